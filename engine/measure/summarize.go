@@ -1,0 +1,96 @@
+package measure
+
+import (
+	"math"
+	"slices"
+)
+
+// Summarize gives the statistics of every per-request metric over one cell of
+// one launch: over the samples whose Workload is cell, that were no warm-up and
+// that Derive accepts. A metric that no sample has evidence for is absent, so
+// the result of no good samples is empty. The order of samples does not matter.
+func Summarize(samples []Sample, cell string) map[string]Summary {
+	values, requests := Values{}, map[string]int{}
+	for _, s := range samples {
+		if s.Warmup || s.Workload != cell {
+			continue
+		}
+		derived, err := Derive(s)
+		if err != nil {
+			continue
+		}
+		for name, vs := range derived {
+			values[name] = append(values[name], vs...)
+			requests[name]++
+		}
+	}
+	out := map[string]Summary{}
+	for name, vs := range values {
+		if s, ok := SummaryOf(name, vs); ok {
+			s.Requests = requests[name]
+			out[name] = s
+		}
+	}
+	return out
+}
+
+// SummaryOf gives the statistics of one metric over values of one launch, in
+// the catalogue's unit. It reports false for a name that is no metric, for no
+// values, and when a value is not finite: such a value is a broken measurement,
+// and leaving it out would hide that.
+func SummaryOf(name string, values []float64) (Summary, bool) {
+	m, known := Lookup(name)
+	if !known || len(values) == 0 || slices.ContainsFunc(values, notFinite) {
+		return Summary{}, false
+	}
+	sorted := slices.Clone(values)
+	slices.Sort(sorted)
+	s := Summary{Unit: m.Unit, Better: m.Better, N: len(sorted), Stats: map[string]float64{}}
+	for _, st := range stats {
+		if st.p > 0 && len(sorted) >= st.least {
+			s.put(st.name, Quantile(sorted, st.p))
+		}
+	}
+	lo, hi := sorted[0], sorted[len(sorted)-1]
+	s.put("min", lo)
+	s.put("max", hi)
+	mean := meanOf(sorted)
+	s.put("mean", mean)
+	if len(sorted) < LeastValues("std") {
+		return s, true
+	}
+	std := stdOf(sorted, mean)
+	s.put("std", std)
+	if mean > 0 {
+		s.put("cv", std/mean)
+	}
+	return s, true
+}
+
+// put keeps NaN and infinities out of a summary, whatever arithmetic did.
+func (s Summary) put(name string, x float64) {
+	if !notFinite(x) {
+		s.Stats[name] = x
+	}
+}
+
+func notFinite(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
+
+// meanOf sums in ascending order, so that the order of arrival cannot change
+// even the last bit, and stays within the values' range.
+func meanOf(sorted []float64) float64 {
+	n, sum := float64(len(sorted)), 0.0
+	for _, x := range sorted {
+		sum += x
+	}
+	return min(max(sum/n, sorted[0]), sorted[len(sorted)-1])
+}
+
+// stdOf is the sample standard deviation (divisor n − 1), in two passes.
+func stdOf(sorted []float64, mean float64) float64 {
+	sum := 0.0
+	for _, x := range sorted {
+		sum += (x - mean) * (x - mean)
+	}
+	return math.Sqrt(sum / float64(len(sorted)-1))
+}

@@ -1,0 +1,152 @@
+package measure
+
+import (
+	"encoding/json"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/quick"
+)
+
+// Goldens by hand: h = (n+1/3)p + 1/3, Q = x⌊h⌋ + (h−⌊h⌋)(x⌊h⌋+1 − x⌊h⌋).
+func TestQuantile(t *testing.T) {
+	oneToTen := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
+	tests := []struct {
+		values []float64
+		p      float64
+		want   float64
+	}{
+		{[]float64{7}, 0.5, 7},
+		{[]float64{7}, 0.99, 7},
+		{[]float64{1, 2}, 0.5, 1.5},
+		{[]float64{1, 2, 4}, 0.5, 2},
+		{oneToTen, 0.5, 5.5},         // h = 5.5
+		{oneToTen, 0.9, 9 + 19.0/30}, // h = 9.3 + 1/3 = 9.6333…
+		{oneToTen, 0.25, 2 + 11.0/12},
+		{oneToTen, 0.95, 10}, // h = 10.15: beyond the last
+		{oneToTen, 0, 1},
+		{oneToTen, 1, 10},
+	}
+	for _, tt := range tests {
+		if got := Quantile(tt.values, tt.p); !near(got, tt.want) {
+			t.Errorf("Quantile(%v, %v) = %v, want %v", tt.values, tt.p, got, tt.want)
+		}
+	}
+	for _, p := range []float64{-0.1, 1.1, math.NaN()} {
+		if got := Quantile(oneToTen, p); !math.IsNaN(got) {
+			t.Errorf("Quantile at %v = %v, want NaN", p, got)
+		}
+	}
+	if got := Quantile(nil, 0.5); !math.IsNaN(got) {
+		t.Errorf("Quantile of nothing = %v, want NaN", got)
+	}
+}
+
+func TestSummaryOf(t *testing.T) {
+	s, ok := SummaryOf("tg", []float64{4, 2, 4, 5, 4, 5, 7, 9})
+	if !ok {
+		t.Fatal("no summary")
+	}
+	want := map[string]float64{
+		"mean": 5, "median": 4.5, "p50": 4.5, "min": 2, "max": 9,
+		"std": math.Sqrt(32.0 / 7), "cv": math.Sqrt(32.0/7) / 5,
+	}
+	if !maps.EqualFunc(s.Stats, want, near) {
+		t.Errorf("stats = %v, want %v", s.Stats, want)
+	}
+	if s.Unit != "tok/s" || s.Better != Higher || s.N != 8 {
+		t.Errorf("got %+v", s)
+	}
+	one, _ := SummaryOf("startup_s", []float64{3})
+	if want := map[string]float64{"mean": 3, "median": 3, "p50": 3, "min": 3, "max": 3}; !maps.Equal(one.Stats, want) {
+		t.Errorf("one value: %v, want %v", one.Stats, want)
+	}
+	for name, values := range map[string][]float64{
+		"tg": nil, "ttft": {1, math.NaN()}, "itl": {math.Inf(1)}, "no_such_metric": {1},
+	} {
+		if s, ok := SummaryOf(name, values); ok {
+			t.Errorf("%s of %v: %+v, want none", name, values, s)
+		}
+	}
+	zero, _ := SummaryOf("crashes", []float64{0, 0})
+	if _, ok := zero.Stats["cv"]; ok {
+		t.Error("cv around a mean of zero")
+	}
+}
+
+// Each quantile appears exactly from the fewest values that bound it.
+func TestQuantileThresholds(t *testing.T) {
+	for name, least := range map[string]int{"median": 1, "p50": 1, "p90": 29, "p95": 59, "p99": 299} {
+		p := map[string]float64{"p90": 0.9, "p95": 0.95, "p99": 0.99}[name]
+		if p > 0 && (1-math.Pow(p, float64(least)) < 0.95 || 1-math.Pow(p, float64(least-1)) >= 0.95) {
+			t.Errorf("%d is not the least n with 1 − %v^n ≥ 0.95", least, p)
+		}
+		if LeastValues(name) != least {
+			t.Errorf("LeastValues(%s) = %d, want %d", name, LeastValues(name), least)
+		}
+		for _, n := range []int{least - 1, least} {
+			s, _ := SummaryOf("ttft", make([]float64, n))
+			if _, ok := s.Stats[name]; ok != (n >= least) {
+				t.Errorf("%s of %d values: present %v", name, n, ok)
+			}
+		}
+	}
+}
+
+func TestSummaryProperties(t *testing.T) {
+	property := func(seed uint64, size uint16) bool {
+		r := rand.New(rand.NewPCG(seed, 1))
+		values := make([]float64, int(size)%400+1)
+		for i := range values {
+			values[i] = math.Exp(r.NormFloat64() * 3)
+		}
+		a, ok := SummaryOf("itl", values)
+		if !ok {
+			return false
+		}
+		for name, x := range a.Stats {
+			if math.IsNaN(x) || math.IsInf(x, 0) || !IsStat(name) {
+				return false
+			}
+			if name != "std" && name != "cv" && (x < a.Stats["min"] || x > a.Stats["max"]) {
+				return false
+			}
+		}
+		r.Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
+		b, _ := SummaryOf("itl", values)
+		return maps.Equal(a.Stats, b.Stats)
+	}
+	if err := quick.Check(property, &quick.Config{MaxCount: 300}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSummarize(t *testing.T) {
+	good := func(workload string, at int) Sample {
+		s := sample(100, 3, text(at, 1), text(at+10, 2), text(at+20, 3), usage(at+20, 3), done(at+20))
+		s.Workload = workload
+		return s
+	}
+	warm, failed, unsound := good("chat", 500), good("chat", 600), good("chat", 700)
+	warm.Warmup, failed.Err = true, "stalled"
+	slices.Reverse(unsound.Events)
+	samples := []Sample{warm, good("chat", 10), failed, good("chat", 30), unsound, good("other", 999)}
+	got := Summarize(samples, "chat")
+	if s := got["ttft"]; s.N != 2 || s.Requests != 2 || s.Stats["median"] != 20 || s.Stats["max"] != 30 {
+		t.Errorf("ttft = %+v", s)
+	}
+	if s := got["itl"]; s.N != 4 || s.Requests != 2 || s.Stats["mean"] != 10 {
+		t.Errorf("itl = %+v", s)
+	}
+	if _, ok := got["cached_tokens"]; ok {
+		t.Error("cached_tokens although the server did not say")
+	}
+	if _, err := json.Marshal(got); err != nil {
+		t.Error(err)
+	}
+	if empty := Summarize([]Sample{warm, failed}, "chat"); len(empty) != 0 {
+		t.Errorf("no good samples gave %v", empty)
+	}
+}

@@ -1,0 +1,53 @@
+package verdict
+
+// Rule is one decided rule with everything needed to decide it again. It
+// stands here, below gates and the ledger, because the one makes it and the
+// other keeps it.
+type Rule struct {
+	// Name is the rule's label; Role is "criterion" or "rule".
+	Name string `json:"name"`
+	Role string `json:"role"`
+	// Expr is the rule's text; Source is file:line:column in the plan.
+	Expr    string  `json:"expr"`
+	Source  string  `json:"source"`
+	Verdict Verdict `json:"verdict"`
+	// Decides is false for a criterion that is recorded but not part of accept.
+	Decides     bool         `json:"decides"`
+	Reasons     []string     `json:"reasons,omitempty"`
+	Comparisons []Comparison `json:"comparisons,omitempty"`
+	Inputs      []Input      `json:"inputs,omitempty"`
+}
+
+// Comparison is one comparison inside a rule with the values on both sides,
+// formatted with their units.
+type Comparison struct {
+	Text  string `json:"text"`
+	Left  string `json:"left"`
+	Op    string `json:"op"`
+	Right string `json:"right"`
+	Holds bool   `json:"holds"`
+}
+
+// Input is one value that a rule read.
+type Input struct {
+	Path string `json:"path"`
+	// Value is a number, Text a word; exactly one is set when the input is
+	// present, and Missing says why when it is not.
+	Value   *float64 `json:"value,omitempty"`
+	Text    *string  `json:"text,omitempty"`
+	Missing string   `json:"missing,omitempty"`
+	Unit    string   `json:"unit,omitempty"`
+	// N is the launches of the candidate and BaseN those of the parent that
+	// the value rests on; NRequests the requests within the candidate's.
+	N         int `json:"n,omitempty"`
+	BaseN     int `json:"base_n,omitempty"`
+	NRequests int `json:"n_requests,omitempty"`
+	// Low and High bound a gain or change: 95 % Welch interval over launches.
+	Low  *float64 `json:"low,omitempty"`
+	High *float64 `json:"high,omitempty"`
+	// PerLaunch are the values of the single launches.
+	PerLaunch     []float64 `json:"per_launch,omitempty"`
+	BasePerLaunch []float64 `json:"base_per_launch,omitempty"`
+	// Samples are the digests of the raw samples it rests on.
+	Samples []string `json:"samples,omitempty"`
+}
