@@ -1,0 +1,93 @@
+// Package load knows which requests are sent to an engine, in which order, and
+// what must be true of their answers for the measurement to count. It does not
+// know how a request is sent (engine/openai), what its times mean
+// (engine/measure), or what follows from a finding: it reports, and gates judge.
+package load
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/openai"
+)
+
+// Streamer sends one request and watches the answer; *openai.Client is one.
+type Streamer interface {
+	Stream(ctx context.Context, r openai.Request) (measure.Sample, error)
+}
+
+// Plan is one cell of a workload as it is sent during one launch.
+type Plan struct {
+	// Cell is the cell's address and marks its samples: "chat", "chat.o32".
+	Cell string
+	// Prompts are what is sent. Every arm of a comparison gets the same.
+	Prompts Prompts
+	// Warmup requests go first, then Requests that are measured.
+	Requests, Warmup int
+	// OutputTokens is how many tokens each answer may have, and with IgnoreEOS
+	// shall have.
+	OutputTokens int
+	API          openai.API
+	Temperature  float64
+	// Seed of the sampling; nil sends none.
+	Seed      *int64
+	IgnoreEOS bool
+	// RequestTimeout limits a request, StallTimeout the wait between its events.
+	// FirstTimeout replaces both for the first request of a fresh engine, where
+	// it is longer: kernels may be compiled then. Zero is no limit.
+	RequestTimeout, FirstTimeout, StallTimeout time.Duration
+	// Fresh says that the engine has answered no request since its start.
+	Fresh bool
+	// Progress, when set, is called after every request that was answered.
+	Progress func(Progress)
+}
+
+// Progress is how far a plan has come.
+type Progress struct {
+	Cell string
+	// Done of Total requests are answered, warm-ups included.
+	Done, Total int
+	// Sample is the latest answer.
+	Sample measure.Sample
+}
+
+func (p Plan) check() error {
+	switch {
+	case p.Cell == "":
+		return fmt.Errorf("a plan needs a cell")
+	case p.Requests < 1 || p.Warmup < 0:
+		return fmt.Errorf("cell %s: %d requests and %d warm-ups: at least 1 and 0 are needed", p.Cell, p.Requests, p.Warmup)
+	case p.OutputTokens < 1:
+		return fmt.Errorf("cell %s: an output of %d tokens: at least 1 is needed", p.Cell, p.OutputTokens)
+	case len(p.Prompts.Measured) < p.Requests || len(p.Prompts.Warmup) < p.Warmup:
+		return fmt.Errorf("cell %s: %d prompts and %d for warm-up: %d and %d are needed, since a prompt sent twice may be answered from a cache",
+			p.Cell, len(p.Prompts.Measured), len(p.Prompts.Warmup), p.Requests, p.Warmup)
+	}
+	return nil
+}
+
+// request is the plan's request for one prompt.
+func (p Plan) request(prompt Prompt, first bool) openai.Request {
+	limits := openai.Timeouts{Total: p.RequestTimeout, Stall: p.StallTimeout}
+	if first {
+		limits = openai.Timeouts{
+			Total: longer(p.RequestTimeout, p.FirstTimeout),
+			First: p.FirstTimeout,
+			Stall: longer(p.StallTimeout, p.FirstTimeout),
+		}
+	}
+	return openai.Request{
+		API: p.API, Prompt: prompt.Text, MaxTokens: p.OutputTokens, Temperature: p.Temperature,
+		Seed: p.Seed, IgnoreEOS: p.IgnoreEOS, Timeouts: limits, ContinuousUsage: true,
+	}
+}
+
+// longer is the laxer of two limits, where zero is none.
+func longer(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return 0
+	}
+	return max(a, b)
+}

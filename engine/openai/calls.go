@@ -1,0 +1,204 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+const (
+	// maxAnswer bounds what a call that does not stream reads.
+	maxAnswer = 64 << 20
+	// maxStatusBody bounds what an error keeps of a body.
+	maxStatusBody = 2 << 10
+)
+
+// Model is one entry of the engine's list of models.
+type Model struct {
+	ID string
+	// MaxLen is the most tokens that prompt and output may have together; 0
+	// where the engine does not say.
+	MaxLen int
+}
+
+// Models returns the models that the engine serves, at least one.
+func (c *Client) Models(ctx context.Context) ([]Model, error) {
+	var answer struct {
+		Data []struct {
+			ID     string `json:"id"`
+			MaxLen int    `json:"max_model_len"`
+		} `json:"data"`
+	}
+	if err := c.call(ctx, http.MethodGet, "/v1/models", nil, &answer); err != nil {
+		return nil, err
+	}
+	if len(answer.Data) == 0 || answer.Data[0].ID == "" {
+		return nil, errors.New("GET /v1/models: the engine lists no model")
+	}
+	models := make([]Model, len(answer.Data))
+	for i, m := range answer.Data {
+		models[i] = Model{ID: m.ID, MaxLen: m.MaxLen}
+	}
+	return models, nil
+}
+
+// model is the name to ask for. An engine that keeps no list gets requests
+// without a name.
+func (c *Client) model(ctx context.Context) (string, error) {
+	if c.Model != "" {
+		return c.Model, nil
+	}
+	if name := c.listed.Load(); name != nil {
+		return *name, nil
+	}
+	name := ""
+	models, err := c.Models(ctx)
+	var status *StatusError
+	switch {
+	case err == nil:
+		name = models[0].ID
+	case errors.As(err, &status) && status.Status == http.StatusNotFound:
+	default:
+		return "", fmt.Errorf("asking for the model's name: %w", err)
+	}
+	c.listed.Store(&name)
+	return name, nil
+}
+
+// Version returns what the engine says its version is (GET /version).
+func (c *Client) Version(ctx context.Context) (string, error) {
+	var answer struct {
+		Version string `json:"version"`
+	}
+	if err := c.call(ctx, http.MethodGet, "/version", nil, &answer); err != nil {
+		return "", err
+	}
+	if answer.Version == "" {
+		return "", errors.New("GET /version: the answer names no version")
+	}
+	return answer.Version, nil
+}
+
+// Health returns the status of GET /health. The error is not nil only when
+// there was no answer, as while an engine still loads.
+func (c *Client) Health(ctx context.Context) (int, error) {
+	req, err := c.newRequest(ctx, http.MethodGet, "/health", nil)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := c.HTTP.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, readBuffer))
+	return resp.StatusCode, nil
+}
+
+// Tokenize returns the token ids of a text as the engine's completions endpoint
+// would see it, special tokens included, and their number. The error is a
+// *StatusError with status 404 where the engine has no such endpoint.
+func (c *Client) Tokenize(ctx context.Context, text string) (count int, ids []int, err error) {
+	model, err := c.model(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	// The first three are the words of vLLM and SGLang, the last two those of
+	// llama-server; each ignores the other's.
+	question := map[string]any{
+		"prompt": text, "add_special_tokens": true,
+		"content": text, "add_special": true,
+	}
+	if model != "" {
+		question["model"] = model
+	}
+	var answer struct {
+		Count  *int  `json:"count"`
+		Tokens []int `json:"tokens"`
+	}
+	if err := c.call(ctx, http.MethodPost, "/tokenize", question, &answer); err != nil {
+		return 0, nil, err
+	}
+	count = len(answer.Tokens)
+	if answer.Count != nil && count == 0 {
+		count = *answer.Count
+	}
+	if answer.Count != nil && *answer.Count != count {
+		return 0, nil, fmt.Errorf("POST /tokenize: a count of %d beside %d tokens", *answer.Count, count)
+	}
+	if count == 0 && text != "" {
+		return 0, nil, errors.New("POST /tokenize: no tokens for a text that is not empty")
+	}
+	return count, answer.Tokens, nil
+}
+
+// Detokenize returns the text of token ids.
+func (c *Client) Detokenize(ctx context.Context, ids []int) (string, error) {
+	model, err := c.model(ctx)
+	if err != nil {
+		return "", err
+	}
+	question := map[string]any{"tokens": ids}
+	if model != "" {
+		question["model"] = model
+	}
+	var answer struct {
+		Prompt  *string `json:"prompt"`  // vLLM
+		Text    *string `json:"text"`    // SGLang
+		Content *string `json:"content"` // llama-server
+	}
+	if err := c.call(ctx, http.MethodPost, "/detokenize", question, &answer); err != nil {
+		return "", err
+	}
+	for _, text := range []*string{answer.Prompt, answer.Text, answer.Content} {
+		if text != nil {
+			return *text, nil
+		}
+	}
+	return "", errors.New("POST /detokenize: the answer holds no text")
+}
+
+// call makes one request that does not stream. The error is a *StatusError for
+// an answer other than 200.
+func (c *Client) call(ctx context.Context, method, path string, question, answer any) error {
+	var payload []byte
+	if question != nil {
+		var err error
+		if payload, err = json.Marshal(question); err != nil {
+			return err
+		}
+	}
+	req, err := c.newRequest(ctx, method, path, payload)
+	if err != nil {
+		return err
+	}
+	resp, err := c.HTTP.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return statusError(resp, path)
+	}
+	said, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	if err := json.Unmarshal(said, answer); err != nil {
+		return fmt.Errorf("%s %s: %w in %s", method, path, err, quoted(said))
+	}
+	return nil
+}
+
+func statusError(resp *http.Response, path string) error {
+	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxStatusBody+1))
+	text := string(cut(said, maxStatusBody))
+	return &StatusError{
+		Method: resp.Request.Method, Path: path, Status: resp.StatusCode,
+		Body: strings.ToValidUTF8(strings.TrimSpace(text), "\uFFFD"),
+	}
+}

@@ -1,0 +1,69 @@
+// Package openai knows how to talk to an engine that serves the OpenAI HTTP
+// API, and how to watch an answer arrive: it streams one request and keeps the
+// time of every event. It refuses to know what the times mean (that is
+// engine/measure), which requests to send and when (engine/load), and how the
+// engine was started. It retries nothing, because a retried request is a
+// different measurement; the one exception is negotiated in the open (Usage).
+package openai
+
+import (
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Client talks to one engine. It is safe for concurrent use; its fields are set
+// before the first call.
+type Client struct {
+	// BaseURL is the root of the API, without a trailing slash and without /v1.
+	BaseURL string
+	// Model is the name asked for in requests. Empty asks the engine, once, and
+	// takes the first model that it lists.
+	Model string
+	// HTTP makes the requests. New tunes it for measuring.
+	HTTP *http.Client
+	// Header is sent with every request (Authorization); nil sends none.
+	Header http.Header
+
+	// mode is the UsageMode that the engine is known to accept.
+	mode atomic.Int32
+	// listed is the model's name as the engine gave it.
+	listed atomic.Pointer[string]
+}
+
+// New returns a client for the API at baseURL. A trailing slash or /v1 is
+// removed from it.
+func New(baseURL, model string) *Client {
+	baseURL = strings.TrimRight(baseURL, "/")
+	baseURL = strings.TrimRight(strings.TrimSuffix(baseURL, "/v1"), "/")
+	return &Client{BaseURL: baseURL, Model: model, HTTP: newHTTP()}
+}
+
+// newHTTP tunes a client for measuring. HTTP/1.1 gives every stream its own
+// connection, so that one stream's flow control cannot delay another's events.
+// Compression and proxies may hold events back, so there are none. A redirect
+// would be counted into the latency, so it is an error. There is no time limit
+// here: each request brings its own.
+func newHTTP() *http.Client {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
+	return &http.Client{
+		Transport: &http.Transport{
+			DialContext:         dialer.DialContext,
+			Protocols:           protocols,
+			DisableCompression:  true,
+			MaxIdleConns:        0, // no limit
+			MaxIdleConnsPerHost: 4096,
+			IdleConnTimeout:     90 * time.Second,
+			ReadBufferSize:      readBuffer,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// Close closes idle connections, so that the engine can stop without waiting
+// for them.
+func (c *Client) Close() { c.HTTP.CloseIdleConnections() }
