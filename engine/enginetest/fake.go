@@ -1,0 +1,171 @@
+package enginetest
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+)
+
+// fakeEnv says that this process is to be a fake engine, and which.
+const fakeEnv = "MXFLOW_FAKE_ENGINE"
+
+// Main is for a package's TestMain: it runs the package's tests, or is a fake
+// engine when the binary was started as one. It does not return.
+//
+//	func TestMain(m *testing.M) { enginetest.Main(m) }
+func Main(m *testing.M) {
+	if role, ok := os.LookupEnv(fakeEnv); ok {
+		os.Exit(fake(role))
+	}
+	os.Exit(m.Run())
+}
+
+// Fake is the Spec of a fake engine: of kind openai, healthy when m is empty.
+// It works in test binaries whose TestMain is Main. It prints "fake engine on
+// port …" to its standard output and a line with an escape sequence to its
+// standard error.
+func Fake(m Misbehaviour) engine.Spec {
+	return engine.Spec{
+		Kind:         "openai",
+		Command:      []string{"{mxflow}", "{port}"},
+		Env:          map[string]string{fakeEnv: string(m)},
+		ReadyTimeout: time.Minute,
+		StopGrace:    time.Minute,
+	}
+}
+
+// Fakes are all fake engines that misbehave, for Run.
+func Fakes() []Fault {
+	faults := []Fault{
+		{Is: DiesEarly, Status: 3, Says: "dying early"},
+		{Is: DiesLater, Status: 4, Trigger: func(url string) { _, _ = get(url + "/die") }},
+		{Is: NeverReady},
+		{Is: IgnoresTerm},
+		{Is: Grandchildren},
+	}
+	for i := range faults {
+		m := faults[i].Is
+		faults[i].Spec = func(*testing.T) engine.Spec { return Fake(m) }
+	}
+	return faults
+}
+
+// Ways in which a fake engine differs that are no faults.
+const (
+	// NoHealth has no /health.
+	NoHealth Misbehaviour = "no /health"
+	// Spikes needs 64 MiB for a moment while it starts.
+	Spikes Misbehaviour = "memory spikes"
+)
+
+// bystander is a fake engine's child: it ignores SIGTERM and does nothing.
+const bystander = "bystander"
+
+// fake is the whole life of a fake engine; the result is its exit status.
+func fake(role string) int {
+	m := Misbehaviour(role)
+	switch m {
+	case bystander:
+		return idle()
+	case DiesEarly:
+		fmt.Fprintln(os.Stderr, "dying early")
+		return 3
+	case IgnoresTerm:
+		signal.Ignore(syscall.SIGTERM)
+	case Grandchildren:
+		for _, own := range []bool{false, true} {
+			if err := startBystander(own); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				return 1
+			}
+		}
+	}
+	if m == Spikes {
+		if err := spike(64 << 20); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	addr := "127.0.0.1:" + os.Args[1]
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Println("fake engine on port", os.Args[1])
+	fmt.Fprintln(os.Stderr, "\x1b[32mINFO\x1b[0m Using backend: FAKE")
+
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
+		switch m {
+		case NeverReady:
+			http.Error(w, "loading", http.StatusServiceUnavailable)
+		case NoHealth:
+			http.Error(w, "what?", http.StatusNotFound)
+		}
+	})
+	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, `{"object":"list","data":[{"id":"fake","object":"model"}]}`)
+	})
+	mux.HandleFunc("GET /die", func(http.ResponseWriter, *http.Request) {
+		if m == DiesLater {
+			os.Exit(4)
+		}
+	})
+	fmt.Fprintln(os.Stderr, http.Serve(l, mux))
+	return 1
+}
+
+// startBystander starts one and returns when it ignores SIGTERM.
+func startBystander(ownSession bool) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	ready, tell, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer ready.Close()
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), fakeEnv+"="+bystander)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: ownSession}
+	cmd.ExtraFiles = []*os.File{tell}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	tell.Close()
+	_, err = ready.Read(make([]byte, 1))
+	return err
+}
+
+// idle does nothing until it is killed. The hour is in case nobody does.
+func idle() int {
+	signal.Ignore(syscall.SIGTERM)
+	if tell := os.NewFile(3, "ready"); tell != nil {
+		_, _ = tell.Write([]byte{'!'})
+		tell.Close()
+	}
+	time.Sleep(time.Hour)
+	return 0
+}
+
+// spike touches that many bytes and gives them back to the system.
+func spike(bytes int) error {
+	mem, err := syscall.Mmap(-1, 0, bytes, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		return err
+	}
+	for i := 0; i < bytes; i += 4096 {
+		mem[i] = 1
+	}
+	return syscall.Munmap(mem)
+}

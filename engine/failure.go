@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// tailLines is how many log lines a Failure carries and prints: enough for the
+// last frames of a Python traceback, few enough to read in a terminal.
+const tailLines = 15
+
+// Failure is an engine that broke: it did not become ready, died, or did not
+// answer. It carries what a person needs to see why.
+type Failure struct {
+	// Of is what broke; empty means "engine".
+	Of string
+	// Op is what was being done: "start", "become ready", "answer", "stop".
+	Op string
+	// Reason is one sentence.
+	Reason string
+	// Exit is how the process ended, nil if it still ran.
+	Exit *Exit
+	// LogTail are the last lines of its log.
+	LogTail []string
+	// Err is the cause, for errors.Is; it may be nil. Its text is not printed:
+	// Reason says it better.
+	Err error
+}
+
+// Error is the whole story in one message: what was being done, why it failed,
+// how the process ended, and its last log lines, one per line and indented.
+func (f *Failure) Error() string {
+	var b strings.Builder
+	of := f.Of
+	if of == "" {
+		of = "engine"
+	}
+	fmt.Fprintf(&b, "%s could not %s", of, f.Op)
+	if f.Reason != "" {
+		b.WriteString(": " + f.Reason)
+	}
+	if f.Exit != nil {
+		b.WriteString(" (" + f.Exit.String() + ")")
+	}
+	tail := f.LogTail
+	if len(tail) > tailLines {
+		tail = tail[len(tail)-tailLines:]
+	}
+	if len(tail) > 0 {
+		b.WriteString("\nlast lines of its log:")
+	}
+	for _, line := range tail {
+		// The tail may come from a launcher on another machine: never trust it
+		// to be safe for a terminal.
+		b.WriteString("\n  | " + cleanLine([]byte(line)))
+	}
+	return b.String()
+}
+
+// Unwrap gives the cause, so that errors.Is(err, context.Canceled) works.
+func (f *Failure) Unwrap() error { return f.Err }
+
+// String is "exit status 3" or "ended by SIGKILL".
+func (e Exit) String() string {
+	if e.Signal != "" {
+		return "ended by " + e.Signal
+	}
+	return fmt.Sprintf("exit status %d", e.Code)
+}
+
+// startFailure is a Failure from before there was a process.
+func startFailure(err error, format string, args ...any) *Failure {
+	return &Failure{Op: "start", Reason: fmt.Sprintf(format, args...), Err: err}
+}
+
+// brief prints a duration without the zero units that time.Duration adds:
+// "15m", not "15m0s".
+func brief(d time.Duration) string {
+	if d >= time.Second {
+		d = d.Round(100 * time.Millisecond)
+	} else {
+		d = d.Round(time.Millisecond)
+	}
+	s := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(s, zero) {
+			s = s[:len(s)-2]
+		}
+	}
+	return s
+}
+
+// quoteList prints words for a message: "a", "b" and "c".
+func quoteList(words []string) string {
+	quoted := make([]string, 0, len(words))
+	for _, w := range slices.Sorted(slices.Values(words)) {
+		quoted = append(quoted, fmt.Sprintf("%q", w))
+	}
+	if len(quoted) < 2 {
+		return strings.Join(quoted, "")
+	}
+	last := len(quoted) - 1
+	return strings.Join(quoted[:last], ", ") + " and " + quoted[last]
+}

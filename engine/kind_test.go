@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestKindsAreComplete(t *testing.T) {
+	var names []string
+	for _, k := range Kinds() {
+		names = append(names, k.Name)
+		if k.Doc == "" || !strings.HasPrefix(k.ReadyPath, "/") || k.DefaultReadyTimeout <= 0 || k.DefaultStopGrace <= 0 {
+			t.Errorf("kind %q lacks its doc, readiness path or times", k.Name)
+		}
+		for _, s := range k.Settings {
+			if s.Doc == "" || s.Flag == "" || !slices.Contains([]string{"string", "number", "bool"}, s.Type) {
+				t.Errorf("setting %q of kind %q lacks its doc, flag or type", s.Name, k.Name)
+			}
+		}
+		if found, ok := LookupKind(k.Name); !ok || found.Name != k.Name {
+			t.Errorf("LookupKind(%q) found %q", k.Name, found.Name)
+		}
+	}
+	if !slices.IsSorted(names) || !slices.Contains(names, "embedded") || !slices.Contains(names, "openai") {
+		t.Errorf("Kinds are %q", names)
+	}
+	if _, ok := LookupKind("none"); ok {
+		t.Error("an unknown kind was found")
+	}
+}
+
+func TestFlags(t *testing.T) {
+	k := Kind{Name: "k", Settings: []Setting{
+		{Name: "length", Type: "number", Whole: true, Flag: "--length"},
+		{Name: "share", Type: "number", Flag: "--share"},
+		{Name: "cache", Type: "bool", Flag: "--cache", OffFlag: "--no-cache"},
+		{Name: "eager", Type: "bool", Flag: "--eager"},
+		{Name: "dtype", Type: "string", Flag: "--dtype"},
+	}}
+	tests := map[string]struct {
+		settings map[string]any
+		want     string // flags joined, or part of the error
+		fails    bool
+	}{
+		"none":           {nil, "", false},
+		"declared order": {map[string]any{"dtype": "fp8", "share": 0.9, "length": 131072.0}, "--length 131072 --share 0.9 --dtype fp8", false},
+		"no exponent":    {map[string]any{"length": 1e15, "share": 1e-7}, "--length 1000000000000000 --share 0.0000001", false},
+		"integers":       {map[string]any{"length": int64(8), "share": 1}, "--length 8 --share 1", false},
+		"on":             {map[string]any{"cache": true, "eager": true}, "--cache --eager", false},
+		"off":            {map[string]any{"cache": false, "eager": false}, "--no-cache", false},
+		"nil":            {map[string]any{"cache": nil, "dtype": nil}, "", false},
+		"unknown":        {map[string]any{"lenght": 5.0}, `unknown setting "lenght": it has "cache", "dtype", "eager", "length" and "share"`, true},
+		"unknown nil":    {map[string]any{"lenght": nil}, "unknown setting", true},
+		"not a number":   {map[string]any{"length": "8"}, `"length" must be a number`, true},
+		"not whole":      {map[string]any{"length": 8.5}, "whole number", true},
+		"NaN":            {map[string]any{"share": math.NaN()}, "must be a number", true},
+		"not a bool":     {map[string]any{"cache": "yes"}, "must be a bool", true},
+		"not a string":   {map[string]any{"dtype": 8.0}, "must be a string", true},
+		"all at once":    {map[string]any{"dtype": 8.0, "nope": 1}, `"dtype" must be a string, not 8; unknown setting "nope"`, true},
+	}
+	for name, tc := range tests {
+		flags, err := k.Flags(tc.settings)
+		got := strings.Join(flags, " ")
+		if err != nil {
+			got = err.Error()
+		}
+		if (err != nil) != tc.fails || tc.fails && !strings.Contains(got, tc.want) || !tc.fails && got != tc.want {
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+func TestArgv(t *testing.T) {
+	embedded, _ := LookupKind("embedded")
+	got, err := embedded.Argv(nil, map[string]any{"threads": 2.0}, []string{"--verbose"})
+	if want := "{mxflow} engine serve --port {port} --threads 2 --verbose"; err != nil || strings.Join(got, " ") != want {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+	openai, _ := LookupKind("openai")
+	if _, err := openai.Argv(nil, nil, nil); err == nil || !openai.NeedsCommand() {
+		t.Errorf("a kind without a command was given one: %v", err)
+	}
+	if _, err := openai.Argv([]string{"serve"}, map[string]any{"a": 1}, nil); err == nil {
+		t.Error("a kind without settings accepted one")
+	}
+}

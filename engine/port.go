@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+)
+
+// ports are those handed out to launches that have not been stopped: an engine
+// that is still loading does not listen yet, so that its port looks free.
+var ports = struct {
+	sync.Mutex
+	taken map[int]bool
+}{taken: map[int]bool{}}
+
+// freePort reserves a loopback port that nobody listens on. Any program can
+// still take it before the engine does; then the engine ends and says so in its
+// log. To make that rare the port lies below the range from which the kernel
+// takes the local end of outgoing connections: a large model loads for minutes,
+// and meanwhile our own polling of that very port opens connections by the
+// hundred.
+func freePort() (int, error) {
+	ports.Lock()
+	defer ports.Unlock()
+	low, high := quietPorts()
+	err := errors.New("all are in use")
+	for range 200 {
+		port := low + rand.IntN(high-low)
+		if ports.taken[port] {
+			continue
+		}
+		var l net.Listener
+		if l, err = net.Listen("tcp4", "127.0.0.1:"+strconv.Itoa(port)); err != nil {
+			continue
+		}
+		l.Close()
+		ports.taken[port] = true
+		return port, nil
+	}
+	return 0, err
+}
+
+func releasePort(port int) {
+	ports.Lock()
+	defer ports.Unlock()
+	delete(ports.taken, port)
+}
+
+// quietPorts is a range of ports, high excluded, outside the kernel's
+// ephemeral range where that is known.
+func quietPorts() (low, high int) {
+	const lowest, usual = 18000, 32768 // Linux' default; macOS begins at 49152
+	var first, last int
+	text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	if err != nil {
+		return lowest, usual
+	}
+	if _, err := fmt.Sscan(string(text), &first, &last); err != nil {
+		return lowest, usual
+	}
+	switch {
+	case first >= lowest+1000:
+		return lowest, min(first, usual)
+	case last < 64000:
+		return last + 1, 65536
+	}
+	return lowest, usual // an ephemeral range over everything leaves no better choice
+}

@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// ProcessLauncher starts engines as child processes that listen on a loopback
+// port. The zero value is ready to use.
+//
+// The engine runs in its own process group, with /dev/null as its input and
+// the log file as its output, and dies with mxflow (Linux: even when mxflow is
+// killed). Everything it starts carries the environment of the launch
+// (MXFLOW_OWNER, MXFLOW_LAUNCH), by which Stop and Sweep find what left the
+// group.
+type ProcessLauncher struct {
+	// LogLimit bounds the log file, in bytes; zero means 256 MiB. Past it the
+	// middle of the log is dropped, see logCutMark.
+	LogLimit int64
+}
+
+// process is an Instance. Its life:
+//
+//	Launch ─▶ running ──▶ exited ──▶ gone
+//	            │  Stop ────┴─────────▲
+//
+// exited: the direct child has ended but is not reaped, so that its process
+// group id stays ours. gone: nothing of the launch runs, everything is reaped.
+type process struct {
+	spec    Spec
+	kind    Kind
+	of      string // Failure.Of
+	url     string
+	log     *logFile
+	started time.Time
+	child   *child
+	family  *family
+	watched chan struct{} // closed when the watch has ended
+	endWait chan struct{} // closed to end the watch
+
+	startup atomic.Int64 // ns, 0 before ready
+	peak    atomic.Int64 // bytes
+
+	mu       sync.Mutex
+	stopping *stopAttempt
+}
+
+var _ Launcher = ProcessLauncher{}
+
+// Launch implements Launcher.
+func (p ProcessLauncher) Launch(ctx context.Context, spec Spec, l Launch) (Instance, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, startFailure(err, "it was cancelled before it began")
+	}
+	kind, ok := LookupKind(spec.Kind)
+	if !ok {
+		var names []string
+		for _, k := range Kinds() {
+			names = append(names, k.Name)
+		}
+		return nil, startFailure(nil, "unknown engine kind %q; known are %s", spec.Kind, quoteList(names))
+	}
+	if spec.ReadyTimeout <= 0 {
+		spec.ReadyTimeout = kind.DefaultReadyTimeout
+	}
+	if spec.StopGrace <= 0 {
+		spec.StopGrace = kind.DefaultStopGrace
+	}
+	port, err := freePort()
+	if err != nil {
+		return nil, startFailure(err, "no free port on 127.0.0.1: %v", err)
+	}
+	cmd, failure := command(spec, l, port)
+	if failure != nil {
+		releasePort(port)
+		return nil, failure
+	}
+	inst, failure := p.start(cmd, spec, kind, l)
+	if failure != nil {
+		releasePort(port)
+		return nil, failure
+	}
+	inst.url = "http://127.0.0.1:" + strconv.Itoa(port)
+	go func() {
+		inst.watch()
+		releasePort(port)
+	}()
+	return inst, nil
+}
+
+func (p ProcessLauncher) start(cmd *exec.Cmd, spec Spec, kind Kind, l Launch) (*process, *Failure) {
+	log, err := openLog(l.LogPath, p.LogLimit)
+	if err != nil {
+		return nil, startFailure(err, "its log cannot be written: %v", err)
+	}
+	// One file description for both, so that the order of arrival is kept, and
+	// no pipe through mxflow: a busy or stuck mxflow never slows the engine.
+	cmd.Stdout, cmd.Stderr = log.file, log.file
+	inst := &process{
+		spec: spec, kind: kind, log: log,
+		watched: make(chan struct{}), endWait: make(chan struct{}),
+		started: time.Now(),
+	}
+	inst.child, err = spawn(cmd)
+	if err != nil {
+		log.close()
+		return nil, explainStart(cmd, err)
+	}
+	inst.family = newFamily(inst.child.pid, l)
+	return inst, nil
+}
+
+// BaseURL implements Instance.
+func (p *process) BaseURL() string { return p.url }
+
+// Startup implements Instance.
+func (p *process) Startup() time.Duration { return time.Duration(p.startup.Load()) }
+
+// Exited implements Instance.
+func (p *process) Exited() <-chan struct{} { return p.child.exited }
+
+// LogPath implements Instance.
+func (p *process) LogPath() string { return p.log.path }
+
+// PeakMemory implements Instance. On Linux it is the larger of two bounds from
+// below: the resident sets of all processes of the launch summed at one
+// instant, five times a second, and the kernel's own high-water mark of any one
+// of them, which misses no spike. Pages that processes share count once for
+// each. Elsewhere it is 0.
+func (p *process) PeakMemory() int64 { return p.peak.Load() }
+
+// Exit implements Instance.
+func (p *process) Exit() *Exit {
+	select {
+	case <-p.child.exited:
+		exit := p.child.exit
+		return &exit
+	default:
+		return nil
+	}
+}
+
+// failure describes what broke together with how the process is doing.
+func (p *process) failure(op string, cause error, format string, args ...any) *Failure {
+	return &Failure{
+		Of: p.of, Op: op, Reason: fmt.Sprintf(format, args...), Err: cause,
+		Exit: p.Exit(), LogTail: TailLog(p.log.path, tailLines),
+	}
+}

@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// killWait is how long the kernel gets to end processes after SIGKILL. Only a
+// process stuck in a driver needs longer, and that one may never end.
+const killWait = 30 * time.Second
+
+// stopAttempt is one try to stop, shared by everyone who asks for it.
+type stopAttempt struct {
+	hurry     chan struct{} // closed: kill now
+	hurryOnce sync.Once
+	done      chan struct{}
+	err       error // valid once done is closed
+}
+
+// Stop implements Instance. The error is a *Failure that names what could not
+// be ended; calling again tries again.
+func (p *process) Stop(ctx context.Context) error {
+	p.mu.Lock()
+	a := p.stopping
+	if a == nil || a.failed() {
+		a = &stopAttempt{hurry: make(chan struct{}), done: make(chan struct{})}
+		p.stopping = a
+		go func() {
+			a.err = p.end(a.hurry)
+			close(a.done)
+		}()
+	}
+	p.mu.Unlock()
+
+	select {
+	case <-a.done:
+	case <-ctx.Done():
+		a.hurryOnce.Do(func() { close(a.hurry) })
+		<-a.done
+	}
+	return a.err
+}
+
+func (a *stopAttempt) failed() bool {
+	select {
+	case <-a.done:
+		return a.err != nil
+	default:
+		return false
+	}
+}
+
+// end stops everything and returns when it is gone.
+func (p *process) end(hurry <-chan struct{}) error {
+	p.sampleMemory(true) // the last chance to see the high-water marks
+	grace := time.NewTimer(p.spec.StopGrace)
+	defer grace.Stop()
+	if !p.family.until(p.family.terminate, grace.C, hurry) {
+		limit := time.NewTimer(killWait)
+		defer limit.Stop()
+		if !p.family.until(p.family.kill, limit.C, nil) {
+			return p.failure("stop", nil, "%s did not end within %s of SIGKILL; "+
+				"a process stuck in a driver ends only with it (see dmesg)", p.family.describe(), brief(killWait))
+		}
+	}
+	close(p.endWait)
+	<-p.watched // before reaping: the watch must not see a group id given away
+	p.child.reap()
+	return nil
+}
+
+// until calls step, which signals whatever is left and reports whether there
+// was anything, again and again until nothing is left (true), or the time is up
+// or there is a hurry (false).
+func (f *family) until(step func() bool, timeUp <-chan time.Time, hurry <-chan struct{}) bool {
+	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
+		if !step() {
+			return true
+		}
+		select {
+		case <-timeUp:
+			return false
+		case <-hurry:
+			return false
+		case <-time.After(wait):
+		}
+	}
+}
+
+func describePIDs(pids []int) string {
+	words := make([]string, len(pids))
+	for i, pid := range pids {
+		words[i] = fmt.Sprint(pid)
+	}
+	if len(words) == 1 {
+		return "process " + words[0]
+	}
+	return fmt.Sprintf("%d processes (%s)", len(words), strings.Join(words, ", "))
+}
