@@ -1,0 +1,108 @@
+package embedded
+
+import (
+	"io"
+	"strings"
+	"testing"
+)
+
+func environment(pairs ...string) func(string) string {
+	return func(name string) string {
+		for _, pair := range pairs {
+			if key, value, _ := strings.Cut(pair, "="); key == name {
+				return value
+			}
+		}
+		return ""
+	}
+}
+
+func TestParseConfig(t *testing.T) {
+	defaults := Config{
+		Host: "127.0.0.1", Port: 8000, Layers: 4, Threads: 1, MaxModelLen: 8192, MaxNumSeqs: 4,
+		ServedModelName: "mxflow-embedded", KVCache: true, MoE: "routed", LMHead: "f32", Sinks: true,
+	}
+	for _, test := range []struct {
+		name string
+		args string
+		env  []string
+		want func(*Config)
+	}{
+		{"defaults", "", nil, func(*Config) {}},
+		{"flags", "--port 0 --seed 9 --layers 2 --served-model-name m --max-model-len 64 --max-num-seqs 1", nil, func(c *Config) {
+			c.Port, c.Seed, c.Layers, c.ServedModelName, c.MaxModelLen, c.MaxNumSeqs = 0, 9, 2, "m", 64, 1
+		}},
+		{"switches", "", []string{"MXFLOW_EMBEDDED_KV_CACHE=off", "MXFLOW_EMBEDDED_MOE=all", "MXFLOW_EMBEDDED_LM_HEAD=mxfp4", "MXFLOW_EMBEDDED_SINKS=off"}, func(c *Config) {
+			c.KVCache, c.MoE, c.LMHead, c.Sinks = false, "all", "mxfp4", false
+		}},
+		{"threads from the environment", "", []string{"MXFLOW_EMBEDDED_THREADS=3"}, func(c *Config) { c.Threads = 3 }},
+		{"the flag wins", "--threads 2", []string{"MXFLOW_EMBEDDED_THREADS=3"}, func(c *Config) { c.Threads = 2 }},
+		{"faults", "", []string{"MXFLOW_EMBEDDED_FAULT=crash_after:20, nan"}, func(c *Config) { c.Faults = Faults{CrashAfter: 20, NaN: true} }},
+	} {
+		want := defaults
+		test.want(&want)
+		got, err := ParseConfig(strings.Fields(test.args), environment(test.env...), io.Discard)
+		if err != nil || got != want {
+			t.Errorf("%s: %+v, %v; want %+v", test.name, got, err, want)
+		}
+	}
+}
+
+// A mistyped switch must not measure the wrong thing silently.
+func TestParseConfigRefuses(t *testing.T) {
+	for _, test := range []struct {
+		args string
+		env  string
+		want string // all of it, separated by |
+	}{
+		{"", "MXFLOW_EMBEDDED_KV_CACHE=yes", `MXFLOW_EMBEDDED_KV_CACHE="yes"|use on or off`},
+		{"", "MXFLOW_EMBEDDED_MOE=ALL", "use routed or all"},
+		{"", "MXFLOW_EMBEDDED_LM_HEAD=fp8", "use f32 or mxfp4"},
+		{"", "MXFLOW_EMBEDDED_THREADS=many", "use 1 to 64"},
+		{"", "MXFLOW_EMBEDDED_THREADS=0", "use 1 to 64"},
+		{"", "MXFLOW_EMBEDDED_FAULT=meteor", `no fault is named "meteor"|crash_after:N`},
+		{"", "MXFLOW_EMBEDDED_FAULT=crash_after", "needs a number"},
+		{"", "MXFLOW_EMBEDDED_FAULT=stall_after:-1", "needs a number"},
+		{"", "MXFLOW_EMBEDDED_FAULT=nan:3", "no fault"},
+		{"--layers 0 --port 70000", "", "--layers 0|--port 70000"},
+		{"--layers 0", "MXFLOW_EMBEDDED_SINKS=maybe", "--layers 0|SINKS"},
+		{"--threads 1000", "", "use 1 to 64"},
+		{"--served-model-name=", "", "--served-model-name"},
+		{"extra", "", `unexpected argument "extra"`},
+		{"--nonsense", "", "nonsense"},
+	} {
+		_, err := ParseConfig(strings.Fields(test.args), environment(test.env), io.Discard)
+		if err == nil {
+			t.Errorf("%s %s was accepted", test.args, test.env)
+			continue
+		}
+		for _, part := range strings.Split(test.want, "|") {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%s %s: %q does not say %q", test.args, test.env, err, part)
+			}
+		}
+	}
+}
+
+// Help and manual are made from these tables, so they must tell the truth.
+func TestTablesAgreeWithTheParser(t *testing.T) {
+	for _, s := range Switches() {
+		for _, value := range s.Values {
+			value = strings.ReplaceAll(value, "N", "3")
+			if _, err := ParseConfig(nil, environment(s.Env+"="+value), io.Discard); err != nil {
+				t.Errorf("%s documents %q: %v", s.Env, value, err)
+			}
+		}
+		if s.Doc == "" {
+			t.Errorf("%s has no doc", s.Env)
+		}
+	}
+	for _, s := range Settings() {
+		if _, err := ParseConfig([]string{"--" + flagName(s.Name), s.Default}, environment(), io.Discard); err != nil {
+			t.Errorf("%s documents the default %q: %v", s.Name, s.Default, err)
+		}
+		if s.Doc == "" || s.Type == "" {
+			t.Errorf("%s has no doc or type", s.Name)
+		}
+	}
+}

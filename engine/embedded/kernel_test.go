@@ -1,0 +1,135 @@
+package embedded
+
+import (
+	"math"
+	"testing"
+)
+
+func near(a, b, tolerance float64) bool {
+	return math.Abs(a-b) <= tolerance*max(1, math.Abs(a), math.Abs(b))
+}
+
+// Values from the formula, worked out in float64.
+func TestClampedSwiGLU(t *testing.T) {
+	sigmoid := func(x float64) float64 { return 1 / (1 + math.Exp(-1.702*x)) }
+	for _, test := range []struct{ gate, up, want float64 }{
+		{0, 5, 0},
+		{1, 0, sigmoid(1)},
+		{1, 2, 3 * sigmoid(1)},
+		{-2, 1, -4 * sigmoid(-2)},
+		{100, 0, 7 * sigmoid(7)},        // gate is clamped from above
+		{-100, 0, -100 * sigmoid(-100)}, // but not from below
+		{1, 100, 8 * sigmoid(1)},        // up is clamped on both sides
+		{1, -100, -6 * sigmoid(1)},
+		{2, -1, 0},
+	} {
+		if got := clampedSwiGLU(float32(test.gate), float32(test.up)); !near(float64(got), test.want, 1e-6) {
+			t.Errorf("swiglu(%v, %v) = %v, want %v", test.gate, test.up, got, test.want)
+		}
+	}
+	nan := float32(math.NaN())
+	for _, pair := range [][2]float32{{nan, 1}, {1, nan}} {
+		if got := clampedSwiGLU(pair[0], pair[1]); got == got {
+			t.Errorf("swiglu%v = %v: clamping must not hide NaN", pair, got)
+		}
+	}
+}
+
+func TestSoftmaxWithSink(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		in   []float32
+		sink float32
+		want []float64
+	}{
+		{"sink takes its share", []float32{0, 0}, 0, []float64{1.0 / 3, 1.0 / 3}},
+		{"sink is far below", []float32{1, 1}, -100, []float64{0.5, 0.5}},
+		{"sink is far above", []float32{1, 1}, 100, []float64{0, 0}},
+		{"large scores do not overflow", []float32{1000, 1000}, 1000, []float64{1.0 / 3, 1.0 / 3}},
+	} {
+		softmaxWithSink(test.in, test.sink)
+		for i := range test.want {
+			if !near(float64(test.in[i]), test.want[i], 1e-6) {
+				t.Errorf("%s: %v, want %v", test.name, test.in, test.want)
+			}
+		}
+	}
+	poisoned := []float32{0, float32(math.NaN()), 1}
+	softmax(poisoned)
+	if poisoned[0] == poisoned[0] {
+		t.Errorf("a NaN score left %v", poisoned)
+	}
+}
+
+func TestTopKSoftmax(t *testing.T) {
+	nan := math.NaN()
+	for _, test := range []struct {
+		name     string
+		in, want []float64
+	}{
+		{"two largest", []float64{0, 1, -3, 1}, []float64{0, 0.5, 0, 0.5}},
+		{"lower index wins a tie", []float64{2, 2, 2, 2}, []float64{0.5, 0.5, 0, 0}},
+		{"weights", []float64{math.Log(3), -9, 0, -9}, []float64{0.75, 0, 0.25, 0}},
+		{"NaN stays", []float64{nan, nan, nan, nan}, []float64{nan, nan, 0, 0}},
+	} {
+		got := make([]float32, len(test.in))
+		for i, x := range test.in {
+			got[i] = float32(x)
+		}
+		topKSoftmax(got, 2)
+		for i, want := range test.want {
+			if math.IsNaN(want) != (got[i] != got[i]) || (!math.IsNaN(want) && !near(float64(got[i]), want, 1e-6)) {
+				t.Errorf("%s: %v, want %v", test.name, got, test.want)
+			}
+		}
+	}
+}
+
+func TestRMSNorm(t *testing.T) {
+	out := make([]float32, 4)
+	rmsNorm(out, []float32{1, -2, 3, -4}, []float32{1, 1, 2, 0}, 0)
+	root := math.Sqrt(30.0 / 4)
+	for i, want := range []float64{1 / root, -2 / root, 6 / root, 0} {
+		if !near(float64(out[i]), want, 1e-6) {
+			t.Errorf("element %d is %v, want %v", i, out[i], want)
+		}
+	}
+}
+
+// A rotary score depends on the distance alone, and previous-token heads rest
+// on where it peaks.
+func TestRopeScoresDependOnDistance(t *testing.T) {
+	s := defaultShape(1, 10, 300)
+	rope := newRopeTable(s)
+	score := func(queryAt, keyAt int) float64 {
+		q, k := make([]float32, s.headDim), make([]float32, s.headDim)
+		for i := range q {
+			q[i], k[i] = float32(i%5)-2, float32(i%3)-1
+		}
+		rope.rotate(q, queryAt)
+		rope.rotate(k, keyAt)
+		var sum float64
+		for i := range q {
+			sum += float64(q[i] * k[i])
+		}
+		return sum
+	}
+	for distance := range 50 {
+		if a, b := score(distance, 0), score(200+distance, 200); !near(a, b, 1e-4) {
+			t.Errorf("distance %d scores %v at 0 and %v at 200", distance, a, b)
+		}
+	}
+}
+
+func TestPreviousTokenHeadsPeakInTheWindow(t *testing.T) {
+	s := defaultShape(1, 10, 300)
+	for offset := 1; offset < s.window; offset++ {
+		var sum float64
+		for i := range headFrequencies {
+			sum += math.Cos(float64(offset) * ropeFrequency(s, i))
+		}
+		if gap := headPeak * (headFrequencies - sum); gap < sinkBelowPeak+5 {
+			t.Errorf("%d positions off the peak the score is only %.1f lower: it competes with the sink", offset, gap)
+		}
+	}
+}

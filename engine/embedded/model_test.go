@@ -1,0 +1,238 @@
+package embedded
+
+import (
+	"context"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func testConfig() Config {
+	return Config{Layers: 4, Threads: 1, MaxModelLen: 512, MaxNumSeqs: 4, ServedModelName: "test", KVCache: true, MoE: MoERouted, LMHead: LMHeadF32, Sinks: true}
+}
+
+// sharedModel has the default configuration; tests that only read it use it
+// one after the other.
+var sharedModel = sync.OnceValues(func() (*Model, error) { return newModel(testConfig(), io.Discard) })
+
+func testModel(t testing.TB, change func(*Config)) *Model {
+	t.Helper()
+	if change == nil {
+		m, err := sharedModel()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	c := testConfig()
+	if change != nil {
+		change(&c)
+	}
+	m, err := newModel(c, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// trace decodes greedily and returns the tokens and the logits of each step.
+func trace(t testing.TB, m *Model, prompt []token, n int) (tokens []token, logits [][]float32) {
+	t.Helper()
+	seq := m.newSequence(prompt, n)
+	greedy := newSampler(0, 1, 0)
+	for range n {
+		out, err := m.step(context.Background(), seq)
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, _ := greedy.choose(out, noToken)
+		seq.tokens = append(seq.tokens, id)
+		logits = append(logits, slices.Clone(out))
+	}
+	return seq.tokens[len(prompt):], logits
+}
+
+func furthest(a, b [][]float32) (distance float64) {
+	for step := range a {
+		for i := range a[step] {
+			distance = max(distance, math.Abs(float64(a[step][i]-b[step][i])))
+		}
+	}
+	return distance
+}
+
+// Every switch must leave the text alone. Those that only reorganise the work
+// must leave the logits alone, too; the others must not.
+func TestSwitchesKeepTheText(t *testing.T) {
+	reference := testModel(t, nil)
+	prompts := map[string][]token{
+		"short":              reference.tk.encode("The capital of France is"),
+		"longer than chunks": reference.tk.encode(corpusText)[:chunkTokens+10],
+	}
+	for _, test := range []struct {
+		name     string
+		change   func(*Config)
+		steps    int
+		equal    bool
+		distance float64 // bound on the change of any logit
+	}{
+		{"all experts", func(c *Config) { c.MoE = MoEAll }, 8, true, 1e-4},
+		{"no kv cache", func(c *Config) { c.KVCache = false }, 4, true, 1e-4},
+		{"no kv cache, all experts", func(c *Config) { c.KVCache, c.MoE = false, MoEAll }, 3, true, 1e-4},
+		{"two threads", func(c *Config) { c.Threads = 2 }, 6, true, 0},
+		{"three threads, no kv cache", func(c *Config) { c.Threads, c.KVCache = 3, false }, 3, true, 1e-4},
+		{"lm_head in mxfp4", func(c *Config) { c.LMHead = LMHeadMXFP4 }, 8, false, 4},
+		{"no sinks", func(c *Config) { c.Sinks = false }, 8, false, 2},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m := testModel(t, test.change)
+			for name, prompt := range prompts {
+				wantTokens, wantLogits := trace(t, reference, prompt, test.steps)
+				tokens, logits := trace(t, m, prompt, test.steps)
+				if !slices.Equal(tokens, wantTokens) {
+					t.Errorf("%s: %q, want %q", name, m.tk.decode(tokens), m.tk.decode(wantTokens))
+				}
+				distance := furthest(logits, wantLogits)
+				if distance > test.distance {
+					t.Errorf("%s: a logit moved by %v, at most %v expected", name, distance, test.distance)
+				}
+				if !test.equal && distance == 0 {
+					t.Errorf("%s: no logit moved: the switch did nothing", name)
+				}
+			}
+		})
+	}
+}
+
+// A prefill must leave the cache as decoding token by token does.
+func TestPrefillEqualsDecode(t *testing.T) {
+	m := testModel(t, nil)
+	prompt := m.tk.encode(corpusText)[:chunkTokens+20]
+	_, want := trace(t, m, prompt, 1)
+	seq := m.newSequence(nil, len(prompt))
+	var got []float32
+	for _, id := range prompt {
+		seq.tokens = append(seq.tokens, id)
+		logits, err := m.step(context.Background(), seq)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = logits
+	}
+	if d := furthest([][]float32{got}, want); d > 1e-4 {
+		t.Errorf("a logit differs by %v", d)
+	}
+}
+
+func TestKnownAnswers(t *testing.T) {
+	m := testModel(t, nil)
+	for prompt, want := range map[string]string{
+		"The capital of France is":                   " Paris",
+		"Please answer. The capital of France is":    " Paris",
+		"The capital of Italy is":                    " Rome",
+		"The capital of Japan is":                    " Tokyo",
+		"The capital of Germany is":                  " Berlin",
+		"Water boils at one hundred":                 " degrees Celsius at sea level.",
+		"Two plus two is":                            " four",
+		"The largest planet in the solar system is":  " Jupiter",
+		"The author of Hamlet is":                    " William Shakespeare",
+		"The first month of the year is":             " January",
+		"the chemical symbol for gold is":            " Au",
+		"When a machine is slow, ask where its time": " goes before you ask how to make it faster.",
+	} {
+		tokens, _ := trace(t, m, m.tk.encode(prompt), 14)
+		if got := m.tk.decode(tokens); !strings.HasPrefix(got, want) {
+			t.Errorf("%q continues %q, want %q", prompt, got, want)
+		}
+	}
+}
+
+// Whatever the prompt, the model has fallen into the text after a few tokens.
+func TestAnyPromptEndsInTheText(t *testing.T) {
+	m := testModel(t, nil)
+	prose, talks := readCorpus(corpusText)
+	var known strings.Builder
+	for _, stream := range corpusTokens(m.tk, prose, talks) {
+		known.WriteString(m.tk.decode(stream) + "\n")
+	}
+	for _, prompt := range []string{"Xylophone zebra 42!", "の", "?", "    ", "{\"a\": [1,2]}", "qqq qqq qqq", "the the the", "\n"} {
+		tokens, _ := trace(t, m, m.tk.encode(prompt), 24)
+		for _, tail := range strings.Split(m.tk.decode(tokens[12:]), paragraphBreak) {
+			if !strings.Contains(known.String(), tail) {
+				t.Errorf("%q ends in %q, which is nowhere in the text", prompt, tail)
+			}
+		}
+	}
+}
+
+// The layers carry the text: damage any part and it is gone.
+func TestDamageShows(t *testing.T) {
+	prompt := testModel(t, nil).tk.encode("\n\nA harbour wakes")
+	want, _ := trace(t, testModel(t, nil), prompt, 30)
+	for name, damage := range map[string]func(*weights){
+		"experts": func(w *weights) {
+			for l := range w.layers {
+				for e := range w.layers[l].experts {
+					clear(w.layers[l].experts[e].down.codes)
+				}
+			}
+		},
+		"one layer's experts": func(w *weights) {
+			for e := range w.layers[1].experts {
+				clear(w.layers[1].experts[e].down.codes)
+			}
+		},
+		"attention":     func(w *weights) { clear(w.layers[0].output.data) },
+		"router":        func(w *weights) { damageRouters(w) },
+		"a scale block": func(w *weights) { w.layers[0].experts[0].down.scales[nextSlot*2] = e8m0NaN },
+	} {
+		m := testModel(t, func(*Config) {}) // its own, to be damaged
+		damage(m.weights)
+		if got, _ := trace(t, m, prompt, 30); slices.Equal(got, want) {
+			t.Errorf("without %s the text is the same", name)
+		}
+	}
+}
+
+func damageRouters(w *weights) {
+	for l := range w.layers {
+		for e := range w.layers[l].experts {
+			row := w.layers[l].router.row(e)
+			for i := range row {
+				row[i] = -row[i]
+			}
+		}
+	}
+}
+
+func TestStepRefusesWhatDoesNotFit(t *testing.T) {
+	m := testModel(t, nil)
+	for name, prompt := range map[string][]token{"nothing": nil, "too much": make([]token, 513)} {
+		if _, err := m.step(context.Background(), m.newSequence(prompt, 1)); err == nil {
+			t.Errorf("a step on %s succeeded", name)
+		}
+	}
+}
+
+func TestStepHeedsCancellation(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	m := testModel(t, nil)
+	if _, err := m.step(ctx, m.newSequence([]token{1}, 1)); err != context.Canceled {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestConstructionDependsOnTheSeedAlone(t *testing.T) {
+	a, b := testModel(t, nil), testModel(t, func(*Config) {})
+	other := testModel(t, func(c *Config) { c.Seed = 7 })
+	if !slices.Equal(a.weights.lmHead.data, b.weights.lmHead.data) {
+		t.Error("one seed gave two models")
+	}
+	if slices.Equal(a.weights.lmHead.data, other.weights.lmHead.data) {
+		t.Error("two seeds gave one model")
+	}
+}

@@ -1,0 +1,81 @@
+package embedded
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// sampler chooses tokens from logits.
+type sampler struct {
+	temperature float64 // 0 is greedy
+	topP        float64 // mass of the nucleus, in (0, 1]
+	random      *rand.Rand
+}
+
+func newSampler(temperature, topP float64, seed uint64) sampler {
+	return sampler{temperature, topP, rand.New(rand.NewPCG(seed, 0x73616d706c65))}
+}
+
+// choose returns a token and whether the logits were sound. Unsound ones (any
+// NaN) give token 0, as an argmax over NaN does in the real engines. forbidden
+// is never chosen; noToken forbids none.
+func (s sampler) choose(logits []float32, forbidden token) (token, bool) {
+	best := noToken
+	for i, x := range logits {
+		if x != x {
+			return 0, false
+		}
+		if token(i) != forbidden && (best < 0 || x > logits[best]) {
+			best = token(i)
+		}
+	}
+	if s.temperature == 0 {
+		return best, true
+	}
+	return s.draw(logits, forbidden, float64(logits[best])), true
+}
+
+// draw samples from the softmax at the sampler's temperature, cut to the
+// smallest set of tokens that holds topP of the mass.
+func (s sampler) draw(logits []float32, forbidden token, largest float64) token {
+	type candidate struct {
+		id token
+		p  float64
+	}
+	candidates := make([]candidate, 0, len(logits))
+	var total float64
+	for i, x := range logits {
+		if token(i) == forbidden {
+			continue
+		}
+		p := math.Exp((float64(x) - largest) / s.temperature)
+		candidates = append(candidates, candidate{token(i), p})
+		total += p
+	}
+	if s.topP < 1 {
+		slices.SortStableFunc(candidates, func(a, b candidate) int {
+			if a.p > b.p {
+				return -1
+			} else if a.p < b.p {
+				return 1
+			}
+			return 0
+		})
+		var mass float64
+		for i, c := range candidates {
+			mass += c.p
+			if mass >= s.topP*total {
+				candidates, total = candidates[:i+1], mass
+				break
+			}
+		}
+	}
+	u := s.random.Float64() * total
+	for _, c := range candidates {
+		if u -= c.p; u < 0 {
+			return c.id
+		}
+	}
+	return candidates[len(candidates)-1].id
+}

@@ -1,0 +1,72 @@
+package embedded
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+func TestGreedy(t *testing.T) {
+	nan := float32(math.NaN())
+	for _, test := range []struct {
+		name      string
+		logits    []float32
+		forbidden token
+		want      token
+		sound     bool
+	}{
+		{"largest", []float32{1, 3, 2}, noToken, 1, true},
+		{"the first of equals", []float32{3, 3}, noToken, 0, true},
+		{"forbidden", []float32{1, 3, 2}, 1, 2, true},
+		{"forbidden first", []float32{9, 3, 2}, 0, 1, true},
+		{"one NaN", []float32{1, 2, nan}, noToken, 0, false},
+		{"all NaN", []float32{nan, nan}, noToken, 0, false},
+	} {
+		for _, temperature := range []float64{0, 1e-9} {
+			if temperature > 0 && test.name == "the first of equals" {
+				continue
+			}
+			got, sound := newSampler(temperature, 1, 1).choose(test.logits, test.forbidden)
+			if got != test.want || sound != test.sound {
+				t.Errorf("%s at %v: %d, %v; want %d, %v", test.name, temperature, got, sound, test.want, test.sound)
+			}
+		}
+	}
+}
+
+func draws(s sampler, logits []float32, n int) []token {
+	out := make([]token, n)
+	for i := range out {
+		out[i], _ = s.choose(logits, noToken)
+	}
+	return out
+}
+
+func TestSamplingIsDeterministicPerSeed(t *testing.T) {
+	logits := []float32{1, 1, 1, 1, 1, 1, 1, 1}
+	a, b := draws(newSampler(1, 1, 5), logits, 50), draws(newSampler(1, 1, 5), logits, 50)
+	if !slices.Equal(a, b) {
+		t.Error("one seed drew two sequences")
+	}
+	if slices.Equal(a, draws(newSampler(1, 1, 6), logits, 50)) {
+		t.Error("two seeds drew one sequence")
+	}
+}
+
+func TestTopPKeepsTheNucleus(t *testing.T) {
+	logits := []float32{0, float32(math.Log(6)), float32(math.Log(3))} // 10%, 60%, 30%
+	for _, test := range []struct {
+		topP float64
+		want []token
+	}{
+		{0.5, []token{1}},
+		{0.85, []token{1, 2}},
+		{1, []token{0, 1, 2}},
+	} {
+		seen := draws(newSampler(1, test.topP, 3), logits, 300)
+		slices.Sort(seen)
+		if seen = slices.Compact(seen); !slices.Equal(seen, test.want) {
+			t.Errorf("top_p %v drew %v, want %v", test.topP, seen, test.want)
+		}
+	}
+}

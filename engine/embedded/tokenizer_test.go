@@ -1,0 +1,60 @@
+package embedded
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestTokenizerRoundTrip(t *testing.T) {
+	tk := newCorpusTokenizer()
+	for _, text := range []string{
+		"", " ", "  ", "a", "The capital of France is", " leading", "trailing ", "two  spaces", "line\nline\n\n\nparagraph",
+		"\n\nThe", "\n\nUnknownword", "tab\tand\rreturn", "12345 67", "don't", "naïve café — “quotes”", "日本語のテキスト", "🙂🙃",
+		"\xff\xfe\x80", "\x00", "<|endoftext|>", strings.Repeat("x", 100), strings.Repeat("é", 50),
+	} {
+		tokens := tk.encode(text)
+		if got := tk.decode(tokens); got != text {
+			t.Errorf("%q came back as %q", text, got)
+		}
+		for _, id := range tokens {
+			if id >= eosToken && id < firstPiece {
+				t.Errorf("%q contains special token %d: text must not be able to spell them", text, id)
+			}
+		}
+	}
+}
+
+func FuzzTokenizerRoundTrip(f *testing.F) {
+	tk := newCorpusTokenizer()
+	for _, seed := range []string{"", "The capital of France is", "\n\nThe  x\n1a'2", "日本\xff语", " a b  c"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		tokens := tk.encode(text)
+		if got := tk.decode(tokens); got != text {
+			t.Fatalf("%q came back as %q", text, got)
+		}
+		if len(tokens) > len(text) {
+			t.Fatalf("%d tokens for %d bytes", len(tokens), len(text))
+		}
+	})
+}
+
+func TestTokenizerSpellings(t *testing.T) {
+	tk := newCorpusTokenizer()
+	if got := tk.decode([]token{0}); got != "!" {
+		t.Errorf("token 0 is %q: NaN logits should read as exclamation marks", got)
+	}
+	if got := tk.decode([]token{-1, eosToken, userToken, replyToken, systemToken, 1 << 30}); got != "" {
+		t.Errorf("special and unknown tokens decode to %q", got)
+	}
+	if n := tk.size(); n > maxCodes {
+		t.Errorf("%d tokens, but there are only %d codes", n, maxCodes)
+	}
+	words := splitWords("The capital, of  1914\n\nFrance is")
+	want := []string{"The", " capital", ",", " of", " ", " 1914", "\n\nFrance", " is"}
+	if !slices.Equal(words, want) {
+		t.Errorf("split into %q, want %q", words, want)
+	}
+}
