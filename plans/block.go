@@ -1,0 +1,122 @@
+package plans
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// Block is a level or a step: a body whose shape a Registry declares.
+type Block struct {
+	// Kind is the label that selects the schema: "smoke", "exec".
+	Kind string
+	// Name is the second label of a step; a level has none.
+	Name string
+	// Attrs are the decoded attributes with defaults filled in: string, bool,
+	// float64, []any, map[string]any; a duration is a string such as "30s"; a
+	// reference is the name of what it refers to.
+	Attrs map[string]any
+	Range Range `json:"-"`
+}
+
+// Decode puts the attributes into a struct with json tags. A duration goes
+// into a Dur, a reference into a string.
+func (b *Block) Decode(into any) error {
+	text, err := json.Marshal(b.Attrs)
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		return fmt.Errorf("decode %s %q: %w", b.Kind, b.Name, err)
+	}
+	return nil
+}
+
+// Dur is a duration that JSON holds as text, such as "1m30s".
+type Dur time.Duration
+
+// UnmarshalJSON reads the form that time.ParseDuration reads.
+func (d *Dur) UnmarshalJSON(text []byte) error {
+	var s string
+	if err := json.Unmarshal(text, &s); err != nil {
+		return err
+	}
+	parsed, err := time.ParseDuration(s)
+	*d = Dur(parsed)
+	return err
+}
+
+// MarshalJSON writes the form that UnmarshalJSON reads.
+func (d Dur) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(d).String()) }
+
+// decodeBlock reads the body of a level or step by its declared schema.
+func (l *loader) decodeBlock(b *hcl.Block, schema Schema, what string) *Block {
+	f := l.fields(b, l.bodySchema(b.Type, b.Labels[0], schema), what)
+	block := &Block{Kind: b.Labels[0], Attrs: map[string]any{}, Range: rangeOf(b.DefRange)}
+	if len(b.Labels) > 1 {
+		block.Name = b.Labels[1]
+	}
+	before := len(l.diags)
+	for _, a := range schema.Attrs {
+		v, ok := f.value(a.Name)
+		if ok {
+			if decoded, ok := l.decodeAttr(a, v, f.attrs[a.Name].Expr); ok {
+				block.Attrs[a.Name] = decoded
+			}
+			continue
+		}
+		if a.Required {
+			f.required(a.Name, orElse(a.Doc, string(a.Type)+"."))
+		}
+		if a.Default != nil {
+			block.Attrs[a.Name] = plainDefault(a.Default)
+		}
+	}
+	if schema.Check == nil || len(l.diags) > before {
+		return block
+	}
+	for _, e := range schema.Check(block) {
+		l.fail(f.at(e.Attr), e.Summary, "%s", e.Detail)
+	}
+	return block
+}
+
+// bodySchema is a declared schema in HCL's terms, made once for each kind.
+func (l *loader) bodySchema(block, kind string, schema Schema) *hcl.BodySchema {
+	key := block + " " + kind
+	if s := l.schemas[key]; s != nil {
+		return s
+	}
+	s := &hcl.BodySchema{}
+	for _, a := range schema.Attrs {
+		s.Attributes = append(s.Attributes, hcl.AttributeSchema{Name: a.Name})
+	}
+	l.schemas[key] = s
+	return s
+}
+
+// plainDefault is a default in the form that a plan's own value would have:
+// the package that declares it writes 3 or []string{"log"}.
+func plainDefault(v any) any {
+	if d, ok := v.(time.Duration); ok {
+		return d.String()
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return v
+	}
+	var plain any
+	if json.Unmarshal(text, &plain) != nil {
+		return v
+	}
+	return plain
+}
+
+func orElse(s, fallback string) string {
+	if s == "" {
+		return fallback
+	}
+	return s
+}

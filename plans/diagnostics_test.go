@@ -1,0 +1,66 @@
+package plans
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestDiagnosticsForPeople(t *testing.T) {
+	res := loadText("plan \"p\" {}\nphase \"build\" {\n\tafter = [phase.biuld]\n\tgate {}\n}\n")
+	const want = `Error: Unknown phase
+  on plan.hcl:3:11
+    3 │ 	after = [phase.biuld]
+      │ 	         ^^^^^^^^^^^
+  There is no phase.biuld. Did you mean
+  "build"?
+
+Error: Gate without rules
+  on plan.hcl:4:2
+    4 │ 	gate {}
+      │ 	^^^^
+  A gate that asks for nothing would
+  always open. Add: rule "what has to
+  hold" { expr = "…" }.
+`
+	var b strings.Builder
+	if err := res.WriteDiagnostics(&b, 40, false); err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+	}
+	var colored strings.Builder
+	if err := res.WriteDiagnostics(&colored, 40, true); err != nil || !strings.Contains(colored.String(), "\x1b[31;1mError:\x1b[0m") {
+		t.Errorf("%v\n%s", err, colored.String())
+	}
+}
+
+func TestDiagnosticsForPrograms(t *testing.T) {
+	res := loadText("plan \"p\" {\n  summary = var.x\n}\n")
+	got, err := json.Marshal(res.DiagnosticsJSON())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `[{"severity":"error","summary":"Unknown variable","detail":"There is no var.x. The plan declares no variable.",` +
+		`"file":"plan.hcl","line":2,"column":13,"end_line":2,"end_column":18,"snippet":"  summary = var.x"}]`
+	if string(got) != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if empty, _ := json.Marshal(loadText("plan \"p\" {}\n").DiagnosticsJSON()); string(empty) != "[]" {
+		t.Errorf("no diagnostics encode as %s", empty)
+	}
+}
+
+func TestLongLinesAreClippedAroundThePlace(t *testing.T) {
+	res := loadText("plan \"p\" {}\nlocals {\n  a = \"" + strings.Repeat("x", 200) + "${local.b}" + strings.Repeat("y", 200) + "\"\n}\n")
+	var b strings.Builder
+	if err := res.WriteDiagnostics(&b, 60, false); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(b.String(), "\n")
+	at := strings.Index(lines[3], "^")
+	if at < 0 || !strings.HasPrefix(string([]rune(lines[2])[len([]rune(lines[3][:at])):]), "local.b") {
+		t.Errorf("carets do not point at the place:\n%s", b.String())
+	}
+}

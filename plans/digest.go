@@ -1,0 +1,97 @@
+package plans
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// digestVersion changes when the same plan would get another digest, so that
+// old digests are never mistaken for those of a changed plan.
+const digestVersion = "mxflow plan v1\n"
+
+// Digest is the SHA-256 of the plan's meaning, in hex: of digestVersion and the
+// JSON of the decoded values.
+//
+// What it covers: every value that a block ended up with, defaults included,
+// and so summaries too. What it leaves out: comments, formatting, the file's
+// name and place, and variables and locals, which count by what they led to:
+// the same plan with a value written out has the same digest.
+//
+// The order of blocks of one type does not count, nor that of phases, features,
+// criteria, rules, values of a knob, globs and references in after and accept.
+// The order of levels, of steps, of arguments and of lists of numbers does.
+func (p *Plan) Digest() string {
+	canonical := *p
+	canonical.Variables = nil
+	canonical.Engines = sortedBy(p.Engines, func(e *Engine) string { return e.Kind + "." + e.Name })
+	canonical.Knobs = sortedBy(p.Knobs, func(k *Knob) string { return k.Name })
+	for i, k := range canonical.Knobs {
+		canonical.Knobs[i] = canonicalKnob(k)
+	}
+	canonical.Workloads = sortedBy(p.Workloads, func(w *Workload) string { return w.Name })
+	canonical.Protocols = sortedBy(p.Protocols, func(q *Protocol) string { return q.Name })
+	canonical.Targets = sortedBy(p.Targets, func(t *Target) string { return t.Name })
+	canonical.Phases = sortedBy(p.Phases, func(ph *Phase) string { return ph.Name })
+	for i, ph := range canonical.Phases {
+		canonical.Phases[i] = canonicalPhase(ph)
+	}
+	text, err := json.Marshal(canonical)
+	if err != nil {
+		// Decoded values are finite numbers, text and maps of them.
+		panic("plans: plan cannot be encoded: " + err.Error())
+	}
+	sum := sha256.Sum256(append([]byte(digestVersion), text...))
+	return hex.EncodeToString(sum[:])
+}
+
+func canonicalKnob(k *Knob) *Knob {
+	c := *k
+	c.Values = sortedBy(k.Values, func(v *KnobValue) string { return v.Name })
+	for i, v := range c.Values {
+		value := *v
+		value.MustSee.Log = sortedTexts(v.MustSee.Log)
+		value.MustNotSee.Log = sortedTexts(v.MustNotSee.Log)
+		c.Values[i] = &value
+	}
+	return &c
+}
+
+func canonicalPhase(ph *Phase) *Phase {
+	c := *ph
+	c.After, c.AfterDecided = sortedTexts(ph.After), sortedTexts(ph.AfterDecided)
+	c.Features = sortedBy(ph.Features, func(f *Feature) string { return f.Name })
+	for i, f := range c.Features {
+		feature := *f
+		feature.Criteria = canonicalRules(f.Criteria)
+		feature.Accept = sortedTexts(f.Accept)
+		c.Features[i] = &feature
+	}
+	if ph.Gate != nil {
+		c.Gate = &Gate{Rules: canonicalRules(ph.Gate.Rules)}
+	}
+	return &c
+}
+
+func canonicalRules(rules []*Rule) []*Rule {
+	list := sortedBy(rules, func(r *Rule) string { return r.Name })
+	for i, r := range list {
+		list[i] = &Rule{Name: r.Name, Expr: strings.TrimSpace(r.Expr)}
+	}
+	return list
+}
+
+// sortedBy is a sorted copy; nil and empty are the same.
+func sortedBy[T any](list []*T, key func(*T) string) []*T {
+	c := append([]*T{}, list...)
+	slices.SortStableFunc(c, func(a, b *T) int { return strings.Compare(key(a), key(b)) })
+	return c
+}
+
+func sortedTexts(list []string) []string {
+	c := append([]string{}, list...)
+	slices.Sort(c)
+	return c
+}

@@ -1,0 +1,115 @@
+package plans
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// Engine is an engine under test: a kind plus how it is launched.
+type Engine struct {
+	Kind  string
+	Name  string
+	Model string
+	// Process says how to start it; nil where the kind brings its own command.
+	Process *Process
+	Env     map[string]string
+	// Settings are the kind's options in its own words; the profile of the
+	// kind turns them into flags.
+	Settings map[string]any
+	// Args are appended to the command as they are.
+	Args []string
+	// ReadyTimeout and StopGrace; zero means the kind's default.
+	ReadyTimeout time.Duration
+	StopGrace    time.Duration
+	Range        Range `json:"-"`
+}
+
+// Process starts an engine as a child process.
+type Process struct {
+	// Command is the argument vector. {port} is replaced by the port to listen
+	// on, {mxflow} by the path of the running mxflow.
+	Command []string
+	// Dir is the working directory; relative to the plan's folder.
+	Dir string
+}
+
+var (
+	engineSchema = &hcl.BodySchema{
+		Attributes: []hcl.AttributeSchema{{Name: "model"}, {Name: "env"}, {Name: "settings"}, {Name: "args"}},
+		Blocks:     []hcl.BlockHeaderSchema{{Type: "process"}, {Type: "ready"}, {Type: "stop"}},
+	}
+	processSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "command"}, {Name: "dir"}}}
+	readySchema   = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "timeout"}}}
+	stopSchema    = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "grace"}}}
+)
+
+func (l *loader) decodeEngine(b *hcl.Block) {
+	kind, known := l.reg.Engines[b.Labels[0]]
+	f := l.fields(b, engineSchema, fmt.Sprintf("engine %q %q", b.Labels[0], b.Labels[1]))
+	e := &Engine{
+		Kind: b.Labels[0], Name: b.Labels[1], Range: rangeOf(b.DefRange),
+		Model: f.text("model", ""), Args: f.texts("args"),
+	}
+	e.Env = f.textMap("env")
+	e.Settings = l.decodeSettings(f.pairs("settings"), e.Kind, kind.Settings, false)
+	if p := f.single("process"); p != nil {
+		pf := l.fields(p, processSchema, "process")
+		pf.required("command", `the argument vector that starts it, such as ["vllm", "serve", "{model}"].`)
+		e.Process = &Process{Command: pf.texts("command"), Dir: pf.text("dir", "")}
+		if v, ok := pf.value("command"); ok && v.CanIterateElements() && v.LengthInt() == 0 {
+			l.fail(pf.at("command"), "Empty command", "Name at least the program to run.")
+		}
+	} else if known && kind.NeedsProcess {
+		l.fail(b.DefRange, "Missing process block", `An engine of kind %q does not say by itself how it is started. Add: process { command = ["program", "--port", "{port}"] }.`, e.Kind)
+	}
+	if r := f.single("ready"); r != nil {
+		e.ReadyTimeout = l.fields(r, readySchema, "ready").duration("timeout", 0)
+	}
+	if s := f.single("stop"); s != nil {
+		e.StopGrace = l.fields(s, stopSchema, "stop").duration("grace", 0)
+	}
+	if l.first(b) {
+		l.plan.Engines = append(l.plan.Engines, e)
+	}
+}
+
+// decodeSettings reads settings, checked against what the engine kind accepts;
+// accepted == nil means anything. With unset, a null stays as the wish to unset.
+func (l *loader) decodeSettings(pairs []pair, kind string, accepted []Attr, unset bool) map[string]any {
+	settings := map[string]any{}
+	byName := map[string]Attr{}
+	for _, a := range accepted {
+		byName[a.Name] = a
+	}
+	for _, p := range pairs {
+		if p.v.IsNull() {
+			if unset {
+				settings[p.key] = nil
+			}
+			if accepted == nil || !unset {
+				continue
+			}
+		}
+		if accepted == nil {
+			settings[p.key] = plain(p.v)
+			continue
+		}
+		a, ok := byName[p.key]
+		if !ok {
+			l.fail(p.keyAt, "Unknown setting", "An engine of kind %q has no setting %q.%s", kind, p.key, l.didYouMean(p.key, keysOf(byName)))
+			continue
+		}
+		if p.v.IsNull() {
+			continue
+		}
+		if v, ok := l.decodeAttr(a, p.v, hcl.StaticExpr(p.v, p.at)); ok {
+			settings[p.key] = v
+		}
+	}
+	if len(settings) == 0 {
+		return nil
+	}
+	return settings
+}

@@ -1,0 +1,46 @@
+package plans
+
+import (
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// Evidence is globs by source. Globs are unanchored and case-insensitive, and *
+// crosses every character.
+type Evidence struct {
+	// Log globs are matched against the lines of the engine's log.
+	Log []string
+}
+
+// evidenceSchema knows trace only to say that it comes later.
+var evidenceSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "log"}, {Name: "trace"}}}
+
+func (l *loader) decodeEvidence(b *hcl.Block) (e Evidence) {
+	if b == nil {
+		return e
+	}
+	f := l.fields(b, evidenceSchema, b.Type)
+	if a := f.attrs["trace"]; a != nil {
+		l.fail(a.NameRange, "Evidence not supported yet", "Only log is supported so far: globs for lines of the engine's log. Remove trace, and name a log line that proves the same.")
+	}
+	if f.attrs["log"] == nil && f.attrs["trace"] == nil {
+		l.fail(b.DefRange, "Empty "+b.Type, `%s names nothing to look for. Add: log = ["*text of a log line*"].`, b.Type)
+		return e
+	}
+	v, ok := f.value("log")
+	if !ok {
+		return e
+	}
+	e.Log = f.texts("log")
+	elems, isList := l.elements(f.attrs["log"].Expr, v)
+	for _, g := range elems {
+		if s, isText := plain(g.v).(string); isText && strings.Trim(s, "* ") == "" {
+			l.fail(g.at, "Glob matches everything", "%q is found in every log, so it proves nothing. Name text that only this value makes the engine log.", s)
+		}
+	}
+	if isList && len(elems) == 0 {
+		l.fail(f.at("log"), "Empty log", `The list is empty. Add a glob, such as "*text of a log line*".`)
+	}
+	return e
+}

@@ -1,0 +1,275 @@
+package plans
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// fields reads the attributes and blocks of one body. Each method reports what
+// is wrong with what it reads and returns the default instead, so that a
+// decoder reads straight through and finds everything at once. An attribute
+// that is null counts as not written.
+type fields struct {
+	l *loader
+	// what names the block in messages: `workload "chat"`.
+	what   string
+	def    hcl.Range
+	attrs  hcl.Attributes
+	blocks hcl.Blocks
+	// values are the attributes evaluated so far.
+	values map[string]cty.Value
+}
+
+// fields opens the body of b.
+func (l *loader) fields(b *hcl.Block, schema *hcl.BodySchema, what string) *fields {
+	content := l.content(b.Body, schema, what)
+	return &fields{
+		l: l, what: what, def: b.DefRange,
+		attrs: content.Attributes, blocks: content.Blocks,
+		values: map[string]cty.Value{},
+	}
+}
+
+// content applies a schema; where something does not belong, the message ends
+// with what does.
+func (l *loader) content(body hcl.Body, schema *hcl.BodySchema, what string) *hcl.BodyContent {
+	content, diags := body.Content(schema)
+	for _, d := range diags {
+		if strings.HasPrefix(d.Summary, "Unsupported ") && !strings.Contains(d.Detail, "Did you mean") {
+			d.Detail += " " + accepts(what, schema)
+		}
+	}
+	l.diags = append(l.diags, diags...)
+	return content
+}
+
+func accepts(what string, schema *hcl.BodySchema) string {
+	var words []string
+	for _, a := range schema.Attributes {
+		words = append(words, a.Name)
+	}
+	for _, b := range schema.Blocks {
+		words = append(words, b.Type+" { }")
+	}
+	if len(words) == 0 {
+		return "Nothing can be set in " + what + "."
+	}
+	return "In " + what + " there can be: " + strings.Join(words, ", ") + "."
+}
+
+// single is the one block of its type; more than one is an error at the second.
+func (l *loader) single(blocks hcl.Blocks) *hcl.Block {
+	if len(blocks) == 0 {
+		return nil
+	}
+	for _, b := range blocks[1:] {
+		l.fail(b.DefRange, "Duplicate "+b.Type+" block", "There can be one %s block here; the first is on line %d. Merge them.", b.Type, blocks[0].DefRange.Start.Line)
+	}
+	return blocks[0]
+}
+
+func (f *fields) single(kind string) *hcl.Block { return f.l.single(f.blocks.OfType(kind)) }
+
+// at is where attribute name is written, or the block's header.
+func (f *fields) at(name string) hcl.Range {
+	if a := f.attrs[name]; a != nil {
+		return a.Expr.Range()
+	}
+	return f.def
+}
+
+// value evaluates an attribute; false where it is absent, null or wrong.
+func (f *fields) value(name string) (cty.Value, bool) {
+	a := f.attrs[name]
+	if a == nil {
+		return cty.NilVal, false
+	}
+	v, done := f.values[name]
+	if !done {
+		v, _ = f.l.value(a.Expr)
+		f.values[name] = v
+	}
+	return v, v.IsWhollyKnown() && !v.IsNull()
+}
+
+// required reports an absent attribute; why says what it is for.
+func (f *fields) required(name, why string) {
+	if f.absent(name) {
+		f.l.fail(f.at(name), "Missing "+name, "%s needs %s: %s", f.what, name, why)
+	}
+}
+
+// absent tells an attribute that is not written, or null, from one that is
+// wrong: that has been reported, and is not missing.
+func (f *fields) absent(name string) bool {
+	if f.attrs[name] == nil {
+		return true
+	}
+	v, _ := f.value(name)
+	return v.IsKnown() && v.IsNull()
+}
+
+func (f *fields) wrongType(name, want string, v cty.Value) {
+	f.l.fail(f.at(name), "Wrong type for "+name, "%s takes %s; this is %s.", name, want, describe(v))
+}
+
+func (f *fields) text(name, fallback string) string {
+	v, ok := f.value(name)
+	if !ok {
+		return fallback
+	}
+	if v.Type() == cty.String {
+		return v.AsString()
+	}
+	if s, ok := f.l.unwrapped(v, f.at(name)); ok {
+		return s
+	}
+	f.wrongType(name, "text in quotes", v)
+	return fallback
+}
+
+// needText is text that has to be there and has to say something.
+func (f *fields) needText(name, why string) string {
+	f.required(name, why)
+	v, ok := f.value(name)
+	s := f.text(name, "")
+	if ok && v.Type() == cty.String && strings.TrimSpace(s) == "" {
+		f.l.fail(f.at(name), "Empty "+name, "%s needs %s: %s", f.what, name, why)
+	}
+	return s
+}
+
+func (f *fields) oneOf(name, fallback string, options ...string) string {
+	s := f.text(name, fallback)
+	for _, o := range options {
+		if s == o {
+			return s
+		}
+	}
+	f.l.fail(f.at(name), "Invalid "+name, "%s is one of %s; this is %q.", name, orList(options), s)
+	return fallback
+}
+
+func (f *fields) truth(name string, fallback bool) bool {
+	v, ok := f.value(name)
+	if !ok {
+		return fallback
+	}
+	if v.Type() != cty.Bool {
+		f.wrongType(name, "true or false", v)
+		return fallback
+	}
+	return v.True()
+}
+
+func (f *fields) number(name string, fallback, least, most float64) float64 {
+	v, ok := f.value(name)
+	if !ok {
+		return fallback
+	}
+	if v.Type() != cty.Number {
+		f.wrongType(name, "a number", v)
+		return fallback
+	}
+	n, _ := v.AsBigFloat().Float64()
+	if n < least || n > most {
+		f.l.fail(f.at(name), "Invalid "+name, "%s is between %v and %v; this is %v.", name, least, most, n)
+		return fallback
+	}
+	return n
+}
+
+func (f *fields) whole(name string, fallback, least, most int) int {
+	v, ok := f.value(name)
+	if !ok {
+		return fallback
+	}
+	n, ok := f.asWhole(v, f.at(name), name, least, most)
+	if !ok {
+		return fallback
+	}
+	return n
+}
+
+func (f *fields) asWhole(v cty.Value, at hcl.Range, name string, least, most int) (int, bool) {
+	if v.IsNull() || v.Type() != cty.Number {
+		f.l.fail(at, "Wrong type for "+name, "%s takes a whole number; this is %s.", name, describe(v))
+		return 0, false
+	}
+	n, _ := v.AsBigFloat().Float64()
+	if n != math.Trunc(n) || n < float64(least) || n > float64(most) {
+		f.l.fail(at, "Invalid "+name, "%s is a whole number between %d and %d; this is %v.", name, least, most, n)
+		return 0, false
+	}
+	return int(n), true
+}
+
+// maxElements bounds lists of numbers: each element makes cells.
+const maxElements = 64
+
+// wholes is one whole number, or a list of different ones.
+func (f *fields) wholes(name string, least, most int) (ns []int, list bool) {
+	v, ok := f.value(name)
+	if !ok {
+		return nil, false
+	}
+	if v.Type() == cty.Number {
+		n, ok := f.asWhole(v, f.at(name), name, least, most)
+		if !ok {
+			return nil, false
+		}
+		return []int{n}, false
+	}
+	elems, ok := f.l.elements(f.attrs[name].Expr, v)
+	switch {
+	case !ok:
+		f.wrongType(name, "a whole number, or a list of them", v)
+		return nil, false
+	case len(elems) == 0:
+		f.l.fail(f.at(name), "Empty "+name, "The list is empty. Give it at least one number.")
+	case len(elems) > maxElements:
+		f.l.fail(f.at(name), "Too many values in "+name, "A list has up to %d numbers.", maxElements)
+		return nil, true
+	}
+	seen := map[int]bool{}
+	for _, e := range elems {
+		n, ok := f.asWhole(e.v, e.at, name, least, most)
+		if ok && seen[n] {
+			f.l.fail(e.at, "Duplicate value in "+name, "%d is in the list already. Remove one.", n)
+		}
+		if ok && !seen[n] {
+			seen[n] = true
+			ns = append(ns, n)
+		}
+	}
+	return ns, true
+}
+
+func (f *fields) duration(name string, fallback time.Duration) time.Duration {
+	v, ok := f.value(name)
+	if !ok {
+		return fallback
+	}
+	d, ok := f.l.asDuration(v, f.at(name), name)
+	if !ok {
+		return fallback
+	}
+	return d
+}
+
+func (l *loader) asDuration(v cty.Value, at hcl.Range, name string) (time.Duration, bool) {
+	if v.Type() != cty.String || v.IsNull() {
+		l.fail(at, "Wrong type for "+name, `%s takes a duration in quotes, such as "30s" or "15m"; this is %s.`, name, describe(v))
+		return 0, false
+	}
+	d, err := time.ParseDuration(v.AsString())
+	if err != nil || d <= 0 {
+		l.fail(at, "Invalid duration", `%s takes a positive duration such as "90s", "15m" or "1h30m"; this is %q.`, name, v.AsString())
+		return 0, false
+	}
+	return d, true
+}

@@ -1,0 +1,201 @@
+package plans
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// element is one element of a list and where it is written.
+type element struct {
+	v  cty.Value
+	at hcl.Range
+}
+
+// elements are the elements of a list. They are placed one by one where the
+// expression is a list itself, and at the whole of it where it computes one.
+func (l *loader) elements(expr hcl.Expression, v cty.Value) ([]element, bool) {
+	ty := v.Type()
+	if v.IsNull() || !(ty.IsTupleType() || ty.IsListType() || ty.IsSetType()) {
+		return nil, false
+	}
+	values := v.AsValueSlice()
+	exprs, diags := hcl.ExprList(expr)
+	placed := !diags.HasErrors() && len(exprs) == len(values)
+	elems := make([]element, len(values))
+	for i, e := range values {
+		elems[i] = element{e, expr.Range()}
+		if placed {
+			elems[i].at = exprs[i].Range()
+		}
+	}
+	return elems, true
+}
+
+// pair is one entry of a map and where its two halves are written.
+type pair struct {
+	key       string
+	v         cty.Value
+	keyAt, at hcl.Range
+}
+
+// pairs are the entries of a map or object in order of their keys.
+func (l *loader) pairs(expr hcl.Expression, v cty.Value) ([]pair, bool) {
+	ty := v.Type()
+	if v.IsNull() || !(ty.IsObjectType() || ty.IsMapType()) || ty.Equals(referenceType) {
+		return nil, false
+	}
+	placed := l.placedKeys(expr)
+	var list []pair
+	for key, e := range v.AsValueMap() {
+		p := pair{key: key, v: e, keyAt: expr.Range(), at: expr.Range()}
+		if kv, ok := placed[key]; ok {
+			p.keyAt, p.at = kv.Key.Range(), kv.Value.Range()
+		}
+		list = append(list, p)
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].key < list[j].key })
+	return list, true
+}
+
+// placedKeys finds where the keys of a map are written, and those written
+// twice, of which the evaluator silently takes the last.
+func (l *loader) placedKeys(expr hcl.Expression) map[string]hcl.KeyValuePair {
+	kvs, diags := hcl.ExprMap(expr)
+	if diags.HasErrors() {
+		return nil
+	}
+	placed := make(map[string]hcl.KeyValuePair, len(kvs))
+	for _, kv := range kvs {
+		k, diags := kv.Key.Value(l.eval.ctx)
+		if diags.HasErrors() || k.IsNull() || !k.IsKnown() || k.Type() != cty.String {
+			continue
+		}
+		key := k.AsString()
+		if first, twice := placed[key]; twice {
+			l.fail(kv.Key.Range(), "Duplicate key", "%q is set already on line %d. Remove one.", key, first.Key.Range().Start.Line)
+		}
+		placed[key] = kv
+	}
+	return placed
+}
+
+// texts is a list of strings.
+func (f *fields) texts(name string) []string {
+	v, ok := f.value(name)
+	if !ok {
+		return nil
+	}
+	elems, ok := f.l.elements(f.attrs[name].Expr, v)
+	if !ok {
+		f.wrongType(name, `a list, such as ["one", "two"]`, v)
+		return nil
+	}
+	var list []string
+	for _, e := range elems {
+		if s, ok := f.l.asText(e.v, e.at, "Each element of "+name); ok {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// unwrapped is a number or truth value that was written in quotes as text:
+// "${var.port}" alone keeps the type of what it refers to, which its quotes say
+// is not meant.
+func (l *loader) unwrapped(v cty.Value, at hcl.Range) (string, bool) {
+	if v.IsNull() || !v.Type().IsPrimitiveType() || v.Type() == cty.String ||
+		at.Start.Byte >= len(l.src) || l.src[at.Start.Byte] != '"' {
+		return "", false
+	}
+	s, err := convert.Convert(v, cty.String)
+	if err != nil {
+		return "", false
+	}
+	return s.AsString(), true
+}
+
+// asText is a value as text. A number or a truth value is text only in quotes.
+func (l *loader) asText(v cty.Value, at hcl.Range, what string) (string, bool) {
+	if s, ok := l.unwrapped(v, at); ok {
+		return s, true
+	}
+	if v.IsNull() || v.Type() != cty.String {
+		hint := ""
+		if !v.IsNull() && v.Type().IsPrimitiveType() {
+			hint = " Write it in quotes, or use tostring(…)."
+		}
+		l.fail(at, "Not text", "%s is text; this is %s.%s", what, describe(v), hint)
+		return "", false
+	}
+	return v.AsString(), true
+}
+
+// textMap is a map of strings.
+func (f *fields) textMap(name string) map[string]string {
+	set := map[string]string{}
+	for _, p := range f.pairs(name) {
+		if s, ok := f.l.asText(p.v, p.at, fmt.Sprintf("%s in %s", p.key, name)); ok {
+			set[p.key] = s
+		}
+	}
+	if len(set) == 0 {
+		return nil
+	}
+	return set
+}
+
+func (f *fields) pairs(name string) []pair {
+	v, ok := f.value(name)
+	if !ok {
+		return nil
+	}
+	pairs, ok := f.l.pairs(f.attrs[name].Expr, v)
+	if !ok {
+		f.wrongType(name, `a map, such as { name = "value" }`, v)
+	}
+	return pairs
+}
+
+// refs is a list of references to blocks of one type, none of them twice.
+func (f *fields) refs(name, block string) []ref {
+	v, ok := f.value(name)
+	if !ok {
+		return nil
+	}
+	elems, ok := f.l.elements(f.attrs[name].Expr, v)
+	if !ok {
+		f.wrongType(name, fmt.Sprintf("a list of references, such as [%s.name]", block), v)
+		return nil
+	}
+	var list []ref
+	seen := map[string]bool{}
+	for _, e := range elems {
+		r, ok := f.l.asRef(e.v, e.at, name, block)
+		switch {
+		case !ok:
+		case seen[r.key]:
+			f.l.fail(e.at, "Duplicate reference", "%s is in %s already. Remove one.", r, name)
+		default:
+			seen[r.key] = true
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// ref is a reference to a block of one of some types; nil where there is none.
+func (f *fields) ref(name string, blocks ...string) *ref {
+	v, ok := f.value(name)
+	if !ok {
+		return nil
+	}
+	r, ok := f.l.asRef(v, f.at(name), name, blocks...)
+	if !ok {
+		return nil
+	}
+	return &r
+}

@@ -1,0 +1,133 @@
+package plans
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// Knob is one independently switchable feature gate.
+type Knob struct {
+	Name    string
+	Summary string
+	Default string
+	Values  []*KnobValue
+	Range   Range `json:"-"`
+}
+
+// KnobValue is one setting of a knob: what it changes and how it is proved.
+type KnobValue struct {
+	Name string
+	// Env and Settings override the engine's; a nil value unsets.
+	Env      map[string]*string
+	Settings map[string]any
+	// Args are appended after the engine's.
+	Args []string
+	// MustSee and MustNotSee are kernel evidence.
+	MustSee    Evidence
+	MustNotSee Evidence
+	Range      Range `json:"-"`
+}
+
+var (
+	knobSchema = &hcl.BodySchema{
+		Attributes: []hcl.AttributeSchema{{Name: "summary"}, {Name: "default"}},
+		Blocks:     []hcl.BlockHeaderSchema{{Type: "value", LabelNames: []string{"name"}}},
+	}
+	knobValueSchema = &hcl.BodySchema{
+		Attributes: []hcl.AttributeSchema{{Name: "env"}, {Name: "settings"}, {Name: "args"}},
+		Blocks:     []hcl.BlockHeaderSchema{{Type: "must_see"}, {Type: "must_not_see"}},
+	}
+)
+
+// knobValueName is freer than an identifier: values are written in quotes
+// everywhere, and are called things like 64x128 or eagle3-short.
+var knobValueName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:+-]{0,63}$`)
+
+func (l *loader) decodeKnob(b *hcl.Block) {
+	f := l.fields(b, knobSchema, fmt.Sprintf("knob %q", b.Labels[0]))
+	k := &Knob{Name: b.Labels[0], Summary: f.text("summary", ""), Range: rangeOf(b.DefRange)}
+	lines := map[string]int{}
+	var values []string
+	for _, vb := range f.blocks {
+		name := vb.Labels[0]
+		v := l.decodeKnobValue(k, vb)
+		if line, twice := lines[name]; twice {
+			l.fail(vb.LabelRanges[0], "Duplicate value", "Knob %q has the value %q already on line %d. Rename or remove one.", k.Name, name, line)
+			continue
+		}
+		lines[name] = vb.DefRange.Start.Line
+		values = append(values, name)
+		k.Values = append(k.Values, v)
+	}
+	if len(values) == 0 {
+		l.fail(b.DefRange, "Knob without values", `A knob switches between named values. Add: value "on" { env = { … } }, and one for its default.`)
+	}
+	f.required("default", "the value that the baseline has.")
+	k.Default = f.text("default", "")
+	if _, ok := f.value("default"); ok && k.Default != "" && lines[k.Default] == 0 && len(values) > 0 {
+		l.fail(f.at("default"), "Unknown knob value", "Knob %q has no value %q.%s", k.Name, k.Default, l.didYouMean(k.Default, values))
+	}
+	if l.first(b) {
+		l.plan.Knobs = append(l.plan.Knobs, k)
+		l.checks.knobs[k.Name] = k
+	}
+}
+
+func (l *loader) decodeKnobValue(k *Knob, b *hcl.Block) *KnobValue {
+	name := b.Labels[0]
+	if !knobValueName.MatchString(name) {
+		l.fail(b.LabelRanges[0], "Invalid value name", "The name of a value has up to 64 letters, digits and the characters _ . : + -, and begins with a letter or digit.")
+	}
+	f := l.fields(b, knobValueSchema, fmt.Sprintf("value %q", name))
+	v := &KnobValue{Name: name, Args: f.texts("args"), Range: rangeOf(b.DefRange)}
+	for _, p := range f.pairs("env") {
+		var text *string
+		if !p.v.IsNull() {
+			s, ok := l.asText(p.v, p.at, p.key+" in env")
+			if !ok {
+				continue
+			}
+			text = &s
+		}
+		if v.Env == nil {
+			v.Env = map[string]*string{}
+		}
+		v.Env[p.key] = text
+	}
+	kind, accepted := l.knobSettings()
+	v.Settings = l.decodeSettings(f.pairs("settings"), kind, accepted, true)
+	v.MustSee = l.decodeEvidence(f.single("must_see"))
+	v.MustNotSee = l.decodeEvidence(f.single("must_not_see"))
+	for _, g := range v.MustSee.Log {
+		for _, h := range v.MustNotSee.Log {
+			if strings.EqualFold(g, h) {
+				l.fail(b.DefRange, "Contradictory evidence", "%q is in both must_see and must_not_see of value %q, which nothing can satisfy. Remove one.", g, name)
+			}
+		}
+	}
+	return v
+}
+
+// knobSettings are the settings that some engine of the plan accepts: a knob
+// belongs to no engine in particular.
+func (l *loader) knobSettings() (kind string, accepted []Attr) {
+	seen := map[string]bool{}
+	for _, key := range l.symbols.of("engine").order {
+		k, _, _ := strings.Cut(key, ".")
+		settings := l.reg.Engines[k].Settings
+		if settings == nil {
+			return "", nil
+		}
+		kind = k
+		for _, a := range settings {
+			if !seen[a.Name] {
+				seen[a.Name] = true
+				accepted = append(accepted, a)
+			}
+		}
+	}
+	return kind, accepted
+}

@@ -1,0 +1,69 @@
+package plans
+
+// Registry says what levels, steps and engine kinds accept. It is filled by the
+// packages that implement them, so that a new level is one file in its own room.
+type Registry struct {
+	Levels  map[string]Schema
+	Steps   map[string]Schema
+	Engines map[string]EngineKind
+}
+
+// Schema is the shape of a block's body.
+type Schema struct {
+	Doc   string
+	Attrs []Attr
+	// Check looks at decoded attributes for what types cannot say; each string
+	// it returns becomes one error at the block, naming the attribute.
+	Check func(b *Block) []AttrError
+}
+
+// AttrError is a mistake in one attribute of a block.
+type AttrError struct {
+	// Attr is the attribute's name; empty means the block as a whole.
+	Attr    string
+	Summary string
+	Detail  string
+}
+
+// Attr is one attribute of a Schema.
+type Attr struct {
+	Name     string
+	Type     AttrType
+	Required bool
+	// Default is filled in where the plan says nothing; nil leaves it absent.
+	Default any
+	// Unit is shown in docs: "tokens", "requests".
+	Unit string
+	// Min bounds numbers from below when MinSet.
+	Min    float64
+	MinSet bool
+	// OneOf restricts strings.
+	OneOf []string
+	// Ref is the block type a reference must name ("workload").
+	Ref string
+	Doc string
+}
+
+// AttrType is the type of an attribute, in words that docs show.
+type AttrType string
+
+const (
+	String   AttrType = "string"
+	Bool     AttrType = "bool"
+	Number   AttrType = "number"
+	Int      AttrType = "integer"
+	Duration AttrType = "duration" // "90s", "15m"
+	Strings  AttrType = "list of strings"
+	Ints     AttrType = "list of integers" // a single integer is a list of one
+	Map      AttrType = "map of strings"
+	Refs     AttrType = "list of references"
+)
+
+// EngineKind is what the plan language knows of an engine kind.
+type EngineKind struct {
+	Doc string
+	// NeedsProcess: the plan must say how to start it.
+	NeedsProcess bool
+	// Settings are the accepted settings; nil accepts any.
+	Settings []Attr
+}

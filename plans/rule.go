@@ -1,0 +1,110 @@
+package plans
+
+import (
+	"github.com/expr-lang/expr/vm"
+)
+
+// Program is a rule after strict compilation: what it reads, what it compares,
+// and the expression to run.
+type Program struct {
+	// Inputs are the values the rule reads, each once, in order of appearance.
+	Inputs []*Input
+	// Leaves are its comparisons, in order of appearance.
+	Leaves []*Leaf
+	// VM is the compiled boolean expression over the inputs' variables.
+	VM *vm.Program
+}
+
+// Leaf is one comparison of a rule.
+type Leaf struct {
+	// Text is the comparison as written.
+	Text string
+	Op   string
+	// Left and Right are its operands.
+	Left, Right *Operand
+}
+
+// Operand is one side of a comparison.
+type Operand struct {
+	Text string
+	// Input is set when the operand is nothing but one input; Constant when it
+	// is a number or a word.
+	Input    *Input
+	Constant any
+	// VM evaluates any other operand over the inputs' variables.
+	VM *vm.Program
+}
+
+// InputKind says what an address leads to.
+type InputKind string
+
+const (
+	// InputMetric: a per-request metric of a cell, or a per-launch metric
+	// (then Cell is empty).
+	InputMetric InputKind = "metric"
+	// InputLevel: the verdict of a test level, a word.
+	InputLevel InputKind = "level"
+	// InputFeature: verdict, accepted or decided of a feature.
+	InputFeature InputKind = "feature"
+	// InputTarget: a declared number to beat.
+	InputTarget InputKind = "target"
+	// InputKnob: the candidate's value of a knob, a word.
+	InputKnob InputKind = "knob"
+)
+
+// Relation says what a metric is compared with.
+type Relation string
+
+const (
+	// Own: the candidate's own value.
+	Own Relation = ""
+	// Base: the parent's value.
+	Base Relation = "base"
+	// Gain: relative improvement in the metric's better direction.
+	Gain Relation = "gain"
+	// Change: signed relative change.
+	Change Relation = "change"
+	// Delta: signed absolute change.
+	Delta Relation = "delta"
+)
+
+// Input is one address that a rule reads, resolved against the plan.
+type Input struct {
+	// Path is the address as written.
+	Path string
+	// Var is the variable that stands for it in the compiled rule.
+	Var  string
+	Kind InputKind
+	// Feature is the feature whose value it is.
+	Feature string
+	// Cell is the cell's address ("chat", "chat.o32"); Metric and Stat follow.
+	Cell, Metric, Stat string
+	Relation           Relation
+	// Root compares with the plan's baseline instead of the parent.
+	Root bool
+	// Name is the level, target, knob or the feature's property.
+	Name string
+	// Number is the value of a target.
+	Number float64
+	// Unit of the value; empty for ratios and words.
+	Unit string
+	// Better is the metric's better direction.
+	Better string
+	// Type is what the rule sees.
+	Type InputType
+}
+
+// InputType is the type of an input in a rule.
+type InputType string
+
+const (
+	NumberInput InputType = "number"
+	WordInput   InputType = "word"
+	BoolInput   InputType = "bool"
+)
+
+// Comparing reports whether the value needs the arm it is compared with.
+func (in *Input) Comparing() bool { return in.Kind == InputMetric && in.Relation != Own }
+
+// Ratio reports whether the value is a relative change, shown in per cent.
+func (in *Input) Ratio() bool { return in.Relation == Gain || in.Relation == Change }

@@ -1,0 +1,101 @@
+package plans
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+const (
+	// maxSource is the largest plan file, in bytes.
+	maxSource = 1 << 20
+	// maxLine is the longest line: more is no text that a person wrote, and
+	// each diagnostic would print it.
+	maxLine = 16 << 10
+)
+
+// readSource reads a plan file, with a message that says what to do about
+// whatever stands in its place.
+func readSource(path string) ([]byte, *hcl.Diagnostic) {
+	bad := func(summary, format string, args ...any) ([]byte, *hcl.Diagnostic) {
+		return nil, sourceError(path, startOf(path), summary, fmt.Sprintf(format, args...))
+	}
+	switch ext := strings.ToLower(filepath.Ext(path)); ext {
+	case ".yaml", ".yml":
+		return bad("YAML plans are not supported yet", "Write the plan in HCL, in a file that ends in .hcl.")
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return bad("Plan file not found", "There is no file %q. Check the path and the folder you are in.", path)
+	case err != nil:
+		return bad("Cannot read plan file", "%v", err)
+	case info.IsDir():
+		return bad("Plan is a folder", "%q is a folder. Name the plan file in it, such as %q.", path, filepath.Join(path, "plan.hcl"))
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return bad("Cannot read plan file", "%v", err)
+	}
+	defer file.Close()
+	src, err := io.ReadAll(io.LimitReader(file, maxSource+1))
+	if err != nil {
+		return bad("Cannot read plan file", "%v", err)
+	}
+	return src, nil
+}
+
+// checkSource refuses text that must not reach the parser, and returns the
+// offsets of its loops (see checkNesting). A UTF-8 byte order mark is fine: the
+// parser skips it.
+func checkSource(filename string, src []byte) (loops []int, diag *hcl.Diagnostic) {
+	bad := func(at hcl.Range, summary, detail string) ([]int, *hcl.Diagnostic) {
+		return nil, sourceError(filename, at, summary, detail)
+	}
+	start := startOf(filename)
+	switch {
+	case len(src) > maxSource:
+		return bad(start, "Plan file too large", "A plan file has up to 1 MiB. Move data out of the plan, or split the effort into several plans.")
+	case bytes.HasPrefix(src, []byte{0xff, 0xfe}), bytes.HasPrefix(src, []byte{0xfe, 0xff}):
+		return bad(start, "Plan is not UTF-8", "The file looks like UTF-16. Save it as UTF-8.")
+	case len(bytes.TrimSpace(bytes.TrimPrefix(src, []byte("\uFEFF")))) == 0:
+		return bad(start, "Plan is empty", `There is nothing in the file. A plan starts with: plan "name" { summary = "what it is for" }.`)
+	}
+	line, lineStart := 1, 0
+	for i := 0; i < len(src); {
+		c, size := rune(src[i]), 1
+		if c >= utf8.RuneSelf {
+			c, size = utf8.DecodeRune(src[i:])
+		}
+		at := func() hcl.Range {
+			pos := hcl.Pos{Line: line, Column: utf8.RuneCount(src[lineStart:i]) + 1, Byte: i}
+			end := hcl.Pos{Line: line, Column: pos.Column + 1, Byte: i + 1}
+			return hcl.Range{Filename: filename, Start: pos, End: end}
+		}
+		switch {
+		case c == '\n':
+			line, lineStart = line+1, i+1
+		case c == utf8.RuneError && size == 1:
+			return bad(at(), "Plan is not UTF-8", fmt.Sprintf("Byte 0x%02x is no part of a UTF-8 character. Save the file as UTF-8.", src[i]))
+		case (c < ' ' && c != '\t' && c != '\r') || c == 0x7f:
+			return bad(at(), "Control character in plan", fmt.Sprintf(`The character U+%04X cannot be seen and does not belong here. Remove it; in a string, write it as "\u%04x".`, c, c))
+		case i-lineStart == maxLine:
+			return bad(at(), "Line too long", fmt.Sprintf("A line has up to %d bytes. Break it up.", maxLine))
+		}
+		i += size
+	}
+	return checkNesting(filename, src)
+}
+
+func sourceError(filename string, at hcl.Range, summary, detail string) *hcl.Diagnostic {
+	at.Filename = filename
+	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: &at}
+}

@@ -1,0 +1,82 @@
+package plans
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/mxflow/mxflow/engine/measure"
+)
+
+// Target is a number to beat, measured elsewhere.
+type Target struct {
+	Name    string
+	Tool    string
+	Summary string
+	// Metrics maps workload to metric to value.
+	Metrics map[string]map[string]float64
+	Range   Range `json:"-"`
+}
+
+var targetSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{
+	{Name: "tool"}, {Name: "summary"}, {Name: "metrics"},
+}}
+
+func (l *loader) decodeTarget(b *hcl.Block) {
+	f := l.fields(b, targetSchema, fmt.Sprintf("target %q", b.Labels[0]))
+	t := &Target{
+		Name: b.Labels[0], Tool: f.text("tool", ""), Summary: f.text("summary", ""),
+		Metrics: map[string]map[string]float64{}, Range: rangeOf(b.DefRange),
+	}
+	f.required("metrics", "the numbers to beat by workload, such as { chat = { tg = 57.85 } }.")
+	for _, p := range f.pairs("metrics") {
+		if !l.symbols.has("workload", p.key) {
+			l.fail(p.keyAt, "Unknown workload", "The plan declares no workload %q.%s", p.key, l.didYouMean(p.key, l.symbols.of("workload").order))
+		}
+		t.Metrics[p.key] = l.targetMetrics(p, f.attrs["metrics"].Expr)
+	}
+	if l.first(b) {
+		l.plan.Targets = append(l.plan.Targets, t)
+	}
+}
+
+func (l *loader) targetMetrics(workload pair, metrics hcl.Expression) map[string]float64 {
+	expr := hcl.StaticExpr(workload.v, workload.at)
+	// The inner map has places of its own where it is written out.
+	if kvs, diags := hcl.ExprMap(metrics); !diags.HasErrors() {
+		for _, kv := range kvs {
+			if kv.Value.Range() == workload.at {
+				expr = kv.Value
+			}
+		}
+	}
+	pairs, ok := l.pairs(expr, workload.v)
+	if !ok {
+		l.fail(workload.at, "Wrong type for metrics", "Each workload has a map of metrics, such as { tg = 57.85 }; this is %s.", describe(workload.v))
+		return nil
+	}
+	values := map[string]float64{}
+	for _, p := range pairs {
+		if m, known := measure.Lookup(p.key); !known || m.Scope != measure.PerRequest {
+			l.fail(p.keyAt, "Unknown metric", "There is no metric %q of a workload.%s", p.key, l.didYouMean(p.key, requestMetrics()))
+			continue
+		}
+		if p.v.IsNull() || p.v.Type() != cty.Number {
+			l.fail(p.at, "Wrong type for "+p.key, "%s takes a number; this is %s.", p.key, describe(p.v))
+			continue
+		}
+		values[p.key], _ = p.v.AsBigFloat().Float64()
+	}
+	return values
+}
+
+// requestMetrics are the names of the metrics that a workload has.
+func requestMetrics() (list []string) {
+	for _, m := range measure.Catalogue() {
+		if m.Scope == measure.PerRequest {
+			list = append(list, m.Name)
+		}
+	}
+	return list
+}

@@ -1,0 +1,3 @@
+plan "p" {}
+engine "embedded" "tiny" {}
+engine "embedded" "tiny" {} # ERROR: Duplicate engine

@@ -1,0 +1,3 @@
+plan "p" {
+  summary = file("/etc/hostname") # ERROR: Call to unknown function
+}

@@ -1,0 +1,4 @@
+plan "p" {}
+workload "chat" "short" { # ERROR: Extraneous label for workload
+  prompt_tokens = 64
+}

@@ -1,0 +1,7 @@
+plan "p" {}
+locals {
+  title = "T"
+}
+locals {
+  title = "U" # ERROR: Duplicate local
+}

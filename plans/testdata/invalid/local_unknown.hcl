@@ -1,0 +1,7 @@
+plan "p" {
+  summary = local.titel # ERROR: Unknown local
+}
+locals {
+  title = "T"
+  title2 = local # ERROR: Incomplete reference
+}

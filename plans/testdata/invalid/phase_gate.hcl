@@ -1,0 +1,54 @@
+plan "p" {}
+
+engine "embedded" "tiny" {}
+
+workload "chat" {
+  prompt_tokens = 64
+  output_tokens = 16
+}
+
+knob "cache" {
+  default = "off"
+  value "off" {}
+  value "on" {
+    settings = { kv_cache = true }
+  }
+}
+
+protocol "quick" {
+  level "benchmark" {
+    workloads = [workload.chat]
+  }
+}
+
+baseline {
+  engine   = engine.embedded.tiny
+  protocol = protocol.quick
+}
+
+phase "port" {
+  feature "cached" {
+    set = { cache = "on" }
+    criterion "decode" {
+      rule = "chat.tg.gain >= 0.1"
+    }
+  }
+  gate {
+    rule "faster" {
+      expr = "" # ERROR: Empty expr
+    }
+    rule "faster" { # ERROR: Duplicate rule
+      expr = "chat.tg.gain >= 0.05"
+    }
+    rule " padded " { # ERROR: Invalid rule name
+      expr = "chat.tg.gain >= 0.05"
+    }
+    rule "none" { # ERROR: Missing expr
+    }
+    rule "bare" {
+      expr = chat.tg.gain >= 0.05 # ERROR: Rule is not in quotes
+    }
+  }
+  gate { # ERROR: Duplicate gate block
+  }
+}

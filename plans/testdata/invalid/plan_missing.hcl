@@ -1,0 +1,4 @@
+workload "chat" { # ERROR: Missing plan block
+  prompt_tokens = 64
+  output_tokens = 16
+}

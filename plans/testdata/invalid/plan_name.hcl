@@ -1,0 +1,1 @@
+plan "my plan/2" {} # ERROR: Invalid plan name

@@ -1,0 +1,2 @@
+plan "one" {}
+plan "two" {} # ERROR: Duplicate plan block

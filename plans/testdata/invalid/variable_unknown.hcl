@@ -1,0 +1,6 @@
+plan "p" {
+  summary = "For ${var.modle}" # ERROR: Unknown variable
+}
+variable "model" {
+  default = "m"
+}

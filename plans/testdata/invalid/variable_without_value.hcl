@@ -1,0 +1,4 @@
+plan "p" {}
+variable "model" { # ERROR: Missing value for variable
+  type = string
+}

@@ -1,0 +1,4 @@
+plan "p" {}
+workload "chat" {
+  request_timeout = 2m # ERROR: Missing newline after argument
+}

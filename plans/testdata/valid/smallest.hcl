@@ -1,0 +1,1 @@
+plan "smallest-1.0" {}
