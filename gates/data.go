@@ -1,0 +1,51 @@
+// Package gates decides rules: it is handed compiled rules and the evidence
+// that was gathered, and gives verdicts with their reasons. It starts nothing,
+// reads no file and keeps no state, so that a decision can be made again from
+// the same evidence.
+package gates
+
+import (
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+)
+
+// Evidence is everything that rules of one phase may read.
+type Evidence struct {
+	// Features by name.
+	Features map[string]*Feature
+}
+
+// Feature is the evidence about one feature.
+type Feature struct {
+	// Candidate is the variant under test, Parent what it builds on, Root the
+	// plan's baseline. Where parent and baseline are the same variant they
+	// share the same launches.
+	Candidate, Parent, Root Arm
+	// Levels are the verdicts of the protocol's levels; a level that was not
+	// run is absent.
+	Levels map[string]verdict.Verdict
+	// Knobs are the candidate's knob values.
+	Knobs map[string]string
+	// Outcome is the feature's own verdict once it is decided.
+	Outcome  verdict.Verdict
+	Accepted bool
+	// Broken is set when there is no measurement to read: the verdict that
+	// rules on measurements take over, and why.
+	Broken verdict.Verdict
+	Cause  string
+}
+
+// Arm is one variant's launches in one session.
+type Arm struct {
+	Name     string
+	Launches []Launch
+}
+
+// Launch is what one launch measured.
+type Launch struct {
+	ID string
+	// Samples is the digest of its raw samples.
+	Samples string
+	// Metrics by address without statistic: "chat.tg", "engine.startup_s".
+	Metrics map[string]measure.Summary
+}

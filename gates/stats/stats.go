@@ -1,0 +1,120 @@
+// Package stats holds pure functions over the values of launches: means of
+// logs and the intervals around their differences. Launches are the replicates,
+// never requests (see docs/decisions.md). It knows no metric, rule or engine.
+package stats
+
+import (
+	"errors"
+	"math"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// ErrEmpty is returned for no values at all: the mean of nothing is not zero.
+var ErrEmpty = errors.New("no values")
+
+// ErrNotFinite is returned for NaN or infinite values.
+var ErrNotFinite = errors.New("a value is not a finite number")
+
+// Mean averages launches: in logs when every value is positive (the geometric
+// mean, so that a ratio of means is a mean of ratios), arithmetically otherwise.
+func Mean(values []float64) (float64, error) {
+	if err := check(values); err != nil {
+		return 0, err
+	}
+	if Positive(values) {
+		return math.Exp(stat.Mean(logs(values), nil)), nil
+	}
+	return stat.Mean(values, nil), nil
+}
+
+// ArithmeticMean averages launches as they are: what an absolute difference is
+// taken of.
+func ArithmeticMean(values []float64) (float64, error) {
+	if err := check(values); err != nil {
+		return 0, err
+	}
+	return stat.Mean(values, nil), nil
+}
+
+// Positive reports whether every value is above zero.
+func Positive(values []float64) bool {
+	for _, v := range values {
+		if !(v > 0) {
+			return false
+		}
+	}
+	return len(values) > 0
+}
+
+func check(values []float64) error {
+	if len(values) == 0 {
+		return ErrEmpty
+	}
+	for _, v := range values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return ErrNotFinite
+		}
+	}
+	return nil
+}
+
+func logs(values []float64) []float64 {
+	out := make([]float64, len(values))
+	for i, v := range values {
+		out[i] = math.Log(v)
+	}
+	return out
+}
+
+// Difference is mean(a) − mean(b) with a two-sided 95 % interval by Welch's
+// t-test with the degrees of freedom of Welch–Satterthwaite.
+type Difference struct {
+	Estimate  float64
+	Low, High float64
+	// Bounded is false where an arm has fewer than two launches or nothing
+	// varies: then Low and High mean nothing.
+	Bounded bool
+}
+
+// LogDifference is the difference of the means of logs of a and b, whose
+// exponential is the ratio of their geometric means.
+func LogDifference(a, b []float64) (Difference, error) {
+	for _, arm := range [][]float64{a, b} {
+		if err := check(arm); err != nil {
+			return Difference{}, err
+		}
+		if !Positive(arm) {
+			return Difference{}, errors.New("a ratio needs values above zero")
+		}
+	}
+	return welch(logs(a), logs(b)), nil
+}
+
+// RawDifference is the difference of the arithmetic means of a and b.
+func RawDifference(a, b []float64) (Difference, error) {
+	for _, arm := range [][]float64{a, b} {
+		if err := check(arm); err != nil {
+			return Difference{}, err
+		}
+	}
+	return welch(a, b), nil
+}
+
+func welch(a, b []float64) Difference {
+	d := Difference{Estimate: stat.Mean(a, nil) - stat.Mean(b, nil)}
+	if len(a) < 2 || len(b) < 2 {
+		return d
+	}
+	va := stat.Variance(a, nil) / float64(len(a))
+	vb := stat.Variance(b, nil) / float64(len(b))
+	se := math.Sqrt(va + vb)
+	if se == 0 {
+		return d
+	}
+	nu := (va + vb) * (va + vb) / (va*va/float64(len(a)-1) + vb*vb/float64(len(b)-1))
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: nu}.Quantile(0.975)
+	d.Low, d.High, d.Bounded = d.Estimate-t*se, d.Estimate+t*se, true
+	return d
+}
