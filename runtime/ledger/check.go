@@ -1,0 +1,140 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+)
+
+// kinds are the kinds of nodes that decisions are about.
+var kinds = []string{"qualify", "benchmark", "feature", "gate", "step", "phase"}
+
+// purposes are what launches are for.
+var purposes = []string{"qualification", "benchmark"}
+
+// Check reports what is wrong with a record by itself.
+func (r *Record) Check() error {
+	set := []string{}
+	for _, p := range []struct {
+		name string
+		set  bool
+	}{{"run", r.RunStart != nil}, {"launch", r.Launch != nil}, {"decision", r.Decision != nil}, {"end", r.End != nil}} {
+		if p.set {
+			set = append(set, p.name)
+		}
+	}
+	switch {
+	case len(set) != 1:
+		return fmt.Errorf("must hold exactly one of run_start, launch, decision and end, and holds %d", len(set))
+	case r.Type != set[0]:
+		return fmt.Errorf("says type %q and holds a %s", r.Type, set[0])
+	case r.Run == "":
+		return errors.New("names no run")
+	case r.Time.IsZero():
+		return errors.New("has no time")
+	case r.Time.Location() != time.UTC:
+		return fmt.Errorf("has a time that is not UTC: %s", r.Time.Format(time.RFC3339Nano))
+	}
+	switch {
+	case r.Launch != nil:
+		return r.Launch.check()
+	case r.Decision != nil:
+		return r.Decision.check()
+	case r.End != nil && r.End.Verdict != "" && !r.End.Verdict.Known():
+		return unknown("verdict", string(r.End.Verdict))
+	}
+	return nil
+}
+
+func (l *Launch) check() error {
+	switch {
+	case l.ID == "":
+		return errors.New("is a launch without an id")
+	case !slices.Contains(purposes, l.Purpose):
+		return unknown("purpose", l.Purpose, purposes...)
+	case l.Started.Location() != time.UTC:
+		return fmt.Errorf("has a start that is not UTC: %s", l.Started.Format(time.RFC3339Nano))
+	}
+	return nil
+}
+
+func (d *Decision) check() error {
+	switch {
+	case d.Node == "":
+		return errors.New("is a decision about no node")
+	case !slices.Contains(kinds, d.Kind):
+		return unknown("kind", d.Kind, kinds...)
+	case !d.Verdict.Known():
+		return unknown("verdict", string(d.Verdict))
+	case d.Attempt < 1:
+		return fmt.Errorf("is attempt %d of %s, and attempts count from 1", d.Attempt, d.Node)
+	}
+	for _, l := range d.Levels {
+		if !l.Verdict.Known() {
+			return unknown("verdict of level "+l.Name, string(l.Verdict))
+		}
+	}
+	for _, r := range d.Rules {
+		if !r.Verdict.Known() {
+			return unknown("verdict of rule "+r.Name, string(r.Verdict))
+		}
+	}
+	return nil
+}
+
+func unknown(what, got string, known ...string) error {
+	if len(known) == 0 {
+		for _, v := range []verdict.Verdict{verdict.Pass, verdict.Fail, verdict.Inconclusive, verdict.Invalid, verdict.Error, verdict.Waived} {
+			known = append(known, string(v))
+		}
+	}
+	return fmt.Errorf("has the unknown %s %q; known are %s", what, got, strings.Join(known, ", "))
+}
+
+// history is what earlier records forbid later ones.
+type history struct {
+	attempts map[string]int // newest attempt of each node
+	launches map[string]bool
+	started  map[string]bool
+	ended    map[string]bool
+}
+
+func newHistory() *history {
+	return &history{map[string]int{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+}
+
+// add checks a record against itself and those before it, and remembers it.
+// The returned function forgets it again.
+func (h *history) add(r *Record) (undo func(), err error) {
+	if err := r.Check(); err != nil {
+		return nil, err
+	}
+	switch {
+	case r.RunStart != nil:
+		return once(h.started, r.Run, "starts run %s a second time")
+	case r.End != nil:
+		return once(h.ended, r.Run, "ends run %s a second time")
+	case r.Launch != nil:
+		return once(h.launches, r.Launch.ID, "uses launch id %s a second time")
+	default:
+		d := r.Decision
+		last := h.attempts[d.Node]
+		if d.Attempt <= last {
+			return nil, fmt.Errorf("is attempt %d of %s after attempt %d: attempts must increase", d.Attempt, d.Node, last)
+		}
+		h.attempts[d.Node] = d.Attempt
+		return func() { h.attempts[d.Node] = last }, nil
+	}
+}
+
+func once(seen map[string]bool, key, problem string) (undo func(), err error) {
+	if seen[key] {
+		return nil, fmt.Errorf(problem, key)
+	}
+	seen[key] = true
+	return func() { delete(seen, key) }, nil
+}

@@ -1,0 +1,113 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// checkpoint is how large the ledger once was and the root it then had.
+type checkpoint struct {
+	size int64 // leaves, header included
+	root tlog.Hash
+}
+
+// CheckpointPath is where the checkpoint of the ledger at path lies.
+func CheckpointPath(path string) string { return path + ".checkpoint" }
+
+// FormatCheckpoint is the text that a checkpoint file holds: the format's name,
+// the number of leaves and the root, each on a line.
+func FormatCheckpoint(size int64, root tlog.Hash) string {
+	return fmt.Sprintf("%s\n%d\n%s\n", header, size, root)
+}
+
+// ParseCheckpoint reads what FormatCheckpoint wrote. Lines after the third are
+// left to signatures.
+func ParseCheckpoint(text string) (size int64, root tlog.Hash, err error) {
+	lines := strings.SplitN(text, "\n", 4)
+	if len(lines) < 4 {
+		return 0, root, errors.New("has fewer than three lines")
+	}
+	if err := parseHeader([]byte(lines[0])); err != nil {
+		return 0, root, fmt.Errorf("line 1 %w", err)
+	}
+	size, err = strconv.ParseInt(lines[1], 10, 64)
+	if err != nil || size < 1 || strconv.FormatInt(size, 10) != lines[1] {
+		return 0, root, fmt.Errorf("line 2 is %q, not a number of leaves", lines[1])
+	}
+	root, err = tlog.ParseHash(lines[2])
+	if err != nil || root.String() != lines[2] {
+		return 0, root, fmt.Errorf("line 3 is %q, not a tree hash", lines[2])
+	}
+	return size, root, nil
+}
+
+// readCheckpoint returns nil when there is none. A crash may leave the file
+// empty or full of NUL bytes, which is none too.
+func readCheckpoint(path string) (*checkpoint, error) {
+	at := CheckpointPath(path)
+	text, err := os.ReadFile(at)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && strings.Trim(string(text), "\x00") == "" {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("checkpoint of the ledger: %w", err)
+	}
+	size, root, err := ParseCheckpoint(string(text))
+	if err != nil {
+		return nil, &DamageError{Path: at, Problem: "the checkpoint " + err.Error(), Hint: "Without it, removed records go unnoticed; if you know that the ledger is whole, remove the checkpoint file and the next append writes it anew"}
+	}
+	return &checkpoint{size, root}, nil
+}
+
+// writeCheckpoint replaces the checkpoint. It is not fsynced: a crash may leave
+// an older one, which is as good.
+func writeCheckpoint(path string, size int64, root tlog.Hash) error {
+	aside := CheckpointPath(path) + ".new"
+	if err := os.WriteFile(aside, []byte(FormatCheckpoint(size, root)), 0o644); err != nil {
+		return err
+	}
+	return os.Rename(aside, CheckpointPath(path))
+}
+
+// compare reports whether the ledger that was read still holds all that the
+// checkpoint has seen.
+func (c *checkpoint) compare(path string, s *scanned) error {
+	if c == nil {
+		return nil
+	}
+	if c.size > s.tree.n {
+		return &DamageError{
+			Path: path, Hint: hintRemoved + " (" + CheckpointPath(path) + ")",
+			Problem: fmt.Sprintf("records were removed: it holds %s, and its checkpoint has seen %s", count(s.tree.n), count(c.size)),
+		}
+	}
+	root, err := s.tree.rootAt(c.size)
+	if err != nil {
+		return err
+	}
+	if root != c.root {
+		return &DamageError{
+			Path: path, Hint: hintRemoved + " (" + CheckpointPath(path) + ")",
+			Problem: fmt.Sprintf("history was rewritten: its tree hash after %s is %s, and its checkpoint has seen %s", count(c.size), root, c.root),
+		}
+	}
+	return nil
+}
+
+// count words a number of leaves, the header among them, as records.
+func count(leaves int64) string {
+	switch n := leaves - 1; n {
+	case -1:
+		return "nothing"
+	case 1:
+		return "1 record"
+	default:
+		return fmt.Sprintf("%d records", n)
+	}
+}

@@ -1,0 +1,70 @@
+// Package ledger keeps the append-only record of everything mxflow decided. It
+// knows how records become bytes that cannot be changed unnoticed, and how they
+// reach the disk before anyone acts on them. It refuses to know why something
+// was decided, what the graph looks like, or how records are searched: package
+// store builds on it for that.
+//
+// # Format
+//
+// A ledger is a UTF-8 text file. Every line has the same form:
+//
+//	<leaf> TAB <root> LF
+//
+// The first line's leaf is the header, the text "mxflow-ledger/1". Every other
+// leaf is one Record as canonical JSON. The root is the hash, in standard
+// base64 with padding, of the Merkle tree (RFC 6962, as golang.org/x/mod's tlog
+// computes it) over the leaves of this line and of all lines above it; the
+// bytes hashed are the leaf's, without TAB and LF. So each line certifies the
+// whole history up to and including itself, and no byte of the file is outside
+// of what is checked: a leaf by the root, a root by being compared as text, TAB
+// and LF by where they must stand.
+//
+// Canonical JSON is what encoding/json writes for a Record without HTML
+// escaping: keys in the order of the struct's fields, map keys sorted, no
+// spaces, invalid UTF-8 replaced by U+FFFD, times in UTC. A line that decodes
+// but would be written differently is damaged; that refuses duplicate and
+// misspelt keys too. JSON has no raw TAB or LF inside, so lines split in one way
+// only. A line is at most 16 MiB long.
+//
+// # What is true of a sequence of records
+//
+// Exactly one of a record's pointers is set, the one that Type names. Times are
+// UTC. Kinds and verdicts are known words. A run starts once and ends once, a
+// launch ID is used once, and the attempt numbers of a node increase.
+//
+// # Torn tails
+//
+// A batch is appended by one write and one fsync, and acknowledged after it. A
+// crash in between leaves a tail that nobody was told of. A tail is torn when
+// no LF follows the last good line, or when it has a hole: NUL bytes that begin
+// where the write began or at a disk sector and end at a sector or the end of
+// the file, which some file systems leave after a power cut. Open moves a torn
+// tail to <path>.torn-<n>; readers ignore it. Complete lines of a batch that was
+// cut stay: they are true, only unacknowledged. Anything else that does not
+// verify is damage, and nothing is changed.
+//
+// # Checkpoint
+//
+// Lines that certify themselves cannot show that later lines were cut off.
+// Beside the ledger lies <path>.checkpoint, three lines in the form that
+// transparency logs sign:
+//
+//	mxflow-ledger/1
+//	<number of leaves, header included, decimal>
+//	<root, base64>
+//
+// It is replaced (written aside, renamed) after a batch is on disk, at most once
+// a second and when the ledger is closed, and not fsynced itself: a crash may
+// leave it behind the file, or empty, which is harmless. If it is ahead of the
+// file, records were removed; if the file's root at its size is another one,
+// history was rewritten. Both are errors.
+//
+// # How it may evolve
+//
+// Fields may be added to Record within version 1 if they are left out when
+// empty (omitempty), so that old lines stay canonical; an older mxflow then
+// refuses the new lines by name of the field. Renaming or removing a field,
+// reordering fields, or giving one another meaning needs mxflow-ledger/2.
+// Signatures may follow the checkpoint's three lines after an empty line, as in
+// golang.org/x/mod/sumdb/note; version 1 does not read further than the third.
+package ledger

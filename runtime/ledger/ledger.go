@@ -1,0 +1,245 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// Ledger is a ledger open for appending. Its methods may be called from several
+// goroutines; records that it hands out are shared and must not be changed.
+//
+// It is for one writer at a time, and does not lock the file against others:
+// whoever opens it holds the lock of the state directory. A file that grew
+// behind its back is noticed at the next append.
+type Ledger struct {
+	path string
+
+	mu      sync.Mutex
+	file    file
+	size    int64 // bytes on disk, all of them good
+	state   *scanned
+	notices []string
+	broken  error // why nothing is appended any more
+
+	stamped time.Time // when an append last replaced the checkpoint
+	behind  bool      // whether the checkpoint has not seen all records
+}
+
+// checkpointEvery is how often a burst of appends replaces the checkpoint: the
+// new file and its rename would triple the cost of the next fsync.
+const checkpointEvery = time.Second
+
+// file is what appending needs of the operating system; tests put in between
+// what fails.
+type file interface {
+	io.WriterAt
+	io.Closer
+	Sync() error
+	Truncate(size int64) error
+	Stat() (fs.FileInfo, error)
+}
+
+// Open opens the ledger for appending, and creates it where there is none. The
+// whole file is verified. A torn tail is set aside, which Notices tells; any
+// other damage is a *DamageError, and nothing is changed.
+func Open(path string) (*Ledger, error) {
+	cp, err := readCheckpoint(path)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if err := cp.compare(path, &scanned{}); err != nil {
+			return nil, err
+		}
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("ledger: %w", err)
+	}
+	l := &Ledger{path: path, file: f}
+	if err := l.load(f, cp); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return l, nil
+}
+
+func (l *Ledger) load(f *os.File, cp *checkpoint) error {
+	s, err := scan(f, l.path)
+	if err != nil {
+		return err
+	}
+	if err := cp.compare(l.path, s); err != nil {
+		return err
+	}
+	if s.torn {
+		notice, err := setAside(f, l.path, s.good)
+		if err != nil {
+			return err
+		}
+		l.notices = append(l.notices, notice)
+	}
+	l.state, l.size = s, s.good
+	if s.tree.n == 0 {
+		root, err := s.tree.add([]byte(header))
+		if err != nil {
+			return err
+		}
+		// The name must be on disk before a record in the file can be.
+		if err := errors.Join(l.put(FormatLine([]byte(header), root)), syncDir(filepath.Dir(l.path))); err != nil {
+			return fmt.Errorf("ledger %s: cannot be begun: %w", l.path, err)
+		}
+		s.root = root
+	}
+	if cp == nil || cp.size < s.tree.n {
+		l.checkpoint()
+	}
+	return nil
+}
+
+// Append adds records, all of them or none, and returns when they are on disk:
+// one write and one fsync for the batch. A record that breaks an invariant is
+// refused by name and nothing of the batch is written. The records are copied;
+// times become UTC.
+//
+// The order of system calls: fstat (nobody else wrote), pwrite, fsync; on an
+// error of those ftruncate to the old size and fsync. If that fails too, the
+// disk holds nobody knows what, and the ledger takes no more records until it
+// is opened, and with that verified, again. Then the checkpoint is replaced,
+// unless that was done within the last second (Close makes up for it), and
+// only after that the caller is told.
+func (l *Ledger) Append(recs ...*Record) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.broken != nil {
+		return fmt.Errorf("ledger %s: takes no more records: %w", l.path, l.broken)
+	}
+	if len(recs) == 0 {
+		return nil
+	}
+	st, err := l.stage(recs)
+	if err != nil {
+		return err
+	}
+	if err := l.put(st.bytes); err != nil {
+		st.undo()
+		return fmt.Errorf("ledger %s: none of the %d records of this batch is recorded: %w", l.path, len(recs), err)
+	}
+	l.state.root = st.root
+	l.state.records = append(l.state.records, st.records...)
+	if l.behind = time.Since(l.stamped) < checkpointEvery; !l.behind {
+		l.checkpoint()
+		l.stamped = time.Now()
+	}
+	return nil
+}
+
+// put writes bytes at the end and makes them durable, or takes them back.
+func (l *Ledger) put(b []byte) error {
+	info, err := l.file.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() != l.size {
+		l.broken = fmt.Errorf("the file is %d bytes large and was left with %d: another process writes to it; one apply at a time may, under the lock of its state directory", info.Size(), l.size)
+		return l.broken
+	}
+	if _, err = l.file.WriteAt(b, l.size); err == nil {
+		if err = l.file.Sync(); err == nil {
+			l.size += int64(len(b))
+			return nil
+		}
+	}
+	if back := errors.Join(l.file.Truncate(l.size), l.file.Sync()); back != nil {
+		l.broken = fmt.Errorf("a write failed (%w) and could not be taken back (%w); mend the disk and open the ledger again", err, back)
+		return l.broken
+	}
+	return fmt.Errorf("%w; the ledger is as it was: make room or mend the disk, then try again", err)
+}
+
+// checkpoint replaces the checkpoint. The records are on disk already, so that
+// a failure is no more than a notice.
+func (l *Ledger) checkpoint() {
+	if err := writeCheckpoint(l.path, l.state.tree.n, l.state.root); err != nil {
+		n := fmt.Sprintf("ledger %s: its checkpoint is not up to date, so a removed record might go unnoticed: %v", l.path, err)
+		if !slices.Contains(l.notices, n) {
+			l.notices = append(l.notices, n)
+		}
+	}
+}
+
+// Records are all records in order, numbered from 0, as of the call.
+func (l *Ledger) Records() iter.Seq2[int, *Record] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.All(l.state.records)
+}
+
+// Len is the number of records.
+func (l *Ledger) Len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.state.records)
+}
+
+// Size is the number of leaves of the tree: the header and every record.
+func (l *Ledger) Size() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state.tree.n
+}
+
+// Root is the hash of the tree.
+func (l *Ledger) Root() tlog.Hash {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state.root
+}
+
+// RootAt is the root that the tree had when it was size leaves large.
+func (l *Ledger) RootAt(size int64) (tlog.Hash, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state.tree.rootAt(size)
+}
+
+// Path is the file's name.
+func (l *Ledger) Path() string { return l.path }
+
+// Notices are what a person should be told: a torn tail that was set aside, a
+// checkpoint that cannot be written.
+func (l *Ledger) Notices() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.notices)
+}
+
+// Close closes the file and brings the checkpoint up to date. Everything appended is on disk already.
+func (l *Ledger) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if errors.Is(l.broken, fs.ErrClosed) {
+		return nil
+	}
+	l.broken = fs.ErrClosed
+	if l.behind {
+		l.checkpoint()
+	}
+	return l.file.Close()
+}
+
+// From are the records from position n on, as of the call.
+func (l *Ledger) From(n int) []*Record {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clip(l.state.records[n:])
+}

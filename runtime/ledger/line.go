@@ -1,0 +1,134 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// header is leaf 0 and the origin line of checkpoints.
+const header = "mxflow-ledger/1"
+
+// headerName is the part of the header that stays the same in every version.
+const headerName = "mxflow-ledger/"
+
+// maxLine bounds a line, so that a hostile file cannot exhaust memory.
+const maxLine = 16 << 20
+
+// FormatLine is one line of a ledger: the leaf, TAB, the root of the tree that
+// ends with it, LF.
+func FormatLine(leaf []byte, root tlog.Hash) []byte {
+	line := make([]byte, 0, len(leaf)+46)
+	line = append(line, leaf...)
+	line = append(line, '\t')
+	line = append(line, root.String()...)
+	return append(line, '\n')
+}
+
+// ParseLine splits a line, given without its LF, into the leaf and the text of
+// the root. The root stays text: base64 has spellings that decode alike, and
+// only the one that FormatLine writes may pass.
+func ParseLine(line []byte) (leaf []byte, root string, err error) {
+	i := bytes.LastIndexByte(line, '\t')
+	if i < 0 {
+		return nil, "", errors.New("has no tab between the record and its tree hash")
+	}
+	return line[:i], string(line[i+1:]), nil
+}
+
+// parseHeader checks leaf 0.
+func parseHeader(leaf []byte) error {
+	switch s := string(leaf); {
+	case s == header:
+		return nil
+	case strings.HasPrefix(s, headerName) && len(s) < 64:
+		return fmt.Errorf("is format %q, and this mxflow reads %q only: use a newer mxflow", s, header)
+	default:
+		return fmt.Errorf("does not begin with %q: this file is not a ledger", header)
+	}
+}
+
+// Encode is the canonical JSON of a record, and the record as a reader will
+// see it: times in UTC, invalid UTF-8 replaced.
+func Encode(r *Record) ([]byte, *Record, error) {
+	if r == nil {
+		return nil, nil, errors.New("the record is nil")
+	}
+	utc := *r
+	utc.Time = utc.Time.UTC()
+	if utc.Launch != nil {
+		l := *utc.Launch
+		l.Started = l.Started.UTC()
+		utc.Launch = &l
+	}
+	first, err := marshal(&utc)
+	if err != nil {
+		return nil, nil, err
+	}
+	// The detour over decoding makes a copy that the caller cannot change any
+	// more, and turns what JSON cannot carry into what it can.
+	seen, err := unmarshal(first)
+	if err != nil {
+		return nil, nil, err
+	}
+	leaf, err := marshal(seen)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(leaf) > maxLine-64 {
+		return nil, nil, fmt.Errorf("is %d bytes long, and a line of the ledger holds at most %d: store what is large as an artifact and record its digest", len(leaf), maxLine)
+	}
+	return leaf, seen, nil
+}
+
+// Decode reads a leaf. It refuses unknown fields and whatever Encode would have
+// written in another way.
+func Decode(leaf []byte) (*Record, error) {
+	r, err := unmarshal(leaf)
+	if err != nil {
+		return nil, err
+	}
+	again, err := marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(leaf, again) {
+		at := 0
+		for at < len(leaf) && at < len(again) && leaf[at] == again[at] {
+			at++
+		}
+		return nil, fmt.Errorf("is not the JSON that mxflow writes, from byte %d of the line on (a key that is duplicate, misspelt, misplaced or empty, a space, another notation)", at+1)
+	}
+	return r, nil
+}
+
+func marshal(r *Record) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false) // rules are full of < and >, and people grep
+	if err := enc.Encode(r); err != nil {
+		return nil, fmt.Errorf("cannot be written as JSON: %w", err)
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}
+
+func unmarshal(leaf []byte) (*Record, error) {
+	dec := json.NewDecoder(bytes.NewReader(leaf))
+	dec.DisallowUnknownFields()
+	r := new(Record)
+	if err := dec.Decode(r); err != nil {
+		if strings.Contains(err.Error(), "unknown field") {
+			return nil, fmt.Errorf("has a field that this mxflow does not know (%w): use a newer mxflow", err)
+		}
+		return nil, fmt.Errorf("is not a record: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("has something after the record")
+	}
+	return r, nil
+}

@@ -1,0 +1,160 @@
+package ledger
+
+import (
+	"time"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+)
+
+// Record is one leaf of the ledger. Exactly one of the pointers is set, the one
+// that Type names.
+type Record struct {
+	// Type is "run", "launch", "decision" or "end".
+	Type string `json:"type"`
+	// Time is when the record was made, UTC.
+	Time time.Time `json:"time"`
+	// Run is the run (one apply) that made it.
+	Run string `json:"run"`
+
+	RunStart *RunStart `json:"run_start,omitempty"`
+	Launch   *Launch   `json:"launch,omitempty"`
+	Decision *Decision `json:"decision,omitempty"`
+	End      *End      `json:"end,omitempty"`
+}
+
+// RunStart opens a run.
+type RunStart struct {
+	Plan        string            `json:"plan"`        // name of the plan
+	PlanFile    string            `json:"plan_file"`   // as given
+	PlanDigest  string            `json:"plan_digest"` // over canonical decoded values
+	PlanSource  string            `json:"plan_source"` // sha256 of the plan file, an artifact
+	Tool        string            `json:"tool"`        // mxflow version
+	Environment map[string]string `json:"environment"` // fingerprint: os, arch, cpu, cores, kernel
+	BootID      string            `json:"boot_id,omitempty"`
+}
+
+// End closes a run.
+type End struct {
+	// Verdict is the join over the gates that were evaluated.
+	Verdict verdict.Verdict `json:"verdict,omitempty"`
+	// Exit is the exit status of the apply.
+	Exit int `json:"exit"`
+	// Reason is "finished", "interrupted" or what broke.
+	Reason string `json:"reason"`
+	// Locked names each node that was not run, and why.
+	Locked map[string]string `json:"locked,omitempty"`
+}
+
+// Launch is one start of a variant, the unit of replication. Decisions refer to
+// launches by ID and never own them.
+type Launch struct {
+	ID string `json:"id"`
+	// Session groups launches that were interleaved with each other.
+	Session string `json:"session"`
+	// Purpose is "qualification" or "benchmark".
+	Purpose string `json:"purpose"`
+	// Node is the graph node that asked for the launch.
+	Node string `json:"node"`
+	// Variant names the arm for people: "baseline", "kv_cache".
+	Variant string `json:"variant"`
+	// VariantKey is the measurement key of the arm.
+	VariantKey string `json:"variant_key"`
+	// Ordinal counts the launches of this variant in this session, from 1.
+	Ordinal int `json:"ordinal"`
+	// Order is the launch's place in the session's interleaved order, from 1.
+	Order   int       `json:"order"`
+	BootID  string    `json:"boot_id,omitempty"`
+	Started time.Time `json:"started"`
+	// Seconds is the wall time from process start to stop.
+	Seconds float64 `json:"seconds"`
+	// OK is false when the engine broke; Error then says how.
+	OK      bool     `json:"ok"`
+	Error   string   `json:"error,omitempty"`
+	LogTail []string `json:"log_tail,omitempty"`
+	Exit    *int     `json:"exit,omitempty"`
+	// Metrics maps an address without its statistic ("chat.tg",
+	// "engine.startup_s") to the launch's statistics.
+	Metrics map[string]measure.Summary `json:"metrics,omitempty"`
+	// Incoherent lists answers that do not read as text, and why, so that
+	// garbage cannot count as speed.
+	Incoherent []string `json:"incoherent,omitempty"`
+	// Notes say what was noticed and does not end the launch: an output that
+	// was shorter than asked for, a fallback for token counts.
+	Notes []string `json:"notes,omitempty"`
+	// Samples and Log are sha256 digests of artifacts: raw samples as Parquet,
+	// the engine's log.
+	Samples string `json:"samples,omitempty"`
+	Log     string `json:"log,omitempty"`
+	// Engine is what was started: command line, env that was set, versions.
+	Engine map[string]string `json:"engine,omitempty"`
+}
+
+// Decision is one decided outcome of a node of the graph.
+type Decision struct {
+	// Node is the node's address: "baseline", "phase.cutlass.gate".
+	Node string `json:"node"`
+	// Kind is the node's kind: "qualify", "benchmark", "feature", "gate", "step", "phase".
+	Kind    string `json:"kind"`
+	Phase   string `json:"phase,omitempty"`
+	Feature string `json:"feature,omitempty"`
+	// MeasureKey and DecisionKey say what the outcome rests on: while both are
+	// unchanged the outcome is kept; when only the second changes it is decided
+	// again from stored launches.
+	MeasureKey  string `json:"measure_key"`
+	DecisionKey string `json:"decision_key"`
+	// Attempt counts from 1; error and invalid are tried again as a new one.
+	Attempt int             `json:"attempt"`
+	Verdict verdict.Verdict `json:"verdict"`
+	Reasons []string        `json:"reasons,omitempty"`
+	// Levels, Rules: what the verdict was joined from.
+	Levels []Level `json:"levels,omitempty"`
+	Rules  []Rule  `json:"rules,omitempty"`
+	// Launches are the IDs of the launches it rests on.
+	Launches []string `json:"launches,omitempty"`
+	// Session is the interleaved session it rests on.
+	Session string `json:"session,omitempty"`
+	// Derived outcomes follow from recorded evidence or from another outcome
+	// alone: deciding again on the same keys would say the same.
+	Derived bool `json:"derived,omitempty"`
+	// Accepted says whether a feature entered the stack.
+	Accepted bool `json:"accepted,omitempty"`
+	// Variant is the resolved knob values of a feature's candidate or the
+	// baseline, for people and for `env`.
+	Variant map[string]string `json:"variant,omitempty"`
+	// Hypothesis keeps the claim beside the outcome.
+	Hypothesis *Hypothesis `json:"hypothesis,omitempty"`
+	// LogTail, Exit: the last lines and exit status of what broke.
+	LogTail []string `json:"log_tail,omitempty"`
+	Exit    *int     `json:"exit,omitempty"`
+	// Seconds is how long the node took.
+	Seconds float64 `json:"seconds"`
+	// Supersedes is true when an earlier decision of this node exists.
+	Supersedes bool `json:"supersedes,omitempty"`
+	// Because says why it was decided now: "first", "rules changed",
+	// "measurement changed", "retry after error", "--rerun".
+	Because string `json:"because,omitempty"`
+}
+
+// Hypothesis is the claim made before measuring and what was seen.
+type Hypothesis struct {
+	Metric   string `json:"metric"`
+	Expect   string `json:"expect"`
+	Because  string `json:"because,omitempty"`
+	Measured string `json:"measured,omitempty"`
+}
+
+// Level is the outcome of one test level.
+type Level struct {
+	Name    string          `json:"name"`
+	Verdict verdict.Verdict `json:"verdict"`
+	Reasons []string        `json:"reasons,omitempty"`
+	Seconds float64         `json:"seconds"`
+}
+
+// Rule, Comparison and Input are decided rules as gates made them.
+type (
+	Rule       = verdict.Rule
+	Comparison = verdict.Comparison
+	Input      = verdict.Input
+)

@@ -1,0 +1,56 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// setAside copies what follows the first good bytes of f to <path>.torn-<n>
+// and cuts it off. The copy is on disk before anything is cut.
+func setAside(f *os.File, path string, good int64) (notice string, err error) {
+	aside, err := createNumbered(path + ".torn-")
+	if err != nil {
+		return "", fmt.Errorf("ledger %s: its torn tail cannot be set aside: %w", path, err)
+	}
+	fail := func(err error) (string, error) {
+		return "", fmt.Errorf("ledger %s: its torn tail cannot be set aside: %w", path, errors.Join(err, aside.Close(), os.Remove(aside.Name())))
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return fail(err)
+	}
+	n, err := io.Copy(aside, io.NewSectionReader(f, good, info.Size()-good))
+	if err != nil {
+		return fail(err)
+	}
+	if err := errors.Join(aside.Sync(), syncDir(filepath.Dir(path))); err != nil {
+		return fail(err)
+	}
+	if err := errors.Join(aside.Close(), f.Truncate(good), f.Sync()); err != nil {
+		return "", fmt.Errorf("ledger %s: its torn tail cannot be cut off: %w", path, err)
+	}
+	return fmt.Sprintf("ledger %s: the last %d bytes were torn by a crash during a write that nobody was told had succeeded; they are kept in %s", path, n, aside.Name()), nil
+}
+
+// createNumbered makes the first file prefix1, prefix2, … that does not exist.
+func createNumbered(prefix string) (*os.File, error) {
+	for n := 1; ; n++ {
+		f, err := os.OpenFile(fmt.Sprintf("%s%d", prefix, n), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
+		if !errors.Is(err, fs.ErrExist) {
+			return f, err
+		}
+	}
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

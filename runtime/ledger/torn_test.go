@@ -1,0 +1,167 @@
+package ledger
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+)
+
+// A file cut at any byte is either recovered to exactly the lines that are
+// whole, or refused; with the checkpoint in place it is refused.
+func TestCutAtEveryByte(t *testing.T) {
+	// Small, since each cut costs some fsyncs.
+	recs := []*Record{runStart("r"), {Type: "decision", Time: noon, Run: "r", Decision: &Decision{Node: "n", Kind: "gate", Attempt: 1, Verdict: "fail"}}, end("r")}
+	path, data, sizes := create(t, recs...)
+	text, err := os.ReadFile(CheckpointPath(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cut := range data {
+		write(t, path, data[:cut])
+		write(t, CheckpointPath(path), text)
+		if _, err := Open(path); !errors.As(err, new(*DamageError)) || !strings.Contains(err.Error(), "removed") {
+			t.Fatalf("cut at %d: with a checkpoint ahead, Open says %v", cut, err)
+		}
+		if now, _ := os.ReadFile(path); !bytes.Equal(now, data[:cut]) {
+			t.Fatalf("cut at %d: a refused file was changed", cut)
+		}
+		if err := os.Remove(CheckpointPath(path)); err != nil {
+			t.Fatal(err)
+		}
+		whole := 0
+		for whole+1 < len(sizes) && sizes[whole+1] <= int64(cut) {
+			whole++
+		}
+		snap, err := Read(path)
+		if err != nil || int64(cut) >= sizes[0] && snap.Len() != whole {
+			t.Fatalf("cut at %d: Read gives %v, want %d records", cut, err, whole)
+		}
+		l, err := Open(path)
+		if err != nil {
+			t.Fatalf("cut at %d: %v", cut, err)
+		}
+		if l.Len() != whole {
+			t.Fatalf("cut at %d: %d records, want %d", cut, l.Len(), whole)
+		}
+		torn := cut != 0 && int64(cut) != sizes[whole]
+		if got := len(l.Notices()) == 1; got != torn {
+			t.Fatalf("cut at %d: notices %q", cut, l.Notices())
+		}
+		if torn {
+			from := int64(0)
+			if int64(cut) > sizes[0] {
+				from = sizes[whole]
+			}
+			kept, err := os.ReadFile(path + ".torn-1")
+			if err != nil || !bytes.Equal(kept, data[from:cut]) {
+				t.Fatalf("cut at %d: kept %q, %v", cut, kept, err)
+			}
+			os.Remove(path + ".torn-1")
+		}
+		if err := l.Append(recs[whole:]...); err != nil {
+			t.Fatalf("cut at %d: %v", cut, err)
+		}
+		if now, _ := os.ReadFile(path); !bytes.Equal(now, data) {
+			t.Fatalf("cut at %d: appended again, the file differs", cut)
+		}
+		l.Close()
+	}
+}
+
+// A power cut may leave stretches of NUL instead of what was written.
+func TestHoles(t *testing.T) {
+	path, data, sizes := create(t, append(small(), nodes(40)...)...)
+	acknowledged := sizes[4] // the forty were one batch that was cut
+	for name, c := range map[string]struct {
+		spoil func(b []byte)
+		torn  bool
+	}{
+		"hole over a sector":      {func(b []byte) { clear(b[8*512 : 9*512]) }, true},
+		"hole at the end":         {func(b []byte) { clear(b[9*512:]) }, true},
+		"hole from the beginning": {func(b []byte) { clear(b[acknowledged : (acknowledged/512+1)*512]) }, true},
+		"all of it":               {func(b []byte) { clear(b[acknowledged:]) }, true},
+		"one byte":                {func(b []byte) { b[8*512+7] = 0 }, false},
+		"no sector":               {func(b []byte) { clear(b[8*512+7 : 8*512+300]) }, false},
+		"not NUL":                 {func(b []byte) { copy(b[8*512:9*512], bytes.Repeat([]byte("x"), 512)) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bad := bytes.Clone(data)
+			c.spoil(bad)
+			write(t, path, bad)
+			write(t, CheckpointPath(path), nil) // as a power cut may leave it
+			l, err := Open(path)
+			if !c.torn {
+				if !errors.As(err, new(*DamageError)) {
+					t.Fatalf("got %v, want damage", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			if l.Len() < 4 || len(l.Notices()) != 1 {
+				t.Errorf("%d records, notices %q", l.Len(), l.Notices())
+			}
+			if _, err := Verify(path); err != nil {
+				t.Errorf("after recovery: %v", err)
+			}
+		})
+	}
+}
+
+func TestCheckpoint(t *testing.T) {
+	path, data, sizes := create(t, small()...)
+	whole, _ := os.ReadFile(CheckpointPath(path))
+
+	// Behind is harmless: a crash came between.
+	earlier := t.TempDir() + "/ledger"
+	l, err := Open(earlier)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Append(small()[0])
+	l.Close()
+	behind, _ := os.ReadFile(CheckpointPath(earlier))
+	write(t, CheckpointPath(path), behind)
+	if rep, err := Verify(path); err != nil || rep.Checkpoint != 2 {
+		t.Errorf("a checkpoint that is behind: %+v, %v", rep, err)
+	}
+	if l, err = Open(path); err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	if now, _ := os.ReadFile(CheckpointPath(path)); !bytes.Equal(now, whole) {
+		t.Error("Open does not bring the checkpoint up to date")
+	}
+
+	// Ahead: the end was cut off at a line, which no line can tell.
+	write(t, path, data[:sizes[2]])
+	if _, err := Verify(path); err == nil || !strings.Contains(err.Error(), "removed") {
+		t.Errorf("got %v", err)
+	}
+	// Gone altogether.
+	os.Remove(path)
+	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "removed") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("a removed ledger was begun anew")
+	}
+	// Rewritten from the first record on, with hashes that are right.
+	leaf, _ := marshal(runStart("other"))
+	write(t, path, append(forge(header, string(leaf)), nil...))
+	write(t, CheckpointPath(path), behind)
+	if _, err := Verify(path); err == nil || !strings.Contains(err.Error(), "rewritten") {
+		t.Errorf("got %v", err)
+	}
+	// A checkpoint that is no checkpoint.
+	for _, bad := range []string{"x", "mxflow-ledger/1\n", "mxflow-ledger/1\n-1\nx\n", "mxflow-ledger/1\n07\nx\n", strings.Replace(string(behind), "\n2\n", "\n+2\n", 1)} {
+		write(t, CheckpointPath(path), []byte(bad))
+		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "checkpoint") {
+			t.Errorf("%q: got %v", bad, err)
+		}
+	}
+}

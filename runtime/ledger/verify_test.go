@@ -1,0 +1,187 @@
+package ledger
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+func TestVerify(t *testing.T) {
+	path, data, _ := create(t, small()...)
+	rep, err := Verify(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rep.Records != 4 || rep.Runs != 1 || rep.Launches != 1 || rep.Decisions != 1 || rep.Size != 5 || rep.Checkpoint != 5 || rep.Bytes != int64(len(data)) || len(rep.Notices) != 0 {
+		t.Errorf("unexpected report %+v", rep)
+	}
+	if !bytes.Contains(data, []byte("chat.tg.gain >= 0.10")) {
+		t.Error("a rule cannot be found by grep")
+	}
+}
+
+// Every byte of the file is covered: whichever is changed, in whichever way.
+func TestEveryByteIsCovered(t *testing.T) {
+	path, data, _ := create(t, small()...)
+	os.Remove(CheckpointPath(path))
+	for i := range data {
+		for _, b := range []byte{data[i] ^ 1, data[i] ^ 0x20, 0, '\n'} {
+			if b == data[i] {
+				continue
+			}
+			bad := bytes.Clone(data)
+			bad[i] = b
+			if b != data[i]^1 { // once through the file is enough
+				if verifies(bad) {
+					t.Fatalf("byte %d: %q changed to %q goes unnoticed", i, data[i], b)
+				}
+				continue
+			}
+			write(t, path, bad)
+			if _, err := Verify(path); err == nil {
+				t.Fatalf("byte %d: %q changed to %q goes unnoticed", i, data[i], b)
+			} else if d := new(DamageError); !errors.As(err, &d) {
+				t.Fatalf("byte %d: %v is not a DamageError", i, err)
+			}
+		}
+	}
+}
+
+// verifies is Verify without the files.
+func verifies(data []byte) bool {
+	s, err := scan(bytes.NewReader(data), "")
+	return err == nil && !s.torn && s.tree.n > 0
+}
+
+// So are bytes that were put in or taken out.
+func TestInsertedAndRemovedBytes(t *testing.T) {
+	_, data, _ := create(t, small()...)
+	if !verifies(data) {
+		t.Fatal("the ledger itself does not verify")
+	}
+	for i := range data {
+		if verifies(append(bytes.Clone(data[:i]), data[i+1:]...)) {
+			t.Fatalf("removing byte %d goes unnoticed", i)
+		}
+		if verifies(append(append(bytes.Clone(data[:i]), data[i]), data[i:]...)) {
+			t.Fatalf("doubling byte %d goes unnoticed", i)
+		}
+	}
+}
+
+// forge writes lines whose hashes are right, as someone who rewrites the whole
+// file would.
+func forge(leaves ...string) []byte {
+	var tr tree
+	var out []byte
+	for _, leaf := range leaves {
+		root, _ := tr.add([]byte(leaf))
+		out = append(out, FormatLine([]byte(leaf), root)...)
+	}
+	return out
+}
+
+func TestForgedRecords(t *testing.T) {
+	leaf := func(r *Record) string { b, _ := marshal(r); return string(b) }
+	run := leaf(runStart("r1"))
+	local := decision("r1", "n", 1)
+	local.Time = noon.In(time.FixedZone("", 3600))
+	alien, kind, two := decision("r1", "n", 1), decision("r1", "n", 1), decision("r1", "n", 1)
+	alien.Decision.Verdict, kind.Decision.Kind, two.End = "passed", "poem", &End{}
+	wrong := decision("r1", "n", 1)
+	wrong.Type = "launch"
+
+	for name, c := range map[string]struct {
+		leaves []string
+		want   string
+	}{
+		"no record":         {[]string{"hello"}, "is not a record"},
+		"null":              {[]string{"null"}, "not the JSON that mxflow writes"},
+		"unknown field":     {[]string{strings.Replace(run, `"run":`, `"walk":1,"run":`, 1)}, "walk"},
+		"duplicate key":     {[]string{strings.Replace(run, `"run":`, `"run":"r0","run":`, 1)}, "duplicate"},
+		"duplicate map key": {[]string{strings.Replace(run, `"os":`, `"os":"x","os":`, 1)}, "duplicate"},
+		"other case":        {[]string{strings.Replace(run, `"run":`, `"Run":`, 1)}, "from byte"},
+		"space":             {[]string{run + " "}, "from byte"},
+		"two records":       {[]string{run + run}, "something after"},
+		"escapes":           {[]string{strings.Replace(run, `"linux"`, `"\u006cinux"`, 1)}, "notation"},
+		"number":            {[]string{strings.Replace(leaf(decision("r1", "n", 1)), `"seconds":0`, `"seconds":0.0`, 1)}, "notation"},
+		"not UTC":           {[]string{leaf(local)}, "not UTC"},
+		"verdict":           {[]string{leaf(alien)}, `unknown verdict "passed"`},
+		"kind":              {[]string{leaf(kind)}, `unknown kind "poem"`},
+		"two of them":       {[]string{leaf(two)}, "holds 2"},
+		"wrong type":        {[]string{leaf(wrong)}, "holds a decision"},
+		"run twice":         {[]string{run, run}, "starts run r1 a second time"},
+		"end twice":         {[]string{leaf(end("r1")), leaf(end("r1"))}, "ends run r1 a second time"},
+		"launch twice":      {[]string{leaf(launch("r1", "l1")), leaf(launch("r1", "l1"))}, "launch id l1"},
+		"attempt again":     {[]string{leaf(decision("r1", "n", 2)), leaf(decision("r1", "n", 2))}, "attempt 2 of n after attempt 2"},
+		"attempt zero":      {[]string{leaf(decision("r1", "n", 0))}, "count from 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := t.TempDir() + "/ledger"
+			write(t, path, forge(append([]string{header}, c.leaves...)...))
+			_, err := Verify(path)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want something about %q", err, c.want)
+			}
+			before, _ := os.ReadFile(path)
+			if _, err := Open(path); err == nil {
+				t.Error("Open takes it")
+			}
+			if after, _ := os.ReadFile(path); !bytes.Equal(before, after) {
+				t.Error("Open changed a damaged file")
+			}
+		})
+	}
+}
+
+func TestOtherFiles(t *testing.T) {
+	for name, c := range map[string]struct{ data, want string }{
+		"newer":     {string(forge("mxflow-ledger/2")), "use a newer mxflow"},
+		"text":      {"dear diary", "not a ledger"},
+		"text line": {"dear\tdiary\n", "not a ledger"},
+		"no tab":    {"dear diary\n", "no tab"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := t.TempDir() + "/ledger"
+			write(t, path, []byte(c.data))
+			_, err := Open(path)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want something about %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestDanglingLaunchIsNoticed(t *testing.T) {
+	path, _, _ := create(t, decision("r1", "n", 1))
+	rep, err := Verify(path)
+	if err != nil || len(rep.Notices) != 1 || !strings.Contains(rep.Notices[0], "launch l1") {
+		t.Errorf("got %v, %v", rep.Notices, err)
+	}
+}
+
+func TestProve(t *testing.T) {
+	path, data, _ := create(t, small()...)
+	s, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range s.Len() {
+		proof, err := s.Prove(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaf, _, _ := ParseLine(bytes.Split(data, []byte("\n"))[i+1])
+		if err := tlog.CheckRecord(proof, s.Size(), s.Root(), int64(i)+1, tlog.RecordHash(leaf)); err != nil {
+			t.Errorf("record %d: %v", i, err)
+		}
+	}
+	if _, err := s.Prove(s.Len()); err == nil {
+		t.Error("proved a record that is not there")
+	}
+}

@@ -1,0 +1,138 @@
+package store
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// PutFile stores a copy of a file and returns its SHA-256.
+func (s *Store) PutFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("artifact: %w", err)
+	}
+	defer f.Close()
+	return s.put(f)
+}
+
+// Put stores bytes and returns their SHA-256.
+func (s *Store) Put(data []byte) (string, error) { return s.put(bytes.NewReader(data)) }
+
+// put copies to a file aside, makes that durable, and gives it its name: an
+// artifact that a record names is on disk, whole, before the record is. One
+// that is there already is kept if it is intact and replaced if it is not.
+func (s *Store) put(r io.Reader) (sum string, err error) {
+	if s.readOnly {
+		return "", errReadOnly
+	}
+	fail := func(err error) (string, error) { return "", s.dir.explain(fmt.Errorf("artifact: %w", err)) }
+	tmp, err := os.CreateTemp(s.dir.artifacts(), ".new-*")
+	if err != nil {
+		return fail(err)
+	}
+	defer func() {
+		// After the rename there is nothing left to remove.
+		if err := os.Remove(tmp.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) && sum == "" {
+			s.notice("artifact: %s is left over: %v", tmp.Name(), err)
+		}
+	}()
+	h := sha256.New()
+	if _, err = io.Copy(io.MultiWriter(tmp, h), r); err != nil {
+		return fail(errors.Join(err, tmp.Close()))
+	}
+	sum = hex.EncodeToString(h.Sum(nil))
+	if s.intact(sum) {
+		return sum, tmp.Close()
+	}
+	if err := errors.Join(tmp.Sync(), tmp.Chmod(0o444), tmp.Close()); err != nil {
+		return fail(err)
+	}
+	to := s.artifact(sum)
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return fail(err)
+	}
+	if err := os.Rename(tmp.Name(), to); err != nil {
+		return fail(err)
+	}
+	if err := errors.Join(syncDir(filepath.Dir(to)), syncDir(s.dir.artifacts())); err != nil {
+		return fail(err)
+	}
+	return sum, nil
+}
+
+// Has reports whether an artifact is there. It is not read.
+func (s *Store) Has(sum string) bool {
+	if checkSum(sum) != nil {
+		return false
+	}
+	_, err := os.Stat(s.artifact(sum))
+	return err == nil
+}
+
+// Get returns an artifact whose bytes match its digest. One that is not there
+// is an error that wraps fs.ErrNotExist.
+func (s *Store) Get(sum string) ([]byte, error) {
+	if err := checkSum(sum); err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(s.artifact(sum))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("artifact %s is not in this state directory (it may have been removed to keep to the quota): %w", sum, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("artifact %s: %w", sum, err)
+	}
+	if got := sha256.Sum256(data); hex.EncodeToString(got[:]) != sum {
+		return nil, fmt.Errorf("artifact %s: %s holds other bytes, with the digest %x: it was changed or the disk is failing; what rests on it cannot be checked", sum, s.artifact(sum), got)
+	}
+	return data, nil
+}
+
+// ArtifactPath is the file of an artifact, for programs that want a name.
+func (s *Store) ArtifactPath(sum string) (string, error) {
+	if err := checkSum(sum); err != nil {
+		return "", err
+	}
+	return s.artifact(sum), nil
+}
+
+func (s *Store) artifact(sum string) string {
+	return filepath.Join(s.dir.artifacts(), sum[:2], sum[2:])
+}
+
+// intact reports whether an artifact is there and matches its digest.
+func (s *Store) intact(sum string) bool {
+	f, err := os.Open(s.artifact(sum))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return false
+	}
+	return hex.EncodeToString(h.Sum(nil)) == sum
+}
+
+// checkSum keeps anything but a digest out of paths.
+func checkSum(sum string) error {
+	if raw, err := hex.DecodeString(sum); err != nil || len(raw) != sha256.Size || hex.EncodeToString(raw) != sum {
+		return fmt.Errorf("artifact %q: not a SHA-256 in 64 lower-case hexadecimal digits", sum)
+	}
+	return nil
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

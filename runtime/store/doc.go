@@ -1,0 +1,26 @@
+// Package store keeps a state directory, .mxflow beside the plan: the ledger,
+// artifacts by digest, run folders, and an index to search them with. It knows
+// where things lie and how to find them again; it refuses to know what a
+// verdict means, and never decides anything.
+//
+// # Layout
+//
+//	.mxflow/
+//	  .gitignore              "*": nothing in here is source
+//	  ledger                  the truth; see package ledger
+//	  ledger.checkpoint       what the ledger once held, to notice removed records
+//	  lock                    held by the one apply that may write
+//	  index.db                SQLite; a function of the ledger, made again when lost
+//	  artifacts/sha256/ab/cd… files by digest: plan sources, logs, raw samples
+//	  runs/<run>/             what a run writes while it goes
+//
+// # One writer, any number of readers
+//
+// Open is for the process that holds Lock. OpenReadOnly needs no lock and no
+// permission to write: it reads the ledger as it is at that moment, whatever a
+// writer is doing.
+//
+// Append puts records on disk, in the ledger, before anything else learns of
+// them. The index follows; when it cannot, the records stand all the same,
+// Notices says so, and the index is made again from the ledger.
+package store

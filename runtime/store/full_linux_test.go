@@ -1,0 +1,68 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// On a file system that is really full: what was acknowledged stays, what was
+// not is not there, and once there is room the same store goes on.
+func TestFullDisk(t *testing.T) {
+	mount := t.TempDir()
+	if err := unix.Mount("tmpfs", mount, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skipf("needs the right to mount a small tmpfs: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(mount, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	dir := filepath.Join(mount, ".mxflow")
+	s := open(t, dir)
+	ballast := filepath.Join(mount, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, 300<<10), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	recorded := 0
+	var err error
+	for err == nil {
+		if err = s.Append(decision("r", fmt.Sprintf("n%d", recorded), 1, verdict.Pass)); err == nil {
+			recorded++
+		}
+	}
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "make room") {
+		t.Fatalf("after %d records: %v", recorded, err)
+	}
+	if _, err := s.Put(make([]byte, 1<<20)); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("artifact: %v", err)
+	}
+	if rep, err := ledger.Verify(s.LedgerPath()); err != nil || rep.Records != recorded || len(s.Decisions()) != recorded {
+		t.Errorf("%d records acknowledged, %+v, %v", recorded, rep, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "index.db.damaged-*")); len(left) != 0 {
+		t.Errorf("a full disk is no damage: %v", left)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, launch("r", "l", "v", 3, true))
+	if mean, n := s.MeanLaunchSeconds("v"); mean != 3 || n != 1 {
+		t.Errorf("%v, %d", mean, n)
+	}
+	want := dumpStore(t, s)
+	s.Close()
+	s = open(t, dir)
+	if got := dumpStore(t, s); got != want || len(s.Notices()) != 0 {
+		t.Errorf("opened again: notices %q", s.Notices())
+	}
+}

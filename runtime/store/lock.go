@@ -1,0 +1,109 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+)
+
+// Holder is who holds a lock, as the lock's file tells it: one line of JSON.
+// It is there to be read by people; whether the lock is held is known from the
+// operating system alone, so that what a dead process left in the file fools
+// nobody.
+type Holder struct {
+	PID     int       `json:"pid"`
+	Host    string    `json:"host"`
+	Started time.Time `json:"started"`
+	Command []string  `json:"command"`
+}
+
+// DirLock is the right to write to a state directory. It ends with Unlock or with
+// the process, however that ends.
+type DirLock struct {
+	file *os.File
+}
+
+// HeldError says that another process is at work.
+type HeldError struct {
+	Path string
+	// Holder is nil when the holder has not said who it is yet.
+	Holder *Holder
+}
+
+func (e *HeldError) Error() string {
+	if e.Holder == nil {
+		return fmt.Sprintf("%s is locked: another apply has just begun on this state directory; wait for it, or use another state directory", e.Path)
+	}
+	h := e.Holder
+	return fmt.Sprintf("%s is locked: process %d on %s has been at work on this state directory since %s (%s); wait for it to finish, stop it, or use another state directory",
+		e.Path, h.PID, h.Host, h.Started.Local().Format("2006-01-02 15:04:05"), strings.Join(h.Command, " "))
+}
+
+// Lock locks a state directory, which is created where there is none. If another
+// process holds the lock, the error is a *HeldError. The lock needs a file
+// system that all contenders reach through the same kernel: on a network file
+// system, run apply on one host.
+func Lock(dir string) (*DirLock, error) {
+	d := layout(dir)
+	if err := d.make(); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(d.lock(), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, d.explain(err)
+	}
+	held, err := tryLock(f)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%s cannot be locked: %w", d.lock(), err), f.Close())
+	}
+	if held {
+		err := &HeldError{Path: d.lock(), Holder: readHolder(f)}
+		f.Close()
+		return nil, err
+	}
+	l := &DirLock{f}
+	if err := l.sign(); err != nil {
+		return nil, errors.Join(d.explain(err), l.Unlock())
+	}
+	return l, nil
+}
+
+// sign writes who holds the lock.
+func (l *DirLock) sign() error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "an unnamed host"
+	}
+	text, err := json.Marshal(Holder{os.Getpid(), host, time.Now().UTC(), os.Args})
+	if err != nil {
+		return err
+	}
+	if err := l.file.Truncate(0); err != nil {
+		return err
+	}
+	_, err = l.file.WriteAt(append(text, '\n'), 0)
+	return err
+}
+
+// readHolder returns nil for what is not, or not yet, whole.
+func readHolder(f *os.File) *Holder {
+	text, err := io.ReadAll(io.LimitReader(f, 64<<10))
+	if err != nil {
+		return nil
+	}
+	h := new(Holder)
+	if json.Unmarshal(text, h) != nil {
+		return nil
+	}
+	return h
+}
+
+// Unlock gives the lock back. The file stays, empty: to remove it would let two
+// processes hold locks on two files of the same name.
+func (l *DirLock) Unlock() error {
+	return errors.Join(l.file.Truncate(0), l.file.Close())
+}

@@ -1,0 +1,125 @@
+package store
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestMain plays the other process when it is asked to, which goes on until it
+// is killed.
+func TestMain(m *testing.M) {
+	dir := os.Getenv("STORE_TEST_DIR")
+	var err error
+	switch os.Getenv("STORE_TEST_CHILD") {
+	case "lock":
+		err = holdLock(dir)
+	case "append":
+		err = appendForEver(dir)
+	default:
+		os.Exit(m.Run())
+	}
+	fmt.Println(err)
+	os.Exit(1)
+}
+
+func holdLock(dir string) error {
+	if _, err := Lock(dir); err != nil {
+		return err
+	}
+	fmt.Println("locked")
+	_, err := io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// child starts this test as the other process and returns what it says.
+func child(t *testing.T, role, dir string) (*exec.Cmd, *bufio.Reader) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "STORE_TEST_CHILD="+role, "STORE_TEST_DIR="+dir)
+	if _, err := cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	return cmd, bufio.NewReader(out)
+}
+
+func TestLockDiesWithItsHolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), ".mxflow")
+	child, out := child(t, "lock", dir)
+	if line, err := out.ReadString('\n'); line != "locked\n" {
+		t.Fatalf("the other process says %q, %v", line, err)
+	}
+
+	_, err := Lock(dir)
+	var held *HeldError
+	if !errors.As(err, &held) || held.Holder == nil || held.Holder.PID != child.Process.Pid {
+		t.Fatalf("got %v", err)
+	}
+	for _, want := range []string{filepath.Join(dir, "lock"), fmt.Sprint(child.Process.Pid), filepath.Base(os.Args[0])} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q does not say %q", err, want)
+		}
+	}
+	// Readers do not care.
+	if _, err := os.Create(filepath.Join(dir, "ledger")); err != nil {
+		t.Fatal(err)
+	}
+	openReadOnly(t, dir)
+
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	child.Wait()
+	if b, _ := os.ReadFile(filepath.Join(dir, "lock")); len(b) == 0 {
+		t.Error("the dead holder's file is empty, so this shows nothing")
+	}
+	l, err := Lock(dir)
+	if err != nil {
+		t.Fatalf("the holder is dead: %v", err)
+	}
+	if err := l.Unlock(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLockWithinAProcess(t *testing.T) {
+	dir := t.TempDir()
+	l, err := Lock(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var held *HeldError
+	if _, err := Lock(dir); !errors.As(err, &held) || held.Holder.PID != os.Getpid() {
+		t.Errorf("got %v", err)
+	}
+	if err := l.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	// What is written in the file is no lock.
+	os.WriteFile(filepath.Join(dir, "lock"), []byte(`{"pid":1,"host":"here"}`), 0o644)
+	if l, err = Lock(dir); err != nil {
+		t.Fatal(err)
+	}
+	// A holder that has not signed yet, or whose file is torn.
+	for _, text := range []string{"", `{"pid":`} {
+		os.WriteFile(filepath.Join(dir, "lock"), []byte(text), 0o644)
+		if _, err := Lock(dir); !errors.As(err, &held) || held.Holder != nil || held.Error() == "" {
+			t.Errorf("%q: got %v", text, err)
+		}
+	}
+	l.Unlock()
+}

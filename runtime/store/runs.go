@@ -1,0 +1,110 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// RunInfo is one run in a line.
+type RunInfo struct {
+	ID       string
+	Started  time.Time
+	Plan     string
+	PlanFile string
+	// Done is false while the run goes on, and for ever if it was killed; what
+	// follows is set when it is true.
+	Done    bool
+	Ended   time.Time
+	Exit    int
+	Verdict verdict.Verdict
+	Reason  string
+}
+
+// RunView is one run with everything it recorded, in order.
+type RunView struct {
+	RunInfo
+	Start     *ledger.RunStart // nil if the run never recorded its start
+	End       *ledger.End      // nil unless Done
+	Decisions []Decided
+	Launches  []*ledger.Launch
+}
+
+func (v *view) info(e *runEntry) RunInfo {
+	info := RunInfo{ID: e.id}
+	if e.start >= 0 {
+		r := v.records[e.start]
+		info.Started, info.Plan, info.PlanFile = r.Time, r.RunStart.Plan, r.RunStart.PlanFile
+	}
+	if e.end >= 0 {
+		r := v.records[e.end]
+		info.Done, info.Ended, info.Exit, info.Verdict, info.Reason = true, r.Time, r.End.Exit, r.End.Verdict, r.End.Reason
+	}
+	return info
+}
+
+// Runs are all runs, oldest first.
+func (s *Store) Runs() []RunInfo {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	out := make([]RunInfo, 0, len(s.view.runs))
+	for _, e := range s.view.runs {
+		out = append(out, s.view.info(e))
+	}
+	return out
+}
+
+// Run is the run with this ID, with the only ID that begins so, or the newest
+// one when asked for "latest".
+func (s *Store) Run(id string) (*RunView, error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	e, err := s.view.find(id)
+	if err != nil {
+		return nil, fmt.Errorf("state directory %s: %w", s.dir, err)
+	}
+	view := &RunView{RunInfo: s.view.info(e)}
+	if e.start >= 0 {
+		view.Start = s.view.records[e.start].RunStart
+	}
+	if e.end >= 0 {
+		view.End = s.view.records[e.end].End
+	}
+	for _, at := range e.decisions {
+		view.Decisions = append(view.Decisions, s.view.decided(at))
+	}
+	for _, at := range e.launches {
+		view.Launches = append(view.Launches, s.view.records[at].Launch)
+	}
+	return view, nil
+}
+
+func (v *view) find(id string) (*runEntry, error) {
+	if len(v.runs) == 0 {
+		return nil, fmt.Errorf("no run was recorded here yet: run apply first")
+	}
+	if id == "latest" {
+		return v.runs[len(v.runs)-1], nil
+	}
+	if e := v.runByID[id]; e != nil {
+		return e, nil
+	}
+	var found []*runEntry
+	var names []string
+	for _, e := range v.runs {
+		if id != "" && strings.HasPrefix(e.id, id) {
+			found, names = append(found, e), append(names, e.id)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return nil, fmt.Errorf(`no run has an id that begins with %q; the newest is %s, and "latest" names it too`, id, v.runs[len(v.runs)-1].id)
+	default:
+		return nil, fmt.Errorf("%q begins the ids of %d runs: %s; give more of it", id, len(found), strings.Join(names, ", "))
+	}
+}

@@ -1,0 +1,182 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/zstd"
+
+	"github.com/mxflow/mxflow/engine/measure"
+)
+
+// samplesVersion is the value of the file's key mxflow.samples. A column may be
+// added within a version if it is optional; anything else is a new version.
+const samplesVersion = "1"
+
+// sampleRow is the schema of raw samples: one row a request, in the order in
+// which they were given, Parquet with zstd. The lists at_ns, kind, tokens and
+// bytes have one element an event and belong together by position. -1 means
+// unknown, as in measure.Sample. kind counts as measure.Kind does: 0 other,
+// 1 text, 2 reasoning, 3 usage, 4 done; the file's key mxflow.samples.kinds
+// says so too. sent_ns is the wall clock in UTC, null when not set.
+type sampleRow struct {
+	Workload        string  `parquet:"workload,dict"`
+	Index           int64   `parquet:"index"`
+	Warmup          bool    `parquet:"warmup"`
+	Sent            *int64  `parquet:"sent_ns,optional,timestamp(nanosecond)"`
+	PromptTokens    int64   `parquet:"prompt_tokens"`
+	OutputTokens    int64   `parquet:"output_tokens"`
+	CachedTokens    int64   `parquet:"cached_tokens"`
+	RequestedOutput int64   `parquet:"requested_output"`
+	TokenSource     string  `parquet:"token_source,dict"`
+	Finish          string  `parquet:"finish,dict"`
+	Text            string  `parquet:"text"`
+	Reasoning       string  `parquet:"reasoning"`
+	Err             string  `parquet:"error"`
+	At              []int64 `parquet:"at_ns,list"`
+	Kind            []int32 `parquet:"kind,list"`
+	Tokens          []int64 `parquet:"tokens,list"`
+	Bytes           []int64 `parquet:"bytes,list"`
+}
+
+// WriteSamples stores raw samples as a Parquet artifact, the same bytes for the
+// same samples. They come back from ReadSamples as they were, except that Sent
+// is in UTC without a monotonic reading, and an empty list of events is nil.
+func (s *Store) WriteSamples(samples []measure.Sample) (sum string, err error) {
+	data, err := encodeSamples(samples)
+	if err != nil {
+		return "", err
+	}
+	return s.Put(data)
+}
+
+// ReadSamples returns the samples that WriteSamples stored under a digest.
+func (s *Store) ReadSamples(sum string) ([]measure.Sample, error) {
+	data, err := s.Get(sum)
+	if err != nil {
+		return nil, err
+	}
+	samples, err := decodeSamples(data)
+	if err != nil {
+		return nil, fmt.Errorf("artifact %s: %w", sum, err)
+	}
+	return samples, nil
+}
+
+func encodeSamples(samples []measure.Sample) ([]byte, error) {
+	var buf bytes.Buffer
+	w := parquet.NewGenericWriter[sampleRow](&buf,
+		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault, Concurrency: 1}),
+		parquet.CreatedBy("mxflow", "samples", samplesVersion),
+		parquet.KeyValueMetadata("mxflow.samples", samplesVersion),
+		parquet.KeyValueMetadata("mxflow.samples.kinds", "0 other, 1 text, 2 reasoning, 3 usage, 4 done"),
+	)
+	rows := make([]sampleRow, len(samples))
+	for i, sample := range samples {
+		row, err := toRow(sample)
+		if err != nil {
+			return nil, fmt.Errorf("sample %d of %s: %w", sample.Index, sample.Workload, err)
+		}
+		rows[i] = row
+	}
+	if _, err := w.Write(rows); err != nil {
+		return nil, fmt.Errorf("samples: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return nil, fmt.Errorf("samples: %w", err)
+	}
+	return buf.Bytes(), nil
+}
+
+// decodeSamples reads what a digest vouches for. Damage is an error, but the
+// Parquet library trusts the sizes that a file claims, so bytes from strangers
+// are not for it.
+func decodeSamples(data []byte) (samples []measure.Sample, err error) {
+	defer func() {
+		// A library that trusts can panic.
+		if p := recover(); p != nil {
+			samples, err = nil, fmt.Errorf("not readable as Parquet: %v", p)
+		}
+	}()
+	// A file ends with the length of its footer and "PAR1"; the library would
+	// allocate whatever length stands there.
+	if n := len(data); n < 12 || uint64(binary.LittleEndian.Uint32(data[n-8:])) > uint64(n-12) {
+		return nil, errors.New("not readable as Parquet: its end is missing or damaged")
+	}
+	f, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, fmt.Errorf("not readable as Parquet: %w", err)
+	}
+	if v, ok := f.Lookup("mxflow.samples"); !ok {
+		return nil, errors.New("a Parquet file, but not of mxflow's raw samples")
+	} else if v != samplesVersion {
+		return nil, fmt.Errorf("raw samples in version %s, and this mxflow reads version %s: use a newer mxflow", v, samplesVersion)
+	}
+	r := parquet.NewGenericReader[sampleRow](f)
+	defer r.Close()
+	rows := make([]sampleRow, 64)
+	for {
+		n, err := r.Read(rows)
+		for i := range rows[:n] {
+			sample, err := rows[i].sample()
+			if err != nil {
+				return nil, err
+			}
+			samples = append(samples, sample)
+		}
+		if errors.Is(err, io.EOF) {
+			return samples, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("not readable as Parquet: %w", err)
+		}
+	}
+}
+
+func toRow(s measure.Sample) (sampleRow, error) {
+	r := sampleRow{
+		Workload: s.Workload, Index: int64(s.Index), Warmup: s.Warmup,
+		PromptTokens: int64(s.PromptTokens), OutputTokens: int64(s.OutputTokens), CachedTokens: int64(s.CachedTokens), RequestedOutput: int64(s.RequestedOutput),
+		TokenSource: string(s.TokenSource), Finish: s.Finish, Text: s.Text, Reasoning: s.Reasoning, Err: s.Err,
+	}
+	if !s.Sent.IsZero() {
+		ns := s.Sent.UnixNano()
+		if !time.Unix(0, ns).Equal(s.Sent) {
+			return r, fmt.Errorf("sent at %s, which nanoseconds since 1970 cannot hold", s.Sent)
+		}
+		r.Sent = &ns
+	}
+	for _, e := range s.Events {
+		r.At = append(r.At, int64(e.At))
+		r.Kind = append(r.Kind, int32(e.Kind))
+		r.Tokens = append(r.Tokens, int64(e.Tokens))
+		r.Bytes = append(r.Bytes, int64(e.Bytes))
+	}
+	return r, nil
+}
+
+func (r *sampleRow) sample() (measure.Sample, error) {
+	s := measure.Sample{
+		Workload: r.Workload, Index: int(r.Index), Warmup: r.Warmup,
+		PromptTokens: int(r.PromptTokens), OutputTokens: int(r.OutputTokens), CachedTokens: int(r.CachedTokens), RequestedOutput: int(r.RequestedOutput),
+		TokenSource: measure.TokenSource(r.TokenSource), Finish: r.Finish, Text: r.Text, Reasoning: r.Reasoning, Err: r.Err,
+	}
+	if r.Sent != nil {
+		s.Sent = time.Unix(0, *r.Sent).UTC()
+	}
+	if len(r.Kind) != len(r.At) || len(r.Tokens) != len(r.At) || len(r.Bytes) != len(r.At) {
+		return s, fmt.Errorf("sample %d of %s: at_ns, kind, tokens and bytes have %d, %d, %d and %d elements, and must have as many", r.Index, r.Workload, len(r.At), len(r.Kind), len(r.Tokens), len(r.Bytes))
+	}
+	for i := range r.At {
+		if r.Kind[i] < 0 || r.Kind[i] > 255 {
+			return s, fmt.Errorf("sample %d of %s: event %d has the kind %d", r.Index, r.Workload, i, r.Kind[i])
+		}
+		s.Events = append(s.Events, measure.Event{At: time.Duration(r.At[i]), Kind: measure.Kind(r.Kind[i]), Tokens: int(r.Tokens[i]), Bytes: int(r.Bytes[i])})
+	}
+	return s, nil
+}

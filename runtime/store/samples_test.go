@@ -1,0 +1,111 @@
+package store
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/measure"
+)
+
+func inventSample(rng *rand.Rand) measure.Sample {
+	str := func() string {
+		return []string{"", "chat.o32", "stop", "γεια\x00\xff", strings.Repeat("long ", rng.IntN(2000))}[rng.IntN(5)]
+	}
+	num := func() int {
+		return []int{-1, 0, 1, rng.IntN(1 << 20), math.MaxInt, math.MinInt}[rng.IntN(6)]
+	}
+	s := measure.Sample{
+		Workload: str(), Index: num(), Warmup: rng.IntN(2) == 0, PromptTokens: num(), OutputTokens: num(), CachedTokens: num(), RequestedOutput: num(),
+		TokenSource: measure.TokenSource(str()), Finish: str(), Text: str(), Reasoning: str(), Err: str(),
+	}
+	if rng.IntN(4) > 0 {
+		s.Sent = time.Unix(rng.Int64N(1<<33)-1<<32, rng.Int64N(1e9)).UTC()
+	}
+	for range rng.IntN(4) * rng.IntN(60) {
+		s.Events = append(s.Events, measure.Event{At: time.Duration(num()), Kind: measure.Kind(rng.IntN(256)), Tokens: num(), Bytes: num()})
+	}
+	return s
+}
+
+func TestSamplesRoundTrip(t *testing.T) {
+	st := open(t, t.TempDir())
+	for seed := range uint64(25) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		var want []measure.Sample
+		for range rng.IntN(4) * rng.IntN(60) {
+			want = append(want, inventSample(rng))
+		}
+		sum, err := st.WriteSamples(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := st.WriteSamples(want)
+		if err != nil || again != sum {
+			t.Fatalf("seed %d: the same samples are other bytes: %s and %s, %v", seed, sum, again, err)
+		}
+		got, err := st.ReadSamples(sum)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			for i := range want {
+				if i >= len(got) || !reflect.DeepEqual(got[i], want[i]) {
+					t.Fatalf("seed %d, sample %d of %d: got %d samples\n%+v", seed, i, len(want), len(got), want[i])
+				}
+			}
+			t.Fatalf("seed %d: %d samples instead of %d", seed, len(got), len(want))
+		}
+	}
+}
+
+// Every field of a sample has its column; whoever adds one is told here.
+func TestSamplesHaveEveryField(t *testing.T) {
+	for typ, want := range map[reflect.Type]int{reflect.TypeFor[measure.Sample](): 14, reflect.TypeFor[measure.Event](): 4} {
+		if typ.NumField() != want {
+			t.Errorf("%s has %d fields, and samples.go stores %d: add a column", typ, typ.NumField(), want)
+		}
+	}
+}
+
+func TestSamplesRefused(t *testing.T) {
+	s := open(t, t.TempDir())
+	if _, err := s.WriteSamples([]measure.Sample{{Sent: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}}); err == nil {
+		t.Error("stored a time that does not fit")
+	}
+	sum, err := s.Put([]byte("no parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.ReadSamples(sum); err == nil || !strings.Contains(err.Error(), sum) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Damage that the digest did not catch is an error or other samples, and never
+// a panic.
+func TestDamagedSamples(t *testing.T) {
+	refused := 0
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		data, err := encodeSamples([]measure.Sample{inventSample(rng), inventSample(rng)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 1 + rng.IntN(3) {
+			data[rng.IntN(len(data))] ^= 1 << rng.IntN(8)
+		}
+		if seed%3 == 0 {
+			data = data[:rng.IntN(len(data))]
+		}
+		if _, err := decodeSamples(data); err != nil {
+			refused++
+		}
+	}
+	if refused < 100 {
+		t.Errorf("only %d of 300 damaged files were refused", refused)
+	}
+}

@@ -1,0 +1,247 @@
+package store
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+func TestLayout(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "deep", ".mxflow")
+	s := open(t, dir)
+	for _, name := range []string{"ledger", "index.db", "artifacts/sha256", "runs"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if b, _ := os.ReadFile(filepath.Join(dir, ".gitignore")); string(b) != "*\n" {
+		t.Errorf(".gitignore holds %q", b)
+	}
+	if len(s.Notices()) != 0 {
+		t.Errorf("notices %q", s.Notices())
+	}
+	if run, err := s.RunDir("r1"); err != nil || run != filepath.Join(dir, "runs", "r1") {
+		t.Errorf("%s, %v", run, err)
+	}
+	for _, bad := range []string{"", ".", "..", "a/b", "../x"} {
+		if _, err := s.RunDir(bad); err == nil {
+			t.Errorf("run folder %q", bad)
+		}
+	}
+}
+
+func TestUnusableDirectories(t *testing.T) {
+	tmp := t.TempDir()
+	file := filepath.Join(tmp, "file")
+	os.WriteFile(file, nil, 0o644)
+	for _, dir := range []string{file, filepath.Join(file, "below")} {
+		for name, use := range map[string]func(string) error{
+			"Open":         func(d string) error { _, err := Open(d); return err },
+			"OpenReadOnly": func(d string) error { _, err := OpenReadOnly(d); return err },
+			"Lock":         func(d string) error { _, err := Lock(d); return err },
+		} {
+			if err := use(dir); err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "move it away") {
+				t.Errorf("%s of %s: %v", name, dir, err)
+			}
+		}
+	}
+	if _, err := OpenReadOnly(filepath.Join(tmp, "none")); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "run apply first") {
+		t.Errorf("got %v", err)
+	}
+	for err, want := range map[error]string{
+		syscall.EROFS: "read-only", syscall.EACCES: "may not write", syscall.ENOSPC: "make room", syscall.EIO: "input/output",
+	} {
+		if got := layout("x").explain(err); !errors.Is(got, err) || !strings.Contains(got.Error(), want) {
+			t.Errorf("%v is explained as %v", err, got)
+		}
+	}
+}
+
+func TestQueries(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	if _, err := s.Run("latest"); err == nil {
+		t.Error("found a run where there is none")
+	}
+	add(t, s, runStart("20260101-aa"), launch("20260101-aa", "l1", "v1", 10, true), launch("20260101-aa", "l2", "v1", 20, true), launch("20260101-aa", "l3", "v1", 90, false),
+		decision("20260101-aa", "n1", 1, verdict.Error), decision("20260101-aa", "n2", 1, verdict.Pass), runEnd("20260101-aa"))
+	add(t, s, runStart("20260102-bb"), decision("20260102-bb", "n1", 2, verdict.Pass))
+
+	for name, s := range map[string]*Store{"writer": s, "reader": openReadOnly(t, dir), "reopened": func() *Store { s.Close(); return open(t, dir) }()} {
+		t.Run(name, func(t *testing.T) {
+			if d, run, ok := s.Latest("n1"); !ok || d.Attempt != 2 || run != "20260102-bb" {
+				t.Errorf("Latest: %+v %s %v", d, run, ok)
+			}
+			if _, _, ok := s.Latest("nope"); ok || s.Attempts("nope") != 0 || s.Attempts("n1") != 2 {
+				t.Error("Attempts")
+			}
+			if h := s.History("n1"); len(h) != 2 || h[0].Verdict != verdict.Error || h[1].Record != 8 {
+				t.Errorf("History: %+v", h)
+			}
+			if d := s.Decisions(); len(d) != 2 || d[0].Node != "n2" || d[1].Node != "n1" || d[1].Attempt != 2 {
+				t.Errorf("Decisions: %+v", d)
+			}
+			runs := s.Runs()
+			if len(runs) != 2 || !runs[0].Done || runs[0].Exit != 2 || runs[0].Verdict != verdict.Fail || runs[0].Plan != "p" || runs[1].Done {
+				t.Errorf("Runs: %+v", runs)
+			}
+			for id, want := range map[string]string{"20260101-aa": "20260101-aa", "20260101": "20260101-aa", "latest": "20260102-bb"} {
+				if r, err := s.Run(id); err != nil || r.ID != want {
+					t.Errorf("Run(%q) = %v, %v", id, r, err)
+				}
+			}
+			for id, want := range map[string]string{"2026": "20260101-aa, 20260102-bb", "x": "the newest is 20260102-bb", "": "no run"} {
+				if _, err := s.Run(id); err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("Run(%q): %v", id, err)
+				}
+			}
+			if r, _ := s.Run("latest"); len(r.Decisions) != 1 || len(r.Launches) != 0 || r.Start == nil || r.End != nil {
+				t.Errorf("RunView %+v", r)
+			}
+			if got := s.Launches(LaunchFilter{VariantKey: "v1", Purpose: "benchmark", OK: true}); len(got) != 2 || got[0].ID != "l1" {
+				t.Errorf("Launches: %+v", got)
+			}
+			if got := s.Launches(LaunchFilter{Session: "other"}); len(got) != 0 {
+				t.Errorf("Launches: %+v", got)
+			}
+			if l, ok := s.LaunchByID("l3"); !ok || l.OK {
+				t.Errorf("LaunchByID: %+v", l)
+			}
+			for key, want := range map[string]struct {
+				mean float64
+				n    int
+			}{"v1": {15, 2}, "embedded": {15, 2}, "v9": {}} {
+				if mean, n := s.MeanLaunchSeconds(key); mean != want.mean || n != want.n {
+					t.Errorf("MeanLaunchSeconds(%q) = %v, %d", key, mean, n)
+				}
+			}
+			if len(s.Notices()) != 0 {
+				t.Errorf("notices %q", s.Notices())
+			}
+		})
+	}
+}
+
+func TestReadOnlyStoreRefusesToWrite(t *testing.T) {
+	dir := t.TempDir()
+	open(t, dir)
+	s := openReadOnly(t, dir)
+	if err := s.Append(runStart("r")); !errors.Is(err, errReadOnly) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := s.Put([]byte("x")); !errors.Is(err, errReadOnly) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A reader works on a directory that it cannot write to, and leaves no trace.
+func TestReadOnlyDirectory(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	add(t, s, runStart("r"), launch("r", "l1", "v1", 10, true))
+	sum, err := s.Put([]byte("log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	if err := os.Chmod(dir, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Chmod(dir, 0o755) })
+	list := func() (names []string) {
+		entries, _ := os.ReadDir(dir)
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return names
+	}
+	before := list()
+	for _, index := range []string{"present", "gone"} {
+		r := openReadOnly(t, dir)
+		if mean, n := r.MeanLaunchSeconds("v1"); mean != 10 || n != 1 {
+			t.Errorf("index %s: %v, %d", index, mean, n)
+		}
+		if b, err := r.Get(sum); err != nil || string(b) != "log" {
+			t.Errorf("%q, %v", b, err)
+		}
+		r.Close()
+		if os.Getuid() != 0 && !reflect.DeepEqual(before, list()) {
+			t.Errorf("left behind: %v", list())
+		}
+		os.Chmod(dir, 0o755)
+		os.Remove(filepath.Join(dir, "index.db"))
+		os.Chmod(dir, 0o555)
+		before = list()
+	}
+}
+
+func TestReadersWhileWriting(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			for stop := false; !stop; {
+				select {
+				case <-done:
+					stop = true
+				default:
+				}
+				r, err := OpenReadOnly(dir)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				want := len(r.Launches(LaunchFilter{}))
+				if _, n := r.MeanLaunchSeconds("v"); n != want {
+					t.Errorf("the index knows %d launches, the ledger %d", n, want)
+				}
+				r.Close()
+			}
+		})
+	}
+	wg.Go(func() {
+		for range 40 {
+			s.Latest("n")
+			s.MeanLaunchSeconds("v")
+			s.Notices()
+		}
+	})
+	for i := range 60 {
+		id := string(rune('A' + i))
+		add(t, s, launch("r", id, "v", 1, true), decision("r", "n", i+1, verdict.Pass))
+	}
+	close(done)
+	wg.Wait()
+	if n := s.Notices(); len(n) != 0 {
+		t.Error(n)
+	}
+}
+
+func TestAppendErrorsLeaveNothing(t *testing.T) {
+	s := open(t, t.TempDir())
+	add(t, s, decision("r", "n", 1, verdict.Error))
+	if err := s.Append(decision("r", "m", 1, verdict.Pass), decision("r", "n", 1, verdict.Pass)); err == nil {
+		t.Error("took attempt 1 twice")
+	}
+	if _, _, ok := s.Latest("m"); ok {
+		t.Error("half a batch is there")
+	}
+	s.Close()
+	if err := s.Append(runStart("r")); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := ledger.Verify(s.LedgerPath()); err != nil {
+		t.Error(err)
+	}
+}
