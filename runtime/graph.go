@@ -1,0 +1,162 @@
+// Package runtime turns a plan into a graph of nodes, runs them in order, and
+// keeps their outcomes. It does not know what a step is: it asks for a Step and
+// gets an outcome. A node that failed (the rule says no) is a value; an error
+// means that something broke.
+//
+// The package shares the standard library's name on purpose; import that one as
+// goruntime where both are needed.
+package runtime
+
+import (
+	"container/heap"
+	"fmt"
+
+	"github.com/mxflow/mxflow/plans"
+)
+
+// Kind is what a node decides.
+type Kind string
+
+const (
+	// KindQualify: the one launch that earns a variant the right to be measured.
+	KindQualify Kind = "qualify"
+	// KindBenchmark: interleaved launches of a candidate and what it is measured against.
+	KindBenchmark Kind = "benchmark"
+	// KindFeature: a feature's criteria, and whether it enters the stack.
+	KindFeature Kind = "feature"
+	// KindStep: a command or another piece of work that the plan declares.
+	KindStep Kind = "step"
+	// KindGate: a phase's exit rule.
+	KindGate Kind = "gate"
+	// KindPhase: the join of a phase that has no gate.
+	KindPhase Kind = "phase"
+)
+
+// Mode says what a node needs of another one.
+type Mode int
+
+const (
+	// Passed: its verdict must unlock.
+	Passed Mode = iota
+	// Decided: it must be decided, whichever way.
+	Decided
+	// Settled: it must have ended, or be locked for good.
+	Settled
+)
+
+// Need is an edge of the graph.
+type Need struct {
+	On   string
+	Mode Mode
+}
+
+// Node is one thing to decide.
+type Node struct {
+	// ID is the node's address: "baseline", "phase.cutlass",
+	// "feature.gemm.benchmark".
+	ID    string
+	Kind  Kind
+	Phase string
+	// Feature is the feature's name, empty elsewhere.
+	Feature string
+	Needs   []Need
+	// Host nodes use the machine under test and run one at a time: a build
+	// beside a benchmark would be measured with it.
+	Host bool
+	// Order is the place in the deterministic total order.
+	Order int
+
+	// What the node was made from; nil where it does not apply.
+	PhaseBlock   *plans.Phase
+	FeatureBlock *plans.Feature
+	StepBlock    *plans.Block
+}
+
+// Graph is the nodes of a plan in a deterministic topological order.
+type Graph struct {
+	Nodes []*Node
+	byID  map[string]*Node
+}
+
+// Node finds a node by its address; nil when there is none.
+func (g *Graph) Node(id string) *Node { return g.byID[id] }
+
+// Addresses of nodes.
+const BaselineID = "baseline"
+
+// PhaseID is the node that unlocks what comes after a phase.
+func PhaseID(phase string) string { return "phase." + phase }
+
+// StepID is a step's node.
+func StepID(phase, kind, name string) string {
+	return fmt.Sprintf("phase.%s.step.%s.%s", phase, kind, name)
+}
+
+// FeatureID is the node that decides a feature's criteria.
+func FeatureID(feature string) string { return "feature." + feature }
+
+// QualifyID and BenchmarkID are a feature's measurements.
+func QualifyID(feature string) string   { return FeatureID(feature) + ".qualify" }
+func BenchmarkID(feature string) string { return FeatureID(feature) + ".benchmark" }
+
+// NewGraph builds the graph of a checked plan. A cycle is an error: Load
+// reports cycles with their place, so reaching one here is a mistake in mxflow.
+func NewGraph(p *plans.Plan) (*Graph, error) {
+	b := &builder{plan: p, g: &Graph{byID: map[string]*Node{}}}
+	if p.Baseline != nil {
+		b.add(&Node{ID: BaselineID, Kind: KindQualify, Host: true})
+	}
+	phases, err := phaseOrder(p)
+	if err != nil {
+		return nil, err
+	}
+	for _, ph := range phases {
+		b.phase(ph)
+	}
+	if err := b.g.sort(); err != nil {
+		return nil, err
+	}
+	return b.g, nil
+}
+
+// sort puts nodes into topological order, first come first, and numbers them.
+func (g *Graph) sort() error {
+	waiting := map[string]int{}
+	dependents := map[string][]*Node{}
+	for _, n := range g.Nodes {
+		for _, need := range n.Needs {
+			if g.byID[need.On] == nil {
+				return fmt.Errorf("node %s needs %s, which does not exist", n.ID, need.On)
+			}
+			dependents[need.On] = append(dependents[need.On], n)
+			waiting[n.ID]++
+		}
+	}
+	for i, n := range g.Nodes {
+		n.Order = i
+	}
+	ready := &queue{}
+	for _, n := range g.Nodes {
+		if waiting[n.ID] == 0 {
+			heap.Push(ready, n)
+		}
+	}
+	out := make([]*Node, 0, len(g.Nodes))
+	for ready.Len() > 0 {
+		n := heap.Pop(ready).(*Node)
+		out = append(out, n)
+		for _, d := range dependents[n.ID] {
+			if waiting[d.ID]--; waiting[d.ID] == 0 {
+				heap.Push(ready, d)
+			}
+		}
+	}
+	if len(out) < len(g.Nodes) {
+		return fmt.Errorf("the graph has a cycle among %d nodes", len(g.Nodes)-len(out))
+	}
+	for i, n := range out {
+		n.Order = i
+	}
+	g.Nodes = out
+	return nil
+}

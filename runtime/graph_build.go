@@ -1,0 +1,139 @@
+package runtime
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/mxflow/mxflow/plans"
+)
+
+type builder struct {
+	plan *plans.Plan
+	g    *Graph
+	// features so far, in the order in which they may enter the stack.
+	features []*plans.Feature
+}
+
+func (b *builder) add(n *Node) *Node {
+	b.g.Nodes = append(b.g.Nodes, n)
+	b.g.byID[n.ID] = n
+	return n
+}
+
+// phase adds a phase's steps in the order they are written, its features by
+// priority, and the node that unlocks what comes after.
+func (b *builder) phase(ph *plans.Phase) {
+	var entry []Need
+	for _, a := range ph.After {
+		entry = append(entry, Need{PhaseID(a), Passed})
+	}
+	for _, a := range ph.AfterDecided {
+		entry = append(entry, Need{PhaseID(a), Decided})
+	}
+	end := &Node{ID: PhaseID(ph.Name), Kind: KindGate, Phase: ph.Name, PhaseBlock: ph, Needs: entry}
+	if ph.Gate == nil {
+		end.Kind = KindPhase
+	}
+	// Each step waits for the one before it: people write them as a recipe.
+	before := entry
+	for _, s := range ph.Steps {
+		n := b.add(&Node{
+			ID: StepID(ph.Name, s.Kind, s.Name), Kind: KindStep, Phase: ph.Name,
+			Host: true, StepBlock: s, PhaseBlock: ph, Needs: before,
+		})
+		before = append(append([]Need(nil), entry...), Need{n.ID, Passed})
+		end.Needs = append(end.Needs, Need{n.ID, Settled})
+	}
+	for _, f := range byPriority(ph.Features) {
+		b.feature(ph, f, before)
+		end.Needs = append(end.Needs, Need{FeatureID(f.Name), Settled})
+	}
+	if len(ph.Features) > 0 {
+		// Without a baseline to measure against there is nothing to decide.
+		end.Needs = append(end.Needs, Need{BaselineID, Passed})
+	}
+	b.add(end)
+}
+
+// feature adds the qualification of a candidate, its benchmark and the decision
+// over its criteria.
+func (b *builder) feature(ph *plans.Phase, f *plans.Feature, entry []Need) {
+	needs := append(append([]Need(nil), entry...), Need{BaselineID, Passed})
+	switch f.BuildsOn.Kind {
+	case plans.OnFeature:
+		needs = append(needs, Need{FeatureID(f.BuildsOn.Feature), Settled})
+	case plans.OnAccepted:
+		for _, other := range b.features {
+			needs = append(needs, Need{FeatureID(other.Name), Settled})
+		}
+	}
+	common := Node{Phase: ph.Name, Feature: f.Name, FeatureBlock: f, PhaseBlock: ph}
+	qualify, bench, decide := common, common, common
+	qualify.ID, qualify.Kind, qualify.Host, qualify.Needs = QualifyID(f.Name), KindQualify, true, needs
+	bench.ID, bench.Kind, bench.Host = BenchmarkID(f.Name), KindBenchmark, true
+	// The benchmark of a variant that is not qualified is recorded as invalid
+	// with the root cause, so it waits for the end and not for a pass.
+	bench.Needs = append(append([]Need(nil), needs...), Need{qualify.ID, Settled})
+	decide.ID, decide.Kind = FeatureID(f.Name), KindFeature
+	decide.Needs = append(append([]Need(nil), needs...), Need{bench.ID, Settled})
+	b.add(&qualify)
+	if protocol := b.plan.Protocol(f.Protocol); protocol != nil && protocol.Level("benchmark") != nil {
+		b.add(&bench)
+	} else {
+		decide.Needs[len(decide.Needs)-1] = Need{qualify.ID, Settled}
+	}
+	b.add(&decide)
+	b.features = append(b.features, f)
+}
+
+func byPriority(fs []*plans.Feature) []*plans.Feature {
+	out := append([]*plans.Feature(nil), fs...)
+	sort.SliceStable(out, func(i, j int) bool { return out[i].Priority < out[j].Priority })
+	return out
+}
+
+// phaseOrder sorts phases topologically over after, after_decided and what
+// their features build on; declaration order breaks ties.
+func phaseOrder(p *plans.Plan) ([]*plans.Phase, error) {
+	const (
+		unseen = iota
+		open
+		done
+	)
+	state := map[string]int{}
+	var out []*plans.Phase
+	var visit func(ph *plans.Phase) error
+	visit = func(ph *plans.Phase) error {
+		switch state[ph.Name] {
+		case open:
+			return fmt.Errorf("phase %s comes after itself", ph.Name)
+		case done:
+			return nil
+		}
+		state[ph.Name] = open
+		before := append(append([]string(nil), ph.After...), ph.AfterDecided...)
+		for _, f := range ph.Features {
+			if f.BuildsOn.Kind == plans.OnFeature {
+				if other := p.Feature(f.BuildsOn.Feature); other != nil && other.Phase != ph.Name {
+					before = append(before, other.Phase)
+				}
+			}
+		}
+		for _, name := range before {
+			if other := p.Phase(name); other != nil {
+				if err := visit(other); err != nil {
+					return err
+				}
+			}
+		}
+		state[ph.Name] = done
+		out = append(out, ph)
+		return nil
+	}
+	for _, ph := range p.Phases {
+		if err := visit(ph); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

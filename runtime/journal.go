@@ -1,0 +1,21 @@
+package runtime
+
+import (
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// StoreJournal keeps outcomes in a state directory.
+func StoreJournal(s *store.Store) Journal { return storeJournal{s} }
+
+type storeJournal struct{ store *store.Store }
+
+func (j storeJournal) Latest(node string) *ledger.Decision {
+	d, _, ok := j.store.Latest(node)
+	if !ok {
+		return nil
+	}
+	return d
+}
+
+func (j storeJournal) Append(records ...*ledger.Record) error { return j.store.Append(records...) }

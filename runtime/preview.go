@@ -1,0 +1,158 @@
+package runtime
+
+import (
+	"fmt"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// Foreseer is a step that can say what it will do before it does it.
+type Foreseer interface {
+	// Foresee is the outcome if all goes well, as far as later nodes read it,
+	// and the launches that are still to be made for it.
+	Foresee(s *Scope) (*ledger.Decision, []PlannedLaunch, error)
+}
+
+// PlannedLaunch is one launch that an apply would make.
+type PlannedLaunch struct {
+	Variant    string `json:"variant"`
+	VariantKey string `json:"variant_key"`
+	Engine     string `json:"engine"`
+	Purpose    string `json:"purpose"`
+}
+
+// Planned is what an apply would do with one node.
+type Planned struct {
+	Node *Node
+	Choice
+	// Verdict is the recorded one when it is reused.
+	Verdict verdict.Verdict
+	// If is set when it depends on outcomes that do not exist yet.
+	If string
+	// Locked is the root cause when it cannot run.
+	Locked   string
+	Launches []PlannedLaunch
+}
+
+// Preview says what an apply would do with each node, in order, assuming that
+// everything that is still to be decided passes. It changes nothing.
+func (r *Runner) Preview() ([]Planned, error) {
+	p := &preview{runner: r, outcomes: map[string]*ledger.Decision{}, locked: map[string]string{}, open: map[string]bool{}}
+	var out []Planned
+	for _, n := range r.Graph.Nodes {
+		planned, err := p.node(n)
+		if err != nil {
+			return nil, fmt.Errorf("node %s: %w", n.ID, err)
+		}
+		out = append(out, planned)
+	}
+	return out, nil
+}
+
+type preview struct {
+	runner   *Runner
+	outcomes map[string]*ledger.Decision
+	locked   map[string]string
+	// open nodes have an assumed outcome.
+	open map[string]bool
+}
+
+func (p *preview) node(n *Node) (Planned, error) {
+	out := Planned{Node: n}
+	for _, need := range n.Needs {
+		if why := p.bars(need); why != "" {
+			out.Locked = why
+			p.locked[n.ID] = why
+			return out, nil
+		}
+		if out.If == "" && need.Mode != Settled && p.open[need.On] {
+			out.If = need.On + " passes"
+		}
+	}
+	step, err := p.runner.Step(n)
+	if err != nil {
+		return out, err
+	}
+	s := p.scope(n)
+	if s.Keys, err = step.Keys(s); err != nil {
+		return out, err
+	}
+	s.Choice = Choose(n, s.Previous, s.Keys, p.runner.Rerun != nil && p.runner.Rerun(n))
+	out.Choice = s.Choice
+	if s.Action == Reuse {
+		out.Verdict = s.Previous.Verdict
+		p.outcomes[n.ID] = s.Previous
+		return out, nil
+	}
+	p.open[n.ID] = true
+	assumed := &ledger.Decision{}
+	if f, ok := step.(Foreseer); ok {
+		if assumed, out.Launches, err = f.Foresee(s); err != nil {
+			return out, err
+		}
+	}
+	assumed.Node, assumed.Kind, assumed.Verdict = n.ID, string(n.Kind), verdict.Pass
+	assumed.MeasureKey, assumed.DecisionKey, assumed.Attempt = s.Keys.Measure, s.Keys.Decide, s.Attempt
+	assumed.Accepted = n.Kind == KindFeature
+	p.outcomes[n.ID] = assumed
+	return out, nil
+}
+
+func (p *preview) bars(need Need) string {
+	if need.Mode == Settled {
+		return ""
+	}
+	if why := p.locked[need.On]; why != "" {
+		return why
+	}
+	d := p.outcomes[need.On]
+	if d == nil {
+		return need.On + " is not decided"
+	}
+	if need.Mode == Passed && !d.Verdict.Unlocks() || need.Mode == Decided && !d.Verdict.Decided() {
+		return fmt.Sprintf("%s is %s", need.On, d.Verdict)
+	}
+	return ""
+}
+
+func (p *preview) scope(n *Node) *Scope {
+	return &Scope{
+		Plan: p.runner.Plan, Node: n, Run: p.runner.Run, Previous: p.runner.Journal.Latest(n.ID),
+		Outcome:  func(id string) *ledger.Decision { return p.outcomes[id] },
+		LockedBy: func(id string) string { return p.locked[id] },
+		Emit:     func(Event) {}, Hard: p.runner.Hard,
+	}
+}
+
+// EmptyJournal is the journal of a plan that was never applied.
+type EmptyJournal struct{}
+
+func (EmptyJournal) Latest(string) *ledger.Decision { return nil }
+
+// Append refuses: nothing is decided without a state directory.
+func (EmptyJournal) Append(...*ledger.Record) error {
+	return fmt.Errorf("there is no state directory to record outcomes in")
+}
+
+// RerunNodes forces the nodes that a person names: "all", a node's address, a
+// feature or a phase with everything in it. The second result lists names that
+// match nothing.
+func RerunNodes(g *Graph, p *plans.Plan, names []string) (func(*Node) bool, []string) {
+	chosen := map[string]bool{}
+	var unknown []string
+	for _, name := range names {
+		found := false
+		for _, n := range g.Nodes {
+			if name == "all" || n.ID == name || n.Feature == name || PhaseID(n.Phase) == name || n.Phase == name && name != "" {
+				chosen[n.ID] = true
+				found = true
+			}
+		}
+		if !found {
+			unknown = append(unknown, name)
+		}
+	}
+	return func(n *Node) bool { return chosen[n.ID] }, unknown
+}

@@ -1,0 +1,155 @@
+// Package report turns what a state directory holds into a page that a team
+// reads: what was decided, by which numbers, on which machine. It decides
+// nothing and measures nothing.
+package report
+
+import (
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// Markdown writes the results page.
+func Markdown(w io.Writer, st *store.Store) error {
+	runs := st.Runs()
+	if len(runs) == 0 {
+		return fmt.Errorf("nothing was applied here, so there is nothing to report")
+	}
+	last := runs[len(runs)-1]
+	view, err := st.Run(last.ID)
+	if err != nil {
+		return err
+	}
+	p := &page{w: w, st: st}
+	p.line("# Results of plan %s", last.Plan)
+	p.line("")
+	p.header(view)
+	p.gates()
+	p.features()
+	p.launches()
+	p.line("Speeds are labelled as the field does: tg32 is generation of 32 tokens, pp2048 prefill of 2048. Each number is the")
+	p.line("mean (of logs) over launches of the median within each launch; ± is the standard deviation over launches.")
+	return p.err
+}
+
+type page struct {
+	w   io.Writer
+	st  *store.Store
+	err error
+}
+
+func (p *page) line(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
+	}
+}
+
+// row writes cells, escaping what Markdown would take for a column.
+func (p *page) row(cells ...string) {
+	for i, c := range cells {
+		cells[i] = strings.NewReplacer("|", `\|`, "\n", "<br>").Replace(c)
+	}
+	p.line("| %s |", strings.Join(cells, " | "))
+}
+
+func (p *page) head(cells ...string) {
+	p.line("| %s |", strings.Join(cells, " | "))
+	p.line("|%s", strings.Repeat(" --- |", len(cells)))
+}
+
+func (p *page) header(v *store.RunView) {
+	state := "under way, or killed"
+	if v.Done {
+		state = fmt.Sprintf("%s, exit status %d", v.Reason, v.Exit)
+	}
+	p.line("Run `%s` of %s: %s.", v.ID, v.Started.UTC().Format("2006-01-02 15:04 MST"), state)
+	p.line("")
+	if s := v.Start; s != nil {
+		var env []string
+		for k, value := range s.Environment {
+			env = append(env, k+" "+value)
+		}
+		sort.Strings(env)
+		p.line("%s, plan digest `%.16s`. Machine: %s.", s.Tool, s.PlanDigest, strings.Join(env, ", "))
+		p.line("")
+	}
+}
+
+// gates lists phases in the order in which they were decided, then what is
+// locked.
+func (p *page) gates() {
+	p.line("## Gates")
+	p.line("")
+	p.head("Phase", "Verdict", "Why")
+	for _, d := range p.st.Decisions() {
+		if d.Kind == "gate" || d.Kind == "phase" || d.Node == "baseline" && !d.Verdict.Unlocks() {
+			p.row(name(d.Decision), "**"+string(d.Verdict)+"**", strings.Join(d.Reasons, "\n"))
+		}
+	}
+	for _, l := range Locked(p.st) {
+		if strings.HasPrefix(l.Node, "phase.") && !strings.Contains(l.Node, ".step.") {
+			p.row(strings.TrimPrefix(l.Node, "phase."), "locked", l.Cause)
+		}
+	}
+	p.line("")
+}
+
+func name(d *ledger.Decision) string {
+	if d.Phase != "" {
+		return d.Phase
+	}
+	return d.Node
+}
+
+func (p *page) features() {
+	var stack []string
+	for _, d := range p.st.Decisions() {
+		if d.Kind != "feature" {
+			continue
+		}
+		if d.Accepted {
+			stack = append(stack, d.Feature)
+		}
+		p.feature(d.Decision)
+	}
+	p.line("## Accepted stack")
+	p.line("")
+	if len(stack) == 0 {
+		p.line("Nothing was accepted.")
+	} else {
+		p.line("baseline + %s", strings.Join(stack, " + "))
+	}
+	p.line("")
+}
+
+func (p *page) feature(d *ledger.Decision) {
+	p.line("## Feature %s: %s", d.Feature, d.Verdict)
+	p.line("")
+	if h := d.Hypothesis; h != nil {
+		p.line("Hypothesis: %s %s, because %s.", h.Metric, h.Expect, strings.TrimSuffix(h.Because, "."))
+		if h.Measured != "" {
+			p.line("Measured: %s.", h.Measured)
+		}
+		p.line("")
+	}
+	var levels []string
+	for _, l := range d.Levels {
+		levels = append(levels, l.Name+" "+string(l.Verdict))
+	}
+	p.line("Levels: %s.", strings.Join(levels, ", "))
+	p.line("")
+	p.head("Criterion", "Rule", "Verdict", "Evidence")
+	for _, r := range d.Rules {
+		label := r.Name
+		if !r.Decides {
+			label += " (recorded only)"
+		}
+		p.row(label, "`"+r.Expr+"`", string(r.Verdict), strings.Join(r.Reasons, "\n"))
+	}
+	p.line("")
+	p.arms(d)
+}

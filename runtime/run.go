@@ -1,0 +1,230 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	goruntime "runtime"
+	"sync"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// Journal keeps outcomes durably. Append returns when they are safe.
+type Journal interface {
+	// Latest is the newest recorded outcome of a node; nil when there is none.
+	Latest(node string) *ledger.Decision
+	Append(records ...*ledger.Record) error
+}
+
+// Runner runs a graph. One goroutine (the one that calls Run) owns all
+// scheduling state, so there are no locks; steps run in goroutines of their own
+// and hand their outcome back over a channel.
+//
+// A node's way:
+//
+//	waiting ──needs met──▶ ready ──slot──▶ running ──outcome recorded──▶ ended
+//	   │                     │                └──ctx cancelled──▶ interrupted
+//	   │                     └──keys unchanged──▶ ended (reused)
+//	   └──a need can never be met──▶ locked
+type Runner struct {
+	Plan    *plans.Plan
+	Graph   *Graph
+	Journal Journal
+	// Step makes the step of a node.
+	Step func(*Node) (Step, error)
+	// Observe receives progress from the scheduling goroutine and from steps'
+	// own, so it must be safe to call from several at once.
+	Observe func(Event)
+	// Rerun forces a node to be decided again.
+	Rerun func(*Node) bool
+	// Run is the run's ID.
+	Run string
+	// Parallel bounds nodes that run at once; zero is the number of processors.
+	// Host nodes run one at a time whatever it is.
+	Parallel int
+	// Hard is handed to steps; see Scope.Hard.
+	Hard context.Context
+	// Now is the clock; nil is the wall clock.
+	Now func() time.Time
+}
+
+// Result is how a run ended.
+type Result struct {
+	// Outcomes by node, recorded or new.
+	Outcomes map[string]*ledger.Decision
+	// Reused says which of them were kept from before.
+	Reused map[string]bool
+	// Locked names each node that was not run, with the root cause.
+	Locked map[string]string
+	// Interrupted is set when the context was cancelled before the end.
+	Interrupted bool
+}
+
+type state int
+
+const (
+	waiting state = iota
+	ready
+	running
+	ended
+	locked
+)
+
+type finished struct {
+	node     *Node
+	scope    *Scope
+	decision *ledger.Decision
+	err      error
+	seconds  float64
+}
+
+// execution is the state of one Run.
+type execution struct {
+	*Runner
+	state      map[string]state
+	unmet      map[string]int
+	dependents map[string][]*Node
+	ready      queue
+	host       queue // ready, waiting for the host
+	running    int
+	hostBusy   bool
+	done       chan *finished
+	result     *Result
+	ctx        context.Context
+	// outcomes and locks mirror result for steps, which read from their own
+	// goroutines; only this one writes.
+	outcomes, locks sync.Map
+	fatal           error
+}
+
+// Execute runs the graph to its end. An error is a journal that cannot be
+// written or a mistake in mxflow; everything else is an outcome.
+func (r *Runner) Execute(ctx context.Context) (*Result, error) {
+	if r.Now == nil {
+		r.Now = time.Now
+	}
+	if r.Parallel <= 0 {
+		r.Parallel = goruntime.GOMAXPROCS(0)
+	}
+	if r.Hard == nil {
+		r.Hard = context.Background()
+	}
+	e := &execution{
+		Runner: r, ctx: ctx,
+		state: map[string]state{}, unmet: map[string]int{}, dependents: map[string][]*Node{},
+		done:   make(chan *finished, len(r.Graph.Nodes)),
+		result: &Result{Outcomes: map[string]*ledger.Decision{}, Reused: map[string]bool{}, Locked: map[string]string{}},
+	}
+	for _, n := range r.Graph.Nodes {
+		e.unmet[n.ID] = len(n.Needs)
+		for _, need := range n.Needs {
+			e.dependents[need.On] = append(e.dependents[need.On], n)
+		}
+		if len(n.Needs) == 0 {
+			e.push(n)
+		}
+	}
+	return e.loop()
+}
+
+func (e *execution) loop() (*Result, error) {
+	for {
+		for e.fatal == nil && e.ctx.Err() == nil {
+			n := e.pop()
+			if n == nil {
+				break
+			}
+			e.start(n)
+		}
+		if e.running == 0 {
+			break
+		}
+		e.collect(<-e.done)
+	}
+	if e.ctx.Err() != nil && e.fatal == nil {
+		e.result.Interrupted = e.unfinished()
+	}
+	return e.result, e.fatal
+}
+
+func (e *execution) unfinished() bool {
+	for _, n := range e.Graph.Nodes {
+		if s := e.state[n.ID]; s != ended && s != locked {
+			return true
+		}
+	}
+	return false
+}
+
+// collect records everything that has finished by now in one append, so that
+// outcomes that end together share one fsync, and only then lets dependents go.
+func (e *execution) collect(first *finished) {
+	batch := []*finished{first}
+	for {
+		select {
+		case f := <-e.done:
+			batch = append(batch, f)
+			continue
+		default:
+		}
+		break
+	}
+	var records []*ledger.Record
+	var kept []*finished
+	for _, f := range batch {
+		e.running--
+		if f.node.Host {
+			e.hostBusy = false
+		}
+		if e.interrupted(f) {
+			continue
+		}
+		e.complete(f)
+		records = append(records, &ledger.Record{Type: "decision", Time: e.Now().UTC(), Run: e.Run, Decision: f.decision})
+		kept = append(kept, f)
+	}
+	if len(records) == 0 {
+		return
+	}
+	if err := e.Journal.Append(records...); err != nil {
+		e.fatal = fmt.Errorf("the outcome of %s could not be recorded: %w", kept[0].node.ID, err)
+		return
+	}
+	for _, f := range kept {
+		e.end(f.node, f.decision, false, f.seconds)
+	}
+}
+
+func (e *execution) interrupted(f *finished) bool {
+	if f.err == nil || e.ctx.Err() == nil {
+		return false
+	}
+	return errors.Is(f.err, context.Canceled) || errors.Is(f.err, context.DeadlineExceeded)
+}
+
+// complete fills in what every decision has in common.
+func (e *execution) complete(f *finished) {
+	d := f.decision
+	if f.err != nil || d == nil || !d.Verdict.Known() {
+		d = &ledger.Decision{Verdict: verdict.Error}
+		switch {
+		case f.err != nil:
+			d.Reasons = []string{f.err.Error()}
+		default:
+			d.Reasons = []string{"the step gave no verdict; this is a mistake in mxflow"}
+		}
+		f.decision = d
+	}
+	n, s := f.node, f.scope
+	d.Node, d.Kind, d.Phase, d.Feature = n.ID, string(n.Kind), n.Phase, n.Feature
+	d.MeasureKey, d.DecisionKey = s.Keys.Measure, s.Keys.Decide
+	d.Attempt, d.Because, d.Supersedes = s.Attempt, s.Because, s.Previous != nil
+	if pure(n.Kind) && f.err == nil {
+		d.Derived = true
+	}
+	d.Seconds = f.seconds
+}

@@ -1,0 +1,142 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// Step decides one node.
+type Step interface {
+	// Keys says what the outcome rests on, given what is decided so far.
+	// ErrUndecided means that it depends on something that is not decided yet.
+	Keys(s *Scope) (Keys, error)
+	// Run decides. A verdict of fail is a value; an error means that the step
+	// itself broke and becomes the verdict error. When ctx is cancelled it
+	// cleans up and returns ctx's error, and nothing is recorded.
+	Run(ctx context.Context, s *Scope) (*ledger.Decision, error)
+}
+
+// ErrUndecided is returned by Keys when the answer depends on an outcome that
+// does not exist yet: which features were accepted, for example.
+var ErrUndecided = errors.New("depends on what is not decided yet")
+
+// Keys say what an outcome rests on.
+type Keys struct {
+	// Measure covers everything that the measurement depends on: while it is
+	// unchanged, launches are reused.
+	Measure string
+	// Decide covers rules and thresholds: when only it changes, the node is
+	// decided again from what is stored.
+	Decide string
+}
+
+// Action is what an apply does with a node.
+type Action string
+
+const (
+	// Reuse keeps the recorded outcome.
+	Reuse Action = "reuse"
+	// Redecide decides again from recorded evidence and measures nothing.
+	Redecide Action = "re-decide"
+	// Measure runs the node.
+	Measure Action = "measure"
+)
+
+// Choice is an action and why it was chosen.
+type Choice struct {
+	Action Action
+	// Because is "first", "rules changed", "measurement changed", "retry after
+	// error", "--rerun".
+	Because string
+	Attempt int
+}
+
+// Choose compares a node's recorded outcome with its keys of today. pass, fail
+// and inconclusive are kept; error and invalid are tried again as a new attempt,
+// unless they only follow from another outcome that is itself kept.
+func Choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
+	work := Measure
+	if pure(n.Kind) {
+		work = Redecide
+	}
+	if previous == nil {
+		return Choice{Action: work, Because: "first", Attempt: 1}
+	}
+	next := previous.Attempt + 1
+	switch {
+	case rerun:
+		return Choice{work, "--rerun", next}
+	case previous.MeasureKey != keys.Measure && work == Redecide:
+		return Choice{work, "evidence changed", next}
+	case previous.MeasureKey != keys.Measure:
+		return Choice{work, "measurement changed", next}
+	case previous.DecisionKey != keys.Decide:
+		return Choice{Redecide, "rules changed", next}
+	case previous.Verdict.Kept() || previous.Derived:
+		return Choice{Action: Reuse, Because: "unchanged", Attempt: previous.Attempt}
+	default:
+		return Choice{work, "retry after " + string(previous.Verdict), next}
+	}
+}
+
+// pure nodes follow from recorded evidence alone.
+func pure(k Kind) bool { return k == KindFeature || k == KindGate || k == KindPhase }
+
+// Scope is what a step can see and use.
+type Scope struct {
+	Plan *plans.Plan
+	Node *Node
+	Run  string
+	Choice
+	// Keys as the step gave them.
+	Keys Keys
+	// Previous is the node's recorded outcome, nil the first time.
+	Previous *ledger.Decision
+	// Outcome looks up the outcome of a node in this run, recorded or new; nil
+	// while undecided or locked.
+	Outcome func(id string) *ledger.Decision
+	// LockedBy says why a node is locked; empty when it is not.
+	LockedBy func(id string) string
+	// Emit reports progress; never blocks for long.
+	Emit func(Event)
+	// Hard is cancelled when even stopping in order takes too long for the
+	// person who waits: a second Ctrl-C.
+	Hard context.Context
+}
+
+// Event is one piece of progress. Its JSON form is the stream of apply --json,
+// version mxflow.apply/1: fields are added, never renamed.
+type Event struct {
+	Time    time.Time `json:"time"`
+	Type    string    `json:"type"`
+	Run     string    `json:"run,omitempty"`
+	Node    string    `json:"node,omitempty"`
+	Phase   string    `json:"phase,omitempty"`
+	Feature string    `json:"feature,omitempty"`
+	Level   string    `json:"level,omitempty"`
+	Variant string    `json:"variant,omitempty"`
+	// Launch counts from 1 of Launches.
+	Launch   int    `json:"launch,omitempty"`
+	Launches int    `json:"launches,omitempty"`
+	LaunchID string `json:"launch_id,omitempty"`
+	// Request counts from 1 of Requests within a launch.
+	Request  int      `json:"request,omitempty"`
+	Requests int      `json:"requests,omitempty"`
+	Action   Action   `json:"action,omitempty"`
+	Verdict  string   `json:"verdict,omitempty"`
+	Reasons  []string `json:"reasons,omitempty"`
+	Message  string   `json:"message,omitempty"`
+	Seconds  float64  `json:"seconds,omitempty"`
+	// Elapsed and ETA are seconds since the start of the run and to its
+	// expected end; ETA is absent while nothing is known.
+	Elapsed float64 `json:"elapsed,omitempty"`
+	ETA     float64 `json:"eta,omitempty"`
+	Exit    *int    `json:"exit,omitempty"`
+	// Tool and Stream stand in the first event only.
+	Tool   string `json:"tool,omitempty"`
+	Stream string `json:"stream,omitempty"`
+}
