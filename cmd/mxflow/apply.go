@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+func (a *app) applyCommand() *cobra.Command {
+	var vars, rerun []string
+	c := &cobra.Command{
+		Use:   "apply PLAN",
+		Short: "Start the engine, measure, decide rules, unlock phases",
+		Long: `Runs a plan to its end. What was decided before and is unchanged is kept: killed
+or interrupted, apply again goes on where it stopped. Changed thresholds are
+decided again from recorded launches, without measuring.
+
+The first Ctrl-C stops the engine in order and records the interruption; the
+second stops at once. Everything is kept in .mxflow beside the plan.
+
+Exit status: 0 every gate passed, 1 usage, plan or environment error, 2 a gate
+failed or is invalid, 3 inconclusive, 4 the engine or mxflow broke, 130
+interrupted.`,
+		Example: "  mxflow apply plan.hcl\n  mxflow apply --var threads=2 plan.hcl\n  mxflow apply --rerun phase.cutlass plan.hcl\n  mxflow apply --json plan.hcl > events.jsonl",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.apply(c.Context(), args[0], vars, rerun)
+		},
+	}
+	varFlag(c, &vars)
+	c.Flags().StringArrayVar(&rerun, "rerun", nil, "measure again: a phase, a feature, a node's address, or all (repeatable)")
+	a.jsonFlag(c, "stream events as JSON, one object a line")
+	return c
+}
+
+func (a *app) apply(ctx context.Context, path string, vars, rerun []string) error {
+	p, g, source, err := a.load(path, vars)
+	if err != nil {
+		return err
+	}
+	forced, unknown := runtime.RerunNodes(g, p, rerun)
+	if len(unknown) > 0 {
+		return fmt.Errorf("--rerun %s: there is no such phase, feature or node; see mxflow graph %s", unknown[0], path)
+	}
+	dir := a.stateDir(path)
+	lock, err := store.Lock(dir)
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	st, err := store.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	for _, n := range st.Notices() {
+		fmt.Fprintln(a.stderr, "note:", n)
+	}
+	return a.run(ctx, path, p, g, source, st, forced)
+}
+
+// run is one apply on an open state directory.
+func (a *app) run(ctx context.Context, path string, p *plans.Plan, g *runtime.Graph, source []byte, st *store.Store, forced func(*runtime.Node) bool) error {
+	owner := ownerOf(st.Dir())
+	if err := a.cleanUp(st, owner); err != nil {
+		return err
+	}
+	run := runID(time.Now())
+	runDir, err := st.RunDir(run)
+	if err != nil {
+		return err
+	}
+	sum, err := st.Put(source)
+	if err != nil {
+		return err
+	}
+	err = st.Append(&ledger.Record{Type: "run", Time: time.Now().UTC(), Run: run, RunStart: &ledger.RunStart{
+		Plan: p.Name, PlanFile: path, PlanDigest: p.Digest(), PlanSource: sum, Tool: "mxflow " + version,
+		Environment: engine.Environment(), BootID: engine.BootID(),
+	}})
+	if err != nil {
+		return err
+	}
+	lab := a.lab(p, g, st, owner, runDir)
+	runner := &runtime.Runner{Plan: p, Graph: g, Journal: runtime.StoreJournal(st), Step: lab.Step, Rerun: forced, Run: run}
+	soft, hard, release := signals(ctx, a.stderr)
+	defer release()
+	runner.Hard = hard
+	preview, err := runner.Preview()
+	if err != nil {
+		return err
+	}
+	progress := a.newProgress(p, run, estimate(st, preview))
+	runner.Observe = progress.event
+	progress.begin()
+	result, err := runner.Execute(soft)
+	return a.finish(st, g, run, result, err, progress)
+}
+
+// finish records the end of a run and prints the table.
+func (a *app) finish(st *store.Store, g *runtime.Graph, run string, result *runtime.Result, runErr error, progress progress) error {
+	outcome := runtime.Summarise(g, result)
+	end := &ledger.End{Verdict: outcome.Verdict, Exit: outcome.Verdict.ExitCode(), Reason: "finished", Locked: result.Locked}
+	switch {
+	case runErr != nil:
+		end.Verdict, end.Exit, end.Reason = verdict.Error, verdict.ExitBroken, runErr.Error()
+	case result.Interrupted:
+		end.Verdict, end.Exit, end.Reason = "", verdict.ExitInterrupted, "interrupted"
+	}
+	err := st.Append(&ledger.Record{Type: "end", Time: time.Now().UTC(), Run: run, End: end})
+	progress.end(outcome, end)
+	a.exit = end.Exit
+	if runErr != nil {
+		return runErr
+	}
+	return a.fail(verdict.ExitBroken, err)
+}
+
+// cleanUp stops what a killed apply left running, and closes its run in the
+// ledger, so that an abandoned attempt is on record.
+func (a *app) cleanUp(st *store.Store, owner string) error {
+	swept, err := engine.Sweep(owner)
+	if err != nil {
+		return fmt.Errorf("what an earlier apply left running cannot be stopped: %w", err)
+	}
+	for _, s := range swept {
+		fmt.Fprintf(a.stderr, "note: stopped process %d, which an earlier apply left running (launch %s)\n", s.PID, s.Launch)
+	}
+	for _, r := range st.Runs() {
+		if r.Done {
+			continue
+		}
+		reason := "abandoned: mxflow ended without recording why"
+		if len(swept) > 0 {
+			reason += fmt.Sprintf("; %s left running, stopped by the next apply", count(len(swept), "process"))
+		}
+		err := st.Append(&ledger.Record{Type: "end", Time: time.Now().UTC(), Run: r.ID, End: &ledger.End{Exit: -1, Reason: reason}})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ownerOf marks everything started on behalf of a state directory.
+func ownerOf(dir string) string {
+	path := dir
+	if abs, err := filepath.Abs(dir); err == nil {
+		path = abs
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	sum := sha256.Sum256([]byte(path))
+	return hex.EncodeToString(sum[:8])
+}
+
+// runID sorts by time and is unique.
+func runID(now time.Time) string {
+	var b [3]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return now.UTC().Format("20060102T150405.000000")
+	}
+	return now.UTC().Format("20060102T150405-") + hex.EncodeToString(b[:])
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+func (a *app) auditCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "audit [PLAN]",
+		Short: "Show every decision of gates and features with its values",
+		Long: `Shows every attempt at every gate and feature, the old ones too: the rule, the
+values on both sides with unit and n, the verdict, and why it was decided then.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			st, err := a.reader(args)
+			if err != nil {
+				return err
+			}
+			defer st.Close()
+			var all []store.Decided
+			for _, r := range st.Runs() {
+				v, err := st.Run(r.ID)
+				if err != nil {
+					return err
+				}
+				all = append(all, v.Decisions...)
+			}
+			if a.json {
+				a.printJSON(map[string]any{"decisions": all})
+				return nil
+			}
+			for _, d := range all {
+				if d.Kind == string(runtime.KindGate) || d.Kind == string(runtime.KindFeature) || d.Kind == string(runtime.KindPhase) {
+					a.audit(d)
+				}
+			}
+			if len(all) == 0 {
+				fmt.Fprintln(a.stdout, "Nothing was decided here.")
+			}
+			return nil
+		},
+	}
+	a.jsonFlag(c, "print as JSON")
+	c.AddCommand(a.auditVerifyCommand())
+	return c
+}
+
+func (a *app) audit(d store.Decided) {
+	fmt.Fprintf(a.stdout, "%s  %s  attempt %d (%s), run %s, %s\n", d.Node, d.Verdict, d.Attempt, d.Because, d.Run, d.Time.Local().Format("2006-01-02 15:04:05"))
+	for _, r := range d.Rules {
+		decides := ""
+		if !r.Decides {
+			decides = " (recorded, does not decide)"
+		}
+		fmt.Fprintf(a.stdout, "  %s %q: %s%s\n    %s   %s\n", r.Role, r.Name, r.Verdict, decides, r.Expr, r.Source)
+		for _, in := range r.Inputs {
+			fmt.Fprintf(a.stdout, "    %s\n", inputLine(in))
+		}
+	}
+	if len(d.Rules) == 0 {
+		for _, reason := range d.Reasons {
+			fmt.Fprintf(a.stdout, "  %s\n", reason)
+		}
+	}
+	fmt.Fprintln(a.stdout)
+}
+
+func inputLine(in verdict.Input) string {
+	s := in.Path + " = "
+	switch {
+	case in.Value != nil:
+		s += fmt.Sprintf("%.6g", *in.Value)
+		if in.Unit != "" {
+			s += " " + in.Unit
+		}
+	case in.Text != nil:
+		return s + *in.Text
+	default:
+		return s + "missing: " + in.Missing
+	}
+	if in.N > 0 {
+		s += fmt.Sprintf("  n = %d launches", in.N)
+	}
+	if in.BaseN > 0 {
+		s += fmt.Sprintf(" against %d", in.BaseN)
+	}
+	if in.NRequests > 0 {
+		s += fmt.Sprintf(", %d requests", in.NRequests)
+	}
+	if in.Low != nil && in.High != nil {
+		s += fmt.Sprintf(", 95 %% interval %.4g to %.4g", *in.Low, *in.High)
+	}
+	if len(in.PerLaunch) > 0 {
+		s += fmt.Sprintf("\n      launches %.4g", in.PerLaunch)
+	}
+	if len(in.BasePerLaunch) > 0 {
+		s += fmt.Sprintf("\n      against  %.4g", in.BasePerLaunch)
+	}
+	return s
+}
+
+func (a *app) auditVerifyCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "verify [PLAN]",
+		Short: "Recompute the whole ledger and check every byte of it",
+		Long: `Recomputes the Merkle tree over the ledger, checks every record's form, that none
+was removed since the last checkpoint, and that every artifact a record names is
+there and unchanged. Exit status 2 when anything is wrong.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			st, err := a.reader(args)
+			if err != nil {
+				var damage *ledger.DamageError
+				if errors.As(err, &damage) {
+					return a.fail(verdict.ExitFail, err)
+				}
+				return err
+			}
+			defer st.Close()
+			report, err := ledger.Verify(st.LedgerPath())
+			if err != nil {
+				return a.fail(verdict.ExitFail, err)
+			}
+			artifacts, missing := a.verifyArtifacts(st)
+			if a.json {
+				a.printJSON(map[string]any{"ledger": report, "artifacts": artifacts, "bad_artifacts": missing, "ok": len(missing) == 0})
+			} else {
+				for _, m := range missing {
+					fmt.Fprintln(a.stdout, m)
+				}
+				fmt.Fprintf(a.stdout, "%s: %s, tree hash %s, %s\n", filepath.Clean(st.LedgerPath()), count(report.Records, "record"), report.Root, count(artifacts, "artifact"))
+			}
+			if len(missing) > 0 {
+				return a.fail(verdict.ExitFail, fmt.Errorf("%s missing or changed", count(len(missing), "artifact")))
+			}
+			if !a.json {
+				fmt.Fprintln(a.stdout, "Everything is intact.")
+			}
+			return nil
+		},
+	}
+	a.jsonFlag(c, "print as JSON")
+	return c
+}
+
+// verifyArtifacts reads every artifact that a record names.
+func (a *app) verifyArtifacts(st *store.Store) (n int, bad []string) {
+	seen := map[string]bool{}
+	check := func(sum, what string) {
+		if sum == "" || seen[sum] {
+			return
+		}
+		seen[sum] = true
+		n++
+		if _, err := st.Get(sum); err != nil {
+			bad = append(bad, fmt.Sprintf("%s: %v", what, err))
+		}
+	}
+	for i, r := range st.Records() {
+		switch {
+		case r.RunStart != nil:
+			check(r.RunStart.PlanSource, fmt.Sprintf("record %d, plan of run %s", i, r.Run))
+		case r.Launch != nil:
+			check(r.Launch.Samples, fmt.Sprintf("record %d, samples of launch %s", i, r.Launch.ID))
+			check(r.Launch.Log, fmt.Sprintf("record %d, log of launch %s", i, r.Launch.ID))
+		}
+	}
+	return n, bad
+}

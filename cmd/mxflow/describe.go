@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mxflow/mxflow/runtime"
+)
+
+// describe is an event as a line; empty for those that only a live display
+// shows.
+func describe(ev runtime.Event) string {
+	where := place(ev)
+	switch ev.Type {
+	case "launch_started":
+		if ev.Level == "qualification" {
+			return fmt.Sprintf("%s: qualification launch of %s", where, ev.Variant)
+		}
+		return fmt.Sprintf("%s: %s launch %d of %d (%s)", where, ev.Level, ev.Launch, ev.Launches, ev.Variant)
+	case "launch_done":
+		if ev.Message != "" {
+			return fmt.Sprintf("%s: launch %d of %d broke: %s", where, ev.Launch, ev.Launches, ev.Message)
+		}
+	case "level_done":
+		return fmt.Sprintf("%s: %s %s%s", where, ev.Level, ev.Verdict, because(ev.Reasons, 1))
+	case "node_done":
+		if ev.Action == runtime.Reuse {
+			return fmt.Sprintf("%s: %s (kept from before)", ev.Node, ev.Verdict)
+		}
+		return fmt.Sprintf("%s: %s%s", ev.Node, ev.Verdict, because(ev.Reasons, 2))
+	case "node_locked":
+		return fmt.Sprintf("%s: locked, because %s", ev.Node, ev.Message)
+	case "note":
+		return "note: " + ev.Message
+	}
+	return ""
+}
+
+// place is where in the plan an event belongs.
+func place(ev runtime.Event) string {
+	switch {
+	case ev.Feature != "":
+		return ev.Phase + " / " + ev.Feature
+	case ev.Phase != "":
+		return ev.Phase
+	default:
+		return ev.Node
+	}
+}
+
+func because(reasons []string, most int) string {
+	if len(reasons) == 0 {
+		return ""
+	}
+	s := ": " + strings.Join(reasons[:min(most, len(reasons))], "; ")
+	if left := len(reasons) - most; left > 0 {
+		s += fmt.Sprintf(" (and %d more)", left)
+	}
+	return s
+}
+
+// status is an event as the one line that a live display rewrites.
+func status(ev runtime.Event) string {
+	parts := []string{place(ev)}
+	if ev.Level != "" {
+		parts = append(parts, ev.Level)
+	}
+	if ev.Launches > 0 {
+		parts = append(parts, fmt.Sprintf("launch %d of %d (%s)", ev.Launch, ev.Launches, ev.Variant))
+	}
+	if ev.Requests > 0 {
+		parts = append(parts, fmt.Sprintf("request %d of %d", ev.Request, ev.Requests))
+	}
+	return strings.Join(parts, " · ")
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/embedded"
+)
+
+func (a *app) engineCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "engine",
+		Short: "What mxflow knows of engines, and the engine it contains",
+	}
+	c.AddCommand(a.engineKindsCommand(), a.engineServeCommand())
+	return c
+}
+
+func (a *app) engineKindsCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "kinds",
+		Short: "List the kinds of engine that a plan may name",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if a.json {
+				a.printJSON(engine.Kinds())
+				return nil
+			}
+			var rows [][]string
+			for _, k := range engine.Kinds() {
+				var names []string
+				for _, s := range k.Settings {
+					names = append(names, s.Name)
+				}
+				rows = append(rows, []string{k.Name, strings.Join(names, ", "), k.Doc})
+			}
+			a.printTable([]string{"kind", "settings", "what it is"}, rows)
+			return nil
+		},
+	}
+	a.jsonFlag(c, "print as JSON")
+	return c
+}
+
+func (a *app) engineServeCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "serve [flags]",
+		Short: "Run the embedded engine",
+		Long: `Runs the engine that mxflow contains: a small decoder in pure Go, shaped like
+gpt-oss, with an OpenAI-like HTTP API. It is what the examples measure.
+
+` + switchesHelp(),
+		Example:            "  mxflow engine serve --port 8000\n  MXFLOW_EMBEDDED_KV_CACHE=off mxflow engine serve --port 8000",
+		DisableFlagParsing: true,
+		RunE: func(c *cobra.Command, args []string) error {
+			for _, arg := range args {
+				if arg == "--help" || arg == "-h" {
+					return c.Help()
+				}
+			}
+			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			return embedded.Serve(ctx, args, os.Getenv, a.stdout, a.stderr)
+		},
+	}
+	return c
+}
+
+// switchesHelp lists flags and environment of the embedded engine.
+func switchesHelp() string {
+	var b strings.Builder
+	b.WriteString("Flags:\n")
+	for _, s := range embedded.Settings() {
+		fmt.Fprintf(&b, "  --%-18s %s (default %s)\n", strings.ReplaceAll(s.Name, "_", "-"), s.Doc, s.Default)
+	}
+	b.WriteString("\nEnvironment:\n")
+	for _, s := range embedded.Switches() {
+		fmt.Fprintf(&b, "  %s=%s (default %s)\n      %s\n", s.Env, strings.Join(s.Values, "|"), s.Default, s.Doc)
+	}
+	return b.String()
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/embedded"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps"
+)
+
+// stateName is the state directory beside a plan.
+const stateName = ".mxflow"
+
+// varFlag gives a subcommand --var name=value, as often as needed.
+func varFlag(c *cobra.Command, into *[]string) {
+	c.Flags().StringArrayVar(into, "var", nil, "set a variable of the plan: name=value (repeatable)")
+}
+
+// load loads a plan and its graph. Diagnostics are printed; errShown then says
+// that nothing was started.
+func (a *app) load(path string, vars []string) (*plans.Plan, *runtime.Graph, []byte, error) {
+	values := map[string]string{}
+	for _, v := range vars {
+		name, value, ok := strings.Cut(v, "=")
+		if !ok || name == "" {
+			return nil, nil, nil, fmt.Errorf("--var %s: write name=value", v)
+		}
+		values[name] = value
+	}
+	res := plans.Load(path, steps.Registry(), plans.Options{Vars: values})
+	if len(res.Diagnostics) > 0 {
+		a.diagnostics(res)
+	}
+	if !res.OK() {
+		return nil, nil, nil, errShown
+	}
+	g, err := runtime.NewGraph(res.Plan)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return res.Plan, g, res.Source, nil
+}
+
+func (a *app) diagnostics(res *plans.Result) {
+	if a.json {
+		out := struct {
+			Valid       bool                   `json:"valid"`
+			Diagnostics []plans.DiagnosticJSON `json:"diagnostics"`
+		}{res.OK(), res.DiagnosticsJSON()}
+		a.printJSON(out)
+		return
+	}
+	width := 100
+	if f, ok := a.stderr.(*os.File); ok {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 20 {
+			width = w
+		}
+	}
+	if err := res.WriteDiagnostics(a.stderr, width, colours(a.stderr)); err != nil {
+		fmt.Fprintln(a.stderr, res.Diagnostics.Error())
+	}
+	errs := 0
+	for _, d := range res.Diagnostics {
+		if d.Severity == 1 {
+			errs++
+		}
+	}
+	if errs > 0 {
+		fmt.Fprintf(a.stderr, "%s. Nothing was started.\n", count(errs, "error"))
+	}
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func (a *app) printJSON(v any) {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	// Writing to a closed pipe is the reader's choice, not an error of ours.
+	_ = enc.Encode(v)
+}
+
+// stateDir is the state directory of a plan.
+func (a *app) stateDir(plan string) string {
+	if a.state != "" {
+		return a.state
+	}
+	return filepath.Join(filepath.Dir(plan), stateName)
+}
+
+// reader opens the state directory for a subcommand that only reads. Without a
+// plan it is the one in the current folder.
+func (a *app) reader(args []string) (*store.Store, error) {
+	dir := a.state
+	if dir == "" {
+		base := "."
+		if len(args) > 0 {
+			base = args[0]
+			if info, err := os.Stat(base); err != nil || !info.IsDir() {
+				base = filepath.Dir(base)
+			}
+		}
+		dir = filepath.Join(base, stateName)
+	}
+	s, err := store.OpenReadOnly(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("nothing was applied here: there is no state directory %s. Name the plan, or the directory with --state", dir)
+	}
+	return s, err
+}
+
+// lab wires steps to a state directory.
+func (a *app) lab(p *plans.Plan, g *runtime.Graph, s *store.Store, owner, runDir string) *steps.Lab {
+	return &steps.Lab{
+		Plan: p, Graph: g, Store: s, Launcher: engine.ProcessLauncher{}, Owner: owner, RunDir: runDir,
+		MachineKey: steps.MachineKey(engine.Environment()), Boot: engine.BootID(),
+		KindVersions: map[string]string{"embedded": embedded.Version},
+	}
+}
+
+// fail sets the exit status for an error that is not a mistake in the usage.
+func (a *app) fail(code int, err error) error {
+	if err != nil {
+		a.exit = code
+	}
+	return err
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// assumedSeconds is what a launch is assumed to take where none was recorded.
+const assumedSeconds = 5
+
+func (a *app) planCommand() *cobra.Command {
+	var vars, rerun []string
+	c := &cobra.Command{
+		Use:   "plan PLAN",
+		Short: "Show what an apply would do, in order, and why",
+		Long: `Shows each node of the plan: reuse (the recorded outcome is kept), re-decide
+(from recorded launches) or measure, and why; how many launches that takes and
+about how long. What depends on a gate that is still open says so. Nothing is
+started and nothing is written.`,
+		Example: "  mxflow plan plan.hcl\n  mxflow plan --rerun all plan.hcl",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			p, g, _, err := a.load(args[0], vars)
+			if err != nil {
+				return err
+			}
+			forced, unknown := runtime.RerunNodes(g, p, rerun)
+			if len(unknown) > 0 {
+				return fmt.Errorf("--rerun %s: there is no such phase, feature or node; see mxflow graph %s", unknown[0], args[0])
+			}
+			st, err := store.OpenReadOnly(a.stateDir(args[0]))
+			if errors.Is(err, fs.ErrNotExist) {
+				st, err = nil, nil
+			}
+			if err != nil {
+				return err
+			}
+			if st != nil {
+				defer st.Close()
+			}
+			lab := a.lab(p, g, st, "", "")
+			runner := &runtime.Runner{Plan: p, Graph: g, Journal: journalOf(st), Step: lab.Step, Rerun: forced, Hard: c.Context()}
+			preview, err := runner.Preview()
+			if err != nil {
+				return err
+			}
+			a.printPreview(preview, estimate(st, preview))
+			return nil
+		},
+	}
+	varFlag(c, &vars)
+	c.Flags().StringArrayVar(&rerun, "rerun", nil, "as in apply: show what it would measure again")
+	a.jsonFlag(c, "print as JSON")
+	return c
+}
+
+func journalOf(st *store.Store) runtime.Journal {
+	if st == nil {
+		return runtime.EmptyJournal{}
+	}
+	return runtime.StoreJournal(st)
+}
+
+// estimated is how much an apply has to do.
+type estimated struct {
+	launches int
+	// perLaunch and seconds are estimates; recorded is false where they rest on
+	// no launch at all.
+	perLaunch, seconds float64
+	recorded           bool
+}
+
+// estimate takes recorded launch times of the same variant, or of the same kind
+// of engine.
+func estimate(st *store.Store, preview []runtime.Planned) estimated {
+	e := estimated{recorded: true}
+	known := map[string]float64{}
+	for _, p := range preview {
+		for _, l := range p.Launches {
+			e.launches++
+			mean, ok := known[l.VariantKey]
+			if !ok && st != nil {
+				for _, key := range []string{l.VariantKey, l.Engine} {
+					if m, n := st.MeanLaunchSeconds(key); n > 0 {
+						mean = m
+						break
+					}
+				}
+				known[l.VariantKey] = mean
+			}
+			if mean == 0 {
+				mean, e.recorded = assumedSeconds, false
+			}
+			e.seconds += mean
+		}
+	}
+	if e.launches > 0 {
+		e.perLaunch = e.seconds / float64(e.launches)
+	}
+	return e
+}
+
+type plannedJSON struct {
+	Node     string                  `json:"node"`
+	Action   string                  `json:"action"`
+	Because  string                  `json:"because,omitempty"`
+	Verdict  string                  `json:"verdict,omitempty"`
+	If       string                  `json:"if,omitempty"`
+	Locked   string                  `json:"locked,omitempty"`
+	Launches []runtime.PlannedLaunch `json:"launches,omitempty"`
+}
+
+func (a *app) printPreview(preview []runtime.Planned, e estimated) {
+	if a.json {
+		nodes := []plannedJSON{}
+		for _, p := range preview {
+			j := plannedJSON{Node: p.Node.ID, Action: string(p.Action), Because: p.Because, Verdict: string(p.Verdict), If: p.If, Locked: p.Locked, Launches: p.Launches}
+			if p.Locked != "" {
+				j.Action = "locked"
+			}
+			nodes = append(nodes, j)
+		}
+		a.printJSON(map[string]any{"nodes": nodes, "launches": e.launches, "seconds": e.seconds, "estimate_from_recorded_launches": e.recorded})
+		return
+	}
+	var rows [][]string
+	for _, p := range preview {
+		rows = append(rows, previewRow(p))
+	}
+	a.printTable([]string{"node", "action", "launches", "why"}, rows)
+	switch {
+	case e.launches == 0:
+		fmt.Fprintln(a.stdout, "\nNothing to measure.")
+	case e.recorded:
+		fmt.Fprintf(a.stdout, "\n%s, about %s from recorded launches, if every gate passes.\n", launchCount(e.launches), rough(e.seconds))
+	default:
+		fmt.Fprintf(a.stdout, "\n%s, if every gate passes. About %s, but some variants were never launched: %d s is assumed for each of theirs.\n", launchCount(e.launches), rough(e.seconds), assumedSeconds)
+	}
+}
+
+func launchCount(n int) string {
+	if n == 1 {
+		return "1 launch"
+	}
+	return fmt.Sprintf("%d launches", n)
+}
+
+func previewRow(p runtime.Planned) []string {
+	if p.Locked != "" {
+		return []string{p.Node.ID, "locked", "", p.Locked}
+	}
+	row := []string{p.Node.ID, string(p.Action), "", p.Because}
+	if n := len(p.Launches); n > 0 {
+		row[2] = fmt.Sprint(n)
+	}
+	if p.Action == runtime.Reuse {
+		row[3] = fmt.Sprintf("%s, %s", p.Verdict, p.Because)
+	}
+	if p.If != "" {
+		row[3] += ", if " + p.If
+	}
+	return row
+}

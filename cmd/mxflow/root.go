@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+)
+
+// app is what every subcommand shares.
+type app struct {
+	stdout, stderr io.Writer
+	// state is the --state flag: the state directory, empty for .mxflow beside
+	// the plan.
+	state string
+	json  bool
+	// exit is the status that the subcommand decided on.
+	exit int
+}
+
+// shown is an error that was already printed: run only sets the exit status.
+var errShown = errors.New("already shown")
+
+const longHelp = `mxflow turns "port one performance feature into an inference engine, prove that it
+helps, only then go on" into a plan that a machine runs and an auditor can check.
+
+  mxflow validate plan.hcl   find every mistake before anything is started
+  mxflow plan plan.hcl       what would run, in order, and why
+  mxflow apply plan.hcl      start the engine, measure, decide, unlock
+  mxflow status              where each phase stands
+  mxflow audit               every decision with its values; audit verify
+  mxflow report              results as Markdown
+
+Exit status of apply: 0 every gate passed, 1 usage, plan or environment error,
+2 a gate failed or is invalid, 3 inconclusive, 4 the engine or mxflow broke,
+130 interrupted.`
+
+// run is main without the process: arguments in, exit status out.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	a := &app{stdout: stdout, stderr: stderr}
+	root := a.root()
+	root.SetArgs(doubleDashes(root, args))
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return a.exit
+	case !errors.Is(err, errShown):
+		fmt.Fprintf(stderr, "mxflow: %v\n", err)
+	}
+	if a.exit != 0 {
+		return a.exit
+	}
+	return verdict.ExitUsage
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "mxflow",
+		Short:         "Prove performance features of inference engines, one at a time",
+		Long:          longHelp,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.PersistentFlags().StringVar(&a.state, "state", "", "state directory (default: .mxflow beside the plan)")
+	root.AddCommand(
+		a.validateCommand(), a.planCommand(), a.applyCommand(), a.statusCommand(), a.showCommand(),
+		a.auditCommand(), a.graphCommand(), a.reportCommand(), a.versionCommand(), a.engineCommand(),
+	)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return fmt.Errorf("%w\nTry: %s --help", err, c.CommandPath())
+	})
+	return root
+}
+
+// jsonFlag gives a subcommand --json.
+func (a *app) jsonFlag(c *cobra.Command, what string) {
+	c.Flags().BoolVar(&a.json, "json", false, what)
+}
+
+// doubleDashes accepts Terraform's single-dash spellings (-var, -json) of our
+// own flags.
+func doubleDashes(root *cobra.Command, args []string) []string {
+	known := map[string]bool{"state": true, "help": true}
+	for _, c := range root.Commands() {
+		c.Flags().VisitAll(func(f *pflag.Flag) { known[f.Name] = true })
+	}
+	out := make([]string, len(args))
+	for i, arg := range args {
+		if arg == "--" {
+			copy(out[i:], args[i:])
+			break
+		}
+		out[i] = arg
+		if strings.HasPrefix(arg, "-") && !strings.HasPrefix(arg, "--") {
+			name, _, _ := strings.Cut(arg[1:], "=")
+			if len(name) > 1 && known[name] {
+				out[i] = "-" + arg
+			}
+		}
+	}
+	return out
+}
+
+// terminal reports whether w is one, and colours are wanted.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+func colours(w io.Writer) bool {
+	return terminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// signals gives two contexts: the first Ctrl-C (or SIGTERM) ends soft, which
+// stops the launch in hand in order; the second ends hard, which stops at once.
+// SIGHUP is ignored: a closed terminal does not end a run.
+func signals(ctx context.Context, stderr io.Writer) (soft, hard context.Context, release func()) {
+	soft, stopSoft := context.WithCancel(ctx)
+	// Stopping in order goes on after soft has ended, so hard must not end with it.
+	hard, stopHard := context.WithCancel(context.WithoutCancel(ctx))
+	signal.Ignore(syscall.SIGHUP)
+	c := make(chan os.Signal, 4)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		for n := 1; ; n++ {
+			select {
+			case <-done:
+				return
+			case s := <-c:
+				if n == 1 {
+					fmt.Fprintf(stderr, "\n%s: stopping the engine in order; once more stops it at once\n", s)
+					stopSoft()
+				} else {
+					stopHard()
+				}
+			}
+		}
+	}()
+	return soft, hard, func() {
+		signal.Stop(c)
+		close(done)
+		stopSoft()
+		stopHard()
+	}
+}

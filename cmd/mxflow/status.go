@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/report"
+)
+
+func (a *app) statusCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "status [PLAN]",
+		Short: "Show where each phase stands",
+		Long: `Shows the newest decision about each step, feature and gate, and whether an apply
+is under way. It reads the state directory beside PLAN, or in the current folder,
+and needs no lock.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			st, err := a.reader(args)
+			if err != nil {
+				return err
+			}
+			defer st.Close()
+			runs := st.Runs()
+			if a.json {
+				a.printJSON(map[string]any{"runs": runs, "decisions": st.Decisions(), "locked": report.Locked(st)})
+				return nil
+			}
+			if len(runs) == 0 {
+				fmt.Fprintln(a.stdout, "Nothing was applied here.")
+				return nil
+			}
+			last := runs[len(runs)-1]
+			switch {
+			case !last.Done:
+				fmt.Fprintf(a.stdout, "plan %s: run %s is under way, or was killed (apply again goes on)\n\n", last.Plan, last.ID)
+			default:
+				fmt.Fprintf(a.stdout, "plan %s: last run %s %s, exit status %d\n\n", last.Plan, last.ID, last.Reason, last.Exit)
+			}
+			var rows [][]string
+			for _, d := range st.Decisions() {
+				if d.Kind == string(runtime.KindBenchmark) || d.Kind == string(runtime.KindQualify) && d.Node != runtime.BaselineID {
+					continue
+				}
+				accepted := ""
+				if d.Accepted {
+					accepted = "accepted"
+				}
+				rows = append(rows, []string{d.Phase, d.Node, string(d.Verdict), accepted, d.Time.Local().Format("2006-01-02 15:04")})
+			}
+			for _, l := range report.Locked(st) {
+				rows = append(rows, []string{"", l.Node, "locked", l.Cause, ""})
+			}
+			a.printTable([]string{"phase", "node", "verdict", "", "decided"}, rows)
+			return nil
+		},
+	}
+	a.jsonFlag(c, "print as JSON")
+	return c
+}

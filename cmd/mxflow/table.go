@@ -1,0 +1,169 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/lipgloss"
+	"github.com/charmbracelet/lipgloss/table"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// table prints what a run decided, and why.
+func (a *app) table(s runtime.Summary, end *ledger.End, c *clock) {
+	var rows [][]string
+	for _, r := range s.Rows {
+		if row := tableRow(r); row != nil {
+			rows = append(rows, row)
+		}
+	}
+	fmt.Fprintln(a.stdout)
+	a.printTable([]string{"phase", "decision", "verdict", "why"}, rows)
+	took := time.Since(c.began)
+	switch {
+	case end.Reason == "interrupted":
+		fmt.Fprintf(a.stdout, "\nInterrupted after %s. What was decided is kept; apply again goes on.\n", rough(took.Seconds()))
+	case end.Exit == verdict.ExitBroken && end.Reason != "finished":
+		fmt.Fprintf(a.stdout, "\nStopped after %s: %s\n", rough(took.Seconds()), end.Reason)
+	default:
+		fmt.Fprintf(a.stdout, "\n%s after %s (exit status %d).\n", closing[end.Verdict], rough(took.Seconds()), end.Exit)
+	}
+}
+
+var closing = map[verdict.Verdict]string{
+	verdict.Pass:         "Every gate passed",
+	verdict.Waived:       "Every gate passed or is waived",
+	verdict.Fail:         "Not every gate passed: fail",
+	verdict.Invalid:      "Not every gate passed: invalid",
+	verdict.Inconclusive: "Not every gate passed: inconclusive",
+	verdict.Error:        "The engine or the harness broke",
+}
+
+// tableRow shows what people decide by: baseline, steps, features and gates.
+// The measurements below a feature show up in its reasons.
+func tableRow(r runtime.Row) []string {
+	n := r.Node
+	if n.Kind == runtime.KindBenchmark || n.Kind == runtime.KindQualify && n.ID != runtime.BaselineID {
+		return nil
+	}
+	row := []string{n.Phase, label(n), "", ""}
+	switch {
+	case r.Decision != nil:
+		row[2] = string(r.Decision.Verdict)
+		row[3] = why(r.Decision)
+		if r.Reused {
+			row[3] = "(kept) " + row[3]
+		}
+	case r.Locked != "":
+		row[2], row[3] = "locked", r.Locked
+	default:
+		row[2], row[3] = "-", "not run"
+	}
+	return row
+}
+
+func label(n *runtime.Node) string {
+	switch n.Kind {
+	case runtime.KindFeature:
+		return "feature " + n.Feature
+	case runtime.KindGate:
+		return "gate"
+	case runtime.KindPhase:
+		return "phase"
+	case runtime.KindStep:
+		return "step " + n.StepBlock.Kind + " " + n.StepBlock.Name
+	}
+	return n.ID
+}
+
+// why is a decision's reasons, comparisons first.
+func why(d *ledger.Decision) string {
+	var parts []string
+	for _, r := range d.Rules {
+		for _, reason := range r.Reasons {
+			parts = append(parts, r.Name+": "+reason)
+		}
+	}
+	if len(d.Rules) == 0 || d.Verdict == verdict.Error || d.Verdict == verdict.Invalid {
+		for _, reason := range d.Reasons {
+			if !strings.HasPrefix(reason, "criterion ") {
+				parts = append(parts, reason)
+			}
+		}
+	}
+	if len(parts) == 0 {
+		for _, l := range d.Levels {
+			parts = append(parts, l.Name+" "+string(l.Verdict))
+		}
+	}
+	if d.Exit != nil {
+		parts = append(parts, fmt.Sprintf("exit status %d", *d.Exit))
+	}
+	if len(d.LogTail) > 0 {
+		parts = append(parts, "last log line: "+d.LogTail[len(d.LogTail)-1])
+	}
+	return strings.Join(parts, "\n")
+}
+
+var verdictColours = map[string]string{
+	"pass": "2", "waived": "6", "fail": "1", "invalid": "5", "error": "1", "inconclusive": "3", "locked": "8",
+}
+
+// printTable prints columns, coloured on a terminal only.
+func (a *app) printTable(head []string, rows [][]string) {
+	writeTable(a.stdout, head, rows, colours(a.stdout))
+}
+
+func writeTable(w io.Writer, head []string, rows [][]string, colour bool) {
+	renderer := lipgloss.NewRenderer(w)
+	if !colour {
+		renderer.SetColorProfile(3) // termenv.Ascii
+	}
+	cell := renderer.NewStyle().PaddingRight(2)
+	t := table.New().Headers(head...).Rows(rows...).
+		Border(lipgloss.NormalBorder()).BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).
+		BorderColumn(false).BorderRow(false).
+		StyleFunc(func(row, col int) lipgloss.Style {
+			s := cell
+			if row == table.HeaderRow {
+				return s.Bold(colour)
+			}
+			if row < len(rows) && col < len(rows[row]) {
+				s = s.MaxWidth(maxColumn + 2)
+				if col == len(head)-1 {
+					s = cell.Width(min(maxColumn, widest(rows, col)) + 2)
+				}
+				if c, ok := verdictColours[rows[row][col]]; ok && colour {
+					s = s.Foreground(lipgloss.Color(c))
+				}
+			}
+			return s
+		})
+	fmt.Fprintln(w, trimRight(t.String()))
+}
+
+// maxColumn keeps the reasons readable; longer ones wrap.
+const maxColumn = 96
+
+func widest(rows [][]string, col int) int {
+	n := 4
+	for _, r := range rows {
+		for _, line := range strings.Split(r[col], "\n") {
+			n = max(n, lipgloss.Width(line))
+		}
+	}
+	return n
+}
+
+func trimRight(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(l, " ")
+	}
+	return strings.Join(lines, "\n")
+}

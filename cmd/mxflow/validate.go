@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) validateCommand() *cobra.Command {
+	var vars []string
+	c := &cobra.Command{
+		Use:   "validate PLAN",
+		Short: "Find every mistake in a plan before anything is started",
+		Long: `Checks names, references, cycles, types, and compiles every rule against what the
+plan declares. All mistakes are reported at once, each with its place in the
+file and what to do. Nothing is started and no state is touched.`,
+		Example: "  mxflow validate plan.hcl\n  mxflow validate --var model=small plan.hcl\n  mxflow validate --json plan.hcl",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			p, g, _, err := a.load(args[0], vars)
+			if err != nil {
+				return err
+			}
+			features, rules := 0, 0
+			for _, ph := range p.Phases {
+				features += len(ph.Features)
+				for _, f := range ph.Features {
+					rules += len(f.Criteria)
+				}
+				if ph.Gate != nil {
+					rules += len(ph.Gate.Rules)
+				}
+			}
+			if a.json {
+				a.printJSON(map[string]any{
+					"valid": true, "diagnostics": []any{}, "plan": p.Name, "digest": p.Digest(),
+					"phases": len(p.Phases), "features": features, "rules": rules, "nodes": len(g.Nodes),
+				})
+				return nil
+			}
+			fmt.Fprintf(a.stdout, "%s is valid: %s, %s, %s.\n", args[0], count(len(p.Phases), "phase"), count(features, "feature"), count(rules, "rule"))
+			return nil
+		},
+	}
+	varFlag(c, &vars)
+	a.jsonFlag(c, "print diagnostics as JSON")
+	return c
+}

@@ -1,0 +1,148 @@
+# Two ports, one after the other, on the engine inside mxflow. Each is an
+# algorithm and not a tweak, so that its effect is far beyond the noise of a
+# laptop: a KV cache, then routing tokens to their experts only.
+#
+#   mxflow apply examples/quickstart/plan.hcl
+
+plan "quickstart" {
+  summary = "Make the embedded engine decode fast: a KV cache first, then routed experts"
+}
+
+engine "embedded" "tiny" {
+  settings = {
+    threads = 1
+  }
+}
+
+# What is under test: each knob is one feature gate of the engine, and says how
+# the engine's log proves that the value took effect.
+knob "kv_cache" {
+  default = "off"
+
+  value "off" {
+    env = { MXFLOW_EMBEDDED_KV_CACHE = "off" }
+    must_see {
+      log = ["*using kernel full_prefix_attention_recompute*"]
+    }
+    must_not_see {
+      log = ["*using kernel decode_attention_kvcache*"]
+    }
+  }
+
+  value "on" {
+    env = { MXFLOW_EMBEDDED_KV_CACHE = "on" }
+    must_see {
+      log = ["*using kernel decode_attention_kvcache*"]
+    }
+    must_not_see {
+      log = ["*using kernel full_prefix_attention_recompute*"]
+    }
+  }
+}
+
+knob "moe" {
+  default = "all"
+
+  value "all" {
+    env = { MXFLOW_EMBEDDED_MOE = "all" }
+    must_see {
+      log = ["*using kernel moe_all_experts*"]
+    }
+  }
+
+  value "routed" {
+    env = { MXFLOW_EMBEDDED_MOE = "routed" }
+    must_see {
+      log = ["*using kernel moe_routed*"]
+    }
+    must_not_see {
+      log = ["*using kernel moe_all_experts*"]
+    }
+  }
+}
+
+workload "chat" {
+  prompt_tokens = 48
+  output_tokens = 24
+  requests      = 8
+  warmup        = 2
+}
+
+protocol "standard" {
+  level "smoke" {
+    prompt = "The capital of France is"
+    expect = "Paris"
+  }
+  level "kernels" {
+    from = ["log"]
+  }
+  level "benchmark" {
+    workloads = [workload.chat]
+    launches  = 3
+  }
+}
+
+baseline {
+  engine   = engine.embedded.tiny # every knob at its default
+  protocol = protocol.standard
+}
+
+phase "cache" {
+  feature "kv_cache" {
+    set = { kv_cache = "on" }
+
+    hypothesis {
+      metric  = "chat.tg"
+      expect  = "+100%"
+      because = "without a cache every token recomputes the whole sequence"
+    }
+    criterion "decode" {
+      rule = "chat.tg.gain >= 1.0"
+    }
+    criterion "memory" {
+      rule = "engine.memory_gb.delta <= 0.25"
+    }
+  }
+
+  gate {
+    rule "kernel path proven" {
+      expr = "levels.kernels == 'pass'"
+    }
+    rule "decode is at least twice as fast" {
+      expr = "chat.tg.gain >= 1.0"
+    }
+    rule "first token is not later" {
+      expr = "chat.ttft.change <= 0.5"
+    }
+  }
+}
+
+phase "experts" {
+  after = [phase.cache]
+
+  feature "routed_moe" {
+    set       = { moe = "routed" }
+    builds_on = accepted
+
+    hypothesis {
+      metric  = "chat.tg"
+      expect  = "+50%"
+      because = "each token needs its top-k experts, not all of them"
+    }
+    criterion "decode" {
+      rule = "chat.tg.gain >= 0.25"
+    }
+  }
+
+  gate {
+    rule "kernel path proven" {
+      expr = "levels.kernels == 'pass'"
+    }
+    rule "faster than the stack it builds on" {
+      expr = "chat.tg.gain >= 0.25"
+    }
+    rule "faster than the baseline" {
+      expr = "chat.tg.root.gain >= 1.0"
+    }
+  }
+}

@@ -1,0 +1,105 @@
+package steps
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// stepRunner is a step block as a node of the graph.
+type stepRunner = runtime.Step
+
+var execKind = stepKind{
+	schema: plans.Schema{
+		Doc: "Runs a command in the plan's folder. Exit status 0 passes, any other fails, and a command that cannot be started is an error.",
+		Attrs: []plans.Attr{
+			{Name: "command", Type: plans.Strings, Required: true, Doc: "The program and its arguments; no shell is involved. Use [\"sh\", \"-c\", \"…\"] for one."},
+			{Name: "dir", Type: plans.String, Default: ".", Doc: "Working directory, relative to the plan's folder."},
+			{Name: "env", Type: plans.Map, Doc: "Set on top of the inherited environment."},
+			{Name: "timeout", Type: plans.Duration, Default: "30m", Doc: "After this the command is stopped and the step fails."},
+		},
+		Check: func(b *plans.Block) []plans.AttrError {
+			command, _ := b.Attrs["command"].([]any)
+			if len(command) > 0 {
+				if program, _ := command[0].(string); program != "" {
+					return nil
+				}
+			}
+			return []plans.AttrError{{Attr: "command", Summary: "Empty command", Detail: "Name the program first, as in [\"git\", \"tag\", \"backup\"]."}}
+		},
+	},
+	make: func(l *Lab, b *plans.Block) stepRunner { return &execStep{lab: l, block: b} },
+}
+
+type execStep struct {
+	lab   *Lab
+	block *plans.Block
+}
+
+type execConfig struct {
+	Command []string          `json:"command"`
+	Dir     string            `json:"dir"`
+	Env     map[string]string `json:"env"`
+	Timeout plans.Dur         `json:"timeout"`
+}
+
+// Keys of a command are the command itself: what it reads cannot be known, so
+// an unchanged command that passed is not run again unless --rerun asks for it.
+func (e *execStep) Keys(*runtime.Scope) (runtime.Keys, error) {
+	return runtime.Keys{Measure: digest("exec", e.block.Attrs), Decide: "exec"}, nil
+}
+
+func (e *execStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
+	var c execConfig
+	if err := e.block.Decode(&c); err != nil {
+		return nil, err
+	}
+	log := filepath.Join(e.lab.RunDir, "steps", safeName(s.Node.ID)+".log")
+	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
+		return nil, err
+	}
+	limit := time.Duration(c.Timeout)
+	run, err := engine.StartCommand(engine.Spec{Command: c.Command, Dir: e.lab.inPlan(c.Dir), Env: c.Env, StopGrace: 10 * time.Second},
+		engine.Launch{ID: "step-" + shortID(s.Run, s.Node.ID), Owner: e.lab.Owner, LogPath: log})
+	if err != nil {
+		return &ledger.Decision{Verdict: verdict.Error, Reasons: []string{firstLine(err)}}, nil
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	out := &ledger.Decision{}
+	select {
+	case <-run.Exited():
+		exit := run.Exit()
+		// What the command left behind ends with it.
+		_ = run.Stop(s.Hard)
+		out.Verdict = verdict.Pass
+		out.Reasons = reason("exit status 0")
+		if exit == nil || exit.Code != 0 || exit.Signal != "" {
+			out.Verdict = verdict.Fail
+			out.Reasons = reason("%s", exit)
+			out.LogTail = engine.TailLog(log, 15)
+			if exit != nil {
+				out.Exit = &exit.Code
+			}
+		}
+	case <-timer.C:
+		_ = run.Stop(s.Hard)
+		out.Verdict, out.Reasons = verdict.Fail, reason("stopped after its time limit of %s", limit)
+		out.LogTail = engine.TailLog(log, 15)
+	case <-ctx.Done():
+		_ = run.Stop(s.Hard)
+		return nil, ctx.Err()
+	}
+	if _, err := e.lab.Store.PutFile(log); err != nil {
+		out.Reasons = append(out.Reasons, fmt.Sprintf("its output could not be kept: %v", err))
+	}
+	return out, nil
+}

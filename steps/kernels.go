@@ -1,0 +1,83 @@
+package steps
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+)
+
+var kernelsKind = levelKind{
+	schema: plans.Schema{
+		Doc: "Every knob value of the variant proves that it took effect: each must_see glob is in the engine's log and no must_not_see glob is.",
+		Attrs: []plans.Attr{
+			{Name: "from", Type: plans.Strings, Default: []any{"log"}, OneOf: []string{"log"}, Doc: "Where evidence is looked for. Profiler traces come with a later version."},
+		},
+	},
+	make: func(b *plans.Block) (level, error) {
+		k := &kernels{}
+		return k, b.Decode(k)
+	},
+}
+
+type kernels struct {
+	From []string `json:"from"`
+}
+
+func (k *kernels) run(ctx context.Context, q *qualification) (verdict.Verdict, []string, error) {
+	if !q.answered {
+		// Kernels are chosen at the first request, so there must have been one.
+		if _, err := q.client.Complete(ctx, openai.Request{Prompt: "Hello", MaxTokens: 4}); err != nil {
+			return "", nil, err
+		}
+		q.answered = true
+	}
+	wanted := evidenceFor(q.lab.Plan, q.variant.knobs)
+	var globs []string
+	for _, e := range wanted {
+		globs = append(append(globs, e.MustSee...), e.MustNotSee...)
+	}
+	seen, lines, err := engine.ScanLog(q.inst.LogPath(), globs)
+	if err != nil {
+		return "", nil, fmt.Errorf("the engine's log cannot be searched: %w", err)
+	}
+	if lines == 0 {
+		return verdict.Inconclusive, reason("the engine logged nothing, so no kernel is proved"), nil
+	}
+	return judgeKernels(wanted, seen)
+}
+
+// judgeKernels is the verdict over what was seen. A knob value without evidence
+// is unproven, and unproven is not a pass.
+func judgeKernels(wanted []evidence, seen map[string]engine.Match) (verdict.Verdict, []string, error) {
+	v := verdict.Pass
+	var reasons []string
+	if len(wanted) == 0 {
+		return verdict.Inconclusive, reason("the plan declares no knob, so there is nothing to prove"), nil
+	}
+	for _, e := range wanted {
+		name := fmt.Sprintf("%s = %q", e.Knob, e.Value)
+		if len(e.MustSee)+len(e.MustNotSee) == 0 {
+			v = verdict.Join(v, verdict.Inconclusive)
+			reasons = append(reasons, name+" is unproven: it declares neither must_see nor must_not_see")
+		}
+		for _, glob := range e.MustSee {
+			if m, ok := seen[glob]; ok {
+				reasons = append(reasons, fmt.Sprintf("%s: seen %q (line %d: %s)", name, glob, m.LineNo, cut(m.FirstLine)))
+			} else {
+				v = verdict.Fail
+				reasons = append(reasons, fmt.Sprintf("%s: %q must be seen in the log and was not", name, glob))
+			}
+		}
+		for _, glob := range e.MustNotSee {
+			if m, ok := seen[glob]; ok {
+				v = verdict.Fail
+				reasons = append(reasons, fmt.Sprintf("%s: %q must not be seen, but line %d says: %s", name, glob, m.LineNo, cut(m.FirstLine)))
+			}
+		}
+	}
+	return v, reasons, nil
+}

@@ -1,0 +1,130 @@
+package steps
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// measuringVersion is part of every measurement key. It changes when the way
+// of measuring does, so that old launches are not compared with new ones.
+const measuringVersion = "1"
+
+// digest is the short name of anything that JSON can hold. Maps are written in
+// the order of their keys, so equal values have equal digests.
+func digest(parts ...any) string {
+	data, err := json.Marshal(parts)
+	if err != nil {
+		// Only unmarshalable Go types get here, never a plan's values.
+		panic(err)
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16])
+}
+
+// variantKey covers everything that makes two starts the same start. The folder
+// is left out: a checkout that was moved measures the same.
+func (l *Lab) variantKey(spec engine.Spec) string {
+	return digest("variant", spec.Kind, spec.Model, spec.Command, spec.Env, spec.Unset, l.program(spec))
+}
+
+// program identifies what is started: the version of the embedded engine (not
+// the hash of a binary that also holds the rest of mxflow), or the digest of
+// the program's file.
+func (l *Lab) program(spec engine.Spec) string {
+	if v, ok := l.KindVersions[spec.Kind]; ok {
+		return v
+	}
+	if len(spec.Command) == 0 {
+		return ""
+	}
+	name := spec.Command[0]
+	path := name
+	if filepath.Base(name) == name {
+		found, err := exec.LookPath(name)
+		if err != nil {
+			return "missing"
+		}
+		path = found
+	} else if !filepath.IsAbs(name) {
+		path = filepath.Join(spec.Dir, name)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if sum, ok := l.programs[path]; ok {
+		return sum
+	}
+	sum := fileDigest(path)
+	if l.programs == nil {
+		l.programs = map[string]string{}
+	}
+	l.programs[path] = sum
+	return sum
+}
+
+func fileDigest(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return "missing"
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "unreadable"
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// evidence is what must and must not be seen for a set of knob values.
+type evidence struct {
+	Knob, Value         string
+	MustSee, MustNotSee []string
+}
+
+// evidenceFor lists the kernel evidence of every knob value of a variant.
+func evidenceFor(p *plans.Plan, knobs map[string]string) []evidence {
+	var out []evidence
+	for _, k := range p.Knobs {
+		if v := k.Value(knobs[k.Name]); v != nil {
+			out = append(out, evidence{k.Name, v.Name, v.MustSee.Log, v.MustNotSee.Log})
+		}
+	}
+	return out
+}
+
+// qualifyKey: the variants, the levels with their settings, and the machine.
+func (l *Lab) qualifyKey(protocol *plans.Protocol, vs ...*variant) string {
+	var parts []any
+	for _, v := range vs {
+		parts = append(parts, v.key, evidenceFor(l.Plan, v.knobs))
+	}
+	for _, level := range protocol.Levels {
+		if level.Kind != benchmarkLevel {
+			parts = append(parts, level.Kind, level.Attrs)
+		}
+	}
+	return digest("qualify", measuringVersion, l.MachineKey, parts)
+}
+
+// benchmarkKey: the arms, what is sent to them, and the machine. The number of
+// launches is not part of it: asking for more continues the same session.
+func (l *Lab) benchmarkKey(workloads []*plans.Workload, vs []*variant) string {
+	var parts []any
+	for _, v := range vs {
+		parts = append(parts, v.key)
+	}
+	for _, w := range workloads {
+		parts = append(parts, w)
+	}
+	return digest("benchmark", measuringVersion, l.MachineKey, parts)
+}
+
+// MachineKey is the part of a machine's fingerprint that measurements depend on.
+func MachineKey(environment map[string]string) string { return digest("machine", environment) }

@@ -1,0 +1,73 @@
+// Package steps does the work of the graph's nodes, one file a kind of step or
+// level: it starts engines, sends requests, reads logs, runs commands, and
+// hands what it saw to gates. It knows plans and engines; it does not schedule
+// and does not decide.
+package steps
+
+import (
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/load"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// Lab is what the steps of one apply share.
+type Lab struct {
+	Plan  *plans.Plan
+	Graph *runtime.Graph
+	Store *store.Store
+	// Launcher starts engines.
+	Launcher engine.Launcher
+	// Owner marks what is started on behalf of this state directory.
+	Owner string
+	// RunDir is the folder of this run; engine logs go below it.
+	RunDir string
+	// MachineKey is the digest of the machine's fingerprint, part of every
+	// measurement key.
+	MachineKey string
+	// Boot is the boot of this machine: a session cut by a reboot is redone.
+	Boot string
+	// KindVersions maps engine kinds that are part of mxflow to their version.
+	KindVersions map[string]string
+
+	mu       sync.Mutex
+	programs map[string]string
+	// built are the prompts of each cell, see prompts.
+	built map[string]load.Prompts
+}
+
+// Step makes the step of a node.
+func (l *Lab) Step(n *runtime.Node) (runtime.Step, error) {
+	switch n.Kind {
+	case runtime.KindQualify:
+		return &qualify{lab: l, feature: n.FeatureBlock}, nil
+	case runtime.KindBenchmark:
+		return &benchmark{lab: l, feature: n.FeatureBlock}, nil
+	case runtime.KindFeature:
+		return &decideFeature{lab: l, feature: n.FeatureBlock}, nil
+	case runtime.KindGate:
+		return &decideGate{lab: l, phase: n.PhaseBlock}, nil
+	case runtime.KindPhase:
+		return &joinPhase{lab: l, phase: n.PhaseBlock}, nil
+	case runtime.KindStep:
+		kind, ok := stepKinds[n.StepBlock.Kind]
+		if !ok {
+			return nil, fmt.Errorf("unknown step kind %q", n.StepBlock.Kind)
+		}
+		return kind.make(l, n.StepBlock), nil
+	}
+	return nil, fmt.Errorf("unknown kind of node %q", n.Kind)
+}
+
+// inPlan is a path of the plan: relative ones start at the plan's folder.
+func (l *Lab) inPlan(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(l.Plan.Dir, path)
+}

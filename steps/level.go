@@ -1,0 +1,26 @@
+package steps
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+)
+
+// level is one test level that runs in the qualification launch. It returns its
+// verdict with reasons; an error means that the engine or the harness broke.
+type level interface {
+	run(ctx context.Context, q *qualification) (verdict.Verdict, []string, error)
+}
+
+// qualification is what a level can use: the running engine and the variant.
+type qualification struct {
+	*started
+	variant *variant
+	// answered is true once the engine has generated at least one token: what
+	// it logs at its first request is only there afterwards.
+	answered bool
+}
+
+// reason formats one reason.
+func reason(format string, args ...any) []string { return []string{fmt.Sprintf(format, args...)} }

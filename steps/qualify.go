@@ -1,0 +1,191 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// qualify runs the one launch that earns a variant the right to be measured. It
+// serves all levels of the protocol but the benchmark.
+type qualify struct {
+	lab *Lab
+	// feature is nil for the baseline.
+	feature *plans.Feature
+}
+
+// variants lists what this node must qualify: its own variant, and the stack it
+// builds on when no other node has started that combination.
+func (q *qualify) variants(s *runtime.Scope) ([]*variant, error) {
+	if q.feature == nil {
+		v, err := q.lab.baseline()
+		return []*variant{v}, err
+	}
+	a, err := q.lab.armsOf(s, q.feature)
+	if err != nil {
+		return nil, err
+	}
+	if q.qualified(s, a.parent) {
+		return []*variant{a.candidate}, nil
+	}
+	return []*variant{a.parent, a.candidate}, nil
+}
+
+// qualified reports whether another node has already qualified a variant.
+func (q *qualify) qualified(s *runtime.Scope, v *variant) bool {
+	ids := []string{runtime.BaselineID}
+	for _, ph := range q.lab.Plan.Phases {
+		for _, f := range ph.Features {
+			if f != q.feature {
+				ids = append(ids, runtime.QualifyID(f.Name))
+			}
+		}
+	}
+	for _, id := range ids {
+		d := s.Outcome(id)
+		if d != nil && d.Verdict == verdict.Pass && maps.Equal(d.Variant, v.knobs) {
+			return true
+		}
+	}
+	return false
+}
+
+func (q *qualify) protocol() *plans.Protocol {
+	name := q.lab.Plan.Baseline.Protocol
+	if q.feature != nil {
+		name = q.feature.Protocol
+	}
+	return q.lab.Plan.Protocol(name)
+}
+
+func (q *qualify) Keys(s *runtime.Scope) (runtime.Keys, error) {
+	vs, err := q.variants(s)
+	if err != nil {
+		return runtime.Keys{}, err
+	}
+	return runtime.Keys{Measure: q.lab.qualifyKey(q.protocol(), vs...), Decide: "levels"}, nil
+}
+
+func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
+	vs, err := q.variants(s)
+	if err != nil {
+		return nil, err
+	}
+	out := &ledger.Decision{Variant: maps.Clone(vs[len(vs)-1].knobs)}
+	var verdicts []verdict.Verdict
+	for _, v := range vs {
+		levels, err := q.one(ctx, s, v, out)
+		if err != nil {
+			return nil, err
+		}
+		own := v == vs[len(vs)-1]
+		for _, l := range levels {
+			verdicts = append(verdicts, l.Verdict)
+			if !own {
+				// The stack that the feature builds on is qualified beside it.
+				l.Name = v.name + "/" + l.Name
+			}
+			out.Levels = append(out.Levels, l)
+		}
+		if verdict.Join(verdicts...) != verdict.Pass {
+			break
+		}
+	}
+	out.Verdict = verdict.Join(verdicts...)
+	if len(verdicts) == 0 {
+		out.Verdict = verdict.Pass
+		out.Reasons = reason("the protocol has no level but the benchmark")
+	}
+	for _, l := range out.Levels {
+		if l.Verdict != verdict.Pass {
+			out.Reasons = append(out.Reasons, fmt.Sprintf("level %s is %s%s", l.Name, l.Verdict, first(l.Reasons)))
+		}
+	}
+	return out, nil
+}
+
+// one qualifies one variant in one launch.
+func (q *qualify) one(ctx context.Context, s *runtime.Scope, v *variant, out *ledger.Decision) ([]ledger.Level, error) {
+	blocks := qualificationLevels(q.protocol())
+	if len(blocks) == 0 {
+		return nil, nil
+	}
+	id := fmt.Sprintf("q-%s", shortID(s.Run, s.Node.ID, v.key, s.Attempt))
+	s.Emit(runtime.Event{Type: "launch_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.name, Level: "qualification", Launch: 1, Launches: 1, LaunchID: id})
+	st, err := q.lab.launch(ctx, s, v, &ledger.Launch{ID: id, Session: id, Purpose: "qualification", Ordinal: 1, Order: 1, OK: true})
+	var levels []ledger.Level
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		levels = afterwards(blocks, ledger.Level{Name: blocks[0].Kind, Verdict: verdict.Error, Reasons: []string{st.record.Error}})
+	} else {
+		levels, err = q.levels(ctx, s, st, v, blocks)
+		st.stop(s)
+		if err != nil {
+			return nil, err
+		}
+	}
+	if !st.record.OK {
+		out.LogTail, out.Exit = st.record.LogTail, st.record.Exit
+	}
+	out.Launches = append(out.Launches, id)
+	return levels, st.keep(s)
+}
+
+// levels runs one level after the other and stops at the first that does not
+// pass: what comes after it is recorded as invalid, with the root cause.
+func (q *qualify) levels(ctx context.Context, s *runtime.Scope, st *started, v *variant, blocks []*plans.Block) ([]ledger.Level, error) {
+	at := &qualification{started: st, variant: v}
+	var done []ledger.Level
+	for i, b := range blocks {
+		lv, err := levelKinds[b.Kind].make(b)
+		if err != nil {
+			return nil, err
+		}
+		s.Emit(runtime.Event{Type: "level_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: b.Kind, Variant: v.name})
+		began := time.Now()
+		l := ledger.Level{Name: b.Kind}
+		l.Verdict, l.Reasons, err = lv.run(ctx, at)
+		l.Seconds = time.Since(began).Seconds()
+		if err != nil {
+			if ctx.Err() != nil || errors.Is(err, context.Canceled) {
+				return nil, context.Cause(ctx)
+			}
+			st.broke(err)
+			l.Verdict, l.Reasons = verdict.Error, []string{st.record.Error}
+		}
+		s.Emit(runtime.Event{Type: "level_done", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: b.Kind, Variant: v.name, Verdict: string(l.Verdict), Reasons: l.Reasons, Seconds: l.Seconds})
+		if l.Verdict != verdict.Pass {
+			return append(done, afterwards(blocks[i:], l)...), nil
+		}
+		done = append(done, l)
+	}
+	return done, nil
+}
+
+// afterwards is a level that did not pass and, as invalid, all that follow it.
+func afterwards(blocks []*plans.Block, failed ledger.Level) []ledger.Level {
+	out := []ledger.Level{failed}
+	for _, b := range blocks[1:] {
+		out = append(out, ledger.Level{Name: b.Kind, Verdict: verdict.Invalid, Reasons: reason("level %s is %s", failed.Name, failed.Verdict)})
+	}
+	return out
+}
+
+func qualificationLevels(p *plans.Protocol) []*plans.Block {
+	var out []*plans.Block
+	for _, b := range p.Levels {
+		if b.Kind != benchmarkLevel {
+			out = append(out, b)
+		}
+	}
+	return out
+}

@@ -1,0 +1,66 @@
+package steps
+
+import (
+	"strings"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// benchmarkLevel is the level that the qualification launch does not serve.
+const benchmarkLevel = "benchmark"
+
+// stepKind is one kind of step block.
+type stepKind struct {
+	schema plans.Schema
+	make   func(*Lab, *plans.Block) stepRunner
+}
+
+// levelKind is one kind of level that runs in the qualification launch.
+type levelKind struct {
+	schema plans.Schema
+	// make is nil for the benchmark, which has launches of its own.
+	make func(*plans.Block) (level, error)
+}
+
+// stepKinds and levelKinds: a new kind is one file and one line here.
+var (
+	stepKinds  = map[string]stepKind{"exec": execKind}
+	levelKinds = map[string]levelKind{
+		"smoke": smokeKind, "kernels": kernelsKind, benchmarkLevel: benchmarkKind,
+	}
+)
+
+// Registry says what steps, levels and engine kinds accept in a plan.
+func Registry() *plans.Registry {
+	r := &plans.Registry{
+		Levels: map[string]plans.Schema{}, Steps: map[string]plans.Schema{}, Engines: map[string]plans.EngineKind{},
+	}
+	for name, k := range levelKinds {
+		r.Levels[name] = k.schema
+	}
+	for name, k := range stepKinds {
+		r.Steps[name] = k.schema
+	}
+	for _, k := range engine.Kinds() {
+		r.Engines[k.Name] = engineKind(k)
+	}
+	return r
+}
+
+func engineKind(k engine.Kind) plans.EngineKind {
+	out := plans.EngineKind{Doc: k.Doc, NeedsProcess: k.NeedsCommand(), Settings: []plans.Attr{}}
+	for _, s := range k.Settings {
+		a := plans.Attr{Name: s.Name, Type: plans.String, Doc: strings.TrimSpace(s.Doc + " Default: " + s.Default + ".")}
+		switch {
+		case s.Type == "bool":
+			a.Type = plans.Bool
+		case s.Whole:
+			a.Type = plans.Int
+		case s.Type == "number":
+			a.Type = plans.Number
+		}
+		out.Settings = append(out.Settings, a)
+	}
+	return out
+}

@@ -1,0 +1,91 @@
+package steps
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// slot is one planned launch of a session.
+type slot struct {
+	variant *variant
+	// ordinal counts the launches of the variant, order those of the session;
+	// both from 1.
+	ordinal, order int
+}
+
+// interleave plans rounds in which every arm is launched once, turned around by
+// the Thue–Morse sequence: ABBA BAAB for two arms. Drift that is linear or
+// quadratic over the session then falls on all arms alike.
+func interleave(arms []*variant, rounds int) []slot {
+	var out []slot
+	for r := range rounds {
+		for i := range arms {
+			v := arms[i]
+			if bits.OnesCount(uint(r))%2 == 1 {
+				v = arms[len(arms)-1-i]
+			}
+			out = append(out, slot{variant: v, ordinal: r + 1, order: len(out) + 1})
+		}
+	}
+	return out
+}
+
+// session are the launches of a session, by order.
+func (l *Lab) session(id string) ([]*ledger.Launch, error) {
+	if id == "" || l.Store == nil {
+		return nil, nil
+	}
+	return l.Store.Launches(store.LaunchFilter{Session: id}), nil
+}
+
+// sessionID names the session that a benchmark continues: the recorded one
+// while what it measured is unchanged, otherwise one of this attempt. A session
+// that a reboot cut is not continued: the machine before and after it are not
+// the same arm.
+func (l *Lab) sessionID(s *runtime.Scope, wanted int) (string, error) {
+	if p := s.Previous; p != nil && p.Session != "" && p.MeasureKey == s.Keys.Measure && p.Verdict.Kept() && s.Because != "--rerun" {
+		whole, err := l.usable(p.Session, wanted)
+		if err != nil || whole {
+			return p.Session, err
+		}
+	}
+	for cut := 0; ; cut++ {
+		id := "s-" + shortID(s.Keys.Measure, s.Attempt, cut)
+		ok, err := l.usable(id, wanted)
+		if err != nil || ok {
+			return id, err
+		}
+	}
+}
+
+// usable reports whether a session has all it needs or may go on.
+func (l *Lab) usable(id string, wanted int) (bool, error) {
+	launches, err := l.session(id)
+	if err != nil {
+		return false, err
+	}
+	sameBoot := true
+	for _, launch := range launches {
+		sameBoot = sameBoot && launch.BootID == l.Boot
+	}
+	return sameBoot || len(launches) >= wanted, nil
+}
+
+// existing finds the launch of a slot; nil when it has to be made.
+func existing(launches []*ledger.Launch, sl slot) *ledger.Launch {
+	for _, launch := range launches {
+		if launch.VariantKey == sl.variant.key && launch.Ordinal == sl.ordinal {
+			return launch
+		}
+	}
+	return nil
+}
+
+// launchID names a launch by its session, variant and ordinal.
+func launchID(session string, sl slot) string {
+	return fmt.Sprintf("%s.%s.%d", session, sl.variant.name, sl.ordinal)
+}

@@ -1,0 +1,103 @@
+package steps
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/load"
+	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+)
+
+var smokeKind = levelKind{
+	schema: plans.Schema{
+		Doc: "The engine starts, answers one request, and says what is expected of it.",
+		Attrs: []plans.Attr{
+			{Name: "prompt", Type: plans.String, Default: "The capital of France is", Doc: "What is asked."},
+			{Name: "expect", Type: plans.String, Doc: "Text that the answer must contain, upper and lower case alike."},
+			{Name: "pattern", Type: plans.String, Doc: "RE2 regular expression that the answer must match."},
+			{Name: "max_tokens", Type: plans.Int, Default: 16.0, Unit: "tokens", Min: 1, MinSet: true, Doc: "Length of the answer."},
+			{Name: "api", Type: plans.String, Default: "completions", OneOf: []string{"completions", "chat"}, Doc: "Endpoint that is asked."},
+			{Name: "timeout", Type: plans.Duration, Default: "5m", Doc: "Time limit of the request."},
+		},
+		Check: checkSmoke,
+	},
+	make: func(b *plans.Block) (level, error) {
+		s := &smoke{}
+		if err := b.Decode(s); err != nil {
+			return nil, err
+		}
+		if s.Pattern != "" {
+			re, err := regexp.Compile(s.Pattern)
+			if err != nil {
+				return nil, err
+			}
+			s.re = re
+		}
+		return s, nil
+	},
+}
+
+func checkSmoke(b *plans.Block) []plans.AttrError {
+	var errs []plans.AttrError
+	pattern, _ := b.Attrs["pattern"].(string)
+	expect, _ := b.Attrs["expect"].(string)
+	if _, err := regexp.Compile(pattern); err != nil {
+		errs = append(errs, plans.AttrError{Attr: "pattern", Summary: "Invalid regular expression", Detail: fmt.Sprintf("%v. The syntax is RE2.", err)})
+	}
+	if strings.TrimSpace(pattern) == "" && strings.TrimSpace(expect) == "" {
+		errs = append(errs, plans.AttrError{Summary: "Smoke level expects nothing", Detail: "Say what a right answer contains with expect or pattern: an engine that answers garbage must not pass."})
+	}
+	return errs
+}
+
+type smoke struct {
+	Prompt    string    `json:"prompt"`
+	Expect    string    `json:"expect"`
+	Pattern   string    `json:"pattern"`
+	MaxTokens int       `json:"max_tokens"`
+	API       string    `json:"api"`
+	Timeout   plans.Dur `json:"timeout"`
+
+	re *regexp.Regexp
+}
+
+func (s *smoke) run(ctx context.Context, q *qualification) (verdict.Verdict, []string, error) {
+	limit := time.Duration(s.Timeout)
+	answer, err := q.client.Complete(ctx, openai.Request{
+		API: openai.API(s.API), Prompt: s.Prompt, MaxTokens: s.MaxTokens,
+		Timeouts: openai.Timeouts{Total: limit, First: limit, Stall: limit},
+	})
+	if err != nil {
+		return "", nil, err
+	}
+	q.answered = true
+	text := answer.Text + answer.Reasoning
+	if strings.TrimSpace(text) == "" {
+		return verdict.Fail, reason("the answer to %q is empty", s.Prompt), nil
+	}
+	if s.Expect != "" && !strings.Contains(strings.ToLower(text), strings.ToLower(s.Expect)) {
+		return verdict.Fail, reason("the answer to %q should contain %q, it was %q", s.Prompt, s.Expect, cut(text)), nil
+	}
+	if s.re != nil && !s.re.MatchString(text) {
+		return verdict.Fail, reason("the answer to %q should match %q, it was %q", s.Prompt, s.Pattern, cut(text)), nil
+	}
+	if ok, why := load.Coherent(text); !ok {
+		return verdict.Fail, reason("the answer to %q does not read as text: %s", s.Prompt, why), nil
+	}
+	return verdict.Pass, reason("answered %q", cut(text)), nil
+}
+
+// cut shortens text for a message.
+func cut(s string) string {
+	const most = 120
+	r := []rune(s)
+	if len(r) <= most {
+		return s
+	}
+	return string(r[:most]) + "…"
+}
