@@ -33,7 +33,7 @@ func (l *loader) checkPlan() {
 	}
 	onCycle := l.checkLineage()
 	l.checkPhaseOrder(onCycle)
-	if !l.cyclic {
+	if !l.unordered {
 		l.checkChanges()
 	}
 	l.checkProof()
@@ -59,7 +59,7 @@ func (l *loader) checkLineage() map[string]bool {
 			onCycle[e.from] = true
 			path += "feature." + e.from + " → "
 		}
-		l.cyclic = true
+		l.unordered = true
 		l.fail(cycle[0].at, "Cycle of features", "A feature cannot build on itself: %sfeature.%s. Let one of them build on baseline or accepted.", path, cycle[0].from)
 	}
 	return onCycle
@@ -89,7 +89,7 @@ func (l *loader) checkPhaseOrder(skip map[string]bool) {
 		for _, e := range cycle {
 			path += fmt.Sprintf("phase.%s (%s) → ", e.from, e.why)
 		}
-		l.cyclic = true
+		l.unordered = true
 		l.fail(cycle[0].at, "Cycle of phases", "A phase cannot wait for itself: %sphase.%s. Remove one of these links.", path, cycle[0].from)
 	}
 }

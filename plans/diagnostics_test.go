@@ -64,3 +64,31 @@ func TestLongLinesAreClippedAroundThePlace(t *testing.T) {
 		t.Errorf("carets do not point at the place:\n%s", b.String())
 	}
 }
+
+// TestDetailsNameTheWholeStory looks at details where the summary is not what
+// helps.
+func TestDetailsNameTheWholeStory(t *testing.T) {
+	for path, want := range map[string]string{
+		"phase_cycle":         "phase.a (after) → phase.c (after_decided) → phase.b (after) → phase.a",
+		"feature_cycle":       "feature.a → feature.b → feature.a",
+		"feature_phase_cycle": "phase.one (feature.a builds on feature.b) → phase.two (after) → phase.one",
+		"local_cycle":         "local.a → local.b → local.c → local.a",
+		"workload_names":      `A rule would read "full-pipe" as a subtraction. Write "full_pipe".`,
+		"workload_twice":      `The workload "chat" is already declared on line 2.`,
+		"engine_kind":         `There is no engine kind "embeded". Did you mean "embedded"?`,
+		"feature_set":         `If you meant the text, write it in quotes: "on".`,
+		"phase_order":         "Write phase.b, without quotes.",
+		"feature_unproven":    `nothing would show that feature.cached has cache = "on"`,
+		"root_unknown_block":  `Did you mean "workload"?`,
+		"feature_criteria":    `In criterion "typo" there can be: rule.`,
+	} {
+		res := Load("testdata/invalid/"+path+".hcl", testRegistry(), Options{})
+		var details string
+		for _, d := range res.Diagnostics {
+			details += d.Detail + "\n"
+		}
+		if !strings.Contains(details, want) {
+			t.Errorf("%s: no %q in\n%s", path, want, details)
+		}
+	}
+}

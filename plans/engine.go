@@ -56,7 +56,7 @@ func (l *loader) decodeEngine(b *hcl.Block) {
 	e.Settings = l.decodeSettings(f.pairs("settings"), e.Kind, kind.Settings, false)
 	if p := f.single("process"); p != nil {
 		pf := l.fields(p, processSchema, "process")
-		pf.required("command", `the argument vector that starts it, such as ["vllm", "serve", "{model}"].`)
+		pf.required("command", `the argument vector that starts it, such as ["vllm", "serve", "--port", "{port}"].`)
 		e.Process = &Process{Command: pf.texts("command"), Dir: pf.text("dir", "")}
 		if v, ok := pf.value("command"); ok && v.CanIterateElements() && v.LengthInt() == 0 {
 			l.fail(pf.at("command"), "Empty command", "Name at least the program to run.")

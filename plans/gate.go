@@ -73,16 +73,15 @@ func (l *loader) decodeRule(b *hcl.Block, f *fields, attr string) *Rule {
 // bare tells a rule that was written without quotes: the words in it are then
 // read as names of the plan language, which has none such.
 func (l *loader) bare(expr hcl.Expression) bool {
+	start := expr.Range().Start.Byte
+	if start < len(l.src) && (l.src[start] == '"' || l.src[start] == '<') {
+		return false
+	}
 	for _, t := range expr.Variables() {
-		if t.SourceRange().Start != expr.Range().Start {
-			continue
-		}
-		switch root := t.RootName(); root {
-		case "engine", "feature", "target":
+		root := t.RootName()
+		_, known := l.eval.ctx.Variables[root]
+		if !known || root == "engine" || root == "feature" || root == "target" {
 			return true
-		default:
-			_, known := l.eval.ctx.Variables[root]
-			return !known
 		}
 	}
 	return false

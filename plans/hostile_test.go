@@ -40,3 +40,13 @@ func phases(n int) string {
 		return fmt.Sprintf("phase \"p%d\" {\n after = [phase.p%d]\n step \"exec\" \"s\" {\n command = [\"true\"]\n }\n}\n", i, max(1, i-1))
 	})
 }
+
+// unknownRules is many rules that misspell one of many long names.
+func unknownRules(n int) string {
+	long := strings.Repeat("x", 50)
+	return "plan \"p\" {}\n" + numbered(1000, func(i int) string {
+		return fmt.Sprintf("workload \"%s%d\" {\n prompt_tokens = 1\n output_tokens = 1\n}\n", long, i)
+	}) + "phase \"a\" {\n gate {\n" + numbered(n, func(i int) string {
+		return fmt.Sprintf("rule \"%d\" {\n expr = \"%sy%d.tg > 1\"\n}\n", i, long, i)
+	}) + "}\n}\n"
+}

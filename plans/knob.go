@@ -97,8 +97,8 @@ func (l *loader) decodeKnobValue(k *Knob, b *hcl.Block) *KnobValue {
 		}
 		v.Env[p.key] = text
 	}
-	kind, accepted := l.knobSettings()
-	v.Settings = l.decodeSettings(f.pairs("settings"), kind, accepted, true)
+	known := l.knobSettings()
+	v.Settings = l.decodeSettings(f.pairs("settings"), known.kind, known.attrs, true)
 	v.MustSee = l.decodeEvidence(f.single("must_see"))
 	v.MustNotSee = l.decodeEvidence(f.single("must_not_see"))
 	for _, g := range v.MustSee.Log {
@@ -111,23 +111,34 @@ func (l *loader) decodeKnobValue(k *Knob, b *hcl.Block) *KnobValue {
 	return v
 }
 
-// knobSettings are the settings that some engine of the plan accepts: a knob
-// belongs to no engine in particular.
-func (l *loader) knobSettings() (kind string, accepted []Attr) {
+// knobSettings are the settings that some engine of the plan accepts, nil where
+// one accepts any: a knob belongs to no engine in particular.
+type knobSettings struct {
+	kind  string
+	attrs []Attr
+}
+
+func (l *loader) knobSettings() *knobSettings {
+	if l.settings != nil {
+		return l.settings
+	}
+	l.settings = &knobSettings{}
+	found := knobSettings{}
 	seen := map[string]bool{}
 	for _, key := range l.symbols.of("engine").order {
-		k, _, _ := strings.Cut(key, ".")
-		settings := l.reg.Engines[k].Settings
-		if settings == nil {
-			return "", nil
+		kind, _, _ := strings.Cut(key, ".")
+		accepted := l.reg.Engines[kind].Settings
+		if accepted == nil {
+			return l.settings
 		}
-		kind = k
-		for _, a := range settings {
+		found.kind = kind
+		for _, a := range accepted {
 			if !seen[a.Name] {
 				seen[a.Name] = true
-				accepted = append(accepted, a)
+				found.attrs = append(found.attrs, a)
 			}
 		}
 	}
-	return kind, accepted
+	l.settings = &found
+	return l.settings
 }

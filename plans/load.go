@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime/debug"
-	"sort"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
@@ -74,7 +73,7 @@ func LoadBytes(filename string, src []byte, reg *Registry, opts Options) (res *R
 	l.diags = diags
 	l.load(file.Body)
 	files := map[string]*hcl.File{filename: file}
-	if !l.cyclic {
+	if !l.unordered {
 		l.diags = append(l.diags, l.withoutEchoes(compileRules(l.plan, files))...)
 	}
 	return &Result{Plan: l.plan, Diagnostics: tidyDiagnostics(l.diags), Files: files, Source: src}
@@ -112,129 +111,4 @@ func failed(filename string, src []byte, diags ...*hcl.Diagnostic) *Result {
 		Files:       map[string]*hcl.File{filename: {Bytes: src}},
 		Source:      src,
 	}
-}
-
-// loader is one Load in progress: what it has found so far.
-type loader struct {
-	plan  *Plan
-	reg   *Registry
-	opts  Options
-	diags hcl.Diagnostics
-
-	src []byte
-	// loops are the offsets of the for expressions in the text.
-	loops   []int
-	eval    evaluation
-	symbols symbols
-	schemas map[string]*hcl.BodySchema
-	checks  crossChecks
-	// cyclic is set when the graph has no order, so that nothing walks it.
-	cyclic bool
-	// protocolsInDoubt is set when a protocol, or the choice of one, is wrong.
-	protocolsInDoubt bool
-	// suggestions is how many more spelling suggestions this load will make.
-	suggestions int
-}
-
-func newLoader(filename string, reg *Registry, opts Options) *loader {
-	if reg == nil {
-		reg = &Registry{}
-	}
-	return &loader{
-		plan:        &Plan{File: filename, Dir: filepath.Dir(filename)},
-		reg:         reg,
-		opts:        opts,
-		symbols:     symbols{},
-		schemas:     map[string]*hcl.BodySchema{},
-		checks:      crossChecks{knobs: map[string]*Knob{}, features: map[string]*featureNotes{}},
-		suggestions: 200,
-	}
-}
-
-// load decodes in three passes: names, so that a reference may stand before
-// what it refers to; bodies; then what needs the whole plan.
-func (l *loader) load(body hcl.Body) {
-	content := l.content(body, rootSchema, "a plan")
-	blocks := content.Blocks.ByType()
-	phases := l.declareAll(content.Blocks)
-
-	l.buildScope()
-	l.decodeVariables(blocks["variable"])
-	l.decodeLocals(blocks["locals"])
-
-	l.decodePlan(blocks["plan"])
-	for _, b := range content.Blocks {
-		switch b.Type {
-		case "engine":
-			l.decodeEngine(b)
-		case "knob":
-			l.decodeKnob(b)
-		case "workload":
-			l.decodeWorkload(b)
-		case "protocol":
-			l.decodeProtocol(b)
-		case "target":
-			l.decodeTarget(b)
-		}
-	}
-	l.decodeBaseline(blocks["baseline"])
-	for _, ph := range phases {
-		l.decodePhase(ph)
-	}
-	l.checkPlan()
-}
-
-// fail reports an error: what is wrong in a few words, then how to mend it.
-func (l *loader) fail(at hcl.Range, summary, format string, args ...any) {
-	detail := format
-	if len(args) > 0 {
-		detail = fmt.Sprintf(format, args...)
-	}
-	l.diags = append(l.diags, &hcl.Diagnostic{
-		Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: &at,
-	})
-}
-
-// start is where a mistake of the whole file is reported.
-func (l *loader) start() hcl.Range { return startOf(l.plan.File) }
-
-func startOf(filename string) hcl.Range {
-	return hcl.Range{Filename: filename, Start: hcl.InitialPos, End: hcl.InitialPos}
-}
-
-// maxDiagnostics bounds what a plan that is not a plan can make us print.
-const maxDiagnostics = 500
-
-// tidyDiagnostics sorts by position and drops repetitions.
-func tidyDiagnostics(diags hcl.Diagnostics) hcl.Diagnostics {
-	offset := func(d *hcl.Diagnostic) int {
-		if d.Subject == nil {
-			return -1
-		}
-		return d.Subject.Start.Byte
-	}
-	sort.SliceStable(diags, func(i, j int) bool { return offset(diags[i]) < offset(diags[j]) })
-	type key struct {
-		at              int
-		summary, detail string
-	}
-	seen := map[key]bool{}
-	var kept hcl.Diagnostics
-	for _, d := range diags {
-		k := key{offset(d), d.Summary, d.Detail}
-		if seen[k] {
-			continue
-		}
-		seen[k] = true
-		kept = append(kept, d)
-	}
-	if n := len(kept); n > maxDiagnostics {
-		kept = append(kept[:maxDiagnostics:maxDiagnostics], &hcl.Diagnostic{
-			Severity: hcl.DiagError,
-			Summary:  "Too many errors",
-			Detail:   fmt.Sprintf("%d more were found. Mend these first.", n-maxDiagnostics),
-			Subject:  kept[maxDiagnostics].Subject,
-		})
-	}
-	return kept
 }

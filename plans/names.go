@@ -15,8 +15,9 @@ var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 // maxName is the longest name, in characters.
 const maxName = 64
 
-// maxCandidates is how many names a misspelling is compared with at most.
-const maxCandidates = 2000
+// maxComparing bounds the work of one suggestion: names times characters
+// squared. It is 2000 names of a misspelling of 11 characters.
+const maxComparing = 250_000
 
 // nameUse says where rules use a name.
 type nameUse int
@@ -100,7 +101,7 @@ func (l *loader) didYouMean(given string, candidates []string) string {
 
 // closest is the candidate that given is most likely a misspelling of.
 func closest(given string, candidates []string) string {
-	if given == "" || len(given) > maxName || len(candidates) > maxCandidates {
+	if given == "" || len(given) > maxName || len(candidates)*len(given)*len(given) > maxComparing {
 		return ""
 	}
 	best, least := "", 1+max(1, min(3, (len(given)+1)/3))

@@ -107,8 +107,16 @@ func (l *loader) checkUse(t hcl.Traversal) bool {
 		l.fail(rootAt, "Incomplete reference", "Name one %s: %s.name.", kind, root)
 		return false
 	}
-	if !static || len(t) == 1 || (root == "engine" && len(t) == 2) {
+	if !static || len(t) == 1 {
 		return true // the evaluator says what is wrong, if anything
+	}
+	if root == "engine" && len(t) == 2 {
+		// All engines of a kind, of which an index may choose one.
+		for _, k := range l.symbols.of(kind).order {
+			if strings.HasPrefix(k, key+".") {
+				return true
+			}
+		}
 	}
 	if l.symbols.has(kind, key) {
 		return true

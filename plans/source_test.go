@@ -105,6 +105,8 @@ func TestHostilePlansAreRefusedQuickly(t *testing.T) {
 		"names":             many("workload \"a\" {\n}\n", 50_000),
 		"unknown names":     "plan \"p\" {}\nlocals {\n" + unknowns(20_000) + "}\n",
 		"phases":            phases(3000),
+		"unknown in rules":  unknownRules(9000),
+		"very many phases":  phases(11_000),
 		"attributes":        "plan \"p\" {\n" + attributes(40_000) + "}\n",
 		"join":              "locals {\n s = \"" + many("x", 9000) + "\"\n l = " + list + "\n j = join(local.s, [for x in local.l : \"${x}\"])\n}\n",
 		"mixed list":        "variable \"x\" {\n type = list(any)\n default = [" + many("{a=1},[2],\n", 40_000) + "]\n}\n",

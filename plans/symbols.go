@@ -56,7 +56,8 @@ func (l *loader) declare(kind, key string, b *hcl.Block, at hcl.Range) bool {
 		return false
 	}
 	if limit := limits[kind]; limit > 0 && len(n.order) == limit {
-		l.fail(at, fmt.Sprintf("Too many blocks of type %s", kind), "A plan has up to %d. Split the effort into several plans.", limit)
+		l.fail(at, "Too many of one kind", "A plan has up to %d declarations of kind %s. Split the effort into several plans.", limit, kind)
+		l.unordered = true
 	}
 	n.byKey[key] = &symbol{key: key, at: at, block: b}
 	n.order = append(n.order, key)

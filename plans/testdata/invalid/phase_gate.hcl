@@ -48,6 +48,12 @@ phase "port" {
     rule "bare" {
       expr = chat.tg.gain >= 0.05 # ERROR: Rule is not in quotes
     }
+    rule "bare call" {
+      expr = abs(chat.tg.change) <= 0.05 # ERROR: Rule is not in quotes
+    }
+    rule "variable" {
+      expr = "chat.tg.gain >= ${var.least}" # ERROR: Unknown variable
+    }
   }
   gate { # ERROR: Duplicate gate block
   }

@@ -1,0 +1,117 @@
+package plans
+
+import (
+	"math"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+func (f *fields) number(name string, fallback, least, most float64) float64 {
+	v, ok := f.value(name)
+	if !ok {
+		return fallback
+	}
+	if v.Type() != cty.Number {
+		f.wrongType(name, "a number", v)
+		return fallback
+	}
+	n, _ := v.AsBigFloat().Float64()
+	if n < least || n > most {
+		f.l.fail(f.at(name), "Invalid "+name, "%s is between %v and %v; this is %v.", name, least, most, n)
+		return fallback
+	}
+	return n
+}
+
+func (f *fields) whole(name string, fallback, least, most int) int {
+	v, ok := f.value(name)
+	if !ok {
+		return fallback
+	}
+	n, ok := f.asWhole(v, f.at(name), name, least, most)
+	if !ok {
+		return fallback
+	}
+	return n
+}
+
+func (f *fields) asWhole(v cty.Value, at hcl.Range, name string, least, most int) (int, bool) {
+	if v.IsNull() || v.Type() != cty.Number {
+		f.l.fail(at, "Wrong type for "+name, "%s takes a whole number; this is %s.", name, describe(v))
+		return 0, false
+	}
+	n, _ := v.AsBigFloat().Float64()
+	if n != math.Trunc(n) || n < float64(least) || n > float64(most) {
+		f.l.fail(at, "Invalid "+name, "%s is a whole number between %d and %d; this is %v.", name, least, most, n)
+		return 0, false
+	}
+	return int(n), true
+}
+
+// maxElements bounds lists of numbers: each element makes cells.
+const maxElements = 64
+
+// wholes is one whole number, or a list of different ones.
+func (f *fields) wholes(name string, least, most int) (ns []int, list bool) {
+	v, ok := f.value(name)
+	if !ok {
+		return nil, false
+	}
+	if v.Type() == cty.Number {
+		n, ok := f.asWhole(v, f.at(name), name, least, most)
+		if !ok {
+			return nil, false
+		}
+		return []int{n}, false
+	}
+	elems, ok := f.l.elements(f.attrs[name].Expr, v)
+	switch {
+	case !ok:
+		f.wrongType(name, "a whole number, or a list of them", v)
+		return nil, false
+	case len(elems) == 0:
+		f.l.fail(f.at(name), "Empty "+name, "The list is empty. Give it at least one number.")
+	case len(elems) > maxElements:
+		f.l.fail(f.at(name), "Too many values in "+name, "A list has up to %d numbers.", maxElements)
+		return nil, true
+	}
+	seen := map[int]bool{}
+	for _, e := range elems {
+		n, ok := f.asWhole(e.v, e.at, name, least, most)
+		if ok && seen[n] {
+			f.l.fail(e.at, "Duplicate value in "+name, "%d is in the list already. Remove one.", n)
+		}
+		if ok && !seen[n] {
+			seen[n] = true
+			ns = append(ns, n)
+		}
+	}
+	return ns, true
+}
+
+func (f *fields) duration(name string, fallback time.Duration) time.Duration {
+	v, ok := f.value(name)
+	if !ok {
+		return fallback
+	}
+	d, ok := f.l.asDuration(v, f.at(name), name)
+	if !ok {
+		return fallback
+	}
+	return d
+}
+
+func (l *loader) asDuration(v cty.Value, at hcl.Range, name string) (time.Duration, bool) {
+	if v.Type() != cty.String || v.IsNull() {
+		l.fail(at, "Wrong type for "+name, `%s takes a duration in quotes, such as "30s" or "15m"; this is %s.`, name, describe(v))
+		return 0, false
+	}
+	d, err := time.ParseDuration(v.AsString())
+	if err != nil || d <= 0 {
+		l.fail(at, "Invalid duration", `%s takes a positive duration such as "90s", "15m" or "1h30m"; this is %q.`, name, v.AsString())
+		return 0, false
+	}
+	return d, true
+}
