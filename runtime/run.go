@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	goruntime "runtime"
 	"sync"
 	"time"
 
@@ -43,7 +42,7 @@ type Runner struct {
 	Rerun func(*Node) bool
 	// Run is the run's ID.
 	Run string
-	// Parallel bounds nodes that run at once; zero is the number of processors.
+	// Parallel bounds nodes that run at once; zero is defaultParallel.
 	// Host nodes run one at a time whatever it is.
 	Parallel int
 	// Hard is handed to steps; see Scope.Hard.
@@ -63,6 +62,11 @@ type Result struct {
 	// Interrupted is set when the context was cancelled before the end.
 	Interrupted bool
 }
+
+// defaultParallel nodes decide at once. Those that use the machine under test go
+// one at a time whatever it is; the others only think, and the more of them end
+// together, the more share one fsync.
+const defaultParallel = 64
 
 type state int
 
@@ -108,7 +112,7 @@ func (r *Runner) Execute(ctx context.Context) (*Result, error) {
 		r.Now = time.Now
 	}
 	if r.Parallel <= 0 {
-		r.Parallel = goruntime.GOMAXPROCS(0)
+		r.Parallel = defaultParallel
 	}
 	if r.Hard == nil {
 		r.Hard = context.Background()

@@ -1,0 +1,41 @@
+package runtime
+
+import (
+	"testing"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+func TestChoose(t *testing.T) {
+	was := func(v verdict.Verdict, derived bool) *ledger.Decision {
+		return &ledger.Decision{MeasureKey: "m", DecisionKey: "d", Verdict: v, Attempt: 3, Derived: derived}
+	}
+	same := Keys{"m", "d"}
+	for _, c := range []struct {
+		name     string
+		kind     Kind
+		previous *ledger.Decision
+		keys     Keys
+		rerun    bool
+		want     Choice
+	}{
+		{"never decided", KindBenchmark, nil, same, false, Choice{Measure, "first", 1}},
+		{"pass is kept", KindBenchmark, was(verdict.Pass, false), same, false, Choice{Reuse, "unchanged", 3}},
+		{"fail is kept", KindBenchmark, was(verdict.Fail, false), same, false, Choice{Reuse, "unchanged", 3}},
+		{"inconclusive is kept", KindBenchmark, was(verdict.Inconclusive, false), same, false, Choice{Reuse, "unchanged", 3}},
+		{"error is tried again", KindBenchmark, was(verdict.Error, false), same, false, Choice{Measure, "retry after error", 4}},
+		{"invalid is tried again", KindBenchmark, was(verdict.Invalid, false), same, false, Choice{Measure, "retry after invalid", 4}},
+		{"invalid that follows from what is kept", KindBenchmark, was(verdict.Invalid, true), same, false, Choice{Reuse, "unchanged", 3}},
+		{"another variant", KindBenchmark, was(verdict.Pass, false), Keys{"m2", "d"}, false, Choice{Measure, "measurement changed", 4}},
+		{"more launches", KindBenchmark, was(verdict.Pass, false), Keys{"m", "d2"}, false, Choice{Redecide, "rules changed", 4}},
+		{"threshold", KindGate, was(verdict.Fail, true), Keys{"m", "d2"}, false, Choice{Redecide, "rules changed", 4}},
+		{"gate over new evidence", KindGate, was(verdict.Fail, true), Keys{"m2", "d"}, false, Choice{Redecide, "evidence changed", 4}},
+		{"forced", KindQualify, was(verdict.Pass, false), same, true, Choice{Measure, "--rerun", 4}},
+		{"unknown word", KindQualify, was("ok", false), same, false, Choice{Measure, "retry after ok", 4}},
+	} {
+		if got := Choose(&Node{Kind: c.kind}, c.previous, c.keys, c.rerun); got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// memory is a journal without a disk. It fails from the append that failAt names.
+type memory struct {
+	mu      sync.Mutex
+	latest  map[string]*ledger.Decision
+	order   []string
+	appends int
+	failAt  int
+}
+
+func newMemory() *memory { return &memory{latest: map[string]*ledger.Decision{}} }
+
+func (m *memory) Latest(node string) *ledger.Decision {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.latest[node]
+}
+
+var errDisk = errors.New("no space left")
+
+func (m *memory) Append(records ...*ledger.Record) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.appends++; m.failAt > 0 && m.appends >= m.failAt {
+		return errDisk
+	}
+	for _, r := range records {
+		m.latest[r.Decision.Node] = r.Decision
+		m.order = append(m.order, r.Decision.Node)
+	}
+	return nil
+}
+
+// fakeStep is a step whose outcome the test chooses.
+type fakeStep struct {
+	keys Keys
+	run  func(ctx context.Context, s *Scope) (*ledger.Decision, error)
+}
+
+func (f fakeStep) Keys(*Scope) (Keys, error) { return f.keys, nil }
+
+func (f fakeStep) Run(ctx context.Context, s *Scope) (*ledger.Decision, error) {
+	return f.run(ctx, s)
+}
+
+// graphOf makes a graph of nodes; needs are written "a>passed".
+func graphOf(t testing.TB, nodes ...*Node) *Graph {
+	t.Helper()
+	g := &Graph{byID: map[string]*Node{}}
+	for _, n := range nodes {
+		g.Nodes = append(g.Nodes, n)
+		g.byID[n.ID] = n
+	}
+	if err := g.sort(); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func node(id string, kind Kind, needs ...Need) *Node { return &Node{ID: id, Kind: kind, Needs: needs} }
+
+// verdicts gives each node the verdict that the map names, pass where it names
+// none, and notes the order of starts.
+type verdicts struct {
+	mu      sync.Mutex
+	of      map[string]verdict.Verdict
+	started []string
+	keys    map[string]Keys
+}
+
+func (v *verdicts) step(n *Node) (Step, error) {
+	return fakeStep{keys: v.keys[n.ID], run: func(context.Context, *Scope) (*ledger.Decision, error) {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.started = append(v.started, n.ID)
+		word, ok := v.of[n.ID]
+		if !ok {
+			word = verdict.Pass
+		}
+		return &ledger.Decision{Verdict: word}, nil
+	}}, nil
+}
+
+func runnerOf(g *Graph, j Journal, step func(*Node) (Step, error)) *Runner {
+	return &Runner{Plan: &plans.Plan{}, Graph: g, Journal: j, Step: step, Run: "r1"}
+}
+
+func execute(t *testing.T, r *Runner) *Result {
+	t.Helper()
+	res, err := r.Execute(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+func wantVerdict(t *testing.T, res *Result, id string, want verdict.Verdict) {
+	t.Helper()
+	d := res.Outcomes[id]
+	if d == nil {
+		t.Fatalf("%s has no outcome (locked: %q), want %s", id, res.Locked[id], want)
+	}
+	if d.Verdict != want {
+		t.Errorf("%s is %s (%v), want %s", id, d.Verdict, d.Reasons, want)
+	}
+}
+
+func chainOf(n int, kind Kind) []*Node {
+	var nodes []*Node
+	for i := range n {
+		x := node(fmt.Sprintf("n%05d", i), kind)
+		if i > 0 {
+			x.Needs = []Need{{nodes[i-1].ID, Passed}}
+		}
+		nodes = append(nodes, x)
+	}
+	return nodes
+}
