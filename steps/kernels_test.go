@@ -1,0 +1,41 @@
+package steps
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/gates/verdict"
+)
+
+func TestJudgeKernels(t *testing.T) {
+	see := func(globs ...string) map[string]engine.Match {
+		m := map[string]engine.Match{}
+		for _, g := range globs {
+			m[g] = engine.Match{Count: 1, FirstLine: "a line", LineNo: 7}
+		}
+		return m
+	}
+	gemm := evidence{Knob: "moe", Value: "gemm", MustSee: []string{"*cutlass*"}, MustNotSee: []string{"*marlin*"}}
+	bare := evidence{Knob: "moe", Value: "bare"}
+	for _, c := range []struct {
+		name   string
+		wanted []evidence
+		seen   map[string]engine.Match
+		want   verdict.Verdict
+		says   string
+	}{
+		{"proved", []evidence{gemm}, see("*cutlass*"), verdict.Pass, "line 7"},
+		{"absent", []evidence{gemm}, see(), verdict.Fail, "must be seen"},
+		{"wrong path", []evidence{gemm}, see("*cutlass*", "*marlin*"), verdict.Fail, "must not be seen"},
+		{"unproven", []evidence{bare}, see("*cutlass*"), verdict.Inconclusive, "unproven"},
+		{"unproven beside a proof", []evidence{gemm, bare}, see("*cutlass*"), verdict.Inconclusive, "unproven"},
+		{"failed beside unproven", []evidence{bare, gemm}, see(), verdict.Fail, "must be seen"},
+		{"no knob", nil, see(), verdict.Inconclusive, "nothing to prove"},
+	} {
+		got, reasons, err := judgeKernels(c.wanted, c.seen)
+		if err != nil || got != c.want || !strings.Contains(strings.Join(reasons, "\n"), c.says) {
+			t.Errorf("%s: %s %q (%v), want %s saying %q", c.name, got, reasons, err, c.want, c.says)
+		}
+	}
+}

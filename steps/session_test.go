@@ -1,0 +1,37 @@
+package steps
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestInterleave: two arms go ABBA BAAB, any prefix is balanced to within one
+// round, and a longer session begins as a shorter one did.
+func TestInterleave(t *testing.T) {
+	a, b, c := &variant{name: "A"}, &variant{name: "B"}, &variant{name: "C"}
+	for _, x := range []struct {
+		arms   []*variant
+		rounds int
+		want   string
+	}{
+		{[]*variant{a, b}, 1, "AB"},
+		{[]*variant{a, b}, 3, "ABBABA"},
+		{[]*variant{a, b}, 8, "ABBABAABBAABABBA"},
+		{[]*variant{a, b, c}, 3, "ABCCBACBA"},
+		{[]*variant{a}, 2, "AA"},
+		{nil, 3, ""},
+	} {
+		var got strings.Builder
+		count := map[*variant]int{}
+		for i, s := range interleave(x.arms, x.rounds) {
+			got.WriteString(s.variant.name)
+			count[s.variant]++
+			if s.order != i+1 || s.ordinal != count[s.variant] {
+				t.Errorf("%s slot %d: order %d, ordinal %d", x.want, i, s.order, s.ordinal)
+			}
+		}
+		if got.String() != x.want {
+			t.Errorf("%d rounds of %d arms: %s, want %s", x.rounds, len(x.arms), got.String(), x.want)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package steps
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+const variantPlan = `
+plan "v" {}
+engine "embedded" "tiny" {
+  env      = { KEEP = "1", DROP = "1" }
+  settings = { threads = 2, layers = 3 }
+  args     = ["--seed", "1"]
+}
+knob "a" {
+  default = "off"
+  value "off" {}
+  value "on" {
+    env      = { DROP = null, A = "on" }
+    settings = { threads = null, layers = 4 }
+    args     = ["--served-model-name", "a"]
+  }
+}
+knob "b" {
+  default = "off"
+  value "off" {}
+  value "on" { env = { DROP = "again" } }
+}
+workload "w" {
+  prompt_tokens = 16
+  output_tokens = 8
+}
+protocol "p" {
+  level "benchmark" { workloads = [workload.w] }
+}
+baseline {
+  engine   = engine.embedded.tiny
+  protocol = protocol.p
+}
+phase "one" {
+  feature "first" {
+    set = { a = "on" }
+    criterion "c" { rule = "w.tg.gain >= 0" }
+  }
+  feature "second" {
+    set       = { b = "on" }
+    builds_on = accepted
+    criterion "c" { rule = "w.tg.gain >= 0" }
+  }
+  feature "third" {
+    set       = { b = "on" }
+    builds_on = feature.first
+    criterion "c" { rule = "w.tg.gain >= 0" }
+  }
+}
+`
+
+func labOf(t *testing.T, src string) *Lab {
+	t.Helper()
+	res := plans.LoadBytes("plan.hcl", []byte(src), Registry(), plans.Options{})
+	if !res.OK() {
+		t.Fatal(res.Diagnostics)
+	}
+	g, err := runtime.NewGraph(res.Plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Lab{Plan: res.Plan, Graph: g, KindVersions: map[string]string{"embedded": "test"}}
+}
+
+func TestResolve(t *testing.T) {
+	l := labOf(t, variantPlan)
+	base, err := l.baseline()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !maps.Equal(base.spec.Env, map[string]string{"KEEP": "1", "DROP": "1"}) || len(base.spec.Unset) > 0 {
+		t.Errorf("baseline env %v, unset %v", base.spec.Env, base.spec.Unset)
+	}
+	on, err := l.resolve("x", map[string]string{"a": "on", "b": "off"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !maps.Equal(on.spec.Env, map[string]string{"KEEP": "1", "A": "on"}) || !slices.Equal(on.spec.Unset, []string{"DROP"}) {
+		t.Errorf("env %v, unset %v: null must unset", on.spec.Env, on.spec.Unset)
+	}
+	command := on.spec.Command
+	if slices.Contains(command, "--threads") || !slices.Contains(command, "4") || command[len(command)-1] != "a" {
+		t.Errorf("command %v: want no threads, 4 layers, the knob's args last", command)
+	}
+	both, err := l.resolve("x", map[string]string{"a": "on", "b": "on"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if both.spec.Env["DROP"] != "again" || len(both.spec.Unset) > 0 {
+		t.Errorf("env %v, unset %v: a later knob may set what an earlier one unset", both.spec.Env, both.spec.Unset)
+	}
+	if base.key == on.key || on.key == both.key {
+		t.Error("different variants have the same key")
+	}
+	if again, _ := l.baseline(); again.key != base.key {
+		t.Error("the same variant has two keys")
+	}
+	if _, err := l.resolve("x", map[string]string{"a": "maybe", "b": "on"}); err == nil {
+		t.Error("an unknown knob value was resolved")
+	}
+}
+
+// TestStack: what a feature builds on follows from what was accepted before it,
+// and is unknown until that is settled.
+func TestStack(t *testing.T) {
+	l := labOf(t, variantPlan)
+	second := l.Plan.Feature("second")
+	outcomes := map[string]*ledger.Decision{}
+	locked := map[string]string{}
+	s := &runtime.Scope{
+		Outcome:  func(id string) *ledger.Decision { return outcomes[id] },
+		LockedBy: func(id string) string { return locked[id] },
+	}
+	if _, err := l.armsOf(s, second); !errors.Is(err, runtime.ErrUndecided) {
+		t.Fatalf("error %v, want ErrUndecided", err)
+	}
+	outcomes["feature.first"] = &ledger.Decision{Verdict: "pass", Accepted: true}
+	a, err := l.armsOf(s, second)
+	if err != nil || a.parent.knobs["a"] != "on" || a.parent.name != "accepted" || a.candidate.knobs["b"] != "on" || a.candidate.knobs["a"] != "on" {
+		t.Errorf("accepted: parent %+v, candidate %+v, %v", a.parent, a.candidate, err)
+	}
+	if len(a.distinct(true)) != 3 || len(a.distinct(false)) != 2 {
+		t.Error("the baseline must be an arm of its own exactly when a rule asks for it")
+	}
+	outcomes["feature.first"] = &ledger.Decision{Verdict: "fail"}
+	if a, err = l.armsOf(s, second); err != nil || a.parent.name != "baseline" || a.candidate.knobs["a"] != "off" {
+		t.Errorf("rejected: parent %+v, candidate %+v, %v", a.parent, a.candidate, err)
+	}
+	if len(a.distinct(true)) != 2 {
+		t.Error("a baseline that is the parent is launched once")
+	}
+	delete(outcomes, "feature.first")
+	locked["feature.first"] = "baseline is fail"
+	if a, err = l.armsOf(s, second); err != nil || a.parent.name != "baseline" {
+		t.Errorf("locked: parent %+v, %v", a.parent, err)
+	}
+	if _, err = l.armsOf(s, l.Plan.Feature("third")); err == nil || errors.Is(err, runtime.ErrUndecided) {
+		t.Errorf("built on a feature that is locked: error %v, want one that says so", err)
+	}
+}
