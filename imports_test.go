@@ -1,0 +1,90 @@
+// Package mxflow has no code: this folder holds the rooms and the rule of who
+// may enter which.
+package mxflow
+
+import (
+	"encoding/json"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// allowed lists, for each of our packages, those of ours that it may import
+// directly, as docs/decisions.md explains. The command may import everything.
+var allowed = map[string][]string{
+	"engine/measure":    {},
+	"engine/openai":     {"engine/measure"},
+	"engine/load":       {"engine/measure", "engine/openai"},
+	"engine/embedded":   {},
+	"engine":            {"engine/measure"},
+	"engine/enginetest": {"engine"},
+	"gates/verdict":     {},
+	"gates/stats":       {},
+	"gates":             {"engine/measure", "gates/stats", "gates/verdict", "plans"},
+	"plans":             {"engine/measure", "gates/verdict"},
+	"runtime/ledger":    {"engine/measure", "gates/verdict"},
+	"runtime/store":     {"engine/measure", "gates/verdict", "runtime/ledger"},
+	"runtime/report":    {"engine/measure", "gates/verdict", "runtime/ledger", "runtime/store"},
+	"runtime":           {"gates/verdict", "plans", "runtime/ledger", "runtime/store"},
+	"steps": {
+		"engine", "engine/load", "engine/measure", "engine/openai", "gates", "gates/verdict", "plans",
+		"runtime", "runtime/ledger", "runtime/store",
+	},
+}
+
+// forbidden outside packages: no HCL types in engine, statistics or ledger, and
+// the leaves stay leaves.
+var forbidden = map[string][]string{
+	"engine": {"github.com/hashicorp/hcl", "github.com/expr-lang"}, "engine/openai": {"github.com/hashicorp/hcl"},
+	"engine/load": {"github.com/hashicorp/hcl"}, "engine/embedded": {"github.com/hashicorp/hcl"},
+	"gates/stats": {"github.com/hashicorp/hcl"}, "runtime/ledger": {"github.com/hashicorp/hcl"},
+	"engine/measure": {"github.com/", "golang.org/", "gonum.org/"},
+}
+
+type listed struct {
+	ImportPath    string
+	Imports, Deps []string
+}
+
+func TestImportDirections(t *testing.T) {
+	const module = "github.com/mxflow/mxflow/"
+	out, err := exec.Command("go", "list", "-deps=false", "-json=ImportPath,Imports,Deps", "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for dec := json.NewDecoder(strings.NewReader(string(out))); dec.More(); {
+		var p listed
+		if err := dec.Decode(&p); err != nil {
+			t.Fatal(err)
+		}
+		name, ours := strings.CutPrefix(p.ImportPath, module)
+		if !ours || strings.HasPrefix(name, "cmd/") {
+			continue
+		}
+		seen[name] = true
+		may, known := allowed[name]
+		if !known {
+			t.Errorf("%s is a new room: say in this test whom it may import, and in docs/decisions.md why it exists", name)
+			continue
+		}
+		for _, imported := range p.Imports {
+			if other, ok := strings.CutPrefix(imported, module); ok && !slices.Contains(may, other) {
+				t.Errorf("%s imports %s: the directions in this test do not allow it", name, other)
+			}
+		}
+		for _, prefix := range forbidden[name] {
+			for _, dep := range p.Deps {
+				if strings.HasPrefix(dep, prefix) {
+					t.Errorf("%s depends on %s", name, dep)
+				}
+			}
+		}
+	}
+	for name := range allowed {
+		if !seen[name] {
+			t.Errorf("there is no package %s any more: take it out of this test", name)
+		}
+	}
+}
