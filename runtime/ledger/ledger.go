@@ -241,5 +241,5 @@ func (l *Ledger) Close() error {
 func (l *Ledger) From(n int) []*Record {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clip(l.state.records[n:])
+	return slices.Clip(l.state.records[min(max(n, 0), len(l.state.records)):])
 }

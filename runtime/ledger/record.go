@@ -87,6 +87,7 @@ type Launch struct {
 	Samples string `json:"samples,omitempty"`
 	Log     string `json:"log,omitempty"`
 	// Engine is what was started: command line, env that was set, versions.
+	// Its key "kind" is the kind of engine, which estimates go by.
 	Engine map[string]string `json:"engine,omitempty"`
 }
 

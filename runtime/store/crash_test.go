@@ -31,7 +31,7 @@ func appendForEver(dir string) error {
 // Killed at any instant, nothing that was acknowledged is lost.
 func TestKilledWhileAppending(t *testing.T) {
 	dir := t.TempDir()
-	for round := range 6 {
+	for round := range 4 {
 		cmd, out := child(t, "append", dir)
 		acknowledged := 0
 		for range 10 + 17*round {

@@ -91,7 +91,7 @@ func TestRebuildEqualsIncremental(t *testing.T) {
 // Whatever happened to index.db, the store opens, says so, and knows all.
 func TestDamagedIndexIsMadeAgain(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
-	recs := invent(rng, 150)
+	recs := invent(rng, 90)
 	for name, c := range map[string]struct {
 		spoil  func(t *testing.T, path string)
 		silent bool

@@ -93,12 +93,13 @@ func encodeSamples(samples []measure.Sample) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// decodeSamples reads what a digest vouches for. Damage is an error, but the
-// Parquet library trusts the sizes that a file claims, so bytes from strangers
-// are not for it.
+// decodeSamples reads what a digest vouches for, and nothing else may reach it:
+// the Parquet library trusts what a file says about itself, and a damaged one
+// has made it read outside of its memory, which no recover catches. Artifacts
+// of a stranger's state directory are not for it.
 func decodeSamples(data []byte) (samples []measure.Sample, err error) {
 	defer func() {
-		// A library that trusts can panic.
+		// Some of what it trusts ends in a panic, which an error is better than.
 		if p := recover(); p != nil {
 			samples, err = nil, fmt.Errorf("not readable as Parquet: %v", p)
 		}
