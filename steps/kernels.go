@@ -3,6 +3,7 @@ package steps
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/openai"
@@ -15,6 +16,7 @@ var kernelsKind = levelKind{
 		Doc: "Every knob value of the variant proves that it took effect: each must_see glob is in the engine's log and no must_not_see glob is.",
 		Attrs: []plans.Attr{
 			{Name: "from", Type: plans.Strings, Default: []any{"log"}, OneOf: []string{"log"}, Doc: "Where evidence is looked for. Profiler traces come with a later version."},
+			{Name: "timeout", Type: plans.Duration, Default: "5m", Doc: "Time limit of the request that is sent where no level before it sent one."},
 		},
 	},
 	make: func(b *plans.Block) (level, error) {
@@ -24,13 +26,17 @@ var kernelsKind = levelKind{
 }
 
 type kernels struct {
-	From []string `json:"from"`
+	From    []string  `json:"from"`
+	Timeout plans.Dur `json:"timeout"`
 }
 
 func (k *kernels) run(ctx context.Context, q *qualification) (verdict.Verdict, []string, error) {
 	if !q.answered {
 		// Kernels are chosen at the first request, so there must have been one.
-		if _, err := q.client.Complete(ctx, openai.Request{Prompt: "Hello", MaxTokens: 4}); err != nil {
+		limit := time.Duration(k.Timeout)
+		if _, err := q.client.Complete(ctx, openai.Request{
+			Prompt: "Hello", MaxTokens: 4, Timeouts: openai.Timeouts{Total: limit, First: limit, Stall: limit},
+		}); err != nil {
 			return "", nil, err
 		}
 		q.answered = true

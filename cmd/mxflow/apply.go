@@ -47,6 +47,9 @@ interrupted.`,
 }
 
 func (a *app) apply(ctx context.Context, path string, vars, rerun []string) error {
+	if a.streaming = true; a.json {
+		a.printLine(runtime.Event{Type: "version", Time: time.Now().UTC(), Stream: streamVersion, Tool: "mxflow " + version})
+	}
 	p, g, source, err := a.load(path, vars)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -53,13 +54,17 @@ func (a *app) load(path string, vars []string) (*plans.Plan, *runtime.Graph, []b
 	return res.Plan, g, res.Source, nil
 }
 
+// diagnostics prints what is wrong with a plan: as text, as one JSON document,
+// or, in a stream of events, as a line each.
 func (a *app) diagnostics(res *plans.Result) {
-	if a.json {
-		out := struct {
-			Valid       bool                   `json:"valid"`
-			Diagnostics []plans.DiagnosticJSON `json:"diagnostics"`
-		}{res.OK(), res.DiagnosticsJSON()}
-		a.printJSON(out)
+	switch {
+	case a.json && a.streaming:
+		for _, d := range res.DiagnosticsJSON() {
+			a.printLine(map[string]any{"type": "diagnostic", "time": time.Now().UTC(), "diagnostic": d})
+		}
+		return
+	case a.json && !res.OK():
+		a.printJSON(map[string]any{"valid": false, "diagnostics": res.DiagnosticsJSON()})
 		return
 	}
 	width := 100
@@ -71,14 +76,8 @@ func (a *app) diagnostics(res *plans.Result) {
 	if err := res.WriteDiagnostics(a.stderr, width, colours(a.stderr)); err != nil {
 		fmt.Fprintln(a.stderr, res.Diagnostics.Error())
 	}
-	errs := 0
-	for _, d := range res.Diagnostics {
-		if d.Severity == 1 {
-			errs++
-		}
-	}
-	if errs > 0 {
-		fmt.Fprintf(a.stderr, "%s. Nothing was started.\n", count(errs, "error"))
+	if n := len(res.Diagnostics.Errs()); !res.OK() {
+		fmt.Fprintf(a.stderr, "\n%s. Nothing was started.\n", count(n, "error"))
 	}
 }
 
@@ -87,6 +86,14 @@ func count(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// printLine prints one JSON object on a line of its own.
+func (a *app) printLine(v any) {
+	data, err := json.Marshal(v)
+	if err == nil {
+		fmt.Fprintf(a.stdout, "%s\n", data)
+	}
 }
 
 func (a *app) printJSON(v any) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
@@ -78,17 +77,13 @@ type jsonProgress struct {
 }
 
 func (j *jsonProgress) print(ev runtime.Event) {
-	data, err := json.Marshal(j.clock.at(ev))
-	if err != nil {
-		return
-	}
+	ev = j.clock.at(ev)
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	fmt.Fprintf(j.app.stdout, "%s\n", data)
+	j.app.printLine(ev)
 }
 
 func (j *jsonProgress) begin() {
-	j.print(runtime.Event{Type: "version", Stream: streamVersion, Tool: "mxflow " + version, Run: j.run})
 	j.print(runtime.Event{Type: "run_started", Run: j.run, Message: j.plan.Name})
 }
 

@@ -22,6 +22,8 @@ type app struct {
 	// the plan.
 	state string
 	json  bool
+	// streaming is set where --json is a stream of lines, not one document.
+	streaming bool
 	// exit is the status that the subcommand decided on.
 	exit int
 }
