@@ -200,12 +200,16 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
+	// Whoever hears that a launch is done may rely on its being on record.
+	if err := st.keep(s); err != nil {
+		return nil, err
+	}
 	ev.Type, ev.Seconds = "launch_done", record.Seconds
 	if !record.OK {
 		ev.Message = record.Error
 	}
 	s.Emit(ev)
-	return record, st.keep(s)
+	return record, nil
 }
 
 // valid judges whether complete launches count: an arm whose answers do not

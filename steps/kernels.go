@@ -85,5 +85,9 @@ func judgeKernels(wanted []evidence, seen map[string]engine.Match) (verdict.Verd
 			}
 		}
 	}
+	if v == verdict.Pass {
+		proved := fmt.Sprintf("%d knob values proved by the log", len(wanted))
+		reasons = append([]string{proved}, reasons...)
+	}
 	return v, reasons, nil
 }

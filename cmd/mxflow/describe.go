@@ -27,7 +27,7 @@ func describe(ev runtime.Event) string {
 		if ev.Action == runtime.Reuse {
 			return fmt.Sprintf("%s: %s (kept from before)", ev.Node, ev.Verdict)
 		}
-		return fmt.Sprintf("%s: %s%s", ev.Node, ev.Verdict, because(ev.Reasons, 2))
+		return fmt.Sprintf("%s: %s%s", ev.Node, ev.Verdict, below(ev.Reasons))
 	case "node_locked":
 		return fmt.Sprintf("%s: locked, because %s", ev.Node, ev.Message)
 	case "note":
@@ -57,6 +57,18 @@ func because(reasons []string, most int) string {
 		s += fmt.Sprintf(" (and %d more)", left)
 	}
 	return s
+}
+
+// below lists reasons under a line, one each.
+func below(reasons []string) string {
+	if len(reasons) == 1 {
+		return ": " + reasons[0]
+	}
+	var b strings.Builder
+	for _, r := range reasons {
+		b.WriteString("\n           " + r)
+	}
+	return b.String()
 }
 
 // status is an event as the one line that a live display rewrites.

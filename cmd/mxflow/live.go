@@ -34,7 +34,7 @@ func newLive(a *app, c *clock, p *plans.Plan, run string) *live {
 	l.bars = mpb.New(mpb.WithOutput(a.stdout), mpb.WithRefreshRate(150*time.Millisecond), mpb.WithWidth(80))
 	total := int64(max(1, c.left))
 	l.bar = l.bars.New(total, mpb.BarStyle().Rbound("]").Lbound("["),
-		mpb.BarWidth(20), mpb.BarRemoveOnComplete(),
+		mpb.BarWidth(barWidth), mpb.BarRemoveOnComplete(),
 		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return l.text() })))
 	return l
 }
@@ -46,7 +46,20 @@ func (l *live) text() string {
 	if left := l.eta - time.Since(l.at).Seconds(); l.eta > 0 && left > 0 {
 		s += " · ETA " + rough(left)
 	}
-	return s
+	return fit(s, l.app.width()-barWidth-6)
+}
+
+// barWidth is the drawn bar's, in columns.
+const barWidth = 20
+
+// fit cuts a line that would wrap: a display that rewrites one line cannot take
+// back two.
+func fit(s string, columns int) string {
+	r := []rune(s)
+	if columns < 10 || len(r) <= columns {
+		return s
+	}
+	return string(r[:columns-1]) + "…"
 }
 
 func (l *live) begin() {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/embedded"
@@ -67,13 +66,7 @@ func (a *app) diagnostics(res *plans.Result) {
 		a.printJSON(map[string]any{"valid": false, "diagnostics": res.DiagnosticsJSON()})
 		return
 	}
-	width := 100
-	if f, ok := a.stderr.(*os.File); ok {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 20 {
-			width = w
-		}
-	}
-	if err := res.WriteDiagnostics(a.stderr, width, colours(a.stderr)); err != nil {
+	if err := res.WriteDiagnostics(a.stderr, a.width(), colours(a.stderr)); err != nil {
 		fmt.Fprintln(a.stderr, res.Diagnostics.Error())
 	}
 	if n := len(res.Diagnostics.Errs()); !res.OK() {

@@ -113,6 +113,18 @@ func doubleDashes(root *cobra.Command, args []string) []string {
 	return out
 }
 
+// width is that of the person's terminal, in columns; 100 where there is none.
+func (a *app) width() int {
+	for _, w := range []io.Writer{a.stdout, a.stderr} {
+		if f, ok := w.(*os.File); ok {
+			if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 20 {
+				return columns
+			}
+		}
+	}
+	return 100
+}
+
 // terminal reports whether w is one, and colours are wanted.
 func terminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
