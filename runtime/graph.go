@@ -40,6 +40,8 @@ const (
 	Passed Mode = iota
 	// Decided: it must be decided, whichever way.
 	Decided
+	// Ended: it must have an outcome, whatever it is.
+	Ended
 	// Settled: it must have ended, or be locked for good.
 	Settled
 )

@@ -61,7 +61,8 @@ func (b *builder) feature(ph *plans.Phase, f *plans.Feature, entry []Need) {
 	needs := append(append([]Need(nil), entry...), Need{BaselineID, Passed})
 	switch f.BuildsOn.Kind {
 	case plans.OnFeature:
-		needs = append(needs, Need{FeatureID(f.BuildsOn.Feature), Settled})
+		// A parent that was never run has no variant to build on.
+		needs = append(needs, Need{FeatureID(f.BuildsOn.Feature), Ended})
 	case plans.OnAccepted:
 		for _, other := range b.features {
 			needs = append(needs, Need{FeatureID(other.Name), Settled})

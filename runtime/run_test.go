@@ -29,6 +29,7 @@ func TestUnlocking(t *testing.T) {
 		{verdict.Inconclusive, Decided, true},
 		{verdict.Invalid, Decided, false},
 		{verdict.Error, Decided, false},
+		{verdict.Error, Ended, true},
 		{verdict.Error, Settled, true},
 	} {
 		v := &verdicts{of: map[string]verdict.Verdict{"a": c.verdict}}
@@ -172,13 +173,13 @@ func TestRandomGraphs(t *testing.T) {
 	words := []verdict.Verdict{verdict.Pass, verdict.Pass, verdict.Pass, verdict.Fail, verdict.Inconclusive, verdict.Invalid, verdict.Error}
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		nodes := chainOf(2+rng.IntN(30), KindStep)
+		nodes := chainOf(2+rng.IntN(30), KindBenchmark)
 		v := &verdicts{of: map[string]verdict.Verdict{}}
 		for i, n := range nodes {
 			n.Needs, n.Host = nil, rng.IntN(3) == 0
 			for j := range i {
 				if rng.IntN(4) == 0 {
-					n.Needs = append(n.Needs, Need{nodes[j].ID, Mode(rng.IntN(3))})
+					n.Needs = append(n.Needs, Need{nodes[j].ID, Mode(rng.IntN(4))})
 				}
 			}
 			v.of[n.ID] = words[rng.IntN(len(words))]

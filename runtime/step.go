@@ -57,7 +57,9 @@ type Choice struct {
 
 // Choose compares a node's recorded outcome with its keys of today. pass, fail
 // and inconclusive are kept; error and invalid are tried again as a new attempt,
-// unless they only follow from another outcome that is itself kept.
+// unless they only follow from another outcome that is itself kept. A command
+// that failed is tried again too: what it reads cannot be known, and may have
+// been mended.
 func Choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
 	work := Measure
 	if pure(n.Kind) {
@@ -76,6 +78,8 @@ func Choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
 		return Choice{work, "measurement changed", next}
 	case previous.DecisionKey != keys.Decide:
 		return Choice{Redecide, "rules changed", next}
+	case n.Kind == KindStep && !previous.Verdict.Unlocks():
+		return Choice{work, "retry after " + string(previous.Verdict), next}
 	case previous.Verdict.Kept() || previous.Derived:
 		return Choice{Action: Reuse, Because: "unchanged", Attempt: previous.Attempt}
 	default:

@@ -72,7 +72,21 @@ func (a *app) apply(ctx context.Context, path string, vars, rerun []string) erro
 	for _, n := range st.Notices() {
 		fmt.Fprintln(a.stderr, "note:", n)
 	}
+	if err := samePlan(st, p); err != nil {
+		return err
+	}
 	return a.run(ctx, path, p, g, source, st, forced)
+}
+
+// samePlan refuses the state directory of another plan: their nodes would have
+// the same addresses, and each apply would throw away what the other decided.
+func samePlan(st *store.Store, p *plans.Plan) error {
+	runs := st.Runs()
+	if len(runs) == 0 || runs[len(runs)-1].Plan == p.Name {
+		return nil
+	}
+	return fmt.Errorf("the state directory %s belongs to plan %q and this is plan %q: give it one of its own with --state, or put it into another folder",
+		st.Dir(), runs[len(runs)-1].Plan, p.Name)
 }
 
 // run is one apply on an open state directory.

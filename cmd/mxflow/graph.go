@@ -55,7 +55,7 @@ type jsonNode struct {
 	Needs []jsonEdge `json:"needs"`
 }
 
-var modeNames = map[runtime.Mode]string{runtime.Passed: "passed", runtime.Decided: "decided", runtime.Settled: "settled"}
+var modeNames = map[runtime.Mode]string{runtime.Passed: "passed", runtime.Decided: "decided", runtime.Ended: "ended", runtime.Settled: "settled"}
 
 func graphJSON(g *runtime.Graph) map[string]any {
 	nodes := []jsonNode{}

@@ -33,6 +33,12 @@ func (a *app) table(s runtime.Summary, end *ledger.End, c *clock) {
 	default:
 		fmt.Fprintf(a.stdout, "\n%s after %s (exit status %d).\n", closing[end.Verdict], rough(took.Seconds()), end.Exit)
 	}
+	for _, r := range s.Rows {
+		if r.Reused && !r.Decision.Verdict.Unlocks() {
+			fmt.Fprintln(a.stdout, "Outcomes marked (kept) rest on unchanged inputs; --rerun NAME measures again.")
+			break
+		}
+	}
 }
 
 var closing = map[verdict.Verdict]string{
