@@ -2,7 +2,6 @@ package gates
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/expr-lang/expr"
 
@@ -20,10 +19,9 @@ func Eval(rule *plans.Rule, ev *Evidence) verdict.Rule {
 	}
 	p := rule.Program
 	if p == nil || p.VM == nil || len(p.Inputs) == 0 {
-		out.Verdict = verdict.Error
-		out.Reasons = []string{"the rule was not compiled; this is a mistake in mxflow, not in the plan"}
-		return out
+		return broke(out, "the rule was not compiled; this is a mistake in mxflow, not in the plan")
 	}
+	values := map[*plans.Input]any{}
 	env := map[string]any{}
 	var absent []verdict.Verdict
 	readings := map[*plans.Input]*reading{}
@@ -36,140 +34,114 @@ func Eval(rule *plans.Rule, ev *Evidence) verdict.Rule {
 			out.Reasons = append(out.Reasons, in.Path+": "+r.Missing)
 			continue
 		}
-		env[in.Var] = value(in, r)
+		values[in] = r.value(in)
+		env[in.Var] = values[in]
 	}
 	if len(absent) > 0 {
 		out.Verdict = verdict.Join(absent...)
 		return out
 	}
-	if problem := compare(&out, p, env, readings); problem != "" {
+	if err := compare(&out, p, values, readings); err != nil {
 		out.Verdict = verdict.Invalid
-		out.Reasons = append(out.Reasons, problem)
+		out.Reasons = append(out.Reasons, err.Error())
 		return out
 	}
-	decide(&out, p, env)
+	return decide(out, p, env)
+}
+
+func broke(out verdict.Rule, format string, args ...any) verdict.Rule {
+	out.Verdict = verdict.Error
+	out.Reasons = append(out.Reasons, fmt.Sprintf(format, args...))
 	return out
 }
 
-// value is what the expression sees of an input.
-func value(in *plans.Input, r *reading) any {
-	switch in.Type {
-	case plans.WordInput:
-		return *r.Text
-	case plans.BoolInput:
-		return *r.Text == "true"
-	default:
-		return *r.Value
-	}
-}
-
-// compare works out both sides of every comparison for the reasons, and
-// refuses numbers that are not finite: 1/0 > 5 is true in expr-lang.
-func compare(out *verdict.Rule, p *plans.Program, env map[string]any, readings map[*plans.Input]*reading) string {
+// compare works out both sides of every comparison, also of those that the
+// rule's logic would skip, and refuses numbers that are not finite: 1/0 > 5 is
+// true in expr-lang.
+func compare(out *verdict.Rule, p *plans.Program, values map[*plans.Input]any, readings map[*plans.Input]*reading) error {
+	of := func(in *plans.Input) any { return values[in] }
 	for _, leaf := range p.Leaves {
-		left, err := operand(leaf.Left, env)
-		if err != "" {
+		left, err := leaf.Left.Value(of)
+		if err != nil {
 			return err
 		}
-		right, err := operand(leaf.Right, env)
-		if err != "" {
+		right, err := leaf.Right.Value(of)
+		if err != nil {
 			return err
 		}
 		holds, err := holds(leaf.Op, left, right)
-		if err != "" {
+		if err != nil {
 			return err
 		}
-		c := verdict.Comparison{
-			Text: leaf.Text, Op: leaf.Op, Holds: holds,
-			Left: show(leaf.Left, left, leaf.Right, readings), Right: show(leaf.Right, right, leaf.Left, readings),
-		}
+		l, r := show(leaf, left, right)
+		c := verdict.Comparison{Text: leaf.Text, Left: l, Op: leaf.Op, Right: r, Holds: holds}
 		out.Comparisons = append(out.Comparisons, c)
 		out.Reasons = append(out.Reasons, reason(leaf, c, readings))
 	}
-	return ""
+	return nil
 }
 
-func operand(o *plans.Operand, env map[string]any) (any, string) {
-	v := o.Constant
-	switch {
-	case o.Input != nil:
-		v = env[o.Input.Var]
-	case o.VM != nil:
-		var err error
-		if v, err = expr.Run(o.VM, env); err != nil {
-			return nil, fmt.Sprintf("%s cannot be computed: %v", o.Text, err)
-		}
-	}
-	if i, ok := v.(int); ok {
-		v = float64(i)
-	}
-	if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
-		return nil, fmt.Sprintf("%s is not a finite number", o.Text)
-	}
-	if v == nil {
-		return nil, fmt.Sprintf("%s has no value", o.Text)
-	}
-	return v, ""
-}
-
-func holds(op string, left, right any) (bool, string) {
-	if l, ok := left.(float64); ok {
-		if r, ok := right.(float64); ok {
-			switch op {
-			case "<":
-				return l < r, ""
-			case "<=":
-				return l <= r, ""
-			case ">":
-				return l > r, ""
-			case ">=":
-				return l >= r, ""
-			}
-		}
-	}
+func holds(op string, left, right any) (bool, error) {
 	switch op {
 	case "==":
-		return left == right, ""
+		return left == right, nil
 	case "!=":
-		return left != right, ""
+		return left != right, nil
 	case "in":
 		if list, ok := right.([]any); ok {
 			for _, e := range list {
-				if i, ok := e.(int); ok {
-					e = float64(i)
-				}
 				if e == left {
-					return true, ""
+					return true, nil
 				}
 			}
-			return false, ""
+			return false, nil
 		}
 	}
-	return false, fmt.Sprintf("cannot compare %v %s %v", left, op, right)
+	l, lok := left.(float64)
+	r, rok := right.(float64)
+	if lok && rok {
+		switch op {
+		case "<":
+			return l < r, nil
+		case "<=":
+			return l <= r, nil
+		case ">":
+			return l > r, nil
+		case ">=":
+			return l >= r, nil
+		}
+	}
+	return false, fmt.Errorf("cannot compare %v %s %v", left, op, right)
 }
 
-// decide runs the whole expression and cross-checks it against the comparisons
-// where the rule is nothing but one.
-func decide(out *verdict.Rule, p *plans.Program, env map[string]any) {
+// decide runs the whole expression. A rule that is nothing but one comparison
+// must come out as that did.
+func decide(out verdict.Rule, p *plans.Program, env map[string]any) verdict.Rule {
 	result, err := expr.Run(p.VM, env)
 	if err != nil {
-		out.Verdict = verdict.Error
-		out.Reasons = append(out.Reasons, fmt.Sprintf("the rule cannot be computed: %v", err))
-		return
+		return broke(out, "the rule cannot be computed: %v", err)
 	}
 	yes, ok := result.(bool)
-	switch {
-	case !ok:
-		out.Verdict = verdict.Error
-		out.Reasons = append(out.Reasons, fmt.Sprintf("the rule gave %T, not yes or no", result))
-	case yes:
+	if !ok {
+		return broke(out, "the rule gave %T, not yes or no", result)
+	}
+	if one := p.Alone(); one != nil && yes != (out.Comparisons[0].Holds != one.Negated) {
+		return broke(out, "the rule came out as %v, against its own comparison; this is a mistake in mxflow", yes)
+	}
+	out.Verdict = verdict.Fail
+	if yes {
 		out.Verdict = verdict.Pass
-	default:
-		out.Verdict = verdict.Fail
+	}
+	compared := map[*plans.Input]bool{}
+	for _, leaf := range p.Leaves {
+		for _, in := range append(leaf.Left.Inputs(), leaf.Right.Inputs()...) {
+			compared[in] = true
+		}
 	}
 	for _, in := range p.Inputs {
-		if in.Type == plans.BoolInput {
+		if !compared[in] {
 			out.Reasons = append(out.Reasons, fmt.Sprintf("%s is %v", in.Path, env[in.Var]))
 		}
 	}
+	return out
 }

@@ -2,85 +2,128 @@ package gates
 
 import (
 	"fmt"
-	"strconv"
+	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
 
-// show formats one side of a comparison with its unit; a constant takes the
+// show writes both sides of a comparison with their unit; a constant takes the
 // unit of what it is compared with.
-func show(o *plans.Operand, v any, other *plans.Operand, readings map[*plans.Input]*reading) string {
-	f, ok := v.(float64)
-	if !ok {
-		return fmt.Sprint(v)
+func show(leaf *plans.Leaf, left, right any) (string, string) {
+	unit := leaf.Left.Unit
+	if unit == "" {
+		unit = leaf.Right.Unit
 	}
-	in := o.Input
-	if in == nil {
-		in = other.Input
+	l, lok := left.(float64)
+	r, rok := right.(float64)
+	if lok && rok {
+		a, b := apart(l, r, unit)
+		if spread(leaf.Left) || spread(leaf.Right) {
+			a, b = strings.TrimPrefix(a, "+"), strings.TrimPrefix(b, "+")
+		}
+		return a, b
 	}
-	if in == nil {
-		return number(f)
-	}
-	if in.Ratio() {
-		return Percent(f)
-	}
-	if in.Unit == "" {
-		return number(f)
-	}
-	return number(f) + " " + in.Unit
+	return plain(left, unit), plain(right, unit)
 }
 
-// number prints four significant digits and no more than it must.
-func number(f float64) string {
-	if f != 0 && (f >= 1e6 || f <= -1e6) {
-		return strconv.FormatFloat(f, 'g', 6, 64)
+// spread tells a coefficient of variation: a ratio, but no change with a sign.
+func spread(o *plans.Operand) bool { return o.Input != nil && o.Input.Stat == "cv" }
+
+func plain(v any, unit string) string {
+	switch v := v.(type) {
+	case float64:
+		return format(v, unit, 0)
+	case []any:
+		words := make([]string, len(v))
+		for i, e := range v {
+			words[i] = plain(e, unit)
+		}
+		return strings.Join(words, ", ")
 	}
-	s := strconv.FormatFloat(f, 'g', 4, 64)
-	if g, err := strconv.ParseFloat(s, 64); err == nil {
-		return strconv.FormatFloat(g, 'f', -1, 64)
-	}
-	return s
+	return fmt.Sprint(v)
 }
 
-// Percent prints a ratio as a signed percentage.
-func Percent(f float64) string {
-	return fmt.Sprintf("%+.1f %%", 100*f)
-}
+// turned is the operator that says the same with the sides exchanged.
+var turned = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
-// reason is one comparison as a sentence with its evidence.
+// reason is one comparison as a sentence with its evidence: what was found, and
+// what was wanted.
 func reason(leaf *plans.Leaf, c verdict.Comparison, readings map[*plans.Input]*reading) string {
-	word := "holds"
-	if !c.Holds {
-		word = "does not hold"
-	}
-	s := fmt.Sprintf("%s: %s %s %s %s", leaf.Text, c.Left, c.Op, c.Right, word)
-	for _, o := range []*plans.Operand{leaf.Left, leaf.Right} {
-		if o.Input == nil {
-			continue
-		}
-		if e := evidence(o.Input, readings[o.Input]); e != "" {
-			s += " (" + e + ")"
+	subject, other, found, wanted, op := leaf.Left, leaf.Right, c.Left, c.Right, leaf.Op
+	if subject.Constant != nil {
+		subject, other, found, wanted = other, subject, wanted, found
+		if t, ok := turned[op]; ok {
+			op = t
 		}
 	}
-	return s
+	wanted = wish(op, wanted, leaf.Negated)
+	if other.Constant == nil {
+		wanted += " of " + other.Text
+	}
+	s := fmt.Sprintf("%s is %s, ", subject.Text, found)
+	switch {
+	case c.Holds == leaf.Negated:
+		s += "wanted " + wanted
+	case c.Left == c.Right && op == "==":
+		s += "as wanted"
+	default:
+		s += "as wanted (" + wanted + ")"
+	}
+	return s + evidence(append(subject.Inputs(), other.Inputs()...), readings)
 }
 
-// evidence says what a value rests on.
-func evidence(in *plans.Input, r *reading) string {
-	if r == nil || r.N == 0 {
-		return ""
+// wish is what a comparison asks for, in words.
+func wish(op, value string, negated bool) string {
+	switch op {
+	case "==", "!=":
+		if negated != (op == "!=") {
+			return "anything but " + value
+		}
+		return value
+	case "in":
+		if negated {
+			return "none of " + value
+		}
+		return "one of " + value
 	}
-	s := fmt.Sprintf("n = %d launches", r.N)
-	if r.BaseN > 0 {
-		s = fmt.Sprintf("n = %d against %d launches", r.N, r.BaseN)
+	if negated {
+		return "not " + op + " " + value
 	}
-	if r.Low != nil && r.High != nil {
-		if in.Ratio() {
-			s += fmt.Sprintf(", 95 %% interval %s to %s", Percent(*r.Low), Percent(*r.High))
-		} else {
-			s += fmt.Sprintf(", 95 %% interval %s to %s %s", number(*r.Low), number(*r.High), in.Unit)
+	return op + " " + value
+}
+
+// evidence says what the values rest on; a value is named where there are two.
+func evidence(inputs []*plans.Input, readings map[*plans.Input]*reading) string {
+	var parts []string
+	var last string
+	for _, in := range inputs {
+		if r := readings[in]; r != nil && r.N > 0 {
+			last = strength(in, r)
+			parts = append(parts, in.Path+": "+last)
 		}
 	}
-	return s
+	if len(parts) == 1 {
+		return ", " + last
+	}
+	if len(parts) > 1 {
+		return " (" + strings.Join(parts, "; ") + ")"
+	}
+	return ""
+}
+
+func strength(in *plans.Input, r *reading) string {
+	s := "n = " + launches(r.N)
+	if r.BaseN > 0 {
+		s = fmt.Sprintf("n = %d against %s", r.N, launches(r.BaseN))
+	}
+	if r.Low == nil || r.High == nil {
+		return s
+	}
+	unit := in.Unit
+	if in.Ratio() {
+		unit = plans.RatioUnit
+	}
+	low, high := apart(*r.Low, *r.High, unit)
+	return s + ", 95 % interval " + low + " to " + high
 }

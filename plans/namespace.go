@@ -4,38 +4,35 @@ import (
 	"fmt"
 	"sort"
 	"strings"
-
-	"github.com/mxflow/mxflow/engine/measure"
 )
 
 // namespace is what rules of one plan can address.
 type namespace struct {
-	plan  *Plan
-	cells map[string][]Cell // by workload
-	knobs map[string]*Knob
+	plan     *Plan
+	cells    map[string][]Cell // by workload
+	knobs    map[string]*Knob
+	phases   map[string]*Phase
+	features map[string]*Feature
 	// measured caches, by protocol, the workloads that its benchmark sends.
 	measured map[string][]string
 }
 
-// scope is where a rule stands.
-type scope struct {
-	// own is the feature that bare names belong to; nil when there is none.
-	own *Feature
-	// criterion is true in a feature, false in a gate.
-	criterion bool
-	// visible are the features that feature["name"] may lead to.
-	visible map[string]*Feature
-	// candidates are the features of the gate's phase, to word the error.
-	candidates []string
-}
-
 func newNamespace(p *Plan) *namespace {
-	ns := &namespace{plan: p, cells: map[string][]Cell{}, knobs: map[string]*Knob{}, measured: map[string][]string{}}
+	ns := &namespace{
+		plan: p, cells: map[string][]Cell{}, knobs: map[string]*Knob{},
+		phases: map[string]*Phase{}, features: map[string]*Feature{}, measured: map[string][]string{},
+	}
 	for _, w := range p.Workloads {
 		ns.cells[w.Name] = w.Cells()
 	}
 	for _, k := range p.Knobs {
 		ns.knobs[k.Name] = k
+	}
+	for _, ph := range p.Phases {
+		ns.phases[ph.Name] = ph
+		for _, f := range ph.Features {
+			ns.features[f.Name] = f
+		}
 	}
 	for _, pr := range p.Protocols {
 		if b := pr.Level("benchmark"); b != nil {
@@ -60,7 +57,7 @@ func (ns *namespace) resolve(elements []string, sc *scope) (*Input, *ruleError) 
 		return ns.target(in, elements)
 	}
 	if sc.own == nil {
-		return nil, wrong("Whose value?", "%q needs a feature in front, because this gate decides over %s: write feature[\"name\"].%s.", in.Path, several(sc.candidates), in.Path)
+		return nil, wrong("Whose value?", "%q needs a feature in front, because this gate decides over %s: write feature[\"name\"].%s.", in.Path, several(sc.phase), in.Path)
 	}
 	return ns.ofFeature(in, elements, sc.own)
 }
@@ -74,11 +71,20 @@ func spell(elements []string) string {
 	return strings.Join(elements, ".")
 }
 
-func several(names []string) string {
+func several(ph *Phase) string {
+	const most = 5
+	names := make([]string, 0, most+1)
+	for _, f := range ph.Features {
+		if len(names) == most {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, f.Name)
+	}
 	if len(names) == 0 {
 		return "no feature"
 	}
-	return fmt.Sprintf("%d features (%s)", len(names), strings.Join(names, ", "))
+	return fmt.Sprintf("%d features (%s)", len(ph.Features), strings.Join(names, ", "))
 }
 
 func wrong(summary, format string, args ...any) *ruleError {
@@ -93,11 +99,11 @@ func (ns *namespace) feature(in *Input, path []string, sc *scope) (*Input, *rule
 	if len(path) < 3 {
 		return nil, wrong("Incomplete address", "Write feature[\"name\"].verdict, .accepted, .decided or a metric such as .chat.tg.gain.")
 	}
-	f := ns.plan.Feature(path[1])
+	f := ns.features[path[1]]
 	if f == nil {
 		return nil, wrong("Unknown feature", "There is no feature %q.%s", path[1], didYouMean(path[1], featureNames(ns.plan)))
 	}
-	if sc.visible[f.Name] == nil {
+	if !ns.decidedBefore(sc, f) {
 		return nil, wrong("Feature not decided before this gate", "Feature %q stands in phase %q, which this phase does not come after. Add after = [phase.%s], or read it in a later gate.", f.Name, f.Phase, f.Phase)
 	}
 	return ns.ofFeature(in, path[2:], f)
@@ -124,84 +130,6 @@ func (ns *namespace) ofFeature(in *Input, rest []string, f *Feature) (*Input, *r
 		names := append(workloadNames(ns.plan), "engine", "levels", "knob", "target", "feature")
 		return nil, wrong("Unknown name in a rule", "%q is neither a workload nor one of engine, levels, knob, target, feature.%s", head, didYouMean(head, names))
 	}
-}
-
-func (ns *namespace) property(in *Input, rest []string, f *Feature) (*Input, *ruleError) {
-	if !strings.HasPrefix(in.Path, "feature[") {
-		return nil, wrong("Whose value?", "Write feature[%q].%s.", f.Name, rest[0])
-	}
-	if len(rest) > 1 {
-		return nil, wrong("Unknown address", "%s has no member %q.", rest[0], rest[1])
-	}
-	in.Kind, in.Name, in.Type = InputFeature, rest[0], BoolInput
-	if rest[0] == "verdict" {
-		in.Type = WordInput
-	}
-	return in, nil
-}
-
-func (ns *namespace) level(in *Input, rest []string, f *Feature) (*Input, *ruleError) {
-	p := ns.plan.Protocol(f.Protocol)
-	var names []string
-	if p != nil {
-		for _, l := range p.Levels {
-			names = append(names, l.Kind)
-		}
-	}
-	if len(rest) != 2 {
-		return nil, wrong("Incomplete address", "Write levels.<level>, with one of %s.", strings.Join(names, ", "))
-	}
-	if !contains(names, rest[1]) {
-		return nil, wrong("Level not in the protocol", "Protocol %q of feature %q has the levels %s.%s", f.Protocol, f.Name, strings.Join(names, ", "), didYouMean(rest[1], names))
-	}
-	in.Kind, in.Name, in.Type = InputLevel, rest[1], WordInput
-	return in, nil
-}
-
-func (ns *namespace) knob(in *Input, rest []string) (*Input, *ruleError) {
-	if len(rest) != 2 || ns.knobs[rest[1]] == nil {
-		return nil, wrong("Unknown knob", "Write knob.<name>, with one of %s.", strings.Join(sorted(ns.knobs), ", "))
-	}
-	in.Kind, in.Name, in.Type = InputKnob, rest[1], WordInput
-	return in, nil
-}
-
-func (ns *namespace) engine(in *Input, rest []string) (*Input, *ruleError) {
-	var names []string
-	for _, m := range measure.Catalogue() {
-		if m.Scope == measure.PerLaunch {
-			names = append(names, m.Name)
-		}
-	}
-	if len(rest) < 2 {
-		return nil, wrong("Incomplete address", "Write engine.<metric>, with one of %s.", strings.Join(names, ", "))
-	}
-	m, ok := measure.Lookup(rest[1])
-	if !ok || m.Scope != measure.PerLaunch {
-		return nil, wrong("Unknown metric", "engine.* has the metrics %s.%s", strings.Join(names, ", "), didYouMean(rest[1], names))
-	}
-	return ns.metric(in, "", m, rest[2:])
-}
-
-func (ns *namespace) target(in *Input, path []string) (*Input, *ruleError) {
-	if len(path) != 4 {
-		return nil, wrong("Incomplete address", "Write target.<name>.<workload>.<metric>.")
-	}
-	for _, t := range ns.plan.Targets {
-		if t.Name != path[1] {
-			continue
-		}
-		v, ok := t.Metrics[path[2]][path[3]]
-		if !ok {
-			return nil, wrong("Target has no such number", "Target %q declares no %s.%s.", t.Name, path[2], path[3])
-		}
-		in.Kind, in.Name, in.Number = InputTarget, t.Name, v
-		if m, ok := measure.Lookup(path[3]); ok {
-			in.Unit, in.Better = m.Unit, string(m.Better)
-		}
-		return in, nil
-	}
-	return nil, wrong("Unknown target", "There is no target %q.", path[1])
 }
 
 func anyList(v any) []any {

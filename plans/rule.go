@@ -1,38 +1,41 @@
 package plans
 
-import (
-	"github.com/expr-lang/expr/vm"
-)
+import "github.com/expr-lang/expr/vm"
 
 // Program is a rule after strict compilation: what it reads, what it compares,
 // and the expression to run.
 type Program struct {
 	// Inputs are the values the rule reads, each once, in order of appearance.
 	Inputs []*Input
-	// Leaves are its comparisons, in order of appearance.
+	// Leaves are its comparisons, in order of appearance. All arithmetic of a
+	// rule stands inside of them.
 	Leaves []*Leaf
 	// VM is the compiled boolean expression over the inputs' variables.
 	VM *vm.Program
 }
 
+// Alone is the rule's only comparison where it is nothing but that, else nil.
+func (p *Program) Alone() *Leaf {
+	if len(p.Leaves) != 1 {
+		return nil
+	}
+	for _, in := range p.Inputs {
+		if in.Type == BoolInput {
+			return nil // which may stand beside the comparison
+		}
+	}
+	return p.Leaves[0]
+}
+
 // Leaf is one comparison of a rule.
 type Leaf struct {
-	// Text is the comparison as written.
+	// Text is the comparison as written, evenly spaced.
 	Text string
 	Op   string
 	// Left and Right are its operands.
 	Left, Right *Operand
-}
-
-// Operand is one side of a comparison.
-type Operand struct {
-	Text string
-	// Input is set when the operand is nothing but one input; Constant when it
-	// is a number or a word.
-	Input    *Input
-	Constant any
-	// VM evaluates any other operand over the inputs' variables.
-	VM *vm.Program
+	// Negated is set below an odd number of nots: the rule wants it not to hold.
+	Negated bool
 }
 
 // InputKind says what an address leads to.
@@ -103,8 +106,21 @@ const (
 	BoolInput   InputType = "bool"
 )
 
-// Comparing reports whether the value needs the arm it is compared with.
-func (in *Input) Comparing() bool { return in.Kind == InputMetric && in.Relation != Own }
+// Comparing reports whether the value is made of two arms.
+func (in *Input) Comparing() bool { return in.Relation == Delta || in.Ratio() }
 
 // Ratio reports whether the value is a relative change, shown in per cent.
 func (in *Input) Ratio() bool { return in.Relation == Gain || in.Relation == Change }
+
+// Measured reports whether the value comes from a run, rather than being known
+// as soon as the plan is read.
+func (in *Input) Measured() bool { return in.Kind != InputTarget && in.Kind != InputKnob }
+
+// unit is the input's unit with a word for ratios, which are not plain numbers:
+// comparing a gain with tokens per second is a mistake.
+func (in *Input) unit() string {
+	if in.Ratio() || (in.Kind == InputMetric && in.Stat == "cv") {
+		return RatioUnit
+	}
+	return in.Unit
+}

@@ -9,160 +9,183 @@ import (
 
 // operators of a rule. Comparisons make its leaves.
 var (
-	comparisons = []string{"<", "<=", ">", ">=", "==", "!=", "in"}
-	arithmetic  = []string{"+", "-", "*", "/"}
-	logic       = []string{"and", "or", "&&", "||"}
+	comparisons = wordSet("< <= > >= == != in")
+	operators   = wordSet("+ - * /")
+	logic       = wordSet("and or && ||")
 )
 
 // builtins that a rule may call. Those over collections are left out: all([])
 // is true and median([]) is zero, and a rule's inputs are single values.
 var builtins = []string{"abs", "max", "min"}
 
-// listInput is the type of a constant list, which only `in` reads.
-const listInput InputType = "list"
-
 // reader walks a parsed rule once: it refuses what is not plainly a value,
-// resolves every address, checks types, and puts a plain variable in each
-// address's place. expr-lang accepts much more than a rule needs (let,
+// resolves every address, checks types and units, and puts a plain variable in
+// each address's place. expr-lang accepts much more than a rule needs (let,
 // predicates, optional chaining, dynamic members), and each of these lets a
 // rule pass on an input that nobody saw.
 type reader struct {
 	ns   *namespace
 	sc   *scope
 	p    *Program
+	text []rune
 	seen map[string]*Input
-	// leaves are compiled once all variables are in place.
-	leaves []*ast.BinaryNode
-	errs   []*ruleError
+	// done are the arithmetic nodes that were read: 0 < a + b < 1 is parsed to
+	// two comparisons that share a + b, and addresses are replaced only once.
+	done map[ast.Node]*Operand
+	errs []*ruleError
 }
 
-func (r *reader) refuse(n ast.Node, summary, detail string) InputType {
-	loc := n.Location()
-	r.errs = append(r.errs, &ruleError{at: loc.From, length: max(1, loc.To-loc.From), summary: summary, detail: detail})
-	return ""
+func (r *reader) refuse(n ast.Node, summary, format string, args ...any) {
+	from, to := span(n)
+	r.errs = append(r.errs, &ruleError{at: from, length: max(1, to-from), summary: summary, detail: fmt.Sprintf(format, args...)})
 }
 
-// walk returns the type of *n; empty where an error was already recorded.
-func (r *reader) walk(n *ast.Node) InputType {
+// condition reads what must be true or false: the rule as a whole, and what
+// and, or and not join.
+func (r *reader) condition(n *ast.Node, negated bool) {
 	switch node := (*n).(type) {
-	case *ast.IntegerNode, *ast.FloatNode:
-		return NumberInput
+	case *ast.UnaryNode:
+		if denies(node) {
+			r.condition(&node.Node, !negated)
+			return
+		}
+	case *ast.BinaryNode:
+		if logic[node.Operator] {
+			r.condition(&node.Left, negated)
+			r.condition(&node.Right, negated)
+			return
+		}
+		if comparisons[node.Operator] {
+			r.compare(node, negated)
+			return
+		}
+	}
+	o := r.operand(n)
+	switch {
+	case o == nil:
+	case o.Type != BoolInput:
+		r.refuse(*n, "Not a yes or no", "%s is a %s. A rule must compare: write for example %s.", o.Text, o.Type, example(o))
+	case o.Input == nil:
+		r.refuse(*n, "Constant in a rule", "%s says the same whatever is measured. Remove it.", o.Text)
+	}
+}
+
+func denies(n *ast.UnaryNode) bool { return n.Operator == "not" || n.Operator == "!" }
+
+func example(o *Operand) string {
+	if o.Type == WordInput {
+		return o.Text + " == 'pass'"
+	}
+	return o.Text + " >= 0.10"
+}
+
+// operand reads one side of a comparison; nil when an error was recorded.
+func (r *reader) operand(n *ast.Node) *Operand {
+	switch node := (*n).(type) {
+	case *ast.IntegerNode:
+		// Whole numbers wrap around where they overflow; a rule knows one kind.
+		f := &ast.FloatNode{Value: float64(node.Value)}
+		o := &Operand{Text: r.source(node), Type: NumberInput, Constant: f.Value}
+		ast.Patch(n, f)
+		return o
+	case *ast.FloatNode:
+		return &Operand{Text: r.source(node), Type: NumberInput, Constant: node.Value}
 	case *ast.StringNode:
-		return WordInput
+		return &Operand{Text: r.source(node), Type: WordInput, Constant: node.Value}
 	case *ast.BoolNode:
-		return BoolInput
+		return &Operand{Text: r.source(node), Type: BoolInput, Constant: node.Value}
 	case *ast.IdentifierNode, *ast.MemberNode:
 		return r.address(n)
 	case *ast.UnaryNode:
-		return r.unary(node)
+		if denies(node) {
+			r.refuse(node, "Misplaced not", "not stands in front of a whole comparison, in brackets: not (chat.tg.gain >= 0.10).")
+			return nil
+		}
+		return r.compute(node, node.Operator, []*ast.Node{&node.Node})
 	case *ast.BinaryNode:
-		return r.binary(node)
-	case *ast.ArrayNode:
-		return r.list(node)
+		switch {
+		case operators[node.Operator]:
+			return r.compute(node, node.Operator, []*ast.Node{&node.Left, &node.Right})
+		case comparisons[node.Operator], logic[node.Operator]:
+			r.refuse(node, "Comparison inside a value", "Compare values, not comparisons, and join comparisons with and, or, not.")
+			return nil
+		}
+		r.refuse(node, "Operator not allowed in a rule", "%q is not one of <, <=, >, >=, ==, !=, in, and, or, not, +, -, *, /.", node.Operator)
+		return nil
 	case *ast.BuiltinNode:
 		return r.call(node, node.Name, node.Arguments)
 	case *ast.CallNode:
-		return r.call(node, node.Callee.String(), node.Arguments)
+		if f, ok := node.Callee.(*ast.IdentifierNode); ok {
+			return r.call(node, f.Value, node.Arguments)
+		}
+	}
+	r.refuseNode(*n)
+	return nil
+}
+
+// refuseNode refuses what no rule has, in words where people are likely to try.
+func (r *reader) refuseNode(n ast.Node) {
+	switch n.(type) {
 	case *ast.NilNode:
-		return r.refuse(node, "nil in a rule", "A rule is only decided when every value it reads is present, so there is nothing to compare with nil.")
+		r.refuse(n, "nil in a rule", "A rule is only decided when every value it reads is present, so there is nothing to compare with nil.")
 	case *ast.ChainNode:
-		return r.refuse(node, "Optional chaining in a rule", "Write . instead of ?. : a value that is absent never counts as a pass, so there is nothing to skip.")
+		r.refuse(n, "Optional chaining in a rule", "Write . instead of ?. : a value that is absent never counts as a pass, so there is nothing to skip.")
 	case *ast.ConditionalNode:
-		return r.refuse(node, "Conditional in a rule", "Write the condition with and / or, or choose between two rules in the plan with a variable.")
+		r.refuse(n, "Conditional in a rule", "Write the condition with and / or, or choose between two rules in the plan with a variable.")
 	default:
-		return r.refuse(node, "Not allowed in a rule", "A rule compares measured values with numbers, words and each other: use <, <=, >, >=, ==, !=, in, and, or, not, + - * / and abs, min, max.")
+		r.refuse(n, "Not allowed in a rule", "A rule compares measured values with numbers, words and each other: use <, <=, >, >=, ==, !=, in, and, or, not, + - * / and abs, min, max.")
 	}
 }
 
-func (r *reader) unary(n *ast.UnaryNode) InputType {
-	want := NumberInput
-	if n.Operator == "not" || n.Operator == "!" {
-		want = BoolInput
-	}
-	return r.expect(n, n.Operator, &n.Node, want, want)
-}
-
-// expect walks an operand and checks its type.
-func (r *reader) expect(at ast.Node, operator string, operand *ast.Node, want, result InputType) InputType {
-	text := (*operand).String()
-	got := r.walk(operand)
-	if got == "" {
-		return ""
-	}
-	if got != want {
-		return r.refuse(at, "Wrong type in a rule", fmt.Sprintf("%q takes a %s, and %s is a %s.", operator, want, text, got))
-	}
-	return result
-}
-
-func (r *reader) binary(n *ast.BinaryNode) InputType {
-	switch {
-	case contains(logic, n.Operator):
-		return both(r.expect(n, n.Operator, &n.Left, BoolInput, BoolInput), r.expect(n, n.Operator, &n.Right, BoolInput, BoolInput))
-	case contains(arithmetic, n.Operator):
-		return both(r.expect(n, n.Operator, &n.Left, NumberInput, NumberInput), r.expect(n, n.Operator, &n.Right, NumberInput, NumberInput))
-	case contains(comparisons, n.Operator):
-		return r.compare(n)
-	}
-	return r.refuse(n, "Operator not allowed in a rule", fmt.Sprintf("%q is not one of <, <=, >, >=, ==, !=, in, and, or, not, +, -, *, /.", n.Operator))
-}
-
-func both(a, b InputType) InputType {
-	if a == "" || b == "" {
-		return ""
-	}
-	return a
-}
-
-func (r *reader) compare(n *ast.BinaryNode) InputType {
-	leaf := &Leaf{Text: n.String(), Op: n.Operator, Left: &Operand{Text: n.Left.String()}, Right: &Operand{Text: n.Right.String()}}
-	left := r.walk(&n.Left)
-	right := r.walk(&n.Right)
-	if both(left, right) == "" {
-		return ""
-	}
-	switch {
-	case n.Operator == "in":
-		if right != listInput {
-			return r.refuse(n, "Wrong type in a rule", "Write a list on the right of in, such as [\"pass\", \"waived\"].")
-		}
-	case left != right:
-		return r.refuse(n, "Cannot compare", fmt.Sprintf("%s is a %s and %s is a %s.", leaf.Left.Text, left, leaf.Right.Text, right))
-	case left != NumberInput && n.Operator != "==" && n.Operator != "!=":
-		return r.refuse(n, "Cannot order", fmt.Sprintf("%s is a %s: compare it with == or !=.", leaf.Left.Text, left))
-	}
-	if r.unknownWord(n) {
-		return ""
-	}
-	r.p.Leaves = append(r.p.Leaves, leaf)
-	r.leaves = append(r.leaves, n)
-	return BoolInput
-}
-
-func (r *reader) list(n *ast.ArrayNode) InputType {
-	if len(n.Nodes) == 0 {
-		return r.refuse(n, "Empty list", "Nothing is in an empty list; name the values to compare with, such as [\"pass\", \"waived\"].")
-	}
-	for i := range n.Nodes {
-		switch n.Nodes[i].(type) {
-		case *ast.StringNode, *ast.IntegerNode, *ast.FloatNode:
-		default:
-			return r.refuse(n.Nodes[i], "Not a constant", "A list in a rule holds words or numbers.")
-		}
-	}
-	return listInput
-}
-
-func (r *reader) call(n ast.Node, name string, args []ast.Node) InputType {
+func (r *reader) call(n ast.Node, name string, args []ast.Node) *Operand {
 	if !contains(builtins, name) {
-		return r.refuse(n, "Unknown function", fmt.Sprintf("A rule may call %s; %s is not one of them.", strings.Join(builtins, ", "), name))
+		r.refuse(n, "Unknown function", "A rule may call %s; %s is not one of them.%s", strings.Join(builtins, ", "), name, didYouMean(name, builtins))
+		return nil
 	}
-	result := NumberInput
-	if len(args) == 0 {
-		return r.refuse(n, "Missing argument", fmt.Sprintf("Write %s(value).", name))
+	if one := name == "abs"; one != (len(args) == 1) || len(args) == 0 {
+		r.refuse(n, "Wrong number of arguments", "abs takes one number, max and min take two or more.")
+		return nil
 	}
+	nodes := make([]*ast.Node, len(args))
 	for i := range args {
-		result = both(result, r.expect(n, name, &args[i], NumberInput, NumberInput))
+		nodes[i] = &args[i]
 	}
-	return result
+	return r.compute(n, name, nodes)
+}
+
+// compute reads arithmetic.
+func (r *reader) compute(n ast.Node, op string, nodes []*ast.Node) *Operand {
+	if o, ok := r.done[n]; ok {
+		return o
+	}
+	r.done[n] = nil
+	var args []*Operand
+	for _, arg := range nodes {
+		switch o := r.operand(arg); {
+		case o == nil:
+		case o.Type != NumberInput:
+			r.refuse(*arg, "Wrong type in a rule", "%q takes a number, and %s is a %s.", op, o.Text, o.Type)
+		default:
+			args = append(args, o)
+		}
+	}
+	if len(args) < len(nodes) {
+		return nil
+	}
+	unit, ok := unitOf(op, args)
+	if !ok {
+		r.refuse(n, "Units do not match", "%s mixes %s.", spelled(op, args), unitsOf(args))
+		return nil
+	}
+	o := &Operand{Text: spelled(op, args), Type: NumberInput, Unit: unit, Op: op, Args: args}
+	if len(o.Inputs()) == 0 {
+		v, err := o.Value(nil)
+		if err != nil {
+			r.refuse(n, "Not a number", "%s.", err)
+			return nil
+		}
+		o = &Operand{Text: o.Text, Type: NumberInput, Constant: v}
+	}
+	r.done[n] = o
+	return o
 }

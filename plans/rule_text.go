@@ -1,13 +1,18 @@
 package plans
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/expr-lang/expr/file"
 )
 
-// Limits on one rule: a rule is a sentence, not a program.
+// Limits on one rule: a rule is a sentence, not a program. With so little text
+// the parser's recursion stays far from the end of the stack; depth and nodes
+// are bounded for the sake of whoever has to read it.
 const (
 	maxRuleBytes = 4096
 	maxRuleDepth = 100
@@ -24,52 +29,70 @@ type ruleError struct {
 
 func (e *ruleError) Error() string { return e.summary + ": " + e.detail }
 
-// lexicalLimits keeps the recursive parser from what would overflow the stack.
+// lexicalLimits looks at a rule before the recursive parser does.
 func lexicalLimits(src string) *ruleError {
 	if strings.TrimSpace(src) == "" {
 		return &ruleError{at: -1, summary: "Empty rule", detail: "A rule must compare something that was measured, for example chat.tg.gain >= 0.10."}
 	}
 	if len(src) > maxRuleBytes {
-		return &ruleError{at: -1, summary: "Rule too long", detail: fmt.Sprintf("A rule may have %d bytes, this one has %d. Split it into several rules: a gate passes when all of them do.", maxRuleBytes, len(src))}
+		return tooLong(fmt.Sprintf("A rule may have %d bytes, this one has %d.", maxRuleBytes, len(src)))
 	}
-	depth, run := 0, 0
-	for i, c := range src {
+	depth, at := 0, 0
+	for _, c := range src {
 		switch c {
 		case '(', '[', '{':
 			depth++
 		case ')', ']', '}':
 			depth--
 		}
-		if c == '!' || c == '-' || c == '+' {
-			run++
-		} else if c != ' ' {
-			run = 0
+		if depth > maxRuleDepth {
+			return &ruleError{at: at, length: 1, summary: "Rule nested too deeply", detail: fmt.Sprintf("A rule may nest %d levels.", maxRuleDepth)}
 		}
-		if depth > maxRuleDepth || run > maxRuleDepth {
-			return &ruleError{at: i, length: 1, summary: "Rule nested too deeply", detail: fmt.Sprintf("A rule may nest %d levels.", maxRuleDepth)}
-		}
+		at++
 	}
 	return nil
 }
 
-func fromExpr(err error) *ruleError {
-	if fe, ok := err.(*file.Error); ok {
-		return &ruleError{at: fe.From, length: max(1, fe.To-fe.From), summary: "Invalid rule", detail: sentence(fe.Message) + hint(fe.Message)}
-	}
-	return &ruleError{at: -1, summary: "Invalid rule", detail: sentence(err.Error())}
+func tooLong(why string) *ruleError {
+	return &ruleError{at: -1, summary: "Rule too long", detail: why + " Split it into several rules: a gate passes when all of them do."}
 }
 
-// hint adds what people usually meant.
-func hint(message string) string {
-	switch {
-	case strings.Contains(message, "U+2265") || strings.Contains(message, "≥"):
-		return " Write >= for ≥."
-	case strings.Contains(message, "U+2264") || strings.Contains(message, "≤"):
-		return " Write <= for ≤."
-	case strings.Contains(message, `Operator("=")`) || strings.Contains(message, `"="`):
-		return " Write == to compare."
+func fromExpr(err error, src string) *ruleError {
+	var fe *file.Error
+	if !errors.As(err, &fe) {
+		return &ruleError{at: -1, summary: "Invalid rule", detail: sentence(err.Error())}
 	}
-	return ""
+	if strings.Contains(fe.Message, "exceeds maximum allowed nodes") {
+		return tooLong(fmt.Sprintf("A rule may have %d names, numbers and operators.", maxRuleNodes))
+	}
+	e := &ruleError{at: fe.From, length: max(1, fe.To-fe.From), summary: "Invalid rule", detail: sentence(fe.Message)}
+	// At the end there is nothing to point at but the last character.
+	if n := utf8.RuneCountInString(src); e.at >= n {
+		e.at, e.length = n-1, 1
+	}
+	for _, m := range misspellings {
+		if at := m.form.FindStringIndex(src); at != nil {
+			e.at, e.length = utf8.RuneCountInString(src[:at[0]]), utf8.RuneCountInString(src[at[0]:at[1]])
+			e.detail = m.hint
+			break
+		}
+	}
+	return e
+}
+
+// misspellings are what people write instead of the language's own forms. They
+// are looked for only where a rule cannot be read.
+var misspellings = []struct {
+	form *regexp.Regexp
+	hint string
+}{
+	{regexp.MustCompile(`\$\{`), "A rule has no ${ }. In the plan, ${var.name} inside the quotes is filled in before the rule is read."},
+	{regexp.MustCompile(`≥|=>`), "Write >= for “at least”."},
+	{regexp.MustCompile(`≤|=<`), "Write <= for “at most”."},
+	{regexp.MustCompile(`≠|<>`), "Write != for “not equal”."},
+	{regexp.MustCompile(`\b[0-9]+(\.[0-9]+)? *%`), "Write per cent as a fraction: 0.10 is 10 %."},
+	{regexp.MustCompile(`\b[0-9]+(\.[0-9]+)? ?(ms|us|s|min|GB|MB|GiB|tok/s|tokens|x)\b`), "Write the number alone: it has the unit of what it is compared with."},
+	{regexp.MustCompile(`(^|[^<>=!])=($|[^=])`), "Write == to compare."},
 }
 
 func sentence(s string) string {

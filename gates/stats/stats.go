@@ -71,10 +71,12 @@ func logs(values []float64) []float64 {
 // Difference is mean(a) − mean(b) with a two-sided 95 % interval by Welch's
 // t-test with the degrees of freedom of Welch–Satterthwaite.
 type Difference struct {
-	Estimate  float64
+	Estimate float64
+	// SE is the standard error and DF the degrees of freedom.
+	SE, DF    float64
 	Low, High float64
 	// Bounded is false where an arm has fewer than two launches or nothing
-	// varies: then Low and High mean nothing.
+	// varies: then only Estimate has a meaning.
 	Bounded bool
 }
 
@@ -110,11 +112,15 @@ func welch(a, b []float64) Difference {
 	va := stat.Variance(a, nil) / float64(len(a))
 	vb := stat.Variance(b, nil) / float64(len(b))
 	se := math.Sqrt(va + vb)
-	if se == 0 {
+	if !(se > 0) || math.IsInf(se, 0) {
 		return d
 	}
-	nu := (va + vb) * (va + vb) / (va*va/float64(len(a)-1) + vb*vb/float64(len(b)-1))
+	// The usual formula over v², with shares of the sum instead, which neither
+	// overflow nor vanish.
+	sa, sb := va/(va+vb), vb/(va+vb)
+	nu := 1 / (sa*sa/float64(len(a)-1) + sb*sb/float64(len(b)-1))
 	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: nu}.Quantile(0.975)
+	d.SE, d.DF = se, nu
 	d.Low, d.High, d.Bounded = d.Estimate-t*se, d.Estimate+t*se, true
 	return d
 }

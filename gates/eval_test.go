@@ -1,0 +1,172 @@
+package gates
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// Each line is a way in which evidence can be absent. None of them may pass,
+// and none may fail either, since failing takes evidence too.
+func TestAbsence(t *testing.T) {
+	for _, c := range []struct {
+		name, rule string
+		change     func(f *Feature)
+		want       verdict.Verdict
+		why        string
+	}{
+		{"no launch", "chat.tg > 1", func(f *Feature) { f.Candidate.Launches = nil }, "inconclusive", "no launch of f was measured"},
+		{"one launch", "chat.tg > 1", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] }, "inconclusive", "1 launch of f: at least 2"},
+		{"one launch of the parent", "chat.tg.gain > 0", func(f *Feature) { f.Parent.Launches = f.Parent.Launches[:1] }, "inconclusive", "1 launch of baseline: at least 2"},
+		{"no launch of the root", "chat.tg.root.gain > 0", func(f *Feature) { f.Root.Launches = nil }, "inconclusive", "no launch of root"},
+		{"one launch, counted", "chat.tg.n >= 1", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] }, "inconclusive", "1 launch"},
+		{"one launch, few wanted", "chat.tg.n < 5", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] }, "inconclusive", "1 launch"},
+		{"metric missing in one launch", "chat.tg > 1", func(f *Feature) { drop(&f.Candidate, 1, "chat.tg") }, "inconclusive", "launch f.2 has no chat.tg"},
+		{"metric missing, counted", "chat.tg.n >= 2", func(f *Feature) { drop(&f.Candidate, 1, "chat.tg") }, "inconclusive", "launch f.2 has no chat.tg"},
+		{"metric missing in the base", "chat.tg.delta > 1", func(f *Feature) { drop(&f.Parent, 0, "chat.tg") }, "inconclusive", "launch baseline.1 has no chat.tg"},
+		{"no values", "chat.tg > 1", func(f *Feature) { f.Candidate.Launches[0].Metrics["chat.tg"] = measure.Summary{} }, "inconclusive", "has no chat.tg"},
+		{"too few for a percentile", "chat.tg.p99 > 1", func(f *Feature) {}, "inconclusive", "not enough samples for chat.tg.p99 in launch f.1: 10 values of at least 299"},
+		{"too few for the base's percentile", "chat.tg.base.p90 > 1", func(f *Feature) {}, "inconclusive", "in launch baseline.1: 10 values of at least 29"},
+		{"NaN", "chat.tg > 1", func(f *Feature) { set(&f.Candidate, 2, "chat.tg", "median", math.NaN()) }, "inconclusive", "not a finite number"},
+		{"NaN, denied", "not (chat.tg < 0.95)", func(f *Feature) { set(&f.Candidate, 2, "chat.tg", "median", math.NaN()) }, "inconclusive", "not a finite number"},
+		{"infinite base", "chat.tg.gain > -1", func(f *Feature) { set(&f.Parent, 0, "chat.tg", "median", math.Inf(1)) }, "inconclusive", "not a finite number"},
+		{"requests unknown", "chat.tg.n_requests <= 5", func(f *Feature) {
+			f.Candidate.Launches[0].Metrics["chat.tg"] = measure.Summary{N: 1, Stats: map[string]float64{"median": 1}}
+		}, "inconclusive", "how many requests"},
+		{"zero in a ratio", "chat.tg.gain >= 0", func(f *Feature) { set(&f.Parent, 0, "chat.tg", "median", 0) }, "invalid", "a ratio needs values above zero"},
+		{"negative in a ratio", "chat.tg.change <= 0", func(f *Feature) { set(&f.Candidate, 0, "chat.tg", "median", -3) }, "invalid", "use .delta"},
+		{"zero in a ratio of counts", "engine.crashes.change <= 0", func(f *Feature) {}, "invalid", "use .delta"},
+		{"overflow", "chat.tg.delta <= 0", func(f *Feature) {
+			for i := range 3 {
+				set(&f.Candidate, i, "chat.tg", "median", -math.MaxFloat64)
+				set(&f.Parent, i, "chat.tg", "median", math.MaxFloat64)
+			}
+		}, "invalid", "not a finite number"},
+		{"division by zero", "chat.tg / engine.crashes > 5", func(f *Feature) {}, "invalid", "chat.tg / engine.crashes is not a finite number"},
+		{"division by zero, twice", "1 / (1 / engine.crashes) < 5", func(f *Feature) {}, "invalid", "1 / engine.crashes is not a finite number"},
+		{"division by zero that or would skip", "chat.tg > 1 or 1 / engine.crashes > 5", func(f *Feature) {}, "invalid", "not a finite number"},
+		{"missing input that or would skip", "levels.kernels == 'pass' or chat.tg > 1", func(f *Feature) { f.Candidate.Launches = nil }, "inconclusive", "no launch"},
+		{"broken", "chat.tg > 1", func(f *Feature) { f.Broken, f.Cause = verdict.Invalid, "level kernels is fail" }, "invalid", "chat.tg: level kernels is fail"},
+		{"broken by an error", "chat.tg.n < 9", func(f *Feature) { f.Broken, f.Cause = verdict.Error, "the engine died" }, "error", "the engine died"},
+		{"broken with a verdict that unlocks", "chat.tg > 1", func(f *Feature) { f.Broken = verdict.Pass }, "error", ""},
+		{"broken with an unknown verdict", "chat.tg > 1", func(f *Feature) { f.Broken = "fine" }, "error", ""},
+		{"level not run", "levels.kernels == 'pass'", func(f *Feature) { delete(f.Levels, "kernels"); f.Cause = "level smoke is fail" }, "invalid", "level kernels of feature f was not run: level smoke is fail"},
+		{"level skipped", "levels.kernels != 'fail'", func(f *Feature) { f.Levels["kernels"] = verdict.Invalid }, "invalid", "level kernels of feature f is invalid"},
+		{"level skipped, denied", "not (levels.kernels == 'fail')", func(f *Feature) { f.Levels["kernels"] = verdict.Invalid }, "invalid", ""},
+		{"level skipped, listed", "levels.kernels not in ['fail']", func(f *Feature) { f.Levels["kernels"] = verdict.Error }, "error", ""},
+		{"level of no known verdict", "levels.kernels != 'fail'", func(f *Feature) { f.Levels["kernels"] = "passed" }, "error", "unknown verdict"},
+		{"level of an empty verdict", "levels.kernels != 'fail'", func(f *Feature) { f.Levels["kernels"] = "" }, "error", "unknown verdict"},
+		{"knob unknown", "knob.moe != 'all' or chat.tg > 1", func(f *Feature) { f.Knobs = nil }, "invalid", "not known"},
+		{"locked", `not feature["f"].decided`, func(f *Feature) { f.Outcome = ""; f.Cause = "phase zero is fail" }, "invalid", "feature f was not decided: phase zero is fail"},
+		{"invalid, not decided", `not feature["f"].decided`, func(f *Feature) { f.Outcome, f.Accepted = verdict.Invalid, false }, "invalid", "feature f is invalid"},
+		{"locked, not accepted", `not feature["f"].accepted`, func(f *Feature) { f.Outcome, f.Accepted = "", false }, "invalid", ""},
+		{"broken, not accepted", `feature["f"].accepted == false`, func(f *Feature) { f.Outcome, f.Accepted = verdict.Error, false }, "error", ""},
+		{"broken, no fail", `feature["f"].verdict != 'fail'`, func(f *Feature) { f.Outcome, f.Accepted = verdict.Error, false }, "error", ""},
+		{"accepted against its verdict", `feature["f"].accepted`, func(f *Feature) { f.Outcome = verdict.Fail }, "error", "although"},
+		{"unknown outcome", `feature["f"].verdict != 'fail'`, func(f *Feature) { f.Outcome = "ok" }, "error", "unknown verdict"},
+		{"worst of several", "chat.tg.p99 > 1 and levels.kernels == 'pass'", func(f *Feature) { f.Levels["kernels"] = verdict.Error }, "error", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := Eval(compiled(t, c.rule), with(c.change))
+			reasons := strings.Join(got.Reasons, "; ")
+			if got.Verdict != c.want || !strings.Contains(reasons, c.why) || reasons == "" {
+				t.Errorf("%s: got %s: %s\nwant %s: %s", c.rule, got.Verdict, reasons, c.want, c.why)
+			}
+			for _, in := range got.Inputs {
+				if in.Missing != "" && (in.Value != nil || in.Text != nil) {
+					t.Errorf("%s is both missing and there", in.Path)
+				}
+			}
+		})
+	}
+}
+
+// What is decided but not good is a value like any other.
+func TestDecidedWordsAreRead(t *testing.T) {
+	for _, c := range []struct {
+		rule   string
+		change func(f *Feature)
+		want   verdict.Verdict
+	}{
+		{"levels.kernels != 'fail'", func(f *Feature) { f.Levels["kernels"] = verdict.Inconclusive }, "pass"},
+		{"levels.kernels == 'pass'", func(f *Feature) { f.Levels["kernels"] = verdict.Fail }, "fail"},
+		{`not feature["f"].accepted`, func(f *Feature) { f.Outcome, f.Accepted = verdict.Fail, false }, "pass"},
+		{`feature["f"].decided`, func(f *Feature) { f.Outcome, f.Accepted = verdict.Inconclusive, false }, "pass"},
+		{`feature["f"].verdict == 'waived' and feature["f"].accepted`, func(f *Feature) { f.Outcome = verdict.Waived }, "pass"},
+	} {
+		if got := Eval(compiled(t, c.rule), with(c.change)); got.Verdict != c.want {
+			t.Errorf("%s: %s %v", c.rule, got.Verdict, got.Reasons)
+		}
+	}
+}
+
+func TestEvidenceOfNothing(t *testing.T) {
+	rule := compiled(t, "chat.tg > 1")
+	for _, ev := range []*Evidence{nil, {}, {Features: map[string]*Feature{"f": nil}}, {Features: map[string]*Feature{"g": {}}}} {
+		if got := Eval(rule, ev); got.Verdict != verdict.Invalid || !strings.Contains(got.Reasons[0], "was not run") {
+			t.Errorf("%+v", got)
+		}
+	}
+	if got := Eval(rule, &Evidence{Features: map[string]*Feature{"f": {}}}); got.Verdict != verdict.Inconclusive {
+		t.Errorf("%+v", got)
+	}
+	for _, r := range []*plans.Rule{{Name: "x"}, {Program: &plans.Program{}}, {Program: &plans.Program{VM: rule.Program.VM}}} {
+		if got := Eval(r, full()); got.Verdict != verdict.Error || len(got.Reasons) == 0 {
+			t.Errorf("%+v", got)
+		}
+	}
+	// A target that is no number is refused by the compiler; here it is made.
+	res := load("chat.tg < target.other.chat.tg")
+	odd := res.Plan.Phases[0].Gate.Rules[0]
+	odd.Program.Inputs[1].Number = math.Inf(1)
+	if got := Eval(odd, full()); got.Verdict != verdict.Invalid {
+		t.Errorf("%+v", got)
+	}
+	// A program that disagrees with what its reasons say.
+	liar := compiled(t, "chat.tg > 1")
+	liar.Program.VM = compiled(t, "chat.tg < 1").Program.VM
+	if got := Eval(liar, full()); got.Verdict != verdict.Error {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Spreads and counts are averaged as they are: in a geometric mean one launch
+// without crashes, or nearly without noise, would hide the others.
+func TestMeansOverLaunches(t *testing.T) {
+	ev := with(func(f *Feature) {
+		for i, n := range []float64{1, 1, 100} {
+			set(&f.Candidate, i, "engine.crashes", "median", n)
+			set(&f.Candidate, i, "chat.tg", "std", n)
+			set(&f.Candidate, i, "chat.tg", "median", n)
+			set(&f.Candidate, i, "chat.output_tokens", "median", n)
+		}
+	})
+	for path, want := range map[string]float64{
+		"engine.crashes": 34, "chat.tg.std": 34, "chat.output_tokens": 34, "chat.tg": math.Cbrt(100),
+	} {
+		got := Eval(compiled(t, path+" > 0"), ev)
+		if v := got.Inputs[0].Value; v == nil || math.Abs(*v-want) > 1e-9 {
+			t.Errorf("%s: %+v", path, got)
+		}
+	}
+}
+
+func TestInputsCarryTheirEvidence(t *testing.T) {
+	in := Eval(compiled(t, "chat.tg.gain > 0"), full()).Inputs[0]
+	if in.N != 3 || in.BaseN != 3 || in.NRequests != 30 || len(in.PerLaunch) != 3 || len(in.BasePerLaunch) != 3 || len(in.Samples) != 6 || in.Low == nil || in.High == nil {
+		t.Errorf("%+v", in)
+	}
+	in = Eval(compiled(t, "chat.tg.base > 0"), full()).Inputs[0]
+	if in.N != 3 || in.BaseN != 0 || in.PerLaunch[0] != 31.58 || in.Unit != "tok/s" || in.Low != nil {
+		t.Errorf("%+v", in)
+	}
+	// Nothing varies: there is no interval, and no claim of one.
+	in = Eval(compiled(t, "engine.memory_gb.gain >= 0"), full()).Inputs[0]
+	if in.Low != nil || in.Value == nil || *in.Value != 0 {
+		t.Errorf("%+v", in)
+	}
+}

@@ -1,0 +1,141 @@
+package gates
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+)
+
+const fixturePlan = `plan "gates" {}
+engine "embedded" "tiny" {}
+knob "moe" {
+  default = "all"
+  value "all" {
+    env = { MOE = "all" }
+    must_see { log = ["*all experts*"] }
+  }
+  value "routed" {
+    env = { MOE = "routed" }
+    must_see { log = ["*routed experts*"] }
+  }
+}
+workload "chat" {
+  prompt_tokens = 64
+  output_tokens = 16
+}
+target "other" {
+  metrics = { chat = { tg = 57.85 } }
+}
+protocol "standard" {
+  level "smoke" {}
+  level "kernels" {}
+  level "benchmark" {
+    workloads = [workload.chat]
+  }
+}
+baseline {
+  engine   = engine.embedded.tiny
+  protocol = protocol.standard
+}
+phase "one" {
+  feature "f" {
+    set = { moe = "routed" }
+    criterion "c" { rule = "chat.tg.gain > 0" }
+  }
+  gate {
+    rule "r" {
+      expr = RULE
+    }
+  }
+}
+`
+
+var registry = &plans.Registry{
+	Levels: map[string]plans.Schema{
+		"smoke": {}, "kernels": {},
+		"benchmark": {Attrs: []plans.Attr{{Name: "workloads", Type: plans.Refs, Ref: "workload", Required: true}}},
+	},
+	Engines: map[string]plans.EngineKind{"embedded": {}},
+}
+
+// load compiles text as the rule of a gate over the one feature f.
+func load(text string) *plans.Result {
+	quoted := `"` + quoting.Replace(text) + `"`
+	return plans.LoadBytes("plan.hcl", []byte(strings.Replace(fixturePlan, "RULE", quoted, 1)), registry, plans.Options{})
+}
+
+// quoting is how a plan writes any text between quotation marks.
+var quoting = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "${", "$${", "%{", "%%{")
+
+func compiled(t testing.TB, text string) *plans.Rule {
+	t.Helper()
+	res := load(text)
+	if !res.OK() {
+		var b strings.Builder
+		_ = res.WriteDiagnostics(&b, 0, false)
+		t.Fatalf("%s\n%s", text, b.String())
+	}
+	return res.Plan.Phases[0].Gate.Rules[0]
+}
+
+// medians is an arm with one launch for each value of tg; ttft is its inverse,
+// output_tokens always 16.
+func medians(name string, values ...float64) Arm {
+	a := Arm{Name: name}
+	for i, v := range values {
+		a.Launches = append(a.Launches, Launch{
+			ID:      fmt.Sprintf("%s.%d", name, i+1),
+			Samples: fmt.Sprintf("sha-%s-%d", name, i+1),
+			Metrics: map[string]measure.Summary{
+				"chat.tg":            summary(v, "tok/s"),
+				"chat.ttft":          summary(1000/v, "ms"),
+				"chat.output_tokens": summary(16, "tokens"),
+				"engine.memory_gb":   launchSummary(2, "GB"),
+				"engine.crashes":     launchSummary(0, "count"),
+				"engine.startup_s":   launchSummary(1.5+float64(i), "s"),
+			},
+		})
+	}
+	return a
+}
+
+func summary(v float64, unit string) measure.Summary {
+	return measure.Summary{Unit: unit, N: 10, Requests: 10, Stats: map[string]float64{
+		"median": v, "p50": v, "mean": v, "min": v / 2, "max": v * 2, "std": v / 10, "cv": 0.1,
+	}}
+}
+
+func launchSummary(v float64, unit string) measure.Summary {
+	return measure.Summary{Unit: unit, N: 1, Stats: map[string]float64{"median": v, "mean": v, "min": v, "max": v, "p50": v}}
+}
+
+// full is evidence that lacks nothing.
+func full() *Evidence {
+	return &Evidence{Features: map[string]*Feature{"f": {
+		Candidate: medians("f", 38.4, 38.6, 38.5),
+		Parent:    medians("baseline", 31.58, 31.82, 31.63),
+		Root:      medians("root", 20, 20.5, 19.5),
+		Levels:    map[string]verdict.Verdict{"smoke": verdict.Pass, "kernels": verdict.Pass, "benchmark": verdict.Pass},
+		Knobs:     map[string]string{"moe": "routed"},
+		Outcome:   verdict.Pass,
+		Accepted:  true,
+	}}}
+}
+
+// with is full evidence, changed.
+func with(change func(f *Feature)) *Evidence {
+	ev := full()
+	change(ev.Features["f"])
+	return ev
+}
+
+func set(a *Arm, launch int, metric, stat string, v float64) {
+	s := a.Launches[launch].Metrics[metric]
+	s.Stats[stat] = v
+}
+
+func drop(a *Arm, launch int, metric string) { delete(a.Launches[launch].Metrics, metric) }

@@ -1,0 +1,72 @@
+package gates
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/mxflow/mxflow/plans"
+)
+
+// format is how a number of a unit is written: digits is 0 for as few as read
+// well, and more where two numbers would otherwise look alike.
+func format(f float64, unit string, digits int) string {
+	switch unit {
+	case plans.RatioUnit:
+		return percent(f, 1+digits)
+	case "", "count":
+		return number(f, 4+digits)
+	}
+	return number(f, 4+digits) + " " + unit
+}
+
+// Percent prints a ratio as a signed percentage.
+func Percent(f float64) string { return percent(f, 1) }
+
+func percent(f float64, decimals int) string {
+	if 100*math.Abs(f) >= 1e7 {
+		return fmt.Sprintf("%+.*e %%", decimals, 100*f)
+	}
+	s := fmt.Sprintf("%+.*f", decimals, 100*f)
+	if zero, err := strconv.ParseFloat(s, 64); err == nil && zero == 0 {
+		s = fmt.Sprintf("%+.*f", decimals, 0.0) // no −0.0
+	}
+	return s + " %"
+}
+
+// number prints whole numbers whole, and others with some significant digits,
+// but never rounds away digits before the point.
+func number(f float64, digits int) string {
+	a := math.Abs(f)
+	switch {
+	case f == math.Trunc(f) && a < 1e15:
+		return strconv.FormatFloat(f+0, 'f', -1, 64) // + 0: no −0
+	case a >= 1e7 || a < 1e-3:
+		return strconv.FormatFloat(f, 'g', digits, 64)
+	}
+	decimals := max(0, digits-1-int(math.Floor(math.Log10(a))))
+	s := strconv.FormatFloat(f, 'f', decimals, 64)
+	if g, err := strconv.ParseFloat(s, 64); err == nil {
+		return strconv.FormatFloat(g, 'f', -1, 64)
+	}
+	return s
+}
+
+// apart writes two numbers so that they look different if they are: a gain of
+// 9.97 % that fails a rule of 10 % must not read as 10.0 %.
+func apart(a, b float64, unit string) (string, string) {
+	for digits := range 12 {
+		x, y := format(a, unit, digits), format(b, unit, digits)
+		if x != y || a == b {
+			return x, y
+		}
+	}
+	return strconv.FormatFloat(a, 'g', -1, 64), strconv.FormatFloat(b, 'g', -1, 64)
+}
+
+func launches(n int) string {
+	if n == 1 {
+		return "1 launch"
+	}
+	return fmt.Sprintf("%d launches", n)
+}

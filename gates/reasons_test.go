@@ -1,0 +1,124 @@
+package gates
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+)
+
+// The sentences are what people read in reports, and what the ledger keeps.
+func TestReasons(t *testing.T) {
+	for _, c := range []struct {
+		rule    string
+		verdict verdict.Verdict
+		want    string
+	}{
+		{"chat.tg.gain >= 0.10", "pass", "chat.tg.gain is +21.5 %, as wanted (>= +10.0 %), n = 3 against 3 launches, 95 % interval +20.6 % to +22.5 %"},
+		{"chat.tg.gain >= 1.0", "fail", "chat.tg.gain is +21.5 %, wanted >= +100.0 %, n = 3 against 3 launches, 95 % interval +20.6 % to +22.5 %"},
+		{"1 <= chat.tg.gain", "fail", "chat.tg.gain is +21.5 %, wanted >= +100.0 %, n = 3 against 3 launches, 95 % interval +20.6 % to +22.5 %"},
+		{"chat.tg.gain > 0.2154", "pass", "chat.tg.gain is +21.541 %, as wanted (> +21.540 %), n = 3 against 3 launches, 95 % interval +20.6 % to +22.5 %"},
+		{"chat.ttft.gain >= 0.10", "pass", "chat.ttft.gain is +17.7 %, as wanted (>= +10.0 %), n = 3 against 3 launches, 95 % interval +17.0 % to +18.4 %"},
+		{"chat.ttft.change <= 0.05", "pass", "chat.ttft.change is -17.7 %, as wanted (<= +5.0 %), n = 3 against 3 launches, 95 % interval -18.4 % to -17.0 %"},
+		{"chat.tg.delta > 5", "pass", "chat.tg.delta is 6.823 tok/s, as wanted (> 5 tok/s), n = 3 against 3 launches, 95 % interval 6.559 tok/s to 7.088 tok/s"},
+		{"chat.tg.root.change > 0.5", "pass", "chat.tg.root.change is +92.5 %, as wanted (> +50.0 %), n = 3 against 3 launches, 95 % interval +81.1 % to +104.7 %"},
+		{"chat.tg >= 38", "pass", "chat.tg is 38.5 tok/s, as wanted (>= 38 tok/s), n = 3 launches"},
+		{"chat.tg.base < 30", "fail", "chat.tg.base is 31.68 tok/s, wanted < 30 tok/s, n = 3 launches"},
+		{"chat.tg.root.max < 50", "pass", "chat.tg.root.max is 39.99 tok/s, as wanted (< 50 tok/s), n = 3 launches"},
+		{"chat.tg.cv <= 0.05", "fail", "chat.tg.cv is 10.0 %, wanted <= 5.0 %, n = 3 launches"},
+		{"chat.tg.gain > 2 * chat.tg.cv", "pass", "chat.tg.gain is +21.5 %, as wanted (> +20.0 % of 2 * chat.tg.cv) (chat.tg.gain: n = 3 against 3 launches, 95 % interval +20.6 % to +22.5 %; chat.tg.cv: n = 3 launches)"},
+		{"chat.tg.n >= 3", "pass", "chat.tg.n is 3 launches, as wanted (>= 3 launches), n = 3 launches"},
+		{"chat.tg.n_requests > 100", "fail", "chat.tg.n_requests is 30 requests, wanted > 100 requests, n = 3 launches"},
+		{"chat.tg > target.other.chat.tg", "fail", "chat.tg is 38.5 tok/s, wanted > 57.85 tok/s of target.other.chat.tg, n = 3 launches"},
+		{"chat.tg >= 0.5 * target.other.chat.tg", "pass", "chat.tg is 38.5 tok/s, as wanted (>= 28.93 tok/s of 0.5 * target.other.chat.tg), n = 3 launches"},
+		{"chat.tg / target.other.chat.tg > 0.5", "pass", "chat.tg / target.other.chat.tg is 0.6655, as wanted (> 0.5), n = 3 launches"},
+		{"chat.tg > chat.tg.base", "pass", "chat.tg is 38.5 tok/s, as wanted (> 31.68 tok/s of chat.tg.base) (chat.tg: n = 3 launches; chat.tg.base: n = 3 launches)"},
+		{"engine.crashes == 0", "pass", "engine.crashes is 0, as wanted, n = 3 launches"},
+		{"engine.crashes in [1, 2]", "fail", "engine.crashes is 0, wanted one of 1, 2, n = 3 launches"},
+		{"engine.memory_gb.delta <= 2", "pass", "engine.memory_gb.delta is 0 GB, as wanted (<= 2 GB), n = 3 against 3 launches"},
+		{"chat.output_tokens.min == 8", "pass", "chat.output_tokens.min is 8 tokens, as wanted, n = 3 launches"},
+		{"levels.kernels == 'pass'", "pass", "levels.kernels is pass, as wanted"},
+		{"'fail' == levels.kernels", "fail", "levels.kernels is pass, wanted fail"},
+		{"levels.kernels != 'fail'", "pass", "levels.kernels is pass, as wanted (anything but fail)"},
+		{"not (levels.kernels != 'pass')", "pass", "levels.kernels is pass, as wanted (pass)"},
+		{"levels.kernels in ['pass', 'inconclusive']", "pass", "levels.kernels is pass, as wanted (one of pass, inconclusive)"},
+		{"levels.kernels not in ['pass']", "fail", "levels.kernels is pass, wanted none of pass"},
+		{"not (chat.tg >= 30)", "fail", "chat.tg is 38.5 tok/s, wanted not >= 30 tok/s, n = 3 launches"},
+		{`feature["f"].verdict == 'pass'`, "pass", `feature["f"].verdict is pass, as wanted`},
+		{`feature["f"].accepted`, "pass", `feature["f"].accepted is true`},
+		{`not feature["f"].accepted`, "fail", `feature["f"].accepted is true`},
+		{`feature["f"].accepted == true and feature["f"].decided`, "pass", `feature["f"].accepted is true, as wanted; feature["f"].decided is true`},
+		{"knob.moe == 'routed' and chat.tg < 1", "fail", "knob.moe is routed, as wanted; chat.tg is 38.5 tok/s, wanted < 1 tok/s, n = 3 launches"},
+	} {
+		got := Eval(compiled(t, c.rule), full())
+		if reasons := strings.Join(got.Reasons, "; "); got.Verdict != c.verdict || reasons != c.want {
+			t.Errorf("%s: %s\ngot  %s\nwant %s", c.rule, got.Verdict, reasons, c.want)
+		}
+	}
+}
+
+func TestComparisons(t *testing.T) {
+	got := Eval(compiled(t, "chat.tg.gain >= 0.1 and levels.smoke in ['fail']"), full())
+	want := []verdict.Comparison{
+		{Text: "chat.tg.gain >= 0.1", Left: "+21.5 %", Op: ">=", Right: "+10.0 %", Holds: true},
+		{Text: "levels.smoke in ['fail']", Left: "pass", Op: "in", Right: "fail", Holds: false},
+	}
+	if len(got.Comparisons) != 2 || got.Comparisons[0] != want[0] || got.Comparisons[1] != want[1] {
+		t.Errorf("%+v", got.Comparisons)
+	}
+	if got.Name != "r" || got.Expr != "chat.tg.gain >= 0.1 and levels.smoke in ['fail']" || got.Source != "plan.hcl:39:14" || !got.Decides {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for _, c := range []struct {
+		f    float64
+		unit string
+		want string
+	}{
+		{0, "GB", "0 GB"},
+		{math.Copysign(0, -1), "", "0"},
+		{0.00004369, "GB", "4.369e-05 GB"},
+		{-0.00004369, "GB", "-4.369e-05 GB"},
+		{0.001, "s", "0.001 s"},
+		{0.0123456, "s", "0.01235 s"},
+		{0.5, "s", "0.5 s"},
+		{31.677, "tok/s", "31.68 tok/s"},
+		{31, "tok/s", "31 tok/s"},
+		{999.96, "ms", "1000 ms"},
+		{2449.83, "tok/s", "2450 tok/s"},
+		{11849.37, "tok/s", "11849 tok/s"},
+		{131072, "tokens", "131072 tokens"},
+		{1234567.8, "ms", "1234568 ms"},
+		{12345678.9, "ms", "1.235e+07 ms"},
+		{123456789, "tokens", "123456789 tokens"},
+		{1e300, "ms", "1e+300 ms"},
+		{3, "count", "3"},
+		{0.1, "ratio", "+10.0 %"},
+		{-0.0001, "ratio", "+0.0 %"},
+		{31.59, "ratio", "+3159.0 %"},
+		{1e9, "ratio", "+1.0e+11 %"},
+	} {
+		if got := format(c.f, c.unit, 0); got != c.want {
+			t.Errorf("%v %s: got %q, want %q", c.f, c.unit, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		a, b float64
+		unit string
+		want string
+	}{
+		{0.0996, 0.1, "ratio", "+9.96 % and +10.00 %"},
+		{0.1, 0.1, "ratio", "+10.0 % and +10.0 %"},
+		{-0.00001, 0, "ratio", "-0.001 % and +0.000 %"},
+		{31.999, 32, "tok/s", "31.999 tok/s and 32 tok/s"},
+		{1, math.Nextafter(1, 2), "s", "1 and 1.0000000000000002"},
+	} {
+		a, b := apart(c.a, c.b, c.unit)
+		if got := a + " and " + b; got != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+	}
+}

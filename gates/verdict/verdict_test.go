@@ -1,0 +1,68 @@
+package verdict
+
+import "testing"
+
+// strange is a word that no verdict is, as a newer version might write.
+const strange = Verdict("great")
+
+func TestWhatVerdictsMean(t *testing.T) {
+	for _, c := range []struct {
+		v                       Verdict
+		known, unlocks, decided bool
+		exit                    int
+	}{
+		{Pass, true, true, true, 0},
+		{Waived, true, true, true, 0},
+		{Fail, true, false, true, 2},
+		{Inconclusive, true, false, true, 3},
+		{Invalid, true, false, false, 2},
+		{Error, true, false, false, 4},
+		{"", false, false, false, 4},
+		{strange, false, false, false, 4},
+	} {
+		if c.v.Known() != c.known || c.v.Unlocks() != c.unlocks || c.v.Decided() != c.decided || c.v.Kept() != c.decided || c.v.ExitCode() != c.exit {
+			t.Errorf("%q: %v %v %v %v %d", c.v, c.v.Known(), c.v.Unlocks(), c.v.Decided(), c.v.Kept(), c.v.ExitCode())
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	words := Words()
+	if len(words) != len(severity) {
+		t.Errorf("%v", words)
+	}
+	for i, w := range words {
+		if severity[Verdict(w)] != i {
+			t.Errorf("%s is not at its place in %v", w, words)
+		}
+	}
+}
+
+func TestJoin(t *testing.T) {
+	// Best to worst, as the design orders them.
+	order := []Verdict{Pass, Waived, Inconclusive, Fail, Invalid, Error}
+	for i, a := range order {
+		if got := Join(a); got != a {
+			t.Errorf("Join(%s) = %s", a, got)
+		}
+		for j, b := range order {
+			want := order[max(i, j)]
+			if got := Join(a, b); got != want {
+				t.Errorf("Join(%s, %s) = %s", a, b, got)
+			}
+			for k, c := range order {
+				if got := Join(a, b, c); got != order[max(i, j, k)] {
+					t.Errorf("Join(%s, %s, %s) = %s", a, b, c, got)
+				}
+			}
+		}
+		for _, odd := range []Verdict{strange, ""} {
+			if Join(a, odd) != Error || Join(odd, a) != Error {
+				t.Errorf("%q beside %s is not an error", odd, a)
+			}
+		}
+	}
+	if got := Join(); got != Inconclusive {
+		t.Errorf("nothing joins to %s", got)
+	}
+}

@@ -1,0 +1,88 @@
+package plans
+
+import (
+	"math"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure"
+)
+
+func (ns *namespace) property(in *Input, rest []string, f *Feature) (*Input, *ruleError) {
+	if !strings.HasPrefix(in.Path, "feature[") {
+		return nil, wrong("Whose value?", "Write feature[%q].%s.", f.Name, rest[0])
+	}
+	if len(rest) > 1 {
+		return nil, wrong("Unknown address", "%s has no member %q.", rest[0], rest[1])
+	}
+	in.Kind, in.Name, in.Type = InputFeature, rest[0], BoolInput
+	if rest[0] == "verdict" {
+		in.Type = WordInput
+	}
+	return in, nil
+}
+
+func (ns *namespace) level(in *Input, rest []string, f *Feature) (*Input, *ruleError) {
+	p := ns.plan.Protocol(f.Protocol)
+	var names []string
+	if p != nil {
+		for _, l := range p.Levels {
+			names = append(names, l.Kind)
+		}
+	}
+	if len(rest) != 2 {
+		return nil, wrong("Incomplete address", "Write levels.<level>, with one of %s.", strings.Join(names, ", "))
+	}
+	if !contains(names, rest[1]) {
+		return nil, wrong("Level not in the protocol", "Protocol %q of feature %q has the levels %s.%s", f.Protocol, f.Name, strings.Join(names, ", "), didYouMean(rest[1], names))
+	}
+	in.Kind, in.Name, in.Type = InputLevel, rest[1], WordInput
+	return in, nil
+}
+
+func (ns *namespace) knob(in *Input, rest []string) (*Input, *ruleError) {
+	if len(rest) != 2 || ns.knobs[rest[1]] == nil {
+		return nil, wrong("Unknown knob", "Write knob.<name>, with one of %s.", strings.Join(sorted(ns.knobs), ", "))
+	}
+	in.Kind, in.Name, in.Type = InputKnob, rest[1], WordInput
+	return in, nil
+}
+
+func (ns *namespace) engine(in *Input, rest []string) (*Input, *ruleError) {
+	if len(rest) < 2 {
+		return nil, wrong("Incomplete address", "Write engine.<metric>, with one of %s.", strings.Join(metricNames(measure.PerLaunch), ", "))
+	}
+	m, ok := measure.Lookup(rest[1])
+	if !ok || m.Scope != measure.PerLaunch {
+		names := metricNames(measure.PerLaunch)
+		return nil, wrong("Unknown metric", "engine.* has the metrics %s.%s", strings.Join(names, ", "), didYouMean(rest[1], names))
+	}
+	return ns.metric(in, "", m, rest[2:])
+}
+
+func (ns *namespace) target(in *Input, path []string) (*Input, *ruleError) {
+	if len(path) != 4 {
+		return nil, wrong("Incomplete address", "Write target.<name>.<workload>.<metric>.")
+	}
+	for _, t := range ns.plan.Targets {
+		if t.Name != path[1] {
+			continue
+		}
+		v, ok := t.Metrics[path[2]][path[3]]
+		if !ok {
+			return nil, wrong("Target has no such number", "Target %q declares no %s.%s.", t.Name, path[2], path[3])
+		}
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			return nil, wrong("Not a number", "Target %q has no finite %s.%s.", t.Name, path[2], path[3])
+		}
+		in.Kind, in.Name, in.Number = InputTarget, t.Name, v
+		if m, ok := measure.Lookup(path[3]); ok {
+			in.Unit, in.Better = m.Unit, string(m.Better)
+		}
+		return in, nil
+	}
+	var names []string
+	for _, t := range ns.plan.Targets {
+		names = append(names, t.Name)
+	}
+	return nil, wrong("Unknown target", "There is no target %q.%s", path[1], didYouMean(path[1], names))
+}

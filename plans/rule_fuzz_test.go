@@ -1,0 +1,84 @@
+package plans
+
+import (
+	"testing"
+	"time"
+
+	"github.com/expr-lang/expr/ast"
+)
+
+// FuzzCompile checks that no text makes the compiler panic, hang or compile
+// something that does not say what it reads.
+func FuzzCompile(f *testing.F) {
+	for _, rule := range []string{
+		"chat.tg.gain >= 0.10 and levels.kernels == 'pass'",
+		`feature["second"].accepted or not (feature.third.verdict in ["pass", 'fail'])`,
+		"0 < max(chat.tg - chat.tg.base, 1) / 2 < 1e3 or lens.p128.tg32.root.change != 1",
+		"1 / (chat.tg | abs()) <= 0x1F * -target.llamacpp.chat.tg",
+		"let a = $env; all([chat.tg], # > a?.b ?? nil) ? {a: 1} : [2][0]",
+		"if chat.tg > 1 { true } else { false }; ::max(1..2)",
+	} {
+		f.Add(rule)
+	}
+	r := newRules(f)
+	f.Fuzz(func(t *testing.T, rule string) {
+		for place := range r.places {
+			start := time.Now()
+			p, errs := r.compile(rule, place)
+			if took := time.Since(start); took > time.Second {
+				t.Fatalf("took %v", took)
+			}
+			if (p == nil) != (len(errs) > 0) {
+				t.Fatalf("program %v, errors %v", p, errs)
+			}
+			for _, e := range errs {
+				if e.summary == "" || e.detail == "" {
+					t.Errorf("an error without words: %+v", e)
+				}
+			}
+			if p != nil {
+				checkProgram(t, p, r, place)
+			}
+		}
+	})
+}
+
+// checkProgram compares what a program reads with what it says it reads.
+func checkProgram(t *testing.T, p *Program, r rules, place string) {
+	listed := map[string]*Input{}
+	measured := false
+	for _, in := range p.Inputs {
+		listed[in.Var] = in
+		measured = measured || in.Measured()
+	}
+	if !measured {
+		t.Error("nothing that it reads is measured")
+	}
+	root := p.VM.Node()
+	ast.Walk(&root, visitor(func(n ast.Node) {
+		if id, ok := n.(*ast.IdentifierNode); ok && listed[id.Value] == nil {
+			t.Errorf("the program loads %s, which is not listed", id.Value)
+		}
+	}))
+	for _, l := range p.Leaves {
+		for _, o := range []*Operand{l.Left, l.Right} {
+			for _, in := range o.Inputs() {
+				if listed[in.Var] != in {
+					t.Errorf("%s reads %s, which is not listed", l.Text, in.Path)
+				}
+			}
+		}
+		// A leaf stands for itself: what reasons show can be written as a rule.
+		again, errs := r.compile(l.Text, place)
+		if len(errs) == 1 && errs[0].summary == "Rule reads nothing" {
+			continue // a knob, beside something measured
+		}
+		if len(errs) > 0 || len(again.Leaves) != 1 || again.Leaves[0].Text != l.Text {
+			t.Errorf("%s cannot be read again: %v", l.Text, errs)
+		}
+	}
+}
+
+type visitor func(ast.Node)
+
+func (v visitor) Visit(n *ast.Node) { v(*n) }
