@@ -35,7 +35,7 @@ func (d *decideFeature) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	}
 	rules := []any{"feature", d.feature.Accept, d.feature.Hypothesis}
 	for _, r := range d.feature.Criteria {
-		rules = append(rules, r.Name, r.Expr)
+		rules = append(rules, ruleKey(r))
 	}
 	return runtime.Keys{Measure: digest(parts), Decide: digest(rules)}, nil
 }

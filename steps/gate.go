@@ -64,7 +64,7 @@ func (g *decideGate) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	}
 	rules := []any{"gate"}
 	for _, r := range g.phase.Gate.Rules {
-		rules = append(rules, r.Name, r.Expr)
+		rules = append(rules, ruleKey(r))
 	}
 	return runtime.Keys{Measure: digest("gate", parts), Decide: digest(rules)}, nil
 }

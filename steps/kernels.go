@@ -60,34 +60,38 @@ func (k *kernels) run(ctx context.Context, q *qualification) (verdict.Verdict, [
 // is unproven, and unproven is not a pass.
 func judgeKernels(wanted []evidence, seen map[string]engine.Match) (verdict.Verdict, []string, error) {
 	v := verdict.Pass
-	var reasons []string
 	if len(wanted) == 0 {
 		return verdict.Inconclusive, reason("the plan declares no knob, so there is nothing to prove"), nil
 	}
+	// What speaks against comes first: a display may have room for one reason.
+	var against, proofs []string
 	for _, e := range wanted {
 		name := fmt.Sprintf("%s = %q", e.Knob, e.Value)
 		if len(e.MustSee)+len(e.MustNotSee) == 0 {
 			v = verdict.Join(v, verdict.Inconclusive)
-			reasons = append(reasons, name+" is unproven: it declares neither must_see nor must_not_see")
+			against = append(against, name+" is unproven: it declares neither must_see nor must_not_see")
 		}
 		for _, glob := range e.MustSee {
 			if m, ok := seen[glob]; ok {
-				reasons = append(reasons, fmt.Sprintf("%s: seen %q (line %d: %s)", name, glob, m.LineNo, cut(m.FirstLine)))
+				proofs = append(proofs, fmt.Sprintf("%s: seen %q (line %d: %s)", name, glob, m.LineNo, cut(m.FirstLine)))
 			} else {
 				v = verdict.Fail
-				reasons = append(reasons, fmt.Sprintf("%s: %q must be seen in the log and was not", name, glob))
+				against = append(against, fmt.Sprintf("%s: %q must be seen in the log and was not", name, glob))
 			}
 		}
 		for _, glob := range e.MustNotSee {
 			if m, ok := seen[glob]; ok {
 				v = verdict.Fail
-				reasons = append(reasons, fmt.Sprintf("%s: %q must not be seen, but line %d says: %s", name, glob, m.LineNo, cut(m.FirstLine)))
+				against = append(against, fmt.Sprintf("%s: %q must not be seen, but line %d says: %s", name, glob, m.LineNo, cut(m.FirstLine)))
 			}
 		}
 	}
 	if v == verdict.Pass {
-		proved := fmt.Sprintf("%d knob values proved by the log", len(wanted))
-		reasons = append([]string{proved}, reasons...)
+		proved := fmt.Sprintf("the log proves the value of %d knobs", len(wanted))
+		if len(wanted) == 1 {
+			proved = "the log proves the value of 1 knob"
+		}
+		against = []string{proved}
 	}
-	return v, reasons, nil
+	return v, append(against, proofs...), nil
 }

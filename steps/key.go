@@ -121,9 +121,28 @@ func (l *Lab) benchmarkKey(workloads []*plans.Workload, vs []*variant) string {
 		parts = append(parts, v.key)
 	}
 	for _, w := range workloads {
-		parts = append(parts, w)
+		// What people say of it, and how long a lost answer is waited for, leave
+		// the answers that came as they are.
+		sent := *w
+		sent.Summary, sent.RequestTimeout, sent.FirstTimeout, sent.StallTimeout = "", 0, 0, 0
+		parts = append(parts, sent)
 	}
 	return digest("benchmark", measuringVersion, l.MachineKey, parts)
+}
+
+// ruleKey is what a rule decides by besides its evidence: its text, and the
+// numbers of targets, which stand elsewhere in the plan.
+func ruleKey(r *plans.Rule) []any {
+	parts := []any{r.Name, r.Expr}
+	if r.Program == nil {
+		return parts
+	}
+	for _, in := range r.Program.Inputs {
+		if in.Kind == plans.InputTarget {
+			parts = append(parts, in.Path, in.Number)
+		}
+	}
+	return parts
 }
 
 // MachineKey is the part of a machine's fingerprint that measurements depend on.

@@ -42,12 +42,12 @@ func (l *Lab) session(id string) ([]*ledger.Launch, error) {
 	return l.Store.Launches(store.LaunchFilter{Session: id}), nil
 }
 
-// sessionID names the session that a benchmark continues: the recorded one
-// while what it measured is unchanged, otherwise one of this attempt. A session
-// that a reboot cut is not continued: the machine before and after it are not
-// the same arm.
+// sessionID names the session that a benchmark continues: one that was recorded
+// for the same measurement, also when another one came in between, otherwise a
+// new one of this attempt. A session that a reboot cut is not continued: the
+// machine before and after it are not the same arm.
 func (l *Lab) sessionID(s *runtime.Scope, wanted int) (string, error) {
-	if p := s.Previous; p != nil && p.Session != "" && p.MeasureKey == s.Keys.Measure && p.Verdict.Kept() && s.Because != "--rerun" {
+	if p := l.measured(s); p != nil {
 		whole, err := l.usable(p.Session, wanted)
 		if err != nil || whole {
 			return p.Session, err
@@ -60,6 +60,26 @@ func (l *Lab) sessionID(s *runtime.Scope, wanted int) (string, error) {
 			return id, err
 		}
 	}
+}
+
+// measured is the newest decision that rests on the measurement that is asked
+// for; nil when it broke, or when a person wants another one.
+func (l *Lab) measured(s *runtime.Scope) *ledger.Decision {
+	if s.Because == "--rerun" || l.Store == nil {
+		return nil
+	}
+	history := l.Store.History(s.Node.ID)
+	for i := len(history) - 1; i >= 0; i-- {
+		d := history[i].Decision
+		if d.MeasureKey != s.Keys.Measure || d.Session == "" {
+			continue
+		}
+		if d.Verdict.Kept() {
+			return d
+		}
+		return nil
+	}
+	return nil
 }
 
 // usable reports whether a session has all it needs or may go on.

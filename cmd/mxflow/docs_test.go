@@ -108,3 +108,20 @@ func inOrder[V any](m map[string]V) []string {
 	sort.Strings(names)
 	return names
 }
+
+// TestReadmePlan: the plan that the README shows is a whole one.
+func TestReadmePlan(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(readme), "```hcl\n")
+	plan, _, found := strings.Cut(rest, "```")
+	if !found {
+		t.Fatal("the README shows no plan")
+	}
+	res := plans.LoadBytes("README.md", []byte(plan), steps.Registry(), plans.Options{})
+	if !res.OK() {
+		t.Error(res.Diagnostics)
+	}
+}

@@ -23,7 +23,7 @@ func (a *app) reportCommand() *cobra.Command {
 			}
 			defer st.Close()
 			if a.json {
-				a.printJSON(map[string]any{"runs": st.Runs(), "decisions": st.Decisions(), "locked": report.Locked(st)})
+				a.printJSON(map[string]any{"runs": st.Runs(), "decisions": report.Standing(st), "locked": report.Locked(st)})
 				return nil
 			}
 			if out == "" {

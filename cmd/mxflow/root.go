@@ -78,10 +78,28 @@ func (a *app) root() *cobra.Command {
 		a.validateCommand(), a.planCommand(), a.applyCommand(), a.statusCommand(), a.showCommand(),
 		a.auditCommand(), a.graphCommand(), a.reportCommand(), a.versionCommand(), a.engineCommand(),
 	)
+	explainArgs(root)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w\nTry: %s --help", err, c.CommandPath())
 	})
 	return root
+}
+
+// explainArgs makes a wrong number of arguments say what is wanted.
+func explainArgs(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		explainArgs(sub)
+	}
+	check := c.Args
+	if check == nil {
+		return
+	}
+	c.Args = func(c *cobra.Command, args []string) error {
+		if err := check(c, args); err != nil {
+			return fmt.Errorf("%w\nUsage: %s", err, c.UseLine())
+		}
+		return nil
+	}
 }
 
 // jsonFlag gives a subcommand --json.

@@ -11,12 +11,13 @@ import (
 
 // signals gives two contexts: the first Ctrl-C (or SIGTERM) ends soft, which
 // stops the launch in hand in order; the second ends hard, which stops at once.
-// SIGHUP is ignored: a closed terminal does not end a run.
+// SIGHUP and SIGPIPE are ignored: a closed terminal, or a pager that was left,
+// does not end a run.
 func signals(ctx context.Context, stderr io.Writer) (soft, hard context.Context, release func()) {
 	soft, stopSoft := context.WithCancel(ctx)
 	// Stopping in order goes on after soft has ended, so hard must not end with it.
 	hard, stopHard := context.WithCancel(context.WithoutCancel(ctx))
-	signal.Ignore(syscall.SIGHUP)
+	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE)
 	c := make(chan os.Signal, 4)
 	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
 	done := make(chan struct{})

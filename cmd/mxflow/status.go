@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
 )
 
 func (a *app) statusCommand() *cobra.Command {
@@ -25,7 +27,7 @@ and needs no lock.`,
 			defer st.Close()
 			runs := st.Runs()
 			if a.json {
-				a.printJSON(map[string]any{"runs": runs, "decisions": st.Decisions(), "locked": report.Locked(st)})
+				a.printJSON(map[string]any{"runs": runs, "decisions": report.Standing(st), "locked": report.Locked(st)})
 				return nil
 			}
 			if len(runs) == 0 {
@@ -39,24 +41,39 @@ and needs no lock.`,
 			default:
 				fmt.Fprintf(a.stdout, "plan %s: last run %s %s, exit status %d\n\n", last.Plan, last.ID, last.Reason, last.Exit)
 			}
-			var rows [][]string
-			for _, d := range st.Decisions() {
-				if d.Kind == string(runtime.KindBenchmark) || d.Kind == string(runtime.KindQualify) && d.Node != runtime.BaselineID {
-					continue
-				}
-				accepted := ""
-				if d.Accepted {
-					accepted = "accepted"
-				}
-				rows = append(rows, []string{d.Phase, d.Node, string(d.Verdict), accepted, d.Time.Local().Format("2006-01-02 15:04")})
-			}
-			for _, l := range report.Locked(st) {
-				rows = append(rows, []string{"", l.Node, "locked", l.Cause, ""})
-			}
-			a.printTable([]string{"phase", "node", "verdict", "", "decided"}, rows)
+			a.printTable([]string{"phase", "node", "verdict", "", "decided"}, statusRows(st))
 			return nil
 		},
 	}
 	a.jsonFlag(c, "print as JSON")
 	return c
+}
+
+// statusRows is what people decide by: baseline, steps, features and gates.
+func statusRows(st *store.Store) [][]string {
+	var rows [][]string
+	for _, d := range report.Standing(st) {
+		if d.Kind == string(runtime.KindBenchmark) || d.Kind == string(runtime.KindQualify) && d.Node != runtime.BaselineID {
+			continue
+		}
+		accepted := ""
+		if d.Accepted {
+			accepted = "accepted"
+		}
+		rows = append(rows, []string{d.Phase, d.Node, string(d.Verdict), accepted, d.Time.Local().Format("2006-01-02 15:04")})
+	}
+	for _, l := range report.Locked(st) {
+		rows = append(rows, []string{phaseOf(l.Node), l.Node, "locked", l.Cause, ""})
+	}
+	return rows
+}
+
+// phaseOf is the phase that a node's address names, empty for a feature's.
+func phaseOf(node string) string {
+	rest, ok := strings.CutPrefix(node, "phase.")
+	if !ok {
+		return ""
+	}
+	name, _, _ := strings.Cut(rest, ".")
+	return name
 }

@@ -24,6 +24,7 @@ func (a *app) table(s runtime.Summary, end *ledger.End, c *clock) {
 	}
 	fmt.Fprintln(a.stdout)
 	a.printTable([]string{"phase", "decision", "verdict", "why"}, rows)
+	a.lastWords(s)
 	took := time.Since(c.began)
 	switch {
 	case end.Reason == "interrupted":
@@ -85,35 +86,6 @@ func label(n *runtime.Node) string {
 		return "step " + n.StepBlock.Kind + " " + n.StepBlock.Name
 	}
 	return n.ID
-}
-
-// why is a decision's reasons, comparisons first.
-func why(d *ledger.Decision) string {
-	var parts []string
-	for _, r := range d.Rules {
-		for _, reason := range r.Reasons {
-			parts = append(parts, r.Name+": "+reason)
-		}
-	}
-	if len(d.Rules) == 0 || d.Verdict == verdict.Error || d.Verdict == verdict.Invalid {
-		for _, reason := range d.Reasons {
-			if !strings.HasPrefix(reason, "criterion ") {
-				parts = append(parts, reason)
-			}
-		}
-	}
-	if len(parts) == 0 {
-		for _, l := range d.Levels {
-			parts = append(parts, l.Name+" "+string(l.Verdict))
-		}
-	}
-	if d.Exit != nil {
-		parts = append(parts, fmt.Sprintf("exit status %d", *d.Exit))
-	}
-	if len(d.LogTail) > 0 {
-		parts = append(parts, "last log line: "+d.LogTail[len(d.LogTail)-1])
-	}
-	return strings.Join(parts, "\n")
 }
 
 var verdictColours = map[string]string{

@@ -15,6 +15,9 @@ const (
 	// minRepeats is how many words, and minRunes how many characters, a text must
 	// have before repetition and entropy mean anything.
 	minRepeats, minRunes = 12, 64
+	// minSame is how long a text of one character alone must be: less than the
+	// shortest answers that are measured, since "!!!!!!!!" is what NaNs look like.
+	minSame = 8
 	// maxShare is the largest share that one word or one character may have.
 	maxShare = 0.9
 	// maxBroken is the largest share of replacement and control characters.
@@ -108,6 +111,9 @@ func repeated(text string) string {
 		}
 	}
 	runes := []rune(text)
+	if one := string(runes[0]); len(runes) >= minSame && strings.Count(text, one) == len(runes) {
+		return fmt.Sprintf("%q again and again", one)
+	}
 	if len(runes) < minRunes {
 		return ""
 	}

@@ -49,6 +49,7 @@ func TestCoherent(t *testing.T) {
 		"nothing":                {"", "empty"},
 		"white space":            {" \n\n\t ", "empty"},
 		"exclamation marks":      {strings.Repeat("!", 64), `"!" again and again`},
+		"a few of them":          {strings.Repeat("!", 8), `"!" again and again`},
 		"one token":              {strings.Repeat("the", 40), `"the" again and again`},
 		"one word":               {strings.Repeat("the ", 40), `"the" is`},
 		"one word after a start": {"So " + strings.Repeat("very ", 60), `"very" is`},

@@ -8,18 +8,20 @@ import (
 
 // Report is what Verify found.
 type Report struct {
-	Path    string
-	Bytes   int64 // that verified
-	Records int
+	Path    string `json:"path"`
+	Bytes   int64  `json:"bytes"` // that verified
+	Records int    `json:"records"`
 	// Runs, Launches and Decisions count records by type.
-	Runs, Launches, Decisions int
+	Runs      int `json:"runs"`
+	Launches  int `json:"launches"`
+	Decisions int `json:"decisions"`
 	// Size and Root are the tree's: what a signed checkpoint would say.
-	Size int64
-	Root tlog.Hash
+	Size int64     `json:"size"`
+	Root tlog.Hash `json:"root"`
 	// Checkpoint is the size that the checkpoint file has seen, 0 without one.
-	Checkpoint int64
+	Checkpoint int64 `json:"checkpoint"`
 	// Notices are true of a ledger that verifies, and worth knowing.
-	Notices []string
+	Notices []string `json:"notices,omitempty"`
 }
 
 // Verify recomputes everything from the file: each tree hash, each record's

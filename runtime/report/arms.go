@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 
@@ -147,7 +148,10 @@ func short(sum string) string {
 }
 
 // LockedNode is a node that the last finished run could not run, and why.
-type LockedNode struct{ Node, Cause string }
+type LockedNode struct {
+	Node  string `json:"node"`
+	Cause string `json:"cause"`
+}
 
 // Locked lists them by address.
 func Locked(st *store.Store) []LockedNode {
@@ -157,12 +161,22 @@ func Locked(st *store.Store) []LockedNode {
 		if err != nil || view.End == nil || view.End.Reason != "finished" {
 			continue
 		}
-		var out []LockedNode
+		out := []LockedNode{}
 		for node, cause := range view.End.Locked {
 			out = append(out, LockedNode{node, cause})
 		}
 		sort.Slice(out, func(i, j int) bool { return out[i].Node < out[j].Node })
 		return out
 	}
-	return nil
+	return []LockedNode{}
+}
+
+// Standing are the newest decisions that still stand: a node that is locked now
+// has none, whatever was decided about it before.
+func Standing(st *store.Store) []store.Decided {
+	locked := map[string]bool{}
+	for _, l := range Locked(st) {
+		locked[l.Node] = true
+	}
+	return slices.DeleteFunc(st.Decisions(), func(d store.Decided) bool { return locked[d.Node] })
 }

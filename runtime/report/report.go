@@ -85,7 +85,7 @@ func (p *page) gates() {
 	p.line("## Gates")
 	p.line("")
 	p.head("Phase", "Verdict", "Why")
-	for _, d := range p.st.Decisions() {
+	for _, d := range Standing(p.st) {
 		if d.Kind == "gate" || d.Kind == "phase" || d.Node == "baseline" && !d.Verdict.Unlocks() {
 			p.row(name(d.Decision), "**"+string(d.Verdict)+"**", strings.Join(d.Reasons, "\n"))
 		}
@@ -107,7 +107,7 @@ func name(d *ledger.Decision) string {
 
 func (p *page) features() {
 	var stack []string
-	for _, d := range p.st.Decisions() {
+	for _, d := range Standing(p.st) {
 		if d.Kind != "feature" {
 			continue
 		}

@@ -11,9 +11,9 @@ import (
 type Decided struct {
 	*ledger.Decision
 	// Record is its position in the ledger, from 0; Run who made it, and when.
-	Record int
-	Run    string
-	Time   time.Time
+	Record int       `json:"record"`
+	Run    string    `json:"run"`
+	Time   time.Time `json:"time"`
 }
 
 func (v *view) decided(at int) Decided {

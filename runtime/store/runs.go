@@ -11,26 +11,26 @@ import (
 
 // RunInfo is one run in a line.
 type RunInfo struct {
-	ID       string
-	Started  time.Time
-	Plan     string
-	PlanFile string
+	ID       string    `json:"id"`
+	Started  time.Time `json:"started"`
+	Plan     string    `json:"plan"`
+	PlanFile string    `json:"plan_file"`
 	// Done is false while the run goes on, and for ever if it was killed; what
 	// follows is set when it is true.
-	Done    bool
-	Ended   time.Time
-	Exit    int
-	Verdict verdict.Verdict
-	Reason  string
+	Done    bool            `json:"done"`
+	Ended   time.Time       `json:"ended,omitzero"`
+	Exit    int             `json:"exit"`
+	Verdict verdict.Verdict `json:"verdict,omitempty"`
+	Reason  string          `json:"reason,omitempty"`
 }
 
 // RunView is one run with everything it recorded, in order.
 type RunView struct {
 	RunInfo
-	Start     *ledger.RunStart // nil if the run never recorded its start
-	End       *ledger.End      // nil unless Done
-	Decisions []Decided
-	Launches  []*ledger.Launch
+	Start     *ledger.RunStart `json:"start"` // nil if the run never recorded its start
+	End       *ledger.End      `json:"end"`   // nil unless Done
+	Decisions []Decided        `json:"decisions"`
+	Launches  []*ledger.Launch `json:"launches"`
 }
 
 func (v *view) info(e *runEntry) RunInfo {

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/enginetest"
+)
+
+// TestEmbeddedConforms runs the test that every engine passes against the
+// embedded one, as a plan would start it.
+func TestEmbeddedConforms(t *testing.T) {
+	spec := func(fault string) enginetest.SpecFunc {
+		return func(*testing.T) engine.Spec {
+			s := engine.Spec{
+				Kind: "embedded", Command: []string{program, "engine", "serve", "--port", "{port}"},
+				StopGrace: 10 * time.Second, Env: map[string]string{},
+			}
+			if fault != "" {
+				s.Env["MXFLOW_EMBEDDED_FAULT"] = fault
+			}
+			return s
+		}
+	}
+	enginetest.Run(t, engine.ProcessLauncher{}, spec(""),
+		enginetest.Fault{Is: enginetest.DiesEarly, Spec: spec("oom"), Status: 1, Says: "OutOfMemoryError"},
+		enginetest.Fault{Is: enginetest.NeverReady, Spec: spec("never_ready")},
+		enginetest.Fault{Is: enginetest.DiesLater, Spec: spec("crash_after:2"), Status: 1, Says: "fatal error", Trigger: ask},
+	)
+}
+
+// ask sends one request and reads what comes, which may end in the middle.
+func ask(baseURL string) {
+	body := strings.NewReader(`{"prompt":"The capital of France is","max_tokens":8,"temperature":0}`)
+	resp, err := http.Post(baseURL+"/v1/completions", "application/json", body)
+	if err != nil {
+		return
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, resp.Body)
+}
