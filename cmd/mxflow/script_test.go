@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -47,6 +48,9 @@ func TestScript(t *testing.T) {
 	}
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
+		// Far more than all scenarios take: a hang fails well before go test's own
+		// limit, and what hangs is ended.
+		Deadline: time.Now().Add(4 * time.Minute),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PATH", filepath.Dir(program)+string(os.PathListSeparator)+e.Getenv("PATH"))
 			// $PLANS/tiny.hcl is the plan that most scenarios vary.

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+)
+
+// exitStatus is the comment in which an example says how its apply ends.
+var exitStatus = regexp.MustCompile(`(?m)^# exit status: ([0-9]+)$`)
+
+// TestExamples applies every example, so that none of them is a promise that
+// nobody keeps.
+func TestExamples(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "*", "plan.*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no examples: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wanted := exitStatus.FindSubmatch(text)
+			if wanted == nil {
+				t.Fatalf("%s does not say how it ends: add a line such as \"# exit status: 0\"", file)
+			}
+			// Beside the plan is where its reader's own state belongs.
+			cmd := exec.Command(program, "apply", "--state", t.TempDir(), file)
+			out, err := cmd.CombinedOutput()
+			if cmd.ProcessState == nil {
+				t.Fatal(err)
+			}
+			if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != string(wanted[1]) {
+				t.Errorf("%s ended with %s, want %s:\n%s", file, got, wanted[1], out)
+			}
+		})
+	}
+}

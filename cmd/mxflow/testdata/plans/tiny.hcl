@@ -1,0 +1,124 @@
+# The plan that most scenarios vary through its variables: one port, little more
+# work than shows its effect, and a phase behind its gate. The effect (a KV cache
+# instead of recomputing 40 tokens for each) is many times what the rules ask for,
+# and with all experts computed a token takes longer than a busy system keeps the
+# client from reading it, so that load does not change what is decided.
+
+plan "tiny" {
+  summary = "A KV cache on the embedded engine"
+}
+
+variable "min_gain" {
+  type    = number
+  default = 0.25
+}
+
+variable "launches" {
+  type    = number
+  default = 2
+}
+
+# Environment of every engine, of the baseline's alone, of the candidate's alone.
+variable "env" {
+  type    = map(string)
+  default = {}
+}
+
+variable "off_env" {
+  type    = map(string)
+  default = {}
+}
+
+variable "on_env" {
+  type    = map(string)
+  default = {}
+}
+
+variable "on_log" {
+  type    = string
+  default = "*using kernel decode_attention_kvcache*"
+}
+
+variable "ready_timeout" {
+  type    = string
+  default = "1m"
+}
+
+variable "stall_timeout" {
+  type    = string
+  default = "1m"
+}
+
+engine "embedded" "tiny" {
+  env = merge({ MXFLOW_EMBEDDED_MOE = "all" }, var.env)
+
+  ready {
+    timeout = var.ready_timeout
+  }
+}
+
+knob "kv_cache" {
+  default = "off"
+
+  value "off" {
+    env = merge({ MXFLOW_EMBEDDED_KV_CACHE = "off" }, var.off_env)
+    must_see {
+      log = ["*using kernel full_prefix_attention_recompute*"]
+    }
+  }
+
+  value "on" {
+    env = merge({ MXFLOW_EMBEDDED_KV_CACHE = "on" }, var.on_env)
+    must_see {
+      log = [var.on_log]
+    }
+  }
+}
+
+workload "chat" {
+  prompt_tokens = 32
+  output_tokens = 12
+  requests      = 2
+  warmup        = 1
+  stall_timeout = var.stall_timeout
+}
+
+protocol "standard" {
+  level "smoke" {
+    expect = "Paris"
+  }
+  level "kernels" {}
+  level "benchmark" {
+    workloads = [workload.chat]
+    launches  = var.launches
+  }
+}
+
+baseline {
+  engine   = engine.embedded.tiny
+  protocol = protocol.standard
+}
+
+phase "cache" {
+  feature "kv_cache" {
+    set = { kv_cache = "on" }
+
+    criterion "decode" {
+      rule = "chat.tg.gain >= ${var.min_gain}"
+    }
+  }
+
+  gate {
+    rule "decode is faster" {
+      expr = "chat.tg.gain >= ${var.min_gain}"
+    }
+  }
+}
+
+phase "next" {
+  after = [phase.cache]
+
+  step "exec" "unlocked" {
+    command = ["echo", "unlocked"]
+  }
+}
