@@ -174,7 +174,7 @@ func TestHostileRulesEndSoon(t *testing.T) {
 	} {
 		start := time.Now()
 		_, errs := r.compile(rule, "criterion")
-		if took := time.Since(start); took > 2*time.Second {
+		if took := time.Since(start); took > hang {
 			t.Errorf("%.40s… took %v", rule, took)
 		}
 		if len(errs) == 0 {
