@@ -33,7 +33,7 @@ func (d *decideFeature) Keys(s *runtime.Scope) (runtime.Keys, error) {
 		}
 		parts = append(parts, identity(b))
 	}
-	rules := []any{"feature", d.feature.Accept, d.feature.Hypothesis}
+	rules := []any{"feature", decidingVersion, d.feature.Accept, d.feature.Hypothesis}
 	for _, r := range d.feature.Criteria {
 		rules = append(rules, ruleKey(r))
 	}
@@ -80,6 +80,13 @@ func (d *decideFeature) Run(_ context.Context, s *runtime.Scope) (*ledger.Decisi
 		out.Reasons = append(out.Reasons, "no criterion decides over this feature")
 	}
 	out.Accepted = out.Verdict == verdict.Pass
+	if under := f.BuildsOn.Feature; out.Accepted && under != "" {
+		if parent := s.Outcome(runtime.FeatureID(under)); parent == nil || !parent.Accepted {
+			// What was measured had under it what is not in the stack.
+			out.Accepted = false
+			out.Reasons = append(out.Reasons, fmt.Sprintf("not accepted into the stack, because %s, which it builds on, is not in it", under))
+		}
+	}
 	if h := f.Hypothesis; h != nil {
 		out.Hypothesis = &ledger.Hypothesis{Metric: h.Metric, Expect: h.Expect, Because: h.Because, Measured: claimed(h, out.Rules)}
 	}

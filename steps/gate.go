@@ -62,7 +62,7 @@ func (g *decideGate) Keys(s *runtime.Scope) (runtime.Keys, error) {
 			return runtime.Keys{}, runtime.ErrUndecided
 		}
 	}
-	rules := []any{"gate"}
+	rules := []any{"gate", decidingVersion}
 	for _, r := range g.phase.Gate.Rules {
 		rules = append(rules, ruleKey(r))
 	}

@@ -17,6 +17,10 @@ import (
 // of measuring does, so that old launches are not compared with new ones.
 const measuringVersion = "1"
 
+// decidingVersion is part of every decision key. It changes when the way of
+// deciding does, so that verdicts of the old way are decided again.
+const decidingVersion = "1"
+
 // digest is the short name of anything that JSON can hold. Maps are written in
 // the order of their keys, so equal values have equal digests.
 func digest(parts ...any) string {

@@ -137,6 +137,9 @@ func (a *app) finish(st *store.Store, g *runtime.Graph, run string, result *runt
 	case result.Interrupted:
 		end.Verdict, end.Exit, end.Reason = "", verdict.ExitInterrupted, "interrupted"
 	}
+	for _, n := range g.Nodes {
+		end.Nodes = append(end.Nodes, n.ID)
+	}
 	err := st.Append(&ledger.Record{Type: "end", Time: time.Now().UTC(), Run: run, End: end})
 	progress.end(outcome, end)
 	a.exit = end.Exit

@@ -37,7 +37,8 @@ func signals(ctx context.Context, stderr io.Writer) (soft, hard context.Context,
 		}
 	}()
 	return soft, hard, func() {
-		signal.Stop(c)
+		// The signals stay caught: one that comes when the outcome is on record
+		// must not change the exit status.
 		close(done)
 		stopSoft()
 		stopHard()

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"slices"
 	"sort"
 	"strings"
 
@@ -145,38 +144,4 @@ func short(sum string) string {
 		return "–"
 	}
 	return fmt.Sprintf("`%.12s`", sum)
-}
-
-// LockedNode is a node that the last finished run could not run, and why.
-type LockedNode struct {
-	Node  string `json:"node"`
-	Cause string `json:"cause"`
-}
-
-// Locked lists them by address.
-func Locked(st *store.Store) []LockedNode {
-	runs := st.Runs()
-	for i := len(runs) - 1; i >= 0; i-- {
-		view, err := st.Run(runs[i].ID)
-		if err != nil || view.End == nil || view.End.Reason != "finished" {
-			continue
-		}
-		out := []LockedNode{}
-		for node, cause := range view.End.Locked {
-			out = append(out, LockedNode{node, cause})
-		}
-		sort.Slice(out, func(i, j int) bool { return out[i].Node < out[j].Node })
-		return out
-	}
-	return []LockedNode{}
-}
-
-// Standing are the newest decisions that still stand: a node that is locked now
-// has none, whatever was decided about it before.
-func Standing(st *store.Store) []store.Decided {
-	locked := map[string]bool{}
-	for _, l := range Locked(st) {
-		locked[l.Node] = true
-	}
-	return slices.DeleteFunc(st.Decisions(), func(d store.Decided) bool { return locked[d.Node] })
 }
