@@ -22,13 +22,15 @@ var allowed = map[string][]string{
 	"gates/verdict":     {},
 	"gates/stats":       {},
 	"gates":             {"engine/measure", "gates/stats", "gates/verdict", "plans"},
-	"plans":             {"engine/measure", "gates/verdict"},
+	"plans/yamlbody":    {},
+	"plans/redact":      {},
+	"plans":             {"engine/measure", "gates/verdict", "plans/redact", "plans/yamlbody"},
 	"runtime/ledger":    {"engine/measure", "gates/verdict"},
 	"runtime/store":     {"engine/measure", "gates/verdict", "runtime/ledger"},
 	"runtime/report":    {"engine/measure", "gates/verdict", "runtime/ledger", "runtime/store"},
 	"runtime":           {"gates/verdict", "plans", "runtime/ledger", "runtime/store"},
 	"steps": {
-		"engine", "engine/load", "engine/measure", "engine/openai", "gates", "gates/verdict", "plans",
+		"engine", "engine/load", "engine/measure", "engine/openai", "gates", "gates/verdict", "plans", "plans/redact",
 		"runtime", "runtime/ledger", "runtime/store",
 	},
 }

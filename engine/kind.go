@@ -16,8 +16,9 @@ import (
 type Kind struct {
 	// Name is the word plans use: engine "embedded" "tiny".
 	Name string
-	// Doc is one paragraph for the manual.
-	Doc string
+	// Doc is one paragraph for the manual, Example an engine block for it.
+	Doc     string
+	Example string
 	// Command starts the engine, before its flags; see Spec.Command for what is
 	// replaced in it. Nil means that the plan must give the command.
 	Command []string

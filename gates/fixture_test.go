@@ -26,6 +26,7 @@ knob "moe" {
 workload "chat" {
   prompt_tokens = 64
   output_tokens = 16
+  requests      = 300
 }
 target "other" {
   metrics = { chat = { tg = 57.85 } }

@@ -67,7 +67,7 @@ func TestComparisons(t *testing.T) {
 	if len(got.Comparisons) != 2 || got.Comparisons[0] != want[0] || got.Comparisons[1] != want[1] {
 		t.Errorf("%+v", got.Comparisons)
 	}
-	if got.Name != "r" || got.Expr != "chat.tg.gain >= 0.1 and levels.smoke in ['fail']" || got.Source != "plan.hcl:39:14" || !got.Decides {
+	if got.Name != "r" || got.Expr != "chat.tg.gain >= 0.1 and levels.smoke in ['fail']" || got.Source != "plan.hcl:40:14" || !got.Decides {
 		t.Errorf("%+v", got)
 	}
 }

@@ -85,6 +85,9 @@ func (l *loader) decodeScalar(a Attr, v cty.Value, at hcl.Range) (any, bool) {
 	case a.MinSet && n < a.Min:
 		l.fail(at, "Invalid "+a.Name, "%s is at least %v; this is %v.", a.Name, a.Min, n)
 		return nil, false
+	case a.Max != 0 && n > a.Max:
+		l.fail(at, "Invalid "+a.Name, "%s is at most %v; this is %v.", a.Name, a.Max, n)
+		return nil, false
 	}
 	return n, true
 }
@@ -92,6 +95,9 @@ func (l *loader) decodeScalar(a Attr, v cty.Value, at hcl.Range) (any, bool) {
 // decodeList reads a list whose elements are scalars or references.
 func (l *loader) decodeList(a Attr, v cty.Value, expr hcl.Expression, want string) (any, bool) {
 	elems, ok := l.elements(expr, v)
+	if a.Type == Refs {
+		elems, ok = l.references(expr, v)
+	}
 	if !ok {
 		l.mismatch(a, expr.Range(), want, v)
 		return nil, false

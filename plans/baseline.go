@@ -11,9 +11,22 @@ type Baseline struct {
 	Range    Range `json:"-"`
 }
 
-var baselineSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{
-	{Name: "engine"}, {Name: "protocol"}, {Name: "set"},
-}}
+var baselineDoc = &BlockDoc{
+	Type: "baseline", Times: AtMost1,
+	Doc: "The variant that everything is compared with: an engine with every knob at its default, or as `set` says. It is qualified first; where it does not pass, nothing is measured against it. A plan with features needs one.",
+	Attrs: []Attr{
+		{Name: "engine", Type: Reference, Ref: "engine", Required: true, Doc: "The engine under test."},
+		{Name: "protocol", Type: Reference, Ref: "protocol", Required: true, Doc: "The levels that it goes through, and features that name no protocol."},
+		{Name: "set", Type: Choices, Doc: "Knobs that are not at their default."},
+	},
+	Example: `baseline {
+  engine   = engine.embedded.tiny
+  protocol = protocol.standard
+  set      = { moe_kernel = "marlin" }
+}`,
+}
+
+var baselineSchema = baselineDoc.schema()
 
 func (l *loader) decodeBaseline(blocks hcl.Blocks) {
 	b := l.single(blocks)

@@ -59,7 +59,16 @@ func (l *loader) decodeBlock(b *hcl.Block, schema Schema, what string) *Block {
 		block.Name = b.Labels[1]
 	}
 	before := len(l.diags)
+	// doubtful is set where an attribute depends on something that has been
+	// found wrong elsewhere.
+	doubtful := false
+	f.secret = map[string]bool{}
 	for _, a := range schema.Attrs {
+		// What is written freely goes to a program; words to choose from do not.
+		f.secret[a.Name] = (a.Type == String || a.Type == Strings || a.Type == Map) && len(a.OneOf) == 0
+		if a.Type == Refs {
+			f.readReferences(a.Name)
+		}
 		v, ok := f.value(a.Name)
 		if ok {
 			if decoded, ok := l.decodeAttr(a, v, f.attrs[a.Name].Expr); ok {
@@ -67,14 +76,15 @@ func (l *loader) decodeBlock(b *hcl.Block, schema Schema, what string) *Block {
 			}
 			continue
 		}
+		doubtful = doubtful || !f.absent(a.Name)
 		if a.Required {
 			f.required(a.Name, orElse(a.Doc, string(a.Type)+"."))
 		}
 		if a.Default != nil {
-			block.Attrs[a.Name] = plainDefault(a.Default)
+			block.Attrs[a.Name] = plainDefault(a)
 		}
 	}
-	if schema.Check == nil || len(l.diags) > before {
+	if schema.Check == nil || doubtful || len(l.diags) > before {
 		return block
 	}
 	for _, e := range schema.Check(block) {
@@ -97,11 +107,18 @@ func (l *loader) bodySchema(block, kind string, schema Schema) *hcl.BodySchema {
 	return s
 }
 
-// plainDefault is a default in the form that a plan's own value would have:
-// the package that declares it writes 3 or []string{"log"}.
-func plainDefault(v any) any {
+// plainDefault is a default in the form that a plan's own value would have,
+// down to the letter, since digests are taken of it: the package that declares
+// it writes 3, "5m" or []string{"log"}.
+func plainDefault(a Attr) any {
+	v := a.Default
 	if d, ok := v.(time.Duration); ok {
 		return d.String()
+	}
+	if text, ok := v.(string); ok && a.Type == Duration {
+		if d, err := time.ParseDuration(text); err == nil {
+			return d.String()
+		}
 	}
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -10,7 +10,9 @@ import (
 // DiagnosticJSON is one diagnostic for programs. Lines and columns count from
 // 1; the end is exclusive. A diagnostic of no place has no file and no lines.
 type DiagnosticJSON struct {
-	Severity  string `json:"severity"` // "error" or "warning"
+	Severity string `json:"severity"` // "error" or "warning"
+	// Code stays when words change; docs/diagnostics.md explains each.
+	Code      string `json:"code"`
 	Summary   string `json:"summary"`
 	Detail    string `json:"detail,omitempty"`
 	File      string `json:"file,omitempty"`
@@ -20,6 +22,8 @@ type DiagnosticJSON struct {
 	EndColumn int    `json:"end_column,omitempty"`
 	// Snippet is the line that it begins on.
 	Snippet string `json:"snippet,omitempty"`
+	// Values are what the expression at that place uses.
+	Values []DiagnosticValue `json:"values,omitempty"`
 }
 
 // DiagnosticsJSON is the diagnostics for programs; never nil, so that it
@@ -28,12 +32,14 @@ func (r *Result) DiagnosticsJSON() []DiagnosticJSON {
 	lines := r.lines()
 	list := make([]DiagnosticJSON, 0, len(r.Diagnostics))
 	for _, d := range r.Diagnostics {
-		j := DiagnosticJSON{Severity: severity(d), Summary: d.Summary, Detail: d.Detail}
+		j := DiagnosticJSON{
+			Severity: severity(d), Code: CodeOf(d), Summary: d.Summary, Detail: d.Detail, Values: ValuesOf(d),
+		}
 		if s := d.Subject; s != nil {
 			j.File = s.Filename
 			j.Line, j.Column = s.Start.Line, s.Start.Column
 			j.EndLine, j.EndColumn = s.End.Line, s.End.Column
-			j.Snippet = lineAt(lines, s.Start.Line)
+			j.Snippet = lineAt(lines.of(s.Filename), s.Start.Line)
 		}
 		list = append(list, j)
 	}
@@ -50,23 +56,42 @@ func severity(d *hcl.Diagnostic) string {
 // maxDiagnostics bounds what a plan that is not a plan can make us print.
 const maxDiagnostics = 500
 
-// tidyDiagnostics sorts by position and drops repetitions.
-func tidyDiagnostics(diags hcl.Diagnostics) hcl.Diagnostics {
+// tidyDiagnostics sorts by file, in the given order, and position, and drops
+// repetitions.
+func tidyDiagnostics(diags hcl.Diagnostics, order []string) hcl.Diagnostics {
+	rank := map[string]int{}
+	for i, name := range order {
+		rank[name] = i
+	}
+	file := func(d *hcl.Diagnostic) int {
+		if d.Subject == nil {
+			return -1
+		}
+		if n, known := rank[d.Subject.Filename]; known {
+			return n
+		}
+		return len(order)
+	}
 	offset := func(d *hcl.Diagnostic) int {
 		if d.Subject == nil {
 			return -1
 		}
 		return d.Subject.Start.Byte
 	}
-	sort.SliceStable(diags, func(i, j int) bool { return offset(diags[i]) < offset(diags[j]) })
+	sort.SliceStable(diags, func(i, j int) bool {
+		if a, b := file(diags[i]), file(diags[j]); a != b {
+			return a < b
+		}
+		return offset(diags[i]) < offset(diags[j])
+	})
 	type key struct {
-		at              int
+		file, at        int
 		summary, detail string
 	}
 	seen := map[key]bool{}
 	var kept hcl.Diagnostics
 	for _, d := range diags {
-		k := key{offset(d), d.Summary, d.Detail}
+		k := key{file(d), offset(d), d.Summary, d.Detail}
 		if seen[k] {
 			continue
 		}
@@ -74,12 +99,16 @@ func tidyDiagnostics(diags hcl.Diagnostics) hcl.Diagnostics {
 		kept = append(kept, d)
 	}
 	if n := len(kept); n > maxDiagnostics {
-		kept = append(kept[:maxDiagnostics:maxDiagnostics], &hcl.Diagnostic{
-			Severity: hcl.DiagError,
-			Summary:  "Too many errors",
+		rest := &hcl.Diagnostic{
+			Severity: hcl.DiagWarning,
+			Summary:  "Too many warnings",
 			Detail:   fmt.Sprintf("%d more were found. Mend these first.", n-maxDiagnostics),
 			Subject:  kept[maxDiagnostics].Subject,
-		})
+		}
+		if kept[maxDiagnostics:].HasErrors() {
+			rest.Severity, rest.Summary = hcl.DiagError, "Too many errors"
+		}
+		kept = append(kept[:maxDiagnostics:maxDiagnostics], rest)
 	}
 	return kept
 }

@@ -42,7 +42,7 @@ func TestDiagnosticsForPrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `[{"severity":"error","summary":"Unknown variable","detail":"There is no var.x. The plan declares no variable.",` +
+	const want = `[{"severity":"error","code":"unknown-reference","summary":"Unknown variable","detail":"There is no var.x. The plan declares no variable.",` +
 		`"file":"plan.hcl","line":2,"column":13,"end_line":2,"end_column":18,"snippet":"  summary = var.x"}]`
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)

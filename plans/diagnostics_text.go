@@ -28,7 +28,7 @@ func (r *Result) WriteDiagnostics(w io.Writer, width int, color bool) error {
 	return nil
 }
 
-func writeDiagnostic(b *strings.Builder, d *hcl.Diagnostic, lines []string, width int, color bool) {
+func writeDiagnostic(b *strings.Builder, d *hcl.Diagnostic, lines sourceLines, width int, color bool) {
 	paint := func(code, s string) string {
 		if !color || s == "" {
 			return s
@@ -43,12 +43,16 @@ func writeDiagnostic(b *strings.Builder, d *hcl.Diagnostic, lines []string, widt
 	fmt.Fprintf(b, "%s %s\n", paint(tone+";1", word+":"), paint("1", d.Summary))
 	if s := d.Subject; s != nil {
 		fmt.Fprintf(b, "  on %s:%d:%d\n", s.Filename, s.Start.Line, s.Start.Column)
-		if text := lineAt(lines, s.Start.Line); text != "" {
+		if text := lineAt(lines.of(s.Filename), s.Start.Line); text != "" {
 			number := fmt.Sprintf("%5d", s.Start.Line)
 			before, under := caretsFor(text, s)
 			text, before, under = clip(text, before, under, width-len(number)-3)
 			fmt.Fprintf(b, "%s\n", paint("2", number+" │ ")+text)
-			fmt.Fprintf(b, "%s\n", paint("2", strings.Repeat(" ", len(number))+" │ ")+before+paint(tone+";1", under))
+			margin := paint("2", strings.Repeat(" ", len(number))+" │ ")
+			fmt.Fprintf(b, "%s\n", margin+before+paint(tone+";1", under))
+			for _, v := range ValuesOf(d) {
+				fmt.Fprintf(b, "%s\n", margin+printable(shorten(v.Name+" is "+v.Value, max(20, width-len(number)-3))))
+			}
 		}
 	}
 	for _, line := range wrap(d.Detail, width-2) {
@@ -113,9 +117,27 @@ func wrap(text string, width int) (lines []string) {
 	return lines
 }
 
-// lines are the lines of the source without their ends.
-func (r *Result) lines() []string {
-	text := bytes.TrimPrefix(r.Source, []byte("\uFEFF"))
+// sourceLines are the lines of each file of a plan, split when asked for.
+type sourceLines struct {
+	files map[string]*hcl.File
+	split map[string][]string
+}
+
+func (r *Result) lines() sourceLines { return sourceLines{r.Files, map[string][]string{}} }
+
+// of are the lines of one file.
+func (s sourceLines) of(filename string) []string {
+	lines, done := s.split[filename]
+	if file := s.files[filename]; file != nil && !done {
+		lines = splitLines(file.Bytes)
+		s.split[filename] = lines
+	}
+	return lines
+}
+
+// splitLines are the lines of a text without their ends.
+func splitLines(src []byte) []string {
+	text := bytes.TrimPrefix(src, []byte("\uFEFF"))
 	if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 || len(text) > maxSource {
 		return nil // no text, so nothing to show of it
 	}

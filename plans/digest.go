@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/mxflow/mxflow/plans/redact"
 )
 
 // digestVersion changes when the same plan would get another digest, so that
@@ -43,6 +45,9 @@ func (p *Plan) Digest() string {
 		// Decoded values are finite numbers, text and maps of them.
 		panic("plans: plan cannot be encoded: " + err.Error())
 	}
+	// What is sensitive counts by its place alone: a digest of the value would
+	// let everybody who sees the ledger try values.
+	text = redact.New(p.secrets).Bytes(text)
 	sum := sha256.Sum256(append([]byte(digestVersion), text...))
 	return hex.EncodeToString(sum[:])
 }

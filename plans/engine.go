@@ -35,14 +35,71 @@ type Process struct {
 	Dir string
 }
 
+var engineDoc = &BlockDoc{
+	Type: "engine", Times: AnyTimes, Repeats: true,
+	Labels: []Label{{"kind", "What kind of engine it is."}, {"name", "What references call it: `engine.<kind>.<name>`."}},
+	Doc:    "An inference engine under test: its kind, and how it is launched.",
+	Attrs: []Attr{
+		{Name: "model", Type: String, Doc: "Name of the model in requests. Without it the engine is asked."},
+		{Name: "env", Type: Map, Doc: "Environment variables, set on top of the inherited ones."},
+		{Name: "settings", Type: Values, Doc: "Options in the kind's own words, which become flags of its command. A null leaves the option out."},
+		{Name: "args", Type: Strings, Doc: "Appended to the command as they are."},
+	},
+	Blocks: []*BlockDoc{processDoc, readyDoc, stopDoc},
+	Example: `engine "openai" "gb10" {
+  model = "openai/gpt-oss-120b"
+  env   = { VLLM_ATTENTION_BACKEND = "FLASHINFER" }
+  args  = ["--max-num-seqs", "2"]
+
+  process {
+    command = ["vllm", "serve", "openai/gpt-oss-120b", "--port", "{port}"]
+  }
+  ready {
+    timeout = "15m"
+  }
+}`,
+}
+
+var processDoc = &BlockDoc{
+	Type: "process", Times: AtMost1,
+	Doc: "Starts the engine as a child process. Required where the kind brings no command of its own.",
+	Attrs: []Attr{
+		{Name: "command", Type: Strings, Required: true, Doc: "The program and its arguments; no shell is involved. `{port}` is replaced by the port to listen on, `{mxflow}` by the path of mxflow itself."},
+		{Name: "dir", Type: String, Doc: "Working directory, relative to the plan's folder. Without it, the plan's folder."},
+	},
+	Example: `process {
+  command = ["vllm", "serve", "openai/gpt-oss-120b", "--port", "{port}"]
+  dir     = "."
+}`,
+}
+
+var readyDoc = &BlockDoc{
+	Type: "ready", Times: AtMost1,
+	Doc: "When the engine counts as started.",
+	Attrs: []Attr{
+		{Name: "timeout", Type: Duration, Doc: "How long it may take from start to ready. Without it, the kind's own limit."},
+	},
+	Example: `ready {
+  timeout = "15m"
+}`,
+}
+
+var stopDoc = &BlockDoc{
+	Type: "stop", Times: AtMost1,
+	Doc: "How the engine is ended.",
+	Attrs: []Attr{
+		{Name: "grace", Type: Duration, Doc: "How long it may take to stop before it is killed. Without it, the kind's own time."},
+	},
+	Example: `stop {
+  grace = "20s"
+}`,
+}
+
 var (
-	engineSchema = &hcl.BodySchema{
-		Attributes: []hcl.AttributeSchema{{Name: "model"}, {Name: "env"}, {Name: "settings"}, {Name: "args"}},
-		Blocks:     []hcl.BlockHeaderSchema{{Type: "process"}, {Type: "ready"}, {Type: "stop"}},
-	}
-	processSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "command"}, {Name: "dir"}}}
-	readySchema   = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "timeout"}}}
-	stopSchema    = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "grace"}}}
+	engineSchema  = engineDoc.schema()
+	processSchema = processDoc.schema()
+	readySchema   = readyDoc.schema()
+	stopSchema    = stopDoc.schema()
 )
 
 func (l *loader) decodeEngine(b *hcl.Block) {

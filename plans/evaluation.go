@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
 )
 
 const (
@@ -13,6 +14,9 @@ const (
 	// double the one before is short to write.
 	maxValue = 1 << 20
 	maxWork  = 64 << 20
+	// maxLooped is the largest that a loop goes over or repeats, so that their
+	// product stays below maxWork.
+	maxLooped = 32 << 10
 )
 
 // evaluation is the one scope that every expression of a plan is evaluated in.
@@ -21,55 +25,78 @@ type evaluation struct {
 	// sizes of variables and locals, by "var.name" and "local.name".
 	sizes map[string]int
 	work  int
+	// each and count as they are now; see within.
+	words map[string]cty.Value
+	// looping is set while an expression with a loop in it is evaluated.
+	looping bool
+	// files are what file() has read, so that a plan sees one content.
+	files map[string]string
+	// functions are what expressions may call.
+	functions map[string]function.Function
 }
 
-// buildScope makes every declared block visible. Variables and locals join as
-// they are evaluated.
-func (l *loader) buildScope() {
-	vars := map[string]cty.Value{
-		"var":      cty.EmptyObjectVal,
-		"local":    cty.EmptyObjectVal,
-		"baseline": reference("baseline", "", ""),
-		"accepted": reference("accepted", "", ""),
-	}
-	for _, block := range referable {
-		byName := map[string]cty.Value{}
-		byKind := map[string]map[string]cty.Value{}
-		for _, key := range l.symbols.of(block).order {
-			labels := l.symbols[block].byKey[key].block.Labels
-			if block != "engine" {
-				byName[labels[0]] = reference(block, "", labels[0])
-				continue
-			}
-			if byKind[labels[0]] == nil {
-				byKind[labels[0]] = map[string]cty.Value{}
-			}
-			byKind[labels[0]][labels[1]] = reference(block, labels[0], labels[1])
-		}
-		for kind, engines := range byKind {
-			byName[kind] = cty.ObjectVal(engines)
-		}
-		vars[block] = cty.ObjectVal(byName)
-	}
+// openScope starts with nothing but functions and the words that always mean
+// the same.
+func (l *loader) openScope() {
 	l.eval = evaluation{
-		ctx:   &hcl.EvalContext{Variables: vars, Functions: functions},
-		sizes: map[string]int{},
+		ctx: &hcl.EvalContext{Variables: map[string]cty.Value{
+			"var": cty.EmptyObjectVal, "local": cty.EmptyObjectVal,
+			"baseline": reference("baseline", "", ""), "accepted": reference("accepted", "", ""),
+		}},
+		sizes: map[string]int{}, files: map[string]string{},
+	}
+	l.eval.functions = l.functions()
+	l.eval.ctx.Functions = l.eval.functions
+}
+
+// instance is the scope as it is now, for looking at it later: each and count
+// come and go.
+func (e *evaluation) instance() *hcl.EvalContext {
+	if len(e.words) == 0 {
+		return e.ctx
+	}
+	ctx := e.ctx.NewChild()
+	ctx.Variables = e.words
+	return ctx
+}
+
+// closeScope makes every block visible, now that it is known which there are.
+func (l *loader) closeScope() {
+	locals := l.settling.values
+	l.settling = nil
+	l.eval.ctx.Variables["local"] = cty.ObjectVal(locals)
+	for _, kind := range referable {
+		l.eval.ctx.Variables[kind] = l.groups.object(kind, nil, true)
 	}
 }
 
-// value evaluates an expression. When it reports false, the value is of no use
-// and the reason has been reported.
-func (l *loader) value(expr hcl.Expression) (cty.Value, bool) {
+// value evaluates an expression whose value the plan shows. When it reports
+// false, the value is of no use and the reason has been reported.
+func (l *loader) value(expr hcl.Expression, what string) (cty.Value, bool) {
+	v, ok := l.marked(expr)
+	if !ok {
+		return v, false
+	}
+	return l.public(v, expr.Range(), what)
+}
+
+// marked evaluates an expression; its value carries the marks of what it was
+// computed from.
+func (l *loader) marked(expr hcl.Expression) (cty.Value, bool) {
 	uses := expr.Variables()
+	if l.settling != nil && !l.settling.need(uses) {
+		return cty.DynamicVal, false
+	}
 	if !l.checkUses(uses) || !l.affordable(expr, uses) {
 		return cty.DynamicVal, false
 	}
+	l.remember(expr, l.eval.instance())
 	v, diags := expr.Value(l.eval.ctx)
-	l.diags = append(l.diags, diags...)
+	l.eval.looping = false
+	l.diags = append(l.diags, l.explained(diags)...)
 	if diags.HasErrors() || !v.IsWhollyKnown() {
 		return cty.DynamicVal, false
 	}
-	v, _ = v.UnmarkDeep()
 	size, finite := sizeOf(v)
 	switch {
 	case !finite:
@@ -79,38 +106,55 @@ func (l *loader) value(expr hcl.Expression) (cty.Value, bool) {
 		l.tooMuch(expr)
 		return cty.DynamicVal, false
 	}
+	l.secrets.collect(v)
 	return v, true
 }
 
 // affordable estimates, before evaluating, what an expression can grow to: all
 // that it names plus its own text, and the square of that with a loop in it
-// (there are none within each other, see checkNesting).
+// (there are none within each other, see checkNesting). What functions make is
+// counted when they are called.
 func (l *loader) affordable(expr hcl.Expression, uses []hcl.Traversal) bool {
-	rng := expr.Range()
-	cost := max(0, rng.End.Byte-rng.Start.Byte)
+	cost, looping := l.weigh(expr)
 	for _, t := range uses {
 		name, _ := stepName(t, 1)
 		cost += 8 + l.eval.sizes[t.RootName()+"."+name]
 	}
-	next := sort.SearchInts(l.loops, rng.Start.Byte)
-	if next < len(l.loops) && l.loops[next] < rng.End.Byte {
-		cost *= min(cost, maxWork)
+	l.eval.looping = looping
+	if l.eval.looping && cost > maxLooped {
+		l.tooMuch(expr)
+		return false
+	}
+	if l.eval.looping {
+		// An element takes at least 16.
+		cost *= cost/16 + 1
 	}
 	l.eval.work += cost
-	if cost > 4*maxValue || l.eval.work > maxWork {
+	if l.eval.work > maxWork || !l.eval.looping && cost > 4*maxValue {
 		l.tooMuch(expr)
 		return false
 	}
 	return true
 }
 
+// loops reports whether a for expression stands in a range of the text.
+func (l *loader) loops(at hcl.Range) bool {
+	s := l.sources[at.Filename]
+	if s == nil {
+		return false
+	}
+	next := sort.SearchInts(s.loops, at.Start.Byte)
+	return next < len(s.loops) && s.loops[next] < at.End.Byte
+}
+
 func (l *loader) tooMuch(expr hcl.Expression) {
-	l.fail(expr.Range(), "Plan evaluates to too much", "This expression, with the variables and locals it uses, can grow beyond what a plan may hold (1 MiB a value, 64 MiB in all). Make it smaller.")
+	l.fail(expr.Range(), "Plan evaluates to too much", "This expression, with the variables and locals it uses, can grow beyond what a plan may hold (1 MiB a value, 32 KiB that a for expression goes over, 64 MiB in all). Make it smaller.")
 }
 
 // sizeOf is the memory that a value stands for, roughly, and whether its
-// numbers are ones that float64 holds.
+// numbers are ones that float64 holds. It stops where a value is too large.
 func sizeOf(v cty.Value) (size int, finite bool) {
+	v, _ = v.Unmark()
 	if v.IsNull() || !v.IsKnown() {
 		return 1, true
 	}
@@ -124,11 +168,12 @@ func sizeOf(v cty.Value) (size int, finite bool) {
 		return 1, true
 	}
 	size, finite = 16, true
-	for it := v.ElementIterator(); it.Next(); {
+	for it := v.ElementIterator(); it.Next() && size <= maxValue; {
 		key, elem := it.Element()
 		s, ok := sizeOf(elem)
 		size, finite = size+s+8, finite && ok
 		if key.Type() == cty.String && key.IsKnown() && !key.IsNull() {
+			key, _ = key.Unmark()
 			size += len(key.AsString())
 		}
 	}

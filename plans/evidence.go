@@ -13,6 +13,28 @@ type Evidence struct {
 	Log []string
 }
 
+var mustSeeDoc = &BlockDoc{
+	Type: "must_see", Times: AtMost1,
+	Doc:   "What proves that the value took effect: each glob has to be found. Where a protocol has a kernels level, every value in use needs evidence, the baseline's included: unproven is not a pass.",
+	Attrs: evidenceAttrs,
+	Example: `must_see {
+  log = ["*Marlin backend*"]
+}`,
+}
+
+var mustNotSeeDoc = &BlockDoc{
+	Type: "must_not_see", Times: AtMost1,
+	Doc:   "What proves that the value did not take effect: no glob may be found.",
+	Attrs: evidenceAttrs,
+	Example: `must_not_see {
+  log = ["*backend: CUTLASS*"]
+}`,
+}
+
+var evidenceAttrs = []Attr{
+	{Name: "log", Type: Strings, Required: true, Doc: "Globs for lines of the engine's log: unanchored, upper and lower case alike, `*` crosses everything."},
+}
+
 // evidenceSchema knows trace only to say that it comes later.
 var evidenceSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "log"}, {Name: "trace"}}}
 

@@ -45,21 +45,50 @@ type BuildsOn struct {
 	Feature string
 }
 
-var featureSchema = &hcl.BodySchema{
-	Attributes: []hcl.AttributeSchema{
-		{Name: "summary"},
-		{Name: "priority"},
-		{Name: "set"},
-		{Name: "builds_on"},
-		{Name: "protocol"},
-		{Name: "accept"},
+var featureDoc = &BlockDoc{
+	Type: "feature", Times: AnyTimes, Repeats: true,
+	Labels: []Label{{"name", "What references and rules call it: `feature.<name>`. Unique in the plan."}},
+	Doc:    "A feature port under test. Its candidate is its parent with the knobs of `set` changed; both are measured, and the criteria decide whether the port enters the stack.",
+	Attrs: []Attr{
+		{Name: "summary", Type: String, Doc: "What is ported, in one sentence."},
+		{Name: "priority", Type: Int, Default: 0.0, MinSet: true, Max: math.MaxInt32, Doc: "Lower runs first within the phase."},
+		{Name: "set", Type: Choices, Required: true, Doc: "Knob values in which the candidate differs from its parent."},
+		{Name: "builds_on", Type: Reference, Ref: "feature", OneOf: []string{"baseline", "accepted"}, Doc: "The parent: the baseline (so without it), another feature's candidate, or `accepted`, the stack of everything accepted before it."},
+		{Name: "protocol", Type: Reference, Ref: "protocol", Doc: "The levels that it goes through. Without it, the baseline's."},
+		{Name: "accept", Type: Strings, Doc: "Names of the criteria that let it into the stack; the others are recorded. Without it, all of them."},
 	},
-	Blocks: []hcl.BlockHeaderSchema{
-		{Type: "hypothesis"}, {Type: "criterion", LabelNames: []string{"name"}},
-	},
+	Blocks: []*BlockDoc{hypothesisDoc, criterionDoc},
+	Example: `feature "gemm" {
+  summary = "Grouped GEMM in place of Marlin"
+  set     = { moe_kernel = "gemm" }
+
+  hypothesis {
+    metric  = "chat.tg"
+    expect  = "+10%"
+    because = "the grouped GEMM avoids Marlin's dequantisation"
+  }
+  criterion "decode" {
+    rule = "chat.tg.gain >= 0.10"
+  }
+}`,
 }
 
-var criterionSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "rule"}}}
+var criterionDoc = &BlockDoc{
+	Type: "criterion", Times: AtLeast1,
+	Labels: []Label{{"name", "What `accept` and reports call it."}},
+	Doc:    "A success rule of the feature.",
+	Attrs: []Attr{
+		{Name: "rule", Type: RuleText, Required: true, Doc: "A comparison of what was measured; bare addresses are the feature's own."},
+	},
+	Example: `criterion "decode" {
+  rule = "chat.tg.gain >= 0.10"
+}`,
+}
+
+var (
+	featureSchema   = featureDoc.schema()
+	criterionSchema = criterionDoc.schema()
+)
 
 func (l *loader) decodeFeature(fb *featureBlock, ph *Phase) *Feature {
 	b := fb.block

@@ -20,6 +20,8 @@ type fields struct {
 	blocks hcl.Blocks
 	// values are the attributes evaluated so far.
 	values map[string]cty.Value
+	// secret are the attributes that may be secret, besides programs.
+	secret map[string]bool
 }
 
 // fields opens the body of b.
@@ -39,6 +41,9 @@ func (l *loader) content(body hcl.Body, schema *hcl.BodySchema, what string) *hc
 	for _, d := range diags {
 		if strings.HasPrefix(d.Summary, "Unsupported ") && !strings.Contains(d.Detail, "Did you mean") {
 			d.Detail += " " + accepts(what, schema)
+		}
+		if strings.Contains(d.Detail, `"for_each"`) || strings.Contains(d.Detail, `"count"`) {
+			d.Detail += " for_each and count repeat " + orList(generates) + "; other blocks are repeated with dynamic."
 		}
 	}
 	l.diags = append(l.diags, diags...)
@@ -65,7 +70,7 @@ func (l *loader) single(blocks hcl.Blocks) *hcl.Block {
 		return nil
 	}
 	for _, b := range blocks[1:] {
-		l.fail(b.DefRange, "Duplicate "+b.Type+" block", "There can be one %s block here; the first is on line %d. Merge them.", b.Type, blocks[0].DefRange.Start.Line)
+		l.fail(b.DefRange, "Duplicate "+b.Type+" block", "There can be one %s block here; the first is %s. Merge them.", b.Type, seenAt(blocks[0].DefRange, b.DefRange))
 	}
 	return blocks[0]
 }
@@ -88,10 +93,27 @@ func (f *fields) value(name string) (cty.Value, bool) {
 	}
 	v, done := f.values[name]
 	if !done {
-		v, _ = f.l.value(a.Expr)
+		v = f.evaluate(name, a.Expr)
 		f.values[name] = v
 	}
 	return v, v.IsWhollyKnown() && !v.IsNull()
+}
+
+// programs are the attributes that only a program gets to see, so that their
+// values may be secret.
+var programs = wordSet("args command dir env model settings")
+
+func (f *fields) evaluate(name string, expr hcl.Expression) cty.Value {
+	f.l.at(f.what, f.def)
+	v, ok := f.l.marked(expr)
+	switch {
+	case !ok:
+	case f.secret[name] || programs[name]:
+		v, _ = f.l.private(v, expr.Range())
+	default:
+		v, _ = f.l.public(v, expr.Range(), name)
+	}
+	return v
 }
 
 // required reports an absent attribute; why says what it is for.

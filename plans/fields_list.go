@@ -35,6 +35,32 @@ func (l *loader) elements(expr hcl.Expression, v cty.Value) ([]element, bool) {
 	return elems, true
 }
 
+// references are the elements of a list of references. All that for_each or
+// count have made of a block counts as so many elements, wherever one may stand.
+func (l *loader) references(expr hcl.Expression, v cty.Value) ([]element, bool) {
+	if ty := v.Type(); !v.IsNull() && (ty.IsObjectType() || ty.IsMapType()) && !ty.Equals(referenceType) {
+		list, ok := references(v)
+		var elems []element
+		for _, r := range list {
+			elems = append(elems, element{r, expr.Range()})
+		}
+		return elems, ok
+	}
+	elems, ok := l.elements(expr, v)
+	var all []element
+	for _, e := range elems {
+		list, grouped := references(e.v)
+		if !grouped {
+			all = append(all, e) // what is wrong with it is said where it is read
+			continue
+		}
+		for _, r := range list {
+			all = append(all, element{r, e.at})
+		}
+	}
+	return all, ok
+}
+
 // pair is one entry of a map and where its two halves are written.
 type pair struct {
 	key       string
@@ -71,6 +97,7 @@ func (l *loader) placedKeys(expr hcl.Expression) map[string]hcl.KeyValuePair {
 	placed := make(map[string]hcl.KeyValuePair, len(kvs))
 	for _, kv := range kvs {
 		k, diags := kv.Key.Value(l.eval.ctx)
+		k, _ = k.Unmark()
 		if diags.HasErrors() || k.IsNull() || !k.IsKnown() || k.Type() != cty.String {
 			continue
 		}
@@ -107,8 +134,7 @@ func (f *fields) texts(name string) []string {
 // "${var.port}" alone keeps the type of what it refers to, which its quotes say
 // is not meant.
 func (l *loader) unwrapped(v cty.Value, at hcl.Range) (string, bool) {
-	if v.IsNull() || !v.Type().IsPrimitiveType() || v.Type() == cty.String ||
-		at.Start.Byte >= len(l.src) || l.src[at.Start.Byte] != '"' {
+	if v.IsNull() || !v.Type().IsPrimitiveType() || v.Type() == cty.String || !l.inQuotes(at) {
 		return "", false
 	}
 	s, err := convert.Convert(v, cty.String)
@@ -162,11 +188,12 @@ func (f *fields) pairs(name string) []pair {
 
 // refs is a list of references to blocks of one type, none of them twice.
 func (f *fields) refs(name, block string) []ref {
+	f.readReferences(name)
 	v, ok := f.value(name)
 	if !ok {
 		return nil
 	}
-	elems, ok := f.l.elements(f.attrs[name].Expr, v)
+	elems, ok := f.l.references(f.attrs[name].Expr, v)
 	if !ok {
 		f.wrongType(name, fmt.Sprintf("a list of references, such as [%s.name]", block), v)
 		return nil
@@ -189,6 +216,7 @@ func (f *fields) refs(name, block string) []ref {
 
 // ref is a reference to a block of one of some types; nil where there is none.
 func (f *fields) ref(name string, blocks ...string) *ref {
+	f.readReferences(name)
 	v, ok := f.value(name)
 	if !ok {
 		return nil

@@ -24,9 +24,35 @@ type Rule struct {
 	Program *Program `json:"-"`
 }
 
+var gateDoc = &BlockDoc{
+	Type: "gate", Times: AtMost1,
+	Doc:    "The exit rule of a phase, which unlocks the phases after it. Its verdict is that of its worst rule. Without a gate, a phase passes when its steps and features pass.",
+	Blocks: []*BlockDoc{ruleDoc},
+	Example: `gate {
+  rule "kernel path proven" {
+    expr = "levels.kernels == 'pass'"
+  }
+  rule "decode did not regress" {
+    expr = "chat.tg.gain >= -0.03"
+  }
+}`,
+}
+
+var ruleDoc = &BlockDoc{
+	Type: "rule", Times: AtLeast1,
+	Labels: []Label{{"name", "What has to hold, as a phrase of one line."}},
+	Doc:    "One condition of the gate.",
+	Attrs: []Attr{
+		{Name: "expr", Type: RuleText, Required: true, Doc: "A comparison of what was measured. Bare addresses belong to the phase's feature, where it has just one."},
+	},
+	Example: `rule "decode did not regress" {
+  expr = "chat.tg.gain >= -0.03"
+}`,
+}
+
 var (
-	gateSchema = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "rule", LabelNames: []string{"name"}}}}
-	ruleSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "expr"}}}
+	gateSchema = gateDoc.schema()
+	ruleSchema = ruleDoc.schema()
 )
 
 // maxRuleName is the longest name of a gate's rule, which is a phrase.
@@ -73,8 +99,7 @@ func (l *loader) decodeRule(b *hcl.Block, f *fields, attr string) *Rule {
 // bare tells a rule that was written without quotes: the words in it are then
 // read as names of the plan language, which has none such.
 func (l *loader) bare(expr hcl.Expression) bool {
-	start := expr.Range().Start.Byte
-	if start < len(l.src) && (l.src[start] == '"' || l.src[start] == '<') {
+	if text := l.textAt(expr.Range()); len(text) > 0 && (text[0] == '"' || text[0] == '<') {
 		return false
 	}
 	for _, t := range expr.Variables() {

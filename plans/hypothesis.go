@@ -16,9 +16,22 @@ type Hypothesis struct {
 	Range   Range `json:"-"`
 }
 
-var hypothesisSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{
-	{Name: "metric"}, {Name: "expect"}, {Name: "because"},
-}}
+var hypothesisDoc = &BlockDoc{
+	Type: "hypothesis", Times: AtMost1,
+	Doc: "The claim made before measuring. It decides nothing, but it is recorded beside what came out.",
+	Attrs: []Attr{
+		{Name: "metric", Type: String, Required: true, Doc: "What is claimed to change: an address such as `chat.tg`."},
+		{Name: "expect", Type: String, Required: true, Doc: "A relative change (`+10%`, `-5%`) or a level (`>= 32`)."},
+		{Name: "because", Type: String, Required: true, Doc: "Why it should, in one sentence."},
+	},
+	Example: `hypothesis {
+  metric  = "chat.tg"
+  expect  = "+10%"
+  because = "the grouped GEMM avoids Marlin's dequantisation"
+}`,
+}
+
+var hypothesisSchema = hypothesisDoc.schema()
 
 var (
 	metricForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+$`)

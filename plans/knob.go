@@ -31,15 +31,57 @@ type KnobValue struct {
 	Range      Range `json:"-"`
 }
 
+var knobDoc = &BlockDoc{
+	Type: "knob", Times: AnyTimes,
+	Labels: []Label{{"name", "What `set` and rules call it."}},
+	Doc:    "One independently switchable feature gate of the engine, with named values.",
+	Attrs: []Attr{
+		{Name: "summary", Type: String, Doc: "What it switches, in one sentence."},
+		{Name: "default", Type: String, Required: true, Doc: "Name of the value that the baseline has."},
+	},
+	Blocks: []*BlockDoc{knobValueDoc},
+	Example: `knob "moe_kernel" {
+  default = "marlin"
+
+  value "marlin" {
+    env = { VLLM_MXFP4_MOE_KERNEL = "marlin" }
+    must_see {
+      log = ["*Marlin backend*"]
+    }
+  }
+  value "gemm" {
+    env = { VLLM_MXFP4_MOE_KERNEL = "gemm", OLD_SWITCH = null }
+    must_see {
+      log = ["*backend: CUTLASS*"]
+    }
+  }
+}`,
+}
+
+var knobValueDoc = &BlockDoc{
+	Type: "value", Times: AtLeast1,
+	Labels: []Label{{"name", "What `default` and `set` call it: letters, digits and `_ . : + -`."}},
+	Doc:    "One setting of a knob: what it changes, and how the engine shows that it took effect.",
+	Attrs: []Attr{
+		{Name: "env", Type: Overrides, Doc: "Environment variables on top of the engine's. A null unsets what the engine block or an earlier knob set, and what would be inherited."},
+		{Name: "settings", Type: Values, Doc: "Options in the engine kind's words, on top of the engine's. A null unsets."},
+		{Name: "args", Type: Strings, Doc: "Appended after the engine's."},
+	},
+	Blocks: []*BlockDoc{mustSeeDoc, mustNotSeeDoc},
+	Example: `value "cutlass" {
+  env = { VLLM_MXFP4_MOE_KERNEL = "cutlass" }
+  must_see {
+    log = ["*backend: CUTLASS*"]
+  }
+  must_not_see {
+    log = ["*Marlin backend*"]
+  }
+}`,
+}
+
 var (
-	knobSchema = &hcl.BodySchema{
-		Attributes: []hcl.AttributeSchema{{Name: "summary"}, {Name: "default"}},
-		Blocks:     []hcl.BlockHeaderSchema{{Type: "value", LabelNames: []string{"name"}}},
-	}
-	knobValueSchema = &hcl.BodySchema{
-		Attributes: []hcl.AttributeSchema{{Name: "env"}, {Name: "settings"}, {Name: "args"}},
-		Blocks:     []hcl.BlockHeaderSchema{{Type: "must_see"}, {Type: "must_not_see"}},
-	}
+	knobSchema      = knobDoc.schema()
+	knobValueSchema = knobValueDoc.schema()
 )
 
 // knobValueName is freer than an identifier: values are written in quotes

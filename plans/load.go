@@ -6,7 +6,8 @@ import (
 	"runtime/debug"
 
 	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/mxflow/mxflow/plans/redact"
 )
 
 // Diagnostics is everything found wrong with a plan, in order of appearance.
@@ -14,8 +15,15 @@ type Diagnostics = hcl.Diagnostics
 
 // Options are what the command line adds to a plan.
 type Options struct {
-	// Vars are values for the plan's variables, as text (--var name=value).
+	// Inputs are --var and --var-file in the order of the command line.
+	Inputs []Given
+	// Vars are values for the plan's variables, as text; they come after Inputs.
 	Vars map[string]string
+	// Env looks up environment variables, for MXFLOW_VAR_name and env(); nil is
+	// the environment of the process.
+	Env func(name string) (string, bool)
+	// Guard, where set, watches over time and memory of the load.
+	Guard *Guard
 }
 
 // Result is a loaded plan with everything needed to tell a person about it.
@@ -25,58 +33,99 @@ type Result struct {
 	Plan *Plan
 	// Diagnostics are sorted by position.
 	Diagnostics Diagnostics
-	// Files and Source are the text that the diagnostics point into.
-	Files  map[string]*hcl.File
-	Source []byte
+	// Files are the text that the diagnostics point into, by the name that they
+	// use, except for files of variables: those may hold secrets.
+	Files map[string]*hcl.File
+	// Source is the text of the first file, and Sources that of all files that
+	// the plan is made of, by name.
+	Source  []byte
+	Sources map[string][]byte
+
+	// loaded is the load that made it, with the scope of its expressions.
+	loaded *loader
 }
 
 // OK reports whether the plan is free of errors and may be used.
 func (r *Result) OK() bool { return !r.Diagnostics.HasErrors() }
 
-// Load reads, decodes and checks the plan file at path. It finds everything
-// that is wrong at once, starts nothing, and does no I/O but reading that file.
+// Load reads, decodes and checks the plan at path: a file, or a folder whose
+// plan files together are the plan. It finds everything that is wrong at once
+// and starts nothing. Besides the plan it reads what the plan includes or names
+// in file(), and the files of variables.
 func Load(path string, reg *Registry, opts Options) *Result {
-	src, diag := readSource(path)
-	if diag != nil {
-		return failed(path, src, diag)
-	}
-	return LoadBytes(path, src, reg, opts)
+	l := newLoader(path, reg, opts)
+	return l.guarded(func() { l.readPlan(path) })
 }
 
-// LoadBytes is Load for a plan that is in memory; filename is used in
+// LoadBytes is Load for a plan file that is in memory; filename is used in
 // diagnostics and to find the plan's folder.
-func LoadBytes(filename string, src []byte, reg *Registry, opts Options) (res *Result) {
-	loops, diag := checkSource(filename, src)
-	if diag != nil {
-		return failed(filename, src, diag)
-	}
-	// A plan is foreign input: a mistake in this package or in a parser must
-	// end as a message, not as a dead process.
+func LoadBytes(filename string, src []byte, reg *Registry, opts Options) *Result {
+	l := newLoader(filename, reg, opts)
+	return l.guarded(func() { l.addSource(filename, src, nil) })
+}
+
+// guarded reads the files, then loads what is in them. A plan is foreign input:
+// a mistake in this package or in a parser must end as a message, not as a dead
+// process.
+func (l *loader) guarded(read func()) (res *Result) {
+	stop := l.opts.Guard.watch(l)
+	defer stop()
 	defer func() {
 		if p := recover(); p != nil {
-			res = failed(filename, src, &hcl.Diagnostic{
+			l.diags = hcl.Diagnostics{{
 				Severity: hcl.DiagError,
 				Summary:  "Internal error while reading the plan",
 				Detail:   fmt.Sprintf("This is a mistake in mxflow, please report it together with the plan: %v\n%s", p, debug.Stack()),
-				Subject:  startOf(filename).Ptr(),
-			})
+				Subject:  startOf(l.plan.File).Ptr(),
+			}}
+			l.plan = &Plan{File: l.plan.File, Dir: l.plan.Dir}
+			res = l.result()
 		}
 	}()
-	file, diags := hclsyntax.ParseConfig(src, filename, hcl.InitialPos)
-	if brokenSyntax(diags) {
+	read()
+	if l.unreadable {
 		// Decoding around a syntax error would report things as missing that
 		// are merely unreadable.
-		return failed(filename, src, diags...)
+		return l.result()
 	}
-	l := newLoader(filename, reg, opts)
-	l.src, l.loops = src, loops
-	l.diags = diags
-	l.load(file.Body)
-	files := map[string]*hcl.File{filename: file}
-	if !l.unordered {
-		l.diags = append(l.diags, l.withoutEchoes(compileRules(l.plan, files))...)
+	l.load()
+	if !l.unordered && len(l.doubted) == 0 {
+		// Rules would miss what could not be made, too.
+		ns := newNamespace(l.plan)
+		l.at("rules", hcl.Range{Filename: l.plan.File})
+		l.diags = append(l.diags, l.withoutEchoes(compileRules(ns, l.files()))...)
+		l.at("checks", hcl.Range{Filename: l.plan.File})
+		l.checkSense(ns)
 	}
-	return &Result{Plan: l.plan, Diagnostics: tidyDiagnostics(l.diags), Files: files, Source: src}
+	return l.result()
+}
+
+func (l *loader) files() map[string]*hcl.File {
+	files := map[string]*hcl.File{}
+	for name, s := range l.sources {
+		files[name] = &hcl.File{Body: s.body, Bytes: s.text}
+	}
+	return files
+}
+
+func (l *loader) result() *Result {
+	l.plan.secrets = l.secrets.list()
+	hide := redact.New(append(l.secrets.list(), l.secrets.unseen...))
+	res := &Result{Plan: l.plan, Files: l.files(), Sources: map[string][]byte{}, loaded: l}
+	for i, name := range l.order {
+		s := l.sources[name]
+		if i == 0 {
+			res.Source = s.text
+		}
+		res.Sources[name] = s.text
+		res.Files[name].Bytes = hide.Bytes(s.text)
+	}
+	l.explainAll(l.diags)
+	for _, d := range l.diags {
+		d.Summary, d.Detail = hide.Text(d.Summary), hide.Text(d.Detail)
+	}
+	res.Diagnostics = tidyDiagnostics(l.diags, l.order)
+	return res
 }
 
 // brokenSyntax tells parse errors from an attribute that is set twice, which
@@ -104,11 +153,10 @@ func (l *loader) withoutEchoes(diags hcl.Diagnostics) (kept hcl.Diagnostics) {
 	return kept
 }
 
-func failed(filename string, src []byte, diags ...*hcl.Diagnostic) *Result {
-	return &Result{
-		Plan:        &Plan{File: filename, Dir: filepath.Dir(filename)},
-		Diagnostics: tidyDiagnostics(diags),
-		Files:       map[string]*hcl.File{filename: {Bytes: src}},
-		Source:      src,
+// folderOf is the folder that paths in a plan are relative to.
+func folderOf(path string) string {
+	if isFolder(path) {
+		return filepath.Clean(path)
 	}
+	return filepath.Dir(path)
 }

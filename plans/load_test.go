@@ -76,9 +76,10 @@ func TestValidPlansDecodeAsRecorded(t *testing.T) {
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			res := Load(path, testRegistry(), Options{})
-			if len(res.Diagnostics) > 0 {
+			if !res.OK() {
 				t.Fatalf("diagnostics:\n%s", res.text())
 			}
+			sameExpectations(t, path, res)
 			got, err := json.MarshalIndent(res.Plan, "", "  ")
 			if err != nil {
 				t.Fatal(err)
@@ -102,7 +103,7 @@ func TestValidPlansDecodeAsRecorded(t *testing.T) {
 }
 
 // expectation is the comment by which a fixture says what is wrong with a line.
-var expectation = regexp.MustCompile(`# ERROR: (.*?)\s*$`)
+var expectation = regexp.MustCompile(`# (?:ERROR|WARNING): (.*?)\s*$`)
 
 // TestInvalidPlansAreExplained compares, for each fixture, line and summary of
 // all diagnostics with its comments. A mistake of the whole file is expected on
@@ -113,34 +114,62 @@ func TestInvalidPlansAreExplained(t *testing.T) {
 		t.Fatalf("%d fixtures", len(paths))
 	}
 	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) { checkExpectations(t, path) })
+	}
+}
+
+// TestPlansThatMayWasteTimeAreQuestioned is the same for plans that would run:
+// what is found are warnings, except where a rule could never be decided.
+func TestPlansThatMayWasteTimeAreQuestioned(t *testing.T) {
+	paths, _ := filepath.Glob("testdata/warnings/*.hcl")
+	if len(paths) < 12 {
+		t.Fatalf("%d fixtures", len(paths))
+	}
+	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			src, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var want, got []string
-			for i, line := range strings.Split(string(src), "\n") {
-				if m := expectation.FindStringSubmatch(line); m != nil {
-					for _, summary := range strings.Split(m[1], " | ") {
-						want = append(want, fmt.Sprintf("%d: %s", i+1, summary))
-					}
+			checkExpectations(t, path)
+			for _, d := range Load(path, testRegistry(), Options{}).DiagnosticsJSON() {
+				if d.Code == OtherCode || (d.Severity == "error") != (d.Summary == "Too few requests") {
+					t.Errorf("%s %s: %s", d.Severity, d.Code, d.Summary)
 				}
-			}
-			res := Load(path, testRegistry(), Options{})
-			for _, d := range res.Diagnostics {
-				got = append(got, fmt.Sprintf("%d: %s", d.Subject.Start.Line, d.Summary))
-				if d.Detail == "" {
-					t.Errorf("%s says nothing about how to mend it", d.Summary)
-				}
-			}
-			sort.Strings(want)
-			sort.Strings(got)
-			if w, g := strings.Join(want, "\n"), strings.Join(got, "\n"); w != g {
-				t.Errorf("want\n%s\ngot\n%s\n\n%s", w, g, res.text())
-			}
-			if len(want) == 0 {
-				t.Error("the fixture expects nothing")
 			}
 		})
 	}
+}
+
+// checkExpectations compares what is wrong with a fixture with what it says.
+func checkExpectations(t *testing.T, path string) {
+	t.Helper()
+	if sameExpectations(t, path, Load(path, testRegistry(), Options{})) == 0 {
+		t.Error("the fixture expects nothing")
+	}
+}
+
+// sameExpectations returns how much was expected.
+func sameExpectations(t *testing.T, path string, res *Result) int {
+	t.Helper()
+	src, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got []string
+	for i, line := range strings.Split(string(src), "\n") {
+		if m := expectation.FindStringSubmatch(line); m != nil {
+			for _, summary := range strings.Split(m[1], " | ") {
+				want = append(want, fmt.Sprintf("%d: %s", i+1, summary))
+			}
+		}
+	}
+	for _, d := range res.Diagnostics {
+		got = append(got, fmt.Sprintf("%d: %s", d.Subject.Start.Line, d.Summary))
+		if d.Detail == "" {
+			t.Errorf("%s says nothing about how to mend it", d.Summary)
+		}
+	}
+	sort.Strings(want)
+	sort.Strings(got)
+	if w, g := strings.Join(want, "\n"), strings.Join(got, "\n"); w != g {
+		t.Errorf("want\n%s\ngot\n%s\n\n%s", w, g, res.text())
+	}
+	return len(want)
 }

@@ -2,7 +2,7 @@ package plans
 
 import (
 	"fmt"
-	"path/filepath"
+	"sync/atomic"
 
 	"github.com/hashicorp/hcl/v2"
 )
@@ -14,13 +14,32 @@ type loader struct {
 	opts  Options
 	diags hcl.Diagnostics
 
-	src []byte
-	// loops are the offsets of the for expressions in the text.
-	loops   []int
+	// sources are the files by name, order their names as they were read, open
+	// those whose includes are being followed.
+	sources map[string]*source
+	order   []string
+	open    []string
+	// unreadable is set when a file could not be read or parsed.
+	unreadable bool
+
 	eval    evaluation
 	symbols symbols
+	// settling is set while it is not known yet which blocks there are.
+	settling *settling
+	groups   groups
+	// doubted are the block types of which some could not be made.
+	doubted map[string]bool
+	secrets secrets
 	schemas map[string]*hcl.BodySchema
 	checks  crossChecks
+	// made counts the blocks that for_each, count and dynamic have made.
+	made int
+	// evaluated are the expressions so far, by where they stand.
+	evaluated map[hcl.Range]evaluated
+	// used are the blocks that expressions and rules name; see refersTo.
+	used map[string]bool
+	// busy is what the load is doing, where somebody watches.
+	busy *atomic.Pointer[place]
 	// unordered is set when the graph has a circle, or is too large to be
 	// looked at whole, so that nothing walks it.
 	unordered bool
@@ -32,70 +51,111 @@ type loader struct {
 	suggestions int
 }
 
-func newLoader(filename string, reg *Registry, opts Options) *loader {
+func newLoader(path string, reg *Registry, opts Options) *loader {
 	if reg == nil {
 		reg = &Registry{}
 	}
 	return &loader{
-		plan:        &Plan{File: filename, Dir: filepath.Dir(filename)},
+		plan:        &Plan{File: path, Dir: folderOf(path)},
 		reg:         reg,
 		opts:        opts,
+		sources:     map[string]*source{},
 		symbols:     symbols{},
+		groups:      newGroups(),
+		doubted:     map[string]bool{},
 		schemas:     map[string]*hcl.BodySchema{},
 		checks:      crossChecks{knobs: map[string]*Knob{}, features: map[string]*featureNotes{}},
 		suggestions: 200,
 	}
 }
 
-// load decodes in three passes: names, so that a reference may stand before
-// what it refers to; bodies; then what needs the whole plan.
-func (l *loader) load(body hcl.Body) {
-	content := l.content(body, rootSchema, "a plan")
-	blocks := content.Blocks.ByType()
-	phases := l.declareAll(content.Blocks)
-
-	l.buildScope()
+// load decodes in passes: labels, so that a reference may stand before what it
+// refers to; variables and locals, and which blocks for_each and count make, in
+// the order of what they need; bodies; then what needs the whole plan.
+func (l *loader) load() {
+	all := l.planBlocks()
+	blocks := all.ByType()
+	l.openScope()
+	l.declareNames(all)
 	l.decodeVariables(blocks["variable"])
-	l.decodeLocals(blocks["locals"])
+	generated := l.settle(all)
+	l.closeScope()
 
 	l.decodePlan(blocks["plan"])
-	for _, b := range content.Blocks {
-		switch b.Type {
-		case "engine":
-			l.decodeEngine(b)
-		case "knob":
-			l.decodeKnob(b)
-		case "workload":
-			l.decodeWorkload(b)
-		case "protocol":
-			l.decodeProtocol(b)
-		case "target":
-			l.decodeTarget(b)
-		}
+	for _, g := range generated {
+		l.decodeGroup(g)
 	}
 	l.decodeBaseline(blocks["baseline"])
-	for _, ph := range phases {
-		l.decodePhase(ph)
+	for _, g := range generated {
+		if g.kind == "phase" {
+			for _, i := range g.instances {
+				l.within(i, func() { l.decodePhase(i.phase) })
+			}
+		}
 	}
 	if !l.unordered {
 		l.checkPlan()
 	}
 }
 
+// decodeGroup decodes what one block has made.
+func (l *loader) decodeGroup(g *group) {
+	decode := map[string]func(*hcl.Block){
+		"engine": l.decodeEngine, "knob": l.decodeKnob, "workload": l.decodeWorkload,
+		"protocol": l.decodeProtocol, "target": l.decodeTarget,
+	}[g.kind]
+	if decode == nil {
+		return
+	}
+	for _, i := range g.instances {
+		l.within(i, func() { decode(i.block) })
+	}
+}
+
 // fail reports an error: what is wrong in a few words, then how to mend it.
 func (l *loader) fail(at hcl.Range, summary, format string, args ...any) {
+	l.report(hcl.DiagError, at, summary, format, args...)
+}
+
+func (l *loader) warn(at hcl.Range, summary, format string, args ...any) {
+	l.report(hcl.DiagWarning, at, summary, format, args...)
+}
+
+func (l *loader) report(severity hcl.DiagnosticSeverity, at hcl.Range, summary, format string, args ...any) {
 	detail := format
 	if len(args) > 0 {
 		detail = fmt.Sprintf(format, args...)
 	}
-	l.diags = append(l.diags, &hcl.Diagnostic{
-		Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: &at,
-	})
+	d := &hcl.Diagnostic{Severity: severity, Summary: summary, Detail: detail, Subject: &at}
+	l.explain(d)
+	l.diags = append(l.diags, d)
 }
 
-// start is where a mistake of the whole file is reported.
-func (l *loader) start() hcl.Range { return startOf(l.plan.File) }
+// start is where a mistake of the whole plan is reported.
+func (l *loader) start() hcl.Range {
+	if len(l.order) > 0 {
+		return startOf(l.order[0])
+	}
+	return startOf(l.plan.File)
+}
 
 func startOf(filename string) hcl.Range {
 	return hcl.Range{Filename: filename, Start: hcl.InitialPos, End: hcl.InitialPos}
+}
+
+// seenAt words where something stands, for a mistake at another place.
+func seenAt(first, now hcl.Range) string {
+	if first.Filename != now.Filename {
+		return fmt.Sprintf("on line %d of %s", first.Start.Line, first.Filename)
+	}
+	return fmt.Sprintf("on line %d", first.Start.Line)
+}
+
+// textAt is the text of the plan from where a range begins.
+func (l *loader) textAt(at hcl.Range) []byte {
+	s := l.sources[at.Filename]
+	if s == nil || at.Start.Byte >= len(s.text) {
+		return nil
+	}
+	return s.text[at.Start.Byte:]
 }

@@ -13,6 +13,8 @@ type namespace struct {
 	knobs    map[string]*Knob
 	phases   map[string]*Phase
 	features map[string]*Feature
+	// workloads by name.
+	workloads map[string]*Workload
 	// measured caches, by protocol, the workloads that its benchmark sends.
 	measured map[string][]string
 }
@@ -20,10 +22,11 @@ type namespace struct {
 func newNamespace(p *Plan) *namespace {
 	ns := &namespace{
 		plan: p, cells: map[string][]Cell{}, knobs: map[string]*Knob{},
-		phases: map[string]*Phase{}, features: map[string]*Feature{}, measured: map[string][]string{},
+		phases: map[string]*Phase{}, features: map[string]*Feature{}, workloads: map[string]*Workload{}, measured: map[string][]string{},
 	}
 	for _, w := range p.Workloads {
 		ns.cells[w.Name] = w.Cells()
+		ns.workloads[w.Name] = w
 	}
 	for _, k := range p.Knobs {
 		ns.knobs[k.Name] = k
@@ -44,6 +47,20 @@ func newNamespace(p *Plan) *namespace {
 		}
 	}
 	return ns
+}
+
+// launchesOf is how many launches an arm has in a feature's benchmark, 0 where
+// that is not known.
+func (ns *namespace) launchesOf(feature string) int {
+	f := ns.features[feature]
+	if f == nil {
+		return 0
+	}
+	if p := ns.plan.Protocol(f.Protocol); p != nil && p.Level("benchmark") != nil {
+		n, _ := p.Level("benchmark").Attrs["launches"].(float64)
+		return int(n)
+	}
+	return 0
 }
 
 // resolve turns an address into an input. The second result is one sentence

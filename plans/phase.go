@@ -19,14 +19,43 @@ type Phase struct {
 	Range Range `json:"-"`
 }
 
-var phaseSchema = &hcl.BodySchema{
-	Attributes: []hcl.AttributeSchema{{Name: "summary"}, {Name: "after"}, {Name: "after_decided"}},
-	Blocks: []hcl.BlockHeaderSchema{
-		{Type: "step", LabelNames: []string{"kind", "name"}},
-		{Type: "feature", LabelNames: []string{"name"}},
-		{Type: "gate"},
+var phaseDoc = &BlockDoc{
+	Type: "phase", Times: AnyTimes, Repeats: true,
+	Labels: []Label{{"name", "What references call it: `phase.<name>`."}},
+	Doc:    "A set of steps and feature ports behind one gate. It has at least one step, feature or gate.",
+	Attrs: []Attr{
+		{Name: "summary", Type: String, Doc: "What it is for, in one sentence."},
+		{Name: "after", Type: Refs, Ref: "phase", Doc: "Phases whose gate must pass, or be waived, first."},
+		{Name: "after_decided", Type: Refs, Ref: "phase", Doc: "Phases whose gate must merely be decided: pass, fail or inconclusive."},
 	},
+	Blocks: []*BlockDoc{stepDoc, featureDoc, gateDoc},
+	Example: `phase "cutlass" {
+  summary = "CUTLASS kernels for MXFP4"
+
+  step "exec" "clean" {
+    command = ["git", "diff", "--quiet"]
+  }
+  feature "gemm" {
+    set = { moe_kernel = "gemm" }
+    criterion "decode" {
+      rule = "chat.tg.gain >= 0.10"
+    }
+  }
+  gate {
+    rule "decode did not regress" {
+      expr = "chat.tg.gain >= -0.03"
+    }
+  }
+}`,
 }
+
+var stepDoc = &BlockDoc{
+	Type: "step", Times: AnyTimes,
+	Labels: []Label{{"kind", "What is done."}, {"name", "What reports call it. Unique in the phase."}},
+	Doc:    "Work before the features of the phase, in the order written.",
+}
+
+var phaseSchema = phaseDoc.schema()
 
 func (l *loader) decodePhase(pb *phaseBlock) {
 	b := pb.block
@@ -35,10 +64,11 @@ func (l *loader) decodePhase(pb *phaseBlock) {
 	ph.AfterDecided = l.decodeAfter(ph, pb, "after_decided", ph.After)
 	ph.Steps = l.decodeSteps(pb.blocks.OfType("step"))
 	for _, fb := range pb.features {
-		f := l.decodeFeature(fb, ph)
-		if fb.first {
-			ph.Features = append(ph.Features, f)
-		}
+		l.within(fb.instance, func() {
+			if f := l.decodeFeature(fb, ph); fb.first {
+				ph.Features = append(ph.Features, f)
+			}
+		})
 	}
 	if g := pb.single("gate"); g != nil {
 		ph.Gate = l.decodeGate(g)

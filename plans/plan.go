@@ -31,25 +31,41 @@ type Plan struct {
 	Phases    []*Phase
 
 	Range Range `json:"-"`
+
+	secrets []string
 }
 
-// rootSchema is what may stand at the top level of a plan.
-var rootSchema = &hcl.BodySchema{
-	Blocks: []hcl.BlockHeaderSchema{
-		{Type: "plan", LabelNames: []string{"name"}},
-		{Type: "variable", LabelNames: []string{"name"}},
-		{Type: "locals"},
-		{Type: "engine", LabelNames: []string{"kind", "name"}},
-		{Type: "knob", LabelNames: []string{"name"}},
-		{Type: "workload", LabelNames: []string{"name"}},
-		{Type: "protocol", LabelNames: []string{"name"}},
-		{Type: "target", LabelNames: []string{"name"}},
-		{Type: "baseline"},
-		{Type: "phase", LabelNames: []string{"name"}},
+// Secrets are the sensitive texts that a load came across, those computed from
+// sensitive values too. The plan keeps them in what it starts (env, args,
+// settings, command); everything else has to take them out (see plans/redact).
+func (p *Plan) Secrets() []string { return append([]string(nil), p.secrets...) }
+
+// fileDoc is what may stand at the top level of a plan.
+var fileDoc = &BlockDoc{
+	Times: Once,
+	Doc:   "A plan of mxflow: which ports of performance features are made, how each is measured, and which rules decide.",
+	Attrs: []Attr{
+		{Name: "include", Type: Strings, Doc: "Files whose blocks belong to the plan too, such as engines and protocols that a team shares. Paths are relative to the file; each file counts once. Read before anything is evaluated, so plain text only."},
+	},
+	Blocks: []*BlockDoc{
+		planDoc, variableDoc, localsDoc, engineDoc, knobDoc, workloadDoc, protocolDoc, targetDoc, baselineDoc, phaseDoc,
 	},
 }
 
-var planSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "summary"}}}
+var planDoc = &BlockDoc{
+	Type: "plan", Times: Once,
+	Labels: []Label{{"name", "Becomes part of file names: letters, digits and `_ . -`."}},
+	Doc:    "Names the plan.",
+	Attrs:  []Attr{{Name: "summary", Type: String, Doc: "What the effort is for, in one sentence."}},
+	Example: `plan "mxfp4_v2" {
+  summary = "Make vLLM the fastest engine for gpt-oss-120b on GB10"
+}`,
+}
+
+var (
+	rootSchema = fileDoc.schema()
+	planSchema = planDoc.schema()
+)
 
 // planName also becomes part of file names, so it keeps to characters that are
 // plain in every file system.

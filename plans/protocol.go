@@ -23,9 +23,32 @@ func (p *Protocol) Level(kind string) *Block {
 	return nil
 }
 
-var protocolSchema = &hcl.BodySchema{
-	Blocks: []hcl.BlockHeaderSchema{{Type: "level", LabelNames: []string{"kind"}}},
+var protocolDoc = &BlockDoc{
+	Type: "protocol", Times: AnyTimes,
+	Labels: []Label{{"name", "What references call it: `protocol.<name>`."}},
+	Doc:    "The test levels that a variant goes through, in order. All but the benchmark run in one qualification launch that is never measured. A level that does not pass stops the ones after it; they are invalid, with the root cause.",
+	Blocks: []*BlockDoc{levelDoc},
+	Example: `protocol "standard" {
+  level "smoke" {
+    prompt = "The capital of France is"
+    expect = "Paris"
+  }
+  level "kernels" {
+    from = ["log"]
+  }
+  level "benchmark" {
+    workloads = [workload.chat]
+  }
+}`,
 }
+
+var levelDoc = &BlockDoc{
+	Type: "level", Times: AtLeast1,
+	Labels: []Label{{"kind", "What is tested. Each kind stands at most once in a protocol."}},
+	Doc:    "One test level.",
+}
+
+var protocolSchema = protocolDoc.schema()
 
 func (l *loader) decodeProtocol(b *hcl.Block) {
 	before := len(l.diags)

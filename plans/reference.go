@@ -50,6 +50,10 @@ func (l *loader) asRef(v cty.Value, at hcl.Range, attr string, want ...string) (
 				}
 			}
 		}
+		if list, ok := references(v); ok && len(list) > 0 {
+			first := list[0]
+			detail = fmt.Sprintf("%s takes one reference, and this is all that for_each or count made of a block. Choose one of them, such as %s.", attr, l.anInstance(first))
+		}
 		l.fail(at, "Not a reference", "%s", detail)
 		return ref{}, false
 	}
@@ -69,81 +73,6 @@ func (l *loader) asRef(v cty.Value, at hcl.Range, attr string, want ...string) (
 	}
 	l.fail(at, "Wrong kind of reference", "%s takes a reference to %s; this is %s.", attr, orList(want), r)
 	return r, false
-}
-
-// checkUses checks that everything an expression names exists, with better
-// words than the evaluator has.
-func (l *loader) checkUses(uses []hcl.Traversal) bool {
-	ok := true
-	for _, t := range uses {
-		ok = l.checkUse(t) && ok
-	}
-	return ok
-}
-
-func (l *loader) checkUse(t hcl.Traversal) bool {
-	root := t.RootName()
-	rootAt := t[0].SourceRange()
-	kind := root
-	if root == "var" {
-		kind = "variable"
-	}
-	switch root {
-	case "baseline", "accepted":
-		return true
-	case "var", "local", "engine", "feature", "knob", "phase", "protocol", "target", "workload":
-	default:
-		l.unknownRoot(t)
-		return false
-	}
-	key, static := stepName(t, 1)
-	last := 1
-	if root == "engine" && static && len(t) > 2 {
-		var name string
-		name, static = stepName(t, 2)
-		key, last = key+"."+name, 2
-	}
-	if len(t) == 1 && (root == "var" || root == "local") {
-		l.fail(rootAt, "Incomplete reference", "Name one %s: %s.name.", kind, root)
-		return false
-	}
-	if !static || len(t) == 1 {
-		return true // the evaluator says what is wrong, if anything
-	}
-	if root == "engine" && len(t) == 2 {
-		// All engines of a kind, of which an index may choose one.
-		for _, k := range l.symbols.of(kind).order {
-			if strings.HasPrefix(k, key+".") {
-				return true
-			}
-		}
-	}
-	if l.symbols.has(kind, key) {
-		return true
-	}
-	at := hcl.RangeBetween(rootAt, t[last].SourceRange())
-	hint := l.didYouMean(key, l.symbols.of(kind).order)
-	if hint == "" {
-		hint = fmt.Sprintf(" The plan declares no %s.", kind)
-	}
-	l.fail(at, "Unknown "+kind, "There is no %s.%s.%s", root, key, hint)
-	return false
-}
-
-func (l *loader) unknownRoot(t hcl.Traversal) {
-	name := t.RootName()
-	at := t[0].SourceRange()
-	roots := append([]string{"accepted", "baseline", "local", "var"}, referable...)
-	hint := ""
-	switch best := closest(name, roots); {
-	case best != "":
-		hint = " Did you mean " + quoted(best) + "?"
-	case len(t) == 1:
-		hint = fmt.Sprintf(" If you meant the text, write it in quotes: %q.", name)
-	default:
-		hint = " An expression may refer to " + orList(roots) + "."
-	}
-	l.fail(at, "Unknown name", "Nothing is called %q here.%s", name, hint)
 }
 
 // stepName is the name in a step of a traversal: .name or ["name"].

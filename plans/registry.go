@@ -12,6 +12,8 @@ type Registry struct {
 type Schema struct {
 	Doc   string
 	Attrs []Attr
+	// Example is a block of this kind for the manual.
+	Example string
 	// Check looks at decoded attributes for what types cannot say; each string
 	// it returns becomes one error at the block, naming the attribute.
 	Check func(b *Block) []AttrError
@@ -37,7 +39,10 @@ type Attr struct {
 	// Min bounds numbers from below when MinSet.
 	Min    float64
 	MinSet bool
-	// OneOf restricts strings.
+	// Max bounds numbers from above where it is not zero.
+	Max float64
+	// OneOf restricts strings; of a reference it is the words allowed besides
+	// blocks of type Ref.
 	OneOf []string
 	// Ref is the block type a reference must name ("workload").
 	Ref string
@@ -57,11 +62,25 @@ const (
 	Ints     AttrType = "list of integers" // a single integer is a list of one
 	Map      AttrType = "map of strings"
 	Refs     AttrType = "list of references"
+
+	// The types below have decoders of their own in this package.
+
+	Reference AttrType = "reference"
+	Values    AttrType = "map of values"
+	Overrides AttrType = "map of strings or null"
+	Choices   AttrType = "map of knobs to their values"
+	Beaten    AttrType = "map of workloads to maps of metrics to numbers"
+	RuleText  AttrType = "rule"
+	TypeExpr  AttrType = "type"
+	Condition AttrType = "condition"
+	Anything  AttrType = "anything"
 )
 
 // EngineKind is what the plan language knows of an engine kind.
 type EngineKind struct {
 	Doc string
+	// Example is an engine block of this kind for the manual.
+	Example string
 	// NeedsProcess: the plan must say how to start it.
 	NeedsProcess bool
 	// Settings are the accepted settings; nil accepts any.

@@ -10,6 +10,9 @@ type Program struct {
 	// Leaves are its comparisons, in order of appearance. All arithmetic of a
 	// rule stands inside of them.
 	Leaves []*Leaf
+	// joined is set where all comparisons have to hold: nothing but and joins
+	// them.
+	joined bool
 	// VM is the compiled boolean expression over the inputs' variables.
 	VM *vm.Program
 }
@@ -36,6 +39,8 @@ type Leaf struct {
 	Left, Right *Operand
 	// Negated is set below an odd number of nots: the rule wants it not to hold.
 	Negated bool
+	// at and length are where it stands in the rule, in characters.
+	at, length int
 }
 
 // InputKind says what an address leads to.

@@ -8,9 +8,9 @@ import (
 
 // compileRules compiles every rule of p strictly against the typed environment
 // that the plan declares, and sets their Program.
-func compileRules(p *Plan, files map[string]*hcl.File) hcl.Diagnostics {
+func compileRules(ns *namespace, files map[string]*hcl.File) hcl.Diagnostics {
 	var diags hcl.Diagnostics
-	ns := newNamespace(p)
+	p := ns.plan
 	for _, ph := range p.Phases {
 		for _, f := range ph.Features {
 			sc := &scope{own: f, criterion: true}

@@ -38,7 +38,7 @@ func BenchmarkCompileRules(b *testing.B) {
 	}
 	b.ResetTimer()
 	for b.Loop() {
-		compileRules(res.Plan, res.Files)
+		compileRules(newNamespace(res.Plan), res.Files)
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/2000, "µs/rule")
 }
@@ -62,6 +62,6 @@ func BenchmarkCompileRulesOfManyPhases(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		compileRules(res.Plan, res.Files)
+		compileRules(newNamespace(res.Plan), res.Files)
 	}
 }

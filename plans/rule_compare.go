@@ -25,6 +25,8 @@ func (r *reader) compare(n *ast.BinaryNode, negated bool) {
 		return
 	}
 	leaf := &Leaf{Text: left.Text + " " + n.Operator + " " + right.Text, Op: n.Operator, Left: left, Right: right, Negated: negated}
+	from, to := span(n)
+	leaf.at, leaf.length = from, max(1, to-from)
 	before := len(r.errs)
 	r.comparable(n, leaf)
 	if len(r.errs) == before {

@@ -2,39 +2,28 @@ package plans
 
 import (
 	"bytes"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 )
 
-// diagnostic points into the plan file where the rule stands there letter by
-// letter, and at the whole expression where escapes, ${ } or the stripped
-// indentation of a heredoc are in between.
+// diagnostic points into the plan file: at the very words where it can be told
+// which words of the file became them, else at the whole text of the rule.
 func (e *ruleError) diagnostic(at Range, src string, files map[string]*hcl.File) *hcl.Diagnostic {
 	d := &hcl.Diagnostic{Severity: hcl.DiagError, Summary: e.summary, Detail: e.detail}
-	d.Subject = &hcl.Range{
-		Filename: at.File,
-		Start:    hcl.Pos{Line: at.Start.Line, Column: at.Start.Column, Byte: at.Start.Byte},
-		End:      hcl.Pos{Line: at.End.Line, Column: at.End.Column, Byte: at.End.Byte},
-	}
+	d.Subject = at.hcl().Ptr()
 	f := files[at.File]
 	if f == nil || e.at < 0 || at.Start.Byte > at.End.Byte || at.End.Byte > len(f.Bytes) {
 		return d
 	}
-	text := string(f.Bytes[at.Start.Byte:at.End.Byte])
-	before := 1 // the quotation mark
-	if strings.HasPrefix(text, "<<") {
-		before = strings.IndexByte(text, '\n') + 1
-	} else if text != `"`+src+`"` {
+	from := byteOffset(src, e.at)
+	to := max(from+1, byteOffset(src, e.at+e.length))
+	start, end, ok := whereWritten(f.Bytes, at, src, from, to)
+	if !ok {
 		return d
 	}
-	if !strings.HasPrefix(text[before:], src) {
-		return d
-	}
-	from, to := byteOffset(src, e.at), byteOffset(src, e.at+e.length)
-	d.Subject.Start = position(f.Bytes, at.Start, at.Start.Byte+before+from)
-	d.Subject.End = position(f.Bytes, at.Start, at.Start.Byte+before+max(from+1, to))
+	d.Subject.Start = position(f.Bytes, at.Start, start)
+	d.Subject.End = position(f.Bytes, at.Start, end)
 	return d
 }
 

@@ -46,11 +46,13 @@ func (r *reader) condition(n *ast.Node, negated bool) {
 	switch node := (*n).(type) {
 	case *ast.UnaryNode:
 		if denies(node) {
+			r.p.joined = false
 			r.condition(&node.Node, !negated)
 			return
 		}
 	case *ast.BinaryNode:
 		if logic[node.Operator] {
+			r.p.joined = r.p.joined && (node.Operator == "and" || node.Operator == "&&")
 			r.condition(&node.Left, negated)
 			r.condition(&node.Right, negated)
 			return

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
 const (
@@ -22,33 +23,69 @@ const (
 	maxLine = 16 << 10
 )
 
-// readSource reads a plan file, with a message that says what to do about
-// whatever stands in its place.
-func readSource(path string) ([]byte, *hcl.Diagnostic) {
+// source is one file of a plan.
+type source struct {
+	name string
+	text []byte
+	body hcl.Body
+	// loops are the offsets of the for expressions in the text.
+	loops []int
+	// dynamic: the file can hold blocks that are generated inside others.
+	// Looking for the word spares all other files the work of finding out.
+	dynamic bool
+	// from is where the file is included; nil for what was named by the user.
+	from *hcl.Range
+}
+
+// parse reads one file in the syntax that its name says.
+func parse(name string, text []byte) (*source, hcl.Diagnostics) {
+	s := &source{name: name, text: text, dynamic: bytes.Contains(text, []byte("dynamic"))}
+	if IsYAML(name) {
+		return s, s.parseYAML()
+	}
+	loops, diag := checkSource(name, text)
+	if diag != nil {
+		return s, hcl.Diagnostics{diag}
+	}
+	file, diags := hclsyntax.ParseConfig(text, name, hcl.InitialPos)
+	s.body, s.loops = file.Body, loops
+	return s, diags
+}
+
+// isPlanFile reports whether a folder's file is a part of the plan.
+func isPlanFile(name string) bool {
+	return strings.EqualFold(filepath.Ext(name), ".hcl") || IsYAML(name)
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// readSource reads a file, with a message that says what to do about whatever
+// stands in its place. what is "plan" or "variables".
+func readSource(path, what string) ([]byte, *hcl.Diagnostic) {
 	bad := func(summary, format string, args ...any) ([]byte, *hcl.Diagnostic) {
 		return nil, sourceError(path, startOf(path), summary, fmt.Sprintf(format, args...))
 	}
-	switch ext := strings.ToLower(filepath.Ext(path)); ext {
-	case ".yaml", ".yml":
-		return bad("YAML plans are not supported yet", "Write the plan in HCL, in a file that ends in .hcl.")
-	}
+	title := strings.ToUpper(what[:1]) + what[1:]
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return bad("Plan file not found", "There is no file %q. Check the path and the folder you are in.", path)
+		return bad(title+" file not found", "There is no file %q. Check the path and the folder you are in.", path)
 	case err != nil:
-		return bad("Cannot read plan file", "%v", err)
+		return bad("Cannot read "+what+" file", "%v", err)
 	case info.IsDir():
-		return bad("Plan is a folder", "%q is a folder. Name the plan file in it, such as %q.", path, filepath.Join(path, "plan.hcl"))
+		return bad(title+" file is a folder", "%q is a folder. Name a file in it.", path)
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return bad("Cannot read plan file", "%v", err)
+		return bad("Cannot read "+what+" file", "%v", err)
 	}
 	defer file.Close()
 	src, err := io.ReadAll(io.LimitReader(file, maxSource+1))
 	if err != nil {
-		return bad("Cannot read plan file", "%v", err)
+		return bad("Cannot read "+what+" file", "%v", err)
 	}
 	return src, nil
 }
@@ -57,8 +94,17 @@ func readSource(path string) ([]byte, *hcl.Diagnostic) {
 // offsets of its loops (see checkNesting). A UTF-8 byte order mark is fine: the
 // parser skips it.
 func checkSource(filename string, src []byte) (loops []int, diag *hcl.Diagnostic) {
-	bad := func(at hcl.Range, summary, detail string) ([]int, *hcl.Diagnostic) {
-		return nil, sourceError(filename, at, summary, detail)
+	if diag := checkText(filename, src); diag != nil {
+		return nil, diag
+	}
+	return checkNesting(filename, src)
+}
+
+// checkText refuses what no syntax of ours reads: files that are too large,
+// empty or no text.
+func checkText(filename string, src []byte) *hcl.Diagnostic {
+	bad := func(at hcl.Range, summary, detail string) *hcl.Diagnostic {
+		return sourceError(filename, at, summary, detail)
 	}
 	start := startOf(filename)
 	switch {
@@ -92,7 +138,7 @@ func checkSource(filename string, src []byte) (loops []int, diag *hcl.Diagnostic
 		}
 		i += size
 	}
-	return checkNesting(filename, src)
+	return nil
 }
 
 func sourceError(filename string, at hcl.Range, summary, detail string) *hcl.Diagnostic {

@@ -36,8 +36,8 @@ func TestFilesThatAreNoPlan(t *testing.T) {
 	}
 	for _, c := range []struct{ path, want string }{
 		{filepath.Join(dir, "none.hcl"), "Plan file not found"},
-		{dir, "Plan is a folder"},
-		{write("plan.yaml", "plan: x"), "YAML plans are not supported yet"},
+		{t.TempDir(), "No plan in folder"},
+		{write("plan.yaml", "plan: x"), "Missing name | Missing plan block"},
 		{write("empty.hcl", ""), "Plan is empty"},
 		{write("blank.hcl", " \n\t\n"), "Plan is empty"},
 		{write("mark.hcl", "\uFEFF\n"), "Plan is empty"},

@@ -52,7 +52,7 @@ var limits = map[string]int{
 func (l *loader) declare(kind, key string, b *hcl.Block, at hcl.Range) bool {
 	n := l.symbols.of(kind)
 	if first := n.byKey[key]; first != nil {
-		l.fail(at, "Duplicate "+kind, "The %s %q is already declared on line %d. Names are unique; rename or remove one.", kind, key, first.at.Start.Line)
+		l.fail(at, "Duplicate "+kind, "The %s %q is already declared %s. Names are unique; rename or remove one.", kind, key, seenAt(first.at, at))
 		return false
 	}
 	if limit := limits[kind]; limit > 0 && len(n.order) == limit {
@@ -74,56 +74,75 @@ type phaseBlock struct {
 }
 
 type featureBlock struct {
-	block *hcl.Block
+	*instance
 	first bool
 }
 
-// declareAll is the first pass: every name, before any body is evaluated.
-func (l *loader) declareAll(blocks hcl.Blocks) []*phaseBlock {
-	var phases []*phaseBlock
-	for _, b := range blocks {
-		switch b.Type {
-		case "plan", "locals", "baseline":
-		case "engine":
-			l.declareEngine(b)
-		case "phase":
-			phases = append(phases, l.declarePhase(b))
-		case "workload":
-			l.checkName(b, 0, inRules|firstInRules)
-			l.declare(b.Type, b.Labels[0], b, b.LabelRanges[0])
-		case "target":
-			l.checkName(b, 0, inRules)
-			l.declare(b.Type, b.Labels[0], b, b.LabelRanges[0])
-		default:
-			l.checkName(b, 0, 0)
-			l.declare(b.Type, b.Labels[0], b, b.LabelRanges[0])
+// declareNames is the first pass: the names of variables, which no expression
+// can change.
+func (l *loader) declareNames(all hcl.Blocks) {
+	for _, b := range all.OfType("variable") {
+		l.checkName(b, 0, 0)
+		l.declare(b.Type, b.Labels[0], b, b.LabelRanges[0])
+	}
+}
+
+// nameUses says where rules use the names of a block type.
+var nameUses = map[string]nameUse{
+	"workload": inRules | firstInRules, "target": inRules, "phase": inRules, "feature": inRules,
+}
+
+// declareGroup declares what one block has made.
+func (l *loader) declareGroup(g *group) {
+	b := g.block
+	if g.kind == "engine" {
+		if _, known := l.reg.Engines[b.Labels[0]]; !known {
+			l.fail(b.LabelRanges[0], "Unknown engine kind", "There is no engine kind %q.%s", b.Labels[0], l.didYouMean(b.Labels[0], keysOf(l.reg.Engines)))
 		}
 	}
-	return phases
-}
-
-func (l *loader) declareEngine(b *hcl.Block) {
-	kind, name := b.Labels[0], b.Labels[1]
-	if _, known := l.reg.Engines[kind]; !known {
-		l.fail(b.LabelRanges[0], "Unknown engine kind", "There is no engine kind %q.%s", kind, l.didYouMean(kind, keysOf(l.reg.Engines)))
+	label := len(b.Labels) - 1
+	if g.repeated() {
+		l.checkName(b, label, 0)
+		if first := l.groups.byKey(g.kind, g.key); first != g {
+			l.fail(b.LabelRanges[label], "Duplicate "+g.kind, "The %s %q is already declared %s. Names are unique; rename or remove one.", g.kind, g.key, seenAt(first.block.LabelRanges[label], b.LabelRanges[label]))
+		}
 	}
-	l.checkName(b, 1, 0)
-	l.declare("engine", kind+"."+name, b, b.LabelRanges[1])
-}
-
-func (l *loader) declarePhase(b *hcl.Block) *phaseBlock {
-	l.checkName(b, 0, inRules)
-	ph := &phaseBlock{block: b, first: l.declare("phase", b.Labels[0], b, b.LabelRanges[0])}
-	ph.fields = l.fields(b, phaseSchema, fmt.Sprintf("phase %q", b.Labels[0]))
-	for _, fb := range ph.blocks {
-		if fb.Type != "feature" {
+	for _, i := range g.instances {
+		l.checkName(i.block, label, nameUses[g.kind])
+		first := l.declare(g.kind, strings.Join(i.block.Labels, "."), i.block, b.LabelRanges[label])
+		if i.phase == nil {
 			continue
 		}
-		l.checkName(fb, 0, inRules)
-		first := l.declare("feature", fb.Labels[0], fb, fb.LabelRanges[0])
-		ph.features = append(ph.features, &featureBlock{fb, first})
+		i.phase.first = first
+		for _, f := range i.phase.features {
+			l.checkName(f.block, 0, inRules)
+			f.first = l.declare("feature", f.block.Labels[0], f.block, f.block.LabelRanges[0])
+		}
 	}
-	return ph
+}
+
+// openPhase opens the body of a phase and makes its features.
+func (l *loader) openPhase(i *instance) {
+	b := i.block
+	ph := &phaseBlock{block: b}
+	i.phase = ph
+	if s := l.sources[b.DefRange.Filename]; s != nil && s.dynamic && !l.settling.expand(b.Body, phaseSchema) {
+		l.doubt("feature")
+		ph.fields = l.fields(&hcl.Block{Type: b.Type, Labels: b.Labels, DefRange: b.DefRange, Body: hcl.EmptyBody()}, phaseSchema, "phase")
+		return
+	}
+	ph.fields = l.fields(b, phaseSchema, fmt.Sprintf("phase %q", b.Labels[0]))
+	for _, fb := range ph.blocks.OfType("feature") {
+		g := l.groups.byKey("feature", fb.Labels[0])
+		if g == nil {
+			g = &group{kind: "feature", key: fb.Labels[0], block: fb}
+			l.groups.add(g)
+		}
+		for _, made := range l.instances(g, fb, i) {
+			ph.features = append(ph.features, &featureBlock{instance: made})
+			g.instances = append(g.instances, made)
+		}
+	}
 }
 
 // first reports whether b is the block that its name belongs to; a duplicate is

@@ -19,9 +19,24 @@ type Target struct {
 	Range   Range `json:"-"`
 }
 
-var targetSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{
-	{Name: "tool"}, {Name: "summary"}, {Name: "metrics"},
-}}
+var targetDoc = &BlockDoc{
+	Type: "target", Times: AnyTimes, Repeats: true,
+	Labels: []Label{{"name", "What rules call it: `target.<name>.<workload>.<metric>`."}},
+	Doc:    "Numbers to beat, measured elsewhere.",
+	Attrs: []Attr{
+		{Name: "tool", Type: String, Doc: "What measured them, with its version."},
+		{Name: "summary", Type: String, Doc: "Where and how, in one sentence."},
+		{Name: "metrics", Type: Beaten, Required: true, Doc: "The numbers, by workload and metric, each in the metric's unit."},
+	},
+	Example: `target "llamacpp" {
+  tool = "llama-bench f5acfb2ff"
+  metrics = {
+    chat = { pp = 2449.83, tg = 57.85 }
+  }
+}`,
+}
+
+var targetSchema = targetDoc.schema()
 
 func (l *loader) decodeTarget(b *hcl.Block) {
 	f := l.fields(b, targetSchema, fmt.Sprintf("target %q", b.Labels[0]))

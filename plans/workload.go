@@ -34,20 +34,33 @@ type Workload struct {
 	Range                                      Range `json:"-"`
 }
 
-var workloadSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{
-	{Name: "summary"},
-	{Name: "prompt_tokens"},
-	{Name: "output_tokens"},
-	{Name: "requests"},
-	{Name: "warmup"},
-	{Name: "api"},
-	{Name: "temperature"},
-	{Name: "seed"},
-	{Name: "ignore_eos"},
-	{Name: "request_timeout"},
-	{Name: "first_timeout"},
-	{Name: "stall_timeout"},
-}}
+var workloadDoc = &BlockDoc{
+	Type: "workload", Times: AnyTimes, Repeats: true,
+	Labels: []Label{{"name", "What references and rules call it: `workload.<name>`, `<name>.tg.gain`."}},
+	Doc:    "What is sent. Each combination of lists is a cell: `output_tokens = [32, 128]` makes `chat.o32` and `chat.o128`; prompt lengths are `p512`, before the output. Prompts are unique from their first token on, so that prefix caches miss, and the same for all arms.",
+	Attrs: []Attr{
+		{Name: "summary", Type: String, Doc: "What it stands for, in one sentence."},
+		{Name: "prompt_tokens", Type: Ints, Required: true, Unit: "tokens", Min: 1, MinSet: true, Max: maxTokens, Doc: "Length of each prompt, or several lengths."},
+		{Name: "output_tokens", Type: Ints, Required: true, Unit: "tokens", Min: 1, MinSet: true, Max: maxTokens, Doc: "Length of each answer, or several lengths."},
+		{Name: "requests", Type: Int, Default: 10.0, Unit: "requests", Min: 1, MinSet: true, Max: maxRequests, Doc: "Measured requests per cell and launch."},
+		{Name: "warmup", Type: Int, Default: 3.0, Unit: "requests", MinSet: true, Max: maxRequests, Doc: "Requests before them that are not measured."},
+		{Name: "api", Type: String, Default: "completions", OneOf: []string{"completions", "chat"}, Doc: "The endpoint."},
+		{Name: "temperature", Type: Number, Default: 0.0, MinSet: true, Max: 100, Doc: "Sampling; 0 takes the likeliest token."},
+		{Name: "seed", Type: Int, Default: 42.0, MinSet: true, Max: math.MaxInt32, Doc: "Seed of prompts and sampling."},
+		{Name: "ignore_eos", Type: Bool, Default: true, Doc: "Go on after the end of text, which enforces the length of the answer."},
+		{Name: "request_timeout", Type: Duration, Default: "2m", Doc: "Time limit of one request."},
+		{Name: "first_timeout", Type: Duration, Default: "10m", Doc: "Time limit of the first request after a start, which may compile kernels."},
+		{Name: "stall_timeout", Type: Duration, Default: "30s", Doc: "Longest wait between two events of a stream."},
+	},
+	Example: `workload "chat" {
+  prompt_tokens = 2048
+  output_tokens = [32, 128]
+  requests      = 10
+  warmup        = 3
+}`,
+}
+
+var workloadSchema = workloadDoc.schema()
 
 // Bounds that no engine of this decade reaches, and that keep every product of
 // them within an int.

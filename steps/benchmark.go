@@ -16,6 +16,10 @@ import (
 var benchmarkKind = levelKind{
 	schema: plans.Schema{
 		Doc: "Measures the candidate against its parent in fresh, interleaved launches. Each launch starts the engine anew, warms it up and sends every workload.",
+		Example: `level "benchmark" {
+  workloads = [workload.chat]
+  launches  = 3
+}`,
 		Attrs: []plans.Attr{
 			{Name: "workloads", Type: plans.Refs, Ref: "workload", Required: true, Doc: "What is sent, in this order."},
 			{Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches an arm", Min: 1, MinSet: true, Doc: "Launches of each arm. With one, no number can pass a rule."},

@@ -2,6 +2,7 @@ package steps
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,6 +21,10 @@ type stepRunner = runtime.Step
 var execKind = stepKind{
 	schema: plans.Schema{
 		Doc: "Runs a command in the plan's folder. Exit status 0 passes, any other fails, and a command that cannot be started is an error.",
+		Example: `step "exec" "backup" {
+  command = ["git", "tag", "--force", "before-the-port"]
+  timeout = "1m"
+}`,
 		Attrs: []plans.Attr{
 			{Name: "command", Type: plans.Strings, Required: true, Doc: "The program and its arguments; no shell is involved. Use [\"sh\", \"-c\", \"…\"] for one."},
 			{Name: "dir", Type: plans.String, Default: ".", Doc: "Working directory, relative to the plan's folder."},
@@ -54,7 +59,7 @@ type execConfig struct {
 // Keys of a command are the command itself: what it reads cannot be known, so
 // an unchanged command that passed is not run again unless --rerun asks for it.
 func (e *execStep) Keys(*runtime.Scope) (runtime.Keys, error) {
-	return runtime.Keys{Measure: digest("exec", e.block.Attrs), Decide: "exec"}, nil
+	return runtime.Keys{Measure: e.lab.sealed("exec", e.block.Attrs), Decide: "exec"}, nil
 }
 
 func (e *execStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
@@ -96,7 +101,10 @@ func (e *execStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision,
 		out.LogTail = engine.TailLog(log, 15)
 	case <-ctx.Done():
 		_ = run.Stop(s.Hard)
-		return nil, ctx.Err()
+		return nil, errors.Join(ctx.Err(), RedactFile(log, e.lab.Redact))
+	}
+	if err := RedactFile(log, e.lab.Redact); err != nil {
+		return nil, fmt.Errorf("sensitive values cannot be taken out of the output: %w", err)
 	}
 	if _, err := e.lab.Store.PutFile(log); err != nil {
 		out.Reasons = append(out.Reasons, fmt.Sprintf("its output could not be kept: %v", err))

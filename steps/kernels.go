@@ -14,6 +14,9 @@ import (
 var kernelsKind = levelKind{
 	schema: plans.Schema{
 		Doc: "Every knob value of the variant proves that it took effect: each must_see glob is in the engine's log and no must_not_see glob is.",
+		Example: `level "kernels" {
+  from = ["log"]
+}`,
 		Attrs: []plans.Attr{
 			{Name: "from", Type: plans.Strings, Default: []any{"log"}, OneOf: []string{"log"}, Doc: "Where evidence is looked for. Profiler traces come with a later version."},
 			{Name: "timeout", Type: plans.Duration, Default: "5m", Doc: "Time limit of the request that is sent where no level before it sent one."},

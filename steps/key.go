@@ -33,10 +33,16 @@ func digest(parts ...any) string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// sealed is the digest of what may hold sensitive values: it changes as they do,
+// but a value cannot be guessed from it.
+func (l *Lab) sealed(parts ...any) string {
+	return digest(l.Seal.Any(parts).([]any)...)
+}
+
 // variantKey covers everything that makes two starts the same start. The folder
 // is left out: a checkout that was moved measures the same.
 func (l *Lab) variantKey(spec engine.Spec) string {
-	return digest("variant", spec.Kind, spec.Model, spec.Command, spec.Env, spec.Unset, l.program(spec))
+	return l.sealed("variant", spec.Kind, spec.Model, spec.Command, spec.Env, spec.Unset, l.program(spec))
 }
 
 // program identifies what is started: the version of the embedded engine (not
@@ -114,7 +120,7 @@ func (l *Lab) qualifyKey(protocol *plans.Protocol, vs ...*variant) string {
 			parts = append(parts, level.Kind, level.Attrs)
 		}
 	}
-	return digest("qualify", measuringVersion, l.MachineKey, parts)
+	return l.sealed("qualify", measuringVersion, l.MachineKey, parts)
 }
 
 // benchmarkKey: the arms, what is sent to them, and the machine. The number of

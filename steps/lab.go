@@ -12,6 +12,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/load"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -34,6 +35,10 @@ type Lab struct {
 	Boot string
 	// KindVersions maps engine kinds that are part of mxflow to their version.
 	KindVersions map[string]string
+
+	// Redact takes sensitive values out of logs and answers; Seal puts marks in
+	// their place that differ as the values do, for measurement keys.
+	Redact, Seal *redact.Redactor
 
 	mu       sync.Mutex
 	programs map[string]string

@@ -46,6 +46,7 @@ func (l *Lab) launch(ctx context.Context, s *runtime.Scope, v *variant, record *
 	inst, err := l.Launcher.Launch(ctx, v.spec, engine.Launch{ID: record.ID, Owner: l.Owner, LogPath: log})
 	if err != nil {
 		st.broke(err)
+		st.redactLog(log)
 		return st, err
 	}
 	st.inst = inst
@@ -128,11 +129,30 @@ func (st *started) stop(s *runtime.Scope) {
 		crashes = 1
 	}
 	st.perLaunch("crashes", crashes)
+	st.keepLog()
+}
+
+// keepLog stores the log of an engine that has stopped.
+func (st *started) keepLog() {
+	if !st.redactLog(st.inst.LogPath()) {
+		return
+	}
 	sum, err := st.lab.Store.PutFile(st.inst.LogPath())
 	if err != nil {
 		st.record.Notes = append(st.record.Notes, "the log could not be kept: "+firstLine(err))
 	}
 	st.record.Log = sum
+}
+
+// redactLog takes sensitive values out of a log. Where that fails the log goes:
+// without a log there is less to see, with it there is too much.
+func (st *started) redactLog(path string) bool {
+	err := RedactFile(path, st.lab.Redact)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		st.record.Notes = append(st.record.Notes, "the log was removed, since sensitive values could not be taken out of it: "+firstLine(err))
+		_ = os.Remove(path)
+	}
+	return err == nil
 }
 
 // perLaunch adds a metric that has one value a launch.

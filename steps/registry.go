@@ -49,7 +49,7 @@ func Registry() *plans.Registry {
 }
 
 func engineKind(k engine.Kind) plans.EngineKind {
-	out := plans.EngineKind{Doc: k.Doc, NeedsProcess: k.NeedsCommand(), Settings: []plans.Attr{}}
+	out := plans.EngineKind{Doc: k.Doc, Example: k.Example, NeedsProcess: k.NeedsCommand(), Settings: []plans.Attr{}}
 	for _, s := range k.Settings {
 		a := plans.Attr{Name: s.Name, Type: plans.String, Doc: strings.TrimSpace(s.Doc + " Default: " + s.Default + ".")}
 		switch {

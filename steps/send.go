@@ -57,6 +57,7 @@ func (st *started) send(ctx context.Context, ws []*plans.Workload, progress func
 		}
 	}
 	if len(all) > 0 {
+		st.redactSamples(all)
 		sum, err := st.lab.Store.WriteSamples(all)
 		if err != nil {
 			return fmt.Errorf("raw samples cannot be kept: %w", err)

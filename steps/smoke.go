@@ -16,6 +16,10 @@ import (
 var smokeKind = levelKind{
 	schema: plans.Schema{
 		Doc: "The engine starts, answers one request, and says what is expected of it.",
+		Example: `level "smoke" {
+  prompt = "The capital of France is"
+  expect = "Paris"
+}`,
 		Attrs: []plans.Attr{
 			{Name: "prompt", Type: plans.String, Default: "The capital of France is", Doc: "What is asked."},
 			{Name: "expect", Type: plans.String, Doc: "Text that the answer must contain, upper and lower case alike."},

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -148,5 +150,28 @@ func TestStack(t *testing.T) {
 	}
 	if _, err = l.armsOf(s, l.Plan.Feature("third")); err == nil || errors.Is(err, runtime.ErrUndecided) {
 		t.Errorf("built on a feature that is locked: error %v, want one that says so", err)
+	}
+}
+
+// TestKeysChangeWithSecretsAndDoNotShowThem gives two secrets to one plan.
+func TestKeysChangeWithSecretsAndDoNotShowThem(t *testing.T) {
+	seal := func(key string) *redact.Redactor {
+		return redact.NewWith([]string{"secret one", "secret two"}, func(s string) string { return key + s[len(s)-3:] })
+	}
+	spec := func(secret string) engine.Spec {
+		return engine.Spec{Kind: "openai", Command: []string{"serve", "--token=" + secret}, Env: map[string]string{"T": secret}}
+	}
+	one := (&Lab{Seal: seal("a")}).variantKey(spec("secret one"))
+	if again := (&Lab{Seal: seal("a")}).variantKey(spec("secret one")); again != one {
+		t.Error("the key of one secret changes")
+	}
+	if two := (&Lab{Seal: seal("a")}).variantKey(spec("secret two")); two == one {
+		t.Error("another secret has the same key")
+	}
+	if other := (&Lab{Seal: seal("b")}).variantKey(spec("secret one")); other == one {
+		t.Error("the key can be computed without the seal")
+	}
+	if plain := (&Lab{}).variantKey(spec("secret one")); plain == one {
+		t.Error("the key is not sealed")
 	}
 }

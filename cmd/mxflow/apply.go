@@ -20,7 +20,8 @@ import (
 )
 
 func (a *app) applyCommand() *cobra.Command {
-	var vars, rerun []string
+	var vars []plans.Given
+	var rerun []string
 	c := &cobra.Command{
 		Use:   "apply PLAN",
 		Short: "Start the engine, measure, decide rules, unlock phases",
@@ -46,11 +47,11 @@ interrupted.`,
 	return c
 }
 
-func (a *app) apply(ctx context.Context, path string, vars, rerun []string) error {
+func (a *app) apply(ctx context.Context, path string, vars []plans.Given, rerun []string) error {
 	if a.streaming = true; a.json {
 		a.printLine(runtime.Event{Type: "version", Time: time.Now().UTC(), Stream: streamVersion, Tool: "mxflow " + version})
 	}
-	p, g, source, err := a.load(path, vars)
+	p, g, loaded, err := a.load(path, vars)
 	if err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func (a *app) apply(ctx context.Context, path string, vars, rerun []string) erro
 	if err := samePlan(st, p); err != nil {
 		return err
 	}
-	return a.run(ctx, path, p, g, source, st, forced)
+	return a.run(ctx, path, p, g, loaded, st, forced)
 }
 
 // samePlan refuses the state directory of another plan: their nodes would have
@@ -90,7 +91,7 @@ func samePlan(st *store.Store, p *plans.Plan) error {
 }
 
 // run is one apply on an open state directory.
-func (a *app) run(ctx context.Context, path string, p *plans.Plan, g *runtime.Graph, source []byte, st *store.Store, forced func(*runtime.Node) bool) error {
+func (a *app) run(ctx context.Context, path string, p *plans.Plan, g *runtime.Graph, loaded *plans.Result, st *store.Store, forced func(*runtime.Node) bool) error {
 	owner := ownerOf(st.Dir())
 	if err := a.cleanUp(st, owner); err != nil {
 		return err
@@ -100,18 +101,21 @@ func (a *app) run(ctx context.Context, path string, p *plans.Plan, g *runtime.Gr
 	if err != nil {
 		return err
 	}
-	sum, err := st.Put(source)
+	lab, err := a.lab(p, g, st, owner, runDir)
+	if err != nil {
+		return err
+	}
+	sum, sums, err := a.putSources(st, loaded)
 	if err != nil {
 		return err
 	}
 	err = st.Append(&ledger.Record{Type: "run", Time: time.Now().UTC(), Run: run, RunStart: &ledger.RunStart{
-		Plan: p.Name, PlanFile: path, PlanDigest: p.Digest(), PlanSource: sum, Tool: "mxflow " + version,
+		Plan: p.Name, PlanFile: path, PlanDigest: p.Digest(), PlanSource: sum, PlanSources: sums, Tool: "mxflow " + version,
 		Environment: engine.Environment(), BootID: engine.BootID(),
 	}})
 	if err != nil {
 		return err
 	}
-	lab := a.lab(p, g, st, owner, runDir)
 	runner := &runtime.Runner{Plan: p, Graph: g, Journal: runtime.StoreJournal(st), Step: lab.Step, Rerun: forced, Run: run}
 	soft, hard, release := signals(ctx, a.stderr)
 	defer release()
@@ -162,6 +166,11 @@ func (a *app) cleanUp(st *store.Store, owner string) error {
 	for _, r := range st.Runs() {
 		if r.Done {
 			continue
+		}
+		if dir, err := st.RunDir(r.ID); err == nil {
+			if err := a.cleanLogs(dir); err != nil {
+				fmt.Fprintf(a.stderr, "note: logs of run %s may hold sensitive values: %v\n", r.ID, err)
+			}
 		}
 		reason := "abandoned: mxflow ended without recording why"
 		if len(swept) > 0 {

@@ -169,6 +169,9 @@ func (a *app) verifyArtifacts(st *store.Store) (n int, bad []string) {
 		switch {
 		case r.RunStart != nil:
 			check(r.RunStart.PlanSource, fmt.Sprintf("record %d, plan of run %s", i, r.Run))
+			for _, name := range sortedKeys(r.RunStart.PlanSources) {
+				check(r.RunStart.PlanSources[name], fmt.Sprintf("record %d, file %s of the plan of run %s", i, name, r.Run))
+			}
 		case r.Launch != nil:
 			check(r.Launch.Samples, fmt.Sprintf("record %d, samples of launch %s", i, r.Launch.ID))
 			check(r.Launch.Log, fmt.Sprintf("record %d, log of launch %s", i, r.Launch.ID))

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"sort"
 	"strings"
 	"testing"
 
@@ -19,8 +18,10 @@ var update = flag.Bool("update", false, "rewrite generated docs")
 // TestDocs keeps the generated pages in step with the code.
 func TestDocs(t *testing.T) {
 	for path, want := range map[string]string{
-		"../../docs/kinds.md":   kindsPage(),
-		"../../docs/metrics.md": metricsPage(),
+		"../../docs/embedded.md":    embeddedPage(),
+		"../../docs/metrics.md":     metricsPage(),
+		"../../docs/language.md":    languagePage(),
+		"../../docs/diagnostics.md": diagnosticsPage(),
 	} {
 		if *update {
 			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
@@ -51,62 +52,19 @@ func metricsPage() string {
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-func kindsPage() string {
+// embeddedPage is what language.md does not say of the engine inside mxflow.
+func embeddedPage() string {
 	var b strings.Builder
-	r := steps.Registry()
-	b.WriteString("# Levels, steps and engine kinds\n\n" + generated)
-	b.WriteString("## Levels\n\n")
-	for _, name := range inOrder(r.Levels) {
-		schemaSection(&b, fmt.Sprintf("level %q", name), r.Levels[name].Doc, r.Levels[name].Attrs)
+	b.WriteString("# The embedded engine\n\n" + generated)
+	b.WriteString("A small decoder in pure Go, shaped like gpt-oss, with constructed weights: `mxflow engine serve`. It is there so that\nthe whole tool can be tried and tested anywhere, and is no product of its own.\n\n## Flags\n\n| flag | default | meaning |\n| --- | --- | --- |\n")
+	for _, s := range embedded.Settings() {
+		fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", strings.ReplaceAll(s.Name, "_", "-"), s.Default, s.Doc)
 	}
-	b.WriteString("## Steps\n\n")
-	for _, name := range inOrder(r.Steps) {
-		schemaSection(&b, fmt.Sprintf("step %q \"name\"", name), r.Steps[name].Doc, r.Steps[name].Attrs)
-	}
-	b.WriteString("## Engine kinds\n\n")
-	for _, name := range inOrder(r.Engines) {
-		schemaSection(&b, fmt.Sprintf("engine %q \"name\"", name), r.Engines[name].Doc, r.Engines[name].Settings)
-	}
-	b.WriteString("### Environment of the embedded engine\n\n| variable | values | default | meaning |\n| --- | --- | --- | --- |\n")
+	b.WriteString("\n## Environment\n\n| variable | values | default | meaning |\n| --- | --- | --- | --- |\n")
 	for _, s := range embedded.Switches() {
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", s.Env, strings.Join(s.Values, "` `"), s.Default, s.Doc)
 	}
 	return b.String()
-}
-
-func schemaSection(b *strings.Builder, title, doc string, attrs []plans.Attr) {
-	fmt.Fprintf(b, "### %s\n\n%s\n\n", title, doc)
-	if len(attrs) == 0 {
-		return
-	}
-	b.WriteString("| attribute | type | default | meaning |\n| --- | --- | --- | --- |\n")
-	for _, a := range attrs {
-		value := ""
-		switch {
-		case a.Required:
-			value = "required"
-		case a.Default != nil:
-			value = fmt.Sprintf("`%v`", a.Default)
-		}
-		kind := string(a.Type)
-		if a.Unit != "" {
-			kind += ", " + a.Unit
-		}
-		if len(a.OneOf) > 0 {
-			kind += ": " + strings.Join(a.OneOf, ", ")
-		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", a.Name, kind, value, a.Doc)
-	}
-	b.WriteString("\n")
-}
-
-func inOrder[V any](m map[string]V) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
 }
 
 // TestReadmePlan: the plan that the README shows is a whole one.

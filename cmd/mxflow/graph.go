@@ -7,17 +7,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 )
 
 func (a *app) graphCommand() *cobra.Command {
-	var vars []string
-	var format string
+	var vars []plans.Given
+	var format, direction string
 	c := &cobra.Command{
 		Use:     "graph PLAN",
 		Short:   "Print the graph of a plan as Mermaid or DOT",
 		Long:    "Prints what depends on what. A solid edge needs a pass, a dashed one only an end.",
-		Example: "  mxflow graph plan.hcl                 # Mermaid, for Markdown\n  mxflow graph --format dot plan.hcl | dot -Tsvg > plan.svg",
+		Example: "  mxflow graph plan.hcl                 # Mermaid, for Markdown\n  mxflow graph --direction LR plan.hcl\n  mxflow graph --format dot plan.hcl | dot -Tsvg > plan.svg",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			_, g, _, err := a.load(args[0], vars)
@@ -25,12 +26,14 @@ func (a *app) graphCommand() *cobra.Command {
 				return err
 			}
 			switch {
+			case direction != "TB" && direction != "LR":
+				return fmt.Errorf("--direction %s: there are TB (top to bottom) and LR (left to right)", direction)
 			case a.json:
 				a.printJSON(graphJSON(g))
 			case format == "mermaid":
-				writeMermaid(a.stdout, g)
+				writeMermaid(a.stdout, g, direction)
 			case format == "dot":
-				writeDOT(a.stdout, g)
+				writeDOT(a.stdout, g, direction)
 			default:
 				return fmt.Errorf("--format %s: there are mermaid and dot", format)
 			}
@@ -38,6 +41,7 @@ func (a *app) graphCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&format, "format", "mermaid", "mermaid or dot")
+	c.Flags().StringVar(&direction, "direction", "TB", "TB, top to bottom, or LR, left to right")
 	varFlag(c, &vars)
 	a.jsonFlag(c, "print nodes and edges as JSON")
 	return c
@@ -94,8 +98,8 @@ func byPhase(g *runtime.Graph) (order []string, nodes map[string][]*runtime.Node
 	return order, nodes
 }
 
-func writeMermaid(w io.Writer, g *runtime.Graph) {
-	fmt.Fprintln(w, "flowchart TD")
+func writeMermaid(w io.Writer, g *runtime.Graph, direction string) {
+	fmt.Fprintf(w, "flowchart %s\n", direction)
 	index := map[string]string{}
 	for i, n := range g.Nodes {
 		index[n.ID] = fmt.Sprintf("n%d", i)
@@ -129,8 +133,8 @@ func writeMermaid(w io.Writer, g *runtime.Graph) {
 	}
 }
 
-func writeDOT(w io.Writer, g *runtime.Graph) {
-	fmt.Fprintln(w, "digraph plan {\n  rankdir = TB\n  node [shape = box]")
+func writeDOT(w io.Writer, g *runtime.Graph, direction string) {
+	fmt.Fprintln(w, "digraph plan {\n  rankdir = "+direction+"\n  node [shape = box]")
 	order, nodes := byPhase(g)
 	for _, ph := range order {
 		if ph != "" {

@@ -7,10 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/embedded"
@@ -23,23 +20,14 @@ import (
 // stateName is the state directory beside a plan.
 const stateName = ".mxflow"
 
-// varFlag gives a subcommand --var name=value, as often as needed.
-func varFlag(c *cobra.Command, into *[]string) {
-	c.Flags().StringArrayVar(into, "var", nil, "set a variable of the plan: name=value (repeatable)")
-}
-
 // load loads a plan and its graph. Diagnostics are printed; errShown then says
 // that nothing was started.
-func (a *app) load(path string, vars []string) (*plans.Plan, *runtime.Graph, []byte, error) {
-	values := map[string]string{}
-	for _, v := range vars {
-		name, value, ok := strings.Cut(v, "=")
-		if !ok || name == "" {
-			return nil, nil, nil, fmt.Errorf("--var %s: write name=value", v)
-		}
-		values[name] = value
+func (a *app) load(path string, given []plans.Given) (*plans.Plan, *runtime.Graph, *plans.Result, error) {
+	if err := checkGiven(given); err != nil {
+		return nil, nil, nil, err
 	}
-	res := plans.Load(path, steps.Registry(), plans.Options{Vars: values})
+	res := plans.Load(path, steps.Registry(), plans.Options{Inputs: given, Guard: planGuard(a.stderr)})
+	a.hide(res.Plan.Secrets())
 	if len(res.Diagnostics) > 0 {
 		a.diagnostics(res)
 	}
@@ -50,7 +38,7 @@ func (a *app) load(path string, vars []string) (*plans.Plan, *runtime.Graph, []b
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return res.Plan, g, res.Source, nil
+	return res.Plan, g, res, nil
 }
 
 // diagnostics prints what is wrong with a plan: as text, as one JSON document,
@@ -83,14 +71,15 @@ func count(n int, what string) string {
 
 // printLine prints one JSON object on a line of its own.
 func (a *app) printLine(v any) {
-	data, err := json.Marshal(v)
+	data, err := json.Marshal(a.secrets.Any(v, identities...))
 	if err == nil {
-		fmt.Fprintf(a.stdout, "%s\n", data)
+		fmt.Fprintf(bare(a.stdout), "%s\n", data)
 	}
 }
 
 func (a *app) printJSON(v any) {
-	enc := json.NewEncoder(a.stdout)
+	v = a.secrets.Any(v, identities...)
+	enc := json.NewEncoder(bare(a.stdout))
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)
 	// Writing to a closed pipe is the reader's choice, not an error of ours.
@@ -102,7 +91,15 @@ func (a *app) stateDir(plan string) string {
 	if a.state != "" {
 		return a.state
 	}
-	return filepath.Join(filepath.Dir(plan), stateName)
+	return filepath.Join(planDir(plan), stateName)
+}
+
+// planDir is the folder of a plan, which may be a folder itself.
+func planDir(plan string) string {
+	if info, err := os.Stat(plan); err == nil && info.IsDir() {
+		return plan
+	}
+	return filepath.Dir(plan)
 }
 
 // reader opens the state directory for a subcommand that only reads. Without a
@@ -112,10 +109,7 @@ func (a *app) reader(args []string) (*store.Store, error) {
 	if dir == "" {
 		base := "."
 		if len(args) > 0 {
-			base = args[0]
-			if info, err := os.Stat(base); err != nil || !info.IsDir() {
-				base = filepath.Dir(base)
-			}
+			base = planDir(args[0])
 		}
 		dir = filepath.Join(base, stateName)
 	}
@@ -127,12 +121,13 @@ func (a *app) reader(args []string) (*store.Store, error) {
 }
 
 // lab wires steps to a state directory.
-func (a *app) lab(p *plans.Plan, g *runtime.Graph, s *store.Store, owner, runDir string) *steps.Lab {
-	return &steps.Lab{
+func (a *app) lab(p *plans.Plan, g *runtime.Graph, s *store.Store, owner, runDir string) (*steps.Lab, error) {
+	lab := &steps.Lab{
 		Plan: p, Graph: g, Store: s, Launcher: engine.ProcessLauncher{}, Owner: owner, RunDir: runDir,
 		MachineKey: steps.MachineKey(engine.Environment()), Boot: engine.BootID(),
 		KindVersions: map[string]string{"embedded": embedded.Version},
 	}
+	return lab, a.keepSecrets(lab, p, s)
 }
 
 // fail sets the exit status for an error that is not a mistake in the usage.

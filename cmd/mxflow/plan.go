@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -15,7 +16,8 @@ import (
 const assumedSeconds = 5
 
 func (a *app) planCommand() *cobra.Command {
-	var vars, rerun []string
+	var vars []plans.Given
+	var rerun []string
 	c := &cobra.Command{
 		Use:   "plan PLAN",
 		Short: "Show what an apply would do, in order, and why",
@@ -44,7 +46,10 @@ started and nothing is written.`,
 			if st != nil {
 				defer st.Close()
 			}
-			lab := a.lab(p, g, st, "", "")
+			lab, err := a.lab(p, g, st, "", "")
+			if err != nil {
+				return err
+			}
 			runner := &runtime.Runner{Plan: p, Graph: g, Journal: journalOf(st), Step: lab.Step, Rerun: forced, Hard: c.Context()}
 			preview, err := runner.Preview()
 			if err != nil {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans/redact"
 )
 
 // app is what every subcommand shares.
@@ -24,6 +25,8 @@ type app struct {
 	json  bool
 	// streaming is set where --json is a stream of lines, not one document.
 	streaming bool
+	// secrets takes what is sensitive in the loaded plan out of what is shown.
+	secrets *redact.Redactor
 	// exit is the status that the subcommand decided on.
 	exit int
 }
@@ -34,7 +37,9 @@ var errShown = errors.New("already shown")
 const longHelp = `mxflow turns "port one performance feature into an inference engine, prove that it
 helps, only then go on" into a plan that a machine runs and an auditor can check.
 
+  mxflow init                write a plan to begin with
   mxflow validate plan.hcl   find every mistake before anything is started
+  mxflow console plan.hcl    try expressions and rules, also on a recorded run
   mxflow plan plan.hcl       what would run, in order, and why
   mxflow apply plan.hcl      start the engine, measure, decide, unlock
   mxflow status              where each phase stands
@@ -57,7 +62,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err == nil:
 		return a.exit
 	case !errors.Is(err, errShown):
-		fmt.Fprintf(stderr, "mxflow: %v\n", err)
+		fmt.Fprintf(a.stderr, "mxflow: %v\n", err)
 	}
 	if a.exit != 0 {
 		return a.exit
@@ -77,6 +82,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.validateCommand(), a.planCommand(), a.applyCommand(), a.statusCommand(), a.showCommand(),
 		a.auditCommand(), a.graphCommand(), a.reportCommand(), a.versionCommand(), a.engineCommand(),
+		a.formatCommand(), a.convertCommand(), a.schemaCommand(), a.initCommand(), a.consoleCommand(),
 	)
 	explainArgs(root)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
@@ -134,7 +140,7 @@ func doubleDashes(root *cobra.Command, args []string) []string {
 // width is that of the person's terminal, in columns; 100 where there is none.
 func (a *app) width() int {
 	for _, w := range []io.Writer{a.stdout, a.stderr} {
-		if f, ok := w.(*os.File); ok {
+		if f, ok := bare(w).(*os.File); ok {
 			if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 20 {
 				return columns
 			}
@@ -145,7 +151,7 @@ func (a *app) width() int {
 
 // terminal reports whether w is one, and colours are wanted.
 func terminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	f, ok := bare(w).(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 

@@ -4,10 +4,12 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/plans"
 )
 
 func (a *app) validateCommand() *cobra.Command {
-	var vars []string
+	var vars []plans.Given
 	c := &cobra.Command{
 		Use:   "validate PLAN",
 		Short: "Find every mistake in a plan before anything is started",
@@ -17,7 +19,7 @@ file and what to do. Nothing is started and no state is touched.`,
 		Example: "  mxflow validate plan.hcl\n  mxflow validate --var model=small plan.hcl\n  mxflow validate --json plan.hcl",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			p, g, _, err := a.load(args[0], vars)
+			p, g, loaded, err := a.load(args[0], vars)
 			if err != nil {
 				return err
 			}
@@ -33,7 +35,7 @@ file and what to do. Nothing is started and no state is touched.`,
 			}
 			if a.json {
 				a.printJSON(map[string]any{
-					"valid": true, "diagnostics": []any{}, "plan": p.Name, "digest": p.Digest(),
+					"valid": true, "diagnostics": loaded.DiagnosticsJSON(), "plan": p.Name, "digest": p.Digest(),
 					"phases": len(p.Phases), "features": features, "rules": rules, "nodes": len(g.Nodes),
 				})
 				return nil

@@ -25,10 +25,12 @@ type Record struct {
 
 // RunStart opens a run.
 type RunStart struct {
-	Plan        string            `json:"plan"`        // name of the plan
-	PlanFile    string            `json:"plan_file"`   // as given
-	PlanDigest  string            `json:"plan_digest"` // over canonical decoded values
-	PlanSource  string            `json:"plan_source"` // sha256 of the plan file, an artifact
+	Plan       string `json:"plan"`        // name of the plan
+	PlanFile   string `json:"plan_file"`   // as given
+	PlanDigest string `json:"plan_digest"` // over canonical decoded values
+	PlanSource string `json:"plan_source"` // sha256 of the plan file, an artifact; of its first file
+	// PlanSources are all files of a plan that has several: name to artifact.
+	PlanSources map[string]string `json:"plan_sources,omitempty"`
 	Tool        string            `json:"tool"`        // mxflow version
 	Environment map[string]string `json:"environment"` // fingerprint: os, arch, cpu, cores, kernel
 	BootID      string            `json:"boot_id,omitempty"`

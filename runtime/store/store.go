@@ -27,6 +27,9 @@ type Store struct {
 	indexMu sync.Mutex
 	index   *index // nil until it is needed, or since it failed
 
+	// clean takes out of a record what must not be kept; see CleanWith.
+	clean func(*ledger.Record)
+
 	noticesMu sync.Mutex
 	notices   []string
 }
@@ -92,6 +95,11 @@ func (s *Store) Append(recs ...*ledger.Record) error {
 		return errReadOnly
 	}
 	s.mu.Lock()
+	if s.clean != nil {
+		for _, r := range recs {
+			s.clean(r)
+		}
+	}
 	err := s.ledger.Append(recs...)
 	if err == nil {
 		for _, r := range s.ledger.From(len(s.view.records)) {
@@ -113,6 +121,14 @@ func (s *Store) Append(recs ...*ledger.Record) error {
 		s.index = nil
 	}
 	return nil
+}
+
+// CleanWith sets what every record goes through before it is appended: the last
+// place to take out what must not be kept.
+func (s *Store) CleanWith(clean func(*ledger.Record)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clean = clean
 }
 
 // Records are all records in order, numbered from 0.

@@ -20,7 +20,7 @@ locals {
   least  = 0.1
 }
 
-target "llamacpp" {
+target "llamacpp" { # WARNING: Unused target
   tool = "llama-bench f5acfb2ff"
   metrics = {
     chat = { pp = 2449.83, tg = 57.85 }
@@ -127,7 +127,7 @@ protocol "standard" {
   }
 }
 
-protocol "quick" {
+protocol "quick" { # WARNING: Unused protocol
   level "benchmark" {
     workloads = [workload.chat]
   }

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/plans"
+)
+
+const consoleHelp = `Expressions   var.model   local.sizes   workload.chat   upper("x")   [for s in local.sizes : s * 2]
+Rules         chat.tg.gain >= 0.10   levels.kernels == 'pass'   feature["gemm"].chat.tg.gain
+              With --run they are decided on what that run recorded.
+.feature NAME whose values bare addresses of rules are; alone, says which
+.help         this text
+exit          ends the console, as the end of the input does
+`
+
+func (a *app) consoleCommand() *cobra.Command {
+	var vars []plans.Given
+	c := &console{app: a}
+	cmd := &cobra.Command{
+		Use:   "console PLAN",
+		Short: "Try expressions and rules of a plan, also on a recorded run",
+		Long: `Reads expressions and rules line by line and prints what they come to. Variables,
+locals, blocks and functions are those of the plan. Rules are compiled as in a gate
+that comes after all phases; with --run they are decided on what was recorded.
+Nothing is started. Exit status 1 when a line has a mistake and the input is no
+terminal.
+
+` + consoleHelp,
+		Example: "  mxflow console plan.hcl\n  mxflow console --run latest plan.hcl\n  echo 'var.model' | mxflow console plan.hcl",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.run(cmd.InOrStdin(), args[0], vars)
+		},
+	}
+	varFlag(cmd, &vars)
+	cmd.Flags().StringVar(&c.runID, "run", "", "decide rules on a recorded run: its id, or latest")
+	cmd.Flags().StringVar(&c.feature, "feature", "", "whose values bare addresses of rules are")
+	return cmd
+}
+
+// console is one sitting.
+type console struct {
+	*app
+	runID, feature string
+	loaded         *plans.Result
+	// evidence is what the run recorded; nil without one.
+	evidence *gates.Evidence
+}
+
+func (c *console) run(in io.Reader, path string, vars []plans.Given) error {
+	p, g, loaded, err := c.load(path, vars)
+	if err != nil {
+		return err
+	}
+	c.loaded = loaded
+	if c.feature != "" && p.Feature(c.feature) == nil {
+		return fmt.Errorf("the plan has no feature %q", c.feature)
+	}
+	if c.runID != "" {
+		if c.evidence, err = c.recorded(path, p, g); err != nil {
+			return err
+		}
+	}
+	file, isFile := in.(*os.File)
+	person := isFile && term.IsTerminal(int(file.Fd())) && terminal(c.stdout)
+	if person {
+		fmt.Fprintln(c.stdout, "Expressions and rules of the plan; .help says more, exit ends.")
+	}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 1<<20)
+	mistakes := false
+	for c.prompt(person); lines.Scan(); c.prompt(person) {
+		line := strings.TrimSpace(lines.Text())
+		if line == "exit" || line == "quit" {
+			break
+		}
+		mistakes = !c.line(line) || mistakes
+	}
+	if mistakes && !person {
+		return errShown
+	}
+	return lines.Err()
+}
+
+func (c *console) prompt(person bool) {
+	if person {
+		fmt.Fprint(c.stdout, "> ")
+	}
+}
+
+// line answers one line; false where it has a mistake.
+func (c *console) line(line string) bool {
+	word, rest, _ := strings.Cut(line, " ")
+	switch {
+	case line == "" || strings.HasPrefix(line, "#"):
+		return true
+	case word == ".help":
+		fmt.Fprint(c.stdout, consoleHelp)
+		return true
+	case word == ".feature":
+		return c.choose(strings.TrimSpace(rest))
+	case strings.HasPrefix(word, "."):
+		fmt.Fprintf(c.stderr, "There is no command %s; .help lists them.\n", word)
+		return false
+	case plans.IsExpression(line):
+		return c.expression(line)
+	}
+	rule, address, wrong := c.loaded.CompileRule(line, c.feature)
+	if wrong.HasErrors() {
+		// Words that both languages know may stand in an expression.
+		text, diags := c.loaded.Evaluate(line)
+		if !diags.HasErrors() {
+			fmt.Fprintln(c.stdout, text)
+			return true
+		}
+		if !strings.ContainsAny(line, "<>=") && unknownToRules(wrong[0].Summary) {
+			wrong = diags // it was hardly meant as a rule
+		}
+		return c.show(wrong)
+	}
+	c.decide(rule, address)
+	return true
+}
+
+func unknownToRules(summary string) bool {
+	return summary == "Unknown function" || summary == "Unknown name in a rule"
+}
+
+func (c *console) choose(name string) bool {
+	switch {
+	case name == "" && c.feature == "":
+		fmt.Fprintln(c.stdout, "none")
+	case name == "":
+		fmt.Fprintln(c.stdout, c.feature)
+	case c.loaded.Plan.Feature(name) == nil:
+		fmt.Fprintf(c.stderr, "The plan has no feature %q.\n", name)
+		return false
+	default:
+		c.feature = name
+	}
+	return true
+}
+
+func (c *console) expression(line string) bool {
+	text, diags := c.loaded.Evaluate(line)
+	if !diags.HasErrors() {
+		fmt.Fprintln(c.stdout, text)
+	}
+	return c.show(diags)
+}

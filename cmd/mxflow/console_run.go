@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// show prints what is wrong with a line; true where that is nothing.
+func (c *console) show(diags plans.Diagnostics) bool {
+	if len(diags) == 0 {
+		return true
+	}
+	res := &plans.Result{Files: c.loaded.Files, Diagnostics: diags}
+	_ = res.WriteDiagnostics(c.stderr, c.width(), colours(c.stderr))
+	return !diags.HasErrors()
+}
+
+// decide prints what a rule comes to, or the value that an address has.
+func (c *console) decide(rule *plans.Rule, address bool) {
+	if c.evidence == nil {
+		if address {
+			fmt.Fprintln(c.stdout, "This is known after measuring; --run latest takes it from the newest run.")
+			return
+		}
+		fmt.Fprintln(c.stdout, "The rule is sound. It is decided after measuring; --run latest takes the newest run.")
+		return
+	}
+	result := gates.Eval(rule, c.evidence)
+	switch {
+	case address && len(result.Comparisons) == 1:
+		fmt.Fprintln(c.stdout, result.Comparisons[0].Left)
+	default:
+		fmt.Fprintln(c.stdout, result.Verdict)
+		for _, reason := range result.Reasons {
+			fmt.Fprintf(c.stdout, "  %s\n", reason)
+		}
+	}
+	for _, in := range result.Inputs {
+		if in.Missing == "" {
+			fmt.Fprintf(c.stdout, "    %s\n", inputLine(in))
+		}
+	}
+}
+
+// recorded gathers what rules could read when a run ended: the newest decision
+// about each node up to then, since a run repeats nothing that stands.
+func (c *console) recorded(path string, p *plans.Plan, g *runtime.Graph) (*gates.Evidence, error) {
+	st, err := c.reader([]string{path})
+	if err != nil {
+		return nil, err
+	}
+	defer st.Close()
+	chosen, err := st.Run(c.runID)
+	if err != nil {
+		return nil, err
+	}
+	until := map[string]bool{}
+	for _, r := range st.Runs() {
+		until[r.ID] = true
+		if r.ID == chosen.ID {
+			break
+		}
+	}
+	lab, err := c.lab(p, g, st, "", "")
+	if err != nil {
+		return nil, err
+	}
+	return lab.Evidence(func(node string) *ledger.Decision {
+		var last *ledger.Decision
+		for _, d := range st.History(node) {
+			if until[d.Run] {
+				last = d.Decision
+			}
+		}
+		return last
+	}), nil
+}

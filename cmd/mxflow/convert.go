@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/steps"
+)
+
+func (a *app) convertCommand() *cobra.Command {
+	var to, out string
+	c := &cobra.Command{
+		Use:   "convert PLAN",
+		Short: "Write a plan in the other syntax: HCL as YAML, YAML as HCL",
+		Long: `Writes a plan file anew in the other syntax; both load to the same plan, with the
+same digest. It works on the text: expressions are kept and not evaluated, and
+files that the plan includes are left alone.
+
+Comments are kept beside what they stand at, except those for which YAML has no
+place, within a list or map. What is lost: empty lines, the choice between # and
+//, the way texts are quoted, and in YAML anchors: what aliases and merges name is
+written out.`,
+		Example: "  mxflow convert plan.hcl > plan.yaml\n  mxflow convert plan.yaml --to hcl --out plan.hcl",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			path := args[0]
+			convert, other := plans.ToYAML, "yaml"
+			if plans.IsYAML(path) {
+				convert, other = plans.ToHCL, "hcl"
+			}
+			switch {
+			case to != "" && to != "hcl" && to != "yaml":
+				return fmt.Errorf("--to %s: there are hcl and yaml", to)
+			case to != "" && to != other:
+				return fmt.Errorf("--to %s: %s is %s already, by its name", to, path, to)
+			}
+			src, err := readBounded(path)
+			if err != nil {
+				return err
+			}
+			text, problems := convert(path, src, steps.Registry())
+			if problems != nil {
+				_ = problems.WriteDiagnostics(a.stderr, a.width(), colours(a.stderr))
+				return errShown
+			}
+			if out == "" {
+				_, err = a.stdout.Write(text)
+				return err
+			}
+			return writeNew(out, text)
+		},
+	}
+	c.Flags().StringVar(&to, "to", "", "hcl or yaml (default: the one that the plan is not in)")
+	c.Flags().StringVar(&out, "out", "", "write to this file, which must not exist yet")
+	return c
+}
+
+// readBounded reads a little more than a plan may have, which is then refused,
+// and no more: the path may name something without an end.
+func readBounded(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, 2<<20))
+}
+
+// writeNew writes a file that is not there, or says the same already.
+func writeNew(path string, text []byte) error {
+	before, err := os.ReadFile(path)
+	switch {
+	case err == nil && bytes.Equal(before, text):
+		return nil
+	case err == nil:
+		return fmt.Errorf("--out %s: the file exists and says something else. Remove it, or name another", path)
+	case !errors.Is(err, os.ErrNotExist):
+		return err
+	}
+	return os.WriteFile(path, text, 0o644)
+}

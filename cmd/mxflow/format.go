@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	udiff "github.com/aymanbagabas/go-udiff"
+	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// exitWork is the exit status of fmt --check when a file is not formatted.
+const exitWork = 3
+
+// formatter is one run of fmt.
+type formatter struct {
+	a           *app
+	check, diff bool
+	// work and broken say whether a file was changed, or could not be.
+	work, broken bool
+}
+
+func (a *app) formatCommand() *cobra.Command {
+	f := &formatter{a: a}
+	var recursive, yaml bool
+	c := &cobra.Command{
+		Use:   "fmt [PATH…]",
+		Short: "Lay plan files out in the one way that all plans have",
+		Long: `Rewrites plan files (.hcl), files of variables (.mxvars) and YAML plans (.yaml,
+.yml) in one layout: two spaces a level, equals signs aligned, comments and what
+the plan means untouched. Only files that change are written, whole or not at
+all, and their names are printed.
+
+A path is a file, a folder (its plan files, with --recursive also those of the
+folders in it; YAML files count when they look like a plan), or - for standard
+input, which is formatted to standard output. Without a path it is the current
+folder. Files with syntax errors are not touched.
+
+Exit status: 0 done, 1 a file could not be formatted, 3 --check found work.`,
+		Example: "  mxflow fmt\n  mxflow fmt --check --diff --recursive .    # in CI\n  mxflow fmt - < plan.hcl",
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				args = []string{"."}
+			}
+			var paths []string
+			for _, arg := range args {
+				if arg == "-" {
+					if len(args) > 1 {
+						return errors.New("- is standard input, which cannot be formatted together with files")
+					}
+					return f.standardInput(yaml)
+				}
+				found, err := formattable(arg, recursive)
+				if err != nil {
+					return err
+				}
+				paths = append(paths, found...)
+			}
+			f.files(paths)
+			return f.result()
+		},
+	}
+	c.Flags().BoolVar(&f.check, "check", false, "write nothing, and exit with status 3 when a file is not formatted")
+	c.Flags().BoolVar(&f.diff, "diff", false, "print what changes as a unified diff")
+	c.Flags().BoolVar(&recursive, "recursive", false, "also the folders in a folder")
+	c.Flags().BoolVar(&yaml, "yaml", false, "standard input is YAML")
+	return c
+}
+
+// result sets the exit status.
+func (f *formatter) result() error {
+	switch {
+	case f.broken:
+		f.a.exit = verdict.ExitUsage
+		return errShown
+	case f.check && f.work:
+		f.a.exit = exitWork
+	}
+	return nil
+}
+
+// formatted is a file before and after.
+type formatted struct {
+	path     string
+	old, new []byte
+	problems *plans.Result
+	err      error
+}
+
+// files formats on all processors, and reports and writes in order.
+func (f *formatter) files(paths []string) {
+	results := make([]chan formatted, len(paths))
+	slots := make(chan struct{}, 4)
+	var started sync.WaitGroup
+	for i, path := range paths {
+		results[i] = make(chan formatted, 1)
+		started.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			r := formatted{path: path}
+			if r.old, r.err = readBounded(path); r.err == nil {
+				r.new, r.problems = plans.Format(path, r.old)
+			}
+			results[i] <- r
+		})
+	}
+	for _, result := range results {
+		f.one(<-result)
+	}
+	started.Wait()
+}
+
+func (f *formatter) one(r formatted) {
+	switch {
+	case r.err != nil:
+		f.broken = true
+		fmt.Fprintf(f.a.stderr, "mxflow: %v\n", r.err)
+		return
+	case r.problems != nil:
+		f.refuse(r.problems)
+		return
+	case bytes.Equal(r.old, r.new):
+		return
+	}
+	f.work = true
+	fmt.Fprintln(f.a.stdout, r.path)
+	f.showDiff(r.path, r.old, r.new)
+	if f.check {
+		return
+	}
+	if err := replaceFile(r.path, r.new); err != nil {
+		f.broken = true
+		fmt.Fprintf(f.a.stderr, "mxflow: %v\n", err)
+	}
+}
+
+// refuse explains why a file is left as it is.
+func (f *formatter) refuse(problems *plans.Result) {
+	f.broken = true
+	_ = problems.WriteDiagnostics(f.a.stderr, f.a.width(), colours(f.a.stderr))
+}
+
+func (f *formatter) showDiff(name string, old, formatted []byte) {
+	if f.diff {
+		fmt.Fprint(f.a.stdout, udiff.Unified(name, name+" (formatted)", string(old), string(formatted)))
+	}
+}
+
+// standardInput formats what is piped in.
+func (f *formatter) standardInput(yaml bool) error {
+	name := "standard input"
+	if yaml {
+		name += ".yaml"
+	}
+	src, err := io.ReadAll(io.LimitReader(os.Stdin, 2<<20)) // more than a plan may have is refused
+	if err != nil {
+		return err
+	}
+	out, problems := plans.Format(name, src)
+	switch {
+	case problems != nil:
+		f.refuse(problems)
+		return f.result()
+	case !f.check && !f.diff:
+		_, err = f.a.stdout.Write(out)
+		return err
+	}
+	f.work = !bytes.Equal(src, out)
+	f.showDiff(name, src, out)
+	return f.result()
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// command runs mxflow and returns what it printed.
+func command(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	code = run(context.Background(), args, &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+func TestScaffoldsAreValidAndFormatted(t *testing.T) {
+	for _, flags := range [][]string{{"--engine", "embedded"}, {"--engine", "openai"}, {"--engine", "embedded", "--yaml"}, {"--engine", "openai", "--yaml"}} {
+		kind := strings.Join(flags[1:], " ")
+		dir := filepath.Join(t.TempDir(), "new", "port")
+		code, out, errs := command(t, append(append([]string{"init"}, flags...), dir)...)
+		path := filepath.Join(dir, "plan.hcl")
+		if len(flags) == 3 {
+			path = filepath.Join(dir, "plan.yaml")
+		}
+		if code != 0 || !strings.Contains(out, "mxflow validate "+path) {
+			t.Fatalf("%s: exit %d\n%s%s", kind, code, out, errs)
+		}
+		if code, out, errs = command(t, "validate", path); code != 0 || errs != "" {
+			t.Errorf("%s: validate exits %d\n%s%s", kind, code, out, errs)
+		}
+		if code, out, errs = command(t, "fmt", "--check", "--diff", path); code != 0 {
+			t.Errorf("%s: fmt --check exits %d\n%s%s", kind, code, out, errs)
+		}
+		written, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(written), "\n\n\n") || strings.Contains(string(written), "<no value>") {
+			t.Errorf("%s:\n%s", kind, written)
+		}
+	}
+}
+
+func TestInitOverwritesNothing(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "plan.hcl")
+	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := command(t, "init", dir); code != 1 || !strings.Contains(errs, "not overwritten") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	if text, _ := os.ReadFile(path); string(text) != "mine" {
+		t.Errorf("the plan is now %q", text)
+	}
+	if code, _, errs := command(t, "init", "--engine", "vlm", dir); code != 1 || !strings.Contains(errs, "There are: embedded, openai") {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}

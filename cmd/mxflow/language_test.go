@@ -1,0 +1,243 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/steps"
+)
+
+// scaffolding is a plan around the block under test; a block of it gives way
+// to one of the same name.
+var scaffolding = []string{
+	`plan "scaffold" {}`,
+	`engine "embedded" "tiny" {}`,
+	`knob "moe_kernel" {
+  default = "marlin"
+  value "marlin" {
+    must_see { log = ["*Marlin*"] }
+  }
+  value "gemm" {
+    env = { MOE = "gemm" }
+    must_see { log = ["*CUTLASS*"] }
+  }
+}`,
+	`workload "chat" {
+  prompt_tokens = 2048
+  output_tokens = 32
+}`,
+	`protocol "standard" {
+  level "kernels" {}
+  level "benchmark" { workloads = [workload.chat] }
+}`,
+	`baseline {
+  engine   = engine.embedded.tiny
+  protocol = protocol.standard
+}`,
+}
+
+// around holds what a block has to stand in, by path; %s is the block.
+var around = map[string]string{
+	"engine.process":           "engine \"openai\" \"wrapped\" {\n%s\n}",
+	"engine.ready":             "engine \"embedded\" \"wrapped\" {\n%s\n}",
+	"engine.stop":              "engine \"embedded\" \"wrapped\" {\n%s\n}",
+	"variable.validation":      "variable \"model\" {\ndefault = \"small\"\n%s\n}",
+	"knob.value":               "knob \"wrapped\" {\ndefault = \"other\"\nvalue \"other\" {\nmust_see { log = [\"*other*\"] }\n}\n%s\n}",
+	"knob.value.must_see":      "knob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\n%s\n}\n}",
+	"knob.value.must_not_see":  "knob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\n%s\n}\n}",
+	"protocol.level":           "protocol \"wrapped\" {\n%s\n}",
+	"phase.step":               "phase \"wrapped\" {\n%s\n}",
+	"phase.feature":            "phase \"wrapped\" {\n%s\n}",
+	"phase.gate":               "phase \"wrapped\" {\n" + wrappedFeature + "\n%s\n}",
+	"phase.gate.rule":          "phase \"wrapped\" {\n" + wrappedFeature + "\ngate {\n%s\n}\n}",
+	"phase.feature.hypothesis": "phase \"wrapped\" {\nfeature \"f\" {\nset = { moe_kernel = \"gemm\" }\ncriterion \"c\" { rule = \"chat.tg.gain >= 0\" }\n%s\n}\n}",
+	"phase.feature.criterion":  "phase \"wrapped\" {\nfeature \"f\" {\nset = { moe_kernel = \"gemm\" }\n%s\n}\n}",
+}
+
+const wrappedFeature = `feature "f" {
+  set = { moe_kernel = "gemm" }
+  criterion "c" { rule = "chat.tg.gain >= 0" }
+}`
+
+// inPlan is a whole plan with a block where its path says.
+func inPlan(path, block string) string {
+	for p := path; p != ""; p = p[:max(0, strings.LastIndexByte(p, '.'))] {
+		if frame := around[p]; frame != "" {
+			block = fmt.Sprintf(frame, block)
+			break
+		}
+	}
+	plan := ""
+	header, _, _ := strings.Cut(block, "{")
+	for _, part := range scaffolding {
+		if !strings.HasPrefix(part, header) && !(strings.HasPrefix(header, "plan ") && strings.HasPrefix(part, "plan ")) {
+			plan += part + "\n"
+		}
+	}
+	return plan + block + "\n"
+}
+
+// documented visits every block that has an example, and loads it as given.
+func documented(t *testing.T, visit func(path string, d *plans.BlockDoc, load func(block string) *plans.Result)) {
+	reg := steps.Registry()
+	n := 0
+	plans.Describe(reg).Walk(func(path string, d *plans.BlockDoc) {
+		switch {
+		case path == "" || len(d.Kinds) > 0 && d.Example == "":
+			return
+		case d.Example == "" || d.Doc == "":
+			t.Errorf("%s has no example or no doc", path)
+			return
+		}
+		n++
+		visit(path, d, func(block string) *plans.Result {
+			return plans.LoadBytes("plan.hcl", []byte(inPlan(path, block)), reg, plans.Options{})
+		})
+	})
+	if n < 25 {
+		t.Errorf("only %d blocks were visited", n)
+	}
+}
+
+func explained(res *plans.Result) string {
+	var b strings.Builder
+	_ = res.WriteDiagnostics(&b, 0, false)
+	return b.String()
+}
+
+func TestExamplesOfRepetitionAreValid(t *testing.T) {
+	for _, block := range []string{eachExample, dynamicExample} {
+		if res := plans.LoadBytes("plan.hcl", []byte(inPlan("", block)), steps.Registry(), plans.Options{}); !res.OK() {
+			t.Error(explained(res))
+		}
+	}
+}
+
+func TestExamplesOfTheManualAreValidAndFormatted(t *testing.T) {
+	documented(t, func(path string, d *plans.BlockDoc, load func(string) *plans.Result) {
+		if res := load(d.Example); len(res.Diagnostics) > 0 {
+			t.Errorf("%s: the example is refused:\n%s\n%s", path, d.Example, explained(res))
+		}
+		if formatted := string(hclwrite.Format([]byte(d.Example))); formatted != d.Example {
+			t.Errorf("%s: the example is not formatted:\n%s", path, formatted)
+		}
+	})
+}
+
+// edited is the example with one attribute changed, or left out.
+func edited(t *testing.T, example, attr string, v cty.Value) string {
+	t.Helper()
+	file, diags := hclwrite.ParseConfig([]byte(example), "example", hcl.InitialPos)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	body := file.Body().Blocks()[0].Body()
+	if v == cty.NilVal {
+		body.RemoveAttribute(attr)
+	} else {
+		body.SetAttributeValue(attr, v)
+	}
+	return string(file.Bytes())
+}
+
+// elsewhere are attributes that are looked at when something else needs them.
+var elsewhere = map[string]bool{
+	"variable.default":                  true, // a value has to come from somewhere
+	"variable.validation.error_message": true, // only when the condition is not met
+	"protocol.level.smoke.expect":       true, // this or pattern
+}
+
+// TestDescriptionAgreesWithDecoders puts into each attribute its default, and
+// what its description does not allow: the manual says what decoders do.
+func TestDescriptionAgreesWithDecoders(t *testing.T) {
+	documented(t, func(path string, d *plans.BlockDoc, load func(string) *plans.Result) {
+		for _, a := range d.Attrs {
+			try := func(v cty.Value) *plans.Result { return load(edited(t, d.Example, a.Name, v)) }
+			absent := try(cty.NilVal)
+			if a.Required == absent.OK() && !elsewhere[path+"."+a.Name] {
+				t.Errorf("%s.%s: required is %v, but without it the plan is valid: %v\n%s", path, a.Name, a.Required, absent.OK(), explained(absent))
+			}
+			if a.Default != nil {
+				given := try(value(t, a.Default))
+				if same, other := asJSON(t, absent.Plan), asJSON(t, given.Plan); absent.OK() && same != other {
+					t.Errorf("%s.%s: its default is not %v:\n%s\n%s", path, a.Name, a.Default, same, other)
+				}
+			}
+			if elsewhere[path+"."+a.Name] {
+				continue
+			}
+			for _, wrong := range notAllowed(a) {
+				if res := try(wrong); res.OK() {
+					t.Errorf("%s.%s accepts %#v", path, a.Name, wrong)
+				}
+			}
+		}
+	})
+}
+
+func value(t *testing.T, plain any) cty.Value {
+	t.Helper()
+	text, err := json.Marshal(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ty, err := ctyjson.ImpliedType(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := ctyjson.Unmarshal(text, ty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func asJSON(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// notAllowed are values that an attribute must refuse by its description.
+func notAllowed(a plans.Attr) (list []cty.Value) {
+	text, number, truth := cty.StringVal("x7"), cty.NumberIntVal(7), cty.True
+	texts := cty.ListVal([]cty.Value{text})
+	object := cty.ObjectVal(map[string]cty.Value{"x7": text})
+	switch a.Type {
+	case plans.String, plans.RuleText:
+		list = []cty.Value{number, truth, texts, object}
+	case plans.Bool, plans.Condition:
+		list = []cty.Value{text, number, texts}
+	case plans.Number, plans.Duration:
+		list = []cty.Value{text, truth, texts}
+	case plans.Int, plans.Ints:
+		list = []cty.Value{text, truth, texts, cty.NumberFloatVal(1.5)}
+	case plans.Strings, plans.Refs:
+		list = []cty.Value{text, number, object, cty.ListVal([]cty.Value{number})}
+	case plans.Map, plans.Overrides, plans.Values, plans.Choices, plans.Beaten:
+		list = []cty.Value{text, number, texts}
+	case plans.Reference:
+		list = []cty.Value{text, number}
+	}
+	if a.MinSet {
+		list = append(list, cty.NumberFloatVal(a.Min-1))
+	}
+	if a.Max != 0 {
+		list = append(list, cty.NumberFloatVal(a.Max+1))
+	}
+	if len(a.OneOf) > 0 {
+		list = append(list, text)
+	}
+	return list
+}

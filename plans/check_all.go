@@ -1,0 +1,75 @@
+package plans
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// planCheck looks at a plan that is free of mistakes for what would cost time on
+// a GPU and show nothing. Most of what it finds are warnings: the plan does what
+// it says, but hardly what was meant.
+type planCheck struct {
+	l     *loader
+	plan  *Plan
+	ns    *namespace
+	files map[string]*hcl.File
+	diags hcl.Diagnostics
+}
+
+// checkSense runs all checks. A plan with errors is not looked at: what is
+// missing or unused in it may be so because of them.
+func (l *loader) checkSense(ns *namespace) {
+	if l.diags.HasErrors() {
+		return
+	}
+	c := &planCheck{l: l, plan: l.plan, ns: ns, files: l.files()}
+	for _, ph := range l.plan.Phases {
+		for _, f := range ph.Features {
+			c.rules(f.Criteria, decisive(f))
+			c.hypothesis(f)
+		}
+		if ph.Gate != nil {
+			c.rules(ph.Gate.Rules, nil)
+			c.kernelsAsked(ph)
+		}
+	}
+	c.launches()
+	c.gatesThatLockNothing()
+	c.evidence()
+	c.unused()
+	l.diags = append(l.diags, c.diags...)
+}
+
+// warn reports something of the plan.
+func (c *planCheck) warn(at Range, summary, format string, args ...any) {
+	c.diags = append(c.diags, &hcl.Diagnostic{
+		Severity: hcl.DiagWarning, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: at.hcl().Ptr(),
+	})
+}
+
+// leaf reports something of one comparison of a rule.
+func (c *planCheck) leaf(r *Rule, leaf *Leaf, severity hcl.DiagnosticSeverity, summary, format string, args ...any) {
+	e := wrong(summary, format, args...)
+	e.at, e.length = leaf.at, leaf.length
+	d := e.diagnostic(r.ExprRange, r.Expr, c.files)
+	d.Severity = severity
+	c.diags = append(c.diags, d)
+}
+
+// decisive are the criteria that decide over a feature.
+func decisive(f *Feature) map[string]bool {
+	names := map[string]bool{}
+	for _, name := range f.Accept {
+		names[name] = true
+	}
+	return names
+}
+
+// features are all features in the order of the plan.
+func (c *planCheck) features() (list []*Feature) {
+	for _, ph := range c.plan.Phases {
+		list = append(list, ph.Features...)
+	}
+	return list
+}

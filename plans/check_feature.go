@@ -1,0 +1,113 @@
+package plans
+
+import "strings"
+
+// launches warns of a benchmark of one launch an arm where rules read numbers of
+// it.
+func (c *planCheck) launches() {
+	for _, pr := range c.plan.Protocols {
+		b := pr.Level("benchmark")
+		if b == nil {
+			continue
+		}
+		if n, ok := b.Attrs["launches"].(float64); !ok || n != 1 {
+			continue
+		}
+		if r := c.readsNumbers(pr.Name); r != nil {
+			c.warn(b.Range, "Too few launches", "One launch says nothing of the noise between launches, so rules on numbers, such as %q, can only be inconclusive. Set launches to 3 or more.", r.Name)
+		}
+	}
+}
+
+// readsNumbers is a rule that reads what a protocol measures.
+func (c *planCheck) readsNumbers(protocol string) *Rule {
+	for _, ph := range c.plan.Phases {
+		var rules []*Rule
+		for _, f := range ph.Features {
+			rules = append(rules, f.Criteria...)
+		}
+		if ph.Gate != nil {
+			rules = append(rules, ph.Gate.Rules...)
+		}
+		for _, r := range rules {
+			for _, in := range r.inputs() {
+				f := c.ns.features[in.Feature]
+				if in.Kind == InputMetric && f != nil && f.Protocol == protocol {
+					return r
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (r *Rule) inputs() []*Input {
+	if r.Program == nil {
+		return nil
+	}
+	return r.Program.Inputs
+}
+
+// hypothesis warns of a claim that no criterion tests.
+func (c *planCheck) hypothesis(f *Feature) {
+	h := f.Hypothesis
+	if h == nil || h.Metric == "" {
+		return
+	}
+	claim, err := c.ns.resolve(strings.Split(h.Metric, "."), &scope{own: f, criterion: true})
+	if err != nil {
+		return
+	}
+	var read []string
+	for _, r := range f.Criteria {
+		for _, in := range r.inputs() {
+			if in.Kind != InputMetric {
+				continue
+			}
+			if in.Metric == claim.Metric && in.Cell == claim.Cell {
+				return
+			}
+			if !contains(read, in.Path) {
+				read = append(read, in.Path)
+			}
+		}
+	}
+	c.warn(h.Range, "Hypothesis is not tested", "It claims a change of %s, and the criteria of feature %q read %s. Add a criterion on what is claimed, or claim what is tested.", h.Metric, f.Name, orNothing(read))
+}
+
+// kernelsAsked warns of a gate that asks for levels before the kernels only, and
+// so opens for an engine on the wrong path.
+func (c *planCheck) kernelsAsked(ph *Phase) {
+	for _, r := range ph.Gate.Rules {
+		for _, in := range r.inputs() {
+			if in.Kind == InputKnob || in.Kind == InputTarget {
+				continue
+			}
+			pr := c.plan.Protocol(c.protocolOf(in.Feature))
+			if in.Kind != InputLevel || pr == nil || pr.Level("kernels") == nil || !earlier(pr, in.Name, "kernels") {
+				return
+			}
+		}
+	}
+	c.warn(ph.Gate.Range, "Gate does not ask for the kernels", "This gate reads nothing but levels that come before the kernels level, so it opens for an engine that fell back to another kernel. Add the rule \"levels.kernels == 'pass'\".")
+}
+
+func (c *planCheck) protocolOf(feature string) string {
+	if f := c.ns.features[feature]; f != nil {
+		return f.Protocol
+	}
+	return ""
+}
+
+// earlier reports whether one level comes before another.
+func earlier(p *Protocol, level, other string) bool {
+	for _, l := range p.Levels {
+		switch l.Kind {
+		case other:
+			return false
+		case level:
+			return true
+		}
+	}
+	return false
+}

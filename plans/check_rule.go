@@ -1,0 +1,147 @@
+package plans
+
+import (
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/engine/measure"
+)
+
+// rules looks at the rules of one gate or feature. Where decides is not nil,
+// only those that it names have to hold together.
+func (c *planCheck) rules(rules []*Rule, decides map[string]bool) {
+	same := map[string]*Rule{}
+	left := map[Input]remaining{}
+	for _, r := range rules {
+		if r.Program == nil {
+			continue
+		}
+		text := strings.Join(strings.Fields(r.Expr), " ")
+		if first := same[text]; first != nil {
+			c.warn(r.ExprRange, "Same rule twice", "%q on line %d asks for the same. Remove one of them, or correct what was copied.", first.Name, first.Range.Start.Line)
+			continue
+		}
+		same[text] = r
+		together := left
+		if decides != nil && !decides[r.Name] {
+			together = map[Input]remaining{} // it is recorded, and need not hold
+		}
+		for _, leaf := range r.Program.Leaves {
+			c.comparison(r, leaf, together)
+		}
+	}
+}
+
+// comparison looks at one comparison. left says what the comparisons before it,
+// which have to hold too, leave of each input's values.
+func (c *planCheck) comparison(r *Rule, leaf *Leaf, left map[Input]remaining) {
+	for _, in := range append(leaf.Left.Inputs(), leaf.Right.Inputs()...) {
+		if c.tooFew(r, leaf, in) {
+			return
+		}
+	}
+	in, op, limit, ok := against(leaf)
+	if !ok {
+		c.words(r, leaf)
+		return
+	}
+	if why := implausible(in, limit); why != "" {
+		c.leaf(r, leaf, hcl.DiagWarning, "Implausible for the unit", "%s", why)
+		return
+	}
+	all := c.domain(in)
+	holds := where(op, limit)
+	switch {
+	case all.meets(holds).empty():
+		c.certain(r, leaf, false, in, all)
+		return
+	case all.within(holds):
+		c.certain(r, leaf, true, in, all)
+		return
+	}
+	if !r.Program.joined {
+		return
+	}
+	key := *in
+	key.Path, key.Var = "", ""
+	before, seen := left[key]
+	if !seen {
+		before = remaining{all, leaf.Text}
+	}
+	now := before.interval.meets(holds)
+	if now.empty() {
+		c.leaf(r, leaf, hcl.DiagWarning, "Rules contradict each other", "%s and %s cannot both hold, so that this never passes. Change one of them.", before.text, leaf.Text)
+		return
+	}
+	left[key] = remaining{now, leaf.Text}
+}
+
+// remaining is what is left of an input's values, and by which comparison.
+type remaining struct {
+	interval
+	text string
+}
+
+// certain reports a comparison that comes out the same whatever is measured.
+func (c *planCheck) certain(r *Rule, leaf *Leaf, holds bool, in *Input, all interval) {
+	if holds != leaf.Negated {
+		c.leaf(r, leaf, hcl.DiagWarning, "Comparison always holds", "%s is %s, whatever is measured, so this decides nothing. Compare with the value that you would not accept.", in.Path, all)
+		return
+	}
+	c.leaf(r, leaf, hcl.DiagWarning, "Comparison can never hold", "%s is %s, whatever is measured. Compare with a value that it can have.", in.Path, all)
+}
+
+// words looks at a level or verdict that is compared with a list of all words.
+func (c *planCheck) words(r *Rule, leaf *Leaf) {
+	list, ok := leaf.Right.Constant.([]any)
+	in := leaf.Left.Input
+	if !ok || in == nil || in.Type != WordInput || in.Kind == InputKnob {
+		return
+	}
+	for _, word := range decidedWords {
+		found := false
+		for _, v := range list {
+			found = found || v == any(word)
+		}
+		if !found {
+			return
+		}
+	}
+	c.leaf(r, leaf, hcl.DiagWarning, "Comparison always holds", "%s is one of %s, whatever happens, so this decides nothing. Leave out what you would not accept.", in.Path, strings.Join(decidedWords, ", "))
+}
+
+// tooFew refuses a percentile of fewer values than it can be told from. Such a
+// rule has no verdict but inconclusive, whatever is measured for however long.
+func (c *planCheck) tooFew(r *Rule, leaf *Leaf, in *Input) bool {
+	if in.Kind != InputMetric || in.Comparing() || in.Cell == "" {
+		return false
+	}
+	least := measure.LeastValues(in.Stat)
+	name, _, _ := strings.Cut(in.Cell, ".")
+	w := c.ns.workloads[name]
+	if w == nil || least < 2 {
+		return false
+	}
+	values, need := w.Requests, least
+	if in.Metric == "itl" {
+		gaps := max(1, c.outputOf(in.Cell)-1)
+		values *= gaps
+		need = (least + gaps - 1) / gaps
+	}
+	if values >= least {
+		return false
+	}
+	c.leaf(r, leaf, hcl.DiagError, "Too few requests", "%s needs at least %d values in each launch, and workload %q gives %d, so this rule could only ever be inconclusive. Set requests = %d, or read the median.", in.Path, least, w.Name, values, need)
+	return true
+}
+
+func (c *planCheck) outputOf(address string) int {
+	name, _, _ := strings.Cut(address, ".")
+	for _, cell := range c.ns.cells[name] {
+		if cell.Address == address {
+			return cell.Output
+		}
+	}
+	return 0
+}

@@ -1,0 +1,60 @@
+package plans
+
+// checkCodes are about plans that would run, and whose runs would say less than
+// they cost.
+var checkCodes = []Code{
+	{
+		"implausible-value",
+		[]string{"Implausible for the unit"},
+		"A number is far from all that its unit is used for, as where seconds are written and the metric is in milliseconds, or per cent where it is a ratio.",
+		"Write the number in the metric's unit, which docs/metrics.md gives; ratios are fractions: 0.10 is 10 %.",
+	},
+	{
+		"never-holds",
+		[]string{"Comparison can never hold", "Rules contradict each other"},
+		"No measurement can satisfy the comparison, or none can satisfy it together with another one that has to hold too.",
+		"Compare with a value that the metric can have, or remove one of the two.",
+	},
+	{
+		"always-holds",
+		[]string{"Comparison always holds"},
+		"Every measurement satisfies the comparison, so that it decides nothing.",
+		"Compare with the value that you would not accept, or remove it.",
+	},
+	{
+		"same-rule-twice",
+		[]string{"Same rule twice"},
+		"Two rules of one gate, or two criteria of one feature, ask for the same.",
+		"Remove one, or correct what was copied and not changed.",
+	},
+	{
+		"too-few-values",
+		[]string{"Too few requests", "Too few launches"},
+		"A percentile is asked of fewer requests than one can be told from, or a number of a single launch, which says nothing of the noise. Such a rule is never decided.",
+		"Send more requests per launch or read the median; start at least two launches an arm, better three.",
+	},
+	{
+		"claim-not-tested",
+		[]string{"Hypothesis is not tested"},
+		"The hypothesis claims a change of one metric, and no criterion of the feature reads it.",
+		"Add a criterion on that metric, or claim what is tested.",
+	},
+	{
+		"gate-without-effect",
+		[]string{"Gate locks nothing", "Gate does not ask for the kernels"},
+		"Nothing waits for the gate although other phases come after it in the plan, or it opens before the proof of the kernel path that the protocol makes.",
+		"Name the phase in `after` of what depends on it; add the rule `levels.kernels == 'pass'`.",
+	},
+	{
+		"evidence-not-looked-at",
+		[]string{"Evidence is never looked at"},
+		"A knob says what proves its values, and no protocol in use has a kernels level that would look.",
+		"Add `level \"kernels\" { from = [\"log\"] }` to the protocol.",
+	},
+	{
+		"unused",
+		[]string{"Unused *"},
+		"Something is declared and nothing in the plan refers to it. What an include brings along is not counted.",
+		"Use it, or remove it.",
+	},
+}

@@ -1,0 +1,129 @@
+package plans
+
+// valueCodes are about what attributes are set to.
+var valueCodes = []Code{
+	{
+		"missing-attribute",
+		[]string{"Missing required argument", "Missing *"},
+		"A block lacks an attribute that it cannot do without, or has it as null, which counts as not written.",
+		"Add it; the message says what it is for.",
+	},
+	{
+		"wrong-type",
+		[]string{"Wrong type for *", "Not text"},
+		"An attribute has a value of another type than it takes: a number in quotes, one value where a list is meant.",
+		"The message says what it takes. Text stands in quotes, numbers and true or false do not.",
+	},
+	{
+		"invalid-value",
+		[]string{"Invalid *", "Invalid pattern", "Number too large"},
+		"The type is right, but the value is out of bounds, or none of the words that the attribute takes.",
+		"The message names the bounds or the words.",
+	},
+	{
+		"invalid-duration",
+		[]string{"Invalid duration"},
+		"A duration is text with a unit.",
+		"Write `\"30s\"`, `\"15m\"` or `\"1h30m\"`.",
+	},
+	{
+		"empty-value",
+		[]string{"Empty *", "Empty command", "Nothing to measure"},
+		"A text, list or block is there but holds nothing, so that nothing would be asked, run or looked for.",
+		"Fill it, or remove it where it may be left out.",
+	},
+	{
+		"invalid-expectation",
+		[]string{"Invalid expectation", "Invalid metric address"},
+		"A hypothesis claims something that cannot be compared with what is measured.",
+		"Name an address such as `chat.tg`, and expect a change (`\"+10%\"`) or a level (`\">= 32\"`).",
+	},
+}
+
+// blockCodes are about blocks that are well written and yet cannot work.
+var blockCodes = []Code{
+	{
+		"missing-block",
+		[]string{"Missing plan block", "Missing process block", "Missing baseline"},
+		"A block is not there without which nothing could run or be compared.",
+		"Add it; the message shows how it is written.",
+	},
+	{
+		"missing-variable-value",
+		[]string{"Missing value for variable"},
+		"A variable without a default was not given a value.",
+		"Give it one with `--var name=value`, in `MXFLOW_VAR_name` or in a file of variables, or give it a default.",
+	},
+	{
+		"invalid-variable-value",
+		[]string{"Wrong type for variable", "Cannot read --var", "Unknown variable in --var"},
+		"A value given on the command line does not fit the plan's variables.",
+		"Compare its name and type with the `variable` block. Lists and maps are written as in a plan.",
+	},
+	{
+		"default-not-constant",
+		[]string{"Default is not constant"},
+		"The default of a variable refers to something else.",
+		"Use a local for what depends on something else.",
+	},
+	{
+		"knob-without-values",
+		[]string{"Knob without values"},
+		"A knob that switches nothing cannot be under test.",
+		"Add a `value` block for each setting, one of them its default.",
+	},
+	{
+		"contradictory-evidence",
+		[]string{"Contradictory evidence"},
+		"The same glob is in `must_see` and in `must_not_see`.",
+		"Remove one of them.",
+	},
+	{
+		"evidence-proves-nothing",
+		[]string{"Glob matches everything", "Evidence not supported yet"},
+		"A glob that is found in every log, or evidence that this version cannot look at, shows nothing.",
+		"Name text that only this value makes the engine log.",
+	},
+	{
+		"unproven-knob-value",
+		[]string{"Unproven knob value"},
+		"A variant has a knob value without evidence while its protocol has a kernels level: nothing would show that the value took effect, and unproven is not a pass.",
+		"Give the value a `must_see` or `must_not_see` block.",
+	},
+	{
+		"nothing-under-test",
+		[]string{"Nothing under test", "Knob value does not change"},
+		"The candidate is the same variant as its parent.",
+		"Set the knob under test to a value that the parent does not have.",
+	},
+	{
+		"feature-without-criterion",
+		[]string{"Feature without criterion"},
+		"Nothing would decide whether the port helps.",
+		"Add a `criterion` block.",
+	},
+	{
+		"gate-without-rules",
+		[]string{"Gate without rules"},
+		"A gate that asks for nothing would always open.",
+		"Add a `rule` block, or remove the gate.",
+	},
+	{
+		"protocol-without-levels",
+		[]string{"Protocol without levels"},
+		"A protocol without levels tests nothing.",
+		"Add at least one `level` block.",
+	},
+	{
+		"smoke-expects-nothing",
+		[]string{"Smoke test without an answer", "Smoke level expects nothing"},
+		"A smoke test that accepts any answer is none.",
+		"Set `expect` or `pattern`.",
+	},
+	{
+		"empty-phase",
+		[]string{"Empty phase"},
+		"A phase with neither step, feature nor gate does nothing and decides nothing.",
+		"Add one of them, or remove the phase.",
+	},
+}

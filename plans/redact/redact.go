@@ -1,0 +1,139 @@
+// Package redact takes secrets out of text and data, so that what is logged,
+// recorded or printed does not hold them. It is a leaf: it knows nothing of
+// plans or ledgers.
+package redact
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Mark stands where a secret was.
+const Mark = "[redacted]"
+
+// MinLength is the length, in bytes, from which a text can be a secret. A
+// shorter one occurs in ordinary words and numbers, so that taking it out would
+// show where it was and ruin the rest.
+const MinLength = 4
+
+// Redactor replaces secrets. The nil Redactor replaces nothing.
+type Redactor struct {
+	replacer *strings.Replacer
+}
+
+// New makes a Redactor for secrets. Those shorter than MinLength are ignored:
+// whoever accepts secrets has to refuse them.
+func New(secrets []string) *Redactor {
+	return NewWith(secrets, func(string) string { return Mark })
+}
+
+// NewWith is New with a mark that may depend on the secret, so that equal
+// secrets can be told from different ones.
+func NewWith(secrets []string, mark func(secret string) string) *Redactor {
+	marks := map[string]string{}
+	for _, s := range secrets {
+		if len(s) < MinLength {
+			continue
+		}
+		m := mark(s)
+		for _, form := range forms(s) {
+			if _, known := marks[form]; !known && len(form) >= MinLength {
+				marks[form] = m
+			}
+		}
+	}
+	if len(marks) == 0 {
+		return nil
+	}
+	// The replacer prefers what comes first, so that a secret that begins
+	// another one does not leave the rest of it standing.
+	var list []string
+	for form := range marks {
+		list = append(list, form)
+	}
+	slices.SortFunc(list, func(a, b string) int {
+		if len(a) != len(b) {
+			return len(b) - len(a)
+		}
+		return strings.Compare(a, b)
+	})
+	var pairs []string
+	for _, form := range list {
+		pairs = append(pairs, form, marks[form])
+	}
+	return &Redactor{replacer: strings.NewReplacer(pairs...)}
+}
+
+// Active reports whether there is anything to replace.
+func (r *Redactor) Active() bool { return r != nil }
+
+// Text is s without secrets, also where they are part of something longer.
+func (r *Redactor) Text(s string) string {
+	if r == nil {
+		return s
+	}
+	return r.replacer.Replace(s)
+}
+
+// Bytes is Text for bytes, such as a JSON document.
+func (r *Redactor) Bytes(b []byte) []byte {
+	if r == nil {
+		return b
+	}
+	return []byte(r.replacer.Replace(string(b)))
+}
+
+// forms are the spellings in which programs print a secret: as it is, escaped
+// for JSON, Go, or URLs, in base64, and line by line where it has several.
+func forms(s string) []string {
+	out := []string{s, inner(s, strconv.Quote), inner(s, jsonText), inner(s, plainJSON), url.QueryEscape(s), url.PathEscape(s)}
+	for _, line := range strings.Split(s, "\n") {
+		// Short lines of a long secret are ordinary: "}" or "-----".
+		if line = strings.TrimSpace(line); len(line) >= 2*MinLength {
+			out = append(out, line)
+		}
+	}
+	return append(out, base64Forms(s)...)
+}
+
+// inner is what a quoting function makes of s, without the quotes.
+func inner(s string, quote func(string) string) string {
+	q := quote(s)
+	return q[1 : len(q)-1]
+}
+
+func jsonText(s string) string {
+	text, _ := json.Marshal(s) // text never fails
+	return string(text)
+}
+
+// plainJSON leaves <, > and & alone, as many encoders do.
+func plainJSON(s string) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s)
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// base64Forms are s in base64, alone and as a part of something longer such as
+// "user:secret": there it begins at any of three offsets, and its first and last
+// characters depend on what stands around it.
+func base64Forms(s string) (out []string) {
+	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
+		out = append(out, enc.EncodeToString([]byte(s)), strings.TrimRight(enc.EncodeToString([]byte(s)), "="))
+		for offset := range 3 {
+			text := enc.WithPadding(base64.NoPadding).EncodeToString(append(make([]byte, offset), s...))
+			from, to := (offset*8+5)/6, (offset+len(s))*8/6
+			// What little is left of a short secret would be found everywhere.
+			if core := text[from:to]; len(core) >= 2*MinLength {
+				out = append(out, core)
+			}
+		}
+	}
+	return out
+}

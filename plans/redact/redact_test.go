@@ -1,0 +1,142 @@
+package redact
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"math/rand"
+	"net/url"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestSecretsAreTakenOutOfText(t *testing.T) {
+	r := New([]string{"hunter2", "hunter22", "a\"b\\c d", "abc", "", "first line\nsecond line"})
+	for text, want := range map[string]string{
+		"":                        "",
+		"nothing here":            "nothing here",
+		"hunter2":                 Mark,
+		"hunter22":                Mark, // the longer one, not the shorter and a rest
+		"x=hunter2;y=hunter22":    "x=" + Mark + ";y=" + Mark,
+		"abc is too short":        "abc is too short",
+		`say a"b\c d`:             "say " + Mark,
+		`{"t":"a\"b\\c d"}`:       `{"t":"` + Mark + `"}`,
+		"q=a%22b%5Cc+d":           "q=" + Mark,
+		"p/a%22b%5Cc%20d":         "p/" + Mark,
+		"log: second line ends":   "log: " + Mark + " ends",
+		"aHVudGVyMg==":            Mark,
+		"HUNTER2":                 "HUNTER2",
+		"first line\nsecond line": Mark,
+	} {
+		if got := r.Text(text); got != want {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestNoFormOfASecretIsLeft makes secrets at random and puts them into text as
+// programs would.
+func TestNoFormOfASecretIsLeft(t *testing.T) {
+	random := rand.New(rand.NewSource(1))
+	const letters = "abcXYZ019-_./+=%&<>\"'\\ {}$äß😀"
+	runes := []rune(letters)
+	for range 2000 {
+		var secret strings.Builder
+		for range 4 + random.Intn(40) {
+			secret.WriteRune(runes[random.Intn(len(runes))])
+		}
+		s := secret.String()
+		quoted, _ := json.Marshal(s)
+		basic := base64.StdEncoding.EncodeToString([]byte("user:" + s))
+		r := New([]string{s})
+		for _, form := range []string{
+			s, string(quoted), strconv.Quote(s), url.QueryEscape(s), url.PathEscape(s),
+			base64.StdEncoding.EncodeToString([]byte(s)), base64.RawURLEncoding.EncodeToString([]byte(s)),
+		} {
+			got := r.Text("before " + form + " after")
+			if strings.Contains(got, s) || !strings.Contains(got, Mark) || !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") {
+				t.Fatalf("secret %q as %s: %s", s, form, got)
+			}
+		}
+		if len(s) >= 12 && r.Text("Basic "+basic) == "Basic "+basic {
+			t.Fatalf("secret %q stays in %s", s, basic)
+		}
+	}
+}
+
+type word string
+
+type record struct {
+	Type    string
+	Node    string
+	Reasons []string
+	Env     map[string]string
+	Any     any
+	Word    word
+	When    time.Time
+	Inner   *record
+	Numbers []float64
+	hidden  string
+}
+
+func sample() *record {
+	return &record{
+		Type: "hunter2", Node: "node hunter2", Reasons: []string{"it said hunter2"}, Env: map[string]string{"hunter2": "hunter2"},
+		Any: map[string]any{"list": []any{"hunter2", 1.5, nil}}, Word: "hunter2", When: time.Unix(5, 0).UTC(), hidden: "hunter2",
+		Inner: &record{Type: "x", Reasons: []string{"hunter2"}}, Numbers: []float64{1, 2},
+	}
+}
+
+func TestDataIsCopiedWithoutSecrets(t *testing.T) {
+	before := sample()
+	got := New([]string{"hunter2"}).Any(before, "Type").(*record)
+	want := &record{
+		Type: "hunter2", Node: "node " + Mark, Reasons: []string{"it said " + Mark}, Env: map[string]string{"hunter2": Mark},
+		Any: map[string]any{"list": []any{Mark, 1.5, nil}}, Word: "hunter2", When: time.Unix(5, 0).UTC(), hidden: "hunter2",
+		Inner: &record{Type: "x", Reasons: []string{Mark}}, Numbers: []float64{1, 2},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	if !reflect.DeepEqual(before, sample()) {
+		t.Error("the original was changed")
+	}
+	shared := before.Reasons
+	New([]string{"hunter2"}).Clean(before, "Type")
+	if !reflect.DeepEqual(before, want) {
+		t.Errorf("in place: got %+v", before)
+	}
+	if shared[0] != "it said hunter2" {
+		t.Error("a list that others hold was written to")
+	}
+}
+
+func TestNothingToRedact(t *testing.T) {
+	r := New([]string{"abc", ""})
+	if r.Active() || r.Text("abc") != "abc" || string(r.Bytes([]byte("abc"))) != "abc" || r.Any(3) != 3 {
+		t.Error("a redactor without secrets changes something")
+	}
+	r.Clean(sample())
+	New([]string{"hunter2"}).Clean(nil)
+	if got := New([]string{"hunter2"}).Any(nil); got != nil {
+		t.Errorf("nil becomes %v", got)
+	}
+}
+
+func TestMarksCanTellSecretsApart(t *testing.T) {
+	r := NewWith([]string{"secret one", "secret two"}, func(s string) string { return "<" + s[7:] + ">" })
+	if got := r.Text("secret one, secret two, secret+one"); got != "<one>, <two>, <one>" {
+		t.Error(got)
+	}
+}
+
+func BenchmarkLogLines(b *testing.B) {
+	r := New([]string{"hf_0123456789abcdef", "another secret of some length", "postgres://user:pass@host/db"})
+	line := strings.Repeat("INFO 11-20 13:14:15 engine.py:123] Loading model weights took 3.14 s ", 3)
+	b.SetBytes(int64(len(line)))
+	for b.Loop() {
+		r.Text(line)
+	}
+}

@@ -1,0 +1,18 @@
+plan "p" {}
+workload "chat" {
+  for_each      = ["short", "long"]
+  prompt_tokens = 8
+  output_tokens = 8
+}
+engine "embedded" "tiny" {
+  count = 2
+}
+protocol "quick" {
+  level "benchmark" {
+    workloads = [workload.chat["shrt"]] # ERROR: Unknown workload
+  }
+}
+baseline {
+  engine   = engine.embedded.tiny # ERROR: Not a reference
+  protocol = protocol.quick
+}

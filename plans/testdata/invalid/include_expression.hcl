@@ -1,0 +1,5 @@
+include = [var.team] # ERROR: Invalid include
+plan "p" {}
+variable "team" {
+  default = "x.hcl"
+}

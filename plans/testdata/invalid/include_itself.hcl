@@ -1,0 +1,2 @@
+include = ["include_itself.hcl"] # ERROR: Cycle of includes
+plan "p" {}

@@ -1,0 +1,2 @@
+include = ["nowhere.hcl"] # ERROR: Cannot include file
+plan "p" {}

@@ -1,0 +1,2 @@
+include = "engines.hcl" # ERROR: Invalid include
+plan "p" {}

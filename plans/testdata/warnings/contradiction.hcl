@@ -1,0 +1,49 @@
+# Both have to hold, and cannot.
+plan "p" {}
+engine "embedded" "tiny" {}
+knob "moe" {
+  default = "all"
+  value "all" {
+    must_see { log = ["*all experts*"] }
+  }
+  value "routed" {
+    must_see { log = ["*routed experts*"] }
+  }
+}
+workload "chat" {
+  prompt_tokens = 512
+  output_tokens = 32
+}
+protocol "standard" {
+  level "smoke" {
+    prompt = "?"
+    expect = "!"
+  }
+  level "kernels" {
+    from = ["log"]
+  }
+  level "benchmark" {
+    workloads = [workload.chat]
+  }
+}
+baseline {
+  engine   = engine.embedded.tiny
+  protocol = protocol.standard
+}
+phase "port" {
+  feature "routed" {
+    set = { moe = "routed" }
+    criterion "c0" {
+      rule = "chat.tg >= 20 and chat.tg.median <= 10" # WARNING: Rules contradict each other
+    }
+    criterion "c1" {
+      rule = "chat.pp >= 200"
+    }
+    criterion "c2" {
+      rule = "chat.pp < 200" # WARNING: Rules contradict each other
+    }
+    criterion "c3" {
+      rule = "chat.e2e > 5 or chat.e2e < 3"
+    }
+  }
+}

@@ -1,0 +1,41 @@
+# One launch says nothing of the noise.
+plan "p" {}
+engine "embedded" "tiny" {}
+knob "moe" {
+  default = "all"
+  value "all" {
+    must_see { log = ["*all experts*"] }
+  }
+  value "routed" {
+    must_see { log = ["*routed experts*"] }
+  }
+}
+workload "chat" {
+  prompt_tokens = 512
+  output_tokens = 32
+}
+protocol "standard" {
+  level "smoke" {
+    prompt = "?"
+    expect = "!"
+  }
+  level "kernels" {
+    from = ["log"]
+  }
+  level "benchmark" { # WARNING: Too few launches
+    workloads = [workload.chat]
+    launches  = 1
+  }
+}
+baseline {
+  engine   = engine.embedded.tiny
+  protocol = protocol.standard
+}
+phase "port" {
+  feature "routed" {
+    set = { moe = "routed" }
+    criterion "c0" {
+      rule = "chat.tg.gain >= 0.1"
+    }
+  }
+}

@@ -1,0 +1,130 @@
+package yamlbody
+
+import (
+	"fmt"
+
+	"github.com/agext/levenshtein"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// body is a mapping where a body is wanted.
+type body struct {
+	node *Node
+	// hidden are the keys that an earlier PartialContent has taken.
+	hidden map[string]bool
+}
+
+// Body is the mapping as the body of a file or block.
+func (n *Node) Body() hcl.Body { return &body{node: n} }
+
+// maxSuggestions bounds how many unknown keys of a mapping are compared with the
+// known ones.
+const maxSuggestions = 20
+
+// Content takes everything; what the schema does not know is a mistake.
+func (b *body) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diagnostics) {
+	content, rest, diags := b.PartialContent(schema)
+	taken := rest.(*body).hidden
+	for _, e := range b.node.Entries {
+		if taken[e.Key.Text] {
+			continue
+		}
+		hint := ""
+		if len(diags) < maxSuggestions {
+			hint = suggestion(e.Key.Text, schema)
+		}
+		diags = append(diags, problem(e.Key.Range, "Unsupported argument", "The key %q is not expected here.%s", e.Key.Text, hint))
+	}
+	return content, diags
+}
+
+// PartialContent takes what the schema knows.
+func (b *body) PartialContent(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Body, hcl.Diagnostics) {
+	content := &hcl.BodyContent{Attributes: hcl.Attributes{}, MissingItemRange: b.MissingItemRange()}
+	rest := &body{b.node, map[string]bool{}}
+	for key := range b.hidden {
+		rest.hidden[key] = true
+	}
+	attrs, blocks := map[string]bool{}, map[string]*hcl.BlockHeaderSchema{}
+	for _, a := range schema.Attributes {
+		attrs[a.Name] = true
+	}
+	for i, s := range schema.Blocks {
+		blocks[s.Type] = &schema.Blocks[i]
+	}
+	var diags hcl.Diagnostics
+	for _, e := range b.node.Entries {
+		key := e.Key.Text
+		switch header := blocks[key]; {
+		case b.hidden[key]:
+		case attrs[key]:
+			rest.hidden[key] = true
+			content.Attributes[key] = attribute(e)
+		case header != nil:
+			rest.hidden[key] = true
+			list, d := blocksOf(e, header)
+			content.Blocks, diags = append(content.Blocks, list...), append(diags, d...)
+		}
+	}
+	for _, a := range schema.Attributes {
+		if a.Required && content.Attributes[a.Name] == nil {
+			diags = append(diags, problem(b.MissingItemRange(), "Missing required argument", "The key %q is required here.", a.Name))
+		}
+	}
+	return content, rest, diags
+}
+
+// JustAttributes takes every key as an attribute. Expressions name attributes, so
+// they are called as HCL could call them too.
+func (b *body) JustAttributes() (hcl.Attributes, hcl.Diagnostics) {
+	attrs := hcl.Attributes{}
+	var diags hcl.Diagnostics
+	for _, e := range b.node.Entries {
+		switch {
+		case b.hidden[e.Key.Text]:
+		case hclsyntax.ValidIdentifier(e.Key.Text):
+			attrs[e.Key.Text] = attribute(e)
+		default:
+			diags = append(diags, problem(e.Key.Range, "Invalid argument name", "A name has letters, digits, underscores and hyphens only, and begins with a letter or underscore."))
+		}
+	}
+	return attrs, diags
+}
+
+// MissingItemRange is where the mapping begins.
+func (b *body) MissingItemRange() hcl.Range {
+	r := b.node.Range
+	r.End = r.Start
+	return r
+}
+
+func attribute(e *Entry) *hcl.Attribute {
+	return &hcl.Attribute{
+		Name: e.Key.Text, Expr: e.Value.Expression(), NameRange: e.Key.Range,
+		Range: hcl.RangeBetween(e.Key.Range, e.Value.Range),
+	}
+}
+
+// suggestion is the name of the schema that a key is a misspelling of.
+func suggestion(given string, schema *hcl.BodySchema) string {
+	best, least := "", 1+max(1, min(3, (len(given)+1)/3))
+	consider := func(candidate string) {
+		if len(given) > 64 || len(candidate) > len(given)+least {
+			return
+		}
+		if d := levenshtein.Distance(given, candidate, nil); d < least {
+			best, least = candidate, d
+		}
+	}
+	for _, a := range schema.Attributes {
+		consider(a.Name)
+	}
+	for _, s := range schema.Blocks {
+		consider(s.Type)
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(" Did you mean %q?", best)
+}

@@ -1,0 +1,139 @@
+// Package yamlbody gives YAML text to decoders that are written for HCL: it
+// implements hcl.Body and hcl.Expression over a tree of nodes, each of which
+// knows where in the file it stands. It knows YAML and HCL's template language,
+// and nothing of plans.
+//
+// How YAML is read as HCL:
+//
+//   - A mapping is a body where a body is wanted: a key is an attribute or a
+//     type of block, as the schema says. Below a type of block there is one
+//     level of keys for each label, and then the body. At each of these levels a
+//     list may stand for several of what it holds, in its order.
+//   - A mapping is an object, a list a tuple, a scalar a value where a value is
+//     wanted.
+//   - A text is a template: ${…} and %{…} work, $${ and %%{ stand for themselves.
+//     A text that is nothing but one ${…} has the type of what is in it.
+//   - Where a static call or a name is wanted (a type, an iterator, and what a
+//     decoder passes to ReadReferences), the text is read as an expression, with
+//     or without ${ } around it.
+package yamlbody
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Kind is what a node is.
+type Kind int
+
+const (
+	// Scalar is a text, a number, true, false or null.
+	Scalar Kind = iota
+	// List is a sequence.
+	List
+	// Map is a mapping.
+	Map
+)
+
+// Node is a value in a YAML file. Anchors and merges are resolved: an alias is
+// the node that it names, so that a node may stand in several places.
+type Node struct {
+	Kind Kind
+	// Range is where it stands; of an alias, where its anchor stands.
+	Range hcl.Range
+	// Text is the text of a scalar, with YAML's quoting undone, not HCL's.
+	Text string
+	// IsText tells a text from a number, a truth value or null.
+	IsText bool
+	// Style is how a scalar is written.
+	Style Style
+	// Items are the elements of a list.
+	Items []*Node
+	// Entries are what a mapping holds, in order, each key once.
+	Entries []*Entry
+	// Comments are those around an element of a list.
+	Comments Comments
+
+	// value is what a scalar without a template stands for.
+	value cty.Value
+	// template is set for text with ${ or %{ in it.
+	template *template
+	guard    Guard
+	src      *source
+	// refused is set for an alias that leads nowhere, which has been reported.
+	refused bool
+	// weight is what it has with all that is in it, aliases counted each time.
+	weight weight
+}
+
+// Entry is a key of a mapping and what it holds.
+type Entry struct {
+	Key, Value *Node
+	Comments   Comments
+}
+
+// Comments are the comments around something, with their # and line breaks.
+type Comments struct{ Head, Line, Foot string }
+
+// Style is how a scalar is written.
+type Style int
+
+const (
+	// Plain is without quotes.
+	Plain Style = iota
+	// Quoted is in double or single quotes.
+	Quoted
+	// Block is | or > with lines of text below.
+	Block
+)
+
+// weight is how much there is of something.
+type weight struct {
+	nodes, bytes, depth int
+	// loops is how many for expressions are in its templates.
+	loops int
+}
+
+func (w *weight) add(inner weight) {
+	w.nodes += inner.nodes
+	w.bytes += inner.bytes
+	w.loops += inner.loops
+	w.depth = max(w.depth, inner.depth+1)
+}
+
+// Template reports whether the node is a text with ${…} or %{…} in it.
+func (n *Node) Template() bool { return n.template != nil }
+
+// Whole is the text of the expression in a text that is nothing but one ${…},
+// and the expression.
+func (n *Node) Whole() (string, hclsyntax.Expression, bool) {
+	if n.template == nil || n.template.whole() == nil {
+		return "", nil, false
+	}
+	expr := n.template.whole()
+	r := expr.Range()
+	return n.Text[r.Start.Byte:r.End.Byte], expr, true
+}
+
+// Name is the text as the name of something, where it is one.
+func (n *Node) Name() (hcl.Traversal, bool) {
+	t := n.Expression().(*expression).AsTraversal()
+	return t, t != nil
+}
+
+// Literal is the value of a scalar that has no template in it.
+func (n *Node) Literal() (cty.Value, bool) {
+	return n.value, n.Kind == Scalar && n.template == nil
+}
+
+// Weigh says how much text an expression is made of, aliases counted each time
+// they are used, and whether a for expression is in it. It reports false for an
+// expression that is not from a YAML file.
+func Weigh(expr hcl.Expression) (bytes int, loops, ok bool) {
+	e := physical(expr)
+	if e == nil {
+		return 0, false, false
+	}
+	return e.node.weight.bytes, e.node.weight.loops > 0, true
+}

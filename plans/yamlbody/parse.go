@@ -1,0 +1,108 @@
+package yamlbody
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"gopkg.in/yaml.v3"
+)
+
+// Parse reads one YAML document, which has to be a mapping. The text is UTF-8
+// without a byte order mark, and of bounded size. Every text with a template in
+// it passes the guard before it is parsed.
+//
+// The node is nil where the text is not YAML, or is no plan-like YAML: then the
+// diagnostics say why. Keys that stand twice are reported and dropped, and the
+// rest is still returned, since they hide nothing else.
+//
+// The YAML parser keeps its own limit of 10,000 levels, at which its recursion
+// is harmless, and stays linear in time on hostile text; aliases are not
+// followed while parsing.
+func Parse(text []byte, filename string, guard Guard) (*Node, hcl.Diagnostics) {
+	s := newSource(filename, text)
+	if d := s.unusualBreak(); d != nil {
+		return nil, hcl.Diagnostics{d}
+	}
+	var doc yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	err := decode(decoder, &doc)
+	switch {
+	case errors.Is(err, io.EOF), err == nil && len(doc.Content) == 0:
+		return nil, hcl.Diagnostics{problem(s.span(0, 0), "Plan is empty", "There is nothing in the file but comments. A plan starts with: plan: {name: {summary: what it is for}}.")}
+	case err != nil:
+		return nil, hcl.Diagnostics{s.syntaxError(err)}
+	}
+	if err := decode(decoder, &yaml.Node{}); !errors.Is(err, io.EOF) && doc.Content[0].Kind == yaml.MappingNode {
+		at := s.secondDocument()
+		return nil, hcl.Diagnostics{problem(s.line(at), "Several documents", "A plan is one document; another begins here. Put everything into one, or into files of their own.")}
+	}
+	b := &builder{source: s, guard: guard, built: map[*yaml.Node]*Node{}}
+	root := b.build(doc.Content[0], 0)
+	if len(b.diags) == 0 && root.Kind != Map {
+		b.fail(s.line(root.Range.Start.Line), "Not a mapping", "%s", s.notMapping(root))
+	}
+	root.Comments = joined(Comments{Head: doc.HeadComment, Foot: doc.FootComment}, root.Comments)
+	diags := append(b.diags, b.twice...)
+	if b.diags.HasErrors() {
+		return nil, diags
+	}
+	return root, diags
+}
+
+// decode is Decode that survives mistakes of the YAML parser.
+func decode(d *yaml.Decoder, into *yaml.Node) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("yaml: the parser failed: %v", p)
+		}
+	}()
+	return d.Decode(into)
+}
+
+// unusualBreak finds characters that end a line for YAML and for nobody else:
+// line numbers would differ from those of every editor.
+func (s *source) unusualBreak() *hcl.Diagnostic {
+	for i, c := range s.text {
+		switch {
+		case c == '\r' && !strings.HasPrefix(s.text[i:], "\r\n"):
+			return problem(s.span(i, i+1), "Unusual line break", "A carriage return stands here without a line feed. Save the file with the line ends of Unix or Windows.")
+		case c == '\u0085', c == '\u2028', c == '\u2029':
+			return problem(s.span(i, i+len(string(c))), "Unusual line break", "The character U+%04X ends a line for YAML and cannot be seen. Remove it; in double quotes, write it as \"\\u%04x\".", c, c)
+		}
+	}
+	return nil
+}
+
+// secondDocument is the line on which a second document begins.
+func (s *source) secondDocument() int {
+	content := false
+	for n := 1; n <= len(s.lines); n++ {
+		from := s.lines[n-1]
+		line := s.lineText(n)
+		marker := strings.HasPrefix(s.text[from:], "---") || strings.HasPrefix(s.text[from:], "...")
+		if marker && content {
+			return n
+		}
+		switch {
+		case line == "", line[0] == '#', line[0] == '%' && !content, line == "---":
+		default:
+			content = true
+		}
+	}
+	return len(s.lines)
+}
+
+// notMapping says what to do about a document that is no mapping.
+func (s *source) notMapping(root *Node) string {
+	switch {
+	case root.Kind == List:
+		return "A plan is a mapping of blocks, such as plan:, engine: and phase:, each at the start of a line. This is a list: remove the hyphens."
+	case strings.Contains(root.Text, "{"):
+		return "A plan in YAML is a mapping of blocks, such as plan:, engine: and phase:. This looks like HCL: give the file a name that ends in .hcl."
+	}
+	return "A plan is a mapping of blocks, such as plan:, engine: and phase:, each at the start of a line. A colon needs a space after it."
+}

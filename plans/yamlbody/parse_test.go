@@ -1,0 +1,197 @@
+package yamlbody
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+func open(string, Language) (int, *Refusal) { return 0, nil }
+
+func TestMistakesAreExplainedAndPlaced(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"plan:\n  p:\n\tsummary: x\n", "3:1 Tab in indentation"},
+		{"plan:\n\tp:\n\t\tsummary: x\n", "2:1 Tab in indentation"},
+		{"plan:\n  p:\n    summary: a: b\n", "3:15 Colon out of place"},
+		{"plan:\n  p\n    summary: x\n", "3:12 Colon out of place"},
+		{"a:\n  b: 1\n   c: 2\nd: 1\n", "3:5 Colon out of place"},
+		{"plan:\n  p:\n    summary: \"x\n  more: 1\nknob: 1\n", "3:5 Quotes are not closed"},
+		{"a: 'x\nb: 1\n", "1:1 Quotes are not closed"},
+		{"a:\n  log: *Marlin backend*\nb: 1\n", "2:8 Unknown alias"},
+		{"a:\n  log: [*Marlin*]\nb: 1\n", "2:16 Not an alias"},
+		{"a:\n  log: [a, b\nb: 1\nc: 2\n", "2:3 Bracket is not closed"},
+		{"log: [a, b\nb: 1\nc: 2\n", "1:1 Bracket is not closed"},
+		{"a:\n  log: {a: b\nb: 1\nc: 2\n", "2:3 Bracket is not closed"},
+		{"a:\n  log: [${x}, 1]\n", "2:3 Brackets in brackets"},
+		{"a:\n    b: 1\n  c: 2\nd: 1\n", "3:3 Line out of place"},
+		{"a:\n  - b\n  c: 1\n", "3:3 Line out of place"},
+		{"a: 1\n'a': 'b' c\n", "2:1 Line out of place"},
+		{"a: |\n  x\n y\nb: 1\n", "3:2 Line out of place"},
+		{"a: @x\nb: 1\n", "1:4 Value begins with a special character"},
+		{"b: 1\na: `x`\n", "2:4 Value begins with a special character"},
+		{"a: %x\nb: 1\n", "1:4 Value begins with a special character"},
+		{"b: 1\na: \"\\q\"\nb: 1\n", "2:5 Unknown escape"},
+		{"b: 1\na: >= 3\nb: 1\n", "2:4 Text must begin on the next line"},
+		{"a: b\nplain\n", "2:1 Line without a colon"},
+		{"%FOO x\n---\na: 1\n", "1:1 Directive in plan"},
+		{"a: 1\n---\nb: 2\n", "2:1 Several documents"},
+		{"---\n# c\na: 1\n...\nb: 2\n", "4:1 Several documents"},
+		{"# only\n", "1:1 Plan is empty"},
+		{"---\n", "2:1 Not a mapping"},
+		{"- a\n", "1:1 Not a mapping"},
+		{"plan \"p\" {\n}\n", "1:1 Not a mapping"},
+		{"a: 1\na: 2\n", "2:1 Duplicate key"},
+		{"a: {b: 1, \"b\": 2}\n", "1:11 Duplicate key"},
+		{"8: 1\ntrue: 2\n~: 3\n", "1:1 Key is not text | 2:1 Key is not text | 3:1 Key is not text"},
+		{"? [a]\n: b\n", "1:3 Key is not text"},
+		{"a: !foo bar\nb: !!binary x\nc: !!timestamp 2024-01-01\nd: !!str 8\n", "1:4 Tag in plan | 2:4 Tag in plan | 3:4 Tag in plan | 4:4 Tag in plan"},
+		{"a: &x [*x]\n", "1:8 Alias of itself"},
+		{"a: &x {<<: *x}\n", "1:12 Alias of itself"},
+		{"a: {<<: 3}\n", "1:5 Cannot merge"},
+		{"a: 0o17\nb: 0x1f\nc: 1_000\nd: 0777\ne: .5\nf: .inf\ng: +1\n", "1:4 Ambiguous number | 2:4 Ambiguous number | 3:4 Ambiguous number | 4:4 Ambiguous number | 5:4 Ambiguous number | 6:4 Ambiguous number | 7:4 Ambiguous number"},
+		{"a: 1e999999\n", "1:4 Number too large"},
+		{"a: \"\\r ${1}\"\n", "1:4 Carriage return in template"},
+		{"a: 1\rb: 2\n", "1:5 Unusual line break"},
+		{"a: b\u2028c: 2\n", "1:5 Unusual line break"},
+		{"a: x ${1 +}\n", "1:11 Invalid expression"},
+		{"a: >-\n  x\n  y ${1 +}\n", "3:10 Invalid expression"},
+		{"a: \"\\u00e9 ${1 +}\"\n", "1:17 Invalid expression"},
+		{strings.Repeat("[", 200) + strings.Repeat("]", 200), "1:102 Nested too deep"},
+		{strings.Repeat("[", 20_000), "1:10001 Nested too deep"},
+	} {
+		_, diags := Parse([]byte(c.text), "p.yaml", open)
+		var got []string
+		for _, d := range diags {
+			got = append(got, fmt.Sprintf("%d:%d %s", d.Subject.Start.Line, d.Subject.Start.Column, d.Summary))
+			if d.Detail == "" {
+				t.Errorf("%q: %s says nothing", c.text, d.Summary)
+			}
+		}
+		if g := strings.Join(got, " | "); g != c.want {
+			t.Errorf("%.60q\n got %s\nwant %s", c.text, g, c.want)
+		}
+	}
+}
+
+func TestAliasBombs(t *testing.T) {
+	var bomb strings.Builder
+	bomb.WriteString("a0: &a0 [x,x,x,x,x,x,x,x,x]\n")
+	for i := range 9 {
+		fmt.Fprintf(&bomb, "a%d: &a%d [%s*a%d]\n", i+1, i+1, strings.Repeat(fmt.Sprintf("*a%d, ", i), 8), i)
+	}
+	_, diags := Parse([]byte(bomb.String()), "p.yaml", open)
+	if len(diags) != 1 || diags[0].Summary != "Too many aliases" {
+		t.Error(diags)
+	}
+	long := "a: &a " + strings.Repeat("x", 10_000) + "\nb: [" + strings.Repeat("*a, ", 200) + "]\n"
+	_, diags = Parse([]byte(long), "p.yaml", open)
+	if len(diags) != 1 || diags[0].Summary != "Too many aliases" {
+		t.Error(diags)
+	}
+	deep := "a0: &a0 [x]\n"
+	for i := range 200 {
+		deep += fmt.Sprintf("a%d: &a%d [*a%d]\n", i+1, i+1, i)
+	}
+	_, diags = Parse([]byte(deep), "p.yaml", open)
+	if len(diags) == 0 || diags[0].Summary != "Nested too deep" {
+		t.Error(diags)
+	}
+}
+
+func TestScalars(t *testing.T) {
+	root, diags := Parse([]byte(`
+on: off
+yes: no
+date: 2024-01-01
+version: 1.10.0
+number: -1.5e3
+"true": true
+nothing:
+tilde: ~
+alias: &a {x: 1}
+same: *a
+merged: {<<: *a, y: 2}
+over: {<<: [*a, {x: 3, z: 4}], z: 5}
+escaped: $${x} %%{y}
+dollar: costs $5 {really}
+`), "p.yaml", open)
+	if len(diags) > 0 {
+		t.Fatal(diags)
+	}
+	v, diags := root.Expression().Value(nil)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	one := cty.ObjectVal(map[string]cty.Value{"x": cty.NumberIntVal(1)})
+	for key, want := range map[string]cty.Value{
+		"on": cty.StringVal("off"), "yes": cty.StringVal("no"), "date": cty.StringVal("2024-01-01"),
+		"version": cty.StringVal("1.10.0"), "number": cty.NumberIntVal(-1500), "true": cty.True,
+		"nothing": cty.NullVal(cty.DynamicPseudoType), "tilde": cty.NullVal(cty.DynamicPseudoType),
+		"alias": one, "same": one,
+		"merged":  cty.ObjectVal(map[string]cty.Value{"x": cty.NumberIntVal(1), "y": cty.NumberIntVal(2)}),
+		"over":    cty.ObjectVal(map[string]cty.Value{"x": cty.NumberIntVal(1), "z": cty.NumberIntVal(5)}),
+		"escaped": cty.StringVal("${x} %{y}"), "dollar": cty.StringVal("costs $5 {really}"),
+	} {
+		if got := v.GetAttr(key); !got.RawEquals(want) {
+			t.Errorf("%s is %#v", key, got)
+		}
+	}
+}
+
+func TestOffsets(t *testing.T) {
+	for _, written := range []string{
+		"chat.tg.gain > here", `"chat.tg.gain \u003e here"`, "'chat.tg.gain > here'", "chat.tg.gain\n   > here",
+		">-\n  chat.tg.gain\n  > here\n", "|-\n  chat.tg.gain > here",
+	} {
+		const text = "chat.tg.gain > here"
+		offsets := Offsets(written, text)
+		if len(offsets) != len(text)+1 || offsets[strings.Index(text, "here")] != strings.Index(written, "here") {
+			t.Errorf("%q: %v", written, offsets)
+		}
+	}
+	if Offsets("chat.tg.gain > ${x}", "chat.tg.gain > 1") != nil {
+		t.Error("a template that was filled in has places")
+	}
+}
+
+// TestNamesInTemplatesArePlaced finds each name, in whatever style of scalar, at
+// the very characters that spell it.
+func TestNamesInTemplatesArePlaced(t *testing.T) {
+	for _, text := range []string{
+		"a: x ${local.here} y\n",
+		"a: ${local.here}\n",
+		"a: &n ${local.here}\n",
+		"b: 1\na: [1, \"é ${local.here}\"]\n",
+		"a: 'it''s ${local.here}'\n",
+		"a: \"tab\\t \\u00e9 \\x41 ${local.here}\"\n",
+		"a: \"over\n  lines ${local.here}\"\n",
+		"a: \"joined\\\n  lines ${local.here}\"\n",
+		"a: over\n  lines ${local.here} and\n  more\n",
+		"a: |\n  x\n    ${local.here}\n  z\n",
+		"a: |-\n\n  é ${local.here}",
+		"a: >2-\n    x\n  y\n\n  z ${local.here}\n",
+		"a: >\r\n  x\r\n  y ${local.here}\r\n",
+		"? k${local.here}\n: v\n",
+	} {
+		root, diags := Parse([]byte(text), "p.yaml", open)
+		if len(diags) > 0 {
+			t.Errorf("%q: %v", text, diags)
+			continue
+		}
+		uses := root.Expression().Variables()
+		if len(uses) != 1 {
+			t.Errorf("%q: %d names", text, len(uses))
+			continue
+		}
+		r := hcl.RangeBetween(uses[0][0].SourceRange(), uses[0][1].SourceRange())
+		at := strings.Index(text, "local.here")
+		line := 1 + strings.Count(text[:at], "\n")
+		column := 1 + len([]rune(text[strings.LastIndex(text[:at], "\n")+1:at]))
+		if r.Start.Byte != at || r.End.Byte != at+len("local.here") || r.Start.Line != line || r.Start.Column != column {
+			t.Errorf("%q: at %v, want %d:%d", text, r, line, column)
+		}
+	}
+}

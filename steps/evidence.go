@@ -1,0 +1,33 @@
+package steps
+
+import (
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// Evidence is what rules could read after a recorded run: of every feature of
+// the plan, given the decisions that stood then. It starts nothing.
+func (l *Lab) Evidence(outcome func(node string) *ledger.Decision) *gates.Evidence {
+	s := &runtime.Scope{Plan: l.Plan, Outcome: outcome, LockedBy: func(node string) string {
+		if outcome(node) != nil {
+			return ""
+		}
+		return "it was not decided in this run"
+	}}
+	all := &gates.Evidence{Features: map[string]*gates.Feature{}}
+	for _, ph := range l.Plan.Phases {
+		for _, f := range ph.Features {
+			ev, _, err := l.evidenceOf(s, f)
+			if err != nil {
+				ev = &gates.Feature{Broken: verdict.Invalid, Cause: err.Error()}
+			}
+			if d := outcome(runtime.FeatureID(f.Name)); d != nil {
+				ev.Outcome, ev.Accepted = d.Verdict, d.Accepted
+			}
+			all.Features[f.Name] = ev
+		}
+	}
+	return all
+}
