@@ -27,7 +27,7 @@ written into the current folder, or into DIR, which is made where it is missing.
 An existing plan is never overwritten.
 
 Kinds of engines: ` + strings.Join(kindNames(), ", ") + ".",
-		Example: "  mxflow init                      # runs anywhere: mxflow apply plan.hcl\n  mxflow init --engine openai port # any server with the OpenAI API\n  mxflow init --yaml               # the same in YAML",
+		Example: "  mxflow init                      # runs anywhere: mxflow apply plan.hcl\n  mxflow init --engine vllm port   # also sglang, llamacpp; openai for any other server\n  mxflow init --yaml               # the same in YAML",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := "."
@@ -46,11 +46,14 @@ func kindNames() (names []string) {
 	for _, k := range engine.Kinds() {
 		names = append(names, k.Name)
 	}
-	return names
+	return append(names, sortedKeys(servers)...)
 }
 
 func (a *app) scaffold(kind, dir string, yaml bool) error {
 	k, known := engine.LookupKind(kind)
+	if _, server := servers[kind]; server && !known {
+		k, known = engine.LookupKind("openai")
+	}
 	if !known {
 		return fmt.Errorf("--engine %s: there is no such kind. There are: %s", kind, strings.Join(kindNames(), ", "))
 	}
@@ -58,7 +61,7 @@ func (a *app) scaffold(kind, dir string, yaml bool) error {
 		return err
 	}
 	path := filepath.Join(dir, "plan.hcl")
-	text, err := scaffoldPlan(k)
+	text, err := scaffoldPlan(kind, k)
 	if err != nil {
 		return err
 	}

@@ -17,8 +17,9 @@ import (
 //go:embed scaffold
 var scaffolds embed.FS
 
-// scaffoldPlan is a plan to begin with for a kind of engine.
-func scaffoldPlan(k engine.Kind) ([]byte, error) {
+// scaffoldPlan is a plan to begin with for a kind of engine, or for a server by
+// its name.
+func scaffoldPlan(name string, k engine.Kind) ([]byte, error) {
 	if text, err := scaffolds.ReadFile("scaffold/" + k.Name + ".hcl"); err == nil {
 		return text, nil
 	}
@@ -30,7 +31,8 @@ func scaffoldPlan(k engine.Kind) ([]byte, error) {
 	err = t.Execute(&b, struct {
 		engine.Kind
 		Timeout string
-	}{k, shortDuration(k.DefaultReadyTimeout)})
+		Server  server
+	}{k, shortDuration(k.DefaultReadyTimeout), serverFor(name)})
 	return b.Bytes(), err
 }
 

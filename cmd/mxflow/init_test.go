@@ -18,7 +18,11 @@ func command(t *testing.T, args ...string) (code int, stdout, stderr string) {
 }
 
 func TestScaffoldsAreValidAndFormatted(t *testing.T) {
-	for _, flags := range [][]string{{"--engine", "embedded"}, {"--engine", "openai"}, {"--engine", "embedded", "--yaml"}, {"--engine", "openai", "--yaml"}} {
+	var all [][]string
+	for _, name := range kindNames() {
+		all = append(all, []string{"--engine", name}, []string{"--engine", name, "--yaml"})
+	}
+	for _, flags := range all {
 		kind := strings.Join(flags[1:], " ")
 		dir := filepath.Join(t.TempDir(), "new", "port")
 		code, out, errs := command(t, append(append([]string{"init"}, flags...), dir)...)
