@@ -122,3 +122,18 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 }
+
+// TestMeasured: what a hypothesis claims is read like the input of a rule, and
+// nothing is said where nothing can be read.
+func TestMeasured(t *testing.T) {
+	if got := Measured(nil, &Evidence{}); got != "" {
+		t.Errorf("without a probe: %q", got)
+	}
+	rule := compiled(t, "chat.tg.change > 0")
+	if got := Measured(rule, &Evidence{}); got != "" {
+		t.Errorf("without evidence: %q", got)
+	}
+	if got := Measured(rule, full()); !strings.Contains(got, "%, n = 3 against 3 launches") {
+		t.Errorf("measured: %q", got)
+	}
+}

@@ -13,7 +13,10 @@ type Hypothesis struct {
 	// Expect is "+10%", "-5%" or a comparison such as ">= 32".
 	Expect  string
 	Because string
-	Range   Range `json:"-"`
+	// Probe reads what is claimed: the metric's change, or its value where the
+	// claim is a level. Set by Load.
+	Probe *Rule `json:"-"`
+	Range Range `json:"-"`
 }
 
 var hypothesisDoc = &BlockDoc{

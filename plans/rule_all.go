@@ -43,14 +43,34 @@ func (ns *namespace) compileInto(r *Rule, sc *scope, files map[string]*hcl.File)
 	return diags
 }
 
+// probe compiles what the claim is about, so that it can be read from launches
+// like the input of a rule.
+func (ns *namespace) probe(h *Hypothesis, in *Input, sc *scope) *Rule {
+	expr := h.Metric + " > 0"
+	if strings.HasSuffix(h.Expect, "%") {
+		cell := in.Cell
+		if cell == "" {
+			cell = "engine"
+		}
+		expr = cell + "." + in.Metric + ".change > 0"
+	}
+	program, errs := ns.compile(expr, sc)
+	if len(errs) > 0 {
+		return nil
+	}
+	return &Rule{Name: "hypothesis", Expr: expr, Program: program}
+}
+
 // hypothesis checks that the claim names a metric that will be measured.
 func (ns *namespace) hypothesis(f *Feature) hcl.Diagnostics {
 	h := f.Hypothesis
 	if h == nil || h.Metric == "" {
 		return nil
 	}
-	in, err := ns.resolve(strings.Split(h.Metric, "."), &scope{own: f, criterion: true})
+	sc := &scope{own: f, criterion: true}
+	in, err := ns.resolve(strings.Split(h.Metric, "."), sc)
 	if err == nil && in.Kind == InputMetric && in.Relation == Own {
+		h.Probe = ns.probe(h, in, sc)
 		return nil
 	}
 	if err == nil {

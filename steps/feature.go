@@ -88,7 +88,7 @@ func (d *decideFeature) Run(_ context.Context, s *runtime.Scope) (*ledger.Decisi
 		}
 	}
 	if h := f.Hypothesis; h != nil {
-		out.Hypothesis = &ledger.Hypothesis{Metric: h.Metric, Expect: h.Expect, Because: h.Because, Measured: claimed(h, out.Rules)}
+		out.Hypothesis = &ledger.Hypothesis{Metric: h.Metric, Expect: h.Expect, Because: h.Because, Measured: gates.Measured(h.Probe, all)}
 	}
 	return out, nil
 }
@@ -191,16 +191,4 @@ func (l *Lab) fillArms(ev *gates.Feature, a arms, session string, ids []string) 
 		}
 	}
 	return nil
-}
-
-// claimed says what was measured where the hypothesis made its claim.
-func claimed(h *plans.Hypothesis, rules []verdict.Rule) string {
-	for _, r := range rules {
-		for _, in := range r.Inputs {
-			if strings.HasPrefix(in.Path, h.Metric+".gain") && in.Value != nil {
-				return gates.Percent(*in.Value)
-			}
-		}
-	}
-	return ""
 }
