@@ -97,6 +97,9 @@ func (l *loader) decodeFeature(fb *featureBlock, ph *Phase) *Feature {
 		Name: b.Labels[0], Phase: ph.Name, Summary: f.text("summary", ""),
 		Priority: f.whole("priority", 0, 0, math.MaxInt32), Range: rangeOf(b.DefRange),
 	}
+	if ft.Name == string(OnBaseline) || ft.Name == string(OnAccepted) {
+		l.fail(b.DefRange, "Reserved name", "%q is what builds_on calls another parent. Choose another name for this feature.", ft.Name)
+	}
 	notes := &featureNotes{feature: ft, def: b.DefRange, parentAt: b.DefRange}
 	ft.Set, notes.setAt = l.decodeSet(f)
 	l.requireSet(f, ft)

@@ -31,6 +31,7 @@ func TestChoose(t *testing.T) {
 		{"more launches", KindBenchmark, was(verdict.Pass, false), Keys{"m", "d2"}, false, Choice{Redecide, "rules changed", 4}},
 		{"threshold", KindGate, was(verdict.Fail, true), Keys{"m", "d2"}, false, Choice{Redecide, "rules changed", 4}},
 		{"gate over new evidence", KindGate, was(verdict.Fail, true), Keys{"m2", "d"}, false, Choice{Redecide, "evidence changed", 4}},
+		{"gate over new evidence, with other rules", KindGate, was(verdict.Fail, true), Keys{"m2", "d2"}, false, Choice{Redecide, "rules and evidence changed", 4}},
 		{"forced", KindQualify, was(verdict.Pass, false), same, true, Choice{Measure, "--rerun", 4}},
 		{"command that passed", KindStep, was(verdict.Pass, false), same, false, Choice{Reuse, "unchanged", 3}},
 		{"command that failed", KindStep, was(verdict.Fail, false), same, false, Choice{Measure, "retry after fail", 4}},

@@ -72,6 +72,8 @@ func Choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
 	switch {
 	case rerun:
 		return Choice{work, "--rerun", next}
+	case previous.MeasureKey != keys.Measure && previous.DecisionKey != keys.Decide && work == Redecide:
+		return Choice{work, "rules and evidence changed", next}
 	case previous.MeasureKey != keys.Measure && work == Redecide:
 		return Choice{work, "evidence changed", next}
 	case previous.MeasureKey != keys.Measure:

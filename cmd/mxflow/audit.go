@@ -142,7 +142,14 @@ there and unchanged. Exit status 2 when anything is wrong.`,
 			if len(missing) > 0 {
 				return a.fail(verdict.ExitFail, fmt.Errorf("%s missing or changed", count(len(missing), "artifact")))
 			}
-			if !a.json {
+			switch {
+			case a.json:
+			case len(report.Notices) > 0:
+				for _, n := range report.Notices {
+					fmt.Fprintln(a.stdout, "note:", n)
+				}
+				fmt.Fprintln(a.stdout, "What is there is intact.")
+			default:
 				fmt.Fprintln(a.stdout, "Everything is intact.")
 			}
 			return nil

@@ -17,6 +17,8 @@ func (a *app) engineCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "engine",
 		Short: "What mxflow knows of engines, and the engine it contains",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(a.engineKindsCommand(), a.engineServeCommand())
 	return c

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/embedded"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -109,15 +110,21 @@ func (a *app) reader(args []string) (*store.Store, error) {
 	if dir == "" {
 		base := "."
 		if len(args) > 0 {
+			if _, err := os.Stat(args[0]); err != nil {
+				return nil, fmt.Errorf("there is no %s: check the path and the folder you are in", args[0])
+			}
 			base = planDir(args[0])
 		}
 		dir = filepath.Join(base, stateName)
 	}
 	s, err := store.OpenReadOnly(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("nothing was applied here: there is no state directory %s. Name the plan, or the directory with --state", dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return s, err
 	}
-	return s, err
+	if _, err := os.Stat(filepath.Join(dir, "ledger.checkpoint")); err == nil {
+		return nil, a.fail(verdict.ExitFail, fmt.Errorf("the ledger of %s is gone: its checkpoint says that there was one", dir))
+	}
+	return nil, fmt.Errorf("nothing was applied here: there is no ledger in %s. Name the plan, or the directory with --state", dir)
 }
 
 // lab wires steps to a state directory.

@@ -45,6 +45,9 @@ started and nothing is written.`,
 			}
 			if st != nil {
 				defer st.Close()
+				if err := samePlan(st, p); err != nil {
+					return err
+				}
 			}
 			lab, err := a.lab(p, g, st, "", "")
 			if err != nil {

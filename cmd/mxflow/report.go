@@ -1,11 +1,17 @@
 package main
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
 )
 
 func (a *app) reportCommand() *cobra.Command {
@@ -22,6 +28,9 @@ func (a *app) reportCommand() *cobra.Command {
 				return err
 			}
 			defer st.Close()
+			if a.json && out != "" {
+				return fmt.Errorf("--out is for the Markdown page; send --json where you want it with > %s", out)
+			}
 			if a.json {
 				a.printJSON(map[string]any{"runs": st.Runs(), "decisions": report.Standing(st), "locked": report.Locked(st)})
 				return nil
@@ -29,18 +38,36 @@ func (a *app) reportCommand() *cobra.Command {
 			if out == "" {
 				return report.Markdown(a.stdout, st)
 			}
-			f, err := os.Create(out)
-			if err != nil {
-				return err
-			}
-			if err := report.Markdown(f, st); err != nil {
-				f.Close()
-				return err
-			}
-			return f.Close()
+			return replaceReport(out, st)
 		},
 	}
-	c.Flags().StringVar(&out, "out", "", "file to write instead of standard output")
+	c.Flags().StringVar(&out, "out", "", "file to write instead of standard output; an older report in it is replaced")
 	a.jsonFlag(c, "print as JSON")
 	return c
+}
+
+// replaceReport writes the page whole or not at all, and only over a page that
+// was one of ours: a slip of the hand must not cost somebody their plan.
+func replaceReport(out string, st *store.Store) error {
+	old, err := os.ReadFile(out)
+	switch {
+	case err == nil && len(old) > 0 && !bytes.HasPrefix(old, []byte(report.Heading)):
+		return fmt.Errorf("%s exists and is no report, so it is not overwritten. Choose another file", out)
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("the report cannot be written: %w", err)
+	}
+	var page bytes.Buffer
+	if err := report.Markdown(&page, st); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(out), ".mxflow-report-*")
+	if err != nil {
+		return fmt.Errorf("the report cannot be written: %w", err)
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(page.Bytes())
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return fmt.Errorf("the report cannot be written: %w", err)
+	}
+	return os.Rename(f.Name(), out)
 }

@@ -56,7 +56,7 @@ func bare(w io.Writer) io.Writer {
 // never gets into them, since plans refuse it in names and rules; taking out a
 // part that merely reads alike would break what refers to them.
 var identities = []string{
-	"Type", "Run", "Plan", "PlanDigest", "PlanSource", "PlanSources", "BootID", "ID", "Session", "Purpose", "Node",
+	"Type", "Run", "Plan", "PlanDigest", "PlanSource", "PlanSources", "BootID", "ID", "Session", "Purpose", "Node", "Nodes",
 	"Variant", "VariantKey", "Kind", "Phase", "Feature", "MeasureKey", "DecisionKey", "Launches", "LaunchID",
 	"Because", "Samples", "Log", "Metrics", "Metric", "Name", "Role", "Expr", "Source", "Op", "Path", "Unit",
 	"Level", "Verdict", "Tool", "Stream",

@@ -13,6 +13,9 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
+// Heading begins every results page.
+const Heading = "# Results of plan "
+
 // Markdown writes the results page.
 func Markdown(w io.Writer, st *store.Store) error {
 	runs := st.Runs()
@@ -25,7 +28,7 @@ func Markdown(w io.Writer, st *store.Store) error {
 		return err
 	}
 	p := &page{w: w, st: st}
-	p.line("# Results of plan %s", last.Plan)
+	p.line(Heading+"%s", last.Plan)
 	p.line("")
 	p.header(view)
 	p.gates()
