@@ -6,6 +6,9 @@ package engine
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
+	"net/http"
 	"time"
 )
 
@@ -15,11 +18,15 @@ import (
 type Spec struct {
 	// Kind is the engine kind: "embedded", "openai", …
 	Kind string
+	// Profile is the kind as the plan extends or overrides it; nil is the kind
+	// itself.
+	Profile *Kind
 	// Model is the name asked for in requests; empty asks the engine.
 	Model string
 	// Command is the argument vector, the program first. In an argument or an
 	// environment value the text {port} is replaced by the port to listen on,
-	// and {mxflow} by the path of the running program.
+	// {mxflow} by the path of the running program, and {config} by the path of
+	// the file that holds Config, where the engine sees it.
 	Command []string
 	// Dir is the working directory; empty is the current one. A program given
 	// as a relative path is looked for there.
@@ -35,6 +42,32 @@ type Spec struct {
 	// StopGrace is how long it may take to stop after SIGTERM before it is
 	// killed; zero is the kind's default.
 	StopGrace time.Duration
+	// Config is the content of the configuration file that some kinds read, and
+	// ConfigName its file name. Empty where there is none.
+	Config     []byte
+	ConfigName string
+
+	// At most one of these says how it is launched; none means as a process.
+	Docker   *Docker
+	Compose  *Compose
+	Exec     *Exec
+	Endpoint *Endpoint
+}
+
+// How names the launcher that a Spec asks for: "process", "docker", "compose",
+// "exec" or "endpoint".
+func (s Spec) How() string {
+	switch {
+	case s.Docker != nil:
+		return "docker"
+	case s.Compose != nil:
+		return "compose"
+	case s.Exec != nil:
+		return "exec"
+	case s.Endpoint != nil:
+		return "endpoint"
+	}
+	return "process"
 }
 
 // Launch says where one start of a Spec keeps its things.
@@ -48,6 +81,20 @@ type Launch struct {
 	// log that already lies there is moved aside to LogPath + ".old", so that
 	// nothing an earlier launch printed is taken for evidence of this one.
 	LogPath string
+	// OutPath, where it is set, is the file that gets stdout instead, so that
+	// what a command prints can be read apart from what it logs.
+	OutPath string
+}
+
+// Access is how requests reach an engine.
+type Access struct {
+	// BaseURL is the root of its HTTP API, without a trailing slash and without
+	// /v1.
+	BaseURL string
+	// Header is sent with every request (Authorization); nil sends none.
+	Header http.Header
+	// TLS is nil where the system's own trust serves.
+	TLS *tls.Config
 }
 
 // Exit is how an engine's process ended.
@@ -63,6 +110,16 @@ type Instance interface {
 	// BaseURL is the root of its HTTP API, without a trailing slash and
 	// without /v1.
 	BaseURL() string
+	// Access is how requests reach it: BaseURL, with what else they need.
+	Access() Access
+	// About is what the launcher knows of what it started, for the record: image
+	// and its digest, container, resolved command. It holds what the plan put
+	// there, secrets included.
+	About() map[string]string
+	// Output runs a command where the engine lives, with the engine's
+	// environment, and returns its standard output: on this machine, or inside
+	// the container. The error is ErrElsewhere where nothing can be run there.
+	Output(ctx context.Context, argv ...string) ([]byte, error)
 	// Ready waits until the engine answers its readiness check. It fails at
 	// once when the process exits, and after the Spec's ReadyTimeout. The
 	// error is a *Failure.
@@ -84,6 +141,9 @@ type Instance interface {
 	// call it, also when the process has ended by itself.
 	Stop(ctx context.Context) error
 }
+
+// ErrElsewhere says that the engine lives where mxflow can run nothing.
+var ErrElsewhere = errors.New("the engine lives where no command can be run")
 
 // Launcher starts engines in one way: as a process, in Docker, remotely.
 type Launcher interface {

@@ -20,18 +20,45 @@ type Kind struct {
 	Doc     string
 	Example string
 	// Command starts the engine, before its flags; see Spec.Command for what is
-	// replaced in it. Nil means that the plan must give the command.
+	// replaced in it, and {model} is the plan's model. Nil means that the plan
+	// must give the command.
 	Command []string
-	// ReadyPath answers 200 once the engine can generate.
-	ReadyPath string
-	// ReadyFallback is asked instead where ReadyPath is unknown (404); empty
-	// means that a 404 is not ready.
-	ReadyFallback string
+	// Image is the container image where a plan names none, ImageCommand the
+	// arguments to it, before the flags, and Port where it listens in there.
+	Image        string
+	ImageCommand []string
+	Port         int
+	// Env is set where neither the plan's engine nor a knob sets the same name.
+	Env map[string]string
+	// ConfigName is the name of the file that settings with a Key go into, empty
+	// where the kind reads none. {config} in Command is where it lies.
+	ConfigName string
+	// AskModel says that requests use the name that the engine lists, since the
+	// plan's model is a file.
+	AskModel bool
+	// Ready are asked in this order; each must be answered before the next. None
+	// means that the kind is no server: it is ready once it runs.
+	Ready []Probe
 	// DefaultReadyTimeout and DefaultStopGrace serve where the plan is silent.
 	DefaultReadyTimeout time.Duration
 	DefaultStopGrace    time.Duration
 	// Settings are all that a plan may set; any other is an error.
 	Settings []Setting
+}
+
+// Probe is one question of a readiness check. It is answered by status 200.
+type Probe struct {
+	Path string
+	// Fallback is asked instead where Path is unknown (404); empty means that a
+	// 404 is not ready.
+	Fallback string
+	// Body is posted as JSON, with "{model}" replaced by the model's name; empty
+	// makes the question a GET.
+	Body string
+	// Contains is text that the answer must have; empty takes any.
+	Contains string
+	// Slow questions load a model: they get all the time there is.
+	Slow bool
 }
 
 // Setting is one option of a kind, in the kind's own words.
@@ -73,30 +100,24 @@ func LookupKind(name string) (Kind, bool) {
 // NeedsCommand reports whether the plan must say how to start the engine.
 func (k Kind) NeedsCommand() bool { return len(k.Command) == 0 }
 
-// Argv is the whole command line: command, or the kind's own where it is empty,
-// the flags for settings, then args as they are. What is replaced at launch
-// ({port}, {mxflow}) is still in it.
-func (k Kind) Argv(command []string, settings map[string]any, args []string) ([]string, error) {
-	if len(command) == 0 {
-		command = k.Command
-	}
-	if len(command) == 0 {
-		return nil, fmt.Errorf("engine kind %q has no command of its own: the plan must give one", k.Name)
-	}
-	flags, err := k.Flags(settings)
-	if err != nil {
-		return nil, err
-	}
-	return slices.Concat(command, flags, args), nil
+// Applied is what the settings of a plan come to.
+type Applied struct {
+	Flags []string
+	// Env is set unless the plan sets the same names itself.
+	Env map[string]string
+	// Config is the content of the configuration file, nil where nothing of it
+	// is set.
+	Config map[string]any
 }
 
-// Flags turns settings into command line flags, in the order in which the kind
-// declares them, so that equal settings give equal commands. A nil value is as
-// good as absent. Values are what a plan decodes to: string, bool, any integer
-// or float64. An unknown setting and a value of the wrong type are errors, all
-// reported at once.
-func (k Kind) Flags(settings map[string]any) ([]string, error) {
-	var flags, wrong []string
+// Apply turns settings into what the engine reads, in the order in which the
+// kind declares them, so that equal settings give equal commands. A nil value is
+// as good as absent. Values are what a plan decodes to: string, bool, any
+// integer or float64. An unknown setting and a value of the wrong type are
+// errors, all reported at once.
+func (k Kind) Apply(settings map[string]any) (Applied, error) {
+	var out Applied
+	var wrong []string
 	known := map[string]bool{}
 	for _, s := range k.Settings {
 		known[s.Name] = true
@@ -104,11 +125,9 @@ func (k Kind) Flags(settings map[string]any) ([]string, error) {
 		if !ok || v == nil {
 			continue
 		}
-		f, err := s.flags(v)
-		if err != nil {
+		if err := s.apply(v, &out); err != nil {
 			wrong = append(wrong, err.Error())
 		}
-		flags = append(flags, f...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		if !known[name] {
@@ -116,9 +135,9 @@ func (k Kind) Flags(settings map[string]any) ([]string, error) {
 		}
 	}
 	if len(wrong) > 0 {
-		return nil, fmt.Errorf("engine kind %q: %s", k.Name, strings.Join(wrong, "; "))
+		return out, fmt.Errorf("engine kind %q: %s", k.Name, strings.Join(wrong, "; "))
 	}
-	return flags, nil
+	return out, nil
 }
 
 func (k Kind) settingsHint() string {
@@ -130,6 +149,12 @@ func (k Kind) settingsHint() string {
 		names = append(names, s.Name)
 	}
 	return "it has " + quoteList(names)
+}
+
+func (s Setting) apply(v any, out *Applied) error {
+	flags, err := s.flags(v)
+	out.Flags = append(out.Flags, flags...)
+	return err
 }
 
 func (s Setting) flags(v any) ([]string, error) {

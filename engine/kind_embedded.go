@@ -13,7 +13,7 @@ func init() {
   }
 }`,
 		Command:             []string{"{mxflow}", "engine", "serve", "--port", "{port}"},
-		ReadyPath:           "/health",
+		Ready:               []Probe{{Path: "/health"}},
 		DefaultReadyTimeout: time.Minute,
 		DefaultStopGrace:    10 * time.Second,
 		Settings: []Setting{

@@ -14,8 +14,7 @@ func init() {
     command = ["vllm", "serve", "openai/gpt-oss-120b", "--port", "{port}"]
   }
 }`,
-		ReadyPath:     "/health",
-		ReadyFallback: "/v1/models",
+		Ready: []Probe{{Path: "/health", Fallback: "/v1/models"}},
 		// Long enough to load a large model and to compile its kernels.
 		DefaultReadyTimeout: 15 * time.Minute,
 		DefaultStopGrace:    30 * time.Second,

@@ -11,8 +11,13 @@ func TestKindsAreComplete(t *testing.T) {
 	var names []string
 	for _, k := range Kinds() {
 		names = append(names, k.Name)
-		if k.Doc == "" || !strings.HasPrefix(k.ReadyPath, "/") || k.DefaultReadyTimeout <= 0 || k.DefaultStopGrace <= 0 {
-			t.Errorf("kind %q lacks its doc, readiness path or times", k.Name)
+		if k.Doc == "" || k.DefaultReadyTimeout <= 0 || k.DefaultStopGrace <= 0 {
+			t.Errorf("kind %q lacks its doc or times", k.Name)
+		}
+		for _, p := range k.Ready {
+			if !strings.HasPrefix(p.Path, "/") {
+				t.Errorf("kind %q asks the path %q", k.Name, p.Path)
+			}
 		}
 		for _, s := range k.Settings {
 			if s.Doc == "" || s.Flag == "" || !slices.Contains([]string{"string", "number", "bool"}, s.Type) {
@@ -61,7 +66,8 @@ func TestFlags(t *testing.T) {
 		"all at once":    {map[string]any{"dtype": 8.0, "nope": 1}, `"dtype" must be a string, not 8; unknown setting "nope"`, true},
 	}
 	for name, tc := range tests {
-		flags, err := k.Flags(tc.settings)
+		applied, err := k.Apply(tc.settings)
+		flags := applied.Flags
 		got := strings.Join(flags, " ")
 		if err != nil {
 			got = err.Error()
@@ -69,20 +75,5 @@ func TestFlags(t *testing.T) {
 		if (err != nil) != tc.fails || tc.fails && !strings.Contains(got, tc.want) || !tc.fails && got != tc.want {
 			t.Errorf("%s: got %q, want %q", name, got, tc.want)
 		}
-	}
-}
-
-func TestArgv(t *testing.T) {
-	embedded, _ := LookupKind("embedded")
-	got, err := embedded.Argv(nil, map[string]any{"threads": 2.0}, []string{"--verbose"})
-	if want := "{mxflow} engine serve --port {port} --threads 2 --verbose"; err != nil || strings.Join(got, " ") != want {
-		t.Errorf("got %q, %v, want %q", got, err, want)
-	}
-	openai, _ := LookupKind("openai")
-	if _, err := openai.Argv(nil, nil, nil); err == nil || !openai.NeedsCommand() {
-		t.Errorf("a kind without a command was given one: %v", err)
-	}
-	if _, err := openai.Argv([]string{"serve"}, map[string]any{"a": 1}, nil); err == nil {
-		t.Error("a kind without settings accepted one")
 	}
 }

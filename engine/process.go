@@ -2,9 +2,12 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,6 +39,8 @@ type process struct {
 	kind    Kind
 	of      string // Failure.Of
 	url     string
+	argv    []string
+	env     []string
 	log     *logFile
 	started time.Time
 	child   *child
@@ -57,19 +62,9 @@ func (p ProcessLauncher) Launch(ctx context.Context, spec Spec, l Launch) (Insta
 	if err := ctx.Err(); err != nil {
 		return nil, startFailure(err, "it was cancelled before it began")
 	}
-	kind, ok := LookupKind(spec.Kind)
-	if !ok {
-		var names []string
-		for _, k := range Kinds() {
-			names = append(names, k.Name)
-		}
-		return nil, startFailure(nil, "unknown engine kind %q; known are %s", spec.Kind, quoteList(names))
-	}
-	if spec.ReadyTimeout <= 0 {
-		spec.ReadyTimeout = kind.DefaultReadyTimeout
-	}
-	if spec.StopGrace <= 0 {
-		spec.StopGrace = kind.DefaultStopGrace
+	kind, failure := spec.Prepare()
+	if failure != nil {
+		return nil, failure
 	}
 	port, err := freePort()
 	if err != nil {
@@ -101,10 +96,19 @@ func (p ProcessLauncher) start(cmd *exec.Cmd, spec Spec, kind Kind, l Launch) (*
 	// One file description for both, so that the order of arrival is kept, and
 	// no pipe through mxflow: a busy or stuck mxflow never slows the engine.
 	cmd.Stdout, cmd.Stderr = log.file, log.file
+	if l.OutPath != "" {
+		out, err := os.OpenFile(l.OutPath, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+		if err != nil {
+			log.close()
+			return nil, startFailure(err, "its output cannot be written: %v", err)
+		}
+		defer out.Close()
+		cmd.Stdout = out
+	}
 	inst := &process{
 		spec: spec, kind: kind, log: log,
 		watched: make(chan struct{}), endWait: make(chan struct{}),
-		started: time.Now(),
+		started: time.Now(), argv: cmd.Args, env: cmd.Env,
 	}
 	inst.child, err = spawn(cmd)
 	if err != nil {
@@ -117,6 +121,40 @@ func (p ProcessLauncher) start(cmd *exec.Cmd, spec Spec, kind Kind, l Launch) (*
 
 // BaseURL implements Instance.
 func (p *process) BaseURL() string { return p.url }
+
+// Access implements Instance.
+func (p *process) Access() Access { return Access{BaseURL: p.url} }
+
+// About implements Instance.
+func (p *process) About() map[string]string {
+	return map[string]string{"resolved_command": strings.Join(p.argv, " ")}
+}
+
+// Output implements Instance. The program is looked for as the engine's own is.
+func (p *process) Output(ctx context.Context, argv ...string) ([]byte, error) {
+	if len(argv) == 0 {
+		return nil, errors.New("no command to run")
+	}
+	path, failure := findProgram(argv[0], p.spec.Dir, p.env)
+	if failure != nil {
+		return nil, failure
+	}
+	cmd := exec.CommandContext(ctx, path, argv[1:]...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = p.spec.Dir, p.env, time.Second
+	return cmd.Output()
+}
+
+// Ready implements Instance.
+func (p *process) Ready(ctx context.Context) error {
+	took, err := Waiter{
+		Kind: p.kind, Model: p.spec.Model, Access: p.Access(), Started: p.started, Limit: p.spec.ReadyTimeout,
+		Exited: p.child.exited, Exit: p.Exit, Failure: p.failure,
+	}.Wait(ctx)
+	if err == nil {
+		p.startup.CompareAndSwap(0, int64(took))
+	}
+	return err
+}
 
 // Startup implements Instance.
 func (p *process) Startup() time.Duration { return time.Duration(p.startup.Load()) }

@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// Block is a level or a step: a body whose shape a Registry declares.
+// Block is a level, a step or a part: a body whose shape a Registry declares.
 type Block struct {
 	// Kind is the label that selects the schema: "smoke", "exec".
 	Kind string
@@ -19,6 +19,8 @@ type Block struct {
 	// reference is the name of what it refers to.
 	Attrs map[string]any
 	Range Range `json:"-"`
+
+	at hcl.Range
 }
 
 // Decode puts the attributes into a struct with json tags. A duration goes
@@ -53,11 +55,17 @@ func (d Dur) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(d
 
 // decodeBlock reads the body of a level or step by its declared schema.
 func (l *loader) decodeBlock(b *hcl.Block, schema Schema, what string) *Block {
-	f := l.fields(b, l.bodySchema(b.Type, b.Labels[0], schema), what)
-	block := &Block{Kind: b.Labels[0], Attrs: map[string]any{}, Range: rangeOf(b.DefRange)}
+	block := l.decodeBody(b, b.Labels[0], schema, what)
 	if len(b.Labels) > 1 {
 		block.Name = b.Labels[1]
 	}
+	return block
+}
+
+// decodeBody reads the body of a block of that kind.
+func (l *loader) decodeBody(b *hcl.Block, kind string, schema Schema, what string) *Block {
+	f := l.fields(b, l.bodySchema(b.Type, kind, schema), what)
+	block := &Block{Kind: kind, Attrs: map[string]any{}, Range: rangeOf(b.DefRange), at: b.DefRange}
 	before := len(l.diags)
 	// doubtful is set where an attribute depends on something that has been
 	// found wrong elsewhere.

@@ -43,6 +43,12 @@ var valueCodes = []Code{
 // blockCodes are about blocks that are well written and yet cannot work.
 var blockCodes = []Code{
 	{
+		"two-launchers",
+		[]string{"Two ways to launch"},
+		"An engine is launched in one way: as a process, in a container, or by somebody else.",
+		"Keep one of the blocks.",
+	},
+	{
 		"missing-block",
 		[]string{"Missing plan block", "Missing process block", "Missing baseline"},
 		"A block is not there without which nothing could run or be compared.",

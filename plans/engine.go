@@ -12,9 +12,15 @@ type Engine struct {
 	Kind  string
 	Name  string
 	Model string
-	// Process says how to start it; nil where the kind brings its own command.
+	// Process says how to start it; nil where the kind brings its own command or
+	// Launch says so.
 	Process *Process
-	Env     map[string]string
+	// Launch is the block that says how it is launched where that is not as a
+	// process: docker, endpoint, compose or exec. It is one of Parts.
+	Launch *Block `json:"-"`
+	// Parts are the blocks that the Registry declares, by keyword.
+	Parts map[string][]*Block `json:",omitempty"`
+	Env   map[string]string
 	// Settings are the kind's options in its own words; the profile of the
 	// kind turns them into flags.
 	Settings map[string]any
@@ -96,7 +102,6 @@ var stopDoc = &BlockDoc{
 }
 
 var (
-	engineSchema  = engineDoc.schema()
 	processSchema = processDoc.schema()
 	readySchema   = readyDoc.schema()
 	stopSchema    = stopDoc.schema()
@@ -104,22 +109,28 @@ var (
 
 func (l *loader) decodeEngine(b *hcl.Block) {
 	kind, known := l.reg.Engines[b.Labels[0]]
-	f := l.fields(b, engineSchema, fmt.Sprintf("engine %q %q", b.Labels[0], b.Labels[1]))
+	f := l.fields(b, l.partSchema(engineDoc, l.reg.EngineParts), fmt.Sprintf("engine %q %q", b.Labels[0], b.Labels[1]))
 	e := &Engine{
 		Kind: b.Labels[0], Name: b.Labels[1], Range: rangeOf(b.DefRange),
 		Model: f.text("model", ""), Args: f.texts("args"),
 	}
 	e.Env = f.textMap("env")
 	e.Settings = l.decodeSettings(f.pairs("settings"), e.Kind, kind.Settings, false)
-	if p := f.single("process"); p != nil {
+	e.Parts = l.decodeParts(f, l.reg.EngineParts)
+	p := f.single("process")
+	if p != nil {
+		e.Process = &Process{}
+	}
+	e.Launch = l.launcherOf(f, e)
+	if p != nil {
 		pf := l.fields(p, processSchema, "process")
 		pf.required("command", `the argument vector that starts it, such as ["vllm", "serve", "--port", "{port}"].`)
 		e.Process = &Process{Command: pf.texts("command"), Dir: pf.text("dir", "")}
 		if v, ok := pf.value("command"); ok && v.CanIterateElements() && v.LengthInt() == 0 {
 			l.fail(pf.at("command"), "Empty command", "Name at least the program to run.")
 		}
-	} else if known && kind.NeedsProcess {
-		l.fail(b.DefRange, "Missing process block", `An engine of kind %q does not say by itself how it is started. Add: process { command = ["program", "--port", "{port}"] }.`, e.Kind)
+	} else if known && kind.NeedsProcess && e.Launch == nil {
+		l.fail(b.DefRange, "Missing process block", `An engine of kind %q does not say by itself how it is started. Add: process { command = ["program", "--port", "{port}"] }, or one of %s.`, e.Kind, orList(l.launchers()))
 	}
 	if r := f.single("ready"); r != nil {
 		e.ReadyTimeout = l.fields(r, readySchema, "ready").duration("timeout", 0)
@@ -127,8 +138,33 @@ func (l *loader) decodeEngine(b *hcl.Block) {
 	if s := f.single("stop"); s != nil {
 		e.StopGrace = l.fields(s, stopSchema, "stop").duration("grace", 0)
 	}
+	if known && kind.Check != nil {
+		l.checkEngine(f, e, kind)
+	}
 	if l.first(b) {
 		l.plan.Engines = append(l.plan.Engines, e)
+	}
+}
+
+// launchers are the keywords of the blocks that launch an engine.
+func (l *loader) launchers() []string {
+	words := []string{"process"}
+	for _, word := range keysOf(l.reg.EngineParts) {
+		if l.reg.EngineParts[word].Launcher {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// checkEngine reports what the kind finds wrong with a decoded engine.
+func (l *loader) checkEngine(f *fields, e *Engine, kind EngineKind) {
+	for _, wrong := range kind.Check(e) {
+		at := f.at(wrong.Attr)
+		if wrong.Part != nil {
+			at = wrong.Part.at
+		}
+		l.fail(at, wrong.Summary, "%s", wrong.Detail)
 	}
 }
 

@@ -25,6 +25,11 @@ type KnobValue struct {
 	Settings map[string]any
 	// Args are appended after the engine's.
 	Args []string
+	// Image replaces the image of an engine that runs in a container; empty
+	// leaves it.
+	Image string `json:",omitempty"`
+	// Parts are the blocks that the Registry declares, by keyword.
+	Parts map[string][]*Block `json:",omitempty"`
 	// MustSee and MustNotSee are kernel evidence.
 	MustSee    Evidence
 	MustNotSee Evidence
@@ -66,6 +71,7 @@ var knobValueDoc = &BlockDoc{
 		{Name: "env", Type: Overrides, Doc: "Environment variables on top of the engine's. A null unsets what the engine block or an earlier knob set, and what would be inherited."},
 		{Name: "settings", Type: Values, Doc: "Options in the engine kind's words, on top of the engine's. A null unsets."},
 		{Name: "args", Type: Strings, Doc: "Appended after the engine's."},
+		{Name: "image", Type: String, Doc: "The container image, in place of the engine's."},
 	},
 	Blocks: []*BlockDoc{mustSeeDoc, mustNotSeeDoc},
 	Example: `value "cutlass" {
@@ -79,10 +85,7 @@ var knobValueDoc = &BlockDoc{
 }`,
 }
 
-var (
-	knobSchema      = knobDoc.schema()
-	knobValueSchema = knobValueDoc.schema()
-)
+var knobSchema = knobDoc.schema()
 
 // knobValueName is freer than an identifier: values are written in quotes
 // everywhere, and are called things like 64x128 or eagle3-short.
@@ -123,8 +126,9 @@ func (l *loader) decodeKnobValue(k *Knob, b *hcl.Block) *KnobValue {
 	if !knobValueName.MatchString(name) {
 		l.fail(b.LabelRanges[0], "Invalid value name", "The name of a value has up to 64 letters, digits and the characters _ . : + -, and begins with a letter or digit.")
 	}
-	f := l.fields(b, knobValueSchema, fmt.Sprintf("value %q", name))
-	v := &KnobValue{Name: name, Args: f.texts("args"), Range: rangeOf(b.DefRange)}
+	f := l.fields(b, l.partSchema(knobValueDoc, l.reg.ValueParts), fmt.Sprintf("value %q", name))
+	v := &KnobValue{Name: name, Args: f.texts("args"), Image: f.text("image", ""), Range: rangeOf(b.DefRange)}
+	v.Parts = l.decodeParts(f, l.reg.ValueParts)
 	for _, p := range f.pairs("env") {
 		var text *string
 		if !p.v.IsNull() {

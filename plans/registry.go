@@ -6,6 +6,10 @@ type Registry struct {
 	Levels  map[string]Schema
 	Steps   map[string]Schema
 	Engines map[string]EngineKind
+	// EngineParts are the blocks in an engine beside process, ready and stop, by
+	// keyword; ValueParts those in a knob's value beside its evidence.
+	EngineParts map[string]Part
+	ValueParts  map[string]Part
 }
 
 // Schema is the shape of a block's body.
@@ -22,7 +26,10 @@ type Schema struct {
 // AttrError is a mistake in one attribute of a block.
 type AttrError struct {
 	// Attr is the attribute's name; empty means the block as a whole.
-	Attr    string
+	Attr string
+	// Part is the block inside the engine that the mistake is in; nil is the
+	// engine itself.
+	Part    *Block
 	Summary string
 	Detail  string
 }
@@ -81,8 +88,11 @@ type EngineKind struct {
 	Doc string
 	// Example is an engine block of this kind for the manual.
 	Example string
-	// NeedsProcess: the plan must say how to start it.
+	// NeedsProcess: the plan must say how to start it, where no other block does.
 	NeedsProcess bool
 	// Settings are the accepted settings; nil accepts any.
 	Settings []Attr
+	// Check looks at a decoded engine of this kind for what its parts cannot say
+	// alone, such as a launcher that the kind cannot have. Nil checks nothing.
+	Check func(e *Engine) []AttrError
 }

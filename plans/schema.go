@@ -136,11 +136,14 @@ func (d *BlockDoc) with(reg *Registry) *BlockDoc {
 		c.Blocks = append(c.Blocks, b.with(reg))
 	}
 	switch d.Type {
+	case "value":
+		c.Blocks = c.withParts(reg.ValueParts).Blocks
 	case "level":
 		c.Kinds = kindsOf(d, reg.Levels)
 	case "step":
 		c.Kinds = kindsOf(d, reg.Steps)
 	case "engine":
+		c.Blocks = c.withParts(reg.EngineParts).Blocks
 		c.Kinds = map[string]*BlockDoc{}
 		for name, kind := range reg.Engines {
 			body := c

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -42,13 +43,25 @@ func (l *Lab) sealed(parts ...any) string {
 // variantKey covers everything that makes two starts the same start. The folder
 // is left out: a checkout that was moved measures the same.
 func (l *Lab) variantKey(spec engine.Spec) string {
-	return l.sealed("variant", spec.Kind, spec.Model, spec.Command, spec.Env, spec.Unset, l.program(spec))
+	parts := []any{"variant", spec.Kind, spec.Model, spec.Command, spec.Env, spec.Unset, l.program(spec)}
+	if spec.How() != "process" {
+		parts = append(parts, spec.How(), spec.Docker, spec.Compose, spec.Exec, spec.Endpoint)
+	}
+	if len(spec.Config) > 0 {
+		parts = append(parts, string(spec.Config))
+	}
+	return l.sealed(parts...)
 }
 
 // program identifies what is started: the version of the embedded engine (not
-// the hash of a binary that also holds the rest of mxflow), or the digest of
-// the program's file.
+// the hash of a binary that also holds the rest of mxflow), the digest of an
+// image, or that of the program's file.
 func (l *Lab) program(spec engine.Spec) string {
+	if ids, ok := l.Launcher.(engine.Identifier); ok && spec.How() != "process" {
+		// An image that is not there yet gets its identity at its first launch.
+		id, _ := ids.Identify(context.Background(), spec)
+		return id
+	}
 	if v, ok := l.KindVersions[spec.Kind]; ok {
 		return v
 	}

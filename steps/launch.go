@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,13 +51,27 @@ func (l *Lab) launch(ctx context.Context, s *runtime.Scope, v *variant, record *
 		return st, err
 	}
 	st.inst = inst
-	st.client = openai.New(inst.BaseURL(), v.spec.Model)
+	for key, value := range inst.About() {
+		record.Engine[key] = value
+	}
+	st.client = clientOf(inst, v.spec.Model)
 	if err := inst.Ready(ctx); err != nil {
 		st.broke(err)
 		st.stop(s)
 		return st, err
 	}
 	return st, nil
+}
+
+// clientOf is a client for a running engine.
+func clientOf(inst engine.Instance, model string) *openai.Client {
+	access := inst.Access()
+	client := openai.New(access.BaseURL, model)
+	client.Header = access.Header
+	if t, ok := client.HTTP.Transport.(*http.Transport); ok {
+		t.TLSClientConfig = access.TLS
+	}
+	return client
 }
 
 // safeName makes a file name of a launch's ID.

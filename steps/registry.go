@@ -42,6 +42,7 @@ func Registry() *plans.Registry {
 	for name, k := range stepKinds {
 		r.Steps[name] = k.schema
 	}
+	r.EngineParts, r.ValueParts = parts(), valueParts
 	for _, k := range engine.Kinds() {
 		r.Engines[k.Name] = engineKind(k)
 	}

@@ -3,7 +3,6 @@ package steps
 import (
 	"fmt"
 	"maps"
-	"sort"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine"
@@ -15,6 +14,8 @@ import (
 type variant struct {
 	// name is what people call it: "baseline", "accepted", the feature's name.
 	name string
+	// engine is the engine block, "kind.name".
+	engine string
 	// knobs is the value of every knob.
 	knobs map[string]string
 	spec  engine.Spec
@@ -40,7 +41,7 @@ func (a arms) distinct(withRoot bool) []*variant {
 
 // baseline is the plan's baseline variant.
 func (l *Lab) baseline() (*variant, error) {
-	return l.resolve("baseline", l.defaults())
+	return l.resolve("baseline", l.Plan.Baseline.Engine, l.defaults())
 }
 
 // defaults is every knob at its default, or as the baseline sets it.
@@ -76,12 +77,12 @@ func (l *Lab) armsOf(s *runtime.Scope, f *plans.Feature) (a arms, err error) {
 	if maps.Equal(under, a.root.knobs) {
 		name = "baseline"
 	}
-	if a.parent, err = l.resolve(name, under); err != nil {
+	if a.parent, err = l.resolve(name, l.Plan.Baseline.Engine, under); err != nil {
 		return a, err
 	}
 	over := maps.Clone(under)
 	maps.Copy(over, f.Set)
-	a.candidate, err = l.resolve(f.Name, over)
+	a.candidate, err = l.resolve(f.Name, l.Plan.Baseline.Engine, over)
 	return a, err
 }
 
@@ -117,75 +118,4 @@ func (l *Lab) stack(s *runtime.Scope, f *plans.Feature, knobs map[string]string)
 		}
 	}
 	return knobs, nil
-}
-
-// resolve applies knob values to the engine of the baseline, knob by knob in
-// the order of the plan. A null unsets what the engine block says.
-func (l *Lab) resolve(name string, knobs map[string]string) (*variant, error) {
-	e := l.Plan.Engine(l.Plan.Baseline.Engine)
-	if e == nil {
-		return nil, fmt.Errorf("there is no engine %q", l.Plan.Baseline.Engine)
-	}
-	kind, ok := engine.LookupKind(e.Kind)
-	if !ok {
-		return nil, fmt.Errorf("unknown engine kind %q", e.Kind)
-	}
-	env, settings := maps.Clone(e.Env), maps.Clone(e.Settings)
-	if env == nil {
-		env = map[string]string{}
-	}
-	if settings == nil {
-		settings = map[string]any{}
-	}
-	args := append([]string(nil), e.Args...)
-	unset := map[string]bool{}
-	for _, k := range l.Plan.Knobs {
-		v := k.Value(knobs[k.Name])
-		if v == nil {
-			return nil, fmt.Errorf("knob %s has no value %q", k.Name, knobs[k.Name])
-		}
-		for key, value := range v.Env {
-			if delete(unset, key); value == nil {
-				delete(env, key)
-				unset[key] = true
-			} else {
-				env[key] = *value
-			}
-		}
-		for key, value := range v.Settings {
-			if value == nil {
-				delete(settings, key)
-			} else {
-				settings[key] = value
-			}
-		}
-		args = append(args, v.Args...)
-	}
-	var command []string
-	dir := l.Plan.Dir
-	if e.Process != nil {
-		command = e.Process.Command
-		if e.Process.Dir != "" {
-			dir = l.inPlan(e.Process.Dir)
-		}
-	}
-	argv, err := kind.Argv(command, settings, args)
-	if err != nil {
-		return nil, err
-	}
-	v := &variant{name: name, knobs: knobs, spec: engine.Spec{
-		Kind: e.Kind, Model: e.Model, Command: argv, Dir: dir, Env: env, Unset: keys(unset),
-		ReadyTimeout: e.ReadyTimeout, StopGrace: e.StopGrace,
-	}}
-	v.key = l.variantKey(v.spec)
-	return v, nil
-}
-
-func keys[V any](m map[string]V) []string {
-	var out []string
-	for k := range m {
-		out = append(out, k)
-	}
-	sort.Strings(out)
-	return out
 }

@@ -85,7 +85,7 @@ func TestResolve(t *testing.T) {
 	if !maps.Equal(base.spec.Env, map[string]string{"KEEP": "1", "DROP": "1"}) || len(base.spec.Unset) > 0 {
 		t.Errorf("baseline env %v, unset %v", base.spec.Env, base.spec.Unset)
 	}
-	on, err := l.resolve("x", map[string]string{"a": "on", "b": "off"})
+	on, err := l.resolve("x", l.Plan.Baseline.Engine, map[string]string{"a": "on", "b": "off"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestResolve(t *testing.T) {
 	if slices.Contains(command, "--threads") || !slices.Contains(command, "4") || command[len(command)-1] != "a" {
 		t.Errorf("command %v: want no threads, 4 layers, the knob's args last", command)
 	}
-	both, err := l.resolve("x", map[string]string{"a": "on", "b": "on"})
+	both, err := l.resolve("x", l.Plan.Baseline.Engine, map[string]string{"a": "on", "b": "on"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestResolve(t *testing.T) {
 	if again, _ := l.baseline(); again.key != base.key {
 		t.Error("the same variant has two keys")
 	}
-	if _, err := l.resolve("x", map[string]string{"a": "maybe", "b": "on"}); err == nil {
+	if _, err := l.resolve("x", l.Plan.Baseline.Engine, map[string]string{"a": "maybe", "b": "on"}); err == nil {
 		t.Error("an unknown knob value was resolved")
 	}
 }

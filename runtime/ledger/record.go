@@ -94,6 +94,34 @@ type Launch struct {
 	// Engine is what was started: command line, env that was set, versions.
 	// Its key "kind" is the kind of engine, which estimates go by.
 	Engine map[string]string `json:"engine,omitempty"`
+	// Observed is what the engine said of itself, by the observation's name.
+	Observed map[string]Observed `json:"observed,omitempty"`
+	// Fingerprint is the environment of the launch as far as numbers depend on
+	// it, and Metadata the digest of the YAML file with all that was found out.
+	Fingerprint map[string]string `json:"fingerprint,omitempty"`
+	Metadata    string            `json:"metadata,omitempty"`
+	// Trees are the source trees that the engine ran from, by name.
+	Trees map[string]Tree `json:"trees,omitempty"`
+}
+
+// Observed is one thing that an engine said of itself.
+type Observed struct {
+	// Value is a string, a float64 or a bool.
+	Value any    `json:"value"`
+	Unit  string `json:"unit,omitempty"`
+	// From says where it was seen: "log line 12", "GET /version", "metric x".
+	From string `json:"from,omitempty"`
+}
+
+// Tree is the state of a source tree at a launch.
+type Tree struct {
+	Path string `json:"path"`
+	// Commit is the revision checked out, Diff the digest of the artifact with
+	// all that differs from it, empty where the tree is clean.
+	Commit string `json:"commit,omitempty"`
+	Diff   string `json:"diff,omitempty"`
+	// Hash covers every file of the tree that git knows or does not ignore.
+	Hash string `json:"hash,omitempty"`
 }
 
 // Decision is one decided outcome of a node of the graph.
