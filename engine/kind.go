@@ -39,6 +39,18 @@ type Kind struct {
 	// Ready are asked in this order; each must be answered before the next. None
 	// means that the kind is no server: it is ready once it runs.
 	Ready []Probe
+	// Version is the page that says which version runs, and the jq expression for
+	// it; empty where there is none.
+	Version Pattern
+	// Observe is what its log, its pages and its metrics tell, Crashes how it
+	// shows that it broke, and Harmless globs of lines that look like it and are
+	// not.
+	Observe  []Pattern
+	Crashes  []Signature
+	Harmless []string
+	Metrics  Metrics
+	Tokenize Tokenize
+	Ask      Ask
 	// DefaultReadyTimeout and DefaultStopGrace serve where the plan is silent.
 	DefaultReadyTimeout time.Duration
 	DefaultStopGrace    time.Duration

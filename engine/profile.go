@@ -1,0 +1,85 @@
+package engine
+
+// This file holds what a Kind knows beyond how to start it: data that says what
+// the engine tells of itself and what it can be asked.
+
+// Pattern takes one observation out of what an engine says of itself. It names
+// one source: a log line, a page of its API, or a metric.
+type Pattern struct {
+	// Name is what rules call it: engine.observed.<name>.
+	Name string
+	// Type of the value: "string", "number", "bool" or "count" (how many log
+	// lines matched; zero is a value).
+	Type string
+	Unit string
+	Doc  string
+	// Log are RE2 expressions, tried in order on each line of the log without
+	// its terminal escapes. The group called "value", else the first group, is
+	// the value; without a group the value is true. The last line that matches
+	// counts.
+	Log []string
+	// Path is a page of the API, JQ the jq expression that takes the value out of
+	// its JSON.
+	Path string
+	JQ   string
+	// File is a file that the engine writes, where the engine lives, for JQ.
+	File string
+	// Metric are names of one Prometheus metric, newest first; the first that
+	// the engine has counts. Labels pick one of several series.
+	Metric []string
+	Labels map[string]string
+	// Scale multiplies a number; 0 means 1.
+	Scale float64
+	// Words maps what the engine says to the word that rules compare with.
+	Words map[string]string
+}
+
+// Signature is a log line that tells how an engine broke.
+type Signature struct {
+	// Glob is found in the line, see Glob.
+	Glob string
+	// Class is a word for reports: "oom", "crash", "config", "driver".
+	Class string
+	// Means is one sentence: what happened and what to do.
+	Means string
+}
+
+// Metrics is how a kind publishes Prometheus metrics.
+type Metrics struct {
+	// Path of the page, empty where the kind has none.
+	Path string
+	// Needs are flags without which the page is not there.
+	Needs []string
+	// Names maps mxflow's name of a metric ("running", "kv_cache_usage") to the
+	// engine's names over its versions, newest first.
+	Names map[string][]string
+}
+
+// Tokenize is how a kind counts the tokens of a text.
+type Tokenize struct {
+	Path string
+	// Field is where the text goes in the request ("prompt", "content"), Count
+	// the jq expression for the number of tokens in the answer.
+	Field, Count string
+}
+
+// Ask is how a kind is asked for what engines ask differently for.
+type Ask struct {
+	// IgnoreEOS and MinTokens say whether the request fields of these names work.
+	IgnoreEOS, MinTokens bool
+	// Logprobs says how log-probabilities are asked for: "completions"
+	// (logprobs: N), "n_probs", "chat", or empty where they cannot be.
+	Logprobs string
+	// PromptLogprobs says how those of the prompt are: "prompt_logprobs", "echo",
+	// "generate", or empty.
+	PromptLogprobs string
+	// Usage says whether streams can end with token counts, ContinuousUsage
+	// whether every event can carry them.
+	Usage, ContinuousUsage bool
+	// NoCache is merged into a request so that no prompt is answered from a
+	// cache; CacheReset is posted to, to empty it.
+	NoCache    map[string]any
+	CacheReset string
+	// CachedTokens is a flag that makes the engine report cached tokens.
+	CachedTokens string
+}
