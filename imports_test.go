@@ -19,6 +19,7 @@ var allowed = map[string][]string{
 	"engine/embedded":   {},
 	"engine":            {"engine/measure"},
 	"engine/enginetest": {"engine"},
+	"engine/git":        {},
 	"gates/verdict":     {},
 	"gates/stats":       {},
 	"gates":             {"engine/measure", "gates/stats", "gates/verdict", "plans"},

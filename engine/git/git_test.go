@@ -1,0 +1,257 @@
+package git
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestErrorsTeach: what goes wrong is told apart, and the message names what to
+// do.
+func TestErrorsTeach(t *testing.T) {
+	cases := []struct {
+		name string
+		do   func(t *testing.T, r *Repo, dir string) error
+		kind Kind
+		says []string
+	}{
+		{"no git", func(t *testing.T, r *Repo, _ string) error {
+			t.Setenv("PATH", t.TempDir())
+			_, err := Open(t.Context(), r.Top)
+			return err
+		}, NoGit, []string{"install git"}},
+		{"no folder", func(t *testing.T, _ *Repo, dir string) error {
+			_, err := Open(t.Context(), dir+"/nowhere")
+			return err
+		}, NotRepository, []string{"does not exist", "clone"}},
+		{"no repository", func(t *testing.T, _ *Repo, _ string) error {
+			outside := t.TempDir()
+			t.Setenv("GIT_CEILING_DIRECTORIES", filepath.Dir(outside))
+			_, err := Open(t.Context(), outside)
+			return err
+		}, NotRepository, []string{"is not in a git repository"}},
+		{"dubious", func(t *testing.T, _ *Repo, dir string) error {
+			t.Setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+			_, err := Open(t.Context(), dir)
+			return err
+		}, Dubious, []string{"another user", "safe.directory"}},
+		{"unknown ref", func(t *testing.T, r *Repo, _ string) error {
+			_, err := r.Commit(t.Context(), "mxfp4_v9")
+			return err
+		}, UnknownRef, []string{`"mxfp4_v9"`, "git_fetch"}},
+		{"option as ref", func(t *testing.T, r *Repo, _ string) error {
+			_, err := r.Commit(t.Context(), "--all")
+			return err
+		}, UnknownRef, []string{`"--all"`}},
+		{"locked index", func(t *testing.T, r *Repo, dir string) error {
+			write(t, dir, ".git/index.lock", "")
+			by(t, dir, "branch", "other", "HEAD")
+			return r.Checkout(t.Context(), "other", "")
+		}, Locked, []string{"index.lock"}},
+		{"untracked in the way", func(t *testing.T, r *Repo, dir string) error {
+			by(t, dir, "checkout", "-qb", "other")
+			commit(t, dir, "b.txt", "committed")
+			by(t, dir, "checkout", "-q", "main")
+			write(t, dir, "b.txt", "mine")
+			return r.Checkout(t.Context(), "other", "")
+		}, InTheWay, []string{"b.txt"}},
+		{"changes in the way", func(t *testing.T, r *Repo, dir string) error {
+			write(t, dir, "a.txt", "mine")
+			return r.Settled(t.Context())
+		}, InTheWay, []string{"a.txt", "commit or stash"}},
+		{"no author", func(t *testing.T, r *Repo, dir string) error {
+			for _, name := range []string{"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "EMAIL"} {
+				t.Setenv(name, "")
+				os.Unsetenv(name)
+			}
+			by(t, dir, "config", "user.useConfigOnly", "true")
+			return r.CreateTag(t.Context(), "v1", "HEAD", "annotated", false)
+		}, NoIdentity, []string{"user.email"}},
+		{"no remote", func(t *testing.T, r *Repo, _ string) error {
+			_, err := r.Fetch(t.Context(), "upstream", nil, false)
+			return err
+		}, Remote, []string{`no remote "upstream"`, "git remote add"}},
+		{"remote gone", func(t *testing.T, r *Repo, dir string) error {
+			by(t, dir, "remote", "add", "upstream", "/nowhere/at/all")
+			_, err := r.Fetch(t.Context(), "upstream", nil, false)
+			return err
+		}, Remote, []string{"git remote -v"}},
+		{"no such request", func(t *testing.T, r *Repo, dir string) error {
+			by(t, dir, "remote", "add", "origin", dir)
+			_, err := r.FetchRequest(t.Context(), "origin", "pull/7/head")
+			return err
+		}, UnknownRef, []string{"pull/7/head"}},
+		{"branch in use", func(t *testing.T, r *Repo, _ string) error {
+			return r.AddWorktree(t.Context(), filepath.Join(t.TempDir(), "w"), "main", "")
+		}, InUse, []string{"main", "one working tree"}},
+		{"operation in progress", func(t *testing.T, r *Repo, dir string) error {
+			write(t, dir, ".git/MERGE_HEAD", by(t, dir, "rev-parse", "HEAD"))
+			return r.Settled(t.Context())
+		}, Busy, []string{"a merge is in progress"}},
+		{"cancelled", func(t *testing.T, r *Repo, _ string) error {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			_, err := r.Status(ctx)
+			return err
+		}, "", []string{"was stopped"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			r, dir := newRepo(t)
+			err := c.do(t, r, dir)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if c.kind != "" && !Is(err, c.kind) {
+				t.Errorf("not of kind %q: %#v", c.kind, err)
+			}
+			for _, s := range c.says {
+				if !strings.Contains(err.Error(), s) {
+					t.Errorf("%q does not say %q", err, s)
+				}
+			}
+		})
+	}
+}
+
+// TestConflictsLeaveNoTrace: a merge, a pick and a patch that do not fit name
+// the files, and leave HEAD, index and files as they were.
+func TestConflictsLeaveNoTrace(t *testing.T) {
+	for _, how := range []string{"merge", "cherry-pick", "apply", "apply 3way"} {
+		t.Run(how, func(t *testing.T) {
+			r, dir := newRepo(t)
+			by(t, dir, "checkout", "-qb", "theirs")
+			fine := commit(t, dir, "fine.txt", "fine")
+			theirs := commit(t, dir, "a.txt", "one\nTHEIRS\nthree\n")
+			patch := filepath.Join(t.TempDir(), "p.patch")
+			write(t, filepath.Dir(patch), "p.patch", by(t, dir, "format-patch", "--stdout", "-1", theirs)+"\n")
+			by(t, dir, "checkout", "-q", "main")
+			ours := commit(t, dir, "a.txt", "one\nOURS\nthree\n")
+			write(t, dir, "notes.txt", "not committed")
+			var err error
+			switch how {
+			case "merge":
+				err = r.Merge(t.Context(), theirs, "", true)
+			case "cherry-pick":
+				err = r.CherryPick(t.Context(), []string{fine, theirs})
+			case "apply":
+				err = r.Apply(t.Context(), patch, false)
+			case "apply 3way":
+				err = r.Apply(t.Context(), patch, true)
+			}
+			e, ok := err.(*Error)
+			if !ok || e.Kind != Conflict || !slices.Equal(e.Files, []string{"a.txt"}) {
+				t.Fatalf("%#v", err)
+			}
+			if head, branch, err := r.Head(t.Context()); head != ours || branch != "main" || err != nil {
+				t.Errorf("HEAD is %s on %s: %v", head, branch, err)
+			}
+			if s, err := r.Status(t.Context()); len(s.Changed) > 0 || !slices.Equal(s.Untracked, []string{"notes.txt"}) || err != nil {
+				t.Errorf("left behind: %+v %v", s, err)
+			}
+			if got := read(t, dir, "a.txt"); got != "one\nOURS\nthree\n" {
+				t.Errorf("a.txt is %q", got)
+			}
+			if op := r.InProgress(); op != "" {
+				t.Errorf("%s is in progress", op)
+			}
+		})
+	}
+}
+
+// TestPickKnowsWhatIsThere: commits whose change is there are not picked again,
+// however it came there.
+func TestPickKnowsWhatIsThere(t *testing.T) {
+	r, dir := newRepo(t)
+	by(t, dir, "checkout", "-qb", "feature")
+	first := commit(t, dir, "b.txt", "b")
+	second := commit(t, dir, "c.txt", "c")
+	by(t, dir, "checkout", "-q", "main")
+	commit(t, dir, "d.txt", "d")
+	missing := func() []string {
+		t.Helper()
+		m, err := r.Missing(t.Context(), "main", []string{"main..feature"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	if got := missing(); !slices.Equal(got, []string{first, second}) {
+		t.Fatalf("missing %v", got)
+	}
+	by(t, dir, "cherry-pick", first)
+	if got := missing(); !slices.Equal(got, []string{second}) {
+		t.Fatalf("missing %v", got)
+	}
+	// The same change, made by hand in two commits, has no patch of its own.
+	commit(t, dir, "c.txt", "c")
+	if err := r.CherryPick(t.Context(), []string{second}); err != nil {
+		t.Fatal(err)
+	}
+	if op := r.InProgress(); op != "" {
+		t.Errorf("%s is in progress", op)
+	}
+	if _, err := r.Missing(t.Context(), "main", []string{"feature..feature"}); !Is(err, UnknownRef) {
+		t.Errorf("an empty range: %v", err)
+	}
+}
+
+// TestOnly: what a branch alone has would be lost if it were moved.
+func TestOnly(t *testing.T) {
+	r, dir := newRepo(t)
+	by(t, dir, "checkout", "-qb", "topic")
+	mine := commit(t, dir, "b.txt", "b")
+	only := func() []string {
+		t.Helper()
+		list, err := r.Only(t.Context(), "topic", "refs/heads/topic")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	if got := only(); !slices.Equal(got, []string{mine}) {
+		t.Errorf("%v", got)
+	}
+	by(t, dir, "tag", "kept")
+	if got := only(); len(got) > 0 {
+		t.Errorf("tagged commits count as lost: %v", got)
+	}
+}
+
+// TestFetchRequest: a pull request comes from the remote and stays.
+func TestFetchRequest(t *testing.T) {
+	_, upstream := newRepo(t)
+	r, dir := newRepo(t)
+	by(t, upstream, "checkout", "-qb", "pr")
+	want := commit(t, upstream, "b.txt", "b")
+	by(t, upstream, "update-ref", "refs/pull/31740/head", want)
+	by(t, upstream, "checkout", "-q", "main")
+	by(t, upstream, "branch", "-D", "pr")
+	by(t, dir, "remote", "add", "upstream", upstream)
+	got, err := r.FetchRequest(t.Context(), "upstream", "pull/31740/head")
+	if err != nil || got != want {
+		t.Fatalf("%s %v, want %s", got, err, want)
+	}
+	by(t, dir, "gc", "-q", "--prune=now")
+	if !r.Has(t.Context(), want) || r.Fetched(t.Context(), "upstream", "pull/31740/head") != want {
+		t.Error("it is gone after git gc")
+	}
+}
+
+func TestShallowIsNamed(t *testing.T) {
+	_, upstream := newRepo(t)
+	old := by(t, upstream, "rev-parse", "HEAD")
+	commit(t, upstream, "b.txt", "b")
+	dir := filepath.Join(t.TempDir(), "shallow")
+	by(t, upstream, "clone", "-q", "--depth=1", "file://"+upstream, dir)
+	r, err := Open(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Commit(t.Context(), old); !Is(err, UnknownRef) || !strings.Contains(err.Error(), "--unshallow") {
+		t.Errorf("%v", err)
+	}
+}

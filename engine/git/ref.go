@@ -1,0 +1,163 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// Commit resolves a name (branch, tag, SHA, HEAD~2, upstream/main) to the full
+// SHA of a commit. A name that git would take for an option is an unknown ref.
+func (r *Repo) Commit(ctx context.Context, name string) (string, error) {
+	if name == "" || strings.HasPrefix(name, "-") || strings.ContainsAny(name, " \n\x00") {
+		return "", &Error{Kind: UnknownRef, Reason: fmt.Sprintf("%q cannot be the name of a commit", name)}
+	}
+	sha, err := r.run(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	if err == nil {
+		return sha, nil
+	}
+	if ctx.Err() != nil || Is(err, NoGit) || Is(err, NotRepository) || Is(err, Dubious) {
+		return "", err
+	}
+	why := fmt.Sprintf("there is no commit %q in %s: correct the name, or fetch it first (step git_fetch)", name, r.Top)
+	if r.Shallow(ctx) {
+		why += "; it is a shallow clone, which may lack it (git fetch --unshallow)"
+	}
+	return "", &Error{Kind: UnknownRef, Reason: why}
+}
+
+// Has reports whether a commit is in the object database.
+func (r *Repo) Has(ctx context.Context, sha string) bool {
+	_, err := r.run(ctx, "cat-file", "-e", sha+"^{commit}")
+	return err == nil
+}
+
+// Shallow reports whether history is cut off.
+func (r *Repo) Shallow(ctx context.Context) bool {
+	out, err := r.run(ctx, "rev-parse", "--is-shallow-repository")
+	return err == nil && out == "true"
+}
+
+// Head is the commit that is checked out and the branch it is on, empty where
+// HEAD is detached. In a repository without commits the commit is empty.
+func (r *Repo) Head(ctx context.Context) (commit, branch string, err error) {
+	if ref, err := r.run(ctx, "symbolic-ref", "--quiet", "HEAD"); err == nil {
+		branch = strings.TrimPrefix(ref, "refs/heads/")
+	}
+	commit, err = r.run(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	if err != nil && branch != "" && ctx.Err() == nil {
+		return "", branch, nil
+	}
+	return commit, branch, err
+}
+
+// Describe is the commit in words, as git describe puts it.
+func (r *Repo) Describe(ctx context.Context, commit string) string {
+	out, err := r.run(ctx, "describe", "--tags", "--always", "--abbrev=12", commit)
+	if err != nil {
+		return Short(commit)
+	}
+	return out
+}
+
+// Subject is the first line of a commit's message.
+func (r *Repo) Subject(ctx context.Context, commit string) string {
+	out, _ := r.run(ctx, "log", "-1", "--format=%s", commit)
+	return out
+}
+
+// Contains reports whether commit is in the history of tip, or tip itself.
+func (r *Repo) Contains(ctx context.Context, tip, commit string) bool {
+	_, err := r.run(ctx, "merge-base", "--is-ancestor", commit, tip)
+	return err == nil
+}
+
+// Only lists the commits that tip has and no other branch, tag or remote branch
+// has: what would be lost if the branch were moved away. Refs in except do not
+// count as having them.
+func (r *Repo) Only(ctx context.Context, tip string, except ...string) ([]string, error) {
+	args := []string{"rev-list", tip, "--not"}
+	for _, ref := range except {
+		args = append(args, "--exclude="+ref)
+	}
+	args = append(args, "--glob=refs/heads", "--tags", "--remotes", "--glob="+fetched)
+	// --exclude holds for the next pattern only, so the branches come first.
+	return lines(r.run(ctx, args...))
+}
+
+// Branch is the commit that a local branch points at; empty where there is none.
+func (r *Repo) Branch(ctx context.Context, name string) string { return r.ref(ctx, "refs/heads/"+name) }
+
+// Tag is the commit that a tag stands for; empty where there is none.
+func (r *Repo) Tag(ctx context.Context, name string) string { return r.ref(ctx, "refs/tags/"+name) }
+
+func (r *Repo) ref(ctx context.Context, full string) string {
+	out, err := r.run(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", full+"^{commit}")
+	if err != nil {
+		return ""
+	}
+	return out
+}
+
+// Tip is the commit of a ref by its full name; empty where there is none.
+func (r *Repo) Tip(ctx context.Context, full string) string { return r.ref(ctx, full) }
+
+// MoveBranch moves a branch that is at before. Where it is checked out its files
+// follow, and nothing uncommitted may be in the way.
+func (r *Repo) MoveBranch(ctx context.Context, name, to, before string) error {
+	trees, err := r.Worktrees(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range trees {
+		if w.Branch != name {
+			continue
+		}
+		where, err := Open(ctx, w.Path)
+		if err != nil {
+			return err
+		}
+		if where.Bare {
+			continue
+		}
+		if err := where.Settled(ctx); err != nil {
+			return err
+		}
+		_, err = where.run(ctx, "reset", "--keep", to)
+		return err
+	}
+	return r.SetRef(ctx, "refs/heads/"+name, to, before, "moved")
+}
+
+// GoodName says what is wrong with the name of a branch or tag; nil when it can
+// be one.
+func (r *Repo) GoodName(ctx context.Context, name string) error {
+	if _, err := r.run(ctx, "check-ref-format", "--branch", name); err != nil || strings.HasPrefix(name, "-") || strings.HasPrefix(name, "@{") {
+		return &Error{Kind: UnknownRef, Reason: fmt.Sprintf("%q cannot be the name of a branch or tag: see git help check-ref-format", name)}
+	}
+	return nil
+}
+
+// SetRef points a ref at a commit, if it still points at before ("" for none).
+func (r *Repo) SetRef(ctx context.Context, full, commit, before, why string) error {
+	if before == "" {
+		before = strings.Repeat("0", len(commit))
+	}
+	_, err := r.run(ctx, "update-ref", "-m", "mxflow: "+why, full, commit, before)
+	return err
+}
+
+// Short is the beginning of a SHA, for people.
+func Short(sha string) string {
+	if len(sha) > 12 {
+		return sha[:12]
+	}
+	return sha
+}
+
+func lines(out string, err error) ([]string, error) {
+	if err != nil || out == "" {
+		return nil, err
+	}
+	return strings.Split(out, "\n"), nil
+}
