@@ -20,6 +20,7 @@ var allowed = map[string][]string{
 	"engine":            {"engine/measure"},
 	"engine/enginetest": {"engine"},
 	"engine/git":        {},
+	"engine/gpu":        {},
 	"gates/verdict":     {},
 	"gates/stats":       {},
 	"gates":             {"engine/measure", "gates/stats", "gates/verdict", "plans"},

@@ -1,0 +1,101 @@
+// Package gpu knows what nvidia-smi says of this machine's GPUs, which of them
+// an engine uses, who is on them, and how mxflow keeps others of its kind off
+// them. It is a leaf: it knows nothing of engines. A machine without a GPU, or
+// without nvidia-smi, is a normal machine with an empty list.
+package gpu
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// GPU is one GPU as nvidia-smi describes it.
+type GPU struct {
+	// Index is nvidia-smi's, which follows the PCI bus.
+	Index int
+	// UUID names the GPU for good ("GPU-…"), Name is its product name.
+	UUID, Name string
+	// Driver is the version of the kernel driver.
+	Driver string
+	// Values are all fields that were answered, by their names in nvidia-smi, in
+	// its words without units: MiB, MHz, W and °C. What is not supported is absent,
+	// so that it is never taken for zero.
+	Values map[string]string
+}
+
+// Number is a value as a number; false where it is absent or is none.
+func (g GPU) Number(field string) (float64, bool) {
+	n, err := strconv.ParseFloat(g.Values[field], 64)
+	return n, err == nil && n-n == 0 // neither infinite nor NaN
+}
+
+// Unified reports whether the GPU has no memory of its own but shares the
+// host's, as GB10 does: nvidia-smi then knows no total.
+func (g GPU) Unified() bool {
+	_, ok := g.Number("memory.total")
+	return !ok
+}
+
+// String names the GPU for people.
+func (g GPU) String() string { return fmt.Sprintf("GPU %d (%s, %s)", g.Index, g.Name, g.UUID) }
+
+// absent are the ways in which nvidia-smi says that there is no value.
+var absent = map[string]bool{
+	"": true, "N/A": true, "[N/A]": true, "[Not Supported]": true, "[Unknown Error]": true, "[Not Found]": true,
+	"[Insufficient Permissions]": true, "[GPU requires reset]": true, "[GPU is lost]": true,
+	"Requested functionality has been deprecated": true, "[Requested functionality has been deprecated]": true,
+}
+
+// value is a cell of nvidia-smi's CSV; false where it says that there is none.
+func value(cell string) (string, bool) {
+	cell = strings.TrimSpace(cell)
+	return cell, !absent[cell] && !strings.HasPrefix(cell, "[Unknown")
+}
+
+// parseGPUs reads what a query for fields printed, one GPU a line. A line that
+// lacks cells, index or UUID is an error: what cannot be told apart cannot be
+// locked.
+func parseGPUs(out string, fields []field) ([]GPU, error) {
+	var list []GPU
+	for line := range strings.Lines(out) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		cells := strings.Split(line, ",")
+		if len(cells) != len(fields) {
+			return nil, fmt.Errorf("nvidia-smi answered %d values to %d fields: %q", len(cells), len(fields), cut(line))
+		}
+		g := GPU{Values: map[string]string{}}
+		for i, f := range fields {
+			if v, ok := value(cells[i]); ok {
+				g.Values[f.name] = v
+			}
+		}
+		index, err := strconv.Atoi(g.Values["index"])
+		if err != nil || g.Values["uuid"] == "" {
+			return nil, fmt.Errorf("nvidia-smi describes a GPU without its index or UUID: %q", cut(line))
+		}
+		g.Index, g.UUID, g.Name, g.Driver = index, g.Values["uuid"], g.Values["name"], g.Values["driver_version"]
+		for _, own := range []string{"index", "uuid", "name", "driver_version"} {
+			delete(g.Values, own)
+		}
+		list = append(list, g)
+	}
+	return list, nil
+}
+
+// cut makes foreign text fit for a message.
+func cut(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+	if len(s) > 120 {
+		s = strings.ToValidUTF8(s[:120], "") + "…"
+	}
+	return s
+}

@@ -1,0 +1,157 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// field is one thing to ask nvidia-smi for. Drivers know it by one of several
+// words, the newest first.
+type field struct {
+	name  string
+	words []string
+}
+
+// fields are asked for all at once. The first three cannot be done without.
+var fields = []field{
+	{"index", []string{"index"}},
+	{"uuid", []string{"uuid", "gpu_uuid"}},
+	{"name", []string{"name", "gpu_name"}},
+	{"driver_version", []string{"driver_version"}},
+	{"pci.bus_id", []string{"pci.bus_id"}},
+	{"compute_cap", []string{"compute_cap"}},
+	{"vbios_version", []string{"vbios_version"}},
+	{"pstate", []string{"pstate"}},
+	{"temperature.gpu", []string{"temperature.gpu"}},
+	{"memory.total", []string{"memory.total"}},
+	{"memory.used", []string{"memory.used"}},
+	{"utilization.gpu", []string{"utilization.gpu"}},
+	{"power.draw", []string{"power.draw"}},
+	{"power.limit", []string{"power.limit"}},
+	{"power.default_limit", []string{"power.default_limit"}},
+	{"clocks.current.sm", []string{"clocks.current.sm", "clocks.sm"}},
+	{"clocks.current.memory", []string{"clocks.current.memory", "clocks.mem"}},
+	{"clocks.max.sm", []string{"clocks.max.sm"}},
+	{"clocks.max.memory", []string{"clocks.max.memory"}},
+	{"clocks.applications.graphics", []string{"clocks.applications.graphics"}},
+	{"clocks.applications.memory", []string{"clocks.applications.memory"}},
+	{"clocks_event_reasons.active", []string{"clocks_event_reasons.active", "clocks_throttle_reasons.active"}},
+	{"persistence_mode", []string{"persistence_mode"}},
+	{"compute_mode", []string{"compute_mode"}},
+	{"ecc.mode.current", []string{"ecc.mode.current"}},
+	{"mig.mode.current", []string{"mig.mode.current"}},
+}
+
+// timeLimit bounds one call: with a driver that hangs, nvidia-smi does too.
+const timeLimit = 20 * time.Second
+
+// ErrNone says that this machine has no nvidia-smi, or that it sees no GPU.
+var ErrNone = errors.New("this machine has no NVIDIA GPU")
+
+// smi runs nvidia-smi. The error wraps ErrNone where there is nothing to ask.
+func smi(ctx context.Context, args ...string) (string, error) {
+	path, err := exec.LookPath("nvidia-smi")
+	if err != nil {
+		return "", fmt.Errorf("%w: there is no nvidia-smi in PATH", ErrNone)
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	if err == nil {
+		if strings.HasPrefix(strings.TrimSpace(string(out)), "No devices were found") {
+			return "", fmt.Errorf("%w: nvidia-smi finds no device", ErrNone)
+		}
+		return string(out), nil
+	}
+	if ctx.Err() != nil {
+		return "", fmt.Errorf("nvidia-smi did not answer: %w", ctx.Err())
+	}
+	// It complains on standard output.
+	said := string(out)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		said += string(exit.Stderr)
+	}
+	for _, none := range []string{"No devices were found", "couldn't communicate with the NVIDIA driver", "couldn't find libnvidia-ml", "NVML library"} {
+		if strings.Contains(said, none) {
+			return "", fmt.Errorf("%w: nvidia-smi says %q", ErrNone, cut(strings.TrimSpace(said)))
+		}
+	}
+	return "", &smiError{said: said, err: err}
+}
+
+// smiError is a refusal of nvidia-smi, in its own words.
+type smiError struct {
+	said string
+	err  error
+}
+
+func (e *smiError) Error() string {
+	return fmt.Sprintf("nvidia-smi failed (%v): %s", e.err, cut(strings.TrimSpace(e.said)))
+}
+
+func (e *smiError) Unwrap() error { return e.err }
+
+var unknownField = regexp.MustCompile(`Field "([^"]+)" is not a valid field`)
+
+// List asks for all GPUs. Without a GPU the list is empty and the error nil;
+// List is the same question to the driver each time, so values of the moment are
+// those of the moment.
+//
+// One field that the driver does not know makes nvidia-smi refuse the whole
+// question. It is then asked again by its older word, in the end without it.
+func List(ctx context.Context) ([]GPU, error) {
+	ask := slices.Clone(fields)
+	for {
+		words := make([]string, len(ask))
+		for i, f := range ask {
+			words[i] = f.words[0]
+		}
+		out, err := smi(ctx, "--query-gpu="+strings.Join(words, ","), "--format=csv,noheader,nounits")
+		switch {
+		case errors.Is(err, ErrNone):
+			return nil, nil
+		case err == nil:
+			return parseGPUs(out, ask)
+		}
+		var refused *smiError
+		if !errors.As(err, &refused) {
+			return nil, err
+		}
+		if ask = without(ask, refused.said); ask == nil {
+			return nil, err
+		}
+	}
+}
+
+// without drops the word that nvidia-smi refuses. Where it names none, only the
+// fields that every driver knows are left; nil when there is nothing to drop.
+func without(ask []field, said string) []field {
+	m := unknownField.FindStringSubmatch(said)
+	if m == nil {
+		if len(ask) <= 4 {
+			return nil
+		}
+		return slices.Clone(fields[:4])
+	}
+	for i, f := range ask {
+		if f.words[0] != m[1] {
+			continue
+		}
+		next := slices.Clone(ask)
+		if len(f.words) > 1 {
+			next[i] = field{f.name, f.words[1:]}
+			return next
+		}
+		return slices.Delete(next, i, i+1)
+	}
+	return nil
+}
