@@ -26,6 +26,10 @@ type Client struct {
 	HTTP *http.Client
 	// Header is sent with every request (Authorization); nil sends none.
 	Header http.Header
+	// Extra are fields that this engine's requests for text have beside the usual
+	// ones, such as one that keeps prompts out of its cache. A name that is
+	// usual must not be among them.
+	Extra map[string]any
 
 	// mode is the UsageMode that the engine is known to accept.
 	mode atomic.Int32

@@ -88,7 +88,8 @@ type body struct {
 	StreamOptions *streamOptions `json:"stream_options,omitempty"`
 }
 
-func (r Request) encode(model string, mode UsageMode) ([]byte, error) {
+// encode is the request's body; extra are fields beside its own.
+func (r Request) encode(model string, mode UsageMode, extra map[string]any) ([]byte, error) {
 	b := body{
 		Model: model, MaxTokens: r.MaxTokens, Temperature: r.Temperature, Seed: r.Seed,
 		IgnoreEOS: r.IgnoreEOS, MinTokens: r.MinTokens, Stop: r.Stop, Stream: true,
@@ -105,5 +106,14 @@ func (r Request) encode(model string, mode UsageMode) ([]byte, error) {
 		b.StreamOptions = &streamOptions{IncludeUsage: true}
 	case UsageNone:
 	}
-	return json.Marshal(b)
+	text, err := json.Marshal(b)
+	if err != nil || len(extra) == 0 {
+		return text, err
+	}
+	more, err := json.Marshal(extra)
+	if err != nil {
+		return nil, err
+	}
+	// {"a":1} and {"b":2} joined.
+	return append(append(text[:len(text)-1], ','), more[1:]...), nil
 }

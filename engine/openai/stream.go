@@ -84,7 +84,7 @@ func (c *Client) stream(ctx context.Context, r Request, model string, mode Usage
 	if err != nil {
 		return got.sample(err), err
 	}
-	payload, err := r.encode(model, mode)
+	payload, err := r.encode(model, mode, c.Extra)
 	if err != nil {
 		return got.sample(err), err
 	}
@@ -127,7 +127,8 @@ func checkResponse(resp *http.Response, path string) error {
 	return nil
 }
 
-// receive reads events until [DONE].
+// receive reads events until [DONE]. A body that ends in order after a reason to
+// finish is whole as well: transformers sends no [DONE].
 func receive(from io.Reader, sent time.Time, w *watch, got *collector) error {
 	p := newParser()
 	buf := make([]byte, readBuffer)
@@ -153,6 +154,8 @@ func receive(from io.Reader, sent time.Time, w *watch, got *collector) error {
 		case got.done && events == 1:
 			return &StreamError{Kind: Empty}
 		case got.done:
+			return nil
+		case readErr == io.EOF && got.s.Finish != "":
 			return nil
 		case readErr == io.EOF:
 			return &StreamError{Kind: EndedEarly, Detail: "no [DONE]", Events: events}
@@ -199,5 +202,12 @@ func (c *Client) newRequest(ctx context.Context, method, path string, payload []
 	if method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/json")
 	}
+	// A server may close a kept connection at the very moment at which the next
+	// request goes out on it; llama.cpp's does. The key without a value is not
+	// sent and tells net/http that it may then open another connection: it does so
+	// only where the old one had been used before and not one byte was answered.
+	// The request that counts is still one, and the time of the failed attempt is
+	// in it. A new connection that breaks is an error as ever.
+	req.Header["Idempotency-Key"] = nil
 	return req, nil
 }

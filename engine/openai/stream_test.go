@@ -261,6 +261,13 @@ func TestRequestBody(t *testing.T) {
 			t.Errorf("\n got %s %s\nwant %s %s", path, said, tt.path, tt.said)
 		}
 	}
+	c.Extra = map[string]any{"cache_prompt": false}
+	if _, err := c.Stream(t.Context(), Request{Prompt: "p"}); err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"model":"tiny","prompt":"p","temperature":0,"stream":true,"stream_options":{"include_usage":true},"cache_prompt":false}`; said != want {
+		t.Errorf("\n got %s\nwant %s", said, want)
+	}
 }
 
 func TestUsageIsNegotiatedOnce(t *testing.T) {
