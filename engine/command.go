@@ -40,6 +40,13 @@ func command(spec Spec, l Launch, port int) (*exec.Cmd, *Failure) {
 	if port != 0 {
 		replace = append(replace, "{port}", strconv.Itoa(port))
 	}
+	config, failure := writeConfig(spec, l)
+	if failure != nil {
+		return nil, failure
+	}
+	if config != "" {
+		replace = append(replace, "{config}", config)
+	}
 	expand := strings.NewReplacer(replace...).Replace
 
 	var argv []string
@@ -60,6 +67,9 @@ func command(spec Spec, l Launch, port int) (*exec.Cmd, *Failure) {
 	}
 
 	if failure := checkDir(spec.Dir); failure != nil {
+		return nil, failure
+	}
+	if failure := checkModel(spec); failure != nil {
 		return nil, failure
 	}
 	path, failure := findProgram(argv[0], spec.Dir, env)

@@ -32,12 +32,19 @@ type Docker struct {
 
 // Compose says that the engine is a service of a compose file.
 type Compose struct {
-	File     string   `json:"file"`
+	// File is a path on this machine; it is left out of the JSON form, which
+	// measurement keys are taken of, since its content is what counts.
+	File     string   `json:"-"`
 	Service  string   `json:"service"`
 	Profiles []string `json:"profiles,omitempty"`
-	Host     string   `json:"host,omitempty"`
-	Context  string   `json:"context,omitempty"`
-	Port     int      `json:"port,omitempty"`
+	// Image replaces the service's. Command replaces its command; without it,
+	// Spec.Command is appended to what the file or the image says.
+	Image   string   `json:"image,omitempty"`
+	Command []string `json:"command,omitempty"`
+	Host    string   `json:"host,omitempty"`
+	Context string   `json:"context,omitempty"`
+	// Port is where the service listens in its container; 0 is the kind's.
+	Port int `json:"port,omitempty"`
 }
 
 // Exec says that the engine is a command inside a container that already runs,
@@ -52,16 +59,27 @@ type Exec struct {
 	Port      int      `json:"port,omitempty"`
 }
 
-// Endpoint is an engine that somebody else runs.
+// Endpoint is an engine that somebody else runs. Files are left out of its JSON
+// form, which measurement keys are taken of: where a certificate lies does not
+// change what is measured.
 type Endpoint struct {
-	URL     string            `json:"url"`
+	// URL is the root of its HTTP API, with or without /v1.
+	URL string `json:"url"`
+	// APIKey is sent as "Authorization: Bearer …"; empty sends none. Headers are
+	// sent with every request, and may carry a key of another form.
 	APIKey  string            `json:"api_key,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
 	// CAFile is a PEM file of certificates to trust, beside the system's.
-	CAFile string `json:"ca_file,omitempty"`
+	CAFile string `json:"-"`
+	// ClientCert and ClientKey are PEM files by which mxflow shows who it is.
+	ClientCert string `json:"-"`
+	ClientKey  string `json:"-"`
 	// Insecure skips the check of the server's certificate.
 	Insecure bool `json:"insecure,omitempty"`
 	// Restart is the command that restarts the server; without it launches are
 	// not fresh starts.
 	Restart []string `json:"restart,omitempty"`
+	// LogFile is the server's log where this machine can read it; what is
+	// written to it from the launch on is the log of the launch.
+	LogFile string `json:"-"`
 }

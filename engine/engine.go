@@ -46,6 +46,16 @@ type Spec struct {
 	// ConfigName its file name. Empty where there is none.
 	Config     []byte
 	ConfigName string
+	// ModelPath is where the model lies on this machine, looked for before a
+	// process is started; empty where the model is a name.
+	ModelPath string
+
+	// Source, Caches and Trees are what it is built from, what its compilers find
+	// in their caches, and the working trees that it sees; nil and none where the
+	// plan says nothing of them.
+	Source *Source
+	Caches *Caches
+	Trees  []Tree
 
 	// At most one of these says how it is launched; none means as a process.
 	Docker   *Docker
@@ -84,6 +94,8 @@ type Launch struct {
 	// OutPath, where it is set, is the file that gets stdout instead, so that
 	// what a command prints can be read apart from what it logs.
 	OutPath string
+	// Evidence are patterns whose lines stay in a log that has to be cut.
+	Evidence Evidence
 }
 
 // Access is how requests reach an engine.

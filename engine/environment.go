@@ -3,17 +3,20 @@ package engine
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"os"
 	goruntime "runtime"
 	"runtime/debug"
 	"strconv"
+
+	"github.com/mxflow/mxflow/engine/gpu"
 )
 
 // Environment is the fingerprint of this machine, so that numbers from
 // different machines are not compared unnoticed: os, arch, arch_level (what the
 // binary was compiled for), cpu (model), cores (that may be used), mem_gib,
-// kernel, host (a hash: the name itself stays here). What cannot be found out
-// is absent. It holds no secrets and nothing that changes from one moment to
+// kernel, host (a hash: the name itself stays here), gpu (names with UUIDs) and
+// driver (the GPUs'). What cannot be found out is absent. It holds no secrets and nothing that changes from one moment to
 // the next.
 func Environment() map[string]string {
 	env := map[string]string{
@@ -37,6 +40,7 @@ func Environment() map[string]string {
 			env[key] = value
 		}
 	}
+	maps.Copy(env, gpu.Fingerprint())
 	return env
 }
 

@@ -64,8 +64,11 @@ func (f *Failure) Unwrap() error { return f.Err }
 
 // String is "exit status 3" or "ended by SIGKILL".
 func (e Exit) String() string {
-	if e.Signal != "" {
+	switch {
+	case e.Signal != "":
 		return "ended by " + e.Signal
+	case e.Code < 0:
+		return "it can no longer be reached"
 	}
 	return fmt.Sprintf("exit status %d", e.Code)
 }

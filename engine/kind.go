@@ -1,11 +1,8 @@
 package engine
 
 import (
-	"fmt"
 	"maps"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -20,19 +17,24 @@ type Kind struct {
 	Doc     string
 	Example string
 	// Command starts the engine, before its flags; see Spec.Command for what is
-	// replaced in it, and {model} is the plan's model. Nil means that the plan
-	// must give the command.
+	// replaced in it, and Fill for the rest: {model} is the plan's model, {host}
+	// the address to listen on. Nil means that the plan must give the command.
 	Command []string
 	// Image is the container image where a plan names none, ImageCommand the
 	// arguments to it, before the flags, and Port where it listens in there.
 	Image        string
 	ImageCommand []string
 	Port         int
+	// Container is what its image needs of the container, where the plan is silent.
+	Container Container
 	// Env is set where neither the plan's engine nor a knob sets the same name.
 	Env map[string]string
 	// ConfigName is the name of the file that settings with a Key go into, empty
-	// where the kind reads none. {config} in Command is where it lies.
+	// where the kind reads none. Its ending says the format: .yml, .yaml or .json.
+	// ConfigArgs go before the flags where there is such a file; {config} in them
+	// is where it lies.
 	ConfigName string
+	ConfigArgs []string
 	// AskModel says that requests use the name that the engine lists, since the
 	// plan's model is a file.
 	AskModel bool
@@ -42,6 +44,9 @@ type Kind struct {
 	// Version is the page that says which version runs, and the jq expression for
 	// it; empty where there is none.
 	Version Pattern
+	// Info are further pages that say what runs and how; kept for the record
+	// where they answer.
+	Info []string
 	// Observe is what its log, its pages and its metrics tell, Crashes how it
 	// shows that it broke, and Harmless globs of lines that look like it and are
 	// not.
@@ -71,23 +76,19 @@ type Probe struct {
 	Contains string
 	// Slow questions load a model: they get all the time there is.
 	Slow bool
+	// Final are statuses that no waiting mends, such as 404 where the model is
+	// unknown, and Hint is what to do about them.
+	Final []int
+	Hint  string
 }
 
-// Setting is one option of a kind, in the kind's own words.
-type Setting struct {
-	Name string
-	// Type is "string", "number" or "bool".
-	Type string
-	// Whole restricts a number to integers.
-	Whole bool
-	Doc   string
-	// Default is what the engine does when the setting is absent, in words; it
-	// is never sent.
-	Default string
-	// Flag is the flag that carries the value ("--max-model-len"). For a bool it
-	// is given alone when true, and OffFlag, if there is one, when false.
-	Flag    string
-	OffFlag string
+// Container is what an image of the kind needs of its container.
+type Container struct {
+	IPC, ShmSize string
+	Ulimits      map[string]string
+	// Env is set in place of the kind's Env of the same names, since addresses
+	// differ inside.
+	Env map[string]string
 }
 
 // kinds holds every Kind by name. It is filled before main by the kind files
@@ -112,105 +113,24 @@ func LookupKind(name string) (Kind, bool) {
 // NeedsCommand reports whether the plan must say how to start the engine.
 func (k Kind) NeedsCommand() bool { return len(k.Command) == 0 }
 
-// Applied is what the settings of a plan come to.
-type Applied struct {
-	Flags []string
-	// Env is set unless the plan sets the same names itself.
-	Env map[string]string
-	// Config is the content of the configuration file, nil where nothing of it
-	// is set.
-	Config map[string]any
+// Host is the address that an engine listens on for a launcher, as Spec.How
+// names it: loopback as a process, all addresses of a container, since what is
+// published there comes from outside of it.
+func Host(how string) string {
+	switch how {
+	case "docker", "compose", "exec":
+		return "0.0.0.0"
+	}
+	return "127.0.0.1"
 }
 
-// Apply turns settings into what the engine reads, in the order in which the
-// kind declares them, so that equal settings give equal commands. A nil value is
-// as good as absent. Values are what a plan decodes to: string, bool, any
-// integer or float64. An unknown setting and a value of the wrong type are
-// errors, all reported at once.
-func (k Kind) Apply(settings map[string]any) (Applied, error) {
-	var out Applied
-	var wrong []string
-	known := map[string]bool{}
-	for _, s := range k.Settings {
-		known[s.Name] = true
-		v, ok := settings[s.Name]
-		if !ok || v == nil {
-			continue
-		}
-		if err := s.apply(v, &out); err != nil {
-			wrong = append(wrong, err.Error())
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		if !known[name] {
-			wrong = append(wrong, fmt.Sprintf("unknown setting %q: %s", name, k.settingsHint()))
-		}
-	}
-	if len(wrong) > 0 {
-		return out, fmt.Errorf("engine kind %q: %s", k.Name, strings.Join(wrong, "; "))
-	}
-	return out, nil
+// Fill replaces {model} and {host} in an argument or a value of the environment.
+func Fill(text, model, host string) string {
+	return strings.NewReplacer("{model}", model, "{host}", host).Replace(text)
 }
 
-func (k Kind) settingsHint() string {
-	if len(k.Settings) == 0 {
-		return "this kind has none, put flags into the command or args"
-	}
-	var names []string
-	for _, s := range k.Settings {
-		names = append(names, s.Name)
-	}
-	return "it has " + quoteList(names)
-}
-
-func (s Setting) apply(v any, out *Applied) error {
-	flags, err := s.flags(v)
-	out.Flags = append(out.Flags, flags...)
-	return err
-}
-
-func (s Setting) flags(v any) ([]string, error) {
-	mismatch := fmt.Errorf("setting %q must be a %s, not %v", s.Name, s.Type, v)
-	switch s.Type {
-	case "bool":
-		on, ok := v.(bool)
-		switch {
-		case !ok:
-			return nil, mismatch
-		case on:
-			return []string{s.Flag}, nil
-		case s.OffFlag != "":
-			return []string{s.OffFlag}, nil
-		}
-		return nil, nil
-	case "number":
-		text, ok := number(v)
-		if !ok {
-			return nil, mismatch
-		}
-		if s.Whole && strings.Contains(text, ".") {
-			return nil, fmt.Errorf("setting %q must be a whole number, not %s", s.Name, text)
-		}
-		return []string{s.Flag, text}, nil
-	}
-	text, ok := v.(string)
-	if !ok {
-		return nil, mismatch
-	}
-	return []string{s.Flag, text}, nil
-}
-
-// number prints a number as a flag's value, never with an exponent, which some
-// engines' integer parsers refuse.
-func number(v any) (string, bool) {
-	switch n := v.(type) {
-	case int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64:
-		return fmt.Sprint(n), true
-	case float64:
-		if math.IsNaN(n) || math.IsInf(n, 0) {
-			return "", false
-		}
-		return strconv.FormatFloat(n, 'f', -1, 64), true
-	}
-	return "", false
+// NeedsModel reports whether the engine is started with the model's name, so
+// that a plan must give it. command is the one that is used.
+func NeedsModel(command []string) bool {
+	return slices.ContainsFunc(command, func(arg string) bool { return strings.Contains(arg, "{model}") })
 }

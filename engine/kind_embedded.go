@@ -12,8 +12,30 @@ func init() {
     threads = 1
   }
 }`,
-		Command:             []string{"{mxflow}", "engine", "serve", "--port", "{port}"},
-		Ready:               []Probe{{Path: "/health"}},
+		Command: []string{"{mxflow}", "engine", "serve", "--port", "{port}"},
+		// Of an image whose entrypoint is mxflow.
+		ImageCommand: []string{"engine", "serve", "--host", "{host}", "--port", "{port}"},
+		Port:         8000,
+		Ready:        []Probe{{Path: "/health"}},
+		Version:      Pattern{Path: "/version", JQ: ".version"},
+		Info:         []string{"/v1/models"},
+		Observe:      embeddedObserve,
+		Crashes: []Signature{
+			{"torch.OutOfMemoryError", "oom", "The injected fault oom: take it out of MXFLOW_EMBEDDED_FAULT."},
+			{"EngineCore encountered a fatal error", "crash", "The injected fault crash_after: take it out of MXFLOW_EMBEDDED_FAULT."},
+		},
+		Metrics: Metrics{
+			Path: "/metrics",
+			Names: map[string][]string{
+				"running":            {"mxflow_embedded:num_requests_running"},
+				"waiting":            {"mxflow_embedded:num_requests_waiting"},
+				"prompt_tokens":      {"mxflow_embedded:prompt_tokens_total"},
+				"generation_tokens":  {"mxflow_embedded:generation_tokens_total"},
+				"corrupted_requests": {"mxflow_embedded:corrupted_requests_total"},
+			},
+		},
+		Tokenize:            Tokenize{Path: "/tokenize", Field: "prompt", Count: ".count"},
+		Ask:                 Ask{IgnoreEOS: true, MinTokens: true, Usage: true, ContinuousUsage: true},
 		DefaultReadyTimeout: time.Minute,
 		DefaultStopGrace:    10 * time.Second,
 		Settings: []Setting{
@@ -25,4 +47,19 @@ func init() {
 			{Name: "served_model_name", Type: "string", Flag: "--served-model-name", Default: "mxflow-embedded", Doc: "Name that requests must use."},
 		},
 	})
+}
+
+// Only the lines of what engaged say that a kernel ran. Of attention it is
+// the one that decodes, which also says how a prompt is read.
+var embeddedObserve = []Pattern{
+	{Name: "attention", Type: "string", Doc: "Kernel of attention.", Log: []string{`\[embedded\] attention: using kernel (?P<value>(?:decode|full)\S+)`}},
+	{Name: "softmax", Type: "string", Doc: "Kernel of the softmax.", Log: []string{`\[embedded\] softmax: using kernel (?P<value>\S+)`}},
+	{Name: "moe_kernel", Type: "string", Doc: "Kernel of the experts.", Log: []string{`\[embedded\] moe: using kernel (?P<value>\S+)`}},
+	{Name: "lm_head", Type: "string", Doc: "Kernel of the output projection.", Log: []string{`\[embedded\] lm_head: using kernel (?P<value>\S+)`}},
+	{Name: "vectors", Type: "string", Doc: "Vector instructions in use.", Log: []string{`\[embedded\] version \S+, vectors: (?P<value>.+?)\s*$`}},
+	{Name: "kv_capacity_tokens", Type: "number", Varies: true, Unit: "tokens", Doc: "Tokens that the KV cache holds.", Log: []string{`\[embedded\] KV cache size: (?P<value>\d+) tokens`}},
+	{Name: "weights_gb", Type: "number", Varies: true, Unit: "GB", Scale: gibToGB, Doc: "Memory that the weights take.", Log: []string{`\[embedded\] Model loading took (?P<value>[\d.]+) GiB`}},
+	{Name: "model_load_s", Type: "number", Varies: true, Unit: "s", Doc: "Time to construct the weights.", Log: []string{`\[embedded\] Model loading took [\d.]+ GiB and (?P<value>[\d.]+) seconds`}},
+	{Name: "max_model_len", Type: "number", Unit: "tokens", Doc: "Longest sequence that is served.", Path: "/v1/models", JQ: ".data[0].max_model_len"},
+	{Name: "nan_logits", Type: "count", Varies: true, Doc: "Times that logits held a NaN.", Log: []string{`WARNING NaN in logits`}},
 }

@@ -19,10 +19,15 @@ func TestKindsAreComplete(t *testing.T) {
 				t.Errorf("kind %q asks the path %q", k.Name, p.Path)
 			}
 		}
+		declared := map[string]bool{}
 		for _, s := range k.Settings {
-			if s.Doc == "" || s.Flag == "" || !slices.Contains([]string{"string", "number", "bool"}, s.Type) {
-				t.Errorf("setting %q of kind %q lacks its doc, flag or type", s.Name, k.Name)
+			if s.Doc == "" || s.Default == "" || declared[s.Name] || !reaches(s) {
+				t.Errorf("setting %q of kind %q lacks its doc, default or type, is there twice, or reaches nothing", s.Name, k.Name)
 			}
+			if s.Key != "" && (k.ConfigName == "" || len(k.ConfigArgs) == 0) {
+				t.Errorf("setting %q of kind %q goes into a file that nobody reads", s.Name, k.Name)
+			}
+			declared[s.Name] = true
 		}
 		if found, ok := LookupKind(k.Name); !ok || found.Name != k.Name {
 			t.Errorf("LookupKind(%q) found %q", k.Name, found.Name)
@@ -34,6 +39,19 @@ func TestKindsAreComplete(t *testing.T) {
 	if _, ok := LookupKind("none"); ok {
 		t.Error("an unknown kind was found")
 	}
+}
+
+// reaches says whether every value of a setting can reach the engine.
+func reaches(s Setting) bool {
+	if aType[s.Type] == "" || (s.On == nil) != (s.Off == nil) {
+		return false
+	}
+	for _, f := range s.Fields {
+		if !reaches(f) {
+			return false
+		}
+	}
+	return s.Flag != "" || s.Env != "" || s.Key != "" || s.On != nil || len(s.Fields) > 0
 }
 
 func TestFlags(t *testing.T) {

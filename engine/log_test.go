@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -171,26 +169,4 @@ func FuzzGlob(f *testing.F) {
 			t.Errorf("%q on %q: %v, want %v", pattern, text, got, want)
 		}
 	})
-}
-
-func BenchmarkScanLog(b *testing.B) {
-	var log bytes.Buffer
-	for i := 0; log.Len() < 32<<20; i++ {
-		fmt.Fprintf(&log, "\x1b[0;36m(EngineCore_DP0 pid=%d)\x1b[0;0m INFO 02-09 08:27:12 [gpu_model_runner.py:3562] "+
-			"Avg prompt throughput: %d.3 tokens/s, Running: 2 reqs, GPU KV cache usage: 3.1%%\n", i, i)
-	}
-	patterns := []string{
-		"*Marlin backend*", "*backend: CUTLASS*", "Using * attention backend", "CUDA out of memory", "EngineDeadError",
-		"died unexpectedly", "Application startup complete.", "GPU KV cache size:*tokens", "GGML_ASSERT(", "Watchdog caught collective operation timeout",
-	}
-	b.SetBytes(int64(log.Len()))
-	for b.Loop() {
-		s, err := NewLogScan(patterns)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := s.Read(bytes.NewReader(log.Bytes())); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -15,8 +16,15 @@ const (
 	keptTail = 1 << 20
 )
 
-// logCutMark is the line that stands where the middle of a log was dropped.
-const logCutMark = "[mxflow] log limit reached: about %d bytes were dropped here\n"
+// logCutMark is the line that stands where the middle of a log was dropped, and
+// logCutWords what scans know it by.
+const (
+	logCutWords = "[mxflow] log limit reached: "
+	logCutMark  = logCutWords + "about %d bytes were dropped here"
+	// logKeptWords follow where the lines after the mark are what was looked for
+	// in the middle.
+	logKeptWords = ", all but the first and last line of what is looked for"
+)
 
 // logFile is an engine's output. The engine writes straight into the file, in
 // append mode; mxflow only looks now and then whether it has grown too large.
@@ -24,6 +32,8 @@ type logFile struct {
 	path  string
 	file  *os.File
 	limit int64
+	// keep finds the lines that stay when the log is cut; nil keeps none.
+	keep *lineKeeper
 }
 
 // openLog creates the file, readable to its owner alone (engines print tokens
@@ -50,26 +60,47 @@ func openLog(path string, limit int64) (*logFile, error) {
 
 // bound drops the middle of a log that has outgrown its limit: the first half
 // stays (what was loaded, which back ends were chosen), then comes a mark, then
-// the end. In append mode whatever the engine writes next follows that. What it
-// writes during the cut is lost, therefore "about". Between two looks the file
-// may grow past its limit. An error leaves the log as it is: a log too large is
-// better than an engine stopped for it.
+// the lines of the middle that are evidence, then the end. In append mode whatever
+// the engine writes next follows that. What it writes during the cut is lost,
+// therefore "about". Between two looks the file may grow past its limit. An error
+// leaves the log as it is: a log too large is better than an engine stopped for
+// it.
 func (l *logFile) bound() {
 	info, err := l.file.Stat()
 	if err != nil || info.Size() <= l.limit {
 		return
 	}
-	head := l.limit / 2
+	head, size := l.limit/2, info.Size()
 	end := make([]byte, min(keptTail, l.limit/4))
-	n, err := l.file.ReadAt(end, info.Size()-int64(len(end)))
+	from := head
+	// Looking through the middle takes a while, in which the log goes on growing;
+	// what has come to be dropped too is looked at in further rounds.
+	for range 4 {
+		to := size - int64(len(end))
+		if err := l.keep.read(io.NewSectionReader(l.file, from, to-from)); err != nil {
+			return
+		}
+		if info, err = l.file.Stat(); err != nil {
+			return
+		}
+		if from = to; info.Size() == size {
+			break
+		}
+		size = info.Size()
+	}
+	n, err := l.file.ReadAt(end, from)
 	if err != nil {
 		return
 	}
-	dropped := info.Size() - head - int64(n)
+	dropped := from - head
 	if err := l.file.Truncate(head); err != nil {
 		return
 	}
 	mark := fmt.Appendf(nil, "\n"+logCutMark, dropped)
+	if l.keep != nil {
+		mark = append(mark, logKeptWords...)
+	}
+	mark = append(append(mark, '\n'), l.keep.lines()...)
 	_, _ = l.file.Write(append(mark, end[:n]...))
 }
 

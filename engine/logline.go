@@ -9,6 +9,9 @@ import (
 // maxLineBytes is how much of one log line is ever shown or stored.
 const maxLineBytes = 300
 
+// cleanedBytes is how much of a line is looked at for that.
+const cleanedBytes = 16 * maxLineBytes
+
 // cleanLine makes one line of foreign output safe to print and store: terminal
 // escapes and control characters go, what is not UTF-8 or not printable becomes
 // U+FFFD (this includes the marks that reverse a line's direction), and the
@@ -16,8 +19,8 @@ const maxLineBytes = 300
 func cleanLine(line []byte) string {
 	// Cutting first bounds the work on a line of gigabytes; escapes are allowed
 	// to eat into the generous margin.
-	if len(line) > 16*maxLineBytes {
-		line = line[:16*maxLineBytes]
+	if len(line) > cleanedBytes {
+		line = line[:cleanedBytes]
 	}
 	line = stripANSI(nil, line)
 	const ellipsis = "…"

@@ -11,103 +11,100 @@ import (
 // against an engine that prints without ever ending a line.
 const maxScanLine = 1 << 20
 
-// Match is where a pattern was seen in a log.
-type Match struct {
-	// Count is how many lines matched, each redraw of a progress line (\r)
-	// counting as one.
-	Count int
-	// FirstLine is the first of them, safe to print and cut at 300 bytes.
-	FirstLine string
-	// LineNo is its line number as an editor shows it, from 1.
-	LineNo int
-}
+// scanChunk is how much of a log is read at once: it stays in a core's cache.
+const scanChunk = 128 << 10
 
 // LogScan looks for many patterns in the lines of a log in one pass, as a
 // stream: memory is bounded whatever the log. Terminal escapes are removed
-// before matching.
+// before matching, and each redraw of a progress line (\r) is a line by itself.
+//
+// One automaton over a literal of each pattern says which few patterns may match
+// a line; only these are tried. So patterns cost next to nothing on the lines
+// that have none of their words.
 type LogScan struct {
-	patterns []string
-	globs    []Glob
-	matches  []Match
+	sought []sought
+	// always are patterns without a literal, caseless those that a line outside
+	// ASCII may match without having its literal.
+	always, caseless []int
+	trie             *trie
+	words            *automaton // nil until the first line
+	matches          []Match    // by number of the glob
+	found            []finding  // by number of the expression
+	unless           []Glob
+	// matched is told of every line that a pattern matches, without its escapes;
+	// nil asks for nothing.
+	matched func(pattern int, line []byte)
+
 	lines    int
-	buf      []byte // scratch for a line without escapes
-	folded   []byte // scratch for the line in lower case
+	cut      bool
+	kept     bool
+	pending  []byte // a line that has not ended yet
+	skipping bool   // inside the rest of a line that was cut
+
+	mark       []uint64 // by pattern: the last drawn line that made it a candidate
+	drawn      uint64   // number of the drawn line
+	candidates []int
+	buf        []byte // scratch for a line without escapes
+	folded     []byte // scratch for the line in lower case
 }
 
-// NewLogScan compiles the patterns; see Glob for what they mean.
-func NewLogScan(patterns []string) (*LogScan, error) {
-	s := &LogScan{patterns: patterns, matches: make([]Match, len(patterns))}
-	for _, p := range patterns {
-		g, err := ParseGlob(p)
-		if err != nil {
+// NewLogScan compiles the globs; see Glob for what they mean.
+func NewLogScan(globs []string) (*LogScan, error) {
+	s := &LogScan{trie: newTrie()}
+	// What stands where a log was cut is looked for in every log.
+	s.add(sought{cut: true, glob: mustGlob(logCutWords)}, []string{mustGlob(logCutWords).literal()})
+	for _, p := range globs {
+		if err := s.addGlob(p); err != nil {
 			return nil, err
 		}
-		s.globs = append(s.globs, g)
 	}
 	return s, nil
 }
 
-// ScanLog looks for the patterns in the log at path. The map holds those that
-// were seen, under the pattern as given; lines is how many lines the log has.
-// Errors are a pattern without text and a file that cannot be read.
-func ScanLog(path string, patterns []string) (seen map[string]Match, lines int, err error) {
-	s, err := NewLogScan(patterns)
+// ScanLog looks for the globs in the log at path. The map holds those that were
+// seen, under the glob as given; lines is how many lines the log has. Errors are
+// a glob without text and a file that cannot be read.
+func ScanLog(path string, globs []string) (seen map[string]Match, lines int, err error) {
+	s, err := NewLogScan(globs)
 	if err != nil {
 		return nil, 0, err
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer f.Close()
-	if err := s.Read(f); err != nil {
+	if err := s.File(path); err != nil {
 		return nil, 0, err
 	}
 	return s.Seen(), s.Lines(), nil
 }
 
-// Seen are the patterns that matched so far.
-func (s *LogScan) Seen() map[string]Match {
-	seen := make(map[string]Match)
-	for i, m := range s.matches {
-		if m.Count > 0 {
-			seen[s.patterns[i]] = m
-		}
-	}
-	return seen
-}
-
 // Lines is how many lines were read; a last one without its \n counts.
 func (s *LogScan) Lines() int { return s.lines }
 
+// Cut reports whether lines are missing from the log: its middle was dropped, so
+// that what was not seen may have been there all the same.
+func (s *LogScan) Cut() bool { return s.cut }
+
+// Kept reports that of what is missing the first and last line of each pattern
+// stayed, so that what was not seen was not there but for the moment of the cut,
+// and what was seen last was said last. How often it was said is not known.
+func (s *LogScan) Kept() bool { return s.kept }
+
+// File scans the file at path.
+func (s *LogScan) File(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return s.Read(f)
+}
+
 // Read scans r to its end.
 func (s *LogScan) Read(r io.Reader) error {
-	buf := make([]byte, maxScanLine)
-	have, skipping := 0, false // skipping: inside the rest of a cut line
+	buf := make([]byte, scanChunk)
 	for {
-		n, err := r.Read(buf[have:])
-		have += n
-		rest := buf[:have]
-		for {
-			end := bytes.IndexByte(rest, '\n')
-			if end < 0 {
-				break
-			}
-			if !skipping {
-				s.line(rest[:end])
-			}
-			skipping = false
-			rest = rest[end+1:]
-		}
-		if len(rest) == len(buf) || err != nil {
-			if !skipping && len(rest) > 0 {
-				s.line(rest)
-			}
-			skipping = true
-			rest = rest[:0]
-		}
-		have = copy(buf, rest)
+		n, err := r.Read(buf)
+		s.feed(buf[:n])
 		if err == io.EOF {
+			s.flush()
 			return nil
 		}
 		if err != nil {
@@ -116,8 +113,55 @@ func (s *LogScan) Read(r io.Reader) error {
 	}
 }
 
-// line takes one line without its \n.
-func (s *LogScan) line(line []byte) {
+// Write scans the next part of a log that comes bit by bit. It cannot fail.
+func (s *LogScan) Write(p []byte) (int, error) {
+	s.feed(p)
+	return len(p), nil
+}
+
+func (s *LogScan) feed(p []byte) {
+	for len(p) > 0 {
+		end := bytes.IndexByte(p, '\n')
+		if end < 0 {
+			s.more(p)
+			return
+		}
+		switch {
+		case s.skipping:
+			s.skipping = false
+		case len(s.pending) > 0:
+			s.more(p[:end])
+			s.flush()
+			s.skipping = false
+		default:
+			s.whole(p[:min(end, maxScanLine)])
+		}
+		p = p[end+1:]
+	}
+}
+
+// more adds to the line that has not ended yet.
+func (s *LogScan) more(p []byte) {
+	if s.skipping {
+		return
+	}
+	s.pending = append(s.pending, p[:min(len(p), maxScanLine-len(s.pending))]...)
+	if len(s.pending) == maxScanLine {
+		s.flush()
+		s.skipping = true
+	}
+}
+
+// flush takes what there is of the last line as a line.
+func (s *LogScan) flush() {
+	if len(s.pending) > 0 {
+		s.whole(s.pending)
+		s.pending = s.pending[:0]
+	}
+}
+
+// whole takes one line without its \n.
+func (s *LogScan) whole(line []byte) {
 	s.lines++
 	for {
 		drawn, rest, more := bytes.Cut(line, []byte{'\r'})
@@ -128,22 +172,5 @@ func (s *LogScan) line(line []byte) {
 			return
 		}
 		line = rest
-	}
-}
-
-func (s *LogScan) match(line []byte) {
-	if bytes.IndexByte(line, 0x1b) >= 0 {
-		s.buf = stripANSI(s.buf[:0], line)
-		line = s.buf
-	}
-	s.folded = fold(s.folded[:0], line)
-	for i, g := range s.globs {
-		if !g.matchFolded(s.folded) {
-			continue
-		}
-		m := &s.matches[i]
-		if m.Count++; m.Count == 1 {
-			m.FirstLine, m.LineNo = cleanLine(line), s.lines
-		}
 	}
 }

@@ -44,6 +44,13 @@ func freePort() (int, error) {
 	return 0, err
 }
 
+// FreePort reserves a port of this machine on which nobody listens, for a
+// launcher whose engine shares the machine's network. release gives it back.
+func FreePort() (port int, release func(), err error) {
+	port, err = freePort()
+	return port, func() { releasePort(port) }, err
+}
+
 func releasePort(port int) {
 	ports.Lock()
 	defer ports.Unlock()

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -51,8 +50,7 @@ type process struct {
 	startup atomic.Int64 // ns, 0 before ready
 	peak    atomic.Int64 // bytes
 
-	mu       sync.Mutex
-	stopping *stopAttempt
+	stopper Stopper
 }
 
 var _ Launcher = ProcessLauncher{}
@@ -93,6 +91,7 @@ func (p ProcessLauncher) start(cmd *exec.Cmd, spec Spec, kind Kind, l Launch) (*
 	if err != nil {
 		return nil, startFailure(err, "its log cannot be written: %v", err)
 	}
+	log.keep = newLineKeeper(l.Evidence)
 	// One file description for both, so that the order of arrival is kept, and
 	// no pipe through mxflow: a busy or stuck mxflow never slows the engine.
 	cmd.Stdout, cmd.Stderr = log.file, log.file

@@ -62,7 +62,7 @@ func TestLaunchSaysWhatIsWrongWithTheCommand(t *testing.T) {
 		"missing dir":       {engine.Spec{Command: []string{"sh"}, Dir: "/no/such/dir"}, `"/no/such/dir"`},
 		"dir is a file":     {engine.Spec{Command: []string{"sh"}, Dir: filepath.Join(dir, "plain")}, "not a folder"},
 		"bad env":           {engine.Spec{Command: []string{"sh"}, Env: map[string]string{"A=B": "1"}}, `"A=B"`},
-		"unknown kind":      {engine.Spec{Kind: "vlmm", Command: []string{"sh"}}, `"embedded" and "openai"`},
+		"unknown kind":      {engine.Spec{Kind: "vlmm", Command: []string{"sh"}}, `known are "command", "embedded"`},
 		"arguments too big": {engine.Spec{Command: []string{"sh", strings.Repeat("x", 8<<20)}}, "too long"},
 	}
 	for name, tc := range tests {

@@ -4,7 +4,8 @@ package engine
 // the engine tells of itself and what it can be asked.
 
 // Pattern takes one observation out of what an engine says of itself. It names
-// one source: a log line, a page of its API, or a metric.
+// one source: a log line, a page of its API, or a metric. Several patterns may
+// have one name: the first that sees something counts.
 type Pattern struct {
 	// Name is what rules call it: engine.observed.<name>.
 	Name string
@@ -32,6 +33,10 @@ type Pattern struct {
 	Scale float64
 	// Words maps what the engine says to the word that rules compare with.
 	Words map[string]string
+	// Varies says that two starts of the same thing may differ in it, such as a
+	// time or what a memory profile left over, so that arms are not held against
+	// each other by it.
+	Varies bool
 }
 
 // Signature is a log line that tells how an engine broke.

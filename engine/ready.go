@@ -2,13 +2,10 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
+	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -31,6 +28,11 @@ type Waiter struct {
 	// Exited and Exit are the Instance's.
 	Exited <-chan struct{}
 	Exit   func() *Exit
+	// Settled says that nobody is starting the server, so that a page it does not
+	// know is not to be waited for.
+	Settled bool
+	// Key says what to look at where the server wants another key.
+	Key string
 	// Failure makes the error, with how the engine is doing.
 	Failure func(op string, cause error, format string, args ...any) *Failure
 }
@@ -48,18 +50,13 @@ func (w Waiter) Wait(ctx context.Context) (time.Duration, error) {
 		case <-waiting.Done():
 		}
 	}()
-	client := &http.Client{
-		// No proxy: HTTP_PROXY is for the world outside. No connection is kept,
-		// so that measuring begins with none of ours open.
-		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: w.Access.TLS},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	client := w.client()
 	probes := w.Kind.Ready
 	if len(probes) == 0 {
 		return time.Since(w.Started), nil
 	}
 	next, try, last := 0, firstTry, "none"
-	fellBack := false
+	fellBack, identified := false, false
 	for {
 		probe := probes[next]
 		path := probe.Path
@@ -67,19 +64,33 @@ func (w Waiter) Wait(ctx context.Context) (time.Duration, error) {
 			path = probe.Fallback
 		}
 		a := w.ask(waiting, client, probe, path, try)
+		wrong := w.wrongAnswer(a)
 		switch {
 		case w.Exit() != nil:
+		case wrong != "":
+			return 0, w.Failure("become ready", nil, "%s", wrong)
 		case a.status == http.StatusOK && (probe.Contains == "" || strings.Contains(a.body, probe.Contains)):
 			next, fellBack, try = next+1, false, firstTry
 			if next == len(probes) {
-				return time.Since(w.Started), nil
+				took := time.Since(w.Started)
+				if other := w.stranger(w.identify(waiting)); other != "" && w.Exit() == nil {
+					return 0, w.Failure("become ready", nil, "%s", other)
+				}
+				return took, nil
 			}
 			continue
 		case a.status == http.StatusNotFound && probe.Fallback != "" && !fellBack:
 			fellBack = true
 			continue
-		case a.status == http.StatusUnauthorized || a.status == http.StatusForbidden:
-			return 0, w.Failure("become ready", nil, "it refuses the key it is asked with: %s", a.says)
+		case slices.Contains(probe.Final, a.status):
+			return 0, w.Failure("become ready", nil, "%s; %s", a.says, probe.Hint)
+		case a.definite:
+			return 0, w.Failure("become ready", nil, "%s", a.says)
+		case !identified && probe.Body == "" && (a.status == http.StatusNotFound || a.status == http.StatusMethodNotAllowed):
+			identified = true
+			if why := w.unknownPage(waiting, a); why != "" {
+				return 0, w.Failure("become ready", nil, "%s", why)
+			}
 		}
 		if a.says == noAnswer {
 			try = min(2*try, lastTry)
@@ -105,7 +116,11 @@ func (w Waiter) notReady(ctx context.Context, last string) error {
 		if exit.Signal == "SIGKILL" {
 			hint = "; unless someone stopped it, it was probably killed for lack of memory (see dmesg)"
 		}
-		return w.Failure("become ready", nil, "it ended %s after its start, before it was ready%s", after, hint)
+		f := w.Failure("become ready", nil, "it ended %s after its start, before it was ready%s", after, hint)
+		if portTaken(f.LogTail) {
+			f.Reason += "; its port was taken by another program before it could listen, so it only has to be started again, unless its command names a port itself and not {port}"
+		}
+		return f
 	}
 	if err := ctx.Err(); errors.Is(err, context.Canceled) {
 		return w.Failure("become ready", err, "waiting was cancelled %s after its start; last answer: %s", after, last)
@@ -120,59 +135,4 @@ func (w Waiter) notReady(ctx context.Context, last string) error {
 // far, so that the startup time is known to about 2 %, within bounds.
 func pause(waited time.Duration) time.Duration {
 	return min(max(waited/50, 5*time.Millisecond), 250*time.Millisecond)
-}
-
-const noAnswer = "none in time"
-
-// answer is what came of asking once; status is 0 without an answer, and says
-// describes it.
-type answer struct {
-	status     int
-	body, says string
-}
-
-// readyBody is how much of an answer is looked at.
-const readyBody = 64 << 10
-
-func (w Waiter) ask(ctx context.Context, client *http.Client, probe Probe, path string, limit time.Duration) answer {
-	if probe.Slow {
-		limit = w.Limit
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	method, body := http.MethodGet, http.NoBody
-	var send io.Reader = body
-	if probe.Body != "" {
-		method = http.MethodPost
-		name, _ := json.Marshal(w.Model)
-		send = strings.NewReader(strings.ReplaceAll(probe.Body, `"{model}"`, string(name)))
-	}
-	req, err := http.NewRequestWithContext(ctx, method, w.Access.BaseURL+path, send)
-	if err != nil {
-		return answer{says: err.Error()}
-	}
-	for name, values := range w.Access.Header {
-		req.Header[name] = values
-	}
-	if probe.Body != "" {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	resp, err := client.Do(req)
-	switch {
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return answer{says: "connection refused"}
-	case ctx.Err() != nil:
-		return answer{says: noAnswer}
-	case err != nil:
-		return answer{says: cleanLine([]byte(err.Error()))}
-	}
-	defer resp.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, readyBody))
-	a := answer{status: resp.StatusCode, body: string(text)}
-	a.says = fmt.Sprintf("%s to %s %s", resp.Status, method, req.URL.Path)
-	short := text[:min(len(text), 200)]
-	if line := cleanLine([]byte(strings.Join(strings.Fields(string(short)), " "))); line != "" {
-		a.says += ": " + line
-	}
-	return a
 }

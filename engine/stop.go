@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -12,46 +11,9 @@ import (
 // process stuck in a driver needs longer, and that one may never end.
 const killWait = 30 * time.Second
 
-// stopAttempt is one try to stop, shared by everyone who asks for it.
-type stopAttempt struct {
-	hurry     chan struct{} // closed: kill now
-	hurryOnce sync.Once
-	done      chan struct{}
-	err       error // valid once done is closed
-}
-
 // Stop implements Instance. The error is a *Failure that names what could not
 // be ended; calling again tries again.
-func (p *process) Stop(ctx context.Context) error {
-	p.mu.Lock()
-	a := p.stopping
-	if a == nil || a.failed() {
-		a = &stopAttempt{hurry: make(chan struct{}), done: make(chan struct{})}
-		p.stopping = a
-		go func() {
-			a.err = p.end(a.hurry)
-			close(a.done)
-		}()
-	}
-	p.mu.Unlock()
-
-	select {
-	case <-a.done:
-	case <-ctx.Done():
-		a.hurryOnce.Do(func() { close(a.hurry) })
-		<-a.done
-	}
-	return a.err
-}
-
-func (a *stopAttempt) failed() bool {
-	select {
-	case <-a.done:
-		return a.err != nil
-	default:
-		return false
-	}
-}
+func (p *process) Stop(ctx context.Context) error { return p.stopper.Stop(ctx, p.end) }
 
 // end stops everything and returns when it is gone.
 func (p *process) end(hurry <-chan struct{}) error {

@@ -46,6 +46,13 @@ type Launch struct {
 	ID string
 	// Samples is the digest of its raw samples.
 	Samples string
+	// Stale says that the engine was running before the launch, so that the
+	// launch is no start of its own and no replicate of anything.
+	Stale bool
 	// Metrics by address without statistic: "chat.tg", "engine.startup_s".
 	Metrics map[string]measure.Summary
+	// Observed is what the engine said of itself, by name: string, float64 or
+	// bool. Unobserved says why other things are not known.
+	Observed   map[string]any
+	Unobserved map[string]string
 }

@@ -46,7 +46,7 @@ func Eval(rule *plans.Rule, ev *Evidence) verdict.Rule {
 		out.Reasons = append(out.Reasons, err.Error())
 		return out
 	}
-	return decide(out, p, env)
+	return unsettle(decide(out, p, env), readings)
 }
 
 func broke(out verdict.Rule, format string, args ...any) verdict.Rule {

@@ -60,7 +60,9 @@ var registry = &plans.Registry{
 		"smoke": {}, "kernels": {},
 		"benchmark": {Attrs: []plans.Attr{{Name: "workloads", Type: plans.Refs, Ref: "workload", Required: true}}},
 	},
-	Engines: map[string]plans.EngineKind{"embedded": {}},
+	Engines: map[string]plans.EngineKind{"embedded": {Observed: []plans.Observed{
+		{Name: "attention", Type: "string"}, {Name: "graphs", Type: "bool"}, {Name: "capacity", Type: "number", Unit: "tokens"},
+	}}},
 }
 
 // load compiles text as the rule of a gate over the one feature f.

@@ -14,6 +14,8 @@ type reading struct {
 	verdict.Input
 	// absent is the verdict that a missing value forces; empty when present.
 	absent verdict.Verdict
+	// stale names an arm whose launches are no fresh starts; empty where all are.
+	stale string
 }
 
 // missing gives up on a value. Whatever the evidence claims, an absence is never
@@ -74,6 +76,8 @@ func read(in *plans.Input, ev *Evidence) *reading {
 			return r.missing(verdict.Invalid, "the candidate's value of knob %s is not known", in.Name)
 		}
 		return r.word(v)
+	case plans.InputObserved:
+		return readObserved(r, in, f)
 	case plans.InputFeature:
 		return readOutcome(r, in, f)
 	case plans.InputMetric:

@@ -40,6 +40,10 @@ func readMetric(r *reading, in *plans.Input, f *Feature) *reading {
 			return r.missing(verdict.Inconclusive, "%v", err)
 		}
 	}
+	r.stale = stale(own)
+	if in.Comparing() && r.stale == "" {
+		r.stale = stale(base)
+	}
 	v, err := r.relate(in, values, baseValues)
 	if err != nil {
 		return r.missing(verdict.Invalid, "%s: %v", in.Path, err)

@@ -25,6 +25,9 @@ func (l *loader) decodeAttr(a Attr, v cty.Value, expr hcl.Expression) (any, bool
 		return l.decodeList(withType(a, String), v, expr, `a list, such as ["one", "two"]`)
 	case Refs:
 		return l.decodeList(a, v, expr, fmt.Sprintf("a list of references, such as [%s.name]", a.Ref))
+	case Reference:
+		r, ok := l.asRef(v, at, a.Name, a.Ref)
+		return r.key, ok
 	case Map:
 		pairs, ok := l.pairs(expr, v)
 		if !ok {

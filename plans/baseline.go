@@ -8,7 +8,10 @@ type Baseline struct {
 	Engine   string
 	Protocol string
 	Set      map[string]string
-	Range    Range `json:"-"`
+	// AcceptFingerprint are entries of the environment in which launches may
+	// differ, see FingerprintEntries.
+	AcceptFingerprint []string `json:",omitempty"`
+	Range             Range    `json:"-"`
 }
 
 var baselineDoc = &BlockDoc{
@@ -18,6 +21,7 @@ var baselineDoc = &BlockDoc{
 		{Name: "engine", Type: Reference, Ref: "engine", Required: true, Doc: "The engine under test."},
 		{Name: "protocol", Type: Reference, Ref: "protocol", Required: true, Doc: "The levels that it goes through, and features that name no protocol."},
 		{Name: "set", Type: Choices, Doc: "Knobs that are not at their default."},
+		{Name: "accept_fingerprint", Type: Strings, Doc: "What may differ in the environments of launches that are compared, and need not be measured again when it changes: entries of their fingerprints, such as `kernel`, `driver`, `packages` or `repo.vllm`; `repo.*` is all source trees, `all` everything. Without it, launches from two environments are never compared."},
 	},
 	Example: `baseline {
   engine   = engine.embedded.tiny
@@ -47,6 +51,7 @@ func (l *loader) decodeBaseline(blocks hcl.Blocks) {
 		l.protocolsInDoubt = true
 	}
 	base.Set, _ = l.decodeSet(f)
+	base.AcceptFingerprint = l.decodeEntries(f)
 	l.plan.Baseline = base
 }
 

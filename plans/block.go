@@ -74,7 +74,7 @@ func (l *loader) decodeBody(b *hcl.Block, kind string, schema Schema, what strin
 	for _, a := range schema.Attrs {
 		// What is written freely goes to a program; words to choose from do not.
 		f.secret[a.Name] = (a.Type == String || a.Type == Strings || a.Type == Map) && len(a.OneOf) == 0
-		if a.Type == Refs {
+		if a.Type == Refs || a.Type == Reference {
 			f.readReferences(a.Name)
 		}
 		v, ok := f.value(a.Name)

@@ -37,6 +37,7 @@ func (l *loader) checkSense(ns *namespace) {
 	c.launches()
 	c.gatesThatLockNothing()
 	c.evidence()
+	c.qualified()
 	c.unused()
 	l.diags = append(l.diags, c.diags...)
 }

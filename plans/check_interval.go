@@ -109,7 +109,11 @@ func (c *planCheck) domain(in *Input) interval {
 			return interval{low: 2, high: float64(max(2, most))} // of one, nothing is read
 		}
 		return notBelow0
-	case in.Stat == "std" || in.Stat == "cv" || in.Stat == "n_requests" || in.Unit == "count" || in.Metric == "itl" || in.Better == string(measure.Neither):
+	case in.Stat == "std" || in.Stat == "cv" || in.Stat == "n_requests":
+		return notBelow0
+	case in.Cell == commandKind:
+		return c.plan.commandEngine().leastOf(in.Metric)
+	case in.Unit == "count" || in.Metric == "itl" || in.Better == string(measure.Neither):
 		return notBelow0
 	}
 	return above0

@@ -96,7 +96,7 @@ func (c *planCheck) certain(r *Rule, leaf *Leaf, holds bool, in *Input, all inte
 func (c *planCheck) words(r *Rule, leaf *Leaf) {
 	list, ok := leaf.Right.Constant.([]any)
 	in := leaf.Left.Input
-	if !ok || in == nil || in.Type != WordInput || in.Kind == InputKnob {
+	if !ok || in == nil || in.Type != WordInput || in.Kind == InputKnob || in.Kind == InputObserved {
 		return
 	}
 	for _, word := range decidedWords {

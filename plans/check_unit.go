@@ -36,7 +36,8 @@ func implausible(in *Input, limit float64) string {
 		return fmt.Sprintf("%s is a ratio: 0.10 is 10 %%, and %g is %g %%. Did you mean %g?", word, limit, limit*100, limit/100)
 	}
 	u, known := usuals[in.Unit]
-	if !known || in.Relation == Delta || in.Stat == "std" || size == 0 {
+	if !known || in.Cell == commandKind ||
+		in.Relation == Delta || in.Stat == "std" || size == 0 {
 		return "" // differences and spreads are of any size
 	}
 	low := u.low

@@ -21,7 +21,7 @@ func (c *planCheck) evidence() {
 	}
 	for _, k := range c.plan.Knobs {
 		for _, v := range k.Values {
-			if len(v.MustSee.Log)+len(v.MustNotSee.Log) > 0 && !c.included(k.Range) {
+			if (!v.MustSee.Empty() || !v.MustNotSee.Empty()) && !c.included(k.Range) {
 				c.warn(k.Range, "Evidence is never looked at", "Knob %q says what proves its values, and no protocol in use has a kernels level. Add to one: level \"kernels\" { from = [\"log\"] }.", k.Name)
 				break
 			}

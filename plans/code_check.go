@@ -52,6 +52,12 @@ var checkCodes = []Code{
 		"Add `level \"kernels\" { from = [\"log\"] }` to the protocol.",
 	},
 	{
+		"nothing-qualified",
+		[]string{"Nothing is qualified"},
+		"A protocol has no level but the benchmark, so that every variant passes as qualified and nothing shows that it answers sensibly or took the path under test.",
+		"Add `level \"smoke\"` and `level \"kernels\"` before the benchmark.",
+	},
+	{
 		"unused",
 		[]string{"Unused *"},
 		"Something is declared and nothing in the plan refers to it. What an include brings along is not counted.",

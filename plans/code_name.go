@@ -18,6 +18,12 @@ var nameCodes = []Code{
 		"Take one of the knob's values, or add a `value` block to the knob.",
 	},
 	{
+		"unknown-fingerprint-entry",
+		[]string{"Unknown fingerprint entry"},
+		"`accept_fingerprint` names something that is no part of a launch's environment.",
+		"Use one of the names that the message suggests, `repo.<name>` for a source tree, `repo.*` for all of them, or `all`.",
+	},
+	{
 		"unknown-criterion",
 		[]string{"Unknown criterion"},
 		"`accept` names a criterion that the feature does not have.",

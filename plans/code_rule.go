@@ -74,7 +74,7 @@ var ruleCodes = []Code{
 	},
 	{
 		"not-measured",
-		[]string{"Not measured by this version", "Workload is not measured", "Level not in the protocol"},
+		[]string{"Not measured by this version", "Workload is not measured", "Level not in the protocol", "Not observed"},
 		"The rule reads what the feature's protocol does not measure or test.",
 		"Add the workload to the benchmark, or the level to the protocol, or leave the rule out.",
 	},

@@ -49,6 +49,24 @@ var blockCodes = []Code{
 		"Keep one of the blocks.",
 	},
 	{
+		"endpoint",
+		[]string{"Endpoint is not started", "Knob cannot reach the endpoint"},
+		"An engine that somebody else runs is asked to be something that nobody would tell it.",
+		"Configure the server where it is started. With `restart` in its endpoint block, env of the engine and of knobs is given to that command.",
+	},
+	{
+		"endpoint-contradiction",
+		[]string{"Two keys", "Half a client certificate", "Certificate is not checked", "Certificates without TLS"},
+		"What an endpoint block says of keys and certificates does not go together.",
+		"Remove what the message names, or add what is missing beside it.",
+	},
+	{
+		"key-not-sensitive",
+		[]string{"Key is not sensitive"},
+		"A key for a server stands in the plan, or comes from a variable that is not sensitive, so that it would be logged and recorded.",
+		"Take it from a variable with `sensitive = true`, and give it in `MXFLOW_VAR_name`.",
+	},
+	{
 		"missing-block",
 		[]string{"Missing plan block", "Missing process block", "Missing baseline"},
 		"A block is not there without which nothing could run or be compared.",
@@ -71,6 +89,12 @@ var blockCodes = []Code{
 		[]string{"Default is not constant"},
 		"The default of a variable refers to something else.",
 		"Use a local for what depends on something else.",
+	},
+	{
+		"unusable-observation",
+		[]string{"Nothing to observe", "Two sources of one observation", "Attribute has no use here", "Count without a log", "Metric is a number", "Expression without a group", "Expression matches everything"},
+		"An `observe` block does not say what is observed, or says it in two ways, or has attributes that do not go with its source or type.",
+		"Give it one source: `log`, `path` or `file` with `jq`, or `metric`. A string or number is what a group of the log expression matches.",
 	},
 	{
 		"knob-without-values",

@@ -13,6 +13,10 @@ type crossChecks struct {
 	// order is the features as they stand in the plan.
 	order []*featureNotes
 	edges []phaseEdge
+	// targets are numbers to beat under "command".
+	targets []targetNote
+	// observed are the observations that knobs name.
+	observed []observedName
 }
 
 // phaseEdge says that phase from waits for phase to.
@@ -37,6 +41,9 @@ func (l *loader) checkPlan() {
 		l.checkChanges()
 	}
 	l.checkProof()
+	l.checkCommands()
+	l.checkEndpoints()
+	l.checkObserved()
 }
 
 // checkLineage finds features that are their own ancestors.

@@ -54,6 +54,7 @@ func (p *Plan) Digest() string {
 
 func canonicalKnob(k *Knob) *Knob {
 	c := *k
+	c.Changes = slices.Sorted(slices.Values(k.Changes))
 	c.Values = sortedBy(k.Values, func(v *KnobValue) string { return v.Name })
 	for i, v := range c.Values {
 		value := *v

@@ -29,7 +29,13 @@ type Engine struct {
 	// ReadyTimeout and StopGrace; zero means the kind's default.
 	ReadyTimeout time.Duration
 	StopGrace    time.Duration
-	Range        Range `json:"-"`
+	// FirstTimeout is how long the first request after a start may take; zero
+	// means the usual limit.
+	FirstTimeout time.Duration `json:",omitempty"`
+	// Observed is what is known to be observed of it: by its kind, and by its
+	// observe blocks.
+	Observed []Observed `json:"-"`
+	Range    Range      `json:"-"`
 }
 
 // Process starts an engine as a child process.
@@ -84,6 +90,7 @@ var readyDoc = &BlockDoc{
 	Doc: "When the engine counts as started.",
 	Attrs: []Attr{
 		{Name: "timeout", Type: Duration, Doc: "How long it may take from start to ready. Without it, the kind's own limit."},
+		{Name: "first_timeout", Type: Duration, Doc: "How long the first request after that may take, which asks for one token and may compile kernels. Without it, 10m."},
 	},
 	Example: `ready {
   timeout = "15m"
@@ -115,8 +122,10 @@ func (l *loader) decodeEngine(b *hcl.Block) {
 		Model: f.text("model", ""), Args: f.texts("args"),
 	}
 	e.Env = f.textMap("env")
-	e.Settings = l.decodeSettings(f.pairs("settings"), e.Kind, kind.Settings, false)
 	e.Parts = l.decodeParts(f, l.reg.EngineParts)
+	kind = l.extended(kind, e)
+	e.Settings = l.decodeSettings(f.pairs("settings"), e.Kind, kind.Settings, false)
+	e.Observed = kind.Observed
 	p := f.single("process")
 	if p != nil {
 		e.Process = &Process{}
@@ -133,7 +142,8 @@ func (l *loader) decodeEngine(b *hcl.Block) {
 		l.fail(b.DefRange, "Missing process block", `An engine of kind %q does not say by itself how it is started. Add: process { command = ["program", "--port", "{port}"] }, or one of %s.`, e.Kind, orList(l.launchers()))
 	}
 	if r := f.single("ready"); r != nil {
-		e.ReadyTimeout = l.fields(r, readySchema, "ready").duration("timeout", 0)
+		rf := l.fields(r, readySchema, "ready")
+		e.ReadyTimeout, e.FirstTimeout = rf.duration("timeout", 0), rf.duration("first_timeout", 0)
 	}
 	if s := f.single("stop"); s != nil {
 		e.StopGrace = l.fields(s, stopSchema, "stop").duration("grace", 0)
@@ -191,7 +201,13 @@ func (l *loader) decodeSettings(pairs []pair, kind string, accepted []Attr, unse
 		}
 		a, ok := byName[p.key]
 		if !ok {
-			l.fail(p.keyAt, "Unknown setting", "An engine of kind %q has no setting %q.%s", kind, p.key, l.didYouMean(p.key, keysOf(byName)))
+			unknown := unknownSetting{p, kind, keysOf(byName)}
+			if unset { // of a knob: an engine that is decoded later may have it
+				settings[p.key] = plain(p.v)
+				l.unknownSettings = append(l.unknownSettings, unknown)
+			} else {
+				l.failSetting(unknown)
+			}
 			continue
 		}
 		if p.v.IsNull() {

@@ -6,12 +6,17 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
-// Evidence is globs by source. Globs are unanchored and case-insensitive, and *
-// crosses every character.
+// Evidence is what shows that a value took effect. Globs are unanchored and
+// case-insensitive, and * crosses every character.
 type Evidence struct {
 	// Log globs are matched against the lines of the engine's log.
 	Log []string
+	// Observed are observations with the value that they must, or must not, have.
+	Observed map[string]any `json:",omitempty"`
 }
+
+// Empty reports whether there is nothing to look at.
+func (e Evidence) Empty() bool { return len(e.Log)+len(e.Observed) == 0 }
 
 var mustSeeDoc = &BlockDoc{
 	Type: "must_see", Times: AtMost1,
@@ -32,11 +37,12 @@ var mustNotSeeDoc = &BlockDoc{
 }
 
 var evidenceAttrs = []Attr{
-	{Name: "log", Type: Strings, Required: true, Doc: "Globs for lines of the engine's log: unanchored, upper and lower case alike, `*` crosses everything."},
+	{Name: "log", Type: Strings, Doc: "Globs for lines of the engine's log: unanchored, upper and lower case alike, `*` crosses everything."},
+	{Name: "observed", Type: Values, Doc: "Observations with their value, as in `{ moe_kernel = \"marlin\" }`. One that is not observed proves nothing."},
 }
 
 // evidenceSchema knows trace only to say that it comes later.
-var evidenceSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "log"}, {Name: "trace"}}}
+var evidenceSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "log"}, {Name: "observed"}, {Name: "trace"}}}
 
 func (l *loader) decodeEvidence(b *hcl.Block) (e Evidence) {
 	if b == nil {
@@ -44,9 +50,10 @@ func (l *loader) decodeEvidence(b *hcl.Block) (e Evidence) {
 	}
 	f := l.fields(b, evidenceSchema, b.Type)
 	if a := f.attrs["trace"]; a != nil {
-		l.fail(a.NameRange, "Evidence not supported yet", "Only log is supported so far: globs for lines of the engine's log. Remove trace, and name a log line that proves the same.")
+		l.fail(a.NameRange, "Evidence not supported yet", "Only log and observed are supported so far: globs for lines of the engine's log, and what the engine says of itself. Remove trace, and name a log line that proves the same.")
 	}
-	if f.attrs["log"] == nil && f.attrs["trace"] == nil {
+	e.Observed = l.decodeObserved(f)
+	if f.attrs["log"] == nil && f.attrs["observed"] == nil && f.attrs["trace"] == nil {
 		l.fail(b.DefRange, "Empty "+b.Type, `%s names nothing to look for. Add: log = ["*text of a log line*"].`, b.Type)
 		return e
 	}

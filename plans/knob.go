@@ -14,7 +14,10 @@ type Knob struct {
 	Summary string
 	Default string
 	Values  []*KnobValue
-	Range   Range `json:"-"`
+	// Changes are the observations that its values are expected to change; in
+	// all others arms have to agree.
+	Changes []string `json:",omitempty"`
+	Range   Range    `json:"-"`
 }
 
 // KnobValue is one setting of a knob: what it changes and how it is proved.
@@ -43,6 +46,7 @@ var knobDoc = &BlockDoc{
 	Attrs: []Attr{
 		{Name: "summary", Type: String, Doc: "What it switches, in one sentence."},
 		{Name: "default", Type: String, Required: true, Doc: "Name of the value that the baseline has."},
+		{Name: "changes", Type: Strings, Doc: "Observations that its values are expected to change, such as `attention`. Arms that differ in any other make their comparison invalid. What a value's `must_see` observes belongs to them by itself."},
 	},
 	Blocks: []*BlockDoc{knobValueDoc},
 	Example: `knob "moe_kernel" {
@@ -93,7 +97,7 @@ var knobValueName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:+-]{0,63}$`)
 
 func (l *loader) decodeKnob(b *hcl.Block) {
 	f := l.fields(b, knobSchema, fmt.Sprintf("knob %q", b.Labels[0]))
-	k := &Knob{Name: b.Labels[0], Summary: f.text("summary", ""), Range: rangeOf(b.DefRange)}
+	k := &Knob{Name: b.Labels[0], Summary: f.text("summary", ""), Changes: l.changesOf(f), Range: rangeOf(b.DefRange)}
 	lines := map[string]int{}
 	var values []string
 	for _, vb := range f.blocks {

@@ -45,6 +45,10 @@ type loader struct {
 	unordered bool
 	// settings are what knobs may set; see knobSettings.
 	settings *knobSettings
+	// addedSettings are those that blocks of engines add to their kinds, and
+	// unknownSettings those of knobs that no kind has; see checkUnknownSettings.
+	addedSettings   map[string]bool
+	unknownSettings []unknownSetting
 	// protocolsInDoubt is set when a protocol, or the choice of one, is wrong.
 	protocolsInDoubt bool
 	// suggestions is how many more spelling suggestions this load will make.
@@ -85,6 +89,7 @@ func (l *loader) load() {
 	for _, g := range generated {
 		l.decodeGroup(g)
 	}
+	l.checkUnknownSettings()
 	l.decodeBaseline(blocks["baseline"])
 	for _, g := range generated {
 		if g.kind == "phase" {

@@ -138,6 +138,8 @@ func (ns *namespace) ofFeature(in *Input, rest []string, f *Feature) (*Input, *r
 		return ns.knob(in, rest)
 	case "engine":
 		return ns.engine(in, rest)
+	case commandKind:
+		return ns.command(in, rest)
 	case "gpu", "quality", "kernels":
 		return nil, wrong("Not measured by this version", "%s.* has no evidence source yet, so a rule on it could never pass. Memory of the engine process is engine.memory_gb; kernel proof is levels.kernels == 'pass'.", head)
 	default:
@@ -145,6 +147,9 @@ func (ns *namespace) ofFeature(in *Input, rest []string, f *Feature) (*Input, *r
 			return ns.workload(in, rest, f)
 		}
 		names := append(workloadNames(ns.plan), "engine", "levels", "knob", "target", "feature")
+		if ns.plan.commandEngine() != nil {
+			names = append(names, commandKind)
+		}
 		return nil, wrong("Unknown name in a rule", "%q is neither a workload nor one of engine, levels, knob, target, feature.%s", head, didYouMean(head, names))
 	}
 }

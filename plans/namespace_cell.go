@@ -10,6 +10,9 @@ import (
 // workload resolves <workload>[.<cell>…].<metric>….
 func (ns *namespace) workload(in *Input, rest []string, f *Feature) (*Input, *ruleError) {
 	name := rest[0]
+	if e := ns.plan.commandEngine(); e != nil {
+		return nil, wrong("Workload is not measured", "engine.%s.%s is a command, which is sent no workload. Read one of its metrics, as in command.<metric>.gain.", e.Kind, e.Name)
+	}
 	if sent := ns.measured[f.Protocol]; !contains(sent, name) {
 		return nil, wrong("Workload is not measured", "Protocol %q of feature %q sends %s in its benchmark; add workload.%s to the workloads of level \"benchmark\".", f.Protocol, f.Name, orNothing(sent), name)
 	}

@@ -51,10 +51,19 @@ func (ns *namespace) engine(in *Input, rest []string) (*Input, *ruleError) {
 	if len(rest) < 2 {
 		return nil, wrong("Incomplete address", "Write engine.<metric>, with one of %s.", strings.Join(metricNames(measure.PerLaunch), ", "))
 	}
+	if rest[1] == "observed" {
+		return ns.observed(in, rest[2:])
+	}
 	m, ok := measure.Lookup(rest[1])
 	if !ok || m.Scope != measure.PerLaunch {
-		names := metricNames(measure.PerLaunch)
+		names := append(metricNames(measure.PerLaunch), "observed")
 		return nil, wrong("Unknown metric", "engine.* has the metrics %s.%s", strings.Join(names, ", "), didYouMean(rest[1], names))
+	}
+	if (m.Name == "startup_s" || m.Name == "first_request_s") && ns.plan.commandEngine() != nil {
+		return nil, wrong("Unknown metric", "A command does not become ready and is asked nothing, so it has no %s. Let it print the time that it needs, and declare it as a metric.", m.Name)
+	}
+	if err := ns.unobserved(m); err != nil {
+		return nil, err
 	}
 	return ns.metric(in, "", m, rest[2:])
 }
@@ -75,7 +84,11 @@ func (ns *namespace) target(in *Input, path []string) (*Input, *ruleError) {
 			return nil, wrong("Not a number", "Target %q has no finite %s.%s.", t.Name, path[2], path[3])
 		}
 		in.Kind, in.Name, in.Number = InputTarget, t.Name, v
-		if m, ok := measure.Lookup(path[3]); ok {
+		m, ok := measure.Lookup(path[3])
+		if path[2] == commandKind {
+			m, _, ok = metricOf(ns.plan.commandEngine().CommandMetrics(), path[3])
+		}
+		if ok {
 			in.Unit, in.Better = m.Unit, string(m.Better)
 		}
 		return in, nil

@@ -16,6 +16,14 @@ type Part struct {
 	// Launcher says that the block is how the engine is launched. An engine has
 	// one of these or a process block.
 	Launcher bool
+	// Extends says what the block adds to the kind of its engine; nil adds nothing.
+	Extends func(*Block) Extension
+}
+
+// Extension is what a block adds to the kind of the engine that it stands in.
+type Extension struct {
+	Settings []Attr
+	Observed []Observed
 }
 
 // doc describes the part as a block of the language.

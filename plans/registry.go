@@ -92,6 +92,8 @@ type EngineKind struct {
 	NeedsProcess bool
 	// Settings are the accepted settings; nil accepts any.
 	Settings []Attr
+	// Observed is what engines of this kind say of themselves.
+	Observed []Observed
 	// Check looks at a decoded engine of this kind for what its parts cannot say
 	// alone, such as a launcher that the kind cannot have. Nil checks nothing.
 	Check func(e *Engine) []AttrError

@@ -58,6 +58,8 @@ const (
 	InputTarget InputKind = "target"
 	// InputKnob: the candidate's value of a knob, a word.
 	InputKnob InputKind = "knob"
+	// InputObserved: a word or truth that the candidate's engine says of itself.
+	InputObserved InputKind = "observed"
 )
 
 // Relation says what a metric is compared with.
@@ -90,7 +92,7 @@ type Input struct {
 	Relation           Relation
 	// Root compares with the plan's baseline instead of the parent.
 	Root bool
-	// Name is the level, target, knob or the feature's property.
+	// Name is the level, target, knob, observation or the feature's property.
 	Name string
 	// Number is the value of a target.
 	Number float64

@@ -149,7 +149,10 @@ func (r *reader) list(n *ast.ArrayNode) *Operand {
 func (r *reader) knownWords(n *ast.BinaryNode, in *Input) {
 	words := decidedWords
 	why := ""
-	if in.Kind == InputKnob {
+	switch in.Kind {
+	case InputObserved:
+		return // what engines may say is not known
+	case InputKnob:
 		words = nil
 		for _, v := range r.ns.knobs[in.Name].Values {
 			words = append(words, v.Name)

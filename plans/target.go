@@ -26,7 +26,7 @@ var targetDoc = &BlockDoc{
 	Attrs: []Attr{
 		{Name: "tool", Type: String, Doc: "What measured them, with its version."},
 		{Name: "summary", Type: String, Doc: "Where and how, in one sentence."},
-		{Name: "metrics", Type: Beaten, Required: true, Doc: "The numbers, by workload and metric, each in the metric's unit."},
+		{Name: "metrics", Type: Beaten, Required: true, Doc: "The numbers, by workload and metric, each in the metric's unit. Those of an engine of kind `command` stand under `command`."},
 	},
 	Example: `target "llamacpp" {
   tool = "llama-bench f5acfb2ff"
@@ -46,7 +46,7 @@ func (l *loader) decodeTarget(b *hcl.Block) {
 	}
 	f.required("metrics", "the numbers to beat by workload, such as { chat = { tg = 57.85 } }.")
 	for _, p := range f.pairs("metrics") {
-		if !l.symbols.has("workload", p.key) {
+		if p.key != commandKind && !l.symbols.has("workload", p.key) {
 			l.fail(p.keyAt, "Unknown workload", "The plan declares no workload %q.%s", p.key, l.didYouMean(p.key, l.symbols.of("workload").order))
 		}
 		t.Metrics[p.key] = l.targetMetrics(p, f.attrs["metrics"].Expr)
@@ -73,7 +73,9 @@ func (l *loader) targetMetrics(workload pair, metrics hcl.Expression) map[string
 	}
 	values := map[string]float64{}
 	for _, p := range pairs {
-		if m, known := measure.Lookup(p.key); !known || m.Scope != measure.PerRequest {
+		if workload.key == commandKind {
+			l.checks.targets = append(l.checks.targets, targetNote{p.key, p.keyAt})
+		} else if m, known := measure.Lookup(p.key); !known || m.Scope != measure.PerRequest {
 			l.fail(p.keyAt, "Unknown metric", "There is no metric %q of a workload.%s", p.key, l.didYouMean(p.key, requestMetrics()))
 			continue
 		}

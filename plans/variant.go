@@ -107,9 +107,9 @@ func (l *loader) checkProof() {
 			continue
 		}
 		v := k.Value(key[1])
-		if v == nil || len(v.MustSee.Log)+len(v.MustNotSee.Log) > 0 {
+		if v == nil || !v.MustSee.Empty() || !v.MustNotSee.Empty() {
 			continue
 		}
-		l.fail(v.Range.hcl(), "Unproven knob value", `Kernels are proved for every value in use, and nothing would show that %s has %s = %q. Add to this value: must_see { log = ["*what the engine logs then*"] }, or must_not_see, or take the kernels level out of the protocol.`, users[key], k.Name, v.Name)
+		l.fail(v.Range.hcl(), "Unproven knob value", `Kernels are proved for every value in use, and nothing would show that %s has %s = %q. Add to this value: must_see { log = ["*what the engine logs then*"] }, or must_see { observed = { … } }, or must_not_see, or take the kernels level out of the protocol.`, users[key], k.Name, v.Name)
 	}
 }

@@ -11,7 +11,7 @@ func TestChoose(t *testing.T) {
 	was := func(v verdict.Verdict, derived bool) *ledger.Decision {
 		return &ledger.Decision{MeasureKey: "m", DecisionKey: "d", Verdict: v, Attempt: 3, Derived: derived}
 	}
-	same := Keys{"m", "d"}
+	same := Keys{Measure: "m", Decide: "d"}
 	for _, c := range []struct {
 		name     string
 		kind     Kind
@@ -27,12 +27,13 @@ func TestChoose(t *testing.T) {
 		{"error is tried again", KindBenchmark, was(verdict.Error, false), same, false, Choice{Measure, "retry after error", 4}},
 		{"invalid is tried again", KindBenchmark, was(verdict.Invalid, false), same, false, Choice{Measure, "retry after invalid", 4}},
 		{"invalid that follows from what is kept", KindBenchmark, was(verdict.Invalid, true), same, false, Choice{Reuse, "unchanged", 3}},
-		{"another variant", KindBenchmark, was(verdict.Pass, false), Keys{"m2", "d"}, false, Choice{Measure, "measurement changed", 4}},
-		{"more launches", KindBenchmark, was(verdict.Pass, false), Keys{"m", "d2"}, false, Choice{Redecide, "rules changed", 4}},
-		{"threshold", KindGate, was(verdict.Fail, true), Keys{"m", "d2"}, false, Choice{Redecide, "rules changed", 4}},
-		{"gate over new evidence", KindGate, was(verdict.Fail, true), Keys{"m2", "d"}, false, Choice{Redecide, "evidence changed", 4}},
-		{"gate over new evidence, with other rules", KindGate, was(verdict.Fail, true), Keys{"m2", "d2"}, false, Choice{Redecide, "rules and evidence changed", 4}},
+		{"another variant", KindBenchmark, was(verdict.Pass, false), Keys{Measure: "m2", Decide: "d"}, false, Choice{Measure, "measurement changed", 4}},
+		{"more launches", KindBenchmark, was(verdict.Pass, false), Keys{Measure: "m", Decide: "d2"}, false, Choice{Redecide, "rules changed", 4}},
+		{"threshold", KindGate, was(verdict.Fail, true), Keys{Measure: "m", Decide: "d2"}, false, Choice{Redecide, "rules changed", 4}},
+		{"gate over new evidence", KindGate, was(verdict.Fail, true), Keys{Measure: "m2", Decide: "d"}, false, Choice{Redecide, "evidence changed", 4}},
+		{"gate over new evidence, with other rules", KindGate, was(verdict.Fail, true), Keys{Measure: "m2", Decide: "d2"}, false, Choice{Redecide, "rules and evidence changed", 4}},
 		{"forced", KindQualify, was(verdict.Pass, false), same, true, Choice{Measure, "--rerun", 4}},
+		{"a step that tells why", KindBenchmark, was(verdict.Pass, false), Keys{Measure: "m2", Decide: "d", Why: "the branch moved"}, false, Choice{Measure, "measurement changed: the branch moved", 4}},
 		{"command that passed", KindStep, was(verdict.Pass, false), same, false, Choice{Reuse, "unchanged", 3}},
 		{"command that failed", KindStep, was(verdict.Fail, false), same, false, Choice{Measure, "retry after fail", 4}},
 		{"unknown word", KindQualify, was("ok", false), same, false, Choice{Measure, "retry after ok", 4}},

@@ -32,6 +32,9 @@ type Keys struct {
 	// Decide covers rules and thresholds: when only it changes, the node is
 	// decided again from what is stored.
 	Decide string
+	// Why says what in the world changed, where the step can tell: it is added to
+	// "measurement changed", and is part of no key.
+	Why string
 }
 
 // Action is what an apply does with a node.
@@ -77,7 +80,7 @@ func Choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
 	case previous.MeasureKey != keys.Measure && work == Redecide:
 		return Choice{work, "evidence changed", next}
 	case previous.MeasureKey != keys.Measure:
-		return Choice{work, "measurement changed", next}
+		return Choice{work, because("measurement changed", keys.Why), next}
 	case previous.DecisionKey != keys.Decide:
 		return Choice{Redecide, "rules changed", next}
 	case n.Kind == KindStep && !previous.Verdict.Unlocks():
@@ -87,6 +90,14 @@ func Choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
 	default:
 		return Choice{work, "retry after " + string(previous.Verdict), next}
 	}
+}
+
+// because is why something runs, with what a step can add to it.
+func because(what, why string) string {
+	if why == "" {
+		return what
+	}
+	return what + ": " + why
 }
 
 // pure nodes follow from recorded evidence alone.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ var benchmarkKind = levelKind{
   launches  = 3
 }`,
 		Attrs: []plans.Attr{
-			{Name: "workloads", Type: plans.Refs, Ref: "workload", Required: true, Doc: "What is sent, in this order."},
+			{Name: "workloads", Type: plans.Refs, Ref: "workload", Doc: "What is sent, in this order. Required for a server; an engine of kind `command` brings its own work and has none."},
 			{Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches an arm", Min: 1, MinSet: true, Doc: "Launches of each arm. With one, no number can pass a rule."},
 		},
 		Check: func(b *plans.Block) []plans.AttrError {
@@ -109,7 +110,7 @@ func (b *benchmark) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	if q.Verdict != verdict.Pass {
 		measure = digest("unqualified", measure, identity(q))
 	}
-	return runtime.Keys{Measure: measure, Decide: digest("launches", c.Launches)}, nil
+	return runtime.Keys{Measure: measure, Decide: digest(slices.Concat([]any{"launches", c.Launches}, b.lab.freed(), b.lab.acceptedParts())...), Why: b.lab.treesChanged(vs...)}, nil
 }
 
 func (b *benchmark) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
@@ -172,9 +173,20 @@ func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, vs []*variant
 			out.LogTail, out.Exit = launch.LogTail, launch.Exit
 			return nil
 		}
+		if why := b.lab.otherEnvironment(used, vs); why != "" {
+			level.Verdict, level.Reasons = verdict.Invalid, []string{why}
+			return nil
+		}
+	}
+	if level.Verdict, level.Reasons = b.lab.movedTrees(ctx, used, vs, s.Outcome(runtime.QualifyID(b.feature.Name))); level.Verdict != "" {
+		return nil
 	}
 	level.Verdict, level.Reasons = valid(used, vs, c.Launches)
-	return nil
+	why, err := b.lab.disagree(used, vs)
+	if why != "" && level.Verdict == verdict.Pass {
+		level.Verdict, level.Reasons = verdict.Invalid, []string{why}
+	}
+	return err
 }
 
 // one makes one launch: start, warm up, send every cell of every workload, stop.
@@ -189,12 +201,15 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 	record := &ledger.Launch{ID: ev.LaunchID, Session: session, Purpose: "benchmark", Ordinal: sl.ordinal, Order: sl.order, OK: true}
 	st, err := b.lab.launch(ctx, s, sl.variant, record)
 	if err == nil {
-		err = st.send(ctx, ws, func(request, requests int) {
+		err = st.work(ctx, sl.variant, ws, func(request, requests int) {
 			e := ev
 			e.Type, e.Request, e.Requests = "request_done", request, requests
 			s.Emit(e)
 		})
-		if err != nil && ctx.Err() == nil {
+		switch {
+		case err == nil:
+			st.observe(ctx, sl.variant)
+		case ctx.Err() == nil:
 			st.broke(err)
 		}
 		st.stop(s)

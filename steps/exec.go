@@ -2,10 +2,6 @@ package steps
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
@@ -67,47 +63,13 @@ func (e *execStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision,
 	if err := e.block.Decode(&c); err != nil {
 		return nil, err
 	}
-	log := filepath.Join(e.lab.RunDir, "steps", safeName(s.Node.ID)+".log")
-	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
+	launch, err := e.lab.stepLaunch(s)
+	if err != nil {
 		return nil, err
 	}
-	limit := time.Duration(c.Timeout)
-	run, err := engine.StartCommand(engine.Spec{Command: c.Command, Dir: e.lab.inPlan(c.Dir), Env: c.Env, StopGrace: 10 * time.Second},
-		engine.Launch{ID: "step-" + shortID(s.Run, s.Node.ID), Owner: e.lab.Owner, LogPath: log})
+	run, err := engine.StartCommand(engine.Spec{Command: c.Command, Dir: e.lab.inPlan(c.Dir), Env: c.Env, StopGrace: 10 * time.Second}, launch)
 	if err != nil {
 		return &ledger.Decision{Verdict: verdict.Error, Reasons: []string{firstLine(err)}}, nil
 	}
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	out := &ledger.Decision{}
-	select {
-	case <-run.Exited():
-		exit := run.Exit()
-		// What the command left behind ends with it.
-		_ = run.Stop(s.Hard)
-		out.Verdict = verdict.Pass
-		out.Reasons = reason("exit status 0")
-		if exit == nil || exit.Code != 0 || exit.Signal != "" {
-			out.Verdict = verdict.Fail
-			out.Reasons = reason("%s", exit)
-			out.LogTail = engine.TailLog(log, 15)
-			if exit != nil {
-				out.Exit = &exit.Code
-			}
-		}
-	case <-timer.C:
-		_ = run.Stop(s.Hard)
-		out.Verdict, out.Reasons = verdict.Fail, reason("stopped after its time limit of %s", limit)
-		out.LogTail = engine.TailLog(log, 15)
-	case <-ctx.Done():
-		_ = run.Stop(s.Hard)
-		return nil, errors.Join(ctx.Err(), RedactFile(log, e.lab.Redact))
-	}
-	if err := RedactFile(log, e.lab.Redact); err != nil {
-		return nil, fmt.Errorf("sensitive values cannot be taken out of the output: %w", err)
-	}
-	if _, err := e.lab.Store.PutFile(log); err != nil {
-		out.Reasons = append(out.Reasons, fmt.Sprintf("its output could not be kept: %v", err))
-	}
-	return out, nil
+	return e.lab.await(ctx, s, run, time.Duration(c.Timeout))
 }

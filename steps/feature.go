@@ -179,7 +179,7 @@ func (l *Lab) fillArms(ev *gates.Feature, a arms, session string, ids []string) 
 		if !wanted[launch.ID] || !launch.OK {
 			continue
 		}
-		g := gates.Launch{ID: launch.ID, Samples: launch.Samples, Metrics: launch.Metrics}
+		g := gates.Launch{ID: launch.ID, Samples: samplesOf(launch.Samples, launch.Output), Metrics: launch.Metrics, Stale: !fresh(launch.Engine), Observed: saidBy(launch), Unobserved: launch.Unobserved}
 		if launch.VariantKey == a.candidate.key {
 			ev.Candidate.Launches = append(ev.Candidate.Launches, g)
 		}

@@ -19,8 +19,8 @@ func (q *qualify) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 		return nil, nil, err
 	}
 	var launches []runtime.PlannedLaunch
-	if len(qualificationLevels(q.protocol())) > 0 {
-		for _, v := range vs {
+	for _, v := range vs {
+		if len(levelsOf(q.protocol(), v)) > 0 {
 			launches = append(launches, planned(v, "qualification"))
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 var kernelsKind = levelKind{
 	schema: plans.Schema{
-		Doc: "Every knob value of the variant proves that it took effect: each must_see glob is in the engine's log and no must_not_see glob is.",
+		Doc: "Every knob value of the variant proves that it took effect: each must_see glob is in the engine's log and no must_not_see glob is, and the engine says of itself what must_see observes.",
 		Example: `level "kernels" {
   from = ["log"]
 }`,
@@ -49,14 +49,42 @@ func (k *kernels) run(ctx context.Context, q *qualification) (verdict.Verdict, [
 	for _, e := range wanted {
 		globs = append(append(globs, e.MustSee...), e.MustNotSee...)
 	}
-	seen, lines, err := engine.ScanLog(q.inst.LogPath(), globs)
-	if err != nil {
-		return "", nil, fmt.Errorf("the engine's log cannot be searched: %w", err)
+	v, reasons, err := k.proved(ctx, q, wanted, globs)
+	if err != nil || !observes(wanted) {
+		return v, reasons, err
 	}
-	if lines == 0 {
+	seen, not, err := q.look(ctx, q.variant)
+	if err != nil {
+		return "", nil, err
+	}
+	v, reasons = judgeObserved(wanted, seen, not, v, reasons)
+	return v, reasons, nil
+}
+
+// proved is the verdict over the engine's log.
+func (k *kernels) proved(ctx context.Context, q *qualification, wanted []evidence, globs []string) (verdict.Verdict, []string, error) {
+	if len(globs) == 0 {
+		return judgeKernels(wanted, nil)
+	}
+	if q.inst.LogPath() == "" {
+		return verdict.Inconclusive, reason("the engine runs at an endpoint and its log is not known, so nothing of it can be proved: name the log with log_file in the endpoint block"), nil
+	}
+	scan, err := q.scanProof(ctx, wanted, globs)
+	if err != nil {
+		return "", nil, err
+	}
+	if scan.Lines() == 0 {
 		return verdict.Inconclusive, reason("the engine logged nothing, so no kernel is proved"), nil
 	}
-	return judgeKernels(wanted, seen)
+	v, reasons, err := judgeKernels(wanted, scan.Seen())
+	switch {
+	case err != nil:
+	case !fresh(q.record.Engine):
+		v, reasons = judgePartial(beganBefore, wanted, scan.Seen(), v, reasons)
+	case scan.Cut():
+		v, reasons = judgePartial(wasCut, wanted, scan.Seen(), v, reasons)
+	}
+	return v, reasons, err
 }
 
 // judgeKernels is the verdict over what was seen. A knob value without evidence
@@ -70,7 +98,7 @@ func judgeKernels(wanted []evidence, seen map[string]engine.Match) (verdict.Verd
 	var against, proofs []string
 	for _, e := range wanted {
 		name := fmt.Sprintf("%s = %q", e.Knob, e.Value)
-		if len(e.MustSee)+len(e.MustNotSee) == 0 {
+		if len(e.MustSee)+len(e.MustNotSee)+len(e.MustObserve)+len(e.MustNotObserve) == 0 {
 			v = verdict.Join(v, verdict.Inconclusive)
 			against = append(against, name+" is unproven: it declares neither must_see nor must_not_see")
 		}
@@ -90,9 +118,13 @@ func judgeKernels(wanted []evidence, seen map[string]engine.Match) (verdict.Verd
 		}
 	}
 	if v == verdict.Pass {
-		proved := fmt.Sprintf("the log proves the value of %d knobs", len(wanted))
+		by := "the log proves"
+		if observes(wanted) {
+			by = "what the engine says proves"
+		}
+		proved := fmt.Sprintf("%s the value of %d knobs", by, len(wanted))
 		if len(wanted) == 1 {
-			proved = "the log proves the value of 1 knob"
+			proved = by + " the value of 1 knob"
 		}
 		against = []string{proved}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,6 +48,7 @@ func (l *Lab) variantKey(spec engine.Spec) string {
 	if spec.How() != "process" {
 		parts = append(parts, spec.How(), spec.Docker, spec.Compose, spec.Exec, spec.Endpoint)
 	}
+	parts = append(parts, sourceKey(spec)...)
 	if len(spec.Config) > 0 {
 		parts = append(parts, string(spec.Config))
 	}
@@ -109,6 +111,9 @@ func fileDigest(path string) string {
 type evidence struct {
 	Knob, Value         string
 	MustSee, MustNotSee []string
+	// MustObserve and MustNotObserve are values of observations, by name.
+	MustObserve    map[string]any `json:",omitempty"`
+	MustNotObserve map[string]any `json:",omitempty"`
 }
 
 // evidenceFor lists the kernel evidence of every knob value of a variant.
@@ -116,7 +121,7 @@ func evidenceFor(p *plans.Plan, knobs map[string]string) []evidence {
 	var out []evidence
 	for _, k := range p.Knobs {
 		if v := k.Value(knobs[k.Name]); v != nil {
-			out = append(out, evidence{k.Name, v.Name, v.MustSee.Log, v.MustNotSee.Log})
+			out = append(out, evidence{k.Name, v.Name, v.MustSee.Log, v.MustNotSee.Log, v.MustSee.Observed, v.MustNotSee.Observed})
 		}
 	}
 	return out
@@ -168,5 +173,12 @@ func ruleKey(r *plans.Rule) []any {
 	return parts
 }
 
-// MachineKey is the part of a machine's fingerprint that measurements depend on.
-func MachineKey(environment map[string]string) string { return digest("machine", environment) }
+// MachineKey is the part of a machine's fingerprint that measurements depend on:
+// all of it but the entries that the plan accepts to differ.
+func MachineKey(environment map[string]string, p *plans.Plan) string {
+	kept := maps.Clone(environment)
+	if p != nil && p.Baseline != nil {
+		maps.DeleteFunc(kept, func(name, _ string) bool { return isFree(name, p.Baseline.AcceptFingerprint) })
+	}
+	return digest("machine", kept)
+}

@@ -7,10 +7,12 @@ package steps
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/load"
+	"github.com/mxflow/mxflow/engine/metadata"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
@@ -42,12 +44,18 @@ type Lab struct {
 
 	mu       sync.Mutex
 	programs map[string]string
+	// gpus are those that this apply holds, metadata what it has found out.
+	gpus     gpuHold
+	metadata metadata.Collector
+	// repos is what is known of repositories while one node runs.
+	repos repoMemo
 	// built are the prompts of each cell, see prompts.
 	built map[string]load.Prompts
 }
 
 // Step makes the step of a node.
 func (l *Lab) Step(n *runtime.Node) (runtime.Step, error) {
+	l.repos.forget()
 	switch n.Kind {
 	case runtime.KindQualify:
 		return &qualify{lab: l, feature: n.FeatureBlock}, nil
@@ -69,9 +77,10 @@ func (l *Lab) Step(n *runtime.Node) (runtime.Step, error) {
 	return nil, fmt.Errorf("unknown kind of node %q", n.Kind)
 }
 
-// inPlan is a path of the plan: relative ones start at the plan's folder.
+// inPlan is a path of the plan: relative ones start at the plan's folder, ~ is
+// the home folder.
 func (l *Lab) inPlan(path string) string {
-	if filepath.IsAbs(path) {
+	if path = homePath(path); filepath.IsAbs(path) || strings.HasPrefix(path, sourceMark) {
 		return path
 	}
 	return filepath.Join(l.Plan.Dir, path)

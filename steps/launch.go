@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
@@ -26,6 +27,21 @@ type started struct {
 	record *ledger.Launch
 	lab    *Lab
 	began  time.Time
+	// first is the answer to the first request, nil where there was none.
+	first *measure.Sample
+	// api is the endpoint that the engine answers at.
+	api openai.API
+	// kind and log are what is known of how the engine breaks, how its launcher.
+	kind engine.Kind
+	log  string
+	how  string
+	// command is set where the engine ends by itself.
+	command commandUse
+	// set names the prompts that are sent, see Lab.prompts.
+	set string
+	gpu gpuUse
+	// describe collects the launch's metadata, once.
+	describe func()
 }
 
 // launch starts a variant and waits until it is ready. When it does not, what
@@ -42,32 +58,53 @@ func (l *Lab) launch(ctx context.Context, s *runtime.Scope, v *variant, record *
 	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
 		return nil, fmt.Errorf("no folder for engine logs: %w", err)
 	}
-	st := &started{record: record, lab: l, began: time.Now()}
+	st := &started{record: record, lab: l, kind: specKind(v.spec), log: log, how: v.spec.How()}
+	v, err := l.provide(ctx, s, v, record)
+	if err == nil {
+		st.gpu, err = l.gpuBefore(ctx, s, v)
+	}
+	st.began = time.Now()
 	record.Started = st.began.UTC()
-	inst, err := l.Launcher.Launch(ctx, v.spec, engine.Launch{ID: record.ID, Owner: l.Owner, LogPath: log})
+	if err != nil {
+		st.broke(err)
+		return st, err
+	}
+	st.command = v.command.use(v.spec.Dir)
+	st.describe = sync.OnceFunc(func() { l.describe(ctx, s, v, st) })
+	inst, err := l.Launcher.Launch(ctx, v.spec, engine.Launch{ID: record.ID, Owner: l.Owner, LogPath: log, OutPath: v.command.stdoutOf(log), Evidence: l.evidence(v)})
 	if err != nil {
 		st.broke(err)
 		st.redactLog(log)
+		st.describe()
 		return st, err
 	}
 	st.inst = inst
 	for key, value := range inst.About() {
 		record.Engine[key] = value
 	}
-	st.client = clientOf(inst, v.spec.Model)
-	if err := inst.Ready(ctx); err != nil {
+	st.client = clientOf(inst, st.kind, v.spec.Model)
+	err = inst.Ready(ctx)
+	if err == nil {
+		err = st.firstRequest(ctx, v)
+	}
+	if err != nil {
 		st.broke(err)
 		st.stop(s)
 		return st, err
 	}
+	if st.command.of == nil {
+		// A command is measured while it runs.
+		st.describe()
+	}
 	return st, nil
 }
 
-// clientOf is a client for a running engine.
-func clientOf(inst engine.Instance, model string) *openai.Client {
+// clientOf is a client for a running engine, whose prompts no cache answers where
+// the kind can be asked for that.
+func clientOf(inst engine.Instance, kind engine.Kind, model string) *openai.Client {
 	access := inst.Access()
 	client := openai.New(access.BaseURL, model)
-	client.Header = access.Header
+	client.Header, client.Extra = access.Header, kind.Ask.NoCache
 	if t, ok := client.HTTP.Transport.(*http.Transport); ok {
 		t.TLSClientConfig = access.TLS
 	}
@@ -89,6 +126,7 @@ func safeName(id string) string {
 // the middle of an answer shows up as a broken connection, so its own end and
 // last words say more than the client's error.
 func (st *started) broke(err error) {
+	defer st.diagnose()
 	st.record.OK, st.record.Error = false, firstLine(err)
 	var failure *engine.Failure
 	if errors.As(err, &failure) {
@@ -102,6 +140,7 @@ func (st *started) broke(err error) {
 		return
 	}
 	st.record.LogTail = engine.TailLog(st.inst.LogPath(), 15)
+	st.lookAlive()
 	// A connection breaks a moment before the process is seen to have ended.
 	select {
 	case <-st.inst.Exited():
@@ -125,17 +164,24 @@ func (st *started) stop(s *runtime.Scope) {
 		return
 	}
 	st.client.Close()
-	if exit := st.inst.Exit(); exit != nil && st.record.OK {
+	if exit := st.inst.Exit(); exit != nil && st.record.OK && st.command.of == nil {
 		st.record.OK = false
 		st.record.Exit = &exit.Code
 		st.record.Error = fmt.Sprintf("the engine ended by itself (%s)", exit)
 		st.record.LogTail = engine.TailLog(st.inst.LogPath(), 15)
+		st.diagnose()
+	}
+	if st.describe != nil {
+		st.describe()
 	}
 	if err := st.inst.Stop(s.Hard); err != nil && st.record.OK {
 		st.record.Notes = append(st.record.Notes, "stopping: "+firstLine(err))
 	}
+	st.command.discard(st.inst.LogPath())
 	st.record.Seconds = time.Since(st.began).Seconds()
-	st.perLaunch("startup_s", st.inst.Startup().Seconds())
+	if st.command.of == nil {
+		st.keepStartup()
+	}
 	if peak := st.inst.PeakMemory(); peak > 0 {
 		st.perLaunch("memory_gb", float64(peak)/1e9)
 	}
@@ -145,11 +191,12 @@ func (st *started) stop(s *runtime.Scope) {
 	}
 	st.perLaunch("crashes", crashes)
 	st.keepLog()
+	st.record.Notes = append(st.record.Notes, st.lab.gpuAfter(s, st.gpu)...)
 }
 
 // keepLog stores the log of an engine that has stopped.
 func (st *started) keepLog() {
-	if !st.redactLog(st.inst.LogPath()) {
+	if st.inst.LogPath() == "" || !st.redactLog(st.inst.LogPath()) || st.lab.Store == nil {
 		return
 	}
 	sum, err := st.lab.Store.PutFile(st.inst.LogPath())

@@ -17,9 +17,19 @@ type launchPart struct {
 // launchParts, engineParts and valueParts: a new block is one file and one line
 // here.
 var (
-	launchParts = map[string]launchPart{}
-	engineParts = map[string]plans.Part{}
-	valueParts  = map[string]plans.Part{}
+	launchParts = map[string]launchPart{
+		"compose":  composePart,
+		"docker":   dockerPart,
+		"endpoint": endpointPart,
+		"exec":     execPart,
+	}
+	engineParts = map[string]plans.Part{
+		"gpu": gpuPart, "metadata": metadataPart,
+		"observe": observePart, "profile": profilePart,
+		"output": outputPart, "metric": metricPart, "run": runPart,
+		"source": sourcePart, "caches": cachesPart, "tree": treePart,
+	}
+	valueParts = map[string]plans.Part{"source": sourceValuePart}
 )
 
 // parts are all blocks that may stand in an engine.

@@ -19,6 +19,8 @@ type qualify struct {
 	lab *Lab
 	// feature is nil for the baseline.
 	feature *plans.Feature
+	// through is the protocol where neither decides: in a comparison of engines.
+	through *plans.Protocol
 }
 
 // variants lists what this node must qualify: its own variant, and the stack it
@@ -58,6 +60,9 @@ func (q *qualify) qualified(s *runtime.Scope, v *variant) bool {
 }
 
 func (q *qualify) protocol() *plans.Protocol {
+	if q.through != nil {
+		return q.through
+	}
 	name := q.lab.Plan.Baseline.Protocol
 	if q.feature != nil {
 		name = q.feature.Protocol
@@ -70,7 +75,7 @@ func (q *qualify) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	if err != nil {
 		return runtime.Keys{}, err
 	}
-	return runtime.Keys{Measure: q.lab.qualifyKey(q.protocol(), vs...), Decide: "levels"}, nil
+	return runtime.Keys{Measure: q.lab.qualifyKey(q.protocol(), vs...), Decide: "levels", Why: q.lab.treesChanged(vs...)}, nil
 }
 
 func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
@@ -113,7 +118,7 @@ func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 
 // one qualifies one variant in one launch.
 func (q *qualify) one(ctx context.Context, s *runtime.Scope, v *variant, out *ledger.Decision) ([]ledger.Level, error) {
-	blocks := qualificationLevels(q.protocol())
+	blocks := levelsOf(q.protocol(), v)
 	if len(blocks) == 0 {
 		return nil, nil
 	}
@@ -128,6 +133,9 @@ func (q *qualify) one(ctx context.Context, s *runtime.Scope, v *variant, out *le
 		levels = afterwards(blocks, ledger.Level{Name: blocks[0].Kind, Verdict: verdict.Error, Reasons: []string{st.record.Error}})
 	} else {
 		levels, err = q.levels(ctx, s, st, v, blocks)
+		if err == nil {
+			st.observe(ctx, v)
+		}
 		st.stop(s)
 		if err != nil {
 			return nil, err
@@ -146,7 +154,7 @@ func (q *qualify) levels(ctx context.Context, s *runtime.Scope, st *started, v *
 	at := &qualification{started: st, variant: v}
 	var done []ledger.Level
 	for i, b := range blocks {
-		lv, err := levelKinds[b.Kind].make(b)
+		lv, err := levelFor(b, v)
 		if err != nil {
 			return nil, err
 		}

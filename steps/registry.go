@@ -25,7 +25,11 @@ type levelKind struct {
 
 // stepKinds and levelKinds: a new kind is one file and one line here.
 var (
-	stepKinds  = map[string]stepKind{"exec": execKind}
+	stepKinds = map[string]stepKind{
+		"exec": execKind, "compare": compareKind, "docker_build": dockerBuildKind, "docker_run": dockerRunKind,
+		"git_tag": gitTagKind, "git_fetch": gitFetchKind, "git_branch": gitBranchKind, "git_checkout": gitCheckoutKind,
+		"git_merge": gitMergeKind, "git_cherry_pick": gitCherryPickKind, "git_apply": gitApplyKind,
+	}
 	levelKinds = map[string]levelKind{
 		"smoke": smokeKind, "kernels": kernelsKind, benchmarkLevel: benchmarkKind,
 	}
@@ -50,9 +54,12 @@ func Registry() *plans.Registry {
 }
 
 func engineKind(k engine.Kind) plans.EngineKind {
-	out := plans.EngineKind{Doc: k.Doc, Example: k.Example, NeedsProcess: k.NeedsCommand(), Settings: []plans.Attr{}}
+	out := plans.EngineKind{Doc: k.Doc, Example: k.Example, NeedsProcess: k.NeedsCommand(), Settings: []plans.Attr{}, Check: checkEngine}
+	for _, p := range k.Patterns(nil) {
+		out.Observed = append(out.Observed, plans.Observed{Name: p.Name, Type: p.Type, Unit: p.Unit, Doc: p.Doc})
+	}
 	for _, s := range k.Settings {
-		a := plans.Attr{Name: s.Name, Type: plans.String, Doc: strings.TrimSpace(s.Doc + " Default: " + s.Default + ".")}
+		a := plans.Attr{Name: s.Name, Type: plans.String, OneOf: s.Choices, Doc: strings.TrimSpace(s.Doc + " Default: " + s.Default + ".")}
 		switch {
 		case s.Type == "bool":
 			a.Type = plans.Bool
@@ -60,6 +67,8 @@ func engineKind(k engine.Kind) plans.EngineKind {
 			a.Type = plans.Int
 		case s.Type == "number":
 			a.Type = plans.Number
+		case s.Type != "string":
+			a.Type = plans.Anything
 		}
 		out.Settings = append(out.Settings, a)
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/plans"
@@ -13,8 +12,10 @@ import (
 // draft is a variant while it is put together: the engine block, then knob by
 // knob in the order of the plan. A null unsets what stands under it.
 type draft struct {
-	engine   *plans.Engine
-	kind     engine.Kind
+	engine *plans.Engine
+	kind   engine.Kind
+	// profiled says that the plan changed the kind.
+	profiled bool
 	env      map[string]string
 	unset    map[string]bool
 	settings map[string]any
@@ -41,6 +42,19 @@ func (l *Lab) resolve(name, engineKey string, knobs map[string]string) (*variant
 	}
 	v := &variant{name: name, engine: engineKey, knobs: knobs, spec: spec}
 	v.key = l.variantKey(v.spec)
+	if v.command, err = commandOf(e); err != nil {
+		return nil, err
+	}
+	if v.command != nil {
+		v.key = digest(v.key, v.command)
+	}
+	if own := e.Parts["observe"]; len(own) > 0 {
+		// A launch that did not look for it does not know it.
+		v.key = l.sealed(v.key, "observe", observedKey(own))
+	}
+	if own := e.Parts["profile"]; len(own) > 0 && own[0].Attrs["log"] != nil {
+		v.key = l.sealed(v.key, "profile", own[0].Attrs["log"])
+	}
 	return v, nil
 }
 
@@ -49,8 +63,12 @@ func (l *Lab) draft(e *plans.Engine, knobs map[string]string) (*draft, error) {
 	if !ok {
 		return nil, fmt.Errorf("unknown engine kind %q", e.Kind)
 	}
+	kind, profiled, err := changedKind(e, kind)
+	if err != nil {
+		return nil, err
+	}
 	d := &draft{
-		engine: e, kind: kind, env: maps.Clone(e.Env), unset: map[string]bool{}, settings: maps.Clone(e.Settings),
+		engine: e, kind: kind, profiled: profiled, env: maps.Clone(e.Env), unset: map[string]bool{}, settings: maps.Clone(e.Settings),
 		args: slices.Clone(e.Args), sources: slices.Clone(e.Parts["source"]),
 	}
 	if d.env == nil {
@@ -60,6 +78,9 @@ func (l *Lab) draft(e *plans.Engine, knobs map[string]string) (*draft, error) {
 		d.settings = map[string]any{}
 	}
 	for _, k := range l.Plan.Knobs {
+		if knobs == nil {
+			break // the engine as it is written
+		}
 		v := k.Value(knobs[k.Name])
 		if v == nil {
 			return nil, fmt.Errorf("knob %s has no value %q", k.Name, knobs[k.Name])
@@ -104,7 +125,19 @@ func (l *Lab) spec(d *draft) (engine.Spec, error) {
 	if err != nil {
 		return spec, err
 	}
+	if d.profiled {
+		spec.Profile = &d.kind
+	}
+	if spec.Config, err = applied.Render(d.kind); err != nil {
+		return spec, err
+	}
+	if spec.Config != nil {
+		spec.ConfigName = d.kind.ConfigName
+	}
 	spec.Env = d.environment(applied.Env)
+	if err := showGPUs(e, &spec); err != nil {
+		return spec, err
+	}
 	command := d.kind.Command
 	switch {
 	case e.Process != nil:
@@ -117,11 +150,19 @@ func (l *Lab) spec(d *draft) (engine.Spec, error) {
 			return spec, err
 		}
 	}
+	if err := l.provenance(d, &spec); err != nil {
+		return spec, err
+	}
 	if len(command) == 0 && spec.How() == "process" {
 		return spec, fmt.Errorf("engine kind %q has no command of its own: the plan must give one", d.kind.Name)
 	}
+	host := engine.Host(spec.How())
+	model := modelFor(&spec, command)
 	for _, arg := range slices.Concat(command, applied.Flags, d.args) {
-		spec.Command = append(spec.Command, strings.ReplaceAll(arg, "{model}", e.Model))
+		spec.Command = append(spec.Command, engine.Fill(arg, model, host))
+	}
+	for name, value := range spec.Env {
+		spec.Env[name] = engine.Fill(value, model, host)
 	}
 	if d.kind.AskModel {
 		spec.Model = ""
@@ -136,6 +177,9 @@ func (l *Lab) spec(d *draft) (engine.Spec, error) {
 func (d *draft) environment(settings map[string]string) map[string]string {
 	env := map[string]string{}
 	maps.Copy(env, d.kind.Env)
+	if d.engine.Launch != nil && d.engine.Launch.Kind == "docker" {
+		maps.Copy(env, d.kind.Container.Env)
+	}
 	maps.Copy(env, settings)
 	for name := range d.unset {
 		delete(env, name)

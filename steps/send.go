@@ -31,7 +31,7 @@ func (st *started) send(ctx context.Context, ws []*plans.Workload, progress func
 	var failed error
 	for _, w := range ws {
 		for _, cell := range w.Cells() {
-			prompts, err := st.lab.prompts(ctx, st.client, w, cell)
+			prompts, err := st.lab.prompts(ctx, st.client, st.set, w, cell)
 			if err != nil {
 				return err
 			}
@@ -39,7 +39,9 @@ func (st *started) send(ctx context.Context, ws []*plans.Workload, progress func
 			before := len(all)
 			samples, err := load.Sequential(ctx, st.client, load.Plan{
 				Cell: cell.Address, Prompts: prompts, Requests: w.Requests, Warmup: w.Warmup, OutputTokens: cell.Output,
-				API: openai.API(w.API), Temperature: w.Temperature, Seed: &seed, IgnoreEOS: w.IgnoreEOS,
+				API: openai.API(w.API), Temperature: w.Temperature, Seed: &seed,
+				// Some servers refuse a request with a field that they do not know.
+				IgnoreEOS: w.IgnoreEOS && st.kind.Ask.IgnoreEOS,
 				RequestTimeout: w.RequestTimeout, FirstTimeout: w.FirstTimeout, StallTimeout: w.StallTimeout,
 				Fresh:    fresh,
 				Progress: func(p load.Progress) { progress(before+p.Done, total) },
@@ -109,9 +111,10 @@ func (st *started) measured(cell plans.Cell, w *plans.Workload, prompts load.Pro
 }
 
 // prompts builds the prompts of a cell once for all launches of this apply, so
-// that every arm is sent the very same ones.
-func (l *Lab) prompts(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (load.Prompts, error) {
-	key := digest("prompts", cell, w.Seed, w.API, w.Warmup, w.Requests)
+// that every arm is sent the very same ones. A comparison of engines has a set
+// of its own, since its reference may count tokens in another way.
+func (l *Lab) prompts(ctx context.Context, client *openai.Client, set string, w *plans.Workload, cell plans.Cell) (load.Prompts, error) {
+	key := promptKey(set, w, cell)
 	l.mu.Lock()
 	p, ok := l.built[key]
 	l.mu.Unlock()

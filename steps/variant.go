@@ -19,6 +19,10 @@ type variant struct {
 	// knobs is the value of every knob.
 	knobs map[string]string
 	spec  engine.Spec
+	// command is what an engine of kind command prints; nil for a server.
+	command *command
+	// texts keeps the prompts of a comparison; nil elsewhere.
+	texts *texts
 	// key is its part of the measurement key.
 	key string
 }

@@ -76,6 +76,7 @@ func (a *app) apply(ctx context.Context, path string, vars []plans.Given, rerun 
 	if err := samePlan(st, p); err != nil {
 		return err
 	}
+	a.machineNotes(st, p)
 	return a.run(ctx, path, p, g, loaded, st, forced)
 }
 
@@ -163,6 +164,10 @@ func (a *app) cleanUp(st *store.Store, owner string) error {
 	for _, s := range swept {
 		fmt.Fprintf(a.stderr, "note: stopped process %d, which an earlier apply left running (launch %s)\n", s.PID, s.Launch)
 	}
+	removed, err := a.cleanDaemons(daemonsOf(st), owner)
+	if err != nil {
+		return fmt.Errorf("what an earlier apply left in docker cannot be removed: %w", err)
+	}
 	for _, r := range st.Runs() {
 		if r.Done {
 			continue
@@ -175,6 +180,9 @@ func (a *app) cleanUp(st *store.Store, owner string) error {
 		reason := "abandoned: mxflow ended without recording why"
 		if len(swept) > 0 {
 			reason += fmt.Sprintf("; %s left running, stopped by the next apply", count(len(swept), "process"))
+		}
+		if removed > 0 {
+			reason += fmt.Sprintf("; %s left behind, removed by the next apply", count(removed, "container"))
 		}
 		err := st.Append(&ledger.Record{Type: "end", Time: time.Now().UTC(), Run: r.ID, End: &ledger.End{Exit: -1, Reason: reason}})
 		if err != nil {

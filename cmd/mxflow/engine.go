@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/embedded"
 )
 
@@ -20,33 +19,7 @@ func (a *app) engineCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.engineKindsCommand(), a.engineServeCommand())
-	return c
-}
-
-func (a *app) engineKindsCommand() *cobra.Command {
-	c := &cobra.Command{
-		Use:   "kinds",
-		Short: "List the kinds of engine that a plan may name",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if a.json {
-				a.printJSON(engine.Kinds())
-				return nil
-			}
-			var rows [][]string
-			for _, k := range engine.Kinds() {
-				var names []string
-				for _, s := range k.Settings {
-					names = append(names, s.Name)
-				}
-				rows = append(rows, []string{k.Name, strings.Join(names, ", "), k.Doc})
-			}
-			a.printTable([]string{"kind", "settings", "what it is"}, rows)
-			return nil
-		},
-	}
-	a.jsonFlag(c, "print as JSON")
+	c.AddCommand(a.engineCheckCommand(), a.engineKindsCommand(), a.engineServeCommand())
 	return c
 }
 

@@ -31,7 +31,8 @@ func TestExamples(t *testing.T) {
 				t.Fatalf("%s does not say how it ends: add a line such as \"# exit status: 0\"", file)
 			}
 			// Beside the plan is where its reader's own state belongs.
-			cmd := exec.Command(program, "apply", "--state", t.TempDir(), file)
+			state := t.TempDir()
+			cmd := exec.Command(program, "apply", "--state", state, file)
 			out, err := cmd.CombinedOutput()
 			if cmd.ProcessState == nil {
 				t.Fatal(err)
@@ -39,6 +40,7 @@ func TestExamples(t *testing.T) {
 			if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != string(wanted[1]) {
 				t.Errorf("%s ended with %s, want %s:\n%s", file, got, wanted[1], out)
 			}
+			checkLaunches(t, filepath.Base(filepath.Dir(file)), state, file)
 		})
 	}
 }

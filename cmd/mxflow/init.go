@@ -27,7 +27,7 @@ written into the current folder, or into DIR, which is made where it is missing.
 An existing plan is never overwritten.
 
 Kinds of engines: ` + strings.Join(kindNames(), ", ") + ".",
-		Example: "  mxflow init                      # runs anywhere: mxflow apply plan.hcl\n  mxflow init --engine vllm port   # also sglang, llamacpp; openai for any other server\n  mxflow init --yaml               # the same in YAML",
+		Example: "  mxflow init                      # runs anywhere: mxflow apply plan.hcl\n  mxflow init --engine vllm port   # a kind of its own; openai for any other server\n  mxflow init --yaml               # the same in YAML",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := "."
@@ -44,24 +44,23 @@ Kinds of engines: ` + strings.Join(kindNames(), ", ") + ".",
 
 func kindNames() (names []string) {
 	for _, k := range engine.Kinds() {
-		names = append(names, k.Name)
+		if scaffolded(k) {
+			names = append(names, k.Name)
+		}
 	}
-	return append(names, sortedKeys(servers)...)
+	return names
 }
 
 func (a *app) scaffold(kind, dir string, yaml bool) error {
 	k, known := engine.LookupKind(kind)
-	if _, server := servers[kind]; server && !known {
-		k, known = engine.LookupKind("openai")
-	}
-	if !known {
+	if !known || !scaffolded(k) {
 		return fmt.Errorf("--engine %s: there is no such kind. There are: %s", kind, strings.Join(kindNames(), ", "))
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
 	path := filepath.Join(dir, "plan.hcl")
-	text, err := scaffoldPlan(kind, k)
+	text, err := scaffoldPlan(k)
 	if err != nil {
 		return err
 	}
@@ -93,7 +92,7 @@ func (a *app) scaffold(kind, dir string, yaml bool) error {
 	}
 	fmt.Fprintf(a.stdout, "%s is written. Next:\n\n", path)
 	if !runsAsIs(kind) {
-		fmt.Fprintf(a.stdout, "  edit %-28s the command, the knob and its evidence are examples\n", path)
+		fmt.Fprintf(a.stdout, "  edit %-28s the model, the knob and its evidence are examples\n", path)
 	}
 	for _, next := range [][2]string{
 		{"mxflow validate " + path, "find mistakes; nothing is started"},

@@ -17,9 +17,8 @@ import (
 //go:embed scaffold
 var scaffolds embed.FS
 
-// scaffoldPlan is a plan to begin with for a kind of engine, or for a server by
-// its name.
-func scaffoldPlan(name string, k engine.Kind) ([]byte, error) {
+// scaffoldPlan is a plan to begin with for a kind of engine.
+func scaffoldPlan(k engine.Kind) ([]byte, error) {
 	if text, err := scaffolds.ReadFile("scaffold/" + k.Name + ".hcl"); err == nil {
 		return text, nil
 	}
@@ -32,7 +31,7 @@ func scaffoldPlan(name string, k engine.Kind) ([]byte, error) {
 		engine.Kind
 		Timeout string
 		Server  server
-	}{k, shortDuration(k.DefaultReadyTimeout), serverFor(name)})
+	}{k, shortDuration(k.DefaultReadyTimeout), servers[k.Name]})
 	return b.Bytes(), err
 }
 

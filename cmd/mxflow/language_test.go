@@ -48,6 +48,10 @@ var scaffolding = []string{
 var around = map[string]string{
 	"engine.process":           "engine \"openai\" \"wrapped\" {\n%s\n}",
 	"engine.ready":             "engine \"embedded\" \"wrapped\" {\n%s\n}",
+	"engine.run":               wrappedCommand,
+	"engine.output":            wrappedCommand,
+	"engine.metric":            "engine \"command\" \"wrapped\" {\nprocess {\ncommand = [\"true\"]\n}\n%s\n}",
+	"phase.step.compare":       "engine \"embedded\" \"plain\" {}\nengine \"embedded\" \"cached\" {}\nphase \"wrapped\" {\n%s\n}",
 	"engine.stop":              "engine \"embedded\" \"wrapped\" {\n%s\n}",
 	"variable.validation":      "variable \"model\" {\ndefault = \"small\"\n%s\n}",
 	"knob.value":               "knob \"wrapped\" {\ndefault = \"other\"\nvalue \"other\" {\nmust_see { log = [\"*other*\"] }\n}\n%s\n}",
@@ -61,6 +65,18 @@ var around = map[string]string{
 	"phase.feature.hypothesis": "phase \"wrapped\" {\nfeature \"f\" {\nset = { moe_kernel = \"gemm\" }\ncriterion \"c\" { rule = \"chat.tg.gain >= 0\" }\n%s\n}\n}",
 	"phase.feature.criterion":  "phase \"wrapped\" {\nfeature \"f\" {\nset = { moe_kernel = \"gemm\" }\n%s\n}\n}",
 }
+
+const wrappedCommand = `engine "command" "wrapped" {
+  process {
+    command = ["true"]
+  }
+  metric "seconds" {
+    jq     = ".s"
+    unit   = "s"
+    better = "lower"
+  }
+  %s
+}`
 
 const wrappedFeature = `feature "f" {
   set = { moe_kernel = "gemm" }
@@ -150,9 +166,11 @@ func edited(t *testing.T, example, attr string, v cty.Value) string {
 
 // elsewhere are attributes that are looked at when something else needs them.
 var elsewhere = map[string]bool{
-	"variable.default":                  true, // a value has to come from somewhere
-	"variable.validation.error_message": true, // only when the condition is not met
-	"protocol.level.smoke.expect":       true, // this or pattern
+	"variable.default":                   true, // a value has to come from somewhere
+	"variable.validation.error_message":  true, // only when the condition is not met
+	"protocol.level.smoke.expect":        true, // this or pattern
+	"protocol.level.benchmark.workloads": true, // a command has none
+	"phase.step.compare.workloads":       true, // commands have none
 }
 
 // TestDescriptionAgreesWithDecoders puts into each attribute its default, and

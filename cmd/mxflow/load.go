@@ -130,8 +130,8 @@ func (a *app) reader(args []string) (*store.Store, error) {
 // lab wires steps to a state directory.
 func (a *app) lab(p *plans.Plan, g *runtime.Graph, s *store.Store, owner, runDir string) (*steps.Lab, error) {
 	lab := &steps.Lab{
-		Plan: p, Graph: g, Store: s, Launcher: engine.Launchers{Process: engine.ProcessLauncher{}}, Owner: owner, RunDir: runDir,
-		MachineKey: steps.MachineKey(engine.Environment()), Boot: engine.BootID(),
+		Plan: p, Graph: g, Store: s, Launcher: engine.Launchers{Process: engine.ProcessLauncher{}, Docker: a.dockerLauncher(s), Compose: a.composeLauncher(s), Exec: a.execLauncher(s), Endpoint: engine.EndpointLauncher{}}, Owner: owner, RunDir: runDir,
+		MachineKey: steps.MachineKey(engine.Environment(), p), Boot: engine.BootID(),
 		KindVersions: map[string]string{"embedded": embedded.Version},
 	}
 	return lab, a.keepSecrets(lab, p, s)

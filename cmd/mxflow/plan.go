@@ -59,6 +59,7 @@ started and nothing is written.`,
 				return err
 			}
 			a.printPreview(preview, estimate(st, preview))
+			a.machineNotes(st, p)
 			return nil
 		},
 	}

@@ -77,7 +77,7 @@ func cmdStart(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	cmd := exec.Command(path, args[2:]...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "PLANS", "NO_COLOR", "MXFLOW_EMBEDDED_FAULT"} {
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "PLANS", "NO_COLOR", "MXFLOW_EMBEDDED_FAULT", "DOCKER_HOST"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	stdout, err := os.Create(ts.MkAbs(args[0] + ".out"))

@@ -56,6 +56,7 @@ func TestScript(t *testing.T) {
 			// $PLANS/tiny.hcl is the plan that most scenarios vary.
 			e.Setenv("PLANS", plans)
 			e.Setenv("NO_COLOR", "1")
+			e.Setenv("DOCKER_HOST", os.Getenv("DOCKER_HOST"))
 			e.Values[processesKey{}] = processes{}
 			return nil
 		},
@@ -70,14 +71,35 @@ func TestScript(t *testing.T) {
 			"flip-byte":  cmdFlipByte,
 			"json-count": cmdJSONCount,
 			"json-lines": cmdJSONLines,
+
+			"docker-image":   cmdDockerImage,
+			"docker-count":   cmdDockerCount,
+			"docker-wait":    cmdDockerWait,
+			"docker-foreign": cmdDockerForeign,
+
+			"dev-container":     cmdDevContainer,
+			"processes-in":      cmdProcessesIn,
+			"wait-processes-in": cmdWaitProcessesIn,
+
+			"free-port": cmdFreePort,
+			"tls-front": cmdTLSFront,
 		},
 		RequireUniqueNames: true,
 	})
 }
 
 // condition adds [namespaces]: this system lets the test mount file systems that
-// nobody else sees.
+// nobody else sees; and [docker], see dockerThere.
 func condition(name string) (bool, error) {
+	if name == "docker" {
+		return dockerThere(), nil
+	}
+	if name == "compose" {
+		return composeThere(), nil
+	}
+	if name == "busybox" {
+		return busyboxThere(), nil
+	}
 	if name != "namespaces" {
 		return false, fmt.Errorf("unknown condition %q", name)
 	}

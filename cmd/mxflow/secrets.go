@@ -58,7 +58,7 @@ func bare(w io.Writer) io.Writer {
 var identities = []string{
 	"Type", "Run", "Plan", "PlanDigest", "PlanSource", "PlanSources", "BootID", "ID", "Session", "Purpose", "Node", "Nodes",
 	"Variant", "VariantKey", "Kind", "Phase", "Feature", "MeasureKey", "DecisionKey", "Launches", "LaunchID",
-	"Because", "Samples", "Log", "Metrics", "Metric", "Name", "Role", "Expr", "Source", "Op", "Path", "Unit",
+	"Because", "Samples", "Output", "Prompts", "Log", "Metrics", "Metric", "Name", "Role", "Expr", "Source", "Op", "Path", "Unit",
 	"Level", "Verdict", "Tool", "Stream",
 }
 

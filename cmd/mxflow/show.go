@@ -45,9 +45,13 @@ func (a *app) showCommand() *cobra.Command {
 				rows = append(rows, []string{d.Node, string(d.Verdict), fmt.Sprint(d.Attempt), d.Because, why(d.Decision)})
 			}
 			a.printTable([]string{"node", "verdict", "attempt", "because", "why"}, rows)
+			for _, d := range v.Decisions {
+				a.comparison(d.Decision)
+			}
 			if len(v.Launches) > 0 {
 				fmt.Fprintln(a.stdout)
 				a.printTable([]string{"launch", "variant", "ok", "seconds", "measured"}, launchRows(v.Launches))
+				a.observed(v.Launches)
 			}
 			return nil
 		},
@@ -78,6 +82,9 @@ func launchRows(launches []*ledger.Launch) [][]string {
 
 // headline metrics are what the field's tables show.
 func headline(address string) bool {
+	if strings.HasPrefix(address, "command.") {
+		return true // what the plan declares is what people want to see
+	}
 	for _, m := range []string{".tg", ".pp", ".ttft", ".startup_s", ".memory_gb"} {
 		if strings.HasSuffix(address, m) {
 			return true

@@ -24,6 +24,7 @@ func (a *app) table(s runtime.Summary, end *ledger.End, c *clock) {
 	}
 	fmt.Fprintln(a.stdout)
 	a.printTable([]string{"phase", "decision", "verdict", "why"}, rows)
+	a.comparisons(s)
 	a.lastWords(s)
 	took := time.Since(c.began)
 	switch {

@@ -2,11 +2,13 @@ package enginetest
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -16,6 +18,10 @@ import (
 
 // fakeEnv says that this process is to be a fake engine, and which.
 const fakeEnv = "MXFLOW_FAKE_ENGINE"
+
+// fakeHostEnv is the address that a fake engine listens on where that is not
+// loopback, as in a container.
+const fakeHostEnv = "MXFLOW_FAKE_HOST"
 
 // Main is for a package's TestMain: it runs the package's tests, or is a fake
 // engine when the binary was started as one. It does not return.
@@ -40,6 +46,15 @@ func Fake(m Misbehaviour) engine.Spec {
 		ReadyTimeout: time.Minute,
 		StopGrace:    time.Minute,
 	}
+}
+
+// InContainer is a fake engine for an image whose entrypoint is the test binary:
+// it takes the port alone as its argument, and listens on every address.
+func InContainer(spec engine.Spec) engine.Spec {
+	spec.Command = []string{"{port}"}
+	spec.Env = maps.Clone(spec.Env)
+	spec.Env[fakeHostEnv] = "0.0.0.0"
+	return spec
 }
 
 // Fakes are all fake engines that misbehave, for Run.
@@ -71,6 +86,9 @@ const bystander = "bystander"
 
 // fake is the whole life of a fake engine; the result is its exit status.
 func fake(role string) int {
+	if strings.HasPrefix(role, replayRole) {
+		return replay(role)
+	}
 	m := Misbehaviour(role)
 	switch m {
 	case bystander:
@@ -94,7 +112,11 @@ func fake(role string) int {
 			return 1
 		}
 	}
-	addr := "127.0.0.1:" + os.Args[1]
+	host := os.Getenv(fakeHostEnv)
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	addr := net.JoinHostPort(host, os.Args[1])
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

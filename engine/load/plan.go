@@ -38,7 +38,9 @@ type Plan struct {
 	// FirstTimeout replaces both for the first request of a fresh engine, where
 	// it is longer: kernels may be compiled then. Zero is no limit.
 	RequestTimeout, FirstTimeout, StallTimeout time.Duration
-	// Fresh says that the engine has answered no request since its start.
+	// Fresh says that the engine has answered no request of a workload since its
+	// start. It has answered one for a single token, but the shapes of this one
+	// may have to be compiled still.
 	Fresh bool
 	// Progress, when set, is called after every request that was answered.
 	Progress func(Progress)

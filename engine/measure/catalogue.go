@@ -35,6 +35,9 @@ type Metric struct {
 	Better Better
 	// Scope says where it is addressed.
 	Scope Scope
+	// Observed says that its value is what the engine says of itself under the
+	// same name.
+	Observed bool
 	// Evidence is what must have been recorded for it to exist.
 	Evidence string
 	// Definition says exactly what it is.

@@ -22,8 +22,11 @@ func TestCatalogue(t *testing.T) {
 		{"output_tokens", "tokens", Neither, PerRequest},
 		{"cached_tokens", "tokens", Neither, PerRequest},
 		{"startup_s", "s", Lower, PerLaunch},
+		{"first_request_s", "s", Lower, PerLaunch},
 		{"memory_gb", "GB", Lower, PerLaunch},
 		{"crashes", "count", Lower, PerLaunch},
+		{"kv_capacity_tokens", "tokens", Higher, PerLaunch},
+		{"weights_gb", "GB", Lower, PerLaunch},
 	}
 	all := Catalogue()
 	if len(all) != len(want) {

@@ -40,7 +40,16 @@ func Summarize(samples []Sample, cell string) map[string]Summary {
 // and leaving it out would hide that.
 func SummaryOf(name string, values []float64) (Summary, bool) {
 	m, known := Lookup(name)
-	if !known || len(values) == 0 || slices.ContainsFunc(values, notFinite) {
+	if !known {
+		return Summary{}, false
+	}
+	return m.Summary(values)
+}
+
+// Summary is SummaryOf for a metric that need not be in the catalogue, such as
+// one that a plan declares.
+func (m Metric) Summary(values []float64) (Summary, bool) {
+	if len(values) == 0 || slices.ContainsFunc(values, notFinite) {
 		return Summary{}, false
 	}
 	sorted := slices.Clone(values)

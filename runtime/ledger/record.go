@@ -91,11 +91,17 @@ type Launch struct {
 	// the engine's log.
 	Samples string `json:"samples,omitempty"`
 	Log     string `json:"log,omitempty"`
+	// Output is the digest of the JSON that an engine of kind command printed,
+	// Prompts that of the texts that were sent, where several engines share them.
+	Output  string `json:"output,omitempty"`
+	Prompts string `json:"prompts,omitempty"`
 	// Engine is what was started: command line, env that was set, versions.
 	// Its key "kind" is the kind of engine, which estimates go by.
 	Engine map[string]string `json:"engine,omitempty"`
 	// Observed is what the engine said of itself, by the observation's name.
 	Observed map[string]Observed `json:"observed,omitempty"`
+	// Unobserved says why other things that were looked for are not known.
+	Unobserved map[string]string `json:"unobserved,omitempty"`
 	// Fingerprint is the environment of the launch as far as numbers depend on
 	// it, and Metadata the digest of the YAML file with all that was found out.
 	Fingerprint map[string]string `json:"fingerprint,omitempty"`
@@ -111,6 +117,8 @@ type Observed struct {
 	Unit  string `json:"unit,omitempty"`
 	// From says where it was seen: "log line 12", "GET /version", "metric x".
 	From string `json:"from,omitempty"`
+	// Line is the line of the log that says so, cut at 300 bytes.
+	Line string `json:"line,omitempty"`
 }
 
 // Tree is the state of a source tree at a launch.
@@ -144,6 +152,8 @@ type Decision struct {
 	// Levels, Rules: what the verdict was joined from.
 	Levels []Level `json:"levels,omitempty"`
 	Rules  []Rule  `json:"rules,omitempty"`
+	// Rows are the table of a comparison of engines.
+	Rows []verdict.Row `json:"rows,omitempty"`
 	// Launches are the IDs of the launches it rests on.
 	Launches []string `json:"launches,omitempty"`
 	// Session is the interleaved session it rests on.
@@ -156,6 +166,8 @@ type Decision struct {
 	// Variant is the resolved knob values of a feature's candidate or the
 	// baseline, for people and for `env`.
 	Variant map[string]string `json:"variant,omitempty"`
+	// Made is what a step made, by what it is: the ID of an image.
+	Made map[string]string `json:"made,omitempty"`
 	// Hypothesis keeps the claim beside the outcome.
 	Hypothesis *Hypothesis `json:"hypothesis,omitempty"`
 	// LogTail, Exit: the last lines and exit status of what broke.

@@ -51,6 +51,9 @@ func (p *page) arms(d *ledger.Decision) {
 
 // shown are the metrics that the field's tables have.
 func shown(address string) bool {
+	if strings.HasPrefix(address, "command.") {
+		return true
+	}
 	for _, m := range []string{".tg", ".pp", ".ttft", ".tpot", ".e2e", ".startup_s", ".memory_gb"} {
 		if strings.HasSuffix(address, m) {
 			return true

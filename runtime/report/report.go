@@ -32,8 +32,10 @@ func Markdown(w io.Writer, st *store.Store) error {
 	p.line("")
 	p.header(view)
 	p.gates()
+	p.comparisons()
 	p.features()
 	p.launches()
+	p.observed()
 	p.line("Speeds are labelled as the field does: tg32 is generation of 32 tokens, pp2048 prefill of 2048. Each number is the")
 	p.line("mean (of logs) over launches of the median within each launch; ± is the standard deviation over launches.")
 	return p.err

@@ -48,7 +48,7 @@ workload "c16" {
   output_tokens = [max(8, 16)]
 }
 
-protocol "quick" {
+protocol "quick" { # WARNING: Nothing is qualified
   level "benchmark" {
     workloads = [for w in [workload.c16] : w]
     launches  = null

@@ -85,13 +85,13 @@ knob "moe" {
   }
 }
 
-protocol "standard" {
+protocol "standard" { # WARNING: Nothing is qualified
   level "benchmark" {
     workloads = local.sent
   }
 }
 
-protocol "chat_only" {
+protocol "chat_only" { # WARNING: Nothing is qualified
   level "benchmark" {
     workloads = workload.chat
   }

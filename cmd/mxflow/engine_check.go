@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// engineCheck is what the command line asks for.
+type engineCheck struct {
+	vars    []plans.Given
+	sets    []string
+	keepLog bool
+}
+
+func (a *app) engineCheckCommand() *cobra.Command {
+	var q engineCheck
+	c := &cobra.Command{
+		Use:   "check PLAN [NAME]",
+		Short: "Start one engine of a plan, ask it for a token, and say what was recognised",
+		Long: `Starts one engine of the plan as a run would, asks it all that measuring will ask
+it, prints what it said and what was recognised, and stops it. Nothing is
+recorded. NAME is the engine, as vllm.gb10 or gb10; without it, the baseline's,
+or the only one.
+
+Ctrl-C stops the engine in order, a second one at once.
+
+Exit status: 0 the engine answers, 1 usage or plan error, 4 the engine broke,
+130 interrupted.`,
+		Example: "  mxflow engine check plan.hcl\n  mxflow engine check plan.hcl vllm.gb10 --set moe_kernel=gemm\n  mxflow engine check plan.hcl --keep-log --json",
+		Args:    cobra.RangeArgs(1, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			name := ""
+			if len(args) > 1 {
+				name = args[1]
+			}
+			return a.checkEngine(c.Context(), args[0], name, q)
+		},
+	}
+	varFlag(c, &q.vars)
+	c.Flags().StringArrayVar(&q.sets, "set", nil, "start the variant with this knob value, as knob=value (repeatable)")
+	c.Flags().BoolVar(&q.keepLog, "keep-log", false, "keep the engine's log and print its path")
+	a.jsonFlag(c, "print as JSON")
+	return c
+}
+
+func (a *app) checkEngine(ctx context.Context, path, name string, q engineCheck) error {
+	p, g, _, err := a.load(path, q.vars)
+	if err != nil {
+		return err
+	}
+	key, err := engineNamed(p, name)
+	if err != nil {
+		return err
+	}
+	set, err := knobValues(p, q.sets)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "mxflow-check-")
+	if err != nil {
+		return err
+	}
+	if !q.keepLog {
+		defer os.RemoveAll(dir)
+	}
+	// What a check that is killed leaves running carries the mark of the plan's
+	// state directory, so that the next apply finds and stops it.
+	lab, err := a.lab(p, g, nil, ownerOf(a.stateDir(path)), dir)
+	if err != nil {
+		return err
+	}
+	soft, hard, release := signals(ctx, a.stderr)
+	defer release()
+	if !a.json {
+		fmt.Fprintf(a.stderr, "starting engine %s\n", key)
+	}
+	out, err := lab.CheckEngine(soft, hard, key, set)
+	switch {
+	case errors.Is(err, context.Canceled):
+		a.exit = verdict.ExitInterrupted
+		fmt.Fprintf(a.stderr, "interrupted; engine %s was stopped\n", key)
+		return nil
+	case err != nil:
+		return err
+	}
+	if !q.keepLog {
+		out.Log = ""
+	}
+	if !out.OK {
+		a.exit = verdict.ExitBroken
+	}
+	if a.json {
+		a.printJSON(out)
+		return nil
+	}
+	a.printCheck(out)
+	return nil
+}
+
+// engineNamed finds an engine by "kind.name" or its name alone.
+func engineNamed(p *plans.Plan, name string) (string, error) {
+	var keys, fit []string
+	for _, e := range p.Engines {
+		key := e.Kind + "." + e.Name
+		keys = append(keys, key)
+		if name == key || name == e.Name {
+			fit = append(fit, key)
+		}
+	}
+	switch {
+	case len(keys) == 0:
+		return "", errors.New("the plan declares no engine")
+	case name == "" && p.Baseline != nil:
+		return p.Baseline.Engine, nil
+	case name == "" && len(keys) == 1:
+		return keys[0], nil
+	case name == "":
+		return "", fmt.Errorf("the plan has several engines and no baseline: name one of %s", strings.Join(keys, ", "))
+	case len(fit) == 0:
+		return "", fmt.Errorf("the plan has no engine %q: it has %s", name, strings.Join(keys, ", "))
+	case len(fit) > 1:
+		return "", fmt.Errorf("%q may be any of %s: give its kind too", name, strings.Join(fit, ", "))
+	}
+	return fit[0], nil
+}
+
+// knobValues reads --set flags.
+func knobValues(p *plans.Plan, sets []string) (map[string]string, error) {
+	values := map[string]string{}
+	for _, text := range sets {
+		name, value, ok := strings.Cut(text, "=")
+		if !ok {
+			return nil, fmt.Errorf("--set %s: write it as knob=value", text)
+		}
+		i := slices.IndexFunc(p.Knobs, func(k *plans.Knob) bool { return k.Name == name })
+		if i < 0 {
+			var names []string
+			for _, k := range p.Knobs {
+				names = append(names, k.Name)
+			}
+			return nil, fmt.Errorf("--set %s: the plan has no knob %q, only %s", text, name, orNone(names))
+		}
+		if p.Knobs[i].Value(value) == nil {
+			var names []string
+			for _, v := range p.Knobs[i].Values {
+				names = append(names, v.Name)
+			}
+			return nil, fmt.Errorf("--set %s: knob %s has no value %q, only %s", text, name, value, orNone(names))
+		}
+		values[name] = value
+	}
+	return values, nil
+}
+
+func orNone(names []string) string {
+	if len(names) == 0 {
+		return "none at all"
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,90 @@
+# The plan of the scenarios in which the engine runs in a container: the tiny
+# plan with one launch an arm.
+
+plan "docker" {
+  summary = "A KV cache on the embedded engine, in a container"
+}
+
+variable "image" {
+  type = string
+}
+
+variable "host" {
+  type    = string
+  default = null
+}
+
+variable "env" {
+  type    = map(string)
+  default = {}
+}
+
+engine "embedded" "boxed" {
+  env = merge({ MXFLOW_EMBEDDED_MOE = "all" }, var.env)
+
+  docker {
+    image = var.image
+    pull  = "never"
+    host  = var.host
+  }
+}
+
+knob "kv_cache" {
+  default = "off"
+
+  value "off" {
+    env = { MXFLOW_EMBEDDED_KV_CACHE = "off" }
+    must_see {
+      log = ["*using kernel full_prefix_attention_recompute*"]
+    }
+  }
+
+  value "on" {
+    env = { MXFLOW_EMBEDDED_KV_CACHE = "on" }
+    must_see {
+      log = ["*using kernel decode_attention_kvcache*"]
+    }
+  }
+}
+
+workload "chat" {
+  prompt_tokens = 32
+  output_tokens = 12
+  requests      = 2
+  warmup        = 1
+}
+
+protocol "standard" {
+  level "smoke" {
+    expect = "Paris"
+  }
+  level "kernels" {}
+  level "benchmark" {
+    workloads = [workload.chat]
+    launches  = 2
+  }
+}
+
+baseline {
+  engine   = engine.embedded.boxed
+  protocol = protocol.standard
+}
+
+phase "cache" {
+  feature "kv_cache" {
+    set = { kv_cache = "on" }
+
+    criterion "decode" {
+      rule = "chat.tg.gain >= 0.25"
+    }
+  }
+
+  gate {
+    rule "decode is faster" {
+      expr = "chat.tg.gain >= 0.25"
+    }
+    rule "kernels" {
+      expr = "levels.kernels == 'pass'"
+    }
+  }
+}

@@ -1,0 +1,190 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+
+	"github.com/mxflow/mxflow/engine"
+)
+
+// ComposeLauncher starts engines that are a service of a compose file, with
+// docker compose or docker-compose. The zero value is ready to use.
+//
+// Every launch is a project of its own, so that it neither meets nor ends what
+// runs of the same file already. What mxflow needs beside the file (labels,
+// environment, flags, a published port) stands in a second file that is laid
+// over it. Once the service's container runs it is followed as every container.
+type ComposeLauncher struct {
+	// LogLimit bounds the log file, in bytes; zero is the limit of every log.
+	LogLimit int64
+	// Remember is Launcher's.
+	Remember func(*Daemon) error
+}
+
+var _ interface {
+	engine.Launcher
+	engine.Identifier
+} = ComposeLauncher{}
+
+// Launch implements engine.Launcher.
+func (l ComposeLauncher) Launch(ctx context.Context, spec engine.Spec, launch engine.Launch) (engine.Instance, error) {
+	kind, failure := spec.Prepare()
+	if failure != nil {
+		return nil, failure
+	}
+	inst, err := l.launch(ctx, spec, kind, launch)
+	if err == nil {
+		return inst, nil
+	}
+	var f *engine.Failure
+	if !errors.As(err, &f) {
+		f = failed(err, "%v", err)
+	}
+	f.Op = "start"
+	return nil, f
+}
+
+func (l ComposeLauncher) launch(ctx context.Context, spec engine.Spec, kind engine.Kind, launch engine.Launch) (*composed, error) {
+	if launch.ID == "" || launch.Owner == "" {
+		return nil, errors.New("the launch has no ID or no owner, by which its containers are found again")
+	}
+	d, err := Connect(ctx, spec.Compose.Host, spec.Compose.Context)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newProject(ctx, d, spec, launch)
+	if err != nil {
+		return nil, err
+	}
+	defer p.forget()
+	if l.Remember != nil {
+		if err := l.Remember(d); err != nil {
+			return nil, fmt.Errorf("the daemon %s cannot be noted as used: %w", d.Name, err)
+		}
+	}
+	// The service in the words of the docker launcher, which knows about ports and
+	// environments.
+	box := spec
+	box.Docker = &engine.Docker{Port: spec.Compose.Port, Network: p.service().NetworkMode}
+	if spec.Compose.Port == 0 && kind.Port == 0 && len(kind.Ready) > 0 && !takesPort(box) {
+		return nil, errors.New("it is not known on which port the service listens: set port in the compose block, or put {port} into its command")
+	}
+	at, err := d.portsFor(ctx, box, kind)
+	if err != nil {
+		return nil, err
+	}
+	inst, err := l.start(ctx, p, box, kind, at)
+	if err != nil {
+		at.release()
+		_ = p.down(spec.StopGrace)
+		return nil, err
+	}
+	return inst, nil
+}
+
+// start brings the service up and begins to follow it.
+func (l ComposeLauncher) start(ctx context.Context, p *project, spec engine.Spec, kind engine.Kind, at *ports) (*composed, error) {
+	if err := p.override(ctx, spec, at); err != nil {
+		return nil, err
+	}
+	if err := p.putConfig(ctx, spec); err != nil {
+		return nil, err
+	}
+	log, out, err := Launcher{LogLimit: l.LogLimit}.sinks(p.launch)
+	if err != nil {
+		return nil, fmt.Errorf("its log cannot be written: %w", err)
+	}
+	inst, err := l.watch(ctx, p, spec, kind, at, log, out)
+	if err != nil {
+		log.Close()
+		if out != nil {
+			out.Close()
+		}
+	}
+	return inst, err
+}
+
+func (l ComposeLauncher) watch(ctx context.Context, p *project, spec engine.Spec, kind engine.Kind, at *ports, log, out *engine.LogSink) (*composed, error) {
+	began := time.Now()
+	if _, err := p.compose(ctx, "up", "--detach", "--no-recreate", spec.Compose.Service); err != nil {
+		return nil, err
+	}
+	made, err := p.container(ctx)
+	if err != nil {
+		return nil, err
+	}
+	running, err := p.d.ContainerInspect(ctx, made.ID)
+	if err == nil {
+		err = at.published(running)
+	}
+	if err == nil {
+		err = at.open(p.d, p.launch)
+	}
+	if err != nil {
+		return nil, err
+	}
+	name := strings.TrimPrefix(running.Name, "/")
+	c := Watch(p.d, made.ID, name, running.Config.Tty, log, out)
+	c.Keep = true // it goes with its project
+	c.Started = startOf(p.d, running, began)
+	return &composed{project: p, instance: &instance{
+		Container: c, spec: spec, kind: kind, at: at,
+		about: map[string]string{
+			"container": name, "docker": p.d.Name, "compose_file": spec.Compose.File, "compose_service": spec.Compose.Service,
+			"compose_project": p.name, "compose_command": strings.Join(p.argv, " "), "image": running.Config.Image, "image_id": running.Image,
+			"resolved_command": strings.Join(append([]string{running.Path}, running.Args...), " "),
+		},
+	}}, nil
+}
+
+// startOf is when the container began, after the services that it depends on.
+// The daemon's clock counts where it is this machine's.
+func startOf(d *Daemon, running container.InspectResponse, began time.Time) time.Time {
+	if !d.Local() || running.State == nil {
+		return began
+	}
+	at, err := time.Parse(time.RFC3339Nano, running.State.StartedAt)
+	if err != nil || at.Before(began) || at.After(time.Now()) {
+		return began
+	}
+	return at
+}
+
+// composed is an engine that is a service of a compose project.
+type composed struct {
+	*instance
+	project *project
+	stopper engine.Stopper
+}
+
+// Stop implements engine.Instance: the engine ends first, then the rest of its
+// project. Volumes stay.
+func (c *composed) Stop(ctx context.Context) error {
+	return c.stopper.Stop(ctx, func(hurry <-chan struct{}) error {
+		stopping, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		go func() {
+			select {
+			case <-hurry:
+				cancel()
+			case <-stopping.Done():
+			}
+		}()
+		if err := c.instance.Stop(stopping); err != nil {
+			return err
+		}
+		grace := c.spec.StopGrace
+		if stopping.Err() != nil {
+			grace = 0
+		}
+		if err := c.project.down(grace); err != nil {
+			return c.Failure("stop", err, "its compose project %s could not be removed: %v", c.project.name, err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,89 @@
+package docker_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/network"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/docker"
+	"github.com/mxflow/mxflow/engine/docker/dockertest"
+	"github.com/mxflow/mxflow/engine/enginetest"
+)
+
+// needCompose skips the test where compose is missing.
+func needCompose(t *testing.T) {
+	t.Helper()
+	err := exec.Command("docker", "compose", "version").Run()
+	if err != nil {
+		_, err = exec.LookPath("docker-compose")
+	}
+	if err != nil {
+		err = errors.New("there is neither docker compose nor docker-compose: install the package docker-compose")
+	}
+	enginetest.Require(t, "compose", err)
+}
+
+// composeOf writes a compose file and gives the way to launch its service "eng".
+func composeOf(t *testing.T, text string, profiles ...string) *engine.Compose {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "compose.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return &engine.Compose{File: file, Service: "eng", Profiles: profiles}
+}
+
+func TestComposeConformance(t *testing.T) {
+	d := dockertest.Daemon(t)
+	needCompose(t)
+	image := dockertest.Image(t, d, dockertest.Self(t))
+	file := "services:\n  eng:\n    image: " + image + "\n    profiles: [gpu]\n    command: [\"{port}\"]\n"
+	composed := func(t *testing.T, spec engine.Spec) engine.Spec {
+		spec = enginetest.InContainer(spec)
+		spec.Compose = composeOf(t, file, "gpu")
+		spec.Compose.Command = spec.Command
+		return spec
+	}
+	faults := enginetest.Fakes()
+	for i := range faults {
+		spec := faults[i].Spec
+		faults[i].Spec = func(t *testing.T) engine.Spec { return composed(t, spec(t)) }
+	}
+	enginetest.Run(t, docker.ComposeLauncher{}, func(t *testing.T) engine.Spec { return composed(t, enginetest.Fake("")) }, faults...)
+	left := projects(t, d)
+	if len(left) > 0 {
+		t.Errorf("after all stops there is still %v", left)
+	}
+}
+
+// projects lists what compose projects of mxflow there are on the daemon.
+func projects(t *testing.T, d *docker.Daemon) []string {
+	t.Helper()
+	var names []string
+	made, err := d.ContainerList(t.Context(), container.ListOptions{All: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range made {
+		if strings.HasPrefix(c.Labels["com.docker.compose.project"], "mxflow-") && strings.HasPrefix(c.Labels[docker.LabelOwner], "test-") {
+			names = append(names, c.Names[0])
+		}
+	}
+	nets, err := d.NetworkList(t.Context(), network.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range nets {
+		if strings.HasPrefix(n.Name, "mxflow-") && strings.HasPrefix(n.Labels[docker.LabelOwner], "test-") {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}

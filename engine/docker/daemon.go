@@ -1,0 +1,201 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/docker/docker/client"
+)
+
+const (
+	// answerLimit is how long a daemon may take to answer a ping; sshLimit is
+	// longer, since a connection has to be made and a key agreed on first.
+	answerLimit = 10 * time.Second
+	sshLimit    = 40 * time.Second
+	// oldest is the API of Docker 19.03, the first that gives GPUs to containers.
+	oldestMajor, oldestMinor = 1, 40
+)
+
+// ErrUnreachable is inside every error that says that no daemon answers.
+var ErrUnreachable = errors.New("the docker daemon cannot be reached")
+
+// Daemon is a docker daemon that was found. It may be used from several
+// goroutines.
+type Daemon struct {
+	*client.Client
+	// Name is what messages call it: "unix:///var/run/docker.sock", or
+	// `context "gb10" (ssh://me@gb10)`.
+	Name string
+
+	end endpoint
+}
+
+// daemons are those that Connect has made a client for, by endpoint: each keeps
+// its connections, and a process talks to few.
+var daemons = struct {
+	sync.Mutex
+	by map[string]*Daemon
+}{by: map[string]*Daemon{}}
+
+// Connect finds the daemon that the docker command would use with --host host or
+// --context name, and asks whether it answers. Both empty take DOCKER_HOST,
+// DOCKER_CONTEXT and the current context, in this order. The same daemon gives
+// the same *Daemon, which is never closed.
+func Connect(ctx context.Context, host, name string) (*Daemon, error) {
+	end, err := findEndpoint(host, name)
+	if err != nil {
+		return nil, err
+	}
+	d, err := daemonAt(end)
+	if err != nil {
+		return nil, err
+	}
+	return d, d.check(ctx)
+}
+
+func daemonAt(end endpoint) (*Daemon, error) {
+	daemons.Lock()
+	defer daemons.Unlock()
+	key := end.context + "\x00" + end.host
+	if d := daemons.by[key]; d != nil {
+		return d, nil
+	}
+	opts := []client.Opt{client.WithHost(end.host), client.WithAPIVersionNegotiation()}
+	switch {
+	case end.scheme() == "ssh":
+		dial, err := sshDialer(end.host)
+		if err != nil {
+			return nil, err
+		}
+		// The name stands in the Host header alone: the dialer knows where to go.
+		opts[0] = client.WithHost("http://docker.invalid")
+		opts = append(opts, client.WithDialContext(dial))
+	case end.tls != nil:
+		web := &http.Client{Transport: &http.Transport{TLSClientConfig: end.tls}, CheckRedirect: client.CheckRedirect}
+		opts = append([]client.Opt{client.WithHTTPClient(web)}, opts...)
+	}
+	c, err := client.NewClientWithOpts(opts...)
+	if err != nil {
+		return nil, fmt.Errorf("docker daemon %s: %w", end, err)
+	}
+	d := &Daemon{Client: c, Name: end.String(), end: end}
+	daemons.by[key] = d
+	return d, nil
+}
+
+// check asks the daemon for a sign of life, and whether it is new enough.
+func (d *Daemon) check(ctx context.Context) error {
+	limit := answerLimit
+	if d.end.scheme() == "ssh" {
+		limit = sshLimit
+	}
+	asking, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if path, ok := strings.CutPrefix(d.end.host, "unix://"); ok {
+		// The client's own error hides why a socket cannot be used.
+		conn, err := (&net.Dialer{}).DialContext(asking, "unix", path)
+		if err != nil {
+			return d.unreachable(ctx, err)
+		}
+		_ = conn.Close()
+	}
+	pong, err := d.Ping(asking)
+	if err != nil {
+		return d.unreachable(ctx, err)
+	}
+	if !newEnough(pong.APIVersion) {
+		return fmt.Errorf("docker daemon %s is too old: it speaks API %q, and %d.%d is needed (Docker 19.03 or newer)",
+			d.Name, pong.APIVersion, oldestMajor, oldestMinor)
+	}
+	d.NegotiateAPIVersionPing(pong)
+	return nil
+}
+
+// plainRefused is how a server that expects TLS looks to a client that does not
+// speak it.
+var plainRefused = regexp.MustCompile(`EOF|malformed HTTP|HTTPS|reset by peer`)
+
+func newEnough(version string) bool {
+	major, minor, _ := strings.Cut(version, ".")
+	a, err := strconv.Atoi(major)
+	b, err2 := strconv.Atoi(minor)
+	return err == nil && err2 == nil && (a > oldestMajor || a == oldestMajor && b >= oldestMinor)
+}
+
+// unreachable explains why no daemon answers.
+func (d *Daemon) unreachable(ctx context.Context, err error) error {
+	var why string
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("docker daemon %s: %w", d.Name, ctx.Err())
+	case errors.Is(err, fs.ErrPermission):
+		why = "permission denied on its socket: join the group that owns it (sudo usermod -aG docker $USER, then log in again), or use a rootless daemon"
+	case errors.Is(err, context.DeadlineExceeded):
+		why = "it does not answer in time: look at its log (journalctl -u docker) and at the way to it"
+	case d.Local():
+		why = "no daemon listens there: start it (sudo systemctl start docker), or name another one with host, context or DOCKER_HOST"
+	default:
+		why = strings.TrimSpace(err.Error())
+		if d.end.scheme() == "tcp" && d.end.tls == nil && plainRefused.MatchString(why) {
+			why += "; if it wants TLS, use a context that has its certificates, or set DOCKER_TLS_VERIFY and DOCKER_CERT_PATH"
+		}
+	}
+	return fmt.Errorf("docker daemon %s cannot be used: %s%w", d.Name, why, quiet{errors.Join(ErrUnreachable, err)})
+}
+
+// quiet is a cause for errors.Is that adds nothing to the text.
+type quiet struct{ error }
+
+func (quiet) Error() string   { return "" }
+func (q quiet) Unwrap() error { return q.error }
+
+// Local reports whether the daemon's paths and loopback are those of this
+// machine, as far as its address tells.
+func (d *Daemon) Local() bool { return d.end.scheme() == "unix" }
+
+// Host is the daemon's address, as DOCKER_HOST would have it.
+func (d *Daemon) Host() string { return d.end.host }
+
+// Context is the docker context that it was taken from, empty where its address
+// was given.
+func (d *Daemon) Context() string { return d.end.context }
+
+// publishHost is where the daemon's machine binds a port that mxflow must reach,
+// and the name of that machine: loopback where mxflow is on the same one or comes
+// through a tunnel.
+func (d *Daemon) publishHost() (bind, reach string) {
+	const loopback = "127.0.0.1"
+	if d.end.scheme() != "tcp" {
+		return loopback, loopback
+	}
+	u, err := url.Parse(d.end.host)
+	if err != nil || u.Hostname() == "" {
+		return loopback, loopback
+	}
+	if ip := net.ParseIP(u.Hostname()); u.Hostname() == "localhost" || ip != nil && ip.IsLoopback() {
+		return loopback, loopback
+	}
+	return "0.0.0.0", u.Hostname()
+}
+
+// publishAt is publishHost with the one address by which the daemon itself is
+// reached in place of all: an engine without a key is not to be opened to every
+// network.
+func (d *Daemon) publishAt(ctx context.Context) (string, error) {
+	_, reach := d.publishHost()
+	addrs, err := net.DefaultResolver.LookupIPAddr(ctx, reach)
+	if err != nil {
+		return "", fmt.Errorf("docker daemon %s: its address is unknown: %w", d.Name, err)
+	}
+	return addrs[0].IP.String(), nil
+}

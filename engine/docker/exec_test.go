@@ -1,0 +1,317 @@
+package docker_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/docker"
+	"github.com/mxflow/mxflow/engine/docker/dockertest"
+	"github.com/mxflow/mxflow/engine/enginetest"
+)
+
+// runs starts a container that does nothing, and ends it with the test.
+func runs(t *testing.T, d *docker.Daemon, image, network string, env ...string) string {
+	t.Helper()
+	made, err := d.ContainerCreate(t.Context(), &container.Config{Image: image, Env: env},
+		&container.HostConfig{NetworkMode: container.NetworkMode(network)}, nil, nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = d.ContainerRemove(context.Background(), made.ID, container.RemoveOptions{Force: true})
+	})
+	if err := d.ContainerStart(t.Context(), made.ID, container.StartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return made.ID
+}
+
+// inside makes a fake engine a command in a container.
+func inside(spec engine.Spec, id string) engine.Spec {
+	spec = enginetest.InContainer(spec)
+	spec.Command = []string{"/program", "{port}"}
+	spec.Exec = &engine.Exec{Container: id}
+	return spec
+}
+
+// TestExec shares one image, whose making takes longer than the tests.
+func TestExec(t *testing.T) {
+	d := dockertest.Daemon(t)
+	image := dockertest.DevImage(t, d, dockertest.Self(t))
+	t.Run("conformance", func(t *testing.T) { execConforms(t, d, image) })
+	t.Run("as asked", func(t *testing.T) { execAsAsked(t, d, image) })
+	t.Run("container ends", func(t *testing.T) { execContainerEnds(t, d, image) })
+	t.Run("no shell", func(t *testing.T) { execWithoutShell(t, d) })
+	t.Run("sweep", func(t *testing.T) { execSweep(t, d, image) })
+}
+
+func execConforms(t *testing.T, d *docker.Daemon, image string) {
+	id := runs(t, d, image, "bridge")
+	faults := enginetest.Fakes()
+	for i := range faults {
+		spec := faults[i].Spec
+		faults[i].Spec = func(t *testing.T) engine.Spec { return inside(spec(t), id) }
+	}
+	enginetest.Run(t, docker.ExecLauncher{}, func(*testing.T) engine.Spec { return inside(enginetest.Fake(""), id) }, faults...)
+
+	info, err := d.ContainerInspect(t.Context(), id)
+	if err != nil || !info.State.Running {
+		t.Errorf("the container ended with the engines in it: %v", err)
+	}
+	top, err := d.ContainerTop(t.Context(), id, nil)
+	if err != nil || len(top.Processes) != 1 {
+		t.Errorf("in the container there run %v, want the sleep alone: %v", top.Processes, err)
+	}
+}
+
+// inShell is a command that is no server, in a container.
+func inShell(id string, text string) engine.Spec {
+	return engine.Spec{
+		Kind: "test", Profile: &engine.Kind{Name: "test", DefaultReadyTimeout: time.Minute, DefaultStopGrace: 5 * time.Second},
+		Command: []string{"sh", "-c", text}, Exec: &engine.Exec{Container: id},
+	}
+}
+
+// freshLaunch is a launch of nobody else.
+func freshLaunch(t *testing.T) engine.Launch {
+	t.Helper()
+	return engine.Launch{ID: "test-" + rand.Text(), Owner: "test-" + rand.Text(), LogPath: filepath.Join(t.TempDir(), "engine.log")}
+}
+
+// execIn launches and stops with the test.
+func execIn(t *testing.T, spec engine.Spec) engine.Instance {
+	t.Helper()
+	inst, err := docker.ExecLauncher{}.Launch(t.Context(), spec, freshLaunch(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := inst.Stop(context.Background()); err != nil {
+			t.Errorf("Stop: %v", err)
+		}
+	})
+	return inst
+}
+
+func execAsAsked(t *testing.T, d *docker.Daemon, image string) {
+	id := runs(t, d, image, "bridge", "KEPT=yes", "GONE=no")
+
+	t.Run("environment, folder, user, streams", func(t *testing.T) {
+		spec := inShell(id, `echo "$KEPT ${GONE-unset} $ADDED $(pwd) $(id -u)"; echo to-stderr >&2; cat "$1"; exit 7`)
+		spec.Command = append(spec.Command, "sh", "{config}")
+		spec.Env, spec.Unset = map[string]string{"ADDED": "a $b 'c'"}, []string{"GONE"}
+		spec.Exec.WorkDir, spec.Exec.User = "/tmp", "1234"
+		spec.Config, spec.ConfigName = []byte("config: here\n"), "engine.yaml"
+		inst := execIn(t, spec)
+		<-inst.Exited()
+		if got := inst.Exit(); *got != (engine.Exit{Code: 7}) {
+			t.Errorf("it ended with %v, want status 7", got)
+		}
+		text, _ := os.ReadFile(inst.LogPath())
+		for _, want := range []string{"yes unset a $b 'c' /tmp 1234\n", "to-stderr\n", "config: here\n"} {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("the log lacks %q:\n%s", want, text)
+			}
+		}
+		out, err := inst.Output(t.Context(), "sh", "-c", "echo $ADDED ${GONE-unset}; pwd; id -u")
+		if err != nil || string(out) != "a $b 'c' unset\n/tmp\n1234\n" {
+			t.Errorf("Output is %q, %v", out, err)
+		}
+		if _, err := inst.Output(t.Context(), "sh", "-c", "echo bad >&2; exit 3"); err == nil || !strings.Contains(err.Error(), "bad") {
+			t.Errorf("Output of a failing command: %v", err)
+		}
+		about := inst.About()
+		if about["image"] != image || about["container"] == "" {
+			t.Errorf("About lacks image or container: %v", about)
+		}
+	})
+
+	t.Run("stdout apart", func(t *testing.T) {
+		l := freshLaunch(t)
+		l.OutPath = l.LogPath + ".out"
+		inst, err := docker.ExecLauncher{}.Launch(t.Context(), inShell(id, "echo out; echo err >&2"), l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-inst.Exited()
+		if err := inst.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		out, _ := os.ReadFile(l.OutPath)
+		log, _ := os.ReadFile(l.LogPath)
+		if string(out) != "out\n" || string(log) != "err\n" {
+			t.Errorf("stdout is %q and the log %q", out, log)
+		}
+	})
+
+	for _, c := range []struct {
+		name, want string
+		change     func(*engine.Spec)
+	}{
+		{"no such container", `there is no container "nobody"`, func(s *engine.Spec) { s.Exec.Container = "nobody" }},
+		{"no such program", `no program "no-such-engine"`, func(s *engine.Spec) { s.Command = []string{"no-such-engine"} }},
+		{"no such folder", `no folder "/nowhere"`, func(s *engine.Spec) { s.Exec.WorkDir = "/nowhere" }},
+		{"no such user", "nobody-here", func(s *engine.Spec) { s.Exec.User = "nobody-here" }},
+		{"a name that cannot be unset", `"a.b"`, func(s *engine.Spec) { s.Unset = []string{"a.b"} }},
+		{"mxflow's own path", "{mxflow}", func(s *engine.Spec) { s.Command = []string{"{mxflow}"} }},
+		{"no command", "no command", func(s *engine.Spec) { s.Command = nil }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			spec := inShell(id, "true")
+			c.change(&spec)
+			_, err := docker.ExecLauncher{}.Launch(t.Context(), spec, freshLaunch(t))
+			var f *engine.Failure
+			if !errors.As(err, &f) || f.Op != "start" || !strings.Contains(f.Reason, c.want) {
+				t.Errorf("the failure is %v, want %s in it", err, c.want)
+			}
+		})
+	}
+
+	t.Run("port taken", func(t *testing.T) {
+		spec := inside(enginetest.Fake(""), id)
+		spec.Exec.Port = 7001
+		inst := execIn(t, spec)
+		if err := inst.Ready(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_, err := docker.ExecLauncher{}.Launch(t.Context(), spec, freshLaunch(t))
+		if err == nil || !strings.Contains(err.Error(), "listens on port 7001") {
+			t.Errorf("a second one gets %v", err)
+		}
+	})
+
+	t.Run("listens on loopback alone", func(t *testing.T) {
+		spec := inside(enginetest.Fake(""), id)
+		spec.Env["MXFLOW_FAKE_HOST"], spec.ReadyTimeout = "127.0.0.1", 3*time.Second
+		err := execIn(t, spec).Ready(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "--host 0.0.0.0") {
+			t.Errorf("Ready says %v", err)
+		}
+	})
+
+	t.Run("marks taken off", func(t *testing.T) {
+		// A worker that clears its environment is found by its session.
+		inst := execIn(t, inShell(id, "env -i sleep 4321 & exec sleep 4321"))
+		eventuallyRuns(t, d, id, "sleep 4321", 2)
+		if err := inst.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if n := runningIn(t, d, id, "sleep 4321"); n != 0 {
+			t.Errorf("%d of its processes run on", n)
+		}
+	})
+}
+
+// runningIn counts the processes of a container whose command line holds text.
+func runningIn(t *testing.T, d *docker.Daemon, id, text string) int {
+	t.Helper()
+	top, err := d.ContainerTop(t.Context(), id, []string{"-eo", "pid,stat,args"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, p := range top.Processes {
+		if strings.Contains(strings.Join(p, " "), text) && !strings.HasPrefix(p[1], "Z") {
+			n++
+		}
+	}
+	return n
+}
+
+func eventuallyRuns(t *testing.T, d *docker.Daemon, id, text string, want int) {
+	t.Helper()
+	for limit := time.Now().Add(time.Minute); runningIn(t, d, id, text) != want; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("%d processes are %q, want %d", runningIn(t, d, id, text), text, want)
+		}
+	}
+}
+
+func execContainerEnds(t *testing.T, d *docker.Daemon, image string) {
+	for _, c := range []struct {
+		name, want string
+		end        func(id string) error
+	}{
+		{"stopped", "was stopped", func(id string) error {
+			return d.ContainerKill(context.Background(), id, "SIGKILL")
+		}},
+		{"removed", "somebody removed the container", func(id string) error {
+			return d.ContainerRemove(context.Background(), id, container.RemoveOptions{Force: true})
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			id := runs(t, d, image, "bridge")
+			inst := execIn(t, inside(enginetest.Fake(""), id))
+			if err := inst.Ready(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.end(id); err != nil {
+				t.Fatal(err)
+			}
+			<-inst.Exited()
+			if err := inst.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Ready says %v, want %q", err, c.want)
+			}
+			if err := inst.Stop(t.Context()); err != nil {
+				t.Errorf("Stop: %v", err)
+			}
+			_, err := docker.ExecLauncher{}.Launch(t.Context(), inside(enginetest.Fake(""), id), freshLaunch(t))
+			if err == nil || !strings.Contains(err.Error(), "container") {
+				t.Errorf("a launch in it says %v", err)
+			}
+		})
+	}
+}
+
+func execWithoutShell(t *testing.T, d *docker.Daemon) {
+	bare := dockertest.Image(t, d, dockertest.Self(t), `CMD ["8000"]`)
+	made, err := d.ContainerCreate(t.Context(), &container.Config{Image: bare, Env: []string{"MXFLOW_FAKE_ENGINE="}}, nil, nil, nil, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = d.ContainerRemove(context.Background(), made.ID, container.RemoveOptions{Force: true})
+	})
+	if err := d.ContainerStart(t.Context(), made.ID, container.StartOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = docker.ExecLauncher{}.Launch(t.Context(), inShell(made.ID, "true"), freshLaunch(t))
+	if err == nil || !strings.Contains(err.Error(), "has no sh") {
+		t.Errorf("a launch without sh says %v", err)
+	}
+}
+
+func execSweep(t *testing.T, d *docker.Daemon, image string) {
+	id := runs(t, d, image, "bridge")
+	mine, others := freshLaunch(t), freshLaunch(t)
+	for _, l := range []engine.Launch{mine, others} {
+		inst, err := docker.ExecLauncher{}.Launch(t.Context(), inShell(id, "setsid sleep 5555 & exec sleep 5555"), l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = inst.Stop(context.Background()) })
+	}
+	eventuallyRuns(t, d, id, "sleep 5555", 4)
+	swept, err := docker.SweepExec(t.Context(), d, id, mine.Owner)
+	if err != nil || swept.Processes != 2 {
+		t.Errorf("swept %+v, %v; want 2 processes", swept, err)
+	}
+	if n := runningIn(t, d, id, "sleep 5555"); n != 2 {
+		t.Errorf("%d processes run on, want the 2 of the other owner", n)
+	}
+	if again, err := docker.SweepExec(t.Context(), d, id, mine.Owner); err != nil || again.Processes != 0 {
+		t.Errorf("swept again: %+v, %v", again, err)
+	}
+	if gone, err := docker.SweepExec(t.Context(), d, "0123456789ab", mine.Owner); err != nil || gone.Processes != 0 {
+		t.Errorf("a container that is gone: %+v, %v", gone, err)
+	}
+}

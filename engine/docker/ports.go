@@ -1,0 +1,136 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/go-connections/nat"
+
+	"github.com/mxflow/mxflow/engine"
+)
+
+// anyPort is where an engine listens in its container when its command takes the
+// port and nobody cares which.
+const anyPort = 8000
+
+// ports says where an engine listens and how requests get there.
+type ports struct {
+	// inside is the port in the container, or on its machine where it shares the
+	// network; 0 where the engine is no server.
+	inside int
+	// publish is the address on which the daemon publishes it, empty where it
+	// needs not be.
+	publish string
+	// reach is where requests go: host:port.
+	reach  string
+	tunnel *tunnel
+	give   func()
+}
+
+func (p *ports) release() {
+	if p.tunnel != nil {
+		p.tunnel.close()
+	}
+	if p.give != nil {
+		p.give()
+	}
+}
+
+// portsFor decides where the engine listens.
+func (d *Daemon) portsFor(ctx context.Context, spec engine.Spec, kind engine.Kind) (*ports, error) {
+	asks := takesPort(spec)
+	p := &ports{inside: spec.Docker.Port}
+	if p.inside == 0 {
+		p.inside = kind.Port
+	}
+	network := spec.Docker.Network
+	if network == "host" {
+		return p, d.hostPort(ctx, spec, p, asks)
+	}
+	if p.inside == 0 && asks {
+		p.inside = anyPort
+	}
+	switch {
+	case p.inside == 0 && len(kind.Ready) > 0:
+		return p, errors.New("it is not known on which port it listens in the container: set port in the docker block, or put {port} into its command")
+	case p.inside == 0:
+		return p, nil
+	case network == "none", strings.HasPrefix(network, "container:"):
+		return p, fmt.Errorf("network = %q leaves no way to reach the engine: leave it out, or use \"host\" or a network of the daemon", network)
+	}
+	var err error
+	p.publish, err = d.publishAt(ctx)
+	return p, err
+}
+
+// takesPort reports whether the engine is told where to listen.
+func takesPort(spec engine.Spec) bool {
+	words := slices.Concat(spec.Command, spec.Docker.Entrypoint)
+	for _, value := range spec.Env {
+		words = append(words, value)
+	}
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(w, "{port}") })
+}
+
+// hostPort chooses a port of the machine that a container with the host's
+// network listens on.
+func (d *Daemon) hostPort(ctx context.Context, spec engine.Spec, p *ports, asks bool) error {
+	host, err := d.publishAt(ctx)
+	if err != nil {
+		return err
+	}
+	if asks && spec.Docker.Port == 0 {
+		if p.inside, p.give, err = engine.FreePort(); err != nil {
+			return fmt.Errorf("no free port on this machine: %w", err)
+		}
+	}
+	if p.inside == 0 {
+		return nil
+	}
+	p.reach = net.JoinHostPort(host, strconv.Itoa(p.inside))
+	if !d.Local() {
+		return nil
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", ":"+strconv.Itoa(p.inside))
+	if err != nil {
+		return fmt.Errorf("port %d of this machine, which the engine is to use with network = \"host\", is taken: %w; "+
+			"stop what listens there, or set another port", p.inside, err)
+	}
+	return l.Close()
+}
+
+// published reads from a running container where the daemon put its port.
+func (p *ports) published(running container.InspectResponse) error {
+	if p.publish == "" {
+		return nil
+	}
+	if running.NetworkSettings != nil {
+		for _, b := range running.NetworkSettings.Ports[nat.Port(strconv.Itoa(p.inside)+"/tcp")] {
+			if b.HostPort != "" && b.HostPort != "0" {
+				p.reach = net.JoinHostPort(p.publish, b.HostPort)
+				return nil
+			}
+		}
+	}
+	if running.State != nil && !running.State.Running {
+		p.reach = net.JoinHostPort(p.publish, "1") // it has ended: nothing is asked there
+		return nil
+	}
+	return fmt.Errorf("the daemon published no port for %d/tcp", p.inside)
+}
+
+// open builds the tunnel that an engine behind ssh needs.
+func (p *ports) open(d *Daemon, launch engine.Launch) (err error) {
+	if p.reach != "" && d.end.scheme() == "ssh" {
+		if p.tunnel, err = openTunnel(d, p.reach, launch); err == nil {
+			p.reach = p.tunnel.local
+		}
+	}
+	return err
+}

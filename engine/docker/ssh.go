@@ -1,0 +1,138 @@
+package docker
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// sshTarget is an ssh:// address in the words of the ssh command: the options
+// for user and port, then the host.
+func sshTarget(address string) (args []string, socket string, err error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-") {
+		return nil, "", fmt.Errorf("%q is no address of a docker daemon: write ssh://user@host", address)
+	}
+	if _, set := u.User.Password(); set {
+		return nil, "", fmt.Errorf("the docker address ssh://%s holds a password: use a key (ssh-copy-id)", u.Hostname())
+	}
+	if user := u.User.Username(); user != "" {
+		args = append(args, "-l", user)
+	}
+	if u.Port() != "" {
+		args = append(args, "-p", u.Port())
+	}
+	return append(args, "--", u.Hostname()), strings.TrimSuffix(u.Path, "/"), nil
+}
+
+// sshOptions make ssh fail rather than ask for a password where nobody types.
+var sshOptions = []string{"-o", "BatchMode=yes", "-o", "ConnectTimeout=30", "-T"}
+
+// sshDialer reaches a daemon as the docker command does: on the other machine
+// `docker system dial-stdio` joins its standard streams to the daemon's socket.
+func sshDialer(address string) (func(ctx context.Context, network, addr string) (net.Conn, error), error) {
+	target, socket, err := sshTarget(address)
+	if err != nil {
+		return nil, err
+	}
+	args := append(append([]string{}, sshOptions...), target...)
+	args = append(args, "docker")
+	if socket != "" {
+		args = append(args, "--host", "unix://"+socket)
+	}
+	args = append(args, "system", "dial-stdio")
+	return func(context.Context, string, string) (net.Conn, error) { return dialCommand("ssh", args...) }, nil
+}
+
+// commandConn is a connection over the standard streams of a command.
+type commandConn struct {
+	io.ReadCloser
+	in     io.WriteCloser
+	cmd    *exec.Cmd
+	stderr *tailBuffer
+	ended  sync.Once
+}
+
+func dialCommand(name string, args ...string) (net.Conn, error) {
+	c := &commandConn{cmd: exec.Command(name, args...), stderr: &tailBuffer{}}
+	c.cmd.Stderr, c.cmd.WaitDelay = c.stderr, time.Second
+	var err error
+	if c.in, err = c.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if c.ReadCloser, err = c.cmd.StdoutPipe(); err != nil {
+		return nil, err
+	}
+	if err := c.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("%s cannot be started: %w", name, err)
+	}
+	return c, nil
+}
+
+// Read turns the end of the stream into what the command said.
+func (c *commandConn) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	if n == 0 && errors.Is(err, io.EOF) {
+		c.wait() // for the rest of what it has to say
+		if said := c.stderr.String(); said != "" {
+			return 0, fmt.Errorf("%s: %s: %w", c.cmd.Args[0], said, io.ErrUnexpectedEOF)
+		}
+	}
+	return n, err
+}
+
+func (c *commandConn) Write(p []byte) (int, error) { return c.in.Write(p) }
+
+// CloseWrite ends the input alone.
+func (c *commandConn) CloseWrite() error { return c.in.Close() }
+
+// Close ends the command too.
+func (c *commandConn) Close() error {
+	_ = c.in.Close()
+	_ = c.cmd.Process.Kill()
+	go c.wait()
+	return nil
+}
+
+func (c *commandConn) wait() { c.ended.Do(func() { _ = c.cmd.Wait() }) }
+
+func (c *commandConn) LocalAddr() net.Addr                { return commandAddr(c.cmd.Args[0]) }
+func (c *commandConn) RemoteAddr() net.Addr               { return commandAddr(c.cmd.Args[0]) }
+func (c *commandConn) SetDeadline(time.Time) error        { return nil }
+func (c *commandConn) SetReadDeadline(t time.Time) error  { return nil }
+func (c *commandConn) SetWriteDeadline(t time.Time) error { return nil }
+
+type commandAddr string
+
+func (commandAddr) Network() string  { return "command" }
+func (a commandAddr) String() string { return string(a) }
+
+// tailBuffer keeps the last bytes that a command wrote.
+type tailBuffer struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (b *tailBuffer) Write(p []byte) (int, error) {
+	const most = 2 << 10
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.text = append(b.text, p...)
+	b.text = b.text[max(0, len(b.text)-most):]
+	return len(p), nil
+}
+
+// String is what was written, in one line.
+func (b *tailBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return strings.Join(strings.Fields(string(bytes.ToValidUTF8(b.text, nil))), " ")
+}

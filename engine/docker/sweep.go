@@ -1,0 +1,68 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
+)
+
+// Swept is a container that a dead mxflow had left behind and Sweep removed.
+type Swept struct {
+	// Name is the container's, Image what it ran, Launch the engine.Launch.ID.
+	Name, Image, Launch string
+	Started             time.Time
+	// Daemon is Daemon.Name.
+	Daemon string
+}
+
+// Sweep removes the containers that an earlier mxflow started on a daemon on
+// behalf of owner (see engine.Launch.Owner) and did not live to remove, and says
+// what they were. Only what carries all of mxflow's labels, this owner's, this
+// machine's and a start before the given time is touched. It must be called by
+// the one that holds the lock on the state directory.
+func Sweep(ctx context.Context, d *Daemon, owner string, before time.Time) ([]Swept, error) {
+	if owner == "" {
+		return nil, errors.New("sweep: no owner: everything would match")
+	}
+	found, err := d.ContainerList(ctx, container.ListOptions{
+		All: true, Filters: filters.NewArgs(filters.Arg("label", LabelOwner+"="+owner)),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("docker daemon %s: what was left there cannot be listed: %w", d.Name, err)
+	}
+	var swept []Swept
+	var wrong []error
+	for _, c := range found {
+		started, ok := ours(c.Labels, owner, before)
+		if !ok {
+			continue
+		}
+		s := Swept{
+			Name: strings.TrimPrefix(strings.Join(c.Names, " "), "/"), Image: c.Image,
+			Launch: c.Labels[LabelLaunch], Started: started, Daemon: d.Name,
+		}
+		removing, cancel := context.WithTimeout(ctx, callLimit)
+		err := d.removeContainer(removing, c.ID)
+		cancel()
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("docker daemon %s: container %s, left by an earlier run, cannot be removed: %w", d.Name, s.Name, err))
+			continue
+		}
+		swept = append(swept, s)
+	}
+	wrong = append(wrong, sweepNetworks(ctx, d, owner, before))
+	return swept, errors.Join(wrong...)
+}
+
+// ours reports whether labels say that this owner's mxflow on this machine
+// started a container before a time, and when.
+func ours(labels map[string]string, owner string, before time.Time) (time.Time, bool) {
+	started, err := time.Parse(time.RFC3339Nano, labels[LabelStarted])
+	return started, err == nil && labels[LabelOwner] == owner && labels[LabelHost] == thisHost() &&
+		labels[LabelLaunch] != "" && started.Before(before)
+}

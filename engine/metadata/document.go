@@ -1,0 +1,145 @@
+// Package metadata finds out what a launch ran on and from: GPUs and their
+// state, source trees, packages, libraries, the model's files. It runs commands
+// where the engine lives and reads files of this machine. Nothing in it fails: a
+// thing that cannot be found out is listed with the reason.
+package metadata
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"time"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Document is all that is known of one launch, as the YAML file beside its log
+// holds it.
+type Document struct {
+	Launch Launch `yaml:"launch"`
+	Engine Engine `yaml:"engine"`
+	// Host is the machine: os, arch, cpu, cores, mem_gib, kernel, and a hash of
+	// its name.
+	Host map[string]string `yaml:"host"`
+	// GPUs are all of the machine, with their state before the engine started.
+	GPUs []GPU `yaml:"gpus,omitempty"`
+	// Software is versions where the engine lives: python, torch, cuda, cudnn,
+	// nccl, nvcc, and the driver's on the host.
+	Software map[string]string `yaml:"software,omitempty"`
+	Model    *Model            `yaml:"model,omitempty"`
+	Repos    map[string]Repo   `yaml:"repos,omitempty"`
+	// Commands is what the plan's own commands printed.
+	Commands map[string]string `yaml:"commands,omitempty"`
+	Packages []string          `yaml:"packages,omitempty"`
+	// Fingerprint is the part of all this that numbers depend on.
+	Fingerprint map[string]string `yaml:"fingerprint"`
+	// Missing is what could not be found out, and why.
+	Missing map[string]string `yaml:"missing,omitempty"`
+}
+
+// Launch is the launch itself.
+type Launch struct {
+	ID      string    `yaml:"id"`
+	Session string    `yaml:"session,omitempty"`
+	Purpose string    `yaml:"purpose"`
+	Variant string    `yaml:"variant"`
+	Ordinal int       `yaml:"ordinal"`
+	Started time.Time `yaml:"started"`
+	Boot    string    `yaml:"boot,omitempty"`
+	Run     string    `yaml:"run,omitempty"`
+	Plan    string    `yaml:"plan,omitempty"`
+}
+
+// Engine is what was started.
+type Engine struct {
+	Kind     string            `yaml:"kind"`
+	Launcher string            `yaml:"launcher"`
+	Version  string            `yaml:"version,omitempty"`
+	Program  string            `yaml:"program,omitempty"`
+	Command  []string          `yaml:"command,omitempty"`
+	Dir      string            `yaml:"dir,omitempty"`
+	Knobs    map[string]string `yaml:"knobs,omitempty"`
+	// Env is what the plan sets, Inherited what else the engine sees of what
+	// such engines react to, Unset what it does not inherit.
+	Env       map[string]string `yaml:"env,omitempty"`
+	Inherited map[string]string `yaml:"inherited_env,omitempty"`
+	Unset     []string          `yaml:"unset_env,omitempty"`
+	// About is what the launcher says: image and its digest, container, command.
+	About map[string]string `yaml:"about,omitempty"`
+}
+
+// GPU is one GPU of the machine.
+type GPU struct {
+	Index  int    `yaml:"index"`
+	UUID   string `yaml:"uuid"`
+	Name   string `yaml:"name"`
+	Driver string `yaml:"driver,omitempty"`
+	// Used says that the engine may use it.
+	Used bool `yaml:"used"`
+	// Unified says that it has no memory of its own.
+	Unified bool `yaml:"unified_memory,omitempty"`
+	// Throttled is what held its clocks down, nil where nothing did.
+	Throttled []string `yaml:"throttled,omitempty"`
+	// Values are nvidia-smi's fields, in MiB, MHz, W and °C.
+	Values map[string]string `yaml:"values,omitempty"`
+}
+
+// Repo is the state of a source tree.
+type Repo struct {
+	Path   string `yaml:"path"`
+	Commit string `yaml:"commit"`
+	Branch string `yaml:"branch,omitempty"`
+	// Dirty says that something differs from the commit; Changes counts the
+	// files, and Diff is the digest of what differs.
+	Dirty   bool   `yaml:"dirty"`
+	Changes int    `yaml:"changes,omitempty"`
+	Diff    string `yaml:"diff,omitempty"`
+	// On says where it was read: "engine" or "host".
+	On string `yaml:"on"`
+}
+
+// Model is the files that the engine serves.
+type Model struct {
+	Name string `yaml:"name"`
+	Path string `yaml:"path,omitempty"`
+	// Revision is the snapshot of a Hugging Face cache.
+	Revision string `yaml:"revision,omitempty"`
+	Files    int    `yaml:"files,omitempty"`
+	Bytes    int64  `yaml:"bytes,omitempty"`
+	// Digest covers what Covers says: contents, or less of large files.
+	Digest string `yaml:"digest,omitempty"`
+	Covers string `yaml:"digest_covers,omitempty"`
+	// Tokenizer is the digest of the tokenizer's files alone.
+	Tokenizer string `yaml:"tokenizer,omitempty"`
+}
+
+// YAML is the document as a file.
+func (d *Document) YAML() ([]byte, error) {
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	if err := enc.Encode(d); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), enc.Close()
+}
+
+// Lack notes what could not be found out.
+func (d *Document) Lack(what, why string) {
+	if d.Missing == nil {
+		d.Missing = map[string]string{}
+	}
+	d.Missing[what] = brief(why)
+}
+
+func (d *Document) software(name, version string) {
+	if version == "" {
+		return
+	}
+	if d.Software == nil {
+		d.Software = map[string]string{}
+	}
+	d.Software[name] = version
+}
+
+func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

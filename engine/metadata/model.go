@@ -1,0 +1,150 @@
+package metadata
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+var repoID = regexp.MustCompile(`^[A-Za-z0-9][\w.-]*/[\w.-]+$`)
+
+// model finds the files that the engine serves, and digests them.
+func (c *Collector) model(ctx context.Context, q *Request, d *Document) {
+	if q.Model == "" {
+		d.Lack("model", "neither the plan's model nor the command names one")
+		return
+	}
+	d.Model = &Model{Name: q.Model}
+	t, path, revision, err := q.findModel(ctx)
+	if err != nil {
+		d.Lack("model.digest", err.Error())
+		return
+	}
+	d.Model.Path, d.Model.Revision = path, revision
+	files, err := t.list(ctx, path)
+	if err == nil && len(files) == 0 {
+		err = errors.New("there are no files in it")
+	}
+	if err != nil {
+		d.Lack("model.digest", fmt.Sprintf("%s cannot be listed: %v", path, err))
+		return
+	}
+	d.Model.Files = len(files)
+	for _, f := range files {
+		d.Model.Bytes += f.size
+	}
+	whole := d.Model.Bytes <= t.whole()
+	if d.Model.Digest, d.Model.Covers, err = c.digest(ctx, t, files, whole); err != nil {
+		d.Lack("model.digest", err.Error())
+		return
+	}
+	tokenizer := slices.DeleteFunc(slices.Clone(files), func(f file) bool { return !isTokenizer(f.name) })
+	if len(tokenizer) == 0 {
+		return
+	}
+	if d.Model.Tokenizer, _, err = c.digest(ctx, t, tokenizer, true); err != nil {
+		d.Lack("model.tokenizer", err.Error())
+	}
+}
+
+func isTokenizer(name string) bool {
+	switch base := filepath.Base(name); base {
+	case "vocab.json", "vocab.txt", "merges.txt", "special_tokens_map.json", "added_tokens.json", "spiece.model":
+		return true
+	default:
+		return strings.HasPrefix(base, "tokenizer") || strings.HasPrefix(base, "chat_template") || strings.HasSuffix(base, ".tiktoken")
+	}
+}
+
+// findModel says where the model's files are: a path of this machine, a path
+// where the engine lives, or a snapshot in a Hugging Face cache of either.
+func (q *Request) findModel(ctx context.Context) (t tree, path, revision string, err error) {
+	if host, ok := q.onHost(q.Model); ok {
+		if _, err := os.Stat(host); err == nil {
+			return hostTree{}, host, "", nil
+		}
+	}
+	if strings.HasPrefix(q.Model, "/") {
+		return engineTree{q.Engine}, q.Model, "", nil
+	}
+	if !repoID.MatchString(q.Model) {
+		return nil, "", "", fmt.Errorf("%q is no path that can be read, and no name of a model on the Hugging Face hub", q.Model)
+	}
+	folder := "models--" + strings.ReplaceAll(q.Model, "/", "--")
+	for _, cache := range q.hostCaches() {
+		if path, revision, ok := snapshot(filepath.Join(cache, folder), q.Revision); ok {
+			return hostTree{}, path, revision, nil
+		}
+	}
+	if q.SameFiles {
+		return nil, "", "", fmt.Errorf("%s is in none of the Hugging Face caches of this machine: %s", q.Model, strings.Join(q.hostCaches(), ", "))
+	}
+	return q.engineSnapshot(ctx, folder)
+}
+
+// hostCaches are folders of this machine that may be the hub's cache: the one
+// that the engine's environment names, or those that a container has as volumes.
+func (q *Request) hostCaches() (dirs []string) {
+	if q.SameFiles {
+		if dir := q.Env("HF_HUB_CACHE"); dir != "" {
+			return []string{home(dir)}
+		}
+		if dir := q.Env("HF_HOME"); dir != "" {
+			return []string{filepath.Join(home(dir), "hub")}
+		}
+		if dir := q.Env("XDG_CACHE_HOME"); dir != "" {
+			return []string{filepath.Join(dir, "huggingface", "hub")}
+		}
+		return []string{home("~/.cache/huggingface/hub")}
+	}
+	for _, host := range keys(q.Volumes) {
+		if host = home(host); filepath.IsAbs(host) {
+			dirs = append(dirs, host, filepath.Join(host, "hub"), filepath.Join(host, "huggingface", "hub"), filepath.Join(host, ".cache", "huggingface", "hub"))
+		}
+	}
+	return dirs
+}
+
+// snapshot is the folder of a revision in a cache: of the one asked for, by
+// branch or commit, else of main.
+func snapshot(model, revision string) (path, commit string, ok bool) {
+	if revision == "" {
+		revision = "main"
+	}
+	commit = revision
+	if text, err := os.ReadFile(filepath.Join(model, "refs", filepath.FromSlash(revision))); err == nil {
+		commit = strings.TrimSpace(string(text))
+	}
+	if !filepath.IsLocal(commit) {
+		return "", "", false
+	}
+	path = filepath.Join(model, "snapshots", commit)
+	info, err := os.Stat(path)
+	return path, commit, err == nil && info.IsDir()
+}
+
+// engineSnapshot looks for the cache where the engine lives, with its shell.
+func (q *Request) engineSnapshot(ctx context.Context, folder string) (tree, string, string, error) {
+	const script = `for d in "$HF_HUB_CACHE" "$HF_HOME/hub" "$HOME/.cache/huggingface/hub" /root/.cache/huggingface/hub; do
+  c="$2"
+  [ -f "$d/$1/refs/$2" ] && c=$(cat "$d/$1/refs/$2")
+  [ -d "$d/$1/snapshots/$c" ] && echo "$d/$1/snapshots/$c" && exit
+done
+exit 1`
+	revision := q.Revision
+	if revision == "" {
+		revision = "main"
+	}
+	out, err := q.Engine.text(ctx, 10*time.Second, "sh", "-c", script, "sh", folder, revision)
+	if err != nil {
+		return nil, "", "", fmt.Errorf("%s is in no Hugging Face cache that can be seen: %w", q.Model, err)
+	}
+	path := strings.TrimSpace(out)
+	return engineTree{q.Engine}, path, path[strings.LastIndexByte(path, '/')+1:], nil
+}

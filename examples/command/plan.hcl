@@ -1,0 +1,100 @@
+# A benchmark that is a script. Nothing is served and nothing is sent: mxflow runs
+# the script for every launch, takes its metrics out of the JSON that it prints,
+# and decides rules on them as on any other number. This one counts the divisions
+# that finding primes takes, which any machine with a shell can do; yours would be
+# command = ["uv", "run", "python", "bench.py", "--suite", "full"].
+#
+#   mxflow apply examples/command/plan.hcl
+#
+# exit status: 0
+
+plan "command" {
+  summary = "Stop dividing at the square root"
+}
+
+engine "command" "primes" {
+  process {
+    command = ["sh", "primes.sh"]
+  }
+
+  # What the script may take before it counts as hung.
+  run {
+    timeout = "2m"
+  }
+
+  # The script prints one object; each trial in it is one value of the launch.
+  metric "divisions" {
+    jq     = ".trials[].divisions"
+    unit   = "count"
+    better = "lower"
+  }
+
+  metric "primes" {
+    jq     = ".trials[].primes"
+    unit   = "count"
+    better = "neither"
+  }
+}
+
+# The script says on standard error what it does: that is the log, and the proof.
+knob "bound" {
+  default = "all"
+
+  value "all" {
+    env = { BOUND = "all" }
+    must_see {
+      log = ["*dividing by every number below*"]
+    }
+  }
+
+  value "root" {
+    env = { BOUND = "root" }
+    must_see {
+      log = ["*dividing up to the square root*"]
+    }
+    must_not_see {
+      log = ["*every number below*"]
+    }
+  }
+}
+
+# No smoke level and no workloads: a command answers nobody, and brings its own
+# work. It is qualified by one run, which must end well and print every metric.
+protocol "script" {
+  level "kernels" {}
+  level "benchmark" {
+    launches = 2
+  }
+}
+
+baseline {
+  engine   = engine.command.primes
+  protocol = protocol.script
+}
+
+phase "bound" {
+  feature "square_root" {
+    set = { bound = "root" }
+
+    hypothesis {
+      metric  = "command.divisions"
+      expect  = "-80%"
+      because = "a number without a divisor up to its root has none"
+    }
+    criterion "work" {
+      rule = "command.divisions.gain >= 0.8"
+    }
+    criterion "same_answer" {
+      rule = "command.primes.delta == 0"
+    }
+  }
+
+  gate {
+    rule "the bound is the one under test" {
+      expr = "levels.kernels == 'pass'"
+    }
+    rule "less work" {
+      expr = "command.divisions.gain >= 0.8"
+    }
+  }
+}

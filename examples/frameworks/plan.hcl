@@ -1,0 +1,74 @@
+# The comparison of frameworks: one row an engine, the same prompts for all, each
+# by itself in fresh launches, one after another, with speed-ups against one of
+# them. So that this runs anywhere, the frameworks here are the engine inside
+# mxflow in three states. Real ones are written like this, with the same workload
+# and the same step:
+#
+#   engine "openai" "vllm" {
+#     model = "Qwen/Qwen3-0.6B"
+#     process {
+#       command = ["vllm", "serve", "Qwen/Qwen3-0.6B", "--port", "{port}"]
+#     }
+#   }
+#
+#   engine "openai" "llamacpp" {
+#     process {
+#       command = ["llama-server", "-m", "Qwen3-0.6B-BF16.gguf", "--port", "{port}"]
+#     }
+#   }
+#
+#   mxflow apply examples/frameworks/plan.hcl
+#   mxflow report examples/frameworks/plan.hcl    # the table as Markdown
+#
+# exit status: 0
+
+plan "frameworks" {
+  summary = "Which engine is fastest for one user at a time?"
+}
+
+engine "embedded" "plain" {
+  settings = {
+    threads = 1
+  }
+  env = { MXFLOW_EMBEDDED_KV_CACHE = "off", MXFLOW_EMBEDDED_MOE = "all" }
+}
+
+engine "embedded" "cached" {
+  settings = {
+    threads = 1
+  }
+  env = { MXFLOW_EMBEDDED_KV_CACHE = "on", MXFLOW_EMBEDDED_MOE = "all" }
+}
+
+engine "embedded" "routed" {
+  settings = {
+    threads = 1
+  }
+  env = { MXFLOW_EMBEDDED_KV_CACHE = "on", MXFLOW_EMBEDDED_MOE = "routed" }
+}
+
+workload "chat" {
+  prompt_tokens = 48
+  output_tokens = 24
+  requests      = 4
+  warmup        = 1
+}
+
+# What an engine must do before a number of it counts. One that does not is a row
+# of the table that says why, and apply does not exit with 0.
+protocol "answers" {
+  level "smoke" {
+    prompt = "The capital of France is"
+    expect = "Paris"
+  }
+}
+
+phase "comparison" {
+  step "compare" "frameworks" {
+    engines   = [engine.embedded.plain, engine.embedded.cached, engine.embedded.routed]
+    reference = engine.embedded.plain
+    workloads = [workload.chat]
+    protocol  = protocol.answers
+    launches  = 3
+  }
+}

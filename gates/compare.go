@@ -1,0 +1,165 @@
+package gates
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/verdict"
+)
+
+// Contender is one engine of a comparison, with its launches of one session.
+type Contender struct {
+	Arm
+	// Broken is set where it has no numbers: the verdict of its row, and why.
+	Broken verdict.Verdict
+	Cause  string
+	Notes  []string
+}
+
+// compared are the metrics of a workload and of a launch that a comparison
+// shows; those of a command are all shown.
+var compared = []string{"tg", "pp", "ttft", "startup_s", "memory_gb"}
+
+// Compare makes the table of a comparison: a row for each contender, in order,
+// with speed-ups against the one called reference. A contender of which a launch
+// lacks a metric that its others have is invalid: the missing one might have
+// been the bad one. When the reference has no numbers, nobody has a speed-up.
+func Compare(contenders []Contender, reference string) []verdict.Row {
+	rows := make([]verdict.Row, 0, len(contenders))
+	base := map[string][]float64{}
+	for _, c := range contenders {
+		row := verdict.Row{Name: c.Name, Verdict: c.Broken, Why: c.Cause, Reference: c.Name == reference, N: len(c.Launches), Notes: c.Notes}
+		if c.Broken == "" {
+			cells, err := cellsOf(c.Arm)
+			row.Verdict, row.Cells = verdict.Pass, cells
+			if err != nil {
+				row.Verdict, row.Why, row.Cells = verdict.Invalid, err.Error(), nil
+			}
+		}
+		if row.Verdict == verdict.Pass && stale(c.Arm) != "" {
+			row.Verdict, row.Why = verdict.Inconclusive, staleRow
+		}
+		if row.Reference {
+			for _, cell := range row.Cells {
+				base[cell.Address] = cell.PerLaunch
+			}
+		}
+		rows = append(rows, row)
+	}
+	for i := range rows {
+		if rows[i].Reference {
+			continue
+		}
+		if rows[i].Verdict == verdict.Pass && staleReference(contenders, reference) {
+			rows[i].Verdict, rows[i].Why = verdict.Inconclusive, "the reference: "+staleRow
+		}
+		for j := range rows[i].Cells {
+			speedup(&rows[i].Cells[j], base)
+		}
+	}
+	return rows
+}
+
+// cellsOf averages the metrics of an arm.
+func cellsOf(a Arm) ([]verdict.Cell, error) {
+	if len(a.Launches) < minLaunches {
+		return nil, fmt.Errorf("%s: at least %d are needed, since two launches of one engine differ", launches(len(a.Launches)), minLaunches)
+	}
+	var cells []verdict.Cell
+next:
+	for _, address := range addressesOf(a) {
+		cell := verdict.Cell{Address: address}
+		for _, l := range a.Launches {
+			s, ok := l.Metrics[address]
+			v, has := s.Stats["median"]
+			if !ok && strings.HasPrefix(address, "engine.") {
+				continue next // memory is not seen everywhere, and is no speed
+			}
+			if !ok || !has || math.IsNaN(v) || math.IsInf(v, 0) {
+				return nil, fmt.Errorf("launch %s has no %s, and others have", l.ID, address)
+			}
+			cell.Unit, cell.Better = s.Unit, string(s.Better)
+			cell.PerLaunch = append(cell.PerLaunch, v)
+		}
+		in, err := stats.MeanInterval(cell.PerLaunch)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", address, err)
+		}
+		cell.Mean = in.Mean
+		if in.Bounded {
+			cell.Low, cell.High = &in.Low, &in.High
+		}
+		cells = append(cells, cell)
+	}
+	if !slices.ContainsFunc(cells, func(c verdict.Cell) bool { return !strings.HasPrefix(c.Address, "engine.") }) {
+		return nil, fmt.Errorf("nothing was measured of %s", a.Name)
+	}
+	return cells, nil
+}
+
+// addressesOf are the metrics that a comparison shows, of any launch: cell by
+// cell, and what is of the engine last.
+func addressesOf(a Arm) []string {
+	seen := map[string]bool{}
+	for _, l := range a.Launches {
+		for address := range l.Metrics {
+			cell, metric := splitAddress(address)
+			seen[address] = seen[address] || cell == "command" || slices.Contains(compared, metric)
+		}
+	}
+	var list []string
+	for address, show := range seen {
+		if show {
+			list = append(list, address)
+		}
+	}
+	sort.Slice(list, func(i, j int) bool {
+		ci, mi := splitAddress(list[i])
+		cj, mj := splitAddress(list[j])
+		if ci != cj {
+			if (ci == "engine") != (cj == "engine") {
+				return cj == "engine"
+			}
+			return ci < cj
+		}
+		if ri, rj := slices.Index(compared, mi), slices.Index(compared, mj); ri != rj && ci != "command" {
+			return ri < rj
+		}
+		return mi < mj
+	})
+	return list
+}
+
+func splitAddress(address string) (cell, metric string) {
+	i := strings.LastIndexByte(address, '.')
+	return address[:max(0, i)], address[i+1:]
+}
+
+// speedup relates a cell to the reference's, so that more than 1 is better.
+func speedup(c *verdict.Cell, base map[string][]float64) {
+	of, ok := base[c.Address]
+	own := c.PerLaunch
+	switch {
+	case !ok || c.Better == string(measure.Neither):
+		return
+	case c.Better == string(measure.Lower):
+		own, of = of, own
+	}
+	d, err := stats.LogDifference(own, of)
+	if err != nil {
+		return // a value is zero: there is no ratio to it
+	}
+	ratio := math.Exp(d.Estimate)
+	if math.IsInf(ratio, 0) || ratio == 0 {
+		return
+	}
+	c.Speedup = &ratio
+	if low, high := math.Exp(d.Low), math.Exp(d.High); d.Bounded && !math.IsInf(high, 0) {
+		c.SpeedupLow, c.SpeedupHigh = &low, &high
+	}
+}

@@ -1,0 +1,124 @@
+package gates
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+)
+
+// contender has launches with these values of chat.tg and chat.ttft.
+func contender(name string, tg, ttft []float64) Contender {
+	c := Contender{Arm: Arm{Name: name}}
+	for i := range tg {
+		m := map[string]measure.Summary{}
+		for metric, v := range map[string]float64{"tg": tg[i], "ttft": ttft[i], "e2e": 1} {
+			m["chat."+metric], _ = measure.SummaryOf(metric, []float64{v})
+		}
+		m["engine.startup_s"], _ = measure.SummaryOf("startup_s", []float64{2})
+		c.Launches = append(c.Launches, Launch{ID: name, Metrics: m})
+	}
+	return c
+}
+
+func cell(t *testing.T, r verdict.Row, address string) verdict.Cell {
+	t.Helper()
+	for _, c := range r.Cells {
+		if c.Address == address {
+			return c
+		}
+	}
+	t.Fatalf("row %s has no %s: %+v", r.Name, address, r)
+	return verdict.Cell{}
+}
+
+func TestCompare(t *testing.T) {
+	rows := Compare([]Contender{
+		contender("fast", []float64{200, 220}, []float64{5, 5.5}),
+		{Arm: Arm{Name: "broken"}, Broken: verdict.Error, Cause: "it died"},
+		contender("reference", []float64{100, 110}, []float64{10, 11}),
+	}, "reference")
+	if len(rows) != 3 || rows[0].Name != "fast" || !rows[2].Reference || rows[0].N != 2 {
+		t.Fatalf("%+v", rows)
+	}
+	if r := rows[1]; r.Verdict != verdict.Error || r.Why != "it died" || len(r.Cells) > 0 {
+		t.Errorf("%+v", r)
+	}
+	tg, ttft := cell(t, rows[0], "chat.tg"), cell(t, rows[0], "chat.ttft")
+	if math.Abs(tg.Mean-math.Sqrt(200*220)) > 1e-9 || tg.Low == nil || *tg.Low >= tg.Mean || *tg.High <= tg.Mean || len(tg.PerLaunch) != 2 {
+		t.Errorf("tg %+v", tg)
+	}
+	// More than 1 is better, in both directions.
+	for _, c := range []verdict.Cell{tg, ttft} {
+		if c.Speedup == nil || math.Abs(*c.Speedup-2) > 1e-9 || c.SpeedupLow == nil || *c.SpeedupLow >= 2 || *c.SpeedupHigh <= 2 {
+			t.Errorf("%s: %+v", c.Address, c)
+		}
+	}
+	if c := cell(t, rows[2], "chat.tg"); c.Speedup != nil {
+		t.Errorf("the reference is faster than itself: %+v", c)
+	}
+	// What is not for this table is not in it; the engine's own comes last.
+	var order []string
+	for _, c := range rows[0].Cells {
+		order = append(order, c.Address)
+	}
+	if got := strings.Join(order, " "); got != "chat.tg chat.ttft engine.startup_s" {
+		t.Errorf("columns %s", got)
+	}
+	// Nothing varies: a ratio without an interval, and no invented one.
+	if c := cell(t, rows[0], "engine.startup_s"); c.Low != nil || c.Speedup == nil || c.SpeedupLow != nil {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestCompareWithoutReference(t *testing.T) {
+	broken := contender("reference", []float64{100, 110}, []float64{10, 11})
+	broken.Broken, broken.Cause = verdict.Invalid, "garbage"
+	rows := Compare([]Contender{contender("fast", []float64{200, 220}, []float64{5, 5}), broken}, "reference")
+	if len(rows[1].Cells) > 0 || cell(t, rows[0], "chat.tg").Speedup != nil {
+		t.Errorf("%+v", rows)
+	}
+}
+
+func TestCompareRefusesGaps(t *testing.T) {
+	missing := contender("a", []float64{1, 2}, []float64{1, 2})
+	delete(missing.Launches[1].Metrics, "chat.tg")
+	nan := contender("a", []float64{1, 2}, []float64{1, 2})
+	nan.Launches[0].Metrics["chat.tg"].Stats["median"] = math.NaN()
+	empty := contender("a", []float64{1, 2}, []float64{1, 2})
+	for _, l := range empty.Launches {
+		for address := range l.Metrics {
+			if !strings.HasPrefix(address, "engine.") {
+				delete(l.Metrics, address)
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		of   Contender
+		want string
+	}{
+		"a metric of one launch is missing": {missing, "has no chat.tg"},
+		"a value is not a number":           {nan, "has no chat.tg"},
+		"one launch":                        {contender("a", []float64{1}, []float64{1}), "at least 2"},
+		"no launch":                         {Contender{Arm: Arm{Name: "a"}}, "at least 2"},
+		"no metric of a workload":           {empty, "nothing was measured"},
+	} {
+		r := Compare([]Contender{c.of}, "a")[0]
+		if r.Verdict != verdict.Invalid || !strings.Contains(r.Why, c.want) || len(r.Cells) > 0 {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	// A launch whose memory was not seen is no gap.
+	some := contender("a", []float64{1, 2}, []float64{1, 2})
+	delete(some.Launches[1].Metrics, "engine.startup_s")
+	if r := Compare([]Contender{some}, "a")[0]; r.Verdict != verdict.Pass || len(r.Cells) != 2 {
+		t.Errorf("%+v", r)
+	}
+	// Zero has no ratio.
+	rows := Compare([]Contender{contender("a", []float64{0, 0}, []float64{1, 1}), contender("b", []float64{1, 1}, []float64{1, 1})}, "b")
+	if c := cell(t, rows[0], "chat.tg"); c.Speedup != nil {
+		t.Errorf("%+v", c)
+	}
+}

@@ -1,0 +1,70 @@
+package gates
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// stale names an arm of which a launch was no fresh start, and is empty for all
+// others.
+func stale(a Arm) string {
+	for _, l := range a.Launches {
+		if l.Stale {
+			return a.Name
+		}
+	}
+	return ""
+}
+
+// unsettle takes the decision away from a rule that read numbers of an engine
+// which was not started for them. Launches are the replicates: two looks at one
+// start differ by less than two starts do, so that neither yes nor no follows.
+// What was computed stays, for whoever reads it.
+func unsettle(out verdict.Rule, readings map[*plans.Input]*reading) verdict.Rule {
+	if out.Verdict != verdict.Pass && out.Verdict != verdict.Fail {
+		return out
+	}
+	var names []string
+	for _, r := range readings {
+		if r.stale != "" && !slices.Contains(names, r.stale) {
+			names = append(names, r.stale)
+		}
+	}
+	if len(names) == 0 {
+		return out
+	}
+	slices.Sort(names)
+	out.Reasons = append([]string{fmt.Sprintf(
+		"would be %s, but launches of %s were no fresh starts: its server was running before them, so the numbers say nothing of how starts differ; give its endpoint a restart command",
+		out.Verdict, join(names))}, out.Reasons...)
+	out.Verdict = verdict.Inconclusive
+	return out
+}
+
+// join is "a", "a and b", "a, b and c".
+func join(names []string) string {
+	text := names[0]
+	for i, n := range names[1:] {
+		if i == len(names)-2 {
+			text += " and " + n
+		} else {
+			text += ", " + n
+		}
+	}
+	return text
+}
+
+// staleRow is why a row of a comparison decides nothing.
+const staleRow = "its server was running before its launches, so that they are no fresh starts; give its endpoint a restart command"
+
+func staleReference(contenders []Contender, reference string) bool {
+	for _, c := range contenders {
+		if c.Name == reference && stale(c.Arm) != "" {
+			return true
+		}
+	}
+	return false
+}

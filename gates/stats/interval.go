@@ -1,0 +1,41 @@
+package stats
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Interval is a mean over launches with its two-sided 95 % interval by Student's
+// t.
+type Interval struct {
+	Mean, Low, High float64
+	// Bounded is false with fewer than two values or where nothing varies.
+	Bounded bool
+}
+
+// MeanInterval is the interval of Mean: in logs, and so not symmetric, where
+// every value is positive.
+func MeanInterval(values []float64) (Interval, error) {
+	if err := check(values); err != nil {
+		return Interval{}, err
+	}
+	xs, back := values, func(x float64) float64 { return x }
+	if Positive(values) {
+		xs, back = logs(values), math.Exp
+	}
+	mean := stat.Mean(xs, nil)
+	in := Interval{Mean: back(mean)}
+	if len(xs) < 2 {
+		return in, nil
+	}
+	se := math.Sqrt(stat.Variance(xs, nil) / float64(len(xs)))
+	if !(se > 0) || math.IsInf(se, 0) {
+		return in, nil
+	}
+	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(len(xs) - 1)}.Quantile(0.975)
+	in.Low, in.High = back(mean-t*se), back(mean+t*se)
+	in.Bounded = !math.IsInf(in.High, 0)
+	return in, nil
+}

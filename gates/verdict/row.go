@@ -1,0 +1,40 @@
+package verdict
+
+// Row is one line of a comparison of engines.
+type Row struct {
+	// Name is the engine, "kind.name".
+	Name string `json:"name"`
+	// Verdict is pass where the numbers count. Any other says in Why why there
+	// are none.
+	Verdict Verdict `json:"verdict"`
+	Why     string  `json:"why,omitempty"`
+	// Reference marks the row that speed-ups are against.
+	Reference bool `json:"reference,omitempty"`
+	// N is the number of launches.
+	N     int    `json:"n"`
+	Cells []Cell `json:"cells,omitempty"`
+	// Notes say what to know when reading the row.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Cell is one metric of a row.
+type Cell struct {
+	// Address is "chat.tg", "engine.startup_s" or "command.tg".
+	Address string `json:"address"`
+	Unit    string `json:"unit,omitempty"`
+	Better  string `json:"better,omitempty"`
+	// Mean over the launches of the median within each, in logs where all are
+	// above zero, and its two-sided 95 % interval: absent where nothing varied or
+	// there is one launch.
+	Mean float64  `json:"mean"`
+	Low  *float64 `json:"low,omitempty"`
+	High *float64 `json:"high,omitempty"`
+	// PerLaunch are the values that the mean is of.
+	PerLaunch []float64 `json:"per_launch,omitempty"`
+	// Speedup is how many times better than the reference this is, whatever the
+	// metric's direction, with its interval; absent for the reference itself, for
+	// metrics without a direction, and where a value is not above zero.
+	Speedup     *float64 `json:"speedup,omitempty"`
+	SpeedupLow  *float64 `json:"speedup_low,omitempty"`
+	SpeedupHigh *float64 `json:"speedup_high,omitempty"`
+}

@@ -1,0 +1,179 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// wideTable is how many columns of metrics one table of a comparison has; more
+// are split by cell.
+const wideTable = 5
+
+// Table is a table of text.
+type Table struct {
+	Head []string
+	Rows [][]string
+}
+
+// Comparison is the table of a comparison of engines, or one table for each cell
+// of the workloads where one would be too wide. Every number is a mean over
+// launches with its 95 % interval, and below it how many times better than the
+// reference it is.
+func Comparison(rows []verdict.Row) []Table {
+	columns := columnsOf(rows)
+	groups := [][]verdict.Cell{columns}
+	if len(columns) > wideTable {
+		groups = byCell(columns)
+	}
+	var out []Table
+	for _, group := range groups {
+		out = append(out, tableOf(rows, group))
+	}
+	return out
+}
+
+// columnsOf are the metrics of all rows, in the order of the rows.
+func columnsOf(rows []verdict.Row) (columns []verdict.Cell) {
+	for _, r := range rows {
+		for i, c := range r.Cells {
+			if find(columns, c.Address) != nil {
+				continue
+			}
+			// Behind what stands before it in this row, so that cells stay together.
+			at := len(columns)
+			if i > 0 {
+				at = 1 + slices.IndexFunc(columns, func(o verdict.Cell) bool { return o.Address == r.Cells[i-1].Address })
+			}
+			columns = slices.Insert(columns, at, c)
+		}
+	}
+	return columns
+}
+
+func byCell(columns []verdict.Cell) (groups [][]verdict.Cell) {
+	for _, c := range columns {
+		if n := len(groups); n > 0 && cellName(groups[n-1][0]) == cellName(c) {
+			groups[n-1] = append(groups[n-1], c)
+		} else {
+			groups = append(groups, []verdict.Cell{c})
+		}
+	}
+	return groups
+}
+
+func cellName(c verdict.Cell) string {
+	return c.Address[:max(0, strings.LastIndexByte(c.Address, '.'))]
+}
+
+func tableOf(rows []verdict.Row, columns []verdict.Cell) Table {
+	t := Table{Head: []string{"Engine", "Launches"}}
+	for _, c := range columns {
+		t.Head = append(t.Head, fmt.Sprintf("%s (%s)", columnName(c), c.Unit))
+	}
+	for _, r := range rows {
+		name := r.Name
+		if r.Reference {
+			name += " (reference)"
+		}
+		row := []string{name, fmt.Sprint(r.N)}
+		for _, c := range columns {
+			row = append(row, cellText(find(r.Cells, c.Address)))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+func find(cells []verdict.Cell, address string) *verdict.Cell {
+	for i := range cells {
+		if cells[i].Address == address {
+			return &cells[i]
+		}
+	}
+	return nil
+}
+
+func cellText(c *verdict.Cell) string {
+	if c == nil {
+		return "–"
+	}
+	text := digits(c.Mean)
+	if c.Low != nil && c.High != nil {
+		text += fmt.Sprintf(" [%s, %s]", digits(*c.Low), digits(*c.High))
+	}
+	if c.Speedup != nil {
+		text += fmt.Sprintf("\n%.3g×", *c.Speedup)
+		if c.SpeedupLow != nil && c.SpeedupHigh != nil {
+			text += fmt.Sprintf(" [%.3g, %.3g]", *c.SpeedupLow, *c.SpeedupHigh)
+		}
+	}
+	return text
+}
+
+// digits writes four significant digits, and large numbers whole.
+func digits(x float64) string {
+	if a := math.Abs(x); a >= 1000 && a < 1e15 {
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.4g", x)
+}
+
+// ComparisonNotes are the rows without numbers, with why, and what to know of
+// the others.
+func ComparisonNotes(rows []verdict.Row) (notes []string) {
+	for _, r := range rows {
+		if r.Verdict != verdict.Pass {
+			notes = append(notes, fmt.Sprintf("%s is %s: %s", r.Name, r.Verdict, r.Why))
+		}
+	}
+	for _, r := range rows {
+		for _, n := range r.Notes {
+			notes = append(notes, r.Name+": "+n)
+		}
+	}
+	return notes
+}
+
+// ComparisonLegend says how the numbers are to be read.
+const ComparisonLegend = "Means over launches with their 95 % intervals; × is how many times better than the reference, more than 1 being better for every metric. Tokens are counted by each engine's own tokenizer."
+
+// comparisons are the steps that compare engines.
+func (p *page) comparisons() {
+	for _, d := range Standing(p.st) {
+		if len(d.Rows) > 0 {
+			p.comparison(d.Decision)
+		}
+	}
+}
+
+func (p *page) comparison(d *ledger.Decision) {
+	name := d.Node[strings.LastIndexByte(d.Node, '.')+1:]
+	p.line("## Comparison %s: %s", name, d.Verdict)
+	p.line("")
+	for _, t := range Comparison(d.Rows) {
+		p.head(t.Head...)
+		for _, row := range t.Rows {
+			p.row(row...)
+		}
+		p.line("")
+	}
+	for _, n := range ComparisonNotes(d.Rows) {
+		p.line("- %s", strings.ReplaceAll(n, "\n", " "))
+	}
+	p.line("")
+	p.line("%s", ComparisonLegend)
+	p.line("")
+}
+
+// columnName is "chat.c16 tg" for chat.c16.tg.
+func columnName(c verdict.Cell) string {
+	if i := strings.LastIndexByte(c.Address, '.'); i >= 0 {
+		return c.Address[:i] + " " + c.Address[i+1:]
+	}
+	return c.Address
+}

@@ -1,0 +1,64 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// stepLaunch is how the command of a step is marked, and where its output goes.
+func (l *Lab) stepLaunch(s *runtime.Scope) (engine.Launch, error) {
+	log := filepath.Join(l.RunDir, "steps", safeName(s.Node.ID)+".log")
+	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
+		return engine.Launch{}, err
+	}
+	return engine.Launch{ID: "step-" + shortID(s.Run, s.Node.ID), Owner: l.Owner, LogPath: log}, nil
+}
+
+// await waits for the command of a step and decides by its end: exit status 0
+// passes, any other and its time limit fail. Whatever happens, nothing of it
+// runs on afterwards, and its output is kept without sensitive values.
+func (l *Lab) await(ctx context.Context, s *runtime.Scope, run engine.Command, limit time.Duration) (*ledger.Decision, error) {
+	log := run.LogPath()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	out := &ledger.Decision{}
+	select {
+	case <-run.Exited():
+		exit := run.Exit()
+		// What the command left behind ends with it.
+		_ = run.Stop(s.Hard)
+		out.Verdict = verdict.Pass
+		out.Reasons = reason("exit status 0")
+		if exit == nil || exit.Code != 0 || exit.Signal != "" {
+			out.Verdict = verdict.Fail
+			out.Reasons = reason("%s", exit)
+			out.LogTail = engine.TailLog(log, 15)
+			if exit != nil {
+				out.Exit = &exit.Code
+			}
+		}
+	case <-timer.C:
+		_ = run.Stop(s.Hard)
+		out.Verdict, out.Reasons = verdict.Fail, reason("stopped after its time limit of %s", limit)
+		out.LogTail = engine.TailLog(log, 15)
+	case <-ctx.Done():
+		_ = run.Stop(s.Hard)
+		return nil, errors.Join(ctx.Err(), RedactFile(log, l.Redact))
+	}
+	if err := RedactFile(log, l.Redact); err != nil {
+		return nil, fmt.Errorf("sensitive values cannot be taken out of the output: %w", err)
+	}
+	if _, err := l.Store.PutFile(log); err != nil {
+		out.Reasons = append(out.Reasons, fmt.Sprintf("its output could not be kept: %v", err))
+	}
+	return out, nil
+}

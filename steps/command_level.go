@@ -1,0 +1,78 @@
+package steps
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// executionLevel is the level that every command has, whatever its protocol
+// says: it is run once, and what it prints is looked at. It stands in no plan.
+const executionLevel = "execution"
+
+// kernelsLevel is the level that reads the log.
+const kernelsLevel = "kernels"
+
+// execution is the level of that name.
+type execution struct{ of *command }
+
+func (e execution) run(ctx context.Context, q *qualification) (verdict.Verdict, []string, error) {
+	if err := q.execute(ctx, e.of, true); err != nil {
+		return "", nil, err
+	}
+	q.answered = true
+	reasons := reason("exit status 0, and all of %d metrics were printed", len(e.of.Metrics))
+	for _, m := range e.of.Metrics {
+		s := q.record.Metrics["command."+m.Name]
+		reasons = append(reasons, fmt.Sprintf("%s: %d values, median %.4g %s", m.Name, s.N, s.Stats["median"], s.Unit))
+	}
+	return verdict.Pass, reasons, nil
+}
+
+// levelsOf are the levels that the qualification launch of a variant serves. A
+// command answers nobody, so that nothing but its log can be looked at; and an
+// engine of a comparison that no knob is applied to has no kernels to prove.
+func levelsOf(p *plans.Protocol, v *variant) []*plans.Block {
+	blocks := slices.DeleteFunc(qualificationLevels(p), func(b *plans.Block) bool {
+		return v.command != nil && b.Kind != kernelsLevel || v.knobs == nil && b.Kind == kernelsLevel
+	})
+	if v.command != nil {
+		return slices.Insert(blocks, 0, &plans.Block{Kind: executionLevel})
+	}
+	return blocks
+}
+
+// levelFor makes the level of a block.
+func levelFor(b *plans.Block, v *variant) (level, error) {
+	if b.Kind == executionLevel {
+		return execution{v.command}, nil
+	}
+	return levelKinds[b.Kind].make(b)
+}
+
+// work does what a launch of a benchmark is for: a command runs to its end, a
+// server is sent every cell of every workload.
+func (st *started) work(ctx context.Context, v *variant, ws []*plans.Workload, progress func(done, total int)) error {
+	if v.command != nil {
+		return st.execute(ctx, v.command, false)
+	}
+	if v.texts == nil {
+		return st.send(ctx, ws, progress)
+	}
+	st.set = v.texts.set
+	if err := st.send(ctx, ws, progress); err != nil {
+		return err
+	}
+	return v.texts.keep(st, ws)
+}
+
+// samplesOf is the digest of what a launch's metrics were taken from.
+func samplesOf(samples, output string) string {
+	if samples == "" {
+		return output
+	}
+	return samples
+}

@@ -1,0 +1,64 @@
+package steps
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// counts judges whether the launches of an engine count: an engine that answers
+// garbage more often than the reference has proved nothing by being fast, and a
+// prompt that it had cached was not computed. The verdict is empty where they do.
+func counts(own, reference []*ledger.Launch) (verdict.Verdict, string) {
+	garbage := func(launches []*ledger.Launch) (list []string) {
+		for _, l := range launches {
+			list = append(list, l.Incoherent...)
+		}
+		return list
+	}
+	for _, l := range own {
+		for _, n := range l.Notes {
+			if strings.HasPrefix(n, contaminated) {
+				return verdict.Invalid, fmt.Sprintf("launch %s: %s", l.ID, n)
+			}
+		}
+	}
+	mine, theirs := garbage(own), garbage(reference)
+	if len(mine) > len(theirs) {
+		return verdict.Invalid, fmt.Sprintf("%d answers do not read as text, against %d of the reference: %s", len(mine), len(theirs), mine[0])
+	}
+	return "", ""
+}
+
+// rowNotes say what to know of a row: engines count the tokens of one text each
+// in their own way, so that tok/s of two of them are not of the same text.
+func rowNotes(own, reference []*ledger.Launch) []string {
+	var notes []string
+	if len(own) > 0 && len(reference) > 0 {
+		for _, address := range sortedAddresses(own[0].Metrics) {
+			cell, isPrompt := strings.CutSuffix(address, ".prompt_tokens")
+			if !isPrompt {
+				continue
+			}
+			mine, ok := own[0].Metrics[address].Stats["median"]
+			theirs, known := reference[0].Metrics[address].Stats["median"]
+			if ok && known && mine != theirs {
+				notes = append(notes, fmt.Sprintf("the prompts of %s are %.0f of its tokens, and %.0f of the reference's", cell, mine, theirs))
+			}
+		}
+	}
+	for _, l := range own {
+		for _, n := range l.Notes {
+			notes = append(notes, l.ID+": "+n)
+		}
+	}
+	return notes
+}
+
+func sortedAddresses[V any](metrics map[string]V) []string {
+	return slices.Sorted(maps.Keys(metrics))
+}

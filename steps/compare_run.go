@@ -1,0 +1,148 @@
+package steps
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// Run implements runtime.Step.
+func (c *compare) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
+	it, err := c.comparison()
+	if err != nil {
+		return nil, err
+	}
+	slots := interleave(it.variants, it.Launches)
+	session, err := c.lab.sessionID(s, len(slots))
+	if err != nil {
+		return nil, err
+	}
+	have, err := c.lab.session(session)
+	if err != nil {
+		return nil, err
+	}
+	shared := &texts{set: session}
+	if err := shared.recall(c.lab, have); err != nil {
+		return nil, err
+	}
+	out := &ledger.Decision{Session: session}
+	entries := map[*variant]*gates.Contender{}
+	for _, v := range it.variants {
+		v.texts = shared
+		e := &gates.Contender{Arm: gates.Arm{Name: v.name}}
+		entries[v] = e
+		if launched(have, v) {
+			continue // it was qualified before this session was cut
+		}
+		if err := c.qualify(ctx, s, it, v, e, out); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.measure(ctx, s, it, slots, have, entries, out); err != nil {
+		return nil, err
+	}
+	c.decide(it, entries, out)
+	return out, nil
+}
+
+// launched reports whether a variant was measured in a session.
+func launched(have []*ledger.Launch, v *variant) bool {
+	for _, l := range have {
+		if l.VariantKey == v.key {
+			return true
+		}
+	}
+	return false
+}
+
+// qualify runs the levels of the protocol in a launch of their own.
+func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison, v *variant, e *gates.Contender, out *ledger.Decision) error {
+	q := &qualify{lab: c.lab, through: it.protocol}
+	levels, err := q.one(ctx, s, v, out)
+	if err != nil {
+		return err
+	}
+	if len(levels) == 0 {
+		e.Broken, e.Cause = verdict.Invalid, fmt.Sprintf("protocol %s has no level that qualifies it; add level \"smoke\"", it.Protocol)
+	}
+	for _, l := range levels {
+		if l.Verdict != verdict.Pass && e.Broken == "" {
+			e.Broken, e.Cause = broken(&ledger.Decision{Verdict: l.Verdict, Levels: levels})
+		}
+		l.Name = v.name + "/" + l.Name
+		out.Levels = append(out.Levels, l)
+	}
+	return nil
+}
+
+// measure makes the launches that the session lacks, of all engines that are
+// qualified. One whose launch breaks drops out, and the others go on.
+func (c *compare) measure(ctx context.Context, s *runtime.Scope, it *comparison, slots []slot, have []*ledger.Launch, entries map[*variant]*gates.Contender, out *ledger.Decision) error {
+	b := &benchmark{lab: c.lab}
+	used := map[*variant][]*ledger.Launch{}
+	for _, sl := range slots {
+		e := entries[sl.variant]
+		if e.Broken != "" {
+			continue
+		}
+		launch := existing(have, sl)
+		if launch == nil {
+			var err error
+			if launch, err = b.one(ctx, s, out.Session, sl, len(slots), it.workloads); err != nil {
+				return err
+			}
+		}
+		out.Launches = append(out.Launches, launch.ID)
+		if !launch.OK {
+			e.Broken, e.Cause = verdict.Error, fmt.Sprintf("launch %d of %d: %s", sl.ordinal, it.Launches, launch.Error)
+			out.LogTail, out.Exit = launch.LogTail, launch.Exit
+			continue
+		}
+		used[sl.variant] = append(used[sl.variant], launch)
+		e.Launches = append(e.Launches, gates.Launch{ID: launch.ID, Samples: samplesOf(launch.Samples, launch.Output), Metrics: launch.Metrics, Stale: !fresh(launch.Engine)})
+	}
+	reference := used[it.variants[0]]
+	for _, v := range it.variants {
+		e := entries[v]
+		if e.Broken == "" {
+			e.Broken, e.Cause = counts(used[v], reference)
+		}
+		if moved, why := c.lab.movedTrees(ctx, used[v], []*variant{v}, nil); e.Broken == "" && moved != "" {
+			e.Broken, e.Cause = moved, why[0]
+		}
+		if e.Broken == "" {
+			if why := c.lab.otherEnvironment(slices.Concat(reference, used[v]), []*variant{it.variants[0], v}); why != "" {
+				e.Broken, e.Cause = verdict.Invalid, why
+			}
+		}
+		if e.Broken == "" {
+			e.Notes = rowNotes(used[v], reference)
+		}
+	}
+	return nil
+}
+
+// decide joins the rows to the verdict.
+func (c *compare) decide(it *comparison, entries map[*variant]*gates.Contender, out *ledger.Decision) {
+	var contenders []gates.Contender
+	for _, v := range it.rows {
+		contenders = append(contenders, *entries[v])
+	}
+	out.Rows = gates.Compare(contenders, it.Reference)
+	var verdicts []verdict.Verdict
+	for _, r := range out.Rows {
+		verdicts = append(verdicts, r.Verdict)
+		if r.Verdict != verdict.Pass {
+			out.Reasons = append(out.Reasons, fmt.Sprintf("%s is %s: %s", r.Name, r.Verdict, r.Why))
+		}
+	}
+	out.Verdict = verdict.Join(verdicts...)
+	if out.Verdict == verdict.Pass {
+		out.Reasons = reason("%d engines, %d launches each, against %s", len(out.Rows), it.Launches, it.Reference)
+	}
+}

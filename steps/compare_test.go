@@ -1,0 +1,71 @@
+package steps
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+func TestCheckCompare(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		attrs map[string]any
+		want  string // summaries, joined
+	}{
+		{"good", map[string]any{"engines": []any{"openai.a", "openai.b"}, "reference": "openai.b", "workloads": []any{"chat"}}, ""},
+		{"commands", map[string]any{"engines": []any{"command.a", "command.b"}, "reference": "command.b"}, ""},
+		{"mixed", map[string]any{"engines": []any{"command.a", "openai.b"}, "reference": "openai.b", "workloads": []any{"chat"}}, ""},
+		{"one", map[string]any{"engines": []any{"openai.a"}, "reference": "openai.a", "workloads": []any{"chat"}}, "Nothing to compare"},
+		{"stranger", map[string]any{"engines": []any{"openai.a", "openai.b"}, "reference": "openai.c", "workloads": []any{"chat"}}, "Reference is not compared"},
+		{"silence", map[string]any{"engines": []any{"openai.a", "command.b"}, "reference": "openai.a"}, "Comparison sends nothing"},
+		{"commands are sent nothing", map[string]any{"engines": []any{"command.a", "command.b"}, "reference": "command.b", "workloads": []any{"chat"}}, "Workloads for a command"},
+	} {
+		var got []string
+		for _, e := range checkCompare(&plans.Block{Attrs: c.attrs}) {
+			got = append(got, e.Summary)
+		}
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestCounts(t *testing.T) {
+	clean, garbage := &ledger.Launch{ID: "a"}, &ledger.Launch{ID: "b", Incoherent: []string{"chat request 0: no words"}}
+	cached := &ledger.Launch{ID: "c", Notes: []string{contaminated + ": 1 of 2 requests"}}
+	for _, c := range []struct {
+		name           string
+		own, reference []*ledger.Launch
+		want           verdict.Verdict
+	}{
+		{"clean", []*ledger.Launch{clean}, []*ledger.Launch{clean}, ""},
+		{"garbage", []*ledger.Launch{garbage}, []*ledger.Launch{clean}, verdict.Invalid},
+		{"as much garbage as the reference", []*ledger.Launch{garbage}, []*ledger.Launch{garbage}, ""},
+		{"garbage without a reference", []*ledger.Launch{garbage}, nil, verdict.Invalid},
+		{"cached", []*ledger.Launch{clean, cached}, []*ledger.Launch{clean}, verdict.Invalid},
+	} {
+		if got, why := counts(c.own, c.reference); got != c.want || (why == "") != (got == "") {
+			t.Errorf("%s: got %q (%s)", c.name, got, why)
+		}
+	}
+}
+
+// Engines with tokenizers of their own are sent the same text, and the table
+// says that it is not the same number of tokens.
+func TestRowNotesOnTokens(t *testing.T) {
+	launch := func(tokens float64) *ledger.Launch {
+		return &ledger.Launch{ID: "l", Metrics: map[string]measure.Summary{
+			"chat.prompt_tokens": {Stats: map[string]float64{"median": tokens}}, "chat.tg": {Stats: map[string]float64{"median": 1}},
+		}}
+	}
+	if got := rowNotes([]*ledger.Launch{launch(52)}, []*ledger.Launch{launch(48)}); len(got) != 1 || !strings.Contains(got[0], "52 of its tokens, and 48") {
+		t.Errorf("got %q", got)
+	}
+	if got := rowNotes([]*ledger.Launch{launch(48)}, []*ledger.Launch{launch(48)}); len(got) != 0 {
+		t.Errorf("got %q", got)
+	}
+}

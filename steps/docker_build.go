@@ -1,0 +1,185 @@
+package steps
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/docker"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+var dockerBuildKind = stepKind{
+	schema: plans.Schema{
+		Doc: "Builds an image with `docker build`. It is built again when a file of the context, the Dockerfile or an attribute has changed, or the tag names another image than was built, and not otherwise. What `.dockerignore` leaves out may change freely.",
+		Example: `step "docker_build" "vllm" {
+  context = "../vllm"
+  tag     = "vllm-dev:mxfp4"
+  target  = "dev"
+  args    = { max_jobs = "4" }
+}`,
+		Attrs: []plans.Attr{
+			{Name: "tag", Type: plans.String, Required: true, Doc: "What the image is called, as in `image` of an engine."},
+			{Name: "context", Type: plans.String, Default: ".", Doc: "The folder that is sent to the builder, relative to the plan's folder."},
+			{Name: "dockerfile", Type: plans.String, Default: "Dockerfile", Doc: "Relative to the context."},
+			{Name: "target", Type: plans.String, Doc: "The stage to build; without it, the last one."},
+			{Name: "args", Type: plans.Map, Doc: "Values for ARG. They stay in the image's history, so that a sensitive one is better read from a secret at run time."},
+			{Name: "labels", Type: plans.Map, Doc: "Labels of the image."},
+			{Name: "cache_from", Type: plans.Strings, Doc: "Images whose layers may be taken over."},
+			{Name: "no_cache", Type: plans.Bool, Default: false, Doc: "Run every instruction again."},
+			{Name: "pull", Type: plans.Bool, Default: false, Doc: "Ask the registry for newer base images."},
+			{Name: "host", Type: plans.String, Doc: "The daemon's address. Without it and `docker_context`: DOCKER_HOST, DOCKER_CONTEXT, the current context."},
+			{Name: "docker_context", Type: plans.String, Doc: "A context of the docker command, instead of `host`."},
+			{Name: "timeout", Type: plans.Duration, Default: "2h", Doc: "After this the build is stopped and the step fails."},
+		},
+		Check: checkDockerBuild,
+	},
+	make: func(l *Lab, b *plans.Block) stepRunner { return &dockerBuild{lab: l, block: b} },
+}
+
+func checkDockerBuild(b *plans.Block) []plans.AttrError {
+	var wrong []plans.AttrError
+	if tag, _ := b.Attrs["tag"].(string); tag == "" || strings.HasPrefix(tag, "-") || strings.ContainsAny(tag, " \t@") {
+		wrong = append(wrong, plans.AttrError{Attr: "tag", Summary: "Invalid image tag", Detail: `Write a name and a version, as in "vllm-dev:mxfp4".`})
+	}
+	if folder, _ := b.Attrs["context"].(string); strings.Contains(folder, "://") || strings.HasPrefix(folder, "git@") {
+		wrong = append(wrong, plans.AttrError{Attr: "context", Summary: "Invalid build context", Detail: "It must be a folder of this machine, so that changes in it are noticed. Fetch the repository in a git step before, and name its folder."})
+	}
+	if b.Attrs["host"] != nil && b.Attrs["docker_context"] != nil {
+		wrong = append(wrong, plans.AttrError{Attr: "host", Summary: "Invalid docker address", Detail: "There is a host and a docker_context. Remove one of them."})
+	}
+	return wrong
+}
+
+type dockerBuild struct {
+	lab   *Lab
+	block *plans.Block
+}
+
+type dockerBuildConfig struct {
+	Tag           string            `json:"tag"`
+	Context       string            `json:"context"`
+	Dockerfile    string            `json:"dockerfile"`
+	Target        string            `json:"target"`
+	Args          map[string]string `json:"args"`
+	Labels        map[string]string `json:"labels"`
+	CacheFrom     []string          `json:"cache_from"`
+	NoCache       bool              `json:"no_cache"`
+	Pull          bool              `json:"pull"`
+	Host          string            `json:"host"`
+	DockerContext string            `json:"docker_context"`
+	Timeout       plans.Dur         `json:"timeout"`
+}
+
+func (d *dockerBuild) config() (c dockerBuildConfig, b docker.Build, err error) {
+	if err = d.block.Decode(&c); err != nil {
+		return c, b, err
+	}
+	// Absolute, since the docker command runs in the context.
+	folder, err := filepath.Abs(d.lab.inPlan(c.Context))
+	if err != nil {
+		return c, b, err
+	}
+	file := c.Dockerfile
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(folder, file)
+	}
+	return c, docker.Build{
+		Host: c.Host, DaemonContext: c.DockerContext, Folder: folder, Dockerfile: file, Tag: c.Tag, Target: c.Target,
+		Args: c.Args, Labels: c.Labels, CacheFrom: c.CacheFrom, NoCache: c.NoCache, Pull: c.Pull,
+	}, nil
+}
+
+// madeImage is the key of Decision.Made under which the image's ID stands.
+const madeImage = "image_id"
+
+// daemonPatience is how long the question may take whether an image is still
+// there.
+const daemonPatience = 20 * time.Second
+
+// Keys cover what the image is built from. Where the recorded image is gone, or
+// its tag names another one by now, the key differs from the recorded one, so
+// that it is built again; the attempt keeps the new key apart from the old.
+func (d *dockerBuild) Keys(s *runtime.Scope) (runtime.Keys, error) {
+	c, b, err := d.config()
+	if err != nil {
+		return runtime.Keys{}, err
+	}
+	inputs, err := docker.BuildInputs(b.Folder, b.Dockerfile)
+	if err != nil {
+		// Run says what is wrong; an earlier step may mend it before.
+		inputs = "unreadable"
+	}
+	attrs := map[string]any{}
+	for name, v := range d.block.Attrs {
+		if name != "timeout" {
+			attrs[name] = v
+		}
+	}
+	key := d.lab.sealed("docker_build", attrs, inputs)
+	if p := s.Previous; p != nil && p.Made[madeImage] != "" && (p.MeasureKey == key || strings.HasPrefix(p.MeasureKey, key+"@")) {
+		if id, err := imageNow(c.Host, c.DockerContext, c.Tag); err == nil && id == p.Made[madeImage] {
+			key = p.MeasureKey
+		} else {
+			key += "@" + strconv.Itoa(p.Attempt)
+		}
+	}
+	return runtime.Keys{Measure: key, Decide: "docker_build"}, nil
+}
+
+// imageNow is the ID of the image that a name stands for; empty is none.
+func imageNow(host, daemon, name string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), daemonPatience)
+	defer cancel()
+	return docker.ImageID(ctx, host, daemon, name)
+}
+
+func (d *dockerBuild) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
+	c, b, err := d.config()
+	if err != nil {
+		return nil, err
+	}
+	broke := func(err error) (*ledger.Decision, error) {
+		return &ledger.Decision{Verdict: verdict.Error, Reasons: reason("%s", firstLine(err))}, nil
+	}
+	if _, err := docker.BuildInputs(b.Folder, b.Dockerfile); err != nil {
+		return broke(err)
+	}
+	launch, err := d.lab.stepLaunch(s)
+	if err != nil {
+		return nil, err
+	}
+	idFile, err := filepath.Abs(launch.LogPath + ".image")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(idFile)
+	run, err := docker.StartBuild(ctx, b, launch, idFile)
+	if err != nil {
+		return broke(err)
+	}
+	out, err := d.lab.await(ctx, s, run, time.Duration(c.Timeout))
+	if err != nil || out.Verdict != verdict.Pass {
+		return out, err
+	}
+	id, err := docker.BuiltID(idFile)
+	if err != nil {
+		out.Verdict, out.Reasons = verdict.Error, reason("docker build ended well and left no image ID: %v", err)
+		return out, nil
+	}
+	out.Made = map[string]string{madeImage: id, "tag": c.Tag}
+	out.Reasons = reason("%s is %s", c.Tag, shortImage(id))
+	return out, nil
+}
+
+// shortImage is the beginning of an image's ID, as docker shows it.
+func shortImage(id string) string {
+	id = strings.TrimPrefix(id, "sha256:")
+	return id[:min(len(id), 12)]
+}

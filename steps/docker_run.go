@@ -1,0 +1,148 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+var dockerRunKind = stepKind{
+	schema: plans.Schema{
+		Doc: "Runs a command in a container that is made for it and removed afterwards, whatever happens. Exit status 0 passes, any other fails, and a container that cannot be started is an error. A command that passed runs again when an attribute or the image has changed.",
+		Example: `step "docker_run" "kernels" {
+  image   = "vllm-dev:mxfp4"
+  command = ["pytest", "-q", "tests/kernels/moe"]
+  gpus    = "all"
+  volumes = { "../vllm" = "/workspace/vllm" }
+  workdir = "/workspace/vllm"
+}`,
+		Attrs: []plans.Attr{
+			{Name: "image", Type: plans.String, Required: true, Doc: "The image, by tag or digest."},
+			{Name: "command", Type: plans.Strings, Doc: "Arguments to the image; no shell is involved. Without it, the image's own."},
+			{Name: "entrypoint", Type: plans.Strings, Doc: "Replaces the image's entrypoint; an empty list takes it away."},
+			{Name: "env", Type: plans.Map, Doc: "Set on top of what the image sets."},
+			{Name: "volumes", Type: plans.Map, Doc: "What the container sees of the daemon's machine, as in a `docker` block."},
+			{Name: "gpus", Type: plans.Anything, Doc: "GPUs that the container gets: `\"all\"`, how many, or a list of indices and UUIDs. Without it, none."},
+			{Name: "ipc", Type: plans.String, Doc: "IPC namespace, as in a `docker` block."},
+			{Name: "shm_size", Type: plans.String, Doc: "Size of /dev/shm, such as `\"32g\"`."},
+			{Name: "ulimits", Type: plans.Map, Doc: "Limits by name, as in a `docker` block."},
+			{Name: "network", Type: plans.String, Doc: "A network of the daemon, `host` or `none`. Without it, the daemon's bridge."},
+			{Name: "user", Type: plans.String, Doc: "Who the command runs as: a name or number, with `:group` after it."},
+			{Name: "workdir", Type: plans.String, Doc: "Working directory in the container."},
+			{Name: "pull", Type: plans.String, Default: "missing", OneOf: []string{"missing", "always", "never"}, Doc: "When the image is fetched from its registry: where it is not there, every time, or never."},
+			{Name: "host", Type: plans.String, Doc: "The docker daemon: `unix:///path`, `tcp://host:port` or `ssh://user@host`. Without it and `context`, the one that the docker command would use."},
+			{Name: "context", Type: plans.String, Doc: "A context of the docker command that names the daemon."},
+			{Name: "timeout", Type: plans.Duration, Default: "30m", Doc: "After this the container is stopped and the step fails."},
+		},
+		Check: checkDockerRun,
+	},
+	make: func(l *Lab, b *plans.Block) stepRunner { return &dockerRun{lab: l, block: b} },
+}
+
+func checkDockerRun(b *plans.Block) []plans.AttrError {
+	var c dockerRunConfig
+	if err := b.Decode(&c); err != nil {
+		return []plans.AttrError{{Summary: "Invalid docker_run step", Detail: err.Error()}}
+	}
+	box := *b
+	box.Attrs = map[string]any{}
+	for name, v := range b.Attrs {
+		// A command without a server may do without a network.
+		if name != "env" && name != "timeout" && !(name == "network" && v == "none") {
+			box.Attrs[name] = v
+		}
+	}
+	errs := checkDocker(&box)
+	if c.Image == "" {
+		errs = append(errs, plans.AttrError{Attr: "image", Summary: "Empty image", Detail: `Name the image, such as "vllm-dev:mxfp4".`})
+	}
+	return errs
+}
+
+type dockerRun struct {
+	lab   *Lab
+	block *plans.Block
+}
+
+type dockerRunConfig struct {
+	engine.Docker
+	Env     map[string]string `json:"env"`
+	Timeout plans.Dur         `json:"timeout"`
+}
+
+// containerGrace is how long a command in a container may take to stop.
+const containerGrace = 10 * time.Second
+
+// spec is the step as an engine without a port, which the docker launcher runs.
+func (d *dockerRun) spec() (c dockerRunConfig, spec engine.Spec, err error) {
+	if err = d.block.Decode(&c); err != nil {
+		return c, spec, err
+	}
+	box := c.Docker
+	box.Volumes = map[string]string{}
+	for source, target := range c.Volumes {
+		box.Volumes[dockerSource(d.lab.Plan.Dir, source)] = target
+	}
+	return c, engine.Spec{
+		Kind: "docker_run", Profile: &engine.Kind{Name: "docker_run", DefaultReadyTimeout: time.Minute, DefaultStopGrace: containerGrace},
+		Command: c.Command, Env: c.Env, Docker: &box,
+	}, nil
+}
+
+// Keys cover the step and its image. Where the image is another one than when
+// the command ran, the key differs from the recorded one; an image that is gone
+// leaves it, since what the command did is done.
+func (d *dockerRun) Keys(s *runtime.Scope) (runtime.Keys, error) {
+	key := d.lab.sealed("docker_run", d.block.Attrs)
+	p := s.Previous
+	if p == nil || p.Made[madeImage] == "" || p.MeasureKey != key && !strings.HasPrefix(p.MeasureKey, key+"@") {
+		return runtime.Keys{Measure: key, Decide: "docker_run"}, nil
+	}
+	_, spec, err := d.spec()
+	if err != nil {
+		return runtime.Keys{}, err
+	}
+	now, err := imageNow(spec.Docker.Host, spec.Docker.Context, spec.Docker.Image)
+	if err != nil || now == "" || now == p.Made[madeImage] {
+		return runtime.Keys{Measure: p.MeasureKey, Decide: "docker_run"}, nil
+	}
+	return runtime.Keys{Measure: key + "@" + strconv.Itoa(p.Attempt), Decide: "docker_run"}, nil
+}
+
+func (d *dockerRun) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
+	c, spec, err := d.spec()
+	if err != nil {
+		return nil, err
+	}
+	launch, err := d.lab.stepLaunch(s)
+	if err != nil {
+		return nil, err
+	}
+	inst, err := d.lab.Launcher.Launch(ctx, spec, launch)
+	if err != nil {
+		var failure *engine.Failure
+		if errors.As(err, &failure) {
+			failure.Of = "container"
+		}
+		return &ledger.Decision{Verdict: verdict.Error, Reasons: reason("%s", firstLine(err))}, ctx.Err()
+	}
+	out, err := d.lab.await(ctx, s, inst, time.Duration(c.Timeout))
+	if err != nil {
+		return out, err
+	}
+	out.Made = map[string]string{madeImage: inst.About()["image_id"]}
+	// The container's init process says so where the command never began.
+	if len(out.LogTail) > 0 && strings.HasPrefix(out.LogTail[0], "[FATAL tini (") {
+		out.Verdict = verdict.Error
+		out.Reasons = reason("the image has no program that could be run: %s; correct command, entrypoint or image", out.LogTail[0])
+	}
+	return out, nil
+}

@@ -1,0 +1,153 @@
+package steps
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// otherEnvironment says why launches were not made in one environment; empty
+// where they were. Launches that an earlier apply has made are among them: a
+// baseline from another environment is none. Entries that the plan accepts may
+// differ, and between arms those that a knob under test changes.
+func (l *Lab) otherEnvironment(launches []*ledger.Launch, vs []*variant) string {
+	byArm := map[string][]*ledger.Launch{}
+	for _, launch := range launches {
+		if note := sharedGPU(launch.Notes); note != "" {
+			return fmt.Sprintf("launch %s: %s", launch.ID, note)
+		}
+		if len(launch.Fingerprint) == 0 {
+			return fmt.Sprintf("launch %s has no fingerprint of its environment, so that nothing shows that it can be compared; measure again with --rerun", launch.ID)
+		}
+		byArm[launch.VariantKey] = append(byArm[launch.VariantKey], launch)
+	}
+	accepted := l.acceptedEntries()
+	for _, v := range vs {
+		for _, launch := range byArm[v.key] {
+			if why := differs(byArm[v.key][0], launch, accepted); why != "" {
+				return fmt.Sprintf("launches of %s were not made in one environment: %s", v.name, why)
+			}
+		}
+	}
+	for _, v := range vs[1:] {
+		one, other := byArm[vs[0].key], byArm[v.key]
+		if len(one) == 0 || len(other) == 0 {
+			continue
+		}
+		if why := differs(one[0], other[0], slices.Concat(accepted, l.changedEntries(vs[0], v))); why != "" {
+			return fmt.Sprintf("%s and %s were not measured in one environment: %s", vs[0].name, v.name, why)
+		}
+	}
+	return ""
+}
+
+// acceptedEntries are the entries of fingerprints that may differ by the plan.
+func (l *Lab) acceptedEntries() []string {
+	if l.Plan.Baseline == nil {
+		return nil
+	}
+	return l.Plan.Baseline.AcceptFingerprint
+}
+
+// differs names the first entries in which two launches differ; an entry that
+// one of them lacks differs from any value.
+func differs(one, other *ledger.Launch, free []string) string {
+	names := slices.Sorted(maps.Keys(one.Fingerprint))
+	for name := range maps.Keys(other.Fingerprint) {
+		if _, both := one.Fingerprint[name]; !both {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	var found []string
+	for _, name := range names {
+		if one.Fingerprint[name] == other.Fingerprint[name] || isFree(name, free) {
+			continue
+		}
+		found = append(found, fmt.Sprintf("%s is %s in launch %s and %s in launch %s", name, entry(one, name), one.ID, entry(other, name), other.ID))
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	return strings.Join(found, "; ") + ". Make them the same and measure again, or list what may differ in accept_fingerprint of the baseline"
+}
+
+// longDigest is a digest or a commit.
+var longDigest = regexp.MustCompile(`\b[0-9a-f]{40,64}\b`)
+
+// entry is a value for people; digests are cut, which still tells them apart.
+func entry(launch *ledger.Launch, name string) string {
+	v, ok := launch.Fingerprint[name]
+	if !ok {
+		return "not known (see missing in its YAML file)"
+	}
+	return longDigest.ReplaceAllStringFunc(v, func(digest string) string { return digest[:12] })
+}
+
+// isFree reports whether an entry may differ. "all" frees all, and "repo.*" all
+// source trees.
+func isFree(name string, free []string) bool {
+	return slices.Contains(free, name) || slices.Contains(free, plans.AcceptAll) ||
+		strings.HasPrefix(name, "repo.") && slices.Contains(free, plans.AcceptRepos)
+}
+
+// What changes with an image, and with the Python that a program runs on.
+var (
+	pythonEntries = []string{"packages", "python", "torch", "cuda", "cudnn", "nccl", "engine_version"}
+	imageEntries  = append([]string{"image", "nvcc"}, pythonEntries...)
+	sourceEntries = append([]string{plans.AcceptRepos}, pythonEntries...)
+	modelEntries  = []string{"weights", "model_revision", "tokenizer"}
+	gpuEntries    = []string{"gpu", "power_limit", "persistence", "ecc", "mig", "application_clock", "application_memory_clock", "max_clock"}
+)
+
+// changedEntries are the entries that knobs change which two arms have at
+// different values: that is what is under test.
+func (l *Lab) changedEntries(one, other *variant) (free []string) {
+	for _, k := range l.Plan.Knobs {
+		if one.knobs[k.Name] == other.knobs[k.Name] {
+			continue
+		}
+		for _, v := range []*plans.KnobValue{k.Value(one.knobs[k.Name]), k.Value(other.knobs[k.Name])} {
+			if v != nil && v.Image != "" {
+				free = append(free, imageEntries...)
+			}
+			if v != nil && len(v.Parts["source"]) > 0 {
+				free = append(free, sourceEntries...)
+			}
+		}
+	}
+	if one.engine != other.engine {
+		// Engines are compared as a whole: only the machine has to be the same.
+		free = slices.Concat(free, imageEntries, sourceEntries, modelEntries)
+	}
+	x, y := one.spec, other.spec
+	e := l.Plan.Engine(one.engine)
+	if modelOf(x, e) != modelOf(y, l.Plan.Engine(other.engine)) || flagOf(x.Command, "--revision") != flagOf(y.Command, "--revision") {
+		free = append(free, modelEntries...)
+	}
+	program := len(x.Command) > 0 && len(y.Command) > 0 && x.Command[0] != y.Command[0]
+	for _, name := range []string{"PATH", "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "LD_LIBRARY_PATH"} {
+		program = program || x.Env[name] != y.Env[name]
+	}
+	if program {
+		free = append(free, pythonEntries...)
+	}
+	if x.Env["CUDA_VISIBLE_DEVICES"] != y.Env["CUDA_VISIBLE_DEVICES"] {
+		free = append(free, gpuEntries...)
+	}
+	return free
+}
+
+// acceptedParts is what the plan accepts as part of a decision key, nothing where
+// it accepts nothing.
+func (l *Lab) acceptedParts() []any {
+	if accepted := l.acceptedEntries(); len(accepted) > 0 {
+		return []any{"accepted", accepted}
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/openai"
+)
+
+const (
+	// firstPrompt is one token or two in any vocabulary. No prompt of a workload
+	// begins like it, so that no cache has anything of it to give.
+	firstPrompt = "Hello"
+	// firstTimeout is how long the first request may take where the plan does
+	// not say: kernels may be compiled then.
+	firstTimeout = 10 * time.Minute
+)
+
+// firstRequest asks an engine that says it is ready for one token: some say so
+// before they can. Its time is a metric of the launch, since what is compiled
+// just in time is compiled now; the first request of a workload, whose shapes are
+// others, keeps its own limit.
+func (st *started) firstRequest(ctx context.Context, v *variant) error {
+	if !answers(v.spec) {
+		return nil
+	}
+	limit := firstTimeout
+	if e := st.lab.Plan.Engine(v.engine); e != nil && e.FirstTimeout > 0 {
+		limit = e.FirstTimeout
+	}
+	r := openai.Request{Prompt: firstPrompt, MaxTokens: 1, Timeouts: openai.Timeouts{Total: limit, First: limit, Stall: limit}}
+	sample, err := st.client.Stream(ctx, r)
+	if status := statusOf(err); status == http.StatusNotFound || status == http.StatusMethodNotAllowed {
+		// Some servers have chat alone. If they have neither, the first error
+		// says more.
+		r.API = openai.Chat
+		if chat, chatErr := st.client.Stream(ctx, r); chatErr == nil {
+			sample, err, st.api = chat, nil, openai.Chat
+		}
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		return fmt.Errorf("the engine said that it was ready, and then could not answer one token: %w%s", err, st.hint(ctx, err))
+	}
+	st.first = &sample
+	if n := len(sample.Events); n > 0 {
+		st.perLaunch("first_request_s", sample.Events[n-1].At.Seconds())
+	}
+	return nil
+}
+
+// answers reports whether an engine is a server that can be asked.
+func answers(spec engine.Spec) bool {
+	kind, ok := engine.LookupKind(spec.Kind)
+	if spec.Profile != nil {
+		kind, ok = *spec.Profile, true
+	}
+	return ok && len(kind.Ready) > 0
+}
+
+func statusOf(err error) int {
+	var status *openai.StatusError
+	if errors.As(err, &status) {
+		return status.Status
+	}
+	return 0
+}
+
+// hint says what to look at after an answer that refuses the request itself.
+func (st *started) hint(ctx context.Context, err error) string {
+	switch status := statusOf(err); {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return "; look at the key: api_key or headers of an endpoint block"
+	case (status == http.StatusNotFound || status == http.StatusBadRequest) && st.client.Model != "":
+		models, err := st.client.Models(ctx)
+		if err != nil {
+			return ""
+		}
+		var names []string
+		for _, m := range models {
+			if m.ID == st.client.Model {
+				return ""
+			}
+			names = append(names, fmt.Sprintf("%q", m.ID))
+		}
+		return fmt.Sprintf("; it was asked for model %q and serves %s", st.client.Model, strings.Join(names[:min(len(names), 5)], ", "))
+	}
+	return ""
+}
+
+// lookAlive asks for the end of a server of which mxflow is not told, so that
+// Exited and Exit know of it.
+func (st *started) lookAlive() {
+	if c, ok := st.inst.(engine.Checker); ok {
+		_ = c.Alive(context.Background()) // limits itself
+	}
+}
+
+// fresh reports whether the launch was a start of its own.
+func fresh(about map[string]string) bool { return about["fresh"] != "no" }
+
+// keepStartup records the time until the engine was ready, which exists only
+// where there was a start and it came to its end.
+func (st *started) keepStartup() {
+	if took := st.inst.Startup(); took > 0 {
+		st.perLaunch("startup_s", took.Seconds())
+	}
+}

@@ -1,0 +1,60 @@
+package steps
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// oneToken answers a request for one token as a server does that has this path
+// alone.
+func oneToken(path, model string) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, `data: {"choices":[{"index":0,"text":"!","delta":{"content":"!"}}]}`+"\n\ndata: [DONE]\n\n")
+	})
+	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `{"data":[{"id":%q}]}`, model)
+	})
+	return mux
+}
+
+func TestFirstRequest(t *testing.T) {
+	for _, c := range []struct {
+		name, path, model string
+		fails             string
+		api               openai.API
+	}{
+		{"completions", "/v1/completions", "m", "", ""},
+		{"chat alone", "/v1/chat/completions", "m", "", openai.Chat},
+		{"neither", "/v1/embeddings", "m", "and then could not answer one token: POST /v1/completions: HTTP status 404", ""},
+		{"another model", "/v1/embeddings", "other", `it was asked for model "m" and serves "other"`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := httptest.NewServer(oneToken(c.path, c.model))
+			defer s.Close()
+			st := &started{client: openai.New(s.URL, "m"), record: &ledger.Launch{}, lab: &Lab{Plan: &plans.Plan{}}}
+			err := st.firstRequest(t.Context(), &variant{spec: engine.Spec{Kind: "openai"}})
+			_, timed := st.record.Metrics["engine.first_request_s"]
+			switch {
+			case c.fails == "" && (err != nil || st.first == nil || !timed || st.api != c.api):
+				t.Errorf("%v, answer %v, timed %v, api %q", err, st.first, timed, st.api)
+			case c.fails != "" && (err == nil || !strings.Contains(err.Error(), c.fails) || timed):
+				t.Errorf("%v (timed %v), want %q in it", err, timed, c.fails)
+			}
+		})
+	}
+	// What is no server is not asked.
+	st := &started{record: &ledger.Launch{}, lab: &Lab{Plan: &plans.Plan{}}}
+	if err := st.firstRequest(t.Context(), &variant{spec: engine.Spec{Kind: "command"}}); err != nil || st.record.Metrics != nil {
+		t.Errorf("a command was asked: %v", err)
+	}
+}

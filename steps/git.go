@@ -1,0 +1,158 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/git"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// gitAction is what one kind of git step does. Its attributes are its fields.
+type gitAction interface {
+	// do brings the repository into the state that the plan asks for, or finds it
+	// there. The goal says in a few words what later runs can check.
+	do(ctx context.Context, r *git.Repo) (goal string, reasons []string, err error)
+	// holds says why the goal of an earlier run does not hold any more; empty
+	// while it does. It changes nothing and asks no remote.
+	holds(ctx context.Context, r *git.Repo, goal string) string
+}
+
+// gitCommon are the attributes that all git steps have.
+type gitCommon struct {
+	Repo    string    `json:"repo"`
+	Timeout plans.Dur `json:"timeout"`
+}
+
+var gitAttrs = []plans.Attr{
+	{Name: "repo", Type: plans.String, Default: ".", Doc: "A working tree of the repository, relative to the plan's folder; `~` is the home folder."},
+	{Name: "timeout", Type: plans.Duration, Default: "10m", Doc: "After this git is stopped and the step fails."},
+}
+
+// gitKind is a kind of git step.
+func gitKind(doc, example string, action func(*Lab) gitAction, attrs ...plans.Attr) stepKind {
+	return stepKind{
+		schema: plans.Schema{Doc: doc, Example: example, Attrs: append(attrs, gitAttrs...), Check: notBlank},
+		make: func(l *Lab, b *plans.Block) stepRunner {
+			return &gitStep{lab: l, block: b, action: action(l)}
+		},
+	}
+}
+
+// notBlank refuses texts without a letter, which git would take for something
+// else or for nothing.
+func notBlank(b *plans.Block) (wrong []plans.AttrError) {
+	for _, name := range []string{"repo", "name", "from", "ref", "remote", "branch", "patch", "worktree"} {
+		if text, ok := b.Attrs[name].(string); ok && strings.TrimSpace(text) == "" {
+			wrong = append(wrong, plans.AttrError{Attr: name, Summary: "Empty " + name, Detail: "Say which one, or leave " + name + " out where it has a default."})
+		}
+	}
+	return wrong
+}
+
+type gitStep struct {
+	lab    *Lab
+	block  *plans.Block
+	action gitAction
+	common gitCommon
+}
+
+// gitTurn lets one git step at a time change things: two of them may name the
+// same repository by different paths.
+var gitTurn sync.Mutex
+
+// gitGoal begins the part of a measurement key that names what was reached.
+const gitGoal = "is "
+
+func (g *gitStep) decode() error {
+	return errors.Join(g.block.Decode(&g.common), g.block.Decode(g.action))
+}
+
+// key is the beginning of the measurement key: what the plan asks for.
+func (g *gitStep) key() string {
+	asked := map[string]any{}
+	for name, v := range g.block.Attrs {
+		if name != "timeout" {
+			asked[name] = v
+		}
+	}
+	parts := []any{g.block.Kind, asked}
+	if file, ok := g.action.(interface{ input() string }); ok {
+		parts = append(parts, file.input())
+	}
+	return g.block.Kind + ":" + g.lab.sealed(parts...) + ":"
+}
+
+// Keys of a git step are what the plan asks for and what was reached: where the
+// repository is still so, the outcome is kept, otherwise the step runs again.
+func (g *gitStep) Keys(s *runtime.Scope) (runtime.Keys, error) {
+	if err := g.decode(); err != nil {
+		return runtime.Keys{}, err
+	}
+	keys := runtime.Keys{Measure: g.key() + "to do", Decide: "git"}
+	if s.Previous == nil {
+		return keys, nil
+	}
+	goal, ok := strings.CutPrefix(s.Previous.MeasureKey, g.key()+gitGoal)
+	if !ok {
+		return keys, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	r, err := git.Open(ctx, g.lab.absolute(g.common.Repo))
+	if err != nil {
+		keys.Why = err.Error()
+	} else {
+		keys.Why = g.action.holds(ctx, r, goal)
+	}
+	if keys.Why == "" {
+		keys.Measure = s.Previous.MeasureKey
+	}
+	keys.Why = g.lab.Redact.Text(keys.Why)
+	return keys, nil
+}
+
+func (g *gitStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
+	gitTurn.Lock()
+	defer gitTurn.Unlock()
+	limited, cancel := context.WithTimeout(ctx, time.Duration(g.common.Timeout))
+	defer cancel()
+	var goal string
+	var reasons []string
+	r, err := git.Open(limited, g.lab.absolute(g.common.Repo))
+	if err == nil {
+		goal, reasons, err = g.action.do(limited, r)
+	}
+	out := &ledger.Decision{Verdict: verdict.Pass}
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case limited.Err() != nil:
+		out.Verdict, reasons = verdict.Fail, reason("stopped after its time limit of %s: %v", time.Duration(g.common.Timeout), err)
+	case err != nil:
+		out.Verdict, reasons = gitVerdict(err), reason("%v", err)
+	default:
+		// What was reached is known only now, and is what later runs look for.
+		s.Keys.Measure = g.key() + gitGoal + goal
+	}
+	for _, text := range reasons {
+		out.Reasons = append(out.Reasons, g.lab.Redact.Text(text))
+	}
+	return out, nil
+}
+
+// gitVerdict tells what git refuses (fail) from what is broken around it (error).
+func gitVerdict(err error) verdict.Verdict {
+	for _, kind := range []git.Kind{git.NoGit, git.NotRepository, git.Dubious, git.Locked, git.Remote, git.NoIdentity, git.Shallow, git.TooMuch} {
+		if git.Is(err, kind) {
+			return verdict.Error
+		}
+	}
+	return verdict.Fail
+}

@@ -1,0 +1,58 @@
+package steps
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/mxflow/mxflow/engine/git"
+	"github.com/mxflow/mxflow/plans"
+)
+
+var gitApplyKind = gitKind(
+	"Applies a patch file to the files of the repository, whole or not at all; nothing is committed. A patch that is applied already is left alone.",
+	`step "git_apply" "tuning" {
+  repo  = "~/projects/vllm"
+  patch = "patches/moe-tiles.patch"
+}`,
+	func(l *Lab) gitAction { return &gitApply{lab: l} },
+	plans.Attr{Name: "patch", Type: plans.String, Required: true, Doc: "The patch, as git diff or git format-patch makes it, relative to the plan's folder. Its paths start at the repository's root."},
+	plans.Attr{Name: "three_way", Type: plans.Bool, Default: false, Doc: "Merges where lines have moved. That needs the versions the patch was made from, and stages the result."},
+)
+
+type gitApply struct {
+	lab      *Lab
+	Patch    string `json:"patch"`
+	ThreeWay bool   `json:"three_way"`
+}
+
+// input is the patch itself: another one under the same name is another step.
+func (c *gitApply) input() string { return fileDigest(c.lab.absolute(c.Patch)) }
+
+func (c *gitApply) do(ctx context.Context, r *git.Repo) (string, []string, error) {
+	path := c.lab.absolute(c.Patch)
+	if err := git.PatchFile(path); err != nil {
+		return "", nil, err
+	}
+	head, _, err := r.Head(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	if r.Applied(ctx, path) {
+		return head, reason("%s is applied already, at %s", c.Patch, git.Short(head)), nil
+	}
+	if err := r.Idle(); err != nil {
+		return "", nil, err
+	}
+	if err := r.Apply(ctx, path, c.ThreeWay); err != nil {
+		return "", nil, err
+	}
+	return head, reason("%s (sha256 %s) applied on top of %s", c.Patch, c.input(), at(ctx, r, head)), nil
+}
+
+func (c *gitApply) holds(ctx context.Context, r *git.Repo, _ string) string {
+	if r.Applied(ctx, c.lab.absolute(c.Patch)) {
+		return ""
+	}
+	return fmt.Sprintf("%s is not applied in %s any more", c.Patch, filepath.Base(r.Top))
+}

@@ -1,0 +1,69 @@
+package steps
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/git"
+)
+
+// at is a commit in a reason: its short SHA with its subject.
+func at(ctx context.Context, r *git.Repo, commit string) string {
+	if subject := r.Subject(ctx, commit); subject != "" {
+		return fmt.Sprintf("%s (%s)", commit, subject)
+	}
+	return commit
+}
+
+// onBranch is an error where another branch is checked out than the plan wants;
+// empty wants none in particular.
+func onBranch(ctx context.Context, r *git.Repo, want string) (head, branch string, err error) {
+	head, branch, err = r.Head(ctx)
+	switch {
+	case err != nil:
+		return head, branch, err
+	case head == "":
+		return head, branch, &git.Error{Kind: git.UnknownRef, Reason: r.Top + " has no commits yet"}
+	case want != "" && branch != want:
+		is := "branch " + branch
+		if branch == "" {
+			is = "no branch (detached at " + git.Short(head) + ")"
+		}
+		err = &git.Error{Kind: git.Busy, Reason: fmt.Sprintf("%s is on %s, and the plan wants branch %s: check it out first (step git_checkout)", r.Top, is, want)}
+	}
+	return head, branch, err
+}
+
+// tipOf is the commit of a goal's branch, or of HEAD where it names none.
+func tipOf(ctx context.Context, r *git.Repo, branch string) string {
+	if branch != "" {
+		return r.Branch(ctx, branch)
+	}
+	head, _, _ := r.Head(ctx)
+	return head
+}
+
+// absolute is a path of the plan for programs that run in another folder.
+func (l *Lab) absolute(path string) string {
+	path = l.inPlan(path)
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+// homePath is a path with ~ for the home folder written out.
+func homePath(path string) string {
+	rest, ok := strings.CutPrefix(path, "~")
+	if !ok || rest != "" && !strings.HasPrefix(rest, "/") {
+		return path
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return path
+	}
+	return filepath.Join(home, rest)
+}

@@ -1,0 +1,186 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/gpu"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+)
+
+var gpuPart = plans.Part{
+	Times: plans.AtMost1,
+	Schema: plans.Schema{
+		Doc: "Which GPUs of this machine the engine uses, and what is done to have them alone. Without the block they are those that `CUDA_VISIBLE_DEVICES` or the container's `gpus` name, otherwise all; an embedded engine and an endpoint use none. They are locked against every other mxflow on the machine, whatever its user and state directory, until this apply ends. Before a launch, mxflow waits until no other process holds memory on them; after it, until the engine's memory is given back. Where there is no GPU, nothing is waited for.",
+		Attrs: []plans.Attr{
+			{Name: "devices", Type: plans.Strings, Doc: "Index or UUID of each GPU, as nvidia-smi shows them, or `[\"all\"]`. An empty list says that it uses none. One that is not there is an error."},
+			{Name: "wait", Type: plans.Duration, Default: "10m", Doc: "How long another mxflow, or a process that is not ours, is waited for before the launch is given up."},
+			{Name: "settle", Type: plans.Duration, Default: "30s", Doc: "How long the memory may take to be given back after the engine has stopped."},
+			{Name: "ignore", Type: plans.Strings, Doc: "Globs of programs that may stay on the GPU, compared with their path and with their name. The desktop's and the driver's own may in any case."},
+			{Name: "idle_mb", Type: plans.Int, Default: 1024.0, Unit: "MiB", MinSet: true, Doc: "Memory that may be in use on a GPU that no process accounts for: a desktop's, or the driver's own."},
+		},
+		Example: `gpu {
+  devices = ["0"]
+  wait    = "30m"
+}`,
+		Check: checkGPU,
+	},
+}
+
+func checkGPU(b *plans.Block) (wrong []plans.AttrError) {
+	c, err := gpuConfigOf(b)
+	if err != nil {
+		return []plans.AttrError{{Summary: "Invalid gpu block", Detail: err.Error()}}
+	}
+	for _, glob := range c.Ignore {
+		if glob == "" || glob == "*" {
+			wrong = append(wrong, plans.AttrError{Attr: "ignore", Summary: "Glob matches everything", Detail: "Nobody would be waited for. Name the programs that may stay, such as \"Xorg\"."})
+		}
+	}
+	return wrong
+}
+
+type gpuConfig struct {
+	Devices *[]string `json:"devices"`
+	Wait    plans.Dur `json:"wait"`
+	Settle  plans.Dur `json:"settle"`
+	Ignore  []string  `json:"ignore"`
+	IdleMB  float64   `json:"idle_mb"`
+}
+
+// gpuConfigOf reads a gpu block; nil gives the defaults.
+func gpuConfigOf(b *plans.Block) (c gpuConfig, err error) {
+	c = gpuConfig{Wait: plans.Dur(10 * time.Minute), Settle: plans.Dur(30 * time.Second), IdleMB: 1024}
+	if b != nil {
+		err = b.Decode(&c)
+	}
+	return c, err
+}
+
+// gpuShared begins the note of a launch that was not alone on its GPU: it does
+// not count.
+const gpuShared = "shared GPU: "
+
+// freeEvery is how often an occupied GPU is looked at again: nvidia-smi takes up
+// to a second of a core without persistence mode.
+const freeEvery = time.Second
+
+// gpuUse is what a launch uses of the machine's GPUs.
+type gpuUse struct {
+	config gpuConfig
+	gpus   []gpu.GPU
+}
+
+func (u gpuUse) uuids() (out []string) {
+	for _, g := range u.gpus {
+		out = append(out, g.UUID)
+	}
+	return out
+}
+
+func (u gpuUse) look(ctx context.Context) (gpu.Occupied, error) {
+	return gpu.Foreign(ctx, u.uuids(), u.config.Ignore, u.config.IdleMB)
+}
+
+// gpuBefore gets a launch its GPUs: it locks them for the rest of the apply, and
+// waits until nobody else computes there. The error says who is in the way.
+func (l *Lab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant) (u gpuUse, err error) {
+	note := func(format string, args ...any) {
+		s.Emit(runtime.Event{Type: "note", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.name, Message: fmt.Sprintf(format, args...)})
+	}
+	if u, err = l.gpusOf(ctx, v, note); err != nil || len(u.gpus) == 0 {
+		return u, err
+	}
+	wait := time.Duration(u.config.Wait)
+	if err := l.lockGPUs(ctx, u, note); err != nil {
+		var held *gpu.HeldError
+		if errors.As(err, &held) {
+			err = fmt.Errorf("%w: it was waited for %s in vain; wait for it to finish, stop it, or set a longer wait in the engine's gpu block", held, wait)
+		}
+		return u, err
+	}
+	o, err := gpu.WaitFree(ctx, u.look, freeEvery, wait, func(o gpu.Occupied) {
+		note("waiting up to %s for the GPU: %s", wait, o)
+	})
+	if err != nil {
+		return u, fmt.Errorf("it cannot be seen whether the GPU is free: %w", err)
+	}
+	if !o.Free() {
+		return u, fmt.Errorf("the GPU is not free, after %s of waiting: %s; stop it, name it in ignore of the engine's gpu block if it may stay, or set a longer wait there", wait, o)
+	}
+	return u, nil
+}
+
+// gpuHold are the GPUs that an apply holds, by UUID, until it ends.
+type gpuHold struct {
+	mu    sync.Mutex
+	locks map[string]*gpu.Lock
+}
+
+// lockGPUs locks what this apply does not hold yet.
+func (l *Lab) lockGPUs(ctx context.Context, u gpuUse, note func(string, ...any)) error {
+	l.gpus.mu.Lock()
+	defer l.gpus.mu.Unlock()
+	var more []gpu.GPU
+	for _, g := range u.gpus {
+		if l.gpus.locks[g.UUID] == nil {
+			more = append(more, g)
+		}
+	}
+	me := gpu.Holder{PID: os.Getpid(), User: userName(), State: l.Owner, Since: time.Now().UTC()}
+	locks, err := gpu.Acquire(ctx, gpu.LockDir(), more, me, time.Duration(u.config.Wait), func(held *gpu.HeldError) {
+		note("waiting up to %s: %v", time.Duration(u.config.Wait), held)
+	})
+	if err != nil {
+		return err
+	}
+	if l.gpus.locks == nil {
+		l.gpus.locks = map[string]*gpu.Lock{}
+	}
+	maps.Copy(l.gpus.locks, locks)
+	return nil
+}
+
+// gpuAfter waits until the engine's memory is given back, so that the next
+// launch begins with all of it. Whoever is still there then was beside the
+// engine, which makes the launch one on a shared GPU.
+func (l *Lab) gpuAfter(s *runtime.Scope, u gpuUse) (notes []string) {
+	if len(u.gpus) == 0 {
+		return nil
+	}
+	settle := time.Duration(u.config.Settle)
+	o, err := gpu.WaitFree(orBackground(s.Hard), u.look, freeEvery/4, settle, nil)
+	switch {
+	case err != nil:
+		return []string{"it could not be seen whether the GPU's memory was given back: " + firstLine(err)}
+	case len(o.Processes) > 0:
+		return []string{gpuShared + fmt.Sprintf("%s after the engine had stopped", o)}
+	case !o.Free():
+		return []string{fmt.Sprintf("memory of the GPU was not given back within %s: %s", settle, o)}
+	}
+	return nil
+}
+
+func orBackground(ctx context.Context) context.Context {
+	if ctx == nil {
+		return context.Background()
+	}
+	return ctx
+}
+
+// sharedGPU is the note of a launch that was beside another process on its GPU.
+func sharedGPU(notes []string) string {
+	i := slices.IndexFunc(notes, func(n string) bool { return strings.HasPrefix(n, gpuShared) })
+	if i < 0 {
+		return ""
+	}
+	return notes[i]
+}

@@ -1,0 +1,37 @@
+package steps
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/gates/verdict"
+)
+
+// A log that begins in the middle proves what is in it, and nothing by what is
+// not.
+func TestPartialLogs(t *testing.T) {
+	seen := map[string]engine.Match{"*there*": {Count: 1, FirstLine: "it is there", LineNo: 3}}
+	for _, c := range []struct {
+		name      string
+		must, not []string
+		want      verdict.Verdict
+		partial   bool
+	}{
+		{"seen", []string{"*there*"}, nil, verdict.Pass, false},
+		{"not seen", []string{"*absent*"}, nil, verdict.Inconclusive, true},
+		{"nothing against it", []string{"*there*"}, []string{"*absent*"}, verdict.Inconclusive, true},
+		{"seen against it", []string{"*absent*"}, []string{"*there*"}, verdict.Fail, false},
+		{"no evidence", nil, nil, verdict.Inconclusive, false},
+	} {
+		wanted := []evidence{{Knob: "knob", Value: "on", MustSee: c.must, MustNotSee: c.not}}
+		v, reasons, err := judgeKernels(wanted, seen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, reasons = judgePartial(beganBefore, wanted, seen, v, reasons)
+		if v != c.want || strings.Contains(reasons[0], "begins in the middle") != c.partial {
+			t.Errorf("%s: %s %q, want %s", c.name, v, reasons, c.want)
+		}
+	}
+}

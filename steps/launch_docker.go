@@ -1,0 +1,148 @@
+package steps
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/docker"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// dockerPart is an engine in a container of its own.
+var dockerPart = launchPart{schema: dockerSchema, put: putDocker}
+
+var dockerSchema = plans.Schema{
+	Doc: "The engine runs in a container that mxflow starts from an image, and removes when it is stopped. The engine's `env`, settings and `args` reach it as they would a process. In `command` and `env`, `{port}` is the port to listen on and `{config}` the path of the kind's configuration file, both in the container.",
+	Example: `docker {
+  image    = "vllm/vllm-openai:v0.11.0"
+  gpus     = "all"
+  ipc      = "host"
+  shm_size = "32g"
+  ulimits  = { memlock = "-1", stack = "67108864" }
+  volumes = {
+    "~/.cache/huggingface" = "/root/.cache/huggingface"
+    "../vllm"              = "/workspace/vllm:ro"
+  }
+}`,
+	Attrs: []plans.Attr{
+		{Name: "image", Type: plans.String, Doc: "The image, by tag or digest; what the tag stands for is recorded at every launch. Without it, the kind's own."},
+		{Name: "pull", Type: plans.String, Default: "missing", OneOf: []string{"missing", "always", "never"}, Doc: "When the image is fetched from its registry: where it is not there, before every launch, or never."},
+		{Name: "host", Type: plans.String, Doc: "The docker daemon: `unix:///path`, `tcp://host:port` or `ssh://user@host`. Without it and `context`, the one that the docker command would use (DOCKER_HOST, DOCKER_CONTEXT, the current context)."},
+		{Name: "context", Type: plans.String, Doc: "A context of the docker command that names the daemon."},
+		{Name: "gpus", Type: plans.Anything, Doc: "GPUs that the container gets: `\"all\"`, how many, or a list of indices and UUIDs. Without it, none."},
+		{Name: "volumes", Type: plans.Map, Doc: "What the container sees of the daemon's machine: a path (`~` is your home, a relative one starts at the plan's folder) or the name of a volume, mapped to a path in the container, with `:ro` after it where it is only read. A path that does not exist is an error."},
+		{Name: "ipc", Type: plans.String, Doc: "IPC namespace: `private`, `shareable`, `host`, `none` or `container:NAME`. Without it, what the kind needs."},
+		{Name: "shm_size", Type: plans.String, Doc: "Size of /dev/shm, such as `\"32g\"`. Without it, what the kind needs, or the daemon's own, which is 64 MB."},
+		{Name: "ulimits", Type: plans.Map, Doc: "Limits by name, such as `{ memlock = \"-1\", stack = \"67108864\" }`; `\"soft:hard\"` sets both. They are added to what the kind needs."},
+		{Name: "network", Type: plans.String, Doc: "A network of the daemon, or `host`, where the engine listens on a port of the machine itself. Without it, the daemon's bridge."},
+		{Name: "user", Type: plans.String, Doc: "Who the engine runs as: a name or number, with `:group` after it. Without it, the image's."},
+		{Name: "workdir", Type: plans.String, Doc: "Working directory in the container. Without it, the image's."},
+		{Name: "entrypoint", Type: plans.Strings, Doc: "Replaces the image's entrypoint; an empty list takes it away."},
+		{Name: "command", Type: plans.Strings, Doc: "Arguments to the image before the flags. Without it, the kind's own."},
+		{Name: "port", Type: plans.Int, MinSet: true, Min: 1, Max: 65535, Doc: "Where the engine listens in the container. Without it, the kind's own port."},
+	},
+	Check: checkDocker,
+}
+
+func checkDocker(b *plans.Block) (errs []plans.AttrError) {
+	var d engine.Docker
+	if err := b.Decode(&d); err != nil {
+		return []plans.AttrError{{Summary: "Invalid docker block", Detail: err.Error()}}
+	}
+	check := func(attr, summary string, err error) {
+		if err != nil {
+			errs = append(errs, plans.AttrError{Attr: attr, Summary: summary, Detail: sentence(err)})
+		}
+	}
+	_, err := docker.GPUs(d.GPUs)
+	check("gpus", "Invalid gpus", err)
+	_, err = docker.Size(d.ShmSize)
+	check("shm_size", "Invalid shm_size", err)
+	_, err = docker.Ulimits(d.Ulimits)
+	check("ulimits", "Invalid ulimits", err)
+	for source, target := range d.Volumes {
+		// Where a source lies is settled later; how the target is written is not.
+		_, err := docker.Volumes(map[string]string{dockerSource("/", source): target})
+		check("volumes", "Invalid volumes", err)
+	}
+	check("host", "Invalid host", docker.CheckHost(d.Host))
+	if d.Host != "" && d.Context != "" {
+		check("context", "Invalid context", fmt.Errorf("host names the docker daemon already; remove one of them"))
+	}
+	if d.Network == "none" || strings.HasPrefix(d.Network, "container:") {
+		check("network", "Invalid network", fmt.Errorf("network = %q leaves no way to reach the engine; leave it out, or use \"host\" or a network of the daemon", d.Network))
+	}
+	known := []string{"", "private", "shareable", "host", "none"}
+	if !slices.Contains(known, d.IPC) && !strings.HasPrefix(d.IPC, "container:") {
+		check("ipc", "Invalid ipc", fmt.Errorf(`ipc is "private", "shareable", "host", "none" or "container:NAME"; this is %q`, d.IPC))
+	}
+	for _, arg := range slices.Concat(d.Entrypoint, d.Command) {
+		if strings.Contains(arg, "{mxflow}") {
+			check("command", "Invalid command", fmt.Errorf("{mxflow} is the path of a program on this machine, which is not in the container; name the image's program"))
+		}
+	}
+	return errs
+}
+
+// sentence makes one of an error that was written to stand after a colon.
+func sentence(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") + "." }
+
+// putDocker puts the block into the spec.
+func putDocker(l *Lab, d *draft, spec *engine.Spec) ([]string, error) {
+	var box engine.Docker
+	if err := d.engine.Launch.Decode(&box); err != nil {
+		return nil, err
+	}
+	if d.image != "" {
+		box.Image = d.image
+	}
+	if box.Image == "" {
+		box.Image = d.kind.Image
+	}
+	needs := d.kind.Container
+	box.IPC, box.ShmSize = cmp.Or(box.IPC, needs.IPC), cmp.Or(box.ShmSize, needs.ShmSize)
+	if len(needs.Ulimits) > 0 {
+		limits := maps.Clone(needs.Ulimits)
+		maps.Copy(limits, box.Ulimits)
+		box.Ulimits = limits
+	}
+	volumes := map[string]string{}
+	for _, source := range slices.Sorted(maps.Keys(box.Volumes)) {
+		volumes[dockerSource(l.Plan.Dir, source)] = box.Volumes[source]
+	}
+	if box.Volumes = volumes; len(volumes) == 0 {
+		box.Volumes = nil
+	}
+	spec.Docker = &box
+	if box.Command != nil {
+		return box.Command, nil
+	}
+	return d.kind.ImageCommand, nil
+}
+
+// dockerSource is the source of a volume as docker takes it: an absolute path,
+// or the name of a volume. base is the plan's folder.
+func dockerSource(base, source string) string {
+	if rest, ok := strings.CutPrefix(source, "~"); ok && (rest == "" || rest[0] == '/') {
+		if home, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(home, rest)
+		}
+	}
+	if filepath.IsAbs(source) {
+		return filepath.Clean(source)
+	}
+	if !strings.ContainsRune(source, '/') && source != "." && source != ".." {
+		return source
+	}
+	path := filepath.Join(base, source)
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}

@@ -1,0 +1,126 @@
+package steps
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// endpointPart is an engine that somebody else runs.
+var endpointPart = launchPart{schema: endpointSchema, put: putEndpoint}
+
+var endpointSchema = plans.Schema{
+	Doc: "The engine is run by somebody else: it is asked and never stopped. Launches are fresh starts only where `restart` says how; without it nothing is compared, whatever the numbers.",
+	Example: `endpoint {
+  url     = "https://box.example:8000/v1"
+  restart = ["ssh", "box.example", "systemctl", "restart", "vllm"]
+}`,
+	Attrs: []plans.Attr{
+		{Name: "url", Type: plans.String, Required: true, Doc: "Root of its API, with or without `/v1`, such as `https://box.example/llm/v1`. Redirects are not followed."},
+		{Name: "api_key", Type: plans.String, Doc: "Sent as `Authorization: Bearer …`. It must come from a sensitive variable."},
+		{Name: "headers", Type: plans.Map, Doc: "Headers that are sent with every request, such as a key of another form."},
+		{Name: "ca_file", Type: plans.String, Doc: "PEM file of certificates to trust beside the system's, relative to the plan's folder."},
+		{Name: "client_cert", Type: plans.String, Doc: "PEM file of the certificate by which mxflow shows who it is, relative to the plan's folder; needs `client_key`."},
+		{Name: "client_key", Type: plans.String, Doc: "PEM file of the key of `client_cert`."},
+		{Name: "insecure", Type: plans.Bool, Default: false, Doc: "Does not check the server's certificate."},
+		{Name: "restart", Type: plans.Strings, Doc: "Command that is run before each launch, in the plan's folder, and that restarts the server; no shell is involved. It gets the `env` of the engine and of its knobs, must return once the server was started, and must leave nothing of the old one running. It is limited by the time that the engine has to become ready."},
+		{Name: "log_file", Type: plans.String, Doc: "The server's log, where this machine can read it: what is written to it from the launch on is evidence."},
+	},
+	Check: checkEndpoint,
+}
+
+// endpointAttrs are the block's attributes under their names in the plan.
+type endpointAttrs struct {
+	URL        string            `json:"url"`
+	APIKey     string            `json:"api_key"`
+	Headers    map[string]string `json:"headers"`
+	CAFile     string            `json:"ca_file"`
+	ClientCert string            `json:"client_cert"`
+	ClientKey  string            `json:"client_key"`
+	Insecure   bool              `json:"insecure"`
+	Restart    []string          `json:"restart"`
+	LogFile    string            `json:"log_file"`
+}
+
+func checkEndpoint(b *plans.Block) (errs []plans.AttrError) {
+	var e endpointAttrs
+	if err := b.Decode(&e); err != nil {
+		return []plans.AttrError{{Summary: "Invalid endpoint", Detail: err.Error()}}
+	}
+	add := func(attr, summary, format string, args ...any) {
+		errs = append(errs, plans.AttrError{Attr: attr, Summary: summary, Detail: fmt.Sprintf(format, args...)})
+	}
+	if err := engine.CheckURL(e.URL); err != nil {
+		add("url", "Invalid url", "%v.", err)
+	}
+	if _, given := b.Attrs["api_key"]; given && e.APIKey == "" {
+		add("api_key", "Empty api_key", "The server would be asked without a key. Give the variable that it comes from a value, or remove api_key.")
+	} else if err := engine.CheckKey(e.APIKey); err != nil {
+		add("api_key", "Invalid api_key", "The key cannot be sent: %v.", err)
+	}
+	for name, value := range e.Headers {
+		switch err := engine.CheckHeader(name, value); {
+		case err != nil:
+			add("headers", "Invalid header", "%q cannot be sent: %v.", name, err)
+		case e.APIKey != "" && strings.EqualFold(name, "Authorization"):
+			add("headers", "Two keys", "api_key is sent as the header Authorization, which headers sets too. Remove one of them.")
+		}
+	}
+	if (e.ClientCert == "") != (e.ClientKey == "") {
+		add("", "Half a client certificate", "client_cert and client_key are needed together: one says who mxflow is, the other proves it.")
+	}
+	if e.CAFile != "" && e.Insecure {
+		add("insecure", "Certificate is not checked", "With insecure = true nobody looks at ca_file. Remove one of them.")
+	}
+	if strings.HasPrefix(e.URL, "http://") && (e.CAFile != "" || e.ClientCert != "" || e.Insecure) {
+		add("url", "Certificates without TLS", "ca_file, client_cert and insecure are about https://, and this is plain http://. Correct the url, or remove them.")
+	}
+	if _, given := b.Attrs["restart"]; given && (len(e.Restart) == 0 || e.Restart[0] == "") {
+		add("restart", "Empty restart", `Name the program that restarts the server and its arguments, such as ["ssh", "box", "systemctl restart vllm"], or remove restart.`)
+	}
+	return errs
+}
+
+// putEndpoint puts the block into the spec. There is no command, so what would
+// become flags of one has nowhere to go.
+func putEndpoint(l *Lab, d *draft, spec *engine.Spec) ([]string, error) {
+	var a endpointAttrs
+	if err := d.engine.Launch.Decode(&a); err != nil {
+		return nil, err
+	}
+	var lost []string
+	if len(d.settings) > 0 {
+		lost = append(lost, "settings")
+	}
+	if len(d.args) > 0 {
+		lost = append(lost, "args")
+	}
+	if d.image != "" {
+		lost = append(lost, "image")
+	}
+	if len(d.sources) > 0 {
+		lost = append(lost, "source")
+	}
+	if len(a.Restart) == 0 && (len(d.env) > 0 || len(d.unset) > 0) {
+		lost = append(lost, "env")
+	}
+	if len(lost) > 0 {
+		return nil, fmt.Errorf("engine %s.%s is run by somebody else: %s of the plan cannot reach it", d.engine.Kind, d.engine.Name, strings.Join(lost, ", "))
+	}
+	file := func(path string) string {
+		if path == "" {
+			return ""
+		}
+		return l.inPlan(path)
+	}
+	spec.Endpoint = &engine.Endpoint{
+		URL: a.URL, APIKey: a.APIKey, Headers: a.Headers, CAFile: file(a.CAFile), ClientCert: file(a.ClientCert),
+		ClientKey: file(a.ClientKey), Insecure: a.Insecure, Restart: a.Restart, LogFile: file(a.LogFile),
+	}
+	if len(a.Restart) == 0 {
+		spec.Env = nil // what the kind sets reaches nobody
+	}
+	return nil, nil
+}

@@ -1,0 +1,87 @@
+package steps
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/docker"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// execPart is an engine that is a command in a container that runs already.
+var execPart = launchPart{schema: execSchema, put: putExec}
+
+var execSchema = plans.Schema{
+	Doc: "The engine is a command inside a container that already runs, such as the one that its kernels are developed in. It is stopped with everything that it started, and the container goes on running. The container needs `sh` and `grep`. Requests go to a port that the container publishes, to the host's network where the container shares it, or to the container's own address; from a remote daemon the first two are left.",
+	Example: `exec {
+  container = "vllm-dev"
+  command   = ["vllm", "serve", "/models/gpt-oss-20b", "--host", "0.0.0.0", "--port", "{port}"]
+  workdir   = "/workspace/vllm"
+}`,
+	Attrs: []plans.Attr{
+		{Name: "container", Type: plans.String, Required: true, Doc: "Name or ID of the container."},
+		{Name: "command", Type: plans.Strings, Doc: "The program in the container and its arguments, before the flags; no shell is involved. Without it, the kind's own. `{port}` is replaced by the port to listen on, `{config}` by the path of the kind's configuration file."},
+		{Name: "workdir", Type: plans.String, Doc: "Working directory in the container. Without it, the container's."},
+		{Name: "user", Type: plans.String, Doc: "Who the engine runs as: a name or number, with `:group` after it. Without it, the container's."},
+		{Name: "port", Type: plans.Int, MinSet: true, Min: 1, Max: 65535, Doc: "Where the engine listens in the container. Without it, a port that the container publishes, or else any free one."},
+		{Name: "host", Type: plans.String, Doc: "The docker daemon: `unix:///path`, `tcp://host:port` or `ssh://user@host`. Without it and `context`, the one that the docker command would use."},
+		{Name: "context", Type: plans.String, Doc: "A context of the docker command that names the daemon."},
+	},
+	Check: checkExec,
+}
+
+func checkExec(b *plans.Block) []plans.AttrError {
+	var x engine.Exec
+	if err := b.Decode(&x); err != nil {
+		return []plans.AttrError{{Summary: "Invalid exec block", Detail: err.Error()}}
+	}
+	errs := checkDaemon(x.Host, x.Context)
+	if x.Container == "" {
+		errs = append(errs, plans.AttrError{Attr: "container", Summary: "Empty container", Detail: "Name the container that the engine is started in, as docker ps shows it."})
+	}
+	if _, given := b.Attrs["command"]; given && (len(x.Command) == 0 || x.Command[0] == "") {
+		errs = append(errs, plans.AttrError{Attr: "command", Summary: "Empty command", Detail: "Name the program first, or leave command out where the kind has one of its own."})
+	}
+	return append(errs, checkInContainer(x.Command)...)
+}
+
+// checkDaemon looks at how a block names its docker daemon.
+func checkDaemon(host, context string) (errs []plans.AttrError) {
+	if err := docker.CheckHost(host); err != nil {
+		errs = append(errs, plans.AttrError{Attr: "host", Summary: "Invalid host", Detail: sentence(err)})
+	}
+	if host != "" && context != "" {
+		errs = append(errs, plans.AttrError{Attr: "context", Summary: "Invalid context", Detail: "host names the docker daemon already; remove one of them."})
+	}
+	return errs
+}
+
+// checkInContainer looks at a command that is to run in a container.
+func checkInContainer(command []string) []plans.AttrError {
+	for _, arg := range command {
+		if strings.Contains(arg, "{mxflow}") {
+			return []plans.AttrError{{Attr: "command", Summary: "Invalid command", Detail: "{mxflow} is the path of a program on this machine, which is not in the container; name a program of the container."}}
+		}
+	}
+	return nil
+}
+
+// putExec puts the block into the spec.
+func putExec(_ *Lab, d *draft, spec *engine.Spec) ([]string, error) {
+	var x engine.Exec
+	if err := d.engine.Launch.Decode(&x); err != nil {
+		return nil, err
+	}
+	if d.image != "" {
+		return nil, fmt.Errorf("engine %s.%s runs in a container that was there before: a knob's image cannot reach it", d.engine.Kind, d.engine.Name)
+	}
+	spec.Exec = &x
+	if x.Command != nil {
+		return x.Command, nil
+	}
+	if len(d.kind.Command) == 0 {
+		return nil, fmt.Errorf("engine kind %q has no command of its own: give one in the exec block", d.kind.Name)
+	}
+	return d.kind.Command, nil
+}

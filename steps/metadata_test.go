@@ -1,0 +1,185 @@
+package steps
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/metadata"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// What a plan may accept is what environments are known by.
+func TestFingerprintEntries(t *testing.T) {
+	if !slices.Equal(plans.FingerprintEntries, metadata.Keys()) {
+		t.Errorf("the plan language has %q, launches have %q", plans.FingerprintEntries, metadata.Keys())
+	}
+	for name := range engine.Environment() {
+		if !slices.Contains(metadata.Keys(), name) {
+			t.Errorf("the machine is known by %q, which no plan can accept", name)
+		}
+	}
+}
+
+func TestModelOf(t *testing.T) {
+	named := &plans.Engine{Model: "served"}
+	for command, want := range map[string]string{
+		"vllm serve org/m --port 1":                              "org/m",
+		"vllm serve --model=org/m":                               "org/m",
+		"python3 -m sglang.launch_server --model-path /models/m": "/models/m",
+		"python -m vllm.entrypoints.openai.api_server --port 1":  "served",
+		"llama-server -m m.gguf --port 1":                        "m.gguf",
+		"trtllm-serve serve":                                     "served",
+		"transformers serve --force-model org/m":                 "org/m",
+		"ollama serve --verbose":                                 "served",
+		"":                                                       "served",
+	} {
+		if got := modelOf(engine.Spec{Command: strings.Fields(command)}, named); got != want {
+			t.Errorf("%q: %q", command, got)
+		}
+	}
+}
+
+func TestPythonOf(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"vllm": "#!/venv/bin/python3.12\nimport sys", "env": "#!/usr/bin/env python3\n", "long": "#!/bin/sh\n'''exec' \"/a very long/x/python\" \"$0\"\n",
+		"long2": "#!/bin/sh\n'''exec' /long/x/python3 \"$0\" \"$@\"\n", "shell": "#!/bin/sh\npython3 x\n", "binary": "\x7fELF python ", "empty": "",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", dir)
+	for command, want := range map[string]string{
+		"vllm serve": "/venv/bin/python3.12", "./vllm serve": "/venv/bin/python3.12", "env": "python3", "long2": "/long/x/python3",
+		"shell": "", "binary": "", "empty": "", "gone": "", "": "",
+		"/x/python3.11 -m vllm": "/x/python3.11", "uv run vllm serve": "uv run --no-sync python", "uv pip": "",
+	} {
+		spec := engine.Spec{Kind: "openai", Command: strings.Fields(command), Dir: dir}
+		if got := strings.Join(pythonOf(spec), " "); got != want || isPython(spec) != (want != "") {
+			t.Errorf("%q: %q, %v", command, got, isPython(spec))
+		}
+	}
+	for kind, want := range map[string]bool{"vllm": true, "embedded": false, "llamacpp": false} {
+		if isPython(engine.Spec{Kind: kind, Command: []string{"vllm"}, Dir: dir}) != want {
+			t.Errorf("%s: %v", kind, !want)
+		}
+	}
+	if isPython(engine.Spec{Kind: "vllm", Endpoint: &engine.Endpoint{}}) {
+		t.Error("an endpoint's packages are asked for")
+	}
+}
+
+func TestShownEnv(t *testing.T) {
+	got := shownEnv(map[string]string{
+		"HF_TOKEN": "hf_x", "OPENAI_API_KEY": "k", "PASSWORD": "p", "MY_AUTH": "a",
+		"VLLM_KV_CACHE_TOKENS": "7", "TOKENIZERS_PARALLELISM": "1", "KEYBOARD": "x", "MXFLOW_LAUNCH": "l",
+	})
+	for name, value := range got {
+		secret := slices.Contains([]string{"HF_TOKEN", "OPENAI_API_KEY", "PASSWORD", "MY_AUTH"}, name)
+		if secret != (value == "[redacted]") {
+			t.Errorf("%s is %q", name, value)
+		}
+	}
+	t.Setenv("HF_TOKEN", "hf_x")
+	t.Setenv("VLLM_USE_V1", "1")
+	t.Setenv("CUDA_HOME", "/cuda")
+	t.Setenv("EDITOR", "ed")
+	env := inheritedEnv(engine.Spec{Env: map[string]string{"CUDA_HOME": "/own"}, Unset: []string{"PATH"}})
+	for name, want := range map[string]string{"HF_TOKEN": "[redacted]", "VLLM_USE_V1": "1", "CUDA_HOME": "", "PATH": "", "EDITOR": ""} {
+		if env[name] != want {
+			t.Errorf("%s is %q", name, env[name])
+		}
+	}
+}
+
+// launchedIn is a launch of an arm in an environment: "kernel=6 driver=580".
+func launchedIn(arm, id, environment string) *ledger.Launch {
+	l := &ledger.Launch{ID: id, VariantKey: arm, Fingerprint: map[string]string{}}
+	for _, pair := range strings.Fields(environment) {
+		name, value, _ := strings.Cut(pair, "=")
+		l.Fingerprint[name] = value
+	}
+	return l
+}
+
+func TestOtherEnvironment(t *testing.T) {
+	image := func(name string) *plans.KnobValue { return &plans.KnobValue{Name: name, Image: name} }
+	plan := &plans.Plan{Baseline: &plans.Baseline{}, Knobs: []*plans.Knob{
+		{Name: "image", Values: []*plans.KnobValue{image("old"), image("new")}},
+		{Name: "env", Values: []*plans.KnobValue{{Name: "off"}, {Name: "on"}}},
+	}}
+	a := &variant{name: "baseline", key: "a", knobs: map[string]string{"image": "old", "env": "off"}, spec: engine.Spec{Command: []string{"vllm", "serve", "m"}}}
+	b := &variant{name: "faster", key: "b"}
+	with := func(changes map[string]string, command string) func() {
+		return func() {
+			b.knobs = maps.Clone(a.knobs)
+			maps.Copy(b.knobs, changes)
+			b.spec = engine.Spec{Command: strings.Fields(command)}
+		}
+	}
+	same := with(map[string]string{"env": "on"}, "vllm serve m")
+	for _, test := range []struct {
+		name         string
+		arms         func()
+		accept       []string
+		one, two, of string
+		want         string
+	}{
+		{"the same", same, nil, "kernel=6 driver=5", "kernel=6 driver=5", "kernel=6 driver=5", ""},
+		{"another driver", same, nil, "driver=580", "driver=580", "driver=590", "baseline and faster were not measured in one environment: driver is 580 in launch 1 and 590 in launch 3"},
+		{"within an arm", same, nil, "packages=x", "packages=y", "packages=x", "launches of baseline were not made in one environment: packages is x in launch 1 and y in launch 2"},
+		{"accepted", same, []string{"driver"}, "driver=580", "driver=580", "driver=590", ""},
+		{"something else is accepted", same, []string{"kernel"}, "driver=580", "driver=580", "driver=590", "driver is 580"},
+		{"all accepted", same, []string{"all"}, "driver=580", "kernel=7", "driver=590", ""},
+		{"a tree", same, nil, "repo.vllm=1", "repo.vllm=1", "repo.vllm=2", "repo.vllm is 1"},
+		{"any tree accepted", same, []string{"repo.*"}, "repo.vllm=1", "repo.vllm=1", "repo.vllm=2", ""},
+		{"absent on one side", same, nil, "weights=1 cpu=c", "weights=1 cpu=c", "cpu=c", "weights is 1 in launch 1 and not known"},
+		{"absent on the other", same, nil, "cpu=c", "cpu=c", "weights=1 cpu=c", "weights is not known"},
+		{"without any", same, nil, "cpu=c", "cpu=c", "", "launch 3 has no fingerprint"},
+		{"the image is under test", with(map[string]string{"image": "new"}, "vllm serve m"), nil, "image=1 torch=2", "image=1 torch=2", "image=2 torch=3", ""},
+		{"and only the image", with(map[string]string{"image": "new"}, "vllm serve m"), nil, "image=1 driver=2", "image=1 driver=2", "image=2 driver=3", "driver is 2"},
+		{"not within an arm", with(map[string]string{"image": "new"}, "vllm serve m"), nil, "image=1", "image=2", "image=2", "launches of baseline"},
+		{"the model is under test", with(nil, "vllm serve m2"), nil, "weights=1", "weights=1", "weights=2", ""},
+		{"the model was replaced", same, nil, "weights=1", "weights=1", "weights=2", "weights is 1"},
+		{"the program is under test", with(nil, "/other/vllm serve m"), nil, "packages=1", "packages=1", "packages=2", ""},
+	} {
+		test.arms()
+		plan.Baseline.AcceptFingerprint = test.accept
+		lab := &Lab{Plan: plan}
+		got := lab.otherEnvironment([]*ledger.Launch{
+			launchedIn("a", "1", test.one), launchedIn("a", "2", test.two), launchedIn("b", "3", test.of),
+		}, []*variant{a, b})
+		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+			t.Errorf("%s: %q", test.name, got)
+		}
+	}
+	// Whole engines are compared: only the machine has to be the same.
+	other := &variant{name: "sglang", engine: "sglang.box", key: "b", knobs: a.knobs, spec: a.spec}
+	for environment, want := range map[string]string{"image=2 torch=3 weights=4 cpu=c": "", "image=2 cpu=d": "cpu is c"} {
+		got := (&Lab{Plan: plan}).otherEnvironment([]*ledger.Launch{launchedIn("a", "1", "image=1 cpu=c"), launchedIn("b", "2", environment)}, []*variant{a, other})
+		if (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("another engine in %s: %q", environment, got)
+		}
+	}
+	same()
+	shared := launchedIn("b", "9", "cpu=c")
+	shared.Notes = []string{gpuShared + "process 7"}
+	if got := (&Lab{Plan: plan}).otherEnvironment([]*ledger.Launch{launchedIn("a", "1", "cpu=c"), shared}, []*variant{a, b}); !strings.Contains(got, "process 7") {
+		t.Errorf("a shared GPU: %q", got)
+	}
+}
+
+func TestMachineKeyAccepts(t *testing.T) {
+	p := &plans.Plan{Baseline: &plans.Baseline{AcceptFingerprint: []string{"driver"}}}
+	old, now := map[string]string{"driver": "580", "cpu": "c"}, map[string]string{"driver": "590", "cpu": "c"}
+	if MachineKey(old, p) != MachineKey(now, p) || MachineKey(old, nil) == MachineKey(now, nil) || MachineKey(old, &plans.Plan{}) != MachineKey(old, nil) {
+		t.Error("the key of a machine does not follow what the plan accepts")
+	}
+}

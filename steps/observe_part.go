@@ -1,0 +1,158 @@
+package steps
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/plans"
+)
+
+var observePart = plans.Part{
+	Label: "What rules call it: `engine.observed.<name>`. One of the kind's names takes the place of what the kind observes.",
+	Times: plans.AnyTimes,
+	Schema: plans.Schema{
+		Doc: "One thing that the engine says of itself, looked for at every launch after it has answered. It has one source: a line of the log, a page of the API or a file (with a jq expression), or a Prometheus metric.",
+		Example: `observe "tactic" {
+  log  = "autotuner chose tactic (?P<value>\\S+)"
+  type = "string"
+}
+observe "fallbacks" {
+  log  = "falling back to the slow path"
+  type = "count"
+}`,
+		Attrs: []plans.Attr{
+			{Name: "log", Type: plans.String, Doc: "RE2 expression, searched in every line of the log without its terminal escapes. The group called `value`, else the first group, is the value; the last line that matches counts."},
+			{Name: "path", Type: plans.String, Doc: "Page of the engine's API that answers with JSON, such as `/v1/models`."},
+			{Name: "file", Type: plans.String, Doc: "JSON file where the engine lives, relative to its working directory."},
+			{Name: "jq", Type: plans.String, Doc: "jq expression for the value in the page or file; its first result counts."},
+			{Name: "metric", Type: plans.String, Doc: "Exact name of a Prometheus metric of the engine. Series that differ are not added up: choose one with labels."},
+			{Name: "labels", Type: plans.Map, Doc: "Labels that the metric's series has to have."},
+			{Name: "type", Type: plans.String, Required: true, OneOf: []string{engine.TypeString, engine.TypeNumber, engine.TypeBool, engine.TypeCount}, Doc: "`string`, `number`, `bool`, or `count`: how many lines of the log match, where none is 0."},
+			{Name: "unit", Type: plans.String, Doc: "Unit of a number, such as `tokens`, `GB` or `s`."},
+			{Name: "scale", Type: plans.Number, Doc: "What a number is multiplied with, to get it in its unit."},
+			{Name: "words", Type: plans.Map, Doc: "What the engine says, and the word that rules compare with instead."},
+			{Name: "same", Type: plans.Bool, Doc: "Arms of a comparison must agree on it, though it is a number. On words, and on true and false, they must in any case."},
+		},
+		Check: checkObserve,
+	},
+	Extends: func(b *plans.Block) (x plans.Extension) {
+		if p, err := patternOf(b); err == nil {
+			x.Observed = []plans.Observed{{Name: p.Name, Type: p.Type, Unit: p.Unit}}
+		}
+		return x
+	},
+}
+
+// observeConfig is an observe block.
+type observeConfig struct {
+	Log    string            `json:"log"`
+	Path   string            `json:"path"`
+	File   string            `json:"file"`
+	JQ     string            `json:"jq"`
+	Metric string            `json:"metric"`
+	Labels map[string]string `json:"labels"`
+	Type   string            `json:"type"`
+	Unit   string            `json:"unit"`
+	Scale  *float64          `json:"scale"`
+	Words  map[string]string `json:"words"`
+	Same   bool              `json:"same"`
+}
+
+// patternOf is an observe block as the engine package looks for it.
+func patternOf(b *plans.Block) (engine.Pattern, error) {
+	var c observeConfig
+	if err := b.Decode(&c); err != nil {
+		return engine.Pattern{}, err
+	}
+	p := engine.Pattern{
+		Name: b.Name, Type: c.Type, Unit: c.Unit, Path: c.Path, JQ: c.JQ, File: c.File,
+		Labels: c.Labels, Words: c.Words,
+		Varies: numeric(c.Type) && !c.Same,
+	}
+	if c.Log != "" {
+		p.Log = []string{c.Log}
+	}
+	if c.Metric != "" {
+		p.Metric = []string{c.Metric}
+	}
+	if c.Scale != nil {
+		p.Scale = *c.Scale
+	}
+	return p, nil
+}
+
+func numeric(ty string) bool { return ty == engine.TypeNumber || ty == engine.TypeCount }
+
+func checkObserve(b *plans.Block) (errs []plans.AttrError) {
+	var c observeConfig
+	if err := b.Decode(&c); err != nil {
+		return []plans.AttrError{{Summary: "Invalid observe block", Detail: err.Error()}}
+	}
+	wrong := func(attr, summary, format string, args ...any) {
+		errs = append(errs, plans.AttrError{Attr: attr, Summary: summary, Detail: fmt.Sprintf(format, args...)})
+	}
+	var sources []string
+	for _, s := range []struct{ name, value string }{{"log", c.Log}, {"path", c.Path}, {"file", c.File}, {"metric", c.Metric}} {
+		if strings.TrimSpace(s.value) != "" {
+			sources = append(sources, s.name)
+		}
+	}
+	switch {
+	case len(sources) == 0:
+		wrong("", "Nothing to observe", "Say where it is seen: log = \"expression\", path = \"/page\" or file = \"name\" with jq, or metric = \"name\".")
+		return errs
+	case len(sources) > 1:
+		wrong(sources[1], "Two sources of one observation", "It is taken from %s, or from %s. Remove one of them, or make two observations.", sources[0], sources[1])
+		return errs
+	}
+	switch json := c.Path != "" || c.File != ""; {
+	case json && c.JQ == "":
+		wrong(sources[0], "Missing jq", "A page or file holds much: say with jq which value of it is meant, such as jq = \".version\".")
+	case !json && c.JQ != "":
+		wrong("jq", "Attribute has no use here", "jq takes a value out of JSON, so it goes with path or file.")
+	case json:
+		if _, err := engine.CompileJQ(c.JQ); err != nil {
+			wrong("jq", "Invalid jq expression", "%v.", err)
+		}
+	}
+	if c.Path != "" && !strings.HasPrefix(c.Path, "/") {
+		wrong("path", "Invalid path", "%q begins with a slash: it is a page of the engine, such as \"/v1/models\".", c.Path)
+	}
+	switch {
+	case c.Log != "":
+		errs = append(errs, checkLogExpression(c)...)
+	case c.Type == engine.TypeCount:
+		wrong("type", "Count without a log", "count is how many lines of the log match. What %s gives is a number.", sources[0])
+	case c.Metric != "" && c.Type != engine.TypeNumber:
+		wrong("type", "Metric is a number", "A Prometheus metric is a number: write type = \"number\".")
+	}
+	if len(c.Labels) > 0 && c.Metric == "" {
+		wrong("labels", "Attribute has no use here", "labels choose a series of a Prometheus metric.")
+	}
+	if !numeric(c.Type) {
+		for attr, set := range map[string]bool{"unit": c.Unit != "", "scale": c.Scale != nil, "same": c.Same} {
+			if set {
+				wrong(attr, "Attribute has no use here", "%s belongs to a number; this is a %s.", attr, c.Type)
+			}
+		}
+	}
+	if c.Scale != nil && *c.Scale == 0 {
+		wrong("scale", "Invalid scale", "Everything times 0 is 0. Remove scale, or write the factor between what the engine says and the unit.")
+	}
+	return errs
+}
+
+func checkLogExpression(c observeConfig) []plans.AttrError {
+	re, err := regexp.Compile(c.Log)
+	switch {
+	case err != nil:
+		return []plans.AttrError{{Attr: "log", Summary: "Invalid regular expression", Detail: fmt.Sprintf("%v. The syntax is RE2.", err)}}
+	case re.NumSubexp() == 0 && (c.Type == engine.TypeString || c.Type == engine.TypeNumber):
+		return []plans.AttrError{{Attr: "log", Summary: "Expression without a group", Detail: fmt.Sprintf("A %s is what a group matches: put the value into brackets, as in \"Using (\\\\w+) backend\". Without a group it can be a bool or a count.", c.Type)}}
+	case re.MatchString("") && c.Type == engine.TypeCount:
+		return []plans.AttrError{{Attr: "log", Summary: "Expression matches everything", Detail: "It matches even an empty line, so it counts all lines. Name text that has to be there."}}
+	}
+	return nil
+}

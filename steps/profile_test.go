@@ -1,0 +1,103 @@
+package steps
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/plans"
+)
+
+func TestProfileChangesACopy(t *testing.T) {
+	before, _ := engine.LookupKind("vllm")
+	spec := specOf(t, `engine "vllm" "fork" {
+	  model = "m"
+	  profile {
+	    ready_path   = "/ready"
+	    version_path = "/info"
+	    version_jq   = ".build.version"
+	    metrics_path = "/prom"
+	    metrics      = { running = "fork:running" }
+	    port         = 9000
+	    image        = "fork:latest"
+	    log          = { attention = "chose (\\w+)", layers = "layers: (?P<value>\\S+)" }
+	    crash        = ["tactic failed"]
+	    harmless     = ["tactic skipped"]
+	    min_tokens   = false
+	  }
+	}`)
+	k := spec.Profile
+	if k == nil {
+		t.Fatal("the spec has no profile")
+	}
+	var attention, layers []engine.Pattern
+	for _, p := range k.Observe {
+		switch p.Name {
+		case "attention":
+			attention = append(attention, p)
+		case "layers":
+			layers = append(layers, p)
+		}
+	}
+	switch {
+	case len(k.Ready) != 1 || k.Ready[0].Path != "/ready", k.Version.Path != "/info" || k.Version.JQ != ".build.version":
+		t.Errorf("ready %v, version %v", k.Ready, k.Version)
+	case k.Metrics.Path != "/prom" || !slices.Equal(k.Metrics.Names["running"], []string{"fork:running", "vllm:num_requests_running"}):
+		t.Errorf("metrics %v", k.Metrics)
+	case k.Port != 9000 || k.Image != "fork:latest" || k.Ask.MinTokens || !k.Ask.IgnoreEOS:
+		t.Errorf("port %d, image %q, ask %v", k.Port, k.Image, k.Ask)
+	case len(attention) != 1 || !slices.Equal(attention[0].Log, []string{`chose (\w+)`}) || len(layers) != 1:
+		t.Errorf("attention %v, layers %v", attention, layers)
+	case k.Crashes[0].Glob != "tactic failed" || k.Harmless[0] != "tactic skipped":
+		t.Errorf("crashes %v, harmless %v", k.Crashes[0], k.Harmless[0])
+	}
+	after, _ := engine.LookupKind("vllm")
+	if fmt.Sprint(before) != fmt.Sprint(after) {
+		t.Error("the kind itself was changed")
+	}
+}
+
+func TestEnginesThatCannotBe(t *testing.T) {
+	profile := func(attr string) string {
+		return "engine \"openai\" \"e\" {\n process {\n command = [\"x\"]\n }\n profile {\n" + attr + "\n }\n}"
+	}
+	vllm := func(body string) string { return "engine \"vllm\" \"e\" {\n" + body + "\n}\n" }
+	knob := "knob \"k\" {\n default = \"a\"\n value \"a\" {\n settings = { fused = true }\n }\n}\n"
+	tests := map[string]struct{ src, want string }{
+		"no model":         {vllm(""), "Missing model"},
+		"no choice":        {"engine \"llamacpp\" \"e\" {\n model = \"x.gguf\"\n settings = { attention_backend = \"fa3\" }\n}", "attention_backend is one of on, off"},
+		"unknown setting":  {vllm("model = \"m\"\n settings = { max_num_seq = 2 }"), "Did you mean"},
+		"a page":           {profile(`ready_path = "health"`), `Write "/health"`},
+		"contains nothing": {profile(`ready_contains = "ok"`), `Add ready_path`},
+		"jq":               {profile(`version_jq = ".["`), `Correct the expression`},
+		"no flag":          {profile(`settings = { a = "b c" }`), `Setting a needs a flag`},
+		"an expression":    {profile(`log = { a = "(" }`), `cannot be read`},
+		"an unusable name": {profile(`log = { "a-b" = "x" }`), `Rules must be able to name`},
+		"a glob":           {profile(`crash = ["*"]`), `matches every line`},
+		"a knob's setting": {vllm(`model = "m"`) + knob, `has no setting "fused"`},
+		"a knob before it": {knob + vllm(`model = "m"`), `has no setting "fused"`},
+	}
+	for name, tc := range tests {
+		res := plans.LoadBytes("plan.hcl", []byte("plan \"p\" {}\n"+tc.src), Registry(), plans.Options{})
+		if got := fmt.Sprint(res.Diagnostics.Errs()); res.OK() || !strings.Contains(got, tc.want) {
+			t.Errorf("%s: got %v, want %q", name, got, tc.want)
+		}
+	}
+}
+
+// A knob may set what a profile adds, wherever it stands.
+func TestKnobsMaySetWhatAProfileAdds(t *testing.T) {
+	spec := specOf(t, `knob "fused" {
+	  default = "on"
+	  value "on" { settings = { fused = true } }
+	}
+	engine "vllm" "fork" {
+	  model = "m"
+	  profile { settings = { fused = "--fused|--no-fused" } }
+	}`)
+	if got := spec.Command[len(spec.Command)-1]; got != "--fused" {
+		t.Errorf("the command ends in %q", got)
+	}
+}

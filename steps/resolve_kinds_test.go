@@ -1,0 +1,157 @@
+package steps
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+)
+
+// specOf resolves the only engine of a plan, every knob at its default.
+func specOf(t *testing.T, src string) engine.Spec {
+	t.Helper()
+	res := plans.LoadBytes("plan.hcl", []byte("plan \"p\" {}\n"+src), Registry(), plans.Options{})
+	if !res.OK() {
+		t.Fatal(res.Diagnostics)
+	}
+	knobs := map[string]string{}
+	for _, k := range res.Plan.Knobs {
+		knobs[k.Name] = k.Default
+	}
+	e := res.Plan.Engines[0]
+	l := &Lab{Plan: res.Plan, Graph: &runtime.Graph{}}
+	d, err := l.draft(e, knobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := l.spec(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return spec
+}
+
+func TestKindsResolve(t *testing.T) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Skip("there is no home folder: ", err)
+	}
+	tests := map[string]struct{ src, command, env, config, model, path string }{
+		"vllm": {
+			`engine "vllm" "e" {
+			  model    = "openai/gpt-oss-20b"
+			  settings = { max_num_seqs = 2, enforce_eager = true, speculative = { method = "ngram", num_speculative_tokens = 3 } }
+			}`,
+			`vllm serve openai/gpt-oss-20b --host 127.0.0.1 --port {port} --max-num-seqs 2 --enforce-eager --speculative-config {"method":"ngram","num_speculative_tokens":3}`, "", "", "openai/gpt-oss-20b", "",
+		},
+		"a knob's settings": {
+			`engine "sglang" "e" {
+			  model    = "m"
+			  settings = { enable_prefix_caching = true }
+			}
+			knob "cache" {
+			  default = "off"
+			  value "off" { settings = { enable_prefix_caching = false } }
+			  value "on" {}
+			}`,
+			"python3 -m sglang.launch_server --model-path m --host 127.0.0.1 --port {port} --disable-radix-cache", "", "", "m", "",
+		},
+		"a file in the home folder": {
+			`engine "llamacpp" "e" { model = "~/models/x.gguf" }`,
+			"llama-server -m " + filepath.Join(home, "models/x.gguf") + " --host 127.0.0.1 --port {port}", "LLAMA_ARG_LOG_VERBOSITY=4", "", "", filepath.Join(home, "models/x.gguf"),
+		},
+		"a name of its own": {
+			`engine "llamacpp" "e" {
+			  model    = "x.gguf"
+			  settings = { served_model_name = "x", log_verbosity = 5 }
+			  env      = { LLAMA_ARG_LOG_VERBOSITY = "3" }
+			}`,
+			"llama-server -m x.gguf --host 127.0.0.1 --port {port} --alias x -lv 5", "LLAMA_ARG_LOG_VERBOSITY=3", "", "x", "x.gguf",
+		},
+		"a configuration file": {
+			`engine "trtllm" "e" {
+			  model    = "m"
+			  settings = { enforce_eager = true, kv_cache_dtype = "fp8" }
+			}`,
+			"trtllm-serve m --host 127.0.0.1 --port {port} --extra_llm_api_options {config}", "", "llm_args.yaml: cuda_graph_config: null; kv_cache_config:;     dtype: fp8", "m", "",
+		},
+		"settings in the environment": {
+			`engine "ollama" "e" {
+			  model    = "gpt-oss:20b"
+			  settings = { max_model_len = 8192 }
+			}`,
+			"ollama serve", "OLLAMA_CONTEXT_LENGTH=8192 OLLAMA_HOST=127.0.0.1:{port} OLLAMA_KEEP_ALIVE=-1", "", "gpt-oss:20b", "",
+		},
+		"a profile's settings": {
+			`engine "vllm" "fork" {
+			  model    = "m"
+			  settings = { mxfp4_layers = "moe,qkv", fused = false, depth = 3, quantization = "mxfp4" }
+			  profile {
+			    settings = { mxfp4_layers = "--mxfp4-layers", fused = "--fused|--no-fused", depth = "-d", quantization = "--quant" }
+			    env      = { FORK = "1" }
+			  }
+			}`,
+			"vllm serve m --host 127.0.0.1 --port {port} -d 3 --no-fused --mxfp4-layers moe,qkv --quant mxfp4", "FORK=1", "", "m", "",
+		},
+		"a command of the plan's": {
+			`engine "openai" "own" {
+			  model = "m"
+			  process { command = ["serve", "{model}", "--at", "{host}:{port}"] }
+			}`,
+			"serve m --at 127.0.0.1:{port}", "", "", "m", "",
+		},
+	}
+	for name, tc := range tests {
+		spec := specOf(t, tc.src)
+		var env []string
+		for _, key := range slices.Sorted(maps.Keys(spec.Env)) {
+			env = append(env, key+"="+spec.Env[key])
+		}
+		config := ""
+		if spec.Config != nil {
+			config = spec.ConfigName + ": " + strings.ReplaceAll(strings.TrimSpace(string(spec.Config)), "\n", "; ")
+		}
+		got := fmt.Sprintf("%q %q %q model %q at %q", strings.Join(spec.Command, " "), strings.Join(env, " "), config, spec.Model, spec.ModelPath)
+		want := fmt.Sprintf("%q %q %q model %q at %q", tc.command, tc.env, tc.config, tc.model, tc.path)
+		if got != want {
+			t.Errorf("%s: got\n%s, want\n%s", name, got, want)
+		}
+	}
+}
+
+func TestExamplesOfKindsAreValid(t *testing.T) {
+	for _, k := range engine.Kinds() {
+		res := plans.LoadBytes("plan.hcl", []byte("plan \"p\" {}\n"+k.Example), Registry(), plans.Options{})
+		if !res.OK() {
+			t.Errorf("%s: %v\n%s", k.Name, res.Diagnostics.Errs(), k.Example)
+		}
+	}
+}
+
+// In a container an engine listens on all of its addresses, and gets what its
+// image needs.
+func TestKindsResolveInContainers(t *testing.T) {
+	for _, k := range engine.Kinds() {
+		if k.Image == "" {
+			continue
+		}
+		spec := specOf(t, fmt.Sprintf("engine %q \"e\" {\n model = \"/models/m.gguf\"\n docker {\n gpus = \"all\"\n }\n}", k.Name))
+		words := strings.Join(spec.Command, " ")
+		for _, value := range spec.Env {
+			words += " " + value
+		}
+		if spec.Docker == nil || spec.Docker.Image != k.Image || !strings.Contains(words, "0.0.0.0") || !strings.Contains(words, "{port}") || spec.ModelPath != "" {
+			t.Errorf("%s: %v %v at %q", k.Name, spec.Docker, words, spec.ModelPath)
+		}
+		if c := k.Container; spec.Docker != nil && (spec.Docker.IPC != c.IPC || spec.Docker.ShmSize != c.ShmSize || !maps.Equal(spec.Docker.Ulimits, c.Ulimits)) {
+			t.Errorf("%s: the container is %+v, want %+v", k.Name, *spec.Docker, c)
+		}
+	}
+}

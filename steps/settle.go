@@ -1,0 +1,77 @@
+package steps
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+)
+
+const (
+	// quietLog is how long a log that comes from a container must not have grown
+	// before it is read, and lateLines how long is waited for that, and for lines
+	// that must be seen.
+	quietLog  = 300 * time.Millisecond
+	lateLines = 3 * time.Second
+	logLook   = 50 * time.Millisecond
+)
+
+// lagging reports whether the engine's log comes to its file through others, a
+// daemon or a network, and so later than the answers that it is about.
+func (st *started) lagging() bool { return st.how != "process" && st.inst.LogPath() != "" }
+
+// settleLog waits until a lagging log has come to rest: what must not be seen may
+// still be under way.
+func (st *started) settleLog(ctx context.Context) {
+	if !st.lagging() {
+		return
+	}
+	size, since := logSize(st.inst.LogPath()), time.Now()
+	for begin := since; time.Since(begin) < lateLines && time.Since(since) < quietLog && pauseFor(ctx, logLook); {
+		if now := logSize(st.inst.LogPath()); now != size {
+			size, since = now, time.Now()
+		}
+	}
+}
+
+// scanProof looks for the evidence in the engine's log. Where the log lags it
+// gives lines that must be seen some time to come.
+func (st *started) scanProof(ctx context.Context, wanted []evidence, globs []string) (*engine.LogScan, error) {
+	st.settleLog(ctx)
+	for begin := time.Now(); ; {
+		scan, err := scanEvidence(st.inst.LogPath(), globs)
+		if err != nil || !st.lagging() || allSeen(wanted, scan.Seen()) || time.Since(begin) > lateLines || !pauseFor(ctx, logLook) {
+			return scan, err
+		}
+	}
+}
+
+func allSeen(wanted []evidence, seen map[string]engine.Match) bool {
+	for _, e := range wanted {
+		for _, glob := range e.MustSee {
+			if _, ok := seen[glob]; !ok {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func logSize(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return -1
+	}
+	return info.Size()
+}
+
+// pauseFor waits and reports whether ctx still holds.
+func pauseFor(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}

@@ -1,0 +1,167 @@
+package steps
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/git"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// sourceConfig are the attributes of source blocks, laid over each other.
+type sourceConfig struct {
+	Repo    string            `json:"repo"`
+	Ref     string            `json:"ref"`
+	Build   [][]string        `json:"build"`
+	Env     map[string]string `json:"env"`
+	Inputs  []string          `json:"inputs"`
+	Timeout plans.Dur         `json:"timeout"`
+	Dir     string            `json:"dir"`
+	Mount   string            `json:"mount"`
+}
+
+// sourceTimeout is how long a build command may take where the plan is silent.
+const sourceTimeout = 2 * time.Hour
+
+// repoMemo keeps what was found out about repositories while one node of the
+// graph runs, so that its key and its launches speak of the same state.
+type repoMemo struct {
+	mu      sync.Mutex
+	answers map[string][2]string
+}
+
+// forget is called before each node: the one before may have changed things.
+func (m *repoMemo) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.answers = nil
+}
+
+// ask answers from memory, or by find: an answer, or the problem with it.
+func (m *repoMemo) ask(question string, find func(context.Context) (string, error)) (answer, problem string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if a, ok := m.answers[question]; ok {
+		return a[0], a[1]
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	answer, err := find(ctx)
+	if err != nil {
+		answer, problem = "", err.Error()
+	}
+	if m.answers == nil {
+		m.answers = map[string][2]string{}
+	}
+	m.answers[question] = [2]string{answer, problem}
+	return answer, problem
+}
+
+// provenance puts into spec what it is built from, what caches it has and what
+// working trees it sees. What cannot be found out now (a branch that a step is
+// still to make) is no error here: the launch says what is wrong.
+func (l *Lab) provenance(d *draft, spec *engine.Spec) error {
+	var c sourceConfig
+	for _, b := range d.sources {
+		if err := b.Decode(&c); err != nil {
+			return err
+		}
+	}
+	if len(d.sources) > 0 {
+		spec.Source = l.sourceOf(c)
+		if spec.How() == "process" && (d.engine.Process == nil || d.engine.Process.Dir == "") {
+			spec.Dir = sourceMark
+		}
+		spec.Caches = &engine.Caches{State: "warm"}
+	}
+	for _, b := range d.engine.Parts["caches"] {
+		caches := struct{ State, Dir, Mount string }{}
+		if err := b.Decode(&caches); err != nil {
+			return err
+		}
+		spec.Caches = &engine.Caches{State: caches.State, Dir: caches.Dir, Mount: caches.Mount}
+	}
+	return l.putTrees(d, spec)
+}
+
+func (l *Lab) sourceOf(c sourceConfig) *engine.Source {
+	src := &engine.Source{
+		Repo: l.absolute(c.Repo), Ref: c.Ref, Build: c.Build, Env: c.Env, Mount: c.Mount, Timeout: int64(c.Timeout),
+	}
+	if c.Dir != "" {
+		src.Dir = l.absolute(c.Dir)
+	}
+	if src.Timeout <= 0 {
+		src.Timeout = int64(sourceTimeout)
+	}
+	if c.Repo == "" {
+		src.Problem = "a source of a knob's value names no repo, and neither does the engine: add repo = \"…\" to one of them"
+		return src
+	}
+	src.Commit, src.Problem = l.repos.ask("commit "+src.Repo+"\x00"+src.Ref, func(ctx context.Context) (string, error) {
+		r, err := git.Open(ctx, src.Repo)
+		if err != nil {
+			return "", err
+		}
+		return r.Commit(ctx, src.Ref)
+	})
+	if len(c.Inputs) > 0 {
+		var err error
+		if src.Inputs, err = l.inputs(c.Inputs); err != nil && src.Problem == "" {
+			src.Problem = err.Error()
+		}
+	}
+	return src
+}
+
+// inputs is the digest of files that a build reads. One that is not there is an
+// error: the build would not be what the plan says.
+func (l *Lab) inputs(patterns []string) (string, error) {
+	h := sha256.New()
+	for _, p := range patterns {
+		found, err := filepath.Glob(l.absolute(p))
+		if err != nil {
+			return "", fmt.Errorf("inputs: %q is no pattern that can be read: %w", p, err)
+		}
+		if len(found) == 0 {
+			return "", fmt.Errorf("inputs: there is no file %s: correct the path, or take it out of inputs", p)
+		}
+		for _, file := range slices.Sorted(slices.Values(found)) {
+			sum := fileDigest(file)
+			if len(sum) != 2*sha256.Size {
+				return "", fmt.Errorf("inputs: %s cannot be read as a file: name files, with * for many", file)
+			}
+			fmt.Fprintf(h, "%s\x00%s\x00%s\x00", p, filepath.Base(file), sum)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// buildKey names what a build is made of: a worktree whose key is another one is
+// another build.
+func buildKey(l *Lab, src *engine.Source) string {
+	return l.sealed("build", src.Commit, src.Build, src.Env, src.Inputs)
+}
+
+// sourceKey is what source, caches and trees add to a variant's key. Where the
+// commit or a tree's state is not known it says so, and changes when it is.
+func sourceKey(spec engine.Spec) []any {
+	var parts []any
+	if spec.Source != nil {
+		parts = append(parts, "source", spec.Source)
+	}
+	if spec.Caches != nil {
+		parts = append(parts, "caches", spec.Caches)
+	}
+	for _, t := range spec.Trees {
+		parts = append(parts, "tree", t)
+	}
+	return parts
+}

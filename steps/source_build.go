@@ -1,0 +1,186 @@
+package steps
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/git"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// worktree is one build of one commit, in a folder of its own. It is whole when
+// the file beside it says so, which is written last: a build that was cut, by
+// whatever, is made again from the start.
+type worktree struct {
+	lab       *Lab
+	src       *engine.Source
+	base, key string
+	launch    string
+	emit      func(runtime.Event)
+	hard      context.Context
+}
+
+// built is what is known of a whole worktree.
+type built struct {
+	Key    string    `json:"key"`
+	Commit string    `json:"commit"`
+	Built  time.Time `json:"built"`
+	// Changed are tracked files that the build itself changed.
+	Changed map[string]string `json:"changed,omitempty"`
+}
+
+func (w worktree) dir() string {
+	return filepath.Join(w.base, fmt.Sprintf("%s-%s-%s", filepath.Base(w.src.Repo), git.Short(w.src.Commit), w.key[:8]))
+}
+
+func (w worktree) mark() string { return w.dir() + ".built.json" }
+
+// ready makes the worktree, or finds it whole.
+func (w worktree) ready(ctx context.Context, record *ledger.Launch) error {
+	if err := os.MkdirAll(w.base, 0o755); err != nil {
+		return failed("source", "be checked out", "no folder for worktrees: %v", err)
+	}
+	unlock, err := lockFile(ctx, w.dir()+".lock")
+	if err != nil {
+		return gitFailure(ctx, err)
+	}
+	defer unlock()
+	r, err := git.Open(ctx, w.src.Repo)
+	if err != nil {
+		return gitFailure(ctx, err)
+	}
+	whole, err := w.whole(ctx)
+	if err != nil || whole {
+		return err
+	}
+	if err := r.RemoveWorktree(ctx, w.dir()); err != nil {
+		return gitFailure(ctx, err)
+	}
+	if err := r.AddWorktree(ctx, w.dir(), "", w.src.Commit); err != nil {
+		return gitFailure(ctx, err)
+	}
+	tree, err := git.Open(ctx, w.dir())
+	if err == nil {
+		err = tree.CheckoutSubmodules(ctx)
+	}
+	if err != nil {
+		return gitFailure(ctx, err)
+	}
+	for i, command := range w.src.Build {
+		if err := w.build(ctx, i, command, record); err != nil {
+			return err
+		}
+	}
+	changed, err := w.changed(ctx)
+	if err != nil {
+		return gitFailure(ctx, err)
+	}
+	return w.finish(changed)
+}
+
+// whole reports whether the worktree is built and as the build left it. Edits by
+// hand are an error: measured, they would pass for the commit; removed, somebody
+// would miss them.
+func (w worktree) whole(ctx context.Context) (bool, error) {
+	text, err := os.ReadFile(w.mark())
+	var b built
+	if err != nil || json.Unmarshal(text, &b) != nil || b.Key != w.key || b.Commit != w.src.Commit {
+		return false, nil
+	}
+	if _, err := os.Stat(w.dir()); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	now, err := w.changed(ctx)
+	if err != nil {
+		return false, gitFailure(ctx, err)
+	}
+	var edited []string
+	for file, sum := range now {
+		if b.Changed[file] != sum {
+			edited = append(edited, file)
+		}
+	}
+	for file := range b.Changed {
+		if _, ok := now[file]; !ok {
+			edited = append(edited, file)
+		}
+	}
+	if len(edited) > 0 {
+		slices.Sort(edited)
+		return false, failed("source", "be used", "%s in the worktree %s changed since it was built, and it would be measured as %s: commit the change to a branch and name that in ref, or remove the folder",
+			git.FileList(edited), w.dir(), w.src.Ref)
+	}
+	return true, nil
+}
+
+// changed are tracked files that differ from the commit, with their digests.
+func (w worktree) changed(ctx context.Context) (map[string]string, error) {
+	files, err := trackedChanges(ctx, w.dir(), w.src.Commit)
+	sums := map[string]string{}
+	for _, f := range files {
+		sums[f] = fileDigest(filepath.Join(w.dir(), f))
+	}
+	return sums, err
+}
+
+// build runs one build command and waits for it. Its log is kept where it fails.
+func (w worktree) build(ctx context.Context, i int, command []string, record *ledger.Launch) error {
+	log := filepath.Join(w.lab.RunDir, "builds", fmt.Sprintf("%s-%d.log", filepath.Base(w.dir()), i+1))
+	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
+		return failed("build", "start", "no folder for its log: %v", err)
+	}
+	put := func(text string) string { return strings.ReplaceAll(text, sourceMark, w.dir()) }
+	env := map[string]string{}
+	for name, value := range w.src.Env {
+		env[name] = put(value)
+	}
+	var argv []string
+	for _, word := range command {
+		argv = append(argv, put(word))
+	}
+	limit := time.Duration(w.src.Timeout)
+	ctx2, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	run, err := engine.StartCommand(engine.Spec{Command: argv, Dir: w.dir(), Env: env, StopGrace: 10 * time.Second},
+		engine.Launch{ID: "build-" + shortID(w.launch, i), Owner: w.lab.Owner, LogPath: log})
+	if err != nil {
+		return err
+	}
+	select {
+	case <-run.Exited():
+	case <-ctx2.Done():
+	}
+	exit := run.Exit()
+	// What the command left behind ends with it.
+	_ = run.Stop(w.hard)
+	if ctx.Err() != nil {
+		return errors.Join(ctx.Err(), RedactFile(log, w.lab.Redact))
+	}
+	if err := RedactFile(log, w.lab.Redact); err != nil {
+		_ = os.Remove(log)
+	}
+	if exit != nil && exit.Code == 0 && exit.Signal == "" {
+		return nil
+	}
+	failure := failed("build", "finish", "%s of %s at %s", w.lab.Redact.Text(strings.Join(command, " ")), w.src.Ref, git.Short(w.src.Commit))
+	if exit == nil {
+		failure.Reason += fmt.Sprintf(" was stopped after its time limit of %s", limit)
+	}
+	failure.Exit, failure.LogTail = exit, engine.TailLog(log, 15)
+	if w.lab.Store != nil {
+		if sum, err := w.lab.Store.PutFile(log); err == nil {
+			record.Log = sum
+		}
+	}
+	return failure
+}

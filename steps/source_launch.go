@@ -1,0 +1,158 @@
+package steps
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/git"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// sourceMark stands for the worktree's path, where the engine sees it.
+const sourceMark = "{source}"
+
+// provide makes ready what a launch needs beside the engine itself: the hash of
+// the trees it sees, the worktree of its revision, built, and its caches. It
+// returns the variant with the paths put in. The error is a *engine.Failure, or
+// the context's.
+func (l *Lab) provide(ctx context.Context, s *runtime.Scope, v *variant, record *ledger.Launch) (*variant, error) {
+	marked := strings.Contains(strings.Join(v.spec.Command, "\x00")+"\x00"+v.spec.Dir, sourceMark)
+	if marked && v.spec.Source == nil {
+		return v, failed("engine", "start", "its command or folder has %s in it, and neither the engine nor a value of a knob has a source block: add source { repo = …, ref = … }", sourceMark)
+	}
+	if v.spec.Source == nil && v.spec.Caches == nil && len(v.spec.Trees) == 0 {
+		return v, nil
+	}
+	if err := l.recordTrees(ctx, v, record); err != nil {
+		return v, err
+	}
+	out := *v
+	out.spec = copies(v.spec)
+	if v.spec.Source != nil {
+		if err := l.provideSource(ctx, s, &out.spec, record); err != nil {
+			return v, err
+		}
+	}
+	if v.spec.Caches != nil {
+		if err := l.provideCaches(&out.spec, v.key, record); err != nil {
+			return v, err
+		}
+	}
+	return &out, nil
+}
+
+func failed(of, op, format string, args ...any) *engine.Failure {
+	return &engine.Failure{Of: of, Op: op, Reason: fmt.Sprintf(format, args...)}
+}
+
+// provideSource makes the worktree and puts its path where {source} stands.
+func (l *Lab) provideSource(ctx context.Context, s *runtime.Scope, spec *engine.Spec, record *ledger.Launch) error {
+	src := spec.Source
+	if src.Problem != "" {
+		return failed("source", "be checked out", "%s", src.Problem)
+	}
+	if spec.Endpoint != nil {
+		return failed("source", "be used", "the engine is an endpoint that somebody else runs: build it there, or launch it as a process, with docker or exec")
+	}
+	base := src.Dir
+	if base == "" {
+		base = l.stateFolder("worktrees")
+	}
+	if (spec.Exec != nil || spec.Compose != nil) && (src.Dir == "" || src.Mount == "") {
+		return failed("source", "be used", "the container runs already or is made by a compose file, so that mxflow mounts nothing into it: say in source with dir which folder it has mounted, and with mount where it sees that")
+	}
+	base, err := filepath.Abs(base)
+	if err != nil {
+		return failed("source", "be checked out", "%v", err)
+	}
+	w := worktree{lab: l, src: src, base: base, key: buildKey(l, src), launch: record.ID, emit: s.Emit, hard: s.Hard}
+	if err := w.ready(ctx, record); err != nil {
+		return err
+	}
+	inside := w.dir()
+	switch {
+	case spec.Docker != nil:
+		inside = src.Mount
+		if inside == "" {
+			inside = "/workspace/" + filepath.Base(src.Repo)
+		}
+		spec.Docker.Volumes[w.dir()] = inside
+		if spec.Docker.WorkDir == "" {
+			spec.Docker.WorkDir = inside
+		}
+	case spec.Exec != nil || spec.Compose != nil:
+		inside = path.Join(src.Mount, filepath.Base(w.dir()))
+		if spec.Exec != nil && spec.Exec.WorkDir == "" {
+			spec.Exec.WorkDir = inside
+		}
+	}
+	putMark(spec, inside)
+	record.Engine["source.repo"], record.Engine["source.ref"] = src.Repo, src.Ref
+	record.Engine["source.commit"], record.Engine["source.build"] = src.Commit, w.key
+	setTree(record, "source", ledger.Tree{Path: src.Repo, Commit: src.Commit})
+	return nil
+}
+
+func setTree(record *ledger.Launch, name string, t ledger.Tree) {
+	if record.Trees == nil {
+		record.Trees = map[string]ledger.Tree{}
+	}
+	record.Trees[name] = t
+}
+
+// putMark replaces {source} wherever the engine reads it.
+func putMark(spec *engine.Spec, dir string) {
+	put := func(text string) string { return strings.ReplaceAll(text, sourceMark, dir) }
+	each := func(list []string) {
+		for i := range list {
+			list[i] = put(list[i])
+		}
+	}
+	each(spec.Command)
+	for name, value := range spec.Env {
+		spec.Env[name] = put(value)
+	}
+	spec.Dir = put(spec.Dir)
+	if len(spec.Config) > 0 {
+		spec.Config = []byte(put(string(spec.Config)))
+	}
+	if d := spec.Docker; d != nil {
+		each(d.Command)
+		each(d.Entrypoint)
+		d.WorkDir = put(d.WorkDir)
+	}
+	if e := spec.Exec; e != nil {
+		each(e.Command)
+		e.WorkDir = put(e.WorkDir)
+	}
+}
+
+// gitFailure is what git refused, as a failed launch.
+func gitFailure(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &engine.Failure{Of: "source", Op: "be checked out", Reason: err.Error(), Err: err}
+}
+
+// trackedChanges are files of a worktree that are not as its commit says.
+func trackedChanges(ctx context.Context, dir, commit string) ([]string, error) {
+	r, err := git.Open(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	head, _, err := r.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	state, err := r.Status(ctx)
+	if err == nil && head != commit {
+		state.Changed = append(state.Changed, "HEAD, which is at "+git.Short(head)+",")
+	}
+	return state.Changed, err
+}

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package steps
+
+import "context"
+
+// lockFile relies on the state directory's own lock here.
+func lockFile(context.Context, string) (func(), error) { return func() {}, nil }

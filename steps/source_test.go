@@ -1,0 +1,206 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// sourceLab is a lab with a state directory, and a repository of one commit.
+func sourceLab(t *testing.T) (*Lab, string) {
+	t.Helper()
+	for name, value := range map[string]string{
+		"HOME": t.TempDir(), "GIT_CONFIG_NOSYSTEM": "1",
+		"GIT_AUTHOR_NAME": "Test", "GIT_AUTHOR_EMAIL": "test@localhost", "GIT_COMMITTER_NAME": "Test", "GIT_COMMITTER_EMAIL": "test@localhost",
+	} {
+		t.Setenv(name, value)
+	}
+	dir := t.TempDir()
+	st, err := store.Open(filepath.Join(dir, "state"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	repo := filepath.Join(dir, "engine")
+	if err := os.Mkdir(repo, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(repo, "file"), []byte("text\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"commit", "-qm", "first"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = repo
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	return &Lab{Plan: &plans.Plan{Dir: dir}, Store: st, Owner: "test-" + shortID(dir), RunDir: filepath.Join(dir, "run")}, repo
+}
+
+func scope() *runtime.Scope {
+	return &runtime.Scope{Node: &runtime.Node{ID: "node"}, Emit: func(runtime.Event) {}, Hard: context.Background()}
+}
+
+// provided makes a launch ready and returns its spec and record.
+func provided(t *testing.T, l *Lab, spec engine.Spec) (engine.Spec, *ledger.Launch, error) {
+	t.Helper()
+	record := &ledger.Launch{ID: "launch", Engine: map[string]string{}}
+	v, err := l.provide(t.Context(), scope(), &variant{name: "arm", key: "0123456789abcdef", spec: spec}, record)
+	return v.spec, record, err
+}
+
+// TestSourceReachesContainers: the worktree and the caches are mounted, and the
+// marks stand for where the container sees them. The variant's own spec stays as
+// it was.
+func TestSourceReachesContainers(t *testing.T) {
+	l, repo := sourceLab(t)
+	given := engine.Spec{
+		Command: []string{"python3", "{source}/serve.py"}, Env: map[string]string{"PYTHONPATH": "{source}"},
+		Source: l.sourceOf(sourceConfig{Repo: repo, Ref: "HEAD"}), Caches: &engine.Caches{State: "warm"},
+		Docker: &engine.Docker{Image: "x", Volumes: map[string]string{"/models": "/models"}},
+	}
+	spec, _, err := provided(t, l, given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const inside = "/workspace/engine"
+	if spec.Command[1] != inside+"/serve.py" || spec.Env["PYTHONPATH"] != inside || spec.Docker.WorkDir != inside {
+		t.Errorf("%v %v %s", spec.Command, spec.Env, spec.Docker.WorkDir)
+	}
+	if spec.Env["TRITON_CACHE_DIR"] != cachesMount+"/triton" {
+		t.Errorf("caches: %v", spec.Env)
+	}
+	var hosts []string
+	for host, in := range spec.Docker.Volumes {
+		if in == inside {
+			if _, err := os.Stat(filepath.Join(host, "file")); err != nil {
+				t.Error(err)
+			}
+		}
+		hosts = append(hosts, in)
+	}
+	slices.Sort(hosts)
+	if !slices.Equal(hosts, []string{"/models", cachesMount, inside}) {
+		t.Errorf("mounted: %v", hosts)
+	}
+	if given.Command[1] != "{source}/serve.py" || given.Env["PYTHONPATH"] != "{source}" || len(given.Docker.Volumes) != 1 {
+		t.Errorf("the variant was changed: %+v", given)
+	}
+
+	given.Docker, given.Exec = nil, &engine.Exec{Container: "dev"}
+	if _, _, err = provided(t, l, given); err == nil || !strings.Contains(err.Error(), "mount") {
+		t.Errorf("a running container without a mount: %v", err)
+	}
+	given.Source = l.sourceOf(sourceConfig{Repo: repo, Ref: "HEAD", Dir: "trees", Mount: "/w"})
+	given.Caches = &engine.Caches{State: "cold", Dir: "jit", Mount: "/jit"}
+	spec, _, err = provided(t, l, given)
+	if err != nil || !strings.HasPrefix(spec.Exec.WorkDir, "/w/engine-") || !strings.HasPrefix(spec.Env["CUDA_CACHE_PATH"], "/jit/") {
+		t.Errorf("%v %+v %v", err, spec.Exec, spec.Env)
+	}
+}
+
+// TestSourceRefuses: what cannot be provided is a failure that says what to do.
+func TestSourceRefuses(t *testing.T) {
+	l, repo := sourceLab(t)
+	source := func(c sourceConfig) *engine.Source { return l.sourceOf(c) }
+	cases := map[string]struct {
+		spec engine.Spec
+		says string
+	}{
+		"no source":      {engine.Spec{Command: []string{"{source}/x"}}, "add source {"},
+		"no repo":        {engine.Spec{Source: source(sourceConfig{Ref: "main"})}, "names no repo"},
+		"unknown ref":    {engine.Spec{Source: source(sourceConfig{Repo: repo, Ref: "nowhere"})}, `no commit "nowhere"`},
+		"missing inputs": {engine.Spec{Source: source(sourceConfig{Repo: repo, Ref: "HEAD", Inputs: []string{"no/such.h"}})}, "there is no file no/such.h"},
+		"endpoint":       {engine.Spec{Source: source(sourceConfig{Repo: repo, Ref: "HEAD"}), Endpoint: &engine.Endpoint{}}, "somebody else runs"},
+		"endpoint cold":  {engine.Spec{Caches: &engine.Caches{State: "cold"}, Endpoint: &engine.Endpoint{}}, "remove the caches block"},
+		"no such tool":   {engine.Spec{Source: source(sourceConfig{Repo: repo, Ref: "HEAD", Build: [][]string{{"no-such-tool"}}})}, `"no-such-tool" is in no folder of PATH`},
+		"too slow":       {engine.Spec{Source: source(sourceConfig{Repo: repo, Ref: "HEAD", Timeout: 1, Build: [][]string{{"sleep", "100"}}})}, "time limit"},
+		"declared tree":  {engine.Spec{Trees: []engine.Tree{{Name: "a", Path: "/nowhere/at/all"}}}, "does not exist"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, _, err := provided(t, l, c.spec)
+			var failure *engine.Failure
+			if !errors.As(err, &failure) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	noticed := engine.Spec{Trees: []engine.Tree{{Name: "a", Path: "/nowhere/at/all", Noticed: true}}}
+	if _, record, err := provided(t, l, noticed); err != nil || len(record.Notes) != 1 {
+		t.Errorf("a tree that was only noticed: %v %v", err, record.Notes)
+	}
+}
+
+// TestBuildsOnce: launches at the same time share one build, an interrupted one
+// is made again from a clean tree, and another command is another build.
+func TestBuildsOnce(t *testing.T) {
+	l, repo := sourceLab(t)
+	builds := filepath.Join(filepath.Dir(repo), "builds")
+	script := "test ! -e half || exit 9; touch half; echo built >>" + builds
+	src := l.sourceOf(sourceConfig{Repo: repo, Ref: "HEAD", Build: [][]string{{"sh", "-c", script}}})
+	count := func() int {
+		text, _ := os.ReadFile(builds)
+		return strings.Count(string(text), "built")
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if _, _, err := provided(t, l, engine.Spec{Source: src}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n := count(); n != 1 {
+		t.Fatalf("%d builds, want 1", n)
+	}
+	w := worktree{lab: l, src: src, base: filepath.Join(l.Store.Dir(), "worktrees"), key: buildKey(l, src)}
+	if err := os.Remove(w.mark()); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := provided(t, l, engine.Spec{Source: src}); err != nil {
+		t.Fatal(err) // "half" of the cut build would end it with 9
+	}
+	if n := count(); n != 2 {
+		t.Errorf("%d builds, want 2: one that was cut is made again", n)
+	}
+	other := *src
+	other.Env = map[string]string{"CC": "clang"}
+	if buildKey(l, &other) == buildKey(l, src) {
+		t.Error("another environment is the same build")
+	}
+}
+
+func FuzzPatchedFiles(f *testing.F) {
+	f.Add("diff --git a/x b/x\n+1\ndiff --git a/dir/y z b/dir/y z\nBinary files differ\n")
+	f.Add("diff --git a/ b/\ndiff --git a/\n\ndiff --git a/q")
+	f.Fuzz(func(t *testing.T, patch string) {
+		for file := range patchedFiles([]byte(patch)) {
+			if !strings.Contains(patch, file) {
+				t.Errorf("%q is not in the patch", file)
+			}
+		}
+	})
+}
+
+func TestPatchedFiles(t *testing.T) {
+	a := patchedFiles([]byte("diff --git a/x b/x\n+1\ndiff --git a/dir/y z b/dir/y z\n+2\n"))
+	b := patchedFiles([]byte("diff --git a/x b/x\n+1\ndiff --git a/dir/y z b/dir/y z\n+3\n"))
+	if len(a) != 2 || a["x"] != b["x"] || a["dir/y z"] == b["dir/y z"] {
+		t.Errorf("%v\n%v", a, b)
+	}
+}

@@ -1,0 +1,83 @@
+package steps
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/mxflow/mxflow/engine/load"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// texts are the prompts that all engines of a comparison are sent. The first
+// engine that is asked makes them, with its own tokenizer; the others get the
+// same text, however many tokens that is for them. They are kept, so that a
+// session that was cut goes on with them.
+type texts struct {
+	// set is the session, the name of these prompts in Lab.built.
+	set string
+	// sum is the digest of the artifact; empty while nothing was sent.
+	sum string
+}
+
+// promptKey names the prompts of a cell in Lab.built.
+func promptKey(set string, w *plans.Workload, cell plans.Cell) string {
+	return digest("prompts", set, cell, w.Seed, w.API, w.Warmup, w.Requests)
+}
+
+// keep stores the prompts that a complete launch was sent, and refuses others
+// than those that were sent before.
+func (t *texts) keep(st *started, ws []*plans.Workload) error {
+	all := map[string]load.Prompts{}
+	st.lab.mu.Lock()
+	for _, w := range ws {
+		for _, cell := range w.Cells() {
+			key := promptKey(t.set, w, cell)
+			all[key] = st.lab.built[key]
+		}
+	}
+	st.lab.mu.Unlock()
+	data, err := json.Marshal(all)
+	if err != nil {
+		return err
+	}
+	sum, err := st.lab.Store.Put(data)
+	if err != nil {
+		return fmt.Errorf("the prompts cannot be kept: %w", err)
+	}
+	if t.sum != "" && t.sum != sum {
+		return fmt.Errorf("this launch was sent other prompts than those before it; this is a mistake in mxflow")
+	}
+	t.sum, st.record.Prompts = sum, sum
+	return nil
+}
+
+// recall takes the prompts of a session that goes on from its launches.
+func (t *texts) recall(l *Lab, launches []*ledger.Launch) error {
+	for _, launch := range launches {
+		switch {
+		case launch.Prompts == "" || launch.Prompts == t.sum:
+			continue
+		case t.sum != "":
+			return fmt.Errorf("launch %s was sent other prompts than those before it", launch.ID)
+		}
+		data, err := l.Store.Get(launch.Prompts)
+		if err != nil {
+			return fmt.Errorf("the prompts of launch %s: %w", launch.ID, err)
+		}
+		var all map[string]load.Prompts
+		if err := json.Unmarshal(data, &all); err != nil {
+			return fmt.Errorf("the prompts of launch %s: %w", launch.ID, err)
+		}
+		l.mu.Lock()
+		if l.built == nil {
+			l.built = map[string]load.Prompts{}
+		}
+		for key, prompts := range all {
+			l.built[key] = prompts
+		}
+		l.mu.Unlock()
+		t.sum = launch.Prompts
+	}
+	return nil
+}

@@ -1,0 +1,181 @@
+package steps
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/git"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// putTrees lists the working trees that the engine sees: those that the plan
+// declares, those that docker mounts, and the one that a process starts in.
+func (l *Lab) putTrees(d *draft, spec *engine.Spec) error {
+	for _, b := range d.engine.Parts["tree"] {
+		var c struct {
+			Path   string   `json:"path"`
+			Paths  []string `json:"paths"`
+			Freeze bool     `json:"freeze"`
+		}
+		if err := b.Decode(&c); err != nil {
+			return err
+		}
+		spec.Trees = append(spec.Trees, engine.Tree{Name: b.Name, Path: l.absolute(c.Path), Paths: c.Paths, Freeze: c.Freeze})
+	}
+	for _, dir := range l.noticed(d, spec) {
+		declared := func(t engine.Tree) bool { return sameFile(t.Path, dir) }
+		if !slices.ContainsFunc(spec.Trees, declared) {
+			spec.Trees = append(spec.Trees, engine.Tree{Name: filepath.Base(dir), Path: dir, Noticed: true})
+		}
+	}
+	for i := range spec.Trees {
+		t := &spec.Trees[i]
+		t.Hash, t.Problem = l.repos.ask(fmt.Sprintf("tree %s\x00%q", t.Path, t.Paths), func(ctx context.Context) (string, error) {
+			state, err := snapshot(ctx, *t, nil)
+			return state.Hash, err
+		})
+	}
+	return nil
+}
+
+// noticed are working trees that the engine sees without the plan's saying so:
+// their roots, so that this costs a look for .git and no more.
+func (l *Lab) noticed(d *draft, spec *engine.Spec) (roots []string) {
+	if spec.Docker != nil {
+		for host := range spec.Docker.Volumes {
+			if dir := homePath(host); strings.ContainsRune(dir, '/') && isRoot(l.absolute(dir)) {
+				roots = append(roots, l.absolute(dir))
+			}
+		}
+		slices.Sort(roots)
+	}
+	if p := d.engine.Process; p != nil && p.Dir != "" && !strings.HasPrefix(p.Dir, sourceMark) {
+		// The plan's own repository changes with every note that is written: it has
+		// to be declared, with the paths that matter.
+		own := rootOf(l.absolute("."))
+		if root := rootOf(l.absolute(p.Dir)); root != "" && root != own {
+			roots = append(roots, root)
+		}
+	}
+	return roots
+}
+
+func isRoot(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, ".git"))
+	return err == nil
+}
+
+// rootOf is the root of the working tree that a folder lies in; empty where it
+// lies in none.
+func rootOf(dir string) string {
+	for ; ; dir = filepath.Dir(dir) {
+		if isRoot(dir) {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}
+
+// snapshot hashes a tree. Where file is given, its diff is written there.
+func snapshot(ctx context.Context, t engine.Tree, file *os.File) (git.Tree, error) {
+	r, err := git.Open(ctx, t.Path)
+	if err != nil {
+		return git.Tree{}, err
+	}
+	if file == nil {
+		return r.Snapshot(ctx, t.Paths, nil)
+	}
+	return r.Snapshot(ctx, t.Paths, file)
+}
+
+// recordTrees hashes the trees of a launch and keeps what is not committed. A
+// declared tree that cannot be hashed is a failed launch; one that mxflow only
+// noticed is a note.
+func (l *Lab) recordTrees(ctx context.Context, v *variant, record *ledger.Launch) error {
+	for _, t := range v.spec.Trees {
+		state, err := l.recordTree(ctx, t)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil && t.Noticed:
+			record.Notes = append(record.Notes, fmt.Sprintf("the working tree %s, which the engine sees, is not on record: %v", t.Path, err))
+			continue
+		case err != nil:
+			return failed("tree "+t.Name, "be hashed", "%v", err)
+		}
+		if t.Freeze {
+			if was := l.lastTree(t.Name, state.Path); was != nil && was.Hash != state.Hash {
+				return failed("tree "+t.Name, "be used", "it is frozen, and differs from what it was at the latest launch on record in %s: put that back, or take freeze out of the plan to measure it anew", l.difference(ctx, *was, state))
+			}
+		}
+		setTree(record, t.Name, state)
+	}
+	return nil
+}
+
+func (l *Lab) recordTree(ctx context.Context, t engine.Tree) (out ledger.Tree, err error) {
+	file, err := os.CreateTemp("", "mxflow-diff-*")
+	if err != nil {
+		return out, err
+	}
+	defer os.Remove(file.Name())
+	state, err := snapshot(ctx, t, file)
+	if closeErr := file.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return out, err
+	}
+	out = ledger.Tree{Path: t.Path, Commit: state.Commit, Hash: state.Hash}
+	if state.Clean || l.Store == nil {
+		return out, nil
+	}
+	if err := RedactFile(file.Name(), l.Redact); err != nil {
+		return out, fmt.Errorf("sensitive values cannot be taken out of its diff: %w", err)
+	}
+	out.Diff, err = l.Store.PutFile(file.Name())
+	return out, err
+}
+
+// lastTree is how a tree was at the latest launch on record that went well; nil
+// where it was at none.
+func (l *Lab) lastTree(name, path string) *ledger.Tree {
+	if l.Store == nil {
+		return nil
+	}
+	for _, launch := range slices.Backward(l.Store.Launches(store.LaunchFilter{OK: true})) {
+		if t, ok := launch.Trees[name]; ok && t.Path == path && t.Hash != "" {
+			return &t
+		}
+	}
+	return nil
+}
+
+// treesChanged says for `mxflow plan` which tree is why a node is measured
+// again; empty where none is.
+func (l *Lab) treesChanged(vs ...*variant) string {
+	for _, v := range vs {
+		for _, t := range v.spec.Trees {
+			was := l.lastTree(t.Name, t.Path)
+			if was == nil || was.Hash == t.Hash {
+				continue
+			}
+			if t.Problem != "" {
+				return fmt.Sprintf("tree %s cannot be hashed: %s", t.Name, t.Problem)
+			}
+			files, _ := l.repos.ask("diff "+t.Path+was.Hash+t.Hash, func(ctx context.Context) (string, error) {
+				return l.differenceNow(ctx, *was, t)
+			})
+			return fmt.Sprintf("tree %s changed in %s", t.Name, files)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,86 @@
+package steps
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// TestTreesAreNoticed: working trees that docker mounts and that a process
+// starts in are on record without a word in the plan; other folders are not.
+func TestTreesAreNoticed(t *testing.T) {
+	l, repo := sourceLab(t)
+	sub := filepath.Join(repo, "csrc")
+	if err := os.Mkdir(sub, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		engine *plans.Engine
+		docker *engine.Docker
+		want   int
+	}{
+		"volume":             {&plans.Engine{}, &engine.Docker{Volumes: map[string]string{repo: "/w", "/tmp": "/tmp", "named": "/n"}}, 1},
+		"volume below":       {&plans.Engine{}, &engine.Docker{Volumes: map[string]string{sub: "/w"}}, 0},
+		"folder of process":  {&plans.Engine{Process: &plans.Process{Dir: "engine/csrc"}}, nil, 1},
+		"no folder":          {&plans.Engine{Process: &plans.Process{}}, nil, 0},
+		"folder in a source": {&plans.Engine{Process: &plans.Process{Dir: "{source}/csrc"}}, nil, 0},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			spec := engine.Spec{Docker: c.docker}
+			if err := l.putTrees(&draft{engine: c.engine}, &spec); err != nil {
+				t.Fatal(err)
+			}
+			if len(spec.Trees) != c.want {
+				t.Fatalf("%+v", spec.Trees)
+			}
+			for _, tree := range spec.Trees {
+				if tree.Hash == "" || !tree.Noticed || tree.Problem != "" {
+					t.Errorf("%+v", tree)
+				}
+			}
+		})
+	}
+	// The plan's own repository is not one of them.
+	own := &Lab{Plan: &plans.Plan{Dir: repo}}
+	spec := engine.Spec{}
+	if err := own.putTrees(&draft{engine: &plans.Engine{Process: &plans.Process{Dir: "csrc"}}}, &spec); err != nil || len(spec.Trees) != 0 {
+		t.Errorf("%v %+v", err, spec.Trees)
+	}
+}
+
+// TestMovedTrees: launches of one benchmark saw one state, the one that the
+// variant was resolved with.
+func TestMovedTrees(t *testing.T) {
+	l, _ := sourceLab(t)
+	launch := func(id, hash string) *ledger.Launch {
+		return &ledger.Launch{ID: id, Trees: map[string]ledger.Tree{
+			"vllm": {Path: "/vllm", Commit: "c", Hash: hash}, "source": {Path: "/clone", Commit: id},
+		}}
+	}
+	v := &variant{spec: engine.Spec{Trees: []engine.Tree{{Name: "vllm", Hash: "one"}}}}
+	cases := map[string]struct {
+		used []*ledger.Launch
+		says string
+	}{
+		"same":           {[]*ledger.Launch{launch("a", "one"), launch("b", "one")}, ""},
+		"moved":          {[]*ledger.Launch{launch("a", "one"), launch("b", "two")}, "between launch a and launch b"},
+		"moved and back": {[]*ledger.Launch{launch("a", "one"), launch("b", "two"), launch("c", "one")}, "between launch a and launch b"},
+		"moved before":   {[]*ledger.Launch{launch("a", "two"), launch("b", "two")}, "before launch a"},
+		"none":           {nil, ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, why := l.movedTrees(t.Context(), c.used, []*variant{v}, nil)
+			if (c.says == "") != (got == "") || got != "" && got != verdict.Invalid || !strings.Contains(strings.Join(why, " "), c.says) {
+				t.Errorf("%s %v", got, why)
+			}
+		})
+	}
+}
