@@ -111,6 +111,8 @@ func foreignEngines() []foreignEngine {
   }
   value "on" {
     settings = { continuous_batching = true }
+    # Without limits it takes nine tenths of the memory for its cache.
+    args = ["--cb-num-blocks", "64", "--cb-max-batch-tokens", "256"]
     must_see { log = ["*CB: True*"] }
   }`,
 		},
