@@ -34,11 +34,15 @@ func init() {
 		Observe:      llamacppObserve,
 		Crashes: []Signature{
 			{"cudaMalloc failed: out of memory", "oom", "The GPU has too little memory: lower gpu_layers, max_model_len or max_num_seqs, or quantise the KV cache."},
-			{"failed to allocate compute buffers", "oom", "The GPU has too little memory for one step: lower max_num_batched_tokens or gpu_layers."},
+			{"failed to allocate compute*buffers", "oom", "The GPU has too little memory for one step: lower max_num_batched_tokens or gpu_layers."},
 			{"ErrorOutOfDeviceMemory", "oom", "The GPU has too little memory: lower gpu_layers, max_model_len or max_num_seqs."},
 			{"CUDA error:", "crash", "A CUDA call or kernel failed; the line and the ones after it say which."},
 			{"ROCm error", "crash", "A ROCm call or kernel failed; the line and the ones after it say which."},
 			{"GGML_ASSERT(", "crash", "A check inside ggml failed, which is a mistake in this build or an operation that the model does not allow."},
+			{"failed to allocate buffer for kv cache", "oom", "There is too little memory for the KV cache: lower max_model_len or max_num_seqs, or quantise it with kv_cache_dtype."},
+			{"quantized V cache requires flash_attn", "config", "A quantised kv_cache_dtype needs flash attention: set attention_backend to \"on\"."},
+			{"quantized V cache was requested, but this requires Flash Attention", "config", "A quantised kv_cache_dtype needs flash attention, and llama.cpp chose not to use it: set attention_backend to \"on\"."},
+			{"V cache quantization requires flash_attn", "config", "A quantised kv_cache_dtype needs flash attention: set attention_backend to \"on\"."},
 			{"failed to load model", "config", "The model cannot be loaded: the line above says why (no such file, no GGUF, an architecture that this build does not know)."},
 			{"error loading model", "config", "The model cannot be loaded: the line says why (no such file, no GGUF, an architecture that this build does not know)."},
 			{"error: invalid argument:", "config", "This build does not know a flag that it was given; see the line for which."},
@@ -70,7 +74,7 @@ func init() {
 var llamacppObserve = []Pattern{
 	{
 		Name: "attention", Type: "string", Doc: "Whether flash attention is on.",
-		Log:   []string{`flash_attn\s+= (?P<value>\w+)`, `Flash Attention was auto, set to (?P<value>\w+)`},
+		Log:   []string{`flash_attn\s+= (?P<value>\w+)`, `Flash Attention was auto, set to (?P<value>\w+)`, `resolve_fused_ops: Flash Attention (?:not supported, set to )?(?P<value>enabled|disabled)`},
 		Words: map[string]string{"1": "on", "enabled": "on", "0": "off", "disabled": "off"},
 	},
 	{Name: "quantization", Type: "string", Doc: "Type of the file's weights.", Log: []string{`print_info: file type\s+= (?P<value>.+?)\s*$`}},
@@ -82,7 +86,7 @@ var llamacppObserve = []Pattern{
 	{Name: "weights_gb", Type: "number", Unit: "GB", Scale: gibToGB / 1024, Doc: "Size of the file's weights, where it is small.", Log: []string{`print_info: file size\s+= (?P<value>[\d.]+) MiB`}},
 	{Name: "gpu_layers", Type: "number", Doc: "Layers that lie on the GPU, the output layer counted.", Log: []string{`offloaded (?P<value>\d+)/\d+ layers to GPU`}},
 	{Name: "cuda_devices", Type: "number", Doc: "GPUs that were found.", Log: []string{`ggml_cuda_init: found (?P<value>\d+) CUDA devices`}},
-	{Name: "graph_splits", Type: "number", Doc: "Parts that the graph is cut into; above 2 the CPU takes part.", Log: []string{`graph splits = (?P<value>\d+)`}},
+	{Name: "graph_splits", Type: "number", Doc: "Parts that the graph is cut into; above 2 the CPU takes part.", Log: []string{`graph splits = (?P<value>\d+)`, `graph\b.*: nodes = .*, splits = (?P<value>\d+)`}},
 	{Name: "draft_acceptance", Type: "number", Varies: true, Doc: "Share of draft tokens that were accepted, as last logged.", Log: []string{`draft acceptance(?: rate)?\s*= (?P<value>[\d.]+)`}},
 }
 

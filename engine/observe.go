@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -53,7 +54,7 @@ func Observe(ctx context.Context, inst Instance, metrics string, patterns []Patt
 			all = append(all, got)
 		case got.Missing == "":
 			all[n] = got
-		default:
+		case !strings.Contains(all[n].Missing, got.Missing):
 			all[n].Missing += "; " + got.Missing
 		}
 	}

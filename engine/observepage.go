@@ -62,6 +62,11 @@ func (o *observer) file(ctx context.Context, path string) *page {
 	return p
 }
 
+// Page asks an engine for one page of its API, bounded in size and time.
+func Page(ctx context.Context, access Access, path string) ([]byte, error) {
+	return get(ctx, access, path)
+}
+
 // get asks for one page. Redirects are not followed: they may lead away from the
 // engine, and the key must not go with them.
 func get(ctx context.Context, access Access, path string) ([]byte, error) {
@@ -143,19 +148,22 @@ func CompileJQ(expr string) (*gojq.Code, error) {
 }
 
 // RunJQ is the first result of a jq expression over decoded JSON; nil where it
-// has none. It gets jqLimit.
+// has none. It gets jqLimit, and the memory that WithinJQ gives.
 func RunJQ(ctx context.Context, expr string, content any) (any, error) {
 	code, err := CompileJQ(expr)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, jqLimit)
+	ctx, cancel := WithinJQ(ctx, jqLimit)
 	defer cancel()
 	value, ok := code.RunWithContext(ctx, content).Next()
 	if !ok {
 		return nil, nil
 	}
 	if err, failed := value.(error); failed {
+		if errors.Is(context.Cause(ctx), ErrJQMemory) {
+			return nil, fmt.Errorf("jq %q %w", expr, ErrJQMemory)
+		}
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("jq %q did not end within %s", expr, brief(jqLimit))
 		}

@@ -71,6 +71,8 @@ type Tokenize struct {
 // Ask is how a kind is asked for what engines ask differently for.
 type Ask struct {
 	// IgnoreEOS and MinTokens say whether the request fields of these names work.
+	// Workloads fix the length of answers by the first; the second is for people
+	// (`mxflow engine kinds`), as are Logprobs to ContinuousUsage and CacheReset.
 	IgnoreEOS, MinTokens bool
 	// Logprobs says how log-probabilities are asked for: "completions"
 	// (logprobs: N), "n_probs", "chat", or empty where they cannot be.
@@ -82,7 +84,8 @@ type Ask struct {
 	// whether every event can carry them.
 	Usage, ContinuousUsage bool
 	// NoCache is merged into a request so that no prompt is answered from a
-	// cache; CacheReset is posted to, to empty it.
+	// cache; CacheReset is the page that empties it when it is posted to. Nobody
+	// here does: launches are fresh starts, and their prompts are unique.
 	NoCache    map[string]any
 	CacheReset string
 	// CachedTokens is a flag that makes the engine report cached tokens.

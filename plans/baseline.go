@@ -16,7 +16,7 @@ type Baseline struct {
 
 var baselineDoc = &BlockDoc{
 	Type: "baseline", Times: AtMost1,
-	Doc: "The variant that everything is compared with: an engine with every knob at its default, or as `set` says. It is qualified first; where it does not pass, nothing is measured against it. A plan with features needs one.",
+	Doc: "The variant that everything is compared with: an engine with every knob at its default, or as `set` says. It is qualified before anything is measured, and after the phases of steps alone that every phase with features comes after: they may build what it runs from. Where it does not pass, nothing is measured against it. A plan with features needs one.",
 	Attrs: []Attr{
 		{Name: "engine", Type: Reference, Ref: "engine", Required: true, Doc: "The engine under test."},
 		{Name: "protocol", Type: Reference, Ref: "protocol", Required: true, Doc: "The levels that it goes through, and features that name no protocol."},

@@ -20,7 +20,7 @@ func (e Evidence) Empty() bool { return len(e.Log)+len(e.Observed) == 0 }
 
 var mustSeeDoc = &BlockDoc{
 	Type: "must_see", Times: AtMost1,
-	Doc:   "What proves that the value took effect: each glob has to be found. Where a protocol has a kernels level, every value in use needs evidence, the baseline's included: unproven is not a pass.",
+	Doc:   "What proves that the value took effect: each glob has to be found, and each observation to have its value; there is at least one of either. Where a protocol has a kernels level, every value in use needs evidence, the baseline's included: unproven is not a pass.",
 	Attrs: evidenceAttrs,
 	Example: `must_see {
   log = ["*Marlin backend*"]
@@ -29,7 +29,7 @@ var mustSeeDoc = &BlockDoc{
 
 var mustNotSeeDoc = &BlockDoc{
 	Type: "must_not_see", Times: AtMost1,
-	Doc:   "What proves that the value did not take effect: no glob may be found.",
+	Doc:   "What proves that the value did not take effect: no glob may be found, and no observation may have its value; there is at least one of either.",
 	Attrs: evidenceAttrs,
 	Example: `must_not_see {
   log = ["*backend: CUTLASS*"]
@@ -54,7 +54,7 @@ func (l *loader) decodeEvidence(b *hcl.Block) (e Evidence) {
 	}
 	e.Observed = l.decodeObserved(f)
 	if f.attrs["log"] == nil && f.attrs["observed"] == nil && f.attrs["trace"] == nil {
-		l.fail(b.DefRange, "Empty "+b.Type, `%s names nothing to look for. Add: log = ["*text of a log line*"].`, b.Type)
+		l.fail(b.DefRange, "Empty "+b.Type, `%s names nothing to look for. Add: log = ["*text of a log line*"], or observed = { … }.`, b.Type)
 		return e
 	}
 	v, ok := f.value("log")

@@ -61,9 +61,13 @@ func (w *schemaWriter) body(path string, d *BlockDoc) object {
 	if d.Open != nil {
 		s["additionalProperties"] = w.attr(*d.Open, d)
 	}
-	if len(required) > 0 {
+	switch {
+	case len(required) > 0:
 		s["required"] = required
+	case path != "":
+		s["type"] = []string{"object", "null"} // an empty body may be left out
 	}
+	w.chooseSettings(s, d)
 	return s
 }
 

@@ -26,15 +26,6 @@ func (w *schemaWriter) attr(a Attr, d *BlockDoc) object {
 	return s
 }
 
-// settings are the options of an engine kind.
-func (w *schemaWriter) settings(list []Attr) object {
-	properties := object{}
-	for _, a := range list {
-		properties[a.Name] = w.attr(a, &BlockDoc{})
-	}
-	return object{"type": "object", "properties": properties, "additionalProperties": false}
-}
-
 // valueSchemas are the forms in which the value of an attribute can be written
 // out; nil where it can be anything.
 func valueSchemas(a Attr) []any {

@@ -18,6 +18,9 @@ type Part struct {
 	Launcher bool
 	// Extends says what the block adds to the kind of its engine; nil adds nothing.
 	Extends func(*Block) Extension
+	// AddsSettings says that Settings may be among that: where the block stands,
+	// a description cannot list all that settings accepts.
+	AddsSettings bool
 }
 
 // Extension is what a block adds to the kind of the engine that it stands in.
@@ -28,7 +31,7 @@ type Extension struct {
 
 // doc describes the part as a block of the language.
 func (p Part) doc(kind string) *BlockDoc {
-	d := &BlockDoc{Type: kind, Times: p.Times, Doc: p.Doc, Attrs: p.Attrs, Example: p.Example}
+	d := &BlockDoc{Type: kind, Times: p.Times, Doc: p.Doc, Attrs: p.Attrs, Example: p.Example, AddsSettings: p.AddsSettings}
 	if p.Label != "" {
 		d.Labels = []Label{{"name", p.Label}}
 	}

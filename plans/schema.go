@@ -27,6 +27,9 @@ type BlockDoc struct {
 	Kinds map[string]*BlockDoc
 	// Settings are what the settings attribute accepts; nil is anything.
 	Settings []Attr
+	// AddsSettings says that the block makes the engine that it stands in accept
+	// further settings.
+	AddsSettings bool
 	// Example is a snippet that is valid where the block may stand.
 	Example string
 }
@@ -148,7 +151,7 @@ func (d *BlockDoc) with(reg *Registry) *BlockDoc {
 		for name, kind := range reg.Engines {
 			body := c
 			body.Kinds, body.Doc, body.Settings, body.Example = nil, kind.Doc, kind.Settings, kind.Example
-			if kind.NeedsProcess {
+			if kind.NeedsProcess && !hasLauncher(reg.EngineParts) {
 				body.Blocks = append([]*BlockDoc(nil), c.Blocks...)
 				for i, b := range body.Blocks {
 					if b.Type == "process" {
@@ -162,6 +165,16 @@ func (d *BlockDoc) with(reg *Registry) *BlockDoc {
 		}
 	}
 	return &c
+}
+
+// hasLauncher reports whether one of the parts may stand in place of a process.
+func hasLauncher(parts map[string]Part) bool {
+	for _, p := range parts {
+		if p.Launcher {
+			return true
+		}
+	}
+	return false
 }
 
 func kindsOf(d *BlockDoc, schemas map[string]Schema) map[string]*BlockDoc {

@@ -64,3 +64,12 @@ func TestDescriptionKnowsKinds(t *testing.T) {
 		t.Error("a process block is required where the kind needs one")
 	}
 }
+
+// Where another block may launch an engine, none has to have a process.
+func TestLaunchersStandInForProcess(t *testing.T) {
+	reg := testRegistry()
+	reg.EngineParts = map[string]Part{"docker": {Times: AtMost1, Launcher: true}}
+	if times := Describe(reg).Block("engine").Kinds["openai"].Block("process").Times; times != AtMost1 {
+		t.Errorf("process stands %s in it", times)
+	}
+}

@@ -105,12 +105,12 @@ func BenchmarkID(feature string) string { return FeatureID(feature) + ".benchmar
 // reports cycles with their place, so reaching one here is a mistake in mxflow.
 func NewGraph(p *plans.Plan) (*Graph, error) {
 	b := &builder{plan: p, g: &Graph{byID: map[string]*Node{}}}
-	if p.Baseline != nil {
-		b.add(&Node{ID: BaselineID, Kind: KindQualify, Host: true})
-	}
 	phases, err := phaseOrder(p)
 	if err != nil {
 		return nil, err
+	}
+	if p.Baseline != nil {
+		b.add(&Node{ID: BaselineID, Kind: KindQualify, Host: true, Needs: beforeBaseline(p, phases)})
 	}
 	for _, ph := range phases {
 		b.phase(ph)

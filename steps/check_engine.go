@@ -13,6 +13,7 @@ var engineChecks = []func(*plans.Engine) []plans.AttrError{
 	checkKind,
 	checkContainer,
 	checkModel,
+	checkExecCommand,
 }
 
 // checkEngine is the check of every engine.

@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/itchyny/gojq"
+
+	"github.com/mxflow/mxflow/engine"
 )
 
 const (
@@ -106,7 +108,7 @@ func (m commandMetric) values(ctx context.Context, document any) ([]float64, err
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, jqLimit)
+	ctx, cancel := engine.WithinJQ(ctx, jqLimit)
 	defer cancel()
 	var values []float64
 	for iter := code.RunWithContext(ctx, document); ; {
@@ -116,6 +118,8 @@ func (m commandMetric) values(ctx context.Context, document any) ([]float64, err
 		}
 		x, err := number(v)
 		switch {
+		case errors.Is(context.Cause(ctx), engine.ErrJQMemory):
+			err = engine.ErrJQMemory
 		case err != nil:
 		case x < m.Min:
 			err = fmt.Errorf("gives %v, which is below its min of %v", x, m.Min)

@@ -63,6 +63,7 @@ func TestCommandValues(t *testing.T) {
 		{"halts", formatJSON, `{}`, one("halt"), nil, "halts"},
 		{"environment", formatJSON, `{}`, one("$ENV.HOME | length"), nil, "gives"},
 		{"too many", formatJSON, `{}`, one("range(2000000)"), nil, "more than"},
+		{"too much memory", formatJSON, `{}`, one("null | .[100000000] = 1 | . as $x | last(range(1e18)) | $x"), nil, "more than 1 GiB"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cmd := &command{Format: c.format, Metrics: []commandMetric{c.metric}}

@@ -121,6 +121,15 @@ func (c *compare) measure(ctx context.Context, s *runtime.Scope, it *comparison,
 			}
 		}
 		if e.Broken == "" {
+			why, err := c.lab.disagree(used[v], []*variant{v})
+			if err != nil {
+				return err
+			}
+			if why != "" {
+				e.Broken, e.Cause = verdict.Invalid, why
+			}
+		}
+		if e.Broken == "" {
 			e.Notes = rowNotes(used[v], reference)
 		}
 	}

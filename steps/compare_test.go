@@ -4,7 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -67,5 +69,30 @@ func TestRowNotesOnTokens(t *testing.T) {
 	}
 	if got := rowNotes([]*ledger.Launch{launch(48)}, []*ledger.Launch{launch(48)}); len(got) != 0 {
 		t.Errorf("got %q", got)
+	}
+}
+
+// Launches of one engine that say different things of themselves are no row.
+func TestCompareWantsOneEngine(t *testing.T) {
+	kind := &engine.Kind{Observe: []engine.Pattern{{Name: "attention", Type: "string"}}}
+	v := &variant{name: "openai.a", engine: "openai.a", key: "A", spec: engine.Spec{Profile: kind}}
+	for name, c := range map[string]struct {
+		one, two string
+		want     verdict.Verdict
+	}{
+		"the same": {"fa", "fa", ""}, "another": {"fa", "fi", verdict.Invalid},
+	} {
+		it := &comparison{compareConfig: compareConfig{Launches: 2}, variants: []*variant{v}}
+		var have []*ledger.Launch
+		for i, said := range []string{c.one, c.two} {
+			l := observingLaunch([]string{"1", "2"}[i], "A", map[string]any{"attention": said})
+			l.Ordinal, l.Fingerprint = i+1, map[string]string{"cpu": "c"}
+			have = append(have, l)
+		}
+		step, e := &compare{lab: &Lab{Plan: &plans.Plan{}}}, &gates.Contender{}
+		err := step.measure(t.Context(), nil, it, interleave(it.variants, 2), have, map[*variant]*gates.Contender{v: e}, &ledger.Decision{})
+		if err != nil || e.Broken != c.want || (c.want != "") != strings.Contains(e.Cause, `differ in attention: "fa" in launch 1`) {
+			t.Errorf("%s: %v, %q (%s)", name, err, e.Broken, e.Cause)
+		}
 	}
 }

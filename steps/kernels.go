@@ -81,6 +81,8 @@ func (k *kernels) proved(ctx context.Context, q *qualification, wanted []evidenc
 	case err != nil:
 	case !fresh(q.record.Engine):
 		v, reasons = judgePartial(beganBefore, wanted, scan.Seen(), v, reasons)
+	case logBroken(q.inst):
+		v, reasons = judgePartial(brokeOff, wanted, scan.Seen(), v, reasons)
 	case scan.Cut():
 		v, reasons = judgePartial(wasCut, wanted, scan.Seen(), v, reasons)
 	}

@@ -9,7 +9,14 @@ import (
 const (
 	beganBefore = "the server was running before the launch, so its log begins in the middle and what is missing in it proves nothing: with restart in the endpoint block it begins with the start"
 	wasCut      = "the log grew so large that its middle was dropped, and what is missing in it proves nothing: let the engine log less"
+	brokeOff    = "the connection to the docker daemon broke while the log was followed, and what is missing in it proves nothing: see that the daemon answers, and apply again"
 )
+
+// logBroken reports whether an engine's log could not be followed to this moment.
+func logBroken(inst engine.Instance) bool {
+	followed, ok := inst.(interface{ LogBroken() bool })
+	return ok && followed.LogBroken()
+}
 
 // judgePartial is the verdict where the log is not whole: it begins in the
 // middle, because the server was running before the launch, or its middle was

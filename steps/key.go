@@ -1,15 +1,10 @@
 package steps
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"io"
 	"maps"
-	"os"
-	"os/exec"
-	"path/filepath"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/plans"
@@ -46,7 +41,7 @@ func (l *Lab) sealed(parts ...any) string {
 func (l *Lab) variantKey(spec engine.Spec) string {
 	parts := []any{"variant", spec.Kind, spec.Model, spec.Command, spec.Env, spec.Unset, l.program(spec)}
 	if spec.How() != "process" {
-		parts = append(parts, spec.How(), spec.Docker, spec.Compose, spec.Exec, spec.Endpoint)
+		parts = append(parts, spec.How(), spec.Docker, spec.Compose, spec.Exec, keyless(spec.Endpoint))
 	}
 	parts = append(parts, sourceKey(spec)...)
 	if len(spec.Config) > 0 {
@@ -55,56 +50,14 @@ func (l *Lab) variantKey(spec engine.Spec) string {
 	return l.sealed(parts...)
 }
 
-// program identifies what is started: the version of the embedded engine (not
-// the hash of a binary that also holds the rest of mxflow), the digest of an
-// image, or that of the program's file.
-func (l *Lab) program(spec engine.Spec) string {
-	if ids, ok := l.Launcher.(engine.Identifier); ok && spec.How() != "process" {
-		// An image that is not there yet gets its identity at its first launch.
-		id, _ := ids.Identify(context.Background(), spec)
-		return id
+// keyless is an endpoint without its key: a new key opens the same server.
+func keyless(e *engine.Endpoint) *engine.Endpoint {
+	if e == nil {
+		return nil
 	}
-	if v, ok := l.KindVersions[spec.Kind]; ok {
-		return v
-	}
-	if len(spec.Command) == 0 {
-		return ""
-	}
-	name := spec.Command[0]
-	path := name
-	if filepath.Base(name) == name {
-		found, err := exec.LookPath(name)
-		if err != nil {
-			return "missing"
-		}
-		path = found
-	} else if !filepath.IsAbs(name) {
-		path = filepath.Join(spec.Dir, name)
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if sum, ok := l.programs[path]; ok {
-		return sum
-	}
-	sum := fileDigest(path)
-	if l.programs == nil {
-		l.programs = map[string]string{}
-	}
-	l.programs[path] = sum
-	return sum
-}
-
-func fileDigest(path string) string {
-	f, err := os.Open(path)
-	if err != nil {
-		return "missing"
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "unreadable"
-	}
-	return hex.EncodeToString(h.Sum(nil))
+	bare := *e
+	bare.APIKey = ""
+	return &bare
 }
 
 // evidence is what must and must not be seen for a set of knob values.

@@ -43,7 +43,7 @@ type Lab struct {
 	Redact, Seal *redact.Redactor
 
 	mu       sync.Mutex
-	programs map[string]string
+	programs map[string]programSum
 	// gpus are those that this apply holds, metadata what it has found out.
 	gpus     gpuHold
 	metadata metadata.Collector

@@ -4,8 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -51,7 +51,7 @@ func (l *Lab) launch(ctx context.Context, s *runtime.Scope, v *variant, record *
 	record.Engine = map[string]string{
 		"kind": v.spec.Kind, "command": strings.Join(v.spec.Command, " "), "program": l.program(v.spec),
 	}
-	for k, value := range v.spec.Env {
+	for k, value := range shownEnv(v.spec.Env) {
 		record.Engine["env."+k] = value
 	}
 	log := filepath.Join(l.RunDir, "launches", safeName(record.ID)+".log")
@@ -104,11 +104,34 @@ func (l *Lab) launch(ctx context.Context, s *runtime.Scope, v *variant, record *
 func clientOf(inst engine.Instance, kind engine.Kind, model string) *openai.Client {
 	access := inst.Access()
 	client := openai.New(access.BaseURL, model)
-	client.Header, client.Extra = access.Header, kind.Ask.NoCache
+	client.Header, client.Extra, client.Tokenizer = access.Header, kind.Ask.NoCache, tokenizerOf(kind.Tokenize)
 	if t, ok := client.HTTP.Transport.(*http.Transport); ok {
 		t.TLSClientConfig = access.TLS
 	}
 	return client
+}
+
+// tokenizerOf is how a kind, or the plan's profile of it, counts the tokens of a
+// text; the client's own way where it says nothing.
+func tokenizerOf(t engine.Tokenize) openai.Tokenizer {
+	if t.Path == "" {
+		return openai.Tokenizer{}
+	}
+	return openai.Tokenizer{Path: t.Path, Field: t.Field, Count: func(ctx context.Context, answer any) (int, error) {
+		value, err := engine.RunJQ(ctx, t.Count, answer)
+		if err != nil {
+			return 0, err
+		}
+		switch n := value.(type) {
+		case int:
+			return n, nil
+		case float64:
+			if n == math.Trunc(n) {
+				return int(n), nil
+			}
+		}
+		return 0, fmt.Errorf("%s of its answer is %v, and no number of tokens", t.Count, value)
+	}}
 }
 
 // safeName makes a file name of a launch's ID.
@@ -120,111 +143,6 @@ func safeName(id string) string {
 		}
 		return '-'
 	}, id)
-}
-
-// broke writes into the record how the engine failed. An engine that died in
-// the middle of an answer shows up as a broken connection, so its own end and
-// last words say more than the client's error.
-func (st *started) broke(err error) {
-	defer st.diagnose()
-	st.record.OK, st.record.Error = false, firstLine(err)
-	var failure *engine.Failure
-	if errors.As(err, &failure) {
-		st.record.LogTail = failure.LogTail
-		if failure.Exit != nil {
-			st.record.Exit = &failure.Exit.Code
-		}
-		return
-	}
-	if st.inst == nil {
-		return
-	}
-	st.record.LogTail = engine.TailLog(st.inst.LogPath(), 15)
-	st.lookAlive()
-	// A connection breaks a moment before the process is seen to have ended.
-	select {
-	case <-st.inst.Exited():
-	case <-time.After(500 * time.Millisecond):
-	}
-	if exit := st.inst.Exit(); exit != nil {
-		st.record.Exit = &exit.Code
-		st.record.Error = fmt.Sprintf("the engine died (%s) while it answered: %s", exit, firstLine(err))
-		st.record.LogTail = engine.TailLog(st.inst.LogPath(), 15)
-	}
-}
-
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
-}
-
-// stop ends the engine in order, keeps its log, and completes the record.
-func (st *started) stop(s *runtime.Scope) {
-	if st.inst == nil {
-		return
-	}
-	st.client.Close()
-	if exit := st.inst.Exit(); exit != nil && st.record.OK && st.command.of == nil {
-		st.record.OK = false
-		st.record.Exit = &exit.Code
-		st.record.Error = fmt.Sprintf("the engine ended by itself (%s)", exit)
-		st.record.LogTail = engine.TailLog(st.inst.LogPath(), 15)
-		st.diagnose()
-	}
-	if st.describe != nil {
-		st.describe()
-	}
-	if err := st.inst.Stop(s.Hard); err != nil && st.record.OK {
-		st.record.Notes = append(st.record.Notes, "stopping: "+firstLine(err))
-	}
-	st.command.discard(st.inst.LogPath())
-	st.record.Seconds = time.Since(st.began).Seconds()
-	if st.command.of == nil {
-		st.keepStartup()
-	}
-	if peak := st.inst.PeakMemory(); peak > 0 {
-		st.perLaunch("memory_gb", float64(peak)/1e9)
-	}
-	crashes := 0.0
-	if !st.record.OK && st.record.Exit != nil {
-		crashes = 1
-	}
-	st.perLaunch("crashes", crashes)
-	st.keepLog()
-	st.record.Notes = append(st.record.Notes, st.lab.gpuAfter(s, st.gpu)...)
-}
-
-// keepLog stores the log of an engine that has stopped.
-func (st *started) keepLog() {
-	if st.inst.LogPath() == "" || !st.redactLog(st.inst.LogPath()) || st.lab.Store == nil {
-		return
-	}
-	sum, err := st.lab.Store.PutFile(st.inst.LogPath())
-	if err != nil {
-		st.record.Notes = append(st.record.Notes, "the log could not be kept: "+firstLine(err))
-	}
-	st.record.Log = sum
-}
-
-// redactLog takes sensitive values out of a log. Where that fails the log goes:
-// without a log there is less to see, with it there is too much.
-func (st *started) redactLog(path string) bool {
-	err := RedactFile(path, st.lab.Redact)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		st.record.Notes = append(st.record.Notes, "the log was removed, since sensitive values could not be taken out of it: "+firstLine(err))
-		_ = os.Remove(path)
-	}
-	return err == nil
-}
-
-// perLaunch adds a metric that has one value a launch.
-func (st *started) perLaunch(name string, value float64) {
-	if summary, ok := measure.SummaryOf(name, []float64{value}); ok {
-		if st.record.Metrics == nil {
-			st.record.Metrics = map[string]measure.Summary{}
-		}
-		st.record.Metrics["engine."+name] = summary
-	}
 }
 
 // keep appends the record of the launch to the ledger.

@@ -72,6 +72,7 @@ func (l *Lab) describe(ctx context.Context, s *runtime.Scope, v *variant, st *st
 	if doc.Engine.Version == "" {
 		doc.Engine.Version = engineVersion(asked, v, st.inst, doc)
 	}
+	doc.Pages = infoPages(asked, v, st.inst)
 	l.metadata.Collect(asked, l.metadataRequest(v, st), doc)
 	st.record.Fingerprint = doc.Fingerprint
 	if err := l.keepMetadata(doc, st); err != nil {
@@ -95,31 +96,6 @@ func (l *Lab) keepMetadata(doc *metadata.Document, st *started) error {
 		st.record.Metadata, err = sum, errors.Join(err, putErr)
 	}
 	return err
-}
-
-// engineVersion asks the engine itself.
-func engineVersion(ctx context.Context, v *variant, inst engine.Instance, doc *metadata.Document) string {
-	kind, _ := engine.LookupKind(v.spec.Kind)
-	if v.spec.Profile != nil {
-		kind = *v.spec.Profile
-	}
-	pattern := kind.Version
-	switch {
-	case inst == nil:
-		doc.Lack("engine.version", "the engine did not start")
-		return ""
-	case pattern.Path == "" && len(pattern.Log) == 0:
-		doc.Lack("engine.version", "engines of this kind say it nowhere")
-		return ""
-	}
-	pattern.Name, pattern.Type = "version", engine.TypeString
-	for _, o := range engine.Observe(ctx, inst, "", []engine.Pattern{pattern}) {
-		if version, ok := o.Value.(string); ok {
-			return version
-		}
-		doc.Lack("engine.version", o.Missing)
-	}
-	return ""
 }
 
 // document is what is known without asking.

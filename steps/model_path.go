@@ -39,26 +39,48 @@ func isPath(model string) bool {
 
 // checkModel refuses an engine without the model that its command is given.
 func checkModel(e *plans.Engine) []plans.AttrError {
-	k, ok := profiledKind(e)
-	if !ok {
-		return nil
-	}
-	command := k.Command
-	switch {
-	case e.Process != nil:
-		command = e.Process.Command
-	case e.Launch != nil && (e.Launch.Kind == "docker" || e.Launch.Kind == "compose"):
-		command = k.ImageCommand
-		if own, ok := e.Launch.Attrs["command"]; ok && own != nil {
-			return nil
-		}
-	case e.Launch != nil && e.Launch.Kind != "exec":
-		return nil
-	}
-	if e.Model != "" || !engine.NeedsModel(command) {
+	if e.Model != "" || !engine.NeedsModel(plannedCommand(e)) {
 		return nil
 	}
 	return []plans.AttrError{{
 		Summary: "Missing model", Detail: "An engine of kind \"" + e.Kind + "\" is started with the name or path of its model. Add: model = \"openai/gpt-oss-20b\", or whatever it is to serve.",
 	}}
+}
+
+// checkExecCommand finds a command in a container of which nobody says what it
+// is.
+func checkExecCommand(e *plans.Engine) []plans.AttrError {
+	if e.Launch == nil || e.Launch.Kind != "exec" || len(plannedCommand(e)) > 0 {
+		return nil
+	}
+	return []plans.AttrError{{
+		Part: e.Launch, Summary: "Missing command",
+		Detail: "An engine of kind \"" + e.Kind + "\" has no command of its own. Set command in the exec block, such as command = [\"./server\", \"--port\", \"{port}\"].",
+	}}
+}
+
+// plannedCommand is what starts an engine by its plan, before flags: the command
+// of its launcher, or of its kind. It is empty where that is left to an image, a
+// compose file or somebody else.
+func plannedCommand(e *plans.Engine) []string {
+	kind, _ := profiledKind(e)
+	switch {
+	case e.Process != nil:
+		return e.Process.Command
+	case e.Launch == nil:
+		return kind.Command
+	}
+	var own struct {
+		Command []string `json:"command"`
+	}
+	if err := e.Launch.Decode(&own); err == nil && own.Command != nil {
+		return own.Command
+	}
+	switch e.Launch.Kind {
+	case "docker":
+		return kind.ImageCommand
+	case "exec":
+		return kind.Command
+	}
+	return nil
 }

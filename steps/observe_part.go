@@ -13,7 +13,7 @@ var observePart = plans.Part{
 	Label: "What rules call it: `engine.observed.<name>`. One of the kind's names takes the place of what the kind observes.",
 	Times: plans.AnyTimes,
 	Schema: plans.Schema{
-		Doc: "One thing that the engine says of itself, looked for at every launch after it has answered. It has one source: a line of the log, a page of the API or a file (with a jq expression), or a Prometheus metric.",
+		Doc: "One thing that the engine says of itself, looked for at every launch after it has answered. It has exactly one source: a line of the log (`log`), a page of the API or a file (`path` or `file`, with `jq`), or a Prometheus metric (`metric`).",
 		Example: `observe "tactic" {
   log  = "autotuner chose tactic (?P<value>\\S+)"
   type = "string"

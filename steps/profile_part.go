@@ -12,7 +12,7 @@ import (
 )
 
 // profilePart extends or overrides what the engine's kind knows.
-var profilePart = plans.Part{Schema: profileSchema, Times: plans.AtMost1, Extends: profileExtends}
+var profilePart = plans.Part{Schema: profileSchema, Times: plans.AtMost1, Extends: profileExtends, AddsSettings: true}
 
 var profileSchema = plans.Schema{
 	Doc: "Extends or overrides the profile of the engine's kind, for a fork, a newer version or a server that has no kind of its own. What is not said here stays the kind's.",

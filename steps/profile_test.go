@@ -67,6 +67,11 @@ func TestEnginesThatCannotBe(t *testing.T) {
 	knob := "knob \"k\" {\n default = \"a\"\n value \"a\" {\n settings = { fused = true }\n }\n}\n"
 	tests := map[string]struct{ src, want string }{
 		"no model":         {vllm(""), "Missing model"},
+		"none for its own": {vllm("process {\n command = [\"vllm\", \"serve\", \"{model}\"]\n }"), "Missing model"},
+		"none for exec":    {vllm("exec {\n container = \"c\"\n }"), "Missing model"},
+		"none for docker":  {vllm("docker {\n command = [\"--model\", \"{model}\"]\n }"), "Missing model"},
+		"none for compose": {vllm("compose {\n service = \"s\"\n command = [\"serve\", \"{model}\"]\n }"), "Missing model"},
+		"no command":       {"engine \"openai\" \"e\" {\n exec {\n container = \"c\"\n }\n}", "Missing command"},
 		"no choice":        {"engine \"llamacpp\" \"e\" {\n model = \"x.gguf\"\n settings = { attention_backend = \"fa3\" }\n}", "attention_backend is one of on, off"},
 		"unknown setting":  {vllm("model = \"m\"\n settings = { max_num_seq = 2 }"), "Did you mean"},
 		"a page":           {profile(`ready_path = "health"`), `Write "/health"`},
@@ -83,6 +88,23 @@ func TestEnginesThatCannotBe(t *testing.T) {
 		res := plans.LoadBytes("plan.hcl", []byte("plan \"p\" {}\n"+tc.src), Registry(), plans.Options{})
 		if got := fmt.Sprint(res.Diagnostics.Errs()); res.OK() || !strings.Contains(got, tc.want) {
 			t.Errorf("%s: got %v, want %q", name, got, tc.want)
+		}
+	}
+}
+
+// A command that names its model itself, and one that is none of the plan's, need
+// no model.
+func TestEnginesThatNeedNoModel(t *testing.T) {
+	for name, body := range map[string]string{
+		"process":  `process { command = ["vllm", "serve", "/models/m", "--port", "{port}"] }`,
+		"exec":     "exec {\n container = \"c\"\n command = [\"vllm\", \"serve\", \"/models/m\"]\n}",
+		"docker":   `docker { command = ["--model", "m"] }`,
+		"compose":  `compose { service = "s" }`,
+		"endpoint": `endpoint { url = "http://box.example:8000" }`,
+	} {
+		src := "plan \"p\" {}\nengine \"vllm\" \"e\" {\n" + body + "\n}\n"
+		if res := plans.LoadBytes("plan.hcl", []byte(src), Registry(), plans.Options{}); !res.OK() {
+			t.Errorf("%s: %v", name, res.Diagnostics.Errs())
 		}
 	}
 }

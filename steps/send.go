@@ -41,7 +41,7 @@ func (st *started) send(ctx context.Context, ws []*plans.Workload, progress func
 				Cell: cell.Address, Prompts: prompts, Requests: w.Requests, Warmup: w.Warmup, OutputTokens: cell.Output,
 				API: openai.API(w.API), Temperature: w.Temperature, Seed: &seed,
 				// Some servers refuse a request with a field that they do not know.
-				IgnoreEOS: w.IgnoreEOS && st.kind.Ask.IgnoreEOS,
+				IgnoreEOS:      w.IgnoreEOS && st.kind.Ask.IgnoreEOS,
 				RequestTimeout: w.RequestTimeout, FirstTimeout: w.FirstTimeout, StallTimeout: w.StallTimeout,
 				Fresh:    fresh,
 				Progress: func(p load.Progress) { progress(before+p.Done, total) },
@@ -86,12 +86,18 @@ func (st *started) measured(cell plans.Cell, w *plans.Workload, prompts load.Pro
 		note("%s: %d of %d requests of %s, %d tokens", contaminated, c.Requests, c.Of, cell.Address, c.Tokens)
 	case c.Requests > 0:
 		note("%d of %d requests of %s had a few cached tokens, as from a fixed chat template", c.Requests, c.Of, cell.Address)
+	case c.Unknown > 0 && st.kind.Ask.CachedTokens != "":
+		note("whether prompts of %s were answered from a cache is not known of %d of %d requests: started with %s the engine says it", cell.Address, c.Unknown, c.Of, st.kind.Ask.CachedTokens)
 	}
 	if s := load.Shortfall(samples); s.Requests > 0 && w.IgnoreEOS {
 		note("%d of %d answers of %s were shorter than asked for, by %d tokens in all", s.Requests, s.Of, cell.Address, s.Tokens)
 	}
 	if d := load.Deviating(samples, cell.Prompt); d.Requests > 0 || d.Unknown > 0 {
-		note("prompts of %s were %d to %d tokens long instead of %d (counted by: %s)", cell.Address, d.Least, d.Most, cell.Prompt, prompts.Method)
+		long := fmt.Sprintf("%d to %d", d.Least, d.Most)
+		if d.Least == d.Most {
+			long = fmt.Sprint(d.Most)
+		}
+		note("prompts of %s were %s tokens long instead of %d (counted by: %s)", cell.Address, long, cell.Prompt, prompts.Method)
 	}
 	sources := map[measure.TokenSource]bool{}
 	for _, s := range samples {

@@ -9,16 +9,16 @@ import (
 	"github.com/mxflow/mxflow/steps"
 )
 
-// TestEnginesManual: every plan that the manual of engines shows is valid. One
-// without a plan block is the part that matters.
-func TestEnginesManual(t *testing.T) {
+// enginesExamples are the plans that the manual of engines shows. One without a
+// plan block is the part that matters, and gets one.
+func enginesExamples(t *testing.T) (list []string) {
+	t.Helper()
 	page, err := os.ReadFile("../../docs/engines.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	// A key stands in the environment.
 	t.Setenv("MXFLOW_VAR_key", "a-key-of-the-test")
-	shown := 0
 	for i, part := range strings.Split(string(page), "```hcl\n")[1:] {
 		text, _, closed := strings.Cut(part, "\n```")
 		if !closed {
@@ -27,13 +27,20 @@ func TestEnginesManual(t *testing.T) {
 		if !strings.Contains(text, "\nplan \"") && !strings.HasPrefix(text, "plan \"") {
 			text = "plan \"shown\" {}\n" + text
 		}
-		shown++
+		list = append(list, text)
+	}
+	if len(list) < 15 {
+		t.Fatalf("only %d examples were found: the search is wrong", len(list))
+	}
+	return list
+}
+
+// TestEnginesManual: every plan that the manual of engines shows is valid.
+func TestEnginesManual(t *testing.T) {
+	for i, text := range enginesExamples(t) {
 		res := plans.LoadBytes("engines.md", []byte(text), steps.Registry(), plans.Options{Inputs: []plans.Given{}})
 		if !res.OK() {
 			t.Errorf("example %d:\n%s\n%v", i+1, text, res.Diagnostics)
 		}
-	}
-	if shown < 5 {
-		t.Errorf("only %d examples were found: the search is wrong", shown)
 	}
 }

@@ -71,7 +71,7 @@ func (a *app) describeKind(k engine.Kind) {
 func (a *app) settings(k engine.Kind) {
 	var rows [][]string
 	for _, s := range k.Settings {
-		rows = append(rows, []string{s.Name, settingType(s), settingTarget(s), strings.TrimSpace(s.Doc + defaultWords(s.Default))})
+		rows = append(rows, []string{s.Name, settingType(s), wrap(settingTarget(s), 44), strings.TrimSpace(s.Doc + defaultWords(s.Default))})
 	}
 	a.rows("settings", []string{"name", "type", "becomes", "what"}, rows)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -11,95 +10,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
+	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/steps"
 )
-
-// scaffolding is a plan around the block under test; a block of it gives way
-// to one of the same name.
-var scaffolding = []string{
-	`plan "scaffold" {}`,
-	`engine "embedded" "tiny" {}`,
-	`knob "moe_kernel" {
-  default = "marlin"
-  value "marlin" {
-    must_see { log = ["*Marlin*"] }
-  }
-  value "gemm" {
-    env = { MOE = "gemm" }
-    must_see { log = ["*CUTLASS*"] }
-  }
-}`,
-	`workload "chat" {
-  prompt_tokens = 2048
-  output_tokens = 32
-}`,
-	`protocol "standard" {
-  level "kernels" {}
-  level "benchmark" { workloads = [workload.chat] }
-}`,
-	`baseline {
-  engine   = engine.embedded.tiny
-  protocol = protocol.standard
-}`,
-}
-
-// around holds what a block has to stand in, by path; %s is the block.
-var around = map[string]string{
-	"engine.process":           "engine \"openai\" \"wrapped\" {\n%s\n}",
-	"engine.ready":             "engine \"embedded\" \"wrapped\" {\n%s\n}",
-	"engine.run":               wrappedCommand,
-	"engine.output":            wrappedCommand,
-	"engine.metric":            "engine \"command\" \"wrapped\" {\nprocess {\ncommand = [\"true\"]\n}\n%s\n}",
-	"phase.step.compare":       "engine \"embedded\" \"plain\" {}\nengine \"embedded\" \"cached\" {}\nphase \"wrapped\" {\n%s\n}",
-	"engine.stop":              "engine \"embedded\" \"wrapped\" {\n%s\n}",
-	"variable.validation":      "variable \"model\" {\ndefault = \"small\"\n%s\n}",
-	"knob.value":               "knob \"wrapped\" {\ndefault = \"other\"\nvalue \"other\" {\nmust_see { log = [\"*other*\"] }\n}\n%s\n}",
-	"knob.value.must_see":      "knob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\n%s\n}\n}",
-	"knob.value.must_not_see":  "knob \"wrapped\" {\ndefault = \"v\"\nvalue \"v\" {\n%s\n}\n}",
-	"protocol.level":           "protocol \"wrapped\" {\n%s\n}",
-	"phase.step":               "phase \"wrapped\" {\n%s\n}",
-	"phase.feature":            "phase \"wrapped\" {\n%s\n}",
-	"phase.gate":               "phase \"wrapped\" {\n" + wrappedFeature + "\n%s\n}",
-	"phase.gate.rule":          "phase \"wrapped\" {\n" + wrappedFeature + "\ngate {\n%s\n}\n}",
-	"phase.feature.hypothesis": "phase \"wrapped\" {\nfeature \"f\" {\nset = { moe_kernel = \"gemm\" }\ncriterion \"c\" { rule = \"chat.tg.gain >= 0\" }\n%s\n}\n}",
-	"phase.feature.criterion":  "phase \"wrapped\" {\nfeature \"f\" {\nset = { moe_kernel = \"gemm\" }\n%s\n}\n}",
-}
-
-const wrappedCommand = `engine "command" "wrapped" {
-  process {
-    command = ["true"]
-  }
-  metric "seconds" {
-    jq     = ".s"
-    unit   = "s"
-    better = "lower"
-  }
-  %s
-}`
-
-const wrappedFeature = `feature "f" {
-  set = { moe_kernel = "gemm" }
-  criterion "c" { rule = "chat.tg.gain >= 0" }
-}`
-
-// inPlan is a whole plan with a block where its path says.
-func inPlan(path, block string) string {
-	for p := path; p != ""; p = p[:max(0, strings.LastIndexByte(p, '.'))] {
-		if frame := around[p]; frame != "" {
-			block = fmt.Sprintf(frame, block)
-			break
-		}
-	}
-	plan := ""
-	header, _, _ := strings.Cut(block, "{")
-	for _, part := range scaffolding {
-		if !strings.HasPrefix(part, header) && !(strings.HasPrefix(header, "plan ") && strings.HasPrefix(part, "plan ")) {
-			plan += part + "\n"
-		}
-	}
-	return plan + block + "\n"
-}
 
 // documented visits every block that has an example, and loads it as given.
 func documented(t *testing.T, visit func(path string, d *plans.BlockDoc, load func(block string) *plans.Result)) {
@@ -173,6 +87,23 @@ var elsewhere = map[string]bool{
 	"phase.step.compare.workloads":       true, // commands have none
 }
 
+// conditional are attributes that a block may do without in another form than
+// its example has: the description says what is needed there.
+var conditional = map[string]bool{
+	"engine.observe.log":          true, // or another source
+	"knob.value.must_see.log":     true, // or observed
+	"knob.value.must_not_see.log": true,
+}
+
+// needed reports whether the example at a path is refused without an attribute.
+func needed(path string, a plans.Attr) bool {
+	if kind, ok := engine.LookupKind(strings.TrimPrefix(path, "engine.")); ok && a.Name == "model" {
+		// Their examples are started by the kind's command, or one like it.
+		return engine.NeedsModel(kind.Command)
+	}
+	return a.Required || conditional[path+"."+a.Name]
+}
+
 // TestDescriptionAgreesWithDecoders puts into each attribute its default, and
 // what its description does not allow: the manual says what decoders do.
 func TestDescriptionAgreesWithDecoders(t *testing.T) {
@@ -180,8 +111,8 @@ func TestDescriptionAgreesWithDecoders(t *testing.T) {
 		for _, a := range d.Attrs {
 			try := func(v cty.Value) *plans.Result { return load(edited(t, d.Example, a.Name, v)) }
 			absent := try(cty.NilVal)
-			if a.Required == absent.OK() && !elsewhere[path+"."+a.Name] {
-				t.Errorf("%s.%s: required is %v, but without it the plan is valid: %v\n%s", path, a.Name, a.Required, absent.OK(), explained(absent))
+			if need := needed(path, a); need == absent.OK() && !elsewhere[path+"."+a.Name] {
+				t.Errorf("%s.%s: needed is %v, but without it the plan is valid: %v\n%s", path, a.Name, need, absent.OK(), explained(absent))
 			}
 			if a.Default != nil {
 				given := try(value(t, a.Default))

@@ -131,23 +131,27 @@ phase:
       gate: {rule: {"decode is faster": {expr: "chat.tg.gain >= 0"}}}
 `
 
+// checkedBy is what a schema says of a plan in YAML.
+func checkedBy(t *testing.T, s *jsonschema.Schema, text string) error {
+	t.Helper()
+	var doc any
+	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Validate(v)
+}
+
 func TestSchemaAcceptsPlansAndFindsMistakes(t *testing.T) {
 	_, s := printedSchema(t)
-	check := func(text string) error {
-		var doc any
-		if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
-			t.Fatal(err)
-		}
-		data, err := json.Marshal(doc)
-		if err != nil {
-			t.Fatal(err)
-		}
-		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s.Validate(v)
-	}
+	check := func(text string) error { return checkedBy(t, s, text) }
 	if err := check(yamlPlan); err != nil {
 		t.Errorf("%#v", err)
 	}

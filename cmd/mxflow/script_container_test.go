@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -35,18 +36,18 @@ func busyboxThere() bool {
 //
 //	dev-container VARIABLE
 //
-// It builds an image with a shell and the mxflow under test in it, and starts a
-// container of it that does nothing. The container's name goes into VARIABLE,
-// the image's into VARIABLE_IMAGE. Both go away with the scenario.
+// It starts a container that does nothing, of an image with a shell and the mxflow
+// under test in it, which all scenarios share. The container's name goes into
+// VARIABLE, the image's into VARIABLE_IMAGE. The container goes away with the
+// scenario.
 func cmdDevContainer(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: dev-container VARIABLE")
 	}
 	d := daemonOf(ts)
-	image, remove, err := dockertest.BuildDev(context.Background(), d, program)
+	image, err := dockertest.DevOnce(d, program)
 	ts.Check(err)
-	ts.Defer(func() { ts.Check(remove()) })
-	name := "mxflow-test-" + strings.TrimSuffix(strings.TrimPrefix(image, "mxflow-test/"), ":1")
+	name := "mxflow-test-" + strings.ToLower(rand.Text()[:10])
 	made, err := d.ContainerCreate(context.Background(), &container.Config{Image: image}, nil, nil, nil, name)
 	ts.Check(err)
 	ts.Defer(func() {

@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
-	"github.com/docker/docker/api/types/image"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/mxflow/mxflow/engine/docker"
@@ -37,19 +35,14 @@ func daemonOf(ts *testscript.TestScript) *docker.Daemon {
 //
 //	docker-image VARIABLE
 //
-// It builds an image FROM scratch whose only program is the mxflow under test,
-// and puts its name into an environment variable.
+// It puts the name of an image FROM scratch whose only program is the mxflow
+// under test into an environment variable. All scenarios share it.
 func cmdDockerImage(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: docker-image VARIABLE")
 	}
-	d := daemonOf(ts)
-	name := "mxflow-test/" + strings.ToLower(rand.Text()[:10]) + ":1"
-	ts.Check(dockertest.Build(context.Background(), d, name, program))
-	ts.Defer(func() {
-		_, err := d.ImageRemove(context.Background(), name, image.RemoveOptions{Force: true})
-		ts.Check(err)
-	})
+	name, err := dockertest.Once(daemonOf(ts), program)
+	ts.Check(err)
 	ts.Setenv(args[0], name)
 }
 

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/mxflow/mxflow/engine/docker/dockertest"
 )
 
 // program is the mxflow under test: the real binary, since mxflow starts its
@@ -36,7 +38,12 @@ func withProgram(tests func() int) int {
 		fmt.Fprintf(os.Stderr, "mxflow cannot be built: %v\n%s", err, out)
 		return 1
 	}
-	return tests()
+	status := tests()
+	if err := dockertest.Remove(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return status
 }
 
 // TestScript runs the scenarios in testdata/script. What the commands beyond

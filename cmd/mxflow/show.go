@@ -75,6 +75,9 @@ func launchRows(launches []*ledger.Launch) [][]string {
 				measured = append(measured, fmt.Sprintf("%s %.4g %s", address, v, m.Unit))
 			}
 		}
+		if state := l.Engine["caches"]; state != "" {
+			measured = append(measured, state+" caches")
+		}
 		rows = append(rows, []string{l.ID, l.Variant, ok, fmt.Sprintf("%.1f", l.Seconds), strings.Join(append(measured, l.Notes...), ", ")})
 	}
 	return rows
@@ -85,7 +88,7 @@ func headline(address string) bool {
 	if strings.HasPrefix(address, "command.") {
 		return true // what the plan declares is what people want to see
 	}
-	for _, m := range []string{".tg", ".pp", ".ttft", ".startup_s", ".memory_gb"} {
+	for _, m := range []string{".tg", ".pp", ".ttft", ".startup_s", ".first_request_s", ".memory_gb"} {
 		if strings.HasSuffix(address, m) {
 			return true
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -104,6 +105,7 @@ func writeTable(w io.Writer, head []string, rows [][]string, colour bool) {
 		renderer.SetColorProfile(3) // termenv.Ascii
 	}
 	cell := renderer.NewStyle().PaddingRight(2)
+	rows = folded(rows, len(head)-1)
 	t := table.New().Headers(head...).Rows(rows...).
 		Border(lipgloss.NormalBorder()).BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).
 		BorderColumn(false).BorderRow(false).
@@ -128,6 +130,26 @@ func writeTable(w io.Writer, head []string, rows [][]string, colour bool) {
 
 // maxColumn keeps the reasons readable; longer ones wrap.
 const maxColumn = 96
+
+// folded breaks one column's lines between words only: lipgloss would also break
+// after a hyphen, and so between a minus sign and its number.
+func folded(rows [][]string, col int) [][]string {
+	out := slices.Clone(rows)
+	for i, r := range rows {
+		if col >= len(r) || lipgloss.Width(r[col]) <= maxColumn {
+			continue
+		}
+		lines := strings.Split(r[col], "\n")
+		for j, l := range lines {
+			if lipgloss.Width(l) > maxColumn {
+				lines[j] = wrap(l, maxColumn)
+			}
+		}
+		out[i] = slices.Clone(r)
+		out[i][col] = strings.Join(lines, "\n")
+	}
+	return out
+}
 
 func widest(rows [][]string, col int) int {
 	n := 4

@@ -112,6 +112,9 @@ func TestDaemonGoesAway(t *testing.T) {
 	if !errors.As(err, &f) || !errors.Is(err, docker.ErrUnreachable) || !strings.Contains(f.Reason, "went away while it ran") {
 		t.Errorf("Ready: %v", err)
 	}
+	if log, ok := inst.(interface{ LogBroken() bool }); !ok || !log.LogBroken() {
+		t.Error("a log that cannot be followed any more is taken for whole")
+	}
 	err = inst.Stop(t.Context())
 	if !errors.As(err, &f) || f.Op != "stop" || !strings.Contains(f.Reason, "docker rm -f "+inst.About()["container"]) {
 		t.Errorf("Stop: %v", err)
@@ -123,6 +126,7 @@ func TestDaemonGoesAway(t *testing.T) {
 
 // A connection that breaks is no daemon that went away.
 func TestConnectionBreaks(t *testing.T) {
+	t.Parallel()
 	d := dockertest.Daemon(t)
 	r, host := relayed(t, d)
 	spec := script(dockertest.Image(t, d, dockertest.Self(t)),

@@ -18,6 +18,7 @@ import (
 // What cannot be started is refused with the reason and what to do, and nothing
 // of it stays on the daemon.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	d := dockertest.Daemon(t)
 	image := dockertest.Image(t, d, dockertest.Self(t))
 	for name, test := range map[string]struct {
@@ -116,6 +117,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestProgramThatIsNotThere(t *testing.T) {
+	t.Parallel()
 	d := dockertest.Daemon(t)
 	spec := script(dockertest.Image(t, d, dockertest.Self(t)), "serve")
 	spec.Docker.Entrypoint = []string{"/usr/bin/vllm"}
@@ -127,6 +129,7 @@ func TestProgramThatIsNotThere(t *testing.T) {
 }
 
 func TestCancelledStartLeavesNothing(t *testing.T) {
+	t.Parallel()
 	d := dockertest.Daemon(t)
 	image := dockertest.Image(t, d, dockertest.Self(t))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -149,6 +152,7 @@ func TestCancelledStartLeavesNothing(t *testing.T) {
 }
 
 func TestRemovedByAnother(t *testing.T) {
+	t.Parallel()
 	d := dockertest.Daemon(t)
 	inst := launched(t, docker.Launcher{}, script(dockertest.Image(t, d, dockertest.Self(t)), "print", "started", "sleep"), launchOf(t))
 	waitForLog(t, inst, "started")
@@ -167,6 +171,7 @@ func TestRemovedByAnother(t *testing.T) {
 }
 
 func TestPausedContainerIsStopped(t *testing.T) {
+	t.Parallel()
 	d := dockertest.Daemon(t)
 	spec := script(dockertest.Image(t, d, dockertest.Self(t)), "print", "started", "sleep")
 	spec.StopGrace = 100 * time.Millisecond

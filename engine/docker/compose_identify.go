@@ -31,6 +31,7 @@ func (ComposeLauncher) Identify(ctx context.Context, spec engine.Spec) (string, 
 		return known.is, known.err
 	}
 	is, err := identifyService(ctx, d, spec)
+	is += elsewhere(spec.Compose.Host, spec.Compose.Context)
 	composeIdentities.by[key] = identity{is, err, time.Now().Add(keepService)}
 	return is, err
 }

@@ -41,6 +41,7 @@ func composeOf(t *testing.T, text string, profiles ...string) *engine.Compose {
 }
 
 func TestComposeConformance(t *testing.T) {
+	t.Parallel()
 	d := dockertest.Daemon(t)
 	needCompose(t)
 	image := dockertest.Image(t, d, dockertest.Self(t))

@@ -51,6 +51,7 @@ type Container struct {
 	how      ending // valid once exited is closed
 	peak     atomic.Int64
 	killed   atomic.Bool // by us
+	unread   atomic.Bool // there is output that is not in the log, as far as is known
 	stopper  engine.Stopper
 }
 

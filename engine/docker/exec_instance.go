@@ -67,5 +67,5 @@ func (ExecLauncher) Identify(ctx context.Context, spec engine.Spec) (string, err
 	if err != nil {
 		return "missing", err
 	}
-	return info.Image, nil
+	return info.Image + elsewhere(spec.Exec.Host, spec.Exec.Context), nil
 }

@@ -43,15 +43,19 @@ func inside(spec engine.Spec, id string) engine.Spec {
 	return spec
 }
 
-// TestExec shares one image, whose making takes longer than the tests.
 func TestExec(t *testing.T) {
+	t.Parallel()
 	d := dockertest.Daemon(t)
 	image := dockertest.DevImage(t, d, dockertest.Self(t))
-	t.Run("conformance", func(t *testing.T) { execConforms(t, d, image) })
-	t.Run("as asked", func(t *testing.T) { execAsAsked(t, d, image) })
-	t.Run("container ends", func(t *testing.T) { execContainerEnds(t, d, image) })
-	t.Run("no shell", func(t *testing.T) { execWithoutShell(t, d) })
-	t.Run("sweep", func(t *testing.T) { execSweep(t, d, image) })
+	for name, test := range map[string]func(*testing.T, *docker.Daemon, string){
+		"conformance": execConforms, "as asked": execAsAsked, "container ends": execContainerEnds,
+		"no shell": execWithoutShell, "sweep": execSweep,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, d, image)
+		})
+	}
 }
 
 func execConforms(t *testing.T, d *docker.Daemon, image string) {
@@ -190,6 +194,7 @@ func execAsAsked(t *testing.T, d *docker.Daemon, image string) {
 	})
 
 	t.Run("listens on loopback alone", func(t *testing.T) {
+		t.Parallel() // it waits for its time to be over
 		spec := inside(enginetest.Fake(""), id)
 		spec.Env["MXFLOW_FAKE_HOST"], spec.ReadyTimeout = "127.0.0.1", 3*time.Second
 		err := execIn(t, spec).Ready(t.Context())
@@ -272,7 +277,7 @@ func execContainerEnds(t *testing.T, d *docker.Daemon, image string) {
 	}
 }
 
-func execWithoutShell(t *testing.T, d *docker.Daemon) {
+func execWithoutShell(t *testing.T, d *docker.Daemon, _ string) {
 	bare := dockertest.Image(t, d, dockertest.Self(t), `CMD ["8000"]`)
 	made, err := d.ContainerCreate(t.Context(), &container.Config{Image: bare, Env: []string{"MXFLOW_FAKE_ENGINE="}}, nil, nil, nil, "")
 	if err != nil {
@@ -298,7 +303,11 @@ func execSweep(t *testing.T, d *docker.Daemon, image string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = inst.Stop(context.Background()) })
+		t.Cleanup(func() {
+			done, cancel := context.WithCancel(context.Background())
+			cancel() // no grace
+			_ = inst.Stop(done)
+		})
 	}
 	eventuallyRuns(t, d, id, "sleep 5555", 4)
 	swept, err := docker.SweepExec(t.Context(), d, id, mine.Owner)

@@ -30,15 +30,18 @@ func (c *Container) follow() {
 		d.live = true
 		release := context.AfterFunc(c.life, c.attached.Close)
 		_ = d.read(c.attached.Reader)
+		c.unread.Store(true)
 		d.lost() // first of all: what comes from now on is in the daemon's log
 		release()
 		c.attached.Close()
 		if c.ended() {
+			c.unread.Store(false)
 			return
 		}
 	}
 	for tries := 0; ; {
 		opened, err := c.copyLog(d)
+		c.unread.Store(true)
 		if c.life.Err() != nil {
 			return
 		}
@@ -47,6 +50,7 @@ func (c *Container) follow() {
 		cancel()
 		switch {
 		case cerrdefs.IsNotFound(gone), gone == nil && opened && err == nil && (info.State == nil || !info.State.Running):
+			c.unread.Store(false)
 			return
 		case gone != nil: // the daemon does not answer; await decides what that means
 		case opened && !errors.Is(err, errFrame):
@@ -64,6 +68,10 @@ func (c *Container) follow() {
 		}
 	}
 }
+
+// LogBroken reports whether the container's output is not followed now, or
+// some of it was missed, so that what its log lacks proves nothing.
+func (c *Container) LogBroken() bool { return c.unread.Load() }
 
 // ended reports whether a stream that broke off did so because the container has
 // ended. The daemon closes it a moment before it says so.
@@ -90,6 +98,7 @@ func (c *Container) copyLog(d *demux) (opened bool, err error) {
 		return false, err
 	}
 	defer stream.Close()
+	c.unread.Store(c.tty && c.read) // what a terminal said meanwhile is not asked for again
 	if !c.tty {
 		return true, d.read(stream)
 	}
@@ -116,8 +125,13 @@ func (c *Container) sampleMemory() {
 	c.readStats(stats.Body)
 }
 
-// lookAtMemory takes one sample now.
+// lookAtMemory takes a sample where there is none yet. A daemon that samples once
+// a second keeps who asks waiting for the next one, and what sampleMemory follows
+// brings that anyway.
 func (c *Container) lookAtMemory() {
+	if c.peak.Load() > 0 {
+		return
+	}
 	ctx, cancel := context.WithTimeout(c.life, 3*time.Second)
 	defer cancel()
 	stats, err := c.Daemon.ContainerStatsOneShot(ctx, c.ID)

@@ -47,7 +47,19 @@ func (l Launcher) Identify(ctx context.Context, spec engine.Spec) (string, error
 	}
 	ctx, cancel := context.WithTimeout(ctx, identifyLimit)
 	defer cancel()
-	return ImageIdentity(ctx, spec.Docker.Host, spec.Docker.Context, imageOf(spec, kind))
+	is, err := ImageIdentity(ctx, spec.Docker.Host, spec.Docker.Context, imageOf(spec, kind))
+	return is + elsewhere(spec.Docker.Host, spec.Docker.Context), err
+}
+
+// elsewhere names a daemon that is reached over a network, since the same image
+// on another machine is measured anew, whether the plan or the environment leads
+// there. It is empty for one of this machine.
+func elsewhere(host, name string) string {
+	end, err := findEndpoint(host, name)
+	if err != nil || end.scheme() == "unix" {
+		return ""
+	}
+	return " on " + end.host
 }
 
 // ImageIdentity is what the name of an image stands for now on a daemon: its

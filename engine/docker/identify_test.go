@@ -10,6 +10,7 @@ import (
 )
 
 func TestIdentify(t *testing.T) {
+	t.Parallel()
 	d := dockertest.Daemon(t)
 	name := dockertest.Image(t, d, dockertest.Self(t))
 	info, err := d.ImageInspect(t.Context(), name)

@@ -26,7 +26,7 @@ type Progress struct {
 func (d *Daemon) Image(ctx context.Context, ref, pull string, progress func(Progress)) (image.InspectResponse, error) {
 	if pull == "always" {
 		if err := d.pull(ctx, ref, progress); err != nil {
-			return image.InspectResponse{}, err
+			return image.InspectResponse{}, d.alsoThere(ctx, ref, err)
 		}
 	}
 	info, err := d.ImageInspect(ctx, ref)
@@ -120,7 +120,15 @@ func explainPull(d *Daemon, ref string, err error) error {
 	default:
 		hint = "see the daemon's message"
 	}
-	return fmt.Errorf("image %q is not on the docker daemon %s and cannot be pulled: %s (%w)", ref, d.Name, hint, err)
+	return fmt.Errorf("image %q cannot be pulled to the docker daemon %s: %s (%w)", ref, d.Name, hint, err)
+}
+
+// alsoThere adds to a failed pull that the daemon has the image, where it has.
+func (d *Daemon) alsoThere(ctx context.Context, ref string, failed error) error {
+	if _, err := d.ImageInspect(ctx, ref); err != nil {
+		return failed
+	}
+	return fmt.Errorf(`%w; the daemon has an image of that name, and pull = "always" asks for a newer one: set pull = "missing" to use it`, failed)
 }
 
 // digestOf is the digest by which a registry knows an image of that name, empty

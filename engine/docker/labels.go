@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"sync"
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
@@ -28,4 +29,4 @@ func Labels(l engine.Launch) map[string]string {
 	}
 }
 
-func thisHost() string { return engine.Environment()["host"] }
+var thisHost = sync.OnceValue(func() string { return engine.Environment()["host"] })

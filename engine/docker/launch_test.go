@@ -61,6 +61,7 @@ func left(t *testing.T, d *docker.Daemon, owner string) []container.Summary {
 }
 
 func TestContainerIsAsAsked(t *testing.T) {
+	t.Parallel()
 	d := dockertest.Daemon(t)
 	image := dockertest.Image(t, d, dockertest.Self(t), "ENV FROM_IMAGE=1", "ENV KEPT=image")
 	folder := t.TempDir()
@@ -123,6 +124,7 @@ func TestContainerIsAsAsked(t *testing.T) {
 }
 
 func TestOutputFails(t *testing.T) {
+	t.Parallel()
 	d := dockertest.Daemon(t)
 	inst := launched(t, docker.Launcher{}, script(dockertest.Image(t, d, dockertest.Self(t)), "sleep"), launchOf(t))
 	_, err := inst.Output(t.Context(), "/program", "print", "half", "complain", "no such luck", "exit", "3")
@@ -144,6 +146,7 @@ func TestOutputFails(t *testing.T) {
 
 // Both streams arrive, byte for byte, and stdout apart where that is asked for.
 func TestLogIsRaw(t *testing.T) {
+	t.Parallel()
 	d := dockertest.Daemon(t)
 	to := launchOf(t)
 	to.OutPath = filepath.Join(t.TempDir(), "out")
@@ -158,6 +161,7 @@ func TestLogIsRaw(t *testing.T) {
 }
 
 func TestLogIsBounded(t *testing.T) {
+	t.Parallel()
 	d := dockertest.Daemon(t)
 	const limit = 256 << 10
 	inst := launched(t, docker.Launcher{LogLimit: limit}, script(dockertest.Image(t, d, dockertest.Self(t)), "print", "first", "flood", "300000", "print", "last", "exit", "0"), launchOf(t))

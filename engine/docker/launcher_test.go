@@ -17,6 +17,7 @@ func boxed(spec engine.Spec, image string) engine.Spec {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	d := dockertest.Daemon(t)
 	image := dockertest.Image(t, d, dockertest.Self(t))
 	faults := enginetest.Fakes()

@@ -15,6 +15,7 @@ import (
 )
 
 func TestOutOfMemoryIsNamed(t *testing.T) {
+	t.Parallel()
 	d := dockertest.Daemon(t)
 	inst := launched(t, docker.Launcher{}, script(dockertest.Image(t, d, dockertest.Self(t)), "sleep-until", "/go", "eat"), launchOf(t))
 	name := inst.About()["container"]
@@ -45,6 +46,7 @@ func freeAddress(t *testing.T) string {
 }
 
 func TestHostNetwork(t *testing.T) {
+	t.Parallel()
 	d := dockertest.Daemon(t)
 	image := dockertest.Image(t, d, dockertest.Self(t))
 	spec := boxed(enginetest.Fake(""), image)

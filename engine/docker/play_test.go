@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/engine/docker/dockertest"
 	"github.com/mxflow/mxflow/engine/enginetest"
 )
 
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(playEnv) != "" {
 		os.Exit(play(os.Args[1:]))
 	}
-	enginetest.Main(m)
+	enginetest.Main(m, dockertest.Remove)
 }
 
 // play does one thing after the other. A word that is none of them does nothing.

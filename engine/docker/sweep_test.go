@@ -17,6 +17,7 @@ import (
 var farFuture = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func TestSweepTouchesNothingElse(t *testing.T) {
+	t.Parallel()
 	d := dockertest.Daemon(t)
 	image := dockertest.Image(t, d, dockertest.Self(t))
 	ours := docker.Labels(engine.Launch{Owner: "test-sweep", ID: "launch-1"})

@@ -57,16 +57,25 @@ func Run(t *testing.T, launcher engine.Launcher, spec SpecFunc, faults ...Fault)
 	for _, f := range faults {
 		s.faults[f.Is] = f
 	}
-	t.Run("serves", s.serves)
-	t.Run("stops at once when cancelled", s.stopsWhenCancelled)
-	t.Run("stops again and concurrently", s.stopsAgain)
-	t.Run("two at a time", s.twoAtATime)
-	t.Run("cancelled while waiting", s.cancelledWhileWaiting)
-	t.Run("dies early", s.diesEarly)
-	t.Run("dies later", s.diesLater)
-	t.Run("never ready", s.neverReady)
-	t.Run("ignores SIGTERM", s.ignoresTerm)
-	t.Run("grandchildren", s.grandchildren)
+	t.Run("conforms", func(t *testing.T) { // which ends when all of them have
+		for name, test := range map[string]func(*testing.T){
+			"serves":                       s.serves,
+			"stops at once when cancelled": s.stopsWhenCancelled,
+			"stops again and concurrently": s.stopsAgain,
+			"two at a time":                s.twoAtATime,
+			"cancelled while waiting":      s.cancelledWhileWaiting,
+			"dies early":                   s.diesEarly,
+			"dies later":                   s.diesLater,
+			"never ready":                  s.neverReady,
+			"ignores SIGTERM":              s.ignoresTerm,
+			"grandchildren":                s.grandchildren,
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel() // most of the time they wait
+				test(t)
+			})
+		}
+	})
 }
 
 type suite struct {

@@ -24,14 +24,23 @@ const fakeEnv = "MXFLOW_FAKE_ENGINE"
 const fakeHostEnv = "MXFLOW_FAKE_HOST"
 
 // Main is for a package's TestMain: it runs the package's tests, or is a fake
-// engine when the binary was started as one. It does not return.
+// engine when the binary was started as one. What is to be done after the last
+// test may follow; where that goes wrong, the tests have failed. It does not
+// return.
 //
 //	func TestMain(m *testing.M) { enginetest.Main(m) }
-func Main(m *testing.M) {
+func Main(m *testing.M, after ...func() error) {
 	if role, ok := os.LookupEnv(fakeEnv); ok {
 		os.Exit(fake(role))
 	}
-	os.Exit(m.Run())
+	status := m.Run()
+	for _, do := range after {
+		if err := do(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			status = 1
+		}
+	}
+	os.Exit(status)
 }
 
 // Fake is the Spec of a fake engine: of kind openai, healthy when m is empty.

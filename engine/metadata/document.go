@@ -28,6 +28,8 @@ type Document struct {
 	Software map[string]string `yaml:"software,omitempty"`
 	Model    *Model            `yaml:"model,omitempty"`
 	Repos    map[string]Repo   `yaml:"repos,omitempty"`
+	// Pages is what the engine answers of itself, by path, as JSON in one line.
+	Pages map[string]string `yaml:"pages,omitempty"`
 	// Commands is what the plan's own commands printed.
 	Commands map[string]string `yaml:"commands,omitempty"`
 	Packages []string          `yaml:"packages,omitempty"`

@@ -99,69 +99,6 @@ func (c *Client) Health(ctx context.Context) (int, error) {
 	return resp.StatusCode, nil
 }
 
-// Tokenize returns the token ids of a text as the engine's completions endpoint
-// would see it, special tokens included, and their number. The error is a
-// *StatusError with status 404 where the engine has no such endpoint.
-func (c *Client) Tokenize(ctx context.Context, text string) (count int, ids []int, err error) {
-	model, err := c.model(ctx)
-	if err != nil {
-		return 0, nil, err
-	}
-	// The first three are the words of vLLM and SGLang, the last two those of
-	// llama-server; each ignores the other's.
-	question := map[string]any{
-		"prompt": text, "add_special_tokens": true,
-		"content": text, "add_special": true,
-	}
-	if model != "" {
-		question["model"] = model
-	}
-	var answer struct {
-		Count  *int  `json:"count"`
-		Tokens []int `json:"tokens"`
-	}
-	if err := c.call(ctx, http.MethodPost, "/tokenize", question, &answer); err != nil {
-		return 0, nil, err
-	}
-	count = len(answer.Tokens)
-	if answer.Count != nil && count == 0 {
-		count = *answer.Count
-	}
-	if answer.Count != nil && *answer.Count != count {
-		return 0, nil, fmt.Errorf("POST /tokenize: a count of %d beside %d tokens", *answer.Count, count)
-	}
-	if count == 0 && text != "" {
-		return 0, nil, errors.New("POST /tokenize: no tokens for a text that is not empty")
-	}
-	return count, answer.Tokens, nil
-}
-
-// Detokenize returns the text of token ids.
-func (c *Client) Detokenize(ctx context.Context, ids []int) (string, error) {
-	model, err := c.model(ctx)
-	if err != nil {
-		return "", err
-	}
-	question := map[string]any{"tokens": ids}
-	if model != "" {
-		question["model"] = model
-	}
-	var answer struct {
-		Prompt  *string `json:"prompt"`  // vLLM
-		Text    *string `json:"text"`    // SGLang
-		Content *string `json:"content"` // llama-server
-	}
-	if err := c.call(ctx, http.MethodPost, "/detokenize", question, &answer); err != nil {
-		return "", err
-	}
-	for _, text := range []*string{answer.Prompt, answer.Text, answer.Content} {
-		if text != nil {
-			return *text, nil
-		}
-	}
-	return "", errors.New("POST /detokenize: the answer holds no text")
-}
-
 // call makes one request that does not stream. The error is a *StatusError for
 // an answer other than 200.
 func (c *Client) call(ctx context.Context, method, path string, question, answer any) error {

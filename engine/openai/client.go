@@ -30,6 +30,9 @@ type Client struct {
 	// ones, such as one that keeps prompts out of its cache. A name that is
 	// usual must not be among them.
 	Extra map[string]any
+	// Tokenizer is how this engine counts the tokens of a text; the zero value is
+	// POST /tokenize in the words of vLLM, SGLang and llama-server.
+	Tokenizer Tokenizer
 
 	// mode is the UsageMode that the engine is known to accept.
 	mode atomic.Int32

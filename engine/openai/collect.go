@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -53,6 +54,11 @@ func (c *collector) add(e *event, at time.Duration) {
 	if e.cached >= 0 {
 		c.s.CachedTokens = e.cached
 	}
+}
+
+// size says how much of an answer has come.
+func (c *collector) size() string {
+	return fmt.Sprintf("%d bytes of text where %d tokens were asked for", len(c.text)+len(c.reasoning), c.s.RequestedOutput)
 }
 
 // sample returns the sample as far as it came.

@@ -31,6 +31,8 @@ const (
 	Malformed StreamErrorKind = "malformed event"
 	// TooLarge: an event did not end within 8 MiB.
 	TooLarge StreamErrorKind = "event too large"
+	// Endless: an answer went on beyond maxEvents or maxText.
+	Endless StreamErrorKind = "the answer has no end"
 	// EndedEarly: the stream ended without [DONE].
 	EndedEarly StreamErrorKind = "the stream ended early"
 	// Empty: the stream held [DONE] and no event.

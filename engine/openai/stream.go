@@ -20,6 +20,11 @@ const (
 	drainTime = 250 * time.Millisecond
 	// expectedEvents bounds the room made for events beforehand.
 	expectedEvents = 1 << 14
+	// maxEvents and maxText bound a whole answer, in events and in bytes of text,
+	// so that a server that never ends one cannot exhaust the client before a time
+	// limit does. No model answers at such length.
+	maxEvents = 1 << 20
+	maxText   = 64 << 20
 )
 
 // Stream sends one request and watches the answer arrive. The sample holds the
@@ -151,6 +156,8 @@ func receive(from io.Reader, sent time.Time, w *watch, got *collector) error {
 		switch {
 		case p.err != nil:
 			return atEvent(p.err, events)
+		case events > maxEvents, len(got.text)+len(got.reasoning) > maxText:
+			return &StreamError{Kind: Endless, Detail: got.size(), Events: events}
 		case got.done && events == 1:
 			return &StreamError{Kind: Empty}
 		case got.done:

@@ -146,6 +146,7 @@ func TestStreamErrors(t *testing.T) {
 		{"cut off in an event", script(first, "data: {\"cho"), EndedEarly, "", 1},
 		{"error in the stream", script(first, `data: {"error":{"message":"CUDA error","code":500}}`+"\n\n", end), Reported, "CUDA error", 1},
 		{"huge event", script(first, "data: \""+strings.Repeat("x", maxEvent+1)+"\"\n\n"), TooLarge, "8388608 bytes", 1},
+		{"no end of text", script(strings.Repeat(completion(strings.Repeat("x", maxText/64), ""), 70), end), Endless, "bytes of text where 0 tokens", 65},
 		{"wrong content type", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `{"choices":[]}`)

@@ -4,17 +4,18 @@
 # mxflow in three states. Real ones are written like this, with the same workload
 # and the same step:
 #
-#   engine "openai" "vllm" {
+#   engine "vllm" "bf16" {
 #     model = "Qwen/Qwen3-0.6B"
-#     process {
-#       command = ["vllm", "serve", "Qwen/Qwen3-0.6B", "--port", "{port}"]
+#     docker {
+#       image = "vllm/vllm-openai:latest"
+#       gpus  = "all"
 #     }
+#     settings = { dtype = "bfloat16" }
 #   }
 #
-#   engine "openai" "llamacpp" {
-#     process {
-#       command = ["llama-server", "-m", "Qwen3-0.6B-BF16.gguf", "--port", "{port}"]
-#     }
+#   engine "llamacpp" "bf16" {
+#     model    = "models/Qwen3-0.6B-BF16.gguf"
+#     settings = { gpu_layers = "all" }
 #   }
 #
 #   mxflow apply examples/frameworks/plan.hcl

@@ -54,7 +54,7 @@ func shown(address string) bool {
 	if strings.HasPrefix(address, "command.") {
 		return true
 	}
-	for _, m := range []string{".tg", ".pp", ".ttft", ".tpot", ".e2e", ".startup_s", ".memory_gb"} {
+	for _, m := range []string{".tg", ".pp", ".ttft", ".tpot", ".e2e", ".startup_s", ".first_request_s", ".memory_gb"} {
 		if strings.HasSuffix(address, m) {
 			return true
 		}

@@ -36,6 +36,7 @@ func Markdown(w io.Writer, st *store.Store) error {
 	p.features()
 	p.launches()
 	p.observed()
+	p.starts()
 	p.line("Speeds are labelled as the field does: tg32 is generation of 32 tokens, pp2048 prefill of 2048. Each number is the")
 	p.line("mean (of logs) over launches of the median within each launch; ± is the standard deviation over launches.")
 	return p.err

@@ -6,7 +6,6 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
-	"crypto/rand"
 	"debug/elf"
 	"encoding/json"
 	"errors"
@@ -16,10 +15,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
-	"github.com/docker/docker/api/types/build"
-	"github.com/docker/docker/api/types/image"
+	dockerbuild "github.com/docker/docker/api/types/build"
 
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/enginetest"
@@ -35,24 +34,36 @@ func Daemon(t testing.TB) *docker.Daemon {
 }
 
 // Self is a static build of the test binary of the package in the current
-// folder: the binary that runs, where it is one.
+// folder: the binary that runs, where it is one. It is built once, and removed by
+// Remove.
 func Self(t testing.TB) string {
 	t.Helper()
-	self, err := os.Executable()
+	path, err := self()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if static(self) {
-		return self
-	}
-	path := filepath.Join(t.TempDir(), "static.test")
-	cmd := exec.Command("go", "test", "-c", "-o", path, ".")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("the test binary cannot be built for a container: %v\n%s", err, out)
-	}
 	return path
 }
+
+var self = sync.OnceValues(func() (string, error) {
+	running, err := os.Executable()
+	if err != nil || static(running) {
+		return running, err
+	}
+	folder, err := os.MkdirTemp("", "mxflow-static")
+	if err != nil {
+		return "", err
+	}
+	atEnd(func() error { return os.RemoveAll(folder) })
+	path := filepath.Join(folder, "static.test")
+	// Without symbols: every container with it has less to be copied.
+	cmd := exec.Command("go", "test", "-c", "-ldflags=-s -w", "-o", path, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("the test binary cannot be built for a container: %w\n%s", err, out)
+	}
+	return path, nil
+})
 
 // static reports whether a program needs no loader.
 func static(path string) bool {
@@ -69,26 +80,20 @@ func static(path string) bool {
 	return true
 }
 
-// Image builds an image FROM scratch that has the program as /program and, with
-// lines such as `ENV NAME=value`, more; it is removed with the test. The result
-// is its name.
+// Image is the name of an image FROM scratch that has the program as /program
+// and, with lines such as `ENV NAME=value`, more. All tests of a process share
+// it: see Once.
 func Image(t testing.TB, d *docker.Daemon, program string, lines ...string) string {
 	t.Helper()
-	name := "mxflow-test/" + strings.ToLower(rand.Text()[:10]) + ":1"
-	if err := Build(t.Context(), d, name, program, lines...); err != nil {
+	name, err := Once(d, program, lines...)
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_, err := d.ImageRemove(context.Background(), name, image.RemoveOptions{Force: true})
-		if err != nil {
-			t.Errorf("image %s stays: %v", name, err)
-		}
-	})
 	return name
 }
 
-// Build builds an image as Image does.
-func Build(ctx context.Context, d *docker.Daemon, name, program string, lines ...string) error {
+// build builds an image as Image says.
+func build(ctx context.Context, d *docker.Daemon, name, program string, lines ...string) error {
 	text, err := os.ReadFile(program)
 	if err != nil {
 		return err
@@ -107,7 +112,7 @@ func Build(ctx context.Context, d *docker.Daemon, name, program string, lines ..
 	if err = errors.Join(err, w.Close()); err != nil {
 		return err
 	}
-	built, err := d.ImageBuild(ctx, &buf, build.ImageBuildOptions{Tags: []string{name}, Remove: true, ForceRemove: true})
+	built, err := d.ImageBuild(ctx, &buf, dockerbuild.ImageBuildOptions{Tags: []string{name}, Remove: true, ForceRemove: true})
 	if err != nil {
 		return fmt.Errorf("image %s cannot be built: %w", name, err)
 	}

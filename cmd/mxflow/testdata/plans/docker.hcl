@@ -20,7 +20,8 @@ variable "env" {
 }
 
 engine "embedded" "boxed" {
-  env = merge({ MXFLOW_EMBEDDED_MOE = "all" }, var.env)
+  env      = merge({ MXFLOW_EMBEDDED_MOE = "all" }, var.env)
+  settings = { layers = 6 } # slow enough that a busy system reads every token by itself
 
   docker {
     image = var.image

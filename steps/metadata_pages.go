@@ -1,0 +1,52 @@
+package steps
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/metadata"
+)
+
+// engineVersion asks the engine itself.
+func engineVersion(ctx context.Context, v *variant, inst engine.Instance, doc *metadata.Document) string {
+	pattern := specKind(v.spec).Version
+	switch {
+	case inst == nil:
+		doc.Lack("engine.version", "the engine did not start")
+		return ""
+	case pattern.Path == "" && len(pattern.Log) == 0:
+		doc.Lack("engine.version", "engines of this kind say it nowhere")
+		return ""
+	}
+	pattern.Name, pattern.Type = "version", engine.TypeString
+	for _, o := range engine.Observe(ctx, inst, "", []engine.Pattern{pattern}) {
+		if version, ok := o.Value.(string); ok {
+			return version
+		}
+		doc.Lack("engine.version", o.Missing)
+	}
+	return ""
+}
+
+// maxInfo bounds a page that is kept, in bytes.
+const maxInfo = 64 << 10
+
+// infoPages are the pages of its kind by which the engine says what runs and how.
+// One that does not answer, or not in JSON, is left out: not every version has
+// every page.
+func infoPages(ctx context.Context, v *variant, inst engine.Instance) map[string]string {
+	if inst == nil || inst.Exit() != nil {
+		return nil
+	}
+	pages := map[string]string{}
+	for _, path := range specKind(v.spec).Info {
+		text, err := engine.Page(ctx, inst.Access(), path)
+		var line bytes.Buffer
+		if err == nil && len(text) <= maxInfo && json.Compact(&line, text) == nil {
+			pages[path] = line.String()
+		}
+	}
+	return pages
+}

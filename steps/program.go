@@ -1,0 +1,112 @@
+package steps
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+)
+
+// program identifies what is started: the version of the embedded engine (not
+// the hash of a binary that also holds the rest of mxflow), the digest of an
+// image, or that of the program's file, with the packages of the Python that runs
+// it.
+func (l *Lab) program(spec engine.Spec) string {
+	if ids, ok := l.Launcher.(engine.Identifier); ok && spec.How() != "process" {
+		// An image that is not there yet gets its identity at its first launch.
+		id, _ := ids.Identify(context.Background(), spec)
+		return id
+	}
+	if v, ok := l.KindVersions[spec.Kind]; ok {
+		return v
+	}
+	if len(spec.Command) == 0 {
+		return ""
+	}
+	name := spec.Command[0]
+	path := name
+	if filepath.Base(name) == name {
+		found, err := exec.LookPath(name)
+		if err != nil {
+			return "missing"
+		}
+		path = found
+	} else if !filepath.IsAbs(name) {
+		path = filepath.Join(spec.Dir, name)
+	}
+	sum := l.programDigest(path)
+	if packages := packagesBeside(pythonOf(spec)); len(packages) > 0 && !isFree("packages", l.acceptedEntries()) {
+		return digest(sum, packages)
+	}
+	return sum
+}
+
+// packagesBeside are the packages, with their versions, that an interpreter has
+// in the folders next to it, as the names of what pip writes there. A program of
+// Python is a few lines that import them: an upgrade leaves its file as it is.
+func packagesBeside(python []string) (names []string) {
+	if len(python) == 0 || !strings.HasPrefix(filepath.Base(python[0]), "python") {
+		return nil
+	}
+	interpreter, err := exec.LookPath(python[0])
+	if err != nil {
+		return nil
+	}
+	prefix := filepath.Dir(filepath.Dir(interpreter))
+	for _, folder := range []string{"site-packages", "dist-packages"} {
+		found, _ := filepath.Glob(filepath.Join(prefix, "lib", "python*", folder, "*.dist-info"))
+		for _, path := range found {
+			names = append(names, strings.TrimSuffix(filepath.Base(path), ".dist-info"))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// programSum is the digest of a program's file as it was at one time.
+type programSum struct {
+	size     int64
+	modified time.Time
+	sum      string
+}
+
+// programDigest is fileDigest, remembered while the file stays as it is: a step
+// may build it anew.
+func (l *Lab) programDigest(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "missing"
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if known, ok := l.programs[path]; ok && known.size == info.Size() && known.modified.Equal(info.ModTime()) {
+		return known.sum
+	}
+	sum := fileDigest(path)
+	if l.programs == nil {
+		l.programs = map[string]programSum{}
+	}
+	l.programs[path] = programSum{info.Size(), info.ModTime(), sum}
+	return sum
+}
+
+func fileDigest(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return "missing"
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "unreadable"
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}

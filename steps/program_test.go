@@ -1,0 +1,87 @@
+package steps
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/plans"
+)
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A step may build the program anew, or for the first time, while mxflow runs.
+func TestProgramIsSeenAnew(t *testing.T) {
+	dir := t.TempDir()
+	l := &Lab{Plan: &plans.Plan{Dir: dir}}
+	spec := engine.Spec{Kind: "openai", Command: []string{"./serve"}, Dir: dir}
+	absent := l.variantKey(spec)
+	write(t, filepath.Join(dir, "serve"), "one")
+	first := l.variantKey(spec)
+	write(t, filepath.Join(dir, "serve"), "another")
+	second := l.variantKey(spec)
+	if absent == first || first == second || second != l.variantKey(spec) {
+		t.Errorf("absent %s, first %s, second %s", absent, first, second)
+	}
+}
+
+// What pip installs changes what a program of Python does, and not its file.
+func TestProgramHasPackages(t *testing.T) {
+	dir := t.TempDir()
+	python := filepath.Join(dir, "venv", "bin", "python3")
+	write(t, python, "")
+	write(t, filepath.Join(dir, "venv", "bin", "vllm"), "#!"+python+"\nimport vllm\n")
+	packages := filepath.Join(dir, "venv", "lib", "python3.12", "site-packages")
+	old := filepath.Join(packages, "vllm-0.1.dist-info")
+	write(t, filepath.Join(old, "METADATA"), "")
+	for name, command := range map[string][]string{
+		"a script": {filepath.Join(dir, "venv", "bin", "vllm"), "serve"}, "an interpreter": {python, "-m", "vllm"},
+	} {
+		spec := engine.Spec{Kind: "vllm", Command: command, Dir: dir}
+		key := func(accepted ...string) string {
+			l := &Lab{Plan: &plans.Plan{Dir: dir, Baseline: &plans.Baseline{AcceptFingerprint: accepted}}}
+			return l.variantKey(spec)
+		}
+		before, free := key(), key("packages")
+		upgraded := filepath.Join(packages, "vllm-0.2.dist-info")
+		if err := os.Rename(old, upgraded); err != nil {
+			t.Fatal(err)
+		}
+		if key() == before {
+			t.Errorf("%s: an upgrade does not show in the key", name)
+		}
+		if key("packages") != free {
+			t.Errorf("%s: packages are in the key though the plan accepts that they differ", name)
+		}
+		if err := os.Rename(upgraded, old); err != nil {
+			t.Fatal(err)
+		}
+		if key() != before {
+			t.Errorf("%s: the same packages, another key", name)
+		}
+	}
+}
+
+// A key that is replaced opens the same server; another address is another one.
+func TestEndpointKeyIsNoMeasurement(t *testing.T) {
+	l := &Lab{Plan: &plans.Plan{}}
+	key := func(e engine.Endpoint) string {
+		return l.variantKey(engine.Spec{Kind: "openai", Endpoint: &e})
+	}
+	one := key(engine.Endpoint{URL: "http://a:1", APIKey: "x"})
+	if key(engine.Endpoint{URL: "http://a:1", APIKey: "y"}) != one {
+		t.Error("a new key is measured anew")
+	}
+	if key(engine.Endpoint{URL: "http://b:1", APIKey: "x"}) == one || key(engine.Endpoint{URL: "http://a:1", Headers: map[string]string{"x": "y"}}) == one {
+		t.Error("another server has the same key")
+	}
+}
