@@ -15,6 +15,14 @@ type Identifier interface {
 	Identify(ctx context.Context, spec Spec) (string, error)
 }
 
+// Fetcher is a Launcher that can bring what a Spec starts from, an image, to where
+// it is started: before it is identified, so that its identity is that of what is
+// launched. made names who makes an image in place of a registry, and is empty
+// where nobody does. What else may be wrong with the Spec is left to Launch.
+type Fetcher interface {
+	Fetch(ctx context.Context, spec Spec, made func(image string) string) error
+}
+
 // Launch implements Launcher.
 func (ls Launchers) Launch(ctx context.Context, spec Spec, l Launch) (Instance, error) {
 	launcher := ls.of(spec)
@@ -30,6 +38,14 @@ func (ls Launchers) Identify(ctx context.Context, spec Spec) (string, error) {
 		return id.Identify(ctx, spec)
 	}
 	return "", nil
+}
+
+// Fetch implements Fetcher; a launcher that fetches nothing has nothing to do.
+func (ls Launchers) Fetch(ctx context.Context, spec Spec, made func(image string) string) error {
+	if f, ok := ls.of(spec).(Fetcher); ok {
+		return f.Fetch(ctx, spec, made)
+	}
+	return nil
 }
 
 func (ls Launchers) of(spec Spec) Launcher {

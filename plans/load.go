@@ -24,6 +24,9 @@ type Options struct {
 	Env func(name string) (string, bool)
 	// Guard, where set, watches over time and memory of the load.
 	Guard *Guard
+	// Unproven only warns of knob values without evidence: whoever starts an
+	// engine to find its evidence has none yet.
+	Unproven bool
 }
 
 // Result is a loaded plan with everything needed to tell a person about it.

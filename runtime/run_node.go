@@ -37,12 +37,24 @@ func (e *execution) start(n *Node) {
 		return
 	}
 	s := e.scope(n)
+	// Nothing else starts meanwhile: what is prepared is what nodes that use the
+	// machine start from, and they go one at a time.
+	var unprepared error
+	if p, ok := step.(Preparer); ok {
+		if unprepared = p.Prepare(e.ctx, s); e.ctx.Err() != nil {
+			return
+		}
+	}
 	if s.Keys, err = step.Keys(s); err != nil {
 		e.fatal = fmt.Errorf("node %s: %w", n.ID, err)
 		return
 	}
 	rerun := e.Rerun != nil && e.Rerun(n)
 	s.Choice = Choose(n, s.Previous, s.Keys, rerun)
+	if unprepared != nil && s.Action == Reuse {
+		// It is not known whether what was decided still holds.
+		s.Choice = Choice{Measure, "not prepared", s.Previous.Attempt + 1}
+	}
 	if s.Action == Reuse {
 		e.end(n, s.Previous, true, 0)
 		return
@@ -63,7 +75,9 @@ func (e *execution) start(n *Node) {
 			f.seconds = e.Now().Sub(began).Seconds()
 			e.done <- f
 		}()
-		f.decision, f.err = step.Run(e.ctx, s)
+		if f.err = unprepared; f.err == nil {
+			f.decision, f.err = step.Run(e.ctx, s)
+		}
 	}()
 }
 

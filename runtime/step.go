@@ -20,6 +20,13 @@ type Step interface {
 	Run(ctx context.Context, s *Scope) (*ledger.Decision, error)
 }
 
+// Preparer is a Step whose keys rest on what an apply has to bring here first,
+// such as an image. A preview of an apply prepares nothing.
+type Preparer interface {
+	// Prepare comes before Keys. An error becomes the node's verdict error.
+	Prepare(ctx context.Context, s *Scope) error
+}
+
 // ErrUndecided is returned by Keys when the answer depends on an outcome that
 // does not exist yet: which features were accepted, for example.
 var ErrUndecided = errors.New("depends on what is not decided yet")

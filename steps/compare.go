@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -107,6 +108,26 @@ func (c *compare) comparison() (*comparison, error) {
 		}
 	}
 	return out, nil
+}
+
+// Prepare implements runtime.Preparer. An engine whose image cannot be had is a
+// row that says so, which its launch sees to; but no comparison is kept where it
+// is unknown whether an image is still the same.
+func (c *compare) Prepare(ctx context.Context, s *runtime.Scope) error {
+	it, err := c.comparison()
+	if err != nil {
+		return nil // Keys says so
+	}
+	var failed error
+	for _, v := range it.variants {
+		if err := c.lab.fetch(ctx, v); failed == nil {
+			failed = err
+		}
+	}
+	if s.Previous == nil || !s.Previous.Verdict.Kept() {
+		return nil
+	}
+	return failed
 }
 
 // Keys: asking for more launches goes on with the same session, as in a

@@ -103,7 +103,7 @@ func (d *dockerRun) spec() (c dockerRunConfig, spec engine.Spec, err error) {
 func (d *dockerRun) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	key := d.lab.sealed("docker_run", d.block.Attrs)
 	p := s.Previous
-	if p == nil || p.Made[madeImage] == "" || p.MeasureKey != key && !strings.HasPrefix(p.MeasureKey, key+"@") {
+	if !ranFor(p, key) {
 		return runtime.Keys{Measure: key, Decide: "docker_run"}, nil
 	}
 	_, spec, err := d.spec()
@@ -115,6 +115,21 @@ func (d *dockerRun) Keys(s *runtime.Scope) (runtime.Keys, error) {
 		return runtime.Keys{Measure: p.MeasureKey, Decide: "docker_run"}, nil
 	}
 	return runtime.Keys{Measure: key + "@" + strconv.Itoa(p.Attempt), Decide: "docker_run"}, nil
+}
+
+// ranFor reports whether a command ran for a key, with whatever image.
+func ranFor(p *ledger.Decision, key string) bool {
+	return p != nil && p.Made[madeImage] != "" && (p.MeasureKey == key || strings.HasPrefix(p.MeasureKey, key+"@"))
+}
+
+// Prepare implements runtime.Preparer. A command that ran needs its image again
+// only where that is asked for every time.
+func (d *dockerRun) Prepare(ctx context.Context, s *runtime.Scope) error {
+	_, spec, err := d.spec()
+	if err != nil || spec.Docker.Pull != "always" && ranFor(s.Previous, d.lab.sealed("docker_run", d.block.Attrs)) {
+		return nil
+	}
+	return d.lab.fetch(ctx, &variant{spec: spec})
 }
 
 func (d *dockerRun) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {

@@ -2,6 +2,7 @@ package steps
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -82,7 +83,10 @@ func (k *kernels) proved(ctx context.Context, q *qualification, wanted []evidenc
 	case !fresh(q.record.Engine):
 		v, reasons = judgePartial(beganBefore, wanted, scan.Seen(), v, reasons)
 	case logBroken(q.inst):
-		v, reasons = judgePartial(brokeOff, wanted, scan.Seen(), v, reasons)
+		// An error and not inconclusive: it is tried again, and says nothing of the variant.
+		if judged, _ := judgePartial(brokeOff, wanted, scan.Seen(), v, reasons); judged != v {
+			return "", nil, errors.New(brokeOff)
+		}
 	case scan.Cut():
 		v, reasons = judgePartial(wasCut, wanted, scan.Seen(), v, reasons)
 	}

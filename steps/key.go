@@ -41,13 +41,24 @@ func (l *Lab) sealed(parts ...any) string {
 func (l *Lab) variantKey(spec engine.Spec) string {
 	parts := []any{"variant", spec.Kind, spec.Model, spec.Command, spec.Env, spec.Unset, l.program(spec)}
 	if spec.How() != "process" {
-		parts = append(parts, spec.How(), spec.Docker, spec.Compose, spec.Exec, keyless(spec.Endpoint))
+		parts = append(parts, spec.How(), unpulled(spec.Docker), spec.Compose, spec.Exec, keyless(spec.Endpoint))
 	}
 	parts = append(parts, sourceKey(spec)...)
 	if len(spec.Config) > 0 {
 		parts = append(parts, string(spec.Config))
 	}
 	return l.sealed(parts...)
+}
+
+// unpulled is a container without when its image is pulled: which image it is
+// stands in the program.
+func unpulled(d *engine.Docker) *engine.Docker {
+	if d == nil {
+		return nil
+	}
+	bare := *d
+	bare.Pull = ""
+	return &bare
 }
 
 // keyless is an endpoint without its key: a new key opens the same server.

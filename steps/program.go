@@ -21,7 +21,8 @@ import (
 // it.
 func (l *Lab) program(spec engine.Spec) string {
 	if ids, ok := l.Launcher.(engine.Identifier); ok && spec.How() != "process" {
-		// An image that is not there yet gets its identity at its first launch.
+		// An apply fetched the image before it asks for a key. Whoever only looks
+		// at a plan fetches none: one that is not there is "missing" to them.
 		id, _ := ids.Identify(context.Background(), spec)
 		return id
 	}

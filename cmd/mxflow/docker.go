@@ -149,8 +149,8 @@ func sweepDaemon(ctx context.Context, ref daemonRef, owner string) (removed []do
 }
 
 // dockerLauncher starts engines in containers on behalf of a state directory.
-func (a *app) dockerLauncher(st *store.Store) docker.Launcher {
-	l := docker.Launcher{Progress: a.pulls()}
+func (a *app) dockerLauncher(st *store.Store, fetched *docker.Fetched) docker.Launcher {
+	l := docker.Launcher{Progress: a.pulls(), Fetched: fetched}
 	if st != nil {
 		l.Remember = daemonsOf(st).remember
 	}
@@ -159,11 +159,12 @@ func (a *app) dockerLauncher(st *store.Store) docker.Launcher {
 
 // composeLauncher and execLauncher do the same for services of compose files and
 // for commands in containers that run.
-func (a *app) composeLauncher(st *store.Store) docker.ComposeLauncher {
-	if st == nil {
-		return docker.ComposeLauncher{}
+func (a *app) composeLauncher(st *store.Store, fetched *docker.Fetched) docker.ComposeLauncher {
+	l := docker.ComposeLauncher{Progress: a.pulls(), Fetched: fetched}
+	if st != nil {
+		l.Remember = daemonsOf(st).remember
 	}
-	return docker.ComposeLauncher{Remember: daemonsOf(st).remember}
+	return l
 }
 
 func (a *app) execLauncher(st *store.Store) docker.ExecLauncher {

@@ -53,7 +53,7 @@ Exit status: 0 the engine answers, 1 usage or plan error, 4 the engine broke,
 }
 
 func (a *app) checkEngine(ctx context.Context, path, name string, q engineCheck) error {
-	p, g, _, err := a.load(path, q.vars)
+	p, g, _, err := a.loadWith(path, plans.Options{Inputs: q.vars, Unproven: true})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/embedded"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
@@ -24,10 +25,15 @@ const stateName = ".mxflow"
 // load loads a plan and its graph. Diagnostics are printed; errShown then says
 // that nothing was started.
 func (a *app) load(path string, given []plans.Given) (*plans.Plan, *runtime.Graph, *plans.Result, error) {
-	if err := checkGiven(given); err != nil {
+	return a.loadWith(path, plans.Options{Inputs: given})
+}
+
+func (a *app) loadWith(path string, opts plans.Options) (*plans.Plan, *runtime.Graph, *plans.Result, error) {
+	if err := checkGiven(opts.Inputs); err != nil {
 		return nil, nil, nil, err
 	}
-	res := plans.Load(path, steps.Registry(), plans.Options{Inputs: given, Guard: planGuard(a.stderr)})
+	opts.Guard = planGuard(a.stderr)
+	res := plans.Load(path, steps.Registry(), opts)
 	a.hide(res.Plan.Secrets())
 	if len(res.Diagnostics) > 0 {
 		a.diagnostics(res)
@@ -129,8 +135,9 @@ func (a *app) reader(args []string) (*store.Store, error) {
 
 // lab wires steps to a state directory.
 func (a *app) lab(p *plans.Plan, g *runtime.Graph, s *store.Store, owner, runDir string) (*steps.Lab, error) {
+	fetched := &docker.Fetched{}
 	lab := &steps.Lab{
-		Plan: p, Graph: g, Store: s, Launcher: engine.Launchers{Process: engine.ProcessLauncher{}, Docker: a.dockerLauncher(s), Compose: a.composeLauncher(s), Exec: a.execLauncher(s), Endpoint: engine.EndpointLauncher{}}, Owner: owner, RunDir: runDir,
+		Plan: p, Graph: g, Store: s, Launcher: engine.Launchers{Process: engine.ProcessLauncher{}, Docker: a.dockerLauncher(s, fetched), Compose: a.composeLauncher(s, fetched), Exec: a.execLauncher(s), Endpoint: engine.EndpointLauncher{}}, Owner: owner, RunDir: runDir,
 		MachineKey: steps.MachineKey(engine.Environment(), p), Boot: engine.BootID(),
 		KindVersions: map[string]string{"embedded": embedded.Version},
 	}

@@ -22,8 +22,10 @@ import (
 type ComposeLauncher struct {
 	// LogLimit bounds the log file, in bytes; zero is the limit of every log.
 	LogLimit int64
-	// Remember is Launcher's.
+	// Remember, Progress and Fetched are Launcher's.
 	Remember func(*Daemon) error
+	Progress func(Progress)
+	Fetched  *Fetched
 }
 
 var _ interface {
@@ -65,6 +67,13 @@ func (l ComposeLauncher) launch(ctx context.Context, spec engine.Spec, kind engi
 	if l.Remember != nil {
 		if err := l.Remember(d); err != nil {
 			return nil, fmt.Errorf("the daemon %s cannot be noted as used: %w", d.Name, err)
+		}
+	}
+	// Its image is pulled here, and not by compose, which would do so unseen and,
+	// where the file says always, at every launch.
+	if image, pull := p.image(); image != "" && pull != "never" {
+		if _, err := l.Fetched.image(ctx, d, image, pull, l.Progress); err != nil {
+			return nil, err
 		}
 	}
 	// The service in the words of the docker launcher, which knows about ports and

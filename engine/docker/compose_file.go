@@ -27,6 +27,8 @@ type composeService struct {
 	Image       string `yaml:"image"`
 	NetworkMode string `yaml:"network_mode"`
 	Build       any    `yaml:"build"`
+	// PullPolicy is always, never, build, missing or if_not_present, or how often.
+	PullPolicy string `yaml:"pull_policy"`
 	// Command is a list, or a text that is split as a shell would.
 	Command any `yaml:"command"`
 }
@@ -81,6 +83,7 @@ type overlay struct {
 
 type overlayService struct {
 	Image         string             `yaml:"image,omitempty"`
+	PullPolicy    string             `yaml:"pull_policy,omitempty"`
 	ContainerName string             `yaml:"container_name,omitempty"`
 	Labels        map[string]string  `yaml:"labels"`
 	Init          *bool              `yaml:"init,omitempty"`

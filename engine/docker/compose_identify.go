@@ -24,46 +24,65 @@ func (ComposeLauncher) Identify(ctx context.Context, spec engine.Spec) (string, 
 	if err != nil {
 		return "missing", err
 	}
-	key := fmt.Sprintf("%s %+v", d.Name, *spec.Compose)
-	composeIdentities.Lock()
-	defer composeIdentities.Unlock()
-	if known, ok := composeIdentities.by[key]; ok && time.Now().Before(known.until) {
-		return known.is, known.err
+	service := readService(ctx, d, spec)
+	if service.err != nil {
+		return "missing" + elsewhere(spec.Compose.Host, spec.Compose.Context), service.err
 	}
-	is, err := identifyService(ctx, d, spec)
-	is += elsewhere(spec.Compose.Host, spec.Compose.Context)
-	composeIdentities.by[key] = identity{is, err, time.Now().Add(keepService)}
-	return is, err
+	is := service.file
+	if service.image == "" {
+		is += ", image to be built"
+	} else {
+		var id string
+		id, err = ImageIdentity(ctx, spec.Compose.Host, spec.Compose.Context, service.image)
+		is += ", image " + id
+	}
+	return is + elsewhere(spec.Compose.Host, spec.Compose.Context), err
 }
 
-// keepService is how long the identity of a service is good for: compose takes
+// keepService is how long what was read of a service is good for: compose takes
 // about a second to read a file, and every node of a plan asks.
 const keepService = 5 * time.Second
 
-var composeIdentities = struct {
-	sync.Mutex
-	by map[string]identity
-}{by: map[string]identity{}}
+// serviceRead is what compose makes of a file, and the image of the service.
+type serviceRead struct {
+	file, image, pull string
+	err               error
+	until             time.Time
+}
 
-func identifyService(ctx context.Context, d *Daemon, spec engine.Spec) (string, error) {
+var servicesRead = struct {
+	sync.Mutex
+	by map[string]serviceRead
+}{by: map[string]serviceRead{}}
+
+// readService lets compose read the file of a service, unless it did just now.
+func readService(ctx context.Context, d *Daemon, spec engine.Spec) serviceRead {
+	key := fmt.Sprintf("%s %+v", d.Name, *spec.Compose)
+	servicesRead.Lock()
+	defer servicesRead.Unlock()
+	if known, ok := servicesRead.by[key]; ok && time.Now().Before(known.until) {
+		return known
+	}
+	var read serviceRead
+	if read.err = read.from(ctx, d, spec); ctx.Err() == nil {
+		read.until = time.Now().Add(keepService)
+		servicesRead.by[key] = read
+	}
+	return read
+}
+
+func (r *serviceRead) from(ctx context.Context, d *Daemon, spec engine.Spec) error {
 	dir, err := os.MkdirTemp("", "mxflow-compose")
 	if err != nil {
-		return "missing", err
+		return err
 	}
 	defer os.RemoveAll(dir)
 	p, err := readProject(ctx, d, spec, engine.Launch{ID: "identify", Owner: "mxflow", LogPath: filepath.Join(dir, "log")})
 	if err != nil {
-		return "missing", err
+		return err
 	}
 	sum := sha256.Sum256([]byte(p.text))
-	is := "file " + hex.EncodeToString(sum[:16])
-	image := p.service().Image
-	if spec.Compose.Image != "" {
-		image = spec.Compose.Image
-	}
-	if image == "" {
-		return is + ", image to be built", nil
-	}
-	id, err := ImageIdentity(ctx, spec.Compose.Host, spec.Compose.Context, image)
-	return is + ", image " + id, err
+	r.file = "file " + hex.EncodeToString(sum[:16])
+	r.image, r.pull = p.image()
+	return nil
 }

@@ -26,6 +26,9 @@ func (p *project) override(ctx context.Context, spec engine.Spec, at *ports) err
 	if p.spec.Image != "" {
 		s.Image = literal(p.spec.Image)
 	}
+	if p.service().PullPolicy == "always" {
+		s.PullPolicy = "if_not_present" // it was pulled before
+	}
 	replace := []string{"{config}", configFolder + "/" + spec.ConfigName}
 	if at.inside != 0 {
 		replace = append(replace, "{port}", strconv.Itoa(at.inside))

@@ -72,6 +72,22 @@ func newProject(ctx context.Context, d *Daemon, spec engine.Spec, launch engine.
 
 func (p *project) service() composeService { return p.file.Services[p.spec.Service] }
 
+// image is the service's image and when it is pulled, in the words of a docker
+// block: never where compose builds it. Without a name there is one to be built.
+func (p *project) image() (name, pull string) {
+	s := p.service()
+	if name = s.Image; p.spec.Image != "" {
+		name = p.spec.Image
+	}
+	switch {
+	case s.Build != nil, s.PullPolicy == "never", s.PullPolicy == "build":
+		return name, "never"
+	case s.PullPolicy == "always":
+		return name, "always"
+	}
+	return name, "missing"
+}
+
 // container is the container of the service in the project.
 func (p *project) container(ctx context.Context) (container.Summary, error) {
 	list, err := p.d.ContainerList(ctx, container.ListOptions{All: true, Filters: filters.NewArgs(

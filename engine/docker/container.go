@@ -50,6 +50,7 @@ type Container struct {
 	exited   chan struct{}
 	how      ending // valid once exited is closed
 	peak     atomic.Int64
+	cached   atomic.Int64 // the most that cached files took, see resident
 	killed   atomic.Bool // by us
 	unread   atomic.Bool // there is output that is not in the log, as far as is known
 	stopper  engine.Stopper

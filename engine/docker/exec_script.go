@@ -21,8 +21,9 @@ cat /proc/net/tcp /proc/net/tcp6 2>/dev/null; exit 0`
 // and those of session $2, but no zombies, which an init that is no init leaves
 // for good. An x before the session says that its leader has ended: while there
 // is a process of that number, another one has got it. 0 is no session. $3 is
-// "list", "memory", or a signal that each is sent, after it was listed. With
-// "prefix" as $4 the mark is the beginning of one.
+// "memory", or a signal that each is sent, after it was listed, and then SIGCONT,
+// since a stopped process hears nothing. With "prefix" as $4 the mark is the
+// beginning of one; those in $5 are listed and sent nothing.
 const scriptFamily = `mark=$1 session=$2 what=$3 whole=-x
 [ "$4" != prefix ] || whole=
 case $session in
@@ -35,15 +36,14 @@ esac
 	case "$seen " in *" $pid "*) continue ;; esac
 	seen="$seen $pid"
 	case $what in
-	list) echo "$pid" ;;
 	memory) grep -sE '^Vm(HWM|RSS)' "/proc/$pid/status" ;;
-	*) echo "$pid"; kill "-$what" "$pid" 2>/dev/null ;;
+	*)
+		echo "$pid"
+		case " $5 " in *" $pid "*) continue ;; esac
+		kill "-$what" "$pid" 2>/dev/null; kill -CONT "$pid" 2>/dev/null ;;
 	esac
 done
 exit 0`
-
-// scriptGroup asks a process group to end. A stopped process hears nothing.
-const scriptGroup = `kill -TERM "-$1" 2>/dev/null; kill -CONT "-$1" 2>/dev/null; exit 0`
 
 // scriptStart becomes the command: $1 is the mark for those who list what runs in
 // a container, $2 the folder, $3 how many names to unset follow. Its first line
@@ -130,9 +130,9 @@ func sessionOf(line, program, folder, where string) (string, error) {
 	return said, nil
 }
 
-// family lists the processes of the launch, or signals each of them.
-func (s *shell) family(ctx context.Context, session, what string) ([]string, error) {
-	out, err := s.run(ctx, scriptFamily, envExec+"="+s.mark.String(), session, what)
+// family sends each process of the launch a signal, but for some, and lists all.
+func (s *shell) family(ctx context.Context, session, signal string, but ...string) ([]string, error) {
+	out, err := s.run(ctx, scriptFamily, envExec+"="+s.mark.String(), session, signal, "", strings.Join(but, " "))
 	return strings.Fields(out), err
 }
 

@@ -18,52 +18,50 @@ func (e *execed) Stop(ctx context.Context) error {
 	})
 }
 
-// finish asks the command's group to end, then what left the group, then kills;
-// it returns when nothing of the launch runs any more.
+// finish asks everything of the launch to end, once each, and kills what is left
+// after the grace; it returns when nothing of the launch runs any more. What left
+// the command's group is not waited with until the command has ended: a daemon may
+// not say so before the last process that holds its output has ended as well.
 func (e *execed) finish(hurry <-chan struct{}) error {
 	grace := time.NewTimer(e.spec.StopGrace)
 	defer grace.Stop()
 	if e.Exit() == nil {
 		e.sampleMemory()
-		ctx, cancel := context.WithTimeout(context.Background(), callLimit)
-		// A signal that does not arrive shows in that nothing ends.
-		_, _ = e.in.run(ctx, scriptGroup, e.session)
-		cancel()
-		select {
-		case <-e.exited:
-		case <-grace.C:
-			return e.kill()
-		case <-hurry:
-			return e.kill()
+	}
+	var asked []string
+	exited := e.exited
+	for wait := 200 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		ended := e.Exit() != nil
+		if ended && (e.how.err != nil || e.how.why != "") {
+			return e.kill() // nothing of it can be asked
 		}
-	}
-	if how := e.how; how.err != nil || how.why != "" {
-		return e.kill() // nothing of it can be asked
-	}
-	if !e.anyLeft("TERM") {
-		return e.close()
-	}
-	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		if left := e.ask(&asked); ended && !left {
+			return e.close()
+		}
+		if ended {
+			exited = nil
+		}
 		select {
+		case <-exited:
 		case <-time.After(wait):
 		case <-grace.C:
 			return e.kill()
 		case <-hurry:
 			return e.kill()
 		}
-		if !e.anyLeft("list") {
-			return e.close()
-		}
 	}
 }
 
-// anyLeft reports whether something of the launch runs, and signals it. In a
-// container that does not run any more there is nothing.
-func (e *execed) anyLeft(what string) bool {
-	left, err := e.in.signal(e.sessionNow(), what)
+// ask sends SIGTERM to what runs of the launch, but for those that were asked
+// already, and reports whether there is anything. A signal that does not arrive
+// shows in that nothing ends. In a container that does not run any more there is
+// nothing.
+func (e *execed) ask(asked *[]string) bool {
+	left, err := e.in.signal(e.sessionNow(), "TERM", *asked...)
 	if err != nil {
 		return e.in.lost() == ""
 	}
+	*asked = left
 	return len(left) > 0
 }
 
@@ -103,10 +101,10 @@ func (e *execed) sessionNow() string {
 }
 
 // signal is family with a limit of its own.
-func (s *shell) signal(session, what string) ([]string, error) {
+func (s *shell) signal(session, what string, but ...string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
 	defer cancel()
-	return s.family(ctx, session, what)
+	return s.family(ctx, session, what, but...)
 }
 
 // killAll kills the processes of the launch until none is left. A container that

@@ -203,6 +203,30 @@ func execAsAsked(t *testing.T, d *docker.Daemon, image string) {
 		}
 	})
 
+	t.Run("in a session of its own", func(t *testing.T) {
+		// It holds the command's output, so that the daemon may not say that the
+		// command has ended, and it must be asked nevertheless.
+		spec := inShell(id, `setsid sh -c 'trap "echo asked; exit" TERM; echo "waits"; while :; do sleep 0.05; done' & exec sleep 6543`)
+		spec.StopGrace = time.Minute
+		inst := execIn(t, spec)
+		for limit := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+			text, _ := os.ReadFile(inst.LogPath())
+			if strings.Contains(string(text), "waits\n") {
+				break
+			}
+			if time.Now().After(limit) {
+				t.Fatalf("it never began:\n%s", text)
+			}
+		}
+		if err := inst.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		text, _ := os.ReadFile(inst.LogPath())
+		if got := strings.Count(string(text), "asked\n"); got != 1 {
+			t.Errorf("it was asked to end %d times, want once:\n%s", got, text)
+		}
+	})
+
 	t.Run("marks taken off", func(t *testing.T) {
 		// A worker that clears its environment is found by its session.
 		inst := execIn(t, inShell(id, "env -i sleep 4321 & exec sleep 4321"))

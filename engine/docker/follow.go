@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
@@ -112,7 +113,8 @@ func (c *Container) copyLog(d *demux) (opened bool, err error) {
 
 // PeakMemory implements engine.Instance. It is what the daemon counts for the
 // container once a second, less the file pages that the kernel can take back at
-// any time, as `docker stats` shows it.
+// any time, as `docker stats` shows it; and what resident says of a peak between
+// two counts.
 func (c *Container) PeakMemory() int64 { return c.peak.Load() }
 
 // sampleMemory raises the peak until the container ends.
@@ -125,21 +127,33 @@ func (c *Container) sampleMemory() {
 	c.readStats(stats.Body)
 }
 
-// lookAtMemory takes a sample where there is none yet. A daemon that samples once
-// a second keeps who asks waiting for the next one, and what sampleMemory follows
-// brings that anyway.
-func (c *Container) lookAtMemory() {
+// lookAtMemory takes one sample. It returns when that is there, or done is closed,
+// or after a tenth of a second where there is a sample already, and looks on
+// meanwhile: daemons up to Docker 20.10 keep who asks waiting for their next count,
+// for up to a second.
+func (c *Container) lookAtMemory(done <-chan struct{}) {
+	const limit = 3 * time.Second
+	looked := make(chan struct{})
+	go func() {
+		defer close(looked)
+		ctx, cancel := context.WithTimeout(c.life, limit)
+		defer cancel()
+		stats, err := c.Daemon.ContainerStatsOneShot(ctx, c.ID)
+		if err != nil {
+			return
+		}
+		defer stats.Body.Close()
+		c.readStats(stats.Body)
+	}()
+	wait := limit
 	if c.peak.Load() > 0 {
-		return
+		wait = 100 * time.Millisecond
 	}
-	ctx, cancel := context.WithTimeout(c.life, 3*time.Second)
-	defer cancel()
-	stats, err := c.Daemon.ContainerStatsOneShot(ctx, c.ID)
-	if err != nil {
-		return
+	select {
+	case <-looked:
+	case <-done:
+	case <-time.After(wait):
 	}
-	defer stats.Body.Close()
-	c.readStats(stats.Body)
 }
 
 func (c *Container) readStats(from io.Reader) {
@@ -148,19 +162,32 @@ func (c *Container) readStats(from io.Reader) {
 		if dec.Decode(&s) != nil {
 			return
 		}
-		now := resident(s.MemoryStats)
-		for peak := c.peak.Load(); now > peak && !c.peak.CompareAndSwap(peak, now); {
-			peak = c.peak.Load()
-		}
+		raise(&c.cached, cachedFiles(s.MemoryStats))
+		raise(&c.peak, resident(s.MemoryStats, c.cached.Load()))
 	}
 }
 
-// resident is the memory in use without cached files: inactive_file is cgroup
+// raise makes a mark that only grows at least now.
+func raise(mark *atomic.Int64, now int64) {
+	for was := mark.Load(); now > was && !mark.CompareAndSwap(was, now); {
+		was = mark.Load()
+	}
+}
+
+// resident is the memory in use without cached files, or the most that was ever
+// in use, less the most that such files ever took, where that is more: a spike
+// between two counts. Only cgroup v1 gives that mark; it counts files as well, and
+// what they took at the time is not known.
+func resident(m container.MemoryStats, mostCached int64) int64 {
+	return max(int64(m.Usage)-cachedFiles(m), int64(m.MaxUsage)-mostCached)
+}
+
+// cachedFiles are the file pages that can be taken back: inactive_file is cgroup
 // v2's name, total_inactive_file v1's.
-func resident(m container.MemoryStats) int64 {
+func cachedFiles(m container.MemoryStats) int64 {
 	cached, ok := m.Stats["total_inactive_file"]
 	if !ok {
 		cached = m.Stats["inactive_file"]
 	}
-	return int64(m.Usage - min(cached, m.Usage))
+	return int64(min(cached, m.Usage))
 }

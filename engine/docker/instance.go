@@ -46,7 +46,7 @@ func (i *instance) Ready(ctx context.Context) error {
 	}.Wait(ctx)
 	if err == nil {
 		i.startup.CompareAndSwap(0, int64(took))
-		i.lookAtMemory()
+		i.lookAtMemory(ctx.Done())
 	}
 	return err
 }

@@ -23,6 +23,9 @@ type Launcher struct {
 	LogLimit int64
 	// Progress hears of the pull of an image; nil is nobody.
 	Progress func(Progress)
+	// Fetched keeps the launches of one apply from asking a registry again; nil
+	// lets each of them ask.
+	Fetched *Fetched
 	// Remember is told of a daemon before anything is started there, so that
 	// leftovers can be looked for; nil where nobody does.
 	Remember func(*Daemon) error
@@ -70,7 +73,7 @@ func (l Launcher) launch(ctx context.Context, spec engine.Spec, launch engine.La
 			return nil, failed(err, "the daemon %s cannot be noted as used: %v", d.Name, err)
 		}
 	}
-	info, err := d.Image(ctx, ref, spec.Docker.Pull, l.Progress)
+	info, err := l.Fetched.image(ctx, d, ref, spec.Docker.Pull, l.Progress)
 	forget(d, ref)
 	if err != nil {
 		return nil, failed(err, "%v", err)

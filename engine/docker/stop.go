@@ -26,7 +26,7 @@ func (c *Container) Stop(ctx context.Context, grace time.Duration) error {
 // finish returns when the container is gone.
 func (c *Container) finish(grace time.Duration, hurry <-chan struct{}) *engine.Failure {
 	if c.Exit() == nil {
-		c.lookAtMemory() // the last chance
+		c.lookAtMemory(hurry) // the last chance
 		timer := time.NewTimer(grace)
 		defer timer.Stop()
 		// A signal that does not arrive shows in that nothing ends.

@@ -1,0 +1,91 @@
+package dockertest
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+
+	"github.com/docker/docker/api/types/image"
+
+	"github.com/mxflow/mxflow/engine/docker"
+)
+
+// RegistryProgram is the registry of tests, in Debian's package of that name.
+const RegistryProgram = "docker-registry"
+
+// listening is how the registry says on which port it is.
+var listening = regexp.MustCompile(`listening on 127\.0\.0\.1:([0-9]+)`)
+
+// Registry starts a registry on a free port, which keeps what it is given in
+// folder until stop. Its address is one with which docker speaks plain HTTP.
+func Registry(folder string) (address string, stop func(), err error) {
+	config := filepath.Join(folder, "registry.yml")
+	text := "version: 0.1\nstorage:\n  filesystem:\n    rootdirectory: " + filepath.Join(folder, "images") + "\nhttp:\n  addr: 127.0.0.1:0\n"
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		return "", nil, err
+	}
+	cmd := exec.Command(RegistryProgram, "serve", config)
+	log, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("tests of pulling need a registry: install the package %s: %w", RegistryProgram, err)
+	}
+	lines := bufio.NewScanner(log)
+	said := ""
+	for lines.Scan() {
+		if m := listening.FindStringSubmatch(lines.Text()); m != nil {
+			drained := make(chan struct{})
+			go func() {
+				_, _ = io.Copy(io.Discard, log)
+				close(drained)
+			}()
+			return "127.0.0.1:" + m[1], func() {
+				_ = cmd.Process.Kill()
+				<-drained
+				_ = cmd.Wait()
+			}, nil
+		}
+		said += lines.Text() + "\n"
+	}
+	return "", nil, fmt.Errorf("the registry ended: %w\n%s", cmd.Wait(), said)
+}
+
+// Push gives an image to a registry under the name of it that begins with the
+// registry's address. The daemon does not keep that name.
+func Push(ctx context.Context, d *docker.Daemon, from, name string) error {
+	if err := d.ImageTag(ctx, from, name); err != nil {
+		return err
+	}
+	// Nobody asks for a login, and the daemon for an empty one.
+	stream, err := d.ImagePush(ctx, name, image.PushOptions{RegistryAuth: "e30="})
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	for dec := json.NewDecoder(stream); ; {
+		var m struct{ Error string }
+		if err := dec.Decode(&m); errors.Is(err, io.EOF) {
+			return Forget(ctx, d, name)
+		} else if err != nil {
+			return err
+		}
+		if m.Error != "" {
+			return fmt.Errorf("image %s cannot be pushed: %s", name, m.Error)
+		}
+	}
+}
+
+// Forget takes a name of an image, and what a registry said of it, off the daemon.
+func Forget(ctx context.Context, d *docker.Daemon, name string) error {
+	_, err := d.ImageRemove(ctx, name, image.RemoveOptions{})
+	return err
+}
