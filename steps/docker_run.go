@@ -37,7 +37,7 @@ var dockerRunKind = stepKind{
 			{Name: "network", Type: plans.String, Doc: "A network of the daemon, `host` or `none`. Without it, the daemon's bridge."},
 			{Name: "user", Type: plans.String, Doc: "Who the command runs as: a name or number, with `:group` after it."},
 			{Name: "workdir", Type: plans.String, Doc: "Working directory in the container."},
-			{Name: "pull", Type: plans.String, Default: "missing", OneOf: []string{"missing", "always", "never"}, Doc: "When the image is fetched from its registry: where it is not there, every time, or never."},
+			{Name: "pull", Type: plans.String, Default: "missing", OneOf: []string{"missing", "always", "never"}, Doc: "When the image is fetched from its registry: where it is not there, once an apply, or never."},
 			{Name: "host", Type: plans.String, Doc: "The docker daemon: `unix:///path`, `tcp://host:port` or `ssh://user@host`. Without it and `context`, the one that the docker command would use."},
 			{Name: "context", Type: plans.String, Doc: "A context of the docker command that names the daemon."},
 			{Name: "timeout", Type: plans.Duration, Default: "30m", Doc: "After this the container is stopped and the step fails."},

@@ -26,6 +26,15 @@ func (l *Lab) fetch(ctx context.Context, vs ...*variant) error {
 	return nil
 }
 
+// Prepare implements runtime.Preparer.
+func (q *qualify) Prepare(ctx context.Context, s *runtime.Scope) error {
+	vs, err := q.variants(s)
+	if err != nil {
+		return nil // Keys says so
+	}
+	return q.lab.fetch(ctx, vs...)
+}
+
 // maker is the docker_build step of the plan that makes an image where the spec
 // is started; empty is none.
 func (l *Lab) maker(spec engine.Spec, image string) string {

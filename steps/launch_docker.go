@@ -32,7 +32,7 @@ var dockerSchema = plans.Schema{
 }`,
 	Attrs: []plans.Attr{
 		{Name: "image", Type: plans.String, Doc: "The image, by tag or digest; what the tag stands for is recorded at every launch. Without it, the kind's own."},
-		{Name: "pull", Type: plans.String, Default: "missing", OneOf: []string{"missing", "always", "never"}, Doc: "When the image is fetched from its registry: where it is not there, before every launch, or never."},
+		{Name: "pull", Type: plans.String, Default: "missing", OneOf: []string{"missing", "always", "never"}, Doc: "When the image is fetched from its registry: where it is not there, once an apply, or never."},
 		{Name: "host", Type: plans.String, Doc: "The docker daemon: `unix:///path`, `tcp://host:port` or `ssh://user@host`. Without it and `context`, the one that the docker command would use (DOCKER_HOST, DOCKER_CONTEXT, the current context)."},
 		{Name: "context", Type: plans.String, Doc: "A context of the docker command that names the daemon."},
 		{Name: "gpus", Type: plans.Anything, Doc: "GPUs that the container gets: `\"all\"`, how many, or a list of indices and UUIDs. Without it, none."},

@@ -78,15 +78,6 @@ func (q *qualify) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	return runtime.Keys{Measure: q.lab.qualifyKey(q.protocol(), vs...), Decide: "levels", Why: q.lab.treesChanged(vs...)}, nil
 }
 
-// Prepare implements runtime.Preparer.
-func (q *qualify) Prepare(ctx context.Context, s *runtime.Scope) error {
-	vs, err := q.variants(s)
-	if err != nil {
-		return nil // Keys says so
-	}
-	return q.lab.fetch(ctx, vs...)
-}
-
 func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
 	vs, err := q.variants(s)
 	if err != nil {

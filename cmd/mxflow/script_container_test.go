@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/network"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/mxflow/mxflow/engine/docker/dockertest"
@@ -98,4 +100,21 @@ func processesIn(ts *testscript.TestScript, name, pattern string) []string {
 		}
 	}
 	return found
+}
+
+// cmdDockerNetworks is
+//
+//	docker-networks N LABEL[=VALUE]
+//
+// As many networks carry the label, in the words of docker-count.
+func cmdDockerNetworks(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: docker-networks N LABEL[=VALUE]")
+	}
+	found, err := daemonOf(ts).NetworkList(context.Background(),
+		network.ListOptions{Filters: filters.NewArgs(filters.Arg("label", withOwner(ts, args[1])))})
+	ts.Check(err)
+	if strconv.Itoa(len(found)) != args[0] {
+		ts.Fatalf("%d networks carry %s, want %s: %+v", len(found), args[1], args[0], found)
+	}
 }

@@ -33,15 +33,16 @@ func daemonOf(ts *testscript.TestScript) *docker.Daemon {
 
 // cmdDockerImage is
 //
-//	docker-image VARIABLE
+//	docker-image VARIABLE [LINE]
 //
 // It puts the name of an image FROM scratch whose only program is the mxflow
-// under test into an environment variable. All scenarios share it.
+// under test, with one more line of its Dockerfile, into an environment variable.
+// All scenarios share it.
 func cmdDockerImage(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: docker-image VARIABLE")
+	if neg || len(args) < 1 || len(args) > 2 {
+		ts.Fatalf("usage: docker-image VARIABLE [LINE]")
 	}
-	name, err := dockertest.Once(daemonOf(ts), program)
+	name, err := dockertest.Once(daemonOf(ts), program, args[1:]...)
 	ts.Check(err)
 	ts.Setenv(args[0], name)
 }

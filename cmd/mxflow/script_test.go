@@ -65,6 +65,7 @@ func TestScript(t *testing.T) {
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("DOCKER_HOST", os.Getenv("DOCKER_HOST"))
 			e.Values[processesKey{}] = processes{}
+			e.Values[registryStop{}] = new(func())
 			return nil
 		},
 		Condition: condition,
@@ -79,10 +80,15 @@ func TestScript(t *testing.T) {
 			"json-count": cmdJSONCount,
 			"json-lines": cmdJSONLines,
 
-			"docker-image":   cmdDockerImage,
-			"docker-count":   cmdDockerCount,
-			"docker-wait":    cmdDockerWait,
-			"docker-foreign": cmdDockerForeign,
+			"docker-image":    cmdDockerImage,
+			"docker-count":    cmdDockerCount,
+			"docker-wait":     cmdDockerWait,
+			"docker-networks": cmdDockerNetworks,
+			"docker-foreign":  cmdDockerForeign,
+
+			"registry":      cmdRegistry,
+			"registry-stop": cmdRegistryStop,
+			"registry-push": cmdRegistryPush,
 
 			"dev-container":     cmdDevContainer,
 			"processes-in":      cmdProcessesIn,
@@ -103,6 +109,9 @@ func condition(name string) (bool, error) {
 	}
 	if name == "compose" {
 		return composeThere(), nil
+	}
+	if name == "registry" {
+		return registryThere(), nil
 	}
 	if name == "busybox" {
 		return busyboxThere(), nil

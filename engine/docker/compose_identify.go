@@ -2,6 +2,7 @@ package docker
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -77,7 +78,8 @@ func (r *serviceRead) from(ctx context.Context, d *Daemon, spec engine.Spec) err
 		return err
 	}
 	defer os.RemoveAll(dir)
-	p, err := readProject(ctx, d, spec, engine.Launch{ID: "identify", Owner: "mxflow", LogPath: filepath.Join(dir, "log")})
+	// The ID is of this reading alone: what carries it ends with the reading.
+	p, err := readProject(ctx, d, spec, engine.Launch{ID: "identify-" + rand.Text(), Owner: "mxflow", LogPath: filepath.Join(dir, "log")})
 	if err != nil {
 		return err
 	}

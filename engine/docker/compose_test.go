@@ -88,3 +88,22 @@ func projects(t *testing.T, d *docker.Daemon) []string {
 	}
 	return names
 }
+
+// TestComposeReadAtOnce: what one mxflow starts to read a file is not ended by
+// another that has read its own.
+func TestComposeReadAtOnce(t *testing.T) {
+	t.Parallel()
+	d := dockertest.Daemon(t)
+	needCompose(t)
+	spec := engine.Spec{Compose: composeOf(t, "services:\n  eng:\n    image: busybox\n")}
+	failed := make(chan error)
+	const readers = 3
+	for range readers {
+		go func() { failed <- docker.ReadService(t.Context(), d, spec) }()
+	}
+	for range readers {
+		if err := <-failed; err != nil {
+			t.Error(err)
+		}
+	}
+}

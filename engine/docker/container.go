@@ -51,8 +51,8 @@ type Container struct {
 	how      ending // valid once exited is closed
 	peak     atomic.Int64
 	cached   atomic.Int64 // the most that cached files took, see resident
-	killed   atomic.Bool // by us
-	unread   atomic.Bool // there is output that is not in the log, as far as is known
+	killed   atomic.Bool  // by us
+	unread   atomic.Bool  // there is output that is not in the log, as far as is known
 	stopper  engine.Stopper
 }
 

@@ -1,8 +1,11 @@
 package docker
 
 import (
+	"context"
 	"testing"
 	"time"
+
+	"github.com/mxflow/mxflow/engine"
 )
 
 // ShortenReturn makes a daemon that went away count as gone soon.
@@ -10,4 +13,10 @@ func ShortenReturn(t *testing.T) {
 	before := returnLimit
 	returnLimit = 500 * time.Millisecond
 	t.Cleanup(func() { returnLimit = before })
+}
+
+// ReadService reads a service's file, as several mxflow may at one time.
+func ReadService(ctx context.Context, d *Daemon, spec engine.Spec) error {
+	var read serviceRead
+	return read.from(ctx, d, spec)
 }

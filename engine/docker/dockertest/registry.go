@@ -11,7 +11,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 
+	cerrdefs "github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/image"
 
 	"github.com/mxflow/mxflow/engine/docker"
@@ -60,8 +63,9 @@ func Registry(folder string) (address string, stop func(), err error) {
 }
 
 // Push gives an image to a registry under the name of it that begins with the
-// registry's address. The daemon does not keep that name.
+// registry's address. On the daemon the name stands for what it did before.
 func Push(ctx context.Context, d *docker.Daemon, from, name string) error {
+	was, missing := d.ImageInspect(ctx, name)
 	if err := d.ImageTag(ctx, from, name); err != nil {
 		return err
 	}
@@ -74,7 +78,10 @@ func Push(ctx context.Context, d *docker.Daemon, from, name string) error {
 	for dec := json.NewDecoder(stream); ; {
 		var m struct{ Error string }
 		if err := dec.Decode(&m); errors.Is(err, io.EOF) {
-			return Forget(ctx, d, name)
+			if missing != nil {
+				return Forget(ctx, d, name)
+			}
+			return d.ImageTag(ctx, was.ID, name)
 		} else if err != nil {
 			return err
 		}
@@ -87,5 +94,22 @@ func Push(ctx context.Context, d *docker.Daemon, from, name string) error {
 // Forget takes a name of an image, and what a registry said of it, off the daemon.
 func Forget(ctx context.Context, d *docker.Daemon, name string) error {
 	_, err := d.ImageRemove(ctx, name, image.RemoveOptions{})
+	return err
+}
+
+// ForgetAll takes all that came from a registry off the daemon.
+func ForgetAll(d *docker.Daemon, address string) error {
+	all, err := d.ImageList(context.Background(), image.ListOptions{})
+	for _, it := range all {
+		for _, name := range slices.Concat(it.RepoTags, it.RepoDigests) {
+			if !strings.HasPrefix(name, address+"/") {
+				continue
+			}
+			// A tag may take its digest with it.
+			if wrong := Forget(context.Background(), d, name); !cerrdefs.IsNotFound(wrong) {
+				err = errors.Join(err, wrong)
+			}
+		}
+	}
 	return err
 }
