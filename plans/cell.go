@@ -6,8 +6,13 @@ import "fmt"
 // and addressed as one thing.
 type Cell struct {
 	Workload string
-	// Prompt and Output are tokens.
-	Prompt, Output int
+	// Prompt, Output and Depth are tokens; 0 where the length is drawn.
+	Prompt, Output, Depth int
+	// Concurrency is how many requests a closed loop keeps in flight, at least 1;
+	// in an open loop it is the cap, 0 for none. Rate is its requests a second, 0
+	// in a closed loop.
+	Concurrency int
+	Rate        float64
 	// Address is how rules name it: the workload, then one element for each
 	// dimension that the plan wrote as a list, prompt before output: "chat",
 	// "chat.o32", "chat.p512.o32".

@@ -25,6 +25,10 @@ type Plan struct {
 	Engines   []*Engine
 	Knobs     []*Knob
 	Workloads []*Workload
+	Suites    []*Suite
+	// Suite is the name of the suite that was chosen (--suite), empty for what
+	// the benchmark itself names.
+	Suite     string
 	Protocols []*Protocol
 	Targets   []*Target
 	Baseline  *Baseline

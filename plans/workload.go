@@ -31,7 +31,70 @@ type Workload struct {
 	// RequestTimeout limits one request; FirstTimeout the first one after a
 	// start, which may compile kernels; StallTimeout the wait between events.
 	RequestTimeout, FirstTimeout, StallTimeout time.Duration
-	Range                                      Range `json:"-"`
+
+	// PromptLengths and OutputLengths draw lengths in place of PromptTokens and
+	// OutputTokens, which are empty then.
+	PromptLengths, OutputLengths *Lengths
+	// Depth is tokens of context before each prompt; it always has a value, 0 where
+	// the plan gives none. DepthCached puts the context into the prefix cache first.
+	Depth       []int
+	DepthList   bool
+	DepthCached bool
+	// Concurrency always has a value in a closed loop, 1 where the plan gives none,
+	// and is empty in an open loop, which Rate (requests a second) makes.
+	Concurrency     []int
+	ConcurrencyList bool
+	Rate            []float64
+	RateList        bool
+	// RateTo is what a rate grows to over the cell, 0 for a constant one. Arrival
+	// is "constant", "poisson", "gamma" or "trace", empty in a closed loop;
+	// Burstiness the shape of gamma, MaxConcurrency the cap of an open loop.
+	RateTo         float64
+	Arrival        string
+	Burstiness     float64
+	MaxConcurrency int
+	// Duration ends sending before Requests are through; 0 is no limit.
+	Duration time.Duration
+	// Turns of each conversation, at least 1, and the length of the system prompt
+	// that all of a cell share, 0 for none.
+	Turns, SystemTokens int
+	// Prompts is "text" or "random" (token ids); Data is read in their place.
+	Prompts string
+	Data    *Dataset
+	// CountTemplate says that prompt lengths include the chat template.
+	CountTemplate bool
+	// Sampling; 0 sends none.
+	TopP, MinP, RepetitionPenalty float64
+	TopK                          int
+	// SLO are the limits of a good request by metric: "ttft", "tpot", "itl", "e2e".
+	SLO map[string]time.Duration
+	// LatencyCorrection is "none", "api" or "generation".
+	LatencyCorrection string
+	// Coherence is "absolute", "baseline" or "off": how answers are checked.
+	Coherence string
+	// Retries and MaxErrors of requests; MaxLag is how late the client may be, and
+	// MinReached the share of Concurrency that the engine must reach.
+	Retries, MaxErrors int
+	MaxLag             time.Duration
+	MinReached         float64
+
+	Range Range `json:"-"`
+}
+
+// Lengths draws a number of tokens for each request.
+type Lengths struct {
+	// Distribution is "uniform" (Min to Max), "normal", "lognormal" (Mean and Std
+	// of the length itself, kept within Min and Max).
+	Distribution string
+	Min, Max     int
+	Mean, Std    float64
+}
+
+// Dataset is a file of prompts.
+type Dataset struct {
+	// File is absolute; Digest is the SHA-256 of its content, in hexadecimal.
+	File   string `json:"-"`
+	Digest string
 }
 
 var workloadDoc = &BlockDoc{
@@ -84,6 +147,9 @@ func (l *loader) decodeWorkload(b *hcl.Block) {
 		FirstTimeout:   f.duration("first_timeout", 10*time.Minute),
 		StallTimeout:   f.duration("stall_timeout", 30*time.Second),
 		Range:          rangeOf(b.DefRange),
+
+		Depth: []int{0}, Concurrency: []int{1}, Turns: 1, Prompts: "text", CountTemplate: true,
+		LatencyCorrection: "none", Coherence: "baseline", MinReached: 0.8, MaxLag: 10 * time.Millisecond,
 	}
 	f.required("prompt_tokens", "how many tokens each prompt has, such as 2048.")
 	f.required("output_tokens", "how many tokens are generated for each request, such as 32.")

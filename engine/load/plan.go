@@ -26,11 +26,26 @@ type Plan struct {
 	Prompts Prompts
 	// Warmup requests go first, then Requests that are measured.
 	Requests, Warmup int
+	// Pace says when they are sent; the zero value sends one at a time.
+	Pace Pace
+	// CacheContext sends each prompt's context alone before the prompt, so that
+	// the engine finds it in its prefix cache.
+	CacheContext bool
+	// Zero is the zero of the recording's monotonic clock, in which samples say
+	// when they were sent; the zero Time takes the beginning of the run.
+	Zero time.Time
+	// Retries is how often a request that the engine puts off (429 or 503 with
+	// Retry-After) is sent again, MaxErrors how many measured requests may fail
+	// before the run ends with the error of the last.
+	Retries, MaxErrors int
 	// OutputTokens is how many tokens each answer may have, and with IgnoreEOS
 	// shall have.
 	OutputTokens int
 	API          openai.API
 	Temperature  float64
+	// TopP, TopK, MinP and RepetitionPenalty are sent where they are not zero.
+	TopP, MinP, RepetitionPenalty float64
+	TopK                          int
 	// Seed of the sampling; nil sends none.
 	Seed      *int64
 	IgnoreEOS bool

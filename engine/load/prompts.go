@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/mxflow/mxflow/engine/openai"
 )
@@ -29,8 +30,28 @@ const (
 type Prompt struct {
 	Text string `json:"text"`
 	// Tokens is its length as the engine will see it, template included: counted
-	// with Tokenizer, expected otherwise.
+	// with Tokenizer, expected otherwise. Context and System are not counted.
 	Tokens int `json:"tokens"`
+	// IDs are sent in place of Text where they are set (random tokens).
+	IDs []int `json:"ids,omitempty"`
+	// System is a system prompt that all prompts of a cell share, Context a text
+	// before Text that is not counted as prompt but as depth; ContextTokens is the
+	// length of both together. The unique beginning is in whichever comes first
+	// of Context and Text.
+	System        string `json:"system,omitempty"`
+	Context       string `json:"context,omitempty"`
+	ContextIDs    []int  `json:"context_ids,omitempty"`
+	ContextTokens int    `json:"context_tokens,omitempty"`
+	// Output is the length of the answer where prompts differ in it (a
+	// distribution, a data set, a trace); 0 takes the plan's.
+	Output int `json:"output,omitempty"`
+	// Next is the user's next message of the same conversation, sent after the
+	// answer to this one, nil at its end.
+	Next *Prompt `json:"next,omitempty"`
+	// At is when a trace sends it, since the trace's beginning.
+	At time.Duration `json:"at_ns,omitempty"`
+	// Extra are further fields of its request (tools of a data set).
+	Extra map[string]any `json:"extra,omitempty"`
 }
 
 // Prompts are the prompts of one cell. They depend on the spec and on the

@@ -19,9 +19,17 @@ const (
 	// PerRequest metrics have one value a request (itl: one a token) and are
 	// addressed below a workload: chat.tg.
 	PerRequest Scope = "request"
+	// PerCell metrics have one value for each cell of a workload and launch, and
+	// are addressed below the workload as well: chat.c16.tg_total.
+	PerCell Scope = "cell"
 	// PerLaunch metrics have one value a launch and are addressed below
 	// engine: engine.startup_s.
 	PerLaunch Scope = "launch"
+	// PerGPU and PerHost metrics have one value a launch, over the time in which
+	// requests were measured, and are addressed below gpu and host:
+	// gpu.power_w, host.cpu_share.
+	PerGPU  Scope = "gpu"
+	PerHost Scope = "host"
 )
 
 // Metric is one entry of the catalogue, the single source of a metric's name,

@@ -21,6 +21,8 @@ const (
 	KindUsage
 	// KindDone is the end marker `data: [DONE]`.
 	KindDone
+	// KindTool carried generated text of a tool call: its name or arguments.
+	KindTool
 )
 
 // Event is one stream event as the client saw it.
@@ -59,6 +61,26 @@ type Sample struct {
 	Index int
 	// Warmup requests are kept but never measured.
 	Warmup bool
+	// Context marks a request that only put a context into the engine's cache
+	// for the request after it; it is kept and never measured.
+	Context bool
+	// Turn is the place of the request in its conversation, from 0.
+	Turn int
+	// Scheduled, Due and Start are on the monotonic clock of the launch's
+	// recording, whose zero is Recording's. Scheduled is when the request should
+	// have been sent: in an open loop by the arrival process, in a closed loop when
+	// its place became free. Due is when it could be sent: later than Scheduled
+	// where a cap on concurrency held it back. Start is when it was sent. All three
+	// are 0 in samples of before this was recorded.
+	Scheduled, Due, Start time.Duration
+	// OpenLoop says that latencies count from Scheduled instead of Start, so that
+	// a slow engine cannot hide the requests that it kept waiting (coordinated
+	// omission).
+	OpenLoop bool
+	// Retries is how often the request was sent again because the engine asked
+	// for that (429 or 503 with Retry-After); the times of Events are since the
+	// first send. Status is the HTTP status that a request failed with, else 0.
+	Retries, Status int
 	// Sent is the wall clock at the send, to align samples with logs. It is
 	// never subtracted from another time.
 	Sent time.Time
@@ -69,8 +91,10 @@ type Sample struct {
 	// CachedTokens is how much of the prompt the server says it had cached;
 	// -1 where it does not say.
 	CachedTokens int
-	// RequestedOutput is the number of output tokens asked for.
-	RequestedOutput int
+	// RequestedOutput is the number of output tokens asked for, RequestedPrompt
+	// that of prompt tokens without ContextTokens, which come before them (depth,
+	// earlier turns, a shared system prompt). 0 where nothing was asked for.
+	RequestedOutput, RequestedPrompt, ContextTokens int
 	// TokenSource says who counted OutputTokens.
 	TokenSource TokenSource
 	// Finish is the finish_reason ("stop", "length").

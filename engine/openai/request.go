@@ -31,10 +31,23 @@ func (a API) path() (string, error) {
 type Request struct {
 	API    API
 	Prompt string
+	// Tokens are sent in place of Prompt where they are set: token ids, which
+	// /v1/completions takes as they are.
+	Tokens []int
+	// Before are the messages before Prompt in a chat: a system prompt, earlier
+	// turns. The endpoint for completions has none.
+	Before []Message
 	// MaxTokens limits the output; 0 leaves the limit to the engine.
 	MaxTokens int
 	// Temperature is always sent, since engines' defaults differ; 0 is greedy.
 	Temperature float64
+	// TopP, TopK, MinP and RepetitionPenalty are sent where they are not zero;
+	// the engine's defaults hold otherwise.
+	TopP, MinP, RepetitionPenalty float64
+	TopK                          int
+	// Extra are further fields of this request, such as tools; they must not be
+	// among the usual ones.
+	Extra map[string]any
 	// Seed of the sampling; nil sends none.
 	Seed *int64
 	// IgnoreEOS goes on after the end-of-text token. An engine that does not
@@ -64,7 +77,9 @@ type Timeouts struct {
 	Stall time.Duration
 }
 
-type message struct {
+// Message is one message of a chat.
+type Message struct {
+	// Role is "system", "user" or "assistant".
 	Role    string `json:"role"`
 	Content string `json:"content"`
 }
@@ -77,7 +92,7 @@ type streamOptions struct {
 type body struct {
 	Model         string         `json:"model,omitempty"`
 	Prompt        *string        `json:"prompt,omitempty"`
-	Messages      []message      `json:"messages,omitempty"`
+	Messages      []Message      `json:"messages,omitempty"`
 	MaxTokens     int            `json:"max_tokens,omitempty"`
 	Temperature   float64        `json:"temperature"`
 	Seed          *int64         `json:"seed,omitempty"`
@@ -95,7 +110,7 @@ func (r Request) encode(model string, mode UsageMode, extra map[string]any) ([]b
 		IgnoreEOS: r.IgnoreEOS, MinTokens: r.MinTokens, Stop: r.Stop, Stream: true,
 	}
 	if r.API == Chat {
-		b.Messages = []message{{Role: "user", Content: r.Prompt}}
+		b.Messages = []Message{{Role: "user", Content: r.Prompt}}
 	} else {
 		b.Prompt = &r.Prompt
 	}

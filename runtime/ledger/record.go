@@ -87,9 +87,18 @@ type Launch struct {
 	// Notes say what was noticed and does not end the launch: an output that
 	// was shorter than asked for, a fallback for token counts.
 	Notes []string `json:"notes,omitempty"`
-	// Samples and Log are sha256 digests of artifacts: raw samples as Parquet,
-	// the engine's log.
+	// Invalid are the causes for which what the launch measured does not count: a
+	// throttled or shared GPU, a client that could not keep up, an engine that
+	// never reached the concurrency that was asked for.
+	Invalid []string `json:"invalid,omitempty"`
+	// Cells are what was sent and when, which Samples and Series are evaluated by.
+	Cells []measure.CellRun `json:"cells,omitempty"`
+	// Client is how far the measuring client was off when it measured itself.
+	Client *measure.Calibration `json:"client,omitempty"`
+	// Samples, Series and Log are sha256 digests of artifacts: raw samples and what
+	// was sampled beside them as Parquet, the engine's log.
 	Samples string `json:"samples,omitempty"`
+	Series  string `json:"series,omitempty"`
 	Log     string `json:"log,omitempty"`
 	// Output is the digest of the JSON that an engine of kind command printed,
 	// Prompts that of the texts that were sent, where several engines share them.

@@ -16,13 +16,13 @@ import (
 
 // samplesVersion is the value of the file's key mxflow.samples. A column may be
 // added within a version if it is optional; anything else is a new version.
-const samplesVersion = "1"
+const samplesVersion = "2"
 
 // sampleRow is the schema of raw samples: one row a request, in the order in
 // which they were given, Parquet with zstd. The lists at_ns, kind, tokens and
 // bytes have one element an event and belong together by position. -1 means
 // unknown, as in measure.Sample. kind counts as measure.Kind does: 0 other,
-// 1 text, 2 reasoning, 3 usage, 4 done; the file's key mxflow.samples.kinds
+// 1 text, 2 reasoning, 3 usage, 4 done, 5 tool; the file's key mxflow.samples.kinds
 // says so too. sent_ns is the wall clock in UTC, null when not set.
 type sampleRow struct {
 	Workload        string  `parquet:"workload,dict"`
@@ -38,6 +38,16 @@ type sampleRow struct {
 	Text            string  `parquet:"text"`
 	Reasoning       string  `parquet:"reasoning"`
 	Err             string  `parquet:"error"`
+	Context         bool    `parquet:"context"`
+	Turn            int64   `parquet:"turn"`
+	Scheduled       int64   `parquet:"scheduled_ns"`
+	Due             int64   `parquet:"due_ns"`
+	Start           int64   `parquet:"start_ns"`
+	OpenLoop        bool    `parquet:"open_loop"`
+	Retries         int64   `parquet:"retries"`
+	Status          int64   `parquet:"status"`
+	RequestedPrompt int64   `parquet:"requested_prompt"`
+	ContextTokens   int64   `parquet:"context_tokens"`
 	At              []int64 `parquet:"at_ns,list"`
 	Kind            []int32 `parquet:"kind,list"`
 	Tokens          []int64 `parquet:"tokens,list"`
@@ -74,7 +84,7 @@ func encodeSamples(samples []measure.Sample) ([]byte, error) {
 		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault, Concurrency: 1}),
 		parquet.CreatedBy("mxflow", "samples", samplesVersion),
 		parquet.KeyValueMetadata("mxflow.samples", samplesVersion),
-		parquet.KeyValueMetadata("mxflow.samples.kinds", "0 other, 1 text, 2 reasoning, 3 usage, 4 done"),
+		parquet.KeyValueMetadata("mxflow.samples.kinds", "0 other, 1 text, 2 reasoning, 3 usage, 4 done, 5 tool"),
 	)
 	rows := make([]sampleRow, len(samples))
 	for i, sample := range samples {
@@ -144,6 +154,8 @@ func toRow(s measure.Sample) (sampleRow, error) {
 		Workload: s.Workload, Index: int64(s.Index), Warmup: s.Warmup,
 		PromptTokens: int64(s.PromptTokens), OutputTokens: int64(s.OutputTokens), CachedTokens: int64(s.CachedTokens), RequestedOutput: int64(s.RequestedOutput),
 		TokenSource: string(s.TokenSource), Finish: s.Finish, Text: s.Text, Reasoning: s.Reasoning, Err: s.Err,
+		Context: s.Context, Turn: int64(s.Turn), Scheduled: int64(s.Scheduled), Due: int64(s.Due), Start: int64(s.Start), OpenLoop: s.OpenLoop,
+		Retries: int64(s.Retries), Status: int64(s.Status), RequestedPrompt: int64(s.RequestedPrompt), ContextTokens: int64(s.ContextTokens),
 	}
 	if !s.Sent.IsZero() {
 		ns := s.Sent.UnixNano()
@@ -166,6 +178,8 @@ func (r *sampleRow) sample() (measure.Sample, error) {
 		Workload: r.Workload, Index: int(r.Index), Warmup: r.Warmup,
 		PromptTokens: int(r.PromptTokens), OutputTokens: int(r.OutputTokens), CachedTokens: int(r.CachedTokens), RequestedOutput: int(r.RequestedOutput),
 		TokenSource: measure.TokenSource(r.TokenSource), Finish: r.Finish, Text: r.Text, Reasoning: r.Reasoning, Err: r.Err,
+		Context: r.Context, Turn: int(r.Turn), Scheduled: time.Duration(r.Scheduled), Due: time.Duration(r.Due), Start: time.Duration(r.Start), OpenLoop: r.OpenLoop,
+		Retries: int(r.Retries), Status: int(r.Status), RequestedPrompt: int(r.RequestedPrompt), ContextTokens: int(r.ContextTokens),
 	}
 	if r.Sent != nil {
 		s.Sent = time.Unix(0, *r.Sent).UTC()
