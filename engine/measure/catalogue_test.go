@@ -2,54 +2,139 @@ package measure
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
+// wantCatalogue is the vocabulary of rules: scope, name, unit, better direction.
+const wantCatalogue = `
+request tg tok/s higher
+request pp tok/s higher
+request pp_corrected tok/s higher
+request ttfr ms lower
+request ttft ms lower
+request ttft_corrected ms lower
+request ttft_reasoning ms lower
+request ttft_answer ms lower
+request tpot ms lower
+request itl ms lower
+request e2e ms lower
+request schedule_lag ms lower
+request queue ms lower
+request prompt_tokens tokens -
+request context_tokens tokens -
+request output_tokens tokens -
+request cached_tokens tokens -
+request shortfall tokens lower
+request retries count lower
+cell tg_total tok/s higher
+cell pp_total tok/s higher
+cell tg_peak tok/s higher
+cell requests_per_s req/s higher
+cell goodput req/s higher
+cell slo_attainment share higher
+cell duration_s s -
+cell errors count lower
+cell error_rate share lower
+cell retry_count count lower
+cell reached_concurrency requests -
+cell waiting requests lower
+cell engine_queue ms lower
+cell accept_rate share higher
+cell accept_length tokens higher
+cell prefix_hit_rate share higher
+cell preemptions count lower
+cell kv_cache_usage share lower
+cell power_w W lower
+cell energy_j J lower
+cell joules_per_token J/tok lower
+cell tokens_per_joule tok/J higher
+cell gpu_memory_gb GB lower
+cell gpu_process_memory_gb GB lower
+cell engine_memory_gb GB lower
+cell container_memory_gb GB lower
+cell accept_pos0 share higher
+cell accept_pos1 share higher
+cell accept_pos2 share higher
+cell accept_pos3 share higher
+cell accept_pos4 share higher
+cell accept_pos5 share higher
+cell accept_pos6 share higher
+cell accept_pos7 share higher
+launch startup_s s lower
+launch first_request_s s lower
+launch memory_gb GB lower
+launch crashes count lower
+launch kv_capacity_tokens tokens higher
+launch weights_gb GB lower
+gpu idle_power_w W lower
+gpu power_w W lower
+gpu peak_power_w W lower
+gpu energy_j J lower
+gpu memory_gb GB lower
+gpu process_memory_gb GB lower
+gpu clock_mhz MHz -
+gpu temperature_c °C lower
+gpu utilization share -
+gpu throttled_share share lower
+gpu power_capped_share share lower
+host cpu_share share lower
+host memory_gb GB lower
+host energy_j J lower`
+
 func TestCatalogue(t *testing.T) {
-	want := []struct {
-		name, unit string
-		better     Better
-		scope      Scope
-	}{
-		{"tg", "tok/s", Higher, PerRequest},
-		{"pp", "tok/s", Higher, PerRequest},
-		{"ttfr", "ms", Lower, PerRequest},
-		{"ttft", "ms", Lower, PerRequest},
-		{"tpot", "ms", Lower, PerRequest},
-		{"itl", "ms", Lower, PerRequest},
-		{"e2e", "ms", Lower, PerRequest},
-		{"prompt_tokens", "tokens", Neither, PerRequest},
-		{"output_tokens", "tokens", Neither, PerRequest},
-		{"cached_tokens", "tokens", Neither, PerRequest},
-		{"startup_s", "s", Lower, PerLaunch},
-		{"first_request_s", "s", Lower, PerLaunch},
-		{"memory_gb", "GB", Lower, PerLaunch},
-		{"crashes", "count", Lower, PerLaunch},
-		{"kv_capacity_tokens", "tokens", Higher, PerLaunch},
-		{"weights_gb", "GB", Lower, PerLaunch},
+	var got strings.Builder
+	paths := map[string]bool{}
+	for _, m := range Catalogue() {
+		better := string(m.Better)
+		if m.Better == Neither {
+			better = "-"
+		}
+		got.WriteString("\n" + strings.Join([]string{string(m.Scope), m.Name, m.Unit, better}, " "))
+		if m.Evidence == "" || !strings.HasSuffix(m.Definition, ".") {
+			t.Errorf("%s: evidence %q, definition %q", m.Name, m.Evidence, m.Definition)
+		}
+		if IsStat(m.Name) {
+			t.Errorf("%s is both a metric and a statistic", m.Name)
+		}
+		if paths[m.Path()] {
+			t.Errorf("%s is there twice: what a request and a cell have shares addresses", m.Path())
+		}
+		paths[m.Path()] = true
+		if found, ok := LookupIn(m.Name, m.Scope); !ok || found != m {
+			t.Errorf("LookupIn(%s, %s) = %+v, %v", m.Name, m.Scope, found, ok)
+		}
 	}
+	if got.String() != wantCatalogue {
+		t.Errorf("the catalogue is%s\nwant%s", got.String(), wantCatalogue)
+	}
+}
+
+func TestLookup(t *testing.T) {
 	all := Catalogue()
-	if len(all) != len(want) {
-		t.Fatalf("%d metrics, want %d", len(all), len(want))
-	}
-	for i, w := range want {
-		m, ok := Lookup(w.name)
-		if !ok || m != all[i] {
-			t.Errorf("Lookup(%s) = %+v, %v", w.name, m, ok)
-		}
-		if m.Unit != w.unit || m.Better != w.better || m.Scope != w.scope || m.Evidence == "" || m.Definition == "" {
-			t.Errorf("%s: %+v", w.name, m)
-		}
-		if IsStat(w.name) {
-			t.Errorf("%s is both a metric and a statistic", w.name)
-		}
-	}
 	all[0].Name = "changed"
 	if _, ok := Lookup("tg"); !ok {
 		t.Error("the caller's slice changed the catalogue")
 	}
 	if _, ok := Lookup("TG"); ok {
 		t.Error("names are matched exactly")
+	}
+	// What rules have always called engine.memory_gb stays the engine's.
+	for name, scope := range map[string]Scope{"memory_gb": PerLaunch, "power_w": PerCell} {
+		if m, ok := Lookup(name); !ok || m.Scope != scope {
+			t.Errorf("Lookup(%s) has the scope %q, want %q", name, m.Scope, scope)
+		}
+	}
+	if m, ok := LookupIn("memory_gb", PerHost, PerGPU); !ok || m.Scope != PerGPU {
+		t.Errorf("memory_gb of a machine: %+v", m)
+	}
+	if _, ok := LookupIn("tg", PerGPU, PerHost); ok {
+		t.Error("found a metric of requests below gpu")
+	}
+	for name, want := range map[string]string{"tg": "<workload>.tg", "tg_total": "<workload>.tg_total", "crashes": "engine.crashes"} {
+		if m, _ := Lookup(name); m.Path() != want {
+			t.Errorf("path of %s is %s", name, m.Path())
+		}
 	}
 }
 

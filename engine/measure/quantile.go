@@ -15,7 +15,9 @@ func Quantile(ascending []float64, p float64) float64 {
 	if n == 0 || !(p >= 0 && p <= 1) {
 		return math.NaN()
 	}
-	h := (float64(n)+1.0/3)*p + 1.0/3
+	// Rounding products keeps them from being fused with sums, so that all
+	// architectures agree.
+	h := float64((float64(n)+1.0/3)*p) + 1.0/3
 	below := math.Floor(h)
 	switch {
 	case below < 1:
@@ -26,5 +28,5 @@ func Quantile(ascending []float64, p float64) float64 {
 	k := int(below)
 	lo, hi := ascending[k-1], ascending[k]
 	// Rounding may carry the interpolation a last bit past its neighbours.
-	return min(max(lo+(h-below)*(hi-lo), lo), hi)
+	return min(max(lo+float64((h-below)*(hi-lo)), lo), hi)
 }

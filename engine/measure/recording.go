@@ -38,16 +38,81 @@ type CellRun struct {
 	Latency    time.Duration `json:"latency_ns,omitempty"`
 	// ExactOutput says that the length of answers was enforced.
 	ExactOutput bool `json:"exact_output,omitempty"`
+	// UniqueContext says that what came before each prompt was its own, sent once
+	// and never put into a cache. Only then are the tokens of a context known to
+	// have been computed where the engine does not say how many were cached.
+	UniqueContext bool `json:"unique_context,omitempty"`
 }
 
 // Evaluate derives every metric of a launch that the recording has evidence
-// for, by address without statistic: "chat.o32.tg", "gpu.power_w".
+// for, by address without statistic: "chat.o32.tg", "gpu.power_w". It is a pure
+// function, and on one architecture the same recording gives the same bits:
+// whatever is summed is summed in a fixed order, and products are rounded before
+// they are added, so that no architecture fuses what others do in two steps.
 func Evaluate(r Recording) map[string]Summary {
 	out := map[string]Summary{}
+	samples := bySent(r)
+	watched := newWatched(r.Series)
 	for _, c := range r.Cells {
-		for name, s := range Summarize(r.Samples, c.Cell) {
+		sent, once := samples[c.Cell]
+		if !once {
+			continue
+		}
+		answers := answersOf(sent, c)
+		for name, s := range summarize(answers, c) {
 			out[c.Cell+"."+name] = s
+		}
+		one := single{out: out, prefix: c.Cell + ".", scope: PerCell}
+		totals := one.cell(c, answers)
+		one.engine(c.window(), watched)
+		one.resources(c.window(), watched, totals)
+	}
+	windows := windowsOf(r.Cells)
+	gpus := single{out: out, prefix: "gpu.", scope: PerGPU}
+	gpus.gpu(windows, watched)
+	if first, sent := firstSend(r.Samples); sent {
+		idle, known := watched.idle(first)
+		gpus.put("idle_power_w", idle, known)
+	}
+	single{out: out, prefix: "host.", scope: PerHost}.host(windows, watched)
+	return out
+}
+
+// bySent are the samples of each cell. A cell that was sent twice is not among
+// them: which of its samples belong to which window is not known.
+func bySent(r Recording) map[string][]Sample {
+	out, seen := map[string][]Sample{}, map[string]int{}
+	for _, c := range r.Cells {
+		out[c.Cell] = nil
+		seen[c.Cell]++
+	}
+	for _, s := range r.Samples {
+		if seen[s.Workload] == 1 {
+			out[s.Workload] = append(out[s.Workload], s)
+		}
+	}
+	for cell, n := range seen {
+		if n > 1 {
+			delete(out, cell)
 		}
 	}
 	return out
+}
+
+// single adds metrics that have one value a launch.
+type single struct {
+	out    map[string]Summary
+	prefix string
+	scope  Scope
+}
+
+// put adds a metric unless its value is not known or not finite.
+func (o single) put(name string, x float64, known bool) {
+	m, found := LookupIn(name, o.scope)
+	if !known || !found {
+		return
+	}
+	if s, ok := m.Summary([]float64{x}); ok {
+		o.out[o.prefix+name] = s
+	}
 }

@@ -103,6 +103,13 @@ type Sample struct {
 	Text string
 	// Reasoning is the generated reasoning text.
 	Reasoning string
+	// Tools is the generated text of tool calls: names of functions and their
+	// arguments, in order of arrival.
+	Tools string
+	// Doubts are contradictions in an answer that was read nevertheless: counts
+	// that fall or do not fit the events, events after the end marker. Empty where
+	// there are none; findings are made of them.
+	Doubts string
 	// Err is what went wrong, empty when the request was answered whole.
 	Err string
 }

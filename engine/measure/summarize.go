@@ -6,33 +6,63 @@ import (
 )
 
 // Summarize gives the statistics of every per-request metric over one cell of
-// one launch: over the samples whose Workload is cell, that were no warm-up and
-// that Derive accepts. A metric that no sample has evidence for is absent, so
-// the result of no good samples is empty. The order of samples does not matter.
+// one launch: over the samples whose Workload is cell, that are measured and that
+// Derive accepts. A metric that no sample has evidence for is absent, so the
+// result of no good samples is empty. The order of samples does not matter.
 func Summarize(samples []Sample, cell string) map[string]Summary {
-	values, requests := Values{}, map[string]int{}
-	for _, s := range samples {
-		if s.Warmup || s.Workload != cell {
+	return summarize(answersOf(samples, CellRun{Cell: cell}), CellRun{Cell: cell})
+}
+
+// answer is a measured sample of a cell and what is derived from it: nothing
+// where it failed.
+type answer struct {
+	*Sample
+	values Values
+}
+
+// answersOf are the measured samples of a cell.
+func answersOf(samples []Sample, cell CellRun) []answer {
+	var out []answer
+	for i := range samples {
+		s := &samples[i]
+		if !s.measured() || s.Workload != cell.Cell {
 			continue
 		}
-		derived, err := Derive(s)
+		values, err := derive(*s, cell)
 		if err != nil {
-			continue
+			values = nil
 		}
-		for name, vs := range derived {
+		out = append(out, answer{s, values})
+	}
+	return out
+}
+
+func summarize(answers []answer, cell CellRun) map[string]Summary {
+	values, requests := Values{}, map[string]int{}
+	for _, a := range answers {
+		for name, vs := range a.values {
 			values[name] = append(values[name], vs...)
 			requests[name]++
 		}
 	}
 	out := map[string]Summary{}
 	for name, vs := range values {
-		if s, ok := SummaryOf(name, vs); ok {
-			s.Requests = requests[name]
-			out[name] = s
+		s, ok := SummaryOf(name, vs)
+		if !ok {
+			continue
 		}
+		s.Requests = requests[name]
+		if name == "pp_corrected" || name == "ttft_corrected" {
+			s.Correction = cell.Correction
+		}
+		out[name] = s
 	}
 	return out
 }
+
+// measured reports whether the sample counts: neither a warm-up nor a request
+// that only put a context into a cache.
+func (s Sample) measured() bool { return !s.Warmup && !s.Context }
 
 // SummaryOf gives the statistics of one metric over values of one launch, in
 // the catalogue's unit. It reports false for a name that is no metric, for no
@@ -99,7 +129,8 @@ func meanOf(sorted []float64) float64 {
 func stdOf(sorted []float64, mean float64) float64 {
 	sum := 0.0
 	for _, x := range sorted {
-		sum += (x - mean) * (x - mean)
+		// Rounding the product keeps it from being fused with the sum.
+		sum += float64((x - mean) * (x - mean))
 	}
 	return math.Sqrt(sum / float64(len(sorted)-1))
 }

@@ -33,6 +33,9 @@ func check(s Sample) error {
 	if len(s.Events) == 0 {
 		return errors.New("sample has no events")
 	}
+	if s.recorded() && (s.Scheduled < 0 || s.Due < s.Scheduled || s.Start < s.Due) {
+		return fmt.Errorf("scheduled at %v, due at %v and sent at %v: these times run backwards", s.Scheduled, s.Due, s.Start)
+	}
 	var last time.Duration
 	count := 0
 	for i, e := range s.Events {
@@ -57,7 +60,11 @@ func check(s Sample) error {
 	return nil
 }
 
-func (e Event) hasText() bool { return e.Kind == KindText || e.Kind == KindReasoning }
+// HasText reports whether an event carried what the model wrote: the answer, its
+// reasoning, or the call of a tool.
+func (e Event) HasText() bool {
+	return e.Kind == KindText || e.Kind == KindReasoning || e.Kind == KindTool
+}
 
 // tokensOf finds the token events of a checked sample.
 //
@@ -77,7 +84,7 @@ func tokensOf(s Sample) timeline {
 func perEvent(events []Event) bool {
 	seen := false
 	for _, e := range events {
-		if !e.hasText() {
+		if !e.HasText() {
 			continue
 		}
 		if e.Tokens < 1 {
@@ -94,14 +101,14 @@ func countedTimeline(events []Event) timeline {
 	for _, e := range events {
 		rose := e.Tokens > count && e.Kind != KindUsage && e.Kind != KindDone
 		switch {
-		case e.hasText() && t.textEvents == 0:
+		case e.HasText() && t.textEvents == 0:
 			first, count = e.Tokens, e.Tokens
 			t.steps = append(t.steps, step{e.At, e.Tokens})
-		case t.textEvents > 0 && (e.hasText() || rose):
+		case t.textEvents > 0 && (e.HasText() || rose):
 			t.steps = append(t.steps, step{e.At, e.Tokens - count})
 			count = e.Tokens
 		}
-		if e.hasText() {
+		if e.HasText() {
 			t.textEvents++
 		}
 	}
@@ -113,7 +120,7 @@ func totalTimeline(s Sample) timeline {
 	t := timeline{after: -1}
 	var end time.Duration
 	for _, e := range s.Events {
-		if e.hasText() {
+		if e.HasText() {
 			t.textEvents++
 			t.steps = append(t.steps, step{at: e.At})
 		}

@@ -1,58 +1,17 @@
 package store
 
 import (
-	"bytes"
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
-	"time"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress/zstd"
 
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// samplesVersion is the value of the file's key mxflow.samples. A column may be
-// added within a version if it is optional; anything else is a new version.
-const samplesVersion = "2"
-
-// sampleRow is the schema of raw samples: one row a request, in the order in
-// which they were given, Parquet with zstd. The lists at_ns, kind, tokens and
-// bytes have one element an event and belong together by position. -1 means
-// unknown, as in measure.Sample. kind counts as measure.Kind does: 0 other,
-// 1 text, 2 reasoning, 3 usage, 4 done, 5 tool; the file's key mxflow.samples.kinds
-// says so too. sent_ns is the wall clock in UTC, null when not set.
-type sampleRow struct {
-	Workload        string  `parquet:"workload,dict"`
-	Index           int64   `parquet:"index"`
-	Warmup          bool    `parquet:"warmup"`
-	Sent            *int64  `parquet:"sent_ns,optional,timestamp(nanosecond)"`
-	PromptTokens    int64   `parquet:"prompt_tokens"`
-	OutputTokens    int64   `parquet:"output_tokens"`
-	CachedTokens    int64   `parquet:"cached_tokens"`
-	RequestedOutput int64   `parquet:"requested_output"`
-	TokenSource     string  `parquet:"token_source,dict"`
-	Finish          string  `parquet:"finish,dict"`
-	Text            string  `parquet:"text"`
-	Reasoning       string  `parquet:"reasoning"`
-	Err             string  `parquet:"error"`
-	Context         bool    `parquet:"context"`
-	Turn            int64   `parquet:"turn"`
-	Scheduled       int64   `parquet:"scheduled_ns"`
-	Due             int64   `parquet:"due_ns"`
-	Start           int64   `parquet:"start_ns"`
-	OpenLoop        bool    `parquet:"open_loop"`
-	Retries         int64   `parquet:"retries"`
-	Status          int64   `parquet:"status"`
-	RequestedPrompt int64   `parquet:"requested_prompt"`
-	ContextTokens   int64   `parquet:"context_tokens"`
-	At              []int64 `parquet:"at_ns,list"`
-	Kind            []int32 `parquet:"kind,list"`
-	Tokens          []int64 `parquet:"tokens,list"`
-	Bytes           []int64 `parquet:"bytes,list"`
-}
+// samplesKind are files of raw samples. Version 1 has not the columns from
+// context to context_tokens, tools and doubts: they read as zero values, which
+// is what samples say that did not record them.
+var samplesKind = parquetKind{key: "mxflow.samples", what: "raw samples", version: "2", reads: []string{"1", "2"}}
 
 // WriteSamples stores raw samples as a Parquet artifact, the same bytes for the
 // same samples. They come back from ReadSamples as they were, except that Sent
@@ -79,13 +38,6 @@ func (s *Store) ReadSamples(sum string) ([]measure.Sample, error) {
 }
 
 func encodeSamples(samples []measure.Sample) ([]byte, error) {
-	var buf bytes.Buffer
-	w := parquet.NewGenericWriter[sampleRow](&buf,
-		parquet.Compression(&zstd.Codec{Level: zstd.SpeedDefault, Concurrency: 1}),
-		parquet.CreatedBy("mxflow", "samples", samplesVersion),
-		parquet.KeyValueMetadata("mxflow.samples", samplesVersion),
-		parquet.KeyValueMetadata("mxflow.samples.kinds", "0 other, 1 text, 2 reasoning, 3 usage, 4 done, 5 tool"),
-	)
 	rows := make([]sampleRow, len(samples))
 	for i, sample := range samples {
 		row, err := toRow(sample)
@@ -94,104 +46,17 @@ func encodeSamples(samples []measure.Sample) ([]byte, error) {
 		}
 		rows[i] = row
 	}
-	if _, err := w.Write(rows); err != nil {
-		return nil, fmt.Errorf("samples: %w", err)
-	}
-	if err := w.Close(); err != nil {
-		return nil, fmt.Errorf("samples: %w", err)
-	}
-	return buf.Bytes(), nil
+	return writeParquet(samplesKind, rows, parquet.KeyValueMetadata("mxflow.samples.kinds", "0 other, 1 text, 2 reasoning, 3 usage, 4 done, 5 tool"))
 }
 
-// decodeSamples reads what a digest vouches for, and nothing else may reach it:
-// the Parquet library trusts what a file says about itself, and a damaged one
-// has made it read outside of its memory, which no recover catches. Artifacts
-// of a stranger's state directory are not for it.
 func decodeSamples(data []byte) (samples []measure.Sample, err error) {
-	defer func() {
-		// Some of what it trusts ends in a panic, which an error is better than.
-		if p := recover(); p != nil {
-			samples, err = nil, fmt.Errorf("not readable as Parquet: %v", p)
-		}
-	}()
-	// A file ends with the length of its footer and "PAR1"; the library would
-	// allocate whatever length stands there.
-	if n := len(data); n < 12 || uint64(binary.LittleEndian.Uint32(data[n-8:])) > uint64(n-12) {
-		return nil, errors.New("not readable as Parquet: its end is missing or damaged")
-	}
-	f, err := parquet.OpenFile(bytes.NewReader(data), int64(len(data)))
+	err = readParquet(samplesKind, data, 64, func(row *sampleRow) error {
+		sample, err := row.sample()
+		samples = append(samples, sample)
+		return err
+	})
 	if err != nil {
-		return nil, fmt.Errorf("not readable as Parquet: %w", err)
+		return nil, err
 	}
-	if v, ok := f.Lookup("mxflow.samples"); !ok {
-		return nil, errors.New("a Parquet file, but not of mxflow's raw samples")
-	} else if v != samplesVersion {
-		return nil, fmt.Errorf("raw samples in version %s, and this mxflow reads version %s: use a newer mxflow", v, samplesVersion)
-	}
-	r := parquet.NewGenericReader[sampleRow](f)
-	defer r.Close()
-	rows := make([]sampleRow, 64)
-	for {
-		n, err := r.Read(rows)
-		for i := range rows[:n] {
-			sample, err := rows[i].sample()
-			if err != nil {
-				return nil, err
-			}
-			samples = append(samples, sample)
-		}
-		if errors.Is(err, io.EOF) {
-			return samples, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("not readable as Parquet: %w", err)
-		}
-	}
-}
-
-func toRow(s measure.Sample) (sampleRow, error) {
-	r := sampleRow{
-		Workload: s.Workload, Index: int64(s.Index), Warmup: s.Warmup,
-		PromptTokens: int64(s.PromptTokens), OutputTokens: int64(s.OutputTokens), CachedTokens: int64(s.CachedTokens), RequestedOutput: int64(s.RequestedOutput),
-		TokenSource: string(s.TokenSource), Finish: s.Finish, Text: s.Text, Reasoning: s.Reasoning, Err: s.Err,
-		Context: s.Context, Turn: int64(s.Turn), Scheduled: int64(s.Scheduled), Due: int64(s.Due), Start: int64(s.Start), OpenLoop: s.OpenLoop,
-		Retries: int64(s.Retries), Status: int64(s.Status), RequestedPrompt: int64(s.RequestedPrompt), ContextTokens: int64(s.ContextTokens),
-	}
-	if !s.Sent.IsZero() {
-		ns := s.Sent.UnixNano()
-		if !time.Unix(0, ns).Equal(s.Sent) {
-			return r, fmt.Errorf("sent at %s, which nanoseconds since 1970 cannot hold", s.Sent)
-		}
-		r.Sent = &ns
-	}
-	for _, e := range s.Events {
-		r.At = append(r.At, int64(e.At))
-		r.Kind = append(r.Kind, int32(e.Kind))
-		r.Tokens = append(r.Tokens, int64(e.Tokens))
-		r.Bytes = append(r.Bytes, int64(e.Bytes))
-	}
-	return r, nil
-}
-
-func (r *sampleRow) sample() (measure.Sample, error) {
-	s := measure.Sample{
-		Workload: r.Workload, Index: int(r.Index), Warmup: r.Warmup,
-		PromptTokens: int(r.PromptTokens), OutputTokens: int(r.OutputTokens), CachedTokens: int(r.CachedTokens), RequestedOutput: int(r.RequestedOutput),
-		TokenSource: measure.TokenSource(r.TokenSource), Finish: r.Finish, Text: r.Text, Reasoning: r.Reasoning, Err: r.Err,
-		Context: r.Context, Turn: int(r.Turn), Scheduled: time.Duration(r.Scheduled), Due: time.Duration(r.Due), Start: time.Duration(r.Start), OpenLoop: r.OpenLoop,
-		Retries: int(r.Retries), Status: int(r.Status), RequestedPrompt: int(r.RequestedPrompt), ContextTokens: int(r.ContextTokens),
-	}
-	if r.Sent != nil {
-		s.Sent = time.Unix(0, *r.Sent).UTC()
-	}
-	if len(r.Kind) != len(r.At) || len(r.Tokens) != len(r.At) || len(r.Bytes) != len(r.At) {
-		return s, fmt.Errorf("sample %d of %s: at_ns, kind, tokens and bytes have %d, %d, %d and %d elements, and must have as many", r.Index, r.Workload, len(r.At), len(r.Kind), len(r.Tokens), len(r.Bytes))
-	}
-	for i := range r.At {
-		if r.Kind[i] < 0 || r.Kind[i] > 255 {
-			return s, fmt.Errorf("sample %d of %s: event %d has the kind %d", r.Index, r.Workload, i, r.Kind[i])
-		}
-		s.Events = append(s.Events, measure.Event{At: time.Duration(r.At[i]), Kind: measure.Kind(r.Kind[i]), Tokens: int(r.Tokens[i]), Bytes: int(r.Bytes[i])})
-	}
-	return s, nil
+	return samples, nil
 }

@@ -13,16 +13,28 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-func inventSample(rng *rand.Rand) measure.Sample {
+// inventSample fills every field, so that one that has no column comes back
+// otherwise.
+func inventSample(t *testing.T, rng *rand.Rand) measure.Sample {
 	str := func() string {
 		return []string{"", "chat.o32", "stop", "γεια\x00\xff", strings.Repeat("long ", rng.IntN(2000))}[rng.IntN(5)]
 	}
 	num := func() int {
 		return []int{-1, 0, 1, rng.IntN(1 << 20), math.MaxInt, math.MinInt}[rng.IntN(6)]
 	}
-	s := measure.Sample{
-		Workload: str(), Index: num(), Warmup: rng.IntN(2) == 0, PromptTokens: num(), OutputTokens: num(), CachedTokens: num(), RequestedOutput: num(),
-		TokenSource: measure.TokenSource(str()), Finish: str(), Text: str(), Reasoning: str(), Err: str(),
+	var s measure.Sample
+	fields := reflect.ValueOf(&s).Elem()
+	for i := range fields.NumField() {
+		switch f := fields.Field(i); {
+		case f.Kind() == reflect.String:
+			f.SetString(str())
+		case f.Kind() == reflect.Bool:
+			f.SetBool(rng.IntN(2) == 0)
+		case f.CanInt():
+			f.SetInt(int64(num()))
+		case fields.Type().Field(i).Name != "Sent" && fields.Type().Field(i).Name != "Events":
+			t.Fatalf("no way to invent the field %s", fields.Type().Field(i).Name)
+		}
 	}
 	if rng.IntN(4) > 0 {
 		s.Sent = time.Unix(rng.Int64N(1<<33)-1<<32, rng.Int64N(1e9)).UTC()
@@ -39,7 +51,7 @@ func TestSamplesRoundTrip(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		var want []measure.Sample
 		for range rng.IntN(4) * rng.IntN(60) {
-			want = append(want, inventSample(rng))
+			want = append(want, inventSample(t, rng))
 		}
 		sum, err := st.WriteSamples(want)
 		if err != nil {
@@ -66,10 +78,41 @@ func TestSamplesRoundTrip(t *testing.T) {
 
 // Every field of a sample has its column; whoever adds one is told here.
 func TestSamplesHaveEveryField(t *testing.T) {
-	for typ, want := range map[reflect.Type]int{reflect.TypeFor[measure.Sample](): 14, reflect.TypeFor[measure.Event](): 4} {
+	for typ, want := range map[reflect.Type]int{reflect.TypeFor[measure.Sample](): 26, reflect.TypeFor[measure.Event](): 4} {
 		if typ.NumField() != want {
-			t.Errorf("%s has %d fields, and samples.go stores %d: add a column", typ, typ.NumField(), want)
+			t.Errorf("%s has %d fields, and samples_row.go stores %d: add a column", typ, typ.NumField(), want)
 		}
+	}
+}
+
+// A file that an mxflow before version 2 wrote stays readable; what it did not
+// record is zero, also behind a row that has it.
+func TestSamplesOfVersion1(t *testing.T) {
+	data, err := os.ReadFile("testdata/samples-v1.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := decodeSamples(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []measure.Sample{
+		{
+			Workload: "chat.o32", Warmup: true, Sent: time.Date(2026, 11, 1, 12, 0, 0, 123456789, time.UTC),
+			Events: []measure.Event{
+				{At: 5e6, Kind: measure.KindOther, Tokens: -1},
+				{At: 50e6, Kind: measure.KindReasoning, Tokens: 1, Bytes: 4},
+				{At: 60e6, Kind: measure.KindText, Tokens: 3, Bytes: 7},
+				{At: 61e6, Kind: measure.KindUsage, Tokens: 3},
+				{At: 61e6, Kind: measure.KindDone, Tokens: -1},
+			},
+			PromptTokens: 64, OutputTokens: 3, CachedTokens: -1, RequestedOutput: 3,
+			TokenSource: measure.SourceContinuousUsage, Finish: "length", Text: "a quick", Reasoning: "hm: ",
+		},
+		{Workload: "chat.o32", PromptTokens: -1, OutputTokens: -1, CachedTokens: -1, Err: "connection reset"},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v\nwant %+v", got, want)
 	}
 }
 

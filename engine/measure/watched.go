@@ -1,0 +1,140 @@
+package measure
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// watched are the series of a recording.
+type watched struct {
+	// by name, in the order of their sources.
+	by map[string][]Series
+	// gpus is of how many GPUs anything was read.
+	gpus int
+}
+
+// newWatched leaves out every name of which a series is damaged or there twice:
+// a sum over the others would be short of it. A series without readings is none.
+func newWatched(all []Series) watched {
+	w, bad, gpus := watched{by: map[string][]Series{}}, map[string]bool{}, map[string]bool{}
+	for _, s := range all {
+		if len(s.At) == 0 && len(s.Value) == 0 {
+			continue
+		}
+		bad[s.Name] = bad[s.Name] || !s.sound()
+		w.by[s.Name] = append(w.by[s.Name], s)
+		if strings.HasPrefix(s.Name, gpuSeries) {
+			gpus[s.Source] = true
+		}
+	}
+	w.gpus = len(gpus)
+	for name, series := range w.by {
+		slices.SortFunc(series, func(a, b Series) int { return cmp.Compare(a.Source, b.Source) })
+		for i := range series {
+			bad[name] = bad[name] || (i > 0 && series[i].Source == series[i-1].Source)
+		}
+		if bad[name] {
+			delete(w.by, name)
+		}
+	}
+	return w
+}
+
+// gpuSeries is what the names of series begin with that there is one of for each
+// GPU.
+const gpuSeries = "gpu."
+
+// whole are the series of a name, and none where it is known of some GPUs only.
+func (w watched) whole(name string) []Series {
+	if strings.HasPrefix(name, gpuSeries) && len(w.by[name]) != w.gpus {
+		return nil
+	}
+	return w.by[name]
+}
+
+// sound reports whether a series is what its type promises.
+func (s Series) sound() bool {
+	return len(s.At) > 0 && len(s.At) == len(s.Value) && s.At[0] >= 0 && slices.IsSorted(s.At) && !slices.ContainsFunc(s.Value, notFinite)
+}
+
+// sum adds one number of each series of that name, which all have to be known.
+func (w watched) sum(name string, of func(Series) (float64, bool)) (float64, bool) {
+	return addUp(w.whole(name), of)
+}
+
+func addUp(series []Series, of func(Series) (float64, bool)) (total float64, known bool) {
+	for _, s := range series {
+		x, ok := of(s)
+		if !ok {
+			return 0, false
+		}
+		total += x
+	}
+	return total, len(series) > 0
+}
+
+// ranks are labels of processes that work on the same requests together: each
+// says the same of all of them (SGLang's gauges), so their lines are no parts of
+// a sum.
+var ranks = []string{"tp_rank", "pp_rank", "ep_rank", "moe_ep_rank"}
+
+// engines adds up the engines behind one address, of each of which the rank that
+// says most counts.
+func engines(series []Series, of func(Series) (float64, bool)) (total float64, known bool) {
+	most, order := map[string]float64{}, []string{}
+	for _, s := range series {
+		x, ok := of(s)
+		if !ok {
+			return 0, false
+		}
+		engine := without(s.Source, ranks)
+		if seen, there := most[engine]; !there {
+			order = append(order, engine)
+			most[engine] = x
+		} else {
+			most[engine] = max(seen, x)
+		}
+	}
+	for _, engine := range order {
+		total += most[engine]
+	}
+	return total, len(order) > 0
+}
+
+// without takes labels out of a source such as `engine=0,tp_rank=1`.
+func without(source string, labels []string) string {
+	var rest []string
+	for _, part := range strings.Split(source, ",") {
+		name, _, _ := strings.Cut(part, "=")
+		if !slices.Contains(labels, strings.TrimSpace(name)) {
+			rest = append(rest, part)
+		}
+	}
+	return strings.Join(rest, ",")
+}
+
+// at picks the series of one position of the draft: "2", or `position="2"` among
+// other labels. A draft of one token has a series without a source.
+func (w watched) at(name string, position int) []Series {
+	if all := w.by[name]; len(all) == 1 && all[0].Source == "" && position == 0 {
+		return all
+	}
+	var out []Series
+	for _, s := range w.by[name] {
+		for _, part := range strings.Split(s.Source, ",") {
+			label, value, found := strings.Cut(part, "=")
+			if !found {
+				value = part
+			} else if strings.TrimSpace(label) != "position" {
+				continue
+			}
+			if strings.Trim(strings.TrimSpace(value), `"`) == strconv.Itoa(position) {
+				out = append(out, s)
+				break
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,85 @@
+package store
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/measure"
+)
+
+func TestSeriesRoundTrip(t *testing.T) {
+	st := open(t, t.TempDir())
+	for seed := range uint64(10) {
+		rng := rand.New(rand.NewPCG(seed, 8))
+		var want []measure.Series
+		for range rng.IntN(20) {
+			s := measure.Series{
+				Name: []string{measure.GPUPower, "engine.running", ""}[rng.IntN(3)], Source: []string{"", "GPU-0", `position="1"`}[rng.IntN(3)], Unit: []string{"W", ""}[rng.IntN(2)],
+			}
+			for range 1 + rng.IntN(3000) {
+				s.At = append(s.At, time.Duration(rng.Int64()-rng.Int64()))
+				s.Value = append(s.Value, []float64{0, math.Copysign(0, -1), rng.NormFloat64(), math.MaxFloat64, math.Inf(1)}[rng.IntN(5)])
+			}
+			want = append(want, s)
+		}
+		sum, err := st.WriteSeries(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := st.WriteSeries(want); err != nil || again != sum {
+			t.Fatalf("seed %d: the same series are other bytes: %s and %s, %v", seed, sum, again, err)
+		}
+		got, err := st.ReadSeries(sum)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("seed %d: %d series of %d came back, %v", seed, len(got), len(want), err)
+		}
+	}
+}
+
+func TestSeriesRefused(t *testing.T) {
+	s := open(t, t.TempDir())
+	if _, err := s.WriteSeries([]measure.Series{{Name: "gpu.power_w", At: []time.Duration{1, 2}, Value: []float64{1}}}); err == nil || !strings.Contains(err.Error(), "gpu.power_w") {
+		t.Errorf("uneven series: %v", err)
+	}
+	samples, err := s.WriteSamples([]measure.Sample{{Workload: "chat"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.ReadSeries(samples); err == nil || !strings.Contains(err.Error(), "not of mxflow's sampled series") {
+		t.Errorf("samples read as series: %v", err)
+	}
+	empty, err := s.WriteSeries([]measure.Series{{Name: "gpu.power_w"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.ReadSeries(empty); err != nil || len(got) != 0 {
+		t.Errorf("a series without readings came back as %v, %v", got, err)
+	}
+	for name, rows := range map[string][]seriesRow{
+		"apart":         {{Series: 0, Name: "a"}, {Series: 1, Name: "b"}, {Series: 0, Name: "a"}},
+		"begins late":   {{Series: 1, Name: "a"}},
+		"below zero":    {{Series: -1, Name: "a"}},
+		"changes names": {{Series: 0, Name: "a"}, {Series: 0, Name: "b"}},
+	} {
+		data, err := writeParquet(seriesKind, rows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := decodeSeries(data); err == nil || got != nil {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+	newer := seriesKind
+	newer.version = "9"
+	data, err := writeParquet(newer, []seriesRow{{Name: "a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := decodeSeries(data); err == nil || !strings.Contains(err.Error(), "version 9, and this mxflow reads 1: use a newer mxflow") {
+		t.Errorf("a newer version: %v", err)
+	}
+}
