@@ -7,15 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
+	"time"
 )
 
-const (
-	// maxAnswer bounds what a call that does not stream reads.
-	maxAnswer = 64 << 20
-	// maxStatusBody bounds what an error keeps of a body.
-	maxStatusBody = 2 << 10
-)
+// maxAnswer bounds what a call that does not stream reads.
+const maxAnswer = 64 << 20
 
 // Model is one entry of the engine's list of models.
 type Model struct {
@@ -90,12 +86,12 @@ func (c *Client) Health(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	resp, err := c.HTTP.Do(req)
+	resp, err := c.send(req)
 	if err != nil {
 		return 0, err
 	}
 	defer resp.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, readBuffer))
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxDrained))
 	return resp.StatusCode, nil
 }
 
@@ -109,21 +105,9 @@ func (c *Client) call(ctx context.Context, method, path string, question, answer
 			return err
 		}
 	}
-	req, err := c.newRequest(ctx, method, path, payload)
+	said, _, err := c.ask(ctx, method, path, payload)
 	if err != nil {
 		return err
-	}
-	resp, err := c.HTTP.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return statusError(resp, path)
-	}
-	said, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	if err != nil {
-		return fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	if err := json.Unmarshal(said, answer); err != nil {
 		return fmt.Errorf("%s %s: %w in %s", method, path, err, quoted(said))
@@ -131,11 +115,29 @@ func (c *Client) call(ctx context.Context, method, path string, question, answer
 	return nil
 }
 
-func statusError(resp *http.Response, path string) error {
-	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxStatusBody+1))
-	text := string(cut(said, maxStatusBody))
-	return &StatusError{
-		Method: resp.Request.Method, Path: path, Status: resp.StatusCode,
-		Body: strings.ToValidUTF8(strings.TrimSpace(text), "\uFFFD"),
+// ask sends one request and returns the answer's body, and the time from the
+// send to its end.
+func (c *Client) ask(ctx context.Context, method, path string, payload []byte) (said []byte, took time.Duration, err error) {
+	req, err := c.newRequest(ctx, method, path, payload)
+	if err != nil {
+		return nil, 0, err
 	}
+	sent := time.Now()
+	resp, err := c.send(req)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, 0, statusError(resp, path)
+	}
+	if err := checkEncoding(resp); err != nil {
+		return nil, 0, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	said, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	took = time.Since(sent)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	return said, took, nil
 }

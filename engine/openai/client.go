@@ -30,6 +30,10 @@ type Client struct {
 	// ones, such as one that keeps prompts out of its cache. A name that is
 	// usual must not be among them.
 	Extra map[string]any
+	// Rename are the members of a request that this engine calls otherwise, by
+	// the names that vLLM and SGLang have for them: llama-server says
+	// repeat_penalty where they say repetition_penalty.
+	Rename map[string]string
 	// Tokenizer is how this engine counts the tokens of a text; the zero value is
 	// POST /tokenize in the words of vLLM, SGLang and llama-server.
 	Tokenizer Tokenizer
@@ -49,10 +53,11 @@ func New(baseURL, model string) *Client {
 }
 
 // newHTTP tunes a client for measuring. HTTP/1.1 gives every stream its own
-// connection, so that one stream's flow control cannot delay another's events.
-// Compression and proxies may hold events back, so there are none. A redirect
-// would be counted into the latency, so it is an error. There is no time limit
-// here: each request brings its own.
+// connection, so that one stream's flow control or lost packet cannot delay
+// another's events, and so that the engine's own HTTP server is met the way most
+// of its users meet it. Compression and proxies may hold events back, so there
+// are none. A redirect would be counted into the latency, so it is an error.
+// There is no time limit here: each request brings its own.
 func newHTTP() *http.Client {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -65,9 +70,27 @@ func newHTTP() *http.Client {
 			MaxIdleConns:        0, // no limit
 			MaxIdleConnsPerHost: 4096,
 			IdleConnTimeout:     90 * time.Second,
+			TLSHandshakeTimeout: 10 * time.Second,
 			ReadBufferSize:      readBuffer,
+			WriteBufferSize:     writeBuffer,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// writeBuffer is for a request's headers; its body is written past it.
+const writeBuffer = 2 << 10
+
+// UseHTTP2 speaks HTTP/2 and nothing else from now on, for servers that have no
+// HTTP/1.1: over TLS as it is negotiated there, without TLS by prior knowledge.
+// Streams then share connections, and wait for one another where packets are
+// lost or a connection's flow control is used up. It is called before the first
+// request, and does nothing where HTTP is not the one that New made.
+func (c *Client) UseHTTP2() {
+	if t, ok := c.HTTP.Transport.(*http.Transport); ok {
+		t.Protocols = new(http.Protocols)
+		t.Protocols.SetHTTP2(true)
+		t.Protocols.SetUnencryptedHTTP2(true)
 	}
 }
 

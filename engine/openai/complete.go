@@ -16,8 +16,10 @@ type Tokens struct {
 // Answer is an answer whose timing nobody asked for.
 type Answer struct {
 	Text, Reasoning string
-	Finish          string
-	Tokens          Tokens
+	// Tools is the text of tool calls.
+	Tools  string
+	Finish string
+	Tokens Tokens
 }
 
 // Complete sends a request and returns the whole answer. Its errors are those
@@ -28,7 +30,7 @@ func (c *Client) Complete(ctx context.Context, r Request) (Answer, error) {
 		return Answer{}, err
 	}
 	return Answer{
-		Text: s.Text, Reasoning: s.Reasoning, Finish: s.Finish,
+		Text: s.Text, Reasoning: s.Reasoning, Tools: s.Tools, Finish: s.Finish,
 		Tokens: Tokens{s.PromptTokens, s.OutputTokens, s.CachedTokens, s.TokenSource},
 	}, nil
 }

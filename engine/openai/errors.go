@@ -14,13 +14,25 @@ type StatusError struct {
 	Status       int
 	// Body is the beginning of the answer's body.
 	Body string
+	// Location is where a redirect points to.
+	Location string
+	// RetryAfter is how long the server asks to wait before another try, at least
+	// a millisecond and at most ten minutes; 0 where it does not ask for one.
+	RetryAfter time.Duration
 }
 
 func (e *StatusError) Error() string {
-	if e.Body == "" {
-		return fmt.Sprintf("%s %s: HTTP status %d", e.Method, e.Path, e.Status)
+	said := fmt.Sprintf("%s %s: HTTP status %d", e.Method, e.Path, e.Status)
+	if e.Location != "" {
+		said += " (a redirect to " + quoted([]byte(e.Location)) + ", which is not followed since its time would count as the engine's: give the address that answers itself)"
 	}
-	return fmt.Sprintf("%s %s: HTTP status %d: %s", e.Method, e.Path, e.Status, e.Body)
+	if e.RetryAfter > 0 {
+		said += fmt.Sprintf(" (try again in %v)", e.RetryAfter)
+	}
+	if e.Body != "" {
+		said += ": " + e.Body
+	}
+	return said
 }
 
 // StreamErrorKind says in which way a stream was broken.
@@ -39,6 +51,8 @@ const (
 	Empty StreamErrorKind = "the stream held no event"
 	// ContentType: the answer was no event stream.
 	ContentType StreamErrorKind = "not an event stream"
+	// Compressed: the answer was compressed, which nobody asked for.
+	Compressed StreamErrorKind = "compressed answer"
 	// Reported: the server reported an error in the stream.
 	Reported StreamErrorKind = "the server reported an error"
 	// Broken: the connection failed.
@@ -71,7 +85,8 @@ func (e *StreamError) Unwrap() error { return e.Err }
 
 // StallError is a server that took longer than a time limit allows.
 type StallError struct {
-	// Waiting says for what: "the first event", "the next event", "the whole answer".
+	// Waiting says for what: "the first token", "the next event", "the end of an
+	// event that had begun", "the whole answer".
 	Waiting string
 	// Limit is the time limit that was reached.
 	Limit time.Duration

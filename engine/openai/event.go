@@ -5,12 +5,17 @@ package openai
 type event struct {
 	// done: the end marker, and nothing else.
 	done bool
-	// text of the answer and of the reasoning, unescaped.
-	text, reasoning []byte
+	// text of the answer, of the reasoning and of tool calls (the names of their
+	// functions and the arguments), unescaped.
+	text, reasoning, tools []byte
 	// finish is finish_reason, empty where there is none.
 	finish []byte
 	// hasChoice: there was a choice, even if it was empty.
 	hasChoice bool
+	// index of the choice, 0 where the event does not say; several: there were
+	// more choices, which nobody asked for and nobody reads.
+	index   int
+	several bool
 	// hasUsage: there was a usage object, or timings that count.
 	hasUsage bool
 	// Counts so far, -1 where the event does not say.
@@ -29,6 +34,8 @@ func (s *scanner) read(e *event, buf []byte) []byte {
 		completion: s.integer(f.completion),
 		prompt:     s.integer(f.prompt),
 		cached:     s.integer(f.cached),
+		index:      max(s.integer(f.index), 0),
+		several:    f.several,
 	}
 	e.hasUsage = s.is(f.usage, '{')
 	if e.completion < 0 && f.predictedN.to > 0 { // llama-server's own counts
@@ -54,8 +61,16 @@ func (s *scanner) read(e *event, buf []byte) []byte {
 	textAt := [2]int{a, b}
 	buf, c, d = s.appendString(buf, reasoning)
 	reasoningAt := [2]int{c, d}
+	toolsAt := len(buf)
+	for _, call := range f.calls {
+		buf, _, _ = s.appendString(buf, call.name)
+		buf, _, _ = s.appendString(buf, call.arguments)
+	}
+	buf, _, _ = s.appendString(buf, f.oldCall.name)
+	buf, _, _ = s.appendString(buf, f.oldCall.arguments)
 	buf, a, b = s.appendString(buf, f.finish)
-	e.text, e.reasoning, e.finish = buf[textAt[0]:textAt[1]], buf[reasoningAt[0]:reasoningAt[1]], buf[a:b]
+	e.text, e.reasoning, e.tools = buf[textAt[0]:textAt[1]], buf[reasoningAt[0]:reasoningAt[1]], buf[toolsAt:a]
+	e.finish = buf[a:b]
 
 	if said := s.failureSpan(); said.to > 0 {
 		e.failed = true

@@ -23,22 +23,37 @@ const (
 	inDetails
 	inTimings
 	inError
+	inCalls
+	inCall
+	inFunction
+	inOldCall
 )
 
 // span is where a value lies in the text; to is 0 where it is absent, since no
-// value ends there.
-type span struct{ from, to int }
+// value ends there. An event has fewer than 2³¹ bytes (maxEvent).
+type span struct{ from, to int32 }
+
+// toolCall is the function of one element of choices[0].delta.tool_calls.
+type toolCall struct{ name, arguments span }
 
 // fields are the values that an event is read for.
 type fields struct {
 	choice                               span // choices[0]
-	text, finish                         span // in choices[0]
+	text, finish, index                  span // in choices[0]
 	content, reasoning, reasoningContent span // in choices[0].delta
-	usage                                span
-	completion, prompt, cached           span // in usage and its prompt_tokens_details
-	predictedN, cacheN                   span // in timings
-	object, message                      span // at the top, of an event that is an error itself
-	failure, failureMessage              span // error and error.message
+	// oldCall is choices[0].delta.function_call, which tool_calls came after.
+	oldCall                    toolCall
+	usage                      span
+	completion, prompt, cached span // in usage and its prompt_tokens_details
+	predictedN, cacheN         span // in timings
+	object, message            span // at the top, of an event that is an error itself
+	failure, failureMessage    span // error and error.message
+	// calls are the tool calls that have a function; open says that the last of
+	// them is of the element that is being scanned.
+	calls []toolCall
+	open  bool
+	// several: there were choices beside choices[0].
+	several bool
 }
 
 type scanner struct {
@@ -51,7 +66,7 @@ type scanner struct {
 // scan reports whether b is one valid JSON value, and notes the fields of an
 // event in it. A member that comes twice counts as the last one does.
 func (s *scanner) scan(b []byte) bool {
-	s.b, s.f = b, fields{}
+	s.b, s.f = b, fields{calls: s.f.calls[:0]}
 	i := s.value(space(b, 0), inRoot, 0)
 	return i >= 0 && space(b, i) == len(b)
 }
@@ -113,7 +128,7 @@ func (s *scanner) object(i int, at place, depth int) int {
 			return -1
 		}
 		if slot != nil {
-			*slot = span{from, i}
+			*slot = span{int32(from), int32(i)}
 		}
 		i = space(b, i)
 		if i >= len(b) {
@@ -142,15 +157,21 @@ func (s *scanner) array(i int, at place, depth int) int {
 	}
 	for first := true; ; first = false {
 		inside := nowhere
-		if first && at == inChoices {
+		switch {
+		case at == inCalls:
+			inside, s.f.open = inCall, false
+		case at != inChoices:
+		case first:
 			inside = inChoice
+		default:
+			s.f.several = true
 		}
 		from := i
 		if i = s.value(i, inside, depth); i < 0 {
 			return -1
 		}
 		if inside == inChoice {
-			s.f.choice = span{from, i}
+			s.f.choice = span{int32(from), int32(i)}
 		}
 		i = space(b, i)
 		if i >= len(b) {

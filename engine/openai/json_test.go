@@ -38,8 +38,9 @@ func oracle(text []byte) (valid bool, want event) {
 	top := obj(root)
 	var choice map[string]any
 	if list, _ := top["choices"].([]any); len(list) > 0 {
-		choice, e.hasChoice = obj(list[0]), obj(list[0]) != nil
+		choice, e.hasChoice, e.several = obj(list[0]), obj(list[0]) != nil, len(list) > 1
 	}
+	e.index = max(num(choice["index"]), 0)
 	delta, usage, timings := obj(choice["delta"]), obj(top["usage"]), obj(top["timings"])
 	text0, reasoning := str(choice["text"]), str(delta["reasoning_content"])
 	if text0 == "" {
@@ -48,6 +49,12 @@ func oracle(text []byte) (valid bool, want event) {
 	if reasoning == "" {
 		reasoning = str(delta["reasoning"])
 	}
+	calls, _ := delta["tool_calls"].([]any)
+	for _, call := range calls {
+		function := obj(obj(call)["function"])
+		e.tools = append(e.tools, str(function["name"])+str(function["arguments"])...)
+	}
+	e.tools = append(e.tools, str(obj(delta["function_call"])["name"])+str(obj(delta["function_call"])["arguments"])...)
 	e.text, e.reasoning, e.finish = []byte(text0), []byte(reasoning), []byte(str(choice["finish_reason"]))
 	e.completion, e.prompt = num(usage["completion_tokens"]), num(usage["prompt_tokens"])
 	e.cached = num(obj(usage["prompt_tokens_details"])["cached_tokens"])
@@ -80,8 +87,8 @@ func oracle(text []byte) (valid bool, want event) {
 }
 
 func show(e *event) string {
-	return fmt.Sprintf("done=%v choice=%v usage=%v text=%q reasoning=%q finish=%q completion=%d prompt=%d cached=%d failed=%v %q",
-		e.done, e.hasChoice, e.hasUsage, e.text, e.reasoning, e.finish, e.completion, e.prompt, e.cached, e.failed, e.failure)
+	return fmt.Sprintf("done=%v choice=%v usage=%v text=%q reasoning=%q tools=%q finish=%q index=%d several=%v completion=%d prompt=%d cached=%d failed=%v %q",
+		e.done, e.hasChoice, e.hasUsage, e.text, e.reasoning, e.tools, e.finish, e.index, e.several, e.completion, e.prompt, e.cached, e.failed, e.failure)
 }
 
 // differ compares the scanner with encoding/json on one text.
@@ -119,6 +126,13 @@ var jsonSeeds = []string{
 	`{"usage":{"completion_tokens":-1,"prompt_tokens":1.0}}`, `{"usage":null}`, `{"usage":{"completion_tokens":1},"usage":{}}`,
 	`{"usage":{"prompt_tokens_details":{"cached_tokens":3},"prompt_tokens_details":null}}`,
 	`{"usage":{"completion_tokens":12345678901234567890}}`, `{"timings":{"predicted_n":4,"cache_n":2}}`, `{"text":"not here"}`,
+	`{"choices":[{"index":1,"text":"b"}]}`, `{"choices":[{"index":-1}]}`, `{"choices":[{"index":null,"text":null,"finish_reason":null,"delta":null}]}`,
+	`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"x","type":"function","function":{"name":"get_weather"}}]}}]}`,
+	`{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"{\"a\":"}},{"function":{"name":"two","arguments":"\u00e9"}}]}}]}`,
+	`{"choices":[{"delta":{"tool_calls":[null,{},[],{"function":null},{"function":{"name":"a"},"function":{"arguments":"b"}}]}}]}`,
+	`{"choices":[{"delta":{"tool_calls":[{"function":{"name":"a"}}],"tool_calls":null}}]}`, `{"choices":[{"delta":{"tool_calls":{"function":{"name":"no"}}}}]}`,
+	`{"choices":[{"delta":{"tool_calls":[[{"function":{"name":"no"}}]],"function_call":{"name":"f","arguments":"{}"}}}]}`,
+	`{"choices":[{"delta":{"function_call":{"name":"f"},"function_call":{"arguments":{"no":1}}}}]}`,
 	`{"a":{"choices":[{"text":"deep"}]},"usage":{"usage":{"completion_tokens":9}}}`,
 }
 

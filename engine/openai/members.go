@@ -2,8 +2,7 @@ package openai
 
 // member returns the slot for the value of a key in an object, nil for a key
 // that is not read, and the place that the value would be if it is an object or
-// the list of choices. The values inside an earlier member of the same name
-// are forgotten.
+// a list. The values inside an earlier member of the same name are forgotten.
 func (f *fields) member(at place, key []byte) (*span, place) {
 	switch at {
 	case inRoot:
@@ -11,14 +10,16 @@ func (f *fields) member(at place, key []byte) (*span, place) {
 	case inChoice:
 		return f.inChoice(key)
 	case inDelta:
-		switch string(key) {
-		case "content":
-			return &f.content, nowhere
-		case "reasoning_content":
-			return &f.reasoningContent, nowhere
-		case "reasoning":
-			return &f.reasoning, nowhere
+		return f.inDelta(key)
+	case inCall:
+		if string(key) == "function" {
+			f.function()
+			return nil, inFunction
 		}
+	case inFunction:
+		return f.calls[len(f.calls)-1].member(key)
+	case inOldCall:
+		return f.oldCall.member(key)
 	case inUsage:
 		switch string(key) {
 		case "completion_tokens":
@@ -51,7 +52,7 @@ func (f *fields) member(at place, key []byte) (*span, place) {
 func (f *fields) root(key []byte) (*span, place) {
 	switch string(key) {
 	case "choices":
-		f.choice, f.text, f.finish = span{}, span{}, span{}
+		f.choice, f.text, f.finish, f.index, f.several = span{}, span{}, span{}, span{}, false
 		f.forgetDelta()
 		return nil, inChoices
 	case "usage":
@@ -77,6 +78,8 @@ func (f *fields) inChoice(key []byte) (*span, place) {
 		return &f.text, nowhere
 	case "finish_reason":
 		return &f.finish, nowhere
+	case "index":
+		return &f.index, nowhere
 	case "delta":
 		f.forgetDelta()
 		return nil, inDelta
@@ -84,6 +87,44 @@ func (f *fields) inChoice(key []byte) (*span, place) {
 	return nil, nowhere
 }
 
+func (f *fields) inDelta(key []byte) (*span, place) {
+	switch string(key) {
+	case "content":
+		return &f.content, nowhere
+	case "reasoning_content":
+		return &f.reasoningContent, nowhere
+	case "reasoning":
+		return &f.reasoning, nowhere
+	case "tool_calls":
+		f.calls = f.calls[:0]
+		return nil, inCalls
+	case "function_call":
+		f.oldCall = toolCall{}
+		return nil, inOldCall
+	}
+	return nil, nowhere
+}
+
 func (f *fields) forgetDelta() {
 	f.content, f.reasoning, f.reasoningContent = span{}, span{}, span{}
+	f.calls, f.oldCall = f.calls[:0], toolCall{}
+}
+
+// function makes room for the function of the tool call that is being scanned.
+func (f *fields) function() {
+	if f.open {
+		f.calls[len(f.calls)-1] = toolCall{}
+		return
+	}
+	f.calls, f.open = append(f.calls, toolCall{}), true
+}
+
+func (c *toolCall) member(key []byte) (*span, place) {
+	switch string(key) {
+	case "name":
+		return &c.name, nowhere
+	case "arguments":
+		return &c.arguments, nowhere
+	}
+	return nil, nowhere
 }

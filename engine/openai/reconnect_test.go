@@ -6,12 +6,14 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 )
 
 // flaky serves on raw connections: the answer of serve for the n-th request of
-// the c-th connection, both from 1; empty closes the connection.
+// the c-th connection, both from 1; empty closes the connection, and so does one
+// that ends in closing, which is not sent.
 func flaky(t *testing.T, serve func(c, n int) string) *Client {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -37,7 +39,11 @@ func flaky(t *testing.T, serve func(c, n int) string) *Client {
 						t.Error("the key was sent")
 					}
 					_, _ = io.Copy(io.Discard, req.Body)
-					answer := serve(c, n)
+					answer, closes := strings.CutSuffix(serve(c, n), closing)
+					if closes {
+						_, _ = io.WriteString(conn, answer)
+						return
+					}
 					if _, err := io.WriteString(conn, answer); err != nil || answer == "" {
 						return
 					}
@@ -47,6 +53,8 @@ func flaky(t *testing.T, serve func(c, n int) string) *Client {
 	}()
 	return New("http://"+l.Addr().String(), "m")
 }
+
+const closing = "\x00close"
 
 const whole = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 69\r\n\r\n" +
 	`data: {"choices":[{"text":"hello there","finish_reason":"length"}]}` + "\n\n"
@@ -75,5 +83,55 @@ func TestNewConnectionThatBreaksIsAnError(t *testing.T) {
 	var stream *StreamError
 	if !errors.As(err, &stream) || asked.Load() != 1 {
 		t.Errorf("got %v after %d requests, want one that is reported as broken", err, asked.Load())
+	}
+}
+
+// A kept connection that the server closes while a long prompt goes out on it
+// is no failure of the request: not a byte of it was answered.
+func TestKeptConnectionClosesWhileItIsWritten(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	var connections atomic.Int32
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			first := connections.Add(1) == 1
+			go func() {
+				defer conn.Close()
+				in := bufio.NewReader(conn)
+				for n := 1; ; n++ {
+					req, err := http.ReadRequest(in)
+					if err != nil {
+						return
+					}
+					if first && n == 2 {
+						// The beginning of the body is there, and the rest never read: the
+						// kernel answers what follows with a reset.
+						_ = conn.(*net.TCPConn).SetLinger(0)
+						return
+					}
+					_, _ = io.Copy(io.Discard, req.Body)
+					if _, err := io.WriteString(conn, whole); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	c := New("http://"+l.Addr().String(), "m")
+	long := strings.Repeat("prompt ", 1<<20)
+	for i := range 3 {
+		if _, err := c.Complete(t.Context(), Request{Prompt: long, MaxTokens: 1}); err != nil {
+			t.Fatalf("request %d: %v", i+1, err)
+		}
+	}
+	if n := connections.Load(); n != 2 {
+		t.Errorf("%d connections were made, want 2", n)
 	}
 }

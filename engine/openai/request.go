@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -32,10 +31,11 @@ type Request struct {
 	API    API
 	Prompt string
 	// Tokens are sent in place of Prompt where they are set: token ids, which
-	// /v1/completions takes as they are.
+	// /v1/completions takes as they are. A chat has none: that is an error.
 	Tokens []int
 	// Before are the messages before Prompt in a chat: a system prompt, earlier
-	// turns. The endpoint for completions has none.
+	// turns. With them, an empty Prompt adds no message of its own. The endpoint
+	// for completions has none: that is an error.
 	Before []Message
 	// MaxTokens limits the output; 0 leaves the limit to the engine.
 	MaxTokens int
@@ -45,8 +45,8 @@ type Request struct {
 	// the engine's defaults hold otherwise.
 	TopP, MinP, RepetitionPenalty float64
 	TopK                          int
-	// Extra are further fields of this request, such as tools; they must not be
-	// among the usual ones.
+	// Extra are further fields of this request, such as tools. A name that the
+	// client sends by itself, or that Client.Extra has, is an error.
 	Extra map[string]any
 	// Seed of the sampling; nil sends none.
 	Seed *int64
@@ -69,11 +69,15 @@ type Request struct {
 type Timeouts struct {
 	// Total limits the time from the send to the end of the answer.
 	Total time.Duration
-	// First limits the time from the send to the first data event, and is where
-	// just-in-time compilation shows.
+	// First limits the time from the send to the first generated token, and is
+	// where just-in-time compilation shows. An event without one, as the role that
+	// some servers send before they have read the prompt, is not enough.
 	First time.Duration
-	// Stall limits the wait between data events. Comments do not count as signs
-	// of progress: servers send them while they are stuck.
+	// Stall limits the wait between data events from the first generated token on,
+	// and the time from an event's first byte to its end. Before the first token
+	// only First and Total limit the wait, whether or not the server opens with
+	// the role: a long prompt is no stall. Comments do not count as signs of
+	// progress: servers send them while they are stuck.
 	Stall time.Duration
 }
 
@@ -82,53 +86,4 @@ type Message struct {
 	// Role is "system", "user" or "assistant".
 	Role    string `json:"role"`
 	Content string `json:"content"`
-}
-
-type streamOptions struct {
-	IncludeUsage    bool `json:"include_usage"`
-	ContinuousUsage bool `json:"continuous_usage_stats,omitempty"`
-}
-
-type body struct {
-	Model         string         `json:"model,omitempty"`
-	Prompt        *string        `json:"prompt,omitempty"`
-	Messages      []Message      `json:"messages,omitempty"`
-	MaxTokens     int            `json:"max_tokens,omitempty"`
-	Temperature   float64        `json:"temperature"`
-	Seed          *int64         `json:"seed,omitempty"`
-	IgnoreEOS     bool           `json:"ignore_eos,omitempty"`
-	MinTokens     int            `json:"min_tokens,omitempty"`
-	Stop          []string       `json:"stop,omitempty"`
-	Stream        bool           `json:"stream"`
-	StreamOptions *streamOptions `json:"stream_options,omitempty"`
-}
-
-// encode is the request's body; extra are fields beside its own.
-func (r Request) encode(model string, mode UsageMode, extra map[string]any) ([]byte, error) {
-	b := body{
-		Model: model, MaxTokens: r.MaxTokens, Temperature: r.Temperature, Seed: r.Seed,
-		IgnoreEOS: r.IgnoreEOS, MinTokens: r.MinTokens, Stop: r.Stop, Stream: true,
-	}
-	if r.API == Chat {
-		b.Messages = []Message{{Role: "user", Content: r.Prompt}}
-	} else {
-		b.Prompt = &r.Prompt
-	}
-	switch mode {
-	case UsageContinuous:
-		b.StreamOptions = &streamOptions{IncludeUsage: true, ContinuousUsage: true}
-	case UsageFinal:
-		b.StreamOptions = &streamOptions{IncludeUsage: true}
-	case UsageNone:
-	}
-	text, err := json.Marshal(b)
-	if err != nil || len(extra) == 0 {
-		return text, err
-	}
-	more, err := json.Marshal(extra)
-	if err != nil {
-		return nil, err
-	}
-	// {"a":1} and {"b":2} joined.
-	return append(append(text[:len(text)-1], ','), more[1:]...), nil
 }

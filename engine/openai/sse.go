@@ -6,8 +6,12 @@ import (
 )
 
 // maxEvent bounds what one event may hold before its end is seen, so that a
-// server gone wild cannot exhaust the client.
-const maxEvent = 8 << 20
+// server gone wild cannot exhaust the client. maxKept is how much room a parser
+// keeps for the next stream.
+const (
+	maxEvent = 8 << 20
+	maxKept  = 32 << 10
+)
 
 // parser turns the bytes of an event stream into events. Bytes come in chunks
 // cut anywhere; the events do not depend on the cuts. It follows the event
@@ -40,6 +44,9 @@ type parser struct {
 	hasData bool
 	// reported: the data came in an error line.
 	reported bool
+	// stray is the beginning of the first line that looks like JSON where a field
+	// should be: the body of an answer that is no event stream.
+	stray []byte
 	// skipLF: the last line ended in CR, and an LF right after belongs to it.
 	skipLF bool
 	// mark counts the bytes of a byte order mark seen; 3 when that is settled.
@@ -49,6 +56,19 @@ type parser struct {
 }
 
 func newParser() *parser { return &parser{limit: maxEvent} }
+
+// reset makes the parser new, and keeps its buffers where they are small.
+func (p *parser) reset() {
+	*p = parser{limit: maxEvent, line: p.line[:0], data: p.data[:0], strings: p.strings[:0], json: p.json}
+	p.json.b = nil
+	if cap(p.line)+cap(p.data)+cap(p.strings)+16*cap(p.json.f.calls) > maxKept {
+		*p = parser{limit: maxEvent}
+	}
+}
+
+// unfinished reports whether an event has begun and not ended: bytes of it have
+// come, and not the blank line.
+func (p *parser) unfinished() bool { return p.hasData || len(p.line) > 0 && p.line[0] != ':' }
 
 const byteOrderMark = "\xef\xbb\xbf"
 
@@ -79,11 +99,16 @@ func (p *parser) next() bool {
 			p.field(line)
 		} else if p.hasData && p.dispatch() {
 			return true
+		} else {
+			p.reported = false
 		}
 		p.line = p.line[:0]
 	}
 	return false
 }
+
+// resume goes on after [DONE].
+func (p *parser) resume() { p.ev.done, p.line = false, p.line[:0] }
 
 // nextLine returns the next whole line without its end. The rest of the chunk,
 // when it holds none, is kept for the next one.
@@ -130,7 +155,13 @@ func (p *parser) field(line []byte) {
 	case "error":
 		p.reported = true
 	case "data":
-	default: // comments, and event, id, retry and the unknown, which say nothing here
+	case "event":
+		p.reported = p.reported || string(bytes.TrimSpace(value)) == "error"
+		return
+	default: // comments, and id, retry and the unknown, which say nothing here
+		if line[0] == '{' && p.stray == nil {
+			p.stray = bytes.Clone(line[:min(len(line), maxStatusBody)])
+		}
 		return
 	}
 	if len(value) > 0 && value[0] == ' ' {
@@ -141,50 +172,4 @@ func (p *parser) field(line []byte) {
 	}
 	p.data = append(p.data, value...)
 	p.hasData = true
-}
-
-// dispatch turns the data into an event, and reports whether it was one.
-func (p *parser) dispatch() bool {
-	data, reported := bytes.Trim(p.data, " \t\r\n"), p.reported
-	p.data, p.hasData, p.reported = p.data[:0], false, false
-	if len(data) == 0 {
-		return false
-	}
-	if string(data) == "[DONE]" {
-		p.ev = event{done: true, completion: -1, prompt: -1, cached: -1}
-		return true
-	}
-	valid := p.json.scan(data) && data[0] == '{'
-	if !valid && !reported {
-		p.err = &StreamError{Kind: Malformed, Detail: quoted(data)}
-		return false
-	}
-	if valid {
-		p.strings = p.json.read(&p.ev, p.strings[:0])
-	} else {
-		p.ev = event{completion: -1, prompt: -1, cached: -1}
-	}
-	if reported && !p.ev.failed {
-		p.ev.failed, p.ev.failure = true, data
-	}
-	return true
-}
-
-// finish tells the parser that the stream has ended and reports whether that
-// completed one more event: some servers forget the blank line after the last.
-// A text that was cut off is no event, and no error here: the caller knows that
-// the stream ended early.
-func (p *parser) finish() bool {
-	if p.err != nil || p.ev.done {
-		return false
-	}
-	if len(p.line) > 0 {
-		p.field(p.line)
-		p.line = p.line[:0]
-	}
-	if p.hasData && p.dispatch() {
-		return true
-	}
-	p.err = nil
-	return false
 }

@@ -1,73 +1,13 @@
 package openai
 
 import (
-	"context"
 	"errors"
-	"io"
-	"net"
 	"net/http"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
 )
-
-// pipes is a listener whose connections are net.Pipes, so that the server is
-// inside the test's bubble and time there is exact.
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{}
-}
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-func (p *pipes) Close() error   { close(p.closed); return nil }
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
-
-func inBubble(t *testing.T, handler http.HandlerFunc, use func(t *testing.T, c *Client)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		l := &pipes{make(chan net.Conn), make(chan struct{})}
-		server := &http.Server{Handler: handler}
-		served := make(chan struct{})
-		go func() { _ = server.Serve(l); close(served) }()
-		c := New("http://engine", "tiny")
-		c.HTTP.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) {
-			mine, theirs := net.Pipe()
-			l.conns <- theirs
-			return mine, nil
-		}
-		use(t, c)
-		c.Close()
-		_ = server.Close()
-		<-served
-		synctest.Wait()
-	})
-}
-
-// paced streams pieces, each after a wait.
-func paced(wait time.Duration, pieces ...string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // the server notices a lost client only then
-		w.Header().Set("Content-Type", "text/event-stream")
-		for _, piece := range pieces {
-			select {
-			case <-time.After(wait):
-			case <-r.Context().Done():
-				return
-			}
-			_, _ = io.WriteString(w, piece)
-			w.(http.Flusher).Flush()
-		}
-	}
-}
 
 // Times are those of arrival, exactly: the bubble's clock moves only while
 // everybody waits.
@@ -95,9 +35,26 @@ func TestTimestamps(t *testing.T) {
 	})
 }
 
+// A prompt may take longer to read than the wait between tokens may be, also
+// where the server opens with the role.
+func TestRoleBeforeALongPrompt(t *testing.T) {
+	handler := func(w http.ResponseWriter, r *http.Request) {
+		paced(time.Millisecond, delta(`"role":"assistant","content":""`))(w, r)
+		paced(time.Minute, delta(`"content":"a"`)+end)(w, r)
+	}
+	inBubble(t, handler, func(t *testing.T, c *Client) {
+		s, err := c.Stream(t.Context(), Request{API: Chat, Prompt: "x", Timeouts: Timeouts{First: 2 * time.Minute, Stall: time.Second}})
+		if err != nil || s.Text != "a" {
+			t.Errorf("%+v, %v", s, err)
+		}
+	})
+}
+
 func TestStall(t *testing.T) {
 	a := completion("a", "")
 	ping := ": still here\n\n"
+	role := delta(`"role":"assistant","content":""`)
+	rising := `data: {"choices":[{"text":""}],"usage":{"completion_tokens":5}}` + "\n\n"
 	tests := []struct {
 		name    string
 		handler http.HandlerFunc
@@ -108,13 +65,13 @@ func TestStall(t *testing.T) {
 		{
 			"headers do not come", paced(time.Hour, a),
 			Timeouts{First: 3 * time.Second},
-			StallError{"the first event", 3 * time.Second, 0},
+			StallError{"the first token", 3 * time.Second, 0},
 			3 * time.Second,
 		},
 		{
 			"comments are no progress", paced(time.Second, ping, ping, ping, ping, a, end),
 			Timeouts{First: 3500 * time.Millisecond},
-			StallError{"the first event", 3500 * time.Millisecond, 0},
+			StallError{"the first token", 3500 * time.Millisecond, 0},
 			3500 * time.Millisecond,
 		},
 		{
@@ -128,6 +85,48 @@ func TestStall(t *testing.T) {
 			Timeouts{Stall: 2500 * time.Millisecond},
 			StallError{"the next event", 2500 * time.Millisecond, 1},
 			3500 * time.Millisecond,
+		},
+		{
+			"trickling bytes before the first token", paced(time.Second, a[:3], a[3:9], a[9:12], a[12:15], a[15:]),
+			Timeouts{Stall: 2500 * time.Millisecond},
+			StallError{"the end of an event that had begun", 2500 * time.Millisecond, 0},
+			3500 * time.Millisecond,
+		},
+		{
+			"the role, and then nothing", hanging(paced(time.Second, role)),
+			Timeouts{First: 5 * time.Second, Stall: 2 * time.Second},
+			StallError{"the first token", 5 * time.Second, 1},
+			5 * time.Second,
+		},
+		{
+			"the role, and then nothing, without a limit for the first token", hanging(paced(time.Second, role)),
+			Timeouts{Total: 9 * time.Second, Stall: 2 * time.Second},
+			StallError{"the whole answer", 9 * time.Second, 1},
+			9 * time.Second,
+		},
+		{
+			"a role that trickles in, and then nothing", hanging(paced(time.Second, role[:9], role[9:])),
+			Timeouts{First: 5 * time.Second, Stall: 1500 * time.Millisecond},
+			StallError{"the first token", 5 * time.Second, 1},
+			5 * time.Second,
+		},
+		{
+			"headers that trickle", trickle(time.Second, "HTTP/1.1 200 OK\r\n", "Content-Type: ", "text/", "event-", "stream"),
+			Timeouts{First: 3500 * time.Millisecond, Stall: time.Second},
+			StallError{"the first token", 3500 * time.Millisecond, 0},
+			3500 * time.Millisecond,
+		},
+		{
+			"headers that trickle for ever", trickle(time.Second, "HTTP/1.1 200 OK\r\n", "Content-Type: ", "text/", "event-", "stream"),
+			Timeouts{Total: 3500 * time.Millisecond},
+			StallError{"the whole answer", 3500 * time.Millisecond, 0},
+			3500 * time.Millisecond,
+		},
+		{
+			"counts that rise without text are progress", hanging(paced(time.Second, a, rising, rising, rising)),
+			Timeouts{Stall: 1500 * time.Millisecond},
+			StallError{"the next event", 1500 * time.Millisecond, 4},
+			5500 * time.Millisecond,
 		},
 		{
 			"too long in all", paced(time.Second, a, a, a, a, a, a),

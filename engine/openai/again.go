@@ -1,0 +1,47 @@
+package openai
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"syscall"
+)
+
+// maxStale bounds how many kept connections may turn out to be closed before a
+// request gets through: as many as a server closes at once.
+const maxStale = 8
+
+// send makes a request. A server may close a kept connection at the very moment
+// at which the next request goes out on it; llama.cpp's does, after a hundred
+// requests. The request then goes out on another one, where the old one had been
+// used before and not one byte was answered: net/http does so by itself where
+// nothing was written yet, and here where part of a long prompt was. The request
+// that counts is still one, and the time of the failed attempt is in it. A new
+// connection that breaks is an error as ever.
+func (c *Client) send(req *http.Request) (*http.Response, error) {
+	for stale := 0; ; stale++ {
+		reused := false
+		trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { reused = info.Reused }}
+		resp, err := c.HTTP.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
+		if err == nil || !reused || stale == maxStale || req.GetBody == nil || req.Context().Err() != nil || !closed(err) {
+			return resp, err
+		}
+		body, lost := req.GetBody()
+		if lost != nil {
+			return resp, err
+		}
+		req.Body = body
+	}
+}
+
+// closed reports whether an error says that the other side closed a connection.
+func closed(err error) bool {
+	for _, sign := range []error{net.ErrClosed, io.EOF, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, sign) {
+			return true
+		}
+	}
+	return false
+}

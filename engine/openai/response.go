@@ -1,0 +1,134 @@
+package openai
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+const (
+	// maxStatusBody bounds what an error keeps of a body.
+	maxStatusBody = 2 << 10
+	// maxRetryAfter bounds how long a server can ask to wait, minRetryAfter is
+	// what "0" and times that have passed become: another try is still asked for.
+	maxRetryAfter = 10 * time.Minute
+	minRetryAfter = time.Millisecond
+)
+
+// errDrained ends a request whose answer is complete.
+var errDrained = errors.New("the answer is complete")
+
+// checkResponse refuses an answer that is no event stream.
+func checkResponse(resp *http.Response, path string) error {
+	if resp.StatusCode != http.StatusOK {
+		return statusError(resp, path)
+	}
+	if err := checkEncoding(resp); err != nil {
+		return err
+	}
+	kind := resp.Header.Get("Content-Type")
+	if media, _, err := mime.ParseMediaType(kind); err == nil && media == "text/event-stream" {
+		return nil
+	}
+	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxStatusBody))
+	if words, ok := failureIn(said); ok {
+		return &StreamError{Kind: Reported, Detail: quoted(words) + " with HTTP status 200"}
+	}
+	return &StreamError{Kind: ContentType, Detail: "content type " + quoted([]byte(kind)) + ", body " + quoted(said)}
+}
+
+// checkEncoding refuses a compressed answer: a compressor collects text before
+// it lets go of it, so that the times would be its own.
+func checkEncoding(resp *http.Response) error {
+	for _, coding := range resp.Header.Values("Content-Encoding") {
+		if !strings.EqualFold(strings.TrimSpace(coding), "identity") && coding != "" {
+			return &StreamError{Kind: Compressed, Detail: "content encoding " + quoted([]byte(coding)) +
+				" although \"identity\" was asked for: switch compression off in the server, or in the proxy before it"}
+		}
+	}
+	return nil
+}
+
+// failureIn is what a JSON text says went wrong, if it does.
+func failureIn(text []byte) ([]byte, bool) {
+	var s scanner
+	var e event
+	if !s.scan(text) || !s.is(span{0, int32(len(text))}, '{') {
+		return nil, false
+	}
+	s.read(&e, nil)
+	return e.failure, e.failed
+}
+
+func statusError(resp *http.Response, path string) error {
+	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxStatusBody+1))
+	e := &StatusError{
+		Method: resp.Request.Method, Path: path, Status: resp.StatusCode,
+		Body:       printable(strings.TrimSpace(string(cut(said, maxStatusBody)))),
+		RetryAfter: retryAfter(resp.Header, time.Now()),
+	}
+	if e.Status >= 300 && e.Status < 400 {
+		e.Location = resp.Header.Get("Location")
+	}
+	return e
+}
+
+// printable is foreign text without what would steer a terminal.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune { // bytes that are no UTF-8 become U+FFFD
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// retryAfter reads the header Retry-After (RFC 9110, section 10.2.3): seconds,
+// or a date, which is held against the server's own Date, so that its clock need
+// not agree with this machine's; now serves where there is none. The result is 0
+// where the header is missing or cannot be read.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	text := strings.TrimSpace(h.Get("Retry-After"))
+	if text == "" {
+		return 0
+	}
+	var wait time.Duration
+	if strings.Trim(text, "0123456789") == "" {
+		seconds, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || seconds > int64(maxRetryAfter/time.Second) {
+			return maxRetryAfter
+		}
+		wait = time.Duration(seconds) * time.Second
+	} else {
+		date, err := http.ParseTime(text)
+		if err != nil {
+			return 0
+		}
+		if said, err := http.ParseTime(h.Get("Date")); err == nil {
+			now = said
+		}
+		wait = date.Sub(now)
+	}
+	return min(max(wait, minRetryAfter), maxRetryAfter)
+}
+
+// hint says what a broken connection may come from, where its error alone does
+// not.
+func hint(err error) string {
+	said := fmt.Sprint(err)
+	switch {
+	case strings.Contains(said, `malformed HTTP response "\x00\x00`):
+		return "the server seems to speak HTTP/2 only, without TLS, and HTTP/1.1 was used: ask for HTTP/2"
+	case strings.Contains(said, "server gave HTTP response to HTTPS client"):
+		return "the server speaks no TLS: its address begins with http://"
+	case strings.Contains(said, `malformed HTTP response "\x15\x03`):
+		return "the server speaks TLS: its address begins with https://"
+	}
+	return ""
+}

@@ -1,0 +1,119 @@
+package openai
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestStatusError(t *testing.T) {
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `{"error":"prompt too long"}`+"\x1b[31m"+strings.Repeat(" more", 1000), http.StatusBadRequest)
+	})
+	_, err := c.Stream(t.Context(), Request{Prompt: "x"})
+	var status *StatusError
+	if !errors.As(err, &status) || status.Status != 400 || !strings.HasPrefix(status.Body, `{"error":"prompt too long"}`) || len(status.Body) > maxStatusBody || strings.Contains(status.Body, "\x1b") {
+		t.Fatalf("error %v", err)
+	}
+	if c.Usage() != UsageContinuous {
+		t.Errorf("an unrelated refusal lowered the usage mode to %v", c.Usage())
+	}
+}
+
+// A redirect is not followed, neither by a stream nor by a call, and the error
+// says where it points.
+func TestRedirect(t *testing.T) {
+	asked := 0
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		http.Redirect(w, r, "https://elsewhere.example/v1", http.StatusTemporaryRedirect)
+	})
+	_, err := c.Stream(t.Context(), Request{Prompt: "x"})
+	_, callErr := c.Models(t.Context())
+	for _, err := range []error{err, callErr} {
+		var status *StatusError
+		if !errors.As(err, &status) || status.Status != 307 || !strings.HasPrefix(status.Location, "https://elsewhere.example/v1") {
+			t.Fatalf("redirect gave %v", err)
+		}
+		if !strings.Contains(err.Error(), `a redirect to "https://elsewhere.example/v1`) {
+			t.Errorf("message %q", err)
+		}
+	}
+	if asked != 2 {
+		t.Errorf("%d requests", asked)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	const date = "Sun, 06 Nov 1994 08:49:37 GMT"
+	now := time.Date(1994, 11, 6, 8, 49, 7, 0, time.UTC)
+	for _, tt := range []struct {
+		after, date string
+		want        time.Duration
+	}{
+		{"", "", 0},
+		{"3", "", 3 * time.Second},
+		{" 3 ", "", 3 * time.Second},
+		{"0", "", minRetryAfter},
+		{"600", "", maxRetryAfter},
+		{"601", "", maxRetryAfter},
+		{"99999999999999999999999999", "", maxRetryAfter},
+		{"-1", "", 0},
+		{"1.5", "", 0},
+		{"soon", "", 0},
+		{date, "", 30 * time.Second},
+		{date, "Sun, 06 Nov 1994 08:49:30 GMT", 7 * time.Second}, // the server's clock is its own
+		{date, "nonsense", 30 * time.Second},
+		{date, "Sun, 06 Nov 1994 09:49:30 GMT", minRetryAfter},
+		{"Sunday, 06-Nov-94 08:49:37 GMT", "", 30 * time.Second},
+		{"Fri, 31 Dec 9999 23:59:59 GMT", "", maxRetryAfter},
+	} {
+		h := http.Header{}
+		h.Set("Retry-After", tt.after)
+		h.Set("Date", tt.date)
+		if got := retryAfter(h, now); got != tt.want {
+			t.Errorf("%q at %q: %v, want %v", tt.after, tt.date, got, tt.want)
+		}
+	}
+
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "2")
+		http.Error(w, "busy", http.StatusTooManyRequests)
+	})
+	s, err := c.Stream(t.Context(), Request{Prompt: "x"})
+	var status *StatusError
+	if s.Status != http.StatusTooManyRequests || s.Err == "" {
+		t.Errorf("sample %+v", s)
+	}
+	if !errors.As(err, &status) || status.RetryAfter != 2*time.Second || !strings.Contains(err.Error(), "try again in 2s") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func FuzzRetryAfter(f *testing.F) {
+	f.Add("120", "")
+	f.Add("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:30 GMT")
+	f.Fuzz(func(t *testing.T, after, date string) {
+		h := http.Header{"Retry-After": {after}, "Date": {date}}
+		if got := retryAfter(h, time.Unix(0, 0)); got != 0 && (got < minRetryAfter || got > maxRetryAfter) {
+			t.Errorf("%q gave %v", after, got)
+		}
+	})
+}
+
+func TestCallThatWasCompressed(t *testing.T) {
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if got := r.Header.Get("Accept-Encoding"); got != "identity" {
+			t.Errorf("Accept-Encoding: %q", got)
+		}
+		w.Header().Set("Content-Encoding", "br")
+		_, _ = io.WriteString(w, "\x01\x02")
+	})
+	var broken *StreamError
+	if _, err := c.Models(t.Context()); !errors.As(err, &broken) || broken.Kind != Compressed || !strings.Contains(err.Error(), `"br"`) {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,164 @@
+package openai
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+)
+
+const streamHead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+
+func chunked(pieces ...string) string {
+	var b strings.Builder
+	for _, p := range pieces {
+		fmt.Fprintf(&b, "%x\r\n%s\r\n", len(p), p)
+	}
+	return b.String()
+}
+
+// What servers do to the bytes of HTTP itself.
+func TestWire(t *testing.T) {
+	log.SetOutput(io.Discard) // net/http says there what comes after an answer
+	defer log.SetOutput(os.Stderr)
+	a := completion("a", "")
+	final := `data: {"choices":[{"text":"b","finish_reason":"length"}]}` + "\n\n"
+	sized := func(n int, body string) string {
+		return fmt.Sprintf("%sContent-Length: %d\r\n\r\n%s", streamHead, n, body)
+	}
+	for _, tt := range []struct {
+		name, answer string
+		text         string
+		kind         StreamErrorKind // empty where nothing is wrong
+		says         string
+	}{
+		{"1xx before the answer", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + sized(len(a+end), a+end), "a", "", ""},
+		{"only 1xx", "HTTP/1.1 103 Early Hints\r\n\r\n", "", Broken, "EOF"},
+		{"the length is right", sized(len(a+end), a+end), "a", "", ""},
+		{"the length is too large", sized(len(a)+10, a), "a", Broken, "unexpected EOF"},
+		{"the length is too large and the end has come", sized(1000, a+end), "a", "", ""},
+		{"the length is too small", sized(len(a), a+a+end), "a", EndedEarly, "no [DONE]"},
+		{"the length cuts an event", sized(len(a)+5, a+a+end), "a", EndedEarly, "no [DONE]"},
+		{"the length is no number", streamHead + "Content-Length: many\r\n\r\n" + a, "", Broken, "Content-Length"},
+		{"two lengths", streamHead + "Content-Length: 5\r\nContent-Length: 6\r\n\r\n" + a, "", Broken, "Content-Length"},
+		{"no length, ended by closing", streamHead + "\r\n" + a + final, "ab", "", ""},
+		{"chunks", streamHead + "Transfer-Encoding: chunked\r\n\r\n" + chunked(a[:7], a[7:]+end) + "0\r\n\r\n", "a", "", ""},
+		{"chunks that break off", streamHead + "Transfer-Encoding: chunked\r\n\r\n" + chunked(a) + "5\r\nda", "a", Broken, "unexpected EOF"},
+		{"chunks of no size", streamHead + "Transfer-Encoding: chunked\r\n\r\n" + chunked(a) + "zz\r\n", "a", Broken, "invalid byte in chunk length"},
+		{"chunks without an end", streamHead + "Transfer-Encoding: chunked\r\n\r\n" + chunked(a, end), "a", "", ""},
+		{"a coding nobody knows", streamHead + "Transfer-Encoding: gzip, chunked\r\n\r\n", "", Broken, "transfer encoding"},
+		{"no HTTP", "hello\r\n", "", Broken, "malformed HTTP"},
+		{"HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + a + end, "a", "", ""},
+		{"the wrong version of TLS", "\x15\x03\x01\x00\x02\x02\x16\n\n", "", Broken, "https://"},
+		{"HTTP/2 in answer to HTTP/1.1", "\x00\x00\x12\x04\x00\x00\x00\x00\x00\x00\n", "", Broken, "ask for HTTP/2"},
+		{"no status", "HTTP/1.1 \r\n\r\n", "", Broken, "malformed HTTP"},
+		{"no content type", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", "", ContentType, `content type "", body "{}"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			answer := tt.answer
+			c := flaky(t, func(_, n int) string {
+				if n > 1 {
+					return ""
+				}
+				return answer + closing
+			})
+			s, err := c.Stream(t.Context(), Request{Prompt: "x"})
+			c.Close()
+			var broken *StreamError
+			switch {
+			case tt.kind == "":
+				if err != nil {
+					t.Errorf("error %v", err)
+				}
+			case !errors.As(err, &broken) || broken.Kind != tt.kind || !strings.Contains(err.Error(), tt.says):
+				t.Errorf("error %v, want %s … %s", err, tt.kind, tt.says)
+			}
+			if s.Text != tt.text {
+				t.Errorf("text %q, want %q", s.Text, tt.text)
+			}
+		})
+	}
+}
+
+// The events do not depend on where the network cuts them.
+func TestCutAnywhere(t *testing.T) {
+	stream := "\xef\xbb\xbf: hi\r\n\r\n" + strings.ReplaceAll(completion("é\n", `,"usage":{"completion_tokens":1}`), "\n", "\r\n") +
+		strings.ReplaceAll(end, "\n", "\r")
+	want := ""
+	for cut := range len(stream) + 1 {
+		c := serve(t, script(stream[:cut], stream[cut:]))
+		s, err := c.Stream(t.Context(), Request{Prompt: "x"})
+		if err != nil {
+			t.Fatalf("cut at %d: %v", cut, err)
+		}
+		if want == "" {
+			want = outline(s)
+		}
+		if got := outline(s); got != want {
+			t.Fatalf("cut at %d:\n got %s\nwant %s", cut, got, want)
+		}
+	}
+	if !strings.Contains(want, `text="é\n"`) {
+		t.Errorf("read as %s", want)
+	}
+}
+
+// A server that has HTTP/2 alone, with TLS and without.
+func TestHTTP2(t *testing.T) {
+	for _, secure := range []bool{true, false} {
+		t.Run(fmt.Sprintf("tls=%v", secure), func(t *testing.T) {
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.ProtoMajor != 2 {
+					t.Errorf("asked by %s", r.Proto)
+				}
+				_, _ = io.Copy(io.Discard, r.Body)
+				script(completion("a", ""), completion("b", ""), finalUsage, end)(w, r)
+			}))
+			protocols := new(http.Protocols)
+			protocols.SetHTTP2(secure)
+			protocols.SetUnencryptedHTTP2(!secure)
+			server.Config.Protocols = protocols
+			if secure {
+				server.EnableHTTP2 = true
+				server.StartTLS()
+			} else {
+				server.Start()
+			}
+			defer server.Close()
+			ask := func(http2 bool) (string, error) {
+				c := New(server.URL, "tiny")
+				defer c.Close()
+				if secure {
+					c.HTTP.Transport.(*http.Transport).TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+					c.HTTP.Transport.(*http.Transport).TLSClientConfig.NextProtos = nil
+				}
+				if http2 {
+					c.UseHTTP2()
+				}
+				s, err := c.Stream(t.Context(), Request{Prompt: "x"})
+				return s.Text, err
+			}
+			if text, err := ask(true); err != nil || text != "ab" {
+				t.Errorf("HTTP/2: %q, %v", text, err)
+			}
+			var broken *StreamError
+			if _, err := ask(false); !errors.As(err, &broken) || broken.Kind != Broken {
+				t.Errorf("HTTP/1.1: %v", err)
+			}
+		})
+	}
+}
+
+func TestHTTP2WhereThereIsNone(t *testing.T) {
+	c := serve(t, script(completion("a", ""), end))
+	c.UseHTTP2()
+	var broken *StreamError
+	if _, err := c.Stream(t.Context(), Request{Prompt: "x"}); !errors.As(err, &broken) || broken.Kind != Broken {
+		t.Errorf("error %v", err)
+	}
+}
