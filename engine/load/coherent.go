@@ -3,6 +3,7 @@ package load
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -62,7 +63,16 @@ func broken(text string) string {
 	if text == "" {
 		return "nothing but replacement characters"
 	}
-	bad, n := 0, 0
+	bad, n := brokenRunes(text)
+	if share := float64(bad) / float64(n); share > maxBroken {
+		return fmt.Sprintf("%d of %d characters are replacement, control or private ones", bad, n)
+	}
+	return ""
+}
+
+// brokenRunes counts characters that are replacement, control or private ones,
+// of n.
+func brokenRunes(text string) (bad, n int) {
 	for i, r := range text {
 		n++
 		_, size := utf8.DecodeRuneInString(text[i:])
@@ -73,10 +83,7 @@ func broken(text string) string {
 			bad++
 		}
 	}
-	if share := float64(bad) / float64(n); share > maxBroken {
-		return fmt.Sprintf("%d of %d characters are replacement, control or private ones", bad, n)
-	}
-	return ""
+	return bad, n
 }
 
 // notNumbers finds numerics that broke and were printed.
@@ -132,9 +139,25 @@ func repeated(text string) string {
 }
 
 // entropy compares how evenly characters are used with what texts of any kind
-// show. By Shannon: the sum of −p log₂ p over the characters' shares p.
+// show.
 func entropy(text string) string {
-	counts, n, wide := map[rune]int{}, 0, 0
+	bits, most, n := characterBits(text)
+	switch {
+	case n < minRunes:
+		return ""
+	case bits < minBits:
+		return fmt.Sprintf("character entropy of %.2f bits, less than any text has", bits)
+	case bits > most:
+		return fmt.Sprintf("character entropy of %.2f bits, more than any text has", bits)
+	}
+	return ""
+}
+
+// characterBits is the entropy of a text's n characters in bits by Shannon, the
+// sum of −p log₂ p over the characters' shares p, and the most that a text in
+// its kind of script has.
+func characterBits(text string) (bits, most float64, n int) {
+	counts, wide := map[rune]int{}, 0
 	for _, r := range text {
 		counts[r]++
 		n++
@@ -142,23 +165,17 @@ func entropy(text string) string {
 			wide++
 		}
 	}
-	if n < minRunes {
-		return ""
-	}
-	bits := 0.0
+	shares := make([]int, 0, len(counts))
 	for _, c := range counts {
+		shares = append(shares, c)
+	}
+	slices.Sort(shares) // so that the last bit does not depend on the map's order
+	for _, c := range shares {
 		p := float64(c) / float64(n)
 		bits -= p * math.Log2(p)
 	}
-	most := maxBits
 	if 20*wide > n {
-		most = maxWideBits
+		return bits, maxWideBits, n
 	}
-	switch {
-	case bits < minBits:
-		return fmt.Sprintf("character entropy of %.2f bits, less than any text has", bits)
-	case bits > most:
-		return fmt.Sprintf("character entropy of %.2f bits, more than any text has", bits)
-	}
-	return ""
+	return bits, maxBits, n
 }

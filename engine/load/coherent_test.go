@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/engine/measure"
 )
 
 func TestCoherent(t *testing.T) {
@@ -81,4 +83,28 @@ func FuzzCoherent(f *testing.F) {
 			t.Errorf("ok %v with reason %q", ok, why)
 		}
 	})
+}
+
+func TestIncoherent(t *testing.T) {
+	samples := []measure.Sample{
+		{Workload: "chat", Text: "Paris"},
+		{Workload: "chat", Index: 1, Text: " \n"},
+		{Workload: "chat", Index: 2, Text: "nan NaN"},
+		{Workload: "chat", Index: 3, Text: strings.Repeat("!", 20)},
+		{Workload: "chat", Index: 4, Reasoning: "The capital."},
+		{Workload: "chat", Index: 5, Tools: `get_weather{"city":"Oslo"}`},
+		{Workload: "chat", Warmup: true},
+		{Workload: "chat", Context: true},
+		{Workload: "chat", Err: "stalled"},
+	}
+	got := Incoherent(samples)
+	want := []string{"chat request 1: empty (", "chat request 2: 2 of 2 words are NaN", "chat request 3: "}
+	if len(got) != len(want) {
+		t.Fatalf("%q, want %q", got, want)
+	}
+	for i := range want {
+		if !strings.HasPrefix(got[i], want[i]) {
+			t.Errorf("%q, want %q…", got[i], want[i])
+		}
+	}
 }

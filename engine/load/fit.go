@@ -4,175 +4,166 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/mxflow/mxflow/engine/openai"
 )
 
 const (
-	// shortProbe and longProbe are the lengths in bytes of the texts by which the
-	// length of a token is found.
-	shortProbe, longProbe = 512, 2048
-	// guessedBytes is what a token of English text usually has in vocabularies
-	// of 100,000 and more.
-	guessedBytes = 4
-	// maxCounts bounds how often the tokenizer is asked for one prompt.
-	maxCounts = 64
+	// shortProbe and longProbe are the lengths in tokens of the probes by which
+	// the engine's usage is compared with what was counted.
+	shortProbe, longProbe = 24, 96
+	// fewestOnes is how many words of one token are needed to put prompts together
+	// without a tokenizer.
+	fewestOnes = 32
+	// nonceRoom is how many tokens a context must have to hold the nonce for the
+	// prompt after it too.
+	nonceRoom = 48
 )
 
-// fitter cuts texts to a number of tokens.
+// fitter makes texts of so many tokens.
 type fitter struct {
+	spec   PromptSpec
 	method Method
-	count  func(ctx context.Context, text string) (int, error) // nil unless Tokenizer
-	// A text of n bytes has about template + n/bytes tokens.
-	bytes    float64
-	template int
+	// tokens counts; nil where lengths are guessed by bytes, the average length of
+	// a token.
+	tokens *counting
+	bytes  float64
+	// system is the cell's system prompt, systemTokens its length.
+	system       string
+	systemTokens int
+	// added is what the engine has beside the own tokens of the texts: the chat
+	// template and what begins every text. verified says that two requests of
+	// different lengths had it in their usage.
+	added    int
+	verified bool
 }
 
-// newFitter finds out how the engine can be asked for lengths. What it learns
-// depends on the engine and the spec alone, never on prompts that were built
-// before, so that each prompt is the same however many there are.
-func newFitter(ctx context.Context, engine Engine, spec PromptSpec) (*fitter, error) {
-	long := newSource(spec.Seed, spec.Cell, "probe", 0).first(longProbe)
-	n, _, err := engine.Tokenize(ctx, long)
-	switch {
-	case err == nil:
-		f := &fitter{method: Tokenizer, bytes: longProbe / float64(max(n, 1))}
-		f.count = func(ctx context.Context, text string) (int, error) {
-			n, _, err := engine.Tokenize(ctx, text)
-			return n, err
-		}
-		if spec.API == openai.Chat {
-			err = f.findTemplate(ctx, engine, spec)
-		}
-		return f, err
-	case noTokenizer(err):
-		return fitByUsage(ctx, engine, spec, long)
+// asked is what the engine shall count for a first message of so many tokens,
+// and own what its text must have by itself.
+func (f *fitter) asked(tokens int) (asked, own int, err error) {
+	if f.spec.API == openai.Chat && !f.spec.CountTemplate {
+		return tokens + f.added, tokens, nil
 	}
-	return nil, err
+	if tokens <= f.added {
+		return 0, 0, fmt.Errorf("%d tokens are too few: the template alone has %d. Ask for more, or do not count the template", tokens, f.added)
+	}
+	return tokens, tokens - f.added, nil
 }
 
-// findTemplate finds how many tokens the chat template adds, from the usage of
-// one short chat. An engine without usage leaves it unknown, taken as none.
-func (f *fitter) findTemplate(ctx context.Context, engine Engine, spec PromptSpec) error {
-	text := newSource(spec.Seed, spec.Cell, "probe", 1).first(64)
-	alone, err := f.count(ctx, text)
+// first is the first message of a conversation with what comes before it.
+func (f *fitter) first(ctx context.Context, series string, index, tokens, depth int) (Prompt, error) {
+	asked, own, err := f.asked(tokens)
 	if err != nil {
-		return err
+		return Prompt{}, err
 	}
-	seen, err := usage(ctx, engine, spec, text)
-	if err != nil {
-		return err
+	p := Prompt{System: f.system, Asked: asked, ContextTokens: f.systemTokens + depth}
+	var before string
+	have := 0
+	if f.spec.API != openai.Chat {
+		before, have = f.system, f.systemTokens
 	}
-	if seen >= 0 {
-		f.template = seen - alone
+	nonce := true
+	if depth > 0 {
+		got := 0
+		s := f.source(series+" context", index)
+		if p.Context, got, err = f.text(ctx, s, before, have, depth, true); err != nil {
+			return Prompt{}, err
+		}
+		p.ContextTokens += got - depth
+		before, have, nonce = before+p.Context, have+got, depth < nonceRoom
 	}
-	return nil
+	p.Text, p.Tokens, err = f.text(ctx, f.source(series, index), before, have, own, nonce)
+	p.Tokens += asked - own
+	return p, err
 }
 
-// fitByUsage draws a line through the lengths of two texts.
-func fitByUsage(ctx context.Context, engine Engine, spec PromptSpec, long string) (*fitter, error) {
-	short := newSource(spec.Seed, spec.Cell, "probe", 1).first(shortProbe)
-	a, err := usage(ctx, engine, spec, short)
-	if err != nil {
-		return nil, err
-	}
-	b, err := usage(ctx, engine, spec, long)
-	if err != nil {
-		return nil, err
-	}
-	if a < 0 || b <= a {
-		return &fitter{method: Guess, bytes: guessedBytes}, nil
-	}
-	bytes := float64(longProbe-shortProbe) / float64(b-a)
-	template := int(math.Round(float64(b) - longProbe/bytes))
-	return &fitter{method: ByUsage, bytes: bytes, template: template}, nil
-}
-
-// usage is the engine's count of the tokens of a prompt, -1 if it has none.
-func usage(ctx context.Context, engine Streamer, spec PromptSpec, text string) (int, error) {
-	s, err := engine.Stream(ctx, openai.Request{API: spec.API, Prompt: text, MaxTokens: 1, Timeouts: spec.Timeouts})
-	if err != nil {
-		return 0, err
-	}
-	return s.PromptTokens, nil
-}
-
-// fit cuts a text to a number of tokens, the template's included.
-func (f *fitter) fit(ctx context.Context, from *source, tokens int) (Prompt, error) {
-	want := tokens - f.template
-	if want < 1 {
-		return Prompt{}, fmt.Errorf("%d tokens are too few: the template alone has %d", tokens, f.template)
-	}
-	length := max(1, int(math.Round(float64(want)*f.bytes)))
-	if f.count == nil {
-		return Prompt{Text: from.first(length), Tokens: tokens}, nil
-	}
-	text, n, err := f.search(ctx, from, length, want)
-	return Prompt{Text: text, Tokens: n + f.template}, err
-}
-
-// search looks for a length in bytes at which the text has the tokens wanted.
-// A byte more adds a token, or none, or rarely takes one away; so the count
-// nearly always passes through every number, and stepping by the average length
-// of a token within the bounds found so far gets there in a handful of counts.
-func (f *fitter) search(ctx context.Context, from *source, length, want int) (string, int, error) {
-	below, above := 0, math.MaxInt // lengths with too few and too many tokens
-	for range maxCounts {
-		text := from.first(length)
-		n, err := f.count(ctx, text)
-		if err != nil {
-			return "", 0, err
-		}
-		if n == want {
-			return text, n, nil
-		}
-		if n < want {
-			below = max(below, length)
-		} else {
-			above = min(above, length)
-		}
-		if above-below <= 1 {
-			break
-		}
-		step := int(math.Round(float64(want-n) * f.bytes))
-		if step == 0 {
-			step = 1
-			if n > want {
-				step = -1
+// later is a later message of a conversation. Where all is one text that grows,
+// it follows an answer that nobody knows yet, so it is counted behind the anchor.
+func (f *fitter) later(ctx context.Context, series string, index, turn, tokens int) (Prompt, error) {
+	before, have := "", 0
+	if f.spec.API != openai.Chat {
+		before = anchor
+		if f.tokens != nil {
+			n, err := f.tokens.whole(ctx, anchor)
+			if err != nil {
+				return Prompt{}, err
 			}
-		}
-		if length += step; length <= below || length >= above {
-			length = below + max(1, min(above-below, 1<<20)/2)
+			have = n - f.tokens.overhead
 		}
 	}
-	return f.pad(ctx, from, below, want)
+	text, got, err := f.text(ctx, f.source(fmt.Sprintf("%s turn %d", series, turn), index), before, have, tokens, true)
+	return Prompt{Text: text, Tokens: got, Asked: tokens}, err
 }
 
-// pads are short texts that most vocabularies hold as one token, or two.
-var pads = []string{"", ".", " a", " I", ",", " .", " the", " 1", "!", " and", " . a", "? a b"}
+func (f *fitter) source(series string, index int) func() *source {
+	return func() *source { return newSource(f.spec.Seed, f.spec.Cell, series, index) }
+}
 
-// pad is for a vocabulary in which a byte more adds two tokens at once: it ends
-// a somewhat shorter text with something else. Where that fails too, the text
-// is short of what was wanted, and its count says so.
-func (f *fitter) pad(ctx context.Context, from *source, below, want int) (string, int, error) {
-	best, bestN := "", -1
-	for back := 0; back < 8 && below-back > 0; back++ {
-		base := from.first(below - back)
-		for _, pad := range pads {
-			n, err := f.count(ctx, base+pad)
+// text makes a text that adds n tokens to those of the text before it, which
+// has so many, and says how many it does add. What begins a text by itself is
+// not counted.
+func (f *fitter) text(ctx context.Context, from func() *source, before string, have, n int, nonce bool) (string, int, error) {
+	switch f.method {
+	case Tokenizer:
+		return f.counted(ctx, from, before, have, n, nonce)
+	case Pieces:
+		return f.assembled(ctx, from(), before, n, nonce)
+	}
+	text := from().first(max(1, int(math.Round(float64(n)*f.bytes))))
+	if before != "" {
+		text = " " + strings.TrimSuffix(text, " ")
+	}
+	return text, n, nil
+}
+
+// counted makes a text with the engine's tokenizer.
+func (f *fitter) counted(ctx context.Context, from func() *source, before string, have, n int, nonce bool) (string, int, error) {
+	total := have + n + f.tokens.overhead
+	s := from()
+	lead := ""
+	if nonce {
+		lead = s.nonce + "."
+	}
+	if before != "" && lead != "" {
+		lead = " " + lead
+	}
+	text, ok, err := f.tokens.exactly(ctx, s, before, have+f.tokens.overhead, lead, total)
+	if ok || err != nil {
+		return text, n, err
+	}
+	glue := ""
+	if before != "" {
+		glue = " "
+	}
+	text, got, err := f.search(ctx, from(), before+glue, total)
+	return glue + text, got - have - f.tokens.overhead, err
+}
+
+// assembled makes a text of pieces whose tokens are known.
+func (f *fitter) assembled(ctx context.Context, s *source, before string, n int, nonce bool) (string, int, error) {
+	s.pool = pooled
+	var b strings.Builder
+	left := n
+	if nonce {
+		start, rest := s.words(openers, f.tokens.ones)
+		cost := 1
+		if before == "" {
+			whole, err := f.tokens.whole(ctx, start)
 			if err != nil {
 				return "", 0, err
 			}
-			if n == want {
-				return base + pad, n, nil
-			}
-			if n < want && n > bestN {
-				best, bestN = base+pad, n
-			}
+			cost = whole - f.tokens.overhead
+		} else {
+			start, rest = rest[0], rest[1:]
 		}
+		if cost > n {
+			return "", 0, fmt.Errorf("no text of %d tokens was found: %q alone has %d", n, start, cost)
+		}
+		rest = rest[:min(len(rest), n-cost)]
+		b.WriteString(start + strings.Join(rest, ""))
+		left -= cost + len(rest)
 	}
-	if bestN < 1 {
-		return "", 0, fmt.Errorf("no text of %d tokens was found", want)
-	}
-	return best, bestN, nil
+	text, left, err := f.tokens.compose(ctx, s, left)
+	return b.String() + text, n - left, err
 }

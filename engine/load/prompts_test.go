@@ -3,8 +3,11 @@ package load
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -13,15 +16,20 @@ import (
 
 // fake is an engine with a tokenizer of choice. Its chat template adds 7 tokens.
 type fake struct {
+	mu       sync.Mutex
 	count    func(text string) int
 	noTokens error // of Tokenize
 	noUsage  bool
 	counts   int
+	bytes    int // that were counted
 	sent     []openai.Request
 }
 
 func (f *fake) Tokenize(_ context.Context, text string) (int, []int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.counts++
+	f.bytes += len(text)
 	if f.noTokens != nil {
 		return 0, nil, f.noTokens
 	}
@@ -29,15 +37,35 @@ func (f *fake) Tokenize(_ context.Context, text string) (int, []int, error) {
 }
 
 func (f *fake) Stream(_ context.Context, r openai.Request) (measure.Sample, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.sent = append(f.sent, r)
 	s := measure.Sample{PromptTokens: -1, OutputTokens: r.MaxTokens, CachedTokens: -1, RequestedOutput: r.MaxTokens}
 	if !f.noUsage {
-		s.PromptTokens = f.count(r.Prompt)
+		s.PromptTokens = f.count(r.Prompt) + len(r.Tokens)
+		if r.Tokens != nil {
+			s.PromptTokens = len(r.Tokens)
+		}
+		for _, m := range r.Before {
+			s.PromptTokens += f.count(m.Content) - 1 + 3 // the role's
+		}
 		if r.API == openai.Chat {
 			s.PromptTokens += 7
 		}
 	}
 	return s, nil
+}
+
+// sees is how many tokens the engine counts in a prompt.
+func (f *fake) sees(t *testing.T, api openai.API, p Prompt) int {
+	t.Helper()
+	r := openai.Request{API: api, MaxTokens: 1}
+	p.Fill(&r)
+	s, err := f.Stream(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.PromptTokens
 }
 
 // Tokenizers of different grain, each with a token at the start.
@@ -51,7 +79,8 @@ var tokenizers = map[string]func(string) int{
 		}
 		return n
 	},
-	// Two tokens for every letter: odd numbers are met only with punctuation.
+	// Two tokens for every letter: odd numbers are met only with punctuation, and no
+	// text shows that one token begins each, as one of a single token would.
 	"pairs": func(s string) int {
 		n := 1
 		for _, r := range s {
@@ -65,31 +94,88 @@ var tokenizers = map[string]func(string) int{
 }
 
 func TestPromptsAreExact(t *testing.T) {
+	absent := &openai.StatusError{Method: "POST", Path: "/tokenize", Status: 404}
 	for name, count := range tokenizers {
-		for _, api := range []openai.API{openai.Completions, openai.Chat} {
-			for _, tokens := range []int{64, 65, 511, 2048} {
-				f := &fake{count: count}
-				spec := PromptSpec{Cell: "chat", Seed: 1, API: api, Tokens: tokens, Warmup: 2, Requests: 5}
-				p, err := BuildPrompts(t.Context(), f, spec)
-				if err != nil {
-					t.Fatalf("%s %s %d: %v", name, api, tokens, err)
-				}
-				if p.Method != Tokenizer || !p.Exact(tokens) || len(p.Warmup) != 2 || len(p.Measured) != 5 {
-					t.Errorf("%s %s %d: not exact: %d %+v", name, api, tokens, p.Template, p.Measured)
-				}
-				for _, one := range p.Measured {
-					s, _ := f.Stream(t.Context(), openai.Request{API: api, Prompt: one.Text})
-					if s.PromptTokens != tokens {
-						t.Errorf("%s %s: the engine sees %d tokens, want %d", name, api, s.PromptTokens, tokens)
+		for _, c := range []PromptSpec{
+			{API: openai.Completions},
+			{API: openai.Completions, Depth: 300},
+			{API: openai.Completions, Turns: 2},
+			{API: openai.Completions, Depth: 20, SystemTokens: 100},
+			{API: openai.Chat, CountTemplate: true},
+			{API: openai.Chat, SystemTokens: 120, Depth: 200, CountTemplate: true},
+			{API: openai.Chat, SystemTokens: 120, Turns: 3},
+		} {
+			for _, tokens := range []int{64, 511, 2048} {
+				for _, hidden := range []bool{false, true} {
+					f := &fake{count: count}
+					method := Tokenizer
+					if hidden {
+						f.noTokens, method = absent, Pieces
 					}
-					if strings.TrimSpace(one.Text) != one.Text {
-						t.Errorf("%s: %q would be trimmed by a template", name, one.Text)
+					if hidden && name != "words" && name != "pieces of four" {
+						continue // no word is one token
 					}
-				}
-				if f.counts > 30*len(p.Measured) {
-					t.Errorf("%s %d: %d counts for %d prompts", name, tokens, f.counts, len(p.Measured)+len(p.Warmup))
+					c.Cell, c.Seed, c.Tokens, c.Warmup, c.Requests = "chat", 1, tokens, 2, 5
+					at := fmt.Sprintf("%s %s %+v", name, method, c)
+					p, err := BuildPrompts(t.Context(), f, c)
+					if err != nil {
+						t.Fatalf("%s: %v", at, err)
+					}
+					if p.Method != method || !p.Exact() || len(p.Warmup) != 2 || len(p.Measured) != 5 {
+						t.Errorf("%s: %s, verified %v, exact %v", at, p.Method, p.Verified, p.Exact())
+					}
+					for _, one := range p.Measured {
+						asked := tokens
+						if c.API == openai.Chat && !c.CountTemplate {
+							asked += p.Template
+						}
+						if seen := f.sees(t, c.API, one); seen != asked+c.Depth+c.SystemTokens || one.Asked != asked {
+							t.Errorf("%s: the engine sees %d tokens, want %d and %d", at, seen, asked, c.Depth+c.SystemTokens)
+						}
+						if text := one.Context + one.Text; c.API == openai.Chat && strings.TrimSpace(text) != text {
+							t.Errorf("%s: %.40q would be trimmed by a template", at, text)
+						}
+						for next := one.Next; next != nil; next = next.Next {
+							if n := count(next.Text) - 1; n != tokens && name != "pairs" {
+								t.Errorf("%s: a later turn of %d tokens", at, n)
+							}
+						}
+						if n := count(one.Context) - 1; c.API == openai.Chat && n != c.Depth && c.Depth > 0 && name != "pairs" {
+							t.Errorf("%s: a context of %d tokens, want %d", at, n, c.Depth)
+						}
+					}
 				}
 			}
+		}
+	}
+}
+
+// What was learnt makes a prompt cost a few counts, whatever its length.
+func TestPromptsCostFewCounts(t *testing.T) {
+	f := &fake{count: tokenizers["pieces of four"]}
+	spec := PromptSpec{Cell: "chat", Tokens: 2048, Requests: 10, Learned: &Learned{}}
+	for i, most := range []int{10*3 + 2*len(prose), 10 * 3} {
+		f.counts, f.sent = 0, nil
+		spec.Cell = fmt.Sprint("cell", i)
+		p, err := BuildPrompts(t.Context(), f, spec)
+		if err != nil || !p.Exact() {
+			t.Fatal(p, err)
+		}
+		if f.counts > most || len(f.sent) > 2 {
+			t.Errorf("cell %d: %d counts, at most %d wanted, and %d requests", i, f.counts, most, len(f.sent))
+		}
+	}
+	f.noTokens = &openai.StatusError{Status: 404}
+	spec.Learned = &Learned{}
+	for i, most := range []int{4 + maxSingles + pooled + len(openers) + 3, len(openers) + 2} {
+		f.sent = nil
+		spec.Cell = fmt.Sprint("cell", i)
+		p, err := BuildPrompts(t.Context(), f, spec)
+		if err != nil || p.Method != Pieces || !p.Exact() {
+			t.Fatal(p.Method, err)
+		}
+		if len(f.sent) > most {
+			t.Errorf("cell %d: %d requests, at most %d wanted", i, len(f.sent), most)
 		}
 	}
 }
@@ -134,41 +220,77 @@ func TestPromptsAreTheSameEveryTime(t *testing.T) {
 
 func TestPromptsWithoutTokenizer(t *testing.T) {
 	absent := &openai.StatusError{Method: "POST", Path: "/tokenize", Status: 404}
-	f := &fake{count: tokenizers["pieces of four"], noTokens: absent}
-	spec := PromptSpec{Cell: "chat", API: openai.Chat, Tokens: 1000, Warmup: 1, Requests: 3}
+	// No word is one token here, so that nothing adds up exactly.
+	f := &fake{count: tokenizers["bytes"], noTokens: absent}
+	spec := PromptSpec{Cell: "chat", API: openai.Chat, CountTemplate: true, Tokens: 1000, Warmup: 1, Requests: 3}
 	p, err := BuildPrompts(t.Context(), f, spec)
-	if err != nil || p.Method != ByUsage || p.Exact(1000) {
+	if err != nil || p.Method != ByUsage || p.Exact() {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	for _, one := range p.Measured {
-		s, _ := f.Stream(t.Context(), openai.Request{API: openai.Chat, Prompt: one.Text})
-		if s.PromptTokens < 950 || s.PromptTokens > 1050 {
-			t.Errorf("%d tokens, want about 1000", s.PromptTokens)
+		if seen := f.sees(t, openai.Chat, one); seen < 950 || seen > 1050 {
+			t.Errorf("%d tokens, want about 1000", seen)
 		}
 	}
 	f.noUsage = true
 	p, err = BuildPrompts(t.Context(), f, spec)
-	if err != nil || p.Method != Guess || len(p.Measured[0].Text) != 4000 {
+	if err != nil || p.Method != Guess || p.Exact() || len(p.Measured[0].Text) != 4000 {
 		t.Errorf("%s, %v", p.Method, err)
 	}
+	f.noTokens = nil
+	if p, err = BuildPrompts(t.Context(), f, spec); err != nil || p.Method != Tokenizer || p.Verified || p.Exact() {
+		t.Errorf("counts that no usage confirmed are exact: %+v, %v", p.Method, err)
+	}
+}
+
+// A tokenizer that is not the one that the engine uses must not be believed.
+func TestPromptsOfAnotherTokenizer(t *testing.T) {
+	f := &fake{count: tokenizers["words"]}
+	lies := &liar{f}
+	p, err := BuildPrompts(t.Context(), lies, PromptSpec{Cell: "chat", Tokens: 500, Requests: 3})
+	if err != nil || p.Method != Pieces || !p.Exact() {
+		t.Fatalf("%s %v, %v", p.Method, p.Exact(), err)
+	}
+	for _, one := range p.Measured {
+		if seen := f.sees(t, openai.Completions, one); seen != 500 {
+			t.Errorf("%d tokens, want 500", seen)
+		}
+	}
+}
+
+// liar counts bytes where its engine counts words.
+type liar struct{ *fake }
+
+func (l *liar) Tokenize(_ context.Context, text string) (int, []int, error) {
+	return 1 + len(text), nil, nil
 }
 
 func TestPromptsThatCannotBe(t *testing.T) {
 	broken := errors.New("connection refused")
-	spec := PromptSpec{Cell: "chat", Tokens: 100, Requests: 2}
-	if _, err := BuildPrompts(t.Context(), &fake{noTokens: broken}, spec); !errors.Is(err, broken) {
-		t.Errorf("error %v", err)
+	one := func(change func(*PromptSpec)) PromptSpec {
+		s := PromptSpec{Cell: "chat", Tokens: 100, Requests: 2}
+		change(&s)
+		return s
 	}
-	spec.Tokens = 0
-	if _, err := BuildPrompts(t.Context(), &fake{count: tokenizers["bytes"]}, spec); err == nil {
-		t.Error("prompts of no tokens")
-	}
-	spec.Tokens, spec.API = 5, openai.Chat
-	if _, err := BuildPrompts(t.Context(), &fake{count: tokenizers["bytes"]}, spec); err == nil || !strings.Contains(err.Error(), "template") {
-		t.Errorf("shorter than the template: %v", err)
-	}
-	spec.Tokens, spec.API, spec.Requests = 2, openai.Completions, 300
-	if _, err := BuildPrompts(t.Context(), &fake{count: tokenizers["bytes"]}, spec); err == nil || !strings.Contains(err.Error(), "unique") {
-		t.Errorf("300 unique prompts of one byte: %v", err)
+	row := &Dataset{Name: "x.jsonl", Rows: []Row{{Line: 1, Turns: []string{"a"}}, {Line: 2, Turns: []string{"a"}}}}
+	for want, c := range map[string]struct {
+		engine *fake
+		spec   PromptSpec
+	}{
+		"connection refused":   {&fake{noTokens: broken}, one(func(*PromptSpec) {})},
+		"cannot be made":       {&fake{}, one(func(s *PromptSpec) { s.Tokens = 0 })},
+		"template alone":       {&fake{count: tokenizers["bytes"]}, one(func(s *PromptSpec) { s.Tokens, s.API, s.CountTemplate = 5, openai.Chat, true })},
+		"to be unique":         {&fake{count: tokenizers["bytes"]}, one(func(s *PromptSpec) { s.Tokens, s.Requests = 2, 300 })},
+		"unknown distribution": {&fake{}, one(func(s *PromptSpec) { s.Lengths = &Lengths{Distribution: "zipf"} })},
+		"as a chat":            {&fake{}, one(func(s *PromptSpec) { s.Random, s.API = true, openai.Chat })},
+		"no conversation":      {&fake{}, one(func(s *PromptSpec) { s.Random, s.Turns = true, 2 })},
+		"lists ids":            {&fake{count: tokenizers["bytes"]}, one(func(s *PromptSpec) { s.Random = true })},
+		"of its own":           {&fake{}, one(func(s *PromptSpec) { s.Data, s.Depth = row, 5 })},
+		"2 rows":               {&fake{}, one(func(s *PromptSpec) { s.Data, s.Warmup = row, 1 })},
+		"are the same":         {&fake{}, one(func(s *PromptSpec) { s.Data = row })},
+	} {
+		if _, err := BuildPrompts(t.Context(), c.engine, c.spec); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
 	}
 }

@@ -1,9 +1,14 @@
 package load
 
-// prose is what prompts are made of: plain statements, ASCII only, so that a
+import "slices"
+
+// prose is what prompts are made of: sentences of our own, ASCII only, so that a
 // text may be cut at any byte. They are shuffled anew for every prompt, so that
 // no two prompts share more than a sentence.
-var prose = []string{
+var prose = slices.Concat(statements, manuals)
+
+// statements are plain ones.
+var statements = []string{
 	"A river carries sand to the sea, and the sea gives some of it back to the beach.",
 	"The lamp on the pier was lit at dusk, long before the first boat came home.",
 	"Bread rises because yeast turns sugar into gas, which the dough is too sticky to let go.",

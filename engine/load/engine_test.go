@@ -1,0 +1,170 @@
+package load
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/embedded"
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/openai"
+)
+
+// embed runs the built-in engine with settings of its environment for the test.
+func embed(t *testing.T, switches map[string]string, flags ...string) *openai.Client {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts the built-in engine")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	log, write := io.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		err := embedded.Serve(ctx, append([]string{"--port", "0"}, flags...), func(name string) string { return switches[name] }, io.Discard, write)
+		write.CloseWithError(io.EOF)
+		ended <- err
+	}()
+	lines := bufio.NewScanner(log)
+	url := ""
+	for lines.Scan() {
+		if _, at, ok := strings.Cut(lines.Text(), "listening on "); ok {
+			url = at
+			break
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, log) }()
+	client := openai.New(url, "")
+	t.Cleanup(func() {
+		client.Close()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	for {
+		if status, err := client.Health(t.Context()); err == nil && status == 200 {
+			return client
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case err := <-ended:
+			t.Fatalf("the engine ended: %v", err)
+		}
+	}
+}
+
+func proseOf(i, n int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%04x. ", i)
+	for j := range n {
+		b.WriteString(prose[(7*i+j)%len(prose)] + " ")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func realPlan(n, tokens int) Plan {
+	p := Plan{Cell: "chat", Requests: n, OutputTokens: tokens, IgnoreEOS: true, RequestTimeout: time.Minute, Zero: time.Now()}
+	for i := range n {
+		p.Prompts.Measured = append(p.Prompts.Measured, Prompt{Text: proseOf(i, 2), Tokens: 40})
+	}
+	return p
+}
+
+// Real garbage against real text: the same engine as it is, with other
+// arithmetic, with sampling in place of the likeliest token, and broken.
+func TestRealGarbage(t *testing.T) {
+	answers := func(fault string, temperature float64, switches ...string) []measure.Sample {
+		env := map[string]string{"MXFLOW_EMBEDDED_FAULT": fault}
+		for i := 0; i+1 < len(switches); i += 2 {
+			env[switches[i]] = switches[i+1]
+		}
+		p := realPlan(8, 48)
+		p.Temperature = temperature
+		r, err := Run(t.Context(), embed(t, env), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Samples
+	}
+	parent := answers("", 0)
+	for name, tt := range map[string]struct {
+		samples []measure.Sample
+		garbage bool
+	}{
+		"itself":           {answers("", 0), false},
+		"other arithmetic": {answers("", 0, "MXFLOW_EMBEDDED_LM_HEAD", "mxfp4"), false},
+		"sampled":          {answers("", 0.7), false},
+		"random tokens":    {answers("garbage", 0), true},
+		"NaN":              {answers("nan", 0), true},
+	} {
+		c := Relative(parent, tt.samples)[0]
+		t.Logf("%s: %d garbage, %d doubtful, %.2f bits", name, c.Garbage, c.Doubtful, c.Bits)
+		if c.Of != 8 || tt.garbage != (c.Garbage >= 6) || !tt.garbage && c.Garbage+c.Doubtful > 0 {
+			t.Errorf("%s: %+v\nparent %q\ncandidate %q", name, c, parent[0].Text, tt.samples[0].Text)
+		}
+	}
+}
+
+// What the client can say of an engine that works on two at once.
+func TestRealConcurrency(t *testing.T) {
+	for _, tt := range []struct {
+		asked  int
+		enough bool
+	}{{2, true}, {8, false}} {
+		p := realPlan(16, 40)
+		p.Pace.Concurrency = tt.asked
+		r, err := Run(t.Context(), embed(t, nil, "--max-num-seqs", "2"), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := Reached(measure.CellRun{Cell: "chat", From: r.From, To: r.To, Concurrency: tt.asked}, measure.Series{}, r.Samples)
+		if enough, known := c.Enough(0.8); enough != tt.enough || !known || c.Reached != 2 {
+			t.Errorf("asked for %d: %v %v, %+v", tt.asked, enough, known, c)
+		}
+	}
+}
+
+// Retries, cached contexts and conversations against an engine that has them.
+func TestRealConversations(t *testing.T) {
+	client := embed(t, map[string]string{"MXFLOW_EMBEDDED_PREFIX_CACHE": "on", "MXFLOW_EMBEDDED_FAULT": "retry_after:3"})
+	p := realPlan(3, 8)
+	p.API, p.CacheContext, p.Retries, p.Pace.Concurrency = openai.Chat, true, 3, 2
+	for i := range p.Prompts.Measured {
+		one := &p.Prompts.Measured[i]
+		one.Context, one.Text = proseOf(100+i, 12)+" ", "What comes next?"
+		one.Next = &Prompt{Text: "And then?", Tokens: 4}
+		_, ids, err := client.Tokenize(t.Context(), one.Context)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one.ContextTokens, one.Tokens = len(ids), 10
+	}
+	r, err := Run(t.Context(), client, p)
+	if err != nil || len(r.Samples) != 9 {
+		t.Fatalf("%v, %d samples", err, len(r.Samples))
+	}
+	retries := 0
+	for _, s := range r.Samples {
+		retries += s.Retries
+		if s.Turn == 1 && s.PromptTokens <= s.RequestedPrompt+p.Prompts.Measured[s.Index].ContextTokens {
+			t.Errorf("the second turn has %d tokens, which are no more than the first's", s.PromptTokens)
+		}
+	}
+	if retries != 3 {
+		t.Errorf("%d retries", retries)
+	}
+	missed := Recomputed(r.Samples)
+	if missed.Of != 6 || missed.Unknown > 0 || missed.Worst > 0.4 {
+		t.Errorf("recomputed %+v", missed)
+	}
+	if c := Contaminated(r.Samples, 16, 0); c.Requests > 0 {
+		t.Errorf("contaminated %+v", c)
+	}
+	if c := Contaminated(r.Samples[2:], 0, 0); c.Requests == 0 {
+		t.Errorf("a context that nobody put there counts: %+v", c)
+	}
+}

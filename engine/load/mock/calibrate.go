@@ -1,0 +1,159 @@
+package mock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/load"
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/openai"
+)
+
+// Spec is what a calibration is made with.
+type Spec struct {
+	// Command runs the mock as a program (Main), Env beside this process's own
+	// environment.
+	Command, Env []string
+	// Streams at once, each with Rate events a second: those of the benchmark.
+	Streams int
+	Rate    float64
+	// Duration is how long the streams are watched; 0 is 1.2 s. Slow streams take
+	// longer, until each has had 3 events.
+	Duration time.Duration
+	// API is the endpoint; empty is completions.
+	API openai.API
+	// Client makes the client that is calibrated; nil is openai.New.
+	Client func(baseURL string) load.Streamer
+}
+
+const (
+	// watched is the default of Spec.Duration, and leastEvents how many each
+	// stream has at least: gaps need two.
+	watched     = 1200 * time.Millisecond
+	leastEvents = 3
+	// firstToken is the TTFT of the streams.
+	firstToken = 50 * time.Millisecond
+	// perStart is the time from one request to the next, and maxRamp how long that
+	// takes in all: sent at one instant, requests would wait for each other in the
+	// client, and that is no error of a load that goes on.
+	perStart, maxRamp = 500 * time.Microsecond, time.Second
+	// limit bounds a whole calibration, however the machine is.
+	limit = 30 * time.Second
+)
+
+func (s *Spec) check() error {
+	if s.Streams < 1 || s.Streams > 1<<16 {
+		return fmt.Errorf("calibration with %d streams: use 1 to %d", s.Streams, 1<<16)
+	}
+	if !(s.Rate > 0) || math.IsInf(s.Rate, 0) || s.Rate > 1e6 {
+		return fmt.Errorf("calibration at %v events a second: use more than 0, and at most 1000000", s.Rate)
+	}
+	if s.Duration < 0 {
+		return fmt.Errorf("calibration for %v: use a duration above 0", s.Duration)
+	}
+	if s.Duration == 0 {
+		s.Duration = watched
+	}
+	return nil
+}
+
+// Calibrate measures the measuring client: it starts a mock server in a process
+// of its own, sends it requests by load.Run through a client, and compares what
+// the client saw with what the server sent. An error means that there is no
+// calibration; whether one is good enough is for Verdict.
+func Calibrate(ctx context.Context, spec Spec) (measure.Calibration, error) {
+	none := measure.Calibration{Streams: spec.Streams, Rate: spec.Rate}
+	if err := spec.check(); err != nil {
+		return none, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errors.New("the calibration of the client took too long"))
+	defer cancel()
+	server, err := StartChild(ctx, spec.Command, spec.Env...)
+	if err != nil {
+		return none, fmt.Errorf("calibrating the client: %w", err)
+	}
+	defer server.Stop()
+	c, err := spec.against(ctx, server.URL)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return none, fmt.Errorf("calibrating the client: %w", err)
+	}
+	return c, nil
+}
+
+// against calibrates with the mock at a URL.
+func (s Spec) against(ctx context.Context, url string) (measure.Calibration, error) {
+	engine := load.Streamer(nil)
+	if s.Client != nil {
+		engine = s.Client(url)
+	} else {
+		client := openai.New(url, "mock")
+		defer client.Close()
+		engine = client
+	}
+	// Connections are opened and code is warm before what counts, as in a
+	// benchmark with warm-ups.
+	if _, err := s.send(ctx, engine, "warm", Pacing{TTFT: 1000, ITL: 1000}, 2); err != nil {
+		return measure.Calibration{}, err
+	}
+	if err := Forget(ctx, url); err != nil {
+		return measure.Calibration{}, err
+	}
+	// All streams are under way for Duration.
+	tokens := max(leastEvents, int(math.Ceil((s.ramp()+s.Duration).Seconds()*s.Rate)))
+	before := ProcessorTime()
+	result, err := s.send(ctx, engine, "watched", Pacing{
+		TTFT: firstToken.Microseconds(), ITL: int64(math.Round(1e6 / s.Rate)),
+	}, tokens)
+	used := ProcessorTime() - before
+	if err != nil {
+		return measure.Calibration{}, err
+	}
+	truths, err := Truths(ctx, url, "")
+	if err != nil {
+		return measure.Calibration{}, err
+	}
+	found, err := Compare(result.Samples, truths, func(m measure.Sample) string { return s.prompt("watched", m.Index) })
+	if err != nil {
+		return measure.Calibration{}, err
+	}
+	return s.calibration(found, used), nil
+}
+
+// prompt is the text of a request, by which its truth is found.
+func (s Spec) prompt(series string, i int) string { return fmt.Sprintf("calibration %s %d", series, i) }
+
+// send sends a request for each stream, evenly spaced.
+func (s Spec) send(ctx context.Context, engine load.Streamer, series string, pacing Pacing, tokens int) (load.Result, error) {
+	prompts := make([]load.Prompt, s.Streams)
+	for i := range prompts {
+		prompts[i] = load.Prompt{Text: s.prompt(series, i), Tokens: 1, Extra: map[string]any{"mock": pacing}}
+	}
+	return load.Run(ctx, engine, load.Plan{
+		Cell: "calibration", Prompts: load.Prompts{Measured: prompts}, Requests: s.Streams,
+		Pace:         load.Pace{Arrival: load.Constant, Rate: float64(s.Streams) / (s.ramp() + perStart).Seconds()},
+		OutputTokens: tokens, API: s.API, RequestTimeout: limit,
+	})
+}
+
+// ramp is how long it takes until all requests are sent.
+func (s Spec) ramp() time.Duration { return min(time.Duration(s.Streams-1)*perStart, maxRamp) }
+
+// calibration puts what was found into words of the record.
+func (s Spec) calibration(found Errors, used time.Duration) measure.Calibration {
+	c := measure.Calibration{
+		Streams: s.Streams, Rate: s.Rate, Requests: found.Requests, Events: found.Events,
+		TTFTp50: measure.Quantile(found.TTFT, 0.5), TTFTp99: measure.Quantile(found.TTFT, 0.99),
+		ITLp50: measure.Quantile(found.ITL, 0.5), ITLp99: measure.Quantile(found.ITL, 0.99),
+		CPU: float64(used.Microseconds()) / float64(found.Events),
+	}
+	if found.ClientSpan > 0 {
+		c.Delivered = float64(found.Gaps) / found.ClientSpan.Seconds() / s.Rate
+	}
+	return c
+}

@@ -1,0 +1,140 @@
+package mock
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/load"
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/openai"
+)
+
+// slow is a client that now and then does not get round to reading.
+type slow struct {
+	http.RoundTripper
+	pause time.Duration
+}
+
+func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := s.RoundTripper.RoundTrip(r)
+	if err == nil {
+		resp.Body = &slowBody{ReadCloser: resp.Body, pause: s.pause}
+	}
+	return resp, err
+}
+
+type slowBody struct {
+	io.ReadCloser
+	pause time.Duration
+	reads int
+}
+
+func (b *slowBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.reads++; b.reads%4 == 0 {
+		time.Sleep(b.pause)
+	}
+	return n, err
+}
+
+func TestCalibrate(t *testing.T) {
+	command, env := program(t)
+	spec := Spec{Command: command, Env: env, Streams: 3, Rate: 100, Duration: 300 * time.Millisecond}
+	c, err := Calibrate(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Streams != 3 || c.Rate != 100 || c.Requests != 3 || c.Events != 93 || !(c.Delivered > 0) || !(c.CPU > 0) ||
+		!(c.ITLp99 >= c.ITLp50) || !(c.TTFTp99 >= c.TTFTp50) || c.ITLp50 < 0 {
+		t.Errorf("calibration %+v", c)
+	}
+	if why := Verdict(c, time.Minute); c.Delivered > leastDelivered && why != "" {
+		t.Errorf("not good enough for a minute: %s", why)
+	}
+
+	// The same with a client that pauses for 60 ms is off by about as much.
+	url := ""
+	spec.Client = func(base string) load.Streamer {
+		url = base
+		client := openai.New(base, "mock")
+		client.HTTP.Transport = slow{client.HTTP.Transport, 60 * time.Millisecond}
+		return client
+	}
+	c, err = Calibrate(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.ITLp99 < 40 {
+		t.Errorf("a client that pauses for 60 ms has an ITL error of %v ms", c.ITLp99)
+	}
+	if why := Verdict(c, 20*time.Millisecond); why == "" {
+		t.Errorf("a client that pauses for 60 ms is called good: %+v", c)
+	}
+	if _, err := http.Get(url + "/health"); err == nil {
+		t.Error("the mock server outlives its calibration")
+	}
+}
+
+type streamFunc func(ctx context.Context, r openai.Request) (measure.Sample, error)
+
+func (f streamFunc) Stream(ctx context.Context, r openai.Request) (measure.Sample, error) {
+	return f(ctx, r)
+}
+
+func TestCalibrateFails(t *testing.T) {
+	command, env := program(t)
+	good := Spec{Command: command, Env: env, Streams: 1, Rate: 100, Duration: 100 * time.Millisecond}
+	ctx, cancel := context.WithCancel(t.Context())
+	for name, c := range map[string]struct {
+		change func(*Spec)
+		want   string
+	}{
+		"no streams":   {func(s *Spec) { s.Streams = 0 }, "0 streams"},
+		"no rate":      {func(s *Spec) { s.Rate = 0 }, "at 0 events"},
+		"NaN":          {func(s *Spec) { s.Rate = math.NaN() }, "at NaN events"},
+		"backwards":    {func(s *Spec) { s.Duration = -1 }, "for -1ns"},
+		"no command":   {func(s *Spec) { s.Command = nil }, "no command"},
+		"not its mock": {func(s *Spec) { s.Command = []string{"true"} }, "did not say where it listens"},
+		"client fails": {func(s *Spec) {
+			s.Client = func(string) load.Streamer {
+				return streamFunc(func(context.Context, openai.Request) (measure.Sample, error) {
+					return measure.Sample{}, errors.New("out of order")
+				})
+			}
+		}, "out of order"},
+		"client loses events": {func(s *Spec) {
+			s.Client = func(base string) load.Streamer {
+				client := openai.New(base, "mock")
+				return streamFunc(func(ctx context.Context, r openai.Request) (measure.Sample, error) {
+					sample, err := client.Stream(ctx, r)
+					sample.Events = sample.Events[1:]
+					return sample, err
+				})
+			}
+		}, "the client saw 9 events of 10"},
+		"cancelled": {func(s *Spec) {
+			s.Client = func(string) load.Streamer {
+				return streamFunc(func(ctx context.Context, _ openai.Request) (measure.Sample, error) {
+					cancel()
+					return measure.Sample{}, ctx.Err()
+				})
+			}
+		}, "canceled"},
+	} {
+		spec := good
+		c.change(&spec)
+		with := t.Context()
+		if name == "cancelled" {
+			with = ctx
+		}
+		if _, err := Calibrate(with, spec); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", name, err, c.want)
+		}
+	}
+}

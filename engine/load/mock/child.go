@@ -1,0 +1,155 @@
+package mock
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// childStart is how long a child may take to listen, childStop to end.
+	childStart, childStop = 10 * time.Second, 2 * time.Second
+	maxSaid               = 4 << 10
+)
+
+// childEnv marks the process of a mock.
+const childEnv = "MXFLOW_MOCK_SERVER"
+
+// Child is a mock in a process of its own.
+type Child struct {
+	// URL is the server's address, without a path.
+	URL string
+
+	cmd    *exec.Cmd
+	stdin  io.Closer
+	stderr limited
+	once   sync.Once
+}
+
+// StartChild starts a command that runs Main, with the environment of this
+// process and env beside it, and waits until it listens. It ends with Stop, and
+// when this process ends however that happens. When ctx ends before it listens
+// it is stopped as well.
+func StartChild(ctx context.Context, command []string, env ...string) (*Child, error) {
+	if len(command) == 0 {
+		return nil, errors.New("no command that starts the mock server")
+	}
+	// A program that starts itself for the role and does not know the role would
+	// go on so for ever.
+	if os.Getenv(childEnv) != "" {
+		return nil, fmt.Errorf("this process was started to be a mock server (%s is set) and starts no other", childEnv)
+	}
+	c := &Child{cmd: exec.Command(command[0], command[1:]...)}
+	c.cmd.Env, c.cmd.Stderr, c.cmd.WaitDelay = append(append(os.Environ(), env...), childEnv+"=1"), &c.stderr, childStop
+	stdin, err := c.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	c.stdin = stdin
+	stdout, err := c.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("the mock server cannot be started: %w", err)
+	}
+	line := make(chan string, 1)
+	go func() {
+		text, _ := bufio.NewReader(io.LimitReader(stdout, maxSaid)).ReadString('\n')
+		line <- text
+	}()
+	ctx, cancel := context.WithTimeout(ctx, childStart)
+	defer cancel()
+	select {
+	case text := <-line:
+		at, ok := strings.CutPrefix(strings.TrimSpace(text), announcement)
+		if ok {
+			c.URL = at
+			return c, nil
+		}
+		err = fmt.Errorf("the mock server (%s) did not say where it listens, but %q", strings.Join(command, " "), text)
+	case <-ctx.Done():
+		err = fmt.Errorf("the mock server (%s) does not listen: %w", strings.Join(command, " "), context.Cause(ctx))
+	}
+	c.Stop()
+	if said := strings.TrimSpace(c.stderr.String()); said != "" {
+		err = fmt.Errorf("%w: %s", err, said)
+	}
+	return nil, err
+}
+
+// Stop ends the process and waits for it: first by closing its input, after two
+// seconds by force.
+func (c *Child) Stop() {
+	c.once.Do(func() {
+		_ = c.stdin.Close()
+		force := time.AfterFunc(childStop, func() { _ = c.cmd.Process.Kill() })
+		defer force.Stop()
+		_ = c.cmd.Wait()
+	})
+}
+
+// PID is the process's.
+func (c *Child) PID() int { return c.cmd.Process.Pid }
+
+// Truths asks a mock at a URL for the answers with an id that have ended, or
+// for all of them.
+func Truths(ctx context.Context, base, id string) ([]Truth, error) {
+	resp, err := ask(ctx, http.MethodGet, base+"/truth?id="+url.QueryEscape(id))
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("GET %s/truth: %s", base, resp.Status)
+	}
+	return readTruths(resp.Body)
+}
+
+// Forget makes a mock at a URL forget the answers that have ended.
+func Forget(ctx context.Context, base string) error {
+	resp, err := ask(ctx, http.MethodDelete, base+"/truth")
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}
+
+// ask uses a connection of its own and closes it.
+func ask(ctx context.Context, method, at string) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, method, at, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Close = true
+	return (&http.Client{Transport: &http.Transport{}}).Do(r)
+}
+
+// limited keeps the beginning of what is written to it.
+type limited struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.b.Write(p[:min(len(p), maxSaid-l.b.Len())])
+	return len(p), nil
+}
+
+func (l *limited) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}

@@ -1,0 +1,160 @@
+package load
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/measure"
+)
+
+// Concurrency is how many requests an engine worked on at once, of those that a
+// closed loop kept in flight.
+type Concurrency struct {
+	// Asked is what the loop was to keep in flight, 0 in an open loop, and Most
+	// what it did.
+	Asked, Most int
+	// Reached is how many were being answered when the median token was
+	// generated, while as many as asked for were in flight; -1 where it is not
+	// known. Tokens is how many tokens that was seen at.
+	Reached float64
+	Tokens  int
+	// By says who knows: "engine", whose own gauge of running requests it is, or
+	// "client", which counted answers that were arriving.
+	By string
+	// Possible is what an engine without a limit is sure to hold of such requests:
+	// long prompts with short answers end faster than new ones can join.
+	Possible float64
+	// Why says why Reached is not known or may be less than the engine's limit.
+	Why string
+}
+
+const (
+	// chunk is how many prompt tokens engines compute in one step, the smallest
+	// of their defaults.
+	chunk = 2048
+	// stale is how old a reading of the gauge may be.
+	stale = time.Second
+)
+
+// Enough reports whether the engine reached a share of what was asked for.
+// Without known, nobody can say, and it must not be taken for a yes.
+func (c Concurrency) Enough(share float64) (enough, known bool) {
+	least := share * float64(c.Asked)
+	switch {
+	case c.Reached >= least:
+		return true, true
+	case c.Reached < 0:
+		return false, false
+	}
+	return false, c.Possible >= least || c.Most < c.Asked
+}
+
+// Reached finds out how many requests an engine really worked on at once in a
+// cell. running is the series engine.running, without readings where the engine
+// does not say.
+//
+// It looks at each generated token, the first of an answer left out, during the
+// time in which the client had the asked number in flight, and takes the median
+// over tokens of what was running then. By tokens rather than by time, because
+// concurrency is there to make tokens: while prompts are computed, engines hold
+// back what they generate, and may show anything. The client's own count, of
+// answers between their first and last token, needs no gauge and cannot be too
+// high, since a token that came was generated; so the higher of both is right.
+// It may be too low: what an engine computes without sending is not seen.
+//
+// Too few at once is only evidence of a limit where there would have been more
+// without one. An engine that computes one chunk of a prompt in each step, beside
+// a token of every answer, takes a new answer in every k steps for prompts of k
+// chunks, and loses each one after as many steps as it has tokens: it holds
+// tokens/k answers. Half of that is Possible, so that the time in which it fills
+// up does not count.
+func Reached(run measure.CellRun, running measure.Series, samples []measure.Sample) Concurrency {
+	c := Concurrency{Asked: run.Concurrency, Reached: -1}
+	var cell []measure.Sample
+	for _, s := range samples {
+		if s.Workload != run.Cell || s.Warmup || s.Context || len(s.Events) == 0 {
+			continue
+		}
+		if s.OpenLoop {
+			return Concurrency{Reached: -1, Why: "an open loop asks for no number of requests at once"}
+		}
+		cell = append(cell, s)
+	}
+	if len(cell) == 0 {
+		c.Why = "no request was answered"
+		return c
+	}
+	points := pointsOf(cell)
+	for _, p := range points {
+		c.Most = max(c.Most, p.flying)
+	}
+	if c.Most < c.Asked {
+		c.Reached, c.By = float64(c.Most), "client"
+		c.Why = fmt.Sprintf("no more than %d requests were ever in flight", c.Most)
+		return c
+	}
+	var byClient, byEngine []weighted
+	reading := 0
+	for _, p := range points {
+		if p.tokens == 0 || p.flying < c.Asked || p.at < run.From || p.at > run.To {
+			continue
+		}
+		c.Tokens += p.tokens
+		byClient = append(byClient, weighted{float64(p.answering), p.tokens})
+		for reading < len(running.At) && running.At[reading] <= p.at {
+			reading++
+		}
+		if reading > 0 && p.at-running.At[reading-1] <= stale {
+			byEngine = append(byEngine, weighted{running.Value[reading-1], p.tokens})
+		}
+	}
+	c.Possible = possible(cell)
+	if c.Tokens == 0 {
+		c.Why = "answers of one token do not show how many are generated at once"
+		return c
+	}
+	c.Reached, c.By = median(byClient), "client"
+	if engine := median(byEngine); engine >= c.Reached {
+		c.Reached, c.By = engine, "engine"
+	}
+	c.Reached = min(c.Reached, float64(c.Asked))
+	if c.Possible < float64(c.Asked) {
+		c.Why = fmt.Sprintf("answers are too short beside their prompts to tell a limit from the time that prompts take: about %.0f at once are sure", c.Possible)
+	}
+	return c
+}
+
+// possible is how many requests like these an engine without a limit holds.
+func possible(cell []measure.Sample) float64 {
+	each := make([]weighted, len(cell))
+	for i, s := range cell {
+		prompt := max(s.PromptTokens-max(s.CachedTokens, 0), 1)
+		chunks := (prompt + chunk - 1) / chunk
+		// Events, not tokens: a step of speculative decoding makes several.
+		each[i] = weighted{1 + float64(textEvents(s))/float64(2*chunks), 1}
+	}
+	return median(each)
+}
+
+// weighted is a value that counts as often as its weight.
+type weighted struct {
+	value  float64
+	weight int
+}
+
+// median is the lower median, -1 of nothing.
+func median(list []weighted) float64 {
+	slices.SortFunc(list, func(a, b weighted) int { return cmp.Compare(a.value, b.value) })
+	total, below := 0, 0
+	for _, w := range list {
+		total += w.weight
+	}
+	for _, w := range list {
+		if below += w.weight; 2*below >= total {
+			return w.value
+		}
+	}
+	return -1
+}
