@@ -56,11 +56,29 @@ type Kind struct {
 	Metrics  Metrics
 	Tokenize Tokenize
 	Ask      Ask
+	// MaxLag is how late the measuring client may be where the plan is silent; 0
+	// is DefaultMaxLag.
+	MaxLag time.Duration
 	// DefaultReadyTimeout and DefaultStopGrace serve where the plan is silent.
 	DefaultReadyTimeout time.Duration
 	DefaultStopGrace    time.Duration
 	// Settings are all that a plan may set; any other is an error.
 	Settings []Setting
+}
+
+// DefaultMaxLag is far above what a client with a processor to spare needs, and
+// below what would show in a time to the first token.
+const DefaultMaxLag = 10 * time.Millisecond
+
+// Lag is how late the measuring client may be: as declared, or as the kind has it.
+func (k Kind) Lag(declared time.Duration) time.Duration {
+	switch {
+	case declared > 0:
+		return declared
+	case k.MaxLag > 0:
+		return k.MaxLag
+	}
+	return DefaultMaxLag
 }
 
 // Probe is one question of a readiness check. It is answered by status 200.

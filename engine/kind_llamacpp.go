@@ -58,12 +58,16 @@ func init() {
 				"waiting":              {"llamacpp:requests_deferred"},
 				"prompt_tokens":        {"llamacpp:prompt_tokens_total"},
 				"generation_tokens":    {"llamacpp:tokens_predicted_total"},
+				"spec_drafts":          {"llamacpp:spec_decode_num_drafts_total"},
 				"spec_draft_tokens":    {"llamacpp:spec_decode_num_draft_tokens_total"},
 				"spec_accepted_tokens": {"llamacpp:spec_decode_num_accepted_tokens_total"},
+				// One line for each position in the draft, with the label position; none
+				// before a first token was accepted there.
+				"spec_accepted_per_pos": {"llamacpp:spec_decode_num_accepted_tokens_per_pos_total"},
 			},
 		},
 		Tokenize: Tokenize{Path: "/tokenize", Field: "content", Count: ".tokens | length"},
-		Ask:      Ask{IgnoreEOS: true, Logprobs: "n_probs", Usage: true, NoCache: map[string]any{"cache_prompt": false}},
+		Ask:      Ask{IgnoreEOS: true, Logprobs: "n_probs", Usage: true, NoCache: map[string]any{"cache_prompt": false}, Rename: map[string]string{"repetition_penalty": "repeat_penalty"}},
 		// Large files are read from slow disks.
 		DefaultReadyTimeout: 10 * time.Minute,
 		DefaultStopGrace:    15 * time.Second,

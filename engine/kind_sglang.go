@@ -48,6 +48,10 @@ func init() {
 				"generation_tokens":  {"sglang:generation_tokens_total"},
 				"spec_accept_length": {"sglang:spec_accept_length"},
 				"spec_accept_rate":   {"sglang:spec_accept_rate"},
+				"queue_time_sum":     {"sglang:queue_time_seconds_sum"},
+				"queue_time_count":   {"sglang:queue_time_seconds_count"},
+				// The gauge num_retracted_reqs is no count: it begins anew all the time.
+				"preemptions": {"sglang:num_retracted_requests_total"},
 			},
 		},
 		Tokenize: Tokenize{Path: "/tokenize", Field: "prompt", Count: ".count"},

@@ -63,7 +63,11 @@ func init() {
 		Metrics: Metrics{
 			Path: "/prometheus/metrics",
 			Names: map[string][]string{
+				"running":              {"trtllm_num_requests_running"},
+				"waiting":              {"trtllm_num_requests_waiting"},
 				"kv_cache_usage":       {"trtllm_kv_cache_utilization"},
+				"queue_time_sum":       {"trtllm_request_queue_time_seconds_sum"},
+				"queue_time_count":     {"trtllm_request_queue_time_seconds_count"},
 				"spec_draft_tokens":    {"trtllm_spec_decode_num_draft_tokens_total"},
 				"spec_accepted_tokens": {"trtllm_spec_decode_num_accepted_tokens_total"},
 			},

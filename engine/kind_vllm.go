@@ -68,6 +68,11 @@ var vllmMetrics = Metrics{
 		"spec_drafts":          {"vllm:spec_decode_num_drafts_total"},
 		"spec_draft_tokens":    {"vllm:spec_decode_num_draft_tokens_total"},
 		"spec_accepted_tokens": {"vllm:spec_decode_num_accepted_tokens_total"},
+		// One line for each position in the draft, with the label position.
+		"spec_accepted_per_pos": {"vllm:spec_decode_num_accepted_tokens_per_pos_total"},
+		// Seconds that requests waited before they were scheduled, and how many did.
+		"queue_time_sum":   {"vllm:request_queue_time_seconds_sum"},
+		"queue_time_count": {"vllm:request_queue_time_seconds_count"},
 	},
 }
 

@@ -88,6 +88,9 @@ type Ask struct {
 	// here does: launches are fresh starts, and their prompts are unique.
 	NoCache    map[string]any
 	CacheReset string
+	// Rename maps members of a request to what the engine calls them, where it
+	// calls them otherwise.
+	Rename map[string]string
 	// CachedTokens is a flag that makes the engine report cached tokens.
 	CachedTokens string
 }

@@ -83,6 +83,10 @@ func foreign(gpus []GPU, processes []Process, uuids, ignore []string, idleMiB fl
 	return o
 }
 
+// Ignored reports that the process is tolerated on a GPU, or that its program
+// matches one of the globs.
+func (p Process) Ignored(globs []string) bool { return ignored(p.Name, globs) }
+
 // ignored compares a program by its path and by its last element.
 func ignored(name string, globs []string) bool {
 	for _, list := range [][]string{tolerated, globs} {

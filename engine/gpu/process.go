@@ -37,22 +37,19 @@ func (p Process) String() string {
 // Processes are all processes that compute on this machine's GPUs. Those in
 // other PID namespaces are not among them, or have other numbers there.
 func Processes(ctx context.Context) ([]Process, error) {
-	// The name is asked for last, since it may have commas in it.
-	out, err := smi(ctx, "--query-compute-apps=pid,gpu_uuid,used_memory,process_name", "--format=csv,noheader,nounits")
+	out, err := smi(ctx, processQuery...)
 	if errors.Is(err, ErrNone) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	list, err := parseProcesses(out)
-	for i := range list {
-		if list[i].Name == "" {
-			list[i].Name = comm(list[i].PID)
-		}
-	}
-	return list, err
+	return parseProcesses(out)
 }
+
+// processQuery asks for processes. The name comes last, since it may have commas
+// in it.
+var processQuery = []string{"--query-compute-apps=pid,gpu_uuid,used_memory,process_name", "--format=csv,noheader,nounits"}
 
 // parseProcesses reads one process a line.
 func parseProcesses(out string) ([]Process, error) {
@@ -79,6 +76,9 @@ func parseProcesses(out string) ([]Process, error) {
 		}
 		if name, ok := value(cells[3]); ok {
 			p.Name = program(name)
+		}
+		if p.Name == "" {
+			p.Name = comm(p.PID)
 		}
 		list = append(list, p)
 	}

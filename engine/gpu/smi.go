@@ -105,42 +105,57 @@ var unknownField = regexp.MustCompile(`Field "([^"]+)" is not a valid field`)
 // List asks for all GPUs. Without a GPU the list is empty and the error nil;
 // List is the same question to the driver each time, so values of the moment are
 // those of the moment.
+func List(ctx context.Context) ([]GPU, error) {
+	out, asked, err := query(ctx, fields, 4)
+	if errors.Is(err, ErrNone) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parseGPUs(out, asked)
+}
+
+// query asks for fields of GPUs, of which the first needed ones cannot be done
+// without, and says which it got. args name the GPUs, none means all.
 //
 // One field that the driver does not know makes nvidia-smi refuse the whole
 // question. It is then asked again by its older word, in the end without it.
-func List(ctx context.Context) ([]GPU, error) {
-	ask := slices.Clone(fields)
-	for {
-		words := make([]string, len(ask))
-		for i, f := range ask {
-			words[i] = f.words[0]
-		}
-		out, err := smi(ctx, "--query-gpu="+strings.Join(words, ","), "--format=csv,noheader,nounits")
-		switch {
-		case errors.Is(err, ErrNone):
-			return nil, nil
-		case err == nil:
-			return parseGPUs(out, ask)
+func query(ctx context.Context, ask []field, needed int, args ...string) (out string, asked []field, err error) {
+	for ask = slices.Clone(ask); ; {
+		out, err := smi(ctx, append([]string{question(ask), "--format=csv,noheader,nounits"}, args...)...)
+		if err == nil {
+			return out, ask, nil
 		}
 		var refused *smiError
 		if !errors.As(err, &refused) {
-			return nil, err
+			return "", nil, err
 		}
-		if ask = without(ask, refused.said); ask == nil {
-			return nil, err
+		if ask = without(ask, needed, refused.said); ask == nil {
+			return "", nil, err
 		}
 	}
 }
 
+// question is the argument that asks for fields.
+func question(ask []field) string {
+	words := make([]string, len(ask))
+	for i, f := range ask {
+		words[i] = f.words[0]
+	}
+	return "--query-gpu=" + strings.Join(words, ",")
+}
+
 // without drops the word that nvidia-smi refuses. Where it names none, only the
-// fields that every driver knows are left; nil when there is nothing to drop.
-func without(ask []field, said string) []field {
+// needed fields, which every driver knows, are left; nil when there is nothing to
+// drop.
+func without(ask []field, needed int, said string) []field {
 	m := unknownField.FindStringSubmatch(said)
 	if m == nil {
-		if len(ask) <= 4 {
+		if len(ask) <= needed {
 			return nil
 		}
-		return slices.Clone(fields[:4])
+		return slices.Clone(ask[:needed])
 	}
 	for i, f := range ask {
 		if f.words[0] != m[1] {

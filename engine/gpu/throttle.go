@@ -25,11 +25,22 @@ var reasons = []struct {
 // Throttled says what keeps the clocks down now, in words. ok is false where the
 // driver does not tell; none with ok means that nothing does.
 func (g GPU) Throttled() (words []string, ok bool) {
-	text, there := g.Values["clocks_event_reasons.active"]
-	mask, err := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 64)
-	if !there || err != nil {
+	mask, ok := g.Throttle()
+	if !ok {
 		return nil, false
 	}
+	return Reasons(mask), true
+}
+
+// Throttle is the driver's bit mask of what keeps the clocks down now; false
+// where it does not tell.
+func (g GPU) Throttle() (uint64, bool) {
+	mask, err := strconv.ParseUint(strings.TrimPrefix(g.Values["clocks_event_reasons.active"], "0x"), 16, 64)
+	return mask, err == nil
+}
+
+// Reasons are the bits of such a mask in words.
+func Reasons(mask uint64) (words []string) {
 	for _, r := range reasons {
 		if mask&r.bit != 0 {
 			words = append(words, r.word)
@@ -39,5 +50,5 @@ func (g GPU) Throttled() (words []string, ok bool) {
 	if mask != 0 {
 		words = append(words, fmt.Sprintf("reason 0x%x", mask))
 	}
-	return words, true
+	return words
 }

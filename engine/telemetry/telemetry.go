@@ -7,23 +7,32 @@ package telemetry
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
+	"github.com/mxflow/mxflow/engine/gpu"
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
 // Config says what is watched.
 type Config struct {
-	// Zero is the zero of the recording's monotonic clock.
+	// Zero is the zero of the recording's monotonic clock; the zero Time is now.
 	Zero time.Time
 	// GPUs are the UUIDs of those that the engine uses; none watches no GPU.
 	GPUs []string
 	// Every is the time between samples of a GPU and the host; 0 is 100 ms.
 	Every time.Duration
-	// Own are the processes of the engine now, to tell them from foreign ones;
-	// nil where they cannot be known, and then nothing is called foreign.
+	// Own are the processes of the engine now, children included, to tell them
+	// from foreign ones; it is asked about once a second, from several goroutines.
+	// Nil, or none from it, means that they cannot be known, and then nothing is
+	// called foreign.
 	Own func() []int
+	// Ignore are globs of programs that may be on the GPU, IdleMiB what may be in
+	// use there that no process accounts for; 0 is 1024.
+	Ignore  []string
+	IdleMiB float64
 	// Host watches this machine's processors, memory and energy; false where the
 	// engine runs on another one.
 	Host bool
@@ -38,29 +47,119 @@ type Config struct {
 type Page struct {
 	URL    string
 	Header http.Header
+	// Client's transport is copied, so that readings have a connection of their
+	// own; nil makes one.
 	Client *http.Client
 	// Names maps mxflow's names to the engine's, as engine.Metrics does. A series
 	// is called "engine." and mxflow's name; those of a metric with several lines
-	// (ranks, positions) are told apart by Source, which holds the labels that
-	// differ.
+	// (ranks, positions) are told apart by Source, see source.
 	Names map[string][]string
-	// Every is the time between readings; 0 is 250 ms.
+	// Every is the time between readings; 0 is 250 ms. A page that is slow is
+	// read less often, so that it takes no more than a tenth of the time.
 	Every time.Duration
 }
 
 // Recorder watches until it is stopped.
-type Recorder struct{}
+type Recorder struct {
+	config  Config
+	tape    *tape
+	ctx     context.Context
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	mu   sync.Mutex
+	page *pageReader
+	own  func() []int
+	// container is the engine's, by its full ID.
+	container string
+}
 
 // Start begins to watch. What the machine has not, such as a GPU or RAPL, is
 // simply not among the series; the error is not nil only when something that was
-// asked for (a GPU by UUID) cannot be watched.
+// asked for (a GPU by UUID) cannot be watched. Watching ends with ctx, but Stop
+// is to be called in any case.
 func Start(ctx context.Context, c Config) (*Recorder, error) {
-	return &Recorder{}, nil
+	if c.Zero.IsZero() {
+		c.Zero = time.Now()
+	}
+	if c.Every <= 0 {
+		c.Every = 100 * time.Millisecond
+	}
+	if c.IdleMiB <= 0 {
+		c.IdleMiB = 1024
+	}
+	r := &Recorder{config: c, tape: newTape(c.Zero)}
+	r.ctx, r.cancel = context.WithCancel(ctx)
+	if len(c.GPUs) > 0 {
+		stream, err := gpu.NewStream(ctx, c.GPUs)
+		if err != nil {
+			r.cancel()
+			return nil, fmt.Errorf("the GPUs cannot be watched: %w", err)
+		}
+		w := newGPUWatch(r, stream)
+		r.running.Go(func() { w.stream(r.ctx) })
+		r.running.Go(func() { w.processes(r.ctx) })
+	}
+	if c.Host {
+		r.running.Go(func() { r.watchHost(r.ctx) })
+	}
+	r.Attach(c.Own, c.Container, c.Metrics)
+	return r, nil
+}
+
+// Attach adds an engine that was started after the recorder, so that the machine
+// is seen without it first: its processes, its container's ID and its page, as
+// Config has them. What is nil or empty stays as it was; a second page is not
+// read.
+func (r *Recorder) Attach(own func() []int, container string, page *Page) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if own != nil {
+		r.own = own
+	}
+	if container != "" {
+		r.container = container
+	}
+	if page == nil || page.URL == "" || r.page != nil {
+		return
+	}
+	p := newPageReader(*page, r.tape)
+	r.page = p
+	r.running.Go(func() { p.run(r.ctx) })
+}
+
+// engine is what is known of the engine now: nil processes where they are not.
+func (r *Recorder) engine() (own []int, container string) {
+	r.mu.Lock()
+	ask, container := r.own, r.container
+	r.mu.Unlock()
+	if ask != nil {
+		own = ask()
+	}
+	return own, container
 }
 
 // Mark has the engine's page read once more, now, so that differences of
 // counters have a value at the edge of a cell. It returns when it was read.
-func (r *Recorder) Mark(ctx context.Context) {}
+func (r *Recorder) Mark(ctx context.Context) {
+	r.mu.Lock()
+	p := r.page
+	r.mu.Unlock()
+	if p != nil {
+		p.read(ctx, markLimit)
+	}
+}
 
-// Stop ends watching. Notes say what could not be watched, and why.
-func (r *Recorder) Stop() (series []measure.Series, notes []string) { return nil, nil }
+// Stop ends watching and waits until nothing of it runs. Notes say what could
+// not be watched, and why. It may be called again.
+func (r *Recorder) Stop() (series []measure.Series, notes []string) {
+	r.cancel()
+	r.running.Wait()
+	r.mu.Lock()
+	p := r.page
+	r.mu.Unlock()
+	if p != nil {
+		p.finish()
+	}
+	return r.tape.done()
+}

@@ -1,0 +1,90 @@
+package telemetry
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/measure"
+)
+
+// children waits until as many nvidia-smi go on printing, and returns their
+// numbers.
+func children(t *testing.T, folder string, n int) (pids []int) {
+	t.Helper()
+	for {
+		entries, err := os.ReadDir(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(entries) >= n {
+			for _, e := range entries {
+				pid, _ := strconv.Atoi(e.Name())
+				pids = append(pids, pid)
+			}
+			return pids
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// runs reports whether a process does anything still: one that is only not
+// buried yet does not.
+func runs(pid int) bool {
+	cells := stat("/", pid)
+	return cells != nil && cells[0] != "Z" && cells[0] != "X"
+}
+
+func TestKilled(t *testing.T) {
+	machine{stream: twoGPUs, does: "again"}.use(t)
+	folder := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorder := exec.Command(self)
+	recorder.Env = append(os.Environ(), "FAKE_SMI_RECORD=1", "FAKE_SMI_PIDS="+folder)
+	if err := recorder.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pids := children(t, folder, 2)
+	if err := recorder.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	recorder.Wait()
+	for _, pid := range pids {
+		for runs(pid) {
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+func TestNothingIsLeft(t *testing.T) {
+	machine{stream: twoGPUs, apps: "1, GPU-a, 5, x\n", does: "again"}.use(t)
+	folder := t.TempDir()
+	t.Setenv("FAKE_SMI_PIDS", folder)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Write([]byte("# TYPE e:count counter\ne:count_total 1\n"))
+	}))
+	before := runtime.NumGoroutine()
+	r := begin(t, Config{GPUs: []string{"GPU-a", "GPU-b"}, Host: true, Own: func() []int { return []int{os.Getpid()} }, Metrics: &Page{URL: s.URL, Names: map[string][]string{"count": {"e:count"}}}})
+	pids := children(t, folder, 2)
+	until(t, r, func() bool { return r.has(measure.GPUPower, "GPU-a") > 0 && r.has(measure.EngineCPU, "") > 0 })
+	r.Stop()
+	for _, pid := range pids {
+		if _, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid))); err == nil {
+			t.Errorf("nvidia-smi %d is left", pid)
+		}
+	}
+	// Connections are closed by goroutines of their own.
+	s.Close()
+	for runtime.NumGoroutine() > before {
+		time.Sleep(time.Millisecond)
+	}
+}

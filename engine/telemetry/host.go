@@ -1,0 +1,140 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/measure"
+)
+
+// host reads this machine's own counters. Paths lie below root, which is "/"
+// but in tests.
+type host struct {
+	root string
+	tape *tape
+	// busy and total are the processors' ticks as last read.
+	busy, total float64
+	energy      *rapl
+	engine      engineUse
+	container   containerUse
+}
+
+// ownEvery is how often it is asked which processes are the engine's.
+const ownEvery = time.Second
+
+// watchHost samples the host until ctx ends.
+func (r *Recorder) watchHost(ctx context.Context) {
+	h := newHost("/", r.tape)
+	tick := time.NewTicker(r.config.Every)
+	defer tick.Stop()
+	var asked time.Time
+	var own []int
+	var container string
+	for {
+		if now := time.Now(); now.Sub(asked) >= ownEvery {
+			own, container = r.engine()
+			asked = now
+		}
+		h.sample(own, container)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func newHost(root string, t *tape) *host {
+	h := &host{root: root, tape: t}
+	h.energy = newRAPL(root, t)
+	h.engine = engineUse{root: root, tape: t, ticks: map[procID]float64{}}
+	h.container = containerUse{root: root, tape: t}
+	return h
+}
+
+// sample reads everything once.
+func (h *host) sample(own []int, container string) {
+	h.cpu()
+	h.memory()
+	h.energy.sample(h.tape)
+	h.engine.sample(own)
+	h.container.sample(container, own)
+}
+
+// cpu is the share of all cores in use since the last sample, from the first line
+// of /proc/stat, see proc_stat(5). Waiting for a disk is idle; a guest's time is
+// in user already.
+func (h *host) cpu() {
+	text, err := os.ReadFile(h.root + "proc/stat")
+	now := time.Now()
+	if err != nil {
+		return
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	cells := strings.Fields(line)
+	if len(cells) < 5 || cells[0] != "cpu" {
+		return
+	}
+	var total, idle float64
+	for i, cell := range cells[1:min(len(cells), 9)] {
+		n, err := strconv.ParseFloat(cell, 64)
+		if err != nil {
+			return
+		}
+		total += n
+		if i == 3 || i == 4 {
+			idle += n
+		}
+	}
+	spent, busy := total-h.total, (total-idle)-h.busy
+	first := h.total == 0
+	h.total, h.busy = total, total-idle
+	// Ticks of idle processors can be counted back a little.
+	if first || spent <= 0 {
+		return
+	}
+	h.tape.add(measure.HostCPU, "", "", now, min(1, max(0, busy/spent)))
+}
+
+// memory is what of the machine's memory is not available to anyone else.
+func (h *host) memory() {
+	text, err := os.ReadFile(h.root + "proc/meminfo")
+	now := time.Now()
+	if err != nil {
+		return
+	}
+	total, ok := kib(text, "MemTotal:")
+	free, ok2 := kib(text, "MemAvailable:")
+	if ok && ok2 && total >= free {
+		h.tape.add(measure.HostMemory, "", "GB", now, (total-free)*1024/1e9)
+	}
+}
+
+// kib is the number of a line of meminfo.
+func kib(text []byte, name string) (float64, bool) {
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, name); ok {
+			n, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 64)
+			return n, err == nil
+		}
+	}
+	return 0, false
+}
+
+// number reads a file that holds one number.
+func number(path string) (float64, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
+	return float64(n), err
+}
+
+// denied reports that a file is there and may not be read.
+func denied(err error) bool { return errors.Is(err, fs.ErrPermission) }
