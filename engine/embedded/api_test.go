@@ -60,8 +60,9 @@ type event struct {
 	Choices           []struct {
 		Text           *string
 		Message, Delta *struct {
-			Role    string
-			Content *string
+			Role      string
+			Reasoning *string `json:"reasoning_content"`
+			Content   *string
 		}
 		FinishReason *string `json:"finish_reason"`
 	}
@@ -69,6 +70,12 @@ type event struct {
 		Prompt     int `json:"prompt_tokens"`
 		Completion int `json:"completion_tokens"`
 		Total      int `json:"total_tokens"`
+		Details    struct {
+			Cached int `json:"cached_tokens"`
+		} `json:"prompt_tokens_details"`
+		CompletionDetails *struct {
+			Reasoning int `json:"reasoning_tokens"`
+		} `json:"completion_tokens_details"`
 	}
 }
 
@@ -109,6 +116,15 @@ func whole(t testing.TB, url, body string) event {
 	return e
 }
 
+// textOf is the text of a whole answer, for goroutines that may not end a test.
+func textOf(answer string) string {
+	var e event
+	if json.Unmarshal([]byte(answer), &e) != nil || len(e.Choices) != 1 || e.Choices[0].Text == nil {
+		return "no text in " + answer
+	}
+	return *e.Choices[0].Text
+}
+
 func TestCompletion(t *testing.T) {
 	url, _ := testServer(t, nil)
 	for _, test := range []struct {
@@ -122,6 +138,9 @@ func TestCompletion(t *testing.T) {
 		{"ignore_eos", `{"prompt":" It freezes at zero","max_tokens":4,"ignore_eos":true,"temperature":0}`, ".\n\nJupiter is", "length", 4},
 		{"stop string", `{"prompt":"The capital of France is","max_tokens":50,"temperature":0,"stop":"river"}`, " Paris, and its ", "stop", 5},
 		{"stop list", `{"prompt":"The capital of France is","max_tokens":50,"temperature":0,"stop":["zz"," its"]}`, " Paris, and", "stop", 4},
+		{"no repetition penalty", `{"prompt":"The capital of France is the capital of","max_tokens":1,"temperature":0}`, " France", "length", 1},
+		{"top_k is greedy", `{"prompt":"The capital of France is","max_tokens":1,"temperature":2,"top_k":1}`, " Paris", "length", 1},
+		{"min_p is greedy", `{"prompt":"The capital of France is","max_tokens":1,"temperature":2,"min_p":1,"repetition_penalty":null}`, " Paris", "length", 1},
 		{"prompt in a list", `{"prompt":["The capital of France is"],"max_tokens":1,"temperature":0}`, " Paris", "length", 1},
 	} {
 		e := whole(t, url+"/v1/completions", test.body)
@@ -218,6 +237,14 @@ func TestChat(t *testing.T) {
 	}
 }
 
+func TestRepetitionPenaltyIsHeeded(t *testing.T) {
+	url, _ := testServer(t, nil)
+	got := *whole(t, url+"/v1/completions", `{"prompt":"The capital of France is the capital of","max_tokens":1,"temperature":0,"repetition_penalty":2}`).Choices[0].Text
+	if got == " France" {
+		t.Error("the token that stands in the prompt is still the likeliest")
+	}
+}
+
 func TestSeedDecidesTheSample(t *testing.T) {
 	url, _ := testServer(t, nil)
 	ask := func(seed string) string {
@@ -256,6 +283,9 @@ func TestBadRequests(t *testing.T) {
 		{"logprobs", "/v1/completions", `{"prompt":"a","logprobs":1}`, 400, "logprobs"},
 		{"temperature", "/v1/completions", `{"prompt":"a","temperature":-1}`, 400, "temperature"},
 		{"top_p", "/v1/completions", `{"prompt":"a","top_p":0}`, 400, "top_p"},
+		{"top_k", "/v1/completions", `{"prompt":"a","top_k":-2}`, 400, "top_k must be"},
+		{"min_p", "/v1/completions", `{"prompt":"a","min_p":1.5}`, 400, "min_p must be"},
+		{"repetition_penalty", "/v1/completions", `{"prompt":"a","repetition_penalty":0}`, 400, "repetition_penalty must be"},
 		{"min_tokens", "/v1/completions", `{"prompt":"a","max_tokens":2,"min_tokens":3}`, 400, "min_tokens"},
 		{"empty stop", "/v1/completions", `{"prompt":"a","stop":""}`, 400, "stop"},
 		{"stop type", "/v1/completions", `{"prompt":"a","stop":7}`, 400, "stop must be"},
@@ -279,8 +309,8 @@ func TestBadRequests(t *testing.T) {
 			t.Errorf("%s: %d %s; want %d and %q", test.name, status, answer, test.status, test.says)
 		}
 	}
-	if n := strings.Count(log.String(), " failed: "); n != 24 {
-		t.Errorf("%d failures in the log, want 24:\n%s", n, log)
+	if n := strings.Count(log.String(), " failed: "); n != 27 {
+		t.Errorf("%d failures in the log, want 27:\n%s", n, log)
 	}
 }
 

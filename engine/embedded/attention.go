@@ -11,8 +11,8 @@ import (
 // major: kvHeads*headDim elements a token. With the cache switched off the
 // same buffers live for one step only.
 type kvCache struct {
-	keys, values [][]float32
-	length       int // tokens
+	keys, values [][]float32 // may be longer than length says, after truncate
+	length       int         // tokens
 }
 
 // newKVCache has room for a number of tokens and grows beyond it.
@@ -25,19 +25,15 @@ func newKVCache(s shape, room int) *kvCache {
 	return kv
 }
 
-// truncate forgets everything but keeps the memory.
-func (kv *kvCache) truncate() {
-	for l := range kv.keys {
-		kv.keys[l], kv.values[l] = kv.keys[l][:0], kv.values[l][:0]
-	}
-	kv.length = 0
-}
+// truncate forgets all but the first tokens, length of them, and keeps the
+// memory. It never lengthens.
+func (kv *kvCache) truncate(length int) { kv.length = min(kv.length, max(length, 0)) }
 
 // extend makes room for n more tokens in one layer.
 func (kv *kvCache) extend(layer, n, dims int) {
 	need := (kv.length + n) * dims
 	for _, buffer := range []*[]float32{&kv.keys[layer], &kv.values[layer]} {
-		*buffer = slices.Grow(*buffer, need-len(*buffer))[:need]
+		*buffer = slices.Grow(*buffer, max(0, need-len(*buffer)))[:need]
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -18,7 +19,8 @@ func (s *server) complete(d dialect) http.HandlerFunc {
 		if engine == nil {
 			return
 		}
-		id := fmt.Sprintf("%s%08x", d.idPrefix, s.requests.Add(1))
+		ordinal := s.requests.Add(1)
+		id := fmt.Sprintf("%s%08x", d.idPrefix, ordinal)
 		err := s.completeOne(engine, d, id, w, r)
 		if err == nil {
 			engine.metrics.succeeded.Add(1)
@@ -27,6 +29,20 @@ func (s *server) complete(d dialect) http.HandlerFunc {
 		engine.metrics.failed.Add(1)
 		fmt.Fprintf(s.log, "[embedded] request %s failed: %v\n", id, err)
 	}
+}
+
+// refuse answers 429 to the first requests, where the fault says so. Requests for
+// one token are not among them: whoever looks whether the engine answers would
+// use up what is meant for those that measure it.
+func (s *server) refuse(g generation, w http.ResponseWriter) error {
+	faults := s.config.Faults
+	if faults.Refuse == 0 || g.maxTokens < 2 || s.long.Add(1) > uint64(faults.Refuse) {
+		return nil
+	}
+	e := &apiError{http.StatusTooManyRequests, "RateLimitError", fmt.Sprintf("the first %d requests are refused (fault retry_after)", faults.Refuse), ""}
+	w.Header().Set("Retry-After", strconv.Itoa(faults.RetryAfter))
+	writeError(w, e)
+	return e
 }
 
 // completeOne answers one request. The error is for the log: the client has
@@ -47,14 +63,18 @@ func (s *server) completeOne(engine *scheduler, d dialect, id string, w http.Res
 		writeError(w, e)
 		return e
 	}
+	if err := s.refuse(g, w); err != nil {
+		return err
+	}
 	response := completion{ID: id, Object: d.whole, Created: time.Now().Unix(), Model: s.config.ServedModelName}
 	if q.Stream {
 		response.Object = d.event
 		return s.stream(engine, d, g, q.StreamOptions, response, w, r)
 	}
-	var text strings.Builder
+	var reasoning, text strings.Builder
 	var last piece
 	err := engine.generate(r.Context(), g, func(p piece) error {
+		reasoning.WriteString(p.reasoning)
 		text.WriteString(p.text)
 		last = p
 		return nil
@@ -63,8 +83,8 @@ func (s *server) completeOne(engine *scheduler, d dialect, id string, w http.Res
 		tellFailure(w, err)
 		return abortReason(r.Context(), err)
 	}
-	response.Choices = []onlyChoice{d.wholeChoice(text.String(), last.finish)}
-	response.Usage = newUsage(len(g.prompt), last.count)
+	response.Choices = []onlyChoice{d.wholeChoice(reasoning.String(), text.String(), last.finish)}
+	response.Usage = g.usage(last.cached, last.count)
 	if s.config.Faults.Malformed {
 		body, _ := json.Marshal(response)
 		w.Header().Set("Content-Type", "application/json")
@@ -85,7 +105,9 @@ func (s *server) translate(d dialect, q *completionRequest) (generation, *apiErr
 		if e != nil {
 			return generation{}, e
 		}
-		return q.generation(prompt, max(s.config.MaxModelLen-len(prompt), 1), s.config.MaxModelLen)
+		g, e := q.generation(prompt, max(s.config.MaxModelLen-len(prompt), 1), s.config.MaxModelLen)
+		g.reasoning = s.config.Reasoning
+		return g, e
 	}
 	if !q.Prompt.given {
 		return generation{}, badRequest("prompt", "the request has no prompt")

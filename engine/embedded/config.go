@@ -25,7 +25,13 @@ type Config struct {
 	MoE     string // MoERouted or MoEAll
 	LMHead  string // LMHeadF32 or LMHeadMXFP4
 	Sinks   bool   // attention sinks join the softmax
-	Faults  Faults
+
+	PrefixCache       bool // keep keys and values between requests
+	PrefixCacheTokens int  // at most so many
+	Speculation       int  // tokens that prompt lookup drafts a step; 0 is off
+	Reasoning         int  // first tokens of a chat answer that go out as reasoning
+
+	Faults Faults
 }
 
 // Limits that keep a mistyped number from taking the machine with it.
@@ -34,6 +40,7 @@ const (
 	maxThreads  = 64
 	maxPosition = 131072
 	maxSeqs     = 1024
+	maxPrefix   = 1 << 20 // tokens
 )
 
 // ParseConfig reads flags and environment. All problems are reported at once;
@@ -60,6 +67,7 @@ func ParseConfig(args []string, env func(string) string, help io.Writer) (Config
 	number(&c.MaxModelLen, "max_model_len")
 	number(&c.MaxNumSeqs, "max_num_seqs")
 	text(&c.ServedModelName, "served_model_name")
+	number(&c.PrefixCacheTokens, "prefix_cache_tokens")
 	if err := flags.Parse(args); err != nil {
 		return Config{}, err
 	}
@@ -78,6 +86,7 @@ func ParseConfig(args []string, env func(string) string, help io.Writer) (Config
 	within("threads", c.Threads, 1, maxThreads)
 	within("max_model_len", c.MaxModelLen, 16, maxPosition)
 	within("max_num_seqs", c.MaxNumSeqs, 1, maxSeqs)
+	within("prefix_cache_tokens", c.PrefixCacheTokens, blockTokens, maxPrefix)
 	if c.ServedModelName == "" {
 		problems = append(problems, errors.New("--served-model-name is empty: requests could not name the model"))
 	}
@@ -96,12 +105,25 @@ func (c *Config) readSwitches(env func(string) string, threadsGiven bool) (probl
 	c.MoE = read(envMoE)
 	c.LMHead = read(envLMHead)
 	c.Sinks = read(envSinks) == "on"
+	c.PrefixCache = read(envPrefixCache) == "on"
+	if c.PrefixCache && !c.KVCache {
+		problems = append(problems, fmt.Errorf("%s=on needs %s=on: without a KV cache there is nothing to keep", envPrefixCache, envKVCache))
+	}
 	if value := env(envThreads); value != "" && !threadsGiven {
 		threads, err := strconv.Atoi(value)
 		if err != nil || threads < 1 || threads > maxThreads {
 			problems = append(problems, fmt.Errorf("%s=%q is not a number of threads: use 1 to %d", envThreads, value, maxThreads))
 		} else {
 			c.Threads = threads
+		}
+	}
+	var err error
+	if c.Speculation, err = readSpeculation(env(envSpeculation)); err != nil {
+		problems = append(problems, err)
+	}
+	if value := env(envReasoning); value != "" {
+		if c.Reasoning, err = strconv.Atoi(value); err != nil || c.Reasoning < 0 {
+			problems = append(problems, fmt.Errorf("%s=%q is not a number of tokens: use 0 for none, or how many come first", envReasoning, value))
 		}
 	}
 	faults, err := ParseFaults(env(envFault))

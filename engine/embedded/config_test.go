@@ -20,7 +20,7 @@ func environment(pairs ...string) func(string) string {
 func TestParseConfig(t *testing.T) {
 	defaults := Config{
 		Host: "127.0.0.1", Port: 8000, Layers: 4, Threads: 1, MaxModelLen: 8192, MaxNumSeqs: 4,
-		ServedModelName: "mxflow-embedded", KVCache: true, MoE: "routed", LMHead: "f32", Sinks: true,
+		ServedModelName: "mxflow-embedded", KVCache: true, MoE: "routed", LMHead: "f32", Sinks: true, PrefixCacheTokens: 16384,
 	}
 	for _, test := range []struct {
 		name string
@@ -37,6 +37,12 @@ func TestParseConfig(t *testing.T) {
 		}},
 		{"threads from the environment", "", []string{"MXFLOW_EMBEDDED_THREADS=3"}, func(c *Config) { c.Threads = 3 }},
 		{"the flag wins", "--threads 2", []string{"MXFLOW_EMBEDDED_THREADS=3"}, func(c *Config) { c.Threads = 2 }},
+		{"prefix cache", "--prefix-cache-tokens 64", []string{"MXFLOW_EMBEDDED_PREFIX_CACHE=on"}, func(c *Config) { c.PrefixCache, c.PrefixCacheTokens = true, 64 }},
+		{"speculation", "", []string{"MXFLOW_EMBEDDED_SPECULATION=prompt_lookup:16"}, func(c *Config) { c.Speculation = 16 }},
+		{"no speculation", "", []string{"MXFLOW_EMBEDDED_SPECULATION=off", "MXFLOW_EMBEDDED_REASONING=0"}, func(*Config) {}},
+		{"reasoning", "", []string{"MXFLOW_EMBEDDED_REASONING=12"}, func(c *Config) { c.Reasoning = 12 }},
+		{"refusals", "", []string{"MXFLOW_EMBEDDED_FAULT=retry_after:20"}, func(c *Config) { c.Faults = Faults{Refuse: 20} }},
+		{"refusals with a time", "", []string{"MXFLOW_EMBEDDED_FAULT=retry_after:20:1,garbage"}, func(c *Config) { c.Faults = Faults{Refuse: 20, RetryAfter: 1, Garbage: true} }},
 		{"faults", "", []string{"MXFLOW_EMBEDDED_FAULT=crash_after:20, nan"}, func(c *Config) { c.Faults = Faults{CrashAfter: 20, NaN: true} }},
 	} {
 		want := defaults
@@ -64,6 +70,19 @@ func TestParseConfigRefuses(t *testing.T) {
 		{"", "MXFLOW_EMBEDDED_FAULT=crash_after", "needs a number"},
 		{"", "MXFLOW_EMBEDDED_FAULT=stall_after:-1", "needs a number"},
 		{"", "MXFLOW_EMBEDDED_FAULT=nan:3", "no fault"},
+		{"", "MXFLOW_EMBEDDED_FAULT=retry_after", "retry_after:20:1"},
+		{"", "MXFLOW_EMBEDDED_FAULT=retry_after:0", "needs a number of requests"},
+		{"", "MXFLOW_EMBEDDED_FAULT=retry_after:2:", "needs a number of requests"},
+		{"", "MXFLOW_EMBEDDED_FAULT=retry_after:2:-1", "needs a number of requests"},
+		{"", "MXFLOW_EMBEDDED_PREFIX_CACHE=1", "use on or off"},
+		{"--prefix-cache-tokens 15", "", "--prefix-cache-tokens 15 is out of range: use 16 to 1048576"},
+		{"", "MXFLOW_EMBEDDED_SPECULATION=on", `MXFLOW_EMBEDDED_SPECULATION="on"|use off, or prompt_lookup:N with 1 to 16`},
+		{"", "MXFLOW_EMBEDDED_SPECULATION=prompt_lookup", "prompt_lookup:N"},
+		{"", "MXFLOW_EMBEDDED_SPECULATION=prompt_lookup:0", "1 to 16"},
+		{"", "MXFLOW_EMBEDDED_SPECULATION=prompt_lookup:17", "1 to 16"},
+		{"", "MXFLOW_EMBEDDED_SPECULATION=4", "prompt_lookup:N"},
+		{"", "MXFLOW_EMBEDDED_REASONING=yes", "not a number of tokens"},
+		{"", "MXFLOW_EMBEDDED_REASONING=-1", "not a number of tokens"},
 		{"--layers 0 --port 70000", "", "--layers 0|--port 70000"},
 		{"--layers 0", "MXFLOW_EMBEDDED_SINKS=maybe", "--layers 0|SINKS"},
 		{"--threads 1000", "", "use 1 to 64"},
@@ -81,6 +100,14 @@ func TestParseConfigRefuses(t *testing.T) {
 				t.Errorf("%s %s: %q does not say %q", test.args, test.env, err, part)
 			}
 		}
+	}
+}
+
+// Nothing can be kept between requests that is not kept between steps.
+func TestPrefixCacheNeedsAKVCache(t *testing.T) {
+	_, err := ParseConfig(nil, environment("MXFLOW_EMBEDDED_PREFIX_CACHE=on", "MXFLOW_EMBEDDED_KV_CACHE=off"), io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "MXFLOW_EMBEDDED_PREFIX_CACHE=on needs MXFLOW_EMBEDDED_KV_CACHE=on") {
+		t.Errorf("got %v", err)
 	}
 }
 

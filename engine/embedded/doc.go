@@ -20,4 +20,4 @@ package embedded
 // because the engine ships inside mxflow itself: a change to the command line
 // must not invalidate measurements, a change to a kernel must. Raise it with
 // every change that can move a speed, a logit or a log line.
-const Version = "0.1.0"
+const Version = "0.2.0"

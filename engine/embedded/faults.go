@@ -18,11 +18,13 @@ type Faults struct {
 	OOM        bool // loading fails for want of memory
 	Malformed  bool // stream events break off in the middle of their JSON
 	NeverReady bool // loading never ends
+	Refuse     int  // the first so many requests for more than one token answer 429
+	RetryAfter int  // seconds that their Retry-After says
 }
 
 // faultForms lists the accepted spellings.
 func faultForms() []string {
-	return []string{"crash_after:N", "stall_after:N", "nan", "garbage", "http_500", "oom", "malformed", "never_ready"}
+	return []string{"crash_after:N", "stall_after:N", "nan", "garbage", "http_500", "oom", "malformed", "never_ready", "retry_after:N"}
 }
 
 // ParseFaults reads a comma-separated list such as "crash_after:20,nan".
@@ -38,6 +40,10 @@ func ParseFaults(list string) (Faults, error) {
 		counts := map[string]*int{"crash_after": &f.CrashAfter, "stall_after": &f.StallAfter}
 		switch {
 		case item == "":
+		case name == "retry_after":
+			if !f.parseRefusal(count) {
+				return Faults{}, fmt.Errorf("%s: %q needs a number of requests, and may give seconds, as in retry_after:20 or retry_after:20:1", envFault, item)
+			}
 		case flags[name] != nil && !counted:
 			*flags[name] = true
 		case counts[name] != nil:
@@ -51,4 +57,17 @@ func ParseFaults(list string) (Faults, error) {
 		}
 	}
 	return f, nil
+}
+
+// parseRefusal reads "requests" or "requests:seconds".
+func (f *Faults) parseRefusal(text string) bool {
+	requests, seconds, given := strings.Cut(text, ":")
+	var err error
+	if f.Refuse, err = strconv.Atoi(requests); err != nil || f.Refuse < 1 {
+		return false
+	}
+	if given {
+		f.RetryAfter, err = strconv.Atoi(seconds)
+	}
+	return err == nil && f.RetryAfter >= 0
 }

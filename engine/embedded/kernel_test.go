@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -130,6 +131,21 @@ func TestPreviousTokenHeadsPeakInTheWindow(t *testing.T) {
 		}
 		if gap := headPeak * (headFrequencies - sum); gap < sinkBelowPeak+5 {
 			t.Errorf("%d positions off the peak the score is only %.1f lower: it competes with the sink", offset, gap)
+		}
+	}
+}
+
+// Evidence is found by name, so no name may be found in another.
+func TestKernelNamesAreDistinct(t *testing.T) {
+	names := []string{
+		kernelPrefillCached, kernelDecodeCached, kernelRecompute, kernelMoERouted, kernelMoEAll, kernelHeadF32, kernelHeadMXFP4,
+		kernelSoftmaxSinks, kernelSoftmaxNoSinks, kernelPrefixLookup, kernelPrefixReuse, kernelPromptLookup, kernelVerify,
+	}
+	for i, a := range names {
+		for j, b := range names {
+			if i != j && strings.Contains(a, b) {
+				t.Errorf("%s is a part of %s", b, a)
+			}
 		}
 	}
 }

@@ -19,6 +19,10 @@ const (
 	kernelHeadMXFP4      = "lm_head_gemv_mxfp4"
 	kernelSoftmaxSinks   = "softmax_sinks_f32"
 	kernelSoftmaxNoSinks = "softmax_plain_f32"
+	kernelPrefixLookup   = "prefix_block_lookup"
+	kernelPrefixReuse    = "prefix_kv_reuse_f32"
+	kernelPromptLookup   = "prompt_lookup_ngram"
+	kernelVerify         = "draft_verify_batched"
 )
 
 // kernelLog writes a line when a kernel is selected and when it first runs.
@@ -61,6 +65,12 @@ func (k *kernelLog) selected(c Config) {
 	fmt.Fprintf(k.out, "[embedded] softmax: selected %s (%s=%s)\n", softmax, envSinks, onOff(c.Sinks))
 	fmt.Fprintf(k.out, "[embedded] moe: selected %s (%s=%s)\n", moe, envMoE, c.MoE)
 	fmt.Fprintf(k.out, "[embedded] lm_head: selected %s (%s=%s)\n", head, envLMHead, c.LMHead)
+	if c.PrefixCache {
+		fmt.Fprintf(k.out, "[embedded] prefix_cache: selected %s (%s=on)\n", kernelPrefixLookup, envPrefixCache)
+	}
+	if c.Speculation > 0 {
+		fmt.Fprintf(k.out, "[embedded] speculation: selected %s (%s=%s%d)\n", kernelPromptLookup, envSpeculation, promptLookupPrefix, c.Speculation)
+	}
 }
 
 func (k *kernelLog) attention(cached bool, tokens int) {

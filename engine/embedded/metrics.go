@@ -4,15 +4,53 @@ import (
 	"fmt"
 	"io"
 	"sync/atomic"
+	"time"
 )
 
 // metrics counts what /metrics shows. Names follow vLLM's, with this engine's
-// prefix.
+// prefix. All are atomic, so that the page is written while the model computes.
 type metrics struct {
 	promptTokens, generationTokens atomic.Int64
-	succeeded, failed, corrupted   atomic.Int64 // requests
-	running, waiting               atomic.Int64 // requests
+	succeeded, failed, corrupted   atomic.Int64   // requests
+	running, waiting               atomic.Int64   // requests
+	placed, queueTime              atomic.Int64   // requests that got a place, and how long they waited for it, in ns
+	prefixQueries, prefixHits      atomic.Int64   // tokens
+	drafts, drafted, accepted      atomic.Int64   // steps with a draft, and tokens
+	acceptedAt                     []atomic.Int64 // by position in the draft
+	kvTokens                       atomic.Int64   // tokens of running requests in the KV cache
+	kvCapacity                     int            // tokens; 0 with the cache off
 }
+
+// queued counts a request that waited so long for its place.
+func (m *metrics) queued(wait time.Duration) {
+	m.queueTime.Add(int64(wait))
+	m.placed.Add(1)
+}
+
+// speculated counts one step's draft. accepted are the drafted tokens that
+// became part of the answer: what was right but came after its end is not.
+func (m *metrics) speculated(drafted, accepted int) {
+	if drafted == 0 {
+		return
+	}
+	m.drafts.Add(1)
+	m.drafted.Add(int64(drafted))
+	m.accepted.Add(int64(accepted))
+	for i := range accepted {
+		m.acceptedAt[i].Add(1)
+	}
+}
+
+// kvUsage is the share of the KV cache that running requests fill, 0 to 1.
+func (m *metrics) kvUsage() float64 {
+	if m.kvCapacity == 0 {
+		return 0
+	}
+	return float64(m.kvTokens.Load()) / float64(m.kvCapacity)
+}
+
+// prefixed is what every name of the page begins with.
+const prefixed = "mxflow_embedded:"
 
 // write prints the Prometheus text format, version 0.0.4.
 func (m *metrics) write(w io.Writer) {
@@ -27,8 +65,28 @@ func (m *metrics) write(w io.Writer) {
 		{"corrupted_requests_total", "counter", "Requests with NaN in their logits.", &m.corrupted},
 		{"num_requests_running", "gauge", "Requests taking turns at the model.", &m.running},
 		{"num_requests_waiting", "gauge", "Requests waiting for a place.", &m.waiting},
+		{"prefix_cache_queries_total", "counter", "Prompt tokens looked up in the prefix cache.", &m.prefixQueries},
+		{"prefix_cache_hits_total", "counter", "Prompt tokens found in the prefix cache.", &m.prefixHits},
+		{"num_preemptions_total", "counter", "Requests that lost their place to others: none ever does.", new(atomic.Int64)},
+		{"spec_decode_num_drafts_total", "counter", "Steps that verified a draft.", &m.drafts},
+		{"spec_decode_num_draft_tokens_total", "counter", "Drafted tokens.", &m.drafted},
+		{"spec_decode_num_accepted_tokens_total", "counter", "Drafted tokens that became part of an answer.", &m.accepted},
 	} {
-		name := "mxflow_embedded:" + v.name
-		fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n%s %d\n", name, v.help, name, v.kind, name, v.value.Load())
+		describe(w, v.name, v.kind, v.help)
+		fmt.Fprintf(w, "%s%s %d\n", prefixed, v.name, v.value.Load())
 	}
+	const perPosition = "spec_decode_num_accepted_tokens_per_pos_total"
+	describe(w, perPosition, "counter", "Accepted tokens by position in the draft.")
+	for i := range m.acceptedAt {
+		fmt.Fprintf(w, "%s%s{position=\"%d\"} %d\n", prefixed, perPosition, i, m.acceptedAt[i].Load())
+	}
+	describe(w, "kv_cache_usage_perc", "gauge", "Tokens of running requests over those that the KV cache has room for, 0 to 1.")
+	fmt.Fprintf(w, "%skv_cache_usage_perc %g\n", prefixed, m.kvUsage())
+	const queue = "request_queue_time_seconds"
+	describe(w, queue, "summary", "Time that requests waited for a place.")
+	fmt.Fprintf(w, "%s%s_sum %g\n%s%s_count %d\n", prefixed, queue, time.Duration(m.queueTime.Load()).Seconds(), prefixed, queue, m.placed.Load())
+}
+
+func describe(w io.Writer, name, kind, help string) {
+	fmt.Fprintf(w, "# HELP %s%s %s\n# TYPE %s%s %s\n", prefixed, name, help, prefixed, name, kind)
 }

@@ -45,47 +45,9 @@ func newModel(config Config, log io.Writer) (*Model, error) {
 	if config.LMHead == LMHeadMXFP4 {
 		m.lmHead4 = quantise(w.lmHead)
 	}
-	m.ws = newWorkspace(s, config.Threads)
+	m.ws = newWorkspace(s, config.Threads, config.Speculation+1)
 	m.kernels.selected(config)
 	return m, nil
-}
-
-// workspace holds the activations of one chunk.
-type workspace struct {
-	residual, normed, projected batch // chunk × hidden
-	query, attended             batch // chunk × heads*headDim
-	key, value                  batch // chunk × kvHeads*headDim
-	mix                         batch // chunk × experts: routing weights
-	activated                   batch // chunk × intermediate
-	workers                     []workerSpace
-	final, row, logits          []float32
-}
-
-// workerSpace is what a thread needs for itself.
-type workerSpace struct {
-	members []int     // tokens of the expert in hand
-	gates   []float32 // by member
-	row     []float32 // a dequantised weight row
-	scores  []float32 // of one head, by position
-}
-
-func newWorkspace(s shape, threads int) *workspace {
-	ws := &workspace{
-		residual: newMatrix(chunkTokens, s.hidden), normed: newMatrix(chunkTokens, s.hidden),
-		projected: newMatrix(chunkTokens, s.hidden),
-		query:     newMatrix(chunkTokens, s.queryDims()), attended: newMatrix(chunkTokens, s.queryDims()),
-		key: newMatrix(chunkTokens, s.kvDims()), value: newMatrix(chunkTokens, s.kvDims()),
-		mix: newMatrix(chunkTokens, s.experts), activated: newMatrix(chunkTokens, s.intermediate),
-		final: make([]float32, s.hidden), logits: make([]float32, s.vocabulary),
-	}
-	ws.row = make([]float32, s.hidden)
-	for range threads {
-		ws.workers = append(ws.workers, workerSpace{
-			gates: make([]float32, chunkTokens), row: make([]float32, max(s.hidden, s.intermediate)),
-			scores: make([]float32, s.maxPositions),
-		})
-	}
-	return ws
 }
 
 // sequence is one request's tokens and, with the cache on, their keys and
@@ -105,36 +67,49 @@ func (m *Model) newSequence(prompt []token, room int) *sequence {
 const maxRoom = 1024
 
 // step returns the logits after the sequence's last token; they are valid
-// until the next step. With the KV cache on, only tokens not seen yet go
-// through the layers; with it off, the whole prefix does, every time.
+// until the next step.
 func (m *Model) step(ctx context.Context, seq *sequence) ([]float32, error) {
+	logits, err := m.steps(ctx, seq, 1)
+	if err != nil {
+		return nil, err
+	}
+	return logits.row(0), nil
+}
+
+// steps returns the logits after each of the sequence's last n tokens, one row
+// a token; they are valid until the next step. With the KV cache on, only
+// tokens not seen yet go through the layers, and there must be n of them; with
+// it off, the whole prefix does, every time.
+func (m *Model) steps(ctx context.Context, seq *sequence, n int) (batch, error) {
 	if !m.config.KVCache {
-		seq.kv.truncate()
+		seq.kv.truncate(0)
 	}
 	fresh := seq.tokens[seq.kv.length:]
-	if len(fresh) == 0 || len(seq.tokens) > m.shape.maxPositions {
-		return nil, fmt.Errorf("a step needs 1 to %d tokens, got %d with %d new", m.shape.maxPositions, len(seq.tokens), len(fresh))
+	if len(fresh) < n || n < 1 || n > m.ws.logits.rows || len(seq.tokens) > m.shape.maxPositions {
+		return batch{}, fmt.Errorf("a step needs 1 to %d tokens, got %d with %d new and %d of them asked for", m.shape.maxPositions, len(seq.tokens), len(fresh), n)
 	}
 	m.kernels.attention(m.config.KVCache, len(fresh))
-	for len(fresh) > 0 {
+	for done := 0; len(fresh) > 0; {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return batch{}, err
 		}
-		n := min(len(fresh), chunkTokens)
-		m.forward(fresh[:n], seq.kv, n == len(fresh))
-		fresh = fresh[n:]
-		if len(fresh) == 0 {
-			rmsNorm(m.ws.final, m.ws.residual.row(n-1), m.weights.finalNorm, m.shape.normEpsilon)
+		chunk := min(len(fresh), chunkTokens)
+		outputs := max(0, n-(len(fresh)-chunk)) - done
+		m.forward(fresh[:chunk], seq.kv, outputs)
+		fresh = fresh[chunk:]
+		for t := chunk - outputs; t < chunk; t++ {
+			rmsNorm(m.ws.final.row(done), m.ws.residual.row(t), m.weights.finalNorm, m.shape.normEpsilon)
+			done++
 		}
 	}
-	m.head()
-	return m.ws.logits, nil
+	m.head(n)
+	return batch{rows: n, cols: m.shape.vocabulary, data: m.ws.logits.data[:n*m.shape.vocabulary]}, nil
 }
 
 // forward runs a chunk of tokens through all layers, extending the cache. Of
 // the last layer it needs all keys and values, but the output only of the
-// sequence's last token: nothing reads the others.
-func (m *Model) forward(tokens []token, kv *kvCache, ends bool) {
+// chunk's last tokens, as many as outputs says: nothing reads the others.
+func (m *Model) forward(tokens []token, kv *kvCache, outputs int) {
 	for t, id := range tokens {
 		copy(m.ws.residual.row(t), m.weights.embedding.row(int(id)))
 	}
@@ -143,10 +118,7 @@ func (m *Model) forward(tokens []token, kv *kvCache, ends bool) {
 	for layer := range m.shape.layers {
 		first := 0
 		if layer == m.shape.layers-1 {
-			first = len(tokens)
-			if ends {
-				first--
-			}
+			first = len(tokens) - outputs
 		}
 		kv.extend(layer, len(tokens), m.shape.kvDims())
 		m.pool.split(0, len(tokens), func(lo, hi, _ int) { m.project(m.ws, layer, lo, hi, kv) })
@@ -163,17 +135,20 @@ func (m *Model) forward(tokens []token, kv *kvCache, ends bool) {
 	kv.length += len(tokens)
 }
 
-// head turns the normalised final hidden state into logits.
-func (m *Model) head() {
+// head turns the first n normalised final hidden states into logits. A row of
+// the weights is read, and in MXFP4 dequantised, once for all of them.
+func (m *Model) head(n int) {
 	ws := m.ws
 	m.kernels.head(m.config.LMHead)
 	row := ws.row
-	for t := range ws.logits {
+	for r := range m.shape.vocabulary {
 		if m.config.LMHead == LMHeadMXFP4 {
-			m.lmHead4.row(t, row)
+			m.lmHead4.row(r, row)
 		} else {
-			row = m.weights.lmHead.row(t)
+			row = m.weights.lmHead.row(r)
 		}
-		ws.logits[t] = vek32.Dot(row, ws.final)
+		for t := range n {
+			ws.logits.data[t*ws.logits.cols+r] = vek32.Dot(row, ws.final.row(t))
+		}
 	}
 }

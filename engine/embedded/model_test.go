@@ -11,7 +11,7 @@ import (
 )
 
 func testConfig() Config {
-	return Config{Layers: 4, Threads: 1, MaxModelLen: 512, MaxNumSeqs: 4, ServedModelName: "test", KVCache: true, MoE: MoERouted, LMHead: LMHeadF32, Sinks: true}
+	return Config{Layers: 4, Threads: 1, MaxModelLen: 512, MaxNumSeqs: 4, ServedModelName: "test", KVCache: true, MoE: MoERouted, LMHead: LMHeadF32, Sinks: true, PrefixCacheTokens: 4096}
 }
 
 // sharedModel has the default configuration; tests that only read it use it
@@ -41,7 +41,12 @@ func testModel(t testing.TB, change func(*Config)) *Model {
 // trace decodes greedily and returns the tokens and the logits of each step.
 func trace(t testing.TB, m *Model, prompt []token, n int) (tokens []token, logits [][]float32) {
 	t.Helper()
-	seq := m.newSequence(prompt, n)
+	return continueTrace(t, m, m.newSequence(prompt, n), n)
+}
+
+func continueTrace(t testing.TB, m *Model, seq *sequence, n int) (tokens []token, logits [][]float32) {
+	t.Helper()
+	prompt := len(seq.tokens)
 	greedy := newSampler(0, 1, 0)
 	for range n {
 		out, err := m.step(context.Background(), seq)
@@ -52,7 +57,7 @@ func trace(t testing.TB, m *Model, prompt []token, n int) (tokens []token, logit
 		seq.tokens = append(seq.tokens, id)
 		logits = append(logits, slices.Clone(out))
 	}
-	return seq.tokens[len(prompt):], logits
+	return seq.tokens[prompt:], logits
 }
 
 func furthest(a, b [][]float32) (distance float64) {

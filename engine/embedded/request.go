@@ -18,9 +18,6 @@ type completionRequest struct {
 	MaxCompletionTokens *int           `json:"max_completion_tokens"`
 	MinTokens           int            `json:"min_tokens"`
 	IgnoreEOS           bool           `json:"ignore_eos"`
-	Temperature         *float64       `json:"temperature"`
-	TopP                *float64       `json:"top_p"`
-	Seed                *int64         `json:"seed"`
 	Stop                stringOrList   `json:"stop"`
 	N                   *int           `json:"n"`
 	BestOf              *int           `json:"best_of"`
@@ -29,6 +26,7 @@ type completionRequest struct {
 	Logprobs            any            `json:"logprobs"`
 	Stream              bool           `json:"stream"`
 	StreamOptions       *streamOptions `json:"stream_options"`
+	samplingFields
 }
 
 type streamOptions struct {
@@ -126,21 +124,14 @@ func readJSON(w http.ResponseWriter, r *http.Request, into any) *apiError {
 // generation checks the request and translates it. promptTokens is the
 // rendered prompt; defaultMax is max_tokens when the request has none.
 func (q *completionRequest) generation(prompt []token, defaultMax, maxModelLen int) (generation, *apiError) {
-	g := generation{prompt: prompt, maxTokens: defaultMax, minTokens: q.MinTokens, ignoreEOS: q.IgnoreEOS, temperature: 1, topP: 1, stops: q.Stop}
+	g := generation{prompt: prompt, maxTokens: defaultMax, minTokens: q.MinTokens, ignoreEOS: q.IgnoreEOS, stops: q.Stop}
 	for _, given := range []*int{q.MaxTokens, q.MaxCompletionTokens} {
 		if given != nil {
 			g.maxTokens = *given
 		}
 	}
-	if q.Temperature != nil {
-		g.temperature = *q.Temperature
-	}
-	if q.TopP != nil {
-		g.topP = *q.TopP
-	}
-	if q.Seed != nil {
-		seed := uint64(*q.Seed)
-		g.seed = &seed
+	if e := q.samplingFields.read(&g); e != nil {
+		return g, e
 	}
 	asked := func(n *int) bool { return n != nil && *n != 1 }
 	switch {
@@ -160,10 +151,6 @@ func (q *completionRequest) generation(prompt []token, defaultMax, maxModelLen i
 		return g, badRequest("max_tokens", "this model's maximum context length is %d tokens, but the request asks for %d (%d in the prompt, %d to generate)", maxModelLen, len(prompt)+g.maxTokens, len(prompt), g.maxTokens)
 	case g.minTokens < 0 || g.minTokens > g.maxTokens:
 		return g, badRequest("min_tokens", "min_tokens must be between 0 and max_tokens (%d), got %d", g.maxTokens, g.minTokens)
-	case !(g.temperature >= 0 && g.temperature <= 2):
-		return g, badRequest("temperature", "temperature must be between 0 and 2, got %v", g.temperature)
-	case !(g.topP > 0 && g.topP <= 1):
-		return g, badRequest("top_p", "top_p must be above 0 and at most 1, got %v", g.topP)
 	case q.StreamOptions != nil && !q.Stream:
 		return g, badRequest("stream_options", "stream_options needs stream to be true")
 	}

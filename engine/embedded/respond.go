@@ -1,20 +1,35 @@
 package embedded
 
-// usage is the server's own count of tokens. Nothing is ever cached between
-// requests, and cachedTokens says so.
+// usage is the server's own count of tokens.
 type usage struct {
-	PromptTokens     int           `json:"prompt_tokens"`
-	CompletionTokens int           `json:"completion_tokens"`
-	TotalTokens      int           `json:"total_tokens"`
-	PromptDetails    promptDetails `json:"prompt_tokens_details"`
+	PromptTokens      int                `json:"prompt_tokens"`
+	CompletionTokens  int                `json:"completion_tokens"`
+	TotalTokens       int                `json:"total_tokens"`
+	PromptDetails     promptDetails      `json:"prompt_tokens_details"`
+	CompletionDetails *completionDetails `json:"completion_tokens_details,omitempty"`
 }
 
+// promptDetails has the tokens that were found in the prefix cache: none with
+// the cache off.
 type promptDetails struct {
 	CachedTokens int `json:"cached_tokens"`
 }
 
-func newUsage(prompt, completion int) *usage {
-	return &usage{PromptTokens: prompt, CompletionTokens: completion, TotalTokens: prompt + completion}
+// completionDetails is there where answers begin with reasoning.
+type completionDetails struct {
+	ReasoningTokens int `json:"reasoning_tokens"`
+}
+
+// usage counts a request of which count tokens were generated.
+func (g *generation) usage(cached, count int) *usage {
+	u := &usage{
+		PromptTokens: len(g.prompt), CompletionTokens: count, TotalTokens: len(g.prompt) + count,
+		PromptDetails: promptDetails{cached},
+	}
+	if g.reasoning > 0 {
+		u.CompletionDetails = &completionDetails{min(g.reasoning, count)}
+	}
+	return u
 }
 
 // completion is a response of either endpoint, whole or one stream event.
@@ -39,8 +54,9 @@ type onlyChoice struct {
 }
 
 type said struct {
-	Role    string  `json:"role,omitempty"`
-	Content *string `json:"content,omitempty"`
+	Role      string  `json:"role,omitempty"`
+	Reasoning string  `json:"reasoning_content,omitempty"`
+	Content   *string `json:"content,omitempty"`
 }
 
 // dialect is what differs between the two endpoints.
@@ -54,20 +70,25 @@ var (
 	chatDialect = dialect{"chatcmpl-", "chat.completion", "chat.completion.chunk", true}
 )
 
-func (d dialect) wholeChoice(text, finish string) onlyChoice {
+func (d dialect) wholeChoice(reasoning, text, finish string) onlyChoice {
 	if d.chat {
-		return onlyChoice{Message: &said{Role: "assistant", Content: &text}, FinishReason: &finish}
+		return onlyChoice{Message: &said{Role: "assistant", Reasoning: reasoning, Content: &text}, FinishReason: &finish}
 	}
 	return onlyChoice{Text: &text, FinishReason: &finish}
 }
 
-func (d dialect) eventChoice(text, finish string) onlyChoice {
-	c := onlyChoice{Text: &text}
+// eventChoice is one piece of a stream. While there is reasoning only, chat
+// events have no content, as vLLM's.
+func (d dialect) eventChoice(p piece) onlyChoice {
+	c := onlyChoice{Text: &p.text}
 	if d.chat {
-		c = onlyChoice{Delta: &said{Content: &text}}
+		c = onlyChoice{Delta: &said{Reasoning: p.reasoning, Content: &p.text}}
+		if p.reasoning != "" && p.text == "" {
+			c.Delta.Content = nil
+		}
 	}
-	if finish != "" {
-		c.FinishReason = &finish
+	if p.finish != "" {
+		c.FinishReason = &p.finish
 	}
 	return c
 }

@@ -10,11 +10,13 @@ import (
 type sampler struct {
 	temperature float64 // 0 is greedy
 	topP        float64 // mass of the nucleus, in (0, 1]
+	topK        int     // at most so many of the likeliest; below 1 for all
+	minP        float64 // at least this share of the likeliest one's probability
 	random      *rand.Rand
 }
 
 func newSampler(temperature, topP float64, seed uint64) sampler {
-	return sampler{temperature, topP, rand.New(rand.NewPCG(seed, 0x73616d706c65))}
+	return sampler{temperature: temperature, topP: topP, random: rand.New(rand.NewPCG(seed, 0x73616d706c65))}
 }
 
 // choose returns a token and whether the logits were sound. Unsound ones (any
@@ -36,8 +38,9 @@ func (s sampler) choose(logits []float32, forbidden token) (token, bool) {
 	return s.draw(logits, forbidden, float64(logits[best])), true
 }
 
-// draw samples from the softmax at the sampler's temperature, cut to the
-// smallest set of tokens that holds topP of the mass.
+// draw samples from the softmax at the sampler's temperature, cut by minP, then
+// to the topK likeliest tokens, then to the fewest of those that hold topP of
+// their mass.
 func (s sampler) draw(logits []float32, forbidden token, largest float64) token {
 	type candidate struct {
 		id token
@@ -50,10 +53,14 @@ func (s sampler) draw(logits []float32, forbidden token, largest float64) token 
 			continue
 		}
 		p := math.Exp((float64(x) - largest) / s.temperature)
+		if p < s.minP { // the likeliest has 1 here
+			continue
+		}
 		candidates = append(candidates, candidate{token(i), p})
 		total += p
 	}
-	if s.topP < 1 {
+	cut := s.topK > 0 && s.topK < len(candidates)
+	if cut || s.topP < 1 {
 		slices.SortStableFunc(candidates, func(a, b candidate) int {
 			if a.p > b.p {
 				return -1
@@ -62,6 +69,12 @@ func (s sampler) draw(logits []float32, forbidden token, largest float64) token 
 			}
 			return 0
 		})
+		if cut {
+			candidates, total = candidates[:s.topK], 0
+			for _, c := range candidates {
+				total += c.p
+			}
+		}
 		var mass float64
 		for i, c := range candidates {
 			mass += c.p

@@ -53,20 +53,50 @@ func TestSamplingIsDeterministicPerSeed(t *testing.T) {
 	}
 }
 
-func TestTopPKeepsTheNucleus(t *testing.T) {
+func TestWhatIsDrawnFrom(t *testing.T) {
 	logits := []float32{0, float32(math.Log(6)), float32(math.Log(3))} // 10%, 60%, 30%
 	for _, test := range []struct {
 		topP float64
+		topK int
+		minP float64
 		want []token
 	}{
-		{0.5, []token{1}},
-		{0.85, []token{1, 2}},
-		{1, []token{0, 1, 2}},
+		{0.5, 0, 0, []token{1}},
+		{0.85, 0, 0, []token{1, 2}},
+		{1, 0, 0, []token{0, 1, 2}},
+		{1, -1, 0, []token{0, 1, 2}},
+		{1, 1, 0, []token{1}},
+		{1, 2, 0, []token{1, 2}},
+		{1, 9, 0, []token{0, 1, 2}},
+		{0.66, 2, 0, []token{1}}, // 60 of the 90% that top_k leaves are enough
+		{0.68, 2, 0, []token{1, 2}},
+		{1, 0, 0.4, []token{1, 2}},
+		{1, 0, 0.6, []token{1}},
+		{1, 0, 1, []token{1}},
 	} {
-		seen := draws(newSampler(1, test.topP, 3), logits, 300)
+		s := newSampler(1, test.topP, 3)
+		s.topK, s.minP = test.topK, test.minP
+		seen := draws(s, logits, 300)
 		slices.Sort(seen)
 		if seen = slices.Compact(seen); !slices.Equal(seen, test.want) {
-			t.Errorf("top_p %v drew %v, want %v", test.topP, seen, test.want)
+			t.Errorf("top_p %v, top_k %d, min_p %v drew %v, want %v", test.topP, test.topK, test.minP, seen, test.want)
+		}
+	}
+}
+
+func TestRepetitionPenalty(t *testing.T) {
+	r := newRepetition(2, []token{0, 2}, 4)
+	r.add(3)
+	logits := []float32{4, 4, -4, 1}
+	r.penalise(logits)
+	if want := []float32{2, 4, -8, 0.5}; !slices.Equal(logits, want) {
+		t.Errorf("%v, want %v", logits, want)
+	}
+	for _, none := range []float64{0, 1} {
+		r := newRepetition(none, []token{0}, 4)
+		r.add(3)
+		if r.penalise(logits); logits[0] != 2 || logits[3] != 0.5 {
+			t.Errorf("a penalty of %v changed %v", none, logits)
 		}
 	}
 }

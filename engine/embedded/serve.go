@@ -99,6 +99,9 @@ func (s *server) load(exit func(int)) error {
 	} else {
 		fmt.Fprintf(s.log, "[embedded] KV cache disabled\n")
 	}
+	if s.config.PrefixCache {
+		fmt.Fprintf(s.log, "[embedded] Prefix cache size: %d tokens\n", s.config.PrefixCacheTokens/blockTokens*blockTokens)
+	}
 	if faults.NeverReady {
 		fmt.Fprintf(s.log, "[embedded] WARNING staying unready (fault never_ready)\n")
 		return nil

@@ -76,7 +76,15 @@ func TestLogNamesTheKernels(t *testing.T) {
 		{
 			"defaults", nil,
 			[]string{kernelPrefillCached, kernelDecodeCached, kernelMoERouted, kernelHeadF32, kernelSoftmaxSinks},
-			[]string{kernelRecompute, kernelMoEAll, kernelHeadMXFP4, kernelSoftmaxNoSinks},
+			[]string{
+				kernelRecompute, kernelMoEAll, kernelHeadMXFP4, kernelSoftmaxNoSinks,
+				kernelPrefixLookup, kernelPrefixReuse, kernelPromptLookup, kernelVerify,
+			},
+		},
+		{
+			"prefix cache and speculation", func(c *Config) { c.PrefixCache, c.Speculation = true, 2 },
+			[]string{kernelPrefixLookup, kernelPromptLookup, kernelVerify, kernelDecodeCached},
+			[]string{kernelPrefixReuse}, // there was nothing to reuse
 		},
 		{
 			"the others", func(c *Config) { c.KVCache, c.MoE, c.LMHead, c.Sinks = false, MoEAll, LMHeadMXFP4, false },
@@ -153,6 +161,32 @@ func TestFaultyAnswers(t *testing.T) {
 			t.Errorf("%s: %d %s", fault, status, answer)
 		}
 		p.wait(t)
+	}
+}
+
+// The first requests are told when to come back; what asks for no text is not.
+func TestRetryAfter(t *testing.T) {
+	for fault, seconds := range map[string]string{"retry_after:2": "0", "retry_after:2:1": "1"} {
+		p := start(t, fault, nil)
+		p.ready(t)
+		for i := range 4 {
+			response, err := http.Post(p.url+"/v1/completions", "application/json", strings.NewReader(paris))
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw, _ := io.ReadAll(response.Body)
+			response.Body.Close()
+			if refused := i < 2; refused != (response.StatusCode == http.StatusTooManyRequests) ||
+				refused != (response.Header.Get("Retry-After") == seconds) || refused != strings.Contains(string(raw), `"error"`) {
+				t.Errorf("%s: request %d gets %d, Retry-After %q: %s", fault, i, response.StatusCode, response.Header.Get("Retry-After"), raw)
+			}
+			if status, _ := post(t, p.url+"/tokenize", `{"prompt":"a"}`); status != http.StatusOK {
+				t.Errorf("%s: /tokenize answers %d", fault, status)
+			}
+		}
+		if log := p.wait(t); strings.Count(log, "failed: the first 2 requests are refused (fault retry_after)") != 2 {
+			t.Errorf("the log does not tell:\n%s", log)
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ type server struct {
 	log      io.Writer
 	engine   atomic.Pointer[scheduler] // nil while loading
 	requests atomic.Uint64
+	long     atomic.Uint64 // of them, those for more than one token
 	started  time.Time
 }
 

@@ -37,7 +37,8 @@ func (e *eventWriter) sendRaw(body []byte) error {
 	return e.flusher.Flush()
 }
 
-// stream answers with one event a token. Chat streams open with the role, as
+// stream answers with one event a step, which is one token, or several where
+// drafted ones were right. Chat streams open with the role, as
 // vLLM's do. After the last token comes, on request, an event with the usage
 // and no choice, and always [DONE].
 func (s *server) stream(engine *scheduler, d dialect, g generation, options *streamOptions, frame completion, w http.ResponseWriter, r *http.Request) error {
@@ -47,23 +48,23 @@ func (s *server) stream(engine *scheduler, d dialect, g generation, options *str
 	w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-cache")
 	events := &eventWriter{w: w, flusher: http.NewResponseController(w), malformed: s.config.Faults.Malformed}
-	send := func(c onlyChoice, count int) error {
+	send := func(c onlyChoice, cached, count int) error {
 		frame.Choices = []onlyChoice{c}
 		frame.Usage = nil
 		if options.ContinuousUsageStats {
-			frame.Usage = newUsage(len(g.prompt), count)
+			frame.Usage = g.usage(cached, count)
 		}
 		return events.send(frame)
 	}
-	count := 0
+	var last piece
 	err := engine.generate(r.Context(), g, func(p piece) error {
-		if d.chat && p.count == 1 {
-			if err := send(roleChoice(), 0); err != nil {
+		if d.chat && last.count == 0 {
+			if err := send(roleChoice(), p.cached, 0); err != nil {
 				return err
 			}
 		}
-		count = p.count
-		return send(d.eventChoice(p.text, p.finish), p.count)
+		last = p
+		return send(d.eventChoice(p), p.cached, p.count)
 	})
 	if err != nil {
 		if r.Context().Err() == nil {
@@ -72,7 +73,7 @@ func (s *server) stream(engine *scheduler, d dialect, g generation, options *str
 		return abortReason(r.Context(), err)
 	}
 	if options.IncludeUsage {
-		frame.Choices, frame.Usage = []onlyChoice{}, newUsage(len(g.prompt), count)
+		frame.Choices, frame.Usage = []onlyChoice{}, g.usage(last.cached, last.count)
 		if err := events.send(frame); err != nil {
 			return err
 		}

@@ -1,0 +1,126 @@
+package embedded
+
+import (
+	"io"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// scrape reads the page of metrics as scrapers do: values by name, those with a
+// label by name and label.
+func scrape(t *testing.T, m *metrics) map[string]float64 {
+	t.Helper()
+	var page strings.Builder
+	m.write(&page)
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(page.String()))
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, page.String())
+	}
+	values := map[string]float64{}
+	for name, family := range families {
+		name, _ = strings.CutPrefix(name, prefixed)
+		for _, metric := range family.GetMetric() {
+			key := name
+			for _, label := range metric.GetLabel() {
+				key += " " + label.GetName() + "=" + label.GetValue()
+			}
+			values[key] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue()
+			if summary := metric.GetSummary(); summary != nil {
+				values[key+"_sum"], values[key+"_count"] = summary.GetSampleSum(), float64(summary.GetSampleCount())
+			}
+		}
+	}
+	return values
+}
+
+func TestMetricsPage(t *testing.T) {
+	plain, drafting := plainAndDrafting(t, 4, func(c *Config) { c.PrefixCache = true })
+	g := generation{prompt: plain.model.tk.encode(passage + " A harbour"), maxTokens: 12, topP: 1}
+	for name, s := range map[string]*scheduler{"plain": plain, "drafting": drafting} {
+		generated(t, s, g)
+		values := scrape(t, &s.metrics)
+		for metric, want := range map[string]float64{
+			"generation_tokens_total": 12, "prompt_tokens_total": float64(len(g.prompt)),
+			"prefix_cache_queries_total": float64(len(g.prompt)), "prefix_cache_hits_total": 0,
+			"num_preemptions_total": 0, "request_queue_time_seconds_count": 1, "kv_cache_usage_perc": 0,
+		} {
+			if got, there := values[metric]; !there || got != want {
+				t.Errorf("%s: %s is %v (there: %v), want %v", name, metric, got, there, want)
+			}
+		}
+		if sum, there := values["request_queue_time_seconds_sum"]; !there || sum < 0 {
+			t.Errorf("%s: queue time %v", name, sum)
+		}
+		drafted, accepted := values["spec_decode_num_draft_tokens_total"], values["spec_decode_num_accepted_tokens_total"]
+		_, position := values["spec_decode_num_accepted_tokens_per_pos_total position=3"]
+		_, beyond := values["spec_decode_num_accepted_tokens_per_pos_total position=4"]
+		first, there := values["spec_decode_num_accepted_tokens_per_pos_total position=0"]
+		if name == "plain" && (drafted != 0 || accepted != 0 || position || first != 0 || !there) {
+			t.Errorf("without speculation %v tokens were drafted and %v accepted: %v", drafted, accepted, values)
+		}
+		if name == "drafting" && (accepted == 0 || accepted >= drafted || !position || beyond) {
+			t.Errorf("%v of %v accepted: %v", accepted, drafted, values)
+		}
+	}
+}
+
+// While a request runs, the gauge is its tokens over all that fit.
+func TestKVCacheUsage(t *testing.T) {
+	for _, cached := range []bool{true, false} {
+		plain, _ := plainAndDrafting(t, 1, func(c *Config) { c.KVCache = cached })
+		g := generation{prompt: plain.model.tk.encode("The capital of France is"), maxTokens: 3, topP: 1}
+		err := plain.generate(t.Context(), g, func(p piece) error {
+			want := 0.0
+			if cached {
+				want = float64(len(g.prompt)+p.count-1) / (4 * 2048) // 4 sequences of 2048; the newest token has no keys yet
+			}
+			if got := plain.metrics.kvUsage(); got != want {
+				t.Errorf("kv cache %v: %v after %d tokens, want %v", cached, got, p.count, want)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A step may take long: whoever watches must be answered meanwhile, and see who
+// waits.
+func TestMetricsAnswerDuringAStep(t *testing.T) {
+	config := testConfig()
+	config.MaxNumSeqs = 1
+	s := newServer(config, io.Discard)
+	if err := s.load(func(int) {}); err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(s.handler())
+	defer web.Close()
+	engine := s.engine.Load()
+	engine.turn <- struct{}{} // as a step that does not end
+	answers := make(chan string, 2)
+	for range 2 {
+		go func() {
+			_, answer := post(t, web.URL+"/v1/completions", paris)
+			answers <- answer
+		}()
+	}
+	for page := ""; !strings.Contains(page, "num_requests_running 1\n") || !strings.Contains(page, "num_requests_waiting 1\n"); {
+		_, page = get(t, web.URL+"/metrics") // a round trip each, so there is nothing to sleep for
+	}
+	<-engine.turn
+	for range 2 {
+		if answer := <-answers; !strings.Contains(answer, "Paris") {
+			t.Error(answer)
+		}
+	}
+	if n, waited := engine.metrics.placed.Load(), time.Duration(engine.metrics.queueTime.Load()); n != 2 || waited <= 0 {
+		t.Errorf("%d requests were placed after %v", n, waited)
+	}
+}
