@@ -21,6 +21,12 @@ func (l *loader) decodeAttr(a Attr, v cty.Value, expr hcl.Expression) (any, bool
 			return []any{n}, ok
 		}
 		return l.decodeList(withType(a, Int), v, expr, "an integer, or a list of integers")
+	case Numbers:
+		if v.Type() == cty.Number {
+			n, ok := l.decodeScalar(withType(a, Number), v, at)
+			return []any{n}, ok
+		}
+		return l.decodeList(withType(a, Number), v, expr, "a number, or a list of numbers")
 	case Strings:
 		return l.decodeList(withType(a, String), v, expr, `a list, such as ["one", "two"]`)
 	case Refs:

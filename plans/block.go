@@ -21,6 +21,8 @@ type Block struct {
 	Range Range `json:"-"`
 
 	at hcl.Range
+	// written are the attributes that the plan has, right or wrong.
+	written map[string]bool
 }
 
 // Decode puts the attributes into a struct with json tags. A duration goes
@@ -65,7 +67,10 @@ func (l *loader) decodeBlock(b *hcl.Block, schema Schema, what string) *Block {
 // decodeBody reads the body of a block of that kind.
 func (l *loader) decodeBody(b *hcl.Block, kind string, schema Schema, what string) *Block {
 	f := l.fields(b, l.bodySchema(b.Type, kind, schema), what)
-	block := &Block{Kind: kind, Attrs: map[string]any{}, Range: rangeOf(b.DefRange), at: b.DefRange}
+	block := &Block{Kind: kind, Attrs: map[string]any{}, Range: rangeOf(b.DefRange), at: b.DefRange, written: map[string]bool{}}
+	for name := range f.attrs {
+		block.written[name] = true
+	}
 	before := len(l.diags)
 	// doubtful is set where an attribute depends on something that has been
 	// found wrong elsewhere.

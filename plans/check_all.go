@@ -34,6 +34,7 @@ func (l *loader) checkSense(ns *namespace) {
 			c.kernelsAsked(ph)
 		}
 	}
+	c.engineLimits()
 	c.launches()
 	c.gatesThatLockNothing()
 	c.evidence()

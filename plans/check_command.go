@@ -29,13 +29,13 @@ func (l *loader) checkCommands() {
 		if b == nil || !l.workloadsDepend() {
 			continue
 		}
-		sent := len(anyList(b.Attrs["workloads"])) > 0
+		sent := len(anyList(b.Attrs["workloads"])) > 0 || b.Attrs["suite"] != nil
 		switch {
 		case under[p.Name] && sent:
-			l.fail(b.at, "Workloads for a command", "engine.%s.%s is a command, which brings its own work. Remove workloads; what it prints is measured by its metric blocks.", e.Kind, e.Name)
+			l.fail(b.at, "Workloads for a command", "engine.%s.%s is a command, which brings its own work. Remove workloads and suite; what it prints is measured by its metric blocks.", e.Kind, e.Name)
 		case !under[p.Name] && !sent:
-			if _, wrong := b.Attrs["workloads"]; wrong {
-				continue // reported as an empty list
+			if b.written["workloads"] || b.written["suite"] {
+				continue // what is wrong with it has been reported
 			}
 			l.protocolsInDoubt = true
 			l.fail(b.at, "Missing workloads", `level "benchmark" needs workloads: what is sent, as in workloads = [workload.chat]. Only an engine of kind "command" brings its own.`)

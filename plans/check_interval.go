@@ -98,7 +98,7 @@ func (c *planCheck) domain(in *Input) interval {
 	switch {
 	case in.Kind != InputMetric:
 		return everything
-	case in.Relation == Delta:
+	case in.Relation == Delta || in.Unit == "°C":
 		return everything
 	case in.Relation == Gain && in.Better == string(measure.Lower):
 		return interval{low: math.Inf(-1), high: 1, openHigh: true} // all of it is saved
@@ -113,7 +113,9 @@ func (c *planCheck) domain(in *Input) interval {
 		return notBelow0
 	case in.Cell == commandKind:
 		return c.plan.commandEngine().leastOf(in.Metric)
-	case in.Unit == "count" || in.Metric == "itl" || in.Better == string(measure.Neither):
+	case in.Unit == "share":
+		return interval{low: 0, high: 1}
+	case in.Metric == "itl" || in.MayBeZero() || in.Better == string(measure.Neither):
 		return notBelow0
 	}
 	return above0

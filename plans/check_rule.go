@@ -37,7 +37,7 @@ func (c *planCheck) rules(rules []*Rule, decides map[string]bool) {
 // which have to hold too, leave of each input's values.
 func (c *planCheck) comparison(r *Rule, leaf *Leaf, left map[Input]remaining) {
 	for _, in := range append(leaf.Left.Inputs(), leaf.Right.Inputs()...) {
-		if c.tooFew(r, leaf, in) {
+		if c.tooFew(r, leaf, in) || c.notSent(r, leaf, in) {
 			return
 		}
 	}
@@ -123,25 +123,51 @@ func (c *planCheck) tooFew(r *Rule, leaf *Leaf, in *Input) bool {
 	if w == nil || least < 2 {
 		return false
 	}
-	values, need := w.Requests, least
+	cell := c.cellOf(in.Cell)
+	requests := cell.Requests * max(1, w.Turns) // at most
+	values, need := requests, least
 	if in.Metric == "itl" {
-		gaps := max(1, c.outputOf(in.Cell)-1)
-		values *= gaps
-		need = (least + gaps - 1) / gaps
+		gaps := max(1, w.mostOutput(cell)-1)
+		values, need = requests*gaps, (least+gaps-1)/gaps
 	}
 	if values >= least {
 		return false
 	}
-	c.leaf(r, leaf, hcl.DiagError, "Too few requests", "%s needs at least %d values in each launch, and workload %q gives %d, so this rule could only ever be inconclusive. Set requests = %d, or read the median.", in.Path, least, w.Name, values, need)
+	need = (need + max(1, w.Turns) - 1) / max(1, w.Turns)
+	gives := "gives"
+	if w.Duration > 0 || w.Turns > 1 {
+		gives = "gives at most"
+	}
+	c.leaf(r, leaf, hcl.DiagError, "Too few requests", "%s needs at least %d values in each launch, and workload %q %s %d, so this rule could only ever be inconclusive. Set requests = %d, or read the median.", in.Path, least, w.Name, gives, values, need)
 	return true
 }
 
-func (c *planCheck) outputOf(address string) int {
+// mostOutput is the longest answer that a cell asks for.
+func (w *Workload) mostOutput(cell Cell) int {
+	switch {
+	case cell.Output > 0 && w.Data == nil:
+		return cell.Output
+	case w.OutputLengths != nil:
+		return w.OutputLengths.Max
+	}
+	return maxTokens // as each line of the file says
+}
+
+func (c *planCheck) cellOf(address string) Cell {
 	name, _, _ := strings.Cut(address, ".")
 	for _, cell := range c.ns.cells[name] {
 		if cell.Address == address {
-			return cell.Output
+			return cell
 		}
 	}
-	return 0
+	return Cell{}
+}
+
+// notSent warns of a rule that the chosen suite leaves without a value.
+func (c *planCheck) notSent(r *Rule, leaf *Leaf, in *Input) bool {
+	if in.Unsent == "" {
+		return false
+	}
+	c.leaf(r, leaf, hcl.DiagWarning, "Not sent by this suite", "%s has no value: %s. The rule will be inconclusive.", in.Path, in.Unsent)
+	return true
 }

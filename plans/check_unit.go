@@ -41,8 +41,11 @@ func implausible(in *Input, limit float64) string {
 		return "" // differences and spreads are of any size
 	}
 	low := u.low
-	if in.Metric == "itl" || in.Metric == "tpot" {
+	switch in.Metric {
+	case "itl", "tpot":
 		low /= 20 // tokens of a small model come fast
+	case "schedule_lag", "queue", "engine_queue":
+		low = 0 // hardly any is what one hopes for
 	}
 	switch {
 	case size < low:

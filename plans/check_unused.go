@@ -36,7 +36,7 @@ func (c *planCheck) unused() {
 		return
 	}
 	c.readByRules()
-	for _, kind := range []string{"engine", "knob", "workload", "protocol", "target"} {
+	for _, kind := range []string{"engine", "knob", "workload", "protocol", "target", "imported"} {
 		for _, g := range c.l.groups.of[kind] {
 			at := rangeOf(g.block.DefRange)
 			if c.included(at) || c.refersTo(g) {
@@ -53,6 +53,7 @@ var unusedHints = map[string]string{
 	"workload": "Send it in the benchmark of a protocol, or remove it.",
 	"protocol": "Name it in the baseline or in a feature, or remove it.",
 	"target":   "Compare with it in a rule, or remove it.",
+	"imported": "Compare with it in a rule, or remove it.",
 }
 
 // readByRules notes what rules refer to, and which knobs are set.
@@ -77,7 +78,10 @@ func (c *planCheck) readByRules() {
 		}
 		for _, r := range rules {
 			for _, in := range r.inputs() {
-				if in.Kind == InputTarget || in.Kind == InputKnob {
+				switch {
+				case in.Block != "":
+					note(in.Block, in.Name)
+				case in.Kind == InputTarget || in.Kind == InputKnob:
 					note(string(in.Kind), in.Name)
 				}
 			}

@@ -5,7 +5,7 @@ var nameCodes = []Code{
 	{
 		"unknown-reference",
 		[]string{
-			"Unknown engine", "Unknown feature", "Unknown knob", "Unknown phase", "Unknown protocol", "Unknown target",
+			"Unknown engine", "Unknown feature", "Unknown knob", "Unknown phase", "Unknown imported", "Unknown protocol", "Unknown target",
 			"Unknown workload", "Unknown variable", "Unknown local", "Unknown name", "Unknown *",
 		},
 		"Something is referred to that the plan does not declare: a misspelling, or a block that was renamed or removed.",

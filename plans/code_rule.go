@@ -68,15 +68,15 @@ var ruleCodes = []Code{
 	},
 	{
 		"invalid-address",
-		[]string{"Incomplete address", "Unknown address", "Unknown statistic", "Unknown name in a rule", "Which cell?", "No better direction", "One value a launch", "Hypothesis without a metric", "Target has no such number"},
+		[]string{"Incomplete address", "Unknown address", "Unknown statistic", "Unknown name in a rule", "Which cell?", "No better direction", "One value a launch", "Hypothesis without a metric", "Target has no such number", "File has no such number"},
 		"An address of a rule does not lead to one value: it stops too early, a workload has several cells, or the value does not exist.",
 		"Addresses are `<workload>[.<cell>].<metric>[.<stat>]`; the message says what is missing.",
 	},
 	{
 		"not-measured",
-		[]string{"Not measured by this version", "Workload is not measured", "Level not in the protocol", "Not observed"},
+		[]string{"Not measured by this version", "Workload is not measured", "Nothing to be good by", "Nothing is corrected", "Level not in the protocol", "Not observed"},
 		"The rule reads what the feature's protocol does not measure or test.",
-		"Add the workload to the benchmark, or the level to the protocol, or leave the rule out.",
+		"Add the workload to the benchmark, the level to the protocol, or what the message names to the workload; or leave the rule out.",
 	},
 	{
 		"whose-value",

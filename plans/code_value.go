@@ -80,9 +80,9 @@ var blockCodes = []Code{
 	},
 	{
 		"invalid-variable-value",
-		[]string{"Wrong type for variable", "Cannot read --var", "Unknown variable in --var"},
-		"A value given on the command line does not fit the plan's variables.",
-		"Compare its name and type with the `variable` block. Lists and maps are written as in a plan.",
+		[]string{"Wrong type for variable", "Cannot read --var", "Unknown variable in --var", "Unknown suite in --suite"},
+		"A value given on the command line does not fit the plan's variables, or the plan has no such suite.",
+		"Compare its name and type with the `variable` block; a suite is the name of a `suite` block. Lists and maps are written as in a plan.",
 	},
 	{
 		"default-not-constant",

@@ -12,7 +12,7 @@ import (
 
 // digestVersion changes when the same plan would get another digest, so that
 // old digests are never mistaken for those of a changed plan.
-const digestVersion = "mxflow plan v1\n"
+const digestVersion = "mxflow plan v2\n"
 
 // Digest is the SHA-256 of the plan's meaning, in hex: of digestVersion and the
 // JSON of the decoded values.
@@ -34,8 +34,10 @@ func (p *Plan) Digest() string {
 		canonical.Knobs[i] = canonicalKnob(k)
 	}
 	canonical.Workloads = sortedBy(p.Workloads, func(w *Workload) string { return w.Name })
+	canonical.Suites = sortedBy(p.Suites, func(s *Suite) string { return s.Name })
 	canonical.Protocols = sortedBy(p.Protocols, func(q *Protocol) string { return q.Name })
 	canonical.Targets = sortedBy(p.Targets, func(t *Target) string { return t.Name })
+	canonical.Imported = sortedBy(p.Imported, func(i *Imported) string { return i.Name })
 	canonical.Phases = sortedBy(p.Phases, func(ph *Phase) string { return ph.Name })
 	for i, ph := range canonical.Phases {
 		canonical.Phases[i] = canonicalPhase(ph)

@@ -13,7 +13,7 @@ import (
 
 func digestOf(t *testing.T, src []byte) string {
 	t.Helper()
-	res := LoadBytes("other/name.hcl", src, testRegistry(), Options{})
+	res := LoadBytes("testdata/valid/other_name.hcl", src, testRegistry(), Options{})
 	if !res.OK() {
 		t.Fatalf("%s\n%s", res.text(), src)
 	}

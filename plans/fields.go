@@ -174,6 +174,14 @@ func (f *fields) oneOf(name, fallback string, options ...string) string {
 	return fallback
 }
 
+// choice is oneOf for an attribute without a default: empty where it is absent.
+func (f *fields) choice(name string, options ...string) string {
+	if f.absent(name) {
+		return ""
+	}
+	return f.oneOf(name, options[0], options...)
+}
+
 func (f *fields) truth(name string, fallback bool) bool {
 	v, ok := f.value(name)
 	if !ok {

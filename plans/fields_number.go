@@ -13,16 +13,24 @@ func (f *fields) number(name string, fallback, least, most float64) float64 {
 	if !ok {
 		return fallback
 	}
-	if v.Type() != cty.Number {
-		f.wrongType(name, "a number", v)
-		return fallback
-	}
-	n, _ := v.AsBigFloat().Float64()
-	if n < least || n > most {
-		f.l.fail(f.at(name), "Invalid "+name, "%s is between %v and %v; this is %v.", name, least, most, n)
+	n, ok := f.asNumber(v, f.at(name), name, least, most)
+	if !ok {
 		return fallback
 	}
 	return n
+}
+
+func (f *fields) asNumber(v cty.Value, at hcl.Range, name string, least, most float64) (float64, bool) {
+	if v.IsNull() || v.Type() != cty.Number {
+		f.l.fail(at, "Wrong type for "+name, "%s takes a number; this is %s.", name, describe(v))
+		return 0, false
+	}
+	n, _ := v.AsBigFloat().Float64()
+	if n < least || n > most {
+		f.l.fail(at, "Invalid "+name, "%s is between %v and %v; this is %v.", name, least, most, n)
+		return 0, false
+	}
+	return n, true
 }
 
 func (f *fields) whole(name string, fallback, least, most int) int {
@@ -55,21 +63,35 @@ const maxElements = 64
 
 // wholes is one whole number, or a list of different ones.
 func (f *fields) wholes(name string, least, most int) (ns []int, list bool) {
+	return oneOrMany(f, name, "a whole number", func(v cty.Value, at hcl.Range) (int, bool) {
+		return f.asWhole(v, at, name, least, most)
+	})
+}
+
+// numbers is wholes for numbers that may have a fraction.
+func (f *fields) numbers(name string, least, most float64) (ns []float64, list bool) {
+	return oneOrMany(f, name, "a number", func(v cty.Value, at hcl.Range) (float64, bool) {
+		return f.asNumber(v, at, name, least, most)
+	})
+}
+
+// oneOrMany reads one number, or a list of different ones.
+func oneOrMany[T int | float64](f *fields, name, kind string, read func(cty.Value, hcl.Range) (T, bool)) (ns []T, list bool) {
 	v, ok := f.value(name)
 	if !ok {
 		return nil, false
 	}
 	if v.Type() == cty.Number {
-		n, ok := f.asWhole(v, f.at(name), name, least, most)
+		n, ok := read(v, f.at(name))
 		if !ok {
 			return nil, false
 		}
-		return []int{n}, false
+		return []T{n}, false
 	}
 	elems, ok := f.l.elements(f.attrs[name].Expr, v)
 	switch {
 	case !ok:
-		f.wrongType(name, "a whole number, or a list of them", v)
+		f.wrongType(name, kind+", or a list of them", v)
 		return nil, false
 	case len(elems) == 0:
 		f.l.fail(f.at(name), "Empty "+name, "The list is empty. Give it at least one number.")
@@ -77,11 +99,11 @@ func (f *fields) wholes(name string, least, most int) (ns []int, list bool) {
 		f.l.fail(f.at(name), "Too many values in "+name, "A list has up to %d numbers.", maxElements)
 		return nil, true
 	}
-	seen := map[int]bool{}
+	seen := map[T]bool{}
 	for _, e := range elems {
-		n, ok := f.asWhole(e.v, e.at, name, least, most)
+		n, ok := read(e.v, e.at)
 		if ok && seen[n] {
-			f.l.fail(e.at, "Duplicate value in "+name, "%d is in the list already. Remove one.", n)
+			f.l.fail(e.at, "Duplicate value in "+name, "%v is in the list already. Remove one.", n)
 		}
 		if ok && !seen[n] {
 			seen[n] = true

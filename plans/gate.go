@@ -105,7 +105,7 @@ func (l *loader) bare(expr hcl.Expression) bool {
 	for _, t := range expr.Variables() {
 		root := t.RootName()
 		_, known := l.eval.ctx.Variables[root]
-		if !known || root == "engine" || root == "feature" || root == "target" {
+		if !known || root == "engine" || root == "feature" || root == "target" || root == "imported" {
 			return true
 		}
 	}

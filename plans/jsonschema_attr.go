@@ -59,6 +59,8 @@ func valueSchemas(a Attr) []any {
 	case Ints:
 		number["type"] = "integer"
 		return []any{number, listOf(number)}
+	case Numbers:
+		return []any{number, listOf(number)}
 	case Duration:
 		return []any{object{"type": "string", "pattern": `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`}}
 	case Strings:

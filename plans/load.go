@@ -24,6 +24,8 @@ type Options struct {
 	Env func(name string) (string, bool)
 	// Guard, where set, watches over time and memory of the load.
 	Guard *Guard
+	// Suite is the name of the suite that benchmarks send; empty is what they name.
+	Suite string
 	// Unproven only warns of knob values without evidence: whoever starts an
 	// engine to find its evidence has none yet.
 	Unproven bool

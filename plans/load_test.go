@@ -18,6 +18,7 @@ var update = flag.Bool("update", false, "rewrite golden files")
 // testRegistry stands for what levels, steps and engine kinds declare.
 func testRegistry() *Registry {
 	return &Registry{
+		Dataset: testRows,
 		Levels: map[string]Schema{
 			"smoke": {Attrs: []Attr{
 				{Name: "prompt", Type: String, Required: true, Doc: "what is asked."},
@@ -37,8 +38,14 @@ func testRegistry() *Registry {
 			}},
 			"kernels": {Attrs: []Attr{{Name: "from", Type: Strings, Required: true, OneOf: []string{"log"}, Doc: "where to look."}}},
 			"benchmark": {Attrs: []Attr{
-				{Name: "workloads", Type: Refs, Ref: "workload", Required: true, Doc: "Name what to send."},
+				{Name: "workloads", Type: Refs, Ref: "workload", Doc: "Name what to send."},
+				{Name: "suite", Type: Reference, Ref: "suite", Doc: "Name a suite of it."},
 				{Name: "launches", Type: Int, Default: 5, Min: 1, MinSet: true},
+			}, Check: func(b *Block) []AttrError {
+				if list, ok := b.Attrs["workloads"].([]any); ok && len(list) == 0 {
+					return []AttrError{{Attr: "workloads", Summary: "Empty workloads", Detail: "Name what to send."}}
+				}
+				return nil
 			}},
 		},
 		Steps: map[string]Schema{
@@ -51,6 +58,7 @@ func testRegistry() *Registry {
 		},
 		Engines: map[string]EngineKind{
 			"openai": {NeedsProcess: true},
+			"vllm":   {},
 			"embedded": {Settings: []Attr{
 				{Name: "layers", Type: Int, Min: 1, MinSet: true},
 				{Name: "kv_cache", Type: Bool},
@@ -59,6 +67,27 @@ func testRegistry() *Registry {
 			}},
 		},
 	}
+}
+
+// testRows tells rows apart by what is in them.
+func testRows(name string, data []byte) (rows DataRows, err error) {
+	for i, line := range strings.Split(string(data), "\n") {
+		switch {
+		case strings.TrimSpace(line) == "":
+			continue
+		case !strings.HasPrefix(line, "{"):
+			return rows, fmt.Errorf("%s:%d: each line must be one JSON object", name, i+1)
+		}
+		if rows.Unanswered == 0 && !strings.Contains(line, "output") {
+			rows.Unanswered = i + 1
+		}
+		if rows.Chat == 0 && strings.Contains(line, "messages") {
+			rows.Chat = i + 1
+		}
+		rows.Count++
+		rows.Trace = strings.Contains(line, "timestamp")
+	}
+	return rows, nil
 }
 
 // text is the diagnostics as a person would read them.

@@ -30,8 +30,12 @@ type loader struct {
 	// doubted are the block types of which some could not be made.
 	doubted map[string]bool
 	secrets secrets
-	schemas map[string]*hcl.BodySchema
-	checks  crossChecks
+	// datasets are the files of prompts that were read, by path.
+	datasets map[string]readOnce
+	schemas  map[string]*hcl.BodySchema
+	checks   crossChecks
+	// cells counts those of all workloads.
+	cells int
 	// made counts the blocks that for_each, count and dynamic have made.
 	made int
 	// evaluated are the expressions so far, by where they stand.
@@ -86,6 +90,7 @@ func (l *loader) load() {
 	l.closeScope()
 
 	l.decodePlan(blocks["plan"])
+	l.chooseSuite()
 	for _, g := range generated {
 		l.decodeGroup(g)
 	}
@@ -107,7 +112,7 @@ func (l *loader) load() {
 func (l *loader) decodeGroup(g *group) {
 	decode := map[string]func(*hcl.Block){
 		"engine": l.decodeEngine, "knob": l.decodeKnob, "workload": l.decodeWorkload,
-		"protocol": l.decodeProtocol, "target": l.decodeTarget,
+		"suite": l.decodeSuite, "protocol": l.decodeProtocol, "target": l.decodeTarget, "imported": l.decodeImported,
 	}[g.kind]
 	if decode == nil {
 		return

@@ -33,7 +33,7 @@ const (
 var ruleWords = wordSet("and contains else endsWith false for if in let matches nil not null or startsWith true")
 
 // ruleRoots begin an address that belongs to something else than a workload.
-var ruleRoots = wordSet("gpu engine command quality kernels knob levels target feature base root n stats")
+var ruleRoots = wordSet("gpu host engine command quality kernels knob levels target feature base root n stats")
 
 func wordSet(words string) map[string]bool {
 	set := map[string]bool{}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure"
 )
 
 // namespace is what rules of one plan can address.
@@ -15,14 +17,17 @@ type namespace struct {
 	features map[string]*Feature
 	// workloads by name.
 	workloads map[string]*Workload
-	// measured caches, by protocol, the workloads that its benchmark sends.
-	measured map[string][]string
+	// measured are, by protocol, the workloads that its benchmark may send: its own
+	// and those of all suites. sent are those that it does send, as the load has
+	// chosen a suite or none.
+	measured, sent map[string][]string
 }
 
 func newNamespace(p *Plan) *namespace {
 	ns := &namespace{
 		plan: p, cells: map[string][]Cell{}, knobs: map[string]*Knob{},
-		phases: map[string]*Phase{}, features: map[string]*Feature{}, workloads: map[string]*Workload{}, measured: map[string][]string{},
+		phases: map[string]*Phase{}, features: map[string]*Feature{}, workloads: map[string]*Workload{},
+		measured: map[string][]string{}, sent: map[string][]string{},
 	}
 	for _, w := range p.Workloads {
 		ns.cells[w.Name] = w.Cells()
@@ -38,13 +43,7 @@ func newNamespace(p *Plan) *namespace {
 		}
 	}
 	for _, pr := range p.Protocols {
-		if b := pr.Level("benchmark"); b != nil {
-			for _, w := range anyList(b.Attrs["workloads"]) {
-				if name, ok := w.(string); ok {
-					ns.measured[pr.Name] = append(ns.measured[pr.Name], name)
-				}
-			}
-		}
+		ns.measured[pr.Name], ns.sent[pr.Name] = p.sendable(pr.Level("benchmark")), p.Sent(pr.Level("benchmark"))
 	}
 	return ns
 }
@@ -72,6 +71,9 @@ func (ns *namespace) resolve(elements []string, sc *scope) (*Input, *ruleError) 
 	}
 	if elements[0] == "target" {
 		return ns.target(in, elements)
+	}
+	if elements[0] == "imported" {
+		return ns.imported(in, elements)
 	}
 	if sc.own == nil {
 		return nil, wrong("Whose value?", "%q needs a feature in front, because this gate decides over %s: write feature[\"name\"].%s.", in.Path, several(sc.phase), in.Path)
@@ -140,17 +142,21 @@ func (ns *namespace) ofFeature(in *Input, rest []string, f *Feature) (*Input, *r
 		return ns.engine(in, rest)
 	case commandKind:
 		return ns.command(in, rest)
-	case "gpu", "quality", "kernels":
-		return nil, wrong("Not measured by this version", "%s.* has no evidence source yet, so a rule on it could never pass. Memory of the engine process is engine.memory_gb; kernel proof is levels.kernels == 'pass'.", head)
+	case "gpu":
+		return ns.machine(in, rest, measure.PerGPU)
+	case "host":
+		return ns.machine(in, rest, measure.PerHost)
+	case "quality", "kernels":
+		return nil, wrong("Not measured by this version", "%s.* has no evidence source yet, so a rule on it could never pass. Kernel proof is levels.kernels == 'pass'.", head)
 	default:
 		if _, ok := ns.cells[head]; ok {
 			return ns.workload(in, rest, f)
 		}
-		names := append(workloadNames(ns.plan), "engine", "levels", "knob", "target", "feature")
+		names := append(workloadNames(ns.plan), "engine", "gpu", "host", "levels", "knob", "target", "imported", "feature")
 		if ns.plan.commandEngine() != nil {
 			names = append(names, commandKind)
 		}
-		return nil, wrong("Unknown name in a rule", "%q is neither a workload nor one of engine, levels, knob, target, feature.%s", head, didYouMean(head, names))
+		return nil, wrong("Unknown name in a rule", "%q is neither a workload nor one of engine, gpu, host, levels, knob, target, feature.%s", head, didYouMean(head, names))
 	}
 }
 

@@ -16,6 +16,7 @@ func (ns *namespace) workload(in *Input, rest []string, f *Feature) (*Input, *ru
 	if sent := ns.measured[f.Protocol]; !contains(sent, name) {
 		return nil, wrong("Workload is not measured", "Protocol %q of feature %q sends %s in its benchmark; add workload.%s to the workloads of level \"benchmark\".", f.Protocol, f.Name, orNothing(sent), name)
 	}
+	in.Unsent = ns.unsent(f.Protocol, name)
 	cells, rest := narrow(ns.cells[name], rest[1:])
 	if len(rest) == 0 {
 		return nil, wrong("Incomplete address", "Name a metric: %s.tg, %s.ttft, ….", in.Path, in.Path)
@@ -24,14 +25,32 @@ func (ns *namespace) workload(in *Input, rest []string, f *Feature) (*Input, *ru
 	if named := byFieldName(cells, word); len(named) > 0 {
 		cells, word = named, word[:2]
 	}
-	m, ok := measure.Lookup(word)
-	if !ok || m.Scope != measure.PerRequest {
+	m, ok := metricOfWorkload(word)
+	if !ok {
 		return nil, ns.notAMetric(name, word, cells)
 	}
 	if len(cells) != 1 {
 		return nil, wrong("Which cell?", "Workload %q has several cells; write one of %s in front of the metric.", name, addresses(cells))
 	}
+	if err := ns.workloads[name].lacks(m); err != nil {
+		return nil, err
+	}
 	return ns.metric(in, cells[0].Address, m, rest[1:])
+}
+
+// lacks refuses a metric for which a workload would have to say something more.
+func (w *Workload) lacks(m measure.Metric) *ruleError {
+	switch m.Name {
+	case "goodput", "slo_attainment":
+		if len(w.SLO) == 0 {
+			return wrong("Nothing to be good by", "%s counts requests that keep limits, and workload %q has none. Add to it: slo { ttft = \"300ms\" }, on lines of its own.", m.Name, w.Name)
+		}
+	case "ttft_corrected", "pp_corrected":
+		if w.LatencyCorrection == "none" {
+			return wrong("Nothing is corrected", "Workload %q has no latency correction, so there is no %s of it. Read %s, or set latency_correction.", w.Name, m.Name, strings.TrimSuffix(m.Name, "_corrected"))
+		}
+	}
+	return nil
 }
 
 func orNothing(list []string) string {
@@ -65,7 +84,7 @@ func narrow(cells []Cell, rest []string) ([]Cell, []string) {
 // tokens.
 func byFieldName(cells []Cell, word string) (named []Cell) {
 	for _, c := range cells {
-		if word == fmt.Sprintf("tg%d", c.Output) || word == fmt.Sprintf("pp%d", c.Prompt) {
+		if c.Output > 0 && word == fmt.Sprintf("tg%d", c.Output) || c.Prompt > 0 && word == fmt.Sprintf("pp%d", c.Prompt) {
 			named = append(named, c)
 		}
 	}
@@ -74,11 +93,24 @@ func byFieldName(cells []Cell, word string) (named []Cell) {
 
 // notAMetric words the refusal of an element that is neither cell nor metric.
 func (ns *namespace) notAMetric(workload, word string, cells []Cell) *ruleError {
-	if len(cells) > 1 && word != "" && strings.ContainsAny(word[:1], "podcr") && strings.Trim(word[1:], "0123456789") == "" {
-		return wrong("Unknown cell", "Workload %q has no cell %s here; there are %s.", workload, word, addresses(cells))
+	if len(cells) > 1 && word != "" && strings.ContainsAny(word[:1], "podcr") && strings.Trim(word[1:], "0123456789_") == "" {
+		hint := ""
+		if elementOf(cells, word) {
+			hint = " Elements stand in the order prompt, output, depth, concurrency, rate, and none is left out."
+		}
+		return wrong("Unknown cell", "Workload %q has no cell %s here; there are %s.%s", workload, word, addresses(cells), hint)
 	}
-	names := metricNames(measure.PerRequest)
-	return wrong("Unknown metric", "%q is not a metric of a workload; there are %s.%s", word, strings.Join(names, ", "), didYouMean(word, names))
+	return wrong("Unknown metric", "%q is not a metric of a workload.%s", word, suggestMetric(word, workloadMetrics()))
+}
+
+// elementOf reports whether one of the cells has an element in its address.
+func elementOf(cells []Cell, word string) bool {
+	for _, c := range cells {
+		if contains(strings.Split(c.Address, ".")[1:], word) {
+			return true
+		}
+	}
+	return false
 }
 
 func addresses(cells []Cell) string {
@@ -92,13 +124,4 @@ func addresses(cells []Cell) string {
 		list = append(list, c.Address)
 	}
 	return strings.Join(list, ", ")
-}
-
-func metricNames(scope measure.Scope) (names []string) {
-	for _, m := range measure.Catalogue() {
-		if m.Scope == scope {
-			names = append(names, m.Name)
-		}
-	}
-	return names
 }

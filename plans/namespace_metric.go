@@ -50,8 +50,12 @@ func (ns *namespace) relation(in *Input, m measure.Metric, rel Relation) (*Input
 func (ns *namespace) statistic(in *Input, m measure.Metric, stat string) (*Input, *ruleError) {
 	// One value a launch has neither percentiles nor a spread nor requests: such
 	// a rule could never be decided.
-	if m.Scope == measure.PerLaunch && stat != "n" && (stat == "n_requests" || measure.LeastValues(stat) > 1) {
-		return nil, wrong("One value a launch", "A launch has one %s, so there is no %s of it. Write engine.%s.", m.Name, stat, m.Name)
+	if m.Scope != measure.PerRequest && stat != "n" && (stat == "n_requests" || measure.LeastValues(stat) > 1) {
+		cell := in.Cell
+		if cell == "" {
+			cell = "engine"
+		}
+		return nil, wrong("One value a launch", "A launch has one %s, so there is no %s of it. Write %s.%s.", m.Name, stat, cell, m.Name)
 	}
 	in.Stat = stat
 	switch stat {

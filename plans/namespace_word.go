@@ -54,10 +54,9 @@ func (ns *namespace) engine(in *Input, rest []string) (*Input, *ruleError) {
 	if rest[1] == "observed" {
 		return ns.observed(in, rest[2:])
 	}
-	m, ok := measure.Lookup(rest[1])
-	if !ok || m.Scope != measure.PerLaunch {
-		names := append(metricNames(measure.PerLaunch), "observed")
-		return nil, wrong("Unknown metric", "engine.* has the metrics %s.%s", strings.Join(names, ", "), didYouMean(rest[1], names))
+	m, ok := scoped[measure.PerLaunch][rest[1]]
+	if !ok {
+		return nil, wrong("Unknown metric", "engine.* has no metric %q.%s", rest[1], suggestMetric(rest[1], append(metricNames(measure.PerLaunch), "observed")))
 	}
 	if (m.Name == "startup_s" || m.Name == "first_request_s") && ns.plan.commandEngine() != nil {
 		return nil, wrong("Unknown metric", "A command does not become ready and is asked nothing, so it has no %s. Let it print the time that it needs, and declare it as a metric.", m.Name)
@@ -66,6 +65,19 @@ func (ns *namespace) engine(in *Input, rest []string) (*Input, *ruleError) {
 		return nil, err
 	}
 	return ns.metric(in, "", m, rest[2:])
+}
+
+// machine resolves gpu.<metric>… and host.<metric>….
+func (ns *namespace) machine(in *Input, rest []string, scope measure.Scope) (*Input, *ruleError) {
+	names := metricNames(scope)
+	if len(rest) < 2 {
+		return nil, wrong("Incomplete address", "Write %s.<metric>, with one of %s.", rest[0], strings.Join(names, ", "))
+	}
+	m, ok := scoped[scope][rest[1]]
+	if !ok {
+		return nil, wrong("Unknown metric", "%s.* has no metric %q.%s", rest[0], rest[1], suggestMetric(rest[1], names))
+	}
+	return ns.metric(in, rest[0], m, rest[2:])
 }
 
 func (ns *namespace) target(in *Input, path []string) (*Input, *ruleError) {
@@ -84,7 +96,7 @@ func (ns *namespace) target(in *Input, path []string) (*Input, *ruleError) {
 			return nil, wrong("Not a number", "Target %q has no finite %s.%s.", t.Name, path[2], path[3])
 		}
 		in.Kind, in.Name, in.Number = InputTarget, t.Name, v
-		m, ok := measure.Lookup(path[3])
+		m, ok := metricOfWorkload(path[3])
 		if path[2] == commandKind {
 			m, _, ok = metricOf(ns.plan.commandEngine().CommandMetrics(), path[3])
 		}

@@ -31,6 +31,7 @@ type Plan struct {
 	Suite     string
 	Protocols []*Protocol
 	Targets   []*Target
+	Imported  []*Imported
 	Baseline  *Baseline
 	Phases    []*Phase
 
@@ -52,7 +53,7 @@ var fileDoc = &BlockDoc{
 		{Name: "include", Type: Strings, Doc: "Files whose blocks belong to the plan too, such as engines and protocols that a team shares. Paths are relative to the file; each file counts once. Read before anything is evaluated, so plain text only."},
 	},
 	Blocks: []*BlockDoc{
-		planDoc, variableDoc, localsDoc, engineDoc, knobDoc, workloadDoc, protocolDoc, targetDoc, baselineDoc, phaseDoc,
+		planDoc, variableDoc, localsDoc, engineDoc, knobDoc, workloadDoc, suiteDoc, protocolDoc, targetDoc, importedDoc, baselineDoc, phaseDoc,
 	},
 }
 

@@ -10,6 +10,9 @@ type Registry struct {
 	// keyword; ValueParts those in a knob's value beside its evidence.
 	EngineParts map[string]Part
 	ValueParts  map[string]Part
+	// Dataset looks at the content of a file of prompts; name is for messages. Nil
+	// takes any content.
+	Dataset func(name string, data []byte) (DataRows, error)
 }
 
 // Schema is the shape of a block's body.
@@ -67,6 +70,7 @@ const (
 	Duration AttrType = "duration" // "90s", "15m"
 	Strings  AttrType = "list of strings"
 	Ints     AttrType = "list of integers" // a single integer is a list of one
+	Numbers  AttrType = "list of numbers"  // a single number is a list of one
 	Map      AttrType = "map of strings"
 	Refs     AttrType = "list of references"
 

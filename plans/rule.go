@@ -87,15 +87,21 @@ type Input struct {
 	Kind InputKind
 	// Feature is the feature whose value it is.
 	Feature string
-	// Cell is the cell's address ("chat", "chat.o32"); Metric and Stat follow.
+	// Cell is the cell's address ("chat", "chat.o32"), or "gpu", "host" or
+	// "command"; Metric and Stat follow.
 	Cell, Metric, Stat string
-	Relation           Relation
+	// Unsent says why no launch has the value, where the plan says so itself: a
+	// suite does not send the workload. It continues a sentence.
+	Unsent   string
+	Relation Relation
 	// Root compares with the plan's baseline instead of the parent.
 	Root bool
 	// Name is the level, target, knob, observation or the feature's property.
 	Name string
-	// Number is the value of a target.
+	// Number is the value of a target, and Block the type of the block that it
+	// stands in where that is another: "imported".
 	Number float64
+	Block  string
 	// Unit of the value; empty for ratios and words.
 	Unit string
 	// Better is the metric's better direction.
@@ -118,6 +124,20 @@ func (in *Input) Comparing() bool { return in.Relation == Delta || in.Ratio() }
 
 // Ratio reports whether the value is a relative change, shown in per cent.
 func (in *Input) Ratio() bool { return in.Relation == Gain || in.Relation == Change }
+
+// MayBeZero tells speeds, sizes and times that are more than nothing, and are
+// averaged in logs, from counts, shares and waiting that need not occur.
+func (in *Input) MayBeZero() bool {
+	switch in.Metric {
+	case "schedule_lag", "queue", "engine_queue", "goodput":
+		return true
+	}
+	switch in.Unit {
+	case "count", "share", "requests", "°C":
+		return true
+	}
+	return in.Unit == "tokens" && in.Cell != ""
+}
 
 // Measured reports whether the value comes from a run, rather than being known
 // as soon as the plan is read.

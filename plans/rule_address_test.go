@@ -127,7 +127,7 @@ func TestAddressesThatDoNotExist(t *testing.T) {
 		{"criterion", "engine.startup_s.p99", "One value a launch", "engine.startup_s"},
 		{"criterion", "engine.startup_s.n_requests", "One value a launch", ""},
 		{"criterion", "engine.startup_s.std", "One value a launch", ""},
-		{"criterion", "gpu.memory_gb.delta", "Not measured by this version", "engine.memory_gb"},
+		{"criterion", "quality.kl.delta", "Not measured by this version", "levels.kernels"},
 		{"criterion", "levels", "Incomplete address", "smoke, kernels"},
 		{"criterion", "levels.kernel", "Level not in the protocol", `Did you mean "kernels"?`},
 		{"criterion", "levels.kernels.verdict", "Incomplete address", ""},

@@ -98,7 +98,7 @@ func TestRulesThatAreRefused(t *testing.T) {
 		{"(chat.tg > 1) + 1 > 1", `Comparison inside a value at "chat.tg > 1"`},
 		{"chat.tg == 1 == true", `Comparison inside a value at "chat.tg == 1"`},
 		// Every mistake is found at once.
-		{"chat.tgg > 1 and levels.kernel == 'pass' or gpu.x < 1", `Unknown metric at "chat.tgg"; Level not in the protocol at "levels.kernel"; Not measured by this version at "gpu.x"`},
+		{"chat.tgg > 1 and levels.kernel == 'pass' or quality.x < 1", `Unknown metric at "chat.tgg"; Level not in the protocol at "levels.kernel"; Not measured by this version at "quality.x"`},
 	} {
 		p, errs := r.compile(c.rule, "criterion")
 		got := mistakes(c.rule, errs)

@@ -87,6 +87,7 @@ var misspellings = []struct {
 	hint string
 }{
 	{regexp.MustCompile(`\$\{`), "A rule has no ${ }. In the plan, ${var.name} inside the quotes is filled in before the rule is read."},
+	{regexp.MustCompile(`\.r[0-9]+\.[0-9]`), "A dot ends an element of an address: a rate of 2.5 is written r2_5."},
 	{regexp.MustCompile(`≥|=>`), "Write >= for “at least”."},
 	{regexp.MustCompile(`≤|=<`), "Write <= for “at most”."},
 	{regexp.MustCompile(`≠|<>`), "Write != for “not equal”."},

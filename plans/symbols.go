@@ -25,7 +25,7 @@ type names struct {
 type symbols map[string]*names
 
 // referable are the block types that an expression may refer to.
-var referable = []string{"engine", "feature", "knob", "phase", "protocol", "target", "workload"}
+var referable = []string{"engine", "feature", "imported", "knob", "phase", "protocol", "suite", "target", "workload"}
 
 func (s symbols) of(block string) *names {
 	n := s[block]
@@ -44,8 +44,8 @@ func (s symbols) has(block, key string) bool {
 // limits on how many blocks of a kind make a plan, far above what anyone needs
 // and low enough for everything that looks at pairs of them.
 var limits = map[string]int{
-	"engine": 200, "feature": 10000, "knob": 1000, "local": 10000, "phase": 1000,
-	"protocol": 1000, "target": 1000, "variable": 1000, "workload": 1000,
+	"engine": 200, "feature": 10000, "imported": 100, "knob": 1000, "local": 10000, "phase": 1000,
+	"protocol": 1000, "suite": 100, "target": 1000, "variable": 1000, "workload": 1000,
 }
 
 // declare notes a name and reports whether it is new.
@@ -89,7 +89,7 @@ func (l *loader) declareNames(all hcl.Blocks) {
 
 // nameUses says where rules use the names of a block type.
 var nameUses = map[string]nameUse{
-	"workload": inRules | firstInRules, "target": inRules, "phase": inRules, "feature": inRules,
+	"workload": inRules | firstInRules, "target": inRules, "imported": inRules, "phase": inRules, "feature": inRules,
 }
 
 // declareGroup declares what one block has made.

@@ -5,8 +5,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
-
-	"github.com/mxflow/mxflow/engine/measure"
 )
 
 // Target is a number to beat, measured elsewhere.
@@ -75,8 +73,8 @@ func (l *loader) targetMetrics(workload pair, metrics hcl.Expression) map[string
 	for _, p := range pairs {
 		if workload.key == commandKind {
 			l.checks.targets = append(l.checks.targets, targetNote{p.key, p.keyAt})
-		} else if m, known := measure.Lookup(p.key); !known || m.Scope != measure.PerRequest {
-			l.fail(p.keyAt, "Unknown metric", "There is no metric %q of a workload.%s", p.key, l.didYouMean(p.key, requestMetrics()))
+		} else if _, known := metricOfWorkload(p.key); !known {
+			l.fail(p.keyAt, "Unknown metric", "There is no metric %q of a workload.%s", p.key, l.didYouMean(p.key, workloadMetrics()))
 			continue
 		}
 		if p.v.IsNull() || p.v.Type() != cty.Number {
@@ -86,14 +84,4 @@ func (l *loader) targetMetrics(workload pair, metrics hcl.Expression) map[string
 		values[p.key], _ = p.v.AsBigFloat().Float64()
 	}
 	return values
-}
-
-// requestMetrics are the names of the metrics that a workload has.
-func requestMetrics() (list []string) {
-	for _, m := range measure.Catalogue() {
-		if m.Scope == measure.PerRequest {
-			list = append(list, m.Name)
-		}
-	}
-	return list
 }

@@ -25,7 +25,7 @@ func (l *loader) checkUse(t hcl.Traversal) bool {
 		return l.checkMember(t, 1)
 	case "each", "count":
 		return l.checkRepeated(t)
-	case "var", "local", "engine", "feature", "knob", "phase", "protocol", "target", "workload":
+	case "var", "local", "engine", "feature", "imported", "knob", "phase", "protocol", "suite", "target", "workload":
 	default:
 		l.unknownRoot(t)
 		return false

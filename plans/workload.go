@@ -2,7 +2,7 @@ package plans
 
 import (
 	"fmt"
-	"math"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -20,8 +20,11 @@ type Workload struct {
 	// PromptList and OutputList say that the plan wrote a list, so that the
 	// dimension is part of the cells' addresses even with one element.
 	PromptList, OutputList bool
-	// Requests are measured, Warmup requests go before them, per cell and launch.
-	Requests, Warmup int
+	// Requests are measured, Warmup requests go before them, per cell and launch;
+	// with Turns they are conversations. Where the plan gives no number, and not
+	// all cells get these, ByCell says so: Cell has the numbers of each.
+	Requests, Warmup             int
+	RequestsByCell, WarmupByCell bool `json:",omitempty"`
 	// API is "completions" or "chat".
 	API         string
 	Temperature float64
@@ -72,8 +75,9 @@ type Workload struct {
 	LatencyCorrection string
 	// Coherence is "absolute", "baseline" or "off": how answers are checked.
 	Coherence string
-	// Retries and MaxErrors of requests; MaxLag is how late the client may be, and
-	// MinReached the share of Concurrency that the engine must reach.
+	// Retries and MaxErrors of requests; MaxLag is how late the client may be, 0
+	// where that is left to the kind of engine, and MinReached the share of
+	// Concurrency that the engine must reach.
 	Retries, MaxErrors int
 	MaxLag             time.Duration
 	MinReached         float64
@@ -81,40 +85,15 @@ type Workload struct {
 	Range Range `json:"-"`
 }
 
-// Lengths draws a number of tokens for each request.
-type Lengths struct {
-	// Distribution is "uniform" (Min to Max), "normal", "lognormal" (Mean and Std
-	// of the length itself, kept within Min and Max).
-	Distribution string
-	Min, Max     int
-	Mean, Std    float64
-}
-
-// Dataset is a file of prompts.
-type Dataset struct {
-	// File is absolute; Digest is the SHA-256 of its content, in hexadecimal.
-	File   string `json:"-"`
-	Digest string
-}
-
 var workloadDoc = &BlockDoc{
 	Type: "workload", Times: AnyTimes, Repeats: true,
 	Labels: []Label{{"name", "What references and rules call it: `workload.<name>`, `<name>.tg.gain`."}},
-	Doc:    "What is sent. Each combination of lists is a cell: `output_tokens = [32, 128]` makes `chat.o32` and `chat.o128`; prompt lengths are `p512`, before the output. Prompts are unique from their first token on, so that prefix caches miss, and the same for all arms.",
-	Attrs: []Attr{
-		{Name: "summary", Type: String, Doc: "What it stands for, in one sentence."},
-		{Name: "prompt_tokens", Type: Ints, Required: true, Unit: "tokens", Min: 1, MinSet: true, Max: maxTokens, Doc: "Length of each prompt, or several lengths."},
-		{Name: "output_tokens", Type: Ints, Required: true, Unit: "tokens", Min: 1, MinSet: true, Max: maxTokens, Doc: "Length of each answer, or several lengths."},
-		{Name: "requests", Type: Int, Default: 10.0, Unit: "requests", Min: 1, MinSet: true, Max: maxRequests, Doc: "Measured requests per cell and launch."},
-		{Name: "warmup", Type: Int, Default: 3.0, Unit: "requests", MinSet: true, Max: maxRequests, Doc: "Requests before them that are not measured."},
-		{Name: "api", Type: String, Default: "completions", OneOf: []string{"completions", "chat"}, Doc: "The endpoint."},
-		{Name: "temperature", Type: Number, Default: 0.0, MinSet: true, Max: 100, Doc: "Sampling; 0 takes the likeliest token."},
-		{Name: "seed", Type: Int, Default: 42.0, MinSet: true, Max: math.MaxInt32, Doc: "Seed of prompts and sampling."},
-		{Name: "ignore_eos", Type: Bool, Default: true, Doc: "Go on after the end of text, which enforces the length of the answer."},
-		{Name: "request_timeout", Type: Duration, Default: "2m", Doc: "Time limit of one request."},
-		{Name: "first_timeout", Type: Duration, Default: "10m", Doc: "Time limit of the first request after a start, which may compile kernels."},
-		{Name: "stall_timeout", Type: Duration, Default: "30s", Doc: "Longest wait between two events of a stream."},
-	},
+	Doc:    "What is sent. Each combination of lists is a cell, whose address has an element for each dimension that is a list: `p512` prompt, `o32` output, `d4096` depth, `c16` concurrency, `r2_5` rate (2.5 requests a second), in this order, as in `chat.o32.c16.tg`. Prompts are unique from their first token on, so that prefix caches miss, and the same for all arms.",
+	Attrs: slices.Concat(
+		[]Attr{{Name: "summary", Type: String, Doc: "What it stands for, in one sentence."}},
+		lengthAttrs, paceAttrs, promptAttrs, samplingAttrs, judgingAttrs,
+	),
+	Blocks: []*BlockDoc{promptLengthsDoc, outputLengthsDoc, datasetDoc, sloDoc},
 	Example: `workload "chat" {
   prompt_tokens = 2048
   output_tokens = [32, 128]
@@ -125,36 +104,20 @@ var workloadDoc = &BlockDoc{
 
 var workloadSchema = workloadDoc.schema()
 
-// Bounds that no engine of this decade reaches, and that keep every product of
-// them within an int.
-const (
-	maxTokens   = 100_000_000
-	maxRequests = 1_000_000
-)
-
 func (l *loader) decodeWorkload(b *hcl.Block) {
 	f := l.fields(b, workloadSchema, fmt.Sprintf("workload %q", b.Labels[0]))
-	w := &Workload{
-		Name:           b.Labels[0],
-		Summary:        f.text("summary", ""),
-		Requests:       f.whole("requests", 10, 1, maxRequests),
-		Warmup:         f.whole("warmup", 3, 0, maxRequests),
-		API:            f.oneOf("api", "completions", "completions", "chat"),
-		Temperature:    f.number("temperature", 0, 0, 100),
-		Seed:           f.whole("seed", 42, 0, math.MaxInt32),
-		IgnoreEOS:      f.truth("ignore_eos", true),
-		RequestTimeout: f.duration("request_timeout", 2*time.Minute),
-		FirstTimeout:   f.duration("first_timeout", 10*time.Minute),
-		StallTimeout:   f.duration("stall_timeout", 30*time.Second),
-		Range:          rangeOf(b.DefRange),
-
-		Depth: []int{0}, Concurrency: []int{1}, Turns: 1, Prompts: "text", CountTemplate: true,
-		LatencyCorrection: "none", Coherence: "baseline", MinReached: 0.8, MaxLag: 10 * time.Millisecond,
+	w := &Workload{Name: b.Labels[0], Summary: f.text("summary", ""), Range: rangeOf(b.DefRange)}
+	before := len(l.diags)
+	w.decodePrompts(f)
+	w.decodeLengths(f)
+	w.decodePace(f)
+	w.decodeSampling(f)
+	w.decodeJudging(f)
+	w.boundCells(f)
+	w.countRequests(f)
+	if len(l.diags) == before {
+		w.check(f) // what is wrong by itself would be called a contradiction
 	}
-	f.required("prompt_tokens", "how many tokens each prompt has, such as 2048.")
-	f.required("output_tokens", "how many tokens are generated for each request, such as 32.")
-	w.PromptTokens, w.PromptList = f.wholes("prompt_tokens", 1, maxTokens)
-	w.OutputTokens, w.OutputList = f.wholes("output_tokens", 1, maxTokens)
 	if l.first(b) {
 		l.plan.Workloads = append(l.plan.Workloads, w)
 	}

@@ -1,0 +1,178 @@
+package imported
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure"
+)
+
+// AIPerf writes profile_export_aiperf.json (one object, a metric a member with
+// its unit and statistics), aggregates over several runs of it, and
+// profile_export.jsonl (one object a request).
+
+var aiperfMetrics = map[string]definition{
+	"time_to_first_token":              {better: lower, means: "Time from the send to the first chunk with content, reasoning included."},
+	"time_to_first_output_token":       {better: lower, means: "Time from the send to the first chunk of the answer, reasoning excluded."},
+	"time_to_second_token":             {better: lower, means: "Gap between the first and the second chunk."},
+	"inter_token_latency":              {better: lower, means: "(request latency − time to first token) / (output tokens − 1): what vLLM calls TPOT."},
+	"inter_chunk_latency":              {better: lower, means: "Gap between chunks: what vLLM calls ITL."},
+	"request_latency":                  {better: lower, means: "Time from the send to the last chunk."},
+	"request_throughput":               {better: higher, means: "Requests that were answered, over the duration of the benchmark."},
+	"output_token_throughput":          {better: higher, means: "Output tokens of all requests, over the duration of the benchmark."},
+	"output_token_throughput_per_user": {better: higher, means: "1 / inter_token_latency of each request."},
+	"total_token_throughput":           {better: higher, means: "Prompt and output tokens of all requests, over the duration."},
+	"goodput":                          {better: higher, means: "Requests that kept the declared limits, over the duration."},
+	"benchmark_duration":               {means: "Time of the measured phase."},
+	"request_count":                    {means: "Requests that were answered."},
+	"error_request_count":              {better: lower, means: "Requests that were not."},
+	"output_sequence_length":           {means: "Tokens of each answer, reasoning included."},
+	"output_token_count":               {means: "Tokens of each answer, reasoning excluded."},
+	"input_sequence_length":            {means: "Tokens of each prompt."},
+}
+
+// aiperfUnits are the tool's words for units and mxflow's, where they mean the
+// same.
+var aiperfUnits = map[string]string{"requests/sec": "req/s", "tokens/sec": "tok/s", "sec": "s", "seconds": "s"}
+
+func isAIPerf(n node) bool {
+	switch {
+	case n.has("metadata", "metrics") && n.member("metadata").has("benchmark_phase"):
+		return true
+	case n.has("metadata", "metrics") && n.member("metadata").has("aggregation_type"):
+		return true
+	}
+	return n.has("schema_version") || n.has("request_latency") && n.member("request_latency").has("unit", "avg")
+}
+
+func readAIPerf(f *File, all []node) error {
+	first := all[0]
+	if first.member("metadata").has("benchmark_phase") {
+		return f.aiperfRecords(all)
+	}
+	if len(all) > 1 {
+		return all[1].wrong("a second document follows the first")
+	}
+	c := Cell{Name: "all", What: what(first, "schema_version")}
+	members := first
+	if first.has("metadata", "metrics") {
+		members = first.member("metrics")
+		c.Name = "aggregate"
+		f.note("statistics are over runs of the tool, of which each number is a statistic already, as its name says")
+	} else {
+		f.Version = first.member("schema_version").text()
+		f.Date = first.member("start_time").text()
+		info := first.member("run_info")
+		maps.Copy(c.What, what(info, "run_label", "variation_label", "random_seed"))
+		if label := info.member("variation_label").text(); label != "" {
+			c.Name = label
+		}
+	}
+	object, _ := members.value.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		m := members.member(name)
+		if !m.has("unit") {
+			continue // not a metric: run_info, telemetry_data, …
+		}
+		stats, n, err := aiperfStats(m)
+		if err != nil {
+			return err
+		}
+		if len(stats) == 0 {
+			continue
+		}
+		metric := aiperfMetric(name, m.member("unit").text(), stats)
+		metric.N = n
+		c.Metrics = append(c.Metrics, metric)
+	}
+	f.Cells = append(f.Cells, c)
+	return nil
+}
+
+func aiperfMetric(name, unit string, stats map[string]float64) Metric {
+	d := aiperfMetrics[name]
+	d.unit = unit
+	if ours, ok := aiperfUnits[unit]; ok {
+		d.unit = ours
+	}
+	return d.metric(name, stats)
+}
+
+// aiperfStats are the numbers beside a metric's unit; avg is called mean.
+func aiperfStats(m node) (map[string]float64, int, error) {
+	object, _ := m.value.(map[string]any)
+	stats, n := map[string]float64{}, 0
+	for name, v := range object {
+		if _, isText := v.(string); isText || name == "unit" || name == "sum" {
+			continue
+		}
+		x, ok, err := m.member(name).number()
+		if err != nil {
+			return nil, 0, err
+		}
+		switch {
+		case !ok:
+		case name == "count":
+			n = int(x)
+		case name == "avg":
+			stats["mean"] = x
+		default:
+			stats[strings.ReplaceAll(name, ".", "_")] = x
+		}
+	}
+	return stats, n, nil
+}
+
+// aiperfRecords reads one request a line, and takes statistics as mxflow does.
+func (f *File) aiperfRecords(all []node) error {
+	values, units, failed := map[string][]float64{}, map[string]string{}, 0
+	for _, n := range all {
+		if !n.has("metadata", "metrics") {
+			return n.wrong("it is no record of a request, as the first of the file is")
+		}
+		if phase := n.member("metadata").member("benchmark_phase").text(); phase != "profiling" {
+			continue
+		}
+		if n.member("error").value != nil {
+			failed++
+			continue
+		}
+		metrics := n.member("metrics")
+		object, _ := metrics.value.(map[string]any)
+		for name := range object {
+			m := metrics.member(name)
+			list := []node{m.member("value")}
+			if _, many := m.member("value").value.([]any); many {
+				var err error
+				if list, err = m.member("value").list(); err != nil {
+					return err
+				}
+			}
+			for _, v := range list {
+				x, ok, err := v.number()
+				if err != nil {
+					return err
+				}
+				if ok {
+					values[name] = append(values[name], x)
+				}
+			}
+			units[name] = m.member("unit").text()
+		}
+	}
+	if failed > 0 {
+		f.note("%d requests failed; the numbers are of the others alone", failed)
+	}
+	f.note("the file holds single requests: their statistics are taken as mxflow takes its own (sample standard deviation, percentiles of type 8)")
+	c := Cell{Name: "all"}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		s, ok := measure.Metric{Unit: units[name]}.Summary(values[name])
+		if !ok {
+			continue
+		}
+		c.Metrics = append(c.Metrics, aiperfMetric(name, units[name], s.Stats).withValues(values[name]))
+	}
+	f.Cells = append(f.Cells, c)
+	return nil
+}

@@ -1,0 +1,216 @@
+package imported
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func read(t *testing.T, name string) *File {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := Read(name, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// Every format gives its cells, with the numbers of the file in mxflow's units.
+func TestRead(t *testing.T) {
+	for name, c := range map[string]struct {
+		tool, version, model string
+		cells                string
+		stats                map[string]float64 // cell.metric.stat
+		notes                []string
+	}{
+		"benchy.json": {
+			"llama-benchy", "0.4.0", "tiny", "pp64_tg16_c1 pp64_tg16_d128_c4 pp64_tg16_d128_c4_context",
+			map[string]float64{"pp64_tg16_c1.tg_throughput.mean": 50.5, "pp64_tg16_c1.ttfr.std": 1, "pp64_tg16_d128_c4.pp_throughput.mean": 11849},
+			[]string{"generation", "divisor n", "pp64_tg16_d128_c4 counts the context's tokens too", "first response came after 46 ms and the first text after 8704 ms"},
+		},
+		"vllm.json": {
+			"vLLM bench serve", "", "tiny", "r2_c8 rinf",
+			map[string]float64{"r2_c8.request_goodput.value": 0.8, "r2_c8.ttft_ms.p99_9": 110, "r2_c8.ttft_ms.median": 90, "rinf.spec_decode_acceptance_rate.value": 61.5},
+			[]string{"r2_c8: 3 of 4 requests were answered"},
+		},
+		"sglang.jsonl": {
+			"SGLang bench_serving", "", "", "rinf_c16 r2_5",
+			map[string]float64{"rinf_c16.ttft_ms.mean": 50, "rinf_c16.accept_length.value": 2.4, "r2_5.ttft_ms.median": 40},
+			[]string{"320 output tokens were counted, and the text has 100"},
+		},
+		"llamabench.json": {
+			"llama-bench", "abc1234", "tiny 1B Q4_0", "pp512 tg128_d4096 pp512_2",
+			map[string]float64{"pp512.ts.mean": 2000, "pp512.ts.std": 10, "tg128_d4096.ts.mean": 50, "pp512_2.ts.mean": 100},
+			[]string{"differ in n_gpu_layers, test_time"},
+		},
+		"llamabench.csv": {
+			"llama-bench", "abc1234", "tiny, 1B", "pp512_tg128 tg32",
+			map[string]float64{"pp512_tg128.ts.mean": 300.5, "tg32.ts.std": 0.25}, nil,
+		},
+		"llamabench.sql": {
+			"llama-bench", "abc1234", "o'clock 1B", "pp512 tg32",
+			map[string]float64{"pp512.ts.mean": 2000.5, "tg32.ts.std": 1.5}, nil,
+		},
+		"llamabench.md": {
+			"llama-bench", "", "tiny 1B Q4_0", "pp512 tg32_d4096 pp512_tg128",
+			map[string]float64{"pp512.ts.mean": 2000.1, "tg32_d4096.ts.std": 0.1, "pp512_tg128.ts.mean": 300},
+			[]string{"rounds to two decimals"},
+		},
+		"aiperf.json": {
+			"AIPerf", "1.5", "", "concurrency_8",
+			map[string]float64{"concurrency_8.time_to_first_token.mean": 51.5, "concurrency_8.time_to_first_token.p99": 60.5, "concurrency_8.output_token_throughput.mean": 640.5}, nil,
+		},
+		"aiperf.jsonl": {
+			"AIPerf", "", "", "all",
+			map[string]float64{"all.time_to_first_token.mean": 20, "all.inter_chunk_latency.max": 5, "all.inter_chunk_latency.median": 2.5},
+			[]string{"1 requests failed"},
+		},
+		"loadgen.txt": {
+			"MLPerf LoadGen", "", "tiny", "server",
+			map[string]float64{"server.latency.mean": 4, "server.latency.p99_9": 8.9, "server.first_token_latency.p99": 2.5, "server.time_to_output_token.mean": 1.5, "server.completed_tokens_per_second.value": 1590.25},
+			[]string{"calls this result INVALID"},
+		},
+	} {
+		f := read(t, name)
+		var cells []string
+		for _, cell := range f.Cells {
+			cells = append(cells, cell.Name)
+		}
+		if f.Tool != c.tool || f.Version != c.version || f.Model != c.model || strings.Join(cells, " ") != c.cells {
+			t.Errorf("%s: %q %q %q, cells %q", name, f.Tool, f.Version, f.Model, cells)
+		}
+		for address, want := range c.stats {
+			parts := strings.Split(address, ".")
+			m, ok := f.Lookup(parts[0], parts[1])
+			if got, has := m.Stats[parts[2]]; !ok || !has || got != want {
+				t.Errorf("%s: %s is %v (%v, %v), want %v", name, address, got, ok, has, want)
+			}
+			if m.Definition == "" {
+				t.Errorf("%s: %s has no definition", name, address)
+			}
+		}
+		for _, note := range c.notes {
+			if !strings.Contains(strings.Join(f.Notes, "\n"), note) {
+				t.Errorf("%s: no note says %q: %q", name, note, f.Notes)
+			}
+		}
+	}
+}
+
+// A number that is not in the file is in no result: NaN and Infinity are absent.
+func TestAbsentIsAbsent(t *testing.T) {
+	m, _ := read(t, "sglang.jsonl").Lookup("rinf_c16", "ttft_ms")
+	if _, there := m.Stats["p99"]; there {
+		t.Error("a p99 of NaN was read as a number")
+	}
+	if _, there := read(t, "benchy.json").Lookup("pp64_tg16_c1", "peak_throughput"); there {
+		t.Error("a metric of null was read")
+	}
+}
+
+// What is damaged is refused as a whole, with the place and the cure.
+func TestDamaged(t *testing.T) {
+	for name, c := range map[string]struct{ file, old, new, want string }{
+		"cut off":          {"benchy.json", `"e2e_ttft": {"mean": 81, "std": 1, "values": [80, 82]}`, "", "benchy.json"},
+		"a text":           {"benchy.json", `"mean": 800,`, `"mean": "800",`, `benchmarks[0].pp_throughput.mean: it is a text, and should be a number`},
+		"another mean":     {"benchy.json", `"mean": 50.5,`, `"mean": 5.05,`, "benchmarks[0].tg_throughput: its mean of 5.05 is not that of its 2 values"},
+		"no size":          {"benchy.json", `"prompt_size": 64, `, "", "benchmarks[0].prompt_size: it is missing"},
+		"negative size":    {"benchy.json", `"concurrency": 1,`, `"concurrency": -1,`, "-1 is no count"},
+		"seconds":          {"vllm.json", `"mean_ttft_ms": 100.0`, `"mean_ttft_ms": 0.1`, "mean of ttfts in seconds and not in ms"},
+		"another ttft":     {"vllm.json", `"mean_ttft_ms": 100.0`, `"mean_ttft_ms": 70.0`, "the file's own ttfts is another"},
+		"another tool":     {"vllm.json", `{"date": "20261101-100100", `, `{"x":1}{"date": "20261101-100100", `, "no result of vLLM's"},
+		"huge number":      {"vllm.json", `"duration": 2.5`, `"duration": 1e999`, "too large a number"},
+		"sample mean":      {"llamabench.json", `"avg_ts": 2000.0`, `"avg_ts": 200.0`, "not the mean of its samples_ts"},
+		"nothing":          {"llamabench.json", `"n_gen": 128`, `"n_gen": 0`, "nothing was measured"},
+		"columns":          {"llamabench.csv", `"57.85","0.25"`, `"57.85"`, "llamabench.csv:3"},
+		"csv number":       {"llamabench.csv", `"57.85"`, `"fast"`, `llamabench.csv:3: avg_ts: "fast" is no number`},
+		"sql cut":          {"llamabench.sql", `'50.5', '1.5');`, `'50.5`, "llamabench.sql:11: this is no INSERT"},
+		"table":            {"llamabench.md", `50.20 ± 0.10`, `50.20`, `llamabench.md:6: t/s: "50.20" is no speed`},
+		"table test":       {"llamabench.md", `pp512+tg128`, `pp512+x`, "no test such as"},
+		"loadgen number":   {"loadgen.txt", "4000000", "soon", `loadgen.txt:20: Mean latency (ns): "soon" is no number`},
+		"loadgen cut":      {"loadgen.txt", "Result is : INVALID", "", "the summary was cut off"},
+		"aiperf text":      {"aiperf.json", `"p50": 50.5`, `"p50": [1]`, "time_to_first_token.p50: it is a list"},
+		"not text":         {"vllm.json", "tiny", "t\xffny", "vllm.json:1: it is not text"},
+		"unknown":          {"loadgen.txt", "MLPerf Results Summary", "Results", "no benchmark tool is known"},
+		"another document": {"benchy.json", `"version": "0.4.0",`, `"version": "0.4.0"} {`, ""},
+	} {
+		data, err := os.ReadFile(filepath.Join("testdata", c.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(data)
+		if !strings.Contains(text, c.old) {
+			t.Fatalf("%s: %s has no %q", name, c.file, c.old)
+		}
+		text = strings.Replace(text, c.old, c.new, 1)
+		if name == "cut off" {
+			text = text[:len(text)/2]
+		}
+		f, err := Read(c.file, []byte(text))
+		if err == nil || f != nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	for _, empty := range []string{"", " \n", "{}", "[]", "null", `{"benchmarks": [], "latency_mode": "api"}`} {
+		if f, err := Read("x", []byte(empty)); err == nil {
+			t.Errorf("%q was read as %+v", empty, f)
+		}
+	}
+}
+
+// The real files that lie beside the project, where they do.
+func TestSamples(t *testing.T) {
+	files, _ := filepath.Glob("../../../../shared/samples/*/*")
+	n := 0
+	for _, path := range files {
+		switch dir := filepath.Base(filepath.Dir(path)); {
+		case dir == "engine-logs", dir == "nvidia-h200", strings.HasSuffix(path, "schema.json") && dir == "llama-benchy":
+			continue
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+		if _, err := Read(path, data); err != nil {
+			t.Error(err)
+		}
+	}
+	if n == 0 {
+		t.Skip("no samples lie beside the project")
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	files, _ := filepath.Glob("testdata/*.*")
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file, err := Read("x", data)
+		if (file == nil) == (err == nil) {
+			t.Fatalf("a file and an error, or neither: %v, %v", file, err)
+		}
+		if err != nil {
+			return
+		}
+		for _, c := range file.Cells {
+			for _, m := range c.Metrics {
+				for stat, v := range m.Stats {
+					if v-v != 0 {
+						t.Errorf("%s.%s.%s is %v", c.Name, m.Name, stat, v)
+					}
+				}
+			}
+		}
+	})
+}

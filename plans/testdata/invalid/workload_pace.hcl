@@ -1,0 +1,53 @@
+plan "p" {}
+workload "numbers" {
+  prompt_tokens   = 8
+  output_tokens   = 8
+  concurrency     = [0, 4] # ERROR: Invalid concurrency
+  rate            = [1, 1.0, "2"] # ERROR: Duplicate value in rate | Wrong type for rate
+  rate_to         = 0 # ERROR: Invalid rate_to
+  arrival         = "bursty" # ERROR: Invalid arrival
+  burstiness      = -1 # ERROR: Invalid burstiness
+  max_concurrency = 0 # ERROR: Invalid max_concurrency
+  duration        = "0s" # ERROR: Invalid duration
+  depth           = [-1] # ERROR: Invalid depth
+}
+workload "two_loops" {
+  prompt_tokens = 8
+  output_tokens = 8
+  concurrency   = 4 # ERROR: Two ways to pace
+  rate          = 2
+  min_reached   = 0.5 # ERROR: No use in this workload
+}
+workload "closed" {
+  prompt_tokens   = 8
+  output_tokens   = 8
+  rate_to         = 4 # ERROR: No use in this workload
+  arrival         = "constant" # ERROR: No use in this workload
+  burstiness      = 0.5 # ERROR: No use in this workload
+  max_concurrency = 8 # ERROR: No use in this workload
+}
+workload "shape" {
+  prompt_tokens = 8
+  output_tokens = 8
+  rate          = [2, 4]
+  rate_to       = 4 # ERROR: No use in this workload
+  arrival       = "gamma" # ERROR: Missing burstiness
+}
+workload "traced" {
+  prompt_tokens = 8
+  output_tokens = 8
+  rate          = 1 # ERROR: No use in this workload
+  arrival       = "trace" # ERROR: No use in this workload
+}
+workload "few" {
+  prompt_tokens = 8
+  output_tokens = 8
+  concurrency   = [1, 16]
+  requests      = 10 # ERROR: Too few requests for the concurrency
+}
+workload "cells" { # ERROR: Too many cells
+  prompt_tokens = [1, 2, 3, 4, 5, 6, 7, 8]
+  output_tokens = [1, 2, 3, 4, 5, 6, 7, 8]
+  depth         = [1, 2, 3, 4, 5, 6, 7, 8]
+  concurrency   = [1, 2, 3, 4, 5, 6, 7, 8]
+}

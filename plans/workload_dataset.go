@@ -1,0 +1,166 @@
+package plans
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Dataset is a file of prompts.
+type Dataset struct {
+	// File is absolute; Digest is the SHA-256 of its content, in hexadecimal.
+	File   string `json:"-"`
+	Digest string
+	// DataRows are what the file holds, which its digest covers.
+	DataRows `json:"-"`
+}
+
+// DataRows are what a plan has to know of a file of prompts.
+type DataRows struct {
+	Count int
+	// Trace: the rows are lengths and times, and no texts. Shares: prompts begin
+	// alike because the rows say so.
+	Trace, Shares bool
+	// Unanswered and Chat are lines, from 1, and 0 where there is none: the first
+	// row that does not say how long its answer is, and the first that can only be
+	// sent as a chat.
+	Unanswered, Chat int
+}
+
+// maxDataset is the largest file of prompts, in bytes: it is read at each load.
+const maxDataset = 64 << 20
+
+var datasetDoc = &BlockDoc{
+	Type: "dataset", Times: AtMost1,
+	Doc: "Sends the rows of a file in their order, in place of made prompts; none is sent twice. A measurement counts with the file's content: a changed file is measured anew.",
+	Attrs: []Attr{
+		{Name: "file", Type: String, Required: true, Doc: "Path of the file, relative to the plan's folder: JSON Lines, an object a row. It holds a `prompt`, `messages` or `conversations`, or it is a row of a trace: `timestamp` in ms, `input_length`, `output_length`. `output_tokens` is the length of the answer."},
+	},
+	Example: `dataset {
+  file = "prompts.jsonl"
+}`,
+}
+
+var datasetSchema = datasetDoc.schema()
+
+func (f *fields) dataset() *Dataset {
+	b := f.single("dataset")
+	if b == nil {
+		return nil
+	}
+	in := f.l.fields(b, datasetSchema, "dataset")
+	name := in.needText("file", "the path of a file of prompts, a JSON object a line.")
+	if name == "" {
+		return &Dataset{}
+	}
+	path := filepath.FromSlash(name)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(f.l.plan.Dir, path)
+	}
+	if whole, err := filepath.Abs(path); err == nil {
+		path = whole
+	}
+	f.l.at("the dataset "+name, in.at("file"))
+	d, err := f.l.datasetAt(path, name)
+	if err != nil {
+		f.l.fail(in.at("file"), "Unusable dataset", "%v.", err)
+	}
+	return d
+}
+
+// datasetAt reads a file once a load, so that a plan sees one content.
+func (l *loader) datasetAt(path, name string) (*Dataset, error) {
+	if known, ok := l.datasets[path]; ok {
+		return known.Dataset, known.err
+	}
+	d := &Dataset{File: path}
+	data, err := readDataset(path)
+	if err != nil {
+		err = fmt.Errorf("%s %w", name, err)
+	} else {
+		sum := sha256.Sum256(data)
+		d.Digest = hex.EncodeToString(sum[:])
+		if l.reg.Dataset != nil {
+			d.DataRows, err = l.reg.Dataset(name, data)
+		}
+	}
+	if l.datasets == nil {
+		l.datasets = map[string]readOnce{}
+	}
+	l.datasets[path] = readOnce{d, err}
+	return d, err
+}
+
+type readOnce struct {
+	*Dataset
+	err error
+}
+
+// readDataset reads the file. The error continues a sentence that begins with
+// its name.
+func readDataset(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, errors.New("is not there: the path is relative to the plan's folder")
+	case err != nil:
+		return nil, fmt.Errorf("cannot be read: %v", reason(err))
+	case !info.Mode().IsRegular():
+		return nil, errors.New("is no regular file: name one that holds a JSON object a line")
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("cannot be read: %v", reason(err))
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxDataset+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("cannot be read: %v", reason(err))
+	case len(data) > maxDataset:
+		return nil, fmt.Errorf("has more than %d MiB: keep the rows that are sent in a file of their own", maxDataset>>20)
+	case len(bytes.TrimSpace(data)) == 0:
+		return nil, errors.New("is empty: there is nothing to send")
+	}
+	return data, nil
+}
+
+// checkData looks at what a dataset has to hold for its workload.
+func (w *Workload) checkData(f *fields) {
+	d := w.Data
+	if d == nil || d.Count == 0 {
+		return
+	}
+	noUse := func(name, format string, args ...any) {
+		f.l.fail(f.where(name), "No use in this workload", format, args...)
+	}
+	switch {
+	case w.Arrival == "trace" && !d.Trace:
+		noUse("arrival", "The rows of the dataset have no times. Choose another arrival with a rate, or a file whose rows have timestamp and input_length.")
+	case w.API == "completions" && d.Chat > 0:
+		f.l.fail(f.where("dataset"), "Unusable dataset", "Line %d of the file can only be sent as a chat. Set api = \"chat\".", d.Chat)
+	case len(w.OutputTokens) == 0 && w.OutputLengths == nil && d.Unanswered > 0:
+		f.l.fail(f.where("dataset"), "Missing output_tokens", "Line %d of the file does not say how long the answer is. Set output_tokens, which holds where a line says nothing.", d.Unanswered)
+	}
+	for _, c := range w.Cells() {
+		if rows := c.Requests + w.warmupRows(c.Concurrency); rows > d.Count {
+			f.l.fail(f.where("dataset"), "Dataset is too short", "%s takes %d rows, and the file has %d; no row is sent twice, since the engine would have it cached. Add rows, or ask for fewer requests.", c.Address, rows, d.Count)
+			return
+		}
+	}
+}
+
+// warmupRows are the rows that warming up takes; of a trace none, since its
+// texts are made.
+func (w *Workload) warmupRows(concurrency int) int {
+	if w.Data.Trace {
+		return 0
+	}
+	return w.warmupOf(concurrency)
+}
