@@ -41,13 +41,20 @@ const generated = "<!-- Generated: go test ./cmd/mxflow -run TestDocs -update --
 func metricsPage() string {
 	var b strings.Builder
 	b.WriteString("# Metrics\n\n" + generated)
-	b.WriteString("Every metric is derived from raw samples, and can be derived again. Those of a request are addressed below a workload\n(`chat.tg`), those of a launch below `engine` (`engine.startup_s`).\n\n")
+	b.WriteString("Every metric is derived from raw samples and readings, and can be derived again. Those of a request or of a cell are\naddressed below a workload (`chat.tg`, `chat.c16.tg_total`), those of a launch below `engine` (`engine.startup_s`), and\nthose of the machine below `gpu` and `host`. All but those of a request have one value a launch.\n\n")
+	scope := measure.Scope("")
 	for _, m := range measure.Catalogue() {
+		if m.Scope != scope {
+			scope = m.Scope
+			fmt.Fprintf(&b, "## %s\n\n", map[measure.Scope]string{
+				measure.PerRequest: "Of each request", measure.PerCell: "Of each cell of a workload", measure.PerLaunch: "Of each launch", measure.PerGPU: "Of the GPUs", measure.PerHost: "Of the host",
+			}[scope])
+		}
 		better := string(m.Better)
 		if better == "" {
 			better = "neither"
 		}
-		fmt.Fprintf(&b, "## %s\n\n%s, better: %s, one value per %s. Needs %s.\n\n%s\n\n", m.Name, m.Unit, better, m.Scope, m.Evidence, m.Definition)
+		fmt.Fprintf(&b, "### %s\n\n%s, better: %s. Needs %s.\n\n%s\n\n", m.Path(), m.Unit, better, m.Evidence, m.Definition)
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
