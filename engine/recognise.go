@@ -20,8 +20,10 @@ var recognised = []struct {
 	{"sglang", Probe{Path: "/metrics", Contains: "sglang:"}},
 	{"sglang", Probe{Path: "/server_info", Contains: `"tokenizer_path"`}},
 	{"sglang", Probe{Path: "/get_server_info", Contains: `"tokenizer_path"`}},
+	{"tabbyapi", Probe{Path: "/v1/models", Contains: `"tabbyAPI"`}}, // it has llama-server's /props
 	{"llamacpp", Probe{Path: "/props", Contains: `"default_generation_settings"`}},
 	{"ollama", Probe{Path: "/", Contains: "Ollama is running"}},
+	{"transformers", Probe{Path: "/openapi.json", Contains: `"/load_model"`}},
 }
 
 // Recognise asks a running server which kind it is. It is openai, of which

@@ -65,6 +65,13 @@ func Compare(contenders []Contender, reference string) []verdict.Row {
 	return rows
 }
 
+// ofMachine tells what a launch has once, of the engine or of what it runs on,
+// from what was measured of a workload.
+func ofMachine(address string) bool {
+	cell, _ := splitAddress(address)
+	return cell == "engine" || cell == "gpu" || cell == "host"
+}
+
 // cellsOf averages the metrics of an arm.
 func cellsOf(a Arm) ([]verdict.Cell, error) {
 	if len(a.Launches) < minLaunches {
@@ -77,7 +84,7 @@ next:
 		for _, l := range a.Launches {
 			s, ok := l.Metrics[address]
 			v, has := s.Stats["median"]
-			if !ok && strings.HasPrefix(address, "engine.") {
+			if !ok && ofMachine(address) {
 				continue next // memory is not seen everywhere, and is no speed
 			}
 			if !ok || !has || math.IsNaN(v) || math.IsInf(v, 0) {
@@ -96,20 +103,21 @@ next:
 		}
 		cells = append(cells, cell)
 	}
-	if !slices.ContainsFunc(cells, func(c verdict.Cell) bool { return !strings.HasPrefix(c.Address, "engine.") }) {
+	if !slices.ContainsFunc(cells, func(c verdict.Cell) bool { return !ofMachine(c.Address) }) {
 		return nil, fmt.Errorf("nothing was measured of %s", a.Name)
 	}
 	return cells, nil
 }
 
 // addressesOf are the metrics that a comparison shows, of any launch: cell by
-// cell, and what is of the engine last.
+// cell, and what is of the engine and its GPUs last. What the host holds besides
+// is no engine's.
 func addressesOf(a Arm) []string {
 	seen := map[string]bool{}
 	for _, l := range a.Launches {
 		for address := range l.Metrics {
 			cell, metric := splitAddress(address)
-			seen[address] = seen[address] || cell == "command" || slices.Contains(compared, metric)
+			seen[address] = seen[address] || cell == "command" || cell != "host" && slices.Contains(compared, metric)
 		}
 	}
 	var list []string
@@ -122,8 +130,8 @@ func addressesOf(a Arm) []string {
 		ci, mi := splitAddress(list[i])
 		cj, mj := splitAddress(list[j])
 		if ci != cj {
-			if (ci == "engine") != (cj == "engine") {
-				return cj == "engine"
+			if ofMachine(list[i]) != ofMachine(list[j]) {
+				return ofMachine(list[j])
 			}
 			return ci < cj
 		}

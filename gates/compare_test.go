@@ -122,3 +122,31 @@ func TestCompareRefusesGaps(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// TestMachinesAreNoWorkloads: what a launch has once may be missing, and shows
+// behind the workloads; what the host holds besides does not show.
+func TestMachinesAreNoWorkloads(t *testing.T) {
+	c := contender("reference", []float64{100, 110}, []float64{10, 11})
+	for i, l := range c.Launches {
+		l.Metrics["gpu.memory_gb"] = launchSummary(40, "GB")
+		if i == 0 {
+			l.Metrics["host.memory_gb"] = launchSummary(8, "GB")
+			l.Metrics["engine.memory_gb"] = launchSummary(4, "GB")
+		}
+	}
+	rows := Compare([]Contender{c}, "reference")
+	var shown []string
+	for _, cell := range rows[0].Cells {
+		shown = append(shown, cell.Address)
+	}
+	if got := strings.Join(shown, " "); rows[0].Verdict != verdict.Pass || got != "chat.tg chat.ttft engine.startup_s gpu.memory_gb" {
+		t.Errorf("%s (%s): %s", rows[0].Verdict, rows[0].Why, got)
+	}
+	for _, l := range c.Launches {
+		delete(l.Metrics, "chat.tg")
+		delete(l.Metrics, "chat.ttft")
+	}
+	if rows := Compare([]Contender{c}, "reference"); rows[0].Verdict != verdict.Invalid || !strings.Contains(rows[0].Why, "nothing was measured") {
+		t.Errorf("a GPU alone is no measurement: %+v", rows[0])
+	}
+}

@@ -81,7 +81,10 @@ func read(in *plans.Input, ev *Evidence) *reading {
 	case plans.InputFeature:
 		return readOutcome(r, in, f)
 	case plans.InputMetric:
-		return readMetric(r, in, f)
+		if r = readMetric(r, in, f); in.Unsent != "" && r.absent == verdict.Inconclusive {
+			return r.missing(verdict.Inconclusive, "%s", in.Unsent)
+		}
+		return r
 	}
 	return r.missing(verdict.Error, "no reader for inputs of kind %q", in.Kind)
 }

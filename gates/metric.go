@@ -77,6 +77,7 @@ func collect(a Arm, in *plans.Input) (values []float64, requests int, digests []
 	if len(a.Launches) == 0 {
 		return nil, 0, nil, fmt.Errorf("no launch of %s was measured", a.Name)
 	}
+	first := a.Launches[0].Metrics[address].Correction
 	for _, l := range a.Launches {
 		s, ok := l.Metrics[address]
 		if !ok || s.N == 0 {
@@ -88,6 +89,9 @@ func collect(a Arm, in *plans.Input) (values []float64, requests int, digests []
 		}
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil, 0, nil, fmt.Errorf("%s.%s of launch %s is not a finite number", address, stat, l.ID)
+		}
+		if s.Correction != first {
+			return nil, 0, nil, fmt.Errorf("launch %s corrected %s by a latency of mode %q, and those before it of mode %q, which do not compare", l.ID, address, s.Correction, first)
 		}
 		if in.Stat == "n_requests" && s.Requests < 1 {
 			return nil, 0, nil, fmt.Errorf("launch %s does not say how many requests %s comes from", l.ID, address)
@@ -140,7 +144,7 @@ func (r *reading) relate(in *plans.Input, own, base []float64) (float64, error) 
 // logs, from counts and spreads: a geometric mean would make little of the one
 // launch that crashed a hundred times.
 func geometric(in *plans.Input) bool {
-	return in.Better != "" && in.Unit != "count" && in.Stat != "std" && in.Stat != "cv"
+	return in.Better != "" && !in.MayBeZero() && in.Stat != "std" && in.Stat != "cv"
 }
 
 // ratio turns a difference of logs (candidate − base) into a gain or a change.

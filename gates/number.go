@@ -20,9 +20,7 @@ func format(f float64, unit string, digits int) string {
 	return number(f, 4+digits) + " " + unit
 }
 
-// Percent prints a ratio as a signed percentage.
-func Percent(f float64) string { return percent(f, 1) }
-
+// percent prints a ratio as a signed percentage.
 func percent(f float64, decimals int) string {
 	if 100*math.Abs(f) >= 1e7 {
 		return fmt.Sprintf("%+.*e %%", decimals, 100*f)

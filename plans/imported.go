@@ -1,12 +1,8 @@
 package plans
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -49,7 +45,7 @@ func (l *loader) decodeImported(b *hcl.Block) {
 	i := &Imported{Name: b.Labels[0], Summary: f.text("summary", ""), Range: rangeOf(b.DefRange)}
 	i.File = f.needText("file", "the path of a result file, such as \"results/llama-benchy.json\".")
 	if i.File != "" {
-		if err := i.read(l.plan.Dir); err != nil {
+		if err := i.read(l.plan); err != nil {
 			l.fail(f.at("file"), "Unusable result file", "%v.", err)
 		}
 	}
@@ -58,27 +54,13 @@ func (l *loader) decodeImported(b *hcl.Block) {
 	}
 }
 
-// read reads the file below the plan's folder.
-func (i *Imported) read(dir string) error {
-	path := filepath.FromSlash(i.File)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return fmt.Errorf("%s cannot be read: %w", i.File, reason(err))
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is no regular file", i.File)
-	case info.Size() > imported.MaxSize:
-		return fmt.Errorf("%s has %d bytes, and at most %d are read", i.File, info.Size(), imported.MaxSize)
-	}
-	data, err := os.ReadFile(path)
+// read reads the file.
+func (i *Imported) read(p *Plan) error {
+	data, digest, err := p.readNamed(i.File, imported.MaxSize)
 	if err != nil {
-		return fmt.Errorf("%s cannot be read: %w", i.File, reason(err))
+		return err
 	}
-	sum := sha256.Sum256(data)
-	i.Digest = hex.EncodeToString(sum[:])
+	i.Digest = digest
 	i.Result, err = imported.Read(i.File, data)
 	var wrong *imported.Error
 	if errors.As(err, &wrong) {

@@ -6,26 +6,10 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// scoped is the catalogue by scope and name: power_w is one metric below a
-// workload, and another below gpu.
-var scoped = func() map[measure.Scope]map[string]measure.Metric {
-	all := map[measure.Scope]map[string]measure.Metric{}
-	for _, m := range measure.Catalogue() {
-		if all[m.Scope] == nil {
-			all[m.Scope] = map[string]measure.Metric{}
-		}
-		all[m.Scope][m.Name] = m
-	}
-	return all
-}()
-
-// metricOfWorkload is a metric that is addressed below a workload.
+// metricOfWorkload is a metric that is addressed below a workload: power_w is one
+// metric there, and another below gpu.
 func metricOfWorkload(name string) (measure.Metric, bool) {
-	m, ok := scoped[measure.PerRequest][name]
-	if !ok {
-		m, ok = scoped[measure.PerCell][name]
-	}
-	return m, ok
+	return measure.LookupIn(name, measure.PerRequest, measure.PerCell)
 }
 
 // workloadMetrics are their names, in the order of the catalogue.

@@ -156,7 +156,7 @@ func (ns *namespace) ofFeature(in *Input, rest []string, f *Feature) (*Input, *r
 		if ns.plan.commandEngine() != nil {
 			names = append(names, commandKind)
 		}
-		return nil, wrong("Unknown name in a rule", "%q is neither a workload nor one of engine, gpu, host, levels, knob, target, feature.%s", head, didYouMean(head, names))
+		return nil, wrong("Unknown name in a rule", "%q is neither a workload nor one of engine, gpu, host, levels, knob, target, imported, feature.%s", head, didYouMean(head, names))
 	}
 }
 

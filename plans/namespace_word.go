@@ -54,7 +54,7 @@ func (ns *namespace) engine(in *Input, rest []string) (*Input, *ruleError) {
 	if rest[1] == "observed" {
 		return ns.observed(in, rest[2:])
 	}
-	m, ok := scoped[measure.PerLaunch][rest[1]]
+	m, ok := measure.LookupIn(rest[1], measure.PerLaunch)
 	if !ok {
 		return nil, wrong("Unknown metric", "engine.* has no metric %q.%s", rest[1], suggestMetric(rest[1], append(metricNames(measure.PerLaunch), "observed")))
 	}
@@ -73,7 +73,7 @@ func (ns *namespace) machine(in *Input, rest []string, scope measure.Scope) (*In
 	if len(rest) < 2 {
 		return nil, wrong("Incomplete address", "Write %s.<metric>, with one of %s.", rest[0], strings.Join(names, ", "))
 	}
-	m, ok := scoped[scope][rest[1]]
+	m, ok := measure.LookupIn(rest[1], scope)
 	if !ok {
 		return nil, wrong("Unknown metric", "%s.* has no metric %q.%s", rest[0], rest[1], suggestMetric(rest[1], names))
 	}

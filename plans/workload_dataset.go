@@ -2,14 +2,7 @@ package plans
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 )
 
 // Dataset is a file of prompts.
@@ -59,36 +52,29 @@ func (f *fields) dataset() *Dataset {
 	if name == "" {
 		return &Dataset{}
 	}
-	path := filepath.FromSlash(name)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(f.l.plan.Dir, path)
-	}
-	if whole, err := filepath.Abs(path); err == nil {
-		path = whole
-	}
 	f.l.at("the dataset "+name, in.at("file"))
-	d, err := f.l.datasetAt(path, name)
+	d, err := f.l.datasetOf(name)
 	if err != nil {
 		f.l.fail(in.at("file"), "Unusable dataset", "%v.", err)
 	}
 	return d
 }
 
-// datasetAt reads a file once a load, so that a plan sees one content.
-func (l *loader) datasetAt(path, name string) (*Dataset, error) {
+// datasetOf reads a file once a load, so that a plan sees one content.
+func (l *loader) datasetOf(name string) (*Dataset, error) {
+	path := l.plan.pathOf(name)
 	if known, ok := l.datasets[path]; ok {
 		return known.Dataset, known.err
 	}
 	d := &Dataset{File: path}
-	data, err := readDataset(path)
-	if err != nil {
-		err = fmt.Errorf("%s %w", name, err)
-	} else {
-		sum := sha256.Sum256(data)
-		d.Digest = hex.EncodeToString(sum[:])
-		if l.reg.Dataset != nil {
-			d.DataRows, err = l.reg.Dataset(name, data)
-		}
+	data, digest, err := l.plan.readNamed(name, maxDataset)
+	d.Digest = digest
+	switch {
+	case err != nil:
+	case len(bytes.TrimSpace(data)) == 0:
+		err = fmt.Errorf("%s is empty: there is nothing to send", name)
+	case l.reg.Dataset != nil:
+		d.DataRows, err = l.reg.Dataset(name, data)
 	}
 	if l.datasets == nil {
 		l.datasets = map[string]readOnce{}
@@ -100,35 +86,6 @@ func (l *loader) datasetAt(path, name string) (*Dataset, error) {
 type readOnce struct {
 	*Dataset
 	err error
-}
-
-// readDataset reads the file. The error continues a sentence that begins with
-// its name.
-func readDataset(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, errors.New("is not there: the path is relative to the plan's folder")
-	case err != nil:
-		return nil, fmt.Errorf("cannot be read: %v", reason(err))
-	case !info.Mode().IsRegular():
-		return nil, errors.New("is no regular file: name one that holds a JSON object a line")
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("cannot be read: %v", reason(err))
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxDataset+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("cannot be read: %v", reason(err))
-	case len(data) > maxDataset:
-		return nil, fmt.Errorf("has more than %d MiB: keep the rows that are sent in a file of their own", maxDataset>>20)
-	case len(bytes.TrimSpace(data)) == 0:
-		return nil, errors.New("is empty: there is nothing to send")
-	}
-	return data, nil
 }
 
 // checkData looks at what a dataset has to hold for its workload.

@@ -2,7 +2,7 @@ package plans
 
 var promptAttrs = []Attr{
 	{Name: "api", Type: String, Default: "completions", OneOf: []string{"completions", "chat"}, Doc: "The endpoint."},
-	{Name: "prompts", Type: String, Default: "text", OneOf: []string{"text", "random"}, Doc: "What prompts are made of: text of the public domain, or random token ids, which only completions take."},
+	{Name: "prompts", Type: String, Default: "text", OneOf: []string{"text", "random"}, Doc: "What prompts are made of: English sentences that come with mxflow, or random token ids, which only completions take."},
 	{Name: "turns", Type: Int, Default: 1.0, Min: 1, MinSet: true, Max: maxTurns, Doc: "Turns of each conversation, of chat: each sends what was said before. Of a `dataset`, how many of a conversation's turns are sent at most."},
 	{Name: "system_tokens", Type: Int, Default: 0.0, Unit: "tokens", MinSet: true, Max: maxTokens, Doc: "Length of a system prompt that all requests of a cell share, of chat. Prefix caches may hold it."},
 }

@@ -16,12 +16,17 @@ var benchmarkKind = levelKind{
   launches  = 3
 }`,
 		Attrs: []plans.Attr{
-			{Name: "workloads", Type: plans.Refs, Ref: "workload", Doc: "What is sent, in this order. Required for a server; an engine of kind `command` brings its own work and has none."},
+			{Name: "workloads", Type: plans.Refs, Ref: "workload", Doc: "What is sent, in this order. Required for a server, unless `suite` stands in its place; an engine of kind `command` brings its own work and has neither."},
+			{Name: "suite", Type: plans.Reference, Ref: "suite", Doc: "What is sent, as a suite of workloads. `--suite` on the command line takes another one instead."},
 			{Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches an arm", Min: 1, MinSet: true, Doc: "Launches of each arm. With one, no number can pass a rule."},
 		},
 		Check: func(b *plans.Block) []plans.AttrError {
-			if w, ok := b.Attrs["workloads"].([]any); ok && len(w) == 0 {
+			w, listed := b.Attrs["workloads"].([]any)
+			switch {
+			case listed && len(w) == 0:
 				return []plans.AttrError{{Attr: "workloads", Summary: "Nothing to measure", Detail: "Name at least one workload, as in workloads = [workload.chat]."}}
+			case listed && b.Attrs["suite"] != nil:
+				return []plans.AttrError{{Attr: "suite", Summary: "Two ways to say the same", Detail: "A benchmark sends workloads or a suite of them. Remove one; --suite takes another suite in either case."}}
 			}
 			return nil
 		},
@@ -29,8 +34,7 @@ var benchmarkKind = levelKind{
 }
 
 type benchmarkConfig struct {
-	Workloads []string `json:"workloads"`
-	Launches  int      `json:"launches"`
+	Launches int `json:"launches"`
 }
 
 // benchmark measures a candidate and what it is compared with.
@@ -46,10 +50,11 @@ func (l *Lab) benchmarked(f *plans.Feature) bool {
 }
 
 func (b *benchmark) config() (c benchmarkConfig, ws []*plans.Workload, err error) {
-	if err = b.lab.Plan.Protocol(b.feature.Protocol).Level(benchmarkLevel).Decode(&c); err != nil {
+	level := b.lab.Plan.Protocol(b.feature.Protocol).Level(benchmarkLevel)
+	if err = level.Decode(&c); err != nil {
 		return c, nil, err
 	}
-	for _, name := range c.Workloads {
+	for _, name := range b.lab.Plan.Sent(level) {
 		ws = append(ws, b.lab.Plan.Workload(name))
 	}
 	return c, ws, nil
@@ -104,5 +109,5 @@ func (b *benchmark) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	if q.Verdict != verdict.Pass {
 		measure = digest("unqualified", measure, identity(q))
 	}
-	return runtime.Keys{Measure: measure, Decide: digest(slices.Concat([]any{"launches", c.Launches}, b.lab.freed(), b.lab.acceptedParts())...), Why: b.lab.treesChanged(vs...)}, nil
+	return runtime.Keys{Measure: measure, Decide: digest(slices.Concat([]any{"launches", c.Launches}, judged(ws), b.lab.freed(), b.lab.acceptedParts())...), Why: b.lab.treesChanged(vs...)}, nil
 }

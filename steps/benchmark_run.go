@@ -2,9 +2,7 @@ package steps
 
 import (
 	"context"
-	"fmt"
 	"maps"
-	"strings"
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -81,7 +79,10 @@ func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, vs []*variant
 	if level.Verdict, level.Reasons = b.lab.movedTrees(ctx, used, vs, s.Outcome(runtime.QualifyID(b.feature.Name))); level.Verdict != "" {
 		return nil
 	}
-	level.Verdict, level.Reasons = valid(used, vs, c.Launches)
+	level.Verdict, level.Reasons, err = b.lab.valid(used, vs, ws, c.Launches)
+	if err != nil {
+		return err
+	}
 	why, err := b.lab.disagree(used, vs)
 	if why != "" && level.Verdict == verdict.Pass {
 		level.Verdict, level.Reasons = verdict.Invalid, []string{why}
@@ -129,28 +130,4 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 	}
 	s.Emit(ev)
 	return record, nil
-}
-
-// valid judges whether complete launches count: an arm whose answers do not
-// read as text, where those of the other arm do, has proved nothing by being
-// fast, and a prompt that the engine had cached was not computed.
-func valid(launches []*ledger.Launch, vs []*variant, rounds int) (verdict.Verdict, []string) {
-	garbage := map[string][]string{}
-	var notes []string
-	for _, l := range launches {
-		garbage[l.VariantKey] = append(garbage[l.VariantKey], l.Incoherent...)
-		for _, n := range l.Notes {
-			if strings.HasPrefix(n, contaminated) {
-				return verdict.Invalid, reason("launch %s: %s", l.ID, n)
-			}
-			notes = append(notes, l.ID+": "+n)
-		}
-	}
-	parent := garbage[vs[0].key]
-	for _, v := range vs[1:] {
-		if g := garbage[v.key]; len(g) > len(parent) {
-			return verdict.Invalid, reason("%d answers of %s do not read as text, against %d of %s: %s", len(g), v.name, len(parent), vs[0].name, g[0])
-		}
-	}
-	return verdict.Pass, append([]string{fmt.Sprintf("%d launches an arm", rounds)}, notes...)
 }

@@ -4,38 +4,80 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
 )
 
+// Whatever was measured, it does not count where a launch was disturbed, the
+// arms did not do the same work, or the candidate's answers do not read as text.
 func TestValid(t *testing.T) {
-	parent, candidate := &variant{name: "baseline", key: "p"}, &variant{name: "port", key: "c"}
-	launch := func(key string, change func(*ledger.Launch)) *ledger.Launch {
-		l := &ledger.Launch{ID: "s." + key, VariantKey: key, OK: true}
-		if change != nil {
-			change(l)
-		}
-		return l
+	kept, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
 	}
-	garbage := func(l *ledger.Launch) { l.Incoherent = []string{"chat request 0: one token over and over"} }
+	t.Cleanup(func() { kept.Close() })
+	answers := func(text string) string {
+		var samples []measure.Sample
+		for i := range 8 {
+			samples = append(samples, measure.Sample{Workload: "chat", Index: i, Text: text + strings.Repeat(" again", i), Events: []measure.Event{{}}})
+		}
+		sum, err := kept.WriteSamples(samples)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sum
+	}
+	sound := answers("The ferry takes twelve cars across the river, or eleven and the priest, and none on a Sunday when it freezes.")
+	broken := answers("!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!")
+	short := func(missing float64) func(*ledger.Launch) {
+		return func(l *ledger.Launch) {
+			l.Cells = []measure.CellRun{{Cell: "chat", ExactOutput: true}}
+			l.Metrics = map[string]measure.Summary{
+				"chat.shortfall":     {N: 8, Stats: map[string]float64{"mean": missing}},
+				"chat.output_tokens": {N: 8, Stats: map[string]float64{"mean": 32 - missing}},
+			}
+		}
+	}
+	garbage := func(l *ledger.Launch) {
+		l.Samples, l.Incoherent = broken, []string{"chat request 0: one token over and over"}
+	}
+	vs := []*variant{{name: "baseline", key: "p"}, {name: "fast", key: "c"}}
 	for _, c := range []struct {
-		name     string
-		launches []*ledger.Launch
-		want     verdict.Verdict
-		says     string
+		name, mode        string
+		parent, candidate func(*ledger.Launch)
+		want              verdict.Verdict
+		says              string
 	}{
-		{"healthy", []*ledger.Launch{launch("p", nil), launch("c", nil)}, verdict.Pass, "launches an arm"},
-		{"candidate emits garbage", []*ledger.Launch{launch("p", nil), launch("c", garbage)}, verdict.Invalid, "do not read as text"},
-		{"both read alike", []*ledger.Launch{launch("p", garbage), launch("c", garbage)}, verdict.Pass, "launches an arm"},
-		{"parent emits garbage", []*ledger.Launch{launch("p", garbage), launch("c", nil)}, verdict.Pass, "launches an arm"},
-		{"cached prompts", []*ledger.Launch{launch("p", nil), launch("c", func(l *ledger.Launch) {
-			l.Notes = []string{contaminated + ": 3 of 8 requests"}
-		})}, verdict.Invalid, "cache"},
-		{"short output is noted", []*ledger.Launch{launch("p", nil), launch("c", func(l *ledger.Launch) {
-			l.Notes = []string{"2 of 8 answers were shorter"}
-		})}, verdict.Pass, "shorter"},
+		{"healthy", "baseline", nil, nil, verdict.Pass, "launches an arm"},
+		{"candidate emits garbage", "baseline", nil, garbage, verdict.Invalid, "worse than those of baseline"},
+		{"both read alike", "baseline", garbage, garbage, verdict.Pass, "launches an arm"},
+		{"parent emits garbage", "baseline", garbage, nil, verdict.Pass, "launches an arm"},
+		{"one answer is garbage", "absolute", garbage, garbage, verdict.Invalid, "of baseline do not read as text"},
+		{"nobody looks", "off", nil, garbage, verdict.Pass, "were not looked at"},
+		{"a launch was disturbed", "off", nil, func(l *ledger.Launch) { l.Invalid = []string{"prompts were partly answered from a cache"} }, verdict.Invalid, "cache"},
+		{"short output is noted", "off", short(1), func(l *ledger.Launch) {
+			short(1)(l)
+			l.Notes = []string{"8 of 8 answers were shorter"}
+		}, verdict.Pass, "shorter"},
+		{"less work", "off", short(0), short(1), verdict.Invalid, "did not do the same work"},
+		{"raw answers are gone", "baseline", nil, func(l *ledger.Launch) { l.Samples = strings.Repeat("0", 64) }, "", "the answers of launch c.1"},
 	} {
-		got, reasons := valid(c.launches, []*variant{parent, candidate}, 1)
+		launch := func(key string, change func(*ledger.Launch)) *ledger.Launch {
+			l := &ledger.Launch{ID: key + ".1", VariantKey: key, OK: true, Samples: sound}
+			if change != nil {
+				change(l)
+			}
+			return l
+		}
+		lab := &Lab{Store: kept}
+		w := &plans.Workload{Name: "chat", Coherence: c.mode, PromptTokens: []int{1}, OutputTokens: []int{1}, Depth: []int{0}, Concurrency: []int{1}}
+		got, reasons, err := lab.valid([]*ledger.Launch{launch("p", c.parent), launch("c", c.candidate)}, vs, []*plans.Workload{w}, 1)
+		if err != nil {
+			reasons = append(reasons, err.Error())
+		}
 		if got != c.want || !strings.Contains(strings.Join(reasons, "\n"), c.says) {
 			t.Errorf("%s: %s %q, want %s saying %q", c.name, got, reasons, c.want, c.says)
 		}

@@ -21,10 +21,8 @@ func counts(own, reference []*ledger.Launch) (verdict.Verdict, string) {
 		return list
 	}
 	for _, l := range own {
-		for _, n := range l.Notes {
-			if strings.HasPrefix(n, contaminated) {
-				return verdict.Invalid, fmt.Sprintf("launch %s: %s", l.ID, n)
-			}
+		if len(l.Invalid) > 0 {
+			return verdict.Invalid, fmt.Sprintf("launch %s: %s", l.ID, strings.Join(l.Invalid, "; "))
 		}
 	}
 	mine, theirs := garbage(own), garbage(reference)

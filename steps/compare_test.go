@@ -38,7 +38,7 @@ func TestCheckCompare(t *testing.T) {
 
 func TestCounts(t *testing.T) {
 	clean, garbage := &ledger.Launch{ID: "a"}, &ledger.Launch{ID: "b", Incoherent: []string{"chat request 0: no words"}}
-	cached := &ledger.Launch{ID: "c", Notes: []string{contaminated + ": 1 of 2 requests"}}
+	cached := &ledger.Launch{ID: "c", Invalid: []string{"prompts were partly answered from a cache: 1 of 2 requests"}}
 	for _, c := range []struct {
 		name           string
 		own, reference []*ledger.Launch

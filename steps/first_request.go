@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/load"
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
 )
 
@@ -34,7 +36,7 @@ func (st *started) firstRequest(ctx context.Context, v *variant) error {
 		limit = e.FirstTimeout
 	}
 	r := openai.Request{Prompt: firstPrompt, MaxTokens: 1, Timeouts: openai.Timeouts{Total: limit, First: limit, Stall: limit}}
-	sample, err := st.client.Stream(ctx, r)
+	sample, waited, err := st.patiently(ctx, r, limit)
 	if status := statusOf(err); status == http.StatusNotFound || status == http.StatusMethodNotAllowed {
 		// Some servers have chat alone. If they have neither, the first error
 		// says more.
@@ -51,9 +53,29 @@ func (st *started) firstRequest(ctx context.Context, v *variant) error {
 	}
 	st.first = &sample
 	if n := len(sample.Events); n > 0 {
-		st.perLaunch("first_request_s", sample.Events[n-1].At.Seconds())
+		st.perLaunch("first_request_s", (waited + sample.Events[n-1].At).Seconds())
 	}
 	return nil
+}
+
+// patiently sends a request again for as long as the server says when to come
+// back and the limit allows: it is busy and not broken. Waited is the time from
+// the first send to the last one.
+func (st *started) patiently(ctx context.Context, r openai.Request, limit time.Duration) (sample measure.Sample, waited time.Duration, err error) {
+	began := time.Now()
+	for {
+		waited = time.Since(began)
+		sample, err = st.client.Stream(ctx, r)
+		pause := load.PutOff(err)
+		if pause == 0 || time.Since(began)+pause > limit {
+			return sample, waited, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return sample, waited, context.Cause(ctx)
+		}
+	}
 }
 
 // answers reports whether an engine is a server that can be asked.

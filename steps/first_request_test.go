@@ -52,6 +52,21 @@ func TestFirstRequest(t *testing.T) {
 			}
 		})
 	}
+	// One that is busy is asked again when it says, and that is part of the time.
+	refused := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if refused++; refused <= 2 {
+			w.Header().Set("Retry-After", "0")
+			http.Error(w, "busy", http.StatusServiceUnavailable)
+			return
+		}
+		oneToken("/v1/completions", "m").ServeHTTP(w, r)
+	}))
+	defer s.Close()
+	busy := &started{client: openai.New(s.URL, "m"), record: &ledger.Launch{}, lab: &Lab{Plan: &plans.Plan{}}}
+	if err := busy.firstRequest(t.Context(), &variant{spec: engine.Spec{Kind: "openai"}}); err != nil || refused != 3 || busy.first == nil {
+		t.Errorf("a busy server was asked %d times: %v", refused, err)
+	}
 	// What is no server is not asked.
 	st := &started{record: &ledger.Launch{}, lab: &Lab{Plan: &plans.Plan{}}}
 	if err := st.firstRequest(t.Context(), &variant{spec: engine.Spec{Kind: "command"}}); err != nil || st.record.Metrics != nil {

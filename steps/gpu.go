@@ -26,6 +26,10 @@ var gpuPart = plans.Part{
 			{Name: "settle", Type: plans.Duration, Default: "30s", Doc: "How long the memory may take to be given back after the engine has stopped."},
 			{Name: "ignore", Type: plans.Strings, Doc: "Globs of programs that may stay on the GPU, compared with their path and with their name. The desktop's and the driver's own may in any case."},
 			{Name: "idle_mb", Type: plans.Int, Default: 1024.0, Unit: "MiB", MinSet: true, Doc: "Memory that may be in use on a GPU that no process accounts for: a desktop's, or the driver's own."},
+			{Name: "max_temperature", Type: plans.Number, Unit: "°C", Min: 1, MinSet: true, Max: 150, Doc: "Before each launch, wait until the GPU is no hotter, as long as `wait` allows: every launch then begins alike."},
+			{Name: "max_power", Type: plans.Number, Unit: "W", Min: 1, MinSet: true, Max: 100_000, Doc: "Before each launch, wait until the GPU draws no more."},
+			{Name: "min_clock", Type: plans.Number, Unit: "MHz", Min: 1, MinSet: true, Max: 100_000, Doc: "Before each launch, wait until the clock of the multiprocessors is no lower. An idle GPU lowers it, so this is of use where clocks are locked."},
+			{Name: "max_clock", Type: plans.Number, Unit: "MHz", Min: 1, MinSet: true, Max: 100_000, Doc: "Before each launch, wait until that clock is no higher."},
 		},
 		Example: `gpu {
   devices = ["0"]
@@ -54,6 +58,11 @@ type gpuConfig struct {
 	Settle  plans.Dur `json:"settle"`
 	Ignore  []string  `json:"ignore"`
 	IdleMB  float64   `json:"idle_mb"`
+	// What the GPU is to be like before a launch; 0 asks for nothing.
+	MaxTemperature float64 `json:"max_temperature"`
+	MaxPower       float64 `json:"max_power"`
+	MinClock       float64 `json:"min_clock"`
+	MaxClock       float64 `json:"max_clock"`
 }
 
 // gpuConfigOf reads a gpu block; nil gives the defaults.
@@ -116,7 +125,7 @@ func (l *Lab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant) (u gp
 	if !o.Free() {
 		return u, fmt.Errorf("the GPU is not free, after %s of waiting: %s; stop it, name it in ignore of the engine's gpu block if it may stay, or set a longer wait there", wait, o)
 	}
-	return u, nil
+	return u, u.calm(ctx, note)
 }
 
 // gpuHold are the GPUs that an apply holds, by UUID, until it ends.

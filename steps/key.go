@@ -12,7 +12,7 @@ import (
 
 // measuringVersion is part of every measurement key. It changes when the way
 // of measuring does, so that old launches are not compared with new ones.
-const measuringVersion = "1"
+const measuringVersion = "2"
 
 // decidingVersion is part of every decision key. It changes when the way of
 // deciding does, so that verdicts of the old way are decided again.
@@ -113,13 +113,21 @@ func (l *Lab) benchmarkKey(workloads []*plans.Workload, vs []*variant) string {
 		parts = append(parts, v.key)
 	}
 	for _, w := range workloads {
-		// What people say of it, and how long a lost answer is waited for, leave
-		// the answers that came as they are.
+		// What people say of it, how long a lost answer is waited for and how
+		// answers are judged leave the answers that came as they are.
 		sent := *w
-		sent.Summary, sent.RequestTimeout, sent.FirstTimeout, sent.StallTimeout = "", 0, 0, 0
+		sent.Summary, sent.RequestTimeout, sent.FirstTimeout, sent.StallTimeout, sent.Coherence = "", 0, 0, 0, ""
 		parts = append(parts, sent)
 	}
 	return digest("benchmark", measuringVersion, l.MachineKey, parts)
+}
+
+// judged is how answers are looked at, for the decision's key.
+func judged(workloads []*plans.Workload) (parts []any) {
+	for _, w := range workloads {
+		parts = append(parts, w.Name, w.Coherence)
+	}
+	return parts
 }
 
 // ruleKey is what a rule decides by besides its evidence: its text, and the

@@ -49,6 +49,10 @@ type Lab struct {
 	metadata metadata.Collector
 	// repos is what is known of repositories while one node runs.
 	repos repoMemo
+	// calibrator knows how far the measuring client is off.
+	calibrator Calibrator
+	// learned is what is known of tokenizers, by set of prompts.
+	learned map[string]*load.Learned
 	// built are the prompts of each cell, see prompts.
 	built map[string]load.Prompts
 }

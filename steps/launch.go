@@ -82,7 +82,7 @@ func (l *Lab) launch(ctx context.Context, s *runtime.Scope, v *variant, record *
 	for key, value := range inst.About() {
 		record.Engine[key] = value
 	}
-	st.client = clientOf(inst, st.kind, v.spec.Model)
+	st.client = ClientOf(inst, st.kind, v.spec.Model)
 	err = inst.Ready(ctx)
 	if err == nil {
 		err = st.firstRequest(ctx, v)
@@ -99,12 +99,12 @@ func (l *Lab) launch(ctx context.Context, s *runtime.Scope, v *variant, record *
 	return st, nil
 }
 
-// clientOf is a client for a running engine, whose prompts no cache answers where
+// ClientOf is a client for a running engine, whose prompts no cache answers where
 // the kind can be asked for that.
-func clientOf(inst engine.Instance, kind engine.Kind, model string) *openai.Client {
+func ClientOf(inst engine.Instance, kind engine.Kind, model string) *openai.Client {
 	access := inst.Access()
 	client := openai.New(access.BaseURL, model)
-	client.Header, client.Extra, client.Tokenizer = access.Header, kind.Ask.NoCache, tokenizerOf(kind.Tokenize)
+	client.Header, client.Extra, client.Rename, client.Tokenizer = access.Header, kind.Ask.NoCache, kind.Ask.Rename, tokenizerOf(kind.Tokenize)
 	if t, ok := client.HTTP.Transport.(*http.Transport); ok {
 		t.TLSClientConfig = access.TLS
 	}

@@ -63,6 +63,9 @@ func (st *started) redactSamples(all []measure.Sample) {
 		return
 	}
 	for i := range all {
-		all[i].Text, all[i].Reasoning, all[i].Err = r.Text(all[i].Text), r.Text(all[i].Reasoning), r.Text(all[i].Err)
+		s := &all[i]
+		for _, text := range []*string{&s.Text, &s.Reasoning, &s.Tools, &s.Doubts, &s.Err} {
+			*text = r.Text(*text)
+		}
 	}
 }

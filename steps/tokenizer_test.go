@@ -10,9 +10,6 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/runtime/ledger"
-
-	"github.com/mxflow/mxflow/engine/load"
 )
 
 // Each kind's way of counting reaches the client that prompts are made with.
@@ -55,12 +52,12 @@ func TestUnknownCachesAreNoted(t *testing.T) {
 		{"--report", -1, "is not known of 1 of 1 requests: started with --report"},
 		{"", -1, ""},
 		{"--report", 0, ""},
-		{"--report", 90, contaminated},
+		{"--report", 90, "prompts were partly answered from a cache"},
 	} {
-		st := &started{record: &ledger.Launch{}, kind: engine.Kind{Ask: engine.Ask{CachedTokens: c.flag}}}
+		r := &recording{Subject: Subject{Kind: engine.Kind{Ask: engine.Ask{CachedTokens: c.flag}}}, taken: &Taken{}}
 		sample := measure.Sample{PromptTokens: 100, OutputTokens: 1, CachedTokens: c.cached, TokenSource: measure.SourceUsage, Text: "one two three"}
-		st.measured(plans.Cell{Address: "chat", Prompt: 100}, &plans.Workload{}, load.Prompts{}, []measure.Sample{sample})
-		notes := strings.Join(st.record.Notes, "; ")
+		r.cached(sentCell{w: &plans.Workload{}, cell: plans.Cell{Address: "chat", Prompt: 100}, samples: []measure.Sample{sample}})
+		notes := strings.Join(append(r.taken.Notes, r.taken.Invalid...), "; ")
 		if c.want == "" && strings.Contains(notes, "cache") || !strings.Contains(notes, c.want) {
 			t.Errorf("%q, %d cached: %q", c.flag, c.cached, notes)
 		}

@@ -22,6 +22,7 @@ import (
 func (a *app) applyCommand() *cobra.Command {
 	var vars []plans.Given
 	var rerun []string
+	var suite string
 	c := &cobra.Command{
 		Use:   "apply PLAN",
 		Short: "Start the engine, measure, decide rules, unlock phases",
@@ -35,23 +36,24 @@ second stops at once. Everything is kept in .mxflow beside the plan.
 Exit status: 0 every gate passed, 1 usage, plan or environment error, 2 a gate
 failed or is invalid, 3 inconclusive, 4 the engine or mxflow broke, 130
 interrupted.`,
-		Example: "  mxflow apply plan.hcl\n  mxflow apply --var threads=2 plan.hcl\n  mxflow apply --rerun phase.cutlass plan.hcl\n  mxflow apply --json plan.hcl > events.jsonl",
+		Example: "  mxflow apply plan.hcl\n  mxflow apply --var threads=2 plan.hcl\n  mxflow apply --suite quick plan.hcl\n  mxflow apply --rerun phase.cutlass plan.hcl\n  mxflow apply --json plan.hcl > events.jsonl",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.apply(c.Context(), args[0], vars, rerun)
+			return a.apply(c.Context(), args[0], vars, suite, rerun)
 		},
 	}
 	varFlag(c, &vars)
+	suiteFlag(c, &suite)
 	c.Flags().StringArrayVar(&rerun, "rerun", nil, "measure again: a phase, a feature, a node's address, or all (repeatable)")
 	a.jsonFlag(c, "stream events as JSON, one object a line")
 	return c
 }
 
-func (a *app) apply(ctx context.Context, path string, vars []plans.Given, rerun []string) error {
+func (a *app) apply(ctx context.Context, path string, vars []plans.Given, suite string, rerun []string) error {
 	if a.streaming = true; a.json {
 		a.printLine(runtime.Event{Type: "version", Time: time.Now().UTC(), Stream: streamVersion, Tool: "mxflow " + version})
 	}
-	p, g, loaded, err := a.load(path, vars)
+	p, g, loaded, err := a.load(path, vars, suite)
 	if err != nil {
 		return err
 	}
@@ -125,7 +127,7 @@ func (a *app) run(ctx context.Context, path string, p *plans.Plan, g *runtime.Gr
 	if err != nil {
 		return err
 	}
-	progress := a.newProgress(p, run, estimate(st, preview))
+	progress := a.newProgress(p, run, estimate(p, st, preview))
 	runner.Observe = progress.event
 	progress.begin()
 	result, err := runner.Execute(soft)

@@ -181,6 +181,7 @@ func (a *app) verifyArtifacts(st *store.Store) (n int, bad []string) {
 			}
 		case r.Launch != nil:
 			check(r.Launch.Samples, fmt.Sprintf("record %d, samples of launch %s", i, r.Launch.ID))
+			check(r.Launch.Series, fmt.Sprintf("record %d, series of launch %s", i, r.Launch.ID))
 			check(r.Launch.Output, fmt.Sprintf("record %d, output of launch %s", i, r.Launch.ID))
 			check(r.Launch.Prompts, fmt.Sprintf("record %d, prompts of launch %s", i, r.Launch.ID))
 			check(r.Launch.Log, fmt.Sprintf("record %d, log of launch %s", i, r.Launch.ID))

@@ -57,7 +57,7 @@ type console struct {
 }
 
 func (c *console) run(in io.Reader, path string, vars []plans.Given) error {
-	p, g, loaded, err := c.load(path, vars)
+	p, g, loaded, err := c.load(path, vars, "")
 	if err != nil {
 		return err
 	}

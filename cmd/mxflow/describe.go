@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/mxflow/mxflow/runtime"
@@ -27,13 +28,27 @@ func describe(ev runtime.Event) string {
 		if ev.Action == runtime.Reuse {
 			return fmt.Sprintf("%s: %s (kept from before)", ev.Node, ev.Verdict)
 		}
-		return fmt.Sprintf("%s: %s%s", ev.Node, ev.Verdict, below(ev.Reasons))
+		return fmt.Sprintf("%s: %s%s", ev.Node, ev.Verdict, below(briefly(ev.Reasons)))
 	case "node_locked":
 		return fmt.Sprintf("%s: locked, because %s", ev.Node, ev.Message)
 	case "note":
 		return "note: " + ev.Message
 	}
 	return ""
+}
+
+// unmeasured is a reason that is a level's, and before the colon all of it that
+// its rule adds.
+var unmeasured = regexp.MustCompile(`(?s)(: level \S+ (?:of feature \S+ )?is [a-z]+): .*`)
+
+// briefly leaves out why a level did not pass, which its own line and the table
+// at the end say: else a long cause stands behind each of many rules.
+func briefly(reasons []string) []string {
+	short := make([]string, len(reasons))
+	for i, r := range reasons {
+		short[i] = unmeasured.ReplaceAllString(r, "$1")
+	}
+	return short
 }
 
 // place is where in the plan an event belongs.

@@ -19,7 +19,7 @@ func (a *app) engineCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.engineCheckCommand(), a.engineKindsCommand(), a.engineServeCommand())
+	c.AddCommand(a.engineCheckCommand(), a.engineKindsCommand(), a.engineMockCommand(), a.engineServeCommand())
 	return c
 }
 

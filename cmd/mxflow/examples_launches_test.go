@@ -17,6 +17,10 @@ var exampleLaunches = map[string]struct{ qualification, benchmark int }{
 	"rejected": {2, 2 * 2},
 	// baseline, square_root; one feature of two arms, twice.
 	"command": {2, 2 * 2},
+	// Baseline and candidate; one feature of two arms, twice.
+	"load":         {2, 2 * 2},
+	"speculation":  {2, 2 * 2},
+	"prefix_cache": {2, 2 * 2},
 	// Three engines, three times.
 	"frameworks": {3, 3 * 3},
 }

@@ -21,7 +21,7 @@ func (a *app) graphCommand() *cobra.Command {
 		Example: "  mxflow graph plan.hcl                 # Mermaid, for Markdown\n  mxflow graph --direction LR plan.hcl\n  mxflow graph --format dot plan.hcl | dot -Tsvg > plan.svg",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			_, g, _, err := a.load(args[0], vars)
+			_, g, _, err := a.load(args[0], vars, "")
 			if err != nil {
 				return err
 			}

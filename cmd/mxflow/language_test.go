@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,9 +17,33 @@ import (
 	"github.com/mxflow/mxflow/steps"
 )
 
+// manualFolder is a folder with the files that the manual's examples name.
+func manualFolder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	result, err := os.ReadFile("../../engine/measure/imported/testdata/benchy.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"prompts.jsonl":             "{\"prompt\": \"a\"}\n{\"prompt\": \"b\"}\n",
+		"results/llama-benchy.json": string(result),
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
 // documented visits every block that has an example, and loads it as given.
 func documented(t *testing.T, visit func(path string, d *plans.BlockDoc, load func(block string) *plans.Result)) {
 	reg := steps.Registry()
+	dir := manualFolder(t)
 	n := 0
 	plans.Describe(reg).Walk(func(path string, d *plans.BlockDoc) {
 		switch {
@@ -29,7 +55,7 @@ func documented(t *testing.T, visit func(path string, d *plans.BlockDoc, load fu
 		}
 		n++
 		visit(path, d, func(block string) *plans.Result {
-			return plans.LoadBytes("plan.hcl", []byte(inPlan(path, block)), reg, plans.Options{})
+			return plans.LoadBytes(filepath.Join(dir, "plan.hcl"), []byte(inPlan(path, block)), reg, plans.Options{})
 		})
 	})
 	if n < 25 {
@@ -90,9 +116,15 @@ var elsewhere = map[string]bool{
 // conditional are attributes that a block may do without in another form than
 // its example has: the description says what is needed there.
 var conditional = map[string]bool{
-	"engine.observe.log":          true, // or another source
-	"knob.value.must_see.log":     true, // or observed
-	"knob.value.must_not_see.log": true,
+	"engine.observe.log":           true, // or another source
+	"knob.value.must_see.log":      true, // or observed
+	"workload.prompt_tokens":       true, // or prompt_lengths
+	"workload.output_tokens":       true, // or output_lengths
+	"workload.prompt_lengths.mean": true, // unless uniform
+	"workload.prompt_lengths.std":  true,
+	"workload.output_lengths.mean": true,
+	"workload.output_lengths.std":  true,
+	"knob.value.must_not_see.log":  true,
 }
 
 // needed reports whether the example at a path is refused without an attribute.
@@ -168,7 +200,7 @@ func notAllowed(a plans.Attr) (list []cty.Value) {
 		list = []cty.Value{number, truth, texts, object}
 	case plans.Bool, plans.Condition:
 		list = []cty.Value{text, number, texts}
-	case plans.Number, plans.Duration:
+	case plans.Number, plans.Duration, plans.Numbers:
 		list = []cty.Value{text, truth, texts}
 	case plans.Int, plans.Ints:
 		list = []cty.Value{text, truth, texts, cty.NumberFloatVal(1.5)}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,8 +16,9 @@ import (
 func TestManualInYAML(t *testing.T) {
 	_, schema := printedSchema(t)
 	reg := steps.Registry()
+	dir := manualFolder(t)
 	load := func(name string, text []byte) *plans.Result {
-		return plans.LoadBytes(name, text, reg, plans.Options{Inputs: []plans.Given{}})
+		return plans.LoadBytes(filepath.Join(dir, name), text, reg, plans.Options{Inputs: []plans.Given{}})
 	}
 	texts := map[string]string{}
 	for i, text := range enginesExamples(t) {

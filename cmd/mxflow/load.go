@@ -24,8 +24,8 @@ const stateName = ".mxflow"
 
 // load loads a plan and its graph. Diagnostics are printed; errShown then says
 // that nothing was started.
-func (a *app) load(path string, given []plans.Given) (*plans.Plan, *runtime.Graph, *plans.Result, error) {
-	return a.loadWith(path, plans.Options{Inputs: given})
+func (a *app) load(path string, given []plans.Given, suite string) (*plans.Plan, *runtime.Graph, *plans.Result, error) {
+	return a.loadWith(path, plans.Options{Inputs: given, Suite: suite})
 }
 
 func (a *app) loadWith(path string, opts plans.Options) (*plans.Plan, *runtime.Graph, *plans.Result, error) {

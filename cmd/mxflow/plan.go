@@ -18,6 +18,7 @@ const assumedSeconds = 5
 func (a *app) planCommand() *cobra.Command {
 	var vars []plans.Given
 	var rerun []string
+	var suite string
 	c := &cobra.Command{
 		Use:   "plan PLAN",
 		Short: "Show what an apply would do, in order, and why",
@@ -28,7 +29,7 @@ started and nothing is written.`,
 		Example: "  mxflow plan plan.hcl\n  mxflow plan --rerun all plan.hcl",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			p, g, _, err := a.load(args[0], vars)
+			p, g, _, err := a.load(args[0], vars, suite)
 			if err != nil {
 				return err
 			}
@@ -58,12 +59,13 @@ started and nothing is written.`,
 			if err != nil {
 				return err
 			}
-			a.printPreview(preview, estimate(st, preview))
+			a.printPreview(p, preview, estimate(p, st, preview))
 			a.machineNotes(st, p)
 			return nil
 		},
 	}
 	varFlag(c, &vars)
+	suiteFlag(c, &suite)
 	c.Flags().StringArrayVar(&rerun, "rerun", nil, "as in apply: show what it would measure again")
 	a.jsonFlag(c, "print as JSON")
 	return c
@@ -87,11 +89,12 @@ type estimated struct {
 
 // estimate takes recorded launch times of the same variant, or of the same kind
 // of engine.
-func estimate(st *store.Store, preview []runtime.Planned) estimated {
+func estimate(p *plans.Plan, st *store.Store, preview []runtime.Planned) estimated {
 	e := estimated{recorded: true}
 	known := map[string]float64{}
-	for _, p := range preview {
-		for _, l := range p.Launches {
+	for _, n := range preview {
+		least := sentBy(p, n.Node).Seconds
+		for _, l := range n.Launches {
 			e.launches++
 			mean, ok := known[l.VariantKey]
 			if !ok && st != nil {
@@ -104,9 +107,9 @@ func estimate(st *store.Store, preview []runtime.Planned) estimated {
 				known[l.VariantKey] = mean
 			}
 			if mean == 0 {
-				mean, e.recorded = assumedSeconds, false
+				mean, e.recorded = assumedSeconds+least, false
 			}
-			e.seconds += mean
+			e.seconds += max(mean, least)
 		}
 	}
 	if e.launches > 0 {
@@ -123,15 +126,20 @@ type plannedJSON struct {
 	If       string                  `json:"if,omitempty"`
 	Locked   string                  `json:"locked,omitempty"`
 	Launches []runtime.PlannedLaunch `json:"launches,omitempty"`
+	// Sends is what each of the launches sends.
+	Sends *sent `json:"sends,omitempty"`
 }
 
-func (a *app) printPreview(preview []runtime.Planned, e estimated) {
+func (a *app) printPreview(p *plans.Plan, preview []runtime.Planned, e estimated) {
 	if a.json {
 		nodes := []plannedJSON{}
-		for _, p := range preview {
-			j := plannedJSON{Node: p.Node.ID, Action: string(p.Action), Because: p.Because, Verdict: string(p.Verdict), If: p.If, Locked: p.Locked, Launches: p.Launches}
-			if p.Locked != "" {
+		for _, n := range preview {
+			j := plannedJSON{Node: n.Node.ID, Action: string(n.Action), Because: n.Because, Verdict: string(n.Verdict), If: n.If, Locked: n.Locked, Launches: n.Launches}
+			if n.Locked != "" {
 				j.Action = "locked"
+			}
+			if s := sentBy(p, n.Node); s.Cells > 0 && len(n.Launches) > 0 {
+				j.Sends = &s
 			}
 			nodes = append(nodes, j)
 		}
@@ -139,8 +147,12 @@ func (a *app) printPreview(preview []runtime.Planned, e estimated) {
 		return
 	}
 	var rows [][]string
-	for _, p := range preview {
-		rows = append(rows, previewRow(p))
+	for _, n := range preview {
+		row := previewRow(n)
+		if words := sentBy(p, n.Node).words(); words != "" && len(n.Launches) > 0 {
+			row[3] += "\n" + words
+		}
+		rows = append(rows, row)
 	}
 	a.printTable([]string{"node", "action", "launches", "why"}, rows)
 	switch {
@@ -149,7 +161,7 @@ func (a *app) printPreview(preview []runtime.Planned, e estimated) {
 	case e.recorded:
 		fmt.Fprintf(a.stdout, "\n%s, about %s from recorded launches, if every gate passes.\n", launchCount(e.launches), rough(e.seconds))
 	default:
-		fmt.Fprintf(a.stdout, "\n%s, if every gate passes. About %s, but some variants were never launched: %d s is assumed for each of theirs.\n", launchCount(e.launches), rough(e.seconds), assumedSeconds)
+		fmt.Fprintf(a.stdout, "\n%s, if every gate passes. About %s, but some variants were never launched: %d s is assumed for each of theirs, and what rates and durations take.\n", launchCount(e.launches), rough(e.seconds), assumedSeconds)
 	}
 }
 

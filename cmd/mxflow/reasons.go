@@ -11,15 +11,11 @@ import (
 
 // why is a decision's reasons, comparisons first.
 func why(d *ledger.Decision) string {
-	var parts []string
-	for _, r := range d.Rules {
-		for _, reason := range r.Reasons {
-			parts = append(parts, r.Name+": "+reason)
-		}
-	}
+	parts, unmeasured := rulesSay(d)
 	if len(d.Rules) == 0 || d.Verdict == verdict.Error || d.Verdict == verdict.Invalid {
 		for _, reason := range d.Reasons {
-			if !repeats(d, reason) {
+			bare := strings.HasPrefix(reason, "level ") && strings.Count(reason, " ") == 2 // its verdict without a cause
+			if !repeats(d, reason) && !(unmeasured && bare) {
 				parts = append(parts, reason)
 			}
 		}
@@ -36,6 +32,32 @@ func why(d *ledger.Decision) string {
 		parts = append(parts, "last log line: "+d.LogTail[len(d.LogTail)-1])
 	}
 	return strings.Join(parts, "\n")
+}
+
+// rulesSay are the reasons of the rules. What could not be measured is said once,
+// for all rules that read it, and unmeasured is true then.
+func rulesSay(d *ledger.Decision) (parts []string, unmeasured bool) {
+	at := map[string]int{}
+	for _, r := range d.Rules {
+		for _, reason := range r.Reasons {
+			_, cause, found := strings.Cut(reason, ": level ")
+			if !found {
+				parts = append(parts, r.Name+": "+reason)
+				continue
+			}
+			unmeasured = true
+			if i, said := at[cause]; said {
+				names, rest, _ := strings.Cut(parts[i], ": level ")
+				if !strings.HasSuffix(names, r.Name) {
+					parts[i] = names + ", " + r.Name + ": level " + rest
+				}
+				continue
+			}
+			at[cause] = len(parts)
+			parts = append(parts, r.Name+": level "+cause)
+		}
+	}
+	return parts, unmeasured
 }
 
 // repeats reports whether a reason only says again what a rule says.

@@ -80,7 +80,7 @@ func (a *app) root() *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&a.state, "state", "", "state directory (default: .mxflow beside the plan)")
 	root.AddCommand(
-		a.validateCommand(), a.planCommand(), a.applyCommand(), a.statusCommand(), a.showCommand(),
+		a.validateCommand(), a.planCommand(), a.applyCommand(), a.benchCommand(), a.importCommand(), a.statusCommand(), a.showCommand(),
 		a.auditCommand(), a.graphCommand(), a.reportCommand(), a.versionCommand(), a.engineCommand(),
 		a.formatCommand(), a.convertCommand(), a.schemaCommand(), a.initCommand(), a.consoleCommand(),
 	)

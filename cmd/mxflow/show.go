@@ -6,17 +6,23 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 func (a *app) showCommand() *cobra.Command {
+	again, all := false, false
 	c := &cobra.Command{
 		Use:   "show RUN [PLAN]",
 		Short: "Show one run: its decisions, launches and what they measured",
-		Long:  "RUN is a run's ID, the beginning of one, or latest.",
+		Long: "RUN is a run's ID, the beginning of one, or latest; or the ID of one launch, of which\n" +
+			"every metric with all its statistics is shown, as --all does for each launch of a run.\n\n" +
+			"--recompute derives every metric again from the raw data that was kept and compares\n" +
+			"with what was stored: bit for bit, or within 1e-9 where it was recorded on another\n" +
+			"architecture. Exit status: 0 everything agrees,\n" +
+			"2 something differs, 3 raw data are missing or there is nothing to recompute.",
 		Example: "  mxflow show latest examples/quickstart/plan.hcl\n" +
-			"  mxflow show --json latest",
+			"  mxflow show --json latest\n" +
+			"  mxflow show --all latest\n" +
+			"  mxflow show latest --recompute",
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			st, err := a.reader(args[1:])
@@ -24,6 +30,13 @@ func (a *app) showCommand() *cobra.Command {
 				return err
 			}
 			defer st.Close()
+			if again {
+				return a.showRecomputed(st, args[0])
+			}
+			if l, ok := st.LaunchByID(args[0]); ok {
+				a.showLaunch(l)
+				return nil
+			}
 			v, err := st.Run(args[0])
 			if err != nil {
 				return err
@@ -48,52 +61,14 @@ func (a *app) showCommand() *cobra.Command {
 			for _, d := range v.Decisions {
 				a.comparison(d.Decision)
 			}
-			if len(v.Launches) > 0 {
-				fmt.Fprintln(a.stdout)
-				a.printTable([]string{"launch", "variant", "ok", "seconds", "measured"}, launchRows(v.Launches))
-				a.observed(v.Launches)
-			}
+			a.launches(v.Launches, all)
 			return nil
 		},
 	}
 	a.jsonFlag(c, "print as JSON")
+	c.Flags().BoolVar(&all, "all", false, "every metric of every launch, with all its statistics")
+	c.Flags().BoolVar(&again, "recompute", false, "derive the metrics again from raw data and compare")
 	return c
-}
-
-func launchRows(launches []*ledger.Launch) [][]string {
-	var rows [][]string
-	for _, l := range launches {
-		ok := "yes"
-		measured := []string{}
-		if !l.OK {
-			ok = "no"
-			measured = append(measured, l.Error)
-		}
-		for _, address := range sortedKeys(l.Metrics) {
-			m := l.Metrics[address]
-			if v, has := m.Stats["median"]; has && headline(address) {
-				measured = append(measured, fmt.Sprintf("%s %.4g %s", address, v, m.Unit))
-			}
-		}
-		if state := l.Engine["caches"]; state != "" {
-			measured = append(measured, state+" caches")
-		}
-		rows = append(rows, []string{l.ID, l.Variant, ok, fmt.Sprintf("%.1f", l.Seconds), strings.Join(append(measured, l.Notes...), ", ")})
-	}
-	return rows
-}
-
-// headline metrics are what the field's tables show.
-func headline(address string) bool {
-	if strings.HasPrefix(address, "command.") {
-		return true // what the plan declares is what people want to see
-	}
-	for _, m := range []string{".tg", ".pp", ".ttft", ".startup_s", ".first_request_s", ".memory_gb"} {
-		if strings.HasSuffix(address, m) {
-			return true
-		}
-	}
-	return false
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -117,7 +117,7 @@ func writeTable(w io.Writer, head []string, rows [][]string, colour bool) {
 			if row < len(rows) && col < len(rows[row]) {
 				s = s.MaxWidth(maxColumn + 2)
 				if col == len(head)-1 {
-					s = cell.Width(min(maxColumn, widest(rows, col)) + 2)
+					s = cell.Width(min(maxColumn, max(lipgloss.Width(head[col]), widest(rows, col))) + 2)
 				}
 				if c, ok := verdictColours[rows[row][col]]; ok && colour {
 					s = s.Foreground(lipgloss.Color(c))

@@ -10,6 +10,7 @@ import (
 
 func (a *app) validateCommand() *cobra.Command {
 	var vars []plans.Given
+	var suite string
 	c := &cobra.Command{
 		Use:   "validate PLAN",
 		Short: "Find every mistake in a plan before anything is started",
@@ -19,7 +20,7 @@ file and what to do. Nothing is started and no state is touched.`,
 		Example: "  mxflow validate plan.hcl\n  mxflow validate --var model=small plan.hcl\n  mxflow validate --json plan.hcl",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			p, g, loaded, err := a.load(args[0], vars)
+			p, g, loaded, err := a.load(args[0], vars, suite)
 			if err != nil {
 				return err
 			}
@@ -45,6 +46,7 @@ file and what to do. Nothing is started and no state is touched.`,
 		},
 	}
 	varFlag(c, &vars)
+	suiteFlag(c, &suite)
 	a.jsonFlag(c, "print diagnostics as JSON")
 	return c
 }

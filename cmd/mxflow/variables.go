@@ -53,6 +53,11 @@ func varFlag(c *cobra.Command, into *[]plans.Given) {
 	c.Flags().Var(&givenFlag{into: into, file: true}, "var-file", "set variables from a file of lines name = value (repeatable)")
 }
 
+// suiteFlag gives a subcommand --suite name.
+func suiteFlag(c *cobra.Command, into *string) {
+	c.Flags().StringVar(into, "suite", "", "send the workloads of this suite in place of those that benchmarks name")
+}
+
 // planGuard ends mxflow when a plan takes too long or too much memory to load:
 // evaluating expressions cannot be cancelled.
 func planGuard(stderr interface{ Write([]byte) (int, error) }) *plans.Guard {

@@ -1,7 +1,6 @@
 package embedded
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -11,61 +10,6 @@ import (
 	"strings"
 	"testing"
 )
-
-// process is serve running in a goroutine, in place of a child process.
-type process struct {
-	url    string
-	stop   context.CancelFunc
-	log    *bytes.Buffer // read it after wait
-	exits  chan int
-	result chan error
-}
-
-func start(t testing.TB, fault string, change func(*Config)) *process {
-	t.Helper()
-	config := testConfig()
-	config.Host = "127.0.0.1"
-	faults, err := ParseFaults(fault)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.Faults = faults
-	if change != nil {
-		change(&config)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	p := &process{stop: cancel, log: &bytes.Buffer{}, exits: make(chan int, 8), result: make(chan error, 1)}
-	address := make(chan net.Addr, 1)
-	go func() {
-		p.result <- serve(ctx, config, p.log, func(code int) { p.exits <- code }, func(a net.Addr) { address <- a })
-	}()
-	p.url = "http://" + (<-address).String()
-	t.Cleanup(cancel)
-	return p
-}
-
-// ready polls /health; every poll is a round trip, so there is nothing to
-// sleep for.
-func (p *process) ready(t testing.TB) {
-	t.Helper()
-	for {
-		if status, _ := get(t, p.url+"/health"); status == http.StatusOK {
-			return
-		}
-	}
-}
-
-// wait stops the process and returns its log.
-func (p *process) wait(t testing.TB) string {
-	t.Helper()
-	p.stop()
-	if err := <-p.result; err != nil {
-		t.Errorf("serve ended with %v", err)
-	}
-	return p.log.String()
-}
-
-const paris = `{"prompt":"The capital of France is","max_tokens":8,"temperature":0}`
 
 func TestLogNamesTheKernels(t *testing.T) {
 	for _, test := range []struct {
@@ -210,80 +154,6 @@ func TestMalformedStream(t *testing.T) {
 		t.Errorf("the first event is %q", first)
 	}
 	p.wait(t)
-}
-
-// openStream starts a stream that would take long and reads a number of
-// events.
-func openStream(t *testing.T, ctx context.Context, url string, read int) io.Closer {
-	t.Helper()
-	body := strings.NewReader(`{"prompt":"The capital of France is","max_tokens":60000,"ignore_eos":true,"temperature":0,"stream":true}`)
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/completions", body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(response.Body)
-	for seen := 0; seen < read && lines.Scan(); {
-		if strings.HasPrefix(lines.Text(), "data: ") {
-			seen++
-		}
-	}
-	return response.Body
-}
-
-func wide(c *Config) { c.MaxModelLen = 65536 }
-
-// With one place, the second request can only be answered because the first
-// client left.
-func TestDisconnectFreesThePlace(t *testing.T) {
-	for _, fault := range []string{"", "stall_after:3"} {
-		p := start(t, fault, func(c *Config) { wide(c); c.MaxNumSeqs = 1 })
-		p.ready(t)
-		ctx, leave := context.WithCancel(context.Background())
-		body := openStream(t, ctx, p.url, 3)
-		leave()
-		body.Close()
-		if fault == "" {
-			post(t, p.url+"/v1/completions", paris)
-		} else {
-			for { // stalled requests leave, too, once their client does
-				if _, answer := get(t, p.url+"/metrics"); strings.Contains(answer, "mxflow_embedded:num_requests_running 0\n") {
-					break
-				}
-			}
-		}
-		if log := p.wait(t); !strings.Contains(log, "aborted") {
-			t.Errorf("%s: the log does not tell of the abort:\n%s", fault, log)
-		}
-	}
-}
-
-func TestRequestsTakeTurns(t *testing.T) {
-	p := start(t, "", func(c *Config) { wide(c); c.MaxNumSeqs = 2 })
-	p.ready(t)
-	ctx, leave := context.WithCancel(context.Background())
-	defer leave()
-	body := openStream(t, ctx, p.url, 1)
-	defer body.Close()
-	if _, answer := post(t, p.url+"/v1/completions", paris); !strings.Contains(answer, "Paris") {
-		t.Errorf("beside a running request: %s", answer)
-	}
-	leave()
-	p.wait(t)
-}
-
-// A stop ends running requests; it does not wait for them.
-func TestStopDuringAStream(t *testing.T) {
-	p := start(t, "", wide)
-	p.ready(t)
-	body := openStream(t, context.Background(), p.url, 2)
-	defer body.Close()
-	if log := p.wait(t); !strings.Contains(log, "stopped") {
-		t.Errorf("the log does not tell:\n%s", log)
-	}
 }
 
 func TestServeRefusesABadSwitch(t *testing.T) {

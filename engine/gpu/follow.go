@@ -24,9 +24,9 @@ func millis(d time.Duration) string { return strconv.FormatInt(max(1, d.Millisec
 // nvidia-smi ends with this program, however that ends (Linux), and does not
 // outlive follow.
 func follow(ctx context.Context, silence time.Duration, args []string, each func(line string, now time.Time, err error)) error {
-	path, err := exec.LookPath("nvidia-smi")
+	path, err := findSMI()
 	if err != nil {
-		return fmt.Errorf("%w: there is no nvidia-smi in PATH", ErrNone)
+		return err
 	}
 	parent := ctx
 	ctx, cancel := context.WithCancelCause(ctx)

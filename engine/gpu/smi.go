@@ -54,11 +54,20 @@ const timeLimit = 20 * time.Second
 // ErrNone says that this machine has no nvidia-smi, or that it sees no GPU.
 var ErrNone = errors.New("this machine has no NVIDIA GPU")
 
-// smi runs nvidia-smi. The error wraps ErrNone where there is nothing to ask.
-func smi(ctx context.Context, args ...string) (string, error) {
+// findSMI is where nvidia-smi is; the error wraps ErrNone.
+func findSMI() (string, error) {
 	path, err := exec.LookPath("nvidia-smi")
 	if err != nil {
 		return "", fmt.Errorf("%w: there is no nvidia-smi in PATH", ErrNone)
+	}
+	return path, nil
+}
+
+// smi runs nvidia-smi. The error wraps ErrNone where there is nothing to ask.
+func smi(ctx context.Context, args ...string) (string, error) {
+	path, err := findSMI()
+	if err != nil {
+		return "", err
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeLimit)
 	defer cancel()

@@ -29,7 +29,7 @@ func (g GPU) Throttled() (words []string, ok bool) {
 	if !ok {
 		return nil, false
 	}
-	return Reasons(mask), true
+	return reasonsIn(mask), true
 }
 
 // Throttle is the driver's bit mask of what keeps the clocks down now; false
@@ -39,8 +39,8 @@ func (g GPU) Throttle() (uint64, bool) {
 	return mask, err == nil
 }
 
-// Reasons are the bits of such a mask in words.
-func Reasons(mask uint64) (words []string) {
+// reasonsIn are the bits of such a mask in words.
+func reasonsIn(mask uint64) (words []string) {
 	for _, r := range reasons {
 		if mask&r.bit != 0 {
 			words = append(words, r.word)

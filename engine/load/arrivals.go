@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Arrivals says when each of n requests of an open loop is scheduled, since the
+// arrivals says when each of n requests of an open loop is scheduled, since the
 // first of them, which is scheduled at once. It has no clock and no state: the
 // same pace gives the same arrivals, so that every arm of a comparison meets
 // the same crowd.
@@ -18,7 +18,7 @@ import (
 // which the rate asked for has let as many pass (a time change), so that a ramp
 // keeps the shape of its process: a Poisson process stays one, with a rate that
 // moves, and gamma keeps its burstiness at every rate.
-func (p Pace) Arrivals(n int) ([]time.Duration, error) {
+func (p Pace) arrivals(n int) ([]time.Duration, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}

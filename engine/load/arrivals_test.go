@@ -29,7 +29,7 @@ func TestArrivalsExactly(t *testing.T) {
 		{"none", Pace{Arrival: Poisson, Rate: 1}, 0, "[]"},
 	}
 	for _, tt := range tests {
-		at, err := tt.pace.Arrivals(tt.n)
+		at, err := tt.pace.arrivals(tt.n)
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}
@@ -53,7 +53,7 @@ const (
 // gapsOf are the gaps of a process in units of their mean.
 func gapsOf(t *testing.T, p Pace, n int) []float64 {
 	t.Helper()
-	at, err := p.Arrivals(n + 1)
+	at, err := p.arrivals(n + 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestRampKeepsTheProcess(t *testing.T) {
 		{Arrival: Gamma, Burstiness: 2, Rate: 2, RateTo: 20, Seed: 4},
 		{Arrival: Gamma, Burstiness: 0.5, Rate: 20, RateTo: 2, Seed: 5, Duration: 20 * time.Minute},
 	} {
-		at, err := p.Arrivals(n + 1)
+		at, err := p.arrivals(n + 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,19 +183,19 @@ func TestRampKeepsTheProcess(t *testing.T) {
 
 func TestArrivalsAreTheSameForAllArms(t *testing.T) {
 	p := Pace{Arrival: Gamma, Rate: 5, RateTo: 8, Burstiness: 0.7, Seed: 3}
-	a, _ := p.Arrivals(100)
-	b, _ := p.Arrivals(100)
+	a, _ := p.arrivals(100)
+	b, _ := p.arrivals(100)
 	if !slices.Equal(a, b) || !slices.IsSorted(a) {
 		t.Error("the same pace gave other arrivals, or none in order")
 	}
 	p.Seed = 4
-	if c, _ := p.Arrivals(100); slices.Equal(a, c) {
+	if c, _ := p.arrivals(100); slices.Equal(a, c) {
 		t.Error("another seed gave the same arrivals")
 	}
 	// Without a ramp over the requests, an arrival depends on none after it.
 	p.RateTo = 0
-	long, _ := p.Arrivals(100)
-	if short, _ := p.Arrivals(10); !slices.Equal(short, long[:10]) {
+	long, _ := p.arrivals(100)
+	if short, _ := p.arrivals(10); !slices.Equal(short, long[:10]) {
 		t.Error("arrivals depend on how many there are")
 	}
 }
@@ -216,7 +216,7 @@ func TestPaceRefuses(t *testing.T) {
 		"due after more":  {Arrival: Constant, Rate: 1e-300},
 		"not drawn":       {Arrival: Trace},
 	} {
-		if _, err := p.Arrivals(2); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := p.arrivals(2); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v, want one with %q", p, err, want)
 		}
 	}

@@ -49,7 +49,10 @@ func BuildPrompts(ctx context.Context, engine Engine, spec PromptSpec) (Prompts,
 func newMaker(ctx context.Context, engine Engine, spec PromptSpec) (Prompts, maker, error) {
 	if spec.Random {
 		m, err := newRandom(ctx, engine, spec)
-		return Prompts{Method: IDs, Verified: err == nil && m.verified}, m.prompt, err
+		if err != nil {
+			return Prompts{}, nil, err
+		}
+		return Prompts{Method: IDs, Template: m.added, Verified: m.verified}, m.prompt, nil
 	}
 	if spec.Data != nil && !spec.Data.Trace() {
 		return Prompts{Method: Given}, spec.given, nil
@@ -59,7 +62,7 @@ func newMaker(ctx context.Context, engine Engine, spec PromptSpec) (Prompts, mak
 		return Prompts{}, nil, err
 	}
 	p := Prompts{Method: f.method, Verified: f.verified}
-	if spec.API == openai.Chat {
+	if spec.API == openai.Chat || f.verified {
 		p.Template = f.added
 	}
 	if spec.Data != nil {

@@ -6,7 +6,7 @@ import "github.com/mxflow/mxflow/engine/measure"
 // nor a context that was only cached.
 func measured(samples []measure.Sample, use func(measure.Sample)) {
 	for _, s := range samples {
-		if !s.Warmup && !s.Context && s.Err == "" {
+		if s.Measured() && s.Err == "" {
 			use(s)
 		}
 	}

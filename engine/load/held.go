@@ -41,7 +41,7 @@ func HeldBack(samples []measure.Sample, limit time.Duration) Held {
 		var began time.Duration
 		whole := true
 		for _, e := range s.Events {
-			if e.Kind != measure.KindText && e.Kind != measure.KindReasoning && e.Kind != measure.KindTool {
+			if !e.HasText() {
 				continue
 			}
 			if all == 0 {

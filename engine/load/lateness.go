@@ -28,7 +28,7 @@ type Lateness struct {
 func Lag(samples []measure.Sample, limit time.Duration) Lateness {
 	var late []float64
 	for _, s := range samples {
-		if s.OpenLoop && !s.Warmup && !s.Context {
+		if s.OpenLoop && s.Measured() {
 			late = append(late, float64(s.Start-s.Due))
 		}
 	}

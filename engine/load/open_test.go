@@ -82,7 +82,7 @@ func TestOpenLoopKeepsItsSchedule(t *testing.T) {
 			Warmup: 10, Requests: n, OutputTokens: 4, Pace: pace, Fresh: true,
 		}
 	}, func() *clockwork { return newClockwork(100 * time.Millisecond) }, func(t *testing.T, e *clockwork, r Result, err error) {
-		at, _ := pace.Arrivals(n)
+		at, _ := pace.arrivals(n)
 		if err != nil || len(r.Samples) != n+10 {
 			t.Fatalf("%d samples, %v", len(r.Samples), err)
 		}

@@ -35,7 +35,7 @@ func (p Plan) arrivals() ([]time.Duration, error) {
 	var at []time.Duration
 	if p.Pace.Arrival != Trace {
 		var err error
-		if at, err = p.Pace.Arrivals(p.Requests); err != nil {
+		if at, err = p.Pace.arrivals(p.Requests); err != nil {
 			return nil, fmt.Errorf("cell %s: %w", p.Cell, err)
 		}
 	} else {

@@ -75,7 +75,8 @@ type Prompts struct {
 	Measured []Prompt `json:"measured"`
 	Method   Method   `json:"method"`
 	// Template is the number of tokens that a chat's template adds to the texts of
-	// its first request, with what begins every text.
+	// its first request, with what begins every text; of completions, what begins
+	// every text alone. All prompts have them in common.
 	Template int `json:"template"`
 	// Verified says that the engine's usage of two requests of this shape and of
 	// different lengths was what had been counted.

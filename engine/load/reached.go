@@ -74,7 +74,7 @@ func Reached(run measure.CellRun, running measure.Series, samples []measure.Samp
 	c := Concurrency{Asked: run.Concurrency, Reached: -1}
 	var cell []measure.Sample
 	for _, s := range samples {
-		if s.Workload != run.Cell || s.Warmup || s.Context || len(s.Events) == 0 {
+		if s.Workload != run.Cell || !s.Measured() || len(s.Events) == 0 {
 			continue
 		}
 		if s.OpenLoop {

@@ -68,9 +68,12 @@ func (s *PromptSpec) check() error {
 	case s.Random && (s.Turns > 1 || s.SystemTokens > 0):
 		return errors.New(`random token ids make no conversation and no system prompt: use prompts = "text" with turns and system_tokens`)
 	case s.Data == nil:
-		return nil
+		return s.room()
 	case s.Random || s.Lengths != nil || s.Depth > 0 || s.SystemTokens > 0:
 		return errors.New("a data set has prompts of its own: leave out prompts, prompt_lengths, depth and system_tokens")
 	}
-	return s.Data.enough(*s)
+	if err := s.Data.enough(*s); err != nil {
+		return err
+	}
+	return s.room()
 }

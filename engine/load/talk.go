@@ -61,7 +61,7 @@ func (r *runner) ask(request openai.Request) (s measure.Sample, ended time.Time,
 		for i := range s.Events {
 			s.Events[i].At += shift
 		}
-		s.Start, s.Sent, s.Retries = r.since(sent), wall, retries
+		s.Start, s.Sent, s.Retries = r.since(sent), wall, s.Retries+retries
 		if err == nil && s.Err != "" {
 			err = errors.New(s.Err)
 		}
@@ -94,7 +94,7 @@ func (r *runner) keep(s measure.Sample, ended time.Duration, err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.samples = append(r.samples, s)
-	if !s.Warmup && !s.Context {
+	if s.Measured() {
 		if !r.measuring {
 			r.measuring, r.from, r.to = true, s.Due, ended
 		}

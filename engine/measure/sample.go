@@ -78,11 +78,12 @@ type Sample struct {
 	// omission).
 	OpenLoop bool
 	// Retries is how often the request was sent again because the engine asked
-	// for that (429 or 503 with Retry-After); the times of Events are since the
-	// first send. Status is the HTTP status that a request failed with, else 0.
+	// for that (429 or 503 with Retry-After) or closed a kept connection on it
+	// before it answered; the times of Events are since the first send. Status is the HTTP status that a request failed with, else 0.
 	Retries, Status int
 	// Sent is the wall clock at the send, to align samples with logs. It is
-	// never subtracted from another time.
+	// never subtracted from another time: where a client leaves its monotonic
+	// reading in it, engine/load makes Start of that and takes it out.
 	Sent time.Time
 	// Events are the stream events in order of arrival.
 	Events []Event
@@ -112,4 +113,14 @@ type Sample struct {
 	Doubts string
 	// Err is what went wrong, empty when the request was answered whole.
 	Err string
+}
+
+// Measured reports whether the request was sent to be measured: it is neither a
+// warm-up nor one that only put a context into a cache.
+func (s Sample) Measured() bool { return !s.Warmup && !s.Context }
+
+// HasText reports whether an event carried what the model wrote: the answer, its
+// reasoning, or the call of a tool.
+func (e Event) HasText() bool {
+	return e.Kind == KindText || e.Kind == KindReasoning || e.Kind == KindTool
 }

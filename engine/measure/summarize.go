@@ -25,7 +25,7 @@ func answersOf(samples []Sample, cell CellRun) []answer {
 	var out []answer
 	for i := range samples {
 		s := &samples[i]
-		if !s.measured() || s.Workload != cell.Cell {
+		if !s.Measured() || s.Workload != cell.Cell {
 			continue
 		}
 		values, err := derive(*s, cell)
@@ -59,10 +59,6 @@ func summarize(answers []answer, cell CellRun) map[string]Summary {
 	}
 	return out
 }
-
-// measured reports whether the sample counts: neither a warm-up nor a request
-// that only put a context into a cache.
-func (s Sample) measured() bool { return !s.Warmup && !s.Context }
 
 // SummaryOf gives the statistics of one metric over values of one launch, in
 // the catalogue's unit. It reports false for a name that is no metric, for no

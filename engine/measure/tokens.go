@@ -25,6 +25,15 @@ type timeline struct {
 	counted bool
 }
 
+// mostTokens is how many tokens an answer can have had: far more than were asked
+// for is a server's mistake, and each of them would be kept with its time.
+func mostTokens(s Sample) int {
+	if s.RequestedOutput > 0 && s.RequestedOutput < math.MaxInt32/16 {
+		return 16*s.RequestedOutput + 1024
+	}
+	return 1 << 22
+}
+
 // check refuses a sample that no metric may be derived from.
 func check(s Sample) error {
 	if s.Err != "" {
@@ -52,18 +61,12 @@ func check(s Sample) error {
 		if e.Tokens < count {
 			return fmt.Errorf("the server's token count falls from %d to %d at event %d", count, e.Tokens, i)
 		}
-		if e.Tokens > math.MaxInt32 {
-			return fmt.Errorf("event %d claims %d tokens", i, e.Tokens)
+		if e.Tokens > mostTokens(s) {
+			return fmt.Errorf("event %d claims %d tokens, and %d were asked for", i, e.Tokens, s.RequestedOutput)
 		}
 		count = e.Tokens
 	}
 	return nil
-}
-
-// HasText reports whether an event carried what the model wrote: the answer, its
-// reasoning, or the call of a tool.
-func (e Event) HasText() bool {
-	return e.Kind == KindText || e.Kind == KindReasoning || e.Kind == KindTool
 }
 
 // tokensOf finds the token events of a checked sample.

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -18,19 +19,24 @@ const maxStale = 8
 // requests. The request then goes out on another one, where the old one had been
 // used before and not one byte was answered: net/http does so by itself where
 // nothing was written yet, and here where part of a long prompt was. The request
-// that counts is still one, and the time of the failed attempt is in it. A new
-// connection that breaks is an error as ever.
-func (c *Client) send(req *http.Request) (*http.Response, error) {
+// that counts is still one, and the time of the failed attempt is in it; again is
+// how often it went out once more, so that a server which drops what it has
+// accepted is seen. A new connection that breaks is an error as ever.
+func (c *Client) send(req *http.Request) (resp *http.Response, again int, err error) {
+	var conns atomic.Int32
 	for stale := 0; ; stale++ {
 		reused := false
-		trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { reused = info.Reused }}
-		resp, err := c.HTTP.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
+		trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+			reused = info.Reused
+			conns.Add(1)
+		}}
+		resp, err = c.HTTP.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
 		if err == nil || !reused || stale == maxStale || req.GetBody == nil || req.Context().Err() != nil || !closed(err) {
-			return resp, err
+			return resp, max(int(conns.Load())-1, 0), err
 		}
 		body, lost := req.GetBody()
 		if lost != nil {
-			return resp, err
+			return resp, max(int(conns.Load())-1, 0), err
 		}
 		req.Body = body
 	}

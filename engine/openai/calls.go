@@ -7,11 +7,19 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 )
 
-// maxAnswer bounds what a call that does not stream reads.
-const maxAnswer = 64 << 20
+const (
+	// maxAnswer bounds what a call that does not stream reads.
+	maxAnswer = 64 << 20
+	// pageLimit bounds how long a page such as the list of models may take, and
+	// countLimit one that counts tokens, of which a prompt may have a million.
+	pageLimit, countLimit = time.Minute, 10 * time.Minute
+	// maxName bounds the name of a model in bytes: some are paths of files.
+	maxName = 4 << 10
+)
 
 // Model is one entry of the engine's list of models.
 type Model struct {
@@ -37,9 +45,24 @@ func (c *Client) Models(ctx context.Context) ([]Model, error) {
 	}
 	models := make([]Model, len(answer.Data))
 	for i, m := range answer.Data {
+		if err := checkName(m.ID); err != nil {
+			return nil, fmt.Errorf("GET /v1/models: %w", err)
+		}
 		models[i] = Model{ID: m.ID, MaxLen: m.MaxLen}
 	}
 	return models, nil
+}
+
+// checkName refuses what is no name of a model or a version: it is shown on terminals and
+// stands in tables and files.
+func checkName(name string) error {
+	if len(name) > maxName {
+		return fmt.Errorf("a name of %d bytes, and %d are allowed: %s", len(name), maxName, quoted([]byte(name)))
+	}
+	if printable(name) != name || strings.ContainsAny(name, "\n\t") {
+		return fmt.Errorf("a name with control characters, or that is no UTF-8: %s", quoted([]byte(name)))
+	}
+	return nil
 }
 
 // model is the name to ask for. An engine that keeps no list gets requests
@@ -76,17 +99,22 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 	if answer.Version == "" {
 		return "", errors.New("GET /version: the answer names no version")
 	}
+	if err := checkName(answer.Version); err != nil {
+		return "", fmt.Errorf("GET /version: %w", err)
+	}
 	return answer.Version, nil
 }
 
 // Health returns the status of GET /health. The error is not nil only when
 // there was no answer, as while an engine still loads.
 func (c *Client) Health(ctx context.Context) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, pageLimit)
+	defer cancel()
 	req, err := c.newRequest(ctx, http.MethodGet, "/health", nil)
 	if err != nil {
 		return 0, err
 	}
-	resp, err := c.send(req)
+	resp, _, err := c.send(req)
 	if err != nil {
 		return 0, err
 	}
@@ -116,14 +144,27 @@ func (c *Client) call(ctx context.Context, method, path string, question, answer
 }
 
 // ask sends one request and returns the answer's body, and the time from the
-// send to its end.
+// send to its end. A server that does not answer is given up after a limit of
+// its own, since not every caller has one.
 func (c *Client) ask(ctx context.Context, method, path string, payload []byte) (said []byte, took time.Duration, err error) {
+	limit := pageLimit
+	if payload != nil {
+		limit = countLimit
+	}
+	tooLong := fmt.Errorf("no answer within %s", limit)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, tooLong)
+	defer cancel()
+	defer func() {
+		if err != nil && errors.Is(context.Cause(ctx), tooLong) {
+			err = fmt.Errorf("%s %s: %w", method, path, tooLong)
+		}
+	}()
 	req, err := c.newRequest(ctx, method, path, payload)
 	if err != nil {
 		return nil, 0, err
 	}
 	sent := time.Now()
-	resp, err := c.send(req)
+	resp, _, err := c.send(req)
 	if err != nil {
 		return nil, 0, err
 	}

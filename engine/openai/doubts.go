@@ -17,6 +17,8 @@ type doubts struct {
 	choices            bool
 	// after and ends count the events after the end marker, and further markers.
 	after, ends int
+	// again is how often the request went out again.
+	again int
 }
 
 // see looks at one event, of which the log of c already knows.
@@ -59,6 +61,7 @@ func (d *doubts) said(c *collector) string {
 	add(s.RequestedOutput > 0 && s.OutputTokens > s.RequestedOutput, "%d output tokens were counted, and at most %d were asked for", s.OutputTokens, s.RequestedOutput)
 	add(s.PromptTokens >= 0 && s.CachedTokens > s.PromptTokens, "%d cached tokens were counted in a prompt of %d", s.CachedTokens, s.PromptTokens)
 	add(d.choices, "there was more than one choice, and only the first is kept as text")
+	add(d.again > 0, "the request was sent again, because the server closed the connection before it answered (%d times)", d.again)
 	add(d.ends > 0, "[DONE] came %d times", d.ends+1)
 	add(d.after > 0, "%d events came after [DONE] and were not measured", d.after)
 	return strings.Join(all, "; ")

@@ -73,6 +73,25 @@ func TestKeptConnectionThatTheServerClosed(t *testing.T) {
 	}
 }
 
+// A server that drops what it has accepted must not look like one that does not.
+func TestRequestThatWentOutAgainIsCounted(t *testing.T) {
+	c := flaky(t, func(conn, n int) string {
+		if conn == 1 && n == 2 {
+			return ""
+		}
+		return whole
+	})
+	for i := range 3 {
+		s, err := c.Stream(t.Context(), Request{Prompt: "p", MaxTokens: 1})
+		if err != nil {
+			t.Fatalf("request %d: %v", i+1, err)
+		}
+		if again := i == 1; (s.Retries == 1) != again || strings.Contains(s.Doubts, "sent again") != again {
+			t.Errorf("request %d: %d retries, %q", i+1, s.Retries, s.Doubts)
+		}
+	}
+}
+
 func TestNewConnectionThatBreaksIsAnError(t *testing.T) {
 	var asked atomic.Int32
 	c := flaky(t, func(int, int) string {

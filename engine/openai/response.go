@@ -129,6 +129,8 @@ func hint(err error) string {
 		return "the server speaks no TLS: its address begins with http://"
 	case strings.Contains(said, `malformed HTTP response "\x15\x03`):
 		return "the server speaks TLS: its address begins with https://"
+	case strings.Contains(said, "too many open files"):
+		return "each request in flight has a connection: allow more open files (ulimit -n), or ask for fewer at once"
 	}
 	return ""
 }

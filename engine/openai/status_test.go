@@ -117,3 +117,10 @@ func TestCallThatWasCompressed(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// A limit of this machine is said to be one.
+func TestTooManyOpenFiles(t *testing.T) {
+	if said := hint(errors.New("dial tcp: socket: too many open files")); !strings.Contains(said, "ulimit -n") {
+		t.Errorf("hint %q", said)
+	}
+}

@@ -81,7 +81,8 @@ func (c *Client) stream(ctx context.Context, r Request, model string, mode Usage
 	sent := time.Now()
 	w.start(sent)
 	got.s.Sent = sent
-	resp, err := c.send(req)
+	resp, again, err := c.send(req)
+	got.s.Retries, got.doubts.again = again, again
 	if err != nil {
 		err = w.explain(err, 0)
 		return got.sample(err), err

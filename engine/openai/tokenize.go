@@ -17,6 +17,11 @@ type Tokenizer struct {
 	Count func(ctx context.Context, answer any) (int, error)
 }
 
+// No vocabulary has more tokens for a byte than perByte, nor more than around them
+// for what begins and ends a text. Prompts are grown until their count is right,
+// so that a count that is made up would have them grow without end.
+const perByte, around = 4, 1024
+
 // Tokenize returns the token ids of a text as the engine's completions endpoint
 // would see it, special tokens included, and their number. The error is a
 // *StatusError with status 404 where the engine has no such endpoint.
@@ -48,8 +53,11 @@ func (c *Client) Tokenize(ctx context.Context, text string) (count int, ids []in
 	if count, ids, err = c.counted(ctx, answer); err != nil {
 		return 0, nil, fmt.Errorf("POST %s: %w", path, err)
 	}
-	if count == 0 && text != "" {
+	switch {
+	case count == 0 && text != "":
 		return 0, nil, fmt.Errorf("POST %s: no tokens for a text that is not empty", path)
+	case count < 0 || count > perByte*len(text)+around:
+		return 0, nil, fmt.Errorf("POST %s: %d tokens for a text of %d bytes", path, count, len(text))
 	}
 	return count, ids, nil
 }

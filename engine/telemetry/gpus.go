@@ -37,6 +37,20 @@ func newGPUWatch(r *Recorder, s *gpu.Stream) *gpuWatch {
 	return w
 }
 
+// unseen tells of GPUs that nothing was read of: whether they throttled, and what
+// they took, is not known, and what is not there must not look as if all was well.
+func (r *Recorder) unseen() {
+	for _, uuid := range r.config.GPUs {
+		seen := false
+		for _, q := range quantities {
+			seen = seen || r.tape.has(q.series, uuid)
+		}
+		if !seen {
+			r.tape.tell("unseen "+uuid, "nvidia-smi printed no reading of GPU %s while it was watched: its power, memory, clocks and throttling are not known", uuid)
+		}
+	}
+}
+
 // mibPerGB is how many MiB are one GB of 1e9 bytes; a float64 holds it exactly.
 const mibPerGB = 1e9 / (1 << 20)
 

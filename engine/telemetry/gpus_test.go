@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -169,5 +170,22 @@ func TestForeignProcess(t *testing.T) {
 	}
 	if told := strings.Join(notes, "\n"); !strings.Contains(told, "besides the engine: process 1 (/usr/bin/python3) holds 512 MiB") {
 		t.Errorf("notes: %q", notes)
+	}
+}
+
+// A stream that hangs from its beginning is not silence that all is well.
+func TestGPUsOfWhichNothingIsRead(t *testing.T) {
+	dir := t.TempDir()
+	script := "#!/bin/sh\ncase \"$*\" in *lms*) touch " + filepath.Join(dir, "streams") + "; exec sleep 1000;; *compute-apps*) exit 0;; esac\n" +
+		"echo '2026/11/20 11:11:25.792, GPU-a, 100, 100, 1000, 143771, 1980, 3201, 40, 15, 0x0'\n"
+	if err := os.WriteFile(filepath.Join(dir, "nvidia-smi"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	r := begin(t, Config{GPUs: []string{"GPU-a"}})
+	until(t, r, func() bool { _, err := os.Stat(filepath.Join(dir, "streams")); return err == nil })
+	_, notes := r.Stop()
+	if !slices.ContainsFunc(notes, func(s string) bool { return strings.Contains(s, "no reading of GPU GPU-a") }) {
+		t.Errorf("notes %q", notes)
 	}
 }

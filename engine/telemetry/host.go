@@ -34,13 +34,11 @@ func (r *Recorder) watchHost(ctx context.Context) {
 	defer tick.Stop()
 	var asked time.Time
 	var own []int
-	var container string
 	for {
 		if now := time.Now(); now.Sub(asked) >= ownEvery {
-			own, container = r.engine()
-			asked = now
+			own, asked = r.own(), now
 		}
-		h.sample(own, container)
+		h.sample(own, r.config.Container)
 		select {
 		case <-ctx.Done():
 			return

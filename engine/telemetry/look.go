@@ -59,9 +59,9 @@ func (w *gpuWatch) processes(ctx context.Context) {
 				continue
 			}
 		}
-		own, container := w.engine()
+		own := w.own()
 		w.mu.Lock()
-		views := o.look(s.list, own, container, w.used)
+		views := o.look(s.list, own, w.config.Container, w.used)
 		w.mu.Unlock()
 		w.put(s.at, views)
 	}

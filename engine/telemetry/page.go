@@ -153,3 +153,13 @@ func (p *pageReader) finish() {
 		p.tape.tell("absent", "the engine's page of metrics never had: %s", strings.Join(names, ", "))
 	}
 }
+
+// printable is the beginning of foreign text, for a message.
+func printable(text []byte) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(string(text[:min(len(text), 60)]), "?"))
+}

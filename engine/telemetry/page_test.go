@@ -32,9 +32,8 @@ func TestPage(t *testing.T) {
 	s.Start()
 	defer s.Close()
 	page := Page{URL: s.URL + "/metrics", Header: http.Header{"Authorization": {"Bearer x"}}, Client: s.Client(), Names: map[string][]string{"count": {"e:count"}}, Every: time.Hour}
-	r := begin(t, Config{})
-	r.Mark(context.Background()) // there is no page yet
-	r.Attach(nil, "", &page)
+	begin(t, Config{}).Mark(context.Background()) // without a page there is nothing to do
+	r := begin(t, Config{Metrics: &page})
 	before := time.Since(r.config.Zero)
 	for range 3 {
 		r.Mark(context.Background())

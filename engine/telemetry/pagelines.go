@@ -12,6 +12,11 @@ import (
 	"github.com/prometheus/common/model"
 )
 
+// maxLines bounds the lines of one metric that are kept apart, and those that are
+// wanted of one page: engines have one for each rank and position. A server whose
+// labels change with every page has others.
+const maxLines = 512
+
 // pageLines are the lines of an engine's page that are wanted, over time.
 type pageLines struct {
 	names map[string][]string
@@ -22,6 +27,9 @@ type pageLines struct {
 	chosen map[string]string
 	// values are by mxflow's name and by labels.
 	values map[string]map[string]*labelled
+	// crowded are those of mxflow's names that had more than maxLines. No sum of
+	// them is right, so that they are left out.
+	crowded map[string]bool
 }
 
 // pageLine is one line of a page.
@@ -39,7 +47,7 @@ type labelled struct {
 }
 
 func newPageLines(names map[string][]string) *pageLines {
-	p := &pageLines{names: map[string][]string{}, wanted: map[string]bool{}, chosen: map[string]string{}, values: map[string]map[string]*labelled{}}
+	p := &pageLines{names: map[string][]string{}, wanted: map[string]bool{}, chosen: map[string]string{}, values: map[string]map[string]*labelled{}, crowded: map[string]bool{}}
 	for ours, theirs := range names {
 		for _, name := range theirs {
 			p.names[ours] = append(p.names[ours], spellings(name)...)
@@ -68,7 +76,7 @@ func spellings(name string) []string {
 // _sum and _count of a histogram are lines as others are.
 func (p *pageLines) read(page []byte) ([]pageLine, error) {
 	var few bytes.Buffer
-	metrics := false
+	metrics, wanted := false, 0
 	for line := range bytes.Lines(page) {
 		line = bytes.TrimLeft(line, " \t")
 		if len(line) == 0 || line[0] == '#' {
@@ -76,6 +84,9 @@ func (p *pageLines) read(page []byte) ([]pageLine, error) {
 			continue
 		}
 		if end := bytes.IndexAny(line, "{ \t"); end > 0 && p.wanted[string(line[:end])] {
+			if wanted++; wanted > maxLines*len(p.names) {
+				return nil, fmt.Errorf("it has more than %d lines of known metrics", maxLines*len(p.names))
+			}
 			few.Write(line)
 		}
 	}
@@ -121,6 +132,10 @@ func (p *pageLines) keep(at time.Time, lines []pageLine) {
 		for _, l := range there[p.chosen[ours]] {
 			key := fmt.Sprint(l.labels) // maps are printed in order
 			v := p.values[ours][key]
+			if v == nil && len(p.values[ours]) == maxLines {
+				p.crowded[ours] = true
+				continue
+			}
 			if v == nil {
 				v = &labelled{labels: l.labels}
 				p.values[ours][key] = v
@@ -133,6 +148,10 @@ func (p *pageLines) keep(at time.Time, lines []pageLine) {
 // put makes series of everything, on the tape.
 func (p *pageLines) put(t *tape) {
 	for ours, lines := range p.values {
+		if p.crowded[ours] {
+			t.tell("crowded", "the engine's page of metrics has more than %d different lines of %s, which is left out", maxLines, ours)
+			continue
+		}
 		all := slices.Collect(maps.Values(lines))
 		for _, l := range all {
 			from := source(l.labels, all)
@@ -171,14 +190,4 @@ func (p *pageLines) absent() (names []string) {
 		}
 	}
 	return names
-}
-
-// printable is the beginning of foreign text, for a message.
-func printable(text []byte) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(string(text[:min(len(text), 60)]), "?"))
 }

@@ -131,3 +131,31 @@ func FuzzPage(f *testing.F) {
 		p.put(newTape(time.Now()))
 	})
 }
+
+// A server whose labels change with every page must not have every value kept
+// apart, nor be added up from the part that was.
+func TestPageWithEverOtherLabels(t *testing.T) {
+	names := map[string][]string{"running": {"e:running"}, "waiting": {"e:waiting"}}
+	p := newPageLines(names)
+	zero := time.Now()
+	for i := range maxLines + 10 {
+		lines, err := p.read(fmt.Appendf(nil, "e:running{id=\"%d\"} 1\ne:waiting{id=\"1\"} %d\n", i, i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.keep(zero.Add(time.Duration(i)*time.Second), lines)
+	}
+	tp := newTape(zero)
+	p.put(tp)
+	series, notes := tp.done()
+	if len(series) != 1 || len(find(series, "engine.waiting", "").Value) != maxLines+10 || len(p.values["running"]) > maxLines {
+		t.Errorf("%d series, %d lines", len(series), len(p.values["running"]))
+	}
+	if len(notes) != 1 || !strings.Contains(notes[0], "different lines of running") {
+		t.Errorf("notes %q", notes)
+	}
+	page := strings.Repeat("e:running{id=\"1\"} 1\n", 2*maxLines+1)
+	if _, err := p.read([]byte(page)); err == nil || !strings.Contains(err.Error(), "lines of known metrics") {
+		t.Errorf("a page of too many lines: %v", err)
+	}
+}

@@ -73,6 +73,13 @@ func (t *tape) untell(about string) {
 	t.notes = slices.DeleteFunc(t.notes, func(n note) bool { return n.about == about })
 }
 
+// has reports whether anything was read of a series.
+func (t *tape) has(name, source string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.series[track{name, source}] != nil
+}
+
 // done is everything, sorted by name and source; notes come as they were told.
 func (t *tape) done() (series []measure.Series, notes []string) {
 	t.mu.Lock()

@@ -66,12 +66,7 @@ type Recorder struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	running sync.WaitGroup
-
-	mu   sync.Mutex
-	page *pageReader
-	own  func() []int
-	// container is the engine's, by its full ID.
-	container string
+	page    *pageReader // nil where the engine has none
 }
 
 // Start begins to watch. What the machine has not, such as a GPU or RAPL, is
@@ -103,50 +98,26 @@ func Start(ctx context.Context, c Config) (*Recorder, error) {
 	if c.Host {
 		r.running.Go(func() { r.watchHost(r.ctx) })
 	}
-	r.Attach(c.Own, c.Container, c.Metrics)
+	if c.Metrics != nil && c.Metrics.URL != "" {
+		r.page = newPageReader(*c.Metrics, r.tape)
+		r.running.Go(func() { r.page.run(r.ctx) })
+	}
 	return r, nil
 }
 
-// Attach adds an engine that was started after the recorder, so that the machine
-// is seen without it first: its processes, its container's ID and its page, as
-// Config has them. What is nil or empty stays as it was; a second page is not
-// read.
-func (r *Recorder) Attach(own func() []int, container string, page *Page) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if own != nil {
-		r.own = own
+// own are the engine's processes now, nil where they are not known.
+func (r *Recorder) own() []int {
+	if r.config.Own == nil {
+		return nil
 	}
-	if container != "" {
-		r.container = container
-	}
-	if page == nil || page.URL == "" || r.page != nil {
-		return
-	}
-	p := newPageReader(*page, r.tape)
-	r.page = p
-	r.running.Go(func() { p.run(r.ctx) })
-}
-
-// engine is what is known of the engine now: nil processes where they are not.
-func (r *Recorder) engine() (own []int, container string) {
-	r.mu.Lock()
-	ask, container := r.own, r.container
-	r.mu.Unlock()
-	if ask != nil {
-		own = ask()
-	}
-	return own, container
+	return r.config.Own()
 }
 
 // Mark has the engine's page read once more, now, so that differences of
 // counters have a value at the edge of a cell. It returns when it was read.
 func (r *Recorder) Mark(ctx context.Context) {
-	r.mu.Lock()
-	p := r.page
-	r.mu.Unlock()
-	if p != nil {
-		p.read(ctx, markLimit)
+	if r.page != nil {
+		r.page.read(ctx, markLimit)
 	}
 }
 
@@ -155,11 +126,9 @@ func (r *Recorder) Mark(ctx context.Context) {
 func (r *Recorder) Stop() (series []measure.Series, notes []string) {
 	r.cancel()
 	r.running.Wait()
-	r.mu.Lock()
-	p := r.page
-	r.mu.Unlock()
-	if p != nil {
-		p.finish()
+	if r.page != nil {
+		r.page.finish()
 	}
+	r.unseen()
 	return r.tape.done()
 }

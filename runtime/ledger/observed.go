@@ -3,7 +3,6 @@ package ledger
 import (
 	"fmt"
 	"math"
-	"sort"
 	"strconv"
 	"strings"
 )
@@ -24,17 +23,4 @@ func (o Observed) String() string {
 		return strings.TrimSpace(text + " " + o.Unit)
 	}
 	return fmt.Sprint(o.Value)
-}
-
-// Said is all that the engine said of itself in this launch, by name.
-func (l *Launch) Said() string {
-	names := make([]string, 0, len(l.Observed))
-	for name := range l.Observed {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for i, name := range names {
-		names[i] = name + " " + l.Observed[name].String()
-	}
-	return strings.Join(names, ", ")
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"sort"
 	"strings"
 
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -27,55 +26,39 @@ func (p *page) arms(d *ledger.Decision) {
 	if len(order) == 0 {
 		return
 	}
-	var addresses []string
-	for address := range byVariant[order[0]][0].Metrics {
-		if shown(address) {
-			addresses = append(addresses, address)
-		}
-	}
-	sort.Strings(addresses)
-	head := []string{"Variant", "Launches"}
-	for _, a := range addresses {
-		head = append(head, Label(byVariant[order[0]][0], a))
-	}
-	p.head(head...)
+	var all []*ledger.Launch
 	for _, v := range order {
-		cells := []string{v, fmt.Sprint(len(byVariant[v]))}
-		for _, a := range addresses {
-			cells = append(cells, across(byVariant[v], a))
+		all = append(all, byVariant[v]...)
+	}
+	for _, g := range Groups(all) {
+		p.group(g, order, byVariant, all)
+	}
+}
+
+// group is one table: a row for each cell and variant.
+func (p *page) group(g Group, order []string, byVariant map[string][]*ledger.Launch, all []*ledger.Launch) {
+	workload := !ofLaunch(g.Name)
+	heads := []string{"Variant", "Launches"}
+	if workload {
+		heads = append([]string{"Workload", "Sent"}, heads...)
+	}
+	for _, c := range g.Columns {
+		heads = append(heads, c.Head)
+	}
+	p.head(heads...)
+	for _, cell := range g.Cells {
+		for _, v := range order {
+			row := []string{v, fmt.Sprint(len(byVariant[v]))}
+			if workload {
+				row = append([]string{cell, Sent(all, cell)}, row...)
+			}
+			for _, c := range g.Columns {
+				row = append(row, across(byVariant[v], c, cell))
+			}
+			p.row(row...)
 		}
-		p.row(cells...)
 	}
 	p.line("")
-}
-
-// shown are the metrics that the field's tables have.
-func shown(address string) bool {
-	if strings.HasPrefix(address, "command.") {
-		return true
-	}
-	for _, m := range []string{".tg", ".pp", ".ttft", ".tpot", ".e2e", ".startup_s", ".first_request_s", ".memory_gb"} {
-		if strings.HasSuffix(address, m) {
-			return true
-		}
-	}
-	return false
-}
-
-// Label names a metric as the field does, with the token counts that the engine
-// counted: chat.tg of 32 output tokens is "chat tg32 (tok/s)".
-func Label(l *ledger.Launch, address string) string {
-	i := strings.LastIndexByte(address, '.')
-	cell, metric := address[:i], address[i+1:]
-	tokens := ""
-	switch metric {
-	case "tg":
-		tokens = medianOf(l, cell+".output_tokens")
-	case "pp":
-		tokens = medianOf(l, cell+".prompt_tokens")
-	}
-	unit := l.Metrics[address].Unit
-	return fmt.Sprintf("%s %s%s (%s)", cell, metric, tokens, unit)
 }
 
 func medianOf(l *ledger.Launch, address string) string {
@@ -86,21 +69,39 @@ func medianOf(l *ledger.Launch, address string) string {
 	return fmt.Sprintf("%.0f", v)
 }
 
-// across is one metric over the launches of a variant.
-func across(launches []*ledger.Launch, address string) string {
+// across is one column over the launches of a variant. A percentile that every
+// launch has too few values for says so.
+func across(launches []*ledger.Launch, c Column, cell string) string {
 	var xs []float64
+	lacks := ""
 	for _, l := range launches {
-		v, ok := l.Metrics[address].Stats["median"]
-		if !l.OK || !ok {
+		s, ok := c.Of(l, cell)
+		v, has := s.Stats[c.Stat]
+		switch {
+		case !l.OK || !ok:
 			return "–"
+		case !has:
+			lacks = s.Lacks(c.Stat)
+		default:
+			xs = append(xs, v)
 		}
-		xs = append(xs, v)
+	}
+	if lacks != "" {
+		return lacks
 	}
 	mean, std := overLaunches(xs)
 	if math.IsNaN(std) {
-		return fmt.Sprintf("%.4g", mean)
+		return Digits(mean)
 	}
-	return fmt.Sprintf("%.4g ± %.2g", mean, std)
+	return fmt.Sprintf("%s ± %s", Digits(mean), twoDigits(std))
+}
+
+// twoDigits writes two significant digits, and numbers of 100 and more whole.
+func twoDigits(x float64) string {
+	if math.Abs(x) >= 100 {
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.2g", x)
 }
 
 func overLaunches(xs []float64) (mean, std float64) {
@@ -134,8 +135,11 @@ func (p *page) launches() {
 	p.head("Launch", "Purpose", "Variant", "Seconds", "Outcome", "Samples", "Log")
 	for _, l := range p.st.Launches(store.LaunchFilter{}) {
 		outcome := "ok"
-		if !l.OK {
+		switch {
+		case !l.OK:
 			outcome = l.Error
+		case len(l.Invalid) > 0:
+			outcome = "invalid: " + strings.Join(l.Invalid, "\n")
 		}
 		p.row(l.ID, l.Purpose, l.Variant, fmt.Sprintf("%.1f", l.Seconds), outcome, short(l.Samples), short(l.Log))
 	}

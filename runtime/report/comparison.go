@@ -102,9 +102,9 @@ func cellText(c *verdict.Cell) string {
 	if c == nil {
 		return "–"
 	}
-	text := digits(c.Mean)
+	text := Digits(c.Mean)
 	if c.Low != nil && c.High != nil {
-		text += fmt.Sprintf(" [%s, %s]", digits(*c.Low), digits(*c.High))
+		text += fmt.Sprintf(" [%s, %s]", Digits(*c.Low), Digits(*c.High))
 	}
 	if c.Speedup != nil {
 		text += fmt.Sprintf("\n%.3g×", *c.Speedup)
@@ -115,8 +115,8 @@ func cellText(c *verdict.Cell) string {
 	return text
 }
 
-// digits writes four significant digits, and large numbers whole.
-func digits(x float64) string {
+// Digits writes four significant digits, and large numbers whole.
+func Digits(x float64) string {
 	if a := math.Abs(x); a >= 1000 && a < 1e15 {
 		return fmt.Sprintf("%.0f", x)
 	}

@@ -36,15 +36,15 @@ func (p *page) observed() {
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		row := []string{name}
 		for _, v := range variants {
-			row = append(row, saidBy(byVariant[v], name))
+			row = append(row, SaidBy(byVariant[v], name))
 		}
 		p.row(row...)
 	}
 	p.line("")
 }
 
-// saidBy lists the values that launches have of one observation.
-func saidBy(launches []*ledger.Launch, name string) string {
+// SaidBy lists the values that launches have of one observation.
+func SaidBy(launches []*ledger.Launch, name string) string {
 	const most = 4
 	text, seen := "", []string{}
 	for _, l := range launches {

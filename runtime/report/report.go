@@ -37,8 +37,9 @@ func Markdown(w io.Writer, st *store.Store) error {
 	p.launches()
 	p.observed()
 	p.starts()
-	p.line("Speeds are labelled as the field does: tg32 is generation of 32 tokens, pp2048 prefill of 2048. Each number is the")
-	p.line("mean (of logs) over launches of the median within each launch; ± is the standard deviation over launches.")
+	p.line("What was sent is labelled as the field does: pp2048 tg32 @ d4096, c16 are prompts of 2048 tokens behind 4096 of context, answers")
+	p.line("of 32, 16 requests at once. Each number is the mean over launches (of logs, unless a value is zero) of what a launch measured:")
+	p.line("its median, or the percentile or total that the column names; ± is the standard deviation over launches.")
 	return p.err
 }
 

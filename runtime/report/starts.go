@@ -33,7 +33,12 @@ func (p *page) starts() {
 	p.head("Variant", "Caches", "Launches", "startup_s (s)", "first_request_s (s)")
 	for _, a := range order {
 		launches := byArm[a]
-		p.row(a.variant, a.caches, fmt.Sprint(len(launches)), across(launches, "engine.startup_s"), across(launches, "engine.first_request_s"))
+		p.row(a.variant, a.caches, fmt.Sprint(len(launches)), across(launches, startup, ""), across(launches, firstRequest, ""))
 	}
 	p.line("")
 }
+
+var (
+	startup      = Column{Cell: "engine", Metric: "startup_s", Stat: "median"}
+	firstRequest = Column{Cell: "engine", Metric: "first_request_s", Stat: "median"}
+)

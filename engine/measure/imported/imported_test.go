@@ -50,11 +50,13 @@ func TestRead(t *testing.T) {
 		},
 		"llamabench.csv": {
 			"llama-bench", "abc1234", "tiny, 1B", "pp512_tg128 tg32",
-			map[string]float64{"pp512_tg128.ts.mean": 300.5, "tg32.ts.std": 0.25}, nil,
+			map[string]float64{"pp512_tg128.ts.mean": 300.5, "tg32.ts.std": 0.25},
+			nil,
 		},
 		"llamabench.sql": {
 			"llama-bench", "abc1234", "o'clock 1B", "pp512 tg32",
-			map[string]float64{"pp512.ts.mean": 2000.5, "tg32.ts.std": 1.5}, nil,
+			map[string]float64{"pp512.ts.mean": 2000.5, "tg32.ts.std": 1.5},
+			nil,
 		},
 		"llamabench.md": {
 			"llama-bench", "", "tiny 1B Q4_0", "pp512 tg32_d4096 pp512_tg128",
@@ -63,7 +65,8 @@ func TestRead(t *testing.T) {
 		},
 		"aiperf.json": {
 			"AIPerf", "1.5", "", "concurrency_8",
-			map[string]float64{"concurrency_8.time_to_first_token.mean": 51.5, "concurrency_8.time_to_first_token.p99": 60.5, "concurrency_8.output_token_throughput.mean": 640.5}, nil,
+			map[string]float64{"concurrency_8.time_to_first_token.mean": 51.5, "concurrency_8.time_to_first_token.p99": 60.5, "concurrency_8.output_token_throughput.mean": 640.5},
+			nil,
 		},
 		"aiperf.jsonl": {
 			"AIPerf", "", "", "all",

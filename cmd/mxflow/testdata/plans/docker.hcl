@@ -49,6 +49,7 @@ knob "kv_cache" {
 }
 
 workload "chat" {
+  max_lag       = "1m"
   prompt_tokens = 32
   output_tokens = 12
   requests      = 2

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bytes"
+	"html/template"
+	"io"
+)
+
+// benchPage stands by itself: no script, no font and no picture from elsewhere.
+var benchPage = template.Must(template.New("bench").Parse(`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>{{.Model}}: mxflow bench</title>
+<style>
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a; background: #fff }
+table { border-collapse: collapse; width: 100% }
+th, td { text-align: right; padding: .35rem .6rem; border-bottom: 1px solid #ddd; white-space: nowrap }
+th:first-child, td:first-child { text-align: left }
+.invalid { color: #a40000; font-weight: 600 }
+svg { max-width: 100%; height: auto }
+</style>
+</head>
+<body>
+<h1>{{.Model}}</h1>
+<p>{{.URL}} ({{.Engine}}), {{.Started.Format "2006-01-02 15:04 MST"}}, {{.Tool}}, seed {{.Seed}}</p>
+{{range .Invalid}}<p class="invalid">Invalid: {{.}}</p>
+{{end}}<table>
+<thead><tr>{{range .Head}}<th>{{.}}</th>{{end}}</tr></thead>
+<tbody>
+{{range .Rows}}<tr>{{range .}}<td>{{.}}</td>{{end}}</tr>
+{{end}}</tbody>
+</table>
+{{range .Words}}<p>{{.}}</p>
+{{end}}{{.Plots}}
+</body>
+</html>
+`))
+
+func (r *benchResult) html(w io.Writer) error {
+	page := struct {
+		*benchResult
+		Head  []string
+		Rows  [][]string
+		Words []string
+		Plots template.HTML
+	}{benchResult: r, Head: benchHead}
+	for _, row := range r.rows() {
+		page.Rows = append(page.Rows, row.cells())
+	}
+	for _, line := range r.words() {
+		page.Words = append(page.Words, line)
+	}
+	var picture bytes.Buffer
+	if err := r.svg(&picture); err == nil {
+		// The XML declaration has no place inside of HTML.
+		if at := bytes.Index(picture.Bytes(), []byte("<svg")); at >= 0 {
+			page.Plots = template.HTML(picture.Bytes()[at:])
+		}
+	}
+	return benchPage.Execute(w, page)
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/steps"
+)
+
+// benchResult is what `mxflow bench` found, as --format json prints it.
+type benchResult struct {
+	Tool    string    `json:"tool"`
+	Started time.Time `json:"started"`
+	URL     string    `json:"url"`
+	Engine  string    `json:"engine"`
+	Model   string    `json:"model"`
+	Seed    int       `json:"seed"`
+	// Correction is the latency mode; numbers of different ones do not compare.
+	Correction string      `json:"latency_mode"`
+	Runs       int         `json:"runs"`
+	Cells      []benchCell `json:"cells"`
+	// Invalid are causes for which the numbers do not count.
+	Invalid []string             `json:"invalid,omitempty"`
+	Notes   []string             `json:"notes,omitempty"`
+	Client  *measure.Calibration `json:"client,omitempty"`
+}
+
+// benchCell is one cell over all runs.
+type benchCell struct {
+	// Label is the field's name of the cell: "pp2048 tg32 @ d4096 c4".
+	Label       string  `json:"label"`
+	Prompt      int     `json:"prompt_tokens"`
+	Output      int     `json:"output_tokens"`
+	Depth       int     `json:"depth"`
+	Concurrency int     `json:"concurrency,omitempty"`
+	Rate        float64 `json:"rate,omitempty"`
+	// Metrics by name.
+	Metrics map[string]*benchMetric `json:"metrics"`
+}
+
+// benchMetric is one metric over the runs of a cell.
+type benchMetric struct {
+	Unit   string         `json:"unit"`
+	Better measure.Better `json:"better,omitempty"`
+	// Mean and Std (sample) are over the runs' values, Low and High the 95 %
+	// interval of the mean; absent where one run, or no spread, gives none.
+	Mean float64  `json:"mean"`
+	Std  *float64 `json:"std,omitempty"`
+	Low  *float64 `json:"low,omitempty"`
+	High *float64 `json:"high,omitempty"`
+	// Values are the medians of the runs, N the values within each.
+	Values []float64 `json:"values"`
+	N      []int     `json:"n"`
+}
+
+// add takes in a run.
+func (r *benchResult) add(w *plans.Workload, taken steps.Taken) {
+	r.Runs++
+	for i, cell := range w.Cells() {
+		if len(r.Cells) <= i {
+			r.Cells = append(r.Cells, benchCell{
+				Label: cell.Label, Prompt: cell.Prompt, Output: cell.Output, Depth: cell.Depth, Concurrency: cell.Concurrency, Rate: cell.Rate,
+				Metrics: map[string]*benchMetric{},
+			})
+		}
+		for _, m := range measure.Catalogue() {
+			s, ok := taken.Metrics[cell.Address+"."+m.Name]
+			if !ok || m.Scope != measure.PerRequest && m.Scope != measure.PerCell {
+				continue
+			}
+			r.Cells[i].add(m.Name, s)
+		}
+	}
+	r.Invalid = appendNew(r.Invalid, named(w, taken.Invalid))
+	r.Notes = appendNew(r.Notes, named(w, taken.Notes))
+	if taken.Client != nil {
+		r.Client = taken.Client
+	}
+}
+
+// named says labels where messages say the addresses of cells, which nobody who
+// has no plan knows.
+func named(w *plans.Workload, messages []string) []string {
+	cells := w.Cells()
+	// The longest first: "bench.p32.o16" begins "bench.p32.o160".
+	slices.SortFunc(cells, func(a, b plans.Cell) int { return len(b.Address) - len(a.Address) })
+	out := slices.Clone(messages)
+	for i := range out {
+		for _, c := range cells {
+			out[i] = strings.ReplaceAll(out[i], c.Address, c.Label)
+		}
+	}
+	return out
+}
+
+func appendNew(list, more []string) []string {
+	for _, s := range more {
+		if !slices.Contains(list, s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+func (c *benchCell) add(name string, s measure.Summary) {
+	median, ok := s.Stats["median"]
+	if !ok {
+		return
+	}
+	m := c.Metrics[name]
+	if m == nil {
+		m = &benchMetric{Unit: s.Unit, Better: s.Better}
+		c.Metrics[name] = m
+	}
+	m.Values, m.N = append(m.Values, median), append(m.N, s.N)
+	m.settle()
+}
+
+// settle computes the statistics over the values that there are.
+func (m *benchMetric) settle() {
+	in, err := stats.MeanInterval(m.Values)
+	if err != nil {
+		return
+	}
+	mean, _ := stats.ArithmeticMean(m.Values)
+	m.Mean, m.Std, m.Low, m.High = mean, nil, nil, nil
+	if n := len(m.Values); n > 1 {
+		sum := 0.0
+		for _, v := range m.Values {
+			sum += (v - mean) * (v - mean)
+		}
+		std := math.Sqrt(sum / float64(n-1))
+		m.Std = &std
+	}
+	if in.Bounded {
+		m.Low, m.High = &in.Low, &in.High
+	}
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/gpu"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/steps"
+)
+
+// runBench measures and prints.
+func (a *app) runBench(ctx context.Context, b bench) error {
+	key, err := b.key()
+	if err != nil {
+		return err
+	}
+	if _, err := b.workload(0); err != nil {
+		return err
+	}
+	soft, _, release := signals(ctx, a.stderr)
+	defer release()
+	inst, err := engine.EndpointLauncher{}.Launch(soft, b.spec(key), engine.Launch{ID: "bench"})
+	if err != nil {
+		return err
+	}
+	defer inst.Stop(context.Background())
+	subject, err := b.subject(soft, inst)
+	if err != nil {
+		return err
+	}
+	out := &benchResult{Tool: "mxflow " + version, URL: subject.Client.BaseURL, Engine: subject.Kind.Name, Started: time.Now().UTC().Truncate(time.Second), Seed: b.seed, Correction: b.correction}
+	if out.Model = b.model; out.Model == "" {
+		models, err := subject.Client.Models(soft)
+		if err != nil {
+			return fmt.Errorf("the server does not say which models it has: %w; name one with --model", err)
+		}
+		out.Model = models[0].ID
+	}
+	var calibrator steps.Calibrator
+	subject.Calibrate = calibrator.Calibrate
+	progress := a.benchProgress(b)
+	for run := range b.runs {
+		subject.Progress = func(done, total int) { progress(run, done, total) }
+		w, err := b.workload(run)
+		if err != nil {
+			return err
+		}
+		taken, err := steps.Bench(soft, subject, w)
+		if err == nil || len(taken.Samples) > 0 {
+			if keepErr := b.keepRaw(run, taken); keepErr != nil {
+				return keepErr
+			}
+		}
+		if err != nil {
+			progress(run, -1, 0)
+			if errors.Is(err, context.Canceled) {
+				a.exit = verdict.ExitInterrupted
+				fmt.Fprintln(a.stderr, "interrupted; nothing is printed of a run that is not whole")
+				if run == 0 {
+					return nil
+				}
+				break
+			}
+			a.exit = verdict.ExitBroken
+			return fmt.Errorf("run %d of %d: %w", run+1, b.runs, err)
+		}
+		out.add(w, taken)
+		subject.Fresh = false
+	}
+	progress(b.runs-1, -1, 0)
+	if len(out.Invalid) > 0 {
+		a.exit = verdict.ExitFail
+	}
+	return a.printBench(b, out)
+}
+
+// subject is the server as it is measured.
+func (b bench) subject(ctx context.Context, inst engine.Instance) (steps.Subject, error) {
+	access := inst.Access()
+	kind := engine.Recognise(ctx, steps.ClientOf(inst, engine.Kind{}, b.model).HTTP, access)
+	if b.kind != "" {
+		kind, _ = engine.LookupKind(b.kind)
+	}
+	s := steps.Subject{Client: steps.ClientOf(inst, kind, b.model), Kind: kind, Fresh: true}
+	if len(b.gpus) == 0 {
+		return s, nil
+	}
+	all, err := gpu.List(ctx)
+	if err != nil {
+		return s, b.wrong("gpus", "%v", err)
+	}
+	chosen, err := gpu.Choose(all, nil, b.gpus)
+	if err != nil {
+		return s, b.wrong("gpus", "%v", err)
+	}
+	for _, g := range chosen {
+		s.Machine.GPUs = append(s.Machine.GPUs, g.UUID)
+	}
+	s.Machine.Host = true
+	return s, nil
+}
+
+// benchProgress shows how far a run has come, on a terminal by one line that is
+// written over, elsewhere not at all.
+func (a *app) benchProgress(b bench) func(run, done, total int) {
+	f, ok := a.stderr.(*os.File)
+	if b.quiet || !ok || !terminal(a.stderr) {
+		return func(int, int, int) {}
+	}
+	var last time.Time
+	return func(run, done, total int) {
+		switch {
+		case done < 0:
+			io.WriteString(f, "\r\x1b[K")
+		case time.Since(last) > 100*time.Millisecond || done == total:
+			last = time.Now()
+			fmt.Fprintf(f, "\r\x1b[Krun %d of %d: %d of %d requests", run+1, b.runs, done, total)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/engine/measure/imported"
+)
+
+func (a *app) importCommand() *cobra.Command {
+	var definitions bool
+	c := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Show what another benchmark tool's result file holds, and how rules read it",
+		Long: `Reads the result file of another tool, shows every number with its unit and the
+address by which a rule reads it, and prints the block that makes it part of a
+plan. Which tool wrote the file is told by its content:
+
+  ` + strings.Join(imported.Tools(), "\n  ") + `
+
+The numbers keep the tool's own names and definitions (--definitions): they are
+never mixed with mxflow's, since tools use one word for two things. A file that is
+damaged, or of no known tool, is refused with what is wrong and where.`,
+		Example: "  mxflow import results/llama-benchy.json\n  mxflow import bench.csv --definitions\n  mxflow import result.json --json",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			f, err := readImported(args[0])
+			if err != nil {
+				return err
+			}
+			if a.json {
+				a.printJSON(f)
+				return nil
+			}
+			a.printImported(args[0], f, definitions)
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&definitions, "definitions", false, "say what the tool means by each name")
+	a.jsonFlag(c, "print as JSON")
+	return c
+}
+
+// readImported reads a result file of another tool.
+func readImported(path string) (*imported.File, error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	data, err := io.ReadAll(io.LimitReader(in, imported.MaxSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return imported.Read(path, data)
+}
+
+func (a *app) printImported(path string, f *imported.File, definitions bool) {
+	head := "a result of " + f.Tool
+	for _, more := range []string{f.Version, f.Model, f.Date} {
+		if more != "" {
+			head += ", " + more
+		}
+	}
+	name := blockName(path)
+	fmt.Fprintf(a.stdout, "%s: %s\n\n", path, printable(head))
+	var rows [][]string
+	var meanings []string
+	for _, c := range f.Cells {
+		for _, m := range c.Metrics {
+			for _, stat := range m.StatNames() {
+				better := string(m.Better)
+				if stat == "std" || stat == "cv" {
+					better = ""
+				}
+				rows = append(rows, []string{
+					fmt.Sprintf("imported.%s.%s.%s.%s", name, c.Name, m.Name, stat),
+					strconv.FormatFloat(m.Stats[stat], 'g', 6, 64), m.Unit, better,
+				})
+			}
+			if says := m.Name + ": " + m.Definition; !slices.Contains(meanings, says) {
+				meanings = append(meanings, says)
+			}
+		}
+	}
+	a.printTable([]string{"address in rules", "value", "unit", "better"}, rows)
+	fmt.Fprintln(a.stdout)
+	for _, n := range f.Notes {
+		fmt.Fprintln(a.stdout, wrap("note: "+printable(n), maxColumn))
+	}
+	if definitions {
+		fmt.Fprintln(a.stdout)
+		for _, m := range meanings {
+			fmt.Fprintln(a.stdout, wrap(m, maxColumn))
+		}
+	}
+	fmt.Fprintf(a.stdout, "\nIn a plan:\n\nimported %q {\n  file = %q\n}\n", name, path)
+}
+
+// blockName makes the name of a block of the name of a file.
+func blockName(path string) string {
+	base := filepath.Base(path)
+	base = strings.ToLower(strings.TrimSuffix(base, filepath.Ext(base)))
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '_' {
+			return r
+		}
+		return '_'
+	}, base)
+	if name == "" || name[0] < 'a' {
+		name = "r" + name
+	}
+	return name
+}
+
+// printable keeps what a foreign file says from steering the terminal.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if strconv.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, text)
+}

@@ -1,0 +1,25 @@
+package engine_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/enginetest"
+)
+
+// A server is taken for what it is, and one that shows nothing of itself for one
+// that has the API and nothing else.
+func TestRecognise(t *testing.T) {
+	silent := map[string]bool{"trtllm": true}
+	eachKind(t, func(t *testing.T, k engine.Kind, r enginetest.Recording) {
+		want := k.Name
+		if silent[want] {
+			want = "openai"
+		}
+		inst := start(t, enginetest.Replay(r.Kind, ""))
+		if got := engine.Recognise(t.Context(), http.DefaultClient, inst.Access()).Name; got != want {
+			t.Errorf("%s is taken for %q, want %q", k.Name, got, want)
+		}
+	})
+}

@@ -1,0 +1,196 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// Group is what tables put together: the cells of one workload, or what a launch
+// has once, of its engine and host or of its GPUs.
+type Group struct {
+	// Name is the workload's; "engine", "gpu" or "command" for the others.
+	Name string
+	// Cells are addresses in the order in which they were sent.
+	Cells   []string
+	Columns []Column
+}
+
+// Column is a statistic of a metric in a table.
+type Column struct {
+	// Cell is the address that the metric stands below; empty in a workload's
+	// table, which has one row a cell.
+	Cell, Metric, Stat string
+	// Head is the column's title, with the unit.
+	Head string
+}
+
+// headline metrics of a workload are what people decide by, in this order. Those
+// of which always is not set are left out where all launches have them at zero,
+// since most workloads have no queue, no cache and no limits.
+var headline = []struct {
+	metric, stat, title string
+	always              bool
+}{
+	{"tg", "median", "tg", true},
+	{"pp", "median", "pp", true},
+	{"pp_corrected", "median", "pp_corrected", true},
+	{"ttft", "median", "ttft", true},
+	{"itl", "p99", "itl p99", true},
+	{"e2e", "median", "e2e", true},
+	{"tg_total", "mean", "tg_total", true},
+	{"goodput", "mean", "goodput", true},
+	{"slo_attainment", "mean", "slo_attainment", true},
+	{"queue", "median", "queue", false},
+	{"accept_length", "mean", "accept_length", true},
+	{"cached_tokens", "median", "cached_tokens", false},
+	{"tokens_per_joule", "mean", "tokens_per_joule", true},
+	{"errors", "mean", "errors", false},
+	{"retry_count", "mean", "retry_count", false},
+}
+
+// headlineOfLaunch are those that a launch has once.
+var headlineOfLaunch = map[string][]string{
+	"engine": {"engine.startup_s", "engine.first_request_s", "engine.memory_gb", "engine.crashes", "host.cpu_share", "host.memory_gb"},
+	"gpu": {
+		"gpu.idle_power_w", "gpu.power_w", "gpu.peak_power_w", "gpu.energy_j", "gpu.memory_gb", "gpu.clock_mhz", "gpu.temperature_c",
+		"gpu.throttled_share", "gpu.power_capped_share",
+	},
+}
+
+// Groups are the tables of launches: workloads as they were sent, a command's
+// own metrics, the engine with its host, the GPUs.
+func Groups(launches []*ledger.Launch) (groups []Group) {
+	for _, cell := range cellsOf(launches) {
+		name, _, _ := strings.Cut(cell, ".")
+		i := slices.IndexFunc(groups, func(g Group) bool { return g.Name == name })
+		if i < 0 {
+			i, groups = len(groups), append(groups, Group{Name: name})
+		}
+		groups[i].Cells = append(groups[i].Cells, cell)
+	}
+	for i := range groups {
+		groups[i].Columns = headlines(launches, groups[i].Cells)
+	}
+	for _, name := range []string{"command", "engine", "gpu"} {
+		addresses := headlineOfLaunch[name]
+		if name == "command" {
+			addresses = addressesBelow(launches, name)
+		}
+		g := Group{Name: name, Cells: []string{name}}
+		for _, address := range addresses {
+			if unit, there := unitOf(launches, address, address == "engine.crashes"); there {
+				cell, metric := splitAddress(address)
+				g.Columns = append(g.Columns, Column{Cell: cell, Metric: metric, Stat: "median", Head: head(strings.TrimPrefix(address, name+"."), unit)})
+			}
+		}
+		if len(g.Columns) > 0 {
+			groups = append(groups, g)
+		}
+	}
+	return groups
+}
+
+// headlines are the headline metrics that launches have of any of the cells.
+func headlines(launches []*ledger.Launch, cells []string) (columns []Column) {
+	for _, h := range headline {
+		if h.metric == "tg_total" && !many(launches, cells) {
+			continue // of one request at a time it says no more than tg
+		}
+		for _, cell := range cells {
+			if unit, there := unitOf(launches, cell+"."+h.metric, !h.always); there {
+				columns = append(columns, Column{Metric: h.metric, Stat: h.stat, Head: head(h.title, unit)})
+				break
+			}
+		}
+	}
+	return columns
+}
+
+// unitOf is a metric's unit where any launch has it; with nonzero, at a value
+// other than zero.
+func unitOf(launches []*ledger.Launch, address string, nonzero bool) (unit string, there bool) {
+	for _, l := range launches {
+		if s, ok := l.Metrics[address]; ok && (!nonzero || s.Stats["max"] != 0) {
+			return s.Unit, true
+		}
+	}
+	return "", false
+}
+
+// head is a column's title with the unit, unless the name says it.
+func head(title, unit string) string {
+	if unit == "" || unit == "count" || slices.Contains([]string{"s", "gb", "w", "j", "mhz", "c", "tokens"}, title[1+strings.LastIndexByte(title, '_'):]) {
+		return title
+	}
+	return fmt.Sprintf("%s (%s)", title, unit)
+}
+
+// many reports whether any of the cells has several requests in flight.
+func many(launches []*ledger.Launch, cells []string) bool {
+	for _, l := range launches {
+		for _, c := range l.Cells {
+			if slices.Contains(cells, c.Cell) && (c.Concurrency > 1 || c.Rate > 0) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// cellsOf are the addresses of all cells, as sent; of a record without cells, by
+// name.
+func cellsOf(launches []*ledger.Launch) (cells []string) {
+	add := func(cell string) {
+		if !slices.Contains(cells, cell) {
+			cells = append(cells, cell)
+		}
+	}
+	for _, l := range launches {
+		for _, c := range l.Cells {
+			add(c.Cell)
+		}
+	}
+	for _, l := range launches {
+		for _, address := range addressesBelow([]*ledger.Launch{l}, "") {
+			if cell, _ := splitAddress(address); !ofLaunch(cell) && len(l.Cells) == 0 {
+				add(cell)
+			}
+		}
+	}
+	return cells
+}
+
+func ofLaunch(cell string) bool {
+	return slices.Contains([]string{"engine", "gpu", "host", "command"}, cell)
+}
+
+// addressesBelow are the metrics of launches below an address, or all, sorted.
+func addressesBelow(launches []*ledger.Launch, cell string) (addresses []string) {
+	for _, l := range launches {
+		for address := range l.Metrics {
+			if cell == "" || strings.HasPrefix(address, cell+".") {
+				addresses = append(addresses, address)
+			}
+		}
+	}
+	slices.Sort(addresses)
+	return slices.Compact(addresses)
+}
+
+func splitAddress(address string) (cell, metric string) {
+	i := strings.LastIndexByte(address, '.')
+	return address[:max(0, i)], address[i+1:]
+}
+
+// Of is a column's summary in one launch, for one cell of its group.
+func (c Column) Of(l *ledger.Launch, cell string) (measure.Summary, bool) {
+	if c.Cell != "" {
+		cell = c.Cell
+	}
+	s, ok := l.Metrics[cell+"."+c.Metric]
+	return s, ok
+}

@@ -1,0 +1,81 @@
+package report
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+func one(unit string, v float64) measure.Summary {
+	return measure.Summary{Unit: unit, N: 1, Stats: map[string]float64{"median": v, "mean": v, "max": v}}
+}
+
+// Tables hold what decides, in one order, and nothing that is zero everywhere.
+func TestGroups(t *testing.T) {
+	l := &ledger.Launch{
+		ID: "s-1.baseline.1", OK: true,
+		Cells: []measure.CellRun{
+			{Cell: "users.c16", Prompt: 512, Output: 32, Depth: 4096, Concurrency: 16},
+			{Cell: "users.c1", Prompt: 512, Output: 32, Depth: 4096, Concurrency: 1},
+			{Cell: "drawn", Output: 8, Rate: 2.5},
+		},
+		Metrics: map[string]measure.Summary{
+			"users.c1.ttft": one("ms", 9), "users.c1.tg": one("tok/s", 100), "users.c16.tg": one("tok/s", 50), "users.c16.tg_total": one("tok/s", 700),
+			"users.c16.itl": {Unit: "ms", N: 8, Stats: map[string]float64{"median": 3}}, "users.c1.queue": one("ms", 0),
+			"drawn.tg": one("tok/s", 90), "drawn.queue": one("ms", 4), "drawn.prompt_tokens": one("tokens", 27.4), "drawn.errors": one("count", 0),
+			"engine.startup_s": one("s", 2), "engine.crashes": one("count", 0), "host.memory_gb": one("GB", 3), "gpu.power_w": one("W", 300),
+		},
+	}
+	var got []string
+	for _, g := range Groups([]*ledger.Launch{l}) {
+		var heads []string
+		for _, c := range g.Columns {
+			heads = append(heads, c.Head)
+		}
+		got = append(got, g.Name+" "+strings.Join(g.Cells, ",")+": "+strings.Join(heads, ", "))
+	}
+	want := []string{
+		"users users.c16,users.c1: tg (tok/s), ttft (ms), itl p99 (ms), tg_total (tok/s)",
+		"drawn drawn: tg (tok/s), queue (ms)",
+		"engine engine: startup_s, host.memory_gb",
+		"gpu gpu: power_w",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("groups are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	for cell, want := range map[string]string{
+		"users.c16": "pp512 tg32 @ d4096, c16", "users.c1": "pp512 tg32 @ d4096", "drawn": "pp~27 tg8, 2.5 req/s", "elsewhere": "–",
+	} {
+		if got := Sent([]*ledger.Launch{l}, cell); got != want {
+			t.Errorf("%s was sent %q, want %q", cell, got, want)
+		}
+	}
+	if got := across([]*ledger.Launch{l}, Column{Metric: "itl", Stat: "p99"}, "users.c16"); got != "not enough samples (8 of at least 299)" {
+		t.Errorf("a percentile of eight values is %q", got)
+	}
+}
+
+// A record of a time before it held cells is shown by what it measured.
+func TestGroupsWithoutCells(t *testing.T) {
+	l := &ledger.Launch{OK: true, Metrics: map[string]measure.Summary{
+		"chat.tg": one("tok/s", 1), "chat.prompt_tokens": one("tokens", 64), "chat.output_tokens": one("tokens", 32), "command.speed": one("m/s", 2),
+	}}
+	groups := Groups([]*ledger.Launch{l})
+	if len(groups) != 2 || groups[0].Name != "chat" || groups[1].Name != "command" || groups[1].Columns[0].Head != "speed (m/s)" {
+		t.Errorf("groups are %+v", groups)
+	}
+	if got := Sent([]*ledger.Launch{l}, "chat"); got != "pp64 tg32" {
+		t.Errorf("it was sent %q", got)
+	}
+}
+
+func TestTwoDigits(t *testing.T) {
+	for x, want := range map[float64]string{0: "0", 1234.5: "1234", 99.4: "99", 0.0123: "0.012"} {
+		if got := twoDigits(x); got != want {
+			t.Errorf("%g is %q, want %q", x, got, want)
+		}
+	}
+}

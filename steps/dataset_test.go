@@ -1,0 +1,56 @@
+package steps
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/plans"
+)
+
+func TestDatasetRows(t *testing.T) {
+	for text, want := range map[string]plans.DataRows{
+		`{"prompt": "a", "output_tokens": 4}`:                                                           {Count: 1},
+		"{\"prompt\": \"a\", \"output_tokens\": 4}\n\n{\"prompt\": \"b\"}":                              {Count: 2, Unanswered: 3},
+		`{"messages": [{"role": "system", "content": "x"}, {"role": "user", "content": "a"}]}`:          {Count: 1, Unanswered: 1, Chat: 1},
+		`{"timestamp": 0, "input_length": 64, "output_length": 8}`:                                      {Count: 1, Trace: true},
+		`{"conversations": [{"from": "human", "value": "a"}], "max_tokens": 9}`:                         {Count: 1},
+		`{"prompt": "a", "tools": [{"type": "function", "function": {"name": "f"}}], "max_tokens": 12}`: {Count: 1, Chat: 1},
+	} {
+		got, err := datasetRows("x.jsonl", []byte(text))
+		if err != nil || got != want {
+			t.Errorf("%s\ngot  %+v, %v\nwant %+v", text, got, err, want)
+		}
+	}
+}
+
+// TestDatasetsAndSuitesOfRealLevels: what the real registry adds to the language.
+func TestDatasetsAndSuitesOfRealLevels(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "bad.jsonl"), []byte("{\"prompt\": \"a\"}\n{\"promt\": \"b\"}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	const head = "plan \"p\" {}\nworkload \"chat\" {\n  prompt_tokens = 8\n  output_tokens = 8\n}\nsuite \"all\" {\n  workloads = [workload.chat]\n}\n"
+	level := func(body string) string {
+		return head + "protocol \"standard\" {\n  level \"benchmark\" {\n" + body + "\n  }\n}\n"
+	}
+	for src, want := range map[string]string{
+		level("suite = suite.all"):                              "",
+		level("workloads = [workload.chat]"):                    "",
+		level("suite = suite.all\nworkloads = [workload.chat]"): "Two ways to say the same",
+		level("suite = suite.al"):                               "Unknown suite",
+		level("suite = workload.chat"):                          "Wrong kind of reference",
+		level("launches = 3"):                                   "Missing workloads",
+		head + "workload \"d\" {\n  output_tokens = 4\n  dataset {\n    file = \"bad.jsonl\"\n  }\n}\n": "bad.jsonl:2",
+		level("suite = suite.all") + "engine \"command\" \"c\" {\n  process {\n    command = [\"true\"]\n  }\n  metric \"s\" {\n    jq = \".s\"\n    unit = \"s\"\n    better = \"lower\"\n  }\n}\nbaseline {\n  engine = engine.command.c\n  protocol = protocol.standard\n}\n": "Workloads for a command",
+	} {
+		res := plans.LoadBytes(filepath.Join(dir, "plan.hcl"), []byte(src), Registry(), plans.Options{})
+		errs := res.Diagnostics.Errs()
+		switch {
+		case want == "" && len(errs) == 0:
+		case want == "" || len(errs) != 1 || !strings.Contains(errs[0].Error(), want):
+			t.Errorf("%s\ngot %v, want %q", src, errs, want)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package steps
+
+import (
+	"context"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/load"
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/engine/telemetry"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// Subject is a running engine that is to be measured, and what of this machine
+// belongs to it.
+type Subject struct {
+	Client *openai.Client
+	Kind   engine.Kind
+	// Zero is the zero of the recording's clock; the zero Time takes now.
+	Zero time.Time
+	// Machine is what belongs to the engine: GPUs by UUID, its processes, its
+	// container. Its clock and page are filled in.
+	Machine telemetry.Config
+	// Fresh says that no request of a workload has been answered yet.
+	Fresh bool
+	// Prompts makes what a cell sends; nil builds it anew.
+	Prompts func(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (load.Prompts, error)
+	// Calibrate says how far the measuring client is off with so many streams at
+	// once, for measurements that may be off by limit; nil does not ask.
+	Calibrate func(ctx context.Context, streams int, limit time.Duration) (measure.Calibration, error)
+	// Redact takes sensitive values out of samples before they are looked at; nil
+	// takes none.
+	Redact func([]measure.Sample)
+	// Progress is called after each answer; nil is not.
+	Progress func(done, total int)
+}
+
+// Taken is what measuring an engine left behind.
+type Taken struct {
+	measure.Recording
+	// Metrics are the recording's, by address without statistic.
+	Metrics map[string]measure.Summary
+	// Invalid are causes for which the numbers do not count, Notes what is to be
+	// known of them, Incoherent answers that do not read as text.
+	Invalid, Notes, Incoherent []string
+	// Client is how far the client was off when it measured itself; nil where it
+	// did not.
+	Client *measure.Calibration
+}
+
+// idleFirst is how long GPUs are watched before the first request: their power
+// when idle is taken from it.
+const idleFirst = 1500 * time.Millisecond
+
+// Record sends every cell of every workload to an engine, watches the machine
+// meanwhile, and derives what was measured. What was taken before something
+// broke is returned beside the error.
+func Record(ctx context.Context, s Subject, ws []*plans.Workload) (t Taken, err error) {
+	if s.Zero.IsZero() {
+		s.Zero = time.Now()
+	}
+	r := &recording{Subject: s, taken: &t, learned: &load.Learned{}}
+	r.expect(ws)
+	began := time.Now()
+	if r.watch, err = telemetry.Start(ctx, s.watched()); err != nil {
+		return t, err
+	}
+	err = r.all(ctx, began, ws)
+	if err == nil {
+		r.rest(ctx)
+	}
+	series, notes := r.watch.Stop()
+	t.Series, t.Notes = append(t.Series, series...), append(t.Notes, notes...)
+	t.Metrics = measure.Evaluate(t.Recording)
+	if err == nil {
+		r.judge()
+	}
+	return t, err
+}
+
+// lastReading is long enough for one more reading of everything that is watched:
+// energy up to the end of the last cell needs one behind it.
+const lastReading = 300 * time.Millisecond
+
+// rest waits for the readings behind the last cell.
+func (r *recording) rest(ctx context.Context) {
+	if len(r.Machine.GPUs) == 0 && !r.Machine.Host {
+		return
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(lastReading):
+	}
+}
+
+// recording is a Record under way.
+type recording struct {
+	Subject
+	taken   *Taken
+	watch   *telemetry.Recorder
+	learned *load.Learned
+	// done of total requests are answered; streams is the most at once.
+	done, total, streams int
+	sent                 []sentCell
+}
+
+// sentCell is a cell as it was sent.
+type sentCell struct {
+	w       *plans.Workload
+	cell    plans.Cell
+	run     measure.CellRun
+	prompts load.Prompts
+	samples []measure.Sample
+	delay   measure.Series
+}
+
+// expect adds up what will be sent.
+func (r *recording) expect(ws []*plans.Workload) {
+	for _, w := range ws {
+		for _, cell := range w.Cells() {
+			r.total += cell.Warmup + cell.Requests
+			r.streams = max(r.streams, inFlight(cell))
+		}
+	}
+}
+
+// inFlight is how many requests of a cell are likely in flight at once: of an
+// open loop without a cap, what arrives in two seconds.
+func inFlight(cell plans.Cell) int {
+	const most = 2000
+	n := cell.Concurrency
+	if cell.Rate > 0 && n == 0 {
+		n = int(2 * cell.Rate)
+	}
+	return min(max(n, 1), most)
+}
+
+func (r *recording) all(ctx context.Context, began time.Time, ws []*plans.Workload) error {
+	if err := r.calibrate(ctx, ws); err != nil {
+		return err
+	}
+	if rest := idleFirst - time.Since(began); rest > 0 && len(r.Machine.GPUs) > 0 {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(rest):
+		}
+	}
+	for _, w := range ws {
+		for _, cell := range w.Cells() {
+			if err := r.cell(ctx, w, cell); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// watched is what telemetry looks at.
+func (s Subject) watched() telemetry.Config {
+	c := s.Machine
+	c.Zero = s.Zero
+	if s.Kind.Metrics.Path != "" && len(s.Kind.Metrics.Names) > 0 {
+		c.Metrics = &telemetry.Page{
+			URL: s.Client.BaseURL + s.Kind.Metrics.Path, Header: s.Client.Header, Client: s.Client.HTTP, Names: s.Kind.Metrics.Names,
+		}
+	}
+	return c
+}

@@ -1,0 +1,80 @@
+package steps
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/load/mock"
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// calibrate lets the measuring client measure itself before anything counts, with
+// as many streams as the workloads have at once. Beyond the narrowest of their
+// limits what they measure does not count.
+func (r *recording) calibrate(ctx context.Context, ws []*plans.Workload) error {
+	if r.Calibrate == nil {
+		return nil
+	}
+	limit := time.Duration(0)
+	for _, w := range ws {
+		if own := r.Kind.Lag(w.MaxLag); limit == 0 || own < limit {
+			limit = own
+		}
+	}
+	c, err := r.Calibrate(ctx, r.streams, limit)
+	if err != nil {
+		return err
+	}
+	r.taken.Client = &c
+	if why := mock.Verdict(c, limit); why != "" {
+		r.invalid("the measuring client is not good enough: %s", why)
+	}
+	return nil
+}
+
+const (
+	// streamRate is how many events a second each stream of a calibration has, and
+	// mostRate how many all have together.
+	streamRate, mostRate = 100, 20_000
+	// calibrateFor is how long a calibration watches, and calibrateTries how often
+	// it is made before it counts that it was not good enough.
+	calibrateFor   = 400 * time.Millisecond
+	calibrateTries = 3
+)
+
+// Calibrator calibrates the measuring client, once for each number of streams.
+type Calibrator struct {
+	known map[int]measure.Calibration
+}
+
+// Calibrate measures a server whose times are known, see mock.Calibrate. One that
+// does not come within limit is made again: what disturbed it may have passed.
+func (c *Calibrator) Calibrate(ctx context.Context, streams int, limit time.Duration) (measure.Calibration, error) {
+	if known, ok := c.known[streams]; ok {
+		return known, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return measure.Calibration{}, fmt.Errorf("mxflow does not find its own program, which the client is calibrated with: %w", err)
+	}
+	spec := mock.Spec{
+		Command: []string{self, "engine", "mock"}, Streams: streams, Rate: min(streamRate, mostRate/float64(streams)), Duration: calibrateFor,
+	}
+	var last measure.Calibration
+	for range calibrateTries {
+		if last, err = mock.Calibrate(ctx, spec); err != nil {
+			return last, err
+		}
+		if mock.Verdict(last, limit) == "" {
+			break
+		}
+	}
+	if c.known == nil {
+		c.known = map[int]measure.Calibration{}
+	}
+	c.known[streams] = last
+	return last, nil
+}

@@ -1,0 +1,112 @@
+package steps
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/load"
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// inOnePiece is n answers of which the first so many came in one piece after
+// 200 ms, and the others as a stream.
+func inOnePiece(n, pieces int) (samples []measure.Sample) {
+	for i := range n {
+		s := measure.Sample{Index: i}
+		for j := range 16 {
+			at := 200 * time.Millisecond
+			if i >= pieces {
+				at += time.Duration(j) * time.Millisecond
+			}
+			s.Events = append(s.Events, measure.Event{Kind: measure.KindText, At: at})
+		}
+		samples = append(samples, s)
+	}
+	return samples
+}
+
+// Answers in one piece are no measurement of decoding, unless there are few, or
+// the workload allows that much.
+func TestHeld(t *testing.T) {
+	for _, c := range []struct {
+		n, pieces      int
+		lag            time.Duration
+		invalid, notes int
+	}{
+		{20, 0, 0, 0, 0},
+		{20, 2, 0, 0, 1},
+		{20, 3, 0, 1, 0},
+		{20, 20, 0, 1, 0},
+		{20, 20, time.Minute, 0, 0},
+	} {
+		r := &recording{taken: &Taken{}}
+		r.held(sentCell{w: &plans.Workload{MaxLag: c.lag}, cell: plans.Cell{Address: "chat"}, samples: inOnePiece(c.n, c.pieces)})
+		if len(r.taken.Invalid) != c.invalid || len(r.taken.Notes) != c.notes {
+			t.Errorf("%+v: invalid %q, notes %q", c, r.taken.Invalid, r.taken.Notes)
+		}
+	}
+}
+
+// Answers in one piece do not show how many were made at once, so that the
+// client's count of them proves no limit.
+func TestReachedOfPieces(t *testing.T) {
+	for pieces, want := range map[int]string{0: "invalid", 20: "note"} {
+		samples := inOnePiece(20, pieces)
+		for i := range samples { // two are in flight, and one is answered at a time
+			samples[i].Workload, samples[i].PromptTokens, samples[i].Index = "chat", 32, i
+			samples[i].Start = time.Duration(i) * 210 * time.Millisecond
+			for j := range samples[i].Events {
+				samples[i].Events[j].At += 210 * time.Millisecond
+			}
+		}
+		cell := sentCell{
+			w: &plans.Workload{MinReached: 0.8}, cell: plans.Cell{Address: "chat", Concurrency: 2}, samples: samples,
+			run: measure.CellRun{Cell: "chat", Concurrency: 2, To: time.Minute},
+		}
+		r := &recording{taken: &Taken{}}
+		r.reached(cell, measure.Series{})
+		if got := len(r.taken.Invalid) == 1; got != (want == "invalid") || len(r.taken.Invalid)+len(r.taken.Notes) != 1 {
+			t.Errorf("%d answers in one piece: invalid %q, notes %q, want %s", pieces, r.taken.Invalid, r.taken.Notes, want)
+		}
+	}
+}
+
+// Where an engine does not say of each request what it had cached, its counters
+// tell, and without those nobody does.
+func TestUncounted(t *testing.T) {
+	const unknown = -1
+	for name, c := range map[string]struct {
+		hits          float64
+		template      int
+		depthCached   bool
+		invalid, note string
+	}{
+		"nothing was cached":       {hits: 0},
+		"a little":                 {hits: 0.04},
+		"a repeated prompt":        {hits: 0.9, invalid: "found 90 % of the prompt tokens of chat"},
+		"a long chat template":     {hits: 0.5, template: 64, note: "is not known of 4 of 4 requests"},
+		"more than the template":   {hits: 0.7, template: 64, invalid: "70 %"},
+		"contexts on purpose":      {hits: 0.6, depthCached: true, note: "is not known"},
+		"an engine without a page": {hits: unknown, note: "started with --say-it the engine says it"},
+	} {
+		r := &recording{taken: &Taken{Metrics: map[string]measure.Summary{}}}
+		r.Kind = engine.Kind{Ask: engine.Ask{CachedTokens: "--say-it"}}
+		if c.hits != unknown {
+			r.taken.Metrics["chat.prefix_hit_rate"] = measure.Summary{Stats: map[string]float64{"median": c.hits}}
+		}
+		cell := sentCell{
+			w: &plans.Workload{DepthCached: c.depthCached}, cell: plans.Cell{Address: "chat"},
+			prompts: load.Prompts{Template: c.template}, samples: []measure.Sample{{PromptTokens: 128}},
+		}
+		r.uncounted(cell, load.Contamination{Unknown: 4, Of: 4})
+		if got := strings.Join(r.taken.Invalid, " "); !strings.Contains(got, c.invalid) || (c.invalid == "") != (got == "") {
+			t.Errorf("%s: invalid %q, want %q", name, got, c.invalid)
+		}
+		if got := strings.Join(r.taken.Notes, " "); !strings.Contains(got, c.note) || (c.note == "") != (got == "") {
+			t.Errorf("%s: notes %q, want %q", name, got, c.note)
+		}
+	}
+}
