@@ -8,12 +8,17 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
+// shareUnit is the catalogue's unit of parts of a whole, 0 to 1.
+const shareUnit = "share"
+
 // format is how a number of a unit is written: digits is 0 for as few as read
 // well, and more where two numbers would otherwise look alike.
 func format(f float64, unit string, digits int) string {
 	switch unit {
 	case plans.RatioUnit:
 		return percent(f, 1+digits)
+	case shareUnit:
+		return number(100*f, 4+digits) + " %"
 	case "", "count":
 		return number(f, 4+digits)
 	}

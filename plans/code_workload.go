@@ -21,6 +21,18 @@ var workloadCodes = []Code{
 		"Shorten a list, or split the workload; suites choose between workloads.",
 	},
 	{
+		"too-much-to-send",
+		[]string{"More than can be sent"},
+		"All prompts of a cell are made before the first is sent, and for these there is no memory.",
+		"Ask for fewer requests or shorter prompts; the message says of what there is too much.",
+	},
+	{
+		"duration-too-short",
+		[]string{"Duration is too short"},
+		"In less than a second a request or two are sent, and what they take is chance.",
+		"Set a longer duration, or remove it and set requests.",
+	},
+	{
 		"engine-limits",
 		[]string{"More at once than the engine takes", "Longer than the engine takes"},
 		"The settings of the engine under test forbid what a workload sends.",

@@ -1,10 +1,13 @@
 package plans
 
+import "time"
+
 // check looks for what is right by itself and makes no sense together.
 func (w *Workload) check(f *fields) {
 	w.checkPace(f)
 	w.checkPrompts(f)
 	w.checkData(f)
+	w.checkRoom(f)
 	for _, c := range w.Concurrency {
 		if f.given("requests") != "" && w.Requests < c {
 			f.l.fail(f.at("requests"), "Too few requests for the concurrency", "%d requests never are %d at once. Set requests = %d or more, or leave it out.", w.Requests, c, 4*c)
@@ -18,7 +21,14 @@ func (w *Workload) check(f *fields) {
 	}
 }
 
+// minDuration is how long a cell is sent at least: in less, a request or two go
+// out, and a comparison of those says what happened by chance.
+const minDuration = time.Second
+
 func (w *Workload) checkPace(f *fields) {
+	if w.Duration > 0 && w.Duration < minDuration {
+		f.l.fail(f.at("duration"), "Duration is too short", "A duration below a second measures nothing, and this is %s. Set duration = \"30s\", or another of 1s or more, or remove it and say how many requests are sent.", w.Duration)
+	}
 	noUse := func(name, format string, args ...any) {
 		f.l.fail(f.at(name), "No use in this workload", format, args...)
 	}

@@ -66,20 +66,32 @@ func (l *loader) datasetOf(name string) (*Dataset, error) {
 	if known, ok := l.datasets[path]; ok {
 		return known.Dataset, known.err
 	}
-	d := &Dataset{File: path}
-	data, digest, err := l.plan.readNamed(name, maxDataset)
+	d, err := l.plan.dataset(name, l.reg.Dataset)
+	if l.datasets == nil {
+		l.datasets = map[string]readOnce{}
+	}
+	l.datasets[path] = readOnce{d, err}
+	return d, err
+}
+
+// ReadDataset reads a file of prompts for a workload that no plan declares. What
+// it holds is for rows to say. Errors begin with the name.
+func ReadDataset(name string, rows func(name string, data []byte) (DataRows, error)) (*Dataset, error) {
+	return new(Plan).dataset(name, rows)
+}
+
+// dataset is a file's, with the error beside what is known of it.
+func (p *Plan) dataset(name string, rows func(name string, data []byte) (DataRows, error)) (*Dataset, error) {
+	d := &Dataset{File: p.pathOf(name)}
+	data, digest, err := p.readNamed(name, maxDataset)
 	d.Digest = digest
 	switch {
 	case err != nil:
 	case len(bytes.TrimSpace(data)) == 0:
 		err = fmt.Errorf("%s is empty: there is nothing to send", name)
-	case l.reg.Dataset != nil:
-		d.DataRows, err = l.reg.Dataset(name, data)
+	case rows != nil:
+		d.DataRows, err = rows(name, data)
 	}
-	if l.datasets == nil {
-		l.datasets = map[string]readOnce{}
-	}
-	l.datasets[path] = readOnce{d, err}
 	return d, err
 }
 

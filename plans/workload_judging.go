@@ -14,8 +14,8 @@ var judgingAttrs = []Attr{
 	{Name: "stall_timeout", Type: Duration, Default: "30s", Doc: "Longest wait between two events of a stream, from the first token on."},
 }
 
-// objectives are the metrics that a request can be good by.
-var objectives = []string{"ttft", "tpot", "itl", "e2e"}
+// Objectives are the metrics that a request can be good by.
+var Objectives = []string{"ttft", "tpot", "itl", "e2e"}
 
 var sloDoc = &BlockDoc{
 	Type: "slo", Times: AtMost1,
@@ -59,7 +59,7 @@ func (f *fields) slo() map[string]time.Duration {
 	in := f.l.fields(b, sloSchema, "slo")
 	limits := map[string]time.Duration{}
 	written := false
-	for _, name := range objectives {
+	for _, name := range Objectives {
 		written = written || !in.absent(name)
 		if d := in.duration(name, 0); d > 0 {
 			limits[name] = d

@@ -15,9 +15,10 @@ type Lengths struct {
 	Mean, Std    float64
 }
 
-// maxTokens is a bound that no engine of this decade reaches, and that keeps
+// maxTokens is the longest prompt that the client makes (engine/load/prompt:
+// mostInOne), a bound that no engine of this decade reaches, and that keeps
 // every product of bounds within an int.
-const maxTokens = 100_000_000
+const maxTokens = 20_000_000
 
 var lengthAttrs = []Attr{
 	{Name: "prompt_tokens", Type: Ints, Unit: "tokens", Min: 1, MinSet: true, Max: maxTokens, Doc: "Length of each prompt, or several lengths. Required, unless `prompt_lengths` or `dataset` stands in its place."},

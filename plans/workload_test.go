@@ -130,3 +130,40 @@ func TestManyWorkloadsOfManyCells(t *testing.T) {
 		t.Errorf("%s, %d cells", summaries(res), n)
 	}
 }
+
+// TestRoomForPrompts: what the client refuses to make is refused before an engine
+// is started for it, and what it can make is not.
+func TestRoomForPrompts(t *testing.T) {
+	drawn := "output_tokens = 8\nprompt_lengths {\ndistribution = \"uniform\"\nmin = %d\nmax = 20000000\n}"
+	for body, want := range map[string]string{
+		"prompt_tokens = 20000000\noutput_tokens = 8\nrequests = 20\nwarmup = 0":                                   "",
+		"prompt_tokens = 20000000\noutput_tokens = 8\nrequests = 20\nwarmup = 1":                                   "w has 21 prompts, warm-up included, of 20000000 tokens",
+		"prompt_tokens = 20000001\noutput_tokens = 8":                                                              "20000000",
+		"prompt_tokens = 1\noutput_tokens = 8\ndepth = [0, 20000000]\nrequests = 1\nwarmup = 0":                    "A prompt of w.d20000000 has 20000001 tokens",
+		"prompt_tokens = 5\noutput_tokens = 8\napi = \"chat\"\nsystem_tokens = 19999996\nrequests = 1\nwarmup = 0": "has 20000001 tokens",
+		"prompt_tokens = 8\noutput_tokens = 8\nrequests = 1000000\nwarmup = 0":                                     "",
+		"prompt_tokens = 8\noutput_tokens = 8\nrequests = 1000000\nwarmup = 0\napi = \"chat\"\nturns = 4":          "",
+		"prompt_tokens = 8\noutput_tokens = 8\nrequests = 1000000\nwarmup = 0\napi = \"chat\"\nturns = 5":          "5000000 messages",
+		"prompt_tokens = 401\noutput_tokens = 8\nrate = 100000\nduration = \"10s\"\nwarmup = 0":                    "w has 1000000 prompts",
+		fmt.Sprintf(drawn, 8):                             "",
+		fmt.Sprintf(drawn, 20000000):                      "",
+		fmt.Sprintf(drawn, 20000000) + "\nrequests = 100": "w has 103 prompts",
+	} {
+		res := LoadBytes("testdata/valid/plan.hcl", []byte("plan \"p\" {}\nworkload \"w\" {\n"+body+"\n}\n"), testRegistry(), Options{})
+		if text := res.text(); want == "" && !res.OK() || !strings.Contains(text, want) || want != "" && res.OK() {
+			t.Errorf("%s\ngot  %s\nwant %q", body, text, want)
+		}
+	}
+}
+
+// TestShortDurations: a window that holds a request or two decides nothing.
+func TestShortDurations(t *testing.T) {
+	for duration, refused := range map[string]bool{"1ns": true, "999ms": true, "1s": false, "1500ms": false} {
+		for _, pace := range []string{"", "rate = 5\n"} {
+			res := LoadBytes("testdata/valid/plan.hcl", []byte("plan \"p\" {}\nworkload \"w\" {\n"+lengths8+pace+"duration = \""+duration+"\"\n}\n"), testRegistry(), Options{})
+			if res.OK() == refused || refused && !strings.Contains(res.text(), "below a second measures nothing, and this is "+duration) {
+				t.Errorf("%s %s: %s", duration, pace, res.text())
+			}
+		}
+	}
+}

@@ -51,10 +51,10 @@ func TestValid(t *testing.T) {
 		want              verdict.Verdict
 		says              string
 	}{
-		{"healthy", "baseline", nil, nil, verdict.Pass, "launches an arm"},
+		{"healthy", "baseline", nil, nil, verdict.Pass, "1 launch an arm"},
 		{"candidate emits garbage", "baseline", nil, garbage, verdict.Invalid, "worse than those of baseline"},
-		{"both read alike", "baseline", garbage, garbage, verdict.Pass, "launches an arm"},
-		{"parent emits garbage", "baseline", garbage, nil, verdict.Pass, "launches an arm"},
+		{"both read alike", "baseline", garbage, garbage, verdict.Pass, "1 launch an arm"},
+		{"parent emits garbage", "baseline", garbage, nil, verdict.Pass, "1 launch an arm"},
 		{"one answer is garbage", "absolute", garbage, garbage, verdict.Invalid, "of baseline do not read as text"},
 		{"nobody looks", "off", nil, garbage, verdict.Pass, "were not looked at"},
 		{"a launch was disturbed", "off", nil, func(l *ledger.Launch) { l.Invalid = []string{"prompts were partly answered from a cache"} }, verdict.Invalid, "cache"},

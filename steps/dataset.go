@@ -1,13 +1,20 @@
 package steps
 
 import (
-	"github.com/mxflow/mxflow/engine/load"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/plans"
 )
 
-// datasetRows reads a file of prompts as it will be sent.
-func datasetRows(name string, data []byte) (plans.DataRows, error) {
-	d, err := load.ParseDataset(name, data)
+// DatasetRows reads a file of prompts as it will be sent.
+func DatasetRows(name string, data []byte) (plans.DataRows, error) {
+	d, err := prompt.ParseDataset(name, data)
 	if err != nil {
 		return plans.DataRows{}, err
 	}
@@ -21,4 +28,42 @@ func datasetRows(name string, data []byte) (plans.DataRows, error) {
 		}
 	}
 	return rows, nil
+}
+
+// datasets are the files of prompts that were read, each once for all cells and
+// launches: nothing changes a prompt.Dataset. The zero value has read none. It is
+// safe for concurrent use.
+type datasets struct {
+	mu    sync.Mutex
+	known map[string]*prompt.Dataset // by digest and file
+}
+
+// read reads a data set that the plan was loaded with; nil for none. Prompts are
+// the same for all arms, so a file that has changed since is an error.
+func (s *datasets) read(d *plans.Dataset) (*prompt.Dataset, error) {
+	if d == nil {
+		return nil, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock() // of two that want one file, the second waits for it
+	key := d.Digest + " " + d.File
+	if known := s.known[key]; known != nil {
+		return known, nil
+	}
+	data, err := os.ReadFile(d.File)
+	if err != nil {
+		return nil, fmt.Errorf("the dataset cannot be read again: %w", err)
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != d.Digest {
+		return nil, fmt.Errorf("the dataset %s was changed after the plan had been read: apply again", d.File)
+	}
+	parsed, err := prompt.ParseDataset(filepath.Base(d.File), data)
+	if err != nil {
+		return nil, err
+	}
+	if s.known == nil {
+		s.known = map[string]*prompt.Dataset{}
+	}
+	s.known[key] = parsed
+	return parsed, nil
 }

@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/load"
+	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/metadata"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/redact"
@@ -52,9 +52,11 @@ type Lab struct {
 	// calibrator knows how far the measuring client is off.
 	calibrator Calibrator
 	// learned is what is known of tokenizers, by set of prompts.
-	learned map[string]*load.Learned
+	learned map[string]*prompt.Learned
 	// built are the prompts of each cell, see prompts.
-	built map[string]load.Prompts
+	built map[string]prompt.Prompts
+	// datasets are the files of prompts that were read.
+	datasets datasets
 }
 
 // Step makes the step of a node.

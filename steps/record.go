@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/load"
+	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/engine/telemetry"
@@ -25,7 +25,7 @@ type Subject struct {
 	// Fresh says that no request of a workload has been answered yet.
 	Fresh bool
 	// Prompts makes what a cell sends; nil builds it anew.
-	Prompts func(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (load.Prompts, error)
+	Prompts func(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error)
 	// Calibrate says how far the measuring client is off with so many streams at
 	// once, for measurements that may be off by limit; nil does not ask.
 	Calibrate func(ctx context.Context, streams int, limit time.Duration) (measure.Calibration, error)
@@ -44,9 +44,18 @@ type Taken struct {
 	// Invalid are causes for which the numbers do not count, Notes what is to be
 	// known of them, Incoherent answers that do not read as text.
 	Invalid, Notes, Incoherent []string
+	// Prompts are how the prompts of each cell were made, by its address.
+	Prompts map[string]PromptsMade
 	// Client is how far the client was off when it measured itself; nil where it
 	// did not.
 	Client *measure.Calibration
+}
+
+// PromptsMade is how a cell's prompts got their length.
+type PromptsMade struct {
+	Method prompt.Method `json:"method"`
+	// Verified says that the engine counted as many tokens as were expected.
+	Verified bool `json:"verified"`
 }
 
 // idleFirst is how long GPUs are watched before the first request: their power
@@ -60,7 +69,7 @@ func Record(ctx context.Context, s Subject, ws []*plans.Workload) (t Taken, err 
 	if s.Zero.IsZero() {
 		s.Zero = time.Now()
 	}
-	r := &recording{Subject: s, taken: &t, learned: &load.Learned{}}
+	r := &recording{Subject: s, taken: &t, learned: &prompt.Learned{}}
 	r.expect(ws)
 	began := time.Now()
 	if r.watch, err = telemetry.Start(ctx, s.watched()); err != nil {
@@ -79,18 +88,22 @@ func Record(ctx context.Context, s Subject, ws []*plans.Workload) (t Taken, err 
 	return t, err
 }
 
-// lastReading is long enough for one more reading of everything that is watched:
-// energy up to the end of the last cell needs one behind it.
-const lastReading = 300 * time.Millisecond
+// gpuReading and hostReading are long enough for one more reading of what is
+// watched: energy up to the end of the last cell needs one behind it.
+const gpuReading, hostReading = 300 * time.Millisecond, 120 * time.Millisecond
 
 // rest waits for the readings behind the last cell.
 func (r *recording) rest(ctx context.Context) {
-	if len(r.Machine.GPUs) == 0 && !r.Machine.Host {
-		return
+	wait := time.Duration(0)
+	switch {
+	case len(r.Machine.GPUs) > 0:
+		wait = gpuReading
+	case r.Machine.Host:
+		wait = hostReading
 	}
 	select {
 	case <-ctx.Done():
-	case <-time.After(lastReading):
+	case <-time.After(wait):
 	}
 }
 
@@ -99,7 +112,9 @@ type recording struct {
 	Subject
 	taken   *Taken
 	watch   *telemetry.Recorder
-	learned *load.Learned
+	learned *prompt.Learned
+	// datasets are the files of prompts that were read.
+	datasets datasets
 	// done of total requests are answered; streams is the most at once.
 	done, total, streams int
 	sent                 []sentCell
@@ -110,7 +125,7 @@ type sentCell struct {
 	w       *plans.Workload
 	cell    plans.Cell
 	run     measure.CellRun
-	prompts load.Prompts
+	prompts prompt.Prompts
 	samples []measure.Sample
 	delay   measure.Series
 }

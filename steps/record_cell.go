@@ -2,8 +2,10 @@ package steps
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/mxflow/mxflow/engine/load"
+	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/plans"
@@ -16,9 +18,10 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 	if err != nil {
 		return err
 	}
+	r.made(cell, prompts)
 	latency, _, err := client.Latency(ctx, openai.LatencyMode(w.LatencyCorrection), openai.LatencyProbes)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w; the engine does not answer what this mode asks: choose another (none, api or generation)", err)
 	}
 	p := loadPlan(w, cell, prompts)
 	// Some servers refuse a request with a field that they do not know.
@@ -55,6 +58,14 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 	return nil
 }
 
+// made notes how a cell's prompts were made.
+func (r *recording) made(cell plans.Cell, p prompt.Prompts) {
+	if r.taken.Prompts == nil {
+		r.taken.Prompts = map[string]PromptsMade{}
+	}
+	r.taken.Prompts[cell.Address] = PromptsMade{Method: p.Method, Verified: p.Verified}
+}
+
 // clientFor is the client for a workload. Where prompts are to be found in the
 // engine's cache, it does not ask the engine to keep them out of it.
 func (r *recording) clientFor(w *plans.Workload) *openai.Client {
@@ -71,16 +82,16 @@ func cachesOnPurpose(w *plans.Workload) bool {
 	return w.DepthCached || w.Turns > 1 || w.SystemTokens > 0 || w.Data != nil && w.Data.Shares
 }
 
-func (r *recording) prompts(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (load.Prompts, error) {
+func (r *recording) prompts(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
 	if r.Prompts != nil {
 		return r.Prompts(ctx, client, w, cell)
 	}
-	spec, err := promptSpec(w, cell)
+	spec, err := promptSpec(w, cell, &r.datasets)
 	if err != nil {
-		return load.Prompts{}, err
+		return prompt.Prompts{}, err
 	}
 	spec.Learned = r.learned
-	return load.BuildPrompts(ctx, client, spec)
+	return prompt.Build(ctx, client, spec)
 }
 
 // cellRun is what was sent, for Evaluate.
@@ -100,7 +111,7 @@ func cellRun(w *plans.Workload, cell plans.Cell, result load.Result) measure.Cel
 }
 
 // loadPlan is how one cell of a workload is sent.
-func loadPlan(w *plans.Workload, cell plans.Cell, prompts load.Prompts) load.Plan {
+func loadPlan(w *plans.Workload, cell plans.Cell, prompts prompt.Prompts) load.Plan {
 	seed := int64(w.Seed)
 	p := load.Plan{
 		Cell: cell.Address, Prompts: prompts, Requests: cell.Requests, Warmup: cell.Warmup, OutputTokens: cell.Output,

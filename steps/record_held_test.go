@@ -7,6 +7,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/load"
+	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -99,7 +100,7 @@ func TestUncounted(t *testing.T) {
 		}
 		cell := sentCell{
 			w: &plans.Workload{DepthCached: c.depthCached}, cell: plans.Cell{Address: "chat"},
-			prompts: load.Prompts{Template: c.template}, samples: []measure.Sample{{PromptTokens: 128}},
+			prompts: prompt.Prompts{Template: c.template}, samples: []measure.Sample{{PromptTokens: 128}},
 		}
 		r.uncounted(cell, load.Contamination{Unknown: 4, Of: 4})
 		if got := strings.Join(r.taken.Invalid, " "); !strings.Contains(got, c.invalid) || (c.invalid == "") != (got == "") {

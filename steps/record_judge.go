@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/load"
+	"github.com/mxflow/mxflow/engine/load/coherence"
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
@@ -146,7 +147,7 @@ func (r *recording) doubtful(c sentCell) {
 
 // coherent looks at each answer for what no text has.
 func (r *recording) coherent(c sentCell) {
-	r.taken.Incoherent = append(r.taken.Incoherent, load.Incoherent(c.samples)...)
+	r.taken.Incoherent = append(r.taken.Incoherent, coherence.Incoherent(c.samples)...)
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

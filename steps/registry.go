@@ -39,7 +39,7 @@ var (
 func Registry() *plans.Registry {
 	r := &plans.Registry{
 		Levels: map[string]plans.Schema{}, Steps: map[string]plans.Schema{}, Engines: map[string]plans.EngineKind{},
-		Dataset: datasetRows,
+		Dataset: DatasetRows,
 	}
 	for name, k := range levelKinds {
 		r.Levels[name] = k.schema

@@ -6,7 +6,7 @@ import (
 	"maps"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/load"
+	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/engine/telemetry"
@@ -51,7 +51,7 @@ func (st *started) subject(progress func(done, total int)) Subject {
 		Client: st.client, Kind: st.kind, Zero: st.began, Fresh: true, Redact: st.redactSamples, Progress: progress,
 		Calibrate: st.lab.calibrator.Calibrate,
 		Machine:   telemetry.Config{GPUs: st.gpu.uuids(), Ignore: st.gpu.config.Ignore, IdleMiB: st.gpu.config.IdleMB},
-		Prompts: func(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (load.Prompts, error) {
+		Prompts: func(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
 			return st.lab.prompts(ctx, client, st.set, w, cell)
 		},
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mxflow/mxflow/engine/load"
+	"github.com/mxflow/mxflow/engine/load/coherence"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
@@ -90,7 +90,7 @@ func (s *smoke) run(ctx context.Context, q *qualification) (verdict.Verdict, []s
 	if s.re != nil && !s.re.MatchString(text) {
 		return verdict.Fail, reason("the answer to %q should match %q, it was %q", s.Prompt, s.Pattern, cut(text)), nil
 	}
-	if ok, why := load.Coherent(text); !ok {
+	if ok, why := coherence.Coherent(text); !ok {
 		return verdict.Fail, reason("the answer to %q does not read as text: %s", s.Prompt, why), nil
 	}
 	return verdict.Pass, reason("answered %q", cut(text)), nil

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/mxflow/mxflow/engine/load"
+	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -28,7 +28,7 @@ func promptKey(set string, w *plans.Workload, cell plans.Cell) string {
 // keep stores the prompts that a complete launch was sent, and refuses others
 // than those that were sent before.
 func (t *texts) keep(st *started, ws []*plans.Workload) error {
-	all := map[string]load.Prompts{}
+	all := map[string]prompt.Prompts{}
 	st.lab.mu.Lock()
 	for _, w := range ws {
 		for _, cell := range w.Cells() {
@@ -65,13 +65,13 @@ func (t *texts) recall(l *Lab, launches []*ledger.Launch) error {
 		if err != nil {
 			return fmt.Errorf("the prompts of launch %s: %w", launch.ID, err)
 		}
-		var all map[string]load.Prompts
+		var all map[string]prompt.Prompts
 		if err := json.Unmarshal(data, &all); err != nil {
 			return fmt.Errorf("the prompts of launch %s: %w", launch.ID, err)
 		}
 		l.mu.Lock()
 		if l.built == nil {
-			l.built = map[string]load.Prompts{}
+			l.built = map[string]prompt.Prompts{}
 		}
 		for key, prompts := range all {
 			l.built[key] = prompts

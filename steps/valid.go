@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mxflow/mxflow/engine/load"
+	"github.com/mxflow/mxflow/engine/load/coherence"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
@@ -20,7 +20,7 @@ const unequalWork = 0.01
 // against each other. An arm whose answers do not read as text has proved
 // nothing by being fast, nor one that generated less.
 func (l *Lab) valid(launches []*ledger.Launch, vs []*variant, ws []*plans.Workload, rounds int) (verdict.Verdict, []string, error) {
-	notes := []string{fmt.Sprintf("%d launches an arm", rounds)}
+	notes := []string{perArm(rounds)}
 	byArm := map[string][]*ledger.Launch{}
 	for _, launch := range launches {
 		byArm[launch.VariantKey] = append(byArm[launch.VariantKey], launch)
@@ -47,6 +47,14 @@ func (l *Lab) valid(launches []*ledger.Launch, vs []*variant, ws []*plans.Worklo
 		notes = append(notes, said...)
 	}
 	return verdict.Pass, notes, nil
+}
+
+// perArm words how often each arm was launched.
+func perArm(rounds int) string {
+	if rounds == 1 {
+		return "1 launch an arm"
+	}
+	return fmt.Sprintf("%d launches an arm", rounds)
 }
 
 // unequal compares how much output arms fell short of, where its length was
@@ -110,7 +118,7 @@ func (l *Lab) coherence(w *plans.Workload, vs []*variant, byArm map[string][]*le
 		if err != nil {
 			return "", nil, err
 		}
-		for _, c := range load.Relative(parent, candidate) {
+		for _, c := range coherence.Relative(parent, candidate) {
 			switch said := strings.Join(c.Why, "; "); {
 			case c.Of < fewPrompts:
 				mine, theirs := incoherent(byArm[v.key], c.Cell), incoherent(byArm[vs[0].key], c.Cell)

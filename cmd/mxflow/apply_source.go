@@ -1,17 +1,27 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// putSources keeps the text of a plan: its first file, and where it has several,
-// each of them by its name.
+// putSources keeps the text of a plan: its first file, and where there are
+// several, each of them by its name. The results of other tools that its rules
+// read and the prompts that its workloads send are among these, so that whoever
+// checks a run has what was decided by and what was sent.
 func (a *app) putSources(st *store.Store, loaded *plans.Result) (first string, all map[string]string, err error) {
-	if first, err = st.Put(a.secrets.Bytes(loaded.Source)); err != nil || len(loaded.Sources) < 2 {
-		return first, nil, err
+	if first, err = st.Put(a.secrets.Bytes(loaded.Source)); err != nil {
+		return "", nil, err
+	}
+	named := loaded.Plan.NamedFiles()
+	if len(loaded.Sources)+len(named) < 2 {
+		return first, nil, nil
 	}
 	all = map[string]string{}
 	for name, text := range loaded.Sources {
@@ -19,5 +29,24 @@ func (a *app) putSources(st *store.Store, loaded *plans.Result) (first string, a
 			return "", nil, err
 		}
 	}
+	for _, f := range named {
+		if all[f.Name], err = a.putNamed(st, f); err != nil {
+			return "", nil, err
+		}
+	}
 	return first, all, nil
+}
+
+// putNamed keeps a file that a plan names. It is read anew, since a plan that is
+// only looked at has no use for so many bytes; it must still be what was read
+// then. Its size is bounded by what a plan reads.
+func (a *app) putNamed(st *store.Store, f plans.NamedFile) (string, error) {
+	data, err := os.ReadFile(f.Path)
+	if err != nil {
+		return "", fmt.Errorf("%s has to be kept with the run: %w", f.Name, err)
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != f.Digest {
+		return "", fmt.Errorf("%s changed while the plan was read: start again when nothing writes to it", f.Name)
+	}
+	return st.Put(a.secrets.Bytes(data))
 }

@@ -78,9 +78,13 @@ func inputLine(in verdict.Input) string {
 	s := in.Path + " = "
 	switch {
 	case in.Value != nil:
-		s += fmt.Sprintf("%.6g", *in.Value)
-		if in.Unit != "" {
-			s += " " + in.Unit
+		switch in.Unit {
+		case "":
+			s += fmt.Sprintf("%.6g", *in.Value)
+		case "share":
+			s += fmt.Sprintf("%.6g %%", 100**in.Value)
+		default:
+			s += fmt.Sprintf("%.6g %s", *in.Value, in.Unit)
 		}
 	case in.Text != nil:
 		return s + *in.Text

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/plans"
 )
 
 // bench is what the command line of `mxflow bench` asks for.
@@ -31,6 +32,8 @@ type bench struct {
 	gpus                           []string
 	format, out, plot, raw         string
 	quiet                          bool
+	// data is what --dataset holds.
+	data *plans.Dataset
 }
 
 func (a *app) benchCommand() *cobra.Command {
@@ -84,7 +87,7 @@ invalid (exit status 2), with the cause.`,
 	f.StringVar(&b.dataset, "dataset", "", "send the prompts of this JSONL file instead; --pp is not used then")
 	f.BoolVar(&b.eos, "stop-at-eos", false, "let answers end by themselves instead of enforcing --tg tokens")
 	f.Float64Var(&b.temperature, "temperature", 0, "sampling; 0 takes the likeliest token")
-	f.IntVar(&b.seed, "seed", 42, "seed of prompts, arrivals and sampling")
+	f.IntVar(&b.seed, "seed", 0, "seed of prompts, arrivals and sampling (default: a new one, which is printed)")
 	f.StringVar(&b.correction, "latency-mode", "none", "none, api or generation: what is subtracted from times to the first token, as llama-benchy does; the uncorrected numbers are always kept")
 	f.StringToStringVar(&b.slo, "slo", nil, "limits of a good request, as ttft=300ms,tpot=50ms")
 	f.DurationVar(&b.requestTimeout, "request-timeout", 10*time.Minute, "time limit of one request")

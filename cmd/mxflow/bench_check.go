@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 	"maps"
-	"os"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -66,6 +66,7 @@ func (b *bench) check(c *cobra.Command) error {
 		}
 	}
 	set := c.Flags().Changed
+	b.chooseSeed(set("seed"))
 	switch {
 	case len(b.rate) > 0 && set("concurrency"):
 		return b.wrong("rate", "requests are sent by schedule then, and not when others end: leave out --concurrency, or limit it with --max-concurrency")
@@ -94,11 +95,25 @@ func (b *bench) check(c *cobra.Command) error {
 	}
 	for _, h := range b.headers {
 		name, value := cutHeader(h)
+		if !strings.Contains(h, ":") {
+			return b.wrong("header", "%q has no colon: write it as 'Name: value'", name)
+		}
 		if err := engine.CheckHeader(name, value); err != nil {
 			return b.wrong("header", "%v; write it as 'Name: value'", err)
 		}
 	}
-	return nil
+	if _, err := b.limits(); err != nil {
+		return err
+	}
+	return b.readDataset(set("tg"))
+}
+
+// chooseSeed takes a new seed where none was given: another measurement's prompts
+// may still be in the server's cache.
+func (b *bench) chooseSeed(given bool) {
+	if !given {
+		b.seed = rand.IntN(1<<31 - 1)
+	}
 }
 
 func cutHeader(text string) (name, value string) {
@@ -106,30 +121,12 @@ func cutHeader(text string) (name, value string) {
 	return strings.TrimSpace(name), strings.TrimSpace(value)
 }
 
-// key is the API key, empty where none was asked for.
-func (b bench) key() (string, error) {
-	if b.keyEnv == "" {
-		return "", nil
-	}
-	key := os.Getenv(b.keyEnv)
-	if key == "" {
-		return "", b.wrong("api-key-env", "the environment variable %s is not set", b.keyEnv)
-	}
-	if err := engine.CheckKey(key); err != nil {
-		return "", b.wrong("api-key-env", "the value of %s cannot be sent: %v", b.keyEnv, err)
-	}
-	return key, nil
-}
-
-// sloMetrics are the metrics that a good request can be held to.
-var sloMetrics = []string{"ttft", "tpot", "itl", "e2e"}
-
 // limits are the limits of --slo.
 func (b bench) limits() (map[string]time.Duration, error) {
 	limits := map[string]time.Duration{}
 	for _, metric := range slices.Sorted(maps.Keys(b.slo)) {
-		if !slices.Contains(sloMetrics, metric) {
-			return nil, b.wrong("slo", "%q is none of %s", metric, strings.Join(sloMetrics, ", "))
+		if !slices.Contains(plans.Objectives, metric) {
+			return nil, b.wrong("slo", "%q is none of %s", metric, strings.Join(plans.Objectives, ", "))
 		}
 		d, err := time.ParseDuration(b.slo[metric])
 		if err != nil || d <= 0 {
@@ -138,50 +135,4 @@ func (b bench) limits() (map[string]time.Duration, error) {
 		limits[metric] = d
 	}
 	return limits, nil
-}
-
-// perCell is how many requests a cell measures in a run, where nobody says:
-// enough of them that a fully busy server is most of the time.
-func (b bench) perCell() int {
-	if b.requests > 0 {
-		return b.requests
-	}
-	most := slices.Max(b.concurrency)
-	if len(b.rate) > 0 {
-		most = int(slices.Max(b.rate)) * 4
-	}
-	return min(max(8*most, 8), 256)
-}
-
-// workload is what one run sends.
-func (b bench) workload(run int) (*plans.Workload, error) {
-	limits, err := b.limits()
-	if err != nil {
-		return nil, err
-	}
-	w := plans.NewWorkload("bench")
-	w.PromptTokens, w.PromptList, w.OutputTokens, w.OutputList = b.pp, true, b.tg, true
-	w.Depth, w.DepthList, w.DepthCached = b.depth, true, b.depthCached
-	w.Requests, w.Warmup, w.API, w.Temperature, w.Seed = b.perCell(), b.warmup, b.api, b.temperature, (b.seed+run)&0x7fffffff
-	w.IgnoreEOS, w.LatencyCorrection, w.SLO = !b.eos, b.correction, limits
-	w.RequestTimeout, w.FirstTimeout, w.StallTimeout = b.requestTimeout, b.firstTimeout, b.requestTimeout
-	w.Coherence = "off"
-	if b.eos {
-		w.Coherence = "absolute"
-	}
-	if b.maxLag > 0 {
-		w.MaxLag = b.maxLag
-	}
-	if b.randomTokens {
-		w.Prompts = "random"
-	}
-	if len(b.rate) > 0 {
-		w.Concurrency, w.Rate, w.RateList, w.Arrival, w.MaxConcurrency = nil, b.rate, true, b.arrival, b.maxConcurrency
-	} else {
-		w.Concurrency, w.ConcurrencyList = b.concurrency, true
-	}
-	if b.dataset != "" {
-		return w, b.readDataset(w)
-	}
-	return w, nil
 }

@@ -4,35 +4,46 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure/imported"
 )
 
 // printBench writes the result in the format that was asked for.
-func (a *app) printBench(b bench, r *benchResult) error {
+func (a *app) printBench(b bench, r *benchResult, files benchFiles) error {
 	var text bytes.Buffer
 	err := r.write(&text, b.format, b.out == "" && colours(a.stdout))
 	if err != nil {
 		return err
 	}
-	if b.plot != "" {
-		if err := r.plotFile(b.plot); err != nil {
-			return b.wrong("plot", "%v", err)
+	if files.out != nil || b.format == "csv" {
+		// Whoever looks at the terminal alone has to see that it does not count.
+		for _, why := range r.Invalid {
+			fmt.Fprintln(a.stderr, imported.Printable("invalid: "+why))
 		}
 	}
-	if b.out == "" {
+	if files.out == nil {
 		_, err = a.stdout.Write(text.Bytes())
+	} else if err = files.out.write(text.Bytes()); err != nil {
+		err = b.wrong("out", "%v", err)
+	}
+	if files.plot == nil {
 		return err
 	}
-	if err := os.WriteFile(b.out, text.Bytes(), 0o644); err != nil {
-		return b.wrong("out", "%v", err)
+	picture, plotErr := r.picture(b.plot)
+	if plotErr == nil {
+		plotErr = files.plot.write(picture)
 	}
-	return nil
+	if plotErr != nil {
+		plotErr = b.wrong("plot", "%v", plotErr)
+	}
+	return errors.Join(err, plotErr)
 }
 
 func (r *benchResult) write(w io.Writer, format string, colour bool) error {
@@ -49,13 +60,11 @@ func (r *benchResult) write(w io.Writer, format string, colour bool) error {
 		r.markdown(w)
 		return nil
 	}
-	var rows [][]string
-	for _, row := range r.rows() {
-		rows = append(rows, row.cells())
+	fmt.Fprintf(w, "%s at %s (%s)\n\n", imported.Printable(r.Model), r.URL, r.Engine)
+	for _, t := range r.tables() {
+		writeTable(w, t.Head, t.Rows, colour)
+		fmt.Fprintln(w)
 	}
-	fmt.Fprintf(w, "%s at %s (%s)\n\n", r.Model, r.URL, r.Engine)
-	writeTable(w, benchHead, rows, colour)
-	fmt.Fprintln(w)
 	for _, line := range r.words() {
 		fmt.Fprintln(w, wrap(line, maxColumn))
 	}
@@ -64,19 +73,17 @@ func (r *benchResult) write(w io.Writer, format string, colour bool) error {
 
 // words are what has to be known to read the numbers.
 func (r *benchResult) words() (lines []string) {
-	if len(r.Invalid) > 0 {
-		for _, why := range r.Invalid {
-			lines = append(lines, "invalid: "+why)
-		}
+	for _, why := range r.Invalid {
+		lines = append(lines, imported.Printable("invalid: "+why))
 	}
 	for _, n := range r.Notes {
-		lines = append(lines, "note: "+n)
+		lines = append(lines, imported.Printable("note: "+n))
 	}
 	runs := fmt.Sprintf("%d runs of one server: mean ± sample standard deviation of the runs' medians.", r.Runs)
 	if r.Runs == 1 {
 		runs = "One run of one server: without more runs nothing is known of the spread."
 	}
-	lines = append(lines, runs)
+	lines = append(lines, runs, fmt.Sprintf("The prompts are those of --seed %d.", r.Seed))
 	if r.Correction != "none" {
 		lines = append(lines, fmt.Sprintf("pp and ttft are corrected by the latency that mode %q measured; the uncorrected numbers are in --format json.", r.Correction))
 	}
@@ -84,12 +91,15 @@ func (r *benchResult) words() (lines []string) {
 }
 
 func (r *benchResult) markdown(w io.Writer) {
-	fmt.Fprintf(w, "%s at %s (%s)\n\n", r.Model, r.URL, r.Engine)
-	fmt.Fprintf(w, "| model | %s |\n|%s\n", strings.Join(benchHead, " | "), strings.Repeat(" --- |", len(benchHead)+1))
-	for _, row := range r.rows() {
-		fmt.Fprintf(w, "| %s | %s |\n", strings.ReplaceAll(r.Model, "|", `\|`), strings.Join(row.cells(), " | "))
+	model := strings.ReplaceAll(imported.Printable(r.Model), "|", `\|`)
+	fmt.Fprintf(w, "%s at %s (%s)\n\n", model, r.URL, r.Engine)
+	for _, t := range r.tables() {
+		fmt.Fprintf(w, "| model | %s |\n|%s\n", strings.Join(t.Head, " | "), strings.Repeat(" --- |", len(t.Head)+1))
+		for _, row := range t.Rows {
+			fmt.Fprintf(w, "| %s | %s |\n", model, strings.Join(row, " | "))
+		}
+		fmt.Fprintln(w)
 	}
-	fmt.Fprintln(w)
 	for _, line := range r.words() {
 		fmt.Fprintf(w, "%s\n\n", line)
 	}
@@ -104,13 +114,13 @@ func (r *benchResult) csv(w io.Writer) error {
 		}
 		return strconv.FormatFloat(*x, 'g', -1, 64)
 	}
-	_ = c.Write([]string{"model", "engine", "prompt_tokens", "output_tokens", "depth", "concurrency", "rate", "latency_mode", "metric", "unit", "mean", "std", "low95", "high95", "runs", "valid"})
+	_ = c.Write([]string{"model", "engine", "prompt_tokens", "output_tokens", "depth", "concurrency", "rate", "latency_mode", "metric", "unit", "mean", "std", "low95", "high95", "runs", "seed", "valid"})
 	for _, cell := range r.Cells {
 		for _, name := range slices.Sorted(maps.Keys(cell.Metrics)) {
 			m := cell.Metrics[name]
 			_ = c.Write([]string{
-				r.Model, r.Engine, strconv.Itoa(cell.Prompt), strconv.Itoa(cell.Output), strconv.Itoa(cell.Depth), strconv.Itoa(cell.Concurrency), number(&cell.Rate),
-				r.Correction, name, m.Unit, number(&m.Mean), number(m.Std), number(m.Low), number(m.High), strconv.Itoa(len(m.Values)), strconv.FormatBool(len(r.Invalid) == 0),
+				imported.Printable(r.Model), r.Engine, strconv.Itoa(cell.Prompt), strconv.Itoa(cell.Output), strconv.Itoa(cell.Depth), strconv.Itoa(cell.Concurrency), number(&cell.Rate),
+				r.Correction, name, m.Unit, number(&m.Mean), number(m.Std), number(m.Low), number(m.High), strconv.Itoa(len(m.Values)), strconv.Itoa(r.Seed), strconv.FormatBool(len(r.Invalid) == 0),
 			})
 		}
 	}

@@ -24,14 +24,13 @@ svg { max-width: 100%; height: auto }
 <body>
 <h1>{{.Model}}</h1>
 <p>{{.URL}} ({{.Engine}}), {{.Started.Format "2006-01-02 15:04 MST"}}, {{.Tool}}, seed {{.Seed}}</p>
-{{range .Invalid}}<p class="invalid">Invalid: {{.}}</p>
-{{end}}<table>
+{{range .Tables}}<table>
 <thead><tr>{{range .Head}}<th>{{.}}</th>{{end}}</tr></thead>
 <tbody>
 {{range .Rows}}<tr>{{range .}}<td>{{.}}</td>{{end}}</tr>
 {{end}}</tbody>
 </table>
-{{range .Words}}<p>{{.}}</p>
+{{end}}{{range .Words}}<p{{if and (ge (len .) 8) (eq (slice . 0 8) "invalid:")}} class="invalid"{{end}}>{{.}}</p>
 {{end}}{{.Plots}}
 </body>
 </html>
@@ -40,17 +39,10 @@ svg { max-width: 100%; height: auto }
 func (r *benchResult) html(w io.Writer) error {
 	page := struct {
 		*benchResult
-		Head  []string
-		Rows  [][]string
-		Words []string
-		Plots template.HTML
-	}{benchResult: r, Head: benchHead}
-	for _, row := range r.rows() {
-		page.Rows = append(page.Rows, row.cells())
-	}
-	for _, line := range r.words() {
-		page.Words = append(page.Words, line)
-	}
+		Tables []benchTable
+		Words  []string
+		Plots  template.HTML
+	}{benchResult: r, Tables: r.tables(), Words: r.words()}
 	var picture bytes.Buffer
 	if err := r.svg(&picture); err == nil {
 		// The XML declaration has no place inside of HTML.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"gonum.org/v1/plot"
@@ -87,7 +86,7 @@ func (r *benchResult) panel(title, metric string) (p *plot.Plot, any bool, err e
 
 // short names a cell below an axis.
 func (c benchCell) short() string {
-	text := fmt.Sprintf("p%d o%d", c.Prompt, c.Output)
+	text := fmt.Sprintf("p%s o%s", tokensLabel(c.Prompt), tokensLabel(c.Output))
 	if c.Depth > 0 {
 		text += fmt.Sprintf(" d%d", c.Depth)
 	}
@@ -135,14 +134,13 @@ func stack(all []*plot.Plot, on draw.Canvas) {
 	}
 }
 
-func (r *benchResult) plotFile(path string) error {
+// picture is the plots in the format that the name of a file asks for.
+func (r *benchResult) picture(path string) ([]byte, error) {
 	var picture bytes.Buffer
 	drawn := r.svg
 	if filepath.Ext(path) == ".png" {
 		drawn = r.png
 	}
-	if err := drawn(&picture); err != nil {
-		return err
-	}
-	return os.WriteFile(path, picture.Bytes(), 0o644)
+	err := drawn(&picture)
+	return picture.Bytes(), err
 }

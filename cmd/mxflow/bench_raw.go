@@ -1,27 +1,49 @@
 package main
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
-	"github.com/mxflow/mxflow/engine/load"
-	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
 )
+
+// rawName is a file of one run in the folder of --raw.
+func (b bench) rawName(run int, what string) string {
+	return filepath.Join(b.raw, fmt.Sprintf("run-%d.%s", run+1, what))
+}
+
+// openRaw makes the folder of --raw and sees that files can be written there,
+// before anything is measured. A folder with the runs of another measurement is
+// refused: where there were more of them, the rest would pass for these.
+func (b bench) openRaw() error {
+	if b.raw == "" {
+		return nil
+	}
+	if err := os.MkdirAll(b.raw, 0o755); err != nil {
+		return b.wrong("raw", "%v", err)
+	}
+	if _, err := os.Stat(b.rawName(0, samplesFile)); !errors.Is(err, fs.ErrNotExist) {
+		return b.wrong("raw", "%s holds the runs of another measurement: choose another folder, or empty it", b.raw)
+	}
+	probe, err := os.CreateTemp(b.raw, ".mxflow-bench-*")
+	if err != nil {
+		return b.wrong("raw", "%v", err)
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+const samplesFile, seriesFile, cellsFile = "samples.parquet", "series.parquet", "cells.json"
 
 // keepRaw keeps what a run left behind, where that was asked for: every request
 // with its events, what was sampled beside them, and what was sent when.
 func (b bench) keepRaw(run int, taken steps.Taken) error {
 	if b.raw == "" {
 		return nil
-	}
-	if err := os.MkdirAll(b.raw, 0o755); err != nil {
-		return b.wrong("raw", "%v", err)
 	}
 	samples, err := store.SamplesParquet(taken.Samples)
 	if err != nil {
@@ -35,27 +57,18 @@ func (b bench) keepRaw(run int, taken steps.Taken) error {
 	if err != nil {
 		return b.wrong("raw", "%v", err)
 	}
-	for name, data := range map[string][]byte{"samples.parquet": samples, "series.parquet": series, "cells.json": cells} {
-		path := filepath.Join(b.raw, fmt.Sprintf("run-%d.%s", run+1, name))
-		if err := os.WriteFile(path, data, 0o644); err != nil {
+	// The samples come last: where they are, the run is whole.
+	for _, f := range []struct {
+		name string
+		data []byte
+	}{{seriesFile, series}, {cellsFile, append(cells, '\n')}, {samplesFile, samples}} {
+		out, err := openOut(b.rawName(run, f.name))
+		if err == nil {
+			err = out.write(f.data)
+		}
+		if err != nil {
 			return b.wrong("raw", "%v", err)
 		}
 	}
-	return nil
-}
-
-// readDataset gives a workload the prompts of a file.
-func (b bench) readDataset(w *plans.Workload) error {
-	data, err := os.ReadFile(b.dataset)
-	if err != nil {
-		return b.wrong("dataset", "%v", err)
-	}
-	d, err := load.ParseDataset(b.dataset, data)
-	if err != nil {
-		return b.wrong("dataset", "%v", err)
-	}
-	sum := sha256.Sum256(data)
-	w.Data = &plans.Dataset{File: b.dataset, Digest: hex.EncodeToString(sum[:]), DataRows: plans.DataRows{Count: len(d.Rows), Trace: d.Trace(), Shares: d.SharesPrefixes()}}
-	w.PromptTokens, w.PromptList = nil, false
 	return nil
 }

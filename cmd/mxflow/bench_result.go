@@ -1,13 +1,11 @@
 package main
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/steps"
 )
@@ -21,24 +19,37 @@ type benchResult struct {
 	Model   string    `json:"model"`
 	Seed    int       `json:"seed"`
 	// Correction is the latency mode; numbers of different ones do not compare.
-	Correction string      `json:"latency_mode"`
-	Runs       int         `json:"runs"`
-	Cells      []benchCell `json:"cells"`
+	Correction string            `json:"latency_mode"`
+	SLO        map[string]string `json:"slo,omitempty"`
+	Dataset    *benchDataset     `json:"dataset,omitempty"`
+	Runs       int               `json:"runs"`
+	Cells      []benchCell       `json:"cells"`
 	// Invalid are causes for which the numbers do not count.
 	Invalid []string             `json:"invalid,omitempty"`
 	Notes   []string             `json:"notes,omitempty"`
 	Client  *measure.Calibration `json:"client,omitempty"`
 }
 
+// benchDataset is the file that prompts came from.
+type benchDataset struct {
+	File string `json:"file"`
+	// Digest is the SHA-256 of its content in hexadecimal.
+	Digest string `json:"sha256"`
+	Rows   int    `json:"rows"`
+}
+
 // benchCell is one cell over all runs.
 type benchCell struct {
 	// Label is the field's name of the cell: "pp2048 tg32 @ d4096 c4".
-	Label       string  `json:"label"`
+	Label string `json:"label"`
+	// Prompt and Output are tokens; 0 where each row of a dataset has its own.
 	Prompt      int     `json:"prompt_tokens"`
 	Output      int     `json:"output_tokens"`
 	Depth       int     `json:"depth"`
 	Concurrency int     `json:"concurrency,omitempty"`
 	Rate        float64 `json:"rate,omitempty"`
+	// Prompts says how the prompts got their length.
+	Prompts steps.PromptsMade `json:"prompts"`
 	// Metrics by name.
 	Metrics map[string]*benchMetric `json:"metrics"`
 }
@@ -53,9 +64,12 @@ type benchMetric struct {
 	Std  *float64 `json:"std,omitempty"`
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
-	// Values are the medians of the runs, N the values within each.
-	Values []float64 `json:"values"`
-	N      []int     `json:"n"`
+	// Values are the medians of the runs, N the values within each, and Stats
+	// their statistics: "median", "p99", … A statistic that a run has too few
+	// values for is absent.
+	Values []float64            `json:"values"`
+	N      []int                `json:"n"`
+	Stats  []map[string]float64 `json:"stats"`
 }
 
 // add takes in a run.
@@ -64,10 +78,11 @@ func (r *benchResult) add(w *plans.Workload, taken steps.Taken) {
 	for i, cell := range w.Cells() {
 		if len(r.Cells) <= i {
 			r.Cells = append(r.Cells, benchCell{
-				Label: cell.Label, Prompt: cell.Prompt, Output: cell.Output, Depth: cell.Depth, Concurrency: cell.Concurrency, Rate: cell.Rate,
+				Label: cellLabel(cell), Prompt: cell.Prompt, Output: cell.Output, Depth: cell.Depth, Concurrency: cell.Concurrency, Rate: cell.Rate,
 				Metrics: map[string]*benchMetric{},
 			})
 		}
+		r.Cells[i].Prompts = taken.Prompts[cell.Address]
 		for _, m := range measure.Catalogue() {
 			s, ok := taken.Metrics[cell.Address+"."+m.Name]
 			if !ok || m.Scope != measure.PerRequest && m.Scope != measure.PerCell {
@@ -76,8 +91,9 @@ func (r *benchResult) add(w *plans.Workload, taken steps.Taken) {
 			r.Cells[i].add(m.Name, s)
 		}
 	}
-	r.Invalid = appendNew(r.Invalid, named(w, taken.Invalid))
-	r.Notes = appendNew(r.Notes, named(w, taken.Notes))
+	invalid, notes := unreadable(taken)
+	r.Invalid = appendNew(r.Invalid, named(w, append(slices.Clone(taken.Invalid), invalid...)))
+	r.Notes = appendNew(r.Notes, named(w, append(slices.Clone(taken.Notes), notes...)))
 	if taken.Client != nil {
 		r.Client = taken.Client
 	}
@@ -92,7 +108,7 @@ func named(w *plans.Workload, messages []string) []string {
 	out := slices.Clone(messages)
 	for i := range out {
 		for _, c := range cells {
-			out[i] = strings.ReplaceAll(out[i], c.Address, c.Label)
+			out[i] = strings.ReplaceAll(out[i], c.Address, cellLabel(c))
 		}
 	}
 	return out
@@ -105,39 +121,4 @@ func appendNew(list, more []string) []string {
 		}
 	}
 	return list
-}
-
-func (c *benchCell) add(name string, s measure.Summary) {
-	median, ok := s.Stats["median"]
-	if !ok {
-		return
-	}
-	m := c.Metrics[name]
-	if m == nil {
-		m = &benchMetric{Unit: s.Unit, Better: s.Better}
-		c.Metrics[name] = m
-	}
-	m.Values, m.N = append(m.Values, median), append(m.N, s.N)
-	m.settle()
-}
-
-// settle computes the statistics over the values that there are.
-func (m *benchMetric) settle() {
-	in, err := stats.MeanInterval(m.Values)
-	if err != nil {
-		return
-	}
-	mean, _ := stats.ArithmeticMean(m.Values)
-	m.Mean, m.Std, m.Low, m.High = mean, nil, nil, nil
-	if n := len(m.Values); n > 1 {
-		sum := 0.0
-		for _, v := range m.Values {
-			sum += (v - mean) * (v - mean)
-		}
-		std := math.Sqrt(sum / float64(n-1))
-		m.Std = &std
-	}
-	if in.Bounded {
-		m.Low, m.High = &in.Low, &in.High
-	}
 }

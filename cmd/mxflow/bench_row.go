@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
+
+	"github.com/mxflow/mxflow/plans"
 )
 
 // benchRow is one line of the table: a test as llama-bench and llama-benchy have
@@ -24,7 +27,7 @@ func (r *benchResult) rows() (rows []benchRow) {
 	for _, c := range r.Cells {
 		load, before := "", ""
 		if len(outputs) > 1 {
-			before = fmt.Sprintf(" + tg%d", c.Output)
+			before = " + tg" + tokensLabel(c.Output)
 		}
 		switch {
 		case c.Rate > 0:
@@ -41,8 +44,8 @@ func (r *benchResult) rows() (rows []benchRow) {
 			pp, ttft = "pp_corrected", "ttft_corrected"
 		}
 		rows = append(rows,
-			benchRow{test: fmt.Sprintf("pp%d%s%s%s", c.Prompt, before, depth, load), speed: c.Metrics[pp], total: c.Metrics["pp_total"], first: c.Metrics[ttft]},
-			benchRow{test: fmt.Sprintf("tg%d%s%s", c.Output, depth, load), speed: c.Metrics["tg"], total: c.Metrics["tg_total"], peak: c.Metrics["tg_peak"], per: c.Metrics["tpot"], whole: c.Metrics["e2e"]},
+			benchRow{test: fmt.Sprintf("pp%s%s%s%s", tokensLabel(c.Prompt), before, depth, load), speed: c.Metrics[pp], total: c.Metrics["pp_total"], first: c.Metrics[ttft]},
+			benchRow{test: fmt.Sprintf("tg%s%s%s", tokensLabel(c.Output), depth, load), speed: c.Metrics["tg"], total: c.Metrics["tg_total"], peak: c.Metrics["tg_peak"], per: c.Metrics["tpot"], whole: c.Metrics["e2e"]},
 		)
 	}
 	return rows
@@ -72,12 +75,42 @@ func interval(m *benchMetric) string {
 	return digits(*m.Low, m.Mean) + " to " + digits(*m.High, m.Mean)
 }
 
-// digits writes x with the decimals that a number as large as like deserves:
-// four significant digits, at most three decimals.
+// digits writes x with the decimals that give a number like that four significant
+// digits. What they would show as zero and is not gets two of its own.
 func digits(x, like float64) string {
-	decimals := 3
-	if a := math.Abs(like); a >= 1 {
-		decimals = max(0, 3-int(math.Log10(a)))
+	size := math.Abs(like)
+	switch {
+	case x == 0:
+		return "0"
+	case size == 0:
+		size = math.Abs(x)
 	}
-	return strconv.FormatFloat(x, 'f', min(decimals, 3), 64)
+	if size < 1e-3 || math.Abs(x) >= 1e7 {
+		return strconv.FormatFloat(x, 'g', 3, 64)
+	}
+	text := strconv.FormatFloat(x, 'f', max(0, 3-int(math.Floor(math.Log10(size)))), 64)
+	if !strings.ContainsAny(text, "123456789") {
+		return strconv.FormatFloat(x, 'g', 2, 64)
+	}
+	return text
+}
+
+// tokensLabel is a length; "*" where each prompt or answer has its own.
+func tokensLabel(n int) string {
+	if n == 0 {
+		return "*"
+	}
+	return strconv.Itoa(n)
+}
+
+// cellLabel is a cell's label with "*" for lengths that a dataset's rows have.
+func cellLabel(c plans.Cell) string {
+	label := c.Label
+	if c.Prompt == 0 {
+		label = strings.Replace(label, "pp0", "pp*", 1)
+	}
+	if c.Output == 0 {
+		label = strings.Replace(label, "tg0", "tg*", 1)
+	}
+	return label
 }

@@ -5,12 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/gpu"
+	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -20,7 +24,9 @@ func (a *app) runBench(ctx context.Context, b bench) error {
 	if err != nil {
 		return err
 	}
-	if _, err := b.workload(0); err != nil {
+	files, err := b.openFiles()
+	defer files.close()
+	if err != nil {
 		return err
 	}
 	soft, _, release := signals(ctx, a.stderr)
@@ -34,10 +40,18 @@ func (a *app) runBench(ctx context.Context, b bench) error {
 	if err != nil {
 		return err
 	}
-	out := &benchResult{Tool: "mxflow " + version, URL: subject.Client.BaseURL, Engine: subject.Kind.Name, Started: time.Now().UTC().Truncate(time.Second), Seed: b.seed, Correction: b.correction}
+	out := &benchResult{Tool: "mxflow " + version, URL: subject.Client.BaseURL, Engine: subject.Kind.Name, Started: time.Now().UTC().Truncate(time.Second), Seed: b.seed, Correction: b.correction, SLO: b.slo}
+	if b.data != nil {
+		out.Dataset = &benchDataset{File: b.dataset, Digest: b.data.Digest, Rows: b.data.Count}
+	}
 	if out.Model = b.model; out.Model == "" {
 		models, err := subject.Client.Models(soft)
 		if err != nil {
+			a.exit = verdict.ExitBroken
+			var status *openai.StatusError
+			if !errors.As(err, &status) {
+				return fmt.Errorf("the server does not answer: %w; is it running, and is %s its address?", err, b.url)
+			}
 			return fmt.Errorf("the server does not say which models it has: %w; name one with --model", err)
 		}
 		out.Model = models[0].ID
@@ -45,17 +59,16 @@ func (a *app) runBench(ctx context.Context, b bench) error {
 	var calibrator steps.Calibrator
 	subject.Calibrate = calibrator.Calibrate
 	progress := a.benchProgress(b)
+	var rawErr error
 	for run := range b.runs {
 		subject.Progress = func(done, total int) { progress(run, done, total) }
 		w, err := b.workload(run)
 		if err != nil {
 			return err
 		}
-		taken, err := steps.Bench(soft, subject, w)
-		if err == nil || len(taken.Samples) > 0 {
-			if keepErr := b.keepRaw(run, taken); keepErr != nil {
-				return keepErr
-			}
+		taken, err := steps.Record(soft, subject, []*plans.Workload{w})
+		if rawErr == nil && (err == nil || len(taken.Samples) > 0) {
+			rawErr = b.keepRaw(run, taken) // what was measured is printed all the same
 		}
 		if err != nil {
 			progress(run, -1, 0)
@@ -63,21 +76,32 @@ func (a *app) runBench(ctx context.Context, b bench) error {
 				a.exit = verdict.ExitInterrupted
 				fmt.Fprintln(a.stderr, "interrupted; nothing is printed of a run that is not whole")
 				if run == 0 {
-					return nil
+					return rawErr
 				}
 				break
 			}
 			a.exit = verdict.ExitBroken
-			return fmt.Errorf("run %d of %d: %w", run+1, b.runs, err)
+			return errors.Join(rawErr, fmt.Errorf("run %d of %d: %w", run+1, b.runs, hinted(err, w, subject.Kind)))
 		}
 		out.add(w, taken)
 		subject.Fresh = false
 	}
 	progress(b.runs-1, -1, 0)
-	if len(out.Invalid) > 0 {
+	if len(out.Invalid) > 0 && a.exit == 0 {
 		a.exit = verdict.ExitFail
 	}
-	return a.printBench(b, out)
+	return errors.Join(a.printBench(b, out, files), rawErr)
+}
+
+// hinted says an error with the labels of cells, and what a person can do about
+// one that the choice of the engine's kind explains.
+func hinted(err error, w *plans.Workload, kind engine.Kind) error {
+	text := named(w, []string{err.Error()})[0]
+	var status *openai.StatusError
+	if kind.Name == "openai" && errors.As(err, &status) && (status.Status == http.StatusBadRequest || status.Status == http.StatusUnprocessableEntity) && strings.Contains(status.Body, "ignore_eos") {
+		text += "; the server does not know ignore_eos, which forces answers to --tg tokens: say which kind it is with --engine KIND, or let answers end by themselves with --stop-at-eos"
+	}
+	return errors.New(text)
 }
 
 // subject is the server as it is measured.

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -50,6 +52,15 @@ damaged, or of no known tool, is refused with what is wrong and where.`,
 
 // readImported reads a result file of another tool.
 func readImported(path string) (*imported.File, error) {
+	info, err := os.Stat(path) // first, since opening a pipe may wait for ever
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s is not there", path)
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file: name the file that the tool wrote", path)
+	}
 	in, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -70,7 +81,8 @@ func (a *app) printImported(path string, f *imported.File, definitions bool) {
 		}
 	}
 	name := blockName(path)
-	fmt.Fprintf(a.stdout, "%s: %s\n\n", path, printable(head))
+	fmt.Fprintln(a.stdout, imported.Printable(path+": "+head))
+	fmt.Fprintln(a.stdout)
 	var rows [][]string
 	var meanings []string
 	for _, c := range f.Cells {
@@ -91,9 +103,11 @@ func (a *app) printImported(path string, f *imported.File, definitions bool) {
 		}
 	}
 	a.printTable([]string{"address in rules", "value", "unit", "better"}, rows)
-	fmt.Fprintln(a.stdout)
+	if len(f.Notes) > 0 {
+		fmt.Fprintln(a.stdout)
+	}
 	for _, n := range f.Notes {
-		fmt.Fprintln(a.stdout, wrap("note: "+printable(n), maxColumn))
+		fmt.Fprintln(a.stdout, wrap("note: "+imported.Printable(n), maxColumn))
 	}
 	if definitions {
 		fmt.Fprintln(a.stdout)
@@ -118,14 +132,4 @@ func blockName(path string) string {
 		name = "r" + name
 	}
 	return name
-}
-
-// printable keeps what a foreign file says from steering the terminal.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if strconv.IsPrint(r) {
-			return r
-		}
-		return '?'
-	}, text)
 }

@@ -21,21 +21,22 @@ import (
 func manualFolder(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	result, err := os.ReadFile("../../engine/measure/imported/testdata/benchy.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range map[string]string{
-		"prompts.jsonl":             "{\"prompt\": \"a\"}\n{\"prompt\": \"b\"}\n",
-		"results/llama-benchy.json": string(result),
-	} {
+	put := func(name string, text []byte) {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		if err := os.WriteFile(path, text, 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+	put("prompts.jsonl", []byte("{\"prompt\": \"a\"}\n{\"prompt\": \"b\"}\n"))
+	for name, from := range map[string]string{"llama-benchy.json": "benchy.json", "vllm.json": "vllm.json"} {
+		text, err := os.ReadFile("../../engine/measure/imported/testdata/" + from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put("results/"+name, text)
 	}
 	return dir
 }

@@ -87,24 +87,23 @@ type estimated struct {
 	recorded           bool
 }
 
-// estimate takes recorded launch times of the same variant, or of the same kind
-// of engine.
+// estimate takes recorded launch times, see launchSeconds.
 func estimate(p *plans.Plan, st *store.Store, preview []runtime.Planned) estimated {
 	e := estimated{recorded: true}
-	known := map[string]float64{}
+	type kind struct {
+		variant, purpose string
+		least            float64
+	}
+	known := map[kind]float64{}
 	for _, n := range preview {
 		least := sentBy(p, n.Node).Seconds
 		for _, l := range n.Launches {
 			e.launches++
-			mean, ok := known[l.VariantKey]
+			key := kind{l.VariantKey, l.Purpose, least}
+			mean, ok := known[key]
 			if !ok && st != nil {
-				for _, key := range []string{l.VariantKey, l.Engine} {
-					if m, n := st.MeanLaunchSeconds(key); n > 0 {
-						mean = m
-						break
-					}
-				}
-				known[l.VariantKey] = mean
+				mean = launchSeconds(st, l, least)
+				known[key] = mean
 			}
 			if mean == 0 {
 				mean, e.recorded = assumedSeconds+least, false
@@ -116,6 +115,24 @@ func estimate(p *plans.Plan, st *store.Store, preview []runtime.Planned) estimat
 		e.perLaunch = e.seconds / float64(e.launches)
 	}
 	return e
+}
+
+// launchSeconds is what launches like this one took: of the same variant or else
+// of the same kind of engine, and for the same purpose. Where there were none,
+// those for another purpose say how long a start takes, and what is sent on top
+// takes its least; 0 where nothing was ever launched.
+func launchSeconds(st *store.Store, l runtime.PlannedLaunch, least float64) float64 {
+	for _, key := range []string{l.VariantKey, l.Engine} {
+		if mean, n := st.MeanLaunchSeconds(key, l.Purpose); n > 0 {
+			return mean
+		}
+	}
+	for _, key := range []string{l.VariantKey, l.Engine} {
+		if mean, n := st.MeanLaunchSeconds(key, ""); n > 0 {
+			return mean + least
+		}
+	}
+	return 0
 }
 
 type plannedJSON struct {

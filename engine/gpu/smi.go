@@ -73,22 +73,20 @@ func smi(ctx context.Context, args ...string) (string, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.WaitDelay = time.Second
-	out, err := cmd.Output()
+	out, complaint, err := output(cmd)
 	if err == nil {
-		if strings.HasPrefix(strings.TrimSpace(string(out)), "No devices were found") {
+		if strings.HasPrefix(strings.TrimSpace(out), "No devices were found") {
 			return "", fmt.Errorf("%w: nvidia-smi finds no device", ErrNone)
 		}
-		return string(out), nil
+		return out, nil
 	}
 	if ctx.Err() != nil {
 		return "", fmt.Errorf("nvidia-smi did not answer: %w", ctx.Err())
 	}
-	// It complains on standard output.
-	said := string(out)
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		said += string(exit.Stderr)
+	if errors.Is(err, errTooMuch) {
+		return "", fmt.Errorf("%s printed %w, which is no answer of nvidia-smi: look what that program is", path, errTooMuch)
 	}
+	said := out + complaint // it complains on standard output
 	for _, none := range []string{"No devices were found", "couldn't communicate with the NVIDIA driver", "couldn't find libnvidia-ml", "NVML library"} {
 		if strings.Contains(said, none) {
 			return "", fmt.Errorf("%w: nvidia-smi says %q", ErrNone, cut(strings.TrimSpace(said)))

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
 )
@@ -18,7 +19,7 @@ func (resender) Stream(_ context.Context, r openai.Request) (measure.Sample, err
 
 // What the client itself sent again is counted with what the engine put off.
 func TestRequestsThatTheClientSentAgain(t *testing.T) {
-	got, err := Run(t.Context(), resender{}, Plan{Cell: "chat", Requests: 1, OutputTokens: 1, Prompts: Prompts{Measured: numbered("m", 1)}})
+	got, err := Run(t.Context(), resender{}, Plan{Cell: "chat", Requests: 1, OutputTokens: 1, Prompts: prompt.Prompts{Measured: numbered("m", 1)}})
 	if err != nil || len(got.Samples) != 1 || got.Samples[0].Retries != 1 {
 		t.Errorf("%v, %+v", err, got.Samples)
 	}

@@ -9,23 +9,24 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
 )
 
 const second = time.Second
 
-func numbered(prefix string, n int) []Prompt {
-	prompts := make([]Prompt, n)
+func numbered(prefix string, n int) []prompt.Prompt {
+	prompts := make([]prompt.Prompt, n)
 	for i := range prompts {
-		prompts[i] = Prompt{Text: fmt.Sprint(prefix, i), Tokens: 10, Asked: 10}
+		prompts[i] = prompt.Prompt{Text: fmt.Sprint(prefix, i), Tokens: 10, Asked: 10}
 	}
 	return prompts
 }
 
 func plan() Plan {
 	return Plan{
-		Cell: "chat", Prompts: Prompts{Warmup: numbered("w", 2), Measured: numbered("m", 3)},
+		Cell: "chat", Prompts: prompt.Prompts{Warmup: numbered("w", 2), Measured: numbered("m", 3)},
 		Warmup: 2, Requests: 3, OutputTokens: 8, IgnoreEOS: true, Fresh: true,
 		RequestTimeout: time.Minute, FirstTimeout: 10 * time.Minute, StallTimeout: time.Second,
 	}

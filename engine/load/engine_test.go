@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/embedded"
+	"github.com/mxflow/mxflow/engine/load/coherence"
+	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
 )
@@ -61,7 +63,7 @@ func proseOf(i, n int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%04x. ", i)
 	for j := range n {
-		b.WriteString(prose[(7*i+j)%len(prose)] + " ")
+		b.WriteString(prompt.Prose()[(7*i+j)%len(prompt.Prose())] + " ")
 	}
 	return strings.TrimSpace(b.String())
 }
@@ -69,7 +71,7 @@ func proseOf(i, n int) string {
 func realPlan(n, tokens int) Plan {
 	p := Plan{Cell: "chat", Requests: n, OutputTokens: tokens, IgnoreEOS: true, RequestTimeout: time.Minute, Zero: time.Now()}
 	for i := range n {
-		p.Prompts.Measured = append(p.Prompts.Measured, Prompt{Text: proseOf(i, 2), Tokens: 40})
+		p.Prompts.Measured = append(p.Prompts.Measured, prompt.Prompt{Text: proseOf(i, 2), Tokens: 40})
 	}
 	return p
 }
@@ -101,7 +103,7 @@ func TestRealGarbage(t *testing.T) {
 		"random tokens":    {answers("garbage", 0), true},
 		"NaN":              {answers("nan", 0), true},
 	} {
-		c := Relative(parent, tt.samples)[0]
+		c := coherence.Relative(parent, tt.samples)[0]
 		t.Logf("%s: %d garbage, %d doubtful, %.2f bits", name, c.Garbage, c.Doubtful, c.Bits)
 		if c.Of != 8 || tt.garbage != (c.Garbage >= 6) || !tt.garbage && c.Garbage+c.Doubtful > 0 {
 			t.Errorf("%s: %+v\nparent %q\ncandidate %q", name, c, parent[0].Text, tt.samples[0].Text)
@@ -136,7 +138,7 @@ func TestRealConversations(t *testing.T) {
 	for i := range p.Prompts.Measured {
 		one := &p.Prompts.Measured[i]
 		one.Context, one.Text = proseOf(100+i, 12)+" ", "What comes next?"
-		one.Next = &Prompt{Text: "And then?", Tokens: 4}
+		one.Next = &prompt.Prompt{Text: "And then?", Tokens: 4}
 		_, ids, err := client.Tokenize(t.Context(), one.Context)
 		if err != nil {
 			t.Fatal(err)

@@ -33,35 +33,58 @@ type Held struct {
 // decoding are about that, and only the whole time is the engine's.
 //
 // Answers whose first event came within limit do not count: as long as they can
-// have been kept, so little can the times be off.
+// have been kept, so little can the times be off. Nor do those that were made in
+// less time than that, by the pace of the answers that came in pieces: a client
+// that is read to a few milliseconds late finds all of them at once.
 func HeldBack(samples []measure.Sample, limit time.Duration) Held {
 	var found Held
+	var whole []piece
+	var gaps []weighted
 	measured(samples, func(s measure.Sample) {
-		all, first, last := 0, 0, time.Duration(0)
-		var began time.Duration
-		whole := true
-		for _, e := range s.Events {
-			if !e.HasText() {
-				continue
-			}
-			if all == 0 {
-				began = e.At
-			} else if e.At-last > together {
-				whole = false
-			}
-			if whole {
-				first++
-			}
-			all, last = all+1, e.At
-		}
-		if all < fewestEvents {
+		p := pieceOf(s)
+		if p.events < fewestEvents {
 			return
 		}
 		found.Of++
-		if 2*first > all && began > limit {
-			found.Requests++
-			found.Longest = max(found.Longest, began)
+		switch {
+		case 2*p.together <= p.events:
+			gaps = append(gaps, weighted{float64(p.ended-p.began) / float64(p.events-1), 1})
+		case p.began > limit:
+			whole = append(whole, p)
 		}
 	})
+	gap := median(gaps)
+	for _, p := range whole {
+		if gap < 0 || gap*float64(p.events-1) > float64(limit) {
+			found.Requests++
+			found.Longest = max(found.Longest, p.began)
+		}
+	}
 	return found
+}
+
+// piece is how the text events of an answer came.
+type piece struct {
+	// events with text, of which so many came together with the first.
+	events, together int
+	began, ended     time.Duration
+}
+
+func pieceOf(s measure.Sample) (p piece) {
+	whole := true
+	for _, e := range s.Events {
+		if !e.HasText() {
+			continue
+		}
+		if p.events == 0 {
+			p.began = e.At
+		} else if e.At-p.ended > together {
+			whole = false
+		}
+		if whole {
+			p.together++
+		}
+		p.events, p.ended = p.events+1, e.At
+	}
+	return p
 }

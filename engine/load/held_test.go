@@ -51,4 +51,16 @@ func TestHeldBack(t *testing.T) {
 	if got := HeldBack([]measure.Sample{warm, failed, context}, 0); got != (Held{}) {
 		t.Errorf("what is not measured counts: %+v", got)
 	}
+	// Answers that take 0.4 ms a token are made in 6 ms: found all at once behind
+	// another's prefill, they are late by no more than that.
+	quick, slow := make([]float64, 16), make([]float64, 16)
+	for i := range quick {
+		quick[i], slow[i] = 20+0.4*float64(i), 200+4*float64(i)
+	}
+	if got := HeldBack([]measure.Sample{answerAt(measure.KindText, quick...), answerAt(measure.KindText, whole...)}, 10*time.Millisecond); got != (Held{Of: 2}) {
+		t.Errorf("quick answers that were read at once: %+v", got)
+	}
+	if got := HeldBack([]measure.Sample{answerAt(measure.KindText, slow...), answerAt(measure.KindText, whole...)}, 10*time.Millisecond); got != (Held{Requests: 1, Of: 2, Longest: 200 * time.Millisecond}) {
+		t.Errorf("slow answers that came in one piece: %+v", got)
+	}
 }

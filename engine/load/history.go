@@ -1,9 +1,7 @@
 package load
 
 import (
-	"errors"
-	"fmt"
-
+	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
 )
@@ -19,7 +17,7 @@ type history struct {
 }
 
 // ask puts what was said and a prompt into a request.
-func (h *history) ask(p *Prompt, r *openai.Request) {
+func (h *history) ask(p *prompt.Prompt, r *openai.Request) {
 	p.Fill(r)
 	if r.API == openai.Chat {
 		// A slice of its own: the request before may still be read.
@@ -31,7 +29,7 @@ func (h *history) ask(p *Prompt, r *openai.Request) {
 
 // answered adds a request and its answer to what was said. Reasoning is left
 // out, as templates leave it out of earlier turns.
-func (h *history) answered(p *Prompt, r openai.Request, s measure.Sample) {
+func (h *history) answered(p *prompt.Prompt, r openai.Request, s measure.Sample) {
 	if r.API == openai.Chat {
 		h.messages = append(r.Before[:len(r.Before):len(r.Before)],
 			openai.Message{Role: "user", Content: r.Prompt}, openai.Message{Role: "assistant", Content: s.Text})
@@ -52,7 +50,7 @@ func (h *history) answered(p *Prompt, r openai.Request, s measure.Sample) {
 // own. After other messages it is what the server counted in all less the prompt
 // itself, since only the server knows how much of an answer its template keeps;
 // where either is not known it is what prompts and answers add up to.
-func (h *history) context(p *Prompt, turn int, s measure.Sample) int {
+func (h *history) context(p *prompt.Prompt, turn int, s measure.Sample) int {
 	switch {
 	case turn == 0 && len(p.Before) == 0:
 		return p.ContextTokens
@@ -60,32 +58,4 @@ func (h *history) context(p *Prompt, turn int, s measure.Sample) int {
 		return s.PromptTokens - p.Tokens
 	}
 	return max(h.tokens, p.ContextTokens)
-}
-
-// check refuses prompts that cannot be sent as they are.
-func (p *Prompt) check(api openai.API) error {
-	for turn := p; turn != nil; turn = turn.Next {
-		switch ids := len(turn.IDs)+len(turn.ContextIDs) > 0; {
-		case !ids:
-		case api == openai.Chat:
-			return errors.New("token ids cannot be sent in a chat: use api completions, or prompts of text")
-		case turn.Next != nil || turn != p:
-			return errors.New("a conversation cannot go on from token ids, since answers come as text: use prompts of text, or one turn")
-		case turn.System != "" || turn.Context != "" || len(turn.IDs) == 0:
-			return errors.New("token ids and text cannot be mixed in one prompt")
-		}
-		if turn.Output < 0 {
-			return fmt.Errorf("an output of %d tokens: at least 1 is needed", turn.Output)
-		}
-	}
-	return nil
-}
-
-// turns is how many requests the conversation of a prompt has.
-func (p *Prompt) turns() int {
-	n := 0
-	for ; p != nil; p = p.Next {
-		n++
-	}
-	return n
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
 )
@@ -78,7 +79,7 @@ func TestOpenLoopKeepsItsSchedule(t *testing.T) {
 	pace := Pace{Arrival: Gamma, Rate: 50, RateTo: 200, Burstiness: 0.4, Seed: 9}
 	inBubble(t, func() Plan {
 		return Plan{
-			Cell: "chat", Prompts: Prompts{Warmup: numbered("w", 10), Measured: numbered("m", n)},
+			Cell: "chat", Prompts: prompt.Prompts{Warmup: numbered("w", 10), Measured: numbered("m", n)},
 			Warmup: 10, Requests: n, OutputTokens: 4, Pace: pace, Fresh: true,
 		}
 	}, func() *clockwork { return newClockwork(100 * time.Millisecond) }, func(t *testing.T, e *clockwork, r Result, err error) {
@@ -113,7 +114,7 @@ func TestManyAtOnce(t *testing.T) {
 		const n = 2000
 		e := newClockwork(second)
 		p := Plan{
-			Cell: "chat", Prompts: Prompts{Measured: numbered("m", 3*n)}, Requests: 3 * n, OutputTokens: 1,
+			Cell: "chat", Prompts: prompt.Prompts{Measured: numbered("m", 3*n)}, Requests: 3 * n, OutputTokens: 1,
 			Pace: Pace{Concurrency: n},
 		}
 		r, err := run(t.Context(), e, p, newTimerAlarm)
@@ -151,7 +152,7 @@ func TestAlarm(t *testing.T) {
 // Over the real clock and the real alarm, requests are sent after they are due.
 func TestOpenLoopOnTheRealClock(t *testing.T) {
 	p := Plan{
-		Cell: "chat", Prompts: Prompts{Measured: numbered("m", 50)}, Requests: 50, OutputTokens: 1,
+		Cell: "chat", Prompts: prompt.Prompts{Measured: numbered("m", 50)}, Requests: 50, OutputTokens: 1,
 		Pace: Pace{Arrival: Poisson, Rate: 500}, Zero: time.Now().Add(-time.Hour),
 	}
 	r, err := Run(t.Context(), streamFunc(func(_ context.Context, r openai.Request) (measure.Sample, error) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/mxflow/mxflow/engine/load/prompt"
 )
 
 // warmAtOnce is how many warm-ups, and contexts to be cached, of an open loop
@@ -13,7 +15,7 @@ const warmAtOnce = 4
 
 // job is one conversation of a cell.
 type job struct {
-	prompt *Prompt
+	prompt *prompt.Prompt
 	index  int
 	warmup bool
 	// context sends its context alone in place of the conversation, and alone says
@@ -21,7 +23,7 @@ type job struct {
 	context, alone bool
 }
 
-func jobs(prompts []Prompt, warmup bool) []job {
+func jobs(prompts []prompt.Prompt, warmup bool) []job {
 	list := make([]job, len(prompts))
 	for i := range prompts {
 		list[i] = job{prompt: &prompts[i], index: i, warmup: warmup}

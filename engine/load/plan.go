@@ -1,7 +1,9 @@
-// Package load knows which requests are sent to an engine, in which order, and
-// what must be true of their answers for the measurement to count. It does not
-// know how a request is sent (engine/openai), what its times mean
-// (engine/measure), or what follows from a finding: it reports, and gates judge.
+// Package load knows when and in which order prompts are sent to an engine, and
+// what must be true of their answers' counts and times for the measurement to
+// count. It does not know what prompts are made of (engine/load/prompt), how a
+// request is sent (engine/openai), what its times mean (engine/measure), whether
+// answers read as text (engine/load/coherence), or what follows from a finding:
+// it reports, and gates judge.
 package load
 
 import (
@@ -9,6 +11,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
 )
@@ -23,7 +26,7 @@ type Plan struct {
 	// Cell is the cell's address and marks its samples: "chat", "chat.o32".
 	Cell string
 	// Prompts are what is sent. Every arm of a comparison gets the same.
-	Prompts Prompts
+	Prompts prompt.Prompts
 	// Warmup conversations go first, then Requests that are measured; most have
 	// one turn and are one request each. Warm-ups of an open loop go at a closed
 	// one's pace, a few at a time.
@@ -96,9 +99,9 @@ func (p Plan) check() error {
 	if err := p.Pace.check(); err != nil {
 		return fmt.Errorf("cell %s: %w", p.Cell, err)
 	}
-	for name, prompts := range map[string][]Prompt{"warm-up prompt": p.Prompts.Warmup[:p.Warmup], "prompt": p.Prompts.Measured[:p.Requests]} {
+	for name, prompts := range map[string][]prompt.Prompt{"warm-up prompt": p.Prompts.Warmup[:p.Warmup], "prompt": p.Prompts.Measured[:p.Requests]} {
 		for i := range prompts {
-			if err := prompts[i].check(p.API); err != nil {
+			if err := prompts[i].Check(p.API); err != nil {
 				return fmt.Errorf("cell %s, %s %d: %w", p.Cell, name, i, err)
 			}
 			for turn := &prompts[i]; turn != nil; turn = turn.Next {
@@ -115,9 +118,9 @@ func (p Plan) check() error {
 // warm-ups, and contexts that are cached first.
 func (p Plan) Total() int {
 	n := 0
-	for _, prompts := range [][]Prompt{p.Prompts.Warmup[:min(p.Warmup, len(p.Prompts.Warmup))], p.Prompts.Measured[:min(p.Requests, len(p.Prompts.Measured))]} {
+	for _, prompts := range [][]prompt.Prompt{p.Prompts.Warmup[:min(p.Warmup, len(p.Prompts.Warmup))], p.Prompts.Measured[:min(p.Requests, len(p.Prompts.Measured))]} {
 		for i := range prompts {
-			n += prompts[i].turns()
+			n += prompts[i].Turns()
 			if _, has := prompts[i].ContextAlone(); has && p.CacheContext {
 				n++
 			}
@@ -127,7 +130,7 @@ func (p Plan) Total() int {
 }
 
 // output is the length of the answer to a prompt.
-func (p Plan) output(prompt *Prompt) int {
+func (p Plan) output(prompt *prompt.Prompt) int {
 	if prompt.Output > 0 {
 		return prompt.Output
 	}
@@ -135,7 +138,7 @@ func (p Plan) output(prompt *Prompt) int {
 }
 
 // request is the plan's request for a prompt, without its words.
-func (p Plan) request(prompt *Prompt, first bool) openai.Request {
+func (p Plan) request(prompt *prompt.Prompt, first bool) openai.Request {
 	limits := openai.Timeouts{Total: p.RequestTimeout, Stall: p.StallTimeout}
 	if first {
 		limits = openai.Timeouts{

@@ -15,9 +15,9 @@ type Concurrency struct {
 	// Asked is what the loop was to keep in flight, 0 in an open loop, and Most
 	// what it did.
 	Asked, Most int
-	// Reached is how many were being answered when the median token was
-	// generated, while as many as asked for were in flight; -1 where it is not
-	// known. Tokens is how many tokens that was seen at.
+	// Reached is how many were being answered when tokens were generated (upper
+	// quartile over tokens), while as many as asked for were in flight; -1 where it
+	// is not known. Tokens is how many tokens that was seen at.
 	Reached float64
 	Tokens  int
 	// By says who knows: "engine", whose own gauge of running requests it is, or
@@ -56,8 +56,10 @@ func (c Concurrency) Enough(share float64) (enough, known bool) {
 // does not say.
 //
 // It looks at each generated token, the first of an answer left out, during the
-// time in which the client had the asked number in flight, and takes the median
-// over tokens of what was running then. By tokens rather than by time, because
+// time in which the client had the asked number in flight, and takes the upper
+// quartile over tokens of what was running then: an engine with a limit never
+// shows more than it, while one without shows less whenever an answer has ended
+// and the next prompt is computed. By tokens rather than by time, because
 // concurrency is there to make tokens: while prompts are computed, engines hold
 // back what they generate, and may show anything. The client's own count, of
 // answers between their first and last token, needs no gauge and cannot be too
@@ -115,8 +117,8 @@ func Reached(run measure.CellRun, running measure.Series, samples []measure.Samp
 		c.Why = "answers of one token do not show how many are generated at once"
 		return c
 	}
-	c.Reached, c.By = median(byClient), "client"
-	if engine := median(byEngine); engine >= c.Reached {
+	c.Reached, c.By = upper(byClient), "client"
+	if engine := upper(byEngine); engine >= c.Reached {
 		c.Reached, c.By = engine, "engine"
 	}
 	c.Reached = min(c.Reached, float64(c.Asked))
@@ -144,15 +146,19 @@ type weighted struct {
 	weight int
 }
 
-// median is the lower median, -1 of nothing.
-func median(list []weighted) float64 {
+// median is the lower median, upper the upper quartile; -1 of nothing.
+func median(list []weighted) float64 { return share(list, 2, 4) }
+func upper(list []weighted) float64  { return share(list, 3, 4) }
+
+// share is the least value that so many parts of the weight do not exceed.
+func share(list []weighted, part, of int) float64 {
 	slices.SortFunc(list, func(a, b weighted) int { return cmp.Compare(a.value, b.value) })
 	total, below := 0, 0
 	for _, w := range list {
 		total += w.weight
 	}
 	for _, w := range list {
-		if below += w.weight; 2*below >= total {
+		if below += w.weight; of*below >= part*total {
 			return w.value
 		}
 	}

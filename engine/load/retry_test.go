@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/openai"
 )
 
@@ -38,7 +39,7 @@ func TestRetries(t *testing.T) {
 			inBubble(t, func() Plan {
 				return Plan{
 					Cell: "chat", Requests: 1, OutputTokens: 5, Retries: tt.retries, RequestTimeout: tt.limit, MaxErrors: 1,
-					Prompts: Prompts{Measured: numbered("m", 1)},
+					Prompts: prompt.Prompts{Measured: numbered("m", 1)},
 				}
 			}, func() *clockwork {
 				e, n := newClockwork(0), 0
@@ -78,7 +79,7 @@ func TestRetries(t *testing.T) {
 			return 2 * second, errors.New("engine died")
 		}
 		p := Plan{
-			Cell: "chat", Requests: 2, OutputTokens: 5, Retries: 3, Prompts: Prompts{Measured: numbered("m", 2)},
+			Cell: "chat", Requests: 2, OutputTokens: 5, Retries: 3, Prompts: prompt.Prompts{Measured: numbered("m", 2)},
 			Pace: Pace{Concurrency: 2},
 		}
 		r, err := run(t.Context(), e, p, newTimerAlarm)

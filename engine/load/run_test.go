@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
 )
@@ -135,8 +136,8 @@ func TestRunRefuses(t *testing.T) {
 		"a pace":             func(p *Plan) { p.Pace.Concurrency = -1 },
 		"a rate":             func(p *Plan) { p.Pace = Pace{Arrival: Poisson} },
 		"ids in a chat":      func(p *Plan) { p.API = openai.Chat; p.Prompts.Measured[2].IDs = []int{1} },
-		"ids that go on":     func(p *Plan) { p.Prompts.Measured[2] = Prompt{IDs: []int{1}, Next: &Prompt{Text: "x"}} },
-		"ids and text":       func(p *Plan) { p.Prompts.Measured[2] = Prompt{IDs: []int{1}, System: "x"} },
+		"ids that go on":     func(p *Plan) { p.Prompts.Measured[2] = prompt.Prompt{IDs: []int{1}, Next: &prompt.Prompt{Text: "x"}} },
+		"ids and text":       func(p *Plan) { p.Prompts.Measured[2] = prompt.Prompt{IDs: []int{1}, System: "x"} },
 		"a trace backwards": func(p *Plan) {
 			p.Pace.Arrival, p.Prompts.Measured[0].At = Trace, second
 		},

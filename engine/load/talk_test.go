@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
 )
@@ -24,9 +25,9 @@ func said(r openai.Request) string {
 }
 
 func TestConversations(t *testing.T) {
-	prompts := func() []Prompt {
-		return []Prompt{
-			{System: "S.", Context: "C.", ContextTokens: 40, Text: "a", Tokens: 10, Next: &Prompt{Text: "b", Tokens: 20, Output: 2, Next: &Prompt{Text: "c", Tokens: 30}}},
+	prompts := func() []prompt.Prompt {
+		return []prompt.Prompt{
+			{System: "S.", Context: "C.", ContextTokens: 40, Text: "a", Tokens: 10, Next: &prompt.Prompt{Text: "b", Tokens: 20, Output: 2, Next: &prompt.Prompt{Text: "c", Tokens: 30}}},
 			{System: "S.", Text: "d", Tokens: 10, ContextTokens: 8},
 		}
 	}
@@ -39,7 +40,7 @@ func TestConversations(t *testing.T) {
 	} {
 		for _, counts := range []bool{true, false} {
 			inBubble(t, func() Plan {
-				return Plan{Cell: "chat", API: api, Prompts: Prompts{Measured: prompts()}, Requests: 2, OutputTokens: 5}
+				return Plan{Cell: "chat", API: api, Prompts: prompt.Prompts{Measured: prompts()}, Requests: 2, OutputTokens: 5}
 			}, func() *clockwork {
 				e, n := newClockwork(second), 0
 				e.answer = func(r openai.Request, s *measure.Sample) {
@@ -85,7 +86,7 @@ func TestConversationsThatEnd(t *testing.T) {
 	long := func() Plan {
 		return Plan{
 			Cell: "chat", Requests: 2, OutputTokens: 5, MaxErrors: 1,
-			Prompts: Prompts{Measured: []Prompt{{Text: "a", Next: &Prompt{Text: "b", Next: &Prompt{Text: "c"}}}, {Text: "d"}}},
+			Prompts: prompt.Prompts{Measured: []prompt.Prompt{{Text: "a", Next: &prompt.Prompt{Text: "b", Next: &prompt.Prompt{Text: "c"}}}, {Text: "d"}}},
 		}
 	}
 	inBubble(t, long, func() *clockwork {
@@ -132,7 +133,7 @@ func TestCachedContexts(t *testing.T) {
 		inBubble(t, func() Plan {
 			return Plan{
 				Cell: "chat", CacheContext: true, Requests: 4, OutputTokens: 5, Pace: tt.pace, Fresh: tt.fresh,
-				Prompts: Prompts{Measured: []Prompt{
+				Prompts: prompt.Prompts{Measured: []prompt.Prompt{
 					{Context: "c0", ContextTokens: 40, Text: "p0", Tokens: 7},
 					{Context: "c1", ContextTokens: 40, Text: "p1", Tokens: 7},
 					{Context: "c2", ContextTokens: 40, Text: "p2", Tokens: 7},
@@ -165,19 +166,19 @@ func TestCachedContexts(t *testing.T) {
 func TestContextTokens(t *testing.T) {
 	recorded := []openai.Message{{Role: "user", Content: "x"}}
 	for name, tt := range map[string]struct {
-		prompt  Prompt
+		prompt  prompt.Prompt
 		turn    int
 		counted int
 		want    int
 	}{
-		"a context":                           {Prompt{ContextTokens: 40, Tokens: 10}, 0, 55, 40},
-		"a recorded conversation":             {Prompt{Before: recorded, Tokens: 10}, 0, 90, 80},
-		"one of unknown length":               {Prompt{Before: recorded}, 0, 90, 0},
-		"one that nobody counts":              {Prompt{Before: recorded, Tokens: 10}, 0, -1, 0},
-		"a later turn":                        {Prompt{Tokens: 10}, 1, 90, 80},
-		"a later turn that nobody counts":     {Prompt{Tokens: 10}, 1, -1, 33},
-		"a later turn of unknown length":      {Prompt{}, 1, 90, 33},
-		"a count that contradicts the prompt": {Prompt{Tokens: 100}, 1, 90, 33},
+		"a context":                           {prompt.Prompt{ContextTokens: 40, Tokens: 10}, 0, 55, 40},
+		"a recorded conversation":             {prompt.Prompt{Before: recorded, Tokens: 10}, 0, 90, 80},
+		"one of unknown length":               {prompt.Prompt{Before: recorded}, 0, 90, 0},
+		"one that nobody counts":              {prompt.Prompt{Before: recorded, Tokens: 10}, 0, -1, 0},
+		"a later turn":                        {prompt.Prompt{Tokens: 10}, 1, 90, 80},
+		"a later turn that nobody counts":     {prompt.Prompt{Tokens: 10}, 1, -1, 33},
+		"a later turn of unknown length":      {prompt.Prompt{}, 1, 90, 33},
+		"a count that contradicts the prompt": {prompt.Prompt{Tokens: 100}, 1, 90, 33},
 	} {
 		h := history{tokens: 33 * tt.turn}
 		if got := h.context(&tt.prompt, tt.turn, measure.Sample{PromptTokens: tt.counted}); got != tt.want {

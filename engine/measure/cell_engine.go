@@ -1,13 +1,19 @@
 package measure
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // engineSeries is what the name of a series begins with that comes from the
 // engine's own metrics.
 const engineSeries = "engine."
 
-// engine adds what the engine counted and said of itself over a cell's window.
-func (o single) engine(w window, all watched) {
+// engine adds what the engine counted and said of itself over a cell's window. An
+// engine's page is read four times a second, so that all readings of a short cell
+// may be of moments at which nothing was in flight: how many requests ran and how
+// full the cache was is then not known, and not zero.
+func (o single) engine(w window, sent []Sample, all watched) {
 	if !w.exists() {
 		return
 	}
@@ -16,11 +22,12 @@ func (o single) engine(w window, all watched) {
 	}
 	grown := func(s Series) (float64, bool) { return s.difference(w) }
 	counted := func(name string) (float64, bool) { return engines(all.by[engineSeries+name], grown) }
-	running, known := gauge("running", Series.middle)
+	busy := flown(w, sent)
+	running, known := gauge("running", func(s Series, windows []window) (float64, bool) { return s.during(busy).middle(windows) })
 	o.put("reached_concurrency", running, known)
 	waiting, known := gauge("waiting", Series.average)
 	o.put("waiting", waiting, known)
-	o.fullest(w, all)
+	o.fullest(w, busy, all)
 
 	drafts, hasDrafts := counted("spec_drafts")
 	drafted, hasDrafted := counted("spec_draft_tokens")
@@ -47,17 +54,25 @@ func (o single) engine(w window, all watched) {
 	o.ratio("engine_queue", 1000*queued, times, hasQueued && hasTimes)
 }
 
-// fullest adds the usage of the KV cache that was fullest.
-func (o single) fullest(w window, all watched) {
+// mostUsed is how full a cache may say that it is: above 1, it counts a block
+// twice or rounds.
+const mostUsed = 1.01
+
+// fullest adds the usage of the KV cache that was fullest. A number that is no
+// share says that the gauge is not what it is taken for, so that none is known.
+func (o single) fullest(w window, busy []window, all watched) {
 	most, known := 0.0, false
 	for _, s := range all.by[engineSeries+"kv_cache_usage"] {
-		x, ok := s.peak([]window{w})
+		if slices.ContainsFunc(s.within([]window{w}), func(x float64) bool { return x < 0 || x > mostUsed }) {
+			return
+		}
+		x, ok := s.during(busy).peak([]window{w})
 		if !ok {
 			return
 		}
 		most, known = max(most, x), true
 	}
-	o.put("kv_cache_usage", most, known)
+	o.put("kv_cache_usage", min(most, 1), known)
 }
 
 // ratio adds a part of what there was any of.

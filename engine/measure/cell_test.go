@@ -110,8 +110,13 @@ func TestCellOfEngine(t *testing.T) {
 	counter := func(name, source string, before, after float64) Series {
 		return readings("engine."+name, source, 900, before, 3050, after)
 	}
-	recording := Recording{Cells: []CellRun{run}, Series: []Series{
-		readings("engine.running", "", 500, 0, 1250, 15, 1500, 16, 1750, 16, 2900, 2, 3100, 0),
+	// Both requests are in flight from 1 to 3 s, but for half a second in between.
+	flying := []Sample{
+		of("chat", sent(sample(100, 2, text(500, 1), text(1000, 2)), 1000, 1000, 1000)),
+		of("chat", sent(sample(100, 2, text(200, 1), text(500, 2)), 2500, 2500, 2500)),
+	}
+	recording := Recording{Cells: []CellRun{run}, Samples: flying, Series: []Series{
+		readings("engine.running", "", 500, 0, 1250, 15, 1500, 16, 1750, 16, 2100, 0, 2200, 0, 2300, 0, 2900, 2, 3100, 0),
 		readings("engine.waiting", "", 500, 9, 1250, 1, 1500, 2, 3100, 9),
 		readings("engine.kv_cache_usage", `engine="0"`, 1500, 0.4, 2000, 0.6, 3500, 0.9),
 		readings("engine.kv_cache_usage", `engine="1"`, 1500, 0.5),
@@ -131,4 +136,22 @@ func TestCellOfEngine(t *testing.T) {
 
 	recording.Series = []Series{counter("spec_drafts", "", 200, 100), counter("spec_accepted_tokens", "", 5, 9)}
 	checkMetrics(t, Evaluate(recording), nil, "chat.accept_length", "chat.preemptions", "chat.prefix_hit_rate", "chat.reached_concurrency")
+
+	// Nothing was in flight at any reading.
+	recording.Series = []Series{
+		readings("engine.running", "", 1250, 0, 2200, 0), readings("engine.kv_cache_usage", "", 1250, 0, 2200, 0),
+	}
+	recording.Samples = []Sample{of("chat", sent(sample(100, 2, text(5, 1), text(9, 2)), 1000, 1000, 1000))}
+	checkMetrics(t, Evaluate(recording), map[string]float64{"chat.tg_total": 1}, "chat.reached_concurrency", "chat.kv_cache_usage")
+
+	recording.Samples = flying
+	for _, tt := range []struct{ said, want float64 }{{0, 0}, {1, 1}, {1.005, 1}, {1e308, -1}, {57, -1}, {-0.5, -1}} {
+		recording.Series = []Series{readings("engine.kv_cache_usage", "", 1250, 0.5, 1500, tt.said), readings("engine.running", "", 1250, 3)}
+		want, absent := map[string]float64{"chat.kv_cache_usage": max(tt.want, 0.5), "chat.reached_concurrency": 3}, []string(nil)
+		if tt.want < 0 {
+			delete(want, "chat.kv_cache_usage")
+			absent = []string{"chat.kv_cache_usage"}
+		}
+		checkMetrics(t, Evaluate(recording), want, absent...)
+	}
 }

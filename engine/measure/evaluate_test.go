@@ -74,6 +74,9 @@ func invented() Recording {
 	for _, name := range []string{HostCPU, HostMemory, EngineMemory, ContainerMemory, "engine.running", "engine.waiting", "engine.kv_cache_usage"} {
 		wave(name, "", 2)
 	}
+	for i, x := range out.Series[len(out.Series)-1].Value {
+		out.Series[len(out.Series)-1].Value[i] = x / 300 // the cache's usage is a share
+	}
 	rising(HostEnergy, "package-0")
 	rising(HostEnergy, "package-1")
 	for _, name := range []string{"spec_drafts", "spec_draft_tokens", "spec_accepted_tokens", "prefix_cache_queries", "prefix_cache_hits", "preemptions", "queue_time_sum", "queue_time_count"} {

@@ -60,8 +60,8 @@ var cellMetrics = []Metric{
 	},
 	{
 		Name: "reached_concurrency", Unit: "requests", Better: Neither, Scope: PerCell,
-		Evidence:   "readings of the engine's number of running requests within the window",
-		Definition: "Median of the number of requests that the engine itself said were running, over the readings within the window; of several engines behind one address the sum.",
+		Evidence:   "readings of the engine's number of running requests within the window, while requests were in flight",
+		Definition: "Median of the number of requests that the engine itself said were running, over the readings within the window at which the client had requests in flight; of several engines behind one address the sum.",
 	},
 	{
 		Name: "waiting", Unit: "requests", Better: Lower, Scope: PerCell,
@@ -96,8 +96,8 @@ var cellMetrics = []Metric{
 	},
 	{
 		Name: "kv_cache_usage", Unit: "share", Better: Lower, Scope: PerCell,
-		Evidence:   "readings of the engine's KV cache usage within the window",
-		Definition: "Highest share of the KV cache in use, over the readings within the window; of several caches the fullest.",
+		Evidence:   "readings of the engine's KV cache usage within the window, while requests were in flight, and none within the window that is no share (0 to 1)",
+		Definition: "Highest share of the KV cache in use, over the readings within the window at which the client had requests in flight; of several caches the fullest.",
 	},
 	{
 		Name: "power_w", Unit: "W", Better: Lower, Scope: PerCell,

@@ -64,7 +64,7 @@ func Evaluate(r Recording) map[string]Summary {
 		}
 		one := single{out: out, prefix: c.Cell + ".", scope: PerCell}
 		totals := one.cell(c, answers)
-		one.engine(c.window(), watched)
+		one.engine(c.window(), sent, watched)
 		one.resources(c.window(), watched, totals)
 	}
 	windows := windowsOf(r.Cells)

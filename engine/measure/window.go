@@ -1,10 +1,6 @@
 package measure
 
-import (
-	"cmp"
-	"slices"
-	"time"
-)
+import "time"
 
 // maxGap is how far apart readings may be for the time between them to count as
 // watched. Telemetry reads ten times a second, and an engine's page four times.
@@ -27,22 +23,14 @@ func (w window) holds(at time.Duration) bool { return at >= w.from && at <= w.to
 // one. There are none when one is not known: what is left out might have been
 // the bad one.
 func windowsOf(cells []CellRun) []window {
-	var all, out []window
+	var all []window
 	for _, c := range cells {
 		if !c.window().exists() {
 			return nil
 		}
 		all = append(all, c.window())
 	}
-	slices.SortFunc(all, func(a, b window) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
-	for _, w := range all {
-		if n := len(out); n > 0 && w.from <= out[n-1].to {
-			out[n-1].to = max(out[n-1].to, w.to)
-			continue
-		}
-		out = append(out, w)
-	}
-	return out
+	return union(all)
 }
 
 func totalSeconds(windows []window) float64 {

@@ -3,7 +3,9 @@
 // time of every event. It refuses to know what the times mean (that is
 // engine/measure), which requests to send and when (engine/load), and how the
 // engine was started. It retries nothing, because a retried request is a
-// different measurement; the one exception is negotiated in the open (Usage).
+// different measurement, with two exceptions: how usage is asked for is
+// negotiated in the open (Usage), and a request that went out on a kept
+// connection which the server was closing goes out on another (send).
 package openai
 
 import (

@@ -29,7 +29,8 @@ type RunStart struct {
 	PlanFile   string `json:"plan_file"`   // as given
 	PlanDigest string `json:"plan_digest"` // over canonical decoded values
 	PlanSource string `json:"plan_source"` // sha256 of the plan file, an artifact; of its first file
-	// PlanSources are all files of a plan that has several: name to artifact.
+	// PlanSources are all files of a plan that has several, name to artifact: its
+	// own, the results of other tools that rules read, the prompts it sends.
 	PlanSources map[string]string `json:"plan_sources,omitempty"`
 	Tool        string            `json:"tool"`        // mxflow version
 	Environment map[string]string `json:"environment"` // fingerprint: os, arch, cpu, cores, kernel

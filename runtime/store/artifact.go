@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // PutFile stores a copy of a file and returns its SHA-256.
@@ -82,7 +83,7 @@ func (s *Store) Get(sum string) ([]byte, error) {
 	if err := checkSum(sum); err != nil {
 		return nil, err
 	}
-	data, err := os.ReadFile(s.artifact(sum))
+	data, err := s.read(sum)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("artifact %s is not in this state directory (it may have been removed to keep to the quota): %w", sum, err)
 	}
@@ -107,9 +108,39 @@ func (s *Store) artifact(sum string) string {
 	return filepath.Join(s.dir.artifacts(), sum[:2], sum[2:])
 }
 
+func (s *Store) read(sum string) ([]byte, error) {
+	f, err := openRegular(s.artifact(sum))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
+// openRegular opens a file, and nothing else: a pipe would be waited for, and a
+// link may lead to a device that never ends. It does not wait even if the file is
+// exchanged for a pipe meanwhile.
+func openRegular(path string) (*os.File, error) {
+	found, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !found.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file (%s): somebody put it in the artifact's place; remove it, or restore the state directory from a copy", path, found.Mode())
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if opened, err := f.Stat(); err != nil || !os.SameFile(found, opened) {
+		return nil, errors.Join(fmt.Errorf("%s was exchanged while it was opened: try again", path), err, f.Close())
+	}
+	return f, nil
+}
+
 // intact reports whether an artifact is there and matches its digest.
 func (s *Store) intact(sum string) bool {
-	f, err := os.Open(s.artifact(sum))
+	f, err := openRegular(s.artifact(sum))
 	if err != nil {
 		return false
 	}

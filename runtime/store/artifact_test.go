@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -63,5 +64,50 @@ func TestArtifacts(t *testing.T) {
 	open(t, dir)
 	if files, _ := filepath.Glob(filepath.Join(dir, "artifacts", "sha256", ".new-*")); len(files) != 0 {
 		t.Errorf("left over: %v", files)
+	}
+}
+
+// TestArtifactThatIsNoFile: an artifact is read as a file or not at all. A pipe
+// would be waited for without end, and a device read without end.
+func TestArtifactThatIsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	sum, err := s.Put([]byte("abc"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := s.ArtifactPath(sum)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(t.TempDir(), "copy")
+	os.WriteFile(copied, []byte("abc"), 0o600)
+	for name, put := range map[string]func() error{
+		"a pipe":             func() error { return exec.Command("mkfifo", at).Run() },
+		"a link to a device": func() error { return os.Symlink("/dev/zero", at) },
+		"a link to a copy":   func() error { return os.Symlink(copied, at) },
+		"a folder":           func() error { return os.Mkdir(at, 0o700) },
+	} {
+		if err := os.Remove(at); err != nil {
+			t.Fatal(err)
+		}
+		if err := put(); err != nil {
+			t.Logf("%s cannot be made here: %v", name, err)
+			os.WriteFile(at, []byte("abc"), 0o600)
+			continue
+		}
+		if _, err := s.Get(sum); err == nil || !strings.Contains(err.Error(), "no regular file") || !strings.Contains(err.Error(), at) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if name == "a folder" {
+			continue // which nothing replaces
+		}
+		// Who has the bytes mends it.
+		if _, err := s.Put([]byte("abc")); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := s.Get(sum); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -55,7 +55,7 @@ func TestKilledWhileAppending(t *testing.T) {
 		if got := s.Attempts("n"); got < acknowledged {
 			t.Errorf("%d decisions, %d were acknowledged", got, acknowledged)
 		}
-		if _, n := s.MeanLaunchSeconds("v"); n != len(s.Launches(LaunchFilter{})) {
+		if _, n := s.MeanLaunchSeconds("v", ""); n != len(s.Launches(LaunchFilter{})) {
 			t.Errorf("the index knows %d launches", n)
 		}
 		fresh, err := s.inMemory()

@@ -56,7 +56,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	add(t, s, launch("r", "l", "v", 3, true))
-	if mean, n := s.MeanLaunchSeconds("v"); mean != 3 || n != 1 {
+	if mean, n := s.MeanLaunchSeconds("v", ""); mean != 3 || n != 1 {
 		t.Errorf("%v, %d", mean, n)
 	}
 	want := dumpStore(t, s)

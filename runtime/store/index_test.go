@@ -183,12 +183,12 @@ func TestIndexBreaksInTheMiddle(t *testing.T) {
 		t.Errorf("notices %q", s.Notices())
 	}
 	add(t, s, launch("r", "l", "v", 3, true))
-	if mean, n := s.MeanLaunchSeconds("v"); mean != 3 || n != 1 {
+	if mean, n := s.MeanLaunchSeconds("v", ""); mean != 3 || n != 1 {
 		t.Errorf("%v, %d", mean, n)
 	}
 	// And while a question is asked.
 	s.index.conn.ExecContext(context.Background(), `DROP TABLE launches`)
-	if mean, n := s.MeanLaunchSeconds("v"); mean != 3 || n != 1 {
+	if mean, n := s.MeanLaunchSeconds("v", ""); mean != 3 || n != 1 {
 		t.Errorf("%v, %d", mean, n)
 	}
 	want := dumpStore(t, s)
@@ -209,7 +209,7 @@ func TestIndexWithoutAFile(t *testing.T) {
 	}
 	s := open(t, dir)
 	add(t, s, launch("r", "l", "v", 3, true))
-	if mean, n := s.MeanLaunchSeconds("v"); mean != 3 || n != 1 {
+	if mean, n := s.MeanLaunchSeconds("v", ""); mean != 3 || n != 1 {
 		t.Errorf("%v, %d", mean, n)
 	}
 	if len(s.Notices()) != 1 || !strings.Contains(s.Notices()[0], "in memory") {

@@ -120,7 +120,13 @@ func TestQueries(t *testing.T) {
 				mean float64
 				n    int
 			}{"v1": {15, 2}, "embedded": {15, 2}, "v9": {}} {
-				if mean, n := s.MeanLaunchSeconds(key); mean != want.mean || n != want.n {
+				if mean, n := s.MeanLaunchSeconds(key, "benchmark"); mean != want.mean || n != want.n {
+					t.Errorf("MeanLaunchSeconds(%q, benchmark) = %v, %d", key, mean, n)
+				}
+				if mean, n := s.MeanLaunchSeconds(key, "qualification"); mean != 0 || n != 0 {
+					t.Errorf("MeanLaunchSeconds(%q, qualification) = %v, %d", key, mean, n)
+				}
+				if mean, n := s.MeanLaunchSeconds(key, ""); mean != want.mean || n != want.n {
 					t.Errorf("MeanLaunchSeconds(%q) = %v, %d", key, mean, n)
 				}
 			}
@@ -167,7 +173,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 	before := list()
 	for _, index := range []string{"present", "gone"} {
 		r := openReadOnly(t, dir)
-		if mean, n := r.MeanLaunchSeconds("v1"); mean != 10 || n != 1 {
+		if mean, n := r.MeanLaunchSeconds("v1", ""); mean != 10 || n != 1 {
 			t.Errorf("index %s: %v, %d", index, mean, n)
 		}
 		if b, err := r.Get(sum); err != nil || string(b) != "log" {
@@ -203,7 +209,7 @@ func TestReadersWhileWriting(t *testing.T) {
 					return
 				}
 				want := len(r.Launches(LaunchFilter{}))
-				if _, n := r.MeanLaunchSeconds("v"); n != want {
+				if _, n := r.MeanLaunchSeconds("v", ""); n != want {
 					t.Errorf("the index knows %d launches, the ledger %d", n, want)
 				}
 				r.Close()
@@ -213,7 +219,7 @@ func TestReadersWhileWriting(t *testing.T) {
 	wg.Go(func() {
 		for range 40 {
 			s.Latest("n")
-			s.MeanLaunchSeconds("v")
+			s.MeanLaunchSeconds("v", "")
 			s.Notices()
 		}
 	})

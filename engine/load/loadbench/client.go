@@ -8,6 +8,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/load"
 	"github.com/mxflow/mxflow/engine/load/mock"
+	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
 )
@@ -59,12 +60,12 @@ func watch(ctx context.Context, j job) (outcome, error) {
 // plan is a job for the runner: an open loop, in which all streams begin within
 // the ramp.
 func (j job) plan(series string, p mock.Pacing, zero time.Time) load.Plan {
-	prompts := make([]load.Prompt, j.Streams)
+	prompts := make([]prompt.Prompt, j.Streams)
 	for i := range prompts {
-		prompts[i] = load.Prompt{Text: j.prompt(series, i), Tokens: 1, Extra: map[string]any{"mock": p}}
+		prompts[i] = prompt.Prompt{Text: j.prompt(series, i), Tokens: 1, Extra: map[string]any{"mock": p}}
 	}
 	return load.Plan{
-		Cell: "loadbench", Prompts: load.Prompts{Measured: prompts}, Requests: j.Streams, Zero: zero,
+		Cell: "loadbench", Prompts: prompt.Prompts{Measured: prompts}, Requests: j.Streams, Zero: zero,
 		Pace:         load.Pace{Arrival: load.Constant, Rate: float64(j.Streams) / j.Ramp.Seconds()},
 		OutputTokens: p.Tokens, IgnoreEOS: true, RequestTimeout: 10 * time.Minute, StallTimeout: time.Minute,
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/load"
+	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
 )
@@ -130,12 +131,12 @@ func (s Spec) prompt(series string, i int) string { return fmt.Sprintf("calibrat
 
 // send sends a request for each stream, evenly spaced.
 func (s Spec) send(ctx context.Context, engine load.Streamer, series string, pacing Pacing, tokens int) (load.Result, error) {
-	prompts := make([]load.Prompt, s.Streams)
+	prompts := make([]prompt.Prompt, s.Streams)
 	for i := range prompts {
-		prompts[i] = load.Prompt{Text: s.prompt(series, i), Tokens: 1, Extra: map[string]any{"mock": pacing}}
+		prompts[i] = prompt.Prompt{Text: s.prompt(series, i), Tokens: 1, Extra: map[string]any{"mock": pacing}}
 	}
 	return load.Run(ctx, engine, load.Plan{
-		Cell: "calibration", Prompts: load.Prompts{Measured: prompts}, Requests: s.Streams,
+		Cell: "calibration", Prompts: prompt.Prompts{Measured: prompts}, Requests: s.Streams,
 		Pace:         load.Pace{Arrival: load.Constant, Rate: float64(s.Streams) / (s.ramp() + perStart).Seconds()},
 		OutputTokens: tokens, API: s.API, RequestTimeout: limit,
 	})

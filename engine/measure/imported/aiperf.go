@@ -3,7 +3,6 @@ package imported
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
 )
@@ -103,8 +102,8 @@ func aiperfMetric(name, unit string, stats map[string]float64) Metric {
 func aiperfStats(m node) (map[string]float64, int, error) {
 	object, _ := m.value.(map[string]any)
 	stats, n := map[string]float64{}, 0
-	for name, v := range object {
-		if _, isText := v.(string); isText || name == "unit" || name == "sum" {
+	for _, name := range slices.Sorted(maps.Keys(object)) { // so that names that clash do so always alike
+		if _, isText := object[name].(string); isText || name == "unit" || name == "sum" {
 			continue
 		}
 		x, ok, err := m.member(name).number()
@@ -118,7 +117,7 @@ func aiperfStats(m node) (map[string]float64, int, error) {
 		case name == "avg":
 			stats["mean"] = x
 		default:
-			stats[strings.ReplaceAll(name, ".", "_")] = x
+			stats[name] = x
 		}
 	}
 	return stats, n, nil

@@ -33,7 +33,7 @@ func readBenchy(f *File, all []node) error {
 	n := all[0]
 	f.Version, f.Model, f.Date = n.member("version").text(), n.member("model").text(), n.member("timestamp").text()
 	mode := n.member("latency_mode").text()
-	latency, _, err := n.member("latency_ms").number()
+	latency, _, err := n.member("latency_ms").amount()
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func benchyCell(b node) (c Cell, err error) {
 func meanStd(m node) (map[string]float64, []float64, error) {
 	stats := map[string]float64{}
 	for _, name := range []string{"mean", "std"} {
-		x, ok, err := m.member(name).number()
+		x, ok, err := m.member(name).amount()
 		if err != nil {
 			return nil, nil, err
 		}

@@ -13,12 +13,14 @@ type definition struct {
 	means  string
 }
 
+const unknownDefinition = "As the tool defines it; mxflow does not know how."
+
 // metric makes a metric of a tool's definition of it; a name that is not known is
 // kept with what its name says, and no direction.
 func (d definition) metric(name string, stats map[string]float64) Metric {
 	means := d.means
 	if means == "" {
-		means = "As the tool defines it; mxflow does not know how."
+		means = unknownDefinition
 	}
 	return Metric{Name: name, Unit: d.unit, Better: d.better, Definition: means, Stats: stats}
 }

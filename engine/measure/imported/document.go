@@ -82,7 +82,7 @@ func (n node) whole() (int, error) {
 	return int(x), nil
 }
 
-// numbers are the elements of a list of numbers.
+// numbers are the elements of a list of amounts, none of them negative.
 func (n node) numbers() ([]float64, error) {
 	list, err := n.list()
 	if err != nil {
@@ -90,7 +90,7 @@ func (n node) numbers() ([]float64, error) {
 	}
 	out := make([]float64, 0, len(list))
 	for _, e := range list {
-		x, ok, err := e.number()
+		x, ok, err := e.amount()
 		if err != nil {
 			return nil, err
 		}

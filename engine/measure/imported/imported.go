@@ -78,7 +78,7 @@ func (e *Error) Error() string {
 	if e.Path != "" {
 		at += ": " + e.Path
 	}
-	return at + ": " + e.Says
+	return Printable(at + ": " + e.Says)
 }
 
 // Lookup finds a metric of a cell.
@@ -143,7 +143,11 @@ func (f *File) finish(file string) error {
 		if len(c.Metrics) == 0 {
 			return &Error{File: file, Path: c.Name, Says: "it holds no number"}
 		}
+		c.nameMetrics()
 		for _, m := range c.Metrics {
+			if err := m.plausible(file, c.Name+"."+m.Name); err != nil {
+				return err
+			}
 			for stat, v := range m.Stats {
 				if math.IsNaN(v) || math.IsInf(v, 0) {
 					return &Error{File: file, Path: c.Name + "." + m.Name + "." + stat, Says: "it is not a finite number"}
@@ -180,20 +184,4 @@ func differing(cells []Cell, name string) string {
 		return "nothing that the file says"
 	}
 	return strings.Join(names, ", ")
-}
-
-// word makes an element of an address of a text: letters, digits and _, and a
-// letter first.
-func word(text string) string {
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_':
-			return r
-		}
-		return '_'
-	}, text)
-	if text == "" || text[0] >= '0' && text[0] <= '9' {
-		text = "c" + text
-	}
-	return text
 }

@@ -140,6 +140,23 @@ func TestDamaged(t *testing.T) {
 		"aiperf text":      {"aiperf.json", `"p50": 50.5`, `"p50": [1]`, "time_to_first_token.p50: it is a list"},
 		"not text":         {"vllm.json", "tiny", "t\xffny", "vllm.json:1: it is not text"},
 		"unknown":          {"loadgen.txt", "MLPerf Results Summary", "Results", "no benchmark tool is known"},
+		"negative time":    {"vllm.json", `"mean_itl_ms": 20.0`, `"mean_itl_ms": -1`, "result 1.mean_itl_ms: -1 is negative, which no time"},
+		"negative list":    {"vllm.json", `0.12]`, `-0.12]`, "result 1.ttfts[2]: -0.12 is negative"},
+		"negative count":   {"vllm.json", `"completed": 3`, `"completed": -3`, "completed: -3 is negative"},
+		"negative std":     {"vllm.json", `"std_ttft_ms": 8.0`, `"std_ttft_ms": -8.0`, "std_ttft_ms: -8 is negative"},
+		"negative speed":   {"sglang.jsonl", `"output_throughput": 106.7`, `"output_throughput": -106.7`, "output_throughput: -106.7 is negative"},
+		"negative value":   {"benchy.json", `[790, 810]`, `[-790, 2390]`, "benchmarks[0].pp_throughput.values[0]: -790 is negative"},
+		"negative sample":  {"llamabench.json", `"stddev_ts": 10.0`, `"stddev_ts": -10.0`, "stddev_ts: -10 is negative"},
+		"negative row":     {"llamabench.csv", `"57.85"`, `"-57.85"`, "llamabench.csv:3: avg_ts: -57.85 is negative"},
+		"negative insert":  {"llamabench.sql", `'50.5'`, `'-50.5'`, "llamabench.sql:11: avg_ts: -50.5 is negative"},
+		"negative table":   {"llamabench.md", `50.20 ± 0.10`, `-50.20 ± 0.10`, `llamabench.md:6: t/s: "-50.20 ± 0.10" is no speed`},
+		"negative latency": {"loadgen.txt", "4000000", "-4000000", "loadgen.txt:20: Mean latency (ns): -4e+06 is negative"},
+		"negative aiperf":  {"aiperf.json", `"p50": 50.5`, `"p50": -50.5`, "concurrency_8.time_to_first_token.p50: -50.5 is negative"},
+		"negative record":  {"aiperf.jsonl", `"value": 10,`, `"value": -10,`, "all.time_to_first_token.min: -10 is negative"},
+		"mean under min":   {"loadgen.txt", "4000000", "400000", "server.latency.mean: it is 0.4, and the min beside it is 1"},
+		"tail over max":    {"loadgen.txt", "8900000", "9100000", "server.latency.p99_9: it is 9.1, and the max beside it is 9"},
+		"min over max":     {"loadgen.txt", "1000000", "9500000", "server.latency."},
+		"steers terminals": {"aiperf.json", `"p50": 50.5`, `"\u001b[31mp50": [1]`, "time_to_first_token.?[31mp50: it is a list"},
 		"another document": {"benchy.json", `"version": "0.4.0",`, `"version": "0.4.0"} {`, ""},
 	} {
 		data, err := os.ReadFile(filepath.Join("testdata", c.file))
@@ -189,6 +206,33 @@ func TestSamples(t *testing.T) {
 	}
 }
 
+// What a tool may well write is read: a spread of 0, a bound or a difference
+// below it, a mean of equal values with other digits than they have; and names
+// that are none in a rule, or steer a terminal, are made ones.
+func TestPlausible(t *testing.T) {
+	f, err := Read("x.json", []byte(`{"schema_version": "1",
+ "request_latency": {"unit": "ms", "avg": 10.0000000001, "min": 10, "max": 10, "std": 0, "ci_low": -3},
+ "usage_diff": {"unit": "%", "avg": -2.5},
+ "made.up\u001b[2J": {"unit": "\u001b[31mms", "avg": 1, "p\u0007x": 2, "p.x": 3},
+ "made_up_[2J": {"unit": "ms", "avg": 4}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for address, want := range map[string]float64{
+		"all.request_latency.std": 0, "all.request_latency.ci_low": -3, "all.usage_diff.mean": -2.5,
+		"all.made_up__2J.mean": 1, "all.made_up__2J.p_x": 2, "all.made_up__2J.p_x_2": 3, "all.made_up__2J_2.mean": 4,
+	} {
+		parts := strings.Split(address, ".")
+		m, _ := f.Lookup(parts[0], parts[1])
+		if got, ok := m.Stats[parts[2]]; !ok || got != want {
+			t.Errorf("%s is %v (%v), want %v, of %+v", address, got, ok, want, f.Cells)
+		}
+		if strings.ContainsRune(m.Unit, 27) {
+			t.Errorf("%s has the unit %q", address, m.Unit)
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.*")
 	for _, path := range files {
@@ -209,6 +253,9 @@ func FuzzRead(f *testing.F) {
 		for _, c := range file.Cells {
 			for _, m := range c.Metrics {
 				for stat, v := range m.Stats {
+					if word(m.Name) != m.Name || word(stat) != stat {
+						t.Errorf("%q.%q is no address", m.Name, stat)
+					}
 					if v-v != 0 {
 						t.Errorf("%s.%s.%s is %v", c.Name, m.Name, stat, v)
 					}

@@ -113,7 +113,7 @@ func llamaEntry(n node) (t llamaTest, err error) {
 		name string
 		into *float64
 	}{{"avg_ts", &t.mean}, {"stddev_ts", &t.std}} {
-		x, ok, err := n.member(c.name).number()
+		x, ok, err := n.member(c.name).amount()
 		if err != nil {
 			return t, err
 		}

@@ -70,6 +70,9 @@ func (f *File) llamaRow(file string, line int, head, row []string) error {
 		if *c.into, err = strconv.ParseFloat(what[c.name], 64); err != nil {
 			return &Error{File: file, Line: line, Path: c.name, Says: fmt.Sprintf("%q is no number", what[c.name])}
 		}
+		if *c.into < 0 {
+			return &Error{File: file, Line: line, Path: c.name, Says: fmt.Sprintf(negative, *c.into)}
+		}
 	}
 	if t.prompt == 0 && t.gen == 0 {
 		return &Error{File: file, Line: line, Says: "n_prompt and n_gen are both 0, so that nothing was measured"}

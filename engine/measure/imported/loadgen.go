@@ -128,5 +128,8 @@ func loadgenNumber(file string, line int, key, value string) (float64, error) {
 	if err != nil || x-x != 0 {
 		return 0, &Error{File: file, Line: line, Path: key, Says: fmt.Sprintf("%q is no number", value)}
 	}
+	if x < 0 {
+		return 0, &Error{File: file, Line: line, Path: key, Says: fmt.Sprintf(negative, x)}
+	}
 	return x, nil
 }

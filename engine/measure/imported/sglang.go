@@ -43,7 +43,7 @@ func readSGLang(f *File, all []node) error {
 		c := Cell{What: what(n, "backend", "dataset_name", "request_rate", "max_concurrency", "random_input_len", "random_output_len", "random_range_ratio", "sharegpt_output_len")}
 		c.Name = servingName(c.What)
 		for _, d := range sglangNumbers {
-			x, ok, err := n.member(d.name).number()
+			x, ok, err := n.member(d.name).amount()
 			if err != nil {
 				return err
 			}
@@ -60,11 +60,11 @@ func readSGLang(f *File, all []node) error {
 				c.Metrics = append(c.Metrics, d.metric(d.name, stats))
 			}
 		}
-		counted, ok, err := n.member("total_output_tokens").number()
+		counted, ok, err := n.member("total_output_tokens").amount()
 		if err != nil {
 			return err
 		}
-		again, both, err := n.member("total_output_tokens_retokenized").number()
+		again, both, err := n.member("total_output_tokens_retokenized").amount()
 		if err != nil {
 			return err
 		}

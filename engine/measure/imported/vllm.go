@@ -77,7 +77,7 @@ func vllmCell(n node) (c Cell, err error) {
 		if d.name == "request_goodput" && m.value == nil {
 			m = n.member("request_goodput:") // so it was called in 2025
 		}
-		x, ok, err := m.number()
+		x, ok, err := m.amount()
 		if err != nil {
 			return c, err
 		}
@@ -108,7 +108,7 @@ func prefixed(n node, name string) (map[string]float64, error) {
 		if !of || stat != "mean" && stat != "median" && stat != "std" && stat != "min" && stat != "max" && !percentileKey.MatchString(stat) {
 			continue
 		}
-		x, ok, err := n.member(key).number()
+		x, ok, err := n.member(key).amount()
 		if err != nil {
 			return nil, err
 		}
@@ -121,11 +121,11 @@ func prefixed(n node, name string) (map[string]float64, error) {
 
 // vllmTraps looks for what has misled readers of these files.
 func (f *File) vllmTraps(n node, c Cell) error {
-	completed, _, err := n.member("completed").number()
+	completed, _, err := n.member("completed").amount()
 	if err != nil {
 		return err
 	}
-	if asked, ok, err := n.member("num_prompts").number(); err != nil {
+	if asked, ok, err := n.member("num_prompts").amount(); err != nil {
 		return err
 	} else if ok && asked > completed {
 		f.note("%s: %g of %g requests were answered; the numbers are of these alone", c.Name, completed, asked)

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+)
+
+// nobody listens there: what is not refused fails to reach it.
+const nobody = "http://127.0.0.1:1/v1"
+
+// Everything that cannot be meant is refused before the server is asked.
+func TestBenchRefuses(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	rows := file("rows.jsonl", strings.Repeat(`{"prompt": "a", "max_tokens": 4}`+"\n", 20))
+	chat := file("chat.jsonl", strings.Repeat(`{"messages": [{"role": "system", "content": "b"}, {"role": "user", "content": "a"}]}`+"\n", 20))
+	short := file("short.jsonl", `{"prompt": "a"}`+"\n")
+	blank := file("blank.jsonl", "\n")
+	wrong := file("wrong.jsonl", "{\"prompt\": \"a\"}\n{\"promt\": \"a\"}\n")
+	t.Setenv("BENCH_KEY_EMPTY", "")
+	t.Setenv("BENCH_KEY_BAD", "a\nb")
+	for _, c := range []struct {
+		args string
+		want string
+	}{
+		{"", "does not answer"}, // the base of all others is sound
+		{"--seed 0", "does not answer"},
+		{"--slo ttft=300ms,tpot=50ms --rate 1.5 --max-concurrency 4", "does not answer"},
+		{"--engine vlllm", `--engine: there is no kind "vlllm"`},
+		{"--pp 0", "--pp: 0 is not between 1 and"},
+		{"--pp 16,16", "--pp: 16 stands there twice"},
+		{"--tg -1", "--tg: -1 is not between 1 and"},
+		{"--tg 200000000", "--tg: 200000000 is not between"},
+		{"--depth -1", "--depth: -1 is not between 0 and"},
+		{"--concurrency 0", "--concurrency: 0 is not between"},
+		{"--concurrency 1000000", "--concurrency: 1000000 is not between"},
+		{"--warmup -1", "--warmup: -1"},
+		{"--runs 0", "--runs: 0"},
+		{"--requests -1", "--requests: -1"},
+		{"--seed -1", "--seed: -1"},
+		{"--rate 0", "--rate: 0 is not between"},
+		{"--rate NaN", "--rate: NaN is not between"},
+		{"--rate Inf", "--rate: +Inf is not between"},
+		{"--rate 2,2", "--rate: 2 stands there twice"},
+		{"--rate 2 --concurrency 2", "--rate: requests are sent by schedule"},
+		{"--arrival constant", "--rate: --arrival and --max-concurrency belong"},
+		{"--max-concurrency 4", "--rate: --arrival and --max-concurrency belong"},
+		{"--rate 2 --max-concurrency -1", "--max-concurrency: -1"},
+		{"--rate 2 --arrival burst", `--arrival: "burst" is neither`},
+		{"--api responses", `--api: "responses" is neither`},
+		{"--latency-mode ping", `--latency-mode: "ping" is none of`},
+		{"--temperature -1", "--temperature: -1 is not between"},
+		{"--temperature NaN", "--temperature: NaN is not between"},
+		{"--random-tokens --api chat", "--random-tokens: a chat takes messages"},
+		{"--depth-cached", "--depth-cached: there is no context"},
+		{"--format xml", `--format: "xml" is none of`},
+		{"--plot x.pdf", `--plot: "x.pdf" ends in neither`},
+		{"--plot same.svg --out ./same.svg", "--plot: same.svg is the file of --out as well"},
+		{"--out " + dir, "cannot be written: is a directory"},
+		{"--request-timeout 0s", "time limits must be above zero"},
+		{"--max-lag -1s", "time limits must be above zero"},
+		{"--header X", "--header: "},
+		{"--slo ttfb=1s", `--slo: "ttfb" is none of ttft, tpot, itl, e2e`},
+		{"--slo ttft=300", `--slo: ttft="300" is no time above zero`},
+		{"--slo ttft=-1s", `--slo: ttft="-1s" is no time above zero`},
+		{"--api-key-env BENCH_KEY_EMPTY", "--api-key-env: the environment variable BENCH_KEY_EMPTY is not set"},
+		{"--api-key-env BENCH_KEY_BAD", "--api-key-env: the value of BENCH_KEY_BAD cannot be sent"},
+		{"--dataset " + rows, "does not answer"},
+		{"--dataset " + rows + " --pp 16", "--dataset: the file says what is sent"},
+		{"--dataset " + rows + " --tg 16", "says how long its answer is: leave out --tg"},
+		{"--dataset " + chat, "line 1 of " + chat + " can only be sent as a chat: add --api chat"},
+		{"--dataset " + chat + " --api chat", "does not answer"},
+		{"--dataset " + short, "has 1 rows, and 8 requests and 2 for warm-up are to be sent"},
+		{"--dataset " + short + " --requests 1 --warmup 0", "does not answer"},
+		{"--dataset " + blank, "is empty"},
+		{"--dataset " + wrong, "wrong.jsonl:2"},
+		{"--dataset " + dir, "is no regular file"},
+		{"--dataset " + filepath.Join(dir, "gone.jsonl"), "gone.jsonl is not there"},
+	} {
+		var stdout, stderr bytes.Buffer
+		status := run(t.Context(), append([]string{"bench", nobody}, strings.Fields(c.args)...), &stdout, &stderr)
+		want := verdict.ExitUsage
+		if c.want == "does not answer" {
+			want = verdict.ExitBroken
+		}
+		if status != want || !strings.Contains(stderr.String(), c.want) || stdout.Len() > 0 {
+			t.Errorf("%s: status %d, %s%s\nwant %d and %q", c.args, status, &stdout, &stderr, want, c.want)
+		}
+	}
+	for _, url := range []string{"localhost:8000", "ftp://localhost/v1", "http://user:key@localhost/v1"} {
+		var stdout, stderr bytes.Buffer
+		if status := run(t.Context(), []string{"bench", url}, &stdout, &stderr); status != verdict.ExitUsage || stderr.Len() == 0 {
+			t.Errorf("%s: status %d, %s", url, status, &stderr)
+		}
+	}
+}
+
+// Prompts of two measurements that nobody gave a seed are not the same.
+func TestBenchSeed(t *testing.T) {
+	seed := func(given bool) int {
+		b := bench{seed: 5}
+		b.chooseSeed(given)
+		return b.seed
+	}
+	if seed(true) != 5 {
+		t.Error("a seed that was given is not used")
+	}
+	if a, b, c := seed(false), seed(false), seed(false); a == b && b == c {
+		t.Errorf("three measurements have the seed %d", a)
+	}
+}

@@ -1,0 +1,185 @@
+// Package coherence knows text from garbage: which answers no sound engine gives,
+// and whether a candidate's answers to the same prompts are worse text than its
+// parent's. It does not know whether an answer is right, how fast it came or what
+// follows from a finding: gates judge.
+package coherence
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Limits of Coherent. They are wide on purpose: a check that calls a strange
+// but sound answer garbage would make measurements invalid at random. Subtle
+// damage is for the comparison with a baseline to find.
+const (
+	// minRepeats is how many words, and minRunes how many characters, a text must
+	// have before repetition and entropy mean anything.
+	minRepeats, minRunes = 12, 64
+	// minSame is how long a text of one character alone must be: less than the
+	// shortest answers that are measured, since "!!!!!!!!" is what NaNs look like.
+	minSame = 8
+	// maxShare is the largest share that one word or one character may have.
+	maxShare = 0.9
+	// maxBroken is the largest share of replacement and control characters.
+	maxBroken = 0.02
+	// minBits and maxBits bound the entropy of characters, in bits a character.
+	// A number in binary has 1, English 4.1 to 4.6, source code and JSON up to
+	// 5.3, base64 nearly 6; printable ASCII at random has 6.6.
+	minBits, maxBits = 0.8, 6.2
+	// maxWideBits is the upper bound for scripts of thousands of characters:
+	// Chinese text has up to 9.5.
+	maxWideBits = 10.5
+	// truncated is how many replacement characters a character that was cut at
+	// the token limit may leave at the end.
+	truncated = 3
+)
+
+// Coherent is an absolute check of a generated text against garbage: whether it
+// is empty, made of replacement or control characters, of NaNs, of one token
+// again and again, or has too few or too many different characters for any
+// language. If not, why says so in a few words. It knows no language and judges
+// no meaning: a wrong answer in good English is coherent. It is meant for
+// answers that end by themselves; a text that was forced on past its end may
+// repeat itself rightly.
+func Coherent(text string) (ok bool, why string) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return false, "empty"
+	}
+	for _, check := range []func(string) string{broken, notNumbers, repeated, entropy} {
+		if why := check(text); why != "" {
+			return false, why
+		}
+	}
+	return true, ""
+}
+
+// broken finds characters that stand for bytes that were none.
+func broken(text string) string {
+	for range truncated {
+		text = strings.TrimSuffix(text, "\uFFFD")
+	}
+	if text == "" {
+		return "nothing but replacement characters"
+	}
+	bad, n := brokenRunes(text)
+	if share := float64(bad) / float64(n); share > maxBroken {
+		return fmt.Sprintf("%d of %d characters are replacement, control or private ones", bad, n)
+	}
+	return ""
+}
+
+// brokenRunes counts characters that are replacement, control or private ones,
+// of n.
+func brokenRunes(text string) (bad, n int) {
+	for i, r := range text {
+		n++
+		_, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case r == utf8.RuneError && size <= 1, r == '\uFFFD':
+			bad++
+		case unicode.IsControl(r) && !unicode.IsSpace(r), unicode.Is(unicode.Co, r):
+			bad++
+		}
+	}
+	return bad, n
+}
+
+// notNumbers finds numerics that broke and were printed.
+func notNumbers(text string) string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune(",;[]()", r)
+	})
+	bad := 0
+	for _, w := range words {
+		switch strings.TrimLeft(w, "+-") {
+		case "nan", "inf", "infinity":
+			bad++
+		}
+	}
+	if bad > 0 && 2*bad > len(words) {
+		return fmt.Sprintf("%d of %d words are NaN or infinite", bad, len(words))
+	}
+	return ""
+}
+
+// repeated finds one word, or one short piece without spaces, said over and
+// over: a token id 0 for every NaN shows as "!!!!!!".
+func repeated(text string) string {
+	words := strings.Fields(text)
+	if len(words) >= minRepeats {
+		counts := map[string]int{}
+		for _, w := range words {
+			counts[w]++
+			if n := counts[w]; float64(n) > maxShare*float64(len(words)) {
+				return fmt.Sprintf("%.20q is %d of %d words", w, n, len(words))
+			}
+		}
+	}
+	runes := []rune(text)
+	if one := string(runes[0]); len(runes) >= minSame && strings.Count(text, one) == len(runes) {
+		return fmt.Sprintf("%q again and again", one)
+	}
+	if len(runes) < minRunes {
+		return ""
+	}
+	for period := 1; period <= 8; period++ {
+		same := 0
+		for i := period; i < len(runes); i++ {
+			if runes[i] == runes[i-period] {
+				same++
+			}
+		}
+		if same == len(runes)-period {
+			return fmt.Sprintf("%q again and again", string(runes[:period]))
+		}
+	}
+	return ""
+}
+
+// entropy compares how evenly characters are used with what texts of any kind
+// show.
+func entropy(text string) string {
+	bits, most, n := characterBits(text)
+	switch {
+	case n < minRunes:
+		return ""
+	case bits < minBits:
+		return fmt.Sprintf("character entropy of %.2f bits, less than any text has", bits)
+	case bits > most:
+		return fmt.Sprintf("character entropy of %.2f bits, more than any text has", bits)
+	}
+	return ""
+}
+
+// characterBits is the entropy of a text's n characters in bits by Shannon, the
+// sum of −p log₂ p over the characters' shares p, and the most that a text in
+// its kind of script has.
+func characterBits(text string) (bits, most float64, n int) {
+	counts, wide := map[rune]int{}, 0
+	for _, r := range text {
+		counts[r]++
+		n++
+		if r >= utf8.RuneSelf {
+			wide++
+		}
+	}
+	shares := make([]int, 0, len(counts))
+	for _, c := range counts {
+		shares = append(shares, c)
+	}
+	slices.Sort(shares) // so that the last bit does not depend on the map's order
+	for _, c := range shares {
+		p := float64(c) / float64(n)
+		bits -= p * math.Log2(p)
+	}
+	if 20*wide > n {
+		return bits, maxWideBits, n
+	}
+	return bits, maxBits, n
+}

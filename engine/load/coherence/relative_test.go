@@ -1,0 +1,180 @@
+package coherence
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine/measure"
+)
+
+// seeds are fewer in short runs, as under the race detector.
+func seeds() uint64 {
+	if testing.Short() {
+		return 1
+	}
+	return 2
+}
+
+func TestSoundAnswersAreNoGarbage(t *testing.T) {
+	english, forced := sentences, mixed(0.4, circles, sentences)
+	for name, arms := range map[string][2]writer{
+		"other words":                         {english, english},
+		"circles in both":                     {circles, circles},
+		"circles here and there":              {forced, forced},
+		"circles only in the parent":          {circles, english},
+		"empty ones in both":                  {mixed(0.3, always(""), english), mixed(0.3, always(" \n"), english)},
+		"the parent is garbage":               {drawn(pieces(), ""), english},
+		"garbage in both":                     {drawn(pieces(), ""), drawn(pieces(), "")},
+		"one token again and again, in both":  {always(strings.Repeat("!", 99)), always(strings.Repeat("!", 99))},
+		"ends within a character":             {english, func(r *rand.Rand, n int) string { return english(r, n) + "\uFFFD\uFFFD" }},
+		"an emoji that a boundary cut":        {english, func(r *rand.Rand, n int) string { return english(r, 40) + "\uFFFD\uFFFD\uFFFD" + english(r, n) }},
+		"short answers":                       {always("Paris."), always("Berlin.")},
+		"tables and code here, prose there":   {mixed(0.5, always(table), english), mixed(0.5, always(table), english)},
+		"the same words in another language":  {always(chinese), always(chinese[3:])},
+		"ends early, into white space":        {english, func(r *rand.Rand, n int) string { return english(r, n/2) + strings.Repeat("\n", n/4) }},
+		"a number again and again, in a few":  {mixed(0.1, always(strings.Repeat("so it goes. ", 30)), english), english},
+		"one of twenty turns in circles more": {english, mixed(0.05, circles, english)},
+	} {
+		for seed := range seeds() {
+			for _, prompts := range []int{1, 3, 12} {
+				for _, length := range []int{32, 130, 400} {
+					got := Relative(scripts("chat", prompts, length, seed, arms[0]), scripts("chat", prompts, length, seed+100, arms[1]))[0]
+					if got.Garbage > 0 || got.Of != prompts {
+						t.Errorf("%s, %d prompts of %d: %+v", name, prompts, length, got)
+					}
+				}
+			}
+		}
+	}
+}
+
+const table = "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\nfor i := range 10 {\n\tfmt.Println(i, x[i])\n}\nif err != nil {\n\treturn err\n}\n"
+
+const chinese = "水在高山上沸腾的温度较低，所以豆子要煮得更久。河流把沙子带到海里，大海又把一部分还给海滩。月亮引起潮汐，每天两次。面包因为酵母把糖变成气体而膨胀，面团太黏，气体跑不出去。"
+
+func TestGarbageIsFound(t *testing.T) {
+	all := []int{1, 3, 10}
+	many := []int{10, 16}
+	for name, g := range map[string]struct {
+		candidate writer
+		prompts   []int // that suffice
+		lengths   []int
+		share     float64 // of prompts that must be called garbage
+	}{
+		"tokens at random":                  {drawn(pieces(), ""), many, []int{130, 500}, 0.8},
+		"tokens, few and long":              {drawn(pieces(), ""), []int{3}, []int{2000}, 1},
+		"words at random":                   {drawn(vocabulary(), " "), []int{40}, []int{500}, 0.7},
+		"characters at random":              {drawn(strings.Split("abcdefghijklmnopqrstuvwxyz .,ABCDE{}", ""), ""), many, []int{130, 500}, 1},
+		"tokens of many scripts":            {drawn(strings.Fields("the 的 ção Ж при <s> fn_ 0x です und }); ק\n\n"), " "), many, []int{130, 500}, 1},
+		"all in circles":                    {circles, []int{6, 10}, []int{500}, 0.9},
+		"one token":                         {always(strings.Repeat("!", 64)), all, []int{130, 500}, 1},
+		"one word":                          {always(strings.Repeat("the ", 40)), all, []int{130, 500}, 1},
+		"NaN":                               {always("nan nan nan"), all, []int{130}, 1},
+		"replacement characters":            {always(strings.Repeat("\uFFFD", 30) + "x"), all, []int{130}, 1},
+		"bytes":                             {always(strings.Repeat("ab\xff\xfe", 30)), all, []int{130}, 1},
+		"nothing":                           {always(""), []int{3, 10}, []int{130}, 1},
+		"white space":                       {always("\n\n \n"), []int{3, 10}, []int{130}, 1},
+		"one token, now and then":           {mixed(0.3, always(strings.Repeat("!", 64)), sentences), many, []int{130}, 0.1},
+		"random, but for a few":             {mixed(0.8, drawn(pieces(), ""), sentences), []int{40}, []int{500}, 0.6},
+		"random, after a parent in circles": {drawn(pieces(), ""), []int{12}, []int{400, 800}, 0.8},
+	} {
+		parent := writer(sentences)
+		if strings.Contains(name, "after a parent") {
+			parent = circles
+		}
+		for seed := range seeds() {
+			for _, prompts := range g.prompts {
+				for _, length := range g.lengths {
+					got := Relative(scripts("chat", prompts, length, seed, parent), scripts("chat", prompts, length, seed+100, g.candidate))[0]
+					if float64(got.Garbage) < g.share*float64(prompts) || got.Garbage == 0 || got.Garbage > prompts || len(got.Why) == 0 {
+						t.Errorf("%s, %d prompts of %d: %+v", name, prompts, length, got)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Too few prompts to be sure are doubtful, not sound.
+func TestDoubtful(t *testing.T) {
+	for name, w := range map[string]writer{"circles": circles, "nothing": always(""), "tokens at random": drawn(pieces(), "")} {
+		for _, prompts := range []int{1, 2} {
+			if strings.HasPrefix(name, "tokens") && prompts == 1 {
+				continue // there is nothing to compare the wording with
+			}
+			got := Relative(scripts("chat", prompts, 2000, 1, sentences), scripts("chat", prompts, 2000, 2, w))[0]
+			if got.Doubtful != prompts || got.Garbage > 0 {
+				t.Errorf("%s, %d prompts: %+v", name, prompts, got)
+			}
+		}
+	}
+	odd := scripts("chat", 10, 500, 2, sentences)
+	odd[4].Text = drawn(strings.Fields("的 水 Ж ק при です ção"), "")(rand.New(rand.NewPCG(1, 1)), 500)
+	if got := Relative(scripts("chat", 10, 500, 1, sentences), odd)[0]; got.Doubtful != 1 || got.Garbage > 0 {
+		t.Errorf("one in another language: %+v", got)
+	}
+}
+
+// Launches repeat themselves, cells and turns are apart, and what only one arm
+// answered is not compared.
+func TestRelativeIsPaired(t *testing.T) {
+	parent := append(scripts("a", 4, 500, 1, sentences), scripts("b", 10, 500, 1, sentences)...)
+	candidate := append(scripts("a", 4, 500, 1, sentences), scripts("b", 7, 500, 1, sentences)...)
+	candidate = append(candidate, candidate...)
+	candidate[0].Warmup, candidate[0].Text = true, "\xff\xff\xff"
+	candidate[1].Err, candidate[1].Text = "stalled", "\xff\xff\xff"
+	got := Relative(parent, candidate)
+	if len(got) != 2 || got[0].Cell != "a" || got[0].Of != 4 || got[1].Of != 7 || got[1].Unpaired != 3 || got[0].Garbage+got[1].Garbage > 0 || got[1].Bits != 0 {
+		t.Errorf("%+v", got)
+	}
+	// Three launches of one answer are one answer.
+	three := scripts("a", 2, 500, 1, circles)
+	three = append(append(three, three...), three...)
+	if got := Relative(scripts("a", 2, 500, 1, sentences), three)[0]; got.Garbage > 0 || got.Doubtful != 2 {
+		t.Errorf("%+v", got)
+	}
+	turns := []measure.Sample{{Workload: "a", Text: "one"}, {Workload: "a", Turn: 1, Text: "two"}}
+	if got := Relative(turns, turns[1:])[0]; got.Of != 1 || got.Unpaired != 1 {
+		t.Errorf("%+v", got)
+	}
+	if got := Relative(nil, nil); len(got) > 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestLikelihoodForgets(t *testing.T) {
+	a, b := []rune("the cat sat on the mat"), []rune("a dog ran over the hill")
+	with, without := newLikelihood(), newLikelihood()
+	without.learn(a, 1)
+	with.learn(a, 1)
+	with.learn(b, 1)
+	with.learn(b, -1)
+	if with.bits(b) != without.bits(b) || with.bits(a) >= with.bits(b) {
+		t.Errorf("%v and %v bits, %v for what it knows", with.bits(b), without.bits(b), with.bits(a))
+	}
+}
+
+func FuzzRelative(f *testing.F) {
+	f.Add("Paris", "\xff\uFFFD!!", 3)
+	f.Add(strings.Repeat("a b ", 50), "", 7)
+	f.Fuzz(func(t *testing.T, a, b string, n int) {
+		n = n%12 + 1
+		var parent, candidate []measure.Sample
+		for i := range n {
+			parent = append(parent, measure.Sample{Index: i, Text: fmt.Sprint(a, i)})
+			candidate = append(candidate, measure.Sample{Index: i, Text: fmt.Sprint(b, i)})
+		}
+		for _, c := range append(Relative(parent, candidate), Relative(candidate, parent)...) {
+			if c.Of != max(n, 0) || c.Garbage > c.Of || c.Garbage+c.Doubtful > 2*c.Of || c.Bits != c.Bits || c.Garbage > 0 && len(c.Why) == 0 {
+				t.Errorf("%+v", c)
+			}
+		}
+		for _, c := range Relative(parent, parent) {
+			if c.Garbage+c.Doubtful > 0 {
+				t.Errorf("against itself: %+v", c)
+			}
+		}
+	})
+}

@@ -1,0 +1,166 @@
+package prompt
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/mxflow/mxflow/engine/openai"
+)
+
+const (
+	// anchor and tail are what pieces are counted between, since a vocabulary may
+	// treat the beginning of a text in a way of its own, and a template may put
+	// signs at its end, which would join a full stop there.
+	anchor, tail = "Yes.", " so"
+	// maxSingles bounds how often is counted to find words of one token, and
+	// singleGroup how many of them are counted at once.
+	maxSingles, singleGroup = 48, 64
+)
+
+// Learned is what was learnt of one engine's tokenizer. Cells that share it do
+// not ask the engine the same again. It holds for the engine's model and its
+// chat template; what is learnt does not depend on which prompts are built, so
+// that these do not depend on it. The zero value knows nothing.
+type Learned struct {
+	mu   sync.Mutex
+	kits map[kitKey]*kit
+	safe []int
+}
+
+type kitKey struct {
+	method Method
+	api    openai.API
+}
+
+// kit returns what is known of a way of counting.
+func (l *Learned) kit(method Method, api openai.API) *kit {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if method == Tokenizer {
+		api = "" // it counts texts, whatever they are sent as
+	}
+	key := kitKey{method, api}
+	if l.kits[key] == nil {
+		if l.kits == nil {
+			l.kits = map[kitKey]*kit{}
+		}
+		l.kits[key] = &kit{counts: map[string]int{}}
+	}
+	return l.kits[key]
+}
+
+// kit is the numbers of tokens of pieces of text. Pieces begin with a space and
+// a letter, which is where vocabularies part words, so that the tokens of a text
+// are the sum of its pieces' tokens. That is checked on every text that a
+// tokenizer can count, and on probes otherwise.
+type kit struct {
+	mu     sync.Mutex
+	counts map[string]int // of whole texts
+	// words are of one token each, once found says that they were looked for.
+	words []string
+	found bool
+}
+
+// counting is a kit with a way to count what it does not know yet.
+type counting struct {
+	*kit
+	ask func(ctx context.Context, text string) (int, error)
+	// ones are the kit's words.
+	ones []string
+	// overhead is what ask counts beside the text's own tokens: a token that
+	// begins every text, and a chat template's where ask sends chats.
+	overhead int
+}
+
+// whole counts a text and remembers the answer. One text is counted at a time, so
+// that none is counted twice.
+func (c *counting) whole(ctx context.Context, text string) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n, known := c.counts[text]; known {
+		return n, nil
+	}
+	n, err := c.ask(ctx, text)
+	if err != nil {
+		return 0, err
+	}
+	if n < 0 {
+		return 0, errNoUsage
+	}
+	c.counts[text] = n
+	return n, nil
+}
+
+// cost is the number of tokens that a piece adds to a text that it follows.
+func (c *counting) cost(ctx context.Context, piece string) (int, error) {
+	base, err := c.whole(ctx, anchor+tail)
+	if err != nil {
+		return 0, err
+	}
+	n, err := c.whole(ctx, anchor+piece+tail)
+	if err == nil && n < base {
+		return 0, fmt.Errorf("the engine counts %d tokens in %q and %d in %q", base, anchor+tail, n, anchor+piece+tail)
+	}
+	return n - base, err
+}
+
+// learn finds the overhead and the words of one token.
+func (c *counting) learn(ctx context.Context) error {
+	for i, first := range shortest {
+		n, err := c.whole(ctx, first)
+		if err != nil {
+			return err
+		}
+		// Each has a token at least, and in any vocabulary one of them no more.
+		if i == 0 || n-1 < c.overhead {
+			c.overhead = max(n-1, 0)
+		}
+	}
+	c.mu.Lock()
+	found := c.found
+	c.ones = c.words
+	c.mu.Unlock()
+	if found {
+		return nil
+	}
+	var ones []string
+	asked := 0
+	for rest := singles; len(rest) > 0; {
+		n := min(len(rest), singleGroup)
+		some, err := c.singles(ctx, rest[:n], &asked)
+		if err != nil {
+			return err
+		}
+		ones, rest = append(ones, some...), rest[n:]
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ones, c.words, c.found = ones, ones, true
+	return nil
+}
+
+// singles are those of words that are one token each. A word is a token at
+// least, so as many tokens as words prove it of all of them at once; otherwise
+// the halves are counted.
+func (c *counting) singles(ctx context.Context, words []string, asked *int) ([]string, error) {
+	if *asked++; *asked > maxSingles {
+		return nil, nil
+	}
+	n, err := c.cost(ctx, " "+strings.Join(words, " "))
+	switch {
+	case err != nil:
+		return nil, err
+	case n == len(words):
+		return words, nil
+	case n < len(words) || len(words) == 1:
+		return nil, nil
+	}
+	left, err := c.singles(ctx, words[:len(words)/2], asked)
+	if err != nil {
+		return nil, err
+	}
+	right, err := c.singles(ctx, words[len(words)/2:], asked)
+	return append(left[:len(left):len(left)], right...), err
+}

@@ -1,0 +1,167 @@
+package prompt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/openai"
+)
+
+// fewestSafe is how many token ids must be known to draw from them.
+const fewestSafe = 64
+
+// random draws prompts of token ids. They are ids that the tokenizer gave for
+// plain words, numbers and sentences: every other id may be a special token,
+// which ends a text or opens a picture.
+type random struct {
+	spec Spec
+	safe []int
+	// begin is the order in which ids begin prompts, so that no two have the same
+	// first one until all have been used.
+	begin []int
+	// added is what the engine counts beside the ids that it was sent.
+	added    int
+	verified bool
+}
+
+func newRandom(ctx context.Context, engine Engine, spec Spec) (*random, error) {
+	safe, err := spec.Learned.safeIDs(ctx, engine)
+	if err != nil {
+		return nil, err
+	}
+	m := &random{spec: spec, safe: safe}
+	m.begin = newSource(spec.Seed, spec.Cell, "begin", 0).r.Perm(len(safe))
+	added := [2]int{}
+	for i, n := range []int{shortProbe, longProbe} {
+		p := Prompt{IDs: m.draw("probe", i, n)}
+		seen, err := usage(ctx, engine, spec, p)
+		var status *openai.StatusError
+		if errors.As(err, &status) && status.Status >= 400 && status.Status < http.StatusInternalServerError {
+			return nil, fmt.Errorf(`the engine refuses a prompt of token ids: use prompts = "text", or an engine whose /v1/completions takes ids, as vLLM's, SGLang's and llama-server's do: %w`, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if seen < 0 {
+			return m, nil
+		}
+		added[i] = seen - n
+	}
+	// One token more may begin every text. Anything else was not these ids.
+	if added[0] != added[1] || added[0] < 0 || added[0] > 1 {
+		return nil, fmt.Errorf("the engine counts %d and %d tokens in prompts of %d and %d token ids, so it does not take them as they are: use prompts = \"text\"",
+			shortProbe+added[0], longProbe+added[1], shortProbe, longProbe)
+	}
+	m.added, m.verified = added[0], true
+	return m, nil
+}
+
+// prompt draws the prompt with an index, and its context.
+func (m *random) prompt(_ context.Context, series string, index int) (Prompt, error) {
+	n := m.spec.length(series, index, 0)
+	if n <= m.added {
+		return Prompt{}, fmt.Errorf("%d tokens are too few: the engine puts one before them", n)
+	}
+	ids := m.draw(series, index, m.spec.Depth+n-m.added)
+	p := Prompt{IDs: ids[m.spec.Depth:], Tokens: n, Asked: n, ContextTokens: m.spec.Depth, Output: m.spec.output(series, index, 0)}
+	if m.spec.Depth > 0 {
+		p.ContextIDs = ids[:m.spec.Depth:m.spec.Depth]
+	}
+	return p, nil
+}
+
+// draw is n ids, uniform but for the first.
+func (m *random) draw(series string, index, n int) []int {
+	place := 2 * index
+	if series != "measured" {
+		place++
+	}
+	r := newSource(m.spec.Seed, m.spec.Cell, series+" ids", index).r
+	ids := make([]int, n)
+	for i := range ids {
+		ids[i] = m.safe[r.IntN(len(m.safe))]
+	}
+	ids[0] = m.safe[m.begin[place%len(m.begin)]]
+	return ids
+}
+
+// safeIDs are the different ids of a long and varied text, in order, without
+// those that begin or end every text.
+func (l *Learned) safeIDs(ctx context.Context, engine Engine) ([]int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.safe != nil {
+		return l.safe, nil
+	}
+	ids := func(text string) ([]int, error) {
+		_, ids, err := engine.Tokenize(ctx, text)
+		if err != nil && !noTokenizer(err) || len(ids) > 0 {
+			return ids, err
+		}
+		return nil, errors.New(`which token ids are safe to send is not known, since the engine has no tokenizer endpoint that lists ids: use prompts = "text"`)
+	}
+	one, err := ids("a river")
+	if err != nil {
+		return nil, err
+	}
+	other, err := ids("The sea.")
+	if err != nil {
+		return nil, err
+	}
+	seen := map[int]bool{}
+	for _, text := range varied() {
+		some, err := ids(text)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range some {
+			seen[id] = true
+		}
+	}
+	for i := 0; i < min(len(one), len(other)) && one[i] == other[i]; i++ {
+		delete(seen, one[i])
+	}
+	for i := 1; i <= min(len(one), len(other)) && one[len(one)-i] == other[len(other)-i]; i++ {
+		delete(seen, one[len(one)-i])
+	}
+	safe := make([]int, 0, len(seen))
+	for id := range seen {
+		if id >= 0 {
+			safe = append(safe, id)
+		}
+	}
+	if len(safe) < fewestSafe {
+		return nil, fmt.Errorf(`the engine's tokenizer gave %d different ids for a long text, %d are needed: use prompts = "text"`, len(safe), fewestSafe)
+	}
+	slices.Sort(safe)
+	l.safe = safe
+	return safe, nil
+}
+
+// varied are texts of many different tokens: all sentences, numbers, and every
+// word of two and three letters, which are tokens themselves in large
+// vocabularies, and fall apart into those of smaller ones.
+func varied() []string {
+	const letters = "abcdefghijklmnopqrstuvwxyz"
+	texts := []string{strings.Join(prose, " "), strings.Join(singles, " ")}
+	var numbers strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&numbers, " %d", i)
+	}
+	texts = append(texts, numbers.String()[1:])
+	for _, a := range letters {
+		var b strings.Builder
+		for _, c := range letters {
+			fmt.Fprintf(&b, " %c%c %s%c %c%c", a, c, strings.ToUpper(string(a)), c, c, a)
+			for _, d := range letters {
+				fmt.Fprintf(&b, " %c%c%c", a, c, d)
+			}
+		}
+		texts = append(texts, b.String()[1:])
+	}
+	return texts
+}

@@ -1,0 +1,110 @@
+package prompt_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/load/prompt"
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/openai"
+)
+
+// real is a running engine whose tokenizer endpoint may be hidden.
+type real struct {
+	*openai.Client
+	hide          bool
+	counts, asked atomic.Int64
+}
+
+func (r *real) Tokenize(ctx context.Context, text string) (int, []int, error) {
+	r.counts.Add(1)
+	if r.hide {
+		return 0, nil, &openai.StatusError{Method: "POST", Path: "/tokenize", Status: 404}
+	}
+	return r.Client.Tokenize(ctx, text)
+}
+
+func (r *real) Stream(ctx context.Context, q openai.Request) (measure.Sample, error) {
+	r.asked.Add(1)
+	return r.Client.Stream(ctx, q)
+}
+
+// TestPromptsOfTheEmbeddedEngine compares the tokens that a running engine counts
+// with those that were asked for.
+func TestPromptsOfTheEmbeddedEngine(t *testing.T) {
+	compare(t, embeddedEngine(t, nil), func(s *prompt.Spec) bool {
+		s.Tokens, s.Depth, s.SystemTokens = min(s.Tokens, 300), min(s.Depth, 200), min(s.SystemTokens, 100)
+		s.Requests = 3
+		return true
+	})
+}
+
+// TestPromptsOfARealEngine does so with one that somebody has started.
+func TestPromptsOfARealEngine(t *testing.T) {
+	url := os.Getenv("MXFLOW_TEST_ENGINE_URL")
+	if url == "" {
+		t.Skip("MXFLOW_TEST_ENGINE_URL is not set to the URL of a running engine")
+	}
+	compare(t, openai.New(url, ""), func(*prompt.Spec) bool { return true })
+}
+
+func compare(t *testing.T, client *openai.Client, change func(*prompt.Spec) bool) {
+	t.Helper()
+	for _, hide := range []bool{false, true} {
+		learned := &prompt.Learned{}
+		for _, spec := range []prompt.Spec{
+			{Cell: "short", Tokens: 64, Requests: 16},
+			{Cell: "long", Tokens: 2048, Requests: 16},
+			{Cell: "deep", Tokens: 128, Depth: 4096, Requests: 8},
+			{Cell: "system", Tokens: 256, SystemTokens: 512, Requests: 8},
+			{Cell: "chat", API: openai.Chat, Tokens: 512, Requests: 16, CountTemplate: true},
+			{Cell: "bare", API: openai.Chat, Tokens: 512, Requests: 16},
+			{Cell: "talk", API: openai.Chat, Tokens: 100, SystemTokens: 300, Depth: 1000, Requests: 8},
+			{Cell: "random", Tokens: 512, Depth: 100, Requests: 8, Random: true},
+		} {
+			if hide && spec.Random || !change(&spec) {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s hidden=%v", spec.Cell, hide), func(t *testing.T) {
+				engine := &real{Client: client, hide: hide}
+				spec.Learned = learned
+				began := time.Now()
+				p, err := prompt.Build(t.Context(), engine, spec)
+				if err != nil {
+					t.Fatal(err)
+				}
+				took := time.Since(began)
+				exact, worst := 0, 0
+				for i := range p.Measured {
+					one := &p.Measured[i]
+					r := openai.Request{API: spec.API, MaxTokens: 1}
+					one.Fill(&r)
+					s, err := client.Stream(t.Context(), r)
+					if errors.Is(err, net.ErrClosed) { // llama-server's connections carry 100 requests
+						s, err = client.Stream(t.Context(), r)
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					off := s.PromptTokens - one.Asked - one.ContextTokens
+					if off == 0 {
+						exact++
+					}
+					worst = max(worst, off, -off)
+				}
+				each := func(n int64) float64 { return float64(n) / float64(len(p.Measured)) }
+				t.Logf("%s, verified %v, template %d: %d of %d exact, worst off by %d; %.1f counts and %.1f requests a prompt, %v",
+					p.Method, p.Verified, p.Template, exact, len(p.Measured), worst, each(engine.counts.Load()), each(engine.asked.Load()), took.Round(time.Millisecond))
+				if !p.Exact() || exact != len(p.Measured) {
+					t.Errorf("not exact: %d of %d", exact, len(p.Measured))
+				}
+			})
+		}
+	}
+}

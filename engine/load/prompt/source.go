@@ -1,0 +1,83 @@
+package prompt
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+)
+
+const (
+	// nonceBits is how many bits make prompts unique.
+	nonceBits = 64
+	// pooled is how many sentences are used where each costs a request to count.
+	pooled = 64
+)
+
+// source is an endless ASCII text of its own for one prompt.
+type source struct {
+	r *rand.Rand
+	// nonce is 16 hexadecimal digits that differ from those of every other prompt.
+	// The first is a letter and the second is not, so that what precedes them in a
+	// chat template joins the same single letter in every prompt, or none.
+	nonce string
+	text  strings.Builder
+	// pool is how many of the sentences it uses, 0 for all, and order what next
+	// gives of them before it shuffles again.
+	pool  int
+	order []int
+}
+
+// newSource derives the text from its arguments alone.
+func newSource(seed int64, cell, series string, index int) *source {
+	sum := sha256.Sum256(fmt.Appendf(nil, "mxflow prompt 1\n%d\n%q\n%s\n%d\n", seed, cell, series, index))
+	s := &source{r: rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:])))}
+	s.nonce = fmt.Sprintf("%c%c%s", "abcdef"[sum[24]%6], "0123456789"[sum[25]%10], hex.EncodeToString(sum[16:23]))
+	return s
+}
+
+// next is a sentence with a space before it. All are given before one comes
+// again.
+func (s *source) next() string {
+	if len(s.order) == 0 {
+		n := len(prose)
+		if s.pool > 0 {
+			n = min(n, s.pool)
+		}
+		s.order = s.r.Perm(n)
+	}
+	sentence := prose[s.order[0]]
+	s.order = s.order[1:]
+	return " " + sentence
+}
+
+// words is a nonce made of words instead of digits: the first one of openers,
+// the others of ones, enough for nonceBits.
+func (s *source) words(openers, ones []string) (first string, rest []string) {
+	first = openers[s.r.IntN(len(openers))]
+	for bits := math.Log2(float64(len(openers))); bits < nonceBits; bits += math.Log2(float64(len(ones))) {
+		rest = append(rest, " "+ones[s.r.IntN(len(ones))])
+	}
+	return first, rest
+}
+
+// first returns the first n bytes of the text. It begins with the nonce: caches
+// work on prefixes, so what is unique must come first. Where it would end in a
+// space it ends in a full stop: chat templates trim what they are given, and
+// some vocabularies count a space at the end apart.
+func (s *source) first(n int) string {
+	if s.text.Len() == 0 {
+		s.text.WriteString(s.nonce + ".")
+	}
+	for s.text.Len() < n {
+		s.text.WriteString(s.next())
+	}
+	text := s.text.String()[:n]
+	if cut, spaced := strings.CutSuffix(text, " "); spaced {
+		return cut + "."
+	}
+	return text
+}
