@@ -57,7 +57,7 @@ func (b bench) keepRaw(run int, taken steps.Taken) error {
 	if err != nil {
 		return b.wrong("raw", "%v", err)
 	}
-	// The samples come last: where they are, the run is whole.
+	// The samples come last: where they are, the others are too.
 	for _, f := range []struct {
 		name string
 		data []byte
