@@ -98,8 +98,10 @@ func (r *recording) rest(ctx context.Context) {
 	switch {
 	case len(r.Machine.GPUs) > 0:
 		wait = gpuReading
-	case r.Machine.Host:
+	case r.Machine.Host && telemetry.HostEnergy():
 		wait = hostReading
+	default:
+		return
 	}
 	select {
 	case <-ctx.Done():

@@ -39,9 +39,12 @@ const (
 	// streamRate is how many events a second each stream of a calibration has, and
 	// mostRate how many all have together.
 	streamRate, mostRate = 100, 20_000
-	// calibrateFor is how long a calibration watches, and calibrateTries how often
-	// it is made before it counts that it was not good enough.
+	// calibrateFor is how long a calibration watches, calibrateFew where there are
+	// so few streams that nothing piles up, and calibrateTries how often it is made
+	// before it counts that it was not good enough.
 	calibrateFor   = 400 * time.Millisecond
+	calibrateFew   = 150 * time.Millisecond
+	few            = 8
 	calibrateTries = 3
 )
 
@@ -62,6 +65,9 @@ func (c *Calibrator) Calibrate(ctx context.Context, streams int, limit time.Dura
 	}
 	spec := mock.Spec{
 		Command: []string{self, "engine", "mock"}, Streams: streams, Rate: min(streamRate, mostRate/float64(streams)), Duration: calibrateFor,
+	}
+	if streams <= few {
+		spec.Duration = calibrateFew
 	}
 	var last measure.Calibration
 	for range calibrateTries {

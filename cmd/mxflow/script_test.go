@@ -1,10 +1,13 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -19,6 +22,12 @@ import (
 var program string
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	// Scenarios wait more than they compute: for engines to start and stop, for
+	// schedules, for what they watch.
+	if p := flag.Lookup("test.parallel"); p.Value.String() == p.DefValue {
+		_ = p.Value.Set(strconv.Itoa(2 * runtime.GOMAXPROCS(0)))
+	}
 	os.Exit(withProgram(m.Run))
 }
 
@@ -57,7 +66,7 @@ func TestScript(t *testing.T) {
 		Dir: filepath.Join("testdata", "script"),
 		// Far more than all scenarios take: a hang fails well before go test's own
 		// limit, and what hangs is ended.
-		Deadline: time.Now().Add(4 * time.Minute),
+		Deadline: time.Now().Add(8 * time.Minute),
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PATH", filepath.Dir(program)+string(os.PathListSeparator)+e.Getenv("PATH"))
 			// $PLANS/tiny.hcl is the plan that most scenarios vary.
