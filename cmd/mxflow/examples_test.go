@@ -12,6 +12,9 @@ import (
 // exitStatus is the comment in which an example says how its apply ends.
 var exitStatus = regexp.MustCompile(`(?m)^# exit status: ([0-9]+)$`)
 
+// longExamples are applied where MXFLOW_TEST_LONG is set, as CI does.
+var longExamples = map[string]bool{"frameworks": true, "load": true}
+
 // TestExamples applies every example, so that none of them is a promise that
 // nobody keeps.
 func TestExamples(t *testing.T) {
@@ -22,6 +25,9 @@ func TestExamples(t *testing.T) {
 	for _, file := range files {
 		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
 			t.Parallel()
+			if name := filepath.Base(filepath.Dir(file)); longExamples[name] && os.Getenv("MXFLOW_TEST_LONG") == "" {
+				t.Skipf("%s takes ten seconds and more: set MXFLOW_TEST_LONG=1", name)
+			}
 			text, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)

@@ -72,7 +72,16 @@ func playBenchy(args []string) error {
 	return os.WriteFile(*out, []byte(`{"benchmarks":[{"e2e_ttft":{"values":[100,300]},"tg_req_throughput":{"values":[50,50]}}]}`), 0o644)
 }
 
+// opt skips what takes seconds to watch, unless it is asked for.
+func opt(t *testing.T) {
+	t.Helper()
+	if os.Getenv("MXFLOW_TEST_LONG") == "" {
+		t.Skip("takes several seconds: set MXFLOW_TEST_LONG=1")
+	}
+}
+
 func TestSmoke(t *testing.T) {
+	opt(t)
 	var out, said bytes.Buffer
 	args := []string{"--cpus", "0", "--grid", "3x50", "--window", "200ms", "--repeat", "2", "--no-parser", "--json", "--batched"}
 	if err := run(t.Context(), args, nil, &out, &said); err != nil {
@@ -126,6 +135,7 @@ func TestRefuses(t *testing.T) {
 // Another tool is measured as llama-benchy is, and one that sends less than it
 // was asked for is found out.
 func TestPeer(t *testing.T) {
+	opt(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
