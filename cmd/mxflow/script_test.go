@@ -1,13 +1,10 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"testing"
 	"time"
 
@@ -22,12 +19,6 @@ import (
 var program string
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	// Scenarios wait more than they compute: for engines to start and stop, for
-	// schedules, for what they watch.
-	if p := flag.Lookup("test.parallel"); p.Value.String() == p.DefValue {
-		_ = p.Value.Set(strconv.Itoa(2 * runtime.GOMAXPROCS(0)))
-	}
 	os.Exit(withProgram(m.Run))
 }
 

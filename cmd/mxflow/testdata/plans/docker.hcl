@@ -51,7 +51,7 @@ knob "kv_cache" {
 workload "chat" {
   max_lag       = "1m"
   prompt_tokens = 32
-  output_tokens = 12
+  output_tokens = 48
   requests      = 2
   warmup        = 1
 }
