@@ -44,6 +44,10 @@ type Arm struct {
 // Launch is what one launch measured.
 type Launch struct {
 	ID string
+	// Round counts the launches of each arm that were interleaved, from 1: launches
+	// of one round stood beside each other. At a look at n, those of the first n
+	// rounds in which both arms have one count.
+	Round int
 	// Samples is the digest of its raw samples.
 	Samples string
 	// Stale says that the engine was running before the launch, so that the

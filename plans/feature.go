@@ -23,7 +23,18 @@ type Feature struct {
 	// Accept names the criteria that let the feature into the stack; where the
 	// plan says nothing it is all of them.
 	Accept []string
-	Range  Range `json:"-"`
+	// Alternatives are the candidates of a feature that chooses (choose): each a
+	// feature of its own by the name "spec[short]", with Of set to this one's name.
+	// At most one of them enters the stack, under this one's name.
+	Alternatives []*Feature `json:",omitempty"`
+	// Confirm repeats the decisive criteria on other engines: each a feature by the
+	// name "gemm@production" with Engine set and Of this one's name.
+	Confirm []*Feature `json:",omitempty"`
+	// Of is the feature that an alternative or a confirmation belongs to.
+	Of string `json:",omitempty"`
+	// Engine is "kind.name" where it is not the baseline's.
+	Engine string `json:",omitempty"`
+	Range  Range  `json:"-"`
 }
 
 // BuildsOnKind is what a feature's parent is.

@@ -33,7 +33,9 @@ type Plan struct {
 	Targets   []*Target
 	Imported  []*Imported
 	Baseline  *Baseline
-	Phases    []*Phase
+	// Decision is never nil after Load.
+	Decision *Decision
+	Phases   []*Phase
 
 	Range Range `json:"-"`
 

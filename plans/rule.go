@@ -13,6 +13,9 @@ type Program struct {
 	// joined is set where all comparisons have to hold: nothing but and joins
 	// them.
 	joined bool
+	// Logic is how and, or and not join its comparisons, which their error budget
+	// follows.
+	Logic *Logic
 	// VM is the compiled boolean expression over the inputs' variables.
 	VM *vm.Program
 }
@@ -39,6 +42,8 @@ type Leaf struct {
 	Left, Right *Operand
 	// Negated is set below an odd number of nots: the rule wants it not to hold.
 	Negated bool
+	// Claim is how it is decided; never nil in a plan that Load accepts.
+	Claim *Claim
 	// at and length are where it stands in the rule, in characters.
 	at, length int
 }

@@ -16,6 +16,9 @@ type Rule struct {
 	Reasons     []string     `json:"reasons,omitempty"`
 	Comparisons []Comparison `json:"comparisons,omitempty"`
 	Inputs      []Input      `json:"inputs,omitempty"`
+	// Open names the features of which more launches, within the plan's maximum,
+	// could still settle it.
+	Open []string `json:"open,omitempty"`
 }
 
 // Comparison is one comparison inside a rule with the values on both sides,
@@ -25,7 +28,13 @@ type Comparison struct {
 	Left  string `json:"left"`
 	Op    string `json:"op"`
 	Right string `json:"right"`
-	Holds bool   `json:"holds"`
+	// Holds says whether the estimates alone fulfil it.
+	Holds bool `json:"holds"`
+	// Verdict is what the evidence says of it, turned as the rule wants it (below a
+	// not, pass is evidence that it does not hold). Test is how that was decided,
+	// nil where it could not be.
+	Verdict Verdict `json:"verdict,omitempty"`
+	Test    *Test   `json:"test,omitempty"`
 }
 
 // Input is one value that a rule read.

@@ -22,14 +22,14 @@ func (r *Record) Check() error {
 	for _, p := range []struct {
 		name string
 		set  bool
-	}{{"run", r.RunStart != nil}, {"launch", r.Launch != nil}, {"decision", r.Decision != nil}, {"end", r.End != nil}} {
+	}{{"run", r.RunStart != nil}, {"launch", r.Launch != nil}, {"decision", r.Decision != nil}, {"end", r.End != nil}, {"waiver", r.Waiver != nil}} {
 		if p.set {
 			set = append(set, p.name)
 		}
 	}
 	switch {
 	case len(set) != 1:
-		return fmt.Errorf("must hold exactly one of run_start, launch, decision and end, and holds %d", len(set))
+		return fmt.Errorf("must hold exactly one of run_start, launch, decision, waiver and end, and holds %d", len(set))
 	case r.Type != set[0]:
 		return fmt.Errorf("says type %q and holds a %s", r.Type, set[0])
 	case r.Run == "":
@@ -120,6 +120,8 @@ func (h *history) add(r *Record) (undo func(), err error) {
 		return once(h.ended, r.Run, "ends run %s a second time")
 	case r.Launch != nil:
 		return once(h.launches, r.Launch.ID, "uses launch id %s a second time")
+	case r.Waiver != nil:
+		return func() {}, nil
 	default:
 		d := r.Decision
 		last := h.attempts[d.Node]

@@ -10,7 +10,7 @@ import (
 // Record is one leaf of the ledger. Exactly one of the pointers is set, the one
 // that Type names.
 type Record struct {
-	// Type is "run", "launch", "decision" or "end".
+	// Type is "run", "launch", "decision", "waiver" or "end".
 	Type string `json:"type"`
 	// Time is when the record was made, UTC.
 	Time time.Time `json:"time"`
@@ -21,6 +21,7 @@ type Record struct {
 	Launch   *Launch   `json:"launch,omitempty"`
 	Decision *Decision `json:"decision,omitempty"`
 	End      *End      `json:"end,omitempty"`
+	Waiver   *Waiver   `json:"waiver,omitempty"`
 }
 
 // RunStart opens a run.
@@ -35,6 +36,10 @@ type RunStart struct {
 	Tool        string            `json:"tool"`        // mxflow version
 	Environment map[string]string `json:"environment"` // fingerprint: os, arch, cpu, cores, kernel
 	BootID      string            `json:"boot_id,omitempty"`
+	// Hypotheses are the digests of the claims that the plan made when the run
+	// began, by feature: a claim that a run before the measurement had is none
+	// that was made up after it.
+	Hypotheses map[string]string `json:"hypotheses,omitempty"`
 }
 
 // End closes a run.
@@ -118,6 +123,12 @@ type Launch struct {
 	Metadata    string            `json:"metadata,omitempty"`
 	// Trees are the source trees that the engine ran from, by name.
 	Trees map[string]Tree `json:"trees,omitempty"`
+	// Work is the digest of what was sent, by which way of measuring and on which
+	// machine: launches of one variant with one work may be compared.
+	Work string `json:"work,omitempty"`
+	// Replaces is the launch in whose place this one stands, which broke or did not
+	// count for a cause that is recorded there.
+	Replaces string `json:"replaces,omitempty"`
 }
 
 // Observed is one thing that an engine said of itself.
@@ -176,6 +187,15 @@ type Decision struct {
 	// Variant is the resolved knob values of a feature's candidate or the
 	// baseline, for people and for `env`.
 	Variant map[string]string `json:"variant,omitempty"`
+	// Statistics and Evidence are how rules were decided and what they read.
+	Statistics *Statistics `json:"statistics,omitempty"`
+	Evidence   []Evidence  `json:"evidence,omitempty"`
+	// Alternatives are the candidates of a feature that chooses.
+	Alternatives []Alternative `json:"alternatives,omitempty"`
+	// Interference is how the stack compares with its parts.
+	Interference []Interference `json:"interference,omitempty"`
+	// Retraction is set where this decision withdraws an earlier one.
+	Retraction *Retraction `json:"retraction,omitempty"`
 	// Made is what a step made, by what it is: the ID of an image.
 	Made map[string]string `json:"made,omitempty"`
 	// Hypothesis keeps the claim beside the outcome.
@@ -198,6 +218,11 @@ type Hypothesis struct {
 	Expect   string `json:"expect"`
 	Because  string `json:"because,omitempty"`
 	Measured string `json:"measured,omitempty"`
+	// Outcome is "confirmed", "refuted" or "open", and Test the rule that decided
+	// it. PostHoc is set where the claim was made after the launches.
+	Outcome string `json:"outcome,omitempty"`
+	PostHoc bool   `json:"post_hoc,omitempty"`
+	Test    *Rule  `json:"test,omitempty"`
 }
 
 // Level is the outcome of one test level.

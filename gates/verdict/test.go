@@ -1,0 +1,101 @@
+package verdict
+
+// Form is how a comparison is decided.
+type Form string
+
+const (
+	// Exact: on the values themselves, which have no noise (levels, counts,
+	// kernels, knobs).
+	Exact Form = "exact"
+	// Ratio: Welch's t-test on the logs of the launches of two arms.
+	Ratio Form = "ratio"
+	// Difference: Welch's t-test on the launches of two arms as they are.
+	Difference Form = "difference"
+	// LogLevel: a one-sample t-test on the logs of the launches of one arm.
+	LogLevel Form = "log level"
+	// Level: a one-sample t-test on the launches of one arm as they are.
+	Level Form = "level"
+	// Range: no t-test; the whole range of the launches against the limit, for
+	// what a launch has once and hardly varies, such as memory.
+	Range Form = "range"
+)
+
+// Test is how a comparison was decided: everything to argue it and to decide it
+// again. All of Theta, Floor, Estimate, SE and the bounds stand on the scale of
+// the test: logs for Ratio and LogLevel, the metric's unit otherwise, and turned
+// so that more is what the rule wants.
+type Test struct {
+	Form Form `json:"form"`
+	// Metric is the address of what was tested without statistic or relation,
+	// Arm the one that was read, Against what it was compared with: "" for a level.
+	Metric  string `json:"metric"`
+	Unit    string `json:"unit,omitempty"`
+	Arm     string `json:"arm"`
+	Against string `json:"against,omitempty"`
+	// Threshold is the rule's, in the input's own number (0.10 for +10 %), Theta
+	// the same on the scale of the test.
+	Threshold float64 `json:"threshold"`
+	Theta     float64 `json:"theta"`
+	// Pass and Fail are the levels of p at which a look decides, after the error
+	// budget was shared among the comparisons of the decision. Share says how:
+	// "1/3 of the budget, one of 3 joined by and".
+	Pass  float64 `json:"pass_level"`
+	Fail  float64 `json:"fail_level"`
+	Share string  `json:"share,omitempty"`
+	// Floor is the stored launch noise below which no arm's standard deviation is
+	// taken, FloorDF its degrees of freedom; absent without such a record.
+	Floor   float64 `json:"floor,omitempty"`
+	FloorDF float64 `json:"floor_df,omitempty"`
+	// Plan is the looks that were planned, in launches an arm; Looks those that
+	// were made, the last of which decided where anything did.
+	Plan  []int  `json:"plan,omitempty"`
+	Looks []Look `json:"looks,omitempty"`
+	// Stop is why it ended: see the Stop constants.
+	Stop Stop `json:"stop"`
+	// Values and Base are the launches of the two arms in their order, in the
+	// metric's unit; Launches and BaseLaunches their IDs.
+	Values       []float64 `json:"values,omitempty"`
+	Base         []float64 `json:"base,omitempty"`
+	Launches     []string  `json:"launches,omitempty"`
+	BaseLaunches []string  `json:"base_launches,omitempty"`
+	// Low and High bound the change at the last look, in the input's own number:
+	// Low (High where less is wanted) is the largest claim that would pass.
+	Low  *float64 `json:"low,omitempty"`
+	High *float64 `json:"high,omitempty"`
+	// Note is what else bears on it: a steady check that was flagged, ties.
+	Note string `json:"note,omitempty"`
+}
+
+// Stop is why a test ended.
+type Stop string
+
+const (
+	// StopPass and StopFail: a look decided.
+	StopPass Stop = "passed"
+	StopFail Stop = "failed"
+	// StopScreen: one launch an arm was so far off that more are not worth it.
+	StopScreen Stop = "screened"
+	// StopFutile: a verdict has less than 5 % chance left.
+	StopFutile Stop = "futile"
+	// StopEnd: all launches were made.
+	StopEnd Stop = "ended"
+	// StopOpen: it goes on with more launches.
+	StopOpen Stop = "open"
+	// StopMissing: what it reads is not there or does not count.
+	StopMissing Stop = "missing"
+)
+
+// Look is one look at the data.
+type Look struct {
+	// N is launches an arm.
+	N        int     `json:"n"`
+	Estimate float64 `json:"estimate"`
+	SE       float64 `json:"se"`
+	DF       float64 `json:"df"`
+	T        float64 `json:"t"`
+	PPass    float64 `json:"p_pass"`
+	PFail    float64 `json:"p_fail"`
+	// Chance is the projected chance of any verdict by the last look; 0 when this
+	// look decided or is the last.
+	Chance float64 `json:"chance,omitempty"`
+}
