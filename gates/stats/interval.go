@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Interval is a mean over launches with its two-sided 95 % interval by Student's
@@ -34,7 +33,7 @@ func MeanInterval(values []float64) (Interval, error) {
 	if !(se > 0) || math.IsInf(se, 0) {
 		return in, nil
 	}
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: float64(len(xs) - 1)}.Quantile(0.975)
+	t := Quantile(0.025, float64(len(xs)-1))
 	in.Low, in.High = back(mean-t*se), back(mean+t*se)
 	in.Bounded = !math.IsInf(in.High, 0)
 	return in, nil

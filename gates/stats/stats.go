@@ -8,7 +8,6 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // ErrEmpty is returned for no values at all: the mean of nothing is not zero.
@@ -60,14 +59,6 @@ func check(values []float64) error {
 	return nil
 }
 
-func logs(values []float64) []float64 {
-	out := make([]float64, len(values))
-	for i, v := range values {
-		out[i] = math.Log(v)
-	}
-	return out
-}
-
 // Difference is mean(a) − mean(b) with a two-sided 95 % interval by Welch's
 // t-test with the degrees of freedom of Welch–Satterthwaite.
 type Difference struct {
@@ -83,15 +74,14 @@ type Difference struct {
 // LogDifference is the difference of the means of logs of a and b, whose
 // exponential is the ratio of their geometric means.
 func LogDifference(a, b []float64) (Difference, error) {
-	for _, arm := range [][]float64{a, b} {
-		if err := check(arm); err != nil {
+	var in [2][]float64
+	for i, arm := range [][]float64{a, b} {
+		var err error
+		if in[i], err = Logs(arm); err != nil {
 			return Difference{}, err
 		}
-		if !Positive(arm) {
-			return Difference{}, errors.New("a ratio needs values above zero")
-		}
 	}
-	return welch(logs(a), logs(b)), nil
+	return welch(in[0], in[1]), nil
 }
 
 // RawDifference is the difference of the arithmetic means of a and b.
@@ -115,11 +105,8 @@ func welch(a, b []float64) Difference {
 	if !(se > 0) || math.IsInf(se, 0) {
 		return d
 	}
-	// The usual formula over v², with shares of the sum instead, which neither
-	// overflow nor vanish.
-	sa, sb := va/(va+vb), vb/(va+vb)
-	nu := 1 / (sa*sa/float64(len(a)-1) + sb*sb/float64(len(b)-1))
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: nu}.Quantile(0.975)
+	nu := satterthwaite([]float64{va, vb}, []float64{float64(len(a) - 1), float64(len(b) - 1)})
+	t := Quantile(0.025, nu)
 	d.SE, d.DF = se, nu
 	d.Low, d.High, d.Bounded = d.Estimate-t*se, d.Estimate+t*se, true
 	return d

@@ -1,10 +1,8 @@
 package stats
 
 import (
-	"encoding/json"
 	"errors"
 	"math"
-	"os"
 	"testing"
 )
 
@@ -72,29 +70,14 @@ func TestNothingAndNoNumbers(t *testing.T) {
 	}
 }
 
-// The cases were worked out with another program.
 func TestWelchAgainstWorkedCases(t *testing.T) {
-	var cases []struct {
-		Name                string
-		Baseline, Candidate []float64
-		EstPct              float64 `json:"est_pct"`
-		SE                  float64 `json:"se_log"`
-		DF                  float64
-	}
-	src, err := os.ReadFile("testdata/welch.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(src, &cases); err != nil || len(cases) < 6 {
-		t.Fatal(err, len(cases))
-	}
-	for _, c := range cases {
+	for _, c := range readWorked(t).Golden {
 		t.Run(c.Name, func(t *testing.T) {
 			d, err := LogDifference(c.Candidate, c.Baseline)
 			if err != nil || !d.Bounded {
 				t.Fatal(err, d)
 			}
-			near(t, "estimate", 100*math.Expm1(d.Estimate), c.EstPct, 1e-9)
+			near(t, "estimate", 100*math.Expm1(d.Estimate), c.Est, 1e-9)
 			near(t, "standard error", d.SE, c.SE, 1e-12)
 			near(t, "degrees of freedom", d.DF, c.DF, 1e-9)
 			near(t, "middle", (d.Low+d.High)/2, d.Estimate, 1e-12)

@@ -1,0 +1,190 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+func TestDrift(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		drifts  []float64
+		mean, p float64
+		flagged bool
+	}{
+		// T is 0.02/(0.002/√4) = 20 with 3 degrees of freedom.
+		{"faster at first", []float64{0.02 + 0.003/math.Sqrt2, 0.02 - 0.003/math.Sqrt2, 0.02 + 0.003/math.Sqrt2, 0.02 - 0.003/math.Sqrt2}, 0.02, 0.00046, true},
+		{"certain but small", []float64{0.004, 0.0041, 0.0039, 0.004}, 0.004, 0, false},
+		{"large but uncertain", []float64{0.1, -0.05, 0.06, -0.03}, 0.02, 0.6156, false},
+		{"all alike", []float64{-0.01, -0.01, -0.01}, -0.01, 0, true},
+		{"none", []float64{0, 0, 0}, 0, 1, false},
+		{"one launch", []float64{0.5}, 0, 1, false},
+		{"no launch", nil, 0, 1, false},
+	} {
+		mean, p, flagged := Drift(c.drifts)
+		near(t, c.name+", mean", mean, c.mean, 1e-9)
+		near(t, c.name+", p", p, c.p, 0.006)
+		if flagged != c.flagged {
+			t.Errorf("%s: flagged %v at p %v", c.name, flagged, p)
+		}
+	}
+	if _, _, flagged := Drift([]float64{0, math.NaN()}); !flagged {
+		t.Error("what is no number counts as steady")
+	}
+}
+
+// The ranks and numbers are the reference's; the coverage is proved beside them.
+func TestQuantileRanks(t *testing.T) {
+	for _, c := range []struct {
+		n         int
+		p         float64
+		low, high int
+	}{{10, 0.5, 2, 9}, {20, 0.5, 6, 15}, {30, 0.5, 10, 21}, {100, 0.95, 90, 100}, {500, 0.99, 490, 500}} {
+		low, high, ok := QuantileRanks(c.n, c.p, 0.95)
+		if !ok || low != c.low || high != c.high {
+			t.Errorf("p%v of %d: [%d, %d] %v, want [%d, %d]", 100*c.p, c.n, low, high, ok, c.low, c.high)
+		}
+	}
+	for _, c := range []struct {
+		p                  float64
+		twoSided, oneSided int
+	}{{0.5, 6, 5}, {0.9, 36, 29}, {0.95, 72, 59}, {0.99, 368, 299}, {0.999, 3688, 2995}} {
+		two, one := LeastForRanks(c.p, 0.95), LeastForRanks(c.p, 0.90)
+		if two != c.twoSided || one != c.oneSided {
+			t.Errorf("p%v: %d and %d, want %d and %d", 100*c.p, two, one, c.twoSided, c.oneSided)
+		}
+		_, _, enough := QuantileRanks(two, c.p, 0.95)
+		_, _, few := QuantileRanks(two-1, c.p, 0.95)
+		if !enough || few {
+			t.Errorf("p%v: bounded at %d %v, at %d %v", 100*c.p, two, enough, two-1, few)
+		}
+	}
+	for _, bad := range []float64{0, 1, -1, math.NaN()} {
+		_, _, ok1 := QuantileRanks(100, bad, 0.95)
+		_, _, ok2 := QuantileRanks(100, 0.5, bad)
+		if _, _, ok := QuantileRanks(0, 0.5, 0.95); ok || ok1 || ok2 || LeastForRanks(bad, 0.95) != 0 || LeastForRanks(0.5, bad) != 0 {
+			t.Errorf("%v has ranks", bad)
+		}
+	}
+}
+
+func TestPool(t *testing.T) {
+	e := math.Exp
+	sd, df := Pool([][]float64{
+		{e(1), e(3)},         // variance 2 at 1 degree of freedom
+		{e(10), e(11), e(9)}, // variance 1 at 2
+		{5},                  // one launch tells nothing
+		{0, 5}, {math.NaN(), 5}, nil,
+	})
+	near(t, "sd", sd, math.Sqrt(4.0/3), 1e-12)
+	near(t, "df", df, 3, 0)
+	if sd, df := Pool([][]float64{{1}, {0, 2}}); sd != 0 || df != 0 {
+		t.Error(sd, df)
+	}
+}
+
+func TestAtMost(t *testing.T) {
+	near(t, "0 of 100", AtMost(0, 100, 0.95), 1-math.Pow(0.05, 0.01), 1e-9) // 2.95 %
+	near(t, "0 of 3", AtMost(0, 3, 0.95), 1-math.Cbrt(0.05), 1e-9)
+	near(t, "1 of 100", AtMost(1, 100, 0.95), 0.046559, 1e-5) // from tables
+	for _, one := range []float64{AtMost(0, 0, 0.95), AtMost(5, 5, 0.95), AtMost(-1, 5, 0.95), AtMost(6, 5, 0.95), AtMost(0, 5, 1), AtMost(0, 5, math.NaN())} {
+		if one != 1 {
+			t.Errorf("bounded by %v", one)
+		}
+	}
+}
+
+// The interval must cover the true interaction 95 times in 100.
+func TestProductInterval(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	arm := func(level, sd float64) []float64 {
+		v := make([]float64, 5)
+		for i := range v {
+			v[i] = math.Exp(level + sd*rng.NormFloat64())
+		}
+		return v
+	}
+	gain := func(of, sd float64) Difference {
+		d, err := LogDifference(arm(of, sd), arm(0, 0.01))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	const repeats = 2000
+	covered := 0
+	for range repeats {
+		d, err := ProductInterval(gain(0.25, 0.02), []Difference{gain(0.1, 0.01), gain(0.2, 0.03)})
+		if err != nil || !d.Bounded {
+			t.Fatal(d, err)
+		}
+		if d.Low <= -0.05 && -0.05 <= d.High {
+			covered++
+		}
+	}
+	near(t, "coverage", float64(covered)/repeats, 0.95, 0.02)
+	d := Difference{Estimate: 0.1, SE: 0.3, DF: 4}
+	got, err := ProductInterval(d, []Difference{{Estimate: 0.02, SE: 0.4, DF: 4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "estimate", got.Estimate, 0.08, 1e-12)
+	near(t, "standard error", got.SE, 0.5, 1e-12)
+	near(t, "degrees of freedom", got.DF, 1/((0.36*0.36+0.64*0.64)/4), 1e-9)
+	for _, parts := range [][]Difference{nil, {{Estimate: 1}}, {{Estimate: math.NaN(), SE: 1, DF: 2}}, {{SE: math.Inf(1), DF: 2}}} {
+		if _, err := ProductInterval(d, parts); err == nil {
+			t.Errorf("%+v has an interval", parts)
+		}
+	}
+}
+
+func TestLogs(t *testing.T) {
+	xs, err := Logs([]float64{1, math.E})
+	if err != nil || xs[0] != 0 || xs[1] != 1 {
+		t.Fatal(xs, err)
+	}
+	_, err = Logs([]float64{3, 0, 2})
+	if err == nil || !strings.Contains(err.Error(), "number 2 of 3 is 0") {
+		t.Error(err)
+	}
+}
+
+// More launches: the projected chance at the last look is what futility was
+// judged by, and as many more as it says give that chance.
+func TestMoreLaunches(t *testing.T) {
+	q := asked(Question{Candidate: []float64{0.02, 0.05, 0.01, 0.06}, Base: around(0, 4)})
+	_, looks, err := Sequential(q, Design{Looks: []int{4, 8}})
+	if err != nil || looks[0].Chance == 0 {
+		t.Fatal(looks, err)
+	}
+	l := looks[0]
+	pass, fail := q.Project(l, 8)
+	near(t, "chance", pass+fail, l.Chance, 0)
+	more, ok := q.MoreLaunches(l, 0.8, 100)
+	if !ok || more < 1 {
+		t.Fatal(more, ok)
+	}
+	before, after := 0.0, 0.0
+	p, f := q.Project(l, 4+more)
+	after = p + f
+	p, f = q.Project(l, 4+more-1)
+	before = p + f
+	if after < 0.8 || before >= 0.8 {
+		t.Errorf("%d more have the chance %v, one fewer %v", more, after, before)
+	}
+	for _, none := range []Look{{N: 4}, {N: 4, Estimate: 1, SE: math.NaN(), DF: 3}} {
+		if n, ok := q.MoreLaunches(none, 0.8, 100); ok {
+			t.Errorf("%d more settle %+v", n, none)
+		}
+	}
+	if p, f := q.Project(l, 4); p != 0 || f != 0 {
+		t.Error("a look projects to itself")
+	}
+	// At the threshold itself it takes more than anybody makes.
+	l.Estimate = q.Theta
+	if n, ok := q.MoreLaunches(l, 0.8, 100); ok {
+		t.Errorf("%d more settle a tie", n)
+	}
+}

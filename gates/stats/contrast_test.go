@@ -1,0 +1,101 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestContrastIsWelch: of two arms with equal weights it is the difference.
+func TestContrastIsWelch(t *testing.T) {
+	a, b := []float64{1.1, 1.3, 1.2, 1.25}, []float64{0.9, 1.0, 0.8}
+	want, err := RawDifference(a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Contrast([]Weighted{{a, []float64{.25, .25, .25, .25}}, {b, []float64{-1. / 3, -1. / 3, -1. / 3}}})
+	if err != nil || !got.Bounded {
+		t.Fatal(err, got)
+	}
+	for name, pair := range map[string][2]float64{
+		"estimate": {got.Estimate, want.Estimate}, "se": {got.SE, want.SE}, "df": {got.DF, want.DF}, "low": {got.Low, want.Low}, "high": {got.High, want.High},
+	} {
+		near(t, name, pair[0], pair[1], 1e-9)
+	}
+}
+
+// TestContrastOfIndependentIsProduct: with launches of their own it is what
+// ProductInterval says.
+func TestContrastOfIndependentIsProduct(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	arm := func() []float64 {
+		out := make([]float64, 5)
+		for i := range out {
+			out[i] = random.NormFloat64()
+		}
+		return out
+	}
+	var parts []Difference
+	var all []Weighted
+	weights := func(w float64) []float64 { return []float64{w / 5, w / 5, w / 5, w / 5, w / 5} }
+	var stack Difference
+	for i, sign := range []float64{1, -1, -1} {
+		a, b := arm(), arm()
+		d, err := RawDifference(a, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			stack = d
+		} else {
+			parts = append(parts, d)
+		}
+		all = append(all, Weighted{a, weights(sign)}, Weighted{b, weights(-sign)})
+	}
+	want, err := ProductInterval(stack, parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Contrast(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "estimate", got.Estimate, want.Estimate, 1e-12)
+	near(t, "se", got.SE, want.SE, 1e-12)
+	// Pooled from six arms, or from three differences of two: nearly the same.
+	near(t, "df", got.DF, want.DF, 1e-6)
+}
+
+// TestSharedLaunchesCountOnce: two gains over one baseline have its noise twice,
+// in the same direction.
+func TestSharedLaunchesCountOnce(t *testing.T) {
+	still := []float64{1, 1}
+	base := []float64{0, 1, 0, 1}
+	w := func(x float64, n int) []float64 {
+		out := make([]float64, n)
+		for i := range out {
+			out[i] = x / float64(n)
+		}
+		return out
+	}
+	got, err := Contrast([]Weighted{{still, w(-2, 2)}, {base, w(2, 4)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "se", got.SE, 2*math.Sqrt(1./3/4), 1e-12)
+	near(t, "estimate", got.Estimate, -1, 1e-12)
+}
+
+func TestContrastNeedsLaunches(t *testing.T) {
+	for name, arms := range map[string][]Weighted{
+		"none": nil, "one launch": {{[]float64{1}, []float64{1}}}, "no weights": {{[]float64{1, 2}, nil}},
+		"nan": {{[]float64{1, math.NaN()}, []float64{1, 1}}},
+	} {
+		if d, err := Contrast(arms); err == nil {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+	if d, err := Contrast([]Weighted{{[]float64{1, 1}, []float64{.5, .5}}}); err != nil || d.Bounded {
+		t.Errorf("nothing varies: %+v, %v", d, err)
+	}
+}

@@ -1,0 +1,110 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// standard are the looks that the levels were calibrated for.
+var standard = []int{3, 4, 6, 8, 12}
+
+const (
+	// usualLaunches is the last look of the short levels, mostLaunches that of the
+	// long ones and the last that is offered.
+	usualLaunches = 8
+	mostLaunches  = 12
+	// unrecorded is the first look without recorded launch noise: engines whose
+	// starts are bimodal would break the error rate at 3.
+	unrecorded = 4
+)
+
+// level is the p at which a look decides, for an error rate of all looks
+// together: with looks up to usualLaunches, and up to mostLaunches.
+type level struct{ rate, short, long float64 }
+
+// The levels that keep to an error rate at the boundary for candidate to base
+// standard deviations of 1/20 to 20. TestCalibrate works them out (each look at
+// 3, 4, 6, 8 and 12, 200,000 repetitions a ratio); here they are rounded down,
+// to the reference's where that has some: passLevels of 0.01 and failLevels of
+// 0.05. What one rate needs depends on the other by 1 % at most, and fewer or
+// later looks only need less, which TestOffered shows with the last look anywhere
+// from 3 to 12.
+var (
+	passLevels = []level{
+		{0.001, 0.00007, 0.00006},
+		{0.005, 0.00073, 0.00063},
+		{0.01, 0.002, 0.0016},
+		{0.02, 0.005, 0.0039},
+		{0.05, 0.015, 0.013},
+	}
+	failLevels = []level{
+		{0.01, 0.002, 0.0016},
+		{0.02, 0.005, 0.0039},
+		{0.05, 0.015, 0.013},
+		{0.1, 0.039, 0.032},
+	}
+)
+
+// Offer is the design that keeps to the error rates with launches an arm between
+// min and max. It returns an error that says what is offered where nothing was
+// calibrated. recorded says whether launch noise is recorded: without it, the
+// first look is not before 4.
+//
+// With min 1 there is a look at 1, which only screens. Where max is less than
+// Design.First, no look can decide but that one.
+func Offer(falsePass, falseFail float64, min, max int, recorded bool) (Design, error) {
+	d := Design{FalsePass: falsePass, FalseFail: falseFail, First: leastLaunches}
+	switch {
+	case min < 1:
+		return Design{}, fmt.Errorf("at least %d launches an arm are not offered: the least is 1, which only screens", min)
+	case max < min:
+		return Design{}, fmt.Errorf("at most %d launches an arm are fewer than at least %d", max, min)
+	case max > mostLaunches:
+		return Design{}, fmt.Errorf("at most %d launches an arm are not offered: the levels are calibrated for at most %d", max, mostLaunches)
+	}
+	if !recorded {
+		d.First = unrecorded
+	}
+	var err error
+	if d.Pass, err = levelOf("false_pass", passLevels, falsePass, max); err != nil {
+		return Design{}, err
+	}
+	if d.Fail, err = levelOf("false_fail", failLevels, falseFail, max); err != nil {
+		return Design{}, err
+	}
+	d.Looks = looksBetween(min, max, d.First)
+	return d, nil
+}
+
+// looksBetween are the standard looks, the first at least from and the declared
+// ends.
+func looksBetween(least, most, from int) (looks []int) {
+	if least == 1 {
+		looks = append(looks, 1)
+	}
+	for n := max(least, from); n < most; n++ {
+		if n == least || slices.Contains(standard, n) {
+			looks = append(looks, n)
+		}
+	}
+	if most > 1 {
+		looks = append(looks, most)
+	}
+	return looks
+}
+
+func levelOf(name string, levels []level, rate float64, last int) (float64, error) {
+	var offered []string
+	for _, l := range levels {
+		if math.Abs(l.rate-rate) < 1e-12 {
+			if last > usualLaunches {
+				return l.long, nil
+			}
+			return l.short, nil
+		}
+		offered = append(offered, fmt.Sprint(l.rate))
+	}
+	return 0, fmt.Errorf("%s = %v is not calibrated: offered are %s", name, rate, strings.Join(offered, ", "))
+}

@@ -1,0 +1,105 @@
+package stats
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestLooks(t *testing.T) {
+	for _, c := range []struct {
+		least, most int
+		recorded    bool
+		looks       []int
+		first       int
+	}{
+		{3, 8, true, []int{3, 4, 6, 8}, 3},
+		{3, 8, false, []int{4, 6, 8}, 4},
+		{2, 8, true, []int{3, 4, 6, 8}, 3},
+		{1, 8, true, []int{1, 3, 4, 6, 8}, 3},
+		{1, 8, false, []int{1, 4, 6, 8}, 4},
+		{1, 1, true, []int{1}, 3},
+		{1, 2, false, []int{1, 2}, 4},
+		{2, 2, true, []int{2}, 3},
+		{3, 3, true, []int{3}, 3},
+		{3, 3, false, []int{3}, 4}, // decides nothing
+		{3, 4, true, []int{3, 4}, 3},
+		{3, 5, true, []int{3, 4, 5}, 3},
+		{5, 8, true, []int{5, 6, 8}, 3},
+		{7, 7, false, []int{7}, 4},
+		{3, 12, true, []int{3, 4, 6, 8, 12}, 3},
+		{3, 10, false, []int{4, 6, 8, 10}, 4},
+	} {
+		d, err := Offer(0.01, 0.05, c.least, c.most, c.recorded)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(d.Looks, c.looks) || d.First != c.first {
+			t.Errorf("%d to %d, recorded %v: looks %v from %d, want %v from %d", c.least, c.most, c.recorded, d.Looks, d.First, c.looks, c.first)
+		}
+		pass, fail := 0.002, 0.015
+		if c.most > 8 {
+			pass, fail = 0.0016, 0.013
+		}
+		if d.Pass != pass || d.Fail != fail || d.FalsePass != 0.01 || d.FalseFail != 0.05 {
+			t.Errorf("%d to %d: %+v", c.least, c.most, d)
+		}
+	}
+}
+
+func TestNotOffered(t *testing.T) {
+	for _, c := range []struct {
+		falsePass, falseFail float64
+		least, most          int
+		says                 string
+	}{
+		{0.03, 0.05, 3, 8, "false_pass = 0.03 is not calibrated: offered are 0.001, 0.005, 0.01, 0.02, 0.05"},
+		{0.01, 0.06, 3, 8, "false_fail = 0.06 is not calibrated: offered are 0.01, 0.02, 0.05, 0.1"},
+		{0.1, 0.05, 3, 8, "false_pass"},
+		{0, 0.05, 3, 8, "false_pass"},
+		{0.01, 0.05, 0, 8, "the least is 1"},
+		{0.01, 0.05, 4, 3, "fewer than at least 4"},
+		{0.01, 0.05, 3, 13, "at most 12"},
+	} {
+		d, err := Offer(c.falsePass, c.falseFail, c.least, c.most, true)
+		if err == nil || !strings.Contains(err.Error(), c.says) || len(d.Looks) > 0 {
+			t.Errorf("%+v: %+v %v", c, d, err)
+		}
+	}
+}
+
+// TestOffered proves every level and last look of the offer at the SD ratio that
+// is worst, and at others with MXFLOW_TEST_LONG. Sampling error is four standard
+// errors of the rate.
+func TestOffered(t *testing.T) {
+	ratios, n := []float64{8}, 20_000
+	if os.Getenv("MXFLOW_TEST_LONG") != "" {
+		ratios, n = []float64{1, 5, 8, 20}, 200_000
+	}
+	prove := func(falsePass, falseFail float64, least, most int) {
+		d, err := Offer(falsePass, falseFail, least, most, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var worst rates
+		for _, ratio := range ratios {
+			r := simulate(t, scenario{ratio: ratio}, d, n, uint64(most))
+			worst.pass, worst.fail = max(worst.pass, r.pass), max(worst.fail, r.fail)
+		}
+		t.Logf("false_pass %5.3f false_fail %4.2f, launches %2d to %2d: %.5f and %.4f at levels %g and %g", falsePass, falseFail, least, most, worst.pass, worst.fail, d.Pass, d.Fail)
+		if worst.pass > within(falsePass, n) || worst.fail > within(falseFail, n) {
+			t.Errorf("looks %v promise %v and %v: got %.5f and %.4f", d.Looks, falsePass, falseFail, worst.pass, worst.fail)
+		}
+	}
+	for most := 3; most <= mostLaunches; most++ {
+		prove(0.01, 0.05, 3, most)
+	}
+	prove(0.01, 0.05, 5, 8)
+	prove(0.01, 0.05, 6, 12)
+	for i, p := range passLevels {
+		f := failLevels[min(i, len(failLevels)-1)]
+		prove(p.rate, f.rate, 3, usualLaunches)
+		prove(p.rate, f.rate, 3, mostLaunches)
+	}
+}

@@ -1,0 +1,64 @@
+package stats
+
+import (
+	"errors"
+	"slices"
+)
+
+// RangeQuestion is a comparison of what a launch has once and hardly varies, such
+// as memory, which has no use for a t-test: the whole range of the launches is
+// held against the limit.
+type RangeQuestion struct {
+	Candidate []float64
+	// Base is nil for a limit on one arm, which Single says.
+	Base   []float64
+	Single bool
+	// Relative takes the change in parts of the base (0.05 for 5 % more), which
+	// has to be above zero; the change is a difference otherwise.
+	Relative bool
+	Limit    float64
+	// More is set where at least the limit is wanted, otherwise it is at most;
+	// Strict where the limit itself is not enough.
+	More, Strict bool
+}
+
+// Range passes when the worst pair of launches keeps to the limit, fails when the
+// best pair does not, and is Open between. Low and high are the least and the
+// greatest change of any pair. Order and number of launches do not matter, so
+// that one launch an arm can decide.
+func Range(q RangeQuestion) (outcome Outcome, low, high float64, err error) {
+	if err := check(q.Candidate); err != nil {
+		return Open, 0, 0, err
+	}
+	low, high = slices.Min(q.Candidate), slices.Max(q.Candidate)
+	if !q.Single {
+		if err := check(q.Base); err != nil {
+			return Open, 0, 0, err
+		}
+		least, greatest := slices.Min(q.Base), slices.Max(q.Base)
+		switch {
+		case !q.Relative:
+			low, high = low-greatest, high-least
+		case least <= 0:
+			return Open, 0, 0, errors.New("a change in parts of the base needs a base above zero")
+		case low < 0:
+			return Open, 0, 0, errors.New("a change in parts of the base needs values that are not below zero")
+		default:
+			low, high = low/greatest-1, high/least-1
+		}
+	}
+	if err := check([]float64{q.Limit, low, high}); err != nil {
+		return Open, 0, 0, err
+	}
+	worst, best, limit := high, low, q.Limit
+	if q.More {
+		worst, best, limit = -low, -high, -limit
+	}
+	switch {
+	case worst < limit || worst == limit && !q.Strict:
+		return Passed, low, high, nil
+	case best > limit || best == limit && q.Strict:
+		return Failed, low, high, nil
+	}
+	return Open, low, high, nil
+}

@@ -1,0 +1,195 @@
+package stats
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// around are launches that scatter a little around a level: 0.01 of deviation.
+func around(level float64, n int) []float64 {
+	values := make([]float64, n)
+	for i := range values {
+		values[i] = level + 0.01*[]float64{1, -1, 0.5, -0.5}[i%4]
+	}
+	return values
+}
+
+func asked(q Question) Question {
+	q.Pass, q.Fail = 0.002, 0.015
+	return q
+}
+
+func TestWhenItStops(t *testing.T) {
+	usual, blind, quick := mustOffer(t, 3, 8, true), mustOffer(t, 3, 3, false), mustOffer(t, 1, 8, true)
+	three := around(0, 3)
+	for _, c := range []struct {
+		name  string
+		q     Question
+		d     Design
+		want  Outcome
+		looks int
+	}{
+		{"no launches yet decide nothing", Question{Candidate: around(1, 2), Base: around(0, 2)}, usual, Open, 0},
+		{"passes at the first look", Question{Candidate: around(1, 3), Base: three}, usual, Passed, 1},
+		{"fails at the first look", Question{Candidate: around(-1, 3), Base: three}, usual, Failed, 1},
+		{"latches whatever came after", Question{Candidate: append(around(1, 3), around(-9, 5)...), Base: around(0, 8)}, usual, Passed, 1},
+		{"waits for the arm with fewer", Question{Candidate: around(0.03, 8), Base: three}, usual, Open, 1},
+		{"between looks it is open", Question{Candidate: around(0.022, 5), Base: around(0, 5)}, usual, Open, 2},
+		{"gives up where nothing can come", Question{Candidate: around(0, 8), Base: around(0, 8)}, usual, Futile, 1},
+		{"ends undecided", Question{Candidate: []float64{0.02, 0.06, 0.01, 0.07, -0.01, 0.02, 0, 0.03}, Base: around(0.0, 8)}, usual, Ended, 4},
+		{"without a record 3 do not decide", Question{Candidate: around(1, 3), Base: three}, blind, Ended, 1},
+		{"one launch never passes", Question{Candidate: []float64{99}, Base: []float64{0}, Screen: math.Log(0.75)}, quick, Open, 1},
+		{"one launch far off is screened", Question{Candidate: []float64{-0.3}, Base: []float64{0}, Screen: math.Log(0.75)}, quick, Screened, 1},
+		{"a screen latches too", Question{Candidate: append([]float64{-0.3}, around(1, 7)...), Base: around(0, 8), Screen: math.Log(0.75)}, quick, Screened, 1},
+		{"no screen was asked for", Question{Candidate: []float64{-9}, Base: []float64{0}}, quick, Open, 1},
+		{"not far enough for the noise", Question{Candidate: []float64{-0.5}, Base: []float64{0}, Screen: math.Log(0.75), Floor: 0.1}, quick, Open, 1},
+		{"no look at 1, no screen", Question{Candidate: []float64{-9}, Base: []float64{0}, Screen: math.Log(0.75)}, usual, Open, 0},
+		{"one arm passes", Question{Candidate: around(1, 3), Single: true}, usual, Passed, 1},
+		{"one arm fails", Question{Candidate: around(-1, 3), Single: true}, usual, Failed, 1},
+		{"one arm is screened", Question{Candidate: []float64{-0.3}, Single: true, Screen: 0.2877}, quick, Screened, 1},
+		{"one arm gives up", Question{Candidate: around(0, 4), Single: true}, mustOffer(t, 4, 8, true), Futile, 1},
+	} {
+		outcome, looks, err := Sequential(asked(c.q), c.d)
+		if err != nil || outcome != c.want || len(looks) != c.looks {
+			t.Errorf("%s: %s with %d looks (%v), want %s with %d", c.name, outcome, len(looks), err, c.want, c.looks)
+		}
+		for i, l := range looks {
+			if last := i == len(looks)-1; l.Chance != 0 && last && (outcome == Passed || outcome == Failed || l.N == c.d.Last()) {
+				t.Errorf("%s: the deciding look has a chance: %+v", c.name, l)
+			}
+		}
+	}
+}
+
+func TestTies(t *testing.T) {
+	d := mustOffer(t, 3, 8, true)
+	same := func(x float64, n int) []float64 {
+		v := make([]float64, n)
+		for i := range v {
+			v[i] = x
+		}
+		return v
+	}
+	for n, want := range map[int]Outcome{3: Open, 8: Ended} {
+		outcome, looks, err := Sequential(asked(Question{Candidate: same(1, n), Base: same(0, n)}), d)
+		if err != nil || outcome != want {
+			t.Fatal(outcome, err)
+		}
+		for _, l := range looks {
+			if l.PPass != 1 || l.PFail != 1 || l.DF != 0 || !math.IsInf(l.Low, -1) || !math.IsInf(l.High, 1) || l.Estimate != 1 {
+				t.Errorf("ties have %+v", l)
+			}
+		}
+	}
+	for x, want := range map[float64]Outcome{1: Passed, -1: Failed} {
+		for _, single := range []bool{false, true} {
+			q := asked(Question{Candidate: same(x, 3), Base: same(0, 3), Single: single, Floor: 0.01})
+			if outcome, looks, err := Sequential(q, d); outcome != want || err != nil || looks[0].DF != 2 {
+				t.Errorf("with a floor %v is %s %+v %v", x, outcome, looks, err)
+			}
+		}
+	}
+	// One arm that ties: the other's degrees of freedom are all.
+	_, looks, err := Sequential(asked(Question{Candidate: around(1, 4), Base: same(0, 4)}), Design{Looks: []int{4}})
+	if err != nil || math.Abs(looks[0].DF-3) > 1e-12 {
+		t.Error(looks, err)
+	}
+}
+
+// A floor may widen and never narrow: with it, no look says more than without.
+func TestFloorOnlyWidens(t *testing.T) {
+	d := Design{Looks: []int{5}}
+	rng := rand.New(rand.NewPCG(2, 9))
+	for range 2000 {
+		q := asked(Question{Candidate: make([]float64, 5), Base: make([]float64, 5), Single: rng.IntN(2) == 0})
+		for i := range q.Candidate {
+			q.Candidate[i], q.Base[i] = 2+math.Exp(3*rng.NormFloat64())*rng.NormFloat64(), rng.NormFloat64()
+		}
+		_, free, err := Sequential(q, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Floor = math.Exp(2 * rng.NormFloat64())
+		_, floored, err := Sequential(q, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, b := free[0], floored[0]
+		if b.SE < a.SE || b.DF != a.DF || b.Low > a.Low || b.High < a.High || math.Abs(b.T) > math.Abs(a.T) || b.Estimate != a.Estimate {
+			t.Fatalf("the floor %v narrows %+v to %+v", q.Floor, a, b)
+		}
+	}
+}
+
+// The bounds are those thresholds at which the look would just decide.
+func TestBounds(t *testing.T) {
+	d := Design{Looks: []int{4}}
+	for _, single := range []bool{false, true} {
+		q := asked(Question{Candidate: []float64{1, 1.3, 0.9, 1.2}, Base: []float64{0, 0.1, 0.05, 0.02}, Single: single})
+		_, looks, err := Sequential(q, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for theta, want := range map[float64]Outcome{
+			looks[0].Low - 1e-9: Passed, looks[0].Low + 1e-9: Ended, looks[0].High - 1e-9: Ended, looks[0].High + 1e-9: Failed,
+		} {
+			q.Theta = theta
+			if got, _, _ := Sequential(q, d); got != want {
+				t.Errorf("at %v it %s, want %s", theta, got, want)
+			}
+		}
+	}
+}
+
+// What is measured, and in which unit, changes nothing: and neither very small nor
+// very large numbers lose their decision.
+func TestScale(t *testing.T) {
+	d := mustOffer(t, 3, 8, true)
+	for _, scale := range []float64{1e-150, 1e-9, 1e9, 1e150} {
+		q := asked(Question{Candidate: around(1, 3), Base: around(0, 3), Theta: 0.5 * scale})
+		for i := range q.Candidate {
+			q.Candidate[i] *= scale
+			q.Base[i] *= scale
+		}
+		outcome, looks, err := Sequential(q, d)
+		if err != nil || outcome != Passed {
+			t.Fatalf("%g: %s %+v %v", scale, outcome, looks, err)
+		}
+		near(t, "degrees of freedom", looks[0].DF, 4, 1e-9)
+	}
+}
+
+func TestNothingIsDecidedOfNonsense(t *testing.T) {
+	good, d := asked(Question{Candidate: around(1, 3), Base: around(0, 3)}), mustOffer(t, 3, 8, true)
+	for name, change := range map[string]func(*Question, *Design){
+		"empty candidate":  func(q *Question, _ *Design) { q.Candidate = nil },
+		"empty base":       func(q *Question, _ *Design) { q.Base = nil },
+		"NaN":              func(q *Question, _ *Design) { q.Candidate[2] = math.NaN() },
+		"NaN past a look":  func(q *Question, _ *Design) { q.Base = append(q.Base, math.NaN()) },
+		"infinite":         func(q *Question, _ *Design) { q.Base[0] = math.Inf(-1) },
+		"overflow":         func(q *Question, _ *Design) { q.Base[0], q.Base[1] = math.MaxFloat64, math.MaxFloat64 },
+		"spread overflows": func(q *Question, _ *Design) { q.Base[0], q.Base[1] = math.MaxFloat64, -math.MaxFloat64 },
+		"threshold":        func(q *Question, _ *Design) { q.Theta = math.NaN() },
+		"floor":            func(q *Question, _ *Design) { q.Floor = -1 },
+		"infinite floor":   func(q *Question, _ *Design) { q.Floor = math.Inf(1) },
+		"huge floor":       func(q *Question, _ *Design) { q.Floor = 1e200 },
+		"no level":         func(q *Question, _ *Design) { q.Pass = 0 },
+		"level of 1":       func(q *Question, _ *Design) { q.Fail = 1 },
+		"level NaN":        func(q *Question, _ *Design) { q.Fail = math.NaN() },
+		"no looks":         func(_ *Question, d *Design) { d.Looks = nil },
+		"look at 0":        func(_ *Question, d *Design) { d.Looks = []int{0, 3} },
+		"looks descend":    func(_ *Question, d *Design) { d.Looks = []int{3, 3} },
+	} {
+		q, bad := good, d
+		q.Candidate, q.Base = append([]float64(nil), good.Candidate...), append([]float64(nil), good.Base...)
+		change(&q, &bad)
+		if outcome, looks, err := Sequential(q, bad); err == nil || outcome != Open || looks != nil {
+			t.Errorf("%s: %s %+v %v", name, outcome, looks, err)
+		}
+	}
+	if _, _, err := Sequential(asked(Question{Base: around(0, 3)}), d); !errors.Is(err, ErrEmpty) {
+		t.Error(err)
+	}
+}
