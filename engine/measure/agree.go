@@ -88,6 +88,9 @@ func (a *Agreement) compare(address string, stored, again Summary, tolerance flo
 	for _, name := range slices.Compact(names) {
 		x, hasX := stored.Stats[name]
 		y, hasY := again.Stats[name]
+		if name == Drift && !hasX {
+			continue // recorded before there was such a thing
+		}
 		a.Numbers++
 		if !hasX || !hasY || !same(x, y, tolerance) {
 			a.Differ = append(a.Differ, Difference{address, name, exact(x, hasX), exact(y, hasY)})

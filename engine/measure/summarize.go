@@ -52,6 +52,9 @@ func summarize(answers []answer, cell CellRun) map[string]Summary {
 			continue
 		}
 		s.Requests = requests[name]
+		if drift, ok := driftOf(answers, name); ok {
+			s.put(Drift, drift)
+		}
 		if name == "pp_corrected" || name == "ttft_corrected" {
 			s.Correction = cell.Correction
 		}
