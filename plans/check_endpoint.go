@@ -17,7 +17,7 @@ func (l *loader) checkEndpoints() {
 			continue
 		}
 		l.checkEndpoint(e)
-		if b := l.plan.Baseline; b != nil && b.Engine == e.Kind+"."+e.Name {
+		if l.underTest(e) {
 			for _, k := range l.plan.Knobs {
 				for _, v := range k.Values {
 					l.checkReach(e, k, v)
@@ -25,6 +25,23 @@ func (l *loader) checkEndpoints() {
 			}
 		}
 	}
+}
+
+// underTest reports whether features are measured on an engine: it is the
+// baseline's, or one that they are confirmed on.
+func (l *loader) underTest(e *Engine) bool {
+	key := e.Kind + "." + e.Name
+	if b := l.plan.Baseline; b != nil && b.Engine == key {
+		return true
+	}
+	for _, n := range l.checks.order {
+		for _, note := range n.confirms {
+			if note.confirm.Engine == key {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (e *Engine) restarts() bool {
@@ -69,6 +86,9 @@ func (l *loader) checkReach(e *Engine, k *Knob, v *KnobValue) {
 	}
 	if len(v.Args) > 0 {
 		lost = append(lost, "args")
+	}
+	if len(v.Command) > 0 {
+		lost = append(lost, "command")
 	}
 	if v.Image != "" {
 		lost = append(lost, "image")

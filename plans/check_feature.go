@@ -2,24 +2,33 @@ package plans
 
 import "strings"
 
-// launches warns of a benchmark of one launch an arm where rules read numbers of
-// it.
+// launches warns of a benchmark of fewer launches an arm than rules on what
+// varies between launches are decided from.
 func (c *planCheck) launches() {
 	for _, pr := range c.plan.Protocols {
 		b := pr.Level("benchmark")
-		if b == nil {
+		_, most := c.plan.launchesUnder(pr.Name)
+		if b == nil || most >= firstLook {
 			continue
 		}
-		if n, ok := b.Attrs["launches"].(float64); !ok || n != 1 {
+		r := c.readsNumbers(pr.Name)
+		if r == nil {
 			continue
 		}
-		if r := c.readsNumbers(pr.Name); r != nil {
-			c.warn(b.Range, "Too few launches", "One launch says nothing of the noise between launches, so rules on numbers, such as %q, can only be inconclusive. Set launches to 3 or more.", r.Name)
+		at := b.Range
+		switch most {
+		case 1:
+			c.warn(at, "Too few launches", "One launch of each arm says nothing of the noise between launches, so rules on numbers, such as %q, come out inconclusive at best, or fail where one launch is so far off that more are not worth it. Set launches to %d or more.", r.Name, firstLook)
+		case 2:
+			c.warn(at, "Too few launches", "Two launches of each arm are not looked at, so rules on numbers, such as %q, can only be inconclusive. Set launches to %d or more.", r.Name, firstLook)
+		default:
+			c.warn(at, "Too few launches", "%d launches of each arm decide rules on numbers, such as %q, only where launch noise was recorded in this environment before; without such a record they can only be inconclusive, since the first look is at %d. Set launches to %[3]d or more.", most, r.Name, firstLook)
 		}
 	}
 }
 
-// readsNumbers is a rule that reads what a protocol measures.
+// readsNumbers is a rule that tests what varies between the launches of a
+// protocol.
 func (c *planCheck) readsNumbers(protocol string) *Rule {
 	for _, ph := range c.plan.Phases {
 		var rules []*Rule
@@ -30,15 +39,24 @@ func (c *planCheck) readsNumbers(protocol string) *Rule {
 			rules = append(rules, ph.Gate.Rules...)
 		}
 		for _, r := range rules {
-			for _, in := range r.inputs() {
-				f := c.ns.features[in.Feature]
-				if in.Kind == InputMetric && f != nil && f.Protocol == protocol {
+			for _, leaf := range r.leaves() {
+				if !leaf.Claim.tested() {
+					continue
+				}
+				if f := c.ns.features[leaf.Claim.Input.Feature]; f != nil && f.Protocol == protocol {
 					return r
 				}
 			}
 		}
 	}
 	return nil
+}
+
+func (r *Rule) leaves() []*Leaf {
+	if r.Program == nil {
+		return nil
+	}
+	return r.Program.Leaves
 }
 
 func (r *Rule) inputs() []*Input {

@@ -48,6 +48,8 @@ func (a interval) empty() bool {
 	return a.low > a.high || a.low == a.high && (a.openLow || a.openHigh)
 }
 
+func (a interval) point() bool { return a.low == a.high && !a.empty() }
+
 func (a interval) within(b interval) bool { return a.meets(b) == a }
 
 // String says in words what numbers there are.
@@ -70,17 +72,30 @@ func (a interval) String() string {
 	return strings.Join(words, " and ")
 }
 
-// against takes a comparison of one input with a number of the plan apart, the
-// input on the left.
+// against takes a comparison of one input with a number of the plan apart, as the
+// rule wants it to hold: the input on the left, and no not in front.
 func against(leaf *Leaf) (in *Input, op string, limit float64, ok bool) {
+	if c := leaf.Claim; c != nil && c.Input != nil {
+		op = "<"
+		if c.More {
+			op = ">"
+		}
+		if !c.Strict {
+			op += "="
+		}
+		return c.Input, op, c.Threshold, true
+	}
 	left, right, op := leaf.Left, leaf.Right, leaf.Op
 	if left.Input == nil || !left.Input.Measured() {
 		left, right = right, left
-		if flipped := map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}[op]; flipped != "" {
-			op = flipped
+		if flipped[op] != "" {
+			op = flipped[op]
 		}
 	}
-	if left.Input == nil || left.Input.Type != NumberInput || !left.Input.Measured() || op == "in" || op == "!=" {
+	if leaf.Negated {
+		op = denied[op]
+	}
+	if left.Input == nil || left.Input.Type != NumberInput || !left.Input.Measured() || op == "" || op == "in" || op == "!=" {
 		return nil, "", 0, false
 	}
 	for _, other := range right.Inputs() {
@@ -92,6 +107,13 @@ func against(leaf *Leaf) (in *Input, op string, limit float64, ok bool) {
 	limit, ok = v.(float64)
 	return left.Input, op, limit, ok && err == nil
 }
+
+// flipped are the orders with the sides exchanged, denied those that hold where
+// an order does not.
+var (
+	flipped = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+	denied  = map[string]string{"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+)
 
 // domain is what numbers an input can be.
 func (c *planCheck) domain(in *Input) interval {
@@ -106,7 +128,7 @@ func (c *planCheck) domain(in *Input) interval {
 		return interval{low: -1, high: math.Inf(1), openLow: true}
 	case in.Stat == "n":
 		if most := c.ns.launchesOf(in.Feature); most > 0 {
-			return interval{low: 2, high: float64(max(2, most))} // of one, nothing is read
+			return interval{low: 1, high: float64(most)}
 		}
 		return notBelow0
 	case in.Stat == "std" || in.Stat == "cv" || in.Stat == "n_requests":

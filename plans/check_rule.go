@@ -59,12 +59,14 @@ func (c *planCheck) comparison(r *Rule, leaf *Leaf, left map[Input]remaining) {
 	case all.within(holds):
 		c.certain(r, leaf, true, in, all)
 		return
-	}
-	if !r.Program.joined {
+	case leaf.Claim.tested() && all.meets(holds).point():
+		c.leaf(r, leaf, hcl.DiagWarning, "Can only be inconclusive", "%s is %s, and launches scatter, so that none of them shows it to be at the very end: this never passes. Leave room, as much as you would accept, or compare what is counted.", in.Path, all)
 		return
 	}
-	key := *in
-	key.Path, key.Var = "", ""
+	if !r.Program.Logic.together(leaf) {
+		return
+	}
+	key := in.quantity()
 	before, seen := left[key]
 	if !seen {
 		before = remaining{all, leaf.Text}
@@ -72,6 +74,10 @@ func (c *planCheck) comparison(r *Rule, leaf *Leaf, left map[Input]remaining) {
 	now := before.interval.meets(holds)
 	if now.empty() {
 		c.leaf(r, leaf, hcl.DiagWarning, "Rules contradict each other", "%s and %s cannot both hold, so that this never passes. Change one of them.", before.text, leaf.Text)
+		return
+	}
+	if leaf.Claim.tested() && now.point() {
+		c.leaf(r, leaf, hcl.DiagWarning, "Can only be inconclusive", "%s and %s leave one number, and launches scatter, so that none of them shows %s to be exactly that: this never passes. Leave room between the bounds.", before.text, leaf.Text, in.Path)
 		return
 	}
 	left[key] = remaining{now, leaf.Text}
@@ -85,7 +91,7 @@ type remaining struct {
 
 // certain reports a comparison that comes out the same whatever is measured.
 func (c *planCheck) certain(r *Rule, leaf *Leaf, holds bool, in *Input, all interval) {
-	if holds != leaf.Negated {
+	if holds {
 		c.leaf(r, leaf, hcl.DiagWarning, "Comparison always holds", "%s is %s, whatever is measured, so this decides nothing. Compare with the value that you would not accept.", in.Path, all)
 		return
 	}

@@ -71,6 +71,9 @@ func (c *planCheck) readByRules() {
 		var rules []*Rule
 		for _, f := range ph.Features {
 			set(f.Set)
+			if f.Choose != nil {
+				note("knob", f.Choose.Knob)
+			}
 			rules = append(rules, f.Criteria...)
 		}
 		if ph.Gate != nil {

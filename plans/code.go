@@ -28,7 +28,7 @@ const OtherCode = "other"
 
 // Codes are all codes, in the order in which the manual explains them.
 func Codes() []Code {
-	return slices.Concat(fileCodes, syntaxCodes, yamlCodes, nameCodes, valueCodes, blockCodes, workloadCodes, ruleCodes, checkCodes, commandCodes, expressionCodes, languageCodes)
+	return slices.Concat(fileCodes, syntaxCodes, yamlCodes, nameCodes, valueCodes, blockCodes, decisionCodes, workloadCodes, ruleCodes, checkCodes, caseCodes, commandCodes, expressionCodes, languageCodes)
 }
 
 // CodeOf is the code of a diagnostic.

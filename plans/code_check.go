@@ -10,6 +10,12 @@ var checkCodes = []Code{
 		"Write the number in the metric's unit, which docs/metrics.md gives; ratios are fractions: 0.10 is 10 %.",
 	},
 	{
+		"only-inconclusive",
+		[]string{"Can only be inconclusive"},
+		"No evidence lets the comparison pass: launches scatter, so that none shows a measurement to be at the very end of what it can be.",
+		"Leave room to that end, as in `chat.slo_attainment >= 0.99`, or compare a count, as in `chat.errors == 0`.",
+	},
+	{
 		"never-holds",
 		[]string{"Comparison can never hold", "Rules contradict each other"},
 		"No measurement can satisfy the comparison, or none can satisfy it together with another one that has to hold too.",
@@ -30,8 +36,8 @@ var checkCodes = []Code{
 	{
 		"too-few-values",
 		[]string{"Too few requests", "Too few launches"},
-		"A percentile is asked of fewer requests than one can be told from, or a number of a single launch, which says nothing of the noise. Such a rule is never decided.",
-		"Send more requests per launch or read the median; start at least two launches an arm, better three.",
+		"A percentile is asked of fewer requests than one can be told from, or a number of so few launches that the noise between them is not known. Such a rule is never passed.",
+		"Send more requests per launch or read the median; allow at least four launches an arm.",
 	},
 	{
 		"claim-not-tested",

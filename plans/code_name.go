@@ -84,7 +84,7 @@ var nameCodes = []Code{
 	},
 	{
 		"duplicate-entry",
-		[]string{"Duplicate reference", "Duplicate criterion in accept", "Duplicate value in *"},
+		[]string{"Duplicate reference", "Duplicate criterion in *", "Duplicate value in *"},
 		"A list names the same thing twice.",
 		"Remove one.",
 	},

@@ -61,6 +61,24 @@ var ruleCodes = []Code{
 		"Compare numbers with `<` or `>`, and each word with what you want it to be.",
 	},
 	{
+		"equality-of-measurements",
+		[]string{"Equal to a measurement"},
+		"`==` or `in` asks a measurement to be one number exactly, and two measurements are never quite equal.",
+		"Say between which bounds it may lie, as in `chat.tg.gain >= -0.02 and chat.tg.gain <= 0.02`. What is counted, such as crashes, may be compared with `==`.",
+	},
+	{
+		"undecidable-comparison",
+		[]string{"Function of a measurement", "Product of measurements", "Different measurements compared", "Relative and absolute in one comparison", "Counted and measured in one comparison", "Nothing of the candidate"},
+		"A comparison is decided from the launches of one metric: its level, or its candidate against its base, with the sides scaled and moved about as you like. Of `abs`, `max` and `min` over measurements, of products and quotients of different metrics and of other mixtures it is not known how they vary between launches, so that no error rate could be kept to.",
+		"Compare each number by itself and join the comparisons with `and` and `or`; the message has the nearest form.",
+	},
+	{
+		"features-compared",
+		[]string{"Features compared"},
+		"Two features are compared with each other, whose launches did not stand beside each other.",
+		"Compare each with its parent, build one on the other, or let one feature choose among alternatives.",
+	},
+	{
 		"unknown-word",
 		[]string{"Unknown word"},
 		"A verdict or knob is compared with a word that it never is, so that the comparison would hold for ever, or never.",

@@ -40,6 +40,22 @@ var valueCodes = []Code{
 	},
 }
 
+// decisionCodes are about the decision block.
+var decisionCodes = []Code{
+	{
+		"decision-not-offered",
+		[]string{"Decision is not offered"},
+		"The levels of the test were not calibrated for these error rates, or for so few or so many launches, so that nothing would be known of how often the verdict is wrong.",
+		"Take what the message offers.",
+	},
+	{
+		"unknown-bound",
+		[]string{"Unknown bound"},
+		"An attribute with a least and a greatest value has a key that is neither.",
+		"Write `{ min = 4, max = 8 }`; what is left out has its default.",
+	},
+}
+
 // blockCodes are about blocks that are well written and yet cannot work.
 var blockCodes = []Code{
 	{
@@ -125,6 +141,18 @@ var blockCodes = []Code{
 		[]string{"Nothing under test", "Knob value does not change"},
 		"The candidate is the same variant as its parent.",
 		"Set the knob under test to a value that the parent does not have.",
+	},
+	{
+		"choice",
+		[]string{"Not one knob to choose", "Not several values to choose", "Knob is set and chosen", "Nothing to prefer", "No metric to choose by"},
+		"`choose` tries several values of one knob and admits the best of those that pass. What it names is not one knob with several values, or nothing says which of them is the best.",
+		"Write `choose = { knob = [\"one\", \"other\"] }`, keep that knob out of `set`, and name in `prefer` the metric that picks the winner.",
+	},
+	{
+		"confirmation",
+		[]string{"Confirmation on the same engine", "Confirmation measures something else", "Knob cannot reach the confirming engine"},
+		"A `confirm` block repeats criteria on an engine on which they would mean the same as before, or nothing at all.",
+		"Name another engine than the baseline's, of the same sort, that takes the settings of the knobs under test.",
 	},
 	{
 		"feature-without-criterion",

@@ -51,11 +51,12 @@ func (r *Result) CompileRule(src, feature string) (rule *Rule, address bool, dia
 	rule = &Rule{Name: ConsoleFile, Expr: src, ExprRange: wholeText(src)}
 	diags = r.aside(src, func() {
 		ns := newNamespace(r.Plan)
-		compile := func(text string) (*Program, []*ruleError) { return ns.compile(text, ns.everywhere(feature)) }
-		program, errs := compile(src)
+		program, errs := ns.compile(src, ns.everywhere(feature))
 		if len(errs) == 1 && errs[0].summary == "Not a yes or no" {
+			sc := ns.everywhere(feature)
+			sc.shown = true
 			for _, comparison := range []string{" >= 0", " == 'pass'"} {
-				if p, wrong := compile("(" + src + ")" + comparison); len(wrong) == 0 {
+				if p, wrong := ns.compile("("+src+")"+comparison, sc); len(wrong) == 0 {
 					program, errs, address = p, nil, true
 				}
 			}

@@ -62,3 +62,17 @@ func TestHostileLinesOfTheConsole(t *testing.T) {
 		_, _, _ = res.CompileRule(src, "")
 	}
 }
+
+// What is merely shown needs no form that statistics decide; a rule does.
+func TestConsoleShowsWhatIsNotDecided(t *testing.T) {
+	res := LoadBytes("rules.hcl", []byte(rulePlan), testRegistry(), Options{})
+	for _, src := range []string{"chat.tg / chat.pp", "max(chat.tg, chat.pp)", "abs(chat.tg.delta)", "feature.first.chat.tg - feature.second.chat.tg"} {
+		rule, address, diags := res.CompileRule(src, "first")
+		if diags.HasErrors() || !address || claimsOf(rule.Program) != "exact" {
+			t.Errorf("%s: %v", src, diags)
+		}
+		if _, _, diags = res.CompileRule("("+src+") > 1", "first"); !diags.HasErrors() {
+			t.Errorf("%s is decided", src)
+		}
+	}
+}

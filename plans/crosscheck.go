@@ -43,7 +43,9 @@ func (l *loader) checkPlan() {
 	l.checkProof()
 	l.checkCommands()
 	l.checkEndpoints()
+	l.checkConfirmations()
 	l.checkObserved()
+	l.checkOffered()
 }
 
 // checkLineage finds features that are their own ancestors.

@@ -28,6 +28,9 @@ const digestVersion = "mxflow plan v2\n"
 func (p *Plan) Digest() string {
 	canonical := *p
 	canonical.Variables = nil
+	if p.Decision != nil && *p.Decision == usualDecision {
+		canonical.Decision = nil // as where it is not written
+	}
 	canonical.Engines = sortedBy(p.Engines, func(e *Engine) string { return e.Kind + "." + e.Name })
 	canonical.Knobs = sortedBy(p.Knobs, func(k *Knob) string { return k.Name })
 	for i, k := range canonical.Knobs {
@@ -75,12 +78,31 @@ func canonicalPhase(ph *Phase) *Phase {
 		feature := *f
 		feature.Criteria = canonicalRules(f.Criteria)
 		feature.Accept = sortedTexts(f.Accept)
+		feature.Choose, feature.Alternatives = canonicalChoose(f.Choose), nil
+		feature.Confirm = canonicalConfirm(f.Confirm)
 		c.Features[i] = &feature
 	}
 	if ph.Gate != nil {
 		c.Gate = &Gate{Rules: canonicalRules(ph.Gate.Rules)}
 	}
 	return &c
+}
+
+// canonicalChoose is what is chosen among, which the alternatives follow from.
+func canonicalChoose(c *Choose) *Choose {
+	if c == nil {
+		return nil
+	}
+	return &Choose{Knob: c.Knob, Values: sortedTexts(c.Values), Prefer: c.Prefer}
+}
+
+// canonicalConfirm is which criteria are repeated where; the rest of a
+// confirmation is its feature's.
+func canonicalConfirm(list []*Feature) (confirm []*Feature) {
+	for _, f := range sortedBy(list, func(f *Feature) string { return f.Engine }) {
+		confirm = append(confirm, &Feature{Engine: f.Engine, Accept: sortedTexts(f.Accept)})
+	}
+	return confirm
 }
 
 func canonicalRules(rules []*Rule) []*Rule {

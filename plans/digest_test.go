@@ -101,6 +101,17 @@ func TestDigestFollowsMeaning(t *testing.T) {
 		t.Fatal(err)
 	}
 	base := digestOf(t, src)
+	with := func(decision string) string { return digestOf(t, append([]byte(decision+"\n"), src...)) }
+	for _, same := range []string{"decision {}", "decision {\n false_pass = 0.01\n launches = { max = 8, min = 3 }\n}", "decision {\n launches = {}\n interactions = false\n}"} {
+		if with(same) != base {
+			t.Errorf("%s changes the digest, and says what holds without it", same)
+		}
+	}
+	for _, other := range []string{"false_pass = 0.02", "false_fail = 0.1", "launches = { min = 4 }", "launches = { max = 12 }", "interactions = true"} {
+		if with("decision {\n "+other+"\n}") == base {
+			t.Errorf("%s does not change the digest", other)
+		}
+	}
 	replace := func(old, text string) string {
 		if !strings.Contains(string(src), old) {
 			t.Fatalf("no %q", old)
@@ -127,7 +138,7 @@ func TestDigestFollowsMeaning(t *testing.T) {
 		`"-b", "mxfp4_v2"`:         `"mxfp4_v2", "-b"`,
 		`log = ["*marlin_moe*"]`:   `log = ["*marlin*"]`,
 		`after_decided`:            `after`,
-		`launches  = 3`:            `launches  = 4`,
+		`launches  = 6`:            `launches  = 4`,
 		`expect  = "+10%"`:         `expect  = "+11%"`,
 		`builds_on = accepted`:     `builds_on = baseline`,
 		`VLLM_ATTENTION_BACKEND =`: `VLLM_ATTENTION =`,

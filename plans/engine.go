@@ -42,6 +42,9 @@ type Process struct {
 	Command []string
 	// Dir is the working directory; relative to the plan's folder.
 	Dir string
+	// Port is where it listens whatever it is told; 0 is a free one that it is
+	// given as {port}.
+	Port int `json:",omitempty"`
 }
 
 var engineDoc = &BlockDoc{
@@ -75,6 +78,7 @@ var processDoc = &BlockDoc{
 	Attrs: []Attr{
 		{Name: "command", Type: Strings, Required: true, Doc: "The program and its arguments; no shell is involved. `{port}` is replaced by the port to listen on, `{host}` by the address, `{model}` by the engine's model, `{mxflow}` by the path of mxflow itself."},
 		{Name: "dir", Type: String, Doc: "Working directory, relative to the plan's folder. Without it, the plan's folder."},
+		{Name: "port", Type: Int, Min: 1, MinSet: true, Max: 65535, Doc: "Where it listens, for a command that always takes the same port. Without it, a free port of this machine, which the command is given as `{port}`, and in the variable MXFLOW_PORT."},
 	},
 	Example: `process {
   command = ["vllm", "serve", "openai/gpt-oss-120b", "--port", "{port}"]

@@ -26,7 +26,7 @@ func (l *loader) decodeEngine(b *hcl.Block) {
 	if p != nil {
 		pf := l.fields(p, processSchema, "process")
 		pf.required("command", `the argument vector that starts it, such as ["vllm", "serve", "--port", "{port}"].`)
-		e.Process = &Process{Command: pf.texts("command"), Dir: pf.text("dir", "")}
+		e.Process = &Process{Command: pf.texts("command"), Dir: pf.text("dir", ""), Port: pf.whole("port", 0, 1, 65535)}
 		if v, ok := pf.value("command"); ok && v.CanIterateElements() && v.LengthInt() == 0 {
 			l.fail(pf.at("command"), "Empty command", "Name at least the program to run.")
 		}

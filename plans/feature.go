@@ -23,6 +23,8 @@ type Feature struct {
 	// Accept names the criteria that let the feature into the stack; where the
 	// plan says nothing it is all of them.
 	Accept []string
+	// Choose is what it chooses among; nil where set says all.
+	Choose *Choose `json:",omitempty"`
 	// Alternatives are the candidates of a feature that chooses (choose): each a
 	// feature of its own by the name "spec[short]", with Of set to this one's name.
 	// At most one of them enters the stack, under this one's name.
@@ -63,12 +65,14 @@ var featureDoc = &BlockDoc{
 	Attrs: []Attr{
 		{Name: "summary", Type: String, Doc: "What is ported, in one sentence."},
 		{Name: "priority", Type: Int, Default: 0.0, MinSet: true, Max: math.MaxInt32, Doc: "Lower runs first within the phase."},
-		{Name: "set", Type: Choices, Required: true, Doc: "Knob values in which the candidate differs from its parent."},
+		{Name: "set", Type: Choices, Doc: "Knob values in which the candidate differs from its parent. Required, unless `choose` stands in its place."},
+		{Name: "choose", Type: Alternatives, Doc: "One knob and the values to try, 2 to 12 of them: each is measured as an alternative, with `set` for all of them, and at most one enters the stack. Each has its part of the chance of a false pass."},
+		{Name: "prefer", Type: String, Doc: "The metric by whose gain over the parent the winner is picked among the alternatives that pass, such as `chat.tg`. Without it, the first that a criterion in `accept` compares with the parent."},
 		{Name: "builds_on", Type: Reference, Ref: "feature", OneOf: []string{"baseline", "accepted"}, Doc: "The parent: the baseline (so without it), another feature's candidate, or `accepted`, the stack of everything accepted before it."},
 		{Name: "protocol", Type: Reference, Ref: "protocol", Doc: "The levels that it goes through. Without it, the baseline's."},
 		{Name: "accept", Type: Strings, Doc: "Names of the criteria that let it into the stack; the others are recorded. Without it, all of them."},
 	},
-	Blocks: []*BlockDoc{hypothesisDoc, criterionDoc},
+	Blocks: []*BlockDoc{hypothesisDoc, criterionDoc, confirmDoc},
 	Example: `feature "gemm" {
   summary = "Grouped GEMM in place of Marlin"
   set     = { moe_kernel = "gemm" }
@@ -84,22 +88,7 @@ var featureDoc = &BlockDoc{
 }`,
 }
 
-var criterionDoc = &BlockDoc{
-	Type: "criterion", Times: AtLeast1,
-	Labels: []Label{{"name", "What `accept` and reports call it."}},
-	Doc:    "A success rule of the feature.",
-	Attrs: []Attr{
-		{Name: "rule", Type: RuleText, Required: true, Doc: "A comparison of what was measured; bare addresses are the feature's own."},
-	},
-	Example: `criterion "decode" {
-  rule = "chat.tg.gain >= 0.10"
-}`,
-}
-
-var (
-	featureSchema   = featureDoc.schema()
-	criterionSchema = criterionDoc.schema()
-)
+var featureSchema = featureDoc.schema()
 
 func (l *loader) decodeFeature(fb *featureBlock, ph *Phase) *Feature {
 	b := fb.block
@@ -113,6 +102,7 @@ func (l *loader) decodeFeature(fb *featureBlock, ph *Phase) *Feature {
 	}
 	notes := &featureNotes{feature: ft, def: b.DefRange, parentAt: b.DefRange}
 	ft.Set, notes.setAt = l.decodeSet(f)
+	ft.Choose = l.decodeChoose(f, ft, notes)
 	l.requireSet(f, ft)
 	ft.BuildsOn = l.decodeBuildsOn(f, notes)
 	l.featureProtocol(f, ft)
@@ -121,6 +111,8 @@ func (l *loader) decodeFeature(fb *featureBlock, ph *Phase) *Feature {
 	}
 	ft.Criteria = l.decodeCriteria(f)
 	ft.Accept = l.decodeAccept(f, ft.Criteria)
+	makeAlternatives(ft)
+	l.decodeConfirm(f, ft, notes)
 	if fb.first {
 		l.checks.features[ft.Name] = notes
 		l.checks.order = append(l.checks.order, notes)
@@ -130,8 +122,11 @@ func (l *loader) decodeFeature(fb *featureBlock, ph *Phase) *Feature {
 
 // requireSet refuses a feature that tests nothing.
 func (l *loader) requireSet(f *fields, ft *Feature) {
+	if !f.absent("choose") && f.absent("set") {
+		return
+	}
 	if f.absent("set") {
-		l.fail(f.def, "Nothing under test", `Feature %q sets no knob, so that its candidate is its parent. Add: set = { knob = "value" }.`, ft.Name)
+		l.fail(f.def, "Nothing under test", `Feature %q sets no knob, so that its candidate is its parent. Add: set = { knob = "value" }, or choose = { knob = ["one", "other"] } to try several.`, ft.Name)
 		return
 	}
 	if v, ok := f.value("set"); ok && v.CanIterateElements() && v.LengthInt() == 0 {
@@ -166,57 +161,6 @@ func (l *loader) featureProtocol(f *fields, ft *Feature) {
 	}
 }
 
-func (l *loader) decodeCriteria(f *fields) (criteria []*Rule) {
-	lines := map[string]int{}
-	for _, b := range f.blocks.OfType("criterion") {
-		name := b.Labels[0]
-		l.checkName(b, 0, inRules)
-		cf := l.fields(b, criterionSchema, fmt.Sprintf("criterion %q", name))
-		rule := l.decodeRule(b, cf, "rule")
-		if line := lines[name]; line > 0 {
-			l.fail(b.LabelRanges[0], "Duplicate criterion", "The feature has a criterion %q already on line %d. Rename or remove one.", name, line)
-			continue
-		}
-		lines[name] = b.DefRange.Start.Line
-		criteria = append(criteria, rule)
-	}
-	if len(criteria) == 0 {
-		l.fail(f.def, "Feature without criterion", `Nothing would decide whether the port helps. Add: criterion "decode" { rule = "workload.tg.gain >= 0.05" }.`)
-	}
-	return criteria
-}
-
-// decodeAccept is the criteria that let the feature in; all, unless said.
-func (l *loader) decodeAccept(f *fields, criteria []*Rule) (accept []string) {
-	var all []string
-	for _, c := range criteria {
-		all = append(all, c.Name)
-	}
-	v, ok := f.value("accept")
-	if !ok {
-		return all
-	}
-	names := f.texts("accept")
-	elems, _ := l.elements(f.attrs["accept"].Expr, v)
-	if len(elems) == 0 && v.CanIterateElements() {
-		l.fail(f.at("accept"), "Empty accept", "With no criterion in accept, nothing would decide. Name at least one, or remove accept: then all of them count.")
-	}
-	if len(names) != len(elems) {
-		return all
-	}
-	for i, name := range names {
-		switch {
-		case !contains(all, name):
-			l.fail(elems[i].at, "Unknown criterion", "The feature has no criterion %q.%s", name, l.didYouMean(name, all))
-		case contains(accept, name):
-			l.fail(elems[i].at, "Duplicate criterion in accept", "%q is in the list already. Remove one.", name)
-		default:
-			accept = append(accept, name)
-		}
-	}
-	return accept
-}
-
 // featureNotes are the places in the source that checks of the whole plan point
 // at.
 type featureNotes struct {
@@ -224,4 +168,7 @@ type featureNotes struct {
 	def      hcl.Range
 	parentAt hcl.Range
 	setAt    map[string]hcl.Range
+	// chooseAt is where each value to try stands.
+	chooseAt map[string]hcl.Range
+	confirms []confirmNote
 }

@@ -66,6 +66,8 @@ type pair struct {
 	key       string
 	v         cty.Value
 	keyAt, at hcl.Range
+	// expr is the value's own expression where the map is written out, else nil.
+	expr hcl.Expression
 }
 
 // pairs are the entries of a map or object in order of their keys.
@@ -79,7 +81,7 @@ func (l *loader) pairs(expr hcl.Expression, v cty.Value) ([]pair, bool) {
 	for key, e := range v.AsValueMap() {
 		p := pair{key: key, v: e, keyAt: expr.Range(), at: expr.Range()}
 		if kv, ok := placed[key]; ok {
-			p.keyAt, p.at = kv.Key.Range(), kv.Value.Range()
+			p.keyAt, p.at, p.expr = kv.Key.Range(), kv.Value.Range(), kv.Value
 		}
 		list = append(list, p)
 	}

@@ -69,6 +69,12 @@ func valueSchemas(a Attr) []any {
 		return []any{listOf(referenceSchema(a)), referenceSchema(a)} // or the name of a list
 	case Map, Choices:
 		return []any{mapOf(object{"type": "string"})}
+	case Bounds:
+		number["type"] = "integer"
+		bound := object{"anyOf": []any{number, template}}
+		return []any{object{"type": "object", "properties": object{"min": bound, "max": bound}, "additionalProperties": false}}
+	case Alternatives:
+		return []any{mapOf(listOf(object{"type": "string"}), template)}
 	case Overrides:
 		return []any{mapOf(object{"type": "string"}, object{"type": "null"})}
 	case Values:

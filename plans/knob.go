@@ -28,6 +28,8 @@ type KnobValue struct {
 	Settings map[string]any
 	// Args are appended after the engine's.
 	Args []string
+	// Command replaces the command of the engine's process block; empty leaves it.
+	Command []string `json:",omitempty"`
 	// Image replaces the image of an engine that runs in a container; empty
 	// leaves it.
 	Image string `json:",omitempty"`
@@ -75,6 +77,7 @@ var knobValueDoc = &BlockDoc{
 		{Name: "env", Type: Overrides, Doc: "Environment variables on top of the engine's. A null unsets what the engine block or an earlier knob set, and what would be inherited."},
 		{Name: "settings", Type: Values, Doc: "Options in the engine kind's words, on top of the engine's. A null unsets."},
 		{Name: "args", Type: Strings, Doc: "Appended after the engine's."},
+		{Name: "command", Type: Strings, Doc: "The program and its arguments, in place of the `command` of the engine's `process` block; flags and args are appended to it."},
 		{Name: "image", Type: String, Doc: "The container image, in place of the engine's."},
 	},
 	Blocks: []*BlockDoc{mustSeeDoc, mustNotSeeDoc},
@@ -131,7 +134,7 @@ func (l *loader) decodeKnobValue(k *Knob, b *hcl.Block) *KnobValue {
 		l.fail(b.LabelRanges[0], "Invalid value name", "The name of a value has up to 64 letters, digits and the characters _ . : + -, and begins with a letter or digit.")
 	}
 	f := l.fields(b, l.partSchema(knobValueDoc, l.reg.ValueParts), fmt.Sprintf("value %q", name))
-	v := &KnobValue{Name: name, Args: f.texts("args"), Image: f.text("image", ""), Range: rangeOf(b.DefRange)}
+	v := &KnobValue{Name: name, Args: f.texts("args"), Command: f.texts("command"), Image: f.text("image", ""), Range: rangeOf(b.DefRange)}
 	v.Parts = l.decodeParts(f, l.reg.ValueParts)
 	for _, p := range f.pairs("env") {
 		var text *string

@@ -83,7 +83,7 @@ func (l *loader) guarded(read func()) (res *Result) {
 				Detail:   fmt.Sprintf("This is a mistake in mxflow, please report it together with the plan: %v\n%s", p, debug.Stack()),
 				Subject:  startOf(l.plan.File).Ptr(),
 			}}
-			l.plan = &Plan{File: l.plan.File, Dir: l.plan.Dir}
+			l.plan = &Plan{File: l.plan.File, Dir: l.plan.Dir, Decision: usualDecision.copy()}
 			res = l.result()
 		}
 	}()

@@ -11,6 +11,8 @@ import (
 	"sort"
 	"strings"
 	"testing"
+
+	"github.com/mxflow/mxflow/gates/stats"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -19,6 +21,10 @@ var update = flag.Bool("update", false, "rewrite golden files")
 func testRegistry() *Registry {
 	return &Registry{
 		Dataset: testRows,
+		Decision: func(falsePass, falseFail float64, least, most int) error {
+			_, err := stats.Offer(falsePass, falseFail, least, most, false)
+			return err
+		},
 		Levels: map[string]Schema{
 			"smoke": {Attrs: []Attr{
 				{Name: "prompt", Type: String, Required: true, Doc: "what is asked."},

@@ -64,7 +64,7 @@ func newLoader(path string, reg *Registry, opts Options) *loader {
 		reg = &Registry{}
 	}
 	return &loader{
-		plan:        &Plan{File: path, Dir: folderOf(path)},
+		plan:        &Plan{File: path, Dir: folderOf(path), Decision: usualDecision.copy()},
 		reg:         reg,
 		opts:        opts,
 		sources:     map[string]*source{},
@@ -96,6 +96,7 @@ func (l *loader) load() {
 	}
 	l.checkUnknownSettings()
 	l.decodeBaseline(blocks["baseline"])
+	l.decodeDecision(blocks["decision"])
 	for _, g := range generated {
 		if g.kind == "phase" {
 			for _, i := range g.instances {

@@ -48,18 +48,15 @@ func newNamespace(p *Plan) *namespace {
 	return ns
 }
 
-// launchesOf is how many launches an arm has in a feature's benchmark, 0 where
-// that is not known.
+// launchesOf is how many launches an arm has in a feature's benchmark at most, 0
+// where that is not known.
 func (ns *namespace) launchesOf(feature string) int {
 	f := ns.features[feature]
 	if f == nil {
 		return 0
 	}
-	if p := ns.plan.Protocol(f.Protocol); p != nil && p.Level("benchmark") != nil {
-		n, _ := p.Level("benchmark").Attrs["launches"].(float64)
-		return int(n)
-	}
-	return 0
+	_, most := ns.plan.launchesUnder(f.Protocol)
+	return most
 }
 
 // resolve turns an address into an input. The second result is one sentence

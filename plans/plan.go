@@ -34,7 +34,7 @@ type Plan struct {
 	Imported  []*Imported
 	Baseline  *Baseline
 	// Decision is never nil after Load.
-	Decision *Decision
+	Decision *Decision `json:",omitempty"`
 	Phases   []*Phase
 
 	Range Range `json:"-"`
@@ -55,7 +55,7 @@ var fileDoc = &BlockDoc{
 		{Name: "include", Type: Strings, Doc: "Files whose blocks belong to the plan too, such as engines and protocols that a team shares. Paths are relative to the file; each file counts once. Read before anything is evaluated, so plain text only."},
 	},
 	Blocks: []*BlockDoc{
-		planDoc, variableDoc, localsDoc, engineDoc, knobDoc, workloadDoc, suiteDoc, protocolDoc, targetDoc, importedDoc, baselineDoc, phaseDoc,
+		planDoc, variableDoc, localsDoc, engineDoc, knobDoc, workloadDoc, suiteDoc, protocolDoc, targetDoc, importedDoc, baselineDoc, decisionDoc, phaseDoc,
 	},
 }
 

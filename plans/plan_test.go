@@ -87,7 +87,7 @@ func TestBlocksDecodeIntoStructs(t *testing.T) {
 	if err := p.Protocol("standard").Level("benchmark").Decode(&bench); err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(bench.Workloads, []string{"chat", "lengths"}) || bench.Launches != 3 {
+	if !reflect.DeepEqual(bench.Workloads, []string{"chat", "lengths"}) || bench.Launches != 6 {
 		t.Errorf("%+v", bench)
 	}
 	if got := p.Protocol("quick").Level("benchmark").Attrs["launches"]; got != 5.0 {

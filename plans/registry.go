@@ -13,6 +13,9 @@ type Registry struct {
 	// Dataset looks at the content of a file of prompts; name is for messages. Nil
 	// takes any content.
 	Dataset func(name string, data []byte) (DataRows, error)
+	// Decision says what is wrong with error rates and launches an arm, and what
+	// is offered instead. Nil offers anything.
+	Decision func(falsePass, falseFail float64, least, most int) error
 }
 
 // Schema is the shape of a block's body.
@@ -85,6 +88,11 @@ const (
 	TypeExpr  AttrType = "type"
 	Condition AttrType = "condition"
 	Anything  AttrType = "anything"
+
+	// Bounds: a least and a greatest number.
+	Bounds AttrType = "map of min and max to numbers"
+	// Alternatives: one knob and the values of it that are tried.
+	Alternatives AttrType = "map of one knob to a list of its values"
 )
 
 // EngineKind is what the plan language knows of an engine kind.

@@ -10,9 +10,6 @@ type Program struct {
 	// Leaves are its comparisons, in order of appearance. All arithmetic of a
 	// rule stands inside of them.
 	Leaves []*Leaf
-	// joined is set where all comparisons have to hold: nothing but and joins
-	// them.
-	joined bool
 	// Logic is how and, or and not join its comparisons, which their error budget
 	// follows.
 	Logic *Logic
@@ -109,6 +106,8 @@ type Input struct {
 	Block  string
 	// Unit of the value; empty for ratios and words.
 	Unit string
+	// of is the unit of the metric itself, whatever is asked of it.
+	of string
 	// Better is the metric's better direction.
 	Better string
 	// Type is what the rule sees.

@@ -18,6 +18,7 @@ func compileRules(ns *namespace, files map[string]*hcl.File) hcl.Diagnostics {
 				diags = append(diags, ns.compileInto(r, sc, files)...)
 			}
 			diags = append(diags, ns.hypothesis(f)...)
+			diags = append(diags, ns.preference(f)...)
 		}
 		if ph.Gate == nil {
 			continue
@@ -43,24 +44,6 @@ func (ns *namespace) compileInto(r *Rule, sc *scope, files map[string]*hcl.File)
 	return diags
 }
 
-// probe compiles what the claim is about, so that it can be read from launches
-// like the input of a rule.
-func (ns *namespace) probe(h *Hypothesis, in *Input, sc *scope) *Rule {
-	expr := h.Metric + " > 0"
-	if strings.HasSuffix(h.Expect, "%") {
-		cell := in.Cell
-		if cell == "" {
-			cell = "engine"
-		}
-		expr = cell + "." + in.Metric + ".change > 0"
-	}
-	program, errs := ns.compile(expr, sc)
-	if len(errs) > 0 {
-		return nil
-	}
-	return &Rule{Name: "hypothesis", Expr: expr, Program: program}
-}
-
 // hypothesis checks that the claim names a metric that will be measured.
 func (ns *namespace) hypothesis(f *Feature) hcl.Diagnostics {
 	h := f.Hypothesis
@@ -70,12 +53,13 @@ func (ns *namespace) hypothesis(f *Feature) hcl.Diagnostics {
 	sc := &scope{own: f, criterion: true}
 	in, err := ns.resolve(strings.Split(h.Metric, "."), sc)
 	if err == nil && in.Kind == InputMetric && in.Relation == Own {
-		h.Probe = ns.probe(h, in, sc)
-		return nil
+		if err = ns.probe(h, in, sc); err == nil {
+			return nil
+		}
 	}
 	if err == nil {
 		err = wrong("Hypothesis without a metric", "%q is no metric. Write a workload and a metric, such as \"chat.tg\"; how much it changes is said by expect.", h.Metric)
 	}
-	err.at = -1
+	err.at = -1 // it is about a rule that nobody wrote
 	return hcl.Diagnostics{err.diagnostic(h.Range, "", nil)}
 }

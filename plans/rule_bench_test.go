@@ -23,7 +23,7 @@ func manyRules(n int) []byte {
 			"w%d.p1.o5.tg.gain >= 0.10",
 			"w%d.p4.tg8.gain >= -0.03 and levels.smoke == 'pass'",
 			"w%d.p2.o6.ttft.p50 <= w%[1]d.p2.o6.ttft.base.p50 + 5",
-			"w%d.p3.o7.tg / w%[1]d.p3.o8.tg > 0.9 or not (engine.memory_gb.delta > 1)",
+			"w%d.p3.o7.tg / w%[1]d.p3.o7.tg.base > 0.9 or not (engine.memory_gb.delta > 1)",
 		}[i%4]
 		fmt.Fprintf(&b, "  criterion \"c%d\" { rule = \"%s\" }\n", i, fmt.Sprintf(rule, i%50))
 	}

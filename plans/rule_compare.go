@@ -12,8 +12,9 @@ import (
 const listInput InputType = "list"
 
 // compare reads a comparison and makes it a leaf. What cannot but hold, or hold
-// for the wrong reason, is refused.
-func (r *reader) compare(n *ast.BinaryNode, negated bool) {
+// for the wrong reason, is refused, and so is what statistics cannot decide; it
+// is nil then.
+func (r *reader) compare(n *ast.BinaryNode, negated bool) *Leaf {
 	left := r.operand(&n.Left)
 	var right *Operand
 	if list, ok := n.Right.(*ast.ArrayNode); ok && n.Operator == "in" {
@@ -22,16 +23,28 @@ func (r *reader) compare(n *ast.BinaryNode, negated bool) {
 		right = r.operand(&n.Right)
 	}
 	if left == nil || right == nil {
-		return
+		return nil
 	}
 	leaf := &Leaf{Text: left.Text + " " + n.Operator + " " + right.Text, Op: n.Operator, Left: left, Right: right, Negated: negated}
 	from, to := span(n)
 	leaf.at, leaf.length = from, max(1, to-from)
 	before := len(r.errs)
 	r.comparable(n, leaf)
-	if len(r.errs) == before {
-		r.p.Leaves = append(r.p.Leaves, leaf)
+	if len(r.errs) > before {
+		return nil
 	}
+	leaf.Claim = &Claim{Form: verdict.Exact}
+	if !r.sc.shown {
+		claim, err := r.ns.claim(leaf, r.sc)
+		if err != nil {
+			err.at, err.length = leaf.at, leaf.length
+			r.errs = append(r.errs, err)
+			return nil
+		}
+		leaf.Claim = claim
+	}
+	r.p.Leaves = append(r.p.Leaves, leaf)
+	return leaf
 }
 
 func (r *reader) comparable(n *ast.BinaryNode, leaf *Leaf) {

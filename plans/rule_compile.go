@@ -22,8 +22,8 @@ func (ns *namespace) compile(src string, sc *scope) (*Program, []*ruleError) {
 	if err != nil {
 		return nil, []*ruleError{fromExpr(err, src)}
 	}
-	r := &reader{ns: ns, sc: sc, p: &Program{joined: true}, text: []rune(src), seen: map[string]*Input{}, done: map[ast.Node]*Operand{}}
-	r.condition(&tree.Node, false)
+	r := &reader{ns: ns, sc: sc, p: &Program{}, text: []rune(src), seen: map[string]*Input{}, done: map[ast.Node]*Operand{}}
+	r.p.Logic = r.condition(&tree.Node, false)
 	if len(r.errs) > 0 {
 		return nil, r.errs
 	}

@@ -116,6 +116,13 @@ func (r rules) compile(src, place string) (*Program, []*ruleError) {
 	return r.ns.compile(src, r.places[place])
 }
 
+// read compiles what need not be decided, as the console does.
+func (r rules) read(src, place string) (*Program, []*ruleError) {
+	sc := *r.places[place]
+	sc.shown = true
+	return r.ns.compile(src, &sc)
+}
+
 // mistakes are the errors with the text that they point at.
 func mistakes(src string, errs []*ruleError) string {
 	var list []string

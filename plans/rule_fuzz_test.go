@@ -1,10 +1,13 @@
 package plans
 
 import (
+	"math"
 	"testing"
 	"time"
 
 	"github.com/expr-lang/expr/ast"
+
+	"github.com/mxflow/mxflow/gates/verdict"
 )
 
 // FuzzCompile checks that no text makes the compiler panic, hang or compile
@@ -16,6 +19,8 @@ func FuzzCompile(f *testing.F) {
 		"0 < max(chat.tg - chat.tg.base, 1) / 2 < 1e3 or lens.p128.tg32.root.change != 1",
 		"1 / (chat.tg | abs()) <= 0x1F * -target.llamacpp.chat.tg",
 		"let a = $env; all([chat.tg], # > a?.b ?? nil) ? {a: 1} : [2][0]",
+		"0.97 * chat.tg.base <= chat.tg and not (1 / (chat.ttft - 3 * chat.ttft) < 5) or chat.tg.delta > 0.1 * chat.tg.base + 1e308",
+		"abs(chat.tg.change) <= 0.02 or chat.tg == 5 or min(chat.pp, chat.tg / 0) in [1, 2] or gpu.memory_gb.gain >= 1",
 		"if chat.tg > 1 { true } else { false }; ::max(1..2)",
 	} {
 		f.Add(rule)
@@ -60,7 +65,11 @@ func checkProgram(t *testing.T, p *Program, r rules, place string) {
 			t.Errorf("the program loads %s, which is not listed", id.Value)
 		}
 	}))
+	checkLogic(t, p.Logic, "")
 	for _, l := range p.Leaves {
+		if c := l.Claim; c.Input != nil && (math.IsNaN(c.Threshold) || math.IsInf(c.Threshold, 0) || c.Form == verdict.LogLevel && c.Threshold <= 0) {
+			t.Errorf("%s claims %s", l.Text, claimText(c))
+		}
 		for _, o := range []*Operand{l.Left, l.Right} {
 			for _, in := range o.Inputs() {
 				if listed[in.Var] != in {

@@ -39,7 +39,7 @@ func TestLeaves(t *testing.T) {
 		{"chat.tg.gain * chat.tg > 1 /* a comment */", "chat.tg.gain * chat.tg > 1 {tok/s|}"},
 		{"chat.tg.cv <= 0.05 && engine.crashes == 0", "chat.tg.cv <= 0.05 {ratio|}; engine.crashes == 0 {count|}"},
 	} {
-		p, errs := r.compile(c.rule, "criterion")
+		p, errs := r.read(c.rule, "criterion")
 		if len(errs) > 0 {
 			t.Errorf("%s: %v", c.rule, errs)
 			continue
@@ -69,7 +69,7 @@ func TestProgramsSayWhatTheirLeavesSay(t *testing.T) {
 		{"chat.tg not in [10]", false},
 		{"levels.smoke != 'pass' || chat.tg == 10", true},
 	} {
-		p, errs := r.compile(c.rule, "criterion")
+		p, errs := r.read(c.rule, "criterion")
 		if len(errs) > 0 {
 			t.Errorf("%s: %v", c.rule, errs)
 			continue
@@ -110,7 +110,7 @@ func TestOperandsAreFiniteAtEveryStep(t *testing.T) {
 		"max(chat.tg / chat.tg, 1) >= 1",
 		"abs(chat.tg / chat.tg) < 1",
 	} {
-		p, errs := r.compile(rule, "criterion")
+		p, errs := r.read(rule, "criterion")
 		if len(errs) > 0 {
 			t.Errorf("%s: %v", rule, errs)
 			continue

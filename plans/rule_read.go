@@ -41,25 +41,27 @@ func (r *reader) refuse(n ast.Node, summary, format string, args ...any) {
 }
 
 // condition reads what must be true or false: the rule as a whole, and what
-// and, or and not join.
-func (r *reader) condition(n *ast.Node, negated bool) {
+// and, or and not join. It is nil where an error was recorded.
+func (r *reader) condition(n *ast.Node, negated bool) *Logic {
 	switch node := (*n).(type) {
 	case *ast.UnaryNode:
 		if denies(node) {
-			r.p.joined = false
-			r.condition(&node.Node, !negated)
-			return
+			return r.condition(&node.Node, !negated)
 		}
 	case *ast.BinaryNode:
 		if logic[node.Operator] {
-			r.p.joined = r.p.joined && (node.Operator == "and" || node.Operator == "&&")
-			r.condition(&node.Left, negated)
-			r.condition(&node.Right, negated)
-			return
+			op := LogicOr
+			if (node.Operator == "and" || node.Operator == "&&") != negated {
+				op = LogicAnd // not (a or b) is not a and not b
+			}
+			left := r.condition(&node.Left, negated)
+			return joinLogic(op, left, r.condition(&node.Right, negated))
 		}
 		if comparisons[node.Operator] {
-			r.compare(node, negated)
-			return
+			if leaf := r.compare(node, negated); leaf != nil {
+				return &Logic{Op: LogicCompare, Leaf: leaf, Negated: negated}
+			}
+			return nil
 		}
 	}
 	o := r.operand(n)
@@ -69,7 +71,10 @@ func (r *reader) condition(n *ast.Node, negated bool) {
 		r.refuse(*n, "Not a yes or no", "%s is a %s. A rule must compare: write for example %s.", o.Text, o.Type, example(o))
 	case o.Input == nil:
 		r.refuse(*n, "Constant in a rule", "%s says the same whatever is measured. Remove it.", o.Text)
+	default:
+		return &Logic{Op: LogicTruth, Truth: o.Input, Negated: negated}
 	}
+	return nil
 }
 
 func denies(n *ast.UnaryNode) bool { return n.Operator == "not" || n.Operator == "!" }

@@ -13,6 +13,11 @@ type scope struct {
 	// own predecessors were not looked at yet, nearest first.
 	earlier map[string]bool
 	open    []*Phase
+	// shown is set where values are shown and nothing is decided, so that a
+	// comparison may be of any form; all are taken for exact.
+	shown bool
+	// trial is set where a suggestion is tried, which needs none of its own.
+	trial bool
 }
 
 func (ns *namespace) gateScope(ph *Phase) *scope {

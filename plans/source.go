@@ -54,7 +54,7 @@ func parse(name string, text []byte) (*source, hcl.Diagnostics) {
 
 // isPlanFile reports whether a folder's file is a part of the plan.
 func isPlanFile(name string) bool {
-	return strings.EqualFold(filepath.Ext(name), ".hcl") || IsYAML(name)
+	return (strings.EqualFold(filepath.Ext(name), ".hcl") || IsYAML(name)) && !IsCaseFile(name)
 }
 
 func isFolder(path string) bool {

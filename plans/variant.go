@@ -36,6 +36,14 @@ func (l *loader) checkChanges() {
 			}
 			values[knob] = f.Set[knob]
 		}
+		if c := f.Choose; c != nil {
+			before[c.Knob] = values[c.Knob]
+			if at, same := n.chooseAt[values[c.Knob]]; same {
+				l.fail(at, "Knob value does not change", "Knob %q is %q in the parent (%s) already, so this alternative tests nothing: every alternative is compared with it anyway. Take it out of choose.", c.Knob, values[c.Knob], parentName(f))
+			}
+			// Which of them a child builds on is known only in a run.
+			values[c.Knob] = ""
+		}
 		for _, child := range children[f.Name] {
 			walk(child, values)
 		}
@@ -87,6 +95,9 @@ func (l *loader) checkProof() {
 			visited[a] = true
 			for _, knob := range keysOf(a.feature.Set) {
 				use(knob, a.feature.Set[knob], "feature."+a.feature.Name)
+			}
+			for _, alternative := range a.feature.Alternatives {
+				use(a.feature.Choose.Knob, alternative.Set[a.feature.Choose.Knob], "feature."+alternative.Name)
 			}
 		}
 	}

@@ -123,7 +123,7 @@ protocol "standard" {
   }
   level "benchmark" {
     workloads = [workload.chat, workload.lengths]
-    launches  = 3
+    launches  = 6
   }
 }
 

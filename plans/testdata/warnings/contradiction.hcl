@@ -42,6 +42,9 @@ phase "port" {
     criterion "c2" {
       rule = "chat.pp < 200" # WARNING: Rules contradict each other
     }
+    criterion "c4" {
+      rule = "chat.itl <= 0.97 * chat.itl.base and not (chat.itl.change < -0.02)" # WARNING: Rules contradict each other
+    }
     criterion "c3" {
       rule = "chat.e2e > 5 or chat.e2e < 3"
     }

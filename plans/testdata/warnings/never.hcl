@@ -34,10 +34,10 @@ phase "port" {
   feature "routed" {
     set = { moe = "routed" }
     criterion "c0" {
-      rule = "chat.tg.gain <= -1" # WARNING: Comparison can never hold
+      rule = "not (chat.tg >= 0)" # WARNING: Comparison can never hold
     }
     criterion "c1" {
-      rule = "chat.ttft.gain >= 1" # WARNING: Comparison can never hold
+      rule = "0 > chat.ttft + 1" # WARNING: Comparison can never hold
     }
     criterion "c2" {
       rule = "engine.crashes < 0" # WARNING: Comparison can never hold

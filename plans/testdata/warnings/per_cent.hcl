@@ -37,7 +37,7 @@ phase "port" {
       rule = "chat.tg.gain >= 10" # WARNING: Implausible for the unit
     }
     criterion "c1" {
-      rule = "chat.e2e.change <= -5" # WARNING: Implausible for the unit
+      rule = "chat.e2e.change <= 5" # WARNING: Implausible for the unit
     }
     criterion "c2" {
       rule = "chat.tg.cv < 5" # WARNING: Implausible for the unit

@@ -1,0 +1,81 @@
+package plans
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestDecision(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want Decision
+	}{
+		{"", Decision{0.01, 0.05, 3, 8, false}},
+		{"decision {}", Decision{0.01, 0.05, 3, 8, false}},
+		{"decision {\n false_pass = 0.001\n false_fail = 0.1\n launches = { min = 4, max = 12 }\n interactions = true\n}", Decision{0.001, 0.1, 4, 12, true}},
+		{"decision {\n launches = { max = 6 }\n}", Decision{0.01, 0.05, 3, 6, false}},
+		{"decision {\n launches = { max = 1 }\n}", Decision{0.01, 0.05, 1, 1, false}},
+		{"decision {\n launches = { min = 10 }\n}", Decision{0.01, 0.05, 10, 10, false}},
+		{"decision {\n launches = null\n false_pass = null\n}", Decision{0.01, 0.05, 3, 8, false}},
+		{"variable \"most\" { default = 6 }\ndecision {\n launches = { max = var.most }\n}", Decision{0.01, 0.05, 3, 6, false}},
+	} {
+		res := LoadBytes("p.hcl", []byte("plan \"p\" {}\n"+c.text+"\n"), testRegistry(), Options{})
+		if !res.OK() || *res.Plan.Decision != c.want {
+			t.Errorf("%s\nis %+v\n%s", c.text, res.Plan.Decision, res.text())
+		}
+	}
+	for name, res := range map[string]*Result{
+		"a broken plan": LoadBytes("p.hcl", []byte("plan {"), nil, Options{}),
+		"YAML":          LoadBytes("p.yaml", []byte("plan:\n  p: {}\ndecision:\n  launches: {min: 4}\n"), testRegistry(), Options{}),
+	} {
+		if res.Plan.Decision == nil {
+			t.Errorf("%s has no decision", name)
+		}
+	}
+	res := LoadBytes("p.yaml", []byte("plan:\n  p: {}\ndecision:\n  false_pass: 0.001\n  launches: {min: 4, max: 6}\n"), testRegistry(), Options{})
+	if d := res.Plan.Decision; !res.OK() || *d != (Decision{0.001, 0.05, 4, 6, false}) {
+		t.Errorf("YAML: %+v\n%s", d, res.text())
+	}
+}
+
+func TestWhatIsOfferedIsSaid(t *testing.T) {
+	res := LoadBytes("p.hcl", []byte("plan \"p\" {}\ndecision {\n false_pass = 0.03\n}\n"), testRegistry(), Options{})
+	if res.OK() || !strings.Contains(res.Diagnostics[0].Detail, "0.01") {
+		t.Errorf("%s", res.text())
+	}
+}
+
+func TestLaunchesOf(t *testing.T) {
+	for _, c := range []struct {
+		decision, benchmark string
+		least, most         int
+	}{
+		{"", "", 3, 5}, // the registry of these tests has a default of 5
+		{"", "launches = 8", 3, 8},
+		{"", "launches = 1", 1, 1},
+		{"decision {\n launches = { min = 4, max = 6 }\n}", "launches = 12", 4, 12},
+		{"decision {\n launches = { min = 4, max = 6 }\n}", "launches = 3", 3, 3},
+	} {
+		text := strings.Replace(rulePlan, "workloads = [workload.chat, workload.outs, workload.lens]", "workloads = [workload.chat, workload.outs, workload.lens]\n"+c.benchmark, 1)
+		p := LoadBytes("p.hcl", []byte(c.decision+"\n"+text), testRegistry(), Options{}).Plan
+		if least, most := p.LaunchesOf("first"); least != c.least || most != c.most {
+			t.Errorf("%+v: %d to %d", c, least, most)
+		}
+	}
+	reg := testRegistry()
+	bench := reg.Levels["benchmark"]
+	bench.Attrs[2].Default = nil
+	reg.Levels["benchmark"] = bench
+	p := LoadBytes("p.hcl", []byte("decision {\n launches = { min = 4, max = 6 }\n}\n"+rulePlan), reg, Options{}).Plan
+	if least, most := p.LaunchesOf("first"); least != 4 || most != 6 {
+		t.Errorf("without launches: %d to %d", least, most)
+	}
+	for _, name := range []string{"first[routed]", "first@production"} {
+		if least, most := p.LaunchesOf(name); least != 4 || most != 6 {
+			t.Errorf("of %s: %d to %d", name, least, most)
+		}
+	}
+	if least, most := p.LaunchesOf("nobody"); least != 0 || most != 0 {
+		t.Errorf("of nobody: %d to %d", least, most)
+	}
+}

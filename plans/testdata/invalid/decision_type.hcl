@@ -1,0 +1,4 @@
+plan "p" {}
+decision {
+  launches = 8 # ERROR: Wrong type for launches
+}

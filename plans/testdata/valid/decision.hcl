@@ -1,0 +1,8 @@
+plan "decision" {}
+
+decision {
+  false_pass   = 0.001
+  false_fail   = 0.1
+  launches     = { min = 4, max = 12 }
+  interactions = true
+}
