@@ -74,8 +74,8 @@ func ofMachine(address string) bool {
 
 // cellsOf averages the metrics of an arm.
 func cellsOf(a Arm) ([]verdict.Cell, error) {
-	if len(a.Launches) < minLaunches {
-		return nil, fmt.Errorf("%s: at least %d are needed, since two launches of one engine differ", launches(len(a.Launches)), minLaunches)
+	if len(a.Launches) < fewLaunches {
+		return nil, fmt.Errorf("%s: at least %d are needed, since two launches of one engine differ", launches(len(a.Launches)), fewLaunches)
 	}
 	var cells []verdict.Cell
 next:

@@ -33,6 +33,11 @@ type Feature struct {
 	// rules on measurements take over, and why.
 	Broken verdict.Verdict
 	Cause  string
+	// Noise is the launch noise that was recorded before its session, by metric
+	// address, and Max the most launches of each arm that its benchmark makes: where
+	// they are set they stand in the place of the settings'.
+	Noise map[string]Noise
+	Max   int
 }
 
 // Arm is one variant's launches in one session.

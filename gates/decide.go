@@ -1,6 +1,9 @@
 package gates
 
 import (
+	"fmt"
+
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -14,8 +17,9 @@ type Settings struct {
 	// Alternatives is how many candidates compete for one place (choose): each has
 	// that part of the chance of a false pass. 0 and 1 are the same.
 	Alternatives int
-	// Noise is the stored launch noise by metric address ("chat.tg"): the standard
-	// deviation of the logs of launches.
+	// Noise is the stored launch noise by metric address ("chat.tg", and
+	// "chat.ttft.p99" for a statistic that is not the median): the standard deviation
+	// of the logs of launches.
 	Noise map[string]Noise
 }
 
@@ -28,12 +32,92 @@ type Noise struct {
 
 // Decide decides rules that all have to hold, each from as many launches as
 // there are. The error budget is shared among them: as under one "and".
+//
+// Every input is checked to be present, finite and from enough samples before
+// anything is compared: expr-lang calls !(NaN < 0.95) true, so nothing that is
+// missing may reach it.
 func Decide(rules []*plans.Rule, ev *Evidence, s Settings) []verdict.Rule {
-	panic("to be built")
+	d := &decider{ev: ev, settings: s, shares: shares(rules, s.Alternatives)}
+	out := make([]verdict.Rule, len(rules))
+	for i, rule := range rules {
+		out[i] = d.rule(rule)
+	}
+	return out
 }
 
-// Open lists the features of which more launches could settle what is not
-// decided yet, given how the rules came out: none once one of them has failed.
-func Open(rules []verdict.Rule) []string {
-	panic("to be built")
+// decider decides the rules of one decision.
+type decider struct {
+	ev       *Evidence
+	settings Settings
+	shares   map[*plans.Leaf]share
+}
+
+func (d *decider) feature(in *plans.Input) *Feature {
+	if d.ev == nil || in == nil {
+		return nil
+	}
+	return d.ev.Features[in.Feature]
+}
+
+// most is the most launches an arm that the benchmark behind an input makes.
+func (d *decider) most(in *plans.Input) int {
+	if f := d.feature(in); f != nil && f.Max > 0 {
+		return f.Max
+	}
+	return d.settings.Max
+}
+
+// design is where a test of an input looks, and how sure it must be.
+func (d *decider) design(in *plans.Input, recorded bool) (stats.Design, error) {
+	most := d.most(in)
+	return stats.Offer(d.settings.FalsePass, d.settings.FalseFail, min(d.settings.Min, most), most, recorded)
+}
+
+// rule decides one rule.
+func (d *decider) rule(rule *plans.Rule) verdict.Rule {
+	if rule == nil {
+		return broke(verdict.Rule{Decides: true}, "there is no rule; this is a mistake in mxflow, not in the plan")
+	}
+	c := &ruling{decider: d, program: rule.Program, readings: map[*plans.Input]*reading{}, leaves: map[*plans.Leaf]*finding{}}
+	c.out = verdict.Rule{
+		Name: rule.Name, Expr: rule.Expr, Decides: true,
+		Source: fmt.Sprintf("%s:%d:%d", rule.ExprRange.File, rule.ExprRange.Start.Line, rule.ExprRange.Start.Column),
+	}
+	if !sound(c.program) {
+		return broke(c.out, "the rule was not compiled; this is a mistake in mxflow, not in the plan")
+	}
+	return c.decide()
+}
+
+// sound reports whether a program has everything that deciding it takes.
+func sound(p *plans.Program) bool {
+	if p == nil || p.VM == nil || len(p.Inputs) == 0 || p.Logic == nil {
+		return false
+	}
+	for _, leaf := range p.Leaves {
+		c := leaf.Claim
+		switch {
+		case c == nil:
+			return false
+		case c.Form == verdict.Exact:
+		case c.Input == nil || c.Input.Kind != plans.InputMetric:
+			return false
+		case c.Form == verdict.Ratio && !c.Input.Ratio(),
+			c.Form == verdict.Difference && c.Input.Relation != plans.Delta,
+			(c.Form == verdict.Level || c.Form == verdict.LogLevel) && c.Input.Comparing():
+			return false
+		}
+		switch c.Form {
+		case verdict.Exact, verdict.Ratio, verdict.Difference, verdict.Level, verdict.LogLevel, verdict.Range:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func broke(out verdict.Rule, format string, args ...any) verdict.Rule {
+	out.Verdict = verdict.Error
+	out.Reasons = append(out.Reasons, fmt.Sprintf(format, args...))
+	return out
 }

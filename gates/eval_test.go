@@ -20,8 +20,8 @@ func TestAbsence(t *testing.T) {
 		why        string
 	}{
 		{"no launch", "chat.tg > 1", func(f *Feature) { f.Candidate.Launches = nil }, "inconclusive", "no launch of f was measured"},
-		{"one launch", "chat.tg > 1", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] }, "inconclusive", "1 launch of f: at least 2"},
-		{"one launch of the parent", "chat.tg.gain > 0", func(f *Feature) { f.Parent.Launches = f.Parent.Launches[:1] }, "inconclusive", "1 launch of baseline: at least 2"},
+		{"one launch", "chat.tg > 1", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] }, "inconclusive", "1 launch says nothing of how launches differ"},
+		{"one launch of the parent", "chat.tg.gain > 0", func(f *Feature) { f.Parent.Launches = f.Parent.Launches[:1] }, "inconclusive", "1 launch an arm says nothing of how launches differ; without a launch of the other arm beside it, and not counted: f.2, f.3 and f.4"},
 		{"no launch of the root", "chat.tg.root.gain > 0", func(f *Feature) { f.Root.Launches = nil }, "inconclusive", "no launch of root"},
 		{"one launch, counted", "chat.tg.n >= 1", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] }, "inconclusive", "1 launch"},
 		{"one launch, few wanted", "chat.tg.n < 5", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] }, "inconclusive", "1 launch"},
@@ -29,11 +29,11 @@ func TestAbsence(t *testing.T) {
 		{"metric missing, counted", "chat.tg.n >= 2", func(f *Feature) { drop(&f.Candidate, 1, "chat.tg") }, "inconclusive", "launch f.2 has no chat.tg"},
 		{"metric missing in the base", "chat.tg.delta > 1", func(f *Feature) { drop(&f.Parent, 0, "chat.tg") }, "inconclusive", "launch baseline.1 has no chat.tg"},
 		{"no values", "chat.tg > 1", func(f *Feature) { f.Candidate.Launches[0].Metrics["chat.tg"] = measure.Summary{} }, "inconclusive", "has no chat.tg"},
-		{"too few for a percentile", "chat.tg.p99 > 1", func(f *Feature) {}, "inconclusive", "not enough samples for chat.tg.p99 in launch f.1: 10 values of at least 299"},
+		{"too few for a percentile", "chat.tg.p99 > 1", func(f *Feature) {}, "inconclusive", "not enough samples for chat.tg.p99 in launch f.1: 10 values of at least 300"},
 		{"too few for the base's percentile", "chat.tg.base.p90 > 1", func(f *Feature) {}, "inconclusive", "in launch baseline.1: 10 values of at least 29"},
 		{"NaN", "chat.tg > 1", func(f *Feature) { set(&f.Candidate, 2, "chat.tg", "median", math.NaN()) }, "inconclusive", "not a finite number"},
 		{"NaN, denied", "not (chat.tg < 0.95)", func(f *Feature) { set(&f.Candidate, 2, "chat.tg", "median", math.NaN()) }, "inconclusive", "not a finite number"},
-		{"infinite base", "chat.tg.gain > -1", func(f *Feature) { set(&f.Parent, 0, "chat.tg", "median", math.Inf(1)) }, "inconclusive", "not a finite number"},
+		{"infinite base", "chat.tg.gain > -0.9", func(f *Feature) { set(&f.Parent, 0, "chat.tg", "median", math.Inf(1)) }, "inconclusive", "not a finite number"},
 		{"requests unknown", "chat.tg.n_requests <= 5", func(f *Feature) {
 			f.Candidate.Launches[0].Metrics["chat.tg"] = measure.Summary{N: 1, Stats: map[string]float64{"median": 1}}
 		}, "inconclusive", "how many requests"},
@@ -46,7 +46,7 @@ func TestAbsence(t *testing.T) {
 				set(&f.Parent, i, "chat.tg", "median", math.MaxFloat64)
 			}
 		}, "invalid", "not a finite number"},
-		{"division by zero", "chat.tg / engine.crashes > 5", func(f *Feature) {}, "invalid", "chat.tg / engine.crashes is not a finite number"},
+		{"division by zero", "chat.tg.n / engine.crashes > 5", func(f *Feature) {}, "invalid", "chat.tg.n / engine.crashes is not a finite number"},
 		{"division by zero, twice", "1 / (1 / engine.crashes) < 5", func(f *Feature) {}, "invalid", "1 / engine.crashes is not a finite number"},
 		{"division by zero that or would skip", "chat.tg > 1 or 1 / engine.crashes > 5", func(f *Feature) {}, "invalid", "not a finite number"},
 		{"missing input that or would skip", "levels.kernels == 'pass' or chat.tg > 1", func(f *Feature) { f.Candidate.Launches = nil }, "inconclusive", "no launch"},
@@ -71,7 +71,7 @@ func TestAbsence(t *testing.T) {
 		{"worst of several", "chat.tg.p99 > 1 and levels.kernels == 'pass'", func(f *Feature) { f.Levels["kernels"] = verdict.Error }, "error", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := Eval(compiled(t, c.rule), with(c.change))
+			got := decided(compiled(t, c.rule), with(c.change))
 			reasons := strings.Join(got.Reasons, "; ")
 			if got.Verdict != c.want || !strings.Contains(reasons, c.why) || reasons == "" {
 				t.Errorf("%s: got %s: %s\nwant %s: %s", c.rule, got.Verdict, reasons, c.want, c.why)
@@ -98,7 +98,7 @@ func TestDecidedWordsAreRead(t *testing.T) {
 		{`feature["f"].decided`, func(f *Feature) { f.Outcome, f.Accepted = verdict.Inconclusive, false }, "pass"},
 		{`feature["f"].verdict == 'waived' and feature["f"].accepted`, func(f *Feature) { f.Outcome = verdict.Waived }, "pass"},
 	} {
-		if got := Eval(compiled(t, c.rule), with(c.change)); got.Verdict != c.want {
+		if got := decided(compiled(t, c.rule), with(c.change)); got.Verdict != c.want {
 			t.Errorf("%s: %s %v", c.rule, got.Verdict, got.Reasons)
 		}
 	}
@@ -107,29 +107,44 @@ func TestDecidedWordsAreRead(t *testing.T) {
 func TestEvidenceOfNothing(t *testing.T) {
 	rule := compiled(t, "chat.tg > 1")
 	for _, ev := range []*Evidence{nil, {}, {Features: map[string]*Feature{"f": nil}}, {Features: map[string]*Feature{"g": {}}}} {
-		if got := Eval(rule, ev); got.Verdict != verdict.Invalid || !strings.Contains(got.Reasons[0], "was not run") {
+		if got := decided(rule, ev); got.Verdict != verdict.Invalid || !strings.Contains(got.Reasons[0], "was not run") {
 			t.Errorf("%+v", got)
 		}
 	}
-	if got := Eval(rule, &Evidence{Features: map[string]*Feature{"f": {}}}); got.Verdict != verdict.Inconclusive {
+	if got := decided(rule, &Evidence{Features: map[string]*Feature{"f": {}}}); got.Verdict != verdict.Inconclusive {
 		t.Errorf("%+v", got)
 	}
 	for _, r := range []*plans.Rule{{Name: "x"}, {Program: &plans.Program{}}, {Program: &plans.Program{VM: rule.Program.VM}}} {
-		if got := Eval(r, full()); got.Verdict != verdict.Error || len(got.Reasons) == 0 {
+		if got := decided(r, full()); got.Verdict != verdict.Error || len(got.Reasons) == 0 {
 			t.Errorf("%+v", got)
+		}
+	}
+	// A program without all that deciding takes.
+	for name, spoil := range map[string]func(*plans.Program){
+		"no logic":     func(p *plans.Program) { p.Logic = nil },
+		"no claim":     func(p *plans.Program) { p.Leaves[0].Claim = nil },
+		"no such form": func(p *plans.Program) { p.Leaves[0].Claim.Form = "guess" },
+		"no input":     func(p *plans.Program) { p.Leaves[0].Claim.Input = nil },
+		"wrong form":   func(p *plans.Program) { p.Leaves[0].Claim.Form = verdict.Ratio },
+		"out of reach": func(p *plans.Program) { p.Leaves[0].Claim.Threshold = math.Inf(1) },
+	} {
+		odd := compiled(t, "chat.tg > 1")
+		spoil(odd.Program)
+		if got := decided(odd, full()); got.Verdict.Unlocks() || got.Verdict == verdict.Fail || len(got.Reasons) == 0 {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 	// A target that is no number is refused by the compiler; here it is made.
 	res := load("chat.tg < target.other.chat.tg")
 	odd := res.Plan.Phases[0].Gate.Rules[0]
 	odd.Program.Inputs[1].Number = math.Inf(1)
-	if got := Eval(odd, full()); got.Verdict != verdict.Invalid {
+	if got := decided(odd, full()); got.Verdict != verdict.Invalid {
 		t.Errorf("%+v", got)
 	}
 	// A program that disagrees with what its reasons say.
 	liar := compiled(t, "chat.tg > 1")
 	liar.Program.VM = compiled(t, "chat.tg < 1").Program.VM
-	if got := Eval(liar, full()); got.Verdict != verdict.Error {
+	if got := decided(liar, full()); got.Verdict != verdict.Error {
 		t.Errorf("%+v", got)
 	}
 }
@@ -138,6 +153,7 @@ func TestEvidenceOfNothing(t *testing.T) {
 // without crashes, or nearly without noise, would hide the others.
 func TestMeansOverLaunches(t *testing.T) {
 	ev := with(func(f *Feature) {
+		f.Candidate.Launches = f.Candidate.Launches[:3]
 		for i, n := range []float64{1, 1, 100} {
 			set(&f.Candidate, i, "engine.crashes", "median", n)
 			set(&f.Candidate, i, "chat.tg", "std", n)
@@ -148,7 +164,7 @@ func TestMeansOverLaunches(t *testing.T) {
 	for path, want := range map[string]float64{
 		"engine.crashes": 34, "chat.tg.std": 34, "chat.output_tokens": 34, "chat.tg": math.Cbrt(100),
 	} {
-		got := Eval(compiled(t, path+" > 0"), ev)
+		got := decided(compiled(t, path+" > 0"), ev)
 		if v := got.Inputs[0].Value; v == nil || math.Abs(*v-want) > 1e-9 {
 			t.Errorf("%s: %+v", path, got)
 		}
@@ -156,16 +172,16 @@ func TestMeansOverLaunches(t *testing.T) {
 }
 
 func TestInputsCarryTheirEvidence(t *testing.T) {
-	in := Eval(compiled(t, "chat.tg.gain > 0"), full()).Inputs[0]
-	if in.N != 3 || in.BaseN != 3 || in.NRequests != 30 || len(in.PerLaunch) != 3 || len(in.BasePerLaunch) != 3 || len(in.Samples) != 6 || in.Low == nil || in.High == nil {
+	in := decided(compiled(t, "chat.tg.gain > 0"), full()).Inputs[0]
+	if in.N != 4 || in.BaseN != 4 || in.NRequests != 40 || len(in.PerLaunch) != 4 || len(in.BasePerLaunch) != 4 || len(in.Samples) != 8 || in.Low == nil || in.High == nil {
 		t.Errorf("%+v", in)
 	}
-	in = Eval(compiled(t, "chat.tg.base > 0"), full()).Inputs[0]
-	if in.N != 3 || in.BaseN != 0 || in.PerLaunch[0] != 31.58 || in.Unit != "tok/s" || in.Low != nil {
+	in = decided(compiled(t, "chat.tg.base > 0"), full()).Inputs[0]
+	if in.N != 4 || in.BaseN != 0 || in.PerLaunch[0] != 31.58 || in.Unit != "tok/s" || in.Low != nil {
 		t.Errorf("%+v", in)
 	}
 	// Nothing varies: there is no interval, and no claim of one.
-	in = Eval(compiled(t, "engine.memory_gb.gain >= 0"), full()).Inputs[0]
+	in = decided(compiled(t, "engine.memory_gb.gain >= 0"), full()).Inputs[0]
 	if in.Low != nil || in.Value == nil || *in.Value != 0 {
 		t.Errorf("%+v", in)
 	}

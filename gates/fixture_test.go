@@ -92,6 +92,7 @@ func medians(name string, values ...float64) Arm {
 	for i, v := range values {
 		a.Launches = append(a.Launches, Launch{
 			ID:      fmt.Sprintf("%s.%d", name, i+1),
+			Round:   i + 1,
 			Samples: fmt.Sprintf("sha-%s-%d", name, i+1),
 			Metrics: map[string]measure.Summary{
 				"chat.tg":            summary(v, "tok/s"),
@@ -119,9 +120,9 @@ func launchSummary(v float64, unit string) measure.Summary {
 // full is evidence that lacks nothing.
 func full() *Evidence {
 	return &Evidence{Features: map[string]*Feature{"f": {
-		Candidate: medians("f", 38.4, 38.6, 38.5),
-		Parent:    medians("baseline", 31.58, 31.82, 31.63),
-		Root:      medians("root", 20, 20.5, 19.5),
+		Candidate: medians("f", 38.4, 38.6, 38.5, 38.5),
+		Parent:    medians("baseline", 31.58, 31.82, 31.63, 31.7),
+		Root:      medians("root", 20, 20.5, 19.5, 20),
 		Levels:    map[string]verdict.Verdict{"smoke": verdict.Pass, "kernels": verdict.Pass, "benchmark": verdict.Pass},
 		Knobs:     map[string]string{"moe": "routed"},
 		Outcome:   verdict.Pass,
@@ -142,3 +143,12 @@ func set(a *Arm, launch int, metric, stat string, v float64) {
 }
 
 func drop(a *Arm, launch int, metric string) { delete(a.Launches[launch].Metrics, metric) }
+
+// usual are the defaults of a plan, without recorded launch noise: the first look
+// is at 4 launches an arm.
+var usual = Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8}
+
+// decided is one rule by itself.
+func decided(rule *plans.Rule, ev *Evidence) verdict.Rule {
+	return Decide([]*plans.Rule{rule}, ev, usual)[0]
+}

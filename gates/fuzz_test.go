@@ -2,6 +2,7 @@ package gates
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -22,7 +23,7 @@ var damages = map[string]func(f *Feature, in *plans.Input){
 			f.Outcome, f.Accepted = "", false
 		case plans.InputMetric:
 			for _, a := range arms(f) {
-				drop(a, 0, address(in))
+				drop(a, 0, Address(in))
 			}
 		}
 	},
@@ -74,7 +75,7 @@ func damageStats(f *Feature, in *plans.Input, change func(measure.Summary)) {
 		return
 	}
 	for _, a := range arms(f) {
-		change(a.Launches[1].Metrics[address(in)])
+		change(a.Launches[1].Metrics[Address(in)])
 	}
 }
 
@@ -94,7 +95,7 @@ func damageWord(f *Feature, in *plans.Input) {
 func checkFailsClosed(t *testing.T, rule *plans.Rule) {
 	t.Helper()
 	for _, ev := range []*Evidence{nil, {}, {Features: map[string]*Feature{"f": {}}}} {
-		if got := Eval(rule, ev); got.Verdict.Unlocks() || !got.Verdict.Known() {
+		if got := decided(rule, ev); got.Verdict.Unlocks() || !got.Verdict.Known() {
 			t.Errorf("%s is %s without evidence", rule.Expr, got.Verdict)
 		}
 	}
@@ -104,13 +105,30 @@ func checkFailsClosed(t *testing.T, rule *plans.Rule) {
 		}
 		for name, damage := range damages {
 			ev := with(func(f *Feature) { damage(f, in) })
-			if got := Eval(rule, ev); got.Verdict.Unlocks() || got.Verdict == verdict.Fail || len(got.Reasons) == 0 {
+			got := decided(rule, ev)
+			if name == "one launch" && in.Kind == plans.InputMetric {
+				checkUndecided(t, rule, in, got)
+				continue
+			}
+			if got.Verdict.Unlocks() || got.Verdict == verdict.Fail || len(got.Reasons) == 0 {
 				t.Errorf("%s is %s with %s %s: %v", rule.Expr, got.Verdict, in.Path, name, got.Reasons)
 			}
 		}
 	}
-	if got := Eval(rule, full()); !got.Verdict.Known() || len(got.Reasons) == 0 {
+	if got := decided(rule, full()); !got.Verdict.Known() || len(got.Reasons) == 0 {
 		t.Errorf("%s: %+v", rule.Expr, got)
+	}
+}
+
+// checkUndecided: one launch is no absence, so that the rest of a rule may settle
+// it, but nothing that reads the input is decided.
+func checkUndecided(t *testing.T, rule *plans.Rule, in *plans.Input, got verdict.Rule) {
+	t.Helper()
+	for i, c := range got.Comparisons {
+		leaf := rule.Program.Leaves[i]
+		if slices.Contains(append(leaf.Left.Inputs(), leaf.Right.Inputs()...), in) && c.Verdict != verdict.Inconclusive {
+			t.Errorf("%s: %s is %s with one launch", rule.Expr, c.Text, c.Verdict)
+		}
 	}
 }
 
@@ -122,9 +140,9 @@ var honest = []string{
 	`not feature["f"].accepted or not feature["f"].decided or chat.tg > 0`,
 	`feature["f"].verdict != 'fail' and knob.moe != 'all'`,
 	"chat.tg.n >= 1 or chat.tg.n_requests < 1000 or chat.tg.root.n > 0",
-	"chat.tg.root.gain > chat.tg.gain or chat.tg.delta > -1e9",
+	"chat.tg.root.gain > 0.1 or chat.tg.delta > -1e9",
 	"engine.crashes == 0 and engine.startup_s.change < 10 and engine.memory_gb.base >= 0",
-	"max(abs(chat.ttft.delta), 0) >= 0 and min(chat.tg.p50, chat.tg.root.min) / 2 > -1",
+	"-chat.ttft.delta <= 1e9 and chat.tg.p50 / 2 > -1 and chat.tg >= 0.97 * chat.tg.base",
 	"chat.tg >= target.other.chat.tg or 0 < chat.tg.cv < 1 or chat.tg.std * -1 < 1",
 	"chat.output_tokens.min == 8 && !(chat.output_tokens.base.max in [1, 2])",
 }

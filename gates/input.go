@@ -16,6 +16,11 @@ type reading struct {
 	absent verdict.Verdict
 	// stale names an arm whose launches are no fresh starts; empty where all are.
 	stale string
+	// unmeasured is set where it is absent because an arm has no launch yet.
+	unmeasured bool
+	// own and base are the launches that a metric was read from; base has none
+	// unless two arms are compared.
+	own, base taken
 }
 
 // missing gives up on a value. Whatever the evidence claims, an absence is never
@@ -29,6 +34,15 @@ func (r *reading) missing(v verdict.Verdict, format string, args ...any) *readin
 	r.absent, r.Missing = v, fmt.Sprintf(format, args...)
 	r.Value, r.Text = nil, nil
 	return r
+}
+
+// awaited names the feature of an input that is absent because nothing was
+// launched yet.
+func (r *reading) awaited(in *plans.Input) []string {
+	if !r.unmeasured {
+		return nil
+	}
+	return []string{in.Feature}
 }
 
 func (r *reading) word(w string) *reading { r.Text = &w; return r }
@@ -65,6 +79,7 @@ func read(in *plans.Input, ev *Evidence) *reading {
 		f = ev.Features[in.Feature]
 	}
 	if f == nil {
+		r.Pending = true
 		return r.missing(verdict.Invalid, "feature %q was not run", in.Feature)
 	}
 	switch in.Kind {
@@ -103,6 +118,7 @@ func readLevel(r *reading, in *plans.Input, f *Feature) *reading {
 	v, ok := f.Levels[in.Name]
 	switch {
 	case !ok:
+		r.Pending = true
 		return r.missing(verdict.Invalid, "level %s of feature %s was not run%s", in.Name, in.Feature, because(f))
 	case !v.Known():
 		return r.missing(verdict.Error, "level %s of feature %s has the unknown verdict %q", in.Name, in.Feature, v)
@@ -119,6 +135,7 @@ func readLevel(r *reading, in *plans.Input, f *Feature) *reading {
 func readOutcome(r *reading, in *plans.Input, f *Feature) *reading {
 	switch {
 	case f.Outcome == "":
+		r.Pending = true
 		return r.missing(verdict.Invalid, "feature %s was not decided%s", in.Feature, because(f))
 	case !f.Outcome.Known():
 		return r.missing(verdict.Error, "feature %s has the unknown verdict %q", in.Feature, f.Outcome)

@@ -1,6 +1,9 @@
 package gates
 
-import "github.com/mxflow/mxflow/plans"
+import (
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+)
 
 // Measured says what was seen of the one value that a rule reads, with what it
 // rests on; empty where it cannot be told.
@@ -13,9 +16,31 @@ func Measured(rule *plans.Rule, ev *Evidence) string {
 	if r.Value == nil {
 		return ""
 	}
-	unit := in.Unit
-	if in.Ratio() {
-		unit = plans.RatioUnit
+	return format(*r.Value, unitOf(in), 0) + ", " + strength(in, r)
+}
+
+// What becomes of a hypothesis.
+const (
+	Confirmed = "confirmed"
+	Refuted   = "refuted"
+	Unsettled = "open"
+)
+
+// Claimed holds a hypothesis against what was measured: the rule is its claim as
+// Load compiled it. It decides nothing else, so that it takes no part of the
+// error budget of the criteria. The sentence is what to read beside the outcome.
+func Claimed(rule *plans.Rule, ev *Evidence, s Settings) (outcome string, decided verdict.Rule, sentence string) {
+	s.Alternatives = 0
+	decided = Decide([]*plans.Rule{rule}, ev, s)[0]
+	decided.Role, decided.Decides = "hypothesis", false
+	if len(decided.Reasons) > 0 {
+		sentence = decided.Reasons[0]
 	}
-	return format(*r.Value, unit, 0) + ", " + strength(in, r)
+	switch decided.Verdict {
+	case verdict.Pass:
+		return Confirmed, decided, sentence
+	case verdict.Fail:
+		return Refuted, decided, sentence
+	}
+	return Unsettled, decided, sentence
 }

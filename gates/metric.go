@@ -1,7 +1,6 @@
 package gates
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -10,125 +9,62 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// minLaunches is how many launches an arm needs before any number of it can
-// pass a rule: two launches of one variant differ, and one says nothing of how
-// much.
-const minLaunches = 2
-
+// readMetric reads what the launches of one or two arms say of a metric.
 func readMetric(r *reading, in *plans.Input, f *Feature) *reading {
 	if f.Broken != "" {
 		return r.missing(f.Broken, "%s", f.Cause)
 	}
-	base, own := f.Parent, f.Candidate
+	base, arm := f.Parent, f.Candidate
 	if in.Root {
 		base = f.Root
 	}
 	if in.Relation == plans.Base {
-		own = base
+		arm = base
 	}
-	values, requests, digests, err := collect(own, in)
-	r.N, r.NRequests, r.PerLaunch, r.Samples = len(values), requests, values, digests
-	if err != nil {
-		return r.missing(verdict.Inconclusive, "%v", err)
+	own, why := collect(arm, in)
+	r.own = own
+	r.N, r.NRequests, r.PerLaunch, r.Samples = len(own.values), own.requests, own.values, own.digests
+	if why != nil {
+		return r.lacks(why, in)
 	}
-	var baseValues []float64
-	if in.Comparing() {
-		baseValues, _, digests, err = collect(base, in)
-		r.BaseN, r.BasePerLaunch = len(baseValues), baseValues
-		r.Samples = append(r.Samples, digests...)
+	if r.stale = stale(arm); !in.Comparing() {
+		v, err := r.single(in, own.values)
 		if err != nil {
-			return r.missing(verdict.Inconclusive, "%v", err)
+			return r.missing(verdict.Invalid, "%s: %v", in.Path, err)
 		}
+		return r.number(in, v)
 	}
-	r.stale = stale(own)
-	if in.Comparing() && r.stale == "" {
+	other, why := collect(base, in)
+	r.base = other
+	r.BaseN, r.BasePerLaunch = len(other.values), other.values
+	r.Samples = append(r.Samples, other.digests...)
+	if why == nil {
+		why = own.incomparable(other, in)
+	}
+	if why != nil {
+		return r.lacks(why, in)
+	}
+	if r.stale == "" {
 		r.stale = stale(base)
 	}
-	v, err := r.relate(in, values, baseValues)
+	v, err := r.relate(in, own.values, other.values)
 	if err != nil {
 		return r.missing(verdict.Invalid, "%s: %v", in.Path, err)
 	}
 	return r.number(in, v)
 }
 
-// address is where a launch keeps the metric.
-func address(in *plans.Input) string {
-	if in.Cell == "" {
-		return "engine." + in.Metric
-	}
-	return in.Cell + "." + in.Metric
+// lacks gives up on a metric. Where no launch was made yet, and the plan does not
+// itself say that there will be none, launches may still bring it.
+func (r *reading) lacks(why *lack, in *plans.Input) *reading {
+	r.unmeasured = why.unmeasured && in.Unsent == ""
+	r.Pending = r.unmeasured
+	return r.missing(why.verdict, "%s", why.text)
 }
 
-// needs is the statistic that every launch has to have. Counts rest on the
-// median: a launch that has none measured nothing that could be counted.
-func needs(in *plans.Input) string {
-	if in.Comparing() || counted(in) {
-		return "median"
-	}
-	return in.Stat
-}
-
-func counted(in *plans.Input) bool { return in.Stat == "n" || in.Stat == "n_requests" }
-
-// collect takes one statistic from every launch of an arm. A launch without it
-// makes the whole arm incomplete: what is missing might have been the bad one.
-func collect(a Arm, in *plans.Input) (values []float64, requests int, digests []string, err error) {
-	address, stat := address(in), needs(in)
-	if len(a.Launches) == 0 {
-		return nil, 0, nil, fmt.Errorf("no launch of %s was measured", a.Name)
-	}
-	first := a.Launches[0].Metrics[address].Correction
-	for _, l := range a.Launches {
-		s, ok := l.Metrics[address]
-		if !ok || s.N == 0 {
-			return nil, 0, nil, fmt.Errorf("launch %s has no %s", l.ID, address)
-		}
-		v, ok := s.Stats[stat]
-		if !ok {
-			return nil, 0, nil, fmt.Errorf("not enough samples for %s.%s in launch %s: %s", address, stat, l.ID, enough(stat, s.N))
-		}
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, 0, nil, fmt.Errorf("%s.%s of launch %s is not a finite number", address, stat, l.ID)
-		}
-		if s.Correction != first {
-			return nil, 0, nil, fmt.Errorf("launch %s corrected %s by a latency of mode %q, and those before it of mode %q, which do not compare", l.ID, address, s.Correction, first)
-		}
-		if in.Stat == "n_requests" && s.Requests < 1 {
-			return nil, 0, nil, fmt.Errorf("launch %s does not say how many requests %s comes from", l.ID, address)
-		}
-		values = append(values, v)
-		requests += s.Requests
-		if l.Samples != "" {
-			digests = append(digests, l.Samples)
-		}
-	}
-	if n := len(values); n < minLaunches {
-		return values, requests, digests, fmt.Errorf("%s of %s: at least %d are needed, since two launches of one variant differ", launches(n), a.Name, minLaunches)
-	}
-	return values, requests, digests, nil
-}
-
-func enough(stat string, n int) string {
-	if least := measure.LeastValues(stat); n < least {
-		return fmt.Sprintf("%d values of at least %d", n, least)
-	}
-	return fmt.Sprintf("it has none with %d values", n)
-}
-
-// relate turns per-launch values into the number that the rule sees.
-func (r *reading) relate(in *plans.Input, own, base []float64) (float64, error) {
+// single turns the values of one arm's launches into the number that a rule sees.
+func (r *reading) single(in *plans.Input, own []float64) (float64, error) {
 	switch {
-	case in.Ratio():
-		d, err := stats.LogDifference(own, base)
-		if err != nil {
-			return 0, fmt.Errorf("%w; for values that may be zero use .delta", err)
-		}
-		r.interval(d, func(x float64) float64 { return ratio(in, x) })
-		return ratio(in, d.Estimate), nil
-	case in.Relation == plans.Delta:
-		d, err := stats.RawDifference(own, base)
-		r.interval(d, func(x float64) float64 { return x })
-		return d.Estimate, err
 	case in.Stat == "n":
 		return float64(r.N), nil
 	case in.Stat == "n_requests":
@@ -138,6 +74,21 @@ func (r *reading) relate(in *plans.Input, own, base []float64) (float64, error) 
 	default:
 		return stats.ArithmeticMean(own)
 	}
+}
+
+// relate turns the values of two arms' launches into the number that a rule sees.
+func (r *reading) relate(in *plans.Input, own, base []float64) (float64, error) {
+	if in.Ratio() {
+		d, err := stats.LogDifference(own, base)
+		if err != nil {
+			return 0, zeroInRatio(err)
+		}
+		r.interval(d, func(x float64) float64 { return ratio(in, x) })
+		return ratio(in, d.Estimate), nil
+	}
+	d, err := stats.RawDifference(own, base)
+	r.interval(d, func(x float64) float64 { return x })
+	return d.Estimate, err
 }
 
 // geometric tells speeds, times and sizes, which are averaged over launches in
@@ -150,10 +101,15 @@ func geometric(in *plans.Input) bool {
 // ratio turns a difference of logs (candidate − base) into a gain or a change.
 // Where lower is better a gain is the part that was saved: 1 − candidate/base.
 func ratio(in *plans.Input, d float64) float64 {
-	if in.Relation == plans.Gain && in.Better == string(measure.Lower) {
+	if saving(in) {
 		return -math.Expm1(d)
 	}
 	return math.Expm1(d)
+}
+
+// saving tells a gain of a metric of which less is better.
+func saving(in *plans.Input) bool {
+	return in.Relation == plans.Gain && in.Better == string(measure.Lower)
 }
 
 func (r *reading) interval(d stats.Difference, f func(float64) float64) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/mxflow/mxflow/plans"
 )
@@ -60,11 +61,17 @@ func number(f float64, digits int) string {
 func apart(a, b float64, unit string) (string, string) {
 	for digits := range 12 {
 		x, y := format(a, unit, digits), format(b, unit, digits)
-		if x != y || a == b {
+		if x != y || alike(a, b) {
 			return x, y
 		}
 	}
 	return strconv.FormatFloat(a, 'g', -1, 64), strconv.FormatFloat(b, 'g', -1, 64)
+}
+
+// alike tells numbers that are the same but for rounding: the mean in logs of
+// three times 100 is not quite 100.
+func alike(a, b float64) bool {
+	return a == b || math.Abs(a-b) <= 1e-14*math.Max(math.Abs(a), math.Abs(b))
 }
 
 func launches(n int) string {
@@ -73,3 +80,24 @@ func launches(n int) string {
 	}
 	return fmt.Sprintf("%d launches", n)
 }
+
+// probability writes a p value and what stands between it and the p: with digits
+// down to a millionth, and below it as less.
+func probability(p float64) string {
+	if p < 1e-6 {
+		return "< 0.000001"
+	}
+	return "= " + decimal(p)
+}
+
+// decimal writes a small chance with two digits, of which at most six stand
+// behind the point.
+func decimal(p float64) string {
+	decimals := 2
+	for x := p; x < 0.1 && decimals < 6; x *= 10 {
+		decimals++
+	}
+	return strings.TrimRight(strings.TrimRight(strconv.FormatFloat(p, 'f', decimals, 64), "0"), ".")
+}
+
+func percentOf(share float64) string { return number(100*share, 2) + " %" }

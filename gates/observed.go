@@ -17,6 +17,7 @@ func readObserved(r *reading, in *plans.Input, f *Feature) *reading {
 	}
 	launches := f.Candidate.Launches
 	if len(launches) == 0 {
+		r.unmeasured, r.Pending = true, true
 		return r.missing(verdict.Inconclusive, "no launch of %s was measured", f.Candidate.Name)
 	}
 	var value any

@@ -12,6 +12,7 @@ import (
 // a launch that did not.
 func saying(name string, values ...any) *Evidence {
 	return with(func(f *Feature) {
+		f.Candidate.Launches = f.Candidate.Launches[:len(values)]
 		for i, v := range values {
 			l := &f.Candidate.Launches[i]
 			l.Observed, l.Unobserved = map[string]any{}, map[string]string{}
@@ -50,7 +51,7 @@ func TestObserved(t *testing.T) {
 		{"engine.observed.attention != 'x'", with(func(f *Feature) { f.Candidate.Launches = nil }), "inconclusive", "no launch of f was measured"},
 		{"engine.observed.attention != 'x'", with(func(f *Feature) { f.Broken, f.Cause = verdict.Invalid, "level kernels is fail" }), "invalid", "level kernels is fail"},
 	} {
-		got := Eval(compiled(t, c.rule), c.ev)
+		got := decided(compiled(t, c.rule), c.ev)
 		if got.Verdict != c.want || !strings.Contains(strings.Join(got.Reasons, "; "), c.why) {
 			t.Errorf("%s: %s, %q; want %s, %q", c.rule, got.Verdict, got.Reasons, c.want, c.why)
 		}
@@ -71,12 +72,12 @@ func TestObservedNumber(t *testing.T) {
 		"engine.observed.capacity.change >= -0.05": "fail", "engine.observed.capacity.delta >= -101": "pass",
 		"engine.observed.capacity.base > 999": "pass",
 	} {
-		if got := Eval(compiled(t, rule), ev); got.Verdict != want {
+		if got := decided(compiled(t, rule), ev); got.Verdict != want {
 			t.Errorf("%s: %s %q, want %s", rule, got.Verdict, got.Reasons, want)
 		}
 	}
 	delete(ev.Features["f"].Candidate.Launches[1].Metrics, "engine.observed.capacity")
-	if got := Eval(compiled(t, "engine.observed.capacity < 950"), ev); got.Verdict != verdict.Inconclusive {
+	if got := decided(compiled(t, "engine.observed.capacity < 950"), ev); got.Verdict != verdict.Inconclusive {
 		t.Errorf("a launch without it: %s %q", got.Verdict, got.Reasons)
 	}
 }

@@ -50,27 +50,34 @@ var turned = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 // reason is one comparison as a sentence with its evidence: what was found, and
 // what was wanted.
 func reason(leaf *plans.Leaf, c verdict.Comparison, readings map[*plans.Input]*reading) string {
-	subject, other, found, wanted, op := leaf.Left, leaf.Right, c.Left, c.Right, leaf.Op
+	inputs := append(leaf.Left.Inputs(), leaf.Right.Inputs()...)
+	if leaf.Left.Constant != nil {
+		inputs = append(leaf.Right.Inputs(), leaf.Left.Inputs()...)
+	}
+	return found(leaf, c, c.Holds != leaf.Negated) + evidence(inputs, readings)
+}
+
+// found says what was found and what was wanted, and whether that is so.
+func found(leaf *plans.Leaf, c verdict.Comparison, wanted bool) string {
+	subject, other, is, want, op := leaf.Left, leaf.Right, c.Left, c.Right, leaf.Op
 	if subject.Constant != nil {
-		subject, other, found, wanted = other, subject, wanted, found
+		subject, other, is, want = other, subject, want, is
 		if t, ok := turned[op]; ok {
 			op = t
 		}
 	}
-	wanted = wish(op, wanted, leaf.Negated)
+	want = wish(op, want, leaf.Negated)
 	if other.Constant == nil {
-		wanted += " of " + other.Text
+		want += " of " + other.Text
 	}
-	s := fmt.Sprintf("%s is %s, ", subject.Text, found)
+	s := fmt.Sprintf("%s is %s, ", subject.Text, is)
 	switch {
-	case c.Holds == leaf.Negated:
-		s += "wanted " + wanted
+	case !wanted:
+		return s + "wanted " + want
 	case c.Left == c.Right && op == "==":
-		s += "as wanted"
-	default:
-		s += "as wanted (" + wanted + ")"
+		return s + "as wanted"
 	}
-	return s + evidence(append(subject.Inputs(), other.Inputs()...), readings)
+	return s + "as wanted (" + want + ")"
 }
 
 // wish is what a comparison asks for, in words.
@@ -120,10 +127,14 @@ func strength(in *plans.Input, r *reading) string {
 	if r.Low == nil || r.High == nil {
 		return s
 	}
-	unit := in.Unit
-	if in.Ratio() {
-		unit = plans.RatioUnit
-	}
-	low, high := apart(*r.Low, *r.High, unit)
+	low, high := apart(*r.Low, *r.High, unitOf(in))
 	return s + ", 95 % interval " + low + " to " + high
+}
+
+// unitOf is the unit in which an input is shown.
+func unitOf(in *plans.Input) string {
+	if in.Ratio() || in.Stat == "cv" {
+		return plans.RatioUnit
+	}
+	return in.Unit
 }

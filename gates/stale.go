@@ -2,10 +2,8 @@ package gates
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/plans"
 )
 
 // stale names an arm of which a launch was no fresh start, and is empty for all
@@ -23,29 +21,33 @@ func stale(a Arm) string {
 // which was not started for them. Launches are the replicates: two looks at one
 // start differ by less than two starts do, so that neither yes nor no follows.
 // What was computed stays, for whoever reads it.
-func unsettle(out verdict.Rule, readings map[*plans.Input]*reading) verdict.Rule {
-	if out.Verdict != verdict.Pass && out.Verdict != verdict.Fail {
-		return out
-	}
+func (c *ruling) unsettle() verdict.Rule {
 	var names []string
-	for _, r := range readings {
-		if r.stale != "" && !slices.Contains(names, r.stale) {
-			names = append(names, r.stale)
+	for _, r := range c.readings {
+		if r.stale != "" {
+			names = merged(names, []string{r.stale})
 		}
 	}
 	if len(names) == 0 {
-		return out
+		return c.out
 	}
-	slices.Sort(names)
-	out.Reasons = append([]string{fmt.Sprintf(
-		"would be %s, but launches of %s were no fresh starts: its server was running before them, so the numbers say nothing of how starts differ; give its endpoint a restart command",
-		out.Verdict, join(names))}, out.Reasons...)
-	out.Verdict = verdict.Inconclusive
-	return out
+	for i, leaf := range c.program.Leaves {
+		if len(c.leaves[leaf].stale) > 0 {
+			c.out.Comparisons[i].Verdict = verdict.Inconclusive
+		}
+	}
+	c.out.Open = nil
+	why := fmt.Sprintf("launches of %s were no fresh starts: its server was running before them, so the numbers say nothing of how starts differ; give its endpoint a restart command", listed(names))
+	if c.out.Verdict != verdict.Inconclusive {
+		why = fmt.Sprintf("would be %s, but %s", c.out.Verdict, why)
+	}
+	c.out.Reasons = append([]string{why}, c.out.Reasons...)
+	c.out.Verdict = verdict.Inconclusive
+	return c.out
 }
 
-// join is "a", "a and b", "a, b and c".
-func join(names []string) string {
+// listed is "a", "a and b", "a, b and c".
+func listed(names []string) string {
 	text := names[0]
 	for i, n := range names[1:] {
 		if i == len(names)-2 {

@@ -27,10 +27,15 @@ func TestStaleLaunchesDecideNothing(t *testing.T) {
 		{"levels.kernels == 'pass'", both, verdict.Pass, ""},
 		{"levels.kernels == 'fail'", both, verdict.Fail, ""},
 	} {
-		got := Eval(compiled(t, c.rule), with(c.change))
+		got := decided(compiled(t, c.rule), with(c.change))
 		reasons := strings.Join(got.Reasons, "; ")
 		if got.Verdict != c.want || !strings.Contains(reasons, c.says) {
 			t.Errorf("%s: %s: %s\nwant %s with %q", c.rule, got.Verdict, reasons, c.want, c.says)
+		}
+		for _, cmp := range got.Comparisons {
+			if stale := c.says != ""; (cmp.Verdict == verdict.Inconclusive) != stale {
+				t.Errorf("%s: %s is %s", c.rule, cmp.Text, cmp.Verdict)
+			}
 		}
 		if c.says != "" && !strings.Contains(reasons, "chat.tg") {
 			t.Errorf("%s: the numbers are not shown: %s", c.rule, reasons)

@@ -39,16 +39,16 @@ func TestWhatASuiteDoesNotSendIsNoPass(t *testing.T) {
 		{"long.tg > 0.1 or chat.tg > 1", "quick", `long.tg: suite "quick" was chosen, and it does not send workload long`},
 		{"long.tg > 0.1", "full", "long.tg: launch f.1 has no long.tg"},
 	} {
-		got := Eval(inSuites(t, c.rule, c.suite), full())
+		got := decided(inSuites(t, c.rule, c.suite), full())
 		if got.Verdict != verdict.Inconclusive || strings.Join(got.Reasons, "; ") != c.want {
 			t.Errorf("%s under %q: %s\ngot  %q\nwant %q", c.rule, c.suite, got.Verdict, got.Reasons, c.want)
 		}
 	}
-	if got := Eval(inSuites(t, "chat.tg > 1", "quick"), full()); got.Verdict != verdict.Pass {
+	if got := decided(inSuites(t, "chat.tg > 1", "quick"), full()); got.Verdict != verdict.Pass {
 		t.Errorf("what the suite sends: %s %q", got.Verdict, got.Reasons)
 	}
 	broken := with(func(f *Feature) { f.Broken, f.Cause = verdict.Error, "the engine died" })
-	if got := Eval(inSuites(t, "long.tg > 1", "quick"), broken); got.Verdict != verdict.Error {
+	if got := decided(inSuites(t, "long.tg > 1", "quick"), broken); got.Verdict != verdict.Error {
 		t.Errorf("a suite hides that the engine broke: %s %q", got.Verdict, got.Reasons)
 	}
 	// What was measured is read, whatever suite the plan is looked at with.
@@ -57,7 +57,7 @@ func TestWhatASuiteDoesNotSendIsNoPass(t *testing.T) {
 			f.Candidate.Launches[i].Metrics["long.tg"] = summary(5, "tok/s")
 		}
 	})
-	if got := Eval(inSuites(t, "long.tg > 1", "quick"), measured); got.Verdict != verdict.Pass {
+	if got := decided(inSuites(t, "long.tg > 1", "quick"), measured); got.Verdict != verdict.Pass {
 		t.Errorf("measured: %s %q", got.Verdict, got.Reasons)
 	}
 }
@@ -77,9 +77,9 @@ func TestOneValueALaunchIsRead(t *testing.T) {
 	})
 	for rule, want := range map[string]verdict.Verdict{
 		"gpu.power_w < 400": "pass", "gpu.power_w.change < 0.1": "pass", "host.cpu_share > 0.5": "fail",
-		"chat.tg_total >= 100": "pass", "chat.error_rate < 0.01": "pass", "gpu.memory_gb < 80": "inconclusive",
+		"chat.tg_total >= 99.9": "pass", "chat.tg_total >= 100": "inconclusive", "chat.error_rate < 0.01": "pass", "gpu.memory_gb < 80": "inconclusive",
 	} {
-		if got := Eval(compiled(t, rule), ev); got.Verdict != want {
+		if got := decided(compiled(t, rule), ev); got.Verdict != want {
 			t.Errorf("%s: %s, want %s: %q", rule, got.Verdict, want, got.Reasons)
 		}
 	}

@@ -45,7 +45,10 @@ type Input struct {
 	Value   *float64 `json:"value,omitempty"`
 	Text    *string  `json:"text,omitempty"`
 	Missing string   `json:"missing,omitempty"`
-	Unit    string   `json:"unit,omitempty"`
+	// Pending is set while deciding before everything is known: it is missing
+	// because it is not decided or not measured yet.
+	Pending bool   `json:"-"`
+	Unit    string `json:"unit,omitempty"`
 	// N is the launches of the candidate and BaseN those of the parent that
 	// the value rests on; NRequests the requests within the candidate's.
 	N         int `json:"n,omitempty"`

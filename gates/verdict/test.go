@@ -26,21 +26,22 @@ const (
 // so that more is what the rule wants.
 type Test struct {
 	Form Form `json:"form"`
-	// Metric is the address of what was tested without statistic or relation,
-	// Arm the one that was read, Against what it was compared with: "" for a level.
-	Metric  string `json:"metric"`
+	// Metric is the address of what was tested without statistic or relation, Stat
+	// the statistic that each launch contributes, Arm the one that was read, Against what it was compared with: "" for a level.
+	Metric  string `json:"metric,omitempty"`
+	Stat    string `json:"stat,omitempty"`
 	Unit    string `json:"unit,omitempty"`
-	Arm     string `json:"arm"`
+	Arm     string `json:"arm,omitempty"`
 	Against string `json:"against,omitempty"`
 	// Threshold is the rule's, in the input's own number (0.10 for +10 %), Theta
 	// the same on the scale of the test.
-	Threshold float64 `json:"threshold"`
-	Theta     float64 `json:"theta"`
+	Threshold float64 `json:"threshold,omitempty"`
+	Theta     float64 `json:"theta,omitempty"`
 	// Pass and Fail are the levels of p at which a look decides, after the error
 	// budget was shared among the comparisons of the decision. Share says how:
-	// "1/3 of the budget, one of 3 joined by and".
-	Pass  float64 `json:"pass_level"`
-	Fail  float64 `json:"fail_level"`
+	// "level of fail / 3: one of 3 parts that all have to hold".
+	Pass  float64 `json:"pass_level,omitempty"`
+	Fail  float64 `json:"fail_level,omitempty"`
 	Share string  `json:"share,omitempty"`
 	// Floor is the stored launch noise below which no arm's standard deviation is
 	// taken, FloorDF its degrees of freedom; absent without such a record.
@@ -50,18 +51,33 @@ type Test struct {
 	// were made, the last of which decided where anything did.
 	Plan  []int  `json:"plan,omitempty"`
 	Looks []Look `json:"looks,omitempty"`
+	// First is the fewest launches an arm at which a look decides by its p values;
+	// with less recorded launch noise it is later.
+	First int `json:"first,omitempty"`
+	// Resolution is what the measurement can tell apart, on the scale of the test,
+	// where all launches of an arm tie: their spread is taken as that over √12.
+	Resolution float64 `json:"resolution,omitempty"`
 	// Stop is why it ended: see the Stop constants.
 	Stop Stop `json:"stop"`
-	// Values and Base are the launches of the two arms in their order, in the
-	// metric's unit; Launches and BaseLaunches their IDs.
+	// Values and Base are the launches of the two arms that stood beside each other,
+	// by rounds, in the metric's unit; Launches and BaseLaunches their IDs. A look
+	// at n is of the first n. Unpaired are launches without one beside them, which
+	// no look counts.
 	Values       []float64 `json:"values,omitempty"`
 	Base         []float64 `json:"base,omitempty"`
 	Launches     []string  `json:"launches,omitempty"`
 	BaseLaunches []string  `json:"base_launches,omitempty"`
-	// Low and High bound the change at the last look, in the input's own number:
-	// Low (High where less is wanted) is the largest claim that would pass.
-	Low  *float64 `json:"low,omitempty"`
-	High *float64 `json:"high,omitempty"`
+	Rounds       []int     `json:"rounds,omitempty"`
+	Unpaired     []string  `json:"unpaired,omitempty"`
+	// More is set where the rule wants more than the threshold of the input's own
+	// number, and Estimate is that number at the last look, or of all launches
+	// before there was one. Low and High bound it there: Low (High where less is
+	// wanted) is the largest claim that would pass, the other the smallest that
+	// would fail.
+	More     bool     `json:"more,omitempty"`
+	Estimate *float64 `json:"estimate,omitempty"`
+	Low      *float64 `json:"low,omitempty"`
+	High     *float64 `json:"high,omitempty"`
 	// Note is what else bears on it: a steady check that was flagged, ties.
 	Note string `json:"note,omitempty"`
 }

@@ -1,0 +1,92 @@
+package gates
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// share is what a comparison has of the chances of a wrong verdict: the levels of
+// p are divided by pass and fail.
+type share struct {
+	pass, fail int
+	words      []string
+}
+
+func (s share) String() string { return strings.Join(s.words, "; ") }
+
+// divided is a part of s for one of n parts; what is divided depends on what joins
+// them. Where all have to hold, a false pass takes a false pass of the part that
+// does not hold, whose level therefore stays, and a false fail of any part is one
+// of the whole, so that their levels add up. Where one is enough it is the
+// reverse.
+func (s share) divided(op string, n int) share {
+	if n < 2 {
+		return s
+	}
+	s.words = append([]string(nil), s.words...)
+	if op == plans.LogicOr {
+		s.pass *= n
+		s.words = append(s.words, fmt.Sprintf("level of pass / %d: one of %d parts of which one has to hold", n, n))
+	} else {
+		s.fail *= n
+		s.words = append(s.words, fmt.Sprintf("level of fail / %d: one of %d parts that all have to hold", n, n))
+	}
+	return s
+}
+
+// shares divides the budget among the comparisons of rules that all have to
+// hold. Parts that are decided on exact values, or on the whole range of launches,
+// take none of it.
+func shares(rules []*plans.Rule, alternatives int) map[*plans.Leaf]share {
+	out := map[*plans.Leaf]share{}
+	all := share{pass: 1, fail: 1}
+	if alternatives > 1 {
+		all.pass = alternatives
+		all.words = []string{fmt.Sprintf("level of pass / %d: one of %d alternatives for one place", alternatives, alternatives)}
+	}
+	var roots []*plans.Logic
+	for _, r := range rules {
+		if r != nil && r.Program != nil && r.Program.Logic != nil {
+			roots = append(roots, r.Program.Logic)
+		}
+	}
+	split(plans.LogicAnd, roots, all, out)
+	return out
+}
+
+func split(op string, parts []*plans.Logic, s share, out map[*plans.Leaf]share) {
+	n := 0
+	for _, part := range parts {
+		if tested(part) {
+			n++
+		}
+	}
+	s = s.divided(op, n)
+	for _, part := range parts {
+		if part.Op == plans.LogicCompare {
+			out[part.Leaf] = s
+		} else {
+			split(part.Op, part.Args, s, out)
+		}
+	}
+}
+
+// tested reports whether a t-test decides anything of a part.
+func tested(l *plans.Logic) bool {
+	if l.Op == plans.LogicCompare {
+		return tTest(l.Leaf.Claim)
+	}
+	for _, arg := range l.Args {
+		if tested(arg) {
+			return true
+		}
+	}
+	return false
+}
+
+func tTest(c *plans.Claim) bool {
+	return c != nil && c.Form != verdict.Exact && c.Form != verdict.Range
+}

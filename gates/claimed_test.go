@@ -1,0 +1,58 @@
+package gates
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// TestClaimed: what becomes of a hypothesis.
+func TestClaimed(t *testing.T) {
+	for _, c := range []struct {
+		rule, want, says string
+		change           func(f *Feature)
+	}{
+		{"chat.tg.change >= 0.10", Confirmed, "at least +20.3 % shown", func(*Feature) {}},
+		{"chat.tg.change >= 0.50", Refuted, "shown to be at most +22.2 %", func(*Feature) {}},
+		{"chat.tg.change >= 0.209", Unsettled, "between", func(*Feature) {}},
+		{"chat.tg >= 32", Confirmed, "at least", func(*Feature) {}},
+		{"chat.tg.change >= 0.10", Unsettled, "no launch of f", func(f *Feature) { f.Candidate.Launches = nil }},
+		{"chat.tg.change >= 0.10", Unsettled, "it died", func(f *Feature) { f.Broken, f.Cause = verdict.Error, "it died" }},
+		{"chat.tg.change >= 0.10", Unsettled, "1 launch an arm", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] }},
+	} {
+		s := usual
+		s.Alternatives = 5 // which a claim does not share
+		outcome, rule, sentence := Claimed(compiled(t, c.rule), with(c.change), s)
+		if outcome != c.want || !strings.Contains(sentence, c.says) || rule.Role != "hypothesis" || rule.Decides {
+			t.Errorf("%s: %s, %q, %+v", c.rule, outcome, sentence, rule)
+		}
+		if len(rule.Comparisons) > 0 && rule.Comparisons[0].Test.Pass != 0.002 {
+			t.Errorf("%+v", rule.Comparisons[0].Test)
+		}
+	}
+	for _, rule := range []*plans.Rule{nil, {}} {
+		if outcome, decided, _ := Claimed(rule, full(), usual); outcome != Unsettled || decided.Verdict.Unlocks() {
+			t.Errorf("%s %+v", outcome, decided)
+		}
+	}
+	if got := Decide(nil, full(), usual); len(got) != 0 || Open(got) != nil {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestAlternatives: each of several candidates for one place has its part of the
+// chance of a false pass.
+func TestAlternatives(t *testing.T) {
+	s := usual
+	s.Alternatives = 4
+	rule := compiled(t, "chat.tg >= 38")
+	alone, among := decided(rule, full()), Decide([]*plans.Rule{rule}, full(), s)[0]
+	if test := among.Comparisons[0].Test; test.Pass != 0.0005 || test.Fail != 0.015 || !strings.Contains(test.Share, "alternatives") {
+		t.Errorf("%+v", test)
+	}
+	if alone.Verdict != verdict.Pass || among.Verdict != verdict.Inconclusive {
+		t.Errorf("alone %s, among four %s: %q", alone.Verdict, among.Verdict, among.Reasons)
+	}
+}

@@ -1,0 +1,194 @@
+package gates
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// tree makes a random and/or tree over n leaves, each of its own feature.
+func tree(r *rand.Rand, leaves []*plans.Leaf, op string) *plans.Logic {
+	if len(leaves) == 1 {
+		return &plans.Logic{Op: plans.LogicCompare, Leaf: leaves[0]}
+	}
+	other := map[string]string{plans.LogicAnd: plans.LogicOr, plans.LogicOr: plans.LogicAnd}[op]
+	node := &plans.Logic{Op: op}
+	for len(leaves) > 0 {
+		n := 1 + r.IntN(len(leaves))
+		if len(node.Args) == 0 {
+			n = min(n, len(leaves)-1)
+		}
+		node.Args = append(node.Args, tree(r, leaves[:n], other))
+		leaves = leaves[n:]
+	}
+	return node
+}
+
+// TestThreeValues: a rule is decided exactly where it comes out the same however
+// its undecided comparisons do, and more launches are asked for exactly those
+// comparisons that could still change how it comes out.
+func TestThreeValues(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 1))
+	values := []verdict.Verdict{verdict.Pass, verdict.Fail, verdict.Inconclusive}
+	for range 400 {
+		n := 1 + r.IntN(5)
+		leaves := make([]*plans.Leaf, n)
+		c := &ruling{leaves: map[*plans.Leaf]*finding{}}
+		names := map[*plans.Leaf]string{}
+		var undecided []*plans.Leaf
+		for i := range leaves {
+			leaves[i] = &plans.Leaf{}
+			v := values[r.IntN(3)]
+			f := &finding{Comparison: verdict.Comparison{Verdict: v}}
+			names[leaves[i]] = fmt.Sprint("f", i)
+			if v == verdict.Inconclusive {
+				undecided = append(undecided, leaves[i])
+				f.open = []string{names[leaves[i]]}
+			}
+			c.leaves[leaves[i]] = f
+		}
+		l := tree(r, leaves, []string{plans.LogicAnd, plans.LogicOr}[r.IntN(2)])
+		holds := func(assigned int) bool {
+			return l.Holds(func(leaf *plans.Leaf) bool {
+				if i := slices.Index(undecided, leaf); i >= 0 {
+					return assigned>>i&1 == 1
+				}
+				return c.leaves[leaf].Verdict == verdict.Pass
+			}, nil)
+		}
+		all := 1 << len(undecided)
+		passes := 0
+		for a := range all {
+			if holds(a) {
+				passes++
+			}
+		}
+		want := verdict.Inconclusive
+		switch passes {
+		case all:
+			want = verdict.Pass
+		case 0:
+			want = verdict.Fail
+		}
+		var matter []string
+		for i, leaf := range undecided {
+			for a := range all {
+				if holds(a) != holds(a^1<<i) {
+					matter = append(matter, names[leaf])
+					break
+				}
+			}
+		}
+		slices.Sort(matter)
+		got, open := c.join(l)
+		if got != want || !slices.Equal(open, matter) {
+			t.Fatalf("%s, open %v; want %s, open %v", got, open, want, matter)
+		}
+	}
+}
+
+func TestOpen(t *testing.T) {
+	rule := func(v verdict.Verdict, decides bool, open ...string) verdict.Rule {
+		return verdict.Rule{Verdict: v, Decides: decides, Open: open}
+	}
+	pending := rule(verdict.Invalid, true)
+	pending.Inputs = []verdict.Input{{Path: "levels.benchmark", Pending: true}}
+	for i, c := range []struct {
+		rules []verdict.Rule
+		want  []string
+	}{
+		{nil, nil},
+		{[]verdict.Rule{rule(verdict.Pass, true), rule(verdict.Inconclusive, true, "a", "b")}, []string{"a", "b"}},
+		{[]verdict.Rule{rule(verdict.Inconclusive, true, "b", "c"), rule(verdict.Inconclusive, true, "a", "b")}, []string{"a", "b", "c"}},
+		{[]verdict.Rule{rule(verdict.Inconclusive, true), rule(verdict.Inconclusive, true, "a")}, []string{"a"}},
+		{[]verdict.Rule{rule(verdict.Fail, true), rule(verdict.Inconclusive, true, "a")}, nil},
+		{[]verdict.Rule{rule(verdict.Fail, false), rule(verdict.Inconclusive, true, "a")}, []string{"a"}},
+		{[]verdict.Rule{rule(verdict.Pass, true), rule(verdict.Inconclusive, false, "a")}, []string{"a"}},
+		{[]verdict.Rule{rule(verdict.Invalid, true), rule(verdict.Inconclusive, true, "a")}, nil},
+		{[]verdict.Rule{rule(verdict.Error, true), rule(verdict.Inconclusive, true, "a")}, nil},
+		{[]verdict.Rule{rule("strange", true), rule(verdict.Inconclusive, true, "a")}, nil},
+		{[]verdict.Rule{pending, rule(verdict.Inconclusive, true, "a")}, []string{"a"}},
+	} {
+		if got := Open(c.rules); !slices.Equal(got, c.want) {
+			t.Errorf("%d: %v, want %v", i, got, c.want)
+		}
+	}
+}
+
+// TestOpenOfRules: what a rule's own logic leaves open, with launches.
+func TestOpenOfRules(t *testing.T) {
+	unclear, clear, worse := "chat.tg.gain >= 0.209", "chat.tg.gain >= 0.1", "chat.tg.gain >= 0.9"
+	for _, c := range []struct {
+		rule string
+		want verdict.Verdict
+		open bool
+	}{
+		{unclear, "inconclusive", true},
+		{unclear + " and " + clear, "inconclusive", true},
+		{unclear + " and " + worse, "fail", false},
+		{unclear + " or " + worse, "inconclusive", true},
+		{unclear + " or " + clear, "pass", false},
+		{"not (" + unclear + " and " + clear + ")", "inconclusive", true},
+		{unclear + " or levels.kernels == 'pass'", "pass", false},
+		{unclear + " and levels.kernels == 'fail'", "fail", false},
+		{unclear + " and levels.benchmark == 'pass'", "inconclusive", true},
+	} {
+		got := decided(compiled(t, c.rule), full())
+		if got.Verdict != c.want || (len(got.Open) > 0) != c.open {
+			t.Errorf("%s: %s, open %v: %q", c.rule, got.Verdict, got.Open, got.Reasons)
+		}
+	}
+	// While a session runs, what stands for later settles nothing.
+	later := with(func(f *Feature) { delete(f.Levels, "benchmark"); f.Outcome, f.Accepted = "", false })
+	for _, rule := range []string{unclear + " and levels.benchmark == 'pass'", unclear + ` and feature["f"].accepted`} {
+		if got := decided(compiled(t, rule), later); got.Verdict != verdict.Invalid || !slices.Equal(Open([]verdict.Rule{got}), []string{"f"}) {
+			t.Errorf("%s: %s, open %v: %q", rule, got.Verdict, got.Open, got.Reasons)
+		}
+	}
+	rules := []*plans.Rule{compiled(t, unclear), compiled(t, `feature["f"].accepted`)}
+	if got := Open(Decide(rules, later, usual)); !slices.Equal(got, []string{"f"}) {
+		t.Errorf("beside an outcome that stands for later: %v", got)
+	}
+}
+
+// TestLatched: launches that come after a decision change nothing in it.
+func TestLatched(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 2))
+	for range 100 {
+		own, base := make([]float64, 8), make([]float64, 8)
+		for i := range own {
+			own[i], base[i] = 33+r.NormFloat64(), 31+r.NormFloat64()/2
+		}
+		rule := compiledOnce(t, []string{"chat.tg.gain >= 0.01", "chat.tg <= 33.5", "chat.ttft.delta <= -1"}[r.IntN(3)])
+		var first verdict.Rule
+		for n := 1; n <= 8; n++ {
+			got := decided(rule, with(func(f *Feature) { f.Candidate, f.Parent = medians("f", own[:n]...), medians("baseline", base[:n]...) }))
+			test := got.Comparisons[0].Test
+			if first.Verdict != "" {
+				was := first.Comparisons[0].Test
+				if got.Verdict != first.Verdict || test.Stop != was.Stop || len(test.Looks) != len(was.Looks) || got.Reasons[0] != first.Reasons[0] || len(got.Open) > 0 {
+					t.Fatalf("%s came out as %q, and with %d launches as %q", rule.Expr, first.Reasons, n, got.Reasons)
+				}
+			} else if test.Stop != verdict.StopOpen {
+				first = got
+			} else if len(got.Open) != 1 || n == 8 {
+				t.Fatalf("%s is not open after %d: %q", rule.Expr, n, got.Reasons)
+			}
+		}
+	}
+}
+
+// compiledOnce keeps compiled rules over the tests that ask for many decisions.
+func compiledOnce(t testing.TB, text string) *plans.Rule {
+	t.Helper()
+	if keptRules[text] == nil {
+		keptRules[text] = compiled(t, text)
+	}
+	return keptRules[text]
+}
+
+var keptRules = map[string]*plans.Rule{}

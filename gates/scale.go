@@ -1,0 +1,105 @@
+package gates
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// scale is how a claim's number stands on the scale of its test, where more is
+// what the rule wants.
+type scale struct {
+	// logs says that the test is made on logs.
+	logs bool
+	// sign turns values so that more is what the rule wants.
+	sign float64
+	// theta is the claim's threshold there.
+	theta float64
+	// falls says that the claim's own number falls where the scale rises.
+	falls bool
+	// number turns a place on the scale back into the claim's own number.
+	number func(float64) float64
+}
+
+// scaleOf is the scale of a claim that a t-test decides. It returns an error
+// where the threshold is no number that can be reached: a change of −100 %.
+func scaleOf(c *plans.Claim) (scale, error) {
+	s := scale{sign: 1, theta: c.Threshold, number: func(y float64) float64 { return y }}
+	switch c.Form {
+	case verdict.Ratio:
+		s.logs = true
+		if saving(c.Input) {
+			// Candidate over base is 1 − gain: its logs, turned.
+			s.sign, s.theta = -1, -math.Log1p(-c.Threshold)
+			s.number = func(y float64) float64 { return -math.Expm1(-y) }
+		} else {
+			s.theta, s.number = math.Log1p(c.Threshold), math.Expm1
+		}
+	case verdict.LogLevel:
+		s.logs, s.theta, s.number = true, math.Log(c.Threshold), math.Exp
+	}
+	if math.IsNaN(s.theta) || math.IsInf(s.theta, 0) {
+		return s, fmt.Errorf("%s cannot be %v, whatever is measured, so that nothing is decided by comparing it with that", c.Input.Path, c.Threshold)
+	}
+	if !c.More {
+		up := s.number
+		s.falls = true
+		s.sign, s.theta, s.number = -s.sign, -s.theta, func(y float64) float64 { return up(-y) }
+	}
+	return s, nil
+}
+
+// values turns launches. It returns an error where there are no logs of them.
+func (s scale) values(launches []float64) ([]float64, error) {
+	out := make([]float64, len(launches))
+	for i, v := range launches {
+		if s.logs {
+			if !(v > 0) {
+				return nil, zeroInRatio(fmt.Errorf("a test in logs needs values above zero, and a launch has %v", v))
+			}
+			v = math.Log(v)
+		}
+		out[i] = s.sign * v
+	}
+	return out, nil
+}
+
+// bounds are what a look would pass and fail at most, low before high; nil where
+// there is none.
+func (s scale) bounds(pass, fail float64) (low, high *float64) {
+	low, high = s.finite(pass), s.finite(fail)
+	if s.falls {
+		low, high = high, low
+	}
+	return low, high
+}
+
+func (s scale) finite(y float64) *float64 {
+	v := s.number(y)
+	if math.IsInf(y, 0) || math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+// resolution is what a measurement of a unit can tell apart around a value, in
+// that unit: how launches are spread of which all tie is not known any better.
+// Events are timed in nanoseconds; what drivers and engines say is rounded by
+// them.
+func resolution(unit string, value float64) float64 {
+	switch unit {
+	case "tokens", "count", "requests", "launches", "°C", "MHz":
+		return 1
+	case "GB":
+		return 0.01
+	case "W", "J":
+		return 0.1
+	case "share":
+		return 1e-3
+	case "ms":
+		return 1e-6
+	}
+	return 1e-9 * max(1, math.Abs(value))
+}
