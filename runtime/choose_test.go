@@ -11,6 +11,10 @@ func TestChoose(t *testing.T) {
 	was := func(v verdict.Verdict, derived bool) *ledger.Decision {
 		return &ledger.Decision{MeasureKey: "m", DecisionKey: "d", Verdict: v, Attempt: 3, Derived: derived}
 	}
+	// gone is what was decided about x, withdrawn because of a node.
+	gone := func(root string) *ledger.Decision {
+		return (&ledger.Decision{Node: "x", MeasureKey: "m", DecisionKey: "d", Verdict: verdict.Pass, Attempt: 2}).Withdraw(ledger.Retraction{Node: root})
+	}
 	same := Keys{Measure: "m", Decide: "d"}
 	for _, c := range []struct {
 		name     string
@@ -36,6 +40,12 @@ func TestChoose(t *testing.T) {
 		{"a step that tells why", KindBenchmark, was(verdict.Pass, false), Keys{Measure: "m2", Decide: "d", Why: "the branch moved"}, false, Choice{Measure, "measurement changed: the branch moved", 4}},
 		{"command that passed", KindStep, was(verdict.Pass, false), same, false, Choice{Reuse, "unchanged", 3}},
 		{"command that failed", KindStep, was(verdict.Fail, false), same, false, Choice{Measure, "retry after fail", 4}},
+		{"retracted", KindFeature, gone("x"), same, false, Choice{Reuse, "retracted", 3}},
+		{"retracted, by other rules", KindFeature, gone("x"), Keys{Measure: "m", Decide: "d2"}, false, Choice{Reuse, "retracted", 3}},
+		{"retracted, over new evidence", KindFeature, gone("x"), Keys{Measure: "m2", Decide: "d"}, false, Choice{Redecide, "evidence changed", 4}},
+		{"retracted, forced", KindBenchmark, gone("x"), same, true, Choice{Measure, "--rerun", 4}},
+		{"command that was retracted", KindStep, gone("x"), same, false, Choice{Reuse, "retracted", 3}},
+		{"withdrawn, and what it rests on stands again", KindFeature, gone("y"), same, false, Choice{Redecide, "no longer withdrawn because of y", 4}},
 		{"unknown word", KindQualify, was("ok", false), same, false, Choice{Measure, "retry after ok", 4}},
 	} {
 		if got := Choose(&Node{Kind: c.kind}, c.previous, c.keys, c.rerun); got != c.want {

@@ -16,6 +16,8 @@ import (
 type memory struct {
 	mu      sync.Mutex
 	latest  map[string]*ledger.Decision
+	all     []*ledger.Decision
+	waivers map[string]*ledger.Waiver
 	order   []string
 	appends int
 	failAt  int
@@ -29,6 +31,19 @@ func (m *memory) Latest(node string) *ledger.Decision {
 	return m.latest[node]
 }
 
+func (m *memory) History(node string) (out []*ledger.Decision) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, d := range m.all {
+		if d.Node == node {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+func (m *memory) Waiver(node string) *ledger.Waiver { return m.waivers[node] }
+
 var errDisk = errors.New("no space left")
 
 func (m *memory) Append(records ...*ledger.Record) error {
@@ -39,6 +54,7 @@ func (m *memory) Append(records ...*ledger.Record) error {
 	}
 	for _, r := range records {
 		m.latest[r.Decision.Node] = r.Decision
+		m.all = append(m.all, r.Decision)
 		m.order = append(m.order, r.Decision.Node)
 	}
 	return nil

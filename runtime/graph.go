@@ -24,6 +24,9 @@ const (
 	KindBenchmark Kind = "benchmark"
 	// KindFeature: a feature's criteria, and whether it enters the stack.
 	KindFeature Kind = "feature"
+	// KindCriteria: a feature's criteria on one engine, where it is confirmed on
+	// others before it is decided.
+	KindCriteria Kind = "criteria"
 	// KindStep: a command or another piece of work that the plan declares.
 	KindStep Kind = "step"
 	// KindGate: a phase's exit rule.
@@ -100,6 +103,10 @@ func FeatureID(feature string) string { return "feature." + feature }
 // QualifyID and BenchmarkID are a feature's measurements.
 func QualifyID(feature string) string   { return FeatureID(feature) + ".qualify" }
 func BenchmarkID(feature string) string { return FeatureID(feature) + ".benchmark" }
+
+// FirstID is the node that decides a feature's criteria on the baseline's engine
+// where others confirm them.
+func FirstID(feature string) string { return FeatureID(feature) + ".first" }
 
 // NewGraph builds the graph of a checked plan. A cycle is an error: Load
 // reports cycles with their place, so reaching one here is a mistake in mxflow.

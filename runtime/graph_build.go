@@ -44,8 +44,14 @@ func (b *builder) phase(ph *plans.Phase) {
 		before = append(append([]Need(nil), entry...), Need{n.ID, Passed})
 		end.Needs = append(end.Needs, Need{n.ID, Settled})
 	}
+	siblings := map[string][]*plans.Feature{}
+	for _, group := range sessions(ph) {
+		for _, f := range group {
+			siblings[f.Name] = group
+		}
+	}
 	for _, f := range byPriority(ph.Features) {
-		b.feature(ph, f, before)
+		b.feature(ph, f, before, siblings)
 		end.Needs = append(end.Needs, Need{FeatureID(f.Name), Settled})
 	}
 	if len(ph.Features) > 0 {
@@ -55,41 +61,30 @@ func (b *builder) phase(ph *plans.Phase) {
 	b.add(end)
 }
 
-// feature adds the qualification of a candidate, its benchmark and the decision
-// over its criteria.
-func (b *builder) feature(ph *plans.Phase, f *plans.Feature, entry []Need) {
-	needs := append(append([]Need(nil), entry...), Need{BaselineID, Passed})
-	switch f.BuildsOn.Kind {
-	case plans.OnFeature:
-		// A parent that was never run has no variant to build on.
-		needs = append(needs, Need{FeatureID(f.BuildsOn.Feature), Ended})
-	case plans.OnAccepted:
-		for _, other := range b.features {
-			needs = append(needs, Need{FeatureID(other.Name), Settled})
-		}
-	}
-	common := Node{Phase: ph.Name, Feature: f.Name, FeatureBlock: f, PhaseBlock: ph}
-	qualify, bench, decide := common, common, common
-	qualify.ID, qualify.Kind, qualify.Host, qualify.Needs = QualifyID(f.Name), KindQualify, true, needs
-	bench.ID, bench.Kind, bench.Host = BenchmarkID(f.Name), KindBenchmark, true
-	// The benchmark of a variant that is not qualified is recorded as invalid
-	// with the root cause, so it waits for the end and not for a pass.
-	bench.Needs = append(append([]Need(nil), needs...), Need{qualify.ID, Settled})
-	decide.ID, decide.Kind = FeatureID(f.Name), KindFeature
-	decide.Needs = append(append([]Need(nil), needs...), Need{bench.ID, Settled})
-	b.add(&qualify)
-	if protocol := b.plan.Protocol(f.Protocol); protocol != nil && protocol.Level("benchmark") != nil {
-		b.add(&bench)
-	} else {
-		decide.Needs[len(decide.Needs)-1] = Need{qualify.ID, Settled}
-	}
-	b.add(&decide)
-	b.features = append(b.features, f)
-}
-
+// byPriority orders the features of a phase by priority, each after the one that
+// it builds on: that one has to be decided first, whatever their priorities say,
+// and what builds on the stack waits for all that stand before it.
 func byPriority(fs []*plans.Feature) []*plans.Feature {
-	out := append([]*plans.Feature(nil), fs...)
-	sort.SliceStable(out, func(i, j int) bool { return out[i].Priority < out[j].Priority })
+	sorted := append([]*plans.Feature(nil), fs...)
+	sort.SliceStable(sorted, func(i, j int) bool { return sorted[i].Priority < sorted[j].Priority })
+	byName := map[string]*plans.Feature{}
+	for _, f := range sorted {
+		byName[f.Name] = f
+	}
+	out := make([]*plans.Feature, 0, len(sorted))
+	placed := map[string]bool{}
+	var place func(f *plans.Feature)
+	place = func(f *plans.Feature) {
+		if f == nil || placed[f.Name] {
+			return
+		}
+		placed[f.Name] = true
+		place(byName[f.BuildsOn.Feature])
+		out = append(out, f)
+	}
+	for _, f := range sorted {
+		place(f)
+	}
 	return out
 }
 

@@ -18,4 +18,13 @@ func (j storeJournal) Latest(node string) *ledger.Decision {
 	return d
 }
 
+func (j storeJournal) History(node string) (out []*ledger.Decision) {
+	for _, d := range j.store.History(node) {
+		out = append(out, d.Decision)
+	}
+	return out
+}
+
+func (j storeJournal) Waiver(node string) *ledger.Waiver { return j.store.Waiver(node) }
+
 func (j storeJournal) Append(records ...*ledger.Record) error { return j.store.Append(records...) }

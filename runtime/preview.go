@@ -21,6 +21,9 @@ type PlannedLaunch struct {
 	VariantKey string `json:"variant_key"`
 	Engine     string `json:"engine"`
 	Purpose    string `json:"purpose"`
+	// Sure is set where it is made in any case: others are only made while a rule
+	// can still be settled by them.
+	Sure bool `json:"sure,omitempty"`
 }
 
 // Planned is what an apply would do with one node.
@@ -32,14 +35,18 @@ type Planned struct {
 	// If is set when it depends on outcomes that do not exist yet.
 	If string
 	// Locked is the root cause when it cannot run.
-	Locked   string
-	Launches []PlannedLaunch
+	Locked string
+	// Overruled is what a waiver of the gate means for its recorded verdict.
+	Overruled string
+	Launches  []PlannedLaunch
+	// Notes say what the launches can show.
+	Notes []string
 }
 
 // Preview says what an apply would do with each node, in order, assuming that
 // everything that is still to be decided passes. It changes nothing.
 func (r *Runner) Preview() ([]Planned, error) {
-	p := &preview{runner: r, outcomes: map[string]*ledger.Decision{}, locked: map[string]string{}, open: map[string]bool{}}
+	p := &preview{runner: r, overrule: r.overrule(), outcomes: map[string]*ledger.Decision{}, locked: map[string]string{}, open: map[string]bool{}}
 	var out []Planned
 	for _, n := range r.Graph.Nodes {
 		planned, err := p.node(n)
@@ -53,6 +60,7 @@ func (r *Runner) Preview() ([]Planned, error) {
 
 type preview struct {
 	runner   *Runner
+	overrule *overrule
 	outcomes map[string]*ledger.Decision
 	locked   map[string]string
 	// open nodes have an assumed outcome.
@@ -62,13 +70,14 @@ type preview struct {
 func (p *preview) node(n *Node) (Planned, error) {
 	out := Planned{Node: n}
 	for _, need := range n.Needs {
-		if why := p.bars(need); why != "" {
+		if why := p.bars(n, need); why != "" {
 			out.Locked = why
 			p.locked[n.ID] = why
 			return out, nil
 		}
-		if out.If == "" && need.Mode != Settled && p.open[need.On] {
-			out.If = need.On + " passes"
+		// Confirmations hang on more than their phase does.
+		if criteria := p.kind(need.On) == KindCriteria; p.open[need.On] && need.Mode != Settled && (out.If == "" || criteria) {
+			out.If = p.condition(need.On)
 		}
 	}
 	step, err := p.runner.Step(n)
@@ -79,11 +88,16 @@ func (p *preview) node(n *Node) (Planned, error) {
 	if s.Keys, err = step.Keys(s); err != nil {
 		return out, err
 	}
-	s.Choice = Choose(n, s.Previous, s.Keys, p.runner.Rerun != nil && p.runner.Rerun(n))
+	s.Choice = p.overrule.choose(n, s, p.runner.Rerun != nil && p.runner.Rerun(n))
 	out.Choice = s.Choice
 	if s.Action == Reuse {
 		out.Verdict = s.Previous.Verdict
+		out.Overruled = p.overrule.says(s.Previous)
 		p.outcomes[n.ID] = s.Previous
+		return out, nil
+	}
+	if by := withdrawnBelow(n, p.overrule, s.Outcome); by != nil {
+		p.outcomes[n.ID] = &ledger.Decision{Node: n.ID, Kind: string(n.Kind), Verdict: verdict.Invalid, Retraction: by.Retraction}
 		return out, nil
 	}
 	p.open[n.ID] = true
@@ -92,6 +106,7 @@ func (p *preview) node(n *Node) (Planned, error) {
 		if assumed, out.Launches, err = f.Foresee(s); err != nil {
 			return out, err
 		}
+		out.Notes = assumed.Reasons
 	}
 	assumed.Node, assumed.Kind, assumed.Verdict = n.ID, string(n.Kind), verdict.Pass
 	assumed.MeasureKey, assumed.DecisionKey, assumed.Attempt = s.Keys.Measure, s.Keys.Decide, s.Attempt
@@ -100,21 +115,33 @@ func (p *preview) node(n *Node) (Planned, error) {
 	return out, nil
 }
 
-func (p *preview) bars(need Need) string {
-	if need.Mode == Settled {
-		return ""
+// condition says on what a node depends that is still open.
+func (p *preview) condition(on string) string {
+	if p.kind(on) == KindCriteria && on == FirstID(p.runner.Graph.Node(on).Feature) {
+		return FeatureID(p.runner.Graph.Node(on).Feature) + " passes on the first engine"
 	}
-	if why := p.locked[need.On]; why != "" {
+	return on + " passes"
+}
+
+func (p *preview) kind(id string) Kind {
+	if n := p.runner.Graph.Node(id); n != nil {
+		return n.Kind
+	}
+	return ""
+}
+
+func (p *preview) bars(n *Node, need Need) string {
+	if why := p.locked[need.On]; why != "" && need.Mode != Settled {
 		return why
 	}
 	d := p.outcomes[need.On]
 	if d == nil {
+		if need.Mode == Settled {
+			return ""
+		}
 		return need.On + " is not decided"
 	}
-	if need.Mode == Passed && !d.Verdict.Unlocks() || need.Mode == Decided && !d.Verdict.Decided() {
-		return fmt.Sprintf("%s is %s", need.On, d.Verdict)
-	}
-	return ""
+	return p.overrule.bars(n, need, d)
 }
 
 func (p *preview) scope(n *Node) *Scope {
@@ -122,7 +149,7 @@ func (p *preview) scope(n *Node) *Scope {
 		Plan: p.runner.Plan, Node: n, Run: p.runner.Run, Previous: p.runner.Journal.Latest(n.ID),
 		Outcome:  func(id string) *ledger.Decision { return p.outcomes[id] },
 		LockedBy: func(id string) string { return p.locked[id] },
-		Emit:     func(Event) {}, Hard: p.runner.Hard,
+		Emit:     func(Event) {}, Hard: p.runner.Hard, Rerun: p.runner.Rerun,
 	}
 }
 
@@ -131,13 +158,18 @@ type EmptyJournal struct{}
 
 func (EmptyJournal) Latest(string) *ledger.Decision { return nil }
 
+func (EmptyJournal) History(string) []*ledger.Decision { return nil }
+
+func (EmptyJournal) Waiver(string) *ledger.Waiver { return nil }
+
 // Append refuses: nothing is decided without a state directory.
 func (EmptyJournal) Append(...*ledger.Record) error {
 	return fmt.Errorf("there is no state directory to record outcomes in")
 }
 
 // RerunNodes forces the nodes that a person names: "all", a node's address, a
-// feature or a phase with everything in it. The second result lists names that
+// feature, one of its alternatives or confirmations, or a phase, each with
+// everything in it. The second result lists names that
 // match nothing.
 func RerunNodes(g *Graph, p *plans.Plan, names []string) (func(*Node) bool, []string) {
 	chosen := map[string]bool{}
@@ -145,7 +177,7 @@ func RerunNodes(g *Graph, p *plans.Plan, names []string) (func(*Node) bool, []st
 	for _, name := range names {
 		found := false
 		for _, n := range g.Nodes {
-			if name == "all" || n.ID == name || n.Feature == name || PhaseID(n.Phase) == name || n.Phase == name && name != "" {
+			if name == "all" || n.ID == name || n.Feature == name || n.FeatureBlock != nil && n.FeatureBlock.Name == name || PhaseID(n.Phase) == name || n.Phase == name && name != "" {
 				chosen[n.ID] = true
 				found = true
 			}

@@ -2,12 +2,9 @@ package runtime
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
 	"time"
 
-	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -16,6 +13,11 @@ import (
 type Journal interface {
 	// Latest is the newest recorded outcome of a node; nil when there is none.
 	Latest(node string) *ledger.Decision
+	// History is every recorded outcome of a node, oldest first.
+	History(node string) []*ledger.Decision
+	// Waiver is the newest waiver of a gate, whether or not it covers what was
+	// decided last; nil when there is none.
+	Waiver(node string) *ledger.Waiver
 	Append(records ...*ledger.Record) error
 }
 
@@ -59,6 +61,11 @@ type Result struct {
 	Reused map[string]bool
 	// Locked names each node that was not run, with the root cause.
 	Locked map[string]string
+	// Waived are the waivers by which what comes after a gate went on, and
+	// Overruled what a waiver means for each gate that has one and did not pass,
+	// for people.
+	Waived    map[string]*ledger.Waiver
+	Overruled map[string]string
 	// Interrupted is set when the context was cancelled before the end.
 	Interrupted bool
 }
@@ -102,6 +109,7 @@ type execution struct {
 	// outcomes and locks mirror result for steps, which read from their own
 	// goroutines; only this one writes.
 	outcomes, locks sync.Map
+	overrule        *overrule
 	fatal           error
 }
 
@@ -120,8 +128,12 @@ func (r *Runner) Execute(ctx context.Context) (*Result, error) {
 	e := &execution{
 		Runner: r, ctx: ctx,
 		state: map[string]state{}, unmet: map[string]int{}, dependents: map[string][]*Node{},
-		done:   make(chan *finished, len(r.Graph.Nodes)),
-		result: &Result{Outcomes: map[string]*ledger.Decision{}, Reused: map[string]bool{}, Locked: map[string]string{}},
+		done:     make(chan *finished, len(r.Graph.Nodes)),
+		overrule: r.overrule(),
+		result: &Result{
+			Outcomes: map[string]*ledger.Decision{}, Reused: map[string]bool{}, Locked: map[string]string{},
+			Waived: map[string]*ledger.Waiver{}, Overruled: map[string]string{},
+		},
 	}
 	for _, n := range r.Graph.Nodes {
 		e.unmet[n.ID] = len(n.Needs)
@@ -162,73 +174,4 @@ func (e *execution) unfinished() bool {
 		}
 	}
 	return false
-}
-
-// collect records everything that has finished by now in one append, so that
-// outcomes that end together share one fsync, and only then lets dependents go.
-func (e *execution) collect(first *finished) {
-	batch := []*finished{first}
-	for {
-		select {
-		case f := <-e.done:
-			batch = append(batch, f)
-			continue
-		default:
-		}
-		break
-	}
-	var records []*ledger.Record
-	var kept []*finished
-	for _, f := range batch {
-		e.running--
-		if f.node.Host {
-			e.hostBusy = false
-		}
-		if e.interrupted(f) {
-			continue
-		}
-		e.complete(f)
-		records = append(records, &ledger.Record{Type: "decision", Time: e.Now().UTC(), Run: e.Run, Decision: f.decision})
-		kept = append(kept, f)
-	}
-	if len(records) == 0 {
-		return
-	}
-	if err := e.Journal.Append(records...); err != nil {
-		e.fatal = fmt.Errorf("the outcome of %s could not be recorded: %w", kept[0].node.ID, err)
-		return
-	}
-	for _, f := range kept {
-		e.end(f.node, f.decision, false, f.seconds)
-	}
-}
-
-func (e *execution) interrupted(f *finished) bool {
-	if f.err == nil || e.ctx.Err() == nil {
-		return false
-	}
-	return errors.Is(f.err, context.Canceled) || errors.Is(f.err, context.DeadlineExceeded)
-}
-
-// complete fills in what every decision has in common.
-func (e *execution) complete(f *finished) {
-	d := f.decision
-	if f.err != nil || d == nil || !d.Verdict.Known() {
-		d = &ledger.Decision{Verdict: verdict.Error}
-		switch {
-		case f.err != nil:
-			d.Reasons = []string{f.err.Error()}
-		default:
-			d.Reasons = []string{"the step gave no verdict; this is a mistake in mxflow"}
-		}
-		f.decision = d
-	}
-	n, s := f.node, f.scope
-	d.Node, d.Kind, d.Phase, d.Feature = n.ID, string(n.Kind), n.Phase, n.Feature
-	d.MeasureKey, d.DecisionKey = s.Keys.Measure, s.Keys.Decide
-	d.Attempt, d.Because, d.Supersedes = s.Attempt, s.Because, s.Previous != nil
-	if pure(n.Kind) && f.err == nil {
-		d.Derived = true
-	}
-	d.Seconds = f.seconds
 }

@@ -50,7 +50,10 @@ func (e *execution) start(n *Node) {
 		return
 	}
 	rerun := e.Rerun != nil && e.Rerun(n)
-	s.Choice = Choose(n, s.Previous, s.Keys, rerun)
+	s.Choice = e.overrule.choose(n, s, rerun)
+	if s.Action != Reuse {
+		step = e.overrule.instead(n, s, step)
+	}
 	if unprepared != nil && s.Action == Reuse {
 		// It is not known whether what was decided still holds.
 		s.Choice = Choice{Measure, "not prepared", s.Previous.Attempt + 1}
@@ -96,7 +99,7 @@ func (e *execution) scope(n *Node) *Scope {
 			text, _ := why.(string)
 			return text
 		},
-		Emit: e.emit, Hard: e.Hard,
+		Emit: e.emit, Hard: e.Hard, Rerun: e.Rerun,
 	}
 }
 
@@ -107,6 +110,12 @@ func (e *execution) end(n *Node, d *ledger.Decision, reused bool, seconds float6
 	e.outcomes.Store(n.ID, d)
 	e.result.Reused[n.ID] = reused
 	ev := Event{Type: "node_done", Node: n.ID, Phase: n.Phase, Feature: n.Feature, Verdict: string(d.Verdict), Reasons: d.Reasons, Seconds: seconds}
+	if says := e.overrule.says(d); says != "" {
+		e.result.Overruled[n.ID], ev.Message = says, says
+	}
+	if w := e.overrule.covers(d); w != nil {
+		e.result.Waived[n.ID], ev.Waiver = w, w
+	}
 	if reused {
 		ev.Action = Reuse
 	}
@@ -133,15 +142,17 @@ func (e *execution) release(n *Node) {
 // barred says why d can never run now that n has settled; empty when it may.
 func (e *execution) barred(d, n *Node) string {
 	for _, need := range d.Needs {
-		if need.On != n.ID || need.Mode == Settled {
+		if need.On != n.ID {
 			continue
 		}
-		if why := e.result.Locked[n.ID]; why != "" {
-			return why
+		why := e.result.Locked[n.ID]
+		if outcome := e.result.Outcomes[n.ID]; outcome != nil {
+			why = e.overrule.bars(d, need, outcome)
+		} else if need.Mode == Settled {
+			continue
 		}
-		v := e.result.Outcomes[n.ID].Verdict
-		if need.Mode == Passed && !v.Unlocks() || need.Mode == Decided && !v.Decided() {
-			return fmt.Sprintf("%s is %s", n.ID, v)
+		if why != "" {
+			return why
 		}
 	}
 	return ""

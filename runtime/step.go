@@ -65,11 +65,17 @@ type Choice struct {
 	Attempt int
 }
 
+// Words of Choice.Because that others look for.
+const (
+	rerunAsked = "--rerun"
+	retryAfter = "retry after "
+)
+
 // Choose compares a node's recorded outcome with its keys of today. pass, fail
 // and inconclusive are kept; error and invalid are tried again as a new attempt,
 // unless they only follow from another outcome that is itself kept. A command
 // that failed is tried again too: what it reads cannot be known, and may have
-// been mended.
+// been mended. What a person retracted stays so until it is measured anew.
 func Choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
 	work := Measure
 	if pure(n.Kind) {
@@ -81,21 +87,26 @@ func Choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
 	next := previous.Attempt + 1
 	switch {
 	case rerun:
-		return Choice{work, "--rerun", next}
+		return Choice{work, rerunAsked, next}
 	case previous.MeasureKey != keys.Measure && previous.DecisionKey != keys.Decide && work == Redecide:
 		return Choice{work, "rules and evidence changed", next}
 	case previous.MeasureKey != keys.Measure && work == Redecide:
 		return Choice{work, "evidence changed", next}
 	case previous.MeasureKey != keys.Measure:
 		return Choice{work, because("measurement changed", keys.Why), next}
+	case previous.Retracted():
+		// A changed rule must not let the same evidence pass again.
+		return Choice{Action: Reuse, Because: "retracted", Attempt: previous.Attempt}
 	case previous.DecisionKey != keys.Decide:
 		return Choice{Redecide, "rules changed", next}
 	case n.Kind == KindStep && !previous.Verdict.Unlocks():
-		return Choice{work, "retry after " + string(previous.Verdict), next}
+		return Choice{work, retryAfter + string(previous.Verdict), next}
+	case previous.Withdrawn():
+		return Choice{work, "no longer withdrawn because of " + previous.Retraction.Node, next}
 	case previous.Verdict.Kept() || previous.Derived:
 		return Choice{Action: Reuse, Because: "unchanged", Attempt: previous.Attempt}
 	default:
-		return Choice{work, "retry after " + string(previous.Verdict), next}
+		return Choice{work, retryAfter + string(previous.Verdict), next}
 	}
 }
 
@@ -108,7 +119,13 @@ func because(what, why string) string {
 }
 
 // pure nodes follow from recorded evidence alone.
-func pure(k Kind) bool { return k == KindFeature || k == KindGate || k == KindPhase }
+func pure(k Kind) bool {
+	switch k {
+	case KindFeature, KindCriteria, KindGate, KindPhase:
+		return true
+	}
+	return false
+}
 
 // Scope is what a step can see and use.
 type Scope struct {
@@ -127,6 +144,8 @@ type Scope struct {
 	LockedBy func(id string) string
 	// Emit reports progress; never blocks for long.
 	Emit func(Event)
+	// Rerun says which nodes a person wants to be decided again; nil for none.
+	Rerun func(*Node) bool
 	// Hard is cancelled when even stopping in order takes too long for the
 	// person who waits: a second Ctrl-C.
 	Hard context.Context
@@ -143,7 +162,8 @@ type Event struct {
 	Feature string    `json:"feature,omitempty"`
 	Level   string    `json:"level,omitempty"`
 	Variant string    `json:"variant,omitempty"`
-	// Launch counts from 1 of Launches.
+	// Launch counts from 1 of at most Launches; those of launches_spared will not
+	// be made after all.
 	Launch   int    `json:"launch,omitempty"`
 	Launches int    `json:"launches,omitempty"`
 	LaunchID string `json:"launch_id,omitempty"`
@@ -153,8 +173,10 @@ type Event struct {
 	Action   Action   `json:"action,omitempty"`
 	Verdict  string   `json:"verdict,omitempty"`
 	Reasons  []string `json:"reasons,omitempty"`
-	Message  string   `json:"message,omitempty"`
-	Seconds  float64  `json:"seconds,omitempty"`
+	// Waiver is set where a person overrode the verdict of a gate.
+	Waiver  *ledger.Waiver `json:"waiver,omitempty"`
+	Message string         `json:"message,omitempty"`
+	Seconds float64        `json:"seconds,omitempty"`
 	// Elapsed and ETA are seconds since the start of the run and to its
 	// expected end; ETA is absent while nothing is known.
 	Elapsed float64 `json:"elapsed,omitempty"`

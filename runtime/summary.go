@@ -12,6 +12,11 @@ type Row struct {
 	Reused   bool
 	// Locked is the root cause of a node that was not run.
 	Locked string
+	// Waived is set where what comes after the gate went on although it did not
+	// pass; Overruled is what a waiver means for the verdict, also one that does
+	// not cover it.
+	Waived    bool
+	Overruled string
 }
 
 // Summary is how a run came out.
@@ -28,14 +33,18 @@ func Summarise(g *Graph, r *Result) Summary {
 	var s Summary
 	var vs []verdict.Verdict
 	for _, n := range g.Nodes {
-		row := Row{Node: n, Decision: r.Outcomes[n.ID], Reused: r.Reused[n.ID], Locked: r.Locked[n.ID]}
+		row := Row{Node: n, Decision: r.Outcomes[n.ID], Reused: r.Reused[n.ID], Locked: r.Locked[n.ID], Waived: r.Waived[n.ID] != nil, Overruled: r.Overruled[n.ID]}
 		s.Rows = append(s.Rows, row)
 		if row.Decision == nil {
 			continue
 		}
 		gate := n.Kind == KindGate || n.Kind == KindPhase
 		if gate || n.ID == BaselineID && !row.Decision.Verdict.Unlocks() {
-			vs = append(vs, row.Decision.Verdict)
+			v := row.Decision.Verdict
+			if row.Waived {
+				v = verdict.Waived
+			}
+			vs = append(vs, v)
 		}
 	}
 	if d := r.Outcomes[BaselineID]; len(vs) == 0 && d != nil {

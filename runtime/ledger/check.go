@@ -11,7 +11,7 @@ import (
 )
 
 // kinds are the kinds of nodes that decisions are about.
-var kinds = []string{"qualify", "benchmark", "feature", "gate", "step", "phase"}
+var kinds = []string{"qualify", "benchmark", "criteria", "feature", "gate", "step", "phase"}
 
 // purposes are what launches are for.
 var purposes = []string{"qualification", "benchmark"}
@@ -44,6 +44,8 @@ func (r *Record) Check() error {
 		return r.Launch.check()
 	case r.Decision != nil:
 		return r.Decision.check()
+	case r.Waiver != nil:
+		return r.Waiver.check(r.Time)
 	case r.End != nil && r.End.Verdict != "" && !r.End.Verdict.Known():
 		return unknown("verdict", string(r.End.Verdict))
 	}
@@ -83,6 +85,30 @@ func (d *Decision) check() error {
 			return unknown("verdict of rule "+r.Name, string(r.Verdict))
 		}
 	}
+	if err := d.checkChoice(); err != nil {
+		return err
+	}
+	return d.Retraction.check(d)
+}
+
+// checkChoice checks what a feature's decision holds beside its own rules.
+func (d *Decision) checkChoice() error {
+	chosen := ""
+	for _, a := range d.Alternatives {
+		switch {
+		case !a.Verdict.Known():
+			return unknown("verdict of alternative "+a.Name, string(a.Verdict))
+		case a.Chosen && chosen != "":
+			return fmt.Errorf("chooses both %s and %s, and at most one alternative may enter the stack", chosen, a.Name)
+		case a.Chosen:
+			chosen = a.Name
+		}
+	}
+	for _, c := range d.Confirmations {
+		if c.Verdict != "" && !c.Verdict.Known() {
+			return unknown("verdict on engine."+c.Engine, string(c.Verdict))
+		}
+	}
 	return nil
 }
 
@@ -97,14 +123,16 @@ func unknown(what, got string, known ...string) error {
 
 // history is what earlier records forbid later ones.
 type history struct {
-	attempts map[string]int // newest attempt of each node
-	launches map[string]bool
-	started  map[string]bool
-	ended    map[string]bool
+	newest map[string]*Decision // of each node
+	// retracted are the newest decisions of nodes that people retracted.
+	retracted map[string]*Decision
+	launches  map[string]bool
+	started   map[string]bool
+	ended     map[string]bool
 }
 
 func newHistory() *history {
-	return &history{map[string]int{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	return &history{map[string]*Decision{}, map[string]*Decision{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
 }
 
 // add checks a record against itself and those before it, and remembers it.
@@ -121,15 +149,32 @@ func (h *history) add(r *Record) (undo func(), err error) {
 	case r.Launch != nil:
 		return once(h.launches, r.Launch.ID, "uses launch id %s a second time")
 	case r.Waiver != nil:
-		return func() {}, nil
+		return func() {}, r.Waiver.follows(h)
 	default:
 		d := r.Decision
-		last := h.attempts[d.Node]
-		if d.Attempt <= last {
-			return nil, fmt.Errorf("is attempt %d of %s after attempt %d: attempts must increase", d.Attempt, d.Node, last)
+		last := h.newest[d.Node]
+		if last != nil && d.Attempt <= last.Attempt {
+			return nil, fmt.Errorf("is attempt %d of %s after attempt %d: attempts must increase", d.Attempt, d.Node, last.Attempt)
 		}
-		h.attempts[d.Node] = d.Attempt
-		return func() { h.attempts[d.Node] = last }, nil
+		if err := d.Retraction.follows(h, d); err != nil {
+			return nil, err
+		}
+		undo = replace(h.newest, d)
+		if d.Retracted() {
+			first, second := undo, replace(h.retracted, d)
+			undo = func() { second(); first() }
+		}
+		return undo, nil
+	}
+}
+
+func replace(of map[string]*Decision, d *Decision) (undo func()) {
+	was, found := of[d.Node]
+	of[d.Node] = d
+	return func() {
+		if of[d.Node] = was; !found {
+			delete(of, d.Node)
+		}
 	}
 }
 

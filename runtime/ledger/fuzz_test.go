@@ -13,6 +13,8 @@ func FuzzRead(f *testing.F) {
 	_ = path
 	f.Add(data)
 	f.Add(data[:sizes[2]])
+	_, judged, _ := create(f, overruled()...)
+	f.Add(judged)
 	f.Add(data[:len(data)-9])
 	f.Add(append(bytes.Clone(data), make([]byte, 600)...))
 	f.Add([]byte(nil))
@@ -44,7 +46,7 @@ func FuzzRead(f *testing.F) {
 
 // FuzzDecode reaches what the hashes keep FuzzRead from: the JSON of a record.
 func FuzzDecode(f *testing.F) {
-	for _, r := range small() {
+	for _, r := range append(small(), overruled()...) {
 		leaf, _, err := Encode(r)
 		if err != nil {
 			f.Fatal(err)

@@ -66,6 +66,11 @@ func Encode(r *Record) ([]byte, *Record, error) {
 		l.Started = l.Started.UTC()
 		utc.Launch = &l
 	}
+	if utc.Waiver != nil {
+		w := *utc.Waiver
+		w.Expires = w.Expires.UTC()
+		utc.Waiver = &w
+	}
 	first, err := marshal(&utc)
 	if err != nil {
 		return nil, nil, err

@@ -14,7 +14,8 @@ type Record struct {
 	Type string `json:"type"`
 	// Time is when the record was made, UTC.
 	Time time.Time `json:"time"`
-	// Run is the run (one apply) that made it.
+	// Run is the run (one apply) that made it. A person's waiver or retraction is
+	// of the run whose decision it is about.
 	Run string `json:"run"`
 
 	RunStart *RunStart `json:"run_start,omitempty"`
@@ -40,6 +41,8 @@ type RunStart struct {
 	// began, by feature: a claim that a run before the measurement had is none
 	// that was made up after it.
 	Hypotheses map[string]string `json:"hypotheses,omitempty"`
+	// Targets are the plan's numbers to beat as they were when the run began.
+	Targets []Target `json:"targets,omitempty"`
 }
 
 // End closes a run.
@@ -71,6 +74,11 @@ type Launch struct {
 	Variant string `json:"variant"`
 	// VariantKey is the measurement key of the arm.
 	VariantKey string `json:"variant_key"`
+	// Block is the plan's engine, "kind.name", and Knobs the value of every knob:
+	// what was started in the plan's words. Absent in records of a time before
+	// they were kept.
+	Block string            `json:"block,omitempty"`
+	Knobs map[string]string `json:"knobs,omitempty"`
 	// Ordinal counts the launches of this variant in this session, from 1.
 	Ordinal int `json:"ordinal"`
 	// Order is the launch's place in the session's interleaved order, from 1.
@@ -97,6 +105,9 @@ type Launch struct {
 	// throttled or shared GPU, a client that could not keep up, an engine that
 	// never reached the concurrency that was asked for.
 	Invalid []string `json:"invalid,omitempty"`
+	// Disturbed says that these causes lie in the machine and not in the engine, so
+	// that another launch may stand in this one's place.
+	Disturbed bool `json:"disturbed,omitempty"`
 	// Cells are what was sent and when, which Samples and Series are evaluated by.
 	Cells []measure.CellRun `json:"cells,omitempty"`
 	// Client is how far the measuring client was off when it measured itself.
@@ -157,7 +168,8 @@ type Tree struct {
 type Decision struct {
 	// Node is the node's address: "baseline", "phase.cutlass.gate".
 	Node string `json:"node"`
-	// Kind is the node's kind: "qualify", "benchmark", "feature", "gate", "step", "phase".
+	// Kind is the node's kind: "qualify", "benchmark", "criteria", "feature",
+	// "gate", "step", "phase".
 	Kind    string `json:"kind"`
 	Phase   string `json:"phase,omitempty"`
 	Feature string `json:"feature,omitempty"`
@@ -192,6 +204,8 @@ type Decision struct {
 	Evidence   []Evidence  `json:"evidence,omitempty"`
 	// Alternatives are the candidates of a feature that chooses.
 	Alternatives []Alternative `json:"alternatives,omitempty"`
+	// Confirmations are what other engines say of a feature.
+	Confirmations []Confirmation `json:"confirmations,omitempty"`
 	// Interference is how the stack compares with its parts.
 	Interference []Interference `json:"interference,omitempty"`
 	// Retraction is set where this decision withdraws an earlier one.

@@ -15,9 +15,6 @@ type Statistics struct {
 	Max int `json:"max"`
 	// Alternatives competed for one place; absent for one.
 	Alternatives int `json:"alternatives,omitempty"`
-	// Noise is the launch noise that was recorded before the session began, by
-	// metric address: it floors the standard deviation of launches.
-	Noise map[string]Noise `json:"noise,omitempty"`
 }
 
 // Noise is a pooled standard deviation of the logs of launches.
@@ -40,6 +37,12 @@ type Evidence struct {
 	Accepted bool                       `json:"accepted,omitempty"`
 	Broken   verdict.Verdict            `json:"broken,omitempty"`
 	Cause    string                     `json:"cause,omitempty"`
+	// Session is that of the launches, Max the most launches of each arm that its
+	// benchmark made, and Noise the launch noise that was recorded before the
+	// session began, by metric address: it floors the standard deviation of launches.
+	Session string           `json:"session,omitempty"`
+	Max     int              `json:"max,omitempty"`
+	Noise   map[string]Noise `json:"noise,omitempty"`
 }
 
 // Arm is a variant and the IDs of its launches, in the order of their rounds.
@@ -59,17 +62,31 @@ type Alternative struct {
 	Rules   []Rule            `json:"rules,omitempty"`
 }
 
+// Confirmation is what became of a feature's criteria on another engine. The
+// feature's verdict is the join of its own levels and rules with those of its
+// confirmations.
+type Confirmation struct {
+	// Engine is "kind.name", Node what was decided there.
+	Engine string `json:"engine"`
+	Node   string `json:"node"`
+	// Verdict is absent where it was not tried, since the feature did not pass
+	// without it.
+	Verdict verdict.Verdict `json:"verdict,omitempty"`
+	Reason  string          `json:"reason,omitempty"`
+}
+
 // Retraction withdraws a decided outcome. The decision that holds it has the
 // verdict invalid and stands in the place of the one that it withdraws.
 type Retraction struct {
 	// Node is the outcome that turned out wrong; another one than the decision's
 	// where this was locked because it depended on it.
 	Node string `json:"node"`
-	// Attempt and Verdict are what was withdrawn.
-	Attempt int             `json:"attempt"`
-	Verdict verdict.Verdict `json:"verdict"`
-	Reason  string          `json:"reason"`
-	By      string          `json:"by"`
+	// Attempt, Verdict and Accepted are what was withdrawn.
+	Attempt  int             `json:"attempt"`
+	Verdict  verdict.Verdict `json:"verdict"`
+	Accepted bool            `json:"accepted,omitempty"`
+	Reason   string          `json:"reason"`
+	By       string          `json:"by"`
 }
 
 // Waiver lets what comes after a gate go on although the gate did not pass. It
@@ -84,13 +101,9 @@ type Waiver struct {
 	Reason      string          `json:"reason"`
 	By          string          `json:"by"`
 	Expires     time.Time       `json:"expires"`
-}
-
-// Covers reports whether the waiver is of this decision and has not expired.
-func (w *Waiver) Covers(d *Decision, now time.Time) bool {
-	return w != nil && d != nil && w.Node == d.Node && w.Attempt == d.Attempt &&
-		w.MeasureKey == d.MeasureKey && w.DecisionKey == d.DecisionKey && w.Verdict == d.Verdict &&
-		now.Before(w.Expires)
+	// Revoked takes back the waiver before it: it covers nothing, and Expires is
+	// when it was taken back.
+	Revoked bool `json:"revoked,omitempty"`
 }
 
 // Interference compares the measured gain of a stack with the product of the

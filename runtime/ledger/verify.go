@@ -15,6 +15,10 @@ type Report struct {
 	Runs      int `json:"runs"`
 	Launches  int `json:"launches"`
 	Decisions int `json:"decisions"`
+	// Waivers and Retractions count what people overruled; a retraction is a
+	// decision too.
+	Waivers     int `json:"waivers,omitempty"`
+	Retractions int `json:"retractions,omitempty"`
 	// Size and Root are the tree's: what a signed checkpoint would say.
 	Size int64     `json:"size"`
 	Root tlog.Hash `json:"root"`
@@ -64,8 +68,13 @@ func (rep *Report) count(records []*Record) {
 		case r.Launch != nil:
 			rep.Launches++
 			launches[r.Launch.ID] = true
+		case r.Waiver != nil:
+			rep.Waivers++
 		case r.Decision != nil:
 			rep.Decisions++
+			if r.Decision.Retracted() {
+				rep.Retractions++
+			}
 			for _, id := range r.Decision.Launches {
 				if !launches[id] {
 					rep.Notices = append(rep.Notices, fmt.Sprintf("line %d: the decision about %s rests on launch %s, which no line before it holds", i+2, r.Decision.Node, id))

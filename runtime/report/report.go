@@ -8,6 +8,7 @@ import (
 	"io"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -27,13 +28,18 @@ func Markdown(w io.Writer, st *store.Store) error {
 	if err != nil {
 		return err
 	}
-	p := &page{w: w, st: st}
+	p := &page{w: w, st: st, now: time.Now()}
 	p.line(Heading+"%s", last.Plan)
 	p.line("")
 	p.header(view)
 	p.gates()
+	p.overruled()
 	p.comparisons()
 	p.features()
+	p.stack()
+	p.targets()
+	p.hypotheses()
+	p.interactions()
 	p.launches()
 	p.observed()
 	p.starts()
@@ -46,6 +52,7 @@ func Markdown(w io.Writer, st *store.Store) error {
 type page struct {
 	w   io.Writer
 	st  *store.Store
+	now time.Time
 	err error
 }
 
@@ -94,7 +101,13 @@ func (p *page) gates() {
 	p.head("Phase", "Verdict", "Why")
 	for _, d := range Standing(p.st) {
 		if d.Kind == "gate" || d.Kind == "phase" || d.Node == "baseline" && !d.Verdict.Unlocks() {
-			p.row(name(d.Decision), "**"+string(d.Verdict)+"**", strings.Join(d.Reasons, "\n"))
+			verdict, why := "**"+string(d.Verdict)+"**", strings.Join(d.Reasons, "\n")
+			if o := OverruledOf(d.Decision, p.st.Waiver(d.Node), p.now); o.State != "" {
+				if verdict = "**" + o.Word() + "**"; o.Says != strings.Join(d.Reasons, "; ") {
+					why = o.Says + "\n" + why
+				}
+			}
+			p.row(name(d.Decision), verdict, why)
 		}
 	}
 	for _, l := range Locked(p.st) {
@@ -113,33 +126,25 @@ func name(d *ledger.Decision) string {
 }
 
 func (p *page) features() {
-	var stack []string
 	for _, d := range Standing(p.st) {
-		if d.Kind != "feature" {
-			continue
+		if d.Kind == "feature" {
+			p.feature(d.Decision)
 		}
-		if d.Accepted {
-			stack = append(stack, d.Feature)
-		}
-		p.feature(d.Decision)
 	}
-	p.line("## Accepted stack")
-	p.line("")
-	if len(stack) == 0 {
-		p.line("Nothing was accepted.")
-	} else {
-		p.line("baseline + %s", strings.Join(stack, " + "))
-	}
-	p.line("")
 }
 
 func (p *page) feature(d *ledger.Decision) {
 	p.line("## Feature %s: %s", d.Feature, d.Verdict)
 	p.line("")
+	if r := d.Retraction; r != nil {
+		d = p.before(d)
+		p.line("Not any more: %s. What follows was %s.", strings.TrimSuffix(r.SaysOf(d.Node), "."), r.Was())
+		p.line("")
+	}
 	if h := d.Hypothesis; h != nil {
 		p.line("Hypothesis: %s %s, because %s.", h.Metric, h.Expect, strings.TrimSuffix(h.Because, "."))
 		if h.Measured != "" {
-			p.line("Measured: %s.", h.Measured)
+			p.line("Measured: %s.%s", h.Measured, outcome(h))
 		}
 		p.line("")
 	}
@@ -159,4 +164,12 @@ func (p *page) feature(d *ledger.Decision) {
 	}
 	p.line("")
 	p.arms(d)
+}
+
+// outcome is what became of the claim, empty where nobody tested it.
+func outcome(h *ledger.Hypothesis) string {
+	if h.Outcome == "" {
+		return ""
+	}
+	return " Hypothesis " + Claim{Outcome: h.Outcome, PostHoc: h.PostHoc}.Words() + "."
 }

@@ -18,7 +18,7 @@ import (
 // dump is everything an index holds, in order.
 func dump(x *index) (string, error) {
 	var out strings.Builder
-	for _, table := range []string{"meta", "runs", "decisions", "rules", "inputs", "launches", "metrics"} {
+	for _, table := range []string{"meta", "runs", "decisions", "waivers", "rules", "inputs", "launches", "metrics"} {
 		rows, err := x.conn.QueryContext(context.Background(), `SELECT * FROM `+table+` ORDER BY 1, 2`)
 		if err != nil {
 			return "", err

@@ -26,6 +26,9 @@ func (x *index) apply(i int, r *ledger.Record) error {
 		return x.applyLaunch(i, r.Run, r.Launch)
 	case r.Decision != nil:
 		return x.applyDecision(i, r, r.Decision)
+	case r.Waiver != nil:
+		w := r.Waiver
+		return x.exec("waiver", i, r.Run, text(r.Time), w.Node, w.Attempt, string(w.Verdict), w.Reason, w.By, text(w.Expires), w.Revoked)
 	}
 	return nil
 }
@@ -48,8 +51,12 @@ func (x *index) applyLaunch(i int, run string, l *ledger.Launch) error {
 }
 
 func (x *index) applyDecision(i int, r *ledger.Record, d *ledger.Decision) error {
+	retracted := ""
+	if d.Retraction != nil {
+		retracted = d.Retraction.Node
+	}
 	err := x.exec("decision", i, r.Run, text(r.Time), d.Node, d.Kind, d.Phase, d.Feature, d.MeasureKey, d.DecisionKey,
-		d.Attempt, string(d.Verdict), d.Accepted, d.Session, d.Seconds, d.Because)
+		d.Attempt, string(d.Verdict), d.Accepted, d.Session, d.Seconds, d.Because, retracted)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,7 @@ package store
 
 // indexVersion changes with indexSchema or with what is put into it; an index
 // of another version is made again.
-const indexVersion = "1"
+const indexVersion = "2"
 
 // indexSchema is the index. Anyone may query it with sqlite3; nothing that only
 // it knows exists. record is the position of the record in the ledger, from 0
@@ -24,9 +24,17 @@ CREATE TABLE decisions (
 	record INTEGER PRIMARY KEY, run TEXT NOT NULL, time TEXT NOT NULL,
 	node TEXT NOT NULL, kind TEXT NOT NULL, phase TEXT NOT NULL, feature TEXT NOT NULL,
 	measure_key TEXT NOT NULL, decision_key TEXT NOT NULL, attempt INTEGER NOT NULL, verdict TEXT NOT NULL,
-	accepted INTEGER NOT NULL, session TEXT NOT NULL, seconds REAL NOT NULL, because TEXT NOT NULL
+	accepted INTEGER NOT NULL, session TEXT NOT NULL, seconds REAL NOT NULL, because TEXT NOT NULL,
+	retracted TEXT NOT NULL   -- the node whose retraction withdrew what was decided before; often this one
 ) STRICT;
 CREATE INDEX decisions_node ON decisions (node, record);
+
+CREATE TABLE waivers (        -- of attempt and verdict of the gate; revoked takes the one before it back
+	record INTEGER PRIMARY KEY, run TEXT NOT NULL, time TEXT NOT NULL, node TEXT NOT NULL,
+	attempt INTEGER NOT NULL, verdict TEXT NOT NULL, reason TEXT NOT NULL, by TEXT NOT NULL,
+	expires TEXT NOT NULL, revoked INTEGER NOT NULL
+) STRICT;
+CREATE INDEX waivers_node ON waivers (node, record);
 
 CREATE TABLE rules (          -- rule: position within the decision, from 0
 	decision INTEGER NOT NULL, rule INTEGER NOT NULL,
@@ -64,7 +72,8 @@ INSERT INTO meta VALUES ('schema', '` + indexVersion + `'), ('applied', '0'), ('
 var indexInserts = map[string]string{
 	"run":      `INSERT INTO runs (id, record, started, plan, plan_file, plan_digest, plan_source, tool) VALUES (?,?,?,?,?,?,?,?)`,
 	"end":      `UPDATE runs SET end_record = ?, ended = ?, verdict = ?, exit = ?, reason = ? WHERE id = ?`,
-	"decision": `INSERT INTO decisions VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+	"decision": `INSERT INTO decisions VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+	"waiver":   `INSERT INTO waivers VALUES (?,?,?,?,?,?,?,?,?,?)`,
 	"rule":     `INSERT INTO rules VALUES (?,?,?,?,?,?,?,?)`,
 	"input":    `INSERT INTO inputs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 	"launch":   `INSERT INTO launches VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,

@@ -31,6 +31,8 @@ type RunView struct {
 	End       *ledger.End      `json:"end"`   // nil unless Done
 	Decisions []Decided        `json:"decisions"`
 	Launches  []*ledger.Launch `json:"launches"`
+	// Waivers are those of its decisions.
+	Waivers []*ledger.Waiver `json:"waivers,omitempty"`
 }
 
 func (v *view) info(e *runEntry) RunInfo {
@@ -78,6 +80,9 @@ func (s *Store) Run(id string) (*RunView, error) {
 	}
 	for _, at := range e.launches {
 		view.Launches = append(view.Launches, s.view.records[at].Launch)
+	}
+	for _, at := range e.waivers {
+		view.Waivers = append(view.Waivers, s.view.records[at].Waiver)
 	}
 	return view, nil
 }

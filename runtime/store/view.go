@@ -11,7 +11,9 @@ type view struct {
 	history  map[string][]int // node → its decisions, oldest first
 	launches []int
 	launchID map[string]int
-	runs     []*runEntry // in order of their first record
+	waivers  map[string][]int // node → its waivers, oldest first
+	waived   []int            // all waivers
+	runs     []*runEntry      // in order of their first record
 	runByID  map[string]*runEntry
 }
 
@@ -19,10 +21,11 @@ type runEntry struct {
 	id                  string
 	start, end          int // -1 where there is none
 	decisions, launches []int
+	waivers             []int
 }
 
 func newView() *view {
-	return &view{history: map[string][]int{}, launchID: map[string]int{}, runByID: map[string]*runEntry{}}
+	return &view{history: map[string][]int{}, waivers: map[string][]int{}, launchID: map[string]int{}, runByID: map[string]*runEntry{}}
 }
 
 // add takes in the next record.
@@ -47,5 +50,9 @@ func (v *view) add(r *ledger.Record) {
 	case r.Decision != nil:
 		run.decisions = append(run.decisions, at)
 		v.history[r.Decision.Node] = append(v.history[r.Decision.Node], at)
+	case r.Waiver != nil:
+		run.waivers = append(run.waivers, at)
+		v.waived = append(v.waived, at)
+		v.waivers[r.Waiver.Node] = append(v.waivers[r.Waiver.Node], at)
 	}
 }

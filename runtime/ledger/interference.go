@@ -1,0 +1,37 @@
+package ledger
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Says is the comparison as a sentence: "kv_cache and moe together are 12.0 %
+// worse in chat.tg than the product of their gains (interval −18.0 % to −6.0 %):
+// they interfere".
+func (i Interference) Says() string {
+	names := strings.Join(i.Parts, ", ")
+	if n := len(i.Parts); n > 1 {
+		names = strings.Join(i.Parts[:n-1], ", ") + " and " + i.Parts[n-1]
+	}
+	way, by := "better", i.Ratio
+	if by < 0 {
+		way, by = "worse", -by
+	}
+	text := fmt.Sprintf("%s together are %.1f %% %s in %s than the product of their gains", names, 100*by, way, i.Metric)
+	if i.Low == nil || i.High == nil {
+		return text + ", without an interval: whether they interfere is open"
+	}
+	text += fmt.Sprintf(" (interval %s to %s): ", perCent(*i.Low), perCent(*i.High))
+	switch {
+	case *i.High < 0:
+		return text + "they interfere"
+	case *i.Low > 0:
+		return text + "they help each other"
+	}
+	return text + "no interaction is shown"
+}
+
+// perCent writes a relative change in per cent with its sign.
+func perCent(x float64) string {
+	return strings.Replace(fmt.Sprintf("%+.1f %%", 100*x), "-", "−", 1)
+}

@@ -1,0 +1,171 @@
+package ledger
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+)
+
+// gate is a decision about a gate that did not pass.
+func gate(attempt int) *Record {
+	return &Record{Type: "decision", Time: noon, Run: "r1", Decision: &Decision{
+		Node: "phase.a", Kind: "gate", Phase: "a", MeasureKey: "m", DecisionKey: "d", Attempt: attempt, Verdict: verdict.Fail,
+	}}
+}
+
+func waiver(attempt int) *Record {
+	return &Record{Type: "waiver", Time: noon, Run: "r1", Waiver: &Waiver{
+		Node: "phase.a", MeasureKey: "m", DecisionKey: "d", Attempt: attempt, Verdict: verdict.Fail,
+		Reason: "known", By: "kim", Expires: noon.Add(time.Hour),
+	}}
+}
+
+func retraction(of *Record, root string) *Record {
+	return &Record{Type: "decision", Time: noon, Run: "r1", Decision: of.Decision.Withdraw(Retraction{Node: root, Reason: "wrong prompts", By: "kim"})}
+}
+
+// overruled is a ledger in which people overruled what was decided.
+func overruled() []*Record {
+	a, g := decision("r1", "feature.a", 1), gate(1)
+	return []*Record{runStart("r1"), a, g, waiver(1), retraction(a, "feature.a"), retraction(g, "feature.a")}
+}
+
+func TestWaiverCovers(t *testing.T) {
+	d := gate(2).Decision
+	w := waiver(2).Waiver
+	for name, c := range map[string]struct {
+		change func(*Waiver, *Decision)
+		at     time.Time
+		covers bool
+		says   string
+	}{
+		"as it was given":  {nil, noon, true, "waived by kim until 2026-01-02 13:00 UTC: known"},
+		"to its end":       {nil, w.Expires.Add(-1), true, "waived by kim"},
+		"at its end":       {nil, w.Expires, false, "waiver expired: that of kim ended 2026-01-02 13:00 UTC (known)"},
+		"revoked":          {func(w *Waiver, _ *Decision) { w.Revoked = true }, noon, false, "revoked by kim: known"},
+		"another attempt":  {func(_ *Waiver, d *Decision) { d.Attempt = 3 }, noon, false, "covers an earlier decision (attempt 2, fail)"},
+		"other evidence":   {func(_ *Waiver, d *Decision) { d.MeasureKey = "m2" }, noon, false, "covers an earlier decision"},
+		"other rules":      {func(_ *Waiver, d *Decision) { d.DecisionKey = "d2" }, noon, false, "covers an earlier decision"},
+		"another verdict":  {func(_ *Waiver, d *Decision) { d.Verdict = verdict.Invalid }, noon, false, "covers an earlier decision"},
+		"another gate":     {func(_ *Waiver, d *Decision) { d.Node = "phase.b" }, noon, false, ""},
+		"it passed since":  {func(_ *Waiver, d *Decision) { d.Attempt, d.Verdict = 3, verdict.Pass }, noon, false, ""},
+		"revoked long ago": {func(w *Waiver, d *Decision) { w.Revoked, d.Attempt = true, 3 }, noon, false, ""},
+	} {
+		d, w := *d, *w
+		if c.change != nil {
+			c.change(&w, &d)
+		}
+		if got := w.Covers(&d, c.at); got != c.covers {
+			t.Errorf("%s: covers is %v", name, got)
+		}
+		if got := w.Says(&d, c.at); name != "another gate" && (!strings.Contains(got, c.says) || c.says == "" && got != "") {
+			t.Errorf("%s: it says %q, want %q", name, got, c.says)
+		}
+	}
+	var none *Waiver
+	if none.Covers(d, noon) || none.Says(d, noon) != "" || w.Covers(nil, noon) {
+		t.Error("what is not there covers something")
+	}
+}
+
+// TestWithdraw: what takes the place of an outcome unlocks nothing, and names
+// what was decided first however often it is withdrawn.
+func TestWithdraw(t *testing.T) {
+	d := decision("r1", "feature.a", 1).Decision
+	d.Accepted = true
+	once := d.Withdraw(Retraction{Node: "feature.z", Reason: "wrong prompts", By: "kim"})
+	if !once.Withdrawn() || once.Retracted() || once.Accepted || once.Verdict != verdict.Invalid || once.Attempt != 2 || !once.Derived {
+		t.Errorf("%+v", once)
+	}
+	if got, want := strings.Join(once.Reasons, "; "), "rests on feature.z, which was retracted by kim: wrong prompts; it was pass and accepted (attempt 1)"; got != want {
+		t.Errorf("reasons are %q, want %q", got, want)
+	}
+	twice := once.Withdraw(Retraction{Node: "feature.a", Reason: "wrong itself", By: "lee"})
+	if !twice.Retracted() || twice.Attempt != 3 || twice.Retraction.Was() != "pass and accepted (attempt 1)" {
+		t.Errorf("%+v", twice.Retraction)
+	}
+}
+
+// TestOverruledRecords: what cannot be said later who decided and why, or is about
+// something else than what was decided last, is no record.
+func TestOverruledRecords(t *testing.T) {
+	all := overruled()
+	if _, data, _ := create(t, all...); len(data) == 0 {
+		t.Fatal("nothing was written")
+	}
+	w := func(change func(*Waiver)) *Record {
+		r := waiver(1)
+		change(r.Waiver)
+		return r
+	}
+	r := func(change func(*Decision)) *Record {
+		again := retraction(all[1], "feature.a")
+		change(again.Decision)
+		return again
+	}
+	for name, c := range map[string]struct {
+		record  *Record
+		problem string
+	}{
+		"no reason":           {w(func(w *Waiver) { w.Reason = " " }), "without a reason"},
+		"nobody":              {w(func(w *Waiver) { w.By = "" }), "by nobody"},
+		"for ever":            {w(func(w *Waiver) { w.Expires = time.Time{} }), "must expire"},
+		"expired":             {w(func(w *Waiver) { w.Expires = noon }), "not after it was recorded"},
+		"no gate":             {w(func(w *Waiver) { w.Node = "" }), "of no gate"},
+		"unknown gate":        {w(func(w *Waiver) { w.Node = "phase.b" }), "nothing was decided before"},
+		"a feature":           {w(func(w *Waiver) { w.Node = "feature.a"; w.Verdict = verdict.Fail }), "which is a feature"},
+		"a pass":              {w(func(w *Waiver) { w.Verdict = verdict.Pass }), "only fail, inconclusive and invalid"},
+		"an error":            {w(func(w *Waiver) { w.Verdict = verdict.Error }), "only fail, inconclusive and invalid"},
+		"unknown verdict":     {w(func(w *Waiver) { w.Verdict = "ok" }), "unknown verdict"},
+		"another attempt":     {w(func(w *Waiver) { w.Attempt = 2 }), "newest decision is attempt 1"},
+		"other evidence":      {w(func(w *Waiver) { w.MeasureKey = "x" }), "newest decision"},
+		"retracted silently":  {r(func(d *Decision) { d.Retraction.Reason = "" }), "without a reason"},
+		"retracted by nobody": {r(func(d *Decision) { d.Retraction.By = "" }), "by nobody"},
+		"retracted to a pass": {r(func(d *Decision) { d.Verdict = verdict.Pass }), "what is withdrawn is invalid"},
+		"accepted still":      {r(func(d *Decision) { d.Accepted = true }), "what is withdrawn is invalid"},
+		"of no node":          {r(func(d *Decision) { d.Retraction.Node = "" }), "because of no node"},
+		"of a later attempt":  {r(func(d *Decision) { d.Retraction.Attempt = 2 }), "an earlier one only"},
+		"of another verdict":  {r(func(d *Decision) { d.Retraction.Verdict = verdict.Fail }), "newest decision is attempt 1 (pass)"},
+		"unknown word":        {r(func(d *Decision) { d.Retraction.Verdict = "ok" }), "unknown verdict withdrawn"},
+		"of what never was":   {r(func(d *Decision) { d.Node, d.Retraction.Node = "feature.b", "feature.b" }), "nothing was decided before"},
+		"because of a stander": {r(func(d *Decision) {
+			d.Retraction.Node = "phase.a"
+		}), "because of phase.a, which is not retracted"},
+	} {
+		l, err := Open(t.TempDir() + "/ledger")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Append(all[:3]...); err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Append(c.record); err == nil || !strings.Contains(err.Error(), c.problem) {
+			t.Errorf("%s: %v, want %q", name, err, c.problem)
+		}
+		// What was refused is forgotten: the whole goes in afterwards.
+		if err := l.Append(all[3:]...); err != nil {
+			t.Errorf("%s: what is right is refused after it: %v", name, err)
+		}
+		l.Close()
+	}
+}
+
+// TestWaiverTimes: times become UTC, as everywhere.
+func TestWaiverTimes(t *testing.T) {
+	r := waiver(1)
+	r.Waiver.Expires = r.Waiver.Expires.In(time.FixedZone("", 3600))
+	_, seen, err := Encode(r)
+	if err != nil || seen.Waiver.Expires.Location() != time.UTC || !seen.Waiver.Expires.Equal(r.Waiver.Expires) {
+		t.Errorf("%v, %v", seen.Waiver.Expires, err)
+	}
+}
+
+func TestVerifyCountsOverruled(t *testing.T) {
+	path, _, _ := create(t, overruled()...)
+	rep, err := Verify(path)
+	if err != nil || rep.Waivers != 1 || rep.Retractions != 1 || rep.Decisions != 4 {
+		t.Errorf("%+v, %v", rep, err)
+	}
+}

@@ -1,0 +1,115 @@
+package runtime
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// overrule is what people decided over the heads of gates, as it holds at one
+// instant: a waiver that expires while an apply runs holds for all of it, so that
+// what unlocks does not depend on how fast launches were.
+type overrule struct {
+	graph   *Graph
+	journal Journal
+	now     time.Time
+	// kept are the phases whose gate is waived as it was decided last: what broke
+	// below it is not tried again, which would make another decision of the gate.
+	kept map[string]bool
+}
+
+func (r *Runner) overrule() *overrule {
+	now := time.Now
+	if r.Now != nil {
+		now = r.Now
+	}
+	o := &overrule{graph: r.Graph, journal: r.Journal, now: now(), kept: map[string]bool{}}
+	for _, n := range r.Graph.Nodes {
+		if n.Phase != "" && Waivable(n.Kind) && o.covers(r.Journal.Latest(n.ID)) != nil {
+			o.kept[n.Phase] = true
+		}
+	}
+	return o
+}
+
+// Waivable reports whether a person may waive what a kind of node decides: what
+// unlocks other phases, with a gate or without. Not what is measured against: a
+// waiver makes no number count. Not what enters the stack either.
+func Waivable(k Kind) bool { return k == KindGate || k == KindPhase }
+
+// covers is the waiver that holds for a decision; nil when there is none.
+func (o *overrule) covers(d *ledger.Decision) *ledger.Waiver {
+	if d == nil || !Waivable(Kind(d.Kind)) || d.Verdict.Unlocks() {
+		return nil
+	}
+	if w := o.journal.Waiver(d.Node); w.Covers(d, o.now) {
+		return w
+	}
+	return nil
+}
+
+// says is what a waiver means for a decision; empty when nothing.
+func (o *overrule) says(d *ledger.Decision) string {
+	if d == nil || !Waivable(Kind(d.Kind)) {
+		return ""
+	}
+	return o.journal.Waiver(d.Node).Says(d, o.now)
+}
+
+// bars says why the outcome of what n needs keeps n from ever running; empty when
+// it does not. What was withdrawn locks everything that rests on it, whatever it
+// needs of it, unless that decides alone: then it is decided, as invalid.
+func (o *overrule) bars(n *Node, need Need, d *ledger.Decision) string {
+	if o.covers(d) != nil {
+		return ""
+	}
+	unmet := false
+	switch need.Mode {
+	case Passed:
+		unmet = !d.Verdict.Unlocks()
+	case Decided:
+		unmet = !d.Verdict.Decided()
+	case Ended:
+		unmet = d.Retraction != nil
+	case Settled:
+		unmet = d.Retraction != nil && underStack(n, o.graph.Node(need.On), d)
+	}
+	if !unmet {
+		return ""
+	}
+	why := fmt.Sprintf("%s is %s", need.On, d.Verdict)
+	if d.Retraction != nil {
+		// The root cause; why it was retracted stands with that.
+		why = fmt.Sprintf("%s was retracted by %s", d.Retraction.Node, d.Retraction.By)
+	}
+	if says := o.says(d); says != "" {
+		why += " (" + says + ")"
+	}
+	return why
+}
+
+// choose is Choose, with what people decided. A node that decides over what was
+// withdrawn keeps the invalid outcome that says so; what did not pass below a
+// waived gate is kept as it is.
+func (o *overrule) choose(n *Node, s *Scope, rerun bool) Choice {
+	c := Choose(n, s.Previous, s.Keys, rerun)
+	previous := s.Previous
+	if by := withdrawnBelow(n, o, s.Outcome); by != nil {
+		same := previous != nil && previous.MeasureKey == s.Keys.Measure && previous.DecisionKey == s.Keys.Decide
+		switch {
+		case previous == nil:
+		case previous.Retracted(),
+			previous.Withdrawn() && sameRetraction(previous.Retraction, by.Retraction),
+			same && previous.Verdict == verdict.Invalid && previous.Derived:
+			return Choice{Action: Reuse, Because: "unchanged", Attempt: previous.Attempt}
+		}
+		return Choice{Redecide, "rests on what was retracted", c.Attempt}
+	}
+	if o.kept[n.Phase] && strings.HasPrefix(c.Because, retryAfter) {
+		return Choice{Action: Reuse, Because: "the gate is waived", Attempt: previous.Attempt}
+	}
+	return c
+}

@@ -1,0 +1,177 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// inPhase makes a node of a phase.
+func inPhase(phase string, n *Node) *Node {
+	n.Phase = phase
+	return n
+}
+
+// waiverOf is a waiver of the newest decision about a gate, for an hour.
+func waiverOf(m *memory, gate string) *ledger.Waiver {
+	d := m.Latest(gate)
+	return &ledger.Waiver{Node: gate, Attempt: d.Attempt, MeasureKey: d.MeasureKey, DecisionKey: d.DecisionKey, Verdict: d.Verdict, Reason: "known", By: "kim", Expires: noon.Add(time.Hour)}
+}
+
+// TestWaiverUnlocks: a waiver of the decision as it stands unlocks what comes
+// after the gate until it expires, and the verdict of the gate stays what it is.
+func TestWaiverUnlocks(t *testing.T) {
+	g := graphOf(
+		t, inPhase("a", node("phase.a", KindGate)),
+		inPhase("b", node("phase.b", KindPhase, Need{"phase.a", Passed})),
+		inPhase("c", node("phase.c", KindPhase, Need{"phase.a", Decided})),
+	)
+	for name, c := range map[string]struct {
+		verdict  verdict.Verdict
+		change   func(*ledger.Waiver)
+		at       time.Time
+		unlocks  bool
+		overall  verdict.Verdict
+		locked   string
+		overrule string
+	}{
+		"fail":          {verdict.Fail, nil, noon, true, verdict.Waived, "", "waived by kim until"},
+		"inconclusive":  {verdict.Inconclusive, nil, noon, true, verdict.Waived, "", "waived by kim until"},
+		"invalid":       {verdict.Invalid, nil, noon, true, verdict.Waived, "", "waived by kim until"},
+		"to its end":    {verdict.Fail, nil, noon.Add(time.Hour - 1), true, verdict.Waived, "", "waived by kim until"},
+		"expired":       {verdict.Fail, nil, noon.Add(time.Hour), false, verdict.Fail, "phase.a is fail (waiver expired: that of kim ended", "waiver expired"},
+		"revoked":       {verdict.Fail, func(w *ledger.Waiver) { w.Revoked = true }, noon, false, verdict.Fail, "revoked by kim", "revoked by kim"},
+		"other attempt": {verdict.Fail, func(w *ledger.Waiver) { w.Attempt = 7 }, noon, false, verdict.Fail, "covers an earlier decision", "covers an earlier decision"},
+		"pass":          {verdict.Pass, nil, noon, true, verdict.Pass, "", ""},
+	} {
+		v := &verdicts{of: map[string]verdict.Verdict{"phase.a": c.verdict}}
+		m := newMemory()
+		r := runnerOf(g, m, v.step)
+		now := noon.Add(-time.Hour)
+		r.Now = func() time.Time { return now }
+		execute(t, r)
+		w := waiverOf(m, "phase.a")
+		if c.change != nil {
+			c.change(w)
+		}
+		m.waivers = map[string]*ledger.Waiver{"phase.a": w}
+		now = c.at
+		preview, err := r.Preview()
+		if err != nil {
+			t.Fatal(err)
+		}
+		res := execute(t, r)
+		wantVerdict(t, res, "phase.a", c.verdict)
+		if got := res.Outcomes["phase.b"] != nil; got != c.unlocks {
+			t.Errorf("%s: phase.b ran is %v (%s)", name, got, res.Locked["phase.b"])
+		}
+		// What waits for a decision needs a waiver only where there is none.
+		if got := res.Outcomes["phase.c"] != nil; got != (c.unlocks || c.verdict == verdict.Fail) {
+			t.Errorf("%s: phase.c ran is %v", name, got)
+		}
+		if got := res.Locked["phase.b"]; !strings.Contains(got, c.locked) {
+			t.Errorf("%s: phase.b is locked because %q, want %q", name, got, c.locked)
+		}
+		if got := preview[1].Locked; got != res.Locked["phase.b"] {
+			t.Errorf("%s: the preview locks phase.b because %q, the run because %q", name, got, res.Locked["phase.b"])
+		}
+		if got := res.Overruled["phase.a"]; !strings.Contains(got, c.overrule) || got != preview[0].Overruled {
+			t.Errorf("%s: said is %q, want %q; the preview says %q", name, got, c.overrule, preview[0].Overruled)
+		}
+		s := Summarise(g, res)
+		if s.Verdict != c.overall || s.Rows[0].Decision.Verdict != c.verdict || s.Rows[0].Waived != (c.overall == verdict.Waived) {
+			t.Errorf("%s: the run is %s, the row %+v", name, s.Verdict, s.Rows[0])
+		}
+	}
+}
+
+// TestWaiverOfOthers: only what ends a phase can be waived, whatever the journal
+// holds, and an error by nobody.
+func TestWaiverOfOthers(t *testing.T) {
+	for _, kind := range []Kind{KindQualify, KindBenchmark, KindFeature, KindStep, KindCriteria} {
+		g := graphOf(t, node("a", kind), node("b", KindPhase, Need{"a", Passed}))
+		m := newMemory()
+		v := &verdicts{of: map[string]verdict.Verdict{"a": verdict.Fail}}
+		r := runnerOf(g, m, v.step)
+		r.Now = func() time.Time { return noon }
+		execute(t, r)
+		m.waivers = map[string]*ledger.Waiver{"a": waiverOf(m, "a")}
+		if res := execute(t, r); res.Outcomes["b"] != nil || len(res.Waived) > 0 {
+			t.Errorf("the waiver of a %s unlocks", kind)
+		}
+	}
+}
+
+// TestWaivedIsNotTriedAgain: what broke below a waived gate stays as it is, which
+// would otherwise be another decision of the gate; a person may still ask for it.
+func TestWaivedIsNotTriedAgain(t *testing.T) {
+	g := graphOf(
+		t, inPhase("a", node("step", KindStep)), inPhase("a", node("bench", KindBenchmark)),
+		inPhase("b", node("other", KindStep)),
+		inPhase("a", node("phase.a", KindPhase, Need{"step", Settled}, Need{"bench", Settled})),
+	)
+	v := &verdicts{of: map[string]verdict.Verdict{"step": verdict.Fail, "bench": verdict.Invalid, "other": verdict.Fail, "phase.a": verdict.Invalid}}
+	m := newMemory()
+	r := runnerOf(g, m, v.step)
+	now := noon
+	r.Now = func() time.Time { return now }
+	execute(t, r)
+	m.waivers = map[string]*ledger.Waiver{"phase.a": waiverOf(m, "phase.a")}
+	v.started = nil
+	execute(t, r)
+	if got := strings.Join(v.started, " "); got != "other" {
+		t.Errorf("started %q, want only what is in no waived phase", got)
+	}
+	v.started = nil
+	r.Rerun = func(n *Node) bool { return n.ID == "bench" }
+	execute(t, r)
+	if got := strings.Join(v.started, " "); got != "bench other" && got != "other bench" {
+		t.Errorf("started %q, want what a person asked for", got)
+	}
+	r.Rerun, now, v.started = nil, noon.Add(2*time.Hour), nil
+	execute(t, r)
+	if len(v.started) != 3 {
+		t.Errorf("started %q after the waiver expired, want all three", v.started)
+	}
+}
+
+// resting is a step that passes, and whose keys follow those of what it needs, as
+// the steps of gates and features do.
+func resting(started *[]string, launches map[string][]string) func(*Node) (Step, error) {
+	mu := new(sync.Mutex)
+	return func(n *Node) (Step, error) { return restingStep{n, mu, started, launches}, nil }
+}
+
+type restingStep struct {
+	node     *Node
+	mu       *sync.Mutex
+	started  *[]string
+	launches map[string][]string
+}
+
+func (r restingStep) Keys(s *Scope) (Keys, error) {
+	k := Keys{Measure: "m " + r.node.ID, Decide: "d"}
+	if pure(r.node.Kind) {
+		for _, need := range r.node.Needs {
+			if d := s.Outcome(need.On); d != nil && need.Mode == Settled {
+				k.Measure += fmt.Sprint(" ", d.Attempt, d.Verdict)
+			}
+		}
+	}
+	return k, nil
+}
+
+func (r restingStep) Run(context.Context, *Scope) (*ledger.Decision, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	*r.started = append(*r.started, r.node.ID)
+	return &ledger.Decision{Verdict: verdict.Pass, Accepted: r.node.Kind == KindFeature, Launches: r.launches[r.node.ID]}, nil
+}

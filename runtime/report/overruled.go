@@ -1,0 +1,127 @@
+package report
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// Overruled is what people decided about an outcome.
+type Overruled struct {
+	Node    string          `json:"node"`
+	Verdict verdict.Verdict `json:"verdict"`
+	Attempt int             `json:"attempt"`
+	// State is "waived", "waiver expired", "waiver revoked", "waived before" (an
+	// earlier decision), "retracted" or "withdrawn" (it rests on what was retracted).
+	State string `json:"state"`
+	// Says is a sentence about it.
+	Says string `json:"says"`
+}
+
+// Word is the verdict as tables show it: a waiver stands beside the verdict and
+// never in its place.
+func (o Overruled) Word() string {
+	if o.State == "waived" {
+		return string(o.Verdict) + ", waived"
+	}
+	return string(o.Verdict)
+}
+
+// Note is the state in a table that has a sentence elsewhere; empty where Word
+// says it.
+func (o Overruled) Note() string {
+	if o.State == "waived" {
+		return ""
+	}
+	return o.State
+}
+
+// OverruledOf is what the newest waiver of its node, or a retraction, means for a
+// decision; its State is empty where that is nothing.
+func OverruledOf(d *ledger.Decision, w *ledger.Waiver, now time.Time) Overruled {
+	o := Overruled{Node: d.Node, Verdict: d.Verdict, Attempt: d.Attempt}
+	if d.Retraction != nil {
+		o.State, o.Says = "retracted", strings.Join(d.Reasons, "; ")
+		if d.Withdrawn() {
+			o.State = "withdrawn"
+		}
+	}
+	says := w.Says(d, now)
+	if says == "" {
+		return o
+	}
+	switch {
+	case w.Covers(d, now):
+		o.State = "waived"
+	case o.State != "":
+		// That it was withdrawn matters more than a waiver that does not hold.
+	case w.Revoked:
+		o.State = "waiver revoked"
+	case !now.Before(w.Expires):
+		o.State = "waiver expired"
+	default:
+		o.State = "waived before"
+	}
+	o.Says = strings.TrimSuffix(says+"; "+o.Says, "; ")
+	return o
+}
+
+// OverruledNow are the standing decisions about which people decided something;
+// never nil.
+func OverruledNow(st *store.Store, now time.Time) []Overruled {
+	out := []Overruled{}
+	for _, d := range Standing(st) {
+		if o := OverruledOf(d.Decision, st.Waiver(d.Node), now); o.State != "" {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// overruled is everything that people decided over the heads of gates, the
+// expired and the withdrawn too.
+func (p *page) overruled() {
+	var rows [][]string
+	for _, r := range p.st.Records() {
+		when := ledger.Minute(r.Time)
+		switch {
+		case r.Waiver != nil && r.Waiver.Revoked:
+			w := r.Waiver
+			rows = append(rows, []string{when, w.Node, "waiver revoked", w.By, w.Reason})
+		case r.Waiver != nil:
+			w := r.Waiver
+			rows = append(rows, []string{when, w.Node, string(w.Verdict) + " waived until " + ledger.Minute(w.Expires), w.By, w.Reason})
+		case r.Decision != nil && r.Decision.Retracted():
+			d := r.Decision
+			rows = append(rows, []string{when, d.Node, d.Retraction.Was() + " retracted", d.Retraction.By, d.Retraction.Reason})
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	p.line("## Overruled by people")
+	p.line("")
+	p.head("When", "Node", "What", "Who", "Why")
+	for _, row := range rows {
+		p.row(row...)
+	}
+	p.line("")
+}
+
+// before is the decision that was withdrawn by one that stands; the decision
+// itself where it withdraws none.
+func (p *page) before(d *ledger.Decision) *ledger.Decision {
+	if d.Retraction == nil {
+		return d
+	}
+	history := p.st.History(d.Node)
+	i := slices.IndexFunc(history, func(was store.Decided) bool { return was.Attempt == d.Retraction.Attempt })
+	if i < 0 {
+		return d
+	}
+	return history[i].Decision
+}

@@ -1,0 +1,106 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// Gain is one number by which a feature was accepted.
+type Gain struct {
+	// Criterion is the rule, What the address that it read: "chat.tg.gain".
+	Criterion string `json:"criterion"`
+	What      string `json:"what"`
+	// Value is it, and Low and High what the decision's test bounds it by: where
+	// more is wanted, Low is the largest claim that would have passed, where less
+	// is, High. Ratio says that all three are relative.
+	Value float64  `json:"value"`
+	Low   *float64 `json:"low,omitempty"`
+	High  *float64 `json:"high,omitempty"`
+	Unit  string   `json:"unit,omitempty"`
+	Ratio bool     `json:"ratio,omitempty"`
+	// Launches are of the candidate and of what it was compared with.
+	Launches int `json:"launches,omitempty"`
+	Against  int `json:"against,omitempty"`
+}
+
+// gainsOf are the numbers of the criteria that decided.
+func gainsOf(d *ledger.Decision) []Gain {
+	gains := []Gain{}
+	for _, r := range d.Rules {
+		if !r.Decides {
+			continue
+		}
+		for _, in := range r.Inputs {
+			if in.Value == nil || in.N == 0 || counts(in.Path) {
+				continue
+			}
+			g := Gain{
+				Criterion: r.Name, What: in.Path, Value: *in.Value, Low: in.Low, High: in.High, Unit: in.Unit,
+				Ratio: relative(in.Path), Launches: in.N, Against: in.BaseN,
+			}
+			if t := testOf(r, in); t != nil {
+				g.Low, g.High = t.Low, t.High
+				g.Launches, g.Against = len(t.Values), len(t.Base)
+			}
+			gains = append(gains, g)
+		}
+	}
+	return gains
+}
+
+// testOf is how the comparison was decided that read an input: the one of the
+// same launches, since a path is written in several ways.
+func testOf(r ledger.Rule, in ledger.Input) *verdict.Test {
+	for _, c := range r.Comparisons {
+		t := c.Test
+		if t == nil || len(t.Values) == 0 || len(in.PerLaunch) < len(t.Values) || len(in.BasePerLaunch) < len(t.Base) {
+			continue
+		}
+		if slices.Equal(t.Values, in.PerLaunch[:len(t.Values)]) && slices.Equal(t.Base, in.BasePerLaunch[:len(t.Base)]) {
+			return t
+		}
+	}
+	return nil
+}
+
+// counts tells how many launches or requests there were from what they measured.
+func counts(path string) bool {
+	return strings.HasSuffix(path, ".n") || strings.HasSuffix(path, ".n_requests")
+}
+
+func relative(path string) bool {
+	return strings.HasSuffix(path, ".gain") || strings.HasSuffix(path, ".change")
+}
+
+// String is "chat.tg.gain +38.2 % (+31.0 % to +45.8 %)".
+func (g Gain) String() string {
+	show := func(x float64) string {
+		switch {
+		case g.Ratio:
+			return Percent(x)
+		case g.Unit == "":
+			return Digits(x)
+		}
+		return Digits(x) + " " + g.Unit
+	}
+	text := g.What + " " + show(g.Value)
+	switch {
+	case g.Low != nil && g.High != nil:
+		text += fmt.Sprintf(" (%s to %s)", show(*g.Low), show(*g.High))
+	case g.Low != nil:
+		text += fmt.Sprintf(" (at least %s)", show(*g.Low))
+	case g.High != nil:
+		text += fmt.Sprintf(" (at most %s)", show(*g.High))
+	}
+	return text
+}
+
+// Percent writes a relative change with its sign: "+38.2 %", "−3.0 %".
+func Percent(x float64) string {
+	text := fmt.Sprintf("%+.1f %%", 100*x)
+	return strings.Replace(text, "-", "−", 1)
+}

@@ -1,0 +1,102 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// StackTable has a row for each accepted feature, in order. when writes a time.
+func StackTable(s Stack, when func(time.Time) string) Table {
+	t := Table{Head: []string{"Feature", "On", "Sets", "Gain", "Verdict", "Gate", "Decided"}}
+	for _, f := range s.Features {
+		var gains []string
+		for _, g := range f.Gains {
+			gains = append(gains, g.String())
+		}
+		name := f.Feature
+		if f.Chosen != "" {
+			name = f.Chosen
+		}
+		t.Rows = append(t.Rows, []string{name, orDash(f.On), KnobWords(f.Set), strings.Join(gains, "\n"), string(f.Verdict), orDash(f.Gate), when(f.Time)})
+	}
+	return t
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "–"
+	}
+	return text
+}
+
+// KnobWords are knob values in one line, by name.
+func KnobWords(knobs map[string]string) string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(knobs)) {
+		out = append(out, k+" = "+knobs[k])
+	}
+	return strings.Join(out, ", ")
+}
+
+// Sum is the stack in one line: "baseline + kv_cache + moe".
+func (s Stack) Sum() string {
+	text := "baseline"
+	for _, f := range s.Features {
+		text += " + " + f.Feature
+	}
+	return text
+}
+
+// stack is the accepted stack, and how its parts go together.
+func (p *page) stack() {
+	p.line("## Accepted stack")
+	p.line("")
+	s := AcceptedStack(p.st)
+	if len(s.Features) == 0 {
+		p.line("Nothing was accepted.")
+		p.line("")
+		return
+	}
+	p.line("%s", s.Sum())
+	p.line("")
+	p.table(StackTable(s, func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }))
+	if len(s.Knobs) > 0 {
+		p.line("Knobs: %s.", KnobWords(s.Knobs))
+		p.line("")
+	}
+}
+
+// interactions are how stacks compare with the product of their parts.
+func (p *page) interactions() {
+	var rows [][]string
+	var reasons []string
+	for _, d := range inPlanOrder(p.st, Standing(p.st)) {
+		for _, i := range d.Interference {
+			rows = append(rows, interferenceRow(i))
+			reasons = append(reasons, i.Says())
+		}
+	}
+	if len(rows) == 0 {
+		return
+	}
+	p.line("## Interactions")
+	p.line("")
+	p.table(Table{Head: []string{"Parts", "Metric", "Stack against the baseline", "Product of the parts", "Stack against product"}, Rows: rows})
+	for _, r := range reasons {
+		p.line("- %s", r)
+	}
+	p.line("")
+}
+
+func interferenceRow(i ledger.Interference) []string {
+	ratio := Percent(i.Ratio)
+	if i.Low != nil && i.High != nil {
+		ratio += fmt.Sprintf(" (%s to %s)", Percent(*i.Low), Percent(*i.High))
+	}
+	return []string{strings.Join(i.Parts, " + "), i.Metric, Percent(i.Stack), Percent(i.Product), ratio}
+}

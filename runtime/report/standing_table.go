@@ -1,0 +1,98 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ContestTable has a row for each number to beat.
+func ContestTable(all []Contest) Table {
+	t := Table{Head: []string{"Target", "Metric", "To beat", "Measured", "Times better", "Standing"}}
+	for _, c := range all {
+		row := []string{c.Name, c.Address, Digits(c.Value), "–", "–", c.Standing}
+		if c.Address == "" {
+			row[1], row[2] = c.Path, "–"
+		}
+		if c.Unit != "" && c.Address != "" {
+			row[2] += " " + c.Unit
+		}
+		if c.Stat != "" && c.Stat != "median" {
+			row[1] += "." + c.Stat
+		}
+		if c.Mean != nil {
+			row[3] = span(*c.Mean, c.Low, c.High, Digits)
+		}
+		if c.Ratio != nil {
+			row[4] = span(*c.Ratio, c.RatioLow, c.RatioHigh, timesText)
+		}
+		if c.Note != "" {
+			row[5] += ": " + c.Note
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// timesText writes a factor with three digits, and large ones whole.
+func timesText(x float64) string {
+	if x >= 1000 {
+		return Digits(x)
+	}
+	return fmt.Sprintf("%.3g", x)
+}
+
+// span is a number with its interval: "57.9 [56.1, 59.8]".
+func span(x float64, low, high *float64, show func(float64) string) string {
+	if low == nil || high == nil {
+		return show(x)
+	}
+	return fmt.Sprintf("%s [%s, %s]", show(x), show(*low), show(*high))
+}
+
+// ContestNotes say whose launches these are, and what such numbers cannot show.
+func ContestNotes(all []Contest) (notes []string) {
+	for _, c := range all {
+		if len(c.Launches) > 0 {
+			notes = append(notes, fmt.Sprintf("Measured: %s in session %s, %s; means over launches with their 95 %% intervals. Beaten: the whole interval is better than the target.",
+				c.Variant, c.Session, launchCount(len(c.Launches))))
+			break
+		}
+	}
+	var tools []string
+	for _, c := range all {
+		tool := c.Tool
+		if tool == "" {
+			tool = "a tool that the plan does not name"
+		}
+		if text := fmt.Sprintf("%s by %s", c.Name, tool); !slices.Contains(tools, text) {
+			tools = append(tools, text)
+		}
+	}
+	if len(tools) > 0 {
+		notes = append(notes, "The targets were measured elsewhere: "+strings.Join(tools, ", ")+". Two tools that use one name for a metric may count and time different things; that they are the same is the plan's claim. The target itself has no interval here.")
+	}
+	return notes
+}
+
+func launchCount(n int) string {
+	if n == 1 {
+		return "1 launch"
+	}
+	return fmt.Sprintf("%d launches", n)
+}
+
+// targets is the standing table.
+func (p *page) targets() {
+	all := Contests(p.st)
+	if len(all) == 0 {
+		return
+	}
+	p.line("## Targets")
+	p.line("")
+	p.table(ContestTable(all))
+	for _, n := range ContestNotes(all) {
+		p.line("%s", n)
+		p.line("")
+	}
+}

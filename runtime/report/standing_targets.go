@@ -1,0 +1,199 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// Standings: who is beaten.
+const (
+	Beaten = "beaten"  // the whole interval is better than the target
+	NotYet = "not yet" // the whole interval is worse
+	Open   = "open"    // the target lies within, or there is no interval
+)
+
+// Contest is a number to beat and what was measured here.
+type Contest struct {
+	ledger.Target
+	// Variant is "accepted" or "baseline", and Session the one whose launches
+	// these are: the newest that has launches of the variant.
+	Variant  string   `json:"variant"`
+	Session  string   `json:"session,omitempty"`
+	Launches []string `json:"launches,omitempty"`
+	// Mean over launches with its two-sided 95 % interval, in Unit.
+	Mean *float64 `json:"mean,omitempty"`
+	Low  *float64 `json:"low,omitempty"`
+	High *float64 `json:"high,omitempty"`
+	// Ratio is how many times better than the target it is: more than 1 is better
+	// for every metric.
+	Ratio     *float64 `json:"ratio,omitempty"`
+	RatioLow  *float64 `json:"ratio_low,omitempty"`
+	RatioHigh *float64 `json:"ratio_high,omitempty"`
+	Standing  string   `json:"standing"`
+	// Note is why there is no number, or what it lacks.
+	Note string `json:"note,omitempty"`
+}
+
+// Contests are the targets of the newest run against the accepted stack, or the
+// baseline while nothing is accepted; never nil.
+func Contests(st *store.Store) []Contest {
+	all := []Contest{}
+	targets := targetsNow(st)
+	if len(targets) == 0 {
+		return all
+	}
+	stack := AcceptedStack(st)
+	name, launches := stackLaunches(st, stack)
+	for _, t := range targets {
+		c := Contest{Target: t, Variant: name, Standing: Open}
+		switch {
+		case t.Why != "":
+			c.Note = t.Why
+		case len(launches) == 0:
+			c.Note = "no launch of " + words(name, stack) + " was measured"
+		default:
+			c.Session = launches[0].Session
+			c.decide(launches)
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// targetsNow are those of the newest run.
+func targetsNow(st *store.Store) []ledger.Target {
+	view, err := st.Run("latest")
+	if err != nil || view.Start == nil {
+		return nil
+	}
+	return view.Start.Targets
+}
+
+func words(name string, stack Stack) string {
+	if len(stack.Features) > 1 {
+		return fmt.Sprintf("the stack of all %d accepted features", len(stack.Features))
+	}
+	return name
+}
+
+// stackLaunches are the launches of the newest session in which the stack, or the
+// baseline while it is empty, was measured on the engine that the baseline has:
+// its knob values are those of the launch, whatever the arm was called.
+func stackLaunches(st *store.Store, stack Stack) (name string, newest []*ledger.Launch) {
+	name = "accepted"
+	if len(stack.Features) == 0 {
+		name = "baseline"
+	}
+	block := baselineBlock(st)
+	bySession := map[string][]*ledger.Launch{}
+	for _, l := range st.Launches(store.LaunchFilter{Purpose: "benchmark", OK: true}) {
+		if l.Knobs == nil || !maps.Equal(l.Knobs, stack.Knobs) || len(l.Invalid) > 0 || block != "" && l.Block != block {
+			continue
+		}
+		bySession[l.Session] = append(bySession[l.Session], l)
+		if len(newest) == 0 || l.Started.After(newest[len(newest)-1].Started) {
+			newest = bySession[l.Session]
+		}
+	}
+	return name, newest
+}
+
+// baselineBlock is the engine that the baseline was qualified on last.
+func baselineBlock(st *store.Store) (block string) {
+	for _, l := range st.Launches(store.LaunchFilter{Node: "baseline"}) {
+		if l.Block != "" {
+			block = l.Block
+		}
+	}
+	return block
+}
+
+// decide holds the launches against the target.
+func (c *Contest) decide(launches []*ledger.Launch) {
+	var values []float64
+	for _, l := range launches {
+		if why := c.sentElse(l); why != "" {
+			c.Note = why
+			return
+		}
+		s, ok := l.Metrics[c.Address]
+		v, has := s.Stats[c.Stat]
+		if !ok || !has {
+			c.Note = fmt.Sprintf("launch %s has no %s %s", l.ID, c.Address, c.Stat)
+			return
+		}
+		if s.Unit != "" && c.Unit != "" && s.Unit != c.Unit {
+			c.Note = fmt.Sprintf("launch %s has %s in %s, and the target is in %s", l.ID, c.Address, s.Unit, c.Unit)
+			return
+		}
+		values = append(values, v)
+		c.Launches = append(c.Launches, l.ID)
+	}
+	in, err := stats.MeanInterval(values)
+	if err != nil {
+		c.Note = c.Address + ": " + err.Error()
+		return
+	}
+	c.Mean = &in.Mean
+	if in.Bounded {
+		c.Low, c.High = &in.Low, &in.High
+	} else {
+		c.Note = noInterval(len(values))
+	}
+	if !(c.Value > 0) || !(in.Mean > 0) || c.Better != "higher" && c.Better != "lower" {
+		if c.Note == "" {
+			c.Note = "no ratio: it takes values above zero and a metric with a better direction"
+		}
+		return
+	}
+	c.compare(in)
+}
+
+// sentElse is why a launch measured another load than the target is held against,
+// under the same name; empty where it did not.
+func (c *Contest) sentElse(l *ledger.Launch) string {
+	cell, _ := splitAddress(c.Address)
+	for _, run := range l.Cells {
+		sent := ledger.Sent{Prompt: run.Prompt, Output: run.Output, Depth: run.Depth, Concurrency: run.Concurrency, Rate: run.Rate}
+		if run.Cell == cell && c.Sent != nil && sent != *c.Sent {
+			return fmt.Sprintf("launch %s was sent %s in %s, which is not what the plan sends now: apply it again", l.ID, Sent([]*ledger.Launch{l}, cell), cell)
+		}
+	}
+	return ""
+}
+
+func noInterval(n int) string {
+	if n < 2 {
+		return "1 launch has no interval: at least 2 are needed"
+	}
+	return fmt.Sprintf("all %d launches have one value, which gives no interval", n)
+}
+
+func (c *Contest) compare(in stats.Interval) {
+	better := func(x float64) float64 {
+		if c.Better == "lower" {
+			return c.Value / x
+		}
+		return x / c.Value
+	}
+	ratio := better(in.Mean)
+	c.Ratio = &ratio
+	if !in.Bounded || !(in.Low > 0) {
+		return
+	}
+	low, high := better(in.Low), better(in.High)
+	if low > high {
+		low, high = high, low
+	}
+	c.RatioLow, c.RatioHigh = &low, &high
+	switch {
+	case low > 1:
+		c.Standing = Beaten
+	case high < 1:
+		c.Standing = NotYet
+	}
+}

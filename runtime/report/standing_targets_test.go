@@ -1,0 +1,99 @@
+package report
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// TestContests: who is beaten, by the interval and never by the mean alone.
+func TestContests(t *testing.T) {
+	lower := func(v float64) ledger.Target {
+		return ledger.Target{Name: "x", Path: "target.x.chat.tg", Address: "chat.tg", Stat: "median", Value: v, Unit: "tok/s", Better: "lower"}
+	}
+	other := func(change func(*ledger.Target)) ledger.Target {
+		o := target
+		change(&o)
+		return o
+	}
+	for name, c := range map[string]struct {
+		target ledger.Target
+		values []float64
+		want   string
+	}{
+		"beaten":              {target, []float64{60, 61, 60.5, 60.7}, Beaten},
+		"not yet":             {target, []float64{50, 51, 50.5, 50.7}, NotYet},
+		"within":              {target, []float64{50, 66, 57, 59}, Open},
+		"mean above, wide":    {target, []float64{58, 90, 57, 75}, Open},
+		"one launch":          {target, []float64{99}, Open + ": 1 launch"},
+		"no spread":           {target, []float64{99, 99, 99}, Open + ": all 3 launches have one value"},
+		"lower is better":     {lower(70), []float64{60, 61, 60.5, 60.7}, Beaten},
+		"lower, worse":        {lower(50), []float64{60, 61, 60.5, 60.7}, NotYet},
+		"other unit":          {other(func(o *ledger.Target) { o.Unit = "ms" }), []float64{99, 98}, Open + ": launch s-9.baseline.1 has chat.tg in tok/s, and the target is in ms"},
+		"not measured":        {other(func(o *ledger.Target) { o.Address = "chat.pp" }), []float64{99, 98}, Open + ": launch s-9.baseline.1 has no chat.pp median"},
+		"too few for it":      {other(func(o *ledger.Target) { o.Stat = "p99" }), []float64{99, 98}, Open + ": launch s-9.baseline.1 has no chat.tg p99"},
+		"target of zero":      {other(func(o *ledger.Target) { o.Value = 0 }), []float64{99, 98}, Open + ": no ratio"},
+		"no direction":        {other(func(o *ledger.Target) { o.Better = "" }), []float64{99, 98}, Open + ": no ratio"},
+		"nobody says of what": {other(func(o *ledger.Target) { o.Address, o.Why = "", "no rule says" }), []float64{99, 98}, Open + ": no rule says"},
+		"sent something else": {other(func(o *ledger.Target) { o.Sent = &ledger.Sent{Prompt: 64, Output: 8, Concurrency: 1} }), []float64{99, 98, 97}, Open + ": launch s-9.baseline.1 was sent pp32 tg8 in chat"},
+		"not a number":        {target, []float64{99, math.Inf(1)}, Open + ": chat.tg: a value is not a finite number"},
+		"zero":                {target, []float64{0, 1, 2}, Open},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			s.begin("r1", c.target)
+			s.add(baselineOf(set()))
+			if !math.IsInf(c.values[len(c.values)-1], 1) {
+				s.launches("s-9", "baseline", set(), c.values...)
+			} else {
+				one := Contest{Target: c.target, Standing: Open}
+				one.decide([]*ledger.Launch{tgLaunch(99), tgLaunch(math.Inf(1))})
+				check(t, one, c.want)
+				return
+			}
+			all := Contests(s.st)
+			if len(all) != 1 || all[0].Variant != "baseline" {
+				t.Fatal(all)
+			}
+			check(t, all[0], c.want)
+		})
+	}
+}
+
+func check(t *testing.T, c Contest, want string) {
+	t.Helper()
+	got := strings.TrimSuffix(c.Standing+": "+c.Note, ": ")
+	if !strings.HasPrefix(got, want) || !strings.Contains(want, ":") && c.Standing != want {
+		t.Errorf("got %q, want %q: %+v", got, want, c)
+	}
+	if c.Standing == Beaten && (c.RatioLow == nil || *c.RatioLow <= 1) {
+		t.Errorf("beaten without an interval above 1: %+v", c)
+	}
+}
+
+// TestStackStands: both accepted ports together were measured as the arm of a
+// third, and neither port's own launches, the newest included, stand for them.
+func TestStackStands(t *testing.T) {
+	s := stacked(t)
+	s.launches("s-8", "cache", set("cache=on"), 99, 98)
+	all := Contests(s.st)
+	if len(all) != 1 || all[0].Variant != "accepted" || all[0].Session != "s-2" || len(all[0].Launches) != 4 || all[0].Standing != Beaten {
+		t.Fatalf("%+v", all)
+	}
+}
+
+// TestStackOfPartsAlone: what was never measured together has no number.
+func TestStackOfPartsAlone(t *testing.T) {
+	s := newStory(t)
+	s.begin("r1", target)
+	s.add(baselineOf(set()))
+	base := s.launches("s-1", "baseline", set(), 20, 20.4)
+	s.feature("cache", true, set("cache=on"), "baseline", base, s.launches("s-1", "cache", set("cache=on"), 99, 98), 1, 1)
+	s.feature("moe", true, set("moe=routed"), "baseline", base, s.launches("s-1", "moe", set("moe=routed"), 99, 98), 1, 1)
+	all := Contests(s.st)
+	if len(all) != 1 || all[0].Standing != Open || !strings.Contains(all[0].Note, "no launch of the stack of all 2 accepted features") {
+		t.Fatalf("%+v", all)
+	}
+}

@@ -1,0 +1,83 @@
+package runtime
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// collect records everything that has finished by now in one append, so that
+// outcomes that end together share one fsync, and only then lets dependents go.
+func (e *execution) collect(first *finished) {
+	batch := []*finished{first}
+	for {
+		select {
+		case f := <-e.done:
+			batch = append(batch, f)
+			continue
+		default:
+		}
+		break
+	}
+	var records []*ledger.Record
+	var kept []*finished
+	for _, f := range batch {
+		e.running--
+		if f.node.Host {
+			e.hostBusy = false
+		}
+		if e.interrupted(f) {
+			continue
+		}
+		e.complete(f)
+		records = append(records, &ledger.Record{Type: "decision", Time: e.Now().UTC(), Run: e.Run, Decision: f.decision})
+		kept = append(kept, f)
+	}
+	if len(records) == 0 {
+		return
+	}
+	if err := e.Journal.Append(records...); err != nil {
+		e.fatal = fmt.Errorf("the outcome of %s could not be recorded: %w", kept[0].node.ID, err)
+		return
+	}
+	for _, f := range kept {
+		e.end(f.node, f.decision, false, f.seconds)
+	}
+}
+
+func (e *execution) interrupted(f *finished) bool {
+	if f.err == nil || e.ctx.Err() == nil {
+		return false
+	}
+	return errors.Is(f.err, context.Canceled) || errors.Is(f.err, context.DeadlineExceeded)
+}
+
+// complete fills in what every decision has in common.
+func (e *execution) complete(f *finished) {
+	d := f.decision
+	if f.err != nil || d == nil || !d.Verdict.Known() {
+		d = &ledger.Decision{Verdict: verdict.Error}
+		switch {
+		case f.err != nil:
+			d.Reasons = []string{f.err.Error()}
+		default:
+			d.Reasons = []string{"the step gave no verdict; this is a mistake in mxflow"}
+		}
+		f.decision = d
+	}
+	n, s := f.node, f.scope
+	d.Node, d.Kind, d.Phase, d.Feature = n.ID, string(n.Kind), n.Phase, n.Feature
+	d.MeasureKey, d.DecisionKey = s.Keys.Measure, s.Keys.Decide
+	d.Attempt, d.Because, d.Supersedes = s.Attempt, s.Because, s.Previous != nil
+	if pure(n.Kind) && f.err == nil {
+		d.Derived = true
+	}
+	if again := staysRetracted(s, d, e.Journal.History(n.ID)); again != nil {
+		f.decision = again
+		d = again
+	}
+	d.Seconds = f.seconds
+}

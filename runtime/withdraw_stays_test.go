@@ -1,0 +1,81 @@
+package runtime
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// TestRetractedStays: launches that were retracted do not pass again because
+// something else about them changed, others do, and who asks for them gets them.
+func TestRetractedStays(t *testing.T) {
+	type round struct {
+		launches []string
+		rerun    string
+		want     verdict.Verdict
+	}
+	old := []string{"l1", "l2"}
+	for name, rounds := range map[string][]round{
+		"the same launches":        {{[]string{"l2", "l1"}, "bench", verdict.Invalid}},
+		"more launches":            {{[]string{"l1", "l2", "l3"}, "bench", verdict.Invalid}},
+		"other launches":           {{[]string{"l1", "l3"}, "bench", verdict.Pass}},
+		"none":                     {{nil, "bench", verdict.Pass}},
+		"others, and back":         {{[]string{"l3", "l4"}, "bench", verdict.Pass}, {old, "bench", verdict.Invalid}, {old, "bench", verdict.Invalid}},
+		"asked for":                {{old, "feature.f", verdict.Pass}},
+		"asked for, and once more": {{old, "feature.f", verdict.Pass}, {old, "bench", verdict.Pass}},
+	} {
+		g := graphOf(t, node("bench", KindBenchmark), node("feature.f", KindFeature, Need{"bench", Settled}))
+		m := newMemory()
+		var started []string
+		launches := map[string][]string{"feature.f": old}
+		r := runnerOf(g, m, resting(&started, launches))
+		execute(t, r)
+		retract(t, g, m, "feature.f")
+		for i, c := range rounds {
+			launches["feature.f"] = c.launches
+			// The benchmark asked for is another attempt, and so other evidence.
+			r.Rerun = func(n *Node) bool { return n.ID == c.rerun }
+			res := execute(t, r)
+			if d := res.Outcomes["feature.f"]; d.Verdict != c.want || d.Retracted() != (c.want == verdict.Invalid) || d.Attempt != 3+i {
+				t.Errorf("%s, round %d: %+v", name, i, d)
+			}
+			r.Rerun, started = nil, nil
+			if execute(t, r); len(started) > 0 {
+				t.Errorf("%s, round %d: started %q again", name, i, started)
+			}
+		}
+		// What the runner makes is what the ledger takes.
+		l, err := ledger.Open(t.TempDir() + "/ledger")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range m.all {
+			if err := l.Append(&ledger.Record{Type: "decision", Time: noon, Run: "r1", Decision: d}); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		l.Close()
+	}
+}
+
+// TestWaivedRetraction: a person may go on although what a gate rests on was
+// retracted, and the gate says so.
+func TestWaivedRetraction(t *testing.T) {
+	g := ports(t)
+	m := newMemory()
+	var started []string
+	r := runnerOf(g, m, resting(&started, nil))
+	r.Now = func() time.Time { return noon }
+	execute(t, r)
+	// The gate alone: the second phase builds on what its feature accepted.
+	retract(t, g, m, "phase.a")
+	m.waivers = map[string]*ledger.Waiver{"phase.a": waiverOf(m, "phase.a")}
+	res := execute(t, r)
+	wantVerdict(t, res, "phase.a", verdict.Invalid)
+	wantVerdict(t, res, "phase.b", verdict.Pass)
+	if v := Summarise(g, res).Verdict; v != verdict.Waived {
+		t.Errorf("the run is %s", v)
+	}
+}
