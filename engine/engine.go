@@ -28,6 +28,8 @@ type Spec struct {
 	// {mxflow} by the path of the running program, and {config} by the path of
 	// the file that holds Config, where the engine sees it.
 	Command []string
+	// Port is where a process listens whatever it is told; 0 is a free one.
+	Port int
 	// Dir is the working directory; empty is the current one. A program given
 	// as a relative path is looked for there.
 	Dir string

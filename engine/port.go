@@ -51,6 +51,41 @@ func FreePort() (port int, release func(), err error) {
 	return port, func() { releasePort(port) }, err
 }
 
+// portFor reserves the port that a process is to listen on. One that it always
+// takes must be free: whoever listens there already would be measured instead.
+func portFor(spec Spec) (int, *Failure) {
+	if spec.Port == 0 {
+		port, err := freePort()
+		if err != nil {
+			return 0, startFailure(err, "no free port on 127.0.0.1: %v", err)
+		}
+		return port, nil
+	}
+	ports.Lock()
+	defer ports.Unlock()
+	for _, host := range []string{"127.0.0.1", "0.0.0.0"} {
+		l, err := net.Listen("tcp4", net.JoinHostPort(host, strconv.Itoa(spec.Port)))
+		if err != nil {
+			return 0, startFailure(err, "port %d, on which it listens, cannot be used (%v): stop whoever listens there, or let it listen on another port", spec.Port, bareCause(err))
+		}
+		l.Close()
+	}
+	if ports.taken[spec.Port] {
+		return 0, startFailure(nil, "port %d is that of another engine of this mxflow, which still runs", spec.Port)
+	}
+	ports.taken[spec.Port] = true
+	return spec.Port, nil
+}
+
+// bareCause is the last words of an error of the network: "address already in use".
+func bareCause(err error) error {
+	var call *os.SyscallError
+	if errors.As(err, &call) {
+		return call.Err
+	}
+	return err
+}
+
 func releasePort(port int) {
 	ports.Lock()
 	defer ports.Unlock()

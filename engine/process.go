@@ -64,9 +64,9 @@ func (p ProcessLauncher) Launch(ctx context.Context, spec Spec, l Launch) (Insta
 	if failure != nil {
 		return nil, failure
 	}
-	port, err := freePort()
-	if err != nil {
-		return nil, startFailure(err, "no free port on 127.0.0.1: %v", err)
+	port, failure := portFor(spec)
+	if failure != nil {
+		return nil, failure
 	}
 	cmd, failure := command(spec, l, port)
 	if failure != nil {

@@ -13,12 +13,12 @@ var benchmarkKind = levelKind{
 		Doc: "Measures the candidate against its parent in fresh, interleaved launches. Each launch starts the engine anew, warms it up and sends every workload.",
 		Example: `level "benchmark" {
   workloads = [workload.chat]
-  launches  = 3
+  launches  = 6
 }`,
 		Attrs: []plans.Attr{
 			{Name: "workloads", Type: plans.Refs, Ref: "workload", Doc: "What is sent, in this order. Required for a server, unless `suite` stands in its place; an engine of kind `command` brings its own work and has neither."},
 			{Name: "suite", Type: plans.Reference, Ref: "suite", Doc: "What is sent, as a suite of workloads. `--suite` on the command line takes another one instead."},
-			{Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches an arm", Min: 1, MinSet: true, Doc: "Launches of each arm. With one, no number can pass a rule."},
+			{Name: "launches", Type: plans.Int, Unit: "launches an arm", Min: 1, MinSet: true, Doc: "The most launches of each arm; without it, the most of the `decision` block. Fewer are made as soon as every rule is settled. With one, no number can pass a rule."},
 		},
 		Check: func(b *plans.Block) []plans.AttrError {
 			w, listed := b.Attrs["workloads"].([]any)
@@ -33,10 +33,6 @@ var benchmarkKind = levelKind{
 	},
 }
 
-type benchmarkConfig struct {
-	Launches int `json:"launches"`
-}
-
 // benchmark measures a candidate and what it is compared with.
 type benchmark struct {
 	lab     *Lab
@@ -49,15 +45,13 @@ func (l *Lab) benchmarked(f *plans.Feature) bool {
 	return p != nil && p.Level(benchmarkLevel) != nil
 }
 
-func (b *benchmark) config() (c benchmarkConfig, ws []*plans.Workload, err error) {
+// workloads are what its launches send.
+func (b *benchmark) workloads() (ws []*plans.Workload) {
 	level := b.lab.Plan.Protocol(b.feature.Protocol).Level(benchmarkLevel)
-	if err = level.Decode(&c); err != nil {
-		return c, nil, err
-	}
 	for _, name := range b.lab.Plan.Sent(level) {
 		ws = append(ws, b.lab.Plan.Workload(name))
 	}
-	return c, ws, nil
+	return ws
 }
 
 // arms lists the variants to launch. The baseline joins when a rule asks for it.
@@ -66,22 +60,26 @@ func (b *benchmark) arms(s *runtime.Scope) ([]*variant, arms, error) {
 	if err != nil {
 		return nil, a, err
 	}
-	return a.distinct(b.readsRoot()), a, nil
+	return a.distinct(b.readsRoot() || b.lab.interacts(s, b.feature)), a, nil
 }
 
+// readsRoot reports whether a rule compares with the baseline.
 func (b *benchmark) readsRoot() bool {
-	rules := append([]*plans.Rule(nil), b.feature.Criteria...)
-	for _, ph := range b.lab.Plan.Phases {
-		if ph.Gate != nil {
-			rules = append(rules, ph.Gate.Rules...)
-		}
-	}
-	for _, r := range rules {
-		if r.Program == nil {
+	return b.reads(func(in *plans.Input) bool { return in.Root })
+}
+
+// countsLaunches reports whether a rule asks how many launches there are.
+func (b *benchmark) countsLaunches() bool {
+	return b.reads(func(in *plans.Input) bool { return in.Stat == "n" })
+}
+
+func (b *benchmark) reads(which func(*plans.Input) bool) bool {
+	for _, r := range b.lab.rulesReading(b.feature) {
+		if r == nil || r.Program == nil {
 			continue
 		}
 		for _, in := range r.Program.Inputs {
-			if in.Root && in.Feature == b.feature.Name {
+			if in.Feature == readAs(b.feature) && which(in) {
 				return true
 			}
 		}
@@ -90,17 +88,14 @@ func (b *benchmark) readsRoot() bool {
 }
 
 // Keys: the number of launches decides, it does not measure, so asking for more
-// goes on with the same session. A candidate that is not qualified has another
-// key than one that is.
+// goes on with the same session, and so do rules that need more. A candidate that
+// is not qualified has another key than one that is.
 func (b *benchmark) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	vs, _, err := b.arms(s)
 	if err != nil {
 		return runtime.Keys{}, err
 	}
-	c, ws, err := b.config()
-	if err != nil {
-		return runtime.Keys{}, err
-	}
+	ws := b.workloads()
 	q := s.Outcome(runtime.QualifyID(b.feature.Name))
 	if q == nil {
 		return runtime.Keys{}, runtime.ErrUndecided
@@ -109,5 +104,6 @@ func (b *benchmark) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	if q.Verdict != verdict.Pass {
 		measure = digest("unqualified", measure, identity(q))
 	}
-	return runtime.Keys{Measure: measure, Decide: digest(slices.Concat([]any{"launches", c.Launches}, judged(ws), b.lab.freed(), b.lab.acceptedParts())...), Why: b.lab.treesChanged(vs...)}, nil
+	decide := digest(slices.Concat(b.lab.decidingKey(b.feature), judged(ws), b.lab.freed(), b.lab.acceptedParts())...)
+	return runtime.Keys{Measure: measure, Decide: decide, Why: b.lab.treesChanged(vs...)}, nil
 }

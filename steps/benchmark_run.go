@@ -3,6 +3,7 @@ package steps
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -17,10 +18,7 @@ func (b *benchmark) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision
 	if err != nil {
 		return nil, err
 	}
-	c, ws, err := b.config()
-	if err != nil {
-		return nil, err
-	}
+	ws := b.workloads()
 	level := ledger.Level{Name: benchmarkLevel}
 	out := &ledger.Decision{Variant: maps.Clone(a.candidate.knobs)}
 	switch q := s.Outcome(runtime.QualifyID(b.feature.Name)); {
@@ -33,7 +31,13 @@ func (b *benchmark) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision
 		level.Reasons = reason("the candidate is the same variant as %s, so there is nothing under test", a.parent.name)
 		out.Derived = true
 	default:
-		if err := b.measure(ctx, s, vs, ws, c, out, &level); err != nil {
+		why, err := b.differ(s, vs)
+		if err == nil && why != "" {
+			level.Verdict, level.Reasons = verdict.Invalid, reason("not measured, since it was seen when they were qualified that %s", why)
+		} else if err == nil {
+			err = b.measure(ctx, s, ws, out, &level)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -43,63 +47,103 @@ func (b *benchmark) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision
 	return out, nil
 }
 
-// measure makes the launches that the session lacks, in order.
-func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, vs []*variant, ws []*plans.Workload, c benchmarkConfig, out *ledger.Decision, level *ledger.Level) error {
-	slots := interleave(vs, c.Launches)
-	session, err := b.lab.sessionID(s, len(slots))
-	if err != nil {
-		return err
+// differ says in what the arms differ that is not under test, as far as their
+// qualification launches tell: no launch is spent on what would not count.
+func (b *benchmark) differ(s *runtime.Scope, vs []*variant) (string, error) {
+	nodes := []string{runtime.BaselineID, runtime.QualifyID(b.feature.Name)}
+	if under := b.feature.BuildsOn.Feature; under != "" {
+		nodes = append(nodes, runtime.QualifyID(under))
 	}
-	out.Session = session
-	have, err := b.lab.session(session)
-	if err != nil {
-		return err
-	}
-	var used []*ledger.Launch
-	for _, sl := range slots {
-		launch := existing(have, sl)
-		if launch == nil {
-			if launch, err = b.one(ctx, s, session, sl, len(slots), ws); err != nil {
-				return err
+	var launches []*ledger.Launch
+	for _, node := range nodes {
+		d := s.Outcome(node)
+		if d == nil || d.Verdict != verdict.Pass || b.lab.Store == nil {
+			continue
+		}
+		for _, id := range d.Launches {
+			if launch, ok := b.lab.Store.LaunchByID(id); ok && launch.OK {
+				launches = append(launches, launch)
 			}
 		}
-		used = append(used, launch)
-		out.Launches = append(out.Launches, launch.ID)
-		if !launch.OK {
-			level.Verdict = verdict.Error
-			level.Reasons = reason("launch %d of %d (%s): %s", sl.order, len(slots), sl.variant.name, launch.Error)
-			out.LogTail, out.Exit = launch.LogTail, launch.Exit
-			return nil
-		}
-		if why := b.lab.otherEnvironment(used, vs); why != "" {
-			level.Verdict, level.Reasons = verdict.Invalid, []string{why}
-			return nil
-		}
 	}
-	if level.Verdict, level.Reasons = b.lab.movedTrees(ctx, used, vs, s.Outcome(runtime.QualifyID(b.feature.Name))); level.Verdict != "" {
-		return nil
-	}
-	level.Verdict, level.Reasons, err = b.lab.valid(used, vs, ws, c.Launches)
+	return b.lab.disagree(launches, vs)
+}
+
+// measure makes the launches that the session lacks, for all candidates that
+// share it.
+func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.Workload, out *ledger.Decision, level *ledger.Level) error {
+	members, err := b.lab.sessionOf(s, b.feature)
 	if err != nil {
 		return err
 	}
-	why, err := b.lab.disagree(used, vs)
-	if why != "" && level.Verdict == verdict.Pass {
-		level.Verdict, level.Reasons = verdict.Invalid, []string{why}
+	own := members[slices.IndexFunc(members, func(m *member) bool { return m.feature.Name == b.feature.Name })]
+	run := &session{benchmark: b, scope: s, work: b.lab.workKey(ws), ws: ws}
+	if run.id, err = b.lab.continues(s, own, run.work); err != nil {
+		return err
 	}
-	return err
+	if run.id == "" {
+		if run.id, err = b.newSession(s, run.work, members); err != nil {
+			return err
+		}
+	}
+	if run.all, err = b.lab.session(run.id); err != nil {
+		return err
+	}
+	// Whoever is not part of a session that goes on has one of its own.
+	for _, m := range members {
+		if m == own || len(run.all) == 0 || slices.ContainsFunc(run.all, func(l *ledger.Launch) bool { return l.VariantKey == m.arms.candidate.key }) {
+			run.members = append(run.members, m)
+		}
+	}
+	run.launch = func(ctx context.Context, sl slot, total int, tries []*ledger.Launch) (*ledger.Launch, error) {
+		return b.one(ctx, s, run.id, sl, total, ws, tries)
+	}
+	if err := run.run(ctx); err != nil {
+		return err
+	}
+	if n := run.planned - len(run.all); n > 0 {
+		s.Emit(runtime.Event{Type: "launches_spared", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Launches: n})
+	}
+	return run.conclude(ctx, own, out, level)
+}
+
+// newSession names a session that begins: by what is measured, and by the attempt.
+// One that was cut before it had launches of all arms is gone on with.
+func (b *benchmark) newSession(s *runtime.Scope, work string, members []*member) (string, error) {
+	var keys []string
+	for _, m := range members {
+		keys = append(keys, m.arms.parent.key, m.arms.candidate.key)
+	}
+	for n := 0; ; n++ {
+		id := "s-" + shortID(work, keys, s.Node.ID, s.Attempt, n)
+		have, err := b.lab.session(id)
+		if err != nil {
+			return "", err
+		}
+		if slices.ContainsFunc(have, func(l *ledger.Launch) bool { return l.BootID != b.lab.Boot }) {
+			continue
+		}
+		if b.lab.begun == nil {
+			b.lab.begun = map[string]bool{}
+		}
+		b.lab.begun[id] = true
+		return id, nil
+	}
 }
 
 // one makes one launch: start, warm up, send every cell of every workload, stop.
-func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, sl slot, total int, ws []*plans.Workload) (*ledger.Launch, error) {
+func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, sl slot, total int, ws []*plans.Workload, tries []*ledger.Launch) (*ledger.Launch, error) {
 	ev := runtime.Event{
 		Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: benchmarkLevel, Variant: sl.variant.name,
-		Launch: sl.order, Launches: total, LaunchID: launchID(session, sl),
+		Launch: sl.order, Launches: total, LaunchID: launchID(session, sl, len(tries)),
 	}
 	started := ev
 	started.Type = "launch_started"
 	s.Emit(started)
-	record := &ledger.Launch{ID: ev.LaunchID, Session: session, Purpose: "benchmark", Ordinal: sl.ordinal, Order: sl.order, OK: true}
+	record := &ledger.Launch{ID: ev.LaunchID, Session: session, Purpose: "benchmark", Ordinal: sl.ordinal, Order: sl.order, OK: true, Work: b.lab.workKey(ws)}
+	if n := len(tries); n > 0 {
+		record.Replaces = tries[n-1].ID
+	}
 	st, err := b.lab.launch(ctx, s, sl.variant, record)
 	if err == nil {
 		err = st.work(ctx, sl.variant, ws, func(request, requests int) {

@@ -93,7 +93,7 @@ func (c *compare) measure(ctx context.Context, s *runtime.Scope, it *comparison,
 		launch := existing(have, sl)
 		if launch == nil {
 			var err error
-			if launch, err = b.one(ctx, s, out.Session, sl, len(slots), it.workloads); err != nil {
+			if launch, err = b.one(ctx, s, out.Session, sl, len(slots), it.workloads, nil); err != nil {
 				return err
 			}
 		}

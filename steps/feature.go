@@ -11,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // decideFeature decides a feature's criteria from its launches, and whether it
@@ -33,15 +34,20 @@ func (d *decideFeature) Keys(s *runtime.Scope) (runtime.Keys, error) {
 		}
 		parts = append(parts, identity(b))
 	}
-	rules := []any{"feature", decidingVersion, d.feature.Accept, d.feature.Hypothesis}
+	least, most := d.lab.Plan.LaunchesOf(readAs(d.feature))
+	rules := []any{"feature", decidingVersion, d.feature.Accept, d.feature.Hypothesis, d.lab.settings(d.feature), least, most}
 	for _, r := range d.feature.Criteria {
 		rules = append(rules, ruleKey(r))
 	}
 	return runtime.Keys{Measure: digest(parts), Decide: digest(rules)}, nil
 }
 
-// identity is what another decision rests on when it rests on d.
+// identity is what another decision rests on when it rests on d. A benchmark that
+// was looked at again by other rules, and made no more launches, is the same one.
 func identity(d *ledger.Decision) string {
+	if d.Kind == string(runtime.KindBenchmark) {
+		return digest(d.Node, d.MeasureKey, d.Verdict, d.Session, d.Launches)
+	}
 	return digest(d.Node, d.MeasureKey, d.DecisionKey, d.Attempt, d.Verdict, d.Accepted, d.Session, d.Launches)
 }
 
@@ -51,46 +57,56 @@ func (d *decideFeature) Run(_ context.Context, s *runtime.Scope) (*ledger.Decisi
 	if err != nil {
 		return nil, err
 	}
-	all := &gates.Evidence{Features: map[string]*gates.Feature{f.Name: ev}}
-	var decisive []verdict.Verdict
+	all := &gates.Evidence{Features: map[string]*gates.Feature{readAs(f): ev}}
+	var joined []verdict.Verdict
 	for _, l := range out.Levels {
-		decisive = append(decisive, l.Verdict)
+		joined = append(joined, l.Verdict)
 		if l.Verdict != verdict.Pass {
 			out.Reasons = append(out.Reasons, fmt.Sprintf("level %s: %s", l.Name, l.Verdict))
 		}
 	}
-	accept := map[string]bool{}
-	for _, name := range f.Accept {
-		accept[name] = true
-	}
+	d.lab.criteria(f, all, out)
 	decided := 0
-	for _, r := range f.Criteria {
-		result := gates.Eval(r, all)
-		result.Role, result.Decides = "criterion", accept[r.Name]
-		out.Rules = append(out.Rules, result)
-		if result.Decides {
-			decisive = append(decisive, result.Verdict)
+	for _, r := range out.Rules {
+		if r.Decides {
+			joined = append(joined, r.Verdict)
 			decided++
 		}
-		out.Reasons = append(out.Reasons, fmt.Sprintf("criterion %s: %s%s", r.Name, result.Verdict, first(result.Reasons)))
 	}
-	out.Verdict = verdict.Join(decisive...)
+	out.Verdict = verdict.Join(joined...)
 	if decided == 0 {
 		out.Verdict = verdict.Join(out.Verdict, verdict.Inconclusive)
 		out.Reasons = append(out.Reasons, "no criterion decides over this feature")
 	}
-	out.Accepted = out.Verdict == verdict.Pass
-	if under := f.BuildsOn.Feature; out.Accepted && under != "" {
-		if parent := s.Outcome(runtime.FeatureID(under)); parent == nil || !parent.Accepted {
-			// What was measured had under it what is not in the stack.
-			out.Accepted = false
-			out.Reasons = append(out.Reasons, fmt.Sprintf("not accepted into the stack, because %s, which it builds on, is not in it", under))
-		}
-	}
-	if h := f.Hypothesis; h != nil {
-		out.Hypothesis = &ledger.Hypothesis{Metric: h.Metric, Expect: h.Expect, Because: h.Because, Measured: gates.Measured(h.Probe, all)}
+	d.lab.admit(s, f, out)
+	out.Hypothesis = d.lab.claimed(s, f, all, out)
+	out.Interference = d.lab.interference(s, f, ev)
+	for _, i := range out.Interference {
+		out.Reasons = append(out.Reasons, i.Says())
 	}
 	return out, nil
+}
+
+// criteria decides a feature's criteria: those that let it in share one error
+// budget, and each of the others has one of its own.
+func (l *Lab) criteria(f *plans.Feature, all *gates.Evidence, out *ledger.Decision) {
+	settings := l.settings(f)
+	out.Statistics = statistics(settings)
+	byName := map[string]verdict.Rule{}
+	for _, r := range gates.Decide(decisive(f), all, settings) {
+		r.Decides = true
+		byName[r.Name] = r
+	}
+	for _, r := range f.Criteria {
+		result, ok := byName[r.Name]
+		if !ok {
+			result = gates.Decide([]*plans.Rule{r}, all, settings)[0]
+			result.Decides = false
+		}
+		result.Role = "criterion"
+		out.Rules = append(out.Rules, result)
+		out.Reasons = append(out.Reasons, fmt.Sprintf("criterion %s: %s%s", r.Name, result.Verdict, first(result.Reasons)))
+	}
 }
 
 func first(reasons []string) string {
@@ -103,6 +119,10 @@ func first(reasons []string) string {
 // evidenceOf gathers what rules on a feature may read, and a decision that
 // names where it came from.
 func (l *Lab) evidenceOf(s *runtime.Scope, f *plans.Feature) (*gates.Feature, *ledger.Decision, error) {
+	f, err := l.standsFor(s, f)
+	if err != nil {
+		return nil, nil, err
+	}
 	a, err := l.armsOf(s, f)
 	if err != nil {
 		return nil, nil, err
@@ -132,12 +152,17 @@ func (l *Lab) evidenceOf(s *runtime.Scope, f *plans.Feature) (*gates.Feature, *l
 	if out.Session == "" && ev.Broken == "" {
 		ev.Broken, ev.Cause = verdict.Invalid, "protocol "+f.Protocol+" has no benchmark level, so nothing was measured"
 	}
-	if ev.Broken != "" {
-		return ev, out, nil
+	ev.Candidate.Name, ev.Parent.Name, ev.Root.Name = a.candidate.name, a.parent.name, "baseline"
+	if ev.Broken == "" {
+		var rests []*ledger.Launch
+		for _, id := range out.Launches {
+			if launch, ok := l.Store.LaunchByID(id); ok && launch.Session == out.Session {
+				rests = append(rests, launch)
+			}
+		}
+		l.fillArms(ev, a, f, rests)
 	}
-	if err := l.fillArms(ev, a, out.Session, out.Launches); err != nil {
-		return nil, nil, err
-	}
+	out.Evidence = []ledger.Evidence{keepEvidence(readAs(f), out.Session, ev)}
 	return ev, out, nil
 }
 
@@ -164,22 +189,18 @@ func broken(d *ledger.Decision) (verdict.Verdict, string) {
 	return verdict.Invalid, cause
 }
 
-// fillArms sorts the launches that the decision rests on by variant.
-func (l *Lab) fillArms(ev *gates.Feature, a arms, session string, ids []string) error {
-	launches, err := l.session(session)
-	if err != nil {
-		return err
-	}
-	wanted := map[string]bool{}
-	for _, id := range ids {
-		wanted[id] = true
-	}
+// fillArms sorts the launches of a session by variant, and adds what else decides
+// of them: how many there may be, and the noise that was known before.
+func (l *Lab) fillArms(ev *gates.Feature, a arms, f *plans.Feature, launches []*ledger.Launch) {
 	ev.Candidate.Name, ev.Parent.Name, ev.Root.Name = a.candidate.name, a.parent.name, "baseline"
+	_, ev.Max = l.Plan.LaunchesOf(readAs(f))
+	session, work := "", ""
 	for _, launch := range launches {
-		if !wanted[launch.ID] || !launch.OK {
+		if !sound(launch) {
 			continue
 		}
-		g := gates.Launch{ID: launch.ID, Samples: samplesOf(launch.Samples, launch.Output), Metrics: launch.Metrics, Stale: !fresh(launch.Engine), Observed: saidBy(launch), Unobserved: launch.Unobserved}
+		session, work = launch.Session, launch.Work
+		g := measured(launch)
 		if launch.VariantKey == a.candidate.key {
 			ev.Candidate.Launches = append(ev.Candidate.Launches, g)
 		}
@@ -190,5 +211,8 @@ func (l *Lab) fillArms(ev *gates.Feature, a arms, session string, ids []string) 
 			ev.Root.Launches = append(ev.Root.Launches, g)
 		}
 	}
-	return nil
+	if l.Store != nil {
+		before := NoiseBefore(l.Store.Launches(store.LaunchFilter{}), session, work)
+		ev.Noise = Noise(before, noiseKeys(l.rulesReading(f)))
+	}
 }

@@ -2,6 +2,7 @@ package steps
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
@@ -9,7 +10,7 @@ import (
 )
 
 func planned(v *variant, purpose string) runtime.PlannedLaunch {
-	return runtime.PlannedLaunch{Variant: v.name, VariantKey: v.key, Engine: v.spec.Kind, Purpose: purpose}
+	return runtime.PlannedLaunch{Variant: v.name, VariantKey: v.key, Engine: v.spec.Kind, Purpose: purpose, Sure: true}
 }
 
 // Foresee implements runtime.Foreseer.
@@ -27,9 +28,10 @@ func (q *qualify) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 	return &ledger.Decision{Variant: maps.Clone(vs[len(vs)-1].knobs)}, launches, nil
 }
 
-// Foresee implements runtime.Foreseer: the launches that the session lacks.
+// Foresee implements runtime.Foreseer: the launches that the session lacks, at
+// most. Those of a parent that siblings share are the first sibling's.
 func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.PlannedLaunch, error) {
-	vs, a, err := b.arms(s)
+	_, a, err := b.arms(s)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -37,27 +39,58 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 	if q := s.Outcome(runtime.QualifyID(b.feature.Name)); q == nil || q.Verdict != verdict.Pass {
 		return out, nil, nil
 	}
-	c, _, err := b.config()
+	members, err := b.lab.sessionOf(s, b.feature)
 	if err != nil {
 		return nil, nil, err
 	}
-	slots := interleave(vs, c.Launches)
-	id, err := b.lab.sessionID(s, len(slots))
+	own := members[slices.IndexFunc(members, func(m *member) bool { return m.feature.Name == b.feature.Name })]
+	work := b.lab.workKey(b.workloads())
+	if out.Session, err = b.lab.continues(s, own, work); err != nil {
+		return nil, nil, err
+	}
+	have, err := b.lab.session(out.Session)
 	if err != nil {
 		return nil, nil, err
 	}
-	have, err := b.lab.session(id)
-	if err != nil {
-		return nil, nil, err
-	}
-	var launches []runtime.PlannedLaunch
-	for _, sl := range slots {
-		if existing(have, sl) == nil {
-			launches = append(launches, planned(sl.variant, "benchmark"))
+	if len(have) > 0 {
+		if err := b.lab.look(s, own, have); err != nil {
+			return nil, nil, err
 		}
 	}
-	out.Session = id
+	var launches []runtime.PlannedLaunch
+	for _, launch := range own.took(have) {
+		out.Launches = append(out.Launches, launch.ID)
+	}
+	if own.open {
+		out.Launches = nil // and more, which are not known
+		next := b.lab.nextLook(own, out.Session, work)
+		for round := own.rounds + 1; round <= own.most; round++ {
+			for _, v := range own.variants {
+				if v != own.arms.candidate && b.launchedBefore(s) {
+					continue
+				}
+				l := planned(v, "benchmark")
+				l.Sure = round <= next
+				launches = append(launches, l)
+			}
+		}
+	}
+	out.Reasons = b.lab.resolvable(own, out.Session, work)
 	return out, launches, nil
+}
+
+// launchedBefore reports whether a sibling that comes first launches the parent
+// for this one too.
+func (b *benchmark) launchedBefore(s *runtime.Scope) bool {
+	for _, other := range runtime.Siblings(b.lab.Plan, b.feature) {
+		if other.Name == b.feature.Name {
+			return false
+		}
+		if d := s.Outcome(runtime.BenchmarkID(other.Name)); d != nil && d.Because == "" && d.Launches == nil {
+			return true // foreseen in this preview, and not recorded
+		}
+	}
+	return false
 }
 
 // Foresee implements runtime.Foreseer.

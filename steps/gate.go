@@ -62,7 +62,7 @@ func (g *decideGate) Keys(s *runtime.Scope) (runtime.Keys, error) {
 			return runtime.Keys{}, runtime.ErrUndecided
 		}
 	}
-	rules := []any{"gate", decidingVersion}
+	rules := []any{"gate", decidingVersion, g.lab.settingsOfGate(g.phase)}
 	for _, r := range g.phase.Gate.Rules {
 		rules = append(rules, ruleKey(r))
 	}
@@ -82,6 +82,7 @@ func (g *decideGate) Run(_ context.Context, s *runtime.Scope) (*ledger.Decision,
 			all.Features[f.Name] = &gates.Feature{
 				Broken: verdict.Invalid, Cause: fmt.Sprintf("feature %s was not run: %s", f.Name, s.LockedBy(id)),
 			}
+			out.Evidence = append(out.Evidence, keepEvidence(f.Name, "", all.Features[f.Name]))
 			continue
 		}
 		ev, rests, err := g.lab.evidenceOf(s, f)
@@ -89,19 +90,24 @@ func (g *decideGate) Run(_ context.Context, s *runtime.Scope) (*ledger.Decision,
 			return nil, err
 		}
 		ev.Outcome, ev.Accepted = d.Verdict, d.Accepted
+		if d.Retraction != nil {
+			ev.Broken, ev.Cause = verdict.Invalid, d.Retraction.SaysOf(d.Node)
+		}
 		all.Features[f.Name] = ev
+		out.Evidence = append(out.Evidence, keepEvidence(f.Name, rests.Session, ev))
 		out.Launches = append(out.Launches, rests.Launches...)
 		if rests.LogTail != nil {
 			out.LogTail, out.Exit = rests.LogTail, rests.Exit
 		}
 	}
 	var verdicts []verdict.Verdict
-	for _, r := range g.phase.Gate.Rules {
-		result := gates.Eval(r, all)
-		result.Role = "rule"
+	settings := g.lab.settingsOfGate(g.phase)
+	out.Statistics = statistics(settings)
+	for _, result := range gates.Decide(g.phase.Gate.Rules, all, settings) {
+		result.Role, result.Decides = "rule", true
 		out.Rules = append(out.Rules, result)
 		verdicts = append(verdicts, result.Verdict)
-		out.Reasons = append(out.Reasons, fmt.Sprintf("%s: %s%s", r.Name, result.Verdict, first(result.Reasons)))
+		out.Reasons = append(out.Reasons, fmt.Sprintf("%s: %s%s", result.Name, result.Verdict, first(result.Reasons)))
 	}
 	out.Verdict = verdict.Join(verdicts...)
 	return out, nil

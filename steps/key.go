@@ -12,11 +12,11 @@ import (
 
 // measuringVersion is part of every measurement key. It changes when the way
 // of measuring does, so that old launches are not compared with new ones.
-const measuringVersion = "2"
+const measuringVersion = "3"
 
 // decidingVersion is part of every decision key. It changes when the way of
 // deciding does, so that verdicts of the old way are decided again.
-const decidingVersion = "1"
+const decidingVersion = "2"
 
 // digest is the short name of anything that JSON can hold. Maps are written in
 // the order of their keys, so equal values have equal digests.
@@ -112,6 +112,13 @@ func (l *Lab) benchmarkKey(workloads []*plans.Workload, vs []*variant) string {
 	for _, v := range vs {
 		parts = append(parts, v.key)
 	}
+	return digest("benchmark", l.workKey(workloads), parts)
+}
+
+// workKey is what is sent and on which machine: launches with one work may be
+// compared, and their noise too.
+func (l *Lab) workKey(workloads []*plans.Workload) string {
+	var parts []any
 	for _, w := range workloads {
 		// What people say of it, how long a lost answer is waited for and how
 		// answers are judged leave the answers that came as they are.
@@ -119,7 +126,7 @@ func (l *Lab) benchmarkKey(workloads []*plans.Workload, vs []*variant) string {
 		sent.Summary, sent.RequestTimeout, sent.FirstTimeout, sent.StallTimeout, sent.Coherence = "", 0, 0, 0, ""
 		parts = append(parts, sent)
 	}
-	return digest("benchmark", measuringVersion, l.MachineKey, parts)
+	return digest("work", measuringVersion, l.MachineKey, parts)
 }
 
 // judged is how answers are looked at, for the decision's key.

@@ -55,6 +55,8 @@ type Lab struct {
 	learned map[string]*prompt.Learned
 	// built are the prompts of each cell, see prompts.
 	built map[string]prompt.Prompts
+	// begun are the sessions that this apply began.
+	begun map[string]bool
 	// datasets are the files of prompts that were read.
 	datasets datasets
 }
@@ -68,7 +70,12 @@ func (l *Lab) Step(n *runtime.Node) (runtime.Step, error) {
 	case runtime.KindBenchmark:
 		return &benchmark{lab: l, feature: n.FeatureBlock}, nil
 	case runtime.KindFeature:
-		return &decideFeature{lab: l, feature: n.FeatureBlock}, nil
+		if len(n.FeatureBlock.Confirm) > 0 {
+			return &joinConfirmed{lab: l, feature: n.FeatureBlock}, nil
+		}
+		return l.decider(n.FeatureBlock), nil
+	case runtime.KindCriteria:
+		return &decideOn{l.decider(n.FeatureBlock)}, nil
 	case runtime.KindGate:
 		return &decideGate{lab: l, phase: n.PhaseBlock}, nil
 	case runtime.KindPhase:

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"os"
@@ -48,6 +49,7 @@ type started struct {
 // was started is stopped, and the record says why.
 func (l *Lab) launch(ctx context.Context, s *runtime.Scope, v *variant, record *ledger.Launch) (*started, error) {
 	record.Variant, record.VariantKey, record.Node, record.BootID = v.name, v.key, s.Node.ID, l.Boot
+	record.Block, record.Knobs = v.engine, maps.Clone(v.knobs)
 	record.Engine = map[string]string{
 		"kind": v.spec.Kind, "command": strings.Join(v.spec.Command, " "), "program": l.program(v.spec),
 	}

@@ -40,25 +40,6 @@ func (q *qualify) variants(s *runtime.Scope) ([]*variant, error) {
 	return []*variant{a.parent, a.candidate}, nil
 }
 
-// qualified reports whether another node has already qualified a variant.
-func (q *qualify) qualified(s *runtime.Scope, v *variant) bool {
-	ids := []string{runtime.BaselineID}
-	for _, ph := range q.lab.Plan.Phases {
-		for _, f := range ph.Features {
-			if f != q.feature {
-				ids = append(ids, runtime.QualifyID(f.Name))
-			}
-		}
-	}
-	for _, id := range ids {
-		d := s.Outcome(id)
-		if d != nil && d.Verdict == verdict.Pass && maps.Equal(d.Variant, v.knobs) {
-			return true
-		}
-	}
-	return false
-}
-
 func (q *qualify) protocol() *plans.Protocol {
 	if q.through != nil {
 		return q.through
@@ -84,6 +65,10 @@ func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 		return nil, err
 	}
 	out := &ledger.Decision{Variant: maps.Clone(vs[len(vs)-1].knobs)}
+	if why, err := q.lab.confirmsNothing(s, q.feature, vs[len(vs)-1]); why != "" || err != nil {
+		out.Verdict, out.Reasons, out.Derived = verdict.Invalid, []string{why}, true
+		return out, err
+	}
 	var verdicts []verdict.Verdict
 	for _, v := range vs {
 		levels, err := q.one(ctx, s, v, out)

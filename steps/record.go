@@ -44,6 +44,8 @@ type Taken struct {
 	// Invalid are causes for which the numbers do not count, Notes what is to be
 	// known of them, Incoherent answers that do not read as text.
 	Invalid, Notes, Incoherent []string
+	// Disturbed says that all causes in Invalid lie in the machine.
+	Disturbed bool
 	// Prompts are how the prompts of each cell were made, by its address.
 	Prompts map[string]PromptsMade
 	// Client is how far the client was off when it measured itself; nil where it

@@ -21,7 +21,11 @@ const (
 // judge looks for what makes the numbers not count, and for what is to be known
 // of them.
 func (r *recording) judge() {
-	r.taken.Invalid = append(r.taken.Invalid, measure.Disturbances(r.taken.Recording)...)
+	disturbed := measure.Disturbances(r.taken.Recording)
+	r.taken.Invalid = append(r.taken.Invalid, disturbed...)
+	defer func() {
+		r.taken.Disturbed = len(disturbed) > 0 && len(r.taken.Invalid) == len(disturbed)
+	}()
 	running := measure.Gauge(r.taken.Series, "engine.running")
 	for _, c := range r.sent {
 		r.late(c)

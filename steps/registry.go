@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -35,11 +36,18 @@ var (
 	}
 )
 
+// offered says what is wrong with the error rates and launches of a plan.
+func offered(falsePass, falseFail float64, least, most int) error {
+	_, err := stats.Offer(falsePass, falseFail, least, most, true)
+	return err
+}
+
 // Registry says what steps, levels and engine kinds accept in a plan.
 func Registry() *plans.Registry {
 	r := &plans.Registry{
 		Levels: map[string]plans.Schema{}, Steps: map[string]plans.Schema{}, Engines: map[string]plans.EngineKind{},
-		Dataset: DatasetRows,
+		Dataset:  DatasetRows,
+		Decision: offered,
 	}
 	for name, k := range levelKinds {
 		r.Levels[name] = k.schema

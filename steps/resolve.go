@@ -20,6 +20,8 @@ type draft struct {
 	unset    map[string]bool
 	settings map[string]any
 	args     []string
+	// command replaces that of the process, nil where no knob does.
+	command []string
 	// image replaces the launcher's, empty where no knob does.
 	image string
 	// sources are the source blocks that hold, the engine's before the knobs'.
@@ -108,6 +110,9 @@ func (d *draft) apply(v *plans.KnobValue) {
 		}
 	}
 	d.args = append(d.args, v.Args...)
+	if len(v.Command) > 0 {
+		d.command = v.Command
+	}
 	if v.Image != "" {
 		d.image = v.Image
 	}
@@ -141,7 +146,7 @@ func (l *Lab) spec(d *draft) (engine.Spec, error) {
 	command := d.kind.Command
 	switch {
 	case e.Process != nil:
-		command = e.Process.Command
+		command, spec.Port = e.Process.Command, e.Process.Port
 		if e.Process.Dir != "" {
 			spec.Dir = l.inPlan(e.Process.Dir)
 		}
@@ -149,6 +154,12 @@ func (l *Lab) spec(d *draft) (engine.Spec, error) {
 		if command, err = l.launchPart(d, &spec); err != nil {
 			return spec, err
 		}
+	}
+	if d.command != nil {
+		if spec.How() != "process" {
+			return spec, fmt.Errorf("a knob sets command, and engine %s.%s is not started as a process: set the command where it is launched, and what differs in env, args or image", e.Kind, e.Name)
+		}
+		command = d.command
 	}
 	if err := l.provenance(d, &spec); err != nil {
 		return spec, err

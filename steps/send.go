@@ -22,7 +22,7 @@ func (st *started) send(ctx context.Context, ws []*plans.Workload, progress func
 		r.Metrics = map[string]measure.Summary{}
 	}
 	maps.Copy(r.Metrics, taken.Metrics)
-	r.Cells, r.Client = taken.Cells, taken.Client
+	r.Cells, r.Client, r.Disturbed = taken.Cells, taken.Client, taken.Disturbed
 	r.Notes, r.Invalid, r.Incoherent = append(r.Notes, taken.Notes...), append(r.Invalid, taken.Invalid...), append(r.Incoherent, taken.Incoherent...)
 	if err := st.keepRaw(taken.Recording); err != nil {
 		return err

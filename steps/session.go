@@ -3,7 +3,9 @@ package steps
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -23,13 +25,18 @@ type slot struct {
 func interleave(arms []*variant, rounds int) []slot {
 	var out []slot
 	for r := range rounds {
-		for i := range arms {
-			v := arms[i]
-			if bits.OnesCount(uint(r))%2 == 1 {
-				v = arms[len(arms)-1-i]
-			}
+		for _, v := range roundOf(arms, r+1) {
 			out = append(out, slot{variant: v, ordinal: r + 1, order: len(out) + 1})
 		}
+	}
+	return out
+}
+
+// roundOf are the arms in the order of a round, which counts from 1.
+func roundOf(arms []*variant, round int) []*variant {
+	out := slices.Clone(arms)
+	if bits.OnesCount(uint(round-1))%2 == 1 {
+		slices.Reverse(out)
 	}
 	return out
 }
@@ -95,6 +102,62 @@ func (l *Lab) usable(id string, wanted int) (bool, error) {
 	return sameBoot || len(launches) >= wanted, nil
 }
 
+// continues finds the session that a member's benchmark goes on with: the newest
+// that holds launches of its arms with this work. It is empty where a new one
+// begins: where there is none, where a person wants to measure again, where the
+// machine was started anew before it was complete (before and after that it is
+// not the same arm), and where its launches did not count for a cause that
+// lies in none of them and that the plan judges as before.
+func (l *Lab) continues(s *runtime.Scope, m *member, work string) (string, error) {
+	if l.Store == nil {
+		return "", nil
+	}
+	// A candidate that entered the stack is the parent of others, in their sessions.
+	beside := map[string]bool{}
+	for _, launch := range l.Store.Launches(store.LaunchFilter{VariantKey: m.arms.parent.key, Purpose: "benchmark"}) {
+		beside[launch.Session] = beside[launch.Session] || launch.Work == work
+	}
+	id, decided, p := "", "", s.Previous
+	for _, launch := range l.Store.Launches(store.LaunchFilter{VariantKey: m.arms.candidate.key, Purpose: "benchmark"}) {
+		if launch.Work != work || !beside[launch.Session] {
+			continue
+		}
+		id = launch.Session
+		if p != nil && p.MeasureKey == s.Keys.Measure && p.Session == id {
+			decided = id
+		}
+	}
+	if decided != "" && !l.begun[id] {
+		id = decided // though a later session may have had these arms too
+	}
+	if id == "" || l.begun[id] {
+		return id, nil
+	}
+	all, err := l.session(id)
+	if err != nil {
+		return "", err
+	}
+	mine, sameBoot, mended := false, true, false
+	for _, launch := range all {
+		mine = mine || launch.VariantKey == m.arms.parent.key
+		sameBoot = sameBoot && launch.BootID == l.Boot
+		mended = mended || m.has(launch.VariantKey) && !sound(launch)
+	}
+	switch {
+	case !mine, s.Because == "--rerun":
+		return "", nil
+	case p != nil && p.MeasureKey == s.Keys.Measure && p.DecisionKey == s.Keys.Decide && p.Verdict == verdict.Invalid && !p.Derived && p.Session == id && !mended:
+		return "", nil
+	case sameBoot:
+		return id, nil
+	}
+	complete := *m
+	if err := l.look(s, &complete, all); err != nil || complete.open {
+		return "", err
+	}
+	return id, nil
+}
+
 // existing finds the launch of a slot; nil when it has to be made.
 func existing(launches []*ledger.Launch, sl slot) *ledger.Launch {
 	for _, launch := range launches {
@@ -105,7 +168,12 @@ func existing(launches []*ledger.Launch, sl slot) *ledger.Launch {
 	return nil
 }
 
-// launchID names a launch by its session, variant and ordinal.
-func launchID(session string, sl slot) string {
-	return fmt.Sprintf("%s.%s.%d", session, sl.variant.name, sl.ordinal)
+// launchID names a launch by its session, variant and ordinal; one that stands in
+// the place of others says so.
+func launchID(session string, sl slot, before int) string {
+	id := fmt.Sprintf("%s.%s.%d", session, sl.variant.name, sl.ordinal)
+	if before > 0 {
+		id += fmt.Sprintf("r%d", before)
+	}
+	return id
 }

@@ -3,7 +3,6 @@ package steps
 import (
 	"fmt"
 	"maps"
-	"strings"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/plans"
@@ -59,9 +58,17 @@ func (l *Lab) defaults() map[string]string {
 }
 
 // armsOf resolves a feature's candidate, its parent and the baseline from what
-// is accepted so far. It returns runtime.ErrUndecided while that is not known.
+// is accepted so far, on the engine that the feature is measured on. It returns
+// runtime.ErrUndecided while that is not known.
 func (l *Lab) armsOf(s *runtime.Scope, f *plans.Feature) (a arms, err error) {
-	if a.root, err = l.baseline(); err != nil {
+	if f, err = l.standsFor(s, f); err != nil {
+		return a, err
+	}
+	on := f.Engine
+	if on == "" {
+		on = l.Plan.Baseline.Engine
+	}
+	if a.root, err = l.resolve("baseline", on, l.defaults()); err != nil {
 		return a, err
 	}
 	under := maps.Clone(a.root.knobs)
@@ -81,12 +88,16 @@ func (l *Lab) armsOf(s *runtime.Scope, f *plans.Feature) (a arms, err error) {
 	if maps.Equal(under, a.root.knobs) {
 		name = "baseline"
 	}
-	if a.parent, err = l.resolve(name, l.Plan.Baseline.Engine, under); err != nil {
+	if a.parent, err = l.resolve(name, on, under); err != nil {
+		return a, err
+	}
+	set, err := l.sets(s, f)
+	if err != nil {
 		return a, err
 	}
 	over := maps.Clone(under)
-	maps.Copy(over, f.Set)
-	a.candidate, err = l.resolve(f.Name, l.Plan.Baseline.Engine, over)
+	maps.Copy(over, set)
+	a.candidate, err = l.resolve(f.Name, on, over)
 	return a, err
 }
 
@@ -108,17 +119,16 @@ func (l *Lab) candidateKnobs(s *runtime.Scope, f *plans.Feature) (map[string]str
 // whoever asks, say what was under the feature when it was measured.
 func (l *Lab) stack(s *runtime.Scope, f *plans.Feature, knobs map[string]string) (map[string]string, error) {
 	for _, need := range l.Graph.Node(runtime.QualifyID(f.Name)).Needs {
-		name, ok := strings.CutPrefix(need.On, "feature.")
-		if !ok || strings.Contains(name, ".") {
+		n := l.Graph.Node(need.On)
+		if n == nil || n.Kind != runtime.KindFeature {
 			continue
 		}
-		under := l.Plan.Feature(name)
 		d := s.Outcome(need.On)
 		if d == nil && s.LockedBy(need.On) == "" {
 			return nil, runtime.ErrUndecided
 		}
-		if under != nil && d != nil && d.Accepted {
-			maps.Copy(knobs, under.Set)
+		if d != nil && d.Accepted {
+			maps.Copy(knobs, enters(n.FeatureBlock, d))
 		}
 	}
 	return knobs, nil

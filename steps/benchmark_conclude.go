@@ -1,0 +1,75 @@
+package steps
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// judged says whether a member's launches count.
+func (s *session) judged(m *member) (verdict.Verdict, []string, error) {
+	used := m.took(s.all)
+	v, reasons, err := s.lab.valid(used, m.variants, s.ws, m.rounds)
+	if err != nil || v != verdict.Pass {
+		return v, reasons, err
+	}
+	why, err := s.lab.disagree(used, m.variants)
+	if err == nil && why != "" {
+		return verdict.Invalid, []string{why}, nil
+	}
+	return v, reasons, err
+}
+
+// conclude is the benchmark level of the member that was asked about.
+func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision, level *ledger.Level) error {
+	out.Session = s.id
+	used := m.took(s.all)
+	for _, launch := range used {
+		out.Launches = append(out.Launches, launch.ID)
+	}
+	if l := m.broken; l != nil {
+		out.Launches = append(out.Launches, l.ID)
+		level.Verdict = verdict.Invalid
+		level.Reasons = reason("launch %d of at most %d (%s): %s", l.Order, s.total(), l.Variant, whyNot(l))
+		if !l.OK {
+			level.Verdict = verdict.Error
+			out.LogTail, out.Exit = l.LogTail, l.Exit
+		}
+		return nil
+	}
+	if m.invalid != "" {
+		level.Verdict, level.Reasons = verdict.Invalid, []string{m.invalid}
+		return nil
+	}
+	var err error
+	if level.Verdict, level.Reasons = s.lab.movedTrees(ctx, used, m.variants, s.scope.Outcome(runtime.QualifyID(m.feature.Name))); level.Verdict != "" {
+		return nil
+	}
+	if level.Verdict, level.Reasons, err = s.judged(m); err == nil && level.Verdict == verdict.Pass {
+		level.Reasons[0] = m.spared()
+		level.Reasons = append(level.Reasons, s.replaced(m)...)
+	}
+	return err
+}
+
+// replaced names launches that do not count, and why.
+func (s *session) replaced(m *member) (notes []string) {
+	for _, launch := range s.all {
+		if m.has(launch.VariantKey) && !sound(launch) && launch.Ordinal <= m.rounds {
+			notes = append(notes, fmt.Sprintf("launch %s was replaced: %s", launch.ID, whyNot(launch)))
+		}
+	}
+	return notes
+}
+
+// whyNot is why a launch does not count.
+func whyNot(l *ledger.Launch) string {
+	if !l.OK {
+		return l.Error
+	}
+	return strings.Join(l.Invalid, "; ")
+}

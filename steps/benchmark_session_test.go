@@ -1,0 +1,236 @@
+package steps
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+const sessionPlan = `
+plan "s" {}
+engine "embedded" "tiny" {}
+knob "k" {
+  default = "off"
+  value "off" {}
+  value "one" { env = { K = "1" } }
+  value "two" { env = { K = "2" } }
+}
+workload "w" {
+  prompt_tokens = 16
+  output_tokens = 8
+  coherence     = "off"
+}
+protocol "p" {
+  level "benchmark" { workloads = [workload.w] }
+}
+baseline {
+  engine   = engine.embedded.tiny
+  protocol = protocol.p
+}
+phase "one" {
+  feature "x" {
+    set = { k = "one" }
+    criterion "c" { rule = "w.tg.gain >= 0.10" }
+  }
+  feature "y" {
+    set = { k = "two" }
+    criterion "c" { rule = "w.tg.gain >= 0.10" }
+  }
+}
+`
+
+// speeds are tokens a second of a variant, launch by launch.
+type speeds map[string]func(round int) float64
+
+// wobble is a speed whose launches differ by about a part of it, in a fixed order.
+func wobble(mean, part float64) func(int) float64 {
+	shape := []float64{0.3, -0.9, 1.1, -0.4, 0.8, -1.2, 0.1, 0.2, -0.6, 0.9, -0.3, 0}
+	return func(round int) float64 { return mean * (1 + part*shape[(round-1)%len(shape)]) }
+}
+
+// rig is a session whose launches are made up, by a lab that is otherwise real.
+type rig struct {
+	*session
+	made []string
+	// spoil changes a launch that was made.
+	spoil func(l *ledger.Launch, n int)
+}
+
+func newRig(t *testing.T, speed speeds) *rig {
+	t.Helper()
+	lab := labOf(t, sessionPlan)
+	p := lab.Plan
+	scope := &runtime.Scope{Outcome: func(string) *ledger.Decision { return nil }}
+	parent := &variant{name: "baseline", key: "base"}
+	r := &rig{session: &session{benchmark: &benchmark{lab: lab}, scope: scope, id: "s-1", ws: p.Workloads}}
+	for _, f := range p.Phases[0].Features {
+		least, most := p.LaunchesOf(f.Name)
+		candidate := &variant{name: f.Name, key: f.Name}
+		r.members = append(r.members, &member{
+			feature: f, arms: arms{candidate: candidate, parent: parent, root: parent},
+			variants: []*variant{parent, candidate}, least: least, most: most, open: true,
+		})
+	}
+	r.launch = func(_ context.Context, sl slot, _ int, tries []*ledger.Launch) (*ledger.Launch, error) {
+		l := &ledger.Launch{
+			ID: launchID(r.id, sl, len(tries)), Session: r.id, VariantKey: sl.variant.key, Variant: sl.variant.name, Ordinal: sl.ordinal, Order: sl.order, OK: true,
+			Fingerprint: map[string]string{"cpu": "one"},
+			Metrics: map[string]measure.Summary{"w.tg": {
+				Unit: "tok/s", Better: measure.Higher, N: 10, Requests: 10, Stats: map[string]float64{"median": speed[sl.variant.key](sl.ordinal)},
+			}},
+		}
+		if r.spoil != nil {
+			r.spoil(l, len(r.made))
+		}
+		r.made = append(r.made, sl.variant.key)
+		return l, nil
+	}
+	return r
+}
+
+// short is what was launched, one letter each: b for the baseline.
+func (r *rig) short() string {
+	var text strings.Builder
+	for _, key := range r.made {
+		text.WriteByte(key[0])
+	}
+	return text.String()
+}
+
+func (r *rig) conclusion(t *testing.T, i int) (ledger.Level, *ledger.Decision) {
+	t.Helper()
+	var level ledger.Level
+	out := &ledger.Decision{}
+	if err := r.conclude(t.Context(), r.members[i], out, &level); err != nil {
+		t.Fatal(err)
+	}
+	return level, out
+}
+
+// Two candidates share the launches of their parent, in rounds that turn around;
+// who is settled drops out, and the rest goes on.
+func TestSessionSharesAndStops(t *testing.T) {
+	r := newRig(t, speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "y": wobble(118, 0.05)})
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := r.short()
+	// Without recorded noise nothing is settled before four launches an arm.
+	if !strings.HasPrefix(got, "bxyyxbyxbbxy") || strings.Count(got, "x") != 4 {
+		t.Errorf("launched %s", got)
+	}
+	if n := strings.Count(got, "y"); n <= 4 || n != strings.Count(got, "b") {
+		t.Errorf("y has %d launches and its parent %d: %s", n, strings.Count(got, "b"), got)
+	}
+	for i, want := range []int{8, 2 * strings.Count(got, "y")} {
+		level, out := r.conclusion(t, i)
+		if level.Verdict != verdict.Pass || len(out.Launches) != want {
+			t.Errorf("%s: %s, %d launches of %d, %q", r.members[i].feature.Name, level.Verdict, len(out.Launches), want, level.Reasons)
+		}
+	}
+}
+
+// A launch that the machine disturbed is made again in its place; one that broke
+// takes its candidate out, and the other goes on.
+func TestSessionReplacesAndDrops(t *testing.T) {
+	r := newRig(t, speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "y": wobble(200, 0.02)})
+	r.spoil = func(l *ledger.Launch, n int) {
+		switch {
+		case n == 1:
+			l.Invalid, l.Disturbed = []string{"the GPU was throttled"}, true
+		case l.VariantKey == "y" && l.Ordinal == 2:
+			l.OK, l.Error = false, "the engine died"
+		}
+	}
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.short(); !strings.HasPrefix(got, "bxxyy"+"xb"+"xbbx") && !strings.HasPrefix(got, "bxxyyxbxb") {
+		t.Errorf("launched %s", got)
+	}
+	level, out := r.conclusion(t, 0)
+	if level.Verdict != verdict.Pass || slices.Contains(out.Launches, "s-1.x.1") || !slices.Contains(out.Launches, "s-1.x.1r1") ||
+		!strings.Contains(strings.Join(level.Reasons, "\n"), "s-1.x.1 was replaced: the GPU was throttled") {
+		t.Errorf("x: %+v, %v", level, out.Launches)
+	}
+	level, out = r.conclusion(t, 1)
+	if level.Verdict != verdict.Error || !strings.Contains(level.Reasons[0], "the engine died") || !slices.Contains(out.Launches, "s-1.y.2") {
+		t.Errorf("y: %+v, %v", level, out.Launches)
+	}
+}
+
+// A machine that disturbs the same launch again and again is not fit to measure.
+func TestSessionGivesUp(t *testing.T) {
+	r := newRig(t, speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "y": wobble(200, 0.02)})
+	r.spoil = func(l *ledger.Launch, _ int) { l.Invalid, l.Disturbed = []string{"shared GPU"}, true }
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.short(); got != "bbb" {
+		t.Errorf("launched %s", got)
+	}
+	if level, _ := r.conclusion(t, 0); level.Verdict != verdict.Invalid || !strings.Contains(level.Reasons[0], "shared GPU") {
+		t.Errorf("%+v", level)
+	}
+}
+
+// Wherever a session is cut, going on makes the launches that it lacks and no
+// other, and comes to the same end.
+func TestSessionGoesOn(t *testing.T) {
+	speed := speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "y": wobble(118, 0.05)}
+	whole := newRig(t, speed)
+	if err := whole.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for cut := range len(whole.all) + 1 {
+		r := newRig(t, speed)
+		r.all = slices.Clone(whole.all[:cut])
+		if err := r.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := ids(r.all), ids(whole.all); got != want {
+			t.Errorf("cut after %d:\n%s\n%s", cut, got, want)
+		}
+	}
+}
+
+// More launches than before go on behind the last round: a launch of the parent
+// that was made without the candidate did not stand beside its own.
+func TestSessionComesBack(t *testing.T) {
+	speed := speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "y": wobble(118, 0.05)}
+	r := newRig(t, speed)
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	rounds := r.members[1].rounds
+	again := newRig(t, speed)
+	again.all = r.all
+	again.members = again.members[:1]
+	again.members[0].least = 6
+	if err := again.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := again.short(); len(got) != 4 || strings.Count(got, "x") != 2 {
+		t.Errorf("launched %s", got)
+	}
+	for _, l := range again.all[len(r.all):] {
+		if l.Ordinal <= rounds {
+			t.Errorf("%s is in a round that was over", l.ID)
+		}
+	}
+}
+
+func ids(launches []*ledger.Launch) string {
+	var text []string
+	for _, l := range launches {
+		text = append(text, fmt.Sprintf("%s@%d", l.ID, l.Order))
+	}
+	return strings.Join(text, " ")
+}

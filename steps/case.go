@@ -1,0 +1,145 @@
+package steps
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// CaseOutcome is how a case came out.
+type CaseOutcome struct {
+	Case    *plans.Case     `json:"-"`
+	Verdict verdict.Verdict `json:"verdict"`
+	// Reasons are what decided besides the rules: levels, what was not given.
+	Reasons []string       `json:"reasons,omitempty"`
+	Rules   []verdict.Rule `json:"rules"`
+	// Unexpected is what came out otherwise; empty where all is as expected.
+	Unexpected []Unexpected `json:"unexpected,omitempty"`
+}
+
+// Unexpected is a verdict that a case did not expect.
+type Unexpected struct {
+	// Rule is empty for the verdict of the whole.
+	Rule string          `json:"rule,omitempty"`
+	Want verdict.Verdict `json:"want"`
+	Got  verdict.Verdict `json:"got"`
+}
+
+// OK reports whether all came out as expected.
+func (o *CaseOutcome) OK() bool { return len(o.Unexpected) == 0 }
+
+// DecideCase decides what a case is about, as an apply would from the same
+// measurements: with the plan's decision block, one error budget for all rules
+// that have to hold, and levels that did not pass. It starts nothing.
+func DecideCase(p *plans.Plan, c *plans.Case) *CaseOutcome {
+	d := &caseDecider{lab: &Lab{Plan: p}, given: c.Given}
+	out := &CaseOutcome{Case: c}
+	switch f := p.Feature(c.Feature); {
+	case f != nil:
+		d.feature(f, out)
+	default:
+		d.gate(p.Phase(c.Phase), out)
+	}
+	if c.Expect != "" && c.Expect != out.Verdict {
+		out.Unexpected = append(out.Unexpected, Unexpected{Want: c.Expect, Got: out.Verdict})
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.ExpectRules)) {
+		want, got := c.ExpectRules[name], verdict.Verdict("")
+		for _, r := range out.Rules {
+			if r.Name == name {
+				got = r.Verdict
+			}
+		}
+		if got != want {
+			out.Unexpected = append(out.Unexpected, Unexpected{Rule: name, Want: want, Got: got})
+		}
+	}
+	return out
+}
+
+// caseDecider decides one case.
+type caseDecider struct {
+	lab   *Lab
+	given map[string]*plans.GivenFeature
+}
+
+// feature decides a feature's criteria, of the best of its alternatives where it
+// chooses, and joins what its confirmations come to where the case gives them.
+func (d *caseDecider) feature(f *plans.Feature, out *CaseOutcome) {
+	decided := d.criteria(f)
+	if len(f.Alternatives) > 0 {
+		var all []*alternative
+		for _, a := range f.Alternatives {
+			c := &alternative{feature: a, decision: d.criteria(a)}
+			if f.Choose != nil && f.Choose.Probe != nil {
+				probed := gates.Decide([]*plans.Rule{f.Choose.Probe}, d.evidence(a), d.lab.settings(a))[0]
+				if len(probed.Inputs) == 1 {
+					c.gain = probed.Inputs[0].Value
+				}
+			}
+			all = append(all, c)
+			out.Reasons = append(out.Reasons, fmt.Sprintf("alternative %s: %s", a.Name, c.decision.Verdict))
+		}
+		decided = better(all).decision
+		decided.Verdict = verdictOf(all)
+	}
+	out.Verdict, out.Rules = decided.Verdict, decided.Rules
+	out.Reasons = append(out.Reasons, decided.Reasons...)
+	for _, c := range f.Confirm {
+		if d.given[c.Name] == nil {
+			continue
+		}
+		confirmed := d.criteria(c)
+		out.Verdict = verdict.Join(out.Verdict, confirmed.Verdict)
+		why := fmt.Sprintf("confirmation %s: %s", c.Name, confirmed.Verdict)
+		for _, r := range confirmed.Rules {
+			if r.Verdict != verdict.Pass {
+				why += fmt.Sprintf("; %s: %s%s", r.Name, r.Verdict, first(r.Reasons))
+			}
+		}
+		out.Reasons = append(out.Reasons, why)
+	}
+}
+
+// criteria decides the criteria of one candidate.
+func (d *caseDecider) criteria(f *plans.Feature) *ledger.Decision {
+	levels := d.levels(f)
+	out := &ledger.Decision{Kind: string(runtime.KindFeature), Levels: levels}
+	d.lab.criteria(f, d.evidence(f), out)
+	out.Verdict, out.Reasons = whole(out, levels, out.Rules), nil
+	for _, l := range levels {
+		if l.Verdict != verdict.Pass {
+			out.Reasons = append(out.Reasons, fmt.Sprintf("level %s: %s", l.Name, l.Verdict))
+		}
+	}
+	return out
+}
+
+// evidence is what the criteria of one candidate read.
+func (d *caseDecider) evidence(f *plans.Feature) *gates.Evidence {
+	return &gates.Evidence{Features: map[string]*gates.Feature{readAs(f): d.gathered(f)}}
+}
+
+// gate decides a phase's exit rules.
+func (d *caseDecider) gate(ph *plans.Phase, out *CaseOutcome) {
+	all := &gates.Evidence{Features: map[string]*gates.Feature{}}
+	for _, f := range (&decideGate{lab: d.lab, phase: ph}).features() {
+		all.Features[f.Name] = d.gathered(f)
+		if g := d.given[f.Name]; g != nil {
+			all.Features[f.Name].Outcome, all.Features[f.Name].Accepted = g.Verdict, g.Accepted
+		}
+	}
+	var verdicts []verdict.Verdict
+	for _, r := range gates.Decide(ph.Gate.Rules, all, d.lab.settings(nil)) {
+		r.Role, r.Decides = "rule", true
+		out.Rules = append(out.Rules, r)
+		verdicts = append(verdicts, r.Verdict)
+	}
+	out.Verdict = verdict.Join(verdicts...)
+}

@@ -1,0 +1,75 @@
+package steps
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// standsFor is the variant that stands for a feature: of one that chooses, the
+// alternative that won, or without a winner the one that its decision shows. It
+// returns runtime.ErrUndecided while that is not known.
+func (l *Lab) standsFor(s *runtime.Scope, f *plans.Feature) (*plans.Feature, error) {
+	if f == nil || f.Choose == nil {
+		return f, nil
+	}
+	value := l.chosenValue(s, f)
+	if value == "" {
+		if why := s.LockedBy(runtime.FeatureID(f.Name)); why != "" {
+			return nil, fmt.Errorf("feature %s, which chooses, was not run: %s", f.Name, why)
+		}
+		return nil, runtime.ErrUndecided
+	}
+	for _, a := range f.Alternatives {
+		if a.Set[f.Choose.Knob] == value {
+			return a, nil
+		}
+	}
+	return nil, fmt.Errorf("feature %s was decided with %s = %q, which is none of its alternatives", f.Name, f.Choose.Knob, value)
+}
+
+// chosenValue is the value of the knob that a feature chose; empty while it has
+// not. Where others confirm it, it is chosen on the first engine.
+func (l *Lab) chosenValue(s *runtime.Scope, f *plans.Feature) string {
+	for _, id := range []string{runtime.FirstID(f.Name), runtime.FeatureID(f.Name)} {
+		if d := s.Outcome(id); d != nil && d.Variant[f.Choose.Knob] != "" {
+			return d.Variant[f.Choose.Knob]
+		}
+	}
+	return ""
+}
+
+// sets is the knob values that a candidate differs in from its parent. What
+// confirms a feature that chooses confirms what it chose.
+func (l *Lab) sets(s *runtime.Scope, f *plans.Feature) (map[string]string, error) {
+	of := l.Plan.Feature(f.Of)
+	if of == nil || of.Choose == nil || f.Engine == "" {
+		return f.Set, nil
+	}
+	value := l.chosenValue(s, of)
+	if value == "" {
+		return nil, runtime.ErrUndecided
+	}
+	set := maps.Clone(f.Set)
+	if set == nil {
+		set = map[string]string{}
+	}
+	set[of.Choose.Knob] = value
+	return set, nil
+}
+
+// enters is the knob values that an accepted feature brings into the stack.
+func enters(f *plans.Feature, d *ledger.Decision) map[string]string {
+	if f.Choose == nil {
+		return f.Set
+	}
+	set := maps.Clone(f.Set)
+	if set == nil {
+		set = map[string]string{}
+	}
+	set[f.Choose.Knob] = d.Variant[f.Choose.Knob]
+	return set
+}

@@ -1,0 +1,106 @@
+package steps
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// noiseOf is the launch noise that is known of what a member's rules read.
+func (l *Lab) noiseOf(m *member, session, work string) map[string]gates.Noise {
+	if l.Store == nil {
+		return nil
+	}
+	before := NoiseBefore(l.Store.Launches(store.LaunchFilter{}), session, work)
+	return Noise(before, noiseKeys(l.rulesReading(m.feature)))
+}
+
+// nextLook is the number of launches of each arm at which a rule may be settled
+// next: the first time later where the noise of launches is not known yet.
+func (l *Lab) nextLook(m *member, session, work string) int {
+	noise := l.noiseOf(m, session, work)
+	recorded := true
+	for _, address := range noiseKeys(l.rulesReading(m.feature)) {
+		recorded = recorded && noise[address].DF >= recordedDF
+	}
+	d := l.Plan.Decision
+	design, err := stats.Offer(d.FalsePass, d.FalseFail, min(d.Min, m.most), m.most, recorded)
+	if err != nil {
+		return m.most
+	}
+	for _, n := range design.Looks {
+		if n > m.rounds && n >= m.least {
+			return n
+		}
+	}
+	return m.most
+}
+
+// interacts reports whether the baseline is measured beside a stack of two or
+// more features, so that the whole can be compared with its parts.
+func (l *Lab) interacts(s *runtime.Scope, f *plans.Feature) bool {
+	if !l.Plan.Decision.Interactions || f.BuildsOn.Kind != plans.OnAccepted {
+		return false
+	}
+	parts := 0
+	for _, need := range l.Graph.Node(runtime.QualifyID(f.Name)).Needs {
+		if d := s.Outcome(need.On); d != nil && d.Kind == string(runtime.KindFeature) && d.Accepted {
+			parts++
+		}
+	}
+	return parts > 1
+}
+
+// recordedDF are the degrees of freedom from which launch noise counts as known.
+const recordedDF = 8
+
+// resolvable says what the launches of a member can show, given how much launches
+// differed before, and warns of thresholds that are closer to no change at all.
+func (l *Lab) resolvable(m *member, session, work string) (notes []string) {
+	d := l.Plan.Decision
+	design, err := stats.Offer(d.FalsePass, d.FalseFail, min(d.Min, m.most), m.most, true)
+	if err != nil || m.most < 3 {
+		return nil
+	}
+	noise := l.noiseOf(m, session, work)
+	said := map[string]bool{}
+	for _, r := range l.rulesReading(m.feature) {
+		if r == nil || r.Program == nil {
+			continue
+		}
+		for _, leaf := range r.Program.Leaves {
+			c := leaf.Claim
+			if c == nil || c.Form != verdict.Ratio || c.Input.Feature != readAs(m.feature) {
+				continue
+			}
+			address := gates.NoiseKey(c.Input)
+			n := noise[address]
+			if n.DF < recordedDF {
+				continue
+			}
+			least := max(m.least, design.Looks[0])
+			sd := n.SD * stats.NoiseBound(n.DF)
+			resolves := func(launches int) float64 {
+				return math.Expm1(sd * stats.Resolvable(launches, design.Pass, 0.9, false))
+			}
+			if !said[address] {
+				said[address] = true
+				notes = append(notes, fmt.Sprintf("%s: %d launches an arm resolve %s, %d resolve %s (launches differ by %s, up to %s)",
+					address, least, share(resolves(least)), m.most, share(resolves(m.most)), share(math.Expm1(n.SD)), share(math.Expm1(sd))))
+			}
+			if margin := math.Abs(math.Log1p(c.Threshold)); margin > 0 && resolves(m.most) > math.Expm1(margin) {
+				notes = append(notes, fmt.Sprintf("warning: %s stands %s from no change, and %d launches an arm resolve %s: expect inconclusive unless the effect is larger", leaf.Text, share(math.Expm1(margin)), m.most, share(resolves(m.most))))
+			}
+		}
+	}
+	return notes
+}
+
+// share is a part of a whole for people.
+func share(x float64) string { return fmt.Sprintf("%.2g %%", 100*x) }

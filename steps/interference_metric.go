@@ -1,0 +1,42 @@
+package steps
+
+import (
+	"slices"
+
+	"github.com/mxflow/mxflow/plans"
+)
+
+// decisiveMetrics are the metrics with a better direction that the criteria read
+// that let a feature in, in their order.
+func decisiveMetrics(f *plans.Feature) (list []*plans.Input) {
+	for _, r := range f.Criteria {
+		if r.Program == nil || !slices.Contains(f.Accept, r.Name) {
+			continue
+		}
+		for _, in := range r.Program.Inputs {
+			if in.Kind == plans.InputMetric && in.Better != "" && !in.MayBeZero() && !counted(in.Stat) {
+				list = append(list, in)
+			}
+		}
+	}
+	return list
+}
+
+func counted(stat string) bool { return stat == "n" || stat == "n_requests" }
+
+// commonMetric is the first decisive metric of the first part that decided over all
+// others too; nil where there is none.
+func commonMetric(parts []part) *plans.Input {
+	for _, in := range decisiveMetrics(parts[0].feature) {
+		common := true
+		for _, p := range parts[1:] {
+			common = common && slices.ContainsFunc(decisiveMetrics(p.feature), func(other *plans.Input) bool {
+				return other.Cell == in.Cell && other.Metric == in.Metric
+			})
+		}
+		if common {
+			return in
+		}
+	}
+	return nil
+}

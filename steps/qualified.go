@@ -1,0 +1,34 @@
+package steps
+
+import (
+	"maps"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime"
+)
+
+// qualified reports whether another node has already qualified a variant. Other
+// engines are confirmed on only where features pass, so which of those nodes there
+// are would depend on what else is decided: there, each qualifies for itself.
+func (q *qualify) qualified(s *runtime.Scope, v *variant) bool {
+	if q.feature.Engine != "" {
+		return false
+	}
+	ids := []string{runtime.BaselineID}
+	for _, ph := range q.lab.Plan.Phases {
+		for _, f := range ph.Features {
+			for _, c := range runtime.Candidates(f) {
+				if c.Name != q.feature.Name {
+					ids = append(ids, runtime.QualifyID(c.Name))
+				}
+			}
+		}
+	}
+	for _, id := range ids {
+		d := s.Outcome(id)
+		if d != nil && d.Verdict == verdict.Pass && maps.Equal(d.Variant, v.knobs) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,181 @@
+package steps
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// feature decides the criteria of a feature: of each alternative where it chooses,
+// and on each engine that confirms it.
+func (c *changed) feature(f *plans.Feature) WouldBe {
+	node := runtime.FeatureID(f.Name)
+	d, ok := c.standing(node)
+	if !ok {
+		return c.never(node, string(runtime.KindFeature))
+	}
+	w := WouldBe{Node: node, Kind: string(runtime.KindFeature), Recorded: c.recorded(node)}
+	var replayed Replayed
+	ev, err := c.Replay.evidence(&replayed, d.Evidence)
+	if err != nil {
+		w.WouldBe, w.Reasons = verdict.Error, []string{err.Error()}
+		return w
+	}
+	var all []*alternative
+	for _, candidate := range runtime.Candidates(f) {
+		kept := ev.Features[candidate.Name]
+		if kept == nil {
+			w.WouldBe, w.Reasons = verdict.Inconclusive, []string{candidate.Name + " was never measured"}
+			return w
+		}
+		levels := d.Levels
+		if len(f.Alternatives) > 0 {
+			levels = levelsRead(kept)
+		}
+		all = append(all, c.candidate(f, candidate, kept, levels))
+	}
+	best := all[0]
+	if w.WouldBe = best.decision.Verdict; f.Choose != nil {
+		w.WouldBe, best = verdictOf(all), better(all)
+		w.Reasons = append(w.Reasons, c.chosenSays(d, best, w.WouldBe)...)
+	}
+	w.Rules = best.decision.Rules
+	w.Reasons = append(w.Reasons, best.decision.Reasons...)
+	if w.WouldBe.Unlocks() {
+		for _, confirm := range f.Confirm {
+			v, why := c.confirmed(f, confirm)
+			w.WouldBe = verdict.Join(w.WouldBe, v)
+			w.Reasons = append(w.Reasons, why)
+		}
+	}
+	if w.Accepted = w.WouldBe == verdict.Pass; w.Accepted && f.BuildsOn.Feature != "" && !c.outcomes[f.BuildsOn.Feature].Accepted {
+		w.Accepted = false
+		w.Reasons = append(w.Reasons, fmt.Sprintf("it would not enter the stack: %s, which it builds on, would not be in it", f.BuildsOn.Feature))
+	}
+	kept := ev.Features[best.feature.Name]
+	kept.Outcome, kept.Accepted = w.WouldBe, w.Accepted
+	c.evidence[f.Name] = kept
+	return w
+}
+
+// candidate decides the criteria of one candidate of a feature on what was kept of
+// it.
+func (c *changed) candidate(f, candidate *plans.Feature, kept *gates.Feature, levels []ledger.Level) *alternative {
+	_, kept.Max = c.plan.LaunchesOf(f.Name)
+	if why := c.otherwise(candidate, kept); why != "" {
+		// What was measured is something else than this plan asks for.
+		kept.Broken, kept.Cause = verdict.Invalid, why
+	}
+	all := &gates.Evidence{Features: map[string]*gates.Feature{f.Name: kept}}
+	out := &alternative{feature: candidate, decision: &ledger.Decision{Kind: string(runtime.KindFeature)}}
+	c.lab.criteria(candidate, all, out.decision)
+	out.decision.Verdict = whole(out.decision, levels, out.decision.Rules)
+	out.decision.Reasons = wouldSay(out.decision.Rules)
+	for _, l := range levels {
+		if l.Verdict != verdict.Pass {
+			out.decision.Reasons = append(out.decision.Reasons, fmt.Sprintf("level %s is %s, as recorded", l.Name, l.Verdict))
+		}
+	}
+	if f.Choose != nil && f.Choose.Probe != nil {
+		if probed := gates.Decide([]*plans.Rule{f.Choose.Probe}, all, c.lab.settings(candidate))[0]; len(probed.Inputs) == 1 {
+			out.gain = probed.Inputs[0].Value
+		}
+	}
+	return out
+}
+
+// chosenSays is which alternative would have won, and what follows from another
+// winner than the recorded one.
+func (c *changed) chosenSays(d store.Decided, best *alternative, v verdict.Verdict) []string {
+	if v != verdict.Pass {
+		return []string{"no alternative would have passed"}
+	}
+	for _, alt := range d.Alternatives {
+		if alt.Chosen && alt.Name != best.feature.Name {
+			return []string{fmt.Sprintf("%s would have won and not %s: what was measured on top of that was measured on another stack", best.feature.Name, alt.Name)}
+		}
+	}
+	return []string{best.feature.Name + " would have won"}
+}
+
+// confirmed decides the criteria of a confirmation.
+func (c *changed) confirmed(f, confirm *plans.Feature) (verdict.Verdict, string) {
+	d, ok := c.standing(runtime.FeatureID(confirm.Name))
+	if !ok {
+		return verdict.Inconclusive, fmt.Sprintf("it was never measured on engine.%s, which would have to confirm it", confirm.Engine)
+	}
+	var replayed Replayed
+	ev, err := c.Replay.evidence(&replayed, d.Evidence)
+	if err != nil {
+		return verdict.Error, err.Error()
+	}
+	kept := ev.Features[f.Name]
+	if kept == nil {
+		return verdict.Inconclusive, fmt.Sprintf("nothing is kept of it on engine.%s", confirm.Engine)
+	}
+	v := c.candidate(f, confirm, kept, d.Levels).decision
+	return v.Verdict, fmt.Sprintf("on engine.%s: %s%s", confirm.Engine, v.Verdict, first(v.Reasons))
+}
+
+// wouldSay is why rules came out as they did: those that did not pass, or all.
+func wouldSay(rules []verdict.Rule) (reasons []string) {
+	worst := slices.ContainsFunc(rules, func(r verdict.Rule) bool { return r.Verdict != verdict.Pass })
+	for _, r := range rules {
+		if worst && r.Verdict == verdict.Pass {
+			continue
+		}
+		s := fmt.Sprintf("%s: %s%s", r.Name, r.Verdict, first(r.Reasons))
+		if n, most := madeOf(r); len(r.Open) > 0 && n > 0 {
+			s += fmt.Sprintf("; %s an arm were made, and more would be needed (up to %d)", launchesWord(n), most)
+		}
+		reasons = append(reasons, s)
+	}
+	return reasons
+}
+
+// madeOf is how many launches an arm an open rule rests on, and how many it may.
+func madeOf(r verdict.Rule) (n, most int) {
+	for _, c := range r.Comparisons {
+		if t := c.Test; t != nil && t.Stop == verdict.StopOpen {
+			n = len(t.Values)
+			if len(t.Plan) > 0 {
+				most = max(most, t.Plan[len(t.Plan)-1])
+			}
+		}
+	}
+	return n, most
+}
+
+func launchesWord(n int) string {
+	if n == 1 {
+		return "1 launch"
+	}
+	return fmt.Sprintf("%d launches", n)
+}
+
+// otherwise says where this plan asks for another candidate than was measured.
+func (c *changed) otherwise(f *plans.Feature, kept *gates.Feature) string {
+	knobs := c.lab.PlannedKnobs(f, kept.Knobs)
+	if f.BuildsOn.Kind == plans.OnAccepted {
+		// What was under it is what was accepted then; its own part is the plan's.
+		knobs = maps.Clone(kept.Knobs)
+		maps.Copy(knobs, f.Set)
+	}
+	for _, name := range slices.Sorted(maps.Keys(knobs)) {
+		if was, now := kept.Knobs[name], knobs[name]; was != now {
+			return fmt.Sprintf("the changed plan sets knob %s to %q, and %q is what was measured: only an apply can tell", name, now, was)
+		}
+	}
+	if len(c.differs) > 0 {
+		return "the changed plan starts or sends something else than was measured (" + strings.Join(c.differs, ", ") + "): only an apply can tell"
+	}
+	return ""
+}

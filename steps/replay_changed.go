@@ -1,0 +1,146 @@
+package steps
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// WouldBe is what a node would have come to by another plan, on the launches that
+// were recorded.
+type WouldBe struct {
+	Node string `json:"node"`
+	Kind string `json:"kind"`
+	// Recorded is what stands, empty where the node was never decided.
+	Recorded verdict.Verdict `json:"recorded,omitempty"`
+	WouldBe  verdict.Verdict `json:"would_be"`
+	Accepted bool            `json:"accepted,omitempty"`
+	Reasons  []string        `json:"reasons,omitempty"`
+	Rules    []verdict.Rule  `json:"rules,omitempty"`
+}
+
+// changed is a replay with another plan.
+type changed struct {
+	*Replay
+	plan *plans.Plan
+	lab  *Lab
+	// evidence by feature, with the outcomes of this plan, which are by feature, and
+	// for phases by "phase" and name.
+	evidence map[string]*gates.Feature
+	outcomes map[string]WouldBe
+	differs  []string
+}
+
+// With decides every feature and gate of another plan on the recorded evidence.
+// Nothing is measured: a rule that needs what was not measured says so, and where
+// launches ended because the recorded rules were decided, they may be too few.
+func (r *Replay) With(p *plans.Plan) (out []WouldBe, notes []string) {
+	c := &changed{Replay: r, plan: p, lab: &Lab{Plan: p}, evidence: map[string]*gates.Feature{}, outcomes: map[string]WouldBe{}}
+	notes = c.compareStarts()
+	for _, ph := range p.Phases {
+		for _, f := range ph.Features {
+			w := c.feature(f)
+			c.outcomes[f.Name] = w
+			out = append(out, w)
+		}
+		w := c.phase(ph)
+		for _, under := range ph.After {
+			if u := c.outcomes["phase "+under].WouldBe; u != "" && !u.Unlocks() {
+				w.Reasons = append(w.Reasons, fmt.Sprintf("an apply would not come to it, because %s would be %s", runtime.PhaseID(under), u))
+			}
+		}
+		c.outcomes["phase "+ph.Name] = w
+		out = append(out, w)
+	}
+	return out, notes
+}
+
+// standing is the newest decision about a node that rests on evidence: what was
+// retracted since, or broke afterwards, leaves the launches as they are.
+func (r *Replay) standing(node string) (d store.Decided, ok bool) {
+	history := r.store.History(node)
+	for i := len(history) - 1; i >= 0; i-- {
+		if len(history[i].Evidence) > 0 {
+			return history[i], true
+		}
+	}
+	return d, false
+}
+
+// never is the outcome of a node without evidence, which no rule can decide.
+func (c *changed) never(node, kind string) WouldBe {
+	w := WouldBe{Node: node, Kind: kind, WouldBe: verdict.Inconclusive, Reasons: []string{"it was never measured"}}
+	if d, _, ok := c.store.Latest(node); ok {
+		w.Recorded, w.Reasons = d.Verdict, []string{"nothing was kept that it could be decided by"}
+		if len(d.Reasons) > 0 {
+			w.Reasons[0] += "; it was recorded as " + string(d.Verdict) + ": " + d.Reasons[0]
+		}
+	}
+	return w
+}
+
+// recorded is the verdict that stands for a node.
+func (c *changed) recorded(node string) verdict.Verdict {
+	if d, _, ok := c.store.Latest(node); ok {
+		return d.Verdict
+	}
+	return ""
+}
+
+// phase decides the gate of a phase, or joins the features of one without.
+func (c *changed) phase(ph *plans.Phase) WouldBe {
+	node := runtime.PhaseID(ph.Name)
+	w := WouldBe{Node: node, Kind: string(runtime.KindGate), Recorded: c.recorded(node)}
+	if ph.Gate == nil {
+		return c.joined(ph, w)
+	}
+	if why := c.unmeasured(ph); why != "" {
+		w.WouldBe, w.Reasons = verdict.Inconclusive, []string{why}
+		return w
+	}
+	w.Rules = gates.Decide(ph.Gate.Rules, &gates.Evidence{Features: c.evidence}, c.lab.settings(nil))
+	w.WouldBe = whole(&ledger.Decision{Kind: w.Kind}, nil, w.Rules)
+	w.Reasons = wouldSay(w.Rules)
+	return w
+}
+
+// unmeasured says which feature that a gate reads was never measured.
+func (c *changed) unmeasured(ph *plans.Phase) string {
+	for _, r := range ph.Gate.Rules {
+		if r.Program == nil {
+			continue
+		}
+		for _, in := range r.Program.Inputs {
+			if in.Feature != "" && c.evidence[in.Feature] == nil {
+				return fmt.Sprintf("rule %q reads feature %s: %s", r.Name, in.Feature, strings.Join(c.outcomes[in.Feature].Reasons, "; "))
+			}
+		}
+	}
+	return ""
+}
+
+// joined is a phase without a gate, which passes when its steps and features do.
+func (c *changed) joined(ph *plans.Phase, w WouldBe) WouldBe {
+	w.Kind = string(runtime.KindPhase)
+	var all []verdict.Verdict
+	for _, b := range ph.Steps {
+		v := c.recorded(runtime.StepID(ph.Name, b.Kind, b.Name))
+		if v == "" {
+			v = verdict.Inconclusive
+			w.Reasons = append(w.Reasons, fmt.Sprintf("step %s %s was never run", b.Kind, b.Name))
+		}
+		all = append(all, v)
+	}
+	for _, f := range ph.Features {
+		all = append(all, c.outcomes[f.Name].WouldBe)
+		w.Reasons = append(w.Reasons, fmt.Sprintf("feature %s: %s", f.Name, c.outcomes[f.Name].WouldBe))
+	}
+	w.WouldBe = verdict.Join(all...)
+	return w
+}

@@ -1,0 +1,172 @@
+package steps
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// recordedPlan is a plan as a run recorded it, compiled again.
+type recordedPlan struct {
+	// res is nil where it could not be compiled, and why says so.
+	res *plans.Result
+	why string
+	// exact is set where its digest is the recorded one: then it is the same plan
+	// in everything that decides, values of variables included.
+	exact bool
+	// rules are compiled from recorded text, by feature and text.
+	rules map[[2]string]*plans.Rule
+}
+
+// planOf is the plan of a run, compiled from the sources that it recorded.
+func (r *Replay) planOf(run string) *recordedPlan {
+	start := r.runs[run]
+	if start == nil {
+		return &recordedPlan{why: "its run has no record of its plan"}
+	}
+	key := start.PlanDigest + " " + start.PlanSource + " " + start.PlanFile
+	for _, name := range slices.Sorted(maps.Keys(start.PlanSources)) {
+		key += " " + name + " " + start.PlanSources[name]
+	}
+	if p := r.plans[key]; p != nil {
+		return p
+	}
+	p := r.compile(start)
+	r.plans[key] = p
+	return p
+}
+
+// compile writes the recorded sources into a folder of their own, as they lay
+// beside each other, and loads them.
+func (r *Replay) compile(start *ledger.RunStart) *recordedPlan {
+	p := &recordedPlan{rules: map[[2]string]*plans.Rule{}}
+	dir, err := os.MkdirTemp("", "mxflow-replay")
+	if err != nil {
+		p.why = err.Error()
+		return p
+	}
+	defer os.RemoveAll(dir)
+	path, err := r.unpack(start, dir)
+	if err != nil {
+		p.why = err.Error()
+		return p
+	}
+	// Values that stood in files of variables beside the plan may hold secrets, so
+	// that no run keeps them. Where such files still lie there they are tried: the
+	// digest tells whether they are what they were.
+	attempts := [][]plans.Given{slices.Concat(r.autoFiles(start), r.inputs), r.inputs}
+	for _, inputs := range attempts {
+		res := plans.Load(path, Registry(), plans.Options{Inputs: inputs})
+		if !res.OK() {
+			if p.res == nil {
+				p.why = "the recorded plan cannot be compiled: " + firstError(res)
+			}
+			continue
+		}
+		if exact := res.Plan.Digest() == start.PlanDigest; p.res == nil || exact {
+			p.res, p.exact, p.why = res, exact, ""
+			if exact {
+				return p
+			}
+		}
+	}
+	return p
+}
+
+// autoFiles are the files of variables that a load of the plan would read by
+// itself where the plan lay.
+func (r *Replay) autoFiles(start *ledger.RunStart) (given []plans.Given) {
+	files, _ := filepath.Glob(filepath.Join(planFolder(start), "*.auto.mxvars"))
+	slices.Sort(files)
+	for _, f := range files {
+		given = append(given, plans.Given{File: f})
+	}
+	return given
+}
+
+// planFolder is the folder that the plan of a run lay in, as it was given.
+func planFolder(start *ledger.RunStart) string {
+	if planSyntax(start.PlanFile) == "" {
+		return start.PlanFile // the plan is a folder
+	}
+	return filepath.Dir(start.PlanFile)
+}
+
+// planSyntax is the ending of a plan file's name, empty for a folder's.
+func planSyntax(name string) string {
+	switch ext := strings.ToLower(filepath.Ext(name)); ext {
+	case ".hcl", ".yaml", ".yml":
+		return ext
+	}
+	return ""
+}
+
+// unpack writes the sources of a plan below dir and returns what to load.
+func (r *Replay) unpack(start *ledger.RunStart, dir string) (string, error) {
+	folder, sources := planFolder(start), start.PlanSources
+	ext := planSyntax(start.PlanFile)
+	if len(sources) == 0 {
+		if start.PlanSource == "" {
+			return "", errors.New("its run kept no text of the plan")
+		}
+		name := filepath.Base(start.PlanFile)
+		if ext == "" {
+			name = "plan.hcl"
+		}
+		sources = map[string]string{filepath.ToSlash(filepath.Join(folder, name)): start.PlanSource}
+	}
+	// Included files may lie above the plan's folder.
+	root := filepath.Join(dir, strings.Repeat("in/", 1+depthAbove(folder, sources)))
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		text, err := r.store.Get(sources[name])
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", fmt.Errorf("file %s of the plan was not kept", name)
+		}
+		if err != nil {
+			return "", fmt.Errorf("file %s of the plan: %w", name, err)
+		}
+		rel, err := filepath.Rel(folder, filepath.FromSlash(name))
+		if err != nil {
+			return "", fmt.Errorf("file %s of the plan lies elsewhere than the plan: %w", name, err)
+		}
+		to := filepath.Join(root, rel)
+		if !strings.HasPrefix(to, dir+string(filepath.Separator)) {
+			return "", fmt.Errorf("file %s of the plan lies elsewhere than the plan", name)
+		}
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(to, text, 0o600); err != nil {
+			return "", err
+		}
+	}
+	if ext == "" {
+		return root, nil
+	}
+	return filepath.Join(root, filepath.Base(start.PlanFile)), nil
+}
+
+// depthAbove is how many folders above the plan's its files lie at most.
+func depthAbove(folder string, sources map[string]string) (most int) {
+	for name := range sources {
+		if rel, err := filepath.Rel(folder, filepath.FromSlash(name)); err == nil {
+			most = max(most, strings.Count(filepath.ToSlash(rel), "../"))
+		}
+	}
+	return most
+}
+
+func firstError(res *plans.Result) string {
+	for _, d := range res.Diagnostics.Errs() {
+		return d.Error()
+	}
+	return "it has mistakes"
+}

@@ -1,0 +1,156 @@
+package steps
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// RulesFrom says where the rules of a replay came from.
+type RulesFrom string
+
+const (
+	// RulesOfPlan: the recorded plan, whose digest agrees.
+	RulesOfPlan RulesFrom = "the recorded plan"
+	// RulesAsRecorded: the text of each rule as the decision recorded it, compiled
+	// in the recorded plan. Its digest does not agree, because variables were given
+	// that no run records.
+	RulesAsRecorded RulesFrom = "the decision's own text"
+	// RulesGone: the plan cannot be compiled any more, so that only the tests that
+	// the decision recorded are computed again.
+	RulesGone RulesFrom = "recorded tests only"
+)
+
+// replayRules are the rules of a decision, recorded and compiled beside each
+// other.
+type replayRules struct {
+	from   RulesFrom
+	why    string
+	parts  []rulePart
+	notes  []string
+	differ []ReplayDifference
+}
+
+// rulePart is what was decided as one: all rules of a gate or a feature, or of one
+// alternative among which a feature chose.
+type rulePart struct {
+	// alternative is nil where the decision chose nothing.
+	alternative *ledger.Alternative
+	evidence    *gates.Evidence
+	recorded    []verdict.Rule
+	rules       []*plans.Rule
+}
+
+// rulesOf compiles the rules of a decision.
+func (r *Replay) rulesOf(d store.Decided, ev *gates.Evidence) replayRules {
+	plan := r.planOf(d.Run)
+	if plan.res == nil {
+		return replayRules{from: RulesGone, why: plan.why}
+	}
+	out := replayRules{from: RulesOfPlan}
+	if !plan.exact {
+		out.from = RulesAsRecorded
+		out.notes = append(out.notes, "The recorded plan has another digest without the variables that were given to it, which no run records; each rule was compiled from the text that the decision recorded. With --var and --var-file as they were given then, all of the plan is checked.")
+	}
+	out.parts = []rulePart{{evidence: ev, recorded: d.Rules}}
+	if len(d.Alternatives) > 0 {
+		out.parts = nil
+		for i := range d.Alternatives {
+			alt := &d.Alternatives[i]
+			// Its rules read it by the name of the feature that it may become.
+			own := &gates.Evidence{Features: map[string]*gates.Feature{d.Feature: ev.Features[alt.Name]}}
+			out.parts = append(out.parts, rulePart{alternative: alt, evidence: own, recorded: alt.Rules})
+		}
+	}
+	for i := range out.parts {
+		part := &out.parts[i]
+		candidate := candidateOf(d.Decision)
+		if part.alternative != nil {
+			candidate = part.alternative.Name
+		}
+		for _, rec := range part.recorded {
+			rule, why := plan.rule(d.Decision, rec, candidate)
+			if rule == nil {
+				return replayRules{from: RulesGone, why: why}
+			}
+			if rule.Expr != rec.Expr {
+				out.differ = append(out.differ, ReplayDifference{rec.Name, "rule", rec.Expr, rule.Expr})
+			}
+			part.rules = append(part.rules, rule)
+		}
+	}
+	return out
+}
+
+// candidateOf is the name of the feature, alternative or confirmation that a
+// decision's criteria belong to; empty for a gate.
+func candidateOf(d *ledger.Decision) string {
+	name, _ := strings.CutPrefix(d.Node, "feature.")
+	if runtime.Kind(d.Kind) == runtime.KindGate {
+		return ""
+	}
+	return strings.TrimSuffix(name, ".first")
+}
+
+// rule is a rule of the plan: as the plan has it where that is the recorded one,
+// else compiled from the recorded text.
+func (p *recordedPlan) rule(d *ledger.Decision, rec verdict.Rule, candidate string) (*plans.Rule, string) {
+	if p.exact {
+		if rule := ruleNamed(p.res.Plan, d, rec.Name, candidate); rule != nil {
+			return rule, ""
+		}
+	}
+	feature := d.Feature
+	if runtime.Kind(d.Kind) == runtime.KindGate {
+		if ph := p.res.Plan.Phase(d.Phase); ph != nil && len(ph.Features) == 1 {
+			feature = ph.Features[0].Name
+		}
+	}
+	key := [2]string{feature, rec.Expr}
+	if rule := p.rules[key]; rule != nil {
+		named := *rule
+		named.Name = rec.Name
+		return &named, ""
+	}
+	rule, _, diags := p.res.CompileRule(rec.Expr, feature)
+	if diags.HasErrors() || rule.Program == nil {
+		why := "no reason"
+		for _, e := range diags.Errs() {
+			why = e.Error()
+			break
+		}
+		return nil, fmt.Sprintf("rule %q cannot be compiled any more: %s", rec.Name, why)
+	}
+	p.rules[key] = rule
+	named := *rule
+	named.Name = rec.Name
+	return &named, ""
+}
+
+// ruleNamed is a rule of the plan by its name; nil where the plan has none.
+func ruleNamed(p *plans.Plan, d *ledger.Decision, name, candidate string) *plans.Rule {
+	var rules []*plans.Rule
+	if ph := p.Phase(d.Phase); runtime.Kind(d.Kind) == runtime.KindGate {
+		if ph != nil && ph.Gate != nil {
+			rules = ph.Gate.Rules
+		}
+		candidate = ""
+	}
+	for _, f := range Candidates(p) {
+		if f.Name == candidate {
+			rules = f.Criteria
+		}
+	}
+	for _, r := range rules {
+		if r.Name == name {
+			return r
+		}
+	}
+	return nil
+}
