@@ -17,6 +17,7 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps"
 )
 
 func (a *app) applyCommand() *cobra.Command {
@@ -114,7 +115,7 @@ func (a *app) run(ctx context.Context, path string, p *plans.Plan, g *runtime.Gr
 	}
 	err = st.Append(&ledger.Record{Type: "run", Time: time.Now().UTC(), Run: run, RunStart: &ledger.RunStart{
 		Plan: p.Name, PlanFile: path, PlanDigest: p.Digest(), PlanSource: sum, PlanSources: sums, Tool: "mxflow " + version,
-		Environment: engine.Environment(), BootID: engine.BootID(),
+		Environment: engine.Environment(), BootID: engine.BootID(), Targets: steps.Targets(p), Hypotheses: steps.Hypotheses(p),
 	}})
 	if err != nil {
 		return err
@@ -129,6 +130,9 @@ func (a *app) run(ctx context.Context, path string, p *plans.Plan, g *runtime.Gr
 	}
 	progress := a.newProgress(p, run, estimate(p, st, preview))
 	runner.Observe = progress.event
+	if a.reword != nil {
+		runner.Observe = func(ev runtime.Event) { progress.event(a.reword(ev)) }
+	}
 	progress.begin()
 	result, err := runner.Execute(soft)
 	return a.finish(st, g, run, result, err, progress)
@@ -149,6 +153,9 @@ func (a *app) finish(st *store.Store, g *runtime.Graph, run string, result *runt
 	}
 	err := st.Append(&ledger.Record{Type: "end", Time: time.Now().UTC(), Run: run, End: end})
 	progress.end(outcome, end)
+	if a.ending != nil {
+		a.ending(st, run, outcome, end)
+	}
 	a.exit = end.Exit
 	if runErr != nil {
 		return runErr

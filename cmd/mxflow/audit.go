@@ -50,7 +50,7 @@ values on both sides with unit and n, the verdict, and why it was decided then.`
 		},
 	}
 	a.jsonFlag(c, "print as JSON")
-	c.AddCommand(a.auditVerifyCommand())
+	c.AddCommand(a.auditVerifyCommand(), a.auditReplayCommand())
 	return c
 }
 

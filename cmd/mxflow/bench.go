@@ -32,6 +32,8 @@ type bench struct {
 	gpus                           []string
 	format, out, plot, raw         string
 	quiet                          bool
+	compare                        string
+	earlier                        *benchEarlier
 	// data is what --dataset holds.
 	data *plans.Dataset
 }
@@ -62,6 +64,9 @@ invalid (exit status 2), with the cause.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			b.url = args[0]
+			if done, err := a.compareFiles(&b); done || err != nil {
+				return err
+			}
 			if err := b.check(c); err != nil {
 				return err
 			}
@@ -103,6 +108,7 @@ invalid (exit status 2), with the cause.`,
 	f.StringVar(&b.format, "format", "", "md, json, csv or html (default: a table)")
 	f.StringVar(&b.out, "out", "", "write there instead of standard output")
 	f.StringVar(&b.plot, "plot", "", "write plots there as well: a name that ends in .svg or .png")
+	f.StringVar(&b.compare, "compare", "", "show this earlier result beside it (of --format json, or of another tool), and what two single starts can show; a second result in place of URL is compared without measuring")
 	f.StringVar(&b.raw, "raw", "", "keep every request's events in this folder, as Parquet")
 	f.BoolVar(&b.quiet, "quiet", false, "print no progress")
 	return c

@@ -90,7 +90,7 @@ func (a *app) runBench(ctx context.Context, b bench) error {
 	if len(out.Invalid) > 0 && a.exit == 0 {
 		a.exit = verdict.ExitFail
 	}
-	return errors.Join(a.printBench(b, out, files), rawErr)
+	return errors.Join(a.printBench(b, out, files), rawErr, a.compareWith(&b, out))
 }
 
 // hinted says an error with the labels of cells, and what a person can do about

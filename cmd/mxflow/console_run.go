@@ -7,6 +7,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps"
 )
 
 // show prints what is wrong with a line; true where that is nothing.
@@ -29,7 +30,7 @@ func (c *console) decide(rule *plans.Rule, address bool) {
 		fmt.Fprintln(c.stdout, "The rule is sound. It is decided after measuring; --run latest takes the newest run.")
 		return
 	}
-	result := gates.Eval(rule, c.evidence)
+	result := gates.Decide([]*plans.Rule{rule}, c.evidence, steps.GateSettings(c.loaded.Plan))[0]
 	switch {
 	case address && len(result.Comparisons) == 1:
 		fmt.Fprintln(c.stdout, result.Comparisons[0].Left)

@@ -26,9 +26,9 @@ func describe(ev runtime.Event) string {
 		return fmt.Sprintf("%s: %s %s%s", where, ev.Level, ev.Verdict, because(ev.Reasons, 1))
 	case "node_done":
 		if ev.Action == runtime.Reuse {
-			return fmt.Sprintf("%s: %s (kept from before)", ev.Node, ev.Verdict)
+			return fmt.Sprintf("%s: %s%s (kept from before)", ev.Node, ev.Verdict, behind(", ", ev.Message))
 		}
-		return fmt.Sprintf("%s: %s%s", ev.Node, ev.Verdict, below(briefly(ev.Reasons)))
+		return fmt.Sprintf("%s: %s%s%s", ev.Node, ev.Verdict, behind(", ", ev.Message), below(briefly(ev.Reasons)))
 	case "node_locked":
 		return fmt.Sprintf("%s: locked, because %s", ev.Node, ev.Message)
 	case "note":

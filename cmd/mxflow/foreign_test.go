@@ -164,7 +164,7 @@ protocol "standard" {
   level "kernels" {}
   level "benchmark" {
     workloads = [workload.chat, workload.busy]
-    launches  = 2
+    launches  = 4
   }
 }
 baseline {

@@ -69,6 +69,7 @@ var around = map[string]string{
 	"phase.gate":               "phase \"wrapped\" {\n" + wrappedFeature + "\n%s\n}",
 	"phase.gate.rule":          "phase \"wrapped\" {\n" + wrappedFeature + "\ngate {\n%s\n}\n}",
 	"phase.feature.hypothesis": "phase \"wrapped\" {\nfeature \"f\" {\nset = { moe_kernel = \"gemm\" }\ncriterion \"c\" { rule = \"chat.tg.gain >= 0\" }\n%s\n}\n}",
+	"phase.feature.confirm":    "engine \"vllm\" \"production\" {\nmodel = \"openai/gpt-oss-120b\"\n}\nphase \"wrapped\" {\nfeature \"f\" {\nset = { moe_kernel = \"gemm\" }\ncriterion \"decode\" { rule = \"chat.tg.gain >= 0\" }\n%s\n}\n}",
 	"phase.feature.criterion":  "phase \"wrapped\" {\nfeature \"f\" {\nset = { moe_kernel = \"gemm\" }\n%s\n}\n}",
 }
 

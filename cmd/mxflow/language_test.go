@@ -118,6 +118,7 @@ var elsewhere = map[string]bool{
 // its example has: the description says what is needed there.
 var conditional = map[string]bool{
 	"engine.observe.log":           true, // or another source
+	"phase.feature.set":            true, // or choose
 	"knob.value.must_see.log":      true, // or observed
 	"workload.prompt_tokens":       true, // or prompt_lengths
 	"workload.output_tokens":       true, // or output_lengths

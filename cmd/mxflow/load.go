@@ -35,7 +35,7 @@ func (a *app) loadWith(path string, opts plans.Options) (*plans.Plan, *runtime.G
 	opts.Guard = planGuard(a.stderr)
 	res := plans.Load(path, steps.Registry(), opts)
 	a.hide(res.Plan.Secrets())
-	if len(res.Diagnostics) > 0 {
+	if len(res.Diagnostics) > 0 && !(a.generated && res.OK()) {
 		a.diagnostics(res)
 	}
 	if !res.OK() {

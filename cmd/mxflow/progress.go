@@ -57,6 +57,9 @@ func (c *clock) at(ev runtime.Event) runtime.Event {
 		c.seen++
 		c.spent += ev.Seconds
 	}
+	if ev.Type == "launches_spared" {
+		c.left -= ev.Launches
+	}
 	per := c.perLaunch
 	if c.seen > 0 {
 		per = c.spent / float64(c.seen)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -11,11 +12,12 @@ import (
 
 // why is a decision's reasons, comparisons first.
 func why(d *ledger.Decision) string {
-	parts, unmeasured := rulesSay(d)
+	rules, unmeasured := rulesSay(d)
+	parts := append(headline(d), rules...)
 	if len(d.Rules) == 0 || d.Verdict == verdict.Error || d.Verdict == verdict.Invalid {
 		for _, reason := range d.Reasons {
 			bare := strings.HasPrefix(reason, "level ") && strings.Count(reason, " ") == 2 // its verdict without a cause
-			if !repeats(d, reason) && !(unmeasured && bare) {
+			if !repeats(d, reason) && !slices.Contains(parts, reason) && !(unmeasured && bare) {
 				parts = append(parts, reason)
 			}
 		}
@@ -32,6 +34,20 @@ func why(d *ledger.Decision) string {
 		parts = append(parts, "last log line: "+d.LogTail[len(d.LogTail)-1])
 	}
 	return strings.Join(parts, "\n")
+}
+
+// headline is what a feature's decision says before its levels and criteria: what
+// was chosen, and where it was confirmed.
+func headline(d *ledger.Decision) []string {
+	if k := runtime.Kind(d.Kind); k != runtime.KindFeature && k != runtime.KindCriteria {
+		return nil
+	}
+	for i, reason := range d.Reasons {
+		if strings.HasPrefix(reason, "level ") || strings.HasPrefix(reason, "criterion ") {
+			return slices.Clone(d.Reasons[:i])
+		}
+	}
+	return nil
 }
 
 // rulesSay are the reasons of the rules. What could not be measured is said once,

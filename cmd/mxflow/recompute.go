@@ -1,121 +1,24 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
-	goruntime "runtime"
-	"strings"
-
-	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps"
 )
 
-// elsewhereTolerance is how far numbers may be off, relatively, when they were
-// recorded on a processor of another architecture: it may round sums otherwise.
-const elsewhereTolerance = 1e-9
-
-// outcome is what a recomputation of a launch came to.
-type outcome string
-
+// What a recomputation came to; see steps.Recompute.
 const (
-	agrees outcome = "agrees"
-	// within is agrees with elsewhereTolerance.
-	within  outcome = "agrees within 1e-9"
-	differs outcome = "differs"
-	// noRaw launches have metrics that came from samples, and the samples are gone.
-	noRaw outcome = "no raw data"
-	// noNumbers launches have nothing that comes from samples, as qualifications.
-	noNumbers outcome = "nothing from samples"
+	agrees  = steps.RawAgrees
+	within  = steps.RawWithin
+	differs = steps.RawDiffers
+	noRaw   = steps.RawMissing
+	// elsewhereTolerance is that of another architecture.
+	elsewhereTolerance = steps.ElsewhereTolerance
 )
 
-// recomputed is one launch evaluated again from its raw data.
-type recomputed struct {
-	Launch  string  `json:"launch"`
-	Variant string  `json:"variant"`
-	Outcome outcome `json:"outcome"`
-	// RecordedOn is the architecture of the machine that recorded it, where known.
-	RecordedOn string `json:"recorded_on,omitempty"`
-	// Why says what stands in the way of the raw data, or that cells were guessed.
-	Why string `json:"why,omitempty"`
-	measure.Agreement
-}
+type (
+	outcome    = steps.RawOutcome
+	recomputed = steps.Recomputed
+)
 
-// recompute evaluates a launch again.
-func recompute(st *store.Store, l *ledger.Launch) recomputed {
-	out := recomputed{Launch: l.ID, Variant: l.Variant, RecordedOn: recordedOn(st, l)}
-	recording, why, err := recordingOf(st, l)
-	out.Why = why
-	if err != nil {
-		out.Why = err.Error()
-		out.Outcome = differs
-		if errors.Is(err, fs.ErrNotExist) {
-			out.Outcome = noRaw
-		}
-		return out
-	}
-	if l.Samples == "" && l.Series == "" && fromSamples(l) {
-		out.Outcome, out.Why = noRaw, "its record names no raw data"
-		return out
-	}
-	agreed := agrees
-	out.Agreement = measure.Agree(recording, l.Metrics, 0)
-	if len(out.Differ) > 0 && out.RecordedOn != "" && out.RecordedOn != goruntime.GOARCH {
-		agreed, out.Agreement = within, measure.Agree(recording, l.Metrics, elsewhereTolerance)
-	}
-	switch {
-	case len(out.Differ) > 0:
-		out.Outcome = differs
-	case out.Metrics > 0:
-		out.Outcome = agreed
-	default:
-		out.Outcome = noNumbers
-	}
-	return out
-}
-
-// recordingOf reads what a launch was evaluated from. Why is set where the cells
-// had to be taken from the samples, because the record is of a time before it
-// held them.
-func recordingOf(st *store.Store, l *ledger.Launch) (r measure.Recording, why string, err error) {
-	if l.Samples != "" {
-		if r.Samples, err = st.ReadSamples(l.Samples); err != nil {
-			return r, "", fmt.Errorf("samples: %w", err)
-		}
-	}
-	if l.Series != "" {
-		if r.Series, err = st.ReadSeries(l.Series); err != nil {
-			return r, "", fmt.Errorf("series: %w", err)
-		}
-	}
-	if r.Cells = l.Cells; len(r.Cells) == 0 && len(r.Samples) > 0 {
-		r.Cells, why = measure.CellsOf(r.Samples), "its record does not say when cells were measured, so only requests are evaluated"
-	}
-	return r, why, nil
-}
-
-// fromSamples reports whether a launch has metrics that samples are needed for.
-func fromSamples(l *ledger.Launch) bool {
-	for address := range l.Metrics {
-		if !strings.HasPrefix(address, "engine.") && !strings.HasPrefix(address, "command.") {
-			return true
-		}
-	}
-	return false
-}
-
-// recordedOn is the architecture of the mxflow that recorded a launch.
-func recordedOn(st *store.Store, l *ledger.Launch) string {
-	run := ""
-	arch := map[string]string{}
-	for _, r := range st.Records() {
-		switch {
-		case r.RunStart != nil:
-			arch[r.Run] = r.RunStart.Environment["arch"]
-		case r.Launch != nil && r.Launch.ID == l.ID:
-			run = r.Run
-		}
-	}
-	return arch[run]
-}
+func recompute(st *store.Store, l *ledger.Launch) recomputed { return steps.Recompute(st, l) }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +33,7 @@ func (a *app) reportCommand() *cobra.Command {
 				return fmt.Errorf("--out is for the Markdown page; send --json where you want it with > %s", out)
 			}
 			if a.json {
-				a.printJSON(map[string]any{"runs": st.Runs(), "decisions": report.Standing(st), "locked": report.Locked(st)})
+				a.printJSON(withStanding(st, map[string]any{"runs": st.Runs(), "decisions": report.Standing(st), "locked": report.Locked(st), "overruled": report.OverruledNow(st, time.Now()), "waivers": st.Waivers()}))
 				return nil
 			}
 			if out == "" {

@@ -14,6 +14,9 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // app is what every subcommand shares.
@@ -27,6 +30,12 @@ type app struct {
 	streaming bool
 	// secrets takes what is sensitive in the loaded plan out of what is shown.
 	secrets *redact.Redactor
+	// generated says that mxflow wrote the plan itself, so that its warnings point
+	// where nobody looks. ending, where it is set, shows how a run came out instead
+	// of the table, and reword says its events in other words.
+	generated bool
+	ending    func(st *store.Store, run string, s runtime.Summary, end *ledger.End)
+	reword    func(runtime.Event) runtime.Event
 	// exit is the status that the subcommand decided on.
 	exit int
 }
@@ -37,14 +46,17 @@ var errShown = errors.New("already shown")
 const longHelp = `mxflow turns "port one performance feature into an inference engine, prove that it
 helps, only then go on" into a plan that a machine runs and an auditor can check.
 
+  mxflow ab --a … --b …      is B faster than A? two commands, without a plan
   mxflow init                write a plan to begin with
   mxflow validate plan.hcl   find every mistake before anything is started
+  mxflow test plan.hcl       decide cases: given these measurements, this verdict
   mxflow console plan.hcl    try expressions and rules, also on a recorded run
   mxflow plan plan.hcl       what would run, in order, and why
   mxflow apply plan.hcl      start the engine, measure, decide, unlock
   mxflow status              where each phase stands
   mxflow audit               every decision with its values; audit verify
   mxflow report              results as Markdown
+  mxflow waive, retract      overrule a gate, withdraw an outcome: who, why, on record
 
 Exit status of apply: 0 every gate passed, 1 usage, plan or environment error,
 2 a gate failed or is invalid, 3 inconclusive, 4 the engine or mxflow broke,
@@ -80,9 +92,9 @@ func (a *app) root() *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&a.state, "state", "", "state directory (default: .mxflow beside the plan)")
 	root.AddCommand(
-		a.validateCommand(), a.planCommand(), a.applyCommand(), a.benchCommand(), a.importCommand(), a.statusCommand(), a.showCommand(),
+		a.validateCommand(), a.testCommand(), a.planCommand(), a.applyCommand(), a.abCommand(), a.benchCommand(), a.importCommand(), a.statusCommand(), a.waiveCommand(), a.retractCommand(), a.envCommand(), a.showCommand(),
 		a.auditCommand(), a.graphCommand(), a.reportCommand(), a.versionCommand(), a.engineCommand(),
-		a.formatCommand(), a.convertCommand(), a.schemaCommand(), a.initCommand(), a.consoleCommand(),
+		a.explainCommand(), a.formatCommand(), a.convertCommand(), a.schemaCommand(), a.initCommand(), a.consoleCommand(),
 	)
 	explainArgs(root)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {

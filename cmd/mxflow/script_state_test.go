@@ -66,3 +66,21 @@ func cmdFlipByte(ts *testscript.TestScript, neg bool, args []string) {
 	data[at] ^= 1
 	ts.Check(os.WriteFile(path, data, 0o644))
 }
+
+// cmdCutAfter ends a ledger with its last line that holds a text, as a crash
+// right after it would have.
+func cmdCutAfter(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: cut-after LEDGER TEXT")
+	}
+	path := ts.MkAbs(args[0])
+	data, err := os.ReadFile(path)
+	ts.Check(err)
+	at := bytes.LastIndex(data, []byte(args[1]))
+	if at < 0 {
+		ts.Fatalf("%s does not contain %q", args[0], args[1])
+	}
+	end := at + bytes.IndexByte(data[at:], '\n') + 1
+	ts.Check(os.WriteFile(path, data[:end], 0o644))
+	ts.Check(os.Remove(path + ".checkpoint"))
+}

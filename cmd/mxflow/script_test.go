@@ -77,6 +77,7 @@ func TestScript(t *testing.T) {
 			"finish":     cmdFinish,
 			"no-engines": cmdNoEngines,
 			"flip-byte":  cmdFlipByte,
+			"cut-after":  cmdCutAfter,
 			"json-count": cmdJSONCount,
 			"json-lines": cmdJSONLines,
 

@@ -4,8 +4,12 @@ import (
 	"fmt"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
 )
 
 func (a *app) showCommand() *cobra.Command {
@@ -54,10 +58,20 @@ func (a *app) showCommand() *cobra.Command {
 			}
 			fmt.Fprintln(a.stdout)
 			var rows [][]string
+			var overruled []report.Overruled
 			for _, d := range v.Decisions {
-				rows = append(rows, []string{d.Node, string(d.Verdict), fmt.Sprint(d.Attempt), d.Because, why(d.Decision)})
+				var w *ledger.Waiver
+				for _, given := range v.Waivers {
+					if given.About(d.Decision) {
+						w = given
+					}
+				}
+				o := report.OverruledOf(d.Decision, w, time.Now())
+				overruled = append(overruled, o)
+				rows = append(rows, []string{d.Node, o.Word(), fmt.Sprint(d.Attempt), d.Because, why(d.Decision)})
 			}
 			a.printTable([]string{"node", "verdict", "attempt", "because", "why"}, rows)
+			a.printOverruled(overruled)
 			for _, d := range v.Decisions {
 				a.comparison(d.Decision)
 			}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,8 +17,10 @@ func (a *app) statusCommand() *cobra.Command {
 		Use:   "status [PLAN]",
 		Short: "Show where each phase stands",
 		Long: `Shows the newest decision about each step, feature and gate, and whether an apply
-is under way. It reads the state directory beside PLAN, or in the current folder,
-and needs no lock.`,
+is under way; the accepted stack with what each part gained and the knob values that
+result; the plan's targets, who is beaten and by how much; and what became of the
+hypotheses. It reads the state directory beside PLAN, or in the current folder, and
+needs no lock.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			st, err := a.reader(args)
@@ -27,7 +30,7 @@ and needs no lock.`,
 			defer st.Close()
 			runs := st.Runs()
 			if a.json {
-				a.printJSON(map[string]any{"runs": runs, "decisions": report.Standing(st), "locked": report.Locked(st)})
+				a.printJSON(withStanding(st, map[string]any{"runs": runs, "decisions": report.Standing(st), "locked": report.Locked(st), "overruled": report.OverruledNow(st, time.Now()), "waivers": st.Waivers()}))
 				return nil
 			}
 			if len(runs) == 0 {
@@ -42,6 +45,8 @@ and needs no lock.`,
 				fmt.Fprintf(a.stdout, "plan %s: last run %s %s, exit status %d\n\n", last.Plan, last.ID, last.Reason, last.Exit)
 			}
 			a.printTable([]string{"phase", "node", "verdict", "", "decided"}, statusRows(st))
+			a.printOverruled(report.OverruledNow(st, time.Now()))
+			a.printStack(st)
 			return nil
 		},
 	}
@@ -52,6 +57,7 @@ and needs no lock.`,
 // statusRows is what people decide by: baseline, steps, features and gates.
 func statusRows(st *store.Store) [][]string {
 	var rows [][]string
+	now := time.Now()
 	for _, d := range report.Standing(st) {
 		if d.Kind == string(runtime.KindBenchmark) || d.Kind == string(runtime.KindQualify) && d.Node != runtime.BaselineID {
 			continue
@@ -60,7 +66,11 @@ func statusRows(st *store.Store) [][]string {
 		if d.Accepted {
 			accepted = "accepted"
 		}
-		rows = append(rows, []string{d.Phase, d.Node, string(d.Verdict), accepted, d.Time.Local().Format("2006-01-02 15:04")})
+		o := report.OverruledOf(d.Decision, st.Waiver(d.Node), now)
+		if note := o.Note(); note != "" {
+			accepted = note
+		}
+		rows = append(rows, []string{d.Phase, d.Node, o.Word(), accepted, d.Time.Local().Format("2006-01-02 15:04")})
 	}
 	for _, l := range report.Locked(st) {
 		rows = append(rows, []string{phaseOf(l.Node), l.Node, "locked", l.Cause, ""})

@@ -17,6 +17,9 @@ import (
 
 // table prints what a run decided, and why.
 func (a *app) table(s runtime.Summary, end *ledger.End, c *clock) {
+	if a.ending != nil {
+		return
+	}
 	var rows [][]string
 	for _, r := range s.Rows {
 		if row := tableRow(r); row != nil {
@@ -68,6 +71,12 @@ func tableRow(r runtime.Row) []string {
 		if r.Reused {
 			row[3] = "(kept) " + row[3]
 		}
+		if r.Waived {
+			row[2] += ", waived"
+		}
+		if r.Overruled != "" {
+			row[3] = r.Overruled + "\n" + row[3]
+		}
 	case r.Locked != "":
 		row[2], row[3] = "locked", r.Locked
 	default:
@@ -80,6 +89,11 @@ func label(n *runtime.Node) string {
 	switch n.Kind {
 	case runtime.KindFeature:
 		return "feature " + n.Feature
+	case runtime.KindCriteria:
+		if n.FeatureBlock.Engine == "" {
+			return "feature " + n.Feature + ", first engine"
+		}
+		return "feature " + n.FeatureBlock.Name
 	case runtime.KindGate:
 		return "gate"
 	case runtime.KindPhase:
@@ -92,6 +106,7 @@ func label(n *runtime.Node) string {
 
 var verdictColours = map[string]string{
 	"pass": "2", "waived": "6", "fail": "1", "invalid": "5", "error": "1", "inconclusive": "3", "locked": "8",
+	"fail, waived": "6", "inconclusive, waived": "6", "invalid, waived": "6",
 }
 
 // printTable prints columns, coloured on a terminal only.

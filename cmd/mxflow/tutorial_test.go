@@ -32,7 +32,7 @@ func TestTutorial(t *testing.T) {
 		t.Fatal(res.Diagnostics)
 	}
 	var out strings.Builder
-	if status := run(t.Context(), []string{"plan", path}, &out, &out); status != 0 || !strings.Contains(out.String(), "8 launches") {
+	if status := run(t.Context(), []string{"plan", path}, &out, &out); status != 0 || !strings.Contains(out.String(), "10 to 18 launches") {
 		t.Errorf("plan exits %d and says:\n%s", status, out.String())
 	}
 }

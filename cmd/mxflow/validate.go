@@ -16,11 +16,17 @@ func (a *app) validateCommand() *cobra.Command {
 		Short: "Find every mistake in a plan before anything is started",
 		Long: `Checks names, references, cycles, types, and compiles every rule against what the
 plan declares. All mistakes are reported at once, each with its place in the
-file and what to do. Nothing is started and no state is touched.`,
+file and what to do. Files of cases beside the plan are read too (see mxflow test),
+and a gate without a case that passes and one that fails is named. Nothing is
+started and no state is touched.`,
 		Example: "  mxflow validate plan.hcl\n  mxflow validate --var model=small plan.hcl\n  mxflow validate --json plan.hcl",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			p, g, loaded, err := a.load(args[0], vars, suite)
+			if err != nil {
+				return err
+			}
+			tested, err := a.validateCases(loaded)
 			if err != nil {
 				return err
 			}
@@ -36,12 +42,15 @@ file and what to do. Nothing is started and no state is touched.`,
 			}
 			if a.json {
 				a.printJSON(map[string]any{
-					"valid": true, "diagnostics": loaded.DiagnosticsJSON(), "plan": p.Name, "digest": p.Digest(),
+					"valid": true, "diagnostics": append(loaded.DiagnosticsJSON(), tested.diagnostics...), "untested_gates": tested.lacking, "plan": p.Name, "digest": p.Digest(),
 					"phases": len(p.Phases), "features": features, "rules": rules, "nodes": len(g.Nodes),
 				})
 				return nil
 			}
 			fmt.Fprintf(a.stdout, "%s is valid: %s, %s, %s.\n", args[0], count(len(p.Phases), "phase"), count(features, "feature"), count(rules, "rule"))
+			if tested.files == 0 && len(tested.lacking) > 0 {
+				fmt.Fprintf(a.stdout, "No case shows that its gates can pass and can fail: mxflow test --write %s writes some.\n", args[0])
+			}
 			return nil
 		},
 	}

@@ -57,8 +57,7 @@ protocol "standard" {
     from = ["log"]
   }
   level "benchmark" {
-    workloads = [workload.chat]
-    launches  = 3 # of each arm: one launch says nothing of the noise
+    workloads = [workload.chat] # in up to 8 launches of each arm, until every rule is settled
   }
 }
 

@@ -63,7 +63,7 @@ protocol "standard" {
   level "kernels" {}
   level "benchmark" {
     workloads = [workload.chat]
-    launches  = 2
+    launches  = 4
   }
 }
 

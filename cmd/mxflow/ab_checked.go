@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure/imported"
+	"github.com/mxflow/mxflow/gates/verdict"
+)
+
+// checked are what had to hold before numbers counted.
+func (s *abShow) checked(r *abResult) (rows [][2]string) {
+	for _, l := range r.levels {
+		text := string(l.Verdict)
+		if l.Name == "benchmark" && l.Verdict == verdict.Pass {
+			text = "pass: the same prompts, coherent answers of equal length, one environment"
+			if s.q.coherence == "off" {
+				text = "pass: the same prompts, answers of equal length, one environment; answers were not read"
+			}
+		} else if len(l.Reasons) > 0 && l.Verdict == verdict.Pass {
+			text += ": " + fit(imported.Printable(l.Reasons[len(l.Reasons)-1]), maxColumn)
+		}
+		rows = append(rows, [2]string{l.Name, text})
+	}
+	if states := cachesOf(slices.Concat(r.A.all, r.B.all)); states != "" {
+		rows = append(rows, [2]string{"caches", states + ", each command has its own"})
+	}
+	if text := testWords(r.test); text != "" {
+		rows = append(rows, [2]string{"test", text})
+	}
+	if s := r.rates; s != nil && r.test != nil {
+		rows = append(rows, [2]string{"errors", fmt.Sprintf("a claim that does not hold passes in at most %s of cases, one that holds fails in at most %s", rate(s.FalsePass), rate(s.FalseFail))})
+	}
+	return rows
+}
+
+func rate(share float64) string { return strconv.FormatFloat(100*share, 'g', 3, 64) + " %" }
+
+// testWords are how the numbers were decided.
+func testWords(t *verdict.Test) string {
+	if t == nil || len(t.Looks) == 0 {
+		return ""
+	}
+	how := "t-test on " + launchesWord(t.Looks[len(t.Looks)-1].N)
+	switch t.Form {
+	case verdict.Ratio:
+		how = "Welch's t-test on the logs of " + launchesWord(t.Looks[len(t.Looks)-1].N)
+	case verdict.Difference:
+		how = "Welch's " + how
+	}
+	look := t.Looks[len(t.Looks)-1]
+	text := fmt.Sprintf("%s of each: p of a pass %.2g (%.2g is enough), of a fail %.2g (%.2g is enough)", how, look.PPass, t.Pass, look.PFail, t.Fail)
+	if look.N == 1 {
+		text = "screened: one launch of each shows nothing but a difference that is far off"
+	}
+	switch t.Stop {
+	case verdict.StopFutile:
+		text += fmt.Sprintf("\nmore launches would have told with a chance of %s, so it stopped", percent(look.Chance))
+	case verdict.StopPass:
+		text += "\nit stopped early where it passed, so that the estimate leans upwards: quote the bounds"
+		if len(t.Plan) > 0 && look.N >= t.Plan[len(t.Plan)-1] {
+			text = strings.SplitN(text, "\n", 2)[0]
+		}
+	}
+	if t.Floor > 0 {
+		text += fmt.Sprintf("\nlaunches count as varying by %s at least, as on record for this machine", percent(t.Floor))
+	}
+	if t.Note != "" {
+		text += "\n" + t.Note
+	}
+	return text
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure"
+)
+
+// abClaim is the question that a comparison answers: by how much B has to be
+// better than A, or may be worse.
+type abClaim struct {
+	Metric measure.Metric
+	// Gain is the least relative improvement in the metric's better direction:
+	// 0.10 is 10 % better, −0.03 up to 3 % worse.
+	Gain float64
+	// Given is false where nobody claimed anything.
+	Given bool
+}
+
+// notWorse is the question where nothing is claimed: whether B is no more than
+// this much worse. Whether it is better stands in the interval.
+const notWorse = 0.03
+
+var claimText = regexp.MustCompile(`^([+-])\s*([0-9]+(?:\.[0-9]+)?)\s*(%|x)?$`)
+
+// abMetrics are those that a claim can be about: each request, or each cell of
+// the only one, has a positive number of it with a better direction.
+func abMetrics() (list []measure.Metric) {
+	for _, m := range measure.Catalogue() {
+		if slices.Contains([]string{"tg", "pp", "ttft", "tpot", "e2e", "itl", "tg_total", "pp_total"}, m.Name) {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+func parseClaim(metric, text string) (abClaim, error) {
+	c := abClaim{Gain: -notWorse}
+	var names []string
+	for _, m := range abMetrics() {
+		names = append(names, m.Name)
+		if m.Name == metric {
+			c.Metric = m
+		}
+	}
+	if c.Metric.Name == "" {
+		return c, fmt.Errorf("--metric: %q is none of %s", metric, strings.Join(names, ", "))
+	}
+	if text == "" {
+		return c, nil
+	}
+	m := claimText.FindStringSubmatch(strings.TrimSpace(text))
+	if m == nil || m[3] != "%" {
+		return c, fmt.Errorf("--claim: %q is no change: write '+10%%' for at least 10 %% more, or '-3%%' for at most 3 %% less", text)
+	}
+	n, err := strconv.ParseFloat(m[1]+m[2], 64)
+	if err != nil || math.IsInf(n, 0) {
+		return c, fmt.Errorf("--claim: %q is no change", text)
+	}
+	c.Given, c.Gain = true, n/100
+	if c.Metric.Better == measure.Lower {
+		c.Gain = -c.Gain
+	}
+	switch {
+	case c.Gain <= -0.9 || c.Gain > 1000 || c.Metric.Better == measure.Lower && c.Gain >= 0.999:
+		return c, fmt.Errorf("--claim: %s of %s is out of reach", text, metric)
+	case c.Gain == 0:
+		c.Gain = 0 // −0 is written as 0
+	}
+	return c, nil
+}
+
+// rule is the claim as the plan has it.
+func (c abClaim) rule() string {
+	return fmt.Sprintf("bench.%s.gain >= %s", c.Metric.Name, strconv.FormatFloat(c.Gain, 'f', -1, 64))
+}
+
+// lower is set where less is better.
+func (c abClaim) lower() bool { return c.Metric.Better == measure.Lower }
+
+// change turns an improvement into the signed change of the metric.
+func (c abClaim) change(gain float64) float64 {
+	if c.lower() {
+		return -gain
+	}
+	return gain
+}
+
+// says is the claim as a sentence about B without its subject.
+func (c abClaim) says(label string) string {
+	size := strconv.FormatFloat(math.Round(math.Abs(c.Gain)*1e6)/1e4, 'f', -1, 64) + " %"
+	verb, more, less := "is", "faster", "slower"
+	if c.lower() { // all of these are times
+		verb, more, less = "takes", "less time", "more time"
+	}
+	switch {
+	case c.Gain > 0:
+		return fmt.Sprintf("%s at least %s %s than A (%s)", verb, size, more, label)
+	case c.Gain == 0 && c.lower():
+		return fmt.Sprintf("takes no more time than A (%s)", label)
+	case c.Gain == 0:
+		return fmt.Sprintf("is not slower than A (%s)", label)
+	}
+	return fmt.Sprintf("%s at most %s %s than A (%s)", verb, size, less, label)
+}

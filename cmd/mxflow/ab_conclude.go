@@ -1,0 +1,176 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// not is the opposite of a claim, likewise.
+func (c abClaim) not(label string) string {
+	says := c.says(label)
+	for _, r := range [][2]string{{"at least", "less than"}, {"at most", "more than"}, {"is not slower", "is slower"}, {"no more time", "more time"}} {
+		if turned := strings.Replace(says, r[0], r[1], 1); turned != says {
+			return turned
+		}
+	}
+	return says
+}
+
+// conclude says in one sentence how it came out, and what can be done.
+func (r *abResult) conclude(q *ab, end *ledger.End) {
+	n := min(len(r.A.Launches), len(r.B.Launches))
+	label := q.label()
+	switch {
+	case end.Reason == "interrupted":
+		r.Said = fmt.Sprintf("Interrupted: %s of A and %d of B are on record.", count(len(r.A.Launches), "launch"), len(r.B.Launches))
+		r.Said = strings.Replace(r.Said, "launchs", "launches", 1)
+		r.Advice = []string{"The same command goes on where it stopped."}
+		return
+	case r.Verdict == verdict.Pass:
+		r.Said = "B " + q.claim.says(label) + "."
+	case r.Verdict == verdict.Fail && r.Stopped == verdict.StopScreen:
+		r.Said = fmt.Sprintf("B %s: so far off that one launch of each shows it.", q.claim.not(label))
+	case r.Verdict == verdict.Fail && n > 0 && len(r.LogTail) == 0 && r.levelsPassed():
+		r.Said = "B " + q.claim.not(label) + "."
+	case r.Verdict == verdict.Fail:
+		r.Said = "A command did not pass what comes before measuring, so nothing was compared."
+	case r.Verdict == verdict.Inconclusive && n > 0:
+		r.Said = fmt.Sprintf("%s of each do not say whether B %s.", launchesWord(n), q.claim.says(label))
+		if n == 1 {
+			r.Said = fmt.Sprintf("One launch of each does not say whether B %s.", q.claim.says(label))
+		}
+		r.openAdvice(q, n)
+	case r.Verdict == verdict.Inconclusive:
+		r.Said = "Nothing was measured, so nothing is decided."
+	case r.Verdict == verdict.Invalid:
+		r.Said = "The comparison does not count."
+	case brokeIn(r.B.all):
+		r.Said = "The server of B broke, so nothing is decided."
+	case brokeIn(r.A.all):
+		r.Said = "The server of A broke, so nothing is decided."
+	default:
+		r.Said = "A server or mxflow broke, so nothing is decided."
+	}
+	if r.Verdict == verdict.Pass && !q.claim.Given {
+		r.Said += r.whichWay(q.claim)
+	}
+	if !q.proves() && r.Verdict.Decided() {
+		r.Advice = append(r.Advice, "Nothing proves that the change took effect. Name a line of B's log that shows it: --must-see-b '*…*'.")
+	}
+}
+
+// brokeIn reports whether a launch broke.
+func brokeIn(launches []*ledger.Launch) bool {
+	return slices.ContainsFunc(launches, func(l *ledger.Launch) bool { return !l.OK })
+}
+
+func (r *abResult) levelsPassed() bool {
+	for _, l := range r.levels {
+		if l.Verdict != verdict.Pass {
+			return false
+		}
+	}
+	return true
+}
+
+// whichWay says beside "not slower" whether it is faster at all, as far as the
+// bounds show it.
+func (r *abResult) whichWay(c abClaim) string {
+	if r.Low == nil || r.High == nil {
+		return ""
+	}
+	low, high := c.change(*r.Low), c.change(*r.High)
+	if low > high {
+		low, high = high, low
+	}
+	better, worse := "faster", "slower"
+	switch {
+	case low > 0:
+		return fmt.Sprintf(" It is %s, by %s at least.", better, percent(low))
+	case high < 0:
+		return fmt.Sprintf(" It is %s, by %s at most.", worse, percent(low))
+	}
+	return fmt.Sprintf(" Whether it is %s stays open.", better)
+}
+
+// resolves is how far B has to be from a claim for a pass in four of five cases,
+// in standard deviations between launches, by launches of each: the table in
+// docs/statistics.md.
+var resolves = []struct {
+	n int
+	k float64
+}{{4, 4.59}, {6, 2.81}, {8, 2.19}}
+
+// openAdvice says what would settle what stayed open.
+func (r *abResult) openAdvice(q *ab, n int) {
+	if q.quick {
+		r.Advice = append(r.Advice, "The same command without --quick goes on from these launches.")
+		return
+	}
+	a, okA := logSpread(r.A.Launches)
+	b, okB := logSpread(r.B.Launches)
+	if !okA || !okB || r.Change == nil || r.Stopped == verdict.StopMissing {
+		return
+	}
+	sd := math.Sqrt((a*a + b*b) / 2)
+	gain := q.claim.change(*r.Change)
+	gap := math.Abs(math.Log1p(gain) - math.Log1p(q.claim.Gain))
+	if q.claim.lower() {
+		gap = math.Abs(math.Log1p(-gain) - math.Log1p(-q.claim.Gain))
+	}
+	for _, at := range resolves {
+		if at.n > n && at.k*sd <= gap && r.Stopped != verdict.StopFutile {
+			r.Advice = append(r.Advice, fmt.Sprintf("%d launches of each would probably settle it: launches vary by %s, and B is %s from the claim. The same command with --launches %d goes on from these.", at.n, percent(sd), percent(gap), at.n))
+			return
+		}
+	}
+	last := resolves[len(resolves)-1]
+	r.Advice = append(r.Advice, fmt.Sprintf("Launches vary by %s, so that %d of each tell B from the claim where it is %s off; it is %s off. Make starts more alike (clocks, other load, warm-up), or claim what these launches show.", percent(sd), last.n, percent(last.k*sd), percent(gap)))
+}
+
+// logSpread is the standard deviation of the logs of launches.
+func logSpread(launches []abLaunch) (sd float64, ok bool) {
+	n := float64(len(launches))
+	if n < 2 {
+		return 0, false
+	}
+	mean := 0.0
+	for _, l := range launches {
+		mean += math.Log(l.Value) / n
+	}
+	for _, l := range launches {
+		sd += (math.Log(l.Value) - mean) * (math.Log(l.Value) - mean)
+	}
+	return math.Sqrt(sd / (n - 1)), true
+}
+
+func launchesWord(n int) string {
+	if n == 1 {
+		return "1 launch"
+	}
+	return fmt.Sprintf("%d launches", n)
+}
+
+// percent is a share without its sign: "19.3 %", and more digits of a small one.
+func percent(share float64) string {
+	return strings.TrimPrefix(signed(math.Abs(share)), "+")
+}
+
+// signed is a change: "+21.5 %", "-0.42 %".
+func signed(share float64) string {
+	x := 100 * share
+	switch {
+	case math.Abs(x) < 0.005:
+		return "0 %"
+	case math.Abs(x) < 1:
+		return fmt.Sprintf("%+.2f %%", x)
+	case math.Abs(x) < 1000:
+		return fmt.Sprintf("%+.1f %%", x)
+	}
+	return fmt.Sprintf("%+.0f %%", x)
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// abArm is one side of a comparison as the command line gives it.
+type abArm struct {
+	// Flag is "a" or "b", Text what stood there.
+	Flag, Text string
+	// Env are the assignments before the command, Words the command itself.
+	Env   map[string]string
+	Words []string
+}
+
+var (
+	assignment = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
+	// secretName is how variables are called whose values nobody should record.
+	secretName = regexp.MustCompile(`(?i)(^|_)(token|secret|password|passwd|api_?key|access_key)$`)
+)
+
+// parseArm reads 'NAME=value… program argument…'.
+func parseArm(flag, text string) (abArm, error) {
+	arm := abArm{Flag: flag, Text: strings.TrimSpace(text), Env: map[string]string{}}
+	words, err := shellWords(arm.Text)
+	var shell *needsShell
+	switch {
+	case errors.As(err, &shell):
+		return arm, fmt.Errorf("--%s: %w, and none is started. Write it out, quote it, or start a shell yourself: --%s %s",
+			flag, err, flag, shellQuote(throughShell(arm.Text)))
+	case err != nil:
+		return arm, fmt.Errorf("--%s: %w", flag, err)
+	}
+	for len(words) > 0 {
+		m := assignment.FindStringSubmatch(words[0])
+		if m == nil {
+			break
+		}
+		arm.Env[m[1]] = words[0][len(m[0]):]
+		words = words[1:]
+	}
+	if arm.Words = words; len(words) == 0 || words[0] == "" {
+		return arm, fmt.Errorf("--%s: there is no command in %q: give the one that starts the server, such as --%s 'KERNEL=marlin ./serve.sh'", flag, text, flag)
+	}
+	for _, w := range slices.Concat(words, slices.Collect(maps.Values(arm.Env))) {
+		if strings.ContainsRune(w, 0) {
+			return arm, fmt.Errorf("--%s: a command holds no NUL", flag)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(arm.Env)) {
+		if secretName.MatchString(name) && arm.Env[name] != "" {
+			return arm, fmt.Errorf("--%s: %s looks like a secret, and would be recorded and stand in the plan. Export it before instead: the server inherits what mxflow has", flag, name)
+		}
+	}
+	return arm, nil
+}
+
+// throughShell is the command run by a shell, its assignments left outside.
+func throughShell(text string) string {
+	env, rest := "", text
+	for {
+		m := regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=[^\s'"$` + "`" + `\\|&;<>()*?\[#~]*\s+`).FindString(rest)
+		if m == "" {
+			break
+		}
+		env, rest = env+strings.TrimSpace(m)+" ", rest[len(m):]
+	}
+	if !strings.ContainsAny(rest, "|&;\n(") {
+		rest = "exec " + rest
+	}
+	return env + "sh -c '" + strings.ReplaceAll(rest, "'", `'\''`) + "'"
+}
+
+// abShape is two arms as one engine and one knob: what they share, and what each
+// has of its own.
+type abShape struct {
+	// Env, Command and Args are the engine's.
+	Env     map[string]string
+	Command []string
+	Args    []string
+	Own     [2]abOwn
+}
+
+// abOwn is what one value of the knob sets. Command is nil where the engine's
+// holds.
+type abOwn struct {
+	Env           map[string]string
+	Command, Args []string
+}
+
+// shapeOf takes apart what two commands share and what they do not. Trailing
+// arguments that differ become arguments of the knob; where the programs do, or
+// words in the middle would fall apart, each has its whole command.
+func shapeOf(a, b abArm) (abShape, error) {
+	s := abShape{Env: map[string]string{}}
+	for i, arm := range []abArm{a, b} {
+		other := []abArm{b, a}[i]
+		s.Own[i].Env = map[string]string{}
+		for name, value := range arm.Env {
+			if theirs, has := other.Env[name]; has && theirs == value {
+				s.Env[name] = value
+			} else {
+				s.Own[i].Env[name] = value
+			}
+		}
+	}
+	n := 0
+	for n < len(a.Words) && n < len(b.Words) && a.Words[n] == b.Words[n] {
+		n++
+	}
+	same := n == len(a.Words) && n == len(b.Words)
+	switch {
+	case same && len(s.Own[0].Env)+len(s.Own[1].Env) == 0:
+		return s, fmt.Errorf("--a and --b are the same command, so there is nothing under test: let them differ in a variable (KERNEL=…), in arguments or in the program")
+	case same:
+		s.Command = a.Words
+	case n == 0:
+		s.Command = a.Words
+		s.Own[1].Command = b.Words
+	default:
+		if n > 1 && strings.HasPrefix(a.Words[n-1], "-") {
+			n-- // a flag stays with its value
+		}
+		s.Command = a.Words[:n]
+		s.Own[0].Args, s.Own[1].Args = a.Words[n:], b.Words[n:]
+	}
+	return s, nil
+}

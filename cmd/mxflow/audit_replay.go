@@ -1,0 +1,157 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps"
+)
+
+// replayFlags are those of audit replay.
+type replayFlags struct {
+	changed, node string
+	vars          []plans.Given
+}
+
+func (a *app) auditReplayCommand() *cobra.Command {
+	var flags replayFlags
+	c := &cobra.Command{
+		Use:   "replay [PLAN]",
+		Short: "Decide every recorded feature and gate again from raw data, and compare",
+		Long: `Decides every recorded decision about features and gates again, also those that
+others took the place of: metrics from the raw samples that were kept, rules from
+the plan that the run recorded, launch noise from the launches before the session.
+Every verdict of a rule or a comparison has to come out the same, and every number
+bit for bit (within 1e-9 where it was recorded on another architecture). Nothing is
+started and nothing is written.
+
+Exit status: 0 everything agrees; 2 something came out otherwise, which is listed;
+3 nothing could be decided again, or not all that stands: a decision is of a version
+that did not keep by what it decided, or its plan cannot be compiled any more, so that
+only the tests that it recorded were computed again; 4 the ledger is damaged, or raw data are missing or
+damaged; 1 wrong usage.
+
+--plan CHANGED decides the same evidence by another plan's rules, thresholds and
+decision settings: what would have come out, gate by gate. What was not measured is
+not known, and where launches ended because the recorded rules were decided, they
+may be too few for others: both are inconclusive and say so. Exit status then, as of
+apply: 0 every gate of the changed plan would have passed, 2 one would have failed or
+been invalid, 3 one would be inconclusive, 4 raw data are missing, 1 the changed plan
+has mistakes.
+
+Values of variables that were given on the command line are in no record. With --var
+and --var-file as they were given then, all of the plan is checked; without, each
+rule is compiled from the text that its decision recorded.`,
+		Example: "  mxflow audit replay plan.hcl\n" +
+			"  mxflow audit replay plan.hcl --node cutlass\n" +
+			"  mxflow audit replay plan.hcl --plan stricter.hcl",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := checkGiven(flags.vars); err != nil {
+				return err
+			}
+			if flags.changed != "" && flags.node != "" {
+				return errors.New("--plan and --node do not go together: a changed plan is decided as a whole, since what a gate reads follows from its features")
+			}
+			st, err := a.reader(a.beside(args, flags.changed))
+			if err != nil {
+				var damage *ledger.DamageError
+				if errors.As(err, &damage) {
+					return a.fail(verdict.ExitBroken, err)
+				}
+				return err
+			}
+			defer st.Close()
+			if flags.changed != "" {
+				return a.replayWith(st, flags)
+			}
+			return a.replay(st, flags)
+		},
+	}
+	a.jsonFlag(c, "print as JSON")
+	c.Flags().StringVar(&flags.changed, "plan", "", "decide by the rules of this plan instead of the recorded one")
+	c.Flags().StringVar(&flags.node, "node", "", "only decisions about this node")
+	varFlag(c, &flags.vars)
+	return c
+}
+
+// beside is where the state directory is looked for: beside the plan that is
+// named, else in the current folder, else beside the changed plan.
+func (a *app) beside(args []string, changed string) []string {
+	if len(args) > 0 || changed == "" || a.state != "" {
+		return args
+	}
+	if _, err := os.Stat(stateName); err == nil {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(planDir(changed), stateName)); err == nil {
+		return []string{changed}
+	}
+	return nil
+}
+
+// replayResult is what deciding again came to.
+type replayResult struct {
+	Decisions []steps.Replayed            `json:"decisions"`
+	Counts    map[steps.ReplayOutcome]int `json:"counts"`
+	Numbers   int                         `json:"numbers"`
+	Agrees    bool                        `json:"agrees"`
+	// missing are decisions that stand and could not be decided again, partly those
+	// of which only the recorded tests could.
+	missing, partly int
+}
+
+func (a *app) replay(st *store.Store, flags replayFlags) error {
+	r := steps.NewReplay(st, flags.vars)
+	node := ""
+	if flags.node != "" {
+		var err error
+		if node, err = findNode(st, flags.node); err != nil {
+			return err
+		}
+	}
+	out := replayResult{Decisions: []steps.Replayed{}, Counts: map[steps.ReplayOutcome]int{}}
+	for _, d := range r.Decisions() {
+		if node != "" && d.Node != node {
+			continue
+		}
+		again := r.Decide(d)
+		out.Decisions = append(out.Decisions, again)
+		out.Counts[again.Outcome]++
+		out.Numbers += again.Numbers
+		switch {
+		case again.Outcome == steps.ReplayImpossible && again.Stands:
+			out.missing++
+		case again.Outcome == steps.ReplayTests && again.Stands:
+			out.partly++
+		}
+	}
+	n := out.Counts
+	out.Agrees = n[steps.ReplayAgrees] > 0 && n[steps.ReplayDiffers] == 0 && n[steps.ReplayBroken] == 0 && out.missing == 0 && out.partly == 0
+	if a.json {
+		a.printJSON(out)
+	} else {
+		a.printReplay(out)
+	}
+	switch {
+	case n[steps.ReplayDiffers] > 0:
+		return a.fail(verdict.ExitFail, fmt.Errorf("%s come out as recorded", countOf(n[steps.ReplayDiffers], "decision does not", "decisions do not")))
+	case n[steps.ReplayBroken] > 0:
+		return a.fail(verdict.ExitBroken, fmt.Errorf("%s cannot be decided again, because raw data are missing or damaged", countOf(n[steps.ReplayBroken], "decision", "decisions")))
+	case out.missing > 0:
+		return a.fail(verdict.ExitInconclusive, fmt.Errorf("%s of a version that did not keep by what; apply again decides anew", isAre(out.missing, "decision that stands", "decisions that stand")))
+	case out.partly > 0:
+		return a.fail(verdict.ExitInconclusive, fmt.Errorf("of %s only the tests could be computed again: the plan cannot be compiled as it was recorded. If it needs variables, give them again with --var or --var-file", countOf(out.partly, "decision that stands", "decisions that stand")))
+	case n[steps.ReplayAgrees] == 0:
+		return a.fail(verdict.ExitInconclusive, errors.New("there is nothing to decide again: no feature and no gate was decided by rules here"))
+	}
+	return nil
+}

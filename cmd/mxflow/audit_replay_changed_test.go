@@ -1,0 +1,74 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestAuditReplayWithChangedPlan(t *testing.T) {
+	same := planWith(tenPercent, tenPercent)
+	tests := []struct {
+		name, plan string
+		exit       int
+		want       []string
+	}{
+		{"the same", same, 0, []string{"phase.experts   pass      pass", "Every gate of the changed plan would have passed"}},
+		{"less is asked for", planWith("chat.tg.gain >= 0.05", "chat.tg.gain >= -0.03"), 0, []string{"would have passed"}},
+		{"more than there is", planWith(tenPercent, "chat.tg.gain >= 0.30"), 2, []string{"phase.experts   pass      fail"}},
+		{"too few launches", planWith(tenPercent, "chat.tg.gain >= 0.205"), 3, []string{"inconclusive", "4 launches an arm were made, and more would be needed (up to 8)"}},
+		{"a feature that fails", planWith("chat.tg.gain >= 0.30", `feature[\"routed\"].accepted`), 2, []string{"feature.routed  pass      fail", "phase.experts   pass      fail"}},
+		{"what was not measured", planWith(tenPercent, "engine.startup_s <= 60"), 3, []string{"launch s-1.routed.1 has no engine.startup_s"}},
+		{"stricter error rates", strings.Replace(same, "engine \"embedded\"", "decision {\n  launches = { min = 3, max = 4 }\n}\nengine \"embedded\"", 1), 0, nil},
+		{"another workload", strings.Replace(same, "prompt_tokens = 64", "prompt_tokens = 65", 1), 2, []string{"invalid", "workload chat", "only an apply can tell"}},
+		{"another environment", strings.Replace(same, `MXFLOW_EMBEDDED_MOE = "routed"`, `MXFLOW_EMBEDDED_MOE = "dense"`, 1), 2, []string{"invalid", "knob moe = routed"}},
+		{"a mistake", strings.Replace(same, "chat.tg.gain", "chat.tq.gain", 1), 1, []string{"Nothing was started"}},
+		{"another plan", strings.Replace(same, `plan "port"`, `plan "other"`, 1), 1, []string{"give the changed plan the same name"}},
+	}
+	s := newRecordedState(t)
+	s.apply(same, nil)
+	once(s)
+	before := contents(t, s.dir)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "changed.hcl")
+			if err := os.WriteFile(path, []byte(tt.plan), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			exit, out, errs := mxflow("audit", "replay", "--state", s.dir, "--plan", path)
+			if exit != tt.exit {
+				t.Errorf("exit status %d, want %d", exit, tt.exit)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(evenly(out+errs), evenly(want)) {
+					t.Errorf("%q is missing", want)
+				}
+			}
+			if t.Failed() {
+				t.Log(out + errs)
+			}
+		})
+	}
+	if after := contents(t, s.dir); after != before {
+		t.Error("something was written")
+	}
+}
+
+// contents are the names and bytes of all files in a folder.
+func contents(t *testing.T, dir string) string {
+	t.Helper()
+	var all strings.Builder
+	err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+		if err != nil || info.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		all.WriteString(path + "\n" + string(data))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps"
+)
+
+// mostListed is how many decisions are listed that agree; of more, only those that
+// do not.
+const mostListed = 40
+
+// mostDifferences bounds the list of differences of one decision.
+const mostDifferences = 20
+
+func (a *app) printReplay(out replayResult) {
+	rows, differences := [][]string{}, [][]string{}
+	for _, d := range out.Decisions {
+		if d.Outcome != steps.ReplayAgrees || len(out.Decisions) <= mostListed {
+			rows = append(rows, []string{d.Node, fmt.Sprint(d.Attempt), string(d.Recorded), dashed(string(d.Again)), string(d.Outcome), string(d.Rules)})
+		}
+		for i, diff := range d.Differences {
+			if i == mostDifferences {
+				differences = append(differences, []string{d.Node, fmt.Sprint(d.Attempt), fmt.Sprintf("and %d more", len(d.Differences)-i), "", "", ""})
+				break
+			}
+			differences = append(differences, []string{d.Node, fmt.Sprint(d.Attempt), diff.Rule, diff.What, diff.Recorded, diff.Again})
+		}
+	}
+	if len(rows) > 0 {
+		a.printTable([]string{"node", "attempt", "recorded", "again", "outcome", "rules from"}, rows)
+		fmt.Fprintln(a.stdout)
+	}
+	if len(differences) > 0 {
+		a.printTable([]string{"node", "attempt", "rule", "what", "recorded", "again"}, differences)
+		fmt.Fprintln(a.stdout)
+	}
+	a.printReplayNotes(out)
+	agree := out.Counts[steps.ReplayAgrees]
+	switch {
+	case out.Agrees:
+		fmt.Fprintf(a.stdout, "Everything agrees: %s with %s.\n", countOf(agree, "decision", "decisions"), countOf(out.Numbers, "number", "numbers"))
+	case agree > 0:
+		fmt.Fprintf(a.stdout, "%s of %d agree.\n", countOf(agree, "decision", "decisions"), len(out.Decisions))
+	}
+}
+
+// printReplayNotes says once what holds for several decisions.
+func (a *app) printReplayNotes(out replayResult) {
+	var said []string
+	say := func(text string) {
+		if !slices.Contains(said, text) {
+			said = append(said, text)
+		}
+	}
+	for _, d := range out.Decisions {
+		if d.Why != "" && d.Outcome != steps.ReplayAgrees && d.Outcome != steps.ReplayDiffers && d.Outcome != steps.ReplayTests {
+			say(fmt.Sprintf("%s, attempt %d, %s: %s.", d.Node, d.Attempt, d.Outcome, d.Why))
+		}
+		for _, n := range d.Notes {
+			say(n)
+		}
+	}
+	for i, text := range said {
+		if i == mostListed {
+			fmt.Fprintf(a.stdout, "And %d more notes; --json has all.\n", len(said)-i)
+			break
+		}
+		a.paragraph("", text)
+	}
+}
+
+func dashed(text string) string {
+	if text == "" {
+		return "–"
+	}
+	return text
+}
+
+// replayWith decides the recorded evidence by another plan.
+func (a *app) replayWith(st *store.Store, flags replayFlags) error {
+	p, _, _, err := a.load(flags.changed, flags.vars, "")
+	if err != nil {
+		return err
+	}
+	if runs := st.Runs(); len(runs) == 0 {
+		return a.fail(verdict.ExitInconclusive, fmt.Errorf("nothing was applied here, so there is no evidence to decide by"))
+	} else if was := runs[len(runs)-1].Plan; was != p.Name {
+		return fmt.Errorf("%s is plan %q, and plan %q is what was recorded in %s: give the changed plan the same name, or name the other plan's folder", flags.changed, p.Name, was, st.Dir())
+	}
+	outcomes, notes := steps.NewReplay(st, flags.vars).With(p)
+	var rows [][]string
+	var all []verdict.Verdict
+	for _, w := range outcomes {
+		why := ""
+		for i, r := range w.Reasons {
+			if i > 0 {
+				why += "\n"
+			}
+			why += r
+		}
+		rows = append(rows, []string{w.Node, dashed(string(w.Recorded)), string(w.WouldBe), why})
+		if w.Kind != "feature" {
+			all = append(all, w.WouldBe)
+		}
+	}
+	total := verdict.Join(all...)
+	if a.json {
+		a.printJSON(map[string]any{"plan": p.Name, "nodes": outcomes, "notes": notes, "verdict": total})
+	} else {
+		a.printTable([]string{"node", "recorded", "would be", "why"}, rows)
+		fmt.Fprintln(a.stdout)
+		a.paragraphs("", notes)
+		if total == verdict.Pass {
+			fmt.Fprintln(a.stdout, "Every gate of the changed plan would have passed. Nothing was started and nothing was recorded.")
+		} else {
+			fmt.Fprintf(a.stdout, "Not every gate of the changed plan would have passed: %s. Nothing was started and nothing was recorded.\n", total)
+		}
+	}
+	a.exit = total.ExitCode()
+	return nil
+}

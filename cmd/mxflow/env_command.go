@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// command is how the variant is started, with what has to be set before in
+// s.setup; empty where somebody else starts it.
+func (s *script) command() string {
+	switch s.spec.How() {
+	case "docker":
+		return inSubshell(nil, s.dockerRun())
+	case "compose":
+		return inSubshell(nil, s.composeRun())
+	case "exec":
+		return inSubshell(nil, s.dockerExec())
+	case "endpoint":
+		return s.endpoint()
+	}
+	return s.process()
+}
+
+// inSubshell runs a command in the folder, so that whoever sources the script
+// stays where they are.
+func inSubshell(dir word, argv []word) string {
+	if len(argv) == 0 {
+		return ""
+	}
+	cd := ""
+	if dir != nil {
+		cd = "cd " + dir.String() + " &&\n  "
+	}
+	return "(\n  " + cd + "exec " + commandText(argv) + "\n)"
+}
+
+func (s *script) process() string {
+	if len(s.kind.Ready) > 0 {
+		s.noted(word{{variable: "MXFLOW_PORT"}}) // a server finds it in its environment too
+	}
+	s.environment()
+	var dir word
+	if folder := s.spec.Dir; folder != "" {
+		if abs, err := filepath.Abs(folder); err == nil && !strings.HasPrefix(folder, "{source}") {
+			folder = abs // the script may be run from anywhere
+		}
+		dir = s.setting(folder, "", "the folder to start in")
+	}
+	argv := s.words(s.spec.Command, "argument")
+	if len(argv) == 0 {
+		return ""
+	}
+	if len(s.direct) > 0 {
+		argv = slices.Concat([]word{literal("env")}, s.direct, argv)
+	}
+	return inSubshell(dir, argv)
+}
+
+// words are the arguments of a command.
+func (s *script) words(argv []string, what string) (words []word) {
+	for i, arg := range argv {
+		words = append(words, s.setting(arg, "", fmt.Sprintf("%s %d of the command", what, i)))
+	}
+	return words
+}
+
+// endpoint asks the server for its models, which shows that it is there; it was
+// started by somebody else.
+func (s *script) endpoint() string {
+	e := s.spec.Endpoint
+	if len(e.Restart) > 0 {
+		s.environment()
+		argv := s.words(e.Restart, "argument")
+		if len(s.direct) > 0 {
+			argv = slices.Concat([]word{literal("env")}, s.direct, argv)
+		}
+		return inSubshell(nil, argv)
+	}
+	return ""
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) explainCommand() *cobra.Command {
+	attempt := 0
+	c := &cobra.Command{
+		Use:   "explain GATE|FEATURE|NODE [PLAN]",
+		Short: "Argue one decision: the data, the test, and what would have changed it",
+		Long: `Prints a recorded decision as an engineer would argue it: for each comparison of
+each rule what is claimed, every launch in the order of the starts, every look with
+its statistic and levels, the interval, what would have changed the verdict, and how
+many more launches would probably settle what is open. It reads the state directory
+beside PLAN, or in the current folder, and starts nothing.
+
+A gate may be named by its phase, a feature by its name: cutlass, phase.cutlass and
+phase.cutlass.gate are one. The newest decision is explained; --attempt takes an
+earlier one. Exit status: 0 explained, 1 there is no such node or decision.`,
+		Example: "  mxflow explain cutlass plan.hcl\n" +
+			"  mxflow explain feature.cutlass_grouped_gemm --attempt 1\n" +
+			"  mxflow explain phase.cutlass.gate --json",
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("attempt") && attempt < 1 {
+				return fmt.Errorf("--attempt %d: attempts count from 1", attempt)
+			}
+			st, err := a.reader(args[1:])
+			if err != nil {
+				return err
+			}
+			defer st.Close()
+			node, err := findNode(st, args[0])
+			if err != nil {
+				return err
+			}
+			e, err := explain(st, node, attempt)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				a.printJSON(e)
+				return nil
+			}
+			a.printExplanation(e)
+			return nil
+		},
+	}
+	a.jsonFlag(c, "print as JSON")
+	c.Flags().IntVar(&attempt, "attempt", 0, "explain this attempt instead of the newest")
+	return c
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/agext/levenshtein"
+
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// findNode is the address of the node that a person means: the address itself, a
+// phase for its gate, or the name of a phase or a feature. Only what was decided
+// or locked here can be meant.
+func findNode(st *store.Store, name string) (string, error) {
+	nodes := recordedNodes(st)
+	if slices.Contains(nodes, name) {
+		return name, nil
+	}
+	var found []string
+	short := strings.TrimSuffix(name, ".gate")
+	for _, address := range []string{short, runtime.PhaseID(short), runtime.FeatureID(short)} {
+		if slices.Contains(nodes, address) && !slices.Contains(found, address) {
+			found = append(found, address)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		if len(nodes) == 0 {
+			return "", fmt.Errorf("nothing was decided here, so there is nothing to explain: run mxflow apply first")
+		}
+		return "", fmt.Errorf("no node called %q was decided or locked here%s", name, nearNodes(name, nodes))
+	}
+	return "", fmt.Errorf("%q is both %s: name one of them", name, strings.Join(found, " and "))
+}
+
+// recordedNodes are the addresses of all nodes that were decided, or locked by
+// the newest run, sorted.
+func recordedNodes(st *store.Store) (nodes []string) {
+	for _, d := range st.Decisions() {
+		nodes = append(nodes, d.Node)
+	}
+	for _, l := range report.Locked(st) {
+		nodes = append(nodes, l.Node)
+	}
+	slices.Sort(nodes)
+	return slices.Compact(nodes)
+}
+
+// mostNames bounds a list of names in a message.
+const mostNames = 12
+
+// nearNodes is what stands behind a name that is not known: the nearest ones, or
+// what there is.
+func nearNodes(name string, nodes []string) string {
+	type near struct {
+		name string
+		away int
+	}
+	var close []near
+	for _, n := range nodes {
+		away := min(distance(name, n), distance(name, shortNode(n)))
+		if away <= max(1, min(3, (len(name)+1)/3)) {
+			close = append(close, near{n, away})
+		}
+	}
+	sort.SliceStable(close, func(i, j int) bool { return close[i].away < close[j].away })
+	if len(close) > 0 {
+		names := []string{}
+		for _, n := range close[:min(3, len(close))] {
+			names = append(names, n.name)
+		}
+		return ". Did you mean " + strings.Join(names, ", ") + "?"
+	}
+	more := ""
+	if len(nodes) > mostNames {
+		more = fmt.Sprintf(" and %d more", len(nodes)-mostNames)
+	}
+	return ". There is: " + strings.Join(nodes[:min(mostNames, len(nodes))], ", ") + more + "."
+}
+
+// distance is how many letters two names are apart; a name is not compared at
+// any length.
+func distance(a, b string) int {
+	if len(a) > 200 || len(b) > 200 {
+		return len(a) + len(b)
+	}
+	return levenshtein.Distance(strings.ToLower(a), strings.ToLower(b), nil)
+}
+
+// shortNode is what people call a node: the phase of a gate, the feature's name.
+func shortNode(node string) string {
+	if short, ok := strings.CutPrefix(node, "phase."); ok {
+		return short
+	}
+	return strings.TrimPrefix(node, "feature.")
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// explanation is a decision with everything that argues it.
+type explanation struct {
+	Node string `json:"node"`
+	// Decision is nil where the node was never decided.
+	Decision *store.Decided `json:"decision,omitempty"`
+	// Locked is why the newest run could not decide it; what was decided before
+	// stands no longer then.
+	Locked string `json:"locked,omitempty"`
+	// Attempts are all decisions about the node, oldest first.
+	Attempts []attempt `json:"attempts,omitempty"`
+	// Starts are the sessions in which the candidate was measured at this
+	// revision up to the decision: each of them is another chance of an error.
+	Starts []string `json:"sessions,omitempty"`
+	// Sessions are the orders in which launches were started.
+	Sessions []sessionOrder `json:"orders,omitempty"`
+	Rules    []ruleArgument `json:"rules,omitempty"`
+	// Causes lead from what was decided to the root, where it was not decided by
+	// its own evidence.
+	Causes []string `json:"causes,omitempty"`
+	Marks  []string `json:"marks,omitempty"`
+	Notes  []string `json:"notes,omitempty"`
+}
+
+// attempt is one decision about a node in a line.
+type attempt struct {
+	Attempt int       `json:"attempt"`
+	Verdict string    `json:"verdict"`
+	Because string    `json:"because"`
+	Session string    `json:"session,omitempty"`
+	Run     string    `json:"run"`
+	Time    time.Time `json:"time"`
+	// Explained is set for the one that is explained.
+	Explained bool `json:"explained,omitempty"`
+}
+
+// explain gathers what there is to say about a node; attempt 0 is the newest.
+func explain(st *store.Store, node string, number int) (*explanation, error) {
+	e := &explanation{Node: node}
+	history := st.History(node)
+	if number == 0 {
+		for _, l := range report.Locked(st) {
+			if l.Node == node {
+				e.Locked = l.Cause
+			}
+		}
+	}
+	at := len(history) - 1
+	if number > 0 {
+		at = slices.IndexFunc(history, func(d store.Decided) bool { return d.Attempt == number })
+		if at < 0 {
+			return nil, fmt.Errorf("%s has no attempt %d: %s", node, number, attemptsThere(history))
+		}
+	}
+	for i, d := range history {
+		e.Attempts = append(e.Attempts, attempt{d.Attempt, string(d.Verdict), d.Because, d.Session, d.Run, d.Time, i == at && e.Locked == ""})
+	}
+	if e.Locked != "" {
+		e.Causes = lockCauses(st, e.Locked)
+		return e, nil
+	}
+	if at < 0 {
+		return nil, fmt.Errorf("%s was not decided yet", node)
+	}
+	d := history[at]
+	e.Decision = &d
+	e.Starts = startsOf(st, d)
+	e.Sessions, e.Notes = ordersOf(st, d)
+	for _, r := range d.Rules {
+		e.Rules = append(e.Rules, arguesRule(st, r))
+	}
+	for _, alt := range d.Alternatives {
+		for _, r := range alt.Rules {
+			argued := arguesRule(st, r)
+			argued.Of = alt.Name
+			e.Rules = append(e.Rules, argued)
+		}
+	}
+	if !testsDecided(d.Decision) {
+		e.Causes = causesOf(st, d)
+	}
+	e.Marks = marksOf(st, d, time.Now())
+	e.Notes = append(e.Notes, statedLater(history, at)...)
+	return e, nil
+}
+
+func attemptsThere(history []store.Decided) string {
+	if len(history) == 0 {
+		return "it was never decided"
+	}
+	var list []string
+	for _, d := range history {
+		list = append(list, fmt.Sprint(d.Attempt))
+	}
+	return "there is " + strings.Join(list, ", ")
+}
+
+// statedLater says that the attempt explained is not the newest.
+func statedLater(history []store.Decided, at int) []string {
+	if at == len(history)-1 {
+		return nil
+	}
+	last := history[len(history)-1]
+	return []string{fmt.Sprintf("This is not what stands: attempt %d (%s) took its place, because: %s.", last.Attempt, last.Verdict, last.Because)}
+}
+
+// evidenceLaunches are the launches that the rules of a decision read, each once.
+func evidenceLaunches(d *ledger.Decision) (ids []string) {
+	seen := map[string]bool{}
+	add := func(list []string) {
+		for _, id := range list {
+			if !seen[id] {
+				seen[id] = true
+				ids = append(ids, id)
+			}
+		}
+	}
+	for _, ev := range d.Evidence {
+		add(ev.Parent.Launches)
+		add(ev.Candidate.Launches)
+		add(ev.Root.Launches)
+	}
+	if len(ids) == 0 {
+		add(d.Launches)
+	}
+	return ids
+}
+
+// startsOf are the sessions in which the candidates of a decision were measured
+// with the same work, up to when it was made.
+func startsOf(st *store.Store, d store.Decided) (sessions []string) {
+	type revision struct{ variant, work string }
+	ours := map[revision]bool{}
+	for _, ev := range d.Evidence {
+		for _, id := range ev.Candidate.Launches {
+			if l, ok := st.LaunchByID(id); ok {
+				ours[revision{l.VariantKey, l.Work}] = true
+			}
+		}
+	}
+	for i, r := range st.Records() {
+		if i >= d.Record {
+			break
+		}
+		if l := r.Launch; l != nil && l.Purpose == "benchmark" && ours[revision{l.VariantKey, l.Work}] && !slices.Contains(sessions, l.Session) {
+			sessions = append(sessions, l.Session)
+		}
+	}
+	return sessions
+}

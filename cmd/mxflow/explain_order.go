@@ -1,0 +1,142 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// sessionOrder is how the launches of one session were started.
+type sessionOrder struct {
+	Session string `json:"session"`
+	// Order has a letter for each launch, a group for each round: "AB BA".
+	Order string `json:"order"`
+	// Arms are the letters' variants: "A baseline".
+	Arms     []string     `json:"arms"`
+	Launches []sessionRow `json:"launches"`
+}
+
+// sessionRow is one launch in the order of a session.
+type sessionRow struct {
+	Order   int    `json:"order"`
+	Round   int    `json:"round"`
+	Arm     string `json:"arm"`
+	Launch  string `json:"launch"`
+	Started string `json:"started"`
+	// Aside says why the launch counts for nothing; empty where it counts.
+	Aside string `json:"aside,omitempty"`
+}
+
+// letters name the arms of a session.
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+// ordersOf are the sessions that a decision's launches belong to, with every
+// launch that was recorded before it, and what is odd about them.
+func ordersOf(st *store.Store, d store.Decided) (orders []sessionOrder, notes []string) {
+	used := map[string]bool{}
+	var sessions []string
+	for _, id := range evidenceLaunches(d.Decision) {
+		used[id] = true
+		l, ok := st.LaunchByID(id)
+		if !ok {
+			notes = append(notes, fmt.Sprintf("Launch %s, which the decision rests on, is not in the ledger.", id))
+			continue
+		}
+		if l.Purpose == "benchmark" && !slices.Contains(sessions, l.Session) {
+			sessions = append(sessions, l.Session)
+		}
+	}
+	for _, session := range sessions {
+		launches := before(st, d.Record, session)
+		orders = append(orders, orderOf(session, launches, used))
+		notes = append(notes, clockNotes(launches)...)
+	}
+	return orders, notes
+}
+
+// before are the launches of a session that stand before a record, in the order
+// in which they were started.
+func before(st *store.Store, record int, session string) (launches []*ledger.Launch) {
+	for i, r := range st.Records() {
+		if i >= record {
+			break
+		}
+		if r.Launch != nil && r.Launch.Session == session && r.Launch.Purpose == "benchmark" {
+			launches = append(launches, r.Launch)
+		}
+	}
+	// By count and not by clock, which may be set back meanwhile.
+	slices.SortStableFunc(launches, func(a, b *ledger.Launch) int { return a.Order - b.Order })
+	return launches
+}
+
+func orderOf(session string, launches []*ledger.Launch, used map[string]bool) sessionOrder {
+	out := sessionOrder{Session: session}
+	letter := map[string]string{}
+	var text strings.Builder
+	round := 0
+	for _, l := range launches {
+		if letter[l.Variant] == "" {
+			at := min(len(out.Arms), len(letters)-1)
+			letter[l.Variant] = letters[at : at+1]
+			out.Arms = append(out.Arms, letter[l.Variant]+" "+l.Variant)
+		}
+		row := sessionRow{l.Order, l.Ordinal, l.Variant, l.ID, l.Started.Local().Format("15:04:05"), asideOf(l)}
+		if row.Aside == "" && !used[l.ID] {
+			row.Aside = "not read by this decision"
+		}
+		out.Launches = append(out.Launches, row)
+		if asideOf(l) != "" {
+			continue // another stands in its place
+		}
+		if round != 0 && l.Ordinal != round {
+			text.WriteString(" ")
+		}
+		round = l.Ordinal
+		text.WriteString(letter[l.Variant])
+	}
+	out.Order = text.String()
+	return out
+}
+
+// asideOf is why what a launch measured does not count.
+func asideOf(l *ledger.Launch) string {
+	switch {
+	case !l.OK && l.Error != "":
+		return "broke: " + firstLine(l.Error)
+	case !l.OK:
+		return "broke"
+	case len(l.Invalid) > 0:
+		return "does not count: " + l.Invalid[0]
+	}
+	return ""
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// clockNotes say where the clock went back between two launches: what is decided
+// goes by the order of the starts, and durations by a clock that does not.
+func clockNotes(launches []*ledger.Launch) (notes []string) {
+	for i, l := range launches[:max(0, len(launches)-1)] {
+		next := launches[i+1]
+		if next.Started.Before(l.Started) {
+			notes = append(notes, fmt.Sprintf("The machine's clock went back by %s between the starts of %s and %s. No number depends on it: launches are ordered by count, and times within a launch come from a clock that is never set.",
+				rough(l.Started.Sub(next.Started).Seconds()), l.ID, next.ID))
+		}
+		if l.BootID != "" && next.BootID != "" && l.BootID != next.BootID {
+			notes = append(notes, fmt.Sprintf("The machine was started again between %s and %s.", l.ID, next.ID))
+		}
+	}
+	for _, l := range launches {
+		if l.Replaces != "" {
+			notes = append(notes, fmt.Sprintf("Launch %s stands in the place of %s, which did not count.", l.ID, l.Replaces))
+		}
+	}
+	return notes
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+)
+
+func (a *app) printExplanation(e *explanation) {
+	if e.Locked != "" {
+		fmt.Fprintf(a.stdout, "%s: locked\n\n", e.Node)
+		a.paragraphs("", e.Causes)
+		if len(e.Attempts) > 0 {
+			fmt.Fprintln(a.stdout, "\nWhat was decided about it before stands no longer (--attempt N explains it):")
+			a.printAttempts(e.Attempts)
+		}
+		return
+	}
+	d := e.Decision
+	accepted := ""
+	if d.Accepted {
+		accepted = ", accepted into the stack"
+	}
+	fmt.Fprintf(a.stdout, "%s: %s%s\n\n", e.Node, d.Verdict, accepted)
+	fmt.Fprintf(a.stdout, "  decided   %s, run %s, attempt %d (%s)\n", d.Time.Local().Format("2006-01-02 15:04:05"), d.Run, d.Attempt, d.Because)
+	if s := d.Statistics; s != nil {
+		share := ""
+		if s.Alternatives > 1 {
+			share = fmt.Sprintf(", shared by %d alternatives", s.Alternatives)
+		}
+		fmt.Fprintf(a.stdout, "  errors    a false pass in at most %.3g %%%s, a false fail in at most %.3g %%; %s an arm\n",
+			100*s.FalsePass, share, 100*s.FalseFail, launchRange(d.Decision))
+	}
+	if len(e.Starts) > 0 {
+		fmt.Fprintf(a.stdout, "  measured  %s\n", startsWord(e.Starts, d.Statistics != nil))
+	}
+	for _, m := range e.Marks {
+		a.paragraph("  ", sentence(m))
+	}
+	for _, s := range e.Sessions {
+		a.printOrder(s)
+	}
+	for _, l := range d.Levels {
+		if l.Verdict != "pass" || len(e.Rules) == 0 {
+			a.paragraph("  ", fmt.Sprintf("level %s: %s%s", l.Name, l.Verdict, because(l.Reasons, 3)))
+		}
+	}
+	if len(e.Rules) == 0 || len(e.Causes) > 0 {
+		a.printReasons(e)
+	}
+	for i, r := range e.Rules {
+		a.printRule(i+1, r)
+	}
+	a.printBeside(e)
+}
+
+// launchRange is how many launches an arm the tests may take: what the benchmark
+// makes at most, where the decision records it.
+func launchRange(d *ledger.Decision) string {
+	least, most := d.Statistics.Min, 0
+	for _, ev := range d.Evidence {
+		most = max(most, ev.Max)
+	}
+	if most == 0 {
+		most = d.Statistics.Max
+	}
+	if least = min(least, most); least == most {
+		return countOf(most, "launch", "launches")
+	}
+	return fmt.Sprintf("%d to %d launches", least, most)
+}
+
+// startsWord says in how many sessions the candidate was measured: starting afresh
+// multiplies the chance of an error.
+func startsWord(sessions []string, tested bool) string {
+	if len(sessions) == 1 {
+		return "once at this revision, in session " + sessions[0]
+	}
+	s := fmt.Sprintf("%d times from the start at this revision, in sessions %s", len(sessions), countedWords(sessions))
+	if tested {
+		s += fmt.Sprintf(": the chance of an error is up to %d times that of one", len(sessions))
+	}
+	return s
+}
+
+func (a *app) printReasons(e *explanation) {
+	d := e.Decision
+	if len(e.Causes) > 0 {
+		fmt.Fprintln(a.stdout, "\nIt came to this, last cause first:")
+		a.paragraphs("  ", e.Causes)
+	} else if len(d.Reasons) > 0 {
+		fmt.Fprintln(a.stdout)
+		a.paragraphs("  ", d.Reasons)
+	}
+	if d.Exit != nil && *d.Exit >= 0 {
+		fmt.Fprintf(a.stdout, "  exit status %d\n", *d.Exit)
+	}
+	if len(d.LogTail) > 0 {
+		fmt.Fprintf(a.stdout, "  the log ended with:\n  | %s\n", strings.Join(d.LogTail, "\n  | "))
+	}
+}
+
+func (a *app) printOrder(s sessionOrder) {
+	fmt.Fprintf(a.stdout, "  order     %s  (%s), session %s\n", s.Order, strings.Join(s.Arms, ", "), s.Session)
+	for _, l := range s.Launches {
+		if l.Aside != "" {
+			fmt.Fprintf(a.stdout, "            launch %d, %s: %s\n", l.Order, l.Launch, l.Aside)
+		}
+	}
+}
+
+func (a *app) printRule(number int, r ruleArgument) {
+	of, recorded := "", ""
+	if r.Of != "" {
+		of = " of " + r.Of
+	}
+	if !r.Decides {
+		recorded = " (recorded, does not decide)"
+	}
+	fmt.Fprintf(a.stdout, "\n%d. %s %q%s: %s%s\n   %s   %s\n", number, r.Role, r.Name, of, r.Verdict, recorded, r.Expr, r.Source)
+	for _, c := range r.Compared {
+		a.printArgument(r, c)
+	}
+	if len(r.Compared) == 0 {
+		fmt.Fprintln(a.stdout)
+	}
+	a.paragraphs("   ", r.Missing)
+	a.paragraphs("   ", r.Reasons)
+	for _, in := range r.Read {
+		fmt.Fprintf(a.stdout, "   %s\n", strings.ReplaceAll(in, "\n", "\n   "))
+	}
+	if len(r.Open) > 0 {
+		a.paragraph("   ", "More launches of "+countedWords(r.Open)+" could still settle it.")
+	}
+}
+
+func (a *app) printArgument(r ruleArgument, c argument) {
+	if len(r.Compared) > 1 || c.Not+c.Text != r.Expr {
+		fmt.Fprintf(a.stdout, "\n   %s%s", c.Not, c.Text)
+		if c.Verdict != "" {
+			fmt.Fprintf(a.stdout, ": %s", c.Verdict)
+		}
+		fmt.Fprintln(a.stdout)
+	}
+	fmt.Fprintln(a.stdout)
+	if c.Claim != "" {
+		a.paragraph("   ", "Claim: "+c.Claim)
+	}
+	if c.How != "" {
+		a.paragraph("   ", "Test: "+c.How)
+	}
+	if len(c.Data) > 0 {
+		var rows [][]string
+		for _, d := range c.Data {
+			rows = append(rows, []string{fmt.Sprint(d.Order), fmt.Sprint(d.Round), d.Arm, d.Launch, report.Digits(d.Value)})
+		}
+		a.indentedTable([]string{"start", "round", "arm", "launch", strings.TrimSpace("value " + inUnit(c.Unit))}, rows)
+	}
+	if len(c.Looks) > 0 {
+		var rows [][]string
+		for _, l := range c.Looks {
+			row := []string{fmt.Sprint(l.N), l.Change, "–", "–", "–", "–", "–", l.Came}
+			if l.DF > 0 {
+				row = []string{fmt.Sprint(l.N), l.Change, fmt.Sprintf("%.3g", l.SE), fmt.Sprintf("%.2f", l.DF), fmt.Sprintf("%+.2f", l.T), probability(l.PPass), probability(l.PFail), l.Came}
+			}
+			rows = append(rows, row)
+		}
+		a.indentedTable([]string{"look at", "estimate", "SE", "df", "T", "p pass", "p fail", ""}, rows)
+	}
+	if len(c.Data)+len(c.Looks) > 0 && len(c.Said) > 0 {
+		fmt.Fprintln(a.stdout)
+	}
+	a.paragraphs("   ", c.Said)
+}

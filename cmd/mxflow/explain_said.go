@@ -1,0 +1,177 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+)
+
+// probability writes a probability so that it can be held against a level.
+func probability(x float64) string {
+	if x != 0 && x < 1e-4 {
+		return fmt.Sprintf("%.1e", x)
+	}
+	return fmt.Sprintf("%.4f", x)
+}
+
+// came is what followed from the look at i.
+func came(t *verdict.Test, i int) string {
+	l := t.Looks[i]
+	last := i == len(t.Looks)-1
+	switch {
+	case l.DF == 0 && last && t.Stop == verdict.StopScreen:
+		return "fail: screened"
+	case l.DF == 0:
+		return "no test yet"
+	case l.PPass <= t.Pass:
+		return "pass: p ≤ " + levelText(t.Pass)
+	case l.PFail <= t.Fail:
+		return "fail: p ≤ " + levelText(t.Fail)
+	case last && t.Stop == verdict.StopFutile:
+		return "stop: futile"
+	case last && t.Stop == verdict.StopEnd:
+		return "the end"
+	}
+	return "go on"
+}
+
+func levelText(x float64) string { return fmt.Sprintf("%.4g", x) }
+
+// levelsSaid says at which levels looks decide, how the budget was shared, and
+// what floors the standard deviation.
+func levelsSaid(t *verdict.Test) (said []string) {
+	if t.Pass > 0 || t.Fail > 0 {
+		s := fmt.Sprintf("A look passes at p ≤ %s and fails at p ≤ %s", levelText(t.Pass), levelText(t.Fail))
+		if t.Share != "" {
+			s += ": " + t.Share
+		}
+		if len(t.Plan) > 0 {
+			s += fmt.Sprintf(". Looks were planned at %s an arm", looksWord(t.Plan))
+		}
+		said = append(said, s+".")
+	}
+	if t.Floor > 0 {
+		about := fmt.Sprintf("%.2g", t.Floor)
+		if t.Form == verdict.Ratio || t.Form == verdict.LogLevel {
+			about = fmt.Sprintf("%.2g %%", 100*t.Floor)
+		}
+		said = append(said, fmt.Sprintf("No arm's standard deviation is taken as less than %s, by which launches differed before this session (%.3g degrees of freedom): stored noise may widen a verdict, never narrow it.", about, t.FloorDF))
+	}
+	return said
+}
+
+// looksWord is "3, 4, 6 and 8 launches".
+func looksWord(looks []int) string {
+	words := make([]string, len(looks))
+	for i, n := range looks {
+		words[i] = fmt.Sprint(n)
+	}
+	return countedWords(words) + " " + plural(looks[len(looks)-1], "launch", "launches")
+}
+
+func countedWords(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// stopSaid says why the test ended.
+func stopSaid(t *verdict.Test, missing []string) []string {
+	n, l := 0, verdict.Look{}
+	if len(t.Looks) > 0 {
+		l = t.Looks[len(t.Looks)-1]
+		n = l.N
+	}
+	at := fmt.Sprintf("%d %s an arm", n, plural(n, "launch", "launches"))
+	if t.Against == "" {
+		at = fmt.Sprintf("%d %s", n, plural(n, "launch", "launches"))
+	}
+	switch t.Stop {
+	case verdict.StopPass:
+		return []string{fmt.Sprintf("Decided at %s: p of a pass is %s, not above %s.", at, probability(l.PPass), levelText(t.Pass)) + latched(t, n)}
+	case verdict.StopFail:
+		return []string{fmt.Sprintf("Decided at %s: p of a fail is %s, not above %s.", at, probability(l.PFail), levelText(t.Fail)) + latched(t, n)}
+	case verdict.StopScreen:
+		return []string{fmt.Sprintf("Screened at %s: it is so far beyond the threshold that more launches are not worth it. This is no test of how launches differ.", at)}
+	case verdict.StopFutile:
+		return []string{fmt.Sprintf("Stopped at %s: as things stand, a verdict by the last look has %.1f %% chance left, less than 5 %%.", at, 100*l.Chance)}
+	case verdict.StopEnd:
+		return []string{fmt.Sprintf("Ended at %s, the most that the plan makes: neither level was reached (p %s of a pass, %s of a fail).", at, probability(l.PPass), probability(l.PFail))}
+	case verdict.StopOpen:
+		if n == 0 {
+			return []string{fmt.Sprintf("Still open: %d against %d launches are there, and the first look has not come.", len(t.Values), len(t.Base))}
+		}
+		return []string{fmt.Sprintf("Still open after %s: it goes on with more launches.", at)}
+	case verdict.StopMissing:
+		if len(missing) == 0 {
+			return []string{"What it reads is not there, or does not count."}
+		}
+		return []string{"What it reads is not there, or does not count: " + strings.Join(missing, "; ") + "."}
+	}
+	return []string{fmt.Sprintf("It ended in a way that this version does not know: %q.", t.Stop)}
+}
+
+// latched says that launches behind the look that decided change nothing.
+func latched(t *verdict.Test, n int) string {
+	if len(t.Values) <= n {
+		return ""
+	}
+	return fmt.Sprintf(" Launches behind that look were made for other comparisons (%d of this arm are there) and do not change it.", len(t.Values))
+}
+
+// intervalSaid is the interval in the rule's own number.
+func intervalSaid(s scale) []string {
+	t := s.test
+	if len(t.Looks) == 0 || t.Low == nil || t.High == nil {
+		return nil
+	}
+	l := t.Looks[len(t.Looks)-1]
+	text := fmt.Sprintf("It is %s, interval %s to %s", s.text(s.own(l.Estimate)), s.text(*t.Low), s.text(*t.High))
+	if t.Stop == verdict.StopPass {
+		text += ". An estimate that stopped at a pass flatters a little, so quote the interval"
+	}
+	return []string{text + "."}
+}
+
+// rangeSaid argues a comparison of ranges.
+func rangeSaid(s scale) []string {
+	t := s.test
+	if len(t.Values) == 0 {
+		return []string{"There is no launch to look at."}
+	}
+	minC, maxC := slices.Min(t.Values), slices.Max(t.Values)
+	own := fmt.Sprintf("%s has %s to %s", t.Arm, rawText(t, minC), rawText(t, maxC))
+	low, high := minC, maxC
+	if len(t.Base) > 0 {
+		minB, maxB := slices.Min(t.Base), slices.Max(t.Base)
+		own += fmt.Sprintf(", %s has %s to %s", t.Against, rawText(t, minB), rawText(t, maxB))
+		low, high = minC-maxB, maxC-minB
+	}
+	said := []string{own + "."}
+	switch {
+	case math.IsNaN(low) || math.IsNaN(high):
+		return append(said, "A value is no number.")
+	case t.Against == "":
+		return append(said, fmt.Sprintf("So it is between %s and %s, and the limit is %s.", rawText(t, low), rawText(t, high), s.text(t.Threshold)))
+	}
+	return append(said, fmt.Sprintf("So the difference is between %s and %s, and the limit is %s. A limit in between is inconclusive.",
+		ownText(t, low), ownText(t, high), s.text(t.Threshold)))
+}
+
+// rawText is a launch's own value with its unit.
+func rawText(t *verdict.Test, x float64) string {
+	raw := *t
+	raw.Form = verdict.Level
+	return ownText(&raw, x)
+}

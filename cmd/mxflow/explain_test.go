@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// planWith is the fixture's plan with a criterion and a rule.
+func planWith(criterion, rule string) string {
+	return strings.NewReplacer(
+		"HEAD", "", "CRITERIA", "    criterion \"decode\" {\n      rule = \""+criterion+"\"\n    }",
+		"RULES", "    rule \"decode is faster\" {\n      expr = \""+rule+"\"\n    }",
+	).Replace(fixturePlan)
+}
+
+// mxflow runs a command in this process.
+func mxflow(args ...string) (exit int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	exit = run(context.Background(), args, &out, &errs)
+	return exit, out.String(), errs.String()
+}
+
+// Values are those of the worked cases: decode of a real engine.
+var (
+	steadyBase = []float64{31.58, 31.82, 31.63, 31.87, 31.70, 31.66, 31.81, 31.75}
+	clearGain  = []float64{38.4, 38.6, 38.5, 38.45, 38.5, 38.55, 38.4, 38.6}
+	nearGain   = []float64{34.9, 35.1, 35.0, 34.95, 35.05, 34.9, 35.1, 35.0}
+	noisyGain  = []float64{34.7, 35.8, 35.1, 35.6, 34.8, 35.9, 35.0, 35.5}
+	slower     = []float64{29.0, 28.8, 29.1, 28.9, 29.0, 28.9, 29.1, 28.8}
+)
+
+func TestExplain(t *testing.T) {
+	here := time.Local
+	time.Local = time.UTC
+	t.Cleanup(func() { time.Local = here })
+	tests := []struct {
+		name, rule string
+		node       string
+		record     func(s *recordedState)
+	}{
+		{name: "pass", rule: "chat.tg.gain >= 0.10", record: func(s *recordedState) { s.session("s-1", steadyBase[:4], clearGain[:4]); s.decide("s-1") }},
+		{name: "fail", rule: "chat.tg.gain >= 0.10", record: func(s *recordedState) { s.session("s-1", steadyBase[:4], slower[:4]); s.decide("s-1") }},
+		{name: "ended", rule: "chat.tg.gain >= 0.10", record: func(s *recordedState) { s.session("s-1", steadyBase, noisyGain); s.decide("s-1") }},
+		{name: "open", rule: "chat.tg.gain >= 0.10", record: func(s *recordedState) { s.session("s-1", steadyBase[:4], noisyGain[:4]); s.decide("s-1") }},
+		{
+			name: "several", rule: "chat.tg.gain >= 0.10 and levels.kernels == 'pass' and chat.tg >= 30 and not (chat.ttft.gain < -0.05)",
+			record: func(s *recordedState) { s.session("s-1", steadyBase[:4], clearGain[:4]); s.decide("s-1") },
+		},
+		{
+			name: "noise and a second measurement", rule: "chat.tg.gain >= 0.10", node: "routed",
+			record: func(s *recordedState) {
+				s.session("s-1", steadyBase, nearGain)
+				s.decide("s-1")
+				s.session("s-2", steadyBase[:3], clearGain[:3])
+				s.decide("s-2")
+			},
+		},
+		{name: "futile", rule: "chat.tg.gain >= 0.10", record: func(s *recordedState) { s.session("s-1", steadyBase[:4], nearGain[:4]); s.decide("s-1") }},
+		{
+			name: "less is wanted", rule: "chat.tg.change <= 0.25 and chat.ttft <= 50 and 0.30 > chat.tg.gain",
+			record: func(s *recordedState) { s.session("s-1", steadyBase[:4], clearGain[:4]); s.decide("s-1") },
+		},
+		{
+			name: "clock and broken launches", rule: "chat.tg.gain >= 0.10",
+			record: func(s *recordedState) {
+				s.session("s-1", steadyBase[:4], clearGain[:2])
+				s.broken("s-1", "routed", 3, 7)
+				s.at = s.at.Add(-time.Hour) // somebody sets the clock
+				s.launch("s-1", "routed", 3, 8, 38.5)
+				s.launch("s-1", "routed", 4, 9, 38.4)
+				s.decide("s-1")
+			},
+		},
+		{
+			name: "memory and what was not measured", rule: "engine.memory_gb.delta <= 0.05 and engine.startup_s <= 60",
+			record: func(s *recordedState) { s.session("s-1", steadyBase[:4], clearGain[:4]); s.decide("s-1") },
+		},
+		{name: "memory", rule: "engine.memory_gb.delta <= 0.05", record: func(s *recordedState) { s.session("s-1", steadyBase[:4], clearGain[:4]); s.decide("s-1") }},
+		{
+			name: "an earlier version and an expired waiver", rule: "chat.tg.gain >= 0.10", node: "experts",
+			record: func(s *recordedState) {
+				s.tamper = func(d *ledger.Decision) {
+					d.Statistics, d.Evidence = nil, nil
+					for i := range d.Rules {
+						for j := range d.Rules[i].Comparisons {
+							d.Rules[i].Comparisons[j].Test, d.Rules[i].Comparisons[j].Verdict = nil, ""
+						}
+					}
+				}
+				s.session("s-1", steadyBase[:4], slower[:4])
+				s.decide("s-1")
+				d, _, _ := s.st.Latest("phase.experts")
+				s.append(&ledger.Record{Type: "waiver", Waiver: &ledger.Waiver{
+					Node: d.Node, Attempt: d.Attempt, MeasureKey: d.MeasureKey, DecisionKey: d.DecisionKey, Verdict: d.Verdict,
+					Reason: "known, mended upstream", By: "kim", Expires: time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC),
+				}})
+			},
+		},
+		{
+			name: "retracted", rule: "chat.tg.gain >= 0.10", node: "routed",
+			record: func(s *recordedState) {
+				s.session("s-1", steadyBase[:4], clearGain[:4])
+				s.decide("s-1")
+				d, _, _ := s.st.Latest("feature.routed")
+				s.append(&ledger.Record{Type: "decision", Decision: d.Withdraw(ledger.Retraction{Node: d.Node, Reason: "the wrong checkpoint was loaded", By: "kim"})})
+			},
+		},
+		{
+			name: "too few", rule: "chat.tg.gain >= 0.10",
+			record: func(s *recordedState) { s.session("s-1", steadyBase[:2], clearGain[:2]); s.decide("s-1") },
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newRecordedState(t)
+			s.apply(planWith("chat.tg.gain >= 0.10", tt.rule), nil)
+			tt.record(s)
+			node := tt.node
+			if node == "" {
+				node = "phase.experts"
+			}
+			exit, out, errs := mxflow("explain", node, "--state", s.dir)
+			if exit != 0 {
+				t.Fatal(exit, errs)
+			}
+			golden(t, filepath.Join("testdata", "explain", strings.ReplaceAll(tt.name, " ", "_")+".txt"), out)
+		})
+	}
+}
+
+// golden compares with a file, or writes it with -update.
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs (go test -run TestExplain -update ./cmd/mxflow writes it):\n%s", path, got)
+	}
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+func (a *app) retractCommand() *cobra.Command {
+	var by signature
+	var vars []plans.Given
+	var suite string
+	c := &cobra.Command{
+		Use:   "retract NODE [PLAN]",
+		Short: "Withdraw a decided outcome that turned out wrong",
+		Long: `Records that an outcome was wrong: who says so, and why. NODE is an address as
+status shows it, or the name of a feature or a phase. The outcome becomes invalid,
+and with it every gate and feature that rests on it; what comes after them is
+locked. What was decided before stays in the record.
+
+An apply does not decide the node again by itself: --rerun does, or a change of what
+is measured. When it stands again, what was withdrawn with it is decided again from
+recorded launches. Measurements are withdrawn only where NODE names one
+(feature.NAME.benchmark, feature.NAME.qualify, baseline).
+
+What rests on the node is known from PLAN, or from the plan of the last run. Where
+it cannot be read, everything that was decided later is withdrawn; the next apply
+decides again what needed not be.`,
+		Example: "  mxflow retract kv_cache --reason 'the prompts were cached' --by kim plan.hcl\n" +
+			"  mxflow apply --rerun kv_cache plan.hcl",
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := by.check(); err != nil {
+				return err
+			}
+			return a.retract(args, by, plans.Options{Inputs: vars, Suite: suite})
+		},
+	}
+	by.flags(c)
+	varFlag(c, &vars)
+	suiteFlag(c, &suite)
+	a.jsonFlag(c, "print what was withdrawn as JSON")
+	return c
+}
+
+func (a *app) retract(args []string, by signature, opts plans.Options) error {
+	st, done, err := a.writer(args[1:])
+	if err != nil {
+		return err
+	}
+	defer done()
+	node, err := findNode(st, args[0])
+	if err != nil {
+		return err
+	}
+	d, err := standingOf(st, node)
+	if err != nil {
+		return fmt.Errorf("there is nothing to retract: %w", err)
+	}
+	switch {
+	case d.Retracted():
+		return fmt.Errorf("%s is invalid already: %s. mxflow apply --rerun %s decides it again", node, d.Retraction.SaysOf(node), rerunName(d.Decision))
+	case d.Retraction == nil && !d.Verdict.Decided():
+		return fmt.Errorf("%s is %s (attempt %d): it unlocks nothing that could be withdrawn", node, d.Verdict, d.Attempt)
+	}
+	resting, locked, rough := a.resting(st, d, args[1:], opts)
+	if a.secrets.Active() {
+		st.CleanWith(func(r *ledger.Record) { a.secrets.Clean(r, identities...) })
+	}
+	now := time.Now().UTC()
+	var records []*ledger.Record
+	for _, was := range append([]store.Decided{d}, resting...) {
+		withdrawn := was.Withdraw(ledger.Retraction{Node: node, Reason: by.reason, By: by.by})
+		records = append(records, &ledger.Record{Type: "decision", Time: now, Run: was.Run, Decision: withdrawn})
+	}
+	if err := st.Append(records...); err != nil {
+		return a.fail(verdict.ExitBroken, err)
+	}
+	a.printRetracted(d, records, locked, rough)
+	return nil
+}
+
+// printRetracted says what was withdrawn and what is locked by it.
+func (a *app) printRetracted(d store.Decided, records []*ledger.Record, locked []string, rough string) {
+	root := records[0].Decision
+	if a.json {
+		out := struct {
+			Retracted *ledger.Decision   `json:"retracted"`
+			Withdrawn []*ledger.Decision `json:"withdrawn"`
+			Locked    []string           `json:"locked"`
+		}{root, []*ledger.Decision{}, append([]string{}, locked...)}
+		for _, r := range records[1:] {
+			out.Withdrawn = append(out.Withdrawn, r.Decision)
+		}
+		a.printJSON(out)
+	} else {
+		fmt.Fprintf(a.stdout, "%s was %s and is invalid now (attempt %d): %s.\n", d.Node, root.Retraction.Was(), root.Attempt, root.Retraction.SaysOf(d.Node))
+		if len(records) > 1 {
+			fmt.Fprintln(a.stdout, "Withdrawn with it:")
+			for _, r := range records[1:] {
+				fmt.Fprintf(a.stdout, "  %s, which was %s\n", r.Decision.Node, r.Decision.Retraction.Was())
+			}
+		}
+		if len(locked) > 0 {
+			fmt.Fprintln(a.stdout, "Locked until it stands again:")
+			for _, node := range locked {
+				fmt.Fprintf(a.stdout, "  %s\n", node)
+			}
+		}
+		fmt.Fprintf(a.stdout, "An apply leaves it so while nothing that it measures changes; apply --rerun %s decides it again.\n", rerunName(d.Decision))
+	}
+	if rough != "" {
+		fmt.Fprintf(a.stderr, "note: %s: whatever was decided after it is withdrawn, and the next apply decides again what does not rest on it\n", rough)
+	}
+}
+
+// rerunName is what --rerun takes to measure again what a decision rests on.
+func rerunName(d *ledger.Decision) string {
+	switch runtime.Kind(d.Kind) {
+	case runtime.KindFeature:
+		return d.Feature
+	case runtime.KindGate, runtime.KindPhase:
+		return d.Phase
+	}
+	return d.Node
+}

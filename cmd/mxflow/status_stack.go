@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// withStanding is what status and report add to the decisions in JSON.
+func withStanding(st *store.Store, out map[string]any) map[string]any {
+	out["stack"], out["targets"], out["hypotheses"] = report.AcceptedStack(st), report.Contests(st), report.Claims(st)
+	interactions := []ledger.Interference{}
+	for _, d := range report.Standing(st) {
+		interactions = append(interactions, d.Interference...)
+	}
+	out["interactions"] = interactions
+	return out
+}
+
+// printStack shows what was accepted, whom it beats, and what became of claims.
+func (a *app) printStack(st *store.Store) {
+	s := report.AcceptedStack(st)
+	if len(s.Features) == 0 {
+		fmt.Fprintln(a.stdout, "\naccepted stack: empty, which is the baseline")
+	} else {
+		fmt.Fprintf(a.stdout, "\naccepted stack: %s\n\n", s.Sum())
+		a.reportTable(report.StackTable(s, func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }))
+		if len(s.Knobs) > 0 {
+			fmt.Fprintf(a.stdout, "\nknobs: %s\nmxflow env accepted prints what reproduces it.\n", report.KnobWords(s.Knobs))
+		}
+	}
+	if all := report.Contests(st); len(all) > 0 {
+		fmt.Fprintln(a.stdout)
+		a.reportTable(report.ContestTable(all))
+		for _, n := range report.ContestNotes(all) {
+			fmt.Fprintln(a.stdout, wrap(n, maxColumn))
+		}
+	}
+	if claims := report.Claims(st); len(claims) > 0 {
+		fmt.Fprintln(a.stdout)
+		a.reportTable(report.ClaimTable(claims))
+	}
+	for _, d := range report.Standing(st) {
+		for _, i := range d.Interference {
+			fmt.Fprintf(a.stdout, "\n%s\n", wrap(i.Says(), maxColumn))
+		}
+	}
+}
+
+// reportTable prints a table of the report with heads as terminals have them.
+func (a *app) reportTable(t report.Table) {
+	heads := make([]string, len(t.Head))
+	for i, h := range t.Head {
+		heads[i] = strings.ToLower(h[:1]) + h[1:]
+	}
+	a.printTable(heads, t.Rows)
+}

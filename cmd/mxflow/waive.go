@@ -1,0 +1,149 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+func (a *app) waiveCommand() *cobra.Command {
+	var by signature
+	var expires string
+	var revoke bool
+	c := &cobra.Command{
+		Use:   "waive GATE [PLAN]",
+		Short: "Let what comes after a gate go on although it did not pass",
+		Long: `Records that a person overrides the verdict of a gate: who, why and until when.
+GATE is a phase, by its name or as phase.NAME, with a gate or without. It must be
+fail, inconclusive or invalid. The verdict stays as it is and is shown everywhere
+with the waiver beside it; the next apply unlocks what comes after the gate, and
+does not try again what did not pass below it.
+
+A waiver covers one decision. When the gate is decided again (new evidence, changed
+rules, --rerun) or the waiver has expired, the gate locks again. The newest waiver
+counts; --revoke takes it back. Nothing of this needs the plan, only its state
+directory, on which no apply may be at work.
+
+WHEN is a time from now (36h, 14d, 2w), a day (2026-12-24, to its end in UTC) or an
+instant (2026-12-24T18:00:00+01:00), a year from now at most.`,
+		Example: "  mxflow waive cutlass --reason 'known regression, mended in 0.12' --by kim --expires 14d plan.hcl\n" +
+			"  mxflow waive cutlass --revoke --reason 'it was not mended' --by kim plan.hcl",
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			now := time.Now().UTC()
+			w := &ledger.Waiver{Expires: now, Revoked: revoke}
+			if err := by.check(); err != nil {
+				return err
+			}
+			w.Reason, w.By = by.reason, by.by
+			var err error
+			switch {
+			case revoke && expires != "":
+				return fmt.Errorf("--expires says when a new waiver ends, and --revoke ends the old one now: give one of them")
+			case !revoke:
+				if w.Expires, err = expiry(expires, now); err != nil {
+					return err
+				}
+			}
+			return a.waive(args, w, now)
+		},
+	}
+	by.flags(c)
+	c.Flags().StringVar(&expires, "expires", "", "when the waiver ends (required)")
+	c.Flags().BoolVar(&revoke, "revoke", false, "take the waiver of the gate back")
+	a.jsonFlag(c, "print the waiver as JSON")
+	return c
+}
+
+func (a *app) waive(args []string, w *ledger.Waiver, now time.Time) error {
+	st, done, err := a.writer(args[1:])
+	if err != nil {
+		return err
+	}
+	defer done()
+	node, err := findGate(st, args[0])
+	if err != nil {
+		return err
+	}
+	d, err := standingOf(st, node)
+	if err != nil {
+		return fmt.Errorf("there is nothing to waive: %w", err)
+	}
+	old := st.Waiver(node)
+	holds := old.Covers(d.Decision, now)
+	switch {
+	case d.Verdict.Unlocks():
+		return fmt.Errorf("there is nothing to waive: %s is %s, and what comes after it is unlocked", node, d.Verdict)
+	case !ledger.Overridable(d.Verdict):
+		return fmt.Errorf("%s is %s: the engine or mxflow broke, so nothing was decided that could be waived. Mend the cause (%s) and run apply again", node, d.Verdict, why(d.Decision))
+	case w.Revoked && !holds:
+		return fmt.Errorf("no waiver of %s holds%s: there is nothing to revoke", node, behind(": ", old.Says(d.Decision, now)))
+	}
+	w.Node, w.Attempt, w.MeasureKey, w.DecisionKey, w.Verdict = d.Node, d.Attempt, d.MeasureKey, d.DecisionKey, d.Verdict
+	if err := st.Append(&ledger.Record{Type: "waiver", Time: now, Run: d.Run, Waiver: w}); err != nil {
+		return a.fail(verdict.ExitBroken, err)
+	}
+	if a.json {
+		a.printJSON(w)
+		return nil
+	}
+	fmt.Fprintf(a.stdout, "%s is %s (attempt %d): %s.\n", node, d.Verdict, d.Attempt, w.Says(d.Decision, now))
+	switch {
+	case w.Revoked:
+		fmt.Fprintln(a.stdout, "The next apply locks what comes after it.")
+		return nil
+	case holds:
+		fmt.Fprintf(a.stdout, "This replaces the waiver of %s until %s.\n", old.By, ledger.Minute(old.Expires))
+	}
+	fmt.Fprintln(a.stdout, "The next apply unlocks what comes after it. This covers the decision as it is: decided again,\nby new evidence, changed rules or --rerun, the gate is not waived.")
+	return nil
+}
+
+// behind is text behind a separator, empty where there is none.
+func behind(separator, text string) string {
+	if text == "" {
+		return ""
+	}
+	return separator + text
+}
+
+// findGate is the address of a gate that a person names.
+func findGate(st *store.Store, name string) (string, error) {
+	var gates, others []string
+	for _, d := range st.Decisions() {
+		if runtime.Waivable(runtime.Kind(d.Kind)) {
+			gates = append(gates, d.Node)
+		} else {
+			others = append(others, d.Node)
+		}
+	}
+	for _, l := range report.Locked(st) {
+		if l.Node == runtime.PhaseID(shortNode(l.Node)) && phaseOf(l.Node) == shortNode(l.Node) {
+			gates = append(gates, l.Node)
+		}
+	}
+	slices.Sort(gates)
+	gates = slices.Compact(gates)
+	for _, address := range []string{name, runtime.PhaseID(name)} {
+		if slices.Contains(gates, address) {
+			return address, nil
+		}
+	}
+	for _, other := range []string{name, runtime.FeatureID(name)} {
+		if slices.Contains(others, other) {
+			return "", fmt.Errorf("%s is no gate: what ends a phase can be waived, which unlocks the next one. A waiver makes no measurement count, and lets no feature into the stack", other)
+		}
+	}
+	if len(gates) == 0 {
+		return "", fmt.Errorf("no gate was decided here yet, so there is nothing to waive: run mxflow apply first")
+	}
+	return "", fmt.Errorf("no gate called %q was decided or locked here%s", name, nearNodes(name, gates))
+}
