@@ -39,11 +39,11 @@ var allowed = map[string][]string{
 	"plans":                       {"engine/measure", "engine/measure/imported", "gates/verdict", "plans/redact", "plans/yamlbody"},
 	"runtime/ledger":              {"engine/measure", "gates/verdict"},
 	"runtime/store":               {"engine/measure", "gates/verdict", "runtime/ledger"},
-	"runtime/report":              {"engine/measure", "gates/verdict", "runtime/ledger", "runtime/store"},
+	"runtime/report":              {"engine/measure", "gates/stats", "gates/verdict", "runtime/ledger", "runtime/store"},
 	"runtime":                     {"gates/verdict", "plans", "runtime/ledger", "runtime/store"},
 	"steps": {
 		"engine", "engine/docker", "engine/git", "engine/gpu", "engine/load", "engine/load/coherence", "engine/load/mock", "engine/load/prompt", "engine/measure", "engine/metadata", "engine/openai", "engine/telemetry",
-		"gates", "gates/verdict", "plans", "plans/redact",
+		"gates", "gates/stats", "gates/verdict", "plans", "plans/redact",
 		"runtime", "runtime/ledger", "runtime/store",
 	},
 }

@@ -63,7 +63,6 @@ knob "bound" {
 protocol "script" {
   level "kernels" {}
   level "benchmark" {
-    launches = 2
   }
 }
 

@@ -70,6 +70,5 @@ phase "comparison" {
     reference = engine.embedded.plain
     workloads = [workload.chat]
     protocol  = protocol.answers
-    launches  = 3
   }
 }

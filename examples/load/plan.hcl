@@ -118,7 +118,6 @@ protocol "served" {
   }
   level "benchmark" {
     suite    = suite.standard
-    launches = 2
   }
 }
 

@@ -64,7 +64,6 @@ protocol "standard" {
   }
   level "benchmark" {
     workloads = [workload.chat]
-    launches  = 2
   }
 }
 

@@ -80,7 +80,6 @@ protocol "standard" {
   }
   level "benchmark" {
     workloads = [workload.chat]
-    launches  = 3
   }
 }
 

@@ -59,7 +59,6 @@ protocol "standard" {
   }
   level "benchmark" {
     workloads = [workload.chat]
-    launches  = 2
   }
 }
 

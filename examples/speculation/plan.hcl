@@ -61,7 +61,6 @@ protocol "standard" {
   }
   level "benchmark" {
     workloads = [workload.chat]
-    launches  = 2
   }
 }
 
