@@ -91,6 +91,11 @@ var llamacppObserve = []Pattern{
 	{Name: "gpu_layers", Type: "number", Doc: "Layers that lie on the GPU, the output layer counted.", Log: []string{`offloaded (?P<value>\d+)/\d+ layers to GPU`}},
 	{Name: "cuda_devices", Type: "number", Doc: "GPUs that were found.", Log: []string{`ggml_cuda_init: found (?P<value>\d+) CUDA devices`}},
 	{Name: "graph_splits", Type: "number", Doc: "Parts that the graph is cut into; above 2 the CPU takes part.", Log: []string{`graph splits = (?P<value>\d+)`, `graph\b.*: nodes = .*, splits = (?P<value>\d+)`}},
+	{
+		Name: "speculative", Type: "string", Doc: "Method of speculative decoding.",
+		Log:   []string{`adding speculative implementation '(?P<value>[\w-]+)'`, `(?P<value>no implementations) specified for speculative decoding`},
+		Words: map[string]string{"no implementations": "none"},
+	},
 	{Name: "draft_acceptance", Type: "number", Varies: true, Doc: "Share of draft tokens that were accepted, as last logged.", Log: []string{`draft acceptance(?: rate)?\s*= (?P<value>[\d.]+)`}},
 }
 

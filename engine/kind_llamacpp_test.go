@@ -21,6 +21,8 @@ func TestLlamacppOldAndNewWords(t *testing.T) {
 		"attention, another op":   {log: "llama_context: flash_attn = disabled\nresolve_fused_ops: fused Gated Delta Net (chunked) enabled\n", name: "attention", want: "off"},
 		"graph, older":            {log: "llama_context: graph splits = 2 (with bs=512), 3 (with bs=1)\n", name: "graph_splits", want: "2"},
 		"graph, newer":            {log: "sched_reserve: graph: nodes = 80, splits = 1, input objects = 4, input tensors = 6\n", name: "graph_splits", want: "1"},
+		"no speculation":          {log: "0.00.100.351 I spec common_specu: no implementations specified for speculative decoding\n", name: "speculative", want: "none"},
+		"speculation":             {log: "0.00.099.167 I spec common_specu: adding speculative implementation 'ngram-simple'\n", name: "speculative", want: "ngram-simple"},
 		"quantised values":        {log: "llama_init_from_model: V cache quantization requires flash_attn\n", class: "config"},
 		"no compute buffers":      {log: "llama_init_from_model: failed to initialize the context: failed to allocate compute pp buffers\n", class: "oom"},
 		"no cache":                {log: "llama_init_from_model: failed to initialize the context: failed to allocate buffer for kv cache\n", class: "oom"},

@@ -3,6 +3,7 @@ package gates
 import (
 	"fmt"
 
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -47,6 +48,29 @@ func (c *ruling) exact(f *finding, leaf *plans.Leaf) {
 		}
 		return
 	}
+	if f.Verdict == verdict.Pass {
+		f.reason += c.crashBound(leaf)
+	}
+}
+
+// crashBound says how little it shows that few launches did not crash; empty for
+// what is not about crashes.
+func (c *ruling) crashBound(leaf *plans.Leaf) string {
+	in := leaf.Left.Input
+	if in == nil {
+		in = leaf.Right.Input
+	}
+	if in == nil || in.Metric != "crashes" || in.Comparing() {
+		return ""
+	}
+	r := c.readings[in]
+	crashed := 0
+	for _, n := range r.PerLaunch {
+		if n > 0 {
+			crashed++
+		}
+	}
+	return fmt.Sprintf(", which shows less than %.2g %% (95 %% confidence)", 100*stats.AtMost(crashed, len(r.PerLaunch), 0.95))
 }
 
 func holds(op string, left, right any) (bool, error) {

@@ -33,7 +33,7 @@ func TestReasons(t *testing.T) {
 		{"chat.tg >= 0.5 * target.other.chat.tg", "pass", "chat.tg is 38.5 tok/s, as wanted (>= 28.93 tok/s of 0.5 * target.other.chat.tg): at least 38.17 tok/s shown, 4 launches, p < 0.000001 ≤ 0.002"},
 		{"chat.tg / target.other.chat.tg > 0.5", "pass", "chat.tg / target.other.chat.tg is 0.6655, as wanted (> 0.5): chat.tg at least 38.17 tok/s shown, 4 launches, p < 0.000001 ≤ 0.002"},
 		{"chat.tg > chat.tg.base", "pass", "chat.tg is 38.5 tok/s, as wanted (> 31.68 tok/s of chat.tg.base): chat.tg.change at least +20.3 % shown, 4 launches an arm, p < 0.000001 ≤ 0.002"},
-		{"engine.crashes == 0", "pass", "engine.crashes is 0, as wanted, n = 4 launches"},
+		{"engine.crashes == 0", "pass", "engine.crashes is 0, as wanted, n = 4 launches, which shows less than 53 % (95 % confidence)"},
 		{"engine.crashes in [1, 2]", "fail", "engine.crashes is 0, wanted one of 1, 2, n = 4 launches"},
 		{"engine.memory_gb.delta <= 2", "pass", "engine.memory_gb.delta is 0 GB, as wanted (<= 2 GB): at most 0 GB of any two launches, 4 launches an arm"},
 		{"chat.output_tokens.min == 8", "pass", "chat.output_tokens.min is 8 tokens, as wanted, n = 4 launches"},

@@ -83,7 +83,7 @@ func TestIncludedBlocksMayBeUnused(t *testing.T) {
 		}
 	}
 	res := Load(filepath.Join(dir, "plan.hcl"), testRegistry(), Options{})
-	if got := summaries(res); got != "Unused workload | Unused target | Nothing is qualified" {
+	if got := summaries(res); got != "Unused workload | Nothing is qualified" {
 		t.Errorf("got %s\n%s", got, res.text())
 	}
 }

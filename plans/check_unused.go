@@ -36,7 +36,7 @@ func (c *planCheck) unused() {
 		return
 	}
 	c.readByRules()
-	for _, kind := range []string{"engine", "knob", "workload", "protocol", "target", "imported"} {
+	for _, kind := range []string{"engine", "knob", "workload", "protocol", "imported"} {
 		for _, g := range c.l.groups.of[kind] {
 			at := rangeOf(g.block.DefRange)
 			if c.included(at) || c.refersTo(g) {
@@ -52,7 +52,6 @@ var unusedHints = map[string]string{
 	"knob":     "Set it in a feature, which puts it under test, or in the baseline, or remove it.",
 	"workload": "Send it in the benchmark of a protocol, or remove it.",
 	"protocol": "Name it in the baseline or in a feature, or remove it.",
-	"target":   "Compare with it in a rule, or remove it.",
 	"imported": "Compare with it in a rule, or remove it.",
 }
 

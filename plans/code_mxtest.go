@@ -16,7 +16,7 @@ var caseCodes = []Code{
 	},
 	{
 		"case-not-read",
-		[]string{"Feature is not read here", "Outcome of what is decided"},
+		[]string{"Feature is not read here", "Outcome of what is decided", "Nothing is chosen here"},
 		"A case gives what its rules do not look at, or what they are about to decide.",
 		"Remove it, or write a case of the gate that does read it.",
 	},

@@ -24,6 +24,9 @@ type Decision struct {
 // of these numbers changes, digestVersion has to: a plan's digest leaves them out.
 var usualDecision = Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8}
 
+// UsualDecision is how gates decide in a plan that says nothing of it.
+func UsualDecision() Decision { return usualDecision }
+
 func (d Decision) copy() *Decision { return &d }
 
 // firstLook is the launches an arm before which nothing is decided where no

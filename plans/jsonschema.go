@@ -16,17 +16,22 @@ type object map[string]any
 // at each level a list may stand for several; a text with ${ } or %{ } may stand
 // wherever a value may.
 func JSONSchema(reg *Registry) ([]byte, error) {
+	return json.MarshalIndent(schemaOf(Describe(reg), "mxflow plan"), "", "  ")
+}
+
+// schemaOf is the schema of a language with all definitions that it needs.
+func schemaOf(d *BlockDoc, title string) object {
 	w := &schemaWriter{defs: object{
 		"template": object{
 			"type": "string", "pattern": `[$%]\{`,
 			"description": "A text with ${ } in it, which is evaluated. One that is nothing but ${ } may have any type.",
 		},
 	}}
-	root := w.body("", Describe(reg))
+	root := w.body("", d)
 	root["$schema"] = schemaDialect
-	root["title"] = "mxflow plan"
+	root["title"] = title
 	root["$defs"] = w.defs
-	return json.MarshalIndent(root, "", "  ")
+	return root
 }
 
 // schemaWriter collects the definitions of all blocks.

@@ -16,7 +16,9 @@ type Case struct {
 	Expect verdict.Verdict
 	// ExpectRules are verdicts by the name of a rule or criterion.
 	ExpectRules map[string]verdict.Verdict
-	Range       Range
+	// ExpectChosen is the value that should win, of a feature that chooses.
+	ExpectChosen string
+	Range        Range
 }
 
 // Of names what the case is about: `feature gemm`, `gate cutlass`.

@@ -34,7 +34,8 @@ func (l *caseLoader) decodeCase(b *hcl.Block) *Case {
 	}
 	c.Expect = verdict.Verdict(l.verdictWord(f, "expect"))
 	c.ExpectRules = l.decodeExpected(f, rules)
-	if f.absent("expect") && f.absent("expect_rules") {
+	c.ExpectChosen = l.decodeChosen(f, c)
+	if f.absent("expect") && f.absent("expect_rules") && f.absent("expect_chosen") {
 		l.fail(b.DefRange, "Case expects nothing", `Say what should come out: expect = "pass", or expect_rules = { %q = "fail" } for single rules.`, rules[0].Name)
 	}
 	return c
@@ -116,6 +117,22 @@ func (l *caseLoader) gateReads(ph *Phase) []*Feature {
 		}
 	}
 	return list
+}
+
+// decodeChosen reads which alternative should win.
+func (l *caseLoader) decodeChosen(f *fields, c *Case) string {
+	value := f.text("expect_chosen", "")
+	if f.absent("expect_chosen") {
+		return ""
+	}
+	ft := l.ns.features[c.Feature]
+	switch {
+	case ft == nil || ft.Choose == nil:
+		l.fail(f.at("expect_chosen"), "Nothing is chosen here", "%s does not choose among alternatives. Remove expect_chosen.", orElse(c.Of(), "This"))
+	case !contains(ft.Choose.Values, value):
+		l.fail(f.at("expect_chosen"), "Unknown alternative", "Feature %q does not try %q.%s", ft.Name, value, l.didYouMean(value, ft.Choose.Values))
+	}
+	return value
 }
 
 // decodeExpected reads verdicts of rules by name.

@@ -1,5 +1,7 @@
 package plans
 
+import "encoding/json"
+
 // Types of attributes that only cases have.
 const (
 	Measurements AttrType = "map of metrics to their launches"
@@ -12,6 +14,18 @@ var caseVerdicts = []string{"pass", "fail", "inconclusive", "invalid", "error"}
 
 // DescribeCases is the language of case files, as Describe is that of plans.
 func DescribeCases() *BlockDoc { return caseFileDoc.with(&Registry{}) }
+
+// CaseJSONSchema is JSONSchema for files of cases.
+func CaseJSONSchema() ([]byte, error) {
+	root := schemaOf(DescribeCases(), "mxflow cases")
+	delete(root["properties"].(object), "dynamic") // cases are written one by one
+	for _, def := range root["$defs"].(object) {
+		if properties, ok := def.(object)["properties"].(object); ok {
+			delete(properties, "dynamic")
+		}
+	}
+	return json.MarshalIndent(root, "", "  ")
+}
 
 var caseFileDoc = &BlockDoc{
 	Times:  Once,
@@ -28,6 +42,7 @@ var caseDoc = &BlockDoc{
 		{Name: "gate", Type: Reference, Ref: "phase", Doc: "The phase whose gate is decided. This, or `feature`."},
 		{Name: "expect", Type: String, OneOf: caseVerdicts, Doc: "The verdict of the whole: of the gate, or of the feature with its levels."},
 		{Name: "expect_rules", Type: Verdicts, Doc: "Verdicts of single rules or criteria by name, where they matter."},
+		{Name: "expect_chosen", Type: String, Doc: "The value that should win, of a feature that chooses among several."},
 	}, givenAttrs...),
 	Blocks: []*BlockDoc{givenDoc},
 	Example: `case "a clear gain passes" {

@@ -164,6 +164,7 @@ func TestCaseMistakes(t *testing.T) {
 		{aCase("  noise = { \"chat.tg\" = { sd = 0.1 } }"), "4:25", "Missing sd or df", "df = 9"},
 		{aCase("  noise = { \"engine.memory_gb\" = { sd = 0.1, df = 9 } }"), "4:13", "No noise of this metric", "t-test"},
 		{aCase("  verdict = \"pass\""), "4:13", "Outcome of what is decided", "Remove it"},
+		{aCase("  expect_chosen = \"all\""), "4:19", "Nothing is chosen here", "Remove"},
 		{aCase("  given \"g\" {}"), "4:9", "Feature is not read here", "f"},
 		{aCase("  given \"ff\" {}"), "4:9", "Unknown feature", `"f"`},
 		{aCase("  levels = {}\n  given \"f\" {}"), "5:3", "Duplicate given", "one place"},

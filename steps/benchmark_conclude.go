@@ -34,7 +34,7 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 	if l := m.broken; l != nil {
 		out.Launches = append(out.Launches, l.ID)
 		level.Verdict = verdict.Invalid
-		level.Reasons = reason("launch %d of at most %d (%s): %s", l.Order, s.total(), l.Variant, whyNot(l))
+		level.Reasons = reason("launch %d (%s): %s", l.Order, l.Variant, whyNot(l))
 		if !l.OK {
 			level.Verdict = verdict.Error
 			out.LogTail, out.Exit = l.LogTail, l.Exit

@@ -17,18 +17,24 @@ type CaseOutcome struct {
 	Case    *plans.Case     `json:"-"`
 	Verdict verdict.Verdict `json:"verdict"`
 	// Reasons are what decided besides the rules: levels, what was not given.
-	Reasons []string       `json:"reasons,omitempty"`
-	Rules   []verdict.Rule `json:"rules"`
+	Reasons []string `json:"reasons,omitempty"`
+	// Chosen is the value that won, of a feature that chooses.
+	Chosen string         `json:"chosen,omitempty"`
+	Rules  []verdict.Rule `json:"rules"`
 	// Unexpected is what came out otherwise; empty where all is as expected.
 	Unexpected []Unexpected `json:"unexpected,omitempty"`
 }
 
 // Unexpected is a verdict that a case did not expect.
 type Unexpected struct {
-	// Rule is empty for the verdict of the whole.
+	// Rule is empty for the verdict of the whole, and for what was chosen.
 	Rule string          `json:"rule,omitempty"`
-	Want verdict.Verdict `json:"want"`
-	Got  verdict.Verdict `json:"got"`
+	Want verdict.Verdict `json:"want,omitempty"`
+	Got  verdict.Verdict `json:"got,omitempty"`
+	// WantChosen and GotChosen are values of the knob that is chosen; nothing is
+	// chosen where no alternative passes.
+	WantChosen string `json:"want_chosen,omitempty"`
+	GotChosen  string `json:"got_chosen,omitempty"`
 }
 
 // OK reports whether all came out as expected.
@@ -48,6 +54,9 @@ func DecideCase(p *plans.Plan, c *plans.Case) *CaseOutcome {
 	}
 	if c.Expect != "" && c.Expect != out.Verdict {
 		out.Unexpected = append(out.Unexpected, Unexpected{Want: c.Expect, Got: out.Verdict})
+	}
+	if c.ExpectChosen != "" && c.ExpectChosen != out.Chosen {
+		out.Unexpected = append(out.Unexpected, Unexpected{WantChosen: c.ExpectChosen, GotChosen: out.Chosen})
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.ExpectRules)) {
 		want, got := c.ExpectRules[name], verdict.Verdict("")
@@ -73,11 +82,11 @@ type caseDecider struct {
 // chooses, and joins what its confirmations come to where the case gives them.
 func (d *caseDecider) feature(f *plans.Feature, out *CaseOutcome) {
 	decided := d.criteria(f)
-	if len(f.Alternatives) > 0 {
+	if f.Choose != nil {
 		var all []*alternative
 		for _, a := range f.Alternatives {
 			c := &alternative{feature: a, decision: d.criteria(a)}
-			if f.Choose != nil && f.Choose.Probe != nil {
+			if f.Choose.Probe != nil {
 				probed := gates.Decide([]*plans.Rule{f.Choose.Probe}, d.evidence(a), d.lab.settings(a))[0]
 				if len(probed.Inputs) == 1 {
 					c.gain = probed.Inputs[0].Value
@@ -86,8 +95,11 @@ func (d *caseDecider) feature(f *plans.Feature, out *CaseOutcome) {
 			all = append(all, c)
 			out.Reasons = append(out.Reasons, fmt.Sprintf("alternative %s: %s", a.Name, c.decision.Verdict))
 		}
-		decided = better(all).decision
-		decided.Verdict = verdictOf(all)
+		best := better(all)
+		decided = best.decision
+		if decided.Verdict = verdictOf(all); decided.Verdict == verdict.Pass {
+			out.Chosen = best.feature.Set[f.Choose.Knob]
+		}
 	}
 	out.Verdict, out.Rules = decided.Verdict, decided.Rules
 	out.Reasons = append(out.Reasons, decided.Reasons...)
@@ -136,7 +148,7 @@ func (d *caseDecider) gate(ph *plans.Phase, out *CaseOutcome) {
 		}
 	}
 	var verdicts []verdict.Verdict
-	for _, r := range gates.Decide(ph.Gate.Rules, all, d.lab.settings(nil)) {
+	for _, r := range gates.Decide(ph.Gate.Rules, all, d.lab.settingsOfGate(ph)) {
 		r.Role, r.Decides = "rule", true
 		out.Rules = append(out.Rules, r)
 		verdicts = append(verdicts, r.Verdict)

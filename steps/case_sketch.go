@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -41,7 +42,7 @@ func (f *sketched) word(kind plans.InputKind, name, value string) {
 
 // metric is the metric of an input, with what was asked of it before.
 func (f *sketched) metric(in *plans.Input) *sketchedMetric {
-	key := noiseLike(in)
+	key := gates.NoiseKey(in)
 	for _, m := range f.metrics {
 		if m.key == key {
 			return m

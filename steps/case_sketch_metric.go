@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -28,8 +27,6 @@ type sketchLimit struct {
 	at   float64
 	more bool
 }
-
-func noiseLike(in *plans.Input) string { return gates.NoiseKey(in) }
 
 // margins are how far from a threshold a sketch stays, in the order in which they
 // are tried: far enough for four launches that differ by half a per cent, and near

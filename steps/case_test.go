@@ -204,10 +204,17 @@ func TestCaseOfAlternatives(t *testing.T) {
 	if o.Verdict != verdict.Pass || !strings.Contains(fmt.Sprint(o.Reasons), "alternative picks[few]: fail") {
 		t.Errorf("%s %v", o.Verdict, o.Reasons)
 	}
+	if o.Chosen != "routed" {
+		t.Errorf("chosen was %q", o.Chosen)
+	}
+	o = decidedCase(t, "feature = feature.picks\n  expect_chosen = \"routed\"", given("picks[routed]", "0.3")+given("picks[few]", "0.5"))
+	if o.OK() || len(o.Unexpected) != 1 || o.Unexpected[0].GotChosen != "few" {
+		t.Errorf("the better of two is %q: %+v", o.Chosen, o.Unexpected)
+	}
 	if test := o.Rules[0].Comparisons[0].Test; test.Pass != 0.001 || !strings.Contains(test.Share, "alternatives") {
 		t.Errorf("%v %s", test.Pass, test.Share)
 	}
-	if o := decidedCase(t, "feature = feature.picks", given("picks[routed]", "0")+given("picks[few]", "0")); o.Verdict != verdict.Fail {
+	if o := decidedCase(t, "feature = feature.picks", given("picks[routed]", "0")+given("picks[few]", "0")); o.Verdict != verdict.Fail || o.Chosen != "" {
 		t.Errorf("%s %v", o.Verdict, o.Reasons)
 	}
 }

@@ -104,7 +104,7 @@ func (c *changed) phase(ph *plans.Phase) WouldBe {
 		w.WouldBe, w.Reasons = verdict.Inconclusive, []string{why}
 		return w
 	}
-	w.Rules = gates.Decide(ph.Gate.Rules, &gates.Evidence{Features: c.evidence}, c.lab.settings(nil))
+	w.Rules = gates.Decide(ph.Gate.Rules, &gates.Evidence{Features: c.evidence}, c.lab.settingsOfGate(ph))
 	w.WouldBe = whole(&ledger.Decision{Kind: w.Kind}, nil, w.Rules)
 	w.Reasons = wouldSay(w.Rules)
 	return w

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -59,9 +61,16 @@ func (r *abResult) conclude(q *ab, end *ledger.End) {
 	if r.Verdict == verdict.Pass && !q.claim.Given {
 		r.Said += r.whichWay(q.claim)
 	}
-	if !q.proves() && r.Verdict.Decided() {
+	if !q.proves() && !r.told() && r.Verdict.Decided() {
 		r.Advice = append(r.Advice, "Nothing proves that the change took effect. Name a line of B's log that shows it: --must-see-b '*…*'.")
 	}
+}
+
+// told reports whether the servers themselves say that the change took effect.
+func (r *abResult) told() bool {
+	return slices.ContainsFunc(r.Differs, func(d abDiff) bool {
+		return strings.HasSuffix(d.What, " (observed)") && d.Intended != ""
+	})
 }
 
 // brokeIn reports whether a launch broke.
@@ -98,13 +107,11 @@ func (r *abResult) whichWay(c abClaim) string {
 	return fmt.Sprintf(" Whether it is %s stays open.", better)
 }
 
-// resolves is how far B has to be from a claim for a pass in four of five cases,
-// in standard deviations between launches, by launches of each: the table in
-// docs/statistics.md.
-var resolves = []struct {
-	n int
-	k float64
-}{{4, 4.59}, {6, 2.81}, {8, 2.19}}
+// settles is how far B has to be from a claim for launches of each to tell it in
+// four of five cases, in standard deviations between launches.
+func settles(launches int, d stats.Design) float64 {
+	return stats.Resolvable(launches, d.Pass, 0.8, false)
+}
 
 // openAdvice says what would settle what stayed open.
 func (r *abResult) openAdvice(q *ab, n int) {
@@ -123,14 +130,19 @@ func (r *abResult) openAdvice(q *ab, n int) {
 	if q.claim.lower() {
 		gap = math.Abs(math.Log1p(-gain) - math.Log1p(-q.claim.Gain))
 	}
-	for _, at := range resolves {
-		if at.n > n && at.k*sd <= gap && r.Stopped != verdict.StopFutile {
-			r.Advice = append(r.Advice, fmt.Sprintf("%d launches of each would probably settle it: launches vary by %s, and B is %s from the claim. The same command with --launches %d goes on from these.", at.n, percent(sd), percent(gap), at.n))
+	usual := plans.UsualDecision()
+	design, err := stats.Offer(usual.FalsePass, usual.FalseFail, usual.Min, usual.Max, false)
+	if err != nil {
+		return
+	}
+	for _, at := range design.Looks {
+		if at > n && settles(at, design)*sd <= gap && r.Stopped != verdict.StopFutile {
+			r.Advice = append(r.Advice, fmt.Sprintf("%d launches of each would probably settle it: launches vary by %s, and B is %s from the claim. The same command with --launches %d goes on from these.", at, percent(sd), percent(gap), at))
 			return
 		}
 	}
-	last := resolves[len(resolves)-1]
-	r.Advice = append(r.Advice, fmt.Sprintf("Launches vary by %s, so that %d of each tell B from the claim where it is %s off; it is %s off. Make starts more alike (clocks, other load, warm-up), or claim what these launches show.", percent(sd), last.n, percent(last.k*sd), percent(gap)))
+	last := design.Last()
+	r.Advice = append(r.Advice, fmt.Sprintf("Launches vary by %s, so that %d of each tell B from the claim where it is %s off; it is %s off. Make starts more alike (clocks, other load, warm-up), or claim what these launches show.", percent(sd), last, percent(settles(last, design)*sd), percent(gap)))
 }
 
 // logSpread is the standard deviation of the logs of launches.

@@ -134,5 +134,13 @@ func (q *ab) line() string {
 	}
 	add("changes", strings.Join(q.changes, ","))
 	add("accept", strings.Join(q.accept, ","))
+	add("coherence", q.coherence)
+	add("expect", q.expect)
+	if q.timeout > 0 {
+		add("timeout", q.timeout.String())
+	}
+	if q.maxLag > 0 {
+		add("max-lag", q.maxLag.String())
+	}
 	return strings.Join(words, " ")
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -16,7 +17,11 @@ type abRow struct {
 	A      float64 `json:"a"`
 	B      float64 `json:"b"`
 	Change float64 `json:"change"`
-	Better string  `json:"better,omitempty"`
+	// Low and High bound Change: the 95 % interval over launches, absent where
+	// there are too few. Better is said where it leaves out no change at all.
+	Low    *float64 `json:"low,omitempty"`
+	High   *float64 `json:"high,omitempty"`
+	Better string   `json:"better,omitempty"`
 }
 
 // metrics are those that people look at beside the one that decides.
@@ -33,14 +38,17 @@ func (r *abResult) metrics(q *ab) {
 		{"engine.memory_gb", "host memory"},
 		{"engine.startup_s", "start-up"},
 	} {
-		a, unit, okA := meanOver(r.A.all, m.address)
-		b, _, okB := meanOver(r.B.all, m.address)
+		allA, unit := medians(r.A.all, m.address)
+		allB, _ := medians(r.B.all, m.address)
+		a, okA := meanOf(allA)
+		b, okB := meanOf(allB)
 		name := strings.TrimPrefix(m.address, "bench.")
 		if !okA || !okB || name == q.claim.Metric.Name || name == "tg_total" && q.concurrency < 2 {
 			continue
 		}
 		row := abRow{Metric: m.label, Unit: unit, A: a, B: b, Change: b/a - 1}
-		if known, ok := measure.Lookup(name[strings.LastIndexByte(name, '.')+1:]); ok && b != a {
+		apart := row.bound(allA, allB)
+		if known, ok := measure.Lookup(name[strings.LastIndexByte(name, '.')+1:]); ok && apart {
 			row.Better = "worse"
 			if known.Better == measure.Neither {
 				row.Better = ""
@@ -52,13 +60,32 @@ func (r *abResult) metrics(q *ab) {
 	}
 }
 
-func meanOver(launches []*ledger.Launch, address string) (mean float64, unit string, ok bool) {
-	var all []float64
+// bound fills in the interval of the change over launches, and reports whether
+// it leaves out no change at all.
+func (row *abRow) bound(a, b []float64) (apart bool) {
+	d, err := stats.LogDifference(b, a)
+	if err != nil || !d.Bounded {
+		return false
+	}
+	low, high := math.Expm1(d.Low), math.Expm1(d.High)
+	if math.IsInf(high, 0) {
+		return false
+	}
+	row.Low, row.High = &low, &high
+	return low > 0 || high < 0
+}
+
+// medians are a metric's values, one of each launch that counts, and its unit.
+func medians(launches []*ledger.Launch, address string) (all []float64, unit string) {
 	for _, l := range launches {
 		if s, has := l.Metrics[address]; has && l.OK && l.Purpose == "benchmark" {
 			all, unit = append(all, s.Stats["median"]), s.Unit
 		}
 	}
-	mean, err := stats.Mean(all)
-	return mean, unit, err == nil && len(all) > 0 && mean > 0
+	return all, unit
+}
+
+func meanOf(values []float64) (mean float64, ok bool) {
+	mean, err := stats.Mean(values)
+	return mean, err == nil && len(values) > 0 && mean > 0
 }

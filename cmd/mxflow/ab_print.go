@@ -29,6 +29,7 @@ func (s *abShow) print(r *abResult, took time.Duration) {
 		fmt.Fprintf(s.stdout, "\nits log ended with\n  | %s\n", strings.Join(r.LogTail, "\n  | "))
 	}
 	s.launchLines(r)
+	s.section("compared", s.compared(r))
 	s.also(r)
 	s.differing(r)
 	s.section("checked", s.checked(r))
@@ -120,11 +121,15 @@ func (s *abShow) launchLines(r *abResult) {
 func (s *abShow) also(r *abResult) {
 	var rows [][]string
 	for _, m := range r.Metrics {
-		rows = append(rows, []string{"  " + m.Metric, digits(m.A, m.A) + " " + m.Unit, digits(m.B, m.B) + " " + m.Unit, strings.TrimSpace(signed(m.Change) + " " + m.Better)})
+		text := signed(m.Change)
+		if m.Low != nil {
+			text += fmt.Sprintf(" [%s, %s]", signed(*m.Low), signed(*m.High))
+		}
+		rows = append(rows, []string{"  " + m.Metric, digits(m.A, m.A) + " " + m.Unit, digits(m.B, m.B) + " " + m.Unit, strings.TrimSpace(text + " " + m.Better)})
 	}
 	if len(rows) > 0 {
 		fmt.Fprintln(s.stdout)
-		s.printTable([]string{"also measured, not decided", "A", "B", "B against A"}, rows)
+		s.printTable([]string{"also measured, not decided", "A", "B", "B against A [95 %]"}, rows)
 	}
 }
 

@@ -77,6 +77,7 @@ var ruleMetric = regexp.MustCompile(`\bbench\.(\w+)(?:\.gain)?\b`)
 
 func abReason(who, reason string) string {
 	reason = ruleMetric.ReplaceAllString(planFix.ReplaceAllString(reason, ""), "$1")
+	reason = strings.ReplaceAll(reason, "or declare a wider max_lag", "or allow more with --max-lag")
 	return who + armNames(strings.TrimSpace(reason))
 }
 

@@ -76,7 +76,7 @@ func explain(st *store.Store, node string, number int) (*explanation, error) {
 	}
 	d := history[at]
 	e.Decision = &d
-	e.Starts = startsOf(st, d)
+	e.Starts = report.StartsOf(st, d)
 	e.Sessions, e.Notes = ordersOf(st, d)
 	for _, r := range d.Rules {
 		e.Rules = append(e.Rules, arguesRule(st, r))
@@ -92,6 +92,7 @@ func explain(st *store.Store, node string, number int) (*explanation, error) {
 		e.Causes = causesOf(st, d)
 	}
 	e.Marks = marksOf(st, d, time.Now())
+	e.Notes = append(e.Notes, movedSaid(st, d)...)
 	e.Notes = append(e.Notes, statedLater(history, at)...)
 	return e, nil
 }
@@ -105,6 +106,14 @@ func attemptsThere(history []store.Decided) string {
 		list = append(list, fmt.Sprint(d.Attempt))
 	}
 	return "there is " + strings.Join(list, ", ")
+}
+
+// movedSaid are the rules that were changed after the launches were seen.
+func movedSaid(st *store.Store, d store.Decided) (said []string) {
+	for _, s := range report.Moved(st.History(d.Node), d) {
+		said = append(said, sentence(s))
+	}
+	return said
 }
 
 // statedLater says that the attempt explained is not the newest.
@@ -136,27 +145,4 @@ func evidenceLaunches(d *ledger.Decision) (ids []string) {
 		add(d.Launches)
 	}
 	return ids
-}
-
-// startsOf are the sessions in which the candidates of a decision were measured
-// with the same work, up to when it was made.
-func startsOf(st *store.Store, d store.Decided) (sessions []string) {
-	type revision struct{ variant, work string }
-	ours := map[revision]bool{}
-	for _, ev := range d.Evidence {
-		for _, id := range ev.Candidate.Launches {
-			if l, ok := st.LaunchByID(id); ok {
-				ours[revision{l.VariantKey, l.Work}] = true
-			}
-		}
-	}
-	for i, r := range st.Records() {
-		if i >= d.Record {
-			break
-		}
-		if l := r.Launch; l != nil && l.Purpose == "benchmark" && ours[revision{l.VariantKey, l.Work}] && !slices.Contains(sessions, l.Session) {
-			sessions = append(sessions, l.Session)
-		}
-	}
-	return sessions
 }

@@ -44,6 +44,9 @@ func argues(st *store.Store, r verdict.Rule, c verdict.Comparison) argument {
 		out.Said = append(out.Said, rangeSaid(s)...)
 		return append1(out, t.Note)
 	}
+	if text := ranksSaid(t, r); text != "" {
+		out.Said = append(out.Said, text)
+	}
 	out.Said = append(out.Said, levelsSaid(t)...)
 	out.Said = append(out.Said, stopSaid(t, missingOf(r))...)
 	out.Said = append(out.Said, intervalSaid(s)...)

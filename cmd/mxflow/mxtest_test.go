@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/steps"
 )
@@ -66,5 +68,43 @@ func TestSkeletonsOfExamples(t *testing.T) {
 	}
 	if written < 30 {
 		t.Errorf("only %d cases for all examples", written)
+	}
+}
+
+// TestSchemaOfCases: editors accept cases in YAML, and find a misspelt word.
+func TestSchemaOfCases(t *testing.T) {
+	var out, errs bytes.Buffer
+	if status := run(context.Background(), []string{"schema", "--cases"}, &out, &errs); status != 0 {
+		t.Fatal(errs.String())
+	}
+	doc, err := jsonschema.UnmarshalJSON(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("cases.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("cases.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const good = `case:
+  a gain:
+    feature: feature.kv_cache
+    launches:
+      chat.tg: { base: [31.6, 31.8], candidate: [98.4, null] }
+    levels: { kernels: pass }
+    expect: inconclusive
+    given:
+      other: { verdict: pass }
+`
+	if err := checkedBy(t, s, good); err != nil {
+		t.Errorf("%#v", err)
+	}
+	for _, bad := range []string{"expect: incomplete", "expct: pass", "gate: cache", "verdict: 3"} {
+		if checkedBy(t, s, strings.Replace(good, "expect: inconclusive", bad, 1)) == nil {
+			t.Errorf("%s is accepted", bad)
+		}
 	}
 }

@@ -8,7 +8,8 @@ import (
 )
 
 func (a *app) schemaCommand() *cobra.Command {
-	return &cobra.Command{
+	var cases bool
+	c := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of YAML plans, for editors",
 		Long: `Prints a JSON Schema (2020-12) of plans in YAML, with which editors complete and
@@ -21,10 +22,13 @@ In VS Code, and wherever the YAML language server runs, name it in the first lin
 of a plan:
 
   # yaml-language-server: $schema=mxflow.schema.json`,
-		Example: "  mxflow schema > mxflow.schema.json",
+		Example: "  mxflow schema > mxflow.schema.json\n  mxflow schema --cases > mxtest.schema.json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			text, err := plans.JSONSchema(steps.Registry())
+			if cases {
+				text, err = plans.CaseJSONSchema()
+			}
 			if err != nil {
 				return err
 			}
@@ -32,4 +36,6 @@ of a plan:
 			return err
 		},
 	}
+	c.Flags().BoolVar(&cases, "cases", false, "the schema of files of cases in YAML (*.mxtest.yaml) instead")
+	return c
 }

@@ -37,8 +37,11 @@ func (r *caseRun) printCases() {
 
 // expected is what a case expects, in a table.
 func expected(o *steps.CaseOutcome) string {
-	if o.Case.Expect != "" {
+	switch {
+	case o.Case.Expect != "":
 		return string(o.Case.Expect)
+	case o.Case.ExpectChosen != "":
+		return "chooses " + o.Case.ExpectChosen
 	}
 	words := map[verdict.Verdict]bool{}
 	for _, v := range o.Case.ExpectRules {
@@ -58,9 +61,16 @@ func (r *caseRun) printFailed(o *steps.CaseOutcome) {
 	at := o.Case.Range
 	fmt.Fprintf(r.stdout, "\nFAILED %q on %s:%d\n", o.Case.Name, filepath.ToSlash(at.File), at.Start.Line)
 	for _, u := range o.Unexpected {
-		if u.Rule == "" {
+		switch {
+		case u.WantChosen != "":
+			got := "nothing was chosen"
+			if u.GotChosen != "" {
+				got = "chosen was " + u.GotChosen
+			}
+			fmt.Fprintf(r.stdout, "  %s: expected to choose %s, %s\n", o.Case.Of(), u.WantChosen, got)
+		case u.Rule == "":
 			fmt.Fprintf(r.stdout, "  %s: expected %s, came out %s\n", o.Case.Of(), u.Want, u.Got)
-		} else {
+		default:
 			fmt.Fprintf(r.stdout, "  rule %q: expected %s, came out %s\n", u.Rule, u.Want, u.Got)
 		}
 	}

@@ -56,3 +56,14 @@ func LeastValues(name string) int {
 	}
 	return 0
 }
+
+// Percentile is the probability of a quantile by its name, 0.99 of p99; it
+// reports false for statistics that are none.
+func Percentile(name string) (p float64, ok bool) {
+	for _, s := range stats {
+		if s.name == name && s.p > 0 {
+			return s.p, true
+		}
+	}
+	return 0, false
+}

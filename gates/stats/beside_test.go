@@ -2,7 +2,6 @@ package stats
 
 import (
 	"math"
-	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -96,50 +95,6 @@ func TestAtMost(t *testing.T) {
 	}
 }
 
-// The interval must cover the true interaction 95 times in 100.
-func TestProductInterval(t *testing.T) {
-	rng := rand.New(rand.NewPCG(4, 4))
-	arm := func(level, sd float64) []float64 {
-		v := make([]float64, 5)
-		for i := range v {
-			v[i] = math.Exp(level + sd*rng.NormFloat64())
-		}
-		return v
-	}
-	gain := func(of, sd float64) Difference {
-		d, err := LogDifference(arm(of, sd), arm(0, 0.01))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return d
-	}
-	const repeats = 2000
-	covered := 0
-	for range repeats {
-		d, err := ProductInterval(gain(0.25, 0.02), []Difference{gain(0.1, 0.01), gain(0.2, 0.03)})
-		if err != nil || !d.Bounded {
-			t.Fatal(d, err)
-		}
-		if d.Low <= -0.05 && -0.05 <= d.High {
-			covered++
-		}
-	}
-	near(t, "coverage", float64(covered)/repeats, 0.95, 0.02)
-	d := Difference{Estimate: 0.1, SE: 0.3, DF: 4}
-	got, err := ProductInterval(d, []Difference{{Estimate: 0.02, SE: 0.4, DF: 4}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	near(t, "estimate", got.Estimate, 0.08, 1e-12)
-	near(t, "standard error", got.SE, 0.5, 1e-12)
-	near(t, "degrees of freedom", got.DF, 1/((0.36*0.36+0.64*0.64)/4), 1e-9)
-	for _, parts := range [][]Difference{nil, {{Estimate: 1}}, {{Estimate: math.NaN(), SE: 1, DF: 2}}, {{SE: math.Inf(1), DF: 2}}} {
-		if _, err := ProductInterval(d, parts); err == nil {
-			t.Errorf("%+v has an interval", parts)
-		}
-	}
-}
-
 func TestLogs(t *testing.T) {
 	xs, err := Logs([]float64{1, math.E})
 	if err != nil || xs[0] != 0 || xs[1] != 1 {
@@ -151,9 +106,9 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// More launches: the projected chance at the last look is what futility was
-// judged by, and as many more as it says give that chance.
-func TestMoreLaunches(t *testing.T) {
+// The chance that a look projects is what futility is judged by; none without p
+// values, and none of itself.
+func TestProject(t *testing.T) {
 	q := asked(Question{Candidate: []float64{0.02, 0.05, 0.01, 0.06}, Base: around(0, 4)})
 	_, looks, err := Sequential(q, Design{Looks: []int{4, 8}})
 	if err != nil || looks[0].Chance == 0 {
@@ -162,29 +117,12 @@ func TestMoreLaunches(t *testing.T) {
 	l := looks[0]
 	pass, fail := q.Project(l, 8)
 	near(t, "chance", pass+fail, l.Chance, 0)
-	more, ok := q.MoreLaunches(l, 0.8, 100)
-	if !ok || more < 1 {
-		t.Fatal(more, ok)
-	}
-	before, after := 0.0, 0.0
-	p, f := q.Project(l, 4+more)
-	after = p + f
-	p, f = q.Project(l, 4+more-1)
-	before = p + f
-	if after < 0.8 || before >= 0.8 {
-		t.Errorf("%d more have the chance %v, one fewer %v", more, after, before)
-	}
 	for _, none := range []Look{{N: 4}, {N: 4, Estimate: 1, SE: math.NaN(), DF: 3}} {
-		if n, ok := q.MoreLaunches(none, 0.8, 100); ok {
-			t.Errorf("%d more settle %+v", n, none)
+		if p, f := q.Project(none, 8); p != 0 || f != 0 {
+			t.Errorf("%+v projects %v and %v", none, p, f)
 		}
 	}
 	if p, f := q.Project(l, 4); p != 0 || f != 0 {
 		t.Error("a look projects to itself")
-	}
-	// At the threshold itself it takes more than anybody makes.
-	l.Estimate = q.Theta
-	if n, ok := q.MoreLaunches(l, 0.8, 100); ok {
-		t.Errorf("%d more settle a tie", n)
 	}
 }

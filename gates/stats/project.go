@@ -27,19 +27,5 @@ func (q *Question) Project(l Look, n int) (pass, fail float64) {
 	return pass, fail
 }
 
-// MoreLaunches is the fewest further launches an arm after which a verdict has at
-// least this chance, judged from the look l: how many more would probably settle
-// it. It is false where even most would not, or where l has no p values. This
-// says what a test that is planned anew would need: going on with one that ended
-// has other error rates.
-func (q *Question) MoreLaunches(l Look, chance float64, most int) (int, bool) {
-	for n := l.N + 1; n <= l.N+most; n++ {
-		if pass, fail := q.Project(l, n); pass+fail >= chance && pass+fail > 0 {
-			return n - l.N, true
-		}
-	}
-	return 0, false
-}
-
 // upper is the upper tail of the normal distribution.
 func upper(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }

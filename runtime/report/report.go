@@ -34,6 +34,7 @@ func Markdown(w io.Writer, st *store.Store) error {
 	p.header(view)
 	p.gates()
 	p.overruled()
+	p.again()
 	p.comparisons()
 	p.features()
 	p.stack()

@@ -53,7 +53,7 @@ workload "warm" {
   output_tokens = 8
 }
 
-target "other" { # WARNING: Unused target
+target "other" {
   for_each = ["fast", "slow"]
   name     = "llama_${each.key}"
   metrics  = { chat_o16 = { tg = each.value == "fast" ? 50 : 10 } }

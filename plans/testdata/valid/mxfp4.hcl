@@ -20,7 +20,7 @@ locals {
   least  = 0.1
 }
 
-target "llamacpp" { # WARNING: Unused target
+target "llamacpp" {
   tool = "llama-bench f5acfb2ff"
   metrics = {
     chat = { pp = 2449.83, tg = 57.85 }

@@ -34,7 +34,7 @@ knob "cache" { # WARNING: Unused knob
     must_see { log = ["*cache off*"] }
   }
 }
-target "llamacpp" { # WARNING: Unused target
+target "llamacpp" {
   metrics = { chat = { tg = 57.85 } }
 }
 target "vllm" {

@@ -1,0 +1,98 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// again decides a feature over some launches by a rule, with the usual settings
+// unless they are changed.
+func (s *story) again(own, base []string, expr string, change ...func(*ledger.Decision)) store.Decided {
+	s.t.Helper()
+	s.feature("cache", true, set("cache=on"), "baseline", base, own, 0.1, 0.05, append([]func(*ledger.Decision){func(d *ledger.Decision) {
+		d.Rules[0].Expr = expr
+		d.Statistics = &ledger.Statistics{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8}
+	}}, change...)...)
+	history := s.st.History("feature.cache")
+	return history[len(history)-1]
+}
+
+func TestMoved(t *testing.T) {
+	const at5, at2 = "chat.tg.gain >= 0.05", "chat.tg.gain >= 0.02"
+	asBefore := func(*ledger.Decision) {}
+	for name, c := range map[string]struct {
+		first, second string
+		change        func(*ledger.Decision)
+		want          string
+	}{
+		"the same":            {at5, at5, asBefore, ""},
+		"another threshold":   {at5, at2, asBefore, "decode was chat.tg.gain >= 0.05 and is chat.tg.gain >= 0.02"},
+		"more false passes":   {at5, at5, func(d *ledger.Decision) { d.Statistics.FalsePass = 0.05 }, "false_pass was 0.01 and is 0.05"},
+		"more false fails":    {at5, at5, func(d *ledger.Decision) { d.Statistics.FalseFail = 0.1 }, "false_fail was 0.05 and is 0.1"},
+		"another first look":  {at5, at5, func(d *ledger.Decision) { d.Statistics.Min = 6 }, "the first look was at 3 launches an arm and is at 6"},
+		"fewer alternatives":  {at5, at5, func(d *ledger.Decision) { d.Statistics.Alternatives = 4 }, "it was one of 1 alternatives for one place and is one of 4"},
+		"more, as is allowed": {at5, at5, func(d *ledger.Decision) { d.Evidence[0].Max = 6 }, ""},
+		"many more":           {at5, at5, func(d *ledger.Decision) { d.Evidence[0].Max = 12 }, "at most 8 launches an arm were declared then, and 12 now"},
+		"another criterion": {at5, at5, func(d *ledger.Decision) { d.Rules[0].Name = "other" },
+			"decode (chat.tg.gain >= 0.05) decided then and does not any more; other (chat.tg.gain >= 0.05) did not decide then"},
+		"one that decides no more": {at5, at5, func(d *ledger.Decision) { d.Rules[0].Decides = false }, "decode (chat.tg.gain >= 0.05) decided then and does not any more"},
+		"another number of a target": {at5, at5, func(d *ledger.Decision) { d.Rules[0].Comparisons[0].Test = &verdict.Test{Threshold: 30} },
+			"decode (chat.tg.gain >= 0.05) was held against 0 and is against 30"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStory(t)
+			s.begin("r1")
+			base, own := s.launches("s-1", "baseline", set(), 20, 21), s.launches("s-1", "cache", set("cache=on"), 30, 31)
+			s.again(own[:1], base[:1], c.first)
+			says := Moved(s.st.History("feature.cache"), s.again(own, base, c.second, c.change))
+			if c.want == "" && len(says) > 0 || c.want != "" && (len(says) != 1 || !strings.HasSuffix(says[0], ": "+c.want) || !strings.Contains(says[0], "attempt 1 saw launches")) {
+				t.Errorf("says %q, want %q", says, c.want)
+			}
+		})
+	}
+}
+
+// Rules that stood before the launches are not moved by others that were tried in
+// between, nor by what was decided of other launches.
+func TestMovedBack(t *testing.T) {
+	s := newStory(t)
+	s.begin("r1")
+	base, own := s.launches("s-1", "baseline", set(), 20, 21), s.launches("s-1", "cache", set("cache=on"), 30, 31)
+	s.again(own, base, "chat.tg.gain >= 0.05")
+	s.again(own, base, "chat.tg.gain >= 0.02")
+	if says := Moved(s.st.History("feature.cache"), s.again(own, base, "chat.tg.gain >= 0.05")); len(says) > 0 {
+		t.Errorf("moved back: %q", says)
+	}
+	base, own = s.launches("s-2", "baseline", set(), 20, 21), s.launches("s-2", "cache", set("cache=on"), 30, 31)
+	if says := Moved(s.st.History("feature.cache"), s.again(own, base, "chat.tg.gain >= 0.02")); len(says) > 0 {
+		t.Errorf("other launches: %q", says)
+	}
+}
+
+// A candidate that others are measured on later was not measured again.
+func TestStartsOf(t *testing.T) {
+	s := newStory(t)
+	s.begin("r1")
+	base, own := s.launches("s-1", "baseline", set(), 20, 21), s.launches("s-1", "cache", set("cache=on"), 30, 31)
+	s.launches("s-2", "cache", set("cache=on"), 30, 31)
+	s.launches("s-2", "moe", set("moe=routed"), 40, 41)
+	if starts := StartsOf(s.st, s.again(own, base, "chat.tg.gain >= 0.05")); len(starts) != 1 {
+		t.Errorf("sessions %v, want s-1 alone", starts)
+	}
+	s.launches("s-3", "baseline", set(), 20, 21)
+	own = s.launches("s-3", "cache", set("cache=on"), 30, 31)
+	d := s.again(own, base, "chat.tg.gain >= 0.05")
+	if starts := StartsOf(s.st, d); len(starts) != 2 || starts[1] != "s-3" {
+		t.Errorf("sessions %v, want s-1 and s-3", starts)
+	}
+	s.end("r1", "feature.cache")
+	var out bytes.Buffer
+	if err := Markdown(&out, s.st); err != nil || !strings.Contains(out.String(), "| feature.cache | pass | it was measured 2 times from the start") {
+		t.Errorf("%v: the page does not say so:\n%s", err, out.String())
+	}
+}
