@@ -22,9 +22,7 @@ func TestClaimed(t *testing.T) {
 		{"chat.tg.change >= 0.10", Unsettled, "it died", func(f *Feature) { f.Broken, f.Cause = verdict.Error, "it died" }},
 		{"chat.tg.change >= 0.10", Unsettled, "1 launch an arm", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] }},
 	} {
-		s := usual
-		s.Alternatives = 5 // which a claim does not share
-		outcome, rule, sentence := Claimed(compiled(t, c.rule), with(c.change), s)
+		outcome, rule, sentence := Claimed(compiled(t, c.rule), with(c.change), usual)
 		if outcome != c.want || !strings.Contains(sentence, c.says) || rule.Role != "hypothesis" || rule.Decides {
 			t.Errorf("%s: %s, %q, %+v", c.rule, outcome, sentence, rule)
 		}
@@ -36,6 +34,12 @@ func TestClaimed(t *testing.T) {
 		if outcome, decided, _ := Claimed(rule, full(), usual); outcome != Unsettled || decided.Verdict.Unlocks() {
 			t.Errorf("%s %+v", outcome, decided)
 		}
+	}
+	// The best of five has five chances to be confirmed by luck.
+	s := usual
+	s.Alternatives = 5
+	if _, rule, _ := Claimed(compiled(t, "chat.tg.change >= 0.10"), full(), s); rule.Comparisons[0].Test.Pass != 0.002/5 {
+		t.Errorf("%+v", rule.Comparisons[0].Test)
 	}
 	if got := Decide(nil, full(), usual); len(got) != 0 || Open(got) != nil {
 		t.Errorf("%+v", got)

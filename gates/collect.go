@@ -89,7 +89,7 @@ func valueOf(l Launch, s measure.Summary, in *plans.Input) (float64, *lack) {
 		return 0, lacking(verdict.Inconclusive, "launch %s has no %s", l.ID, address)
 	}
 	v, ok := s.Stats[stat]
-	switch least := leastValues(stat); {
+	switch least := measure.LeastToDecide(stat); {
 	case !ok && s.N >= least:
 		return 0, lacking(verdict.Inconclusive, "not enough samples for %s.%s in launch %s: it has none with %d values", address, stat, l.ID, s.N)
 	case s.N < least:
@@ -100,15 +100,6 @@ func valueOf(l Launch, s measure.Summary, in *plans.Input) (float64, *lack) {
 		return 0, lacking(verdict.Inconclusive, "launch %s does not say how many requests %s comes from", l.ID, address)
 	}
 	return v, nil
-}
-
-// leastValues is the fewest values of a launch from which a statistic decides: of
-// p99 more than it is shown from (see docs/statistics.md).
-func leastValues(stat string) int {
-	if stat == "p99" {
-		return 300
-	}
-	return measure.LeastValues(stat)
 }
 
 // incomparable says why two arms do not compare; nil where they do.

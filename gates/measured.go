@@ -28,9 +28,10 @@ const (
 
 // Claimed holds a hypothesis against what was measured: the rule is its claim as
 // Load compiled it. It decides nothing else, so that it takes no part of the
-// error budget of the criteria. The sentence is what to read beside the outcome.
+// error budget of the criteria; that of the best of several alternatives has as
+// many chances to be confirmed by luck as there are. The sentence is what to read
+// beside the outcome.
 func Claimed(rule *plans.Rule, ev *Evidence, s Settings) (outcome string, decided verdict.Rule, sentence string) {
-	s.Alternatives = 0
 	decided = Decide([]*plans.Rule{rule}, ev, s)[0]
 	decided.Role, decided.Decides = "hypothesis", false
 	if len(decided.Reasons) > 0 {

@@ -3,6 +3,9 @@ package gates
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
@@ -84,14 +87,17 @@ func (s scale) finite(y float64) *float64 {
 	return &v
 }
 
-// resolution is what a measurement of a unit can tell apart around a value, in
+// resolution is what a measurement of a unit can tell apart around some values, in
 // that unit: how launches are spread of which all tie is not known any better.
 // Events are timed in nanoseconds; what drivers and engines say is rounded by
 // them.
-func resolution(unit string, value float64) float64 {
+func resolution(unit string, values []float64) float64 {
 	switch unit {
 	case "tokens", "count", "requests", "launches", "°C", "MHz":
-		return 1
+		if !slices.ContainsFunc(values, func(v float64) bool { return v != math.Trunc(v) }) {
+			return 1
+		}
+		return 1e-3 // an average of such, as tokens a step
 	case "GB":
 		return 0.01
 	case "W", "J":
@@ -101,5 +107,22 @@ func resolution(unit string, value float64) float64 {
 	case "ms":
 		return 1e-6
 	}
-	return 1e-9 * max(1, math.Abs(value))
+	return 1e-9 * max(1, math.Abs(values[0]))
+}
+
+// commandCell is where the metrics of an engine that is a command stand.
+const commandCell = "command"
+
+// printed is the last decimal place of any of the values, which a program printed
+// and rounded as it saw fit: 30 and 31 tokens a second differ by anything from
+// nothing to two.
+func printed(values []float64) float64 {
+	places := 0
+	for _, v := range values {
+		text := strconv.FormatFloat(v, 'f', -1, 64)
+		if _, fraction, found := strings.Cut(text, "."); found {
+			places = max(places, len(fraction))
+		}
+	}
+	return math.Pow10(-places)
 }

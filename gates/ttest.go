@@ -2,6 +2,7 @@ package gates
 
 import (
 	"math"
+	"slices"
 
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -41,7 +42,7 @@ func (d *decider) ttest(c *plans.Claim, r *reading, sh share) (verdict.Verdict, 
 	t := describe(c, r, p)
 	t.Theta, t.Pass, t.Fail, t.Share = sc.theta, q.Pass, q.Fail, sh.String()
 	t.Plan, t.First, t.Floor, t.FloorDF = design.Looks, design.First, floor.SD, floor.DF
-	tick := tickOf(r.own.unit, sc, p)
+	tick := tickOf(c.Input, r.own.unit, sc, p)
 	if ties(q.Candidate) || !q.Single && ties(q.Base) {
 		t.Resolution = tick
 	}
@@ -113,14 +114,19 @@ func NoiseKey(in *plans.Input) string {
 // leastFreedom is how well launch noise has to be known to be a floor.
 const leastFreedom = 8
 
-// tickOf is what the measurement can tell apart, on the scale of the test.
-func tickOf(unit string, sc scale, p pairs) float64 {
+// tickOf is what the measurement can tell apart, on the scale of the test. In logs
+// it weighs most where values are least.
+func tickOf(in *plans.Input, unit string, sc scale, p pairs) float64 {
 	if len(p.own) == 0 {
 		return 0
 	}
-	tick := resolution(unit, p.own[0])
+	values := slices.Concat(p.own, p.base)
+	tick := resolution(unit, values)
+	if in.Cell == commandCell {
+		tick = max(tick, printed(values))
+	}
 	if sc.logs {
-		return tick / p.own[0]
+		return tick / slices.Min(values)
 	}
 	return tick
 }

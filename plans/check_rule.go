@@ -123,7 +123,7 @@ func (c *planCheck) tooFew(r *Rule, leaf *Leaf, in *Input) bool {
 	if in.Kind != InputMetric || in.Comparing() || in.Cell == "" {
 		return false
 	}
-	least := measure.LeastValues(in.Stat)
+	least := measure.LeastToDecide(in.Stat)
 	name, _, _ := strings.Cut(in.Cell, ".")
 	w := c.ns.workloads[name]
 	if w == nil || least < 2 {

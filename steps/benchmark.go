@@ -6,6 +6,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 var benchmarkKind = levelKind{
@@ -106,4 +107,26 @@ func (b *benchmark) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	}
 	decide := digest(slices.Concat(b.lab.decidingKey(b.feature), judged(ws), b.lab.freed(), b.lab.acceptedParts())...)
 	return runtime.Keys{Measure: measure, Decide: decide, Why: b.lab.treesChanged(vs...)}, nil
+}
+
+// differ says in what the arms differ that is not under test, as far as their
+// qualification launches tell: no launch is spent on what would not count.
+func (b *benchmark) differ(s *runtime.Scope, vs []*variant) (string, error) {
+	nodes := []string{runtime.BaselineID, runtime.QualifyID(b.feature.Name)}
+	if under := b.feature.BuildsOn.Feature; under != "" {
+		nodes = append(nodes, runtime.QualifyID(under))
+	}
+	var launches []*ledger.Launch
+	for _, node := range nodes {
+		d := s.Outcome(node)
+		if d == nil || d.Verdict != verdict.Pass || b.lab.Store == nil {
+			continue
+		}
+		for _, id := range d.Launches {
+			if launch, ok := b.lab.Store.LaunchByID(id); ok && launch.OK {
+				launches = append(launches, launch)
+			}
+		}
+	}
+	return b.lab.disagree(launches, vs)
 }

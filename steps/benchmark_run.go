@@ -34,6 +34,7 @@ func (b *benchmark) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision
 		why, err := b.differ(s, vs)
 		if err == nil && why != "" {
 			level.Verdict, level.Reasons = verdict.Invalid, reason("not measured, since it was seen when they were qualified that %s", why)
+			out.Derived = true
 		} else if err == nil {
 			err = b.measure(ctx, s, ws, out, &level)
 		}
@@ -45,28 +46,6 @@ func (b *benchmark) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision
 	out.Levels = []ledger.Level{level}
 	out.Verdict, out.Reasons = level.Verdict, level.Reasons
 	return out, nil
-}
-
-// differ says in what the arms differ that is not under test, as far as their
-// qualification launches tell: no launch is spent on what would not count.
-func (b *benchmark) differ(s *runtime.Scope, vs []*variant) (string, error) {
-	nodes := []string{runtime.BaselineID, runtime.QualifyID(b.feature.Name)}
-	if under := b.feature.BuildsOn.Feature; under != "" {
-		nodes = append(nodes, runtime.QualifyID(under))
-	}
-	var launches []*ledger.Launch
-	for _, node := range nodes {
-		d := s.Outcome(node)
-		if d == nil || d.Verdict != verdict.Pass || b.lab.Store == nil {
-			continue
-		}
-		for _, id := range d.Launches {
-			if launch, ok := b.lab.Store.LaunchByID(id); ok && launch.OK {
-				launches = append(launches, launch)
-			}
-		}
-	}
-	return b.lab.disagree(launches, vs)
 }
 
 // measure makes the launches that the session lacks, for all candidates that
@@ -89,9 +68,11 @@ func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.W
 	if run.all, err = b.lab.session(run.id); err != nil {
 		return err
 	}
-	// Whoever is not part of a session that goes on has one of its own.
+	// Whoever is not part of a session that goes on has one of its own, unless it was
+	// cut in its first round, before everybody's turn.
+	cut := b.lab.cutAtOnce(run.all, members)
 	for _, m := range members {
-		if m == own || len(run.all) == 0 || slices.ContainsFunc(run.all, func(l *ledger.Launch) bool { return l.VariantKey == m.arms.candidate.key }) {
+		if m == own || len(run.all) == 0 || cut || slices.ContainsFunc(run.all, func(l *ledger.Launch) bool { return l.VariantKey == m.arms.candidate.key }) {
 			run.members = append(run.members, m)
 		}
 	}
@@ -105,6 +86,27 @@ func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.W
 		s.Emit(runtime.Event{Type: "launches_spared", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Launches: n})
 	}
 	return run.conclude(ctx, own, out, level)
+}
+
+// cutAtOnce reports whether a session was cut in its first round: what is launched
+// in it now stands beside the launches that are there. Where somebody's outcome
+// rests on it that round was whole, and those who come later were not in it.
+func (l *Lab) cutAtOnce(launches []*ledger.Launch, members []*member) bool {
+	for _, launch := range launches {
+		if launch.Ordinal > 1 || launch.BootID != l.Boot {
+			return false
+		}
+	}
+	for _, m := range members {
+		for _, f := range runtime.Siblings(l.Plan, m.feature) {
+			for _, d := range l.Store.History(runtime.BenchmarkID(f.Name)) {
+				if len(launches) > 0 && d.Session == launches[0].Session {
+					return false
+				}
+			}
+		}
+	}
+	return true
 }
 
 // newSession names a session that begins: by what is measured, and by the attempt.

@@ -5,7 +5,9 @@ import (
 	"maps"
 
 	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // Assemble puts together what rules read: what a decision keeps of each feature,
@@ -70,5 +72,33 @@ func keepEvidence(name, session string, f *gates.Feature) ledger.Evidence {
 		Feature: name, Candidate: arm(f.Candidate), Parent: arm(f.Parent), Root: arm(f.Root),
 		Levels: maps.Clone(f.Levels), Knobs: maps.Clone(f.Knobs), Outcome: f.Outcome, Accepted: f.Accepted,
 		Broken: f.Broken, Cause: f.Cause, Session: session, Max: f.Max, Noise: noise,
+	}
+}
+
+// fillArms sorts the launches of a session by variant, and adds what else decides
+// of them: how many there may be, and the noise that was known before.
+func (l *Lab) fillArms(ev *gates.Feature, a arms, f *plans.Feature, launches []*ledger.Launch) {
+	ev.Candidate.Name, ev.Parent.Name, ev.Root.Name = a.candidate.name, a.parent.name, "baseline"
+	_, ev.Max = l.Plan.LaunchesOf(readAs(f))
+	session, work := "", ""
+	for _, launch := range launches {
+		if !sound(launch) {
+			continue
+		}
+		session, work = launch.Session, launch.Work
+		g := measured(launch)
+		if launch.VariantKey == a.candidate.key {
+			ev.Candidate.Launches = append(ev.Candidate.Launches, g)
+		}
+		if launch.VariantKey == a.parent.key {
+			ev.Parent.Launches = append(ev.Parent.Launches, g)
+		}
+		if launch.VariantKey == a.root.key {
+			ev.Root.Launches = append(ev.Root.Launches, g)
+		}
+	}
+	if l.Store != nil {
+		before := NoiseBefore(l.Store.Launches(store.LaunchFilter{}), session, work)
+		ev.Noise = Noise(before, noiseKeys(l.rulesReading(f)))
 	}
 }

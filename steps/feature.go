@@ -11,7 +11,6 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // decideFeature decides a feature's criteria from its launches, and whether it
@@ -187,32 +186,4 @@ func broken(d *ledger.Decision) (verdict.Verdict, string) {
 		return verdict.Inconclusive, cause
 	}
 	return verdict.Invalid, cause
-}
-
-// fillArms sorts the launches of a session by variant, and adds what else decides
-// of them: how many there may be, and the noise that was known before.
-func (l *Lab) fillArms(ev *gates.Feature, a arms, f *plans.Feature, launches []*ledger.Launch) {
-	ev.Candidate.Name, ev.Parent.Name, ev.Root.Name = a.candidate.name, a.parent.name, "baseline"
-	_, ev.Max = l.Plan.LaunchesOf(readAs(f))
-	session, work := "", ""
-	for _, launch := range launches {
-		if !sound(launch) {
-			continue
-		}
-		session, work = launch.Session, launch.Work
-		g := measured(launch)
-		if launch.VariantKey == a.candidate.key {
-			ev.Candidate.Launches = append(ev.Candidate.Launches, g)
-		}
-		if launch.VariantKey == a.parent.key {
-			ev.Parent.Launches = append(ev.Parent.Launches, g)
-		}
-		if launch.VariantKey == a.root.key {
-			ev.Root.Launches = append(ev.Root.Launches, g)
-		}
-	}
-	if l.Store != nil {
-		before := NoiseBefore(l.Store.Launches(store.LaunchFilter{}), session, work)
-		ev.Noise = Noise(before, noiseKeys(l.rulesReading(f)))
-	}
 }

@@ -16,16 +16,14 @@ func (d *decideChoice) says(all []*alternative, best *alternative, v verdict.Ver
 		if c == best {
 			continue
 		}
-		word := string(c.decision.Verdict)
 		if c.decision.Verdict == verdict.Pass {
 			rivals++
-			word += gainWord(c.gain)
 		}
-		others = append(others, d.value(c)+" "+word)
+		others = append(others, fmt.Sprintf("%s %s%s", d.value(c), c.decision.Verdict, gainWord(c.gain)))
 	}
 	rest := strings.Join(others, ", ")
 	if v != verdict.Pass {
-		return fmt.Sprintf("no alternative of %s passes: %s %s%s, %s; what follows is %s", d.feature.Choose.Knob, d.value(best), best.decision.Verdict, gainWord(best.gain), rest, best.feature.Name)
+		return fmt.Sprintf("no alternative of %s passes: %s %s%s, %s; what follows is of %s", d.feature.Choose.Knob, d.value(best), best.decision.Verdict, gainWord(best.gain), rest, best.feature.Name)
 	}
 	line := fmt.Sprintf("%s wins%s in %s; %s", d.value(best), gainWord(best.gain), d.feature.Choose.Prefer, rest)
 	if rivals > 0 && best.gain == nil {

@@ -14,7 +14,9 @@ func (l *Lab) claimed(s *runtime.Scope, f *plans.Feature, all *gates.Evidence, r
 		return nil
 	}
 	out := &ledger.Hypothesis{Metric: h.Metric, Expect: h.Expect, Because: h.Because, Measured: gates.Measured(h.Probe, all)}
-	outcome, rule, _ := gates.Claimed(h.Probe, all, l.settings(nil))
+	settings := l.settings(nil)
+	settings.Alternatives = len(f.Alternatives)
+	outcome, rule, _ := gates.Claimed(h.Probe, all, settings)
 	out.Outcome, out.Test = outcome, &rule
 	out.PostHoc = l.postHoc(f, rests)
 	return out

@@ -152,9 +152,7 @@ func (r *Replay) claimAgain(out *Replayed, d store.Decided, rules replayRules) {
 		return
 	}
 	at := max(0, slices.IndexFunc(rules.parts, func(p rulePart) bool { return p.alternative != nil && reflect.DeepEqual(p.alternative.Rules, d.Rules) }))
-	settings := SettingsOf(d.Statistics)
-	settings.Alternatives = 0
-	outcome, rule, _ := gates.Claimed(f.Hypothesis.Probe, rules.parts[at].evidence, settings)
+	outcome, rule, _ := gates.Claimed(f.Hypothesis.Probe, rules.parts[at].evidence, SettingsOf(d.Statistics))
 	if outcome != h.Outcome {
 		out.differ("hypothesis", "outcome", h.Outcome, outcome)
 	}

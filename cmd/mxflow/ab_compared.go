@@ -63,7 +63,7 @@ func (r *abResult) shared(q *ab) string {
 func machineWords(launches []*ledger.Launch) string {
 	var parts []string
 	for _, e := range []struct{ name, format string }{{"gpu", "%s"}, {"driver", "driver %s"}, {"cpu", "%s"}, {"cores", "%s cores"}, {"mem_gib", "%s GiB"}, {"os", "%s"}} {
-		if v := entries(launches, e.name); v != "" && v != "not known" && !strings.Contains(v, ", not known") {
+		if v := entries(launches, e.name); v != "" && !strings.Contains(v, unknownEntry) {
 			parts = append(parts, fmt.Sprintf(e.format, v))
 		}
 	}

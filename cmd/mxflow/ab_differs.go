@@ -128,6 +128,9 @@ func (r *abResult) environments(q *ab) {
 			r.Same++
 			continue
 		}
+		if a == unknownEntry && !cameUp(r.A.all) || b == unknownEntry && !cameUp(r.B.all) {
+			continue // it broke before it could be asked
+		}
 		d := abDiff{What: name, A: a, B: b}
 		if slices.Contains(q.accept, name) || slices.Contains(q.accept, "all") || strings.HasPrefix(name, "repo.") && slices.Contains(q.accept, "repo.*") {
 			d.Intended = "yes: --accept"
@@ -138,7 +141,7 @@ func (r *abResult) environments(q *ab) {
 		}
 		r.Differs = append(r.Differs, d)
 	}
-	if a, b := cachesOf(r.A.all), cachesOf(r.B.all); a != b {
+	if a, b := cachesOf(r.A.all), cachesOf(r.B.all); a != b && r.A.all[0].Purpose == r.B.all[0].Purpose {
 		r.Differs = append(r.Differs, abDiff{What: "compilers' caches", A: a, B: b})
 	}
 }
@@ -153,13 +156,21 @@ func fingerprint(launches []*ledger.Launch) map[string]string {
 
 var abDigest = regexp.MustCompile(`\b[0-9a-f]{40,64}\b`)
 
+// unknownEntry stands for what nobody could find out.
+const unknownEntry = "not known"
+
+// cameUp reports whether a server came up at least once.
+func cameUp(launches []*ledger.Launch) bool {
+	return slices.ContainsFunc(launches, func(l *ledger.Launch) bool { return l.OK })
+}
+
 // entries are the values of an entry over launches, digests cut.
 func entries(launches []*ledger.Launch, name string) string {
 	var seen []string
 	for _, l := range launches {
 		v, known := l.Fingerprint[name]
 		if !known {
-			v = "not known"
+			v = unknownEntry
 		}
 		v = abDigest.ReplaceAllStringFunc(v, func(d string) string { return d[:12] })
 		if !slices.Contains(seen, v) {

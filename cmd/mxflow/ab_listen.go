@@ -117,8 +117,8 @@ func listensAt(arm abArm) (listening, error) {
 			return fixedAt(strconv.Itoa(k.Port), name+" starts "+kind+", whose usual port it is"), nil
 		}
 	}
-	return listening{}, fmt.Errorf(`nothing says on which port the server of --%s listens. Either let it take the port that mxflow chooses, which is {port} in the command (--%s %s) and $MXFLOW_PORT in a script; or say where it always listens: --url http://localhost:8000`,
-		arm.Flag, arm.Flag, shellQuote("PORT={port} "+arm.Text))
+	return listening{}, fmt.Errorf(`nothing says on which port the server of --%s listens. Either let it take the port that mxflow chooses, which is {port} in the command (--%s %s, or PORT={port} before it) and $MXFLOW_PORT in a script; or say where it always listens: --url http://localhost:8000`,
+		arm.Flag, arm.Flag, shellQuote(arm.Text+" --port {port}"))
 }
 
 func fixedAt(digits, why string) listening {

@@ -120,16 +120,18 @@ func (s *abShow) launchLines(r *abResult) {
 // also are other metrics of the same launches.
 func (s *abShow) also(r *abResult) {
 	var rows [][]string
+	against := "B against A"
 	for _, m := range r.Metrics {
 		text := signed(m.Change)
 		if m.Low != nil {
+			against = "B against A [95 %]"
 			text += fmt.Sprintf(" [%s, %s]", signed(*m.Low), signed(*m.High))
 		}
 		rows = append(rows, []string{"  " + m.Metric, digits(m.A, m.A) + " " + m.Unit, digits(m.B, m.B) + " " + m.Unit, strings.TrimSpace(text + " " + m.Better)})
 	}
 	if len(rows) > 0 {
 		fmt.Fprintln(s.stdout)
-		s.printTable([]string{"also measured, not decided", "A", "B", "B against A [95 %]"}, rows)
+		s.printTable([]string{"also measured, not decided", "A", "B", against}, rows)
 	}
 }
 

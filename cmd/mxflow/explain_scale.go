@@ -60,7 +60,7 @@ func ownText(t *verdict.Test, x float64) string {
 	case math.IsInf(x, 1):
 		return "without bound"
 	case math.IsInf(x, -1):
-		return "−without bound"
+		return "without bound below"
 	case t.Form == verdict.Ratio:
 		return percentText(x)
 	}

@@ -30,12 +30,10 @@ func (a *app) paragraphs(indent string, texts []string) {
 
 // paragraph prints a text between words, its later lines a little further in.
 func (a *app) paragraph(indent, text string) {
-	// A number stays with its per cent sign.
-	joined := strings.ReplaceAll(text, " %", "\u00a0%")
-	for i, line := range strings.Split(wrap(joined, explainWidth-len(indent)), "\n") {
+	for i, line := range strings.Split(wrap(text, explainWidth-len(indent)), "\n") {
 		if i > 0 {
 			line = "  " + line
 		}
-		fmt.Fprintln(a.stdout, indent+strings.ReplaceAll(line, "\u00a0%", " %"))
+		fmt.Fprintln(a.stdout, indent+line)
 	}
 }

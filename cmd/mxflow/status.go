@@ -46,12 +46,23 @@ needs no lock.`,
 			}
 			a.printTable([]string{"phase", "node", "verdict", "", "decided"}, statusRows(st))
 			a.printOverruled(report.OverruledNow(st, time.Now()))
+			a.printAgain(st)
 			a.printStack(st)
 			return nil
 		},
 	}
 	a.jsonFlag(c, "print as JSON")
 	return c
+}
+
+// printAgain says what was decided by rules that were moved after the launches were
+// seen, or from more than one start.
+func (a *app) printAgain(st *store.Store) {
+	for _, d := range report.Standing(st) {
+		if says := report.DecidedAgain(st, d); len(says) > 0 {
+			fmt.Fprintf(a.stdout, "%s is %s (attempt %d): %s\n", d.Node, d.Verdict, d.Attempt, strings.Join(says, "; "))
+		}
+	}
 }
 
 // statusRows is what people decide by: baseline, steps, features and gates.

@@ -57,6 +57,16 @@ func LeastValues(name string) int {
 	return 0
 }
 
+// LeastToDecide is the fewest values within a launch from which a rule on the
+// statistic is decided: one more of p99 than it is given from, 300 (see
+// docs/statistics.md).
+func LeastToDecide(name string) int {
+	if name == "p99" {
+		return 300
+	}
+	return LeastValues(name)
+}
+
 // Percentile is the probability of a quantile by its name, 0.99 of p99; it
 // reports false for statistics that are none.
 func Percentile(name string) (p float64, ok bool) {

@@ -6,7 +6,7 @@ import (
 )
 
 // Says is the comparison as a sentence: "kv_cache and moe together are 12.0 %
-// worse in chat.tg than the product of their gains (interval −18.0 % to −6.0 %):
+// worse in chat.tg than the product of their gains (interval -18.0 % to -6.0 %):
 // they interfere".
 func (i Interference) Says() string {
 	names := strings.Join(i.Parts, ", ")
@@ -32,6 +32,4 @@ func (i Interference) Says() string {
 }
 
 // perCent writes a relative change in per cent with its sign.
-func perCent(x float64) string {
-	return strings.Replace(fmt.Sprintf("%+.1f %%", 100*x), "-", "−", 1)
-}
+func perCent(x float64) string { return fmt.Sprintf("%+.1f %%", 100*x) }

@@ -99,8 +99,5 @@ func (g Gain) String() string {
 	return text
 }
 
-// Percent writes a relative change with its sign: "+38.2 %", "−3.0 %".
-func Percent(x float64) string {
-	text := fmt.Sprintf("%+.1f %%", 100*x)
-	return strings.Replace(text, "-", "−", 1)
-}
+// Percent writes a relative change with its sign: "+38.2 %", "-3.0 %".
+func Percent(x float64) string { return fmt.Sprintf("%+.1f %%", 100*x) }
