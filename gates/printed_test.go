@@ -1,6 +1,10 @@
 package gates
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/mxflow/mxflow/engine/measure"
+)
 
 func TestPrinted(t *testing.T) {
 	for _, c := range []struct {
@@ -32,7 +36,7 @@ func TestPrintedTies(t *testing.T) {
 					if arm == &f.Parent {
 						v = base
 					}
-					set(arm, i, "command.tg", "median", v)
+					arm.Launches[i].Metrics["command.tg"] = measure.Summary{Unit: "tok/s", Better: measure.Higher, N: 1, Requests: 1, Stats: map[string]float64{"median": v}}
 				}
 			}
 		})
@@ -45,7 +49,11 @@ func TestPrintedTies(t *testing.T) {
 		{30.001, 31.002, "pass"},
 		{100, 200, "pass"},
 	} {
-		got := decided(compiledCommand(t, "command.tg.gain >= 0.03"), ev(c.base, c.own))
+		rule := compiled(t, "chat.tg.gain >= 0.03")
+		for _, in := range rule.Program.Inputs {
+			in.Cell = commandCell
+		}
+		got := decided(rule, ev(c.base, c.own))
 		if string(got.Verdict) != c.want {
 			t.Errorf("%v against %v: %+v", c.own, c.base, got.Reasons)
 		}

@@ -122,6 +122,8 @@ type recording struct {
 	// done of total requests are answered; streams is the most at once.
 	done, total, streams int
 	sent                 []sentCell
+	// disturbances is how many of the causes why it does not count lie in the machine.
+	disturbances int
 }
 
 // sentCell is a cell as it was sent.
@@ -182,7 +184,7 @@ func (s Subject) watched() telemetry.Config {
 	c.Zero = s.Zero
 	if s.Kind.Metrics.Path != "" && len(s.Kind.Metrics.Names) > 0 {
 		c.Metrics = &telemetry.Page{
-			URL: s.Client.BaseURL + s.Kind.Metrics.Path, Header: s.Client.Header, Client: s.Client.HTTP, Names: s.Kind.Metrics.Names,
+			URL: s.Client.BaseURL + s.Kind.Metrics.Path, Header: s.Client.Header, Client: s.Client.HTTP, Names: s.Kind.Metrics.Names, Needs: s.Kind.Metrics.Needs,
 		}
 	}
 	return c

@@ -23,8 +23,9 @@ const (
 func (r *recording) judge() {
 	disturbed := measure.Disturbances(r.taken.Recording)
 	r.taken.Invalid = append(r.taken.Invalid, disturbed...)
+	r.disturbances = len(disturbed)
 	defer func() {
-		r.taken.Disturbed = len(disturbed) > 0 && len(r.taken.Invalid) == len(disturbed)
+		r.taken.Disturbed = r.disturbances > 0 && len(r.taken.Invalid) == r.disturbances
 	}()
 	running := measure.Gauge(r.taken.Series, "engine.running")
 	for _, c := range r.sent {
@@ -55,6 +56,7 @@ func (r *recording) late(c sentCell) {
 		r.invalid("%s: the client sent requests up to %.3g ms after they were due (p99 %.3g ms), and %s is allowed: it could not keep up with the schedule", c.cell.Address, ms(l.Max), ms(l.P99), limit)
 	}
 	if l := load.Delayed(c.delay, c.run.From, c.run.To, limit); l.Late {
+		r.disturbances++ // of this machine, at this moment
 		r.invalid("%s: the client was woken up to %.3g ms late (p99 %.3g ms), and %s is allowed: what it measured is of this machine as much as of the engine; end what else runs here, measure from another machine, or declare a wider max_lag", c.cell.Address, ms(l.Max), ms(l.P99), limit)
 	}
 }

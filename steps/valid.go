@@ -27,10 +27,8 @@ func (l *Lab) valid(launches []*ledger.Launch, vs []*variant, ws []*plans.Worklo
 		if len(launch.Invalid) > 0 {
 			return verdict.Invalid, reason("launch %s: %s", launch.ID, strings.Join(launch.Invalid, "; ")), nil
 		}
-		for _, n := range launch.Notes {
-			notes = append(notes, launch.ID+": "+n)
-		}
 	}
+	notes = append(notes, notesOf(launches)...)
 	for _, v := range vs[1:] {
 		if why := unequal(byArm[vs[0].key], byArm[v.key], vs[0].name, v.name); why != "" {
 			return verdict.Invalid, []string{why}, nil

@@ -108,3 +108,18 @@ func (c abClaim) says(label string) string {
 	}
 	return fmt.Sprintf("%s at most %s %s than A (%s)", verb, size, less, label)
 }
+
+// worse says beside a fail that B is worse than A, where the bounds show it: "less
+// than 10 % faster" may be either.
+func (r *abResult) worse(c abClaim) string {
+	if r.Low == nil || r.High == nil || !c.Given {
+		return ""
+	}
+	switch {
+	case c.lower() && *r.Low > 0:
+		return fmt.Sprintf(" It takes more, by %s at least.", percent(*r.Low))
+	case !c.lower() && *r.High < 0:
+		return fmt.Sprintf(" It is slower, by %s at least.", percent(*r.High))
+	}
+	return ""
+}

@@ -15,7 +15,7 @@ import (
 // not is the opposite of a claim, likewise.
 func (c abClaim) not(label string) string {
 	says := c.says(label)
-	for _, r := range [][2]string{{"at least", "less than"}, {"at most", "more than"}, {"is not slower", "is slower"}, {"no more time", "more time"}} {
+	for _, r := range [][2]string{{"takes at least", "does not take"}, {"at least", "less than"}, {"at most", "more than"}, {"is not slower", "is slower"}, {"no more time", "more time"}} {
 		if turned := strings.Replace(says, r[0], r[1], 1); turned != says {
 			return turned
 		}
@@ -38,7 +38,7 @@ func (r *abResult) conclude(q *ab, end *ledger.End) {
 	case r.Verdict == verdict.Fail && r.Stopped == verdict.StopScreen:
 		r.Said = fmt.Sprintf("B %s: so far off that one launch of each shows it.", q.claim.not(label))
 	case r.Verdict == verdict.Fail && n > 0 && len(r.LogTail) == 0 && r.levelsPassed():
-		r.Said = "B " + q.claim.not(label) + "."
+		r.Said = "B " + q.claim.not(label) + "." + r.worse(q.claim)
 	case r.Verdict == verdict.Fail:
 		r.Said = "A command did not pass what comes before measuring, so nothing was compared."
 	case r.Verdict == verdict.Inconclusive && n > 0:
@@ -142,6 +142,7 @@ func (r *abResult) openAdvice(q *ab, n int) {
 		}
 	}
 	last := design.Last()
+	r.Advice = append(r.Advice, r.busy()...)
 	r.Advice = append(r.Advice, fmt.Sprintf("Launches vary by %s, so that %d of each tell B from the claim where it is %s off; it is %s off. Make starts more alike (clocks, other load, warm-up), or claim what these launches show.", percent(sd), last, percent(settles(last, design)*sd), percent(gap)))
 }
 

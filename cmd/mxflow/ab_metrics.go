@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -88,4 +89,18 @@ func medians(launches []*ledger.Launch, address string) (all []float64, unit str
 func meanOf(values []float64) (mean float64, ok bool) {
 	mean, err := stats.Mean(values)
 	return mean, err == nil && len(values) > 0 && mean > 0
+}
+
+// busyCPUs is a share of the machine's processors from which on programs wait for
+// each other.
+const busyCPUs = 0.9
+
+// busy says that the machine had nothing to spare, which makes launches vary.
+func (r *abResult) busy() []string {
+	shares, _ := medians(slices.Concat(r.A.all, r.B.all), "host.cpu_share")
+	mean, err := stats.ArithmeticMean(shares)
+	if err != nil || len(shares) == 0 || mean < busyCPUs {
+		return nil
+	}
+	return []string{fmt.Sprintf("The machine's processors were %.0f %% busy while it was measured. If that is more than the servers take, something else ran here.", 100*mean)}
 }

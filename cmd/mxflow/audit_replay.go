@@ -64,7 +64,7 @@ rule is compiled from the text that its decision recorded.`,
 			st, err := a.reader(a.beside(args, flags.changed))
 			if err != nil {
 				var damage *ledger.DamageError
-				if errors.As(err, &damage) {
+				if errors.As(err, &damage) || errors.Is(err, errLedgerGone) {
 					return a.fail(verdict.ExitBroken, err)
 				}
 				return err

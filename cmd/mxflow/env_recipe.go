@@ -47,7 +47,7 @@ func (a *app) recipeOf(args []string, f envFlags) (*recipe, error) {
 	}
 	st, err := store.OpenReadOnly(a.stateDir(path))
 	if errors.Is(err, fs.ErrNotExist) {
-		st, err = nil, nil
+		st, err = nil, ledgerGone(a.stateDir(path))
 	}
 	if err != nil {
 		return nil, err

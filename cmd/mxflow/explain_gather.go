@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -78,8 +79,13 @@ func explain(st *store.Store, node string, number int) (*explanation, error) {
 	e.Decision = &d
 	e.Starts = report.StartsOf(st, d)
 	e.Sessions, e.Notes = ordersOf(st, d)
+	// The rules of a feature that chooses are those of one alternative, which are
+	// argued with the others.
+	ofAlternative := slices.ContainsFunc(d.Alternatives, func(alt ledger.Alternative) bool { return reflect.DeepEqual(alt.Rules, d.Rules) })
 	for _, r := range d.Rules {
-		e.Rules = append(e.Rules, arguesRule(st, r))
+		if !ofAlternative {
+			e.Rules = append(e.Rules, arguesRule(st, r))
+		}
 	}
 	for _, alt := range d.Alternatives {
 		for _, r := range alt.Rules {

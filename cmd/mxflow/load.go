@@ -127,10 +127,21 @@ func (a *app) reader(args []string) (*store.Store, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return s, err
 	}
-	if _, err := os.Stat(filepath.Join(dir, "ledger.checkpoint")); err == nil {
-		return nil, a.fail(verdict.ExitFail, fmt.Errorf("the ledger of %s is gone: its checkpoint says that there was one", dir))
+	if err := ledgerGone(dir); err != nil {
+		return nil, a.fail(verdict.ExitFail, err)
 	}
 	return nil, fmt.Errorf("nothing was applied here: there is no ledger in %s. Name the plan, or the directory with --state", dir)
+}
+
+// errLedgerGone is a state directory without the ledger that it once had, which is
+// not one where nothing was applied.
+var errLedgerGone = errors.New("its checkpoint says that there was one; restore it from a copy, or begin a new state directory")
+
+func ledgerGone(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, "ledger.checkpoint")); err != nil {
+		return nil
+	}
+	return fmt.Errorf("the ledger of %s is gone: %w", dir, errLedgerGone)
 }
 
 // lab wires steps to a state directory.

@@ -34,9 +34,15 @@ type pageReader struct {
 
 	mu    sync.Mutex
 	found *pageLines
-	// pages is how many were read.
-	pages int
+	// pages is how many were read, and absent that the engine has none.
+	pages  int
+	absent bool
 }
+
+// noPage is the answer of an engine that has no page of metrics.
+type noPage struct{ status string }
+
+func (e *noPage) Error() string { return "it answered " + e.status }
 
 func newPageReader(p Page, t *tape) *pageReader {
 	if p.Every <= 0 {
@@ -71,16 +77,26 @@ func ownClient(like *http.Client) *http.Client {
 func (p *pageReader) run(ctx context.Context) {
 	for {
 		took := p.read(ctx, pollLimit)
-		if ctx.Err() != nil || !sleep(ctx, min(max(p.Every, took*share), max(p.Every, slowest))) {
+		if ctx.Err() != nil || p.gone() || !sleep(ctx, min(max(p.Every, took*share), max(p.Every, slowest))) {
 			return
 		}
 	}
+}
+
+// gone reports whether the engine turned out to have no page.
+func (p *pageReader) gone() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.absent
 }
 
 // read takes one reading, after one that is under way, and returns how long it
 // took. What stood on the page is taken to have been so in the middle of that
 // time.
 func (p *pageReader) read(ctx context.Context, limit time.Duration) time.Duration {
+	if p.gone() {
+		return 0
+	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	select {
@@ -98,11 +114,20 @@ func (p *pageReader) read(ctx context.Context, limit time.Duration) time.Duratio
 	if err == nil {
 		lines, err = p.found.read(text)
 	}
+	var none *noPage
 	switch {
 	case err == nil:
 		p.pages++
 		p.found.keep(start.Add(took/2), lines)
 	case errors.Is(ctx.Err(), context.Canceled): // watching has ended
+	case errors.As(err, &none) && p.pages == 0 && !p.absent:
+		p.absent = true
+		text := "the engine has no page of metrics: " + p.path() + " answered " + none.status
+		if len(p.Needs) > 0 {
+			text += "; it has one when it is started with " + strings.Join(p.Needs, " ")
+		}
+		p.tape.tell("page", "%s", text)
+	case errors.As(err, &none) && p.absent: // two readings at once, and it is told
 	default:
 		if ctx.Err() != nil {
 			err = fmt.Errorf("no answer within %s", limit)
@@ -110,6 +135,14 @@ func (p *pageReader) read(ctx context.Context, limit time.Duration) time.Duratio
 		p.tape.tell("page", "the engine's page of metrics could not be read at %.1f s: GET %s: %v", start.Sub(p.tape.zero).Seconds(), p.URL, err)
 	}
 	return took
+}
+
+// path is the page's without the port, which is another at each launch.
+func (p *pageReader) path() string {
+	if u, err := url.Parse(p.URL); err == nil && u.Path != "" {
+		return u.Path
+	}
+	return p.URL
 }
 
 // get asks for the page.
@@ -133,6 +166,8 @@ func (p *pageReader) get(ctx context.Context) ([]byte, error) {
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxPage+1))
 	switch {
+	case resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusNotImplemented:
+		return nil, &noPage{resp.Status}
 	case resp.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("it answered %s", resp.Status)
 	case err != nil:

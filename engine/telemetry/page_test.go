@@ -55,6 +55,28 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// An engine that was started without its page is asked once, and says how it gets
+// one.
+func TestNoPage(t *testing.T) {
+	for _, status := range []int{http.StatusNotFound, http.StatusNotImplemented} {
+		var asked atomic.Int64
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			asked.Add(1)
+			http.Error(w, "no", status)
+		}))
+		r := begin(t, Config{Metrics: &Page{URL: s.URL + "/metrics", Needs: []string{"--metrics"}, Names: map[string][]string{"count": {"e:count"}}, Every: time.Millisecond}})
+		for range 5 {
+			r.Mark(context.Background())
+		}
+		_, notes := r.Stop()
+		s.Close()
+		want := fmt.Sprintf("the engine has no page of metrics: /metrics answered %d %s; it has one when it is started with --metrics", status, http.StatusText(status))
+		if len(notes) != 1 || notes[0] != want || asked.Load() != 1 {
+			t.Errorf("asked %d times: %q, want %q", asked.Load(), notes, want)
+		}
+	}
+}
+
 func TestPageTrouble(t *testing.T) {
 	release := make(chan struct{})
 	var mode atomic.Value

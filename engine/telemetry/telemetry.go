@@ -54,6 +54,8 @@ type Page struct {
 	// is called "engine." and mxflow's name; those of a metric with several lines
 	// (ranks, positions) are told apart by Source, see source.
 	Names map[string][]string
+	// Needs are flags without which an engine of the kind has no page.
+	Needs []string
 	// Every is the time between readings; 0 is 250 ms. A page that is slow is
 	// read less often, so that it takes no more than a tenth of the time.
 	Every time.Duration
