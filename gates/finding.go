@@ -114,5 +114,5 @@ func unsteady(f *finding, t taken, address string) {
 		return
 	}
 	f.Test.Note = fmt.Sprintf("within launches %s drifts by %s from the first half of the requests to the second, and nothing stands beside one arm that would drift with it",
-		address, percent(math.Expm1(-drift), 1))
+		address, verdict.Percent(math.Expm1(-drift), 1))
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -17,25 +18,13 @@ const shareUnit = "share"
 func format(f float64, unit string, digits int) string {
 	switch unit {
 	case plans.RatioUnit:
-		return percent(f, 1+digits)
+		return verdict.Percent(f, 1+digits)
 	case shareUnit:
 		return number(100*f, 4+digits) + " %"
 	case "", "count":
 		return number(f, 4+digits)
 	}
 	return number(f, 4+digits) + " " + unit
-}
-
-// percent prints a ratio as a signed percentage.
-func percent(f float64, decimals int) string {
-	if 100*math.Abs(f) >= 1e7 {
-		return fmt.Sprintf("%+.*e %%", decimals, 100*f)
-	}
-	s := fmt.Sprintf("%+.*f", decimals, 100*f)
-	if zero, err := strconv.ParseFloat(s, 64); err == nil && zero == 0 {
-		s = fmt.Sprintf("%+.*f", decimals, 0.0) // no −0.0
-	}
-	return s + " %"
 }
 
 // number prints whole numbers whole, and others with some significant digits,

@@ -36,6 +36,7 @@ func (l *loader) checkSense(ns *namespace) {
 	}
 	c.engineLimits()
 	c.launches()
+	c.rivals()
 	c.gatesThatLockNothing()
 	c.evidence()
 	c.qualified()

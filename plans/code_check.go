@@ -40,6 +40,12 @@ var checkCodes = []Code{
 		"Send more requests per launch or read the median; allow at least four launches an arm.",
 	},
 	{
+		"rivals-for-one-knob",
+		[]string{"Rivals for one knob"},
+		"Several features of a phase try values of one knob on one parent. Each has its own chance to pass by luck, and several may enter the stack, one over the other.",
+		"Try the values as one feature with `choose`, which splits the error budget among them and admits the best at most.",
+	},
+	{
 		"claim-not-tested",
 		[]string{"Hypothesis is not tested"},
 		"The hypothesis claims a change of one metric, and no criterion of the feature reads it.",

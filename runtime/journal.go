@@ -25,6 +25,17 @@ func (j storeJournal) History(node string) (out []*ledger.Decision) {
 	return out
 }
 
+// Retracted is every decision about a feature that a person withdrew, also about
+// those that the plan does not have any more.
+func (j storeJournal) Retracted() (out []*ledger.Decision) {
+	for _, r := range j.store.Records() {
+		if d := r.Decision; d != nil && d.Retracted() && (d.Kind == string(KindFeature) || d.Kind == string(KindCriteria)) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
 func (j storeJournal) Waiver(node string) *ledger.Waiver { return j.store.Waiver(node) }
 
 func (j storeJournal) Append(records ...*ledger.Record) error { return j.store.Append(records...) }

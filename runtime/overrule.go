@@ -19,6 +19,9 @@ type overrule struct {
 	// kept are the phases whose gate is waived as it was decided last: what broke
 	// below it is not tried again, which would make another decision of the gate.
 	kept map[string]bool
+	// retracted are decisions about features that people withdrew, under whatever
+	// name.
+	retracted []*ledger.Decision
 }
 
 func (r *Runner) overrule() *overrule {
@@ -27,6 +30,9 @@ func (r *Runner) overrule() *overrule {
 		now = r.Now
 	}
 	o := &overrule{graph: r.Graph, journal: r.Journal, now: now(), kept: map[string]bool{}}
+	if j, ok := r.Journal.(interface{ Retracted() []*ledger.Decision }); ok {
+		o.retracted = j.Retracted()
+	}
 	for _, n := range r.Graph.Nodes {
 		if n.Phase != "" && Waivable(n.Kind) && o.covers(r.Journal.Latest(n.ID)) != nil {
 			o.kept[n.Phase] = true

@@ -78,6 +78,9 @@ func (e *execution) complete(f *finished) {
 	if again := staysRetracted(s, d, e.Journal.History(n.ID)); again != nil {
 		f.decision = again
 		d = again
+	} else if again := e.overrule.retractedElsewhere(s, d); again != nil {
+		f.decision = again
+		d = again
 	}
 	d.Seconds = f.seconds
 }

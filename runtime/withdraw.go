@@ -2,7 +2,9 @@ package runtime
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -131,6 +133,46 @@ func staysRetracted(s *Scope, d *ledger.Decision, history []*ledger.Decision) *l
 		return again
 	}
 	return nil
+}
+
+// retractedElsewhere is the outcome of a node that would pass by the launches with
+// which a person retracted a feature of another name: a feature that is renamed, or
+// written a second time, does not get rid of what was said of its launches. nil
+// where d may stand.
+func (o *overrule) retractedElsewhere(s *Scope, d *ledger.Decision) *ledger.Decision {
+	if s.Because == rerunAsked || d.Retraction != nil || !d.Verdict.Unlocks() || !pure(Kind(d.Kind)) {
+		return nil
+	}
+	for _, was := range o.retracted {
+		if was.Node == d.Node || len(was.Launches) == 0 || !measuredIn(d.Launches, was) {
+			continue
+		}
+		return &ledger.Decision{
+			Node: d.Node, Kind: d.Kind, Phase: d.Phase, Feature: d.Feature, MeasureKey: d.MeasureKey, DecisionKey: d.DecisionKey,
+			Attempt: d.Attempt, Because: d.Because, Supersedes: d.Supersedes, Derived: true,
+			Verdict: verdict.Invalid, Launches: d.Launches, Session: d.Session, Variant: d.Variant,
+			Reasons: []string{
+				fmt.Sprintf("rests on the launches with which %s was %s", was.Node, was.Retraction.SaysOf(was.Retraction.Node)),
+				"--rerun measures again",
+			},
+		}
+	}
+	return nil
+}
+
+// measuredIn reports whether launches include those of the session that a decision
+// rested on: under another name a candidate is qualified anew.
+func measuredIn(launches []string, was *ledger.Decision) bool {
+	found := false
+	for _, id := range was.Launches {
+		if was.Session == "" || !strings.HasPrefix(id, was.Session+".") {
+			continue
+		}
+		if found = true; !slices.Contains(launches, id) {
+			return false
+		}
+	}
+	return found
 }
 
 func includes(all, some []string) bool {

@@ -2,7 +2,6 @@ package steps
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -38,9 +37,5 @@ func gainWord(gain *float64) string {
 	if gain == nil {
 		return ""
 	}
-	percent := fmt.Sprintf("%+.1f", 100**gain)
-	if percent == "-0.0" || math.Abs(*gain) < 0.0005 {
-		percent = "+0.0"
-	}
-	return " " + percent + " %"
+	return " " + verdict.Percent(*gain, 1)
 }

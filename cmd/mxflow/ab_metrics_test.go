@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // abRows are a metric that differs by no more than launches do, and one that does.
@@ -57,6 +58,23 @@ func TestABLine(t *testing.T) {
 	for _, want := range []string{"--coherence off", "--expect 'Paris is'", "--timeout 20m0s", "--max-lag 300ms"} {
 		if !strings.Contains(q.commandLine, want) {
 			t.Errorf("%q is not in %s", want, q.commandLine)
+		}
+	}
+}
+
+// A launch that another one stands in for counts nowhere.
+func TestABReplaced(t *testing.T) {
+	launch := func(order, ordinal int, bad ...string) *ledger.Launch {
+		return &ledger.Launch{Session: "s", Variant: "B", Order: order, Ordinal: ordinal, OK: true, Invalid: bad}
+	}
+	late, sound, last := launch(2, 1, "woken up late"), launch(3, 1), launch(5, 2, "woken up late")
+	all := []*ledger.Launch{late, sound, last, {Session: "s", Variant: "baseline", Order: 6, Ordinal: 2, OK: true}}
+	for _, c := range []struct {
+		l    *ledger.Launch
+		want bool
+	}{{late, true}, {sound, false}, {last, false}} {
+		if got := again(c.l, all); got != c.want {
+			t.Errorf("launch %d: %v", c.l.Order, got)
 		}
 	}
 }

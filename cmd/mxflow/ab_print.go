@@ -114,6 +114,9 @@ func (s *abShow) launchLines(r *abResult) {
 		}
 		text += o.name
 	}
+	if n := r.A.Replaced + r.B.Replaced; n > 0 {
+		text += fmt.Sprintf("; %s not counted and made again, for example because the machine was disturbed", launchesWord(n))
+	}
 	fmt.Fprintln(s.stdout, text)
 }
 

@@ -52,6 +52,10 @@ func (r *abResult) gather(st *store.Store, decided map[string]*ledger.Decision, 
 			if l.Variant != side.variant || l.Session != session || session == "" {
 				continue
 			}
+			if again(l, measured) {
+				side.Replaced++
+				continue
+			}
 			side.all = append(side.all, l)
 			if s, ok := l.Metrics["bench."+metric]; ok && l.OK && s.Stats["median"] > 0 {
 				side.Launches = append(side.Launches, abLaunch{l.ID, l.Order, s.Stats["median"]})
@@ -66,6 +70,13 @@ func (r *abResult) gather(st *store.Store, decided map[string]*ledger.Decision, 
 		}
 		slices.SortFunc(side.Launches, func(x, y abLaunch) int { return x.Order - y.Order })
 	}
+}
+
+// again reports whether a launch that does not count was made again in its place.
+func again(l *ledger.Launch, all []*ledger.Launch) bool {
+	return (!l.OK || len(l.Invalid) > 0) && slices.ContainsFunc(all, func(other *ledger.Launch) bool {
+		return other.Session == l.Session && other.Variant == l.Variant && other.Ordinal == l.Ordinal && other.Order > l.Order
+	})
 }
 
 // planFix is what a reason tells the owner of a plan to do; the advice says the

@@ -52,6 +52,8 @@ type abSide struct {
 	Command  string     `json:"command"`
 	Kind     string     `json:"kind"`
 	Launches []abLaunch `json:"launches"`
+	// Replaced is how many more did not count and were made again in their place.
+	Replaced int `json:"replaced,omitempty"`
 	// Value is the mean of the launches, in logs.
 	Value *float64 `json:"value,omitempty"`
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -51,7 +50,7 @@ func (a *app) printAttempts(attempts []attempt) {
 		if t.Session != "" {
 			session = ", session " + t.Session
 		}
-		fmt.Fprintf(a.stdout, "%s %d  %s  %s (%s)%s\n", mark, t.Attempt, day(t.Time), t.Verdict, t.Because, session)
+		fmt.Fprintf(a.stdout, "%s %d  %s  %s (%s)%s\n", mark, t.Attempt, atMinute(t.Time), t.Verdict, t.Because, session)
 	}
 }
 
@@ -67,27 +66,23 @@ func hypothesisSaid(h *ledger.Hypothesis) (said []string) {
 	if h.Because != "" {
 		said = append(said, "Because: "+h.Because)
 	}
-	if h.Measured != "" {
-		said = append(said, "Measured: "+h.Measured)
-	}
-	if h.Test == nil {
-		return said
-	}
-	for _, c := range h.Test.Comparisons {
-		if t := c.Test; t != nil && len(t.Looks) > 0 {
-			s := scaleOf(t)
-			said = append(said, stopSaid(t, missingOf(*h.Test))...)
-			said = append(said, intervalSaid(s)...)
+	tested := []string{}
+	if h.Test != nil {
+		for _, c := range h.Test.Comparisons {
+			if t := c.Test; t != nil && len(t.Looks) > 0 {
+				tested = append(tested, stopSaid(t, missingOf(*h.Test))...)
+				tested = append(tested, intervalSaid(scaleOf(t))...)
+			}
 		}
 	}
-	return said
+	// What was measured has a plain interval of 95 %, which would stand beside that of
+	// the test and say something else.
+	if len(tested) == 0 && h.Measured != "" {
+		tested = append(tested, "Measured: "+h.Measured)
+	}
+	return append(said, tested...)
 }
 
 func interferenceSaid(f ledger.Interference) string {
-	s := fmt.Sprintf("%s: the stack gains %s, its parts (%s) multiplied %s, so together they are %s", f.Metric,
-		percentText(f.Stack), strings.Join(f.Parts, ", "), percentText(f.Product), percentText(f.Ratio))
-	if f.Low != nil && f.High != nil {
-		s += fmt.Sprintf(" (95 %% interval %s to %s)", percentText(*f.Low), percentText(*f.High))
-	}
-	return s
+	return sentence(fmt.Sprintf("%s. Measured: %s; product: %s", f.Says(), percentText(f.Stack), percentText(f.Product)))
 }

@@ -147,4 +147,5 @@ func marksOf(st *store.Store, d store.Decided, now time.Time) (marks []string) {
 	return marks
 }
 
-func day(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
+// atMinute writes a time as people look for it on this machine.
+func atMinute(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }

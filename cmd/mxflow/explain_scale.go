@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"math"
 	"strings"
 
@@ -81,7 +80,7 @@ func percentText(x float64) string {
 	if a := math.Abs(100 * x); a > 0 && a < 0.1 {
 		decimals = 3
 	}
-	text := fmt.Sprintf("%+.*f %%", decimals, 100*x)
+	text := verdict.Percent(x, decimals)
 	if strings.Trim(text, "+-0. %") == "" {
 		return "0 %"
 	}

@@ -73,13 +73,6 @@ func sure(launches []runtime.PlannedLaunch) (n int) {
 	return n
 }
 
-func launchCount(n int) string {
-	if n == 1 {
-		return "1 launch"
-	}
-	return fmt.Sprintf("%d launches", n)
-}
-
 func previewRow(p runtime.Planned) []string {
 	if p.Locked != "" {
 		return []string{p.Node.ID, "locked", "", p.Locked}

@@ -105,6 +105,9 @@ func TestScript(t *testing.T) {
 // condition adds [namespaces]: this system lets the test mount file systems that
 // nobody else sees; and [docker], see dockerThere.
 func condition(name string) (bool, error) {
+	if name == "long" {
+		return os.Getenv("MXFLOW_TEST_LONG") != "", nil
+	}
 	if name == "docker" {
 		return dockerThere(), nil
 	}

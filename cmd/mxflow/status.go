@@ -81,7 +81,7 @@ func statusRows(st *store.Store) [][]string {
 		if note := o.Note(); note != "" {
 			accepted = note
 		}
-		rows = append(rows, []string{d.Phase, d.Node, o.Word(), accepted, d.Time.Local().Format("2006-01-02 15:04")})
+		rows = append(rows, []string{d.Phase, d.Node, o.Word(), accepted, atMinute(d.Time)})
 	}
 	for _, l := range report.Locked(st) {
 		rows = append(rows, []string{phaseOf(l.Node), l.Node, "locked", l.Cause, ""})

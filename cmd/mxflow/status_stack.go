@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -28,7 +27,7 @@ func (a *app) printStack(st *store.Store) {
 		fmt.Fprintln(a.stdout, "\naccepted stack: empty, which is the baseline")
 	} else {
 		fmt.Fprintf(a.stdout, "\naccepted stack: %s\n\n", s.Sum())
-		a.reportTable(report.StackTable(s, func(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }))
+		a.reportTable(report.StackTable(s, atMinute))
 		if len(s.Knobs) > 0 {
 			fmt.Fprintf(a.stdout, "\nknobs: %s\nmxflow env accepted prints what reproduces it.\n", report.KnobWords(s.Knobs))
 		}

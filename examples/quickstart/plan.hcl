@@ -66,8 +66,8 @@ knob "moe" {
 workload "chat" {
   prompt_tokens = 48
   output_tokens = 24
-  requests      = 8
-  warmup        = 2
+  requests      = 4
+  warmup        = 1
 }
 
 protocol "standard" {

@@ -3,6 +3,8 @@ package ledger
 import (
 	"fmt"
 	"strings"
+
+	"github.com/mxflow/mxflow/gates/verdict"
 )
 
 // Says is the comparison as a sentence: "kv_cache and moe together are 12.0 %
@@ -21,7 +23,7 @@ func (i Interference) Says() string {
 	if i.Low == nil || i.High == nil {
 		return text + ", without an interval: whether they interfere is open"
 	}
-	text += fmt.Sprintf(" (interval %s to %s): ", perCent(*i.Low), perCent(*i.High))
+	text += fmt.Sprintf(" (interval %s to %s): ", verdict.Percent(*i.Low, 1), verdict.Percent(*i.High, 1))
 	switch {
 	case *i.High < 0:
 		return text + "they interfere"
@@ -30,6 +32,3 @@ func (i Interference) Says() string {
 	}
 	return text + "no interaction is shown"
 }
-
-// perCent writes a relative change in per cent with its sign.
-func perCent(x float64) string { return fmt.Sprintf("%+.1f %%", 100*x) }

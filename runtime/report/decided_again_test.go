@@ -38,11 +38,15 @@ func TestMoved(t *testing.T) {
 		"fewer alternatives":  {at5, at5, func(d *ledger.Decision) { d.Statistics.Alternatives = 4 }, "it was one of 1 alternatives for one place and is one of 4"},
 		"more, as is allowed": {at5, at5, func(d *ledger.Decision) { d.Evidence[0].Max = 6 }, ""},
 		"many more":           {at5, at5, func(d *ledger.Decision) { d.Evidence[0].Max = 12 }, "at most 8 launches an arm were declared then, and 12 now"},
-		"another criterion": {at5, at5, func(d *ledger.Decision) { d.Rules[0].Name = "other" },
-			"decode (chat.tg.gain >= 0.05) decided then and does not any more; other (chat.tg.gain >= 0.05) did not decide then"},
+		"another criterion": {
+			at5, at5, func(d *ledger.Decision) { d.Rules[0].Name = "other" },
+			"decode (chat.tg.gain >= 0.05) decided then and does not any more; other (chat.tg.gain >= 0.05) did not decide then",
+		},
 		"one that decides no more": {at5, at5, func(d *ledger.Decision) { d.Rules[0].Decides = false }, "decode (chat.tg.gain >= 0.05) decided then and does not any more"},
-		"another number of a target": {at5, at5, func(d *ledger.Decision) { d.Rules[0].Comparisons[0].Test = &verdict.Test{Threshold: 30} },
-			"decode (chat.tg.gain >= 0.05) was held against 0 and is against 30"},
+		"another number of a target": {
+			at5, at5, func(d *ledger.Decision) { d.Rules[0].Comparisons[0].Test = &verdict.Test{Threshold: 30} },
+			"decode (chat.tg.gain >= 0.05) was held against 0 and is against 30",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)

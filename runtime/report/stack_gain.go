@@ -81,7 +81,7 @@ func (g Gain) String() string {
 	show := func(x float64) string {
 		switch {
 		case g.Ratio:
-			return Percent(x)
+			return verdict.Percent(x, 1)
 		case g.Unit == "":
 			return Digits(x)
 		}
@@ -98,6 +98,3 @@ func (g Gain) String() string {
 	}
 	return text
 }
-
-// Percent writes a relative change with its sign: "+38.2 %", "-3.0 %".
-func Percent(x float64) string { return fmt.Sprintf("%+.1f %%", 100*x) }

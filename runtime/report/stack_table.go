@@ -7,12 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // StackTable has a row for each accepted feature, in order. when writes a time.
 func StackTable(s Stack, when func(time.Time) string) Table {
-	t := Table{Head: []string{"Feature", "On", "Sets", "Gain", "Verdict", "Gate", "Decided"}}
+	t := Table{Head: []string{"Feature", "On", "Sets", "Accepted by", "Verdict", "Gate", "Decided"}}
 	for _, f := range s.Features {
 		var gains []string
 		for _, g := range f.Gains {
@@ -94,9 +95,9 @@ func (p *page) interactions() {
 }
 
 func interferenceRow(i ledger.Interference) []string {
-	ratio := Percent(i.Ratio)
+	ratio := verdict.Percent(i.Ratio, 1)
 	if i.Low != nil && i.High != nil {
-		ratio += fmt.Sprintf(" (%s to %s)", Percent(*i.Low), Percent(*i.High))
+		ratio += fmt.Sprintf(" (%s to %s)", verdict.Percent(*i.Low, 1), verdict.Percent(*i.High, 1))
 	}
-	return []string{strings.Join(i.Parts, " + "), i.Metric, Percent(i.Stack), Percent(i.Product), ratio}
+	return []string{strings.Join(i.Parts, " + "), i.Metric, verdict.Percent(i.Stack, 1), verdict.Percent(i.Product, 1), ratio}
 }
