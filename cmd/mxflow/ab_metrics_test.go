@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -62,19 +63,19 @@ func TestABLine(t *testing.T) {
 	}
 }
 
-// A launch that another one stands in for counts nowhere.
+// A launch that another one stands in for counts nowhere, and is told.
 func TestABReplaced(t *testing.T) {
-	launch := func(order, ordinal int, bad ...string) *ledger.Launch {
-		return &ledger.Launch{Session: "s", Variant: "B", Order: order, Ordinal: ordinal, OK: true, Invalid: bad}
+	first := &ledger.Launch{ID: "s.B.1", OK: true, Invalid: []string{"woken up late"}}
+	second := &ledger.Launch{ID: "s.B.1r1", OK: true, Replaces: "s.B.1"}
+	all := []*ledger.Launch{first, second}
+	if !again(first, all) || again(second, all) {
+		t.Errorf("%v, %v", again(first, all), again(second, all))
 	}
-	late, sound, last := launch(2, 1, "woken up late"), launch(3, 1), launch(5, 2, "woken up late")
-	all := []*ledger.Launch{late, sound, last, {Session: "s", Variant: "baseline", Order: 6, Ordinal: 2, OK: true}}
-	for _, c := range []struct {
-		l    *ledger.Launch
-		want bool
-	}{{late, true}, {sound, false}, {last, false}} {
-		if got := again(c.l, all); got != c.want {
-			t.Errorf("launch %d: %v", c.l.Order, got)
-		}
+	var out bytes.Buffer
+	r := &abResult{}
+	r.B = abSide{Launches: []abLaunch{{Order: 2, Value: 3}}, Replaced: 1}
+	(&abShow{app: &app{stdout: &out}, q: &ab{}}).launchLines(r)
+	if !strings.Contains(out.String(), "  in the order B; 1 launch not counted and made again") {
+		t.Error(out.String())
 	}
 }

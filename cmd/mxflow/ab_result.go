@@ -72,11 +72,10 @@ func (r *abResult) gather(st *store.Store, decided map[string]*ledger.Decision, 
 	}
 }
 
-// again reports whether a launch that does not count was made again in its place.
+// again reports whether another launch was made in the place of one that does not
+// count.
 func again(l *ledger.Launch, all []*ledger.Launch) bool {
-	return (!l.OK || len(l.Invalid) > 0) && slices.ContainsFunc(all, func(other *ledger.Launch) bool {
-		return other.Session == l.Session && other.Variant == l.Variant && other.Ordinal == l.Ordinal && other.Order > l.Order
-	})
+	return slices.ContainsFunc(all, func(other *ledger.Launch) bool { return other.Replaces == l.ID })
 }
 
 // planFix is what a reason tells the owner of a plan to do; the advice says the

@@ -13,7 +13,7 @@ import (
 var exitStatus = regexp.MustCompile(`(?m)^# exit status: ([0-9]+)$`)
 
 // longExamples are applied where MXFLOW_TEST_LONG is set, as CI does.
-var longExamples = map[string]bool{"frameworks": true, "load": true}
+var longExamples = map[string]bool{"frameworks": true, "load": true, "choose": true}
 
 // TestExamples applies every example, so that none of them is a promise that
 // nobody keeps.
