@@ -56,9 +56,7 @@ func (s *script) comments() (lines []string) {
 // commentLines keeps what is sensitive out of comments, and each on its line.
 func (s *script) commentLines(lines []string) (out []string) {
 	for _, line := range lines {
-		for _, part := range strings.FieldsFunc(s.secrets.Text(line), func(r rune) bool { return r == '\n' || r == '\r' }) {
-			out = append(out, part)
-		}
+		out = append(out, strings.FieldsFunc(s.secrets.Text(line), func(r rune) bool { return r == '\n' || r == '\r' })...)
 	}
 	return out
 }
