@@ -2,9 +2,7 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,13 +17,6 @@ const settledTimeout = time.Minute
 // after the command that restarts it where the plan has one. It never stops it.
 // The zero value is ready to use.
 type EndpointLauncher struct{}
-
-// Checker is an Instance whose end mxflow is not told of: it has to be asked.
-type Checker interface {
-	// Alive is nil while the server can be reached; else it says why not, and
-	// Exited is closed from then on.
-	Alive(ctx context.Context) error
-}
 
 // endpoint is an Instance that outlives its Stop.
 type endpoint struct {
@@ -163,31 +154,6 @@ func (e *endpoint) closeLog() {
 	if e.log != nil {
 		e.log.close()
 	}
-}
-
-// Alive implements Checker.
-func (e *endpoint) Alive(ctx context.Context) error {
-	path := "/v1/models"
-	for _, p := range e.kind.Ready {
-		if p.Body == "" && !p.Slow {
-			path = p.Path
-			break
-		}
-	}
-	ctx, cancel := context.WithTimeout(ctx, firstTry)
-	defer cancel()
-	w := Waiter{Access: e.access, Limit: firstTry}
-	a := w.ask(ctx, w.client(), Probe{}, path, firstTry)
-	gone := a.status == 0
-	switch a.status {
-	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		gone = true // what stands before it cannot reach it either
-	}
-	if !gone || errors.Is(ctx.Err(), context.Canceled) {
-		return nil
-	}
-	e.once.Do(func() { close(e.dead) })
-	return fmt.Errorf("the server is gone: %s", a.says)
 }
 
 func (e *endpoint) failure(op string, cause error, format string, args ...any) *Failure {

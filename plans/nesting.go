@@ -69,23 +69,6 @@ type nesting struct {
 	found []int
 }
 
-var closerOf = map[hclsyntax.TokenType]hclsyntax.TokenType{
-	hclsyntax.TokenOParen:          hclsyntax.TokenCParen,
-	hclsyntax.TokenOBrack:          hclsyntax.TokenCBrack,
-	hclsyntax.TokenOBrace:          hclsyntax.TokenCBrace,
-	hclsyntax.TokenOQuote:          hclsyntax.TokenCQuote,
-	hclsyntax.TokenOHeredoc:        hclsyntax.TokenCHeredoc,
-	hclsyntax.TokenTemplateInterp:  hclsyntax.TokenTemplateSeqEnd,
-	hclsyntax.TokenTemplateControl: hclsyntax.TokenTemplateSeqEnd,
-}
-
-// passive tokens neither open, close, end nor extend anything.
-var passive = map[hclsyntax.TokenType]bool{
-	hclsyntax.TokenIdent: true, hclsyntax.TokenNumberLit: true, hclsyntax.TokenStringLit: true,
-	hclsyntax.TokenQuotedLit: true, hclsyntax.TokenEqual: true, hclsyntax.TokenComment: true,
-	hclsyntax.TokenEOF: true, hclsyntax.TokenColon: true, hclsyntax.TokenFatArrow: true,
-}
-
 func (n *nesting) token(t hclsyntax.Token, rest hclsyntax.Tokens) (summary, detail string) {
 	top := &n.frames[len(n.frames)-1]
 	closer, opens := closerOf[t.Type]
@@ -184,39 +167,4 @@ func (n *nesting) long() (summary, detail string) {
 		return "", ""
 	}
 	return "Expression too long", fmt.Sprintf("One expression has up to %d operators, dots and brackets. Break it up; locals help.", maxOperators)
-}
-
-// firstWord is the identifier that the tokens begin with.
-func firstWord(tokens hclsyntax.Tokens) string {
-	for _, t := range tokens {
-		switch t.Type {
-		case hclsyntax.TokenNewline, hclsyntax.TokenComment:
-			continue
-		case hclsyntax.TokenIdent:
-			return string(t.Bytes)
-		}
-		break
-	}
-	return ""
-}
-
-func endsLine(comment []byte) bool {
-	return len(comment) > 0 && comment[len(comment)-1] == '\n'
-}
-
-// hugeNumber tells numbers that would take long to read, or to write out.
-func hugeNumber(text []byte) bool {
-	if len(text) > maxNumber {
-		return true
-	}
-	digits, exponent := 0, false
-	for _, c := range text {
-		switch {
-		case c == 'e' || c == 'E':
-			exponent, digits = true, 0
-		case c >= '0' && c <= '9':
-			digits++
-		}
-	}
-	return exponent && digits > 3
 }

@@ -114,9 +114,7 @@ func (d *Decision) checkChoice() error {
 
 func unknown(what, got string, known ...string) error {
 	if len(known) == 0 {
-		for _, v := range []verdict.Verdict{verdict.Pass, verdict.Fail, verdict.Inconclusive, verdict.Invalid, verdict.Error, verdict.Waived} {
-			known = append(known, string(v))
-		}
+		known = verdict.Words()
 	}
 	return fmt.Errorf("has the unknown %s %q; known are %s", what, got, strings.Join(known, ", "))
 }

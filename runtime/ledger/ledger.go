@@ -5,14 +5,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"time"
-
-	"golang.org/x/mod/sumdb/tlog"
 )
 
 // Ledger is a ledger open for appending. Its methods may be called from several
@@ -177,52 +174,6 @@ func (l *Ledger) checkpoint() {
 	}
 }
 
-// Records are all records in order, numbered from 0, as of the call.
-func (l *Ledger) Records() iter.Seq2[int, *Record] {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.All(l.state.records)
-}
-
-// Len is the number of records.
-func (l *Ledger) Len() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.state.records)
-}
-
-// Size is the number of leaves of the tree: the header and every record.
-func (l *Ledger) Size() int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.state.tree.n
-}
-
-// Root is the hash of the tree.
-func (l *Ledger) Root() tlog.Hash {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.state.root
-}
-
-// RootAt is the root that the tree had when it was size leaves large.
-func (l *Ledger) RootAt(size int64) (tlog.Hash, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.state.tree.rootAt(size)
-}
-
-// Path is the file's name.
-func (l *Ledger) Path() string { return l.path }
-
-// Notices are what a person should be told: a torn tail that was set aside, a
-// checkpoint that cannot be written.
-func (l *Ledger) Notices() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clone(l.notices)
-}
-
 // Close closes the file and brings the checkpoint up to date. Everything appended is on disk already.
 func (l *Ledger) Close() error {
 	l.mu.Lock()
@@ -235,11 +186,4 @@ func (l *Ledger) Close() error {
 		l.checkpoint()
 	}
 	return l.file.Close()
-}
-
-// From are the records from position n on, as of the call.
-func (l *Ledger) From(n int) []*Record {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.Clip(l.state.records[min(max(n, 0), len(l.state.records)):])
 }

@@ -70,6 +70,3 @@ func (s *Snapshot) RootAt(size int64) (tlog.Hash, error) { return s.s.tree.rootA
 // a root checks it with tlog.CheckRecord(proof, Size(), Root(), int64(i)+1,
 // tlog.RecordHash(leaf)).
 func (s *Snapshot) Prove(i int) (tlog.RecordProof, error) { return s.s.tree.prove(i) }
-
-// Torn reports whether an unfinished line was left out.
-func (s *Snapshot) Torn() bool { return s.s.torn }

@@ -1,0 +1,132 @@
+package ledger
+
+import "github.com/mxflow/mxflow/gates/verdict"
+
+// Decision is one decided outcome of a node of the graph.
+type Decision struct {
+	// Node is the node's address: "baseline", "phase.cutlass".
+	Node string `json:"node"`
+	// Kind is the node's kind: "qualify", "benchmark", "criteria", "feature",
+	// "gate", "step", "phase".
+	Kind    string `json:"kind"`
+	Phase   string `json:"phase,omitempty"`
+	Feature string `json:"feature,omitempty"`
+	// MeasureKey and DecisionKey say what the outcome rests on: while both are
+	// unchanged the outcome is kept; when only the second changes it is decided
+	// again from stored launches.
+	MeasureKey  string `json:"measure_key"`
+	DecisionKey string `json:"decision_key"`
+	// Attempt counts from 1; error and invalid are tried again as a new one.
+	Attempt int             `json:"attempt"`
+	Verdict verdict.Verdict `json:"verdict"`
+	Reasons []string        `json:"reasons,omitempty"`
+	// Levels, Rules: what the verdict was joined from.
+	Levels []Level `json:"levels,omitempty"`
+	Rules  []Rule  `json:"rules,omitempty"`
+	// Rows are the table of a comparison of engines.
+	Rows []verdict.Row `json:"rows,omitempty"`
+	// Launches are the IDs of the launches it rests on.
+	Launches []string `json:"launches,omitempty"`
+	// Session is the interleaved session it rests on.
+	Session string `json:"session,omitempty"`
+	// Derived outcomes follow from recorded evidence or from another outcome
+	// alone: deciding again on the same keys would say the same.
+	Derived bool `json:"derived,omitempty"`
+	// Accepted says whether a feature entered the stack.
+	Accepted bool `json:"accepted,omitempty"`
+	// Variant is the resolved knob values of a feature's candidate or the
+	// baseline, for people and for `env`.
+	Variant map[string]string `json:"variant,omitempty"`
+	// Statistics and Evidence are how rules were decided and what they read.
+	Statistics *Statistics `json:"statistics,omitempty"`
+	Evidence   []Evidence  `json:"evidence,omitempty"`
+	// Alternatives are the candidates of a feature that chooses.
+	Alternatives []Alternative `json:"alternatives,omitempty"`
+	// Confirmations are what other engines say of a feature.
+	Confirmations []Confirmation `json:"confirmations,omitempty"`
+	// Interference is how the stack compares with its parts.
+	Interference []Interference `json:"interference,omitempty"`
+	// Retraction is set where this decision withdraws an earlier one.
+	Retraction *Retraction `json:"retraction,omitempty"`
+	// Made is what a step made, by what it is: the ID of an image.
+	Made map[string]string `json:"made,omitempty"`
+	// Hypothesis keeps the claim beside the outcome.
+	Hypothesis *Hypothesis `json:"hypothesis,omitempty"`
+	// LogTail, Exit: the last lines and exit status of what broke.
+	LogTail []string `json:"log_tail,omitempty"`
+	Exit    *int     `json:"exit,omitempty"`
+	// Seconds is how long the node took.
+	Seconds float64 `json:"seconds"`
+	// Supersedes is true when an earlier decision of this node exists.
+	Supersedes bool `json:"supersedes,omitempty"`
+	// Because says why it was decided now: "first", "rules changed",
+	// "measurement changed", "retry after error", "--rerun".
+	Because string `json:"because,omitempty"`
+}
+
+// Hypothesis is the claim made before measuring and what was seen.
+type Hypothesis struct {
+	Metric   string `json:"metric"`
+	Expect   string `json:"expect"`
+	Because  string `json:"because,omitempty"`
+	Measured string `json:"measured,omitempty"`
+	// Outcome is "confirmed", "refuted" or "open", and Test the rule that decided
+	// it. PostHoc is set where the claim was made after the launches.
+	Outcome string `json:"outcome,omitempty"`
+	PostHoc bool   `json:"post_hoc,omitempty"`
+	Test    *Rule  `json:"test,omitempty"`
+}
+
+// Level is the outcome of one test level.
+type Level struct {
+	Name    string          `json:"name"`
+	Verdict verdict.Verdict `json:"verdict"`
+	Reasons []string        `json:"reasons,omitempty"`
+	Seconds float64         `json:"seconds"`
+}
+
+// Rule, Comparison and Input are decided rules as gates made them.
+type (
+	Rule       = verdict.Rule
+	Comparison = verdict.Comparison
+	Input      = verdict.Input
+)
+
+// Alternative is one candidate of a feature that chooses among several.
+type Alternative struct {
+	// Name is the feature's with the value: "spec[short]"; Set the knobs it sets.
+	Name    string            `json:"name"`
+	Set     map[string]string `json:"set"`
+	Verdict verdict.Verdict   `json:"verdict"`
+	Chosen  bool              `json:"chosen,omitempty"`
+	Reasons []string          `json:"reasons,omitempty"`
+	Rules   []Rule            `json:"rules,omitempty"`
+}
+
+// Confirmation is what became of a feature's criteria on another engine. The
+// feature's verdict is the join of its own levels and rules with those of its
+// confirmations.
+type Confirmation struct {
+	// Engine is "kind.name", Node what was decided there.
+	Engine string `json:"engine"`
+	Node   string `json:"node"`
+	// Verdict is absent where it was not tried, since the feature did not pass
+	// without it.
+	Verdict verdict.Verdict `json:"verdict,omitempty"`
+	Reason  string          `json:"reason,omitempty"`
+}
+
+// Interference compares the measured gain of a stack with the product of the
+// gains of its parts, each measured by itself: 0.05 says that the stack is 5 %
+// better than that.
+type Interference struct {
+	Metric string `json:"metric"`
+	// Stack is the measured gain of the whole, Product that of the parts.
+	Stack   float64  `json:"stack"`
+	Product float64  `json:"product"`
+	Parts   []string `json:"parts"`
+	// Ratio is (1 + Stack) / (1 + Product) − 1 with its 95 % interval.
+	Ratio float64  `json:"ratio"`
+	Low   *float64 `json:"low,omitempty"`
+	High  *float64 `json:"high,omitempty"`
+}

@@ -1,0 +1,111 @@
+package ledger
+
+import (
+	"time"
+
+	"github.com/mxflow/mxflow/engine/measure"
+)
+
+// Launch is one start of a variant, the unit of replication. Decisions refer to
+// launches by ID and never own them.
+type Launch struct {
+	ID string `json:"id"`
+	// Session groups launches that were interleaved with each other.
+	Session string `json:"session"`
+	// Purpose is "qualification" or "benchmark".
+	Purpose string `json:"purpose"`
+	// Node is the graph node that asked for the launch.
+	Node string `json:"node"`
+	// Variant names the arm for people: "baseline", "kv_cache".
+	Variant string `json:"variant"`
+	// VariantKey is the measurement key of the arm.
+	VariantKey string `json:"variant_key"`
+	// Block is the plan's engine, "kind.name", and Knobs the value of every knob:
+	// what was started in the plan's words. Absent in records of a time before
+	// they were kept.
+	Block string            `json:"block,omitempty"`
+	Knobs map[string]string `json:"knobs,omitempty"`
+	// Ordinal counts the launches of this variant in this session, from 1.
+	Ordinal int `json:"ordinal"`
+	// Order is the launch's place in the session's interleaved order, from 1.
+	Order   int       `json:"order"`
+	BootID  string    `json:"boot_id,omitempty"`
+	Started time.Time `json:"started"`
+	// Seconds is the wall time from process start to stop.
+	Seconds float64 `json:"seconds"`
+	// OK is false when the engine broke; Error then says how.
+	OK      bool     `json:"ok"`
+	Error   string   `json:"error,omitempty"`
+	LogTail []string `json:"log_tail,omitempty"`
+	Exit    *int     `json:"exit,omitempty"`
+	// Metrics maps an address without its statistic ("chat.tg",
+	// "engine.startup_s") to the launch's statistics.
+	Metrics map[string]measure.Summary `json:"metrics,omitempty"`
+	// Incoherent lists answers that do not read as text, and why, so that
+	// garbage cannot count as speed.
+	Incoherent []string `json:"incoherent,omitempty"`
+	// Notes say what was noticed and does not end the launch: an output that
+	// was shorter than asked for, a fallback for token counts.
+	Notes []string `json:"notes,omitempty"`
+	// Invalid are the causes for which what the launch measured does not count: a
+	// throttled or shared GPU, a client that could not keep up, an engine that
+	// never reached the concurrency that was asked for.
+	Invalid []string `json:"invalid,omitempty"`
+	// Disturbed says that these causes lie in the machine and not in the engine, so
+	// that another launch may stand in this one's place.
+	Disturbed bool `json:"disturbed,omitempty"`
+	// Cells are what was sent and when, which Samples and Series are evaluated by.
+	Cells []measure.CellRun `json:"cells,omitempty"`
+	// Client is how far the measuring client was off when it measured itself.
+	Client *measure.Calibration `json:"client,omitempty"`
+	// Samples, Series and Log are sha256 digests of artifacts: raw samples and what
+	// was sampled beside them as Parquet, the engine's log.
+	Samples string `json:"samples,omitempty"`
+	Series  string `json:"series,omitempty"`
+	Log     string `json:"log,omitempty"`
+	// Output is the digest of the JSON that an engine of kind command printed,
+	// Prompts that of the texts that were sent, where several engines share them.
+	Output  string `json:"output,omitempty"`
+	Prompts string `json:"prompts,omitempty"`
+	// Engine is what was started: command line, env that was set, versions.
+	// Its key "kind" is the kind of engine, which estimates go by.
+	Engine map[string]string `json:"engine,omitempty"`
+	// Observed is what the engine said of itself, by the observation's name.
+	Observed map[string]Observed `json:"observed,omitempty"`
+	// Unobserved says why other things that were looked for are not known.
+	Unobserved map[string]string `json:"unobserved,omitempty"`
+	// Fingerprint is the environment of the launch as far as numbers depend on
+	// it, and Metadata the digest of the YAML file with all that was found out.
+	Fingerprint map[string]string `json:"fingerprint,omitempty"`
+	Metadata    string            `json:"metadata,omitempty"`
+	// Trees are the source trees that the engine ran from, by name.
+	Trees map[string]Tree `json:"trees,omitempty"`
+	// Work is the digest of what was sent, by which way of measuring and on which
+	// machine: launches of one variant with one work may be compared.
+	Work string `json:"work,omitempty"`
+	// Replaces is the launch in whose place this one stands, which broke or did not
+	// count for a cause that is recorded there.
+	Replaces string `json:"replaces,omitempty"`
+}
+
+// Observed is one thing that an engine said of itself.
+type Observed struct {
+	// Value is a string, a float64 or a bool.
+	Value any    `json:"value"`
+	Unit  string `json:"unit,omitempty"`
+	// From says where it was seen: "log line 12", "GET /version", "metric x".
+	From string `json:"from,omitempty"`
+	// Line is the line of the log that says so, cut at 300 bytes.
+	Line string `json:"line,omitempty"`
+}
+
+// Tree is the state of a source tree at a launch.
+type Tree struct {
+	Path string `json:"path"`
+	// Commit is the revision checked out, Diff the digest of the artifact with
+	// all that differs from it, empty where the tree is clean.
+	Commit string `json:"commit,omitempty"`
+	Diff   string `json:"diff,omitempty"`
+	// Hash covers every file of the tree that git knows or does not ignore.
+	Hash string `json:"hash,omitempty"`
+}
