@@ -56,9 +56,9 @@ func (w wording) shown(t *verdict.Test, v verdict.Verdict) string {
 	case t.Form == verdict.Range:
 		return w.ranged(t, v, count)
 	case t.Stop == verdict.StopPass:
-		return fmt.Sprintf("%s%s shown, %s, p %s ≤ %s", w.name, w.bound(t, t.More), count, probability(last.PPass), decimal(t.Pass))
+		return fmt.Sprintf("%s%s shown, %s, %s ≤ %s", w.name, w.bound(t, t.More), count, verdict.PIs(last.PPass), verdict.PLevel(t.Pass))
 	case t.Stop == verdict.StopFail:
-		return fmt.Sprintf("%sshown to be %s, %s, p %s ≤ %s", w.name, w.bound(t, !t.More), count, probability(last.PFail), decimal(t.Fail))
+		return fmt.Sprintf("%sshown to be %s, %s, %s ≤ %s", w.name, w.bound(t, !t.More), count, verdict.PIs(last.PFail), verdict.PLevel(t.Fail))
 	case t.Stop == verdict.StopScreen:
 		return count + ", so far off that more are not worth it"
 	case t.Stop == verdict.StopFutile:

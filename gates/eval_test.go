@@ -39,6 +39,7 @@ func TestAbsence(t *testing.T) {
 		}, "inconclusive", "how many requests"},
 		{"zero in a ratio", "chat.tg.gain >= 0", func(f *Feature) { set(&f.Parent, 0, "chat.tg", "median", 0) }, "invalid", "a ratio needs values above zero"},
 		{"negative in a ratio", "chat.tg.change <= 0", func(f *Feature) { set(&f.Candidate, 0, "chat.tg", "median", -3) }, "invalid", "use .delta"},
+		{"zero in a level", "chat.tg >= 0.1", func(f *Feature) { set(&f.Candidate, 0, "chat.tg", "median", 0) }, "invalid", "a test in logs needs values above zero, and a launch has 0"},
 		{"zero in a ratio of counts", "engine.crashes.change <= 0", func(f *Feature) {}, "invalid", "use .delta"},
 		{"overflow", "chat.tg.delta <= 0", func(f *Feature) {
 			for i := range 3 {
@@ -77,6 +78,9 @@ func TestAbsence(t *testing.T) {
 				t.Errorf("%s: got %s: %s\nwant %s: %s", c.rule, got.Verdict, reasons, c.want, c.why)
 			}
 			for _, in := range got.Inputs {
+				if strings.HasPrefix(in.Missing, in.Path+":") || strings.HasPrefix(in.Missing, in.Path+" ") {
+					t.Errorf("a reason would name %s twice: %s", in.Path, in.Missing)
+				}
 				if in.Missing != "" && (in.Value != nil || in.Text != nil) {
 					t.Errorf("%s is both missing and there", in.Path)
 				}

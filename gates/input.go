@@ -47,9 +47,9 @@ func (r *reading) awaited(in *plans.Input) []string {
 
 func (r *reading) word(w string) *reading { r.Text = &w; return r }
 
-func (r *reading) number(in *plans.Input, v float64) *reading {
+func (r *reading) number(v float64) *reading {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return r.missing(verdict.Invalid, "%s is not a finite number", in.Path)
+		return r.missing(verdict.Invalid, "it is not a finite number")
 	}
 	r.Value = &v
 	return r
@@ -72,7 +72,7 @@ func (r *reading) value(in *plans.Input) any {
 func read(in *plans.Input, ev *Evidence) *reading {
 	r := &reading{Input: verdict.Input{Path: in.Path, Unit: in.Unit}}
 	if in.Kind == plans.InputTarget {
-		return r.number(in, in.Number)
+		return r.number(in.Number)
 	}
 	var f *Feature
 	if ev != nil {

@@ -30,9 +30,9 @@ func readMetric(r *reading, in *plans.Input, f *Feature) *reading {
 	if r.stale = stale(arm); !in.Comparing() {
 		v, err := r.single(in, own.values)
 		if err != nil {
-			return r.missing(verdict.Invalid, "%s: %v", in.Path, err)
+			return r.missing(verdict.Invalid, "%v", err)
 		}
-		return r.number(in, v)
+		return r.number(v)
 	}
 	other, why := collect(base, in)
 	r.base = other
@@ -49,9 +49,9 @@ func readMetric(r *reading, in *plans.Input, f *Feature) *reading {
 	}
 	v, err := r.relate(in, own.values, other.values)
 	if err != nil {
-		return r.missing(verdict.Invalid, "%s: %v", in.Path, err)
+		return r.missing(verdict.Invalid, "%v", err)
 	}
-	return r.number(in, v)
+	return r.number(v)
 }
 
 // lacks gives up on a metric. Where no launch was made yet, and the plan does not

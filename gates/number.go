@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
@@ -68,25 +67,6 @@ func launches(n int) string {
 		return "1 launch"
 	}
 	return fmt.Sprintf("%d launches", n)
-}
-
-// probability writes a p value and what stands between it and the p: with digits
-// down to a millionth, and below it as less.
-func probability(p float64) string {
-	if p < 1e-6 {
-		return "< 0.000001"
-	}
-	return "= " + decimal(p)
-}
-
-// decimal writes a small chance with two digits, of which at most six stand
-// behind the point.
-func decimal(p float64) string {
-	decimals := 2
-	for x := p; x < 0.1 && decimals < 6; x *= 10 {
-		decimals++
-	}
-	return strings.TrimRight(strings.TrimRight(strconv.FormatFloat(p, 'f', decimals, 64), "0"), ".")
 }
 
 func percentOf(share float64) string { return number(100*share, 2) + " %" }

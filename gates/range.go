@@ -32,7 +32,7 @@ func (d *decider) wholeRange(c *plans.Claim, r *reading) (verdict.Verdict, *verd
 		low, high = -high, -low
 	}
 	t := describe(c, r, pairs{own: own.values, base: base.values, ownIDs: ids(own), baseIDs: ids(base)})
-	t.Low, t.High = &low, &high
+	t.Low, t.High, t.Relative = &low, &high, q.Relative
 	n, most := len(own.values), d.most(c.Input)
 	if c.Input.Comparing() {
 		n = min(n, len(base.values))

@@ -30,6 +30,9 @@ func TestWholeRanges(t *testing.T) {
 		{"engine.memory_gb.change <= 0.2", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, "at most +16.7 % of any two launches"},
 		{"engine.memory_gb.gain >= -0.2", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, "at least -16.7 % of any two launches"},
 		{"engine.memory_gb.gain >= 0", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "fail", false, "at most -8.7 % even at best"},
+		{"engine.memory_gb.delta <= 0.1", []float64{1.1, 1.1, 1.1}, []float64{1, 1, 1}, "pass", false, "at most 0.1 GB of any two launches"},
+		{"engine.memory_gb.delta < 0.1", []float64{1.1, 1.1, 1.1}, []float64{1, 1, 1}, "fail", false, "at least 0.1 GB even at best"},
+		{"engine.memory_gb <= 1.05 * engine.memory_gb.base", []float64{21, 21, 21}, []float64{20, 20, 20}, "pass", false, "at most +5.0 % of any two launches"},
 		{"engine.memory_gb <= 10.5", []float64{10, 10.5, 10.2}, []float64{9}, "pass", false, "at most 10.5 GB of launches, 3 launches"},
 		{"engine.memory_gb <= 9", []float64{10, 10.5, 10.2}, []float64{9}, "fail", false, "at least 10 GB even at best"},
 	} {

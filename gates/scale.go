@@ -60,7 +60,7 @@ func (s scale) values(launches []float64) ([]float64, error) {
 	for i, v := range launches {
 		if s.logs {
 			if !(v > 0) {
-				return nil, zeroInRatio(fmt.Errorf("a test in logs needs values above zero, and a launch has %v", v))
+				return nil, fmt.Errorf("a test in logs needs values above zero, and a launch has %v", v)
 			}
 			v = math.Log(v)
 		}

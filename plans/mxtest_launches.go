@@ -43,7 +43,11 @@ func (l *caseLoader) decodeLaunches(f *fields, ft *Feature) (list []GivenMetric)
 		if in == nil {
 			continue
 		}
-		key := in.launchAddress() + "." + in.Stat
+		stat := in.Stat
+		if stat == "p50" {
+			stat = "median" // the same number by another name
+		}
+		key := in.launchAddress() + "." + stat
 		if first, twice := seen[key]; twice {
 			l.fail(p.keyAt, "Metric given twice", "%q is what %q says already. Remove one.", p.key, first)
 			continue
@@ -58,6 +62,7 @@ func (l *caseLoader) decodeLaunches(f *fields, ft *Feature) (list []GivenMetric)
 		}
 		all = append(all, m)
 	}
+	l.shareRequests(all)
 	if _, ok := f.value("launches"); ok && len(all) == 0 && len(l.diags) == before {
 		l.fail(f.at("launches"), "Empty launches", `The map is empty, and without launches nothing is measured. Write a metric, as in { "chat.tg" = { gain = 0.2 } }, or leave it out.`)
 	}

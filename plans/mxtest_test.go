@@ -135,6 +135,8 @@ func TestCaseMistakes(t *testing.T) {
 		{aCase("  launches = { \"chat.tg\" = 5 }"), "4:28", "Wrong type for launches", "candidate = [38.4"},
 		{aCase("  launches = { \"chat.tg\" = {} }"), "4:28", "Empty launches", "Nothing is said"},
 		{aCase("  launches = { \"chat.tg\" = { gain = 1 }, \"chat.tg.median\" = { gain = 1 } }"), "4:42", "Metric given twice", "Remove one"},
+		{aCase("  launches = { \"chat.tg\" = { gain = 1 }, \"chat.tg.p50\" = { gain = 1 } }"), "4:42", "Metric given twice", "Remove one"},
+		{aCase("  launches = { \"chat.tg\" = { gain = 1, requests = 9 }, \"chat.tg.p95\" = { gain = 1, requests = 60 } }"), "4:95", "Metric given twice", "write one number"},
 		{aCase("  launches = { \"chat.tg\" = { base = [] } }"), "4:37", "Empty launches", "Leave base out"},
 		{aCase("  launches = { \"chat.tg\" = { base = [1, \"2 tok/s\"] } }"), "4:41", "Not a number", "in tok/s"},
 		{aCase("  launches = { \"chat.tg\" = { base = [\"NaN\"] } }"), "4:38", "Not a number", "Write null"},
@@ -232,6 +234,25 @@ func TestCasesMakeLaunches(t *testing.T) {
 	}
 	if m := got["chat.itl"]; m.Requests != 10 || m.Values != 150 || m.Candidate[3] != nil || *m.Candidate[4] != 5 {
 		t.Errorf("%+v", m)
+	}
+}
+
+// TestStatisticsShareRequests: a p95 of 58 requests is not one of as many as the
+// workload sends because the median stands beside it.
+func TestStatisticsShareRequests(t *testing.T) {
+	cases, found := loadCasePlan(t).LoadCaseBytes("c.mxtest.hcl", []byte(aCase(`  launches = {
+    "chat.ttft"     = { gain = 0.2 }
+    "chat.ttft.p95" = { gain = 0.2, requests = 58 }
+    "chat.tg"       = { gain = 0.2 }
+  }`)))
+	if !found.OK() {
+		t.Fatal(found.text())
+	}
+	want := []int{300, 58, 58} // by address
+	for i, m := range cases[0].Given["f"].Launches {
+		if m.Requests != want[i] || m.Values != want[i] {
+			t.Errorf("%s %s: %d values of %d requests, want %d", m.Address, m.Stat, m.Values, m.Requests, want[i])
+		}
 	}
 }
 

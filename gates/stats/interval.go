@@ -21,7 +21,7 @@ func MeanInterval(values []float64) (Interval, error) {
 		return Interval{}, err
 	}
 	xs, back := values, func(x float64) float64 { return x }
-	if Positive(values) {
+	if positive(values) {
 		xs, back = logs(values), math.Exp
 	}
 	mean := stat.Mean(xs, nil)

@@ -2,7 +2,7 @@ package stats
 
 import "math"
 
-// Project is the chance of a pass and of a fail by one look at n launches an arm,
+// project is the chance of a pass and of a fail by one look at n launches an arm,
 // judged from the look l. It takes the standard deviation to be the true one, and
 // the true effect to lie around the estimate as far as the standard error says:
 // the estimate at n is then normal around that of now, and differs from it by
@@ -11,7 +11,7 @@ import "math"
 //
 // With s the arms' standard deviation, se is s√(2/n), or s√(1/n) of one arm, and
 // both forms come to the same.
-func (q *Question) Project(l Look, n int) (pass, fail float64) {
+func (q *Question) project(l Look, n int) (pass, fail float64) {
 	if !(l.DF > 0 && l.SE > 0) || n <= l.N {
 		return 0, 0
 	}

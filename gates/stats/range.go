@@ -2,8 +2,15 @@ package stats
 
 import (
 	"errors"
+	"math"
 	"slices"
 )
+
+// sameTo is how near a computed change has to come to the limit, in parts of what
+// it was computed from, to count as the limit itself. Values and limits are written
+// in decimals, and 1.1 − 1 is more than 0.1 by the rounding of the computer, which
+// nobody means by "at most 0.1".
+const sameTo = 1e-12
 
 // RangeQuestion is a comparison of what a launch has once and hardly varies, such
 // as memory, which has no use for a t-test: the whole range of the launches is
@@ -31,6 +38,7 @@ func Range(q RangeQuestion) (outcome Outcome, low, high float64, err error) {
 		return Open, 0, 0, err
 	}
 	low, high = slices.Min(q.Candidate), slices.Max(q.Candidate)
+	rounding := 0.0
 	if !q.Single {
 		if err := check(q.Base); err != nil {
 			return Open, 0, 0, err
@@ -38,21 +46,30 @@ func Range(q RangeQuestion) (outcome Outcome, low, high float64, err error) {
 		least, greatest := slices.Min(q.Base), slices.Max(q.Base)
 		switch {
 		case !q.Relative:
+			rounding = sameTo * max(math.Abs(low), math.Abs(high), math.Abs(least), math.Abs(greatest))
 			low, high = low-greatest, high-least
 		case least <= 0:
 			return Open, 0, 0, errors.New("a change in parts of the base needs a base above zero")
 		case low < 0:
 			return Open, 0, 0, errors.New("a change in parts of the base needs values that are not below zero")
 		default:
-			low, high = low/greatest-1, high/least-1
+			low, high = low/greatest, high/least
+			rounding = sameTo * high
+			low, high = low-1, high-1
 		}
 	}
 	if err := check([]float64{q.Limit, low, high}); err != nil {
 		return Open, 0, 0, err
 	}
-	worst, best, limit := high, low, q.Limit
+	at := func(change float64) float64 {
+		if math.Abs(change-q.Limit) <= rounding {
+			return q.Limit
+		}
+		return change
+	}
+	worst, best, limit := at(high), at(low), q.Limit
 	if q.More {
-		worst, best, limit = -low, -high, -limit
+		worst, best, limit = -best, -worst, -limit
 	}
 	switch {
 	case worst < limit || worst == limit && !q.Strict:

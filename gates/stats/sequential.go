@@ -134,7 +134,7 @@ func (q *Question) decide(l *Look, n int, d Design) Outcome {
 	case n == 1 && q.screens(l.Estimate):
 		return Screened
 	case l.DF > 0 && n < d.Last():
-		pass, fail := q.Project(*l, d.Last())
+		pass, fail := q.project(*l, d.Last())
 		if l.Chance = pass + fail; l.Chance < enough {
 			return Futile
 		}

@@ -1,6 +1,11 @@
-// Package stats holds pure functions over the values of launches: means of
-// logs and the intervals around their differences. Launches are the replicates,
-// never requests (see docs/decisions.md). It knows no metric, rule or engine.
+// Package stats is how launches decide: the sequential test (Sequential, by a
+// Design that Offer has levels for), the comparison of whole ranges (Range), what
+// launches can resolve (Resolvable), how far they drift (Drift) and how much they
+// are known to differ (Pool); and the means and intervals that are shown beside a
+// decision. All are pure functions on the values of launches, which are the
+// replicates, never requests (see docs/statistics.md). Values of one call stand in
+// one unit, or all in logs, as the caller has them. It knows no metric, rule or
+// engine.
 package stats
 
 import (
@@ -22,7 +27,7 @@ func Mean(values []float64) (float64, error) {
 	if err := check(values); err != nil {
 		return 0, err
 	}
-	if Positive(values) {
+	if positive(values) {
 		return math.Exp(stat.Mean(logs(values), nil)), nil
 	}
 	return stat.Mean(values, nil), nil
@@ -37,8 +42,8 @@ func ArithmeticMean(values []float64) (float64, error) {
 	return stat.Mean(values, nil), nil
 }
 
-// Positive reports whether every value is above zero.
-func Positive(values []float64) bool {
+// positive reports whether every value is above zero.
+func positive(values []float64) bool {
 	for _, v := range values {
 		if !(v > 0) {
 			return false

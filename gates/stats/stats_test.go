@@ -65,7 +65,7 @@ func TestNothingAndNoNumbers(t *testing.T) {
 			t.Errorf("%v has a ratio", bad)
 		}
 	}
-	if Positive(nil) || Positive([]float64{1, math.NaN()}) || Positive([]float64{0}) || !Positive([]float64{0.1}) {
+	if positive(nil) || positive([]float64{1, math.NaN()}) || positive([]float64{0}) || !positive([]float64{0.1}) {
 		t.Error("Positive")
 	}
 }

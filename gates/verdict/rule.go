@@ -4,7 +4,8 @@ package verdict
 // stands here, below gates and the ledger, because the one makes it and the
 // other keeps it.
 type Rule struct {
-	// Name is the rule's label; Role is "criterion" or "rule".
+	// Name is the rule's label; Role is "criterion", "rule" (of a gate) or
+	// "hypothesis".
 	Name string `json:"name"`
 	Role string `json:"role"`
 	// Expr is the rule's text; Source is file:line:column in the plan.

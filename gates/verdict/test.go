@@ -27,12 +27,16 @@ const (
 type Test struct {
 	Form Form `json:"form"`
 	// Metric is the address of what was tested without statistic or relation, Stat
-	// the statistic that each launch contributes, Arm the one that was read, Against what it was compared with: "" for a level.
+	// the statistic that each launch contributes, Arm the one that was read, Against
+	// what it was compared with: "" for a level.
 	Metric  string `json:"metric,omitempty"`
 	Stat    string `json:"stat,omitempty"`
 	Unit    string `json:"unit,omitempty"`
 	Arm     string `json:"arm,omitempty"`
 	Against string `json:"against,omitempty"`
+	// Relative says of a Range that its numbers are parts of the other arm (0.05 for
+	// 5 % more) and not in Unit.
+	Relative bool `json:"relative,omitempty"`
 	// Threshold is the rule's, in the input's own number (0.10 for +10 %), Theta
 	// the same on the scale of the test.
 	Threshold float64 `json:"threshold,omitempty"`
@@ -97,8 +101,6 @@ const (
 	StopEnd Stop = "ended"
 	// StopOpen: it goes on with more launches.
 	StopOpen Stop = "open"
-	// StopMissing: what it reads is not there or does not count.
-	StopMissing Stop = "missing"
 )
 
 // Look is one look at the data.
