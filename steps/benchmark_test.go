@@ -41,6 +41,9 @@ func TestValid(t *testing.T) {
 			}
 		}
 	}
+	cells := func(byEvents bool) func(*ledger.Launch) {
+		return func(l *ledger.Launch) { l.Cells = []measure.CellRun{{Cell: "chat", ByEvents: byEvents}} }
+	}
 	garbage := func(l *ledger.Launch) {
 		l.Samples, l.Incoherent = broken, []string{"chat request 0: one token over and over"}
 	}
@@ -63,6 +66,11 @@ func TestValid(t *testing.T) {
 			l.Notes = []string{"8 of 8 answers were shorter"}
 		}, verdict.Pass, "shorter"},
 		{"less work", "off", short(0), short(1), verdict.Invalid, "did not do the same work"},
+		{"only the parent counts its tokens", "off", short(0), func(l *ledger.Launch) { l.Cells = []measure.CellRun{{Cell: "chat", ExactOutput: true}} }, verdict.Invalid, "chat: baseline says how many tokens it generated in every launch, and fast does not"},
+		{"the candidate's answers were never kept", "baseline", nil, func(l *ledger.Launch) { l.Samples = "" }, verdict.Invalid, "none of the answers of fast to chat is on record"},
+		{"only the parent's engine counts its tokens", "off", cells(false), cells(true), verdict.Invalid, "tokens of baseline were counted by the engine, and some of fast as stream events"},
+		{"only the candidate's engine counts its tokens", "off", cells(true), cells(false), verdict.Invalid, "tokens of fast were counted by the engine, and some of baseline as stream events"},
+		{"nobody's engine counts tokens", "off", cells(true), cells(true), verdict.Pass, "1 launch an arm"},
 		{"raw answers are gone", "baseline", nil, func(l *ledger.Launch) { l.Samples = strings.Repeat("0", 64) }, "", "the answers of launch c.1"},
 	} {
 		launch := func(key string, change func(*ledger.Launch)) *ledger.Launch {

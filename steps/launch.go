@@ -40,7 +40,9 @@ type started struct {
 	command commandUse
 	// set names the prompts that are sent, see Lab.prompts.
 	set string
-	gpu gpuUse
+	// crashed are the launches in whose place it stands that the engine ended by itself.
+	crashed int
+	gpu     gpuUse
 	// describe collects the launch's metadata, once.
 	describe func()
 }

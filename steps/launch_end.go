@@ -10,6 +10,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // broke writes into the record how the engine failed. An engine that died in
@@ -75,14 +76,18 @@ func (st *started) stop(s *runtime.Scope) {
 	if peak := st.inst.PeakMemory(); peak > 0 {
 		st.perLaunch("memory_gb", float64(peak)/1e9)
 	}
-	crashes := 0.0
-	if !st.record.OK && st.record.Exit != nil {
-		crashes = 1
+	crashes := st.crashed
+	if crashed(st.record) {
+		crashes++
 	}
-	st.perLaunch("crashes", crashes)
+	st.perLaunch("crashes", float64(crashes))
 	st.keepLog()
 	st.record.Notes = append(st.record.Notes, st.lab.gpuAfter(s, st.gpu)...)
 }
+
+// crashed reports whether the engine ended a launch by itself, also before it was
+// ready.
+func crashed(l *ledger.Launch) bool { return !l.OK && l.Exit != nil }
 
 // keepLog stores the log of an engine that has stopped.
 func (st *started) keepLog() {

@@ -3,6 +3,7 @@ package steps
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/mxflow/mxflow/engine/load"
 	"github.com/mxflow/mxflow/engine/load/prompt"
@@ -53,6 +54,9 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 	}
 	run := cellRun(w, cell, result)
 	run.ExactOutput, run.Latency = p.IgnoreEOS, latency
+	run.ByEvents = slices.ContainsFunc(result.Samples, func(s measure.Sample) bool {
+		return s.Measured() && s.TokenSource == measure.SourceEvents
+	})
 	t.Cells = append(t.Cells, run)
 	r.sent = append(r.sent, sentCell{w: w, cell: cell, run: run, prompts: prompts, samples: result.Samples, delay: result.Delay})
 	return nil

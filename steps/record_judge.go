@@ -127,11 +127,8 @@ func (r *recording) lengths(c sentCell) {
 
 // counted says so where nobody but the client counted the tokens.
 func (r *recording) counted(c sentCell) {
-	for _, s := range c.samples {
-		if s.Measured() && s.TokenSource == measure.SourceEvents {
-			r.note("tokens of %s were counted as stream events, because the engine does not count them", c.cell.Address)
-			return
-		}
+	if c.run.ByEvents {
+		r.note("tokens of %s were counted as stream events, because the engine does not count them", c.cell.Address)
 	}
 }
 

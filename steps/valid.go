@@ -12,10 +12,6 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// unequalWork is how much of the output that was asked for one arm may have
-// generated less than the other: more, and they were not given the same work.
-const unequalWork = 0.01
-
 // valid judges whether complete launches count: each by itself, then the arms
 // against each other. An arm whose answers do not read as text has proved
 // nothing by being fast, nor one that generated less.
@@ -30,6 +26,9 @@ func (l *Lab) valid(launches []*ledger.Launch, vs []*variant, ws []*plans.Worklo
 	}
 	notes = append(notes, notesOf(launches)...)
 	for _, v := range vs[1:] {
+		if why := countedApart(byArm[vs[0].key], byArm[v.key], vs[0].name, v.name); why != "" {
+			return verdict.Invalid, []string{why}, nil
+		}
 		if why := unequal(byArm[vs[0].key], byArm[v.key], vs[0].name, v.name); why != "" {
 			return verdict.Invalid, []string{why}, nil
 		}
@@ -55,43 +54,6 @@ func perArm(rounds int) string {
 	return fmt.Sprintf("%d launches an arm", rounds)
 }
 
-// unequal compares how much output arms fell short of, where its length was
-// enforced.
-func unequal(parent, candidate []*ledger.Launch, parentName, name string) string {
-	if len(parent) == 0 || len(candidate) == 0 {
-		return ""
-	}
-	for _, run := range parent[0].Cells {
-		if !run.ExactOutput {
-			continue
-		}
-		mine, ok := lacking(candidate, run.Cell)
-		theirs, known := lacking(parent, run.Cell)
-		if ok && known && (mine-theirs > unequalWork || theirs-mine > unequalWork) {
-			return fmt.Sprintf("%s: %s generated %.3g %% less than was asked for, and %s %.3g %%: they did not do the same work", run.Cell, name, 100*mine, parentName, 100*theirs)
-		}
-	}
-	return ""
-}
-
-// lacking is the share of the output of a cell that did not come, over launches.
-func lacking(launches []*ledger.Launch, cell string) (share float64, ok bool) {
-	var came, missing float64
-	for _, launch := range launches {
-		lost, has := launch.Metrics[cell+".shortfall"]
-		out, generated := launch.Metrics[cell+".output_tokens"]
-		if !has || !generated {
-			return 0, false
-		}
-		came += out.Stats["mean"] * float64(out.N)
-		missing += lost.Stats["mean"] * float64(lost.N)
-	}
-	if came+missing == 0 {
-		return 0, false
-	}
-	return missing / (came + missing), true
-}
-
 // coherence checks the answers of one workload as it asks for.
 func (l *Lab) coherence(w *plans.Workload, vs []*variant, byArm map[string][]*ledger.Launch) (why string, notes []string, err error) {
 	switch w.Coherence {
@@ -115,6 +77,9 @@ func (l *Lab) coherence(w *plans.Workload, vs []*variant, byArm map[string][]*le
 		candidate, err := l.samplesOf(byArm[v.key], w)
 		if err != nil {
 			return "", nil, err
+		}
+		if len(parent) > 0 && len(candidate) == 0 {
+			return fmt.Sprintf("none of the answers of %s to %s is on record, so they cannot be compared with those of %s", v.name, w.Name, vs[0].name), nil, nil
 		}
 		for _, c := range coherence.Relative(parent, candidate) {
 			switch said := strings.Join(c.Why, "; "); {

@@ -38,6 +38,9 @@ type CellRun struct {
 	Latency    time.Duration `json:"latency_ns,omitempty"`
 	// ExactOutput says that the length of answers was enforced.
 	ExactOutput bool `json:"exact_output,omitempty"`
+	// ByEvents says that output tokens of at least one answer are stream events that
+	// the client counted, because the engine did not count them: one may hold many.
+	ByEvents bool `json:"by_events,omitempty"`
 	// UniqueContext says that what came before each prompt was its own, sent once
 	// and never put into a cache. Only then are the tokens of a context known to
 	// have been computed where the engine does not say how many were cached.

@@ -1,0 +1,82 @@
+package steps
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// unequalWork is how much of the output that was asked for one arm may have
+// generated less than the other: more, and they were not given the same work.
+const unequalWork = 0.01
+
+// unequal compares how much output arms fell short of, where its length was
+// enforced. Where neither arm counts its tokens there is nothing to compare, nor
+// any speed to decide by.
+func unequal(parent, candidate []*ledger.Launch, parentName, name string) string {
+	if len(parent) == 0 || len(candidate) == 0 {
+		return ""
+	}
+	for _, run := range parent[0].Cells {
+		if !run.ExactOutput {
+			continue
+		}
+		mine, ok := lacking(candidate, run.Cell)
+		theirs, known := lacking(parent, run.Cell)
+		switch {
+		case ok != known:
+			counted, not := name, parentName
+			if known {
+				counted, not = parentName, name
+			}
+			return fmt.Sprintf("%s: %s says how many tokens it generated in every launch, and %s does not: whether they did the same work is not known", run.Cell, counted, not)
+		case ok && (mine-theirs > unequalWork || theirs-mine > unequalWork):
+			return fmt.Sprintf("%s: %s generated %.3g %% less than was asked for, and %s %.3g %%: they did not do the same work", run.Cell, name, 100*mine, parentName, 100*theirs)
+		}
+	}
+	return ""
+}
+
+// countedApart says where the tokens of one arm are the engine's and those of the
+// other are stream events: a speed of the one is none of the other.
+func countedApart(parent, candidate []*ledger.Launch, parentName, name string) string {
+	byEvents := func(launches []*ledger.Launch, cell string) bool {
+		return slices.ContainsFunc(launches, func(l *ledger.Launch) bool {
+			return slices.ContainsFunc(l.Cells, func(c measure.CellRun) bool { return c.Cell == cell && c.ByEvents })
+		})
+	}
+	for _, launch := range slices.Concat(parent, candidate) {
+		for _, run := range launch.Cells {
+			mine, theirs := byEvents(candidate, run.Cell), byEvents(parent, run.Cell)
+			if mine == theirs {
+				continue
+			}
+			counted, not := name, parentName
+			if mine {
+				counted, not = parentName, name
+			}
+			return fmt.Sprintf("%s: tokens of %s were counted by the engine, and some of %s as stream events, which may hold many each: their speeds cannot be compared", run.Cell, counted, not)
+		}
+	}
+	return ""
+}
+
+// lacking is the share of the output of a cell that did not come, over launches.
+func lacking(launches []*ledger.Launch, cell string) (share float64, ok bool) {
+	var came, missing float64
+	for _, launch := range launches {
+		lost, has := launch.Metrics[cell+".shortfall"]
+		out, generated := launch.Metrics[cell+".output_tokens"]
+		if !has || !generated {
+			return 0, false
+		}
+		came += out.Stats["mean"] * float64(out.N)
+		missing += lost.Stats["mean"] * float64(lost.N)
+	}
+	if came+missing == 0 {
+		return 0, false
+	}
+	return missing / (came + missing), true
+}
