@@ -2,6 +2,7 @@ package plans
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -148,6 +149,10 @@ func (ns *namespace) ofFeature(in *Input, rest []string, f *Feature) (*Input, *r
 	default:
 		if _, ok := ns.cells[head]; ok {
 			return ns.workload(in, rest, f)
+		}
+		if len(rest) > 1 && slices.Contains([]string{"var", "local", "each", "count"}, head) {
+			path := strings.Join(rest, ".")
+			return nil, wrong("Unknown name in a rule", "A rule names what is measured; what the plan says is put into its text: \"${%s}\" in place of %s.", path, path)
 		}
 		names := append(workloadNames(ns.plan), "engine", "gpu", "host", "levels", "knob", "target", "imported", "feature")
 		if ns.plan.commandEngine() != nil {

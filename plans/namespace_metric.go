@@ -1,6 +1,7 @@
 package plans
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -20,6 +21,9 @@ func (ns *namespace) metric(in *Input, cell string, m measure.Metric, rest []str
 		return in, nil
 	}
 	if len(rest) > 1 {
+		if rest[0] != "median" && measure.IsStat(rest[0]) && in.Relation != Base && slices.Contains([]string{"gain", "change", "delta"}, rest[1]) {
+			return nil, statisticOfBoth(in.Path, m, rest[0], rest[1])
+		}
 		return nil, wrong("Unknown address", "Nothing stands below %q; %q is too much.", rest[0], strings.Join(rest[1:], "."))
 	}
 	switch word := rest[0]; {
@@ -31,6 +35,16 @@ func (ns *namespace) metric(in *Input, cell string, m measure.Metric, rest []str
 		names := append(measure.Stats(), "gain", "change", "delta", "base", "root")
 		return nil, wrong("Unknown statistic", "%q is neither a statistic nor a comparison; there are %s.%s", word, strings.Join(names, ", "), didYouMean(word, names))
 	}
+}
+
+// statisticOfBoth refuses chat.ttft.p95.gain, and writes what says it.
+func statisticOfBoth(path string, m measure.Metric, stat, relation string) *ruleError {
+	stem := strings.TrimSuffix(path, "."+stat+"."+relation)
+	op := ">="
+	if m.Better == measure.Lower {
+		op = "<="
+	}
+	return wrong("Unknown address", "Nothing stands below %q. Compare it with that of the base: %s.%s %s 1.05 * %s.base.%s.", stat, stem, stat, op, stem, stat)
 }
 
 func (ns *namespace) relation(in *Input, m measure.Metric, rel Relation) (*Input, *ruleError) {

@@ -105,6 +105,8 @@ func TestAddressesThatDoNotExist(t *testing.T) {
 	r := newRules(t)
 	for _, c := range []struct{ place, address, want, hint string }{
 		{"criterion", "chatt.tg", "Unknown name in a rule", `Did you mean "chat"?`},
+		{"criterion", "var.least", "Unknown name in a rule", `"${var.least}" in place of var.least`},
+		{"criterion", "each.value.least", "Unknown name in a rule", `"${each.value.least}"`},
 		{"criterion", "chat", "Incomplete address", "chat.tg"},
 		{"criterion", "chat.tgg", "Unknown metric", `Did you mean "tg"?`},
 		{"criterion", "chat.tg33", "Unknown metric", ""},
@@ -112,6 +114,8 @@ func TestAddressesThatDoNotExist(t *testing.T) {
 		{"criterion", "chat.tg.mediam", "Unknown statistic", `Did you mean "median"?`},
 		{"criterion", "chat.tg.p42", "Unknown statistic", ""},
 		{"criterion", "chat.tg.median.gain", "Unknown address", "too much"},
+		{"criterion", "chat.tg.p90.gain", "Unknown address", "chat.tg.p90 >= 1.05 * chat.tg.base.p90"},
+		{"two", `feature["first"].chat.ttft.p90.change`, "Unknown address", `feature["first"].chat.ttft.p90 <= 1.05 * feature["first"].chat.ttft.base.p90`},
 		{"criterion", "chat.tg.base.gain", "Unknown address", "without base"},
 		{"criterion", "chat.tg.root.base.median", "Unknown address", ""},
 		{"criterion", "chat.output_tokens.gain", "No better direction", ".change"},

@@ -2,6 +2,7 @@ package plans
 
 import (
 	"fmt"
+	"maps"
 	"sort"
 )
 
@@ -56,15 +57,38 @@ func (l *loader) checkChanges() {
 		case OnBaseline:
 			walk(n, base)
 		case OnAccepted:
-			// What has been accepted is known only in a run.
-			walk(n, map[string]string{})
+			walk(n, l.underAny(n.feature, base))
 		}
 	}
 }
 
+// underAny is what the stack below a feature has for certain: what has been
+// accepted is known only in a run, but a knob that no other feature sets to
+// anything else has the baseline's value in every stack.
+func (l *loader) underAny(f *Feature, base map[string]string) map[string]string {
+	values := maps.Clone(base)
+	for _, n := range l.checks.order {
+		if n.feature == f {
+			continue
+		}
+		for knob, value := range n.feature.Set {
+			if value != base[knob] {
+				delete(values, knob)
+			}
+		}
+		if c := n.feature.Choose; c != nil {
+			delete(values, c.Knob)
+		}
+	}
+	return values
+}
+
 func parentName(f *Feature) string {
-	if f.BuildsOn.Kind == OnFeature {
+	switch f.BuildsOn.Kind {
+	case OnFeature:
 		return "feature." + f.BuildsOn.Feature
+	case OnAccepted:
+		return "accepted, whatever that will be: no other feature sets it to anything else"
 	}
 	return string(f.BuildsOn.Kind)
 }

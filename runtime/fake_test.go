@@ -44,6 +44,17 @@ func (m *memory) History(node string) (out []*ledger.Decision) {
 
 func (m *memory) Waiver(node string) *ledger.Waiver { return m.waivers[node] }
 
+func (m *memory) Retracted() (out []*ledger.Decision) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, d := range m.all {
+		if retractedFeature(d) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
 var errDisk = errors.New("no space left")
 
 func (m *memory) Append(records ...*ledger.Record) error {

@@ -14,7 +14,8 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// Kind is what a node decides.
+// Kind is what a node decides. The ledger takes decisions of these kinds only, and
+// lists them (ledger/check.go).
 type Kind string
 
 const (

@@ -1,6 +1,8 @@
 package runtime
 
 import (
+	"errors"
+
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -25,17 +27,35 @@ func (j storeJournal) History(node string) (out []*ledger.Decision) {
 	return out
 }
 
-// Retracted is every decision about a feature that a person withdrew, also about
-// those that the plan does not have any more.
 func (j storeJournal) Retracted() (out []*ledger.Decision) {
 	for _, r := range j.store.Records() {
-		if d := r.Decision; d != nil && d.Retracted() && (d.Kind == string(KindFeature) || d.Kind == string(KindCriteria)) {
-			out = append(out, d)
+		if retractedFeature(r.Decision) {
+			out = append(out, r.Decision)
 		}
 	}
 	return out
 }
 
+func retractedFeature(d *ledger.Decision) bool {
+	return d.Retracted() && (d.Kind == string(KindFeature) || d.Kind == string(KindCriteria))
+}
+
 func (j storeJournal) Waiver(node string) *ledger.Waiver { return j.store.Waiver(node) }
 
 func (j storeJournal) Append(records ...*ledger.Record) error { return j.store.Append(records...) }
+
+// EmptyJournal is the journal of a plan that was never applied.
+type EmptyJournal struct{}
+
+func (EmptyJournal) Latest(string) *ledger.Decision { return nil }
+
+func (EmptyJournal) History(string) []*ledger.Decision { return nil }
+
+func (EmptyJournal) Waiver(string) *ledger.Waiver { return nil }
+
+func (EmptyJournal) Retracted() []*ledger.Decision { return nil }
+
+// Append refuses: nothing is decided without a state directory.
+func (EmptyJournal) Append(...*ledger.Record) error {
+	return errors.New("there is no state directory to record outcomes in")
+}

@@ -29,10 +29,7 @@ func (r *Runner) overrule() *overrule {
 	if r.Now != nil {
 		now = r.Now
 	}
-	o := &overrule{graph: r.Graph, journal: r.Journal, now: now(), kept: map[string]bool{}}
-	if j, ok := r.Journal.(interface{ Retracted() []*ledger.Decision }); ok {
-		o.retracted = j.Retracted()
-	}
+	o := &overrule{graph: r.Graph, journal: r.Journal, now: now(), kept: map[string]bool{}, retracted: r.Journal.Retracted()}
 	for _, n := range r.Graph.Nodes {
 		if n.Phase != "" && Waivable(n.Kind) && o.covers(r.Journal.Latest(n.ID)) != nil {
 			o.kept[n.Phase] = true
@@ -114,8 +111,20 @@ func (o *overrule) choose(n *Node, s *Scope, rerun bool) Choice {
 		}
 		return Choice{Redecide, "rests on what was retracted", c.Attempt}
 	}
+	if c.Action == Redecide && n.Kind == KindBenchmark && o.shownWrong(n) {
+		// Whatever rules ask for, its launches would not count any more.
+		return Choice{Action: Reuse, Because: "what it showed was retracted", Attempt: previous.Attempt}
+	}
 	if o.kept[n.Phase] && strings.HasPrefix(c.Because, retryAfter) {
 		return Choice{Action: Reuse, Because: "the gate is waived", Attempt: previous.Attempt}
 	}
 	return c
+}
+
+// chosen is what a run does with any node, as the step of another one asks for it.
+func (o *overrule) chosen(s *Scope) func(n *Node, keys Keys) Choice {
+	return func(n *Node, keys Keys) Choice {
+		rerun := s.Rerun != nil && s.Rerun(n)
+		return o.choose(n, &Scope{Previous: o.journal.Latest(n.ID), Keys: keys, Outcome: s.Outcome}, rerun)
+	}
 }

@@ -159,7 +159,7 @@ type restingStep struct {
 
 func (r restingStep) Keys(s *Scope) (Keys, error) {
 	k := Keys{Measure: "m " + r.node.ID, Decide: "d"}
-	if pure(r.node.Kind) {
+	if DecidesAlone(r.node.Kind) {
 		for _, need := range r.node.Needs {
 			if d := s.Outcome(need.On); d != nil && need.Mode == Settled {
 				k.Measure += fmt.Sprint(" ", d.Attempt, d.Verdict)

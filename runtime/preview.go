@@ -4,14 +4,14 @@ import (
 	"fmt"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // Foreseer is a step that can say what it will do before it does it.
 type Foreseer interface {
 	// Foresee is the outcome if all goes well, as far as later nodes read it,
-	// and the launches that are still to be made for it.
+	// and the launches that are still to be made for it. It has a verdict only where
+	// that is certain and no pass.
 	Foresee(s *Scope) (*ledger.Decision, []PlannedLaunch, error)
 }
 
@@ -30,7 +30,8 @@ type PlannedLaunch struct {
 type Planned struct {
 	Node *Node
 	Choice
-	// Verdict is the recorded one when it is reused.
+	// Verdict is the recorded one when it is reused, and otherwise what is certain
+	// to come out where that is no pass.
 	Verdict verdict.Verdict
 	// If is set when it depends on outcomes that do not exist yet.
 	If string
@@ -44,7 +45,7 @@ type Planned struct {
 }
 
 // Preview says what an apply would do with each node, in order, assuming that
-// everything that is still to be decided passes. It changes nothing.
+// everything that is still to be decided passes where it can. It changes nothing.
 func (r *Runner) Preview() ([]Planned, error) {
 	p := &preview{runner: r, overrule: r.overrule(), outcomes: map[string]*ledger.Decision{}, locked: map[string]string{}, open: map[string]bool{}}
 	var out []Planned
@@ -77,7 +78,7 @@ func (p *preview) node(n *Node) (Planned, error) {
 		}
 		// Confirmations hang on more than their phase does.
 		if criteria := p.kind(need.On) == KindCriteria; p.open[need.On] && need.Mode != Settled && (out.If == "" || criteria) {
-			out.If = p.condition(need.On)
+			out.If = p.condition(need)
 		}
 	}
 	step, err := p.runner.Step(n)
@@ -108,17 +109,23 @@ func (p *preview) node(n *Node) (Planned, error) {
 		}
 		out.Notes = assumed.Reasons
 	}
-	assumed.Node, assumed.Kind, assumed.Verdict = n.ID, string(n.Kind), verdict.Pass
+	if out.Verdict = assumed.Verdict; out.Verdict == "" {
+		assumed.Verdict, assumed.Accepted = verdict.Pass, n.Kind == KindFeature
+	}
+	assumed.Node, assumed.Kind = n.ID, string(n.Kind)
 	assumed.MeasureKey, assumed.DecisionKey, assumed.Attempt = s.Keys.Measure, s.Keys.Decide, s.Attempt
-	assumed.Accepted = n.Kind == KindFeature
 	p.outcomes[n.ID] = assumed
 	return out, nil
 }
 
 // condition says on what a node depends that is still open.
-func (p *preview) condition(on string) string {
+func (p *preview) condition(need Need) string {
+	on := need.On
 	if p.kind(on) == KindCriteria && on == FirstID(p.runner.Graph.Node(on).Feature) {
 		return FeatureID(p.runner.Graph.Node(on).Feature) + " passes on the first engine"
+	}
+	if need.Mode == Decided {
+		return on + " is decided"
 	}
 	return on + " passes"
 }
@@ -145,46 +152,12 @@ func (p *preview) bars(n *Node, need Need) string {
 }
 
 func (p *preview) scope(n *Node) *Scope {
-	return &Scope{
+	s := &Scope{
 		Plan: p.runner.Plan, Node: n, Run: p.runner.Run, Previous: p.runner.Journal.Latest(n.ID),
 		Outcome:  func(id string) *ledger.Decision { return p.outcomes[id] },
 		LockedBy: func(id string) string { return p.locked[id] },
 		Emit:     func(Event) {}, Hard: p.runner.Hard, Rerun: p.runner.Rerun,
 	}
-}
-
-// EmptyJournal is the journal of a plan that was never applied.
-type EmptyJournal struct{}
-
-func (EmptyJournal) Latest(string) *ledger.Decision { return nil }
-
-func (EmptyJournal) History(string) []*ledger.Decision { return nil }
-
-func (EmptyJournal) Waiver(string) *ledger.Waiver { return nil }
-
-// Append refuses: nothing is decided without a state directory.
-func (EmptyJournal) Append(...*ledger.Record) error {
-	return fmt.Errorf("there is no state directory to record outcomes in")
-}
-
-// RerunNodes forces the nodes that a person names: "all", a node's address, a
-// feature, one of its alternatives or confirmations, or a phase, each with
-// everything in it. The second result lists names that
-// match nothing.
-func RerunNodes(g *Graph, p *plans.Plan, names []string) (func(*Node) bool, []string) {
-	chosen := map[string]bool{}
-	var unknown []string
-	for _, name := range names {
-		found := false
-		for _, n := range g.Nodes {
-			if name == "all" || n.ID == name || n.Feature == name || n.FeatureBlock != nil && n.FeatureBlock.Name == name || PhaseID(n.Phase) == name || n.Phase == name && name != "" {
-				chosen[n.ID] = true
-				found = true
-			}
-		}
-		if !found {
-			unknown = append(unknown, name)
-		}
-	}
-	return func(n *Node) bool { return chosen[n.ID] }, unknown
+	s.Chosen = p.overrule.chosen(s)
+	return s
 }

@@ -18,10 +18,13 @@ type Journal interface {
 	// Waiver is the newest waiver of a gate, whether or not it covers what was
 	// decided last; nil when there is none.
 	Waiver(node string) *ledger.Waiver
+	// Retracted is every decision about a feature that a person withdrew, also about
+	// those that the plan does not have any more.
+	Retracted() []*ledger.Decision
 	Append(records ...*ledger.Record) error
 }
 
-// Runner runs a graph. One goroutine (the one that calls Run) owns all
+// Runner runs a graph. One goroutine (the one that calls Execute) owns all
 // scheduling state, so there are no locks; steps run in goroutines of their own
 // and hand their outcome back over a channel.
 //
@@ -93,7 +96,7 @@ type finished struct {
 	seconds  float64
 }
 
-// execution is the state of one Run.
+// execution is the state of one Execute.
 type execution struct {
 	*Runner
 	state      map[string]state

@@ -72,7 +72,7 @@ func (e *execution) complete(f *finished) {
 	d.Node, d.Kind, d.Phase, d.Feature = n.ID, string(n.Kind), n.Phase, n.Feature
 	d.MeasureKey, d.DecisionKey = s.Keys.Measure, s.Keys.Decide
 	d.Attempt, d.Because, d.Supersedes = s.Attempt, s.Because, s.Previous != nil
-	if pure(n.Kind) && f.err == nil {
+	if DecidesAlone(n.Kind) && f.err == nil {
 		d.Derived = true
 	}
 	if again := staysRetracted(s, d, e.Journal.History(n.ID)); again != nil {

@@ -87,7 +87,7 @@ func (e *execution) start(n *Node) {
 // scope is what a step sees. It may be read from the step's own goroutine while
 // this one goes on, so lookups go through maps made for that.
 func (e *execution) scope(n *Node) *Scope {
-	return &Scope{
+	s := &Scope{
 		Plan: e.Plan, Node: n, Run: e.Run, Previous: e.Journal.Latest(n.ID),
 		Outcome: func(id string) *ledger.Decision {
 			d, _ := e.outcomes.Load(id)
@@ -101,6 +101,8 @@ func (e *execution) scope(n *Node) *Scope {
 		},
 		Emit: e.emit, Hard: e.Hard, Rerun: e.Rerun,
 	}
+	s.Chosen = e.overrule.chosen(s)
+	return s
 }
 
 // end marks a node as ended and looks at what waited for it.

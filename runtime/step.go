@@ -78,7 +78,7 @@ const (
 // been mended. What a person retracted stays so until it is measured anew.
 func Choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
 	work := Measure
-	if pure(n.Kind) {
+	if DecidesAlone(n.Kind) {
 		work = Redecide
 	}
 	if previous == nil {
@@ -118,8 +118,9 @@ func because(what, why string) string {
 	return what + ": " + why
 }
 
-// pure nodes follow from recorded evidence alone.
-func pure(k Kind) bool {
+// DecidesAlone reports whether nodes of a kind follow from recorded evidence alone:
+// their outcome can be withdrawn and made again without measuring.
+func DecidesAlone(k Kind) bool {
 	switch k {
 	case KindFeature, KindCriteria, KindGate, KindPhase:
 		return true
@@ -142,6 +143,9 @@ type Scope struct {
 	Outcome func(id string) *ledger.Decision
 	// LockedBy says why a node is locked; empty when it is not.
 	LockedBy func(id string) string
+	// Chosen is what this run does with another node, given its keys; nil outside
+	// of runs.
+	Chosen func(n *Node, keys Keys) Choice
 	// Emit reports progress; never blocks for long.
 	Emit func(Event)
 	// Rerun says which nodes a person wants to be decided again; nil for none.
@@ -163,9 +167,11 @@ type Event struct {
 	Level   string    `json:"level,omitempty"`
 	Variant string    `json:"variant,omitempty"`
 	// Launch counts from 1 of at most Launches; those of launches_spared will not
-	// be made after all.
+	// be made after all. Again is how many launches were made in this place before
+	// that do not count, and Message then why the last one does not.
 	Launch   int    `json:"launch,omitempty"`
 	Launches int    `json:"launches,omitempty"`
+	Again    int    `json:"again,omitempty"`
 	LaunchID string `json:"launch_id,omitempty"`
 	// Request counts from 1 of Requests within a launch.
 	Request  int      `json:"request,omitempty"`

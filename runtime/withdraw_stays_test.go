@@ -22,6 +22,7 @@ func TestRetractedStays(t *testing.T) {
 		"more launches":            {{[]string{"l1", "l2", "l3"}, "bench", verdict.Invalid}},
 		"other launches":           {{[]string{"l1", "l3"}, "bench", verdict.Pass}},
 		"none":                     {{nil, "bench", verdict.Pass}},
+		"qualified anew":           {{[]string{"q-2", "l1", "l2"}, "bench", verdict.Invalid}},
 		"others, and back":         {{[]string{"l3", "l4"}, "bench", verdict.Pass}, {old, "bench", verdict.Invalid}, {old, "bench", verdict.Invalid}},
 		"asked for":                {{old, "feature.f", verdict.Pass}},
 		"asked for, and once more": {{old, "feature.f", verdict.Pass}, {old, "bench", verdict.Pass}},
@@ -29,7 +30,7 @@ func TestRetractedStays(t *testing.T) {
 		g := graphOf(t, node("bench", KindBenchmark), node("feature.f", KindFeature, Need{"bench", Settled}))
 		m := newMemory()
 		var started []string
-		launches := map[string][]string{"feature.f": old}
+		launches := map[string][]string{"feature.f": append([]string{"q-1"}, old...)}
 		r := runnerOf(g, m, resting(&started, launches))
 		execute(t, r)
 		retract(t, g, m, "feature.f")
@@ -57,6 +58,37 @@ func TestRetractedStays(t *testing.T) {
 			}
 		}
 		l.Close()
+	}
+}
+
+// TestRetractedCandidateStays: of a feature that chooses, one alternative may be
+// measured anew; the other, by which it was chosen, does not pass by old launches.
+func TestRetractedCandidateStays(t *testing.T) {
+	was := &ledger.Decision{
+		Node: "feature.f", Kind: string(KindFeature), Feature: "f", Attempt: 1, Verdict: verdict.Pass, Session: "s-1",
+		Launches: []string{"q-1", "s-1.base.1", "s-1.a.1", "s-1.b.1"},
+	}
+	history := []*ledger.Decision{was, was.Withdraw(ledger.Retraction{Node: was.Node, Reason: "wrong", By: "kim"})}
+	now := func(launches []string, candidate ...string) *ledger.Decision {
+		return &ledger.Decision{
+			Node: was.Node, Feature: "f", Verdict: verdict.Pass, Launches: launches,
+			Evidence: []ledger.Evidence{{Feature: "f", Candidate: ledger.Arm{Launches: candidate}}, {Feature: "a", Candidate: ledger.Arm{Launches: []string{"s-1.a.1"}}}},
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		d     *ledger.Decision
+		stays bool
+	}{
+		{"b anew, a chosen", now([]string{"q-1", "s-1.base.1", "s-1.a.1", "s-2.b.1"}, "s-1.a.1"), true},
+		{"b anew, and chosen", now([]string{"q-1", "s-1.base.1", "s-1.a.1", "s-2.b.1"}, "s-2.b.1"), false},
+		{"a with one more", now([]string{"s-1.base.1", "s-1.base.2", "s-1.a.1", "s-1.a.2"}, "s-1.a.1", "s-1.a.2"), true},
+		{"all anew", now([]string{"s-2.base.1", "s-2.a.1", "s-2.b.1"}, "s-2.a.1"), false},
+	} {
+		got := staysRetracted(&Scope{Choice: Choice{Because: "evidence changed", Attempt: 3}}, c.d, history)
+		if (got != nil) != c.stays || got != nil && (got.Verdict != verdict.Invalid || got.Attempt != 3) {
+			t.Errorf("%s: %+v", c.name, got)
+		}
 	}
 }
 

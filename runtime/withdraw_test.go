@@ -98,7 +98,7 @@ func TestRetract(t *testing.T) {
 		}
 		var measured []string
 		for _, id := range started {
-			if !pure(g.Node(id).Kind) {
+			if !DecidesAlone(g.Node(id).Kind) {
 				measured = append(measured, id)
 			}
 		}

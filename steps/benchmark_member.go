@@ -95,12 +95,7 @@ func (l *Lab) toMeasure(s *runtime.Scope, f *plans.Feature) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	var previous *ledger.Decision
-	if l.Store != nil {
-		previous, _, _ = l.Store.Latest(id)
-	}
-	again := s.Rerun != nil && s.Rerun(n)
-	return runtime.Choose(n, previous, keys, again).Action != runtime.Reuse, nil
+	return s.Chosen != nil && s.Chosen(n, keys).Action != runtime.Reuse, nil
 }
 
 // took are the launches that a member's decision rests on: of every arm, those of

@@ -68,6 +68,7 @@ func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.W
 	if run.all, err = b.lab.session(run.id); err != nil {
 		return err
 	}
+	closed := b.lab.closeRetracted(own, run.all)
 	// Whoever is not part of a session that goes on has one of its own, unless it was
 	// cut in its first round, before everybody's turn.
 	cut := b.lab.cutAtOnce(run.all, members)
@@ -82,10 +83,14 @@ func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.W
 	if err := run.run(ctx); err != nil {
 		return err
 	}
-	if n := run.planned - len(run.all); n > 0 {
+	if n := run.planned - run.slots(); n > 0 {
 		s.Emit(runtime.Event{Type: "launches_spared", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Launches: n})
 	}
-	return run.conclude(ctx, own, out, level)
+	err = run.conclude(ctx, own, out, level)
+	if closed != "" {
+		level.Reasons = append(level.Reasons, closed)
+	}
+	return err
 }
 
 // cutAtOnce reports whether a session was cut in its first round: what is launched
@@ -137,10 +142,13 @@ func (b *benchmark) newSession(s *runtime.Scope, work string, members []*member)
 func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, sl slot, total int, ws []*plans.Workload, tries []*ledger.Launch) (*ledger.Launch, error) {
 	ev := runtime.Event{
 		Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: benchmarkLevel, Variant: sl.variant.name,
-		Launch: sl.order, Launches: total, LaunchID: launchID(session, sl, len(tries)),
+		Launch: sl.number, Launches: total, Again: len(tries), LaunchID: launchID(session, sl, len(tries)),
 	}
 	started := ev
 	started.Type = "launch_started"
+	if n := len(tries); n > 0 {
+		started.Message = whyNot(tries[n-1])
+	}
 	s.Emit(started)
 	record := &ledger.Launch{ID: ev.LaunchID, Session: session, Purpose: "benchmark", Ordinal: sl.ordinal, Order: sl.order, OK: true, Work: b.lab.workKey(ws)}
 	if n := len(tries); n > 0 {
@@ -148,6 +156,12 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 	}
 	st, err := b.lab.launch(ctx, s, sl.variant, record)
 	if err == nil {
+		// What crashed is launched again, and must not be forgotten by that.
+		for _, l := range tries {
+			if crashed(l) {
+				st.crashed++
+			}
+		}
 		err = st.work(ctx, sl.variant, ws, func(request, requests int) {
 			e := ev
 			e.Type, e.Request, e.Requests = "request_done", request, requests

@@ -49,8 +49,7 @@ func (s *session) run(ctx context.Context) error {
 			if !s.wants(v) {
 				continue
 			}
-			sl := slot{variant: v, ordinal: round, order: len(s.all) + 1}
-			if err := s.slot(ctx, sl); err != nil {
+			if err := s.slot(ctx, slot{variant: v, ordinal: round}); err != nil {
 				return err
 			}
 		}
@@ -124,7 +123,12 @@ func (s *session) slot(ctx context.Context, sl slot) error {
 	if slices.ContainsFunc(tries, sound) {
 		return nil
 	}
+	sl.number = s.slots() + 1
+	if len(tries) > 0 {
+		sl.number--
+	}
 	for made := 0; ; made++ {
+		sl.order = len(s.all) + 1
 		launch, err := s.launch(ctx, sl, s.total(), tries)
 		if err != nil {
 			return err
@@ -142,25 +146,6 @@ func (s *session) slot(ctx context.Context, sl slot) error {
 			return nil
 		}
 	}
-}
-
-// total is how many launches the session takes at most.
-func (s *session) total() int {
-	most := map[string]int{}
-	for _, m := range s.members {
-		for _, v := range m.variants {
-			want := m.rounds
-			if m.open {
-				want = m.most
-			}
-			most[v.key] = max(most[v.key], want)
-		}
-	}
-	n := 0
-	for _, rounds := range most {
-		n += rounds
-	}
-	return n
 }
 
 // looks asks for every member whether it needs more.

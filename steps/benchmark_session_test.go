@@ -59,6 +59,8 @@ func wobble(mean, part float64) func(int) float64 {
 type rig struct {
 	*session
 	made []string
+	// numbers are those of the slots, as people count them, and orders of the launches.
+	numbers, orders []int
 	// spoil changes a launch that was made.
 	spoil func(l *ledger.Launch, n int)
 }
@@ -90,6 +92,7 @@ func newRig(t *testing.T, speed speeds) *rig {
 			r.spoil(l, len(r.made))
 		}
 		r.made = append(r.made, sl.variant.key)
+		r.numbers, r.orders = append(r.numbers, sl.number), append(r.orders, sl.order)
 		return l, nil
 	}
 	return r
@@ -154,6 +157,10 @@ func TestSessionReplacesAndDrops(t *testing.T) {
 	}
 	if got := r.short(); !strings.HasPrefix(got, "bxxyy"+"xb"+"xbbx") && !strings.HasPrefix(got, "bxxyyxbxb") {
 		t.Errorf("launched %s", got)
+	}
+	// What is made again keeps its number, and has its own place in the order.
+	if got := fmt.Sprint(r.numbers[:4], r.orders[:4]); got != "[1 2 2 3] [1 2 3 4]" {
+		t.Errorf("numbers and orders %s", got)
 	}
 	level, out := r.conclusion(t, 0)
 	if level.Verdict != verdict.Pass || slices.Contains(out.Launches, "s-1.x.1") || !slices.Contains(out.Launches, "s-1.x.1r1") ||

@@ -104,7 +104,7 @@ func decodeJSON(text []byte) (any, error) {
 
 // values runs the expression of one metric.
 func (m commandMetric) values(ctx context.Context, document any) ([]float64, error) {
-	code, err := compileJQ(m.JQ)
+	code, err := engine.CompileJQ(m.JQ)
 	if err != nil {
 		return nil, err
 	}

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/itchyny/gojq"
-
+	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -89,7 +88,7 @@ var metricPart = plans.Part{
 
 func checkMetricPart(b *plans.Block) (errs []plans.AttrError) {
 	if text, ok := b.Attrs["jq"].(string); ok {
-		if _, err := compileJQ(text); err != nil {
+		if _, err := engine.CompileJQ(text); err != nil {
 			errs = append(errs, plans.AttrError{Attr: "jq", Summary: "Invalid jq expression", Detail: fmt.Sprintf("%v. Write an expression that yields numbers, such as .results[].tg.", err)})
 		}
 	}
@@ -97,16 +96,6 @@ func checkMetricPart(b *plans.Block) (errs []plans.AttrError) {
 		errs = append(errs, plans.AttrError{Attr: "unit", Summary: "Empty unit", Detail: "Name the unit, such as tok/s, ms or GB; a plain number is a count."})
 	}
 	return errs
-}
-
-// compileJQ parses an expression and resolves its functions and variables. It
-// sees nothing but its input: no environment and no files.
-func compileJQ(text string) (*gojq.Code, error) {
-	q, err := gojq.Parse(text)
-	if err != nil {
-		return nil, err
-	}
-	return gojq.Compile(q)
 }
 
 var runPart = plans.Part{

@@ -3,7 +3,7 @@ package steps
 import (
 	"context"
 	"fmt"
-	"maps"
+	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/gates"
@@ -48,6 +48,18 @@ func identity(d *ledger.Decision) string {
 		return digest(d.Node, d.MeasureKey, d.Verdict, d.Session, d.Launches)
 	}
 	return digest(d.Node, d.MeasureKey, d.DecisionKey, d.Attempt, d.Verdict, d.Accepted, d.Session, d.Launches)
+}
+
+// restsOn is what a decision that waited for a node rests on: its identity, or that
+// it is locked and why. It returns runtime.ErrUndecided while it is neither.
+func restsOn(s *runtime.Scope, id string) (string, error) {
+	if d := s.Outcome(id); d != nil {
+		return identity(d), nil
+	}
+	if why := s.LockedBy(id); why != "" {
+		return id + " is locked: " + why, nil
+	}
+	return "", runtime.ErrUndecided
 }
 
 func (d *decideFeature) Run(_ context.Context, s *runtime.Scope) (*ledger.Decision, error) {
@@ -108,6 +120,8 @@ func (l *Lab) criteria(f *plans.Feature, all *gates.Evidence, out *ledger.Decisi
 	}
 }
 
+// first are reasons as they stand behind what they explain: ": one; another", and
+// nothing where there are none.
 func first(reasons []string) string {
 	if len(reasons) == 0 {
 		return ""
@@ -115,75 +129,19 @@ func first(reasons []string) string {
 	return ": " + strings.Join(reasons, "; ")
 }
 
-// evidenceOf gathers what rules on a feature may read, and a decision that
-// names where it came from.
-func (l *Lab) evidenceOf(s *runtime.Scope, f *plans.Feature) (*gates.Feature, *ledger.Decision, error) {
-	f, err := l.standsFor(s, f)
-	if err != nil {
-		return nil, nil, err
+// admit says whether what was decided enters the stack.
+func (l *Lab) admit(s *runtime.Scope, f *plans.Feature, out *ledger.Decision) {
+	out.Accepted = out.Verdict == verdict.Pass
+	under := f.BuildsOn.Feature
+	if !out.Accepted || under == "" {
+		return
 	}
-	a, err := l.armsOf(s, f)
-	if err != nil {
-		return nil, nil, err
-	}
-	ev := &gates.Feature{Levels: map[string]verdict.Verdict{}, Knobs: a.candidate.knobs}
-	out := &ledger.Decision{Variant: maps.Clone(a.candidate.knobs)}
-	for _, id := range []string{runtime.QualifyID(f.Name), runtime.BenchmarkID(f.Name)} {
-		d := s.Outcome(id)
-		if d == nil {
-			continue
-		}
-		out.Levels = append(out.Levels, d.Levels...)
-		out.Launches = append(out.Launches, d.Launches...)
-		if d.LogTail != nil {
-			out.LogTail, out.Exit = d.LogTail, d.Exit
-		}
-		if d.Session != "" {
-			out.Session = d.Session
-		}
-		for _, level := range d.Levels {
-			ev.Levels[level.Name] = level.Verdict
-		}
-		if d.Verdict != verdict.Pass && ev.Broken == "" {
-			ev.Broken, ev.Cause = broken(d)
+	if parent := s.Outcome(runtime.FeatureID(under)); parent == nil || !parent.Accepted {
+		// What was measured had under it what is not in the stack.
+		out.Accepted = false
+		why := fmt.Sprintf("not accepted into the stack, because %s, which it builds on, is not in it", under)
+		if !slices.Contains(out.Reasons, why) {
+			out.Reasons = append(out.Reasons, why)
 		}
 	}
-	if out.Session == "" && ev.Broken == "" {
-		ev.Broken, ev.Cause = verdict.Invalid, "protocol "+f.Protocol+" has no benchmark level, so nothing was measured"
-	}
-	ev.Candidate.Name, ev.Parent.Name, ev.Root.Name = a.candidate.name, a.parent.name, "baseline"
-	if ev.Broken == "" {
-		var rests []*ledger.Launch
-		for _, id := range out.Launches {
-			if launch, ok := l.Store.LaunchByID(id); ok && launch.Session == out.Session {
-				rests = append(rests, launch)
-			}
-		}
-		l.fillArms(ev, a, f, rests)
-	}
-	out.Evidence = []ledger.Evidence{keepEvidence(readAs(f), out.Session, ev)}
-	return ev, out, nil
-}
-
-// broken is the verdict that measurements of an unqualified variant have: a
-// level that failed makes them invalid, whatever number they show; a harness
-// that broke remains an error.
-func broken(d *ledger.Decision) (verdict.Verdict, string) {
-	cause := ""
-	for _, level := range d.Levels {
-		if level.Verdict != verdict.Pass {
-			cause = fmt.Sprintf("level %s is %s%s", level.Name, level.Verdict, first(level.Reasons))
-			break
-		}
-	}
-	if cause == "" {
-		cause = fmt.Sprintf("%s is %s%s", d.Node, d.Verdict, first(d.Reasons))
-	}
-	if d.Verdict == verdict.Error {
-		return verdict.Error, cause
-	}
-	if d.Verdict == verdict.Inconclusive {
-		return verdict.Inconclusive, cause
-	}
-	return verdict.Invalid, cause
 }

@@ -98,11 +98,20 @@ func (d *decideChoice) gain(s *runtime.Scope, f *plans.Feature) (*float64, error
 		return nil, err
 	}
 	all := &gates.Evidence{Features: map[string]*gates.Feature{d.feature.Name: ev}}
-	rule := gates.Decide([]*plans.Rule{d.feature.Choose.Probe}, all, d.lab.settings(f))[0]
-	if len(rule.Inputs) != 1 {
-		return nil, nil
+	return preferred(d.feature.Choose, all, d.lab.settings(f)), nil
+}
+
+// preferred is the gain in the metric by which a choice picks its winner, by the
+// evidence on one alternative; nil where that was not measured.
+func preferred(c *plans.Choose, ev *gates.Evidence, s gates.Settings) *float64 {
+	if c == nil || c.Probe == nil {
+		return nil
 	}
-	return rule.Inputs[0].Value, nil
+	rule := gates.Decide([]*plans.Rule{c.Probe}, ev, s)[0]
+	if len(rule.Inputs) != 1 {
+		return nil
+	}
+	return rule.Inputs[0].Value
 }
 
 // claimed holds the feature's claim against what stands for it.

@@ -54,23 +54,6 @@ func (l *Lab) confirmsNothing(s *runtime.Scope, f *plans.Feature, candidate *var
 	return fmt.Sprintf("with the knobs of %s, engine.%s is started just as engine.%s is, so this would confirm nothing", first.candidate.name, f.Engine, first.candidate.engine), nil
 }
 
-// admit says whether what was decided enters the stack.
-func (l *Lab) admit(s *runtime.Scope, f *plans.Feature, out *ledger.Decision) {
-	out.Accepted = out.Verdict == verdict.Pass
-	under := f.BuildsOn.Feature
-	if !out.Accepted || under == "" {
-		return
-	}
-	if parent := s.Outcome(runtime.FeatureID(under)); parent == nil || !parent.Accepted {
-		// What was measured had under it what is not in the stack.
-		out.Accepted = false
-		why := fmt.Sprintf("not accepted into the stack, because %s, which it builds on, is not in it", under)
-		if !slices.Contains(out.Reasons, why) {
-			out.Reasons = append(out.Reasons, why)
-		}
-	}
-}
-
 // joinConfirmed decides a feature from what was decided on the baseline's engine
 // and on those that confirm it.
 type joinConfirmed struct {
@@ -89,15 +72,11 @@ func (j *joinConfirmed) ids() []string {
 func (j *joinConfirmed) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	parts := []any{"confirmed"}
 	for _, id := range j.ids() {
-		d, why := s.Outcome(id), s.LockedBy(id)
-		switch {
-		case d != nil:
-			parts = append(parts, identity(d))
-		case why != "":
-			parts = append(parts, id+" is locked: "+why)
-		default:
-			return runtime.Keys{}, runtime.ErrUndecided
+		part, err := restsOn(s, id)
+		if err != nil {
+			return runtime.Keys{}, err
 		}
+		parts = append(parts, part)
 	}
 	return runtime.Keys{Measure: digest(parts), Decide: digest("confirmed", confirmingVersion)}, nil
 }
@@ -153,19 +132,4 @@ func against(d *ledger.Decision) []string {
 	return slices.DeleteFunc(slices.Clone(d.Reasons), func(r string) bool {
 		return strings.HasPrefix(r, "criterion ") && strings.Contains(r, ": pass: ")
 	})
-}
-
-// Foresee implements runtime.Foreseer.
-func (j *joinConfirmed) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.PlannedLaunch, error) {
-	out := &ledger.Decision{}
-	if first := s.Outcome(runtime.FirstID(j.feature.Name)); first != nil {
-		out.Variant = first.Variant
-	}
-	return out, nil, nil
-}
-
-// Foresee implements runtime.Foreseer: as long as nothing is chosen, the first
-// alternative is assumed.
-func (d *decideChoice) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.PlannedLaunch, error) {
-	return (&decideFeature{lab: d.lab, feature: d.feature.Alternatives[0]}).Foresee(s)
 }

@@ -53,12 +53,7 @@ func (l *Lab) sets(s *runtime.Scope, f *plans.Feature) (map[string]string, error
 	if value == "" {
 		return nil, runtime.ErrUndecided
 	}
-	set := maps.Clone(f.Set)
-	if set == nil {
-		set = map[string]string{}
-	}
-	set[of.Choose.Knob] = value
-	return set, nil
+	return with(f.Set, of.Choose.Knob, value), nil
 }
 
 // enters is the knob values that an accepted feature brings into the stack.
@@ -66,10 +61,13 @@ func enters(f *plans.Feature, d *ledger.Decision) map[string]string {
 	if f.Choose == nil {
 		return f.Set
 	}
-	set := maps.Clone(f.Set)
-	if set == nil {
-		set = map[string]string{}
-	}
-	set[f.Choose.Knob] = d.Variant[f.Choose.Knob]
-	return set
+	return with(f.Set, f.Choose.Knob, d.Variant[f.Choose.Knob])
+}
+
+// with is a copy of knob values in which one knob has this value.
+func with(set map[string]string, knob, value string) map[string]string {
+	out := map[string]string{}
+	maps.Copy(out, set)
+	out[knob] = value
+	return out
 }

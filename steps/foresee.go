@@ -19,13 +19,18 @@ func (q *qualify) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 	if err != nil {
 		return nil, nil, err
 	}
+	out := &ledger.Decision{Variant: maps.Clone(vs[len(vs)-1].knobs)}
+	if why, err := q.spared(s, vs[len(vs)-1]); why != "" || err != nil {
+		out.Verdict, out.Reasons = verdict.Invalid, []string{why}
+		return out, nil, err
+	}
 	var launches []runtime.PlannedLaunch
 	for _, v := range vs {
 		if len(levelsOf(q.protocol(), v)) > 0 {
 			launches = append(launches, planned(v, "qualification"))
 		}
 	}
-	return &ledger.Decision{Variant: maps.Clone(vs[len(vs)-1].knobs)}, launches, nil
+	return out, launches, nil
 }
 
 // Foresee implements runtime.Foreseer: the launches that the session lacks, at
@@ -36,7 +41,11 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 		return nil, nil, err
 	}
 	out := &ledger.Decision{Variant: maps.Clone(a.candidate.knobs)}
-	if q := s.Outcome(runtime.QualifyID(b.feature.Name)); q == nil || q.Verdict != verdict.Pass {
+	switch q := s.Outcome(runtime.QualifyID(b.feature.Name)); {
+	case q == nil:
+		return out, nil, nil
+	case q.Verdict != verdict.Pass:
+		out.Verdict, _ = broken(q)
 		return out, nil, nil
 	}
 	members, err := b.lab.sessionOf(s, b.feature)
@@ -52,6 +61,7 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 	if err != nil {
 		return nil, nil, err
 	}
+	b.lab.closeRetracted(own, have)
 	if len(have) > 0 {
 		if err := b.lab.look(s, own, have); err != nil {
 			return nil, nil, err
@@ -86,18 +96,9 @@ func (b *benchmark) launchedBefore(s *runtime.Scope) bool {
 		if other.Name == b.feature.Name {
 			return false
 		}
-		if d := s.Outcome(runtime.BenchmarkID(other.Name)); d != nil && d.Because == "" && d.Launches == nil {
+		if d := s.Outcome(runtime.BenchmarkID(other.Name)); d != nil && d.Verdict == verdict.Pass && d.Because == "" && d.Launches == nil {
 			return true // foreseen in this preview, and not recorded
 		}
 	}
 	return false
-}
-
-// Foresee implements runtime.Foreseer.
-func (d *decideFeature) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.PlannedLaunch, error) {
-	a, err := d.lab.armsOf(s, d.feature)
-	if err != nil {
-		return nil, nil, err
-	}
-	return &ledger.Decision{Variant: maps.Clone(a.candidate.knobs)}, nil, nil
 }

@@ -91,8 +91,7 @@ func (l *Lab) resolvable(m *member, session, work string) (notes []string) {
 			}
 			if !said[address] {
 				said[address] = true
-				notes = append(notes, fmt.Sprintf("%s: %d launches an arm resolve %s, %d resolve %s (launches differ by %s, up to %s)",
-					address, least, share(resolves(least)), m.most, share(resolves(m.most)), share(math.Expm1(n.SD)), share(math.Expm1(sd))))
+				notes = append(notes, address+": "+resolution(n.SD, sd, least, m.most, resolves))
 			}
 			if margin := math.Abs(math.Log1p(c.Threshold)); margin > 0 && resolves(m.most) > math.Expm1(margin) {
 				notes = append(notes, fmt.Sprintf("warning: %s stands %s from no change, and %d launches an arm resolve %s: expect inconclusive unless the effect is larger", leaf.Text, share(math.Expm1(margin)), m.most, share(resolves(m.most))))
@@ -100,6 +99,17 @@ func (l *Lab) resolvable(m *member, session, work string) (notes []string) {
 		}
 	}
 	return notes
+}
+
+// resolution is what launches can show where they differ by a standard deviation, or
+// by its upper bound. Equal ones do not show everything: the test takes them to
+// differ by rounding at least.
+func resolution(sd, bound float64, least, most int, resolves func(launches int) float64) string {
+	if sd == 0 {
+		return "all launches on record gave one value, so that what they resolve is limited by rounding alone"
+	}
+	return fmt.Sprintf("%d launches an arm resolve %s, %d resolve %s (launches differ by %s, up to %s)",
+		least, share(resolves(least)), most, share(resolves(most)), share(math.Expm1(sd)), share(math.Expm1(bound)))
 }
 
 // share is a part of a whole for people.

@@ -49,18 +49,11 @@ func (g *decideGate) Keys(s *runtime.Scope) (runtime.Keys, error) {
 		return runtime.Keys{}, err
 	}
 	for _, f := range g.features() {
-		id := runtime.FeatureID(f.Name)
-		d, why := s.Outcome(id), s.LockedBy(id)
-		switch {
-		case d != nil:
-			// A threshold of the feature does not touch what the gate reads,
-			// unless the gate reads the verdict: then identity has changed too.
-			parts = append(parts, identity(d))
-		case why != "":
-			parts = append(parts, id+" is locked: "+why)
-		default:
-			return runtime.Keys{}, runtime.ErrUndecided
+		part, err := restsOn(s, runtime.FeatureID(f.Name))
+		if err != nil {
+			return runtime.Keys{}, err
 		}
+		parts = append(parts, part)
 	}
 	rules := []any{"gate", decidingVersion, g.lab.settingsOfGate(g.phase)}
 	for _, r := range g.phase.Gate.Rules {
@@ -111,88 +104,4 @@ func (g *decideGate) Run(_ context.Context, s *runtime.Scope) (*ledger.Decision,
 	}
 	out.Verdict = verdict.Join(verdicts...)
 	return out, nil
-}
-
-// joinPhase decides a phase without a gate: it passes when its steps and
-// features pass.
-type joinPhase struct {
-	lab   *Lab
-	phase *plans.Phase
-}
-
-func (j *joinPhase) Keys(s *runtime.Scope) (runtime.Keys, error) {
-	parts, err := stepIdentities(s, j.phase)
-	if err != nil {
-		return runtime.Keys{}, err
-	}
-	for _, f := range j.phase.Features {
-		id := runtime.FeatureID(f.Name)
-		d := s.Outcome(id)
-		if d == nil {
-			if why := s.LockedBy(id); why != "" {
-				parts = append(parts, id+" is locked: "+why)
-				continue
-			}
-			return runtime.Keys{}, runtime.ErrUndecided
-		}
-		parts = append(parts, identity(d))
-	}
-	return runtime.Keys{Measure: digest("phase", parts), Decide: digest("phase")}, nil
-}
-
-func (j *joinPhase) Run(_ context.Context, s *runtime.Scope) (*ledger.Decision, error) {
-	if d := brokenStep(s, j.phase); d != nil {
-		return d, nil
-	}
-	out := &ledger.Decision{}
-	var verdicts []verdict.Verdict
-	for _, b := range j.phase.Steps {
-		verdicts = append(verdicts, verdict.Pass)
-		out.Reasons = append(out.Reasons, fmt.Sprintf("step %s %s: pass", b.Kind, b.Name))
-	}
-	for _, f := range j.phase.Features {
-		id := runtime.FeatureID(f.Name)
-		d := s.Outcome(id)
-		if d == nil {
-			verdicts = append(verdicts, verdict.Invalid)
-			out.Reasons = append(out.Reasons, fmt.Sprintf("feature %s was not run: %s", f.Name, s.LockedBy(id)))
-			continue
-		}
-		verdicts = append(verdicts, d.Verdict)
-		out.Reasons = append(out.Reasons, fmt.Sprintf("feature %s: %s", f.Name, d.Verdict))
-	}
-	out.Verdict = verdict.Join(verdicts...)
-	return out, nil
-}
-
-func stepIdentities(s *runtime.Scope, ph *plans.Phase) ([]any, error) {
-	var parts []any
-	for _, b := range ph.Steps {
-		id := runtime.StepID(ph.Name, b.Kind, b.Name)
-		d := s.Outcome(id)
-		if d == nil {
-			if why := s.LockedBy(id); why != "" {
-				parts = append(parts, id+" is locked: "+why)
-				continue
-			}
-			return nil, runtime.ErrUndecided
-		}
-		parts = append(parts, identity(d))
-	}
-	return parts, nil
-}
-
-// brokenStep is the outcome of a phase one of whose steps did not pass: its
-// features were never run, so there is nothing for a rule to read.
-func brokenStep(s *runtime.Scope, ph *plans.Phase) *ledger.Decision {
-	for _, b := range ph.Steps {
-		d := s.Outcome(runtime.StepID(ph.Name, b.Kind, b.Name))
-		if d != nil && !d.Verdict.Unlocks() {
-			return &ledger.Decision{
-				Verdict: d.Verdict, LogTail: d.LogTail, Exit: d.Exit,
-				Reasons: append([]string{fmt.Sprintf("step %s %s is %s", b.Kind, b.Name, d.Verdict)}, d.Reasons...),
-			}
-		}
-	}
-	return nil
 }

@@ -158,7 +158,7 @@ func interact(root, stack []*ledger.Launch, parts []part) []ledger.Interference 
 	c := newContrast(in)
 	whole, ok := c.gain(stack, root, 1)
 	product := 0.0
-	out := ledger.Interference{Metric: comparedTarget{metric: in}.address()}
+	out := ledger.Interference{Metric: gates.Address(in)}
 	for _, p := range parts {
 		g, measured := c.gain(p.candidate, p.parent, -1)
 		ok = ok && measured

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -63,7 +64,7 @@ type armSum struct {
 }
 
 func newContrast(in *plans.Input) *contrast {
-	c := &contrast{address: comparedTarget{metric: in}.address(), sign: 1, arms: map[armKey]*armSum{}, works: map[string]bool{}}
+	c := &contrast{address: gates.Address(in), sign: 1, arms: map[armKey]*armSum{}, works: map[string]bool{}}
 	if in.Better == string(measure.Lower) {
 		c.sign = -1
 	}

@@ -9,8 +9,8 @@ import (
 // decisiveMetrics are the metrics with a better direction that the criteria read
 // that let a feature in, in their order.
 func decisiveMetrics(f *plans.Feature) (list []*plans.Input) {
-	for _, r := range f.Criteria {
-		if r.Program == nil || !slices.Contains(f.Accept, r.Name) {
+	for _, r := range decisive(f) {
+		if r.Program == nil {
 			continue
 		}
 		for _, in := range r.Program.Inputs {

@@ -56,7 +56,13 @@ func (q *qualify) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	if err != nil {
 		return runtime.Keys{}, err
 	}
-	return runtime.Keys{Measure: q.lab.qualifyKey(q.protocol(), vs...), Decide: "levels", Why: q.lab.treesChanged(vs...)}, nil
+	keys := runtime.Keys{Measure: q.lab.qualifyKey(q.protocol(), vs...), Decide: "levels", Why: q.lab.treesChanged(vs...)}
+	if why, err := q.lab.nothingUnderTest(s, q.feature); why != "" || err != nil {
+		// The parent may be another one some day, and is no part of the key.
+		keys.Measure = digest("nothing under test", keys.Measure)
+		return keys, err
+	}
+	return keys, nil
 }
 
 func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
@@ -65,7 +71,7 @@ func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 		return nil, err
 	}
 	out := &ledger.Decision{Variant: maps.Clone(vs[len(vs)-1].knobs)}
-	if why, err := q.lab.confirmsNothing(s, q.feature, vs[len(vs)-1]); why != "" || err != nil {
+	if why, err := q.spared(s, vs[len(vs)-1]); why != "" || err != nil {
 		out.Verdict, out.Reasons, out.Derived = verdict.Invalid, []string{why}, true
 		return out, err
 	}
@@ -107,7 +113,7 @@ func (q *qualify) one(ctx context.Context, s *runtime.Scope, v *variant, out *le
 	if len(blocks) == 0 {
 		return nil, nil
 	}
-	id := fmt.Sprintf("q-%s", shortID(s.Run, s.Node.ID, v.key, s.Attempt))
+	id := runtime.QualifyLaunch + shortID(s.Run, s.Node.ID, v.key, s.Attempt)
 	s.Emit(runtime.Event{Type: "launch_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.name, Level: "qualification", Launch: 1, Launches: 1, LaunchID: id})
 	st, err := q.lab.launch(ctx, s, v, &ledger.Launch{ID: id, Session: id, Purpose: "qualification", Ordinal: 1, Order: 1, OK: true})
 	var levels []ledger.Level

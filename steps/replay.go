@@ -71,9 +71,11 @@ type Replayed struct {
 
 // ReplayDifference is one thing that came out otherwise.
 type ReplayDifference struct {
-	// Rule is the rule's name, or "launch ID", "noise", "decision".
-	Rule     string `json:"rule"`
-	What     string `json:"what"`
+	// Rule is the rule's name, or "launch ID", "noise", "decision"; What is the place
+	// in it, such as "comparisons[1].test.looks[1].p_pass".
+	Rule string `json:"rule"`
+	What string `json:"what"`
+	// Recorded and Again are the values on both sides, "absent" where there is none.
 	Recorded string `json:"recorded"`
 	Again    string `json:"again"`
 }
@@ -143,8 +145,8 @@ func (r *Replay) Decide(d store.Decided) Replayed {
 		out.Outcome, out.Why = ReplayBroken, err.Error()
 		return out
 	}
-	r.checkNoise(&out, d)
 	rules := r.rulesOf(d, ev)
+	r.checkNoise(&out, d, rules)
 	if out.Rules = rules.from; rules.from == RulesGone {
 		out.Why = rules.why
 		r.checkTests(&out, d)

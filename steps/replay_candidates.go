@@ -29,6 +29,7 @@ func (c *changed) feature(f *plans.Feature) WouldBe {
 		w.WouldBe, w.Reasons = verdict.Error, []string{err.Error()}
 		return w
 	}
+	w.Reasons = c.doubts(node, replayed)
 	var all []*alternative
 	for _, candidate := range runtime.Candidates(f) {
 		kept := ev.Features[candidate.Name]
@@ -61,6 +62,9 @@ func (c *changed) feature(f *plans.Feature) WouldBe {
 		w.Reasons = append(w.Reasons, fmt.Sprintf("it would not enter the stack: %s, which it builds on, would not be in it", f.BuildsOn.Feature))
 	}
 	kept := ev.Features[best.feature.Name]
+	if w.Accepted {
+		c.entered = append(c.entered, enters(f, &ledger.Decision{Variant: kept.Knobs}))
+	}
 	kept.Outcome, kept.Accepted = w.WouldBe, w.Accepted
 	c.evidence[f.Name] = kept
 	return w
@@ -84,11 +88,7 @@ func (c *changed) candidate(f, candidate *plans.Feature, kept *gates.Feature, le
 			out.decision.Reasons = append(out.decision.Reasons, fmt.Sprintf("level %s is %s, as recorded", l.Name, l.Verdict))
 		}
 	}
-	if f.Choose != nil && f.Choose.Probe != nil {
-		if probed := gates.Decide([]*plans.Rule{f.Choose.Probe}, all, c.lab.settings(candidate))[0]; len(probed.Inputs) == 1 {
-			out.gain = probed.Inputs[0].Value
-		}
-	}
+	out.gain = preferred(f.Choose, all, c.lab.settings(candidate))
 	return out
 }
 
@@ -134,7 +134,7 @@ func wouldSay(rules []verdict.Rule) (reasons []string) {
 		}
 		s := fmt.Sprintf("%s: %s%s", r.Name, r.Verdict, first(r.Reasons))
 		if n, most := madeOf(r); len(r.Open) > 0 && n > 0 {
-			s += fmt.Sprintf("; %s an arm were made, and more would be needed (up to %d)", launchesWord(n), most)
+			s += fmt.Sprintf("; %s were made, and more would be needed (up to %d)", perArm(n), most)
 		}
 		reasons = append(reasons, s)
 	}
@@ -154,18 +154,13 @@ func madeOf(r verdict.Rule) (n, most int) {
 	return n, most
 }
 
-func launchesWord(n int) string {
-	if n == 1 {
-		return "1 launch"
-	}
-	return fmt.Sprintf("%d launches", n)
-}
-
 // otherwise says where this plan asks for another candidate than was measured.
 func (c *changed) otherwise(f *plans.Feature, kept *gates.Feature) string {
 	knobs := c.lab.PlannedKnobs(f, kept.Knobs)
 	if f.BuildsOn.Kind == plans.OnAccepted {
-		// What was under it is what was accepted then; its own part is the plan's.
+		if why := c.otherStack(f, kept); why != "" {
+			return why
+		}
 		knobs = maps.Clone(kept.Knobs)
 		maps.Copy(knobs, f.Set)
 	}
@@ -176,6 +171,26 @@ func (c *changed) otherwise(f *plans.Feature, kept *gates.Feature) string {
 	}
 	if len(c.differs) > 0 {
 		return "the changed plan starts or sends something else than was measured (" + strings.Join(c.differs, ", ") + "): only an apply can tell"
+	}
+	return ""
+}
+
+// otherStack says where a feature would be laid over another stack than it was
+// measured on: what was accepted then would not be now, or the reverse.
+func (c *changed) otherStack(f *plans.Feature, kept *gates.Feature) string {
+	under := c.lab.defaults()
+	for _, set := range c.entered {
+		maps.Copy(under, set)
+	}
+	own := maps.Clone(f.Set)
+	if of := c.plan.Feature(f.Of); of != nil && of.Choose != nil {
+		own = with(own, of.Choose.Knob, "")
+	}
+	for _, name := range slices.Sorted(maps.Keys(under)) {
+		_, sets := own[name]
+		if was, known := kept.Knobs[name]; known && !sets && was != under[name] {
+			return fmt.Sprintf("it would build on another stack, with knob %s at %q, and %q is what it was measured on: only an apply can tell", name, under[name], was)
+		}
 	}
 	return ""
 }

@@ -34,7 +34,9 @@ type changed struct {
 	// for phases by "phase" and name.
 	evidence map[string]*gates.Feature
 	outcomes map[string]WouldBe
-	differs  []string
+	// entered is what each feature that this plan accepts so far sets.
+	entered []map[string]string
+	differs []string
 }
 
 // With decides every feature and gate of another plan on the recorded evidence.
@@ -43,20 +45,27 @@ type changed struct {
 func (r *Replay) With(p *plans.Plan) (out []WouldBe, notes []string) {
 	c := &changed{Replay: r, plan: p, lab: &Lab{Plan: p}, evidence: map[string]*gates.Feature{}, outcomes: map[string]WouldBe{}}
 	notes = c.compareStarts()
-	for _, ph := range p.Phases {
-		for _, f := range ph.Features {
-			w := c.feature(f)
-			c.outcomes[f.Name] = w
+	g, err := runtime.NewGraph(p)
+	if err != nil {
+		return []WouldBe{{Kind: string(runtime.KindGate), WouldBe: verdict.Error, Reasons: []string{err.Error()}}}, notes
+	}
+	// In the order in which an apply comes to them, whichever they are written in.
+	for _, n := range g.Nodes {
+		switch n.Kind {
+		case runtime.KindFeature:
+			w := c.feature(n.FeatureBlock)
+			c.outcomes[n.Feature] = w
+			out = append(out, w)
+		case runtime.KindGate, runtime.KindPhase:
+			w := c.phase(n.PhaseBlock)
+			for _, under := range n.PhaseBlock.After {
+				if u := c.outcomes["phase "+under].WouldBe; u != "" && !u.Unlocks() {
+					w.Reasons = append(w.Reasons, fmt.Sprintf("an apply would not come to it, because %s would be %s", runtime.PhaseID(under), u))
+				}
+			}
+			c.outcomes["phase "+n.Phase] = w
 			out = append(out, w)
 		}
-		w := c.phase(ph)
-		for _, under := range ph.After {
-			if u := c.outcomes["phase "+under].WouldBe; u != "" && !u.Unlocks() {
-				w.Reasons = append(w.Reasons, fmt.Sprintf("an apply would not come to it, because %s would be %s", runtime.PhaseID(under), u))
-			}
-		}
-		c.outcomes["phase "+ph.Name] = w
-		out = append(out, w)
 	}
 	return out, notes
 }
@@ -71,6 +80,18 @@ func (r *Replay) standing(node string) (d store.Decided, ok bool) {
 		}
 	}
 	return d, false
+}
+
+// doubts are what speaks against evidence that is decided by nevertheless: it tells
+// what the other plan would have come to, and not that it would pass today.
+func (c *changed) doubts(node string, replayed Replayed) (said []string) {
+	if n := len(replayed.Differences); n > 0 {
+		said = append(said, fmt.Sprintf("it is decided by raw data that say otherwise than the record does (%d differences, which mxflow audit replay lists)", n))
+	}
+	if d, _, ok := c.store.Latest(node); ok && d.Retraction != nil {
+		said = append(said, d.Retraction.SaysOf(node)+": an apply does not let these launches pass again")
+	}
+	return said
 }
 
 // never is the outcome of a node without evidence, which no rule can decide.

@@ -62,7 +62,7 @@ func wordless(r verdict.Rule) verdict.Rule {
 		c.Left, c.Right = "", ""
 		if c.Test != nil {
 			t := *c.Test
-			t.Share, t.Note = "", ""
+			t.Share, t.Note, t.Relative = "", "", false // which the rule's text says
 			c.Test = &t
 		}
 	}

@@ -119,10 +119,7 @@ func (r *Replay) chooseAgain(out *Replayed, d store.Decided, rules replayRules, 
 		return total
 	}
 	for i, part := range rules.parts {
-		probed := gates.Decide([]*plans.Rule{f.Choose.Probe}, part.evidence, SettingsOf(d.Statistics))[0]
-		if len(probed.Inputs) == 1 {
-			all[i].gain = probed.Inputs[0].Value
-		}
+		all[i].gain = preferred(f.Choose, part.evidence, SettingsOf(d.Statistics))
 	}
 	best := better(all)
 	for i, part := range rules.parts {

@@ -7,28 +7,50 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // checkNoise computes the launch noise that stood before each session again, from
 // the launches that the ledger holds before it, and compares with what the
-// decision was floored by.
-func (r *Replay) checkNoise(out *Replayed, d store.Decided) {
+// decision was floored by: also where it records none, though launches before
+// tell how its rules' metrics vary. Without its floor a test decides too soon.
+func (r *Replay) checkNoise(out *Replayed, d store.Decided, rules replayRules) {
 	for _, ev := range d.Evidence {
-		if len(ev.Noise) == 0 {
-			continue
+		addresses := slices.Collect(maps.Keys(ev.Noise))
+		if ev.Broken == "" {
+			addresses = append(addresses, noiseKeys(rules.reading(d, ev.Feature))...)
 		}
-		addresses := slices.Sorted(maps.Keys(ev.Noise))
+		slices.Sort(addresses)
+		addresses = slices.Compact(addresses)
 		again := r.noiseBefore(ev.Session, r.workOf(ev), addresses)
 		for _, address := range addresses {
-			was, now := ev.Noise[address], again[address]
+			was, recorded := ev.Noise[address]
+			now, there := again[address]
+			if !recorded && !there {
+				continue
+			}
 			out.Numbers += 2
 			if was.SD != now.SD || was.DF != now.DF {
 				out.differ("noise", fmt.Sprintf("%s before session %s", address, ev.Session), noiseText(was.SD, was.DF), noiseText(now.SD, now.DF))
 			}
 		}
 	}
+}
+
+// reading are the compiled rules by which the noise of a piece of evidence was
+// looked up: those of a gate that read its feature, and all of a feature's own.
+func (rules replayRules) reading(d store.Decided, feature string) (out []*plans.Rule) {
+	for _, part := range rules.parts {
+		for _, r := range part.rules {
+			if runtime.Kind(d.Kind) != runtime.KindGate || readsFeature([]*plans.Rule{r}, feature) {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
 }
 
 // workOf is what was sent to the launches of a piece of evidence.

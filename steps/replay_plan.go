@@ -67,7 +67,7 @@ func (r *Replay) compile(start *ledger.RunStart) *recordedPlan {
 		res := plans.Load(path, Registry(), plans.Options{Inputs: inputs})
 		if !res.OK() {
 			if p.res == nil {
-				p.why = "the recorded plan cannot be compiled: " + firstError(res)
+				p.why = "the recorded plan cannot be compiled: " + firstError(res.Diagnostics)
 			}
 			continue
 		}
@@ -164,8 +164,9 @@ func depthAbove(folder string, sources map[string]string) (most int) {
 	return most
 }
 
-func firstError(res *plans.Result) string {
-	for _, d := range res.Diagnostics.Errs() {
+// firstError is the first mistake in a plan or a rule.
+func firstError(diags plans.Diagnostics) string {
+	for _, d := range diags.Errs() {
 		return d.Error()
 	}
 	return "it has mistakes"

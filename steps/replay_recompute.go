@@ -20,9 +20,11 @@ const ElsewhereTolerance = 1e-9
 type RawOutcome string
 
 const (
+	// RawAgrees: every statistic comes out as recorded, bit for bit.
 	RawAgrees RawOutcome = "agrees"
 	// RawWithin is agrees with ElsewhereTolerance.
-	RawWithin  RawOutcome = "agrees within 1e-9"
+	RawWithin RawOutcome = "agrees within 1e-9"
+	// RawDiffers: some do not, or the raw data are damaged.
 	RawDiffers RawOutcome = "differs"
 	// RawMissing launches have metrics that came from samples, and the samples are
 	// gone.
@@ -48,7 +50,7 @@ type Recomputed struct {
 // Recompute evaluates a launch again from its raw data and compares with what was
 // stored.
 func Recompute(st *store.Store, l *ledger.Launch) Recomputed {
-	out, _ := recompute(st, l, RecordedOn(st, l))
+	out, _ := recompute(st, l, archOf(st, l))
 	return out
 }
 
@@ -115,8 +117,9 @@ func fromSamples(l *ledger.Launch) bool {
 	return false
 }
 
-// RecordedOn is the architecture of the mxflow that recorded a launch.
-func RecordedOn(st *store.Store, l *ledger.Launch) string {
+// archOf is the architecture of the mxflow that recorded a launch, empty where no
+// record says so.
+func archOf(st *store.Store, l *ledger.Launch) string {
 	run := ""
 	arch := map[string]string{}
 	for _, r := range st.Records() {

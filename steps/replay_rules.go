@@ -120,12 +120,7 @@ func (p *recordedPlan) rule(d *ledger.Decision, rec verdict.Rule, candidate stri
 	}
 	rule, _, diags := p.res.CompileRule(rec.Expr, feature)
 	if diags.HasErrors() || rule.Program == nil {
-		why := "no reason"
-		for _, e := range diags.Errs() {
-			why = e.Error()
-			break
-		}
-		return nil, fmt.Sprintf("rule %q cannot be compiled any more: %s", rec.Name, why)
+		return nil, fmt.Sprintf("rule %q cannot be compiled any more: %s", rec.Name, firstError(diags))
 	}
 	p.rules[key] = rule
 	named := *rule

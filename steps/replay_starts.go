@@ -20,6 +20,9 @@ func (c *changed) compareStarts() (notes []string) {
 	if recorded.res == nil {
 		return []string{"Whether the changed plan starts and sends what was measured could not be compared: " + recorded.why + "."}
 	}
+	if !recorded.exact {
+		notes = append(notes, "Whether the changed plan starts and sends what was measured was compared with the recorded plan as it comes out without the variables that no run records: give --var and --var-file as they were given then.")
+	}
 	was, now := startedBy(recorded.res.Plan), startedBy(c.plan)
 	for _, name := range slices.Sorted(maps.Keys(was)) {
 		// What only the changed plan has was never measured, and what reads it
@@ -28,7 +31,7 @@ func (c *changed) compareStarts() (notes []string) {
 			c.differs = append(c.differs, name)
 		}
 	}
-	return nil
+	return notes
 }
 
 // startedBy is what a plan starts and sends, by block.

@@ -14,9 +14,9 @@ import (
 // slot is one planned launch of a session.
 type slot struct {
 	variant *variant
-	// ordinal counts the launches of the variant, order those of the session;
-	// both from 1.
-	ordinal, order int
+	// ordinal counts the launches of the variant, order those of the session, and
+	// number those that do not stand in the place of others; all from 1.
+	ordinal, order, number int
 }
 
 // interleave plans rounds in which every arm is launched once, turned around by
@@ -26,7 +26,7 @@ func interleave(arms []*variant, rounds int) []slot {
 	var out []slot
 	for r := range rounds {
 		for _, v := range roundOf(arms, r+1) {
-			out = append(out, slot{variant: v, ordinal: r + 1, order: len(out) + 1})
+			out = append(out, slot{variant: v, ordinal: r + 1, order: len(out) + 1, number: len(out) + 1})
 		}
 	}
 	return out

@@ -26,7 +26,7 @@ func TestInterleave(t *testing.T) {
 		for i, s := range interleave(x.arms, x.rounds) {
 			got.WriteString(s.variant.name)
 			count[s.variant]++
-			if s.order != i+1 || s.ordinal != count[s.variant] {
+			if s.order != i+1 || s.number != i+1 || s.ordinal != count[s.variant] {
 				t.Errorf("%s slot %d: order %d, ordinal %d", x.want, i, s.order, s.ordinal)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -51,7 +52,10 @@ func Targets(p *plans.Plan) (all []ledger.Target) {
 // that rules compare it with.
 func declared(p *plans.Plan, one ledger.Target, workload, metric string, compared []comparedTarget) []ledger.Target {
 	w := p.Workload(workload)
-	if len(compared) > 0 || w == nil {
+	switch {
+	case len(compared) == 0 && w == nil && workload == "command" && p.Baseline != nil:
+		return []ledger.Target{ofCommand(p.Engine(p.Baseline.Engine), one, metric)}
+	case len(compared) > 0 || w == nil:
 		return held(p, one, compared)
 	}
 	if m, ok := measure.LookupIn(metric, measure.PerRequest, measure.PerCell); ok {
@@ -65,12 +69,26 @@ func declared(p *plans.Plan, one ledger.Target, workload, metric string, compare
 	return []ledger.Target{one}
 }
 
+// ofCommand is a number that an engine of kind command prints too: it has no cells.
+func ofCommand(e *plans.Engine, one ledger.Target, metric string) ledger.Target {
+	one.Why = "the baseline's engine is no command that prints it"
+	if e == nil || !e.IsCommand() {
+		return one
+	}
+	for _, m := range e.CommandMetrics() {
+		if m.Name == metric {
+			one.Unit, one.Better, one.Address, one.Stat, one.Why = m.Unit, string(m.Better), "command."+metric, "median", ""
+		}
+	}
+	return one
+}
+
 // held is a number with each address that rules compare it with.
 func held(p *plans.Plan, one ledger.Target, compared []comparedTarget) (all []ledger.Target) {
 	for _, c := range compared {
 		t := one
 		t.Path, t.Value, t.Unit, t.Better = c.target.Path, c.target.Number, c.metric.Unit, c.metric.Better
-		t.Address, t.Stat, t.Sent = c.address(), c.metric.Stat, sentIn(p, c.metric.Cell)
+		t.Address, t.Stat, t.Sent = gates.Address(c.metric), c.metric.Stat, sentIn(p, c.metric.Cell)
 		same := func(other ledger.Target) bool {
 			return other.Path == t.Path && other.Address == t.Address && other.Stat == t.Stat
 		}
@@ -99,13 +117,6 @@ func sentIn(p *plans.Plan, address string) *ledger.Sent {
 
 // comparedTarget is a number to beat and what a rule compares it with.
 type comparedTarget struct{ target, metric *plans.Input }
-
-func (c comparedTarget) address() string {
-	if c.metric.Cell == "" {
-		return "engine." + c.metric.Metric
-	}
-	return c.metric.Cell + "." + c.metric.Metric
-}
 
 // comparedTargets are, by the path of a number to beat, the measurements of a
 // candidate that stand alone with it in a comparison, in the order of the rules.

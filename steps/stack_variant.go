@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/plans"
@@ -43,7 +44,7 @@ func near(given string, known []string) string {
 	if len(known) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; there are %v", known)
+	return "; there are " + strings.Join(known, ", ")
 }
 
 // Candidates are all features that have a variant of their own: those of the

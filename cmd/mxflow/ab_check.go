@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/steps"
 )
 
 // check turns flags into arms and a question, and refuses what cannot be meant
@@ -73,11 +74,16 @@ func (q *ab) check(c *cobra.Command) (err error) {
 }
 
 // observable refuses names of --changes that no server of the kind says anything
-// of.
+// of, and proofs that every log would hold.
 func (q *ab) observable() error {
 	var names []string
 	for _, p := range q.kind.Observe {
 		names = append(names, p.Name)
+	}
+	for _, g := range slices.Concat(q.mustSeeA, q.mustSeeB) {
+		if strings.Trim(g, "*? ") == "" {
+			return fmt.Errorf("--must-see-a, --must-see-b: %q is found in every log, so it proves nothing: name text that only one of the two logs", g)
+		}
 	}
 	for _, c := range q.changes {
 		if !slices.Contains(names, c) {
@@ -94,7 +100,7 @@ func (q *ab) both() error {
 		if m == nil {
 			return fmt.Errorf("--env: %q is no assignment: write NAME=value", text)
 		}
-		if secretName.MatchString(m[1]) && len(text) > len(m[0]) {
+		if steps.SecretName(m[1]) && len(text) > len(m[0]) {
 			return fmt.Errorf("--env: %s looks like a secret, and would be recorded and stand in the plan. Export it before instead: the servers inherit what mxflow has", m[1])
 		}
 		for _, arm := range q.arms {

@@ -31,9 +31,45 @@ func (s *abShow) checked(r *abResult) (rows [][2]string) {
 		rows = append(rows, [2]string{"test", text})
 	}
 	if s := r.rates; s != nil && r.test != nil {
-		rows = append(rows, [2]string{"errors", fmt.Sprintf("a claim that does not hold passes in at most %s of cases, one that holds fails in at most %s", rate(s.FalsePass), rate(s.FalseFail))})
+		text := fmt.Sprintf("a claim that does not hold passes in at most %s of cases, one that holds fails in at most %s", rate(s.FalsePass), rate(s.FalseFail))
+		if len(r.Moved) > 0 {
+			text += "; here that does not hold, see below"
+		}
+		rows = append(rows, [2]string{"errors", text})
 	}
 	return rows
+}
+
+// toKnow is what nobody should quote the result without: starts that broke, what
+// was asked otherwise before, and what the launches themselves noted.
+func (r *abResult) toKnow() (list []string) {
+	for _, side := range []struct {
+		name string
+		*abSide
+	}{{"A", &r.A}, {"B", &r.B}} {
+		if side.Broke > 0 { // one alone is what the whole result is about
+			broke, starts := side.Broke, side.Replaced
+			for _, l := range side.all {
+				if l.Purpose == "benchmark" {
+					starts++
+				}
+				if l.Purpose == "benchmark" && !l.OK {
+					broke++
+				}
+			}
+			list = append(list, fmt.Sprintf("The server of %s broke in %d of %d starts that were to be measured. Those give no number.", side.name, broke, starts))
+		}
+	}
+	for _, says := range r.Moved {
+		list = append(list, strings.ToUpper(says[:1])+says[1:]+".")
+	}
+	for i, note := range r.Notes {
+		if i > 0 && !strings.Contains(note, " was replaced: ") { // the first says how many launches there are
+			note = abReason("", note)
+			list = append(list, strings.ToUpper(note[:1])+note[1:]+".")
+		}
+	}
+	return list
 }
 
 func rate(share float64) string { return strconv.FormatFloat(100*share, 'g', 3, 64) + " %" }
@@ -51,7 +87,7 @@ func testWords(t *verdict.Test) string {
 		how = "Welch's " + how
 	}
 	look := t.Looks[len(t.Looks)-1]
-	text := fmt.Sprintf("%s of each: p of a pass %.2g (%.2g is enough), of a fail %.2g (%.2g is enough)", how, look.PPass, t.Pass, look.PFail, t.Fail)
+	text := fmt.Sprintf("%s of each: %s for a pass (%s is enough), %s for a fail (%s is enough)", how, verdict.PIs(look.PPass), verdict.PLevel(t.Pass), verdict.PIs(look.PFail), verdict.PLevel(t.Fail))
 	if look.N == 1 {
 		text = "screened: one launch of each shows nothing but a difference that is far off"
 	}

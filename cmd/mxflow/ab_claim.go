@@ -109,6 +109,17 @@ func (c abClaim) says(label string) string {
 	return fmt.Sprintf("%s at most %s %s than A (%s)", verb, size, less, label)
 }
 
+// not is the opposite of the claim as such a sentence.
+func (c abClaim) not(label string) string {
+	says := c.says(label)
+	for _, r := range [][2]string{{"takes at least", "does not take"}, {"at least", "less than"}, {"at most", "more than"}, {"is not slower", "is slower"}, {"no more time", "more time"}} {
+		if turned := strings.Replace(says, r[0], r[1], 1); turned != says {
+			return turned
+		}
+	}
+	return says
+}
+
 // worse says beside a fail that B is worse than A, where the bounds show it: "less
 // than 10 % faster" may be either.
 func (r *abResult) worse(c abClaim) string {

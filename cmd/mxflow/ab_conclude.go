@@ -12,17 +12,6 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// not is the opposite of a claim, likewise.
-func (c abClaim) not(label string) string {
-	says := c.says(label)
-	for _, r := range [][2]string{{"takes at least", "does not take"}, {"at least", "less than"}, {"at most", "more than"}, {"is not slower", "is slower"}, {"no more time", "more time"}} {
-		if turned := strings.Replace(says, r[0], r[1], 1); turned != says {
-			return turned
-		}
-	}
-	return says
-}
-
 // conclude says in one sentence how it came out, and what can be done.
 func (r *abResult) conclude(q *ab, end *ledger.End) {
 	n := min(len(r.A.Launches), len(r.B.Launches))
@@ -30,7 +19,6 @@ func (r *abResult) conclude(q *ab, end *ledger.End) {
 	switch {
 	case end.Reason == "interrupted":
 		r.Said = fmt.Sprintf("Interrupted: %s of A and %d of B are on record.", count(len(r.A.Launches), "launch"), len(r.B.Launches))
-		r.Said = strings.Replace(r.Said, "launchs", "launches", 1)
 		r.Advice = []string{"The same command goes on where it stopped."}
 		return
 	case r.Verdict == verdict.Pass:
@@ -42,7 +30,7 @@ func (r *abResult) conclude(q *ab, end *ledger.End) {
 	case r.Verdict == verdict.Fail:
 		r.Said = "A command did not pass what comes before measuring, so nothing was compared."
 	case r.Verdict == verdict.Inconclusive && n > 0:
-		r.Said = fmt.Sprintf("%s of each do not say whether B %s.", launchesWord(n), q.claim.says(label))
+		r.Said = fmt.Sprintf("%s of each do not say whether B %s.", count(n, "launch"), q.claim.says(label))
 		if n == 1 {
 			r.Said = fmt.Sprintf("One launch of each does not say whether B %s.", q.claim.says(label))
 		}
@@ -121,7 +109,7 @@ func (r *abResult) openAdvice(q *ab, n int) {
 	}
 	a, okA := logSpread(r.A.Launches)
 	b, okB := logSpread(r.B.Launches)
-	if !okA || !okB || r.Change == nil || r.Stopped == verdict.StopMissing {
+	if !okA || !okB || r.Change == nil {
 		return
 	}
 	sd := math.Sqrt((a*a + b*b) / 2)
@@ -131,7 +119,7 @@ func (r *abResult) openAdvice(q *ab, n int) {
 		gap = math.Abs(math.Log1p(-gain) - math.Log1p(-q.claim.Gain))
 	}
 	usual := plans.UsualDecision()
-	design, err := stats.Offer(usual.FalsePass, usual.FalseFail, usual.Min, usual.Max, false)
+	design, err := stats.Offer(usual.FalsePass, usual.FalseFail, usual.Min, max(usual.Max, q.most()), false)
 	if err != nil {
 		return
 	}
@@ -148,26 +136,11 @@ func (r *abResult) openAdvice(q *ab, n int) {
 
 // logSpread is the standard deviation of the logs of launches.
 func logSpread(launches []abLaunch) (sd float64, ok bool) {
-	n := float64(len(launches))
-	if n < 2 {
-		return 0, false
-	}
-	mean := 0.0
-	for _, l := range launches {
-		mean += math.Log(l.Value) / n
-	}
-	for _, l := range launches {
-		sd += (math.Log(l.Value) - mean) * (math.Log(l.Value) - mean)
-	}
-	return math.Sqrt(sd / (n - 1)), true
+	sd, df := stats.Pool([][]float64{values(launches)})
+	return sd, df > 0
 }
 
-func launchesWord(n int) string {
-	if n == 1 {
-		return "1 launch"
-	}
-	return fmt.Sprintf("%d launches", n)
-}
+func launchesWord(n int) string { return count(n, "launch") }
 
 // percent is a share without its sign: "19.3 %", and more digits of a small one.
 func percent(share float64) string {

@@ -36,7 +36,7 @@ func (q *ab) writePlans(at abPlace) error {
 	if err != nil {
 		return err
 	}
-	if err := q.save(at, text); err != nil || q.writePlan == "" {
+	if err := at.save(text); err != nil || q.writePlan == "" {
 		return err
 	}
 	return q.writeFor(at)
@@ -44,7 +44,7 @@ func (q *ab) writePlans(at abPlace) error {
 
 // save writes the plan that is applied. The folder is no part of the source tree
 // that it lies in.
-func (q *ab) save(at abPlace, text []byte) error {
+func (at abPlace) save(text []byte) error {
 	err := os.MkdirAll(at.folder, 0o755)
 	if top := filepath.Dir(at.folder); err == nil && filepath.Base(top) == abFolder {
 		err = os.WriteFile(filepath.Join(top, ".gitignore"), []byte("*\n"), 0o644)
@@ -64,12 +64,15 @@ func (q *ab) writeFor(at abPlace) error {
 	if err != nil {
 		return err
 	}
-	return q.keepAt(q.writePlan, text)
+	return writePlanFile(q.writePlan, text)
 }
 
 // writePlanFile writes a file for --write-plan; one that is there already and differs
 // is left alone.
 func writePlanFile(path string, text []byte) error {
+	if filepath.Ext(path) != ".hcl" {
+		return fmt.Errorf("--write-plan: plans are written as .hcl, and %s is none (mxflow convert makes YAML of it)", path)
+	}
 	old, err := os.ReadFile(path)
 	switch {
 	case err == nil && bytes.Equal(old, text):

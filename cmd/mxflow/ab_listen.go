@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +16,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 )
 
-// servers by what starts them, in a command or in a script.
+// serverWords tell kinds of servers by what starts them, in a command or a script.
 var serverWords = []struct {
 	kind string
 	*regexp.Regexp
@@ -116,6 +118,9 @@ func listensAt(arm abArm) (listening, error) {
 		if k.Port > 0 {
 			return fixedAt(strconv.Itoa(k.Port), name+" starts "+kind+", whose usual port it is"), nil
 		}
+	}
+	if _, err := exec.LookPath(arm.Words[0]); errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		return listening{}, fmt.Errorf("--%s: there is no program %s here, so nothing can be read of the port it would listen on: correct its name, or the folder you are in", arm.Flag, arm.Words[0])
 	}
 	return listening{}, fmt.Errorf(`nothing says on which port the server of --%s listens. Either let it take the port that mxflow chooses, which is {port} in the command (--%s %s, or PORT={port} before it) and $MXFLOW_PORT in a script; or say where it always listens: --url http://localhost:8000`,
 		arm.Flag, arm.Flag, shellQuote(arm.Text+" --port {port}"))

@@ -38,7 +38,8 @@ func TestListening(t *testing.T) {
 		{"vllm serve m", listening{told: true, args: []string{"--port", "{port}"}}, ""},
 		{"python -m sglang.launch_server --model m", listening{told: true, args: []string{"--port", "{port}"}}, ""},
 		{"vllm serve m --port 8001", listening{port: 8001}, ""},
-		{"./nobody", listening{}, "nothing says on which port"},
+		{"./nobody", listening{}, "there is no program ./nobody here"},
+		{"nobody-has-this serve", listening{}, "there is no program nobody-has-this here"},
 	} {
 		arm, err := parseArm("a", c.text)
 		if err != nil {

@@ -75,7 +75,7 @@ func TestABReplaced(t *testing.T) {
 	r := &abResult{}
 	r.B = abSide{Launches: []abLaunch{{Order: 2, Value: 3}}, Replaced: 1}
 	(&abShow{app: &app{stdout: &out}, q: &ab{}}).launchLines(r)
-	if !strings.Contains(out.String(), "  in the order B; 1 launch not counted and made again") {
+	if !strings.Contains(out.String(), "  in the order B; 1 launch made again because the machine was disturbed") {
 		t.Error(out.String())
 	}
 }

@@ -33,6 +33,7 @@ func (s *abShow) print(r *abResult, took time.Duration) {
 	s.also(r)
 	s.differing(r)
 	s.section("checked", s.checked(r))
+	s.lines("to know", r.toKnow())
 	s.lines("next", r.Advice)
 	s.section("kept", s.recordWords())
 	fmt.Fprintf(s.stdout, "\n%s, exit status %d\n", rough(took.Seconds()), r.Exit)
@@ -114,8 +115,8 @@ func (s *abShow) launchLines(r *abResult) {
 		}
 		text += o.name
 	}
-	if n := r.A.Replaced + r.B.Replaced; n > 0 {
-		text += fmt.Sprintf("; %s not counted and made again, for example because the machine was disturbed", launchesWord(n))
+	if n := r.A.Replaced + r.B.Replaced - r.A.Broke - r.B.Broke; n > 0 {
+		text += fmt.Sprintf("; %s made again because the machine was disturbed", launchesWord(n))
 	}
 	fmt.Fprintln(s.stdout, text)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -29,6 +30,9 @@ func (q *ab) result(st *store.Store, s runtime.Summary, end *ledger.End, at abPl
 	r.gather(st, decided, q.claim.Metric.Name)
 	r.estimate(q.claim, decided[runtime.FeatureID("B")])
 	r.causes(decided)
+	if history := st.History(runtime.FeatureID("B")); decided[runtime.FeatureID("B")] != nil && len(history) > 0 {
+		r.Moved = report.DecidedAgain(st, history[len(history)-1])
+	}
 	r.differences(q)
 	return r
 }
@@ -54,10 +58,13 @@ func (r *abResult) gather(st *store.Store, decided map[string]*ledger.Decision, 
 			}
 			if again(l, measured) {
 				side.Replaced++
+				if !l.OK {
+					side.Broke++
+				}
 				continue
 			}
 			side.all = append(side.all, l)
-			if s, ok := l.Metrics["bench."+metric]; ok && l.OK && s.Stats["median"] > 0 {
+			if s, ok := l.Metrics["bench."+metric]; ok && l.OK && len(l.Invalid) == 0 && s.Stats["median"] > 0 {
 				side.Launches = append(side.Launches, abLaunch{l.ID, l.Order, s.Stats["median"]})
 			}
 		}
@@ -87,8 +94,12 @@ var ruleMetric = regexp.MustCompile(`\bbench\.(\w+)(?:\.gain)?\b`)
 
 func abReason(who, reason string) string {
 	reason = ruleMetric.ReplaceAllString(planFix.ReplaceAllString(reason, ""), "$1")
-	reason = strings.ReplaceAll(reason, "or declare a wider max_lag", "or allow more with --max-lag")
-	return who + armNames(strings.TrimSpace(reason))
+	return who + armNames(strings.TrimSpace(byFlags(reason)))
+}
+
+// byFlags says what a plan would declare as the flag that does it.
+func byFlags(text string) string {
+	return strings.ReplaceAll(text, "or declare a wider max_lag", "or allow more with --max-lag")
 }
 
 func values(launches []abLaunch) (list []float64) {
@@ -166,7 +177,7 @@ func (r *abResult) causes(decided map[string]*ledger.Decision) {
 		r.LogTail = d.LogTail
 		return
 	}
-	if r.test != nil && r.Stopped != verdict.StopMissing && r.Stopped != "" {
+	if r.test != nil && r.Stopped != "" {
 		return // the numbers say it, and the test how
 	}
 	if d := decided[runtime.FeatureID("B")]; d != nil && d.Verdict != verdict.Pass {

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/mxflow/mxflow/steps"
 )
 
 // abArm is one side of a comparison as the command line gives it.
@@ -20,8 +22,10 @@ type abArm struct {
 
 var (
 	assignment = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
-	// secretName is how variables are called whose values nobody should record.
-	secretName = regexp.MustCompile(`(?i)(^|_)(token|secret|password|passwd|api_?key|access_key)$`)
+	// secretFlag is what arguments are called that hold a secret.
+	secretFlag = regexp.MustCompile(`^(--(?:api-key|hf-token|auth-token|token|password|secret))(?:=.|$)`)
+	// plainAssignment is one that needs no quotes, with what parts it from the next.
+	plainAssignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=[^\s'"$` + "`" + `\\|&;<>()*?\[#~]*\s+`)
 )
 
 // parseArm reads 'NAME=value… program argument…'.
@@ -52,8 +56,13 @@ func parseArm(flag, text string) (abArm, error) {
 			return arm, fmt.Errorf("--%s: a command holds no NUL", flag)
 		}
 	}
+	for _, w := range words {
+		if m := secretFlag.FindStringSubmatch(w); m != nil {
+			return arm, fmt.Errorf("--%s: what stands behind %s looks like a secret, and would be recorded and stand in the plan: leave it out, or export the variable that the server reads it from", flag, m[1])
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(arm.Env)) {
-		if secretName.MatchString(name) && arm.Env[name] != "" {
+		if steps.SecretName(name) && arm.Env[name] != "" {
 			return arm, fmt.Errorf("--%s: %s looks like a secret, and would be recorded and stand in the plan. Export it before instead: the server inherits what mxflow has", flag, name)
 		}
 	}
@@ -64,7 +73,7 @@ func parseArm(flag, text string) (abArm, error) {
 func throughShell(text string) string {
 	env, rest := "", text
 	for {
-		m := regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=[^\s'"$` + "`" + `\\|&;<>()*?\[#~]*\s+`).FindString(rest)
+		m := plainAssignment.FindString(rest)
 		if m == "" {
 			break
 		}

@@ -42,6 +42,8 @@ func TestArmsThatCannotBe(t *testing.T) {
 		"'' x":                        "no command",
 		"HF_TOKEN=abc ./s":            "HF_TOKEN looks like a secret",
 		"OPENAI_API_KEY=x ./s":        "looks like a secret",
+		"./s --api-key sk-1":          "behind --api-key looks like a secret",
+		"./s --hf-token=hf_1":         "behind --hf-token looks like a secret",
 		"K=1 ./s 'x":                  "not closed",
 		"./s\x00":                     "NUL",
 		"MAX_TOKENS=4 TOKEN_X=1 ./s*": "sh -c",

@@ -44,6 +44,7 @@ func (s *abShow) end(st *store.Store, run string, sum runtime.Summary, end *ledg
 // rewordAB says events as one who has no plan understands them.
 func rewordAB(ev runtime.Event) runtime.Event {
 	ev.Variant = armNames(ev.Variant)
+	ev.Message = byFlags(ev.Message)
 	ev.Phase, ev.Feature = "", ""
 	switch ev.Type {
 	case "node_done", "node_locked", "node_started":

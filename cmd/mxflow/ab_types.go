@@ -33,6 +33,9 @@ type abResult struct {
 	Same    int      `json:"same"`
 	Reasons []string `json:"reasons,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
+	// Moved is what was asked otherwise when these launches were seen first, and how
+	// often they were made from the start: then the error rates do not hold.
+	Moved   []string `json:"moved,omitempty"`
 	Advice  []string `json:"advice,omitempty"`
 	LogTail []string `json:"log_tail,omitempty"`
 	// Stopped is why no more launches were made, as in verdict.Stop.
@@ -54,6 +57,8 @@ type abSide struct {
 	Launches []abLaunch `json:"launches"`
 	// Replaced is how many more did not count and were made again in their place.
 	Replaced int `json:"replaced,omitempty"`
+	// Broke is how many of those the server itself ended or could not finish.
+	Broke int `json:"broke,omitempty"`
 	// Value is the mean of the launches, in logs.
 	Value *float64 `json:"value,omitempty"`
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
@@ -81,11 +80,11 @@ func (a *app) runningAB(ctx context.Context, q *ab) error {
 		_, err := a.stdout.Write(text)
 		return err
 	}
-	if err := q.save(at, text); err != nil {
+	if err := at.save(text); err != nil {
 		return err
 	}
 	if q.writePlan != "" {
-		if err := q.keepAt(q.writePlan, text); err != nil {
+		if err := writePlanFile(q.writePlan, text); err != nil {
 			return err
 		}
 	}
@@ -122,12 +121,4 @@ next
 	}
 	a.section("kept", [][2]string{{"record", at.state}, {"the plan", at.plan}})
 	fmt.Fprintf(a.stdout, "\n%s, exit status %d\n", rough(took.Seconds()), end.Exit)
-}
-
-// keepAt writes a plan to the file that was asked for.
-func (q *ab) keepAt(path string, text []byte) error {
-	if filepath.Ext(path) != ".hcl" {
-		return fmt.Errorf("--write-plan: plans are written as .hcl, and %s is none (mxflow convert makes YAML of it)", path)
-	}
-	return writePlanFile(path, text)
 }

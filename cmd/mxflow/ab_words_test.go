@@ -86,3 +86,18 @@ func FuzzShellWords(f *testing.F) {
 		}
 	})
 }
+
+// What env leaves out of a script is nothing that a comparison records.
+func TestSecretsInCommands(t *testing.T) {
+	for _, name := range []string{"HF_TOKEN", "DB_PASSWORD", "API_KEY", "SERVICE_CREDENTIALS", "PROXY_AUTH", "session_cookie"} {
+		if _, err := parseArm("a", name+"=x ./serve.sh"); err == nil || !strings.Contains(err.Error(), "looks like a secret") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := parseArm("a", name+"= ./serve.sh"); err != nil {
+			t.Errorf("%s without a value: %v", name, err)
+		}
+	}
+	if _, err := parseArm("a", "MOE_KERNEL=marlin TOKENS=4 ./serve.sh"); err != nil {
+		t.Error(err)
+	}
+}

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -18,7 +17,9 @@ func (a *app) auditCommand() *cobra.Command {
 		Use:   "audit [PLAN]",
 		Short: "Show every decision of gates and features with its values",
 		Long: `Shows every attempt at every gate and feature, the old ones too: the rule, the
-values on both sides with unit and n, the verdict, and why it was decided then.`,
+values on both sides with unit and n, the verdict, and why it was decided then.
+Waivers and retractions stand where they happened: who, why and, of a waiver, until
+when.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			st, err := a.reader(args)
@@ -26,90 +27,13 @@ values on both sides with unit and n, the verdict, and why it was decided then.`
 				return err
 			}
 			defer st.Close()
-			var all []store.Decided
-			for _, r := range st.Runs() {
-				v, err := st.Run(r.ID)
-				if err != nil {
-					return err
-				}
-				all = append(all, v.Decisions...)
-			}
-			if a.json {
-				a.printJSON(map[string]any{"decisions": all})
-				return nil
-			}
-			for _, d := range all {
-				if d.Kind == string(runtime.KindGate) || d.Kind == string(runtime.KindFeature) || d.Kind == string(runtime.KindPhase) {
-					a.audit(d)
-				}
-			}
-			if len(all) == 0 {
-				fmt.Fprintln(a.stdout, "Nothing was decided here.")
-			}
+			a.auditList(st)
 			return nil
 		},
 	}
 	a.jsonFlag(c, "print as JSON")
 	c.AddCommand(a.auditVerifyCommand(), a.auditReplayCommand())
 	return c
-}
-
-func (a *app) audit(d store.Decided) {
-	fmt.Fprintf(a.stdout, "%s  %s  attempt %d (%s), run %s, %s\n", d.Node, d.Verdict, d.Attempt, d.Because, d.Run, d.Time.Local().Format("2006-01-02 15:04:05"))
-	for _, r := range d.Rules {
-		decides := ""
-		if !r.Decides {
-			decides = " (recorded, does not decide)"
-		}
-		fmt.Fprintf(a.stdout, "  %s %q: %s%s\n    %s   %s\n", r.Role, r.Name, r.Verdict, decides, r.Expr, r.Source)
-		for _, in := range r.Inputs {
-			fmt.Fprintf(a.stdout, "    %s\n", inputLine(in))
-		}
-	}
-	if len(d.Rules) == 0 {
-		for _, reason := range d.Reasons {
-			fmt.Fprintf(a.stdout, "  %s\n", reason)
-		}
-	}
-	fmt.Fprintln(a.stdout)
-}
-
-func inputLine(in verdict.Input) string {
-	s := in.Path + " = "
-	switch {
-	case in.Value != nil:
-		switch in.Unit {
-		case "":
-			s += fmt.Sprintf("%.6g", *in.Value)
-		case "share":
-			s += fmt.Sprintf("%.6g %%", 100**in.Value)
-		default:
-			s += fmt.Sprintf("%.6g %s", *in.Value, in.Unit)
-		}
-	case in.Text != nil:
-		return s + *in.Text
-	default:
-		return s + "missing: " + in.Missing
-	}
-	if in.N > 0 {
-		s += fmt.Sprintf("  n = %d launches", in.N)
-	}
-	if in.BaseN > 0 {
-		s += fmt.Sprintf(" against %d", in.BaseN)
-	}
-	if in.NRequests > 0 {
-		s += fmt.Sprintf(", %d requests", in.NRequests)
-	}
-	if in.Low != nil && in.High != nil {
-		s += fmt.Sprintf(", 95 %% interval %.4g to %.4g", *in.Low, *in.High)
-	}
-	if len(in.PerLaunch) > 0 {
-		s += fmt.Sprintf("\n      launches %.4g", in.PerLaunch)
-	}
-	if len(in.BasePerLaunch) > 0 {
-		s += fmt.Sprintf("\n      against  %.4g", in.BasePerLaunch)
-	}
-	return s
 }
 
 func (a *app) auditVerifyCommand() *cobra.Command {

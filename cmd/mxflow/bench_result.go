@@ -78,7 +78,7 @@ func (r *benchResult) add(w *plans.Workload, taken steps.Taken) {
 	for i, cell := range w.Cells() {
 		if len(r.Cells) <= i {
 			r.Cells = append(r.Cells, benchCell{
-				Label: cellLabel(cell), Prompt: cell.Prompt, Output: cell.Output, Depth: cell.Depth, Concurrency: cell.Concurrency, Rate: cell.Rate,
+				Label: cell.Label, Prompt: cell.Prompt, Output: cell.Output, Depth: cell.Depth, Concurrency: cell.Concurrency, Rate: cell.Rate,
 				Metrics: map[string]*benchMetric{},
 			})
 		}
@@ -108,7 +108,7 @@ func named(w *plans.Workload, messages []string) []string {
 	out := slices.Clone(messages)
 	for i := range out {
 		for _, c := range cells {
-			out[i] = strings.ReplaceAll(out[i], c.Address, cellLabel(c))
+			out[i] = strings.ReplaceAll(out[i], c.Address, c.Label)
 		}
 	}
 	return out

@@ -5,8 +5,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-
-	"github.com/mxflow/mxflow/plans"
 )
 
 // benchRow is one line of the table: a test as llama-bench and llama-benchy have
@@ -101,16 +99,4 @@ func tokensLabel(n int) string {
 		return "*"
 	}
 	return strconv.Itoa(n)
-}
-
-// cellLabel is a cell's label with "*" for lengths that a dataset's rows have.
-func cellLabel(c plans.Cell) string {
-	label := c.Label
-	if c.Prompt == 0 {
-		label = strings.Replace(label, "pp0", "pp*", 1)
-	}
-	if c.Output == 0 {
-		label = strings.Replace(label, "tg0", "tg*", 1)
-	}
-	return label
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -29,22 +28,6 @@ func TestBenchDigits(t *testing.T) {
 	} {
 		if got := digits(c.x, c.like); got != c.want {
 			t.Errorf("digits(%v, %v) = %s, want %s", c.x, c.like, got, c.want)
-		}
-	}
-}
-
-// A dataset's rows have lengths of their own.
-func TestBenchCellLabel(t *testing.T) {
-	for _, c := range []struct {
-		cell plans.Cell
-		want string
-	}{
-		{plans.Cell{Prompt: 16, Output: 4, Label: "pp16 tg4"}, "pp16 tg4"},
-		{plans.Cell{Output: 4, Label: "pp0 tg4, c2"}, "pp* tg4, c2"},
-		{plans.Cell{Label: "pp0 tg0"}, "pp* tg*"},
-	} {
-		if got := cellLabel(c.cell); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
 )
 
@@ -17,7 +18,7 @@ func describe(ev runtime.Event) string {
 		if ev.Level == "qualification" {
 			return fmt.Sprintf("%s: qualification launch of %s", where, ev.Variant)
 		}
-		return fmt.Sprintf("%s: %s launch %d of %d (%s)", where, ev.Level, ev.Launch, ev.Launches, ev.Variant)
+		return fmt.Sprintf("%s: %s %s%s", where, ev.Level, launchWord(ev), behind(": ", firstLine(ev.Message)))
 	case "launch_done":
 		if ev.Message != "" {
 			return fmt.Sprintf("%s: launch %d of %d broke: %s", where, ev.Launch, ev.Launches, ev.Message)
@@ -28,13 +29,23 @@ func describe(ev runtime.Event) string {
 		if ev.Action == runtime.Reuse {
 			return fmt.Sprintf("%s: %s%s (kept from before)", ev.Node, ev.Verdict, behind(", ", ev.Message))
 		}
-		return fmt.Sprintf("%s: %s%s%s", ev.Node, ev.Verdict, behind(", ", ev.Message), below(briefly(ev.Reasons)))
+		return fmt.Sprintf("%s: %s%s%s", ev.Node, ev.Verdict, behind(", ", ev.Message), below(decisive(briefly(ev.Reasons), verdict.Verdict(ev.Verdict))))
 	case "node_locked":
 		return fmt.Sprintf("%s: locked, because %s", ev.Node, ev.Message)
 	case "note":
 		return "note: " + ev.Message
 	}
 	return ""
+}
+
+// launchWord names a launch: "launch 5 of 16 (gemm)", and "launch 5 of 16 again
+// (gemm)" where it stands in the place of one that does not count.
+func launchWord(ev runtime.Event) string {
+	again := ""
+	if ev.Again > 0 {
+		again = " again"
+	}
+	return fmt.Sprintf("launch %d of %d%s (%s)", ev.Launch, ev.Launches, again, ev.Variant)
 }
 
 // unmeasured is a reason that is a level's, and before the colon all of it that
@@ -49,6 +60,27 @@ func briefly(reasons []string) []string {
 		short[i] = unmeasured.ReplaceAllString(r, "$1")
 	}
 	return short
+}
+
+// decisive leaves out what the table at the end says too and what did not make the
+// verdict: of what holds, all but the first where all does.
+func decisive(reasons []string, v verdict.Verdict) []string {
+	var kept []string
+	left, said := 0, !v.Unlocks()
+	for _, r := range reasons {
+		holds := strings.Contains(r, ": pass: ") || strings.HasSuffix(r, ": pass")
+		if holds && said {
+			left++
+			continue
+		}
+		said = said || holds
+		kept = append(kept, r)
+	}
+	if left == 0 || len(kept) == 0 {
+		return reasons
+	}
+	kept[len(kept)-1] += fmt.Sprintf(" (and %d more that pass)", left)
+	return kept
 }
 
 // place is where in the plan an event belongs.
@@ -93,7 +125,7 @@ func status(ev runtime.Event) string {
 		parts = append(parts, ev.Level)
 	}
 	if ev.Launches > 0 {
-		parts = append(parts, fmt.Sprintf("launch %d of %d (%s)", ev.Launch, ev.Launches, ev.Variant))
+		parts = append(parts, launchWord(ev))
 	}
 	if ev.Requests > 0 {
 		parts = append(parts, fmt.Sprintf("request %d of %d", ev.Request, ev.Requests))

@@ -48,14 +48,16 @@ func (s *script) process() string {
 		}
 		dir = s.setting(folder, "", "the folder to start in")
 	}
-	argv := s.words(s.spec.Command, "argument")
-	if len(argv) == 0 {
-		return ""
+	return inSubshell(dir, s.withDirect(s.words(s.spec.Command, "argument")))
+}
+
+// withDirect puts env in front of a command for the variables that a shell cannot
+// export.
+func (s *script) withDirect(argv []word) []word {
+	if len(argv) == 0 || len(s.direct) == 0 {
+		return argv
 	}
-	if len(s.direct) > 0 {
-		argv = slices.Concat([]word{literal("env")}, s.direct, argv)
-	}
-	return inSubshell(dir, argv)
+	return slices.Concat([]word{literal("env")}, s.direct, argv)
 }
 
 // words are the arguments of a command.
@@ -72,11 +74,7 @@ func (s *script) endpoint() string {
 	e := s.spec.Endpoint
 	if len(e.Restart) > 0 {
 		s.environment()
-		argv := s.words(e.Restart, "argument")
-		if len(s.direct) > 0 {
-			argv = slices.Concat([]word{literal("env")}, s.direct, argv)
-		}
-		return inSubshell(nil, argv)
+		return inSubshell(nil, s.withDirect(s.words(e.Restart, "argument")))
 	}
 	return ""
 }

@@ -30,7 +30,7 @@ func (s *script) dotenv() (string, error) {
 		switch {
 		case !s.shows && (steps.SecretName(name) || s.hides(value)):
 			secret = append(secret, name)
-		case filled(value, nil).uses("MXFLOW_PORT"), filled(value, nil).uses("MXFLOW_CONFIG"), filled(value, nil).uses("MXFLOW_SOURCE"):
+		case !filled(value, nil).fixed():
 			return "", fmt.Errorf("%s is %q, which a launch fills in: a file of variables cannot. Use --format shell", name, s.secrets.Text(value))
 		default:
 			b.WriteString(name + "=" + dotenvValue(value) + "\n")

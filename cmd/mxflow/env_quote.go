@@ -88,12 +88,12 @@ func filled(text string, as map[string]string) (w word) {
 	return w
 }
 
-// uses reports whether a word has the variable in it.
-func (w word) uses(variable string) bool {
+// fixed reports whether a word is text alone, which no launch fills in.
+func (w word) fixed() bool {
 	for _, p := range w {
-		if p.variable == variable {
-			return true
+		if p.variable != "" {
+			return false
 		}
 	}
-	return false
+	return true
 }

@@ -70,7 +70,7 @@ func hypothesisSaid(h *ledger.Hypothesis) (said []string) {
 	if h.Test != nil {
 		for _, c := range h.Test.Comparisons {
 			if t := c.Test; t != nil && len(t.Looks) > 0 {
-				tested = append(tested, stopSaid(t, missingOf(*h.Test))...)
+				tested = append(tested, stopSaid(t)...)
 				tested = append(tested, intervalSaid(scaleOf(t))...)
 			}
 		}

@@ -55,7 +55,7 @@ func testsDecided(d *ledger.Decision) bool {
 		tested := r.Verdict == verdict.Pass
 		for _, c := range r.Comparisons {
 			t := c.Test
-			tested = tested || c.Verdict != verdict.Pass && t != nil && t.Form != verdict.Exact && t.Stop != verdict.StopMissing
+			tested = tested || c.Verdict != verdict.Pass && t != nil && t.Form != verdict.Exact
 		}
 		if !tested {
 			return false

@@ -30,7 +30,8 @@ func argues(st *store.Store, r verdict.Rule, c verdict.Comparison) argument {
 		return append1(out, t.Note)
 	}
 	s := scaleOf(t)
-	out.Unit = t.Unit
+	s.relative = relative(c)
+	out.Unit, out.series = t.Unit, t.Metric+" "+t.Stat+" "+t.Unit
 	out.Claim = claim(c, s)
 	out.How = howTested(t)
 	out.Data = dataOf(st, t)
@@ -47,8 +48,9 @@ func argues(st *store.Store, r verdict.Rule, c verdict.Comparison) argument {
 	if text := ranksSaid(t, r); text != "" {
 		out.Said = append(out.Said, text)
 	}
-	out.Said = append(out.Said, levelsSaid(t)...)
-	out.Said = append(out.Said, stopSaid(t, missingOf(r))...)
+	out.levels = levelsSaid(t)
+	out.Said = append(out.Said, out.levels...)
+	out.Said = append(out.Said, stopSaid(t)...)
 	out.Said = append(out.Said, intervalSaid(s)...)
 	if out.Change = changeSaid(s); out.Change != "" {
 		out.Said = append(out.Said, out.Change)
@@ -82,15 +84,6 @@ func holdsWord(holds bool) string {
 		return "that holds"
 	}
 	return "that does not hold"
-}
-
-func missingOf(r verdict.Rule) (list []string) {
-	for _, in := range r.Inputs {
-		if in.Missing != "" {
-			list = append(list, in.Path+": "+in.Missing)
-		}
-	}
-	return list
 }
 
 // gainForm is how a rule asks for an improvement.
@@ -129,6 +122,8 @@ func claim(c verdict.Comparison, s scale) string {
 		return fmt.Sprintf("%s of %s changes against %s by %s %s.", t.Metric, t.Arm, t.Against, most, s.text(t.Threshold))
 	case t.Form == verdict.Difference:
 		return fmt.Sprintf("%s of %s minus that of %s is %s %s.", t.Metric, t.Arm, t.Against, most, s.text(t.Threshold))
+	case s.relative:
+		return fmt.Sprintf("%s of every launch of %s, against every launch of %s, keeps to a change of %s.", t.Metric, t.Arm, t.Against, s.text(t.Threshold))
 	case t.Form == verdict.Range && t.Against != "":
 		return fmt.Sprintf("%s of every launch of %s minus that of every launch of %s keeps to %s.", t.Metric, t.Arm, t.Against, s.text(t.Threshold))
 	case t.Form == verdict.Range:
@@ -137,18 +132,20 @@ func claim(c verdict.Comparison, s scale) string {
 	return fmt.Sprintf("%s of %s is %s %s.", t.Metric, t.Arm, most, s.text(t.Threshold))
 }
 
+// replicates is what to know of every t-test.
+const replicates = "; each launch gives one number, since launches are the replicates"
+
 // howTested names the test.
 func howTested(t *verdict.Test) string {
-	const each = "each launch gives one number, since launches are the replicates"
 	switch t.Form {
 	case verdict.Ratio:
-		return "Welch's t-test on the logs of the launches of both arms; " + each + "."
+		return "Welch's t-test on the logs of the launches of both arms" + replicates + "."
 	case verdict.Difference:
-		return "Welch's t-test on the launches of both arms as they are; " + each + "."
+		return "Welch's t-test on the launches of both arms as they are" + replicates + "."
 	case verdict.LogLevel:
-		return "One-sample t-test on the logs of the launches of one arm; " + each + ". Interleaving does not protect it from drift."
+		return "One-sample t-test on the logs of the launches of one arm" + replicates + ". Interleaving does not protect it from drift."
 	case verdict.Level:
-		return "One-sample t-test on the launches of one arm as they are; " + each + ". Interleaving does not protect it from drift."
+		return "One-sample t-test on the launches of one arm as they are" + replicates + ". Interleaving does not protect it from drift."
 	case verdict.Range:
 		return "No t-test, since it hardly varies: the whole range of the launches against the limit."
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/report"
 )
 
 func (a *app) printExplanation(e *explanation) {
@@ -50,8 +49,9 @@ func (a *app) printExplanation(e *explanation) {
 	if len(e.Rules) == 0 || len(e.Causes) > 0 {
 		a.printReasons(e)
 	}
+	told := &told{}
 	for i, r := range e.Rules {
-		a.printRule(i+1, r)
+		a.printRule(i+1, r, told)
 	}
 	a.printBeside(e)
 }
@@ -111,7 +111,7 @@ func (a *app) printOrder(s sessionOrder) {
 	}
 }
 
-func (a *app) printRule(number int, r ruleArgument) {
+func (a *app) printRule(number int, r ruleArgument, told *told) {
 	of, recorded := "", ""
 	if r.Of != "" {
 		of = " of " + r.Of
@@ -121,7 +121,7 @@ func (a *app) printRule(number int, r ruleArgument) {
 	}
 	fmt.Fprintf(a.stdout, "\n%d. %s %q%s: %s%s\n   %s   %s\n", number, r.Role, r.Name, of, r.Verdict, recorded, r.Expr, r.Source)
 	for _, c := range r.Compared {
-		a.printArgument(r, c)
+		a.printArgument(argued{number, r.Name, c.Not + c.Text}, r, c, told)
 	}
 	if len(r.Compared) == 0 {
 		fmt.Fprintln(a.stdout)
@@ -134,43 +134,4 @@ func (a *app) printRule(number int, r ruleArgument) {
 	if len(r.Open) > 0 {
 		a.paragraph("   ", "More launches of "+countedWords(r.Open)+" could still settle it.")
 	}
-}
-
-func (a *app) printArgument(r ruleArgument, c argument) {
-	if len(r.Compared) > 1 || c.Not+c.Text != r.Expr {
-		fmt.Fprintf(a.stdout, "\n   %s%s", c.Not, c.Text)
-		if c.Verdict != "" {
-			fmt.Fprintf(a.stdout, ": %s", c.Verdict)
-		}
-		fmt.Fprintln(a.stdout)
-	}
-	fmt.Fprintln(a.stdout)
-	if c.Claim != "" {
-		a.paragraph("   ", "Claim: "+c.Claim)
-	}
-	if c.How != "" {
-		a.paragraph("   ", "Test: "+c.How)
-	}
-	if len(c.Data) > 0 {
-		var rows [][]string
-		for _, d := range c.Data {
-			rows = append(rows, []string{fmt.Sprint(d.Order), fmt.Sprint(d.Round), d.Arm, d.Launch, report.Digits(d.Value)})
-		}
-		a.indentedTable([]string{"start", "round", "arm", "launch", strings.TrimSpace("value " + inUnit(c.Unit))}, rows)
-	}
-	if len(c.Looks) > 0 {
-		var rows [][]string
-		for _, l := range c.Looks {
-			row := []string{fmt.Sprint(l.N), l.Change, "–", "–", "–", "–", "–", l.Came}
-			if l.DF > 0 {
-				row = []string{fmt.Sprint(l.N), l.Change, fmt.Sprintf("%.3g", l.SE), fmt.Sprintf("%.2f", l.DF), fmt.Sprintf("%+.2f", l.T), probability(l.PPass), probability(l.PFail), l.Came}
-			}
-			rows = append(rows, row)
-		}
-		a.indentedTable([]string{"look at", "estimate", "SE", "df", "T", "p pass", "p fail", ""}, rows)
-	}
-	if len(c.Data)+len(c.Looks) > 0 && len(c.Said) > 0 {
-		fmt.Fprintln(a.stdout)
-	}
-	a.paragraphs("   ", c.Said)
 }

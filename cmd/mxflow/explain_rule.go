@@ -46,6 +46,9 @@ type argument struct {
 	// Change and More are among Said, by themselves for programs.
 	Change string `json:"what_would_change_it,omitempty"`
 	More   string `json:"more_launches,omitempty"`
+	// series is what Data are values of; levels are among Said.
+	series string
+	levels []string
 }
 
 // datum is one launch's value.

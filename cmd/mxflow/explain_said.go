@@ -9,14 +9,6 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
-// probability writes a probability so that it can be held against a level.
-func probability(x float64) string {
-	if x != 0 && x < 1e-4 {
-		return fmt.Sprintf("%.1e", x)
-	}
-	return fmt.Sprintf("%.4f", x)
-}
-
 // came is what followed from the look at i.
 func came(t *verdict.Test, i int) string {
 	l := t.Looks[i]
@@ -27,9 +19,9 @@ func came(t *verdict.Test, i int) string {
 	case l.DF == 0:
 		return "no test yet"
 	case l.PPass <= t.Pass:
-		return "pass: p ≤ " + levelText(t.Pass)
+		return "pass: p ≤ " + verdict.PLevel(t.Pass)
 	case l.PFail <= t.Fail:
-		return "fail: p ≤ " + levelText(t.Fail)
+		return "fail: p ≤ " + verdict.PLevel(t.Fail)
 	case last && t.Stop == verdict.StopFutile:
 		return "stop: futile"
 	case last && t.Stop == verdict.StopEnd:
@@ -38,13 +30,11 @@ func came(t *verdict.Test, i int) string {
 	return "go on"
 }
 
-func levelText(x float64) string { return fmt.Sprintf("%.4g", x) }
-
 // levelsSaid says at which levels looks decide, how the budget was shared, and
 // what floors the standard deviation.
 func levelsSaid(t *verdict.Test) (said []string) {
 	if t.Pass > 0 || t.Fail > 0 {
-		s := fmt.Sprintf("A look passes at p ≤ %s and fails at p ≤ %s", levelText(t.Pass), levelText(t.Fail))
+		s := fmt.Sprintf("A look passes at p ≤ %s and fails at p ≤ %s", verdict.PLevel(t.Pass), verdict.PLevel(t.Fail))
 		if t.Share != "" {
 			s += ": " + t.Share
 		}
@@ -87,7 +77,7 @@ func plural(n int, one, many string) string {
 }
 
 // stopSaid says why the test ended.
-func stopSaid(t *verdict.Test, missing []string) []string {
+func stopSaid(t *verdict.Test) []string {
 	n, l := 0, verdict.Look{}
 	if len(t.Looks) > 0 {
 		l = t.Looks[len(t.Looks)-1]
@@ -99,25 +89,20 @@ func stopSaid(t *verdict.Test, missing []string) []string {
 	}
 	switch t.Stop {
 	case verdict.StopPass:
-		return []string{fmt.Sprintf("Decided at %s: p of a pass is %s, not above %s.", at, probability(l.PPass), levelText(t.Pass)) + latched(t, n)}
+		return []string{fmt.Sprintf("Decided at %s: %s for a pass, not above %s.", at, verdict.PIs(l.PPass), verdict.PLevel(t.Pass)) + latched(t, n)}
 	case verdict.StopFail:
-		return []string{fmt.Sprintf("Decided at %s: p of a fail is %s, not above %s.", at, probability(l.PFail), levelText(t.Fail)) + latched(t, n)}
+		return []string{fmt.Sprintf("Decided at %s: %s for a fail, not above %s.", at, verdict.PIs(l.PFail), verdict.PLevel(t.Fail)) + latched(t, n)}
 	case verdict.StopScreen:
 		return []string{fmt.Sprintf("Screened at %s: it is so far beyond the threshold that more launches are not worth it. This is no test of how launches differ.", at)}
 	case verdict.StopFutile:
 		return []string{fmt.Sprintf("Stopped at %s: as things stand, a verdict by the last look has %.1f %% chance left, less than 5 %%.", at, 100*l.Chance)}
 	case verdict.StopEnd:
-		return []string{fmt.Sprintf("Ended at %s, the most that the plan makes: neither level was reached (p %s of a pass, %s of a fail).", at, probability(l.PPass), probability(l.PFail))}
+		return []string{fmt.Sprintf("Ended at %s, the most that the plan makes: neither level was reached (%s for a pass, %s for a fail).", at, verdict.PIs(l.PPass), verdict.PIs(l.PFail))}
 	case verdict.StopOpen:
 		if n == 0 {
 			return []string{fmt.Sprintf("Still open: %d against %d launches are there, and the first look has not come.", len(t.Values), len(t.Base))}
 		}
 		return []string{fmt.Sprintf("Still open after %s: it goes on with more launches.", at)}
-	case verdict.StopMissing:
-		if len(missing) == 0 {
-			return []string{"What it reads is not there, or does not count."}
-		}
-		return []string{"What it reads is not there, or does not count: " + strings.Join(missing, "; ") + "."}
 	}
 	return []string{fmt.Sprintf("It ended in a way that this version does not know: %q.", t.Stop)}
 }
@@ -130,6 +115,9 @@ func latched(t *verdict.Test, n int) string {
 	return fmt.Sprintf(" Launches behind that look were made for other comparisons (%d of this arm are there) and do not change it.", len(t.Values))
 }
 
+// flatters is what to know of every estimate that stopped at a pass.
+const flatters = ". An estimate that stopped at a pass flatters a little, so quote the interval"
+
 // intervalSaid is the interval in the rule's own number.
 func intervalSaid(s scale) []string {
 	t := s.test
@@ -139,7 +127,7 @@ func intervalSaid(s scale) []string {
 	l := t.Looks[len(t.Looks)-1]
 	text := fmt.Sprintf("It is %s, interval %s to %s", s.text(s.own(l.Estimate)), s.text(*t.Low), s.text(*t.High))
 	if t.Stop == verdict.StopPass {
-		text += ". An estimate that stopped at a pass flatters a little, so quote the interval"
+		text += flatters
 	}
 	return []string{text + "."}
 }
@@ -150,23 +138,27 @@ func rangeSaid(s scale) []string {
 	if len(t.Values) == 0 {
 		return []string{"There is no launch to look at."}
 	}
-	minC, maxC := slices.Min(t.Values), slices.Max(t.Values)
-	own := fmt.Sprintf("%s has %s to %s", t.Arm, rawText(t, minC), rawText(t, maxC))
-	low, high := minC, maxC
+	own := rangeOf(t, t.Arm, t.Values)
 	if len(t.Base) > 0 {
-		minB, maxB := slices.Min(t.Base), slices.Max(t.Base)
-		own += fmt.Sprintf(", %s has %s to %s", t.Against, rawText(t, minB), rawText(t, maxB))
-		low, high = minC-maxB, maxC-minB
+		own += ", " + rangeOf(t, t.Against, t.Base)
 	}
 	said := []string{own + "."}
 	switch {
-	case math.IsNaN(low) || math.IsNaN(high):
-		return append(said, "A value is no number.")
+	case t.Low == nil || t.High == nil || math.IsNaN(*t.Low) || math.IsNaN(*t.High):
+		return append(said, "That gives no number to hold against the limit.")
 	case t.Against == "":
-		return append(said, fmt.Sprintf("So it is between %s and %s, and the limit is %s.", rawText(t, low), rawText(t, high), s.text(t.Threshold)))
+		return append(said, fmt.Sprintf("So it is between %s and %s, and the limit is %s.", s.text(*t.Low), s.text(*t.High), s.text(t.Threshold)))
 	}
-	return append(said, fmt.Sprintf("So the difference is between %s and %s, and the limit is %s. A limit in between is inconclusive.",
-		ownText(t, low), ownText(t, high), s.text(t.Threshold)))
+	what := "difference"
+	if s.relative {
+		what = "change"
+	}
+	return append(said, fmt.Sprintf("So the %s of any two launches is between %s and %s, and the limit is %s. A limit in between is inconclusive.",
+		what, s.text(*t.Low), s.text(*t.High), s.text(t.Threshold)))
+}
+
+func rangeOf(t *verdict.Test, arm string, values []float64) string {
+	return fmt.Sprintf("%s has %s to %s", arm, rawText(t, slices.Min(values)), rawText(t, slices.Max(values)))
 }
 
 // rawText is a launch's own value with its unit.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"regexp"
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -15,6 +16,16 @@ type scale struct {
 	// saved is set for a gain of a metric of which less is better: the part of it
 	// that was saved.
 	saved bool
+	// relative is set for a range whose numbers are parts of the other arm.
+	relative bool
+}
+
+// relation is how a rule asks for parts of the other arm, of a record that does not
+// say so.
+var relation = regexp.MustCompile(`\.(gain|change)\b`)
+
+func relative(c verdict.Comparison) bool {
+	return c.Test.Form == verdict.Range && c.Test.Against != "" && (c.Test.Relative || relation.MatchString(c.Text))
 }
 
 func scaleOf(t *verdict.Test) scale {
@@ -27,7 +38,7 @@ func scaleOf(t *verdict.Test) scale {
 	if n := len(t.Looks); n > 0 && t.Estimate != nil {
 		place, own = t.Looks[n-1].Estimate, *t.Estimate
 	}
-	saved := scale{t, true}
+	saved := scale{test: t, saved: true}
 	if math.Abs(saved.own(place)-own) < math.Abs(s.own(place)-own) {
 		return saved
 	}
@@ -51,7 +62,12 @@ func (s scale) own(x float64) float64 {
 }
 
 // text writes one of the rule's own numbers with its unit.
-func (s scale) text(x float64) string { return ownText(s.test, x) }
+func (s scale) text(x float64) string {
+	if s.relative && !math.IsInf(x, 0) {
+		return percentText(x)
+	}
+	return ownText(s.test, x)
+}
 
 // ownText writes a number as the rule has it: ratios in per cent with a sign.
 func ownText(t *verdict.Test, x float64) string {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,14 @@ func planWith(criterion, rule string) string {
 		"HEAD", "", "CRITERIA", "    criterion \"decode\" {\n      rule = \""+criterion+"\"\n    }",
 		"RULES", "    rule \"decode is faster\" {\n      expr = \""+rule+"\"\n    }",
 	).Replace(fixturePlan)
+}
+
+// more is the text of further rules behind the first one's expression.
+func more(exprs ...string) (text string) {
+	for i, expr := range exprs {
+		text += fmt.Sprintf("\"\n    }\n    rule \"rule %d\" {\n      expr = \"%s", i+2, expr)
+	}
+	return text
 }
 
 // mxflow runs a command in this process.
@@ -62,6 +71,11 @@ func TestExplain(t *testing.T) {
 				s.decide("s-2")
 			},
 		},
+		{
+			// Read by several rules, launches are printed once.
+			name: "five rules", rule: "chat.tg.gain >= 0.10" + more("chat.tg.gain >= 0.15", "chat.tg >= 30 and chat.tg.gain <= 0.50", "chat.ttft.change <= 0.05", "levels.kernels == 'pass'"),
+			record: func(s *recordedState) { s.session("s-1", steadyBase[:4], clearGain[:4]); s.decide("s-1") },
+		},
 		{name: "futile", rule: "chat.tg.gain >= 0.10", record: func(s *recordedState) { s.session("s-1", steadyBase[:4], nearGain[:4]); s.decide("s-1") }},
 		{
 			name: "less is wanted", rule: "chat.tg.change <= 0.25 and chat.ttft <= 50 and 0.30 > chat.tg.gain",
@@ -82,6 +96,7 @@ func TestExplain(t *testing.T) {
 			name: "memory and what was not measured", rule: "engine.memory_gb.delta <= 0.05 and engine.startup_s <= 60",
 			record: func(s *recordedState) { s.session("s-1", steadyBase[:4], clearGain[:4]); s.decide("s-1") },
 		},
+		{name: "memory in parts", rule: "engine.memory_gb.change <= 0.05", record: func(s *recordedState) { s.session("s-1", steadyBase[:4], clearGain[:4]); s.decide("s-1") }},
 		{name: "memory", rule: "engine.memory_gb.delta <= 0.05", record: func(s *recordedState) { s.session("s-1", steadyBase[:4], clearGain[:4]); s.decide("s-1") }},
 		{
 			name: "an earlier version and an expired waiver", rule: "chat.tg.gain >= 0.10", node: "experts",

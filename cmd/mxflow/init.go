@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -55,6 +56,9 @@ func (a *app) scaffold(kind, dir string, yaml bool) error {
 	k, known := engine.LookupKind(kind)
 	if !known || !scaffolded(k) {
 		return fmt.Errorf("--engine %s: there is no such kind. There are: %s", kind, strings.Join(kindNames(), ", "))
+	}
+	if slices.Contains([]string{".hcl", ".yaml", ".yml"}, filepath.Ext(dir)) {
+		return fmt.Errorf("%s is named like a plan, and init takes the folder to write plan.hcl into: mxflow init %s", dir, filepath.Dir(dir))
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

@@ -65,3 +65,15 @@ func TestInitOverwritesNothing(t *testing.T) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
+
+// init takes a folder. One that is named like a plan was meant as the file.
+func TestInitTakesAFolder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plan.hcl")
+	code, _, errs := command(t, "init", path)
+	if code != 1 || !strings.Contains(errs, "mxflow init "+filepath.Dir(path)) {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("%s: %v", path, err)
+	}
+}

@@ -75,11 +75,12 @@ func (l *live) event(ev runtime.Event) {
 		l.line = status(ev)
 	}
 	l.mu.Unlock()
-	if ev.Type == "launch_done" {
+	if ev.Type == "launch_done" && ev.Again == 0 {
 		l.bar.Increment()
 	}
-	// A launch's start is on the live line; only what ended scrolls.
-	if text := describe(ev); text != "" && ev.Type != "launch_started" {
+	// A launch's start is on the live line; what scrolls is what ended, and why
+	// something is made again.
+	if text := describe(ev); text != "" && (ev.Type != "launch_started" || ev.Again > 0) {
 		fmt.Fprintf(l.bars, "[%6.1fs] %s\n", ev.Elapsed, text)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
@@ -69,9 +70,13 @@ func (a *app) diagnostics(res *plans.Result) {
 	}
 }
 
+// count is a number of things: "1 error", "3 launches", "2 processes".
 func count(n int, what string) string {
-	if n == 1 {
+	switch {
+	case n == 1:
 		return "1 " + what
+	case strings.HasSuffix(what, "s"), strings.HasSuffix(what, "ch"):
+		what += "e"
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }

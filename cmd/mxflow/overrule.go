@@ -69,7 +69,7 @@ func (a *app) writer(args []string) (st *store.Store, done func(), err error) {
 	return st, func() { _, _ = st.Close(), lock.Unlock() }, nil
 }
 
-// standing is the decision about a node that stands now, or why there is none.
+// standingOf is the decision about a node that stands now, or why there is none.
 func standingOf(st *store.Store, node string) (store.Decided, error) {
 	for _, l := range report.Locked(st) {
 		if l.Node == node {

@@ -11,6 +11,8 @@ type plannedJSON struct {
 	Node    string `json:"node"`
 	Action  string `json:"action"`
 	Because string `json:"because,omitempty"`
+	// Verdict is the recorded one where it is reused, else what is certain to come
+	// out where that is no pass.
 	Verdict string `json:"verdict,omitempty"`
 	If      string `json:"if,omitempty"`
 	Locked  string `json:"locked,omitempty"`
@@ -89,6 +91,9 @@ func previewRow(p runtime.Planned) []string {
 	}
 	if p.If != "" {
 		row[3] += ", if " + p.If
+	}
+	if p.Action != runtime.Reuse && p.Verdict != "" {
+		row[3] += "; comes out " + string(p.Verdict)
 	}
 	return row
 }

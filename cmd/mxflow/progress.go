@@ -53,7 +53,9 @@ func (c *clock) at(ev runtime.Event) runtime.Event {
 	}
 	ev.Elapsed = now.Sub(c.began).Seconds()
 	if ev.Type == "launch_done" {
-		c.left--
+		if ev.Again == 0 { // else its place was counted with the first one
+			c.left--
+		}
 		c.seen++
 		c.spent += ev.Seconds
 	}

@@ -17,20 +17,20 @@ func (a *app) statusCommand() *cobra.Command {
 		Use:   "status [PLAN]",
 		Short: "Show where each phase stands",
 		Long: `Shows the newest decision about each step, feature and gate, and whether an apply
-is under way; the accepted stack with what each part gained and the knob values that
-result; the plan's targets, who is beaten and by how much; and what became of the
-hypotheses. It reads the state directory beside PLAN, or in the current folder, and
-needs no lock.`,
+is under way or was killed; the accepted stack with what each part gained and the
+knob values that result; the plan's targets, who is beaten and by how much; and what
+became of the hypotheses. It reads the state directory beside PLAN, or in the current
+folder, and needs no lock.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			st, err := a.reader(args)
+			st, work, err := a.standingReader(args)
 			if err != nil {
 				return err
 			}
 			defer st.Close()
 			runs := st.Runs()
 			if a.json {
-				a.printJSON(withStanding(st, map[string]any{"runs": runs, "decisions": report.Standing(st), "locked": report.Locked(st), "overruled": report.OverruledNow(st, time.Now()), "waivers": st.Waivers()}))
+				a.printJSON(withStanding(st, map[string]any{"runs": runs, "newest_run": work, "decisions": report.Standing(st), "locked": report.Locked(st), "overruled": report.OverruledNow(st, time.Now()), "waivers": st.Waivers()}))
 				return nil
 			}
 			if len(runs) == 0 {
@@ -38,12 +38,7 @@ needs no lock.`,
 				return nil
 			}
 			last := runs[len(runs)-1]
-			switch {
-			case !last.Done:
-				fmt.Fprintf(a.stdout, "plan %s: run %s is under way, or was killed (apply again goes on)\n\n", last.Plan, last.ID)
-			default:
-				fmt.Fprintf(a.stdout, "plan %s: last run %s %s, exit status %d\n\n", last.Plan, last.ID, last.Reason, last.Exit)
-			}
+			fmt.Fprintf(a.stdout, "plan %s: %s\n\n", last.Plan, workSays(work, last))
 			a.printTable([]string{"phase", "node", "verdict", "", "decided"}, statusRows(st))
 			a.printOverruled(report.OverruledNow(st, time.Now()))
 			a.printAgain(st)

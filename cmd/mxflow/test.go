@@ -111,6 +111,11 @@ func (r *caseRun) cases(loaded *plans.Result) ([]*plans.Case, error) {
 	if len(files) == 0 {
 		return nil, fmt.Errorf("there are no cases beside %s: no file whose name ends in .mxtest.hcl\nmxflow test --write %s writes %s with one that each rule passes and one that it fails", r.path, r.path, caseFileOf(r.path))
 	}
+	return r.read(loaded, files)
+}
+
+// read reads files of cases, and prints what is to be said of them.
+func (r *caseRun) read(loaded *plans.Result, files []string) ([]*plans.Case, error) {
 	cases, found := loaded.LoadCases(files)
 	if len(found.Diagnostics) > 0 {
 		r.diagnostics(found)

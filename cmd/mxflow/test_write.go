@@ -26,12 +26,9 @@ func (r *caseRun) skeleton(vars []plans.Given, write bool) error {
 		return err
 	}
 	if len(files) > 0 {
-		cases, found := loaded.LoadCases(files)
-		if len(found.Diagnostics) > 0 {
-			r.diagnostics(found)
-		}
-		if !found.OK() {
-			return errShown
+		cases, err := r.read(loaded, files)
+		if err != nil {
+			return err
 		}
 		for _, c := range cases {
 			r.outcomes = append(r.outcomes, steps.DecideCase(loaded.Plan, c))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -47,7 +48,7 @@ instant (2026-12-24T18:00:00+01:00), a year from now at most.`,
 			var err error
 			switch {
 			case revoke && expires != "":
-				return fmt.Errorf("--expires says when a new waiver ends, and --revoke ends the old one now: give one of them")
+				return errors.New("--expires says when a new waiver ends, and --revoke ends the old one now: give one of them")
 			case !revoke:
 				if w.Expires, err = expiry(expires, now); err != nil {
 					return err
@@ -143,7 +144,7 @@ func findGate(st *store.Store, name string) (string, error) {
 		}
 	}
 	if len(gates) == 0 {
-		return "", fmt.Errorf("no gate was decided here yet, so there is nothing to waive: run mxflow apply first")
+		return "", errors.New("no gate was decided here yet, so there is nothing to waive: run mxflow apply first")
 	}
 	return "", fmt.Errorf("no gate called %q was decided or locked here%s", name, nearNodes(name, gates))
 }

@@ -77,9 +77,12 @@ func (p *page) head(cells ...string) {
 }
 
 func (p *page) header(v *store.RunView) {
-	state := "under way, or killed"
-	if v.Done {
+	state := map[string]string{UnderWay: "under way", Killed: "ended without saying so (killed?)"}[WorkOn(p.st).State]
+	switch {
+	case v.Done:
 		state = fmt.Sprintf("%s, exit status %d", v.Reason, v.Exit)
+	case state == "":
+		state = "under way, or killed"
 	}
 	p.line("Run `%s` of %s: %s.", v.ID, v.Started.UTC().Format("2006-01-02 15:04 MST"), state)
 	p.line("")

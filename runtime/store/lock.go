@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -70,6 +71,23 @@ func Lock(dir string) (*DirLock, error) {
 		return nil, errors.Join(d.explain(err), l.Unlock())
 	}
 	return l, nil
+}
+
+// AtWork says whether a process holds the lock of a state directory, and who it is
+// as far as it has said; it creates and changes nothing.
+func AtWork(dir string) (held bool, by *Holder, err error) {
+	f, err := os.Open(layout(dir).lock())
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil, nil
+	}
+	if err != nil {
+		return false, nil, err
+	}
+	defer f.Close()
+	if held, err = isLocked(f); !held || err != nil {
+		return false, nil, err
+	}
+	return true, readHolder(f), nil
 }
 
 // sign writes who holds the lock.

@@ -1,0 +1,17 @@
+package steps
+
+import (
+	"strings"
+	"testing"
+)
+
+// Launches that never differed resolve no more than rounding lets them.
+func TestResolution(t *testing.T) {
+	resolves := func(launches int) float64 { return 0.08 / float64(launches) }
+	if got := resolution(0.005, 0.006, 4, 8, resolves); got != "4 launches an arm resolve 2 %, 8 resolve 1 % (launches differ by 0.5 %, up to 0.6 %)" {
+		t.Error(got)
+	}
+	if got := resolution(0, 0, 4, 8, func(int) float64 { return 0 }); strings.Contains(got, "0 %") || !strings.Contains(got, "rounding") {
+		t.Error(got)
+	}
+}

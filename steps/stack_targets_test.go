@@ -1,0 +1,32 @@
+package steps
+
+import "testing"
+
+// A number that a command prints too is held against it without a rule.
+func TestTargetsOfACommand(t *testing.T) {
+	p := labOf(t, `
+plan "t" {}
+engine "command" "bench" {
+  process { command = ["true"] }
+  metric "lat" {
+    jq     = ".lat"
+    unit   = "ms"
+    better = "lower"
+  }
+}
+protocol "p" {
+  level "benchmark" {}
+}
+baseline {
+  engine   = engine.command.bench
+  protocol = protocol.p
+}
+target "peer" {
+  metrics = { command = { lat = 20 } }
+}
+`).Plan
+	all := Targets(p)
+	if len(all) != 1 || all[0].Address != "command.lat" || all[0].Unit != "ms" || all[0].Better != "lower" || all[0].Stat != "median" || all[0].Why != "" || all[0].Value != 20 {
+		t.Errorf("%+v", all)
+	}
+}
