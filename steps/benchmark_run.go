@@ -77,6 +77,7 @@ func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.W
 			run.members = append(run.members, m)
 		}
 	}
+	run.dropDead()
 	run.launch = func(ctx context.Context, sl slot, total int, tries []*ledger.Launch) (*ledger.Launch, error) {
 		return b.one(ctx, s, run.id, sl, total, ws, tries)
 	}
@@ -156,12 +157,7 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 	}
 	st, err := b.lab.launch(ctx, s, sl.variant, record)
 	if err == nil {
-		// What crashed is launched again, and must not be forgotten by that.
-		for _, l := range tries {
-			if crashed(l) {
-				st.crashed++
-			}
-		}
+		st.crashed = sl.crashed
 		err = st.work(ctx, sl.variant, ws, func(request, requests int) {
 			e := ev
 			e.Type, e.Request, e.Requests = "request_done", request, requests

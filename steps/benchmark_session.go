@@ -128,7 +128,7 @@ func (s *session) slot(ctx context.Context, sl slot) error {
 		sl.number--
 	}
 	for made := 0; ; made++ {
-		sl.order = len(s.all) + 1
+		sl.order, sl.crashed = len(s.all)+1, s.crashes(sl.variant)
 		launch, err := s.launch(ctx, sl, s.total(), tries)
 		if err != nil {
 			return err
@@ -138,6 +138,9 @@ func (s *session) slot(ctx context.Context, sl slot) error {
 		case sound(launch):
 			return nil
 		case !launch.OK, !launch.Disturbed, made >= maxReplaced:
+			if !launch.OK {
+				s.died(launch)
+			}
 			for _, m := range s.members {
 				if m.open && m.has(launch.VariantKey) {
 					m.broken, m.open = launch, false

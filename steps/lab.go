@@ -16,6 +16,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -57,6 +58,8 @@ type Lab struct {
 	built map[string]prompt.Prompts
 	// begun are the sessions that this apply began.
 	begun map[string]bool
+	// died are launches of this apply that broke, by session and variant.
+	died map[string]*ledger.Launch
 	// datasets are the files of prompts that were read.
 	datasets datasets
 }

@@ -40,7 +40,7 @@ type started struct {
 	command commandUse
 	// set names the prompts that are sent, see Lab.prompts.
 	set string
-	// crashed are the launches in whose place it stands that the engine ended by itself.
+	// crashed is how often the variant crashed since its last launch that counts.
 	crashed int
 	gpu     gpuUse
 	// describe collects the launch's metadata, once.

@@ -10,7 +10,6 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/runtime"
-	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // broke writes into the record how the engine failed. An engine that died in
@@ -84,10 +83,6 @@ func (st *started) stop(s *runtime.Scope) {
 	st.keepLog()
 	st.record.Notes = append(st.record.Notes, st.lab.gpuAfter(s, st.gpu)...)
 }
-
-// crashed reports whether the engine ended a launch by itself, also before it was
-// ready.
-func crashed(l *ledger.Launch) bool { return !l.OK && l.Exit != nil }
 
 // keepLog stores the log of an engine that has stopped.
 func (st *started) keepLog() {

@@ -17,6 +17,8 @@ type slot struct {
 	// ordinal counts the launches of the variant, order those of the session, and
 	// number those that do not stand in the place of others; all from 1.
 	ordinal, order, number int
+	// crashed is how often the variant crashed since its last launch that counts.
+	crashed int
 }
 
 // interleave plans rounds in which every arm is launched once, turned around by

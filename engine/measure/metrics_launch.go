@@ -21,7 +21,7 @@ var launchMetrics = []Metric{
 	{
 		Name: "crashes", Unit: "count", Better: Lower, Scope: PerLaunch,
 		Evidence:   "a launch",
-		Definition: "How often the engine ended by itself before it was ready or while it should have served. A launch that stands in the place of others counts theirs as well.",
+		Definition: "How often the engine ended by itself before it was ready or while it should have served. What is launched after a crash counts it as well.",
 	},
 	{
 		Name: "kv_capacity_tokens", Unit: "tokens", Better: Higher, Scope: PerLaunch, Observed: true,
