@@ -37,8 +37,8 @@ func (f foreignEngine) check(t *testing.T, dir string) {
 	if out, err := exec.Command(program, "show", "latest", dir, "--recompute").CombinedOutput(); err != nil {
 		t.Errorf("the metrics are not what is computed from the raw data: %v\n%s", err, out)
 	}
-	if len(run.Launches) != 6 {
-		t.Errorf("%d launches, want 2 to qualify and 4 to benchmark", len(run.Launches))
+	if len(run.Launches) != 10 {
+		t.Errorf("%d launches, want 2 to qualify and 8 to benchmark", len(run.Launches))
 	}
 	measured := 0
 	for _, l := range run.Launches {
@@ -61,8 +61,8 @@ func (f foreignEngine) check(t *testing.T, dir string) {
 			f.cell(t, l, cell, tokens)
 		}
 	}
-	if measured != 4 {
-		t.Errorf("%d launches were measured, want 4", measured)
+	if measured != 8 {
+		t.Errorf("%d launches were measured, want 8", measured)
 	}
 }
 
