@@ -21,7 +21,7 @@ func (c *ruling) argued(leaf *plans.Leaf, f *finding) string {
 	}
 	s += ": " + w.shown(t, f.Verdict)
 	if len(t.Unpaired) > 0 {
-		s += fmt.Sprintf("; without a launch of the other arm beside it, and not counted: %s", listed(t.Unpaired))
+		s += fmt.Sprintf("; without a launch of the other arm beside it, and not counted: %s", verdict.And(t.Unpaired))
 	}
 	return s
 }
@@ -49,7 +49,7 @@ func (w wording) shown(t *verdict.Test, v verdict.Verdict) string {
 	} else if t.Against != "" {
 		n = min(n, len(t.Base))
 	}
-	count := launches(n) + each
+	count := verdict.Launches(n) + each
 	switch {
 	case t.Note != "":
 		return t.Note

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -77,7 +76,7 @@ func split(op string, parts []*plans.Logic, s share, out map[*plans.Leaf]share) 
 // tested reports whether a t-test decides anything of a part.
 func tested(l *plans.Logic) bool {
 	if l.Op == plans.LogicCompare {
-		return tTest(l.Leaf.Claim)
+		return l.Leaf.Claim.Tested()
 	}
 	for _, arg := range l.Args {
 		if tested(arg) {
@@ -85,8 +84,4 @@ func tested(l *plans.Logic) bool {
 		}
 	}
 	return false
-}
-
-func tTest(c *plans.Claim) bool {
-	return c != nil && c.Form != verdict.Exact && c.Form != verdict.Range
 }

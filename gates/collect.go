@@ -42,13 +42,11 @@ func Address(in *plans.Input) string {
 // needs is the statistic that every launch has to have. Counts rest on the
 // median: a launch that has none measured nothing that could be counted.
 func needs(in *plans.Input) string {
-	if counted(in) || in.Stat == "" {
+	if in.Counts() || in.Stat == "" {
 		return "median"
 	}
 	return in.Stat
 }
-
-func counted(in *plans.Input) bool { return in.Stat == "n" || in.Stat == "n_requests" }
 
 // collect takes one statistic from every launch of an arm. A launch without it
 // makes the whole arm incomplete: what is missing might have been the bad one.
@@ -91,9 +89,9 @@ func valueOf(l Launch, s measure.Summary, in *plans.Input) (float64, *lack) {
 	v, ok := s.Stats[stat]
 	switch least := measure.LeastToDecide(stat); {
 	case !ok && s.N >= least:
-		return 0, lacking(verdict.Inconclusive, "not enough samples for %s.%s in launch %s: it has none with %d values", address, stat, l.ID, s.N)
+		return 0, lacking(verdict.Inconclusive, "not enough samples in launch %s: no %s is given of its %d", l.ID, stat, s.N)
 	case s.N < least:
-		return 0, lacking(verdict.Inconclusive, "not enough samples for %s.%s in launch %s: %d values of at least %d", address, stat, l.ID, s.N, least)
+		return 0, lacking(verdict.Inconclusive, "not enough samples in launch %s: %d of at least %d", l.ID, s.N, least)
 	case math.IsNaN(v) || math.IsInf(v, 0):
 		return 0, lacking(verdict.Inconclusive, "%s.%s of launch %s is not a finite number", address, stat, l.ID)
 	case in.Stat == "n_requests" && s.Requests < 1:
@@ -115,4 +113,17 @@ func (t taken) incomparable(base taken, in *plans.Input) *lack {
 
 func zeroInRatio(err error) error {
 	return fmt.Errorf("%w; for values that may be zero use .delta", err)
+}
+
+// noRatio names the launch of the arms whose value has no log, and is the error as it
+// is where none has such a one.
+func noRatio(err error, arms ...taken) error {
+	for _, t := range arms {
+		for i, v := range t.values {
+			if !(v > 0) {
+				return zeroInRatio(fmt.Errorf("a ratio needs values above zero, and launch %s (%s) has %v", t.arm.Launches[i].ID, t.arm.Name, v))
+			}
+		}
+	}
+	return err
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"sort"
-	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/stats"
@@ -68,14 +67,14 @@ func Compare(contenders []Contender, reference string) []verdict.Row {
 // ofMachine tells what a launch has once, of the engine or of what it runs on,
 // from what was measured of a workload.
 func ofMachine(address string) bool {
-	cell, _ := splitAddress(address)
+	cell, _ := measure.SplitAddress(address)
 	return cell == "engine" || cell == "gpu" || cell == "host"
 }
 
 // cellsOf averages the metrics of an arm.
 func cellsOf(a Arm) ([]verdict.Cell, error) {
 	if len(a.Launches) < fewLaunches {
-		return nil, fmt.Errorf("%s: at least %d are needed, since two launches of one engine differ", launches(len(a.Launches)), fewLaunches)
+		return nil, fmt.Errorf("%s: at least %d are needed, since two launches of one engine differ", verdict.Launches(len(a.Launches)), fewLaunches)
 	}
 	var cells []verdict.Cell
 next:
@@ -116,7 +115,7 @@ func addressesOf(a Arm) []string {
 	seen := map[string]bool{}
 	for _, l := range a.Launches {
 		for address := range l.Metrics {
-			cell, metric := splitAddress(address)
+			cell, metric := measure.SplitAddress(address)
 			seen[address] = seen[address] || cell == "command" || cell != "host" && slices.Contains(compared, metric)
 		}
 	}
@@ -127,8 +126,8 @@ func addressesOf(a Arm) []string {
 		}
 	}
 	sort.Slice(list, func(i, j int) bool {
-		ci, mi := splitAddress(list[i])
-		cj, mj := splitAddress(list[j])
+		ci, mi := measure.SplitAddress(list[i])
+		cj, mj := measure.SplitAddress(list[j])
 		if ci != cj {
 			if ofMachine(list[i]) != ofMachine(list[j]) {
 				return ofMachine(list[j])
@@ -141,11 +140,6 @@ func addressesOf(a Arm) []string {
 		return mi < mj
 	})
 	return list
-}
-
-func splitAddress(address string) (cell, metric string) {
-	i := strings.LastIndexByte(address, '.')
-	return address[:max(0, i)], address[i+1:]
 }
 
 // speedup relates a cell to the reference's, so that more than 1 is better.

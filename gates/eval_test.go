@@ -29,15 +29,15 @@ func TestAbsence(t *testing.T) {
 		{"metric missing, counted", "chat.tg.n >= 2", func(f *Feature) { drop(&f.Candidate, 1, "chat.tg") }, "inconclusive", "launch f.2 has no chat.tg"},
 		{"metric missing in the base", "chat.tg.delta > 1", func(f *Feature) { drop(&f.Parent, 0, "chat.tg") }, "inconclusive", "launch baseline.1 has no chat.tg"},
 		{"no values", "chat.tg > 1", func(f *Feature) { f.Candidate.Launches[0].Metrics["chat.tg"] = measure.Summary{} }, "inconclusive", "has no chat.tg"},
-		{"too few for a percentile", "chat.tg.p99 > 1", func(f *Feature) {}, "inconclusive", "not enough samples for chat.tg.p99 in launch f.1: 10 values of at least 300"},
-		{"too few for the base's percentile", "chat.tg.base.p90 > 1", func(f *Feature) {}, "inconclusive", "in launch baseline.1: 10 values of at least 29"},
+		{"too few for a percentile", "chat.tg.p99 > 1", func(f *Feature) {}, "inconclusive", "chat.tg.p99: not enough samples in launch f.1: 10 of at least 300"},
+		{"too few for the base's percentile", "chat.tg.base.p90 > 1", func(f *Feature) {}, "inconclusive", "in launch baseline.1: 10 of at least 29"},
 		{"NaN", "chat.tg > 1", func(f *Feature) { set(&f.Candidate, 2, "chat.tg", "median", math.NaN()) }, "inconclusive", "not a finite number"},
 		{"NaN, denied", "not (chat.tg < 0.95)", func(f *Feature) { set(&f.Candidate, 2, "chat.tg", "median", math.NaN()) }, "inconclusive", "not a finite number"},
 		{"infinite base", "chat.tg.gain > -0.9", func(f *Feature) { set(&f.Parent, 0, "chat.tg", "median", math.Inf(1)) }, "inconclusive", "not a finite number"},
 		{"requests unknown", "chat.tg.n_requests <= 5", func(f *Feature) {
 			f.Candidate.Launches[0].Metrics["chat.tg"] = measure.Summary{N: 1, Stats: map[string]float64{"median": 1}}
 		}, "inconclusive", "how many requests"},
-		{"zero in a ratio", "chat.tg.gain >= 0", func(f *Feature) { set(&f.Parent, 0, "chat.tg", "median", 0) }, "invalid", "a ratio needs values above zero"},
+		{"zero in a ratio", "chat.tg.gain >= 0", func(f *Feature) { set(&f.Parent, 0, "chat.tg", "median", 0) }, "invalid", "chat.tg.gain: a ratio needs values above zero, and launch baseline.1 (baseline) has 0; for values"},
 		{"negative in a ratio", "chat.tg.change <= 0", func(f *Feature) { set(&f.Candidate, 0, "chat.tg", "median", -3) }, "invalid", "use .delta"},
 		{"zero in a level", "chat.tg >= 0.1", func(f *Feature) { set(&f.Candidate, 0, "chat.tg", "median", 0) }, "invalid", "a test in logs needs values above zero, and a launch has 0"},
 		{"zero in a ratio of counts", "engine.crashes.change <= 0", func(f *Feature) {}, "invalid", "use .delta"},

@@ -2,6 +2,7 @@ package gates
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -14,7 +15,7 @@ const fewLaunches = 2
 
 // exact decides a comparison on its values, which have no noise. What is counted
 // takes more than one launch, and a number of launches or requests that is not
-// reached yet may be.
+// reached yet may be; one that is exceeded stays so.
 func (c *ruling) exact(f *finding, leaf *plans.Leaf) {
 	wanted := f.Holds != leaf.Negated
 	f.Test = &verdict.Test{Form: verdict.Exact, Stop: verdict.StopFail}
@@ -23,7 +24,7 @@ func (c *ruling) exact(f *finding, leaf *plans.Leaf) {
 		f.Verdict, f.Test.Stop = verdict.Pass, verdict.StopPass
 	}
 	f.reason = reason(leaf, f.Comparison, c.readings)
-	for _, in := range append(leaf.Left.Inputs(), leaf.Right.Inputs()...) {
+	for _, in := range leaf.Inputs() {
 		if in.Kind != plans.InputMetric {
 			continue
 		}
@@ -33,14 +34,14 @@ func (c *ruling) exact(f *finding, leaf *plans.Leaf) {
 			n = min(n, r.BaseN)
 		}
 		few := n < fewLaunches
-		if !few && (wanted || !counted(in) || n >= c.most(in)) {
+		if !few && (wanted || !in.Counts() || n >= c.most(in) || c.exceeded(leaf)) {
 			continue
 		}
 		f.Verdict, f.Test.Stop = verdict.Inconclusive, verdict.StopEnd
 		if few {
 			f.reason += ": " + oneLaunch(in.Comparing())
 		} else {
-			f.reason += fmt.Sprintf(": there may be up to %s", launches(c.most(in)))
+			f.reason += fmt.Sprintf(": there may be up to %s", verdict.Launches(c.most(in)))
 		}
 		if n < c.most(in) && r.stale == "" {
 			f.Test.Stop = verdict.StopOpen
@@ -48,29 +49,63 @@ func (c *ruling) exact(f *finding, leaf *plans.Leaf) {
 		}
 		return
 	}
-	if f.Verdict == verdict.Pass {
-		f.reason += c.crashBound(leaf)
-	}
+	f.reason += c.crashBound(leaf, f.Verdict)
 }
 
-// crashBound says how little it shows that few launches did not crash; empty for
-// what is not about crashes.
-func (c *ruling) crashBound(leaf *plans.Leaf) string {
+// exceeded reports whether a comparison of a count with numbers of the plan does not
+// hold and cannot come to: launches and requests only become more.
+func (c *ruling) exceeded(leaf *plans.Leaf) bool {
+	in, limit, op := leaf.Left.Input, leaf.Right, leaf.Op
+	if in == nil || !in.Counts() {
+		in, limit = leaf.Right.Input, leaf.Left
+		if t, ok := turned[op]; ok {
+			op = t
+		}
+	}
+	if in == nil || !in.Counts() || in.Comparing() || !given(limit) {
+		return false
+	}
+	switch op {
+	case "<", "<=":
+		return !leaf.Negated
+	case ">", ">=":
+		return leaf.Negated
+	}
+	if leaf.Negated {
+		return false // what is denied is one number or some, and the next may be another
+	}
+	value := func(in *plans.Input) any { return c.readings[in].value(in) }
+	count, _ := value(in).(float64)
+	ends, err := limit.Value(value)
+	list, many := ends.([]any)
+	if !many {
+		list = []any{ends}
+	}
+	return err == nil && !slices.ContainsFunc(list, func(end any) bool {
+		n, number := end.(float64)
+		return !number || n >= count
+	})
+}
+
+// crashBound says how little it shows that few launches did not crash, or how many
+// did; empty for what is not about crashes.
+func (c *ruling) crashBound(leaf *plans.Leaf, v verdict.Verdict) string {
 	in := leaf.Left.Input
 	if in == nil {
 		in = leaf.Right.Input
 	}
-	if in == nil || in.Metric != "crashes" || in.Comparing() {
+	if in == nil || in.Kind != plans.InputMetric || in.Metric != "crashes" || in.Comparing() {
 		return ""
 	}
-	r := c.readings[in]
-	crashed := 0
-	for _, n := range r.PerLaunch {
-		if n > 0 {
-			crashed++
-		}
+	launches := c.readings[in].PerLaunch
+	crashes := 0
+	for _, n := range launches {
+		crashes += int(n) // each was a start of its own, before the one that counts
 	}
-	return fmt.Sprintf(", which shows less than %.2g %% (95 %% confidence)", 100*stats.AtMost(crashed, len(r.PerLaunch), 0.95))
+	if v != verdict.Pass {
+		return fmt.Sprintf(": %d of %d starts crashed", crashes, crashes+len(launches))
+	}
+	return fmt.Sprintf(", which shows less than %s (95 %% confidence)", percentOf(stats.AtMost(crashes, crashes+len(launches), 0.95)))
 }
 
 func holds(op string, left, right any) (bool, error) {

@@ -25,8 +25,7 @@ type finding struct {
 // (1/0 > 5 is true in expr-lang) and for launches that cannot be tested.
 func (c *ruling) find(leaf *plans.Leaf) (*finding, error) {
 	f := &finding{Comparison: verdict.Comparison{Text: leaf.Text, Op: leaf.Op, Verdict: verdict.Inconclusive}}
-	inputs := append(leaf.Left.Inputs(), leaf.Right.Inputs()...)
-	if !c.there(f, inputs) {
+	if !c.there(f, leaf.Inputs()) {
 		return f, nil
 	}
 	if in := leaf.Claim.Input; in != nil && !c.there(f, []*plans.Input{in}) {
@@ -90,7 +89,7 @@ func (c *ruling) test(f *finding, leaf *plans.Leaf) (err error) {
 	if f.Test.Stop == verdict.StopOpen && len(f.stale) == 0 {
 		f.open = []string{claim.Input.Feature}
 	}
-	if !claim.Input.Comparing() && tTest(claim) {
+	if !claim.Input.Comparing() && claim.Tested() {
 		unsteady(f, r.own, Address(claim.Input))
 	}
 	return nil
@@ -109,7 +108,8 @@ func unsteady(f *finding, t taken, address string) {
 	if !flagged {
 		return
 	}
-	if f.Verdict, f.open = verdict.Inconclusive, nil; math.IsNaN(drift) {
+	f.Verdict, f.open = verdict.Inconclusive, nil
+	if math.IsNaN(drift) {
 		f.Test.Note = "how requests drift within launches is not a finite number"
 		return
 	}

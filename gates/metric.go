@@ -81,7 +81,7 @@ func (r *reading) relate(in *plans.Input, own, base []float64) (float64, error) 
 	if in.Ratio() {
 		d, err := stats.LogDifference(own, base)
 		if err != nil {
-			return 0, zeroInRatio(err)
+			return 0, noRatio(err, r.own, r.base)
 		}
 		r.interval(d, func(x float64) float64 { return ratio(in, x) })
 		return ratio(in, d.Estimate), nil

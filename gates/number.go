@@ -1,7 +1,6 @@
 package gates
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 
@@ -60,13 +59,6 @@ func apart(a, b float64, unit string) (string, string) {
 // three times 100 is not quite 100.
 func alike(a, b float64) bool {
 	return a == b || math.Abs(a-b) <= 1e-14*math.Max(math.Abs(a), math.Abs(b))
-}
-
-func launches(n int) string {
-	if n == 1 {
-		return "1 launch"
-	}
-	return fmt.Sprintf("%d launches", n)
 }
 
 func percentOf(share float64) string { return number(100*share, 2) + " %" }

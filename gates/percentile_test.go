@@ -34,10 +34,10 @@ func TestPercentilesOfLaunches(t *testing.T) {
 		{"chat.ttft.p99 <= 95", 300, "pass", "at most 90.6"},
 		{"chat.ttft.p99 <= 80", 300, "fail", "at least 89."},
 		{"chat.ttft.p99 <= 0.95 * chat.ttft.base.p99", 300, "pass", "chat.ttft.p99.change at most"},
-		{"chat.ttft.p99 <= 95", 299, "inconclusive", "chat.ttft.p99 in launch f.1: 299 values of at least 300"},
-		{"chat.ttft.p99 <= 0.95 * chat.ttft.base.p99", 299, "inconclusive", "299 values of at least 300"},
+		{"chat.ttft.p99 <= 95", 299, "inconclusive", "chat.ttft.p99: not enough samples in launch f.1: 299 of at least 300"},
+		{"chat.ttft.p99 <= 0.95 * chat.ttft.base.p99", 299, "inconclusive", "299 of at least 300"},
 		{"chat.ttft.p95 <= 95", 59, "pass", ""},
-		{"chat.ttft.p95 <= 95", 58, "inconclusive", "58 values of at least 59"},
+		{"chat.ttft.p95 <= 95", 58, "inconclusive", "58 of at least 59"},
 	} {
 		got := decided(compiled(t, c.rule), of(c.n))
 		if got.Verdict != c.want || !strings.Contains(fmt.Sprint(got.Reasons), c.says) || len(got.Open) > 0 {

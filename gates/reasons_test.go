@@ -29,12 +29,13 @@ func TestReasons(t *testing.T) {
 		{"chat.tg.cv <= 0.05", "fail", "chat.tg.cv is 10.0 %, wanted <= 5.0 %: shown to be at least 10.0 %, 4 launches, p < 0.000001 ≤ 0.015"},
 		{"chat.tg.n >= 3", "pass", "chat.tg.n is 4 launches, as wanted (>= 3 launches), n = 4 launches"},
 		{"chat.tg.n_requests > 100", "inconclusive", "chat.tg.n_requests is 40 requests, wanted > 100 requests, n = 4 launches: there may be up to 8 launches"},
+		{"chat.tg.n_requests < 40", "fail", "chat.tg.n_requests is 40 requests, wanted < 40 requests, n = 4 launches"},
 		{"chat.tg > target.other.chat.tg", "fail", "chat.tg is 38.5 tok/s, wanted > 57.85 tok/s of target.other.chat.tg: shown to be at most 38.66 tok/s, 4 launches, p < 0.000001 ≤ 0.015"},
 		{"chat.tg >= 0.5 * target.other.chat.tg", "pass", "chat.tg is 38.5 tok/s, as wanted (>= 28.93 tok/s of 0.5 * target.other.chat.tg): at least 38.17 tok/s shown, 4 launches, p < 0.000001 ≤ 0.002"},
 		{"chat.tg / target.other.chat.tg > 0.5", "pass", "chat.tg / target.other.chat.tg is 0.6655, as wanted (> 0.5): chat.tg at least 38.17 tok/s shown, 4 launches, p < 0.000001 ≤ 0.002"},
 		{"chat.tg > chat.tg.base", "pass", "chat.tg is 38.5 tok/s, as wanted (> 31.68 tok/s of chat.tg.base): chat.tg.change at least +20.3 % shown, 4 launches an arm, p < 0.000001 ≤ 0.002"},
 		{"engine.crashes == 0", "pass", "engine.crashes is 0, as wanted, n = 4 launches, which shows less than 53 % (95 % confidence)"},
-		{"engine.crashes in [1, 2]", "fail", "engine.crashes is 0, wanted one of 1, 2, n = 4 launches"},
+		{"engine.crashes in [1, 2]", "fail", "engine.crashes is 0, wanted one of 1, 2, n = 4 launches: 0 of 4 starts crashed"},
 		{"engine.memory_gb.delta <= 2", "pass", "engine.memory_gb.delta is 0 GB, as wanted (<= 2 GB): at most 0 GB of any two launches, 4 launches an arm"},
 		{"chat.output_tokens.min == 8", "pass", "chat.output_tokens.min is 8 tokens, as wanted, n = 4 launches"},
 		{"levels.kernels == 'pass'", "pass", "levels.kernels is pass, as wanted"},
@@ -108,7 +109,7 @@ func TestNumbers(t *testing.T) {
 		{2.0 / 3, "share", "66.67 %"},
 		{-0.05, "share", "-5 %"},
 		{0.1, "ratio", "+10.0 %"},
-		{-0.0001, "ratio", "+0.0 %"},
+		{-0.0001, "ratio", "-0.01 %"},
 		{31.59, "ratio", "+3159.0 %"},
 		{1e9, "ratio", "+1.0e+11 %"},
 	} {
@@ -123,7 +124,7 @@ func TestNumbers(t *testing.T) {
 	}{
 		{0.0996, 0.1, "ratio", "+9.96 % and +10.00 %"},
 		{0.1, 0.1, "ratio", "+10.0 % and +10.0 %"},
-		{-0.00001, 0, "ratio", "-0.001 % and +0.000 %"},
+		{-0.00001, 0, "ratio", "-0.001 % and +0.0 %"},
 		{0.98999, 0.99, "share", "98.999 % and 99 %"},
 		{31.999, 32, "tok/s", "31.999 tok/s and 32 tok/s"},
 		{1.5, 1.5 + 4e-14, "s", "1.5 s and 1.50000000000004 s"},
@@ -148,5 +149,32 @@ func TestMeasured(t *testing.T) {
 	}
 	if got := Measured(rule, full()); !strings.Contains(got, "%, n = 4 against 4 launches") {
 		t.Errorf("measured: %q", got)
+	}
+}
+
+// TestCrashBound: each crash that a launch counts was a start besides the launches
+// that count, and a bound is written as a number.
+func TestCrashBound(t *testing.T) {
+	for _, c := range []struct {
+		crashes []float64
+		rule    string
+		want    string
+	}{
+		{[]float64{0, 0, 0, 0}, "engine.crashes == 0", "less than 53 % "},
+		{[]float64{0, 0}, "engine.crashes <= 2", "less than 78 % "},
+		{[]float64{3, 0, 0, 0}, "engine.crashes <= 1", "less than 77 % "},
+		{[]float64{1, 1}, "engine.crashes <= 2", "less than 90 % "},
+		{[]float64{200, 0}, "engine.crashes <= 100", "less than 100 % "},
+	} {
+		ev := with(func(f *Feature) {
+			f.Candidate.Launches = f.Candidate.Launches[:len(c.crashes)]
+			for i, n := range c.crashes {
+				set(&f.Candidate, i, "engine.crashes", "median", n)
+			}
+		})
+		got := decided(compiled(t, c.rule), ev)
+		if got.Verdict != verdict.Pass || !strings.Contains(got.Reasons[0], c.want) {
+			t.Errorf("%v: %s %q, wanted %q", c.crashes, got.Verdict, got.Reasons, c.want)
+		}
 	}
 }

@@ -77,7 +77,7 @@ func (c *ruling) read(in *plans.Input) *reading {
 
 func (c *ruling) compared(in *plans.Input) bool {
 	for _, leaf := range c.program.Leaves {
-		for _, other := range append(leaf.Left.Inputs(), leaf.Right.Inputs()...) {
+		for _, other := range leaf.Inputs() {
 			if other == in {
 				return true
 			}

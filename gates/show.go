@@ -50,11 +50,7 @@ var turned = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 // reason is one comparison as a sentence with its evidence: what was found, and
 // what was wanted.
 func reason(leaf *plans.Leaf, c verdict.Comparison, readings map[*plans.Input]*reading) string {
-	inputs := append(leaf.Left.Inputs(), leaf.Right.Inputs()...)
-	if leaf.Left.Constant != nil {
-		inputs = append(leaf.Right.Inputs(), leaf.Left.Inputs()...)
-	}
-	return found(leaf, c, c.Holds != leaf.Negated) + evidence(inputs, readings)
+	return found(leaf, c, c.Holds != leaf.Negated) + evidence(leaf.Inputs(), readings)
 }
 
 // found says what was found and what was wanted, and whether that is so.
@@ -120,9 +116,9 @@ func evidence(inputs []*plans.Input, readings map[*plans.Input]*reading) string 
 }
 
 func strength(in *plans.Input, r *reading) string {
-	s := "n = " + launches(r.N)
+	s := "n = " + verdict.Launches(r.N)
 	if r.BaseN > 0 {
-		s = fmt.Sprintf("n = %d against %s", r.N, launches(r.BaseN))
+		s = fmt.Sprintf("n = %d against %s", r.N, verdict.Launches(r.BaseN))
 	}
 	if r.Low == nil || r.High == nil {
 		return s

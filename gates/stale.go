@@ -37,26 +37,13 @@ func (c *ruling) unsettle() verdict.Rule {
 		}
 	}
 	c.out.Open = nil
-	why := fmt.Sprintf("launches of %s were no fresh starts: its server was running before them, so the numbers say nothing of how starts differ; give its endpoint a restart command", listed(names))
+	why := fmt.Sprintf("launches of %s were no fresh starts: its server was running before them, so the numbers say nothing of how starts differ; give its endpoint a restart command", verdict.And(names))
 	if c.out.Verdict != verdict.Inconclusive {
 		why = fmt.Sprintf("would be %s, but %s", c.out.Verdict, why)
 	}
 	c.out.Reasons = append([]string{why}, c.out.Reasons...)
 	c.out.Verdict = verdict.Inconclusive
 	return c.out
-}
-
-// listed is "a", "a and b", "a, b and c".
-func listed(names []string) string {
-	text := names[0]
-	for i, n := range names[1:] {
-		if i == len(names)-2 {
-			text += " and " + n
-		} else {
-			text += ", " + n
-		}
-	}
-	return text
 }
 
 // staleRow is why a row of a comparison decides nothing.

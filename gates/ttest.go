@@ -26,17 +26,8 @@ func (d *decider) ttest(c *plans.Claim, r *reading, sh share) (verdict.Verdict, 
 	if err != nil {
 		return "", nil, err
 	}
-	q := stats.Question{
-		Single: !c.Input.Comparing(), Theta: sc.theta,
-		Pass: design.Pass / float64(sh.pass), Fail: design.Fail / float64(sh.fail),
-	}
-	if sc.logs {
-		q.Screen = math.Log(0.75)
-	}
-	if q.Candidate, err = sc.values(p.own); err != nil {
-		return "", nil, err
-	}
-	if q.Base, err = sc.values(p.base); err != nil {
+	q, err := asked(c, sc, p, design, sh)
+	if err != nil {
 		return "", nil, err
 	}
 	t := describe(c, r, p)
@@ -55,6 +46,34 @@ func (d *decider) ttest(c *plans.Claim, r *reading, sh share) (verdict.Verdict, 
 		return "", nil, err
 	}
 	t.Stop = verdict.Stop(outcome)
+	recordLooks(t, sc, looks)
+	switch outcome {
+	case stats.Passed:
+		return verdict.Pass, t, nil
+	case stats.Failed, stats.Screened:
+		return verdict.Fail, t, nil
+	}
+	return verdict.Inconclusive, t, nil
+}
+
+// asked is a claim as the test takes it: on its scale, at its part of the levels.
+func asked(c *plans.Claim, sc scale, p pairs, design stats.Design, sh share) (q stats.Question, err error) {
+	q = stats.Question{
+		Single: !c.Input.Comparing(), Theta: sc.theta,
+		Pass: design.Pass / float64(sh.pass), Fail: design.Fail / float64(sh.fail),
+	}
+	if sc.logs {
+		q.Screen = math.Log(0.75)
+	}
+	if q.Candidate, err = sc.values(p.own); err != nil {
+		return q, err
+	}
+	q.Base, err = sc.values(p.base)
+	return q, err
+}
+
+// recordLooks keeps what each look came to, and what the last one says.
+func recordLooks(t *verdict.Test, sc scale, looks []stats.Look) {
 	for _, l := range looks {
 		t.Looks = append(t.Looks, verdict.Look{
 			N: l.N, Estimate: l.Estimate, SE: l.SE, DF: l.DF, T: l.T, PPass: l.PPass, PFail: l.PFail, Chance: l.Chance,
@@ -65,13 +84,6 @@ func (d *decider) ttest(c *plans.Claim, r *reading, sh share) (verdict.Verdict, 
 		t.Estimate = sc.finite(last.Estimate)
 		t.Low, t.High = sc.bounds(last.Low, last.High)
 	}
-	switch outcome {
-	case stats.Passed:
-		return verdict.Pass, t, nil
-	case stats.Failed, stats.Screened:
-		return verdict.Fail, t, nil
-	}
-	return verdict.Inconclusive, t, nil
 }
 
 // describe is a test of a claim before anything is decided.
@@ -95,7 +107,7 @@ func (d *decider) noise(c *plans.Claim) (n Noise, recorded bool) {
 	if f := d.feature(c.Input); f != nil && f.Noise != nil {
 		n = f.Noise[key]
 	}
-	if !(n.DF >= leastFreedom) || !(n.SD > 0) || math.IsInf(n.SD, 0) {
+	if !(n.DF >= LeastFreedom) || !(n.SD > 0) || math.IsInf(n.SD, 0) {
 		return Noise{}, false
 	}
 	return n, true
@@ -111,8 +123,9 @@ func NoiseKey(in *plans.Input) string {
 	return Address(in) + "." + in.Stat
 }
 
-// leastFreedom is how well launch noise has to be known to be a floor.
-const leastFreedom = 8
+// LeastFreedom are the degrees of freedom from which launch noise counts as known: a
+// floor, which allows the first time to look.
+const LeastFreedom = 8
 
 // tickOf is what the measurement can tell apart, on the scale of the test. In logs
 // it weighs most where values are least.

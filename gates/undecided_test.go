@@ -61,3 +61,46 @@ func TestHowTestsEnd(t *testing.T) {
 		})
 	}
 }
+
+// TestCountsOnlyGrow: a count that is not reached yet may be, and one that went
+// beyond what is wanted cannot come back, so that no launch is made for it.
+func TestCountsOnlyGrow(t *testing.T) {
+	for _, c := range []struct {
+		rule string // with 4 launches of 10 requests, and up to 8
+		want verdict.Verdict
+	}{
+		{"chat.tg.n <= 3", "fail"},
+		{"chat.tg.n < 4", "fail"},
+		{"chat.tg.n <= 4", "pass"},
+		{"3 >= chat.tg.n", "fail"},
+		{"chat.tg.base.n < 4", "fail"},
+		{"chat.tg.n >= 5", "inconclusive"},
+		{"5 <= chat.tg.n", "inconclusive"},
+		{"chat.tg.n >= 4", "pass"},
+		{"not (chat.tg.n >= 3)", "fail"},
+		{"not (chat.tg.n > 3)", "fail"},
+		{"not (chat.tg.n < 5)", "inconclusive"},
+		{"chat.tg.n == 3", "fail"},
+		{"3 == chat.tg.n", "fail"},
+		{"chat.tg.n == 4", "pass"},
+		{"chat.tg.n == 6", "inconclusive"},
+		{"not (chat.tg.n == 4)", "inconclusive"},
+		{"chat.tg.n in [1, 2, 3]", "fail"},
+		{"chat.tg.n in [3, 5]", "inconclusive"},
+		{"chat.tg.n not in [4, 5]", "inconclusive"},
+		{"chat.tg.n_requests <= 39", "fail"},
+		{"chat.tg.n_requests > 40", "inconclusive"},
+		// What is worked out of counts is left open, whichever way it may go.
+		{"chat.tg.n - chat.tg.base.n > 0", "inconclusive"},
+		{"2 * chat.tg.n <= 6", "inconclusive"},
+	} {
+		got := decided(compiled(t, c.rule), full())
+		if open := len(got.Open) > 0; got.Verdict != c.want || open != (c.want == verdict.Inconclusive) {
+			t.Errorf("%s: %s, open %v, wanted %s: %q", c.rule, got.Verdict, got.Open, c.want, got.Reasons)
+		}
+	}
+	one := with(func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] })
+	if got := decided(compiled(t, "chat.tg.n < 1"), one); got.Verdict != verdict.Inconclusive {
+		t.Errorf("one launch decides: %s: %q", got.Verdict, got.Reasons)
+	}
+}

@@ -25,7 +25,7 @@ func (l *loader) checkCommands() {
 		if b := p.Level("smoke"); b != nil && under[p.Name] {
 			l.fail(b.at, "Smoke of a command", "engine.%s.%s is a command, which answers no prompt. Remove this level: a command is qualified by running it once, which has to end with status 0 and print every metric.", e.Kind, e.Name)
 		}
-		b := p.Level("benchmark")
+		b := p.Level(BenchmarkLevel)
 		if b == nil || !l.workloadsDepend() {
 			continue
 		}
@@ -46,7 +46,7 @@ func (l *loader) checkCommands() {
 // workloadsDepend reports whether the registry leaves it to the engine whether a
 // benchmark has workloads.
 func (l *loader) workloadsDepend() bool {
-	for _, a := range l.reg.Levels["benchmark"].Attrs {
+	for _, a := range l.reg.Levels[BenchmarkLevel].Attrs {
 		if a.Name == "workloads" {
 			return !a.Required
 		}
@@ -83,7 +83,7 @@ func (c *planCheck) qualified() {
 		used[f.Protocol] = true
 	}
 	for _, p := range c.plan.Protocols {
-		if used[p.Name] && len(p.Levels) == 1 && p.Level("benchmark") != nil && !c.included(p.Range) {
+		if used[p.Name] && len(p.Levels) == 1 && p.Level(BenchmarkLevel) != nil && !c.included(p.Range) {
 			c.warn(p.Range, "Nothing is qualified", "Protocol %q only measures, so every variant passes as qualified although nothing shows that it answers sensibly or that its knobs took effect. Add levels before the benchmark: level \"smoke\" { … } and level \"kernels\" {}.", p.Name)
 		}
 	}

@@ -1,9 +1,6 @@
 package plans
 
-import (
-	"fmt"
-	"strings"
-)
+import "github.com/mxflow/mxflow/gates/verdict"
 
 // endpointLauncher is the keyword of the block for an engine that somebody else
 // runs.
@@ -70,7 +67,7 @@ func (l *loader) checkEndpoint(e *Engine) {
 	}
 	if len(lost) > 0 {
 		l.fail(e.Range.hcl(), "Endpoint is not started", "Engine %s.%s is run by somebody else, so %s of the plan cannot reach it. Remove that, and configure the server where it is started; env is given to the restart command of the endpoint block, where there is one.",
-			e.Kind, e.Name, andList(lost))
+			e.Kind, e.Name, verdict.And(lost))
 	}
 	key, _ := e.Launch.Attrs["api_key"].(string)
 	if key != "" && !l.secrets.known[key] {
@@ -105,13 +102,5 @@ func (l *loader) checkReach(e *Engine, k *Knob, v *KnobValue) {
 		cure = "Its restart command is given the env of knobs and nothing else: put what it needs there, and let the command act on it."
 	}
 	l.fail(v.Range.hcl(), "Knob cannot reach the endpoint", "Engine %s.%s is run by somebody else, so %s of value %q of knob %q would have no effect. %s",
-		e.Kind, e.Name, andList(lost), v.Name, k.Name, cure)
-}
-
-func andList(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	last := len(words) - 1
-	return fmt.Sprintf("%s and %s", strings.Join(words[:last], ", "), words[last])
+		e.Kind, e.Name, verdict.And(lost), v.Name, k.Name, cure)
 }

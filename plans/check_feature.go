@@ -6,7 +6,7 @@ import "strings"
 // varies between launches are decided from.
 func (c *planCheck) launches() {
 	for _, pr := range c.plan.Protocols {
-		b := pr.Level("benchmark")
+		b := pr.Level(BenchmarkLevel)
 		_, most := c.plan.launchesUnder(pr.Name)
 		if b == nil || most >= firstLook {
 			continue
@@ -40,7 +40,7 @@ func (c *planCheck) readsNumbers(protocol string) *Rule {
 		}
 		for _, r := range rules {
 			for _, leaf := range r.leaves() {
-				if !leaf.Claim.tested() {
+				if !leaf.Claim.Tested() {
 					continue
 				}
 				if f := c.ns.features[leaf.Claim.Input.Feature]; f != nil && f.Protocol == protocol {

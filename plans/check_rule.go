@@ -36,7 +36,7 @@ func (c *planCheck) rules(rules []*Rule, decides map[string]bool) {
 // comparison looks at one comparison. left says what the comparisons before it,
 // which have to hold too, leave of each input's values.
 func (c *planCheck) comparison(r *Rule, leaf *Leaf, left map[Input]remaining) {
-	for _, in := range append(leaf.Left.Inputs(), leaf.Right.Inputs()...) {
+	for _, in := range leaf.Inputs() {
 		if c.tooFew(r, leaf, in) || c.notSent(r, leaf, in) {
 			return
 		}
@@ -59,7 +59,7 @@ func (c *planCheck) comparison(r *Rule, leaf *Leaf, left map[Input]remaining) {
 	case all.within(holds):
 		c.certain(r, leaf, true, in, all)
 		return
-	case leaf.Claim.tested() && all.meets(holds).point():
+	case leaf.Claim.Tested() && all.meets(holds).point():
 		c.leaf(r, leaf, hcl.DiagWarning, "Can only be inconclusive", "%s is %s, and launches scatter, so that none of them shows it to be at the very end: this never passes. Leave room, as much as you would accept, or compare what is counted.", in.Path, all)
 		return
 	}
@@ -76,7 +76,7 @@ func (c *planCheck) comparison(r *Rule, leaf *Leaf, left map[Input]remaining) {
 		c.leaf(r, leaf, hcl.DiagWarning, "Rules contradict each other", "%s and %s cannot both hold, so that this never passes. Change one of them.", before.text, leaf.Text)
 		return
 	}
-	if leaf.Claim.tested() && now.point() {
+	if leaf.Claim.Tested() && now.point() {
 		c.leaf(r, leaf, hcl.DiagWarning, "Can only be inconclusive", "%s and %s leave one number, and launches scatter, so that none of them shows %s to be exactly that: this never passes. Leave room between the bounds.", before.text, leaf.Text, in.Path)
 		return
 	}

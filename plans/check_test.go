@@ -87,3 +87,30 @@ func TestIncludedBlocksMayBeUnused(t *testing.T) {
 		t.Errorf("got %s\n%s", got, res.text())
 	}
 }
+
+// TestAllRivals: all that try values of one knob are named, in one warning.
+func TestAllRivals(t *testing.T) {
+	src, err := os.ReadFile("testdata/warnings/rivals.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := `feature "routed_again" {
+    set = { moe = "routed" }
+    criterion "decode" {
+      rule = "chat.tg.gain >= 0.1"
+    }
+  }
+}
+`
+	text := strings.TrimSuffix(strings.TrimSpace(string(src)), "}") + again
+	res := LoadBytes("rivals.hcl", []byte(text), testRegistry(), Options{})
+	var details []string
+	for _, d := range res.Diagnostics {
+		if d.Summary == "Rivals for one knob" {
+			details = append(details, d.Detail)
+		}
+	}
+	if len(details) != 1 || !strings.Contains(details[0], `Features "routed", "grouped" and "routed_again" try`) || !strings.HasSuffix(details[0], `choose = { moe = ["routed", "grouped"] }.`) {
+		t.Errorf("%q", details)
+	}
+}

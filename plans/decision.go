@@ -154,7 +154,7 @@ func (p *Plan) launchesUnder(protocol string) (least, most int) {
 		least, most = d.Min, d.Max
 	}
 	if pr := p.Protocol(protocol); pr != nil {
-		if b := pr.Level("benchmark"); b != nil {
+		if b := pr.Level(BenchmarkLevel); b != nil {
 			if n, ok := b.Attrs["launches"].(float64); ok && n >= 1 {
 				most = int(n)
 			}
@@ -170,7 +170,7 @@ func (l *loader) checkOffered() {
 		return // reported at the decision
 	}
 	for _, pr := range l.plan.Protocols {
-		b := pr.Level("benchmark")
+		b := pr.Level(BenchmarkLevel)
 		if b == nil || !b.written["launches"] {
 			continue
 		}

@@ -46,7 +46,7 @@ func (l *caseLoader) measured(address string, at hcl.Range, ft *Feature) *Input 
 			metric += "." + in.Stat
 		}
 		return refuse(wrong("Not what a launch measures", "%s comes from two arms, and a launch measures %s. Write %q = { base = […], candidate = […] }, or { gain = 0.2 }.", address, metric, metric))
-	case in.Stat == "n" || in.Stat == "n_requests":
+	case in.Counts():
 		return refuse(wrong("Not what a launch measures", "%s is counted from what the case gives: its launches, and their requests.", address))
 	}
 	return in

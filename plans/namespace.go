@@ -44,7 +44,7 @@ func newNamespace(p *Plan) *namespace {
 		}
 	}
 	for _, pr := range p.Protocols {
-		ns.measured[pr.Name], ns.sent[pr.Name] = p.sendable(pr.Level("benchmark")), p.Sent(pr.Level("benchmark"))
+		ns.measured[pr.Name], ns.sent[pr.Name] = p.sendable(pr.Level(BenchmarkLevel)), p.Sent(pr.Level(BenchmarkLevel))
 	}
 	return ns
 }

@@ -45,6 +45,9 @@ type Leaf struct {
 	at, length int
 }
 
+// Inputs are what both sides read.
+func (l *Leaf) Inputs() []*Input { return append(l.Left.Inputs(), l.Right.Inputs()...) }
+
 // InputKind says what an address leads to.
 type InputKind string
 
@@ -122,6 +125,10 @@ const (
 	WordInput   InputType = "word"
 	BoolInput   InputType = "bool"
 )
+
+// Counts reports whether the value is how many launches or requests there are, and
+// nothing that they measured.
+func (in *Input) Counts() bool { return in.Stat == "n" || in.Stat == "n_requests" }
 
 // Comparing reports whether the value is made of two arms.
 func (in *Input) Comparing() bool { return in.Relation == Delta || in.Ratio() }

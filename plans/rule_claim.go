@@ -30,8 +30,8 @@ type Claim struct {
 	Threshold float64
 }
 
-// tested reports whether it takes a test on several launches to decide it.
-func (c *Claim) tested() bool {
+// Tested reports whether it takes a test on several launches to decide it.
+func (c *Claim) Tested() bool {
 	return c != nil && c.Form != verdict.Exact && c.Form != verdict.Range
 }
 

@@ -14,13 +14,7 @@ func (in *Input) exact() bool {
 	if in.Kind != InputMetric {
 		return true
 	}
-	switch in.Stat {
-	case "n", "n_requests":
-		return true
-	case "std", "cv":
-		return false
-	}
-	return in.counted()
+	return in.Counts() || in.Stat != "std" && in.Stat != "cv" && in.counted()
 }
 
 // counted tells crashes, errors and tokens of requests, which occur or do not.

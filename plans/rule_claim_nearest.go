@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
 )
 
 // instead is a sentence with what to write: the first of the texts that would be
@@ -99,7 +100,7 @@ func plainPath(in *Input) string {
 // each is a sentence that shows how to compare each number by itself.
 func (f *claimed) each() string {
 	var paths []string
-	for _, in := range append(f.leaf.Left.Inputs(), f.leaf.Right.Inputs()...) {
+	for _, in := range f.leaf.Inputs() {
 		if in.exact() {
 			continue
 		}
@@ -127,5 +128,5 @@ func (a linear) names() string {
 	for _, t := range a.terms {
 		names = append(names, t.in.Path)
 	}
-	return andList(names)
+	return verdict.And(names)
 }

@@ -11,7 +11,7 @@ import (
 // nearest form, where statistics do not decide it.
 func (ns *namespace) claim(leaf *Leaf, sc *scope) (*Claim, *ruleError) {
 	exact, noisy := false, false
-	for _, in := range append(leaf.Left.Inputs(), leaf.Right.Inputs()...) {
+	for _, in := range leaf.Inputs() {
 		switch {
 		case !in.exact():
 			noisy = true

@@ -9,7 +9,7 @@ import (
 // mixed refuses what is counted beside what is measured.
 func (f *claimed) mixed() *ruleError {
 	var counted, measured string
-	for _, in := range append(f.leaf.Left.Inputs(), f.leaf.Right.Inputs()...) {
+	for _, in := range f.leaf.Inputs() {
 		switch {
 		case !in.exact() && measured == "":
 			measured = in.Path

@@ -57,7 +57,7 @@ func (r *reader) comparable(n *ast.BinaryNode, leaf *Leaf) {
 		}
 		of = elementType(right)
 	}
-	inputs := append(left.Inputs(), right.Inputs()...)
+	inputs := leaf.Inputs()
 	switch {
 	case left.Type != of:
 		r.refuse(n, "Cannot compare", "%s is a %s and %s is a %s.", left.Text, left.Type, right.Text, right.Type)

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/gates/verdict"
 )
 
 // Lengths draws a number of tokens for each request.
@@ -104,7 +106,7 @@ func (f *fields) lengths(word string) *Lengths {
 		needs, unused = []string{"min", "max"}, []string{"mean", "std"}
 	}
 	for _, name := range needs {
-		in.required(name, "a "+n.Distribution+" distribution has "+andList(needs)+".")
+		in.required(name, "a "+n.Distribution+" distribution has "+verdict.And(needs)+".")
 	}
 	for _, name := range unused {
 		if !in.absent(name) {

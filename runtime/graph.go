@@ -12,28 +12,28 @@ import (
 	"fmt"
 
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Kind is what a node decides. The ledger takes decisions of these kinds only, and
-// lists them (ledger/check.go).
+// Kind is what a node decides. The ledger takes decisions of these kinds only.
 type Kind string
 
 const (
 	// KindQualify: the one launch that earns a variant the right to be measured.
-	KindQualify Kind = "qualify"
+	KindQualify Kind = ledger.KindQualify
 	// KindBenchmark: interleaved launches of a candidate and what it is measured against.
-	KindBenchmark Kind = "benchmark"
+	KindBenchmark Kind = ledger.KindBenchmark
 	// KindFeature: a feature's criteria, and whether it enters the stack.
-	KindFeature Kind = "feature"
+	KindFeature Kind = ledger.KindFeature
 	// KindCriteria: a feature's criteria on one engine, where it is confirmed on
 	// others before it is decided.
-	KindCriteria Kind = "criteria"
+	KindCriteria Kind = ledger.KindCriteria
 	// KindStep: a command or another piece of work that the plan declares.
-	KindStep Kind = "step"
+	KindStep Kind = ledger.KindStep
 	// KindGate: a phase's exit rule.
-	KindGate Kind = "gate"
+	KindGate Kind = ledger.KindGate
 	// KindPhase: the join of a phase that has no gate.
-	KindPhase Kind = "phase"
+	KindPhase Kind = ledger.KindPhase
 )
 
 // Mode says what a node needs of another one.
@@ -86,28 +86,6 @@ type Graph struct {
 
 // Node finds a node by its address; nil when there is none.
 func (g *Graph) Node(id string) *Node { return g.byID[id] }
-
-// Addresses of nodes.
-const BaselineID = "baseline"
-
-// PhaseID is the node that unlocks what comes after a phase.
-func PhaseID(phase string) string { return "phase." + phase }
-
-// StepID is a step's node.
-func StepID(phase, kind, name string) string {
-	return fmt.Sprintf("phase.%s.step.%s.%s", phase, kind, name)
-}
-
-// FeatureID is the node that decides a feature's criteria.
-func FeatureID(feature string) string { return "feature." + feature }
-
-// QualifyID and BenchmarkID are a feature's measurements.
-func QualifyID(feature string) string   { return FeatureID(feature) + ".qualify" }
-func BenchmarkID(feature string) string { return FeatureID(feature) + ".benchmark" }
-
-// FirstID is the node that decides a feature's criteria on the baseline's engine
-// where others confirm them.
-func FirstID(feature string) string { return FeatureID(feature) + ".first" }
 
 // NewGraph builds the graph of a checked plan. A cycle is an error: Load
 // reports cycles with their place, so reaching one here is a mistake in mxflow.

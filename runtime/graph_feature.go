@@ -36,7 +36,7 @@ func (b *builder) measure(of Node, c *plans.Feature, needs []Need, siblings []*p
 	qualify.ID, qualify.Kind, qualify.Host, qualify.FeatureBlock = QualifyID(c.Name), KindQualify, true, c
 	qualify.Needs = append([]Need(nil), needs...)
 	b.add(&qualify)
-	if protocol := b.plan.Protocol(c.Protocol); protocol == nil || protocol.Level("benchmark") == nil {
+	if protocol := b.plan.Protocol(c.Protocol); protocol == nil || protocol.Level(plans.BenchmarkLevel) == nil {
 		return Need{qualify.ID, Settled}
 	}
 	bench := qualify

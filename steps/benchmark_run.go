@@ -56,7 +56,7 @@ func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.W
 		return err
 	}
 	own := members[slices.IndexFunc(members, func(m *member) bool { return m.feature.Name == b.feature.Name })]
-	run := &session{benchmark: b, scope: s, work: b.lab.workKey(ws), ws: ws}
+	run := &session{lab: b.lab, scope: s, work: b.lab.workKey(ws), ws: ws}
 	if run.id, err = b.lab.continues(s, own, run.work); err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 		started.Message = whyNot(tries[n-1])
 	}
 	s.Emit(started)
-	record := &ledger.Launch{ID: ev.LaunchID, Session: session, Purpose: "benchmark", Ordinal: sl.ordinal, Order: sl.order, OK: true, Work: b.lab.workKey(ws)}
+	record := &ledger.Launch{ID: ev.LaunchID, Session: session, Purpose: ledger.ForBenchmark, Ordinal: sl.ordinal, Order: sl.order, OK: true, Work: b.lab.workKey(ws)}
 	if n := len(tries); n > 0 {
 		record.Replaces = tries[n-1].ID
 	}

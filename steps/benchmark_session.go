@@ -17,7 +17,7 @@ const maxReplaced = 2
 
 // session is the interleaved launches of one parent and one or more candidates.
 type session struct {
-	*benchmark
+	lab     *Lab
 	scope   *runtime.Scope
 	id      string
 	work    string

@@ -71,7 +71,7 @@ func newRig(t *testing.T, speed speeds) *rig {
 	p := lab.Plan
 	scope := &runtime.Scope{Outcome: func(string) *ledger.Decision { return nil }}
 	parent := &variant{name: "baseline", key: "base"}
-	r := &rig{session: &session{benchmark: &benchmark{lab: lab}, scope: scope, id: "s-1", ws: p.Workloads}}
+	r := &rig{session: &session{lab: lab, scope: scope, id: "s-1", ws: p.Workloads}}
 	for _, f := range p.Phases[0].Features {
 		least, most := p.LaunchesOf(f.Name)
 		candidate := &variant{name: f.Name, key: f.Name}

@@ -19,10 +19,11 @@ func TestValid(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { kept.Close() })
+	from := 0
 	answers := func(text string) string {
 		var samples []measure.Sample
 		for i := range 8 {
-			samples = append(samples, measure.Sample{Workload: "chat", Index: i, Text: text + strings.Repeat(" again", i), Events: []measure.Event{{}}})
+			samples = append(samples, measure.Sample{Workload: "chat", Index: from + i, Text: text + strings.Repeat(" again", i), Events: []measure.Event{{}}})
 		}
 		sum, err := kept.WriteSamples(samples)
 		if err != nil {
@@ -32,6 +33,8 @@ func TestValid(t *testing.T) {
 	}
 	sound := answers("The ferry takes twelve cars across the river, or eleven and the priest, and none on a Sunday when it freezes.")
 	broken := answers("!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!")
+	from = 8
+	others := answers("The ferry takes twelve cars across the river.")
 	short := func(missing float64) func(*ledger.Launch) {
 		return func(l *ledger.Launch) {
 			l.Cells = []measure.CellRun{{Cell: "chat", ExactOutput: true}}
@@ -71,6 +74,8 @@ func TestValid(t *testing.T) {
 		{"only the parent's engine counts its tokens", "off", cells(false), cells(true), verdict.Invalid, "tokens of baseline were counted by the engine, and some of fast as stream events"},
 		{"only the candidate's engine counts its tokens", "off", cells(true), cells(false), verdict.Invalid, "tokens of fast were counted by the engine, and some of baseline as stream events"},
 		{"nobody's engine counts tokens", "off", cells(true), cells(true), verdict.Pass, "1 launch an arm"},
+		{"the parent's answers were never kept", "baseline", func(l *ledger.Launch) { l.Samples = "" }, nil, verdict.Invalid, "none of the answers of baseline to chat is on record"},
+		{"other prompts", "baseline", nil, func(l *ledger.Launch) { l.Samples = others }, verdict.Invalid, "no prompt of chat was answered by both baseline and fast"},
 		{"raw answers are gone", "baseline", nil, func(l *ledger.Launch) { l.Samples = strings.Repeat("0", 64) }, "", "the answers of launch c.1"},
 	} {
 		launch := func(key string, change func(*ledger.Launch)) *ledger.Launch {
@@ -89,5 +94,22 @@ func TestValid(t *testing.T) {
 		if got != c.want || !strings.Contains(strings.Join(reasons, "\n"), c.says) {
 			t.Errorf("%s: %s %q, want %s saying %q", c.name, got, reasons, c.want, c.says)
 		}
+	}
+}
+
+// Where some launches of both arms were counted apart, so are their speeds.
+func TestCountedApartWithinArms(t *testing.T) {
+	launch := func(id string, events bool) *ledger.Launch {
+		return &ledger.Launch{ID: id, Cells: []measure.CellRun{{Cell: "chat", ByEvents: events}}}
+	}
+	parent := []*ledger.Launch{launch("p.1", false), launch("p.2", true)}
+	candidate := []*ledger.Launch{launch("c.1", false), launch("c.2", true), launch("c.3", true)}
+	if why := countedApart(parent, candidate, "baseline", "fast"); !strings.Contains(why, "in p.2, c.2 and c.3") {
+		t.Errorf("mixed in both arms: %q", why)
+	}
+	// A launch that sent nothing of it counts for neither.
+	silent := &ledger.Launch{ID: "p.3"}
+	if why := countedApart(append(parent[1:], silent), candidate[1:], "baseline", "fast"); why != "" {
+		t.Errorf("as stream events throughout: %q", why)
 	}
 }

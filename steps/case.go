@@ -81,25 +81,11 @@ type caseDecider struct {
 // feature decides a feature's criteria, of the best of its alternatives where it
 // chooses, and joins what its confirmations come to where the case gives them.
 func (d *caseDecider) feature(f *plans.Feature, out *CaseOutcome) {
-	decided := d.criteria(f)
-	if f.Choose != nil {
-		var all []*alternative
-		for _, a := range f.Alternatives {
-			c := &alternative{feature: a, decision: d.criteria(a)}
-			if f.Choose.Probe != nil {
-				probed := gates.Decide([]*plans.Rule{f.Choose.Probe}, d.evidence(a), d.lab.settings(a))[0]
-				if len(probed.Inputs) == 1 {
-					c.gain = probed.Inputs[0].Value
-				}
-			}
-			all = append(all, c)
-			out.Reasons = append(out.Reasons, fmt.Sprintf("alternative %s: %s", a.Name, c.decision.Verdict))
-		}
-		best := better(all)
-		decided = best.decision
-		if decided.Verdict = verdictOf(all); decided.Verdict == verdict.Pass {
-			out.Chosen = best.feature.Set[f.Choose.Knob]
-		}
+	var decided *ledger.Decision
+	if f.Choose == nil {
+		decided = d.criteria(f)
+	} else {
+		decided = d.choice(f, out)
 	}
 	out.Verdict, out.Rules = decided.Verdict, decided.Rules
 	out.Reasons = append(out.Reasons, decided.Reasons...)
@@ -112,11 +98,26 @@ func (d *caseDecider) feature(f *plans.Feature, out *CaseOutcome) {
 		why := fmt.Sprintf("confirmation %s: %s", c.Name, confirmed.Verdict)
 		for _, r := range confirmed.Rules {
 			if r.Verdict != verdict.Pass {
-				why += fmt.Sprintf("; %s: %s%s", r.Name, r.Verdict, first(r.Reasons))
+				why += fmt.Sprintf("; %s: %s%s", r.Name, r.Verdict, because(r.Reasons))
 			}
 		}
 		out.Reasons = append(out.Reasons, why)
 	}
+}
+
+// choice decides the criteria of every alternative, and is the decision of the best.
+func (d *caseDecider) choice(f *plans.Feature, out *CaseOutcome) *ledger.Decision {
+	var all []*alternative
+	for _, a := range f.Alternatives {
+		c := &alternative{feature: a, decision: d.criteria(a), gain: preferred(f.Choose, d.evidence(a), d.lab.settings(a))}
+		all = append(all, c)
+		out.Reasons = append(out.Reasons, fmt.Sprintf("alternative %s: %s", a.Name, c.decision.Verdict))
+	}
+	best := better(all)
+	if best.decision.Verdict = verdictOf(all); best.decision.Verdict == verdict.Pass {
+		out.Chosen = best.feature.Set[f.Choose.Knob]
+	}
+	return best.decision
 }
 
 // criteria decides the criteria of one candidate.

@@ -1,6 +1,8 @@
 package steps
 
 import (
+	"slices"
+
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -47,4 +49,27 @@ func Coverage(p *plans.Plan, outcomes []*CaseOutcome) (list []*RuleCoverage) {
 		}
 	}
 	return list
+}
+
+// NeverWhole are the phases whose gate no case has shown to pass, although each of
+// its rules was shown to: all at once they may exclude each other.
+func NeverWhole(p *plans.Plan, outcomes []*CaseOutcome) (phases []string) {
+	lacks := map[string]bool{}
+	for _, c := range Coverage(p, outcomes) {
+		lacks[c.Phase] = lacks[c.Phase] || !c.Passes
+	}
+	for _, ph := range p.Phases {
+		if ph.Gate != nil && len(ph.Gate.Rules) > 0 && !lacks[ph.Name] && !shownWhole(outcomes, "", ph.Name) {
+			phases = append(phases, ph.Name)
+		}
+	}
+	return phases
+}
+
+// shownWhole reports whether a case has shown a feature, or a gate, to pass as a
+// whole.
+func shownWhole(outcomes []*CaseOutcome, feature, phase string) bool {
+	return slices.ContainsFunc(outcomes, func(o *CaseOutcome) bool {
+		return o.OK() && o.Case.Feature == feature && o.Case.Phase == phase && o.Verdict == verdict.Pass
+	})
 }

@@ -16,7 +16,7 @@ import (
 func (d *caseDecider) gathered(f *plans.Feature) *gates.Feature {
 	_, most := d.lab.Plan.LaunchesOf(readAs(f))
 	out := &gates.Feature{
-		Candidate: gates.Arm{Name: f.Name}, Parent: gates.Arm{Name: parentWord(f)}, Root: gates.Arm{Name: "baseline"},
+		Candidate: gates.Arm{Name: f.Name}, Parent: gates.Arm{Name: parentWord(f)}, Root: gates.Arm{Name: ledger.Baseline},
 		Levels: map[string]verdict.Verdict{}, Noise: map[string]gates.Noise{}, Max: most,
 	}
 	g := d.given[f.Name]
@@ -64,7 +64,7 @@ func parentWord(f *plans.Feature) string {
 	case plans.OnAccepted:
 		return "the stack"
 	}
-	return "baseline"
+	return ledger.Baseline
 }
 
 // levels are those that a case gives, in the protocol's order.

@@ -42,11 +42,9 @@ type skeleton struct {
 
 // subject writes the cases of a gate or of a feature's criteria.
 func (k *skeleton) subject(what, head, feature, phase string, rules []*plans.Rule) {
-	for _, c := range k.lacking(feature, phase) {
-		if !c.Passes {
-			k.try(what, head, feature, phase, rules, nil, verdict.Pass)
-			break
-		}
+	if !shownWhole(k.outcomes, feature, phase) && len(rules) > 0 && !k.try(what, head, feature, phase, rules, nil, verdict.Pass) {
+		// Each rule can pass, and all of them at once may still exclude each other.
+		k.left = append(k.left, fmt.Sprintf("%s: no measurement was found for which it passes as a whole, all rules at once%s", what, k.why))
 	}
 	for _, c := range k.lacking(feature, phase) {
 		for _, r := range rules {
@@ -155,7 +153,7 @@ func stood(o *CaseOutcome, rule *plans.Rule) string {
 	}
 	for _, r := range o.Rules {
 		if r.Name == rule.Name {
-			return first(r.Reasons)
+			return because(r.Reasons)
 		}
 	}
 	return ""

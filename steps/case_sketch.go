@@ -105,7 +105,7 @@ func (s *sketch) leaf(leaf *plans.Leaf, pass bool) {
 	wanted := pass != leaf.Negated
 	switch in.Kind {
 	case plans.InputMetric:
-		if in.Stat == "n" || in.Stat == "n_requests" {
+		if in.Counts() {
 			s.counted(in, countFor(op, constant, wanted, firstLook, 40*firstLook))
 			return
 		}

@@ -33,61 +33,40 @@ type sketchLimit struct {
 // enough to show which side is which; then far, for what is known to a whole token.
 var margins = []float64{0.1, 1}
 
-// span is between what a number has to lie.
-type span struct{ low, high float64 }
-
-func anywhere() span { return span{math.Inf(-1), math.Inf(1)} }
-
-func (s span) bounded() bool { return !math.IsInf(s.low, -1) || !math.IsInf(s.high, 1) }
-
-func (s *span) limit(at float64, more bool) {
-	if more {
-		s.low = max(s.low, at)
-	} else {
-		s.high = min(s.high, at)
-	}
-}
-
-// size is the larger of its ends.
-func (s span) size() (size float64) {
-	for _, end := range []float64{s.low, s.high} {
-		if !math.IsInf(end, 0) {
-			size = max(size, math.Abs(end))
-		}
-	}
-	return size
-}
-
-// factor is a place in a span of factors above zero.
-func (s span) factor(margin float64) float64 {
-	low, high := max(s.low, 0), s.high
-	switch {
-	case low > 0 && !math.IsInf(high, 1):
-		return math.Sqrt(low * high)
-	case low > 0:
-		return low * (1 + margin)
-	case !math.IsInf(high, 1):
-		return high / (1 + margin)
-	}
-	return 1
-}
-
-// place is a place in a span of any numbers, a step from its end.
-func (s span) place(step float64) float64 {
-	low, high := !math.IsInf(s.low, -1), !math.IsInf(s.high, 1)
-	switch {
-	case low && high:
-		return (s.low + s.high) / 2
-	case low:
-		return s.low + step
-	case high:
-		return s.high - step
-	}
-	return 0
-}
-
 // solved is a metric of a sketch in numbers; what is not needed is NaN.
 type solved struct{ base, candidate, root, ratio, delta float64 }
+
+// asked are the spans that the limits of a metric leave of its numbers; rootRatio and
+// root are those of a baseline that is not the parent.
+type asked struct{ own, base, root, ratio, rootRatio, delta span }
+
+func (m *sketchedMetric) asked(ownRoot bool) asked {
+	a := asked{anywhere(), anywhere(), anywhere(), anywhere(), anywhere(), anywhere()}
+	for _, l := range m.limits {
+		in, at, more := l.in, l.at, l.more
+		of, root := &a.own, l.in.Root && ownRoot
+		switch {
+		case in.Ratio() && root:
+			of = &a.rootRatio
+		case in.Ratio():
+			of = &a.ratio
+		case in.Relation == plans.Delta:
+			of = &a.delta
+		case in.Relation == plans.Base && root:
+			of = &a.root
+		case in.Relation == plans.Base:
+			of = &a.base
+		}
+		if in.Relation == plans.Gain && in.Better == string(measure.Lower) {
+			at, more = -at, !more
+		}
+		if in.Ratio() {
+			at++
+		}
+		of.limit(at, more)
+	}
+	return a
+}
 
 // solve finds numbers that lie as asked. Whether they do what is wanted is for the
 // rules to say: what contradicts itself has no solution.
@@ -95,78 +74,65 @@ func (m *sketchedMetric) solve(ownRoot bool) solved {
 	none := math.NaN()
 	out := solved{none, none, none, none, none}
 	if m.count != nil {
-		out.base, out.candidate = 0, *m.count
-		switch m.in.Relation {
-		case plans.Delta:
-			out.candidate, out.delta = none, *m.count
-		case plans.Base:
-			out.base, out.candidate = *m.count, none
-		}
+		m.solveCount(&out)
 		return out
 	}
-	ratio, delta, own, base, rootRatio, root := anywhere(), anywhere(), anywhere(), anywhere(), anywhere(), anywhere()
-	for _, l := range m.limits {
-		in, of := l.in, &own
-		switch at, more := l.at, l.more; {
-		case in.Ratio():
-			if of = &ratio; in.Root && ownRoot {
-				of = &rootRatio
-			}
-			if in.Relation == plans.Gain && in.Better == string(measure.Lower) {
-				of.limit(1-at, !more)
-			} else {
-				of.limit(1+at, more)
-			}
-		case in.Relation == plans.Delta:
-			delta.limit(at, more)
-		case in.Relation == plans.Base:
-			if of = &base; in.Root && ownRoot {
-				of = &root
-			}
-			of.limit(at, more)
-		default:
-			own.limit(at, more)
-		}
+	a := m.asked(ownRoot)
+	if a.own.bounded() {
+		out.candidate = m.level(a.own)
 	}
-	positive := m.positive()
-	level := func(s span) float64 {
-		if m.in.Unit == "share" {
-			s.low, s.high = max(s.low, 0), min(s.high, 1)
-		}
-		if positive || s.low > 0 || s.high > 0 && !math.IsInf(s.high, 1) {
-			return s.factor(m.margin)
-		}
-		return s.place(max(1, s.size()) * m.margin)
-	}
-	switch {
-	case own.bounded() && base.bounded():
-		out.candidate, out.base = level(own), level(base)
-	case own.bounded():
-		out.candidate = level(own)
-	case base.bounded():
-		out.base = level(base)
+	if a.base.bounded() {
+		out.base = m.level(a.base)
 	}
 	if len(m.limits) == 0 {
 		out.base, out.candidate = m.usual(), m.usual()
 	}
-	if ratio.bounded() {
-		out.ratio = ratio.factor(m.margin)
+	if a.ratio.bounded() {
+		out.ratio = a.ratio.factor(m.margin)
 	}
-	if delta.bounded() {
-		out.delta = delta.place(m.step(delta, out))
+	if a.delta.bounded() {
+		out.delta = a.delta.place(m.step(a.delta, out))
 	}
-	if rootRatio.bounded() || root.bounded() {
-		if math.IsNaN(out.candidate) {
-			out.base = m.usual()
-			out.candidate = out.base * or(out.ratio, 1)
-			out.ratio = none
-		}
-		out.root = out.candidate / rootRatio.factor(m.margin)
-		if root.bounded() {
-			out.root = level(root)
-		}
+	if a.rootRatio.bounded() || a.root.bounded() {
+		m.solveRoot(&out, a)
 	}
 	return out
+}
+
+// solveCount is for what is counted: a number, and none of what it is compared with.
+func (m *sketchedMetric) solveCount(out *solved) {
+	switch m.in.Relation {
+	case plans.Delta:
+		out.base, out.delta = 0, *m.count
+	case plans.Base:
+		out.base = *m.count
+	default:
+		out.base, out.candidate = 0, *m.count
+	}
+}
+
+// solveRoot adds a baseline that is not the parent.
+func (m *sketchedMetric) solveRoot(out *solved, a asked) {
+	if math.IsNaN(out.candidate) {
+		out.base = m.usual()
+		out.candidate = out.base * or(out.ratio, 1)
+		out.ratio = math.NaN()
+	}
+	out.root = out.candidate / a.rootRatio.factor(m.margin)
+	if a.root.bounded() {
+		out.root = m.level(a.root)
+	}
+}
+
+// level is a number of one arm in a span.
+func (m *sketchedMetric) level(s span) float64 {
+	if m.in.Unit == "share" {
+		s.low, s.high = max(s.low, 0), min(s.high, 1)
+	}
+	if m.positive() || s.low > 0 || s.high > 0 && !math.IsInf(s.high, 1) {
+		return s.factor(m.margin)
+	}
+	return s.place(max(1, s.size()) * m.margin)
 }
 
 func or(f, fallback float64) float64 {

@@ -280,3 +280,33 @@ func TestSkeleton(t *testing.T) {
 		t.Errorf("they are not written in other names:\n%s", again)
 	}
 }
+
+// TestSkeletonOfWhatCannotPass: each rule can pass alone, and all at once cannot.
+func TestSkeletonOfWhatCannotPass(t *testing.T) {
+	res := casePlanOf(t, `phase "one" {
+  feature "f" {
+    set = { moe = "routed" }
+    criterion "faster" { rule = "chat.tg.gain >= 0.1" }
+  }
+  gate {
+    rule "more" { expr = "chat.tg.gain >= 0.5" }
+    rule "less" { expr = "chat.tg.gain <= 0.2" }
+  }
+}
+`)
+	text, left := Skeleton(res, nil)
+	if len(left) != 1 || !strings.Contains(left[0], "gate one: no measurement was found for which it passes as a whole") {
+		t.Errorf("left: %q", left)
+	}
+	cases, found := res.LoadCaseBytes("plan.mxtest.hcl", []byte(text))
+	if !found.OK() {
+		t.Fatal(found.Diagnostics)
+	}
+	var outcomes []*CaseOutcome
+	for _, c := range cases {
+		outcomes = append(outcomes, DecideCase(res.Plan, c))
+	}
+	if got := NeverWhole(res.Plan, outcomes); len(got) != 1 || got[0] != "one" {
+		t.Errorf("%v of %d cases", got, len(cases))
+	}
+}

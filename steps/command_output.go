@@ -94,6 +94,10 @@ func decodeJSON(text []byte) (any, error) {
 		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 			return nil, errors.New("it ends in the middle")
 		}
+		// Any document fits into any but for a number.
+		if large := (*json.UnmarshalTypeError)(nil); errors.As(err, &large) {
+			return nil, fmt.Errorf("the %s is too large to be read", large.Value)
+		}
 		return nil, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {

@@ -50,7 +50,7 @@ func TestCommandValues(t *testing.T) {
 		{"NaN by jq", formatJSON, `{"tg": 1}`, one("nan"), nil, "not a finite number"},
 		{"infinite by jq", formatJSON, `{"tg": 1}`, one("infinite"), nil, "not a finite number"},
 		{"divided by zero", formatJSON, `{"tg": 1, "s": 0}`, one(".tg / .s"), nil, "cannot divide"},
-		{"too large a float", formatJSON, `{"tg": 1e999}`, one(".tg"), nil, "no JSON"},
+		{"too large a float", formatJSON, `{"tg": 1e999}`, one(".tg"), nil, "no JSON: the number 1e999 is too large to be read"},
 		{"too large an integer", formatJSON, `{}`, one(strings.Repeat("9", 400)), nil, "not a finite number"},
 		{"absent", formatJSON, `{"pp": 1}`, one(".tg"), nil, "gives null"},
 		{"empty", formatJSON, `{"results": []}`, one(".results[].tg"), nil, "gives no value"},

@@ -160,12 +160,12 @@ func (c *compare) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 	var launches []runtime.PlannedLaunch
 	for _, v := range it.variants {
 		if !launched(have, v) && len(levelsOf(it.protocol, v)) > 0 {
-			launches = append(launches, planned(v, "qualification"))
+			launches = append(launches, planned(v, ledger.ForQualification))
 		}
 	}
 	for _, sl := range slots {
 		if existing(have, sl) == nil {
-			launches = append(launches, planned(sl.variant, "benchmark"))
+			launches = append(launches, planned(sl.variant, ledger.ForBenchmark))
 		}
 	}
 	return &ledger.Decision{Session: session}, launches, nil

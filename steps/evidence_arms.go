@@ -7,7 +7,6 @@ import (
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // Assemble puts together what rules read: what a decision keeps of each feature,
@@ -78,7 +77,7 @@ func keepEvidence(name, session string, f *gates.Feature) ledger.Evidence {
 // fillArms sorts the launches of a session by variant, and adds what else decides
 // of them: how many there may be, and the noise that was known before.
 func (l *Lab) fillArms(ev *gates.Feature, a arms, f *plans.Feature, launches []*ledger.Launch) {
-	ev.Candidate.Name, ev.Parent.Name, ev.Root.Name = a.candidate.name, a.parent.name, "baseline"
+	ev.Candidate.Name, ev.Parent.Name, ev.Root.Name = a.candidate.name, a.parent.name, ledger.Baseline
 	_, ev.Max = l.Plan.LaunchesOf(readAs(f))
 	session, work := "", ""
 	for _, launch := range launches {
@@ -97,8 +96,5 @@ func (l *Lab) fillArms(ev *gates.Feature, a arms, f *plans.Feature, launches []*
 			ev.Root.Launches = append(ev.Root.Launches, g)
 		}
 	}
-	if l.Store != nil {
-		before := NoiseBefore(l.Store.Launches(store.LaunchFilter{}), session, work)
-		ev.Noise = Noise(before, noiseKeys(l.rulesReading(f)))
-	}
+	ev.Noise = l.noiseOf(f, session, work)
 }

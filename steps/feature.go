@@ -116,13 +116,13 @@ func (l *Lab) criteria(f *plans.Feature, all *gates.Evidence, out *ledger.Decisi
 		}
 		result.Role = "criterion"
 		out.Rules = append(out.Rules, result)
-		out.Reasons = append(out.Reasons, fmt.Sprintf("criterion %s: %s%s", r.Name, result.Verdict, first(result.Reasons)))
+		out.Reasons = append(out.Reasons, fmt.Sprintf("criterion %s: %s%s", r.Name, result.Verdict, because(result.Reasons)))
 	}
 }
 
-// first are reasons as they stand behind what they explain: ": one; another", and
+// because are reasons as they stand behind what they explain: ": one; another", and
 // nothing where there are none.
-func first(reasons []string) string {
+func because(reasons []string) string {
 	if len(reasons) == 0 {
 		return ""
 	}

@@ -110,7 +110,7 @@ func (j *joinConfirmed) Run(_ context.Context, s *runtime.Scope) (*ledger.Decisi
 			kept.Reason = fmt.Sprintf("confirmed on engine.%s", c.Engine)
 		default:
 			kept.Verdict = d.Verdict
-			kept.Reason = fmt.Sprintf("not confirmed on engine.%s, where it is %s%s", c.Engine, d.Verdict, first(against(d)))
+			kept.Reason = fmt.Sprintf("not confirmed on engine.%s, where it is %s%s", c.Engine, d.Verdict, because(against(d)))
 			if d.LogTail != nil {
 				out.LogTail, out.Exit = d.LogTail, d.Exit
 			}

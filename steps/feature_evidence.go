@@ -49,7 +49,7 @@ func (l *Lab) evidenceOf(s *runtime.Scope, f *plans.Feature) (*gates.Feature, *l
 	if out.Session == "" && ev.Broken == "" {
 		ev.Broken, ev.Cause = verdict.Invalid, "protocol "+f.Protocol+" has no benchmark level, so nothing was measured"
 	}
-	ev.Candidate.Name, ev.Parent.Name, ev.Root.Name = a.candidate.name, a.parent.name, "baseline"
+	ev.Candidate.Name, ev.Parent.Name, ev.Root.Name = a.candidate.name, a.parent.name, ledger.Baseline
 	if ev.Broken == "" {
 		var rests []*ledger.Launch
 		for _, id := range out.Launches {
@@ -74,12 +74,12 @@ func broken(d *ledger.Decision) (verdict.Verdict, string) {
 	cause := ""
 	for _, level := range d.Levels {
 		if level.Verdict != verdict.Pass {
-			cause = fmt.Sprintf("level %s is %s%s", level.Name, level.Verdict, first(level.Reasons))
+			cause = fmt.Sprintf("level %s is %s%s", level.Name, level.Verdict, because(level.Reasons))
 			break
 		}
 	}
 	if cause == "" {
-		cause = fmt.Sprintf("%s is %s%s", d.Node, d.Verdict, first(d.Reasons))
+		cause = fmt.Sprintf("%s is %s%s", d.Node, d.Verdict, because(d.Reasons))
 	}
 	if d.Verdict == verdict.Error {
 		return verdict.Error, cause

@@ -20,14 +20,14 @@ func (q *qualify) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 		return nil, nil, err
 	}
 	out := &ledger.Decision{Variant: maps.Clone(vs[len(vs)-1].knobs)}
-	if why, err := q.spared(s, vs[len(vs)-1]); why != "" || err != nil {
+	if why, _, err := q.spared(s, vs[len(vs)-1]); why != "" || err != nil {
 		out.Verdict, out.Reasons = verdict.Invalid, []string{why}
 		return out, nil, err
 	}
 	var launches []runtime.PlannedLaunch
 	for _, v := range vs {
 		if len(levelsOf(q.protocol(), v)) > 0 {
-			launches = append(launches, planned(v, "qualification"))
+			launches = append(launches, planned(v, ledger.ForQualification))
 		}
 	}
 	return out, launches, nil
@@ -79,7 +79,7 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 				if v != own.arms.candidate && b.launchedBefore(s) {
 					continue
 				}
-				l := planned(v, "benchmark")
+				l := planned(v, ledger.ForBenchmark)
 				l.Sure = round <= next
 				launches = append(launches, l)
 			}

@@ -12,22 +12,23 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// noiseOf is the launch noise that is known of what a member's rules read.
-func (l *Lab) noiseOf(m *member, session, work string) map[string]gates.Noise {
+// noiseOf is the launch noise that was known before a session of what rules read of
+// a feature.
+func (l *Lab) noiseOf(f *plans.Feature, session, work string) map[string]gates.Noise {
 	if l.Store == nil {
 		return nil
 	}
 	before := NoiseBefore(l.Store.Launches(store.LaunchFilter{}), session, work)
-	return Noise(before, noiseKeys(l.rulesReading(m.feature)))
+	return Noise(before, noiseKeys(l.rulesReading(f)))
 }
 
 // nextLook is the number of launches of each arm at which a rule may be settled
 // next: the first time later where the noise of launches is not known yet.
 func (l *Lab) nextLook(m *member, session, work string) int {
-	noise := l.noiseOf(m, session, work)
+	noise := l.noiseOf(m.feature, session, work)
 	recorded := true
 	for _, address := range noiseKeys(l.rulesReading(m.feature)) {
-		recorded = recorded && noise[address].DF >= recordedDF
+		recorded = recorded && noise[address].DF >= gates.LeastFreedom
 	}
 	d := l.Plan.Decision
 	design, err := stats.Offer(d.FalsePass, d.FalseFail, min(d.Min, m.most), m.most, recorded)
@@ -57,9 +58,6 @@ func (l *Lab) interacts(s *runtime.Scope, f *plans.Feature) bool {
 	return parts > 1
 }
 
-// recordedDF are the degrees of freedom from which launch noise counts as known.
-const recordedDF = 8
-
 // resolvable says what the launches of a member can show, given how much launches
 // differed before, and warns of thresholds that are closer to no change at all.
 func (l *Lab) resolvable(m *member, session, work string) (notes []string) {
@@ -68,7 +66,7 @@ func (l *Lab) resolvable(m *member, session, work string) (notes []string) {
 	if err != nil || m.most < 3 {
 		return nil
 	}
-	noise := l.noiseOf(m, session, work)
+	noise := l.noiseOf(m.feature, session, work)
 	said := map[string]bool{}
 	for _, r := range l.rulesReading(m.feature) {
 		if r == nil || r.Program == nil {
@@ -81,7 +79,7 @@ func (l *Lab) resolvable(m *member, session, work string) (notes []string) {
 			}
 			address := gates.NoiseKey(c.Input)
 			n := noise[address]
-			if n.DF < recordedDF {
+			if n.DF < gates.LeastFreedom {
 				continue
 			}
 			least := max(m.least, design.Looks[0])
@@ -93,7 +91,8 @@ func (l *Lab) resolvable(m *member, session, work string) (notes []string) {
 				said[address] = true
 				notes = append(notes, address+": "+resolution(n.SD, sd, least, m.most, resolves))
 			}
-			if margin := math.Abs(math.Log1p(c.Threshold)); margin > 0 && resolves(m.most) > math.Expm1(margin) {
+			if margin := math.Abs(math.Log1p(c.Threshold)); margin > 0 && resolves(m.most) > math.Expm1(margin) && !said[leaf.Text] {
+				said[leaf.Text] = true // a criterion and a rule of the gate often ask the same
 				notes = append(notes, fmt.Sprintf("warning: %s stands %s from no change, and %d launches an arm resolve %s: expect inconclusive unless the effect is larger", leaf.Text, share(math.Expm1(margin)), m.most, share(resolves(m.most))))
 			}
 		}
@@ -112,5 +111,10 @@ func resolution(sd, bound float64, least, most int, resolves func(launches int) 
 		least, share(resolves(least)), most, share(resolves(most)), share(math.Expm1(sd)), share(math.Expm1(bound)))
 }
 
-// share is a part of a whole for people.
-func share(x float64) string { return fmt.Sprintf("%.2g %%", 100*x) }
+// share is a part of a whole for people, which may be many times the whole.
+func share(x float64) string {
+	if a := 100 * math.Abs(x); a >= 99.5 && a < 1e7 {
+		return fmt.Sprintf("%.0f %%", 100*x)
+	}
+	return fmt.Sprintf("%.2g %%", 100*x)
+}

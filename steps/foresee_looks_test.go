@@ -15,3 +15,11 @@ func TestResolution(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestShare(t *testing.T) {
+	for want, x := range map[string]float64{"0.5 %": 0.005, "2.7 %": 0.0272, "99 %": 0.99, "100 %": 1, "290 %": 2.9, "44000 %": 440, "1e+10 %": 1e8} {
+		if got := share(x); got != want {
+			t.Errorf("%v: %q, want %q", x, got, want)
+		}
+	}
+}

@@ -100,7 +100,7 @@ func (g *decideGate) Run(_ context.Context, s *runtime.Scope) (*ledger.Decision,
 		result.Role, result.Decides = "rule", true
 		out.Rules = append(out.Rules, result)
 		verdicts = append(verdicts, result.Verdict)
-		out.Reasons = append(out.Reasons, fmt.Sprintf("%s: %s%s", result.Name, result.Verdict, first(result.Reasons)))
+		out.Reasons = append(out.Reasons, fmt.Sprintf("%s: %s%s", result.Name, result.Verdict, because(result.Reasons)))
 	}
 	out.Verdict = verdict.Join(verdicts...)
 	return out, nil

@@ -14,15 +14,13 @@ func decisiveMetrics(f *plans.Feature) (list []*plans.Input) {
 			continue
 		}
 		for _, in := range r.Program.Inputs {
-			if in.Kind == plans.InputMetric && in.Better != "" && !in.MayBeZero() && !counted(in.Stat) {
+			if in.Kind == plans.InputMetric && in.Better != "" && !in.MayBeZero() && !in.Counts() {
 				list = append(list, in)
 			}
 		}
 	}
 	return list
 }
-
-func counted(stat string) bool { return stat == "n" || stat == "n_requests" }
 
 // commonMetric is the first decisive metric of the first part that decided over all
 // others too; nil where there is none.

@@ -16,7 +16,7 @@ const measuringVersion = "3"
 
 // decidingVersion is part of every decision key. It changes when the way of
 // deciding does, so that verdicts of the old way are decided again.
-const decidingVersion = "2"
+const decidingVersion = "3"
 
 // digest is the short name of anything that JSON can hold. Maps are written in
 // the order of their keys, so equal values have equal digests.
@@ -97,12 +97,16 @@ func (l *Lab) qualifyKey(protocol *plans.Protocol, vs ...*variant) string {
 	for _, v := range vs {
 		parts = append(parts, v.key, evidenceFor(l.Plan, v.knobs))
 	}
-	for _, level := range protocol.Levels {
-		if level.Kind != benchmarkLevel {
-			parts = append(parts, level.Kind, level.Attrs)
-		}
-	}
+	parts = append(parts, levelParts(protocol)...)
 	return l.sealed("qualify", measuringVersion, l.MachineKey, parts)
+}
+
+// levelParts are the levels that a variant is qualified by, with their settings.
+func levelParts(protocol *plans.Protocol) (parts []any) {
+	for _, level := range qualificationLevels(protocol) {
+		parts = append(parts, level.Kind, level.Attrs)
+	}
+	return parts
 }
 
 // benchmarkKey: the arms, what is sent to them, and the machine. The number of

@@ -54,7 +54,7 @@ func NoiseBefore(all []*ledger.Launch, session, work string) (out []*ledger.Laun
 		if session != "" && l.Session == session {
 			break
 		}
-		if l.Purpose == "benchmark" && sound(l) && l.Work == work && work != "" {
+		if l.Purpose == ledger.ForBenchmark && sound(l) && l.Work == work && work != "" {
 			out = append(out, l)
 		}
 	}

@@ -57,12 +57,11 @@ func (q *qualify) Keys(s *runtime.Scope) (runtime.Keys, error) {
 		return runtime.Keys{}, err
 	}
 	keys := runtime.Keys{Measure: q.lab.qualifyKey(q.protocol(), vs...), Decide: "levels", Why: q.lab.treesChanged(vs...)}
-	if why, err := q.lab.nothingUnderTest(s, q.feature); why != "" || err != nil {
-		// The parent may be another one some day, and is no part of the key.
-		keys.Measure = digest("nothing under test", keys.Measure)
-		return keys, err
+	why, inKey, err := q.spared(s, vs[len(vs)-1])
+	if why != "" {
+		keys.Measure = digest(inKey, keys.Measure)
 	}
-	return keys, nil
+	return keys, err
 }
 
 func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
@@ -71,7 +70,7 @@ func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 		return nil, err
 	}
 	out := &ledger.Decision{Variant: maps.Clone(vs[len(vs)-1].knobs)}
-	if why, err := q.spared(s, vs[len(vs)-1]); why != "" || err != nil {
+	if why, _, err := q.spared(s, vs[len(vs)-1]); why != "" || err != nil {
 		out.Verdict, out.Reasons, out.Derived = verdict.Invalid, []string{why}, true
 		return out, err
 	}
@@ -101,7 +100,7 @@ func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 	}
 	for _, l := range out.Levels {
 		if l.Verdict != verdict.Pass {
-			out.Reasons = append(out.Reasons, fmt.Sprintf("level %s is %s%s", l.Name, l.Verdict, first(l.Reasons)))
+			out.Reasons = append(out.Reasons, fmt.Sprintf("level %s is %s%s", l.Name, l.Verdict, because(l.Reasons)))
 		}
 	}
 	return out, nil
@@ -115,7 +114,7 @@ func (q *qualify) one(ctx context.Context, s *runtime.Scope, v *variant, out *le
 	}
 	id := runtime.QualifyLaunch + shortID(s.Run, s.Node.ID, v.key, s.Attempt)
 	s.Emit(runtime.Event{Type: "launch_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.name, Level: "qualification", Launch: 1, Launches: 1, LaunchID: id})
-	st, err := q.lab.launch(ctx, s, v, &ledger.Launch{ID: id, Session: id, Purpose: "qualification", Ordinal: 1, Order: 1, OK: true})
+	st, err := q.lab.launch(ctx, s, v, &ledger.Launch{ID: id, Session: id, Purpose: ledger.ForQualification, Ordinal: 1, Order: 1, OK: true})
 	var levels []ledger.Level
 	if err != nil {
 		if ctx.Err() != nil {

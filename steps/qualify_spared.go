@@ -21,10 +21,13 @@ func (l *Lab) nothingUnderTest(s *runtime.Scope, f *plans.Feature) (string, erro
 	return fmt.Sprintf("the candidate is the same variant as %s, so there is nothing under test", a.parent.name), nil
 }
 
-// spared says why nothing is launched: it could show nothing.
-func (q *qualify) spared(s *runtime.Scope, candidate *variant) (string, error) {
-	if why, err := q.lab.confirmsNothing(s, q.feature, candidate); why != "" || err != nil {
-		return why, err
+// spared says why nothing is launched, because it could show nothing, and in what
+// words the key of the node has that: the variant that it is compared with, or the
+// first engine, may be another one some day.
+func (q *qualify) spared(s *runtime.Scope, candidate *variant) (why, inKey string, err error) {
+	if why, err = q.lab.confirmsNothing(s, q.feature, candidate); why != "" || err != nil {
+		return why, "confirms nothing", err
 	}
-	return q.lab.nothingUnderTest(s, q.feature)
+	why, err = q.lab.nothingUnderTest(s, q.feature)
+	return why, "nothing under test", err
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // benchmarkLevel is the level that the qualification launch does not serve.
-const benchmarkLevel = "benchmark"
+const benchmarkLevel = plans.BenchmarkLevel
 
 // stepKind is one kind of step block.
 type stepKind struct {

@@ -2,7 +2,6 @@ package steps
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -37,11 +36,7 @@ func (c *changed) feature(f *plans.Feature) WouldBe {
 			w.WouldBe, w.Reasons = verdict.Inconclusive, []string{candidate.Name + " was never measured"}
 			return w
 		}
-		levels := d.Levels
-		if len(f.Alternatives) > 0 {
-			levels = levelsRead(kept)
-		}
-		all = append(all, c.candidate(f, candidate, kept, levels))
+		all = append(all, c.candidate(f, candidate, kept, d))
 	}
 	best := all[0]
 	if w.WouldBe = best.decision.Verdict; f.Choose != nil {
@@ -71,18 +66,26 @@ func (c *changed) feature(f *plans.Feature) WouldBe {
 }
 
 // candidate decides the criteria of one candidate of a feature on what was kept of
-// it.
-func (c *changed) candidate(f, candidate *plans.Feature, kept *gates.Feature, levels []ledger.Level) *alternative {
+// it by decision d.
+func (c *changed) candidate(f, candidate *plans.Feature, kept *gates.Feature, d store.Decided) *alternative {
 	_, kept.Max = c.plan.LaunchesOf(f.Name)
-	if why := c.otherwise(candidate, kept); why != "" {
+	levels := d.Levels
+	if len(d.Alternatives) > 0 {
+		levels = levelsRead(kept)
+	}
+	doubt, why := c.doubt(candidate, kept, d.Run)
+	if c.doubted[kept] = doubt; doubt == verdict.Invalid {
 		// What was measured is something else than this plan asks for.
-		kept.Broken, kept.Cause = verdict.Invalid, why
+		kept.Broken, kept.Cause = doubt, why
 	}
 	all := &gates.Evidence{Features: map[string]*gates.Feature{f.Name: kept}}
 	out := &alternative{feature: candidate, decision: &ledger.Decision{Kind: string(runtime.KindFeature)}}
 	c.lab.criteria(candidate, all, out.decision)
-	out.decision.Verdict = whole(out.decision, levels, out.decision.Rules)
+	out.decision.Verdict = verdict.Join(whole(out.decision, levels, out.decision.Rules), doubt)
 	out.decision.Reasons = wouldSay(out.decision.Rules)
+	if said := strings.Join(out.decision.Reasons, " "); !strings.Contains(said, why) {
+		out.decision.Reasons = append(out.decision.Reasons, why)
+	}
 	for _, l := range levels {
 		if l.Verdict != verdict.Pass {
 			out.decision.Reasons = append(out.decision.Reasons, fmt.Sprintf("level %s is %s, as recorded", l.Name, l.Verdict))
@@ -121,8 +124,8 @@ func (c *changed) confirmed(f, confirm *plans.Feature) (verdict.Verdict, string)
 	if kept == nil {
 		return verdict.Inconclusive, fmt.Sprintf("nothing is kept of it on engine.%s", confirm.Engine)
 	}
-	v := c.candidate(f, confirm, kept, d.Levels).decision
-	return v.Verdict, fmt.Sprintf("on engine.%s: %s%s", confirm.Engine, v.Verdict, first(v.Reasons))
+	v := c.candidate(f, confirm, kept, d).decision
+	return v.Verdict, fmt.Sprintf("on engine.%s: %s%s", confirm.Engine, v.Verdict, because(v.Reasons))
 }
 
 // wouldSay is why rules came out as they did: those that did not pass, or all.
@@ -132,7 +135,7 @@ func wouldSay(rules []verdict.Rule) (reasons []string) {
 		if worst && r.Verdict == verdict.Pass {
 			continue
 		}
-		s := fmt.Sprintf("%s: %s%s", r.Name, r.Verdict, first(r.Reasons))
+		s := fmt.Sprintf("%s: %s%s", r.Name, r.Verdict, because(r.Reasons))
 		if n, most := madeOf(r); len(r.Open) > 0 && n > 0 {
 			s += fmt.Sprintf("; %s were made, and more would be needed (up to %d)", perArm(n), most)
 		}
@@ -152,45 +155,4 @@ func madeOf(r verdict.Rule) (n, most int) {
 		}
 	}
 	return n, most
-}
-
-// otherwise says where this plan asks for another candidate than was measured.
-func (c *changed) otherwise(f *plans.Feature, kept *gates.Feature) string {
-	knobs := c.lab.PlannedKnobs(f, kept.Knobs)
-	if f.BuildsOn.Kind == plans.OnAccepted {
-		if why := c.otherStack(f, kept); why != "" {
-			return why
-		}
-		knobs = maps.Clone(kept.Knobs)
-		maps.Copy(knobs, f.Set)
-	}
-	for _, name := range slices.Sorted(maps.Keys(knobs)) {
-		if was, now := kept.Knobs[name], knobs[name]; was != now {
-			return fmt.Sprintf("the changed plan sets knob %s to %q, and %q is what was measured: only an apply can tell", name, now, was)
-		}
-	}
-	if len(c.differs) > 0 {
-		return "the changed plan starts or sends something else than was measured (" + strings.Join(c.differs, ", ") + "): only an apply can tell"
-	}
-	return ""
-}
-
-// otherStack says where a feature would be laid over another stack than it was
-// measured on: what was accepted then would not be now, or the reverse.
-func (c *changed) otherStack(f *plans.Feature, kept *gates.Feature) string {
-	under := c.lab.defaults()
-	for _, set := range c.entered {
-		maps.Copy(under, set)
-	}
-	own := maps.Clone(f.Set)
-	if of := c.plan.Feature(f.Of); of != nil && of.Choose != nil {
-		own = with(own, of.Choose.Knob, "")
-	}
-	for _, name := range slices.Sorted(maps.Keys(under)) {
-		_, sets := own[name]
-		if was, known := kept.Knobs[name]; known && !sets && was != under[name] {
-			return fmt.Sprintf("it would build on another stack, with knob %s at %q, and %q is what it was measured on: only an apply can tell", name, under[name], was)
-		}
-	}
-	return ""
 }

@@ -2,13 +2,11 @@ package steps
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
-	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -36,18 +34,23 @@ type changed struct {
 	outcomes map[string]WouldBe
 	// entered is what each feature that this plan accepts so far sets.
 	entered []map[string]string
-	differs []string
+	// doubted is what the evidence of a feature may come to at best, where that is
+	// not of what this plan asks for.
+	doubted map[*gates.Feature]verdict.Verdict
+	notes   []string
 }
 
 // With decides every feature and gate of another plan on the recorded evidence.
 // Nothing is measured: a rule that needs what was not measured says so, and where
 // launches ended because the recorded rules were decided, they may be too few.
 func (r *Replay) With(p *plans.Plan) (out []WouldBe, notes []string) {
-	c := &changed{Replay: r, plan: p, lab: &Lab{Plan: p}, evidence: map[string]*gates.Feature{}, outcomes: map[string]WouldBe{}}
-	notes = c.compareStarts()
+	c := &changed{
+		Replay: r, plan: p, lab: &Lab{Plan: p},
+		evidence: map[string]*gates.Feature{}, outcomes: map[string]WouldBe{}, doubted: map[*gates.Feature]verdict.Verdict{},
+	}
 	g, err := runtime.NewGraph(p)
 	if err != nil {
-		return []WouldBe{{Kind: string(runtime.KindGate), WouldBe: verdict.Error, Reasons: []string{err.Error()}}}, notes
+		return []WouldBe{{Kind: string(runtime.KindGate), WouldBe: verdict.Error, Reasons: []string{err.Error()}}}, nil
 	}
 	// In the order in which an apply comes to them, whichever they are written in.
 	for _, n := range g.Nodes {
@@ -67,7 +70,7 @@ func (r *Replay) With(p *plans.Plan) (out []WouldBe, notes []string) {
 			out = append(out, w)
 		}
 	}
-	return out, notes
+	return out, c.notes
 }
 
 // standing is the newest decision about a node that rests on evidence: what was
@@ -112,56 +115,4 @@ func (c *changed) recorded(node string) verdict.Verdict {
 		return d.Verdict
 	}
 	return ""
-}
-
-// phase decides the gate of a phase, or joins the features of one without.
-func (c *changed) phase(ph *plans.Phase) WouldBe {
-	node := runtime.PhaseID(ph.Name)
-	w := WouldBe{Node: node, Kind: string(runtime.KindGate), Recorded: c.recorded(node)}
-	if ph.Gate == nil {
-		return c.joined(ph, w)
-	}
-	if why := c.unmeasured(ph); why != "" {
-		w.WouldBe, w.Reasons = verdict.Inconclusive, []string{why}
-		return w
-	}
-	w.Rules = gates.Decide(ph.Gate.Rules, &gates.Evidence{Features: c.evidence}, c.lab.settingsOfGate(ph))
-	w.WouldBe = whole(&ledger.Decision{Kind: w.Kind}, nil, w.Rules)
-	w.Reasons = wouldSay(w.Rules)
-	return w
-}
-
-// unmeasured says which feature that a gate reads was never measured.
-func (c *changed) unmeasured(ph *plans.Phase) string {
-	for _, r := range ph.Gate.Rules {
-		if r.Program == nil {
-			continue
-		}
-		for _, in := range r.Program.Inputs {
-			if in.Feature != "" && c.evidence[in.Feature] == nil {
-				return fmt.Sprintf("rule %q reads feature %s: %s", r.Name, in.Feature, strings.Join(c.outcomes[in.Feature].Reasons, "; "))
-			}
-		}
-	}
-	return ""
-}
-
-// joined is a phase without a gate, which passes when its steps and features do.
-func (c *changed) joined(ph *plans.Phase, w WouldBe) WouldBe {
-	w.Kind = string(runtime.KindPhase)
-	var all []verdict.Verdict
-	for _, b := range ph.Steps {
-		v := c.recorded(runtime.StepID(ph.Name, b.Kind, b.Name))
-		if v == "" {
-			v = verdict.Inconclusive
-			w.Reasons = append(w.Reasons, fmt.Sprintf("step %s %s was never run", b.Kind, b.Name))
-		}
-		all = append(all, v)
-	}
-	for _, f := range ph.Features {
-		all = append(all, c.outcomes[f.Name].WouldBe)
-		w.Reasons = append(w.Reasons, fmt.Sprintf("feature %s: %s", f.Name, c.outcomes[f.Name].WouldBe))
-	}
-	w.WouldBe = verdict.Join(all...)
-	return w
 }

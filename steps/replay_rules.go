@@ -2,7 +2,6 @@ package steps
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -70,7 +69,7 @@ func (r *Replay) rulesOf(d store.Decided, ev *gates.Evidence) replayRules {
 	}
 	for i := range out.parts {
 		part := &out.parts[i]
-		candidate := candidateOf(d.Decision)
+		candidate := runtime.CandidateOf(d.Node)
 		if part.alternative != nil {
 			candidate = part.alternative.Name
 		}
@@ -86,16 +85,6 @@ func (r *Replay) rulesOf(d store.Decided, ev *gates.Evidence) replayRules {
 		}
 	}
 	return out
-}
-
-// candidateOf is the name of the feature, alternative or confirmation that a
-// decision's criteria belong to; empty for a gate.
-func candidateOf(d *ledger.Decision) string {
-	name, _ := strings.CutPrefix(d.Node, "feature.")
-	if runtime.Kind(d.Kind) == runtime.KindGate {
-		return ""
-	}
-	return strings.TrimSuffix(name, ".first")
 }
 
 // rule is a rule of the plan: as the plan has it where that is the recorded one,
@@ -137,10 +126,8 @@ func ruleNamed(p *plans.Plan, d *ledger.Decision, name, candidate string) *plans
 		}
 		candidate = ""
 	}
-	for _, f := range Candidates(p) {
-		if f.Name == candidate {
-			rules = f.Criteria
-		}
+	if f := candidateNamed(p, candidate); f != nil {
+		rules = f.Criteria
 	}
 	for _, r := range rules {
 		if r.Name == name {

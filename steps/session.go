@@ -21,20 +21,9 @@ type slot struct {
 	crashed int
 }
 
-// interleave plans rounds in which every arm is launched once, turned around by
-// the Thue–Morse sequence: ABBA BAAB for two arms. Drift that is linear or
-// quadratic over the session then falls on all arms alike.
-func interleave(arms []*variant, rounds int) []slot {
-	var out []slot
-	for r := range rounds {
-		for _, v := range roundOf(arms, r+1) {
-			out = append(out, slot{variant: v, ordinal: r + 1, order: len(out) + 1, number: len(out) + 1})
-		}
-	}
-	return out
-}
-
-// roundOf are the arms in the order of a round, which counts from 1.
+// roundOf are the arms in the order of a round, which counts from 1, turned around by
+// the Thue–Morse sequence: ABBA BAAB for two arms. Drift that is linear or quadratic
+// over the session then falls on all arms alike.
 func roundOf(arms []*variant, round int) []*variant {
 	out := slices.Clone(arms)
 	if bits.OnesCount(uint(round-1))%2 == 1 {
@@ -51,59 +40,6 @@ func (l *Lab) session(id string) ([]*ledger.Launch, error) {
 	return l.Store.Launches(store.LaunchFilter{Session: id}), nil
 }
 
-// sessionID names the session that a benchmark continues: one that was recorded
-// for the same measurement, also when another one came in between, otherwise a
-// new one of this attempt. A session that a reboot cut is not continued: the
-// machine before and after it are not the same arm.
-func (l *Lab) sessionID(s *runtime.Scope, wanted int) (string, error) {
-	if p := l.measured(s); p != nil {
-		whole, err := l.usable(p.Session, wanted)
-		if err != nil || whole {
-			return p.Session, err
-		}
-	}
-	for cut := 0; ; cut++ {
-		id := "s-" + shortID(s.Keys.Measure, s.Attempt, cut)
-		ok, err := l.usable(id, wanted)
-		if err != nil || ok {
-			return id, err
-		}
-	}
-}
-
-// measured is the newest decision that rests on the measurement that is asked
-// for; nil when it broke, or when a person wants another one.
-func (l *Lab) measured(s *runtime.Scope) *ledger.Decision {
-	if s.Because == "--rerun" || l.Store == nil {
-		return nil
-	}
-	history := l.Store.History(s.Node.ID)
-	for i := len(history) - 1; i >= 0; i-- {
-		d := history[i].Decision
-		if d.MeasureKey != s.Keys.Measure || d.Session == "" {
-			continue
-		}
-		if d.Verdict.Kept() {
-			return d
-		}
-		return nil
-	}
-	return nil
-}
-
-// usable reports whether a session has all it needs or may go on.
-func (l *Lab) usable(id string, wanted int) (bool, error) {
-	launches, err := l.session(id)
-	if err != nil {
-		return false, err
-	}
-	sameBoot := true
-	for _, launch := range launches {
-		sameBoot = sameBoot && launch.BootID == l.Boot
-	}
-	return sameBoot || len(launches) >= wanted, nil
-}
-
 // continues finds the session that a member's benchmark goes on with: the newest
 // that holds launches of its arms with this work. It is empty where a new one
 // begins: where there is none, where a person wants to measure again, where the
@@ -116,11 +52,11 @@ func (l *Lab) continues(s *runtime.Scope, m *member, work string) (string, error
 	}
 	// A candidate that entered the stack is the parent of others, in their sessions.
 	beside := map[string]bool{}
-	for _, launch := range l.Store.Launches(store.LaunchFilter{VariantKey: m.arms.parent.key, Purpose: "benchmark"}) {
+	for _, launch := range l.Store.Launches(store.LaunchFilter{VariantKey: m.arms.parent.key, Purpose: ledger.ForBenchmark}) {
 		beside[launch.Session] = beside[launch.Session] || launch.Work == work
 	}
 	id, decided, p := "", "", s.Previous
-	for _, launch := range l.Store.Launches(store.LaunchFilter{VariantKey: m.arms.candidate.key, Purpose: "benchmark"}) {
+	for _, launch := range l.Store.Launches(store.LaunchFilter{VariantKey: m.arms.candidate.key, Purpose: ledger.ForBenchmark}) {
 		if launch.Work != work || !beside[launch.Session] {
 			continue
 		}
@@ -158,16 +94,6 @@ func (l *Lab) continues(s *runtime.Scope, m *member, work string) (string, error
 		return "", err
 	}
 	return id, nil
-}
-
-// existing finds the launch of a slot; nil when it has to be made.
-func existing(launches []*ledger.Launch, sl slot) *ledger.Launch {
-	for _, launch := range launches {
-		if launch.VariantKey == sl.variant.key && launch.Ordinal == sl.ordinal {
-			return launch
-		}
-	}
-	return nil
 }
 
 // launchID names a launch by its session, variant and ordinal; one that stands in

@@ -127,7 +127,7 @@ func comparedTargets(p *plans.Plan) map[string][]comparedTarget {
 			continue
 		}
 		for _, leaf := range r.Program.Leaves {
-			inputs := append(leaf.Left.Inputs(), leaf.Right.Inputs()...)
+			inputs := leaf.Inputs()
 			if len(inputs) != 2 {
 				continue
 			}

@@ -47,12 +47,7 @@ func (l *Lab) valid(launches []*ledger.Launch, vs []*variant, ws []*plans.Worklo
 }
 
 // perArm words how often each arm was launched.
-func perArm(rounds int) string {
-	if rounds == 1 {
-		return "1 launch an arm"
-	}
-	return fmt.Sprintf("%d launches an arm", rounds)
-}
+func perArm(rounds int) string { return verdict.Launches(rounds) + " an arm" }
 
 // coherence checks the answers of one workload as it asks for.
 func (l *Lab) coherence(w *plans.Workload, vs []*variant, byArm map[string][]*ledger.Launch) (why string, notes []string, err error) {
@@ -78,11 +73,17 @@ func (l *Lab) coherence(w *plans.Workload, vs []*variant, byArm map[string][]*le
 		if err != nil {
 			return "", nil, err
 		}
-		if len(parent) > 0 && len(candidate) == 0 {
-			return fmt.Sprintf("none of the answers of %s to %s is on record, so they cannot be compared with those of %s", v.name, w.Name, vs[0].name), nil, nil
+		if (len(parent) == 0) != (len(candidate) == 0) {
+			none, other := v.name, vs[0].name
+			if len(parent) == 0 {
+				none, other = other, none
+			}
+			return fmt.Sprintf("none of the answers of %s to %s is on record, so they cannot be compared with those of %s", none, w.Name, other), nil, nil
 		}
 		for _, c := range coherence.Relative(parent, candidate) {
 			switch said := strings.Join(c.Why, "; "); {
+			case c.Of == 0:
+				return fmt.Sprintf("no prompt of %s was answered by both %s and %s, so their answers cannot be compared", c.Cell, vs[0].name, v.name), nil, nil
 			case c.Of < fewPrompts:
 				mine, theirs := incoherent(byArm[v.key], c.Cell), incoherent(byArm[vs[0].key], c.Cell)
 				if len(mine) > len(theirs) {

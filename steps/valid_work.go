@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -39,28 +40,47 @@ func unequal(parent, candidate []*ledger.Launch, parentName, name string) string
 	return ""
 }
 
-// countedApart says where the tokens of one arm are the engine's and those of the
-// other are stream events: a speed of the one is none of the other.
+// countedApart says where the tokens of some launches are the engine's and those of
+// others are stream events: a speed of the one is none of the other.
 func countedApart(parent, candidate []*ledger.Launch, parentName, name string) string {
-	byEvents := func(launches []*ledger.Launch, cell string) bool {
-		return slices.ContainsFunc(launches, func(l *ledger.Launch) bool {
-			return slices.ContainsFunc(l.Cells, func(c measure.CellRun) bool { return c.Cell == cell && c.ByEvents })
-		})
-	}
+	seen := map[string]bool{}
 	for _, launch := range slices.Concat(parent, candidate) {
 		for _, run := range launch.Cells {
-			mine, theirs := byEvents(candidate, run.Cell), byEvents(parent, run.Cell)
-			if mine == theirs {
+			if seen[run.Cell] {
 				continue
 			}
+			seen[run.Cell] = true
+			mine, n := byEvents(candidate, run.Cell)
+			theirs, of := byEvents(parent, run.Cell)
 			counted, not := name, parentName
-			if mine {
+			if len(mine) > 0 {
 				counted, not = parentName, name
 			}
-			return fmt.Sprintf("%s: tokens of %s were counted by the engine, and some of %s as stream events, which may hold many each: their speeds cannot be compared", run.Cell, counted, not)
+			switch {
+			case len(mine)+len(theirs) == 0, len(mine)+len(theirs) == n+of:
+			case len(mine) == 0 || len(theirs) == 0:
+				return fmt.Sprintf("%s: tokens of %s were counted by the engine, and some of %s as stream events, which may hold many each: their speeds cannot be compared", run.Cell, counted, not)
+			default:
+				return fmt.Sprintf("%s: tokens were counted by the engine in some launches, and as stream events, which may hold many each, in %s: their speeds cannot be compared", run.Cell, verdict.And(slices.Concat(theirs, mine)))
+			}
 		}
 	}
 	return ""
+}
+
+// byEvents are the launches in which tokens of a cell were counted as stream events,
+// of those that sent it.
+func byEvents(launches []*ledger.Launch, cell string) (ids []string, of int) {
+	for _, l := range launches {
+		i := slices.IndexFunc(l.Cells, func(c measure.CellRun) bool { return c.Cell == cell })
+		if i < 0 {
+			continue
+		}
+		if of++; l.Cells[i].ByEvents {
+			ids = append(ids, l.ID)
+		}
+	}
+	return ids, of
 }
 
 // lacking is the share of the output of a cell that did not come, over launches.

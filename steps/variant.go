@@ -7,6 +7,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // variant is an engine with a value for every knob.
@@ -44,7 +45,7 @@ func (a arms) distinct(withRoot bool) []*variant {
 
 // baseline is the plan's baseline variant.
 func (l *Lab) baseline() (*variant, error) {
-	return l.resolve("baseline", l.Plan.Baseline.Engine, l.defaults())
+	return l.resolve(ledger.Baseline, l.Plan.Baseline.Engine, l.defaults())
 }
 
 // defaults is every knob at its default, or as the baseline sets it.
@@ -68,11 +69,11 @@ func (l *Lab) armsOf(s *runtime.Scope, f *plans.Feature) (a arms, err error) {
 	if on == "" {
 		on = l.Plan.Baseline.Engine
 	}
-	if a.root, err = l.resolve("baseline", on, l.defaults()); err != nil {
+	if a.root, err = l.resolve(ledger.Baseline, on, l.defaults()); err != nil {
 		return a, err
 	}
 	under := maps.Clone(a.root.knobs)
-	name := "baseline"
+	name := ledger.Baseline
 	switch f.BuildsOn.Kind {
 	case plans.OnFeature:
 		name = f.BuildsOn.Feature
@@ -86,7 +87,7 @@ func (l *Lab) armsOf(s *runtime.Scope, f *plans.Feature) (a arms, err error) {
 		name = "accepted"
 	}
 	if maps.Equal(under, a.root.knobs) {
-		name = "baseline"
+		name = ledger.Baseline
 	}
 	if a.parent, err = l.resolve(name, on, under); err != nil {
 		return a, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure/imported"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // checked are what had to hold before numbers counted.
@@ -50,10 +51,10 @@ func (r *abResult) toKnow() (list []string) {
 		if side.Broke > 0 { // one alone is what the whole result is about
 			broke, starts := side.Broke, side.Replaced
 			for _, l := range side.all {
-				if l.Purpose == "benchmark" {
+				if l.Purpose == ledger.ForBenchmark {
 					starts++
 				}
-				if l.Purpose == "benchmark" && !l.OK {
+				if l.Purpose == ledger.ForBenchmark && !l.OK {
 					broke++
 				}
 			}

@@ -79,7 +79,7 @@ func (row *abRow) bound(a, b []float64) (apart bool) {
 // medians are a metric's values, one of each launch that counts, and its unit.
 func medians(launches []*ledger.Launch, address string) (all []float64, unit string) {
 	for _, l := range launches {
-		if s, has := l.Metrics[address]; has && l.OK && l.Purpose == "benchmark" {
+		if s, has := l.Metrics[address]; has && l.OK && l.Purpose == ledger.ForBenchmark {
 			all, unit = append(all, s.Stats["median"]), s.Unit
 		}
 	}

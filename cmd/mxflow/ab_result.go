@@ -40,7 +40,7 @@ func (q *ab) result(st *store.Store, s runtime.Summary, end *ledger.End, at abPl
 // gather sorts the launches of the newest session by arm; those of the
 // qualification stand in where nothing was measured.
 func (r *abResult) gather(st *store.Store, decided map[string]*ledger.Decision, metric string) {
-	measured := st.Launches(store.LaunchFilter{Purpose: "benchmark"})
+	measured := st.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark})
 	session := ""
 	if d := decided[runtime.BenchmarkID("B")]; d != nil {
 		session = d.Session

@@ -103,14 +103,10 @@ func (e *needsShell) Error() string {
 
 // shellQuote writes a word so that a shell reads it as it is.
 func shellQuote(word string) string {
-	plain := word != ""
-	for _, r := range word {
-		plain = plain && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./:=,+@%{}", r))
-	}
-	if plain {
+	if held, ok := strings.CutSuffix(word, "{port}"); ok && (held == "" || shellQuoted(held) == held) {
 		return word
 	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return shellQuoted(word)
 }
 
 func shellJoin(words []string) string {

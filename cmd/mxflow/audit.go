@@ -113,6 +113,10 @@ func (a *app) verifyArtifacts(st *store.Store) (n int, bad []string) {
 			check(r.Launch.Output, fmt.Sprintf("record %d, output of launch %s", i, r.Launch.ID))
 			check(r.Launch.Prompts, fmt.Sprintf("record %d, prompts of launch %s", i, r.Launch.ID))
 			check(r.Launch.Log, fmt.Sprintf("record %d, log of launch %s", i, r.Launch.ID))
+			check(r.Launch.Metadata, fmt.Sprintf("record %d, metadata of launch %s", i, r.Launch.ID))
+			for _, name := range sortedKeys(r.Launch.Trees) {
+				check(r.Launch.Trees[name].Diff, fmt.Sprintf("record %d, changes to source tree %s of launch %s", i, name, r.Launch.ID))
+			}
 		}
 	}
 	return n, bad

@@ -23,6 +23,11 @@ func TestAuditReplayWithChangedPlan(t *testing.T) {
 		{"stricter error rates", strings.Replace(same, "engine \"embedded\"", "decision {\n  launches = { min = 3, max = 4 }\n}\nengine \"embedded\"", 1), 0, nil},
 		{"another workload", strings.Replace(same, "prompt_tokens = 64", "prompt_tokens = 65", 1), 2, []string{"invalid", "workload chat", "only an apply can tell"}},
 		{"another environment", strings.Replace(same, `MXFLOW_EMBEDDED_MOE = "routed"`, `MXFLOW_EMBEDDED_MOE = "dense"`, 1), 2, []string{"invalid", "knob moe = routed"}},
+		{"another level", strings.Replace(same, `expect = "Paris"`, `expect = "Rome"`, 1), 2, []string{"invalid", "levels of routed", "only an apply can tell"}},
+		{"another proof", strings.Replace(same, "*routed experts*", "*MXFP4 experts*", 1), 2, []string{"invalid", "knob moe = routed", "only an apply can tell"}},
+		{"another parent", strings.Replace(strings.Replace(same, `default = "all"`, `default = "dense"`, 1), "  value \"routed\"", "  value \"dense\" {\n    env = { MXFLOW_EMBEDDED_MOE = \"dense\" }\n    must_see { log = [\"*dense*\"] }\n  }\n  value \"routed\"", 1), 2, []string{"invalid", "baseline", "parent of routed"}},
+		{"what it has nothing to do with", strings.Replace(same, `engine "embedded" "tiny" {}`, "engine \"embedded\" \"tiny\" {}\nengine \"embedded\" \"wide\" {}", 1), 0, nil},
+		{"a level alone, of another start", strings.Replace(planWith("levels.smoke == 'pass'", "levels.smoke == 'pass'"), `MXFLOW_EMBEDDED_MOE = "routed"`, `MXFLOW_EMBEDDED_MOE = "dense"`, 1), 2, []string{"feature.routed  pass      invalid", "phase.experts   pass      invalid", "knob moe = routed"}},
 		{"a mistake", strings.Replace(same, "chat.tg.gain", "chat.tq.gain", 1), 1, []string{"Nothing was started"}},
 		{"another plan", strings.Replace(same, `plan "port"`, `plan "other"`, 1), 1, []string{"give the changed plan the same name"}},
 	}
@@ -52,6 +57,68 @@ func TestAuditReplayWithChangedPlan(t *testing.T) {
 	}
 	if after := contents(t, s.dir); after != before {
 		t.Error("something was written")
+	}
+}
+
+// What was measured is not known without the plan that it was measured by, so that
+// nothing passes by another one either.
+func TestChangedPlanBesideOneThatIsGone(t *testing.T) {
+	const variable = "variable \"least\" {\n  type = number\n}\nengine \"embedded\""
+	plan := strings.Replace(planWith(tenPercent, tenPercent), "engine \"embedded\"", variable, 1)
+	recorded := strings.Replace(plan, "gain >= 0.10", "gain >= ${var.least}", 1)
+	levels := planWith("levels.smoke == 'pass'", "levels.smoke == 'pass'")
+	for _, tt := range []struct {
+		name, plan string
+		args       []string
+		exit       int
+		want       []string
+	}{
+		{"metrics", planWith(tenPercent, tenPercent), nil, 3, []string{"feature.routed  pass      inconclusive", "phase.experts   pass      inconclusive", "give --var and --var-file as they were given then"}},
+		{"levels", levels, nil, 3, []string{"feature.routed  pass      inconclusive", "phase.experts   pass      inconclusive", "give --var and --var-file"}},
+		{"a fail", planWith("chat.tg.gain >= 0.30", tenPercent), nil, 3, []string{"feature.routed  pass      fail", "phase.experts   pass      inconclusive"}},
+		{"the variable given again", plan, []string{"--var", "least=0.1"}, 0, []string{"Every gate of the changed plan would have passed"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newRecordedState(t)
+			s.apply(recorded, map[string]string{"least": "0.10"})
+			once(s)
+			path := filepath.Join(t.TempDir(), "changed.hcl")
+			if err := os.WriteFile(path, []byte(tt.plan), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			exit, out, errs := mxflow(append([]string{"audit", "replay", "--state", s.dir, "--plan", path}, tt.args...)...)
+			if exit != tt.exit {
+				t.Errorf("exit status %d, want %d", exit, tt.exit)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(evenly(out+errs), evenly(want)) {
+					t.Errorf("%q is missing", want)
+				}
+			}
+			if t.Failed() {
+				t.Log(out + errs)
+			}
+		})
+	}
+}
+
+// A plan that was applied last, but stopped before it measured anything, is not what
+// stands was measured by.
+func TestChangedPlanThatWasBegun(t *testing.T) {
+	measured := planWith(tenPercent, tenPercent)
+	begun := strings.Replace(measured, "prompt_tokens = 64", "prompt_tokens = 65", 1)
+	s := newRecordedState(t)
+	s.apply(measured, nil)
+	once(s)
+	s.apply(begun, nil)
+	for plan, want := range map[string]int{measured: 0, begun: 2} {
+		path := filepath.Join(t.TempDir(), "changed.hcl")
+		if err := os.WriteFile(path, []byte(plan), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if exit, out, errs := mxflow("audit", "replay", "--state", s.dir, "--plan", path); exit != want {
+			t.Errorf("exit status %d, want %d\n%s%s", exit, want, out, errs)
+		}
 	}
 }
 

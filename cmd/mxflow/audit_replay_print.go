@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
 )
@@ -103,7 +104,7 @@ func (a *app) replayWith(st *store.Store, flags replayFlags) error {
 			why += r
 		}
 		rows = append(rows, []string{w.Node, dashed(string(w.Recorded)), string(w.WouldBe), why})
-		if w.Kind != "feature" {
+		if w.Kind != ledger.KindFeature {
 			all = append(all, w.WouldBe)
 		}
 	}

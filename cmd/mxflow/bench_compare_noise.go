@@ -41,7 +41,7 @@ func (a *app) startNoise(cell benchCell) (n startNoise, ok bool) {
 			continue // there is none, or none that can be read
 		}
 		groups := map[string][]abLaunch{}
-		for _, l := range st.Launches(store.LaunchFilter{Purpose: "benchmark", OK: true}) {
+		for _, l := range st.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark, OK: true}) {
 			if v, sent := sentLike(l, cell); sent && len(l.Invalid) == 0 {
 				groups[l.Session+" "+l.VariantKey] = append(groups[l.Session+" "+l.VariantKey], abLaunch{Value: v})
 			}

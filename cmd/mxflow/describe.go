@@ -29,7 +29,7 @@ func describe(ev runtime.Event) string {
 		if ev.Action == runtime.Reuse {
 			return fmt.Sprintf("%s: %s%s (kept from before)", ev.Node, ev.Verdict, behind(", ", ev.Message))
 		}
-		return fmt.Sprintf("%s: %s%s%s", ev.Node, ev.Verdict, behind(", ", ev.Message), below(decisive(briefly(ev.Reasons), verdict.Verdict(ev.Verdict))))
+		return fmt.Sprintf("%s: %s%s%s", ev.Node, ev.Verdict, behind(", ", ev.Message), below(decisive(briefly(confirmed(ev.Reasons)), verdict.Verdict(ev.Verdict))))
 	case "node_locked":
 		return fmt.Sprintf("%s: locked, because %s", ev.Node, ev.Message)
 	case "note":
@@ -60,6 +60,22 @@ func briefly(reasons []string) []string {
 		short[i] = unmeasured.ReplaceAllString(r, "$1")
 	}
 	return short
+}
+
+// byOthers is what another engine says of a feature.
+var byOthers = regexp.MustCompile(`^(not )?(confirmed|tried) on engine\.`)
+
+// confirmed are what other engines say of a feature, where they are among its
+// reasons: the others are those of the first engine, whose line stands above.
+func confirmed(reasons []string) []string {
+	n := 0
+	for n < len(reasons) && byOthers.MatchString(reasons[n]) {
+		n++
+	}
+	if n == 0 {
+		return reasons
+	}
+	return reasons[:n]
 }
 
 // decisive leaves out what the table at the end says too and what did not make the

@@ -52,6 +52,8 @@ func TestDescribeDecision(t *testing.T) {
 		{"pass", []string{speed, "one: pass: it is 1", "step exec two: pass"}, ": " + speed + " (and 2 more that pass)"},
 		{"pass", []string{speed, parts}, "\n           " + speed + "\n           " + parts},
 		{"fail", []string{memory}, ": " + memory},
+		{"pass", []string{"confirmed on engine.vllm.prod", speed}, ": confirmed on engine.vllm.prod"},
+		{"fail", []string{"not tried on engine.vllm.prod: it is fail without that", memory}, ": not tried on engine.vllm.prod: it is fail without that"},
 		{"fail", []string{speed, memory}, ": " + memory + " (and 1 more that pass)"},
 		{"invalid", []string{memory, speed, levels}, "\n           " + memory + "\n           " + levels + " (and 1 more that pass)"},
 		{"invalid", []string{speed}, ": " + speed},

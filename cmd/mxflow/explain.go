@@ -18,8 +18,9 @@ many more launches would probably settle what is open. It reads the state direct
 beside PLAN, or in the current folder, and starts nothing.
 
 A gate may be named by its phase, a feature by its name: cutlass, phase.cutlass and
-phase.cutlass.gate are one. The newest decision is explained; --attempt takes an
-earlier one. Exit status: 0 explained, 1 there is no such node or decision.`,
+phase.cutlass.gate are one, and 'spec[short]' is an alternative of feature spec, argued
+alone. The newest decision is explained; --attempt takes an earlier one. Exit status:
+0 explained, 1 there is no such node or decision.`,
 		Example: "  mxflow explain cutlass plan.hcl\n" +
 			"  mxflow explain feature.cutlass_grouped_gemm --attempt 1\n" +
 			"  mxflow explain phase.cutlass.gate --json",
@@ -33,7 +34,7 @@ earlier one. Exit status: 0 explained, 1 there is no such node or decision.`,
 				return err
 			}
 			defer st.Close()
-			node, err := findNode(st, args[0])
+			node, alternative, err := findArgued(st, args[0])
 			if err != nil {
 				return err
 			}
@@ -41,6 +42,7 @@ earlier one. Exit status: 0 explained, 1 there is no such node or decision.`,
 			if err != nil {
 				return err
 			}
+			e.only(alternative)
 			if a.json {
 				a.printJSON(e)
 				return nil

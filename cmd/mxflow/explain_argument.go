@@ -24,6 +24,8 @@ type told struct {
 	levels map[string]argued
 	// replicates and flatters are set once the reader knows.
 	replicates, flatters bool
+	// causes are the causes that were said.
+	causes []string
 }
 
 // toldTable is a table of launches and where it stands.
@@ -55,7 +57,7 @@ func (t *told) launches(here argued, c argument) string {
 		}
 		text := "Launches: " + table.at.from(here)
 		if len(theirs) < len(table.data) {
-			text += ", those of " + countedWords(arms) + " alone"
+			text += ", those of " + verdict.And(arms) + " alone"
 		}
 		return text + "."
 	}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -18,7 +20,10 @@ func (a *app) printBeside(e *explanation) {
 		if alt.Chosen {
 			chosen = ", chosen"
 		}
-		a.paragraph("  ", fmt.Sprintf("%s: %s%s%s", alt.Name, alt.Verdict, chosen, because(alt.Reasons, 3)))
+		reasons := slices.DeleteFunc(slices.Clone(alt.Reasons), func(r string) bool {
+			return slices.ContainsFunc(d.Interference, func(i ledger.Interference) bool { return i.Says() == r })
+		})
+		a.paragraph("  ", fmt.Sprintf("%s: %s%s%s", alt.Name, alt.Verdict, chosen, because(reasons, 3)))
 	}
 	if h := d.Hypothesis; h != nil {
 		fmt.Fprintln(a.stdout, "\nHypothesis, which decides nothing:")
@@ -70,7 +75,7 @@ func hypothesisSaid(h *ledger.Hypothesis) (said []string) {
 	if h.Test != nil {
 		for _, c := range h.Test.Comparisons {
 			if t := c.Test; t != nil && len(t.Looks) > 0 {
-				tested = append(tested, stopSaid(t)...)
+				tested = append(tested, claimStopSaid(t)...)
 				tested = append(tested, intervalSaid(scaleOf(t))...)
 			}
 		}
@@ -83,6 +88,15 @@ func hypothesisSaid(h *ledger.Hypothesis) (said []string) {
 	return append(said, tested...)
 }
 
+// claimStopSaid says why the test of a claim ended: no launch is made for one.
+func claimStopSaid(t *verdict.Test) []string {
+	if t.Stop != verdict.StopOpen {
+		return stopSaid(t)
+	}
+	return []string{fmt.Sprintf("Still open after %s: launches are made for the criteria, and none for a hypothesis.", lastLookOf(t))}
+}
+
 func interferenceSaid(f ledger.Interference) string {
-	return sentence(fmt.Sprintf("%s. Measured: %s; product: %s", f.Says(), percentText(f.Stack), percentText(f.Product)))
+	// It begins with a feature's name, which keeps its small letter.
+	return fmt.Sprintf("%s. Measured: %s; product: %s.", f.Says(), percentText(f.Stack), percentText(f.Product))
 }

@@ -72,7 +72,7 @@ func restsOn(d store.Decided) (nodes []string) {
 			nodes = append(nodes, runtime.FeatureID(ev.Feature))
 		}
 	case runtime.KindFeature, runtime.KindCriteria:
-		names := []string{strings.TrimSuffix(strings.TrimPrefix(d.Node, "feature."), ".first")}
+		names := []string{runtime.CandidateOf(d.Node)}
 		for _, alt := range d.Alternatives {
 			names = append(names, alt.Name)
 		}
@@ -81,7 +81,7 @@ func restsOn(d store.Decided) (nodes []string) {
 		}
 		nodes = append(nodes, runtime.BaselineID)
 	case runtime.KindBenchmark:
-		nodes = append(nodes, strings.TrimSuffix(d.Node, ".benchmark")+".qualify", runtime.BaselineID)
+		nodes = append(nodes, runtime.QualifyID(runtime.CandidateOf(d.Node)), runtime.BaselineID)
 	case runtime.KindQualify:
 		nodes = append(nodes, runtime.BaselineID)
 	}

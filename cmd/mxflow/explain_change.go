@@ -44,14 +44,11 @@ func changeSaid(s scale) string {
 // likely is the chance of a verdict that a number of launches is named for.
 const likely = 0.8
 
-// mostNamed bounds the launches that are named: more is no plan.
-const mostNamed = 100
-
 // moreSaid says how many launches would probably settle what is open, as if the
 // estimate and the standard deviation of now were the true ones.
 func moreSaid(s scale) string {
 	t := s.test
-	if len(t.Looks) == 0 || len(t.Looks) > 0 && t.Looks[len(t.Looks)-1].N >= mostNamed || t.Stop != verdict.StopOpen && t.Stop != verdict.StopFutile && t.Stop != verdict.StopEnd {
+	if len(t.Looks) == 0 || t.Stop != verdict.StopOpen && t.Stop != verdict.StopFutile && t.Stop != verdict.StopEnd {
 		return ""
 	}
 	l := t.Looks[len(t.Looks)-1]
@@ -69,7 +66,7 @@ func moreSaid(s scale) string {
 	}
 	switch {
 	case n == 0:
-		return fmt.Sprintf("Even %d %s would probably not settle it: the effect is too near to the threshold for how launches differ. Another threshold, or less noise, would.", mostNamed, at)
+		return fmt.Sprintf("Even %d %s, the most that a plan may make, would probably not settle it: the effect is too near to the threshold for how launches differ. Another threshold, or less noise, would.", mostLaunches, at)
 	case n <= most:
 		return fmt.Sprintf("About %d %s would probably settle it (%.0f %% chance, if the estimate and the spread stay), which is %d more.", n, at, 100*likely, n-l.N)
 	}
@@ -77,7 +74,7 @@ func moreSaid(s scale) string {
 }
 
 // settledBy is the least number of launches an arm that resolves the distance of a
-// look's estimate from the threshold; 0 where mostNamed do not.
+// look's estimate from the threshold; 0 where the most that a plan may make do not.
 func settledBy(t *verdict.Test, l verdict.Look) int {
 	single := t.Against == ""
 	arms := 2.0
@@ -90,8 +87,8 @@ func settledBy(t *verdict.Test, l verdict.Look) int {
 		gap, at = -gap, t.Fail
 	}
 	resolves := func(n int) bool { return gap >= sd*stats.Resolvable(n, at, likely, single) }
-	if !resolves(mostNamed) {
+	if l.N >= mostLaunches || !resolves(mostLaunches) {
 		return 0
 	}
-	return l.N + 1 + sort.Search(mostNamed-l.N-1, func(i int) bool { return resolves(l.N + 1 + i) })
+	return l.N + 1 + sort.Search(mostLaunches-l.N-1, func(i int) bool { return resolves(l.N + 1 + i) })
 }

@@ -40,6 +40,21 @@ func findNode(st *store.Store, name string) (string, error) {
 	return "", fmt.Errorf("%q is both %s: name one of them", name, strings.Join(found, " and "))
 }
 
+// findArgued is the node to explain. An alternative, "spec[short]", was decided with
+// the others: it leads to the feature that chooses, of which it is the one to argue.
+func findArgued(st *store.Store, name string) (node, alternative string, err error) {
+	short := strings.TrimPrefix(name, "feature.")
+	for _, d := range st.Decisions() {
+		for _, alt := range d.Alternatives {
+			if alt.Name == short && d.Node == runtime.FeatureID(d.Feature) {
+				return d.Node, alt.Name, nil
+			}
+		}
+	}
+	node, err = findNode(st, name)
+	return node, "", err
+}
+
 // recordedNodes are the addresses of all nodes that were decided, or locked by
 // the newest run, sorted.
 func recordedNodes(st *store.Store) (nodes []string) {

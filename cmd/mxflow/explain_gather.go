@@ -15,6 +15,8 @@ import (
 // explanation is a decision with everything that argues it.
 type explanation struct {
 	Node string `json:"node"`
+	// Alternative is the one that was asked for, of a feature that chooses.
+	Alternative string `json:"alternative,omitempty"`
 	// Decision is nil where the node was never decided.
 	Decision *store.Decided `json:"decision,omitempty"`
 	// Locked is why the newest run could not decide it; what was decided before
@@ -25,6 +27,8 @@ type explanation struct {
 	// Starts are the sessions in which the candidate was measured at this
 	// revision up to the decision: each of them is another chance of an error.
 	Starts []string `json:"sessions,omitempty"`
+	// Engines are the plan's engines that the launches were started on.
+	Engines []string `json:"engines,omitempty"`
 	// Sessions are the orders in which launches were started.
 	Sessions []sessionOrder `json:"orders,omitempty"`
 	Rules    []ruleArgument `json:"rules,omitempty"`
@@ -79,6 +83,7 @@ func explain(st *store.Store, node string, number int) (*explanation, error) {
 	e.Decision = &d
 	e.Starts = report.StartsOf(st, d)
 	e.Sessions, e.Notes = ordersOf(st, d)
+	e.Engines = enginesOf(st, d.Decision)
 	// The rules of a feature that chooses are those of one alternative, which are
 	// argued with the others.
 	ofAlternative := slices.ContainsFunc(d.Alternatives, func(alt ledger.Alternative) bool { return reflect.DeepEqual(alt.Rules, d.Rules) })
@@ -129,6 +134,16 @@ func statedLater(history []store.Decided, at int) []string {
 	}
 	last := history[len(history)-1]
 	return []string{fmt.Sprintf("This is not what stands: attempt %d (%s) took its place, because: %s.", last.Attempt, last.Verdict, last.Because)}
+}
+
+// enginesOf are the engines of the launches that a decision rests on, "kind.name".
+func enginesOf(st *store.Store, d *ledger.Decision) (engines []string) {
+	for _, id := range evidenceLaunches(d) {
+		if l, ok := st.LaunchByID(id); ok && l.Block != "" && !slices.Contains(engines, l.Block) {
+			engines = append(engines, l.Block)
+		}
+	}
+	return engines
 }
 
 // evidenceLaunches are the launches that the rules of a decision read, each once.

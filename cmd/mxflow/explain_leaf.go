@@ -24,6 +24,8 @@ func argues(st *store.Store, r verdict.Rule, c verdict.Comparison) argument {
 	case t == nil:
 		out.Said = []string{fmt.Sprintf("Found %s against %s. It could not be tested.", c.Left, c.Right)}
 		return out
+	case t.Form == verdict.Exact && crashes(c, r) != nil:
+		return crashesSaid(out, c, crashes(c, r))
 	case t.Form == verdict.Exact:
 		out.How = "On the values themselves, which are the same however often they are looked at."
 		out.Said = []string{fmt.Sprintf("Found %s %s %s: %s.", c.Left, c.Op, c.Right, holdsWord(c.Holds))}
@@ -39,7 +41,7 @@ func argues(st *store.Store, r verdict.Rule, c verdict.Comparison) argument {
 		out.Looks = append(out.Looks, look{l, s.text(s.own(l.Estimate)), came(t, i)})
 	}
 	if len(t.Unpaired) > 0 {
-		out.Said = append(out.Said, fmt.Sprintf("No look counts %s, which have none of the other arm beside them.", countedWords(t.Unpaired)))
+		out.Said = append(out.Said, fmt.Sprintf("No look counts %s, which have none of the other arm beside them.", verdict.And(t.Unpaired)))
 	}
 	if t.Form == verdict.Range {
 		out.Said = append(out.Said, rangeSaid(s)...)

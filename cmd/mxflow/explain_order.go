@@ -30,6 +30,9 @@ type sessionRow struct {
 	Aside string `json:"aside,omitempty"`
 }
 
+// notRead sets a launch aside that counts, for other decisions.
+const notRead = "not read"
+
 // letters name the arms of a session.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -45,7 +48,7 @@ func ordersOf(st *store.Store, d store.Decided) (orders []sessionOrder, notes []
 			notes = append(notes, fmt.Sprintf("Launch %s, which the decision rests on, is not in the ledger.", id))
 			continue
 		}
-		if l.Purpose == "benchmark" && !slices.Contains(sessions, l.Session) {
+		if l.Purpose == ledger.ForBenchmark && !slices.Contains(sessions, l.Session) {
 			sessions = append(sessions, l.Session)
 		}
 	}
@@ -64,7 +67,7 @@ func before(st *store.Store, record int, session string) (launches []*ledger.Lau
 		if i >= record {
 			break
 		}
-		if r.Launch != nil && r.Launch.Session == session && r.Launch.Purpose == "benchmark" {
+		if r.Launch != nil && r.Launch.Session == session && r.Launch.Purpose == ledger.ForBenchmark {
 			launches = append(launches, r.Launch)
 		}
 	}
@@ -86,7 +89,7 @@ func orderOf(session string, launches []*ledger.Launch, used map[string]bool) se
 		}
 		row := sessionRow{l.Order, l.Ordinal, l.Variant, l.ID, l.Started.Local().Format("15:04:05"), asideOf(l)}
 		if row.Aside == "" && !used[l.ID] {
-			row.Aside = "not read by this decision"
+			row.Aside = notRead
 		}
 		out.Launches = append(out.Launches, row)
 		if asideOf(l) != "" {

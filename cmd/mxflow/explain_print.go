@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -23,6 +24,11 @@ func (a *app) printExplanation(e *explanation) {
 		accepted = ", accepted into the stack"
 	}
 	fmt.Fprintf(a.stdout, "%s: %s%s\n\n", e.Node, d.Verdict, accepted)
+	for _, alt := range d.Alternatives {
+		if alt.Name == e.Alternative {
+			fmt.Fprintf(a.stdout, "  argued    %s alone: %s (mxflow explain %s argues all)\n", alt.Name, alt.Verdict, e.Node)
+		}
+	}
 	fmt.Fprintf(a.stdout, "  decided   %s, run %s, attempt %d (%s)\n", d.Time.Local().Format("2006-01-02 15:04:05"), d.Run, d.Attempt, d.Because)
 	if s := d.Statistics; s != nil {
 		share := ""
@@ -35,21 +41,27 @@ func (a *app) printExplanation(e *explanation) {
 	if len(e.Starts) > 0 {
 		fmt.Fprintf(a.stdout, "  measured  %s\n", startsWord(e.Starts, d.Statistics != nil))
 	}
+	if len(e.Engines) > 0 {
+		fmt.Fprintf(a.stdout, "  engine    %s\n", verdict.And(e.Engines))
+	}
+	for _, c := range d.Confirmations {
+		fmt.Fprintf(a.stdout, "  confirm   %s\n", confirmationSaid(c))
+	}
 	for _, m := range e.Marks {
 		a.paragraph("  ", sentence(m))
 	}
 	for _, s := range e.Sessions {
 		a.printOrder(s)
 	}
+	told := &told{}
 	for _, l := range d.Levels {
 		if l.Verdict != "pass" || len(e.Rules) == 0 {
-			a.paragraph("  ", fmt.Sprintf("level %s: %s%s", l.Name, l.Verdict, because(l.Reasons, 3)))
+			a.paragraphs("  ", told.once(fmt.Sprintf("level %s: %s%s", l.Name, l.Verdict, because(l.Reasons, 3))))
 		}
 	}
 	if len(e.Rules) == 0 || len(e.Causes) > 0 {
-		a.printReasons(e)
+		a.printReasons(e, told)
 	}
-	told := &told{}
 	for i, r := range e.Rules {
 		a.printRule(i+1, r, told)
 	}
@@ -78,21 +90,29 @@ func startsWord(sessions []string, tested bool) string {
 	if len(sessions) == 1 {
 		return "once at this revision, in session " + sessions[0]
 	}
-	s := fmt.Sprintf("%d times from the start at this revision, in sessions %s", len(sessions), countedWords(sessions))
+	s := fmt.Sprintf("%d times from the start at this revision, in sessions %s", len(sessions), verdict.And(sessions))
 	if tested {
 		s += fmt.Sprintf(": the chance of an error is up to %d times that of one", len(sessions))
 	}
 	return s
 }
 
-func (a *app) printReasons(e *explanation) {
+// confirmationSaid is what another engine says of a feature, and where that is argued.
+func confirmationSaid(c ledger.Confirmation) string {
+	if c.Verdict == "" {
+		return c.Reason
+	}
+	return fmt.Sprintf("on %s: %s (mxflow explain '%s' argues it)", c.Engine, c.Verdict, shortNode(c.Node))
+}
+
+func (a *app) printReasons(e *explanation, told *told) {
 	d := e.Decision
 	if len(e.Causes) > 0 {
 		fmt.Fprintln(a.stdout, "\nIt came to this, last cause first:")
-		a.paragraphs("  ", e.Causes)
-	} else if len(d.Reasons) > 0 {
+		a.paragraphs("  ", told.chain(e.Causes))
+	} else if reasons := told.once(d.Reasons...); len(reasons) > 0 {
 		fmt.Fprintln(a.stdout)
-		a.paragraphs("  ", d.Reasons)
+		a.paragraphs("  ", reasons)
 	}
 	if d.Exit != nil && *d.Exit >= 0 {
 		fmt.Fprintf(a.stdout, "  exit status %d\n", *d.Exit)
@@ -104,10 +124,18 @@ func (a *app) printReasons(e *explanation) {
 
 func (a *app) printOrder(s sessionOrder) {
 	fmt.Fprintf(a.stdout, "  order     %s  (%s), session %s\n", s.Order, strings.Join(s.Arms, ", "), s.Session)
+	var unread []int
 	for _, l := range s.Launches {
-		if l.Aside != "" {
+		switch l.Aside {
+		case "":
+		case notRead:
+			unread = append(unread, l.Order)
+		default:
 			fmt.Fprintf(a.stdout, "            launch %d, %s: %s\n", l.Order, l.Launch, l.Aside)
 		}
+	}
+	if len(unread) > 0 {
+		fmt.Fprintf(a.stdout, "            %s by this decision: %s %s\n", notRead, plural(len(unread), "launch", "launches"), spans(unread))
 	}
 }
 
@@ -126,12 +154,12 @@ func (a *app) printRule(number int, r ruleArgument, told *told) {
 	if len(r.Compared) == 0 {
 		fmt.Fprintln(a.stdout)
 	}
-	a.paragraphs("   ", r.Missing)
-	a.paragraphs("   ", r.Reasons)
+	a.paragraphs("   ", told.once(r.Missing...))
+	a.paragraphs("   ", told.once(r.Reasons...))
 	for _, in := range r.Read {
 		fmt.Fprintf(a.stdout, "   %s\n", strings.ReplaceAll(in, "\n", "\n   "))
 	}
 	if len(r.Open) > 0 {
-		a.paragraph("   ", "More launches of "+countedWords(r.Open)+" could still settle it.")
+		a.paragraph("   ", "More launches of "+verdict.And(r.Open)+" could still settle it.")
 	}
 }

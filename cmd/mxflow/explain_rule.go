@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -94,6 +95,15 @@ func arguesRule(st *store.Store, r verdict.Rule) ruleArgument {
 		}
 	}
 	return out
+}
+
+// only leaves out the rules of other alternatives than the one that was asked for.
+func (e *explanation) only(alternative string) {
+	if alternative == "" {
+		return
+	}
+	e.Alternative = alternative
+	e.Rules = slices.DeleteFunc(e.Rules, func(r ruleArgument) bool { return r.Of != alternative })
 }
 
 // compared reports whether an input stands in one of the rule's comparisons.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 )
@@ -59,14 +58,7 @@ func looksWord(looks []int) string {
 	for i, n := range looks {
 		words[i] = fmt.Sprint(n)
 	}
-	return countedWords(words) + " " + plural(looks[len(looks)-1], "launch", "launches")
-}
-
-func countedWords(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+	return verdict.And(words) + " " + plural(looks[len(looks)-1], "launch", "launches")
 }
 
 func plural(n int, one, many string) string {
@@ -83,10 +75,7 @@ func stopSaid(t *verdict.Test) []string {
 		l = t.Looks[len(t.Looks)-1]
 		n = l.N
 	}
-	at := fmt.Sprintf("%d %s an arm", n, plural(n, "launch", "launches"))
-	if t.Against == "" {
-		at = fmt.Sprintf("%d %s", n, plural(n, "launch", "launches"))
-	}
+	at := lastLookOf(t)
 	switch t.Stop {
 	case verdict.StopPass:
 		return []string{fmt.Sprintf("Decided at %s: %s for a pass, not above %s.", at, verdict.PIs(l.PPass), verdict.PLevel(t.Pass)) + latched(t, n)}
@@ -105,6 +94,18 @@ func stopSaid(t *verdict.Test) []string {
 		return []string{fmt.Sprintf("Still open after %s: it goes on with more launches.", at)}
 	}
 	return []string{fmt.Sprintf("It ended in a way that this version does not know: %q.", t.Stop)}
+}
+
+// lastLookOf is how many launches the last look is of: "3 launches an arm".
+func lastLookOf(t *verdict.Test) string {
+	n := 0
+	if len(t.Looks) > 0 {
+		n = t.Looks[len(t.Looks)-1].N
+	}
+	if t.Against == "" {
+		return countOf(n, "launch", "launches")
+	}
+	return countOf(n, "launch", "launches") + " an arm"
 }
 
 // latched says that launches behind the look that decided change nothing.

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -44,6 +46,39 @@ var (
 	noisyGain  = []float64{34.7, 35.8, 35.1, 35.6, 34.8, 35.9, 35.0, 35.5}
 	slower     = []float64{29.0, 28.8, 29.1, 28.9, 29.0, 28.9, 29.1, 28.8}
 )
+
+// TestOnce: a cause that everything above it repeats is said in full once.
+func TestOnce(t *testing.T) {
+	const cause = "the command's output is no JSON: invalid character 'N'"
+	told := &told{}
+	got := told.once("level execution: error: "+cause, "level benchmark: error: level execution is error: "+cause, "level execution: error: "+cause, "x is missing: "+cause, "x: short")
+	want := []string{"level execution: error: " + cause, "level benchmark: error: level execution is error, as said above", "x is missing, as said above", "x: short"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+}
+
+// TestChain: the root, which stands last, is said in full.
+func TestChain(t *testing.T) {
+	const cause = "level kernels is fail: the path was not seen in the log"
+	told := &told{}
+	got := told.chain([]string{"f was invalid: " + cause, "f.qualify was fail: " + cause})
+	want := []string{"f was invalid, as said below", "f.qualify was fail: " + cause}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+	if got := told.chain([]string{"f.qualify was fail: " + cause, "g was fail: " + cause}); !slices.Equal(got, []string{"g was fail, as said above"}) {
+		t.Errorf("again: %q", got)
+	}
+}
+
+func TestSpans(t *testing.T) {
+	for want, numbers := range map[string][]int{"3": {3}, "3 and 4": {3, 4}, "3, 4, 7 and 12 to 16": {3, 4, 7, 12, 13, 14, 15, 16}, "1 to 3": {1, 2, 3}} {
+		if got := spans(numbers); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
 
 func TestExplain(t *testing.T) {
 	here := time.Local
@@ -128,6 +163,33 @@ func TestExplain(t *testing.T) {
 			},
 		},
 		{
+			// A crash counts, and its absence in few launches shows little.
+			name: "crashes", rule: "engine.crashes == 0" + more("engine.crashes <= 0.5"),
+			record: func(s *recordedState) {
+				s.crashes = map[string]float64{"s-1.routed.2": 1}
+				s.session("s-1", steadyBase[:4], clearGain[:4])
+				s.decide("s-1")
+			},
+		},
+		{
+			// The decision says on which engines, what others said, and what became of the
+			// claim and of each alternative.
+			name: "what stands beside the rules", rule: "chat.tg.gain >= 0.10", node: "routed",
+			record: func(s *recordedState) {
+				s.tamper, s.block = beside, "embedded.tiny"
+				s.session("s-1", steadyBase[:4], nearGain[:4])
+				s.decide("s-1")
+			},
+		},
+		{
+			name: "one alternative", rule: "chat.tg.gain >= 0.10", node: "spec[short]",
+			record: func(s *recordedState) {
+				s.tamper = beside
+				s.session("s-1", steadyBase[:4], nearGain[:4])
+				s.decide("s-1")
+			},
+		},
+		{
 			name: "too few", rule: "chat.tg.gain >= 0.10",
 			record: func(s *recordedState) { s.session("s-1", steadyBase[:2], clearGain[:2]); s.decide("s-1") },
 		},
@@ -147,6 +209,32 @@ func TestExplain(t *testing.T) {
 			}
 			golden(t, filepath.Join("testdata", "explain", strings.ReplaceAll(tt.name, " ", "_")+".txt"), out)
 		})
+	}
+}
+
+// beside puts everything beside the rules of a feature that may stand there.
+func beside(d *ledger.Decision) {
+	if d.Kind != "feature" {
+		return
+	}
+	low, high := -0.2, 0.1
+	d.Confirmations = []ledger.Confirmation{
+		{Engine: "vllm.production", Node: "feature.routed@production", Verdict: verdict.Pass, Reason: "confirmed on engine.vllm.production"},
+		{Engine: "vllm.other", Node: "feature.routed@other", Reason: "not tried on engine.vllm.other: it is inconclusive without that"},
+	}
+	d.Interference = []ledger.Interference{{Metric: "chat.tg", Stack: 0.2, Product: 0.3, Parts: []string{"kv", "routed"}, Ratio: -0.077, Low: &low, High: &high}}
+	open := d.Rules[0]
+	open.Comparisons = slices.Clone(open.Comparisons)
+	t := *open.Comparisons[0].Test
+	t.Stop = verdict.StopOpen
+	open.Comparisons[0].Test = &t
+	d.Hypothesis = &ledger.Hypothesis{Metric: "chat.tg", Expect: "+10%", Because: "fewer experts", Outcome: "open", Test: &open}
+	other := d.Rules[0]
+	other.Name = "of the other"
+	says := []string{"it is not enough", d.Interference[0].Says()}
+	d.Alternatives = []ledger.Alternative{
+		{Name: "spec[short]", Set: map[string]string{"moe": "routed"}, Verdict: d.Rules[0].Verdict, Reasons: says, Rules: d.Rules},
+		{Name: "spec[long]", Set: map[string]string{"moe": "routed"}, Verdict: d.Rules[0].Verdict, Reasons: says, Rules: []ledger.Rule{other}},
 	}
 }
 

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"github.com/mxflow/mxflow/gates/verdict"
 )
 
 // explainWidth is where sentences of an explanation wrap.
@@ -30,10 +32,31 @@ func (a *app) paragraphs(indent string, texts []string) {
 
 // paragraph prints a text between words, its later lines a little further in.
 func (a *app) paragraph(indent, text string) {
-	for i, line := range strings.Split(wrap(text, explainWidth-len(indent)), "\n") {
+	for i, line := range strings.Split(wrap(text, min(explainWidth, a.width())-len(indent)), "\n") {
 		if i > 0 {
 			line = "  " + line
 		}
 		fmt.Fprintln(a.stdout, indent+line)
 	}
+}
+
+// spans writes ascending numbers briefly: "3, 4, 7 and 12 to 16".
+func spans(numbers []int) string {
+	var words []string
+	for i := 0; i < len(numbers); {
+		j := i
+		for j+1 < len(numbers) && numbers[j+1] == numbers[j]+1 {
+			j++
+		}
+		switch {
+		case j > i+1:
+			words = append(words, fmt.Sprintf("%d to %d", numbers[i], numbers[j]))
+		case j > i:
+			words = append(words, fmt.Sprint(numbers[i]), fmt.Sprint(numbers[j]))
+		default:
+			words = append(words, fmt.Sprint(numbers[i]))
+		}
+		i = j + 1
+	}
+	return verdict.And(words)
 }

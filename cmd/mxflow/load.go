@@ -65,6 +65,9 @@ func (a *app) diagnostics(res *plans.Result) {
 	if err := res.WriteDiagnostics(a.stderr, a.width(), colours(a.stderr)); err != nil {
 		fmt.Fprintln(a.stderr, res.Diagnostics.Error())
 	}
+	if len(res.Diagnostics) > 0 && res.OK() {
+		fmt.Fprintln(a.stderr) // what follows warnings is something else
+	}
 	if n := len(res.Diagnostics.Errs()); !res.OK() {
 		fmt.Fprintf(a.stderr, "\n%s. Nothing was started.\n", count(n, "error"))
 	}

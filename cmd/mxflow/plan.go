@@ -19,9 +19,9 @@ func (a *app) planCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan PLAN",
 		Short: "Show what an apply would do, in order, and why",
-		Long: `Shows each node of the plan: reuse (the recorded outcome is kept), re-decide
-(from recorded launches) or measure, and why; how many launches that takes and
-about how long. What depends on a gate that is still open says so. Nothing is
+		Long: `Shows each node of the plan: reuse (the recorded outcome is kept), decide or
+re-decide (from recorded launches) or measure, and why; how many launches that takes
+and about how long. What depends on a gate that is still open says so. Nothing is
 started and nothing is written.`,
 		Example: "  mxflow plan plan.hcl\n  mxflow plan --rerun all plan.hcl",
 		Args:    cobra.ExactArgs(1),

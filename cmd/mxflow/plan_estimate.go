@@ -5,6 +5,7 @@ import (
 
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -68,7 +69,7 @@ func launchSeconds(st *store.Store, l runtime.PlannedLaunch, least float64) floa
 	}
 	for _, key := range []string{l.VariantKey, l.Engine} {
 		if mean, n := st.MeanLaunchSeconds(key, ""); n > 0 {
-			if l.Purpose == "benchmark" {
+			if l.Purpose == ledger.ForBenchmark {
 				mean = max(mean, assumedSeconds) // requests that no rate paces take time too
 			}
 			return mean + least

@@ -80,6 +80,9 @@ func previewRow(p runtime.Planned) []string {
 		return []string{p.Node.ID, "locked", "", p.Locked}
 	}
 	row := []string{p.Node.ID, string(p.Action), "", p.Because}
+	if p.Action == runtime.Redecide && p.Because == "first" {
+		row[1] = "decide" // it never was before
+	}
 	if n := len(p.Launches); n > 0 {
 		row[2] = fmt.Sprint(n)
 		if least := sure(p.Launches); least < n {

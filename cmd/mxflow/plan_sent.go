@@ -27,10 +27,10 @@ func sentBy(p *plans.Plan, n *runtime.Node) (s sent) {
 		return s
 	}
 	protocol := p.Protocol(feature.Protocol)
-	if protocol == nil || protocol.Level("benchmark") == nil {
+	if protocol == nil || protocol.Level(plans.BenchmarkLevel) == nil {
 		return s
 	}
-	for _, name := range p.Sent(protocol.Level("benchmark")) {
+	for _, name := range p.Sent(protocol.Level(plans.BenchmarkLevel)) {
 		w := p.Workload(name)
 		if w == nil {
 			continue

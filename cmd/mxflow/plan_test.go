@@ -49,3 +49,13 @@ func TestLaunchSeconds(t *testing.T) {
 		}
 	}
 }
+
+// TestDecidedFirst: what was never decided is not decided again.
+func TestDecidedFirst(t *testing.T) {
+	n := &runtime.Node{ID: "feature.f"}
+	for because, want := range map[string]string{"first": "decide", "rules changed": "re-decide"} {
+		if row := previewRow(runtime.Planned{Node: n, Choice: runtime.Choice{Action: runtime.Redecide, Because: because}}); row[1] != want {
+			t.Errorf("%s: %q, want %s", because, row[1], want)
+		}
+	}
+}

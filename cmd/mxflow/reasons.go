@@ -28,12 +28,41 @@ func why(d *ledger.Decision) string {
 		}
 	}
 	if d.Exit != nil && *d.Exit >= 0 { // a signal's name is in the reasons
-		parts = append(parts, fmt.Sprintf("exit status %d", *d.Exit))
+		exit := fmt.Sprintf("exit status %d", *d.Exit)
+		if !slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(p, exit) }) {
+			parts = append(parts, exit)
+		}
 	}
 	if len(d.LogTail) > 0 {
 		parts = append(parts, "last log line: "+d.LogTail[len(d.LogTail)-1])
 	}
 	return strings.Join(parts, "\n")
+}
+
+// brokenBy is what of a decision is in error, in one line: what passed below it, or
+// failed, is nothing to mend.
+func brokenBy(d *ledger.Decision) string {
+	var parts []string
+	add := func(v verdict.Verdict, name string, reasons []string) {
+		if v == verdict.Error {
+			parts = append(parts, name+because(reasons, 1))
+		}
+	}
+	for _, l := range d.Levels {
+		add(l.Verdict, "level "+l.Name, l.Reasons)
+	}
+	for _, r := range d.Rules {
+		add(r.Verdict, fmt.Sprintf("%s %q", r.Role, r.Name), r.Reasons)
+	}
+	for _, reason := range d.Reasons {
+		if strings.HasSuffix(reason, ": error") && !repeats(d, reason) {
+			parts = append(parts, strings.TrimSuffix(reason, ": error"))
+		}
+	}
+	if len(parts) == 0 {
+		return strings.ReplaceAll(why(d), "\n", "; ")
+	}
+	return strings.Join(parts, "; ")
 }
 
 // headline is what a feature's decision says before its levels and criteria: what

@@ -73,6 +73,10 @@ type recordedState struct {
 	tamper func(*ledger.Decision)
 	// forgets launch noise that is on record.
 	forgets bool
+	// crashes are launches that crashed, by ID.
+	crashes map[string]float64
+	// block is the plan's engine of the launches, where they name it.
+	block string
 }
 
 func newRecordedState(t testing.TB) *recordedState {
@@ -158,9 +162,13 @@ func (s *recordedState) launch(session, arm string, round, order int, speed floa
 	metrics := measure.Evaluate(r)
 	gb := 2.0 + 0.01*float64(order)
 	metrics["engine.memory_gb"] = measure.Summary{Unit: "GB", Better: measure.Lower, N: 1, Stats: map[string]float64{"median": gb, "mean": gb, "min": gb, "max": gb}}
+	if s.crashes != nil {
+		crashed := s.crashes[fmt.Sprintf("%s.%s.%d", session, arm, round)]
+		metrics["engine.crashes"] = measure.Summary{Unit: "count", Better: measure.Lower, N: 1, Stats: map[string]float64{"median": crashed, "mean": crashed, "min": crashed, "max": crashed}}
+	}
 	s.append(&ledger.Record{Type: "launch", Launch: &ledger.Launch{
 		ID: fmt.Sprintf("%s.%s.%d", session, arm, round), Session: session, Purpose: "benchmark", Node: "feature.routed.benchmark",
-		Variant: arm, VariantKey: arm, Work: "w", Ordinal: round, Order: order, Started: s.at, Seconds: 60, OK: true,
+		Variant: arm, VariantKey: arm, Work: "w", Block: s.block, Ordinal: round, Order: order, Started: s.at, Seconds: 60, OK: true,
 		Engine: map[string]string{"kind": "embedded"}, Cells: r.Cells, Samples: sum, Metrics: metrics,
 	}})
 }

@@ -79,17 +79,7 @@ func statusRows(st *store.Store) [][]string {
 		rows = append(rows, []string{d.Phase, d.Node, o.Word(), accepted, atMinute(d.Time)})
 	}
 	for _, l := range report.Locked(st) {
-		rows = append(rows, []string{phaseOf(l.Node), l.Node, "locked", l.Cause, ""})
+		rows = append(rows, []string{l.Phase, l.Node, "locked", l.Cause, ""})
 	}
 	return rows
-}
-
-// phaseOf is the phase that a node's address names, empty for a feature's.
-func phaseOf(node string) string {
-	rest, ok := strings.CutPrefix(node, "phase.")
-	if !ok {
-		return ""
-	}
-	name, _, _ := strings.Cut(rest, ".")
-	return name
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -12,11 +11,7 @@ import (
 // withStanding is what status and report add to the decisions in JSON.
 func withStanding(st *store.Store, out map[string]any) map[string]any {
 	out["stack"], out["targets"], out["hypotheses"] = report.AcceptedStack(st), report.Contests(st), report.Claims(st)
-	interactions := []ledger.Interference{}
-	for _, d := range report.Standing(st) {
-		interactions = append(interactions, d.Interference...)
-	}
-	out["interactions"] = interactions
+	out["interactions"] = report.Interactions(st)
 	return out
 }
 
@@ -36,17 +31,18 @@ func (a *app) printStack(st *store.Store) {
 		fmt.Fprintln(a.stdout)
 		a.reportTable(report.ContestTable(all))
 		for _, n := range report.ContestNotes(all) {
-			fmt.Fprintln(a.stdout, wrap(n, maxColumn))
+			fmt.Fprintln(a.stdout, wrap(n, a.column()))
 		}
 	}
 	if claims := report.Claims(st); len(claims) > 0 {
 		fmt.Fprintln(a.stdout)
 		a.reportTable(report.ClaimTable(claims))
-	}
-	for _, d := range report.Standing(st) {
-		for _, i := range d.Interference {
-			fmt.Fprintf(a.stdout, "\n%s\n", wrap(i.Says(), maxColumn))
+		for _, n := range report.ClaimNotes(claims) {
+			fmt.Fprintln(a.stdout, wrap(n, a.column()))
 		}
+	}
+	for _, i := range report.Interactions(st) {
+		fmt.Fprintf(a.stdout, "\n%s\n", wrap(i.Says(), a.column()))
 	}
 }
 

@@ -2,13 +2,8 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 	"time"
-
-	"github.com/charmbracelet/lipgloss"
-	"github.com/charmbracelet/lipgloss/table"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
@@ -67,7 +62,7 @@ func tableRow(r runtime.Row) []string {
 	switch {
 	case r.Decision != nil:
 		row[2] = string(r.Decision.Verdict)
-		row[3] = why(r.Decision)
+		row[3] = whyHere(r.Decision)
 		if r.Reused {
 			row[3] = "(kept) " + row[3]
 		}
@@ -83,6 +78,19 @@ func tableRow(r runtime.Row) []string {
 		row[2], row[3] = "-", "not run"
 	}
 	return row
+}
+
+// whyHere leaves out of a confirmed feature what the row of the first engine says,
+// which stands above it.
+func whyHere(d *ledger.Decision) string {
+	if len(d.Confirmations) == 0 {
+		return why(d)
+	}
+	var parts []string
+	for _, c := range d.Confirmations {
+		parts = append(parts, c.Reason)
+	}
+	return strings.Join(append(parts, "and on the first engine as above"), "\n")
 }
 
 func label(n *runtime.Node) string {
@@ -107,79 +115,4 @@ func label(n *runtime.Node) string {
 var verdictColours = map[string]string{
 	"pass": "2", "waived": "6", "fail": "1", "invalid": "5", "error": "1", "inconclusive": "3", "locked": "8",
 	"fail, waived": "6", "inconclusive, waived": "6", "invalid, waived": "6",
-}
-
-// printTable prints columns, coloured on a terminal only.
-func (a *app) printTable(head []string, rows [][]string) {
-	writeTable(a.stdout, head, rows, colours(a.stdout))
-}
-
-func writeTable(w io.Writer, head []string, rows [][]string, colour bool) {
-	renderer := lipgloss.NewRenderer(w)
-	if !colour {
-		renderer.SetColorProfile(3) // termenv.Ascii
-	}
-	cell := renderer.NewStyle().PaddingRight(2)
-	rows = folded(rows, len(head)-1)
-	t := table.New().Headers(head...).Rows(rows...).
-		Border(lipgloss.NormalBorder()).BorderTop(false).BorderBottom(false).BorderLeft(false).BorderRight(false).
-		BorderColumn(false).BorderRow(false).
-		StyleFunc(func(row, col int) lipgloss.Style {
-			s := cell
-			if row == table.HeaderRow {
-				return s.Bold(colour)
-			}
-			if row < len(rows) && col < len(rows[row]) {
-				s = s.MaxWidth(maxColumn + 2)
-				if col == len(head)-1 {
-					s = cell.Width(min(maxColumn, max(lipgloss.Width(head[col]), widest(rows, col))) + 2)
-				}
-				if c, ok := verdictColours[rows[row][col]]; ok && colour {
-					s = s.Foreground(lipgloss.Color(c))
-				}
-			}
-			return s
-		})
-	fmt.Fprintln(w, trimRight(t.String()))
-}
-
-// maxColumn keeps the reasons readable; longer ones wrap.
-const maxColumn = 96
-
-// folded breaks one column's lines between words only: lipgloss would also break
-// after a hyphen, and so between a minus sign and its number.
-func folded(rows [][]string, col int) [][]string {
-	out := slices.Clone(rows)
-	for i, r := range rows {
-		if col >= len(r) || lipgloss.Width(r[col]) <= maxColumn {
-			continue
-		}
-		lines := strings.Split(r[col], "\n")
-		for j, l := range lines {
-			if lipgloss.Width(l) > maxColumn {
-				lines[j] = wrap(l, maxColumn)
-			}
-		}
-		out[i] = slices.Clone(r)
-		out[i][col] = strings.Join(lines, "\n")
-	}
-	return out
-}
-
-func widest(rows [][]string, col int) int {
-	n := 4
-	for _, r := range rows {
-		for _, line := range strings.Split(r[col], "\n") {
-			n = max(n, lipgloss.Width(line))
-		}
-	}
-	return n
-}
-
-func trimRight(s string) string {
-	lines := strings.Split(s, "\n")
-	for i, l := range lines {
-		lines[i] = strings.TrimRight(l, " ")
-	}
-	return strings.Join(lines, "\n")
 }

@@ -20,6 +20,8 @@ type caseRun struct {
 	name     string
 	outcomes []*steps.CaseOutcome
 	coverage []*steps.RuleCoverage
+	// never are the phases whose gate was not shown to pass as a whole.
+	never []string
 }
 
 func (a *app) testCommand() *cobra.Command {
@@ -86,7 +88,7 @@ func (r *caseRun) run(vars []plans.Given) error {
 		r.outcomes = append(r.outcomes, steps.DecideCase(loaded.Plan, c))
 	}
 	if r.name == "" {
-		r.coverage = steps.Coverage(loaded.Plan, r.outcomes)
+		r.coverage, r.never = steps.Coverage(loaded.Plan, r.outcomes), steps.NeverWhole(loaded.Plan, r.outcomes)
 	}
 	if r.json {
 		r.printCasesJSON()

@@ -96,6 +96,9 @@ func (r *caseRun) printFailed(o *steps.CaseOutcome) {
 // printCoverage lists the rules of which nothing was shown. A rule that cannot
 // fail protects nothing.
 func (r *caseRun) printCoverage() {
+	for _, phase := range r.never {
+		fmt.Fprintf(r.stdout, "Never shown to pass as a whole, all rules at once: the gate of %s.\n", phase)
+	}
 	var passes, fails []string
 	for _, c := range r.coverage {
 		if !c.Passes {
@@ -152,6 +155,7 @@ func (r *caseRun) printCasesJSON() {
 	out := map[string]any{"cases": list, "as_expected": len(list) - failed, "otherwise": failed}
 	if r.coverage != nil {
 		out["rules"] = r.coverage
+		out["never_whole"] = append([]string{}, r.never...)
 	}
 	r.printJSON(out)
 }

@@ -84,7 +84,7 @@ func (a *app) waive(args []string, w *ledger.Waiver, now time.Time) error {
 	case d.Verdict.Unlocks():
 		return fmt.Errorf("there is nothing to waive: %s is %s, and what comes after it is unlocked", node, d.Verdict)
 	case !ledger.Overridable(d.Verdict):
-		return fmt.Errorf("%s is %s: the engine or mxflow broke, so nothing was decided that could be waived. Mend the cause (%s) and run apply again", node, d.Verdict, why(d.Decision))
+		return fmt.Errorf("%s is %s: the engine or mxflow broke, so nothing was decided that could be waived. Mend the cause (%s) and run apply again", node, d.Verdict, brokenBy(d.Decision))
 	case w.Revoked && !holds:
 		return fmt.Errorf("no waiver of %s holds%s: there is nothing to revoke", node, behind(": ", old.Says(d.Decision, now)))
 	}
@@ -127,7 +127,7 @@ func findGate(st *store.Store, name string) (string, error) {
 		}
 	}
 	for _, l := range report.Locked(st) {
-		if l.Node == runtime.PhaseID(shortNode(l.Node)) && phaseOf(l.Node) == shortNode(l.Node) {
+		if l.Node == runtime.PhaseID(shortNode(l.Node)) && l.Phase == shortNode(l.Node) {
 			gates = append(gates, l.Node)
 		}
 	}

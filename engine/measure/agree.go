@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // Agreement is how metrics that were stored compare with the same recording
@@ -63,11 +62,7 @@ func Agree(r Recording, stored map[string]Summary, tolerance float64) Agreement 
 
 // gives reports whether a metric of that address comes from the recording.
 func (r Recording) gives(address string) bool {
-	at := strings.LastIndexByte(address, '.')
-	if at < 0 {
-		return false
-	}
-	where := address[:at]
+	where, _ := SplitAddress(address)
 	return where == string(PerGPU) || where == string(PerHost) || slices.ContainsFunc(r.Cells, func(c CellRun) bool { return c.Cell == where })
 }
 

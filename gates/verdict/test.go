@@ -61,7 +61,8 @@ type Test struct {
 	// Resolution is what the measurement can tell apart, on the scale of the test,
 	// where all launches of an arm tie: their spread is taken as that over √12.
 	Resolution float64 `json:"resolution,omitempty"`
-	// Stop is why it ended: see the Stop constants.
+	// Stop is why it ended: see the Stop constants. A flagged steady check (Note) takes
+	// the verdict away, and not how the test ended.
 	Stop Stop `json:"stop"`
 	// Values and Base are the launches of the two arms that stood beside each other,
 	// by rounds, in the metric's unit; Launches and BaseLaunches their IDs. A look

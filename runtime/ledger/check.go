@@ -10,12 +10,6 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
-// kinds are the kinds of nodes that decisions are about.
-var kinds = []string{"qualify", "benchmark", "criteria", "feature", "gate", "step", "phase"}
-
-// purposes are what launches are for.
-var purposes = []string{"qualification", "benchmark"}
-
 // Check reports what is wrong with a record by itself.
 func (r *Record) Check() error {
 	set := []string{}

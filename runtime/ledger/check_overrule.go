@@ -64,7 +64,7 @@ func (w *Waiver) follows(h *history) error {
 	switch {
 	case last == nil:
 		return fmt.Errorf("waives %s, about which nothing was decided before", w.Node)
-	case last.Kind != "gate" && last.Kind != "phase":
+	case last.Kind != KindGate && last.Kind != KindPhase:
 		return fmt.Errorf("waives %s, which is a %s: only what ends a phase can be waived", w.Node, last.Kind)
 	case !w.About(last):
 		return fmt.Errorf("waives attempt %d of %s (%s), and the newest decision is attempt %d (%s)", w.Attempt, w.Node, w.Verdict, last.Attempt, last.Verdict)

@@ -11,15 +11,11 @@ import (
 // worse in chat.tg than the product of their gains (interval -18.0 % to -6.0 %):
 // they interfere".
 func (i Interference) Says() string {
-	names := strings.Join(i.Parts, ", ")
-	if n := len(i.Parts); n > 1 {
-		names = strings.Join(i.Parts[:n-1], ", ") + " and " + i.Parts[n-1]
-	}
 	way, by := "better", i.Ratio
 	if by < 0 {
 		way, by = "worse", -by
 	}
-	text := fmt.Sprintf("%s together are %.1f %% %s in %s than the product of their gains", names, 100*by, way, i.Metric)
+	text := fmt.Sprintf("%s together are %s %s in %s than the product of their gains", verdict.And(i.Parts), strings.TrimPrefix(verdict.Percent(by, 1), "+"), way, i.Metric)
 	if i.Low == nil || i.High == nil {
 		return text + ", without an interval: whether they interfere is open"
 	}

@@ -6,8 +6,7 @@ import "github.com/mxflow/mxflow/gates/verdict"
 type Decision struct {
 	// Node is the node's address: "baseline", "phase.cutlass".
 	Node string `json:"node"`
-	// Kind is the node's kind: "qualify", "benchmark", "criteria", "feature",
-	// "gate", "step", "phase".
+	// Kind is the node's kind: KindQualify and the others.
 	Kind    string `json:"kind"`
 	Phase   string `json:"phase,omitempty"`
 	Feature string `json:"feature,omitempty"`

@@ -12,7 +12,7 @@ type Launch struct {
 	ID string `json:"id"`
 	// Session groups launches that were interleaved with each other.
 	Session string `json:"session"`
-	// Purpose is "qualification" or "benchmark".
+	// Purpose is ForQualification or ForBenchmark.
 	Purpose string `json:"purpose"`
 	// Node is the graph node that asked for the launch.
 	Node string `json:"node"`

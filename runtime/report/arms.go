@@ -5,6 +5,9 @@ import (
 	"math"
 	"strings"
 
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -15,7 +18,7 @@ func (p *page) arms(d *ledger.Decision) {
 	var order []string
 	for _, id := range d.Launches {
 		l, ok := p.st.LaunchByID(id)
-		if !ok || l.Purpose != "benchmark" {
+		if !ok || l.Purpose != ledger.ForBenchmark {
 			continue
 		}
 		if len(byVariant[l.Variant]) == 0 {
@@ -104,28 +107,17 @@ func twoDigits(x float64) string {
 	return fmt.Sprintf("%.2g", x)
 }
 
+// overLaunches is the mean as decisions take it, and the standard deviation; NaN
+// where there is none.
 func overLaunches(xs []float64) (mean, std float64) {
-	if len(xs) == 0 {
+	mean, err := stats.Mean(xs)
+	if err != nil {
 		return math.NaN(), math.NaN()
-	}
-	logs, sum := 0.0, 0.0
-	for _, x := range xs {
-		logs += math.Log(x)
-		sum += x
-	}
-	n := float64(len(xs))
-	mean = math.Exp(logs / n)
-	if math.IsNaN(mean) || math.IsInf(mean, 0) {
-		mean = sum / n
 	}
 	if len(xs) < 2 {
 		return mean, math.NaN()
 	}
-	squares := 0.0
-	for _, x := range xs {
-		squares += (x - sum/n) * (x - sum/n)
-	}
-	return mean, math.Sqrt(squares / (n - 1))
+	return mean, stat.StdDev(xs, nil)
 }
 
 // launches is the log of single launches, so that nobody has to trust a mean.

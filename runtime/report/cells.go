@@ -83,7 +83,7 @@ func Groups(launches []*ledger.Launch) (groups []Group) {
 		g := Group{Name: name, Cells: []string{name}}
 		for _, address := range addresses {
 			if unit, there := unitOf(launches, address, address == "engine.crashes"); there {
-				cell, metric := splitAddress(address)
+				cell, metric := measure.SplitAddress(address)
 				g.Columns = append(g.Columns, Column{Cell: cell, Metric: metric, Stat: "median", Head: head(strings.TrimPrefix(address, name+"."), unit)})
 			}
 		}
@@ -156,7 +156,7 @@ func cellsOf(launches []*ledger.Launch) (cells []string) {
 	}
 	for _, l := range launches {
 		for _, address := range addressesBelow([]*ledger.Launch{l}, "") {
-			if cell, _ := splitAddress(address); !ofLaunch(cell) && len(l.Cells) == 0 {
+			if cell, _ := measure.SplitAddress(address); !ofLaunch(cell) && len(l.Cells) == 0 {
 				add(cell)
 			}
 		}
@@ -179,11 +179,6 @@ func addressesBelow(launches []*ledger.Launch, cell string) (addresses []string)
 	}
 	slices.Sort(addresses)
 	return slices.Compact(addresses)
-}
-
-func splitAddress(address string) (cell, metric string) {
-	i := strings.LastIndexByte(address, '.')
-	return address[:max(0, i)], address[i+1:]
 }
 
 // Of is a column's summary in one launch, for one cell of its group.

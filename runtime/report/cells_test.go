@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -76,6 +77,26 @@ func TestTwoDigits(t *testing.T) {
 	for x, want := range map[float64]string{0: "0", 1234.5: "1234", 99.4: "99", 0.0123: "0.012"} {
 		if got := twoDigits(x); got != want {
 			t.Errorf("%g is %q, want %q", x, got, want)
+		}
+	}
+}
+
+// TestOverLaunches: the log of zero is no number, and no mean is zero for it.
+func TestOverLaunches(t *testing.T) {
+	for _, c := range []struct {
+		xs        []float64
+		mean, std float64
+	}{
+		{[]float64{0, 3}, 1.5, 2.1213},
+		{[]float64{1, 4}, 2, 2.1213},
+		{[]float64{7}, 7, math.NaN()},
+		{nil, math.NaN(), math.NaN()},
+		{[]float64{1, math.Inf(1)}, math.NaN(), math.NaN()},
+	} {
+		mean, std := overLaunches(c.xs)
+		same := func(a, b float64) bool { return math.Abs(a-b) < 1e-4 || math.IsNaN(a) && math.IsNaN(b) }
+		if !same(mean, c.mean) || !same(std, c.std) {
+			t.Errorf("%v: %v ± %v, want %v ± %v", c.xs, mean, std, c.mean, c.std)
 		}
 	}
 }

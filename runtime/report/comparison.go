@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -67,7 +68,8 @@ func byCell(columns []verdict.Cell) (groups [][]verdict.Cell) {
 }
 
 func cellName(c verdict.Cell) string {
-	return c.Address[:max(0, strings.LastIndexByte(c.Address, '.'))]
+	cell, _ := measure.SplitAddress(c.Address)
+	return cell
 }
 
 func tableOf(rows []verdict.Row, columns []verdict.Cell) Table {
@@ -172,8 +174,6 @@ func (p *page) comparison(d *ledger.Decision) {
 
 // columnName is "chat.c16 tg" for chat.c16.tg.
 func columnName(c verdict.Cell) string {
-	if i := strings.LastIndexByte(c.Address, '.'); i >= 0 {
-		return c.Address[:i] + " " + c.Address[i+1:]
-	}
-	return c.Address
+	cell, metric := measure.SplitAddress(c.Address)
+	return strings.TrimSpace(cell + " " + metric)
 }

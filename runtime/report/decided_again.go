@@ -38,7 +38,7 @@ func StartsOf(st *store.Store, d store.Decided) (most []string) {
 		if i >= d.Record {
 			break
 		}
-		if l == nil || l.Purpose != "benchmark" {
+		if l == nil || l.Purpose != ledger.ForBenchmark {
 			continue
 		}
 		if parent[l.Session] == "" {

@@ -1,9 +1,11 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -14,6 +16,9 @@ type Claim struct {
 	Expect   string `json:"expect"`
 	Because  string `json:"because,omitempty"`
 	Measured string `json:"measured,omitempty"`
+	// Tested is the estimate of the look that decided and what the test bounds it by;
+	// empty where no test could be made.
+	Tested string `json:"tested,omitempty"`
 	// Outcome is "confirmed", "refuted" or "open".
 	Outcome string `json:"outcome"`
 	// PostHoc says that the claim was made after its measurement.
@@ -27,12 +32,12 @@ func Claims(st *store.Store) []Claim {
 	all := []Claim{}
 	for _, d := range inPlanOrder(st, Standing(st)) {
 		h := d.Hypothesis
-		if d.Kind != "feature" || h == nil {
+		if d.Kind != ledger.KindFeature || h == nil {
 			continue
 		}
 		c := Claim{
 			Feature: d.Feature, Metric: h.Metric, Expect: h.Expect, Because: h.Because, Measured: h.Measured,
-			Outcome: h.Outcome, PostHoc: h.PostHoc, Verdict: d.Verdict,
+			Tested: tested(h), Outcome: h.Outcome, PostHoc: h.PostHoc, Verdict: d.Verdict,
 		}
 		if c.Outcome == "" {
 			c.Outcome = "open"
@@ -40,6 +45,44 @@ func Claims(st *store.Store) []Claim {
 		all = append(all, c)
 	}
 	return all
+}
+
+// tested is the number by which a claim was decided: "+9.8 % (+0.7 % to +14.8 %), at
+// 3 launches an arm". It is not the plain mean of all launches with its 95 %
+// interval, which may lie beyond a claim that is open.
+func tested(h *ledger.Hypothesis) string {
+	if h.Test == nil || len(h.Test.Comparisons) != 1 {
+		return ""
+	}
+	t := h.Test.Comparisons[0].Test
+	if t == nil || t.Estimate == nil || t.Low == nil || t.High == nil || len(t.Looks) == 0 {
+		return ""
+	}
+	g := Gain{Value: *t.Estimate, Low: t.Low, High: t.High, Unit: t.Unit, Ratio: t.Form == verdict.Ratio}
+	arm := ""
+	if t.Against != "" {
+		arm = " an arm"
+	}
+	return fmt.Sprintf("%s, at %s%s", g.bounded(), verdict.Launches(t.Looks[len(t.Looks)-1].N), arm)
+}
+
+// seen is what to show of what was measured: the number that decided where there is
+// one.
+func (c Claim) seen() string {
+	if c.Tested != "" {
+		return c.Tested
+	}
+	return orDash(c.Measured)
+}
+
+// ClaimNotes say what the numbers of the table are.
+func ClaimNotes(claims []Claim) []string {
+	for _, c := range claims {
+		if c.Tested != "" {
+			return []string{"In brackets stand the bounds of the test that decided: a claim between them is open, however narrow the plain 95 % interval of all launches is."}
+		}
+	}
+	return nil
 }
 
 // Words is the outcome, marked where the claim came after the measurement: then it
@@ -55,11 +98,7 @@ func (c Claim) Words() string {
 func ClaimTable(claims []Claim) Table {
 	t := Table{Head: []string{"Feature", "Claim", "Measured", "Hypothesis", "Criteria"}}
 	for _, c := range claims {
-		measured := c.Measured
-		if measured == "" {
-			measured = "–"
-		}
-		t.Rows = append(t.Rows, []string{c.Feature, c.Metric + " " + c.Expect, measured, c.Words(), string(c.Verdict)})
+		t.Rows = append(t.Rows, []string{c.Feature, c.Metric + " " + c.Expect, c.seen(), c.Words(), string(c.Verdict)})
 	}
 	return t
 }
@@ -73,6 +112,10 @@ func (p *page) hypotheses() {
 	p.line("## Hypotheses")
 	p.line("")
 	p.table(ClaimTable(claims))
+	for _, n := range ClaimNotes(claims) {
+		p.line("%s", n)
+		p.line("")
+	}
 	for _, c := range claims {
 		if c.PostHoc {
 			p.line("POST HOC: the claim was made, or changed, after its launches were measured. It fits what was seen, and predicts nothing.")

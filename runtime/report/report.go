@@ -104,7 +104,7 @@ func (p *page) gates() {
 	p.line("")
 	p.head("Phase", "Verdict", "Why")
 	for _, d := range Standing(p.st) {
-		if d.Kind == "gate" || d.Kind == "phase" || d.Node == "baseline" && !d.Verdict.Unlocks() {
+		if d.Kind == ledger.KindGate || d.Kind == ledger.KindPhase || d.Node == ledger.Baseline && !d.Verdict.Unlocks() {
 			verdict, why := "**"+string(d.Verdict)+"**", strings.Join(d.Reasons, "\n")
 			if o := OverruledOf(d.Decision, p.st.Waiver(d.Node), p.now); o.State != "" {
 				if verdict = "**" + o.Word() + "**"; o.Says != strings.Join(d.Reasons, "; ") {
@@ -131,7 +131,7 @@ func name(d *ledger.Decision) string {
 
 func (p *page) features() {
 	for _, d := range Standing(p.st) {
-		if d.Kind == "feature" {
+		if d.Kind == ledger.KindFeature {
 			p.feature(d.Decision)
 		}
 	}
@@ -147,8 +147,8 @@ func (p *page) feature(d *ledger.Decision) {
 	}
 	if h := d.Hypothesis; h != nil {
 		p.line("Hypothesis: %s %s, because %s.", h.Metric, h.Expect, strings.TrimSuffix(h.Because, "."))
-		if h.Measured != "" {
-			p.line("Measured: %s.%s", h.Measured, outcome(h))
+		if c := (Claim{Measured: h.Measured, Tested: tested(h)}); c.seen() != "–" {
+			p.line("Measured: %s.%s", c.seen(), outcome(h))
 		}
 		p.line("")
 	}

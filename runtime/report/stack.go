@@ -45,12 +45,12 @@ type Accepted struct {
 // decided again last.
 func AcceptedStack(st *store.Store) Stack {
 	s := Stack{Features: []Accepted{}}
-	if d, _, ok := st.Latest("baseline"); ok {
+	if d, _, ok := st.Latest(ledger.Baseline); ok {
 		s.Baseline = d.Variant
 	}
 	s.Knobs = maps.Clone(s.Baseline)
 	for _, d := range inPlanOrder(st, Standing(st)) {
-		if d.Kind != "feature" || !d.Accepted || !d.Verdict.Unlocks() {
+		if d.Kind != ledger.KindFeature || !d.Accepted || !d.Verdict.Unlocks() {
 			continue
 		}
 		a := Accepted{
@@ -70,7 +70,7 @@ func AcceptedStack(st *store.Store) Stack {
 // gateOf is what the gate of a phase came to, with what people decided about it.
 func gateOf(st *store.Store, phase string) string {
 	d, _, ok := st.Latest("phase." + phase)
-	if !ok || d.Kind != "gate" {
+	if !ok || d.Kind != ledger.KindGate {
 		return ""
 	}
 	o := OverruledOf(d, st.Waiver(d.Node), time.Now())
@@ -140,10 +140,10 @@ func parentOf(st *store.Store, d *ledger.Decision) *ledger.Launch {
 	var parent *ledger.Launch
 	for _, id := range d.Launches {
 		l, ok := st.LaunchByID(id)
-		if !ok || l.Purpose != "benchmark" || l.Variant == d.Feature {
+		if !ok || l.Purpose != ledger.ForBenchmark || l.Variant == d.Feature {
 			continue
 		}
-		if parent == nil || parent.Variant == "baseline" {
+		if parent == nil || parent.Variant == ledger.Baseline {
 			parent = l
 		}
 	}

@@ -77,7 +77,10 @@ func relative(path string) bool {
 }
 
 // String is "chat.tg.gain +38.2 % (+31.0 % to +45.8 %)".
-func (g Gain) String() string {
+func (g Gain) String() string { return g.What + " " + g.bounded() }
+
+// bounded is the number with what it is bounded by.
+func (g Gain) bounded() string {
 	show := func(x float64) string {
 		switch {
 		case g.Ratio:
@@ -87,7 +90,7 @@ func (g Gain) String() string {
 		}
 		return Digits(x) + " " + g.Unit
 	}
-	text := g.What + " " + show(g.Value)
+	text := show(g.Value)
 	switch {
 	case g.Low != nil && g.High != nil:
 		text += fmt.Sprintf(" (%s to %s)", show(*g.Low), show(*g.High))

@@ -1,13 +1,11 @@
 package report
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -46,7 +44,7 @@ func KnobWords(knobs map[string]string) string {
 
 // Sum is the stack in one line: "baseline + kv_cache + moe".
 func (s Stack) Sum() string {
-	text := "baseline"
+	text := ledger.Baseline
 	for _, f := range s.Features {
 		text += " + " + f.Feature
 	}
@@ -70,34 +68,4 @@ func (p *page) stack() {
 		p.line("Knobs: %s.", KnobWords(s.Knobs))
 		p.line("")
 	}
-}
-
-// interactions are how stacks compare with the product of their parts.
-func (p *page) interactions() {
-	var rows [][]string
-	var reasons []string
-	for _, d := range inPlanOrder(p.st, Standing(p.st)) {
-		for _, i := range d.Interference {
-			rows = append(rows, interferenceRow(i))
-			reasons = append(reasons, i.Says())
-		}
-	}
-	if len(rows) == 0 {
-		return
-	}
-	p.line("## Interactions")
-	p.line("")
-	p.table(Table{Head: []string{"Parts", "Metric", "Stack against the baseline", "Product of the parts", "Stack against product"}, Rows: rows})
-	for _, r := range reasons {
-		p.line("- %s", r)
-	}
-	p.line("")
-}
-
-func interferenceRow(i ledger.Interference) []string {
-	ratio := verdict.Percent(i.Ratio, 1)
-	if i.Low != nil && i.High != nil {
-		ratio += fmt.Sprintf(" (%s to %s)", verdict.Percent(*i.Low, 1), verdict.Percent(*i.High, 1))
-	}
-	return []string{strings.Join(i.Parts, " + "), i.Metric, verdict.Percent(i.Stack, 1), verdict.Percent(i.Product, 1), ratio}
 }

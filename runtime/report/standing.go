@@ -1,8 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"slices"
-	"sort"
+	"strings"
 
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -11,19 +12,49 @@ import (
 // LockedNode is a node that the last finished run could not run, and why.
 type LockedNode struct {
 	Node  string `json:"node"`
+	Phase string `json:"phase,omitempty"`
 	Cause string `json:"cause"`
 }
 
-// Locked lists them by address; never nil.
+// Locked lists them in the plan's order; never nil.
 func Locked(st *store.Store) []LockedNode {
 	out := []LockedNode{}
-	if end := lastFinished(st); end != nil {
-		for node, cause := range end.Locked {
-			out = append(out, LockedNode{node, cause})
+	end := lastFinished(st)
+	if end == nil {
+		return out
+	}
+	for node, cause := range end.Locked {
+		out = append(out, LockedNode{node, phaseOf(end.Nodes, node), cause})
+	}
+	place := func(l LockedNode) int {
+		if i := slices.Index(end.Nodes, l.Node); i >= 0 {
+			return i
+		}
+		return len(end.Nodes)
+	}
+	slices.SortFunc(out, func(a, b LockedNode) int {
+		return cmp.Or(place(a)-place(b), strings.Compare(a.Node, b.Node))
+	})
+	return out
+}
+
+// phaseOf is the phase that a node is of: the one in its address, or the next that
+// ends behind it in the plan's order, as a phase ends with its gate.
+func phaseOf(nodes []string, node string) string {
+	if rest, ok := strings.CutPrefix(node, "phase."); ok {
+		name, _, _ := strings.Cut(rest, ".")
+		return name
+	}
+	at := slices.Index(nodes, node)
+	if at < 0 || !strings.HasPrefix(node, "feature.") {
+		return ""
+	}
+	for _, n := range nodes[at:] {
+		if name, ok := strings.CutPrefix(n, "phase."); ok && !strings.Contains(name, ".step.") {
+			return name
 		}
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Node < out[j].Node })
-	return out
+	return ""
 }
 
 // Standing are the newest decisions that still stand: a node that is locked now,

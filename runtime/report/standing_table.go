@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/mxflow/mxflow/gates/verdict"
 )
 
 // ContestTable has a row for each number to beat.
@@ -12,9 +14,12 @@ func ContestTable(all []Contest) Table {
 	for _, c := range all {
 		row := []string{c.Name, c.Address, Digits(c.Value), "–", "–", c.Standing}
 		if c.Address == "" {
-			row[1], row[2] = c.Path, "–"
+			row[1] = c.Path
 		}
-		if c.Unit != "" && c.Address != "" {
+		switch {
+		case c.Address == "" && c.Value == 0:
+			row[2] = "–" // an import names no number
+		case c.Unit != "":
 			row[2] += " " + c.Unit
 		}
 		if c.Stat != "" && c.Stat != "median" {
@@ -55,7 +60,7 @@ func ContestNotes(all []Contest) (notes []string) {
 	for _, c := range all {
 		if len(c.Launches) > 0 {
 			notes = append(notes, fmt.Sprintf("Measured: %s in session %s, %s; means over launches with their 95 %% intervals. Beaten: the whole interval is better than the target.",
-				c.Variant, c.Session, launchCount(len(c.Launches))))
+				c.Variant, c.Session, verdict.Launches(len(c.Launches))))
 			break
 		}
 	}
@@ -73,13 +78,6 @@ func ContestNotes(all []Contest) (notes []string) {
 		notes = append(notes, "The targets were measured elsewhere: "+strings.Join(tools, ", ")+". Two tools that use one name for a metric may count and time different things; that they are the same is the plan's claim. The target itself has no interval here.")
 	}
 	return notes
-}
-
-func launchCount(n int) string {
-	if n == 1 {
-		return "1 launch"
-	}
-	return fmt.Sprintf("%d launches", n)
 }
 
 // targets is the standing table.

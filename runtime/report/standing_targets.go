@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -86,25 +87,24 @@ func words(name string, stack Stack) string {
 func stackLaunches(st *store.Store, stack Stack) (name string, newest []*ledger.Launch) {
 	name = "accepted"
 	if len(stack.Features) == 0 {
-		name = "baseline"
+		name = ledger.Baseline
 	}
 	block := baselineBlock(st)
 	bySession := map[string][]*ledger.Launch{}
-	for _, l := range st.Launches(store.LaunchFilter{Purpose: "benchmark", OK: true}) {
+	for _, l := range st.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark, OK: true}) {
 		if l.Knobs == nil || !maps.Equal(l.Knobs, stack.Knobs) || len(l.Invalid) > 0 || block != "" && l.Block != block {
 			continue
 		}
 		bySession[l.Session] = append(bySession[l.Session], l)
-		if len(newest) == 0 || l.Started.After(newest[len(newest)-1].Started) {
-			newest = bySession[l.Session]
-		}
+		// By place in the ledger and not by clock, which may be set back.
+		newest = bySession[l.Session]
 	}
 	return name, newest
 }
 
 // baselineBlock is the engine that the baseline was qualified on last.
 func baselineBlock(st *store.Store) (block string) {
-	for _, l := range st.Launches(store.LaunchFilter{Node: "baseline"}) {
+	for _, l := range st.Launches(store.LaunchFilter{Node: ledger.Baseline}) {
 		if l.Block != "" {
 			block = l.Block
 		}
@@ -156,7 +156,7 @@ func (c *Contest) decide(launches []*ledger.Launch) {
 // sentElse is why a launch measured another load than the target is held against,
 // under the same name; empty where it did not.
 func (c *Contest) sentElse(l *ledger.Launch) string {
-	cell, _ := splitAddress(c.Address)
+	cell, _ := measure.SplitAddress(c.Address)
 	for _, run := range l.Cells {
 		sent := ledger.Sent{Prompt: run.Prompt, Output: run.Output, Depth: run.Depth, Concurrency: run.Concurrency, Rate: run.Rate}
 		if run.Cell == cell && c.Sent != nil && sent != *c.Sent {

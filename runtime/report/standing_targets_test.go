@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -73,6 +74,20 @@ func check(t *testing.T, c Contest, want string) {
 	}
 }
 
+// TestNumberToBeat: it is shown also where nothing says what to hold against it.
+func TestNumberToBeat(t *testing.T) {
+	of := func(value float64) string {
+		rows := ContestTable([]Contest{{Target: ledger.Target{Name: "x", Path: "target.x.command.lat", Value: value, Unit: "ms"}, Standing: Open}}).Rows
+		return rows[0][2]
+	}
+	if got := of(20); got != "20 ms" {
+		t.Errorf("%q", got)
+	}
+	if got := of(0); got != "–" {
+		t.Errorf("of an import: %q", got)
+	}
+}
+
 // TestStackStands: both accepted ports together were measured as the arm of a
 // third, and neither port's own launches, the newest included, stand for them.
 func TestStackStands(t *testing.T) {
@@ -80,6 +95,20 @@ func TestStackStands(t *testing.T) {
 	s.launches("s-8", "cache", set("cache=on"), 99, 98)
 	all := Contests(s.st)
 	if len(all) != 1 || all[0].Variant != "accepted" || all[0].Session != "s-2" || len(all[0].Launches) != 4 || all[0].Standing != Beaten {
+		t.Fatalf("%+v", all)
+	}
+}
+
+// TestNewestByTheLedger: somebody sets the clock back, and what was measured since
+// is still the newest.
+func TestNewestByTheLedger(t *testing.T) {
+	s := newStory(t)
+	s.begin("r1", target)
+	s.add(baselineOf(set()))
+	s.launches("s-1", "baseline", set(), 99, 98)
+	s.at = s.at.Add(-time.Hour)
+	s.launches("s-2", "baseline", set(), 20, 20.4)
+	if all := Contests(s.st); len(all) != 1 || all[0].Session != "s-2" || all[0].Standing != NotYet {
 		t.Fatalf("%+v", all)
 	}
 }

@@ -1,0 +1,32 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// TestClaimShowsItsTest: a claim is open by the bounds of its test, so these are
+// shown and not the plain interval of all launches, which lies beyond the claim.
+func TestClaimShowsItsTest(t *testing.T) {
+	estimate, low, high := 0.098, 0.007, 0.148
+	h := &ledger.Hypothesis{
+		Metric: "chat.tg", Expect: "+9%", Measured: "+10.0 %, n = 8 against 8 launches, 95 % interval +9.2 % to +10.7 %", Outcome: "open",
+		Test: &ledger.Rule{Comparisons: []ledger.Comparison{{Test: &verdict.Test{
+			Form: verdict.Ratio, Against: "baseline", Estimate: &estimate, Low: &low, High: &high, Looks: []verdict.Look{{N: 3}},
+		}}}},
+	}
+	c := Claim{Measured: h.Measured, Tested: tested(h), Outcome: h.Outcome}
+	if want := "+9.8 % (+0.7 % to +14.8 %), at 3 launches an arm"; c.seen() != want {
+		t.Errorf("%q, want %q", c.seen(), want)
+	}
+	if notes := ClaimNotes([]Claim{c}); len(notes) != 1 || !strings.Contains(notes[0], "between them is open") {
+		t.Error(notes)
+	}
+	h.Test = nil
+	if c.Tested = tested(h); c.seen() != h.Measured || ClaimNotes([]Claim{c}) != nil {
+		t.Errorf("without a test: %q", c.seen())
+	}
+}

@@ -1,0 +1,67 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// Interaction is how a stack compares with the product of its parts, and with which
+// feature it was measured: one pair is compared in as many sessions as features
+// stand on it, and comes out differently in each.
+type Interaction struct {
+	Feature string `json:"feature"`
+	Session string `json:"session,omitempty"`
+	ledger.Interference
+}
+
+// Interactions are those of the decisions that stand, in the plan's order; never
+// nil.
+func Interactions(st *store.Store) []Interaction {
+	all := []Interaction{}
+	for _, d := range inPlanOrder(st, Standing(st)) {
+		for _, i := range d.Interference {
+			all = append(all, Interaction{d.Feature, d.Session, i})
+		}
+	}
+	return all
+}
+
+// Says is "Measured beside moe, session s-2: kv and head together are …".
+func (i Interaction) Says() string {
+	session := ""
+	if i.Session != "" {
+		session = ", session " + i.Session
+	}
+	return fmt.Sprintf("Measured beside %s%s: %s", i.Feature, session, i.Interference.Says())
+}
+
+// interactions are how stacks compare with the product of their parts.
+func (p *page) interactions() {
+	all := Interactions(p.st)
+	if len(all) == 0 {
+		return
+	}
+	p.line("## Interactions")
+	p.line("")
+	t := Table{Head: []string{"Parts", "Measured beside", "Metric", "Stack against the baseline", "Product of the parts", "Stack against product"}}
+	for _, i := range all {
+		t.Rows = append(t.Rows, i.row())
+	}
+	p.table(t)
+	for _, i := range all {
+		p.line("- %s", i.Says())
+	}
+	p.line("")
+}
+
+func (i Interaction) row() []string {
+	ratio := verdict.Percent(i.Ratio, 1)
+	if i.Low != nil && i.High != nil {
+		ratio += fmt.Sprintf(" (%s to %s)", verdict.Percent(*i.Low, 1), verdict.Percent(*i.High, 1))
+	}
+	return []string{strings.Join(i.Parts, " + "), i.Feature, i.Metric, verdict.Percent(i.Stack, 1), verdict.Percent(i.Product, 1), ratio}
+}
