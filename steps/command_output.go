@@ -81,7 +81,7 @@ func (c *command) document(text []byte) (any, error) {
 	}
 	v, err := decodeJSON(trimmed)
 	if err != nil {
-		return nil, fmt.Errorf("its output is no JSON: %w", err)
+		return nil, fmt.Errorf("its output is no JSON: %w; where it prints other lines as well, let them go to standard error, or read its last line alone (output { format = %q })", err, formatLastLine)
 	}
 	return v, nil
 }
