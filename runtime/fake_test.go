@@ -48,7 +48,7 @@ func (m *memory) Retracted() (out []*ledger.Decision) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, d := range m.all {
-		if retractedFeature(d) {
+		if d.RetractedFeature() {
 			out = append(out, d)
 		}
 	}

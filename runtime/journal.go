@@ -29,15 +29,11 @@ func (j storeJournal) History(node string) (out []*ledger.Decision) {
 
 func (j storeJournal) Retracted() (out []*ledger.Decision) {
 	for _, r := range j.store.Records() {
-		if retractedFeature(r.Decision) {
+		if r.Decision.RetractedFeature() {
 			out = append(out, r.Decision)
 		}
 	}
 	return out
-}
-
-func retractedFeature(d *ledger.Decision) bool {
-	return d.Retracted() && (d.Kind == string(KindFeature) || d.Kind == string(KindCriteria))
 }
 
 func (j storeJournal) Waiver(node string) *ledger.Waiver { return j.store.Waiver(node) }

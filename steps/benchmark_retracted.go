@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -21,7 +20,7 @@ func (l *Lab) closeRetracted(m *member, launches []*ledger.Launch) string {
 	}
 	for _, r := range l.Store.Records() {
 		d := r.Decision
-		if d == nil || !d.Retracted() || d.Session != launches[0].Session || !decidesFeature(d) {
+		if !d.RetractedFeature() || d.Session != launches[0].Session {
 			continue
 		}
 		if latest, _, ok := l.Store.Latest(d.Node); !ok || !latest.Retracted() || !slices.ContainsFunc(taken, func(launch *ledger.Launch) bool {
@@ -34,8 +33,4 @@ func (l *Lab) closeRetracted(m *member, launches []*ledger.Launch) string {
 		return fmt.Sprintf("no launch is added to those with which %s was %s; --rerun measures again", d.Node, d.Retraction.SaysOf(d.Node))
 	}
 	return ""
-}
-
-func decidesFeature(d *ledger.Decision) bool {
-	return d.Kind == string(runtime.KindFeature) || d.Kind == string(runtime.KindCriteria)
 }

@@ -62,12 +62,11 @@ func (r *abResult) toKnow() (list []string) {
 		}
 	}
 	for _, says := range r.Moved {
-		list = append(list, strings.ToUpper(says[:1])+says[1:]+".")
+		list = append(list, sentence(says))
 	}
 	for i, note := range r.Notes {
 		if i > 0 && !strings.Contains(note, " was replaced: ") { // the first says how many launches there are
-			note = abReason("", note)
-			list = append(list, strings.ToUpper(note[:1])+note[1:]+".")
+			list = append(list, sentence(abReason("", note)))
 		}
 	}
 	return list
@@ -80,10 +79,10 @@ func testWords(t *verdict.Test) string {
 	if t == nil || len(t.Looks) == 0 {
 		return ""
 	}
-	how := "t-test on " + launchesWord(t.Looks[len(t.Looks)-1].N)
+	how := "t-test on " + verdict.Launches(t.Looks[len(t.Looks)-1].N)
 	switch t.Form {
 	case verdict.Ratio:
-		how = "Welch's t-test on the logs of " + launchesWord(t.Looks[len(t.Looks)-1].N)
+		how = "Welch's t-test on the logs of " + verdict.Launches(t.Looks[len(t.Looks)-1].N)
 	case verdict.Difference:
 		how = "Welch's " + how
 	}

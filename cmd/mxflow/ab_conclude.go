@@ -30,7 +30,7 @@ func (r *abResult) conclude(q *ab, end *ledger.End) {
 	case r.Verdict == verdict.Fail:
 		r.Said = "A command did not pass what comes before measuring, so nothing was compared."
 	case r.Verdict == verdict.Inconclusive && n > 0:
-		r.Said = fmt.Sprintf("%s of each do not say whether B %s.", count(n, "launch"), q.claim.says(label))
+		r.Said = fmt.Sprintf("%s of each do not say whether B %s.", verdict.Launches(n), q.claim.says(label))
 		if n == 1 {
 			r.Said = fmt.Sprintf("One launch of each does not say whether B %s.", q.claim.says(label))
 		}
@@ -139,8 +139,6 @@ func logSpread(launches []abLaunch) (sd float64, ok bool) {
 	sd, df := stats.Pool([][]float64{values(launches)})
 	return sd, df > 0
 }
-
-func launchesWord(n int) string { return count(n, "launch") }
 
 // percent is a share without its sign: "19.3 %", and more digits of a small one.
 func percent(share float64) string {

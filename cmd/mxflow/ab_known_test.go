@@ -67,3 +67,11 @@ func TestABLeavesOutWhatDoesNotCount(t *testing.T) {
 		t.Error(ev.Message)
 	}
 }
+
+func TestSentence(t *testing.T) {
+	for text, want := range map[string]string{"": "", "done": "Done.", "éteint!": "Éteint!", "?": "?"} {
+		if got := sentence(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

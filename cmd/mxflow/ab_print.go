@@ -116,7 +116,7 @@ func (s *abShow) launchLines(r *abResult) {
 		text += o.name
 	}
 	if n := r.A.Replaced + r.B.Replaced - r.A.Broke - r.B.Broke; n > 0 {
-		text += fmt.Sprintf("; %s made again because the machine was disturbed", launchesWord(n))
+		text += fmt.Sprintf("; %s made again because the machine was disturbed", verdict.Launches(n))
 	}
 	fmt.Fprintln(s.stdout, text)
 }

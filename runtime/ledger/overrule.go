@@ -54,6 +54,12 @@ func (d *Decision) Retracted() bool {
 	return d != nil && d.Retraction != nil && d.Retraction.Node == d.Node
 }
 
+// RetractedFeature reports whether what a person retracted here is the outcome of a
+// feature, or of it on another engine.
+func (d *Decision) RetractedFeature() bool {
+	return d.Retracted() && (d.Kind == KindFeature || d.Kind == KindCriteria)
+}
+
 // Withdrawn reports whether the outcome was withdrawn because it rests on one
 // that was retracted.
 func (d *Decision) Withdrawn() bool {
