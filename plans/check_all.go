@@ -26,11 +26,11 @@ func (l *loader) checkSense(ns *namespace) {
 	c := &planCheck{l: l, plan: l.plan, ns: ns, files: l.files()}
 	for _, ph := range l.plan.Phases {
 		for _, f := range ph.Features {
-			c.rules(f.Criteria, decisive(f))
+			c.rules("criterion", f.Criteria, decisive(f), nil)
 			c.hypothesis(f)
 		}
 		if ph.Gate != nil {
-			c.rules(ph.Gate.Rules, nil)
+			c.rules("rule", ph.Gate.Rules, nil, c.passed(ph.Gate.Rules))
 			c.kernelsAsked(ph)
 		}
 	}
@@ -53,11 +53,15 @@ func (c *planCheck) warn(at Range, summary, format string, args ...any) {
 
 // leaf reports something of one comparison of a rule.
 func (c *planCheck) leaf(r *Rule, leaf *Leaf, severity hcl.DiagnosticSeverity, summary, format string, args ...any) {
-	e := wrong(summary, format, args...)
-	e.at, e.length = leaf.at, leaf.length
-	d := e.diagnostic(r.ExprRange, r.Expr, c.files)
+	d := c.about(r, leaf, wrong(summary, format, args...))
 	d.Severity = severity
 	c.diags = append(c.diags, d)
+}
+
+// about is a mistake with the place of a comparison.
+func (c *planCheck) about(r *Rule, leaf *Leaf, e *ruleError) *hcl.Diagnostic {
+	e.at, e.length = leaf.at, leaf.length
+	return e.diagnostic(r.ExprRange, r.Expr, c.files)
 }
 
 // decisive are the criteria that decide over a feature.

@@ -9,10 +9,13 @@ import (
 )
 
 // rules looks at the rules of one gate or feature. Where decides is not nil,
-// only those that it names have to hold together.
-func (c *planCheck) rules(rules []*Rule, decides map[string]bool) {
+// only those that it names have to hold together. What given says holds besides.
+func (c *planCheck) rules(kind string, rules []*Rule, decides map[string]bool, given []*fact) {
 	same := map[string]*Rule{}
-	left := map[Input]remaining{}
+	all := &joint{c: c, kind: kind}
+	for _, f := range given {
+		all.add(f)
+	}
 	for _, r := range rules {
 		if r.Program == nil {
 			continue
@@ -23,70 +26,47 @@ func (c *planCheck) rules(rules []*Rule, decides map[string]bool) {
 			continue
 		}
 		same[text] = r
-		together := left
-		if decides != nil && !decides[r.Name] {
-			together = map[Input]remaining{} // it is recorded, and need not hold
+		if decides == nil || decides[r.Name] {
+			all.rule(r, r.Program.Logic)
+			continue
 		}
-		for _, leaf := range r.Program.Leaves {
-			c.comparison(r, leaf, together)
-		}
+		alone := &joint{c: c, kind: kind} // it is recorded, and need not hold
+		alone.rule(r, r.Program.Logic)
+		alone.alternatives()
 	}
+	all.alternatives()
 }
 
-// comparison looks at one comparison. left says what the comparisons before it,
-// which have to hold too, leave of each input's values.
-func (c *planCheck) comparison(r *Rule, leaf *Leaf, left map[Input]remaining) {
+// comparison looks at one comparison by itself, and reports whether it may be
+// looked at beside others.
+func (c *planCheck) comparison(r *Rule, leaf *Leaf) bool {
 	for _, in := range leaf.Inputs() {
 		if c.tooFew(r, leaf, in) || c.notSent(r, leaf, in) {
-			return
+			return false
 		}
 	}
 	in, op, limit, ok := against(leaf)
 	if !ok {
 		c.words(r, leaf)
-		return
+		return true
 	}
 	if why := implausible(in, limit); why != "" {
 		c.leaf(r, leaf, hcl.DiagWarning, "Implausible for the unit", "%s", why)
-		return
+		return false
 	}
 	all := c.domain(in)
 	holds := where(op, limit)
 	switch {
 	case all.meets(holds).empty():
 		c.certain(r, leaf, false, in, all)
-		return
 	case all.within(holds):
 		c.certain(r, leaf, true, in, all)
-		return
 	case leaf.Claim.Tested() && all.meets(holds).point():
 		c.leaf(r, leaf, hcl.DiagWarning, "Can only be inconclusive", "%s is %s, and launches scatter, so that none of them shows it to be at the very end: this never passes. Leave room, as much as you would accept, or compare what is counted.", in.Path, all)
-		return
+	default:
+		return true
 	}
-	if !r.Program.Logic.together(leaf) {
-		return
-	}
-	key := in.quantity()
-	before, seen := left[key]
-	if !seen {
-		before = remaining{all, leaf.Text}
-	}
-	now := before.interval.meets(holds)
-	if now.empty() {
-		c.leaf(r, leaf, hcl.DiagWarning, "Rules contradict each other", "%s and %s cannot both hold, so that this never passes. Change one of them.", before.text, leaf.Text)
-		return
-	}
-	if leaf.Claim.Tested() && now.point() {
-		c.leaf(r, leaf, hcl.DiagWarning, "Can only be inconclusive", "%s and %s leave one number, and launches scatter, so that none of them shows %s to be exactly that: this never passes. Leave room between the bounds.", before.text, leaf.Text, in.Path)
-		return
-	}
-	left[key] = remaining{now, leaf.Text}
-}
-
-// remaining is what is left of an input's values, and by which comparison.
-type remaining struct {
-	interval
-	text string
+	return false
 }
 
 // certain reports a comparison that comes out the same whatever is measured.

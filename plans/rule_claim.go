@@ -98,18 +98,10 @@ func (l *Logic) Holds(leaf func(*Leaf) bool, truth func(*Input) bool) bool {
 	return l.Op == LogicAnd
 }
 
-// together are the comparisons that have to hold, all of them, for the rule to:
-// those that nothing but and joins.
-func (l *Logic) together(leaf *Leaf) bool {
-	switch l.Op {
-	case LogicCompare:
-		return l.Leaf == leaf
-	case LogicAnd:
-		for _, arg := range l.Args {
-			if arg.Op != LogicOr && arg.together(leaf) {
-				return true
-			}
-		}
+// parts are what has to hold, all of it, for the rule to.
+func (l *Logic) parts() []*Logic {
+	if l.Op == LogicAnd {
+		return l.Args
 	}
-	return false
+	return []*Logic{l}
 }

@@ -49,4 +49,27 @@ phase "port" {
       rule = "chat.e2e > 5 or chat.e2e < 3"
     }
   }
+  gate {
+    rule "the kernel path is proven" {
+      expr = "levels.kernels == 'pass'"
+    }
+    rule "decode is faster" {
+      expr = "chat.tg >= 1.05 * chat.tg.base"
+    }
+    rule "and not by much" {
+      expr = "chat.tg.gain <= 0.03" # WARNING: Rules contradict each other
+    }
+    rule "or at least prefill is" {
+      expr = "chat.tg.gain < 0.02 or levels.kernels == 'fail'" # WARNING: Rules contradict each other
+    }
+    rule "fits" {
+      expr = "engine.memory_gb < 80"
+    }
+    rule "uses what there is" {
+      expr = "engine.memory_gb > 90" # WARNING: Rules contradict each other
+    }
+    rule "what a criterion wants need not hold here" {
+      expr = "chat.pp < 100"
+    }
+  }
 }
