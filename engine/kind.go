@@ -57,7 +57,7 @@ type Kind struct {
 	Tokenize Tokenize
 	Ask      Ask
 	// MaxLag is how late the measuring client may be where the plan is silent; 0
-	// is DefaultMaxLag.
+	// is defaultMaxLag.
 	MaxLag time.Duration
 	// DefaultReadyTimeout and DefaultStopGrace serve where the plan is silent.
 	DefaultReadyTimeout time.Duration
@@ -66,9 +66,9 @@ type Kind struct {
 	Settings []Setting
 }
 
-// DefaultMaxLag is far above what a client with a processor to spare needs, and
+// defaultMaxLag is far above what a client with a processor to spare needs, and
 // below what would show in a time to the first token.
-const DefaultMaxLag = 10 * time.Millisecond
+const defaultMaxLag = 10 * time.Millisecond
 
 // Lag is how late the measuring client may be: as declared, or as the kind has it.
 func (k Kind) Lag(declared time.Duration) time.Duration {
@@ -78,7 +78,7 @@ func (k Kind) Lag(declared time.Duration) time.Duration {
 	case k.MaxLag > 0:
 		return k.MaxLag
 	}
-	return DefaultMaxLag
+	return defaultMaxLag
 }
 
 // Probe is one question of a readiness check. It is answered by status 200.

@@ -93,4 +93,8 @@ type Ask struct {
 	Rename map[string]string
 	// CachedTokens is a flag that makes the engine report cached tokens.
 	CachedTokens string
+	// ClosesStreams says that the engine closes the connection behind each stream,
+	// whatever its headers promise. A request on a connection that was kept would
+	// race that, so none is kept.
+	ClosesStreams bool
 }

@@ -50,53 +50,23 @@ func (w Waiter) Wait(ctx context.Context) (time.Duration, error) {
 		case <-waiting.Done():
 		}
 	}()
-	client := w.client()
-	probes := w.Kind.Ready
-	if len(probes) == 0 {
+	if len(w.Kind.Ready) == 0 {
 		return time.Since(w.Started), nil
 	}
-	next, try, last := 0, firstTry, "none"
-	fellBack, identified := false, false
+	client, so := w.client(), asked{try: firstTry, last: "none"}
 	for {
-		probe := probes[next]
-		path := probe.Path
-		if fellBack {
-			path = probe.Fallback
-		}
-		a := w.ask(waiting, client, probe, path, try)
-		wrong := w.wrongAnswer(a)
+		atOnce, err := w.question(waiting, client, &so)
 		switch {
-		case w.Exit() != nil:
-		case wrong != "":
-			return 0, w.Failure("become ready", nil, "%s", wrong)
-		case a.status == http.StatusOK && (probe.Contains == "" || strings.Contains(a.body, probe.Contains)):
-			next, fellBack, try = next+1, false, firstTry
-			if next == len(probes) {
-				took := time.Since(w.Started)
-				if other := w.stranger(w.identify(waiting)); other != "" && w.Exit() == nil {
-					return 0, w.Failure("become ready", nil, "%s", other)
-				}
-				return took, nil
+		case err != nil:
+			return 0, err
+		case so.next == len(w.Kind.Ready):
+			took := time.Since(w.Started)
+			if other := w.stranger(w.identify(waiting)); other != "" && w.Exit() == nil {
+				return 0, w.Failure("become ready", nil, "%s", other)
 			}
+			return took, nil
+		case atOnce:
 			continue
-		case a.status == http.StatusNotFound && probe.Fallback != "" && !fellBack:
-			fellBack = true
-			continue
-		case slices.Contains(probe.Final, a.status):
-			return 0, w.Failure("become ready", nil, "%s; %s", a.says, probe.Hint)
-		case a.definite:
-			return 0, w.Failure("become ready", nil, "%s", a.says)
-		case !identified && probe.Body == "" && (a.status == http.StatusNotFound || a.status == http.StatusMethodNotAllowed):
-			identified = true
-			if why := w.unknownPage(waiting, a); why != "" {
-				return 0, w.Failure("become ready", nil, "%s", why)
-			}
-		}
-		if a.says == noAnswer {
-			try = min(2*try, lastTry)
-		}
-		if waiting.Err() == nil {
-			last = a.says
 		}
 		select {
 		case <-w.Exited:
@@ -104,8 +74,60 @@ func (w Waiter) Wait(ctx context.Context) (time.Duration, error) {
 		case <-time.After(pause(time.Since(w.Started))):
 			continue
 		}
-		return 0, w.notReady(ctx, last)
+		return 0, w.notReady(ctx, so.last)
 	}
+}
+
+// asked is how far the probes have been answered.
+type asked struct {
+	// next is the probe that is asked, and try how long its answer may take.
+	next int
+	try  time.Duration
+	// last is what was answered last, for people.
+	last string
+	// fellBack is set while the probe's other page is asked, identified where the
+	// server was asked what it is.
+	fellBack, identified bool
+}
+
+// question asks the next probe once. It reports whether the next question comes at
+// once: this one was answered as it should be, or another page is to be asked. What
+// cannot come right by waiting is an error.
+func (w Waiter) question(ctx context.Context, client *http.Client, so *asked) (atOnce bool, err error) {
+	probe := w.Kind.Ready[so.next]
+	path := probe.Path
+	if so.fellBack {
+		path = probe.Fallback
+	}
+	a := w.ask(ctx, client, probe, path, so.try)
+	wrong := w.wrongAnswer(a)
+	switch {
+	case w.Exit() != nil:
+	case wrong != "":
+		return false, w.Failure("become ready", nil, "%s", wrong)
+	case a.status == http.StatusOK && (probe.Contains == "" || strings.Contains(a.body, probe.Contains)):
+		so.next, so.fellBack, so.try = so.next+1, false, firstTry
+		return true, nil
+	case a.status == http.StatusNotFound && probe.Fallback != "" && !so.fellBack:
+		so.fellBack = true
+		return true, nil
+	case slices.Contains(probe.Final, a.status):
+		return false, w.Failure("become ready", nil, "%s; %s", a.says, probe.Hint)
+	case a.definite:
+		return false, w.Failure("become ready", nil, "%s", a.says)
+	case !so.identified && probe.Body == "" && (a.status == http.StatusNotFound || a.status == http.StatusMethodNotAllowed):
+		so.identified = true
+		if why := w.unknownPage(ctx, a); why != "" {
+			return false, w.Failure("become ready", nil, "%s", why)
+		}
+	}
+	if a.says == noAnswer {
+		so.try = min(2*so.try, lastTry)
+	}
+	if ctx.Err() == nil {
+		so.last = a.says
+	}
+	return false, nil
 }
 
 // notReady says why waiting for readiness ended.

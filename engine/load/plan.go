@@ -99,15 +99,20 @@ func (p Plan) check() error {
 	if err := p.Pace.check(); err != nil {
 		return fmt.Errorf("cell %s: %w", p.Cell, err)
 	}
-	for name, prompts := range map[string][]prompt.Prompt{"warm-up prompt": p.Prompts.Warmup[:p.Warmup], "prompt": p.Prompts.Measured[:p.Requests]} {
-		for i := range prompts {
-			if err := prompts[i].Check(p.API); err != nil {
-				return fmt.Errorf("cell %s, %s %d: %w", p.Cell, name, i, err)
-			}
-			for turn := &prompts[i]; turn != nil; turn = turn.Next {
-				if p.output(turn) < 1 {
-					return fmt.Errorf("cell %s, %s %d: an output of %d tokens: at least 1 is needed", p.Cell, name, i, p.output(turn))
-				}
+	if err := p.checkPrompts("warm-up prompt", p.Prompts.Warmup[:p.Warmup]); err != nil {
+		return err
+	}
+	return p.checkPrompts("prompt", p.Prompts.Measured[:p.Requests])
+}
+
+func (p Plan) checkPrompts(name string, prompts []prompt.Prompt) error {
+	for i := range prompts {
+		if err := prompts[i].Check(p.API); err != nil {
+			return fmt.Errorf("cell %s, %s %d: %w", p.Cell, name, i, err)
+		}
+		for turn := &prompts[i]; turn != nil; turn = turn.Next {
+			if p.output(turn) < 1 {
+				return fmt.Errorf("cell %s, %s %d: an output of %d tokens: at least 1 is needed", p.Cell, name, i, p.output(turn))
 			}
 		}
 	}

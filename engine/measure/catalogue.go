@@ -46,6 +46,9 @@ type Metric struct {
 	// Observed says that its value is what the engine says of itself under the
 	// same name.
 	Observed bool
+	// Whole says that each of its values is a whole number of its unit: counted, or
+	// read in steps of one. What is divided or averaged is none, whatever it comes to.
+	Whole bool
 	// Evidence is what must have been recorded for it to exist.
 	Evidence string
 	// Definition says exactly what it is.

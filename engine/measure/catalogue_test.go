@@ -91,6 +91,17 @@ func TestCatalogue(t *testing.T) {
 			better = "-"
 		}
 		got.WriteString("\n" + strings.Join([]string{string(m.Scope), m.Name, m.Unit, better}, " "))
+		switch m.Unit {
+		case "tokens", "count", "requests", "°C", "MHz":
+			// Of these two numbers are averaged.
+			if averaged := m.Name == "accept_length" || m.Name == "waiting"; m.Whole == averaged {
+				t.Errorf("%s: whole numbers: %v", m.Name, m.Whole)
+			}
+		default:
+			if m.Whole {
+				t.Errorf("%s is a number of whole %s", m.Name, m.Unit)
+			}
+		}
 		if m.Evidence == "" || !strings.HasSuffix(m.Definition, ".") {
 			t.Errorf("%s: evidence %q, definition %q", m.Name, m.Evidence, m.Definition)
 		}

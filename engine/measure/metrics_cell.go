@@ -44,7 +44,7 @@ var cellMetrics = []Metric{
 		Definition: "Length of the window: from when the first measured request was due until the last had ended.",
 	},
 	{
-		Name: "errors", Unit: "count", Better: Lower, Scope: PerCell,
+		Name: "errors", Unit: "count", Whole: true, Better: Lower, Scope: PerCell,
 		Evidence:   "a measured request",
 		Definition: "Measured requests that failed, or whose events contradict each other, so that nothing was derived from them.",
 	},
@@ -54,12 +54,12 @@ var cellMetrics = []Metric{
 		Definition: "errors as a share of all measured requests.",
 	},
 	{
-		Name: "retry_count", Unit: "count", Better: Lower, Scope: PerCell,
+		Name: "retry_count", Unit: "count", Whole: true, Better: Lower, Scope: PerCell,
 		Evidence:   "a recording that says when each request was sent",
 		Definition: "How often measured requests, failed ones included, were sent again because the engine put them off.",
 	},
 	{
-		Name: "reached_concurrency", Unit: "requests", Better: Neither, Scope: PerCell,
+		Name: "reached_concurrency", Unit: "requests", Whole: true, Better: Neither, Scope: PerCell,
 		Evidence:   "readings of the engine's number of running requests within the window, while requests were in flight",
 		Definition: "Median of the number of requests that the engine itself said were running, over the readings within the window at which the client had requests in flight; of several engines behind one address the sum.",
 	},
@@ -90,7 +90,7 @@ var cellMetrics = []Metric{
 		Definition: "Share of the looked-up prompt tokens that the engine found in its prefix cache, as differences of its counts over the window. Requests that only put a context there are looked up too.",
 	},
 	{
-		Name: "preemptions", Unit: "count", Better: Lower, Scope: PerCell,
+		Name: "preemptions", Unit: "count", Whole: true, Better: Lower, Scope: PerCell,
 		Evidence:   "the engine's count of preemptions at both edges of the window",
 		Definition: "Requests that the engine interrupted within the window to make room for others.",
 	},

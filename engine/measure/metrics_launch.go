@@ -19,12 +19,12 @@ var launchMetrics = []Metric{
 		Definition: "Peak resident set of the engine's process group, in units of 1e9 bytes. It is host memory, and not what a GPU holds.",
 	},
 	{
-		Name: "crashes", Unit: "count", Better: Lower, Scope: PerLaunch,
+		Name: "crashes", Unit: "count", Whole: true, Better: Lower, Scope: PerLaunch,
 		Evidence:   "a launch",
-		Definition: "How often the engine ended by itself before it was ready or while it should have served. What is launched after a crash counts it as well.",
+		Definition: "How often the engine ended by itself before it was ready or while it should have served. A launch counts, besides itself, what crashed of its variant on this machine since the last launch that counted, also in qualification or in a session that was left.",
 	},
 	{
-		Name: "kv_capacity_tokens", Unit: "tokens", Better: Higher, Scope: PerLaunch, Observed: true,
+		Name: "kv_capacity_tokens", Unit: "tokens", Whole: true, Better: Higher, Scope: PerLaunch, Observed: true,
 		Evidence:   "the observation kv_capacity_tokens",
 		Definition: "Tokens that the KV cache holds, as the engine says.",
 	},

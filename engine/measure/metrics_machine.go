@@ -35,12 +35,12 @@ var gpuMetrics = []Metric{
 		Definition: "Peak memory that the engine's processes held on the GPUs within the windows of all cells: the sum of the GPUs' own peaks.",
 	},
 	{
-		Name: "clock_mhz", Unit: "MHz", Better: Neither, Scope: PerGPU,
+		Name: "clock_mhz", Unit: "MHz", Whole: true, Better: Neither, Scope: PerGPU,
 		Evidence:   "readings of the SM clock of every GPU within the windows",
 		Definition: "Median of the SM clock over the readings within the windows of all cells; of several GPUs the lowest.",
 	},
 	{
-		Name: "temperature_c", Unit: "°C", Better: Lower, Scope: PerGPU,
+		Name: "temperature_c", Unit: "°C", Whole: true, Better: Lower, Scope: PerGPU,
 		Evidence:   "readings of the temperature of every GPU within the windows",
 		Definition: "Highest temperature read within the windows of all cells, of any GPU.",
 	},

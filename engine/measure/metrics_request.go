@@ -80,32 +80,32 @@ var requestMetrics = []Metric{
 		Definition: "How long the request was held back by the cap on concurrency, from when it was scheduled until it could be sent. It is part of the latencies of an open loop.",
 	},
 	{
-		Name: "prompt_tokens", Unit: "tokens", Better: Neither, Scope: PerRequest,
+		Name: "prompt_tokens", Unit: "tokens", Whole: true, Better: Neither, Scope: PerRequest,
 		Evidence:   "the server's usage",
 		Definition: "Tokens of the prompt as the server counted them, context and cached ones included.",
 	},
 	{
-		Name: "context_tokens", Unit: "tokens", Better: Neither, Scope: PerRequest,
+		Name: "context_tokens", Unit: "tokens", Whole: true, Better: Neither, Scope: PerRequest,
 		Evidence:   "a recording that says when each request was sent",
 		Definition: "Tokens that were to come before the prompt: depth, earlier turns, a shared system prompt. 0 where there were none.",
 	},
 	{
-		Name: "output_tokens", Unit: "tokens", Better: Neither, Scope: PerRequest,
+		Name: "output_tokens", Unit: "tokens", Whole: true, Better: Neither, Scope: PerRequest,
 		Evidence:   "the server's usage; without it, text events are counted and the sample's token source says so",
 		Definition: "Tokens generated, reasoning included.",
 	},
 	{
-		Name: "cached_tokens", Unit: "tokens", Better: Neither, Scope: PerRequest,
+		Name: "cached_tokens", Unit: "tokens", Whole: true, Better: Neither, Scope: PerRequest,
 		Evidence:   "the server's prompt token details",
 		Definition: "Tokens of the prompt that the server says it had cached. More than were meant to be contaminate a measurement.",
 	},
 	{
-		Name: "shortfall", Unit: "tokens", Better: Lower, Scope: PerRequest,
+		Name: "shortfall", Unit: "tokens", Whole: true, Better: Lower, Scope: PerRequest,
 		Evidence:   "the number of output tokens, and a workload that enforces the length of answers",
 		Definition: "Tokens that were asked for and not generated, at least 0.",
 	},
 	{
-		Name: "retries", Unit: "count", Better: Lower, Scope: PerRequest,
+		Name: "retries", Unit: "count", Whole: true, Better: Lower, Scope: PerRequest,
 		Evidence:   "a recording that says when each request was sent",
 		Definition: "How often the request was sent again because the engine put it off (429, or 503 with Retry-After). All waiting is part of its latencies.",
 	},

@@ -15,13 +15,14 @@ import (
 const maxStale = 8
 
 // send makes a request. A server may close a kept connection at the very moment
-// at which the next request goes out on it; llama.cpp's does, after a hundred
-// requests. The request then goes out on another one, where the old one had been
-// used before and not one byte was answered: net/http does so by itself where
-// nothing was written yet, and here where part of a long prompt was. The request
-// that counts is still one, and the time of the failed attempt is in it; again is
-// how often it went out once more, so that a server which drops what it has
-// accepted is seen. A new connection that breaks is an error as ever.
+// at which the next request goes out on it: many do after so many requests, and
+// llama.cpp's does behind each stream (engine.Ask.ClosesStreams). The request then
+// goes out on another one, where the old one had been used before and not one
+// byte was answered: net/http does so by itself where nothing was written yet, and
+// here where part of a long prompt was. The request that counts is still one, and
+// the time of the failed attempt is in it; again is how often it went out once
+// more, so that a server which drops what it has accepted is seen. A new
+// connection that breaks is an error as ever.
 func (c *Client) send(req *http.Request) (resp *http.Response, again int, err error) {
 	var conns atomic.Int32
 	for stale := 0; ; stale++ {

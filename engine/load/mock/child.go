@@ -99,9 +99,6 @@ func (c *Child) Stop() {
 	})
 }
 
-// PID is the process's.
-func (c *Child) PID() int { return c.cmd.Process.Pid }
-
 // Truths asks a mock at a URL for the answers with an id that have ended, or
 // for all of them.
 func Truths(ctx context.Context, base, id string) ([]Truth, error) {

@@ -88,9 +88,6 @@ func Start(c Config) (*Server, error) {
 // URL is the server's address, without a path.
 func (s *Server) URL() string { return "http://" + s.listener.Addr().String() }
 
-// Truths returns the answers with an id that have ended, all for an empty id.
-func (s *Server) Truths(id string) []Truth { return s.truths.find(id) }
-
 func (s *Server) accept() {
 	defer s.all.Done()
 	for {

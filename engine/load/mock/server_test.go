@@ -75,7 +75,7 @@ func TestTruth(t *testing.T) {
 			})
 			sent := clock.Now()
 			data, seen := read(t, resp.Body, clock)
-			found := s.Truths(name)
+			found := s.truths.find(name)
 			if len(found) != 1 || found[0].Broken || found[0].Tokens != tokens || len(found[0].Sent) != tokens || len(data) != tokens+2 {
 				t.Errorf("%s: %d events, truth %+v", name, len(data), found)
 				return
@@ -102,7 +102,7 @@ func TestTruth(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if n := len(s.Truths("")); n != streams {
+	if n := len(s.truths.find("")); n != streams {
 		t.Errorf("%d truths of %d streams", n, streams)
 	}
 }

@@ -91,7 +91,7 @@ func TestSlowReader(t *testing.T) {
 	if data, _ := read(t, quick.Body, s.clock); len(data) != 51 {
 		t.Errorf("the quick one got %d events", len(data))
 	}
-	if found := s.Truths("slow"); len(found) > 0 {
+	if found := s.truths.find("slow"); len(found) > 0 {
 		t.Skip("this system's sockets hold the whole answer")
 	}
 	events, last := 0, ""
@@ -104,7 +104,7 @@ func TestSlowReader(t *testing.T) {
 	if want := tokens/maxPerEvent + 1; events != want || decode(t, last).Usage.Completion != tokens {
 		t.Errorf("the slow one got %d events of %d, the last %s", events, want, last)
 	}
-	if found := s.Truths("slow"); len(found) != 1 || found[0].Broken || len(found[0].Sent) != tokens/maxPerEvent {
+	if found := s.truths.find("slow"); len(found) != 1 || found[0].Broken || len(found[0].Sent) != tokens/maxPerEvent {
 		t.Errorf("truth of the slow one: %d", len(found))
 	}
 }
@@ -121,7 +121,7 @@ func TestLeaving(t *testing.T) {
 	for s.running.Load() > 0 {
 		time.Sleep(time.Millisecond)
 	}
-	if found := s.Truths("leaves"); len(found) != 1 || !found[0].Broken || len(found[0].Sent) == 0 {
+	if found := s.truths.find("leaves"); len(found) != 1 || !found[0].Broken || len(found[0].Sent) == 0 {
 		t.Errorf("truth of who left: %+v", found)
 	}
 

@@ -46,67 +46,85 @@ var loadgenSpeeds = map[string]definition{
 	"Completed tokens per second (inferred)": {"tok/s", higher, "As the name says; inferred from the average length."},
 }
 
+// loadgenSummary is what the lines of a summary say.
+type loadgenSummary struct {
+	speeds []Metric
+	// latencies are statistics in ms by name, order their names as they came.
+	latencies map[string]map[string]float64
+	order     []string
+	// model and valid are two of the other lines, what are the first of each.
+	model, valid string
+	what         map[string]string
+}
+
 func readLoadGen(f *File, file, text string) error {
-	c := Cell{What: map[string]string{}}
-	latencies := map[string]map[string]float64{}
-	var order []string
-	number, valid := 0, ""
+	sum := loadgenSummary{latencies: map[string]map[string]float64{}, what: map[string]string{}}
+	number := 0
 	for line := range strings.Lines(text) {
 		number++
-		line = strings.TrimRight(line, "\r\n")
-		m := loadgenLine.FindStringSubmatch(line)
+		m := loadgenLine.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
 		if m == nil {
 			continue
 		}
-		key, value := m[1], m[2]
-		if d, ok := loadgenSpeeds[key]; ok {
-			x, err := loadgenNumber(file, number, key, value)
-			if err != nil {
-				return err
-			}
-			c.Metrics = append(c.Metrics, d.metric(strings.ToLower(word(key)), map[string]float64{"value": x}))
-			continue
-		}
-		if name, stat, ok := loadgenLatency(key); ok {
-			x, err := loadgenNumber(file, number, key, value)
-			if err != nil {
-				return err
-			}
-			if latencies[name] == nil {
-				latencies[name] = map[string]float64{}
-				order = append(order, name)
-			}
-			latencies[name][stat] = x / 1e6
-			continue
-		}
-		switch key {
-		case "SUT name":
-			f.Model = value
-		case "Result is":
-			valid = value
-		}
-		if _, known := c.What[key]; !known && len(c.What) < 200 {
-			c.What[key] = value
+		if err := sum.add(file, number, m[1], m[2]); err != nil {
+			return err
 		}
 	}
-	for _, name := range order {
-		c.Metrics = append(c.Metrics, loadgenLatencies[name].metric(name, latencies[name]))
-	}
-	scenario := c.What["Scenario"]
+	scenario := sum.what["Scenario"]
 	if scenario == "" {
 		return &Error{File: file, Says: "it names no Scenario: the summary was cut off, or is none"}
 	}
-	switch valid {
+	switch sum.valid {
 	case "VALID":
 	case "":
 		return &Error{File: file, Says: `it does not say whether the "Result is" VALID: the summary was cut off`}
 	default:
-		f.note("LoadGen calls this result %s", valid)
+		f.note("LoadGen calls this result %s", sum.valid)
 	}
-	c.Name = strings.ToLower(strings.ReplaceAll(scenario, " ", "_"))
+	c := Cell{Name: strings.ToLower(strings.ReplaceAll(scenario, " ", "_")), What: sum.what, Metrics: sum.speeds}
+	for _, name := range sum.order {
+		c.Metrics = append(c.Metrics, loadgenLatencies[name].metric(name, sum.latencies[name]))
+	}
+	f.Model = sum.model
 	f.note("latencies count from when a query was scheduled, and were in ns")
 	f.Cells = append(f.Cells, c)
 	return nil
+}
+
+// add takes one line: a speed, a statistic of a latency, or anything else.
+func (sum *loadgenSummary) add(file string, line int, key, value string) error {
+	speed, isSpeed := loadgenSpeeds[key]
+	name, stat, isLatency := loadgenLatency(key)
+	if !isSpeed && !isLatency {
+		sum.say(key, value)
+		return nil
+	}
+	x, err := loadgenNumber(file, line, key, value)
+	if err != nil {
+		return err
+	}
+	if isSpeed {
+		sum.speeds = append(sum.speeds, speed.metric(strings.ToLower(word(key)), map[string]float64{"value": x}))
+		return nil
+	}
+	if sum.latencies[name] == nil {
+		sum.latencies[name] = map[string]float64{}
+		sum.order = append(sum.order, name)
+	}
+	sum.latencies[name][stat] = x / 1e6
+	return nil
+}
+
+func (sum *loadgenSummary) say(key, value string) {
+	switch key {
+	case "SUT name":
+		sum.model = value
+	case "Result is":
+		sum.valid = value
+	}
+	if _, known := sum.what[key]; !known && len(sum.what) < 200 {
+		sum.what[key] = value
+	}
 }
 
 // loadgenLatency reads "99.90 percentile first token latency (ns)".
