@@ -28,6 +28,7 @@ func (l *loader) checkSense(ns *namespace) {
 		for _, f := range ph.Features {
 			c.rules("criterion", f.Criteria, decisive(f), nil)
 			c.hypothesis(f)
+			c.expectsLoss(f)
 		}
 		if ph.Gate != nil {
 			c.rules("rule", ph.Gate.Rules, nil, c.passed(ph.Gate.Rules))

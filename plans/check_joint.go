@@ -5,6 +5,8 @@ type joint struct {
 	c *planCheck
 	// kind is what the rules are called: rule or criterion.
 	kind string
+	// side is set for one side of an or, which need not hold.
+	side bool
 	// outer is what holds besides, without being changed.
 	outer *joint
 	left  map[Input]remaining
@@ -27,7 +29,7 @@ func (j *joint) rule(r *Rule, l *Logic) {
 		case part.Op == LogicOr:
 			j.either = append(j.either, alternative{r, part})
 			for _, side := range part.Args {
-				inner := &joint{c: j.c, kind: j.kind} // what contradicts itself never holds, whatever else does
+				inner := &joint{c: j.c, kind: j.kind, side: true} // what contradicts itself never holds, whatever else does
 				inner.rule(r, side)
 				inner.alternatives()
 			}
@@ -36,6 +38,9 @@ func (j *joint) rule(r *Rule, l *Logic) {
 			continue
 		}
 		if f := factOf(j.kind, r, part); f != nil {
+			if !j.side {
+				j.c.worse(f)
+			}
 			if found := j.add(f); found != nil {
 				j.c.clashes(found)
 			}

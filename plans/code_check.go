@@ -52,6 +52,12 @@ var checkCodes = []Code{
 		"Add a criterion on that metric, or claim what is tested.",
 	},
 	{
+		"only-when-worse",
+		[]string{"Passes only when worse", "Hypothesis expects a loss"},
+		"The comparison holds only where the metric is worse than that of its base: a sign, or `<` for `>`. A `.gain` with a plus is better, of every metric; a `.change`, a `.delta` and what a hypothesis expects have the sign of the number, so that 5 % shorter is `chat.ttft.gain >= 0.05`, `chat.ttft.change <= -0.05` and `expect = \"-5%\"`. What stands behind a `not` or beside an `or` is not looked at. A hypothesis may predict a loss where a criterion on the same metric allows for it, as in `chat.ttft.change <= 0.2` beside `expect = \"+10%\"`.",
+		"Write the one of the two comparisons in the message that was meant. Where the loss is what has to be shown, write it with `not`, as in `not (chat.ttft.gain > -0.05)`.",
+	},
+	{
 		"gate-without-effect",
 		[]string{"Gate locks nothing", "Gate does not ask for the kernels"},
 		"Nothing waits for the gate although other phases come after it in the plan, or it opens before the proof of the kernel path that the protocol makes.",

@@ -33,6 +33,18 @@ var fileCodes = []Code{
 		"Save the file as UTF-8; write control characters as escapes in a string.",
 	},
 	{
+		"other-syntax",
+		[]string{"YAML in a file of HCL", "HCL in a file of YAML"},
+		"The file is written in one of the two syntaxes, and its name ends as those of the other do.",
+		"Rename it: YAML is read from .yaml and .yml, HCL from .hcl.",
+	},
+	{
+		"several-plans",
+		[]string{"Several plans in a folder"},
+		"A folder stands for one plan, whose blocks may be spread over its files, and several of its files are whole plans: each has a `plan` or `baseline` block.",
+		"Name the one that is meant, as in `mxflow validate folder/plan.hcl`.",
+	},
+	{
 		"nested-too-deeply",
 		[]string{"Nested too deep", "Rule nested too deeply", "Loop within a loop", "Expression too long", "Text too long"},
 		"Brackets, blocks, operators or loops stand within each other more often than a person would write, and a few characters of that could keep the machine busy for hours.",

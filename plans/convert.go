@@ -15,7 +15,7 @@ func ToYAML(filename string, src []byte, reg *Registry) ([]byte, *Result) {
 	}
 	file, diags := hclsyntax.ParseConfig(src, filename, hcl.InitialPos)
 	if diags.HasErrors() {
-		return nil, problems(filename, src, diags...)
+		return nil, unread(filename, src, diags)
 	}
 	tokens, _ := hclsyntax.LexConfig(src, filename, hcl.InitialPos)
 	w := &yamlWriter{src: src, tokens: tokens, comments: commentsOf(tokens)}
@@ -35,7 +35,7 @@ func ToHCL(filename string, src []byte, reg *Registry) ([]byte, *Result) {
 	}
 	root, diags := s.parseTree()
 	if diags.HasErrors() {
-		return nil, problems(filename, s.text, diags...)
+		return nil, unread(filename, s.text, diags)
 	}
 	w := &hclWriter{}
 	out := w.file(root, Describe(reg))

@@ -15,7 +15,8 @@ import (
 // does not wrap).
 func (r *Result) WriteDiagnostics(w io.Writer, width int, color bool) error {
 	lines := r.lines()
-	for i, d := range r.Diagnostics {
+	shown, more := r.first(maxShown)
+	for i, d := range shown {
 		var b strings.Builder
 		if i > 0 {
 			b.WriteByte('\n')
@@ -24,6 +25,10 @@ func (r *Result) WriteDiagnostics(w io.Writer, width int, color bool) error {
 		if _, err := io.WriteString(w, b.String()); err != nil {
 			return err
 		}
+	}
+	if more != "" {
+		_, err := fmt.Fprintf(w, "\n%s\n", more)
+		return err
 	}
 	return nil
 }

@@ -107,6 +107,7 @@ func (l *loader) marked(expr hcl.Expression) (cty.Value, bool) {
 		return cty.DynamicVal, false
 	}
 	l.secrets.collect(v)
+	l.trace(expr, v)
 	return v, true
 }
 

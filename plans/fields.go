@@ -38,6 +38,7 @@ func (l *loader) fields(b *hcl.Block, schema *hcl.BodySchema, what string) *fiel
 // with what does.
 func (l *loader) content(body hcl.Body, schema *hcl.BodySchema, what string) *hcl.BodyContent {
 	content, diags := body.Content(schema)
+	content = l.meant(body, schema, content, diags)
 	for _, d := range diags {
 		if strings.HasPrefix(d.Summary, "Unsupported ") && !strings.Contains(d.Detail, "Did you mean") {
 			d.Detail += " " + accepts(what, schema)

@@ -42,7 +42,7 @@ func formatHCL(filename string, src []byte) ([]byte, *Result) {
 	_, diags := hclsyntax.ParseConfig(src, filename, hcl.InitialPos)
 	out := <-formatted
 	if brokenSyntax(diags) {
-		return nil, problems(filename, src, diags...)
+		return nil, unread(filename, src, diags)
 	}
 	return out, nil
 }
@@ -61,6 +61,14 @@ func shallow(src []byte) bool {
 		}
 	}
 	return len(src) <= maxSource && nesting <= most && nesting*bytes.Count(src, []byte("\n")) <= mostAdded
+}
+
+// unread is problems of text that cannot be parsed.
+func unread(filename string, src []byte, diags hcl.Diagnostics) *Result {
+	if other := otherSyntax(filename, src); other != nil {
+		return problems(filename, src, other)
+	}
+	return problems(filename, src, diags...)
 }
 
 // problems is a Result that only explains.

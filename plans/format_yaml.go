@@ -24,7 +24,7 @@ func formatYAML(filename string, src []byte) ([]byte, *Result) {
 		return nil, problems(filename, src, diag)
 	}
 	if _, diags := s.parseTree(); diags.HasErrors() {
-		return nil, problems(filename, src, diags...)
+		return nil, unread(filename, src, diags)
 	}
 	src = s.text
 	doc, err := oneDocument(src)

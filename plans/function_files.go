@@ -33,6 +33,7 @@ func (l *loader) envFunc() function.Function {
 				if !utf8.ValidString(text) {
 					return cty.NilVal, fmt.Errorf("environment variable %s holds no UTF-8 text", args[0].AsString())
 				}
+				l.inputs.env[args[0].AsString()] = text
 				return cty.StringVal(text), nil
 			}
 			if len(args) == 2 {

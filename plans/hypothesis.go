@@ -25,6 +25,9 @@ type Hypothesis struct {
 	// another statistic than the median. Set by Load.
 	Probe *Rule `json:"-"`
 	Range Range `json:"-"`
+	// MetricRange and ExpectRange are where these two stand.
+	MetricRange Range `json:"-"`
+	ExpectRange Range `json:"-"`
 }
 
 // Digest is the SHA-256 of what is claimed and why, in hex: a claim with another
@@ -105,6 +108,7 @@ func (l *loader) decodeHypothesis(b *hcl.Block) *Hypothesis {
 		Because: f.needText("because", "why it should, in one sentence."),
 		Range:   rangeOf(b.DefRange),
 	}
+	h.MetricRange, h.ExpectRange = rangeOf(f.at("metric")), rangeOf(f.at("expect"))
 	if h.Metric != "" && !metricForm.MatchString(h.Metric) {
 		l.fail(f.at("metric"), "Invalid metric address", `%q is no address. Write a workload and a metric, such as "chat.tg".`, h.Metric)
 		h.Metric = ""

@@ -33,8 +33,9 @@ func (l *loader) readPlan(path string) {
 	}
 	if len(l.order) == 0 && !l.unreadable {
 		l.unreadable = true
-		l.fail(startOf(path), "No plan in folder", "There is no plan file (*.hcl) in %q. Name a plan, or a folder that holds one.", path)
+		l.fail(startOf(path), "No plan in folder", "There is no plan file (*.hcl, *.yaml, *.yml) in %q. Name a plan, or a folder that holds one.", path)
 	}
+	l.severalPlans(path)
 }
 
 // readFile reads one file; from is where it is included.

@@ -26,6 +26,9 @@ type Options struct {
 	Guard *Guard
 	// Suite is the name of the suite that benchmarks send; empty is what they name.
 	Suite string
+	// As, where set, are the inputs of another load that this one is to come out
+	// as: they stand in the place of all others, except for those that are private.
+	As *Inputs
 	// Unproven only warns of knob values without evidence: whoever starts an
 	// engine to find its evidence has none yet.
 	Unproven bool

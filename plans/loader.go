@@ -34,6 +34,8 @@ type loader struct {
 	datasets map[string]readOnce
 	schemas  map[string]*hcl.BodySchema
 	checks   crossChecks
+	// inputs are what came from outside of the plan's own files.
+	inputs taken
 	// cells counts those of all workloads.
 	cells int
 	// made counts the blocks that for_each, count and dynamic have made.
@@ -72,6 +74,7 @@ func newLoader(path string, reg *Registry, opts Options) *loader {
 		groups:      newGroups(),
 		doubted:     map[string]bool{},
 		schemas:     map[string]*hcl.BodySchema{},
+		inputs:      taken{variables: map[string]string{}, env: map[string]string{}, private: map[string]bool{}},
 		checks:      crossChecks{knobs: map[string]*Knob{}, features: map[string]*featureNotes{}},
 		suggestions: 200,
 	}

@@ -30,6 +30,9 @@ func metricNames(scope measure.Scope) (names []string) {
 // with those that stand first in the catalogue.
 func suggestMetric(given string, names []string) string {
 	const most = 12
+	if hint := usualMetric(given, names); hint != "" {
+		return hint
+	}
 	if hint := didYouMean(given, names); hint != "" {
 		return hint
 	}

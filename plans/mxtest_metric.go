@@ -62,6 +62,9 @@ func notNumber(v cty.Value, what, unit string) string {
 		return fmt.Sprintf("%s takes a number%s; this is %s.", what, in, describe(v))
 	}
 	text := strings.TrimSpace(v.AsString())
+	if n, share, ok := numberIn(text); ok && share {
+		return fmt.Sprintf("%s takes a number%s, and this is the text %q. Ratios are fractions: write %g, without quotes.", what, in, text, n)
+	}
 	number, word, _ := strings.Cut(text, " ")
 	if _, err := strconv.ParseFloat(number, 64); err == nil && word != "" {
 		return fmt.Sprintf("%s takes a plain number%s, and this is the text %q. Write it in that unit, without the unit and without quotes.", what, in, text)

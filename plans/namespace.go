@@ -154,6 +154,9 @@ func (ns *namespace) ofFeature(in *Input, rest []string, f *Feature) (*Input, *r
 			path := strings.Join(rest, ".")
 			return nil, wrong("Unknown name in a rule", "A rule names what is measured; what the plan says is put into its text: \"${%s}\" in place of %s.", path, path)
 		}
+		if hint := ns.headHint(rest, f); hint != "" {
+			return nil, wrong("Unknown name in a rule", "%q is no workload.%s", head, hint)
+		}
 		names := append(workloadNames(ns.plan), "engine", "gpu", "host", "levels", "knob", "target", "imported", "feature")
 		if ns.plan.commandEngine() != nil {
 			names = append(names, commandKind)

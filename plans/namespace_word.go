@@ -109,5 +109,12 @@ func (ns *namespace) target(in *Input, path []string) (*Input, *ruleError) {
 	for _, t := range ns.plan.Targets {
 		names = append(names, t.Name)
 	}
-	return nil, wrong("Unknown target", "There is no target %q.%s", path[1], didYouMean(path[1], names))
+	hint := didYouMean(path[1], names)
+	switch {
+	case len(names) == 0:
+		hint = " The plan declares none: target \"name\" { … } holds numbers to beat."
+	case hint == "":
+		hint = " There is " + orList(names) + "."
+	}
+	return nil, wrong("Unknown target", "There is no target %q.%s", path[1], hint)
 }

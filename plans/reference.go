@@ -45,7 +45,9 @@ func (l *loader) asRef(v cty.Value, at hcl.Range, attr string, want ...string) (
 		detail := fmt.Sprintf("%s takes a reference, such as %s.name; this is %s.", attr, example, describe(v))
 		if v.Type() == cty.String && !v.IsNull() {
 			for _, block := range want {
-				if l.symbols.has(block, v.AsString()) {
+				if block == v.AsString() && (block == "accepted" || block == "baseline") {
+					detail = fmt.Sprintf("%s takes a reference, not text. Write %s, without quotes.", attr, block)
+				} else if l.symbols.has(block, v.AsString()) {
 					detail = fmt.Sprintf("%s takes a reference, not text. Write %s.%s, without quotes.", attr, block, v.AsString())
 				}
 			}

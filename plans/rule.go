@@ -15,6 +15,9 @@ type Program struct {
 	Logic *Logic
 	// VM is the compiled boolean expression over the inputs' variables.
 	VM *vm.Program
+	// OnlyWorse is what Load warns of where the rule passes only when a metric got
+	// worse, else empty.
+	OnlyWorse string
 }
 
 // Alone is the rule's only comparison where it is nothing but that, else nil.
@@ -129,6 +132,10 @@ const (
 // Counts reports whether the value is how many launches or requests there are, and
 // nothing that they measured.
 func (in *Input) Counts() bool { return in.Stat == "n" || in.Stat == "n_requests" }
+
+// Counted reports whether each launch counts the value by itself: crashes, errors,
+// tokens of requests.
+func (in *Input) Counted() bool { return in.Kind == InputMetric && in.exact() && !in.Counts() }
 
 // Comparing reports whether the value is made of two arms.
 func (in *Input) Comparing() bool { return in.Relation == Delta || in.Ratio() }

@@ -52,14 +52,16 @@ func (ns *namespace) hypothesis(f *Feature) hcl.Diagnostics {
 	}
 	sc := &scope{own: f, criterion: true}
 	in, err := ns.resolve(strings.Split(h.Metric, "."), sc)
+	at := h.MetricRange
 	if err == nil && in.Kind == InputMetric && in.Relation == Own {
 		if err = ns.probe(h, in, sc); err == nil {
 			return nil
 		}
+		at = h.ExpectRange
 	}
 	if err == nil {
 		err = wrong("Hypothesis without a metric", "%q is no metric. Write a workload and a metric, such as \"chat.tg\"; how much it changes is said by expect.", h.Metric)
 	}
 	err.at = -1 // it is about a rule that nobody wrote
-	return hcl.Diagnostics{err.diagnostic(h.Range, "", nil)}
+	return hcl.Diagnostics{err.diagnostic(at, "", nil)}
 }

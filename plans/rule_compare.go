@@ -60,7 +60,7 @@ func (r *reader) comparable(n *ast.BinaryNode, leaf *Leaf) {
 	inputs := leaf.Inputs()
 	switch {
 	case left.Type != of:
-		r.refuse(n, "Cannot compare", "%s is a %s and %s is a %s.", left.Text, left.Type, right.Text, right.Type)
+		r.refuse(n, "Cannot compare", "%s is a %s and %s is a %s.%s", left.Text, left.Type, right.Text, right.Type, numberWritten(left, right))
 	case fixed(inputs):
 		r.refuse(n, "Comparison reads nothing", "%s is the same whatever is measured. Compare a measured value, such as chat.tg.gain >= 0.10.", leaf.Text)
 	case same(left, right):

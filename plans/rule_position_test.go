@@ -36,7 +36,7 @@ func TestMistakesAreShownWhereTheyStand(t *testing.T) {
 		{`  rule = "chat.tg.gain >= 0.1 and levels.kernel == 'pass'"`, "58:35-48 Level not in the protocol"},
 		{`  rule = "'äöü€' == levels.kernels"`, "58:11-17 Unknown word"},
 		{`  rule = "chat.tg.gain ≥ 0.1"`, "58:24-25 Invalid rule"},
-		{`  rule = "chat.tg.gain >= 0.1 and"`, "58:33-34 Invalid rule"},
+		{`  rule = "chat.tg.gain >= 0.1 and"`, "58:31-34 Invalid rule"},
 		{`  rule = "a.b > 1 and c.d > 1"`, "58:11-14 Unknown name in a rule; 58:23-26 Unknown name in a rule"},
 		// Escapes, ${ } and indentation may be in between.
 		{`  rule = "levels.kernels == \"psas\""`, "58:29-37 Unknown word"},

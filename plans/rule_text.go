@@ -65,7 +65,7 @@ func fromExpr(err error, src string) *ruleError {
 	if strings.Contains(fe.Message, "exceeds maximum allowed nodes") {
 		return tooLong(fmt.Sprintf("A rule may have %d names, numbers and operators.", maxRuleNodes))
 	}
-	e := &ruleError{at: fe.From, length: max(1, fe.To-fe.From), summary: "Invalid rule", detail: sentence(fe.Message)}
+	e := &ruleError{at: fe.From, length: max(1, fe.To-fe.From), summary: "Invalid rule", detail: sentence(strings.Replace(fe.Message, "unexpected token EOF", "the rule ends too early: something, such as a closing bracket, is missing", 1))}
 	// At the end there is nothing to point at but the last character.
 	if n := utf8.RuneCountInString(src); e.at >= n {
 		e.at, e.length = n-1, 1
@@ -87,6 +87,9 @@ var misspellings = []struct {
 	hint string
 }{
 	{regexp.MustCompile(`\$\{`), "A rule has no ${ }. In the plan, ${var.name} inside the quotes is filled in before the rule is read."},
+	{regexp.MustCompile(`\b[0-9]+,[0-9]+\b`), "Decimals are written with a point, as in 0.05."},
+	{regexp.MustCompile(`\b(and|or|not)\s*$`), "Something is missing behind the last word. Write the comparison that it joins, or remove the word."},
+	{regexp.MustCompile(`(<|>|=|\+|-|\*|/)\s*$`), "Something is missing behind the last sign. Write what stands on its right, such as a number."},
 	{regexp.MustCompile(`\.r[0-9]+\.[0-9]`), "A dot ends an element of an address: a rate of 2.5 is written r2_5."},
 	{regexp.MustCompile(`≥|=>`), "Write >= for “at least”."},
 	{regexp.MustCompile(`≤|=<`), "Write <= for “at most”."},

@@ -29,7 +29,7 @@ func (l *loader) settle(all hcl.Blocks) []*group {
 		l: l, values: map[string]cty.Value{}, locals: l.declareLocals(all),
 		done: map[string]bool{}, open: map[string]bool{}, failed: map[string]bool{},
 	}
-	l.settling = s
+	l.settling, l.inputs.locals = s, s.locals
 	var generated []*group
 	for _, b := range all {
 		if g := l.newGroup(b); g != nil {

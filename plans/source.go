@@ -40,16 +40,26 @@ type source struct {
 // parse reads one file in the syntax that its name says.
 func parse(name string, text []byte) (*source, hcl.Diagnostics) {
 	s := &source{name: name, text: text, dynamic: bytes.Contains(text, []byte("dynamic"))}
-	if IsYAML(name) {
-		return s, s.parseYAML()
+	diags := s.parse()
+	if brokenSyntax(diags) {
+		if other := otherSyntax(name, s.text); other != nil {
+			return s, hcl.Diagnostics{other}
+		}
 	}
-	loops, diag := checkSource(name, text)
-	if diag != nil {
-		return s, hcl.Diagnostics{diag}
-	}
-	file, diags := hclsyntax.ParseConfig(text, name, hcl.InitialPos)
-	s.body, s.loops = file.Body, loops
 	return s, diags
+}
+
+func (s *source) parse() hcl.Diagnostics {
+	if IsYAML(s.name) {
+		return s.parseYAML()
+	}
+	loops, diag := checkSource(s.name, s.text)
+	if diag != nil {
+		return hcl.Diagnostics{diag}
+	}
+	file, diags := hclsyntax.ParseConfig(s.text, s.name, hcl.InitialPos)
+	s.body, s.loops = file.Body, loops
+	return diags
 }
 
 // isPlanFile reports whether a folder's file is a part of the plan.

@@ -52,6 +52,9 @@ func (l *loader) decodeSuite(b *hcl.Block) {
 // chooseSuite takes the suite of the command line.
 func (l *loader) chooseSuite() {
 	name := l.opts.Suite
+	if l.opts.As != nil {
+		name = l.opts.As.Suite
+	}
 	if name == "" {
 		return
 	}

@@ -195,4 +195,5 @@ func (l *loader) convertVariable(in *input, value cty.Value) {
 		in.Value = plain(converted)
 	}
 	in.value = converted
+	l.give(in, converted)
 }

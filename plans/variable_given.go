@@ -62,10 +62,14 @@ func (l *loader) givenValues(declared map[string]*input) map[string]*givenValue 
 	for _, name := range keysOf(l.opts.Vars) {
 		l.varText(name, l.opts.Vars[name], declared, given)
 	}
+	if l.opts.As != nil {
+		l.asBefore(declared, given)
+	}
 	return given
 }
 
-func (l *loader) env(name string) (string, bool) {
+// lookUp finds a variable in the environment of now.
+func (l *loader) lookUp(name string) (string, bool) {
 	if l.opts.Env != nil {
 		return l.opts.Env(name)
 	}
@@ -74,6 +78,9 @@ func (l *loader) env(name string) (string, bool) {
 
 func (l *loader) varText(name, text string, declared map[string]*input, given map[string]*givenValue) {
 	if declared[name] == nil {
+		if l.opts.As != nil {
+			return // it is given to a plan of now
+		}
 		l.fail(l.start(), "Unknown variable in --var", "The plan declares no variable %q.%s", name, l.didYouMean(name, keysOf(declared)))
 		return
 	}
@@ -113,6 +120,9 @@ func (l *loader) varFile(path, from string, declared map[string]*input, given ma
 	l.diags = append(l.diags, diags...)
 	for _, name := range keysOf(attrs) {
 		a := attrs[name]
+		if declared[name] == nil && l.opts.As != nil {
+			continue // it is given to a plan of now
+		}
 		if declared[name] == nil {
 			unknown(a.NameRange, "Unknown variable in "+filepath.Base(path), "The plan declares no variable %q.%s", name, l.didYouMean(name, keysOf(declared)))
 			continue
@@ -161,21 +171,9 @@ func (l *loader) parseVar(in *input, g *givenValue) (cty.Value, bool) {
 		}
 		return cty.StringVal(g.text), true
 	}
-	filename := in.From + " " + in.Name
-	loops, diag := checkSource(filename, []byte(g.text))
-	if diag == nil && len(loops) > 0 {
-		diag = &hcl.Diagnostic{Detail: "A for expression cannot be used here."}
-	}
-	if diag != nil {
-		return bad("Cannot read "+in.From, "The value of variable %q: %s", in.Name, diag.Detail)
-	}
-	expr, diags := hclsyntax.ParseExpression([]byte(g.text), filename, hcl.InitialPos)
-	value := cty.DynamicVal
-	if !diags.HasErrors() {
-		value, diags = expr.Value(nil)
-	}
-	if diags.HasErrors() {
-		return bad("Cannot read "+in.From, `The value of variable %q has to be written as in a plan, such as ["one", "two"]. %s`, in.Name, diags[0].Detail)
+	value, problem := constant(in.From+" "+in.Name, g.text)
+	if problem != "" {
+		return bad("Cannot read "+in.From, `The value of variable %q has to be written as in a plan, such as ["one", "two"]. %s`, in.Name, problem)
 	}
 	return value, true
 }

@@ -98,11 +98,8 @@ func (s *source) secondDocument() int {
 
 // notMapping says what to do about a document that is no mapping.
 func (s *source) notMapping(root *Node) string {
-	switch {
-	case root.Kind == List:
+	if root.Kind == List {
 		return "A plan is a mapping of blocks, such as plan:, engine: and phase:, each at the start of a line. This is a list: remove the hyphens."
-	case strings.Contains(root.Text, "{"):
-		return "A plan in YAML is a mapping of blocks, such as plan:, engine: and phase:. This looks like HCL: give the file a name that ends in .hcl."
 	}
 	return "A plan is a mapping of blocks, such as plan:, engine: and phase:, each at the start of a line. A colon needs a space after it."
 }
