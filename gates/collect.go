@@ -84,7 +84,7 @@ func collect(a Arm, in *plans.Input) (taken, *lack) {
 func valueOf(l Launch, s measure.Summary, in *plans.Input) (float64, *lack) {
 	address, stat := Address(in), needs(in)
 	if s.N == 0 {
-		return 0, lacking(verdict.Inconclusive, "launch %s has no %s", l.ID, address)
+		return 0, lacking(verdict.Inconclusive, "launch %s has no %s%s", l.ID, address, l.whyNot(address))
 	}
 	v, ok := s.Stats[stat]
 	switch least := measure.LeastToDecide(stat); {
@@ -98,6 +98,19 @@ func valueOf(l Launch, s measure.Summary, in *plans.Input) (float64, *lack) {
 		return 0, lacking(verdict.Inconclusive, "launch %s does not say how many requests %s comes from", l.ID, address)
 	}
 	return v, nil
+}
+
+// whyNot says why a launch on record has no such metric, and where to look; it goes
+// on from a sentence, and is empty where only numbers are known of it.
+func (l Launch) whyNot(address string) string {
+	if !l.Recorded {
+		return ""
+	}
+	look := " (mxflow show " + l.ID + ")"
+	if why := measure.WhyAbsent(l.Metrics, address); why != "" {
+		return ": " + why + look
+	}
+	return look
 }
 
 // incomparable says why two arms do not compare; nil where they do.

@@ -87,7 +87,7 @@ next:
 				continue next // memory is not seen everywhere, and is no speed
 			}
 			if !ok || !has || math.IsNaN(v) || math.IsInf(v, 0) {
-				return nil, fmt.Errorf("launch %s has no %s, and others have", l.ID, address)
+				return nil, fmt.Errorf("launch %s has no %s, and others have%s", l.ID, address, l.whyNot(address))
 			}
 			cell.Unit, cell.Better = s.Unit, string(s.Better)
 			cell.PerLaunch = append(cell.PerLaunch, v)
@@ -116,7 +116,7 @@ func addressesOf(a Arm) []string {
 	for _, l := range a.Launches {
 		for address := range l.Metrics {
 			cell, metric := measure.SplitAddress(address)
-			seen[address] = seen[address] || cell == "command" || cell != "host" && slices.Contains(compared, metric)
+			seen[address] = seen[address] || cell == commandCell || cell != "host" && slices.Contains(compared, metric)
 		}
 	}
 	var list []string
@@ -134,7 +134,7 @@ func addressesOf(a Arm) []string {
 			}
 			return ci < cj
 		}
-		if ri, rj := slices.Index(compared, mi), slices.Index(compared, mj); ri != rj && ci != "command" {
+		if ri, rj := slices.Index(compared, mi), slices.Index(compared, mj); ri != rj && ci != commandCell {
 			return ri < rj
 		}
 		return mi < mj

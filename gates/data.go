@@ -55,6 +55,8 @@ type Launch struct {
 	Round int
 	// Samples is the digest of its raw samples.
 	Samples string
+	// Recorded says that the launch is on record, where people can look at it.
+	Recorded bool
 	// Stale says that the engine was running before the launch, so that the
 	// launch is no start of its own and no replicate of anything.
 	Stale bool

@@ -39,7 +39,7 @@ func TestAbsence(t *testing.T) {
 		}, "inconclusive", "how many requests"},
 		{"zero in a ratio", "chat.tg.gain >= 0", func(f *Feature) { set(&f.Parent, 0, "chat.tg", "median", 0) }, "invalid", "chat.tg.gain: a ratio needs values above zero, and launch baseline.1 (baseline) has 0; for values"},
 		{"negative in a ratio", "chat.tg.change <= 0", func(f *Feature) { set(&f.Candidate, 0, "chat.tg", "median", -3) }, "invalid", "use .delta"},
-		{"zero in a level", "chat.tg >= 0.1", func(f *Feature) { set(&f.Candidate, 0, "chat.tg", "median", 0) }, "invalid", "a test in logs needs values above zero, and a launch has 0"},
+		{"zero in a level", "chat.tg >= 0.1", func(f *Feature) { set(&f.Candidate, 0, "chat.tg", "median", 0) }, "invalid", "a test in logs needs values above zero, and launch f.1 has 0"},
 		{"zero in a ratio of counts", "engine.crashes.change <= 0", func(f *Feature) {}, "invalid", "use .delta"},
 		{"overflow", "chat.tg.delta <= 0", func(f *Feature) {
 			for i := range 3 {

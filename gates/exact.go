@@ -14,16 +14,19 @@ import (
 const fewLaunches = 2
 
 // exact decides a comparison on its values, which have no noise. What is counted
-// takes more than one launch, and a number of launches or requests that is not
-// reached yet may be; one that is exceeded stays so.
-func (c *ruling) exact(f *finding, leaf *plans.Leaf) {
-	wanted := f.Holds != leaf.Negated
-	f.Test = &verdict.Test{Form: verdict.Exact, Stop: verdict.StopFail}
-	f.Verdict = verdict.Fail
-	if wanted {
-		f.Verdict, f.Test.Stop = verdict.Pass, verdict.StopPass
+// has to be so in every launch and takes more than one, and a number of launches or
+// requests that is not reached yet may be; one that is exceeded stays so.
+func (c *ruling) exact(f *finding, leaf *plans.Leaf) error {
+	f.Test = &verdict.Test{Form: verdict.Exact}
+	if arms := c.counting(leaf); len(arms) > 0 {
+		if err := c.counted(f, leaf, arms); err != nil {
+			return err
+		}
+	} else {
+		f.settle(leaf, f.Holds != leaf.Negated)
+		f.reason = reason(leaf, f.Comparison, c.readings)
 	}
-	f.reason = reason(leaf, f.Comparison, c.readings)
+	wanted := f.Verdict == verdict.Pass
 	for _, in := range leaf.Inputs() {
 		if in.Kind != plans.InputMetric {
 			continue
@@ -38,18 +41,29 @@ func (c *ruling) exact(f *finding, leaf *plans.Leaf) {
 			continue
 		}
 		f.Verdict, f.Test.Stop = verdict.Inconclusive, verdict.StopEnd
-		if few {
-			f.reason += ": " + oneLaunch(in.Comparing())
-		} else {
-			f.reason += fmt.Sprintf(": there may be up to %s", verdict.Launches(c.most(in)))
+		if f.Test.Note = oneLaunch(in.Comparing()); !few {
+			f.Test.Note = fmt.Sprintf("there may be up to %s", verdict.Launches(c.most(in)))
 		}
+		f.reason += ": " + f.Test.Note
 		if n < c.most(in) && r.stale == "" {
 			f.Test.Stop = verdict.StopOpen
 			f.open = merged(f.open, []string{in.Feature})
 		}
-		return
+		return nil
+	}
+	if f.Test.Note != "" {
+		f.reason += ": " + f.Test.Note
 	}
 	f.reason += c.crashBound(leaf, f.Verdict)
+	return nil
+}
+
+// settle decides for good.
+func (f *finding) settle(leaf *plans.Leaf, wanted bool) {
+	f.Verdict, f.Test.Stop, f.Holds = verdict.Fail, verdict.StopFail, leaf.Negated
+	if wanted {
+		f.Verdict, f.Test.Stop, f.Holds = verdict.Pass, verdict.StopPass, !leaf.Negated
+	}
 }
 
 // exceeded reports whether a comparison of a count with numbers of the plan does not
@@ -57,10 +71,7 @@ func (c *ruling) exact(f *finding, leaf *plans.Leaf) {
 func (c *ruling) exceeded(leaf *plans.Leaf) bool {
 	in, limit, op := leaf.Left.Input, leaf.Right, leaf.Op
 	if in == nil || !in.Counts() {
-		in, limit = leaf.Right.Input, leaf.Left
-		if t, ok := turned[op]; ok {
-			op = t
-		}
+		in, limit, op = leaf.Right.Input, leaf.Left, Turned(op)
 	}
 	if in == nil || !in.Counts() || in.Comparing() || !given(limit) {
 		return false

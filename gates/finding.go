@@ -14,6 +14,8 @@ import (
 type finding struct {
 	verdict.Comparison
 	reason string
+	// mean says whether the estimates fulfil it, as the compiled rule sees them.
+	mean bool
 	// open names the features of which more launches could still settle it.
 	open []string
 	// stale names arms whose launches are no fresh starts.
@@ -43,10 +45,10 @@ func (c *ruling) find(leaf *plans.Leaf) (*finding, error) {
 	if f.Holds, err = holds(leaf.Op, left, right); err != nil {
 		return nil, err
 	}
+	f.mean = f.Holds
 	if leaf.Claim.Form == verdict.Exact {
 		f.Left, f.Right = show(leaf, left, right)
-		c.exact(f, leaf)
-		return f, nil
+		return f, c.exact(f, leaf)
 	}
 	if err := c.test(f, leaf); err != nil {
 		return nil, err

@@ -33,7 +33,7 @@ const (
 // beside the outcome.
 func Claimed(rule *plans.Rule, ev *Evidence, s Settings) (outcome string, decided verdict.Rule, sentence string) {
 	decided = Decide([]*plans.Rule{rule}, ev, s)[0]
-	decided.Role, decided.Decides = "hypothesis", false
+	decided.Role, decided.Decides = verdict.RoleHypothesis, false
 	if len(decided.Reasons) > 0 {
 		sentence = decided.Reasons[0]
 	}

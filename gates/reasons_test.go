@@ -162,9 +162,9 @@ func TestCrashBound(t *testing.T) {
 	}{
 		{[]float64{0, 0, 0, 0}, "engine.crashes == 0", "less than 53 % "},
 		{[]float64{0, 0}, "engine.crashes <= 2", "less than 78 % "},
-		{[]float64{3, 0, 0, 0}, "engine.crashes <= 1", "less than 77 % "},
+		{[]float64{3, 0, 0, 0}, "engine.crashes <= 3", "less than 77 % "},
 		{[]float64{1, 1}, "engine.crashes <= 2", "less than 90 % "},
-		{[]float64{200, 0}, "engine.crashes <= 100", "less than 100 % "},
+		{[]float64{200, 0}, "engine.crashes <= 200", "less than 100 % "},
 	} {
 		ev := with(func(f *Feature) {
 			f.Candidate.Launches = f.Candidate.Launches[:len(c.crashes)]

@@ -70,7 +70,7 @@ func (c *ruling) read(in *plans.Input) *reading {
 	c.readings[in] = r
 	if r.absent != "" {
 		c.absent = append(c.absent, r.absent)
-		c.out.Reasons = append(c.out.Reasons, in.Path+": "+r.Missing)
+		c.out.Reasons = append(c.out.Reasons, r.Absence())
 	}
 	return r
 }
@@ -102,7 +102,7 @@ func (c *ruling) agree() error {
 		return fmt.Errorf("the rule gave %T, not yes or no", result)
 	}
 	joined := c.program.Logic.Holds(
-		func(leaf *plans.Leaf) bool { return c.leaves[leaf].Holds },
+		func(leaf *plans.Leaf) bool { return c.leaves[leaf].mean },
 		func(in *plans.Input) bool { return c.readings[in].value(in) == true },
 	)
 	if yes != joined {

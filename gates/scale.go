@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -54,13 +55,14 @@ func scaleOf(c *plans.Claim) (scale, error) {
 	return s, nil
 }
 
-// values turns launches. It returns an error where there are no logs of them.
-func (s scale) values(launches []float64) ([]float64, error) {
+// values turns what the launches with these IDs gave. It returns an error that names
+// the first of which there is no log.
+func (s scale) values(launches []float64, ids []string) ([]float64, error) {
 	out := make([]float64, len(launches))
 	for i, v := range launches {
 		if s.logs {
 			if !(v > 0) {
-				return nil, fmt.Errorf("a test in logs needs values above zero, and a launch has %v", v)
+				return nil, fmt.Errorf("a test in logs needs values above zero, and launch %s has %v", ids[i], v)
 			}
 			v = math.Log(v)
 		}
@@ -90,11 +92,11 @@ func (s scale) finite(y float64) *float64 {
 // resolution is what a measurement of a unit can tell apart around some values, in
 // that unit: how launches are spread of which all tie is not known any better.
 // Events are timed in nanoseconds; what drivers and engines say is rounded by
-// them.
-func resolution(unit string, values []float64) float64 {
+// them. whole says that what is measured are whole numbers of the unit.
+func resolution(unit string, whole bool, values []float64) float64 {
 	switch unit {
 	case "tokens", "count", "requests", "launches", "°C", "MHz":
-		if !slices.ContainsFunc(values, func(v float64) bool { return v != math.Trunc(v) }) {
+		if whole {
 			return 1
 		}
 		return 1e-3 // an average of such, as tokens a step
@@ -102,12 +104,37 @@ func resolution(unit string, values []float64) float64 {
 		return 0.01
 	case "W", "J":
 		return 0.1
-	case "share":
+	case shareUnit:
 		return 1e-3
 	case "ms":
 		return 1e-6
 	}
 	return 1e-9 * max(1, math.Abs(values[0]))
+}
+
+// wholeByName says whether the values of launches are whole numbers by what the
+// metric is: a mean of such may be whole by chance.
+func wholeByName(in *plans.Input) bool {
+	scopes := []measure.Scope{measure.PerRequest, measure.PerCell}
+	switch in.Cell {
+	case commandCell:
+		return false // printed tells
+	case "":
+		scopes = []measure.Scope{measure.PerLaunch}
+	case string(measure.PerGPU), string(measure.PerHost):
+		scopes = []measure.Scope{measure.Scope(in.Cell)}
+	}
+	switch in.Stat {
+	case "mean", "std", "cv":
+		return false
+	}
+	m, ok := measure.LookupIn(in.Metric, scopes...)
+	return ok && m.Whole
+}
+
+// wholeByValue is how it was told before.
+func wholeByValue(values []float64) bool {
+	return !slices.ContainsFunc(values, func(v float64) bool { return v != math.Trunc(v) })
 }
 
 // commandCell is where the metrics of an engine that is a command stand.

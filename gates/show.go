@@ -22,6 +22,11 @@ func show(leaf *plans.Leaf, left, right any) (string, string) {
 		if spread(leaf.Left) || spread(leaf.Right) {
 			a, b = strings.TrimPrefix(a, "+"), strings.TrimPrefix(b, "+")
 		}
+		if leaf.Left.Op != "" || leaf.Right.Op != "" {
+			// Twice a change may lie below -100 %, and is nothing that there is more of.
+			a, _, _ = strings.Cut(a, " (")
+			b, _, _ = strings.Cut(b, " (")
+		}
 		return a, b
 	}
 	return plain(left, unit), plain(right, unit)
@@ -44,8 +49,20 @@ func plain(v any, unit string) string {
 	return fmt.Sprint(v)
 }
 
-// turned is the operator that says the same with the sides exchanged.
-var turned = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+// Turned is the operator that says the same with the sides exchanged.
+func Turned(op string) string {
+	switch op {
+	case "<":
+		return ">"
+	case "<=":
+		return ">="
+	case ">":
+		return "<"
+	case ">=":
+		return "<="
+	}
+	return op
+}
 
 // reason is one comparison as a sentence with its evidence: what was found, and
 // what was wanted.
@@ -57,10 +74,7 @@ func reason(leaf *plans.Leaf, c verdict.Comparison, readings map[*plans.Input]*r
 func found(leaf *plans.Leaf, c verdict.Comparison, wanted bool) string {
 	subject, other, is, want, op := leaf.Left, leaf.Right, c.Left, c.Right, leaf.Op
 	if subject.Constant != nil {
-		subject, other, is, want = other, subject, want, is
-		if t, ok := turned[op]; ok {
-			op = t
-		}
+		subject, other, is, want, op = other, subject, want, is, Turned(op)
 	}
 	want = wish(op, want, leaf.Negated)
 	if other.Constant == nil {
@@ -120,7 +134,7 @@ func strength(in *plans.Input, r *reading) string {
 	if r.BaseN > 0 {
 		s = fmt.Sprintf("n = %d against %s", r.N, verdict.Launches(r.BaseN))
 	}
-	if r.Low == nil || r.High == nil {
+	if r.Low == nil || r.High == nil || in.Counted() {
 		return s
 	}
 	low, high := apart(*r.Low, *r.High, unitOf(in))

@@ -33,7 +33,7 @@ func (d *decider) ttest(c *plans.Claim, r *reading, sh share) (verdict.Verdict, 
 	t := describe(c, r, p)
 	t.Theta, t.Pass, t.Fail, t.Share = sc.theta, q.Pass, q.Fail, sh.String()
 	t.Plan, t.First, t.Floor, t.FloorDF = design.Looks, design.First, floor.SD, floor.DF
-	tick := tickOf(c.Input, r.own.unit, sc, p)
+	tick := d.tickOf(c.Input, r.own.unit, sc, p)
 	if ties(q.Candidate) || !q.Single && ties(q.Base) {
 		t.Resolution = tick
 	}
@@ -65,10 +65,10 @@ func asked(c *plans.Claim, sc scale, p pairs, design stats.Design, sh share) (q 
 	if sc.logs {
 		q.Screen = math.Log(0.75)
 	}
-	if q.Candidate, err = sc.values(p.own); err != nil {
+	if q.Candidate, err = sc.values(p.own, p.ownIDs); err != nil {
 		return q, err
 	}
-	q.Base, err = sc.values(p.base)
+	q.Base, err = sc.values(p.base, p.baseIDs)
 	return q, err
 }
 
@@ -88,12 +88,11 @@ func recordLooks(t *verdict.Test, sc scale, looks []stats.Look) {
 
 // describe is a test of a claim before anything is decided.
 func describe(c *plans.Claim, r *reading, p pairs) *verdict.Test {
-	t := &verdict.Test{
+	return &verdict.Test{
 		Form: c.Form, Metric: Address(c.Input), Stat: c.Input.Stat, Unit: r.own.unit, Arm: r.own.arm.Name, Against: r.base.arm.Name,
 		Threshold: c.Threshold, More: c.More, Estimate: r.Value, Stop: verdict.StopOpen,
 		Values: p.own, Base: p.base, Launches: p.ownIDs, BaseLaunches: p.baseIDs, Rounds: p.rounds, Unpaired: p.left,
 	}
-	return t
 }
 
 // noise is the stored launch noise of what a claim tests, which is kept of logs;
@@ -129,12 +128,16 @@ const LeastFreedom = 8
 
 // tickOf is what the measurement can tell apart, on the scale of the test. In logs
 // it weighs most where values are least.
-func tickOf(in *plans.Input, unit string, sc scale, p pairs) float64 {
+func (d *decider) tickOf(in *plans.Input, unit string, sc scale, p pairs) float64 {
 	if len(p.own) == 0 {
 		return 0
 	}
 	values := slices.Concat(p.own, p.base)
-	tick := resolution(unit, values)
+	whole := wholeByName(in)
+	if d.settings.WholeByValue {
+		whole = wholeByValue(values)
+	}
+	tick := resolution(unit, whole, values)
 	if in.Cell == commandCell {
 		tick = max(tick, printed(values))
 	}

@@ -95,12 +95,12 @@ func TestAtMost(t *testing.T) {
 	}
 }
 
-func TestLogs(t *testing.T) {
-	xs, err := Logs([]float64{1, math.E})
+func TestLogsOf(t *testing.T) {
+	xs, err := logsOf([]float64{1, math.E})
 	if err != nil || xs[0] != 0 || xs[1] != 1 {
 		t.Fatal(xs, err)
 	}
-	_, err = Logs([]float64{3, 0, 2})
+	_, err = logsOf([]float64{3, 0, 2})
 	if err == nil || !strings.Contains(err.Error(), "number 2 of 3 is 0") {
 		t.Error(err)
 	}

@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// Logs are the natural logs of launches. It returns ErrEmpty, ErrNotFinite, or an
+// logsOf are the natural logs of launches. It returns ErrEmpty, ErrNotFinite, or an
 // error that names the first value that has no log.
-func Logs(values []float64) ([]float64, error) {
+func logsOf(values []float64) ([]float64, error) {
 	if err := check(values); err != nil {
 		return nil, err
 	}

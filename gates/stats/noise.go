@@ -15,7 +15,7 @@ import (
 func Pool(groups [][]float64) (sd, df float64) {
 	var squares float64
 	for _, g := range groups {
-		xs, err := Logs(g)
+		xs, err := logsOf(g)
 		if err != nil || len(xs) < 2 {
 			continue
 		}

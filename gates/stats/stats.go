@@ -82,7 +82,7 @@ func LogDifference(a, b []float64) (Difference, error) {
 	var in [2][]float64
 	for i, arm := range [][]float64{a, b} {
 		var err error
-		if in[i], err = Logs(arm); err != nil {
+		if in[i], err = logsOf(arm); err != nil {
 			return Difference{}, err
 		}
 	}

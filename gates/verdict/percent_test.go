@@ -26,6 +26,9 @@ func TestPercent(t *testing.T) {
 		{-0.0004, 2, "-0.04 %"},
 		{0.6, 0, "+60 %"},
 		{1e6, 1, "+1.0e+08 %"},
+		{-1, 1, "-100.0 %"},
+		{-1.2, 1, "-120.0 % (2.2 times as much)"},
+		{-53.739, 1, "-5373.9 % (54.7 times as much)"},
 	} {
 		if got := Percent(c.x, c.decimals); got != c.want {
 			t.Errorf("%v with %d decimals: %q, want %q", c.x, c.decimals, got, c.want)

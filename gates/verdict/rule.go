@@ -22,6 +22,23 @@ type Rule struct {
 	Open []string `json:"open,omitempty"`
 }
 
+// Says is the rule's reason in the decision that it is part of. Those of a gate need
+// no word for what they are.
+func (r Rule) Says() string {
+	of := ""
+	if r.Role == RoleCriterion {
+		of = RoleCriterion + " "
+	}
+	return of + r.Name + ": " + string(r.Verdict) + Because(r.Reasons)
+}
+
+// Roles of rules.
+const (
+	RoleCriterion  = "criterion"
+	RoleRule       = "rule"
+	RoleHypothesis = "hypothesis"
+)
+
 // Comparison is one comparison inside a rule with the values on both sides,
 // formatted with their units.
 type Comparison struct {
@@ -29,7 +46,8 @@ type Comparison struct {
 	Left  string `json:"left"`
 	Op    string `json:"op"`
 	Right string `json:"right"`
-	// Holds says whether the estimates alone fulfil it.
+	// Holds says whether the estimates alone fulfil it; of what launches count,
+	// whether every launch does.
 	Holds bool `json:"holds"`
 	// Verdict is what the evidence says of it, turned as the rule wants it (below a
 	// not, pass is evidence that it does not hold). Test is how that was decided,
@@ -64,3 +82,6 @@ type Input struct {
 	// Samples are the digests of the raw samples it rests on.
 	Samples []string `json:"samples,omitempty"`
 }
+
+// Absence is the reason that a missing input gives.
+func (in Input) Absence() string { return in.Path + ": " + in.Missing }

@@ -13,6 +13,15 @@ func Launches(n int) string {
 	return fmt.Sprintf("%d launches", n)
 }
 
+// Because are reasons as they stand behind what they explain: ": one; another", and
+// nothing where there are none.
+func Because(reasons []string) string {
+	if len(reasons) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(reasons, "; ")
+}
+
 // And joins names as a sentence does: "a, b and c".
 func And(names []string) string {
 	if len(names) < 2 {

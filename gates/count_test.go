@@ -1,0 +1,109 @@
+package gates
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// counted is evidence whose launches crashed this often.
+func counted(own, base []float64) *Evidence {
+	return with(func(f *Feature) {
+		for _, a := range []struct {
+			arm    *Arm
+			counts []float64
+		}{{&f.Candidate, own}, {&f.Parent, base}} {
+			speeds := make([]float64, len(a.counts))
+			for i := range speeds {
+				speeds[i] = 30 + 0.1*float64(i%3)
+			}
+			*a.arm = medians(a.arm.Name, speeds...)
+			for i, n := range a.counts {
+				set(a.arm, i, "engine.crashes", "median", n)
+				set(a.arm, i, "chat.output_tokens", "median", 100+10*n)
+			}
+		}
+	})
+}
+
+// TestCountsHoldInEveryLaunch, whatever their mean is, and say in which they do not.
+func TestCountsHoldInEveryLaunch(t *testing.T) {
+	none := []float64{0, 0, 0, 0}
+	for _, c := range []struct {
+		rule      string
+		own, base []float64
+		want      verdict.Verdict
+		says      string
+	}{
+		{"engine.crashes < 1", []float64{0, 0, 1, 0}, none, "fail", "engine.crashes is 1 in launch 3 of 4, wanted < 1 in every launch: 1 of 5 starts crashed"},
+		{"1 > engine.crashes", []float64{0, 0, 1, 0}, none, "fail", "engine.crashes is 1 in launch 3 of 4, wanted < 1 in every launch: 1 of 5 starts crashed"},
+		{"not (engine.crashes >= 1)", []float64{0, 0, 1, 0}, none, "fail", "engine.crashes is 1 in launch 3 of 4, wanted not >= 1 in every launch: 1 of 5 starts crashed"},
+		{"engine.crashes < 1", none, none, "pass", "engine.crashes is 0, as wanted (< 1), n = 4 launches, which shows less than 53 % (95 % confidence)"},
+		{"engine.crashes <= 2", []float64{0, 2, 1, 0}, none, "pass", "engine.crashes is 0 to 2, as wanted (<= 2) in every launch, n = 4 launches, which shows less than 77 % (95 % confidence)"},
+		{"engine.crashes <= 2", []float64{5, 3, 9, 0}, none, "fail", "engine.crashes is 9 in launch 3 of 4, wanted <= 2 in every launch: 17 of 21 starts crashed"},
+		{"engine.crashes >= 2", []float64{2, 1, 0, 9}, none, "fail", "engine.crashes is 0 in launch 3 of 4, wanted >= 2 in every launch: 12 of 16 starts crashed"},
+		{"engine.crashes == 1", []float64{1, 1, 1, 2}, none, "fail", "engine.crashes is 2 in launch 4 of 4, wanted 1 in every launch: 5 of 9 starts crashed"},
+		{"engine.crashes == 1", []float64{0, 2}, none, "fail", "is 0 in launch 1 of 2, wanted 1 in every launch"},
+		{"engine.crashes in [0, 2]", []float64{0, 2, 0}, none, "pass", "is 0 to 2, as wanted (one of 0, 2) in every launch"},
+		{"engine.crashes not in [1]", []float64{0, 2, 1}, none, "fail", "is 1 in launch 3 of 3, wanted none of 1 in every launch"},
+		{"not (engine.crashes in [1])", []float64{0, 2}, none, "pass", "is 0 to 2, as wanted (none of 1) in every launch"},
+		{"engine.crashes.base == 0", none, []float64{0, 1, 0, 0}, "fail", "engine.crashes.base is 1 in launch 2 of 4, wanted 0 in every launch"},
+		{"chat.output_tokens <= 105", []float64{0, 0, 1, 0}, none, "fail", "chat.output_tokens is 110 tokens in launch 3 of 4, wanted <= 105 tokens in every launch"},
+		{"chat.output_tokens - chat.output_tokens.min <= 100", []float64{0, 0, 1, 0}, none, "fail", "is 102 tokens in launch 3 of 4"},
+		{"chat.output_tokens / (10 + engine.crashes) == 10", []float64{0, 3, 1, 0}, none, "pass", "is 10, as wanted"},
+		{"max(engine.crashes, engine.crashes.base) <= 1", []float64{0, 1}, none, "pass", "is 0 to 1, as wanted (<= 1) of any two launches"},
+
+		{"engine.crashes.delta <= 0", none, []float64{0, 1, 0, 0}, "pass", "engine.crashes.delta is -1 to 0, as wanted (<= 0) of any two launches, n = 4 against 4 launches"},
+		{"engine.crashes.delta <= 0", []float64{2, 3, 2, 2}, []float64{0, 1, 0, 0}, "fail", "engine.crashes.delta is 1 to 3, wanted <= 0 of any two launches"},
+		{"engine.crashes.delta <= 0", []float64{0, 1, 0, 0}, none, "inconclusive", "engine.crashes.delta is 0 to 1, wanted <= 0 of any two launches, n = 4 against 4 launches: it holds between some launches and not between others, and more launches would not mend that"},
+		{"engine.crashes <= engine.crashes.base", []float64{0, 1, 0, 0}, []float64{1, 1, 2, 1}, "pass", "engine.crashes is 0 to 1, as wanted (<= 1 to 2 of engine.crashes.base) of any two launches"},
+		{"engine.crashes <= engine.crashes.base", []float64{0, 1, 0, 0}, []float64{0, 1, 2, 1}, "inconclusive", "between some launches"},
+		{"engine.crashes - engine.crashes.base <= 0", []float64{2, 3}, []float64{0, 1}, "fail", "of any two launches"},
+		{"chat.output_tokens.change <= 0.1", []float64{1, 1, 0, 0}, none, "pass", "chat.output_tokens.change is +0.0 to +10.0 %"},
+		{"chat.output_tokens.change > 0.1", []float64{2, 2, 2, 1}, none, "inconclusive", "is +10.0 to +20.0 %, wanted > +10.0 % of any two launches"},
+		{"chat.output_tokens.delta + 0.1 * chat.output_tokens.base <= 20", []float64{0, 0, 1}, []float64{0, 0, 1}, "pass", "is 1 to 20 tokens, as wanted (<= 20 tokens) of any two launches"},
+		{"0.1 * chat.output_tokens.base + chat.output_tokens.delta <= 19", []float64{0, 0, 1}, []float64{0, 0, 1}, "inconclusive", "is 1 to 20 tokens, wanted <= 19 tokens of any two launches"},
+	} {
+		got := decided(compiled(t, c.rule), counted(c.own, c.base))
+		if got.Verdict != c.want || !strings.Contains(got.Reasons[0], c.says) {
+			t.Errorf("%s of %v against %v is %s: %q, wanted %s: %s", c.rule, c.own, c.base, got.Verdict, got.Reasons, c.want, c.says)
+		}
+		if len(got.Open) > 0 {
+			t.Errorf("%s of %v waits for launches that change nothing", c.rule, c.own)
+		}
+		negated := strings.Contains(c.rule, "not ")
+		if holds := got.Comparisons[0].Holds != negated; got.Verdict != verdict.Inconclusive && holds != (got.Verdict == verdict.Pass) {
+			t.Errorf("%s is %s, and holds %v", c.rule, got.Verdict, holds)
+		}
+	}
+}
+
+// TestCountsFailForGood: whatever launches follow one that does not keep to it, and
+// one launch alone decides neither way.
+func TestCountsFailForGood(t *testing.T) {
+	rule := compiled(t, "engine.crashes < 1")
+	counts := []float64{1}
+	for n := 1; n <= 8; n++ {
+		want := verdict.Fail
+		if n < fewLaunches {
+			want = verdict.Inconclusive
+		}
+		got := decided(rule, counted(counts, make([]float64, n)))
+		if got.Verdict != want || (len(got.Open) > 0) != (want == verdict.Inconclusive) {
+			t.Errorf("%d launches: %s, open %v: %q", n, got.Verdict, got.Open, got.Reasons)
+		}
+		counts = append(counts, 0)
+	}
+}
+
+// TestCountsByMean is how recorded decisions of earlier versions are made again.
+func TestCountsByMean(t *testing.T) {
+	s := usual
+	s.CountsByMean = true
+	got := Decide([]*plans.Rule{compiled(t, "engine.crashes < 1")}, counted([]float64{0, 0, 1, 0}, []float64{0, 0, 0, 0}), s)[0]
+	if c := got.Comparisons[0]; got.Verdict != verdict.Pass || !c.Holds || c.Left != "0.25" {
+		t.Errorf("%+v", got)
+	}
+}
