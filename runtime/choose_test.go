@@ -36,6 +36,10 @@ func TestChoose(t *testing.T) {
 		{"threshold", KindGate, was(verdict.Fail, true), Keys{Measure: "m", Decide: "d2"}, false, Choice{Redecide, "rules changed", 4}},
 		{"gate over new evidence", KindGate, was(verdict.Fail, true), Keys{Measure: "m2", Decide: "d"}, false, Choice{Redecide, "evidence changed", 4}},
 		{"gate over new evidence, with other rules", KindGate, was(verdict.Fail, true), Keys{Measure: "m2", Decide: "d2"}, false, Choice{Redecide, "rules and evidence changed", 4}},
+		{"another hypothesis", KindFeature, was(verdict.Pass, true), Keys{Measure: "m", Decide: "d", Claim: "c"}, false, Choice{Redecide, "hypothesis changed", 4}},
+		{"another hypothesis of what broke", KindCriteria, was(verdict.Error, false), Keys{Measure: "m", Decide: "d", Claim: "c"}, false, Choice{Redecide, "retry after error", 4}},
+		{"another hypothesis, and other rules", KindFeature, was(verdict.Pass, true), Keys{Measure: "m", Decide: "d2", Claim: "c"}, false, Choice{Redecide, "rules changed", 4}},
+		{"another hypothesis of what was retracted", KindFeature, gone("x"), Keys{Measure: "m", Decide: "d", Claim: "c"}, false, Choice{Reuse, "retracted", 3}},
 		{"forced", KindQualify, was(verdict.Pass, false), same, true, Choice{Measure, "--rerun", 4}},
 		{"a step that tells why", KindBenchmark, was(verdict.Pass, false), Keys{Measure: "m2", Decide: "d", Why: "the branch moved"}, false, Choice{Measure, "measurement changed: the branch moved", 4}},
 		{"command that passed", KindStep, was(verdict.Pass, false), same, false, Choice{Reuse, "unchanged", 3}},
@@ -48,7 +52,7 @@ func TestChoose(t *testing.T) {
 		{"withdrawn, and what it rests on stands again", KindFeature, gone("y"), same, false, Choice{Redecide, "no longer withdrawn because of y", 4}},
 		{"unknown word", KindQualify, was("ok", false), same, false, Choice{Measure, "retry after ok", 4}},
 	} {
-		if got := Choose(&Node{Kind: c.kind}, c.previous, c.keys, c.rerun); got != c.want {
+		if got := choose(&Node{Kind: c.kind}, c.previous, c.keys, c.rerun); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}

@@ -94,11 +94,11 @@ func (o *overrule) bars(n *Node, need Need, d *ledger.Decision) string {
 	return why
 }
 
-// choose is Choose, with what people decided. A node that decides over what was
-// withdrawn keeps the invalid outcome that says so; what did not pass below a
-// waived gate is kept as it is.
+// choose is the function of that name, with what people decided. A node that
+// decides over what was withdrawn keeps the invalid outcome that says so; what did
+// not pass below a waived gate, or for a retracted feature, is kept as it is.
 func (o *overrule) choose(n *Node, s *Scope, rerun bool) Choice {
-	c := Choose(n, s.Previous, s.Keys, rerun)
+	c := choose(n, s.Previous, s.Keys, rerun)
 	previous := s.Previous
 	if by := withdrawnBelow(n, o, s.Outcome); by != nil {
 		same := previous != nil && previous.MeasureKey == s.Keys.Measure && previous.DecisionKey == s.Keys.Decide
@@ -115,8 +115,15 @@ func (o *overrule) choose(n *Node, s *Scope, rerun bool) Choice {
 		// Whatever rules ask for, its launches would not count any more.
 		return Choice{Action: Reuse, Because: "what it showed was retracted", Attempt: previous.Attempt}
 	}
-	if o.kept[n.Phase] && strings.HasPrefix(c.Because, retryAfter) {
+	if !strings.HasPrefix(c.Because, retryAfter) {
+		return c
+	}
+	if o.kept[n.Phase] {
 		return Choice{Action: Reuse, Because: "the gate is waived", Attempt: previous.Attempt}
+	}
+	if (n.Kind == KindQualify || n.Kind == KindBenchmark) && n.Feature != "" && o.shownWrong(n) {
+		// An alternative that broke cannot win a feature that was retracted.
+		return Choice{Action: Reuse, Because: "its feature was retracted", Attempt: previous.Attempt}
 	}
 	return c
 }

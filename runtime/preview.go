@@ -97,6 +97,10 @@ func (p *preview) node(n *Node) (Planned, error) {
 		p.outcomes[n.ID] = s.Previous
 		return out, nil
 	}
+	if s.Because == claimChanged {
+		p.outcomes[n.ID] = s.Previous // which it stays
+		return out, nil
+	}
 	if by := withdrawnBelow(n, p.overrule, s.Outcome); by != nil {
 		p.outcomes[n.ID] = &ledger.Decision{Node: n.ID, Kind: string(n.Kind), Verdict: verdict.Invalid, Retraction: by.Retraction}
 		return out, nil

@@ -1,20 +1,16 @@
 package runtime
 
-import "github.com/mxflow/mxflow/plans"
-
 // RerunNodes forces the nodes that a person names: "all", a node's address, a
 // feature, one of its alternatives or confirmations, or a phase, each with
-// everything in it. The second result lists names that
-// match nothing.
-func RerunNodes(g *Graph, p *plans.Plan, names []string) (func(*Node) bool, []string) {
+// everything in it. The second result lists names that match nothing.
+func RerunNodes(g *Graph, names []string) (func(*Node) bool, []string) {
 	chosen := map[string]bool{}
 	var unknown []string
 	for _, name := range names {
 		found := false
 		for _, n := range g.Nodes {
-			if name == "all" || n.ID == name || n.Feature == name || n.FeatureBlock != nil && n.FeatureBlock.Name == name || PhaseID(n.Phase) == name || n.Phase == name && name != "" {
-				chosen[n.ID] = true
-				found = true
+			if named(n, name) {
+				chosen[n.ID], found = true, true
 			}
 		}
 		if !found {
@@ -22,4 +18,16 @@ func RerunNodes(g *Graph, p *plans.Plan, names []string) (func(*Node) bool, []st
 		}
 	}
 	return func(n *Node) bool { return chosen[n.ID] }, unknown
+}
+
+// named reports whether a name stands for a node. What the baseline has none of, a
+// phase and a feature, no name stands for, nor does an empty one for anything.
+func named(n *Node, name string) bool {
+	switch {
+	case name == "":
+		return false
+	case name == "all", name == n.ID, name == n.Feature, n.FeatureBlock != nil && name == n.FeatureBlock.Name:
+		return true
+	}
+	return n.Phase != "" && (name == n.Phase || name == PhaseID(n.Phase))
 }

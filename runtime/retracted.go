@@ -14,7 +14,7 @@ import (
 // and changed back, and when more launches were added. Only who asks for the node
 // again gets another outcome from them. nil where d may stand.
 func staysRetracted(s *Scope, d *ledger.Decision, history []*ledger.Decision) *ledger.Decision {
-	if s.Because == rerunAsked || d.Retraction != nil {
+	if s.Because == RerunAsked || d.Retraction != nil {
 		return nil
 	}
 	for _, was := range slices.Backward(history) {
@@ -38,7 +38,7 @@ func staysRetracted(s *Scope, d *ledger.Decision, history []*ledger.Decision) *l
 // written a second time, does not get rid of what was said of its launches. nil
 // where d may stand.
 func (o *overrule) retractedElsewhere(s *Scope, d *ledger.Decision) *ledger.Decision {
-	if s.Because == rerunAsked || d.Retraction != nil || !d.Verdict.Unlocks() || !DecidesAlone(Kind(d.Kind)) {
+	if s.Because == RerunAsked || d.Retraction != nil || !d.Verdict.Unlocks() || !DecidesAlone(Kind(d.Kind)) {
 		return nil
 	}
 	for _, was := range o.retracted {

@@ -82,5 +82,10 @@ func (e *execution) complete(f *finished) {
 		f.decision = again
 		d = again
 	}
+	d.ClaimKey = s.Keys.Claim
+	if d.Of = 0; s.Because == claimChanged && d.SameOutcome(s.Previous) {
+		// What rests on it goes on resting on the attempt that decided it.
+		d.Of = s.Previous.DecidedBy()
+	}
 	d.Seconds = f.seconds
 }

@@ -111,7 +111,7 @@ func (e *execution) end(n *Node, d *ledger.Decision, reused bool, seconds float6
 	e.result.Outcomes[n.ID] = d
 	e.outcomes.Store(n.ID, d)
 	e.result.Reused[n.ID] = reused
-	ev := Event{Type: "node_done", Node: n.ID, Phase: n.Phase, Feature: n.Feature, Verdict: string(d.Verdict), Reasons: d.Reasons, Seconds: seconds}
+	ev := Event{Type: "node_done", Node: n.ID, Phase: n.Phase, Feature: n.Feature, Verdict: string(d.Verdict), Reasons: d.Reasons, Parts: e.parts(n, d), Seconds: seconds}
 	if says := e.overrule.says(d); says != "" {
 		e.result.Overruled[n.ID], ev.Message = says, says
 	}

@@ -3,7 +3,6 @@ package runtime
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -39,6 +38,9 @@ type Keys struct {
 	// Decide covers rules and thresholds: when only it changes, the node is
 	// decided again from what is stored.
 	Decide string
+	// Claim covers what is held against the outcome and decides nothing of it: when
+	// only it changes, the outcome stays that of the attempt before.
+	Claim string
 	// Why says what in the world changed, where the step can tell: it is added to
 	// "measurement changed", and is part of no key.
 	Why string
@@ -65,18 +67,21 @@ type Choice struct {
 	Attempt int
 }
 
-// Words of Choice.Because that others look for.
-const (
-	rerunAsked = "--rerun"
-	retryAfter = "retry after "
-)
+// RerunAsked is the Choice.Because of a node that a person asked for again.
+const RerunAsked = "--rerun"
 
-// Choose compares a node's recorded outcome with its keys of today. pass, fail
+// claimChanged is that of a node whose hypothesis is another one, and nothing else.
+const claimChanged = "hypothesis changed"
+
+// retryAfter begins that of a node which is tried again although nothing changed.
+const retryAfter = "retry after "
+
+// choose compares a node's recorded outcome with its keys of today. pass, fail
 // and inconclusive are kept; error and invalid are tried again as a new attempt,
 // unless they only follow from another outcome that is itself kept. A command
 // that failed is tried again too: what it reads cannot be known, and may have
 // been mended. What a person retracted stays so until it is measured anew.
-func Choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
+func choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
 	work := Measure
 	if DecidesAlone(n.Kind) {
 		work = Redecide
@@ -87,7 +92,7 @@ func Choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
 	next := previous.Attempt + 1
 	switch {
 	case rerun:
-		return Choice{work, rerunAsked, next}
+		return Choice{work, RerunAsked, next}
 	case previous.MeasureKey != keys.Measure && previous.DecisionKey != keys.Decide && work == Redecide:
 		return Choice{work, "rules and evidence changed", next}
 	case previous.MeasureKey != keys.Measure && work == Redecide:
@@ -103,6 +108,8 @@ func Choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
 		return Choice{work, retryAfter + string(previous.Verdict), next}
 	case previous.Withdrawn():
 		return Choice{work, "no longer withdrawn because of " + previous.Retraction.Node, next}
+	case work == Redecide && previous.ClaimKey != keys.Claim && (previous.Verdict.Kept() || previous.Derived):
+		return Choice{work, claimChanged, next}
 	case previous.Verdict.Kept() || previous.Derived:
 		return Choice{Action: Reuse, Because: "unchanged", Attempt: previous.Attempt}
 	default:
@@ -153,42 +160,4 @@ type Scope struct {
 	// Hard is cancelled when even stopping in order takes too long for the
 	// person who waits: a second Ctrl-C.
 	Hard context.Context
-}
-
-// Event is one piece of progress. Its JSON form is the stream of apply --json,
-// version mxflow.apply/1: fields are added, never renamed.
-type Event struct {
-	Time    time.Time `json:"time"`
-	Type    string    `json:"type"`
-	Run     string    `json:"run,omitempty"`
-	Node    string    `json:"node,omitempty"`
-	Phase   string    `json:"phase,omitempty"`
-	Feature string    `json:"feature,omitempty"`
-	Level   string    `json:"level,omitempty"`
-	Variant string    `json:"variant,omitempty"`
-	// Launch counts from 1 of at most Launches; those of launches_spared will not
-	// be made after all. Again is how many launches were made in this place before
-	// that do not count, and Message then why the last one does not.
-	Launch   int    `json:"launch,omitempty"`
-	Launches int    `json:"launches,omitempty"`
-	Again    int    `json:"again,omitempty"`
-	LaunchID string `json:"launch_id,omitempty"`
-	// Request counts from 1 of Requests within a launch.
-	Request  int      `json:"request,omitempty"`
-	Requests int      `json:"requests,omitempty"`
-	Action   Action   `json:"action,omitempty"`
-	Verdict  string   `json:"verdict,omitempty"`
-	Reasons  []string `json:"reasons,omitempty"`
-	// Waiver is set where a person overrode the verdict of a gate.
-	Waiver  *ledger.Waiver `json:"waiver,omitempty"`
-	Message string         `json:"message,omitempty"`
-	Seconds float64        `json:"seconds,omitempty"`
-	// Elapsed and ETA are seconds since the start of the run and to its
-	// expected end; ETA is absent while nothing is known.
-	Elapsed float64 `json:"elapsed,omitempty"`
-	ETA     float64 `json:"eta,omitempty"`
-	Exit    *int    `json:"exit,omitempty"`
-	// Tool and Stream stand in the first event only.
-	Tool   string `json:"tool,omitempty"`
-	Stream string `json:"stream,omitempty"`
 }

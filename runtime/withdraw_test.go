@@ -3,6 +3,7 @@ package runtime
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
@@ -164,6 +165,28 @@ func TestRetractWithinPhase(t *testing.T) {
 			if p.Locked != res.Locked[p.Node.ID] || p.Action == Measure {
 				t.Errorf("alone %v: the preview of %s is %s, %q", alone, p.Node.ID, p.Action, p.Locked)
 			}
+		}
+	}
+}
+
+// TestWaivedGateOfRetracted: a waiver of the gate lets what waits for the gate go on,
+// and not a feature that was measured on what was retracted.
+func TestWaivedGateOfRetracted(t *testing.T) {
+	g := ports(t)
+	m := newMemory()
+	var started []string
+	r := runnerOf(g, m, resting(&started, nil))
+	r.Now = func() time.Time { return noon }
+	execute(t, r)
+	retract(t, g, m, "feature.one")
+	m.waivers = map[string]*ledger.Waiver{"phase.a": waiverOf(m, "phase.a")}
+	res := execute(t, r)
+	if why, locked := res.Locked["phase.b.step.exec.tag"]; locked {
+		t.Errorf("the step behind the waived gate is locked: %s", why)
+	}
+	for _, id := range []string{"feature.two.qualify", "feature.two.benchmark", "feature.two"} {
+		if got := res.Locked[id]; got != "feature.one was retracted by kim" {
+			t.Errorf("%s is locked because %q", id, got)
 		}
 	}
 }

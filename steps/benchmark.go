@@ -74,6 +74,11 @@ func (b *benchmark) countsLaunches() bool {
 	return b.reads(func(in *plans.Input) bool { return in.Stat == "n" })
 }
 
+// readsCrashes reports whether a rule asks how often the engine crashed.
+func (b *benchmark) readsCrashes() bool {
+	return b.reads(func(in *plans.Input) bool { return in.Metric == "crashes" })
+}
+
 func (b *benchmark) reads(which func(*plans.Input) bool) bool {
 	for _, r := range b.lab.rulesReading(b.feature) {
 		if r == nil || r.Program == nil {

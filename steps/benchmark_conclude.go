@@ -34,7 +34,7 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 	if l := m.broken; l != nil {
 		out.Launches = append(out.Launches, l.ID)
 		level.Verdict = verdict.Invalid
-		level.Reasons = reason("launch %d (%s): %s", l.Order, l.Variant, whyNot(l))
+		level.Reasons = reason("launch %d (%s): %s", ledger.Numbers(s.all)[l.ID], l.Variant, whyNot(l))
 		if !l.OK {
 			level.Verdict = verdict.Error
 			out.LogTail, out.Exit = l.LogTail, l.Exit

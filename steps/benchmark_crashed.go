@@ -1,24 +1,91 @@
 package steps
 
-import "github.com/mxflow/mxflow/runtime/ledger"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
 
 // crashed reports whether the engine ended a launch by itself, also before it was
 // ready.
 func crashed(l *ledger.Launch) bool { return !l.OK && l.Exit != nil }
 
-// crashes is how often a variant crashed since its last launch that counts, in any
-// slot. What is launched after that must not make them forgotten.
-func (s *session) crashes(v *variant) (n int) {
-	for _, launch := range s.all {
+// crashes are the starts of a variant on this machine that crashed since its last
+// launch that counts, in any slot, whoever started it and what for: to qualify it,
+// or in a session that was left behind. What is launched after them must not make
+// them forgotten.
+func (s *session) crashes(v *variant) []*ledger.Launch {
+	candidate := slices.ContainsFunc(s.members, func(m *member) bool { return m.arms.candidate.key == v.key })
+	return s.lab.crashes(v, s.id, candidate)
+}
+
+// crashes are those that the next launch of a session counts. A launch of another
+// session has counted those before it; of what is a candidate here, only where it
+// was one there too, since what it is the parent of says nothing of its own crashes.
+func (l *Lab) crashes(v *variant, session string, candidate bool) []*ledger.Launch {
+	if l.Store == nil {
+		return nil
+	}
+	type candidates []map[string]string
+	others, elsewhere := map[string]candidates{}, map[string]bool{}
+	for _, r := range l.Store.Records() {
 		switch {
-		case launch.VariantKey != v.key:
-		case sound(launch):
-			n = 0
-		case crashed(launch):
-			n++
+		case r.RunStart != nil:
+			elsewhere[r.Run] = MachineKey(r.RunStart.Environment, l.Plan) != l.MachineKey
+		case r.Decision != nil && r.Decision.Kind == string(runtime.KindBenchmark):
+			others[r.Decision.Session] = append(others[r.Decision.Session], r.Decision.Variant)
 		}
 	}
-	return n
+	counts := func(launch *ledger.Launch) bool {
+		return launch.Purpose == ledger.ForBenchmark && (!candidate || launch.Knobs == nil ||
+			slices.ContainsFunc(others[launch.Session], func(knobs map[string]string) bool { return maps.Equal(knobs, launch.Knobs) }))
+	}
+	var own, other []*ledger.Launch
+	for _, r := range l.Store.Records() {
+		launch := r.Launch
+		if launch == nil || launch.VariantKey != v.key || elsewhere[r.Run] {
+			continue
+		}
+		switch here := launch.Session == session; {
+		case crashed(launch) && here:
+			own = append(own, launch)
+		case crashed(launch):
+			other = append(other, launch)
+		case sound(launch) && here:
+			own, other = nil, nil
+		case sound(launch) && counts(launch):
+			other = nil
+		}
+	}
+	return append(other, own...)
+}
+
+// crashedSince reports whether a candidate crashed when it was qualified anew after
+// all the launches of its session, and a rule reads crashes: then there is none that
+// counts it, and none will come.
+func (l *Lab) crashedSince(m *member, session string) bool {
+	b := &benchmark{lab: l, feature: m.feature}
+	return b.readsCrashes() && slices.ContainsFunc(l.crashes(m.arms.candidate, session, true), func(launch *ledger.Launch) bool {
+		return launch.Purpose == ledger.ForQualification
+	})
+}
+
+// countsCrashes says which starts of before a session's own a launch counts.
+func countsCrashes(launch *ledger.Launch, before []*ledger.Launch) string {
+	var ids []string
+	for _, c := range before {
+		if c.Session != launch.Session {
+			ids = append(ids, c.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("counts starts before it that crashed: %s", strings.Join(ids, ", "))
 }
 
 // died keeps that a launch broke: the nodes of other candidates in the session do

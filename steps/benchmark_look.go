@@ -57,7 +57,7 @@ func (l *Lab) wanted(s *runtime.Scope, m *member, ev *gates.Feature) (bool, erro
 				if err != nil {
 					return false, err
 				}
-				theirs.Outcome, theirs.Accepted = d.Verdict, d.Accepted
+				addOutcome(theirs, d)
 				all.Features[other.Name] = theirs
 			}
 		}

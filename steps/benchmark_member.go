@@ -44,39 +44,35 @@ func (l *Lab) member(s *runtime.Scope, f *plans.Feature) (*member, error) {
 	return m, nil
 }
 
-// sessionOf are the candidates that are measured together with f, f first of
-// all: its siblings that are qualified and have to be measured too.
-func (l *Lab) sessionOf(s *runtime.Scope, f *plans.Feature) ([]*member, error) {
-	own, err := l.member(s, f)
-	if err != nil {
-		return nil, err
+// sessionOf are f as a member and all that are measured together with it, f among
+// them, in the order of the graph: its siblings that are qualified and have to be
+// measured too.
+func (l *Lab) sessionOf(s *runtime.Scope, f *plans.Feature) (own *member, all []*member, err error) {
+	if own, err = l.member(s, f); err != nil {
+		return nil, nil, err
 	}
-	var out []*member
 	for _, other := range runtime.Siblings(l.Plan, f) {
 		if other.Name == f.Name {
-			out = append(out, own)
+			all = append(all, own)
 			continue
 		}
 		wanted, err := l.toMeasure(s, other)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if !wanted {
 			continue
 		}
 		m, err := l.member(s, other)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		// A sibling whose parent came out as another variant has its own session.
 		if m.arms.parent.key == own.arms.parent.key && m.arms.candidate.key != m.arms.parent.key {
-			out = append(out, m)
+			all = append(all, m)
 		}
 	}
-	if len(out) == 0 {
-		out = []*member{own}
-	}
-	return out, nil
+	return own, all, nil
 }
 
 // toMeasure reports whether an apply still has to measure a sibling.

@@ -51,11 +51,10 @@ func (b *benchmark) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision
 // measure makes the launches that the session lacks, for all candidates that
 // share it.
 func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.Workload, out *ledger.Decision, level *ledger.Level) error {
-	members, err := b.lab.sessionOf(s, b.feature)
+	own, members, err := b.lab.sessionOf(s, b.feature)
 	if err != nil {
 		return err
 	}
-	own := members[slices.IndexFunc(members, func(m *member) bool { return m.feature.Name == b.feature.Name })]
 	run := &session{lab: b.lab, scope: s, work: b.lab.workKey(ws), ws: ws}
 	if run.id, err = b.lab.continues(s, own, run.work); err != nil {
 		return err
@@ -98,10 +97,8 @@ func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.W
 // in it now stands beside the launches that are there. Where somebody's outcome
 // rests on it that round was whole, and those who come later were not in it.
 func (l *Lab) cutAtOnce(launches []*ledger.Launch, members []*member) bool {
-	for _, launch := range launches {
-		if launch.Ordinal > 1 || launch.BootID != l.Boot {
-			return false
-		}
+	if !l.sameBoot(launches) || slices.ContainsFunc(launches, func(launch *ledger.Launch) bool { return launch.Ordinal > 1 }) {
+		return false
 	}
 	for _, m := range members {
 		for _, f := range runtime.Siblings(l.Plan, m.feature) {
@@ -128,7 +125,7 @@ func (b *benchmark) newSession(s *runtime.Scope, work string, members []*member)
 		if err != nil {
 			return "", err
 		}
-		if slices.ContainsFunc(have, func(l *ledger.Launch) bool { return l.BootID != b.lab.Boot }) {
+		if !b.lab.sameBoot(have) {
 			continue
 		}
 		if b.lab.begun == nil {
@@ -157,7 +154,10 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 	}
 	st, err := b.lab.launch(ctx, s, sl.variant, record)
 	if err == nil {
-		st.crashed = sl.crashed
+		st.crashed = len(sl.crashed)
+		if note := countsCrashes(record, sl.crashed); note != "" {
+			record.Notes = append(record.Notes, note)
+		}
 		err = st.work(ctx, sl.variant, ws, func(request, requests int) {
 			e := ev
 			e.Type, e.Request, e.Requests = "request_done", request, requests

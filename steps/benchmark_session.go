@@ -125,7 +125,7 @@ func (s *session) slot(ctx context.Context, sl slot) error {
 	}
 	sl.number = s.slots() + 1
 	if len(tries) > 0 {
-		sl.number--
+		sl.number = ledger.Numbers(s.all)[tries[0].ID]
 	}
 	for made := 0; ; made++ {
 		sl.order, sl.crashed = len(s.all)+1, s.crashes(sl.variant)

@@ -150,7 +150,7 @@ func (d *caseDecider) gate(ph *plans.Phase, out *CaseOutcome) {
 	}
 	var verdicts []verdict.Verdict
 	for _, r := range gates.Decide(ph.Gate.Rules, all, d.lab.settingsOfGate(ph)) {
-		r.Role, r.Decides = "rule", true
+		r.Role, r.Decides = verdict.RoleRule, true
 		out.Rules = append(out.Rules, r)
 		verdicts = append(verdicts, r.Verdict)
 	}

@@ -100,7 +100,7 @@ func (k *skeleton) try(what, head, feature, phase string, rules []*plans.Rule, r
 		}
 		k.names[name] = true
 		k.outcomes = append(k.outcomes, o)
-		k.b.WriteString("\n" + text)
+		k.b.WriteString("\n" + doubts(rules, rule, want) + text)
 		return true
 	}
 	return false

@@ -2,8 +2,10 @@ package steps
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -57,4 +59,25 @@ func (k *skeleton) unused(name string) string {
 // quotedHCL is a text of one line in quotes, as a plan writes it.
 func quotedHCL(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "${", "$${", "%{", "%%{").Replace(s) + `"`
+}
+
+// doubts are comments over a case that shows a rule pass which passes only on a
+// loss: to write it down without a word would bless a slip of the sign.
+func doubts(rules []*plans.Rule, rule *plans.Rule, want verdict.Verdict) string {
+	var b strings.Builder
+	for _, r := range rules {
+		if want != verdict.Pass || rule != nil && r != rule || r.Program == nil || r.Program.OnlyWorse == "" {
+			continue
+		}
+		line := "# Look at " + strconv.Quote(r.Name) + " first:"
+		for _, word := range strings.Fields(r.Program.OnlyWorse) {
+			if len(line)+1+len(word) > 84 {
+				b.WriteString(line + "\n")
+				line = "#"
+			}
+			line += " " + word
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -129,7 +130,7 @@ func (m *sketchedMetric) level(s span) float64 {
 	if m.in.Unit == "share" {
 		s.low, s.high = max(s.low, 0), min(s.high, 1)
 	}
-	if m.positive() || s.low > 0 || s.high > 0 && !math.IsInf(s.high, 1) {
+	if gates.Geometric(m.in) || s.low > 0 || s.high > 0 && !math.IsInf(s.high, 1) {
 		return s.factor(m.margin)
 	}
 	return s.place(max(1, s.size()) * m.margin)
@@ -160,8 +161,4 @@ func (m *sketchedMetric) usual() float64 {
 		return 10
 	}
 	return 100
-}
-
-func (m *sketchedMetric) positive() bool {
-	return m.in.Better != "" && !m.in.MayBeZero() && m.in.Stat != "std" && m.in.Stat != "cv"
 }

@@ -29,7 +29,7 @@ func (f *sketched) text(indent string, ownRoot bool) string {
 		}
 		var list []string
 		for _, key := range slices.Sorted(maps.Keys(words)) {
-			list = append(list, fmt.Sprintf("%s = %q", key, words[key]))
+			list = append(list, key+" = "+quotedHCL(words[key]))
 		}
 		line("%s = { %s }", name, strings.Join(list, ", "))
 	}
@@ -37,7 +37,7 @@ func (f *sketched) text(indent string, ownRoot bool) string {
 	pairs("knobs", f.words[plans.InputKnob])
 	observed := []string{}
 	for name, word := range f.words[plans.InputObserved] {
-		observed = append(observed, fmt.Sprintf("%s = %q", name, word))
+		observed = append(observed, name+" = "+quotedHCL(word))
 	}
 	for name, truth := range f.truths {
 		observed = append(observed, fmt.Sprintf("%s = %v", name, truth))

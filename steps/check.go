@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
@@ -144,16 +143,6 @@ func (st *started) inspect(ctx context.Context, v *variant, c *EngineCheck) {
 	}
 	c.Observed, c.Unobserved = seen, not
 	i.log()
-}
-
-// Engines lists the engines of a plan as "kind.name".
-func (l *Lab) Engines() []string {
-	var keys []string
-	for _, e := range l.Plan.Engines {
-		keys = append(keys, e.Kind+"."+e.Name)
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // inspection is what the questions of a check share.

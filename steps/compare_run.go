@@ -99,12 +99,12 @@ func (c *compare) measure(ctx context.Context, s *runtime.Scope, it *comparison,
 		}
 		out.Launches = append(out.Launches, launch.ID)
 		if !launch.OK {
-			e.Broken, e.Cause = verdict.Error, fmt.Sprintf("launch %d of %d: %s", sl.ordinal, it.Launches, launch.Error)
+			e.Broken, e.Cause = verdict.Error, fmt.Sprintf("launch %d of %d: %s", sl.number, len(slots), launch.Error)
 			out.LogTail, out.Exit = launch.LogTail, launch.Exit
 			continue
 		}
 		used[sl.variant] = append(used[sl.variant], launch)
-		e.Launches = append(e.Launches, gates.Launch{ID: launch.ID, Samples: samplesOf(launch.Samples, launch.Output), Metrics: launch.Metrics, Stale: !fresh(launch.Engine)})
+		e.Launches = append(e.Launches, gates.Launch{ID: launch.ID, Recorded: true, Samples: samplesOf(launch.Samples, launch.Output), Metrics: launch.Metrics, Stale: !fresh(launch.Engine)})
 	}
 	reference := used[it.variants[0]]
 	for _, v := range it.variants {

@@ -39,7 +39,7 @@ func (l *Lab) sessionID(s *runtime.Scope, wanted int) (string, error) {
 // measured is the newest decision that rests on the measurement that is asked
 // for; nil when it broke, or when a person wants another one.
 func (l *Lab) measured(s *runtime.Scope) *ledger.Decision {
-	if s.Because == "--rerun" || l.Store == nil {
+	if s.Because == runtime.RerunAsked || l.Store == nil {
 		return nil
 	}
 	history := l.Store.History(s.Node.ID)
@@ -62,11 +62,7 @@ func (l *Lab) usable(id string, wanted int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	sameBoot := true
-	for _, launch := range launches {
-		sameBoot = sameBoot && launch.BootID == l.Boot
-	}
-	return sameBoot || len(launches) >= wanted, nil
+	return l.sameBoot(launches) || len(launches) >= wanted, nil
 }
 
 // existing finds the launch of a slot; nil when it has to be made.

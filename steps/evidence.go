@@ -24,10 +24,19 @@ func (l *Lab) Evidence(outcome func(node string) *ledger.Decision) *gates.Eviden
 				ev = &gates.Feature{Broken: verdict.Invalid, Cause: err.Error()}
 			}
 			if d := outcome(runtime.FeatureID(f.Name)); d != nil {
-				ev.Outcome, ev.Accepted = d.Verdict, d.Accepted
+				addOutcome(ev, d)
 			}
 			all.Features[f.Name] = ev
 		}
 	}
 	return all
+}
+
+// addOutcome adds to the evidence about a feature how that was decided, which only
+// rules of gates read. Of one that was withdrawn they read nothing.
+func addOutcome(ev *gates.Feature, d *ledger.Decision) {
+	ev.Outcome, ev.Accepted = d.Verdict, d.Accepted
+	if d.Retraction != nil {
+		ev.Broken, ev.Cause = verdict.Invalid, d.Retraction.SaysOf(d.Node)
+	}
 }

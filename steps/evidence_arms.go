@@ -46,7 +46,7 @@ func Assemble(kept []ledger.Evidence, launch func(id string) (*ledger.Launch, bo
 // measured is a launch as rules read it.
 func measured(l *ledger.Launch) gates.Launch {
 	return gates.Launch{
-		ID: l.ID, Round: l.Ordinal, Samples: samplesOf(l.Samples, l.Output), Metrics: l.Metrics,
+		ID: l.ID, Recorded: true, Round: l.Ordinal, Samples: samplesOf(l.Samples, l.Output), Metrics: l.Metrics,
 		Stale: !fresh(l.Engine), Observed: saidBy(l), Unobserved: l.Unobserved,
 	}
 }
@@ -96,5 +96,5 @@ func (l *Lab) fillArms(ev *gates.Feature, a arms, f *plans.Feature, launches []*
 			ev.Root.Launches = append(ev.Root.Launches, g)
 		}
 	}
-	ev.Noise = l.noiseOf(f, session, work)
+	ev.Noise = l.noiseOf(f, a, session, work)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -34,20 +33,21 @@ func (d *decideFeature) Keys(s *runtime.Scope) (runtime.Keys, error) {
 		parts = append(parts, identity(b))
 	}
 	least, most := d.lab.Plan.LaunchesOf(readAs(d.feature))
-	rules := []any{"feature", decidingVersion, d.feature.Accept, d.feature.Hypothesis, d.lab.settings(d.feature), least, most}
+	rules := []any{"feature", decidingVersion, d.feature.Accept, d.lab.settings(d.feature), least, most}
 	for _, r := range d.feature.Criteria {
 		rules = append(rules, ruleKey(r))
 	}
-	return runtime.Keys{Measure: digest(parts), Decide: digest(rules)}, nil
+	return runtime.Keys{Measure: digest(parts), Decide: digest(rules), Claim: claimKey(d.feature)}, nil
 }
 
 // identity is what another decision rests on when it rests on d. A benchmark that
-// was looked at again by other rules, and made no more launches, is the same one.
+// was looked at again by other rules, and made no more launches, is the same one, and so is what another hypothesis was
+// held against.
 func identity(d *ledger.Decision) string {
 	if d.Kind == string(runtime.KindBenchmark) {
 		return digest(d.Node, d.MeasureKey, d.Verdict, d.Session, d.Launches)
 	}
-	return digest(d.Node, d.MeasureKey, d.DecisionKey, d.Attempt, d.Verdict, d.Accepted, d.Session, d.Launches)
+	return digest(d.Node, d.MeasureKey, d.DecisionKey, d.DecidedBy(), d.Verdict, d.Accepted, d.Session, d.Launches)
 }
 
 // restsOn is what a decision that waited for a node rests on: its identity, or that
@@ -69,24 +69,14 @@ func (d *decideFeature) Run(_ context.Context, s *runtime.Scope) (*ledger.Decisi
 		return nil, err
 	}
 	all := &gates.Evidence{Features: map[string]*gates.Feature{readAs(f): ev}}
-	var joined []verdict.Verdict
 	for _, l := range out.Levels {
-		joined = append(joined, l.Verdict)
 		if l.Verdict != verdict.Pass {
-			out.Reasons = append(out.Reasons, fmt.Sprintf("level %s: %s", l.Name, l.Verdict))
+			out.Reasons = append(out.Reasons, l.Line())
 		}
 	}
 	d.lab.criteria(f, all, out)
-	decided := 0
-	for _, r := range out.Rules {
-		if r.Decides {
-			joined = append(joined, r.Verdict)
-			decided++
-		}
-	}
-	out.Verdict = verdict.Join(joined...)
-	if decided == 0 {
-		out.Verdict = verdict.Join(out.Verdict, verdict.Inconclusive)
+	out.Verdict = whole(out, out.Levels, out.Rules)
+	if len(decisive(f)) == 0 {
 		out.Reasons = append(out.Reasons, "no criterion decides over this feature")
 	}
 	d.lab.admit(s, f, out)
@@ -96,6 +86,31 @@ func (d *decideFeature) Run(_ context.Context, s *runtime.Scope) (*ledger.Decisi
 		out.Reasons = append(out.Reasons, i.Says())
 	}
 	return out, nil
+}
+
+// whole joins the verdict of a decision from its levels and rules: a gate's from all
+// of its rules, a feature's from its levels and from the rules that decide. Where none
+// does, nothing was shown.
+func whole(d *ledger.Decision, levels []ledger.Level, rules []verdict.Rule) verdict.Verdict {
+	gate := runtime.Kind(d.Kind) == runtime.KindGate
+	var joined []verdict.Verdict
+	deciding := 0
+	for _, r := range rules {
+		if r.Decides || gate {
+			joined = append(joined, r.Verdict)
+			deciding++
+		}
+	}
+	if gate {
+		return verdict.Join(joined...)
+	}
+	for _, l := range levels {
+		joined = append(joined, l.Verdict)
+	}
+	if deciding == 0 {
+		joined = append(joined, verdict.Inconclusive)
+	}
+	return verdict.Join(joined...)
 }
 
 // criteria decides a feature's criteria: those that let it in share one error
@@ -114,20 +129,13 @@ func (l *Lab) criteria(f *plans.Feature, all *gates.Evidence, out *ledger.Decisi
 			result = gates.Decide([]*plans.Rule{r}, all, settings)[0]
 			result.Decides = false
 		}
-		result.Role = "criterion"
+		result.Role = verdict.RoleCriterion
 		out.Rules = append(out.Rules, result)
-		out.Reasons = append(out.Reasons, fmt.Sprintf("criterion %s: %s%s", r.Name, result.Verdict, because(result.Reasons)))
+		out.Reasons = append(out.Reasons, result.Says())
 	}
 }
 
-// because are reasons as they stand behind what they explain: ": one; another", and
-// nothing where there are none.
-func because(reasons []string) string {
-	if len(reasons) == 0 {
-		return ""
-	}
-	return ": " + strings.Join(reasons, "; ")
-}
+func because(reasons []string) string { return verdict.Because(reasons) }
 
 // admit says whether what was decided enters the stack.
 func (l *Lab) admit(s *runtime.Scope, f *plans.Feature, out *ledger.Decision) {

@@ -23,7 +23,7 @@ type decideChoice struct {
 
 func (d *decideChoice) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	measured := []any{"choice"}
-	decided := []any{"choice", choosingVersion, d.feature.Choose.Prefer, d.feature.Hypothesis}
+	decided := []any{"choice", choosingVersion, d.feature.Choose.Prefer}
 	for _, f := range d.feature.Alternatives {
 		keys, err := (&decideFeature{lab: d.lab, feature: f}).Keys(s)
 		if err != nil {
@@ -32,7 +32,7 @@ func (d *decideChoice) Keys(s *runtime.Scope) (runtime.Keys, error) {
 		measured = append(measured, f.Name, keys.Measure)
 		decided = append(decided, f.Name, keys.Decide)
 	}
-	return runtime.Keys{Measure: digest(measured), Decide: digest(decided)}, nil
+	return runtime.Keys{Measure: digest(measured), Decide: digest(decided), Claim: claimKey(d.feature)}, nil
 }
 
 // choosingVersion changes when the same alternatives would be chosen among in

@@ -3,8 +3,6 @@ package steps
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
@@ -78,7 +76,7 @@ func (j *joinConfirmed) Keys(s *runtime.Scope) (runtime.Keys, error) {
 		}
 		parts = append(parts, part)
 	}
-	return runtime.Keys{Measure: digest(parts), Decide: digest("confirmed", confirmingVersion)}, nil
+	return runtime.Keys{Measure: digest(parts), Decide: digest("confirmed", confirmingVersion), Claim: claimKey(j.feature)}, nil
 }
 
 // confirmingVersion changes when the same outcomes would be joined in another way.
@@ -109,8 +107,9 @@ func (j *joinConfirmed) Run(_ context.Context, s *runtime.Scope) (*ledger.Decisi
 			kept.Verdict = d.Verdict
 			kept.Reason = fmt.Sprintf("confirmed on engine.%s", c.Engine)
 		default:
+			against, _ := d.Against()
 			kept.Verdict = d.Verdict
-			kept.Reason = fmt.Sprintf("not confirmed on engine.%s, where it is %s%s", c.Engine, d.Verdict, because(against(d)))
+			kept.Reason = ledger.NotConfirmed(c.Engine, d.Verdict, against)
 			if d.LogTail != nil {
 				out.LogTail, out.Exit = d.LogTail, d.Exit
 			}
@@ -125,11 +124,4 @@ func (j *joinConfirmed) Run(_ context.Context, s *runtime.Scope) (*ledger.Decisi
 	out.Reasons = append(says, decided.Reasons...)
 	j.lab.admit(s, j.feature, &out)
 	return &out, nil
-}
-
-// against are the reasons of a decision that speak against it.
-func against(d *ledger.Decision) []string {
-	return slices.DeleteFunc(slices.Clone(d.Reasons), func(r string) bool {
-		return strings.HasPrefix(r, "criterion ") && strings.Contains(r, ": pass: ")
-	})
 }

@@ -74,7 +74,7 @@ func broken(d *ledger.Decision) (verdict.Verdict, string) {
 	cause := ""
 	for _, level := range d.Levels {
 		if level.Verdict != verdict.Pass {
-			cause = fmt.Sprintf("level %s is %s%s", level.Name, level.Verdict, because(level.Reasons))
+			cause = level.Says()
 			break
 		}
 	}

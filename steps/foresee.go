@@ -2,7 +2,6 @@ package steps
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
@@ -48,11 +47,10 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 		out.Verdict, _ = broken(q)
 		return out, nil, nil
 	}
-	members, err := b.lab.sessionOf(s, b.feature)
+	own, _, err := b.lab.sessionOf(s, b.feature)
 	if err != nil {
 		return nil, nil, err
 	}
-	own := members[slices.IndexFunc(members, func(m *member) bool { return m.feature.Name == b.feature.Name })]
 	work := b.lab.workKey(b.workloads())
 	if out.Session, err = b.lab.continues(s, own, work); err != nil {
 		return nil, nil, err

@@ -9,23 +9,22 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
-	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// noiseOf is the launch noise that was known before a session of what rules read of
-// a feature.
-func (l *Lab) noiseOf(f *plans.Feature, session, work string) map[string]gates.Noise {
+// noiseOf is the launch noise of its arms' engine that was known before a session, of
+// what rules read of a feature.
+func (l *Lab) noiseOf(f *plans.Feature, a arms, session, work string) map[string]gates.Noise {
 	if l.Store == nil {
 		return nil
 	}
-	before := NoiseBefore(l.Store.Launches(store.LaunchFilter{}), session, work)
+	before := NoiseBefore(l.Store.Records(), session, work, a.candidate.key, a.parent.key)
 	return Noise(before, noiseKeys(l.rulesReading(f)))
 }
 
 // nextLook is the number of launches of each arm at which a rule may be settled
 // next: the first time later where the noise of launches is not known yet.
 func (l *Lab) nextLook(m *member, session, work string) int {
-	noise := l.noiseOf(m.feature, session, work)
+	noise := l.noiseOf(m.feature, m.arms, session, work)
 	recorded := true
 	for _, address := range noiseKeys(l.rulesReading(m.feature)) {
 		recorded = recorded && noise[address].DF >= gates.LeastFreedom
@@ -66,7 +65,7 @@ func (l *Lab) resolvable(m *member, session, work string) (notes []string) {
 	if err != nil || m.most < 3 {
 		return nil
 	}
-	noise := l.noiseOf(m.feature, session, work)
+	noise := l.noiseOf(m.feature, m.arms, session, work)
 	said := map[string]bool{}
 	for _, r := range l.rulesReading(m.feature) {
 		if r == nil || r.Program == nil {

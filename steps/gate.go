@@ -2,7 +2,6 @@ package steps
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -73,7 +72,7 @@ func (g *decideGate) Run(_ context.Context, s *runtime.Scope) (*ledger.Decision,
 		d := s.Outcome(id)
 		if d == nil {
 			all.Features[f.Name] = &gates.Feature{
-				Broken: verdict.Invalid, Cause: fmt.Sprintf("feature %s was not run: %s", f.Name, s.LockedBy(id)),
+				Broken: verdict.Invalid, Cause: runtime.FeatureSubject(f).NotRun(s.LockedBy(id)),
 			}
 			out.Evidence = append(out.Evidence, keepEvidence(f.Name, "", all.Features[f.Name]))
 			continue
@@ -82,10 +81,7 @@ func (g *decideGate) Run(_ context.Context, s *runtime.Scope) (*ledger.Decision,
 		if err != nil {
 			return nil, err
 		}
-		ev.Outcome, ev.Accepted = d.Verdict, d.Accepted
-		if d.Retraction != nil {
-			ev.Broken, ev.Cause = verdict.Invalid, d.Retraction.SaysOf(d.Node)
-		}
+		addOutcome(ev, d)
 		all.Features[f.Name] = ev
 		out.Evidence = append(out.Evidence, keepEvidence(f.Name, rests.Session, ev))
 		out.Launches = append(out.Launches, rests.Launches...)
@@ -93,15 +89,13 @@ func (g *decideGate) Run(_ context.Context, s *runtime.Scope) (*ledger.Decision,
 			out.LogTail, out.Exit = rests.LogTail, rests.Exit
 		}
 	}
-	var verdicts []verdict.Verdict
 	settings := g.lab.settingsOfGate(g.phase)
 	out.Statistics = statistics(settings)
 	for _, result := range gates.Decide(g.phase.Gate.Rules, all, settings) {
-		result.Role, result.Decides = "rule", true
+		result.Role, result.Decides = verdict.RoleRule, true
 		out.Rules = append(out.Rules, result)
-		verdicts = append(verdicts, result.Verdict)
-		out.Reasons = append(out.Reasons, fmt.Sprintf("%s: %s%s", result.Name, result.Verdict, because(result.Reasons)))
+		out.Reasons = append(out.Reasons, result.Says())
 	}
-	out.Verdict = verdict.Join(verdicts...)
+	out.Verdict = whole(out, nil, out.Rules)
 	return out, nil
 }

@@ -22,6 +22,15 @@ func (l *Lab) claimed(s *runtime.Scope, f *plans.Feature, all *gates.Evidence, r
 	return out
 }
 
+// claimKey is what a feature's claim is held against its outcome by; empty where it
+// makes none.
+func claimKey(f *plans.Feature) string {
+	if f.Hypothesis == nil {
+		return ""
+	}
+	return digest("hypothesis", f.Hypothesis.Digest(), ruleKey(f.Hypothesis.Probe))
+}
+
 // postHoc reports whether a claim was made after its measurement: no run that
 // began before the first of the launches had it in its plan. The ledger proves
 // the order, whatever the plan says today.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
@@ -30,7 +31,6 @@ var kernelsKind = levelKind{
 }
 
 type kernels struct {
-	From    []string  `json:"from"`
 	Timeout plans.Dur `json:"timeout"`
 }
 
@@ -51,15 +51,35 @@ func (k *kernels) run(ctx context.Context, q *qualification) (verdict.Verdict, [
 		globs = append(append(globs, e.MustSee...), e.MustNotSee...)
 	}
 	v, reasons, err := k.proved(ctx, q, wanted, globs)
-	if err != nil || !observes(wanted) {
+	if err != nil {
 		return v, reasons, err
 	}
-	seen, not, err := q.look(ctx, q.variant)
-	if err != nil {
-		return "", nil, err
+	if observes(wanted) {
+		seen, not, err := q.look(ctx, q.variant)
+		if err != nil {
+			return "", nil, err
+		}
+		v, reasons = judgeObserved(wanted, seen, not, v, reasons)
 	}
-	v, reasons = judgeObserved(wanted, seen, not, v, reasons)
+	if at := q.logAt(); v != verdict.Pass && len(globs) > 0 && at != "" {
+		reasons = append(reasons, "the log is "+at)
+	}
 	return v, reasons, nil
+}
+
+// logAt is where the log is kept, below the state directory; empty where there is
+// none.
+func (q *qualification) logAt() string {
+	path := q.inst.LogPath()
+	if path == "" || q.lab.Store == nil {
+		return ""
+	}
+	dir := q.lab.Store.Dir()
+	rel, err := filepath.Rel(dir, path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return ""
+	}
+	return filepath.ToSlash(filepath.Join(filepath.Base(dir), rel))
 }
 
 // proved is the verdict over the engine's log.
@@ -100,7 +120,7 @@ func judgeKernels(wanted []evidence, seen map[string]engine.Match) (verdict.Verd
 	if len(wanted) == 0 {
 		return verdict.Inconclusive, reason("the plan declares no knob, so there is nothing to prove"), nil
 	}
-	// What speaks against comes first: a display may have room for one reason.
+	// Of what is not proved only that is said which speaks against it.
 	var against, proofs []string
 	for _, e := range wanted {
 		name := fmt.Sprintf("%s = %q", e.Knob, e.Value)
@@ -132,7 +152,7 @@ func judgeKernels(wanted []evidence, seen map[string]engine.Match) (verdict.Verd
 		if len(wanted) == 1 {
 			proved = by + " the value of 1 knob"
 		}
-		against = []string{proved}
+		return v, append([]string{proved}, proofs...), nil
 	}
-	return v, append(against, proofs...), nil
+	return v, against, nil
 }

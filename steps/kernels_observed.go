@@ -45,13 +45,13 @@ func judgeObserved(wanted []evidence, seen map[string]ledger.Observed, not map[s
 		look(e.MustObserve, true)
 		look(e.MustNotObserve, false)
 	}
-	if own != verdict.Pass {
-		if v == verdict.Pass {
-			return own, append(against, proofs...)
-		}
-		return verdict.Join(v, own), append(append(against, reasons...), proofs...)
+	switch {
+	case v == verdict.Pass && own == verdict.Pass:
+		return v, append(reasons, proofs...)
+	case v == verdict.Pass:
+		return own, against // what the log proves is not what is missing
 	}
-	return v, append(reasons, proofs...)
+	return verdict.Join(v, own), append(against, reasons...)
 }
 
 func orUnasked(why string) string {

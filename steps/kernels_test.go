@@ -18,6 +18,7 @@ func TestJudgeKernels(t *testing.T) {
 	}
 	gemm := evidence{Knob: "moe", Value: "gemm", MustSee: []string{"*cutlass*"}, MustNotSee: []string{"*marlin*"}}
 	bare := evidence{Knob: "moe", Value: "bare"}
+	more := evidence{Knob: "head", Value: "f32", MustSee: []string{"*head f32*"}}
 	for _, c := range []struct {
 		name   string
 		wanted []evidence
@@ -27,6 +28,7 @@ func TestJudgeKernels(t *testing.T) {
 	}{
 		{"proved", []evidence{gemm}, see("*cutlass*"), verdict.Pass, "line 7"},
 		{"absent", []evidence{gemm}, see(), verdict.Fail, "must be seen"},
+		{"one of two absent", []evidence{more, gemm}, see("*head f32*"), verdict.Fail, "\"*cutlass*\" must be seen"},
 		{"wrong path", []evidence{gemm}, see("*cutlass*", "*marlin*"), verdict.Fail, "must not be seen"},
 		{"unproven", []evidence{bare}, see("*cutlass*"), verdict.Inconclusive, "unproven"},
 		{"unproven beside a proof", []evidence{gemm, bare}, see("*cutlass*"), verdict.Inconclusive, "unproven"},
@@ -36,6 +38,9 @@ func TestJudgeKernels(t *testing.T) {
 		got, reasons, err := judgeKernels(c.wanted, c.seen)
 		if err != nil || got != c.want || !strings.Contains(strings.Join(reasons, "\n"), c.says) {
 			t.Errorf("%s: %s %q (%v), want %s saying %q", c.name, got, reasons, err, c.want, c.says)
+		}
+		if strings.Contains(strings.Join(reasons, "\n"), ": seen ") != (got == verdict.Pass) {
+			t.Errorf("%s: what was seen is said where it proves something, and else only what is missing: %q", c.name, reasons)
 		}
 	}
 }

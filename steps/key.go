@@ -16,7 +16,7 @@ const measuringVersion = "3"
 
 // decidingVersion is part of every decision key. It changes when the way of
 // deciding does, so that verdicts of the old way are decided again.
-const decidingVersion = "3"
+const decidingVersion = "4"
 
 // digest is the short name of anything that JSON can hold. Maps are written in
 // the order of their keys, so equal values have equal digests.

@@ -111,6 +111,7 @@ func ClientOf(inst engine.Instance, kind engine.Kind, model string) *openai.Clie
 	client.Header, client.Extra, client.Rename, client.Tokenizer = access.Header, kind.Ask.NoCache, kind.Ask.Rename, tokenizerOf(kind.Tokenize)
 	if t, ok := client.HTTP.Transport.(*http.Transport); ok {
 		t.TLSClientConfig = access.TLS
+		t.DisableKeepAlives = kind.Ask.ClosesStreams
 	}
 	return client
 }

@@ -1,6 +1,8 @@
 package steps
 
 import (
+	"iter"
+	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -10,55 +12,137 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Noise is how much launches of one variant differed, by gates.NoiseKey: the
-// standard deviation of the logs of their values, pooled over the variants of
-// all sessions that sent the same work on the same machine. Launches are those
-// before the session that is to be decided, so that a decision made again, with
-// whatever was recorded since, rests on the same number.
+// enoughFreedom is how many degrees of freedom the newest sessions have to have for
+// older ones to count no more: a record of all times would never forget the evening on
+// which the machine was busy, nor the driver of before.
+const enoughFreedom = 2 * gates.LeastFreedom
+
+// Noise is how much launches of one variant differed, by gates.NoiseKey: the standard
+// deviation of the logs of their values, pooled over the variants of the newest
+// sessions. Launches are those of NoiseBefore: before the session that is to be
+// decided, so that a decision made again, with whatever was recorded since, rests on
+// the same number.
 func Noise(before []*ledger.Launch, keys []string) map[string]gates.Noise {
-	type arm struct{ session, variant string }
+	return pooled(before, keys, enoughFreedom)
+}
+
+// pooled takes whole sessions, newest first, until they have enough degrees of freedom.
+func pooled(before []*ledger.Launch, keys []string, enough float64) map[string]gates.Noise {
 	out := map[string]gates.Noise{}
 	for _, key := range keys {
-		address, stat := key, "median"
-		if i := strings.LastIndexByte(key, '.'); i >= 0 && measure.IsStat(key[i+1:]) {
-			address, stat = key[:i], key[i+1:]
-		}
-		groups := map[arm][]float64{}
-		var order []arm
-		for _, l := range before {
-			v, ok := l.Metrics[address].Stats[stat]
-			if !ok || !(v > 0) {
-				continue
-			}
-			a := arm{l.Session, l.VariantKey}
-			if groups[a] == nil {
-				order = append(order, a)
-			}
-			groups[a] = append(groups[a], v)
-		}
-		var lists [][]float64
-		for _, a := range order {
-			lists = append(lists, groups[a])
-		}
-		if sd, df := stats.Pool(lists); df > 0 {
+		if sd, df, _ := newest(before, key, enough); df > 0 {
 			out[key] = gates.Noise{SD: sd, DF: df}
 		}
 	}
 	return out
 }
 
-// NoiseBefore are the launches that tell the noise of a session: benchmark
-// launches that count, of the same work, that were recorded before its first.
-func NoiseBefore(all []*ledger.Launch, session, work string) (out []*ledger.Launch) {
-	for _, l := range all {
+// NoiseSessions are the sessions that Noise of a key is of, oldest first.
+func NoiseSessions(before []*ledger.Launch, key string) []string {
+	_, _, sessions := newest(before, key, enoughFreedom)
+	return sessions
+}
+
+func newest(before []*ledger.Launch, key string, enough float64) (sd, df float64, sessions []string) {
+	address, stat := key, "median"
+	if i := strings.LastIndexByte(key, '.'); i >= 0 && measure.IsStat(key[i+1:]) {
+		address, stat = key[:i], key[i+1:]
+	}
+	values := map[armKey][]float64{}
+	arms := map[string][]armKey{} // by session
+	var all []string
+	for _, l := range before {
+		v, ok := l.Metrics[address].Stats[stat]
+		if !ok || !(v > 0) {
+			continue
+		}
+		a := armKey{l.Session, l.VariantKey}
+		if arms[a.session] == nil {
+			all = append(all, a.session)
+		}
+		if values[a] == nil {
+			arms[a.session] = append(arms[a.session], a)
+		}
+		values[a] = append(values[a], v)
+	}
+	first := len(all)
+	for free := 0; first > 0 && float64(free) < enough; {
+		first--
+		for _, a := range arms[all[first]] {
+			free += len(values[a]) - 1
+		}
+	}
+	var groups [][]float64
+	for _, session := range all[first:] { // in one order, or the last bit differs
+		for _, a := range arms[session] {
+			groups = append(groups, values[a])
+		}
+	}
+	sd, df = stats.Pool(groups)
+	return sd, df, all[first:]
+}
+
+// NoiseBefore are the launches that tell the noise of a session: benchmark launches
+// that count, of the same work and the same engine, recorded before its first
+// launch, and not retracted by then. Variants are the arms in question; by them is
+// told what is the same engine.
+func NoiseBefore(records iter.Seq2[int, *ledger.Record], session, work string, variants ...string) []*ledger.Launch {
+	before, retracted := soundBefore(records, session, work)
+	return slices.DeleteFunc(ofOneEngine(before, variants), func(l *ledger.Launch) bool { return retracted[l.ID] })
+}
+
+// soundBefore are the benchmark launches that count, of one work, that were recorded
+// before the first of a session, and those whose outcome a person had retracted then.
+func soundBefore(records iter.Seq2[int, *ledger.Record], session, work string) (out []*ledger.Launch, retracted map[string]bool) {
+	retracted = map[string]bool{}
+	if work == "" {
+		return nil, retracted
+	}
+	for _, r := range records {
+		if d := r.Decision; d.RetractedFeature() {
+			for _, id := range d.Launches {
+				retracted[id] = true
+			}
+		}
+		l := r.Launch
+		if l == nil {
+			continue
+		}
 		if session != "" && l.Session == session {
 			break
 		}
-		if l.Purpose == ledger.ForBenchmark && sound(l) && l.Work == work && work != "" {
+		if l.Purpose == ledger.ForBenchmark && sound(l) && l.Work == work {
 			out = append(out, l)
 		}
 	}
-	return out
+	return out, retracted
+}
+
+// ofOneEngine keeps the launches of one engine as it was developed: of sessions in
+// which one of the variants stood, of those in which one stood that had stood beside
+// it, and so on. What changes is measured beside what it came from, so that all that
+// grew from one baseline hangs together, while another engine, another model or
+// another image, whose starts may differ by more or less, has a baseline of its own.
+func ofOneEngine(launches []*ledger.Launch, variants []string) []*ledger.Launch {
+	sessions, beside := map[string][]string{}, map[string][]string{}
+	seen := map[armKey]bool{}
+	for _, l := range launches {
+		if a := (armKey{l.Session, l.VariantKey}); !seen[a] {
+			seen[a] = true
+			sessions[l.VariantKey] = append(sessions[l.VariantKey], l.Session)
+			beside[l.Session] = append(beside[l.Session], l.VariantKey)
+		}
+	}
+	related := map[string]bool{}
+	for left := slices.Clone(variants); len(left) > 0; left = left[1:] {
+		for _, session := range sessions[left[0]] {
+			if !related[session] {
+				related[session] = true
+				left = append(left, beside[session]...)
+			}
+		}
+	}
+	return slices.DeleteFunc(launches, func(l *ledger.Launch) bool { return !related[l.Session] })
 }
 
 // noiseKeys are those of the metrics that rules read of launches.

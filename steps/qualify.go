@@ -3,7 +3,6 @@ package steps
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"time"
 
@@ -100,7 +99,7 @@ func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 	}
 	for _, l := range out.Levels {
 		if l.Verdict != verdict.Pass {
-			out.Reasons = append(out.Reasons, fmt.Sprintf("level %s is %s%s", l.Name, l.Verdict, because(l.Reasons)))
+			out.Reasons = append(out.Reasons, l.Says())
 		}
 	}
 	return out, nil

@@ -143,7 +143,11 @@ func (r *recording) doubtful(c sentCell) {
 			example = fmt.Sprintf("request %d: %s", s.Index, s.Doubts)
 		}
 	}
-	if n > 0 {
+	switch n {
+	case 0:
+	case 1:
+		r.note("one answer of %s is doubtful, %s", c.cell.Address, example)
+	default:
 		r.note("%d answers of %s are doubtful, such as %s", n, c.cell.Address, example)
 	}
 }

@@ -17,9 +17,12 @@ import (
 // goroutines.
 type Replay struct {
 	store *store.Store
-	// inputs are values of variables that the person gives: those of the command
-	// line are not in the ledger.
+	// inputs are values of variables that the person gives, for what is not in the
+	// ledger: sensitive ones, and all of runs before values were kept.
 	inputs []plans.Given
+	// Seal, where set, makes the mark by which a sensitive value is told from
+	// another one without being on record.
+	Seal func(text string) string
 
 	runs     map[string]*ledger.RunStart
 	arch     map[string]string // by launch

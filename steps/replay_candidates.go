@@ -33,10 +33,11 @@ func (c *changed) feature(f *plans.Feature) WouldBe {
 	for _, candidate := range runtime.Candidates(f) {
 		kept := ev.Features[candidate.Name]
 		if kept == nil {
-			w.WouldBe, w.Reasons = verdict.Inconclusive, []string{candidate.Name + " was never measured"}
+			w.WouldBe, w.Unmeasured, w.Reasons = verdict.Inconclusive, true, []string{candidate.Name + " was never measured: an apply would measure it, and what would come out is not known"}
 			return w
 		}
 		all = append(all, c.candidate(f, candidate, kept, d))
+		w.Unmeasured = w.Unmeasured || kept.Broken == verdict.Inconclusive && c.doubted[kept] == verdict.Inconclusive
 	}
 	best := all[0]
 	if w.WouldBe = best.decision.Verdict; f.Choose != nil {
@@ -73,18 +74,21 @@ func (c *changed) candidate(f, candidate *plans.Feature, kept *gates.Feature, d 
 	if len(d.Alternatives) > 0 {
 		levels = levelsRead(kept)
 	}
-	doubt, why := c.doubt(candidate, kept, d.Run)
-	if c.doubted[kept] = doubt; doubt == verdict.Invalid {
+	doubt := c.doubt(candidate, kept, d.Run)
+	if c.doubted[kept] = doubt.verdict; doubt.other {
 		// What was measured is something else than this plan asks for.
-		kept.Broken, kept.Cause = doubt, why
+		kept.Broken, kept.Cause = doubt.verdict, doubt.why
+	}
+	if doubt.other && doubt.verdict == verdict.Inconclusive {
+		levels = nil // they would be run again with the rest
 	}
 	all := &gates.Evidence{Features: map[string]*gates.Feature{f.Name: kept}}
 	out := &alternative{feature: candidate, decision: &ledger.Decision{Kind: string(runtime.KindFeature)}}
 	c.lab.criteria(candidate, all, out.decision)
-	out.decision.Verdict = verdict.Join(whole(out.decision, levels, out.decision.Rules), doubt)
+	out.decision.Verdict = verdict.Join(whole(out.decision, levels, out.decision.Rules), doubt.verdict)
 	out.decision.Reasons = wouldSay(out.decision.Rules)
-	if said := strings.Join(out.decision.Reasons, " "); !strings.Contains(said, why) {
-		out.decision.Reasons = append(out.decision.Reasons, why)
+	if said := strings.Join(out.decision.Reasons, " "); !strings.Contains(said, doubt.why) {
+		out.decision.Reasons = append(out.decision.Reasons, doubt.why)
 	}
 	for _, l := range levels {
 		if l.Verdict != verdict.Pass {

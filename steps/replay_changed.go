@@ -19,8 +19,15 @@ type WouldBe struct {
 	Recorded verdict.Verdict `json:"recorded,omitempty"`
 	WouldBe  verdict.Verdict `json:"would_be"`
 	Accepted bool            `json:"accepted,omitempty"`
-	Reasons  []string        `json:"reasons,omitempty"`
-	Rules    []verdict.Rule  `json:"rules,omitempty"`
+	// Locked is why an apply of this plan would not come to the node: WouldBe is what
+	// it would be if it did. RecordedLocked is why it is locked since the last apply.
+	Locked         string `json:"locked,omitempty"`
+	RecordedLocked string `json:"recorded_locked,omitempty"`
+	// Unmeasured says that an apply of this plan would measure something first that
+	// never was.
+	Unmeasured bool           `json:"unmeasured,omitempty"`
+	Reasons    []string       `json:"reasons,omitempty"`
+	Rules      []verdict.Rule `json:"rules,omitempty"`
 }
 
 // changed is a replay with another plan.
@@ -37,6 +44,8 @@ type changed struct {
 	// doubted is what the evidence of a feature may come to at best, where that is
 	// not of what this plan asks for.
 	doubted map[*gates.Feature]verdict.Verdict
+	perhaps []perhaps
+	graph   *runtime.Graph
 	notes   []string
 }
 
@@ -52,20 +61,27 @@ func (r *Replay) With(p *plans.Plan) (out []WouldBe, notes []string) {
 	if err != nil {
 		return []WouldBe{{Kind: string(runtime.KindGate), WouldBe: verdict.Error, Reasons: []string{err.Error()}}}, nil
 	}
+	c.graph = g
 	// In the order in which an apply comes to them, whichever they are written in.
 	for _, n := range g.Nodes {
 		switch n.Kind {
 		case runtime.KindFeature:
 			w := c.feature(n.FeatureBlock)
+			if cause := c.locked(c.plan.Phase(n.Phase)); cause != "" {
+				if w.Accepted {
+					c.entered = c.entered[:len(c.entered)-1]
+					c.evidence[n.Feature].Accepted = false
+				}
+				w.lock(cause)
+			}
+			w.RecordedLocked = c.lockedNow(n.ID)
 			c.outcomes[n.Feature] = w
+			c.remember(n.FeatureBlock, w)
 			out = append(out, w)
 		case runtime.KindGate, runtime.KindPhase:
 			w := c.phase(n.PhaseBlock)
-			for _, under := range n.PhaseBlock.After {
-				if u := c.outcomes["phase "+under].WouldBe; u != "" && !u.Unlocks() {
-					w.Reasons = append(w.Reasons, fmt.Sprintf("an apply would not come to it, because %s would be %s", runtime.PhaseID(under), u))
-				}
-			}
+			w.lock(c.locked(n.PhaseBlock))
+			w.RecordedLocked = c.lockedNow(n.ID)
 			c.outcomes["phase "+n.Phase] = w
 			out = append(out, w)
 		}
@@ -99,9 +115,9 @@ func (c *changed) doubts(node string, replayed Replayed) (said []string) {
 
 // never is the outcome of a node without evidence, which no rule can decide.
 func (c *changed) never(node, kind string) WouldBe {
-	w := WouldBe{Node: node, Kind: kind, WouldBe: verdict.Inconclusive, Reasons: []string{"it was never measured"}}
+	w := WouldBe{Node: node, Kind: kind, WouldBe: verdict.Inconclusive, Unmeasured: true, Reasons: []string{"it was never measured: an apply would measure it, and what would come out is not known"}}
 	if d, _, ok := c.store.Latest(node); ok {
-		w.Recorded, w.Reasons = d.Verdict, []string{"nothing was kept that it could be decided by"}
+		w.Recorded, w.Unmeasured, w.Reasons = d.Verdict, false, []string{"nothing was kept that it could be decided by"}
 		if len(d.Reasons) > 0 {
 			w.Reasons[0] += "; it was recorded as " + string(d.Verdict) + ": " + d.Reasons[0]
 		}

@@ -19,6 +19,9 @@ func (r *Replay) decideAgain(out *Replayed, d store.Decided, rules replayRules) 
 	for _, part := range rules.parts {
 		again := decideLike(part, settings, runtime.Kind(d.Kind) == runtime.KindGate)
 		r.compareRules(out, part.recorded, again, d.Run)
+		if settings.CountsByMean {
+			noteCounts(out, part, settings, again, runtime.Kind(d.Kind) == runtime.KindGate)
+		}
 		levels := d.Levels
 		if part.alternative != nil {
 			levels = levelsRead(part.evidence.Features[d.Feature])
@@ -69,28 +72,20 @@ func decideLike(part rulePart, settings gates.Settings, gate bool) []verdict.Rul
 	return out
 }
 
-// whole joins the verdict of a decision from its levels and rules, as decideFeature
-// and decideGate do.
-func whole(d *ledger.Decision, levels []ledger.Level, rules []verdict.Rule) verdict.Verdict {
-	gate := runtime.Kind(d.Kind) == runtime.KindGate
-	var joined []verdict.Verdict
-	deciding := 0
-	for _, r := range rules {
-		if r.Decides || gate {
-			joined = append(joined, r.Verdict)
-			deciding++
+// noteCounts says which rules come out otherwise now that a count has to hold in
+// every launch.
+func noteCounts(out *Replayed, part rulePart, settings gates.Settings, then []verdict.Rule, gate bool) {
+	settings.CountsByMean = false
+	for i, now := range decideLike(part, settings, gate) {
+		if now.Verdict == then[i].Verdict {
+			continue
 		}
+		again := ""
+		if out.Stands {
+			again = " The next apply decides it again."
+		}
+		out.note("%s, attempt %d, %s: a count was decided on its mean over launches then; held in every launch, as it is now, it is %s.%s", out.Node, out.Attempt, now.Name, now.Verdict, again)
 	}
-	if gate {
-		return verdict.Join(joined...)
-	}
-	for _, l := range levels {
-		joined = append(joined, l.Verdict)
-	}
-	if deciding == 0 {
-		joined = append(joined, verdict.Inconclusive)
-	}
-	return verdict.Join(joined...)
 }
 
 // levelsRead are the levels that a feature's evidence names, in no order.

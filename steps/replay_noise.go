@@ -3,6 +3,7 @@ package steps
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -25,15 +26,26 @@ func (r *Replay) checkNoise(out *Replayed, d store.Decided, rules replayRules) {
 		}
 		slices.Sort(addresses)
 		addresses = slices.Compact(addresses)
-		again := r.noiseBefore(ev.Session, r.workOf(ev), addresses)
+		work, variants := r.armsOf(ev)
+		now := r.noiseBefore(ev.Session, work, variants, addresses)
+		was := map[string]gates.Noise{}
+		for address, n := range ev.Noise {
+			was[address] = gates.Noise(n)
+		}
+		if d.Statistics == nil || d.Statistics.Version == "" {
+			if all := r.noiseOfAll(ev.Session, work, addresses); !maps.Equal(all, now) {
+				out.Notes = append(out.Notes, "launch noise was pooled over all engines and all times then, as an earlier version did; it is of one engine and its newest sessions now")
+				now = all
+			}
+		}
 		for _, address := range addresses {
-			was, recorded := ev.Noise[address]
-			now, there := again[address]
+			was, recorded := was[address]
+			now, there := now[address]
 			if !recorded && !there {
 				continue
 			}
 			out.Numbers += 2
-			if was.SD != now.SD || was.DF != now.DF {
+			if was != now {
 				out.differ("noise", fmt.Sprintf("%s before session %s", address, ev.Session), noiseText(was.SD, was.DF), noiseText(now.SD, now.DF))
 			}
 		}
@@ -53,24 +65,31 @@ func (rules replayRules) reading(d store.Decided, feature string) (out []*plans.
 	return out
 }
 
-// workOf is what was sent to the launches of a piece of evidence.
-func (r *Replay) workOf(ev ledger.Evidence) string {
+// armsOf is what was sent to the launches of a piece of evidence, and their variants.
+func (r *Replay) armsOf(ev ledger.Evidence) (work string, variants []string) {
 	for _, id := range slices.Concat(ev.Candidate.Launches, ev.Parent.Launches) {
 		if l, ok := r.store.LaunchByID(id); ok {
-			return l.Work
+			work, variants = l.Work, append(variants, l.VariantKey)
 		}
 	}
-	return ""
+	slices.Sort(variants)
+	return work, slices.Compact(variants)
 }
 
-func (r *Replay) noiseBefore(session, work string, addresses []string) map[string]gates.Noise {
-	key := session + " " + work + " " + strings.Join(addresses, " ")
+func (r *Replay) noiseBefore(session, work string, variants, addresses []string) map[string]gates.Noise {
+	key := strings.Join(slices.Concat([]string{session, work}, variants, addresses), " ")
 	if n, ok := r.noise[key]; ok {
 		return n
 	}
-	n := Noise(NoiseBefore(r.store.Launches(store.LaunchFilter{}), session, work), addresses)
+	n := Noise(NoiseBefore(r.store.Records(), session, work, variants...), addresses)
 	r.noise[key] = n
 	return n
+}
+
+// noiseOfAll is the noise as it was pooled before: over all engines and all times.
+func (r *Replay) noiseOfAll(session, work string, addresses []string) map[string]gates.Noise {
+	before, _ := soundBefore(r.store.Records(), session, work)
+	return pooled(before, addresses, math.Inf(1))
 }
 
 func noiseText(sd, df float64) string {

@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
 )
 
 // otherwise says where this plan asks for another candidate than was measured.
@@ -20,7 +22,9 @@ func (c *changed) otherwise(f *plans.Feature, kept *gates.Feature) string {
 		maps.Copy(knobs, f.Set)
 	}
 	for _, name := range slices.Sorted(maps.Keys(knobs)) {
-		if was, now := kept.Knobs[name], knobs[name]; was != now {
+		// A knob that is new is looked at where it is known what it changes.
+		if was, there := kept.Knobs[name]; there && was != knobs[name] {
+			now := knobs[name]
 			return fmt.Sprintf("the changed plan sets knob %s to %q, and %q is what was measured: only an apply can tell", name, now, was)
 		}
 	}
@@ -45,4 +49,75 @@ func (c *changed) otherStack(f *plans.Feature, kept *gates.Feature) string {
 		}
 	}
 	return ""
+}
+
+// newKnobs are the knobs of this plan that came after the measurement, as far as
+// they change what is started or demanded.
+func (c *changed) newKnobs(f *plans.Feature, kept *gates.Feature) (names []string) {
+	base, planned := c.lab.defaults(), c.lab.PlannedKnobs(f, kept.Knobs)
+	for _, k := range c.plan.Knobs {
+		if _, there := kept.Knobs[k.Name]; there {
+			continue
+		}
+		for _, value := range slices.Compact([]string{base[k.Name], planned[k.Name]}) {
+			if v := k.Value(value); v != nil && !changesNothing(v) {
+				names = append(names, knobValue+k.Name+" = "+value)
+			}
+		}
+	}
+	return names
+}
+
+// changesNothing reports whether a knob at this value is as if there were none.
+func changesNothing(v *plans.KnobValue) bool {
+	return len(v.Env)+len(v.Settings)+len(v.Args)+len(v.Command)+len(v.Parts) == 0 && v.Image == "" && v.MustSee.Empty() && v.MustNotSee.Empty()
+}
+
+// perhaps is a feature of which this plan does not know whether it would be in the
+// stack: it asks for what was never measured, or for more launches.
+type perhaps struct {
+	feature *plans.Feature
+	would   verdict.Verdict
+}
+
+// remember keeps a feature that an apply would decide anew.
+func (c *changed) remember(f *plans.Feature, w WouldBe) {
+	if (w.WouldBe == verdict.Inconclusive || w.WouldBe == verdict.Invalid) && w.WouldBe != w.Recorded {
+		c.perhaps = append(c.perhaps, perhaps{f, w.WouldBe})
+	}
+}
+
+// perhapsOn says which such feature may be below one that builds on the stack, where
+// it was measured without.
+func (c *changed) perhapsOn(f *plans.Feature, kept *gates.Feature) string {
+	if f.BuildsOn.Kind != plans.OnAccepted {
+		return ""
+	}
+	for _, p := range c.perhaps {
+		if p.feature.Name == f.Name || p.feature.Name == f.Of || !c.below(p.feature, f) {
+			continue
+		}
+		brings := map[string][]string{}
+		for knob, value := range p.feature.Set {
+			brings[knob] = []string{value}
+		}
+		if choose := p.feature.Choose; choose != nil {
+			brings[choose.Knob] = choose.Values
+		}
+		for _, knob := range slices.Sorted(maps.Keys(brings)) {
+			if values := brings[knob]; len(values) > 1 || values[0] != kept.Knobs[knob] {
+				return fmt.Sprintf("it builds on what is accepted, and whether feature %s would be in that is not known, which would be %s: an apply would measure it, and this one on top of it where it is accepted", p.feature.Name, p.would)
+			}
+		}
+	}
+	return ""
+}
+
+// below reports whether a feature is decided before one that builds on the stack.
+func (c *changed) below(under, f *plans.Feature) bool {
+	n := c.graph.Node(runtime.QualifyID(f.Name))
+	if n == nil {
+		return true
+	}
+	return slices.ContainsFunc(n.Needs, func(need runtime.Need) bool { return need.On == runtime.FeatureID(under.Name) })
 }

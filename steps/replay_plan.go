@@ -22,6 +22,11 @@ type recordedPlan struct {
 	// exact is set where its digest is the recorded one: then it is the same plan
 	// in everything that decides, values of variables included.
 	exact bool
+	// inputs are what the run recorded of what the plan was compiled with; nil of a
+	// time before that was kept. otherwise are those that are sensitive, and were
+	// given another value now than they had then.
+	inputs    *ledger.Inputs
+	otherwise []string
 	// rules are compiled from recorded text, by feature and text.
 	rules map[[2]string]*plans.Rule
 }
@@ -32,7 +37,7 @@ func (r *Replay) planOf(run string) *recordedPlan {
 	if start == nil {
 		return &recordedPlan{why: "its run has no record of its plan"}
 	}
-	key := start.PlanDigest + " " + start.PlanSource + " " + start.PlanFile
+	key := start.PlanDigest + " " + start.PlanSource + " " + start.PlanFile + " " + digest(start.Inputs)
 	for _, name := range slices.Sorted(maps.Keys(start.PlanSources)) {
 		key += " " + name + " " + start.PlanSources[name]
 	}
@@ -47,7 +52,7 @@ func (r *Replay) planOf(run string) *recordedPlan {
 // compile writes the recorded sources into a folder of their own, as they lay
 // beside each other, and loads them.
 func (r *Replay) compile(start *ledger.RunStart) *recordedPlan {
-	p := &recordedPlan{rules: map[[2]string]*plans.Rule{}}
+	p := &recordedPlan{inputs: start.Inputs, rules: map[[2]string]*plans.Rule{}}
 	dir, err := os.MkdirTemp("", "mxflow-replay")
 	if err != nil {
 		p.why = err.Error()
@@ -59,12 +64,8 @@ func (r *Replay) compile(start *ledger.RunStart) *recordedPlan {
 		p.why = err.Error()
 		return p
 	}
-	// Values that stood in files of variables beside the plan may hold secrets, so
-	// that no run keeps them. Where such files still lie there they are tried: the
-	// digest tells whether they are what they were.
-	attempts := [][]plans.Given{slices.Concat(r.autoFiles(start), r.inputs), r.inputs}
-	for _, inputs := range attempts {
-		res := plans.Load(path, Registry(), plans.Options{Inputs: inputs})
+	for _, opts := range r.attempts(start) {
+		res := plans.Load(path, Registry(), opts)
 		if !res.OK() {
 			if p.res == nil {
 				p.why = "the recorded plan cannot be compiled: " + firstError(res.Diagnostics)
@@ -73,6 +74,7 @@ func (r *Replay) compile(start *ledger.RunStart) *recordedPlan {
 		}
 		if exact := res.Plan.Digest() == start.PlanDigest; p.res == nil || exact {
 			p.res, p.exact, p.why = res, exact, ""
+			p.otherwise = r.givenOtherwise(start.Inputs, res)
 			if exact {
 				return p
 			}

@@ -18,8 +18,8 @@ const (
 	// RulesOfPlan: the recorded plan, whose digest agrees.
 	RulesOfPlan RulesFrom = "the recorded plan"
 	// RulesAsRecorded: the text of each rule as the decision recorded it, compiled
-	// in the recorded plan. Its digest does not agree, because variables were given
-	// that no run records.
+	// in the recorded plan. Its digest does not agree, because it was given what its
+	// run does not record.
 	RulesAsRecorded RulesFrom = "the decision's own text"
 	// RulesGone: the plan cannot be compiled any more, so that only the tests that
 	// the decision recorded are computed again.
@@ -55,7 +55,7 @@ func (r *Replay) rulesOf(d store.Decided, ev *gates.Evidence) replayRules {
 	out := replayRules{from: RulesOfPlan}
 	if !plan.exact {
 		out.from = RulesAsRecorded
-		out.notes = append(out.notes, "The recorded plan has another digest without the variables that were given to it, which no run records; each rule was compiled from the text that the decision recorded. With --var and --var-file as they were given then, all of the plan is checked.")
+		out.notes = append(out.notes, plan.inexact())
 	}
 	out.parts = []rulePart{{evidence: ev, recorded: d.Rules}}
 	if len(d.Alternatives) > 0 {

@@ -5,12 +5,10 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
 )
 
-// A changed plan that no longer accepts what a feature was measured on, or accepts
-// what was rejected then, asks for another measurement.
-func TestReplayOnAnotherStack(t *testing.T) {
-	p := labOf(t, `
+const stackPlan = `
 plan "s" {}
 engine "embedded" "tiny" {}
 knob "kv" {
@@ -49,7 +47,12 @@ phase "two" {
     criterion "c" { rule = "w.tg.gain >= 0.10" }
   }
 }
-`).Plan
+`
+
+// A changed plan that no longer accepts what a feature was measured on, or accepts
+// what was rejected then, asks for another measurement.
+func TestReplayOnAnotherStack(t *testing.T) {
+	p := labOf(t, stackPlan).Plan
 	on, off := map[string]string{"kv": "on", "head": "fp8"}, map[string]string{"kv": "off", "head": "fp8"}
 	for name, tt := range map[string]struct {
 		entered  []map[string]string
@@ -66,6 +69,34 @@ phase "two" {
 		got := c.otherwise(p.Feature("head").Alternatives[1], &gates.Feature{Knobs: tt.measured})
 		if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// A feature of which it is not known whether it would be accepted leaves open on
+// what those after it would be measured, where it would be another stack.
+func TestReplayOnAStackThatIsNotKnown(t *testing.T) {
+	lab := labOf(t, stackPlan)
+	kv := lab.Plan.Feature("kv")
+	for name, tt := range map[string]struct {
+		of        string
+		recorded  verdict.Verdict
+		would     verdict.Verdict
+		measured  map[string]string
+		uncertain bool
+	}{
+		"never measured":                {"head", "", verdict.Inconclusive, map[string]string{"kv": "off", "head": "fp8"}, true},
+		"measured by something else":    {"head", verdict.Fail, verdict.Invalid, map[string]string{"kv": "off", "head": "fp8"}, true},
+		"the knob came later":           {"head", "", verdict.Inconclusive, map[string]string{"head": "fp8"}, true},
+		"inconclusive then, too":        {"head", verdict.Inconclusive, verdict.Inconclusive, map[string]string{"kv": "off", "head": "fp8"}, false},
+		"it fails":                      {"head", verdict.Pass, verdict.Fail, map[string]string{"kv": "off", "head": "fp8"}, false},
+		"it changes nothing":            {"head", "", verdict.Inconclusive, map[string]string{"kv": "on", "head": "fp8"}, false},
+		"what does not build on it all": {"kv", "", verdict.Inconclusive, map[string]string{"kv": "off"}, false},
+	} {
+		c := &changed{plan: lab.Plan, lab: &Lab{Plan: lab.Plan}, graph: lab.Graph}
+		c.remember(kv, WouldBe{Recorded: tt.recorded, WouldBe: tt.would})
+		if got := c.perhapsOn(lab.Plan.Feature(tt.of), &gates.Feature{Knobs: tt.measured}); (got != "") != tt.uncertain {
+			t.Errorf("%s: %q", name, got)
 		}
 	}
 }

@@ -17,8 +17,8 @@ type slot struct {
 	// ordinal counts the launches of the variant, order those of the session, and
 	// number those that do not stand in the place of others; all from 1.
 	ordinal, order, number int
-	// crashed is how often the variant crashed since its last launch that counts.
-	crashed int
+	// crashed are its starts that crashed since its last launch that counts.
+	crashed []*ledger.Launch
 }
 
 // roundOf are the arms in the order of a round, which counts from 1, turned around by
@@ -45,17 +45,58 @@ func (l *Lab) session(id string) ([]*ledger.Launch, error) {
 // begins: where there is none, where a person wants to measure again, where the
 // machine was started anew before it was complete (before and after that it is
 // not the same arm), and where its launches did not count for a cause that
-// lies in none of them and that the plan judges as before.
+// lies in none of them and that the plan judges as before. One begins, too, where
+// the candidate crashed since in a new qualification.
 func (l *Lab) continues(s *runtime.Scope, m *member, work string) (string, error) {
 	if l.Store == nil {
 		return "", nil
 	}
+	id := l.sessionWith(s, m, work)
+	if id == "" || l.begun[id] {
+		return id, nil
+	}
+	all, err := l.session(id)
+	if err != nil {
+		return "", err
+	}
+	mended := slices.ContainsFunc(all, func(launch *ledger.Launch) bool { return m.has(launch.VariantKey) && !sound(launch) })
+	p := s.Previous
+	switch {
+	case s.Because == runtime.RerunAsked:
+		return "", nil
+	case p != nil && p.MeasureKey == s.Keys.Measure && p.DecisionKey == s.Keys.Decide && p.Verdict == verdict.Invalid && !p.Derived && p.Session == id && !mended:
+		return "", nil
+	}
+	goesOn, again := l.sameBoot(all), l.crashedSince(m, id)
+	if goesOn && !again {
+		return id, nil
+	}
+	complete := *m
+	if err := l.look(s, &complete, all); err != nil {
+		return "", err
+	}
+	if complete.open {
+		again = !goesOn // what it goes on with counts the crash
+	} else if again {
+		again = l.closeRetracted(&complete, all) == ""
+	}
+	if again {
+		return "", nil
+	}
+	return id, nil
+}
+
+// sessionWith is the newest session that holds launches of a member's parent and of
+// its candidate with this work; the one that its outcome rests on where this apply
+// began none, though a later one may have had these arms too. Empty where there is
+// none.
+func (l *Lab) sessionWith(s *runtime.Scope, m *member, work string) (id string) {
 	// A candidate that entered the stack is the parent of others, in their sessions.
 	beside := map[string]bool{}
 	for _, launch := range l.Store.Launches(store.LaunchFilter{VariantKey: m.arms.parent.key, Purpose: ledger.ForBenchmark}) {
 		beside[launch.Session] = beside[launch.Session] || launch.Work == work
 	}
-	id, decided, p := "", "", s.Previous
+	decided, p := "", s.Previous
 	for _, launch := range l.Store.Launches(store.LaunchFilter{VariantKey: m.arms.candidate.key, Purpose: ledger.ForBenchmark}) {
 		if launch.Work != work || !beside[launch.Session] {
 			continue
@@ -66,34 +107,15 @@ func (l *Lab) continues(s *runtime.Scope, m *member, work string) (string, error
 		}
 	}
 	if decided != "" && !l.begun[id] {
-		id = decided // though a later session may have had these arms too
+		return decided
 	}
-	if id == "" || l.begun[id] {
-		return id, nil
-	}
-	all, err := l.session(id)
-	if err != nil {
-		return "", err
-	}
-	mine, sameBoot, mended := false, true, false
-	for _, launch := range all {
-		mine = mine || launch.VariantKey == m.arms.parent.key
-		sameBoot = sameBoot && launch.BootID == l.Boot
-		mended = mended || m.has(launch.VariantKey) && !sound(launch)
-	}
-	switch {
-	case !mine, s.Because == "--rerun":
-		return "", nil
-	case p != nil && p.MeasureKey == s.Keys.Measure && p.DecisionKey == s.Keys.Decide && p.Verdict == verdict.Invalid && !p.Derived && p.Session == id && !mended:
-		return "", nil
-	case sameBoot:
-		return id, nil
-	}
-	complete := *m
-	if err := l.look(s, &complete, all); err != nil || complete.open {
-		return "", err
-	}
-	return id, nil
+	return id
+}
+
+// sameBoot reports whether launches were made since the machine was started last:
+// before and after that it is not the same arm.
+func (l *Lab) sameBoot(launches []*ledger.Launch) bool {
+	return !slices.ContainsFunc(launches, func(launch *ledger.Launch) bool { return launch.BootID != l.Boot })
 }
 
 // launchID names a launch by its session, variant and ordinal; one that stands in

@@ -42,12 +42,13 @@ func (l *Lab) settingsOfGate(ph *plans.Phase) gates.Settings {
 
 // statistics are the settings as a decision records them.
 func statistics(s gates.Settings) *ledger.Statistics {
-	return &ledger.Statistics{FalsePass: s.FalsePass, FalseFail: s.FalseFail, Min: s.Min, Max: s.Max, Alternatives: s.Alternatives}
+	return &ledger.Statistics{FalsePass: s.FalsePass, FalseFail: s.FalseFail, Min: s.Min, Max: s.Max, Alternatives: s.Alternatives, Version: decidingVersion}
 }
 
-// SettingsOf is the way back.
+// SettingsOf is the way back, also of decisions that were made in an earlier way.
 func SettingsOf(s *ledger.Statistics) gates.Settings {
-	return gates.Settings{FalsePass: s.FalsePass, FalseFail: s.FalseFail, Min: s.Min, Max: s.Max, Alternatives: s.Alternatives}
+	early := s.Version == ""
+	return gates.Settings{FalsePass: s.FalsePass, FalseFail: s.FalseFail, Min: s.Min, Max: s.Max, Alternatives: s.Alternatives, CountsByMean: early, WholeByValue: early}
 }
 
 // rulesReading are all rules whose decision rests on a feature's launches: its
@@ -71,12 +72,13 @@ func (l *Lab) rulesReading(f *plans.Feature) []*plans.Rule {
 }
 
 // decidingKey is what decides how many launches a benchmark takes: asking for
-// more continues the session, and so does a rule that needs more.
+// more continues the session, and so does a rule that needs more. No launch is made
+// for a claim.
 func (l *Lab) decidingKey(f *plans.Feature) []any {
 	least, most := l.Plan.LaunchesOf(readAs(f))
 	parts := []any{"launches", least, most, l.settings(f), f.Accept}
 	for _, r := range l.rulesReading(f) {
-		if r != nil {
+		if r != nil && (f.Hypothesis == nil || r != f.Hypothesis.Probe) {
 			parts = append(parts, ruleKey(r))
 		}
 	}

@@ -29,6 +29,8 @@ func (q *ab) check(c *cobra.Command) (err error) {
 	switch {
 	case q.aURL != "" || q.bURL != "":
 		return q.checkURLs()
+	case isURL(q.a) || isURL(q.b):
+		return errors.New("--a and --b are commands that start a server, and this is the address of one: for servers that run already write --a-url http://… --b-url http://…")
 	case q.a == "" || q.b == "":
 		return errors.New("give both commands: --a 'KERNEL=marlin ./serve.sh' --b 'KERNEL=gemm ./serve.sh'")
 	case q.launches != 0 && (q.launches < fewestLaunches || q.launches > mostLaunches):
@@ -181,4 +183,9 @@ func fixedURL(text string) (int, error) {
 		return 0, fmt.Errorf("--url: write where both listen, such as http://localhost:8000, not %q", text)
 	}
 	return port, nil
+}
+
+// isURL tells an address from a command.
+func isURL(text string) bool {
+	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
 }

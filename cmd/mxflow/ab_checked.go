@@ -74,6 +74,17 @@ func (r *abResult) toKnow() (list []string) {
 
 func rate(share float64) string { return strconv.FormatFloat(100*share, 'g', 3, 64) + " %" }
 
+// leastChance is the chance below which its number says nothing more.
+const leastChance = 0.001
+
+// chanceLeft is how likely it was that more launches would have told.
+func chanceLeft(chance float64) string {
+	if chance < leastChance {
+		return fmt.Sprintf("more launches would hardly have told (in less than %s of cases)", percent(leastChance))
+	}
+	return fmt.Sprintf("more launches would have told with a chance of %s", percent(chance))
+}
+
 // testWords are how the numbers were decided.
 func testWords(t *verdict.Test) string {
 	if t == nil || len(t.Looks) == 0 {
@@ -88,12 +99,15 @@ func testWords(t *verdict.Test) string {
 	}
 	look := t.Looks[len(t.Looks)-1]
 	text := fmt.Sprintf("%s of each: %s for a pass (%s is enough), %s for a fail (%s is enough)", how, verdict.PIs(look.PPass), verdict.PLevel(t.Pass), verdict.PIs(look.PFail), verdict.PLevel(t.Fail))
-	if look.N == 1 {
-		text = "screened: one launch of each shows nothing but a difference that is far off"
+	switch {
+	case t.Stop == verdict.StopScreen:
+		text = "screened: one launch of each shows nothing but a difference that is far off, and this one is"
+	case look.N == 1:
+		text = "none: one launch of each shows nothing but a difference that is far off"
 	}
 	switch t.Stop {
 	case verdict.StopFutile:
-		text += fmt.Sprintf("\nmore launches would have told with a chance of %s, so it stopped", percent(look.Chance))
+		text += "\n" + chanceLeft(look.Chance) + ", so it stopped"
 	case verdict.StopPass:
 		text += "\nit stopped early where it passed, so that the estimate leans upwards: quote the bounds"
 		if len(t.Plan) > 0 && look.N >= t.Plan[len(t.Plan)-1] {

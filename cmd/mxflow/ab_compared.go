@@ -16,7 +16,7 @@ func (s *abShow) compared(r *abResult) [][2]string {
 		{"A", oneLine(s.q.arms[0].Text)},
 		{"B", oneLine(s.q.arms[1].Text)},
 		{"load", s.q.sent()},
-		{"both", wrap(r.shared(s.q), maxColumn)},
+		{"both", wrap(r.shared(s.q), s.columnBehind(len("  machine  ")))},
 		{"machine", imported.Printable(machineWords(slices.Concat(r.A.all, r.B.all)))},
 	}
 }
@@ -68,4 +68,25 @@ func machineWords(launches []*ledger.Launch) string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// tellsPort reports whether a variable does no more than tell a server its port, or
+// does not stand there at all.
+func tellsPort(value string) bool { return value == unset || value == "{port}" }
+
+// unset stands for a variable that a command has not.
+const unset = "–"
+
+func setTo(env map[string]string, name string) string {
+	if v, ok := env[name]; ok {
+		return v
+	}
+	return unset
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "–"
+	}
+	return s
 }

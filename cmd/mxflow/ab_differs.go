@@ -28,7 +28,11 @@ func (r *abResult) differences(q *ab) {
 	is := "yes: it is what is compared"
 	own := q.shape.Own
 	for _, name := range slices.Sorted(maps.Keys(union(own[0].Env, own[1].Env))) {
-		r.Differs = append(r.Differs, abDiff{name, setTo(own[0].Env, name), setTo(own[1].Env, name), is})
+		d := abDiff{name, setTo(own[0].Env, name), setTo(own[1].Env, name), is}
+		if tellsPort(d.A) && tellsPort(d.B) {
+			d.Intended = "yes: it says where one listens"
+		}
+		r.Differs = append(r.Differs, d)
 	}
 	switch {
 	case own[1].Command != nil:
@@ -38,20 +42,6 @@ func (r *abResult) differences(q *ab) {
 	}
 	r.observations(q)
 	r.environments(q)
-}
-
-func setTo(env map[string]string, name string) string {
-	if v, ok := env[name]; ok {
-		return v
-	}
-	return "–"
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "–"
-	}
-	return s
 }
 
 // observations compares what the servers said of themselves.

@@ -19,10 +19,11 @@ func (s *abShow) print(r *abResult, took time.Duration) {
 	if word == "" {
 		word = "OPEN"
 	}
+	said := wrap(r.Said, s.columnBehind(len(word+"  ")))
 	if colours(s.stdout) {
 		word = lipgloss.NewRenderer(s.stdout).NewStyle().Bold(true).Foreground(lipgloss.Color(verdictColours[string(r.Verdict)])).Render(word)
 	}
-	fmt.Fprintf(s.stdout, "\n%s  %s\n", word, wrap(r.Said, maxColumn))
+	fmt.Fprintf(s.stdout, "\n%s  %s\n", word, said)
 	s.numbers(r)
 	s.lines("why", r.Reasons)
 	if len(r.LogTail) > 0 {
@@ -48,7 +49,7 @@ func (s *app) lines(title string, list []string) {
 	for _, l := range list {
 		text := imported.Printable(l)
 		if !strings.Contains(text, ": mxflow ") { // a command stays whole
-			text = strings.ReplaceAll(wrap(text, maxColumn), "\n", "\n  ")
+			text = strings.ReplaceAll(wrap(text, s.columnBehind(len("  "))), "\n", "\n  ")
 		}
 		fmt.Fprintf(s.stdout, "  %s\n", text)
 	}
@@ -97,7 +98,7 @@ func (s *abShow) launchLines(r *abResult) {
 		line := "  " + side.name
 		for _, l := range side.launches {
 			line += fmt.Sprintf("  %*s", width, digits(l.Value, l.Value))
-			order = append(order, made{l.Order, side.name})
+			order = append(order, made{l.Number, side.name})
 		}
 		if sd, ok := logSpread(side.launches); ok {
 			line += fmt.Sprintf("   they vary by %s", percent(sd))

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -49,6 +49,11 @@ var abGolden = []struct {
 		r.levels[1] = ledger.Level{Name: "benchmark", Verdict: verdict.Invalid}
 		r.Reasons = []string{abReason("", "answers of B to bench are worse than those of baseline to the same prompts, 9 of 10: the same word 40 times in a row")}
 	}},
+	{"unfit", "+10%", ledger.End{Verdict: verdict.Fail, Exit: 2}, func(_ *ab, r *abResult) {
+		r.Metrics, r.levels = nil, []ledger.Level{{Name: "smoke", Verdict: verdict.Fail}}
+		r.Reasons = []string{"A: the answer is the same word 40 times in a row"}
+		r.beforeMeasuring(map[string]*ledger.Decision{runtime.BaselineID: {Verdict: verdict.Fail}})
+	}},
 	{"crash", "+10%", ledger.End{Verdict: verdict.Error, Exit: 4}, func(q *ab, r *abResult) {
 		r.B.all = []*ledger.Launch{{}}
 		r.Metrics, r.levels = nil, []ledger.Level{{Name: "smoke", Verdict: verdict.Error}}
@@ -58,34 +63,6 @@ var abGolden = []struct {
 	{"interrupted", "+10%", ledger.End{Exit: 130, Reason: "interrupted"}, func(q *ab, r *abResult) {
 		r.launched([]float64{31.58, 31.82}, []float64{38.4})
 	}},
-}
-
-// launched are launches in the order ABBA BAAB.
-func (r *abResult) launched(a, b []float64) {
-	at := map[string][]int{"A": {1, 4, 6, 7}, "B": {2, 3, 5, 8}}
-	fill := func(side *abSide, name string, list []float64) {
-		sum := 0.0
-		for i, v := range list {
-			side.Launches = append(side.Launches, abLaunch{Order: at[name][i], Value: v})
-			sum += math.Log(v) / float64(len(list))
-		}
-		sum = math.Exp(sum)
-		side.Value = &sum
-	}
-	fill(&r.A, "A", a)
-	fill(&r.B, "B", b)
-	change := *r.B.Value / *r.A.Value - 1
-	r.Change = &change
-}
-
-func (r *abResult) tested(q *ab, stop verdict.Stop, look verdict.Look, low, high float64) {
-	r.test = &verdict.Test{Form: verdict.Ratio, Pass: 0.002, Fail: 0.015, Plan: []int{4, 6, 8}, Looks: []verdict.Look{look}, Stop: stop}
-	r.rates = &ledger.Statistics{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8}
-	low, high = q.claim.change(low), q.claim.change(high)
-	if low > high {
-		low, high = high, low
-	}
-	r.Low, r.High, r.Stopped = &low, &high, stop
 }
 
 // How a comparison is shown is what people judge it by: it is kept word by word.

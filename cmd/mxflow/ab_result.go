@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/stats"
-	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -30,6 +29,9 @@ func (q *ab) result(st *store.Store, s runtime.Summary, end *ledger.End, at abPl
 	r.gather(st, decided, q.claim.Metric.Name)
 	r.estimate(q.claim, decided[runtime.FeatureID("B")])
 	r.causes(decided)
+	r.beforeMeasuring(decided)
+	r.byNumber(r.Reasons)
+	r.byNumber(r.Notes)
 	if history := st.History(runtime.FeatureID("B")); decided[runtime.FeatureID("B")] != nil && len(history) > 0 {
 		r.Moved = report.DecidedAgain(st, history[len(history)-1])
 	}
@@ -48,6 +50,7 @@ func (r *abResult) gather(st *store.Store, decided map[string]*ledger.Decision, 
 	if session == "" && decided[runtime.BenchmarkID("B")] == nil && len(measured) > 0 {
 		session = measured[len(measured)-1].Session // interrupted in it
 	}
+	r.number(st, session)
 	for _, side := range []struct {
 		*abSide
 		variant, node string
@@ -65,7 +68,7 @@ func (r *abResult) gather(st *store.Store, decided map[string]*ledger.Decision, 
 			}
 			side.all = append(side.all, l)
 			if s, ok := l.Metrics["bench."+metric]; ok && l.OK && len(l.Invalid) == 0 && s.Stats["median"] > 0 {
-				side.Launches = append(side.Launches, abLaunch{l.ID, l.Order, s.Stats["median"]})
+				side.Launches = append(side.Launches, abLaunch{l.ID, r.numbers[l.ID], l.Order, s.Stats["median"]})
 			}
 		}
 		if d := decided[side.node]; len(side.all) == 0 && d != nil {
@@ -140,51 +143,5 @@ func (r *abResult) estimate(c abClaim, d *ledger.Decision) {
 		}
 		r.Low, r.High = &low, &high
 		return
-	}
-}
-
-// causes are why it came out so, from the first node that did not pass; and what
-// the levels of both said.
-func (r *abResult) causes(decided map[string]*ledger.Decision) {
-	for _, node := range []string{runtime.BaselineID, runtime.QualifyID("B"), runtime.BenchmarkID("B")} {
-		d := decided[node]
-		if d == nil {
-			continue
-		}
-		for _, l := range d.Levels {
-			if node != runtime.BaselineID {
-				r.levels = append(r.levels, l)
-			}
-			if l.Verdict == verdict.Pass && l.Name == "benchmark" {
-				r.Notes = append(r.Notes, l.Reasons...)
-			}
-		}
-		if d.Verdict == verdict.Pass {
-			continue
-		}
-		who := map[string]string{runtime.BaselineID: "A: ", runtime.QualifyID("B"): "B: "}[node]
-		for _, l := range d.Levels {
-			if l.Verdict != verdict.Pass {
-				for _, reason := range l.Reasons {
-					r.Reasons = append(r.Reasons, abReason(who, reason))
-				}
-				break
-			}
-		}
-		if len(d.Levels) == 0 {
-			r.Reasons = append(r.Reasons, abReason("", strings.Join(d.Reasons, "; ")))
-		}
-		r.LogTail = d.LogTail
-		return
-	}
-	if r.test != nil && r.Stopped != "" {
-		return // the numbers say it, and the test how
-	}
-	if d := decided[runtime.FeatureID("B")]; d != nil && d.Verdict != verdict.Pass {
-		for _, rule := range d.Rules {
-			for _, reason := range rule.Reasons {
-				r.Reasons = append(r.Reasons, abReason("", reason))
-			}
-		}
 	}
 }

@@ -54,10 +54,11 @@ func rewordAB(ev runtime.Event) runtime.Event {
 	return ev
 }
 
-var baselineWord = regexp.MustCompile(`\bbaseline\b`)
+// baselineWord is not within the ID of a launch, by which that can be looked up.
+var baselineWord = regexp.MustCompile(`(^|[^.\w])baseline\b`)
 
 // armNames says A where a plan says baseline.
-func armNames(text string) string { return baselineWord.ReplaceAllString(text, "A") }
+func armNames(text string) string { return baselineWord.ReplaceAllString(text, "${1}A") }
 
 // globSees reports whether a line is one of those that a glob means.
 func globSees(glob, line string) bool {

@@ -45,6 +45,12 @@ type abResult struct {
 	State   string       `json:"state"`
 	Plan    string       `json:"plan"`
 
+	// numbers are those of the session's launches, and named how the progress called
+	// them, by ID.
+	numbers map[string]int
+	named   map[string]string
+	// unfit is the command that did not pass what comes before measuring.
+	unfit  string
 	test   *verdict.Test
 	rates  *ledger.Statistics
 	levels []ledger.Level
@@ -65,9 +71,11 @@ type abSide struct {
 	all []*ledger.Launch
 }
 
-// abLaunch is one start: its place in the order, and the metric's median.
+// abLaunch is one start that counts: its number as the progress had it, its place
+// among all starts, and the metric's median.
 type abLaunch struct {
-	ID    string  `json:"id"`
-	Order int     `json:"order"`
-	Value float64 `json:"value"`
+	ID     string  `json:"id"`
+	Number int     `json:"number"`
+	Order  int     `json:"order"`
+	Value  float64 `json:"value"`
 }

@@ -56,7 +56,7 @@ func (a *app) apply(ctx context.Context, path string, vars []plans.Given, suite 
 	if err != nil {
 		return err
 	}
-	forced, unknown := runtime.RerunNodes(g, p, rerun)
+	forced, unknown := runtime.RerunNodes(g, rerun)
 	if len(unknown) > 0 {
 		return fmt.Errorf("--rerun %s: there is no such phase, feature or node; see mxflow graph %s", unknown[0], path)
 	}
@@ -78,7 +78,7 @@ func (a *app) apply(ctx context.Context, path string, vars []plans.Given, suite 
 		return err
 	}
 	a.machineNotes(st, p)
-	return a.run(ctx, path, p, g, loaded, st, forced)
+	return a.run(ctx, path, p, g, loaded, st, lock, forced)
 }
 
 // samePlan refuses the state directory of another plan: their nodes would have
@@ -93,7 +93,7 @@ func samePlan(st *store.Store, p *plans.Plan) error {
 }
 
 // run is one apply on an open state directory.
-func (a *app) run(ctx context.Context, path string, p *plans.Plan, g *runtime.Graph, loaded *plans.Result, st *store.Store, forced func(*runtime.Node) bool) error {
+func (a *app) run(ctx context.Context, path string, p *plans.Plan, g *runtime.Graph, loaded *plans.Result, st *store.Store, lock *store.DirLock, forced func(*runtime.Node) bool) error {
 	owner := ownerOf(st.Dir())
 	if err := a.cleanUp(st, owner); err != nil {
 		return err
@@ -111,9 +111,16 @@ func (a *app) run(ctx context.Context, path string, p *plans.Plan, g *runtime.Gr
 	if err != nil {
 		return err
 	}
+	inputs, err := a.inputsOf(st, loaded)
+	if err != nil {
+		return err
+	}
+	if err := lock.Begin(run); err != nil {
+		return err
+	}
 	err = st.Append(&ledger.Record{Type: "run", Time: time.Now().UTC(), Run: run, RunStart: &ledger.RunStart{
 		Plan: p.Name, PlanFile: path, PlanDigest: p.Digest(), PlanSource: sum, PlanSources: sums, Tool: "mxflow " + version,
-		Environment: engine.Environment(), BootID: engine.BootID(), Targets: steps.Targets(p), Hypotheses: steps.Hypotheses(p),
+		Environment: engine.Environment(), BootID: engine.BootID(), Targets: steps.Targets(p), Hypotheses: steps.Hypotheses(p), Nodes: nodesOf(g), Inputs: inputs,
 	}})
 	if err != nil {
 		return err
@@ -146,9 +153,7 @@ func (a *app) finish(st *store.Store, g *runtime.Graph, run string, result *runt
 	case result.Interrupted:
 		end.Verdict, end.Exit, end.Reason = "", verdict.ExitInterrupted, "interrupted"
 	}
-	for _, n := range g.Nodes {
-		end.Nodes = append(end.Nodes, n.ID)
-	}
+	end.Nodes = nodesOf(g)
 	err := st.Append(&ledger.Record{Type: "end", Time: time.Now().UTC(), Run: run, End: end})
 	progress.end(outcome, end)
 	if a.ending != nil {
@@ -159,6 +164,14 @@ func (a *app) finish(st *store.Store, g *runtime.Graph, run string, result *runt
 		return runErr
 	}
 	return a.fail(verdict.ExitBroken, err)
+}
+
+// nodesOf are the addresses of all nodes in the order of the graph.
+func nodesOf(g *runtime.Graph) (ids []string) {
+	for _, n := range g.Nodes {
+		ids = append(ids, n.ID)
+	}
+	return ids
 }
 
 // runID sorts by time and is unique.

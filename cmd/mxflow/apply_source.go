@@ -8,24 +8,31 @@ import (
 	"path/filepath"
 
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps"
 )
 
 // putSources keeps the text of a plan: its first file, and where there are
 // several, each of them by its name. The results of other tools that its rules
-// read and the prompts that its workloads send are among these, so that whoever
-// checks a run has what was decided by and what was sent.
+// read, the prompts that its workloads send and what file() read are among these,
+// so that whoever checks a run has what was decided by and what was sent.
 func (a *app) putSources(st *store.Store, loaded *plans.Result) (first string, all map[string]string, err error) {
 	if first, err = st.Put(a.secrets.Bytes(loaded.Source)); err != nil {
 		return "", nil, err
 	}
-	named := loaded.Plan.NamedFiles()
-	if len(loaded.Sources)+len(named) < 2 {
+	named, read := loaded.Plan.NamedFiles(), loaded.ReadFiles()
+	if len(loaded.Sources)+len(named)+len(read) < 2 {
 		return first, nil, nil
 	}
 	all = map[string]string{}
 	for name, text := range loaded.Sources {
 		if all[filepath.ToSlash(name)], err = st.Put(a.secrets.Bytes(text)); err != nil {
+			return "", nil, err
+		}
+	}
+	for name, text := range read {
+		if all[name], err = st.Put(a.secrets.Bytes([]byte(text))); err != nil {
 			return "", nil, err
 		}
 	}
@@ -35,6 +42,17 @@ func (a *app) putSources(st *store.Store, loaded *plans.Result) (first string, a
 		}
 	}
 	return first, all, nil
+}
+
+// inputsOf is what a run records of what its plan was compiled with.
+func (a *app) inputsOf(st *store.Store, loaded *plans.Result) (*ledger.Inputs, error) {
+	var key []byte
+	return steps.InputsOf(loaded, func(text string) (mark string, err error) {
+		if key == nil {
+			key, err = freshKey(st.Dir())
+		}
+		return sealWith(key, text), err
+	})
 }
 
 // putNamed keeps a file that a plan names. It is read anew, since a plan that is

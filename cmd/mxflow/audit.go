@@ -16,8 +16,9 @@ func (a *app) auditCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "audit [PLAN]",
 		Short: "Show every decision of gates and features with its values",
-		Long: `Shows every attempt at every gate and feature, the old ones too: the rule, the
-values on both sides with unit and n, the verdict, and why it was decided then.
+		Long: `Shows every attempt at every gate and feature, and at a feature's criteria on each
+engine that confirms it, the old ones too: the rule, the values on both sides with
+unit and n, the verdict, and why it was decided then.
 Waivers and retractions stand where they happened: who, why and, of a waiver, until
 when.`,
 		Args: cobra.MaximumNArgs(1),

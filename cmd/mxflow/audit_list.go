@@ -2,34 +2,46 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 )
+
+// audited is a decision and, of one that a feature is confirmed by, the engine that
+// it was made on.
+type audited struct {
+	store.Decided
+	Engine string `json:"engine,omitempty"`
+}
 
 // auditList prints what was decided and what people decided over it, in the order
 // of the ledger.
 func (a *app) auditList(st *store.Store) {
-	all, waivers := []store.Decided{}, st.Waivers()
+	all, waivers := []audited{}, st.Waivers()
 	for i, r := range st.Records() {
 		if r.Decision != nil {
-			all = append(all, store.Decided{Decision: r.Decision, Record: i, Run: r.Run, Time: r.Time})
+			d := audited{Decided: store.Decided{Decision: r.Decision, Record: i, Run: r.Run, Time: r.Time}}
+			d.Engine = onEngine(st, d.Decided)
+			all = append(all, d)
 		}
 	}
 	if a.json {
 		a.printJSON(map[string]any{"decisions": all, "waivers": waivers})
 		return
 	}
+	said := &report.Said{}
 	for _, d := range all {
 		for len(waivers) > 0 && waivers[0].Record < d.Record {
 			a.auditWaiver(waivers[0])
 			waivers = waivers[1:]
 		}
-		if runtime.Waivable(runtime.Kind(d.Kind)) || d.Kind == string(runtime.KindFeature) || d.Retraction != nil {
-			a.audit(d)
+		if runtime.DecidesAlone(runtime.Kind(d.Kind)) || d.Retraction != nil {
+			a.audit(d, said)
 		}
 	}
 	for _, w := range waivers {
@@ -38,6 +50,21 @@ func (a *app) auditList(st *store.Store) {
 	if len(all) == 0 {
 		fmt.Fprintln(a.stdout, "Nothing was decided here.")
 	}
+}
+
+// onEngine is the engine of a decision that a feature is confirmed by, "kind.name";
+// empty for others. One that was never measured was qualified there, or tried to be.
+func onEngine(st *store.Store, d store.Decided) string {
+	if d.Kind != string(runtime.KindCriteria) {
+		return ""
+	}
+	engines := enginesOf(st, d.Decision)
+	for _, q := range st.History(runtime.QualifyID(runtime.CandidateOf(d.Node))) {
+		if len(engines) == 0 && q.Record < d.Record {
+			engines = enginesOf(st, q.Decision)
+		}
+	}
+	return strings.Join(engines, ", ")
 }
 
 // auditWaiver prints what was said when a waiver was given, whatever became of it.
@@ -52,8 +79,15 @@ func (a *app) auditWaiver(w store.Waived) {
 // atSecond writes when something was decided as people look for it on this machine.
 func atSecond(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
-func (a *app) audit(d store.Decided) {
-	fmt.Fprintf(a.stdout, "%s  %s  attempt %d (%s), run %s, %s\n", d.Node, d.Verdict, d.Attempt, d.Because, d.Run, atSecond(d.Time))
+func (a *app) audit(d audited, said *report.Said) {
+	on := ""
+	if d.Engine != "" {
+		on = " on " + d.Engine
+	}
+	fmt.Fprintf(a.stdout, "%s  %s%s  attempt %d (%s), run %s, %s\n", d.Node, d.Verdict, on, d.Attempt, d.Because, d.Run, atSecond(d.Time))
+	for _, c := range d.Confirmations {
+		fmt.Fprintf(a.stdout, "  %s\n", strings.Join(said.OnceAtLeast(c.Reason), ""))
+	}
 	for _, r := range d.Rules {
 		decides := ""
 		if !r.Decides {
@@ -61,11 +95,17 @@ func (a *app) audit(d store.Decided) {
 		}
 		fmt.Fprintf(a.stdout, "  %s %q: %s%s\n    %s   %s\n", r.Role, r.Name, r.Verdict, decides, r.Expr, r.Source)
 		for _, in := range r.Inputs {
-			fmt.Fprintf(a.stdout, "    %s\n", inputLine(in))
+			line := inputLine(in)
+			if in.Missing != "" {
+				if line = strings.Join(said.Once(line), ""); line == "" {
+					line = in.Path + " = missing, as said above"
+				}
+			}
+			fmt.Fprintf(a.stdout, "    %s\n", line)
 		}
 	}
 	if len(d.Rules) == 0 {
-		for _, reason := range d.Reasons {
+		for _, reason := range said.OnceAtLeast(d.Reasons...) {
 			fmt.Fprintf(a.stdout, "  %s\n", reason)
 		}
 	}

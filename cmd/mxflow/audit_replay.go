@@ -17,8 +17,8 @@ import (
 
 // replayFlags are those of audit replay.
 type replayFlags struct {
-	changed, node string
-	vars          []plans.Given
+	changed, node, suite string
+	vars                 []plans.Given
 }
 
 func (a *app) auditReplayCommand() *cobra.Command {
@@ -40,16 +40,21 @@ only the tests that it recorded were computed again; 4 the ledger is damaged, or
 damaged; 1 wrong usage.
 
 --plan CHANGED decides the same evidence by another plan's rules, thresholds and
-decision settings: what would have come out, gate by gate. What was not measured is
-not known, and where launches ended because the recorded rules were decided, they
-may be too few for others: both are inconclusive and say so. Exit status then, as of
+decision settings: what would have come out, gate by gate. What was never measured
+is not known, be it a level, a workload, a knob, a step or a feature that the changed
+plan adds, and where launches ended because the recorded rules were decided, they may
+be too few for others: all are inconclusive and say so. Another engine, workload or
+level than was measured makes what it touches invalid. Exit status then, as of
 apply: 0 every gate of the changed plan would have passed, 2 one would have failed or
 been invalid, 3 one would be inconclusive, 4 raw data are missing, 1 the changed plan
 has mistakes.
 
-Values of variables that were given on the command line are in no record. With --var
-and --var-file as they were given then, all of the plan is checked; without, each
-rule is compiled from the text that its decision recorded.`,
+The recorded plan is compiled with the variables, the suite and the environment that
+the run recorded, whatever is given now. Sensitive values are in no record, nor is any
+value in those of a version that did not keep them: with --var, --var-file or
+MXFLOW_VAR_name as they were given then, all of the plan is checked; without, each
+rule is compiled from the text that its decision recorded. The changed plan has the
+variables and the suite that are given now.`,
 		Example: "  mxflow audit replay plan.hcl\n" +
 			"  mxflow audit replay plan.hcl --node cutlass\n" +
 			"  mxflow audit replay plan.hcl --plan stricter.hcl",
@@ -57,6 +62,9 @@ rule is compiled from the text that its decision recorded.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := checkGiven(flags.vars); err != nil {
 				return err
+			}
+			if flags.changed == "" && flags.suite != "" {
+				return errors.New("--suite is for the changed plan of --plan: the suite of a recorded plan is on record")
 			}
 			if flags.changed != "" && flags.node != "" {
 				return errors.New("--plan and --node do not go together: a changed plan is decided as a whole, since what a gate reads follows from its features")
@@ -80,6 +88,7 @@ rule is compiled from the text that its decision recorded.`,
 	c.Flags().StringVar(&flags.changed, "plan", "", "decide by the rules of this plan instead of the recorded one")
 	c.Flags().StringVar(&flags.node, "node", "", "only decisions about this node")
 	varFlag(c, &flags.vars)
+	suiteFlag(c, &flags.suite)
 	return c
 }
 
@@ -98,6 +107,16 @@ func (a *app) beside(args []string, changed string) []string {
 	return nil
 }
 
+// newReplay can tell sensitive values from others where the state directory has the
+// key to do so.
+func newReplay(st *store.Store, flags replayFlags) *steps.Replay {
+	r := steps.NewReplay(st, flags.vars)
+	if key, err := knownKey(st.Dir()); err == nil {
+		r.Seal = func(text string) string { return sealWith(key, text) }
+	}
+	return r
+}
+
 // replayResult is what deciding again came to.
 type replayResult struct {
 	Decisions []steps.Replayed            `json:"decisions"`
@@ -110,7 +129,7 @@ type replayResult struct {
 }
 
 func (a *app) replay(st *store.Store, flags replayFlags) error {
-	r := steps.NewReplay(st, flags.vars)
+	r := newReplay(st, flags)
 	node := ""
 	if flags.node != "" {
 		var err error

@@ -9,6 +9,7 @@ import (
 
 func TestAuditReplayWithChangedPlan(t *testing.T) {
 	same := planWith(tenPercent, tenPercent)
+	const behind = "\nphase \"next\" {\n  after = [phase.experts]\n  gate {\n    rule \"it is in\" {\n      expr = \"feature[\\\"routed\\\"].accepted\"\n    }\n  }\n}\n"
 	tests := []struct {
 		name, plan string
 		exit       int
@@ -23,11 +24,13 @@ func TestAuditReplayWithChangedPlan(t *testing.T) {
 		{"stricter error rates", strings.Replace(same, "engine \"embedded\"", "decision {\n  launches = { min = 3, max = 4 }\n}\nengine \"embedded\"", 1), 0, nil},
 		{"another workload", strings.Replace(same, "prompt_tokens = 64", "prompt_tokens = 65", 1), 2, []string{"invalid", "workload chat", "only an apply can tell"}},
 		{"another environment", strings.Replace(same, `MXFLOW_EMBEDDED_MOE = "routed"`, `MXFLOW_EMBEDDED_MOE = "dense"`, 1), 2, []string{"invalid", "knob moe = routed"}},
-		{"another level", strings.Replace(same, `expect = "Paris"`, `expect = "Rome"`, 1), 2, []string{"invalid", "levels of routed", "only an apply can tell"}},
+		{"another level", strings.Replace(same, `expect = "Paris"`, `expect = "Rome"`, 1), 2, []string{"invalid", "level smoke of routed", "only an apply can tell"}},
 		{"another proof", strings.Replace(same, "*routed experts*", "*MXFP4 experts*", 1), 2, []string{"invalid", "knob moe = routed", "only an apply can tell"}},
 		{"another parent", strings.Replace(strings.Replace(same, `default = "all"`, `default = "dense"`, 1), "  value \"routed\"", "  value \"dense\" {\n    env = { MXFLOW_EMBEDDED_MOE = \"dense\" }\n    must_see { log = [\"*dense*\"] }\n  }\n  value \"routed\"", 1), 2, []string{"invalid", "baseline", "parent of routed"}},
 		{"what it has nothing to do with", strings.Replace(same, `engine "embedded" "tiny" {}`, "engine \"embedded\" \"tiny\" {}\nengine \"embedded\" \"wide\" {}", 1), 0, nil},
 		{"a level alone, of another start", strings.Replace(planWith("levels.smoke == 'pass'", "levels.smoke == 'pass'"), `MXFLOW_EMBEDDED_MOE = "routed"`, `MXFLOW_EMBEDDED_MOE = "dense"`, 1), 2, []string{"feature.routed  pass      invalid", "phase.experts   pass      invalid", "knob moe = routed"}},
+		{"a phase behind one that fails", planWith(tenPercent, "chat.tg.gain >= 0.30") + behind, 2, []string{"phase.experts  pass  fail", "phase.next  –  locked  an apply would not come to it, because phase.experts would be fail"}},
+		{"what is locked counts for nothing", planWith("chat.tg.gain >= 0.30", "chat.tg.gain >= 0.205") + behind, 3, []string{"phase.experts  pass  inconclusive", "phase.next  –  locked  an apply would not come to it, because phase.experts would be inconclusive"}},
 		{"a mistake", strings.Replace(same, "chat.tg.gain", "chat.tq.gain", 1), 1, []string{"Nothing was started"}},
 		{"another plan", strings.Replace(same, `plan "port"`, `plan "other"`, 1), 1, []string{"give the changed plan the same name"}},
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -81,9 +82,17 @@ func dashed(text string) string {
 	return text
 }
 
+// orLocked is what stands in a table for the verdict of a node that may be locked.
+func orLocked(verdict, cause string) string {
+	if cause != "" {
+		return "locked"
+	}
+	return verdict
+}
+
 // replayWith decides the recorded evidence by another plan.
 func (a *app) replayWith(st *store.Store, flags replayFlags) error {
-	p, _, _, err := a.load(flags.changed, flags.vars, "")
+	p, _, _, err := a.load(flags.changed, flags.vars, flags.suite)
 	if err != nil {
 		return err
 	}
@@ -92,9 +101,10 @@ func (a *app) replayWith(st *store.Store, flags replayFlags) error {
 	} else if was := runs[len(runs)-1].Plan; was != p.Name {
 		return fmt.Errorf("%s is plan %q, and plan %q is what was recorded in %s: give the changed plan the same name, or name the other plan's folder", flags.changed, p.Name, was, st.Dir())
 	}
-	outcomes, notes := steps.NewReplay(st, flags.vars).With(p)
+	outcomes, notes := newReplay(st, flags).With(p)
 	var rows [][]string
 	var all []verdict.Verdict
+	var open []string
 	for _, w := range outcomes {
 		why := ""
 		for i, r := range w.Reasons {
@@ -103,9 +113,17 @@ func (a *app) replayWith(st *store.Store, flags replayFlags) error {
 			}
 			why += r
 		}
-		rows = append(rows, []string{w.Node, dashed(string(w.Recorded)), string(w.WouldBe), why})
+		rows = append(rows, []string{w.Node, orLocked(dashed(string(w.Recorded)), w.RecordedLocked), orLocked(string(w.WouldBe), w.Locked), why})
+		if w.Locked != "" {
+			continue // the phase that locks it is among them
+		}
 		if w.Kind != ledger.KindFeature {
 			all = append(all, w.WouldBe)
+		} else if w.Unmeasured || w.WouldBe == verdict.Inconclusive || w.WouldBe == verdict.Invalid {
+			open = append(open, w.Node)
+		}
+		if w.Unmeasured {
+			all = append(all, verdict.Inconclusive)
 		}
 	}
 	total := verdict.Join(all...)
@@ -116,7 +134,11 @@ func (a *app) replayWith(st *store.Store, flags replayFlags) error {
 		fmt.Fprintln(a.stdout)
 		a.paragraphs("", notes)
 		if total == verdict.Pass {
-			fmt.Fprintln(a.stdout, "Every gate of the changed plan would have passed. Nothing was started and nothing was recorded.")
+			known := ""
+			if len(open) > 0 {
+				known = fmt.Sprintf(" What would have become of %s is not known.", strings.Join(open, ", "))
+			}
+			fmt.Fprintf(a.stdout, "Every gate of the changed plan would have passed.%s Nothing was started and nothing was recorded.\n", known)
 		} else {
 			fmt.Fprintf(a.stdout, "Not every gate of the changed plan would have passed: %s. Nothing was started and nothing was recorded.\n", total)
 		}

@@ -56,6 +56,21 @@ func TestAuditReplay(t *testing.T) {
 			},
 		},
 		{
+			name: "a count in every launch", plan: planWith(tenPercent, "engine.crashes < 1"), want: []string{"phase.experts 1 fail fail agrees", "Everything agrees: 2 decisions"},
+			record: func(s *recordedState) {
+				s.crashes = map[string]float64{"s-1.routed.2": 1}
+				once(s)
+			},
+		},
+		{
+			name: "a count by its mean, as it was decided then", plan: planWith(tenPercent, "engine.crashes < 1"),
+			want: []string{"phase.experts 1 pass pass agrees", "decode is faster: a count was decided on its mean over launches then; held in every launch, as it is now, it is fail", "Everything agrees: 2 decisions"},
+			record: func(s *recordedState) {
+				s.crashes, s.byMean = map[string]float64{"s-1.routed.2": 1}, true
+				once(s)
+			},
+		},
+		{
 			name: "one node by its short name", args: []string{"--node", "experts"}, want: []string{"Everything agrees: 1 decision with "},
 		},
 		{
@@ -136,7 +151,7 @@ func TestAuditReplay(t *testing.T) {
 		},
 		{
 			name: "a variable of the command line", plan: withVariable, vars: map[string]string{"least": "0.10"},
-			want: []string{"the decision's own text", "which no run records", "Everything agrees: 2 decisions"},
+			want: []string{"the decision's own text", "which its run does not record", "Everything agrees: 2 decisions"},
 		},
 		{
 			name: "a variable given again", plan: withVariable, vars: map[string]string{"least": "0.10"}, args: []string{"--var", "least=0.1"},

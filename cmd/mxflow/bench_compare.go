@@ -102,6 +102,26 @@ func (a *app) compareFiles(b *bench) (done bool, err error) {
 	return true, a.compareWith(b, now.result)
 }
 
+// comparable refuses a comparison that no measurement could make possible, before
+// there is one.
+func (b bench) comparable() error {
+	if b.earlier == nil || b.earlier.result == nil {
+		return nil
+	}
+	w, err := b.workload(0)
+	if err != nil {
+		return err
+	}
+	planned := &benchResult{Dataset: b.sent()}
+	for _, c := range w.Cells() {
+		planned.Cells = append(planned.Cells, benchCell{Label: c.Label})
+	}
+	if why := notComparable(b.earlier.result, planned); why != "" {
+		return b.wrong("compare", "nothing was measured, since %s and this could not be compared: %s", b.compare, why)
+	}
+	return nil
+}
+
 // compareWith prints a result beside the earlier one; nothing where none was
 // asked for.
 func (a *app) compareWith(b *bench, now *benchResult) error {

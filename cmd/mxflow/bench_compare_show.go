@@ -6,14 +6,14 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/measure/imported"
 )
 
 // comparedMetrics are shown where both results have them.
 var comparedMetrics = []string{"tg", "pp", "ttft", "tpot", "e2e", "tg_total", "pp_total", "requests_per_s", "goodput", "power_w", "joules_per_token", "gpu_memory_gb"}
 
-// ratios are the rows of the table.
+// ratios are the rows of the table. Which way is better they do not say: that would
+// be a verdict, and single starts allow none.
 func ratios(then, now *benchResult) (rows [][]string) {
 	for _, pair := range shared(then, now) {
 		cell := pair[1].Label
@@ -27,23 +27,13 @@ func ratios(then, now *benchResult) (rows [][]string) {
 			case x.Unit != y.Unit || name == "goodput" && fmt.Sprint(then.SLO) != fmt.Sprint(now.SLO):
 				ratio = "not alike"
 			case x.Mean > 0 && y.Mean > 0:
-				ratio = strconv.FormatFloat(y.Mean/x.Mean, 'f', 3, 64) + "×" + betterOrWorse(y.Mean/x.Mean, y.Better)
+				ratio = strconv.FormatFloat(y.Mean/x.Mean, 'f', 3, 64) + "×"
 			}
 			rows = append(rows, []string{cell, imported.Printable(name + " " + y.Unit), spread(x), spread(y), ratio})
 			cell = ""
 		}
 	}
 	return rows
-}
-
-func betterOrWorse(ratio float64, better measure.Better) string {
-	switch {
-	case ratio == 1 || better == measure.Neither:
-		return ""
-	case ratio > 1 == (better == measure.Higher):
-		return " better"
-	}
-	return " worse"
 }
 
 // unlike are the things in which the two measurements differ, as far as the
@@ -59,6 +49,7 @@ func unlike(then, now *benchResult) (list []string) {
 	differ("the address", then.URL, now.URL)
 	differ("the tool", then.Tool, now.Tool)
 	differ("the latency mode", then.Correction+" (the uncorrected numbers are compared)", now.Correction+" (the uncorrected numbers are compared)")
+	differ("the prompts", fmt.Sprintf("those of --seed %d", then.Seed), fmt.Sprintf("those of --seed %d", now.Seed))
 	differ("runs", fmt.Sprint(then.Runs), fmt.Sprint(now.Runs))
 	for _, pair := range shared(then, now) {
 		x, y := pair[0], pair[1]

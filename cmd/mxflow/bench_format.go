@@ -18,7 +18,11 @@ import (
 // printBench writes the result in the format that was asked for.
 func (a *app) printBench(b bench, r *benchResult, files benchFiles) error {
 	var text bytes.Buffer
-	err := r.write(&text, b.format, b.out == "" && colours(a.stdout))
+	width := 0
+	if b.out == "" {
+		width = a.fits()
+	}
+	err := r.write(&text, b.format, width, width > 0 && colours(a.stdout))
 	if err != nil {
 		return err
 	}
@@ -46,7 +50,7 @@ func (a *app) printBench(b bench, r *benchResult, files benchFiles) error {
 	return errors.Join(err, plotErr)
 }
 
-func (r *benchResult) write(w io.Writer, format string, colour bool) error {
+func (r *benchResult) write(w io.Writer, format string, width int, colour bool) error {
 	switch format {
 	case "json":
 		e := json.NewEncoder(w)
@@ -62,11 +66,15 @@ func (r *benchResult) write(w io.Writer, format string, colour bool) error {
 	}
 	fmt.Fprintf(w, "%s at %s (%s)\n\n", imported.Printable(r.Model), r.URL, r.Engine)
 	for _, t := range r.tables() {
-		writeTable(w, t.Head, t.Rows, colour)
+		drawTable(w, t.Head, t.Rows, colour, width)
 		fmt.Fprintln(w)
 	}
+	sentences := maxColumn
+	if width > 0 {
+		sentences = min(sentences, width)
+	}
 	for _, line := range r.words() {
-		fmt.Fprintln(w, wrap(line, maxColumn))
+		fmt.Fprintln(w, wrap(line, sentences))
 	}
 	return nil
 }

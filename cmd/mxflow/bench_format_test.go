@@ -45,7 +45,7 @@ func sampleResult(t *testing.T) *benchResult {
 func written(t *testing.T, r *benchResult, format string) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := r.write(&b, format, false); err != nil {
+	if err := r.write(&b, format, 0, false); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

@@ -24,6 +24,9 @@ func (a *app) runBench(ctx context.Context, b bench) error {
 	if err != nil {
 		return err
 	}
+	if err := b.comparable(); err != nil {
+		return err
+	}
 	files, err := b.openFiles()
 	defer files.close()
 	if err != nil {
@@ -41,9 +44,7 @@ func (a *app) runBench(ctx context.Context, b bench) error {
 		return err
 	}
 	out := &benchResult{Tool: "mxflow " + version, URL: subject.Client.BaseURL, Engine: subject.Kind.Name, Started: time.Now().UTC().Truncate(time.Second), Seed: b.seed, Correction: b.correction, SLO: b.slo}
-	if b.data != nil {
-		out.Dataset = &benchDataset{File: b.dataset, Digest: b.data.Digest, Rows: b.data.Count}
-	}
+	out.Dataset = b.sent()
 	if out.Model = b.model; out.Model == "" {
 		models, err := subject.Client.Models(soft)
 		if err != nil {

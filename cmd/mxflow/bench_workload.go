@@ -96,6 +96,14 @@ func (b *bench) readDataset(answers bool) error {
 	return nil
 }
 
+// sent is the dataset that is sent; nil where prompts are made.
+func (b bench) sent() *benchDataset {
+	if b.data == nil {
+		return nil
+	}
+	return &benchDataset{File: b.dataset, Digest: b.data.Digest, Rows: b.data.Count}
+}
+
 // key is the API key, empty where none was asked for.
 func (b bench) key() (string, error) {
 	if b.keyEnv == "" {

@@ -125,6 +125,11 @@ func (c *console) line(line string) bool {
 		if !strings.ContainsAny(line, "<>=") && unknownToRules(wrong[0].Summary) {
 			wrong = diags // it was hardly meant as a rule
 		}
+		for _, d := range wrong {
+			if d.Summary == "Whose value?" {
+				d.Detail = strings.Replace(d.Detail, "this gate decides over", "the plan has", 1) + " Here .feature NAME chooses one for every line that follows."
+			}
+		}
 		return c.show(wrong)
 	}
 	c.decide(rule, address)

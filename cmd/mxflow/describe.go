@@ -2,11 +2,11 @@ package main
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // describe is an event as a line; empty for those that only a live display
@@ -29,7 +29,7 @@ func describe(ev runtime.Event) string {
 		if ev.Action == runtime.Reuse {
 			return fmt.Sprintf("%s: %s%s (kept from before)", ev.Node, ev.Verdict, behind(", ", ev.Message))
 		}
-		return fmt.Sprintf("%s: %s%s%s", ev.Node, ev.Verdict, behind(", ", ev.Message), below(decisive(briefly(confirmed(ev.Reasons)), verdict.Verdict(ev.Verdict))))
+		return fmt.Sprintf("%s: %s%s%s", ev.Node, ev.Verdict, behind(", ", ev.Message), below(saying(ev)))
 	case "node_locked":
 		return fmt.Sprintf("%s: locked, because %s", ev.Node, ev.Message)
 	case "note":
@@ -48,55 +48,50 @@ func launchWord(ev runtime.Event) string {
 	return fmt.Sprintf("launch %d of %d%s (%s)", ev.Launch, ev.Launches, again, ev.Variant)
 }
 
-// unmeasured is a reason that is a level's, and before the colon all of it that
-// its rule adds.
-var unmeasured = regexp.MustCompile(`(?s)(: level \S+ (?:of feature \S+ )?is [a-z]+): .*`)
-
-// briefly leaves out why a level did not pass, which its own line and the table
-// at the end say: else a long cause stands behind each of many rules.
-func briefly(reasons []string) []string {
-	short := make([]string, len(reasons))
-	for i, r := range reasons {
-		short[i] = unmeasured.ReplaceAllString(r, "$1")
+// saying are the reasons of a decision for its line: in brief, since a level that
+// did not pass has a line of its own, and without what the table at the end says too.
+func saying(ev runtime.Event) []string {
+	v, said := verdict.Verdict(ev.Verdict), false
+	var kept []string
+	left := 0
+	for i, r := range confirmed(ev) {
+		var of ledger.Part
+		if i < len(ev.Parts) {
+			of = ev.Parts[i]
+		}
+		if of.Brief != "" {
+			r = of.Brief
+		}
+		// Of what holds only the first is kept, and that where all of it holds.
+		if holds := of.Of != ledger.OfConfirmation && of.Verdict == verdict.Pass; holds {
+			if said || !v.Unlocks() {
+				left++
+				continue
+			}
+			said = true
+		}
+		kept = append(kept, r)
 	}
-	return short
+	switch {
+	case left > 0 && len(kept) == 0:
+		return ev.Reasons
+	case left > 0:
+		kept[len(kept)-1] += fmt.Sprintf(" (and %d more that pass)", left)
+	}
+	return kept
 }
-
-// byOthers is what another engine says of a feature.
-var byOthers = regexp.MustCompile(`^(not )?(confirmed|tried) on engine\.`)
 
 // confirmed are what other engines say of a feature, where they are among its
 // reasons: the others are those of the first engine, whose line stands above.
-func confirmed(reasons []string) []string {
+func confirmed(ev runtime.Event) []string {
 	n := 0
-	for n < len(reasons) && byOthers.MatchString(reasons[n]) {
+	for n < len(ev.Parts) && n < len(ev.Reasons) && ev.Parts[n].Of == ledger.OfConfirmation {
 		n++
 	}
 	if n == 0 {
-		return reasons
+		return ev.Reasons
 	}
-	return reasons[:n]
-}
-
-// decisive leaves out what the table at the end says too and what did not make the
-// verdict: of what holds, all but the first where all does.
-func decisive(reasons []string, v verdict.Verdict) []string {
-	var kept []string
-	left, said := 0, !v.Unlocks()
-	for _, r := range reasons {
-		holds := strings.Contains(r, ": pass: ") || strings.HasSuffix(r, ": pass")
-		if holds && said {
-			left++
-			continue
-		}
-		said = said || holds
-		kept = append(kept, r)
-	}
-	if left == 0 || len(kept) == 0 {
-		return reasons
-	}
-	kept[len(kept)-1] += fmt.Sprintf(" (and %d more that pass)", left)
-	return kept
+	return ev.Reasons[:n]
 }
 
 // place is where in the plan an event belongs.

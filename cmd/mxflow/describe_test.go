@@ -3,7 +3,9 @@ package main
 import (
 	"testing"
 
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 func TestDescribeLaunches(t *testing.T) {
@@ -35,32 +37,71 @@ func TestDescribeLaunches(t *testing.T) {
 	}
 }
 
+// reasonOf is one reason of a decision and what it is of.
+type reasonOf struct {
+	text string
+	part ledger.Part
+}
+
 func TestDescribeDecision(t *testing.T) {
-	const (
-		speed  = "speed: pass: chat.tg.gain is +50.0 %"
-		memory = "memory: fail: engine.memory_gb.delta is 2 GB"
-		levels = "level kernels: invalid"
-		parts  = "a and b together are 12.0 % worse"
+	rule := func(name string, v verdict.Verdict, because ...string) reasonOf {
+		r := ledger.Rule{Name: name, Role: "rule", Verdict: v, Reasons: because}
+		return reasonOf{r.Says(), ledger.Part{Of: r.Role, Name: name, Verdict: v}}
+	}
+	confirmed := func(text string) reasonOf {
+		return reasonOf{text, ledger.Part{Of: ledger.OfConfirmation, Name: "vllm.prod"}}
+	}
+	var (
+		speed  = rule("speed", "pass", "chat.tg.gain is +50.0 %")
+		memory = rule("memory", "fail", "engine.memory_gb.delta is 2 GB")
+		step   = reasonOf{"step exec two: pass", ledger.Part{Of: ledger.OfStep, Name: "exec two", Verdict: verdict.Pass}}
+		levels = reasonOf{"level kernels: invalid", ledger.Part{Of: ledger.OfLevel, Name: "kernels", Verdict: verdict.Invalid}}
+		parts  = reasonOf{text: "a and b together are 12.0 % worse"}
+		yes    = confirmed("confirmed on engine.vllm.prod")
+		not    = confirmed("not tried on engine.vllm.prod: it is fail without that")
+		// People name rules as they like.
+		passes   = rule("x: pass: y", "fail", "z is 3, not above 4")
+		level    = rule("a: level kernels is fail: b", "fail", "c: level smoke is invalid: d")
+		invalid  = rule("level kernels: invalid", "pass", "it is 1")
+		confirms = rule("confirmed on engine.a", "fail", "it is 2")
+		brief    = rule("unread", "invalid", "chat.tg: level kernels is fail: 312 of 400 are wrong")
 	)
+	brief.part.Brief = "unread: invalid: chat.tg: level kernels is fail"
+	yes.part.Verdict = verdict.Pass
+	const under = "\n           "
 	for _, c := range []struct {
 		verdict string
-		reasons []string
+		reasons []reasonOf
 		want    string
 	}{
 		{"pass", nil, ""},
-		{"pass", []string{speed}, ": " + speed},
-		{"pass", []string{speed, "one: pass: it is 1", "step exec two: pass"}, ": " + speed + " (and 2 more that pass)"},
-		{"pass", []string{speed, parts}, "\n           " + speed + "\n           " + parts},
-		{"fail", []string{memory}, ": " + memory},
-		{"pass", []string{"confirmed on engine.vllm.prod", speed}, ": confirmed on engine.vllm.prod"},
-		{"fail", []string{"not tried on engine.vllm.prod: it is fail without that", memory}, ": not tried on engine.vllm.prod: it is fail without that"},
-		{"fail", []string{speed, memory}, ": " + memory + " (and 1 more that pass)"},
-		{"invalid", []string{memory, speed, levels}, "\n           " + memory + "\n           " + levels + " (and 1 more that pass)"},
-		{"invalid", []string{speed}, ": " + speed},
+		{"pass", []reasonOf{speed}, ": " + speed.text},
+		{"pass", []reasonOf{speed, rule("one", "pass"), step}, ": " + speed.text + " (and 2 more that pass)"},
+		{"pass", []reasonOf{speed, parts}, under + speed.text + under + parts.text},
+		{"fail", []reasonOf{memory}, ": " + memory.text},
+		{"pass", []reasonOf{yes, speed}, ": " + yes.text},
+		{"fail", []reasonOf{not, memory}, ": " + not.text},
+		{"pass", []reasonOf{yes, yes, speed}, under + yes.text + under + yes.text},
+		{"fail", []reasonOf{speed, memory}, ": " + memory.text + " (and 1 more that pass)"},
+		{"invalid", []reasonOf{memory, speed, levels}, under + memory.text + under + levels.text + " (and 1 more that pass)"},
+		{"invalid", []reasonOf{speed}, ": " + speed.text},
+		{"invalid", []reasonOf{brief}, ": " + brief.part.Brief},
+		{"fail", []reasonOf{passes}, ": " + passes.text},
+		{"fail", []reasonOf{speed, passes, invalid, level}, under + passes.text + under + level.text + " (and 2 more that pass)"},
+		{"fail", []reasonOf{confirms, memory}, under + confirms.text + under + memory.text},
+		{"fail", []reasonOf{{text: "the script said: pass: ok"}, memory}, under + "the script said: pass: ok" + under + memory.text},
 	} {
-		ev := runtime.Event{Type: "node_done", Node: "phase.a", Verdict: c.verdict, Reasons: c.reasons}
+		ev := runtime.Event{Type: "node_done", Node: "phase.a", Verdict: c.verdict}
+		for _, r := range c.reasons {
+			ev.Reasons, ev.Parts = append(ev.Reasons, r.text), append(ev.Parts, r.part)
+		}
 		if got, want := describe(ev), "phase.a: "+c.verdict+c.want; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+	// Where nothing is known of the reasons, all are said.
+	ev := runtime.Event{Type: "node_done", Node: "phase.a", Verdict: "fail", Reasons: []string{speed.text, memory.text}}
+	if got, want := describe(ev), "phase.a: fail"+under+speed.text+under+memory.text; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

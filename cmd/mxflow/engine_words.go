@@ -128,34 +128,3 @@ func defaultWords(s string) string {
 }
 
 func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }
-
-// wrap breaks a paragraph at width columns, and never between a number and its per
-// cent sign.
-func wrap(text string, width int) string {
-	var b strings.Builder
-	column := 0
-	words := strings.Fields(text)
-	for i, word := range words {
-		if strings.HasPrefix(word, "%") && column > 0 {
-			b.WriteString(" " + word)
-			column += 1 + len([]rune(word))
-			continue
-		}
-		n := len([]rune(word))
-		if i+1 < len(words) && strings.HasPrefix(words[i+1], "%") {
-			n += 1 + len([]rune(words[i+1]))
-		}
-		switch {
-		case column == 0:
-		case column+1+n > width:
-			b.WriteByte('\n')
-			column = 0
-		default:
-			b.WriteByte(' ')
-			column++
-		}
-		b.WriteString(word)
-		column += len([]rune(word))
-	}
-	return b.String()
-}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
@@ -38,7 +37,7 @@ func (a *app) recipeOf(args []string, f envFlags) (*recipe, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, g, _, err := a.load(path, f.vars, "")
+	p, g, loaded, err := a.load(path, f.vars, "")
 	if err != nil {
 		return nil, err
 	}
@@ -62,10 +61,11 @@ func (a *app) recipeOf(args []string, f envFlags) (*recipe, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &recipe{plan: p.Name, variant: args[0], engine: p.Baseline.Engine}
+	r := &recipe{plan: p.Name, variant: strings.TrimPrefix(args[0], "feature."), engine: p.Baseline.Engine}
 	if err := r.resolve(p, lab, st); err != nil {
 		return nil, err
 	}
+	r.notes = append(r.notes, givenThen(st, loaded)...)
 	if f.engine != "" {
 		r.engine = f.engine
 	}
@@ -158,19 +158,20 @@ func (r *recipe) resolveStack(p *plans.Plan, stack report.Stack) error {
 
 // resolveFeature takes what was measured; before that, what the plan says.
 func (r *recipe) resolveFeature(p *plans.Plan, f *plans.Feature, lab *steps.Lab, st *store.Store, stack report.Stack) error {
+	says := "Not decided yet: this is the variant as the plan has it now."
 	if st != nil {
-		if d, _, ok := st.Latest(runtime.FeatureID(f.Name)); ok && len(d.Variant) > 0 {
-			maps.Copy(r.knobs, d.Variant)
+		decided, knobs := decidedAs(st, f)
+		if decided != "" {
+			says = decided
+		}
+		if len(knobs) > 0 {
+			maps.Copy(r.knobs, knobs)
 			for knob := range r.knobs {
 				if p.Knob(knob) == nil {
 					return fmt.Errorf("feature %s was measured with knob %s, and the plan has no such knob any more: use the plan that was applied, or apply this one", f.Name, knob)
 				}
 			}
-			word := "not accepted"
-			if d.Accepted {
-				word = "accepted"
-			}
-			r.notes = append(r.notes, fmt.Sprintf("Decided: %s, %s.", d.Verdict, word))
+			r.notes = append(r.notes, says)
 			return nil
 		}
 	}
@@ -182,6 +183,6 @@ func (r *recipe) resolveFeature(p *plans.Plan, f *plans.Feature, lab *steps.Lab,
 		return fmt.Errorf("feature %s chooses among %s, and has not chosen yet: name one of them", f.Name, strings.Join(names, ", "))
 	}
 	r.knobs = lab.PlannedKnobs(f, stack.Knobs)
-	r.notes = append(r.notes, "Not decided yet: this is the variant as the plan has it now.")
+	r.notes = append(r.notes, says)
 	return nil
 }

@@ -24,8 +24,7 @@ type told struct {
 	levels map[string]argued
 	// replicates and flatters are set once the reader knows.
 	replicates, flatters bool
-	// causes are the causes that were said.
-	causes []string
+	report.Said
 }
 
 // toldTable is a table of launches and where it stands.
@@ -140,9 +139,9 @@ func (a *app) printArgument(here argued, r ruleArgument, c argument, told *told)
 func (a *app) printData(c argument) {
 	var rows [][]string
 	for _, d := range c.Data {
-		rows = append(rows, []string{fmt.Sprint(d.Order), fmt.Sprint(d.Round), d.Arm, d.Launch, report.Digits(d.Value)})
+		rows = append(rows, []string{fmt.Sprint(d.Number), fmt.Sprint(d.Round), d.Arm, d.Launch, report.Digits(d.Value)})
 	}
-	a.indentedTable([]string{"start", "round", "arm", "launch", strings.TrimSpace("value " + inUnit(c.Unit))}, rows)
+	a.indentedTable([]string{"number", "round", "arm", "launch", strings.TrimSpace("value " + inUnit(c.Unit))}, rows)
 }
 
 func (a *app) printLooks(looks []look) {

@@ -10,7 +10,7 @@ import (
 
 // printBeside prints what stands beside the rules: alternatives, the hypothesis,
 // how the stack compares with its parts, earlier attempts, and notes.
-func (a *app) printBeside(e *explanation) {
+func (a *app) printBeside(e *explanation, told *told) {
 	d := e.Decision
 	for i, alt := range d.Alternatives {
 		if i == 0 {
@@ -39,9 +39,9 @@ func (a *app) printBeside(e *explanation) {
 		fmt.Fprintln(a.stdout, "\nAttempts:")
 		a.printAttempts(e.Attempts)
 	}
-	if len(e.Notes) > 0 {
+	if notes := told.Once(e.Notes...); len(notes) > 0 {
 		fmt.Fprintln(a.stdout, "\nTo know:")
-		a.paragraphs("  ", e.Notes)
+		a.paragraphs("  ", notes)
 	}
 }
 
@@ -93,7 +93,7 @@ func claimStopSaid(t *verdict.Test) []string {
 	if t.Stop != verdict.StopOpen {
 		return stopSaid(t)
 	}
-	return []string{fmt.Sprintf("Still open after %s: launches are made for the criteria, and none for a hypothesis.", lastLookOf(t))}
+	return []string{openSaid(lastLookOf(t), "launches are made for the criteria, and none for a hypothesis")}
 }
 
 func interferenceSaid(f ledger.Interference) string {

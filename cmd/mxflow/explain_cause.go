@@ -2,12 +2,14 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -37,31 +39,6 @@ func causesOf(st *store.Store, d store.Decided) (causes []string) {
 		}
 	}
 	return causes
-}
-
-// testsDecided reports whether a decision follows from tests of its own: every rule
-// that did not pass has a comparison whose test did not. Everything else has a
-// cause below it.
-func testsDecided(d *ledger.Decision) bool {
-	if len(d.Rules) == 0 {
-		return false
-	}
-	for _, l := range d.Levels {
-		if l.Verdict != verdict.Pass {
-			return false
-		}
-	}
-	for _, r := range d.Rules {
-		tested := r.Verdict == verdict.Pass
-		for _, c := range r.Comparisons {
-			t := c.Test
-			tested = tested || c.Verdict != verdict.Pass && t != nil && t.Form != verdict.Exact
-		}
-		if !tested {
-			return false
-		}
-	}
-	return true
 }
 
 // restsOn are the nodes that a decision of that kind rests on directly.
@@ -119,7 +96,7 @@ func lockCauses(st *store.Store, cause string) []string {
 	}
 	causes := []string{cause + because(reasonsOf(d), 3)}
 	history := st.History(node)
-	if testsDecided(d) {
+	if report.TestsDecided(d) {
 		return causes
 	}
 	return append(causes, causesOf(st, history[len(history)-1])...)
@@ -128,11 +105,12 @@ func lockCauses(st *store.Store, cause string) []string {
 // marksOf are what people said of a decision: that it was withdrawn, and waivers.
 func marksOf(st *store.Store, d store.Decided, now time.Time) (marks []string) {
 	if r := d.Retraction; r != nil {
-		marks = append(marks, fmt.Sprintf("%s; what is withdrawn was attempt %d (%s)", r.SaysOf(d.Node), r.Attempt, r.Verdict))
+		marks = append(marks, fmt.Sprintf("%s; what is withdrawn was %s, which --attempt %d explains", r.SaysOf(d.Node), r.Was(), r.Attempt))
 	}
 	for _, other := range st.History(d.Node) {
 		if r := other.Retraction; r != nil && r.Attempt == d.Attempt && other.Attempt > d.Attempt {
 			marks = append(marks, fmt.Sprintf("this decision was withdrawn on %s: %s", ledger.Minute(other.Time), r.SaysOf(d.Node)))
+			break // later ones carry the same act on
 		}
 	}
 	var waiver *ledger.Waiver
@@ -145,6 +123,17 @@ func marksOf(st *store.Store, d store.Decided, now time.Time) (marks []string) {
 		marks = append(marks, fmt.Sprintf("%s; the verdict by the evidence stays %s", says, d.Verdict))
 	}
 	return marks
+}
+
+// unmarked are the reasons of a decision that its marks do not say.
+func unmarked(d *ledger.Decision) []string {
+	r := d.Retraction
+	if r == nil {
+		return d.Reasons
+	}
+	return slices.DeleteFunc(slices.Clone(d.Reasons), func(reason string) bool {
+		return reason == r.SaysOf(d.Node) || reason == "it was "+r.Was()
+	})
 }
 
 // atMinute writes a time as people look for it on this machine.

@@ -34,7 +34,7 @@ func changeSaid(s scale) string {
 		return fmt.Sprintf("A threshold %s %s would have passed at this look too; %s %s on it would have failed, and between the two it would have gone on.",
 			upTo, s.text(pass), from, s.text(fail))
 	case verdict.StopFail:
-		return fmt.Sprintf("With a threshold %s %s these launches would have passed, and short of %s they would not have failed; with the threshold as it is, the estimate would have to be %s.",
+		return fmt.Sprintf("With a threshold %s %s these launches would have passed, and short of %s they would not have failed; with the threshold as it is, an estimate of %s would have passed.",
 			upTo, s.text(pass), s.text(fail), s.text(needed))
 	}
 	return fmt.Sprintf("With a threshold %s %s it would have passed at this look, and %s %s on it would have failed; with the threshold as it is, an estimate of %s would have passed.",

@@ -2,12 +2,14 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
 
 	"github.com/agext/levenshtein"
 
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -32,6 +34,9 @@ func findNode(st *store.Store, name string) (string, error) {
 	case 1:
 		return found[0], nil
 	case 0:
+		if ext := filepath.Ext(name); ext == ".hcl" || plans.IsYAML(name) {
+			return "", fmt.Errorf("%s is a plan, and a node stands before it: its name, then the plan%s", name, nearNodes(name, nodes))
+		}
 		if len(nodes) == 0 {
 			return "", fmt.Errorf("nothing was decided here, so there is nothing to explain: run mxflow apply first")
 		}

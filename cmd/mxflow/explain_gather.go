@@ -10,6 +10,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps"
 )
 
 // explanation is a decision with everything that argues it.
@@ -82,24 +83,25 @@ func explain(st *store.Store, node string, number int) (*explanation, error) {
 	d := history[at]
 	e.Decision = &d
 	e.Starts = report.StartsOf(st, d)
-	e.Sessions, e.Notes = ordersOf(st, d)
+	if d.Retraction == nil {
+		// A decision that was withdrawn reads no launch.
+		e.Sessions, e.Notes = ordersOf(st, d)
+	}
 	e.Engines = enginesOf(st, d.Decision)
 	// The rules of a feature that chooses are those of one alternative, which are
 	// argued with the others.
 	ofAlternative := slices.ContainsFunc(d.Alternatives, func(alt ledger.Alternative) bool { return reflect.DeepEqual(alt.Rules, d.Rules) })
-	for _, r := range d.Rules {
-		if !ofAlternative {
-			e.Rules = append(e.Rules, arguesRule(st, r))
-		}
+	byMean := d.Statistics != nil && steps.SettingsOf(d.Statistics).CountsByMean
+	if !ofAlternative {
+		e.Rules = arguesRules(st, d.Rules, byMean)
 	}
 	for _, alt := range d.Alternatives {
-		for _, r := range alt.Rules {
-			argued := arguesRule(st, r)
+		for _, argued := range arguesRules(st, alt.Rules, byMean) {
 			argued.Of = alt.Name
 			e.Rules = append(e.Rules, argued)
 		}
 	}
-	if !testsDecided(d.Decision) {
+	if !report.TestsDecided(d.Decision) {
 		e.Causes = causesOf(st, d)
 	}
 	e.Marks = marksOf(st, d, time.Now())

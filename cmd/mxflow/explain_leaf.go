@@ -9,11 +9,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // argues argues one comparison.
-func argues(st *store.Store, r verdict.Rule, c verdict.Comparison) argument {
+func argues(st *store.Store, r verdict.Rule, c verdict.Comparison, byMean bool) argument {
 	out := argument{Text: c.Text, Verdict: string(c.Verdict)}
 	if negated(c) {
 		out.Not = "not "
@@ -26,8 +27,8 @@ func argues(st *store.Store, r verdict.Rule, c verdict.Comparison) argument {
 	case t == nil:
 		out.Said = []string{fmt.Sprintf("Found %s against %s. It could not be tested.", c.Left, c.Right)}
 		return out
-	case t.Form == verdict.Exact && crashes(c, r) != nil:
-		return crashesSaid(out, c, crashes(c, r))
+	case t.Form == verdict.Exact && countsOf(c, r) != nil:
+		return countsSaid(out, c, r, byMean)
 	case t.Form == verdict.Exact:
 		out.How = "On the values themselves, which are the same however often they are looked at."
 		out.Said = []string{fmt.Sprintf("Found %s %s %s: %s.", c.Left, c.Op, c.Right, holdsWord(c.Holds))}
@@ -52,9 +53,13 @@ func argues(st *store.Store, r verdict.Rule, c verdict.Comparison) argument {
 	if text := ranksSaid(t, r); text != "" {
 		out.Said = append(out.Said, text)
 	}
-	out.levels = levelsSaid(t)
+	out.levels = levelsSaid(st, t)
+	out.Said = append1(out, tiesSaid(t)).Said
 	out.Said = append(out.Said, out.levels...)
 	out.Said = append(out.Said, stopSaid(t)...)
+	if t.Stop == verdict.StopOpen && len(t.Looks) > 0 {
+		out.at = lastLookOf(t)
+	}
 	out.Said = append(out.Said, intervalSaid(s)...)
 	if out.Change = changeSaid(s); out.Change != "" {
 		out.Said = append(out.Said, out.Change)
@@ -159,13 +164,17 @@ func howTested(t *verdict.Test) string {
 
 // dataOf are the values that a test read, in the order of the starts.
 func dataOf(st *store.Store, t *verdict.Test) (data []datum) {
+	numbers := map[string]map[string]int{} // of a session, by launch
 	add := func(arm string, ids []string, values []float64) {
 		for i, v := range values {
 			d := datum{Arm: arm, Value: v}
 			if i < len(ids) {
 				d.Launch = ids[i]
 				if l, ok := st.LaunchByID(ids[i]); ok {
-					d.Order, d.Round = l.Order, l.Ordinal
+					if numbers[l.Session] == nil {
+						numbers[l.Session] = ledger.Numbers(st.Launches(store.LaunchFilter{Session: l.Session}))
+					}
+					d.Number, d.Order, d.Round = numbers[l.Session][l.ID], l.Order, l.Ordinal
 				}
 			}
 			data = append(data, d)

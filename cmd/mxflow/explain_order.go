@@ -21,6 +21,8 @@ type sessionOrder struct {
 
 // sessionRow is one launch in the order of a session.
 type sessionRow struct {
+	// Number is the launch's as the progress had it, and Order counts every start.
+	Number  int    `json:"number"`
 	Order   int    `json:"order"`
 	Round   int    `json:"round"`
 	Arm     string `json:"arm"`
@@ -80,14 +82,14 @@ func orderOf(session string, launches []*ledger.Launch, used map[string]bool) se
 	out := sessionOrder{Session: session}
 	letter := map[string]string{}
 	var text strings.Builder
-	round := 0
+	round, numbers := 0, ledger.Numbers(launches)
 	for _, l := range launches {
 		if letter[l.Variant] == "" {
 			at := min(len(out.Arms), len(letters)-1)
 			letter[l.Variant] = letters[at : at+1]
 			out.Arms = append(out.Arms, letter[l.Variant]+" "+l.Variant)
 		}
-		row := sessionRow{l.Order, l.Ordinal, l.Variant, l.ID, l.Started.Local().Format("15:04:05"), asideOf(l)}
+		row := sessionRow{numbers[l.ID], l.Order, l.Ordinal, l.Variant, l.ID, l.Started.Local().Format("15:04:05"), asideOf(l)}
 		if row.Aside == "" && !used[l.ID] {
 			row.Aside = notRead
 		}
@@ -113,7 +115,7 @@ func asideOf(l *ledger.Launch) string {
 	case !l.OK:
 		return "broke"
 	case len(l.Invalid) > 0:
-		return "does not count: " + l.Invalid[0]
+		return "does not count: " + strings.Join(l.Invalid, "; ")
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -50,13 +51,13 @@ func (a *app) printExplanation(e *explanation) {
 	for _, m := range e.Marks {
 		a.paragraph("  ", sentence(m))
 	}
-	for _, s := range e.Sessions {
-		a.printOrder(s)
-	}
 	told := &told{}
+	for _, s := range e.Sessions {
+		a.printOrder(s, told)
+	}
 	for _, l := range d.Levels {
 		if l.Verdict != "pass" || len(e.Rules) == 0 {
-			a.paragraphs("  ", told.once(fmt.Sprintf("level %s: %s%s", l.Name, l.Verdict, because(l.Reasons, 3))))
+			a.paragraphs("  ", told.Once(fmt.Sprintf("level %s: %s%s", l.Name, l.Verdict, because(l.Reasons, 3))))
 		}
 	}
 	if len(e.Rules) == 0 || len(e.Causes) > 0 {
@@ -65,7 +66,7 @@ func (a *app) printExplanation(e *explanation) {
 	for i, r := range e.Rules {
 		a.printRule(i+1, r, told)
 	}
-	a.printBeside(e)
+	a.printBeside(e, told)
 }
 
 // launchRange is how many launches an arm the tests may take: what the benchmark
@@ -109,8 +110,8 @@ func (a *app) printReasons(e *explanation, told *told) {
 	d := e.Decision
 	if len(e.Causes) > 0 {
 		fmt.Fprintln(a.stdout, "\nIt came to this, last cause first:")
-		a.paragraphs("  ", told.chain(e.Causes))
-	} else if reasons := told.once(d.Reasons...); len(reasons) > 0 {
+		a.paragraphs("  ", told.Chain(e.Causes))
+	} else if reasons := told.Once(unmarked(d.Decision)...); len(reasons) > 0 {
 		fmt.Fprintln(a.stdout)
 		a.paragraphs("  ", reasons)
 	}
@@ -122,19 +123,19 @@ func (a *app) printReasons(e *explanation, told *told) {
 	}
 }
 
-func (a *app) printOrder(s sessionOrder) {
+func (a *app) printOrder(s sessionOrder, told *told) {
 	fmt.Fprintf(a.stdout, "  order     %s  (%s), session %s\n", s.Order, strings.Join(s.Arms, ", "), s.Session)
 	var unread []int
 	for _, l := range s.Launches {
 		switch l.Aside {
 		case "":
 		case notRead:
-			unread = append(unread, l.Order)
+			unread = append(unread, l.Number)
 		default:
-			fmt.Fprintf(a.stdout, "            launch %d, %s: %s\n", l.Order, l.Launch, l.Aside)
+			a.paragraphs("            ", told.Once(fmt.Sprintf("launch %d, %s: %s", l.Number, l.Launch, l.Aside)))
 		}
 	}
-	if len(unread) > 0 {
+	if slices.Sort(unread); len(unread) > 0 {
 		fmt.Fprintf(a.stdout, "            %s by this decision: %s %s\n", notRead, plural(len(unread), "launch", "launches"), spans(unread))
 	}
 }
@@ -154,12 +155,12 @@ func (a *app) printRule(number int, r ruleArgument, told *told) {
 	if len(r.Compared) == 0 {
 		fmt.Fprintln(a.stdout)
 	}
-	a.paragraphs("   ", told.once(r.Missing...))
-	a.paragraphs("   ", told.once(r.Reasons...))
+	a.paragraphs("   ", told.Once(r.Missing...))
+	a.paragraphs("   ", told.Once(r.Reasons...))
 	for _, in := range r.Read {
 		fmt.Fprintf(a.stdout, "   %s\n", strings.ReplaceAll(in, "\n", "\n   "))
 	}
-	if len(r.Open) > 0 {
+	if len(r.Open) > 0 && r.Ended == "" {
 		a.paragraph("   ", "More launches of "+verdict.And(r.Open)+" could still settle it.")
 	}
 }

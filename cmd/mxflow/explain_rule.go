@@ -27,6 +27,8 @@ type ruleArgument struct {
 	// tests.
 	Read []string `json:"read,omitempty"`
 	Open []string `json:"open,omitempty"`
+	// Ended is why no more launches are made for what is open.
+	Ended string `json:"ended,omitempty"`
 }
 
 // argument is one comparison in words and numbers.
@@ -50,10 +52,14 @@ type argument struct {
 	// series is what Data are values of; levels are among Said.
 	series string
 	levels []string
+	// at is the last look, where it stayed open there.
+	at string
 }
 
 // datum is one launch's value.
 type datum struct {
+	// Number is the launch's as the progress had it, and Order counts every start.
+	Number int     `json:"number"`
 	Order  int     `json:"order"`
 	Round  int     `json:"round"`
 	Arm    string  `json:"arm"`
@@ -69,7 +75,19 @@ type look struct {
 	Came   string `json:"came"`
 }
 
-func arguesRule(st *store.Store, r verdict.Rule) ruleArgument {
+// arguesRules argues rules that were decided together.
+func arguesRules(st *store.Store, rules []verdict.Rule, byMean bool) (out []ruleArgument) {
+	for i, r := range rules {
+		argued := arguesRule(st, r, byMean)
+		argued.endedBy(noMore(rules, i))
+		out = append(out, argued)
+	}
+	return out
+}
+
+// arguesRule argues a rule; byMean is of those that were decided when counts were
+// decided on their mean.
+func arguesRule(st *store.Store, r verdict.Rule, byMean bool) ruleArgument {
 	out := ruleArgument{
 		Name: r.Name, Role: r.Role, Expr: r.Expr, Source: r.Source, Verdict: string(r.Verdict), Decides: r.Decides, Open: r.Open,
 		Compared: []argument{},
@@ -77,7 +95,7 @@ func arguesRule(st *store.Store, r verdict.Rule) ruleArgument {
 	tested := false
 	for _, c := range r.Comparisons {
 		tested = tested || c.Test != nil
-		out.Compared = append(out.Compared, argues(st, r, c))
+		out.Compared = append(out.Compared, argues(st, r, c, byMean))
 	}
 	for _, in := range r.Inputs {
 		switch {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // came is what followed from the look at i.
@@ -31,7 +32,7 @@ func came(t *verdict.Test, i int) string {
 
 // levelsSaid says at which levels looks decide, how the budget was shared, and
 // what floors the standard deviation.
-func levelsSaid(t *verdict.Test) (said []string) {
+func levelsSaid(st *store.Store, t *verdict.Test) (said []string) {
 	if t.Pass > 0 || t.Fail > 0 {
 		s := fmt.Sprintf("A look passes at p ≤ %s and fails at p ≤ %s", verdict.PLevel(t.Pass), verdict.PLevel(t.Fail))
 		if t.Share != "" {
@@ -42,12 +43,8 @@ func levelsSaid(t *verdict.Test) (said []string) {
 		}
 		said = append(said, s+".")
 	}
-	if t.Floor > 0 {
-		about := fmt.Sprintf("%.2g", t.Floor)
-		if t.Form == verdict.Ratio || t.Form == verdict.LogLevel {
-			about = fmt.Sprintf("%.2g %%", 100*t.Floor)
-		}
-		said = append(said, fmt.Sprintf("No arm's standard deviation is taken as less than %s, by which launches differed before this session (%.3g degrees of freedom): stored noise may widen a verdict, never narrow it.", about, t.FloorDF))
+	if floor := floorSaid(st, t); floor != "" {
+		said = append(said, floor)
 	}
 	return said
 }
@@ -91,7 +88,7 @@ func stopSaid(t *verdict.Test) []string {
 		if n == 0 {
 			return []string{fmt.Sprintf("Still open: %d against %d launches are there, and the first look has not come.", len(t.Values), len(t.Base))}
 		}
-		return []string{fmt.Sprintf("Still open after %s: it goes on with more launches.", at)}
+		return []string{openSaid(at, goesOn)}
 	}
 	return []string{fmt.Sprintf("It ended in a way that this version does not know: %q.", t.Stop)}
 }

@@ -20,8 +20,15 @@ func inUnit(unit string) string {
 // indentedTable prints a table below a rule.
 func (a *app) indentedTable(head []string, rows [][]string) {
 	var b strings.Builder
-	writeTable(&b, head, rows, false)
-	fmt.Fprintf(a.stdout, "\n   %s\n", strings.ReplaceAll(strings.TrimRight(b.String(), "\n"), "\n", "\n   "))
+	width := a.fits()
+	if width > 0 {
+		width -= 3
+	}
+	drawTable(&b, head, rows, false, width)
+	fmt.Fprintln(a.stdout)
+	for line := range strings.Lines(b.String()) {
+		fmt.Fprint(a.stdout, strings.TrimRight("   "+line, " \n")+"\n")
+	}
 }
 
 func (a *app) paragraphs(indent string, texts []string) {

@@ -174,11 +174,11 @@ baseline {
 phase "port" {
   feature "port" {
     set = { port = "{on}" }
-    criterion "decodes" { rule = "chat.tg.gain >= -0.9" }
+    criterion "decodes" { rule = "chat.tg.gain >= -0.99" }
   }
   gate {
     rule "proved" { expr = "levels.kernels == 'pass'" }
-    rule "it decodes" { expr = "chat.tg.gain >= -0.9 and engine.crashes == 0" }
+    rule "it decodes" { expr = "chat.tg.gain >= -0.99 and engine.crashes == 0" }
   }
 }
 `

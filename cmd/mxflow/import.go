@@ -107,12 +107,12 @@ func (a *app) printImported(path string, f *imported.File, definitions bool) {
 		fmt.Fprintln(a.stdout)
 	}
 	for _, n := range f.Notes {
-		fmt.Fprintln(a.stdout, wrap("note: "+imported.Printable(n), maxColumn))
+		fmt.Fprintln(a.stdout, wrap("note: "+imported.Printable(n), a.column()))
 	}
 	if definitions {
 		fmt.Fprintln(a.stdout)
 		for _, m := range meanings {
-			fmt.Fprintln(a.stdout, wrap(m, maxColumn))
+			fmt.Fprintln(a.stdout, wrap(m, a.column()))
 		}
 	}
 	fmt.Fprintf(a.stdout, "\nIn a plan:\n\nimported %q {\n  file = %q\n}\n", name, path)

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/charmbracelet/lipgloss"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
@@ -55,11 +56,17 @@ const barWidth = 20
 // fit cuts a line that would wrap: a display that rewrites one line cannot take
 // back two.
 func fit(s string, columns int) string {
-	r := []rune(s)
-	if columns < 10 || len(r) <= columns {
+	if columns < 10 || lipgloss.Width(s) <= columns {
 		return s
 	}
-	return string(r[:columns-1]) + "…"
+	cut := 0
+	for i := range s {
+		if lipgloss.Width(s[:i]) >= columns {
+			break
+		}
+		cut = i
+	}
+	return s[:cut] + "…"
 }
 
 func (l *live) begin() {

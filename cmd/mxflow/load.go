@@ -138,7 +138,20 @@ func (a *app) reader(args []string) (*store.Store, error) {
 	if err := ledgerGone(dir); err != nil {
 		return nil, a.fail(verdict.ExitFail, err)
 	}
-	return nil, fmt.Errorf("nothing was applied here: there is no ledger in %s. Name the plan, or the directory with --state", dir)
+	return nil, a.neverApplied(dir, args)
+}
+
+// neverApplied is the error of a state directory without a ledger. What to do is not
+// what was done already.
+func (a *app) neverApplied(dir string, args []string) error {
+	what := "Name the plan, or the directory with --state"
+	switch {
+	case a.state != "":
+		what = "Check what --state names, or apply the plan with it first"
+	case len(args) > 0:
+		what = fmt.Sprintf("Run mxflow apply %s first, or name the directory that it was applied with: --state", args[0])
+	}
+	return fmt.Errorf("nothing was applied here: there is no ledger in %s. %s", dir, what)
 }
 
 // errLedgerGone is a state directory without the ledger that it once had, which is

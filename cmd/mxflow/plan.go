@@ -30,7 +30,7 @@ started and nothing is written.`,
 			if err != nil {
 				return err
 			}
-			forced, unknown := runtime.RerunNodes(g, p, rerun)
+			forced, unknown := runtime.RerunNodes(g, rerun)
 			if len(unknown) > 0 {
 				return fmt.Errorf("--rerun %s: there is no such phase, feature or node; see mxflow graph %s", unknown[0], args[0])
 			}

@@ -10,14 +10,14 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// why is a decision's reasons, comparisons first.
-func why(d *ledger.Decision) string {
+// why are a decision's reasons, comparisons first.
+func why(d *ledger.Decision) []string {
 	rules, unmeasured := rulesSay(d)
 	parts := append(headline(d), rules...)
 	if len(d.Rules) == 0 || d.Verdict == verdict.Error || d.Verdict == verdict.Invalid {
-		for _, reason := range d.Reasons {
-			bare := strings.HasPrefix(reason, "level ") && strings.Count(reason, " ") == 2 // its verdict without a cause
-			if !repeats(d, reason) && !slices.Contains(parts, reason) && !(unmeasured && bare) {
+		for _, reason := range ownReasons(d) {
+			bare := slices.ContainsFunc(d.Levels, func(l ledger.Level) bool { return l.Line() == reason })
+			if !slices.Contains(parts, reason) && !(unmeasured && bare) {
 				parts = append(parts, reason)
 			}
 		}
@@ -36,7 +36,18 @@ func why(d *ledger.Decision) string {
 	if len(d.LogTail) > 0 {
 		parts = append(parts, "last log line: "+d.LogTail[len(d.LogTail)-1])
 	}
-	return strings.Join(parts, "\n")
+	return parts
+}
+
+// ownReasons are the reasons of a decision that its rules do not say themselves.
+func ownReasons(d *ledger.Decision) (own []string) {
+	parts := d.Parts(nil)
+	for i, reason := range d.Reasons {
+		if parts == nil || parts[i].Of != verdict.RoleCriterion && parts[i].Of != verdict.RoleRule {
+			own = append(own, reason)
+		}
+	}
+	return own
 }
 
 // brokenBy is what of a decision is in error, in one line: what passed below it, or
@@ -54,13 +65,13 @@ func brokenBy(d *ledger.Decision) string {
 	for _, r := range d.Rules {
 		add(r.Verdict, fmt.Sprintf("%s %q", r.Role, r.Name), r.Reasons)
 	}
-	for _, reason := range d.Reasons {
-		if strings.HasSuffix(reason, ": error") && !repeats(d, reason) {
+	for _, reason := range ownReasons(d) {
+		if strings.HasSuffix(reason, ": error") {
 			parts = append(parts, strings.TrimSuffix(reason, ": error"))
 		}
 	}
 	if len(parts) == 0 {
-		return strings.ReplaceAll(why(d), "\n", "; ")
+		return strings.Join(why(d), "; ")
 	}
 	return strings.Join(parts, "; ")
 }
@@ -71,8 +82,8 @@ func headline(d *ledger.Decision) []string {
 	if k := runtime.Kind(d.Kind); k != runtime.KindFeature && k != runtime.KindCriteria {
 		return nil
 	}
-	for i, reason := range d.Reasons {
-		if strings.HasPrefix(reason, "level ") || strings.HasPrefix(reason, "criterion ") {
+	for i, part := range d.Parts(nil) {
+		if part.Of == ledger.OfLevel || part.Of == verdict.RoleCriterion {
 			return slices.Clone(d.Reasons[:i])
 		}
 	}
@@ -103,16 +114,6 @@ func rulesSay(d *ledger.Decision) (parts []string, unmeasured bool) {
 		}
 	}
 	return parts, unmeasured
-}
-
-// repeats reports whether a reason only says again what a rule says.
-func repeats(d *ledger.Decision, reason string) bool {
-	for _, r := range d.Rules {
-		if strings.HasPrefix(strings.TrimPrefix(reason, "criterion "), r.Name+": ") {
-			return true
-		}
-	}
-	return false
 }
 
 // lastWords prints the end of the log of everything that broke in this run,

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -30,6 +32,31 @@ func TestReplayMissesNoise(t *testing.T) {
 		exit, out, errs := mxflow("audit", "replay", "--state", s.dir)
 		if exit != c.exit || !strings.Contains(evenly(out), c.want) {
 			t.Errorf("forgets %v: exit status %d, want %d with %q\n%s%s", c.forgets, exit, c.exit, c.want, out, errs)
+		}
+	}
+}
+
+// TestReplayOfNoiseOfAllEngines: up to the third way of deciding, another engine's
+// launches told of noise too. Such a decision replays as it was made, and says so; one
+// of now is not floored by them.
+func TestReplayOfNoiseOfAllEngines(t *testing.T) {
+	for _, old := range []bool{false, true} {
+		s := newRecordedState(t)
+		s.apply(planWith(tenPercent, tenPercent), nil)
+		s.session("s-1", steadyBase, noisyGain)
+		for i := range 8 {
+			s.append(&ledger.Record{Type: "launch", Launch: &ledger.Launch{
+				ID: fmt.Sprintf("s-x.%d", i), Session: "s-x", Purpose: ledger.ForBenchmark, Node: "feature.routed.benchmark", Variant: "other", VariantKey: "other",
+				Work: "w", Ordinal: i + 1, Order: i + 1, Started: s.at, OK: true,
+				Metrics: map[string]measure.Summary{"chat.tg": {Unit: "tok/s", Stats: map[string]float64{"median": 30 + float64(i%2)}}},
+			}})
+		}
+		s.byMean = old
+		s.session("s-2", steadyBase[:4], clearGain[:4])
+		s.decide("s-2")
+		exit, out, errs := mxflow("audit", "replay", "--state", s.dir)
+		if noted := strings.Contains(evenly(out), "launch noise was pooled over all engines"); exit != 0 || noted != old {
+			t.Errorf("of an older version %v: exit status %d, noted %v\n%s%s", old, exit, noted, out, errs)
 		}
 	}
 }

@@ -56,9 +56,12 @@ func (a *app) retract(args []string, by signature, opts plans.Options) error {
 		return err
 	}
 	defer done()
-	node, err := findNode(st, args[0])
+	node, alternative, err := findArgued(st, args[0])
 	if err != nil {
 		return err
+	}
+	if alternative != "" {
+		return fmt.Errorf("%s is one of the values that %s chose among, and has no outcome of its own: mxflow retract %s withdraws the choice", alternative, node, shortNode(node))
 	}
 	d, err := standingOf(st, node)
 	if err != nil {
@@ -67,7 +70,9 @@ func (a *app) retract(args []string, by signature, opts plans.Options) error {
 	switch {
 	case d.Retracted():
 		return fmt.Errorf("%s is invalid already: %s. mxflow apply --rerun %s decides it again", node, d.Retraction.SaysOf(node), rerunName(d.Decision))
-	case d.Retraction == nil && !d.Verdict.Decided():
+	case d.Withdrawn():
+		return fmt.Errorf("%s is invalid already: it %s. It is decided again once %s stands again: if it is wrong by itself, retract it then", node, d.Retraction.SaysOf(node), d.Retraction.Node)
+	case !d.Verdict.Decided():
 		return fmt.Errorf("%s is %s (attempt %d): it unlocks nothing that could be withdrawn", node, d.Verdict, d.Attempt)
 	}
 	resting, locked, rough := a.resting(st, d, args[1:], opts)

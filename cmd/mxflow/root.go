@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -89,7 +90,9 @@ func (a *app) root() *cobra.Command {
 		Long:          longHelp,
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Version:       version, // which makes --version
 	}
+	root.SetVersionTemplate(versionLine() + "\n")
 	root.PersistentFlags().StringVar(&a.state, "state", "", "state directory (default: .mxflow beside the plan)")
 	root.AddCommand(
 		a.validateCommand(), a.testCommand(), a.planCommand(), a.applyCommand(), a.abCommand(), a.benchCommand(), a.importCommand(), a.statusCommand(), a.waiveCommand(), a.retractCommand(), a.envCommand(), a.showCommand(),
@@ -149,13 +152,20 @@ func doubleDashes(root *cobra.Command, args []string) []string {
 	return out
 }
 
-// width is that of the person's terminal, in columns; 100 where there is none.
+// width is that of the person's terminal, in columns; 100 where there is none. What
+// the terminal says goes before COLUMNS, which stays as it was when a window changes,
+// and stands in for a terminal that does not know, as on a serial line.
 func (a *app) width() int {
 	for _, w := range []io.Writer{a.stdout, a.stderr} {
-		if f, ok := bare(w).(*os.File); ok {
-			if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 20 {
-				return columns
+		if f, ok := bare(w).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+			columns, _, err := term.GetSize(int(f.Fd()))
+			if err != nil || columns < 1 {
+				columns, _ = strconv.Atoi(os.Getenv("COLUMNS"))
 			}
+			if columns < 1 {
+				columns = 80
+			}
+			return max(columns, leastColumn)
 		}
 	}
 	return 100

@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // cmdNoEngines is
@@ -15,7 +18,9 @@ import (
 //	no-engines STATE-DIR
 //
 // Nothing that was started on behalf of the state directory runs any more. The
-// kernel may need a moment to end the child of a killed parent, so this polls.
+// kernel may need a moment to end the child of a killed parent, so this polls. A
+// child that its parent's end met between fork and exec has no mark yet; it is known
+// by the lock of the state directory, which it holds until then.
 func cmdNoEngines(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: no-engines STATE-DIR")
@@ -23,7 +28,12 @@ func cmdNoEngines(ts *testscript.TestScript, neg bool, args []string) {
 	mark := []byte("MXFLOW_OWNER=" + ownerOf(ts.MkAbs(args[0])))
 	var left []string
 	for limit := time.Now().Add(patience / 6); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
-		if left = marked(mark); len(left) == 0 {
+		held, by, err := store.AtWork(ts.MkAbs(args[0]))
+		ts.Check(err)
+		if left = marked(mark); held {
+			left = append(left, fmt.Sprintf("who holds the lock: %+v", by))
+		}
+		if len(left) == 0 {
 			return
 		}
 	}

@@ -57,7 +57,7 @@ func bare(w io.Writer) io.Writer {
 // part that merely reads alike would break what refers to them.
 var identities = []string{
 	"Type", "Run", "Plan", "PlanDigest", "PlanSource", "PlanSources", "BootID", "ID", "Session", "Purpose", "Node", "Nodes",
-	"Variant", "VariantKey", "Block", "Knobs", "Kind", "Phase", "Feature", "MeasureKey", "DecisionKey", "Launches", "LaunchID",
+	"Variant", "VariantKey", "Block", "Knobs", "Kind", "Phase", "Feature", "MeasureKey", "DecisionKey", "ClaimKey", "Launches", "LaunchID",
 	"Because", "Samples", "Output", "Prompts", "Log", "Metrics", "Metric", "Name", "Role", "Expr", "Source", "Op", "Path", "Unit",
 	"Level", "Verdict", "Tool", "Stream",
 }
@@ -69,25 +69,38 @@ func (a *app) keepSecrets(lab *steps.Lab, p *plans.Plan, st *store.Store) error 
 	if !a.secrets.Active() {
 		return nil
 	}
-	key := make([]byte, sha256.Size)
-	if _, err := rand.Read(key); err != nil {
+	dir := ""
+	if st != nil {
+		dir = st.Dir()
+	}
+	key, err := freshKey(dir)
+	if err != nil {
 		return err
 	}
 	if st != nil {
-		var err error
-		if key, err = secretKey(st.Dir(), key); err != nil {
-			return err
-		}
 		st.CleanWith(func(r *ledger.Record) { a.secrets.Clean(r, identities...) })
 	}
 	// A secret is in measurement keys, since another one may be another
 	// measurement; but whoever has the ledger must not be able to guess it.
-	lab.Seal = redact.NewWith(p.Secrets(), func(secret string) string {
-		mac := hmac.New(sha256.New, key)
-		mac.Write([]byte(secret))
-		return "sensitive:" + hex.EncodeToString(mac.Sum(nil)[:16])
-	})
+	lab.Seal = redact.NewWith(p.Secrets(), func(secret string) string { return sealWith(key, secret) })
 	return nil
+}
+
+// sealWith is the mark that stands for a secret.
+func sealWith(key []byte, secret string) string {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(secret))
+	return "sensitive:" + hex.EncodeToString(mac.Sum(nil)[:16])
+}
+
+// freshKey is the key of a state directory, or one for this process where there is
+// no directory.
+func freshKey(dir string) ([]byte, error) {
+	key := make([]byte, sha256.Size)
+	if _, err := rand.Read(key); err != nil || dir == "" {
+		return key, err
+	}
+	return secretKey(dir, key)
 }
 
 // secretKey is the key of a state directory, made where there is none. A reader
@@ -105,6 +118,21 @@ func secretKey(dir string, fresh []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return keyIn(path, text)
+}
+
+// knownKey is the key of a state directory that has one; nothing is written.
+func knownKey(dir string) ([]byte, error) {
+	path := filepath.Join(dir, "secret.key")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return keyIn(path, text)
+}
+
+// keyIn is the key that a file holds.
+func keyIn(path string, text []byte) ([]byte, error) {
 	var key [sha256.Size]byte
 	if n, err := hex.Decode(key[:], text[:min(len(text), 2*len(key))]); err != nil || n != len(key) {
 		return nil, fmt.Errorf("%s is damaged: remove it; what was measured with secrets in the plan is then measured again", path)

@@ -68,7 +68,7 @@ func (a *app) showCommand() *cobra.Command {
 				}
 				o := report.OverruledOf(d.Decision, w, time.Now())
 				overruled = append(overruled, o)
-				rows = append(rows, []string{d.Node, o.Word(), fmt.Sprint(d.Attempt), d.Because, why(d.Decision)})
+				rows = append(rows, []string{d.Node, o.Word(), fmt.Sprint(d.Attempt), d.Because, strings.Join(why(d.Decision), "\n")})
 			}
 			a.printTable([]string{"node", "verdict", "attempt", "because", "why"}, rows)
 			a.printOverruled(overruled)

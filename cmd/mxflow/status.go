@@ -2,12 +2,14 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -16,11 +18,13 @@ func (a *app) statusCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status [PLAN]",
 		Short: "Show where each phase stands",
-		Long: `Shows the newest decision about each step, feature and gate, and whether an apply
-is under way or was killed; the accepted stack with what each part gained and the
-knob values that result; the plan's targets, who is beaten and by how much; and what
-became of the hypotheses. It reads the state directory beside PLAN, or in the current
-folder, and needs no lock.`,
+		Long: `Shows whether an apply is under way or was killed, whether the plan's files are still
+what was applied, and the newest decision about each step, feature and gate in the
+plan's order, with what is locked, what no run has come to yet, and behind them what
+the plan has no more; the accepted stack with what each part gained and the knob
+values that result; the plan's targets, who is beaten and by how much; and what became
+of the hypotheses. It reads the state directory beside PLAN, or in the current folder,
+and needs no lock.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			st, work, err := a.standingReader(args)
@@ -30,7 +34,7 @@ folder, and needs no lock.`,
 			defer st.Close()
 			runs := st.Runs()
 			if a.json {
-				a.printJSON(withStanding(st, map[string]any{"runs": runs, "newest_run": work, "decisions": report.Standing(st), "locked": report.Locked(st), "overruled": report.OverruledNow(st, time.Now()), "waivers": st.Waivers()}))
+				a.printJSON(withStanding(st, map[string]any{"runs": runs, "newest_run": work, "plan": a.planNow(st, args), "decisions": report.Standing(st), "locked": report.Locked(st), "overruled": report.OverruledNow(st, time.Now()), "waivers": st.Waivers()}))
 				return nil
 			}
 			if len(runs) == 0 {
@@ -38,7 +42,11 @@ folder, and needs no lock.`,
 				return nil
 			}
 			last := runs[len(runs)-1]
-			fmt.Fprintf(a.stdout, "plan %s: %s\n\n", last.Plan, workSays(work, last))
+			fmt.Fprintf(a.stdout, "plan %s: %s\n", last.Plan, workSays(work, last))
+			if says := a.planNow(st, args).says(last.ID); says != "" {
+				fmt.Fprintln(a.stdout, says)
+			}
+			fmt.Fprintln(a.stdout)
 			a.printTable([]string{"phase", "node", "verdict", "", "decided"}, statusRows(st))
 			a.printOverruled(report.OverruledNow(st, time.Now()))
 			a.printAgain(st)
@@ -53,8 +61,13 @@ folder, and needs no lock.`,
 // printAgain says what was decided by rules that were moved after the launches were
 // seen, or from more than one start.
 func (a *app) printAgain(st *store.Store) {
+	said := false
 	for _, d := range report.Standing(st) {
 		if says := report.DecidedAgain(st, d); len(says) > 0 {
+			if !said {
+				fmt.Fprintln(a.stdout)
+				said = true
+			}
 			fmt.Fprintf(a.stdout, "%s is %s (attempt %d): %s\n", d.Node, d.Verdict, d.Attempt, strings.Join(says, "; "))
 		}
 	}
@@ -64,22 +77,50 @@ func (a *app) printAgain(st *store.Store) {
 func statusRows(st *store.Store) [][]string {
 	var rows [][]string
 	now := time.Now()
-	for _, d := range report.Standing(st) {
-		if d.Kind == string(runtime.KindBenchmark) || d.Kind == string(runtime.KindQualify) && d.Node != runtime.BaselineID {
+	var waived []string
+	for _, o := range report.OverruledNow(st, now) {
+		if o.State == "waived" {
+			waived = append(waived, o.Node)
+		}
+	}
+	for _, r := range report.Rows(st) {
+		if measures(r.Node) {
 			continue
 		}
-		accepted := ""
-		if d.Accepted {
-			accepted = "accepted"
+		row := []string{r.Phase, r.Node, "–", "not decided yet", ""}
+		switch d := r.Decided; {
+		case r.Locked != "":
+			row[2], row[3] = "locked", r.Locked
+			if slices.ContainsFunc(waived, func(node string) bool { return strings.HasPrefix(r.Locked, node+" is ") }) {
+				row[3] += ", and waived since: the next apply goes on behind it"
+			}
+		case d != nil:
+			o := report.OverruledOf(d.Decision, st.Waiver(d.Node), now)
+			row[2], row[3], row[4] = o.Word(), o.Note(), atMinute(d.Time)
+			if row[3] == "" && d.Accepted {
+				row[3] = "accepted" + chosenWord(d.Decision)
+			}
 		}
-		o := report.OverruledOf(d.Decision, st.Waiver(d.Node), now)
-		if note := o.Note(); note != "" {
-			accepted = note
+		if r.Gone {
+			row[3] = "not in the plan any more"
 		}
-		rows = append(rows, []string{d.Phase, d.Node, o.Word(), accepted, atMinute(d.Time)})
-	}
-	for _, l := range report.Locked(st) {
-		rows = append(rows, []string{l.Phase, l.Node, "locked", l.Cause, ""})
+		rows = append(rows, row)
 	}
 	return rows
+}
+
+// chosenWord names the alternative that stands for a feature that chooses.
+func chosenWord(d *ledger.Decision) string {
+	for _, alt := range d.Alternatives {
+		if alt.Chosen {
+			return ": " + alt.Name
+		}
+	}
+	return ""
+}
+
+// measures reports whether a node only measures what another one decides.
+func measures(node string) bool {
+	name := runtime.CandidateOf(node)
+	return node == runtime.QualifyID(name) || node == runtime.BenchmarkID(name)
 }

@@ -12,6 +12,7 @@ import (
 func withStanding(st *store.Store, out map[string]any) map[string]any {
 	out["stack"], out["targets"], out["hypotheses"] = report.AcceptedStack(st), report.Contests(st), report.Claims(st)
 	out["interactions"] = report.Interactions(st)
+	out["undecided"], out["not_in_plan"] = report.Undecided(st), report.Gone(st)
 	return out
 }
 

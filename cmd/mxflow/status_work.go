@@ -7,23 +7,24 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-// standingReader opens a state directory and says how its newest run stands.
+// standingReader opens a state directory and says how its newest run stands. That
+// it was killed counts only where the ledger still has no end of it when it is read
+// again after the lock was looked at: it may have come to its end in between, or
+// another run have begun.
 func (a *app) standingReader(args []string) (*store.Store, report.Work, error) {
-	st, err := a.reader(args)
-	if err != nil {
-		return nil, report.Work{}, err
+	seen := ""
+	for {
+		st, err := a.reader(args)
+		if err != nil {
+			return nil, report.Work{}, err
+		}
+		w := report.WorkOn(st)
+		if w.Run == seen || w.State != report.Killed && w.State != report.Unknown {
+			return st, w, nil
+		}
+		seen = w.Run
+		st.Close()
 	}
-	w := report.WorkOn(st)
-	if w.State != report.Killed {
-		return st, w, nil
-	}
-	// It may have come to its end after the ledger was read and before the lock was
-	// looked at.
-	st.Close()
-	if st, err = a.reader(args); err != nil {
-		return nil, w, err
-	}
-	return st, report.WorkOn(st), nil
 }
 
 // workSays is how the newest run stands, behind its plan's name.
@@ -33,11 +34,14 @@ func workSays(w report.Work, last store.RunInfo) string {
 	case report.UnderWay:
 		return fmt.Sprintf("run %s is under way%s", last.ID, workWho(w))
 	case report.Unknown:
-		return fmt.Sprintf("run %s is under way, or was killed (apply again goes on)", last.ID)
+		text = fmt.Sprintf("the last run, %s, has no end on record: it is under way or was killed, and which of the two cannot be told here", last.ID)
 	case report.Killed:
 		text = fmt.Sprintf("the last run, %s, ended without saying so (killed?): apply again goes on where it stopped", last.ID)
 	}
-	if w.Held {
+	switch {
+	case w.Held && w.State == report.Unknown:
+		text += "\na process is at work on this state directory now" + workWho(w)
+	case w.Held:
 		text += "\nanother process is at work on this state directory now" + workWho(w)
 	}
 	return text

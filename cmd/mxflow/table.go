@@ -8,6 +8,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
 )
 
 // table prints what a run decided, and why.
@@ -16,8 +17,9 @@ func (a *app) table(s runtime.Summary, end *ledger.End, c *clock) {
 		return
 	}
 	var rows [][]string
+	said := &report.Said{}
 	for _, r := range s.Rows {
-		if row := tableRow(r); row != nil {
+		if row := tableRow(r, said); row != nil {
 			rows = append(rows, row)
 		}
 	}
@@ -53,7 +55,7 @@ var closing = map[verdict.Verdict]string{
 
 // tableRow shows what people decide by: baseline, steps, features and gates.
 // The measurements below a feature show up in its reasons.
-func tableRow(r runtime.Row) []string {
+func tableRow(r runtime.Row, said *report.Said) []string {
 	n := r.Node
 	if n.Kind == runtime.KindBenchmark || n.Kind == runtime.KindQualify && n.ID != runtime.BaselineID {
 		return nil
@@ -62,7 +64,7 @@ func tableRow(r runtime.Row) []string {
 	switch {
 	case r.Decision != nil:
 		row[2] = string(r.Decision.Verdict)
-		row[3] = whyHere(r.Decision)
+		row[3] = strings.Join(said.Reasons(r.Decision, whyHere(r.Decision)), "\n")
 		if r.Reused {
 			row[3] = "(kept) " + row[3]
 		}
@@ -82,7 +84,7 @@ func tableRow(r runtime.Row) []string {
 
 // whyHere leaves out of a confirmed feature what the row of the first engine says,
 // which stands above it.
-func whyHere(d *ledger.Decision) string {
+func whyHere(d *ledger.Decision) []string {
 	if len(d.Confirmations) == 0 {
 		return why(d)
 	}
@@ -90,7 +92,7 @@ func whyHere(d *ledger.Decision) string {
 	for _, c := range d.Confirmations {
 		parts = append(parts, c.Reason)
 	}
-	return strings.Join(append(parts, "and on the first engine as above"), "\n")
+	return append(parts, "and on the first engine as above")
 }
 
 func label(n *runtime.Node) string {

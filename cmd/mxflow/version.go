@@ -25,10 +25,14 @@ func (a *app) versionCommand() *cobra.Command {
 				})
 				return nil
 			}
-			fmt.Fprintf(a.stdout, "mxflow %s (embedded engine %s, %s, %s/%s)\n", version, embedded.Version, goruntime.Version(), goruntime.GOOS, goruntime.GOARCH)
+			fmt.Fprintln(a.stdout, versionLine())
 			return nil
 		},
 	}
 	a.jsonFlag(c, "print as JSON")
 	return c
+}
+
+func versionLine() string {
+	return fmt.Sprintf("mxflow %s (embedded engine %s, %s, %s/%s)", version, embedded.Version, goruntime.Version(), goruntime.GOOS, goruntime.GOARCH)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
-// Check reports what is wrong with a record by itself.
-func (r *Record) Check() error {
+// check reports what is wrong with a record by itself.
+func (r *Record) check() error {
 	set := []string{}
 	for _, p := range []struct {
 		name string
@@ -68,6 +68,8 @@ func (d *Decision) check() error {
 		return unknown("verdict", string(d.Verdict))
 	case d.Attempt < 1:
 		return fmt.Errorf("is attempt %d of %s, and attempts count from 1", d.Attempt, d.Node)
+	case d.Of < 0 || d.Of >= d.Attempt:
+		return fmt.Errorf("is attempt %d of %s and says what attempt %d decided: only an earlier one can have", d.Attempt, d.Node, d.Of)
 	}
 	for _, l := range d.Levels {
 		if !l.Verdict.Known() {
@@ -130,7 +132,7 @@ func newHistory() *history {
 // add checks a record against itself and those before it, and remembers it.
 // The returned function forgets it again.
 func (h *history) add(r *Record) (undo func(), err error) {
-	if err := r.Check(); err != nil {
+	if err := r.check(); err != nil {
 		return nil, err
 	}
 	switch {
@@ -147,6 +149,9 @@ func (h *history) add(r *Record) (undo func(), err error) {
 		last := h.newest[d.Node]
 		if last != nil && d.Attempt <= last.Attempt {
 			return nil, fmt.Errorf("is attempt %d of %s after attempt %d: attempts must increase", d.Attempt, d.Node, last.Attempt)
+		}
+		if d.Of > 0 && (last == nil || d.Of != last.DecidedBy() || d.Verdict != last.Verdict || d.Accepted != last.Accepted) {
+			return nil, fmt.Errorf("says what attempt %d of %s decided, and that is not what stands before it", d.Of, d.Node)
 		}
 		if err := d.Retraction.follows(h, d); err != nil {
 			return nil, err

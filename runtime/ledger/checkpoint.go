@@ -17,18 +17,18 @@ type checkpoint struct {
 	root tlog.Hash
 }
 
-// CheckpointPath is where the checkpoint of the ledger at path lies.
-func CheckpointPath(path string) string { return path + ".checkpoint" }
+// checkpointPath is where the checkpoint of the ledger at path lies.
+func checkpointPath(path string) string { return path + ".checkpoint" }
 
-// FormatCheckpoint is the text that a checkpoint file holds: the format's name,
+// formatCheckpoint is the text that a checkpoint file holds: the format's name,
 // the number of leaves and the root, each on a line.
-func FormatCheckpoint(size int64, root tlog.Hash) string {
+func formatCheckpoint(size int64, root tlog.Hash) string {
 	return fmt.Sprintf("%s\n%d\n%s\n", header, size, root)
 }
 
-// ParseCheckpoint reads what FormatCheckpoint wrote. Lines after the third are
+// parseCheckpoint reads what formatCheckpoint wrote. Lines after the third are
 // left to signatures.
-func ParseCheckpoint(text string) (size int64, root tlog.Hash, err error) {
+func parseCheckpoint(text string) (size int64, root tlog.Hash, err error) {
 	lines := strings.SplitN(text, "\n", 4)
 	if len(lines) < 4 {
 		return 0, root, errors.New("has fewer than three lines")
@@ -50,7 +50,7 @@ func ParseCheckpoint(text string) (size int64, root tlog.Hash, err error) {
 // readCheckpoint returns nil when there is none. A crash may leave the file
 // empty or full of NUL bytes, which is none too.
 func readCheckpoint(path string) (*checkpoint, error) {
-	at := CheckpointPath(path)
+	at := checkpointPath(path)
 	text, err := os.ReadFile(at)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && strings.Trim(string(text), "\x00") == "" {
 		return nil, nil
@@ -58,7 +58,7 @@ func readCheckpoint(path string) (*checkpoint, error) {
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint of the ledger: %w", err)
 	}
-	size, root, err := ParseCheckpoint(string(text))
+	size, root, err := parseCheckpoint(string(text))
 	if err != nil {
 		return nil, &DamageError{Path: at, Problem: "the checkpoint " + err.Error(), Hint: "Without it, removed records go unnoticed; if you know that the ledger is whole, remove the checkpoint file and the next append writes it anew"}
 	}
@@ -68,11 +68,11 @@ func readCheckpoint(path string) (*checkpoint, error) {
 // writeCheckpoint replaces the checkpoint. It is not fsynced: a crash may leave
 // an older one, which is as good.
 func writeCheckpoint(path string, size int64, root tlog.Hash) error {
-	aside := CheckpointPath(path) + ".new"
-	if err := os.WriteFile(aside, []byte(FormatCheckpoint(size, root)), 0o644); err != nil {
+	aside := checkpointPath(path) + ".new"
+	if err := os.WriteFile(aside, []byte(formatCheckpoint(size, root)), 0o644); err != nil {
 		return err
 	}
-	return os.Rename(aside, CheckpointPath(path))
+	return os.Rename(aside, checkpointPath(path))
 }
 
 // compare reports whether the ledger that was read still holds all that the
@@ -83,7 +83,7 @@ func (c *checkpoint) compare(path string, s *scanned) error {
 	}
 	if c.size > s.tree.n {
 		return &DamageError{
-			Path: path, Hint: hintRemoved + " (" + CheckpointPath(path) + ")",
+			Path: path, Hint: hintRemoved + " (" + checkpointPath(path) + ")",
 			Problem: fmt.Sprintf("records were removed: it holds %s, and its checkpoint has seen %s", count(s.tree.n), count(c.size)),
 		}
 	}
@@ -93,7 +93,7 @@ func (c *checkpoint) compare(path string, s *scanned) error {
 	}
 	if root != c.root {
 		return &DamageError{
-			Path: path, Hint: hintRemoved + " (" + CheckpointPath(path) + ")",
+			Path: path, Hint: hintRemoved + " (" + checkpointPath(path) + ")",
 			Problem: fmt.Sprintf("history was rewritten: its tree hash after %s is %s, and its checkpoint has seen %s", count(c.size), root, c.root),
 		}
 	}

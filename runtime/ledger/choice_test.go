@@ -21,7 +21,7 @@ func TestChoicesAreChecked(t *testing.T) {
 		"a word of another": {Decision{Confirmations: []Confirmation{{Engine: "vllm.big", Verdict: "great"}}}, "unknown verdict on engine.vllm.big"},
 	} {
 		c.d.Node, c.d.Kind, c.d.Verdict, c.d.Attempt = "feature.x", "feature", "pass", 1
-		err := (&Record{Type: "decision", Run: "r", Time: time.Now().UTC(), Decision: &c.d}).Check()
+		err := (&Record{Type: "decision", Run: "r", Time: time.Now().UTC(), Decision: &c.d}).check()
 		if err == nil && c.want == "" {
 			continue
 		}

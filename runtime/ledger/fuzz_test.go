@@ -32,7 +32,7 @@ func FuzzRead(f *testing.F) {
 		}
 		leaves := []string{header}
 		for _, r := range s.records {
-			leaf, _, err := Encode(r)
+			leaf, _, err := encode(r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,18 +47,18 @@ func FuzzRead(f *testing.F) {
 // FuzzDecode reaches what the hashes keep FuzzRead from: the JSON of a record.
 func FuzzDecode(f *testing.F) {
 	for _, r := range append(small(), overruled()...) {
-		leaf, _, err := Encode(r)
+		leaf, _, err := encode(r)
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(leaf)
 	}
 	f.Fuzz(func(t *testing.T, leaf []byte) {
-		r, err := Decode(leaf)
-		if err != nil || r.Check() != nil || strings.Contains(string(leaf), "\n") {
+		r, err := decode(leaf)
+		if err != nil || r.check() != nil || strings.Contains(string(leaf), "\n") {
 			return
 		}
-		again, _, err := Encode(r)
+		again, _, err := encode(r)
 		if err != nil || !bytes.Equal(again, leaf) {
 			t.Fatalf("%s\nis written again as\n%s\n%v", leaf, again, err)
 		}

@@ -49,9 +49,6 @@ func (l *Ledger) RootAt(size int64) (tlog.Hash, error) {
 	return l.state.tree.rootAt(size)
 }
 
-// Path is the file's name.
-func (l *Ledger) Path() string { return l.path }
-
 // Notices are what a person should be told: a torn tail that was set aside, a
 // checkpoint that cannot be written.
 func (l *Ledger) Notices() []string {

@@ -1,15 +1,12 @@
 package ledger
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"reflect"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -99,129 +96,6 @@ func TestAppendRefuses(t *testing.T) {
 	}
 	if _, err := Verify(path); err != nil {
 		t.Error(err)
-	}
-}
-
-// faulty is a file on which things fail when told to.
-type faulty struct {
-	file
-	short         int // bytes that a failing write leaves behind
-	write, sync   error
-	truncate      error
-	failSyncsOnly int
-}
-
-func (f *faulty) WriteAt(b []byte, off int64) (int, error) {
-	if f.write != nil {
-		n, _ := f.file.WriteAt(b[:min(f.short, len(b))], off)
-		return n, f.write
-	}
-	return f.file.WriteAt(b, off)
-}
-
-func (f *faulty) Sync() error {
-	if f.sync != nil && f.failSyncsOnly > 0 {
-		f.failSyncsOnly--
-		return f.sync
-	}
-	return f.file.Sync()
-}
-
-func (f *faulty) Truncate(n int64) error {
-	if f.truncate != nil {
-		return f.truncate
-	}
-	return f.file.Truncate(n)
-}
-
-func TestFaults(t *testing.T) {
-	for name, c := range map[string]struct {
-		fault  faulty
-		broken bool
-	}{
-		"full disk":                 {faulty{write: syscall.ENOSPC, short: 30}, false},
-		"full disk, line whole":     {faulty{write: syscall.ENOSPC, short: 1 << 20}, false},
-		"short write":               {faulty{write: io.ErrShortWrite}, false},
-		"fsync":                     {faulty{sync: syscall.EIO, failSyncsOnly: 1}, false},
-		"fsync, also the second":    {faulty{sync: syscall.EIO, failSyncsOnly: 2}, true},
-		"full disk and no truncate": {faulty{write: syscall.ENOSPC, short: 30, truncate: syscall.EIO}, true},
-		"fsync and no truncate":     {faulty{sync: syscall.EIO, failSyncsOnly: 1, truncate: syscall.EIO}, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			path, _, _ := create(t, small()...)
-			l, err := Open(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer l.Close()
-			good, root := l.file, l.Root()
-			fault := c.fault
-			fault.file = good
-			l.file = &fault
-			err = l.Append(decision("r1", "n", 1), decision("r1", "m", 1))
-			cause := c.fault.write
-			if cause == nil {
-				cause = c.fault.sync
-			}
-			if !errors.Is(err, cause) || l.Len() != 4 || l.Root() != root {
-				t.Fatalf("got %v, %d records", err, l.Len())
-			}
-			l.file = good
-			err = l.Append(decision("r1", "n", 1))
-			if (err != nil) != c.broken {
-				t.Fatalf("the next append: %v", err)
-			}
-			if c.broken {
-				l.Close()
-				if l, err = Open(path); err != nil {
-					t.Fatalf("open again: %v", err)
-				}
-				defer l.Close()
-				if l.Len() < 4 {
-					t.Errorf("%d records", l.Len())
-				}
-			}
-			if _, err := Verify(path); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-}
-
-func TestForeignWriterIsNoticed(t *testing.T) {
-	path, _, _ := create(t)
-	a, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Close()
-	b, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
-	if err := a.Append(runStart("a")); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Append(runStart("b")); err == nil || !strings.Contains(err.Error(), "another process") {
-		t.Errorf("got %v", err)
-	}
-	if rep, err := Verify(path); err != nil || rep.Records != 1 {
-		t.Errorf("%+v, %v", rep, err)
-	}
-}
-
-func TestClosed(t *testing.T) {
-	path, _, _ := create(t)
-	l, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(l.Close(), l.Close()); err != nil {
-		t.Error(err)
-	}
-	if err := l.Append(runStart("r1")); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("got %v", err)
 	}
 }
 

@@ -20,9 +20,9 @@ const headerName = "mxflow-ledger/"
 // maxLine bounds a line, so that a hostile file cannot exhaust memory.
 const maxLine = 16 << 20
 
-// FormatLine is one line of a ledger: the leaf, TAB, the root of the tree that
+// formatLine is one line of a ledger: the leaf, TAB, the root of the tree that
 // ends with it, LF.
-func FormatLine(leaf []byte, root tlog.Hash) []byte {
+func formatLine(leaf []byte, root tlog.Hash) []byte {
 	line := make([]byte, 0, len(leaf)+46)
 	line = append(line, leaf...)
 	line = append(line, '\t')
@@ -30,10 +30,10 @@ func FormatLine(leaf []byte, root tlog.Hash) []byte {
 	return append(line, '\n')
 }
 
-// ParseLine splits a line, given without its LF, into the leaf and the text of
+// parseLine splits a line, given without its LF, into the leaf and the text of
 // the root. The root stays text: base64 has spellings that decode alike, and
-// only the one that FormatLine writes may pass.
-func ParseLine(line []byte) (leaf []byte, root string, err error) {
+// only the one that formatLine writes may pass.
+func parseLine(line []byte) (leaf []byte, root string, err error) {
 	i := bytes.LastIndexByte(line, '\t')
 	if i < 0 {
 		return nil, "", errors.New("has no tab between the record and its tree hash")
@@ -53,9 +53,9 @@ func parseHeader(leaf []byte) error {
 	}
 }
 
-// Encode is the canonical JSON of a record, and the record as a reader will
+// encode is the canonical JSON of a record, and the record as a reader will
 // see it: times in UTC, invalid UTF-8 replaced.
-func Encode(r *Record) ([]byte, *Record, error) {
+func encode(r *Record) ([]byte, *Record, error) {
 	if r == nil {
 		return nil, nil, errors.New("the record is nil")
 	}
@@ -91,9 +91,9 @@ func Encode(r *Record) ([]byte, *Record, error) {
 	return leaf, seen, nil
 }
 
-// Decode reads a leaf. It refuses unknown fields and whatever Encode would have
+// decode reads a leaf. It refuses unknown fields and whatever encode would have
 // written in another way.
-func Decode(leaf []byte) (*Record, error) {
+func decode(leaf []byte) (*Record, error) {
 	r, err := unmarshal(leaf)
 	if err != nil {
 		return nil, err

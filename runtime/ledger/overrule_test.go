@@ -156,7 +156,7 @@ func TestOverruledRecords(t *testing.T) {
 func TestWaiverTimes(t *testing.T) {
 	r := waiver(1)
 	r.Waiver.Expires = r.Waiver.Expires.In(time.FixedZone("", 3600))
-	_, seen, err := Encode(r)
+	_, seen, err := encode(r)
 	if err != nil || seen.Waiver.Expires.Location() != time.UTC || !seen.Waiver.Expires.Equal(r.Waiver.Expires) {
 		t.Errorf("%v, %v", seen.Waiver.Expires, err)
 	}

@@ -11,10 +11,7 @@ import (
 )
 
 // Snapshot is a ledger as it was when it was read.
-type Snapshot struct {
-	path string
-	s    *scanned
-}
+type Snapshot struct{ s *scanned }
 
 // Read reads and verifies a ledger without a lock, also while another process
 // appends: an unfinished last line is left out. Damage is a *DamageError.
@@ -29,7 +26,7 @@ func Read(path string) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Snapshot{path, s}, nil
+	return &Snapshot{s}, nil
 }
 
 func readOnce(path string) (*scanned, error) {

@@ -42,6 +42,11 @@ type RunStart struct {
 	Hypotheses map[string]string `json:"hypotheses,omitempty"`
 	// Targets are the plan's numbers to beat as they were when the run began.
 	Targets []Target `json:"targets,omitempty"`
+	// Nodes are all nodes of the plan in the order in which the run goes through
+	// them; a run that is killed has no end that says so.
+	Nodes []string `json:"nodes,omitempty"`
+	// Inputs are what the plan was compiled with beside its files.
+	Inputs *Inputs `json:"inputs,omitempty"`
 }
 
 // End closes a run.

@@ -15,8 +15,13 @@ type Decision struct {
 	// again from stored launches.
 	MeasureKey  string `json:"measure_key"`
 	DecisionKey string `json:"decision_key"`
+	// ClaimKey says which hypothesis was held against the outcome.
+	ClaimKey string `json:"claim_key,omitempty"`
 	// Attempt counts from 1; error and invalid are tried again as a new one.
-	Attempt int             `json:"attempt"`
+	Attempt int `json:"attempt"`
+	// Of is the attempt that decided the same, of which this one is a copy with
+	// another hypothesis; 0 where it is none.
+	Of      int             `json:"of,omitempty"`
 	Verdict verdict.Verdict `json:"verdict"`
 	Reasons []string        `json:"reasons,omitempty"`
 	// Levels, Rules: what the verdict was joined from.

@@ -11,6 +11,10 @@ type Statistics struct {
 	Max int `json:"max"`
 	// Alternatives competed for one place; absent for one.
 	Alternatives int `json:"alternatives,omitempty"`
+	// Version counts the ways of deciding; absent up to the third, which decided a
+	// count on its mean over launches, and took an average for a count where it was
+	// whole.
+	Version string `json:"version,omitempty"`
 }
 
 // Noise is a pooled standard deviation of the logs of launches.

@@ -54,7 +54,7 @@ func scan(r io.Reader, path string) (*scanned, error) {
 
 // line takes in one line, given without its LF.
 func (s *scanned) line(line []byte) error {
-	leaf, rootText, err := ParseLine(line)
+	leaf, rootText, err := parseLine(line)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (s *scanned) line(line []byte) error {
 		return fail(errors.New("does not match its tree hash: a byte of it was changed, or a line before it was added or removed"))
 	}
 	if n > 0 {
-		rec, err := Decode(leaf)
+		rec, err := decode(leaf)
 		if err != nil {
 			return fail(err)
 		}
@@ -92,7 +92,7 @@ func (s *scanned) tail(rest []byte, path string) error {
 	if len(rest) == 0 {
 		return nil
 	}
-	whole := FormatLine([]byte(header), headerRoot())
+	whole := formatLine([]byte(header), headerRoot())
 	if s.tree.n == 0 && !bytes.HasPrefix(whole, rest) && strings.Trim(string(rest), "\x00") != "" {
 		return s.damage(path, fmt.Sprintf("does not begin with %q: this file is not a ledger", header))
 	}

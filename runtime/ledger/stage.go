@@ -27,7 +27,7 @@ func (l *Ledger) stage(recs []*Record) (*staged, error) {
 		}
 	}}
 	for i, r := range recs {
-		leaf, seen, err := Encode(r)
+		leaf, seen, err := encode(r)
 		if err == nil {
 			var undo func()
 			if undo, err = s.history.add(seen); err == nil {
@@ -39,7 +39,7 @@ func (l *Ledger) stage(recs []*Record) (*staged, error) {
 			st.undo()
 			return nil, fmt.Errorf("ledger %s: none of the batch is recorded: record %d of %d %w", l.path, i+1, len(recs), err)
 		}
-		st.bytes = append(st.bytes, FormatLine(leaf, st.root)...)
+		st.bytes = append(st.bytes, formatLine(leaf, st.root)...)
 		st.records = append(st.records, seen)
 	}
 	return st, nil

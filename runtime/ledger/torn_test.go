@@ -14,20 +14,20 @@ func TestCutAtEveryByte(t *testing.T) {
 	// Small, since each cut costs some fsyncs.
 	recs := []*Record{runStart("r"), {Type: "decision", Time: noon, Run: "r", Decision: &Decision{Node: "n", Kind: "gate", Attempt: 1, Verdict: "fail"}}, end("r")}
 	path, data, sizes := create(t, recs...)
-	text, err := os.ReadFile(CheckpointPath(path))
+	text, err := os.ReadFile(checkpointPath(path))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for cut := range data {
 		write(t, path, data[:cut])
-		write(t, CheckpointPath(path), text)
+		write(t, checkpointPath(path), text)
 		if _, err := Open(path); !errors.As(err, new(*DamageError)) || !strings.Contains(err.Error(), "removed") {
 			t.Fatalf("cut at %d: with a checkpoint ahead, Open says %v", cut, err)
 		}
 		if now, _ := os.ReadFile(path); !bytes.Equal(now, data[:cut]) {
 			t.Fatalf("cut at %d: a refused file was changed", cut)
 		}
-		if err := os.Remove(CheckpointPath(path)); err != nil {
+		if err := os.Remove(checkpointPath(path)); err != nil {
 			t.Fatal(err)
 		}
 		whole := 0
@@ -90,7 +90,7 @@ func TestHoles(t *testing.T) {
 			bad := bytes.Clone(data)
 			c.spoil(bad)
 			write(t, path, bad)
-			write(t, CheckpointPath(path), nil) // as a power cut may leave it
+			write(t, checkpointPath(path), nil) // as a power cut may leave it
 			l, err := Open(path)
 			if !c.torn {
 				if !errors.As(err, new(*DamageError)) {
@@ -114,7 +114,7 @@ func TestHoles(t *testing.T) {
 
 func TestCheckpoint(t *testing.T) {
 	path, data, sizes := create(t, small()...)
-	whole, _ := os.ReadFile(CheckpointPath(path))
+	whole, _ := os.ReadFile(checkpointPath(path))
 
 	// Behind is harmless: a crash came between.
 	earlier := t.TempDir() + "/ledger"
@@ -124,8 +124,8 @@ func TestCheckpoint(t *testing.T) {
 	}
 	l.Append(small()[0])
 	l.Close()
-	behind, _ := os.ReadFile(CheckpointPath(earlier))
-	write(t, CheckpointPath(path), behind)
+	behind, _ := os.ReadFile(checkpointPath(earlier))
+	write(t, checkpointPath(path), behind)
 	if rep, err := Verify(path); err != nil || rep.Checkpoint != 2 {
 		t.Errorf("a checkpoint that is behind: %+v, %v", rep, err)
 	}
@@ -133,7 +133,7 @@ func TestCheckpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Close()
-	if now, _ := os.ReadFile(CheckpointPath(path)); !bytes.Equal(now, whole) {
+	if now, _ := os.ReadFile(checkpointPath(path)); !bytes.Equal(now, whole) {
 		t.Error("Open does not bring the checkpoint up to date")
 	}
 
@@ -153,13 +153,13 @@ func TestCheckpoint(t *testing.T) {
 	// Rewritten from the first record on, with hashes that are right.
 	leaf, _ := marshal(runStart("other"))
 	write(t, path, append(forge(header, string(leaf)), nil...))
-	write(t, CheckpointPath(path), behind)
+	write(t, checkpointPath(path), behind)
 	if _, err := Verify(path); err == nil || !strings.Contains(err.Error(), "rewritten") {
 		t.Errorf("got %v", err)
 	}
 	// A checkpoint that is no checkpoint.
 	for _, bad := range []string{"x", "mxflow-ledger/1\n", "mxflow-ledger/1\n-1\nx\n", "mxflow-ledger/1\n07\nx\n", strings.Replace(string(behind), "\n2\n", "\n+2\n", 1)} {
-		write(t, CheckpointPath(path), []byte(bad))
+		write(t, checkpointPath(path), []byte(bad))
 		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "checkpoint") {
 			t.Errorf("%q: got %v", bad, err)
 		}

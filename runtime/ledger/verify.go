@@ -51,7 +51,7 @@ func Verify(path string) (Report, error) {
 		return rep, err
 	}
 	if cp == nil {
-		rep.Notices = append(rep.Notices, fmt.Sprintf("there is no %s, so it cannot be told whether records were cut off at the end", CheckpointPath(path)))
+		rep.Notices = append(rep.Notices, fmt.Sprintf("there is no %s, so it cannot be told whether records were cut off at the end", checkpointPath(path)))
 	} else {
 		rep.Checkpoint = cp.size
 	}

@@ -28,7 +28,7 @@ func TestVerify(t *testing.T) {
 // Every byte of the file is covered: whichever is changed, in whichever way.
 func TestEveryByteIsCovered(t *testing.T) {
 	path, data, _ := create(t, small()...)
-	os.Remove(CheckpointPath(path))
+	os.Remove(checkpointPath(path))
 	for i := range data {
 		for _, b := range []byte{data[i] ^ 1, data[i] ^ 0x20, 0, '\n'} {
 			if b == data[i] {
@@ -81,7 +81,7 @@ func forge(leaves ...string) []byte {
 	var out []byte
 	for _, leaf := range leaves {
 		root, _ := tr.add([]byte(leaf))
-		out = append(out, FormatLine([]byte(leaf), root)...)
+		out = append(out, formatLine([]byte(leaf), root)...)
 	}
 	return out
 }
@@ -176,7 +176,7 @@ func TestProve(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		leaf, _, _ := ParseLine(bytes.Split(data, []byte("\n"))[i+1])
+		leaf, _, _ := parseLine(bytes.Split(data, []byte("\n"))[i+1])
 		if err := tlog.CheckRecord(proof, s.Size(), s.Root(), int64(i)+1, tlog.RecordHash(leaf)); err != nil {
 			t.Errorf("record %d: %v", i, err)
 		}

@@ -30,7 +30,7 @@ type Claim struct {
 // order; never nil. What nobody tested is open.
 func Claims(st *store.Store) []Claim {
 	all := []Claim{}
-	for _, d := range inPlanOrder(st, Standing(st)) {
+	for _, d := range Standing(st) {
 		h := d.Hypothesis
 		if d.Kind != ledger.KindFeature || h == nil {
 			continue

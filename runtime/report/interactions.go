@@ -22,7 +22,7 @@ type Interaction struct {
 // nil.
 func Interactions(st *store.Store) []Interaction {
 	all := []Interaction{}
-	for _, d := range inPlanOrder(st, Standing(st)) {
+	for _, d := range Standing(st) {
 		for _, i := range d.Interference {
 			all = append(all, Interaction{d.Feature, d.Session, i})
 		}

@@ -86,6 +86,7 @@ func OverruledNow(st *store.Store, now time.Time) []Overruled {
 // expired and the withdrawn too.
 func (p *page) overruled() {
 	var rows [][]string
+	retracted := map[ledger.Retraction]bool{}
 	for _, r := range p.st.Records() {
 		when := ledger.Minute(r.Time)
 		switch {
@@ -95,8 +96,10 @@ func (p *page) overruled() {
 		case r.Waiver != nil:
 			w := r.Waiver
 			rows = append(rows, []string{when, w.Node, string(w.Verdict) + " waived until " + ledger.Minute(w.Expires), w.By, w.Reason})
-		case r.Decision != nil && r.Decision.Retracted():
+		case r.Decision != nil && r.Decision.Retracted() && !retracted[*r.Decision.Retraction]:
+			// What a later apply decides again over the same launches carries it on.
 			d := r.Decision
+			retracted[*d.Retraction] = true
 			rows = append(rows, []string{when, d.Node, d.Retraction.Was() + " retracted", d.Retraction.By, d.Retraction.Reason})
 		}
 	}

@@ -40,7 +40,10 @@ func TestOverruled(t *testing.T) {
 	}
 	waive("phase.holds", now.Add(time.Hour))
 	waive("phase.ended", now.Add(-time.Minute))
-	record(ledger.Record{Type: "decision", Decision: f.Withdraw(ledger.Retraction{Node: "feature.f", Reason: "cached prompts", By: "lee"})})
+	gone := f.Withdraw(ledger.Retraction{Node: "feature.f", Reason: "cached prompts", By: "lee"})
+	record(ledger.Record{Type: "decision", Decision: gone})
+	// A later apply decides it again over the same launches.
+	record(ledger.Record{Type: "decision", Decision: gone.Withdraw(*gone.Retraction)})
 
 	var states []string
 	for _, o := range OverruledNow(s, now) {
@@ -53,6 +56,9 @@ func TestOverruled(t *testing.T) {
 	var page bytes.Buffer
 	if err := Markdown(&page, s); err != nil {
 		t.Fatal(err)
+	}
+	if n := strings.Count(page.String(), "retracted | lee | cached prompts |"); n != 1 {
+		t.Errorf("one retraction is listed %d times", n)
 	}
 	for _, want := range []string{
 		"| holds | **fail, waived** | waived by kim until ", "known<br>decode: slower |",

@@ -54,7 +54,9 @@ type page struct {
 	w   io.Writer
 	st  *store.Store
 	now time.Time
-	err error
+	// said is why what was decided came out so, each cause once.
+	said Said
+	err  error
 }
 
 func (p *page) line(format string, args ...any) {
@@ -97,38 +99,6 @@ func (p *page) header(v *store.RunView) {
 	}
 }
 
-// gates lists phases in the order in which they were decided, then what is
-// locked.
-func (p *page) gates() {
-	p.line("## Gates")
-	p.line("")
-	p.head("Phase", "Verdict", "Why")
-	for _, d := range Standing(p.st) {
-		if d.Kind == ledger.KindGate || d.Kind == ledger.KindPhase || d.Node == ledger.Baseline && !d.Verdict.Unlocks() {
-			verdict, why := "**"+string(d.Verdict)+"**", strings.Join(d.Reasons, "\n")
-			if o := OverruledOf(d.Decision, p.st.Waiver(d.Node), p.now); o.State != "" {
-				if verdict = "**" + o.Word() + "**"; o.Says != strings.Join(d.Reasons, "; ") {
-					why = o.Says + "\n" + why
-				}
-			}
-			p.row(name(d.Decision), verdict, why)
-		}
-	}
-	for _, l := range Locked(p.st) {
-		if strings.HasPrefix(l.Node, "phase.") && !strings.Contains(l.Node, ".step.") {
-			p.row(strings.TrimPrefix(l.Node, "phase."), "locked", l.Cause)
-		}
-	}
-	p.line("")
-}
-
-func name(d *ledger.Decision) string {
-	if d.Phase != "" {
-		return d.Phase
-	}
-	return d.Node
-}
-
 func (p *page) features() {
 	for _, d := range Standing(p.st) {
 		if d.Kind == ledger.KindFeature {
@@ -152,11 +122,7 @@ func (p *page) feature(d *ledger.Decision) {
 		}
 		p.line("")
 	}
-	var levels []string
-	for _, l := range d.Levels {
-		levels = append(levels, l.Name+" "+string(l.Verdict))
-	}
-	p.line("Levels: %s.", strings.Join(levels, ", "))
+	p.line("Levels: %s.", levelWords(d))
 	p.line("")
 	p.head("Criterion", "Rule", "Verdict", "Evidence")
 	for _, r := range d.Rules {
@@ -164,10 +130,29 @@ func (p *page) feature(d *ledger.Decision) {
 		if !r.Decides {
 			label += " (recorded only)"
 		}
-		p.row(label, "`"+r.Expr+"`", string(r.Verdict), strings.Join(r.Reasons, "\n"))
+		p.row(label, "`"+r.Expr+"`", string(r.Verdict), strings.Join(p.said.Reasons(d, r.Reasons), "\n"))
 	}
 	p.line("")
 	p.arms(d)
+}
+
+// levelWords are the levels of a feature and what they came to. Those of the stack
+// that it builds on, which is qualified beside it, have its name before theirs.
+func levelWords(d *ledger.Decision) string {
+	var own, under []string
+	on := ""
+	for _, l := range d.Levels {
+		if variant, level, of := strings.Cut(l.Name, "/"); of {
+			on, under = variant, append(under, level+" "+string(l.Verdict))
+			continue
+		}
+		own = append(own, l.Name+" "+string(l.Verdict))
+	}
+	words := strings.Join(own, ", ")
+	if on != "" {
+		words += fmt.Sprintf("; of what it was measured on (%s): %s", on, strings.Join(under, ", "))
+	}
+	return words
 }
 
 // outcome is what became of the claim, empty where nobody tested it.

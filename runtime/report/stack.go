@@ -2,7 +2,6 @@ package report
 
 import (
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +23,8 @@ type Stack struct {
 type Accepted struct {
 	Feature string `json:"feature"`
 	Phase   string `json:"phase,omitempty"`
-	// On is the variant that it was measured on: "baseline", "accepted", a feature.
+	// On is what it was measured on: "baseline", a feature, or those that were
+	// accepted then, "cache + spec[short]"; "accepted" where these are not known any more.
 	On string `json:"on,omitempty"`
 	// Set is what it changes, by knob, and Chosen the alternative that it is of a
 	// feature that chooses.
@@ -49,7 +49,7 @@ func AcceptedStack(st *store.Store) Stack {
 		s.Baseline = d.Variant
 	}
 	s.Knobs = maps.Clone(s.Baseline)
-	for _, d := range inPlanOrder(st, Standing(st)) {
+	for _, d := range Standing(st) {
 		if d.Kind != ledger.KindFeature || !d.Accepted || !d.Verdict.Unlocks() {
 			continue
 		}
@@ -57,7 +57,7 @@ func AcceptedStack(st *store.Store) Stack {
 			Feature: d.Feature, Phase: d.Phase, Gains: gainsOf(d.Decision), Verdict: d.Verdict, Time: d.Time, Run: d.Run, Record: d.Record,
 		}
 		a.Gate = gateOf(st, d.Phase)
-		a.On, a.Set, a.Chosen = changes(st, d.Decision, s.Baseline)
+		a.On, a.Set, a.Chosen = changes(st, d.Decision, s)
 		if s.Knobs == nil {
 			s.Knobs = map[string]string{}
 		}
@@ -75,77 +75,4 @@ func gateOf(st *store.Store, phase string) string {
 	}
 	o := OverruledOf(d, st.Waiver(d.Node), time.Now())
 	return strings.TrimSuffix(o.Word()+", "+o.Note(), ", ")
-}
-
-// inPlanOrder sorts decisions as the plan had their nodes at the end of the newest
-// run; what it does not list keeps its place behind those.
-func inPlanOrder(st *store.Store, all []store.Decided) []store.Decided {
-	end := lastFinished(st)
-	if end == nil || len(end.Nodes) == 0 {
-		return all
-	}
-	place := map[string]int{}
-	for i, n := range end.Nodes {
-		place[n] = i + 1
-	}
-	at := func(d store.Decided) int {
-		if i := place[d.Node]; i > 0 {
-			return i
-		}
-		return len(end.Nodes) + 1
-	}
-	slices.SortStableFunc(all, func(a, b store.Decided) int { return at(a) - at(b) })
-	return all
-}
-
-// changes is what a feature sets: the knobs in which its candidate differs from
-// the variant that it was measured on, by that one's launches; where no launch
-// says what it was, from the baseline. A feature that chooses sets what its winner
-// does.
-func changes(st *store.Store, d *ledger.Decision, baseline map[string]string) (on string, set map[string]string, chosen string) {
-	under := baseline
-	if l := parentOf(st, d); l != nil {
-		on = l.Variant
-		if l.Knobs != nil {
-			under = l.Knobs
-		}
-	}
-	for _, a := range d.Alternatives {
-		if a.Chosen {
-			return on, maps.Clone(a.Set), a.Name
-		}
-	}
-	set = map[string]string{}
-	for knob, value := range d.Variant {
-		if under[knob] != value {
-			set[knob] = value
-		}
-	}
-	return on, set, ""
-}
-
-// parentOf is a launch of the variant that a feature was measured on; nil where
-// none is on record.
-func parentOf(st *store.Store, d *ledger.Decision) *ledger.Launch {
-	for _, e := range d.Evidence {
-		if e.Feature != d.Feature || len(e.Parent.Launches) == 0 {
-			continue
-		}
-		if l, ok := st.LaunchByID(e.Parent.Launches[0]); ok {
-			return l
-		}
-	}
-	// A record of before evidence was kept: the arm that is not the candidate's,
-	// and not the baseline where that stands beside another one.
-	var parent *ledger.Launch
-	for _, id := range d.Launches {
-		l, ok := st.LaunchByID(id)
-		if !ok || l.Purpose != ledger.ForBenchmark || l.Variant == d.Feature {
-			continue
-		}
-		if parent == nil || parent.Variant == ledger.Baseline {
-			parent = l
-		}
-	}
-	return parent
 }

@@ -22,7 +22,8 @@ type Gain struct {
 	High  *float64 `json:"high,omitempty"`
 	Unit  string   `json:"unit,omitempty"`
 	Ratio bool     `json:"ratio,omitempty"`
-	// Launches are of the candidate and of what it was compared with.
+	// Launches are of the candidate and of what it was compared with, as far as Value
+	// is of them: up to the look that decided.
 	Launches int `json:"launches,omitempty"`
 	Against  int `json:"against,omitempty"`
 }
@@ -43,8 +44,7 @@ func gainsOf(d *ledger.Decision) []Gain {
 				Ratio: relative(in.Path), Launches: in.N, Against: in.BaseN,
 			}
 			if t := testOf(r, in); t != nil {
-				g.Low, g.High = t.Low, t.High
-				g.Launches, g.Against = len(t.Values), len(t.Base)
+				g.tested(t)
 			}
 			gains = append(gains, g)
 		}
@@ -52,10 +52,32 @@ func gainsOf(d *ledger.Decision) []Gain {
 	return gains
 }
 
+// tested takes the number and its bounds from one look: launches behind that which
+// decided were made for other comparisons.
+func (g *Gain) tested(t *verdict.Test) {
+	g.Low, g.High = t.Low, t.High
+	g.Launches, g.Against = len(t.Values), len(t.Base)
+	if len(t.Looks) == 0 || t.Estimate == nil {
+		return
+	}
+	g.Value = *t.Estimate
+	last := t.Looks[len(t.Looks)-1].N
+	g.Launches, g.Against = min(g.Launches, last), min(g.Against, last)
+}
+
 // testOf is how the comparison was decided that read an input: the one of the
-// same launches, since a path is written in several ways.
+// same launches, since a path is written in several ways; of several the one in
+// which it stands as it is, since a gain and a change have one another's signs.
 func testOf(r ledger.Rule, in ledger.Input) *verdict.Test {
-	for _, c := range r.Comparisons {
+	stands := func(c ledger.Comparison) int {
+		if strings.Contains(c.Text, in.Path) {
+			return 0
+		}
+		return 1
+	}
+	comparisons := slices.Clone(r.Comparisons)
+	slices.SortStableFunc(comparisons, func(a, b ledger.Comparison) int { return stands(a) - stands(b) })
+	for _, c := range comparisons {
 		t := c.Test
 		if t == nil || len(t.Values) == 0 || len(in.PerLaunch) < len(t.Values) || len(in.BasePerLaunch) < len(t.Base) {
 			continue

@@ -17,13 +17,17 @@ func StackTable(s Stack, when func(time.Time) string) Table {
 		for _, g := range f.Gains {
 			gains = append(gains, g.String())
 		}
-		name := f.Feature
-		if f.Chosen != "" {
-			name = f.Chosen
-		}
-		t.Rows = append(t.Rows, []string{name, orDash(f.On), KnobWords(f.Set), strings.Join(gains, "\n"), string(f.Verdict), orDash(f.Gate), when(f.Time)})
+		t.Rows = append(t.Rows, []string{f.Name(), orDash(f.On), KnobWords(f.Set), strings.Join(gains, "\n"), string(f.Verdict), orDash(f.Gate), when(f.Time)})
 	}
 	return t
+}
+
+// Name is the feature, or the alternative that it is.
+func (f Accepted) Name() string {
+	if f.Chosen != "" {
+		return f.Chosen
+	}
+	return f.Feature
 }
 
 func orDash(text string) string {

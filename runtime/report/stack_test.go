@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -87,5 +88,91 @@ func TestPages(t *testing.T) {
 	want, err := os.ReadFile(golden)
 	if err != nil || !bytes.Equal(out.Bytes(), want) {
 		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
+// TestRowIsOfOneLook: launches behind the look that decided were made for other
+// rules, and the number stands beside the bounds of the look that it is of.
+func TestRowIsOfOneLook(t *testing.T) {
+	s := newStory(t)
+	s.begin("r1")
+	s.add(baselineOf(set()))
+	base := s.launches("s-1", "baseline", set(), 20, 20, 20, 20, 30, 30)
+	own := s.launches("s-1", "cache", set("cache=on"), 40, 40, 40, 40, 40, 40)
+	at := 1.0
+	s.feature("cache", true, set("cache=on"), "baseline", base, own, 0.7472, 0.9, func(d *ledger.Decision) {
+		test := d.Rules[0].Comparisons[0].Test
+		test.Estimate, test.Looks = &at, []verdict.Look{{N: 3}, {N: 4}}
+	})
+	g := AcceptedStack(s.st).Features[0].Gains[0]
+	if g.String() != "chat.tg.gain +100.0 % (at least +90.0 %)" || g.Launches != 4 || g.Against != 4 {
+		t.Errorf("%s, %+v", g, g)
+	}
+}
+
+// TestBoundsAreOfTheSameRelation: two comparisons of the same launches, one of a gain
+// and one of a change, whose numbers have one another's signs.
+func TestBoundsAreOfTheSameRelation(t *testing.T) {
+	gain, change, low, high := 0.5, -0.5, 0.4, -0.4
+	values, base := []float64{5, 5}, []float64{10, 10}
+	r := ledger.Rule{Decides: true, Comparisons: []ledger.Comparison{
+		{Text: "chat.ttft.gain >= 0.1", Test: &verdict.Test{Form: verdict.Ratio, Values: values, Base: base, Low: &low}},
+		{Text: "chat.ttft.change <= -0.1", Test: &verdict.Test{Form: verdict.Ratio, Values: values, Base: base, High: &high}},
+	}}
+	for path, value := range map[string]*float64{"chat.ttft.gain": &gain, "chat.ttft.change": &change} {
+		r.Inputs = append(r.Inputs, ledger.Input{Path: path, Value: value, N: 2, BaseN: 2, PerLaunch: values, BasePerLaunch: base})
+	}
+	var got []string
+	for _, g := range gainsOf(&ledger.Decision{Rules: []ledger.Rule{r}}) {
+		got = append(got, g.String())
+	}
+	slices.Sort(got)
+	if want := []string{"chat.ttft.change -50.0 % (at most -40.0 %)", "chat.ttft.gain +50.0 % (at least +40.0 %)"}; !slices.Equal(got, want) {
+		t.Error(got)
+	}
+}
+
+// TestOnSaysWhatWasAccepted: the arm is called accepted, and what that was then is
+// told by its knobs.
+func TestOnSaysWhatWasAccepted(t *testing.T) {
+	on := func(s *story) string {
+		all := AcceptedStack(s.st).Features
+		return all[len(all)-1].On
+	}
+	s := stacked(t)
+	s.begin("r2")
+	both := []string{"s-2.accepted.1", "s-2.accepted.2"}
+	s.feature("head", true, set("cache=on", "moe=routed", "head=mxfp4"), "accepted", both, []string{"s-2.head.1", "s-2.head.2"}, 0.1, 0.05)
+	if got := on(s); got != "cache + moe" {
+		t.Errorf("on %q", got)
+	}
+	// Measured before there was a stack.
+	empty := s.launches("s-5", "accepted", set(), 20, 21)
+	s.feature("late", true, set("head=mxfp4"), "accepted", empty, s.launches("s-5", "late", set("head=mxfp4"), 30, 31), 0.1, 0.05)
+	if got := on(s); got != "baseline" {
+		t.Errorf("on %q", got)
+	}
+	// On what nothing of the stack explains.
+	gone := s.launches("s-6", "accepted", set("cache=on", "moe=dense"), 20, 21)
+	s.feature("last", true, set("head=mxfp4"), "accepted", gone, s.launches("s-6", "last", set("head=f16"), 30, 31), 0.1, 0.05)
+	if got := on(s); got != "accepted" {
+		t.Errorf("on %q", got)
+	}
+}
+
+// TestOnSaysTheAlternative that was chosen then.
+func TestOnSaysTheAlternative(t *testing.T) {
+	s := newStory(t)
+	s.begin("r1")
+	s.add(baselineOf(set()))
+	base := s.launches("s-1", "baseline", set(), 20, 20)
+	wide := s.launches("s-1", "batch[wide]", set("head=wide"), 40, 40)
+	s.feature("batch", true, set("head=wide"), "baseline", base, wide, 1, 0.9, func(d *ledger.Decision) {
+		d.Alternatives = []ledger.Alternative{{Name: "batch[wide]", Set: map[string]string{"head": "wide"}, Verdict: verdict.Pass, Chosen: true}}
+	})
+	parent := s.launches("s-2", "accepted", set("head=wide"), 40, 41)
+	s.feature("drafts", true, set("head=wide", "cache=on"), "accepted", parent, s.launches("s-2", "drafts", set("head=wide", "cache=on"), 60, 61), 0.5, 0.4)
+	if got := AcceptedStack(s.st).Features; len(got) != 2 || got[1].On != "batch[wide]" {
+		t.Errorf("%+v", got)
 	}
 }

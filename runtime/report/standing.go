@@ -16,24 +16,26 @@ type LockedNode struct {
 	Cause string `json:"cause"`
 }
 
-// Locked lists them in the plan's order; never nil.
+// Locked lists them in the plan's order; never nil. What a run that goes on has
+// decided since is locked no longer.
 func Locked(st *store.Store) []LockedNode {
 	out := []LockedNode{}
-	end := lastFinished(st)
+	end, at := lastFinished(st)
 	if end == nil {
 		return out
 	}
-	for node, cause := range end.Locked {
-		out = append(out, LockedNode{node, phaseOf(end.Nodes, node), cause})
+	since := map[string]bool{}
+	for _, d := range st.Decisions() {
+		since[d.Node] = d.Record > at
 	}
-	place := func(l LockedNode) int {
-		if i := slices.Index(end.Nodes, l.Node); i >= 0 {
-			return i
+	plan := planned(st)
+	for node, cause := range end.Locked {
+		if !since[node] && !plan.gone(node) {
+			out = append(out, LockedNode{node, phaseOf(end.Nodes, node), cause})
 		}
-		return len(end.Nodes)
 	}
 	slices.SortFunc(out, func(a, b LockedNode) int {
-		return cmp.Or(place(a)-place(b), strings.Compare(a.Node, b.Node))
+		return cmp.Or(plan.place(a.Node)-plan.place(b.Node), strings.Compare(a.Node, b.Node))
 	})
 	return out
 }
@@ -57,42 +59,34 @@ func phaseOf(nodes []string, node string) string {
 	return ""
 }
 
-// Standing are the newest decisions that still stand: a node that is locked now,
-// or that the plan has no more, has none, whatever was decided about it before.
+// Standing are the newest decisions that still stand, in the plan's order: a node
+// that is locked now, or that the plan has no more, has none, whatever was decided
+// about it before.
 func Standing(st *store.Store) []store.Decided {
-	gone := map[string]bool{}
+	locked := map[string]bool{}
 	for _, l := range Locked(st) {
-		gone[l.Node] = true
+		locked[l.Node] = true
 	}
-	present := nodesNow(st)
-	return slices.DeleteFunc(st.Decisions(), func(d store.Decided) bool {
-		return gone[d.Node] || present != nil && !present[d.Node]
-	})
+	plan := planned(st)
+	all := slices.DeleteFunc(st.Decisions(), func(d store.Decided) bool { return locked[d.Node] || plan.gone(d.Node) })
+	slices.SortStableFunc(all, func(a, b store.Decided) int { return plan.place(a.Node) - plan.place(b.Node) })
+	return all
 }
 
-// nodesNow are the nodes of the plan as the last run had it; nil while one is
-// under way, which has not said.
-func nodesNow(st *store.Store) map[string]bool {
-	view, err := st.Run("latest")
-	if err != nil || view.End == nil || len(view.End.Nodes) == 0 {
-		return nil
-	}
-	nodes := map[string]bool{}
-	for _, n := range view.End.Nodes {
-		nodes[n] = true
-	}
-	return nodes
+// Gone are the newest decisions about nodes that the plan has no more, in the order
+// in which they were made; never nil.
+func Gone(st *store.Store) []store.Decided {
+	plan := planned(st)
+	return slices.DeleteFunc(st.Decisions(), func(d store.Decided) bool { return !plan.gone(d.Node) })
 }
 
-// lastFinished is the end of the newest run that came to its end; nil when none
-// did.
-func lastFinished(st *store.Store) *ledger.End {
-	runs := st.Runs()
-	for i := len(runs) - 1; i >= 0; i-- {
-		view, err := st.Run(runs[i].ID)
-		if err == nil && view.End != nil && view.End.Reason == "finished" {
-			return view.End
+// lastFinished is the end of the newest run that came to its end, and its record;
+// nil when none did.
+func lastFinished(st *store.Store) (end *ledger.End, at int) {
+	for i, r := range st.Records() {
+		if r.End != nil && r.End.Reason == "finished" {
+			end, at = r.End, i
 		}
 	}
-	return nil
+	return end, at
 }

@@ -55,14 +55,39 @@ func span(x float64, low, high *float64, show func(float64) string) string {
 	return fmt.Sprintf("%s [%s, %s]", show(x), show(*low), show(*high))
 }
 
+// measuredIn is whose launches these are: "accepted in session s-1, 6 launches", and
+// what of them, where sessions measured different things.
+func measuredIn(all []Contest) string {
+	var order []string
+	of := map[string][]string{}
+	for _, c := range all {
+		if c.Mean == nil {
+			continue
+		}
+		where := fmt.Sprintf("%s in session %s, %s", c.Variant, c.Session, verdict.Launches(len(c.Launches)))
+		if of[where] == nil {
+			order = append(order, where)
+		}
+		if !slices.Contains(of[where], c.Address) {
+			of[where] = append(of[where], c.Address)
+		}
+	}
+	if len(order) == 1 {
+		return order[0]
+	}
+	for i, where := range order {
+		order[i] = verdict.And(of[where]) + " of " + where
+	}
+	return strings.Join(order, "; ")
+}
+
 // ContestNotes say whose launches these are, and what such numbers cannot show.
 func ContestNotes(all []Contest) (notes []string) {
+	if measured := measuredIn(all); measured != "" {
+		notes = append(notes, "Measured: "+measured+"; means over launches with their 95 % intervals. Beaten: the whole interval is better than the target.")
+	}
 	for _, c := range all {
-		if len(c.Launches) > 0 {
-			notes = append(notes, fmt.Sprintf("Measured: %s in session %s, %s; means over launches with their 95 %% intervals. Beaten: the whole interval is better than the target.",
-				c.Variant, c.Session, verdict.Launches(len(c.Launches))))
-			break
-		}
+		notes = append(notes, c.otherwise()...)
 	}
 	var tools []string
 	for _, c := range all {

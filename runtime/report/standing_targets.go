@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"maps"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/stats"
@@ -21,7 +20,7 @@ const (
 type Contest struct {
 	ledger.Target
 	// Variant is "accepted" or "baseline", and Session the one whose launches
-	// these are: the newest that has launches of the variant.
+	// these are: the newest in which it was measured.
 	Variant  string   `json:"variant"`
 	Session  string   `json:"session,omitempty"`
 	Launches []string `json:"launches,omitempty"`
@@ -35,6 +34,8 @@ type Contest struct {
 	RatioLow  *float64 `json:"ratio_low,omitempty"`
 	RatioHigh *float64 `json:"ratio_high,omitempty"`
 	Standing  string   `json:"standing"`
+	// Rulings are what rules that read the target came to.
+	Rulings []Ruling `json:"rulings,omitempty"`
 	// Note is why there is no number, or what it lacks.
 	Note string `json:"note,omitempty"`
 }
@@ -48,9 +49,10 @@ func Contests(st *store.Store) []Contest {
 		return all
 	}
 	stack := AcceptedStack(st)
-	name, launches := stackLaunches(st, stack)
+	name, sessions := stackSessions(st, stack)
 	for _, t := range targets {
-		c := Contest{Target: t, Variant: name, Standing: Open}
+		c := Contest{Target: t, Variant: name, Standing: Open, Rulings: rulingsOn(st, t)}
+		launches := newestOf(sessions, t.Address)
 		switch {
 		case t.Why != "":
 			c.Note = t.Why
@@ -81,37 +83,6 @@ func words(name string, stack Stack) string {
 	return name
 }
 
-// stackLaunches are the launches of the newest session in which the stack, or the
-// baseline while it is empty, was measured on the engine that the baseline has:
-// its knob values are those of the launch, whatever the arm was called.
-func stackLaunches(st *store.Store, stack Stack) (name string, newest []*ledger.Launch) {
-	name = "accepted"
-	if len(stack.Features) == 0 {
-		name = ledger.Baseline
-	}
-	block := baselineBlock(st)
-	bySession := map[string][]*ledger.Launch{}
-	for _, l := range st.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark, OK: true}) {
-		if l.Knobs == nil || !maps.Equal(l.Knobs, stack.Knobs) || len(l.Invalid) > 0 || block != "" && l.Block != block {
-			continue
-		}
-		bySession[l.Session] = append(bySession[l.Session], l)
-		// By place in the ledger and not by clock, which may be set back.
-		newest = bySession[l.Session]
-	}
-	return name, newest
-}
-
-// baselineBlock is the engine that the baseline was qualified on last.
-func baselineBlock(st *store.Store) (block string) {
-	for _, l := range st.Launches(store.LaunchFilter{Node: ledger.Baseline}) {
-		if l.Block != "" {
-			block = l.Block
-		}
-	}
-	return block
-}
-
 // decide holds the launches against the target.
 func (c *Contest) decide(launches []*ledger.Launch) {
 	var values []float64
@@ -123,7 +94,7 @@ func (c *Contest) decide(launches []*ledger.Launch) {
 		s, ok := l.Metrics[c.Address]
 		v, has := s.Stats[c.Stat]
 		if !ok || !has {
-			c.Note = fmt.Sprintf("launch %s has no %s %s", l.ID, c.Address, c.Stat)
+			c.Note = lacks(l, c.Address, c.Stat)
 			return
 		}
 		if s.Unit != "" && c.Unit != "" && s.Unit != c.Unit {

@@ -1,11 +1,13 @@
 package report
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -123,6 +125,51 @@ func TestStackOfPartsAlone(t *testing.T) {
 	s.feature("moe", true, set("moe=routed"), "baseline", base, s.launches("s-1", "moe", set("moe=routed"), 99, 98), 1, 1)
 	all := Contests(s.st)
 	if len(all) != 1 || all[0].Standing != Open || !strings.Contains(all[0].Note, "no launch of the stack of all 2 accepted features") {
+		t.Fatalf("%+v", all)
+	}
+}
+
+// TestNewestThatMeasuredIt: a feature's own protocol sends another workload, and each
+// target is held against the newest session that measured its metric.
+func TestNewestThatMeasuredIt(t *testing.T) {
+	other := target
+	other.Path, other.Address, other.Sent, other.Value = "target.llamacpp.deep.tg", "deep.tg", nil, 10
+	s := newStory(t)
+	s.begin("r1", target, other)
+	s.add(baselineOf(set()))
+	s.launches("s-1", "baseline", set(), 20, 20.4, 20.1)
+	for i, v := range []float64{12, 12.1} {
+		s.add(&ledger.Record{Type: "launch", Run: "r1", Launch: &ledger.Launch{
+			ID: fmt.Sprintf("s-2.baseline.%d", i+1), Session: "s-2", Purpose: "benchmark", Node: "feature.y.benchmark", Variant: "baseline",
+			Block: "embedded.tiny", Knobs: set(), Ordinal: i + 1, Order: i + 1, Started: s.at, OK: true,
+			Cells:   []measure.CellRun{{Cell: "deep"}},
+			Metrics: map[string]measure.Summary{"deep.tg": {Unit: "tok/s", N: 10, Stats: map[string]float64{"median": v}}},
+		}})
+	}
+	all := Contests(s.st)
+	if len(all) != 2 || all[0].Session != "s-1" || all[0].Standing != NotYet || all[1].Session != "s-2" || all[1].Standing != Beaten {
+		t.Fatalf("%+v", all)
+	}
+	want := "Measured: chat.tg of baseline in session s-1, 3 launches; deep.tg of baseline in session s-2, 2 launches; means over launches with their 95 % intervals."
+	if got := ContestNotes(all)[0]; !strings.HasPrefix(got, want) {
+		t.Error(got)
+	}
+}
+
+// TestNewestThatSentIt: where the newest session sent the workload and has no number
+// of it, an older one's does not stand in its place.
+func TestNewestThatSentIt(t *testing.T) {
+	s := newStory(t)
+	s.begin("r1", target)
+	s.add(baselineOf(set()))
+	s.launches("s-1", "baseline", set(), 99, 98)
+	s.add(&ledger.Record{Type: "launch", Run: "r1", Launch: &ledger.Launch{
+		ID: "s-2.baseline.1", Session: "s-2", Purpose: "benchmark", Node: "feature.y.benchmark", Variant: "baseline",
+		Block: "embedded.tiny", Knobs: set(), Ordinal: 1, Order: 1, Started: s.at, OK: true,
+		Cells: []measure.CellRun{{Cell: "chat", Prompt: 32, Output: 8, Concurrency: 1}},
+	}})
+	all := Contests(s.st)
+	if len(all) != 1 || all[0].Session != "s-2" || all[0].Standing != Open || !strings.Contains(all[0].Note, "launch s-2.baseline.1 has no chat.tg") {
 		t.Fatalf("%+v", all)
 	}
 }

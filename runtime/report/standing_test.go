@@ -17,15 +17,74 @@ func TestLocked(t *testing.T) {
 		Verdict: verdict.Fail, Reason: "finished",
 		Nodes: []string{"baseline", "phase.z.step.exec.build", "feature.kv.qualify", "feature.kv", "feature.b", "phase.z", "feature.a", "phase.y"},
 		Locked: map[string]string{
-			"feature.a": "x", "feature.b": "x", "feature.kv": "x", "phase.y": "x", "phase.z": "x", "phase.z.step.exec.build": "x", "feature.gone": "x",
+			"feature.a": "x", "feature.b": "x", "feature.kv": "x", "phase.y": "x", "phase.z": "x", "phase.z.step.exec.build": "x",
 		},
 	}})
 	var got []string
 	for _, l := range Locked(s.st) {
 		got = append(got, l.Phase+":"+l.Node)
 	}
-	want := []string{"z:phase.z.step.exec.build", "z:feature.kv", "z:feature.b", "z:phase.z", "y:feature.a", "y:phase.y", ":feature.gone"}
+	want := []string{"z:phase.z.step.exec.build", "z:feature.kv", "z:feature.b", "z:phase.z", "y:feature.a", "y:phase.y"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestRows: rows stand in the plan's order whatever was decided last, a node that was
+// decided since it was locked is locked no more, and what the plan has no more stands
+// behind all others and says so.
+func TestRows(t *testing.T) {
+	s := newStory(t)
+	decide := func(node string, attempt int) {
+		s.add(&ledger.Record{Type: "decision", Run: "r", Decision: &ledger.Decision{Node: node, Kind: ledger.KindGate, Attempt: attempt, Verdict: verdict.Pass}})
+	}
+	rows := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, r := range Rows(s.st) {
+			text := r.Node + " open"
+			switch {
+			case r.Gone:
+				text = r.Node + " gone"
+			case r.Locked != "":
+				text = r.Node + " locked"
+			case r.Decided != nil:
+				text = r.Node
+			}
+			got = append(got, text)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	start := func(run string, nodes ...string) {
+		s.add(&ledger.Record{Type: "run", Run: run, RunStart: &ledger.RunStart{Plan: "p", PlanFile: "p.hcl", Tool: "test", Nodes: nodes}})
+	}
+	// An earlier version: before its end nobody knows what the plan has.
+	s.begin("r1")
+	decide("phase.b", 1)
+	decide("phase.old", 1)
+	decide("phase.a", 1)
+	rows("phase.b", "phase.old", "phase.a")
+	s.add(&ledger.Record{Type: "end", Run: "r1", End: &ledger.End{
+		Verdict: verdict.Fail, Reason: "finished", Nodes: []string{"phase.a", "phase.b", "phase.c", "phase.d", "phase.old"},
+		Locked: map[string]string{"phase.c": "x", "phase.d": "x"},
+	}})
+	rows("phase.a", "phase.b", "phase.c locked", "phase.d locked", "phase.old")
+	// Its order is known in the next run, and not what that one's plan has.
+	s.begin("r2")
+	decide("phase.c", 1)
+	rows("phase.a", "phase.b", "phase.c", "phase.d locked", "phase.old")
+	// This version says it when a run begins.
+	start("r3", "phase.c", "phase.b", "phase.new", "phase.d", "phase.a")
+	decide("phase.c", 2)
+	rows("phase.c", "phase.b", "phase.new open", "phase.d locked", "phase.a", "phase.old gone")
+	if gone := Gone(s.st); len(gone) != 1 || gone[0].Node != "phase.old" {
+		t.Errorf("gone: %v", gone)
+	}
+	for _, d := range Standing(s.st) {
+		if d.Node == "phase.old" {
+			t.Error("phase.old stands")
+		}
 	}
 }

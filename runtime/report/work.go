@@ -12,8 +12,8 @@ const (
 	Ended    = "ended"
 	// Killed: it has no end on record, and nobody is at work who could make one.
 	Killed = "killed"
-	// Unknown: it has no end on record, and whether somebody is at work cannot be
-	// told here.
+	// Unknown: it has no end on record, and whether somebody is at work on it cannot
+	// be told here.
 	Unknown = "unknown"
 	None    = "none"
 )
@@ -36,7 +36,8 @@ type Holder struct {
 }
 
 // WorkOn tells a run under way from one that was killed: only a process that lives
-// holds the lock.
+// holds the lock, and it names there the run that it is at work on. No clock is
+// asked, since it may be set back at any time.
 func WorkOn(st *store.Store) Work {
 	runs := st.Runs()
 	if len(runs) == 0 {
@@ -50,10 +51,9 @@ func WorkOn(st *store.Store) Work {
 	}
 	switch {
 	case last.Done:
-	case err != nil:
+	case err != nil, held && (by == nil || by.Run == nil):
 		w.State = Unknown
-	// Who took the lock after the run had begun is another.
-	case held && (by == nil || !by.Started.After(last.Started)):
+	case held && *by.Run == last.ID:
 		w.State = UnderWay
 	default:
 		w.State = Killed

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -24,10 +26,21 @@ func TestWorkOn(t *testing.T) {
 		}
 		return w
 	}
+	// Every run begins in an hour: the clock is set back behind each.
 	record := func(r *ledger.Record) {
 		t.Helper()
-		r.Time, r.Run = time.Now().UTC(), "r-1"
+		r.Time = time.Now().UTC().Add(time.Hour)
 		if err := st.Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begin := func(run string) {
+		t.Helper()
+		record(&ledger.Record{Type: "run", Run: run, RunStart: &ledger.RunStart{Plan: "p", PlanFile: "p.hcl", Tool: "mxflow test"}})
+	}
+	sign := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "lock"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -36,7 +49,11 @@ func TestWorkOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	record(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{Plan: "p", PlanFile: "p.hcl", Tool: "mxflow test"}})
+	if err := l.Begin("r-1"); err != nil {
+		t.Fatal(err)
+	}
+	want(None, false)
+	begin("r-1")
 	if w := want(UnderWay, true); w.Run != "r-1" || w.Holder == nil || w.Holder.PID == 0 || w.Holder.Started.IsZero() {
 		t.Errorf("%+v", w)
 	}
@@ -49,7 +66,21 @@ func TestWorkOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(Killed, true)
-	record(&ledger.Record{Type: "end", End: &ledger.End{Verdict: verdict.Pass, Reason: "finished"}})
+	if err := l.Begin("r-2"); err != nil {
+		t.Fatal(err)
+	}
+	want(Killed, true)
+	// Who has not said it, or not said on what, may be at work on any.
+	for _, text := range []string{"", `{"pid":`, `{"pid":1,"host":"h","started":"2026-01-02T03:04:05Z","command":["mxflow"]}`} {
+		sign(text)
+		want(Unknown, true)
+	}
+	begin("r-2")
+	if err := l.Begin("r-2"); err != nil {
+		t.Fatal(err)
+	}
+	want(UnderWay, true)
+	record(&ledger.Record{Type: "end", Run: "r-2", End: &ledger.End{Verdict: verdict.Pass, Reason: "finished"}})
 	want(Ended, true)
 	if err := l.Unlock(); err != nil {
 		t.Fatal(err)

@@ -7,19 +7,26 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 )
 
 // Holder is who holds a lock, as the lock's file tells it: one line of JSON.
-// It is there to be read by people; whether the lock is held is known from the
-// operating system alone, so that what a dead process left in the file fools
-// nobody.
+// Whether the lock is held is known from the operating system alone, so that what
+// a dead process left in the file fools nobody.
 type Holder struct {
 	PID     int       `json:"pid"`
 	Host    string    `json:"host"`
 	Started time.Time `json:"started"`
 	Command []string  `json:"command"`
+	// Born tells the process from one that has its number later: when the kernel
+	// started it, in ticks since the boot, and in which namespace the number counts.
+	// Empty where the system does not say.
+	Born string `json:"born,omitempty"`
+	// Run is the run that it is at work on, by ID: empty before it began one, nil
+	// in the file of an earlier version, which does not say.
+	Run *string `json:"run"`
 }
 
 // DirLock is the right to write to a state directory. It ends with Unlock or with
@@ -67,7 +74,7 @@ func Lock(dir string) (*DirLock, error) {
 		return nil, err
 	}
 	l := &DirLock{f}
-	if err := l.sign(); err != nil {
+	if err := l.sign(""); err != nil {
 		return nil, errors.Join(d.explain(err), l.Unlock())
 	}
 	return l, nil
@@ -87,24 +94,40 @@ func AtWork(dir string) (held bool, by *Holder, err error) {
 	if held, err = isLocked(f); !held || err != nil {
 		return false, nil, err
 	}
-	return true, readHolder(f), nil
+	// Between taking the lock and signing it, the file still names who had it before.
+	if by = readHolder(f); by != nil && dead(by) {
+		by = nil
+	}
+	return true, by, nil
+}
+
+// Begin says in the lock's file which run its holder is at work on. It is to be
+// called before the run is on record: whoever finds a run there that the lock does
+// not name may then rely on it that nobody is at work on it.
+func (l *DirLock) Begin(run string) error {
+	if err := l.sign(run); err != nil {
+		return layout(filepath.Dir(l.file.Name())).explain(err)
+	}
+	return nil
 }
 
 // sign writes who holds the lock.
-func (l *DirLock) sign() error {
+func (l *DirLock) sign(run string) error {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "an unnamed host"
 	}
-	text, err := json.Marshal(Holder{os.Getpid(), host, time.Now().UTC(), os.Args})
+	pid := os.Getpid()
+	text, err := json.Marshal(Holder{PID: pid, Host: host, Started: time.Now().UTC(), Command: os.Args, Born: born(pid), Run: &run})
 	if err != nil {
 		return err
 	}
-	if err := l.file.Truncate(0); err != nil {
+	// Cut behind what is written and not before it, so that who signs again is never
+	// found unsigned.
+	if _, err := l.file.WriteAt(append(text, '\n'), 0); err != nil {
 		return err
 	}
-	_, err = l.file.WriteAt(append(text, '\n'), 0)
-	return err
+	return l.file.Truncate(int64(len(text)) + 1)
 }
 
 // readHolder returns nil for what is not, or not yet, whole.

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// A plan is said to be another one only where that is known: what was kept of it has
+// no secrets, and files that are not there may lie elsewhere.
+func TestPlanNow(t *testing.T) {
+	for name, c := range map[string]struct {
+		kept    string            // of a plan of one file
+		sources map[string]string // of one that has several
+		file    string
+		now     map[string]string
+		args    []string
+		state   string
+		want    planNow
+	}{
+		"as it was":      {kept: "a", now: map[string]string{"p.hcl": "a"}, want: planNow{"p.hcl", planAsApplied}},
+		"edited":         {kept: "a", now: map[string]string{"p.hcl": "b"}, want: planNow{"p.hcl", planChanged}},
+		"moved":          {kept: "a", want: planNow{"p.hcl", planMissing}},
+		"from elsewhere": {kept: "a", file: "../x/p.hcl", now: map[string]string{"p.hcl": "a"}, want: planNow{"p.hcl", planAsApplied}},
+		"its folder":     {kept: "a", now: map[string]string{"in/p.hcl": "b"}, args: []string{"in"}, want: planNow{"in/p.hcl", planChanged}},
+		"not in it":      {kept: "a", now: map[string]string{"in/q.hcl": "b"}, args: []string{"in"}, want: planNow{"in/p.hcl", planMissing}},
+		"another state":  {kept: "a", now: map[string]string{"p.hcl": "b"}, state: "elsewhere", want: planNow{"p.hcl", ""}},
+		"had a secret":   {kept: "key [redacted]", now: map[string]string{"p.hcl": "key abcd"}, want: planNow{"p.hcl", ""}},
+		"several":        {sources: map[string]string{"p.hcl": "a", "more/q.yaml": "b", "data.csv": "c"}, now: map[string]string{"p.hcl": "a", "more/q.yaml": "b"}, want: planNow{"p.hcl", planAsApplied}},
+		"one of several": {sources: map[string]string{"p.hcl": "a", "more/q.yaml": "b"}, now: map[string]string{"p.hcl": "a", "more/q.yaml": "x"}, want: planNow{"p.hcl", planChanged}},
+		"one is gone":    {sources: map[string]string{"p.hcl": "a", "q.hcl": "b"}, now: map[string]string{"p.hcl": "a"}, want: planNow{"p.hcl", ""}},
+		"below":          {sources: map[string]string{"in/p.hcl": "a", "in/q.hcl": "b", "lib/r.hcl": "c"}, file: "in/p.hcl", now: map[string]string{"in/p.hcl": "", "in/q.hcl": "b", "lib/r.hcl": "x"}, args: []string{"in/p.hcl"}, want: planNow{"in/p.hcl", planChanged}},
+		"a folder":       {sources: map[string]string{"in/a.hcl": "a", "in/b.hcl": "b"}, file: "in", now: map[string]string{"in/a.hcl": "a", "in/b.hcl": "x"}, args: []string{"in"}, want: planNow{"in", planChanged}},
+		"within it":      {sources: map[string]string{"in/a.hcl": "a", "in/b.hcl": "b"}, file: "in", now: map[string]string{"a.hcl": "a", "b.hcl": "b"}, want: planNow{".", planAsApplied}},
+		"one file of it": {kept: "a", file: "in", now: map[string]string{"a.hcl": "b"}, want: planNow{".", ""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			st, err := store.Open(".mxflow")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer st.Close()
+			put := func(text string) string {
+				sum, err := st.Put([]byte(text))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return sum
+			}
+			kept := c.kept
+			if c.sources != nil {
+				kept = c.sources["p.hcl"]
+			}
+			start := &ledger.RunStart{Plan: "p", PlanFile: "p.hcl", Tool: "test", PlanSource: put(kept)}
+			if c.file != "" {
+				start.PlanFile = c.file
+			}
+			for source, text := range c.sources {
+				if start.PlanSources == nil {
+					start.PlanSources = map[string]string{}
+				}
+				start.PlanSources[source] = put(text)
+			}
+			if got := (&app{}).planNow(st, nil); got != (planNow{}) {
+				t.Errorf("before the first run: %+v", got)
+			}
+			if err := st.Append(&ledger.Record{Type: "run", Run: "r", Time: time.Now().UTC(), RunStart: start}); err != nil {
+				t.Fatal(err)
+			}
+			for path, text := range c.now {
+				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := (&app{state: c.state}).planNow(st, c.args)
+			if got != c.want {
+				t.Errorf("%+v, want %+v", got, c.want)
+			}
+			if said := got.says("r") != ""; said != (got.State == planChanged || got.State == planMissing) {
+				t.Errorf("%+v: said %v", got, said)
+			}
+		})
+	}
+}

@@ -1,0 +1,48 @@
+package runtime
+
+import (
+	"time"
+
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// Event is one piece of progress. Its JSON form is the stream of apply --json,
+// version mxflow.apply/1: fields are added, never renamed.
+type Event struct {
+	Time    time.Time `json:"time"`
+	Type    string    `json:"type"`
+	Run     string    `json:"run,omitempty"`
+	Node    string    `json:"node,omitempty"`
+	Phase   string    `json:"phase,omitempty"`
+	Feature string    `json:"feature,omitempty"`
+	Level   string    `json:"level,omitempty"`
+	Variant string    `json:"variant,omitempty"`
+	// Launch counts from 1 of at most Launches; those of launches_spared will not
+	// be made after all. Again is how many launches were made in this place before
+	// that do not count, and Message then why the last one does not.
+	Launch   int    `json:"launch,omitempty"`
+	Launches int    `json:"launches,omitempty"`
+	Again    int    `json:"again,omitempty"`
+	LaunchID string `json:"launch_id,omitempty"`
+	// Request counts from 1 of Requests within a launch.
+	Request  int      `json:"request,omitempty"`
+	Requests int      `json:"requests,omitempty"`
+	Action   Action   `json:"action,omitempty"`
+	Verdict  string   `json:"verdict,omitempty"`
+	Reasons  []string `json:"reasons,omitempty"`
+	// Parts are what each of the Reasons of node_done is of, in their order; absent
+	// where all are of the decision as a whole.
+	Parts []ledger.Part `json:"parts,omitempty"`
+	// Waiver is set where a person overrode the verdict of a gate.
+	Waiver  *ledger.Waiver `json:"waiver,omitempty"`
+	Message string         `json:"message,omitempty"`
+	Seconds float64        `json:"seconds,omitempty"`
+	// Elapsed and ETA are seconds since the start of the run and to its
+	// expected end; ETA is absent while nothing is known.
+	Elapsed float64 `json:"elapsed,omitempty"`
+	ETA     float64 `json:"eta,omitempty"`
+	Exit    *int    `json:"exit,omitempty"`
+	// Tool and Stream stand in the first event only.
+	Tool   string `json:"tool,omitempty"`
+	Stream string `json:"stream,omitempty"`
+}

@@ -1,0 +1,69 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// TestReportInPlanOrder: gates stand in the plan's order, whichever was decided last,
+// and what is locked at its place.
+func TestReportInPlanOrder(t *testing.T) {
+	s := newStory(t)
+	s.begin("r1")
+	s.add(baselineOf(set()))
+	for _, phase := range []string{"last", "first"} {
+		s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{Node: "phase." + phase, Kind: ledger.KindPhase, Phase: phase, Attempt: 1, Verdict: verdict.Pass}})
+	}
+	s.add(&ledger.Record{Type: "end", Run: "r1", End: &ledger.End{
+		Verdict: verdict.Pass, Reason: "finished", Nodes: []string{"baseline", "phase.first", "phase.mid", "phase.last"}, Locked: map[string]string{"phase.mid": "phase.none is fail"},
+	}})
+	page := markdown(t, s)
+	at := -1
+	for _, row := range []string{"| first | **pass** |", "| mid | locked | phase.none is fail |", "| last | **pass** |"} {
+		next := strings.Index(page, row)
+		if next <= at {
+			t.Fatalf("%s is not at its place:\n%s", row, page)
+		}
+		at = next
+	}
+}
+
+// TestReportSaysOnce: why nothing could be decided is said in full once.
+func TestReportSaysOnce(t *testing.T) {
+	const cause = "level benchmark is invalid: launch 1 (baseline): the client was woken up to 162 ms late, and 100ms is allowed"
+	s := newStory(t)
+	s.begin("r1")
+	s.add(baselineOf(set()))
+	s.feature("cache", false, set("cache=on"), "baseline", nil, nil, 0, 0, func(d *ledger.Decision) {
+		d.Verdict = verdict.Invalid
+		d.Levels = []ledger.Level{{Name: "accepted/smoke", Verdict: verdict.Pass}, {Name: "smoke", Verdict: verdict.Pass}, {Name: "benchmark", Verdict: verdict.Invalid}}
+		d.Rules = []ledger.Rule{
+			{Name: "decode", Verdict: verdict.Invalid, Reasons: []string{"chat.tg.gain: " + cause}},
+			{Name: "prefill", Verdict: verdict.Invalid, Reasons: []string{"chat.pp.gain: " + cause}},
+		}
+	})
+	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{Node: "phase.p", Kind: ledger.KindGate, Phase: "p", Attempt: 1, Verdict: verdict.Invalid, Reasons: []string{"twice: invalid: chat.tg.gain: " + cause}}})
+	s.end("r1", "baseline", "feature.cache", "phase.p")
+	page := markdown(t, s)
+	if n := strings.Count(page, "162 ms late"); n != 1 {
+		t.Errorf("the cause is said %d times:\n%s", n, page)
+	}
+	for _, want := range []string{"| invalid | chat.tg.gain: level benchmark is invalid, as said above |", "| invalid | chat.pp.gain: level benchmark is invalid, as said above |", "Levels: smoke pass, benchmark invalid; of what it was measured on (accepted): smoke pass."} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in\n%s", want, page)
+		}
+	}
+}
+
+func markdown(t *testing.T, s *story) string {
+	t.Helper()
+	var page bytes.Buffer
+	if err := Markdown(&page, s.st); err != nil {
+		t.Fatal(err)
+	}
+	return page.String()
+}

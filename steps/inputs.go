@@ -1,0 +1,100 @@
+package steps
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// InputsOf is what a run records of the inputs of its plan. What is sensitive is
+// left out, and so is what may be: by the name that it has, by the name of the
+// environment variable that it ends up in, or because a secret is a part of it or
+// it of the secret. Of those seal makes a mark.
+func InputsOf(loaded *plans.Result, seal func(text string) (string, error)) (*ledger.Inputs, error) {
+	in := loaded.Inputs()
+	secret := append(loaded.Plan.Secrets(), secretlyNamed(loaded.Plan)...)
+	out := &ledger.Inputs{Suite: in.Suite}
+	sort := func(prefix string, values map[string]string) (map[string]string, error) {
+		kept := map[string]string{}
+		for name, text := range values {
+			if !in.Private[prefix+name] && !SecretName(name) && !partOf(text, secret) {
+				kept[name] = text
+				continue
+			}
+			mark, err := seal(text)
+			if err != nil {
+				return nil, err
+			}
+			if out.Sealed == nil {
+				out.Sealed = map[string]string{}
+			}
+			out.Sealed[prefix+name] = mark
+		}
+		return kept, nil
+	}
+	var err error
+	if out.Variables, err = sort("var.", in.Variables); err != nil {
+		return nil, err
+	}
+	out.Env, err = sort("env.", in.Env)
+	return out, err
+}
+
+// inputsAs are recorded inputs for a load that is to come out as that of the run.
+func inputsAs(in *ledger.Inputs) *plans.Inputs {
+	private := map[string]bool{}
+	for name := range in.Sealed {
+		private[name] = true
+	}
+	return &plans.Inputs{Suite: in.Suite, Variables: in.Variables, Env: in.Env, Private: private}
+}
+
+// partOf reports whether a value holds one of the secrets, in whichever spelling,
+// or is a part of one.
+func partOf(text string, secrets []string) bool {
+	if r := redact.New(secrets); r.Text(text) != text {
+		return true
+	}
+	bare := strings.Trim(text, `"`)
+	if len(bare) < redact.MinLength {
+		return false
+	}
+	for _, s := range secrets {
+		if strings.Contains(s, bare) {
+			return true
+		}
+	}
+	return false
+}
+
+// secretlyNamed are the values of a plan's environment variables that are nobody's
+// business by their names, such as HF_TOKEN.
+func secretlyNamed(p *plans.Plan) (values []string) {
+	text, err := json.Marshal([]any{p.Engines, p.Knobs, p.Phases})
+	var all any
+	if err != nil || json.Unmarshal(text, &all) != nil {
+		return nil
+	}
+	var walk func(name string, v any)
+	walk = func(name string, v any) {
+		switch v := v.(type) {
+		case string:
+			if SecretName(name) && name != "Key" && v != "" { // a field of ours
+				values = append(values, v)
+			}
+		case []any:
+			for _, e := range v {
+				walk("", e)
+			}
+		case map[string]any:
+			for key, e := range v {
+				walk(key, e)
+			}
+		}
+	}
+	walk("", all)
+	return values
+}
