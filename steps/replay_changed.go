@@ -20,7 +20,8 @@ type WouldBe struct {
 	WouldBe  verdict.Verdict `json:"would_be"`
 	Accepted bool            `json:"accepted,omitempty"`
 	// Locked is why an apply of this plan would not come to the node: WouldBe is what
-	// it would be if it did. RecordedLocked is why it is locked since the last apply.
+	// it would be if it did. RecordedLocked is why it is locked since the last apply,
+	// which report.Locked knows.
 	Locked         string `json:"locked,omitempty"`
 	RecordedLocked string `json:"recorded_locked,omitempty"`
 	// Unmeasured says that an apply of this plan would measure something first that
@@ -74,14 +75,12 @@ func (r *Replay) With(p *plans.Plan) (out []WouldBe, notes []string) {
 				}
 				w.lock(cause)
 			}
-			w.RecordedLocked = c.lockedNow(n.ID)
 			c.outcomes[n.Feature] = w
 			c.remember(n.FeatureBlock, w)
 			out = append(out, w)
 		case runtime.KindGate, runtime.KindPhase:
 			w := c.phase(n.PhaseBlock)
 			w.lock(c.locked(n.PhaseBlock))
-			w.RecordedLocked = c.lockedNow(n.ID)
 			c.outcomes["phase "+n.Phase] = w
 			out = append(out, w)
 		}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
-	"github.com/mxflow/mxflow/runtime/report"
 )
 
 // locked is which phase an apply of this plan would stop at before it came to
@@ -39,14 +38,4 @@ func (w *WouldBe) lock(cause string) {
 	}
 	w.Locked, w.Accepted = cause, false
 	w.Reasons = append([]string{"an apply would not come to it, because " + cause}, w.Reasons...)
-}
-
-// lockedNow is why a node is locked since the last apply; empty where it is not.
-func (c *changed) lockedNow(node string) string {
-	for _, l := range report.Locked(c.store) {
-		if l.Node == node {
-			return l.Cause
-		}
-	}
-	return ""
 }

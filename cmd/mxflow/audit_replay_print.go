@@ -7,6 +7,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
 )
@@ -102,10 +103,15 @@ func (a *app) replayWith(st *store.Store, flags replayFlags) error {
 		return fmt.Errorf("%s is plan %q, and plan %q is what was recorded in %s: give the changed plan the same name, or name the other plan's folder", flags.changed, p.Name, was, st.Dir())
 	}
 	outcomes, notes := newReplay(st, flags).With(p)
+	locked := map[string]string{}
+	for _, l := range report.Locked(st) {
+		locked[l.Node] = l.Cause
+	}
 	var rows [][]string
 	var all []verdict.Verdict
 	var open []string
-	for _, w := range outcomes {
+	for i, w := range outcomes {
+		outcomes[i].RecordedLocked = locked[w.Node]
 		why := ""
 		for i, r := range w.Reasons {
 			if i > 0 {
@@ -113,7 +119,7 @@ func (a *app) replayWith(st *store.Store, flags replayFlags) error {
 			}
 			why += r
 		}
-		rows = append(rows, []string{w.Node, orLocked(dashed(string(w.Recorded)), w.RecordedLocked), orLocked(string(w.WouldBe), w.Locked), why})
+		rows = append(rows, []string{w.Node, orLocked(dashed(string(w.Recorded)), locked[w.Node]), orLocked(string(w.WouldBe), w.Locked), why})
 		if w.Locked != "" {
 			continue // the phase that locks it is among them
 		}
