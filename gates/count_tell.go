@@ -44,7 +44,7 @@ func worstOf(leaf *plans.Leaf, off []tally) tally {
 	for _, t := range off {
 		l, lok := t.left.(float64)
 		r, rok := t.right.(float64)
-		if gap := math.Abs(l - r); lok && rok && strings.ContainsAny(leaf.Op, "<>") && gap > far {
+		if gap := math.Abs(l - r); lok && rok && leaf.Op != "!=" && gap > far {
 			worst, far = t, gap
 		}
 	}

@@ -68,7 +68,7 @@ var ruleCodes = []Code{
 	},
 	{
 		"undecidable-comparison",
-		[]string{"Function of a measurement", "Product of measurements", "Different measurements compared", "Relative and absolute in one comparison", "Counted and measured in one comparison", "Nothing of the candidate"},
+		[]string{"Function of a measurement", "Product of measurements", "Different measurements compared", "Relative and absolute in one comparison", "Counted and measured in one comparison", "One launch against all in one comparison", "Nothing of the candidate"},
 		"A comparison is decided from the launches of one metric: its level, or its candidate against its base, with the sides scaled and moved about as you like. Of `abs`, `max` and `min` over measurements, of products and quotients of different metrics and of other mixtures it is not known how they vary between launches, so that no error rate could be kept to.",
 		"Compare each number by itself and join the comparisons with `and` and `or`; the message has the nearest form.",
 	},

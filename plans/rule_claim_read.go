@@ -22,6 +22,9 @@ func (ns *namespace) claim(leaf *Leaf, sc *scope) (*Claim, *ruleError) {
 	f := &claimed{ns: ns, sc: sc, leaf: leaf}
 	switch {
 	case !noisy:
+		if err := f.oneAndAll(); err != nil {
+			return nil, err
+		}
 		return &Claim{Form: verdict.Exact}, nil
 	case exact:
 		return nil, f.mixed()

@@ -20,6 +20,24 @@ func (f *claimed) mixed() *ruleError {
 	return wrong("Counted and measured in one comparison", "%s is counted and has no noise, %s is measured and has: one comparison cannot be decided in both ways. Compare each of them by itself with a number, and join the two with and.", counted, measured)
 }
 
+// oneAndAll refuses what each launch counts beside a number of all of them: the first
+// is held against the rule launch by launch.
+func (f *claimed) oneAndAll() *ruleError {
+	var one, all string
+	for _, in := range f.leaf.Inputs() {
+		switch {
+		case in.Counted():
+			one = in.Path
+		case in.Kind == InputMetric && in.Counts():
+			all = in.Path
+		}
+	}
+	if one == "" || all == "" {
+		return nil
+	}
+	return wrong("One launch against all in one comparison", "%s is counted in each launch, and %s over all of them. Compare each by itself with a number, and join the two with and; the share of requests that failed is error_rate.", one, all)
+}
+
 // equality refuses == and in on measurements, which are never quite equal.
 func (f *claimed) equality() *ruleError {
 	low, high := math.Inf(1), math.Inf(-1)

@@ -57,6 +57,7 @@ func TestNextBestForms(t *testing.T) {
 		{"criterion", "chat.tg >= 0.9 * chat.tg.base + 5", "Relative and absolute in one comparison", "chat.tg.change >= -0.1, or with a number, as in chat.tg.delta >= 5"},
 		{"criterion", "chat.tg.base >= chat.tg.root", "Nothing of the candidate", "chat.tg.root.change, against its parent chat.tg.change"},
 		{"criterion", "chat.tg > 30 + engine.crashes * 0.5", "Units do not match", "count"},
+		{"criterion", "chat.errors / chat.tg.n_requests < 0.1 * chat.tg.n_requests", "One launch against all in one comparison", "error_rate"},
 		{"criterion", "chat.tg / (1 + engine.crashes) > 30", "Counted and measured in one comparison", "engine.crashes is counted"},
 		{"three", `feature["first"].chat.tg > feature["second"].chat.tg`, "Features compared", `feature["first"].chat.tg.gain >= 0.05 and feature["second"].chat.tg.gain >= 0.05`},
 		{"criterion", "chat.tg.gain <= -1", "Comparison can never hold", "more than -1"},

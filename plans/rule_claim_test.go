@@ -94,7 +94,7 @@ func TestClaims(t *testing.T) {
 		// What is counted, words and outcomes.
 		{"engine.crashes == 0", "exact"},
 		{"chat.errors <= 0.5 * chat.errors.base + 1", "exact"},
-		{"chat.errors / chat.tg.n_requests < 0.1 * chat.tg.n_requests", "exact"},
+		{"chat.tg.n_requests < 10 * chat.tg.base.n_requests", "exact"},
 		{"chat.cached_tokens == 0 and chat.tg.n >= 4", "exact; exact"},
 		{"max(chat.errors, chat.retry_count) in [0, 1]", "exact"},
 		{"levels.smoke in ['pass'] and knob.moe != 'all'", "exact; exact"},

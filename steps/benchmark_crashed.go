@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -24,25 +25,28 @@ func (s *session) crashes(v *variant) []*ledger.Launch {
 }
 
 // crashes are those that the next launch of a session counts. A launch of another
-// session has counted those before it; of what is a candidate here, only where it
-// was one there too, since what it is the parent of says nothing of its own crashes.
+// session that a decision rests on has counted those before it; of what is a candidate
+// here, only where it was one there too, since what it is the parent of says nothing of
+// its own crashes. An error, such as the crash itself makes, is no such decision.
 func (l *Lab) crashes(v *variant, session string, candidate bool) []*ledger.Launch {
 	if l.Store == nil {
 		return nil
 	}
 	type candidates []map[string]string
-	others, elsewhere := map[string]candidates{}, map[string]bool{}
+	decided, elsewhere := map[string]candidates{}, map[string]bool{} // by launch, by run
 	for _, r := range l.Store.Records() {
 		switch {
 		case r.RunStart != nil:
 			elsewhere[r.Run] = MachineKey(r.RunStart.Environment, l.Plan) != l.MachineKey
-		case r.Decision != nil && r.Decision.Kind == string(runtime.KindBenchmark):
-			others[r.Decision.Session] = append(others[r.Decision.Session], r.Decision.Variant)
+		case r.Decision != nil && r.Decision.Kind == string(runtime.KindBenchmark) && r.Decision.Verdict == verdict.Pass:
+			for _, id := range r.Decision.Launches {
+				decided[id] = append(decided[id], r.Decision.Variant)
+			}
 		}
 	}
 	counts := func(launch *ledger.Launch) bool {
 		return launch.Purpose == ledger.ForBenchmark && (!candidate || launch.Knobs == nil ||
-			slices.ContainsFunc(others[launch.Session], func(knobs map[string]string) bool { return maps.Equal(knobs, launch.Knobs) }))
+			slices.ContainsFunc(decided[launch.ID], func(knobs map[string]string) bool { return maps.Equal(knobs, launch.Knobs) }))
 	}
 	var own, other []*ledger.Launch
 	for _, r := range l.Store.Records() {

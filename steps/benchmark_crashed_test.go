@@ -33,9 +33,11 @@ func TestCrashesCount(t *testing.T) {
 	hung := crash("hung", "s", benchmarked)
 	hung.Exit = nil
 	// decided says by a value of its knob which variant a session's candidate was.
-	decided := func(session, value string) *ledger.Decision {
-		return &ledger.Decision{Kind: string(runtime.KindBenchmark), Session: session, Variant: map[string]string{"k": value}}
+	decided := func(session, value string, launches ...string) *ledger.Decision {
+		return &ledger.Decision{Kind: string(runtime.KindBenchmark), Session: session, Variant: map[string]string{"k": value}, Launches: launches, Verdict: verdict.Pass}
 	}
+	broke := decided("o", "c", "1")
+	broke.Verdict = verdict.Error
 	for _, c := range []struct {
 		name    string
 		records []any
@@ -46,12 +48,14 @@ func TestCrashesCount(t *testing.T) {
 		{name: "in this session", records: []any{here, good("1", "s", benchmarked), crash("2", "s", benchmarked)}, want: "2"},
 		{name: "counted in this session", records: []any{here, crash("2", "s", benchmarked), good("2r1", "s", benchmarked)}},
 		{name: "when it was qualified", records: []any{here, crash("q", "q", qualified), good("q2", "q2", qualified)}, want: "q"},
-		{name: "in a session that was left", records: []any{here, good("1", "o", benchmarked), crash("2", "o", benchmarked), decided("o", "c"), good("q2", "q2", qualified)}, want: "2"},
+		{name: "in a session that was left", records: []any{here, good("1", "o", benchmarked), crash("2", "o", benchmarked), decided("o", "c", "1"), good("q2", "q2", qualified)}, want: "2"},
 		{name: "several", records: []any{here, crash("q", "q", qualified), crash("2", "o", benchmarked), crash("1", "s", benchmarked)}, want: "q 2 1"},
-		{name: "counted in a session that was left", records: []any{here, crash("q", "q", qualified), good("1", "o", benchmarked), decided("o", "c")}},
+		{name: "counted in a session that was left", records: []any{here, crash("q", "q", qualified), good("1", "o", benchmarked), decided("o", "c", "1")}},
+		{name: "counted by what no decision came to rest on", records: []any{here, crash("2", "o", benchmarked), decided("o", "c"), good("2r1", "o", benchmarked)}, want: "2"},
+		{name: "in one that ended in an error", records: []any{here, crash("q", "q", qualified), good("1", "o", benchmarked), broke}, want: "q"},
 		{name: "in one that nothing was decided by", records: []any{here, crash("q", "q", qualified), good("1", "o", benchmarked)}, want: "q"},
-		{name: "where it was the parent", records: []any{here, crash("q", "q", qualified), good("1", "o", benchmarked), decided("o", "built on it")}, want: "q"},
-		{name: "for a parent", parent: true, records: []any{here, crash("q", "q", qualified), good("1", "o", benchmarked), decided("o", "built on it")}},
+		{name: "where it was the parent", records: []any{here, crash("q", "q", qualified), good("1", "o", benchmarked), decided("o", "built on it", "1")}, want: "q"},
+		{name: "for a parent", parent: true, records: []any{here, crash("q", "q", qualified), good("1", "o", benchmarked), decided("o", "built on it", "1")}},
 		{name: "its own, whoever counted it too", parent: true, records: []any{here, crash("3", "s", benchmarked), good("1", "o", benchmarked)}, want: "3"},
 		{name: "what was disturbed counts nothing", records: []any{here, crash("2", "s", benchmarked), disturbed}, want: "2"},
 		{name: "of another variant", records: []any{here, other}},
@@ -77,7 +81,7 @@ func TestCrashesCount(t *testing.T) {
 					r.Started = now
 					record.Type, record.Launch = "launch", &r
 				case *ledger.Decision:
-					r.Node, r.Attempt, r.Verdict = fmt.Sprintf("node%d", i), 1, verdict.Pass
+					r.Node, r.Attempt = fmt.Sprintf("node%d", i), 1
 					record.Type, record.Decision = "decision", r
 				}
 				if err := st.Append(record); err != nil {

@@ -23,63 +23,80 @@ const enoughFreedom = 2 * gates.LeastFreedom
 // decided, so that a decision made again, with whatever was recorded since, rests on
 // the same number.
 func Noise(before []*ledger.Launch, keys []string) map[string]gates.Noise {
-	return pooled(before, keys, enoughFreedom)
+	return noiseIn(before, keys, newest)
 }
 
-// pooled takes whole sessions, newest first, until they have enough degrees of freedom.
-func pooled(before []*ledger.Launch, keys []string, enough float64) map[string]gates.Noise {
+// NoiseSessions are the sessions that Noise of a key is of, oldest first.
+func NoiseSessions(before []*ledger.Launch, key string) (sessions []string) {
+	values, arms := valuesOf(before, key)
+	for _, a := range newest(values, arms) {
+		if !slices.Contains(sessions, a.session) {
+			sessions = append(sessions, a.session)
+		}
+	}
+	return sessions
+}
+
+// noiseIn pools the arms that count.
+func noiseIn(before []*ledger.Launch, keys []string, counting func(map[armKey][]float64, []armKey) []armKey) map[string]gates.Noise {
 	out := map[string]gates.Noise{}
 	for _, key := range keys {
-		if sd, df, _ := newest(before, key, enough); df > 0 {
+		values, arms := valuesOf(before, key)
+		var groups [][]float64
+		for _, a := range counting(values, arms) {
+			groups = append(groups, values[a])
+		}
+		if sd, df := stats.Pool(groups); df > 0 {
 			out[key] = gates.Noise{SD: sd, DF: df}
 		}
 	}
 	return out
 }
 
-// NoiseSessions are the sessions that Noise of a key is of, oldest first.
-func NoiseSessions(before []*ledger.Launch, key string) []string {
-	_, _, sessions := newest(before, key, enoughFreedom)
-	return sessions
-}
-
-func newest(before []*ledger.Launch, key string, enough float64) (sd, df float64, sessions []string) {
+// valuesOf are what launches give for a key, by arm, and the arms in the order in
+// which they were first launched.
+func valuesOf(before []*ledger.Launch, key string) (values map[armKey][]float64, arms []armKey) {
 	address, stat := key, "median"
 	if i := strings.LastIndexByte(key, '.'); i >= 0 && measure.IsStat(key[i+1:]) {
 		address, stat = key[:i], key[i+1:]
 	}
-	values := map[armKey][]float64{}
-	arms := map[string][]armKey{} // by session
-	var all []string
+	values = map[armKey][]float64{}
 	for _, l := range before {
 		v, ok := l.Metrics[address].Stats[stat]
 		if !ok || !(v > 0) {
 			continue
 		}
 		a := armKey{l.Session, l.VariantKey}
-		if arms[a.session] == nil {
-			all = append(all, a.session)
-		}
 		if values[a] == nil {
-			arms[a.session] = append(arms[a.session], a)
+			arms = append(arms, a)
 		}
 		values[a] = append(values[a], v)
 	}
-	first := len(all)
-	for free := 0; first > 0 && float64(free) < enough; {
-		first--
-		for _, a := range arms[all[first]] {
-			free += len(values[a]) - 1
+	return values, arms
+}
+
+// newest keeps the arms of whole sessions, newest first, until they have enough
+// degrees of freedom, in the order in which they are: in another one the last bit of
+// what is added up would differ.
+func newest(values map[armKey][]float64, arms []armKey) []armKey {
+	free := map[string]int{}
+	var sessions []string
+	for _, a := range arms {
+		if _, seen := free[a.session]; !seen {
+			sessions = append(sessions, a.session)
 		}
+		free[a.session] += len(values[a]) - 1
 	}
-	var groups [][]float64
-	for _, session := range all[first:] { // in one order, or the last bit differs
-		for _, a := range arms[session] {
-			groups = append(groups, values[a])
+	counts := map[string]bool{}
+	df := 0
+	for _, session := range slices.Backward(sessions) {
+		if df >= enoughFreedom {
+			break
 		}
+		counts[session] = true
+		df += free[session]
 	}
-	sd, df = stats.Pool(groups)
-	return sd, df, all[first:]
+	return slices.DeleteFunc(arms, func(a armKey) bool { return !counts[a.session] })
 }
 
 // NoiseBefore are the launches that tell the noise of a session: benchmark launches

@@ -3,7 +3,6 @@ package steps
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -34,7 +33,7 @@ func (r *Replay) checkNoise(out *Replayed, d store.Decided, rules replayRules) {
 		}
 		if d.Statistics == nil || d.Statistics.Version == "" {
 			if all := r.noiseOfAll(ev.Session, work, addresses); !maps.Equal(all, now) {
-				out.Notes = append(out.Notes, "launch noise was pooled over all engines and all times then, as an earlier version did; it is of one engine and its newest sessions now")
+				out.note("launch noise was pooled over all engines and all times then, as an earlier version did; it is of one engine and its newest sessions now")
 				now = all
 			}
 		}
@@ -77,19 +76,28 @@ func (r *Replay) armsOf(ev ledger.Evidence) (work string, variants []string) {
 }
 
 func (r *Replay) noiseBefore(session, work string, variants, addresses []string) map[string]gates.Noise {
-	key := strings.Join(slices.Concat([]string{session, work}, variants, addresses), " ")
-	if n, ok := r.noise[key]; ok {
-		return n
-	}
-	n := Noise(NoiseBefore(r.store.Records(), session, work, variants...), addresses)
-	r.noise[key] = n
-	return n
+	return r.noiseOnce(slices.Concat([]string{"engine", session, work}, variants, addresses), func() map[string]gates.Noise {
+		return Noise(NoiseBefore(r.store.Records(), session, work, variants...), addresses)
+	})
 }
 
 // noiseOfAll is the noise as it was pooled before: over all engines and all times.
 func (r *Replay) noiseOfAll(session, work string, addresses []string) map[string]gates.Noise {
-	before, _ := soundBefore(r.store.Records(), session, work)
-	return pooled(before, addresses, math.Inf(1))
+	return r.noiseOnce(slices.Concat([]string{"all", session, work}, addresses), func() map[string]gates.Noise {
+		before, _ := soundBefore(r.store.Records(), session, work)
+		return noiseIn(before, addresses, func(_ map[armKey][]float64, arms []armKey) []armKey { return arms })
+	})
+}
+
+// noiseOnce remembers what was pooled: most decisions of a session ask for the same.
+func (r *Replay) noiseOnce(of []string, pool func() map[string]gates.Noise) map[string]gates.Noise {
+	key := strings.Join(of, " ")
+	n, ok := r.noise[key]
+	if !ok {
+		n = pool()
+		r.noise[key] = n
+	}
+	return n
 }
 
 func noiseText(sd, df float64) string {

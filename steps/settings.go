@@ -76,7 +76,7 @@ func (l *Lab) rulesReading(f *plans.Feature) []*plans.Rule {
 // for a claim.
 func (l *Lab) decidingKey(f *plans.Feature) []any {
 	least, most := l.Plan.LaunchesOf(readAs(f))
-	parts := []any{"launches", least, most, l.settings(f), f.Accept}
+	parts := []any{"launches", decidingVersion, least, most, l.settings(f), f.Accept}
 	for _, r := range l.rulesReading(f) {
 		if r != nil && (f.Hypothesis == nil || r != f.Hypothesis.Probe) {
 			parts = append(parts, ruleKey(r))
