@@ -24,6 +24,7 @@ type Replay struct {
 	// another one without being on record.
 	Seal func(text string) string
 
+	probing  bool // what a sensitive input has a part in is looked for
 	runs     map[string]*ledger.RunStart
 	arch     map[string]string // by launch
 	plans    map[string]*recordedPlan

@@ -38,6 +38,7 @@ func (c *changed) feature(f *plans.Feature) WouldBe {
 		}
 		all = append(all, c.candidate(f, candidate, kept, d))
 		w.Unmeasured = w.Unmeasured || kept.Broken == verdict.Inconclusive && c.doubted[kept] == verdict.Inconclusive
+		w.open = w.open || c.open(kept, all[len(all)-1].decision.Rules)
 	}
 	best := all[0]
 	if w.WouldBe = best.decision.Verdict; f.Choose != nil {
@@ -48,8 +49,8 @@ func (c *changed) feature(f *plans.Feature) WouldBe {
 	w.Reasons = append(w.Reasons, best.decision.Reasons...)
 	if w.WouldBe.Unlocks() {
 		for _, confirm := range f.Confirm {
-			v, why := c.confirmed(f, confirm)
-			w.WouldBe = verdict.Join(w.WouldBe, v)
+			v, why, open := c.confirmed(f, confirm)
+			w.WouldBe, w.open = verdict.Join(w.WouldBe, v), w.open || open
 			w.Reasons = append(w.Reasons, why)
 		}
 	}
@@ -113,23 +114,29 @@ func (c *changed) chosenSays(d store.Decided, best *alternative, v verdict.Verdi
 	return []string{best.feature.Name + " would have won"}
 }
 
-// confirmed decides the criteria of a confirmation.
-func (c *changed) confirmed(f, confirm *plans.Feature) (verdict.Verdict, string) {
+// open reports whether an apply would make launches for what rules decided, or may.
+func (c *changed) open(kept *gates.Feature, rules []verdict.Rule) bool {
+	return c.doubted[kept] != verdict.Pass || slices.ContainsFunc(rules, func(r verdict.Rule) bool { return len(r.Open) > 0 })
+}
+
+// confirmed decides the criteria of a confirmation. What is open of it, an apply
+// would measure.
+func (c *changed) confirmed(f, confirm *plans.Feature) (v verdict.Verdict, why string, open bool) {
 	d, ok := c.standing(runtime.FeatureID(confirm.Name))
 	if !ok {
-		return verdict.Inconclusive, fmt.Sprintf("it was never measured on engine.%s, which would have to confirm it", confirm.Engine)
+		return verdict.Inconclusive, fmt.Sprintf("it was never measured on engine.%s, which would have to confirm it", confirm.Engine), true
 	}
 	var replayed Replayed
 	ev, err := c.Replay.evidence(&replayed, d.Evidence)
 	if err != nil {
-		return verdict.Error, err.Error()
+		return verdict.Error, err.Error(), true
 	}
 	kept := ev.Features[f.Name]
 	if kept == nil {
-		return verdict.Inconclusive, fmt.Sprintf("nothing is kept of it on engine.%s", confirm.Engine)
+		return verdict.Inconclusive, fmt.Sprintf("nothing is kept of it on engine.%s", confirm.Engine), true
 	}
-	v := c.candidate(f, confirm, kept, d).decision
-	return v.Verdict, fmt.Sprintf("on engine.%s: %s%s", confirm.Engine, v.Verdict, because(v.Reasons))
+	out := c.candidate(f, confirm, kept, d).decision
+	return out.Verdict, fmt.Sprintf("on engine.%s: %s%s", confirm.Engine, out.Verdict, because(out.Reasons)), c.open(kept, out.Rules)
 }
 
 // wouldSay is why rules came out as they did: those that did not pass, or all.

@@ -29,6 +29,11 @@ type WouldBe struct {
 	Unmeasured bool           `json:"unmeasured,omitempty"`
 	Reasons    []string       `json:"reasons,omitempty"`
 	Rules      []verdict.Rule `json:"rules,omitempty"`
+
+	// open says that an apply would go on measuring what was measured, or may.
+	open bool
+	// unsure says that it is locked by what an apply would find out.
+	unsure bool
 }
 
 // changed is a replay with another plan.
@@ -58,6 +63,7 @@ func (r *Replay) With(p *plans.Plan) (out []WouldBe, notes []string) {
 		Replay: r, plan: p, lab: &Lab{Plan: p},
 		evidence: map[string]*gates.Feature{}, outcomes: map[string]WouldBe{}, doubted: map[*gates.Feature]verdict.Verdict{},
 	}
+	r.probing = true
 	g, err := runtime.NewGraph(p)
 	if err != nil {
 		return []WouldBe{{Kind: string(runtime.KindGate), WouldBe: verdict.Error, Reasons: []string{err.Error()}}}, nil
@@ -68,19 +74,23 @@ func (r *Replay) With(p *plans.Plan) (out []WouldBe, notes []string) {
 		switch n.Kind {
 		case runtime.KindFeature:
 			w := c.feature(n.FeatureBlock)
-			if cause := c.locked(c.plan.Phase(n.Phase)); cause != "" {
+			if by := c.locked(c.graph.Node(runtime.QualifyID(runtime.Candidates(n.FeatureBlock)[0].Name))); by.why != "" {
 				if w.Accepted {
 					c.entered = c.entered[:len(c.entered)-1]
 					c.evidence[n.Feature].Accepted = false
 				}
-				w.lock(cause)
+				w.lock(by)
 			}
 			c.outcomes[n.Feature] = w
 			c.remember(n.FeatureBlock, w)
 			out = append(out, w)
 		case runtime.KindGate, runtime.KindPhase:
+			by := c.locked(n)
+			if by.why == "" {
+				c.notRun(n.PhaseBlock)
+			}
 			w := c.phase(n.PhaseBlock)
-			w.lock(c.locked(n.PhaseBlock))
+			w.lock(by)
 			c.outcomes["phase "+n.Phase] = w
 			out = append(out, w)
 		}

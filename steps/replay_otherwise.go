@@ -74,16 +74,29 @@ func changesNothing(v *plans.KnobValue) bool {
 }
 
 // perhaps is a feature of which this plan does not know whether it would be in the
-// stack: it asks for what was never measured, or for more launches.
+// stack: it asks for what was never measured, or for more launches, or waits for what
+// is not known.
 type perhaps struct {
 	feature *plans.Feature
-	would   verdict.Verdict
+	// would is what it would be, in words.
+	would string
 }
 
-// remember keeps a feature that an apply would decide anew.
+// remember keeps a feature that an apply would decide anew, measure on, or come to
+// once what it waits for is known.
 func (c *changed) remember(f *plans.Feature, w WouldBe) {
-	if (w.WouldBe == verdict.Inconclusive || w.WouldBe == verdict.Invalid) && w.WouldBe != w.Recorded {
-		c.perhaps = append(c.perhaps, perhaps{f, w.WouldBe})
+	switch w.WouldBe {
+	case verdict.Inconclusive, verdict.Invalid, verdict.Error:
+		if w.WouldBe != w.Recorded || !w.Recorded.Kept() || w.Unmeasured || w.open {
+			c.perhaps = append(c.perhaps, perhaps{f, string(w.WouldBe)})
+		}
+	case verdict.Pass, verdict.Waived:
+		parent := func(p perhaps) bool { return p.feature.Name == f.BuildsOn.Feature }
+		if w.unsure {
+			c.perhaps = append(c.perhaps, perhaps{f, "locked by what is not known"})
+		} else if !w.Accepted && w.Locked == "" && slices.ContainsFunc(c.perhaps, parent) {
+			c.perhaps = append(c.perhaps, perhaps{f, "on a feature of which the same is true"})
+		}
 	}
 }
 

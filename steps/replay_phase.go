@@ -54,7 +54,8 @@ func (c *changed) openRules(ph *plans.Phase, rules []verdict.Rule) {
 			kept := c.evidence[in.Feature]
 			anew := kept != nil && kept.Broken == verdict.Inconclusive && c.doubted[kept] == verdict.Inconclusive
 			outcome := in.Kind == plans.InputFeature && slices.ContainsFunc(c.perhaps, func(p perhaps) bool { return p.feature.Name == in.Feature })
-			if v := &rules[i].Verdict; (anew || outcome) && (*v == verdict.Pass || *v == verdict.Fail) {
+			unsure := c.outcomes[in.Feature].unsure
+			if v := &rules[i].Verdict; (anew || outcome || unsure) && (*v == verdict.Pass || *v == verdict.Fail) {
 				*v = verdict.Inconclusive
 				rules[i].Reasons = append(rules[i].Reasons, fmt.Sprintf("what would have become of feature %s is not known", in.Feature))
 			}
@@ -103,8 +104,13 @@ func (c *changed) joined(ph *plans.Phase, w WouldBe) WouldBe {
 		}
 	}
 	for _, f := range ph.Features {
+		if of := c.outcomes[f.Name]; of.Locked != "" {
+			all = append(all, of.notRun())
+			w.Reasons = append(w.Reasons, runtime.FeatureSubject(f).NotRun(of.Locked))
+			continue
+		}
 		all = append(all, c.outcomes[f.Name].WouldBe)
-		w.Reasons = append(w.Reasons, fmt.Sprintf("feature %s: %s", f.Name, c.outcomes[f.Name].WouldBe))
+		w.Reasons = append(w.Reasons, runtime.FeatureSubject(f).Came(c.outcomes[f.Name].WouldBe))
 	}
 	w.WouldBe = verdict.Join(all...)
 	return w

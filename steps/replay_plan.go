@@ -27,6 +27,8 @@ type recordedPlan struct {
 	// given another value now than they had then.
 	inputs    *ledger.Inputs
 	otherwise []string
+	// probed are the plan with other values of these: see probe.
+	probed map[string][]*plans.Plan
 	// rules are compiled from recorded text, by feature and text.
 	rules map[[2]string]*plans.Rule
 }
@@ -75,6 +77,9 @@ func (r *Replay) compile(start *ledger.RunStart) *recordedPlan {
 		if exact := res.Plan.Digest() == start.PlanDigest; p.res == nil || exact {
 			p.res, p.exact, p.why = res, exact, ""
 			p.otherwise = r.givenOtherwise(start.Inputs, res)
+			if r.probing {
+				p.probe(path, opts)
+			}
 			if exact {
 				return p
 			}

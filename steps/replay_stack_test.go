@@ -100,3 +100,28 @@ func TestReplayOnAStackThatIsNotKnown(t *testing.T) {
 		}
 	}
 }
+
+// What was open when it was recorded may become another outcome too, where an apply
+// of this plan would go on with it.
+func TestReplayOnAStackThatIsStillOpen(t *testing.T) {
+	lab := labOf(t, stackPlan)
+	for name, tt := range map[string]struct {
+		kv        WouldBe
+		uncertain bool
+	}{
+		"it has its launches":     {WouldBe{Recorded: verdict.Inconclusive, WouldBe: verdict.Inconclusive}, false},
+		"more launches":           {WouldBe{Recorded: verdict.Inconclusive, WouldBe: verdict.Inconclusive, open: true}, true},
+		"a workload more":         {WouldBe{Recorded: verdict.Inconclusive, WouldBe: verdict.Inconclusive, Unmeasured: true}, true},
+		"tried again":             {WouldBe{Recorded: verdict.Invalid, WouldBe: verdict.Invalid}, true},
+		"nothing can be read":     {WouldBe{Recorded: verdict.Fail, WouldBe: verdict.Error}, true},
+		"a step before it is new": {WouldBe{Recorded: verdict.Pass, WouldBe: verdict.Pass, Locked: "a step", unsure: true}, true},
+		"a step before it failed": {WouldBe{Recorded: verdict.Pass, WouldBe: verdict.Pass, Locked: "a step"}, false},
+	} {
+		c := &changed{plan: lab.Plan, lab: &Lab{Plan: lab.Plan}, graph: lab.Graph}
+		c.remember(lab.Plan.Feature("kv"), tt.kv)
+		got := c.perhapsOn(lab.Plan.Feature("head"), &gates.Feature{Knobs: map[string]string{"kv": "off", "head": "fp8"}})
+		if (got != "") != tt.uncertain {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

@@ -50,7 +50,7 @@ func (c *changed) doubt(candidate *plans.Feature, kept *gates.Feature, run strin
 	if added = append(added, c.newKnobs(candidate, kept)...); len(added) > 0 {
 		return doubt{verdict.Inconclusive, "the changed plan asks for something that was never measured (" + strings.Join(added, ", ") + "): an apply would measure it, and what would come out is not known", true}
 	}
-	if len(recorded.otherwise) > 0 && now.holds(c.plan.Secrets()) {
+	if len(recorded.otherwise) > 0 && (now.holds(c.plan.Secrets()) || recorded.hangsOn(was.Name, kept.Knobs, then)) {
 		return doubt{verdict.Inconclusive, "whether what was sensitive is what was measured with is not known (" + strings.Join(recorded.otherwise, ", ") + "): give it as it was then, or an apply may measure again", true}
 	}
 	if why := c.perhapsOn(candidate, kept); why != "" {

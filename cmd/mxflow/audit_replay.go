@@ -46,8 +46,8 @@ plan adds, and where launches ended because the recorded rules were decided, the
 be too few for others: all are inconclusive and say so. Another engine, workload or
 level than was measured makes what it touches invalid. Exit status then, as of
 apply: 0 every gate of the changed plan would have passed, 2 one would have failed or
-been invalid, 3 one would be inconclusive, 4 raw data are missing, 1 the changed plan
-has mistakes.
+been invalid, 3 one would be inconclusive or a feature was never measured, 4 raw data
+are missing, 1 the changed plan has mistakes.
 
 The recorded plan is compiled with the variables, the suite and the environment that
 the run recorded, whatever is given now. Sensitive values are in no record, nor is any

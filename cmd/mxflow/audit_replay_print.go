@@ -3,12 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/report"
-	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -89,66 +84,4 @@ func orLocked(verdict, cause string) string {
 		return "locked"
 	}
 	return verdict
-}
-
-// replayWith decides the recorded evidence by another plan.
-func (a *app) replayWith(st *store.Store, flags replayFlags) error {
-	p, _, _, err := a.load(flags.changed, flags.vars, flags.suite)
-	if err != nil {
-		return err
-	}
-	if runs := st.Runs(); len(runs) == 0 {
-		return a.fail(verdict.ExitInconclusive, fmt.Errorf("nothing was applied here, so there is no evidence to decide by"))
-	} else if was := runs[len(runs)-1].Plan; was != p.Name {
-		return fmt.Errorf("%s is plan %q, and plan %q is what was recorded in %s: give the changed plan the same name, or name the other plan's folder", flags.changed, p.Name, was, st.Dir())
-	}
-	outcomes, notes := newReplay(st, flags).With(p)
-	locked := map[string]string{}
-	for _, l := range report.Locked(st) {
-		locked[l.Node] = l.Cause
-	}
-	var rows [][]string
-	var all []verdict.Verdict
-	var open []string
-	for i, w := range outcomes {
-		outcomes[i].RecordedLocked = locked[w.Node]
-		why := ""
-		for i, r := range w.Reasons {
-			if i > 0 {
-				why += "\n"
-			}
-			why += r
-		}
-		rows = append(rows, []string{w.Node, orLocked(dashed(string(w.Recorded)), locked[w.Node]), orLocked(string(w.WouldBe), w.Locked), why})
-		if w.Locked != "" {
-			continue // the phase that locks it is among them
-		}
-		if w.Kind != ledger.KindFeature {
-			all = append(all, w.WouldBe)
-		} else if w.Unmeasured || w.WouldBe == verdict.Inconclusive || w.WouldBe == verdict.Invalid {
-			open = append(open, w.Node)
-		}
-		if w.Unmeasured {
-			all = append(all, verdict.Inconclusive)
-		}
-	}
-	total := verdict.Join(all...)
-	if a.json {
-		a.printJSON(map[string]any{"plan": p.Name, "nodes": outcomes, "notes": notes, "verdict": total})
-	} else {
-		a.printTable([]string{"node", "recorded", "would be", "why"}, rows)
-		fmt.Fprintln(a.stdout)
-		a.paragraphs("", notes)
-		if total == verdict.Pass {
-			known := ""
-			if len(open) > 0 {
-				known = fmt.Sprintf(" What would have become of %s is not known.", strings.Join(open, ", "))
-			}
-			fmt.Fprintf(a.stdout, "Every gate of the changed plan would have passed.%s Nothing was started and nothing was recorded.\n", known)
-		} else {
-			fmt.Fprintf(a.stdout, "Not every gate of the changed plan would have passed: %s. Nothing was started and nothing was recorded.\n", total)
-		}
-	}
-	a.exit = total.ExitCode()
-	return nil
 }

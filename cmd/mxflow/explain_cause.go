@@ -107,8 +107,10 @@ func marksOf(st *store.Store, d store.Decided, now time.Time) (marks []string) {
 	if r := d.Retraction; r != nil {
 		marks = append(marks, fmt.Sprintf("%s; what is withdrawn was %s, which --attempt %d explains", r.SaysOf(d.Node), r.Was(), r.Attempt))
 	}
+	decidedBy := map[int]int{} // by attempt: what only got another hypothesis is one decision
 	for _, other := range st.History(d.Node) {
-		if r := other.Retraction; r != nil && r.Attempt == d.Attempt && other.Attempt > d.Attempt {
+		decidedBy[other.Attempt] = other.DecidedBy()
+		if r := other.Retraction; r != nil && other.Attempt > d.Attempt && decidedBy[r.Attempt] == d.DecidedBy() {
 			marks = append(marks, fmt.Sprintf("this decision was withdrawn on %s: %s", ledger.Minute(other.Time), r.SaysOf(d.Node)))
 			break // later ones carry the same act on
 		}
