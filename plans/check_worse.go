@@ -47,7 +47,11 @@ func (c *planCheck) worse(f *fact) {
 	metric := strings.TrimSuffix(strings.TrimSuffix(in.Path, "."+string(in.Relation)), ".root")
 	said := fmt.Sprintf("%s passes only where %s is worse than that of %s%s. %s ", f.text, metric, baseName(in), f.byAtLeast(), signOf(in))
 	limit := f.leaf.Left.Text + " " + flipped[f.leaf.Op] + " " + f.leaf.Right.Text
+	loss := fmt.Sprintf("%s %s %s", f.leaf.Left.Text, denied[f.leaf.Op], f.leaf.Right.Text)
 	switch {
+	case flipped[f.leaf.Op] == "":
+		limit, loss = f.ordered()
+		said += fmt.Sprintf("If it may become worse by so much and no more, write %s.", limit)
 	case size == 0:
 		said += fmt.Sprintf("If it has to become better, write %s.", limit)
 	case in.Var != "" || in.Stat == "median" || in.Stat == "p50":
@@ -55,9 +59,18 @@ func (c *planCheck) worse(f *fact) {
 	default:
 		said += fmt.Sprintf("If it may become worse by so much and no more, write %s.", limit)
 	}
-	said += fmt.Sprintf(" If the loss is what has to be shown, write not (%s %s %s).", f.leaf.Left.Text, denied[f.leaf.Op], f.leaf.Right.Text)
+	said += fmt.Sprintf(" If the loss is what has to be shown, write not (%s).", loss)
 	f.rule.Program.OnlyWorse = said
 	c.condition(f, "Passes only when worse", said)
+}
+
+// ordered are orders in the place of == and in, which counts may have: no worse than
+// the worst of the wanted values, and better than the best of them.
+func (f *fact) ordered() (limit, better string) {
+	if f.written.Relation == Gain || f.in.Better == string(measure.Higher) {
+		return fmt.Sprintf("%s >= %g", f.written.Path, f.wants.low), fmt.Sprintf("%s > %g", f.written.Path, f.wants.high)
+	}
+	return fmt.Sprintf("%s <= %g", f.written.Path, f.wants.high), fmt.Sprintf("%s < %g", f.written.Path, f.wants.low)
 }
 
 // limit is the end of the wanted values that is nearer to none.

@@ -41,6 +41,9 @@ func TestPassesOnlyWhenWorse(t *testing.T) {
 		{"chat.tg.gain < 0", "is worse than that of its base. A gain|become better, write chat.tg.gain > 0."},
 		{"chat.tg.gain <= 0", "become better, write chat.tg.gain >= 0."},
 		{"engine.memory_gb.delta >= 1", "by at least 1 GB"},
+		{"chat.errors.delta == 1", "worse than that of its base, by at least 1|so much and no more, write chat.errors.delta <= 1.|write not (chat.errors.delta < 1)."},
+		{"2 == chat.errors.delta", "write chat.errors.delta <= 2.|write not (chat.errors.delta < 2)."},
+		{"chat.errors.delta in [2, 1]", "write chat.errors.delta <= 2.|write not (chat.errors.delta < 1)."},
 		{"chat.pp.gain >= 0 and chat.tg.gain <= -0.05", "chat.tg.gain <= -0.05 passes only"},
 	} {
 		said, res := slips(t, c.rule, "")

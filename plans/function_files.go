@@ -72,6 +72,8 @@ func (l *loader) readBelow(path string) (string, error) {
 	defer root.Close()
 	info, err := root.Stat(path)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && l.opts.As != nil:
+		return "", fmt.Errorf("the run kept no file %q: what holds a secret, or may, is in no record", path)
 	case errors.Is(err, fs.ErrNotExist):
 		return "", fmt.Errorf("there is no file %q in the plan's folder", path)
 	case err != nil:

@@ -42,6 +42,13 @@ func (r *Result) Inputs() Inputs {
 	return in
 }
 
+// VariableText is the value of a variable, given or not, as a plan would write it, a
+// private one too; false where the plan has no such variable.
+func (r *Result) VariableText(name string) (string, bool) {
+	text, ok := r.loaded.inputs.values[name]
+	return text, ok
+}
+
 // ReadFiles are what file() and templatefile() read, by the files' names as the
 // plan's own are named. Private ones are left out.
 func (r *Result) ReadFiles() map[string]string {
@@ -57,6 +64,8 @@ func (r *Result) ReadFiles() map[string]string {
 // taken is what a load has taken from outside so far.
 type taken struct {
 	variables, env map[string]string
+	// values are those of all variables, the given ones among them.
+	values map[string]string
 	// private are the origins of what is sensitive, see origins.
 	private map[string]bool
 	locals  map[string]*hcl.Attribute
@@ -66,13 +75,15 @@ func (l *loader) isPrivate(origin string) bool {
 	return l.inputs.private[unknownOrigin] || l.inputs.private[origin]
 }
 
-// give notes the value that a variable was given.
+// give notes the value of a variable, and whether it was given.
 func (l *loader) give(in *input, v cty.Value) {
+	v, _ = v.UnmarkDeep()
+	text := string(hclwrite.TokensForValue(v).Bytes())
+	l.inputs.values[in.Name] = text
 	if in.From == "default" {
 		return
 	}
-	v, _ = v.UnmarkDeep()
-	l.inputs.variables[in.Name] = string(hclwrite.TokensForValue(v).Bytes())
+	l.inputs.variables[in.Name] = text
 	if in.Sensitive {
 		l.inputs.private[ofVariable+in.Name] = true
 	}

@@ -74,7 +74,7 @@ func newLoader(path string, reg *Registry, opts Options) *loader {
 		groups:      newGroups(),
 		doubted:     map[string]bool{},
 		schemas:     map[string]*hcl.BodySchema{},
-		inputs:      taken{variables: map[string]string{}, env: map[string]string{}, private: map[string]bool{}},
+		inputs:      taken{variables: map[string]string{}, values: map[string]string{}, env: map[string]string{}, private: map[string]bool{}},
 		checks:      crossChecks{knobs: map[string]*Knob{}, features: map[string]*featureNotes{}},
 		suggestions: 200,
 	}

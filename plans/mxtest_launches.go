@@ -102,7 +102,11 @@ func (l *caseLoader) decodeMeasurement(f *fields, p pair, in *Input, ft *Feature
 				continue
 			}
 			m.made = e.key
-			m.by, _ = l.numberIn(e.v, e.at, e.key, "")
+			unit := RatioUnit
+			if Relation(e.key) == Delta {
+				unit = in.Unit
+			}
+			m.by, _ = l.numberIn(e.v, e.at, e.key, unit)
 		case e.key == "spread":
 			if n, ok := f.asNumber(e.v, e.at, "spread", 0, 10); ok {
 				m.spread = &n

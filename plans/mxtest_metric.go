@@ -55,14 +55,16 @@ func (l *caseLoader) measured(address string, at hcl.Range, ft *Feature) *Input 
 // notNumber says what to write where a number should stand.
 func notNumber(v cty.Value, what, unit string) string {
 	in := ""
-	if unit != "" {
+	if unit != "" && unit != RatioUnit {
 		in = " in " + unit
 	}
 	if v.IsNull() || v.Type() != cty.String {
 		return fmt.Sprintf("%s takes a number%s; this is %s.", what, in, describe(v))
 	}
 	text := strings.TrimSpace(v.AsString())
-	if n, share, ok := numberIn(text); ok && share {
+	if n, percent, ok := numberIn(text); ok && percent && !isShare(unit) {
+		return fmt.Sprintf("%s takes a number%s, and this is the text %q. Per cent of what? Write the number itself, without quotes; of a comparison with the base, { gain = %g }.", what, in, text, n)
+	} else if ok && percent {
 		return fmt.Sprintf("%s takes a number%s, and this is the text %q. Ratios are fractions: write %g, without quotes.", what, in, text, n)
 	}
 	number, word, _ := strings.Cut(text, " ")

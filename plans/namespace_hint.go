@@ -41,12 +41,9 @@ func (ns *namespace) headHint(rest []string, f *Feature) string {
 		if head == "root" {
 			rel = head
 		}
-		example := ns.firstWorkload(f) + ".tg." + rel
-		for i, e := range rest {
-			if _, ok := metricOfWorkload(e); ok && i > 1 {
-				example = strings.Join(slices.Concat(rest[1:i+1], []string{rel}, rest[i+1:]), ".")
-				break
-			}
+		example := ns.behindMetric(rest[1:], rel, f)
+		if example == "" {
+			return fmt.Sprintf(" The base's number stands behind the metric: put .%s there.", rel)
 		}
 		return fmt.Sprintf(" The base's number stands behind the metric: write %s.", example)
 	case "candidate":
@@ -58,12 +55,44 @@ func (ns *namespace) headHint(rest []string, f *Feature) string {
 	if _, ok := metricOfWorkload(head); ok {
 		return fmt.Sprintf(" %s is a metric of a workload: write %s.%s.", head, ns.firstWorkload(f), written)
 	}
-	for _, of := range []struct {
-		scope measure.Scope
-		name  string
-	}{{measure.PerLaunch, "engine"}, {measure.PerGPU, "gpu"}, {measure.PerHost, "host"}} {
+	for _, of := range scopeNames {
 		if _, ok := measure.LookupIn(head, of.scope); ok {
 			return fmt.Sprintf(" %s is a metric of the %s: write %s.%s.", head, of.name, of.name, written)
+		}
+	}
+	return ""
+}
+
+// scopeNames begin the addresses of metrics that no workload has.
+var scopeNames = []struct {
+	scope measure.Scope
+	name  string
+}{{measure.PerLaunch, "engine"}, {measure.PerGPU, "gpu"}, {measure.PerHost, "host"}}
+
+// behindMetric is an address with the word for a base where it belongs, of the metric
+// that was written and no other; empty where none was.
+func (ns *namespace) behindMetric(written []string, rel string, f *Feature) string {
+	with := func(front string, metric int) string {
+		all := slices.Concat(written[:metric+1], []string{rel}, written[metric+1:])
+		if front != "" {
+			all = slices.Insert(all, 0, front)
+		}
+		return strings.Join(all, ".")
+	}
+	for i, e := range written[:min(2, len(written))] {
+		for _, of := range scopeNames {
+			if _, ok := measure.LookupIn(e, of.scope); ok && i == 0 {
+				return with(of.name, i)
+			} else if ok && written[0] == of.name {
+				return with("", i)
+			}
+		}
+	}
+	for i, e := range written {
+		if _, ok := metricOfWorkload(e); ok && i == 0 {
+			return with(ns.firstWorkload(f), i)
+		} else if ok {
+			return with("", i)
 		}
 	}
 	return ""

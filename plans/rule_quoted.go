@@ -9,20 +9,31 @@ import (
 
 // numberWritten is a sentence with the number that was written in quotes; empty where none
 // was.
-func numberWritten(sides ...*Operand) string {
-	for _, o := range sides {
-		text, ok := o.Constant.(string)
-		if !ok {
-			continue
-		}
-		if n, share, ok := numberIn(text); ok && share {
-			return fmt.Sprintf(" Write %g, without quotes: ratios are fractions, and %[1]g is %s.", n, text)
-		} else if ok {
-			return fmt.Sprintf(" Write %g, without quotes.", n)
-		}
+func numberWritten(left, right *Operand) string {
+	text, ok := left.Constant.(string)
+	other := right
+	if !ok {
+		text, ok = right.Constant.(string)
+		other = left
 	}
-	return ""
+	n, percent, number := numberIn(text)
+	switch {
+	case !ok || !number:
+		return ""
+	case percent && isShare(other.Unit):
+		return fmt.Sprintf(" Write %g, without quotes: ratios are fractions, and %[1]g is %s.", n, text)
+	case percent:
+		in := ""
+		if other.Unit != "" {
+			in = fmt.Sprintf(", or write a number in %s", other.Unit)
+		}
+		return fmt.Sprintf(" %s of what? Compare a .gain or a .change with %g, without quotes%s.", text, n, in)
+	}
+	return fmt.Sprintf(" Write %g, without quotes.", n)
 }
+
+// isShare reports whether numbers of a unit may be told in per cent.
+func isShare(unit string) bool { return unit == RatioUnit || unit == "share" }
 
 // numberIn is the number that a text is, a fraction where it is per cent.
 func numberIn(text string) (n float64, share, ok bool) {

@@ -74,8 +74,12 @@ func fromExpr(err error, src string) *ruleError {
 		if at := m.form.FindStringIndex(src); at != nil {
 			e.at, e.length = utf8.RuneCountInString(src[:at[0]]), utf8.RuneCountInString(src[at[0]:at[1]])
 			e.detail = m.hint
-			break
+			return e
 		}
+	}
+	if at := decimalComma(src); at != nil {
+		e.at, e.length = utf8.RuneCountInString(src[:at[0]]), at[1]-at[0]
+		e.detail = "Decimals are written with a point, as in 0.05."
 	}
 	return e
 }
@@ -87,7 +91,6 @@ var misspellings = []struct {
 	hint string
 }{
 	{regexp.MustCompile(`\$\{`), "A rule has no ${ }. In the plan, ${var.name} inside the quotes is filled in before the rule is read."},
-	{regexp.MustCompile(`\b[0-9]+,[0-9]+\b`), "Decimals are written with a point, as in 0.05."},
 	{regexp.MustCompile(`\b(and|or|not)\s*$`), "Something is missing behind the last word. Write the comparison that it joins, or remove the word."},
 	{regexp.MustCompile(`(<|>|=|\+|-|\*|/)\s*$`), "Something is missing behind the last sign. Write what stands on its right, such as a number."},
 	{regexp.MustCompile(`\.r[0-9]+\.[0-9]`), "A dot ends an element of an address: a rate of 2.5 is written r2_5."},

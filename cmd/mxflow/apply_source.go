@@ -16,12 +16,13 @@ import (
 // putSources keeps the text of a plan: its first file, and where there are
 // several, each of them by its name. The results of other tools that its rules
 // read, the prompts that its workloads send and what file() read are among these,
-// so that whoever checks a run has what was decided by and what was sent.
+// so that whoever checks a run has what was decided by and what was sent. A file
+// that a secret comes from is not.
 func (a *app) putSources(st *store.Store, loaded *plans.Result) (first string, all map[string]string, err error) {
 	if first, err = st.Put(a.secrets.Bytes(loaded.Source)); err != nil {
 		return "", nil, err
 	}
-	named, read := loaded.Plan.NamedFiles(), loaded.ReadFiles()
+	named, read := loaded.Plan.NamedFiles(), steps.FilesOf(loaded)
 	if len(loaded.Sources)+len(named)+len(read) < 2 {
 		return first, nil, nil
 	}

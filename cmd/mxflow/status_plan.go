@@ -82,7 +82,7 @@ func sourcesNow(st *store.Store, start *ledger.RunStart, file, dir string) strin
 	}
 	for name, sum := range start.PlanSources {
 		rel, err := filepath.Rel(from, filepath.FromSlash(name))
-		if planText(name) && err == nil && filepath.Base(name) != filepath.Base(file) {
+		if planText(name) && err == nil && (file == "" || rel != filepath.Base(start.PlanFile)) {
 			sums[filepath.Join(dir, rel)] = sum
 		}
 	}
@@ -91,6 +91,9 @@ func sourcesNow(st *store.Store, start *ledger.RunStart, file, dir string) strin
 	}
 	for path, sum := range sums {
 		text, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return planChanged // what includes it is another plan, or none
+		}
 		if err != nil {
 			state = ""
 			continue

@@ -11,7 +11,7 @@ import (
 )
 
 // A plan is said to be another one only where that is known: what was kept of it has
-// no secrets, and files that are not there may lie elsewhere.
+// no secrets, and what cannot be read may be as it was.
 func TestPlanNow(t *testing.T) {
 	for name, c := range map[string]struct {
 		kept    string            // of a plan of one file
@@ -32,7 +32,9 @@ func TestPlanNow(t *testing.T) {
 		"had a secret":   {kept: "key [redacted]", now: map[string]string{"p.hcl": "key abcd"}, want: planNow{"p.hcl", ""}},
 		"several":        {sources: map[string]string{"p.hcl": "a", "more/q.yaml": "b", "data.csv": "c"}, now: map[string]string{"p.hcl": "a", "more/q.yaml": "b"}, want: planNow{"p.hcl", planAsApplied}},
 		"one of several": {sources: map[string]string{"p.hcl": "a", "more/q.yaml": "b"}, now: map[string]string{"p.hcl": "a", "more/q.yaml": "x"}, want: planNow{"p.hcl", planChanged}},
-		"one is gone":    {sources: map[string]string{"p.hcl": "a", "q.hcl": "b"}, now: map[string]string{"p.hcl": "a"}, want: planNow{"p.hcl", ""}},
+		"one is gone":    {sources: map[string]string{"p.hcl": "a", "q.hcl": "b"}, now: map[string]string{"p.hcl": "a"}, want: planNow{"p.hcl", planChanged}},
+		"called alike":   {sources: map[string]string{"in/p.hcl": "a", "lib/p.hcl": "b"}, file: "in/p.hcl", now: map[string]string{"in/p.hcl": "", "lib/p.hcl": "x"}, args: []string{"in/p.hcl"}, want: planNow{"in/p.hcl", planChanged}},
+		"alike and same": {sources: map[string]string{"in/p.hcl": "", "lib/p.hcl": "b"}, file: "in/p.hcl", now: map[string]string{"in/p.hcl": "", "lib/p.hcl": "b"}, args: []string{"in/p.hcl"}, want: planNow{"in/p.hcl", planAsApplied}},
 		"below":          {sources: map[string]string{"in/p.hcl": "a", "in/q.hcl": "b", "lib/r.hcl": "c"}, file: "in/p.hcl", now: map[string]string{"in/p.hcl": "", "in/q.hcl": "b", "lib/r.hcl": "x"}, args: []string{"in/p.hcl"}, want: planNow{"in/p.hcl", planChanged}},
 		"a folder":       {sources: map[string]string{"in/a.hcl": "a", "in/b.hcl": "b"}, file: "in", now: map[string]string{"in/a.hcl": "a", "in/b.hcl": "x"}, args: []string{"in"}, want: planNow{"in", planChanged}},
 		"within it":      {sources: map[string]string{"in/a.hcl": "a", "in/b.hcl": "b"}, file: "in", now: map[string]string{"a.hcl": "a", "b.hcl": "b"}, want: planNow{".", planAsApplied}},
