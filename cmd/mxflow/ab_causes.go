@@ -14,7 +14,7 @@ import (
 func (r *abResult) beforeMeasuring(decided map[string]*ledger.Decision) {
 	for _, side := range [][2]string{{"A", runtime.BaselineID}, {"B", runtime.QualifyID("B")}} {
 		if d := decided[side[1]]; d != nil && d.Verdict == verdict.Fail {
-			r.unfit, r.Verdict, r.Exit = side[0], verdict.Invalid, verdict.Invalid.ExitCode()
+			r.Unfit, r.Verdict, r.Exit = side[0], verdict.Invalid, verdict.Invalid.ExitCode()
 			return
 		}
 	}

@@ -115,7 +115,7 @@ func testWords(t *verdict.Test) string {
 		}
 	}
 	if t.Floor > 0 {
-		text += fmt.Sprintf("\nlaunches count as varying by %s at least, as on record for this machine", percent(t.Floor))
+		text += fmt.Sprintf("\nlaunches count as varying by %s at least, as those on record did before", percent(t.Floor))
 	}
 	if t.Note != "" {
 		text += "\n" + t.Note

@@ -27,8 +27,8 @@ func (r *abResult) conclude(q *ab, end *ledger.End) {
 		r.Said = fmt.Sprintf("B %s: so far off that one launch of each shows it.", q.claim.not(label))
 	case r.Verdict == verdict.Fail && n > 0 && len(r.LogTail) == 0 && r.levelsPassed():
 		r.Said = "B " + q.claim.not(label) + "." + r.worse(q.claim)
-	case r.unfit != "":
-		r.Said = r.unfit + " did not pass what comes before measuring, so nothing was compared."
+	case r.Unfit != "":
+		r.Said = r.Unfit + " did not pass what comes before measuring, so nothing was compared."
 	case r.Verdict == verdict.Fail:
 		r.Said = "Nothing was compared."
 	case r.Verdict == verdict.Inconclusive && n > 0:

@@ -40,20 +40,20 @@ type abResult struct {
 	LogTail []string `json:"log_tail,omitempty"`
 	// Stopped is why no more launches were made, as in verdict.Stop.
 	Stopped verdict.Stop `json:"stopped,omitempty"`
-	Most    int          `json:"most_launches"`
-	Run     string       `json:"run"`
-	State   string       `json:"state"`
-	Plan    string       `json:"plan"`
+	// Unfit is the command that did not pass what comes before measuring: "A" or "B".
+	Unfit string `json:"unfit,omitempty"`
+	Most  int    `json:"most_launches"`
+	Run   string `json:"run"`
+	State string `json:"state"`
+	Plan  string `json:"plan"`
 
 	// numbers are those of the session's launches, and named how the progress called
 	// them, by ID.
 	numbers map[string]int
 	named   map[string]string
-	// unfit is the command that did not pass what comes before measuring.
-	unfit  string
-	test   *verdict.Test
-	rates  *ledger.Statistics
-	levels []ledger.Level
+	test    *verdict.Test
+	rates   *ledger.Statistics
+	levels  []ledger.Level
 }
 
 // abSide is one command and its launches.

@@ -34,14 +34,13 @@ func (a *app) auditList(st *store.Store) {
 		a.printJSON(map[string]any{"decisions": all, "waivers": waivers})
 		return
 	}
-	said := &report.Said{}
 	for _, d := range all {
 		for len(waivers) > 0 && waivers[0].Record < d.Record {
 			a.auditWaiver(waivers[0])
 			waivers = waivers[1:]
 		}
 		if runtime.DecidesAlone(runtime.Kind(d.Kind)) || d.Retraction != nil {
-			a.audit(d, said)
+			a.audit(d)
 		}
 	}
 	for _, w := range waivers {
@@ -79,14 +78,16 @@ func (a *app) auditWaiver(w store.Waived) {
 // atSecond writes when something was decided as people look for it on this machine.
 func atSecond(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
-func (a *app) audit(d audited, said *report.Said) {
-	on := ""
+// audit prints a decision by itself: what those before it said may stand thousands of
+// lines above.
+func (a *app) audit(d audited) {
+	on, said := "", &report.Said{}
 	if d.Engine != "" {
 		on = " on " + d.Engine
 	}
 	fmt.Fprintf(a.stdout, "%s  %s%s  attempt %d (%s), run %s, %s\n", d.Node, d.Verdict, on, d.Attempt, d.Because, d.Run, atSecond(d.Time))
 	for _, c := range d.Confirmations {
-		fmt.Fprintf(a.stdout, "  %s\n", strings.Join(said.OnceAtLeast(c.Reason), ""))
+		fmt.Fprintf(a.stdout, "  %s\n", said.Each(c.Reason)[0])
 	}
 	for _, r := range d.Rules {
 		decides := ""
@@ -97,15 +98,13 @@ func (a *app) audit(d audited, said *report.Said) {
 		for _, in := range r.Inputs {
 			line := inputLine(in)
 			if in.Missing != "" {
-				if line = strings.Join(said.Once(line), ""); line == "" {
-					line = in.Path + " = missing, as said above"
-				}
+				line = said.Each(line)[0]
 			}
 			fmt.Fprintf(a.stdout, "    %s\n", line)
 		}
 	}
 	if len(d.Rules) == 0 {
-		for _, reason := range said.OnceAtLeast(d.Reasons...) {
+		for _, reason := range said.Each(d.Reasons...) {
 			fmt.Fprintf(a.stdout, "  %s\n", reason)
 		}
 	}

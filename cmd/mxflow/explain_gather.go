@@ -10,7 +10,6 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps"
 )
 
 // explanation is a decision with everything that argues it.
@@ -91,12 +90,12 @@ func explain(st *store.Store, node string, number int) (*explanation, error) {
 	// The rules of a feature that chooses are those of one alternative, which are
 	// argued with the others.
 	ofAlternative := slices.ContainsFunc(d.Alternatives, func(alt ledger.Alternative) bool { return reflect.DeepEqual(alt.Rules, d.Rules) })
-	byMean := d.Statistics != nil && steps.SettingsOf(d.Statistics).CountsByMean
+	early := d.Statistics != nil && d.Statistics.Version == ""
 	if !ofAlternative {
-		e.Rules = arguesRules(st, d.Rules, byMean)
+		e.Rules = arguesRules(st, d.Rules, early)
 	}
 	for _, alt := range d.Alternatives {
-		for _, argued := range arguesRules(st, alt.Rules, byMean) {
+		for _, argued := range arguesRules(st, alt.Rules, early) {
 			argued.Of = alt.Name
 			e.Rules = append(e.Rules, argued)
 		}

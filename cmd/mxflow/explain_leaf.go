@@ -14,7 +14,7 @@ import (
 )
 
 // argues argues one comparison.
-func argues(st *store.Store, r verdict.Rule, c verdict.Comparison, byMean bool) argument {
+func argues(st *store.Store, r verdict.Rule, c verdict.Comparison, early bool) argument {
 	out := argument{Text: c.Text, Verdict: string(c.Verdict)}
 	if negated(c) {
 		out.Not = "not "
@@ -28,7 +28,7 @@ func argues(st *store.Store, r verdict.Rule, c verdict.Comparison, byMean bool) 
 		out.Said = []string{fmt.Sprintf("Found %s against %s. It could not be tested.", c.Left, c.Right)}
 		return out
 	case t.Form == verdict.Exact && countsOf(c, r) != nil:
-		return countsSaid(out, c, r, byMean)
+		return countsSaid(out, c, r, early)
 	case t.Form == verdict.Exact:
 		out.How = "On the values themselves, which are the same however often they are looked at."
 		out.Said = []string{fmt.Sprintf("Found %s %s %s: %s.", c.Left, c.Op, c.Right, holdsWord(c.Holds))}
@@ -53,7 +53,7 @@ func argues(st *store.Store, r verdict.Rule, c verdict.Comparison, byMean bool) 
 	if text := ranksSaid(t, r); text != "" {
 		out.Said = append(out.Said, text)
 	}
-	out.levels = levelsSaid(st, t)
+	out.levels = levelsSaid(st, t, early)
 	out.Said = append1(out, tiesSaid(t)).Said
 	out.Said = append(out.Said, out.levels...)
 	out.Said = append(out.Said, stopSaid(t)...)

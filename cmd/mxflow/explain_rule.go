@@ -76,18 +76,18 @@ type look struct {
 }
 
 // arguesRules argues rules that were decided together.
-func arguesRules(st *store.Store, rules []verdict.Rule, byMean bool) (out []ruleArgument) {
+func arguesRules(st *store.Store, rules []verdict.Rule, early bool) (out []ruleArgument) {
 	for i, r := range rules {
-		argued := arguesRule(st, r, byMean)
+		argued := arguesRule(st, r, early)
 		argued.endedBy(noMore(rules, i))
 		out = append(out, argued)
 	}
 	return out
 }
 
-// arguesRule argues a rule; byMean is of those that were decided when counts were
-// decided on their mean.
-func arguesRule(st *store.Store, r verdict.Rule, byMean bool) ruleArgument {
+// arguesRule argues a rule; early is of those that were decided when counts were
+// decided on their mean, and launch noise was that of all engines.
+func arguesRule(st *store.Store, r verdict.Rule, early bool) ruleArgument {
 	out := ruleArgument{
 		Name: r.Name, Role: r.Role, Expr: r.Expr, Source: r.Source, Verdict: string(r.Verdict), Decides: r.Decides, Open: r.Open,
 		Compared: []argument{},
@@ -95,7 +95,7 @@ func arguesRule(st *store.Store, r verdict.Rule, byMean bool) ruleArgument {
 	tested := false
 	for _, c := range r.Comparisons {
 		tested = tested || c.Test != nil
-		out.Compared = append(out.Compared, argues(st, r, c, byMean))
+		out.Compared = append(out.Compared, argues(st, r, c, early))
 	}
 	for _, in := range r.Inputs {
 		switch {

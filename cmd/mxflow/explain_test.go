@@ -87,6 +87,18 @@ func TestExplain(t *testing.T) {
 			},
 		},
 		{
+			// Up to the third way of deciding noise was pooled over all engines and times:
+			// neither an engine nor sessions can be named.
+			name: "noise of an early version", rule: "chat.tg.gain >= 0.10", node: "routed",
+			record: func(s *recordedState) {
+				s.byMean = true
+				s.session("s-1", steadyBase, nearGain)
+				s.decide("s-1")
+				s.session("s-2", steadyBase[:3], clearGain[:3])
+				s.decide("s-2")
+			},
+		},
+		{
 			// Read by several rules, launches are printed once.
 			name: "five rules", rule: "chat.tg.gain >= 0.10" + more("chat.tg.gain >= 0.15", "chat.tg >= 30 and chat.tg.gain <= 0.50", "chat.ttft.change <= 0.05", "levels.kernels == 'pass'"),
 			record: func(s *recordedState) { s.session("s-1", steadyBase[:4], clearGain[:4]); s.decide("s-1") },

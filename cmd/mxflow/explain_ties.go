@@ -22,14 +22,18 @@ func tiesSaid(t *verdict.Test) string {
 		values []float64
 	}{{t.Against, t.Base}, {t.Arm, t.Values}} {
 		if n := len(arm.values); n > 1 && slices.Min(arm.values) == slices.Max(arm.values) {
-			equal = append(equal, fmt.Sprintf("all %d launches of %s", n, arm.name))
+			if len(equal) == 0 {
+				equal = append(equal, fmt.Sprintf("all %d launches of %s are equal", n, arm.name))
+			} else { // to each other, not to those of the other arm
+				equal = append(equal, fmt.Sprintf("so are all %d of %s", n, arm.name))
+			}
 		}
 	}
 	if len(equal) == 0 {
 		return ""
 	}
 	if spread < t.Floor {
-		return sentence(strings.Join(equal, " and ") + " are equal: their spread is taken as that on record")
+		return sentence(strings.Join(equal, ", and ") + ": their spread is taken as that on record")
 	}
 	tick := t.Resolution
 	if t.Form == verdict.Ratio || t.Form == verdict.LogLevel {
@@ -39,5 +43,5 @@ func tiesSaid(t *verdict.Test) string {
 	if t.Unit == "ms" && tick < 1e-3 {
 		text = fmt.Sprintf("%.2g ns", 1e6*tick)
 	}
-	return sentence(fmt.Sprintf("%s are equal: their spread is taken as that of rounding, %s/√12", strings.Join(equal, " and "), text))
+	return sentence(fmt.Sprintf("%s: their spread is taken as that of rounding, %s/√12", strings.Join(equal, ", and "), text))
 }

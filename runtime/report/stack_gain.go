@@ -67,7 +67,9 @@ func (g *Gain) tested(t *verdict.Test) {
 
 // testOf is how the comparison was decided that read an input: the one of the
 // same launches, since a path is written in several ways; of several the one in
-// which it stands as it is, since a gain and a change have one another's signs.
+// which it stands as it is, since a gain and a change have one another's signs. One
+// that is tested as a part of the other arm bounds no difference, and one of a single
+// arm no comparison.
 func testOf(r ledger.Rule, in ledger.Input) *verdict.Test {
 	stands := func(c ledger.Comparison) int {
 		if strings.Contains(c.Text, in.Path) {
@@ -79,7 +81,10 @@ func testOf(r ledger.Rule, in ledger.Input) *verdict.Test {
 	slices.SortStableFunc(comparisons, func(a, b ledger.Comparison) int { return stands(a) - stands(b) })
 	for _, c := range comparisons {
 		t := c.Test
-		if t == nil || len(t.Values) == 0 || len(in.PerLaunch) < len(t.Values) || len(in.BasePerLaunch) < len(t.Base) {
+		if t == nil || parts(t) != relative(in.Path) || len(t.Base) == 0 && len(in.BasePerLaunch) > 0 {
+			continue
+		}
+		if len(t.Values) == 0 || len(in.PerLaunch) < len(t.Values) || len(in.BasePerLaunch) < len(t.Base) {
 			continue
 		}
 		if slices.Equal(t.Values, in.PerLaunch[:len(t.Values)]) && slices.Equal(t.Base, in.BasePerLaunch[:len(t.Base)]) {
@@ -92,6 +97,11 @@ func testOf(r ledger.Rule, in ledger.Input) *verdict.Test {
 // counts tells how many launches or requests there were from what they measured.
 func counts(path string) bool {
 	return strings.HasSuffix(path, ".n") || strings.HasSuffix(path, ".n_requests")
+}
+
+// parts reports whether a test's numbers are parts of the other arm.
+func parts(t *verdict.Test) bool {
+	return t.Form == verdict.Ratio || t.Form == verdict.Range && t.Relative
 }
 
 func relative(path string) bool {

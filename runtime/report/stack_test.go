@@ -132,6 +132,33 @@ func TestBoundsAreOfTheSameRelation(t *testing.T) {
 	}
 }
 
+// TestBoundsAreOfTheSameUnit: a limit that is a part of the other arm is tested as a
+// ratio, and a level beside it has no other arm: neither bounds a difference.
+func TestBoundsAreOfTheSameUnit(t *testing.T) {
+	delta, ratio, level, low := -0.4, -0.0066, 59.6, -0.012
+	values, base := []float64{59.5, 59.7}, []float64{60, 60}
+	for name, test := range map[string]*verdict.Test{
+		"ratio": {Form: verdict.Ratio, Values: values, Base: base, Low: &low, Estimate: &ratio, Looks: []verdict.Look{{N: 2}}},
+		"range": {Form: verdict.Range, Values: values, Base: base, Low: &low, Relative: true},
+		"level": {Form: verdict.LogLevel, Values: values, Low: &low, Estimate: &level, Looks: []verdict.Look{{N: 2}}},
+	} {
+		r := ledger.Rule{
+			Decides: true, Comparisons: []ledger.Comparison{{Text: "chat.tg.delta >= -0.03 * chat.tg.base", Test: test}},
+			Inputs: []ledger.Input{{Path: "chat.tg.delta", Unit: "tok/s", Value: &delta, N: 2, BaseN: 2, PerLaunch: values, BasePerLaunch: base}},
+		}
+		if g := gainsOf(&ledger.Decision{Rules: []ledger.Rule{r}})[0]; g.String() != "chat.tg.delta -0.4 tok/s" || g.Launches != 2 || g.Against != 2 {
+			t.Errorf("%s: %s, %+v", name, g, g)
+		}
+	}
+	r := ledger.Rule{
+		Decides: true, Comparisons: []ledger.Comparison{{Text: "chat.tg.delta >= -3", Test: &verdict.Test{Form: verdict.Difference, Values: values, Base: base, Low: &low}}},
+		Inputs: []ledger.Input{{Path: "chat.tg.delta", Unit: "tok/s", Value: &delta, N: 2, BaseN: 2, PerLaunch: values, BasePerLaunch: base}},
+	}
+	if g := gainsOf(&ledger.Decision{Rules: []ledger.Rule{r}})[0]; g.Low == nil || *g.Low != low {
+		t.Errorf("a difference is bounded by its test: %s", g)
+	}
+}
+
 // TestOnSaysWhatWasAccepted: the arm is called accepted, and what that was then is
 // told by its knobs.
 func TestOnSaysWhatWasAccepted(t *testing.T) {

@@ -31,7 +31,7 @@ func TestRuledOtherwise(t *testing.T) {
 			s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{
 				Node: "phase.p", Kind: ledger.KindGate, Phase: "p", Attempt: 1, Verdict: c.came,
 				Rules: []ledger.Rule{{Name: "beats llama.cpp", Role: "rule", Decides: true, Verdict: c.came, Comparisons: []ledger.Comparison{
-					{Text: c.text, Verdict: c.came, Test: &verdict.Test{Form: verdict.LogLevel, More: c.more, Launches: first}},
+					{Text: c.text, Verdict: c.came, Test: &verdict.Test{Form: verdict.LogLevel, More: c.more, Threshold: target.Value, Launches: first}},
 				}}},
 			}})
 			s.launches("s-2", "baseline", set(), c.now...)

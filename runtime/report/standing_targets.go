@@ -50,8 +50,9 @@ func Contests(st *store.Store) []Contest {
 	}
 	stack := AcceptedStack(st)
 	name, sessions := stackSessions(st, stack)
+	block := baselineBlock(st)
 	for _, t := range targets {
-		c := Contest{Target: t, Variant: name, Standing: Open, Rulings: rulingsOn(st, t)}
+		c := Contest{Target: t, Variant: name, Standing: Open, Rulings: rulingsOn(st, t, stack.Knobs, block)}
 		launches := newestOf(sessions, t.Address)
 		switch {
 		case t.Why != "":

@@ -21,7 +21,7 @@ type Holder struct {
 	Started time.Time `json:"started"`
 	Command []string  `json:"command"`
 	// Born tells the process from one that has its number later: when the kernel
-	// started it, in ticks since the boot, and in which namespace the number counts.
+	// started it, in ticks since the boot, which boot, and in which namespace the number counts.
 	// Empty where the system does not say.
 	Born string `json:"born,omitempty"`
 	// Run is the run that it is at work on, by ID: empty before it began one, nil

@@ -16,13 +16,16 @@ func born(pid int) string {
 	return bornBy(numbered(), string(stat))
 }
 
-// numbered names the namespace in which this process sees the numbers of others.
+// numbered names the namespace in which this process sees the numbers of others, and
+// the boot: the first namespace has one name on every machine, and a state directory
+// may be shared.
 func numbered() string {
 	space, err := os.Readlink("/proc/self/ns/pid")
-	if err != nil {
+	boot, unknown := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil || unknown != nil {
 		return ""
 	}
-	return space
+	return space + "@" + strings.TrimSpace(string(boot))
 }
 
 // bornBy reads proc_pid_stat(5): fields are counted behind the name, which may hold
@@ -41,7 +44,7 @@ func bornBy(space, stat string) string {
 }
 
 // dead reports whether who signed a lock is known to run no more: of a process whose
-// number counts in another namespace nothing is known here.
+// number counts in another namespace, or on another machine, nothing is known here.
 func dead(h *Holder) bool {
 	space, _, ok := strings.Cut(h.Born, " ")
 	return ok && space == numbered() && born(h.PID) != h.Born
