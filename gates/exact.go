@@ -71,7 +71,7 @@ func (f *finding) settle(leaf *plans.Leaf, wanted bool) {
 func (c *ruling) exceeded(leaf *plans.Leaf) bool {
 	in, limit, op := leaf.Left.Input, leaf.Right, leaf.Op
 	if in == nil || !in.Counts() {
-		in, limit, op = leaf.Right.Input, leaf.Left, Turned(op)
+		in, limit, op = leaf.Right.Input, leaf.Left, plans.Turned(op)
 	}
 	if in == nil || !in.Counts() || in.Comparing() || !given(limit) {
 		return false

@@ -49,21 +49,6 @@ func plain(v any, unit string) string {
 	return fmt.Sprint(v)
 }
 
-// Turned is the operator that says the same with the sides exchanged.
-func Turned(op string) string {
-	switch op {
-	case "<":
-		return ">"
-	case "<=":
-		return ">="
-	case ">":
-		return "<"
-	case ">=":
-		return "<="
-	}
-	return op
-}
-
 // reason is one comparison as a sentence with its evidence: what was found, and
 // what was wanted.
 func reason(leaf *plans.Leaf, c verdict.Comparison, readings map[*plans.Input]*reading) string {
@@ -74,7 +59,7 @@ func reason(leaf *plans.Leaf, c verdict.Comparison, readings map[*plans.Input]*r
 func found(leaf *plans.Leaf, c verdict.Comparison, wanted bool) string {
 	subject, other, is, want, op := leaf.Left, leaf.Right, c.Left, c.Right, leaf.Op
 	if subject.Constant != nil {
-		subject, other, is, want, op = other, subject, want, is, Turned(op)
+		subject, other, is, want, op = other, subject, want, is, plans.Turned(op)
 	}
 	want = wish(op, want, leaf.Negated)
 	if other.Constant == nil {

@@ -101,10 +101,7 @@ func against(leaf *Leaf) (in *Input, op string, limit float64, ok bool) {
 	}
 	left, right, op := leaf.Left, leaf.Right, leaf.Op
 	if left.Input == nil || !left.Input.Measured() {
-		left, right = right, left
-		if flipped[op] != "" {
-			op = flipped[op]
-		}
+		left, right, op = right, left, Turned(op)
 	}
 	if leaf.Negated {
 		op = denied[op]
@@ -128,6 +125,14 @@ var (
 	flipped = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 	denied  = map[string]string{"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 )
+
+// Turned is the operator that says the same with the sides exchanged.
+func Turned(op string) string {
+	if turned, order := flipped[op]; order {
+		return turned
+	}
+	return op
+}
 
 // domain is what numbers an input can be.
 func (c *planCheck) domain(in *Input) interval {

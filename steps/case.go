@@ -98,7 +98,7 @@ func (d *caseDecider) feature(f *plans.Feature, out *CaseOutcome) {
 		why := fmt.Sprintf("confirmation %s: %s", c.Name, confirmed.Verdict)
 		for _, r := range confirmed.Rules {
 			if r.Verdict != verdict.Pass {
-				why += fmt.Sprintf("; %s: %s%s", r.Name, r.Verdict, because(r.Reasons))
+				why += fmt.Sprintf("; %s: %s%s", r.Name, r.Verdict, verdict.Because(r.Reasons))
 			}
 		}
 		out.Reasons = append(out.Reasons, why)

@@ -153,7 +153,7 @@ func stood(o *CaseOutcome, rule *plans.Rule) string {
 	}
 	for _, r := range o.Rules {
 		if r.Name == rule.Name {
-			return because(r.Reasons)
+			return verdict.Because(r.Reasons)
 		}
 	}
 	return ""

@@ -94,7 +94,7 @@ func (s *sketch) leaf(leaf *plans.Leaf, pass bool) {
 	}
 	in, constant, op := leaf.Left.Input, leaf.Right.Constant, leaf.Op
 	if in == nil {
-		in, constant, op = leaf.Right.Input, leaf.Left.Constant, gates.Turned(op)
+		in, constant, op = leaf.Right.Input, leaf.Left.Constant, plans.Turned(op)
 	}
 	if in == nil || constant == nil {
 		return

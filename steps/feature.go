@@ -135,8 +135,6 @@ func (l *Lab) criteria(f *plans.Feature, all *gates.Evidence, out *ledger.Decisi
 	}
 }
 
-func because(reasons []string) string { return verdict.Because(reasons) }
-
 // admit says whether what was decided enters the stack.
 func (l *Lab) admit(s *runtime.Scope, f *plans.Feature, out *ledger.Decision) {
 	out.Accepted = out.Verdict == verdict.Pass

@@ -79,7 +79,7 @@ func broken(d *ledger.Decision) (verdict.Verdict, string) {
 		}
 	}
 	if cause == "" {
-		cause = fmt.Sprintf("%s is %s%s", d.Node, d.Verdict, because(d.Reasons))
+		cause = fmt.Sprintf("%s is %s%s", d.Node, d.Verdict, verdict.Because(d.Reasons))
 	}
 	if d.Verdict == verdict.Error {
 		return verdict.Error, cause

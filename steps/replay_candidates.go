@@ -136,7 +136,7 @@ func (c *changed) confirmed(f, confirm *plans.Feature) (v verdict.Verdict, why s
 		return verdict.Inconclusive, fmt.Sprintf("nothing is kept of it on engine.%s", confirm.Engine), true
 	}
 	out := c.candidate(f, confirm, kept, d).decision
-	return out.Verdict, fmt.Sprintf("on engine.%s: %s%s", confirm.Engine, out.Verdict, because(out.Reasons)), c.open(kept, out.Rules)
+	return out.Verdict, fmt.Sprintf("on engine.%s: %s%s", confirm.Engine, out.Verdict, verdict.Because(out.Reasons)), c.open(kept, out.Rules)
 }
 
 // wouldSay is why rules came out as they did: those that did not pass, or all.
@@ -146,7 +146,7 @@ func wouldSay(rules []verdict.Rule) (reasons []string) {
 		if worst && r.Verdict == verdict.Pass {
 			continue
 		}
-		s := fmt.Sprintf("%s: %s%s", r.Name, r.Verdict, because(r.Reasons))
+		s := fmt.Sprintf("%s: %s%s", r.Name, r.Verdict, verdict.Because(r.Reasons))
 		if n, most := madeOf(r); len(r.Open) > 0 && n > 0 {
 			s += fmt.Sprintf("; %s were made, and more would be needed (up to %d)", perArm(n), most)
 		}

@@ -10,30 +10,7 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 )
 
-const lockedPlan = `
-plan "s" {}
-engine "embedded" "tiny" {}
-knob "kv" {
-  default = "off"
-  value "off" {}
-  value "on" { env = { K = "1" } }
-}
-knob "head" {
-  default = "f32"
-  value "f32" {}
-  value "mxfp4" { env = { H = "1" } }
-}
-workload "w" {
-  prompt_tokens = 16
-  output_tokens = 8
-}
-protocol "p" {
-  level "benchmark" { workloads = [workload.w] }
-}
-baseline {
-  engine   = engine.embedded.tiny
-  protocol = protocol.p
-}
+const lockedPlan = stackFrame + `
 phase "one" {
   feature "kv" {
     set = { kv = "on" }

@@ -8,7 +8,8 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
-const stackPlan = `
+// stackFrame is a plan without its phases.
+const stackFrame = `
 plan "s" {}
 engine "embedded" "tiny" {}
 knob "kv" {
@@ -33,6 +34,9 @@ baseline {
   engine   = engine.embedded.tiny
   protocol = protocol.p
 }
+`
+
+const stackPlan = stackFrame + `
 phase "one" {
   feature "kv" {
     set = { kv = "on" }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -73,25 +71,8 @@ func TestChangedPlanThatAsksForMore(t *testing.T) {
 			}
 			s.apply(tt.recorded, nil)
 			once(s)
-			path := filepath.Join(t.TempDir(), "changed.hcl")
-			if err := os.WriteFile(path, []byte(tt.plan), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			exit, out, errs := mxflow("audit", "replay", "--state", s.dir, "--plan", path)
-			if exit != tt.exit {
-				t.Errorf("exit status %d, want %d", exit, tt.exit)
-			}
-			said := evenly(out + errs)
-			for _, want := range tt.want {
-				if !strings.Contains(said, evenly(want)) {
-					t.Errorf("%q is missing", want)
-				}
-			}
-			if tt.not != "" && strings.Contains(said, tt.not) {
-				t.Errorf("%q is said", tt.not)
-			}
-			if t.Failed() {
-				t.Log(out + errs)
+			if said := s.replaysWith(t, tt.plan, tt.exit, tt.want); tt.not != "" && strings.Contains(said, tt.not) {
+				t.Errorf("%q is said in %s", tt.not, said)
 			}
 		})
 	}

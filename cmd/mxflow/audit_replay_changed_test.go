@@ -40,22 +40,7 @@ func TestAuditReplayWithChangedPlan(t *testing.T) {
 	before := contents(t, s.dir)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "changed.hcl")
-			if err := os.WriteFile(path, []byte(tt.plan), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			exit, out, errs := mxflow("audit", "replay", "--state", s.dir, "--plan", path)
-			if exit != tt.exit {
-				t.Errorf("exit status %d, want %d", exit, tt.exit)
-			}
-			for _, want := range tt.want {
-				if !strings.Contains(evenly(out+errs), evenly(want)) {
-					t.Errorf("%q is missing", want)
-				}
-			}
-			if t.Failed() {
-				t.Log(out + errs)
-			}
+			s.replaysWith(t, tt.plan, tt.exit, tt.want)
 		})
 	}
 	if after := contents(t, s.dir); after != before {
@@ -85,22 +70,7 @@ func TestChangedPlanBesideOneThatIsGone(t *testing.T) {
 			s := newRecordedState(t)
 			s.apply(recorded, map[string]string{"least": "0.10"})
 			once(s)
-			path := filepath.Join(t.TempDir(), "changed.hcl")
-			if err := os.WriteFile(path, []byte(tt.plan), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			exit, out, errs := mxflow(append([]string{"audit", "replay", "--state", s.dir, "--plan", path}, tt.args...)...)
-			if exit != tt.exit {
-				t.Errorf("exit status %d, want %d", exit, tt.exit)
-			}
-			for _, want := range tt.want {
-				if !strings.Contains(evenly(out+errs), evenly(want)) {
-					t.Errorf("%q is missing", want)
-				}
-			}
-			if t.Failed() {
-				t.Log(out + errs)
-			}
+			s.replaysWith(t, tt.plan, tt.exit, tt.want, tt.args...)
 		})
 	}
 }

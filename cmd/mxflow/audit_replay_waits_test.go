@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -33,22 +31,7 @@ func TestChangedPlanThatWaits(t *testing.T) {
 			s.apply(tt.recorded, nil)
 			s.session("s-1", steadyBase, tt.candidate)
 			s.decide("s-1")
-			path := filepath.Join(t.TempDir(), "changed.hcl")
-			if err := os.WriteFile(path, []byte(tt.plan), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			exit, out, errs := mxflow("audit", "replay", "--state", s.dir, "--plan", path)
-			if exit != tt.exit {
-				t.Errorf("exit status %d, want %d", exit, tt.exit)
-			}
-			for _, want := range tt.want {
-				if !strings.Contains(evenly(out+errs), evenly(want)) {
-					t.Errorf("%q is missing", want)
-				}
-			}
-			if t.Failed() {
-				t.Log(out + errs)
-			}
+			s.replaysWith(t, tt.plan, tt.exit, tt.want)
 		})
 	}
 }

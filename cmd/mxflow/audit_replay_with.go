@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -30,14 +31,7 @@ func (a *app) replayWith(st *store.Store, flags replayFlags) error {
 	var open, unmeasured []string
 	for i, w := range outcomes {
 		outcomes[i].RecordedLocked = locked[w.Node]
-		why := ""
-		for i, r := range w.Reasons {
-			if i > 0 {
-				why += "\n"
-			}
-			why += r
-		}
-		rows = append(rows, []string{w.Node, orLocked(dashed(string(w.Recorded)), locked[w.Node]), orLocked(string(w.WouldBe), w.Locked), why})
+		rows = append(rows, []string{w.Node, orLocked(dashed(string(w.Recorded)), locked[w.Node]), orLocked(string(w.WouldBe), w.Locked), strings.Join(w.Reasons, "\n")})
 		if w.Locked != "" {
 			continue // the phase that locks it is among them
 		}

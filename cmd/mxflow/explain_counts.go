@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
 )
 
 // countsOf are the inputs of a comparison that each launch counts; launches and
@@ -25,7 +25,7 @@ func countsSaid(out argument, c verdict.Comparison, r verdict.Rule, byMean bool)
 	counts := countsOf(c, r)
 	is, op, want := c.Left, c.Op, c.Right
 	if strings.IndexAny(c.Text, "-0123456789") == 0 {
-		is, op, want = want, gates.Turned(op), is // the number stands on the left
+		is, op, want = want, plans.Turned(op), is // the number stands on the left
 	}
 	where := "in every launch"
 	out.How = "By counting: no t-test, and every launch has to keep to it."
