@@ -31,19 +31,21 @@ var allowed = map[string][]string{
 	"engine/enginetest/tinymodel": {},
 	"engine/docker":               {"engine"},
 	"engine/docker/dockertest":    {"engine/docker", "engine/enginetest"},
-	"gates/verdict":               {},
+	"gates/verdict/code":          {},
+	"gates/verdict":               {"gates/verdict/code"},
+	"gates/tell":                  {"gates/verdict", "gates/verdict/code"},
 	"gates/stats":                 {},
-	"gates":                       {"engine/measure", "gates/stats", "gates/verdict", "plans"},
+	"gates":                       {"engine/measure", "gates/stats", "gates/verdict", "gates/verdict/code", "plans"},
 	"plans/yamlbody":              {},
 	"plans/redact":                {},
 	"plans":                       {"engine/measure", "engine/measure/imported", "gates/verdict", "plans/redact", "plans/yamlbody"},
-	"runtime/ledger":              {"engine/measure", "gates/verdict"},
+	"runtime/ledger":              {"engine/measure", "gates/verdict", "gates/verdict/code"},
 	"runtime/store":               {"engine/measure", "gates/verdict", "runtime/ledger"},
-	"runtime/report":              {"engine/measure", "gates/stats", "gates/verdict", "runtime/ledger", "runtime/store"},
-	"runtime":                     {"gates/verdict", "plans", "runtime/ledger", "runtime/store"},
+	"runtime/report":              {"engine/measure", "gates/stats", "gates/tell", "gates/verdict", "gates/verdict/code", "runtime/ledger", "runtime/store"},
+	"runtime":                     {"gates/verdict", "gates/verdict/code", "plans", "runtime/ledger", "runtime/store"},
 	"steps": {
 		"engine", "engine/docker", "engine/git", "engine/gpu", "engine/load", "engine/load/coherence", "engine/load/mock", "engine/load/prompt", "engine/measure", "engine/metadata", "engine/openai", "engine/telemetry",
-		"gates", "gates/stats", "gates/verdict", "plans", "plans/redact",
+		"gates", "gates/stats", "gates/verdict", "gates/verdict/code", "plans", "plans/redact",
 		"runtime", "runtime/ledger", "runtime/store",
 	},
 }
@@ -55,6 +57,18 @@ var forbidden = map[string][]string{
 	"engine/load": {"github.com/hashicorp/hcl"}, "engine/embedded": {"github.com/hashicorp/hcl"},
 	"gates/stats": {"github.com/hashicorp/hcl"}, "runtime/ledger": {"github.com/hashicorp/hcl"},
 	"engine/measure": {"github.com/", "golang.org/", "gonum.org/"},
+}
+
+// tellers may make sentences of facts, beside the command; nobody else may, since a
+// sentence is for people alone and whoever decides by one decides by its words.
+var tellers = []string{"runtime/report"}
+
+func TestWhoMakesSentences(t *testing.T) {
+	for name, may := range allowed {
+		if slices.Contains(may, "gates/tell") && !slices.Contains(tellers, name) {
+			t.Errorf("%s may import gates/tell: it is for the command and %v", name, tellers)
+		}
+	}
 }
 
 type listed struct {

@@ -22,6 +22,8 @@ type Observation struct {
 	Line string
 	// Missing says why there is no value; empty where there is.
 	Missing string
+	// Ambiguous says that there is more than one, and nothing that chooses.
+	Ambiguous bool
 }
 
 // The types of a Pattern.

@@ -57,8 +57,10 @@ func (o *observer) fromMetric(ctx context.Context, p Pattern) Observation {
 		}
 		for _, s := range fit[1:] {
 			if s.value != fit[0].value {
-				return p.missing("metric %s has %d series that differ (%s is %v, %s is %v): choose one with labels",
+				found := p.missing("metric %s has %d series that differ (%s is %v, %s is %v): choose one with labels",
 					name, len(fit), labelText(fit[0].labels), fit[0].value, labelText(s.labels), s.value)
+				found.Ambiguous = true
+				return found
 			}
 		}
 		return p.observed(fit[0].value, "metric "+name)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
@@ -42,7 +43,7 @@ func TestBadLaunches(t *testing.T) {
 		{"no launch", "chat.tg >= 1", func(f *Feature) { f.Candidate.Launches = nil }, "inconclusive", true, "no launch of f was measured"},
 		{"no launch of the base", "chat.tg.delta >= 1", func(f *Feature) { f.Parent.Launches = nil }, "inconclusive", true, "no launch of baseline was measured"},
 		{"no launch, against a base", "chat.tg >= 0.97 * chat.tg.base", func(f *Feature) { f.Candidate.Launches = nil }, "inconclusive", true, "chat.tg: no launch of f was measured"},
-		{"no launch, and broken", "chat.tg.delta >= 1", func(f *Feature) { f.Candidate.Launches = nil; f.Broken, f.Cause = verdict.Error, "it died" }, "error", false, "it died"},
+		{"no launch, and broken", "chat.tg.delta >= 1", func(f *Feature) { f.Candidate.Launches = nil; f.Broken, f.Cause = verdict.Error, died("it died") }, "error", false, "it died"},
 		{"a launch without it", "chat.tg >= 1", func(f *Feature) { drop(&f.Candidate, 2, "chat.tg") }, "inconclusive", false, "launch f.3 has no chat.tg"},
 		{"NaN", "chat.tg.gain >= 0.1", func(f *Feature) { set(&f.Candidate, 3, "chat.tg", "median", math.NaN()) }, "inconclusive", false, "not a finite number"},
 		{"infinite", "chat.tg.gain >= 0.1", func(f *Feature) { set(&f.Parent, 3, "chat.tg", "median", math.Inf(1)) }, "inconclusive", false, "not a finite number"},
@@ -72,11 +73,11 @@ func TestBadLaunches(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := decided(compiled(t, c.rule), with(c.change))
-			if reasons := strings.Join(got.Reasons, "; "); got.Verdict != c.want || !strings.Contains(reasons, c.says) {
+			if reasons := tell.Joined(got.Reasons); got.Verdict != c.want || !strings.Contains(reasons, c.says) {
 				t.Errorf("%s: %s", got.Verdict, reasons)
 			}
 			if len(got.Reasons) > 3 {
-				t.Errorf("says too much: %q", got.Reasons)
+				t.Errorf("says too much: %q", tell.Lines(got.Reasons))
 			}
 			if open := Open([]verdict.Rule{got}); (len(open) > 0) != c.open {
 				t.Errorf("open %v", open)

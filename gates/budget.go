@@ -1,9 +1,9 @@
 package gates
 
 import (
-	"fmt"
-	"strings"
+	"slices"
 
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -11,10 +11,8 @@ import (
 // p are divided by pass and fail.
 type share struct {
 	pass, fail int
-	words      []string
+	parts      []verdict.Share
 }
-
-func (s share) String() string { return strings.Join(s.words, "; ") }
 
 // divided is a part of s for one of n parts; what is divided depends on what joins
 // them. Where all have to hold, a false pass takes a false pass of the part that
@@ -25,14 +23,14 @@ func (s share) divided(op string, n int) share {
 	if n < 2 {
 		return s
 	}
-	s.words = append([]string(nil), s.words...)
+	part := verdict.Share{Of: verdict.ShareAll, N: n}
 	if op == plans.LogicOr {
 		s.pass *= n
-		s.words = append(s.words, fmt.Sprintf("level of pass / %d: one of %d parts of which one has to hold", n, n))
+		part.Of = verdict.ShareOne
 	} else {
 		s.fail *= n
-		s.words = append(s.words, fmt.Sprintf("level of fail / %d: one of %d parts that all have to hold", n, n))
 	}
+	s.parts = append(slices.Clone(s.parts), part)
 	return s
 }
 
@@ -44,7 +42,7 @@ func shares(rules []*plans.Rule, alternatives int) map[*plans.Leaf]share {
 	all := share{pass: 1, fail: 1}
 	if alternatives > 1 {
 		all.pass = alternatives
-		all.words = []string{fmt.Sprintf("level of pass / %d: one of %d alternatives for one place", alternatives, alternatives)}
+		all.parts = []verdict.Share{{Of: verdict.ShareAlternatives, N: alternatives}}
 	}
 	var roots []*plans.Logic
 	for _, r := range rules {
@@ -78,10 +76,5 @@ func tested(l *plans.Logic) bool {
 	if l.Op == plans.LogicCompare {
 		return l.Leaf.Claim.Tested()
 	}
-	for _, arg := range l.Args {
-		if tested(arg) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.Args, tested)
 }

@@ -1,9 +1,11 @@
 package gates
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -19,12 +21,12 @@ func TestClaimed(t *testing.T) {
 		{"chat.tg.change >= 0.209", Unsettled, "between", func(*Feature) {}},
 		{"chat.tg >= 32", Confirmed, "at least", func(*Feature) {}},
 		{"chat.tg.change >= 0.10", Unsettled, "no launch of f", func(f *Feature) { f.Candidate.Launches = nil }},
-		{"chat.tg.change >= 0.10", Unsettled, "it died", func(f *Feature) { f.Broken, f.Cause = verdict.Error, "it died" }},
+		{"chat.tg.change >= 0.10", Unsettled, "it died", func(f *Feature) { f.Broken, f.Cause = verdict.Error, died("it died") }},
 		{"chat.tg.change >= 0.10", Unsettled, "1 launch an arm", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] }},
 	} {
 		outcome, rule, sentence := Claimed(compiled(t, c.rule), with(c.change), usual)
-		if outcome != c.want || !strings.Contains(sentence, c.says) || rule.Role != "hypothesis" || rule.Decides {
-			t.Errorf("%s: %s, %q, %+v", c.rule, outcome, sentence, rule)
+		if outcome != c.want || !strings.Contains(tell.Line(sentence), c.says) || rule.Role != "hypothesis" || rule.Decides {
+			t.Errorf("%s: %s, %q, %+v", c.rule, outcome, tell.Line(sentence), rule)
 		}
 		if len(rule.Comparisons) > 0 && rule.Comparisons[0].Test.Pass != 0.002 {
 			t.Errorf("%+v", rule.Comparisons[0].Test)
@@ -53,10 +55,10 @@ func TestAlternatives(t *testing.T) {
 	s.Alternatives = 4
 	rule := compiled(t, "chat.tg >= 38")
 	alone, among := decided(rule, full()), Decide([]*plans.Rule{rule}, full(), s)[0]
-	if test := among.Comparisons[0].Test; test.Pass != 0.0005 || test.Fail != 0.015 || !strings.Contains(test.Share, "alternatives") {
+	if test := among.Comparisons[0].Test; test.Pass != 0.0005 || test.Fail != 0.015 || !slices.Equal(test.Share, []verdict.Share{{Of: verdict.ShareAlternatives, N: 4}}) {
 		t.Errorf("%+v", test)
 	}
 	if alone.Verdict != verdict.Pass || among.Verdict != verdict.Inconclusive {
-		t.Errorf("alone %s, among four %s: %q", alone.Verdict, among.Verdict, among.Reasons)
+		t.Errorf("alone %s, among four %s: %q", alone.Verdict, among.Verdict, tell.Lines(among.Reasons))
 	}
 }

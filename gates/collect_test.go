@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/tell"
 )
 
 // TestWhyNot: of a launch on record it is said why it has no number, and where to
@@ -29,8 +30,8 @@ func TestWhyNot(t *testing.T) {
 				}
 			}
 		}))
-		if len(got.Reasons) != 1 || got.Reasons[0] != c.want {
-			t.Errorf("%s: %q", c.rule, got.Reasons)
+		if len(got.Reasons) != 1 || tell.Line(got.Reasons[0]) != c.want {
+			t.Errorf("%s: %q", c.rule, tell.Lines(got.Reasons))
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package gates
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"sort"
@@ -9,6 +8,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
 // Contender is one engine of a comparison, with its launches of one session.
@@ -16,8 +16,8 @@ type Contender struct {
 	Arm
 	// Broken is set where it has no numbers: the verdict of its row, and why.
 	Broken verdict.Verdict
-	Cause  string
-	Notes  []string
+	Cause  verdict.Reason
+	Notes  []verdict.Reason
 }
 
 // compared are the metrics of a workload and of a launch that a comparison
@@ -31,17 +31,18 @@ var compared = []string{"tg", "pp", "ttft", "startup_s", "memory_gb"}
 func Compare(contenders []Contender, reference string) []verdict.Row {
 	rows := make([]verdict.Row, 0, len(contenders))
 	base := map[string][]float64{}
+	staleReference := slices.ContainsFunc(contenders, func(c Contender) bool { return c.Name == reference && c.stale() != "" })
 	for _, c := range contenders {
 		row := verdict.Row{Name: c.Name, Verdict: c.Broken, Why: c.Cause, Reference: c.Name == reference, N: len(c.Launches), Notes: c.Notes}
 		if c.Broken == "" {
 			cells, err := cellsOf(c.Arm)
 			row.Verdict, row.Cells = verdict.Pass, cells
 			if err != nil {
-				row.Verdict, row.Why, row.Cells = verdict.Invalid, err.Error(), nil
+				row.Verdict, row.Why, row.Cells = verdict.Invalid, verdict.OfError(err), nil
 			}
 		}
-		if row.Verdict == verdict.Pass && stale(c.Arm) != "" {
-			row.Verdict, row.Why = verdict.Inconclusive, staleRow
+		if row.Verdict == verdict.Pass && c.stale() != "" {
+			row.Verdict, row.Why = verdict.Inconclusive, verdict.New(code.RowNotFresh)
 		}
 		if row.Reference {
 			for _, cell := range row.Cells {
@@ -54,8 +55,8 @@ func Compare(contenders []Contender, reference string) []verdict.Row {
 		if rows[i].Reference {
 			continue
 		}
-		if rows[i].Verdict == verdict.Pass && staleReference(contenders, reference) {
-			rows[i].Verdict, rows[i].Why = verdict.Inconclusive, "the reference: "+staleRow
+		if rows[i].Verdict == verdict.Pass && staleReference {
+			rows[i].Verdict, rows[i].Why = verdict.Inconclusive, verdict.New(code.OfReference).From(verdict.New(code.RowNotFresh))
 		}
 		for j := range rows[i].Cells {
 			speedup(&rows[i].Cells[j], base)
@@ -74,7 +75,7 @@ func ofMachine(address string) bool {
 // cellsOf averages the metrics of an arm.
 func cellsOf(a Arm) ([]verdict.Cell, error) {
 	if len(a.Launches) < fewLaunches {
-		return nil, fmt.Errorf("%s: at least %d are needed, since two launches of one engine differ", verdict.Launches(len(a.Launches)), fewLaunches)
+		return nil, fault(verdict.New(code.FewLaunches, verdict.Int("launches", len(a.Launches)), verdict.Int("least", fewLaunches)))
 	}
 	var cells []verdict.Cell
 next:
@@ -87,14 +88,14 @@ next:
 				continue next // memory is not seen everywhere, and is no speed
 			}
 			if !ok || !has || math.IsNaN(v) || math.IsInf(v, 0) {
-				return nil, fmt.Errorf("launch %s has no %s, and others have%s", l.ID, address, l.whyNot(address))
+				return nil, fault(l.without(address, verdict.Text("others", "yes")))
 			}
 			cell.Unit, cell.Better = s.Unit, string(s.Better)
 			cell.PerLaunch = append(cell.PerLaunch, v)
 		}
 		in, err := stats.MeanInterval(cell.PerLaunch)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", address, err)
+			return nil, fault(verdict.New(code.NoAverage, verdict.Err(err)).On(address))
 		}
 		cell.Mean = in.Mean
 		if in.Bounded {
@@ -103,7 +104,7 @@ next:
 		cells = append(cells, cell)
 	}
 	if !slices.ContainsFunc(cells, func(c verdict.Cell) bool { return !ofMachine(c.Address) }) {
-		return nil, fmt.Errorf("nothing was measured of %s", a.Name)
+		return nil, fault(verdict.New(code.NothingOf).On(a.Name))
 	}
 	return cells, nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
@@ -37,13 +38,13 @@ func cell(t *testing.T, r verdict.Row, address string) verdict.Cell {
 func TestCompare(t *testing.T) {
 	rows := Compare([]Contender{
 		contender("fast", []float64{200, 220}, []float64{5, 5.5}),
-		{Arm: Arm{Name: "broken"}, Broken: verdict.Error, Cause: "it died"},
+		{Arm: Arm{Name: "broken"}, Broken: verdict.Error, Cause: died("it died")},
 		contender("reference", []float64{100, 110}, []float64{10, 11}),
 	}, "reference")
 	if len(rows) != 3 || rows[0].Name != "fast" || !rows[2].Reference || rows[0].N != 2 {
 		t.Fatalf("%+v", rows)
 	}
-	if r := rows[1]; r.Verdict != verdict.Error || r.Why != "it died" || len(r.Cells) > 0 {
+	if r := rows[1]; r.Verdict != verdict.Error || !r.Why.Equal(died("it died")) || len(r.Cells) > 0 {
 		t.Errorf("%+v", r)
 	}
 	tg, ttft := cell(t, rows[0], "chat.tg"), cell(t, rows[0], "chat.ttft")
@@ -75,7 +76,7 @@ func TestCompare(t *testing.T) {
 
 func TestCompareWithoutReference(t *testing.T) {
 	broken := contender("reference", []float64{100, 110}, []float64{10, 11})
-	broken.Broken, broken.Cause = verdict.Invalid, "garbage"
+	broken.Broken, broken.Cause = verdict.Invalid, died("garbage")
 	rows := Compare([]Contender{contender("fast", []float64{200, 220}, []float64{5, 5}), broken}, "reference")
 	if len(rows[1].Cells) > 0 || cell(t, rows[0], "chat.tg").Speedup != nil {
 		t.Errorf("%+v", rows)
@@ -106,7 +107,7 @@ func TestCompareRefusesGaps(t *testing.T) {
 		"no metric of a workload":           {empty, "nothing was measured"},
 	} {
 		r := Compare([]Contender{c.of}, "a")[0]
-		if r.Verdict != verdict.Invalid || !strings.Contains(r.Why, c.want) || len(r.Cells) > 0 {
+		if r.Verdict != verdict.Invalid || !strings.Contains(tell.Line(r.Why), c.want) || len(r.Cells) > 0 {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}
@@ -140,13 +141,13 @@ func TestMachinesAreNoWorkloads(t *testing.T) {
 		shown = append(shown, cell.Address)
 	}
 	if got := strings.Join(shown, " "); rows[0].Verdict != verdict.Pass || got != "chat.tg chat.ttft engine.startup_s gpu.memory_gb" {
-		t.Errorf("%s (%s): %s", rows[0].Verdict, rows[0].Why, got)
+		t.Errorf("%s (%s): %s", rows[0].Verdict, tell.Line(rows[0].Why), got)
 	}
 	for _, l := range c.Launches {
 		delete(l.Metrics, "chat.tg")
 		delete(l.Metrics, "chat.ttft")
 	}
-	if rows := Compare([]Contender{c}, "reference"); rows[0].Verdict != verdict.Invalid || !strings.Contains(rows[0].Why, "nothing was measured") {
+	if rows := Compare([]Contender{c}, "reference"); rows[0].Verdict != verdict.Invalid || !strings.Contains(tell.Line(rows[0].Why), "nothing was measured") {
 		t.Errorf("a GPU alone is no measurement: %+v", rows[0])
 	}
 }

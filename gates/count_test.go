@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -67,8 +68,8 @@ func TestCountsHoldInEveryLaunch(t *testing.T) {
 		{"0.1 * chat.output_tokens.base + chat.output_tokens.delta <= 19", []float64{0, 0, 1}, []float64{0, 0, 1}, "inconclusive", "is 1 to 20 tokens, wanted <= 19 tokens of any two launches"},
 	} {
 		got := decided(compiled(t, c.rule), counted(c.own, c.base))
-		if got.Verdict != c.want || !strings.Contains(got.Reasons[0], c.says) {
-			t.Errorf("%s of %v against %v is %s: %q, wanted %s: %s", c.rule, c.own, c.base, got.Verdict, got.Reasons, c.want, c.says)
+		if got.Verdict != c.want || !strings.Contains(tell.Line(got.Reasons[0]), c.says) {
+			t.Errorf("%s of %v against %v is %s: %q, wanted %s: %s", c.rule, c.own, c.base, got.Verdict, tell.Lines(got.Reasons), c.want, c.says)
 		}
 		if len(got.Open) > 0 {
 			t.Errorf("%s of %v waits for launches that change nothing", c.rule, c.own)
@@ -92,7 +93,7 @@ func TestCountsFailForGood(t *testing.T) {
 		}
 		got := decided(rule, counted(counts, make([]float64, n)))
 		if got.Verdict != want || (len(got.Open) > 0) != (want == verdict.Inconclusive) {
-			t.Errorf("%d launches: %s, open %v: %q", n, got.Verdict, got.Open, got.Reasons)
+			t.Errorf("%d launches: %s, open %v: %q", n, got.Verdict, got.Open, tell.Lines(got.Reasons))
 		}
 		counts = append(counts, 0)
 	}
@@ -103,7 +104,7 @@ func TestCountsByMean(t *testing.T) {
 	s := usual
 	s.CountsByMean = true
 	got := Decide([]*plans.Rule{compiled(t, "engine.crashes < 1")}, counted([]float64{0, 0, 1, 0}, []float64{0, 0, 0, 0}), s)[0]
-	if c := got.Comparisons[0]; got.Verdict != verdict.Pass || !c.Holds || c.Left != "0.25" {
+	if c := got.Comparisons[0]; got.Verdict != verdict.Pass || !c.Holds || *c.Left.Number != 0.25 {
 		t.Errorf("%+v", got)
 	}
 }

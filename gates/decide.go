@@ -5,6 +5,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -82,7 +83,7 @@ func (d *decider) design(in *plans.Input, recorded bool) (stats.Design, error) {
 // rule decides one rule.
 func (d *decider) rule(rule *plans.Rule) verdict.Rule {
 	if rule == nil {
-		return broke(verdict.Rule{Decides: true}, "there is no rule; this is a mistake in mxflow, not in the plan")
+		return broke(verdict.Rule{Decides: true}, verdict.New(code.NoRuleGiven))
 	}
 	c := &ruling{decider: d, program: rule.Program, readings: map[*plans.Input]*reading{}, leaves: map[*plans.Leaf]*finding{}}
 	c.out = verdict.Rule{
@@ -90,7 +91,7 @@ func (d *decider) rule(rule *plans.Rule) verdict.Rule {
 		Source: fmt.Sprintf("%s:%d:%d", rule.ExprRange.File, rule.ExprRange.Start.Line, rule.ExprRange.Start.Column),
 	}
 	if !sound(c.program) {
-		return broke(c.out, "the rule was not compiled; this is a mistake in mxflow, not in the plan")
+		return broke(c.out, verdict.New(code.NotCompiled))
 	}
 	return c.decide()
 }
@@ -122,8 +123,11 @@ func sound(p *plans.Program) bool {
 	return true
 }
 
-func broke(out verdict.Rule, format string, args ...any) verdict.Rule {
+func broke(out verdict.Rule, why verdict.Reason) verdict.Rule {
 	out.Verdict = verdict.Error
-	out.Reasons = append(out.Reasons, fmt.Sprintf(format, args...))
+	out.Reasons = append(out.Reasons, why)
 	return out
 }
+
+// fault is a fact that keeps a rule from being decided.
+func fault(why verdict.Reason) error { return &verdict.Fault{Reason: why} }

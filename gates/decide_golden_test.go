@@ -8,6 +8,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -175,7 +176,7 @@ func TestMirrors(t *testing.T) {
 			for _, way := range ways[1:] {
 				got := decided(compiledOnce(t, way), ev)
 				if got.Verdict != first.Verdict || len(got.Open) != len(first.Open) || got.Comparisons[0].Test.Stop != first.Comparisons[0].Test.Stop {
-					t.Fatalf("%s and %s differ: %q %q", ways[0], way, first.Reasons, got.Reasons)
+					t.Fatalf("%s and %s differ: %q %q", ways[0], way, tell.Lines(first.Reasons), tell.Lines(got.Reasons))
 				}
 			}
 			// With levels exchanged, a denial is the mirror of what it denies.

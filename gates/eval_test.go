@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -51,18 +52,18 @@ func TestAbsence(t *testing.T) {
 		{"division by zero, twice", "1 / (1 / engine.crashes) < 5", func(f *Feature) {}, "invalid", "1 / engine.crashes is not a finite number"},
 		{"division by zero that or would skip", "chat.tg > 1 or 1 / engine.crashes > 5", func(f *Feature) {}, "invalid", "not a finite number"},
 		{"missing input that or would skip", "levels.kernels == 'pass' or chat.tg > 1", func(f *Feature) { f.Candidate.Launches = nil }, "inconclusive", "no launch"},
-		{"broken", "chat.tg > 1", func(f *Feature) { f.Broken, f.Cause = verdict.Invalid, "level kernels is fail" }, "invalid", "chat.tg: level kernels is fail"},
-		{"broken by an error", "chat.tg.n < 9", func(f *Feature) { f.Broken, f.Cause = verdict.Error, "the engine died" }, "error", "the engine died"},
+		{"broken", "chat.tg > 1", func(f *Feature) { f.Broken, f.Cause = verdict.Invalid, died("level kernels is fail") }, "invalid", "chat.tg: level kernels is fail"},
+		{"broken by an error", "chat.tg.n < 9", func(f *Feature) { f.Broken, f.Cause = verdict.Error, died("the engine died") }, "error", "the engine died"},
 		{"broken with a verdict that unlocks", "chat.tg > 1", func(f *Feature) { f.Broken = verdict.Pass }, "error", ""},
 		{"broken with an unknown verdict", "chat.tg > 1", func(f *Feature) { f.Broken = "fine" }, "error", ""},
-		{"level not run", "levels.kernels == 'pass'", func(f *Feature) { delete(f.Levels, "kernels"); f.Cause = "level smoke is fail" }, "invalid", "level kernels of feature f was not run: level smoke is fail"},
+		{"level not run", "levels.kernels == 'pass'", func(f *Feature) { delete(f.Levels, "kernels"); f.Cause = died("level smoke is fail") }, "invalid", "level kernels of feature f was not run: level smoke is fail"},
 		{"level skipped", "levels.kernels != 'fail'", func(f *Feature) { f.Levels["kernels"] = verdict.Invalid }, "invalid", "level kernels of feature f is invalid"},
 		{"level skipped, denied", "not (levels.kernels == 'fail')", func(f *Feature) { f.Levels["kernels"] = verdict.Invalid }, "invalid", ""},
 		{"level skipped, listed", "levels.kernels not in ['fail']", func(f *Feature) { f.Levels["kernels"] = verdict.Error }, "error", ""},
 		{"level of no known verdict", "levels.kernels != 'fail'", func(f *Feature) { f.Levels["kernels"] = "passed" }, "error", "unknown verdict"},
 		{"level of an empty verdict", "levels.kernels != 'fail'", func(f *Feature) { f.Levels["kernels"] = "" }, "error", "unknown verdict"},
 		{"knob unknown", "knob.moe != 'all' or chat.tg > 1", func(f *Feature) { f.Knobs = nil }, "invalid", "not known"},
-		{"locked", `not feature["f"].decided`, func(f *Feature) { f.Outcome = ""; f.Cause = "phase zero is fail" }, "invalid", "feature f was not decided: phase zero is fail"},
+		{"locked", `not feature["f"].decided`, func(f *Feature) { f.Outcome = ""; f.Cause = died("phase zero is fail") }, "invalid", "feature f was not decided: phase zero is fail"},
 		{"invalid, not decided", `not feature["f"].decided`, func(f *Feature) { f.Outcome, f.Accepted = verdict.Invalid, false }, "invalid", "feature f is invalid"},
 		{"locked, not accepted", `not feature["f"].accepted`, func(f *Feature) { f.Outcome, f.Accepted = "", false }, "invalid", ""},
 		{"broken, not accepted", `feature["f"].accepted == false`, func(f *Feature) { f.Outcome, f.Accepted = verdict.Error, false }, "error", ""},
@@ -73,15 +74,15 @@ func TestAbsence(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := decided(compiled(t, c.rule), with(c.change))
-			reasons := strings.Join(got.Reasons, "; ")
+			reasons := tell.Joined(got.Reasons)
 			if got.Verdict != c.want || !strings.Contains(reasons, c.why) || reasons == "" {
 				t.Errorf("%s: got %s: %s\nwant %s: %s", c.rule, got.Verdict, reasons, c.want, c.why)
 			}
 			for _, in := range got.Inputs {
-				if strings.HasPrefix(in.Missing, in.Path+":") || strings.HasPrefix(in.Missing, in.Path+" ") {
-					t.Errorf("a reason would name %s twice: %s", in.Path, in.Missing)
+				if missing := tell.Line(in.Missing); strings.HasPrefix(missing, in.Path+":") || strings.HasPrefix(missing, in.Path+" ") {
+					t.Errorf("a reason would name %s twice: %s", in.Path, tell.Line(in.Missing))
 				}
-				if in.Missing != "" && (in.Value != nil || in.Text != nil) {
+				if !in.Missing.IsZero() && (in.Value != nil || in.Text != nil) {
 					t.Errorf("%s is both missing and there", in.Path)
 				}
 			}
@@ -111,7 +112,7 @@ func TestDecidedWordsAreRead(t *testing.T) {
 func TestEvidenceOfNothing(t *testing.T) {
 	rule := compiled(t, "chat.tg > 1")
 	for _, ev := range []*Evidence{nil, {}, {Features: map[string]*Feature{"f": nil}}, {Features: map[string]*Feature{"g": {}}}} {
-		if got := decided(rule, ev); got.Verdict != verdict.Invalid || !strings.Contains(got.Reasons[0], "was not run") {
+		if got := decided(rule, ev); got.Verdict != verdict.Invalid || !strings.Contains(tell.Line(got.Reasons[0]), "was not run") {
 			t.Errorf("%+v", got)
 		}
 	}

@@ -2,10 +2,12 @@ package gates
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -17,14 +19,17 @@ const fewLaunches = 2
 // has to be so in every launch and takes more than one, and a number of launches or
 // requests that is not reached yet may be; one that is exceeded stays so.
 func (c *ruling) exact(f *finding, leaf *plans.Leaf) error {
-	f.Test = &verdict.Test{Form: verdict.Exact}
+	f.Test = &verdict.Test{Form: verdict.Exact, Negated: leaf.Negated}
+	// why is what decided it, behind what its values rest on.
+	var why []verdict.Reason
 	if arms := c.counting(leaf); len(arms) > 0 {
 		if err := c.counted(f, leaf, arms); err != nil {
 			return err
 		}
+		why = f.reason.Causes
 	} else {
 		f.settle(leaf, f.Holds != leaf.Negated)
-		f.reason = reason(leaf, f.Comparison, c.readings)
+		f.reason, why = f.found(leaf, f.Holds != leaf.Negated), c.rests(leaf.Inputs())
 	}
 	wanted := f.Verdict == verdict.Pass
 	for _, in := range leaf.Inputs() {
@@ -41,21 +46,33 @@ func (c *ruling) exact(f *finding, leaf *plans.Leaf) error {
 			continue
 		}
 		f.Verdict, f.Test.Stop = verdict.Inconclusive, verdict.StopEnd
-		if f.Test.Note = oneLaunch(in.Comparing()); !few {
-			f.Test.Note = fmt.Sprintf("there may be up to %s", verdict.Launches(c.most(in)))
+		if f.Test.Note = saysNothing(in, n); !few {
+			f.Test.Note = verdict.New(code.MayBeMore, verdict.Int("most", c.most(in)))
 		}
-		f.reason += ": " + f.Test.Note
 		if n < c.most(in) && r.stale == "" {
 			f.Test.Stop = verdict.StopOpen
 			f.open = merged(f.open, []string{in.Feature})
 		}
+		f.reason = f.reason.Is(f.Verdict).From(append(why, f.Test.Note)...)
 		return nil
 	}
-	if f.Test.Note != "" {
-		f.reason += ": " + f.Test.Note
+	if !f.Test.Note.IsZero() {
+		why = append(why, f.Test.Note)
 	}
-	f.reason += c.crashBound(leaf, f.Verdict)
+	if crashed := c.crashed(leaf, f.Verdict); !crashed.IsZero() {
+		why = append(why, crashed)
+	}
+	f.reason = f.reason.Is(f.Verdict).From(why...)
 	return nil
+}
+
+// saysNothing is that so few launches say nothing of how launches differ.
+func saysNothing(in *plans.Input, n int) verdict.Reason {
+	args := []verdict.Arg{verdict.Int("launches", n)}
+	if in.Comparing() {
+		args = append(args, verdict.Text("against", string(in.Relation)))
+	}
+	return verdict.New(code.SaysNothing, args...)
 }
 
 // settle decides for good.
@@ -98,15 +115,15 @@ func (c *ruling) exceeded(leaf *plans.Leaf) bool {
 	})
 }
 
-// crashBound says how little it shows that few launches did not crash, or how many
-// did; empty for what is not about crashes.
-func (c *ruling) crashBound(leaf *plans.Leaf, v verdict.Verdict) string {
+// crashed is how little it shows that few launches did not crash, or how many did; no
+// fact for what is not about crashes.
+func (c *ruling) crashed(leaf *plans.Leaf, v verdict.Verdict) verdict.Reason {
 	in := leaf.Left.Input
 	if in == nil {
 		in = leaf.Right.Input
 	}
 	if in == nil || in.Kind != plans.InputMetric || in.Metric != "crashes" || in.Comparing() {
-		return ""
+		return verdict.Reason{}
 	}
 	launches := c.readings[in].PerLaunch
 	crashes := 0
@@ -114,40 +131,231 @@ func (c *ruling) crashBound(leaf *plans.Leaf, v verdict.Verdict) string {
 		crashes += int(n) // each was a start of its own, before the one that counts
 	}
 	if v != verdict.Pass {
-		return fmt.Sprintf(": %d of %d starts crashed", crashes, crashes+len(launches))
+		return verdict.New(code.Crashed, verdict.Int("crashes", crashes), verdict.Int("starts", crashes+len(launches)))
 	}
-	return fmt.Sprintf(", which shows less than %s (95 %% confidence)", percentOf(stats.AtMost(crashes, crashes+len(launches), 0.95)))
+	return verdict.New(code.CrashesBelow, verdict.Num("share", stats.AtMost(crashes, crashes+len(launches), 0.95), shareUnit))
 }
 
-func holds(op string, left, right any) (bool, error) {
-	switch op {
-	case "==":
-		return left == right, nil
-	case "!=":
-		return left != right, nil
-	case "in":
-		if list, ok := right.([]any); ok {
-			for _, e := range list {
-				if e == left {
-					return true, nil
-				}
+// counting is one arm that a comparison reads by what each of its launches counts.
+type counting struct {
+	arm    countedArm
+	inputs []*plans.Input
+	// launches is how many there are, differing the first of each that count
+	// something else than those before.
+	launches  int
+	differing []int
+}
+
+// countedArm tells arms apart.
+type countedArm struct{ feature, role string }
+
+// armsOf are the arms by whose launches an input counts: of the second only where it
+// compares two.
+func armsOf(in *plans.Input) (own, base countedArm) {
+	own, base = countedArm{in.Feature, "candidate"}, countedArm{in.Feature, "parent"}
+	if in.Root {
+		base.role = "root"
+	}
+	if in.Relation == plans.Base {
+		own = base
+	}
+	return own, base
+}
+
+// counting lists the arms of which a comparison reads what each launch counts; none
+// where it reads no such thing.
+func (c *ruling) counting(leaf *plans.Leaf) (arms []*counting) {
+	add := func(in *plans.Input, arm countedArm, values []float64) {
+		i := slices.IndexFunc(arms, func(a *counting) bool { return a.arm == arm })
+		if i < 0 {
+			i, arms = len(arms), append(arms, &counting{arm: arm, launches: len(values)})
+		}
+		arms[i].inputs = append(arms[i].inputs, in)
+	}
+	for _, in := range leaf.Inputs() {
+		if !in.Counted() || c.settings.CountsByMean {
+			continue
+		}
+		own, base := armsOf(in)
+		add(in, own, c.readings[in].own.values)
+		if in.Comparing() {
+			add(in, base, c.readings[in].base.values)
+		}
+	}
+	for _, a := range arms {
+		seen := map[string]bool{}
+		for i := range a.launches {
+			if key := c.counts(a, i); !seen[key] {
+				seen[key] = true
+				a.differing = append(a.differing, i)
 			}
-			return false, nil
 		}
 	}
-	l, lok := left.(float64)
-	r, rok := right.(float64)
-	if lok && rok {
-		switch op {
-		case "<":
-			return l < r, nil
-		case "<=":
-			return l <= r, nil
-		case ">":
-			return l > r, nil
-		case ">=":
-			return l >= r, nil
+	return arms
+}
+
+// counts is all that launch i of an arm counts.
+func (c *ruling) counts(a *counting, i int) (key string) {
+	for _, in := range a.inputs {
+		values := c.readings[in].base.values
+		if own, _ := armsOf(in); own == a.arm {
+			values = c.readings[in].own.values
+		}
+		key += fmt.Sprint(values[i], " ")
+	}
+	return key
+}
+
+// tally is a comparison for one launch of each arm.
+type tally struct {
+	left, right any
+	holds       bool
+	// launch counts that of the first arm from 1.
+	launch int
+}
+
+// mostTallies bounds how many launches are held against each other.
+const mostTallies = 100_000
+
+// tallies are a comparison for each launch of each arm against each of the others.
+func (c *ruling) tallies(leaf *plans.Leaf, arms []*counting) (out []tally, err error) {
+	n := 1
+	for _, a := range arms {
+		if n *= len(a.differing); n > mostTallies {
+			return nil, fault(verdict.New(code.TooManyPairs, verdict.Int("arms", len(arms))).On(leaf.Text))
 		}
 	}
-	return false, fmt.Errorf("cannot compare %v %s %v", left, op, right)
+	for k := range n {
+		at := map[countedArm]int{}
+		for _, a := range arms {
+			at[a.arm], k = a.differing[k%len(a.differing)], k/len(a.differing)
+		}
+		value := func(in *plans.Input) any {
+			if !in.Counted() {
+				return c.readings[in].value(in)
+			}
+			return c.countOf(in, at)
+		}
+		t := tally{launch: at[arms[0].arm] + 1}
+		if t.left, err = leaf.Left.Value(value); err != nil {
+			return nil, err
+		}
+		if t.right, err = leaf.Right.Value(value); err != nil {
+			return nil, err
+		}
+		if t.holds, err = holds(leaf.Op, t.left, t.right); err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// countOf is an input of one launch, or of one against one of the base. Quotients of
+// counts are freed of what the computer's rounding adds to them.
+func (c *ruling) countOf(in *plans.Input, at map[countedArm]int) float64 {
+	r := c.readings[in]
+	arm, other := armsOf(in)
+	own := r.own.values[at[arm]]
+	if !in.Comparing() {
+		return own
+	}
+	base := r.base.values[at[other]]
+	switch {
+	case in.Relation == plans.Delta:
+		return own - base
+	case saving(in):
+		return math.Round((1-own/base)*1e12) / 1e12
+	}
+	return math.Round((own/base-1)*1e12) / 1e12
+}
+
+// counted decides a comparison of what launches count: it has to hold in every
+// launch, and has failed for good with one that does not keep to it. Between two
+// arms it holds for every launch against every one of the other, has failed where
+// that is so of none, and stays undecided between, as a range does.
+func (c *ruling) counted(f *finding, leaf *plans.Leaf, arms []*counting) error {
+	all, err := c.tallies(leaf, arms)
+	if err != nil {
+		return err
+	}
+	var off []tally
+	for _, t := range all {
+		if t.holds == leaf.Negated {
+			off = append(off, t)
+		}
+	}
+	f.settle(leaf, len(off) == 0)
+	if len(arms) > 1 && len(off) > 0 && len(off) < len(all) {
+		f.Verdict, f.Test.Stop = verdict.Inconclusive, verdict.StopFutile
+		f.Test.Note = verdict.New(code.SomePairs)
+	}
+	switch {
+	case len(all) == 1:
+		f.Left, f.Right = sides(leaf, all[0].left, all[0].right)
+		f.reason = f.found(leaf, f.Verdict == verdict.Pass).From(c.rests(leaf.Inputs())...)
+	case len(arms) == 1 && len(off) > 0:
+		// What is worst says it all.
+		worst := worstOf(leaf, off)
+		f.Left, f.Right = sides(leaf, worst.left, worst.right)
+		f.Launch, f.Launches = worst.launch, arms[0].launches
+		f.reason = f.found(leaf, false, verdict.Text("each", "launch"), verdict.Int("launch", f.Launch), verdict.Int("launches", f.Launches))
+	default:
+		each := "launch"
+		if len(arms) > 1 {
+			each = "pair"
+		}
+		f.Left, f.Right = spans(leaf, all)
+		f.reason = f.found(leaf, f.Verdict == verdict.Pass, verdict.Text("each", each)).From(c.rests(leaf.Inputs())...)
+	}
+	return nil
+}
+
+// worstOf is the launch that is farthest from what is wanted, or the first.
+func worstOf(leaf *plans.Leaf, off []tally) tally {
+	worst, far := off[0], -1.0
+	for _, t := range off {
+		l, lok := t.left.(float64)
+		r, rok := t.right.(float64)
+		if gap := math.Abs(l - r); lok && rok && leaf.Op != "!=" && gap > far {
+			worst, far = t, gap
+		}
+	}
+	return worst
+}
+
+// spans are both sides from the least to the greatest.
+func spans(leaf *plans.Leaf, all []tally) (left, right verdict.Value) {
+	low, high := all[0], all[0]
+	for _, t := range all {
+		if less(t.left, low.left) {
+			low.left = t.left
+		}
+		if less(high.left, t.left) {
+			high.left = t.left
+		}
+		if less(t.right, low.right) {
+			low.right = t.right
+		}
+		if less(high.right, t.right) {
+			high.right = t.right
+		}
+	}
+	left, right = sides(leaf, low.left, low.right)
+	toLeft, toRight := sides(leaf, high.left, high.right)
+	return spanOf(left, toLeft), spanOf(right, toRight)
+}
+
+// spanOf is a span of two values, or one where they are the same.
+func spanOf(low, high verdict.Value) verdict.Value {
+	if low.Number != nil && high.Number != nil && *low.Number != *high.Number {
+		low.To = high.Number
+	}
+	return low
+}
+
+func less(a, b any) bool {
+	x, xok := a.(float64)
+	y, yok := b.(float64)
+	return xok && yok && x < y
 }

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -22,7 +24,7 @@ func TestTestsExplainThemselves(t *testing.T) {
 	if test.Metric != "chat.tg" || test.Stat != "median" || test.Unit != "tok/s" || test.Arm != "f" || test.Against != "baseline" || !test.More {
 		t.Errorf("%+v", test)
 	}
-	if test.Threshold != 0.10 || math.Abs(test.Theta-math.Log(1.1)) > 1e-15 || test.Pass != 0.002 || test.Fail != 0.0075 || !strings.Contains(test.Share, "fail / 2") {
+	if test.Threshold != 0.10 || math.Abs(test.Theta-math.Log(1.1)) > 1e-15 || test.Pass != 0.002 || test.Fail != 0.0075 || !slices.Equal(test.Share, []verdict.Share{{Of: verdict.ShareAll, N: 2}}) || test.Relation != "gain" || test.Saved || test.Negated {
 		t.Errorf("%+v", test)
 	}
 	if test.Floor != 0.004 || test.FloorDF != 9 || fmt.Sprint(test.Plan) != "[3 4 6 8]" || test.First != 3 || test.Stop != verdict.StopPass || len(test.Looks) != 1 {
@@ -31,7 +33,7 @@ func TestTestsExplainThemselves(t *testing.T) {
 	if len(test.Values) != 4 || len(test.Base) != 4 || fmt.Sprint(test.Launches, test.BaseLaunches, test.Rounds, test.Unpaired) != "[f.1 f.2 f.3 f.4] [baseline.1 baseline.2 baseline.3 baseline.4] [1 2 3 4] [f.5]" {
 		t.Errorf("%+v", test)
 	}
-	if text := got.Reasons[0]; !strings.Contains(text, "3 launches an arm") || !strings.HasSuffix(text, "and not counted: f.5") {
+	if text := tell.Line(got.Reasons[0]); !strings.Contains(text, "3 launches an arm") || !strings.HasSuffix(text, "and not counted: f.5") {
 		t.Error(text)
 	}
 	// It survives being written: nothing in it is infinite.

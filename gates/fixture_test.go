@@ -1,12 +1,14 @@
 package gates
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -147,6 +149,11 @@ func drop(a *Arm, launch int, metric string) { delete(a.Launches[launch].Metrics
 // usual are the defaults of a plan, without recorded launch noise: the first look
 // is at 4 launches an arm.
 var usual = Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8}
+
+// died is what broke below a feature.
+func died(text string) verdict.Reason {
+	return verdict.New(code.Broken, verdict.Err(errors.New(text)))
+}
 
 // decided is one rule by itself.
 func decided(rule *plans.Rule, ev *Evidence) verdict.Rule {

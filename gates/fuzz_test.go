@@ -34,7 +34,7 @@ var damages = map[string]func(f *Feature, in *plans.Input){
 		case plans.InputFeature:
 			f.Outcome, f.Accepted = verdict.Invalid, false
 		case plans.InputMetric:
-			f.Broken, f.Cause = verdict.Invalid, "a level before it failed"
+			f.Broken, f.Cause = verdict.Invalid, died("a level before it failed")
 		case plans.InputKnob:
 			f.Knobs = nil
 		}

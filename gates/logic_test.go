@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -139,14 +140,14 @@ func TestOpenOfRules(t *testing.T) {
 	} {
 		got := decided(compiled(t, c.rule), full())
 		if got.Verdict != c.want || (len(got.Open) > 0) != c.open {
-			t.Errorf("%s: %s, open %v: %q", c.rule, got.Verdict, got.Open, got.Reasons)
+			t.Errorf("%s: %s, open %v: %q", c.rule, got.Verdict, got.Open, tell.Lines(got.Reasons))
 		}
 	}
 	// While a session runs, what stands for later settles nothing.
 	later := with(func(f *Feature) { delete(f.Levels, "benchmark"); f.Outcome, f.Accepted = "", false })
 	for _, rule := range []string{unclear + " and levels.benchmark == 'pass'", unclear + ` and feature["f"].accepted`} {
 		if got := decided(compiled(t, rule), later); got.Verdict != verdict.Invalid || !slices.Equal(Open([]verdict.Rule{got}), []string{"f"}) {
-			t.Errorf("%s: %s, open %v: %q", rule, got.Verdict, got.Open, got.Reasons)
+			t.Errorf("%s: %s, open %v: %q", rule, got.Verdict, got.Open, tell.Lines(got.Reasons))
 		}
 	}
 	rules := []*plans.Rule{compiled(t, unclear), compiled(t, `feature["f"].accepted`)}
@@ -170,13 +171,13 @@ func TestLatched(t *testing.T) {
 			test := got.Comparisons[0].Test
 			if first.Verdict != "" {
 				was := first.Comparisons[0].Test
-				if got.Verdict != first.Verdict || test.Stop != was.Stop || len(test.Looks) != len(was.Looks) || got.Reasons[0] != first.Reasons[0] || len(got.Open) > 0 {
-					t.Fatalf("%s came out as %q, and with %d launches as %q", rule.Expr, first.Reasons, n, got.Reasons)
+				if got.Verdict != first.Verdict || test.Stop != was.Stop || len(test.Looks) != len(was.Looks) || !got.Reasons[0].Equal(first.Reasons[0]) || len(got.Open) > 0 {
+					t.Fatalf("%s came out as %q, and with %d launches as %q", rule.Expr, tell.Lines(first.Reasons), n, tell.Lines(got.Reasons))
 				}
 			} else if test.Stop != verdict.StopOpen {
 				first = got
 			} else if len(got.Open) != 1 || n == 8 {
-				t.Fatalf("%s is not open after %d: %q", rule.Expr, n, got.Reasons)
+				t.Fatalf("%s is not open after %d: %q", rule.Expr, n, tell.Lines(got.Reasons))
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
@@ -15,9 +16,9 @@ func saying(name string, values ...any) *Evidence {
 		f.Candidate.Launches = f.Candidate.Launches[:len(values)]
 		for i, v := range values {
 			l := &f.Candidate.Launches[i]
-			l.Observed, l.Unobserved = map[string]any{}, map[string]string{}
+			l.Observed, l.Unobserved = map[string]any{}, map[string]verdict.Reason{}
 			if v == nil {
-				l.Unobserved[name] = "no line of the log says it"
+				l.Unobserved[name] = died("no line of the log says it")
 			} else {
 				l.Observed[name] = v
 			}
@@ -49,11 +50,11 @@ func TestObserved(t *testing.T) {
 		{"engine.observed.attention != 'fa3'", saying("attention", true, true, true), "invalid", "was observed as true, which is not a word"},
 		{"engine.observed.graphs", saying("graphs", "true", "true", "true"), "invalid", "which is not a bool"},
 		{"engine.observed.attention != 'x'", with(func(f *Feature) { f.Candidate.Launches = nil }), "inconclusive", "no launch of f was measured"},
-		{"engine.observed.attention != 'x'", with(func(f *Feature) { f.Broken, f.Cause = verdict.Invalid, "level kernels is fail" }), "invalid", "level kernels is fail"},
+		{"engine.observed.attention != 'x'", with(func(f *Feature) { f.Broken, f.Cause = verdict.Invalid, died("level kernels is fail") }), "invalid", "level kernels is fail"},
 	} {
 		got := decided(compiled(t, c.rule), c.ev)
-		if got.Verdict != c.want || !strings.Contains(strings.Join(got.Reasons, "; "), c.why) {
-			t.Errorf("%s: %s, %q; want %s, %q", c.rule, got.Verdict, got.Reasons, c.want, c.why)
+		if got.Verdict != c.want || !strings.Contains(tell.Joined(got.Reasons), c.why) {
+			t.Errorf("%s: %s, %q; want %s, %q", c.rule, got.Verdict, tell.Lines(got.Reasons), c.want, c.why)
 		}
 	}
 }
@@ -73,11 +74,11 @@ func TestObservedNumber(t *testing.T) {
 		"engine.observed.capacity.base > 999": "pass",
 	} {
 		if got := decided(compiled(t, rule), ev); got.Verdict != want {
-			t.Errorf("%s: %s %q, want %s", rule, got.Verdict, got.Reasons, want)
+			t.Errorf("%s: %s %q, want %s", rule, got.Verdict, tell.Lines(got.Reasons), want)
 		}
 	}
 	delete(ev.Features["f"].Candidate.Launches[1].Metrics, "engine.observed.capacity")
 	if got := decided(compiled(t, "engine.observed.capacity < 950"), ev); got.Verdict != verdict.Inconclusive {
-		t.Errorf("a launch without it: %s %q", got.Verdict, got.Reasons)
+		t.Errorf("a launch without it: %s %q", got.Verdict, tell.Lines(got.Reasons))
 	}
 }

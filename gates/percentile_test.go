@@ -1,11 +1,11 @@
 package gates
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
@@ -40,8 +40,8 @@ func TestPercentilesOfLaunches(t *testing.T) {
 		{"chat.ttft.p95 <= 95", 58, "inconclusive", "58 of at least 59"},
 	} {
 		got := decided(compiled(t, c.rule), of(c.n))
-		if got.Verdict != c.want || !strings.Contains(fmt.Sprint(got.Reasons), c.says) || len(got.Open) > 0 {
-			t.Errorf("%s of %d: %s %q", c.rule, c.n, got.Verdict, got.Reasons)
+		if got.Verdict != c.want || !strings.Contains(tell.Joined(got.Reasons), c.says) || len(got.Open) > 0 {
+			t.Errorf("%s of %d: %s %q", c.rule, c.n, got.Verdict, tell.Lines(got.Reasons))
 		}
 		if c.want == verdict.Pass && got.Comparisons[0].Test.Stat != strings.Split(c.rule, ".")[2][:3] {
 			t.Errorf("%+v", got.Comparisons[0].Test)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -46,8 +47,8 @@ func TestWholeRanges(t *testing.T) {
 			}
 		})
 		got := decided(compiled(t, c.rule), ev)
-		if got.Verdict != c.want || !strings.Contains(got.Reasons[0], c.says) || (len(got.Open) > 0) != c.open {
-			t.Errorf("%s: %s, open %v: %s", c.rule, got.Verdict, got.Open, got.Reasons[0])
+		if got.Verdict != c.want || !strings.Contains(tell.Line(got.Reasons[0]), c.says) || (len(got.Open) > 0) != c.open {
+			t.Errorf("%s: %s, open %v: %s", c.rule, got.Verdict, got.Open, tell.Line(got.Reasons[0]))
 		}
 	}
 }
@@ -78,10 +79,10 @@ func TestDriftUndecides(t *testing.T) {
 	} {
 		got := decided(compiled(t, c.rule), c.ev)
 		if got.Verdict != c.want || len(got.Open) > 0 {
-			t.Errorf("%s: %s, open %v: %q", c.rule, got.Verdict, got.Open, got.Reasons)
+			t.Errorf("%s: %s, open %v: %q", c.rule, got.Verdict, got.Open, tell.Lines(got.Reasons))
 		}
-		if test := got.Comparisons[0].Test; (test.Note != "") != (c.want == "inconclusive") || c.want == "inconclusive" && !strings.Contains(got.Reasons[0], "drift") {
-			t.Errorf("%s: %q, %q", c.rule, test.Note, got.Reasons)
+		if test := got.Comparisons[0].Test; (!test.Note.IsZero()) != (c.want == "inconclusive") || c.want == "inconclusive" && !strings.Contains(tell.Line(got.Reasons[0]), "drift") {
+			t.Errorf("%s: %q, %q", c.rule, tell.Line(test.Note), tell.Lines(got.Reasons))
 		}
 	}
 }
@@ -95,7 +96,7 @@ func TestRangesOfFewLaunches(t *testing.T) {
 		f.Candidate.Launches, f.Parent.Launches = f.Candidate.Launches[:2], f.Parent.Launches[:2]
 	})
 	got := Decide([]*plans.Rule{compiled(t, "engine.memory_gb.delta <= 2")}, ev, s)[0]
-	if got.Verdict != verdict.Inconclusive || len(got.Open) > 0 || !strings.HasSuffix(got.Reasons[0], "2 launches an arm cannot tell, since a verdict takes 3") {
-		t.Errorf("%s, open %v: %q", got.Verdict, got.Open, got.Reasons)
+	if got.Verdict != verdict.Inconclusive || len(got.Open) > 0 || !strings.HasSuffix(tell.Line(got.Reasons[0]), "2 launches an arm cannot tell, since a verdict takes 3") {
+		t.Errorf("%s, open %v: %q", got.Verdict, got.Open, tell.Lines(got.Reasons))
 	}
 }

@@ -2,10 +2,12 @@ package gates
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/expr-lang/expr"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -34,7 +36,7 @@ func (c *ruling) decide() verdict.Rule {
 				break
 			}
 			c.out.Verdict, c.out.Comparisons = verdict.Invalid, nil
-			c.out.Reasons = append(c.out.Reasons, err.Error())
+			c.out.Reasons = append(c.out.Reasons, verdict.OfError(err))
 			return c.out
 		}
 		c.leaves[leaf] = f
@@ -45,7 +47,7 @@ func (c *ruling) decide() verdict.Rule {
 		return c.out
 	}
 	if err := c.agree(); err != nil {
-		return broke(c.out, "%v", err)
+		return broke(c.out, verdict.OfError(err))
 	}
 	for _, leaf := range c.program.Leaves {
 		f := c.leaves[leaf]
@@ -54,7 +56,7 @@ func (c *ruling) decide() verdict.Rule {
 	}
 	for _, in := range c.program.Inputs {
 		if in.Type == plans.BoolInput && !c.compared(in) {
-			c.out.Reasons = append(c.out.Reasons, fmt.Sprintf("%s is %v", in.Path, c.readings[in].value(in)))
+			c.out.Reasons = append(c.out.Reasons, verdict.New(code.Truth, verdict.Text("is", fmt.Sprint(c.readings[in].value(in)))).On(in.Path))
 		}
 	}
 	c.out.Verdict, c.out.Open = c.join(c.program.Logic)
@@ -76,14 +78,7 @@ func (c *ruling) read(in *plans.Input) *reading {
 }
 
 func (c *ruling) compared(in *plans.Input) bool {
-	for _, leaf := range c.program.Leaves {
-		for _, other := range leaf.Inputs() {
-			if other == in {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.program.Leaves, func(leaf *plans.Leaf) bool { return slices.Contains(leaf.Inputs(), in) })
 }
 
 // agree runs the whole expression on the estimates. It must come out as the
@@ -95,18 +90,129 @@ func (c *ruling) agree() error {
 	}
 	result, err := expr.Run(c.program.VM, env)
 	if err != nil {
-		return fmt.Errorf("the rule cannot be computed: %w", err)
+		return fault(verdict.New(code.NotComputed, verdict.Err(err)))
 	}
 	yes, ok := result.(bool)
 	if !ok {
-		return fmt.Errorf("the rule gave %T, not yes or no", result)
+		return fault(verdict.New(code.NotYesOrNo, verdict.Text("type", fmt.Sprintf("%T", result))))
 	}
 	joined := c.program.Logic.Holds(
 		func(leaf *plans.Leaf) bool { return c.leaves[leaf].mean },
 		func(in *plans.Input) bool { return c.readings[in].value(in) == true },
 	)
 	if yes != joined {
-		return fmt.Errorf("the rule came out as %v, against its own comparisons; this is a mistake in mxflow", yes)
+		return fault(verdict.New(code.Disagrees, verdict.Text("is", fmt.Sprint(yes))))
 	}
 	return nil
+}
+
+// unsettle takes the decision away from a rule that read numbers of an engine
+// which was not started for them. Launches are the replicates: two looks at one
+// start differ by less than two starts do, so that neither yes nor no follows.
+// What was computed stays, for whoever reads it.
+func (c *ruling) unsettle() verdict.Rule {
+	var names []string
+	for _, r := range c.readings {
+		if r.stale != "" {
+			names = merged(names, []string{r.stale})
+		}
+	}
+	if len(names) == 0 {
+		return c.out
+	}
+	for i, leaf := range c.program.Leaves {
+		if len(c.leaves[leaf].stale) > 0 {
+			c.out.Comparisons[i].Verdict = verdict.Inconclusive
+		}
+	}
+	c.out.Open = nil
+	args := []verdict.Arg{verdict.List("arms", names)}
+	if c.out.Verdict != verdict.Inconclusive {
+		args = append(args, verdict.Text("would", string(c.out.Verdict)))
+	}
+	c.out.Reasons = append([]verdict.Reason{verdict.New(code.NotFresh, args...)}, c.out.Reasons...)
+	c.out.Verdict = verdict.Inconclusive
+	return c.out
+}
+
+// join is the verdict of a part of a rule in three-valued logic, and the features
+// of which more launches could change it. Parts of an and or an or that is settled
+// keep nothing open.
+func (c *ruling) join(l *plans.Logic) (verdict.Verdict, []string) {
+	switch l.Op {
+	case plans.LogicCompare:
+		f := c.leaves[l.Leaf]
+		if f == nil {
+			return verdict.Inconclusive, nil
+		}
+		return f.Verdict, f.open
+	case plans.LogicTruth:
+		return c.truth(l)
+	}
+	settles, all := verdict.Fail, verdict.Pass
+	if l.Op == plans.LogicOr {
+		settles, all = all, settles
+	}
+	joined := all
+	var open []string
+	for _, part := range l.Args {
+		v, o := c.join(part)
+		if v == settles {
+			return settles, nil
+		}
+		if v != all {
+			joined = verdict.Inconclusive
+		}
+		open = merged(open, o)
+	}
+	return joined, open
+}
+
+// truth is a yes or no that stands in the rule by itself.
+func (c *ruling) truth(l *plans.Logic) (verdict.Verdict, []string) {
+	r := c.read(l.Truth)
+	if r.absent != "" {
+		return verdict.Inconclusive, r.awaited(l.Truth)
+	}
+	if (r.value(l.Truth) == true) != l.Negated {
+		return verdict.Pass, nil
+	}
+	return verdict.Fail, nil
+}
+
+// merged are the names of both lists, each once, in order.
+func merged(a, b []string) []string {
+	for _, name := range b {
+		if i, there := slices.BinarySearch(a, name); !there {
+			a = slices.Insert(slices.Clone(a), i, name)
+		}
+	}
+	return a
+}
+
+// Open lists the features of which more launches could settle what is not
+// decided yet, given how the rules came out: none once one of them has failed,
+// or can never be decided, which no launch changes. A rule that does not decide
+// ends nothing, but its own question keeps launches coming.
+func Open(rules []verdict.Rule) []string {
+	var open []string
+	for _, r := range rules {
+		if r.Decides && settled(r) {
+			return nil
+		}
+		open = merged(open, r.Open)
+	}
+	return open
+}
+
+// settled reports whether a rule has settled that the set of which it is one does
+// not pass. While a session runs, what stands for later (the verdict of the
+// benchmark itself, the outcome of a feature) settles nothing.
+func settled(r verdict.Rule) bool {
+	for _, in := range r.Inputs {
+		if in.Pending {
+			return false
+		}
+	}
+	return r.Verdict != verdict.Pass && r.Verdict != verdict.Inconclusive
 }

@@ -1,7 +1,6 @@
 package gates
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -45,7 +45,7 @@ func scaleOf(c *plans.Claim) (scale, error) {
 		s.logs, s.theta, s.number = true, math.Log(c.Threshold), math.Exp
 	}
 	if math.IsNaN(s.theta) || math.IsInf(s.theta, 0) {
-		return s, fmt.Errorf("%s cannot be %v, whatever is measured, so that nothing is decided by comparing it with that", c.Input.Path, c.Threshold)
+		return s, fault(verdict.New(code.OutOfReach, verdict.Num("limit", c.Threshold, "")).On(c.Input.Path))
 	}
 	if !c.More {
 		up := s.number
@@ -62,7 +62,7 @@ func (s scale) values(launches []float64, ids []string) ([]float64, error) {
 	for i, v := range launches {
 		if s.logs {
 			if !(v > 0) {
-				return nil, fmt.Errorf("a test in logs needs values above zero, and launch %s has %v", ids[i], v)
+				return nil, fault(verdict.New(code.NotAboveZero, verdict.Num("value", v, "")).On(ids[i]))
 			}
 			v = math.Log(v)
 		}
@@ -88,6 +88,9 @@ func (s scale) finite(y float64) *float64 {
 	}
 	return &v
 }
+
+// shareUnit is the catalogue's unit of parts of a whole, 0 to 1.
+const shareUnit = "share"
 
 // resolution is what a measurement of a unit can tell apart around some values, in
 // that unit: how launches are spread of which all tie is not known any better.

@@ -1,10 +1,10 @@
 package gates
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -85,7 +85,7 @@ func TestAverageThatIsWhole(t *testing.T) {
 	} {
 		got := Decide([]*plans.Rule{rule}, ev(c.length), c.settings)[0]
 		if string(got.Verdict) != c.want {
-			t.Errorf("%v: %s, %s", c.length, got.Verdict, strings.Join(got.Reasons, "; "))
+			t.Errorf("%v: %s, %s", c.length, got.Verdict, tell.Joined(got.Reasons))
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -40,7 +41,7 @@ func TestCountsWait(t *testing.T) {
 		s.Max = c.max
 		got := Decide([]*plans.Rule{compiled(t, c.rule)}, c.ev, s)[0]
 		if got.Verdict != c.want || (len(got.Open) > 0) != c.open {
-			t.Errorf("%s of %d: %s, open %v: %q", c.rule, c.max, got.Verdict, got.Open, got.Reasons)
+			t.Errorf("%s of %d: %s, open %v: %q", c.rule, c.max, got.Verdict, got.Open, tell.Lines(got.Reasons))
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
@@ -28,7 +29,7 @@ func TestStaleLaunchesDecideNothing(t *testing.T) {
 		{"levels.kernels == 'fail'", both, verdict.Fail, ""},
 	} {
 		got := decided(compiled(t, c.rule), with(c.change))
-		reasons := strings.Join(got.Reasons, "; ")
+		reasons := tell.Joined(got.Reasons)
 		if got.Verdict != c.want || !strings.Contains(reasons, c.says) {
 			t.Errorf("%s: %s: %s\nwant %s with %q", c.rule, got.Verdict, reasons, c.want, c.says)
 		}
@@ -61,8 +62,8 @@ func TestStaleRowsDecideNothing(t *testing.T) {
 	} {
 		rows := Compare([]Contender{row("own", c.own), row("reference", c.reference)}, "reference")
 		for i, want := range c.want {
-			if rows[i].Verdict != want || len(rows[i].Cells) == 0 || (want != verdict.Pass) != (rows[i].Why != "") {
-				t.Errorf("%+v: row %s is %s (%s) with %d numbers, want %s", c, rows[i].Name, rows[i].Verdict, rows[i].Why, len(rows[i].Cells), want)
+			if rows[i].Verdict != want || len(rows[i].Cells) == 0 || (want != verdict.Pass) != (!rows[i].Why.IsZero()) {
+				t.Errorf("%+v: row %s is %s (%s) with %d numbers, want %s", c, rows[i].Name, rows[i].Verdict, tell.Line(rows[i].Why), len(rows[i].Cells), want)
 			}
 		}
 	}

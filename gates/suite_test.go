@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -40,16 +41,16 @@ func TestWhatASuiteDoesNotSendIsNoPass(t *testing.T) {
 		{"long.tg > 0.1", "full", "long.tg: launch f.1 has no long.tg"},
 	} {
 		got := decided(inSuites(t, c.rule, c.suite), full())
-		if got.Verdict != verdict.Inconclusive || strings.Join(got.Reasons, "; ") != c.want {
-			t.Errorf("%s under %q: %s\ngot  %q\nwant %q", c.rule, c.suite, got.Verdict, got.Reasons, c.want)
+		if got.Verdict != verdict.Inconclusive || tell.Joined(got.Reasons) != c.want {
+			t.Errorf("%s under %q: %s\ngot  %q\nwant %q", c.rule, c.suite, got.Verdict, tell.Lines(got.Reasons), c.want)
 		}
 	}
 	if got := decided(inSuites(t, "chat.tg > 1", "quick"), full()); got.Verdict != verdict.Pass {
-		t.Errorf("what the suite sends: %s %q", got.Verdict, got.Reasons)
+		t.Errorf("what the suite sends: %s %q", got.Verdict, tell.Lines(got.Reasons))
 	}
-	broken := with(func(f *Feature) { f.Broken, f.Cause = verdict.Error, "the engine died" })
+	broken := with(func(f *Feature) { f.Broken, f.Cause = verdict.Error, died("the engine died") })
 	if got := decided(inSuites(t, "long.tg > 1", "quick"), broken); got.Verdict != verdict.Error {
-		t.Errorf("a suite hides that the engine broke: %s %q", got.Verdict, got.Reasons)
+		t.Errorf("a suite hides that the engine broke: %s %q", got.Verdict, tell.Lines(got.Reasons))
 	}
 	// What was measured is read, whatever suite the plan is looked at with.
 	measured := with(func(f *Feature) {
@@ -58,7 +59,7 @@ func TestWhatASuiteDoesNotSendIsNoPass(t *testing.T) {
 		}
 	})
 	if got := decided(inSuites(t, "long.tg > 1", "quick"), measured); got.Verdict != verdict.Pass {
-		t.Errorf("measured: %s %q", got.Verdict, got.Reasons)
+		t.Errorf("measured: %s %q", got.Verdict, tell.Lines(got.Reasons))
 	}
 }
 
@@ -80,7 +81,7 @@ func TestOneValueALaunchIsRead(t *testing.T) {
 		"chat.tg_total >= 99.9": "pass", "chat.tg_total >= 100": "inconclusive", "chat.error_rate < 0.01": "pass", "gpu.memory_gb < 80": "inconclusive",
 	} {
 		if got := decided(compiled(t, rule), ev); got.Verdict != want {
-			t.Errorf("%s: %s, want %s: %q", rule, got.Verdict, want, got.Reasons)
+			t.Errorf("%s: %s, want %s: %q", rule, got.Verdict, want, tell.Lines(got.Reasons))
 		}
 	}
 }

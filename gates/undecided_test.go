@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -52,8 +53,8 @@ func TestHowTestsEnd(t *testing.T) {
 			ev := with(func(f *Feature) { f.Candidate, f.Parent = medians("f", c.own...), medians("baseline", c.base...) })
 			got := Decide([]*plans.Rule{compiled(t, c.rule)}, ev, c.s)[0]
 			test := got.Comparisons[0].Test
-			if got.Verdict != c.want || test.Stop != c.stop || !strings.Contains(got.Reasons[0], c.says) || len(got.Reasons) != 1 {
-				t.Errorf("%s, %s: %q", got.Verdict, test.Stop, got.Reasons)
+			if got.Verdict != c.want || test.Stop != c.stop || !strings.Contains(tell.Line(got.Reasons[0]), c.says) || len(got.Reasons) != 1 {
+				t.Errorf("%s, %s: %q", got.Verdict, test.Stop, tell.Lines(got.Reasons))
 			}
 			if open := Open([]verdict.Rule{got}); (len(open) == 1 && open[0] == "f") != c.open || !c.open && len(open) > 0 {
 				t.Errorf("open %v, wanted %v", open, c.open)
@@ -96,11 +97,11 @@ func TestCountsOnlyGrow(t *testing.T) {
 	} {
 		got := decided(compiled(t, c.rule), full())
 		if open := len(got.Open) > 0; got.Verdict != c.want || open != (c.want == verdict.Inconclusive) {
-			t.Errorf("%s: %s, open %v, wanted %s: %q", c.rule, got.Verdict, got.Open, c.want, got.Reasons)
+			t.Errorf("%s: %s, open %v, wanted %s: %q", c.rule, got.Verdict, got.Open, c.want, tell.Lines(got.Reasons))
 		}
 	}
 	one := with(func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] })
 	if got := decided(compiled(t, "chat.tg.n < 1"), one); got.Verdict != verdict.Inconclusive {
-		t.Errorf("one launch decides: %s: %q", got.Verdict, got.Reasons)
+		t.Errorf("one launch decides: %s: %q", got.Verdict, tell.Lines(got.Reasons))
 	}
 }

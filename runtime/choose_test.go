@@ -1,9 +1,11 @@
 package runtime
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -15,6 +17,7 @@ func TestChoose(t *testing.T) {
 	gone := func(root string) *ledger.Decision {
 		return (&ledger.Decision{Node: "x", MeasureKey: "m", DecisionKey: "d", Verdict: verdict.Pass, Attempt: 2}).Withdraw(ledger.Retraction{Node: root})
 	}
+	moved := verdict.New(code.Broken, verdict.Text("error", "the branch moved"))
 	same := Keys{Measure: "m", Decide: "d"}
 	for _, c := range []struct {
 		name     string
@@ -24,35 +27,35 @@ func TestChoose(t *testing.T) {
 		rerun    bool
 		want     Choice
 	}{
-		{"never decided", KindBenchmark, nil, same, false, Choice{Measure, "first", 1}},
-		{"pass is kept", KindBenchmark, was(verdict.Pass, false), same, false, Choice{Reuse, "unchanged", 3}},
-		{"fail is kept", KindBenchmark, was(verdict.Fail, false), same, false, Choice{Reuse, "unchanged", 3}},
-		{"inconclusive is kept", KindBenchmark, was(verdict.Inconclusive, false), same, false, Choice{Reuse, "unchanged", 3}},
-		{"error is tried again", KindBenchmark, was(verdict.Error, false), same, false, Choice{Measure, "retry after error", 4}},
-		{"invalid is tried again", KindBenchmark, was(verdict.Invalid, false), same, false, Choice{Measure, "retry after invalid", 4}},
-		{"invalid that follows from what is kept", KindBenchmark, was(verdict.Invalid, true), same, false, Choice{Reuse, "unchanged", 3}},
-		{"another variant", KindBenchmark, was(verdict.Pass, false), Keys{Measure: "m2", Decide: "d"}, false, Choice{Measure, "measurement changed", 4}},
-		{"more launches", KindBenchmark, was(verdict.Pass, false), Keys{Measure: "m", Decide: "d2"}, false, Choice{Redecide, "rules changed", 4}},
-		{"threshold", KindGate, was(verdict.Fail, true), Keys{Measure: "m", Decide: "d2"}, false, Choice{Redecide, "rules changed", 4}},
-		{"gate over new evidence", KindGate, was(verdict.Fail, true), Keys{Measure: "m2", Decide: "d"}, false, Choice{Redecide, "evidence changed", 4}},
-		{"gate over new evidence, with other rules", KindGate, was(verdict.Fail, true), Keys{Measure: "m2", Decide: "d2"}, false, Choice{Redecide, "rules and evidence changed", 4}},
-		{"another hypothesis", KindFeature, was(verdict.Pass, true), Keys{Measure: "m", Decide: "d", Claim: "c"}, false, Choice{Redecide, "hypothesis changed", 4}},
-		{"another hypothesis of what broke", KindCriteria, was(verdict.Error, false), Keys{Measure: "m", Decide: "d", Claim: "c"}, false, Choice{Redecide, "retry after error", 4}},
-		{"another hypothesis, and other rules", KindFeature, was(verdict.Pass, true), Keys{Measure: "m", Decide: "d2", Claim: "c"}, false, Choice{Redecide, "rules changed", 4}},
-		{"another hypothesis of what was retracted", KindFeature, gone("x"), Keys{Measure: "m", Decide: "d", Claim: "c"}, false, Choice{Reuse, "retracted", 3}},
-		{"forced", KindQualify, was(verdict.Pass, false), same, true, Choice{Measure, "--rerun", 4}},
-		{"a step that tells why", KindBenchmark, was(verdict.Pass, false), Keys{Measure: "m2", Decide: "d", Why: "the branch moved"}, false, Choice{Measure, "measurement changed: the branch moved", 4}},
-		{"command that passed", KindStep, was(verdict.Pass, false), same, false, Choice{Reuse, "unchanged", 3}},
-		{"command that failed", KindStep, was(verdict.Fail, false), same, false, Choice{Measure, "retry after fail", 4}},
-		{"retracted", KindFeature, gone("x"), same, false, Choice{Reuse, "retracted", 3}},
-		{"retracted, by other rules", KindFeature, gone("x"), Keys{Measure: "m", Decide: "d2"}, false, Choice{Reuse, "retracted", 3}},
-		{"retracted, over new evidence", KindFeature, gone("x"), Keys{Measure: "m2", Decide: "d"}, false, Choice{Redecide, "evidence changed", 4}},
-		{"retracted, forced", KindBenchmark, gone("x"), same, true, Choice{Measure, "--rerun", 4}},
-		{"command that was retracted", KindStep, gone("x"), same, false, Choice{Reuse, "retracted", 3}},
-		{"withdrawn, and what it rests on stands again", KindFeature, gone("y"), same, false, Choice{Redecide, "no longer withdrawn because of y", 4}},
-		{"unknown word", KindQualify, was("ok", false), same, false, Choice{Measure, "retry after ok", 4}},
+		{"never decided", KindBenchmark, nil, same, false, Choice{Measure, verdict.New(code.First), 1}},
+		{"pass is kept", KindBenchmark, was(verdict.Pass, false), same, false, Choice{Reuse, verdict.New(code.Unchanged), 3}},
+		{"fail is kept", KindBenchmark, was(verdict.Fail, false), same, false, Choice{Reuse, verdict.New(code.Unchanged), 3}},
+		{"inconclusive is kept", KindBenchmark, was(verdict.Inconclusive, false), same, false, Choice{Reuse, verdict.New(code.Unchanged), 3}},
+		{"error is tried again", KindBenchmark, was(verdict.Error, false), same, false, Choice{Measure, verdict.New(code.RetryAfter).Is("error"), 4}},
+		{"invalid is tried again", KindBenchmark, was(verdict.Invalid, false), same, false, Choice{Measure, verdict.New(code.RetryAfter).Is("invalid"), 4}},
+		{"invalid that follows from what is kept", KindBenchmark, was(verdict.Invalid, true), same, false, Choice{Reuse, verdict.New(code.Unchanged), 3}},
+		{"another variant", KindBenchmark, was(verdict.Pass, false), Keys{Measure: "m2", Decide: "d"}, false, Choice{Measure, verdict.New(code.MeasurementChanged), 4}},
+		{"more launches", KindBenchmark, was(verdict.Pass, false), Keys{Measure: "m", Decide: "d2"}, false, Choice{Redecide, verdict.New(code.RulesChanged), 4}},
+		{"threshold", KindGate, was(verdict.Fail, true), Keys{Measure: "m", Decide: "d2"}, false, Choice{Redecide, verdict.New(code.RulesChanged), 4}},
+		{"gate over new evidence", KindGate, was(verdict.Fail, true), Keys{Measure: "m2", Decide: "d"}, false, Choice{Redecide, verdict.New(code.EvidenceChanged), 4}},
+		{"gate over new evidence, with other rules", KindGate, was(verdict.Fail, true), Keys{Measure: "m2", Decide: "d2"}, false, Choice{Redecide, verdict.New(code.BothChanged), 4}},
+		{"another hypothesis", KindFeature, was(verdict.Pass, true), Keys{Measure: "m", Decide: "d", Claim: "c"}, false, Choice{Redecide, verdict.New(code.HypothesisChanged), 4}},
+		{"another hypothesis of what broke", KindCriteria, was(verdict.Error, false), Keys{Measure: "m", Decide: "d", Claim: "c"}, false, Choice{Redecide, verdict.New(code.RetryAfter).Is("error"), 4}},
+		{"another hypothesis, and other rules", KindFeature, was(verdict.Pass, true), Keys{Measure: "m", Decide: "d2", Claim: "c"}, false, Choice{Redecide, verdict.New(code.RulesChanged), 4}},
+		{"another hypothesis of what was retracted", KindFeature, gone("x"), Keys{Measure: "m", Decide: "d", Claim: "c"}, false, Choice{Reuse, verdict.New(code.Retracted), 3}},
+		{"forced", KindQualify, was(verdict.Pass, false), same, true, Choice{Measure, verdict.New(code.Rerun), 4}},
+		{"a step that tells why", KindBenchmark, was(verdict.Pass, false), Keys{Measure: "m2", Decide: "d", Why: moved}, false, Choice{Measure, verdict.New(code.MeasurementChanged).From(moved), 4}},
+		{"command that passed", KindStep, was(verdict.Pass, false), same, false, Choice{Reuse, verdict.New(code.Unchanged), 3}},
+		{"command that failed", KindStep, was(verdict.Fail, false), same, false, Choice{Measure, verdict.New(code.RetryAfter).Is("fail"), 4}},
+		{"retracted", KindFeature, gone("x"), same, false, Choice{Reuse, verdict.New(code.Retracted), 3}},
+		{"retracted, by other rules", KindFeature, gone("x"), Keys{Measure: "m", Decide: "d2"}, false, Choice{Reuse, verdict.New(code.Retracted), 3}},
+		{"retracted, over new evidence", KindFeature, gone("x"), Keys{Measure: "m2", Decide: "d"}, false, Choice{Redecide, verdict.New(code.EvidenceChanged), 4}},
+		{"retracted, forced", KindBenchmark, gone("x"), same, true, Choice{Measure, verdict.New(code.Rerun), 4}},
+		{"command that was retracted", KindStep, gone("x"), same, false, Choice{Reuse, verdict.New(code.Retracted), 3}},
+		{"withdrawn, and what it rests on stands again", KindFeature, gone("y"), same, false, Choice{Redecide, verdict.New(code.NoLongerWithdrawn).On("y"), 4}},
+		{"unknown word", KindQualify, was("ok", false), same, false, Choice{Measure, verdict.New(code.RetryAfter).Is("ok"), 4}},
 	} {
-		if got := choose(&Node{Kind: c.kind}, c.previous, c.keys, c.rerun); got != c.want {
+		if got := choose(&Node{Kind: c.kind}, c.previous, c.keys, c.rerun); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}

@@ -3,11 +3,12 @@ package runtime
 import (
 	"time"
 
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // Event is one piece of progress. Its JSON form is the stream of apply --json,
-// version mxflow.apply/1: fields are added, never renamed.
+// version mxflow.apply/2: fields are added, never renamed.
 type Event struct {
 	Time    time.Time `json:"time"`
 	Type    string    `json:"type"`
@@ -19,20 +20,20 @@ type Event struct {
 	Variant string    `json:"variant,omitempty"`
 	// Launch counts from 1 of at most Launches; those of launches_spared will not
 	// be made after all. Again is how many launches were made in this place before
-	// that do not count, and Message then why the last one does not.
+	// that do not count, and Why then why the last one does not.
 	Launch   int    `json:"launch,omitempty"`
 	Launches int    `json:"launches,omitempty"`
 	Again    int    `json:"again,omitempty"`
 	LaunchID string `json:"launch_id,omitempty"`
 	// Request counts from 1 of Requests within a launch.
-	Request  int      `json:"request,omitempty"`
-	Requests int      `json:"requests,omitempty"`
-	Action   Action   `json:"action,omitempty"`
-	Verdict  string   `json:"verdict,omitempty"`
-	Reasons  []string `json:"reasons,omitempty"`
-	// Parts are what each of the Reasons of node_done is of, in their order; absent
-	// where all are of the decision as a whole.
-	Parts []ledger.Part `json:"parts,omitempty"`
+	Request  int              `json:"request,omitempty"`
+	Requests int              `json:"requests,omitempty"`
+	Action   Action           `json:"action,omitempty"`
+	Verdict  string           `json:"verdict,omitempty"`
+	Reasons  []verdict.Reason `json:"reasons,omitempty"`
+	// Why is why a node is decided now, why it is locked, why a launch does not count,
+	// or how a waiver bears on it.
+	Why verdict.Reason `json:"why,omitzero"`
 	// Waiver is set where a person overrode the verdict of a gate.
 	Waiver  *ledger.Waiver `json:"waiver,omitempty"`
 	Message string         `json:"message,omitempty"`

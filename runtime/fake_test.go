@@ -138,7 +138,7 @@ func wantVerdict(t *testing.T, res *Result, id string, want verdict.Verdict) {
 	t.Helper()
 	d := res.Outcomes[id]
 	if d == nil {
-		t.Fatalf("%s has no outcome (locked: %q), want %s", id, res.Locked[id], want)
+		t.Fatalf("%s has no outcome (locked: %+v), want %s", id, res.Locked[id], want)
 	}
 	if d.Verdict != want {
 		t.Errorf("%s is %s (%v), want %s", id, d.Verdict, d.Reasons, want)

@@ -1,11 +1,10 @@
 package runtime
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -54,20 +53,20 @@ func (o *overrule) covers(d *ledger.Decision) *ledger.Waiver {
 	return nil
 }
 
-// says is what a waiver means for a decision; empty when nothing.
-func (o *overrule) says(d *ledger.Decision) string {
+// bears is what a waiver means for a decision; no fact when nothing.
+func (o *overrule) bears(d *ledger.Decision) verdict.Reason {
 	if d == nil || !Waivable(Kind(d.Kind)) {
-		return ""
+		return verdict.Reason{}
 	}
-	return o.journal.Waiver(d.Node).Says(d, o.now)
+	return o.journal.Waiver(d.Node).Bears(d, o.now)
 }
 
 // bars says why the outcome of what n needs keeps n from ever running; empty when
 // it does not. What was withdrawn locks everything that rests on it, whatever it
 // needs of it, unless that decides alone: then it is decided, as invalid.
-func (o *overrule) bars(n *Node, need Need, d *ledger.Decision) string {
+func (o *overrule) bars(n *Node, need Need, d *ledger.Decision) verdict.Reason {
 	if o.covers(d) != nil {
-		return ""
+		return verdict.Reason{}
 	}
 	unmet := false
 	switch need.Mode {
@@ -81,15 +80,15 @@ func (o *overrule) bars(n *Node, need Need, d *ledger.Decision) string {
 		unmet = d.Retraction != nil && underStack(n, o.graph.Node(need.On), d)
 	}
 	if !unmet {
-		return ""
+		return verdict.Reason{}
 	}
-	why := fmt.Sprintf("%s is %s", need.On, d.Verdict)
+	why := verdict.New(code.Outcome).On(need.On).Is(d.Verdict)
 	if d.Retraction != nil {
 		// The root cause; why it was retracted stands with that.
-		why = fmt.Sprintf("%s was retracted by %s", d.Retraction.Node, d.Retraction.By)
+		why = verdict.New(code.RetractedNode, verdict.Text("by", d.Retraction.By)).On(d.Retraction.Node)
 	}
-	if says := o.says(d); says != "" {
-		why += " (" + says + ")"
+	if waiver := o.bears(d); !waiver.IsZero() {
+		why = why.From(waiver)
 	}
 	return why
 }
@@ -107,23 +106,23 @@ func (o *overrule) choose(n *Node, s *Scope, rerun bool) Choice {
 		case previous.Retracted(),
 			previous.Withdrawn() && sameRetraction(previous.Retraction, by.Retraction),
 			same && previous.Verdict == verdict.Invalid && previous.Derived:
-			return Choice{Action: Reuse, Because: "unchanged", Attempt: previous.Attempt}
+			return Choice{Action: Reuse, Because: verdict.New(code.Unchanged), Attempt: previous.Attempt}
 		}
-		return Choice{Redecide, "rests on what was retracted", c.Attempt}
+		return Choice{Redecide, verdict.New(code.OnRetracted), c.Attempt}
 	}
 	if c.Action == Redecide && n.Kind == KindBenchmark && o.shownWrong(n) {
 		// Whatever rules ask for, its launches would not count any more.
-		return Choice{Action: Reuse, Because: "what it showed was retracted", Attempt: previous.Attempt}
+		return Choice{Action: Reuse, Because: verdict.New(code.ShownWrong), Attempt: previous.Attempt}
 	}
-	if !strings.HasPrefix(c.Because, retryAfter) {
+	if c.Because.Code != code.RetryAfter {
 		return c
 	}
 	if o.kept[n.Phase] {
-		return Choice{Action: Reuse, Because: "the gate is waived", Attempt: previous.Attempt}
+		return Choice{Action: Reuse, Because: verdict.New(code.GateWaived), Attempt: previous.Attempt}
 	}
 	if (n.Kind == KindQualify || n.Kind == KindBenchmark) && n.Feature != "" && o.shownWrong(n) {
 		// An alternative that broke cannot win a feature that was retracted.
-		return Choice{Action: Reuse, Because: "its feature was retracted", Attempt: previous.Attempt}
+		return Choice{Action: Reuse, Because: verdict.New(code.FeatureWasRetracted), Attempt: previous.Attempt}
 	}
 	return c
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -40,17 +41,16 @@ func TestWaiverUnlocks(t *testing.T) {
 		at       time.Time
 		unlocks  bool
 		overall  verdict.Verdict
-		locked   string
-		overrule string
+		overrule code.Code
 	}{
-		"fail":          {verdict.Fail, nil, noon, true, verdict.Waived, "", "waived by kim until"},
-		"inconclusive":  {verdict.Inconclusive, nil, noon, true, verdict.Waived, "", "waived by kim until"},
-		"invalid":       {verdict.Invalid, nil, noon, true, verdict.Waived, "", "waived by kim until"},
-		"to its end":    {verdict.Fail, nil, noon.Add(time.Hour - 1), true, verdict.Waived, "", "waived by kim until"},
-		"expired":       {verdict.Fail, nil, noon.Add(time.Hour), false, verdict.Fail, "phase.a is fail (waiver expired: that of kim ended", "waiver expired"},
-		"revoked":       {verdict.Fail, func(w *ledger.Waiver) { w.Revoked = true }, noon, false, verdict.Fail, "revoked by kim", "revoked by kim"},
-		"other attempt": {verdict.Fail, func(w *ledger.Waiver) { w.Attempt = 7 }, noon, false, verdict.Fail, "covers an earlier decision", "covers an earlier decision"},
-		"pass":          {verdict.Pass, nil, noon, true, verdict.Pass, "", ""},
+		"fail":          {verdict.Fail, nil, noon, true, verdict.Waived, code.Waived},
+		"inconclusive":  {verdict.Inconclusive, nil, noon, true, verdict.Waived, code.Waived},
+		"invalid":       {verdict.Invalid, nil, noon, true, verdict.Waived, code.Waived},
+		"to its end":    {verdict.Fail, nil, noon.Add(time.Hour - 1), true, verdict.Waived, code.Waived},
+		"expired":       {verdict.Fail, nil, noon.Add(time.Hour), false, verdict.Fail, code.WaiverExpired},
+		"revoked":       {verdict.Fail, func(w *ledger.Waiver) { w.Revoked = true }, noon, false, verdict.Fail, code.WaiverRevoked},
+		"other attempt": {verdict.Fail, func(w *ledger.Waiver) { w.Attempt = 7 }, noon, false, verdict.Fail, code.WaiverOfEarlier},
+		"pass":          {verdict.Pass, nil, noon, true, verdict.Pass, ""},
 	} {
 		v := &verdicts{of: map[string]verdict.Verdict{"phase.a": c.verdict}}
 		m := newMemory()
@@ -71,20 +71,25 @@ func TestWaiverUnlocks(t *testing.T) {
 		res := execute(t, r)
 		wantVerdict(t, res, "phase.a", c.verdict)
 		if got := res.Outcomes["phase.b"] != nil; got != c.unlocks {
-			t.Errorf("%s: phase.b ran is %v (%s)", name, got, res.Locked["phase.b"])
+			t.Errorf("%s: phase.b ran is %v (%+v)", name, got, res.Locked["phase.b"])
 		}
 		// What waits for a decision needs a waiver only where there is none.
 		if got := res.Outcomes["phase.c"] != nil; got != (c.unlocks || c.verdict == verdict.Fail) {
 			t.Errorf("%s: phase.c ran is %v", name, got)
 		}
-		if got := res.Locked["phase.b"]; !strings.Contains(got, c.locked) {
-			t.Errorf("%s: phase.b is locked because %q, want %q", name, got, c.locked)
+		overruled := res.Overruled["phase.a"]
+		var locked verdict.Reason
+		if !c.unlocks {
+			locked = verdict.New(code.Outcome).On("phase.a").Is(c.verdict).From(overruled)
 		}
-		if got := preview[1].Locked; got != res.Locked["phase.b"] {
-			t.Errorf("%s: the preview locks phase.b because %q, the run because %q", name, got, res.Locked["phase.b"])
+		if got := res.Locked["phase.b"]; !got.Equal(locked) {
+			t.Errorf("%s: phase.b is locked because %+v, want %+v", name, got, locked)
 		}
-		if got := res.Overruled["phase.a"]; !strings.Contains(got, c.overrule) || got != preview[0].Overruled {
-			t.Errorf("%s: said is %q, want %q; the preview says %q", name, got, c.overrule, preview[0].Overruled)
+		if got := preview[1].Locked; !got.Equal(locked) {
+			t.Errorf("%s: the preview locks phase.b because %+v, the run because %+v", name, got, locked)
+		}
+		if overruled.Code != c.overrule || c.overrule != "" && overruled.Args["by"].Text != "kim" || !overruled.Equal(preview[0].Overruled) {
+			t.Errorf("%s: said is %+v, want %q; the preview says %+v", name, overruled, c.overrule, preview[0].Overruled)
 		}
 		s := Summarise(g, res)
 		if s.Verdict != c.overall || s.Rows[0].Decision.Verdict != c.verdict || s.Rows[0].Waived != (c.overall == verdict.Waived) {

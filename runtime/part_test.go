@@ -7,40 +7,50 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// TestEventsHaveParts: the event that ends a node says what its reasons are of, also
-// those that only the nodes below it know.
-func TestEventsHaveParts(t *testing.T) {
-	kernels := ledger.Level{Name: "kernels", Verdict: verdict.Fail, Reasons: []string{"312 of 400 are wrong"}}
-	in := ledger.Input{Path: "gemm.tg.gain", Missing: kernels.Says()}
-	slow := ledger.Rule{Name: "slow", Role: "criterion", Verdict: verdict.Invalid, Inputs: []ledger.Input{in}, Reasons: []string{in.Absence()}}
-	rule := slow
-	rule.Name, rule.Role = "x: pass: y", "rule"
-	against := ledger.Decision{Verdict: verdict.Invalid, Levels: []ledger.Level{kernels}, Rules: []ledger.Rule{slow}, Reasons: []string{slow.Says()}}
-	confirms := ledger.Confirmation{Engine: "vllm.prod", Node: "other", Verdict: verdict.Invalid, Reason: ledger.NotConfirmed("vllm.prod", verdict.Invalid, against.Reasons)}
-	gemm, moe, build := &plans.Feature{Name: "gemm"}, &plans.Feature{Name: "moe"}, &plans.Block{Kind: "exec", Name: "build"}
-	decisions := map[string]ledger.Decision{
-		"build":  {Verdict: verdict.Pass},
-		"gemm":   {Verdict: verdict.Invalid, Levels: []ledger.Level{kernels}, Reasons: []string{kernels.Line()}},
-		"other":  against,
-		"joined": {Verdict: verdict.Invalid, Confirmations: []ledger.Confirmation{confirms}, Reasons: []string{confirms.Reason, "criterion a: pass: no rule says so"}},
-		"gate":   {Verdict: verdict.Invalid, Rules: []ledger.Rule{rule}, Reasons: []string{rule.Says()}},
-		"end":    {Verdict: verdict.Invalid, Reasons: []string{"step exec build: pass", "feature gemm: invalid", "feature moe was not run: gemm is invalid", "feature moe: pass"}},
-		"plain":  {Verdict: verdict.Fail, Reasons: []string{"step exec build: pass"}},
+// TestPart: a phase names its steps and features by what they are, whatever words
+// people named them by.
+func TestPart(t *testing.T) {
+	step, feature := StepPart(&plans.Block{Kind: "exec", Name: "build: pass"}), FeaturePart(&plans.Feature{Name: "gemm"})
+	below := verdict.New(code.Outcome).On("gemm").Is(verdict.Invalid)
+	for _, c := range []struct {
+		got     verdict.Reason
+		code    code.Code
+		subject string
+		verdict verdict.Verdict
+		causes  []verdict.Reason
+	}{
+		{step.Came(verdict.Pass), code.Step, "exec build: pass", verdict.Pass, nil},
+		{step.Alone(verdict.Fail), code.StepAlone, "exec build: pass", verdict.Fail, nil},
+		{step.NotRun(below), code.StepNotRun, "exec build: pass", "", []verdict.Reason{below}},
+		{feature.Came(verdict.Invalid), code.Feature, "gemm", verdict.Invalid, nil},
+		{feature.Alone(verdict.Error), code.FeatureAlone, "gemm", verdict.Error, nil},
+		{feature.NotRun(below), code.FeatureNotRun, "gemm", "", []verdict.Reason{below}},
+	} {
+		if c.got.Code != c.code || c.got.Subject != c.subject || c.got.Verdict != c.verdict || !reflect.DeepEqual(c.got.Causes, c.causes) {
+			t.Errorf("%+v, want %+v", c.got, c)
+		}
 	}
-	needs := []Need{{"build", Settled}, {"gemm", Settled}, {"moe", Settled}}
-	g := graphOf(
-		t,
-		&Node{ID: "build", Kind: KindStep, StepBlock: build}, &Node{ID: "gemm", Kind: KindFeature, FeatureBlock: gemm},
-		&Node{ID: "moe", Kind: KindFeature, FeatureBlock: moe, Needs: []Need{{"gemm", Passed}}},
-		node("other", KindCriteria), node("joined", KindFeature, Need{"other", Settled}),
-		node("gate", KindGate, needs...), node("end", KindPhase, needs...), node("plain", KindStep),
-	)
+}
+
+// TestEventsCarryReasons: the event that ends a node has the reasons of its decision
+// with all that they follow from, so that whoever shows it can leave some of it out.
+func TestEventsCarryReasons(t *testing.T) {
+	kernels := ledger.Level{Name: "kernels", Verdict: verdict.Fail, Reasons: []verdict.Reason{verdict.New(code.Broken, verdict.Text("error", "312 of 400 are wrong"))}}
+	in := ledger.Input{Path: "gemm.tg.gain", Missing: kernels.Reason()}
+	slow := ledger.Rule{Name: "slow", Role: verdict.RoleCriterion, Verdict: verdict.Invalid, Inputs: []ledger.Input{in}, Reasons: []verdict.Reason{in.Absence()}}
+	decisions := map[string]ledger.Decision{
+		"other":  {Verdict: verdict.Invalid, Levels: []ledger.Level{kernels}, Rules: []ledger.Rule{slow}, Reasons: []verdict.Reason{kernels.Bare(), slow.Reason()}},
+		"joined": {Verdict: verdict.Invalid, Reasons: []verdict.Reason{verdict.New(code.NotConfirmed).On("vllm.prod").Is(verdict.Invalid).From(slow.Reason())}},
+		"plain":  {Verdict: verdict.Pass},
+	}
+	g := graphOf(t, node("other", KindCriteria), node("joined", KindFeature, Need{"other", Settled}), node("plain", KindStep))
 	var mu sync.Mutex
-	got := map[string][]ledger.Part{}
+	got := map[string][]verdict.Reason{}
 	r := runnerOf(g, newMemory(), func(n *Node) (Step, error) {
 		return fakeStep{run: func(context.Context, *Scope) (*ledger.Decision, error) {
 			d := decisions[n.ID]
@@ -51,21 +61,17 @@ func TestEventsHaveParts(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		if ev.Type == "node_done" {
-			got[ev.Node] = ev.Parts
+			got[ev.Node] = ev.Reasons
 		}
 	}
 	execute(t, r)
-	const short = "gemm.tg.gain: level kernels is fail"
-	for id, want := range map[string][]ledger.Part{
-		"build": nil, "plain": nil,
-		"gemm":   {{Of: "level", Name: "kernels", Verdict: verdict.Fail}},
-		"other":  {{Of: "criterion", Name: "slow", Verdict: verdict.Invalid, Brief: "criterion slow: invalid: " + short}},
-		"joined": {{Of: "confirmation", Name: "vllm.prod", Verdict: verdict.Invalid, Brief: "not confirmed on engine.vllm.prod, where it is invalid: criterion slow: invalid: " + short}, {}},
-		"gate":   {{Of: "rule", Name: "x: pass: y", Verdict: verdict.Invalid, Brief: "x: pass: y: invalid: " + short}},
-		"end":    {{Of: "step", Name: "exec build", Verdict: verdict.Pass}, {Of: "feature", Name: "gemm", Verdict: verdict.Invalid}, {Of: "feature", Name: "moe"}, {}},
-	} {
-		if !reflect.DeepEqual(got[id], want) {
-			t.Errorf("%s:\n%+v, want\n%+v", id, got[id], want)
+	for id, d := range decisions {
+		if !reflect.DeepEqual(got[id], d.Reasons) {
+			t.Errorf("%s:\n%+v, want\n%+v", id, got[id], d.Reasons)
 		}
+	}
+	missing := got["joined"][0].Causes[0].Causes[0]
+	if missing.Code != code.Missing || missing.Subject != in.Path || !missing.Causes[0].Equal(kernels.Reason()) {
+		t.Errorf("%+v", missing)
 	}
 }

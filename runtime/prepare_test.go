@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -44,7 +45,7 @@ func TestPrepare(t *testing.T) {
 	// What was decided is not kept where it is unknown whether it still holds.
 	prepare = func(context.Context) error { return errors.New("no image") }
 	res := execute(t.Context())
-	if d := res.Outcomes["a"]; d.Verdict != verdict.Error || d.Reasons[0] != "no image" || d.Attempt != 2 || d.Because != "not prepared" || ran != 1 {
+	if d := res.Outcomes["a"]; d.Verdict != verdict.Error || !d.Reasons[0].Equal(verdict.New(code.Broken, verdict.Text("error", "no image"))) || d.Attempt != 2 || d.Because.Code != code.NotPrepared || ran != 1 {
 		t.Errorf("not prepared: %+v, ran %d times", d, ran)
 	}
 	// Whoever only looks prepares nothing.
@@ -60,7 +61,7 @@ func TestPrepare(t *testing.T) {
 		t.Errorf("cancelled: %+v, ran %d times", res, ran)
 	}
 	prepare = func(context.Context) error { return nil }
-	if res := execute(t.Context()); res.Outcomes["a"].Verdict != verdict.Pass || res.Outcomes["a"].Because != "retry after error" || ran != 2 {
+	if res := execute(t.Context()); res.Outcomes["a"].Verdict != verdict.Pass || !res.Outcomes["a"].Because.Equal(verdict.New(code.RetryAfter).Is(verdict.Error)) || ran != 2 {
 		t.Errorf("mended: %+v, ran %d times", res.Outcomes["a"], ran)
 	}
 }

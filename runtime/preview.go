@@ -2,8 +2,10 @@ package runtime
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -36,18 +38,18 @@ type Planned struct {
 	// If is set when it depends on outcomes that do not exist yet.
 	If string
 	// Locked is the root cause when it cannot run.
-	Locked string
+	Locked verdict.Reason
 	// Overruled is what a waiver of the gate means for its recorded verdict.
-	Overruled string
+	Overruled verdict.Reason
 	Launches  []PlannedLaunch
 	// Notes say what the launches can show.
-	Notes []string
+	Notes []verdict.Reason
 }
 
 // Preview says what an apply would do with each node, in order, assuming that
 // everything that is still to be decided passes where it can. It changes nothing.
 func (r *Runner) Preview() ([]Planned, error) {
-	p := &preview{runner: r, overrule: r.overrule(), outcomes: map[string]*ledger.Decision{}, locked: map[string]string{}, open: map[string]bool{}}
+	p := &preview{runner: r, overrule: r.overrule(), outcomes: map[string]*ledger.Decision{}, locked: map[string]verdict.Reason{}, open: map[string]bool{}}
 	var out []Planned
 	for _, n := range r.Graph.Nodes {
 		planned, err := p.node(n)
@@ -63,7 +65,7 @@ type preview struct {
 	runner   *Runner
 	overrule *overrule
 	outcomes map[string]*ledger.Decision
-	locked   map[string]string
+	locked   map[string]verdict.Reason
 	// open nodes have an assumed outcome.
 	open map[string]bool
 }
@@ -71,7 +73,7 @@ type preview struct {
 func (p *preview) node(n *Node) (Planned, error) {
 	out := Planned{Node: n}
 	for _, need := range n.Needs {
-		if why := p.bars(n, need); why != "" {
+		if why := p.bars(n, need); !why.IsZero() {
 			out.Locked = why
 			p.locked[n.ID] = why
 			return out, nil
@@ -93,11 +95,11 @@ func (p *preview) node(n *Node) (Planned, error) {
 	out.Choice = s.Choice
 	if s.Action == Reuse {
 		out.Verdict = s.Previous.Verdict
-		out.Overruled = p.overrule.says(s.Previous)
+		out.Overruled = p.overrule.bears(s.Previous)
 		p.outcomes[n.ID] = s.Previous
 		return out, nil
 	}
-	if s.Because == claimChanged {
+	if s.Because.Code == code.HypothesisChanged {
 		p.outcomes[n.ID] = s.Previous // which it stays
 		return out, nil
 	}
@@ -141,16 +143,16 @@ func (p *preview) kind(id string) Kind {
 	return ""
 }
 
-func (p *preview) bars(n *Node, need Need) string {
-	if why := p.locked[need.On]; why != "" && need.Mode != Settled {
+func (p *preview) bars(n *Node, need Need) verdict.Reason {
+	if why := p.locked[need.On]; !why.IsZero() && need.Mode != Settled {
 		return why
 	}
 	d := p.outcomes[need.On]
 	if d == nil {
 		if need.Mode == Settled {
-			return ""
+			return verdict.Reason{}
 		}
-		return need.On + " is not decided"
+		return verdict.New(code.Undecided).On(need.On)
 	}
 	return p.overrule.bars(n, need, d)
 }
@@ -159,8 +161,8 @@ func (p *preview) scope(n *Node) *Scope {
 	s := &Scope{
 		Plan: p.runner.Plan, Node: n, Run: p.runner.Run, Previous: p.runner.Journal.Latest(n.ID),
 		Outcome:  func(id string) *ledger.Decision { return p.outcomes[id] },
-		LockedBy: func(id string) string { return p.locked[id] },
-		Emit:     func(Event) {}, Hard: p.runner.Hard, Rerun: p.runner.Rerun,
+		LockedBy: func(id string) verdict.Reason { return p.locked[id] },
+		Emit:     func(Event) {}, Known: &sync.Map{}, Hard: p.runner.Hard, Rerun: p.runner.Rerun,
 	}
 	s.Chosen = p.overrule.chosen(s)
 	return s

@@ -1,11 +1,11 @@
 package runtime
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -14,7 +14,7 @@ import (
 // and changed back, and when more launches were added. Only who asks for the node
 // again gets another outcome from them. nil where d may stand.
 func staysRetracted(s *Scope, d *ledger.Decision, history []*ledger.Decision) *ledger.Decision {
-	if s.Because == RerunAsked || d.Retraction != nil {
+	if s.Asked() || d.Retraction != nil {
 		return nil
 	}
 	for _, was := range slices.Backward(history) {
@@ -27,7 +27,7 @@ func staysRetracted(s *Scope, d *ledger.Decision, history []*ledger.Decision) *l
 		again := was.Withdraw(*was.Retraction)
 		again.Attempt, again.Because, again.Launches, again.Session, again.Seconds = s.Attempt, s.Because, d.Launches, d.Session, d.Seconds
 		again.MeasureKey, again.DecisionKey = s.Keys.Measure, s.Keys.Decide
-		again.Reasons = append(again.Reasons, "it rests on the launches with which it was retracted; --rerun measures again")
+		again.Reasons = append(again.Reasons, verdict.New(code.SameLaunches))
 		return again
 	}
 	return nil
@@ -38,7 +38,7 @@ func staysRetracted(s *Scope, d *ledger.Decision, history []*ledger.Decision) *l
 // written a second time, does not get rid of what was said of its launches. nil
 // where d may stand.
 func (o *overrule) retractedElsewhere(s *Scope, d *ledger.Decision) *ledger.Decision {
-	if s.Because == RerunAsked || d.Retraction != nil || !d.Verdict.Unlocks() || !DecidesAlone(Kind(d.Kind)) {
+	if s.Asked() || d.Retraction != nil || !d.Verdict.Unlocks() || !DecidesAlone(Kind(d.Kind)) {
 		return nil
 	}
 	for _, was := range o.retracted {
@@ -49,9 +49,9 @@ func (o *overrule) retractedElsewhere(s *Scope, d *ledger.Decision) *ledger.Deci
 			Node: d.Node, Kind: d.Kind, Phase: d.Phase, Feature: d.Feature, MeasureKey: d.MeasureKey, DecisionKey: d.DecisionKey,
 			Attempt: d.Attempt, Because: d.Because, Supersedes: d.Supersedes, Derived: true,
 			Verdict: verdict.Invalid, Launches: d.Launches, Session: d.Session, Variant: d.Variant,
-			Reasons: []string{
-				fmt.Sprintf("rests on the launches with which %s was %s", was.Node, was.Retraction.SaysOf(was.Retraction.Node)),
-				"--rerun measures again",
+			Reasons: []verdict.Reason{
+				verdict.New(code.LaunchesOf, verdict.Text("by", was.Retraction.By), verdict.Text("reason", was.Retraction.Reason)).On(was.Node),
+				verdict.New(code.RerunMeasures),
 			},
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -63,12 +64,12 @@ type Result struct {
 	// Reused says which of them were kept from before.
 	Reused map[string]bool
 	// Locked names each node that was not run, with the root cause.
-	Locked map[string]string
+	Locked map[string]verdict.Reason
 	// Waived are the waivers by which what comes after a gate went on, and
 	// Overruled what a waiver means for each gate that has one and did not pass,
 	// for people.
 	Waived    map[string]*ledger.Waiver
-	Overruled map[string]string
+	Overruled map[string]verdict.Reason
 	// Interrupted is set when the context was cancelled before the end.
 	Interrupted bool
 }
@@ -134,8 +135,8 @@ func (r *Runner) Execute(ctx context.Context) (*Result, error) {
 		done:     make(chan *finished, len(r.Graph.Nodes)),
 		overrule: r.overrule(),
 		result: &Result{
-			Outcomes: map[string]*ledger.Decision{}, Reused: map[string]bool{}, Locked: map[string]string{},
-			Waived: map[string]*ledger.Waiver{}, Overruled: map[string]string{},
+			Outcomes: map[string]*ledger.Decision{}, Reused: map[string]bool{}, Locked: map[string]verdict.Reason{},
+			Waived: map[string]*ledger.Waiver{}, Overruled: map[string]verdict.Reason{},
 		},
 	}
 	for _, n := range r.Graph.Nodes {

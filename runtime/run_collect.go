@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -62,9 +63,9 @@ func (e *execution) complete(f *finished) {
 		d = &ledger.Decision{Verdict: verdict.Error}
 		switch {
 		case f.err != nil:
-			d.Reasons = []string{f.err.Error()}
+			d.Reasons = []verdict.Reason{verdict.OfError(f.err)}
 		default:
-			d.Reasons = []string{"the step gave no verdict; this is a mistake in mxflow"}
+			d.Reasons = []verdict.Reason{verdict.New(code.NoVerdict)}
 		}
 		f.decision = d
 	}
@@ -83,7 +84,7 @@ func (e *execution) complete(f *finished) {
 		d = again
 	}
 	d.ClaimKey = s.Keys.Claim
-	if d.Of = 0; s.Because == claimChanged && d.SameOutcome(s.Previous) {
+	if d.Of = 0; s.Because.Code == code.HypothesisChanged && d.SameOutcome(s.Previous) {
 		// What rests on it goes on resting on the attempt that decided it.
 		d.Of = s.Previous.DecidedBy()
 	}

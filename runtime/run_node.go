@@ -4,7 +4,10 @@ import (
 	"container/heap"
 	"fmt"
 	"runtime/debug"
+	"sync"
 
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -56,7 +59,7 @@ func (e *execution) start(n *Node) {
 	}
 	if unprepared != nil && s.Action == Reuse {
 		// It is not known whether what was decided still holds.
-		s.Choice = Choice{Measure, "not prepared", s.Previous.Attempt + 1}
+		s.Choice = Choice{Measure, verdict.New(code.NotPrepared), s.Previous.Attempt + 1}
 	}
 	if s.Action == Reuse {
 		e.end(n, s.Previous, true, 0)
@@ -67,7 +70,7 @@ func (e *execution) start(n *Node) {
 	if n.Host {
 		e.hostBusy = true
 	}
-	e.emit(Event{Type: "node_started", Node: n.ID, Phase: n.Phase, Feature: n.Feature, Action: s.Action, Message: s.Because})
+	e.emit(Event{Type: "node_started", Node: n.ID, Phase: n.Phase, Feature: n.Feature, Action: s.Action, Why: s.Because})
 	began := e.Now()
 	go func() {
 		f := &finished{node: n, scope: s}
@@ -94,12 +97,12 @@ func (e *execution) scope(n *Node) *Scope {
 			decision, _ := d.(*ledger.Decision)
 			return decision
 		},
-		LockedBy: func(id string) string {
+		LockedBy: func(id string) verdict.Reason {
 			why, _ := e.locks.Load(id)
-			text, _ := why.(string)
-			return text
+			reason, _ := why.(verdict.Reason)
+			return reason
 		},
-		Emit: e.emit, Hard: e.Hard, Rerun: e.Rerun,
+		Emit: e.emit, Context: e.ctx, Known: &sync.Map{}, Hard: e.Hard, Rerun: e.Rerun,
 	}
 	s.Chosen = e.overrule.chosen(s)
 	return s
@@ -111,9 +114,9 @@ func (e *execution) end(n *Node, d *ledger.Decision, reused bool, seconds float6
 	e.result.Outcomes[n.ID] = d
 	e.outcomes.Store(n.ID, d)
 	e.result.Reused[n.ID] = reused
-	ev := Event{Type: "node_done", Node: n.ID, Phase: n.Phase, Feature: n.Feature, Verdict: string(d.Verdict), Reasons: d.Reasons, Parts: e.parts(n, d), Seconds: seconds}
-	if says := e.overrule.says(d); says != "" {
-		e.result.Overruled[n.ID], ev.Message = says, says
+	ev := Event{Type: "node_done", Node: n.ID, Phase: n.Phase, Feature: n.Feature, Verdict: string(d.Verdict), Reasons: d.Reasons, Seconds: seconds}
+	if waiver := e.overrule.bears(d); !waiver.IsZero() {
+		e.result.Overruled[n.ID], ev.Why = waiver, waiver
 	}
 	if w := e.overrule.covers(d); w != nil {
 		e.result.Waived[n.ID], ev.Waiver = w, w
@@ -131,7 +134,7 @@ func (e *execution) release(n *Node) {
 		if e.state[d.ID] != waiting {
 			continue
 		}
-		if why := e.barred(d, n); why != "" {
+		if why := e.barred(d, n); !why.IsZero() {
 			e.lock(d, why)
 			continue
 		}
@@ -142,7 +145,7 @@ func (e *execution) release(n *Node) {
 }
 
 // barred says why d can never run now that n has settled; empty when it may.
-func (e *execution) barred(d, n *Node) string {
+func (e *execution) barred(d, n *Node) verdict.Reason {
 	for _, need := range d.Needs {
 		if need.On != n.ID {
 			continue
@@ -153,20 +156,20 @@ func (e *execution) barred(d, n *Node) string {
 		} else if need.Mode == Settled {
 			continue
 		}
-		if why != "" {
+		if !why.IsZero() {
 			return why
 		}
 	}
-	return ""
+	return verdict.Reason{}
 }
 
 // lock settles a node that can never run, with the root cause and not the last
 // link of the chain.
-func (e *execution) lock(n *Node, why string) {
+func (e *execution) lock(n *Node, why verdict.Reason) {
 	e.state[n.ID] = locked
 	e.result.Locked[n.ID] = why
 	e.locks.Store(n.ID, why)
-	e.emit(Event{Type: "node_locked", Node: n.ID, Phase: n.Phase, Feature: n.Feature, Message: why})
+	e.emit(Event{Type: "node_locked", Node: n.ID, Phase: n.Phase, Feature: n.Feature, Why: why})
 	e.release(n)
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -38,8 +39,8 @@ func TestUnlocking(t *testing.T) {
 		if got := res.Outcomes["b"] != nil; got != c.runs {
 			t.Errorf("a is %s, need %d: b ran is %v, want %v", c.verdict, c.mode, got, c.runs)
 		}
-		if !c.runs && !strings.Contains(res.Locked["c"], "a is "+string(c.verdict)) {
-			t.Errorf("c is locked because %q, want the root cause a", res.Locked["c"])
+		if locked := verdict.New(code.Outcome).On("a").Is(c.verdict); !c.runs && !res.Locked["c"].Equal(locked) {
+			t.Errorf("c is locked because %+v, want the root cause a", res.Locked["c"])
 		}
 	}
 }
@@ -47,7 +48,7 @@ func TestUnlocking(t *testing.T) {
 // TestLockedSettles: what only waits for an end goes on when it is locked.
 func TestLockedSettles(t *testing.T) {
 	v := &verdicts{of: map[string]verdict.Verdict{"a": verdict.Fail}}
-	var why string
+	var why verdict.Reason
 	g := graphOf(t, node("a", KindStep), node("b", KindStep, Need{"a", Passed}), node("c", KindStep, Need{"b", Settled}))
 	r := runnerOf(g, newMemory(), func(n *Node) (Step, error) {
 		if n.ID != "c" {
@@ -62,8 +63,8 @@ func TestLockedSettles(t *testing.T) {
 		}}, nil
 	})
 	wantVerdict(t, execute(t, r), "c", verdict.Invalid)
-	if why != "a is fail" {
-		t.Errorf("b is locked by %q", why)
+	if !why.Equal(verdict.New(code.Outcome).On("a").Is(verdict.Fail)) {
+		t.Errorf("b is locked by %+v", why)
 	}
 }
 
@@ -189,7 +190,7 @@ func TestRandomGraphs(t *testing.T) {
 			inner, _ := v.step(n)
 			return fakeStep{run: func(ctx context.Context, s *Scope) (*ledger.Decision, error) {
 				for _, need := range n.Needs {
-					if s.Outcome(need.On) == nil && s.LockedBy(need.On) == "" {
+					if s.Outcome(need.On) == nil && s.LockedBy(need.On).IsZero() {
 						t.Errorf("seed %d: %s started before %s", seed, n.ID, need.On)
 					}
 				}
@@ -198,7 +199,7 @@ func TestRandomGraphs(t *testing.T) {
 		})
 		first := execute(t, r)
 		for _, n := range nodes {
-			ended, locked := first.Outcomes[n.ID] != nil, first.Locked[n.ID] != ""
+			ended, locked := first.Outcomes[n.ID] != nil, !first.Locked[n.ID].IsZero()
 			if ended == locked {
 				t.Errorf("seed %d: %s ended %v and locked %v", seed, n.ID, ended, locked)
 			}

@@ -3,7 +3,10 @@ package runtime
 import (
 	"context"
 	"errors"
+	"sync"
 
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -43,7 +46,7 @@ type Keys struct {
 	Claim string
 	// Why says what in the world changed, where the step can tell: it is added to
 	// "measurement changed", and is part of no key.
-	Why string
+	Why verdict.Reason
 }
 
 // Action is what an apply does with a node.
@@ -61,20 +64,13 @@ const (
 // Choice is an action and why it was chosen.
 type Choice struct {
 	Action Action
-	// Because is "first", "rules changed", "measurement changed", "retry after
-	// error", "--rerun".
-	Because string
+	// Because is code.First, code.RulesChanged, code.RetryAfter and their like.
+	Because verdict.Reason
 	Attempt int
 }
 
-// RerunAsked is the Choice.Because of a node that a person asked for again.
-const RerunAsked = "--rerun"
-
-// claimChanged is that of a node whose hypothesis is another one, and nothing else.
-const claimChanged = "hypothesis changed"
-
-// retryAfter begins that of a node which is tried again although nothing changed.
-const retryAfter = "retry after "
+// Asked reports whether a person asked for the node again.
+func (c Choice) Asked() bool { return c.Because.Code == code.Rerun }
 
 // choose compares a node's recorded outcome with its keys of today. pass, fail
 // and inconclusive are kept; error and invalid are tried again as a new attempt,
@@ -87,42 +83,42 @@ func choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
 		work = Redecide
 	}
 	if previous == nil {
-		return Choice{Action: work, Because: "first", Attempt: 1}
+		return Choice{Action: work, Because: verdict.New(code.First), Attempt: 1}
 	}
 	next := previous.Attempt + 1
 	switch {
 	case rerun:
-		return Choice{work, RerunAsked, next}
+		return Choice{work, verdict.New(code.Rerun), next}
 	case previous.MeasureKey != keys.Measure && previous.DecisionKey != keys.Decide && work == Redecide:
-		return Choice{work, "rules and evidence changed", next}
+		return Choice{work, verdict.New(code.BothChanged), next}
 	case previous.MeasureKey != keys.Measure && work == Redecide:
-		return Choice{work, "evidence changed", next}
+		return Choice{work, verdict.New(code.EvidenceChanged), next}
 	case previous.MeasureKey != keys.Measure:
-		return Choice{work, because("measurement changed", keys.Why), next}
+		return Choice{work, because(code.MeasurementChanged, keys.Why), next}
 	case previous.Retracted():
 		// A changed rule must not let the same evidence pass again.
-		return Choice{Action: Reuse, Because: "retracted", Attempt: previous.Attempt}
+		return Choice{Action: Reuse, Because: verdict.New(code.Retracted), Attempt: previous.Attempt}
 	case previous.DecisionKey != keys.Decide:
-		return Choice{Redecide, "rules changed", next}
+		return Choice{Redecide, verdict.New(code.RulesChanged), next}
 	case n.Kind == KindStep && !previous.Verdict.Unlocks():
-		return Choice{work, retryAfter + string(previous.Verdict), next}
+		return Choice{work, verdict.New(code.RetryAfter).Is(previous.Verdict), next}
 	case previous.Withdrawn():
-		return Choice{work, "no longer withdrawn because of " + previous.Retraction.Node, next}
+		return Choice{work, verdict.New(code.NoLongerWithdrawn).On(previous.Retraction.Node), next}
 	case work == Redecide && previous.ClaimKey != keys.Claim && (previous.Verdict.Kept() || previous.Derived):
-		return Choice{work, claimChanged, next}
+		return Choice{work, verdict.New(code.HypothesisChanged), next}
 	case previous.Verdict.Kept() || previous.Derived:
-		return Choice{Action: Reuse, Because: "unchanged", Attempt: previous.Attempt}
+		return Choice{Action: Reuse, Because: verdict.New(code.Unchanged), Attempt: previous.Attempt}
 	default:
-		return Choice{work, retryAfter + string(previous.Verdict), next}
+		return Choice{work, verdict.New(code.RetryAfter).Is(previous.Verdict), next}
 	}
 }
 
 // because is why something runs, with what a step can add to it.
-func because(what, why string) string {
-	if why == "" {
-		return what
+func because(what code.Code, why verdict.Reason) verdict.Reason {
+	if why.IsZero() {
+		return verdict.New(what)
 	}
-	return what + ": " + why
+	return verdict.New(what).From(why)
 }
 
 // DecidesAlone reports whether nodes of a kind follow from recorded evidence alone:
@@ -148,8 +144,8 @@ type Scope struct {
 	// Outcome looks up the outcome of a node in this run, recorded or new; nil
 	// while undecided or locked.
 	Outcome func(id string) *ledger.Decision
-	// LockedBy says why a node is locked; empty when it is not.
-	LockedBy func(id string) string
+	// LockedBy says why a node is locked; no fact when it is not.
+	LockedBy func(id string) verdict.Reason
 	// Chosen is what this run does with another node, given its keys; nil outside
 	// of runs.
 	Chosen func(n *Node, keys Keys) Choice
@@ -157,6 +153,11 @@ type Scope struct {
 	Emit func(Event)
 	// Rerun says which nodes a person wants to be decided again; nil for none.
 	Rerun func(*Node) bool
+	// Context ends when the run is to end in order; nil outside of runs.
+	Context context.Context
+	// Known is what the node's step has found out about the world, so that its keys and
+	// its launches speak of the same; nil where nothing is remembered.
+	Known *sync.Map
 	// Hard is cancelled when even stopping in order takes too long for the
 	// person who waits: a second Ctrl-C.
 	Hard context.Context

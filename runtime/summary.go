@@ -11,12 +11,12 @@ type Row struct {
 	Decision *ledger.Decision
 	Reused   bool
 	// Locked is the root cause of a node that was not run.
-	Locked string
+	Locked verdict.Reason
 	// Waived is set where what comes after the gate went on although it did not
 	// pass; Overruled is what a waiver means for the verdict, also one that does
 	// not cover it.
 	Waived    bool
-	Overruled string
+	Overruled verdict.Reason
 }
 
 // Summary is how a run came out.

@@ -102,5 +102,5 @@ func (w withdrawn) Run(_ context.Context, s *Scope) (*ledger.Decision, error) {
 	if s.Previous != nil {
 		return s.Previous.Withdraw(*w.by.Retraction), nil
 	}
-	return &ledger.Decision{Verdict: verdict.Invalid, Reasons: []string{w.by.Retraction.SaysOf(s.Node.ID)}}, nil
+	return &ledger.Decision{Verdict: verdict.Invalid, Reasons: []verdict.Reason{w.by.Retraction.Of(s.Node.ID)}}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -153,21 +154,24 @@ func TestRetractWithinPhase(t *testing.T) {
 		}
 		wantVerdict(t, res, "feature.beside", verdict.Pass)
 		wantVerdict(t, res, "phase.a", verdict.Invalid)
-		if d := m.Latest("phase.a"); !d.Withdrawn() || d.Retraction.Verdict != verdict.Pass || !strings.Contains(d.Reasons[0], "rests on feature.one, which was retracted by kim") {
+		if d := m.Latest("phase.a"); !d.Withdrawn() || d.Retraction.Verdict != verdict.Pass || d.Reasons[0].Code != code.OnRetractedBy || d.Reasons[0].Subject != "feature.one" || d.Reasons[0].Args["by"].Text != "kim" {
 			t.Errorf("alone %v: phase.a is %+v", alone, d)
 		}
 		for _, id := range []string{"feature.above", "feature.above.benchmark", "feature.stacked", "feature.stacked.qualify"} {
-			if got := res.Locked[id]; got != "feature.one was retracted by kim" {
-				t.Errorf("alone %v: %s is locked because %q", alone, id, got)
+			if got := res.Locked[id]; !got.Equal(byKim) {
+				t.Errorf("alone %v: %s is locked because %+v", alone, id, got)
 			}
 		}
 		for _, p := range preview {
-			if p.Locked != res.Locked[p.Node.ID] || p.Action == Measure {
-				t.Errorf("alone %v: the preview of %s is %s, %q", alone, p.Node.ID, p.Action, p.Locked)
+			if !p.Locked.Equal(res.Locked[p.Node.ID]) || p.Action == Measure {
+				t.Errorf("alone %v: the preview of %s is %s, %+v", alone, p.Node.ID, p.Action, p.Locked)
 			}
 		}
 	}
 }
+
+// byKim locks what was measured with a feature that a person retracted.
+var byKim = verdict.New(code.RetractedNode, verdict.Text("by", "kim")).On("feature.one")
 
 // TestWaivedGateOfRetracted: a waiver of the gate lets what waits for the gate go on,
 // and not a feature that was measured on what was retracted.
@@ -182,11 +186,11 @@ func TestWaivedGateOfRetracted(t *testing.T) {
 	m.waivers = map[string]*ledger.Waiver{"phase.a": waiverOf(m, "phase.a")}
 	res := execute(t, r)
 	if why, locked := res.Locked["phase.b.step.exec.tag"]; locked {
-		t.Errorf("the step behind the waived gate is locked: %s", why)
+		t.Errorf("the step behind the waived gate is locked: %+v", why)
 	}
 	for _, id := range []string{"feature.two.qualify", "feature.two.benchmark", "feature.two"} {
-		if got := res.Locked[id]; got != "feature.one was retracted by kim" {
-			t.Errorf("%s is locked because %q", id, got)
+		if got := res.Locked[id]; !got.Equal(byKim) {
+			t.Errorf("%s is locked because %+v", id, got)
 		}
 	}
 }

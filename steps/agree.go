@@ -1,12 +1,12 @@
 package steps
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -22,8 +22,8 @@ type agreement struct {
 	steady map[string]bool
 }
 
-// disagree is why launches do not make a comparison; empty where they do.
-func (l *Lab) disagree(launches []*ledger.Launch, vs []*variant) (string, error) {
+// disagree is why launches do not make a comparison; no fact where they do.
+func (l *Lab) disagree(launches []*ledger.Launch, vs []*variant) (verdict.Reason, error) {
 	a := agreement{lab: l, steady: map[string]bool{}}
 	byArm := map[string][]*ledger.Launch{}
 	for _, launch := range launches {
@@ -32,23 +32,23 @@ func (l *Lab) disagree(launches []*ledger.Launch, vs []*variant) (string, error)
 	for _, v := range vs {
 		patterns, err := l.patterns(v)
 		if err != nil {
-			return "", err
+			return verdict.Reason{}, err
 		}
 		for _, p := range patterns {
 			a.steady[p.Name] = a.steady[p.Name] || !p.Varies
 		}
 	}
 	for _, v := range vs {
-		if why := a.within(v, byArm[v.key]); why != "" {
+		if why := a.within(v, byArm[v.key]); !why.IsZero() {
 			return why, nil
 		}
 	}
 	for _, v := range vs[1:] {
-		if why := a.between(vs[0], v, byArm); why != "" {
+		if why := a.between(vs[0], v, byArm); !why.IsZero() {
 			return why, nil
 		}
 	}
-	return "", nil
+	return verdict.Reason{}, nil
 }
 
 // compared are the names that have to agree among launches.
@@ -66,23 +66,24 @@ func (a agreement) compared(launches []*ledger.Launch) (names []string) {
 
 // within compares the launches of one arm: launches of one variant that say
 // different things of themselves are not launches of one variant.
-func (a agreement) within(v *variant, launches []*ledger.Launch) string {
+func (a agreement) within(v *variant, launches []*ledger.Launch) verdict.Reason {
 	for _, name := range a.compared(launches) {
 		for _, launch := range launches[1:] {
 			if launches[0].Observed[name].Value != launch.Observed[name].Value {
-				return fmt.Sprintf("launches of %s differ in %s: %s in launch %s, %s in launch %s; something that the plan does not hold decides over it",
-					v.name, name, launches[0].Observed[name], launches[0].ID, launch.Observed[name], launch.ID)
+				return verdict.New(code.SaysOtherwise, verdict.Text("name", name),
+					verdict.Text("value", launches[0].Observed[name].String()), verdict.Text("one", launches[0].ID),
+					verdict.Text("other_value", launch.Observed[name].String()), verdict.Text("other", launch.ID)).On(v.name)
 			}
 		}
 	}
-	return ""
+	return verdict.Reason{}
 }
 
 // between compares two arms, each of which agrees within itself.
-func (a agreement) between(one, other *variant, byArm map[string][]*ledger.Launch) string {
+func (a agreement) between(one, other *variant, byArm map[string][]*ledger.Launch) verdict.Reason {
 	left, right := byArm[one.key], byArm[other.key]
 	if len(left) == 0 || len(right) == 0 {
-		return ""
+		return verdict.Reason{}
 	}
 	free, knobs := a.underTest(one, other)
 	for _, name := range a.compared([]*ledger.Launch{left[0], right[0]}) {
@@ -90,13 +91,10 @@ func (a agreement) between(one, other *variant, byArm map[string][]*ledger.Launc
 		if x.Value == y.Value || slices.Contains(free, name) || a.proves(knobs, x.Line, y.Line) {
 			continue
 		}
-		fix := ""
-		if len(knobs) > 0 {
-			fix = fmt.Sprintf(" If that is what %s is about, add to it: changes = [%q]. Otherwise make both the same.", knobWords(knobs), name)
-		}
-		return fmt.Sprintf("%s and %s differ in what is not under test: %s is %s against %s.%s", one.name, other.name, name, x, y, fix)
+		return verdict.New(code.DiffersUntested, verdict.Text("name", name), verdict.Text("other", other.name),
+			verdict.Text("value", x.String()), verdict.Text("other_value", y.String()), verdict.List("knobs", knobs)).On(one.name)
 	}
-	return ""
+	return verdict.Reason{}
 }
 
 // proves reports whether one of the lines from which an observation was taken is
@@ -166,12 +164,4 @@ func saidBy(launch *ledger.Launch) map[string]any {
 		values[name] = o.Value
 	}
 	return values
-}
-
-func knobWords(knobs []string) string {
-	quoted := make([]string, len(knobs))
-	for i, k := range knobs {
-		quoted[i] = fmt.Sprintf("knob %q", k)
-	}
-	return strings.Join(quoted, " or ")
 }

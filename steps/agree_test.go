@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -62,8 +64,8 @@ func TestArmsHaveToAgree(t *testing.T) {
 			got, err := lab.disagree([]*ledger.Launch{
 				observingLaunch("a1", "A", c.a1), observingLaunch("b1", "B", c.b1), observingLaunch("b2", "B", c.b2), observingLaunch("a2", "A", c.a2),
 			}, vs)
-			if err != nil || (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
-				t.Errorf("%q, %v; want %q", got, err, c.want)
+			if err != nil || got.IsZero() != (c.want == "") || !strings.Contains(tell.Line(got), c.want) {
+				t.Errorf("%q, %v; want %q", tell.Line(got), err, c.want)
 			}
 		})
 	}
@@ -77,7 +79,7 @@ func TestKnobsProvedByObservation(t *testing.T) {
 		return []evidence{{Knob: "moe", Value: "b", MustNotObserve: want}}
 	}
 	seen := map[string]ledger.Observed{"kernel": {Value: "marlin", From: "log line 7"}, "graphs": {Value: false}, "n": {Value: 2.0}}
-	not := map[string]string{"tactic": "no line of the log says it"}
+	not := map[string]verdict.Reason{"tactic": verdict.New(code.Unobserved, verdict.Text("why", "no line of the log says it"))}
 	for name, c := range map[string]struct {
 		wanted []evidence
 		log    verdict.Verdict
@@ -96,13 +98,13 @@ func TestKnobsProvedByObservation(t *testing.T) {
 		"both against":           {must(map[string]any{"tactic": "x"}), "fail", "fail", "reason of the log"},
 		"nothing to be observed": {[]evidence{{Knob: "moe", Value: "b"}}, "pass", "pass", "reason of the log"},
 	} {
-		v, reasons := judgeObserved(c.wanted, seen, not, c.log, []string{"reason of the log"})
-		if v != c.want || !strings.Contains(strings.Join(reasons, "; "), c.says) {
-			t.Errorf("%s: %s, %q; want %s, %q", name, v, reasons, c.want, c.says)
+		v, reasons := judgeObserved(c.wanted, seen, not, c.log, because(code.Broken, verdict.Text("error", "reason of the log")))
+		if v != c.want || !strings.Contains(tell.Joined(reasons), c.says) {
+			t.Errorf("%s: %s, %q; want %s, %q", name, v, tell.Lines(reasons), c.want, c.says)
 		}
 	}
 	if v, reasons, _ := judgeKernels(must(map[string]any{"kernel": "marlin"}), nil); v != verdict.Pass {
-		t.Errorf("a knob with an observation as its evidence is not unproven: %s %q", v, reasons)
+		t.Errorf("a knob with an observation as its evidence is not unproven: %s %q", v, tell.Lines(reasons))
 	}
 }
 
@@ -119,7 +121,7 @@ func TestKernelsOverALogThatWasCut(t *testing.T) {
 		"both seen": {map[string]engine.Match{"cutlass": {Count: 1}, "marlin": {Count: 1}}, verdict.Fail},
 	} {
 		v, reasons, _ := judgeKernels(wanted, c.seen)
-		if v, _ = judgePartial(wasCut, wanted, c.seen, v, reasons); v != c.want {
+		if v, _ = judgePartial(code.LogCut, wanted, c.seen, v, reasons); v != c.want {
 			t.Errorf("%s: %s, want %s", name, v, c.want)
 		}
 	}

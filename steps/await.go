@@ -10,6 +10,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -37,10 +38,9 @@ func (l *Lab) await(ctx context.Context, s *runtime.Scope, run engine.Command, l
 		// What the command left behind ends with it.
 		_ = run.Stop(s.Hard)
 		out.Verdict = verdict.Pass
-		out.Reasons = reason("exit status 0")
+		out.Reasons = because(code.Ended, exitOf(exit))
 		if exit == nil || exit.Code != 0 || exit.Signal != "" {
 			out.Verdict = verdict.Fail
-			out.Reasons = reason("%s", exit)
 			out.LogTail = engine.TailLog(log, 15)
 			if exit != nil {
 				out.Exit = &exit.Code
@@ -48,7 +48,7 @@ func (l *Lab) await(ctx context.Context, s *runtime.Scope, run engine.Command, l
 		}
 	case <-timer.C:
 		_ = run.Stop(s.Hard)
-		out.Verdict, out.Reasons = verdict.Fail, reason("stopped after its time limit of %s", limit)
+		out.Verdict, out.Reasons = verdict.Fail, because(code.TimedOut, verdict.Dur("limit", limit))
 		out.LogTail = engine.TailLog(log, 15)
 	case <-ctx.Done():
 		_ = run.Stop(s.Hard)
@@ -58,7 +58,15 @@ func (l *Lab) await(ctx context.Context, s *runtime.Scope, run engine.Command, l
 		return nil, fmt.Errorf("sensitive values cannot be taken out of the output: %w", err)
 	}
 	if _, err := l.Store.PutFile(log); err != nil {
-		out.Reasons = append(out.Reasons, fmt.Sprintf("its output could not be kept: %v", err))
+		out.Reasons = append(out.Reasons, verdict.New(code.NotKept, verdict.Err(err)).On("output"))
 	}
 	return out, nil
+}
+
+// exitOf is how a process ended.
+func exitOf(exit *engine.Exit) verdict.Arg {
+	if exit == nil {
+		exit = &engine.Exit{Code: -1}
+	}
+	return verdict.Text("exit", exit.String())
 }

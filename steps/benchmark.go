@@ -111,12 +111,12 @@ func (b *benchmark) Keys(s *runtime.Scope) (runtime.Keys, error) {
 		measure = digest("unqualified", measure, identity(q))
 	}
 	decide := digest(slices.Concat(b.lab.decidingKey(b.feature), judged(ws), b.lab.freed(), b.lab.acceptedParts())...)
-	return runtime.Keys{Measure: measure, Decide: decide, Why: b.lab.treesChanged(vs...)}, nil
+	return runtime.Keys{Measure: measure, Decide: decide, Why: b.lab.treesChanged(s, vs...)}, nil
 }
 
 // differ says in what the arms differ that is not under test, as far as their
 // qualification launches tell: no launch is spent on what would not count.
-func (b *benchmark) differ(s *runtime.Scope, vs []*variant) (string, error) {
+func (b *benchmark) differ(s *runtime.Scope, vs []*variant) (verdict.Reason, error) {
 	nodes := []string{runtime.BaselineID, runtime.QualifyID(b.feature.Name)}
 	if under := b.feature.BuildsOn.Feature; under != "" {
 		nodes = append(nodes, runtime.QualifyID(under))

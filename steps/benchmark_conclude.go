@@ -2,24 +2,23 @@ package steps
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // judged says whether a member's launches count.
-func (s *session) judged(m *member) (verdict.Verdict, []string, error) {
+func (s *session) judged(m *member) (verdict.Verdict, []verdict.Reason, error) {
 	used := m.took(s.all)
 	v, reasons, err := s.lab.valid(used, m.variants, s.ws, m.rounds)
 	if err != nil || v != verdict.Pass {
 		return v, reasons, err
 	}
 	why, err := s.lab.disagree(used, m.variants)
-	if err == nil && why != "" {
-		return verdict.Invalid, []string{why}, nil
+	if err == nil && !why.IsZero() {
+		return verdict.Invalid, []verdict.Reason{why}, nil
 	}
 	return v, reasons, err
 }
@@ -34,15 +33,16 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 	if l := m.broken; l != nil {
 		out.Launches = append(out.Launches, l.ID)
 		level.Verdict = verdict.Invalid
-		level.Reasons = reason("launch %d (%s): %s", ledger.Numbers(s.all)[l.ID], l.Variant, whyNot(l))
+		level.Reasons = []verdict.Reason{verdict.New(code.LaunchLost, verdict.Int("number", ledger.Numbers(s.all)[l.ID]), verdict.Text("variant", l.Variant)).
+			On(l.ID).From(whyNot(l)...)}
 		if !l.OK {
 			level.Verdict = verdict.Error
 			out.LogTail, out.Exit = l.LogTail, l.Exit
 		}
 		return nil
 	}
-	if m.invalid != "" {
-		level.Verdict, level.Reasons = verdict.Invalid, []string{m.invalid}
+	if !m.invalid.IsZero() {
+		level.Verdict, level.Reasons = verdict.Invalid, []verdict.Reason{m.invalid}
 		return nil
 	}
 	var err error
@@ -50,26 +50,30 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 		return nil
 	}
 	if level.Verdict, level.Reasons, err = s.judged(m); err == nil && level.Verdict == verdict.Pass {
-		level.Reasons[0] = m.spared()
+		for i, r := range level.Reasons {
+			if r.Code == code.LaunchesPerArm {
+				level.Reasons[i] = m.spared()
+			}
+		}
 		level.Reasons = append(level.Reasons, s.replaced(m)...)
 	}
 	return err
 }
 
 // replaced names launches that do not count, and why.
-func (s *session) replaced(m *member) (notes []string) {
+func (s *session) replaced(m *member) (notes []verdict.Reason) {
 	for _, launch := range s.all {
 		if m.has(launch.VariantKey) && !sound(launch) && launch.Ordinal <= m.rounds {
-			notes = append(notes, fmt.Sprintf("launch %s was replaced: %s", launch.ID, whyNot(launch)))
+			notes = append(notes, verdict.New(code.LaunchReplaced).On(launch.ID).From(whyNot(launch)...))
 		}
 	}
 	return notes
 }
 
 // whyNot is why a launch does not count.
-func whyNot(l *ledger.Launch) string {
+func whyNot(l *ledger.Launch) []verdict.Reason {
 	if !l.OK {
-		return l.Error
+		return []verdict.Reason{l.Error}
 	}
-	return strings.Join(l.Invalid, "; ")
+	return l.Invalid
 }

@@ -1,12 +1,11 @@
 package steps
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -79,8 +78,9 @@ func (l *Lab) crashedSince(m *member, session string) bool {
 	})
 }
 
-// countsCrashes says which starts of before a session's own a launch counts.
-func countsCrashes(launch *ledger.Launch, before []*ledger.Launch) string {
+// countsCrashes says which starts of before a session's own a launch counts; no fact
+// where there are none.
+func countsCrashes(launch *ledger.Launch, before []*ledger.Launch) verdict.Reason {
 	var ids []string
 	for _, c := range before {
 		if c.Session != launch.Session {
@@ -88,9 +88,9 @@ func countsCrashes(launch *ledger.Launch, before []*ledger.Launch) string {
 		}
 	}
 	if len(ids) == 0 {
-		return ""
+		return verdict.Reason{}
 	}
-	return fmt.Sprintf("counts starts before it that crashed: %s", strings.Join(ids, ", "))
+	return verdict.New(code.CountsCrashes, verdict.List("launches", ids))
 }
 
 // died keeps that a launch broke: the nodes of other candidates in the session do

@@ -27,7 +27,7 @@ func TestCrashesCount(t *testing.T) {
 		return ledger.Launch{ID: id, Session: session, Purpose: purpose, VariantKey: "c", OK: true, Knobs: map[string]string{"k": "c"}}
 	}
 	disturbed := good("bad", "s", benchmarked)
-	disturbed.Invalid = []string{"throttled"}
+	disturbed.Invalid = []verdict.Reason{fact("throttled")}
 	other := crash("x", "s", benchmarked)
 	other.VariantKey = "p"
 	hung := crash("hung", "s", benchmarked)

@@ -1,10 +1,10 @@
 package steps
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -26,7 +26,7 @@ type member struct {
 	// broken is the first of its launches that did not end well.
 	broken *ledger.Launch
 	// invalid is why its launches do not count, as far as was looked at.
-	invalid string
+	invalid verdict.Reason
 }
 
 // member makes what one feature needs of a session.
@@ -79,7 +79,7 @@ func (l *Lab) sessionOf(s *runtime.Scope, f *plans.Feature) (own *member, all []
 func (l *Lab) toMeasure(s *runtime.Scope, f *plans.Feature) (bool, error) {
 	id := runtime.BenchmarkID(f.Name)
 	n := l.Graph.Node(id)
-	if n == nil || s.Outcome(id) != nil || s.LockedBy(id) != "" {
+	if n == nil || s.Outcome(id) != nil || !s.LockedBy(id).IsZero() {
 		return false, nil
 	}
 	if q := s.Outcome(runtime.QualifyID(f.Name)); q == nil || q.Verdict != verdict.Pass {
@@ -149,10 +149,11 @@ func readsFeature(rules []*plans.Rule, name string) bool {
 	return false
 }
 
-// spared words that a session ended before all launches were made.
-func (m *member) spared() string {
+// spared is how many launches of each arm there are, and that a session ended before
+// all were made.
+func (m *member) spared() verdict.Reason {
 	if m.rounds >= m.most {
 		return perArm(m.rounds)
 	}
-	return fmt.Sprintf("%s of at most %d: more would change nothing", perArm(m.rounds), m.most)
+	return verdict.New(code.LaunchesPerArm, verdict.Int("n", m.rounds), verdict.Int("most", m.most))
 }

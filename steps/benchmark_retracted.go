@@ -1,22 +1,23 @@
 package steps
 
 import (
-	"fmt"
 	"slices"
 
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // closeRetracted keeps a member from getting more launches in a session whose outcome
 // a person retracted, under whatever name: what rests on them would not count. It says
-// why; empty where there is no such outcome.
-func (l *Lab) closeRetracted(m *member, launches []*ledger.Launch) string {
+// why; no fact where there is no such outcome.
+func (l *Lab) closeRetracted(m *member, launches []*ledger.Launch) verdict.Reason {
 	if l.Store == nil || len(launches) == 0 {
-		return ""
+		return verdict.Reason{}
 	}
 	taken := m.took(launches)
 	if len(taken) == 0 {
-		return "" // other arms than then
+		return verdict.Reason{} // other arms than then
 	}
 	for _, r := range l.Store.Records() {
 		d := r.Decision
@@ -30,7 +31,7 @@ func (l *Lab) closeRetracted(m *member, launches []*ledger.Launch) string {
 		}
 		m.most = min(m.most, len(taken)/len(m.variants))
 		m.least = min(m.least, m.most)
-		return fmt.Sprintf("no launch is added to those with which %s was %s; --rerun measures again", d.Node, d.Retraction.SaysOf(d.Node))
+		return verdict.New(code.SessionClosed, verdict.Text("by", d.Retraction.By), verdict.Text("reason", d.Retraction.Reason)).On(d.Node)
 	}
-	return ""
+	return verdict.Reason{}
 }

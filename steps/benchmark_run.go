@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -24,16 +25,16 @@ func (b *benchmark) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision
 	switch q := s.Outcome(runtime.QualifyID(b.feature.Name)); {
 	case q != nil && q.Verdict != verdict.Pass:
 		v, cause := broken(q)
-		level.Verdict, level.Reasons = v, reason("not measured: %s", cause)
+		level.Verdict, level.Reasons = v, []verdict.Reason{verdict.New(code.NotMeasured).From(cause)}
 		out.Derived = true
 	case a.candidate.key == a.parent.key:
 		level.Verdict = verdict.Invalid
-		level.Reasons = reason("the candidate is the same variant as %s, so there is nothing under test", a.parent.name)
+		level.Reasons = []verdict.Reason{nothingUnderTest(a)}
 		out.Derived = true
 	default:
 		why, err := b.differ(s, vs)
-		if err == nil && why != "" {
-			level.Verdict, level.Reasons = verdict.Invalid, reason("not measured, since it was seen when they were qualified that %s", why)
+		if err == nil && !why.IsZero() {
+			level.Verdict, level.Reasons = verdict.Invalid, []verdict.Reason{verdict.New(code.NotMeasuredApart).From(why)}
 			out.Derived = true
 		} else if err == nil {
 			err = b.measure(ctx, s, ws, out, &level)
@@ -87,7 +88,7 @@ func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.W
 		s.Emit(runtime.Event{Type: "launches_spared", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Launches: n})
 	}
 	err = run.conclude(ctx, own, out, level)
-	if closed != "" {
+	if !closed.IsZero() {
 		level.Reasons = append(level.Reasons, closed)
 	}
 	return err
@@ -145,7 +146,7 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 	started := ev
 	started.Type = "launch_started"
 	if n := len(tries); n > 0 {
-		started.Message = whyNot(tries[n-1])
+		started.Why = verdict.New(code.LaunchAgain).On(tries[n-1].ID).From(whyNot(tries[n-1])...)
 	}
 	s.Emit(started)
 	record := &ledger.Launch{ID: ev.LaunchID, Session: session, Purpose: ledger.ForBenchmark, Ordinal: sl.ordinal, Order: sl.order, OK: true, Work: b.lab.workKey(ws)}
@@ -155,7 +156,7 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 	st, err := b.lab.launch(ctx, s, sl.variant, record)
 	if err == nil {
 		st.crashed = len(sl.crashed)
-		if note := countsCrashes(record, sl.crashed); note != "" {
+		if note := countsCrashes(record, sl.crashed); !note.IsZero() {
 			record.Notes = append(record.Notes, note)
 		}
 		err = st.work(ctx, sl.variant, ws, func(request, requests int) {
@@ -182,7 +183,7 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 	}
 	ev.Type, ev.Seconds = "launch_done", record.Seconds
 	if !record.OK {
-		ev.Message = record.Error
+		ev.Why = record.Error
 	}
 	s.Emit(ev)
 	return record, nil

@@ -165,7 +165,7 @@ func (s *session) looks() error {
 			m.open = true
 			continue
 		}
-		if why := s.lab.otherEnvironment(m.took(s.all), m.variants); why != "" {
+		if why := s.lab.otherEnvironment(m.took(s.all), m.variants); !why.IsZero() {
 			m.invalid, m.open = why, false
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -28,7 +29,7 @@ func TestSessionSharesAndStops(t *testing.T) {
 	for i, want := range []int{8, 2 * strings.Count(got, "y")} {
 		level, out := r.conclusion(t, i)
 		if level.Verdict != verdict.Pass || len(out.Launches) != want {
-			t.Errorf("%s: %s, %d launches of %d, %q", r.members[i].feature.Name, level.Verdict, len(out.Launches), want, level.Reasons)
+			t.Errorf("%s: %s, %d launches of %d, %+v", r.members[i].feature.Name, level.Verdict, len(out.Launches), want, level.Reasons)
 		}
 	}
 }
@@ -40,9 +41,9 @@ func TestSessionReplacesAndDrops(t *testing.T) {
 	r.spoil = func(l *ledger.Launch, n int) {
 		switch {
 		case n == 1:
-			l.Invalid, l.Disturbed = []string{"the GPU was throttled"}, true
+			l.Invalid, l.Disturbed = []verdict.Reason{fact("the GPU was throttled")}, true
 		case l.VariantKey == "y" && l.Ordinal == 2:
-			l.OK, l.Error = false, "the engine died"
+			l.OK, l.Error = false, fact("the engine died")
 		}
 	}
 	if err := r.run(t.Context()); err != nil {
@@ -57,26 +58,31 @@ func TestSessionReplacesAndDrops(t *testing.T) {
 	}
 	level, out := r.conclusion(t, 0)
 	if level.Verdict != verdict.Pass || slices.Contains(out.Launches, "s-1.x.1") || !slices.Contains(out.Launches, "s-1.x.1r1") ||
-		!strings.Contains(strings.Join(level.Reasons, "\n"), "s-1.x.1 was replaced: the GPU was throttled") {
+		!slices.ContainsFunc(level.Reasons, verdict.New(code.LaunchReplaced).On("s-1.x.1").From(fact("the GPU was throttled")).Equal) {
 		t.Errorf("x: %+v, %v", level, out.Launches)
 	}
 	level, out = r.conclusion(t, 1)
-	if level.Verdict != verdict.Error || !strings.Contains(level.Reasons[0], "the engine died") || !slices.Contains(out.Launches, "s-1.y.2") {
+	if level.Verdict != verdict.Error || !lost(level.Reasons[0], "s-1.y.2", "the engine died") || !slices.Contains(out.Launches, "s-1.y.2") {
 		t.Errorf("y: %+v, %v", level, out.Launches)
 	}
+}
+
+// lost reports whether a reason is that a launch does not count, and why.
+func lost(r verdict.Reason, launch, why string) bool {
+	return r.Code == code.LaunchLost && r.Subject == launch && len(r.Causes) == 1 && r.Causes[0].Equal(fact(why))
 }
 
 // A machine that disturbs the same launch again and again is not fit to measure.
 func TestSessionGivesUp(t *testing.T) {
 	r := newRig(t, speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "y": wobble(200, 0.02)})
-	r.spoil = func(l *ledger.Launch, _ int) { l.Invalid, l.Disturbed = []string{"shared GPU"}, true }
+	r.spoil = func(l *ledger.Launch, _ int) { l.Invalid, l.Disturbed = []verdict.Reason{fact("shared GPU")}, true }
 	if err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := r.short(); got != "bbb" {
 		t.Errorf("launched %s", got)
 	}
-	if level, _ := r.conclusion(t, 0); level.Verdict != verdict.Invalid || !strings.Contains(level.Reasons[0], "shared GPU") {
+	if level, _ := r.conclusion(t, 0); level.Verdict != verdict.Invalid || !lost(level.Reasons[0], "s-1.baseline.1r2", "shared GPU") {
 		t.Errorf("%+v", level)
 	}
 }

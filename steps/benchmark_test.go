@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -48,7 +50,7 @@ func TestValid(t *testing.T) {
 		return func(l *ledger.Launch) { l.Cells = []measure.CellRun{{Cell: "chat", ByEvents: byEvents}} }
 	}
 	garbage := func(l *ledger.Launch) {
-		l.Samples, l.Incoherent = broken, []string{"chat request 0: one token over and over"}
+		l.Samples, l.Incoherent = broken, []verdict.Reason{verdict.New(code.Garbage, verdict.Int("request", 0)).On("chat")}
 	}
 	vs := []*variant{{name: "baseline", key: "p"}, {name: "fast", key: "c"}}
 	for _, c := range []struct {
@@ -63,10 +65,10 @@ func TestValid(t *testing.T) {
 		{"parent emits garbage", "baseline", garbage, nil, verdict.Pass, "1 launch an arm"},
 		{"one answer is garbage", "absolute", garbage, garbage, verdict.Invalid, "of baseline do not read as text"},
 		{"nobody looks", "off", nil, garbage, verdict.Pass, "were not looked at"},
-		{"a launch was disturbed", "off", nil, func(l *ledger.Launch) { l.Invalid = []string{"prompts were partly answered from a cache"} }, verdict.Invalid, "cache"},
+		{"a launch was disturbed", "off", nil, func(l *ledger.Launch) { l.Invalid = because(code.FromCache) }, verdict.Invalid, "cache"},
 		{"short output is noted", "off", short(1), func(l *ledger.Launch) {
 			short(1)(l)
-			l.Notes = []string{"8 of 8 answers were shorter"}
+			l.Notes = because(code.Short)
 		}, verdict.Pass, "shorter"},
 		{"less work", "off", short(0), short(1), verdict.Invalid, "did not do the same work"},
 		{"only the parent counts its tokens", "off", short(0), func(l *ledger.Launch) { l.Cells = []measure.CellRun{{Cell: "chat", ExactOutput: true}} }, verdict.Invalid, "chat: baseline says how many tokens it generated in every launch, and fast does not"},
@@ -89,10 +91,10 @@ func TestValid(t *testing.T) {
 		w := &plans.Workload{Name: "chat", Coherence: c.mode, PromptTokens: []int{1}, OutputTokens: []int{1}, Depth: []int{0}, Concurrency: []int{1}}
 		got, reasons, err := lab.valid([]*ledger.Launch{launch("p", c.parent), launch("c", c.candidate)}, vs, []*plans.Workload{w}, 1)
 		if err != nil {
-			reasons = append(reasons, err.Error())
+			reasons = append(reasons, verdict.OfError(err))
 		}
-		if got != c.want || !strings.Contains(strings.Join(reasons, "\n"), c.says) {
-			t.Errorf("%s: %s %q, want %s saying %q", c.name, got, reasons, c.want, c.says)
+		if got != c.want || !strings.Contains(tell.Joined(reasons), c.says) {
+			t.Errorf("%s: %s %q, want %s saying %q", c.name, got, tell.Lines(reasons), c.want, c.says)
 		}
 	}
 }
@@ -104,12 +106,12 @@ func TestCountedApartWithinArms(t *testing.T) {
 	}
 	parent := []*ledger.Launch{launch("p.1", false), launch("p.2", true)}
 	candidate := []*ledger.Launch{launch("c.1", false), launch("c.2", true), launch("c.3", true)}
-	if why := countedApart(parent, candidate, "baseline", "fast"); !strings.Contains(why, "in p.2, c.2 and c.3") {
-		t.Errorf("mixed in both arms: %q", why)
+	if why := countedApart(parent, candidate, "baseline", "fast"); why.Code != code.CountedMixed || !strings.Contains(tell.Line(why), "in p.2, c.2 and c.3") {
+		t.Errorf("mixed in both arms: %q", tell.Line(why))
 	}
 	// A launch that sent nothing of it counts for neither.
 	silent := &ledger.Launch{ID: "p.3"}
-	if why := countedApart(append(parent[1:], silent), candidate[1:], "baseline", "fast"); why != "" {
-		t.Errorf("as stream events throughout: %q", why)
+	if why := countedApart(append(parent[1:], silent), candidate[1:], "baseline", "fast"); !why.IsZero() {
+		t.Errorf("as stream events throughout: %q", tell.Line(why))
 	}
 }

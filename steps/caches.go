@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -62,7 +64,7 @@ func (l *Lab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch
 	actual := c.State
 	if c.State == "warm" && !l.warmed(dir, key) {
 		actual = "cold"
-		record.Notes = append(record.Notes, "the caches of this variant were empty before this launch: it is cold in fact, though the plan says warm")
+		record.Notes = append(record.Notes, verdict.New(code.CachesCold))
 	}
 	if entries, err := os.ReadDir(dir); c.State == "cold" && err == nil && len(entries) > 0 {
 		return failed("engine", "start", "its caches in %s are to be cold and are not empty: remove the folder", dir)

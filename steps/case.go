@@ -1,12 +1,12 @@
 package steps
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -17,7 +17,7 @@ type CaseOutcome struct {
 	Case    *plans.Case     `json:"-"`
 	Verdict verdict.Verdict `json:"verdict"`
 	// Reasons are what decided besides the rules: levels, what was not given.
-	Reasons []string `json:"reasons,omitempty"`
+	Reasons []verdict.Reason `json:"reasons,omitempty"`
 	// Chosen is the value that won, of a feature that chooses.
 	Chosen string         `json:"chosen,omitempty"`
 	Rules  []verdict.Rule `json:"rules"`
@@ -95,13 +95,13 @@ func (d *caseDecider) feature(f *plans.Feature, out *CaseOutcome) {
 		}
 		confirmed := d.criteria(c)
 		out.Verdict = verdict.Join(out.Verdict, confirmed.Verdict)
-		why := fmt.Sprintf("confirmation %s: %s", c.Name, confirmed.Verdict)
+		var against []verdict.Reason
 		for _, r := range confirmed.Rules {
 			if r.Verdict != verdict.Pass {
-				why += fmt.Sprintf("; %s: %s%s", r.Name, r.Verdict, verdict.Because(r.Reasons))
+				against = append(against, unnamed(r))
 			}
 		}
-		out.Reasons = append(out.Reasons, why)
+		out.Reasons = append(out.Reasons, verdict.New(code.CaseConfirmation).On(c.Name).Is(confirmed.Verdict).From(against...))
 	}
 }
 
@@ -111,13 +111,18 @@ func (d *caseDecider) choice(f *plans.Feature, out *CaseOutcome) *ledger.Decisio
 	for _, a := range f.Alternatives {
 		c := &alternative{feature: a, decision: d.criteria(a), gain: preferred(f.Choose, d.evidence(a), d.lab.settings(a))}
 		all = append(all, c)
-		out.Reasons = append(out.Reasons, fmt.Sprintf("alternative %s: %s", a.Name, c.decision.Verdict))
+		out.Reasons = append(out.Reasons, verdict.New(code.CaseAlternative).On(a.Name).Is(c.decision.Verdict))
 	}
 	best := better(all)
 	if best.decision.Verdict = verdictOf(all); best.decision.Verdict == verdict.Pass {
 		out.Chosen = best.feature.Set[f.Choose.Knob]
 	}
 	return best.decision
+}
+
+// unnamed is what a rule came to, without the word for what it is.
+func unnamed(r verdict.Rule) verdict.Reason {
+	return verdict.New(code.Rule).On(r.Name).Is(r.Verdict).From(r.Reasons...)
 }
 
 // criteria decides the criteria of one candidate.
@@ -128,7 +133,7 @@ func (d *caseDecider) criteria(f *plans.Feature) *ledger.Decision {
 	out.Verdict, out.Reasons = whole(out, levels, out.Rules), nil
 	for _, l := range levels {
 		if l.Verdict != verdict.Pass {
-			out.Reasons = append(out.Reasons, fmt.Sprintf("level %s: %s", l.Name, l.Verdict))
+			out.Reasons = append(out.Reasons, l.Bare())
 		}
 	}
 	return out

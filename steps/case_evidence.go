@@ -7,6 +7,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -21,7 +22,7 @@ func (d *caseDecider) gathered(f *plans.Feature) *gates.Feature {
 	}
 	g := d.given[f.Name]
 	if g == nil {
-		out.Broken, out.Cause = verdict.Invalid, fmt.Sprintf("the case gives nothing of %s", f.Name)
+		out.Broken, out.Cause = verdict.Invalid, verdict.New(code.NotGiven).On(f.Name)
 		return out
 	}
 	maps.Copy(out.Levels, g.Levels)

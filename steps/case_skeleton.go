@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -153,7 +154,7 @@ func stood(o *CaseOutcome, rule *plans.Rule) string {
 	}
 	for _, r := range o.Rules {
 		if r.Name == rule.Name {
-			return verdict.Because(r.Reasons)
+			return tell.Because(r.Reasons)
 		}
 	}
 	return ""

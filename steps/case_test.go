@@ -3,10 +3,13 @@ package steps
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
 func TestDecideCase(t *testing.T) {
@@ -40,9 +43,9 @@ func TestDecideCase(t *testing.T) {
 		{"given \"f\" {\n launches = { \"chat.tg\" = { gain = 0.3 }, " + others + " }\n}\ngiven \"f@other\" {\n launches = { \"chat.tg\" = { gain = 0.3 } }\n}", "pass", "confirmation f@other: pass"},
 	} {
 		o := decidedCase(t, "feature = feature.f", c.lines)
-		text := fmt.Sprint(o.Reasons)
+		text := tell.Joined(o.Reasons)
 		for _, r := range o.Rules {
-			text += "\n" + string(r.Verdict) + " " + strings.Join(r.Reasons, "; ")
+			text += "\n" + string(r.Verdict) + " " + tell.Joined(r.Reasons)
 		}
 		if o.Verdict != verdict.Verdict(c.want) || !strings.Contains(text, c.says) {
 			t.Errorf("%s: %s, want %s with %q\n%s", c.lines, o.Verdict, c.want, c.says, text)
@@ -73,7 +76,7 @@ func TestCaseOfAlternatives(t *testing.T) {
 		return fmt.Sprintf("given %q {\n launches = { \"chat.tg\" = { gain = %s } }\n}\n", name, gain)
 	}
 	o := decidedCase(t, "feature = feature.picks", given("picks[routed]", "0.3")+given("picks[few]", "0"))
-	if o.Verdict != verdict.Pass || !strings.Contains(fmt.Sprint(o.Reasons), "alternative picks[few]: fail") {
+	if o.Verdict != verdict.Pass || !slices.ContainsFunc(o.Reasons, verdict.New(code.CaseAlternative).On("picks[few]").Is(verdict.Fail).Equal) {
 		t.Errorf("%s %v", o.Verdict, o.Reasons)
 	}
 	if o.Chosen != "routed" {
@@ -83,8 +86,8 @@ func TestCaseOfAlternatives(t *testing.T) {
 	if o.OK() || len(o.Unexpected) != 1 || o.Unexpected[0].GotChosen != "few" {
 		t.Errorf("the better of two is %q: %+v", o.Chosen, o.Unexpected)
 	}
-	if test := o.Rules[0].Comparisons[0].Test; test.Pass != 0.001 || !strings.Contains(test.Share, "alternatives") {
-		t.Errorf("%v %s", test.Pass, test.Share)
+	if test := o.Rules[0].Comparisons[0].Test; test.Pass != 0.001 || !slices.ContainsFunc(test.Share, func(s verdict.Share) bool { return s.Of == verdict.ShareAlternatives }) {
+		t.Errorf("%v %v", test.Pass, test.Share)
 	}
 	if o := decidedCase(t, "feature = feature.picks", given("picks[routed]", "0")+given("picks[few]", "0")); o.Verdict != verdict.Fail || o.Chosen != "" {
 		t.Errorf("%s %v", o.Verdict, o.Reasons)

@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"sync"
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -19,9 +22,9 @@ type EngineCheck struct {
 	Knobs    map[string]string `json:"knobs,omitempty"`
 	OK       bool              `json:"ok"`
 	// Error, LogTail and Exit say how it broke.
-	Error   string   `json:"error,omitempty"`
-	LogTail []string `json:"log_tail,omitempty"`
-	Exit    *int     `json:"exit,omitempty"`
+	Error   verdict.Reason `json:"error,omitzero"`
+	LogTail []string       `json:"log_tail,omitempty"`
+	Exit    *int           `json:"exit,omitempty"`
 	// StartupS and FirstRequestS are seconds, nil where there was none.
 	StartupS      *float64 `json:"startup_s,omitempty"`
 	FirstRequestS *float64 `json:"first_request_s,omitempty"`
@@ -36,10 +39,10 @@ type EngineCheck struct {
 	Answer      string   `json:"answer,omitempty"`
 	// Observed is what it said of itself, Unobserved why the rest is not known.
 	Observed   map[string]ledger.Observed `json:"observed,omitempty"`
-	Unobserved map[string]string          `json:"unobserved,omitempty"`
+	Unobserved map[string]verdict.Reason  `json:"unobserved,omitempty"`
 	// Findings are what was asked beyond that, in order.
-	Findings []Finding `json:"findings,omitempty"`
-	Notes    []string  `json:"notes,omitempty"`
+	Findings []Finding        `json:"findings,omitempty"`
+	Notes    []verdict.Reason `json:"notes,omitempty"`
 	// Log is the path of its log, empty where there is none.
 	Log string `json:"log,omitempty"`
 }
@@ -49,8 +52,8 @@ type Finding struct {
 	// Name is a word: "tokenizer", "ignore_eos".
 	Name string `json:"name"`
 	// Good is false where a measurement would suffer from it.
-	Good bool   `json:"good"`
-	Says string `json:"says"`
+	Good bool           `json:"good"`
+	Says verdict.Reason `json:"says"`
 }
 
 // CheckEngine starts one engine of the plan, with the knobs given over their
@@ -75,12 +78,12 @@ func (l *Lab) CheckEngine(ctx, hard context.Context, key string, set map[string]
 		knobs = nil // the engine as it is written
 	}
 	maps.Copy(knobs, set)
-	v, err := l.resolve("check", key, knobs)
+	node := &runtime.Node{ID: "engine check"}
+	s := &runtime.Scope{Plan: l.Plan, Node: node, Run: "check", Context: ctx, Known: &sync.Map{}, Hard: hard, Emit: func(runtime.Event) {}}
+	v, err := l.resolve(s, "check", key, knobs)
 	if err != nil {
 		return nil, err
 	}
-	node := &runtime.Node{ID: "engine check"}
-	s := &runtime.Scope{Plan: l.Plan, Node: node, Run: "check", Hard: hard, Emit: func(runtime.Event) {}}
 	record := &ledger.Launch{ID: "check-" + shortID(time.Now(), key), Session: "check", Purpose: "check", Ordinal: 1, Order: 1, OK: true}
 	out := &EngineCheck{Engine: key, Kind: v.spec.Kind, Launcher: v.spec.How(), Knobs: knobs}
 	st, err := l.launch(ctx, s, v, record)
@@ -139,7 +142,7 @@ func (st *started) inspect(ctx context.Context, v *variant, c *EngineCheck) {
 	}
 	seen, not, err := st.look(ctx, v)
 	if err != nil {
-		c.Notes = append(c.Notes, "nothing was observed: "+firstLine(err))
+		c.Notes = append(c.Notes, verdict.New(code.NothingObserved, oneLine(err)))
 	}
 	c.Observed, c.Unobserved = seen, not
 	i.log()
@@ -152,6 +155,6 @@ type inspection struct {
 	check *EngineCheck
 }
 
-func (i *inspection) found(name string, good bool, format string, args ...any) {
-	i.check.Findings = append(i.check.Findings, Finding{name, good, i.lab.Redact.Text(fmt.Sprintf(format, args...))})
+func (i *inspection) found(name string, good bool, what code.Code, args ...verdict.Arg) {
+	i.check.Findings = append(i.check.Findings, Finding{name, good, verdict.New(what, args...).Map(i.lab.Redact.Text)})
 }

@@ -3,7 +3,6 @@ package steps
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,6 +11,8 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
 const (
@@ -39,11 +40,11 @@ func (i *inspection) answer(ctx context.Context) error {
 	i.check.Prompt, i.check.Answer = checkPrompt, i.lab.Redact.Text(cut(s.Reasoning+s.Text))
 	switch s.TokenSource {
 	case measure.SourceContinuousUsage:
-		i.found("usage", true, "token counts in every event of a stream")
+		i.found("usage", true, code.UsageEvery)
 	case measure.SourceUsage:
-		i.found("usage", true, "token counts at the end of a stream, so that the first event is taken for one token")
+		i.found("usage", true, code.UsageEnd)
 	default:
-		i.found("usage", false, "no token counts in streams: events are counted instead, and one may hold many tokens")
+		i.found("usage", false, code.UsageNone)
 	}
 	return nil
 }
@@ -51,13 +52,13 @@ func (i *inspection) answer(ctx context.Context) error {
 // tokenizer compares the engine's own count of a text with what it bills.
 func (i *inspection) tokenizer(ctx context.Context) error {
 	if i.kind.Tokenize.Path == "" {
-		i.found("tokenizer", false, "engines of this kind count no tokens of a text: prompts are cut to length by what usage says")
+		i.found("tokenizer", false, code.TokenizerNone)
 		return ctx.Err()
 	}
 	count, _, err := i.client.Tokenize(ctx, checkPrompt)
 	if err != nil {
 		if ctx.Err() == nil {
-			i.found("tokenizer", false, "POST %s does not answer: %s", i.kind.Tokenize.Path, firstLine(err))
+			i.found("tokenizer", false, code.TokenizerSilent, verdict.Text("path", i.kind.Tokenize.Path), oneLine(err))
 		}
 		return ctx.Err()
 	}
@@ -65,15 +66,18 @@ func (i *inspection) tokenizer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	counted := []verdict.Arg{
+		verdict.Text("path", i.kind.Tokenize.Path), verdict.Int("tokens", count), verdict.Text("text", checkPrompt), verdict.Int("usage", s.PromptTokens),
+	}
 	switch {
 	case s.PromptTokens < 0:
-		i.found("tokenizer", true, "POST %s counts %d tokens in %q; usage says nothing of prompts", i.kind.Tokenize.Path, count, checkPrompt)
+		i.found("tokenizer", true, code.TokenizerAlone, counted[:3]...)
 	case s.PromptTokens == count:
-		i.found("tokenizer", true, "POST %s counts %d tokens in %q, as usage does", i.kind.Tokenize.Path, count, checkPrompt)
+		i.found("tokenizer", true, code.TokenizerAgrees, counted...)
 	case i.api == openai.Chat:
-		i.found("tokenizer", true, "POST %s counts %d tokens in %q, and the chat template makes %d of them", i.kind.Tokenize.Path, count, checkPrompt, s.PromptTokens)
+		i.found("tokenizer", true, code.TokenizerTemplate, counted...)
 	default:
-		i.found("tokenizer", false, "POST %s counts %d tokens in %q and usage says %d: prompts will be of another length than asked for", i.kind.Tokenize.Path, count, checkPrompt, s.PromptTokens)
+		i.found("tokenizer", false, code.TokenizerDiffers, counted...)
 	}
 	return nil
 }
@@ -84,14 +88,14 @@ func (i *inspection) length(ctx context.Context) error {
 	var status *openai.StatusError
 	switch {
 	case errors.As(err, &status):
-		i.found("ignore_eos", false, "refused (HTTP status %d): set ignore_eos = false in workloads, and mind that answers fall short", status.Status)
+		i.found("ignore_eos", false, code.LengthRefused, verdict.Int("status", status.Status))
 		return nil
 	case err != nil:
 		return err
 	case s.OutputTokens < checkOutput:
-		i.found("ignore_eos", false, "not honoured: %d of %d tokens came (%s)", s.OutputTokens, checkOutput, orWord(s.Finish, "no reason given"))
+		i.found("ignore_eos", false, code.LengthShort, verdict.Int("tokens", s.OutputTokens), verdict.Int("of", checkOutput), verdict.Text("finish", s.Finish))
 	default:
-		i.found("ignore_eos", true, "honoured: %d of %d tokens came", s.OutputTokens, checkOutput)
+		i.found("ignore_eos", true, code.LengthHonoured, verdict.Int("tokens", s.OutputTokens), verdict.Int("of", checkOutput))
 	}
 	return nil
 }
@@ -106,14 +110,10 @@ func (i *inspection) cache(ctx context.Context) error {
 			return err
 		}
 	}
-	switch hint := ""; {
-	case s.CachedTokens < 0:
-		if i.kind.Ask.CachedTokens != "" {
-			hint = ": start it with " + i.kind.Ask.CachedTokens
-		}
-		i.found("cached_tokens", false, "not reported, so that prompts answered from a cache are not noticed%s", hint)
-	default:
-		i.found("cached_tokens", true, "reported: %d of %d tokens of a prompt that was sent twice", s.CachedTokens, s.PromptTokens)
+	if s.CachedTokens < 0 {
+		i.found("cached_tokens", false, code.CachedUnreported, verdict.Text("flag", i.kind.Ask.CachedTokens))
+	} else {
+		i.found("cached_tokens", true, code.CachedReported, verdict.Int("tokens", s.CachedTokens), verdict.Int("of", s.PromptTokens))
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func (i *inspection) cache(ctx context.Context) error {
 func (i *inspection) metrics(ctx context.Context) error {
 	m := i.kind.Metrics
 	if m.Path == "" {
-		i.found("metrics", true, "engines of this kind have no page of metrics")
+		i.found("metrics", true, code.MetricsNone)
 		return nil
 	}
 	var patterns []engine.Pattern
@@ -131,7 +131,7 @@ func (i *inspection) metrics(ctx context.Context) error {
 	}
 	has, lacks, why := 0, []string{}, ""
 	for _, o := range engine.Observe(ctx, i.inst, m.Path, patterns) {
-		if o.Missing == "" || strings.Contains(o.Missing, "series that differ") {
+		if o.Missing == "" || o.Ambiguous {
 			has++
 			continue
 		}
@@ -141,15 +141,11 @@ func (i *inspection) metrics(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case has == 0 && len(lacks) > 0:
-		hint := ""
-		if len(m.Needs) > 0 {
-			hint = "; it is there with " + strings.Join(m.Needs, " ")
-		}
-		i.found("metrics", false, "%s%s", why, hint)
+		i.found("metrics", false, code.MetricsMissing, verdict.Text("why", why), verdict.Text("flags", strings.Join(m.Needs, " ")))
 	case len(lacks) > 0:
-		i.found("metrics", true, "GET %s has %d of %d known names; not %s", m.Path, has, len(patterns), strings.Join(lacks, ", "))
+		i.found("metrics", true, code.MetricsSome, verdict.Text("path", m.Path), verdict.Int("names", has), verdict.Int("of", len(patterns)), verdict.List("lacking", lacks))
 	default:
-		i.found("metrics", true, "GET %s has all %d known names", m.Path, has)
+		i.found("metrics", true, code.MetricsAll, verdict.Text("path", m.Path), verdict.Int("names", has))
 	}
 	return nil
 }
@@ -158,32 +154,25 @@ func (i *inspection) metrics(ctx context.Context) error {
 func (i *inspection) log() {
 	path := i.inst.LogPath()
 	if path == "" {
-		i.found("log", false, "there is none: nothing of kernels can be proved; name it with log_file in the endpoint block")
+		i.found("log", false, code.NoLog)
 		return
 	}
 	if d, broke := i.kind.Diagnose(path); broke {
-		i.found("log", false, "line %d looks like a break: %s (%s)", d.LineNo, cut(d.Line), d.Means)
+		i.found("log", false, code.LogBroke, verdict.Int("line_no", d.LineNo), verdict.Text("line", cut(d.Line)), verdict.Text("means", d.Means))
 		return
 	}
 	seen, lines, err := engine.ScanLog(path, i.kind.Harmless)
 	if err != nil {
-		i.found("log", false, "it cannot be searched: %s", firstLine(err))
+		i.found("log", false, code.LogUnsearchable, oneLine(err))
 		return
 	}
 	harmless := 0
 	for _, m := range seen {
 		harmless += m.Count
 	}
-	text := fmt.Sprintf("%d lines, none of which shows a break", lines)
+	args := []verdict.Arg{verdict.Int("lines", lines)}
 	if harmless > 0 {
-		text += fmt.Sprintf("; %d look like it and are harmless", harmless)
+		args = append(args, verdict.Int("harmless", harmless))
 	}
-	i.found("log", lines > 0, "%s", text)
-}
-
-func orWord(s, word string) string {
-	if s == "" {
-		return word
-	}
-	return s
+	i.found("log", lines > 0, code.LogSound, args...)
 }

@@ -2,10 +2,10 @@ package steps
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -19,15 +19,15 @@ const kernelsLevel = "kernels"
 // execution is the level of that name.
 type execution struct{ of *command }
 
-func (e execution) run(ctx context.Context, q *qualification) (verdict.Verdict, []string, error) {
+func (e execution) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
 	if err := q.execute(ctx, e.of, true); err != nil {
 		return "", nil, err
 	}
 	q.answered = true
-	reasons := reason("exit status 0, and all of %d metrics were printed", len(e.of.Metrics))
+	reasons := because(code.MetricsPrinted, verdict.Int("metrics", len(e.of.Metrics)))
 	for _, m := range e.of.Metrics {
 		s := q.record.Metrics["command."+m.Name]
-		reasons = append(reasons, fmt.Sprintf("%s: %d values, median %.4g %s", m.Name, s.N, s.Stats["median"], s.Unit))
+		reasons = append(reasons, verdict.New(code.MetricValues, verdict.Int("values", s.N), verdict.Num("median", s.Stats["median"], s.Unit)).On(m.Name))
 	}
 	return verdict.Pass, reasons, nil
 }

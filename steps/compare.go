@@ -77,7 +77,7 @@ type comparison struct {
 	variants, rows []*variant
 }
 
-func (c *compare) comparison() (*comparison, error) {
+func (c *compare) comparison(s *runtime.Scope) (*comparison, error) {
 	out := &comparison{}
 	if err := c.block.Decode(&out.compareConfig); err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (c *compare) comparison() (*comparison, error) {
 		if b := c.lab.Plan.Baseline; b != nil && b.Engine == key {
 			knobs = c.lab.defaults()
 		}
-		v, err := c.lab.resolve(key, key, knobs)
+		v, err := c.lab.resolve(s, key, key, knobs)
 		if err != nil {
 			return nil, fmt.Errorf("engine.%s: %w", key, err)
 		}
@@ -114,7 +114,7 @@ func (c *compare) comparison() (*comparison, error) {
 // row that says so, which its launch sees to; but no comparison is kept where it
 // is unknown whether an image is still the same.
 func (c *compare) Prepare(ctx context.Context, s *runtime.Scope) error {
-	it, err := c.comparison()
+	it, err := c.comparison(s)
 	if err != nil {
 		return nil // Keys says so
 	}
@@ -132,8 +132,8 @@ func (c *compare) Prepare(ctx context.Context, s *runtime.Scope) error {
 
 // Keys: asking for more launches goes on with the same session, as in a
 // benchmark. The reference decides the prompts, so it is measured by.
-func (c *compare) Keys(*runtime.Scope) (runtime.Keys, error) {
-	it, err := c.comparison()
+func (c *compare) Keys(s *runtime.Scope) (runtime.Keys, error) {
+	it, err := c.comparison(s)
 	if err != nil {
 		return runtime.Keys{}, err
 	}
@@ -144,7 +144,7 @@ func (c *compare) Keys(*runtime.Scope) (runtime.Keys, error) {
 // Foresee implements runtime.Foreseer: a qualification of each engine that was
 // not measured yet, and the launches that the session lacks.
 func (c *compare) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.PlannedLaunch, error) {
-	it, err := c.comparison()
+	it, err := c.comparison(s)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -2,18 +2,18 @@ package steps
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // Run implements runtime.Step.
 func (c *compare) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
-	it, err := c.comparison()
+	it, err := c.comparison(s)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison,
 		return err
 	}
 	if len(levels) == 0 {
-		e.Broken, e.Cause = verdict.Invalid, fmt.Sprintf("protocol %s has no level that qualifies it; add level \"smoke\"", it.Protocol)
+		e.Broken, e.Cause = verdict.Invalid, verdict.New(code.NotQualifying).On(it.Protocol)
 	}
 	for _, l := range levels {
 		if l.Verdict != verdict.Pass && e.Broken == "" {
@@ -99,7 +99,7 @@ func (c *compare) measure(ctx context.Context, s *runtime.Scope, it *comparison,
 		}
 		out.Launches = append(out.Launches, launch.ID)
 		if !launch.OK {
-			e.Broken, e.Cause = verdict.Error, fmt.Sprintf("launch %d of %d: %s", sl.number, len(slots), launch.Error)
+			e.Broken, e.Cause = verdict.Error, verdict.New(code.LaunchOf, verdict.Int("number", sl.number), verdict.Int("of", len(slots))).From(launch.Error)
 			out.LogTail, out.Exit = launch.LogTail, launch.Exit
 			continue
 		}
@@ -116,7 +116,7 @@ func (c *compare) measure(ctx context.Context, s *runtime.Scope, it *comparison,
 			e.Broken, e.Cause = moved, why[0]
 		}
 		if e.Broken == "" {
-			if why := c.lab.otherEnvironment(slices.Concat(reference, used[v]), []*variant{it.variants[0], v}); why != "" {
+			if why := c.lab.otherEnvironment(slices.Concat(reference, used[v]), []*variant{it.variants[0], v}); !why.IsZero() {
 				e.Broken, e.Cause = verdict.Invalid, why
 			}
 		}
@@ -125,7 +125,7 @@ func (c *compare) measure(ctx context.Context, s *runtime.Scope, it *comparison,
 			if err != nil {
 				return err
 			}
-			if why != "" {
+			if !why.IsZero() {
 				e.Broken, e.Cause = verdict.Invalid, why
 			}
 		}
@@ -147,11 +147,11 @@ func (c *compare) decide(it *comparison, entries map[*variant]*gates.Contender, 
 	for _, r := range out.Rows {
 		verdicts = append(verdicts, r.Verdict)
 		if r.Verdict != verdict.Pass {
-			out.Reasons = append(out.Reasons, fmt.Sprintf("%s is %s: %s", r.Name, r.Verdict, r.Why))
+			out.Reasons = append(out.Reasons, verdict.New(code.Outcome).On(r.Name).Is(r.Verdict).From(r.Why))
 		}
 	}
 	out.Verdict = verdict.Join(verdicts...)
 	if out.Verdict == verdict.Pass {
-		out.Reasons = reason("%d engines, %d launches each, against %s", len(out.Rows), it.Launches, it.Reference)
+		out.Reasons = because(code.Compared, verdict.Int("engines", len(out.Rows)), verdict.Int("launches", it.Launches), verdict.Text("reference", it.Reference))
 	}
 }

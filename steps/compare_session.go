@@ -39,7 +39,7 @@ func (l *Lab) sessionID(s *runtime.Scope, wanted int) (string, error) {
 // measured is the newest decision that rests on the measurement that is asked
 // for; nil when it broke, or when a person wants another one.
 func (l *Lab) measured(s *runtime.Scope) *ledger.Decision {
-	if s.Because == runtime.RerunAsked || l.Store == nil {
+	if s.Asked() || l.Store == nil {
 		return nil
 	}
 	history := l.Store.History(s.Node.ID)

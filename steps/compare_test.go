@@ -7,7 +7,9 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -37,8 +39,8 @@ func TestCheckCompare(t *testing.T) {
 }
 
 func TestCounts(t *testing.T) {
-	clean, garbage := &ledger.Launch{ID: "a"}, &ledger.Launch{ID: "b", Incoherent: []string{"chat request 0: no words"}}
-	cached := &ledger.Launch{ID: "c", Invalid: []string{"prompts were partly answered from a cache: 1 of 2 requests"}}
+	clean, garbage := &ledger.Launch{ID: "a"}, &ledger.Launch{ID: "b", Incoherent: []verdict.Reason{verdict.New(code.Garbage).On("chat")}}
+	cached := &ledger.Launch{ID: "c", Invalid: because(code.FromCache)}
 	for _, c := range []struct {
 		name           string
 		own, reference []*ledger.Launch
@@ -50,8 +52,8 @@ func TestCounts(t *testing.T) {
 		{"garbage without a reference", []*ledger.Launch{garbage}, nil, verdict.Invalid},
 		{"cached", []*ledger.Launch{clean, cached}, []*ledger.Launch{clean}, verdict.Invalid},
 	} {
-		if got, why := counts(c.own, c.reference); got != c.want || (why == "") != (got == "") {
-			t.Errorf("%s: got %q (%s)", c.name, got, why)
+		if got, why := counts(c.own, c.reference); got != c.want || why.IsZero() != (got == "") {
+			t.Errorf("%s: got %q (%s)", c.name, got, tell.Line(why))
 		}
 	}
 }
@@ -64,11 +66,11 @@ func TestRowNotesOnTokens(t *testing.T) {
 			"chat.prompt_tokens": {Stats: map[string]float64{"median": tokens}}, "chat.tg": {Stats: map[string]float64{"median": 1}},
 		}}
 	}
-	if got := rowNotes([]*ledger.Launch{launch(52)}, []*ledger.Launch{launch(48)}); len(got) != 1 || !strings.Contains(got[0], "52 of its tokens, and 48") {
-		t.Errorf("got %q", got)
+	if got := rowNotes([]*ledger.Launch{launch(52)}, []*ledger.Launch{launch(48)}); len(got) != 1 || !strings.Contains(tell.Line(got[0]), "52 of its tokens, and 48") {
+		t.Errorf("got %q", tell.Lines(got))
 	}
 	if got := rowNotes([]*ledger.Launch{launch(48)}, []*ledger.Launch{launch(48)}); len(got) != 0 {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q", tell.Lines(got))
 	}
 }
 
@@ -91,8 +93,8 @@ func TestCompareWantsOneEngine(t *testing.T) {
 		}
 		step, e := &compare{lab: &Lab{Plan: &plans.Plan{}}}, &gates.Contender{}
 		err := step.measure(t.Context(), nil, it, interleave(it.variants, 2), have, map[*variant]*gates.Contender{v: e}, &ledger.Decision{})
-		if err != nil || e.Broken != c.want || (c.want != "") != strings.Contains(e.Cause, `differ in attention: "fa" in launch 1`) {
-			t.Errorf("%s: %v, %q (%s)", name, err, e.Broken, e.Cause)
+		if err != nil || e.Broken != c.want || (c.want != "") != strings.Contains(tell.Line(e.Cause), `differ in attention: "fa" in launch 1`) {
+			t.Errorf("%s: %v, %q (%s)", name, err, e.Broken, tell.Line(e.Cause))
 		}
 	}
 }

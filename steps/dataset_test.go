@@ -89,11 +89,3 @@ func TestDatasetIsReadOnce(t *testing.T) {
 		t.Error("a file of another digest was taken from what was read before")
 	}
 }
-
-func TestPerArm(t *testing.T) {
-	for n, want := range map[int]string{1: "1 launch an arm", 2: "2 launches an arm"} {
-		if got := perArm(n); got != want {
-			t.Errorf("perArm(%d) = %q", n, got)
-		}
-	}
-}

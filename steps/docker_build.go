@@ -10,6 +10,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -124,7 +125,7 @@ func (d *dockerBuild) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	}
 	key := d.lab.sealed("docker_build", attrs, inputs)
 	if p := s.Previous; p != nil && p.Made[madeImage] != "" && (p.MeasureKey == key || strings.HasPrefix(p.MeasureKey, key+"@")) {
-		if id, err := imageNow(c.Host, c.DockerContext, c.Tag); err == nil && id == p.Made[madeImage] {
+		if id, err := imageNow(contextOf(s), c.Host, c.DockerContext, c.Tag); err == nil && id == p.Made[madeImage] {
 			key = p.MeasureKey
 		} else {
 			key += "@" + strconv.Itoa(p.Attempt)
@@ -134,8 +135,8 @@ func (d *dockerBuild) Keys(s *runtime.Scope) (runtime.Keys, error) {
 }
 
 // imageNow is the ID of the image that a name stands for; empty is none.
-func imageNow(host, daemon, name string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), daemonPatience)
+func imageNow(ctx context.Context, host, daemon, name string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, daemonPatience)
 	defer cancel()
 	return docker.ImageID(ctx, host, daemon, name)
 }
@@ -146,7 +147,10 @@ func (d *dockerBuild) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decisi
 		return nil, err
 	}
 	broke := func(err error) (*ledger.Decision, error) {
-		return &ledger.Decision{Verdict: verdict.Error, Reasons: reason("%s", firstLine(err))}, nil
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return &ledger.Decision{Verdict: verdict.Error, Reasons: because(code.NotStarted, oneLine(err))}, nil
 	}
 	if _, err := docker.BuildInputs(b.Folder, b.Dockerfile); err != nil {
 		return broke(err)
@@ -170,11 +174,11 @@ func (d *dockerBuild) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decisi
 	}
 	id, err := docker.BuiltID(idFile)
 	if err != nil {
-		out.Verdict, out.Reasons = verdict.Error, reason("docker build ended well and left no image ID: %v", err)
+		out.Verdict, out.Reasons = verdict.Error, because(code.NoImageID, verdict.Err(err))
 		return out, nil
 	}
 	out.Made = map[string]string{madeImage: id, "tag": c.Tag}
-	out.Reasons = reason("%s is %s", c.Tag, shortImage(id))
+	out.Reasons = []verdict.Reason{verdict.New(code.ImageMade, verdict.Text("image", shortImage(id))).On(c.Tag)}
 	return out, nil
 }
 

@@ -1,10 +1,11 @@
 package steps
 
 import (
-	"fmt"
 	"maps"
 
 	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -33,7 +34,7 @@ func Assemble(kept []ledger.Evidence, launch func(id string) (*ledger.Launch, bo
 			for _, id := range arm.kept.Launches {
 				l, ok := launch(id)
 				if !ok {
-					return nil, fmt.Errorf("launch %s, which the decision rests on, is not in the ledger", id)
+					return nil, &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(id)}
 				}
 				arm.to.Launches = append(arm.to.Launches, measured(l))
 			}

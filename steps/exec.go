@@ -6,6 +6,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -69,7 +70,7 @@ func (e *execStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision,
 	}
 	run, err := engine.StartCommand(engine.Spec{Command: c.Command, Dir: e.lab.inPlan(c.Dir), Env: c.Env, StopGrace: 10 * time.Second}, launch)
 	if err != nil {
-		return &ledger.Decision{Verdict: verdict.Error, Reasons: []string{firstLine(err)}}, nil
+		return &ledger.Decision{Verdict: verdict.Error, Reasons: because(code.NotStarted, oneLine(err))}, nil
 	}
 	return e.lab.await(ctx, s, run, time.Duration(c.Timeout))
 }

@@ -2,11 +2,11 @@ package steps
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -51,13 +51,14 @@ func identity(d *ledger.Decision) string {
 }
 
 // restsOn is what a decision that waited for a node rests on: its identity, or that
-// it is locked and why. It returns runtime.ErrUndecided while it is neither.
+// it is locked and why, whatever people say of that. It returns runtime.ErrUndecided
+// while it is neither.
 func restsOn(s *runtime.Scope, id string) (string, error) {
 	if d := s.Outcome(id); d != nil {
 		return identity(d), nil
 	}
-	if why := s.LockedBy(id); why != "" {
-		return id + " is locked: " + why, nil
+	if why := s.LockedBy(id); !why.IsZero() {
+		return digest(id, "locked", why.Key()), nil
 	}
 	return "", runtime.ErrUndecided
 }
@@ -71,19 +72,19 @@ func (d *decideFeature) Run(_ context.Context, s *runtime.Scope) (*ledger.Decisi
 	all := &gates.Evidence{Features: map[string]*gates.Feature{readAs(f): ev}}
 	for _, l := range out.Levels {
 		if l.Verdict != verdict.Pass {
-			out.Reasons = append(out.Reasons, l.Line())
+			out.Reasons = append(out.Reasons, l.Bare())
 		}
 	}
 	d.lab.criteria(f, all, out)
 	out.Verdict = whole(out, out.Levels, out.Rules)
 	if len(decisive(f)) == 0 {
-		out.Reasons = append(out.Reasons, "no criterion decides over this feature")
+		out.Reasons = append(out.Reasons, verdict.New(code.NoCriterion))
 	}
 	d.lab.admit(s, f, out)
 	out.Hypothesis = d.lab.claimed(s, f, all, out)
 	out.Interference = d.lab.interference(s, f, ev)
 	for _, i := range out.Interference {
-		out.Reasons = append(out.Reasons, i.Says())
+		out.Reasons = append(out.Reasons, i.Reason())
 	}
 	return out, nil
 }
@@ -131,7 +132,7 @@ func (l *Lab) criteria(f *plans.Feature, all *gates.Evidence, out *ledger.Decisi
 		}
 		result.Role = verdict.RoleCriterion
 		out.Rules = append(out.Rules, result)
-		out.Reasons = append(out.Reasons, result.Says())
+		out.Reasons = append(out.Reasons, result.Reason())
 	}
 }
 
@@ -145,8 +146,8 @@ func (l *Lab) admit(s *runtime.Scope, f *plans.Feature, out *ledger.Decision) {
 	if parent := s.Outcome(runtime.FeatureID(under)); parent == nil || !parent.Accepted {
 		// What was measured had under it what is not in the stack.
 		out.Accepted = false
-		why := fmt.Sprintf("not accepted into the stack, because %s, which it builds on, is not in it", under)
-		if !slices.Contains(out.Reasons, why) {
+		why := verdict.New(code.ParentNotAccepted).On(under)
+		if !slices.ContainsFunc(out.Reasons, why.Equal) {
 			out.Reasons = append(out.Reasons, why)
 		}
 	}

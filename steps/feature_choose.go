@@ -7,6 +7,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -66,7 +67,7 @@ func (d *decideChoice) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decis
 	out := *best.decision
 	out.Verdict = verdictOf(all)
 	out.Accepted = out.Verdict == verdict.Pass && best.decision.Accepted
-	out.Reasons = append([]string{d.says(all, best, out.Verdict)}, out.Reasons...)
+	out.Reasons = append([]verdict.Reason{d.reason(all, best, out.Verdict)}, out.Reasons...)
 	out.Launches = nil
 	for _, c := range all {
 		for _, id := range c.decision.Launches {
@@ -172,4 +173,44 @@ func better(all []*alternative) *alternative {
 		}
 	}
 	return best
+}
+
+// reason is the choice as a fact. Its gains are of all launches, and a criterion on the
+// same metric reads those up to the look that decided it.
+func (d *decideChoice) reason(all []*alternative, best *alternative, v verdict.Verdict) verdict.Reason {
+	choose := d.feature.Choose
+	var others []verdict.Reason
+	rivals := 0
+	for _, c := range all {
+		if c == best {
+			continue
+		}
+		if c.decision.Verdict == verdict.Pass {
+			rivals++
+		}
+		others = append(others, d.came(c))
+	}
+	metric := verdict.Text("metric", choose.Prefer)
+	if v != verdict.Pass {
+		return verdict.New(code.NoneWins, verdict.Text("knob", choose.Knob), metric).On(best.feature.Name).From(append([]verdict.Reason{d.came(best)}, others...)...)
+	}
+	args := append(gainOf(best), metric)
+	if rivals > 0 && best.gain == nil {
+		args = append(args, verdict.Text("first", "yes"))
+	}
+	return verdict.New(code.Wins, args...).On(d.value(best)).From(others...)
+}
+
+// came is how one alternative came out.
+func (d *decideChoice) came(c *alternative) verdict.Reason {
+	return verdict.New(code.Alternative, gainOf(c)...).On(d.value(c)).Is(c.decision.Verdict)
+}
+
+func (d *decideChoice) value(c *alternative) string { return c.feature.Set[d.feature.Choose.Knob] }
+
+func gainOf(c *alternative) []verdict.Arg {
+	if c.gain == nil {
+		return nil
+	}
+	return []verdict.Arg{verdict.Num("gain", *c.gain, "ratio")}
 }

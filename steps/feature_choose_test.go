@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -59,12 +61,15 @@ phase "one" {
 `
 
 // scopeOf is a scope over some outcomes and locks.
-func scopeOf(outcomes map[string]*ledger.Decision, locked map[string]string) *runtime.Scope {
+func scopeOf(outcomes map[string]*ledger.Decision, locked map[string]verdict.Reason) *runtime.Scope {
 	return &runtime.Scope{
 		Outcome:  func(id string) *ledger.Decision { return outcomes[id] },
-		LockedBy: func(id string) string { return locked[id] },
+		LockedBy: func(id string) verdict.Reason { return locked[id] },
 	}
 }
+
+// because is a fact of which only the words are told apart.
+func fact(words string) verdict.Reason { return verdict.New(code.Broken, verdict.Text("error", words)) }
 
 // TestArmsOfChoices: alternatives are measured against the feature's parent, what
 // won is confirmed on the other engine and built on, and nothing of that is known
@@ -95,16 +100,16 @@ func TestArmsOfChoices(t *testing.T) {
 	if first, err := l.armsOf(s, sized); err != nil || first.candidate.name != "sized[large]" || first.candidate.key == a.candidate.key || first.parent.key == a.parent.key {
 		t.Errorf("on the first engine: %+v, %v", first.candidate, err)
 	}
-	if why, err := l.confirmsNothing(s, confirm, a.candidate); why != "" || err != nil {
-		t.Errorf("another engine is refused: %q %v", why, err)
+	if why, err := l.confirmsNothing(s, confirm, a.candidate); !why.IsZero() || err != nil {
+		t.Errorf("another engine is refused: %+v %v", why, err)
 	}
 	same := labOf(t, strings.Replace(choosePlan, "threads = 2", "layers = 6", 1))
 	b, err := same.armsOf(s, same.Plan.Feature("sized").Confirm[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if why, err := same.confirmsNothing(s, same.Plan.Feature("sized").Confirm[0], b.candidate); !strings.Contains(why, "engine.embedded.wide is started just as engine.embedded.tiny is") || err != nil {
-		t.Errorf("an engine that its knobs make the first one: %q %v", why, err)
+	if why, err := same.confirmsNothing(s, same.Plan.Feature("sized").Confirm[0], b.candidate); !why.Equal(verdict.New(code.ConfirmsNothing, verdict.Text("engine", "embedded.wide"), verdict.Text("first", "embedded.tiny")).On("sized[large]")) || err != nil {
+		t.Errorf("an engine that its knobs make the first one: %+v %v", why, err)
 	}
 	outcomes["feature.sized"] = &ledger.Decision{Kind: "feature", Verdict: "pass", Accepted: true, Variant: won}
 	for _, name := range []string{"stacked", "child"} {
@@ -174,7 +179,7 @@ func TestChoices(t *testing.T) {
 		if got != c.want || best != all[c.best] {
 			t.Errorf("%s: %s by %s", c.name, got, best.feature.Name)
 		}
-		if words := d.says(all, best, got); !strings.Contains(words, c.words) {
+		if words := tell.Line(d.reason(all, best, got)); !strings.Contains(words, c.words) {
 			t.Errorf("%s: says %q, want %q", c.name, words, c.words)
 		}
 	}

@@ -2,9 +2,10 @@ package steps
 
 import (
 	"context"
-	"fmt"
+	"slices"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -40,16 +41,16 @@ func (d *decideOn) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planne
 
 // confirmsNothing says why a confirmation could only repeat what is known: with its
 // knobs the other engine comes out as the first one, so that its launches would be
-// the very same. Empty where it is another one, and for what is no confirmation.
-func (l *Lab) confirmsNothing(s *runtime.Scope, f *plans.Feature, candidate *variant) (string, error) {
+// the very same. No fact where it is another one, and for what is no confirmation.
+func (l *Lab) confirmsNothing(s *runtime.Scope, f *plans.Feature, candidate *variant) (verdict.Reason, error) {
 	if f == nil || f.Engine == "" {
-		return "", nil
+		return verdict.Reason{}, nil
 	}
 	first, err := l.armsOf(s, l.Plan.Feature(f.Of))
 	if err != nil || first.candidate.key != candidate.key {
-		return "", err
+		return verdict.Reason{}, err
 	}
-	return fmt.Sprintf("with the knobs of %s, engine.%s is started just as engine.%s is, so this would confirm nothing", first.candidate.name, f.Engine, first.candidate.engine), nil
+	return verdict.New(code.ConfirmsNothing, verdict.Text("engine", f.Engine), verdict.Text("first", first.candidate.engine)).On(first.candidate.name), nil
 }
 
 // joinConfirmed decides a feature from what was decided on the baseline's engine
@@ -86,30 +87,29 @@ func (j *joinConfirmed) Run(_ context.Context, s *runtime.Scope) (*ledger.Decisi
 	id := runtime.FirstID(j.feature.Name)
 	decided := s.Outcome(id)
 	if decided == nil {
-		return nil, fmt.Errorf("feature %s was not decided on the first engine: %s", j.feature.Name, s.LockedBy(id))
+		return nil, &verdict.Fault{Reason: verdict.New(code.FirstUndecided).On(j.feature.Name).From(s.LockedBy(id))}
 	}
 	// What rules on the feature read is what the first engine showed.
 	out := *decided
 	out.Retraction, out.Confirmations = nil, nil
 	verdicts := []verdict.Verdict{decided.Verdict}
-	var says []string
+	var reasons []verdict.Reason
 	for _, c := range j.feature.Confirm {
 		id := runtime.FeatureID(c.Name)
 		d := s.Outcome(id)
 		kept := ledger.Confirmation{Engine: c.Engine, Node: id}
 		switch without := verdict.Join(verdicts...); {
 		case d == nil && !without.Unlocks():
-			kept.Reason = fmt.Sprintf("not tried on engine.%s: it is %s without that", c.Engine, without)
+			kept.Reason = verdict.New(code.NotTried, verdict.Text("without", string(without))).On(c.Engine)
 		case d == nil:
 			kept.Verdict = verdict.Invalid
-			kept.Reason = fmt.Sprintf("not confirmed on engine.%s: %s", c.Engine, s.LockedBy(id))
+			kept.Reason = verdict.New(code.ConfirmationNotRun).On(c.Engine).Is(verdict.Invalid).From(s.LockedBy(id))
 		case d.Verdict.Unlocks():
 			kept.Verdict = d.Verdict
-			kept.Reason = fmt.Sprintf("confirmed on engine.%s", c.Engine)
+			kept.Reason = verdict.New(code.Confirmed).On(c.Engine).Is(d.Verdict)
 		default:
-			against, _ := d.Against()
 			kept.Verdict = d.Verdict
-			kept.Reason = ledger.NotConfirmed(c.Engine, d.Verdict, against)
+			kept.Reason = verdict.New(code.NotConfirmed).On(c.Engine).Is(d.Verdict).From(against(d)...)
 			if d.LogTail != nil {
 				out.LogTail, out.Exit = d.LogTail, d.Exit
 			}
@@ -117,11 +117,17 @@ func (j *joinConfirmed) Run(_ context.Context, s *runtime.Scope) (*ledger.Decisi
 		if kept.Verdict != "" {
 			verdicts = append(verdicts, kept.Verdict)
 		}
-		says = append(says, kept.Reason)
+		reasons = append(reasons, kept.Reason)
 		out.Confirmations = append(out.Confirmations, kept)
 	}
 	out.Verdict = verdict.Join(verdicts...)
-	out.Reasons = append(says, decided.Reasons...)
+	out.Reasons = append(reasons, decided.Reasons...)
 	j.lab.admit(s, j.feature, &out)
 	return &out, nil
+}
+
+// against are the reasons of a decision that speak against it: all but those of what
+// passed.
+func against(d *ledger.Decision) []verdict.Reason {
+	return slices.DeleteFunc(slices.Clone(d.Reasons), func(r verdict.Reason) bool { return r.Verdict == verdict.Pass })
 }

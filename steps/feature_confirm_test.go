@@ -3,11 +3,11 @@ package steps
 import (
 	"errors"
 	"maps"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -46,30 +46,30 @@ func TestConfirmed(t *testing.T) {
 		name                string
 		first, wide, third  verdict.Verdict
 		want                verdict.Verdict
-		says                string
+		says                string // codes with their engine and its verdict
 		lockedByOtherReason bool
 	}{
-		{"everywhere", "pass", "pass", "pass", "pass", "confirmed on engine.embedded.wide|confirmed on engine.embedded.third", false},
-		{"not on the first", "fail", "", "", "fail", "not tried on engine.embedded.wide: it is fail without that|not tried on engine.embedded.third", false},
-		{"not on the second", "pass", "fail", "", "fail", "not confirmed on engine.embedded.wide, where it is fail: too slow|not tried on engine.embedded.third: it is fail", false},
-		{"open on the third", "pass", "pass", "inconclusive", "inconclusive", "confirmed on engine.embedded.wide|not confirmed on engine.embedded.third, where it is inconclusive", false},
-		{"broken on the third", "pass", "pass", "error", "error", "where it is error", false},
-		{"locked for another reason", "pass", "", "pass", "invalid", "not confirmed on engine.embedded.wide: someone retracted it", true},
-		{"not even open", "inconclusive", "", "", "inconclusive", "not tried", false},
+		{"everywhere", "pass", "pass", "pass", "pass", "confirmed embedded.wide pass|confirmed embedded.third pass", false},
+		{"not on the first", "fail", "", "", "fail", "confirmation.not_tried embedded.wide fail|confirmation.not_tried embedded.third fail", false},
+		{"not on the second", "pass", "fail", "", "fail", "not_confirmed embedded.wide fail too slow|confirmation.not_tried embedded.third fail", false},
+		{"open on the third", "pass", "pass", "inconclusive", "inconclusive", "confirmed embedded.wide pass|not_confirmed embedded.third inconclusive too slow", false},
+		{"broken on the third", "pass", "pass", "error", "error", "confirmed embedded.wide pass|not_confirmed embedded.third error too slow", false},
+		{"locked for another reason", "pass", "", "pass", "invalid", "confirmation.not_run embedded.wide invalid someone retracted it|confirmed embedded.third pass", true},
+		{"not even open", "inconclusive", "", "", "inconclusive", "confirmation.not_tried embedded.wide inconclusive|confirmation.not_tried embedded.third inconclusive", false},
 	} {
 		outcomes := map[string]*ledger.Decision{
-			"feature.sized.first": {Node: "feature.sized.first", Verdict: c.first, Variant: map[string]string{"size": "large"}, Rules: []ledger.Rule{{Name: "c"}}, Reasons: []string{"criterion c: it is so"}},
+			"feature.sized.first": {Node: "feature.sized.first", Verdict: c.first, Variant: map[string]string{"size": "large"}, Rules: []ledger.Rule{{Name: "c"}}, Reasons: []verdict.Reason{fact("it is so")}},
 		}
-		locked := map[string]string{}
+		locked := map[string]verdict.Reason{}
 		for id, v := range map[string]verdict.Verdict{"feature.sized@wide": c.wide, "feature.sized@third": c.third} {
 			if v == "" {
-				locked[id] = "feature.sized.first is " + string(c.first)
+				locked[id] = verdict.New(code.Outcome).On("feature.sized.first").Is(c.first)
 				if c.lockedByOtherReason {
-					locked[id] = "someone retracted it"
+					locked[id] = fact("someone retracted it")
 				}
 				continue
 			}
-			outcomes[id] = &ledger.Decision{Node: id, Verdict: v, Reasons: []string{"too slow"}, Accepted: true}
+			outcomes[id] = &ledger.Decision{Node: id, Verdict: v, Reasons: []verdict.Reason{verdict.New(code.Rule).On("quality").Is(verdict.Pass), fact("too slow")}, Accepted: true}
 		}
 		s := scopeOf(outcomes, locked)
 		got, err := j.Run(t.Context(), s)
@@ -80,13 +80,19 @@ func TestConfirmed(t *testing.T) {
 		if got.Verdict != c.want || got.Accepted != (c.want == verdict.Pass) || got.Variant["size"] != "large" || len(got.Rules) != 1 {
 			t.Errorf("%s: %+v", c.name, got)
 		}
-		for i, says := range strings.Split(c.says, "|") {
-			if !slices.ContainsFunc(got.Reasons, func(r string) bool { return strings.Contains(r, says) }) {
-				t.Errorf("%s: reason %d of %q is not %q", c.name, i, got.Reasons, says)
+		var says []string
+		for _, r := range got.Reasons[:len(got.Reasons)-1] {
+			line := string(r.Code) + " " + r.Subject + " " + string(r.Verdict) + r.Args["without"].Text
+			for _, cause := range r.Causes {
+				line += " " + cause.Args["error"].Text
 			}
+			says = append(says, line)
 		}
-		if got.Reasons[len(got.Reasons)-1] != "criterion c: it is so" {
-			t.Errorf("%s: the reasons of the first engine are lost: %q", c.name, got.Reasons)
+		if got := strings.Join(says, "|"); got != c.says {
+			t.Errorf("%s: says %q, want %q", c.name, got, c.says)
+		}
+		if !got.Reasons[len(got.Reasons)-1].Equal(fact("it is so")) {
+			t.Errorf("%s: the reasons of the first engine are lost: %+v", c.name, got.Reasons)
 		}
 		if outcomes["feature.sized.first"].Verdict != c.first || outcomes["feature.sized.first"].Accepted {
 			t.Errorf("%s: the first decision was changed", c.name)
@@ -95,7 +101,7 @@ func TestConfirmed(t *testing.T) {
 	// What it rests on is part of its key.
 	keys := map[string]bool{}
 	for _, v := range []verdict.Verdict{"pass", "fail"} {
-		for _, third := range []map[string]string{{}, {"feature.sized@third": "it is so"}} {
+		for _, third := range []map[string]verdict.Reason{{}, {"feature.sized@third": fact("it is so")}} {
 			outcomes := map[string]*ledger.Decision{"feature.sized.first": {Verdict: "pass"}, "feature.sized@wide": {Verdict: v}}
 			if len(third) == 0 {
 				outcomes["feature.sized@third"] = &ledger.Decision{Verdict: "pass"}
@@ -124,7 +130,7 @@ func TestNotAdmitted(t *testing.T) {
 	s := scopeOf(map[string]*ledger.Decision{"feature.sized": {Verdict: "fail"}}, nil)
 	l.admit(s, child, out)
 	l.admit(s, child, out)
-	if out.Accepted || len(out.Reasons) != 1 || !strings.Contains(out.Reasons[0], "sized") {
+	if out.Accepted || len(out.Reasons) != 1 || !out.Reasons[0].Equal(verdict.New(code.ParentNotAccepted).On("sized")) {
 		t.Errorf("%+v", out)
 	}
 	s = scopeOf(map[string]*ledger.Decision{"feature.sized": {Verdict: "pass", Accepted: true}}, nil)

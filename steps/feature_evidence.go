@@ -1,11 +1,11 @@
 package steps
 
 import (
-	"fmt"
 	"maps"
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -47,7 +47,7 @@ func (l *Lab) evidenceOf(s *runtime.Scope, f *plans.Feature) (*gates.Feature, *l
 		}
 	}
 	if out.Session == "" && ev.Broken == "" {
-		ev.Broken, ev.Cause = verdict.Invalid, "protocol "+f.Protocol+" has no benchmark level, so nothing was measured"
+		ev.Broken, ev.Cause = verdict.Invalid, verdict.New(code.NoBenchmark).On(f.Protocol)
 	}
 	ev.Candidate.Name, ev.Parent.Name, ev.Root.Name = a.candidate.name, a.parent.name, ledger.Baseline
 	if ev.Broken == "" {
@@ -55,7 +55,7 @@ func (l *Lab) evidenceOf(s *runtime.Scope, f *plans.Feature) (*gates.Feature, *l
 		for _, id := range out.Launches {
 			launch, ok := l.Store.LaunchByID(id)
 			if !ok {
-				return nil, nil, fmt.Errorf("launch %s, which feature %s rests on, is not in the ledger", id, f.Name)
+				return nil, nil, &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded, verdict.Text("feature", f.Name)).On(id)}
 			}
 			if launch.Session == out.Session {
 				rests = append(rests, launch)
@@ -70,16 +70,16 @@ func (l *Lab) evidenceOf(s *runtime.Scope, f *plans.Feature) (*gates.Feature, *l
 // broken is the verdict that measurements of an unqualified variant have: a
 // level that failed makes them invalid, whatever number they show; a harness
 // that broke remains an error.
-func broken(d *ledger.Decision) (verdict.Verdict, string) {
-	cause := ""
+func broken(d *ledger.Decision) (verdict.Verdict, verdict.Reason) {
+	var cause verdict.Reason
 	for _, level := range d.Levels {
 		if level.Verdict != verdict.Pass {
-			cause = level.Says()
+			cause = level.Reason()
 			break
 		}
 	}
-	if cause == "" {
-		cause = fmt.Sprintf("%s is %s%s", d.Node, d.Verdict, verdict.Because(d.Reasons))
+	if cause.IsZero() {
+		cause = verdict.New(code.Outcome).On(d.Node).Is(d.Verdict).From(d.Reasons...)
 	}
 	if d.Verdict == verdict.Error {
 		return verdict.Error, cause

@@ -2,11 +2,11 @@ package steps
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -31,7 +31,7 @@ func TestEvidenceTakesEveryLaunch(t *testing.T) {
 	for i, v := range []*variant{a.parent, a.candidate, a.candidate, a.parent} {
 		id := fmt.Sprintf("s-1.%d", i+1)
 		bench.Launches = append(bench.Launches, id)
-		if _, _, err := l.evidenceOf(s, f); err == nil || !strings.Contains(err.Error(), "launch "+id) {
+		if _, _, err := l.evidenceOf(s, f); verdict.OfError(err).Code != code.LaunchUnrecorded || verdict.OfError(err).Subject != id {
 			t.Errorf("without launch %s: %v", id, err)
 		}
 		now := time.Now().UTC()

@@ -1,9 +1,10 @@
 package steps
 
 import (
-	"fmt"
 	"maps"
 
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -18,8 +19,8 @@ func (l *Lab) standsFor(s *runtime.Scope, f *plans.Feature) (*plans.Feature, err
 	}
 	value := l.chosenValue(s, f)
 	if value == "" {
-		if why := s.LockedBy(runtime.FeatureID(f.Name)); why != "" {
-			return nil, fmt.Errorf("feature %s, which chooses, was not run: %s", f.Name, why)
+		if why := s.LockedBy(runtime.FeatureID(f.Name)); !why.IsZero() {
+			return nil, &verdict.Fault{Reason: verdict.New(code.ChooserNotRun).On(f.Name).From(why)}
 		}
 		return nil, runtime.ErrUndecided
 	}
@@ -28,7 +29,7 @@ func (l *Lab) standsFor(s *runtime.Scope, f *plans.Feature) (*plans.Feature, err
 			return a, nil
 		}
 	}
-	return nil, fmt.Errorf("feature %s was decided with %s = %q, which is none of its alternatives", f.Name, f.Choose.Knob, value)
+	return nil, &verdict.Fault{Reason: verdict.New(code.ChosenUnknown, verdict.Text("knob", f.Choose.Knob), verdict.Text("value", value)).On(f.Name)}
 }
 
 // chosenValue is the value of the knob that a feature chose; empty while it has

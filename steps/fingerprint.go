@@ -1,36 +1,36 @@
 package steps
 
 import (
-	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// otherEnvironment says why launches were not made in one environment; empty
+// otherEnvironment says why launches were not made in one environment; no fact
 // where they were. Launches that an earlier apply has made are among them: a
 // baseline from another environment is none. Entries that the plan accepts may
 // differ, and between arms those that a knob under test changes.
-func (l *Lab) otherEnvironment(launches []*ledger.Launch, vs []*variant) string {
+func (l *Lab) otherEnvironment(launches []*ledger.Launch, vs []*variant) verdict.Reason {
 	byArm := map[string][]*ledger.Launch{}
 	for _, launch := range launches {
-		if note := sharedGPU(launch.Notes); note != "" {
-			return fmt.Sprintf("launch %s: %s", launch.ID, note)
+		if i := slices.IndexFunc(launch.Notes, func(n verdict.Reason) bool { return n.Code == code.GPUShared }); i >= 0 {
+			return verdict.New(code.LaunchSays).On(launch.ID).From(launch.Notes[i])
 		}
 		if len(launch.Fingerprint) == 0 {
-			return fmt.Sprintf("launch %s has no fingerprint of its environment, so that nothing shows that it can be compared; measure again with --rerun", launch.ID)
+			return verdict.New(code.NoFingerprint).On(launch.ID)
 		}
 		byArm[launch.VariantKey] = append(byArm[launch.VariantKey], launch)
 	}
 	accepted := l.acceptedEntries()
 	for _, v := range vs {
 		for _, launch := range byArm[v.key] {
-			if why := differs(byArm[v.key][0], launch, accepted); why != "" {
-				return fmt.Sprintf("launches of %s were not made in one environment: %s", v.name, why)
+			if entries := differs(byArm[v.key][0], launch, accepted); len(entries) > 0 {
+				return verdict.New(code.EnvironmentChanged).On(v.name).From(entries...)
 			}
 		}
 	}
@@ -39,11 +39,11 @@ func (l *Lab) otherEnvironment(launches []*ledger.Launch, vs []*variant) string 
 		if len(one) == 0 || len(other) == 0 {
 			continue
 		}
-		if why := differs(one[0], other[0], slices.Concat(accepted, l.changedEntries(vs[0], v))); why != "" {
-			return fmt.Sprintf("%s and %s were not measured in one environment: %s", vs[0].name, v.name, why)
+		if entries := differs(one[0], other[0], slices.Concat(accepted, l.changedEntries(vs[0], v))); len(entries) > 0 {
+			return verdict.New(code.EnvironmentApart, verdict.Text("other", v.name)).On(vs[0].name).From(entries...)
 		}
 	}
-	return ""
+	return verdict.Reason{}
 }
 
 // acceptedEntries are the entries of fingerprints that may differ by the plan.
@@ -54,9 +54,9 @@ func (l *Lab) acceptedEntries() []string {
 	return l.Plan.Baseline.AcceptFingerprint
 }
 
-// differs names the first entries in which two launches differ; an entry that
-// one of them lacks differs from any value.
-func differs(one, other *ledger.Launch, free []string) string {
+// differs are the entries in which two launches differ; an entry that one of them
+// lacks differs from any value.
+func differs(one, other *ledger.Launch, free []string) (found []verdict.Reason) {
 	names := slices.Sorted(maps.Keys(one.Fingerprint))
 	for name := range maps.Keys(other.Fingerprint) {
 		if _, both := one.Fingerprint[name]; !both {
@@ -64,29 +64,20 @@ func differs(one, other *ledger.Launch, free []string) string {
 		}
 	}
 	slices.Sort(names)
-	var found []string
 	for _, name := range names {
 		if one.Fingerprint[name] == other.Fingerprint[name] || isFree(name, free) {
 			continue
 		}
-		found = append(found, fmt.Sprintf("%s is %s in launch %s and %s in launch %s", name, entry(one, name), one.ID, entry(other, name), other.ID))
+		args := []verdict.Arg{verdict.Text("one", one.ID), verdict.Text("other", other.ID)}
+		if v, ok := one.Fingerprint[name]; ok {
+			args = append(args, verdict.Text("value", v))
+		}
+		if v, ok := other.Fingerprint[name]; ok {
+			args = append(args, verdict.Text("other_value", v))
+		}
+		found = append(found, verdict.New(code.EntryDiffers, args...).On(name))
 	}
-	if len(found) == 0 {
-		return ""
-	}
-	return strings.Join(found, "; ") + ". Make them the same and measure again, or list what may differ in accept_fingerprint of the baseline"
-}
-
-// longDigest is a digest or a commit.
-var longDigest = regexp.MustCompile(`\b[0-9a-f]{40,64}\b`)
-
-// entry is a value for people; digests are cut, which still tells them apart.
-func entry(launch *ledger.Launch, name string) string {
-	v, ok := launch.Fingerprint[name]
-	if !ok {
-		return "not known (see missing in its YAML file)"
-	}
-	return longDigest.ReplaceAllStringFunc(v, func(digest string) string { return digest[:12] })
+	return found
 }
 
 // isFree reports whether an entry may differ. "all" frees all, and "repo.*" all

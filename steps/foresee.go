@@ -19,8 +19,8 @@ func (q *qualify) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 		return nil, nil, err
 	}
 	out := &ledger.Decision{Variant: maps.Clone(vs[len(vs)-1].knobs)}
-	if why, _, err := q.spared(s, vs[len(vs)-1]); why != "" || err != nil {
-		out.Verdict, out.Reasons = verdict.Invalid, []string{why}
+	if why, err := q.spared(s, vs[len(vs)-1]); !why.IsZero() || err != nil {
+		out.Verdict, out.Reasons = verdict.Invalid, []verdict.Reason{why}
 		return out, nil, err
 	}
 	var launches []runtime.PlannedLaunch
@@ -94,7 +94,7 @@ func (b *benchmark) launchedBefore(s *runtime.Scope) bool {
 		if other.Name == b.feature.Name {
 			return false
 		}
-		if d := s.Outcome(runtime.BenchmarkID(other.Name)); d != nil && d.Verdict == verdict.Pass && d.Because == "" && d.Launches == nil {
+		if d := s.Outcome(runtime.BenchmarkID(other.Name)); d != nil && d.Verdict == verdict.Pass && d.Because.IsZero() && d.Launches == nil {
 			return true // foreseen in this preview, and not recorded
 		}
 	}

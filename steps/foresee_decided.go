@@ -108,5 +108,5 @@ func uncounted(s *runtime.Scope, id string) bool {
 
 // locked reports whether a node will have no outcome.
 func locked(s *runtime.Scope, id string) bool {
-	return s.Outcome(id) == nil && s.LockedBy(id) != ""
+	return s.Outcome(id) == nil && !s.LockedBy(id).IsZero()
 }

@@ -1,12 +1,12 @@
 package steps
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 )
@@ -59,7 +59,7 @@ func (l *Lab) interacts(s *runtime.Scope, f *plans.Feature) bool {
 
 // resolvable says what the launches of a member can show, given how much launches
 // differed before, and warns of thresholds that are closer to no change at all.
-func (l *Lab) resolvable(m *member, session, work string) (notes []string) {
+func (l *Lab) resolvable(m *member, session, work string) (notes []verdict.Reason) {
 	d := l.Plan.Decision
 	design, err := stats.Offer(d.FalsePass, d.FalseFail, min(d.Min, m.most), m.most, true)
 	if err != nil || m.most < 3 {
@@ -88,11 +88,12 @@ func (l *Lab) resolvable(m *member, session, work string) (notes []string) {
 			}
 			if !said[address] {
 				said[address] = true
-				notes = append(notes, address+": "+resolution(n.SD, sd, least, m.most, resolves))
+				notes = append(notes, resolution(n.SD, sd, least, m.most, resolves).On(address))
 			}
 			if margin := math.Abs(math.Log1p(c.Threshold)); margin > 0 && resolves(m.most) > math.Expm1(margin) && !said[leaf.Text] {
 				said[leaf.Text] = true // a criterion and a rule of the gate often ask the same
-				notes = append(notes, fmt.Sprintf("warning: %s stands %s from no change, and %d launches an arm resolve %s: expect inconclusive unless the effect is larger", leaf.Text, share(math.Expm1(margin)), m.most, share(resolves(m.most))))
+				notes = append(notes, verdict.New(code.Unresolved,
+					verdict.Num("margin", math.Expm1(margin), "share"), verdict.Int("launches", m.most), verdict.Num("resolves", resolves(m.most), "share")).On(leaf.Text))
 			}
 		}
 	}
@@ -102,18 +103,11 @@ func (l *Lab) resolvable(m *member, session, work string) (notes []string) {
 // resolution is what launches can show where they differ by a standard deviation, or
 // by its upper bound. Equal ones do not show everything: the test takes them to
 // differ by rounding at least.
-func resolution(sd, bound float64, least, most int, resolves func(launches int) float64) string {
+func resolution(sd, bound float64, least, most int, resolves func(launches int) float64) verdict.Reason {
 	if sd == 0 {
-		return "all launches on record gave one value, so that what they resolve is limited by rounding alone"
+		return verdict.New(code.ResolvesRounding)
 	}
-	return fmt.Sprintf("%d launches an arm resolve %s, %d resolve %s (launches differ by %s, up to %s)",
-		least, share(resolves(least)), most, share(resolves(most)), share(math.Expm1(sd)), share(math.Expm1(bound)))
-}
-
-// share is a part of a whole for people, which may be many times the whole.
-func share(x float64) string {
-	if a := 100 * math.Abs(x); a >= 99.5 && a < 1e7 {
-		return fmt.Sprintf("%.0f %%", 100*x)
-	}
-	return fmt.Sprintf("%.2g %%", 100*x)
+	share := func(name string, x float64) verdict.Arg { return verdict.Num(name, x, "share") }
+	return verdict.New(code.Resolves, verdict.Int("few", least), share("with_few", resolves(least)), verdict.Int("many", most), share("with_many", resolves(most)),
+		share("differ", math.Expm1(sd)), share("differ_bound", math.Expm1(bound)))
 }

@@ -72,7 +72,7 @@ func (g *decideGate) Run(_ context.Context, s *runtime.Scope) (*ledger.Decision,
 		d := s.Outcome(id)
 		if d == nil {
 			all.Features[f.Name] = &gates.Feature{
-				Broken: verdict.Invalid, Cause: runtime.FeatureSubject(f).NotRun(s.LockedBy(id)),
+				Broken: verdict.Invalid, Cause: runtime.FeaturePart(f).NotRun(s.LockedBy(id)),
 			}
 			out.Evidence = append(out.Evidence, keepEvidence(f.Name, "", all.Features[f.Name]))
 			continue
@@ -94,7 +94,7 @@ func (g *decideGate) Run(_ context.Context, s *runtime.Scope) (*ledger.Decision,
 	for _, result := range gates.Decide(g.phase.Gate.Rules, all, settings) {
 		result.Role, result.Decides = verdict.RoleRule, true
 		out.Rules = append(out.Rules, result)
-		out.Reasons = append(out.Reasons, result.Says())
+		out.Reasons = append(out.Reasons, result.Reason())
 	}
 	out.Verdict = whole(out, nil, out.Rules)
 	return out, nil

@@ -39,18 +39,18 @@ func (j *joinPhase) Run(_ context.Context, s *runtime.Scope) (*ledger.Decision, 
 	var verdicts []verdict.Verdict
 	for _, b := range j.phase.Steps {
 		verdicts = append(verdicts, verdict.Pass)
-		out.Reasons = append(out.Reasons, runtime.StepSubject(b).Came(verdict.Pass))
+		out.Reasons = append(out.Reasons, runtime.StepPart(b).Came(verdict.Pass))
 	}
 	for _, f := range j.phase.Features {
 		id := runtime.FeatureID(f.Name)
 		d := s.Outcome(id)
 		if d == nil {
 			verdicts = append(verdicts, verdict.Invalid)
-			out.Reasons = append(out.Reasons, runtime.FeatureSubject(f).NotRun(s.LockedBy(id)))
+			out.Reasons = append(out.Reasons, runtime.FeaturePart(f).NotRun(s.LockedBy(id)))
 			continue
 		}
 		verdicts = append(verdicts, d.Verdict)
-		out.Reasons = append(out.Reasons, runtime.FeatureSubject(f).Came(d.Verdict))
+		out.Reasons = append(out.Reasons, runtime.FeaturePart(f).Came(d.Verdict))
 	}
 	out.Verdict = verdict.Join(verdicts...)
 	return out, nil
@@ -79,12 +79,12 @@ func brokenStep(s *runtime.Scope, ph *plans.Phase) *ledger.Decision {
 		case d == nil:
 			return &ledger.Decision{
 				Verdict: verdict.Invalid,
-				Reasons: []string{runtime.StepSubject(b).NotRun(s.LockedBy(id))},
+				Reasons: []verdict.Reason{runtime.StepPart(b).NotRun(s.LockedBy(id))},
 			}
 		case !d.Verdict.Unlocks():
 			return &ledger.Decision{
 				Verdict: d.Verdict, LogTail: d.LogTail, Exit: d.Exit,
-				Reasons: append([]string{runtime.StepSubject(b).Is(d.Verdict)}, d.Reasons...),
+				Reasons: append([]verdict.Reason{runtime.StepPart(b).Alone(d.Verdict)}, d.Reasons...),
 			}
 		}
 	}

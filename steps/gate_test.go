@@ -2,10 +2,11 @@ package steps
 
 import (
 	"errors"
-	"strings"
+	"slices"
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -20,22 +21,22 @@ func TestStepsOfAPhase(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		outcomes map[string]*ledger.Decision
-		locked   map[string]string
+		locked   map[string]verdict.Reason
 		want     verdict.Verdict
-		why      string
+		why      verdict.Reason
 		keys     error
 	}{
-		{"both passed", map[string]*ledger.Decision{one: was(verdict.Pass), two: was(verdict.Pass)}, nil, verdict.Pass, "step exec two: pass", nil},
-		{"one failed", map[string]*ledger.Decision{one: was(verdict.Fail)}, map[string]string{two: one + " is fail"}, verdict.Fail, "step exec one is fail", nil},
-		{"one broke", map[string]*ledger.Decision{one: was(verdict.Pass), two: was(verdict.Error)}, nil, verdict.Error, "step exec two is error", nil},
-		{"one is locked", map[string]*ledger.Decision{one: was(verdict.Pass)}, map[string]string{two: "its branch was retracted"}, verdict.Invalid, "step exec two was not run: its branch was retracted", nil},
-		{"none was run", nil, nil, verdict.Invalid, "step exec one was not run", runtime.ErrUndecided},
+		{"both passed", map[string]*ledger.Decision{one: was(verdict.Pass), two: was(verdict.Pass)}, nil, verdict.Pass, verdict.New(code.Step).On("exec two").Is(verdict.Pass), nil},
+		{"one failed", map[string]*ledger.Decision{one: was(verdict.Fail)}, map[string]verdict.Reason{two: verdict.New(code.Outcome).On(one).Is(verdict.Fail)}, verdict.Fail, verdict.New(code.StepAlone).On("exec one").Is(verdict.Fail), nil},
+		{"one broke", map[string]*ledger.Decision{one: was(verdict.Pass), two: was(verdict.Error)}, nil, verdict.Error, verdict.New(code.StepAlone).On("exec two").Is(verdict.Error), nil},
+		{"one is locked", map[string]*ledger.Decision{one: was(verdict.Pass)}, map[string]verdict.Reason{two: fact("its branch was retracted")}, verdict.Invalid, verdict.New(code.StepNotRun).On("exec two").From(fact("its branch was retracted")), nil},
+		{"none was run", nil, nil, verdict.Invalid, verdict.New(code.StepNotRun).On("exec one"), runtime.ErrUndecided},
 	} {
 		s := scopeOf(c.outcomes, c.locked)
 		step := &joinPhase{lab: &Lab{}, phase: ph}
 		d, err := step.Run(t.Context(), s)
-		if err != nil || d.Verdict != c.want || !strings.Contains(strings.Join(d.Reasons, "\n"), c.why) {
-			t.Errorf("%s: %+v, %v; want %s because %q", c.name, d, err, c.want, c.why)
+		if err != nil || d.Verdict != c.want || !slices.ContainsFunc(d.Reasons, c.why.Equal) {
+			t.Errorf("%s: %+v, %v; want %s because %+v", c.name, d, err, c.want, c.why)
 		}
 		if _, err := step.Keys(s); !errors.Is(err, c.keys) {
 			t.Errorf("%s: keys: %v, want %v", c.name, err, c.keys)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/git"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -18,10 +19,10 @@ import (
 type gitAction interface {
 	// do brings the repository into the state that the plan asks for, or finds it
 	// there. The goal says in a few words what later runs can check.
-	do(ctx context.Context, r *git.Repo) (goal string, reasons []string, err error)
-	// holds says why the goal of an earlier run does not hold any more; empty
+	do(ctx context.Context, r *git.Repo) (goal string, reasons []verdict.Reason, err error)
+	// holds says why the goal of an earlier run does not hold any more; no fact
 	// while it does. It changes nothing and asks no remote.
-	holds(ctx context.Context, r *git.Repo, goal string) string
+	holds(ctx context.Context, r *git.Repo, goal string) verdict.Reason
 }
 
 // gitCommon are the attributes that all git steps have.
@@ -103,18 +104,18 @@ func (g *gitStep) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	if !ok {
 		return keys, nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(contextOf(s), time.Minute)
 	defer cancel()
 	r, err := git.Open(ctx, g.lab.absolute(g.common.Repo))
 	if err != nil {
-		keys.Why = err.Error()
+		keys.Why = verdict.New(code.GitRefused, verdict.Err(err))
 	} else {
 		keys.Why = g.action.holds(ctx, r, goal)
 	}
-	if keys.Why == "" {
+	if keys.Why.IsZero() {
 		keys.Measure = s.Previous.MeasureKey
 	}
-	keys.Why = g.lab.Redact.Text(keys.Why)
+	keys.Why = keys.Why.Map(g.lab.Redact.Text)
 	return keys, nil
 }
 
@@ -124,7 +125,7 @@ func (g *gitStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 	limited, cancel := context.WithTimeout(ctx, time.Duration(g.common.Timeout))
 	defer cancel()
 	var goal string
-	var reasons []string
+	var reasons []verdict.Reason
 	r, err := git.Open(limited, g.lab.absolute(g.common.Repo))
 	if err == nil {
 		goal, reasons, err = g.action.do(limited, r)
@@ -134,15 +135,15 @@ func (g *gitStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case limited.Err() != nil:
-		out.Verdict, reasons = verdict.Fail, reason("stopped after its time limit of %s: %v", time.Duration(g.common.Timeout), err)
+		out.Verdict, reasons = verdict.Fail, because(code.TimedOut, verdict.Dur("limit", time.Duration(g.common.Timeout)), verdict.Err(err))
 	case err != nil:
-		out.Verdict, reasons = gitVerdict(err), reason("%v", err)
+		out.Verdict, reasons = gitVerdict(err), because(code.GitRefused, verdict.Err(err))
 	default:
 		// What was reached is known only now, and is what later runs look for.
 		s.Keys.Measure = g.key() + gitGoal + goal
 	}
-	for _, text := range reasons {
-		out.Reasons = append(out.Reasons, g.lab.Redact.Text(text))
+	for _, r := range reasons {
+		out.Reasons = append(out.Reasons, r.Map(g.lab.Redact.Text))
 	}
 	return out, nil
 }

@@ -2,10 +2,11 @@ package steps
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 
 	"github.com/mxflow/mxflow/engine/git"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -29,7 +30,7 @@ type gitApply struct {
 // input is the patch itself: another one under the same name is another step.
 func (c *gitApply) input() string { return fileDigest(c.lab.absolute(c.Patch)) }
 
-func (c *gitApply) do(ctx context.Context, r *git.Repo) (string, []string, error) {
+func (c *gitApply) do(ctx context.Context, r *git.Repo) (string, []verdict.Reason, error) {
 	path := c.lab.absolute(c.Patch)
 	if err := git.PatchFile(path); err != nil {
 		return "", nil, err
@@ -39,7 +40,7 @@ func (c *gitApply) do(ctx context.Context, r *git.Repo) (string, []string, error
 		return "", nil, err
 	}
 	if r.Applied(ctx, path) {
-		return head, reason("%s is applied already, at %s", c.Patch, git.Short(head)), nil
+		return head, didTo(c.Patch, code.PatchAlready, verdict.Text("at", git.Short(head))), nil
 	}
 	if err := r.Idle(); err != nil {
 		return "", nil, err
@@ -47,12 +48,12 @@ func (c *gitApply) do(ctx context.Context, r *git.Repo) (string, []string, error
 	if err := r.Apply(ctx, path, c.ThreeWay); err != nil {
 		return "", nil, err
 	}
-	return head, reason("%s (sha256 %s) applied on top of %s", c.Patch, c.input(), at(ctx, r, head)), nil
+	return head, didTo(c.Patch, code.PatchApplied, verdict.Text("sha256", c.input()), at(ctx, r, head)), nil
 }
 
-func (c *gitApply) holds(ctx context.Context, r *git.Repo, _ string) string {
+func (c *gitApply) holds(ctx context.Context, r *git.Repo, _ string) verdict.Reason {
 	if r.Applied(ctx, c.lab.absolute(c.Patch)) {
-		return ""
+		return verdict.Reason{}
 	}
-	return fmt.Sprintf("%s is not applied in %s any more", c.Patch, filepath.Base(r.Top))
+	return verdict.New(code.PatchGone, verdict.Text("repo", filepath.Base(r.Top))).On(c.Patch)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/git"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -30,7 +32,7 @@ type gitBranch struct {
 	Force  bool   `json:"force"`
 }
 
-func (c *gitBranch) do(ctx context.Context, r *git.Repo) (string, []string, error) {
+func (c *gitBranch) do(ctx context.Context, r *git.Repo) (string, []verdict.Reason, error) {
 	if err := r.GoodName(ctx, c.Name); err != nil {
 		return "", nil, err
 	}
@@ -41,15 +43,15 @@ func (c *gitBranch) do(ctx context.Context, r *git.Repo) (string, []string, erro
 	is := r.Branch(ctx, c.Name)
 	switch {
 	case is == want:
-		return want, reason("branch %s is at %s already", c.Name, at(ctx, r, want)), nil
+		return want, didTo("branch "+c.Name, code.RefAlready, at(ctx, r, want)), nil
 	case is == "":
 		err := r.SetRef(ctx, "refs/heads/"+c.Name, want, "", "branch from "+c.From)
-		return want, reason("branch %s made from %s at %s", c.Name, c.From, at(ctx, r, want)), err
+		return want, didTo("branch "+c.Name, code.RefMade, verdict.Text("from", c.From), at(ctx, r, want)), err
 	case r.Contains(ctx, is, want):
-		return want, reason("branch %s is at %s, which has %s from %s in its history", c.Name, at(ctx, r, is), git.Short(want), c.From), nil
+		return want, didTo("branch "+c.Name, code.RefHas, at(ctx, r, is), verdict.Text("commit", git.Short(want)), verdict.Text("from", c.From)), nil
 	case !c.Force:
 		return "", nil, &git.Error{Kind: git.InUse, Reason: fmt.Sprintf("branch %s is at %s, which does not have %s from %s, and is not moved: take another name, or move it with force = true",
-			c.Name, at(ctx, r, is), at(ctx, r, want), c.From)}
+			c.Name, named(ctx, r, is), named(ctx, r, want), c.From)}
 	}
 	reasons, err := c.move(ctx, r, is, want)
 	return want, reasons, err
@@ -81,12 +83,12 @@ func (c *gitBranch) start(ctx context.Context, r *git.Repo) (string, error) {
 
 // move puts the branch elsewhere and says what was there. Commits that only this
 // branch had get a ref of their own, so that git keeps them.
-func (c *gitBranch) move(ctx context.Context, r *git.Repo, is, want string) ([]string, error) {
+func (c *gitBranch) move(ctx context.Context, r *git.Repo, is, want string) ([]verdict.Reason, error) {
 	only, err := r.Only(ctx, is, "refs/heads/"+c.Name)
 	if err != nil {
 		return nil, err
 	}
-	reasons := reason("branch %s moved from %s to %s", c.Name, at(ctx, r, is), at(ctx, r, want))
+	reasons := didTo("branch "+c.Name, code.RefMoved, verdict.Text("before", named(ctx, r, is)), verdict.Text("after", named(ctx, r, want)))
 	if len(only) > 0 {
 		backup := "refs/mxflow/backup/" + c.Name + "/" + git.Short(is)
 		if r.Tip(ctx, backup) != is {
@@ -94,21 +96,21 @@ func (c *gitBranch) move(ctx context.Context, r *git.Repo, is, want string) ([]s
 				return nil, err
 			}
 		}
-		reasons = append(reasons, fmt.Sprintf("%d commits were on %s alone and are kept as %s", len(only), c.Name, backup))
+		reasons = append(reasons, verdict.New(code.CommitsKept, verdict.Int("commits", len(only)), verdict.Text("backup", backup)).On(c.Name))
 	}
 	return reasons, r.MoveBranch(ctx, c.Name, want, is)
 }
 
-func (c *gitBranch) holds(ctx context.Context, r *git.Repo, goal string) string {
+func (c *gitBranch) holds(ctx context.Context, r *git.Repo, goal string) verdict.Reason {
 	is := r.Branch(ctx, c.Name)
 	switch {
 	case is == "":
-		return fmt.Sprintf("branch %s is gone; it began at %s", c.Name, git.Short(goal))
+		return verdict.New(code.RefGone, verdict.Text("began", git.Short(goal))).On("branch " + c.Name)
 	case !r.Contains(ctx, is, goal):
-		return fmt.Sprintf("branch %s is at %s, which does not have %s any more", c.Name, git.Short(is), git.Short(goal))
+		return verdict.New(code.RefLacks, verdict.Text("at", git.Short(is)), verdict.Text("commit", git.Short(goal))).On("branch " + c.Name)
 	}
 	if now, err := r.Commit(ctx, c.From); c.Force && err == nil && now != goal && !r.Contains(ctx, is, now) {
-		return fmt.Sprintf("%s moved from %s to %s, and force follows it", c.From, git.Short(goal), git.Short(now))
+		return verdict.New(code.RefMoved, verdict.Text("before", git.Short(goal)), verdict.Text("after", git.Short(now)), verdict.Text("followed", "yes")).On(c.From)
 	}
-	return ""
+	return verdict.Reason{}
 }

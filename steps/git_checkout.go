@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/git"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -31,7 +33,7 @@ type gitCheckout struct {
 	Submodules bool   `json:"submodules"`
 }
 
-func (c *gitCheckout) do(ctx context.Context, r *git.Repo) (goal string, reasons []string, err error) {
+func (c *gitCheckout) do(ctx context.Context, r *git.Repo) (goal string, reasons []verdict.Reason, err error) {
 	branch, commit, err := c.wanted(ctx, r)
 	if err != nil {
 		return "", nil, err
@@ -53,7 +55,7 @@ func (c *gitCheckout) do(ctx context.Context, r *git.Repo) (goal string, reasons
 			if where, err = git.Open(ctx, dir); err != nil {
 				return "", nil, err
 			}
-			return goal, reason("worktree %s made with %s at %s", dir, c.Ref, at(ctx, r, commit)), c.fill(ctx, where)
+			return goal, didTo(dir, code.WorktreeMade, verdict.Text("ref", c.Ref), at(ctx, r, commit)), c.fill(ctx, where)
 		}
 	}
 	before, on, err := where.Head(ctx)
@@ -61,7 +63,7 @@ func (c *gitCheckout) do(ctx context.Context, r *git.Repo) (goal string, reasons
 		return "", nil, err
 	}
 	if before == commit && (branch == on || branch == "") {
-		return goal, reason("%s has %s checked out already, at %s", where.Top, c.Ref, at(ctx, r, commit)), c.fill(ctx, where)
+		return goal, didTo(where.Top, code.CheckedOut, verdict.Text("ref", c.Ref), at(ctx, r, commit)), c.fill(ctx, where)
 	}
 	if err := where.Settled(ctx); err != nil {
 		return "", nil, err
@@ -69,10 +71,7 @@ func (c *gitCheckout) do(ctx context.Context, r *git.Repo) (goal string, reasons
 	if err := where.Checkout(ctx, branch, commit); err != nil {
 		return "", nil, err
 	}
-	if on == "" {
-		on = "a detached HEAD"
-	}
-	return goal, reason("%s switched from %s at %s to %s at %s", where.Top, on, before, c.Ref, at(ctx, r, commit)), c.fill(ctx, where)
+	return goal, didTo(where.Top, code.Switched, verdict.Text("from", on), verdict.Text("before", before), verdict.Text("ref", c.Ref), at(ctx, r, commit)), c.fill(ctx, where)
 }
 
 // wanted is the local branch that the plan means, if it means one, and the commit.
@@ -113,36 +112,36 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-func (c *gitCheckout) holds(ctx context.Context, r *git.Repo, goal string) string {
+func (c *gitCheckout) holds(ctx context.Context, r *git.Repo, goal string) verdict.Reason {
 	where, what := r, r.Top
 	if c.Worktree != "" {
 		what = c.lab.absolute(c.Worktree)
 		t, err := c.tree(ctx, r, what)
 		if err != nil {
-			return err.Error()
+			return verdict.New(code.GitRefused, verdict.Err(err))
 		}
 		if t == nil {
-			return fmt.Sprintf("worktree %s is gone", what)
+			return verdict.New(code.RefGone).On("worktree " + what)
 		}
 		where = t
 	}
 	head, on, err := where.Head(ctx)
 	if err != nil {
-		return err.Error()
+		return verdict.New(code.GitRefused, verdict.Err(err))
 	}
 	if branch, ok := strings.CutPrefix(goal, "branch "); ok {
 		if on != branch {
-			return fmt.Sprintf("%s is at %s, not on branch %s any more", filepath.Base(what), on+" "+git.Short(head), branch)
+			return verdict.New(code.OffBranch, verdict.Text("on", on), verdict.Text("commit", git.Short(head)), verdict.Text("branch", branch)).On(filepath.Base(what))
 		}
-		return ""
+		return verdict.Reason{}
 	}
 	commit := strings.TrimPrefix(goal, "commit ")
 	// A name that is gone leaves what is checked out as it is.
 	if now, err := r.Commit(ctx, c.Ref); err == nil && now != commit {
-		return fmt.Sprintf("%s was %s and is %s", c.Ref, git.Short(commit), git.Short(now))
+		return verdict.New(code.RefWas, verdict.Text("before", git.Short(commit)), verdict.Text("after", git.Short(now))).On(c.Ref)
 	}
 	if head != commit {
-		return fmt.Sprintf("%s is at %s, not at %s any more", filepath.Base(what), git.Short(head), git.Short(commit))
+		return verdict.New(code.OffCommit, verdict.Text("at", git.Short(head)), verdict.Text("commit", git.Short(commit))).On(filepath.Base(what))
 	}
-	return ""
+	return verdict.Reason{}
 }

@@ -2,9 +2,10 @@ package steps
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/mxflow/mxflow/engine/git"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -25,7 +26,7 @@ type gitCherryPick struct {
 	Branch  string   `json:"branch"`
 }
 
-func (c *gitCherryPick) do(ctx context.Context, r *git.Repo) (string, []string, error) {
+func (c *gitCherryPick) do(ctx context.Context, r *git.Repo) (string, []verdict.Reason, error) {
 	head, branch, err := onBranch(ctx, r, c.Branch)
 	if err != nil {
 		return "", nil, err
@@ -35,7 +36,7 @@ func (c *gitCherryPick) do(ctx context.Context, r *git.Repo) (string, []string, 
 		return "", nil, err
 	}
 	if len(missing) == 0 {
-		return branch + "@" + head, reason("%s at %s has all of it already", orHead(branch), at(ctx, r, head)), nil
+		return branch + "@" + head, didTo(orHead(branch), code.HasAll, at(ctx, r, head)), nil
 	}
 	if err := r.Settled(ctx); err != nil {
 		return "", nil, err
@@ -44,35 +45,35 @@ func (c *gitCherryPick) do(ctx context.Context, r *git.Repo) (string, []string, 
 		return "", nil, err
 	}
 	after, _, err := r.Head(ctx)
-	reasons := reason("%s moved from %s to %s", orHead(branch), head, after)
+	reasons := didTo(orHead(branch), code.RefMoved, verdict.Text("before", head), verdict.Text("after", after))
 	for i, sha := range missing {
 		if i == 10 {
-			reasons = append(reasons, fmt.Sprintf("and %d more", len(missing)-i))
+			reasons = append(reasons, verdict.New(code.AndMore, verdict.Int("more", len(missing)-i)))
 			break
 		}
-		reasons = append(reasons, "picked "+at(ctx, r, sha))
+		reasons = append(reasons, verdict.New(code.Picked, at(ctx, r, sha)))
 	}
 	return branch + "@" + after, reasons, err
 }
 
 // holds looks for the picked result first: a commit whose conflicting
 // neighbourhood changed since is there all the same.
-func (c *gitCherryPick) holds(ctx context.Context, r *git.Repo, goal string) string {
+func (c *gitCherryPick) holds(ctx context.Context, r *git.Repo, goal string) verdict.Reason {
 	branch, result := cutGoal(goal)
 	tip := tipOf(ctx, r, branch)
 	if tip == "" {
-		return orHead(branch) + " is gone"
+		return verdict.New(code.RefGone).On(orHead(branch))
 	}
 	missing, err := r.Missing(ctx, tip, c.Commits)
 	switch {
 	case err != nil:
 		// What was picked may have lost its name since; the result has not.
 		if r.Contains(ctx, tip, result) {
-			return ""
+			return verdict.Reason{}
 		}
-		return err.Error()
+		return verdict.New(code.GitRefused, verdict.Err(err))
 	case len(missing) > 0:
-		return fmt.Sprintf("%s does not have the change of %s", orHead(branch), git.Short(missing[0]))
+		return verdict.New(code.ChangeLacking, verdict.Text("commit", git.Short(missing[0]))).On(orHead(branch))
 	}
-	return ""
+	return verdict.Reason{}
 }

@@ -2,10 +2,11 @@ package steps
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/git"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -28,8 +29,9 @@ type gitFetch struct {
 	Tags   bool     `json:"tags"`
 }
 
-func (c *gitFetch) do(ctx context.Context, r *git.Repo) (string, []string, error) {
-	var branches, got, reasons []string
+func (c *gitFetch) do(ctx context.Context, r *git.Repo) (string, []verdict.Reason, error) {
+	var branches, got []string
+	var reasons []verdict.Reason
 	for _, ref := range c.Refs {
 		if !git.IsRequest(ref) {
 			if err := r.GoodName(ctx, ref); err != nil {
@@ -53,7 +55,7 @@ func (c *gitFetch) do(ctx context.Context, r *git.Repo) (string, []string, error
 		}
 		for i, m := range moved {
 			if i == 10 {
-				reasons = append(reasons, fmt.Sprintf("and %d more", len(moved)-i))
+				reasons = append(reasons, verdict.New(code.AndMore, verdict.Int("more", len(moved)-i)))
 				break
 			}
 			reasons = append(reasons, movedRef(strings.TrimPrefix(strings.TrimPrefix(m.Ref, "refs/remotes/"), "refs/tags/"), m.Before, m.After))
@@ -67,27 +69,27 @@ func (c *gitFetch) do(ctx context.Context, r *git.Repo) (string, []string, error
 		got = append(got, sha)
 	}
 	if len(reasons) == 0 {
-		reasons = reason("nothing new at %s", c.Remote)
+		reasons = didTo(c.Remote, code.NothingNew)
 	}
 	return strings.Join(got, ","), reasons, nil
 }
 
-func movedRef(name, before, after string) string {
+func movedRef(name, before, after string) verdict.Reason {
 	switch before {
 	case after:
-		return fmt.Sprintf("%s is at %s already", name, after)
+		return verdict.New(code.RefAlready, verdict.Text("at", after)).On(name)
 	case "":
-		return fmt.Sprintf("%s is new, at %s", name, after)
+		return verdict.New(code.RefNew, verdict.Text("at", after)).On(name)
 	}
-	return fmt.Sprintf("%s moved from %s to %s", name, before, after)
+	return verdict.New(code.RefMoved, verdict.Text("before", before), verdict.Text("after", after)).On(name)
 }
 
 // holds while the commits are there: what the remote has meanwhile is not asked.
-func (c *gitFetch) holds(ctx context.Context, r *git.Repo, goal string) string {
+func (c *gitFetch) holds(ctx context.Context, r *git.Repo, goal string) verdict.Reason {
 	for _, sha := range strings.Split(goal, ",") {
 		if sha != "" && !r.Has(ctx, sha) {
-			return fmt.Sprintf("commit %s, which was fetched, is gone", git.Short(sha))
+			return verdict.New(code.CommitGone).On(git.Short(sha))
 		}
 	}
-	return ""
+	return verdict.Reason{}
 }

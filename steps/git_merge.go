@@ -2,10 +2,11 @@ package steps
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/git"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -30,7 +31,7 @@ type gitMerge struct {
 	FastForward bool   `json:"fast_forward"`
 }
 
-func (c *gitMerge) do(ctx context.Context, r *git.Repo) (string, []string, error) {
+func (c *gitMerge) do(ctx context.Context, r *git.Repo) (string, []verdict.Reason, error) {
 	head, branch, err := onBranch(ctx, r, c.Branch)
 	if err != nil {
 		return "", nil, err
@@ -40,7 +41,7 @@ func (c *gitMerge) do(ctx context.Context, r *git.Repo) (string, []string, error
 		return "", nil, err
 	}
 	if r.Contains(ctx, head, from) {
-		return branch + "@" + from, reason("%s has %s from %s already", orHead(branch), at(ctx, r, from), c.From), nil
+		return branch + "@" + from, didTo(orHead(branch), code.HasAlready, at(ctx, r, from), verdict.Text("from", c.From)), nil
 	}
 	if err := r.Settled(ctx); err != nil {
 		return "", nil, err
@@ -49,19 +50,19 @@ func (c *gitMerge) do(ctx context.Context, r *git.Repo) (string, []string, error
 		return "", nil, err
 	}
 	after, _, err := r.Head(ctx)
-	return branch + "@" + from, reason("merged %s from %s; %s moved from %s to %s", at(ctx, r, from), c.From, orHead(branch), head, after), err
+	return branch + "@" + from, didTo(orHead(branch), code.Merged, at(ctx, r, from), verdict.Text("from", c.From), verdict.Text("before", head), verdict.Text("after", after)), err
 }
 
-func (c *gitMerge) holds(ctx context.Context, r *git.Repo, goal string) string {
+func (c *gitMerge) holds(ctx context.Context, r *git.Repo, goal string) verdict.Reason {
 	branch, merged := cutGoal(goal)
 	tip := tipOf(ctx, r, branch)
 	if tip == "" || !r.Contains(ctx, tip, merged) {
-		return fmt.Sprintf("%s does not have %s any more", orHead(branch), git.Short(merged))
+		return verdict.New(code.RefLacks, verdict.Text("commit", git.Short(merged))).On(orHead(branch))
 	}
 	if now, err := r.Commit(ctx, c.From); err == nil && !r.Contains(ctx, tip, now) {
-		return fmt.Sprintf("%s moved from %s to %s", c.From, git.Short(merged), git.Short(now))
+		return verdict.New(code.RefMoved, verdict.Text("before", git.Short(merged)), verdict.Text("after", git.Short(now))).On(c.From)
 	}
-	return ""
+	return verdict.Reason{}
 }
 
 // cutGoal takes "branch@commit" apart; the branch is empty for a detached HEAD.

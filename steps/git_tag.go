@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/mxflow/mxflow/engine/git"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -28,7 +30,7 @@ type gitTag struct {
 	Force   bool   `json:"force"`
 }
 
-func (c *gitTag) do(ctx context.Context, r *git.Repo) (string, []string, error) {
+func (c *gitTag) do(ctx context.Context, r *git.Repo) (string, []verdict.Reason, error) {
 	if err := r.GoodName(ctx, c.Name); err != nil {
 		return "", nil, err
 	}
@@ -39,26 +41,26 @@ func (c *gitTag) do(ctx context.Context, r *git.Repo) (string, []string, error) 
 	is := r.Tag(ctx, c.Name)
 	switch {
 	case is == want:
-		return want, reason("tag %s is at %s already", c.Name, at(ctx, r, want)), nil
+		return want, didTo("tag "+c.Name, code.RefAlready, at(ctx, r, want)), nil
 	case is != "" && !c.Force:
-		return "", nil, &git.Error{Kind: git.InUse, Reason: fmt.Sprintf("tag %s is at %s, and %s is %s: take another name, or move it with force = true", c.Name, at(ctx, r, is), c.From, at(ctx, r, want))}
+		return "", nil, &git.Error{Kind: git.InUse, Reason: fmt.Sprintf("tag %s is at %s, and %s is %s: take another name, or move it with force = true", c.Name, named(ctx, r, is), c.From, named(ctx, r, want))}
 	}
 	if err := r.CreateTag(ctx, c.Name, want, c.Message, is != ""); err != nil {
 		return "", nil, err
 	}
 	if is != "" {
-		return want, reason("tag %s moved from %s to %s", c.Name, at(ctx, r, is), at(ctx, r, want)), nil
+		return want, didTo("tag "+c.Name, code.RefMoved, verdict.Text("before", named(ctx, r, is)), verdict.Text("after", named(ctx, r, want))), nil
 	}
-	return want, reason("tag %s made at %s", c.Name, at(ctx, r, want)), nil
+	return want, didTo("tag "+c.Name, code.RefMade, at(ctx, r, want)), nil
 }
 
-func (c *gitTag) holds(ctx context.Context, r *git.Repo, goal string) string {
+func (c *gitTag) holds(ctx context.Context, r *git.Repo, goal string) verdict.Reason {
 	switch is := r.Tag(ctx, c.Name); is {
 	case goal:
-		return ""
+		return verdict.Reason{}
 	case "":
-		return fmt.Sprintf("tag %s is gone; it was at %s", c.Name, git.Short(goal))
+		return verdict.New(code.RefGone, verdict.Text("was", git.Short(goal))).On("tag " + c.Name)
 	default:
-		return fmt.Sprintf("tag %s moved from %s to %s", c.Name, git.Short(goal), git.Short(is))
+		return verdict.New(code.RefMoved, verdict.Text("before", git.Short(goal)), verdict.Text("after", git.Short(is))).On("tag " + c.Name)
 	}
 }

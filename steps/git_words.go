@@ -8,10 +8,22 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/git"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
-// at is a commit in a reason: its short SHA with its subject.
-func at(ctx context.Context, r *git.Repo, commit string) string {
+// didTo is what a step did to a branch, a tag, a folder.
+func didTo(subject string, c code.Code, args ...verdict.Arg) []verdict.Reason {
+	return []verdict.Reason{verdict.New(c, args...).On(subject)}
+}
+
+// at is where a reason says that something is.
+func at(ctx context.Context, r *git.Repo, commit string) verdict.Arg {
+	return verdict.Text("at", named(ctx, r, commit))
+}
+
+// named is a commit with its subject line.
+func named(ctx context.Context, r *git.Repo, commit string) string {
 	if subject := r.Subject(ctx, commit); subject != "" {
 		return fmt.Sprintf("%s (%s)", commit, subject)
 	}

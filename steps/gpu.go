@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/mxflow/mxflow/engine/gpu"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 )
@@ -74,10 +74,6 @@ func gpuConfigOf(b *plans.Block) (c gpuConfig, err error) {
 	return c, err
 }
 
-// gpuShared begins the note of a launch that was not alone on its GPU: it does
-// not count.
-const gpuShared = "shared GPU: "
-
 // freeEvery is how often an occupied GPU is looked at again: nvidia-smi takes up
 // to a second of a core without persistence mode.
 const freeEvery = time.Second
@@ -102,8 +98,8 @@ func (u gpuUse) look(ctx context.Context) (gpu.Occupied, error) {
 // gpuBefore gets a launch its GPUs: it locks them for the rest of the apply, and
 // waits until nobody else computes there. The error says who is in the way.
 func (l *Lab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant) (u gpuUse, err error) {
-	note := func(format string, args ...any) {
-		s.Emit(runtime.Event{Type: "note", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.name, Message: fmt.Sprintf(format, args...)})
+	note := func(what verdict.Reason) {
+		s.Emit(runtime.Event{Type: "note", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.name, Why: what})
 	}
 	if u, err = l.gpusOf(ctx, v, note); err != nil || len(u.gpus) == 0 {
 		return u, err
@@ -117,7 +113,7 @@ func (l *Lab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant) (u gp
 		return u, err
 	}
 	o, err := gpu.WaitFree(ctx, u.look, freeEvery, wait, func(o gpu.Occupied) {
-		note("waiting up to %s for the GPU: %s", wait, o)
+		note(gpuWait(code.GPUWait, wait, o.String()))
 	})
 	if err != nil {
 		return u, fmt.Errorf("it cannot be seen whether the GPU is free: %w", err)
@@ -135,7 +131,7 @@ type gpuHold struct {
 }
 
 // lockGPUs locks what this apply does not hold yet.
-func (l *Lab) lockGPUs(ctx context.Context, u gpuUse, note func(string, ...any)) error {
+func (l *Lab) lockGPUs(ctx context.Context, u gpuUse, note func(verdict.Reason)) error {
 	l.gpus.mu.Lock()
 	defer l.gpus.mu.Unlock()
 	var more []gpu.GPU
@@ -146,7 +142,7 @@ func (l *Lab) lockGPUs(ctx context.Context, u gpuUse, note func(string, ...any))
 	}
 	me := gpu.Holder{PID: os.Getpid(), User: userName(), State: l.Owner, Since: time.Now().UTC()}
 	locks, err := gpu.Acquire(ctx, gpu.LockDir(), more, me, time.Duration(u.config.Wait), func(held *gpu.HeldError) {
-		note("waiting up to %s: %v", time.Duration(u.config.Wait), held)
+		note(gpuWait(code.GPULockWait, time.Duration(u.config.Wait), held.Error()))
 	})
 	if err != nil {
 		return err
@@ -161,7 +157,7 @@ func (l *Lab) lockGPUs(ctx context.Context, u gpuUse, note func(string, ...any))
 // gpuAfter waits until the engine's memory is given back, so that the next
 // launch begins with all of it. Whoever is still there then was beside the
 // engine, which makes the launch one on a shared GPU.
-func (l *Lab) gpuAfter(s *runtime.Scope, u gpuUse) (notes []string) {
+func (l *Lab) gpuAfter(s *runtime.Scope, u gpuUse) (notes []verdict.Reason) {
 	if len(u.gpus) == 0 {
 		return nil
 	}
@@ -169,11 +165,11 @@ func (l *Lab) gpuAfter(s *runtime.Scope, u gpuUse) (notes []string) {
 	o, err := gpu.WaitFree(orBackground(s.Hard), u.look, freeEvery/4, settle, nil)
 	switch {
 	case err != nil:
-		return []string{"it could not be seen whether the GPU's memory was given back: " + firstLine(err)}
+		return because(code.GPUUnseen, oneLine(err))
 	case len(o.Processes) > 0:
-		return []string{gpuShared + fmt.Sprintf("%s after the engine had stopped", o)}
+		return because(code.GPUShared, verdict.Text("by", o.String()))
 	case !o.Free():
-		return []string{fmt.Sprintf("memory of the GPU was not given back within %s: %s", settle, o)}
+		return because(code.GPUNotGivenBack, verdict.Dur("within", settle), verdict.Text("by", o.String()))
 	}
 	return nil
 }
@@ -185,11 +181,7 @@ func orBackground(ctx context.Context) context.Context {
 	return ctx
 }
 
-// sharedGPU is the note of a launch that was beside another process on its GPU.
-func sharedGPU(notes []string) string {
-	i := slices.IndexFunc(notes, func(n string) bool { return strings.HasPrefix(n, gpuShared) })
-	if i < 0 {
-		return ""
-	}
-	return notes[i]
+// gpuWait is what is waited for, and for how long at most.
+func gpuWait(c code.Code, wait time.Duration, until string) verdict.Reason {
+	return verdict.New(c, verdict.Dur("wait", wait), verdict.Text("until", until))
 }

@@ -6,10 +6,12 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/telemetry"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
 // calm waits until the GPUs are as the plan wants them before a launch.
-func (u gpuUse) calm(ctx context.Context, note func(string, ...any)) error {
+func (u gpuUse) calm(ctx context.Context, note func(verdict.Reason)) error {
 	c := u.config
 	if c.MaxTemperature == 0 && c.MaxPower == 0 && c.MinClock == 0 && c.MaxClock == 0 {
 		return nil
@@ -19,7 +21,7 @@ func (u gpuUse) calm(ctx context.Context, note func(string, ...any)) error {
 		MaxTemperature: c.MaxTemperature, MaxPower: c.MaxPower, MinClock: c.MinClock, MaxClock: c.MaxClock, Timeout: time.Duration(c.Wait),
 		Waiting: func(what string) {
 			if !said {
-				note("waiting up to %s for the GPU: %s", time.Duration(c.Wait), what)
+				note(gpuWait(code.GPUWait, time.Duration(c.Wait), what))
 			}
 			said = true
 		},

@@ -12,12 +12,14 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/gpu"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
 // gpusOf finds out which of this machine's GPUs a variant uses. A GPU that the
 // plan names and that is not there is an error.
-func (l *Lab) gpusOf(ctx context.Context, v *variant, note func(string, ...any)) (u gpuUse, err error) {
+func (l *Lab) gpusOf(ctx context.Context, v *variant, note func(verdict.Reason)) (u gpuUse, err error) {
 	var block *plans.Block
 	if e := l.Plan.Engine(v.engine); e != nil && len(e.Parts["gpu"]) > 0 {
 		block = e.Parts["gpu"][0]
@@ -33,7 +35,7 @@ func (l *Lab) gpusOf(ctx context.Context, v *variant, note func(string, ...any))
 		if u.config.Devices != nil {
 			return u, fmt.Errorf("the plan names GPUs, and they cannot be listed: %w", err)
 		}
-		note("no GPU is locked or waited for, since they cannot be listed: %v", err)
+		note(verdict.New(code.GPUUnlisted, verdict.Err(err)))
 		return u, nil
 	}
 	if u.config.Devices == nil && len(all) == 0 {
@@ -51,7 +53,7 @@ func (l *Lab) gpusOf(ctx context.Context, v *variant, note func(string, ...any))
 	}
 	var sure bool
 	if u.gpus, sure, err = chosen(v.spec, all, parents); err == nil && !sure {
-		note("which GPUs CUDA_VISIBLE_DEVICES means is not certain, since they differ and CUDA counts them by speed: all are taken. Set CUDA_DEVICE_ORDER = \"PCI_BUS_ID\", or name UUIDs")
+		note(verdict.New(code.GPUUncertain))
 	}
 	return u, err
 }

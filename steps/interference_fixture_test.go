@@ -65,7 +65,7 @@ func newInterfering(t *testing.T, features string) *interfering {
 	}
 	t.Cleanup(func() { st.Close() })
 	i := &interfering{t: t, lab: &Lab{Plan: res.Plan, Graph: g, Store: st}, works: map[string]string{}}
-	i.scope = &runtime.Scope{Plan: res.Plan, LockedBy: func(string) string { return "" }, Outcome: func(node string) *ledger.Decision {
+	i.scope = &runtime.Scope{Plan: res.Plan, LockedBy: func(string) verdict.Reason { return verdict.Reason{} }, Outcome: func(node string) *ledger.Decision {
 		d, _, _ := st.Latest(node)
 		return d
 	}}

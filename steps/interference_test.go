@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
@@ -36,8 +37,8 @@ func TestStackAgainstProduct(t *testing.T) {
 		if df != 9.6 || math.Abs(width-2.24149) > 1e-3 { // t(.025, 9.6)
 			t.Errorf("half width is %v standard errors", width)
 		}
-		if !strings.HasSuffix(f.Says(), "they interfere") || !strings.HasPrefix(f.Says(), "fa and fb together are 12.0 % worse in chat.") {
-			t.Error(f.Says())
+		if says := tell.Line(f.Reason()); !strings.HasSuffix(says, "they interfere") || !strings.HasPrefix(says, "fa and fb together are 12.0 % worse in chat.") {
+			t.Error(says)
 		}
 	}
 }
@@ -95,7 +96,7 @@ func TestCandidateAgainstTwin(t *testing.T) {
 	i.decide("alone", i.arm("s1", "b", 15), base)
 	ev := &gates.Feature{Root: i.arm("s2", "", 10), Parent: i.arm("s2", "a", 20), Candidate: i.arm("s2", "ab", 36)}
 	all := i.of("onto", ev)
-	if len(all) != 1 || strings.Join(all[0].Parts, "+") != "fa+alone" || math.Abs(all[0].Ratio-0.2) > 1e-9 || !strings.HasSuffix(all[0].Says(), "they help each other") {
+	if len(all) != 1 || strings.Join(all[0].Parts, "+") != "fa+alone" || math.Abs(all[0].Ratio-0.2) > 1e-9 || !strings.HasSuffix(tell.Line(all[0].Reason()), "they help each other") {
 		t.Errorf("%+v", all)
 	}
 }

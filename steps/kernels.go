@@ -2,14 +2,13 @@ package steps
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"path/filepath"
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -34,7 +33,7 @@ type kernels struct {
 	Timeout plans.Dur `json:"timeout"`
 }
 
-func (k *kernels) run(ctx context.Context, q *qualification) (verdict.Verdict, []string, error) {
+func (k *kernels) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
 	if !q.answered {
 		// Kernels are chosen at the first request, so there must have been one.
 		limit := time.Duration(k.Timeout)
@@ -62,7 +61,7 @@ func (k *kernels) run(ctx context.Context, q *qualification) (verdict.Verdict, [
 		v, reasons = judgeObserved(wanted, seen, not, v, reasons)
 	}
 	if at := q.logAt(); v != verdict.Pass && len(globs) > 0 && at != "" {
-		reasons = append(reasons, "the log is "+at)
+		reasons = append(reasons, verdict.New(code.LogAt, verdict.Text("path", at)))
 	}
 	return v, reasons, nil
 }
@@ -83,76 +82,76 @@ func (q *qualification) logAt() string {
 }
 
 // proved is the verdict over the engine's log.
-func (k *kernels) proved(ctx context.Context, q *qualification, wanted []evidence, globs []string) (verdict.Verdict, []string, error) {
+func (k *kernels) proved(ctx context.Context, q *qualification, wanted []evidence, globs []string) (verdict.Verdict, []verdict.Reason, error) {
 	if len(globs) == 0 {
 		return judgeKernels(wanted, nil)
 	}
 	if q.inst.LogPath() == "" {
-		return verdict.Inconclusive, reason("the engine runs at an endpoint and its log is not known, so nothing of it can be proved: name the log with log_file in the endpoint block"), nil
+		return verdict.Inconclusive, because(code.LogUnknown), nil
 	}
 	scan, err := q.scanProof(ctx, wanted, globs)
 	if err != nil {
 		return "", nil, err
 	}
 	if scan.Lines() == 0 {
-		return verdict.Inconclusive, reason("the engine logged nothing, so no kernel is proved"), nil
+		return verdict.Inconclusive, because(code.LogEmpty), nil
 	}
 	v, reasons, err := judgeKernels(wanted, scan.Seen())
 	switch {
 	case err != nil:
 	case !fresh(q.record.Engine):
-		v, reasons = judgePartial(beganBefore, wanted, scan.Seen(), v, reasons)
+		v, reasons = judgePartial(code.LogBeganBefore, wanted, scan.Seen(), v, reasons)
 	case logBroken(q.inst):
 		// An error and not inconclusive: it is tried again, and says nothing of the variant.
-		if judged, _ := judgePartial(brokeOff, wanted, scan.Seen(), v, reasons); judged != v {
-			return "", nil, errors.New(brokeOff)
+		if judged, _ := judgePartial(code.LogBrokeOff, wanted, scan.Seen(), v, reasons); judged != v {
+			return "", nil, &verdict.Fault{Reason: verdict.New(code.LogBrokeOff)}
 		}
 	case scan.Cut():
-		v, reasons = judgePartial(wasCut, wanted, scan.Seen(), v, reasons)
+		v, reasons = judgePartial(code.LogCut, wanted, scan.Seen(), v, reasons)
 	}
 	return v, reasons, err
 }
 
 // judgeKernels is the verdict over what was seen. A knob value without evidence
 // is unproven, and unproven is not a pass.
-func judgeKernels(wanted []evidence, seen map[string]engine.Match) (verdict.Verdict, []string, error) {
+func judgeKernels(wanted []evidence, seen map[string]engine.Match) (verdict.Verdict, []verdict.Reason, error) {
 	v := verdict.Pass
 	if len(wanted) == 0 {
-		return verdict.Inconclusive, reason("the plan declares no knob, so there is nothing to prove"), nil
+		return verdict.Inconclusive, because(code.NoKnobs), nil
 	}
 	// Of what is not proved only that is said which speaks against it.
-	var against, proofs []string
+	var against, proofs []verdict.Reason
 	for _, e := range wanted {
-		name := fmt.Sprintf("%s = %q", e.Knob, e.Value)
 		if len(e.MustSee)+len(e.MustNotSee)+len(e.MustObserve)+len(e.MustNotObserve) == 0 {
 			v = verdict.Join(v, verdict.Inconclusive)
-			against = append(against, name+" is unproven: it declares neither must_see nor must_not_see")
+			against = append(against, e.fact(code.Unproven))
 		}
 		for _, glob := range e.MustSee {
 			if m, ok := seen[glob]; ok {
-				proofs = append(proofs, fmt.Sprintf("%s: seen %q (line %d: %s)", name, glob, m.LineNo, cut(m.FirstLine)))
+				proofs = append(proofs, e.fact(code.Seen, verdict.Text("glob", glob), verdict.Int("line_no", m.LineNo), verdict.Text("line", cut(m.FirstLine))))
 			} else {
 				v = verdict.Fail
-				against = append(against, fmt.Sprintf("%s: %q must be seen in the log and was not", name, glob))
+				against = append(against, e.fact(code.NotSeen, verdict.Text("glob", glob)))
 			}
 		}
 		for _, glob := range e.MustNotSee {
 			if m, ok := seen[glob]; ok {
 				v = verdict.Fail
-				against = append(against, fmt.Sprintf("%s: %q must not be seen, but line %d says: %s", name, glob, m.LineNo, cut(m.FirstLine)))
+				against = append(against, e.fact(code.WronglySeen, verdict.Text("glob", glob), verdict.Int("line_no", m.LineNo), verdict.Text("line", cut(m.FirstLine))))
 			}
 		}
 	}
 	if v == verdict.Pass {
-		by := "the log proves"
+		by := "log"
 		if observes(wanted) {
-			by = "what the engine says proves"
+			by = "engine"
 		}
-		proved := fmt.Sprintf("%s the value of %d knobs", by, len(wanted))
-		if len(wanted) == 1 {
-			proved = by + " the value of 1 knob"
-		}
-		return v, append([]string{proved}, proofs...), nil
+		return v, append(because(code.Proved, verdict.Int("knobs", len(wanted)), verdict.Text("by", by)), proofs...), nil
 	}
 	return v, against, nil
+}
+
+// fact is one about the value of the knob.
+func (e evidence) fact(what code.Code, args ...verdict.Arg) verdict.Reason {
+	return verdict.New(what, append(args, verdict.Text("value", e.Value))...).On(e.Knob)
 }

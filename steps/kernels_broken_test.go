@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -43,7 +44,7 @@ func TestKernelsOfALogThatBrokeOff(t *testing.T) {
 		wanted := []evidence{{Knob: "knob", Value: "on", MustSee: c.must, MustNotSee: c.not}}
 		v, reasons, err := (&kernels{}).proved(t.Context(), q, wanted, append(append([]string(nil), c.must...), c.not...))
 		if v != c.want || (err != nil) != (c.want == "") {
-			t.Errorf("%s: %s %q, %v; want %q", c.name, v, reasons, err, c.want)
+			t.Errorf("%s: %s %q, %v; want %q", c.name, v, tell.Lines(reasons), err, c.want)
 		}
 	}
 }

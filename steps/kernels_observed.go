@@ -7,6 +7,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -18,27 +19,26 @@ func observes(wanted []evidence) bool {
 // judgeObserved adds to the verdict over the log what was observed: each value
 // that must be seen, and none that must not. What is not observed proves nothing,
 // either way.
-func judgeObserved(wanted []evidence, seen map[string]ledger.Observed, not map[string]string, v verdict.Verdict, reasons []string) (verdict.Verdict, []string) {
+func judgeObserved(wanted []evidence, seen map[string]ledger.Observed, not map[string]verdict.Reason, v verdict.Verdict, reasons []verdict.Reason) (verdict.Verdict, []verdict.Reason) {
 	own := verdict.Pass
-	var against, proofs []string
+	var against, proofs []verdict.Reason
 	for _, e := range wanted {
-		name := fmt.Sprintf("%s = %q", e.Knob, e.Value)
 		look := func(want map[string]any, must bool) {
 			for _, what := range slices.Sorted(maps.Keys(want)) {
 				o, ok := seen[what]
-				wanted := ledger.Observed{Value: want[what], Unit: o.Unit}
+				name, is, from := verdict.Text("name", what), verdict.Text("is", o.String()), verdict.Text("from", o.From)
 				switch {
 				case !ok:
 					own = verdict.Join(own, verdict.Inconclusive)
-					against = append(against, fmt.Sprintf("%s is unproven: %s was not observed: %s", name, what, orUnasked(not[what])))
+					against = append(against, e.fact(code.NotObserved, name).From(orUnasked(not[what])))
 				case must && o.Value != want[what]:
 					own = verdict.Fail
-					against = append(against, fmt.Sprintf("%s: %s must be %s, and the engine says %s (%s)", name, what, wanted, o, o.From))
+					against = append(against, e.fact(code.ObservedOther, name, is, from, verdict.Text("must", ledger.Observed{Value: want[what], Unit: o.Unit}.String())))
 				case !must && o.Value == want[what]:
 					own = verdict.Fail
-					against = append(against, fmt.Sprintf("%s: %s must not be %s, and the engine says so (%s)", name, what, wanted, o.From))
+					against = append(against, e.fact(code.WronglyObserved, name, is, from))
 				default:
-					proofs = append(proofs, fmt.Sprintf("%s: observed %s %s (%s)", name, what, o, o.From))
+					proofs = append(proofs, e.fact(code.Observed, name, is, from))
 				}
 			}
 		}
@@ -54,9 +54,9 @@ func judgeObserved(wanted []evidence, seen map[string]ledger.Observed, not map[s
 	return verdict.Join(v, own), append(against, reasons...)
 }
 
-func orUnasked(why string) string {
-	if why == "" {
-		return "this engine has no observation of that name"
+func orUnasked(why verdict.Reason) verdict.Reason {
+	if why.IsZero() {
+		return verdict.New(code.Unasked)
 	}
 	return why
 }

@@ -3,13 +3,7 @@ package steps
 import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/gates/verdict"
-)
-
-// The reasons why a log is not whole.
-const (
-	beganBefore = "the server was running before the launch, so its log begins in the middle and what is missing in it proves nothing: with restart in the endpoint block it begins with the start"
-	wasCut      = "the log grew so large that its middle was dropped, and what is missing in it proves nothing: let the engine log less"
-	brokeOff    = "the connection to the docker daemon broke while the log was followed, and what is missing in it proves nothing: see that the daemon answers, and apply again"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
 // logBroken reports whether an engine's log could not be followed to this moment.
@@ -22,7 +16,7 @@ func logBroken(inst engine.Instance) bool {
 // middle, because the server was running before the launch, or its middle was
 // dropped. What is there still speaks, for and against; what is missing says
 // nothing.
-func judgePartial(why string, wanted []evidence, seen map[string]engine.Match, v verdict.Verdict, reasons []string) (verdict.Verdict, []string) {
+func judgePartial(why code.Code, wanted []evidence, seen map[string]engine.Match, v verdict.Verdict, reasons []verdict.Reason) (verdict.Verdict, []verdict.Reason) {
 	excluded := false
 	for _, e := range wanted {
 		for _, glob := range e.MustNotSee {
@@ -33,7 +27,7 @@ func judgePartial(why string, wanted []evidence, seen map[string]engine.Match, v
 		}
 	}
 	if v == verdict.Fail || v == verdict.Pass && excluded {
-		return verdict.Inconclusive, append([]string{why}, reasons...)
+		return verdict.Inconclusive, append(because(why), reasons...)
 	}
 	return v, reasons
 }

@@ -1,11 +1,12 @@
 package steps
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
 // A log that begins in the middle proves what is in it, and nothing by what is
@@ -29,9 +30,9 @@ func TestPartialLogs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, reasons = judgePartial(beganBefore, wanted, seen, v, reasons)
-		if v != c.want || strings.Contains(reasons[0], "begins in the middle") != c.partial {
-			t.Errorf("%s: %s %q, want %s", c.name, v, reasons, c.want)
+		v, reasons = judgePartial(code.LogBeganBefore, wanted, seen, v, reasons)
+		if v != c.want || (reasons[0].Code == code.LogBeganBefore) != c.partial {
+			t.Errorf("%s: %s %q, want %s", c.name, v, tell.Lines(reasons), c.want)
 		}
 	}
 }

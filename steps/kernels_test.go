@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
 func TestJudgeKernels(t *testing.T) {
@@ -36,11 +38,11 @@ func TestJudgeKernels(t *testing.T) {
 		{"no knob", nil, see(), verdict.Inconclusive, "nothing to prove"},
 	} {
 		got, reasons, err := judgeKernels(c.wanted, c.seen)
-		if err != nil || got != c.want || !strings.Contains(strings.Join(reasons, "\n"), c.says) {
-			t.Errorf("%s: %s %q (%v), want %s saying %q", c.name, got, reasons, err, c.want, c.says)
+		if err != nil || got != c.want || !strings.Contains(tell.Joined(reasons), c.says) {
+			t.Errorf("%s: %s %q (%v), want %s saying %q", c.name, got, tell.Lines(reasons), err, c.want, c.says)
 		}
-		if strings.Contains(strings.Join(reasons, "\n"), ": seen ") != (got == verdict.Pass) {
-			t.Errorf("%s: what was seen is said where it proves something, and else only what is missing: %q", c.name, reasons)
+		if verdict.Holds(reasons, code.Seen) != (got == verdict.Pass) {
+			t.Errorf("%s: what was seen is said where it proves something, and else only what is missing: %q", c.name, tell.Lines(reasons))
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -38,8 +39,8 @@ func (l *Lab) sealed(parts ...any) string {
 
 // variantKey covers everything that makes two starts the same start. The folder
 // is left out: a checkout that was moved measures the same.
-func (l *Lab) variantKey(spec engine.Spec) string {
-	parts := []any{"variant", spec.Kind, spec.Model, spec.Command, spec.Env, spec.Unset, l.program(spec)}
+func (l *Lab) variantKey(ctx context.Context, spec engine.Spec) string {
+	parts := []any{"variant", spec.Kind, spec.Model, spec.Command, spec.Env, spec.Unset, l.program(ctx, spec)}
 	if spec.How() != "process" {
 		parts = append(parts, spec.How(), unpulled(spec.Docker), spec.Compose, spec.Exec, keyless(spec.Endpoint))
 	}

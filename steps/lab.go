@@ -48,8 +48,6 @@ type Lab struct {
 	// gpus are those that this apply holds, metadata what it has found out.
 	gpus     gpuHold
 	metadata metadata.Collector
-	// repos is what is known of repositories while one node runs.
-	repos repoMemo
 	// calibrator knows how far the measuring client is off.
 	calibrator Calibrator
 	// learned is what is known of tokenizers, by set of prompts.
@@ -66,7 +64,6 @@ type Lab struct {
 
 // Step makes the step of a node.
 func (l *Lab) Step(n *runtime.Node) (runtime.Step, error) {
-	l.repos.forget()
 	switch n.Kind {
 	case runtime.KindQualify:
 		return &qualify{lab: l, feature: n.FeatureBlock}, nil

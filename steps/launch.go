@@ -53,7 +53,7 @@ func (l *Lab) launch(ctx context.Context, s *runtime.Scope, v *variant, record *
 	record.Variant, record.VariantKey, record.Node, record.BootID = v.name, v.key, s.Node.ID, l.Boot
 	record.Block, record.Knobs = v.engine, maps.Clone(v.knobs)
 	record.Engine = map[string]string{
-		"kind": v.spec.Kind, "command": strings.Join(v.spec.Command, " "), "program": l.program(v.spec),
+		"kind": v.spec.Kind, "command": strings.Join(v.spec.Command, " "), "program": l.program(ctx, v.spec),
 	}
 	for k, value := range shownEnv(v.spec.Env) {
 		record.Engine["env."+k] = value

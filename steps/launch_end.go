@@ -2,13 +2,14 @@ package steps
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 )
 
@@ -17,7 +18,7 @@ import (
 // last words say more than the client's error.
 func (st *started) broke(err error) {
 	defer st.diagnose()
-	st.record.OK, st.record.Error = false, firstLine(err)
+	st.record.OK, st.record.Error = false, brokenBy(err)
 	var failure *engine.Failure
 	if errors.As(err, &failure) {
 		st.record.LogTail = failure.LogTail
@@ -38,9 +39,17 @@ func (st *started) broke(err error) {
 	}
 	if exit := st.inst.Exit(); exit != nil {
 		st.record.Exit = &exit.Code
-		st.record.Error = fmt.Sprintf("the engine died (%s) while it answered: %s", exit, firstLine(err))
+		st.record.Error = verdict.New(code.EngineDied, exitOf(exit), oneLine(err))
 		st.record.LogTail = engine.TailLog(st.inst.LogPath(), 15)
 	}
+}
+
+// brokenBy is how a launch broke: the fact that an error carries, or its own words.
+func brokenBy(err error) verdict.Reason {
+	if f := (*verdict.Fault)(nil); errors.As(err, &f) {
+		return f.Reason
+	}
+	return verdict.New(code.LaunchBroke, oneLine(err))
 }
 
 func firstLine(err error) string {
@@ -57,7 +66,7 @@ func (st *started) stop(s *runtime.Scope) {
 	if exit := st.inst.Exit(); exit != nil && st.record.OK && st.command.of == nil {
 		st.record.OK = false
 		st.record.Exit = &exit.Code
-		st.record.Error = fmt.Sprintf("the engine ended by itself (%s)", exit)
+		st.record.Error = verdict.New(code.EngineEnded, exitOf(exit))
 		st.record.LogTail = engine.TailLog(st.inst.LogPath(), 15)
 		st.diagnose()
 	}
@@ -65,7 +74,7 @@ func (st *started) stop(s *runtime.Scope) {
 		st.describe()
 	}
 	if err := st.inst.Stop(s.Hard); err != nil && st.record.OK {
-		st.record.Notes = append(st.record.Notes, "stopping: "+firstLine(err))
+		st.record.Notes = append(st.record.Notes, verdict.New(code.Stopping, oneLine(err)))
 	}
 	st.command.discard(st.inst.LogPath())
 	st.record.Seconds = time.Since(st.began).Seconds()
@@ -91,7 +100,7 @@ func (st *started) keepLog() {
 	}
 	sum, err := st.lab.Store.PutFile(st.inst.LogPath())
 	if err != nil {
-		st.record.Notes = append(st.record.Notes, "the log could not be kept: "+firstLine(err))
+		st.record.Notes = append(st.record.Notes, verdict.New(code.NotKept, oneLine(err)).On("log"))
 	}
 	st.record.Log = sum
 }
@@ -101,7 +110,7 @@ func (st *started) keepLog() {
 func (st *started) redactLog(path string) bool {
 	err := RedactFile(path, st.lab.Redact)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		st.record.Notes = append(st.record.Notes, "the log was removed, since sensitive values could not be taken out of it: "+firstLine(err))
+		st.record.Notes = append(st.record.Notes, verdict.New(code.LogRemoved, oneLine(err)))
 		_ = os.Remove(path)
 	}
 	return err == nil

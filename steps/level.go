@@ -2,15 +2,15 @@ package steps
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
 // level is one test level that runs in the qualification launch. It returns its
 // verdict with reasons; an error means that the engine or the harness broke.
 type level interface {
-	run(ctx context.Context, q *qualification) (verdict.Verdict, []string, error)
+	run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error)
 }
 
 // qualification is what a level can use: the running engine and the variant.
@@ -22,5 +22,11 @@ type qualification struct {
 	answered bool
 }
 
-// reason formats one reason.
-func reason(format string, args ...any) []string { return []string{fmt.Sprintf(format, args...)} }
+// because is one reason.
+func because(c code.Code, args ...verdict.Arg) []verdict.Reason {
+	return []verdict.Reason{verdict.New(c, args...)}
+}
+
+// oneLine is an error without what stands below its first line, such as the end of a
+// log.
+func oneLine(err error) verdict.Arg { return verdict.Text("error", firstLine(err)) }

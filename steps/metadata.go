@@ -12,6 +12,8 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/metadata"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 )
@@ -76,7 +78,7 @@ func (l *Lab) describe(ctx context.Context, s *runtime.Scope, v *variant, st *st
 	l.metadata.Collect(asked, l.metadataRequest(v, st), doc)
 	st.record.Fingerprint = doc.Fingerprint
 	if err := l.keepMetadata(doc, st); err != nil {
-		st.record.Notes = append(st.record.Notes, "the launch's metadata could not be kept: "+firstLine(err))
+		st.record.Notes = append(st.record.Notes, verdict.New(code.NotKept, oneLine(err)).On("metadata"))
 	}
 }
 

@@ -10,6 +10,9 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/metadata"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -156,23 +159,35 @@ func TestOtherEnvironment(t *testing.T) {
 		got := lab.otherEnvironment([]*ledger.Launch{
 			launchedIn("a", "1", test.one), launchedIn("a", "2", test.two), launchedIn("b", "3", test.of),
 		}, []*variant{a, b})
-		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
-			t.Errorf("%s: %q", test.name, got)
+		if got.IsZero() != (test.want == "") || !strings.Contains(tell.Line(got), test.want) {
+			t.Errorf("%s: %q", test.name, tell.Line(got))
 		}
 	}
 	// Whole engines are compared: only the machine has to be the same.
 	other := &variant{name: "sglang", engine: "sglang.box", key: "b", knobs: a.knobs, spec: a.spec}
 	for environment, want := range map[string]string{"image=2 torch=3 weights=4 cpu=c": "", "image=2 cpu=d": "cpu is c"} {
 		got := (&Lab{Plan: plan}).otherEnvironment([]*ledger.Launch{launchedIn("a", "1", "image=1 cpu=c"), launchedIn("b", "2", environment)}, []*variant{a, other})
-		if (got == "") != (want == "") || !strings.Contains(got, want) {
-			t.Errorf("another engine in %s: %q", environment, got)
+		if got.IsZero() != (want == "") || !strings.Contains(tell.Line(got), want) {
+			t.Errorf("another engine in %s: %q", environment, tell.Line(got))
 		}
 	}
 	same()
-	shared := launchedIn("b", "9", "cpu=c")
-	shared.Notes = []string{gpuShared + "process 7"}
-	if got := (&Lab{Plan: plan}).otherEnvironment([]*ledger.Launch{launchedIn("a", "1", "cpu=c"), shared}, []*variant{a, b}); !strings.Contains(got, "process 7") {
-		t.Errorf("a shared GPU: %q", got)
+	// What is said of a shared GPU is nothing that validity hangs on, and neither is
+	// what another note says.
+	for words, c := range map[string]struct {
+		note    verdict.Reason
+		invalid bool
+	}{
+		"with who it was": {verdict.New(code.GPUShared, verdict.Text("by", "process 7")), true},
+		"in other words":  {verdict.New(code.GPUShared, verdict.Text("who", "somebody")), true},
+		"another note":    {verdict.New(code.Watched, verdict.Text("text", "shared GPU: process 7")), false},
+	} {
+		shared := launchedIn("b", "9", "cpu=c")
+		shared.Notes = []verdict.Reason{verdict.New(code.ByEvents).On("chat"), c.note}
+		got := (&Lab{Plan: plan}).otherEnvironment([]*ledger.Launch{launchedIn("a", "1", "cpu=c"), shared}, []*variant{a, b})
+		if verdict.Holds([]verdict.Reason{got}, code.GPUShared) != c.invalid || got.IsZero() == c.invalid || c.invalid && got.Subject != "9" {
+			t.Errorf("a shared GPU %s: %+v", words, got)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -30,7 +31,7 @@ func TestNoise(t *testing.T) {
 	broken := launch("s1", "a", "k", 1)
 	broken.OK = false
 	disturbed := launch("s1", "a", "k", 1)
-	disturbed.Invalid = []string{"throttled"}
+	disturbed.Invalid = []verdict.Reason{fact("throttled")}
 	all = append([]*ledger.Launch{broken, disturbed}, all...)
 	records := func(launches []*ledger.Launch) iter.Seq2[int, *ledger.Record] {
 		return func(yield func(int, *ledger.Record) bool) {

@@ -2,11 +2,12 @@ package steps
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -70,7 +71,7 @@ func (l *Lab) evidence(v *variant) (e engine.Evidence) {
 
 // look asks the engine what it says of itself, as its record keeps it: what was
 // observed, and why the rest was not. Sensitive values are taken out.
-func (st *started) look(ctx context.Context, v *variant) (map[string]ledger.Observed, map[string]string, error) {
+func (st *started) look(ctx context.Context, v *variant) (map[string]ledger.Observed, map[string]verdict.Reason, error) {
 	patterns, err := st.lab.patterns(v)
 	if err != nil || len(patterns) == 0 {
 		return nil, nil, err
@@ -78,10 +79,10 @@ func (st *started) look(ctx context.Context, v *variant) (map[string]ledger.Obse
 	ctx, cancel := context.WithTimeout(ctx, observing)
 	defer cancel()
 	st.settleLog(ctx)
-	seen, not := map[string]ledger.Observed{}, map[string]string{}
+	seen, not := map[string]ledger.Observed{}, map[string]verdict.Reason{}
 	for _, o := range engine.Observe(ctx, st.inst, specKind(v.spec).Metrics.Path, patterns) {
 		if o.Missing != "" {
-			not[o.Name] = st.lab.Redact.Text(o.Missing)
+			not[o.Name] = verdict.New(code.Unobserved, verdict.Text("why", st.lab.Redact.Text(o.Missing)))
 			continue
 		}
 		if text, ok := o.Value.(string); ok {
@@ -101,7 +102,7 @@ func (st *started) observe(ctx context.Context, v *variant) {
 	}
 	seen, not, err := st.look(ctx, v)
 	if err != nil {
-		st.record.Notes = append(st.record.Notes, "nothing was observed: "+firstLine(err))
+		st.record.Notes = append(st.record.Notes, verdict.New(code.NothingObserved, oneLine(err)))
 		return
 	}
 	st.record.Observed, st.record.Unobserved = seen, not
@@ -137,5 +138,6 @@ func (st *started) diagnose() {
 	if !ok {
 		return
 	}
-	st.record.Error = strings.TrimSuffix(st.record.Error, ".") + "; " + st.lab.Redact.Text(d.String())
+	shown := verdict.New(code.Diagnosed, verdict.Text("class", d.Class), verdict.Text("means", d.Means), verdict.Int("line_no", d.LineNo), verdict.Text("line", d.Line))
+	st.record.Error = st.record.Error.From(append(st.record.Error.Causes, shown.Map(st.lab.Redact.Text))...)
 }

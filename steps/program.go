@@ -19,11 +19,11 @@ import (
 // the hash of a binary that also holds the rest of mxflow), the digest of an
 // image, or that of the program's file, with the packages of the Python that runs
 // it.
-func (l *Lab) program(spec engine.Spec) string {
+func (l *Lab) program(ctx context.Context, spec engine.Spec) string {
 	if ids, ok := l.Launcher.(engine.Identifier); ok && spec.How() != "process" {
 		// An apply fetched the image before it asks for a key. Whoever only looks
 		// at a plan fetches none: one that is not there is "missing" to them.
-		id, _ := ids.Identify(context.Background(), spec)
+		id, _ := ids.Identify(ctx, spec)
 		return id
 	}
 	if v, ok := l.KindVersions[spec.Kind]; ok {

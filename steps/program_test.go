@@ -24,12 +24,12 @@ func TestProgramIsSeenAnew(t *testing.T) {
 	dir := t.TempDir()
 	l := &Lab{Plan: &plans.Plan{Dir: dir}}
 	spec := engine.Spec{Kind: "openai", Command: []string{"./serve"}, Dir: dir}
-	absent := l.variantKey(spec)
+	absent := l.variantKey(t.Context(), spec)
 	write(t, filepath.Join(dir, "serve"), "one")
-	first := l.variantKey(spec)
+	first := l.variantKey(t.Context(), spec)
 	write(t, filepath.Join(dir, "serve"), "another")
-	second := l.variantKey(spec)
-	if absent == first || first == second || second != l.variantKey(spec) {
+	second := l.variantKey(t.Context(), spec)
+	if absent == first || first == second || second != l.variantKey(t.Context(), spec) {
 		t.Errorf("absent %s, first %s, second %s", absent, first, second)
 	}
 }
@@ -49,7 +49,7 @@ func TestProgramHasPackages(t *testing.T) {
 		spec := engine.Spec{Kind: "vllm", Command: command, Dir: dir}
 		key := func(accepted ...string) string {
 			l := &Lab{Plan: &plans.Plan{Dir: dir, Baseline: &plans.Baseline{AcceptFingerprint: accepted}}}
-			return l.variantKey(spec)
+			return l.variantKey(t.Context(), spec)
 		}
 		before, free := key(), key("packages")
 		upgraded := filepath.Join(packages, "vllm-0.2.dist-info")
@@ -75,7 +75,7 @@ func TestProgramHasPackages(t *testing.T) {
 func TestEndpointKeyIsNoMeasurement(t *testing.T) {
 	l := &Lab{Plan: &plans.Plan{}}
 	key := func(e engine.Endpoint) string {
-		return l.variantKey(engine.Spec{Kind: "openai", Endpoint: &e})
+		return l.variantKey(t.Context(), engine.Spec{Kind: "openai", Endpoint: &e})
 	}
 	one := key(engine.Endpoint{URL: "http://a:1", APIKey: "x"})
 	if key(engine.Endpoint{URL: "http://a:1", APIKey: "y"}) != one {

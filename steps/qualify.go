@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -26,7 +27,7 @@ type qualify struct {
 // builds on when no other node has started that combination.
 func (q *qualify) variants(s *runtime.Scope) ([]*variant, error) {
 	if q.feature == nil {
-		v, err := q.lab.baseline()
+		v, err := q.lab.baseline(s)
 		return []*variant{v}, err
 	}
 	a, err := q.lab.armsOf(s, q.feature)
@@ -55,10 +56,12 @@ func (q *qualify) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	if err != nil {
 		return runtime.Keys{}, err
 	}
-	keys := runtime.Keys{Measure: q.lab.qualifyKey(q.protocol(), vs...), Decide: "levels", Why: q.lab.treesChanged(vs...)}
-	why, inKey, err := q.spared(s, vs[len(vs)-1])
-	if why != "" {
-		keys.Measure = digest(inKey, keys.Measure)
+	keys := runtime.Keys{Measure: q.lab.qualifyKey(q.protocol(), vs...), Decide: "levels", Why: q.lab.treesChanged(s, vs...)}
+	why, err := q.spared(s, vs[len(vs)-1])
+	if !why.IsZero() {
+		// Which variant it is compared with, or which engine is the first, may be
+		// another one some day.
+		keys.Measure = digest(why.Code, keys.Measure)
 	}
 	return keys, err
 }
@@ -69,8 +72,8 @@ func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 		return nil, err
 	}
 	out := &ledger.Decision{Variant: maps.Clone(vs[len(vs)-1].knobs)}
-	if why, _, err := q.spared(s, vs[len(vs)-1]); why != "" || err != nil {
-		out.Verdict, out.Reasons, out.Derived = verdict.Invalid, []string{why}, true
+	if why, err := q.spared(s, vs[len(vs)-1]); !why.IsZero() || err != nil {
+		out.Verdict, out.Reasons, out.Derived = verdict.Invalid, []verdict.Reason{why}, true
 		return out, err
 	}
 	var verdicts []verdict.Verdict
@@ -95,11 +98,11 @@ func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 	out.Verdict = verdict.Join(verdicts...)
 	if len(verdicts) == 0 {
 		out.Verdict = verdict.Pass
-		out.Reasons = reason("the protocol has no level but the benchmark")
+		out.Reasons = []verdict.Reason{verdict.New(code.OnlyBenchmark)}
 	}
 	for _, l := range out.Levels {
 		if l.Verdict != verdict.Pass {
-			out.Reasons = append(out.Reasons, l.Says())
+			out.Reasons = append(out.Reasons, l.Reason())
 		}
 	}
 	return out, nil
@@ -119,7 +122,7 @@ func (q *qualify) one(ctx context.Context, s *runtime.Scope, v *variant, out *le
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		levels = afterwards(blocks, ledger.Level{Name: blocks[0].Kind, Verdict: verdict.Error, Reasons: []string{st.record.Error}})
+		levels = afterwards(blocks, ledger.Level{Name: blocks[0].Kind, Verdict: verdict.Error, Reasons: []verdict.Reason{st.record.Error}})
 	} else {
 		levels, err = q.levels(ctx, s, st, v, blocks)
 		if err == nil {
@@ -157,7 +160,7 @@ func (q *qualify) levels(ctx context.Context, s *runtime.Scope, st *started, v *
 				return nil, context.Cause(ctx)
 			}
 			st.broke(err)
-			l.Verdict, l.Reasons = verdict.Error, []string{st.record.Error}
+			l.Verdict, l.Reasons = verdict.Error, []verdict.Reason{st.record.Error}
 		}
 		s.Emit(runtime.Event{Type: "level_done", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: b.Kind, Variant: v.name, Verdict: string(l.Verdict), Reasons: l.Reasons, Seconds: l.Seconds})
 		if l.Verdict != verdict.Pass {
@@ -171,8 +174,9 @@ func (q *qualify) levels(ctx context.Context, s *runtime.Scope, st *started, v *
 // afterwards is a level that did not pass and, as invalid, all that follow it.
 func afterwards(blocks []*plans.Block, failed ledger.Level) []ledger.Level {
 	out := []ledger.Level{failed}
+	why := verdict.New(code.LevelIs).On(failed.Name).Is(failed.Verdict)
 	for _, b := range blocks[1:] {
-		out = append(out, ledger.Level{Name: b.Kind, Verdict: verdict.Invalid, Reasons: reason("level %s is %s", failed.Name, failed.Verdict)})
+		out = append(out, ledger.Level{Name: b.Kind, Verdict: verdict.Invalid, Reasons: []verdict.Reason{why}})
 	}
 	return out
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/engine/telemetry"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -43,7 +45,7 @@ type Taken struct {
 	Metrics map[string]measure.Summary
 	// Invalid are causes for which the numbers do not count, Notes what is to be
 	// known of them, Incoherent answers that do not read as text.
-	Invalid, Notes, Incoherent []string
+	Invalid, Notes, Incoherent []verdict.Reason
 	// Disturbed says that all causes in Invalid lie in the machine.
 	Disturbed bool
 	// Prompts are how the prompts of each cell were made, by its address.
@@ -82,7 +84,10 @@ func Record(ctx context.Context, s Subject, ws []*plans.Workload) (t Taken, err 
 		r.rest(ctx)
 	}
 	series, notes := r.watch.Stop()
-	t.Series, t.Notes = append(t.Series, series...), append(t.Notes, notes...)
+	t.Series = append(t.Series, series...)
+	for _, text := range notes {
+		t.Notes = append(t.Notes, verdict.New(code.Watched, verdict.Text("text", text)))
+	}
 	t.Metrics = measure.Evaluate(t.Recording)
 	if err == nil {
 		r.judge()

@@ -8,6 +8,8 @@ import (
 
 	"github.com/mxflow/mxflow/engine/load/mock"
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -30,7 +32,7 @@ func (r *recording) calibrate(ctx context.Context, ws []*plans.Workload) error {
 	}
 	r.taken.Client = &c
 	if why := mock.Verdict(c, limit); why != "" {
-		r.invalid("the measuring client is not good enough: %s", why)
+		r.invalid(verdict.New(code.ClientNotGood, verdict.Text("why", why)))
 	}
 	return nil
 }

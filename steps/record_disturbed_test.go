@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -34,7 +35,7 @@ func TestDisturbed(t *testing.T) {
 		}}
 		r.judge()
 		if r.taken.Disturbed != c.want || (len(r.taken.Invalid) == 0) != (c.name == "nothing wrong") {
-			t.Errorf("%s: disturbed %v, invalid %q", c.name, r.taken.Disturbed, r.taken.Invalid)
+			t.Errorf("%s: disturbed %v, invalid %q", c.name, r.taken.Disturbed, tell.Lines(r.taken.Invalid))
 		}
 	}
 }

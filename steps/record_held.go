@@ -3,6 +3,8 @@ package steps
 import (
 	"github.com/mxflow/mxflow/engine/load"
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
 // heldShare of the answers may come in one piece before a cell does not count:
@@ -19,7 +21,7 @@ func (r *recording) held(c sentCell) {
 	if tooMany(found) {
 		tell = r.invalid
 	}
-	tell("%d of %d answers of %s came in one piece, after up to %.3g ms without a token, so that ttft, itl and tg say when they were let go and not how fast they were made: a proxy that buffers, or a server without processor time to send, keeps them back", found.Requests, found.Of, c.cell.Address, ms(found.Longest))
+	tell(c.fact(code.HeldBack, verdict.Int("requests", found.Requests), verdict.Int("of", found.Of), msOf("longest", found.Longest)))
 }
 
 func tooMany(found load.Held) bool { return float64(found.Requests) > heldShare*float64(found.Of) }
@@ -35,10 +37,10 @@ func (r *recording) uncounted(c sentCell, found load.Contamination) {
 	hits, known := r.taken.Metrics[c.cell.Address+".prefix_hit_rate"].Stats["median"]
 	switch {
 	case known && !cachesOnPurpose(c.w) && hits > templateShare+templateOf(c):
-		r.invalid("prompts were partly answered from a cache: by its own counters the engine found %.3g %% of the prompt tokens of %s in its prefix cache, which makes prefill look fast; start the engine with its prefix cache off, or send prompts that it has not seen (another seed)", 100*hits, c.cell.Address)
+		r.invalid(c.fact(code.PrefixHits, verdict.Num("share", hits, "share")))
 	case known && hits <= templateShare:
 	case r.Kind.Ask.CachedTokens != "":
-		r.note("whether prompts of %s were answered from a cache is not known of %d of %d requests: started with %s the engine says it", c.cell.Address, found.Unknown, found.Of, r.Kind.Ask.CachedTokens)
+		r.note(c.fact(code.CacheUnknown, verdict.Int("unknown", found.Unknown), verdict.Int("of", found.Of), verdict.Text("flag", r.Kind.Ask.CachedTokens)))
 	}
 }
 

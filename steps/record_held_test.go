@@ -9,6 +9,7 @@ import (
 	"github.com/mxflow/mxflow/engine/load"
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -46,7 +47,7 @@ func TestHeld(t *testing.T) {
 		r := &recording{taken: &Taken{}}
 		r.held(sentCell{w: &plans.Workload{MaxLag: c.lag}, cell: plans.Cell{Address: "chat"}, samples: inOnePiece(c.n, c.pieces)})
 		if len(r.taken.Invalid) != c.invalid || len(r.taken.Notes) != c.notes {
-			t.Errorf("%+v: invalid %q, notes %q", c, r.taken.Invalid, r.taken.Notes)
+			t.Errorf("%+v: invalid %q, notes %q", c, tell.Lines(r.taken.Invalid), tell.Lines(r.taken.Notes))
 		}
 	}
 }
@@ -70,7 +71,7 @@ func TestReachedOfPieces(t *testing.T) {
 		r := &recording{taken: &Taken{}}
 		r.reached(cell, measure.Series{})
 		if got := len(r.taken.Invalid) == 1; got != (want == "invalid") || len(r.taken.Invalid)+len(r.taken.Notes) != 1 {
-			t.Errorf("%d answers in one piece: invalid %q, notes %q, want %s", pieces, r.taken.Invalid, r.taken.Notes, want)
+			t.Errorf("%d answers in one piece: invalid %q, notes %q, want %s", pieces, tell.Lines(r.taken.Invalid), tell.Lines(r.taken.Notes), want)
 		}
 	}
 }
@@ -103,10 +104,10 @@ func TestUncounted(t *testing.T) {
 			prompts: prompt.Prompts{Template: c.template}, samples: []measure.Sample{{PromptTokens: 128}},
 		}
 		r.uncounted(cell, load.Contamination{Unknown: 4, Of: 4})
-		if got := strings.Join(r.taken.Invalid, " "); !strings.Contains(got, c.invalid) || (c.invalid == "") != (got == "") {
+		if got := tell.Joined(r.taken.Invalid); !strings.Contains(got, c.invalid) || (c.invalid == "") != (got == "") {
 			t.Errorf("%s: invalid %q, want %q", name, got, c.invalid)
 		}
-		if got := strings.Join(r.taken.Notes, " "); !strings.Contains(got, c.note) || (c.note == "") != (got == "") {
+		if got := tell.Joined(r.taken.Notes); !strings.Contains(got, c.note) || (c.note == "") != (got == "") {
 			t.Errorf("%s: notes %q, want %q", name, got, c.note)
 		}
 	}

@@ -1,12 +1,13 @@
 package steps
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/mxflow/mxflow/engine/load"
 	"github.com/mxflow/mxflow/engine/load/coherence"
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
 const (
@@ -21,9 +22,10 @@ const (
 // judge looks for what makes the numbers not count, and for what is to be known
 // of them.
 func (r *recording) judge() {
-	disturbed := measure.Disturbances(r.taken.Recording)
-	r.taken.Invalid = append(r.taken.Invalid, disturbed...)
-	r.disturbances = len(disturbed)
+	for _, text := range measure.Disturbances(r.taken.Recording) {
+		r.disturbances++
+		r.invalid(verdict.New(code.Disturbed, verdict.Text("text", text)))
+	}
 	defer func() {
 		r.taken.Disturbed = r.disturbances > 0 && len(r.taken.Invalid) == r.disturbances
 	}()
@@ -41,23 +43,24 @@ func (r *recording) judge() {
 	}
 }
 
-func (r *recording) invalid(format string, args ...any) {
-	r.taken.Invalid = append(r.taken.Invalid, fmt.Sprintf(format, args...))
-}
+func (r *recording) invalid(why verdict.Reason) { r.taken.Invalid = append(r.taken.Invalid, why) }
 
-func (r *recording) note(format string, args ...any) {
-	r.taken.Notes = append(r.taken.Notes, fmt.Sprintf(format, args...))
+func (r *recording) note(what verdict.Reason) { r.taken.Notes = append(r.taken.Notes, what) }
+
+// fact is one about the cell.
+func (c sentCell) fact(what code.Code, args ...verdict.Arg) verdict.Reason {
+	return verdict.New(what, args...).On(c.cell.Address)
 }
 
 // late looks whether the client kept up.
 func (r *recording) late(c sentCell) {
 	limit := r.Kind.Lag(c.w.MaxLag)
 	if l := load.Lag(c.samples, limit); l.Late {
-		r.invalid("%s: the client sent requests up to %.3g ms after they were due (p99 %.3g ms), and %s is allowed: it could not keep up with the schedule", c.cell.Address, ms(l.Max), ms(l.P99), limit)
+		r.invalid(c.fact(code.SentLate, msOf("max", l.Max), msOf("p99", l.P99), verdict.Dur("limit", limit)))
 	}
 	if l := load.Delayed(c.delay, c.run.From, c.run.To, limit); l.Late {
 		r.disturbances++ // of this machine, at this moment
-		r.invalid("%s: the client was woken up to %.3g ms late (p99 %.3g ms), and %s is allowed: what it measured is of this machine as much as of the engine; end what else runs here, measure from another machine, or declare a wider max_lag", c.cell.Address, ms(l.Max), ms(l.P99), limit)
+		r.invalid(c.fact(code.WokenLate, msOf("max", l.Max), msOf("p99", l.P99), verdict.Dur("limit", limit)))
 	}
 }
 
@@ -71,11 +74,11 @@ func (r *recording) reached(c sentCell, running measure.Series) {
 	switch {
 	case enough:
 	case found.By == "client" && inPieces(c.samples):
-		r.note("whether %s really had %d requests at once is not known: its answers came in one piece, which does not show how many were made at once", c.cell.Address, found.Asked)
+		r.note(c.fact(code.ReachUnknown, verdict.Int("asked", found.Asked)))
 	case known:
-		r.invalid("%s asked for %d requests at once, and the engine reached %.3g (by its %s's count): it queues what is more; look at its limit of sequences, or ask for less", c.cell.Address, found.Asked, found.Reached, found.By)
+		r.invalid(c.fact(code.TooFewAtOnce, verdict.Int("asked", found.Asked), verdict.Num("reached", found.Reached, "count"), verdict.Text("by", found.By)))
 	default:
-		r.note("whether %s really had %d requests at once is not known: %s", c.cell.Address, found.Asked, found.Why)
+		r.note(c.fact(code.ReachUnknown, verdict.Int("asked", found.Asked), verdict.Text("why", found.Why)))
 	}
 }
 
@@ -86,9 +89,9 @@ func (r *recording) cached(c sentCell) {
 	}
 	switch found := load.Contaminated(c.samples, c.prompts.Template, c.w.SystemTokens); {
 	case found.Worst > templateShare:
-		r.invalid("prompts were partly answered from a cache: %d of %d requests of %s, %d tokens, which makes prefill look fast; start the engine with its prefix cache off, or declare what prompts share (system_tokens, depth_cached, turns)", found.Requests, found.Of, c.cell.Address, found.Tokens)
+		r.invalid(c.fact(code.FromCache, verdict.Int("requests", found.Requests), verdict.Int("of", found.Of), verdict.Int("tokens", found.Tokens)))
 	case found.Requests > 0:
-		r.note("%d of %d requests of %s had a few cached tokens, as from a fixed chat template", found.Requests, found.Of, c.cell.Address)
+		r.note(c.fact(code.TemplateCached, verdict.Int("requests", found.Requests), verdict.Int("of", found.Of)))
 	case found.Unknown > 0:
 		r.uncounted(c, found)
 	}
@@ -97,64 +100,112 @@ func (r *recording) cached(c sentCell) {
 	}
 	switch found := load.Recomputed(c.samples); {
 	case found.Worst > recomputedShare:
-		r.invalid("%s was to find its context in the engine's prefix cache, and %d of %d requests did not, by %d tokens: is prefix caching on, and large enough?", c.cell.Address, found.Requests, found.Of, found.Tokens)
+		r.invalid(c.fact(code.ContextLost, verdict.Int("requests", found.Requests), verdict.Int("of", found.Of), verdict.Int("tokens", found.Tokens)))
 	case found.Unknown > 0:
-		r.note("whether %s found its context in the engine's prefix cache is not known of %d of %d requests", c.cell.Address, found.Unknown, found.Of)
+		r.note(c.fact(code.ContextUnknown, verdict.Int("unknown", found.Unknown), verdict.Int("of", found.Of)))
 	}
 }
 
 // lengths compares what was asked for with what came.
 func (r *recording) lengths(c sentCell) {
 	if s := load.Shortfall(c.samples); s.Requests > 0 && c.w.IgnoreEOS {
-		r.note("%d of %d answers of %s were shorter than asked for, by %d tokens in all", s.Requests, s.Of, c.cell.Address, s.Tokens)
+		r.note(c.fact(code.Short, verdict.Int("requests", s.Requests), verdict.Int("of", s.Of), verdict.Int("tokens", s.Tokens)))
 	}
 	d := load.Deviating(c.samples, 0)
+	method := verdict.Text("method", string(c.prompts.Method))
 	if d.Unknown > 0 {
-		r.note("how long prompts of %s were is not known of %d of %d requests: the engine did not count them, or not with a number that can be (counted by: %s)", c.cell.Address, d.Unknown, d.Of, c.prompts.Method)
+		r.note(c.fact(code.LengthUnknown, verdict.Int("unknown", d.Unknown), verdict.Int("of", d.Of), method))
 	}
 	if d.Requests > 0 {
-		long := fmt.Sprintf("%d to %d", d.Least, d.Most)
-		if d.Least == d.Most {
-			long = fmt.Sprint(d.Most)
+		args := []verdict.Arg{verdict.Int("most", d.Most), method}
+		if d.Least != d.Most {
+			args = append(args, verdict.Int("least", d.Least))
 		}
-		want := "what was asked for"
 		if c.cell.Prompt > 0 {
-			want = fmt.Sprint(c.cell.Prompt)
+			args = append(args, verdict.Int("want", c.cell.Prompt))
 		}
-		r.note("prompts of %s were %s tokens long instead of %s (counted by: %s)", c.cell.Address, long, want, c.prompts.Method)
+		r.note(c.fact(code.LengthOther, args...))
 	}
 }
 
 // counted says so where nobody but the client counted the tokens.
 func (r *recording) counted(c sentCell) {
 	if c.run.ByEvents {
-		r.note("tokens of %s were counted as stream events, because the engine does not count them", c.cell.Address)
+		r.note(c.fact(code.ByEvents))
 	}
 }
 
 // doubtful says where what a server counted contradicts what it sent.
 func (r *recording) doubtful(c sentCell) {
-	n, example := 0, ""
+	n, example := 0, measure.Sample{}
 	for _, s := range c.samples {
 		if !s.Measured() || s.Doubts == "" {
 			continue
 		}
-		if n++; example == "" {
-			example = fmt.Sprintf("request %d: %s", s.Index, s.Doubts)
+		if n++; n == 1 {
+			example = s
 		}
 	}
-	switch n {
-	case 0:
-	case 1:
-		r.note("one answer of %s is doubtful, %s", c.cell.Address, example)
-	default:
-		r.note("%d answers of %s are doubtful, such as %s", n, c.cell.Address, example)
+	if n > 0 {
+		r.note(c.fact(code.Doubtful, verdict.Int("answers", n), verdict.Int("request", example.Index), verdict.Text("doubts", example.Doubts)))
 	}
 }
 
 // coherent looks at each answer for what no text has.
 func (r *recording) coherent(c sentCell) {
-	r.taken.Incoherent = append(r.taken.Incoherent, coherence.Incoherent(c.samples)...)
+	for _, f := range coherence.Incoherent(c.samples) {
+		r.taken.Incoherent = append(r.taken.Incoherent, findingOf(f).On(f.Cell))
+	}
 }
+
+// findingOf is what was found in answers, of which cell its reader knows.
+func findingOf(f coherence.Finding) verdict.Reason {
+	example := []verdict.Arg{verdict.Int("request", f.Request.Index), verdict.Text("excerpt", f.Excerpt)}
+	if f.Request.Turn > 0 {
+		example = append(example, verdict.Int("turn", f.Request.Turn))
+	}
+	count, of := verdict.Int("answers", f.Count), verdict.Int("of", f.Of)
+	bits, prompts := verdict.Num("bits", f.Bits, "count"), verdict.Int("prompts", f.Of)
+	switch f.Code {
+	case coherence.Circles:
+		return verdict.New(code.Circles, append(example, count, of, verdict.Int("reverse", f.Reverse))...).From(signOf(f.Sign))
+	case coherence.Random:
+		return verdict.New(code.RandomWording, bits, prompts)
+	case coherence.ParentRandom:
+		return verdict.New(code.ParentRandom, bits, prompts)
+	case coherence.Unlike:
+		return verdict.New(code.Unlike, count, of)
+	}
+	return verdict.New(code.Garbage, example...).From(signOf(f.Sign))
+}
+
+var signs = map[coherence.Code]code.Code{
+	coherence.Empty: code.SignEmpty, coherence.OnlyBroken: code.SignOnlyBroken, coherence.Broken: code.SignBroken,
+	coherence.NotNumbers: code.SignNotNumbers, coherence.OneWord: code.SignOneWord, coherence.Repeated: code.SignRepeated,
+	coherence.TooEven: code.SignTooEven, coherence.TooRandom: code.SignTooRandom, coherence.Looped: code.SignLooped,
+}
+
+// signOf is what a text shows that sound text does not.
+func signOf(s coherence.Sign) verdict.Reason {
+	var args []verdict.Arg
+	if s.Of > 0 {
+		args = append(args, verdict.Int("count", s.Count), verdict.Int("of", s.Of))
+	}
+	switch s.Code {
+	case coherence.OneWord, coherence.Repeated:
+		args = append(args, verdict.Text("text", s.Text))
+	case coherence.TooEven, coherence.TooRandom:
+		args = append(args, verdict.Num("bits", s.Value, "count"))
+	case coherence.Looped:
+		args = append(args, verdict.Num("share", s.Value, "share"))
+	}
+	if s.FromStart {
+		args = append(args, verdict.Text("from_start", "yes"))
+	}
+	return verdict.New(signs[s.Code], args...)
+}
+
+// msOf is an argument in milliseconds.
+func msOf(name string, d time.Duration) verdict.Arg { return verdict.Num(name, ms(d), "ms") }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

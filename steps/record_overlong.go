@@ -1,6 +1,10 @@
 package steps
 
-import "github.com/mxflow/mxflow/engine/measure"
+import (
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+)
 
 // overlongRoom is how many tokens an answer may have beyond what was asked for,
 // and overlongShare how many of those: some servers count the end of the text,
@@ -30,7 +34,7 @@ func (r *recording) overlong(c sentCell) {
 		}
 	}
 	if requests > 0 {
-		r.invalid("%d of %d answers of %s have more tokens than were asked for, such as %d where %d were: the server does not keep to max_tokens, or counts what it did not send, so that its speeds are of other work", requests, of, c.cell.Address, most, asked)
+		r.invalid(c.fact(code.Overlong, verdict.Int("requests", requests), verdict.Int("of", of), verdict.Int("most", most), verdict.Int("asked", asked)))
 	}
 }
 

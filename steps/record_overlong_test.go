@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -26,7 +27,7 @@ func TestOverlong(t *testing.T) {
 	} {
 		r := &recording{taken: &Taken{}}
 		r.overlong(sentCell{w: &plans.Workload{}, cell: plans.Cell{Address: "chat"}, samples: []measure.Sample{c.sample}})
-		if got := strings.Join(r.taken.Invalid, " "); !strings.Contains(got, c.want) || (c.want == "") != (got == "") {
+		if got := tell.Joined(r.taken.Invalid); !strings.Contains(got, c.want) || (c.want == "") != (got == "") {
 			t.Errorf("%s: invalid %q, want %q", name, got, c.want)
 		}
 	}
@@ -36,7 +37,7 @@ func TestOverlong(t *testing.T) {
 func TestLengthsOfUncountedPrompts(t *testing.T) {
 	r := &recording{taken: &Taken{}}
 	r.lengths(sentCell{w: &plans.Workload{}, cell: plans.Cell{Address: "chat", Prompt: 32}, samples: []measure.Sample{{RequestedPrompt: 32, PromptTokens: -1}}})
-	if got := strings.Join(r.taken.Notes, " "); !strings.Contains(got, "not known of 1 of 1") {
+	if got := tell.Joined(r.taken.Notes); !strings.Contains(got, "not known of 1 of 1") {
 		t.Errorf("notes %q", got)
 	}
 }

@@ -1,10 +1,11 @@
 package steps
 
 import (
-	"fmt"
+	"slices"
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -64,13 +65,13 @@ type Replayed struct {
 	Recorded verdict.Verdict `json:"recorded"`
 	Again    verdict.Verdict `json:"again,omitempty"`
 	// Rules says where the rules came from, Why what stood in the way.
-	Rules RulesFrom `json:"rules_from,omitempty"`
-	Why   string    `json:"why,omitempty"`
+	Rules RulesFrom      `json:"rules_from,omitempty"`
+	Why   verdict.Reason `json:"why,omitzero"`
 	// Numbers were compared, and these came out otherwise.
 	Numbers     int                `json:"numbers,omitempty"`
 	Differences []ReplayDifference `json:"differences,omitempty"`
 	// Notes are what to know of an agreement: another architecture, say.
-	Notes []string `json:"notes,omitempty"`
+	Notes []verdict.Reason `json:"notes,omitempty"`
 }
 
 // ReplayDifference is one thing that came out otherwise.
@@ -132,21 +133,18 @@ func (r *Replay) Decide(d store.Decided) Replayed {
 	}
 	switch {
 	case d.Retraction != nil:
-		out.Outcome, out.Why = ReplayUnruled, d.Retraction.SaysOf(d.Node)
+		out.Outcome, out.Why = ReplayUnruled, d.Retraction.Of(d.Node)
 		return out
 	case !hasRules(d.Decision):
-		out.Outcome, out.Why = ReplayUnruled, "it was decided without a rule"
-		if len(d.Reasons) > 0 {
-			out.Why += ": " + d.Reasons[0]
-		}
+		out.Outcome, out.Why = ReplayUnruled, verdict.New(code.NoRule).From(first(d.Reasons)...)
 		return out
 	case d.Statistics == nil || len(d.Evidence) == 0:
-		out.Outcome, out.Why = ReplayImpossible, "it was decided by a version that did not keep by what: "+r.tool(d.Run)
+		out.Outcome, out.Why = ReplayImpossible, verdict.New(code.KeptNotWhat, verdict.Text("tool", r.tool(d.Run)))
 		return out
 	}
 	ev, err := r.evidence(&out, d.Evidence)
 	if err != nil {
-		out.Outcome, out.Why = ReplayBroken, err.Error()
+		out.Outcome, out.Why = ReplayBroken, verdict.OfError(err)
 		return out
 	}
 	rules := r.rulesOf(d, ev)
@@ -177,23 +175,27 @@ func hasRules(d *ledger.Decision) bool {
 	return len(d.Rules) > 0
 }
 
+// tool is the version that made a run, empty where that did not say.
 func (r *Replay) tool(run string) string {
-	if start := r.runs[run]; start != nil && start.Tool != "" {
+	if start := r.runs[run]; start != nil {
 		return start.Tool
 	}
-	return "one that did not say which it was"
+	return ""
 }
+
+// first is the first of several reasons; none where there is none.
+func first(reasons []verdict.Reason) []verdict.Reason { return reasons[:min(1, len(reasons))] }
 
 func (out *Replayed) differ(rule, what, recorded, again string) {
 	out.Differences = append(out.Differences, ReplayDifference{rule, what, recorded, again})
 }
 
-func (out *Replayed) note(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	for _, n := range out.Notes {
-		if n == text {
-			return
-		}
+func (out *Replayed) note(note verdict.Reason) { out.Notes = noted(out.Notes, note) }
+
+// noted adds a note, once.
+func noted(notes []verdict.Reason, note verdict.Reason) []verdict.Reason {
+	if slices.ContainsFunc(notes, note.Equal) {
+		return notes
 	}
-	out.Notes = append(out.Notes, text)
+	return append(notes, note)
 }

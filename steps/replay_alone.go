@@ -5,6 +5,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -12,7 +13,7 @@ import (
 // that the decision recorded is held against its launches and against itself. It
 // does not show that the rule was the plan's.
 func (r *Replay) checkTests(out *Replayed, d store.Decided) {
-	out.note("Only the recorded tests were computed again: %s.", out.Why)
+	out.note(verdict.New(code.TestsOnly).From(out.Why))
 	rules := d.Rules
 	for _, alt := range d.Alternatives {
 		rules = append(rules[:len(rules):len(rules)], alt.Rules...)

@@ -1,12 +1,11 @@
 package steps
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -25,7 +24,7 @@ func (c *changed) feature(f *plans.Feature) WouldBe {
 	var replayed Replayed
 	ev, err := c.Replay.evidence(&replayed, d.Evidence)
 	if err != nil {
-		w.WouldBe, w.Reasons = verdict.Error, []string{err.Error()}
+		w.WouldBe, w.Reasons = verdict.Error, []verdict.Reason{verdict.OfError(err)}
 		return w
 	}
 	w.Reasons = c.doubts(node, replayed)
@@ -33,7 +32,7 @@ func (c *changed) feature(f *plans.Feature) WouldBe {
 	for _, candidate := range runtime.Candidates(f) {
 		kept := ev.Features[candidate.Name]
 		if kept == nil {
-			w.WouldBe, w.Unmeasured, w.Reasons = verdict.Inconclusive, true, []string{candidate.Name + " was never measured: an apply would measure it, and what would come out is not known"}
+			w.WouldBe, w.Unmeasured, w.Reasons = verdict.Inconclusive, true, []verdict.Reason{verdict.New(code.NeverMeasured).On(candidate.Name)}
 			return w
 		}
 		all = append(all, c.candidate(f, candidate, kept, d))
@@ -43,7 +42,7 @@ func (c *changed) feature(f *plans.Feature) WouldBe {
 	best := all[0]
 	if w.WouldBe = best.decision.Verdict; f.Choose != nil {
 		w.WouldBe, best = verdictOf(all), better(all)
-		w.Reasons = append(w.Reasons, c.chosenSays(d, best, w.WouldBe)...)
+		w.Reasons = append(w.Reasons, c.chosenBy(d, best, w.WouldBe))
 	}
 	w.Rules = best.decision.Rules
 	w.Reasons = append(w.Reasons, best.decision.Reasons...)
@@ -56,7 +55,7 @@ func (c *changed) feature(f *plans.Feature) WouldBe {
 	}
 	if w.Accepted = w.WouldBe == verdict.Pass; w.Accepted && f.BuildsOn.Feature != "" && !c.outcomes[f.BuildsOn.Feature].Accepted {
 		w.Accepted = false
-		w.Reasons = append(w.Reasons, fmt.Sprintf("it would not enter the stack: %s, which it builds on, would not be in it", f.BuildsOn.Feature))
+		w.Reasons = append(w.Reasons, verdict.New(code.WouldNotEnter).On(f.BuildsOn.Feature))
 	}
 	kept := ev.Features[best.feature.Name]
 	if w.Accepted {
@@ -88,30 +87,35 @@ func (c *changed) candidate(f, candidate *plans.Feature, kept *gates.Feature, d 
 	c.lab.criteria(candidate, all, out.decision)
 	out.decision.Verdict = verdict.Join(whole(out.decision, levels, out.decision.Rules), doubt.verdict)
 	out.decision.Reasons = wouldSay(out.decision.Rules)
-	if said := strings.Join(out.decision.Reasons, " "); !strings.Contains(said, doubt.why) {
+	if !doubt.why.IsZero() && !holds(out.decision.Reasons, doubt.why) {
 		out.decision.Reasons = append(out.decision.Reasons, doubt.why)
 	}
 	for _, l := range levels {
 		if l.Verdict != verdict.Pass {
-			out.decision.Reasons = append(out.decision.Reasons, fmt.Sprintf("level %s is %s, as recorded", l.Name, l.Verdict))
+			out.decision.Reasons = append(out.decision.Reasons, verdict.New(code.LevelRecorded).On(l.Name).Is(l.Verdict))
 		}
 	}
 	out.gain = preferred(f.Choose, all, c.lab.settings(candidate))
 	return out
 }
 
-// chosenSays is which alternative would have won, and what follows from another
+// holds reports whether a fact is among some or what they follow from.
+func holds(reasons []verdict.Reason, fact verdict.Reason) bool {
+	return slices.ContainsFunc(reasons, func(r verdict.Reason) bool { return r.Equal(fact) || holds(r.Causes, fact) })
+}
+
+// chosenBy is which alternative would have won, and what follows from another
 // winner than the recorded one.
-func (c *changed) chosenSays(d store.Decided, best *alternative, v verdict.Verdict) []string {
+func (c *changed) chosenBy(d store.Decided, best *alternative, v verdict.Verdict) verdict.Reason {
 	if v != verdict.Pass {
-		return []string{"no alternative would have passed"}
+		return verdict.New(code.NoneWouldPass)
 	}
 	for _, alt := range d.Alternatives {
 		if alt.Chosen && alt.Name != best.feature.Name {
-			return []string{fmt.Sprintf("%s would have won and not %s: what was measured on top of that was measured on another stack", best.feature.Name, alt.Name)}
+			return verdict.New(code.WouldWin, verdict.Text("over", alt.Name)).On(best.feature.Name)
 		}
 	}
-	return []string{best.feature.Name + " would have won"}
+	return verdict.New(code.WouldWin).On(best.feature.Name)
 }
 
 // open reports whether an apply would make launches for what rules decided, or may.
@@ -121,36 +125,36 @@ func (c *changed) open(kept *gates.Feature, rules []verdict.Rule) bool {
 
 // confirmed decides the criteria of a confirmation. What is open of it, an apply
 // would measure.
-func (c *changed) confirmed(f, confirm *plans.Feature) (v verdict.Verdict, why string, open bool) {
+func (c *changed) confirmed(f, confirm *plans.Feature) (v verdict.Verdict, why verdict.Reason, open bool) {
 	d, ok := c.standing(runtime.FeatureID(confirm.Name))
 	if !ok {
-		return verdict.Inconclusive, fmt.Sprintf("it was never measured on engine.%s, which would have to confirm it", confirm.Engine), true
+		return verdict.Inconclusive, verdict.New(code.NeverOnEngine).On(confirm.Engine), true
 	}
 	var replayed Replayed
 	ev, err := c.Replay.evidence(&replayed, d.Evidence)
 	if err != nil {
-		return verdict.Error, err.Error(), true
+		return verdict.Error, verdict.OfError(err), true
 	}
 	kept := ev.Features[f.Name]
 	if kept == nil {
-		return verdict.Inconclusive, fmt.Sprintf("nothing is kept of it on engine.%s", confirm.Engine), true
+		return verdict.Inconclusive, verdict.New(code.NothingOnEngine).On(confirm.Engine), true
 	}
 	out := c.candidate(f, confirm, kept, d).decision
-	return out.Verdict, fmt.Sprintf("on engine.%s: %s%s", confirm.Engine, out.Verdict, verdict.Because(out.Reasons)), c.open(kept, out.Rules)
+	return out.Verdict, verdict.New(code.OnEngine).On(confirm.Engine).Is(out.Verdict).From(out.Reasons...), c.open(kept, out.Rules)
 }
 
 // wouldSay is why rules came out as they did: those that did not pass, or all.
-func wouldSay(rules []verdict.Rule) (reasons []string) {
+func wouldSay(rules []verdict.Rule) (reasons []verdict.Reason) {
 	worst := slices.ContainsFunc(rules, func(r verdict.Rule) bool { return r.Verdict != verdict.Pass })
 	for _, r := range rules {
 		if worst && r.Verdict == verdict.Pass {
 			continue
 		}
-		s := fmt.Sprintf("%s: %s%s", r.Name, r.Verdict, verdict.Because(r.Reasons))
+		why := unnamed(r)
 		if n, most := madeOf(r); len(r.Open) > 0 && n > 0 {
-			s += fmt.Sprintf("; %s were made, and more would be needed (up to %d)", perArm(n), most)
+			why.Causes = append(why.Causes, verdict.New(code.MoreNeeded, verdict.Int("n", n), verdict.Int("most", most)))
 		}
-		reasons = append(reasons, s)
+		reasons = append(reasons, why)
 	}
 	return reasons
 }

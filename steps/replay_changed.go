@@ -1,10 +1,9 @@
 package steps
 
 import (
-	"fmt"
-
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -22,13 +21,13 @@ type WouldBe struct {
 	// Locked is why an apply of this plan would not come to the node: WouldBe is what
 	// it would be if it did. RecordedLocked is why it is locked since the last apply,
 	// which report.Locked knows.
-	Locked         string `json:"locked,omitempty"`
-	RecordedLocked string `json:"recorded_locked,omitempty"`
+	Locked         verdict.Reason `json:"locked,omitzero"`
+	RecordedLocked verdict.Reason `json:"recorded_locked,omitzero"`
 	// Unmeasured says that an apply of this plan would measure something first that
 	// never was.
-	Unmeasured bool           `json:"unmeasured,omitempty"`
-	Reasons    []string       `json:"reasons,omitempty"`
-	Rules      []verdict.Rule `json:"rules,omitempty"`
+	Unmeasured bool             `json:"unmeasured,omitempty"`
+	Reasons    []verdict.Reason `json:"reasons,omitempty"`
+	Rules      []verdict.Rule   `json:"rules,omitempty"`
 
 	// open says that an apply would go on measuring what was measured, or may.
 	open bool
@@ -52,13 +51,13 @@ type changed struct {
 	doubted map[*gates.Feature]verdict.Verdict
 	perhaps []perhaps
 	graph   *runtime.Graph
-	notes   []string
+	notes   []verdict.Reason
 }
 
 // With decides every feature and gate of another plan on the recorded evidence.
 // Nothing is measured: a rule that needs what was not measured says so, and where
 // launches ended because the recorded rules were decided, they may be too few.
-func (r *Replay) With(p *plans.Plan) (out []WouldBe, notes []string) {
+func (r *Replay) With(p *plans.Plan) (out []WouldBe, notes []verdict.Reason) {
 	c := &changed{
 		Replay: r, plan: p, lab: &Lab{Plan: p},
 		evidence: map[string]*gates.Feature{}, outcomes: map[string]WouldBe{}, doubted: map[*gates.Feature]verdict.Verdict{},
@@ -66,7 +65,7 @@ func (r *Replay) With(p *plans.Plan) (out []WouldBe, notes []string) {
 	r.probing = true
 	g, err := runtime.NewGraph(p)
 	if err != nil {
-		return []WouldBe{{Kind: string(runtime.KindGate), WouldBe: verdict.Error, Reasons: []string{err.Error()}}}, nil
+		return []WouldBe{{Kind: string(runtime.KindGate), WouldBe: verdict.Error, Reasons: []verdict.Reason{verdict.OfError(err)}}}, nil
 	}
 	c.graph = g
 	// In the order in which an apply comes to them, whichever they are written in.
@@ -74,7 +73,7 @@ func (r *Replay) With(p *plans.Plan) (out []WouldBe, notes []string) {
 		switch n.Kind {
 		case runtime.KindFeature:
 			w := c.feature(n.FeatureBlock)
-			if by := c.locked(c.graph.Node(runtime.QualifyID(runtime.Candidates(n.FeatureBlock)[0].Name))); by.why != "" {
+			if by := c.locked(c.graph.Node(runtime.QualifyID(runtime.Candidates(n.FeatureBlock)[0].Name))); !by.why.IsZero() {
 				if w.Accepted {
 					c.entered = c.entered[:len(c.entered)-1]
 					c.evidence[n.Feature].Accepted = false
@@ -86,7 +85,7 @@ func (r *Replay) With(p *plans.Plan) (out []WouldBe, notes []string) {
 			out = append(out, w)
 		case runtime.KindGate, runtime.KindPhase:
 			by := c.locked(n)
-			if by.why == "" {
+			if by.why.IsZero() {
 				c.notRun(n.PhaseBlock)
 			}
 			w := c.phase(n.PhaseBlock)
@@ -112,24 +111,21 @@ func (r *Replay) standing(node string) (d store.Decided, ok bool) {
 
 // doubts are what speaks against evidence that is decided by nevertheless: it tells
 // what the other plan would have come to, and not that it would pass today.
-func (c *changed) doubts(node string, replayed Replayed) (said []string) {
+func (c *changed) doubts(node string, replayed Replayed) (said []verdict.Reason) {
 	if n := len(replayed.Differences); n > 0 {
-		said = append(said, fmt.Sprintf("it is decided by raw data that say otherwise than the record does (%d differences, which mxflow audit replay lists)", n))
+		said = append(said, verdict.New(code.RawDiffer, verdict.Int("differences", n)))
 	}
 	if d, _, ok := c.store.Latest(node); ok && d.Retraction != nil {
-		said = append(said, d.Retraction.SaysOf(node)+": an apply does not let these launches pass again")
+		said = append(said, verdict.New(code.RetractedStays).From(d.Retraction.Of(node)))
 	}
 	return said
 }
 
 // never is the outcome of a node without evidence, which no rule can decide.
 func (c *changed) never(node, kind string) WouldBe {
-	w := WouldBe{Node: node, Kind: kind, WouldBe: verdict.Inconclusive, Unmeasured: true, Reasons: []string{"it was never measured: an apply would measure it, and what would come out is not known"}}
+	w := WouldBe{Node: node, Kind: kind, WouldBe: verdict.Inconclusive, Unmeasured: true, Reasons: []verdict.Reason{verdict.New(code.NeverMeasured)}}
 	if d, _, ok := c.store.Latest(node); ok {
-		w.Recorded, w.Unmeasured, w.Reasons = d.Verdict, false, []string{"nothing was kept that it could be decided by"}
-		if len(d.Reasons) > 0 {
-			w.Reasons[0] += "; it was recorded as " + string(d.Verdict) + ": " + d.Reasons[0]
-		}
+		w.Recorded, w.Unmeasured, w.Reasons = d.Verdict, false, []verdict.Reason{verdict.New(code.NothingKept).Is(d.Verdict).From(first(d.Reasons)...)}
 	}
 	return w
 }

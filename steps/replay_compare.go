@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
 // compareRules holds decided rules against the recorded ones: the verdicts of
@@ -21,7 +22,7 @@ func (r *Replay) compareRules(out *Replayed, recorded, again []verdict.Rule, run
 	if start := r.runs[run]; start != nil {
 		if arch := start.Environment["arch"]; arch != "" && arch != goruntime.GOARCH {
 			tolerance = ElsewhereTolerance
-			out.note("It was decided on %s, so numbers had to agree within %g only.", arch, ElsewhereTolerance)
+			out.note(verdict.New(code.DecidedElsewhere, verdict.Text("arch", arch), verdict.Num("tolerance", ElsewhereTolerance, "")))
 		}
 	}
 	for i := range recorded {
@@ -59,17 +60,17 @@ func wordless(r verdict.Rule) verdict.Rule {
 	r.Comparisons = slices.Clone(r.Comparisons)
 	for i := range r.Comparisons {
 		c := &r.Comparisons[i]
-		c.Left, c.Right = "", ""
+		c.Left, c.Right = verdict.Value{}, verdict.Value{}
 		if c.Test != nil {
 			t := *c.Test
-			t.Share, t.Note, t.Relative = "", "", false // which the rule's text says
+			t.Share, t.Note = nil, verdict.Reason{} // which the rule's text says
 			c.Test = &t
 		}
 	}
 	r.Inputs = slices.Clone(r.Inputs)
 	for i := range r.Inputs {
-		if r.Inputs[i].Missing != "" {
-			r.Inputs[i].Missing = "missing"
+		if !r.Inputs[i].Missing.IsZero() {
+			r.Inputs[i].Missing = verdict.New(code.Missing)
 		}
 	}
 	return r

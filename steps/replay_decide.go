@@ -6,6 +6,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -80,11 +81,11 @@ func noteCounts(out *Replayed, part rulePart, settings gates.Settings, then []ve
 		if now.Verdict == then[i].Verdict {
 			continue
 		}
-		again := ""
+		args := []verdict.Arg{verdict.Text("node", out.Node), verdict.Int("attempt", out.Attempt)}
 		if out.Stands {
-			again = " The next apply decides it again."
+			args = append(args, verdict.Text("again", "yes"))
 		}
-		out.note("%s, attempt %d, %s: a count was decided on its mean over launches then; held in every launch, as it is now, it is %s.%s", out.Node, out.Attempt, now.Name, now.Verdict, again)
+		out.note(verdict.New(code.CountedByMean, args...).On(now.Name).Is(now.Verdict))
 	}
 }
 
@@ -110,7 +111,7 @@ func (r *Replay) chooseAgain(out *Replayed, d store.Decided, rules replayRules, 
 	plan := r.planOf(d.Run)
 	f := plan.res.Plan.Feature(d.Feature)
 	if !plan.exact || f == nil || f.Choose == nil || f.Choose.Probe == nil {
-		out.note("Which alternative of %s is best was not worked out again.", d.Feature)
+		out.note(verdict.New(code.BestUnknown).On(d.Feature))
 		return total
 	}
 	for i, part := range rules.parts {

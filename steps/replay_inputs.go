@@ -1,11 +1,11 @@
 package steps
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -46,40 +46,14 @@ func (r *Replay) givenOtherwise(recorded *ledger.Inputs, res *plans.Result) (nam
 	return names
 }
 
-// inexact says why a recorded plan comes out with another digest, and what to do.
-func (p *recordedPlan) inexact() string {
+// lacking are what is said of a recorded plan that cannot be compiled, or comes out with
+// another digest, for want of what no run records.
+func (p *recordedPlan) lacking() []verdict.Arg {
 	switch {
 	case p.inputs == nil:
-		return "The recorded plan has another digest without the variables that were given to it, which its run does not record; each rule was compiled from the text that the decision recorded. With --var and --var-file as they were given then, all of the plan is checked."
+		return []verdict.Arg{verdict.Text("unrecorded", "variables")}
 	case len(p.inputs.Sealed) > 0:
-		return fmt.Sprintf("The recorded plan has another digest without %s, which no run records, since it may be secret; each rule was compiled from the text that the decision recorded. Given again as they were then (--var, --var-file, MXFLOW_VAR_name or the environment), all of the plan is checked.", p.sealed())
+		return []verdict.Arg{verdict.List("sealed", slices.Sorted(maps.Keys(p.inputs.Sealed)))}
 	}
-	return "The recorded plan has another digest although all that was given to it is on record: this version of mxflow reads it otherwise. Each rule was compiled from the text that the decision recorded."
-}
-
-// sealed names the inputs that are sensitive.
-func (p *recordedPlan) sealed() string {
-	return strings.Join(slices.Sorted(maps.Keys(p.inputs.Sealed)), ", ")
-}
-
-// giveAgain is what to do where the recorded plan cannot be compiled.
-func (p *recordedPlan) giveAgain() string {
-	if p.inputs == nil {
-		return ". If the recorded plan needs variables, give --var and --var-file as they were given then"
-	}
-	if len(p.inputs.Sealed) == 0 {
-		return ""
-	}
-	return fmt.Sprintf(". What is sensitive is in no record: give %s as it was then", p.sealed())
-}
-
-// without says what a recorded plan that comes out with another digest lacks.
-func (p *recordedPlan) without() string {
-	switch {
-	case p.inputs == nil:
-		return "without the variables that no run records: give --var and --var-file as they were given then."
-	case len(p.inputs.Sealed) > 0:
-		return fmt.Sprintf("without %s, which no run records, since it may be secret: give it as it was given then.", p.sealed())
-	}
-	return "by this version of mxflow, which reads it otherwise than the one that recorded it."
+	return nil
 }

@@ -1,12 +1,13 @@
 package steps
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -36,17 +37,17 @@ func (r *Replay) evidence(out *Replayed, kept []ledger.Evidence) (*gates.Evidenc
 		switch {
 		case l.Outcome == RawMissing || l.Damaged:
 			if gone == nil {
-				gone = fmt.Errorf("launch %s has no raw data to decide by: %s", id, l.Why)
+				gone = &verdict.Fault{Reason: verdict.New(code.NoRawData).On(id).From(l.Why)}
 			}
 		case l.Outcome == RawDiffers:
 			for _, d := range l.Differ {
 				out.differ("launch "+id, d.Address+" "+d.What, d.Stored, d.Again)
 			}
 		case l.Outcome == RawWithin:
-			out.note("Launch %s was recorded on %s, so its statistics had to agree within %g only; rules were decided by the recorded ones.", id, l.RecordedOn, ElsewhereTolerance)
+			out.note(verdict.New(code.RecordedElsewhere, verdict.Text("arch", l.RecordedOn), verdict.Num("tolerance", ElsewhereTolerance, "")).On(id))
 		}
-		if l.Why != "" && l.Outcome != RawMissing && !l.Damaged {
-			out.note("Launch %s: %s.", id, l.Why)
+		if !l.Why.IsZero() && l.Outcome != RawMissing && !l.Damaged {
+			out.note(verdict.New(code.LaunchNote).On(id).From(l.Why))
 		}
 		out.Numbers += l.Numbers
 		return l.launch, true

@@ -1,22 +1,21 @@
 package steps
 
 import (
-	"fmt"
-
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 )
 
 // lock is what an apply would stop at before it came to a node.
 type lock struct {
-	why string
+	why verdict.Reason
 	// unsure is set where an apply would find out whether it stops there.
 	unsure bool
 }
 
 // locked is what an apply of this plan would stop at before it came to a node; of a
-// feature, to the first node that measures it. It is empty where it would come to it.
+// feature, to the first node that measures it. There is no fact where it would come to it.
 // The baseline is the evidence's: what was measured against another one is doubted
 // by itself.
 func (c *changed) locked(n *runtime.Node) lock {
@@ -26,10 +25,10 @@ func (c *changed) locked(n *runtime.Node) lock {
 	var unsure lock
 	for _, need := range n.Needs {
 		by := c.bars(need)
-		if by.why != "" && !by.unsure {
+		if !by.why.IsZero() && !by.unsure {
 			return by
 		}
-		if unsure.why == "" {
+		if unsure.why.IsZero() {
 			unsure = by
 		}
 	}
@@ -37,7 +36,7 @@ func (c *changed) locked(n *runtime.Node) lock {
 }
 
 // bars says why what a node needs keeps an apply from it, as the outcomes of this
-// plan are; empty where it does not.
+// plan are; no fact where it does not.
 func (c *changed) bars(need runtime.Need) lock {
 	on := c.graph.Node(need.On)
 	if on == nil || need.Mode == runtime.Settled {
@@ -49,7 +48,7 @@ func (c *changed) bars(need runtime.Need) lock {
 		for i, step := range c.stepsOf(on.PhaseBlock) {
 			if !step.verdict.Unlocks() {
 				b := on.PhaseBlock.Steps[i]
-				return lock{fmt.Sprintf("%s would be %s", runtime.StepID(on.Phase, b.Kind, b.Name), step.verdict), step.verdict != verdict.Fail}
+				return lock{wouldBe(runtime.StepID(on.Phase, b.Kind, b.Name), step.verdict), step.verdict != verdict.Fail}
 			}
 			if on.PhaseBlock.Steps[i] == on.StepBlock {
 				break
@@ -67,22 +66,26 @@ func (c *changed) bars(need runtime.Need) lock {
 func (w WouldBe) bars(need runtime.Need, id string) lock {
 	unmet := need.Mode == runtime.Passed && !w.WouldBe.Unlocks() || need.Mode == runtime.Decided && !w.WouldBe.Decided()
 	switch {
-	case w.Locked != "":
+	case !w.Locked.IsZero():
 		return lock{w.Locked, w.unsure}
 	case unmet:
-		return lock{fmt.Sprintf("%s would be %s", id, w.WouldBe), w.WouldBe != verdict.Fail}
+		return lock{wouldBe(id, w.WouldBe), w.WouldBe != verdict.Fail}
 	}
 	return lock{}
+}
+
+func wouldBe(node string, v verdict.Verdict) verdict.Reason {
+	return verdict.New(code.WouldBe).On(node).Is(v)
 }
 
 // lock says of an outcome that an apply would not come to it. What it would be by what
 // was measured stays: whoever mends what is below it wants to know.
 func (w *WouldBe) lock(by lock) {
-	if by.why == "" {
+	if by.why.IsZero() {
 		return
 	}
 	w.Locked, w.unsure, w.Accepted = by.why, by.unsure, false
-	w.Reasons = append([]string{"an apply would not come to it, because " + by.why}, w.Reasons...)
+	w.Reasons = append([]verdict.Reason{verdict.New(code.NotReached).From(by.why)}, w.Reasons...)
 }
 
 // notRun is what comes of a locked feature for what reads it.
@@ -101,13 +104,13 @@ func (c *changed) notRun(ph *plans.Phase) {
 	}
 	for _, name := range readBy(ph) {
 		kept, of := c.evidence[name], c.outcomes[name]
-		if kept == nil || of.Locked == "" {
+		if kept == nil || of.Locked.IsZero() {
 			continue
 		}
 		if !of.unsure {
 			kept.Outcome = ""
 		}
-		kept.Broken, kept.Cause = of.notRun(), runtime.FeatureSubject(c.plan.Feature(name)).NotRun(of.Locked)
+		kept.Broken, kept.Cause = of.notRun(), runtime.FeaturePart(c.plan.Feature(name)).NotRun(of.Locked)
 		c.doubted[kept] = verdict.Join(c.doubted[kept], of.notRun())
 	}
 }

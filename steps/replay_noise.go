@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -33,7 +35,7 @@ func (r *Replay) checkNoise(out *Replayed, d store.Decided, rules replayRules) {
 		}
 		if d.Statistics == nil || d.Statistics.Version == "" {
 			if all := r.noiseOfAll(ev.Session, work, addresses); !maps.Equal(all, now) {
-				out.note("launch noise was pooled over all engines and all times then, as an earlier version did; it is of one engine and its newest sessions now")
+				out.note(verdict.New(code.NoisePooled))
 				now = all
 			}
 		}

@@ -1,21 +1,22 @@
 package steps
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 )
 
-// otherwise says where this plan asks for another candidate than was measured.
-func (c *changed) otherwise(f *plans.Feature, kept *gates.Feature) string {
+// otherwise says where this plan asks for another candidate than was measured; no fact
+// where it does not.
+func (c *changed) otherwise(f *plans.Feature, kept *gates.Feature) verdict.Reason {
 	knobs := c.lab.PlannedKnobs(f, kept.Knobs)
 	if f.BuildsOn.Kind == plans.OnAccepted {
-		if why := c.otherStack(f, kept); why != "" {
+		if why := c.otherStack(f, kept); !why.IsZero() {
 			return why
 		}
 		knobs = maps.Clone(kept.Knobs)
@@ -24,16 +25,15 @@ func (c *changed) otherwise(f *plans.Feature, kept *gates.Feature) string {
 	for _, name := range slices.Sorted(maps.Keys(knobs)) {
 		// A knob that is new is looked at where it is known what it changes.
 		if was, there := kept.Knobs[name]; there && was != knobs[name] {
-			now := knobs[name]
-			return fmt.Sprintf("the changed plan sets knob %s to %q, and %q is what was measured: only an apply can tell", name, now, was)
+			return verdict.New(code.OtherKnob, verdict.Text("now", knobs[name]), verdict.Text("was", was)).On(name)
 		}
 	}
-	return ""
+	return verdict.Reason{}
 }
 
 // otherStack says where a feature would be laid over another stack than it was
 // measured on: what was accepted then would not be now, or the reverse.
-func (c *changed) otherStack(f *plans.Feature, kept *gates.Feature) string {
+func (c *changed) otherStack(f *plans.Feature, kept *gates.Feature) verdict.Reason {
 	under := c.lab.defaults()
 	for _, set := range c.entered {
 		maps.Copy(under, set)
@@ -45,15 +45,15 @@ func (c *changed) otherStack(f *plans.Feature, kept *gates.Feature) string {
 	for _, name := range slices.Sorted(maps.Keys(under)) {
 		_, sets := own[name]
 		if was, known := kept.Knobs[name]; known && !sets && was != under[name] {
-			return fmt.Sprintf("it would build on another stack, with knob %s at %q, and %q is what it was measured on: only an apply can tell", name, under[name], was)
+			return verdict.New(code.OtherStack, verdict.Text("now", under[name]), verdict.Text("was", was)).On(name)
 		}
 	}
-	return ""
+	return verdict.Reason{}
 }
 
 // newKnobs are the knobs of this plan that came after the measurement, as far as
 // they change what is started or demanded.
-func (c *changed) newKnobs(f *plans.Feature, kept *gates.Feature) (names []string) {
+func (c *changed) newKnobs(f *plans.Feature, kept *gates.Feature) (added []item) {
 	base, planned := c.lab.defaults(), c.lab.PlannedKnobs(f, kept.Knobs)
 	for _, k := range c.plan.Knobs {
 		if _, there := kept.Knobs[k.Name]; there {
@@ -61,11 +61,11 @@ func (c *changed) newKnobs(f *plans.Feature, kept *gates.Feature) (names []strin
 		}
 		for _, value := range slices.Compact([]string{base[k.Name], planned[k.Name]}) {
 			if v := k.Value(value); v != nil && !changesNothing(v) {
-				names = append(names, knobValue+k.Name+" = "+value)
+				added = append(added, item{code.KnobValue, k.Name, value})
 			}
 		}
 	}
-	return names
+	return added
 }
 
 // changesNothing reports whether a knob at this value is as if there were none.
@@ -78,8 +78,10 @@ func changesNothing(v *plans.KnobValue) bool {
 // is not known.
 type perhaps struct {
 	feature *plans.Feature
-	// would is what it would be, in words.
-	would string
+	// would is what it would be, or how else that is not known: "locked" by what is not
+	// known, or "over" a feature of which the same is true.
+	would verdict.Verdict
+	how   string
 }
 
 // remember keeps a feature that an apply would decide anew, measure on, or come to
@@ -88,23 +90,23 @@ func (c *changed) remember(f *plans.Feature, w WouldBe) {
 	switch w.WouldBe {
 	case verdict.Inconclusive, verdict.Invalid, verdict.Error:
 		if w.WouldBe != w.Recorded || !w.Recorded.Kept() || w.Unmeasured || w.open {
-			c.perhaps = append(c.perhaps, perhaps{f, string(w.WouldBe)})
+			c.perhaps = append(c.perhaps, perhaps{feature: f, would: w.WouldBe})
 		}
 	case verdict.Pass, verdict.Waived:
 		parent := func(p perhaps) bool { return p.feature.Name == f.BuildsOn.Feature }
 		if w.unsure {
-			c.perhaps = append(c.perhaps, perhaps{f, "locked by what is not known"})
-		} else if !w.Accepted && w.Locked == "" && slices.ContainsFunc(c.perhaps, parent) {
-			c.perhaps = append(c.perhaps, perhaps{f, "on a feature of which the same is true"})
+			c.perhaps = append(c.perhaps, perhaps{feature: f, how: "locked"})
+		} else if !w.Accepted && w.Locked.IsZero() && slices.ContainsFunc(c.perhaps, parent) {
+			c.perhaps = append(c.perhaps, perhaps{feature: f, how: "over"})
 		}
 	}
 }
 
 // perhapsOn says which such feature may be below one that builds on the stack, where
-// it was measured without.
-func (c *changed) perhapsOn(f *plans.Feature, kept *gates.Feature) string {
+// it was measured without; no fact where none may.
+func (c *changed) perhapsOn(f *plans.Feature, kept *gates.Feature) verdict.Reason {
 	if f.BuildsOn.Kind != plans.OnAccepted {
-		return ""
+		return verdict.Reason{}
 	}
 	for _, p := range c.perhaps {
 		if p.feature.Name == f.Name || p.feature.Name == f.Of || !c.below(p.feature, f) {
@@ -119,11 +121,15 @@ func (c *changed) perhapsOn(f *plans.Feature, kept *gates.Feature) string {
 		}
 		for _, knob := range slices.Sorted(maps.Keys(brings)) {
 			if values := brings[knob]; len(values) > 1 || values[0] != kept.Knobs[knob] {
-				return fmt.Sprintf("it builds on what is accepted, and whether feature %s would be in that is not known, which would be %s: an apply would measure it, and this one on top of it where it is accepted", p.feature.Name, p.would)
+				why := verdict.New(code.PerhapsUnder)
+				if p.how != "" {
+					why = verdict.New(code.PerhapsUnder, verdict.Text("how", p.how))
+				}
+				return why.On(p.feature.Name).Is(p.would)
 			}
 		}
 	}
-	return ""
+	return verdict.Reason{}
 }
 
 // below reports whether a feature is decided before one that builds on the stack.

@@ -1,13 +1,12 @@
 package steps
 
 import (
-	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -22,12 +21,12 @@ func (c *changed) phase(ph *plans.Phase) WouldBe {
 	}
 	for _, step := range c.stepsOf(ph) {
 		if !step.verdict.Unlocks() {
-			w.WouldBe, w.Reasons = step.verdict, []string{step.why}
+			w.WouldBe, w.Reasons = step.verdict, []verdict.Reason{step.why}
 			return w
 		}
 	}
-	if why := c.unmeasured(ph); why != "" {
-		w.WouldBe, w.Reasons = verdict.Inconclusive, []string{why}
+	if why := c.unmeasured(ph); !why.IsZero() {
+		w.WouldBe, w.Reasons = verdict.Inconclusive, []verdict.Reason{why}
 		return w
 	}
 	w.Rules = gates.Decide(ph.Gate.Rules, &gates.Evidence{Features: c.evidence}, c.lab.settingsOfGate(ph))
@@ -37,7 +36,7 @@ func (c *changed) phase(ph *plans.Phase) WouldBe {
 	for _, name := range readBy(ph) {
 		if v := c.doubted[c.evidence[name]]; v != "" && verdict.Join(w.WouldBe, v) != w.WouldBe {
 			w.WouldBe = verdict.Join(w.WouldBe, v)
-			w.Reasons = append(w.Reasons, fmt.Sprintf("it reads feature %s, of whose evidence nothing passes here", name))
+			w.Reasons = append(w.Reasons, verdict.New(code.ReadsDoubted).On(name))
 		}
 	}
 	return w
@@ -57,7 +56,7 @@ func (c *changed) openRules(ph *plans.Phase, rules []verdict.Rule) {
 			unsure := c.outcomes[in.Feature].unsure
 			if v := &rules[i].Verdict; (anew || outcome || unsure) && (*v == verdict.Pass || *v == verdict.Fail) {
 				*v = verdict.Inconclusive
-				rules[i].Reasons = append(rules[i].Reasons, fmt.Sprintf("what would have become of feature %s is not known", in.Feature))
+				rules[i].Reasons = append(rules[i].Reasons, verdict.New(code.OutcomeUnknown).On(in.Feature))
 			}
 		}
 	}
@@ -78,19 +77,20 @@ func readBy(ph *plans.Phase) (names []string) {
 	return names
 }
 
-// unmeasured says which feature that a gate reads was never measured.
-func (c *changed) unmeasured(ph *plans.Phase) string {
+// unmeasured says which feature that a gate reads was never measured; no fact where all
+// were.
+func (c *changed) unmeasured(ph *plans.Phase) verdict.Reason {
 	for _, r := range ph.Gate.Rules {
 		if r.Program == nil {
 			continue
 		}
 		for _, in := range r.Program.Inputs {
 			if in.Feature != "" && c.evidence[in.Feature] == nil {
-				return fmt.Sprintf("rule %q reads feature %s: %s", r.Name, in.Feature, strings.Join(c.outcomes[in.Feature].Reasons, "; "))
+				return verdict.New(code.ReadsUnmeasured, verdict.Text("feature", in.Feature)).On(r.Name).From(c.outcomes[in.Feature].Reasons...)
 			}
 		}
 	}
-	return ""
+	return verdict.Reason{}
 }
 
 // joined is a phase without a gate, which passes when its steps and features do.
@@ -104,13 +104,13 @@ func (c *changed) joined(ph *plans.Phase, w WouldBe) WouldBe {
 		}
 	}
 	for _, f := range ph.Features {
-		if of := c.outcomes[f.Name]; of.Locked != "" {
+		if of := c.outcomes[f.Name]; !of.Locked.IsZero() {
 			all = append(all, of.notRun())
-			w.Reasons = append(w.Reasons, runtime.FeatureSubject(f).NotRun(of.Locked))
+			w.Reasons = append(w.Reasons, runtime.FeaturePart(f).NotRun(of.Locked))
 			continue
 		}
 		all = append(all, c.outcomes[f.Name].WouldBe)
-		w.Reasons = append(w.Reasons, runtime.FeatureSubject(f).Came(c.outcomes[f.Name].WouldBe))
+		w.Reasons = append(w.Reasons, runtime.FeaturePart(f).Came(c.outcomes[f.Name].WouldBe))
 	}
 	w.WouldBe = verdict.Join(all...)
 	return w
@@ -121,19 +121,19 @@ func (c *changed) joined(ph *plans.Phase, w WouldBe) WouldBe {
 func (c *changed) stepsOf(ph *plans.Phase) (out []doubt) {
 	for _, b := range ph.Steps {
 		d, run, ok := c.store.Latest(runtime.StepID(ph.Name, b.Kind, b.Name))
-		step := fmt.Sprintf("step %s %s", b.Kind, b.Name)
+		step := b.Kind + " " + b.Name
 		if !ok {
-			out = append(out, doubt{verdict: verdict.Inconclusive, why: step + " was never run: an apply would run it, and what would come out is not known"})
+			out = append(out, doubt{verdict: verdict.Inconclusive, why: verdict.New(code.StepNeverRun).On(step)})
 			continue
 		}
 		recorded := c.planOf(run)
 		switch was := stepIn(recorded, ph.Name, b); {
 		case recorded.res == nil:
-			out = append(out, doubt{verdict: verdict.Inconclusive, why: "whether " + step + " is what was run is not known: " + strings.TrimRight(recorded.why, ".") + recorded.giveAgain()})
+			out = append(out, doubt{verdict: verdict.Inconclusive, why: verdict.New(code.StepUnknown, recorded.lacking()...).On(step).From(recorded.why)})
 		case was == nil || !reflect.DeepEqual(was.Attrs, b.Attrs):
-			out = append(out, doubt{verdict: verdict.Inconclusive, why: step + " is not what was run: an apply would run it, and what would come out is not known"})
+			out = append(out, doubt{verdict: verdict.Inconclusive, why: verdict.New(code.StepOther).On(step)})
 		default:
-			out = append(out, doubt{verdict: d.Verdict, why: fmt.Sprintf("%s is %s, as recorded", step, d.Verdict)})
+			out = append(out, doubt{verdict: d.Verdict, why: verdict.New(code.StepRecorded).On(step).Is(d.Verdict)})
 		}
 	}
 	return out

@@ -2,7 +2,6 @@ package steps
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -18,7 +19,7 @@ import (
 type recordedPlan struct {
 	// res is nil where it could not be compiled, and why says so.
 	res *plans.Result
-	why string
+	why verdict.Reason
 	// exact is set where its digest is the recorded one: then it is the same plan
 	// in everything that decides, values of variables included.
 	exact bool
@@ -37,7 +38,7 @@ type recordedPlan struct {
 func (r *Replay) planOf(run string) *recordedPlan {
 	start := r.runs[run]
 	if start == nil {
-		return &recordedPlan{why: "its run has no record of its plan"}
+		return &recordedPlan{why: verdict.New(code.PlanUnrecorded)}
 	}
 	key := start.PlanDigest + " " + start.PlanSource + " " + start.PlanFile + " " + digest(start.Inputs)
 	for _, name := range slices.Sorted(maps.Keys(start.PlanSources)) {
@@ -57,25 +58,25 @@ func (r *Replay) compile(start *ledger.RunStart) *recordedPlan {
 	p := &recordedPlan{inputs: start.Inputs, rules: map[[2]string]*plans.Rule{}}
 	dir, err := os.MkdirTemp("", "mxflow-replay")
 	if err != nil {
-		p.why = err.Error()
+		p.why = verdict.OfError(err)
 		return p
 	}
 	defer os.RemoveAll(dir)
 	path, err := r.unpack(start, dir)
 	if err != nil {
-		p.why = err.Error()
+		p.why = verdict.OfError(err)
 		return p
 	}
 	for _, opts := range r.attempts(start) {
 		res := plans.Load(path, Registry(), opts)
 		if !res.OK() {
 			if p.res == nil {
-				p.why = "the recorded plan cannot be compiled: " + firstError(res.Diagnostics)
+				p.why = verdict.New(code.PlanUncompiled, firstError(res.Diagnostics))
 			}
 			continue
 		}
 		if exact := res.Plan.Digest() == start.PlanDigest; p.res == nil || exact {
-			p.res, p.exact, p.why = res, exact, ""
+			p.res, p.exact, p.why = res, exact, verdict.Reason{}
 			p.otherwise = r.givenOtherwise(start.Inputs, res)
 			if r.probing {
 				p.probe(path, opts)
@@ -122,7 +123,7 @@ func (r *Replay) unpack(start *ledger.RunStart, dir string) (string, error) {
 	ext := planSyntax(start.PlanFile)
 	if len(sources) == 0 {
 		if start.PlanSource == "" {
-			return "", errors.New("its run kept no text of the plan")
+			return "", &verdict.Fault{Reason: verdict.New(code.PlanTextless)}
 		}
 		name := filepath.Base(start.PlanFile)
 		if ext == "" {
@@ -135,18 +136,18 @@ func (r *Replay) unpack(start *ledger.RunStart, dir string) (string, error) {
 	for _, name := range slices.Sorted(maps.Keys(sources)) {
 		text, err := r.store.Get(sources[name])
 		if errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("file %s of the plan was not kept", name)
+			return "", &verdict.Fault{Reason: verdict.New(code.PlanFileGone).On(name)}
 		}
 		if err != nil {
-			return "", fmt.Errorf("file %s of the plan: %w", name, err)
+			return "", &verdict.Fault{Reason: verdict.New(code.PlanFileUnread, verdict.Err(err)).On(name)}
 		}
 		rel, err := filepath.Rel(folder, filepath.FromSlash(name))
 		if err != nil {
-			return "", fmt.Errorf("file %s of the plan lies elsewhere than the plan: %w", name, err)
+			return "", &verdict.Fault{Reason: verdict.New(code.PlanFileElsewhere, verdict.Err(err)).On(name)}
 		}
 		to := filepath.Join(root, rel)
 		if !strings.HasPrefix(to, dir+string(filepath.Separator)) {
-			return "", fmt.Errorf("file %s of the plan lies elsewhere than the plan", name)
+			return "", &verdict.Fault{Reason: verdict.New(code.PlanFileElsewhere).On(name)}
 		}
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 			return "", err
@@ -171,10 +172,10 @@ func depthAbove(folder string, sources map[string]string) (most int) {
 	return most
 }
 
-// firstError is the first mistake in a plan or a rule.
-func firstError(diags plans.Diagnostics) string {
+// firstError is the first mistake in a plan or a rule, empty where none is named.
+func firstError(diags plans.Diagnostics) verdict.Arg {
 	for _, d := range diags.Errs() {
-		return d.Error()
+		return verdict.Text("error", d.Error())
 	}
-	return "it has mistakes"
+	return verdict.Err(nil)
 }

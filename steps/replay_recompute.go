@@ -2,12 +2,13 @@ package steps
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	goruntime "runtime"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -41,7 +42,7 @@ type Recomputed struct {
 	// RecordedOn is the architecture of the machine that recorded it, where known.
 	RecordedOn string `json:"recorded_on,omitempty"`
 	// Why says what stands in the way of the raw data, or that cells were guessed.
-	Why string `json:"why,omitempty"`
+	Why verdict.Reason `json:"why,omitzero"`
 	// Damaged is set where raw data are there and cannot be what was recorded.
 	Damaged bool `json:"damaged,omitempty"`
 	measure.Agreement
@@ -60,7 +61,7 @@ func recompute(st *store.Store, l *ledger.Launch, recordedOn string) (out Recomp
 	recording, why, err := recordingOf(st, l)
 	out.Why = why
 	if err != nil {
-		out.Why = err.Error()
+		out.Why = verdict.OfError(err)
 		out.Outcome, out.Damaged = RawDiffers, true
 		if errors.Is(err, fs.ErrNotExist) {
 			out.Outcome, out.Damaged = RawMissing, false
@@ -68,7 +69,7 @@ func recompute(st *store.Store, l *ledger.Launch, recordedOn string) (out Recomp
 		return out, recording
 	}
 	if l.Samples == "" && l.Series == "" && fromSamples(l) {
-		out.Outcome, out.Why = RawMissing, "its record names no raw data"
+		out.Outcome, out.Why = RawMissing, verdict.New(code.RawUnnamed)
 		return out, recording
 	}
 	agreed := RawAgrees
@@ -90,21 +91,27 @@ func recompute(st *store.Store, l *ledger.Launch, recordedOn string) (out Recomp
 // recordingOf reads what a launch was evaluated from. Why is set where the cells
 // had to be taken from the samples, because the record is of a time before it
 // held them.
-func recordingOf(st *store.Store, l *ledger.Launch) (r measure.Recording, why string, err error) {
+func recordingOf(st *store.Store, l *ledger.Launch) (r measure.Recording, why verdict.Reason, err error) {
 	if l.Samples != "" {
 		if r.Samples, err = st.ReadSamples(l.Samples); err != nil {
-			return r, "", fmt.Errorf("samples: %w", err)
+			return r, why, unread("samples", err)
 		}
 	}
 	if l.Series != "" {
 		if r.Series, err = st.ReadSeries(l.Series); err != nil {
-			return r, "", fmt.Errorf("series: %w", err)
+			return r, why, unread("series", err)
 		}
 	}
 	if r.Cells = l.Cells; len(r.Cells) == 0 && len(r.Samples) > 0 {
-		r.Cells, why = measure.CellsOf(r.Samples), "its record does not say when cells were measured, so only requests are evaluated"
+		r.Cells, why = measure.CellsOf(r.Samples), verdict.New(code.CellsGuessed)
 	}
 	return r, why, nil
+}
+
+// unread is the error of raw data that cannot be read; files that are gone stay known
+// as such.
+func unread(of string, err error) error {
+	return errors.Join(&verdict.Fault{Reason: verdict.New(code.RawUnread, verdict.Text("of", of), verdict.Err(err))}, err)
 }
 
 // fromSamples reports whether a launch has metrics that samples are needed for.

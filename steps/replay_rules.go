@@ -1,10 +1,9 @@
 package steps
 
 import (
-	"fmt"
-
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -30,9 +29,9 @@ const (
 // other.
 type replayRules struct {
 	from   RulesFrom
-	why    string
+	why    verdict.Reason
 	parts  []rulePart
-	notes  []string
+	notes  []verdict.Reason
 	differ []ReplayDifference
 }
 
@@ -55,7 +54,7 @@ func (r *Replay) rulesOf(d store.Decided, ev *gates.Evidence) replayRules {
 	out := replayRules{from: RulesOfPlan}
 	if !plan.exact {
 		out.from = RulesAsRecorded
-		out.notes = append(out.notes, plan.inexact())
+		out.notes = append(out.notes, verdict.New(code.PlanInexact, plan.lacking()...))
 	}
 	out.parts = []rulePart{{evidence: ev, recorded: d.Rules}}
 	if len(d.Alternatives) > 0 {
@@ -89,10 +88,10 @@ func (r *Replay) rulesOf(d store.Decided, ev *gates.Evidence) replayRules {
 
 // rule is a rule of the plan: as the plan has it where that is the recorded one,
 // else compiled from the recorded text.
-func (p *recordedPlan) rule(d *ledger.Decision, rec verdict.Rule, candidate string) (*plans.Rule, string) {
+func (p *recordedPlan) rule(d *ledger.Decision, rec verdict.Rule, candidate string) (*plans.Rule, verdict.Reason) {
 	if p.exact {
 		if rule := ruleNamed(p.res.Plan, d, rec.Name, candidate); rule != nil {
-			return rule, ""
+			return rule, verdict.Reason{}
 		}
 	}
 	feature := d.Feature
@@ -105,16 +104,16 @@ func (p *recordedPlan) rule(d *ledger.Decision, rec verdict.Rule, candidate stri
 	if rule := p.rules[key]; rule != nil {
 		named := *rule
 		named.Name = rec.Name
-		return &named, ""
+		return &named, verdict.Reason{}
 	}
 	rule, _, diags := p.res.CompileRule(rec.Expr, feature)
 	if diags.HasErrors() || rule.Program == nil {
-		return nil, fmt.Sprintf("rule %q cannot be compiled any more: %s", rec.Name, firstError(diags))
+		return nil, verdict.New(code.RuleUncompiled, firstError(diags)).On(rec.Name)
 	}
 	p.rules[key] = rule
 	named := *rule
 	named.Name = rec.Name
-	return &named, ""
+	return &named, verdict.Reason{}
 }
 
 // ruleNamed is a rule of the plan by its name; nil where the plan has none.

@@ -1,27 +1,59 @@
 package steps
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
 // setup is what a plan starts and sends for a candidate, and what it demands of a
-// launch before that counts, by what people call it. order are the names whose
-// order counts too.
+// launch before that counts. order are the items whose order counts too.
 type setup struct {
-	texts map[string]string
-	order []string
+	texts map[item]string
+	order []item
 }
 
-// knobValue begins the names of knobs' values.
-const knobValue = "knob "
+// item is one thing of a setup.
+type item struct {
+	code code.Code
+	// name is what it is called, and of the candidate that a level is of, or a knob's
+	// value.
+	name, of string
+}
 
-func (s *setup) put(name string, v any) {
+func (i item) reason() verdict.Reason {
+	r := verdict.New(i.code)
+	switch {
+	case i.code == code.KnobValue:
+		r = verdict.New(i.code, verdict.Text("value", i.of))
+	case i.of != "":
+		r = verdict.New(i.code, verdict.Text("candidate", i.of))
+	}
+	return r.On(i.name)
+}
+
+// reasonsOf are items as facts.
+func reasonsOf(items []item) (all []verdict.Reason) {
+	for _, i := range items {
+		all = append(all, i.reason())
+	}
+	return all
+}
+
+// items are the items of a setup in one order.
+func (s *setup) items() []item {
+	return slices.SortedFunc(maps.Keys(s.texts), func(a, b item) int {
+		return cmp.Or(cmp.Compare(a.code, b.code), cmp.Compare(a.name, b.name), cmp.Compare(a.of, b.of))
+	})
+}
+
+func (s *setup) put(name item, v any) {
 	text, err := json.Marshal(v)
 	if err != nil {
 		text = []byte(err.Error())
@@ -30,7 +62,7 @@ func (s *setup) put(name string, v any) {
 }
 
 // then puts what comes after what was put so before.
-func (s *setup) then(name string, v any) {
+func (s *setup) then(name item, v any) {
 	s.put(name, v)
 	s.order = append(s.order, name)
 }
@@ -46,25 +78,25 @@ func (s *setup) holds(secrets []string) bool {
 	return false
 }
 
-// differing are the names under which two plans have something else, or which only
+// differing are the items that two plans have otherwise, or which only
 // the recorded one has, and those that only the changed plan has: these were never
 // measured. A value of a knob that nothing has is none of them.
-func differing(was, now *setup) (differs, added []string) {
-	for _, name := range slices.Sorted(maps.Keys(was.texts)) {
-		if text, there := now.texts[name]; (there || !strings.HasPrefix(name, knobValue)) && text != was.texts[name] {
+func differing(was, now *setup) (differs, added []item) {
+	for _, name := range was.items() {
+		if text, there := now.texts[name]; (there || name.code != code.KnobValue) && text != was.texts[name] {
 			differs = append(differs, name)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(now.texts)) {
-		if _, there := was.texts[name]; !there && !strings.HasPrefix(name, knobValue) {
+	for _, name := range now.items() {
+		if _, there := was.texts[name]; !there && name.code != code.KnobValue {
 			added = append(added, name)
 		}
 	}
 	return differs, added
 }
 
-// common are the names that both plans have, in the order of one.
-func common(order []string, of map[string]string) (names []string) {
+// common are the items that both plans have, in the order of one.
+func common(order []item, of map[item]string) (names []item) {
 	for _, name := range order {
 		if _, there := of[name]; there {
 			names = append(names, name)
@@ -75,7 +107,7 @@ func common(order []string, of map[string]string) (names []string) {
 
 // startedBy is what a plan starts for a candidate with its knobs.
 func startedBy(p *plans.Plan, f *plans.Feature, knobs map[string]string) *setup {
-	out := &setup{texts: map[string]string{}}
+	out := &setup{texts: map[item]string{}}
 	lab := &Lab{Plan: p}
 	defaults, under := lab.defaults(), lab.defaults()
 	if parent := p.Feature(f.BuildsOn.Feature); parent != nil {
@@ -85,45 +117,45 @@ func startedBy(p *plans.Plan, f *plans.Feature, knobs map[string]string) *setup 
 	later := func(name, _ string) bool { _, there := knobs[name]; return !there }
 	maps.DeleteFunc(defaults, later)
 	maps.DeleteFunc(under, later)
-	out.put("baseline", []any{p.Baseline.Engine, defaults})
-	out.levels("the baseline", p.Protocol(p.Baseline.Protocol))
-	out.put("parent of "+f.Name, []any{f.BuildsOn.Kind, under})
+	out.put(item{code: code.StartsBaseline}, []any{p.Baseline.Engine, defaults})
+	out.levels("", p.Protocol(p.Baseline.Protocol))
+	out.put(item{code: code.StartsParent, name: f.Name}, []any{f.BuildsOn.Kind, under})
 	for _, e := range p.Engines {
 		if name := e.Kind + "." + e.Name; name == f.Engine || name == p.Baseline.Engine && f.Engine == "" {
-			out.put("engine "+name, withoutKey(e))
+			out.put(item{code: code.StartsEngine, name: name}, withoutKey(e))
 		}
 	}
 	for _, k := range p.Knobs {
 		if _, there := knobs[k.Name]; !there {
 			continue
 		}
-		out.put("changes of knob "+k.Name, k.Changes)
+		out.put(item{code: code.KnobChanges, name: k.Name}, k.Changes)
 		_, own := f.Set[k.Name]
 		for _, v := range k.Values {
 			// A parent may have any value of a knob that the candidate itself sets.
 			if own || v.Name == knobs[k.Name] || v.Name == defaults[k.Name] {
-				out.put(knobValue+k.Name+" = "+v.Name, v)
+				out.put(item{code.KnobValue, k.Name, v.Name}, v)
 			}
 		}
 	}
 	protocol := p.Protocol(f.Protocol)
 	out.levels(f.Name, protocol)
 	if benchmark := protocol.Level(benchmarkLevel); benchmark != nil {
-		out.put("level benchmark of "+f.Name, "")
+		out.put(item{code.StartsLevel, benchmarkLevel, f.Name}, "")
 		for _, name := range p.Sent(benchmark) {
 			bare := *p.Workload(name)
 			bare.Summary = ""
-			out.then("workload "+name, bare)
+			out.then(item{code: code.StartsWorkload, name: name}, bare)
 		}
 	}
 	return out
 }
 
-// levels puts the levels that a variant is qualified by, each by itself, so that one
+// levels puts the levels that a candidate, or with no name the baseline, is qualified by, each by itself, so that one
 // that is new can be told from one that is another.
 func (s *setup) levels(of string, protocol *plans.Protocol) {
 	for _, level := range qualificationLevels(protocol) {
-		s.then("level "+level.Kind+" of "+of, level.Attrs)
+		s.then(item{code.StartsLevel, level.Kind, of}, level.Attrs)
 	}
 }
 

@@ -1,11 +1,11 @@
 package steps
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
 // stackFrame is a plan without its phases.
@@ -61,18 +61,22 @@ func TestReplayOnAnotherStack(t *testing.T) {
 	for name, tt := range map[string]struct {
 		entered  []map[string]string
 		measured map[string]string
-		want     string
+		now, was string // of the knob kv
 	}{
-		"the same":           {[]map[string]string{{"kv": "on"}}, on, ""},
-		"nothing accepted":   {nil, off, ""},
-		"rejected now":       {nil, on, `knob kv at "off", and "on" is what it was measured on`},
-		"accepted only now":  {[]map[string]string{{"kv": "on"}}, off, `knob kv at "on", and "off" is what it was measured on`},
-		"a knob of now only": {[]map[string]string{{"kv": "on"}}, map[string]string{"head": "fp8"}, ""},
+		"the same":           {[]map[string]string{{"kv": "on"}}, on, "", ""},
+		"nothing accepted":   {nil, off, "", ""},
+		"rejected now":       {nil, on, "off", "on"},
+		"accepted only now":  {[]map[string]string{{"kv": "on"}}, off, "on", "off"},
+		"a knob of now only": {[]map[string]string{{"kv": "on"}}, map[string]string{"head": "fp8"}, "", ""},
 	} {
 		c := &changed{plan: p, lab: &Lab{Plan: p}, entered: tt.entered}
 		got := c.otherwise(p.Feature("head").Alternatives[1], &gates.Feature{Knobs: tt.measured})
-		if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
-			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		var want verdict.Reason
+		if tt.now != "" {
+			want = verdict.New(code.OtherStack, verdict.Text("now", tt.now), verdict.Text("was", tt.was)).On("kv")
+		}
+		if !got.Equal(want) {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}
 }
@@ -99,8 +103,8 @@ func TestReplayOnAStackThatIsNotKnown(t *testing.T) {
 	} {
 		c := &changed{plan: lab.Plan, lab: &Lab{Plan: lab.Plan}, graph: lab.Graph}
 		c.remember(kv, WouldBe{Recorded: tt.recorded, WouldBe: tt.would})
-		if got := c.perhapsOn(lab.Plan.Feature(tt.of), &gates.Feature{Knobs: tt.measured}); (got != "") != tt.uncertain {
-			t.Errorf("%s: %q", name, got)
+		if got := c.perhapsOn(lab.Plan.Feature(tt.of), &gates.Feature{Knobs: tt.measured}); got.IsZero() == tt.uncertain {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }
@@ -118,14 +122,14 @@ func TestReplayOnAStackThatIsStillOpen(t *testing.T) {
 		"a workload more":         {WouldBe{Recorded: verdict.Inconclusive, WouldBe: verdict.Inconclusive, Unmeasured: true}, true},
 		"tried again":             {WouldBe{Recorded: verdict.Invalid, WouldBe: verdict.Invalid}, true},
 		"nothing can be read":     {WouldBe{Recorded: verdict.Fail, WouldBe: verdict.Error}, true},
-		"a step before it is new": {WouldBe{Recorded: verdict.Pass, WouldBe: verdict.Pass, Locked: "a step", unsure: true}, true},
-		"a step before it failed": {WouldBe{Recorded: verdict.Pass, WouldBe: verdict.Pass, Locked: "a step"}, false},
+		"a step before it is new": {WouldBe{Recorded: verdict.Pass, WouldBe: verdict.Pass, Locked: fact("a step"), unsure: true}, true},
+		"a step before it failed": {WouldBe{Recorded: verdict.Pass, WouldBe: verdict.Pass, Locked: fact("a step")}, false},
 	} {
 		c := &changed{plan: lab.Plan, lab: &Lab{Plan: lab.Plan}, graph: lab.Graph}
 		c.remember(lab.Plan.Feature("kv"), tt.kv)
 		got := c.perhapsOn(lab.Plan.Feature("head"), &gates.Feature{Knobs: map[string]string{"kv": "off", "head": "fp8"}})
-		if (got != "") != tt.uncertain {
-			t.Errorf("%s: %q", name, got)
+		if got.IsZero() == tt.uncertain {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

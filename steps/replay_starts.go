@@ -2,10 +2,10 @@ package steps
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -13,7 +13,7 @@ import (
 type doubt struct {
 	// verdict is what it comes to at best, a pass where nothing speaks against it.
 	verdict verdict.Verdict
-	why     string
+	why     verdict.Reason
 	// other is set where an apply would measure something else, so that what was
 	// measured decides nothing, neither way.
 	other bool
@@ -25,7 +25,7 @@ type doubt struct {
 // how gates decide are free to change: they are what replaying with another plan is
 // about.
 func (c *changed) doubt(candidate *plans.Feature, kept *gates.Feature, run string) doubt {
-	if why := c.otherwise(candidate, kept); why != "" {
+	if why := c.otherwise(candidate, kept); !why.IsZero() {
 		return doubt{verdict.Invalid, why, true}
 	}
 	recorded := c.planOf(run)
@@ -34,40 +34,34 @@ func (c *changed) doubt(candidate *plans.Feature, kept *gates.Feature, run strin
 	}
 	was := candidateNamed(recorded.res.Plan, candidate.Name)
 	if was == nil {
-		return unknownStarts(recorded, "the recorded plan comes out without "+candidate.Name)
+		return unknownStarts(recorded, verdict.New(code.PlanWithout).On(candidate.Name))
 	}
 	if !recorded.exact {
-		c.note("Whether the changed plan starts, sends and demands what was measured was compared with the recorded plan as it comes out " + recorded.without())
+		c.notes = noted(c.notes, verdict.New(code.ComparedInexact, recorded.lacking()...))
 	}
 	then, now := startedBy(recorded.res.Plan, was, kept.Knobs), startedBy(c.plan, candidate, kept.Knobs)
 	differs, added := differing(then, now)
 	if !slices.Equal(common(then.order, now.texts), common(now.order, then.texts)) {
-		differs = append(differs, "the order of levels or workloads")
+		differs = append(differs, item{code: code.StartsOrder})
 	}
 	if len(differs) > 0 {
-		return doubt{verdict.Invalid, "the changed plan starts, sends or demands something else than was measured (" + strings.Join(differs, ", ") + "): only an apply can tell", true}
+		return doubt{verdict.Invalid, verdict.New(code.StartsOther).From(reasonsOf(differs)...), true}
 	}
 	if added = append(added, c.newKnobs(candidate, kept)...); len(added) > 0 {
-		return doubt{verdict.Inconclusive, "the changed plan asks for something that was never measured (" + strings.Join(added, ", ") + "): an apply would measure it, and what would come out is not known", true}
+		return doubt{verdict.Inconclusive, verdict.New(code.StartsMore).From(reasonsOf(added)...), true}
 	}
 	if len(recorded.otherwise) > 0 && (now.holds(c.plan.Secrets()) || recorded.hangsOn(was.Name, kept.Knobs, then)) {
-		return doubt{verdict.Inconclusive, "whether what was sensitive is what was measured with is not known (" + strings.Join(recorded.otherwise, ", ") + "): give it as it was then, or an apply may measure again", true}
+		return doubt{verdict.Inconclusive, verdict.New(code.SecretsUnknown, verdict.List("inputs", recorded.otherwise)), true}
 	}
-	if why := c.perhapsOn(candidate, kept); why != "" {
+	if why := c.perhapsOn(candidate, kept); !why.IsZero() {
 		return doubt{verdict.Inconclusive, why, true}
 	}
 	return doubt{verdict: verdict.Pass}
 }
 
 // unknownStarts is the doubt where there is no plan to compare with.
-func unknownStarts(p *recordedPlan, why string) doubt {
-	return doubt{verdict.Inconclusive, "whether the changed plan starts, sends and demands what was measured is not known: " + strings.TrimRight(why, ".") + p.giveAgain(), false}
-}
-
-func (c *changed) note(text string) {
-	if !slices.Contains(c.notes, text) {
-		c.notes = append(c.notes, text)
-	}
+func unknownStarts(p *recordedPlan, why verdict.Reason) doubt {
+	return doubt{verdict.Inconclusive, verdict.New(code.StartsUnknown, p.lacking()...).From(why), false}
 }
 
 // candidateNamed is a feature, an alternative or a confirmation by its name; nil

@@ -7,11 +7,14 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
 )
 
 // draft is a variant while it is put together: the engine block, then knob by
 // knob in the order of the plan. A null unsets what stands under it.
 type draft struct {
+	// scope is where the variant is asked for; nil where nobody runs.
+	scope  *runtime.Scope
 	engine *plans.Engine
 	kind   engine.Kind
 	// profiled says that the plan changed the kind.
@@ -29,7 +32,7 @@ type draft struct {
 }
 
 // resolve applies knob values to an engine of the plan.
-func (l *Lab) resolve(name, engineKey string, knobs map[string]string) (*variant, error) {
+func (l *Lab) resolve(s *runtime.Scope, name, engineKey string, knobs map[string]string) (*variant, error) {
 	e := l.Plan.Engine(engineKey)
 	if e == nil {
 		return nil, fmt.Errorf("there is no engine %q", engineKey)
@@ -38,12 +41,13 @@ func (l *Lab) resolve(name, engineKey string, knobs map[string]string) (*variant
 	if err != nil {
 		return nil, err
 	}
+	d.scope = s
 	spec, err := l.spec(d)
 	if err != nil {
 		return nil, err
 	}
 	v := &variant{name: name, engine: engineKey, knobs: knobs, spec: spec}
-	v.key = l.variantKey(v.spec)
+	v.key = l.variantKey(contextOf(s), v.spec)
 	if v.command, err = commandOf(e); err != nil {
 		return nil, err
 	}

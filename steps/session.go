@@ -62,7 +62,7 @@ func (l *Lab) continues(s *runtime.Scope, m *member, work string) (string, error
 	mended := slices.ContainsFunc(all, func(launch *ledger.Launch) bool { return m.has(launch.VariantKey) && !sound(launch) })
 	p := s.Previous
 	switch {
-	case s.Because == runtime.RerunAsked:
+	case s.Asked():
 		return "", nil
 	case p != nil && p.MeasureKey == s.Keys.Measure && p.DecisionKey == s.Keys.Decide && p.Verdict == verdict.Invalid && !p.Derived && p.Session == id && !mended:
 		return "", nil
@@ -78,7 +78,7 @@ func (l *Lab) continues(s *runtime.Scope, m *member, work string) (string, error
 	if complete.open {
 		again = !goesOn // what it goes on with counts the crash
 	} else if again {
-		again = l.closeRetracted(&complete, all) == ""
+		again = l.closeRetracted(&complete, all).IsZero()
 	}
 	if again {
 		return "", nil

@@ -10,6 +10,7 @@ import (
 	"github.com/mxflow/mxflow/engine/load/coherence"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -70,7 +71,7 @@ type smoke struct {
 	re *regexp.Regexp
 }
 
-func (s *smoke) run(ctx context.Context, q *qualification) (verdict.Verdict, []string, error) {
+func (s *smoke) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
 	limit := time.Duration(s.Timeout)
 	answer, err := q.client.Complete(ctx, openai.Request{
 		API: openai.API(s.API), Prompt: s.Prompt, MaxTokens: s.MaxTokens,
@@ -82,18 +83,18 @@ func (s *smoke) run(ctx context.Context, q *qualification) (verdict.Verdict, []s
 	q.answered = true
 	text := answer.Text + answer.Reasoning
 	if strings.TrimSpace(text) == "" {
-		return verdict.Fail, reason("the answer to %q is empty", s.Prompt), nil
+		return verdict.Fail, because(code.AnswerEmpty, verdict.Text("prompt", s.Prompt)), nil
 	}
 	if s.Expect != "" && !strings.Contains(strings.ToLower(text), strings.ToLower(s.Expect)) {
-		return verdict.Fail, reason("the answer to %q should contain %q, it was %q", s.Prompt, s.Expect, cut(text)), nil
+		return verdict.Fail, because(code.AnswerLacks, verdict.Text("prompt", s.Prompt), verdict.Text("expect", s.Expect), verdict.Text("answer", cut(text))), nil
 	}
 	if s.re != nil && !s.re.MatchString(text) {
-		return verdict.Fail, reason("the answer to %q should match %q, it was %q", s.Prompt, s.Pattern, cut(text)), nil
+		return verdict.Fail, because(code.AnswerUnlike, verdict.Text("prompt", s.Prompt), verdict.Text("pattern", s.Pattern), verdict.Text("answer", cut(text))), nil
 	}
 	if ok, why := coherence.Coherent(text); !ok {
-		return verdict.Fail, reason("the answer to %q does not read as text: %s", s.Prompt, why), nil
+		return verdict.Fail, []verdict.Reason{verdict.New(code.AnswerGarbage, verdict.Text("prompt", s.Prompt)).From(signOf(why))}, nil
 	}
-	return verdict.Pass, reason("answered %q", cut(text)), nil
+	return verdict.Pass, because(code.Answered, verdict.Text("answer", cut(text))), nil
 }
 
 // cut shortens text for a message.

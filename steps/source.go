@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/git"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
 )
 
 // sourceConfig are the attributes of source blocks, laid over each other.
@@ -30,38 +30,48 @@ type sourceConfig struct {
 // sourceTimeout is how long a build command may take where the plan is silent.
 const sourceTimeout = 2 * time.Hour
 
-// repoMemo keeps what was found out about repositories while one node of the
-// graph runs, so that its key and its launches speak of the same state.
-type repoMemo struct {
-	mu      sync.Mutex
-	answers map[string][2]string
-}
+// patience is how long a question about a repository may take.
+const patience = 2 * time.Minute
 
-// forget is called before each node: the one before may have changed things.
-func (m *repoMemo) forget() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.answers = nil
-}
-
-// ask answers from memory, or by find: an answer, or the problem with it.
-func (m *repoMemo) ask(question string, find func(context.Context) (string, error)) (answer, problem string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if a, ok := m.answers[question]; ok {
-		return a[0], a[1]
+// ask answers a question about the world once for each node, so that its keys and
+// its launches speak of the same state, whatever other nodes do meanwhile: an
+// answer, or the problem with it. Where the scope remembers nothing it is asked again.
+func ask[T any](s *runtime.Scope, question string, find func(context.Context) (T, error)) (answer T, problem string) {
+	type found struct {
+		answer  T
+		problem string
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	remembers := s != nil && s.Known != nil
+	if remembers {
+		if known, ok := s.Known.Load(question); ok {
+			return known.(found).answer, known.(found).problem
+		}
+	}
+	ctx, cancel := context.WithTimeout(contextOf(s), patience)
 	defer cancel()
 	answer, err := find(ctx)
+	var f found
 	if err != nil {
-		answer, problem = "", err.Error()
+		f.problem = err.Error()
+	} else {
+		f.answer = answer
 	}
-	if m.answers == nil {
-		m.answers = map[string][2]string{}
+	if remembers && contextOf(s).Err() == nil {
+		s.Known.Store(question, f)
 	}
-	m.answers[question] = [2]string{answer, problem}
-	return answer, problem
+	return f.answer, f.problem
+}
+
+// contextOf ends when the run ends; where there is none, with a person's second
+// Ctrl-C.
+func contextOf(s *runtime.Scope) context.Context {
+	switch {
+	case s == nil:
+		return context.Background()
+	case s.Context != nil:
+		return s.Context
+	}
+	return orBackground(s.Hard)
 }
 
 // provenance puts into spec what it is built from, what caches it has and what
@@ -75,7 +85,7 @@ func (l *Lab) provenance(d *draft, spec *engine.Spec) error {
 		}
 	}
 	if len(d.sources) > 0 {
-		spec.Source = l.sourceOf(c)
+		spec.Source = l.sourceOf(d.scope, c)
 		if spec.How() == "process" && (d.engine.Process == nil || d.engine.Process.Dir == "") {
 			spec.Dir = sourceMark
 		}
@@ -91,7 +101,7 @@ func (l *Lab) provenance(d *draft, spec *engine.Spec) error {
 	return l.putTrees(d, spec)
 }
 
-func (l *Lab) sourceOf(c sourceConfig) *engine.Source {
+func (l *Lab) sourceOf(s *runtime.Scope, c sourceConfig) *engine.Source {
 	src := &engine.Source{
 		Repo: l.absolute(c.Repo), Ref: c.Ref, Build: c.Build, Env: c.Env, Mount: c.Mount, Timeout: int64(c.Timeout),
 	}
@@ -105,7 +115,7 @@ func (l *Lab) sourceOf(c sourceConfig) *engine.Source {
 		src.Problem = "a source of a knob's value names no repo, and neither does the engine: add repo = \"…\" to one of them"
 		return src
 	}
-	src.Commit, src.Problem = l.repos.ask("commit "+src.Repo+"\x00"+src.Ref, func(ctx context.Context) (string, error) {
+	src.Commit, src.Problem = ask(s, "commit "+src.Repo+"\x00"+src.Ref, func(ctx context.Context) (string, error) {
 		r, err := git.Open(ctx, src.Repo)
 		if err != nil {
 			return "", err

@@ -51,7 +51,7 @@ func sourceLab(t *testing.T) (*Lab, string) {
 }
 
 func scope() *runtime.Scope {
-	return &runtime.Scope{Node: &runtime.Node{ID: "node"}, Emit: func(runtime.Event) {}, Hard: context.Background()}
+	return &runtime.Scope{Node: &runtime.Node{ID: "node"}, Emit: func(runtime.Event) {}, Known: &sync.Map{}, Hard: context.Background()}
 }
 
 // provided makes a launch ready and returns its spec and record.
@@ -69,7 +69,7 @@ func TestSourceReachesContainers(t *testing.T) {
 	l, repo := sourceLab(t)
 	given := engine.Spec{
 		Command: []string{"python3", "{source}/serve.py"}, Env: map[string]string{"PYTHONPATH": "{source}"},
-		Source: l.sourceOf(sourceConfig{Repo: repo, Ref: "HEAD"}), Caches: &engine.Caches{State: "warm"},
+		Source: l.sourceOf(nil, sourceConfig{Repo: repo, Ref: "HEAD"}), Caches: &engine.Caches{State: "warm"},
 		Docker: &engine.Docker{Image: "x", Volumes: map[string]string{"/models": "/models"}},
 	}
 	spec, _, err := provided(t, l, given)
@@ -104,7 +104,7 @@ func TestSourceReachesContainers(t *testing.T) {
 	if _, _, err = provided(t, l, given); err == nil || !strings.Contains(err.Error(), "mount") {
 		t.Errorf("a running container without a mount: %v", err)
 	}
-	given.Source = l.sourceOf(sourceConfig{Repo: repo, Ref: "HEAD", Dir: "trees", Mount: "/w"})
+	given.Source = l.sourceOf(nil, sourceConfig{Repo: repo, Ref: "HEAD", Dir: "trees", Mount: "/w"})
 	given.Caches = &engine.Caches{State: "cold", Dir: "jit", Mount: "/jit"}
 	spec, _, err = provided(t, l, given)
 	if err != nil || !strings.HasPrefix(spec.Exec.WorkDir, "/w/engine-") || !strings.HasPrefix(spec.Env["CUDA_CACHE_PATH"], "/jit/") {
@@ -115,7 +115,7 @@ func TestSourceReachesContainers(t *testing.T) {
 // TestSourceRefuses: what cannot be provided is a failure that says what to do.
 func TestSourceRefuses(t *testing.T) {
 	l, repo := sourceLab(t)
-	source := func(c sourceConfig) *engine.Source { return l.sourceOf(c) }
+	source := func(c sourceConfig) *engine.Source { return l.sourceOf(nil, c) }
 	cases := map[string]struct {
 		spec engine.Spec
 		says string
@@ -151,7 +151,7 @@ func TestBuildsOnce(t *testing.T) {
 	l, repo := sourceLab(t)
 	builds := filepath.Join(filepath.Dir(repo), "builds")
 	script := "test ! -e half || exit 9; touch half; echo built >>" + builds
-	src := l.sourceOf(sourceConfig{Repo: repo, Ref: "HEAD", Build: [][]string{{"sh", "-c", script}}})
+	src := l.sourceOf(nil, sourceConfig{Repo: repo, Ref: "HEAD", Build: [][]string{{"sh", "-c", script}}})
 	count := func() int {
 		text, _ := os.ReadFile(builds)
 		return strings.Count(string(text), "built")
@@ -182,6 +182,55 @@ func TestBuildsOnce(t *testing.T) {
 	other.Env = map[string]string{"CC": "clang"}
 	if buildKey(l, &other) == buildKey(l, src) {
 		t.Error("another environment is the same build")
+	}
+}
+
+// A node sees one state of a repository for as long as it runs, whatever other nodes
+// begin meanwhile and whatever they find.
+func TestNodesSeeOneState(t *testing.T) {
+	l, repo := sourceLab(t)
+	commit := func(s *runtime.Scope) string {
+		src := l.sourceOf(s, sourceConfig{Repo: repo, Ref: "HEAD"})
+		if src.Problem != "" {
+			t.Fatal(src.Problem)
+		}
+		return src.Commit
+	}
+	measuring := scope()
+	before := commit(measuring)
+	cmd := exec.Command("git", "commit", "-q", "--allow-empty", "-m", "second")
+	cmd.Dir = repo
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if _, err := l.Step(&runtime.Node{Kind: runtime.KindPhase}); err != nil {
+		t.Fatal(err)
+	}
+	if now := commit(scope()); now == before {
+		t.Error("a node that begins after a commit does not see it")
+	}
+	if now := commit(measuring); now != before {
+		t.Errorf("the node that runs saw %s, and sees %s once another one has begun", before, now)
+	}
+}
+
+// A run that ends waits for no repository, and what was not found out is not taken for
+// known.
+func TestQuestionsEndWithTheRun(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := scope()
+	s.Context = ctx
+	_, problem := ask(s, "slow", func(ctx context.Context) (string, error) {
+		cancel()
+		<-ctx.Done()
+		return "", ctx.Err()
+	})
+	if problem != context.Canceled.Error() {
+		t.Errorf("the question ended with %q", problem)
+	}
+	s.Context = t.Context()
+	if answer, problem := ask(s, "slow", func(context.Context) (string, error) { return "found", nil }); answer != "found" || problem != "" {
+		t.Errorf("asked again it is %q, %q", answer, problem)
 	}
 }
 

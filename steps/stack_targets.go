@@ -1,13 +1,14 @@
 package steps
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -41,7 +42,7 @@ func Targets(p *plans.Plan) (all []ledger.Target) {
 			}
 		}
 		if !found {
-			one.Why = "no rule compares it with a measurement, and which numbers are the same its names alone do not say"
+			one.Why = verdict.New(code.TargetNamesAlone)
 			all = append(all, one)
 		}
 	}
@@ -64,20 +65,20 @@ func declared(p *plans.Plan, one ledger.Target, workload, metric string, compare
 	if cells := w.Cells(); len(cells) == 1 {
 		one.Address, one.Stat, one.Sent = cells[0].Address+"."+metric, "median", sentIn(p, cells[0].Address)
 	} else {
-		one.Why = fmt.Sprintf("workload %s has %d cells, and no rule says which of them it is a number of", workload, len(cells))
+		one.Why = verdict.New(code.TargetOfCells, verdict.Int("cells", len(cells))).On(workload)
 	}
 	return []ledger.Target{one}
 }
 
 // ofCommand is a number that an engine of kind command prints too: it has no cells.
 func ofCommand(e *plans.Engine, one ledger.Target, metric string) ledger.Target {
-	one.Why = "the baseline's engine is no command that prints it"
+	one.Why = verdict.New(code.TargetNotPrinted)
 	if e == nil || !e.IsCommand() {
 		return one
 	}
 	for _, m := range e.CommandMetrics() {
 		if m.Name == metric {
-			one.Unit, one.Better, one.Address, one.Stat, one.Why = m.Unit, string(m.Better), "command."+metric, "median", ""
+			one.Unit, one.Better, one.Address, one.Stat, one.Why = m.Unit, string(m.Better), "command."+metric, "median", verdict.Reason{}
 		}
 	}
 	return one
@@ -97,7 +98,7 @@ func held(p *plans.Plan, one ledger.Target, compared []comparedTarget) (all []le
 		}
 	}
 	if len(all) == 0 {
-		one.Why = "no rule compares it with a measurement"
+		one.Why = verdict.New(code.TargetUncompared)
 		all = append(all, one)
 	}
 	return all

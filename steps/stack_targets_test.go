@@ -26,7 +26,7 @@ target "peer" {
 }
 `).Plan
 	all := Targets(p)
-	if len(all) != 1 || all[0].Address != "command.lat" || all[0].Unit != "ms" || all[0].Better != "lower" || all[0].Stat != "median" || all[0].Why != "" || all[0].Value != 20 {
+	if len(all) != 1 || all[0].Address != "command.lat" || all[0].Unit != "ms" || all[0].Better != "lower" || all[0].Stat != "median" || !all[0].Why.IsZero() || all[0].Value != 20 {
 		t.Errorf("%+v", all)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -57,7 +58,7 @@ func TestUnknownCachesAreNoted(t *testing.T) {
 		r := &recording{Subject: Subject{Kind: engine.Kind{Ask: engine.Ask{CachedTokens: c.flag}}}, taken: &Taken{}}
 		sample := measure.Sample{PromptTokens: 100, OutputTokens: 1, CachedTokens: c.cached, TokenSource: measure.SourceUsage, Text: "one two three"}
 		r.cached(sentCell{w: &plans.Workload{}, cell: plans.Cell{Address: "chat", Prompt: 100}, samples: []measure.Sample{sample}})
-		notes := strings.Join(append(r.taken.Notes, r.taken.Invalid...), "; ")
+		notes := tell.Joined(append(r.taken.Notes, r.taken.Invalid...))
 		if c.want == "" && strings.Contains(notes, "cache") || !strings.Contains(notes, c.want) {
 			t.Errorf("%q, %d cached: %q", c.flag, c.cached, notes)
 		}

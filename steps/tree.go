@@ -10,6 +10,9 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/git"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -36,7 +39,7 @@ func (l *Lab) putTrees(d *draft, spec *engine.Spec) error {
 	}
 	for i := range spec.Trees {
 		t := &spec.Trees[i]
-		t.Hash, t.Problem = l.repos.ask(fmt.Sprintf("tree %s\x00%q", t.Path, t.Paths), func(ctx context.Context) (string, error) {
+		t.Hash, t.Problem = ask(d.scope, fmt.Sprintf("tree %s\x00%q", t.Path, t.Paths), func(ctx context.Context) (string, error) {
 			state, err := snapshot(ctx, *t, nil)
 			return state.Hash, err
 		})
@@ -106,14 +109,14 @@ func (l *Lab) recordTrees(ctx context.Context, v *variant, record *ledger.Launch
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil && t.Noticed:
-			record.Notes = append(record.Notes, fmt.Sprintf("the working tree %s, which the engine sees, is not on record: %v", t.Path, err))
+			record.Notes = append(record.Notes, verdict.New(code.TreeUnrecorded, verdict.Err(err)).On(t.Path))
 			continue
 		case err != nil:
 			return failed("tree "+t.Name, "be hashed", "%v", err)
 		}
 		if t.Freeze {
 			if was := l.lastTree(t.Name, state.Path); was != nil && was.Hash != state.Hash {
-				return failed("tree "+t.Name, "be used", "it is frozen, and differs from what it was at the latest launch on record in %s: put that back, or take freeze out of the plan to measure it anew", l.difference(ctx, *was, state))
+				return &verdict.Fault{Reason: verdict.New(code.TreeFrozen, l.difference(ctx, *was, state).args()...).On(t.Name)}
 			}
 		}
 		setTree(record, t.Name, state)
@@ -160,8 +163,8 @@ func (l *Lab) lastTree(name, path string) *ledger.Tree {
 }
 
 // treesChanged says for `mxflow plan` which tree is why a node is measured
-// again; empty where none is.
-func (l *Lab) treesChanged(vs ...*variant) string {
+// again; no fact where none is.
+func (l *Lab) treesChanged(s *runtime.Scope, vs ...*variant) verdict.Reason {
 	for _, v := range vs {
 		for _, t := range v.spec.Trees {
 			was := l.lastTree(t.Name, t.Path)
@@ -169,13 +172,13 @@ func (l *Lab) treesChanged(vs ...*variant) string {
 				continue
 			}
 			if t.Problem != "" {
-				return fmt.Sprintf("tree %s cannot be hashed: %s", t.Name, t.Problem)
+				return verdict.New(code.TreeUnhashed, verdict.Text("error", t.Problem)).On(t.Name)
 			}
-			files, _ := l.repos.ask("diff "+t.Path+was.Hash+t.Hash, func(ctx context.Context) (string, error) {
+			changed, _ := ask(s, "diff "+t.Path+was.Hash+t.Hash, func(ctx context.Context) (changes, error) {
 				return l.differenceNow(ctx, *was, t)
 			})
-			return fmt.Sprintf("tree %s changed in %s", t.Name, files)
+			return verdict.New(code.TreeChanged, changed.args()...).On(t.Name)
 		}
 	}
-	return ""
+	return verdict.Reason{}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/git"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -19,7 +19,7 @@ import (
 // then its launches are not launches of one thing. The qualification counts with
 // them, since it speaks for what was measured. An empty verdict means that all
 // are as they were.
-func (l *Lab) movedTrees(ctx context.Context, used []*ledger.Launch, vs []*variant, qualified *ledger.Decision) (verdict.Verdict, []string) {
+func (l *Lab) movedTrees(ctx context.Context, used []*ledger.Launch, vs []*variant, qualified *ledger.Decision) (verdict.Verdict, []verdict.Reason) {
 	first := map[string]*ledger.Launch{}
 	var launches []*ledger.Launch
 	if qualified != nil && l.Store != nil {
@@ -42,52 +42,72 @@ func (l *Lab) movedTrees(ctx context.Context, used []*ledger.Launch, vs []*varia
 				continue
 			}
 			if before := was.Trees[name]; before.Hash != now.Hash {
-				return verdict.Invalid, reason("the working tree %s changed between launch %s and launch %s, in %s: leave it alone while it is measured, or measure a commit with a source block",
-					now.Path, was.ID, launch.ID, l.difference(ctx, before, now))
+				args := append(l.difference(ctx, before, now).args(), verdict.Text("one", was.ID), verdict.Text("other", launch.ID))
+				return verdict.Invalid, []verdict.Reason{verdict.New(code.TreeMoved, args...).On(now.Path)}
 			}
 		}
 	}
 	for _, v := range vs {
 		for _, t := range v.spec.Trees {
 			if launch := first[t.Name]; launch != nil && launch.Trees[t.Name].Hash != t.Hash {
-				return verdict.Invalid, reason("the working tree %s changed before launch %s, after its state was looked up: apply again", t.Path, launch.ID)
+				return verdict.Invalid, []verdict.Reason{verdict.New(code.TreeMovedBefore, verdict.Text("launch", launch.ID)).On(t.Path)}
 			}
 		}
 	}
 	return "", nil
 }
 
-// difference names the files in which two states of a tree differ, from their
-// diffs on record and, where the commit differs, from the repository.
-func (l *Lab) difference(ctx context.Context, before, after ledger.Tree) string {
+// changes are in what two states of a tree differ.
+type changes struct {
+	files []string
+	// commit is the later one, and before the earlier, where they differ.
+	commit, before string
+	// lost says that a diff on record is gone, so that files cannot be named.
+	lost bool
+}
+
+func (c changes) args() (args []verdict.Arg) {
+	if c.lost {
+		return append(args, verdict.Text("lost", "yes"))
+	}
+	args = append(args, verdict.List("files", c.files))
+	if c.commit != c.before {
+		args = append(args, verdict.Text("commit", git.Short(c.commit)), verdict.Text("before", git.Short(c.before)))
+	}
+	return args
+}
+
+// difference is in which files two states of a tree differ, from their diffs on
+// record and, where the commit differs, from the repository.
+func (l *Lab) difference(ctx context.Context, before, after ledger.Tree) changes {
 	a, errA := l.diffOf(before)
 	b, errB := l.diffOf(after)
 	if errA != nil || errB != nil {
-		return "files that cannot be named, since a diff on record is gone"
+		return changes{lost: true}
 	}
-	return l.named(ctx, before, after.Commit, a, b)
+	return l.changed(ctx, before, after.Commit, a, b)
 }
 
 // differenceNow is difference against a tree as it lies there now.
-func (l *Lab) differenceNow(ctx context.Context, before ledger.Tree, t engine.Tree) (string, error) {
+func (l *Lab) differenceNow(ctx context.Context, before ledger.Tree, t engine.Tree) (c changes, err error) {
 	r, err := git.Open(ctx, t.Path)
 	if err != nil {
-		return "", err
+		return c, err
 	}
 	var patch bytes.Buffer
 	state, err := r.Snapshot(ctx, t.Paths, &patch)
 	if err != nil {
-		return "", err
+		return c, err
 	}
 	a, err := l.diffOf(before)
 	if err != nil {
-		return "", err
+		return c, err
 	}
 	// What is on record has no sensitive values in it.
-	return l.named(ctx, before, state.Commit, a, []byte(l.Redact.Text(patch.String()))), nil
+	return l.changed(ctx, before, state.Commit, a, []byte(l.Redact.Text(patch.String()))), nil
 }
 
-func (l *Lab) named(ctx context.Context, before ledger.Tree, commit string, a, b []byte) string {
+func (l *Lab) changed(ctx context.Context, before ledger.Tree, commit string, a, b []byte) changes {
 	changed := map[string]bool{}
 	was, is := patchedFiles(a), patchedFiles(b)
 	for file, sum := range was {
@@ -105,14 +125,7 @@ func (l *Lab) named(ctx context.Context, before ledger.Tree, commit string, a, b
 		}
 	}
 	maps.DeleteFunc(changed, func(_ string, differs bool) bool { return !differs })
-	text := "files that no diff names"
-	if len(changed) > 0 {
-		text = git.FileList(slices.Sorted(maps.Keys(changed)))
-	}
-	if before.Commit != commit {
-		text += fmt.Sprintf(" (commit %s, before %s)", git.Short(commit), git.Short(before.Commit))
-	}
-	return text
+	return changes{files: slices.Sorted(maps.Keys(changed)), commit: commit, before: before.Commit}
 }
 
 func (l *Lab) diffOf(t ledger.Tree) ([]byte, error) {

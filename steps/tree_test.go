@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -78,8 +79,8 @@ func TestMovedTrees(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			got, why := l.movedTrees(t.Context(), c.used, []*variant{v}, nil)
-			if (c.says == "") != (got == "") || got != "" && got != verdict.Invalid || !strings.Contains(strings.Join(why, " "), c.says) {
-				t.Errorf("%s %v", got, why)
+			if (c.says == "") != (got == "") || got != "" && got != verdict.Invalid || !strings.Contains(tell.Joined(why), c.says) {
+				t.Errorf("%s %v", got, tell.Lines(why))
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/mxflow/mxflow/engine/load/coherence"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -15,22 +16,22 @@ import (
 // valid judges whether complete launches count: each by itself, then the arms
 // against each other. An arm whose answers do not read as text has proved
 // nothing by being fast, nor one that generated less.
-func (l *Lab) valid(launches []*ledger.Launch, vs []*variant, ws []*plans.Workload, rounds int) (verdict.Verdict, []string, error) {
-	notes := []string{perArm(rounds)}
+func (l *Lab) valid(launches []*ledger.Launch, vs []*variant, ws []*plans.Workload, rounds int) (verdict.Verdict, []verdict.Reason, error) {
+	notes := []verdict.Reason{perArm(rounds)}
 	byArm := map[string][]*ledger.Launch{}
 	for _, launch := range launches {
 		byArm[launch.VariantKey] = append(byArm[launch.VariantKey], launch)
 		if len(launch.Invalid) > 0 {
-			return verdict.Invalid, reason("launch %s: %s", launch.ID, strings.Join(launch.Invalid, "; ")), nil
+			return verdict.Invalid, []verdict.Reason{verdict.New(code.LaunchSays).On(launch.ID).From(launch.Invalid...)}, nil
 		}
 	}
 	notes = append(notes, notesOf(launches)...)
 	for _, v := range vs[1:] {
-		if why := countedApart(byArm[vs[0].key], byArm[v.key], vs[0].name, v.name); why != "" {
-			return verdict.Invalid, []string{why}, nil
+		if why := countedApart(byArm[vs[0].key], byArm[v.key], vs[0].name, v.name); !why.IsZero() {
+			return verdict.Invalid, []verdict.Reason{why}, nil
 		}
-		if why := unequal(byArm[vs[0].key], byArm[v.key], vs[0].name, v.name); why != "" {
-			return verdict.Invalid, []string{why}, nil
+		if why := unequal(byArm[vs[0].key], byArm[v.key], vs[0].name, v.name); !why.IsZero() {
+			return verdict.Invalid, []verdict.Reason{why}, nil
 		}
 	}
 	for _, w := range ws {
@@ -38,65 +39,72 @@ func (l *Lab) valid(launches []*ledger.Launch, vs []*variant, ws []*plans.Worklo
 		if err != nil {
 			return "", nil, err
 		}
-		if why != "" {
-			return verdict.Invalid, []string{why}, nil
+		if !why.IsZero() {
+			return verdict.Invalid, []verdict.Reason{why}, nil
 		}
 		notes = append(notes, said...)
 	}
 	return verdict.Pass, notes, nil
 }
 
-// perArm words how often each arm was launched.
-func perArm(rounds int) string { return verdict.Launches(rounds) + " an arm" }
+// perArm is how often each arm was launched.
+func perArm(rounds int) verdict.Reason {
+	return verdict.New(code.LaunchesPerArm, verdict.Int("n", rounds))
+}
 
 // coherence checks the answers of one workload as it asks for.
-func (l *Lab) coherence(w *plans.Workload, vs []*variant, byArm map[string][]*ledger.Launch) (why string, notes []string, err error) {
+func (l *Lab) coherence(w *plans.Workload, vs []*variant, byArm map[string][]*ledger.Launch) (why verdict.Reason, notes []verdict.Reason, err error) {
 	switch w.Coherence {
 	case "off":
-		return "", []string{"answers of " + w.Name + " were not looked at, as the plan declares"}, nil
+		return why, []verdict.Reason{verdict.New(code.Unlooked).On(w.Name)}, nil
 	case "absolute":
 		for _, v := range vs {
 			for _, launch := range byArm[v.key] {
-				if i := slices.IndexFunc(launch.Incoherent, func(s string) bool { return ofWorkload(s, w) }); i >= 0 {
-					return fmt.Sprintf("answers of %s do not read as text: %s, in launch %s", v.name, launch.Incoherent[i], launch.ID), nil, nil
+				if i := slices.IndexFunc(launch.Incoherent, func(r verdict.Reason) bool { return ofWorkload(r, w) }); i >= 0 {
+					return verdict.New(code.AnswersGarbage, verdict.Text("launch", launch.ID)).On(v.name).From(launch.Incoherent[i]), nil, nil
 				}
 			}
 		}
-		return "", nil, nil
+		return why, nil, nil
 	}
 	parent, err := l.samplesOf(byArm[vs[0].key], w)
 	if err != nil {
-		return "", nil, err
+		return why, nil, err
 	}
 	for _, v := range vs[1:] {
 		candidate, err := l.samplesOf(byArm[v.key], w)
 		if err != nil {
-			return "", nil, err
+			return why, nil, err
 		}
 		if (len(parent) == 0) != (len(candidate) == 0) {
 			none, other := v.name, vs[0].name
 			if len(parent) == 0 {
 				none, other = other, none
 			}
-			return fmt.Sprintf("none of the answers of %s to %s is on record, so they cannot be compared with those of %s", none, w.Name, other), nil, nil
+			return verdict.New(code.Unrecorded, verdict.Text("workload", w.Name), verdict.Text("other", other)).On(none), nil, nil
 		}
 		for _, c := range coherence.Relative(parent, candidate) {
-			switch said := strings.Join(c.Why, "; "); {
+			var found []verdict.Reason
+			for _, f := range c.Why {
+				found = append(found, findingOf(f))
+			}
+			of, cell, other := verdict.Int("of", c.Of), verdict.Text("cell", c.Cell), verdict.Text("other", vs[0].name)
+			switch {
 			case c.Of == 0:
-				return fmt.Sprintf("no prompt of %s was answered by both %s and %s, so their answers cannot be compared", c.Cell, vs[0].name, v.name), nil, nil
+				return verdict.New(code.Unpaired, verdict.Text("one", vs[0].name), verdict.Text("other", v.name)).On(c.Cell), nil, nil
 			case c.Of < fewPrompts:
 				mine, theirs := incoherent(byArm[v.key], c.Cell), incoherent(byArm[vs[0].key], c.Cell)
 				if len(mine) > len(theirs) {
-					return fmt.Sprintf("%d answers of %s to %s do not read as text, against %d of %s: %s", len(mine), v.name, c.Cell, len(theirs), vs[0].name, mine[0]), nil, nil
+					return verdict.New(code.MoreGarbage, verdict.Int("answers", len(mine)), cell, verdict.Int("theirs", len(theirs)), other).On(v.name).From(mine[0]), nil, nil
 				}
 			case c.Garbage > 0:
-				return fmt.Sprintf("answers of %s to %s are worse than those of %s to the same prompts, %d of %d: %s", v.name, c.Cell, vs[0].name, c.Garbage, c.Of, said), nil, nil
+				return verdict.New(code.Worse, verdict.Int("answers", c.Garbage), of, cell, other).On(v.name).From(found...), nil, nil
 			case c.Doubtful > 0:
-				notes = append(notes, fmt.Sprintf("answers of %s to %s may be worse than those of %s (%d of %d, which so few cannot show): %s", v.name, c.Cell, vs[0].name, c.Doubtful, c.Of, said))
+				notes = append(notes, verdict.New(code.MaybeWorse, verdict.Int("answers", c.Doubtful), of, cell, other).On(v.name).From(found...))
 			}
 		}
 	}
-	return "", notes, nil
+	return why, notes, nil
 }
 
 // fewPrompts is how many prompts it takes to compare how answers are worded:
@@ -104,11 +112,11 @@ func (l *Lab) coherence(w *plans.Workload, vs []*variant, byArm map[string][]*le
 const fewPrompts = 6
 
 // incoherent are the answers to a cell that do not read as text.
-func incoherent(launches []*ledger.Launch, cell string) (list []string) {
+func incoherent(launches []*ledger.Launch, cell string) (list []verdict.Reason) {
 	for _, launch := range launches {
-		for _, text := range launch.Incoherent {
-			if strings.HasPrefix(text, cell+" ") {
-				list = append(list, text)
+		for _, r := range launch.Incoherent {
+			if r.Subject == cell {
+				list = append(list, r)
 			}
 		}
 	}
@@ -116,10 +124,9 @@ func incoherent(launches []*ledger.Launch, cell string) (list []string) {
 }
 
 // ofWorkload reports whether an incoherent answer, as launches record it, is one
-// of a workload's.
-func ofWorkload(text string, w *plans.Workload) bool {
-	cell, _, _ := strings.Cut(text, " ")
-	name, _, _ := strings.Cut(cell, ".")
+// of a workload's, whose name is the beginning of the addresses of its cells.
+func ofWorkload(answer verdict.Reason, w *plans.Workload) bool {
+	name, _, _ := strings.Cut(answer.Subject, ".")
 	return name == w.Name
 }
 

@@ -1,11 +1,11 @@
 package steps
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -16,9 +16,9 @@ const unequalWork = 0.01
 // unequal compares how much output arms fell short of, where its length was
 // enforced. Where neither arm counts its tokens there is nothing to compare, nor
 // any speed to decide by.
-func unequal(parent, candidate []*ledger.Launch, parentName, name string) string {
+func unequal(parent, candidate []*ledger.Launch, parentName, name string) verdict.Reason {
 	if len(parent) == 0 || len(candidate) == 0 {
-		return ""
+		return verdict.Reason{}
 	}
 	for _, run := range parent[0].Cells {
 		if !run.ExactOutput {
@@ -32,17 +32,17 @@ func unequal(parent, candidate []*ledger.Launch, parentName, name string) string
 			if known {
 				counted, not = parentName, name
 			}
-			return fmt.Sprintf("%s: %s says how many tokens it generated in every launch, and %s does not: whether they did the same work is not known", run.Cell, counted, not)
+			return verdict.New(code.CountUnknown, verdict.Text("counted", counted), verdict.Text("not", not)).On(run.Cell)
 		case ok && (mine-theirs > unequalWork || theirs-mine > unequalWork):
-			return fmt.Sprintf("%s: %s generated %.3g %% less than was asked for, and %s %.3g %%: they did not do the same work", run.Cell, name, 100*mine, parentName, 100*theirs)
+			return verdict.New(code.UnequalWork, verdict.Text("one", name), verdict.Num("lacks", mine, "share"), verdict.Text("other", parentName), verdict.Num("other_lacks", theirs, "share")).On(run.Cell)
 		}
 	}
-	return ""
+	return verdict.Reason{}
 }
 
 // countedApart says where the tokens of some launches are the engine's and those of
 // others are stream events: a speed of the one is none of the other.
-func countedApart(parent, candidate []*ledger.Launch, parentName, name string) string {
+func countedApart(parent, candidate []*ledger.Launch, parentName, name string) verdict.Reason {
 	seen := map[string]bool{}
 	for _, launch := range slices.Concat(parent, candidate) {
 		for _, run := range launch.Cells {
@@ -59,13 +59,13 @@ func countedApart(parent, candidate []*ledger.Launch, parentName, name string) s
 			switch {
 			case len(mine)+len(theirs) == 0, len(mine)+len(theirs) == n+of:
 			case len(mine) == 0 || len(theirs) == 0:
-				return fmt.Sprintf("%s: tokens of %s were counted by the engine, and some of %s as stream events, which may hold many each: their speeds cannot be compared", run.Cell, counted, not)
+				return verdict.New(code.CountedApart, verdict.Text("counted", counted), verdict.Text("not", not)).On(run.Cell)
 			default:
-				return fmt.Sprintf("%s: tokens were counted by the engine in some launches, and as stream events, which may hold many each, in %s: their speeds cannot be compared", run.Cell, verdict.And(slices.Concat(theirs, mine)))
+				return verdict.New(code.CountedMixed, verdict.List("launches", slices.Concat(theirs, mine))).On(run.Cell)
 			}
 		}
 	}
-	return ""
+	return verdict.Reason{}
 }
 
 // byEvents are the launches in which tokens of a cell were counted as stream events,

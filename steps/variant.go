@@ -1,10 +1,11 @@
 package steps
 
 import (
-	"fmt"
 	"maps"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -44,8 +45,8 @@ func (a arms) distinct(withRoot bool) []*variant {
 }
 
 // baseline is the plan's baseline variant.
-func (l *Lab) baseline() (*variant, error) {
-	return l.resolve(ledger.Baseline, l.Plan.Baseline.Engine, l.defaults())
+func (l *Lab) baseline(s *runtime.Scope) (*variant, error) {
+	return l.resolve(s, ledger.Baseline, l.Plan.Baseline.Engine, l.defaults())
 }
 
 // defaults is every knob at its default, or as the baseline sets it.
@@ -69,7 +70,7 @@ func (l *Lab) armsOf(s *runtime.Scope, f *plans.Feature) (a arms, err error) {
 	if on == "" {
 		on = l.Plan.Baseline.Engine
 	}
-	if a.root, err = l.resolve(ledger.Baseline, on, l.defaults()); err != nil {
+	if a.root, err = l.resolve(s, ledger.Baseline, on, l.defaults()); err != nil {
 		return a, err
 	}
 	under := maps.Clone(a.root.knobs)
@@ -89,7 +90,7 @@ func (l *Lab) armsOf(s *runtime.Scope, f *plans.Feature) (a arms, err error) {
 	if maps.Equal(under, a.root.knobs) {
 		name = ledger.Baseline
 	}
-	if a.parent, err = l.resolve(name, on, under); err != nil {
+	if a.parent, err = l.resolve(s, name, on, under); err != nil {
 		return a, err
 	}
 	set, err := l.sets(s, f)
@@ -98,7 +99,7 @@ func (l *Lab) armsOf(s *runtime.Scope, f *plans.Feature) (a arms, err error) {
 	}
 	over := maps.Clone(under)
 	maps.Copy(over, set)
-	a.candidate, err = l.resolve(f.Name, on, over)
+	a.candidate, err = l.resolve(s, f.Name, on, over)
 	return a, err
 }
 
@@ -106,8 +107,8 @@ func (l *Lab) armsOf(s *runtime.Scope, f *plans.Feature) (a arms, err error) {
 func (l *Lab) candidateKnobs(s *runtime.Scope, f *plans.Feature) (map[string]string, error) {
 	d := s.Outcome(runtime.FeatureID(f.Name))
 	if d == nil || len(d.Variant) == 0 {
-		if why := s.LockedBy(runtime.FeatureID(f.Name)); why != "" {
-			return nil, fmt.Errorf("feature %s, which this one builds on, was not run: %s", f.Name, why)
+		if why := s.LockedBy(runtime.FeatureID(f.Name)); !why.IsZero() {
+			return nil, &verdict.Fault{Reason: verdict.New(code.FeatureNotRun).On(f.Name).From(why)}
 		}
 		return nil, runtime.ErrUndecided
 	}
@@ -125,7 +126,7 @@ func (l *Lab) stack(s *runtime.Scope, f *plans.Feature, knobs map[string]string)
 			continue
 		}
 		d := s.Outcome(need.On)
-		if d == nil && s.LockedBy(need.On) == "" {
+		if d == nil && s.LockedBy(need.On).IsZero() {
 			return nil, runtime.ErrUndecided
 		}
 		if d != nil && d.Accepted {

@@ -61,12 +61,12 @@ func TestKnobCommand(t *testing.T) {
 		"old": {"./old", "--port", "{port}", "--all"},
 		"new": {"new/serve", "{port}", "--all", "--more"},
 	} {
-		v, err := l.resolve("x", "openai.own", map[string]string{"build": value})
+		v, err := l.resolve(nil, "x", "openai.own", map[string]string{"build": value})
 		if err != nil || !slices.Equal(v.spec.Command, want) || v.spec.Port != 8123 {
 			t.Errorf("%s: %q, port %d (%v); want %q", value, v.spec.Command, v.spec.Port, err, want)
 		}
 	}
-	_, err := l.resolve("x", "openai.boxed", map[string]string{"build": "new"})
+	_, err := l.resolve(nil, "x", "openai.boxed", map[string]string{"build": "new"})
 	if err == nil || !strings.Contains(err.Error(), "is not started as a process") {
 		t.Errorf("a command for a container: %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
@@ -78,14 +79,14 @@ func labOf(t *testing.T, src string) *Lab {
 
 func TestResolve(t *testing.T) {
 	l := labOf(t, variantPlan)
-	base, err := l.baseline()
+	base, err := l.baseline(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !maps.Equal(base.spec.Env, map[string]string{"KEEP": "1", "DROP": "1"}) || len(base.spec.Unset) > 0 {
 		t.Errorf("baseline env %v, unset %v", base.spec.Env, base.spec.Unset)
 	}
-	on, err := l.resolve("x", l.Plan.Baseline.Engine, map[string]string{"a": "on", "b": "off"})
+	on, err := l.resolve(nil, "x", l.Plan.Baseline.Engine, map[string]string{"a": "on", "b": "off"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +97,7 @@ func TestResolve(t *testing.T) {
 	if slices.Contains(command, "--threads") || !slices.Contains(command, "4") || command[len(command)-1] != "a" {
 		t.Errorf("command %v: want no threads, 4 layers, the knob's args last", command)
 	}
-	both, err := l.resolve("x", l.Plan.Baseline.Engine, map[string]string{"a": "on", "b": "on"})
+	both, err := l.resolve(nil, "x", l.Plan.Baseline.Engine, map[string]string{"a": "on", "b": "on"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,10 +107,10 @@ func TestResolve(t *testing.T) {
 	if base.key == on.key || on.key == both.key {
 		t.Error("different variants have the same key")
 	}
-	if again, _ := l.baseline(); again.key != base.key {
+	if again, _ := l.baseline(nil); again.key != base.key {
 		t.Error("the same variant has two keys")
 	}
-	if _, err := l.resolve("x", l.Plan.Baseline.Engine, map[string]string{"a": "maybe", "b": "on"}); err == nil {
+	if _, err := l.resolve(nil, "x", l.Plan.Baseline.Engine, map[string]string{"a": "maybe", "b": "on"}); err == nil {
 		t.Error("an unknown knob value was resolved")
 	}
 }
@@ -120,10 +121,10 @@ func TestStack(t *testing.T) {
 	l := labOf(t, variantPlan)
 	second := l.Plan.Feature("second")
 	outcomes := map[string]*ledger.Decision{}
-	locked := map[string]string{}
+	locked := map[string]verdict.Reason{}
 	s := &runtime.Scope{
 		Outcome:  func(id string) *ledger.Decision { return outcomes[id] },
-		LockedBy: func(id string) string { return locked[id] },
+		LockedBy: func(id string) verdict.Reason { return locked[id] },
 	}
 	if _, err := l.armsOf(s, second); !errors.Is(err, runtime.ErrUndecided) {
 		t.Fatalf("error %v, want ErrUndecided", err)
@@ -144,7 +145,7 @@ func TestStack(t *testing.T) {
 		t.Error("a baseline that is the parent is launched once")
 	}
 	delete(outcomes, "feature.first")
-	locked["feature.first"] = "baseline is fail"
+	locked["feature.first"] = fact("baseline is fail")
 	if a, err = l.armsOf(s, second); err != nil || a.parent.name != "baseline" {
 		t.Errorf("locked: parent %+v, %v", a.parent, err)
 	}
@@ -161,17 +162,17 @@ func TestKeysChangeWithSecretsAndDoNotShowThem(t *testing.T) {
 	spec := func(secret string) engine.Spec {
 		return engine.Spec{Kind: "openai", Command: []string{"serve", "--token=" + secret}, Env: map[string]string{"T": secret}}
 	}
-	one := (&Lab{Seal: seal("a")}).variantKey(spec("secret one"))
-	if again := (&Lab{Seal: seal("a")}).variantKey(spec("secret one")); again != one {
+	one := (&Lab{Seal: seal("a")}).variantKey(t.Context(), spec("secret one"))
+	if again := (&Lab{Seal: seal("a")}).variantKey(t.Context(), spec("secret one")); again != one {
 		t.Error("the key of one secret changes")
 	}
-	if two := (&Lab{Seal: seal("a")}).variantKey(spec("secret two")); two == one {
+	if two := (&Lab{Seal: seal("a")}).variantKey(t.Context(), spec("secret two")); two == one {
 		t.Error("another secret has the same key")
 	}
-	if other := (&Lab{Seal: seal("b")}).variantKey(spec("secret one")); other == one {
+	if other := (&Lab{Seal: seal("b")}).variantKey(t.Context(), spec("secret one")); other == one {
 		t.Error("the key can be computed without the seal")
 	}
-	if plain := (&Lab{}).variantKey(spec("secret one")); plain == one {
+	if plain := (&Lab{}).variantKey(t.Context(), spec("secret one")); plain == one {
 		t.Error("the key is not sealed")
 	}
 }

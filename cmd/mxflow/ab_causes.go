@@ -1,9 +1,8 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -33,23 +32,26 @@ func (r *abResult) causes(decided map[string]*ledger.Decision) {
 				r.levels = append(r.levels, l)
 			}
 			if l.Verdict == verdict.Pass && l.Name == "benchmark" {
-				r.Notes = append(r.Notes, l.Reasons...)
+				r.Notes = append(r.Notes, r.reasons(l.Reasons)...)
 			}
 		}
 		if d.Verdict == verdict.Pass {
 			continue
 		}
-		who := map[string]string{runtime.BaselineID: "A: ", runtime.QualifyID("B"): "B: "}[node]
+		who := map[string]string{runtime.BaselineID: "A", runtime.QualifyID("B"): "B"}[node]
 		for _, l := range d.Levels {
 			if l.Verdict != verdict.Pass {
-				for _, reason := range l.Reasons {
-					r.Reasons = append(r.Reasons, abReason(who, reason))
+				for _, reason := range r.reasons(l.Reasons) {
+					if who != "" {
+						reason = verdict.New(code.ArmSays).On(who).From(reason)
+					}
+					r.Reasons = append(r.Reasons, reason)
 				}
 				break
 			}
 		}
 		if len(d.Levels) == 0 {
-			r.Reasons = append(r.Reasons, abReason("", strings.Join(d.Reasons, "; ")))
+			r.Reasons = append(r.Reasons, r.reasons(d.Reasons)...)
 		}
 		r.LogTail = d.LogTail
 		return
@@ -59,9 +61,7 @@ func (r *abResult) causes(decided map[string]*ledger.Decision) {
 	}
 	if d := decided[runtime.FeatureID("B")]; d != nil && d.Verdict != verdict.Pass {
 		for _, rule := range d.Rules {
-			for _, reason := range rule.Reasons {
-				r.Reasons = append(r.Reasons, abReason("", reason))
-			}
+			r.Reasons = append(r.Reasons, r.reasons(rule.Reasons)...)
 		}
 	}
 }

@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure/imported"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -21,7 +23,7 @@ func (s *abShow) checked(r *abResult) (rows [][2]string) {
 				text = "pass: the same prompts, answers of equal length, one environment; answers were not read"
 			}
 		} else if len(l.Reasons) > 0 && l.Verdict == verdict.Pass {
-			text += ": " + fit(imported.Printable(l.Reasons[len(l.Reasons)-1]), maxColumn)
+			text += ": " + fit(imported.Printable(tell.Line(l.Reasons[len(l.Reasons)-1])), maxColumn)
 		}
 		rows = append(rows, [2]string{l.Name, text})
 	}
@@ -61,12 +63,12 @@ func (r *abResult) toKnow() (list []string) {
 			list = append(list, fmt.Sprintf("The server of %s broke in %d of %d starts that were to be measured. Those give no number.", side.name, broke, starts))
 		}
 	}
-	for _, says := range r.Moved {
-		list = append(list, sentence(says))
+	for _, moved := range r.Moved {
+		list = append(list, tell.Sentence(moved))
 	}
-	for i, note := range r.Notes {
-		if i > 0 && !strings.Contains(note, " was replaced: ") { // the first says how many launches there are
-			list = append(list, sentence(abReason("", note)))
+	for _, note := range r.Notes {
+		if note.Code != code.LaunchesPerArm && note.Code != code.LaunchReplaced { // of which more is said elsewhere
+			list = append(list, tell.Sentence(note))
 		}
 	}
 	return list
@@ -90,15 +92,15 @@ func testWords(t *verdict.Test) string {
 	if t == nil || len(t.Looks) == 0 {
 		return ""
 	}
-	how := "t-test on " + verdict.Launches(t.Looks[len(t.Looks)-1].N)
+	how := "t-test on " + tell.Launches(t.Looks[len(t.Looks)-1].N)
 	switch t.Form {
 	case verdict.Ratio:
-		how = "Welch's t-test on the logs of " + verdict.Launches(t.Looks[len(t.Looks)-1].N)
+		how = "Welch's t-test on the logs of " + tell.Launches(t.Looks[len(t.Looks)-1].N)
 	case verdict.Difference:
 		how = "Welch's " + how
 	}
 	look := t.Looks[len(t.Looks)-1]
-	text := fmt.Sprintf("%s of each: %s for a pass (%s is enough), %s for a fail (%s is enough)", how, verdict.PIs(look.PPass), verdict.PLevel(t.Pass), verdict.PIs(look.PFail), verdict.PLevel(t.Fail))
+	text := fmt.Sprintf("%s of each: %s for a pass (%s is enough), %s for a fail (%s is enough)", how, tell.PIs(look.PPass), tell.PLevel(t.Pass), tell.PIs(look.PFail), tell.PLevel(t.Fail))
 	switch {
 	case t.Stop == verdict.StopScreen:
 		text = "screened: one launch of each shows nothing but a difference that is far off, and this one is"
@@ -117,8 +119,8 @@ func testWords(t *verdict.Test) string {
 	if t.Floor > 0 {
 		text += fmt.Sprintf("\nlaunches count as varying by %s at least, as those on record did before", percent(t.Floor))
 	}
-	if t.Note != "" {
-		text += "\n" + t.Note
+	if !t.Note.IsZero() {
+		text += "\n" + tell.Line(t.Note)
 	}
 	return text
 }

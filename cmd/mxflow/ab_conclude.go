@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -17,7 +19,7 @@ func (r *abResult) conclude(q *ab, end *ledger.End) {
 	n := min(len(r.A.Launches), len(r.B.Launches))
 	label := q.label()
 	switch {
-	case end.Reason == "interrupted":
+	case end.Reason.Code == code.Interrupted:
 		r.Said = fmt.Sprintf("Interrupted: %s of A and %d of B are on record.", count(len(r.A.Launches), "launch"), len(r.B.Launches))
 		r.Advice = []string{"The same command goes on where it stopped."}
 		return
@@ -32,7 +34,7 @@ func (r *abResult) conclude(q *ab, end *ledger.End) {
 	case r.Verdict == verdict.Fail:
 		r.Said = "Nothing was compared."
 	case r.Verdict == verdict.Inconclusive && n > 0:
-		r.Said = fmt.Sprintf("%s of each do not say whether B %s.", verdict.Launches(n), q.claim.says(label))
+		r.Said = fmt.Sprintf("%s of each do not say whether B %s.", tell.Launches(n), q.claim.says(label))
 		if n == 1 {
 			r.Said = fmt.Sprintf("One launch of each does not say whether B %s.", q.claim.says(label))
 		}
@@ -59,7 +61,7 @@ func (r *abResult) conclude(q *ab, end *ledger.End) {
 // told reports whether the servers themselves say that the change took effect.
 func (r *abResult) told() bool {
 	return slices.ContainsFunc(r.Differs, func(d abDiff) bool {
-		return strings.HasSuffix(d.What, " (observed)") && d.Intended != ""
+		return d.observed && d.Intended != ""
 	})
 }
 

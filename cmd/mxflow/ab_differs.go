@@ -18,6 +18,8 @@ type abDiff struct {
 	B    string `json:"b"`
 	// Intended is why it may differ; empty where nobody said that it may.
 	Intended string `json:"intended,omitempty"`
+	// observed is set for what the servers say of themselves.
+	observed bool
 }
 
 // differences are the metrics of both arms, and all in which they are known to
@@ -28,7 +30,7 @@ func (r *abResult) differences(q *ab) {
 	is := "yes: it is what is compared"
 	own := q.shape.Own
 	for _, name := range slices.Sorted(maps.Keys(union(own[0].Env, own[1].Env))) {
-		d := abDiff{name, setTo(own[0].Env, name), setTo(own[1].Env, name), is}
+		d := abDiff{What: name, A: setTo(own[0].Env, name), B: setTo(own[1].Env, name), Intended: is}
 		if tellsPort(d.A) && tellsPort(d.B) {
 			d.Intended = "yes: it says where one listens"
 		}
@@ -36,9 +38,9 @@ func (r *abResult) differences(q *ab) {
 	}
 	switch {
 	case own[1].Command != nil:
-		r.Differs = append(r.Differs, abDiff{"command", shellJoin(q.arms[0].Words), shellJoin(q.arms[1].Words), is})
+		r.Differs = append(r.Differs, abDiff{What: "command", A: shellJoin(q.arms[0].Words), B: shellJoin(q.arms[1].Words), Intended: is})
 	case len(own[0].Args)+len(own[1].Args) > 0:
-		r.Differs = append(r.Differs, abDiff{"arguments", orDash(shellJoin(own[0].Args)), orDash(shellJoin(own[1].Args)), is})
+		r.Differs = append(r.Differs, abDiff{What: "arguments", A: orDash(shellJoin(own[0].Args)), B: orDash(shellJoin(own[1].Args)), Intended: is})
 	}
 	r.observations(q)
 	r.environments(q)
@@ -68,7 +70,7 @@ func (r *abResult) observations(q *ab) {
 			r.Same++
 			continue
 		}
-		d := abDiff{What: name + " (observed)", A: a, B: b}
+		d := abDiff{What: name + " (observed)", A: a, B: b, observed: true}
 		switch {
 		case slices.Contains(q.changes, name):
 			d.Intended = "yes: --changes"

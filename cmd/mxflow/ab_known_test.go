@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -14,10 +16,14 @@ import (
 // before, stand beside the result: a pass must not hide them.
 func TestABToKnow(t *testing.T) {
 	q := &ab{}
-	r := &abResult{Moved: []string{"attempt 1 saw these launches"}, Notes: []string{"4 launches an arm", "launch x was replaced: it broke", "4 of 8 launches: tokens were counted as stream events"}}
+	r := &abResult{Moved: facts("attempt 1 saw these launches"), Notes: []verdict.Reason{
+		verdict.New(code.LaunchesPerArm, verdict.Int("n", 4)),
+		verdict.New(code.LaunchReplaced).On("x").From(fact("it broke")),
+		verdict.New(code.LaunchesNote, verdict.Int("launches", 4), verdict.Int("of", 8)).From(fact("tokens were counted as stream events")),
+	}}
 	r.tested(q, verdict.StopPass, verdict.Look{N: 4}, 0.1, 0.2)
 	r.B.Replaced, r.B.Broke = 3, 2
-	r.B.all = []*ledger.Launch{{Purpose: "benchmark", OK: true}, {Purpose: "benchmark", Error: "it broke"}}
+	r.B.all = []*ledger.Launch{{Purpose: "benchmark", OK: true}, {Purpose: "benchmark", Error: fact("it broke")}}
 	r.A.Replaced = 1 // disturbed
 	want := []string{"The server of B broke in 3 of 5 starts that were to be measured. Those give no number.", "Attempt 1 saw these launches.", "4 of 8 launches: tokens were counted as stream events."}
 	if got := r.toKnow(); strings.Join(got, "\n") != strings.Join(want, "\n") {
@@ -51,7 +57,7 @@ func TestABAdviceOfTwelveLaunches(t *testing.T) {
 func TestABLeavesOutWhatDoesNotCount(t *testing.T) {
 	s := newRecordedState(t)
 	s.apply(planWith(tenPercent, tenPercent), nil)
-	for i, why := range [][]string{nil, {"the client was woken late"}} {
+	for i, why := range [][]verdict.Reason{nil, facts("the client was woken late")} {
 		s.append(&ledger.Record{Type: "launch", Launch: &ledger.Launch{
 			ID: []string{"s-1.B.1", "s-1.B.2"}[i], Session: "s-1", Purpose: "benchmark", Variant: "B", VariantKey: "B", Work: "w", Ordinal: i + 1, Order: i + 1, Started: s.at, OK: true, Invalid: why,
 			Metrics: map[string]measure.Summary{"bench.tg": {Unit: "tok/s", Better: measure.Higher, N: 1, Stats: map[string]float64{"median": 30}}},
@@ -62,9 +68,9 @@ func TestABLeavesOutWhatDoesNotCount(t *testing.T) {
 	if len(r.B.Launches) != 1 || r.B.Launches[0].ID != "s-1.B.1" || len(r.B.all) != 2 {
 		t.Errorf("%+v", r.B)
 	}
-	ev := rewordAB(runtime.Event{Type: "launch_started", Message: "woken late: measure from another machine, or declare a wider max_lag"})
-	if !strings.HasSuffix(ev.Message, "or allow more with --max-lag") {
-		t.Error(ev.Message)
+	ev := rewordAB(runtime.Event{Type: "launch_started", Variant: "baseline", Why: verdict.New(code.WokenLate).On("bench")})
+	if said := tell.Line(ev.Why); ev.Variant != "A" || !strings.HasSuffix(said, "or allow more with --max-lag") {
+		t.Error(ev.Variant, said)
 	}
 }
 

@@ -65,7 +65,7 @@ func TestABLine(t *testing.T) {
 
 // A launch that another one stands in for counts nowhere, and is told.
 func TestABReplaced(t *testing.T) {
-	first := &ledger.Launch{ID: "s.B.1", OK: true, Invalid: []string{"woken up late"}}
+	first := &ledger.Launch{ID: "s.B.1", OK: true, Invalid: facts("woken up late")}
 	second := &ledger.Launch{ID: "s.B.1r1", OK: true, Replaces: "s.B.1"}
 	all := []*ledger.Launch{first, second}
 	if !again(first, all) || again(second, all) {

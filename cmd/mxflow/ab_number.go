@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"regexp"
-	"strings"
 
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -22,21 +20,6 @@ func (r *abResult) number(st *store.Store, session string) {
 		if l.Replaces != "" {
 			again = " again"
 		}
-		r.named[l.ID] = fmt.Sprintf("launch %d%s (%s)", r.numbers[l.ID], again, armNames(l.Variant))
-	}
-}
-
-// launchByID is a launch as a sentence of a decision names it.
-var launchByID = regexp.MustCompile(`\blaunch [^\s,;:()]+[^\s,;:().]`)
-
-// byNumber names launches as the progress did, where a sentence has their IDs.
-func (r *abResult) byNumber(list []string) {
-	for i, text := range list {
-		list[i] = launchByID.ReplaceAllStringFunc(text, func(found string) string {
-			if name := r.named[strings.TrimPrefix(found, "launch ")]; name != "" {
-				return name
-			}
-			return found
-		})
+		r.named[l.ID] = fmt.Sprintf("%d%s (%s)", r.numbers[l.ID], again, armName(l.Variant))
 	}
 }

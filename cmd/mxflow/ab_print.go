@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/lipgloss"
 
 	"github.com/mxflow/mxflow/engine/measure/imported"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
@@ -25,7 +26,7 @@ func (s *abShow) print(r *abResult, took time.Duration) {
 	}
 	fmt.Fprintf(s.stdout, "\n%s  %s\n", word, said)
 	s.numbers(r)
-	s.lines("why", r.Reasons)
+	s.lines("why", tell.Lines(r.Reasons))
 	if len(r.LogTail) > 0 {
 		fmt.Fprintf(s.stdout, "\nits log ended with\n  | %s\n", strings.Join(r.LogTail, "\n  | "))
 	}
@@ -117,7 +118,7 @@ func (s *abShow) launchLines(r *abResult) {
 		text += o.name
 	}
 	if n := r.A.Replaced + r.B.Replaced - r.A.Broke - r.B.Broke; n > 0 {
-		text += fmt.Sprintf("; %s made again because the machine was disturbed", verdict.Launches(n))
+		text += fmt.Sprintf("; %s made again because the machine was disturbed", tell.Launches(n))
 	}
 	fmt.Fprintln(s.stdout, text)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -24,8 +25,8 @@ var abGolden = []struct {
 		q.mustSeeB, q.writePlan = []string{"*backend: CUTLASS*"}, "port.hcl"
 		r.launched([]float64{31.58, 31.82, 31.63, 31.87}, []float64{38.4, 38.6, 38.5, 38.55})
 		r.tested(q, verdict.StopPass, verdict.Look{N: 4, PPass: 1.2e-7, PFail: 1}, 0.1928, 0.2274)
-		r.Differs = append(r.Differs, abDiff{"moe_kernel (observed)", `"marlin"`, `"cutlass"`, "yes: --must-see"})
-		r.levels = append([]ledger.Level{{Name: "kernels", Verdict: verdict.Pass, Reasons: []string{`ab = "B": seen "*backend: CUTLASS*" (line 41: [MXFP4] Using backend: CUTLASS)`}}}, r.levels...)
+		r.Differs = append(r.Differs, abDiff{What: "moe_kernel (observed)", A: `"marlin"`, B: `"cutlass"`, Intended: "yes: --must-see", observed: true})
+		r.levels = append([]ledger.Level{{Name: "kernels", Verdict: verdict.Pass, Reasons: facts(`ab = "B": seen "*backend: CUTLASS*" (line 41: [MXFP4] Using backend: CUTLASS)`)}}, r.levels...)
 	}},
 	{"pass_by_default", "", ledger.End{Verdict: verdict.Pass}, func(q *ab, r *abResult) {
 		r.launched([]float64{31.58, 31.82, 31.63, 31.87}, []float64{31.5, 31.9, 31.7, 31.8})
@@ -47,20 +48,21 @@ var abGolden = []struct {
 	{"invalid", "", ledger.End{Verdict: verdict.Invalid, Exit: 2}, func(q *ab, r *abResult) {
 		r.launched([]float64{31.58, 31.82}, []float64{61.2, 60.9})
 		r.levels[1] = ledger.Level{Name: "benchmark", Verdict: verdict.Invalid}
-		r.Reasons = []string{abReason("", "answers of B to bench are worse than those of baseline to the same prompts, 9 of 10: the same word 40 times in a row")}
+		worse := verdict.New(code.Worse, verdict.Text("cell", "bench"), verdict.Text("other", "baseline"), verdict.Int("answers", 9), verdict.Int("of", 10)).On("B")
+		r.Reasons = []verdict.Reason{r.reason(worse.From(fact("the same word 40 times in a row")))}
 	}},
 	{"unfit", "+10%", ledger.End{Verdict: verdict.Fail, Exit: 2}, func(_ *ab, r *abResult) {
 		r.Metrics, r.levels = nil, []ledger.Level{{Name: "smoke", Verdict: verdict.Fail}}
-		r.Reasons = []string{"A: the answer is the same word 40 times in a row"}
+		r.Reasons = []verdict.Reason{verdict.New(code.ArmSays).On("A").From(fact("the answer is the same word 40 times in a row"))}
 		r.beforeMeasuring(map[string]*ledger.Decision{runtime.BaselineID: {Verdict: verdict.Fail}})
 	}},
 	{"crash", "+10%", ledger.End{Verdict: verdict.Error, Exit: 4}, func(q *ab, r *abResult) {
 		r.B.all = []*ledger.Launch{{}}
 		r.Metrics, r.levels = nil, []ledger.Level{{Name: "smoke", Verdict: verdict.Error}}
-		r.Reasons = []string{"B: engine could not become ready: it ended 41 s after its start, before it was ready (exit status 1)"}
+		r.Reasons = []verdict.Reason{verdict.New(code.ArmSays).On("B").From(fact("engine could not become ready: it ended 41 s after its start, before it was ready (exit status 1)"))}
 		r.LogTail = []string{"INFO loading weights", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."}
 	}},
-	{"interrupted", "+10%", ledger.End{Exit: 130, Reason: "interrupted"}, func(q *ab, r *abResult) {
+	{"interrupted", "+10%", ledger.End{Exit: 130, Reason: verdict.New(code.Interrupted)}, func(q *ab, r *abResult) {
 		r.launched([]float64{31.58, 31.82}, []float64{38.4})
 	}},
 }
@@ -90,9 +92,9 @@ func TestABOutput(t *testing.T) {
 			at := abPlace{folder: ".mxflow-ab/1a2b3c4d", plan: ".mxflow-ab/1a2b3c4d/ab.hcl", state: ".mxflow-ab/1a2b3c4d/.mxflow"}
 			r := &abResult{
 				Verdict: c.end.Verdict, Exit: c.end.Exit, Metric: metric, Unit: claim.Metric.Unit, Same: 23,
-				levels:  []ledger.Level{{Name: "smoke", Verdict: verdict.Pass, Reasons: []string{`answered " Paris."`}}, {Name: "benchmark", Verdict: verdict.Pass}},
+				levels:  []ledger.Level{{Name: "smoke", Verdict: verdict.Pass, Reasons: facts(`answered " Paris."`)}, {Name: "benchmark", Verdict: verdict.Pass}},
 				Metrics: abRows(),
-				Differs: []abDiff{{"KERNEL", "marlin", "gemm", "yes: it is what is compared"}},
+				Differs: []abDiff{{What: "KERNEL", A: "marlin", B: "gemm", Intended: "yes: it is what is compared"}},
 			}
 			c.fill(q, r)
 			r.conclude(q, &c.end)

@@ -2,11 +2,12 @@ package main
 
 import (
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -30,8 +31,6 @@ func (q *ab) result(st *store.Store, s runtime.Summary, end *ledger.End, at abPl
 	r.estimate(q.claim, decided[runtime.FeatureID("B")])
 	r.causes(decided)
 	r.beforeMeasuring(decided)
-	r.byNumber(r.Reasons)
-	r.byNumber(r.Notes)
 	if history := st.History(runtime.FeatureID("B")); decided[runtime.FeatureID("B")] != nil && len(history) > 0 {
 		r.Moved = report.DecidedAgain(st, history[len(history)-1])
 	}
@@ -88,21 +87,57 @@ func again(l *ledger.Launch, all []*ledger.Launch) bool {
 	return slices.ContainsFunc(all, func(other *ledger.Launch) bool { return other.Replaces == l.ID })
 }
 
-// planFix is what a reason tells the owner of a plan to do; the advice says the
-// same in flags.
-var planFix = regexp.MustCompile(` If that is what knob .*$| ?Make them the same and measure again, or list what may differ in accept_fingerprint of the baseline`)
+// reason is one of a decision as who has no plan understands it, with the launches of
+// the session named as the progress did.
+func (r *abResult) reason(of verdict.Reason) verdict.Reason { return abReason(of, r.named) }
 
-// ruleMetric is a metric as the rule addresses it.
-var ruleMetric = regexp.MustCompile(`\bbench\.(\w+)(?:\.gain)?\b`)
-
-func abReason(who, reason string) string {
-	reason = ruleMetric.ReplaceAllString(planFix.ReplaceAllString(reason, ""), "$1")
-	return who + armNames(strings.TrimSpace(byFlags(reason)))
+func (r *abResult) reasons(list []verdict.Reason) (own []verdict.Reason) {
+	for _, of := range list {
+		own = append(own, r.reason(of))
+	}
+	return own
 }
 
-// byFlags says what a plan would declare as the flag that does it.
-func byFlags(text string) string {
-	return strings.ReplaceAll(text, "or declare a wider max_lag", "or allow more with --max-lag")
+// abReason is a reason as who has no plan understands it: A stands for the baseline, a
+// metric without the workload that is the only one, a launch under its name, where it
+// has one, and a flag for what a plan would declare. What a plan's owner could do is
+// said as advice, in flags too.
+func abReason(r verdict.Reason, launches map[string]string) verdict.Reason {
+	rename := func(text string) string {
+		if name, ok := launches[text]; ok {
+			return name
+		}
+		if metric, ok := strings.CutPrefix(text, "bench."); ok && !strings.Contains(metric, " ") {
+			return strings.TrimSuffix(metric, ".gain")
+		}
+		return armName(text)
+	}
+	r = r.From(r.Causes...)
+	for i, c := range r.Causes {
+		r.Causes[i] = abReason(c, launches)
+	}
+	args := verdict.Args{}
+	for name, v := range r.Args {
+		if name != "recorded" { // by which it is looked up
+			v.Text, v.List = rename(v.Text), slices.Clone(v.List)
+			for i := range v.List {
+				v.List[i] = rename(v.List[i])
+			}
+		}
+		args[name] = v
+	}
+	switch r.Code {
+	case code.DiffersUntested:
+		delete(args, "knobs")
+	case code.EnvironmentChanged, code.EnvironmentApart:
+		args["advised"] = verdict.Value{Text: "yes"}
+	case code.WokenLate:
+		args["flag"] = verdict.Value{Text: "--max-lag"}
+	}
+	if r.Subject, r.Args = rename(r.Subject), args; len(args) == 0 {
+		r.Args = nil
+	}
+	return r
 }
 
 func values(launches []abLaunch) (list []float64) {

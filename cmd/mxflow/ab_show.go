@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
@@ -43,8 +42,7 @@ func (s *abShow) end(st *store.Store, run string, sum runtime.Summary, end *ledg
 
 // rewordAB says events as one who has no plan understands them.
 func rewordAB(ev runtime.Event) runtime.Event {
-	ev.Variant = armNames(ev.Variant)
-	ev.Message = byFlags(ev.Message)
+	ev.Variant, ev.Why = armName(ev.Variant), abReason(ev.Why, nil)
 	ev.Phase, ev.Feature = "", ""
 	switch ev.Type {
 	case "node_done", "node_locked", "node_started":
@@ -54,11 +52,13 @@ func rewordAB(ev runtime.Event) runtime.Event {
 	return ev
 }
 
-// baselineWord is not within the ID of a launch, by which that can be looked up.
-var baselineWord = regexp.MustCompile(`(^|[^.\w])baseline\b`)
-
-// armNames says A where a plan says baseline.
-func armNames(text string) string { return baselineWord.ReplaceAllString(text, "${1}A") }
+// armName is A where a plan has the baseline.
+func armName(variant string) string {
+	if variant == ledger.Baseline {
+		return "A"
+	}
+	return variant
+}
 
 // globSees reports whether a line is one of those that a glob means.
 func globSees(glob, line string) bool {

@@ -30,14 +30,14 @@ type abResult struct {
 	Metrics []abRow  `json:"metrics,omitempty"`
 	Differs []abDiff `json:"differs,omitempty"`
 	// Same counts what both were found to have in common.
-	Same    int      `json:"same"`
-	Reasons []string `json:"reasons,omitempty"`
-	Notes   []string `json:"notes,omitempty"`
+	Same    int              `json:"same"`
+	Reasons []verdict.Reason `json:"reasons,omitempty"`
+	Notes   []verdict.Reason `json:"notes,omitempty"`
 	// Moved is what was asked otherwise when these launches were seen first, and how
 	// often they were made from the start: then the error rates do not hold.
-	Moved   []string `json:"moved,omitempty"`
-	Advice  []string `json:"advice,omitempty"`
-	LogTail []string `json:"log_tail,omitempty"`
+	Moved   []verdict.Reason `json:"moved,omitempty"`
+	Advice  []string         `json:"advice,omitempty"`
+	LogTail []string         `json:"log_tail,omitempty"`
 	// Stopped is why no more launches were made, as in verdict.Stop.
 	Stopped verdict.Stop `json:"stopped,omitempty"`
 	// Unfit is the command that did not pass what comes before measuring: "A" or "B".
@@ -48,7 +48,7 @@ type abResult struct {
 	Plan  string `json:"plan"`
 
 	// numbers are those of the session's launches, and named how the progress called
-	// them, by ID.
+	// them, "3 again (B)", by ID.
 	numbers map[string]int
 	named   map[string]string
 	test    *verdict.Test

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -102,7 +103,7 @@ func (a *app) runningAB(ctx context.Context, q *ab) error {
 
 func (a *app) endRunning(s runtime.Summary, end *ledger.End, at abPlace, took time.Duration) {
 	switch {
-	case end.Reason == "interrupted":
+	case end.Reason.Code == code.Interrupted:
 		fmt.Fprintln(a.stdout, "\nOPEN  Interrupted.")
 	case end.Verdict == verdict.Inconclusive:
 		fmt.Fprintln(a.stdout, "\nINCONCLUSIVE  There is one start of each server, and two starts of the same server differ too.")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -146,12 +147,12 @@ func (a *app) run(ctx context.Context, path string, p *plans.Plan, g *runtime.Gr
 // finish records the end of a run and prints the table.
 func (a *app) finish(st *store.Store, g *runtime.Graph, run string, result *runtime.Result, runErr error, progress progress) error {
 	outcome := runtime.Summarise(g, result)
-	end := &ledger.End{Verdict: outcome.Verdict, Exit: outcome.Verdict.ExitCode(), Reason: "finished", Locked: result.Locked}
+	end := &ledger.End{Verdict: outcome.Verdict, Exit: outcome.Verdict.ExitCode(), Reason: verdict.New(code.Finished), Locked: result.Locked}
 	switch {
 	case runErr != nil:
-		end.Verdict, end.Exit, end.Reason = verdict.Error, verdict.ExitBroken, runErr.Error()
+		end.Verdict, end.Exit, end.Reason = verdict.Error, verdict.ExitBroken, verdict.OfError(runErr)
 	case result.Interrupted:
-		end.Verdict, end.Exit, end.Reason = "", verdict.ExitInterrupted, "interrupted"
+		end.Verdict, end.Exit, end.Reason = "", verdict.ExitInterrupted, verdict.New(code.Interrupted)
 	}
 	end.Nodes = nodesOf(g)
 	err := st.Append(&ledger.Record{Type: "end", Time: time.Now().UTC(), Run: run, End: end})

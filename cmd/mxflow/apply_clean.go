@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -35,14 +37,14 @@ func (a *app) cleanUp(st *store.Store, owner string) error {
 				fmt.Fprintf(a.stderr, "note: logs of run %s may hold sensitive values: %v\n", r.ID, err)
 			}
 		}
-		reason := "abandoned: mxflow ended without recording why"
+		var left []verdict.Arg
 		if len(swept) > 0 {
-			reason += fmt.Sprintf("; %s left running, stopped by the next apply", count(len(swept), "process"))
+			left = append(left, verdict.Int("processes", len(swept)))
 		}
 		if removed > 0 {
-			reason += fmt.Sprintf("; %s left behind, removed by the next apply", count(removed, "container"))
+			left = append(left, verdict.Int("containers", removed))
 		}
-		err := st.Append(&ledger.Record{Type: "end", Time: time.Now().UTC(), Run: r.ID, End: &ledger.End{Exit: -1, Reason: reason}})
+		err := st.Append(&ledger.Record{Type: "end", Time: time.Now().UTC(), Run: r.ID, End: &ledger.End{Exit: -1, Reason: verdict.New(code.Abandoned, left...)}})
 		if err != nil {
 			return err
 		}

@@ -5,10 +5,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -81,13 +82,13 @@ func atSecond(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05
 // audit prints a decision by itself: what those before it said may stand thousands of
 // lines above.
 func (a *app) audit(d audited) {
-	on, said := "", &report.Said{}
+	on, page := "", &tell.Page{}
 	if d.Engine != "" {
 		on = " on " + d.Engine
 	}
-	fmt.Fprintf(a.stdout, "%s  %s%s  attempt %d (%s), run %s, %s\n", d.Node, d.Verdict, on, d.Attempt, d.Because, d.Run, atSecond(d.Time))
+	fmt.Fprintf(a.stdout, "%s  %s%s  attempt %d (%s), run %s, %s\n", d.Node, d.Verdict, on, d.Attempt, tell.Line(d.Because), d.Run, atSecond(d.Time))
 	for _, c := range d.Confirmations {
-		fmt.Fprintf(a.stdout, "  %s\n", said.Each(c.Reason)[0])
+		fmt.Fprintf(a.stdout, "  %s\n", page.Each(c.Reason)[0])
 	}
 	for _, r := range d.Rules {
 		decides := ""
@@ -97,14 +98,14 @@ func (a *app) audit(d audited) {
 		fmt.Fprintf(a.stdout, "  %s %q: %s%s\n    %s   %s\n", r.Role, r.Name, r.Verdict, decides, r.Expr, r.Source)
 		for _, in := range r.Inputs {
 			line := inputLine(in)
-			if in.Missing != "" {
-				line = said.Each(line)[0]
+			if !in.Missing.IsZero() {
+				line = page.Each(verdict.New(code.InputMissing).On(in.Path).From(in.Missing))[0]
 			}
 			fmt.Fprintf(a.stdout, "    %s\n", line)
 		}
 	}
 	if len(d.Rules) == 0 {
-		for _, reason := range said.Each(d.Reasons...) {
+		for _, reason := range page.Each(d.Reasons...) {
 			fmt.Fprintf(a.stdout, "  %s\n", reason)
 		}
 	}
@@ -126,7 +127,7 @@ func inputLine(in verdict.Input) string {
 	case in.Text != nil:
 		return s + *in.Text
 	default:
-		return s + "missing: " + in.Missing
+		return s + "missing: " + tell.Line(in.Missing)
 	}
 	if in.N > 0 {
 		s += fmt.Sprintf("  n = %d launches", in.N)

@@ -5,15 +5,21 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // TestAuditSaysEachDecisionWhole: what an attempt came to stands with it, whatever the
 // attempts before it said, and of a cause nothing is told by words far above.
 func TestAuditSaysEachDecisionWhole(t *testing.T) {
-	const cause = "level benchmark is invalid: launch 1 (baseline): the client was woken up to 162 ms late"
-	reasons := []string{"feature attention_backend_flashinfer: fail", "feature kv: invalid: " + cause, "decode: pass: chat.tg.gain is +38.2 %, as wanted"}
+	cause := ledger.Level{Name: "benchmark", Verdict: verdict.Invalid, Reasons: facts("launch 1 (baseline): the client was woken up to 162 ms late")}.Reason()
+	reasons := []verdict.Reason{
+		verdict.New(code.Feature).On("attention_backend_flashinfer").Is(verdict.Fail),
+		verdict.New(code.FeatureNotRun).On("kv").From(cause),
+		verdict.New(code.Rule).On("decode").Is(verdict.Pass).From(fact("chat.tg.gain is +38.2 %, as wanted")),
+	}
 	s := newRecordedState(t)
 	for attempt := 1; attempt <= 2; attempt++ {
 		s.append(&ledger.Record{Type: "decision", Run: "r", Decision: &ledger.Decision{
@@ -29,11 +35,11 @@ func TestAuditSaysEachDecisionWhole(t *testing.T) {
 	var out bytes.Buffer
 	(&app{stdout: &out}).auditList(s.st)
 	for text, want := range map[string]int{
-		reasons[0]:                    2,
-		reasons[1]:                    2,
-		reasons[2]:                    2,
-		"chat.tg = missing: " + cause: 2,
-		"chat.tg = missing: level benchmark is invalid, as said above": 2,
+		tell.Line(reasons[0]): 2,
+		tell.Line(reasons[1]): 2,
+		tell.Line(reasons[2]): 2,
+		"chat.tg = missing: level benchmark is invalid: launch 1 (baseline): the client was woken up to 162 ms late": 2,
+		"chat.tg = missing: level benchmark is invalid, as said above":                                               2,
 		"as said above": 2,
 	} {
 		if n := strings.Count(out.String(), text); n != want {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -55,11 +57,11 @@ func (a *app) printReplayNotes(out replayResult) {
 		}
 	}
 	for _, d := range out.Decisions {
-		if d.Why != "" && d.Outcome != steps.ReplayAgrees && d.Outcome != steps.ReplayDiffers && d.Outcome != steps.ReplayTests {
-			say(fmt.Sprintf("%s, attempt %d, %s: %s.", d.Node, d.Attempt, d.Outcome, d.Why))
+		if !d.Why.IsZero() && d.Outcome != steps.ReplayAgrees && d.Outcome != steps.ReplayDiffers && d.Outcome != steps.ReplayTests {
+			say(fmt.Sprintf("%s, attempt %d, %s: %s.", d.Node, d.Attempt, d.Outcome, tell.Line(d.Why)))
 		}
 		for _, n := range d.Notes {
-			say(n)
+			say(tell.Line(n))
 		}
 	}
 	for i, text := range said {
@@ -79,9 +81,9 @@ func dashed(text string) string {
 }
 
 // orLocked is what stands in a table for the verdict of a node that may be locked.
-func orLocked(verdict, cause string) string {
-	if cause != "" {
+func orLocked(came string, cause verdict.Reason) string {
+	if !cause.IsZero() {
 		return "locked"
 	}
-	return verdict
+	return came
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -22,7 +23,7 @@ func (a *app) replayWith(st *store.Store, flags replayFlags) error {
 		return fmt.Errorf("%s is plan %q, and plan %q is what was recorded in %s: give the changed plan the same name, or name the other plan's folder", flags.changed, p.Name, was, st.Dir())
 	}
 	outcomes, notes := newReplay(st, flags).With(p)
-	locked := map[string]string{}
+	locked := map[string]verdict.Reason{}
 	for _, l := range report.Locked(st) {
 		locked[l.Node] = l.Cause
 	}
@@ -31,8 +32,8 @@ func (a *app) replayWith(st *store.Store, flags replayFlags) error {
 	var open, unmeasured []string
 	for i, w := range outcomes {
 		outcomes[i].RecordedLocked = locked[w.Node]
-		rows = append(rows, []string{w.Node, orLocked(dashed(string(w.Recorded)), locked[w.Node]), orLocked(string(w.WouldBe), w.Locked), strings.Join(w.Reasons, "\n")})
-		if w.Locked != "" {
+		rows = append(rows, []string{w.Node, orLocked(dashed(string(w.Recorded)), locked[w.Node]), orLocked(string(w.WouldBe), w.Locked), strings.Join(tell.Lines(w.Reasons), "\n")})
+		if !w.Locked.IsZero() {
 			continue // the phase that locks it is among them
 		}
 		switch feature := w.Kind == ledger.KindFeature; {
@@ -56,7 +57,7 @@ func (a *app) replayWith(st *store.Store, flags replayFlags) error {
 	} else {
 		a.printTable([]string{"node", "recorded", "would be", "why"}, rows)
 		fmt.Fprintln(a.stdout)
-		a.paragraphs("", notes)
+		a.paragraphs("", tell.Lines(notes))
 		fmt.Fprintln(a.stdout, changedSaid(ofGates, total, open, unmeasured)+" Nothing was started and nothing was recorded.")
 	}
 	a.exit = total.ExitCode()

@@ -17,7 +17,7 @@ func TestInputLine(t *testing.T) {
 		"x = 99.5 %  n = 3 launches":    value(0.995, "share"),
 		"x = 0.995 ms  n = 3 launches":  value(0.995, "ms"),
 		"x = 0.995  n = 3 launches":     value(0.995, ""),
-		"x = missing: nothing was sent": {Path: "x", Missing: "nothing was sent"},
+		"x = missing: nothing was sent": {Path: "x", Missing: fact("nothing was sent")},
 	} {
 		if got := inputLine(in); got != want {
 			t.Errorf("got %q, want %q", got, want)

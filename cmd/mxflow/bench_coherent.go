@@ -1,9 +1,8 @@
 package main
 
 import (
-	"fmt"
-	"strings"
-
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -11,12 +10,12 @@ import (
 // itself has to; one that was forced on past its end may repeat itself rightly,
 // but when most of a cell's do so, its speed is that of garbage. Nothing else can
 // be said without a parent's answers to the same prompts, which a plan has.
-func unreadable(t steps.Taken) (invalid, notes []string) {
+func unreadable(t steps.Taken) (invalid, notes []verdict.Reason) {
 	for _, run := range t.Cells {
-		var found []string
-		for _, text := range t.Incoherent {
-			if what, ok := strings.CutPrefix(text, run.Cell+" "); ok {
-				found = append(found, what)
+		var found []verdict.Reason
+		for _, garbage := range t.Incoherent {
+			if garbage.Subject == run.Cell {
+				found = append(found, garbage.On(""))
 			}
 		}
 		answers := 0
@@ -28,12 +27,12 @@ func unreadable(t steps.Taken) (invalid, notes []string) {
 		if len(found) == 0 {
 			continue
 		}
-		text := fmt.Sprintf("%d of %d answers of %s do not read as text, such as %s", len(found), answers, run.Cell, found[0])
+		counted := []verdict.Arg{verdict.Int("answers", len(found)), verdict.Int("of", answers)}
 		if run.ExactOutput && 2*len(found) <= answers {
-			notes = append(notes, text)
+			notes = append(notes, verdict.New(code.SomeUnreadable, counted...).On(run.Cell).From(found[0]))
 			continue
 		}
-		invalid = append(invalid, text+": speeds of a server that answers so mean nothing")
+		invalid = append(invalid, verdict.New(code.Unreadable, counted...).On(run.Cell).From(found[0]))
 	}
 	return invalid, notes
 }

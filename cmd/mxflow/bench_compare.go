@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure/imported"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
@@ -149,9 +150,9 @@ func (a *app) compareWith(b *bench, now *benchResult) error {
 func notComparable(then, now *benchResult) string {
 	switch {
 	case len(then.Invalid) > 0:
-		return "what was measured then does not count: " + then.Invalid[0]
+		return "what was measured then does not count: " + tell.Line(then.Invalid[0])
 	case len(now.Invalid) > 0:
-		return "what was measured now does not count: " + now.Invalid[0]
+		return "what was measured now does not count: " + tell.Line(now.Invalid[0])
 	case (then.Dataset == nil) != (now.Dataset == nil):
 		return "one sent the rows of a dataset, the other made prompts"
 	case then.Dataset != nil && then.Dataset.Digest != now.Dataset.Digest:

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure/imported"
+	"github.com/mxflow/mxflow/gates/tell"
 )
 
 // printBench writes the result in the format that was asked for.
@@ -29,7 +30,7 @@ func (a *app) printBench(b bench, r *benchResult, files benchFiles) error {
 	if files.out != nil || b.format == "csv" {
 		// Whoever looks at the terminal alone has to see that it does not count.
 		for _, why := range r.Invalid {
-			fmt.Fprintln(a.stderr, imported.Printable("invalid: "+why))
+			fmt.Fprintln(a.stderr, imported.Printable("invalid: "+tell.Line(why)))
 		}
 	}
 	if files.out == nil {
@@ -53,9 +54,16 @@ func (a *app) printBench(b bench, r *benchResult, files benchFiles) error {
 func (r *benchResult) write(w io.Writer, format string, width int, colour bool) error {
 	switch format {
 	case "json":
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(r)
+		data, err := tell.JSON(r)
+		if err != nil {
+			return err
+		}
+		var page bytes.Buffer
+		if err := json.Indent(&page, data, "", "  "); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(w, page.String())
+		return err
 	case "csv":
 		return r.csv(w)
 	case "html":
@@ -82,10 +90,10 @@ func (r *benchResult) write(w io.Writer, format string, width int, colour bool) 
 // words are what has to be known to read the numbers.
 func (r *benchResult) words() (lines []string) {
 	for _, why := range r.Invalid {
-		lines = append(lines, imported.Printable("invalid: "+why))
+		lines = append(lines, imported.Printable("invalid: "+tell.Line(why)))
 	}
 	for _, n := range r.Notes {
-		lines = append(lines, imported.Printable("note: "+n))
+		lines = append(lines, imported.Printable("note: "+tell.Line(n)))
 	}
 	runs := fmt.Sprintf("%d runs of one server: mean ± sample standard deviation of the runs' medians.", r.Runs)
 	if r.Runs == 1 {

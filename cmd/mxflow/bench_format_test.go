@@ -35,7 +35,7 @@ func sampleResult(t *testing.T) *benchResult {
 			}
 		}
 		r.add(w, steps.Taken{
-			Metrics: metrics, Notes: []string{"8 answers of bench.p2048.o128.d4096.c4 were shorter, those of bench.p2048.o32.d4096.c4 not"},
+			Metrics: metrics, Notes: facts("8 answers of bench.p2048.o128.d4096.c4 were shorter, those of bench.p2048.o32.d4096.c4 not"),
 			Prompts: map[string]steps.PromptsMade{"bench.p2048.o32.d4096.c4": {Method: "tokenizer", Verified: true}},
 		})
 	}
@@ -80,7 +80,7 @@ The prompts are those of --seed 7.
 
 func TestBenchCSV(t *testing.T) {
 	r := sampleResult(t)
-	r.Invalid = []string{"cached"}
+	r.Invalid = facts("cached")
 	got := strings.Split(written(t, r, "csv"), "\n")
 	for i, want := range []string{
 		"model,engine,prompt_tokens,output_tokens,depth,concurrency,rate,latency_mode,metric,unit,mean,std,low95,high95,runs,seed,valid",
@@ -134,7 +134,7 @@ func TestBenchJSON(t *testing.T) {
 
 func TestBenchHTML(t *testing.T) {
 	r := sampleResult(t)
-	r.Model, r.Invalid = "<script>alert(1)</script>", []string{"2 < 3"}
+	r.Model, r.Invalid = "<script>alert(1)</script>", facts("2 < 3")
 	got := written(t, r, "html")
 	for text, n := range map[string]int{
 		"<svg": 1, "<?xml": 0, "<script": 0, "<table>": 2, `<p class="invalid">invalid: 2 &lt; 3</p>`: 1, `class="invalid"`: 1, "http://www.w3.org": -1, "<td>1010 ± 10</td>": 2,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/steps"
 )
@@ -25,8 +26,8 @@ type benchResult struct {
 	Runs       int               `json:"runs"`
 	Cells      []benchCell       `json:"cells"`
 	// Invalid are causes for which the numbers do not count.
-	Invalid []string             `json:"invalid,omitempty"`
-	Notes   []string             `json:"notes,omitempty"`
+	Invalid []verdict.Reason     `json:"invalid,omitempty"`
+	Notes   []verdict.Reason     `json:"notes,omitempty"`
 	Client  *measure.Calibration `json:"client,omitempty"`
 }
 
@@ -99,25 +100,28 @@ func (r *benchResult) add(w *plans.Workload, taken steps.Taken) {
 	}
 }
 
-// named says labels where messages say the addresses of cells, which nobody who
-// has no plan knows.
-func named(w *plans.Workload, messages []string) []string {
+// named has labels where reasons have the addresses of cells, which nobody who has no
+// plan knows.
+func named(w *plans.Workload, reasons []verdict.Reason) []verdict.Reason {
 	cells := w.Cells()
 	// The longest first: "bench.p32.o16" begins "bench.p32.o160".
 	slices.SortFunc(cells, func(a, b plans.Cell) int { return len(b.Address) - len(a.Address) })
-	out := slices.Clone(messages)
-	for i := range out {
-		for _, c := range cells {
-			out[i] = strings.ReplaceAll(out[i], c.Address, c.Label)
-		}
+	out := make([]verdict.Reason, len(reasons))
+	for i, r := range reasons {
+		out[i] = r.Map(func(text string) string {
+			for _, c := range cells {
+				text = strings.ReplaceAll(text, c.Address, c.Label)
+			}
+			return text
+		})
 	}
 	return out
 }
 
-func appendNew(list, more []string) []string {
-	for _, s := range more {
-		if !slices.Contains(list, s) {
-			list = append(list, s)
+func appendNew(list, more []verdict.Reason) []verdict.Reason {
+	for _, r := range more {
+		if !slices.ContainsFunc(list, r.Equal) {
+			list = append(list, r)
 		}
 	}
 	return list

@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -43,7 +46,7 @@ func TestBenchUnreadable(t *testing.T) {
 			}
 		}
 		for range bad {
-			s.Incoherent = append(s.Incoherent, `bench.o40 request 0: empty ("")`)
+			s.Incoherent = append(s.Incoherent, verdict.New(code.Garbage, verdict.Text("request", "0")).On("bench.o40").From(verdict.New(code.SignEmpty)))
 		}
 		return s
 	}
@@ -54,9 +57,9 @@ func TestBenchUnreadable(t *testing.T) {
 	}{{true, 0, 0, 0}, {true, 2, 0, 1}, {true, 3, 1, 0}, {false, 0, 0, 0}, {false, 1, 1, 0}} {
 		invalid, notes := unreadable(taken(c.exact, c.bad))
 		if len(invalid) != c.invalid || len(notes) != c.notes {
-			t.Errorf("forced %v, %d of 4: invalid %q, notes %q", c.exact, c.bad, invalid, notes)
+			t.Errorf("forced %v, %d of 4: invalid %q, notes %q", c.exact, c.bad, tell.Lines(invalid), tell.Lines(notes))
 		}
-		for _, text := range append(invalid, notes...) {
+		for _, text := range tell.Lines(append(invalid, notes...)) {
 			if !strings.Contains(text, `of 4 answers of bench.o40 do not read as text, such as request 0: empty ("")`) {
 				t.Error(text)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/gpu"
 	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/steps"
@@ -97,7 +98,7 @@ func (a *app) runBench(ctx context.Context, b bench) error {
 // hinted says an error with the labels of cells, and what a person can do about
 // one that the choice of the engine's kind explains.
 func hinted(err error, w *plans.Workload, kind engine.Kind) error {
-	text := named(w, []string{err.Error()})[0]
+	text := tell.Line(named(w, []verdict.Reason{verdict.OfError(err)})[0])
 	var status *openai.StatusError
 	if kind.Name == "openai" && errors.As(err, &status) && (status.Status == http.StatusBadRequest || status.Status == http.StatusUnprocessableEntity) && strings.Contains(status.Body, "ignore_eos") {
 		text += "; the server does not know ignore_eos, which forces answers to --tg tokens: say which kind it is with --engine KIND, or let answers end by themselves with --stop-at-eos"

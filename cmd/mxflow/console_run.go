@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -33,15 +34,16 @@ func (c *console) decide(rule *plans.Rule, address bool) {
 	result := gates.Decide([]*plans.Rule{rule}, c.evidence, steps.GateSettings(c.loaded.Plan))[0]
 	switch {
 	case address && len(result.Comparisons) == 1:
-		fmt.Fprintln(c.stdout, result.Comparisons[0].Left)
+		left, _ := tell.Sides(result.Comparisons[0].Left, result.Comparisons[0].Right)
+		fmt.Fprintln(c.stdout, left)
 	default:
 		fmt.Fprintln(c.stdout, result.Verdict)
-		for _, reason := range result.Reasons {
+		for _, reason := range tell.Lines(result.Reasons) {
 			fmt.Fprintf(c.stdout, "  %s\n", reason)
 		}
 	}
 	for _, in := range result.Inputs {
-		if in.Missing == "" {
+		if in.Missing.IsZero() {
 			fmt.Fprintf(c.stdout, "    %s\n", inputLine(in))
 		}
 	}

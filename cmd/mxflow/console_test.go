@@ -123,7 +123,7 @@ func TestConsoleDecides(t *testing.T) {
 	c.loaded = plans.Load(consolePlan(t), steps.Registry(), plans.Options{Vars: map[string]string{"token": "correct horse"}})
 	c.evidence = &gates.Evidence{Features: map[string]*gates.Feature{"kv_cache": {
 		Levels: map[string]verdict.Verdict{"kernels": verdict.Pass}, Outcome: verdict.Fail,
-		Broken: verdict.Invalid, Cause: "level smoke is fail",
+		Broken: verdict.Invalid, Cause: fact("level smoke is fail"),
 	}}}
 	for _, line := range []string{"levels.kernels == 'pass'", "levels.kernels", `feature["kv_cache"].accepted`, "chat.tg.gain > 0"} {
 		if !c.line(line) {

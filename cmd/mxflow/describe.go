@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
-	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // describe is an event as a line; empty for those that only a live display
@@ -18,22 +19,22 @@ func describe(ev runtime.Event) string {
 		if ev.Level == "qualification" {
 			return fmt.Sprintf("%s: qualification launch of %s", where, ev.Variant)
 		}
-		return fmt.Sprintf("%s: %s %s%s", where, ev.Level, launchWord(ev), behind(": ", firstLine(ev.Message)))
+		return fmt.Sprintf("%s: %s %s%s", where, ev.Level, launchWord(ev), behind(": ", firstLine(tell.Line(ev.Why))))
 	case "launch_done":
-		if ev.Message != "" {
-			return fmt.Sprintf("%s: launch %d of %d broke: %s", where, ev.Launch, ev.Launches, ev.Message)
+		if !ev.Why.IsZero() {
+			return fmt.Sprintf("%s: launch %d of %d broke: %s", where, ev.Launch, ev.Launches, tell.Line(ev.Why))
 		}
 	case "level_done":
 		return fmt.Sprintf("%s: %s %s%s", where, ev.Level, ev.Verdict, because(ev.Reasons, 1))
 	case "node_done":
 		if ev.Action == runtime.Reuse {
-			return fmt.Sprintf("%s: %s%s (kept from before)", ev.Node, ev.Verdict, behind(", ", ev.Message))
+			return fmt.Sprintf("%s: %s%s (kept from before)", ev.Node, ev.Verdict, behind(", ", tell.Line(ev.Why)))
 		}
-		return fmt.Sprintf("%s: %s%s%s", ev.Node, ev.Verdict, behind(", ", ev.Message), below(saying(ev)))
+		return fmt.Sprintf("%s: %s%s%s", ev.Node, ev.Verdict, behind(", ", tell.Line(ev.Why)), below(saying(ev)))
 	case "node_locked":
-		return fmt.Sprintf("%s: locked, because %s", ev.Node, ev.Message)
+		return fmt.Sprintf("%s: locked, because %s", ev.Node, tell.Line(ev.Why))
 	case "note":
-		return "note: " + ev.Message
+		return "note: " + tell.Line(ev.Why)
 	}
 	return ""
 }
@@ -51,47 +52,62 @@ func launchWord(ev runtime.Event) string {
 // saying are the reasons of a decision for its line: in brief, since a level that
 // did not pass has a line of its own, and without what the table at the end says too.
 func saying(ev runtime.Event) []string {
-	v, said := verdict.Verdict(ev.Verdict), false
-	var kept []string
-	left := 0
-	for i, r := range confirmed(ev) {
-		var of ledger.Part
-		if i < len(ev.Parts) {
-			of = ev.Parts[i]
-		}
-		if of.Brief != "" {
-			r = of.Brief
-		}
+	said, left := false, 0
+	var kept []verdict.Reason
+	for _, r := range confirmed(ev.Reasons) {
 		// Of what holds only the first is kept, and that where all of it holds.
-		if holds := of.Of != ledger.OfConfirmation && of.Verdict == verdict.Pass; holds {
-			if said || !v.Unlocks() {
+		if r.Verdict == verdict.Pass && !ofConfirmation(r) {
+			if said || !verdict.Verdict(ev.Verdict).Unlocks() {
 				left++
 				continue
 			}
 			said = true
 		}
-		kept = append(kept, r)
+		kept = append(kept, brief(r))
 	}
-	switch {
-	case left > 0 && len(kept) == 0:
-		return ev.Reasons
-	case left > 0:
-		kept[len(kept)-1] += fmt.Sprintf(" (and %d more that pass)", left)
+	if len(kept) == 0 {
+		return tell.Lines(ev.Reasons)
 	}
-	return kept
+	lines := tell.Lines(kept)
+	if left > 0 {
+		lines[len(lines)-1] += fmt.Sprintf(" (and %d more that pass)", left)
+	}
+	return lines
 }
 
 // confirmed are what other engines say of a feature, where they are among its
 // reasons: the others are those of the first engine, whose line stands above.
-func confirmed(ev runtime.Event) []string {
+func confirmed(reasons []verdict.Reason) []verdict.Reason {
 	n := 0
-	for n < len(ev.Parts) && n < len(ev.Reasons) && ev.Parts[n].Of == ledger.OfConfirmation {
+	for n < len(reasons) && ofConfirmation(reasons[n]) {
 		n++
 	}
 	if n == 0 {
-		return ev.Reasons
+		return reasons
 	}
-	return ev.Reasons[:n]
+	return reasons[:n]
+}
+
+func ofConfirmation(r verdict.Reason) bool {
+	switch r.Code {
+	case code.Confirmed, code.NotConfirmed, code.NotTried, code.ConfirmationNotRun:
+		return true
+	}
+	return false
+}
+
+// brief is a reason without why a level did not pass that it follows from, which the
+// level says itself. What passed on another engine is nothing that it was not
+// confirmed for.
+func brief(r verdict.Reason) verdict.Reason {
+	var causes []verdict.Reason
+	for _, c := range r.Causes {
+		if c.Code == code.Level && c.Verdict != verdict.Pass {
+			c = verdict.New(code.LevelIs).On(c.Subject).Is(c.Verdict)
+		}
+		causes = append(causes, brief(c))
+	}
+	return r.From(causes...)
 }
 
 // place is where in the plan an event belongs.
@@ -104,17 +120,6 @@ func place(ev runtime.Event) string {
 	default:
 		return ev.Node
 	}
-}
-
-func because(reasons []string, most int) string {
-	if len(reasons) == 0 {
-		return ""
-	}
-	s := ": " + strings.Join(reasons[:min(most, len(reasons))], "; ")
-	if left := len(reasons) - most; left > 0 {
-		s += fmt.Sprintf(" (and %d more)", left)
-	}
-	return s
 }
 
 // below lists reasons under a line, one each.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -11,9 +12,9 @@ import (
 func TestDescribeLaunches(t *testing.T) {
 	ev := runtime.Event{Type: "launch_started", Phase: "port", Feature: "gemm", Level: "benchmark", Variant: "gemm", Launch: 5, Launches: 16}
 	again := ev
-	again.Again, again.Message = 1, "the GPU was throttled\nfor 3 s"
+	again.Again, again.Why = 1, fact("the GPU was throttled\nfor 3 s")
 	broke := again
-	broke.Type, broke.Message = "launch_done", "the engine died"
+	broke.Type, broke.Why = "launch_done", fact("the engine died")
 	for want, ev := range map[string]runtime.Event{
 		"port / gemm: benchmark launch 5 of 16 (gemm)":                              ev,
 		"port / gemm: benchmark launch 5 of 16 again (gemm): the GPU was throttled": again,
@@ -31,77 +32,84 @@ func TestDescribeLaunches(t *testing.T) {
 	done := ev
 	done.Type = "launch_done"
 	c.at(done)
-	broke.Message = ""
+	broke.Why = verdict.Reason{}
 	if c.at(broke); c.left != 2 {
 		t.Errorf("%d launches left, want 2", c.left)
 	}
 }
 
-// reasonOf is one reason of a decision and what it is of.
-type reasonOf struct {
-	text string
-	part ledger.Part
+// fact is a fact of which only its words matter.
+func fact(text string) verdict.Reason {
+	return verdict.New(code.Broken, verdict.Text("error", text))
+}
+
+func facts(texts ...string) (reasons []verdict.Reason) {
+	for _, text := range texts {
+		reasons = append(reasons, fact(text))
+	}
+	return reasons
 }
 
 func TestDescribeDecision(t *testing.T) {
-	rule := func(name string, v verdict.Verdict, because ...string) reasonOf {
-		r := ledger.Rule{Name: name, Role: "rule", Verdict: v, Reasons: because}
-		return reasonOf{r.Says(), ledger.Part{Of: r.Role, Name: name, Verdict: v}}
+	rule := func(name string, v verdict.Verdict, because ...string) verdict.Reason {
+		return ledger.Rule{Name: name, Role: "rule", Verdict: v, Reasons: facts(because...)}.Reason()
 	}
-	confirmed := func(text string) reasonOf {
-		return reasonOf{text, ledger.Part{Of: ledger.OfConfirmation, Name: "vllm.prod"}}
+	kernels := verdict.New(code.Level).On("kernels").Is(verdict.Fail).From(fact("312 of 400 are wrong"))
+	missing := func(path string, why verdict.Reason) verdict.Reason {
+		return verdict.New(code.Missing).On(path).From(why)
+	}
+	unread := func(causes ...verdict.Reason) verdict.Reason {
+		return ledger.Rule{Name: "unread", Role: "rule", Verdict: verdict.Invalid, Reasons: causes}.Reason()
 	}
 	var (
 		speed  = rule("speed", "pass", "chat.tg.gain is +50.0 %")
 		memory = rule("memory", "fail", "engine.memory_gb.delta is 2 GB")
-		step   = reasonOf{"step exec two: pass", ledger.Part{Of: ledger.OfStep, Name: "exec two", Verdict: verdict.Pass}}
-		levels = reasonOf{"level kernels: invalid", ledger.Part{Of: ledger.OfLevel, Name: "kernels", Verdict: verdict.Invalid}}
-		parts  = reasonOf{text: "a and b together are 12.0 % worse"}
-		yes    = confirmed("confirmed on engine.vllm.prod")
-		not    = confirmed("not tried on engine.vllm.prod: it is fail without that")
+		step   = verdict.New(code.Step).On("exec two").Is(verdict.Pass)
+		levels = verdict.New(code.Level).On("kernels").Is(verdict.Invalid)
+		parts  = fact("a and b together are 12.0 % worse")
+		yes    = verdict.New(code.Confirmed).On("vllm.prod").Is(verdict.Pass)
+		not    = verdict.New(code.NotTried, verdict.Text("without", "fail")).On("vllm.prod")
+		other  = verdict.New(code.NotConfirmed).On("vllm.prod").Is(verdict.Invalid)
 		// People name rules as they like.
 		passes   = rule("x: pass: y", "fail", "z is 3, not above 4")
 		level    = rule("a: level kernels is fail: b", "fail", "c: level smoke is invalid: d")
 		invalid  = rule("level kernels: invalid", "pass", "it is 1")
 		confirms = rule("confirmed on engine.a", "fail", "it is 2")
-		brief    = rule("unread", "invalid", "chat.tg: level kernels is fail: 312 of 400 are wrong")
+		quality  = verdict.New(code.NotMeasured).From(verdict.New(code.Level).On("quality").Is(verdict.Invalid).From(kernels))
 	)
-	brief.part.Brief = "unread: invalid: chat.tg: level kernels is fail"
-	yes.part.Verdict = verdict.Pass
 	const under = "\n           "
 	for _, c := range []struct {
 		verdict string
-		reasons []reasonOf
+		reasons []verdict.Reason
 		want    string
 	}{
 		{"pass", nil, ""},
-		{"pass", []reasonOf{speed}, ": " + speed.text},
-		{"pass", []reasonOf{speed, rule("one", "pass"), step}, ": " + speed.text + " (and 2 more that pass)"},
-		{"pass", []reasonOf{speed, parts}, under + speed.text + under + parts.text},
-		{"fail", []reasonOf{memory}, ": " + memory.text},
-		{"pass", []reasonOf{yes, speed}, ": " + yes.text},
-		{"fail", []reasonOf{not, memory}, ": " + not.text},
-		{"pass", []reasonOf{yes, yes, speed}, under + yes.text + under + yes.text},
-		{"fail", []reasonOf{speed, memory}, ": " + memory.text + " (and 1 more that pass)"},
-		{"invalid", []reasonOf{memory, speed, levels}, under + memory.text + under + levels.text + " (and 1 more that pass)"},
-		{"invalid", []reasonOf{speed}, ": " + speed.text},
-		{"invalid", []reasonOf{brief}, ": " + brief.part.Brief},
-		{"fail", []reasonOf{passes}, ": " + passes.text},
-		{"fail", []reasonOf{speed, passes, invalid, level}, under + passes.text + under + level.text + " (and 2 more that pass)"},
-		{"fail", []reasonOf{confirms, memory}, under + confirms.text + under + memory.text},
-		{"fail", []reasonOf{{text: "the script said: pass: ok"}, memory}, under + "the script said: pass: ok" + under + memory.text},
+		{"pass", []verdict.Reason{speed}, ": speed: pass: chat.tg.gain is +50.0 %"},
+		{"pass", []verdict.Reason{speed, rule("one", "pass"), step}, ": speed: pass: chat.tg.gain is +50.0 % (and 2 more that pass)"},
+		{"pass", []verdict.Reason{speed, parts}, under + "speed: pass: chat.tg.gain is +50.0 %" + under + "a and b together are 12.0 % worse"},
+		{"fail", []verdict.Reason{memory}, ": memory: fail: engine.memory_gb.delta is 2 GB"},
+		{"pass", []verdict.Reason{yes, speed}, ": confirmed on engine.vllm.prod"},
+		{"fail", []verdict.Reason{not, memory}, ": not tried on engine.vllm.prod: it is fail without that"},
+		{"pass", []verdict.Reason{yes, yes, speed}, under + "confirmed on engine.vllm.prod" + under + "confirmed on engine.vllm.prod"},
+		{"invalid", []verdict.Reason{other.From(unread(missing("chat.tg", kernels))), speed}, ": not confirmed on engine.vllm.prod, where it is invalid: unread: invalid: chat.tg: level kernels is fail"},
+		{"fail", []verdict.Reason{speed, memory}, ": memory: fail: engine.memory_gb.delta is 2 GB (and 1 more that pass)"},
+		{"invalid", []verdict.Reason{memory, speed, levels}, under + "memory: fail: engine.memory_gb.delta is 2 GB" + under + "level kernels: invalid (and 1 more that pass)"},
+		{"invalid", []verdict.Reason{speed}, ": speed: pass: chat.tg.gain is +50.0 %"},
+		{"invalid", []verdict.Reason{unread(missing("chat.tg", kernels))}, ": unread: invalid: chat.tg: level kernels is fail"},
+		{"invalid", []verdict.Reason{unread(missing("a", kernels), missing("b", kernels))}, ": unread: invalid: a: level kernels is fail; b: level kernels is fail"},
+		{"invalid", []verdict.Reason{quality}, ": not measured: level quality is invalid"},
+		{"fail", []verdict.Reason{kernels}, ": level kernels is fail: 312 of 400 are wrong"},
+		{"fail", []verdict.Reason{passes}, ": x: pass: y: fail: z is 3, not above 4"},
+		{
+			"fail", []verdict.Reason{speed, passes, invalid, level},
+			under + "x: pass: y: fail: z is 3, not above 4" + under + "a: level kernels is fail: b: fail: c: level smoke is invalid: d (and 2 more that pass)",
+		},
+		{"fail", []verdict.Reason{confirms, memory}, under + "confirmed on engine.a: fail: it is 2" + under + "memory: fail: engine.memory_gb.delta is 2 GB"},
+		{"fail", []verdict.Reason{fact("the script said: pass: ok"), memory}, under + "the script said: pass: ok" + under + "memory: fail: engine.memory_gb.delta is 2 GB"},
 	} {
-		ev := runtime.Event{Type: "node_done", Node: "phase.a", Verdict: c.verdict}
-		for _, r := range c.reasons {
-			ev.Reasons, ev.Parts = append(ev.Reasons, r.text), append(ev.Parts, r.part)
-		}
+		ev := runtime.Event{Type: "node_done", Node: "phase.a", Verdict: c.verdict, Reasons: c.reasons}
 		if got, want := describe(ev), "phase.a: "+c.verdict+c.want; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
-	}
-	// Where nothing is known of the reasons, all are said.
-	ev := runtime.Event{Type: "node_done", Node: "phase.a", Verdict: "fail", Reasons: []string{speed.text, memory.text}}
-	if got, want := describe(ev), "phase.a: fail"+under+speed.text+under+memory.text; got != want {
-		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -12,7 +13,7 @@ func (a *app) printCheck(c *steps.EngineCheck) {
 	if c.OK {
 		fmt.Fprintf(a.stdout, "%s works: ready %s, first token %s\n", c.Engine, after(c.StartupS, "(it was running)"), after(c.FirstRequestS, "at once"))
 	} else {
-		fmt.Fprintf(a.stdout, "%s broke: %s\n", c.Engine, c.Error)
+		fmt.Fprintf(a.stdout, "%s broke: %s\n", c.Engine, tell.Line(c.Error))
 		if len(c.LogTail) > 0 {
 			fmt.Fprintln(a.stdout, "\nlast lines of its log")
 			for _, line := range c.LogTail {
@@ -28,7 +29,7 @@ func (a *app) printCheck(c *steps.EngineCheck) {
 	a.section("what it says of itself", rows)
 	rows = nil
 	for _, name := range sortedKeys(c.Unobserved) {
-		rows = append(rows, [2]string{name, c.Unobserved[name]})
+		rows = append(rows, [2]string{name, tell.Line(c.Unobserved[name])})
 	}
 	a.section("what it does not say", rows)
 	rows = nil
@@ -40,12 +41,12 @@ func (a *app) printCheck(c *steps.EngineCheck) {
 		if !f.Good {
 			mark = "! "
 		}
-		rows = append(rows, [2]string{mark + f.Name, f.Says})
+		rows = append(rows, [2]string{mark + f.Name, tell.Line(f.Says)})
 	}
 	a.section("what was tried (! is what a measurement would suffer from)", rows)
 	rows = nil
 	for _, n := range c.Notes {
-		rows = append(rows, [2]string{"-", n})
+		rows = append(rows, [2]string{"-", tell.Line(n)})
 	}
 	a.section("notes", rows)
 	if c.Log != "" {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/report"
 )
@@ -24,7 +25,7 @@ type told struct {
 	levels map[string]argued
 	// replicates and flatters are set once the reader knows.
 	replicates, flatters bool
-	report.Said
+	tell.Page
 }
 
 // toldTable is a table of launches and where it stands.
@@ -74,33 +75,33 @@ func armsOfData(data []datum) (arms []string) {
 }
 
 // how is the name of a test, with what to know of all of them the first time.
-func (t *told) how(text string) string {
-	if t.replicates {
-		return strings.Replace(text, replicates, "", 1)
+func (t *told) how(c argument) string {
+	if t.replicates && c.shortHow != "" {
+		return c.shortHow
 	}
-	t.replicates = strings.Contains(text, replicates)
-	return text
+	t.replicates = t.replicates || c.shortHow != ""
+	return c.How
 }
 
 // said are the sentences of an argument without what was said before.
 func (t *told) said(here argued, c argument) (said []string) {
-	if len(c.levels) > 0 {
-		key := strings.Join(c.levels, " ")
-		if at, known := t.levels[key]; known {
-			c.Said = slices.DeleteFunc(slices.Clone(c.Said), func(s string) bool { return slices.Contains(c.levels[1:], s) })
-			c.Said[slices.Index(c.Said, c.levels[0])] = "Levels and looks " + at.from(here) + "."
-		} else if t.levels == nil {
-			t.levels = map[string]argued{key: here}
-		} else {
-			t.levels[key] = here
-		}
-	}
-	for _, s := range c.Said {
+	said = slices.Clone(c.Said)
+	if c.interval != "" {
 		if t.flatters {
-			s = strings.Replace(s, flatters, "", 1)
+			said[c.intervalAt] = c.plain
 		}
-		t.flatters = t.flatters || strings.Contains(s, flatters)
-		said = append(said, s)
+		t.flatters = t.flatters || c.interval != c.plain
+	}
+	if len(c.levels) == 0 {
+		return said
+	}
+	key := strings.Join(c.levels, " ")
+	if at, known := t.levels[key]; known {
+		said = slices.Replace(said, c.levelsAt, c.levelsAt+len(c.levels), "Levels and looks "+at.from(here)+".")
+	} else if t.levels == nil {
+		t.levels = map[string]argued{key: here}
+	} else {
+		t.levels[key] = here
 	}
 	return said
 }
@@ -118,7 +119,7 @@ func (a *app) printArgument(here argued, r ruleArgument, c argument, told *told)
 		a.paragraph("   ", "Claim: "+c.Claim)
 	}
 	if c.How != "" {
-		a.paragraph("   ", "Test: "+told.how(c.How))
+		a.paragraph("   ", "Test: "+told.how(c))
 	}
 	if len(c.Data) > 0 {
 		if before := told.launches(here, c); before != "" {
@@ -149,7 +150,7 @@ func (a *app) printLooks(looks []look) {
 	for _, l := range looks {
 		row := []string{fmt.Sprint(l.N), l.Change, "–", "–", "–", "–", "–", l.Came}
 		if l.DF > 0 {
-			row = []string{fmt.Sprint(l.N), l.Change, fmt.Sprintf("%.3g", l.SE), fmt.Sprintf("%.2f", l.DF), tText(l.T), verdict.P(l.PPass), verdict.P(l.PFail), l.Came}
+			row = []string{fmt.Sprint(l.N), l.Change, fmt.Sprintf("%.3g", l.SE), fmt.Sprintf("%.2f", l.DF), tText(l.T), tell.P(l.PPass), tell.P(l.PFail), l.Came}
 		}
 		rows = append(rows, row)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -20,8 +21,8 @@ func (a *app) printBeside(e *explanation, told *told) {
 		if alt.Chosen {
 			chosen = ", chosen"
 		}
-		reasons := slices.DeleteFunc(slices.Clone(alt.Reasons), func(r string) bool {
-			return slices.ContainsFunc(d.Interference, func(i ledger.Interference) bool { return i.Says() == r })
+		reasons := slices.DeleteFunc(slices.Clone(alt.Reasons), func(r verdict.Reason) bool {
+			return slices.ContainsFunc(d.Interference, func(i ledger.Interference) bool { return i.Reason().Equal(r) })
 		})
 		a.paragraph("  ", fmt.Sprintf("%s: %s%s%s", alt.Name, alt.Verdict, chosen, because(reasons, 3)))
 	}
@@ -39,9 +40,11 @@ func (a *app) printBeside(e *explanation, told *told) {
 		fmt.Fprintln(a.stdout, "\nAttempts:")
 		a.printAttempts(e.Attempts)
 	}
-	if notes := told.Once(e.Notes...); len(notes) > 0 {
-		fmt.Fprintln(a.stdout, "\nTo know:")
-		a.paragraphs("  ", notes)
+	for i, note := range told.Once(e.Notes...) {
+		if i == 0 {
+			fmt.Fprintln(a.stdout, "\nTo know:")
+		}
+		a.paragraph("  ", tell.Capital(tell.Stop(note)))
 	}
 }
 
@@ -55,7 +58,7 @@ func (a *app) printAttempts(attempts []attempt) {
 		if t.Session != "" {
 			session = ", session " + t.Session
 		}
-		fmt.Fprintf(a.stdout, "%s %d  %s  %s (%s)%s\n", mark, t.Attempt, atMinute(t.Time), t.Verdict, t.Because, session)
+		fmt.Fprintf(a.stdout, "%s %d  %s  %s (%s)%s\n", mark, t.Attempt, atMinute(t.Time), t.Verdict, tell.Line(t.Because), session)
 	}
 }
 
@@ -76,14 +79,16 @@ func hypothesisSaid(h *ledger.Hypothesis) (said []string) {
 		for _, c := range h.Test.Comparisons {
 			if t := c.Test; t != nil && len(t.Looks) > 0 {
 				tested = append(tested, claimStopSaid(t)...)
-				tested = append(tested, intervalSaid(scaleOf(t))...)
+				if text, _ := intervalSaid(scale{t}); text != "" {
+					tested = append(tested, text)
+				}
 			}
 		}
 	}
 	// What was measured has a plain interval of 95 %, which would stand beside that of
 	// the test and say something else.
-	if len(tested) == 0 && h.Measured != "" {
-		tested = append(tested, "Measured: "+h.Measured)
+	if len(tested) == 0 && !h.Measured.IsZero() {
+		tested = append(tested, "Measured: "+tell.Line(h.Measured))
 	}
 	return append(said, tested...)
 }
@@ -91,12 +96,12 @@ func hypothesisSaid(h *ledger.Hypothesis) (said []string) {
 // claimStopSaid says why the test of a claim ended: no launch is made for one.
 func claimStopSaid(t *verdict.Test) []string {
 	if t.Stop != verdict.StopOpen {
-		return stopSaid(t)
+		return stopSaid(t, "")
 	}
 	return []string{openSaid(lastLookOf(t), "launches are made for the criteria, and none for a hypothesis")}
 }
 
 func interferenceSaid(f ledger.Interference) string {
 	// It begins with a feature's name, which keeps its small letter.
-	return fmt.Sprintf("%s. Measured: %s; product: %s.", f.Says(), percentText(f.Stack), percentText(f.Product))
+	return fmt.Sprintf("%s. Measured: %s; product: %s.", tell.Line(f.Reason()), percentText(f.Stack), percentText(f.Product))
 }

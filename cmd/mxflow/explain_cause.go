@@ -1,12 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -18,7 +18,7 @@ const mostCauses = 20
 
 // causesOf leads from a decision that its own evidence did not make to what did:
 // the nodes it rests on that did not pass, as they stood then.
-func causesOf(st *store.Store, d store.Decided) (causes []string) {
+func causesOf(st *store.Store, d store.Decided) (causes []verdict.Reason) {
 	seen := map[string]bool{d.Node: true}
 	var add func(d store.Decided)
 	add = func(d store.Decided) {
@@ -28,14 +28,14 @@ func causesOf(st *store.Store, d store.Decided) (causes []string) {
 				continue
 			}
 			seen[node] = true
-			causes = append(causes, fmt.Sprintf("%s was %s%s", node, under.Verdict, because(reasonsOf(under.Decision), 1)))
+			causes = append(causes, verdict.New(code.OutcomeWas).On(node).Is(under.Verdict).From(tell.Few(reasonsOf(under.Decision), 1)...))
 			add(under)
 		}
 	}
 	add(d)
 	for _, ev := range d.Evidence {
 		if ev.Broken != "" && len(causes) == 0 {
-			causes = append(causes, fmt.Sprintf("nothing of feature %s could be read (%s): %s", ev.Feature, ev.Broken, ev.Cause))
+			causes = append(causes, verdict.New(code.Unread).On(ev.Feature).Is(ev.Broken).From(ev.Cause))
 		}
 	}
 	return causes
@@ -77,25 +77,23 @@ func asOf(st *store.Store, node string, record int) (found store.Decided, ok boo
 
 // reasonsOf are why a node came out as it did: of its first level that did not
 // pass, else its own.
-func reasonsOf(d *ledger.Decision) []string {
+func reasonsOf(d *ledger.Decision) []verdict.Reason {
 	for _, l := range d.Levels {
 		if l.Verdict != verdict.Pass {
-			return []string{fmt.Sprintf("level %s is %s%s", l.Name, l.Verdict, because(l.Reasons, 1))}
+			return []verdict.Reason{l.Bare().From(tell.Few(l.Reasons, 1)...)}
 		}
 	}
 	return d.Reasons
 }
 
-// lockCauses lead from a lock, whose text names the root node and its verdict, to
-// why that came out so.
-func lockCauses(st *store.Store, cause string) []string {
-	node, word, ok := strings.Cut(cause, " is ")
-	d, _, known := st.Latest(node)
-	if !ok || !known || string(d.Verdict) != word {
-		return []string{cause}
+// lockCauses lead from a lock to why the node came out so that is its root.
+func lockCauses(st *store.Store, cause verdict.Reason) []verdict.Reason {
+	d, _, known := st.Latest(cause.Subject)
+	if cause.Code != code.Outcome || len(cause.Causes) > 0 || !known || d.Verdict != cause.Verdict {
+		return []verdict.Reason{cause}
 	}
-	causes := []string{cause + because(reasonsOf(d), 3)}
-	history := st.History(node)
+	causes := []verdict.Reason{cause.From(tell.Few(reasonsOf(d), 3)...)}
+	history := st.History(cause.Subject)
 	if report.TestsDecided(d) {
 		return causes
 	}
@@ -103,15 +101,17 @@ func lockCauses(st *store.Store, cause string) []string {
 }
 
 // marksOf are what people said of a decision: that it was withdrawn, and waivers.
-func marksOf(st *store.Store, d store.Decided, now time.Time) (marks []string) {
+func marksOf(st *store.Store, d store.Decided, now time.Time) (marks []verdict.Reason) {
 	if r := d.Retraction; r != nil {
-		marks = append(marks, fmt.Sprintf("%s; what is withdrawn was %s, which --attempt %d explains", r.SaysOf(d.Node), r.Was(), r.Attempt))
+		was := r.Was()
+		was.Code = code.WasWithdrawn
+		marks = append(marks, was.From(r.Of(d.Node)))
 	}
 	decidedBy := map[int]int{} // by attempt: what only got another hypothesis is one decision
 	for _, other := range st.History(d.Node) {
 		decidedBy[other.Attempt] = other.DecidedBy()
 		if r := other.Retraction; r != nil && other.Attempt > d.Attempt && decidedBy[r.Attempt] == d.DecidedBy() {
-			marks = append(marks, fmt.Sprintf("this decision was withdrawn on %s: %s", ledger.Minute(other.Time), r.SaysOf(d.Node)))
+			marks = append(marks, verdict.New(code.WithdrawnLater, verdict.Text("when", ledger.Minute(other.Time))).From(r.Of(d.Node)))
 			break // later ones carry the same act on
 		}
 	}
@@ -121,20 +121,20 @@ func marksOf(st *store.Store, d store.Decided, now time.Time) (marks []string) {
 			waiver = r.Waiver
 		}
 	}
-	if says := waiver.Says(d.Decision, now); says != "" {
-		marks = append(marks, fmt.Sprintf("%s; the verdict by the evidence stays %s", says, d.Verdict))
+	if bears := waiver.Bears(d.Decision, now); !bears.IsZero() {
+		marks = append(marks, verdict.New(code.EvidenceStays).Is(d.Verdict).From(bears))
 	}
 	return marks
 }
 
 // unmarked are the reasons of a decision that its marks do not say.
-func unmarked(d *ledger.Decision) []string {
+func unmarked(d *ledger.Decision) []verdict.Reason {
 	r := d.Retraction
 	if r == nil {
 		return d.Reasons
 	}
-	return slices.DeleteFunc(slices.Clone(d.Reasons), func(reason string) bool {
-		return reason == r.SaysOf(d.Node) || reason == "it was "+r.Was()
+	return slices.DeleteFunc(slices.Clone(d.Reasons), func(reason verdict.Reason) bool {
+		return reason.Equal(r.Of(d.Node)) || reason.Equal(r.Was())
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -23,9 +24,13 @@ func countsOf(c verdict.Comparison, r verdict.Rule) (list []verdict.Input) {
 // countsSaid argues a comparison of what each launch counts.
 func countsSaid(out argument, c verdict.Comparison, r verdict.Rule, byMean bool) argument {
 	counts := countsOf(c, r)
-	is, op, want := c.Left, c.Op, c.Right
-	if strings.IndexAny(c.Text, "-0123456789") == 0 {
-		is, op, want = want, plans.Turned(op), is // the number stands on the left
+	is, want := tell.Sides(c.Left, c.Right)
+	op := c.Op
+	if c.Turned {
+		is, op, want = want, plans.Turned(op), is
+	}
+	if c.Launch > 0 {
+		is += fmt.Sprintf(" in launch %d of %d", c.Launch, c.Launches)
 	}
 	where := "in every launch"
 	out.How = "By counting: no t-test, and every launch has to keep to it."

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 )
@@ -29,23 +28,6 @@ func noMore(rules []verdict.Rule, i int) string {
 		}
 	}
 	return ""
-}
-
-// endedBy says of each comparison that stayed open that no more launches are made
-// for it, and why.
-func (r *ruleArgument) endedBy(why string) {
-	if r.Ended = why; why == "" {
-		return
-	}
-	for i, c := range r.Compared {
-		at := slices.IndexFunc(c.Said, func(s string) bool { return s == openSaid(c.at, goesOn) })
-		if c.at == "" || at < 0 {
-			continue
-		}
-		c.Said[at] = openSaid(c.at, why)
-		c.Looks[len(c.Looks)-1].Came = "open"
-		r.Compared[i] = c
-	}
 }
 
 // openSaid says of a comparison that stayed open after a look what follows.

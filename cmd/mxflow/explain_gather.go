@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -21,7 +23,7 @@ type explanation struct {
 	Decision *store.Decided `json:"decision,omitempty"`
 	// Locked is why the newest run could not decide it; what was decided before
 	// stands no longer then.
-	Locked string `json:"locked,omitempty"`
+	Locked verdict.Reason `json:"locked,omitzero"`
 	// Attempts are all decisions about the node, oldest first.
 	Attempts []attempt `json:"attempts,omitempty"`
 	// Starts are the sessions in which the candidate was measured at this
@@ -34,19 +36,19 @@ type explanation struct {
 	Rules    []ruleArgument `json:"rules,omitempty"`
 	// Causes lead from what was decided to the root, where it was not decided by
 	// its own evidence.
-	Causes []string `json:"causes,omitempty"`
-	Marks  []string `json:"marks,omitempty"`
-	Notes  []string `json:"notes,omitempty"`
+	Causes []verdict.Reason `json:"causes,omitempty"`
+	Marks  []verdict.Reason `json:"marks,omitempty"`
+	Notes  []verdict.Reason `json:"notes,omitempty"`
 }
 
 // attempt is one decision about a node in a line.
 type attempt struct {
-	Attempt int       `json:"attempt"`
-	Verdict string    `json:"verdict"`
-	Because string    `json:"because"`
-	Session string    `json:"session,omitempty"`
-	Run     string    `json:"run"`
-	Time    time.Time `json:"time"`
+	Attempt int            `json:"attempt"`
+	Verdict string         `json:"verdict"`
+	Because verdict.Reason `json:"because,omitzero"`
+	Session string         `json:"session,omitempty"`
+	Run     string         `json:"run"`
+	Time    time.Time      `json:"time"`
 	// Explained is set for the one that is explained.
 	Explained bool `json:"explained,omitempty"`
 }
@@ -70,9 +72,9 @@ func explain(st *store.Store, node string, number int) (*explanation, error) {
 		}
 	}
 	for i, d := range history {
-		e.Attempts = append(e.Attempts, attempt{d.Attempt, string(d.Verdict), d.Because, d.Session, d.Run, d.Time, i == at && e.Locked == ""})
+		e.Attempts = append(e.Attempts, attempt{d.Attempt, string(d.Verdict), d.Because, d.Session, d.Run, d.Time, i == at && e.Locked.IsZero()})
 	}
-	if e.Locked != "" {
+	if !e.Locked.IsZero() {
 		e.Causes = lockCauses(st, e.Locked)
 		return e, nil
 	}
@@ -104,7 +106,7 @@ func explain(st *store.Store, node string, number int) (*explanation, error) {
 		e.Causes = causesOf(st, d)
 	}
 	e.Marks = marksOf(st, d, time.Now())
-	e.Notes = append(e.Notes, movedSaid(st, d)...)
+	e.Notes = append(e.Notes, report.Moved(st.History(d.Node), d)...)
 	e.Notes = append(e.Notes, statedLater(history, at)...)
 	return e, nil
 }
@@ -120,21 +122,13 @@ func attemptsThere(history []store.Decided) string {
 	return "there is " + strings.Join(list, ", ")
 }
 
-// movedSaid are the rules that were changed after the launches were seen.
-func movedSaid(st *store.Store, d store.Decided) (said []string) {
-	for _, s := range report.Moved(st.History(d.Node), d) {
-		said = append(said, sentence(s))
-	}
-	return said
-}
-
 // statedLater says that the attempt explained is not the newest.
-func statedLater(history []store.Decided, at int) []string {
+func statedLater(history []store.Decided, at int) []verdict.Reason {
 	if at == len(history)-1 {
 		return nil
 	}
 	last := history[len(history)-1]
-	return []string{fmt.Sprintf("This is not what stands: attempt %d (%s) took its place, because: %s.", last.Attempt, last.Verdict, last.Because)}
+	return []verdict.Reason{verdict.New(code.Superseded, verdict.Int("attempt", last.Attempt)).Is(last.Verdict).From(last.Because)}
 }
 
 // enginesOf are the engines of the launches that a decision rests on, "kind.name".

@@ -2,46 +2,45 @@ package main
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // argues argues one comparison.
-func argues(st *store.Store, r verdict.Rule, c verdict.Comparison, early bool) argument {
+func argues(st *store.Store, r verdict.Rule, c verdict.Comparison, early bool, ended string) argument {
 	out := argument{Text: c.Text, Verdict: string(c.Verdict)}
-	if negated(c) {
+	t := c.Test
+	if t != nil && t.Negated {
 		out.Not = "not "
 	}
-	t := c.Test
+	left, right := tell.Sides(c.Left, c.Right)
 	switch {
 	case t == nil && c.Verdict == "":
-		out.Said = []string{fmt.Sprintf("Found %s, wanted %s %s. It was decided on the means alone, by a version that tested nothing: it does not say how sure that is.", c.Left, c.Op, c.Right)}
+		out.Said = []string{fmt.Sprintf("Found %s, wanted %s %s. It was decided on the means alone, by a version that tested nothing: it does not say how sure that is.", left, c.Op, right)}
 		return out
 	case t == nil:
-		out.Said = []string{fmt.Sprintf("Found %s against %s. It could not be tested.", c.Left, c.Right)}
+		out.Said = []string{fmt.Sprintf("Found %s against %s. It could not be tested.", left, right)}
 		return out
 	case t.Form == verdict.Exact && countsOf(c, r) != nil:
 		return countsSaid(out, c, r, early)
 	case t.Form == verdict.Exact:
 		out.How = "On the values themselves, which are the same however often they are looked at."
-		out.Said = []string{fmt.Sprintf("Found %s %s %s: %s.", c.Left, c.Op, c.Right, holdsWord(c.Holds))}
+		out.Said = []string{fmt.Sprintf("Found %s %s %s: %s.", left, c.Op, right, holdsWord(c.Holds))}
 		return append1(out, t.Note)
 	}
-	s := scaleOf(t)
-	s.relative = relative(c)
+	s := scale{t}
 	out.Unit, out.series = t.Unit, t.Metric+" "+t.Stat+" "+t.Unit
-	out.Claim = claim(c, s)
-	out.How = howTested(t)
+	out.Claim = claim(s)
+	out.How, out.shortHow = howTested(t)
 	out.Data = dataOf(st, t)
 	for i, l := range t.Looks {
-		out.Looks = append(out.Looks, look{l, s.text(s.own(l.Estimate)), came(t, i)})
+		out.Looks = append(out.Looks, look{l, s.text(s.own(l.Estimate)), came(t, i, ended)})
 	}
 	if len(t.Unpaired) > 0 {
 		out.Said = append(out.Said, fmt.Sprintf("No look counts %s, which have none of the other arm beside them.", verdict.And(t.Unpaired)))
@@ -54,13 +53,16 @@ func argues(st *store.Store, r verdict.Rule, c verdict.Comparison, early bool) a
 		out.Said = append(out.Said, text)
 	}
 	out.levels = levelsSaid(st, t, early)
-	out.Said = append1(out, tiesSaid(t)).Said
-	out.Said = append(out.Said, out.levels...)
-	out.Said = append(out.Said, stopSaid(t)...)
-	if t.Stop == verdict.StopOpen && len(t.Looks) > 0 {
-		out.at = lastLookOf(t)
+	if text := tiesSaid(t); text != "" {
+		out.Said = append(out.Said, text)
 	}
-	out.Said = append(out.Said, intervalSaid(s)...)
+	out.levelsAt = len(out.Said)
+	out.Said = append(out.Said, out.levels...)
+	out.Said = append(out.Said, stopSaid(t, ended)...)
+	if out.interval, out.plain = intervalSaid(s); out.interval != "" {
+		out.intervalAt = len(out.Said)
+		out.Said = append(out.Said, out.interval)
+	}
 	if out.Change = changeSaid(s); out.Change != "" {
 		out.Said = append(out.Said, out.Change)
 	}
@@ -70,24 +72,15 @@ func argues(st *store.Store, r verdict.Rule, c verdict.Comparison, early bool) a
 	return append1(out, t.Note)
 }
 
-func append1(a argument, note string) argument {
-	if note != "" {
-		a.Said = append(a.Said, sentence(note))
+func append1(a argument, note verdict.Reason) argument {
+	if !note.IsZero() {
+		a.Said = append(a.Said, tell.Sentence(note))
 	}
 	return a
 }
 
 // sentence begins with a capital letter and ends with a full stop.
-func sentence(text string) string {
-	if text == "" {
-		return ""
-	}
-	if !strings.ContainsAny(text[len(text)-1:], ".!?") {
-		text += "."
-	}
-	first, size := utf8.DecodeRuneInString(text)
-	return string(unicode.ToUpper(first)) + text[size:]
-}
+func sentence(text string) string { return tell.Capital(tell.Stop(text)) }
 
 func holdsWord(holds bool) string {
 	if holds {
@@ -96,31 +89,15 @@ func holdsWord(holds bool) string {
 	return "that does not hold"
 }
 
-// gainForm is how a rule asks for an improvement.
-var gainForm = regexp.MustCompile(`\.gain\b`)
-
-// negated reports whether the rule wants that a comparison does not hold.
-func negated(c verdict.Comparison) bool {
-	t := c.Test
-	if t == nil || t.Form == verdict.Exact {
-		return c.Verdict == verdict.Pass && !c.Holds || c.Verdict == verdict.Fail && c.Holds
-	}
-	more := strings.HasPrefix(c.Op, ">")
-	if strings.IndexAny(c.Text, "-0123456789(") == 0 {
-		more = !more // the number stands on the left
-	}
-	return more != t.More
-}
-
 // claim is what is tested, in words.
-func claim(c verdict.Comparison, s scale) string {
+func claim(s scale) string {
 	t := s.test
 	most := "at least"
 	if !t.More {
 		most = "at most"
 	}
 	switch {
-	case t.Form == verdict.Ratio && gainForm.MatchString(c.Text):
+	case t.Form == verdict.Ratio && t.Relation == string(plans.Gain):
 		word, size := "better", t.Threshold
 		if size < 0 {
 			// At least −3 % better is at most 3 % worse.
@@ -132,7 +109,7 @@ func claim(c verdict.Comparison, s scale) string {
 		return fmt.Sprintf("%s of %s changes against %s by %s %s.", t.Metric, t.Arm, t.Against, most, s.text(t.Threshold))
 	case t.Form == verdict.Difference:
 		return fmt.Sprintf("%s of %s minus that of %s is %s %s.", t.Metric, t.Arm, t.Against, most, s.text(t.Threshold))
-	case s.relative:
+	case t.Form == verdict.Range && t.Against != "" && t.Relative():
 		return fmt.Sprintf("%s of every launch of %s, against every launch of %s, keeps to a change of %s.", t.Metric, t.Arm, t.Against, s.text(t.Threshold))
 	case t.Form == verdict.Range && t.Against != "":
 		return fmt.Sprintf("%s of every launch of %s minus that of every launch of %s keeps to %s.", t.Metric, t.Arm, t.Against, s.text(t.Threshold))
@@ -145,21 +122,24 @@ func claim(c verdict.Comparison, s scale) string {
 // replicates is what to know of every t-test.
 const replicates = "; each launch gives one number, since launches are the replicates"
 
-// howTested names the test.
-func howTested(t *verdict.Test) string {
+// howTested names the test, and without what is to be known of every t-test.
+func howTested(t *verdict.Test) (text, short string) {
+	drift := ""
 	switch t.Form {
 	case verdict.Ratio:
-		return "Welch's t-test on the logs of the launches of both arms" + replicates + "."
+		text = "Welch's t-test on the logs of the launches of both arms"
 	case verdict.Difference:
-		return "Welch's t-test on the launches of both arms as they are" + replicates + "."
+		text = "Welch's t-test on the launches of both arms as they are"
 	case verdict.LogLevel:
-		return "One-sample t-test on the logs of the launches of one arm" + replicates + ". Interleaving does not protect it from drift."
+		text, drift = "One-sample t-test on the logs of the launches of one arm", " Interleaving does not protect it from drift."
 	case verdict.Level:
-		return "One-sample t-test on the launches of one arm as they are" + replicates + ". Interleaving does not protect it from drift."
+		text, drift = "One-sample t-test on the launches of one arm as they are", " Interleaving does not protect it from drift."
 	case verdict.Range:
-		return "No t-test, since it hardly varies: the whole range of the launches against the limit."
+		return "No t-test, since it hardly varies: the whole range of the launches against the limit.", ""
+	default:
+		return fmt.Sprintf("By a test that this version does not know: %q.", t.Form), ""
 	}
-	return fmt.Sprintf("By a test that this version does not know: %q.", t.Form)
+	return text + replicates + "." + drift, text + "." + drift
 }
 
 // dataOf are the values that a test read, in the order of the starts.

@@ -1,11 +1,12 @@
 package main
 
 import (
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -15,7 +16,7 @@ func TestADecisionIsWithdrawnWithItsHypotheses(t *testing.T) {
 	s := newRecordedState(t)
 	s.apply(planWith(tenPercent, tenPercent), nil)
 	at := func(attempt, of int) *ledger.Decision {
-		d := &ledger.Decision{Node: "feature.routed", Kind: ledger.KindFeature, Feature: "routed", Phase: "experts", Attempt: attempt, Of: of, Verdict: verdict.Pass, Accepted: true, Because: "first"}
+		d := &ledger.Decision{Node: "feature.routed", Kind: ledger.KindFeature, Feature: "routed", Phase: "experts", Attempt: attempt, Of: of, Verdict: verdict.Pass, Accepted: true, Because: verdict.New(code.First)}
 		s.append(&ledger.Record{Type: "decision", Decision: d})
 		return d
 	}
@@ -26,9 +27,12 @@ func TestADecisionIsWithdrawnWithItsHypotheses(t *testing.T) {
 	s.append(&ledger.Record{Type: "decision", Decision: gone})
 	history := s.st.History(newest.Node)
 	for attempt, withdrawn := range map[int]bool{1: false, 2: true, 3: true} {
-		said := strings.Join(marksOf(s.st, history[attempt-1], time.Now()), "\n")
-		if got := strings.Contains(said, "this decision was withdrawn on") && strings.Contains(said, "a wrong flag"); got != withdrawn {
-			t.Errorf("attempt %d: %q", attempt, said)
+		marks := marksOf(s.st, history[attempt-1], time.Now())
+		got := slices.ContainsFunc(marks, func(m verdict.Reason) bool {
+			return m.Code == code.WithdrawnLater && m.Causes[0].Code == code.RetractedBy && m.Causes[0].Args["reason"].Text == "a wrong flag"
+		})
+		if got != withdrawn {
+			t.Errorf("attempt %d: %+v", attempt, marks)
 		}
 	}
 }

@@ -1,10 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -28,26 +29,23 @@ type sessionRow struct {
 	Arm     string `json:"arm"`
 	Launch  string `json:"launch"`
 	Started string `json:"started"`
-	// Aside says why the launch counts for nothing; empty where it counts.
-	Aside string `json:"aside,omitempty"`
+	// Aside says why the launch counts for nothing; no fact where it counts.
+	Aside verdict.Reason `json:"aside,omitzero"`
 }
-
-// notRead sets a launch aside that counts, for other decisions.
-const notRead = "not read"
 
 // letters name the arms of a session.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // ordersOf are the sessions that a decision's launches belong to, with every
 // launch that was recorded before it, and what is odd about them.
-func ordersOf(st *store.Store, d store.Decided) (orders []sessionOrder, notes []string) {
+func ordersOf(st *store.Store, d store.Decided) (orders []sessionOrder, notes []verdict.Reason) {
 	used := map[string]bool{}
 	var sessions []string
 	for _, id := range evidenceLaunches(d.Decision) {
 		used[id] = true
 		l, ok := st.LaunchByID(id)
 		if !ok {
-			notes = append(notes, fmt.Sprintf("Launch %s, which the decision rests on, is not in the ledger.", id))
+			notes = append(notes, verdict.New(code.LaunchUnrecorded).On(id))
 			continue
 		}
 		if l.Purpose == ledger.ForBenchmark && !slices.Contains(sessions, l.Session) {
@@ -90,11 +88,11 @@ func orderOf(session string, launches []*ledger.Launch, used map[string]bool) se
 			out.Arms = append(out.Arms, letter[l.Variant]+" "+l.Variant)
 		}
 		row := sessionRow{numbers[l.ID], l.Order, l.Ordinal, l.Variant, l.ID, l.Started.Local().Format("15:04:05"), asideOf(l)}
-		if row.Aside == "" && !used[l.ID] {
-			row.Aside = notRead
+		if row.Aside.IsZero() && !used[l.ID] {
+			row.Aside = verdict.New(code.NotRead)
 		}
 		out.Launches = append(out.Launches, row)
-		if asideOf(l) != "" {
+		if !asideOf(l).IsZero() {
 			continue // another stands in its place
 		}
 		if round != 0 && l.Ordinal != round {
@@ -108,39 +106,33 @@ func orderOf(session string, launches []*ledger.Launch, used map[string]bool) se
 }
 
 // asideOf is why what a launch measured does not count.
-func asideOf(l *ledger.Launch) string {
+func asideOf(l *ledger.Launch) verdict.Reason {
 	switch {
-	case !l.OK && l.Error != "":
-		return "broke: " + firstLine(l.Error)
+	case !l.OK && !l.Error.IsZero():
+		return verdict.New(code.AsideBroke).From(l.Error)
 	case !l.OK:
-		return "broke"
+		return verdict.New(code.AsideBroke)
 	case len(l.Invalid) > 0:
-		return "does not count: " + strings.Join(l.Invalid, "; ")
+		return verdict.New(code.AsideInvalid).From(l.Invalid...)
 	}
-	return ""
-}
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	return line
+	return verdict.Reason{}
 }
 
 // clockNotes say where the clock went back between two launches: what is decided
 // goes by the order of the starts, and durations by a clock that does not.
-func clockNotes(launches []*ledger.Launch) (notes []string) {
+func clockNotes(launches []*ledger.Launch) (notes []verdict.Reason) {
 	for i, l := range launches[:max(0, len(launches)-1)] {
 		next := launches[i+1]
 		if next.Started.Before(l.Started) {
-			notes = append(notes, fmt.Sprintf("The machine's clock went back by %s between the starts of %s and %s. No number depends on it: launches are ordered by count, and times within a launch come from a clock that is never set.",
-				rough(l.Started.Sub(next.Started).Seconds()), l.ID, next.ID))
+			notes = append(notes, verdict.New(code.ClockBack, verdict.Text("by", rough(l.Started.Sub(next.Started).Seconds())), verdict.Text("next", next.ID)).On(l.ID))
 		}
 		if l.BootID != "" && next.BootID != "" && l.BootID != next.BootID {
-			notes = append(notes, fmt.Sprintf("The machine was started again between %s and %s.", l.ID, next.ID))
+			notes = append(notes, verdict.New(code.Rebooted, verdict.Text("next", next.ID)).On(l.ID))
 		}
 	}
 	for _, l := range launches {
 		if l.Replaces != "" {
-			notes = append(notes, fmt.Sprintf("Launch %s stands in the place of %s, which did not count.", l.ID, l.Replaces))
+			notes = append(notes, verdict.New(code.InPlaceOf, verdict.Text("other", l.Replaces)).On(l.ID))
 		}
 	}
 	return notes

@@ -5,14 +5,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 func (a *app) printExplanation(e *explanation) {
-	if e.Locked != "" {
+	if !e.Locked.IsZero() {
 		fmt.Fprintf(a.stdout, "%s: locked\n\n", e.Node)
-		a.paragraphs("", e.Causes)
+		a.paragraphs("", tell.Lines(e.Causes))
 		if len(e.Attempts) > 0 {
 			fmt.Fprintln(a.stdout, "\nWhat was decided about it before stands no longer (--attempt N explains it):")
 			a.printAttempts(e.Attempts)
@@ -30,7 +32,7 @@ func (a *app) printExplanation(e *explanation) {
 			fmt.Fprintf(a.stdout, "  argued    %s alone: %s (mxflow explain %s argues all)\n", alt.Name, alt.Verdict, e.Node)
 		}
 	}
-	fmt.Fprintf(a.stdout, "  decided   %s, run %s, attempt %d (%s)\n", d.Time.Local().Format("2006-01-02 15:04:05"), d.Run, d.Attempt, d.Because)
+	fmt.Fprintf(a.stdout, "  decided   %s, run %s, attempt %d (%s)\n", d.Time.Local().Format("2006-01-02 15:04:05"), d.Run, d.Attempt, tell.Line(d.Because))
 	if s := d.Statistics; s != nil {
 		share := ""
 		if s.Alternatives > 1 {
@@ -49,7 +51,7 @@ func (a *app) printExplanation(e *explanation) {
 		fmt.Fprintf(a.stdout, "  confirm   %s\n", confirmationSaid(c))
 	}
 	for _, m := range e.Marks {
-		a.paragraph("  ", sentence(m))
+		a.paragraph("  ", tell.Sentence(m))
 	}
 	told := &told{}
 	for _, s := range e.Sessions {
@@ -57,7 +59,7 @@ func (a *app) printExplanation(e *explanation) {
 	}
 	for _, l := range d.Levels {
 		if l.Verdict != "pass" || len(e.Rules) == 0 {
-			a.paragraphs("  ", told.Once(fmt.Sprintf("level %s: %s%s", l.Name, l.Verdict, because(l.Reasons, 3))))
+			a.paragraphs("  ", told.Once(verdict.New(code.LevelCame).On(l.Name).Is(l.Verdict).From(tell.Few(l.Reasons, 3)...)))
 		}
 	}
 	if len(e.Rules) == 0 || len(e.Causes) > 0 {
@@ -101,7 +103,7 @@ func startsWord(sessions []string, tested bool) string {
 // confirmationSaid is what another engine says of a feature, and where that is argued.
 func confirmationSaid(c ledger.Confirmation) string {
 	if c.Verdict == "" {
-		return c.Reason
+		return tell.Line(c.Reason)
 	}
 	return fmt.Sprintf("on %s: %s (mxflow explain '%s' argues it)", c.Engine, c.Verdict, shortNode(c.Node))
 }
@@ -127,16 +129,17 @@ func (a *app) printOrder(s sessionOrder, told *told) {
 	fmt.Fprintf(a.stdout, "  order     %s  (%s), session %s\n", s.Order, strings.Join(s.Arms, ", "), s.Session)
 	var unread []int
 	for _, l := range s.Launches {
-		switch l.Aside {
-		case "":
-		case notRead:
+		switch {
+		case l.Aside.IsZero():
+		case l.Aside.Code == code.NotRead:
 			unread = append(unread, l.Number)
 		default:
-			a.paragraphs("            ", told.Once(fmt.Sprintf("launch %d, %s: %s", l.Number, l.Launch, l.Aside)))
+			aside := verdict.New(code.LaunchAside, verdict.Int("number", l.Number)).On(l.Launch).From(l.Aside)
+			a.paragraphs("            ", told.Once(aside.Map(firstLine)))
 		}
 	}
 	if slices.Sort(unread); len(unread) > 0 {
-		fmt.Fprintf(a.stdout, "            %s by this decision: %s %s\n", notRead, plural(len(unread), "launch", "launches"), spans(unread))
+		fmt.Fprintf(a.stdout, "            %s by this decision: %s %s\n", tell.Line(verdict.New(code.NotRead)), plural(len(unread), "launch", "launches"), spans(unread))
 	}
 }
 

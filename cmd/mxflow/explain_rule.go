@@ -1,11 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -18,11 +18,11 @@ type ruleArgument struct {
 	Source  string `json:"source"`
 	Verdict string `json:"verdict"`
 	// Decides is false for a criterion that is recorded only.
-	Decides  bool       `json:"decides"`
-	Reasons  []string   `json:"reasons,omitempty"`
-	Compared []argument `json:"comparisons"`
+	Decides  bool             `json:"decides"`
+	Reasons  []verdict.Reason `json:"reasons,omitempty"`
+	Compared []argument       `json:"comparisons"`
 	// Missing are the inputs that were not there, with why.
-	Missing []string `json:"missing,omitempty"`
+	Missing []verdict.Reason `json:"missing,omitempty"`
 	// Read are the other inputs, where the decision is of a version that kept no
 	// tests.
 	Read []string `json:"read,omitempty"`
@@ -49,11 +49,15 @@ type argument struct {
 	// Change and More are among Said, by themselves for programs.
 	Change string `json:"what_would_change_it,omitempty"`
 	More   string `json:"more_launches,omitempty"`
-	// series is what Data are values of; levels are among Said.
+	// series is what Data are values of.
 	series string
-	levels []string
-	// at is the last look, where it stayed open there.
-	at string
+	// levels are among Said, from levelsAt on; interval is too, at intervalAt, and
+	// plain the same without what is to be known of all intervals.
+	levels               []string
+	levelsAt, intervalAt int
+	interval, plain      string
+	// shortHow is How without what is to be known of all tests.
+	shortHow string
 }
 
 // datum is one launch's value.
@@ -78,36 +82,35 @@ type look struct {
 // arguesRules argues rules that were decided together.
 func arguesRules(st *store.Store, rules []verdict.Rule, early bool) (out []ruleArgument) {
 	for i, r := range rules {
-		argued := arguesRule(st, r, early)
-		argued.endedBy(noMore(rules, i))
-		out = append(out, argued)
+		out = append(out, arguesRule(st, r, early, noMore(rules, i)))
 	}
 	return out
 }
 
 // arguesRule argues a rule; early is of those that were decided when counts were
-// decided on their mean, and launch noise was that of all engines.
-func arguesRule(st *store.Store, r verdict.Rule, early bool) ruleArgument {
+// decided on their mean, and launch noise was that of all engines. ended is why no
+// more launches are made for what stayed open; empty where more are.
+func arguesRule(st *store.Store, r verdict.Rule, early bool, ended string) ruleArgument {
 	out := ruleArgument{
 		Name: r.Name, Role: r.Role, Expr: r.Expr, Source: r.Source, Verdict: string(r.Verdict), Decides: r.Decides, Open: r.Open,
-		Compared: []argument{},
+		Compared: []argument{}, Ended: ended,
 	}
 	tested := false
 	for _, c := range r.Comparisons {
 		tested = tested || c.Test != nil
-		out.Compared = append(out.Compared, argues(st, r, c, early))
+		out.Compared = append(out.Compared, argues(st, r, c, early, ended))
 	}
 	for _, in := range r.Inputs {
 		switch {
-		case in.Missing != "":
-			out.Missing = append(out.Missing, fmt.Sprintf("%s is missing: %s", in.Path, in.Missing))
+		case !in.Missing.IsZero():
+			out.Missing = append(out.Missing, verdict.New(code.IsMissing).On(in.Path).From(in.Missing))
 		case !tested && len(r.Comparisons) > 0 || !compared(r, in):
 			out.Read = append(out.Read, inputLine(in))
 		}
 	}
 	if len(r.Comparisons) == 0 || !tested {
 		for _, reason := range r.Reasons {
-			if !says(out.Missing, reason) {
+			if !slices.ContainsFunc(r.Inputs, func(in verdict.Input) bool { return !in.Missing.IsZero() && in.Absence().Equal(reason) }) {
 				out.Reasons = append(out.Reasons, reason)
 			}
 		}
@@ -128,17 +131,6 @@ func (e *explanation) only(alternative string) {
 func compared(r verdict.Rule, in verdict.Input) bool {
 	for _, c := range r.Comparisons {
 		if strings.Contains(c.Text, in.Path) {
-			return true
-		}
-	}
-	return false
-}
-
-// says reports whether a list of what is missing holds a reason already.
-func says(missing []string, reason string) bool {
-	path, why, ok := strings.Cut(reason, ": ")
-	for _, m := range missing {
-		if ok && m == path+" is missing: "+why {
 			return true
 		}
 	}

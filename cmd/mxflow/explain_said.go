@@ -1,16 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // came is what followed from the look at i.
-func came(t *verdict.Test, i int) string {
+func came(t *verdict.Test, i int, ended string) string {
 	l := t.Looks[i]
 	last := i == len(t.Looks)-1
 	switch {
@@ -19,13 +21,15 @@ func came(t *verdict.Test, i int) string {
 	case l.DF == 0:
 		return "no test yet"
 	case l.PPass <= t.Pass:
-		return "pass: p ≤ " + verdict.PLevel(t.Pass)
+		return "pass: p ≤ " + tell.PLevel(t.Pass)
 	case l.PFail <= t.Fail:
-		return "fail: p ≤ " + verdict.PLevel(t.Fail)
+		return "fail: p ≤ " + tell.PLevel(t.Fail)
 	case last && t.Stop == verdict.StopFutile:
 		return "stop: futile"
 	case last && t.Stop == verdict.StopEnd:
 		return "the end"
+	case last && t.Stop == verdict.StopOpen && ended != "":
+		return "open"
 	}
 	return "go on"
 }
@@ -34,9 +38,9 @@ func came(t *verdict.Test, i int) string {
 // what floors the standard deviation.
 func levelsSaid(st *store.Store, t *verdict.Test, early bool) (said []string) {
 	if t.Pass > 0 || t.Fail > 0 {
-		s := fmt.Sprintf("A look passes at p ≤ %s and fails at p ≤ %s", verdict.PLevel(t.Pass), verdict.PLevel(t.Fail))
-		if t.Share != "" {
-			s += ": " + t.Share
+		s := fmt.Sprintf("A look passes at p ≤ %s and fails at p ≤ %s", tell.PLevel(t.Pass), tell.PLevel(t.Fail))
+		if share := tell.Shares(t.Share); share != "" {
+			s += ": " + share
 		}
 		if len(t.Plan) > 0 {
 			s += fmt.Sprintf(". Looks were planned at %s an arm", looksWord(t.Plan))
@@ -65,8 +69,9 @@ func plural(n int, one, many string) string {
 	return many
 }
 
-// stopSaid says why the test ended.
-func stopSaid(t *verdict.Test) []string {
+// stopSaid says why the test ended; of one that stayed open, what follows: ended is why
+// no more launches are made.
+func stopSaid(t *verdict.Test, ended string) []string {
 	n, l := 0, verdict.Look{}
 	if len(t.Looks) > 0 {
 		l = t.Looks[len(t.Looks)-1]
@@ -75,20 +80,20 @@ func stopSaid(t *verdict.Test) []string {
 	at := lastLookOf(t)
 	switch t.Stop {
 	case verdict.StopPass:
-		return []string{fmt.Sprintf("Decided at %s: %s for a pass, not above %s.", at, verdict.PIs(l.PPass), verdict.PLevel(t.Pass)) + latched(t, n)}
+		return []string{fmt.Sprintf("Decided at %s: %s for a pass, not above %s.", at, tell.PIs(l.PPass), tell.PLevel(t.Pass)) + latched(t, n)}
 	case verdict.StopFail:
-		return []string{fmt.Sprintf("Decided at %s: %s for a fail, not above %s.", at, verdict.PIs(l.PFail), verdict.PLevel(t.Fail)) + latched(t, n)}
+		return []string{fmt.Sprintf("Decided at %s: %s for a fail, not above %s.", at, tell.PIs(l.PFail), tell.PLevel(t.Fail)) + latched(t, n)}
 	case verdict.StopScreen:
 		return []string{fmt.Sprintf("Screened at %s: it is so far beyond the threshold that more launches are not worth it. This is no test of how launches differ.", at)}
 	case verdict.StopFutile:
 		return []string{fmt.Sprintf("Stopped at %s: as things stand, a verdict by the last look has %.1f %% chance left, less than 5 %%.", at, 100*l.Chance)}
 	case verdict.StopEnd:
-		return []string{fmt.Sprintf("Ended at %s, the most that the plan makes: neither level was reached (%s for a pass, %s for a fail).", at, verdict.PIs(l.PPass), verdict.PIs(l.PFail))}
+		return []string{fmt.Sprintf("Ended at %s, the most that the plan makes: neither level was reached (%s for a pass, %s for a fail).", at, tell.PIs(l.PPass), tell.PIs(l.PFail))}
 	case verdict.StopOpen:
 		if n == 0 {
 			return []string{fmt.Sprintf("Still open: %d against %d launches are there, and the first look has not come.", len(t.Values), len(t.Base))}
 		}
-		return []string{openSaid(at, goesOn)}
+		return []string{openSaid(at, cmp.Or(ended, goesOn))}
 	}
 	return []string{fmt.Sprintf("It ended in a way that this version does not know: %q.", t.Stop)}
 }
@@ -114,20 +119,21 @@ func latched(t *verdict.Test, n int) string {
 }
 
 // flatters is what to know of every estimate that stopped at a pass.
-const flatters = ". An estimate that stopped at a pass flatters a little, so quote the interval"
+const flatters = " An estimate that stopped at a pass flatters a little, so quote the interval."
 
-// intervalSaid is the interval in the rule's own number.
-func intervalSaid(s scale) []string {
+// intervalSaid is the interval in the rule's own number, and without what is to be
+// known of all of them; empty where there is none.
+func intervalSaid(s scale) (text, plain string) {
 	t := s.test
 	if len(t.Looks) == 0 || t.Low == nil || t.High == nil {
-		return nil
+		return "", ""
 	}
 	l := t.Looks[len(t.Looks)-1]
-	text := fmt.Sprintf("It is %s, interval %s to %s", s.text(s.own(l.Estimate)), s.text(*t.Low), s.text(*t.High))
+	plain = fmt.Sprintf("It is %s, interval %s to %s.", s.text(s.own(l.Estimate)), s.text(*t.Low), s.text(*t.High))
 	if t.Stop == verdict.StopPass {
-		text += flatters
+		return plain + flatters, plain
 	}
-	return []string{text + "."}
+	return plain, plain
 }
 
 // rangeSaid argues a comparison of ranges.
@@ -148,7 +154,7 @@ func rangeSaid(s scale) []string {
 		return append(said, fmt.Sprintf("So it is between %s and %s, and the limit is %s.", s.text(*t.Low), s.text(*t.High), s.text(t.Threshold)))
 	}
 	what := "difference"
-	if s.relative {
+	if t.Relative() {
 		what = "change"
 	}
 	return append(said, fmt.Sprintf("So the %s of any two launches is between %s and %s, and the limit is %s. A limit in between is inconclusive.",

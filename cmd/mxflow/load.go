@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/embedded"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
@@ -86,19 +88,21 @@ func count(n int, what string) string {
 
 // printLine prints one JSON object on a line of its own.
 func (a *app) printLine(v any) {
-	data, err := json.Marshal(a.secrets.Any(v, identities...))
-	if err == nil {
+	if data, err := tell.JSON(a.secrets.Any(v, identities...)); err == nil {
 		fmt.Fprintf(bare(a.stdout), "%s\n", data)
 	}
 }
 
 func (a *app) printJSON(v any) {
-	v = a.secrets.Any(v, identities...)
-	enc := json.NewEncoder(bare(a.stdout))
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	// Writing to a closed pipe is the reader's choice, not an error of ours.
-	_ = enc.Encode(v)
+	data, err := tell.JSON(a.secrets.Any(v, identities...))
+	if err != nil {
+		return
+	}
+	var page bytes.Buffer
+	if json.Indent(&page, data, "", "  ") == nil {
+		// Writing to a closed pipe is the reader's choice, not an error of ours.
+		fmt.Fprintln(bare(a.stdout), page.String())
+	}
 }
 
 // stateDir is the state directory of a plan.

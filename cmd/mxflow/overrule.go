@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -73,7 +74,7 @@ func (a *app) writer(args []string) (st *store.Store, done func(), err error) {
 func standingOf(st *store.Store, node string) (store.Decided, error) {
 	for _, l := range report.Locked(st) {
 		if l.Node == node {
-			return store.Decided{}, fmt.Errorf("%s is locked and was not decided: %s", node, l.Cause)
+			return store.Decided{}, fmt.Errorf("%s is locked and was not decided: %s", node, tell.Line(l.Cause))
 		}
 	}
 	for _, d := range report.Standing(st) {
@@ -94,7 +95,7 @@ func (a *app) printOverruled(all []report.Overruled) {
 				fmt.Fprintln(a.stdout)
 				said = true
 			}
-			fmt.Fprintf(a.stdout, "%s is %s (attempt %d): %s\n", o.Node, o.Verdict, o.Attempt, o.Says)
+			fmt.Fprintf(a.stdout, "%s is %s (attempt %d): %s\n", o.Node, o.Verdict, o.Attempt, tell.Joined(o.Reasons))
 		}
 	}
 }

@@ -3,26 +3,29 @@ package main
 import (
 	"fmt"
 
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 )
 
 type plannedJSON struct {
-	Node    string `json:"node"`
-	Action  string `json:"action"`
-	Because string `json:"because,omitempty"`
+	Node    string         `json:"node"`
+	Action  string         `json:"action"`
+	Because verdict.Reason `json:"because,omitzero"`
 	// Verdict is the recorded one where it is reused, else what is certain to come
 	// out where that is no pass.
-	Verdict string `json:"verdict,omitempty"`
-	If      string `json:"if,omitempty"`
-	Locked  string `json:"locked,omitempty"`
+	Verdict string         `json:"verdict,omitempty"`
+	If      string         `json:"if,omitempty"`
+	Locked  verdict.Reason `json:"locked,omitzero"`
 	// Overruled is what a waiver means for the recorded verdict.
-	Overruled string                  `json:"overruled,omitempty"`
+	Overruled verdict.Reason          `json:"overruled,omitzero"`
 	Launches  []runtime.PlannedLaunch `json:"launches,omitempty"`
 	// Least is how many of the launches are made in any case, and Notes what they
 	// can show.
-	Least int      `json:"least_launches,omitempty"`
-	Notes []string `json:"notes,omitempty"`
+	Least int              `json:"least_launches,omitempty"`
+	Notes []verdict.Reason `json:"notes,omitempty"`
 	// Sends is what each of the launches sends.
 	Sends *sent `json:"sends,omitempty"`
 }
@@ -32,7 +35,7 @@ func (a *app) printPreview(p *plans.Plan, preview []runtime.Planned, e estimated
 		nodes := []plannedJSON{}
 		for _, n := range preview {
 			j := plannedJSON{Node: n.Node.ID, Action: string(n.Action), Because: n.Because, Verdict: string(n.Verdict), If: n.If, Locked: n.Locked, Overruled: n.Overruled, Launches: n.Launches, Least: sure(n.Launches), Notes: n.Notes}
-			if n.Locked != "" {
+			if !n.Locked.IsZero() {
 				j.Action = "locked"
 			}
 			if s := sentBy(p, n.Node); s.Cells > 0 && len(n.Launches) > 0 {
@@ -49,7 +52,7 @@ func (a *app) printPreview(p *plans.Plan, preview []runtime.Planned, e estimated
 		if words := sentBy(p, n.Node).words(); words != "" && len(n.Launches) > 0 {
 			row[3] += "\n" + words
 		}
-		for _, note := range n.Notes {
+		for _, note := range tell.Lines(n.Notes) {
 			row[3] += "\n" + note
 		}
 		rows = append(rows, row)
@@ -76,11 +79,11 @@ func sure(launches []runtime.PlannedLaunch) (n int) {
 }
 
 func previewRow(p runtime.Planned) []string {
-	if p.Locked != "" {
-		return []string{p.Node.ID, "locked", "", p.Locked}
+	if !p.Locked.IsZero() {
+		return []string{p.Node.ID, "locked", "", tell.Line(p.Locked)}
 	}
-	row := []string{p.Node.ID, string(p.Action), "", p.Because}
-	if p.Action == runtime.Redecide && p.Because == "first" {
+	row := []string{p.Node.ID, string(p.Action), "", tell.Line(p.Because)}
+	if p.Action == runtime.Redecide && p.Because.Code == code.First {
 		row[1] = "decide" // it never was before
 	}
 	if n := len(p.Launches); n > 0 {
@@ -90,7 +93,7 @@ func previewRow(p runtime.Planned) []string {
 		}
 	}
 	if p.Action == runtime.Reuse {
-		row[3] = fmt.Sprintf("%s, %s%s", p.Verdict, p.Because, behind("; ", p.Overruled))
+		row[3] = fmt.Sprintf("%s, %s%s", p.Verdict, tell.Line(p.Because), behind("; ", tell.Line(p.Overruled)))
 	}
 	if p.If != "" {
 		row[3] += ", if " + p.If

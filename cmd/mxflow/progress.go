@@ -11,7 +11,7 @@ import (
 )
 
 // streamVersion names the stream of apply --json; its first line says so.
-const streamVersion = "mxflow.apply/1"
+const streamVersion = "mxflow.apply/2"
 
 // progress shows how an apply goes on. event is called from several goroutines.
 type progress interface {
@@ -95,7 +95,7 @@ func (j *jsonProgress) begin() {
 func (j *jsonProgress) event(ev runtime.Event) { j.print(ev) }
 
 func (j *jsonProgress) end(s runtime.Summary, end *ledger.End) {
-	j.print(runtime.Event{Type: "run_done", Run: j.run, Verdict: string(end.Verdict), Exit: &end.Exit, Message: end.Reason})
+	j.print(runtime.Event{Type: "run_done", Run: j.run, Verdict: string(end.Verdict), Exit: &end.Exit, Why: end.Reason})
 }
 
 // plain prints a line for each thing that happened: for logs and pipes.

@@ -5,115 +5,139 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // why are a decision's reasons, comparisons first.
-func why(d *ledger.Decision) []string {
+func why(d *ledger.Decision) []verdict.Reason {
 	rules, unmeasured := rulesSay(d)
-	parts := append(headline(d), rules...)
+	reasons := append(headline(d), rules...)
 	if len(d.Rules) == 0 || d.Verdict == verdict.Error || d.Verdict == verdict.Invalid {
-		for _, reason := range ownReasons(d) {
-			bare := slices.ContainsFunc(d.Levels, func(l ledger.Level) bool { return l.Line() == reason })
-			if !slices.Contains(parts, reason) && !(unmeasured && bare) {
-				parts = append(parts, reason)
+		for _, r := range ownReasons(d) {
+			bare := slices.ContainsFunc(d.Levels, func(l ledger.Level) bool { return l.Bare().Equal(r) })
+			if !slices.ContainsFunc(reasons, r.Equal) && !(unmeasured && bare) {
+				reasons = append(reasons, r)
 			}
 		}
 	}
-	if len(parts) == 0 {
+	if len(reasons) == 0 {
 		for _, l := range d.Levels {
-			parts = append(parts, l.Name+" "+string(l.Verdict))
+			reasons = append(reasons, verdict.New(code.LevelShort).On(l.Name).Is(l.Verdict))
 		}
 	}
-	if d.Exit != nil && *d.Exit >= 0 { // a signal's name is in the reasons
-		exit := fmt.Sprintf("exit status %d", *d.Exit)
-		if !slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(p, exit) }) {
-			parts = append(parts, exit)
-		}
+	if d.Exit != nil && *d.Exit >= 0 && !saysExit(reasons) { // a signal's name is in the reasons
+		reasons = append(reasons, verdict.New(code.ExitStatus, verdict.Int("exit", *d.Exit)))
 	}
 	if len(d.LogTail) > 0 {
-		parts = append(parts, "last log line: "+d.LogTail[len(d.LogTail)-1])
+		reasons = append(reasons, verdict.New(code.LastLogLine, verdict.Text("line", d.LogTail[len(d.LogTail)-1])))
 	}
-	return parts
+	return reasons
+}
+
+// saysExit reports whether reasons say with which status something ended.
+func saysExit(reasons []verdict.Reason) bool {
+	return slices.ContainsFunc(reasons, func(r verdict.Reason) bool {
+		_, says := r.Args["exit"]
+		return says || saysExit(r.Causes)
+	})
 }
 
 // ownReasons are the reasons of a decision that its rules do not say themselves.
-func ownReasons(d *ledger.Decision) (own []string) {
-	parts := d.Parts(nil)
-	for i, reason := range d.Reasons {
-		if parts == nil || parts[i].Of != verdict.RoleCriterion && parts[i].Of != verdict.RoleRule {
-			own = append(own, reason)
-		}
-	}
-	return own
+func ownReasons(d *ledger.Decision) []verdict.Reason {
+	return slices.DeleteFunc(slices.Clone(d.Reasons), func(r verdict.Reason) bool { return r.Code == code.Rule })
 }
 
-// brokenBy is what of a decision is in error, in one line: what passed below it, or
-// failed, is nothing to mend.
-func brokenBy(d *ledger.Decision) string {
-	var parts []string
-	add := func(v verdict.Verdict, name string, reasons []string) {
+// brokenBy is what of a decision is in error: what passed below it, or failed, is
+// nothing to mend.
+func brokenBy(d *ledger.Decision) []verdict.Reason {
+	var broken []verdict.Reason
+	add := func(v verdict.Verdict, role, name string, reasons []verdict.Reason) {
 		if v == verdict.Error {
-			parts = append(parts, name+because(reasons, 1))
+			broken = append(broken, verdict.New(code.InError, verdict.Text("role", role)).On(name).From(tell.Few(reasons, 1)...))
 		}
 	}
 	for _, l := range d.Levels {
-		add(l.Verdict, "level "+l.Name, l.Reasons)
+		add(l.Verdict, "level", l.Name, l.Reasons)
 	}
 	for _, r := range d.Rules {
-		add(r.Verdict, fmt.Sprintf("%s %q", r.Role, r.Name), r.Reasons)
+		add(r.Verdict, r.Role, r.Name, r.Reasons)
 	}
-	for _, reason := range ownReasons(d) {
-		if strings.HasSuffix(reason, ": error") {
-			parts = append(parts, strings.TrimSuffix(reason, ": error"))
+	for _, r := range d.Reasons {
+		switch r.Code {
+		case code.Feature:
+			add(r.Verdict, "feature", r.Subject, nil)
+		case code.Step:
+			add(r.Verdict, "step", r.Subject, nil)
 		}
 	}
-	if len(parts) == 0 {
-		return strings.Join(why(d), "; ")
+	if len(broken) == 0 {
+		return why(d)
 	}
-	return strings.Join(parts, "; ")
+	return broken
 }
 
 // headline is what a feature's decision says before its levels and criteria: what
 // was chosen, and where it was confirmed.
-func headline(d *ledger.Decision) []string {
+func headline(d *ledger.Decision) []verdict.Reason {
 	if k := runtime.Kind(d.Kind); k != runtime.KindFeature && k != runtime.KindCriteria {
 		return nil
 	}
-	for i, part := range d.Parts(nil) {
-		if part.Of == ledger.OfLevel || part.Of == verdict.RoleCriterion {
-			return slices.Clone(d.Reasons[:i])
-		}
+	at := slices.IndexFunc(d.Reasons, func(r verdict.Reason) bool { return r.Code == code.Level || r.Code == code.Rule })
+	if at < 0 {
+		return nil
 	}
-	return nil
+	return slices.Clone(d.Reasons[:at])
 }
 
 // rulesSay are the reasons of the rules. What could not be measured is said once,
 // for all rules that read it, and unmeasured is true then.
-func rulesSay(d *ledger.Decision) (parts []string, unmeasured bool) {
-	at := map[string]int{}
+func rulesSay(d *ledger.Decision) (reasons []verdict.Reason, unmeasured bool) {
+	var names [][]string // of the rules that each reason is of
 	for _, r := range d.Rules {
 		for _, reason := range r.Reasons {
-			_, cause, found := strings.Cut(reason, ": level ")
-			if !found {
-				parts = append(parts, r.Name+": "+reason)
-				continue
+			level, found := levelBelow(reason)
+			at := -1
+			if found {
+				unmeasured = true
+				at = slices.IndexFunc(reasons, func(said verdict.Reason) bool { return said.Causes[0].Equal(level) })
+				reason = level
 			}
-			unmeasured = true
-			if i, said := at[cause]; said {
-				names, rest, _ := strings.Cut(parts[i], ": level ")
-				if !strings.HasSuffix(names, r.Name) {
-					parts[i] = names + ", " + r.Name + ": level " + rest
-				}
-				continue
+			if at < 0 {
+				reasons, names = append(reasons, verdict.New(code.ByRule).From(reason)), append(names, []string{r.Name})
+			} else if !slices.Contains(names[at], r.Name) {
+				names[at] = append(names[at], r.Name)
 			}
-			at[cause] = len(parts)
-			parts = append(parts, r.Name+": level "+cause)
 		}
 	}
-	return parts, unmeasured
+	for i := range reasons {
+		reasons[i] = reasons[i].On(strings.Join(names[i], ", "))
+	}
+	return reasons, unmeasured
+}
+
+// levelBelow is the level that did not pass from which alone a reason follows.
+func levelBelow(r verdict.Reason) (level verdict.Reason, found bool) {
+	for len(r.Causes) == 1 {
+		if r = r.Causes[0]; r.Code == code.Level {
+			return r, true
+		}
+	}
+	return r, false
+}
+
+// because are the first of some reasons as they stand behind what they explain.
+func because(reasons []verdict.Reason, most int) string {
+	return tell.Because(tell.Few(reasons, most))
+}
+
+// firstLine is where a reason is cut for one line: engines break with whole logs.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
 }
 
 // lastWords prints the end of the log of everything that broke in this run,

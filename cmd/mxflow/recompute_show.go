@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -95,7 +97,7 @@ func unrecorded(st *store.Store, decisions []store.Decided) (out []recomputed) {
 		for _, id := range d.Launches {
 			if _, ok := st.LaunchByID(id); !ok && !seen[id] {
 				seen[id] = true
-				out = append(out, recomputed{Launch: id, Outcome: noRaw, Why: "no launch of this name is recorded"})
+				out = append(out, recomputed{Launch: id, Outcome: noRaw, Why: verdict.New(code.NoSuchLaunch)})
 			}
 		}
 	}
@@ -104,15 +106,23 @@ func unrecorded(st *store.Store, decisions []store.Decided) (out []recomputed) {
 
 func (a *app) printRecomputed(out recomputation, decisions []store.Decided, found map[outcome]int) {
 	var rows, differences [][]string
-	why := map[string][]string{}
+	type ofLaunches struct {
+		why      verdict.Reason
+		launches []string
+	}
+	var why []ofLaunches
 	numbers, metrics, elsewhere := 0, 0, map[string]bool{}
 	for _, r := range out.Launches {
 		rows = append(rows, []string{r.Launch, r.Variant, string(r.Outcome), fmt.Sprint(r.Metrics), fmt.Sprint(r.Numbers), fmt.Sprint(len(r.New))})
 		for _, d := range r.Differ {
 			differences = append(differences, []string{r.Launch, d.Address, d.What, d.Stored, d.Again})
 		}
-		if r.Why != "" {
-			why[r.Why] = append(why[r.Why], r.Launch)
+		if !r.Why.IsZero() {
+			at := slices.IndexFunc(why, func(o ofLaunches) bool { return o.why.Equal(r.Why) })
+			if at < 0 {
+				at, why = len(why), append(why, ofLaunches{why: r.Why})
+			}
+			why[at].launches = append(why[at].launches, r.Launch)
 		}
 		for _, address := range r.Elsewhere {
 			elsewhere[address] = true
@@ -128,8 +138,8 @@ func (a *app) printRecomputed(out recomputation, decisions []store.Decided, foun
 		a.printTable([]string{"launch", "metric", "what", "stored", "again"}, differences)
 	}
 	fmt.Fprintln(a.stdout)
-	for _, reason := range sortedKeys(why) {
-		fmt.Fprintf(a.stdout, "%s: %s.\n", strings.Join(why[reason], ", "), reason)
+	for _, of := range why {
+		fmt.Fprintf(a.stdout, "%s: %s.\n", strings.Join(of.launches, ", "), tell.Line(of.why))
 	}
 	if len(elsewhere) > 0 {
 		fmt.Fprintf(a.stdout, "Not from samples, and not compared: %s.\n", strings.Join(sortedKeys(elsewhere), ", "))

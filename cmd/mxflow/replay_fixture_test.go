@@ -11,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -179,7 +180,7 @@ func (s *recordedState) launch(session, arm string, round, order int, speed floa
 func (s *recordedState) broken(session, arm string, round, order int) {
 	s.append(&ledger.Record{Type: "launch", Launch: &ledger.Launch{
 		ID: fmt.Sprintf("%s.%s.%d.broken", session, arm, round), Session: session, Purpose: "benchmark", Node: "feature.routed.benchmark",
-		Variant: arm, VariantKey: arm, Work: "w", Ordinal: round, Order: order, Started: s.at, Error: "the engine ended with exit status 1",
+		Variant: arm, VariantKey: arm, Work: "w", Ordinal: round, Order: order, Started: s.at, Error: fact("the engine ended with exit status 1"),
 	}})
 }
 
@@ -230,7 +231,7 @@ func (s *recordedState) decide(session string) {
 		}
 		d := &ledger.Decision{
 			Node: node, Kind: kind, Phase: "experts", MeasureKey: "m-" + session, DecisionKey: "d", Levels: levels,
-			Session: session, Statistics: statistics, Evidence: []ledger.Evidence{ev}, Because: "first",
+			Session: session, Statistics: statistics, Evidence: []ledger.Evidence{ev}, Because: verdict.New(code.First),
 		}
 		var joined []verdict.Verdict
 		for _, l := range levels {
@@ -243,7 +244,7 @@ func (s *recordedState) decide(session string) {
 		}
 		d.Verdict = verdict.Join(joined...)
 		if s.node[node]++; s.node[node] > 1 {
-			d.Because, d.Supersedes = "--rerun", true
+			d.Because, d.Supersedes = verdict.New(code.Rerun), true
 		}
 		d.Attempt = s.node[node]
 		if s.tamper != nil {

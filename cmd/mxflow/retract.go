@@ -6,10 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -69,9 +71,9 @@ func (a *app) retract(args []string, by signature, opts plans.Options) error {
 	}
 	switch {
 	case d.Retracted():
-		return fmt.Errorf("%s is invalid already: %s. mxflow apply --rerun %s decides it again", node, d.Retraction.SaysOf(node), rerunName(d.Decision))
+		return fmt.Errorf("%s is invalid already: %s. mxflow apply --rerun %s decides it again", node, tell.Line(d.Retraction.Of(node)), rerunName(d.Decision))
 	case d.Withdrawn():
-		return fmt.Errorf("%s is invalid already: it %s. It is decided again once %s stands again: if it is wrong by itself, retract it then", node, d.Retraction.SaysOf(node), d.Retraction.Node)
+		return fmt.Errorf("%s is invalid already: it %s. It is decided again once %s stands again: if it is wrong by itself, retract it then", node, tell.Line(d.Retraction.Of(node)), d.Retraction.Node)
 	case !d.Verdict.Decided():
 		return fmt.Errorf("%s is %s (attempt %d): it unlocks nothing that could be withdrawn", node, d.Verdict, d.Attempt)
 	}
@@ -106,11 +108,11 @@ func (a *app) printRetracted(d store.Decided, records []*ledger.Record, locked [
 		}
 		a.printJSON(out)
 	} else {
-		fmt.Fprintf(a.stdout, "%s was %s and is invalid now (attempt %d): %s.\n", d.Node, root.Retraction.Was(), root.Attempt, root.Retraction.SaysOf(d.Node))
+		fmt.Fprintf(a.stdout, "%s was %s and is invalid now (attempt %d): %s.\n", d.Node, report.Withdrawn(root.Retraction), root.Attempt, tell.Line(root.Retraction.Of(d.Node)))
 		if len(records) > 1 {
 			fmt.Fprintln(a.stdout, "Withdrawn with it:")
 			for _, r := range records[1:] {
-				fmt.Fprintf(a.stdout, "  %s, which was %s\n", r.Decision.Node, r.Decision.Retraction.Was())
+				fmt.Fprintf(a.stdout, "  %s, which was %s\n", r.Decision.Node, report.Withdrawn(r.Decision.Retraction))
 			}
 		}
 		if len(locked) > 0 {

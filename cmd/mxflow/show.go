@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 )
@@ -51,7 +52,7 @@ func (a *app) showCommand() *cobra.Command {
 			}
 			fmt.Fprintf(a.stdout, "run %s of plan %s (%s), started %s\n", v.ID, v.Plan, v.PlanFile, v.Started.Local().Format("2006-01-02 15:04:05"))
 			if v.Done {
-				fmt.Fprintf(a.stdout, "%s, exit status %d\n", v.Reason, v.Exit)
+				fmt.Fprintf(a.stdout, "%s, exit status %d\n", tell.Line(v.Reason), v.Exit)
 			}
 			if s := v.Start; s != nil {
 				fmt.Fprintf(a.stdout, "%s, plan digest %.12s, on %s\n", s.Tool, s.PlanDigest, pairs(s.Environment))
@@ -68,7 +69,7 @@ func (a *app) showCommand() *cobra.Command {
 				}
 				o := report.OverruledOf(d.Decision, w, time.Now())
 				overruled = append(overruled, o)
-				rows = append(rows, []string{d.Node, o.Word(), fmt.Sprint(d.Attempt), d.Because, strings.Join(why(d.Decision), "\n")})
+				rows = append(rows, []string{d.Node, o.Word(), fmt.Sprint(d.Attempt), tell.Line(d.Because), strings.Join(tell.Lines(why(d.Decision)), "\n")})
 			}
 			a.printTable([]string{"node", "verdict", "attempt", "because", "why"}, rows)
 			a.printOverruled(overruled)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 )
@@ -53,14 +54,14 @@ func launchOK(l *ledger.Launch) string {
 
 // launchWords are what is to be known of a launch beside its numbers.
 func launchWords(l *ledger.Launch) (words []string) {
-	if l.Error != "" {
-		words = append(words, l.Error)
+	if !l.Error.IsZero() {
+		words = append(words, tell.Line(l.Error))
 	}
-	words = append(words, l.Invalid...)
+	words = append(words, tell.Lines(l.Invalid)...)
 	if state := l.Engine["caches"]; state != "" {
 		words = append(words, state+" caches")
 	}
-	return append(words, l.Notes...)
+	return append(words, tell.Lines(l.Notes)...)
 }
 
 // group prints a row for each cell of a workload and launch. It reports whether

@@ -3,11 +3,12 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -63,12 +64,12 @@ and needs no lock.`,
 func (a *app) printAgain(st *store.Store) {
 	said := false
 	for _, d := range report.Standing(st) {
-		if says := report.DecidedAgain(st, d); len(says) > 0 {
+		if again := report.DecidedAgain(st, d); len(again) > 0 {
 			if !said {
 				fmt.Fprintln(a.stdout)
 				said = true
 			}
-			fmt.Fprintf(a.stdout, "%s is %s (attempt %d): %s\n", d.Node, d.Verdict, d.Attempt, strings.Join(says, "; "))
+			fmt.Fprintf(a.stdout, "%s is %s (attempt %d): %s\n", d.Node, d.Verdict, d.Attempt, tell.Joined(again))
 		}
 	}
 }
@@ -89,9 +90,9 @@ func statusRows(st *store.Store) [][]string {
 		}
 		row := []string{r.Phase, r.Node, "–", "not decided yet", ""}
 		switch d := r.Decided; {
-		case r.Locked != "":
-			row[2], row[3] = "locked", r.Locked
-			if slices.ContainsFunc(waived, func(node string) bool { return strings.HasPrefix(r.Locked, node+" is ") }) {
+		case !r.Locked.IsZero():
+			row[2], row[3] = "locked", tell.Line(r.Locked)
+			if r.Locked.Code == code.Outcome && slices.Contains(waived, r.Locked.Subject) {
 				row[3] += ", and waived since: the next apply goes on behind it"
 			}
 		case d != nil:

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -29,7 +30,7 @@ func (a *app) standingReader(args []string) (*store.Store, report.Work, error) {
 
 // workSays is how the newest run stands, behind its plan's name.
 func workSays(w report.Work, last store.RunInfo) string {
-	text := fmt.Sprintf("last run %s %s, exit status %d", last.ID, last.Reason, last.Exit)
+	text := fmt.Sprintf("last run %s %s, exit status %d", last.ID, tell.Line(last.Reason), last.Exit)
 	switch w.State {
 	case report.UnderWay:
 		return fmt.Sprintf("run %s is under way%s", last.ID, workWho(w))

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -17,9 +19,9 @@ func (a *app) table(s runtime.Summary, end *ledger.End, c *clock) {
 		return
 	}
 	var rows [][]string
-	said := &report.Said{}
+	page := &tell.Page{}
 	for _, r := range s.Rows {
-		if row := tableRow(r, said); row != nil {
+		if row := tableRow(r, page); row != nil {
 			rows = append(rows, row)
 		}
 	}
@@ -29,10 +31,10 @@ func (a *app) table(s runtime.Summary, end *ledger.End, c *clock) {
 	a.lastWords(s)
 	took := time.Since(c.began)
 	switch {
-	case end.Reason == "interrupted":
+	case end.Reason.Code == code.Interrupted:
 		fmt.Fprintf(a.stdout, "\nInterrupted after %s. What was decided is kept; apply again goes on.\n", rough(took.Seconds()))
-	case end.Exit == verdict.ExitBroken && end.Reason != "finished":
-		fmt.Fprintf(a.stdout, "\nStopped after %s: %s\n", rough(took.Seconds()), end.Reason)
+	case end.Exit == verdict.ExitBroken && end.Reason.Code != code.Finished:
+		fmt.Fprintf(a.stdout, "\nStopped after %s: %s\n", rough(took.Seconds()), tell.Line(end.Reason))
 	default:
 		fmt.Fprintf(a.stdout, "\n%s after %s (exit status %d).\n", closing[end.Verdict], rough(took.Seconds()), end.Exit)
 	}
@@ -55,7 +57,7 @@ var closing = map[verdict.Verdict]string{
 
 // tableRow shows what people decide by: baseline, steps, features and gates.
 // The measurements below a feature show up in its reasons.
-func tableRow(r runtime.Row, said *report.Said) []string {
+func tableRow(r runtime.Row, page *tell.Page) []string {
 	n := r.Node
 	if n.Kind == runtime.KindBenchmark || n.Kind == runtime.KindQualify && n.ID != runtime.BaselineID {
 		return nil
@@ -64,18 +66,18 @@ func tableRow(r runtime.Row, said *report.Said) []string {
 	switch {
 	case r.Decision != nil:
 		row[2] = string(r.Decision.Verdict)
-		row[3] = strings.Join(said.Reasons(r.Decision, whyHere(r.Decision)), "\n")
+		row[3] = strings.Join(report.Told(page, r.Decision, whyHere(r.Decision)), "\n")
 		if r.Reused {
 			row[3] = "(kept) " + row[3]
 		}
 		if r.Waived {
 			row[2] += ", waived"
 		}
-		if r.Overruled != "" {
-			row[3] = r.Overruled + "\n" + row[3]
+		if !r.Overruled.IsZero() {
+			row[3] = tell.Line(r.Overruled) + "\n" + row[3]
 		}
-	case r.Locked != "":
-		row[2], row[3] = "locked", r.Locked
+	case !r.Locked.IsZero():
+		row[2], row[3] = "locked", tell.Line(r.Locked)
 	default:
 		row[2], row[3] = "-", "not run"
 	}
@@ -84,15 +86,15 @@ func tableRow(r runtime.Row, said *report.Said) []string {
 
 // whyHere leaves out of a confirmed feature what the row of the first engine says,
 // which stands above it.
-func whyHere(d *ledger.Decision) []string {
+func whyHere(d *ledger.Decision) []verdict.Reason {
 	if len(d.Confirmations) == 0 {
 		return why(d)
 	}
-	var parts []string
+	var reasons []verdict.Reason
 	for _, c := range d.Confirmations {
-		parts = append(parts, c.Reason)
+		reasons = append(reasons, c.Reason)
 	}
-	return append(parts, "and on the first engine as above")
+	return append(reasons, verdict.New(code.FirstAbove))
 }
 
 func label(n *runtime.Node) string {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/steps"
 )
@@ -74,7 +75,7 @@ func (r *caseRun) printFailed(o *steps.CaseOutcome) {
 			fmt.Fprintf(r.stdout, "  rule %q: expected %s, came out %s\n", u.Rule, u.Want, u.Got)
 		}
 	}
-	for _, why := range o.Reasons {
+	for _, why := range tell.Lines(o.Reasons) {
 		fmt.Fprintf(r.stdout, "    %s\n", why)
 	}
 	for _, rule := range o.Rules {
@@ -83,7 +84,7 @@ func (r *caseRun) printFailed(o *steps.CaseOutcome) {
 			noted = " (does not decide)"
 		}
 		fmt.Fprintf(r.stdout, "    %s: %s%s\n", rule.Name, rule.Verdict, noted)
-		for i, why := range rule.Reasons {
+		for i, why := range tell.Lines(rule.Reasons) {
 			mark := ""
 			if len(rule.Comparisons) == len(rule.Reasons) && len(rule.Comparisons) > 1 {
 				mark = string(rule.Comparisons[i].Verdict) + ": "

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -84,9 +85,9 @@ func (a *app) waive(args []string, w *ledger.Waiver, now time.Time) error {
 	case d.Verdict.Unlocks():
 		return fmt.Errorf("there is nothing to waive: %s is %s, and what comes after it is unlocked", node, d.Verdict)
 	case !ledger.Overridable(d.Verdict):
-		return fmt.Errorf("%s is %s: the engine or mxflow broke, so nothing was decided that could be waived. Mend the cause (%s) and run apply again", node, d.Verdict, brokenBy(d.Decision))
+		return fmt.Errorf("%s is %s: the engine or mxflow broke, so nothing was decided that could be waived. Mend the cause (%s) and run apply again", node, d.Verdict, tell.Joined(brokenBy(d.Decision)))
 	case w.Revoked && !holds:
-		return fmt.Errorf("no waiver of %s holds%s: there is nothing to revoke", node, behind(": ", old.Says(d.Decision, now)))
+		return fmt.Errorf("no waiver of %s holds%s: there is nothing to revoke", node, behind(": ", tell.Line(old.Bears(d.Decision, now))))
 	}
 	w.Node, w.Attempt, w.MeasureKey, w.DecisionKey, w.Verdict = d.Node, d.Attempt, d.MeasureKey, d.DecisionKey, d.Verdict
 	if err := st.Append(&ledger.Record{Type: "waiver", Time: now, Run: d.Run, Waiver: w}); err != nil {
@@ -96,7 +97,7 @@ func (a *app) waive(args []string, w *ledger.Waiver, now time.Time) error {
 		a.printJSON(w)
 		return nil
 	}
-	fmt.Fprintf(a.stdout, "%s is %s (attempt %d): %s.\n", node, d.Verdict, d.Attempt, w.Says(d.Decision, now))
+	fmt.Fprintf(a.stdout, "%s is %s (attempt %d): %s.\n", node, d.Verdict, d.Attempt, tell.Line(w.Bears(d.Decision, now)))
 	switch {
 	case w.Revoked:
 		fmt.Fprintln(a.stdout, "The next apply locks what comes after it.")

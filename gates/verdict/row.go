@@ -7,14 +7,14 @@ type Row struct {
 	// Verdict is pass where the numbers count. Any other says in Why why there
 	// are none.
 	Verdict Verdict `json:"verdict"`
-	Why     string  `json:"why,omitempty"`
+	Why     Reason  `json:"why,omitzero"`
 	// Reference marks the row that speed-ups are against.
 	Reference bool `json:"reference,omitempty"`
 	// N is the number of launches.
 	N     int    `json:"n"`
 	Cells []Cell `json:"cells,omitempty"`
 	// Notes say what to know when reading the row.
-	Notes []string `json:"notes,omitempty"`
+	Notes []Reason `json:"notes,omitempty"`
 }
 
 // Cell is one metric of a row.

@@ -1,5 +1,7 @@
 package verdict
 
+import "github.com/mxflow/mxflow/gates/verdict/code"
+
 // Rule is one decided rule with everything needed to decide it again. It
 // stands here, below gates and the ledger, because the one makes it and the
 // other keeps it.
@@ -14,7 +16,7 @@ type Rule struct {
 	Verdict Verdict `json:"verdict"`
 	// Decides is false for a criterion that is recorded but not part of accept.
 	Decides     bool         `json:"decides"`
-	Reasons     []string     `json:"reasons,omitempty"`
+	Reasons     []Reason     `json:"reasons,omitempty"`
 	Comparisons []Comparison `json:"comparisons,omitempty"`
 	Inputs      []Input      `json:"inputs,omitempty"`
 	// Open names the features of which more launches, within the plan's maximum,
@@ -22,14 +24,9 @@ type Rule struct {
 	Open []string `json:"open,omitempty"`
 }
 
-// Says is the rule's reason in the decision that it is part of. Those of a gate need
-// no word for what they are.
-func (r Rule) Says() string {
-	of := ""
-	if r.Role == RoleCriterion {
-		of = RoleCriterion + " "
-	}
-	return of + r.Name + ": " + string(r.Verdict) + Because(r.Reasons)
+// Reason is the rule's part in the decision that it belongs to.
+func (r Rule) Reason() Reason {
+	return New(code.Rule, Text("role", r.Role)).On(r.Name).Is(r.Verdict).From(r.Reasons...)
 }
 
 // Roles of rules.
@@ -39,13 +36,20 @@ const (
 	RoleHypothesis = "hypothesis"
 )
 
-// Comparison is one comparison inside a rule with the values on both sides,
-// formatted with their units.
+// Comparison is one comparison inside a rule with the values on both sides.
 type Comparison struct {
-	Text  string `json:"text"`
-	Left  string `json:"left"`
+	Text string `json:"text"`
+	// Left and Right are the estimates, words or lists of both sides; of what launches
+	// count, all between the least and the greatest.
+	Left  Value  `json:"left"`
 	Op    string `json:"op"`
-	Right string `json:"right"`
+	Right Value  `json:"right"`
+	// Turned is set where the plan's own value stands on the left.
+	Turned bool `json:"turned,omitempty"`
+	// Launch is set where a count of launches does not keep to what is wanted in each:
+	// the values are those of this one, which is farthest off, of so many Launches.
+	Launch   int `json:"launch,omitempty"`
+	Launches int `json:"launches,omitempty"`
 	// Holds says whether the estimates alone fulfil it; of what launches count,
 	// whether every launch does.
 	Holds bool `json:"holds"`
@@ -63,7 +67,7 @@ type Input struct {
 	// present, and Missing says why when it is not.
 	Value   *float64 `json:"value,omitempty"`
 	Text    *string  `json:"text,omitempty"`
-	Missing string   `json:"missing,omitempty"`
+	Missing Reason   `json:"missing,omitzero"`
 	// Pending is set while deciding before everything is known: it is missing
 	// because it is not decided or not measured yet.
 	Pending bool   `json:"-"`
@@ -84,4 +88,4 @@ type Input struct {
 }
 
 // Absence is the reason that a missing input gives.
-func (in Input) Absence() string { return in.Path + ": " + in.Missing }
+func (in Input) Absence() Reason { return New(code.Missing).On(in.Path).From(in.Missing) }

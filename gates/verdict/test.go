@@ -21,9 +21,10 @@ const (
 )
 
 // Test is how a comparison was decided: everything to argue it and to decide it
-// again. All of Theta, Floor, Estimate, SE and the bounds stand on the scale of
-// the test: logs for Ratio and LogLevel, the metric's unit otherwise, and turned
-// so that more is what the rule wants.
+// again. Threshold, Estimate, Low and High are the rule's own number, a metric or a
+// relation of two. Theta, Floor, Resolution and what Looks hold stand on the scale of
+// the test: logs for Ratio and LogLevel, the metric's unit otherwise, and turned so
+// that more is what the rule wants.
 type Test struct {
 	Form Form `json:"form"`
 	// Metric is the address of what was tested without statistic or relation, Stat
@@ -34,19 +35,24 @@ type Test struct {
 	Unit    string `json:"unit,omitempty"`
 	Arm     string `json:"arm,omitempty"`
 	Against string `json:"against,omitempty"`
-	// Relative says of a Range that its numbers are parts of the other arm (0.05 for
-	// 5 % more) and not in Unit.
-	Relative bool `json:"relative,omitempty"`
+	// Relation is what the rule's own number is of the two arms: "gain" or "change"
+	// (parts of the other arm: 0.05 for 5 %), "delta" (in Unit), "base" (a level of the
+	// other arm) or "" (a level of the first). Saved is set for the gain of a metric of
+	// which less is better: 1 − candidate/base. Negated is set where the comparison
+	// stands below an odd number of nots.
+	Relation string `json:"relation,omitempty"`
+	Saved    bool   `json:"saved,omitempty"`
+	Negated  bool   `json:"negated,omitempty"`
 	// Threshold is the rule's, in the input's own number (0.10 for +10 %), Theta
 	// the same on the scale of the test.
 	Threshold float64 `json:"threshold,omitempty"`
 	Theta     float64 `json:"theta,omitempty"`
 	// Pass and Fail are the levels of p at which a look decides, after the error
-	// budget was shared among the comparisons of the decision. Share says how:
-	// "level of fail / 3: one of 3 parts that all have to hold".
+	// budget was shared among the comparisons of the decision; Share says how, from
+	// the whole decision down to this comparison.
 	Pass  float64 `json:"pass_level,omitempty"`
 	Fail  float64 `json:"fail_level,omitempty"`
-	Share string  `json:"share,omitempty"`
+	Share []Share `json:"share,omitempty"`
 	// Floor is the stored launch noise below which no arm's standard deviation is
 	// taken, FloorDF its degrees of freedom; absent without such a record.
 	Floor   float64 `json:"floor,omitempty"`
@@ -74,18 +80,39 @@ type Test struct {
 	BaseLaunches []string  `json:"base_launches,omitempty"`
 	Rounds       []int     `json:"rounds,omitempty"`
 	Unpaired     []string  `json:"unpaired,omitempty"`
-	// More is set where the rule wants more than the threshold of the input's own
-	// number, and Estimate is that number at the last look, or of all launches
-	// before there was one. Low and High bound it there: Low (High where less is
-	// wanted) is the largest claim that would pass, the other the smallest that
-	// would fail.
+	// More is set where the rule wants more than the threshold of its own number, and
+	// Estimate is that number at the last look, or of all launches before there was
+	// one. Low and High bound it there: Low (High where less is wanted) is the largest
+	// claim that would pass, the other the smallest that would fail. Of a Range they
+	// are the ends of the range.
 	More     bool     `json:"more,omitempty"`
 	Estimate *float64 `json:"estimate,omitempty"`
 	Low      *float64 `json:"low,omitempty"`
 	High     *float64 `json:"high,omitempty"`
 	// Note is what else bears on it: a steady check that was flagged, ties.
-	Note string `json:"note,omitempty"`
+	Note Reason `json:"note,omitzero"`
 }
+
+// Relative reports whether the rule's own number is parts of the other arm.
+func (t *Test) Relative() bool { return t.Relation == "gain" || t.Relation == "change" }
+
+// Share is one division of the chances of a wrong verdict among N parts.
+type Share struct {
+	Of ShareOf `json:"of"`
+	N  int     `json:"n"`
+}
+
+// ShareOf is what the parts of a division are of.
+type ShareOf string
+
+const (
+	// ShareAll: parts that all have to hold, which divide the level of fail.
+	ShareAll ShareOf = "all"
+	// ShareOne: parts of which one has to hold, which divide the level of pass.
+	ShareOne ShareOf = "one"
+	// ShareAlternatives: candidates for one place, which divide the level of pass.
+	ShareAlternatives ShareOf = "alternatives"
+)
 
 // Stop is why a test ended.
 type Stop string

@@ -10,7 +10,7 @@
 //
 //	<leaf> TAB <root> LF
 //
-// The first line's leaf is the header, the text "mxflow-ledger/1". Every other
+// The first line's leaf is the header, the text "mxflow-ledger/2". Every other
 // leaf is one Record as canonical JSON. The root is the hash, in standard
 // base64 with padding, of the Merkle tree (RFC 6962, as golang.org/x/mod's tlog
 // computes it) over the leaves of this line and of all lines above it; the
@@ -52,7 +52,7 @@
 // Beside the ledger lies <path>.checkpoint, three lines in the form that
 // transparency logs sign:
 //
-//	mxflow-ledger/1
+//	mxflow-ledger/2
 //	<number of leaves, header included, decimal>
 //	<root, base64>
 //
@@ -64,10 +64,11 @@
 //
 // # How it may evolve
 //
-// Fields may be added to Record within version 1 if they are left out when
+// Fields may be added to Record within version 2 if they are left out when
 // empty (omitempty), so that old lines stay canonical; an older mxflow then
 // refuses the new lines by name of the field. Renaming or removing a field,
-// reordering fields, or giving one another meaning needs mxflow-ledger/2.
+// reordering fields, or giving one another meaning needs mxflow-ledger/3.
+// Version 1 kept reasons as sentences and was never released; nothing reads it.
 // Signatures may follow the checkpoint's three lines after an empty line, as in
-// golang.org/x/mod/sumdb/note; version 1 does not read further than the third.
+// golang.org/x/mod/sumdb/note; version 2 does not read further than the third.
 package ledger

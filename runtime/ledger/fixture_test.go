@@ -9,6 +9,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 123456789, time.UTC)
@@ -29,14 +30,14 @@ func decision(run, node string, attempt int) *Record {
 	v, low, high := 0.12, 0.10, 0.14
 	return &Record{Type: "decision", Time: noon, Run: run, Decision: &Decision{
 		Node: node, Kind: "feature", MeasureKey: "m", DecisionKey: "d", Attempt: attempt, Verdict: verdict.Pass,
-		Reasons:  []string{"chat.tg.gain 12 % >= 10 % <script> &"},
+		Reasons:  []verdict.Reason{verdict.New(code.Broken, verdict.Text("error", "chat.tg.gain 12 % >= 10 % <script> &"))},
 		Rules:    []Rule{{Name: "decode", Role: "criterion", Expr: "chat.tg.gain >= 0.10", Source: "p.hcl:3:5", Verdict: verdict.Pass, Decides: true, Inputs: []Input{{Path: "chat.tg.gain", Value: &v, N: 5, BaseN: 5, Low: &low, High: &high}}}},
 		Launches: []string{"l1"},
 	}}
 }
 
 func end(run string) *Record {
-	return &Record{Type: "end", Time: noon, Run: run, End: &End{Verdict: verdict.Pass, Reason: "finished"}}
+	return &Record{Type: "end", Time: noon, Run: run, End: &End{Verdict: verdict.Pass, Reason: verdict.New(code.Finished)}}
 }
 
 // small is a ledger of one run with one record of each type.

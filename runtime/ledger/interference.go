@@ -1,30 +1,15 @@
 package ledger
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
-// Says is the comparison as a sentence: "kv_cache and moe together are 12.0 %
-// worse in chat.tg than the product of their gains (interval -18.0 % to -6.0 %):
-// they interfere".
-func (i Interference) Says() string {
-	way, by := "better", i.Ratio
-	if by < 0 {
-		way, by = "worse", -by
+// Reason is the comparison as a fact.
+func (i Interference) Reason() verdict.Reason {
+	args := []verdict.Arg{verdict.List("parts", i.Parts), verdict.Text("metric", i.Metric), verdict.Num("ratio", i.Ratio, "ratio")}
+	if i.Low != nil && i.High != nil {
+		args = append(args, verdict.Num("low", *i.Low, "ratio"), verdict.Num("high", *i.High, "ratio"))
 	}
-	text := fmt.Sprintf("%s together are %s %s in %s than the product of their gains", verdict.And(i.Parts), strings.TrimPrefix(verdict.Percent(by, 1), "+"), way, i.Metric)
-	if i.Low == nil || i.High == nil {
-		return text + ", without an interval: whether they interfere is open"
-	}
-	text += fmt.Sprintf(" (interval %s to %s): ", verdict.Percent(*i.Low, 1), verdict.Percent(*i.High, 1))
-	switch {
-	case *i.High < 0:
-		return text + "they interfere"
-	case *i.Low > 0:
-		return text + "they help each other"
-	}
-	return text + "no interaction is shown"
+	return verdict.New(code.Interference, args...)
 }

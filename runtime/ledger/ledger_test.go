@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/mxflow/mxflow/gates/verdict"
 )
 
 func TestAppendAndRead(t *testing.T) {
@@ -54,7 +56,7 @@ func TestAppendCanonicalises(t *testing.T) {
 	r.Time = noon.In(time.FixedZone("here", 7200))
 	r.Decision.LogTail = []string{"half a rune \xe2\x82", "\u2028 \t\n\x00"}
 	r.Decision.Variant = map[string]string{"a\xff": "1"}
-	r.Decision.Reasons = []string{}
+	r.Decision.Reasons = []verdict.Reason{}
 	if err := l.Append(r); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // header is leaf 0 and the origin line of checkpoints.
-const header = "mxflow-ledger/1"
+const header = "mxflow-ledger/2"
 
 // headerName is the part of the header that stays the same in every version.
 const headerName = "mxflow-ledger/"
@@ -47,7 +47,7 @@ func parseHeader(leaf []byte) error {
 	case s == header:
 		return nil
 	case strings.HasPrefix(s, headerName) && len(s) < 64:
-		return fmt.Errorf("is format %q, and this mxflow reads %q only: use a newer mxflow", s, header)
+		return fmt.Errorf("is format %q, and this mxflow reads %q only: use the mxflow that wrote it, or a newer one", s, header)
 	default:
 		return fmt.Errorf("does not begin with %q: this file is not a ledger", header)
 	}

@@ -1,10 +1,10 @@
 package ledger
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
 // About reports whether the waiver is of this very decision: another attempt, or
@@ -19,24 +19,25 @@ func (w *Waiver) Covers(d *Decision, now time.Time) bool {
 	return w.About(d) && !w.Revoked && now.Before(w.Expires)
 }
 
-// Says is how the waiver bears on a decision about its gate, for people: "waived
-// by … until …: why" where it covers it, and otherwise why it does not. It is
-// empty where there is nothing to say: the gate passed, or the waiver of an
-// earlier decision was taken back.
-func (w *Waiver) Says(d *Decision, now time.Time) string {
-	switch {
-	case w == nil || d == nil || d.Verdict.Unlocks():
-		return ""
-	case w.Covers(d, now):
-		return fmt.Sprintf("waived by %s until %s: %s", w.By, Minute(w.Expires), w.Reason)
-	case w.Revoked && w.About(d):
-		return fmt.Sprintf("its waiver was revoked by %s: %s", w.By, w.Reason)
-	case w.Revoked:
-		return ""
-	case !now.Before(w.Expires):
-		return fmt.Sprintf("waiver expired: that of %s ended %s (%s)", w.By, Minute(w.Expires), w.Reason)
+// Bears is how the waiver bears on a decision about its gate: that it covers it, or
+// why it does not. There is no fact where there is nothing to say: the gate passed, or
+// the waiver of an earlier decision was taken back.
+func (w *Waiver) Bears(d *Decision, now time.Time) verdict.Reason {
+	if w == nil || d == nil || d.Verdict.Unlocks() {
+		return verdict.Reason{}
 	}
-	return fmt.Sprintf("not waived: the waiver of %s covers an earlier decision (attempt %d, %s) and not this one", w.By, w.Attempt, w.Verdict)
+	by, why, until := verdict.Text("by", w.By), verdict.Text("reason", w.Reason), verdict.Text("until", Minute(w.Expires))
+	switch {
+	case w.Covers(d, now):
+		return verdict.New(code.Waived, by, why, until)
+	case w.Revoked && w.About(d):
+		return verdict.New(code.WaiverRevoked, by, why)
+	case w.Revoked:
+		return verdict.Reason{}
+	case !now.Before(w.Expires):
+		return verdict.New(code.WaiverExpired, by, why, until)
+	}
+	return verdict.New(code.WaiverOfEarlier, by, verdict.Int("attempt", w.Attempt)).Is(w.Verdict)
 }
 
 // Minute is a time as people read it, everywhere the same.
@@ -78,27 +79,28 @@ func (d *Decision) Withdraw(r Retraction) *Decision {
 	out := &Decision{
 		Node: d.Node, Kind: d.Kind, Phase: d.Phase, Feature: d.Feature, MeasureKey: d.MeasureKey, DecisionKey: d.DecisionKey,
 		Attempt: d.Attempt + 1, Verdict: verdict.Invalid, Derived: true, Supersedes: true,
-		Launches: d.Launches, Session: d.Session, Variant: d.Variant, Retraction: &r, Because: "retracted",
+		Launches: d.Launches, Session: d.Session, Variant: d.Variant, Retraction: &r, Because: verdict.New(code.Retracted),
 	}
-	if out.Reasons = []string{r.SaysOf(d.Node), "it was " + r.Was()}; out.Withdrawn() {
-		out.Because = "rests on what was retracted"
+	if out.Reasons = []verdict.Reason{r.Of(d.Node), r.Was()}; out.Withdrawn() {
+		out.Because = verdict.New(code.OnRetracted)
 	}
 	return out
 }
 
-// Was is what was withdrawn: "pass and accepted (attempt 1)".
-func (r *Retraction) Was() string {
-	accepted := ""
+// Was is what was withdrawn.
+func (r *Retraction) Was() verdict.Reason {
+	args := []verdict.Arg{verdict.Int("attempt", r.Attempt)}
 	if r.Accepted {
-		accepted = " and accepted"
+		args = append(args, verdict.Text("accepted", "yes"))
 	}
-	return fmt.Sprintf("%s%s (attempt %d)", r.Verdict, accepted, r.Attempt)
+	return verdict.New(code.Was, args...).Is(r.Verdict)
 }
 
-// SaysOf is who retracted what and why, for the outcome of a node.
-func (r *Retraction) SaysOf(node string) string {
+// Of is who retracted what and why, for the outcome of a node.
+func (r *Retraction) Of(node string) verdict.Reason {
+	by, why := verdict.Text("by", r.By), verdict.Text("reason", r.Reason)
 	if node == r.Node {
-		return fmt.Sprintf("retracted by %s: %s", r.By, r.Reason)
+		return verdict.New(code.RetractedBy, by, why)
 	}
-	return fmt.Sprintf("rests on %s, which was retracted by %s: %s", r.Node, r.By, r.Reason)
+	return verdict.New(code.OnRetractedBy, by, why).On(r.Node)
 }

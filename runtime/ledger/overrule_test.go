@@ -1,11 +1,13 @@
 package ledger
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
 // gate is a decision about a gate that did not pass.
@@ -39,16 +41,16 @@ func TestWaiverCovers(t *testing.T) {
 		change func(*Waiver, *Decision)
 		at     time.Time
 		covers bool
-		says   string
+		bears  code.Code
 	}{
-		"as it was given":  {nil, noon, true, "waived by kim until 2026-01-02 13:00 UTC: known"},
-		"to its end":       {nil, w.Expires.Add(-1), true, "waived by kim"},
-		"at its end":       {nil, w.Expires, false, "waiver expired: that of kim ended 2026-01-02 13:00 UTC (known)"},
-		"revoked":          {func(w *Waiver, _ *Decision) { w.Revoked = true }, noon, false, "revoked by kim: known"},
-		"another attempt":  {func(_ *Waiver, d *Decision) { d.Attempt = 3 }, noon, false, "covers an earlier decision (attempt 2, fail)"},
-		"other evidence":   {func(_ *Waiver, d *Decision) { d.MeasureKey = "m2" }, noon, false, "covers an earlier decision"},
-		"other rules":      {func(_ *Waiver, d *Decision) { d.DecisionKey = "d2" }, noon, false, "covers an earlier decision"},
-		"another verdict":  {func(_ *Waiver, d *Decision) { d.Verdict = verdict.Invalid }, noon, false, "covers an earlier decision"},
+		"as it was given":  {nil, noon, true, code.Waived},
+		"to its end":       {nil, w.Expires.Add(-1), true, code.Waived},
+		"at its end":       {nil, w.Expires, false, code.WaiverExpired},
+		"revoked":          {func(w *Waiver, _ *Decision) { w.Revoked = true }, noon, false, code.WaiverRevoked},
+		"another attempt":  {func(_ *Waiver, d *Decision) { d.Attempt = 3 }, noon, false, code.WaiverOfEarlier},
+		"other evidence":   {func(_ *Waiver, d *Decision) { d.MeasureKey = "m2" }, noon, false, code.WaiverOfEarlier},
+		"other rules":      {func(_ *Waiver, d *Decision) { d.DecisionKey = "d2" }, noon, false, code.WaiverOfEarlier},
+		"another verdict":  {func(_ *Waiver, d *Decision) { d.Verdict = verdict.Invalid }, noon, false, code.WaiverOfEarlier},
 		"another gate":     {func(_ *Waiver, d *Decision) { d.Node = "phase.b" }, noon, false, ""},
 		"it passed since":  {func(_ *Waiver, d *Decision) { d.Attempt, d.Verdict = 3, verdict.Pass }, noon, false, ""},
 		"revoked long ago": {func(w *Waiver, d *Decision) { w.Revoked, d.Attempt = true, 3 }, noon, false, ""},
@@ -60,12 +62,21 @@ func TestWaiverCovers(t *testing.T) {
 		if got := w.Covers(&d, c.at); got != c.covers {
 			t.Errorf("%s: covers is %v", name, got)
 		}
-		if got := w.Says(&d, c.at); name != "another gate" && (!strings.Contains(got, c.says) || c.says == "" && got != "") {
-			t.Errorf("%s: it says %q, want %q", name, got, c.says)
+		got := w.Bears(&d, c.at)
+		if name != "another gate" && got.Code != c.bears {
+			t.Errorf("%s: it bears %+v, want %q", name, got, c.bears)
+		}
+		args := map[code.Code]string{
+			code.Waived: "kim known 2026-01-02 13:00 UTC ", code.WaiverExpired: "kim known 2026-01-02 13:00 UTC ",
+			code.WaiverRevoked: "kim known  ", code.WaiverOfEarlier: "kim   fail",
+		}
+		said := got.Args["by"].Text + " " + got.Args["reason"].Text + " " + got.Args["until"].Text + " " + string(got.Verdict)
+		if want, ok := args[got.Code]; ok && (said != want || got.Code == code.WaiverOfEarlier && *got.Args["attempt"].Number != float64(w.Attempt)) {
+			t.Errorf("%s: it bears %+v", name, got)
 		}
 	}
 	var none *Waiver
-	if none.Covers(d, noon) || none.Says(d, noon) != "" || w.Covers(nil, noon) {
+	if none.Covers(d, noon) || !none.Bears(d, noon).IsZero() || w.Covers(nil, noon) {
 		t.Error("what is not there covers something")
 	}
 }
@@ -79,11 +90,13 @@ func TestWithdraw(t *testing.T) {
 	if !once.Withdrawn() || once.Retracted() || once.Accepted || once.Verdict != verdict.Invalid || once.Attempt != 2 || !once.Derived {
 		t.Errorf("%+v", once)
 	}
-	if got, want := strings.Join(once.Reasons, "; "), "rests on feature.z, which was retracted by kim: wrong prompts; it was pass and accepted (attempt 1)"; got != want {
-		t.Errorf("reasons are %q, want %q", got, want)
+	was := verdict.New(code.Was, verdict.Int("attempt", 1), verdict.Text("accepted", "yes")).Is(verdict.Pass)
+	want := []verdict.Reason{verdict.New(code.OnRetractedBy, verdict.Text("by", "kim"), verdict.Text("reason", "wrong prompts")).On("feature.z"), was}
+	if !reflect.DeepEqual(once.Reasons, want) {
+		t.Errorf("reasons are %+v, want %+v", once.Reasons, want)
 	}
 	twice := once.Withdraw(Retraction{Node: "feature.a", Reason: "wrong itself", By: "lee"})
-	if !twice.Retracted() || twice.Attempt != 3 || twice.Retraction.Was() != "pass and accepted (attempt 1)" {
+	if !twice.Retracted() || twice.Attempt != 3 || !twice.Retraction.Was().Equal(was) {
 		t.Errorf("%+v", twice.Retraction)
 	}
 }

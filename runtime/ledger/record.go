@@ -56,10 +56,10 @@ type End struct {
 	// Exit is the exit status of the apply.
 	Exit int `json:"exit"`
 	// Reason is "finished", "interrupted" or what broke.
-	Reason string `json:"reason"`
+	Reason verdict.Reason `json:"reason"`
 	// Nodes are all nodes of the plan: what is not among them any more stands no
 	// longer, whatever was decided about it.
 	Nodes []string `json:"nodes,omitempty"`
 	// Locked names each node that was not run, and why.
-	Locked map[string]string `json:"locked,omitempty"`
+	Locked map[string]verdict.Reason `json:"locked,omitempty"`
 }

@@ -1,6 +1,9 @@
 package ledger
 
-import "github.com/mxflow/mxflow/gates/verdict"
+import (
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+)
 
 // Decision is one decided outcome of a node of the graph.
 type Decision struct {
@@ -21,9 +24,9 @@ type Decision struct {
 	Attempt int `json:"attempt"`
 	// Of is the attempt that decided the same, of which this one is a copy with
 	// another hypothesis; 0 where it is none.
-	Of      int             `json:"of,omitempty"`
-	Verdict verdict.Verdict `json:"verdict"`
-	Reasons []string        `json:"reasons,omitempty"`
+	Of      int              `json:"of,omitempty"`
+	Verdict verdict.Verdict  `json:"verdict"`
+	Reasons []verdict.Reason `json:"reasons,omitempty"`
 	// Levels, Rules: what the verdict was joined from.
 	Levels []Level `json:"levels,omitempty"`
 	Rules  []Rule  `json:"rules,omitempty"`
@@ -63,17 +66,17 @@ type Decision struct {
 	Seconds float64 `json:"seconds"`
 	// Supersedes is true when an earlier decision of this node exists.
 	Supersedes bool `json:"supersedes,omitempty"`
-	// Because says why it was decided now: "first", "rules changed",
-	// "measurement changed", "retry after error", "--rerun".
-	Because string `json:"because,omitempty"`
+	// Because says why it was decided now: code.First, code.RulesChanged, code.Rerun
+	// and their like.
+	Because verdict.Reason `json:"because,omitzero"`
 }
 
 // Hypothesis is the claim made before measuring and what was seen.
 type Hypothesis struct {
-	Metric   string `json:"metric"`
-	Expect   string `json:"expect"`
-	Because  string `json:"because,omitempty"`
-	Measured string `json:"measured,omitempty"`
+	Metric   string         `json:"metric"`
+	Expect   string         `json:"expect"`
+	Because  string         `json:"because,omitempty"`
+	Measured verdict.Reason `json:"measured,omitzero"`
 	// Outcome is "confirmed", "refuted" or "open", and Test the rule that decided
 	// it. PostHoc is set where the claim was made after the launches.
 	Outcome string `json:"outcome,omitempty"`
@@ -83,11 +86,22 @@ type Hypothesis struct {
 
 // Level is the outcome of one test level.
 type Level struct {
-	Name    string          `json:"name"`
-	Verdict verdict.Verdict `json:"verdict"`
-	Reasons []string        `json:"reasons,omitempty"`
-	Seconds float64         `json:"seconds"`
+	Name    string           `json:"name"`
+	Verdict verdict.Verdict  `json:"verdict"`
+	Reasons []verdict.Reason `json:"reasons,omitempty"`
+	Seconds float64          `json:"seconds"`
 }
+
+// Reason is what the level came to, with why.
+func (l Level) Reason() verdict.Reason {
+	if len(l.Reasons) == 0 {
+		return verdict.New(code.LevelIs).On(l.Name).Is(l.Verdict)
+	}
+	return l.Bare().From(l.Reasons...)
+}
+
+// Bare is what the level came to; why is said by others.
+func (l Level) Bare() verdict.Reason { return verdict.New(code.Level).On(l.Name).Is(l.Verdict) }
 
 // Rule, Comparison and Input are decided rules as gates made them.
 type (
@@ -103,7 +117,7 @@ type Alternative struct {
 	Set     map[string]string `json:"set"`
 	Verdict verdict.Verdict   `json:"verdict"`
 	Chosen  bool              `json:"chosen,omitempty"`
-	Reasons []string          `json:"reasons,omitempty"`
+	Reasons []verdict.Reason  `json:"reasons,omitempty"`
 	Rules   []Rule            `json:"rules,omitempty"`
 }
 
@@ -117,7 +131,7 @@ type Confirmation struct {
 	// Verdict is absent where it was not tried, since the feature did not pass
 	// without it.
 	Verdict verdict.Verdict `json:"verdict,omitempty"`
-	Reason  string          `json:"reason,omitempty"`
+	Reason  verdict.Reason  `json:"reason,omitzero"`
 }
 
 // Interference compares the measured gain of a stack with the product of the

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
 )
 
 // Launch is one start of a variant, the unit of replication. Decisions refer to
@@ -34,23 +35,23 @@ type Launch struct {
 	// Seconds is the wall time from process start to stop.
 	Seconds float64 `json:"seconds"`
 	// OK is false when the engine broke; Error then says how.
-	OK      bool     `json:"ok"`
-	Error   string   `json:"error,omitempty"`
-	LogTail []string `json:"log_tail,omitempty"`
-	Exit    *int     `json:"exit,omitempty"`
+	OK      bool           `json:"ok"`
+	Error   verdict.Reason `json:"error,omitzero"`
+	LogTail []string       `json:"log_tail,omitempty"`
+	Exit    *int           `json:"exit,omitempty"`
 	// Metrics maps an address without its statistic ("chat.tg",
 	// "engine.startup_s") to the launch's statistics.
 	Metrics map[string]measure.Summary `json:"metrics,omitempty"`
 	// Incoherent lists answers that do not read as text, and why, so that
 	// garbage cannot count as speed.
-	Incoherent []string `json:"incoherent,omitempty"`
+	Incoherent []verdict.Reason `json:"incoherent,omitempty"`
 	// Notes say what was noticed and does not end the launch: an output that
 	// was shorter than asked for, a fallback for token counts.
-	Notes []string `json:"notes,omitempty"`
+	Notes []verdict.Reason `json:"notes,omitempty"`
 	// Invalid are the causes for which what the launch measured does not count: a
 	// throttled or shared GPU, a client that could not keep up, an engine that
 	// never reached the concurrency that was asked for.
-	Invalid []string `json:"invalid,omitempty"`
+	Invalid []verdict.Reason `json:"invalid,omitempty"`
 	// Disturbed says that these causes lie in the machine and not in the engine, so
 	// that another launch may stand in this one's place.
 	Disturbed bool `json:"disturbed,omitempty"`
@@ -73,7 +74,7 @@ type Launch struct {
 	// Observed is what the engine said of itself, by the observation's name.
 	Observed map[string]Observed `json:"observed,omitempty"`
 	// Unobserved says why other things that were looked for are not known.
-	Unobserved map[string]string `json:"unobserved,omitempty"`
+	Unobserved map[string]verdict.Reason `json:"unobserved,omitempty"`
 	// Fingerprint is the environment of the launch as far as numbers depend on
 	// it, and Metadata the digest of the YAML file with all that was found out.
 	Fingerprint map[string]string `json:"fingerprint,omitempty"`

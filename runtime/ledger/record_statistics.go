@@ -36,7 +36,7 @@ type Evidence struct {
 	Outcome  verdict.Verdict            `json:"outcome,omitempty"`
 	Accepted bool                       `json:"accepted,omitempty"`
 	Broken   verdict.Verdict            `json:"broken,omitempty"`
-	Cause    string                     `json:"cause,omitempty"`
+	Cause    verdict.Reason             `json:"cause,omitzero"`
 	// Session is that of the launches, Max the most launches of each arm that its
 	// benchmark made, and Noise the launch noise that was recorded before the
 	// session began, by metric address: it floors the standard deviation of launches.

@@ -1,5 +1,7 @@
 package ledger
 
+import "github.com/mxflow/mxflow/gates/verdict"
+
 // Target is a number to beat as the plan has it: of a target block, or of the
 // result of another tool. It stands in the record of a run, so that who is beaten
 // can be told without the plan.
@@ -20,8 +22,8 @@ type Target struct {
 	// before, that were sent something else, are told apart.
 	Sent *Sent `json:"sent,omitempty"`
 	// Better is the metric's better direction: "higher" or "lower".
-	Better string `json:"better,omitempty"`
-	Why    string `json:"why,omitempty"`
+	Better string         `json:"better,omitempty"`
+	Why    verdict.Reason `json:"why,omitzero"`
 }
 
 // Sent are the dimensions of a cell, as measure.CellRun has them.

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -129,9 +130,9 @@ func (p *page) launches() {
 		outcome := "ok"
 		switch {
 		case !l.OK:
-			outcome = l.Error
+			outcome = tell.Line(l.Error)
 		case len(l.Invalid) > 0:
-			outcome = "invalid: " + strings.Join(l.Invalid, "\n")
+			outcome = "invalid: " + strings.Join(tell.Lines(l.Invalid), "\n")
 		}
 		p.row(l.ID, l.Purpose, l.Variant, fmt.Sprintf("%.1f", l.Seconds), outcome, short(l.Samples), short(l.Log))
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -130,12 +131,12 @@ func Digits(x float64) string {
 func ComparisonNotes(rows []verdict.Row) (notes []string) {
 	for _, r := range rows {
 		if r.Verdict != verdict.Pass {
-			notes = append(notes, fmt.Sprintf("%s is %s: %s", r.Name, r.Verdict, r.Why))
+			notes = append(notes, fmt.Sprintf("%s is %s: %s", r.Name, r.Verdict, tell.Line(r.Why)))
 		}
 	}
 	for _, r := range rows {
 		for _, n := range r.Notes {
-			notes = append(notes, r.Name+": "+n)
+			notes = append(notes, r.Name+": "+tell.Line(n))
 		}
 	}
 	return notes

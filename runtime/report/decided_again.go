@@ -1,10 +1,12 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -18,11 +20,11 @@ const usualMost = 8
 // rates were others when its launches were seen first. The error rates hold for
 // rules that stand before the launches; one that was moved afterwards may have
 // been moved to where they lie.
-func DecidedAgain(st *store.Store, d store.Decided) (says []string) {
+func DecidedAgain(st *store.Store, d store.Decided) (reasons []verdict.Reason) {
 	if starts := StartsOf(st, d); len(starts) > 1 {
-		says = append(says, fmt.Sprintf("it was measured %d times from the start at this revision, so that the chance of an error is up to %d times that of one", len(starts), len(starts)))
+		reasons = append(reasons, verdict.New(code.MeasuredAgain, verdict.Int("n", len(starts))))
 	}
-	return append(says, Moved(st.History(d.Node), d)...)
+	return append(reasons, Moved(st.History(d.Node), d)...)
 }
 
 // StartsOf are the sessions in which a candidate of a decision was measured with
@@ -62,25 +64,23 @@ func StartsOf(st *store.Store, d store.Decided) (most []string) {
 // Moved compares a decision with those before it that saw some of its launches.
 // Where the first of them was decided as this one is, nothing was moved to where
 // the launches lie.
-func Moved(history []store.Decided, d store.Decided) (says []string) {
-	said := map[string]bool{}
+func Moved(history []store.Decided, d store.Decided) (moved []verdict.Reason) {
 	for i, was := range history {
 		if was.Record >= d.Record || was.Statistics == nil || d.Statistics == nil || !share(was.Decision, d.Decision) {
 			continue
 		}
-		what := strings.Join(differences(was.Decision, d.Decision), "; ")
-		if what == "" {
-			if len(says) == 0 && !slices.ContainsFunc(history[:i], func(o store.Decided) bool { return share(o.Decision, d.Decision) }) {
+		what := differences(was.Decision, d.Decision)
+		if len(what) == 0 {
+			if len(moved) == 0 && !slices.ContainsFunc(history[:i], func(o store.Decided) bool { return share(o.Decision, d.Decision) }) {
 				return nil
 			}
 			continue
 		}
-		if !said[what] {
-			said[what] = true
-			says = append(says, fmt.Sprintf("attempt %d saw launches that this one rests on and was %s by other rules, so that the error rates do not hold for what was changed since: %s", was.Attempt, was.Verdict, what))
+		if !slices.ContainsFunc(moved, func(m verdict.Reason) bool { return slices.EqualFunc(m.Causes, what, verdict.Reason.Equal) }) {
+			moved = append(moved, verdict.New(code.Moved, verdict.Int("attempt", was.Attempt)).Is(was.Verdict).From(what...))
 		}
 	}
-	return says
+	return moved
 }
 
 // share reports whether two decisions rest on a launch that both read.
@@ -96,24 +96,24 @@ func share(a, b *ledger.Decision) bool {
 	})
 }
 
-// differences are the rules and settings in which two decisions differ, in words.
-func differences(was, is *ledger.Decision) (list []string) {
+// differences are the rules and settings in which two decisions differ.
+func differences(was, is *ledger.Decision) (list []verdict.Reason) {
 	before, old := deciding(was)
 	now, decides := deciding(is)
 	for _, name := range before {
 		a, b := old[name], decides[name]
-		switch against := thresholdsMoved(a, b); {
+		switch moved, from, to := thresholdMoved(a, b); {
 		case b.Expr == "":
-			list = append(list, fmt.Sprintf("%s (%s) decided then and does not any more", name, a.Expr))
+			list = append(list, verdict.New(code.RuleDropped, verdict.Text("expr", a.Expr)).On(name))
 		case b.Expr != a.Expr:
-			list = append(list, fmt.Sprintf("%s was %s and is %s", name, a.Expr, b.Expr))
-		case against != "":
-			list = append(list, fmt.Sprintf("%s (%s) %s", name, a.Expr, against))
+			list = append(list, verdict.New(code.RuleRewritten, verdict.Text("was", a.Expr), verdict.Text("is", b.Expr)).On(name))
+		case moved:
+			list = append(list, verdict.New(code.ThresholdMoved, verdict.Text("expr", a.Expr), number("was", from), number("is", to)).On(name))
 		}
 	}
 	for _, name := range now {
 		if old[name].Expr == "" {
-			list = append(list, fmt.Sprintf("%s (%s) did not decide then", name, decides[name].Expr))
+			list = append(list, verdict.New(code.RuleAdded, verdict.Text("expr", decides[name].Expr)).On(name))
 		}
 	}
 	return append(list, settingsChanged(was, is)...)
@@ -130,36 +130,38 @@ func deciding(d *ledger.Decision) (names []string, rules map[string]ledger.Rule)
 	return names, rules
 }
 
-// thresholdsMoved says that a rule with the same words is held against another
+// thresholdMoved reports whether a rule with the same words is held against another
 // number, which stands elsewhere in the plan: that of a target.
-func thresholdsMoved(was, is ledger.Rule) string {
+func thresholdMoved(was, is ledger.Rule) (moved bool, from, to float64) {
 	for i, c := range was.Comparisons {
 		if i >= len(is.Comparisons) || c.Test == nil || is.Comparisons[i].Test == nil {
 			continue
 		}
 		if a, b := c.Test.Threshold, is.Comparisons[i].Test.Threshold; a != b {
-			return fmt.Sprintf("was held against %g and is against %g", a, b)
+			return true, a, b
 		}
 	}
-	return ""
+	return false, 0, 0
 }
 
-func settingsChanged(was, is *ledger.Decision) (list []string) {
+func number(name string, x float64) verdict.Arg { return verdict.Num(name, x, "") }
+
+func settingsChanged(was, is *ledger.Decision) (list []verdict.Reason) {
 	a, b := *was.Statistics, *is.Statistics
 	if a.FalsePass != b.FalsePass {
-		list = append(list, fmt.Sprintf("false_pass was %g and is %g", a.FalsePass, b.FalsePass))
+		list = append(list, verdict.New(code.SettingMoved, number("was", a.FalsePass), number("is", b.FalsePass)).On("false_pass"))
 	}
 	if a.FalseFail != b.FalseFail {
-		list = append(list, fmt.Sprintf("false_fail was %g and is %g", a.FalseFail, b.FalseFail))
+		list = append(list, verdict.New(code.SettingMoved, number("was", a.FalseFail), number("is", b.FalseFail)).On("false_fail"))
 	}
 	if x, y := max(1, a.Alternatives), max(1, b.Alternatives); x != y {
-		list = append(list, fmt.Sprintf("it was one of %d alternatives for one place and is one of %d", x, y))
+		list = append(list, verdict.New(code.AlternativesMoved, verdict.Int("was", x), verdict.Int("is", y)))
 	}
 	if a.Min != b.Min {
-		list = append(list, fmt.Sprintf("the first look was at %d launches an arm and is at %d", a.Min, b.Min))
+		list = append(list, verdict.New(code.FirstLookMoved, verdict.Int("was", a.Min), verdict.Int("is", b.Min)))
 	}
 	if x, y := mostOf(was), mostOf(is); x != y && y > usualMost {
-		list = append(list, fmt.Sprintf("at most %d launches an arm were declared then, and %d now", x, y))
+		list = append(list, verdict.New(code.MostMoved, verdict.Int("was", x), verdict.Int("is", y)))
 	}
 	return list
 }
@@ -180,8 +182,8 @@ func mostOf(d *ledger.Decision) int {
 func (p *page) again() {
 	var rows [][]string
 	for _, d := range Standing(p.st) {
-		if says := DecidedAgain(p.st, d); len(says) > 0 {
-			rows = append(rows, []string{d.Node, string(d.Verdict), strings.Join(says, "\n")})
+		if again := DecidedAgain(p.st, d); len(again) > 0 {
+			rows = append(rows, []string{d.Node, string(d.Verdict), strings.Join(tell.Lines(again), "\n")})
 		}
 	}
 	if len(rows) == 0 {

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -53,9 +55,9 @@ func TestMoved(t *testing.T) {
 			s.begin("r1")
 			base, own := s.launches("s-1", "baseline", set(), 20, 21), s.launches("s-1", "cache", set("cache=on"), 30, 31)
 			s.again(own[:1], base[:1], c.first)
-			says := Moved(s.st.History("feature.cache"), s.again(own, base, c.second, c.change))
-			if c.want == "" && len(says) > 0 || c.want != "" && (len(says) != 1 || !strings.HasSuffix(says[0], ": "+c.want) || !strings.Contains(says[0], "attempt 1 saw launches")) {
-				t.Errorf("says %q, want %q", says, c.want)
+			moved := Moved(s.st.History("feature.cache"), s.again(own, base, c.second, c.change))
+			if c.want == "" && len(moved) > 0 || c.want != "" && (len(moved) != 1 || tell.Joined(moved[0].Causes) != c.want || moved[0].Code != code.Moved || *moved[0].Args["attempt"].Number != 1) {
+				t.Errorf("says %q, want %q", tell.Lines(moved), c.want)
 			}
 		})
 	}
@@ -69,12 +71,12 @@ func TestMovedBack(t *testing.T) {
 	base, own := s.launches("s-1", "baseline", set(), 20, 21), s.launches("s-1", "cache", set("cache=on"), 30, 31)
 	s.again(own, base, "chat.tg.gain >= 0.05")
 	s.again(own, base, "chat.tg.gain >= 0.02")
-	if says := Moved(s.st.History("feature.cache"), s.again(own, base, "chat.tg.gain >= 0.05")); len(says) > 0 {
-		t.Errorf("moved back: %q", says)
+	if moved := Moved(s.st.History("feature.cache"), s.again(own, base, "chat.tg.gain >= 0.05")); len(moved) > 0 {
+		t.Errorf("moved back: %q", tell.Lines(moved))
 	}
 	base, own = s.launches("s-2", "baseline", set(), 20, 21), s.launches("s-2", "cache", set("cache=on"), 30, 31)
-	if says := Moved(s.st.History("feature.cache"), s.again(own, base, "chat.tg.gain >= 0.02")); len(says) > 0 {
-		t.Errorf("other launches: %q", says)
+	if moved := Moved(s.st.History("feature.cache"), s.again(own, base, "chat.tg.gain >= 0.02")); len(moved) > 0 {
+		t.Errorf("other launches: %q", tell.Lines(moved))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -11,11 +12,11 @@ import (
 
 // Claim is a hypothesis beside what the criteria say.
 type Claim struct {
-	Feature  string `json:"feature"`
-	Metric   string `json:"metric"`
-	Expect   string `json:"expect"`
-	Because  string `json:"because,omitempty"`
-	Measured string `json:"measured,omitempty"`
+	Feature  string         `json:"feature"`
+	Metric   string         `json:"metric"`
+	Expect   string         `json:"expect"`
+	Because  string         `json:"because,omitempty"`
+	Measured verdict.Reason `json:"measured,omitzero"`
 	// Tested is the estimate of the look that decided and what the test bounds it by;
 	// empty where no test could be made.
 	Tested string `json:"tested,omitempty"`
@@ -63,7 +64,7 @@ func tested(h *ledger.Hypothesis) string {
 	if t.Against != "" {
 		arm = " an arm"
 	}
-	return fmt.Sprintf("%s, at %s%s", g.bounded(), verdict.Launches(t.Looks[len(t.Looks)-1].N), arm)
+	return fmt.Sprintf("%s, at %s%s", g.bounded(), tell.Launches(t.Looks[len(t.Looks)-1].N), arm)
 }
 
 // seen is what to show of what was measured: the number that decided where there is
@@ -72,7 +73,7 @@ func (c Claim) seen() string {
 	if c.Tested != "" {
 		return c.Tested
 	}
-	return orDash(c.Measured)
+	return orDash(tell.Line(c.Measured))
 }
 
 // ClaimNotes say what the numbers of the table are.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -36,7 +36,7 @@ func (i Interaction) Says() string {
 	if i.Session != "" {
 		session = ", session " + i.Session
 	}
-	return fmt.Sprintf("Measured beside %s%s: %s", i.Feature, session, i.Interference.Says())
+	return fmt.Sprintf("Measured beside %s%s: %s", i.Feature, session, tell.Line(i.Interference.Reason()))
 }
 
 // interactions are how stacks compare with the product of their parts.
@@ -59,9 +59,9 @@ func (p *page) interactions() {
 }
 
 func (i Interaction) row() []string {
-	ratio := verdict.Percent(i.Ratio, 1)
+	ratio := tell.Percent(i.Ratio, 1)
 	if i.Low != nil && i.High != nil {
-		ratio += fmt.Sprintf(" (%s to %s)", verdict.Percent(*i.Low, 1), verdict.Percent(*i.High, 1))
+		ratio += fmt.Sprintf(" (%s to %s)", tell.Percent(*i.Low, 1), tell.Percent(*i.High, 1))
 	}
-	return []string{strings.Join(i.Parts, " + "), i.Feature, i.Metric, verdict.Percent(i.Stack, 1), verdict.Percent(i.Product, 1), ratio}
+	return []string{strings.Join(i.Parts, " + "), i.Feature, i.Metric, tell.Percent(i.Stack, 1), tell.Percent(i.Product, 1), ratio}
 }

@@ -2,10 +2,11 @@ package report
 
 import (
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -18,8 +19,8 @@ type Overruled struct {
 	// State is "waived", "waiver expired", "waiver revoked", "waived before" (an
 	// earlier decision), "retracted" or "withdrawn" (it rests on what was retracted).
 	State string `json:"state"`
-	// Says is a sentence about it.
-	Says string `json:"says"`
+	// Reasons say who decided what about it, and why.
+	Reasons []verdict.Reason `json:"reasons"`
 }
 
 // Word is the verdict as tables show it: a waiver stands beside the verdict and
@@ -45,13 +46,13 @@ func (o Overruled) Note() string {
 func OverruledOf(d *ledger.Decision, w *ledger.Waiver, now time.Time) Overruled {
 	o := Overruled{Node: d.Node, Verdict: d.Verdict, Attempt: d.Attempt}
 	if d.Retraction != nil {
-		o.State, o.Says = "retracted", strings.Join(d.Reasons, "; ")
+		o.State, o.Reasons = "retracted", d.Reasons
 		if d.Withdrawn() {
 			o.State = "withdrawn"
 		}
 	}
-	says := w.Says(d, now)
-	if says == "" {
+	bears := w.Bears(d, now)
+	if bears.IsZero() {
 		return o
 	}
 	switch {
@@ -66,7 +67,7 @@ func OverruledOf(d *ledger.Decision, w *ledger.Waiver, now time.Time) Overruled 
 	default:
 		o.State = "waived before"
 	}
-	o.Says = strings.TrimSuffix(says+"; "+o.Says, "; ")
+	o.Reasons = append([]verdict.Reason{bears}, o.Reasons...)
 	return o
 }
 
@@ -100,7 +101,7 @@ func (p *page) overruled() {
 			// What a later apply decides again over the same launches carries it on.
 			d := r.Decision
 			retracted[*d.Retraction] = true
-			rows = append(rows, []string{when, d.Node, d.Retraction.Was() + " retracted", d.Retraction.By, d.Retraction.Reason})
+			rows = append(rows, []string{when, d.Node, Withdrawn(d.Retraction) + " retracted", d.Retraction.By, d.Retraction.Reason})
 		}
 	}
 	if len(rows) == 0 {
@@ -113,6 +114,13 @@ func (p *page) overruled() {
 		p.row(row...)
 	}
 	p.line("")
+}
+
+// Withdrawn is what a retraction withdrew: "pass and accepted (attempt 1)".
+func Withdrawn(r *ledger.Retraction) string {
+	was := r.Was()
+	was.Code = code.Withdrawn
+	return tell.Line(was)
 }
 
 // before is the decision that was withdrawn by one that stands; the decision

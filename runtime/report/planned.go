@@ -3,6 +3,7 @@ package report
 import (
 	"slices"
 
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -11,8 +12,8 @@ type Row struct {
 	Node, Phase string
 	// Decided is nil where no decision stands.
 	Decided *store.Decided
-	// Locked is why it could not run.
-	Locked string
+	// Locked is why it could not run; no fact where it could.
+	Locked verdict.Reason
 	// Gone is set where the plan has it no more.
 	Gone bool
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -54,8 +55,8 @@ type page struct {
 	w   io.Writer
 	st  *store.Store
 	now time.Time
-	// said is why what was decided came out so, each cause once.
-	said Said
+	// told is why what was decided came out so, each cause once.
+	told tell.Page
 	err  error
 }
 
@@ -82,7 +83,7 @@ func (p *page) header(v *store.RunView) {
 	state := map[string]string{UnderWay: "under way", Killed: "ended without saying so (killed?)"}[WorkOn(p.st).State]
 	switch {
 	case v.Done:
-		state = fmt.Sprintf("%s, exit status %d", v.Reason, v.Exit)
+		state = fmt.Sprintf("%s, exit status %d", tell.Line(v.Reason), v.Exit)
 	case state == "":
 		state = "under way, or killed"
 	}
@@ -112,7 +113,7 @@ func (p *page) feature(d *ledger.Decision) {
 	p.line("")
 	if r := d.Retraction; r != nil {
 		d = p.before(d)
-		p.line("Not any more: %s. What follows was %s.", strings.TrimSuffix(r.SaysOf(d.Node), "."), r.Was())
+		p.line("Not any more: %s What follows was %s.", tell.Stopped(r.Of(d.Node)), Withdrawn(r))
 		p.line("")
 	}
 	if h := d.Hypothesis; h != nil {
@@ -130,7 +131,7 @@ func (p *page) feature(d *ledger.Decision) {
 		if !r.Decides {
 			label += " (recorded only)"
 		}
-		p.row(label, "`"+r.Expr+"`", string(r.Verdict), strings.Join(p.said.Reasons(d, r.Reasons), "\n"))
+		p.row(label, "`"+r.Expr+"`", string(r.Verdict), strings.Join(Told(&p.told, d, r.Reasons), "\n"))
 	}
 	p.line("")
 	p.arms(d)

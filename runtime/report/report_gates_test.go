@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -19,7 +20,7 @@ func TestReportInPlanOrder(t *testing.T) {
 		s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{Node: "phase." + phase, Kind: ledger.KindPhase, Phase: phase, Attempt: 1, Verdict: verdict.Pass}})
 	}
 	s.add(&ledger.Record{Type: "end", Run: "r1", End: &ledger.End{
-		Verdict: verdict.Pass, Reason: "finished", Nodes: []string{"baseline", "phase.first", "phase.mid", "phase.last"}, Locked: map[string]string{"phase.mid": "phase.none is fail"},
+		Verdict: verdict.Pass, Reason: verdict.New(code.Finished), Nodes: []string{"baseline", "phase.first", "phase.mid", "phase.last"}, Locked: map[string]verdict.Reason{"phase.mid": verdict.New(code.Outcome).On("phase.none").Is(verdict.Fail)},
 	}})
 	page := markdown(t, s)
 	at := -1
@@ -34,7 +35,9 @@ func TestReportInPlanOrder(t *testing.T) {
 
 // TestReportSaysOnce: why nothing could be decided is said in full once.
 func TestReportSaysOnce(t *testing.T) {
-	const cause = "level benchmark is invalid: launch 1 (baseline): the client was woken up to 162 ms late, and 100ms is allowed"
+	late := verdict.New(code.Broken, verdict.Text("error", "launch 1 (baseline): the client was woken up to 162 ms late, and 100ms is allowed"))
+	cause := verdict.New(code.Level).On("benchmark").Is(verdict.Invalid).From(late)
+	missing := func(path string) verdict.Reason { return verdict.New(code.Missing).On(path).From(cause) }
 	s := newStory(t)
 	s.begin("r1")
 	s.add(baselineOf(set()))
@@ -42,11 +45,11 @@ func TestReportSaysOnce(t *testing.T) {
 		d.Verdict = verdict.Invalid
 		d.Levels = []ledger.Level{{Name: "accepted/smoke", Verdict: verdict.Pass}, {Name: "smoke", Verdict: verdict.Pass}, {Name: "benchmark", Verdict: verdict.Invalid}}
 		d.Rules = []ledger.Rule{
-			{Name: "decode", Verdict: verdict.Invalid, Reasons: []string{"chat.tg.gain: " + cause}},
-			{Name: "prefill", Verdict: verdict.Invalid, Reasons: []string{"chat.pp.gain: " + cause}},
+			{Name: "decode", Verdict: verdict.Invalid, Reasons: []verdict.Reason{missing("chat.tg.gain")}},
+			{Name: "prefill", Verdict: verdict.Invalid, Reasons: []verdict.Reason{missing("chat.pp.gain")}},
 		}
 	})
-	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{Node: "phase.p", Kind: ledger.KindGate, Phase: "p", Attempt: 1, Verdict: verdict.Invalid, Reasons: []string{"twice: invalid: chat.tg.gain: " + cause}}})
+	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{Node: "phase.p", Kind: ledger.KindGate, Phase: "p", Attempt: 1, Verdict: verdict.Invalid, Reasons: []verdict.Reason{verdict.New(code.Rule).On("twice").Is(verdict.Invalid).From(missing("chat.tg.gain"))}}})
 	s.end("r1", "baseline", "feature.cache", "phase.p")
 	page := markdown(t, s)
 	if n := strings.Count(page, "162 ms late"); n != 1 {

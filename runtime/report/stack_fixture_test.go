@@ -8,6 +8,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -43,7 +44,7 @@ func (s *story) begin(run string, targets ...ledger.Target) {
 }
 
 func (s *story) end(run string, nodes ...string) {
-	s.add(&ledger.Record{Type: "end", Run: run, End: &ledger.End{Verdict: verdict.Pass, Reason: "finished", Nodes: nodes}})
+	s.add(&ledger.Record{Type: "end", Run: run, End: &ledger.End{Verdict: verdict.Pass, Reason: verdict.New(code.Finished), Nodes: nodes}})
 }
 
 // launches are one arm of a session, one for each value of tg.

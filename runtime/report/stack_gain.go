@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -101,7 +102,7 @@ func counts(path string) bool {
 
 // parts reports whether a test's numbers are parts of the other arm.
 func parts(t *verdict.Test) bool {
-	return t.Form == verdict.Ratio || t.Form == verdict.Range && t.Relative
+	return t.Form == verdict.Ratio || t.Form == verdict.Range && t.Relative()
 }
 
 func relative(path string) bool {
@@ -116,7 +117,7 @@ func (g Gain) bounded() string {
 	show := func(x float64) string {
 		switch {
 		case g.Ratio:
-			return verdict.Percent(x, 1)
+			return tell.Percent(x, 1)
 		case g.Unit == "":
 			return Digits(x)
 		}

@@ -5,15 +5,17 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // LockedNode is a node that the last finished run could not run, and why.
 type LockedNode struct {
-	Node  string `json:"node"`
-	Phase string `json:"phase,omitempty"`
-	Cause string `json:"cause"`
+	Node  string         `json:"node"`
+	Phase string         `json:"phase,omitempty"`
+	Cause verdict.Reason `json:"cause"`
 }
 
 // Locked lists them in the plan's order; never nil. What a run that goes on has
@@ -84,7 +86,7 @@ func Gone(st *store.Store) []store.Decided {
 // nil when none did.
 func lastFinished(st *store.Store) (end *ledger.End, at int) {
 	for i, r := range st.Records() {
-		if r.End != nil && r.End.Reason == "finished" {
+		if r.End != nil && r.End.Reason.Code == code.Finished {
 			end, at = r.End, i
 		}
 	}

@@ -1,11 +1,12 @@
 package report
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -60,16 +61,12 @@ func measures(l *ledger.Launch, address string) bool {
 }
 
 // lacks says that a launch does not have a statistic, and why.
-func lacks(l *ledger.Launch, address, stat string) string {
+func lacks(l *ledger.Launch, address, stat string) verdict.Reason {
 	why := measure.WhyAbsent(l.Metrics, address)
 	if s, has := l.Metrics[address]; has {
 		why = s.Lacks(stat)
 	}
-	text := fmt.Sprintf("launch %s has no %s %s", l.ID, address, stat)
-	if why != "" {
-		text += ": " + why
-	}
-	return text + " (mxflow show " + l.ID + ")"
+	return verdict.New(code.LaunchLacks, verdict.Text("address", address), verdict.Text("stat", stat), verdict.Text("why", why)).On(l.ID)
 }
 
 // baselineBlock is the engine that the baseline was qualified on last.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
@@ -31,8 +32,8 @@ func ContestTable(all []Contest) Table {
 		if c.Ratio != nil {
 			row[4] = span(*c.Ratio, c.RatioLow, c.RatioHigh, timesText)
 		}
-		if c.Note != "" {
-			row[5] += ": " + c.Note
+		if !c.Note.IsZero() {
+			row[5] += ": " + tell.Line(c.Note)
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -64,7 +65,7 @@ func measuredIn(all []Contest) string {
 		if c.Mean == nil {
 			continue
 		}
-		where := fmt.Sprintf("%s in session %s, %s", c.Variant, c.Session, verdict.Launches(len(c.Launches)))
+		where := fmt.Sprintf("%s in session %s, %s", c.Variant, c.Session, tell.Launches(len(c.Launches)))
 		if of[where] == nil {
 			order = append(order, where)
 		}

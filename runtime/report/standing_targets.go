@@ -1,10 +1,10 @@
 package report
 
 import (
-	"fmt"
-
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -37,7 +37,7 @@ type Contest struct {
 	// Rulings are what rules that read the target came to.
 	Rulings []Ruling `json:"rulings,omitempty"`
 	// Note is why there is no number, or what it lacks.
-	Note string `json:"note,omitempty"`
+	Note verdict.Reason `json:"note,omitzero"`
 }
 
 // Contests are the targets of the newest run against the accepted stack, or the
@@ -55,10 +55,10 @@ func Contests(st *store.Store) []Contest {
 		c := Contest{Target: t, Variant: name, Standing: Open, Rulings: rulingsOn(st, t, stack.Knobs, block)}
 		launches := newestOf(sessions, t.Address)
 		switch {
-		case t.Why != "":
+		case !t.Why.IsZero():
 			c.Note = t.Why
 		case len(launches) == 0:
-			c.Note = "no launch of " + words(name, stack) + " was measured"
+			c.Note = noLaunch(name, stack)
 		default:
 			c.Session = launches[0].Session
 			c.decide(launches)
@@ -77,18 +77,18 @@ func targetsNow(st *store.Store) []ledger.Target {
 	return view.Start.Targets
 }
 
-func words(name string, stack Stack) string {
-	if len(stack.Features) > 1 {
-		return fmt.Sprintf("the stack of all %d accepted features", len(stack.Features))
+func noLaunch(name string, stack Stack) verdict.Reason {
+	if n := len(stack.Features); n > 1 {
+		return verdict.New(code.NoLaunch, verdict.Int("features", n)).On(name)
 	}
-	return name
+	return verdict.New(code.NoLaunch).On(name)
 }
 
 // decide holds the launches against the target.
 func (c *Contest) decide(launches []*ledger.Launch) {
 	var values []float64
 	for _, l := range launches {
-		if why := c.sentElse(l); why != "" {
+		if why := c.sentElse(l); !why.IsZero() {
 			c.Note = why
 			return
 		}
@@ -99,7 +99,7 @@ func (c *Contest) decide(launches []*ledger.Launch) {
 			return
 		}
 		if s.Unit != "" && c.Unit != "" && s.Unit != c.Unit {
-			c.Note = fmt.Sprintf("launch %s has %s in %s, and the target is in %s", l.ID, c.Address, s.Unit, c.Unit)
+			c.Note = verdict.New(code.OtherUnit, verdict.Text("address", c.Address), verdict.Text("unit", s.Unit), verdict.Text("target", c.Unit)).On(l.ID)
 			return
 		}
 		values = append(values, v)
@@ -107,18 +107,18 @@ func (c *Contest) decide(launches []*ledger.Launch) {
 	}
 	in, err := stats.MeanInterval(values)
 	if err != nil {
-		c.Note = c.Address + ": " + err.Error()
+		c.Note = verdict.New(code.NoMean, verdict.Err(err)).On(c.Address)
 		return
 	}
 	c.Mean = &in.Mean
 	if in.Bounded {
 		c.Low, c.High = &in.Low, &in.High
 	} else {
-		c.Note = noInterval(len(values))
+		c.Note = verdict.New(code.NoInterval, verdict.Int("launches", len(values)))
 	}
 	if !(c.Value > 0) || !(in.Mean > 0) || c.Better != "higher" && c.Better != "lower" {
-		if c.Note == "" {
-			c.Note = "no ratio: it takes values above zero and a metric with a better direction"
+		if c.Note.IsZero() {
+			c.Note = verdict.New(code.NoRatio)
 		}
 		return
 	}
@@ -126,23 +126,16 @@ func (c *Contest) decide(launches []*ledger.Launch) {
 }
 
 // sentElse is why a launch measured another load than the target is held against,
-// under the same name; empty where it did not.
-func (c *Contest) sentElse(l *ledger.Launch) string {
+// under the same name; no fact where it did not.
+func (c *Contest) sentElse(l *ledger.Launch) verdict.Reason {
 	cell, _ := measure.SplitAddress(c.Address)
 	for _, run := range l.Cells {
 		sent := ledger.Sent{Prompt: run.Prompt, Output: run.Output, Depth: run.Depth, Concurrency: run.Concurrency, Rate: run.Rate}
 		if run.Cell == cell && c.Sent != nil && sent != *c.Sent {
-			return fmt.Sprintf("launch %s was sent %s in %s, which is not what the plan sends now: apply it again", l.ID, Sent([]*ledger.Launch{l}, cell), cell)
+			return verdict.New(code.SentElse, verdict.Text("sent", Sent([]*ledger.Launch{l}, cell)), verdict.Text("cell", cell)).On(l.ID)
 		}
 	}
-	return ""
-}
-
-func noInterval(n int) string {
-	if n < 2 {
-		return "1 launch has no interval: at least 2 are needed"
-	}
-	return fmt.Sprintf("all %d launches have one value, which gives no interval", n)
+	return verdict.Reason{}
 }
 
 func (c *Contest) compare(in stats.Interval) {

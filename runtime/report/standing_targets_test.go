@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -26,20 +29,22 @@ func TestContests(t *testing.T) {
 		values []float64
 		want   string
 	}{
-		"beaten":              {target, []float64{60, 61, 60.5, 60.7}, Beaten},
-		"not yet":             {target, []float64{50, 51, 50.5, 50.7}, NotYet},
-		"within":              {target, []float64{50, 66, 57, 59}, Open},
-		"mean above, wide":    {target, []float64{58, 90, 57, 75}, Open},
-		"one launch":          {target, []float64{99}, Open + ": 1 launch"},
-		"no spread":           {target, []float64{99, 99, 99}, Open + ": all 3 launches have one value"},
-		"lower is better":     {lower(70), []float64{60, 61, 60.5, 60.7}, Beaten},
-		"lower, worse":        {lower(50), []float64{60, 61, 60.5, 60.7}, NotYet},
-		"other unit":          {other(func(o *ledger.Target) { o.Unit = "ms" }), []float64{99, 98}, Open + ": launch s-9.baseline.1 has chat.tg in tok/s, and the target is in ms"},
-		"not measured":        {other(func(o *ledger.Target) { o.Address = "chat.pp" }), []float64{99, 98}, Open + ": launch s-9.baseline.1 has no chat.pp median"},
-		"too few for it":      {other(func(o *ledger.Target) { o.Stat = "p99" }), []float64{99, 98}, Open + ": launch s-9.baseline.1 has no chat.tg p99"},
-		"target of zero":      {other(func(o *ledger.Target) { o.Value = 0 }), []float64{99, 98}, Open + ": no ratio"},
-		"no direction":        {other(func(o *ledger.Target) { o.Better = "" }), []float64{99, 98}, Open + ": no ratio"},
-		"nobody says of what": {other(func(o *ledger.Target) { o.Address, o.Why = "", "no rule says" }), []float64{99, 98}, Open + ": no rule says"},
+		"beaten":           {target, []float64{60, 61, 60.5, 60.7}, Beaten},
+		"not yet":          {target, []float64{50, 51, 50.5, 50.7}, NotYet},
+		"within":           {target, []float64{50, 66, 57, 59}, Open},
+		"mean above, wide": {target, []float64{58, 90, 57, 75}, Open},
+		"one launch":       {target, []float64{99}, Open + ": 1 launch"},
+		"no spread":        {target, []float64{99, 99, 99}, Open + ": all 3 launches have one value"},
+		"lower is better":  {lower(70), []float64{60, 61, 60.5, 60.7}, Beaten},
+		"lower, worse":     {lower(50), []float64{60, 61, 60.5, 60.7}, NotYet},
+		"other unit":       {other(func(o *ledger.Target) { o.Unit = "ms" }), []float64{99, 98}, Open + ": launch s-9.baseline.1 has chat.tg in tok/s, and the target is in ms"},
+		"not measured":     {other(func(o *ledger.Target) { o.Address = "chat.pp" }), []float64{99, 98}, Open + ": launch s-9.baseline.1 has no chat.pp median"},
+		"too few for it":   {other(func(o *ledger.Target) { o.Stat = "p99" }), []float64{99, 98}, Open + ": launch s-9.baseline.1 has no chat.tg p99"},
+		"target of zero":   {other(func(o *ledger.Target) { o.Value = 0 }), []float64{99, 98}, Open + ": no ratio"},
+		"no direction":     {other(func(o *ledger.Target) { o.Better = "" }), []float64{99, 98}, Open + ": no ratio"},
+		"nobody says of what": {other(func(o *ledger.Target) {
+			o.Address, o.Why = "", verdict.New(code.Broken, verdict.Text("error", "no rule says"))
+		}), []float64{99, 98}, Open + ": no rule says"},
 		"sent something else": {other(func(o *ledger.Target) { o.Sent = &ledger.Sent{Prompt: 64, Output: 8, Concurrency: 1} }), []float64{99, 98, 97}, Open + ": launch s-9.baseline.1 was sent pp32 tg8 in chat"},
 		"not a number":        {target, []float64{99, math.Inf(1)}, Open + ": chat.tg: a value is not a finite number"},
 		"zero":                {target, []float64{0, 1, 2}, Open},
@@ -67,7 +72,7 @@ func TestContests(t *testing.T) {
 
 func check(t *testing.T, c Contest, want string) {
 	t.Helper()
-	got := strings.TrimSuffix(c.Standing+": "+c.Note, ": ")
+	got := strings.TrimSuffix(c.Standing+": "+tell.Line(c.Note), ": ")
 	if !strings.HasPrefix(got, want) || !strings.Contains(want, ":") && c.Standing != want {
 		t.Errorf("got %q, want %q: %+v", got, want, c)
 	}
@@ -124,7 +129,7 @@ func TestStackOfPartsAlone(t *testing.T) {
 	s.feature("cache", true, set("cache=on"), "baseline", base, s.launches("s-1", "cache", set("cache=on"), 99, 98), 1, 1)
 	s.feature("moe", true, set("moe=routed"), "baseline", base, s.launches("s-1", "moe", set("moe=routed"), 99, 98), 1, 1)
 	all := Contests(s.st)
-	if len(all) != 1 || all[0].Standing != Open || !strings.Contains(all[0].Note, "no launch of the stack of all 2 accepted features") {
+	if len(all) != 1 || all[0].Standing != Open || all[0].Note.Code != code.NoLaunch || *all[0].Note.Args["features"].Number != 2 {
 		t.Fatalf("%+v", all)
 	}
 }
@@ -169,7 +174,7 @@ func TestNewestThatSentIt(t *testing.T) {
 		Cells: []measure.CellRun{{Cell: "chat", Prompt: 32, Output: 8, Concurrency: 1}},
 	}})
 	all := Contests(s.st)
-	if len(all) != 1 || all[0].Session != "s-2" || all[0].Standing != Open || !strings.Contains(all[0].Note, "launch s-2.baseline.1 has no chat.tg") {
+	if len(all) != 1 || all[0].Session != "s-2" || all[0].Standing != Open || all[0].Note.Code != code.LaunchLacks || all[0].Note.Subject != "s-2.baseline.1" || all[0].Note.Args["address"].Text != "chat.tg" {
 		t.Fatalf("%+v", all)
 	}
 }

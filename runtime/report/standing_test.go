@@ -5,8 +5,11 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
+
+var failed = verdict.New(code.Outcome).On("baseline").Is(verdict.Fail)
 
 // TestLocked: what is locked stands in the plan's order, each under its phase, the
 // features too, which do not name it.
@@ -14,10 +17,10 @@ func TestLocked(t *testing.T) {
 	s := newStory(t)
 	s.begin("r1")
 	s.add(&ledger.Record{Type: "end", Run: "r1", End: &ledger.End{
-		Verdict: verdict.Fail, Reason: "finished",
+		Verdict: verdict.Fail, Reason: verdict.New(code.Finished),
 		Nodes: []string{"baseline", "phase.z.step.exec.build", "feature.kv.qualify", "feature.kv", "feature.b", "phase.z", "feature.a", "phase.y"},
-		Locked: map[string]string{
-			"feature.a": "x", "feature.b": "x", "feature.kv": "x", "phase.y": "x", "phase.z": "x", "phase.z.step.exec.build": "x",
+		Locked: map[string]verdict.Reason{
+			"feature.a": failed, "feature.b": failed, "feature.kv": failed, "phase.y": failed, "phase.z": failed, "phase.z.step.exec.build": failed,
 		},
 	}})
 	var got []string
@@ -46,7 +49,7 @@ func TestRows(t *testing.T) {
 			switch {
 			case r.Gone:
 				text = r.Node + " gone"
-			case r.Locked != "":
+			case !r.Locked.IsZero():
 				text = r.Node + " locked"
 			case r.Decided != nil:
 				text = r.Node
@@ -67,8 +70,8 @@ func TestRows(t *testing.T) {
 	decide("phase.a", 1)
 	rows("phase.b", "phase.old", "phase.a")
 	s.add(&ledger.Record{Type: "end", Run: "r1", End: &ledger.End{
-		Verdict: verdict.Fail, Reason: "finished", Nodes: []string{"phase.a", "phase.b", "phase.c", "phase.d", "phase.old"},
-		Locked: map[string]string{"phase.c": "x", "phase.d": "x"},
+		Verdict: verdict.Fail, Reason: verdict.New(code.Finished), Nodes: []string{"phase.a", "phase.b", "phase.c", "phase.d", "phase.old"},
+		Locked: map[string]verdict.Reason{"phase.c": failed, "phase.d": failed},
 	}})
 	rows("phase.a", "phase.b", "phase.c locked", "phase.d locked", "phase.old")
 	// Its order is known in the next run, and not what that one's plan has.

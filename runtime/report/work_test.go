@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -80,7 +81,7 @@ func TestWorkOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	want(UnderWay, true)
-	record(&ledger.Record{Type: "end", Run: "r-2", End: &ledger.End{Verdict: verdict.Pass, Reason: "finished"}})
+	record(&ledger.Record{Type: "end", Run: "r-2", End: &ledger.End{Verdict: verdict.Pass, Reason: verdict.New(code.Finished)}})
 	want(Ended, true)
 	if err := l.Unlock(); err != nil {
 		t.Fatal(err)

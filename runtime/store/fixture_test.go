@@ -8,6 +8,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -45,7 +46,7 @@ func runStart(run string) *ledger.Record {
 }
 
 func runEnd(run string) *ledger.Record {
-	return &ledger.Record{Type: "end", Time: noon.Add(time.Hour), Run: run, End: &ledger.End{Verdict: verdict.Fail, Exit: 2, Reason: "finished"}}
+	return &ledger.Record{Type: "end", Time: noon.Add(time.Hour), Run: run, End: &ledger.End{Verdict: verdict.Fail, Exit: 2, Reason: verdict.New(code.Finished)}}
 }
 
 func launch(run, id, key string, seconds float64, ok bool) *ledger.Record {
@@ -59,8 +60,8 @@ func launch(run, id, key string, seconds float64, ok bool) *ledger.Record {
 func decision(run, node string, attempt int, v verdict.Verdict) *ledger.Record {
 	value, low := 0.12, 0.10
 	return &ledger.Record{Type: "decision", Time: noon, Run: run, Decision: &ledger.Decision{
-		Node: node, Kind: "feature", MeasureKey: "m", DecisionKey: "d", Attempt: attempt, Verdict: v, Because: "first",
-		Reasons: []string{"chat.tg.gain 12 % >= 10 %"},
+		Node: node, Kind: "feature", MeasureKey: "m", DecisionKey: "d", Attempt: attempt, Verdict: v, Because: verdict.New(code.First),
+		Reasons: []verdict.Reason{verdict.New(code.Broken, verdict.Text("error", "chat.tg.gain 12 % >= 10 %"))},
 		Rules: []ledger.Rule{{
 			Name: "decode", Role: "criterion", Expr: "chat.tg.gain >= 0.10", Source: "p.hcl:3:5", Verdict: v, Decides: true,
 			Inputs: []ledger.Input{{Path: "chat.tg.gain", Value: &value, N: 5, BaseN: 5, Low: &low}},

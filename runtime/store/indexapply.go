@@ -1,10 +1,12 @@
 package store
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -12,6 +14,18 @@ import (
 const sortableTime = "2006-01-02T15:04:05.000000000Z"
 
 func text(t time.Time) string { return t.UTC().Format(sortableTime) }
+
+// fact is a reason as its JSON, for json_extract(because, '$.code'); empty for none.
+func fact(r verdict.Reason) string {
+	if r.IsZero() {
+		return ""
+	}
+	data, err := json.Marshal(r)
+	if err != nil {
+		return string(r.Code) // a number that JSON cannot hold; the code still says what it is
+	}
+	return string(data)
+}
 
 // apply adds record i. It is a pure function of the record: what it puts into
 // the index depends on nothing else.
@@ -21,7 +35,7 @@ func (x *index) apply(i int, r *ledger.Record) error {
 		s := r.RunStart
 		return x.exec("run", r.Run, i, text(r.Time), s.Plan, s.PlanFile, s.PlanDigest, s.PlanSource, s.Tool)
 	case r.End != nil:
-		return x.exec("end", i, text(r.Time), string(r.End.Verdict), r.End.Exit, r.End.Reason, r.Run)
+		return x.exec("end", i, text(r.Time), string(r.End.Verdict), r.End.Exit, fact(r.End.Reason), r.Run)
 	case r.Launch != nil:
 		return x.applyLaunch(i, r.Run, r.Launch)
 	case r.Decision != nil:
@@ -35,7 +49,7 @@ func (x *index) apply(i int, r *ledger.Record) error {
 
 func (x *index) applyLaunch(i int, run string, l *ledger.Launch) error {
 	err := x.exec("launch", i, l.ID, run, l.Session, l.Purpose, l.Node, l.Variant, l.VariantKey, l.Engine["kind"],
-		l.Ordinal, l.Order, text(l.Started), l.Seconds, l.OK, l.Error, l.Exit, l.Samples, l.Log)
+		l.Ordinal, l.Order, text(l.Started), l.Seconds, l.OK, fact(l.Error), l.Exit, l.Samples, l.Log)
 	if err != nil {
 		return err
 	}
@@ -56,7 +70,7 @@ func (x *index) applyDecision(i int, r *ledger.Record, d *ledger.Decision) error
 		retracted = d.Retraction.Node
 	}
 	err := x.exec("decision", i, r.Run, text(r.Time), d.Node, d.Kind, d.Phase, d.Feature, d.MeasureKey, d.DecisionKey,
-		d.Attempt, string(d.Verdict), d.Accepted, d.Session, d.Seconds, d.Because, retracted)
+		d.Attempt, string(d.Verdict), d.Accepted, d.Session, d.Seconds, fact(d.Because), retracted)
 	if err != nil {
 		return err
 	}
@@ -65,7 +79,7 @@ func (x *index) applyDecision(i int, r *ledger.Record, d *ledger.Decision) error
 			return err
 		}
 		for k, in := range rule.Inputs {
-			if err := x.exec("input", i, j, k, in.Path, in.Value, in.Text, in.Missing, in.Unit, in.N, in.BaseN, in.NRequests, in.Low, in.High); err != nil {
+			if err := x.exec("input", i, j, k, in.Path, in.Value, in.Text, fact(in.Missing), in.Unit, in.N, in.BaseN, in.NRequests, in.Low, in.High); err != nil {
 				return err
 			}
 		}

@@ -2,12 +2,13 @@ package store
 
 // indexVersion changes with indexSchema or with what is put into it; an index
 // of another version is made again.
-const indexVersion = "2"
+const indexVersion = "3"
 
 // indexSchema is the index. Anyone may query it with sqlite3; nothing that only
 // it knows exists. record is the position of the record in the ledger, from 0
 // (its line is record + 2). Times are UTC text that sorts. Absent numbers are
-// NULL, absent texts are empty.
+// NULL, absent texts are empty. missing, because, error and the reason of a run are
+// facts in JSON: json_extract(because, '$.code').
 const indexSchema = `
 CREATE TABLE meta (           -- schema: version; applied: records taken in; root: the ledger's tree hash after them
 	key   TEXT PRIMARY KEY,

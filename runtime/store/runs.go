@@ -21,7 +21,7 @@ type RunInfo struct {
 	Ended   time.Time       `json:"ended,omitzero"`
 	Exit    int             `json:"exit"`
 	Verdict verdict.Verdict `json:"verdict,omitempty"`
-	Reason  string          `json:"reason,omitempty"`
+	Reason  verdict.Reason  `json:"reason,omitzero"`
 }
 
 // RunView is one run with everything it recorded, in order.

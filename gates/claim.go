@@ -1,0 +1,48 @@
+package gates
+
+import (
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// Measured is what was seen of the one value that a rule reads, with what it rests
+// on; no fact where it cannot be told.
+func Measured(rule *plans.Rule, ev *Evidence) verdict.Reason {
+	if rule == nil || rule.Program == nil || len(rule.Program.Inputs) != 1 {
+		return verdict.Reason{}
+	}
+	in := rule.Program.Inputs[0]
+	r := read(in, ev)
+	if r.Value == nil {
+		return verdict.Reason{}
+	}
+	return verdict.New(code.ValueSeen, append(strength(in, r), verdict.Num("value", *r.Value, unitOf(in)))...).On(in.Path)
+}
+
+// What becomes of a hypothesis.
+const (
+	Confirmed = "confirmed"
+	Refuted   = "refuted"
+	Unsettled = "open"
+)
+
+// Claimed holds a hypothesis against what was measured: the rule is its claim as
+// Load compiled it. It decides nothing else, so that it takes no part of the
+// error budget of the criteria; that of the best of several alternatives has as
+// many chances to be confirmed by luck as there are. why is what to read
+// beside the outcome.
+func Claimed(rule *plans.Rule, ev *Evidence, s Settings) (outcome string, decided verdict.Rule, why verdict.Reason) {
+	decided = Decide([]*plans.Rule{rule}, ev, s)[0]
+	decided.Role, decided.Decides = verdict.RoleHypothesis, false
+	if len(decided.Reasons) > 0 {
+		why = decided.Reasons[0]
+	}
+	switch decided.Verdict {
+	case verdict.Pass:
+		return Confirmed, decided, why
+	case verdict.Fail:
+		return Refuted, decided, why
+	}
+	return Unsettled, decided, why
+}

@@ -1,0 +1,386 @@
+package gates
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// finding is what the evidence says of one comparison.
+type finding struct {
+	verdict.Comparison
+	// reason is what was found against what was wanted, from what decided it.
+	reason verdict.Reason
+	// mean says whether the estimates fulfil it, as the compiled rule sees them.
+	mean bool
+	// open names the features of which more launches could still settle it.
+	open []string
+	// stale names arms whose launches are no fresh starts.
+	stale []string
+}
+
+// find decides one comparison. It works out both sides also of those that the
+// rule's logic would skip, and returns an error for numbers that are not finite
+// (1/0 > 5 is true in expr-lang) and for launches that cannot be tested.
+func (c *ruling) find(leaf *plans.Leaf) (*finding, error) {
+	f := &finding{Comparison: verdict.Comparison{Text: leaf.Text, Op: leaf.Op, Turned: leaf.Left.Constant != nil, Verdict: verdict.Inconclusive}}
+	if !c.there(f, leaf.Inputs()) {
+		return f, nil
+	}
+	if in := leaf.Claim.Input; in != nil && !c.there(f, []*plans.Input{in}) {
+		return f, nil
+	}
+	value := func(in *plans.Input) any { return c.readings[in].value(in) }
+	left, err := leaf.Left.Value(value)
+	if err != nil {
+		return nil, err
+	}
+	right, err := leaf.Right.Value(value)
+	if err != nil {
+		return nil, err
+	}
+	if f.Holds, err = holds(leaf.Op, left, right); err != nil {
+		return nil, err
+	}
+	f.mean = f.Holds
+	if leaf.Claim.Form == verdict.Exact {
+		f.Left, f.Right = sides(leaf, left, right)
+		return f, c.exact(f, leaf)
+	}
+	if err := c.test(f, leaf); err != nil {
+		return nil, err
+	}
+	left, right = looked(leaf, f.Test, left, right)
+	f.Left, f.Right = sides(leaf, left, right)
+	f.reason = f.found(leaf, f.Verdict == verdict.Pass).Is(f.Verdict).From(c.argued(leaf, f)...)
+	return f, nil
+}
+
+// there reports whether inputs are present, and notes on what arms that were
+// running before they rest and what launches they wait for.
+func (c *ruling) there(f *finding, inputs []*plans.Input) bool {
+	all := true
+	for _, in := range inputs {
+		r := c.read(in)
+		if r.absent != "" {
+			all = false
+			f.open = merged(f.open, r.awaited(in))
+		}
+		if r.stale != "" {
+			f.stale = merged(f.stale, []string{r.stale})
+		}
+	}
+	return all
+}
+
+// test decides a claim about launches.
+func (c *ruling) test(f *finding, leaf *plans.Leaf) (err error) {
+	claim := leaf.Claim
+	r := c.readings[claim.Input]
+	if claim.Form == verdict.Range {
+		f.Verdict, f.Test, err = c.wholeRange(claim, r)
+	} else {
+		f.Verdict, f.Test, err = c.ttest(claim, r, c.shares[leaf])
+	}
+	if err != nil {
+		return err
+	}
+	f.Test.Negated = leaf.Negated
+	if f.Test.Stop == verdict.StopOpen && len(f.stale) == 0 {
+		f.open = []string{claim.Input.Feature}
+	}
+	if !claim.Input.Comparing() && claim.Tested() {
+		unsteady(f, r.own, Address(claim.Input))
+	}
+	return nil
+}
+
+// unsteady takes the decision away from a number of one arm whose requests drift
+// within its launches: nothing stands beside it that drifts too.
+func unsteady(f *finding, t taken, address string) {
+	var drifts []float64
+	for _, l := range t.arm.Launches {
+		if v, ok := l.Metrics[address].Stats[measure.Drift]; ok {
+			drifts = append(drifts, v)
+		}
+	}
+	drift, _, flagged := stats.Drift(drifts)
+	if !flagged {
+		return
+	}
+	f.Verdict, f.open = verdict.Inconclusive, nil
+	if f.Test.Note = verdict.New(code.DriftUnknown); !math.IsNaN(drift) {
+		f.Test.Note = verdict.New(code.Drifts, verdict.Num("by", math.Expm1(-drift), plans.RatioUnit)).On(address)
+	}
+}
+
+// direct reports whether a comparison is written as the claim that decides it:
+// one number, as it is, against what the plan says.
+func direct(leaf *plans.Leaf) bool {
+	return stands(leaf.Left, leaf) && given(leaf.Right) || stands(leaf.Right, leaf) && given(leaf.Left)
+}
+
+func given(o *plans.Operand) bool {
+	return !slices.ContainsFunc(o.Inputs(), func(in *plans.Input) bool { return in.Measured() })
+}
+
+// stands reports whether an operand is what a leaf's claim tests.
+func stands(o *plans.Operand, leaf *plans.Leaf) bool {
+	in := leaf.Claim.Input
+	return in != nil && o.Input != nil && (o.Input == in || o.Input.Path == in.Path && o.Input.Feature == in.Feature)
+}
+
+// looked puts the estimate of the last look in the place of that of all launches,
+// where it stands in the comparison by itself: what is said of a test is said of
+// the launches that it counted.
+func looked(leaf *plans.Leaf, t *verdict.Test, left, right any) (any, any) {
+	if t == nil || t.Estimate == nil || len(t.Looks) == 0 {
+		return left, right
+	}
+	switch {
+	case stands(leaf.Left, leaf):
+		left = *t.Estimate
+	case stands(leaf.Right, leaf):
+		right = *t.Estimate
+	}
+	return left, right
+}
+
+func holds(op string, left, right any) (bool, error) {
+	switch op {
+	case "==":
+		return left == right, nil
+	case "!=":
+		return left != right, nil
+	case "in":
+		if list, ok := right.([]any); ok {
+			return slices.Contains(list, left), nil
+		}
+	}
+	l, lok := left.(float64)
+	r, rok := right.(float64)
+	if lok && rok {
+		switch op {
+		case "<":
+			return l < r, nil
+		case "<=":
+			return l <= r, nil
+		case ">":
+			return l > r, nil
+		case ">=":
+			return l >= r, nil
+		}
+	}
+	return false, fault(verdict.New(code.Incomparable, verdict.Text("left", fmt.Sprint(left)), verdict.Text("op", op), verdict.Text("right", fmt.Sprint(right))))
+}
+
+// sides are the values of both sides of a comparison in their unit; a constant takes
+// the unit of what it is compared with.
+func sides(leaf *plans.Leaf, left, right any) (verdict.Value, verdict.Value) {
+	unit := leaf.Left.Unit
+	if unit == "" {
+		unit = leaf.Right.Unit
+	}
+	if unit == plans.RatioUnit {
+		switch {
+		case spread(leaf.Left.Input) || spread(leaf.Right.Input):
+			unit = "spread"
+		case leaf.Left.Op != "" || leaf.Right.Op != "":
+			// Twice a change may lie below -100 %, and is nothing that there is more of.
+			unit = "percent"
+		}
+	}
+	return side(left, unit), side(right, unit)
+}
+
+func side(v any, unit string) verdict.Value {
+	switch v := v.(type) {
+	case float64:
+		return verdict.Num("", v, unit).Value
+	case []any:
+		var numbers []float64
+		words := make([]string, len(v))
+		for i, e := range v {
+			if x, ok := e.(float64); ok {
+				numbers = append(numbers, x)
+			}
+			words[i] = fmt.Sprint(e)
+		}
+		if len(numbers) == len(v) {
+			return verdict.Value{Numbers: numbers, Unit: unit}
+		}
+		return verdict.Value{List: words}
+	}
+	return verdict.Value{Text: fmt.Sprint(v)}
+}
+
+// spread tells a coefficient of variation: a ratio, but no change with a sign.
+func spread(in *plans.Input) bool { return in != nil && in.Stat == "cv" }
+
+// unitOf is the unit of an input's own number.
+func unitOf(in *plans.Input) string {
+	if in.Ratio() || spread(in) {
+		return plans.RatioUnit
+	}
+	return in.Unit
+}
+
+// found is what was found against what was wanted, and whether that is so.
+func (f *finding) found(leaf *plans.Leaf, wanted bool, more ...verdict.Arg) verdict.Reason {
+	subject, other, is, want, op := leaf.Left, leaf.Right, f.Left, f.Right, leaf.Op
+	if f.Turned {
+		subject, other, is, want, op = other, subject, want, is, plans.Turned(op)
+	}
+	c := code.NotAsWanted
+	if wanted {
+		c = code.AsWanted
+	}
+	args := append(more, verdict.Arg{Name: "is", Value: is}, verdict.Text("op", op), verdict.Arg{Name: "wanted", Value: want})
+	if other.Constant == nil {
+		args = append(args, verdict.Text("of", other.Text))
+	}
+	if leaf.Negated {
+		args = append(args, verdict.Text("negated", "yes"))
+	}
+	return verdict.New(c, args...).On(subject.Text)
+}
+
+// rests are what the values of inputs rest on.
+func (c *ruling) rests(inputs []*plans.Input) (on []verdict.Reason) {
+	for _, in := range inputs {
+		if r := c.readings[in]; r != nil && r.N > 0 {
+			on = append(on, verdict.New(code.RestsOn, strength(in, r)...).On(in.Path))
+		}
+	}
+	return on
+}
+
+// strength is how many launches a value is of, and how sure it is.
+func strength(in *plans.Input, r *reading) []verdict.Arg {
+	args := []verdict.Arg{verdict.Int("n", r.N)}
+	if r.BaseN > 0 {
+		args = append(args, verdict.Int("base_n", r.BaseN))
+	}
+	if r.Low != nil && r.High != nil && !in.Counted() {
+		args = append(args, verdict.Span("interval", *r.Low, *r.High, unitOf(in)))
+	}
+	return args
+}
+
+// argued is how launches decided a comparison. An estimate that stopped a test at a
+// pass is too good on average, so the bound stands beside it.
+func (c *ruling) argued(leaf *plans.Leaf, f *finding) []verdict.Reason {
+	t, in := f.Test, leaf.Claim.Input
+	a := argument{test: t, unit: unitOf(in), most: c.most(in), n: len(t.Values)}
+	if spread(in) {
+		a.unit = "spread"
+	}
+	if len(t.Looks) > 0 {
+		a.last = t.Looks[len(t.Looks)-1]
+		a.n = a.last.N
+	} else if t.Against != "" {
+		a.n = min(a.n, len(t.Base))
+	}
+	why := a.shown(f.Verdict)
+	if !direct(leaf) && t.Note.IsZero() {
+		why = why.On(in.Path)
+	}
+	if len(t.Unpaired) == 0 {
+		return []verdict.Reason{why}
+	}
+	return []verdict.Reason{why, verdict.New(code.NotPaired, verdict.List("launches", t.Unpaired))}
+}
+
+// argument is what a test says.
+type argument struct {
+	test *verdict.Test
+	unit string
+	// n is the launches an arm that it counted, most those that there may be, and last
+	// its last look.
+	n, most int
+	last    verdict.Look
+}
+
+// say is a fact about the launches of a test.
+func (a argument) say(c code.Code, more ...verdict.Arg) verdict.Reason {
+	args := append(more, verdict.Int("launches", a.n))
+	if a.test.Against != "" {
+		args = append(args, verdict.Text("against", a.test.Against))
+	}
+	return verdict.New(c, args...)
+}
+
+func (a argument) shown(v verdict.Verdict) verdict.Reason {
+	t, last := a.test, a.last
+	switch {
+	case !t.Note.IsZero():
+		return t.Note
+	case t.Form == verdict.Range:
+		return a.ranged(v)
+	case t.Stop == verdict.StopPass:
+		return a.say(code.Shown, append(a.bound(t.More), verdict.Num("p", last.PPass, "p"), verdict.Num("level", t.Pass, "level"))...)
+	case t.Stop == verdict.StopFail:
+		return a.say(code.ShownAgainst, append(a.bound(!t.More), verdict.Num("p", last.PFail, "p"), verdict.Num("level", t.Fail, "level"))...)
+	case t.Stop == verdict.StopScreen:
+		return a.say(code.Screened)
+	case t.Stop == verdict.StopFutile:
+		return a.say(code.Futile, append(a.between(), verdict.Num("chance", last.Chance, shareUnit))...)
+	case t.Stop == verdict.StopEnd && a.n > 1 && last.DF == 0 && a.n < t.First:
+		takes := []verdict.Arg{verdict.Int("takes", t.First)}
+		if t.FloorDF == 0 {
+			takes = append(takes, verdict.Text("unrecorded", "yes"))
+		}
+		return a.say(code.VerdictTakes, takes...)
+	case t.Stop == verdict.StopEnd && a.n > 1 && last.DF == 0, a.n == 1:
+		return a.say(code.SaysNothing)
+	case t.Stop == verdict.StopEnd:
+		return a.say(code.CouldNotTell, a.between()...)
+	case len(t.Looks) == 0 && len(t.Plan) > 0:
+		return a.say(code.BeforeFirstLook, verdict.Int("first", t.Plan[0]))
+	}
+	return a.say(code.GoesOn, append(a.between(), verdict.Int("most", a.most))...)
+}
+
+// ranged is what the whole range of launches says.
+func (a argument) ranged(v verdict.Verdict) verdict.Reason {
+	t := a.test
+	switch {
+	case v == verdict.Pass:
+		return a.say(code.RangeShown, a.bound(t.More)...)
+	case v == verdict.Fail:
+		return a.say(code.RangeShownAgainst, a.bound(!t.More)...)
+	case a.n == 1:
+		return a.say(code.SaysNothing)
+	case t.Stop == verdict.StopFutile:
+		return a.say(code.RangeStraddles, a.between()...)
+	case t.Stop == verdict.StopEnd:
+		return a.say(code.VerdictTakes, verdict.Int("takes", t.First))
+	}
+	return a.say(code.RangeGoesOn, verdict.Int("takes", t.First))
+}
+
+// bound is the one side of what was shown, with the threshold that it clears.
+func (a argument) bound(low bool) []verdict.Arg {
+	side, edge := "at_most", a.test.High
+	if low {
+		side, edge = "at_least", a.test.Low
+	}
+	if edge == nil {
+		return nil
+	}
+	return []verdict.Arg{verdict.Num(side, *edge, a.unit), verdict.Num("limit", a.test.Threshold, a.unit)}
+}
+
+// between is both sides.
+func (a argument) between() []verdict.Arg {
+	if a.test.Low == nil || a.test.High == nil {
+		return nil
+	}
+	return []verdict.Arg{verdict.Span("between", *a.test.Low, *a.test.High, a.unit)}
+}

@@ -1,0 +1,91 @@
+// Package gates decides rules: it is handed compiled rules and the evidence
+// that was gathered, and gives verdicts with their reasons. It starts nothing,
+// reads no file and keeps no state, so that a decision can be made again from
+// the same evidence.
+package gates
+
+import (
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+)
+
+// Evidence is everything that rules of one phase may read.
+type Evidence struct {
+	// Features by name.
+	Features map[string]*Feature
+}
+
+// Feature is the evidence about one feature.
+type Feature struct {
+	// Candidate is the variant under test, Parent what it builds on, Root the
+	// plan's baseline. Where parent and baseline are the same variant they
+	// share the same launches.
+	Candidate, Parent, Root Arm
+	// Levels are the verdicts of the protocol's levels; a level that was not
+	// run is absent.
+	Levels map[string]verdict.Verdict
+	// Knobs are the candidate's knob values.
+	Knobs map[string]string
+	// Outcome is the feature's own verdict once it is decided.
+	Outcome  verdict.Verdict
+	Accepted bool
+	// Broken is set when there is no measurement to read: the verdict that
+	// rules on measurements take over, and why.
+	Broken verdict.Verdict
+	Cause  verdict.Reason
+	// Noise is the launch noise that was recorded before its session, by metric
+	// address, and Max the most launches of each arm that its benchmark makes: where
+	// they are set they stand in the place of the settings'.
+	Noise map[string]Noise
+	Max   int
+}
+
+// Arm is one variant's launches in one session.
+type Arm struct {
+	Name     string
+	Launches []Launch
+}
+
+// Launch is what one launch measured.
+type Launch struct {
+	ID string
+	// Round counts the launches of each arm that were interleaved, from 1: launches
+	// of one round stood beside each other. At a look at n, those of the first n
+	// rounds in which both arms have one count.
+	Round int
+	// Samples is the digest of its raw samples.
+	Samples string
+	// Recorded says that the launch is on record, where people can look at it.
+	Recorded bool
+	// Stale says that the engine was running before the launch, so that the
+	// launch is no start of its own and no replicate of anything.
+	Stale bool
+	// Metrics by address without statistic: "chat.tg", "engine.startup_s".
+	Metrics map[string]measure.Summary
+	// Observed is what the engine said of itself, by name: string, float64 or
+	// bool. Unobserved says why other things are not known.
+	Observed   map[string]any
+	Unobserved map[string]verdict.Reason
+}
+
+// stale is the name of an arm of which a launch was no fresh start, and empty for all
+// others.
+func (a Arm) stale() string {
+	for _, l := range a.Launches {
+		if l.Stale {
+			return a.Name
+		}
+	}
+	return ""
+}
+
+// without is that a launch has no such metric, with why and where to look where it is
+// on record: of the launches of a plan's test only numbers are known.
+func (l Launch) without(address string, more ...verdict.Arg) verdict.Reason {
+	args := append(more, verdict.Text("metric", address))
+	if l.Recorded {
+		args = append(args, verdict.Text("recorded", l.ID), verdict.Text("why", measure.WhyAbsent(l.Metrics, address)))
+	}
+	return verdict.New(code.MetricLacking, args...).On(l.ID)
+}

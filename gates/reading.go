@@ -1,0 +1,450 @@
+package gates
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// reading is one input with its value, or the verdict that its absence means.
+type reading struct {
+	verdict.Input
+	// absent is the verdict that a missing value forces; empty when present.
+	absent verdict.Verdict
+	// stale names an arm whose launches are no fresh starts; empty where all are.
+	stale string
+	// unmeasured is set where it is absent because an arm has no launch yet.
+	unmeasured bool
+	// own and base are the launches that a metric was read from; base has none
+	// unless two arms are compared.
+	own, base taken
+}
+
+// missing gives up on a value. Whatever the evidence claims, an absence is never
+// one of the verdicts that unlock, nor a fail, which takes evidence too.
+func (r *reading) missing(v verdict.Verdict, why verdict.Reason) *reading {
+	switch v {
+	case verdict.Inconclusive, verdict.Invalid, verdict.Error:
+	default:
+		v = verdict.Error
+	}
+	r.absent, r.Missing = v, why
+	r.Value, r.Text = nil, nil
+	return r
+}
+
+// awaited names the feature of an input that is absent because nothing was
+// launched yet.
+func (r *reading) awaited(in *plans.Input) []string {
+	if !r.unmeasured {
+		return nil
+	}
+	return []string{in.Feature}
+}
+
+func (r *reading) word(w string) *reading { r.Text = &w; return r }
+
+func (r *reading) number(v float64) *reading {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return r.missing(verdict.Invalid, verdict.New(code.NotFinite))
+	}
+	r.Value = &v
+	return r
+}
+
+// value is what the expression sees; the reading is present.
+func (r *reading) value(in *plans.Input) any {
+	switch {
+	case in.Type == plans.WordInput && r.Text != nil:
+		return *r.Text
+	case in.Type == plans.BoolInput && r.Text != nil:
+		return *r.Text == "true"
+	case in.Type == plans.NumberInput && r.Value != nil:
+		return *r.Value
+	}
+	return nil // which no comparison accepts
+}
+
+// read looks an input up in the evidence.
+func read(in *plans.Input, ev *Evidence) *reading {
+	r := &reading{Input: verdict.Input{Path: in.Path, Unit: in.Unit}}
+	if in.Kind == plans.InputTarget {
+		return r.number(in.Number)
+	}
+	var f *Feature
+	if ev != nil {
+		f = ev.Features[in.Feature]
+	}
+	if f == nil {
+		r.Pending = true
+		return r.missing(verdict.Invalid, verdict.New(code.FeatureNotRun).On(in.Feature))
+	}
+	switch in.Kind {
+	case plans.InputLevel:
+		return readLevel(r, in, f)
+	case plans.InputKnob:
+		v, ok := f.Knobs[in.Name]
+		if !ok {
+			return r.missing(verdict.Invalid, verdict.New(code.KnobUnknown).On(in.Name))
+		}
+		return r.word(v)
+	case plans.InputObserved:
+		return readObserved(r, in, f)
+	case plans.InputFeature:
+		return readOutcome(r, in, f)
+	case plans.InputMetric:
+		if r = readMetric(r, in, f); in.Unsent != "" && r.absent == verdict.Inconclusive {
+			return r.missing(verdict.Inconclusive, verdict.New(code.NotSent, verdict.Text("why", in.Unsent)))
+		}
+		return r
+	}
+	return r.missing(verdict.Error, verdict.New(code.NoReader, verdict.Text("kind", string(in.Kind))))
+}
+
+// from is a reason with what a feature says of why it was not measured.
+func (f *Feature) from(r verdict.Reason) verdict.Reason {
+	if f.Cause.IsZero() {
+		return r
+	}
+	return r.From(f.Cause)
+}
+
+// readLevel reads the verdict of a level. Invalid and error are what levels get
+// that were skipped or broke: no evidence either way, and levels.x != 'fail'
+// must not hold for them.
+func readLevel(r *reading, in *plans.Input, f *Feature) *reading {
+	v, ok := f.Levels[in.Name]
+	level := verdict.Text("level", in.Name)
+	switch {
+	case !ok:
+		r.Pending = true
+		return r.missing(verdict.Invalid, f.from(verdict.New(code.LevelNotRun, verdict.Text("feature", in.Feature)).On(in.Name)))
+	case !v.Known():
+		return r.missing(verdict.Error, verdict.New(code.UnknownOutcome, level, verdict.Text("word", string(v))).On(in.Feature))
+	case !v.Decided():
+		return r.missing(v, f.from(verdict.New(code.NoOutcome, level).On(in.Feature).Is(v)))
+	}
+	return r.word(string(v))
+}
+
+// readOutcome reads feature["x"].verdict, .accepted or .decided. As with levels,
+// a feature that is locked, invalid or broken has no outcome that a rule could
+// read, so that neither "not accepted" nor "not decided" holds because nothing
+// was measured. What is left of .decided is true.
+func readOutcome(r *reading, in *plans.Input, f *Feature) *reading {
+	switch {
+	case f.Outcome == "":
+		r.Pending = true
+		return r.missing(verdict.Invalid, f.from(verdict.New(code.FeatureUndecided).On(in.Feature)))
+	case !f.Outcome.Known():
+		return r.missing(verdict.Error, verdict.New(code.UnknownOutcome, verdict.Text("word", string(f.Outcome))).On(in.Feature))
+	case !f.Outcome.Decided():
+		return r.missing(f.Outcome, f.from(verdict.New(code.NoOutcome).On(in.Feature).Is(f.Outcome)))
+	case f.Accepted && !f.Outcome.Unlocks():
+		return r.missing(verdict.Error, verdict.New(code.AcceptedAnyway).On(in.Feature).Is(f.Outcome))
+	}
+	switch in.Name {
+	case "verdict":
+		return r.word(string(f.Outcome))
+	case "accepted":
+		return r.word(strconv.FormatBool(f.Accepted))
+	case "decided":
+		return r.word("true")
+	}
+	return r.missing(verdict.Error, verdict.New(code.NoSuchField, verdict.Text("name", in.Name)))
+}
+
+// readMetric reads what the launches of one or two arms say of a metric.
+func readMetric(r *reading, in *plans.Input, f *Feature) *reading {
+	if f.Broken != "" {
+		return r.missing(f.Broken, f.Cause)
+	}
+	base, arm := f.Parent, f.Candidate
+	if in.Root {
+		base = f.Root
+	}
+	if in.Relation == plans.Base {
+		arm = base
+	}
+	own, why := collect(arm, in)
+	r.own = own
+	r.N, r.NRequests, r.PerLaunch, r.Samples = len(own.values), own.requests, own.values, own.digests
+	if why != nil {
+		return r.lacks(why, in)
+	}
+	if r.stale = arm.stale(); !in.Comparing() {
+		v, err := r.single(in, own.values)
+		if err != nil {
+			return r.missing(verdict.Invalid, verdict.OfError(err))
+		}
+		return r.number(v)
+	}
+	other, why := collect(base, in)
+	r.base = other
+	r.BaseN, r.BasePerLaunch = len(other.values), other.values
+	r.Samples = append(r.Samples, other.digests...)
+	if why == nil {
+		why = own.incomparable(other, in)
+	}
+	if why != nil {
+		return r.lacks(why, in)
+	}
+	if r.stale == "" {
+		r.stale = base.stale()
+	}
+	v, err := r.relate(in, own.values, other.values)
+	if err != nil {
+		return r.missing(verdict.Invalid, verdict.OfError(err))
+	}
+	return r.number(v)
+}
+
+// lacks gives up on a metric. Where no launch was made yet, and the plan does not
+// itself say that there will be none, launches may still bring it.
+func (r *reading) lacks(why *lack, in *plans.Input) *reading {
+	r.unmeasured = why.unmeasured && in.Unsent == ""
+	r.Pending = r.unmeasured
+	return r.missing(why.verdict, why.reason)
+}
+
+// single turns the values of one arm's launches into the number that a rule sees.
+func (r *reading) single(in *plans.Input, own []float64) (float64, error) {
+	switch {
+	case in.Stat == "n":
+		return float64(r.N), nil
+	case in.Stat == "n_requests":
+		return float64(r.NRequests), nil
+	case Geometric(in):
+		return stats.Mean(own)
+	default:
+		return stats.ArithmeticMean(own)
+	}
+}
+
+// relate turns the values of two arms' launches into the number that a rule sees.
+func (r *reading) relate(in *plans.Input, own, base []float64) (float64, error) {
+	if in.Ratio() {
+		d, err := stats.LogDifference(own, base)
+		if err != nil {
+			return 0, noRatio(err, r.own, r.base)
+		}
+		r.interval(d, func(x float64) float64 { return ratio(in, x) })
+		return ratio(in, d.Estimate), nil
+	}
+	d, err := stats.RawDifference(own, base)
+	r.interval(d, func(x float64) float64 { return x })
+	return d.Estimate, err
+}
+
+// Geometric tells speeds, times and sizes, which are averaged over launches in
+// logs, from counts and spreads: a geometric mean would make little of the one
+// launch that crashed a hundred times.
+func Geometric(in *plans.Input) bool {
+	return in.Better != "" && !in.MayBeZero() && in.Stat != "std" && in.Stat != "cv"
+}
+
+// ratio turns a difference of logs (candidate − base) into a gain or a change.
+// Where lower is better a gain is the part that was saved: 1 − candidate/base.
+func ratio(in *plans.Input, d float64) float64 {
+	if saving(in) {
+		return -math.Expm1(d)
+	}
+	return math.Expm1(d)
+}
+
+// saving tells a gain of a metric of which less is better.
+func saving(in *plans.Input) bool {
+	return in.Relation == plans.Gain && in.Better == string(measure.Lower)
+}
+
+func (r *reading) interval(d stats.Difference, f func(float64) float64) {
+	if !d.Bounded {
+		return
+	}
+	low, high := f(d.Low), f(d.High)
+	if low > high {
+		low, high = high, low
+	}
+	if math.IsInf(low, 0) || math.IsInf(high, 0) || math.IsNaN(low) || math.IsNaN(high) {
+		return
+	}
+	r.Low, r.High = &low, &high
+}
+
+// readObserved reads a word or a truth that the candidate's engine says of
+// itself. All its launches have to say it, and the same: what one of them does
+// not say might have been anything.
+func readObserved(r *reading, in *plans.Input, f *Feature) *reading {
+	if f.Broken != "" {
+		return r.missing(f.Broken, f.Cause)
+	}
+	launches := f.Candidate.Launches
+	if len(launches) == 0 {
+		r.unmeasured, r.Pending = true, true
+		return r.missing(verdict.Inconclusive, verdict.New(code.Unmeasured).On(f.Candidate.Name))
+	}
+	var value any
+	for _, l := range launches {
+		v, ok := l.Observed[in.Name]
+		switch {
+		case !ok || v == nil:
+			return r.missing(verdict.Inconclusive, verdict.New(code.Unsaid, verdict.Text("name", in.Name)).On(l.ID).From(l.unobserved(in.Name)))
+		case value != nil && v != value:
+			return r.missing(verdict.Invalid, verdict.New(code.SaidApart, verdict.Text("name", in.Name),
+				verdict.Text("launch", l.ID), verdict.Text("is", literal(v)),
+				verdict.Text("other", launches[0].ID), verdict.Text("was", literal(value))).On(f.Candidate.Name))
+		}
+		value = v
+	}
+	r.N = len(launches)
+	switch v := value.(type) {
+	case string:
+		if in.Type == plans.WordInput {
+			return r.word(v)
+		}
+	case bool:
+		if in.Type == plans.BoolInput {
+			return r.word(strconv.FormatBool(v))
+		}
+	}
+	return r.missing(verdict.Invalid, verdict.New(code.SaidUnfit, verdict.Text("is", literal(value)), verdict.Text("kind", string(in.Type))).On(in.Name))
+}
+
+// unobserved is why a launch does not say something.
+func (l Launch) unobserved(name string) verdict.Reason {
+	if why := l.Unobserved[name]; !why.IsZero() {
+		return why
+	}
+	return verdict.New(code.NotLookedFor)
+}
+
+// literal is an observed value as a plan writes it.
+func literal(value any) string {
+	if text, ok := value.(string); ok {
+		return strconv.Quote(text)
+	}
+	return fmt.Sprint(value)
+}
+
+// taken is one statistic of every launch of an arm.
+type taken struct {
+	arm      Arm
+	values   []float64
+	requests int
+	digests  []string
+	// unit and correction are those of all its launches.
+	unit, correction string
+}
+
+// lack is why an arm does not give a number.
+type lack struct {
+	verdict verdict.Verdict
+	reason  verdict.Reason
+	// unmeasured is set where the arm has no launch at all.
+	unmeasured bool
+}
+
+// unknown and invalid are what a launch lacks, and what is wrong with it.
+func unknown(why verdict.Reason) *lack { return &lack{verdict: verdict.Inconclusive, reason: why} }
+func invalid(why verdict.Reason) *lack { return &lack{verdict: verdict.Invalid, reason: why} }
+
+// Address is where a launch keeps the metric of an input: "chat.tg".
+func Address(in *plans.Input) string {
+	if in.Cell == "" {
+		return "engine." + in.Metric
+	}
+	return in.Cell + "." + in.Metric
+}
+
+// needs is the statistic that every launch has to have. Counts rest on the
+// median: a launch that has none measured nothing that could be counted.
+func needs(in *plans.Input) string {
+	if in.Counts() || in.Stat == "" {
+		return "median"
+	}
+	return in.Stat
+}
+
+// collect takes one statistic from every launch of an arm. A launch without it
+// makes the whole arm incomplete: what is missing might have been the bad one.
+func collect(a Arm, in *plans.Input) (taken, *lack) {
+	t := taken{arm: a}
+	address := Address(in)
+	metric := verdict.Text("metric", address)
+	if len(a.Launches) == 0 {
+		return t, &lack{verdict.Inconclusive, verdict.New(code.Unmeasured).On(a.Name), true}
+	}
+	first := a.Launches[0].Metrics[address]
+	t.unit, t.correction = first.Unit, first.Correction
+	for _, l := range a.Launches {
+		s := l.Metrics[address]
+		v, why := valueOf(l, s, in)
+		switch {
+		case why != nil:
+			return taken{arm: a}, why
+		case s.Correction != t.correction:
+			return taken{arm: a}, invalid(verdict.New(code.CorrectedApart, metric, verdict.Text("is", s.Correction), verdict.Text("was", t.correction)).On(l.ID))
+		case s.Unit != t.unit:
+			return taken{arm: a}, invalid(verdict.New(code.UnitsApart, metric, verdict.Text("is", s.Unit), verdict.Text("was", t.unit)).On(l.ID))
+		}
+		t.values = append(t.values, v)
+		t.requests += s.Requests
+		if l.Samples != "" {
+			t.digests = append(t.digests, l.Samples)
+		}
+	}
+	return t, nil
+}
+
+// valueOf is the statistic of one launch.
+func valueOf(l Launch, s measure.Summary, in *plans.Input) (float64, *lack) {
+	address, stat := Address(in), needs(in)
+	if s.N == 0 {
+		return 0, unknown(l.without(address))
+	}
+	v, ok := s.Stats[stat]
+	switch least := measure.LeastToDecide(stat); {
+	case !ok && s.N >= least:
+		return 0, unknown(verdict.New(code.StatLacking, verdict.Text("stat", stat), verdict.Int("samples", s.N)).On(l.ID))
+	case s.N < least:
+		return 0, unknown(verdict.New(code.SamplesLacking, verdict.Int("samples", s.N), verdict.Int("least", least)).On(l.ID))
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return 0, unknown(verdict.New(code.StatNotFinite, verdict.Text("metric", address), verdict.Text("stat", stat)).On(l.ID))
+	case in.Stat == "n_requests" && s.Requests < 1:
+		return 0, unknown(verdict.New(code.RequestsUnknown, verdict.Text("metric", address)).On(l.ID))
+	}
+	return v, nil
+}
+
+// incomparable says why two arms do not compare; nil where they do.
+func (t taken) incomparable(base taken, in *plans.Input) *lack {
+	apart := func(c code.Code, is, was string) *lack {
+		return invalid(verdict.New(c, verdict.Text("metric", Address(in)), verdict.Text("is", is), verdict.Text("was", was), verdict.Text("against", base.arm.Name)).On(t.arm.Name))
+	}
+	switch {
+	case t.unit != base.unit:
+		return apart(code.ArmsUnitsApart, t.unit, base.unit)
+	case t.correction != base.correction:
+		return apart(code.ArmsCorrectedApart, t.correction, base.correction)
+	}
+	return nil
+}
+
+// noRatio names the launch of the arms whose value has no log, and is the error as it
+// is where none has such a one.
+func noRatio(err error, arms ...taken) error {
+	for _, t := range arms {
+		for i, v := range t.values {
+			if !(v > 0) {
+				return fault(verdict.New(code.NotAboveZero, verdict.Text("arm", t.arm.Name), verdict.Num("value", v, "")).On(t.arm.Launches[i].ID))
+			}
+		}
+	}
+	return err
+}

@@ -1,0 +1,54 @@
+package tell
+
+import (
+	"strings"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+)
+
+var featurePhrases = phrases{
+	code.NoCriterion:       "no criterion decides over this feature",
+	code.NoBenchmark:       "protocol {subject} has no benchmark level, so nothing was measured",
+	code.ParentNotAccepted: "not accepted into the stack, because {subject}, which it builds on, is not in it",
+	code.ChooserNotRun:     "feature {subject}, which chooses, was not run",
+	code.ChosenUnknown:     "feature {subject} was decided with {knob} = {value:q}, which is none of its alternatives",
+	code.FirstUndecided:    "feature {subject} was not decided on the first engine",
+	code.NotInRun:          "it was not decided in this run",
+
+	code.Wins:        whole(wins),
+	code.NoneWins:    whole(noneWins),
+	code.Alternative: "{subject} {verdict}{gain? {gain}}",
+
+	code.Confirmed:          "confirmed on engine.{subject}",
+	code.NotTried:           "not tried on engine.{subject}: it is {without} without that",
+	code.ConfirmationNotRun: "not confirmed on engine.{subject}",
+
+	code.TargetUncompared: "no rule compares it with a measurement",
+	code.TargetNamesAlone: "no rule compares it with a measurement, and which numbers are the same its names alone do not say",
+	code.TargetOfCells:    "workload {subject} has {cells} cells, and no rule says which of them it is a number of",
+	code.TargetNotPrinted: "the baseline's engine is no command that prints it",
+
+	code.CaseConfirmation: "confirmation {subject}: {verdict}{causes?; {causes}}",
+	code.CaseAlternative:  "alternative {subject}: {verdict}",
+	code.NotGiven:         "the case gives nothing of {subject}",
+}
+
+// wins is the choice in one line. Its gains are of all launches, and a criterion on the
+// same metric reads those up to the look that decided it: where both stand side by
+// side, the line says so.
+func wins(r verdict.Reason) string {
+	line := fill("{subject} wins{gain? {gain}} in {metric}{gain? over all launches}; ", r) + alternatives(r.Causes)
+	return line + fill("{first?; {metric} was not measured, so that the first in the plan's order is taken}", r)
+}
+
+// noneWins is the same where no alternative passes.
+func noneWins(r verdict.Reason) string {
+	over := ""
+	if len(r.Causes) > 0 && r.Causes[0].Args["gain"].Number != nil {
+		over = fill(" ({metric} over all launches)", r)
+	}
+	return fill("no alternative of {knob} passes: ", r) + alternatives(r.Causes) + over + fill("; what follows is of {subject}", r)
+}
+
+func alternatives(all []verdict.Reason) string { return strings.Join(Lines(all), ", ") }

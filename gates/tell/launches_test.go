@@ -1,0 +1,76 @@
+package tell
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+)
+
+func TestLaunches(t *testing.T) {
+	text, num := verdict.Text, verdict.Int
+	digest := "0123456789abcdef0123456789abcdef01234567"
+	for want, r := range map[string]verdict.Reason{
+		"the engine died (exit status 1) while it answered: EOF":                                               verdict.New(code.EngineDied, text("exit", "exit status 1"), verdict.Err(errors.New("EOF"))),
+		"engine could not start: no port; Out of memory. [oom, log line 3: OOM]":                               verdict.New(code.LaunchBroke, text("error", "engine could not start: no port")).From(verdict.New(code.Diagnosed, text("means", "Out of memory."), text("class", "oom"), num("line_no", 3), text("line", "OOM"))),
+		"the log could not be kept: disk full":                                                                 verdict.New(code.NotKept, text("error", "disk full")).On("log"),
+		"shared GPU: process 7 after the engine had stopped":                                                   verdict.New(code.GPUShared, text("by", "process 7")),
+		"memory of the GPU was not given back within 30s: 3 GB":                                                verdict.New(code.GPUNotGivenBack, verdict.Dur("within", 30*time.Second), text("by", "3 GB")),
+		"whether chat really had 4 requests at once is not known: no request was answered":                     verdict.New(code.ReachUnknown, num("asked", 4), text("why", "no request was answered")).On("chat"),
+		"prompts of chat were 30 to 34 tokens long instead of 32 (counted by: words)":                          verdict.New(code.LengthOther, num("least", 30), num("most", 34), num("want", 32), text("method", "words")).On("chat"),
+		"prompts of chat were 34 tokens long instead of what was asked for (counted by: words)":                verdict.New(code.LengthOther, num("most", 34), text("method", "words")).On("chat"),
+		"one answer of chat is doubtful, request 0: it counts down":                                            verdict.New(code.Doubtful, num("answers", 1), num("request", 0), text("doubts", "it counts down")).On("chat"),
+		"3 answers of chat are doubtful, such as request 5: it counts down":                                    verdict.New(code.Doubtful, num("answers", 3), num("request", 5), text("doubts", "it counts down")).On("chat"),
+		`chat.o40 request 0: empty ("")`:                                                                       verdict.New(code.Garbage, num("request", 0), text("excerpt", "")).On("chat.o40").From(verdict.New(code.SignEmpty)),
+		`request 2, turn 1: "!" again and again, from its beginning ("!!!")`:                                   verdict.New(code.Garbage, num("request", 2), num("turn", 1), text("excerpt", "!!!")).From(verdict.New(code.SignRepeated, text("text", "!"), text("from_start", "yes"))),
+		"87 % of it repeats what came before":                                                                  verdict.New(code.SignLooped, verdict.Num("share", 0.8731, "share")),
+		"launch s.B.1: tokens of chat were counted as stream events, because the engine does not count them":   verdict.New(code.LaunchSays).On("s.B.1").From(verdict.New(code.ByEvents).On("chat")),
+		"2 of 3 launches: no page":                                                                             verdict.New(code.LaunchesNote, num("launches", 2), num("of", 3)).From(verdict.New(code.Watched, text("text", "no page"))),
+		"2 answers do not read as text, against 1 of the reference: empty":                                     verdict.New(code.MoreGarbage, num("answers", 2), num("theirs", 1)).From(verdict.New(code.SignEmpty)),
+		"2 answers of fast to chat do not read as text, against 1 of baseline: empty":                          verdict.New(code.MoreGarbage, num("answers", 2), num("theirs", 1), text("cell", "chat"), text("other", "baseline")).On("fast").From(verdict.New(code.SignEmpty)),
+		"chat: fast generated 12.3 % less than was asked for, and baseline 0 %: they did not do the same work": verdict.New(code.UnequalWork, text("one", "fast"), verdict.Num("lacks", 0.12345, "share"), text("other", "baseline"), verdict.Num("other_lacks", 0, "share")).On("chat"),
+		"launches of fast were not made in one environment: repo.vllm is 0123456789ab in launch 1 and not known (see missing in its YAML file) in launch 2. Make them the same and measure again, or list what may differ in accept_fingerprint of the baseline": verdict.New(code.EnvironmentChanged).On("fast").From(verdict.New(code.EntryDiffers, text("one", "1"), text("value", digest), text("other", "2")).On("repo.vllm")),
+		"tree vllm changed in a.cu, b.cu (commit 2222222, before 1111111)":                                                                        verdict.New(code.TreeChanged, verdict.List("files", []string{"a.cu", "b.cu"}), text("commit", "2222222"), text("before", "1111111")).On("vllm"),
+		"tree vllm changed in 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 1 more":                                                                           verdict.New(code.TreeChanged, verdict.List("files", []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"})).On("vllm"),
+		"tree vllm changed in files that no diff names":                                                                                           verdict.New(code.TreeChanged, verdict.List("files", nil)).On("vllm"),
+		"chat: the client sent requests up to 12.3 ms after they were due (p99 4 ms), and 5ms is allowed: it could not keep up with the schedule": verdict.New(code.SentLate, verdict.Num("max", 12.345, "ms"), verdict.Num("p99", 4, "ms"), verdict.Dur("limit", 5*time.Millisecond)).On("chat"),
+	} {
+		if got := Line(r); got != want {
+			t.Errorf("%s\n  got  %q\n  want %q", r.Code, got, want)
+		}
+	}
+}
+
+func TestLevelsAndSteps(t *testing.T) {
+	text, num := verdict.Text, verdict.Int
+	value := text("value", "on")
+	for want, r := range map[string]verdict.Reason{
+		`the answer to "Hi" should contain "Paris", it was "no"`:                      verdict.New(code.AnswerLacks, text("prompt", "Hi"), text("expect", "Paris"), text("answer", "no")),
+		`the answer to "Hi" does not read as text: empty`:                             verdict.New(code.AnswerGarbage, text("prompt", "Hi")).From(verdict.New(code.SignEmpty)),
+		"the log proves the value of 1 knob":                                          verdict.New(code.Proved, num("knobs", 1), text("by", "log")),
+		"what the engine says proves the value of 2 knobs":                            verdict.New(code.Proved, num("knobs", 2), text("by", "engine")),
+		`moe = "on": seen "*x*" (line 7: it is x)`:                                    verdict.New(code.Seen, value, text("glob", "*x*"), num("line_no", 7), text("line", "it is x")).On("moe"),
+		`moe = "on" is unproven: tactic was not observed: no line of the log says it`: verdict.New(code.NotObserved, value, text("name", "tactic")).On("moe").From(verdict.New(code.Unobserved, text("why", "no line of the log says it"))),
+		"tg: 3 values, median 57.85 tok/s":                                            verdict.New(code.MetricValues, num("values", 3), verdict.Num("median", 57.85, "tok/s")).On("tg"),
+
+		"stopped after its time limit of 30m0s":                                                  verdict.New(code.TimedOut, verdict.Dur("limit", 30*time.Minute)),
+		"stopped after its time limit of 1m0s: killed":                                           verdict.New(code.TimedOut, verdict.Dur("limit", time.Minute), text("error", "killed")),
+		"branch vllm made from main at abc (first)":                                              verdict.New(code.RefMade, text("from", "main"), text("at", "abc (first)")).On("branch vllm"),
+		"tag backup made at abc (first)":                                                         verdict.New(code.RefMade, text("at", "abc (first)")).On("tag backup"),
+		"main moved from abc to def, and force follows it":                                       verdict.New(code.RefMoved, text("before", "abc"), text("after", "def"), text("followed", "yes")).On("main"),
+		"branch vllm is at abc, which does not have def any more":                                verdict.New(code.RefLacks, text("at", "abc"), text("commit", "def")).On("branch vllm"),
+		"HEAD does not have def any more":                                                        verdict.New(code.RefLacks, text("commit", "def")).On("HEAD"),
+		"tag backup is gone; it was at abc":                                                      verdict.New(code.RefGone, text("was", "abc")).On("tag backup"),
+		"/r switched from a detached HEAD at abc to v1 at def":                                   verdict.New(code.Switched, text("from", ""), text("before", "abc"), text("ref", "v1"), text("at", "def")).On("/r"),
+		"r is at abc, not on branch main any more":                                               verdict.New(code.OffBranch, text("on", ""), text("commit", "abc"), text("branch", "main")).On("r"),
+		"vllm-dev:1 is 0123456789ab":                                                             verdict.New(code.ImageMade, text("image", "0123456789ab")).On("vllm-dev:1"),
+		"2 engines, 3 launches each, against openai.b":                                           verdict.New(code.Compared, num("engines", 2), num("launches", 3), text("reference", "openai.b")),
+		"not reported, so that prompts answered from a cache are not noticed: start it with --x": verdict.New(code.CachedUnreported, text("flag", "--x")),
+	} {
+		if got := Line(r); got != want {
+			t.Errorf("%s\n  got  %q\n  want %q", r.Code, got, want)
+		}
+	}
+}

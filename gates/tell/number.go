@@ -1,0 +1,155 @@
+package tell
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Number is a number in its unit as everything that mxflow prints shows it:
+// "31.68 tok/s", "+38.2 %", "4", "1m30s".
+func Number(x float64, unit string) string { return Digits(x, unit, 0) }
+
+// Digits is Number with more digits than read well, where two numbers would otherwise
+// look alike.
+func Digits(x float64, unit string, more int) string {
+	switch unit {
+	case "ratio":
+		return Percent(x, 1+more)
+	case "percent":
+		return percent(x, 1+more)
+	case "spread":
+		return strings.TrimPrefix(percent(x, 1+more), "+")
+	case "share":
+		return significant(100*x, 4+more) + " %"
+	case "p":
+		return P(x)
+	case "level":
+		return PLevel(x)
+	case "duration":
+		d := time.Duration(x * float64(time.Second))
+		if d >= 100*time.Millisecond {
+			return d.Round(time.Millisecond).String()
+		}
+		return d.Round(time.Microsecond).String()
+	case "", "count":
+		return significant(x, 4+more)
+	}
+	return significant(x, 4+more) + " " + unit
+}
+
+// Apart writes two numbers so that they look different if they are: a gain of 9.97 %
+// that fails a rule of 10 % must not read as 10.0 %.
+func Apart(a, b float64, unit string) (string, string) {
+	for digits := range 12 {
+		x, y := Digits(a, unit, digits), Digits(b, unit, digits)
+		if x != y || alike(a, b) {
+			return x, y
+		}
+	}
+	return strconv.FormatFloat(a, 'g', -1, 64), strconv.FormatFloat(b, 'g', -1, 64)
+}
+
+// alike tells numbers that are the same but for rounding: the mean in logs of three
+// times 100 is not quite 100.
+func alike(a, b float64) bool {
+	return a == b || math.Abs(a-b) <= 1e-14*math.Max(math.Abs(a), math.Abs(b))
+}
+
+// significant prints whole numbers whole, and others with some significant digits, but
+// never rounds away digits before the point.
+func significant(f float64, digits int) string {
+	a := math.Abs(f)
+	switch {
+	case f == math.Trunc(f) && a < 1e15:
+		return strconv.FormatFloat(f+0, 'f', -1, 64) // + 0: no −0
+	case a >= 1e7 || a < 1e-3:
+		return strconv.FormatFloat(f, 'g', digits, 64)
+	}
+	decimals := max(0, digits-1-int(math.Floor(math.Log10(a))))
+	s := strconv.FormatFloat(f, 'f', decimals, 64)
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	return s
+}
+
+// leastPercent is the least that gets more digits than were asked for: what is less
+// is rounding, or the resolution of a clock.
+const leastPercent = 1e-4
+
+// Percent writes a relative change as a percentage with its sign, as every part of
+// mxflow shows it: "+38.2 %", "-3.0 %". A small one has the digits that show which way
+// it goes: "-0.03 %". No quantity loses more than all of it, so that what lies below
+// -100 % is a gain of one of which less is better, and says how much more there is.
+func Percent(x float64, decimals int) string {
+	if x < -1 {
+		return percent(x, decimals) + fmt.Sprintf(" (%.3g times as much)", 1-x)
+	}
+	return percent(x, decimals)
+}
+
+func percent(x float64, decimals int) string {
+	a := 100 * math.Abs(x)
+	if a >= 1e7 {
+		return fmt.Sprintf("%+.*e %%", decimals, 100*x)
+	}
+	for a >= leastPercent && readsZero(a, decimals) {
+		decimals++
+	}
+	if readsZero(a, decimals) {
+		x = 0 // no −0.0
+	}
+	return fmt.Sprintf("%+.*f %%", decimals, 100*x)
+}
+
+// readsZero reports whether nothing of a number is seen in so many decimals; a half
+// may be rounded either way.
+func readsZero(a float64, decimals int) bool { return a <= 0.5*math.Pow10(-decimals) }
+
+// P writes a p value, or another chance that is held against a level, as every
+// part of mxflow shows it: three digits down to a millionth ("0.0483", "0.00204"),
+// and beyond what a test on a few launches can know only a bound.
+func P(p float64) string {
+	switch {
+	case math.IsNaN(p):
+		return "NaN"
+	case p < 1e-6:
+		return "< 0.000001"
+	case p > 0.999:
+		return "> 0.999"
+	}
+	return digits(p, 3, 6)
+}
+
+// PIs is P with the p before it: "p = 0.00204", "p < 0.000001".
+func PIs(p float64) string {
+	text := P(p)
+	if strings.ContainsAny(text[:1], "<>") {
+		return "p " + text
+	}
+	return "p = " + text
+}
+
+// PLevel writes a level that p values are held against: "0.002", "0.001875".
+func PLevel(level float64) string { return digits(level, 4, 9) }
+
+// digits writes a number between 0 and 1 with some significant digits, at most so
+// many places behind the point.
+func digits(x float64, decimals, most int) string {
+	for y := x; y > 0 && y < 0.1 && decimals < most; y *= 10 {
+		decimals++
+	}
+	text := strconv.FormatFloat(x, 'f', decimals, 64)
+	return strings.TrimRight(strings.TrimRight(text, "0"), ".")
+}
+
+// Launches counts launches: "1 launch", "4 launches".
+func Launches(n int) string {
+	if n == 1 {
+		return "1 launch"
+	}
+	return fmt.Sprintf("%d launches", n)
+}

@@ -1,0 +1,141 @@
+package tell
+
+import (
+	"math"
+	"testing"
+)
+
+func TestNumbers(t *testing.T) {
+	for _, c := range []struct {
+		f    float64
+		unit string
+		want string
+	}{
+		{0, "GB", "0 GB"},
+		{math.Copysign(0, -1), "", "0"},
+		{0.00004369, "GB", "4.369e-05 GB"},
+		{-0.00004369, "GB", "-4.369e-05 GB"},
+		{0.001, "s", "0.001 s"},
+		{0.0123456, "s", "0.01235 s"},
+		{0.5, "s", "0.5 s"},
+		{31.677, "tok/s", "31.68 tok/s"},
+		{31, "tok/s", "31 tok/s"},
+		{999.96, "ms", "1000 ms"},
+		{2449.83, "tok/s", "2450 tok/s"},
+		{11849.37, "tok/s", "11849 tok/s"},
+		{131072, "tokens", "131072 tokens"},
+		{1234567.8, "ms", "1234568 ms"},
+		{12345678.9, "ms", "1.235e+07 ms"},
+		{123456789, "tokens", "123456789 tokens"},
+		{1e300, "ms", "1e+300 ms"},
+		{3, "count", "3"},
+		{1, "share", "100 %"},
+		{0.29, "share", "29 %"},
+		{2.0 / 3, "share", "66.67 %"},
+		{-0.05, "share", "-5 %"},
+		{0.1, "ratio", "+10.0 %"},
+		{-0.0001, "ratio", "-0.01 %"},
+		{31.59, "ratio", "+3159.0 %"},
+		{1e9, "ratio", "+1.0e+11 %"},
+	} {
+		if got := Number(c.f, c.unit); got != c.want {
+			t.Errorf("%v %s: got %q, want %q", c.f, c.unit, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		a, b float64
+		unit string
+		want string
+	}{
+		{0.0996, 0.1, "ratio", "+9.96 % and +10.00 %"},
+		{0.1, 0.1, "ratio", "+10.0 % and +10.0 %"},
+		{-0.00001, 0, "ratio", "-0.001 % and +0.0 %"},
+		{0.98999, 0.99, "share", "98.999 % and 99 %"},
+		{31.999, 32, "tok/s", "31.999 tok/s and 32 tok/s"},
+		{1.5, 1.5 + 4e-14, "s", "1.5 s and 1.50000000000004 s"},
+		{100, math.Nextafter(100, 101), "tok/s", "100 tok/s and 100 tok/s"},
+	} {
+		a, b := Apart(c.a, c.b, c.unit)
+		if got := a + " and " + b; got != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+	}
+}
+
+func TestP(t *testing.T) {
+	for _, c := range []struct {
+		p        float64
+		want, is string
+	}{
+		{0, "< 0.000001", "p < 0.000001"},
+		{5.4e-25, "< 0.000001", "p < 0.000001"},
+		{0.00000189, "0.000002", "p = 0.000002"},
+		{0.000066, "0.000066", "p = 0.000066"},
+		{0.000577, "0.000577", "p = 0.000577"},
+		{0.0001, "0.0001", "p = 0.0001"},
+		{0.002041, "0.00204", "p = 0.00204"},
+		{0.04834, "0.0483", "p = 0.0483"},
+		{0.1, "0.1", "p = 0.1"},
+		{0.8972, "0.897", "p = 0.897"},
+		{0.999, "0.999", "p = 0.999"},
+		{0.9995, "> 0.999", "p > 0.999"},
+		{1, "> 0.999", "p > 0.999"},
+		{math.NaN(), "NaN", "p = NaN"},
+	} {
+		if got := P(c.p); got != c.want {
+			t.Errorf("%v: %q, want %q", c.p, got, c.want)
+		}
+		if got := PIs(c.p); got != c.is {
+			t.Errorf("%v: %q, want %q", c.p, got, c.is)
+		}
+	}
+}
+
+func TestPLevel(t *testing.T) {
+	for level, want := range map[float64]string{
+		0.002: "0.002", 0.015: "0.015", 0.005: "0.005", 0.015 / 4: "0.00375", 0.015 / 8: "0.001875", 0.002 / 3: "0.0006667", 0.0395: "0.0395", 0.002 / 160: "0.0000125", 0: "0",
+	} {
+		if got := PLevel(level); got != want {
+			t.Errorf("%v: %q, want %q", level, got, want)
+		}
+	}
+}
+
+func TestPercent(t *testing.T) {
+	for _, c := range []struct {
+		x        float64
+		decimals int
+		want     string
+	}{
+		{0.382, 1, "+38.2 %"},
+		{-0.03, 1, "-3.0 %"},
+		{-0.0004, 1, "-0.04 %"},
+		{-0.000325774, 1, "-0.03 %"},
+		{0.00049, 1, "+0.05 %"},
+		{0.0005, 1, "+0.05 %"},
+		{0.005, 0, "+0.5 %"},
+		{-0.000004, 1, "-0.0004 %"},
+		{-0.0000004, 1, "+0.0 %"},
+		{-0.0000004, 5, "-0.00004 %"},
+		{-1e-17, 1, "+0.0 %"},
+		{math.Copysign(0, -1), 1, "+0.0 %"},
+		{-0.0004, 2, "-0.04 %"},
+		{0.6, 0, "+60 %"},
+		{1e6, 1, "+1.0e+08 %"},
+		{-1, 1, "-100.0 %"},
+		{-1.2, 1, "-120.0 % (2.2 times as much)"},
+		{-53.739, 1, "-5373.9 % (54.7 times as much)"},
+	} {
+		if got := Percent(c.x, c.decimals); got != c.want {
+			t.Errorf("%v with %d decimals: %q, want %q", c.x, c.decimals, got, c.want)
+		}
+	}
+}
+
+func TestCountOfLaunches(t *testing.T) {
+	for n, want := range map[int]string{0: "0 launches", 1: "1 launch", 12: "12 launches"} {
+		if got := Launches(n); got != want {
+			t.Errorf("%d: %q, wanted %q", n, got, want)
+		}
+	}
+}

@@ -1,0 +1,164 @@
+package tell
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+)
+
+// shortCause is how long a cause may be that is told again.
+const shortCause = 40
+
+// Page is what a page has told so far: what broke a launch is the cause of its level,
+// of the levels behind it, of the benchmark, and of every rule that would have read
+// it, and is told once.
+type Page struct {
+	// lines are the reasons that were told as they are; told are these with all that
+	// they follow from.
+	lines, told facts
+}
+
+// facts are reasons by their keys.
+type facts map[string][]verdict.Reason
+
+func (f facts) has(r verdict.Reason) bool { return slices.ContainsFunc(f[r.Key()], r.Equal) }
+
+func (f facts) add(r verdict.Reason) { f[r.Key()] = append(f[r.Key()], r) }
+
+// Each are reasons in a line each, up to a cause that was told before: what they say
+// themselves stays.
+func (p *Page) Each(reasons ...verdict.Reason) (lines []string) {
+	for _, r := range reasons {
+		line, _ := p.short(r, "above")
+		lines = append(lines, line)
+		p.tell(r)
+	}
+	return lines
+}
+
+// Once is Each without the reasons that stand above as they are: of one decision
+// these say nothing more.
+func (p *Page) Once(reasons ...verdict.Reason) (lines []string) {
+	for _, r := range reasons {
+		if !p.repeats(r) {
+			lines = append(lines, p.Each(r)...)
+		}
+	}
+	return lines
+}
+
+// Chain are causes that lead to their root, which stands last: that one is told in
+// full, unless it was before.
+func (p *Page) Chain(causes []verdict.Reason) (lines []string) {
+	for i, r := range causes {
+		if p.repeats(r) {
+			continue
+		}
+		line, cut := p.short(r, "above")
+		if !cut {
+			below := &Page{}
+			for _, c := range causes[i+1:] {
+				below.tell(c)
+			}
+			line, _ = below.short(r, "below")
+		}
+		lines = append(lines, line)
+	}
+	for _, r := range causes {
+		p.tell(r)
+	}
+	return lines
+}
+
+// tell notes a reason as told, with all that it follows from.
+func (p *Page) tell(r verdict.Reason) {
+	if p.lines == nil {
+		p.lines, p.told = facts{}, facts{}
+	}
+	if !p.lines.has(r) {
+		p.lines.add(r)
+	}
+	p.know(r)
+}
+
+func (p *Page) know(r verdict.Reason) {
+	if p.told.has(r) {
+		return
+	}
+	p.told.add(r)
+	for _, c := range r.Causes {
+		p.know(c)
+	}
+}
+
+// repeats reports whether a reason was told as it is.
+func (p *Page) repeats(r verdict.Reason) bool { return len(Line(r)) >= shortCause && p.lines.has(r) }
+
+// short is a reason up to the causes that are told elsewhere, and whether any are.
+func (p *Page) short(r verdict.Reason, where string) (line string, cut bool) {
+	text, whole := say(r)
+	if whole || len(r.Causes) == 0 {
+		return Line(r), false
+	}
+	if !slices.ContainsFunc(r.Causes, func(c verdict.Reason) bool { return !p.told.has(c) }) && len(Joined(r.Causes)) >= shortCause {
+		return text + cameTo(r.Causes) + ", as said " + where, true
+	}
+	causes := make([]string, len(r.Causes))
+	for i, c := range r.Causes {
+		short := false
+		causes[i], short = p.short(c, where)
+		cut = cut || short
+	}
+	return text + ": " + joined(r.Causes, causes), cut
+}
+
+// cameTo is ": level X is V" where that is the cause: what it came to stands again.
+func cameTo(causes []verdict.Reason) string {
+	if c := causes[0]; len(causes) == 1 && c.Code == code.Level && len(c.Causes) > 0 {
+		text, _ := say(c)
+		return ": " + text
+	}
+	return ""
+}
+
+// Few are the first of some reasons, and how many more there are.
+func Few(reasons []verdict.Reason, most int) []verdict.Reason {
+	if len(reasons) <= most {
+		return reasons
+	}
+	return append(slices.Clone(reasons[:most]), verdict.New(code.More, verdict.Int("n", len(reasons)-most)))
+}
+
+// Brief is the first line of a reason: what broke may have put a whole log into it.
+func Brief(r verdict.Reason) string {
+	line, _, _ := strings.Cut(Line(r), "\n")
+	return line
+}
+
+// Sentence is a reason as a sentence: it begins with a capital letter and ends with a
+// full stop.
+func Sentence(r verdict.Reason) string { return Capital(Stopped(r)) }
+
+// Stopped is a reason that ends with a full stop.
+func Stopped(r verdict.Reason) string { return Stop(Line(r)) }
+
+// Stop ends a text with a full stop where it has no end of its own.
+func Stop(text string) string {
+	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?") {
+		return text
+	}
+	return text + "."
+}
+
+// Capital begins a text with a capital letter.
+func Capital(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	if size == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(first)) + text[size:]
+}

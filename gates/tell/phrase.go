@@ -1,0 +1,174 @@
+package tell
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+)
+
+// phrases are the words for codes: a template (string), or a function where the words
+// depend on the values (func(verdict.Reason) string). What a reason follows from is
+// added behind its phrase, ": one; another", unless a template says {causes} itself.
+//
+// A template holds, in braces, the name of an argument, or "subject", "verdict" or
+// "causes":
+//
+//	{path}                 as values of its kind are written: "31.68 tok/s", "a, b"
+//	{path:q}               in quotes
+//	{took:2} {took:3}      a number with so many digits
+//	{p:is}                 a chance: "p = 0.002", "p < 0.000001"
+//	{names:and} {names:or} a list as a sentence joins it
+//	{n|launch|launches}    a count with its noun
+//	{why?: {why}}          what stands behind the ?, where the argument is there
+//	{why!nothing}          what stands behind the !, where it is not
+type phrases map[code.Code]any
+
+// whole is a function that says what a reason follows from itself.
+type whole func(verdict.Reason) string
+
+// say is the phrase of a reason without what it follows from, and whether the phrase
+// has said that itself.
+func say(r verdict.Reason) (text string, all bool) {
+	switch p := catalogue[r.Code].(type) {
+	case string:
+		return fill(p, r), strings.Contains(p, "{causes")
+	case func(verdict.Reason) string:
+		return p(r), false
+	case whole:
+		return p(r), true
+	}
+	// A code of a newer version, or none: what is known of it, unadorned.
+	text = string(r.Code)
+	if r.Subject != "" {
+		text += " " + r.Subject
+	}
+	if r.Verdict != "" {
+		text += " " + string(r.Verdict)
+	}
+	return text, false
+}
+
+// fill puts the values of a reason into a template.
+func fill(template string, r verdict.Reason) string {
+	var b strings.Builder
+	for {
+		i := strings.IndexByte(template, '{')
+		if i < 0 {
+			return b.String() + template
+		}
+		b.WriteString(template[:i])
+		end := closing(template, i)
+		b.WriteString(expand(template[i+1:end], r))
+		template = template[end+1:]
+	}
+}
+
+// closing is the place of the brace that closes the one at i; templates are ours, and
+// a test fills every one of them.
+func closing(s string, i int) int {
+	depth := 0
+	for j := i; j < len(s); j++ {
+		switch s[j] {
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				return j
+			}
+		}
+	}
+	panic("tell: a brace is not closed in " + s)
+}
+
+// expand is what stands in one pair of braces.
+func expand(inner string, r verdict.Reason) string {
+	at := strings.IndexAny(inner, ":|?!")
+	if at < 0 {
+		return value(lookup(inner, r))
+	}
+	name, rest := inner[:at], inner[at+1:]
+	v := lookup(name, r)
+	switch inner[at] {
+	case '?':
+		if !present(v) {
+			return ""
+		}
+		return fill(rest, r)
+	case '!':
+		if present(v) {
+			return ""
+		}
+		return fill(rest, r)
+	case '|':
+		one, many, _ := strings.Cut(rest, "|")
+		if v.Number != nil && *v.Number == 1 {
+			many = one
+		}
+		return value(v) + " " + many
+	}
+	switch rest {
+	case "q":
+		return fmt.Sprintf("%q", value(v))
+	case "and", "or":
+		return join(v.List, rest)
+	case "is":
+		if v.Number != nil {
+			return PIs(*v.Number)
+		}
+	case "2", "3":
+		if v.Number != nil {
+			return Digits(*v.Number, v.Unit, int(rest[0]-'0')-4)
+		}
+	}
+	return value(v)
+}
+
+func lookup(name string, r verdict.Reason) verdict.Value {
+	switch name {
+	case "subject":
+		return verdict.Value{Text: r.Subject}
+	case "verdict":
+		return verdict.Value{Text: string(r.Verdict)}
+	case "causes":
+		return verdict.Value{Text: Joined(r.Causes)}
+	}
+	return r.Args[name]
+}
+
+func present(v verdict.Value) bool {
+	return v.Text != "" || v.Number != nil || len(v.List) > 0 || len(v.Numbers) > 0
+}
+
+// Value writes one value as a phrase does.
+func Value(v verdict.Value) string { return value(v) }
+
+// value writes one value.
+func value(v verdict.Value) string {
+	switch {
+	case v.Number != nil && v.To != nil:
+		low, high := Apart(*v.Number, *v.To, v.Unit)
+		return low + " to " + high
+	case v.Numbers != nil:
+		each := make([]string, len(v.Numbers))
+		for i, x := range v.Numbers {
+			each[i] = Number(x, v.Unit)
+		}
+		return strings.Join(each, ", ")
+	case v.Number != nil:
+		return Number(*v.Number, v.Unit)
+	case v.List != nil:
+		return strings.Join(v.List, ", ")
+	}
+	return v.Text
+}
+
+// join is a list as a sentence joins it: "a, b and c".
+func join(list []string, word string) string {
+	if len(list) < 2 {
+		return strings.Join(list, "")
+	}
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + " " + word + " " + list[last]
+}

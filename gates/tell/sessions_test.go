@@ -1,0 +1,75 @@
+package tell
+
+import (
+	"testing"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+)
+
+// said is a fact and what it reads as.
+type said struct {
+	reason verdict.Reason
+	want   string
+}
+
+func check(t *testing.T, all []said) {
+	t.Helper()
+	for _, c := range all {
+		if got := Line(c.reason); got != c.want {
+			t.Errorf("%s says\n%s\nwant\n%s", c.reason.Key(), got, c.want)
+		}
+	}
+}
+
+// words are a fact in somebody else's words.
+func words(text string) verdict.Reason { return verdict.New(code.Broken, verdict.Text("error", text)) }
+
+func TestSessions(t *testing.T) {
+	share := func(name string, x float64) verdict.Arg { return verdict.Num(name, x, "share") }
+	check(t, []said{
+		{verdict.New(code.LaunchesPerArm, verdict.Int("n", 1)), "1 launch an arm"},
+		{verdict.New(code.LaunchesPerArm, verdict.Int("n", 4)), "4 launches an arm"},
+		{verdict.New(code.LaunchesPerArm, verdict.Int("n", 4), verdict.Int("most", 8)), "4 launches an arm of at most 8: more would change nothing"},
+		{verdict.New(code.LaunchLost, verdict.Int("number", 3), verdict.Text("variant", "x")).On("s-1.x.2").From(words("the engine died"), words("and more")), "launch 3 (x): the engine died; and more"},
+		{verdict.New(code.LaunchReplaced).On("s-1.x.2").From(words("shared GPU")), "launch s-1.x.2 was replaced: shared GPU"},
+		{verdict.New(code.LaunchAgain).On("s-1.x.2").From(words("shared GPU"), words("throttled")), "shared GPU; throttled"},
+		{verdict.New(code.CountsCrashes, verdict.List("launches", []string{"q-1", "s-2.x.1"})), "counts starts before it that crashed: q-1, s-2.x.1"},
+		{verdict.New(code.SessionClosed, verdict.Text("by", "kim"), verdict.Text("reason", "the prompts were cached")).On("feature.x"), "no launch is added to those with which feature.x was retracted by kim: the prompts were cached; --rerun measures again"},
+		{verdict.New(code.NotMeasured).From(verdict.New(code.Level).On("smoke").Is(verdict.Fail).From(words("no"))), "not measured: level smoke is fail: no"},
+		{verdict.New(code.NotMeasuredApart).From(words("x and y differ")), "not measured, since it was seen when they were qualified that x and y differ"},
+		{verdict.New(code.NothingUnderTest, verdict.Text("parent", "baseline")), "the candidate is the same variant as baseline, so there is nothing under test"},
+		{verdict.New(code.ConfirmsNothing, verdict.Text("engine", "a.b"), verdict.Text("first", "a.c")).On("large"), "with the knobs of large, engine.a.b is started just as engine.a.c is, so this would confirm nothing"},
+		{verdict.New(code.OnlyBenchmark), "the protocol has no level but the benchmark"},
+		{
+			verdict.New(code.Resolves, verdict.Int("few", 4), share("with_few", 0.02), verdict.Int("many", 8), share("with_many", 0.01), share("differ", 0.00501), share("differ_bound", 0.00602)).On("chat.tg"),
+			"chat.tg: 4 launches an arm resolve 2 %, 8 resolve 1 % (launches differ by 0.5 %, up to 0.6 %)",
+		},
+		{verdict.New(code.ResolvesRounding).On("chat.tg"), "chat.tg: all launches on record gave one value, so that what they resolve is limited by rounding alone"},
+		{
+			verdict.New(code.Unresolved, share("margin", 0.1), verdict.Int("launches", 8), share("resolves", 4.4)).On("chat.tg.gain >= 0.1"),
+			"warning: chat.tg.gain >= 0.1 stands 10 % from no change, and 8 launches an arm resolve 440 %: expect inconclusive unless the effect is larger",
+		},
+	})
+}
+
+func TestRoughly(t *testing.T) {
+	for want, x := range map[string]float64{"0.5 %": 0.005, "2.7 %": 0.0272, "99 %": 0.99, "100 %": 1, "290 %": 2.9, "44000 %": 440, "1e+10 %": 1e8} {
+		if got := roughly(verdict.Num("", x, "share").Value); got != want {
+			t.Errorf("%v: %q, want %q", x, got, want)
+		}
+	}
+}
+
+// TestSwap: every sentence goes through it, those of causes too, until it is restored.
+func TestSwap(t *testing.T) {
+	r := verdict.New(code.NotMeasured).From(words("no"))
+	restore := Swap(func(c code.Code, sentence string) string { return "<" + string(c) + ">" + sentence })
+	if got, want := Line(r), "<session.not_measured>not measured: <broken>no"; got != want {
+		t.Errorf("swapped: %q, want %q", got, want)
+	}
+	restore()
+	if got, want := Line(r), "not measured: no"; got != want {
+		t.Errorf("restored: %q, want %q", got, want)
+	}
+}

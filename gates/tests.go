@@ -1,0 +1,301 @@
+package gates
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// ttest decides a claim by the sequential t-test over the launches that it reads.
+// It returns an error where the claim cannot be tested with what there is, which
+// makes the rule invalid.
+func (d *decider) ttest(c *plans.Claim, r *reading, sh share) (verdict.Verdict, *verdict.Test, error) {
+	sc, err := scaleOf(c)
+	if err != nil {
+		return "", nil, err
+	}
+	p, err := paired(r.own, r.base, !c.Input.Comparing())
+	if err != nil {
+		return "", nil, err
+	}
+	floor, recorded := d.noise(c)
+	design, err := d.design(c.Input, recorded)
+	if err != nil {
+		return "", nil, err
+	}
+	q, err := asked(c, sc, p, design, sh)
+	if err != nil {
+		return "", nil, err
+	}
+	t := describe(c, r, p)
+	t.Theta, t.Pass, t.Fail, t.Share = sc.theta, q.Pass, q.Fail, sh.parts
+	t.Plan, t.First, t.Floor, t.FloorDF = design.Looks, design.First, floor.SD, floor.DF
+	tick := d.tickOf(c.Input, r.own.unit, sc, p)
+	if ties(q.Candidate) || !q.Single && ties(q.Base) {
+		t.Resolution = tick
+	}
+	q.Floor = max(floor.SD, tick/math.Sqrt(12))
+	if len(p.own) == 0 {
+		return verdict.Inconclusive, t, nil
+	}
+	outcome, looks, err := stats.Sequential(q, design)
+	if err != nil {
+		return "", nil, err
+	}
+	t.Stop = verdict.Stop(outcome)
+	recordLooks(t, sc, looks)
+	switch outcome {
+	case stats.Passed:
+		return verdict.Pass, t, nil
+	case stats.Failed, stats.Screened:
+		return verdict.Fail, t, nil
+	}
+	return verdict.Inconclusive, t, nil
+}
+
+// asked is a claim as the test takes it: on its scale, at its part of the levels.
+func asked(c *plans.Claim, sc scale, p pairs, design stats.Design, sh share) (q stats.Question, err error) {
+	q = stats.Question{
+		Single: !c.Input.Comparing(), Theta: sc.theta,
+		Pass: design.Pass / float64(sh.pass), Fail: design.Fail / float64(sh.fail),
+	}
+	if sc.logs {
+		q.Screen = math.Log(0.75)
+	}
+	if q.Candidate, err = sc.values(p.own, p.ownIDs); err != nil {
+		return q, err
+	}
+	q.Base, err = sc.values(p.base, p.baseIDs)
+	return q, err
+}
+
+// recordLooks keeps what each look came to, and what the last one says.
+func recordLooks(t *verdict.Test, sc scale, looks []stats.Look) {
+	for _, l := range looks {
+		t.Looks = append(t.Looks, verdict.Look{
+			N: l.N, Estimate: l.Estimate, SE: l.SE, DF: l.DF, T: l.T, PPass: l.PPass, PFail: l.PFail, Chance: l.Chance,
+		})
+	}
+	if n := len(looks); n > 0 {
+		last := looks[n-1]
+		t.Estimate = sc.finite(last.Estimate)
+		t.Low, t.High = sc.bounds(last.Low, last.High)
+	}
+}
+
+// describe is a test of a claim before anything is decided.
+func describe(c *plans.Claim, r *reading, p pairs) *verdict.Test {
+	return &verdict.Test{
+		Relation: string(c.Input.Relation), Saved: saving(c.Input),
+		Form: c.Form, Metric: Address(c.Input), Stat: c.Input.Stat, Unit: r.own.unit, Arm: r.own.arm.Name, Against: r.base.arm.Name,
+		Threshold: c.Threshold, More: c.More, Estimate: r.Value, Stop: verdict.StopOpen,
+		Values: p.own, Base: p.base, Launches: p.ownIDs, BaseLaunches: p.baseIDs, Rounds: p.rounds, Unpaired: p.left,
+	}
+}
+
+// noise is the stored launch noise of what a claim tests, which is kept of logs;
+// recorded says that it is known well enough to plan with.
+func (d *decider) noise(c *plans.Claim) (n Noise, recorded bool) {
+	if c.Form != verdict.Ratio && c.Form != verdict.LogLevel {
+		return n, false
+	}
+	key := NoiseKey(c.Input)
+	n = d.settings.Noise[key]
+	if f := d.feature(c.Input); f != nil && f.Noise != nil {
+		n = f.Noise[key]
+	}
+	if !(n.DF >= LeastFreedom) || !(n.SD > 0) || math.IsInf(n.SD, 0) {
+		return Noise{}, false
+	}
+	return n, true
+}
+
+// NoiseKey is what the noise of an input is kept under: its address, with the
+// statistic where that is not the median.
+func NoiseKey(in *plans.Input) string {
+	switch in.Stat {
+	case "", "median", "p50":
+		return Address(in)
+	}
+	return Address(in) + "." + in.Stat
+}
+
+// LeastFreedom are the degrees of freedom from which launch noise counts as known: a
+// floor, which allows the first time to look.
+const LeastFreedom = 8
+
+// tickOf is what the measurement can tell apart, on the scale of the test. In logs
+// it weighs most where values are least.
+func (d *decider) tickOf(in *plans.Input, unit string, sc scale, p pairs) float64 {
+	if len(p.own) == 0 {
+		return 0
+	}
+	values := slices.Concat(p.own, p.base)
+	whole := wholeByName(in)
+	if d.settings.WholeByValue {
+		whole = wholeByValue(values)
+	}
+	tick := resolution(unit, whole, values)
+	if in.Cell == commandCell {
+		tick = max(tick, printed(values))
+	}
+	if sc.logs {
+		return tick / slices.Min(values)
+	}
+	return tick
+}
+
+func ties(values []float64) bool {
+	for _, v := range values {
+		if v != values[0] {
+			return false
+		}
+	}
+	return len(values) > 1
+}
+
+// pairs are the launches that a test may look at: of one arm, or those of two
+// arms that stood beside each other, by rounds.
+type pairs struct {
+	own, base       []float64
+	ownIDs, baseIDs []string
+	rounds          []int
+	// left are launches that have none beside them.
+	left []string
+}
+
+// paired sorts the launches of one arm by rounds, or puts those of two arms
+// beside each other. It returns an error where an arm has a round twice: which of
+// the two stood beside the other's is not known.
+func paired(own, base taken, single bool) (pairs, error) {
+	var p pairs
+	count := roundless(own) && (single || roundless(base))
+	of, err := byRound(own, count)
+	if err != nil {
+		return p, err
+	}
+	if single {
+		for _, l := range of {
+			p.add(own, l)
+		}
+		return p, nil
+	}
+	others, err := byRound(base, count)
+	if err != nil {
+		return p, err
+	}
+	for _, l := range of {
+		i := slices.IndexFunc(others, func(o placed) bool { return o.round == l.round })
+		if i < 0 {
+			p.left = append(p.left, own.arm.Launches[l.index].ID)
+			continue
+		}
+		p.add(own, l)
+		p.base = append(p.base, base.values[others[i].index])
+		p.baseIDs = append(p.baseIDs, base.arm.Launches[others[i].index].ID)
+		others = slices.Delete(others, i, i+1)
+	}
+	for _, o := range others {
+		p.left = append(p.left, base.arm.Launches[o.index].ID)
+	}
+	return p, nil
+}
+
+func (p *pairs) add(t taken, l placed) {
+	p.own = append(p.own, t.values[l.index])
+	p.ownIDs = append(p.ownIDs, t.arm.Launches[l.index].ID)
+	p.rounds = append(p.rounds, l.round)
+}
+
+// placed is a launch of an arm with its round.
+type placed struct{ round, index int }
+
+// byRound lists the launches of an arm by rounds. Arms that know of no rounds
+// (imported numbers) count their launches in order.
+func byRound(t taken, count bool) ([]placed, error) {
+	var out []placed
+	for i, l := range t.arm.Launches {
+		round := l.Round
+		if count {
+			round = i + 1
+		}
+		out = append(out, placed{round, i})
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].round < out[j].round })
+	for i := 1; i < len(out); i++ {
+		if out[i].round == out[i-1].round {
+			return nil, fault(verdict.New(code.RoundTwice, verdict.Int("round", out[i].round),
+				verdict.List("launches", []string{t.arm.Launches[out[i-1].index].ID, t.arm.Launches[out[i].index].ID})).On(t.arm.Name))
+		}
+	}
+	return out, nil
+}
+
+func roundless(t taken) bool {
+	for _, l := range t.arm.Launches {
+		if l.Round != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// rangeLaunches is how many launches an arm a range needs: with three of either,
+// the whole of one lies beyond the whole of the other one time in twenty by
+// chance.
+const rangeLaunches = 3
+
+// wholeRange decides a claim about what a launch has once and hardly varies, such
+// as memory: it passes when the worst launch of one arm keeps to the limit against
+// the best of the other, and fails when even the best against the worst does not.
+// More launches only widen the range, so that in between it stays undecided.
+func (d *decider) wholeRange(c *plans.Claim, r *reading) (verdict.Verdict, *verdict.Test, error) {
+	own, base := r.own, r.base
+	q := stats.RangeQuestion{
+		Candidate: own.values, Base: base.values, Single: !c.Input.Comparing(), Relative: c.Input.Ratio(),
+		Limit: c.Threshold, More: c.More, Strict: c.Strict,
+	}
+	if saving(c.Input) {
+		q.Limit, q.More = -c.Threshold, !c.More // a gain is the change, turned
+	}
+	outcome, low, high, err := stats.Range(q)
+	if err != nil {
+		return "", nil, fault(verdict.New(code.RatioImpossible, verdict.Err(err)))
+	}
+	if saving(c.Input) {
+		low, high = -high, -low
+	}
+	t := describe(c, r, pairs{own: own.values, base: base.values, ownIDs: ids(own), baseIDs: ids(base)})
+	t.Low, t.High = &low, &high
+	n, most := len(own.values), d.most(c.Input)
+	if c.Input.Comparing() {
+		n = min(n, len(base.values))
+	}
+	t.First = max(rangeLaunches, min(d.settings.Min, most))
+	switch {
+	case outcome == stats.Open:
+		t.Stop = verdict.StopFutile
+	case n < t.First && t.First > most:
+		t.Stop = verdict.StopEnd
+	case n < t.First:
+	case outcome == stats.Passed:
+		t.Stop = verdict.StopPass
+		return verdict.Pass, t, nil
+	case outcome == stats.Failed:
+		t.Stop = verdict.StopFail
+		return verdict.Fail, t, nil
+	}
+	return verdict.Inconclusive, t, nil
+}
+
+func ids(t taken) (list []string) {
+	for _, l := range t.arm.Launches {
+		list = append(list, l.ID)
+	}
+	return list
+}

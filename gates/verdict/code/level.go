@@ -1,0 +1,54 @@
+package code
+
+// What the levels of a qualification launch find.
+const (
+	// AnswerEmpty, AnswerLacks, AnswerUnlike and AnswerGarbage: what is wrong with the
+	// answer to a prompt. Args: prompt, answer; expect or pattern. AnswerGarbage is from
+	// a sign.
+	AnswerEmpty   Code = "smoke.empty"
+	AnswerLacks   Code = "smoke.lacks"
+	AnswerUnlike  Code = "smoke.unlike"
+	AnswerGarbage Code = "smoke.garbage"
+	// Answered: args: answer.
+	Answered Code = "smoke.answered"
+
+	// MetricsPrinted: a command ended well. Args: metrics.
+	MetricsPrinted Code = "command.printed"
+	// MetricValues: of the metric Subject. Args: values, median.
+	MetricValues Code = "command.values"
+)
+
+// What the log and the engine prove of knobs. Subject is the knob, with its value as
+// the argument value, unless said otherwise.
+const (
+	// NoKnobs: there is nothing to prove.
+	NoKnobs Code = "kernels.no_knobs"
+	// LogUnknown: the engine runs at an endpoint, and nobody says where its log is.
+	LogUnknown Code = "kernels.log_unknown"
+	// LogEmpty: the engine logged nothing.
+	LogEmpty Code = "kernels.log_empty"
+	// LogBeganBefore, LogCut and LogBrokeOff: why a log is not whole.
+	LogBeganBefore Code = "kernels.log_began_before"
+	LogCut         Code = "kernels.log_cut"
+	LogBrokeOff    Code = "kernels.log_broke_off"
+	// LogAt: where the log is. Args: path.
+	LogAt Code = "kernels.log_at"
+	// Proved: of all knobs. Args: knobs, by ("log" or "engine").
+	Proved Code = "kernels.proved"
+	// Unproven: nothing is declared that could prove it.
+	Unproven Code = "kernels.unproven"
+	// Seen, NotSeen and WronglySeen: args: glob; line_no, line.
+	Seen        Code = "kernels.seen"
+	NotSeen     Code = "kernels.not_seen"
+	WronglySeen Code = "kernels.wrongly_seen"
+	// Observed: args: name, is, from.
+	Observed Code = "kernels.observed"
+	// NotObserved: from why. Args: name.
+	NotObserved Code = "kernels.not_observed"
+	// ObservedOther: args: name, must, is, from.
+	ObservedOther Code = "kernels.observed_other"
+	// WronglyObserved: args: name, is, from.
+	WronglyObserved Code = "kernels.wrongly_observed"
+	// Unasked: the engine has no observation of that name.
+	Unasked Code = "kernels.unasked"
+)

@@ -1,0 +1,73 @@
+package code
+
+// What reports and commands show beside what was decided.
+const (
+	// More: how many reasons more there are. Args: n.
+	More Code = "more"
+	// LevelIs: the level Subject came to Verdict; why is said elsewhere.
+	LevelIs Code = "level.is"
+	// LevelCame: the level Subject came to Verdict, from its causes.
+	LevelCame Code = "level.came"
+	// OutcomeWas: the node Subject came to Verdict when something else was decided,
+	// from its causes.
+	OutcomeWas Code = "outcome.was"
+	// Unread: nothing of the feature Subject could be read, which is Verdict, from its
+	// cause.
+	Unread Code = "feature.unread"
+	// ByRule: what the rules of Subject, or several with commas between them, found.
+	ByRule Code = "rule.found"
+	// InError: the level, rule, feature or step Subject is in error, from its causes.
+	// Args: role.
+	InError Code = "rule.in_error"
+	// LastLogLine: how a log ended. Args: line.
+	LastLogLine Code = "log.last_line"
+	// FirstAbove: what the first engine said stands above.
+	FirstAbove Code = "first_engine_above"
+	// Withdrawn: what a retraction withdrew. Verdict; args: attempt, accepted.
+	Withdrawn Code = "retraction.withdrawn"
+)
+
+// Why a result does not stand against a number to beat.
+const (
+	// NoLaunch: of the variant Subject none was measured. Args: features, how many it
+	// is a stack of.
+	NoLaunch Code = "target.no_launch"
+	// LaunchLacks: the launch Subject has no such number. Args: address, stat, why.
+	LaunchLacks Code = "target.launch_lacks"
+	// OtherUnit: the launch Subject has it in another unit. Args: address, unit, target.
+	OtherUnit Code = "target.other_unit"
+	// SentElse: the launch Subject measured another load. Args: sent, cell.
+	SentElse Code = "target.sent_else"
+	// NoMean: the values of the address Subject have no mean. Args: error.
+	NoMean Code = "target.no_mean"
+	// NoInterval: so many launches have none. Args: launches.
+	NoInterval Code = "target.no_interval"
+	// NoRatio: the values, or the metric, have none.
+	NoRatio Code = "target.no_ratio"
+)
+
+// What was asked otherwise before.
+const (
+	// MeasuredAgain: the candidate was measured from the start so often. Args: n.
+	MeasuredAgain Code = "again.measured"
+	// Moved: the decision of that attempt saw launches of this one and came to Verdict,
+	// by what its causes name. Args: attempt.
+	Moved Code = "again.moved"
+	// RuleDropped, RuleAdded: the rule Subject does not decide any more, or did not
+	// then. Args: expr.
+	RuleDropped Code = "again.rule_dropped"
+	RuleAdded   Code = "again.rule_added"
+	// RuleRewritten: the rule Subject was another. Args: was, is.
+	RuleRewritten Code = "again.rule_rewritten"
+	// ThresholdMoved: the rule Subject was held against another number. Args: expr,
+	// was, is.
+	ThresholdMoved Code = "again.threshold_moved"
+	// SettingMoved: the setting Subject was another. Args: was, is.
+	SettingMoved Code = "again.setting_moved"
+	// AlternativesMoved, FirstLookMoved, MostMoved: how many alternatives there were
+	// for one place, at how many launches an arm the first look was, and how many were
+	// declared at most. Args: was, is.
+	AlternativesMoved Code = "again.alternatives_moved"
+	FirstLookMoved    Code = "again.first_look_moved"
+	MostMoved         Code = "again.most_moved"
+)

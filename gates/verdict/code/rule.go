@@ -1,0 +1,163 @@
+package code
+
+// What a comparison in a rule came to, which is Verdict. Subject is the operand that was
+// looked at. Args: is, op, wanted; of, the other operand where the plan does not say its
+// value; negated, where it has to be otherwise; each, "launch" or "pair", where it has
+// to be so in every launch or between any two; launch and launches, where what is was
+// found in one of them. It follows from RestsOn and then from how it was decided.
+const (
+	AsWanted    Code = "comparison.as_wanted"
+	NotAsWanted Code = "comparison.not_as_wanted"
+	// Truth: the yes or no at Subject. Args: is.
+	Truth Code = "comparison.truth"
+	// RestsOn: the value at Subject is of launches. Args: n; base_n where they are held
+	// against others, and interval, of 95 %.
+	RestsOn Code = "value.rests_on"
+	// ValueSeen: the value at Subject. Args: value, and those of RestsOn.
+	ValueSeen Code = "value.seen"
+)
+
+// How launches decided a comparison. Subject is what was tested where the comparison
+// does not name it. Args: launches; against, the other arm; limit; at_least or at_most,
+// the bound that holds, absent where any number does; between, both, absent likewise.
+const (
+	// Shown, ShownAgainst: the bound passes, or fails. Args also: p, level.
+	Shown        Code = "test.shown"
+	ShownAgainst Code = "test.shown_against"
+	// Screened: one launch is too far off for more.
+	Screened Code = "test.screened"
+	// Futile: more are not likely to tell. Args also: chance.
+	Futile Code = "test.futile"
+	// CouldNotTell: all launches were made.
+	CouldNotTell Code = "test.could_not_tell"
+	// VerdictTakes: there will be fewer than a verdict takes. Args also: takes, and
+	// unrecorded where it takes more since no launch noise is recorded.
+	VerdictTakes Code = "test.verdict_takes"
+	// SaysNothing: so few say nothing of how launches differ.
+	SaysNothing Code = "test.says_nothing"
+	// BeforeFirstLook: args also: first.
+	BeforeFirstLook Code = "test.before_first_look"
+	// GoesOn: args also: most.
+	GoesOn Code = "test.goes_on"
+	// RangeShown, RangeShownAgainst: the whole range passes, or fails.
+	RangeShown        Code = "range.shown"
+	RangeShownAgainst Code = "range.shown_against"
+	// RangeStraddles: the limit lies within the range.
+	RangeStraddles Code = "range.straddles"
+	// RangeGoesOn: args also: takes.
+	RangeGoesOn Code = "range.goes_on"
+	// NotPaired: these launches have none beside them. Args: launches, a list.
+	NotPaired Code = "test.not_paired"
+	// Drifts: within launches the address Subject drifts. Args: by.
+	Drifts       Code = "test.drifts"
+	DriftUnknown Code = "test.drift_unknown"
+)
+
+// How counting decided a comparison.
+const (
+	// SomePairs: it holds between some launches of two arms and not between others.
+	SomePairs Code = "count.some_pairs"
+	// MayBeMore: a number of launches that may still grow. Args: most.
+	MayBeMore Code = "count.may_be_more"
+	// Crashed: args: crashes, starts.
+	Crashed Code = "count.crashed"
+	// CrashesBelow: what few starts show of all. Args: share.
+	CrashesBelow Code = "count.crashes_below"
+)
+
+// What rules read and did not find.
+const (
+	// Missing: the input Subject has no value, from its cause.
+	Missing Code = "missing"
+	// NotFinite: it is not a finite number.
+	NotFinite Code = "missing.not_finite"
+	// NotSent: why the plan never measures it. Args: why.
+	NotSent Code = "missing.not_sent"
+	// NoReader: for inputs of this kind. Args: kind.
+	NoReader Code = "missing.no_reader"
+	// KnobUnknown: the candidate's value of the knob Subject.
+	KnobUnknown Code = "missing.knob"
+	// LevelNotRun: the level Subject of a feature, from its cause. Args: feature.
+	LevelNotRun Code = "missing.level_not_run"
+	// FeatureUndecided: the feature Subject, from its cause.
+	FeatureUndecided Code = "missing.feature_undecided"
+	// NoOutcome: the feature Subject, or a level of it, came to a Verdict that says
+	// nothing, from its cause. Args: level.
+	NoOutcome Code = "missing.no_outcome"
+	// UnknownOutcome: it came to no verdict that there is. Args: level, word.
+	UnknownOutcome Code = "missing.unknown_outcome"
+	// AcceptedAnyway: the feature Subject was accepted although it is Verdict.
+	AcceptedAnyway Code = "missing.accepted_anyway"
+	// NoSuchField: of features. Args: name.
+	NoSuchField Code = "missing.no_such_field"
+)
+
+// What is wrong with the launches that a rule or a row of a comparison reads.
+const (
+	// Unmeasured: no launch of the arm Subject.
+	Unmeasured Code = "launches.none"
+	// MetricLacking: the launch Subject has no metric. Args: metric; why; recorded, by
+	// what it can be looked up; others where other launches have it.
+	MetricLacking Code = "launches.metric_lacking"
+	// StatLacking: the launch Subject gives no such statistic. Args: stat, samples.
+	StatLacking Code = "launches.stat_lacking"
+	// SamplesLacking: the launch Subject has too few. Args: samples, least.
+	SamplesLacking Code = "launches.samples_lacking"
+	// StatNotFinite: of the launch Subject. Args: metric, stat.
+	StatNotFinite Code = "launches.stat_not_finite"
+	// RequestsUnknown: of the launch Subject. Args: metric.
+	RequestsUnknown Code = "launches.requests_unknown"
+	// CorrectedApart, UnitsApart: the launch Subject against those before it, or the
+	// arm Subject against the other. Args: metric, is, was; against, the other arm.
+	CorrectedApart     Code = "launches.corrected_apart"
+	UnitsApart         Code = "launches.units_apart"
+	ArmsCorrectedApart Code = "arms.corrected_apart"
+	ArmsUnitsApart     Code = "arms.units_apart"
+	// NotAboveZero: the launch Subject, of which no log can be taken. Args: value; arm
+	// in a ratio.
+	NotAboveZero Code = "launches.not_above_zero"
+	// RatioImpossible: args: error.
+	RatioImpossible Code = "launches.no_ratio"
+	// RoundTwice: the arm Subject has two launches of it. Args: round, launches.
+	RoundTwice Code = "launches.round_twice"
+	// Unsaid: the launch Subject did not say what was asked, from why. Args: name.
+	Unsaid Code = "launches.unsaid"
+	// NotLookedFor: nothing looked for an observation.
+	NotLookedFor Code = "launches.not_looked_for"
+	// SaidApart: launches of the arm Subject say different things. Args: name; launch,
+	// is; other, was.
+	SaidApart Code = "launches.said_apart"
+	// SaidUnfit: the observation Subject is of another kind. Args: is, kind.
+	SaidUnfit Code = "launches.said_unfit"
+	// FewLaunches: args: launches, least.
+	FewLaunches Code = "launches.few"
+	// NoAverage: of the metric Subject. Args: error.
+	NoAverage Code = "launches.no_average"
+	// NothingOf: no metric of a workload was measured of the arm Subject.
+	NothingOf Code = "launches.nothing_of"
+	// NotFresh: launches of these arms were no fresh starts. Args: arms; would, what
+	// the rule would have come to.
+	NotFresh Code = "launches.not_fresh"
+	// RowNotFresh: those of a row were not. OfReference: so it is of the reference.
+	RowNotFresh Code = "row.not_fresh"
+	OfReference Code = "row.of_reference"
+)
+
+// Why a rule could not be decided at all.
+const (
+	// NoRuleGiven, NotCompiled: a mistake in mxflow.
+	NoRuleGiven Code = "undecidable.no_rule"
+	NotCompiled Code = "undecidable.not_compiled"
+	// NotComputed: args: error.
+	NotComputed Code = "undecidable.not_computed"
+	// NotYesOrNo: args: type.
+	NotYesOrNo Code = "undecidable.not_yes_or_no"
+	// Disagrees: the rule as a whole against its comparisons. Args: is.
+	Disagrees Code = "undecidable.disagrees"
+	// Incomparable: args: left, op, right.
+	Incomparable Code = "undecidable.incomparable"
+	// OutOfReach: the value at Subject can never be that. Args: limit.
+	OutOfReach Code = "undecidable.out_of_reach"
+	// TooManyPairs: the comparison Subject counts over so many. Args: arms.
+	TooManyPairs Code = "undecidable.too_many_pairs"
+)

@@ -1,0 +1,30 @@
+package verdict
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/mxflow/mxflow/gates/verdict/code"
+)
+
+// TestOfError: a fact comes out of an error as it went in, however it was wrapped, and
+// what is no fact of ours is kept in its own words.
+func TestOfError(t *testing.T) {
+	fact := New(code.Undecided).On("feature.x").From(New(code.Broken, Text("error", "no")))
+	for _, err := range []error{&Fault{fact}, fmt.Errorf("on the way: %w", &Fault{fact}), errors.Join(&Fault{fact}, errors.New("gone"))} {
+		if got := OfError(err); !got.Equal(fact) {
+			t.Errorf("%v: %+v", err, got)
+		}
+	}
+	if got := OfError(errors.New("no space left")); !got.Equal(New(code.Broken, Text("error", "no space left"))) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestFromNothing: what is no fact is no cause.
+func TestFromNothing(t *testing.T) {
+	if r := New(code.Undecided).From(Reason{}, New(code.First), Reason{}); len(r.Causes) != 1 || r.From(Reason{}).Causes != nil {
+		t.Errorf("%+v", r)
+	}
+}

@@ -1,0 +1,466 @@
+package steps
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// wordsPlan has all that reasons are made of: levels that fail, launches that break or
+// are disturbed, metrics that are missing, a choice, a confirmation, claims, gates that
+// fail, and phases that are locked, waived or wait for what is.
+const wordsPlan = `
+plan "words" {}
+engine "embedded" "tiny" {}
+engine "embedded" "wide" { settings = { threads = 2 } }
+knob "a" {
+  default = "off"
+  value "off" {}
+  value "on" { env = { A = "on" } }
+  value "slow" { env = { A = "slow" } }
+  value "ill" { env = { A = "ill" } }
+  value "mute" { env = { A = "mute" } }
+  value "dies" { env = { A = "dies" } }
+}
+knob "size" {
+  default = "none"
+  value "none" {}
+  value "small" { settings = { layers = 3 } }
+  value "large" { settings = { layers = 4 } }
+}
+workload "w" {
+  prompt_tokens = 16
+  output_tokens = 8
+}
+protocol "p" {
+  level "smoke" { expect = "42" }
+  level "benchmark" { workloads = [workload.w] }
+}
+baseline {
+  engine   = engine.embedded.tiny
+  protocol = protocol.p
+}
+phase "build" {
+  step "exec" "good" { command = ["true"] }
+}
+phase "one" {
+  after = [phase.build]
+  feature "sized" {
+    choose = { size = ["small", "large"] }
+    criterion "c" { rule = "engine.memory_gb.gain >= 0.1" }
+    confirm { engine = engine.embedded.wide }
+  }
+  feature "slow" {
+    set = { a = "slow" }
+    hypothesis {
+      metric  = "engine.memory_gb"
+      expect  = "-10%"
+      because = "somebody said so"
+    }
+    criterion "c" { rule = "engine.memory_gb.gain >= 0.1" }
+  }
+  feature "ill" {
+    set = { a = "ill" }
+    criterion "c" { rule = "engine.memory_gb.gain >= 0.1" }
+  }
+  feature "mute" {
+    set = { a = "mute" }
+    criterion "c" { rule = "engine.memory_gb.gain >= 0.1" }
+  }
+  feature "dies" {
+    set = { a = "dies" }
+    criterion "c" { rule = "engine.memory_gb.gain >= 0.1" }
+  }
+  gate {
+    rule "fast" { expr = "feature.slow.engine.memory_gb.gain >= 0.1" }
+    rule "all" { expr = "feature.mute.engine.memory_gb.gain >= 0.1 and feature.ill.levels.smoke == 'pass'" }
+  }
+}
+phase "two" {
+  after = [phase.one]
+  feature "top" {
+    set       = { a = "on" }
+    builds_on = accepted
+    criterion "c" { rule = "engine.memory_gb.gain >= 0.1" }
+  }
+  feature "child" {
+    set       = { a = "on" }
+    builds_on = feature.sized
+    criterion "c" { rule = "engine.memory_gb.gain >= 0.1" }
+  }
+}
+phase "three" {
+  after_decided = [phase.one]
+  step "exec" "bad" { command = ["false"] }
+  feature "never" {
+    set = { a = "on" }
+    criterion "c" { rule = "engine.memory_gb.gain >= 0.1" }
+  }
+}
+phase "four" {
+  after_decided = [phase.two]
+  feature "last" {
+    set = { a = "on" }
+    criterion "c" { rule = "engine.memory_gb.gain >= 0.1" }
+  }
+  gate {
+    rule "of others" { expr = "feature.top.engine.memory_gb.gain >= 0.1 and feature.last.accepted" }
+  }
+}
+`
+
+// story applies wordsPlan as the outcomes of launches and people make it, and keeps all
+// that came of it.
+type story struct {
+	t     *testing.T
+	lab   *Lab
+	clock time.Time
+	// words are what people and engines say.
+	words string
+	// lines are everything that was decided, foreseen and locked, as JSON.
+	lines []string
+	// keys are what of it names the decisions: keys, verdicts, attempts and locks.
+	keys []string
+	said []verdict.Reason
+}
+
+func tellStory(t *testing.T, words string) *story {
+	t.Helper()
+	s := &story{t: t, lab: labOf(t, wordsPlan), words: words, clock: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)}
+	var err error
+	if s.lab.Store, err = store.Open(t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.lab.Store.Close() })
+	source, err := s.lab.Store.Put([]byte(wordsPlan))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.append(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{Plan: "words", PlanFile: "plan.hcl", PlanDigest: s.lab.Plan.Digest(), PlanSource: source}})
+	s.apply()
+	s.waive("phase.one", 24*time.Hour)
+	s.apply()
+	s.retract("feature.sized")
+	s.apply()
+	s.clock = s.clock.Add(48 * time.Hour) // the waiver is over
+	s.apply()
+	s.replay()
+	for _, r := range s.lab.Store.Records() {
+		s.keep(r)
+		if d := r.Decision; d != nil {
+			s.said = append(s.said, append(d.Reasons, d.Because)...)
+			s.keys = append(s.keys, fmt.Sprint(d.Node, d.Attempt, d.Of, d.Verdict, d.Accepted, d.MeasureKey, d.DecisionKey, d.ClaimKey, d.Session, d.Launches))
+		}
+	}
+	return s
+}
+
+func (s *story) keep(v any) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.lines = append(s.lines, string(text))
+}
+
+func (s *story) append(r *ledger.Record) {
+	s.t.Helper()
+	r.Run, r.Time = "r-1", s.clock
+	if err := s.lab.Store.Append(r); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// apply foresees and runs the whole graph.
+func (s *story) apply() {
+	s.t.Helper()
+	s.lab.begun, s.lab.died = nil, nil
+	r := &runtime.Runner{
+		Plan: s.lab.Plan, Graph: s.lab.Graph, Journal: runtime.StoreJournal(s.lab.Store), Step: s.lab.Step, Run: "r-1",
+		Parallel: 1, Now: func() time.Time { return s.clock },
+	}
+	foreseen, err := r.Preview()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, p := range foreseen {
+		s.keep([]any{p.Node.ID, p.Action, p.Because, p.Attempt, p.Verdict, p.If, p.Locked, p.Overruled, p.Launches, p.Notes})
+		s.said = append(append(s.said, p.Notes...), p.Locked)
+	}
+	r.Step = s.step
+	result, err := r.Execute(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.keep([]any{result.Locked, result.Overruled, result.Reused, result.Waived})
+	for _, n := range s.lab.Graph.Nodes {
+		s.keys = append(s.keys, n.ID+" "+result.Locked[n.ID].Key()+result.Overruled[n.ID].Key())
+		s.said = append(s.said, result.Locked[n.ID], result.Overruled[n.ID])
+	}
+}
+
+// step is the real one of what decides, and of what launches with its keys.
+func (s *story) step(n *runtime.Node) (runtime.Step, error) {
+	step, err := s.lab.Step(n)
+	switch own := step.(type) {
+	case *qualify:
+		return acted{step, func(sc *runtime.Scope) (*ledger.Decision, error) { return s.qualify(own, sc) }}, err
+	case *benchmark:
+		return acted{step, func(sc *runtime.Scope) (*ledger.Decision, error) { return s.benchmark(own, sc) }}, err
+	}
+	if n.Kind == runtime.KindStep {
+		return acted{step, func(*runtime.Scope) (*ledger.Decision, error) {
+			if n.StepBlock.Name == "bad" {
+				return &ledger.Decision{Verdict: verdict.Fail, Reasons: []verdict.Reason{fact(s.words)}}, nil
+			}
+			return &ledger.Decision{Verdict: verdict.Pass}, nil
+		}}, err
+	}
+	return step, err
+}
+
+// acted is a step of which what it starts is acted.
+type acted struct {
+	runtime.Step
+	run func(*runtime.Scope) (*ledger.Decision, error)
+}
+
+func (a acted) Run(_ context.Context, s *runtime.Scope) (*ledger.Decision, error) { return a.run(s) }
+
+func (s *story) qualify(q *qualify, sc *runtime.Scope) (*ledger.Decision, error) {
+	vs, err := q.variants(sc)
+	if err != nil {
+		return nil, err
+	}
+	own := vs[len(vs)-1]
+	out := &ledger.Decision{Verdict: verdict.Pass, Variant: own.knobs, Levels: []ledger.Level{{Name: "smoke", Verdict: verdict.Pass}}}
+	if own.knobs["a"] == "ill" {
+		out.Levels[0] = ledger.Level{Name: "smoke", Verdict: verdict.Fail, Reasons: []verdict.Reason{fact(s.words)}}
+		out.Verdict, out.Reasons = verdict.Fail, []verdict.Reason{out.Levels[0].Reason()}
+	}
+	return out, nil
+}
+
+func (s *story) benchmark(b *benchmark, sc *runtime.Scope) (*ledger.Decision, error) {
+	if q := sc.Outcome(runtime.QualifyID(b.feature.Name)); q.Verdict != verdict.Pass {
+		out, err := b.Run(s.t.Context(), sc)
+		out.Levels[0].Seconds = 0 // which passed in the world
+		return out, err
+	}
+	own, members, err := s.lab.sessionOf(sc, b.feature)
+	if err != nil {
+		return nil, err
+	}
+	run := &session{lab: s.lab, scope: sc, ws: b.workloads(), work: s.lab.workKey(b.workloads()), members: members}
+	if run.id, err = s.lab.continues(sc, own, run.work); err != nil {
+		return nil, err
+	}
+	if run.id == "" {
+		if run.id, err = b.newSession(sc, run.work, members); err != nil {
+			return nil, err
+		}
+	}
+	if run.all, err = s.lab.session(run.id); err != nil {
+		return nil, err
+	}
+	closed := s.lab.closeRetracted(own, run.all)
+	run.dropDead()
+	run.launch = func(_ context.Context, sl slot, _ int, tries []*ledger.Launch) (*ledger.Launch, error) {
+		l := s.launch(run, sl, len(tries))
+		s.append(&ledger.Record{Type: "launch", Launch: l})
+		return l, nil
+	}
+	if err := run.run(s.t.Context()); err != nil {
+		return nil, err
+	}
+	level := ledger.Level{Name: benchmarkLevel}
+	out := &ledger.Decision{Variant: own.arms.candidate.knobs}
+	if err := run.conclude(s.t.Context(), own, out, &level); err != nil {
+		return nil, err
+	}
+	if !closed.IsZero() {
+		level.Reasons = append(level.Reasons, closed)
+	}
+	out.Levels = []ledger.Level{level}
+	out.Verdict, out.Reasons = level.Verdict, level.Reasons
+	return out, nil
+}
+
+func (s *story) launch(run *session, sl slot, tries int) *ledger.Launch {
+	v := sl.variant
+	gb := map[string]float64{"none": 16, "small": 12, "large": 10}[v.knobs["size"]]
+	if v.knobs["a"] == "on" {
+		gb /= 1.4
+	}
+	l := &ledger.Launch{
+		ID: launchID(run.id, sl, tries), Session: run.id, Purpose: ledger.ForBenchmark, VariantKey: v.key, Variant: v.name, Block: v.engine, Knobs: v.knobs,
+		Ordinal: sl.ordinal, Order: sl.order, OK: true, Work: run.work, Started: s.clock.Add(time.Duration(sl.order) * time.Minute),
+		Fingerprint: map[string]string{"cpu": "one"},
+		// Which comes from no samples, so that it can be decided again.
+		Metrics: map[string]measure.Summary{"engine.memory_gb": {
+			Unit: "GB", Better: measure.Lower, N: 1, Requests: 1, Stats: map[string]float64{"median": gb * (1 + 0.001*float64(sl.ordinal%3))},
+		}},
+	}
+	exit := 139
+	switch {
+	case v.knobs["a"] == "mute":
+		l.Metrics = nil
+	case v.knobs["a"] == "dies":
+		l.OK, l.Error, l.Exit, l.LogTail = false, fact(s.words), &exit, []string{"segmentation fault"}
+	case v.knobs["size"] == "large" && sl.ordinal == 2 && tries == 0:
+		l.Invalid, l.Disturbed = []verdict.Reason{fact(s.words)}, true
+	}
+	return l
+}
+
+func (s *story) waive(node string, lasts time.Duration) {
+	s.t.Helper()
+	d, _, ok := s.lab.Store.Latest(node)
+	if !ok || d.Verdict.Unlocks() {
+		s.t.Fatalf("there is nothing to waive: %+v", d)
+	}
+	s.append(&ledger.Record{Type: "waiver", Waiver: &ledger.Waiver{
+		Node: node, Attempt: d.Attempt, MeasureKey: d.MeasureKey, DecisionKey: d.DecisionKey, Verdict: d.Verdict,
+		Reason: s.words, By: "kim", Expires: s.clock.Add(lasts),
+	}})
+}
+
+func (s *story) retract(node string) {
+	s.t.Helper()
+	d, _, ok := s.lab.Store.Latest(node)
+	if !ok || d.Verdict != verdict.Pass {
+		s.t.Fatalf("there is nothing to retract: %+v", d)
+	}
+	s.append(&ledger.Record{Type: "decision", Decision: d.Withdraw(ledger.Retraction{Node: node, Attempt: d.Attempt, Verdict: d.Verdict, Accepted: d.Accepted, Reason: s.words, By: "kim"})})
+}
+
+// replay decides everything again, and by a plan that asks for more.
+func (s *story) replay() {
+	r := NewReplay(s.lab.Store, nil)
+	for _, d := range r.Decisions() {
+		again := r.Decide(d)
+		again.Record = 0 // steps that decide end in any order
+		s.keep(again)
+		s.keys = append(s.keys, fmt.Sprint(again.Node, again.Attempt, again.Outcome, again.Again))
+		s.said = append(append(s.said, again.Why), again.Notes...)
+	}
+	stricter := labOf(s.t, strings.ReplaceAll(strings.ReplaceAll(wordsPlan, "engine.memory_gb.gain >= 0.1", "engine.memory_gb.gain >= 0.2"), "layers = 3", "layers = 5")).Plan
+	nodes, notes := NewReplay(s.lab.Store, nil).With(stricter)
+	s.keep(notes)
+	for _, w := range nodes {
+		s.keep(w)
+		s.keys = append(s.keys, fmt.Sprint(w.Node, w.WouldBe, w.Accepted, w.Unmeasured, w.open, w.unsure, w.Locked.Key()))
+		s.said = append(append(s.said, w.Locked), w.Reasons...)
+	}
+}
+
+// TestWordsBearOnNothing: where the renderer says everything in other words, no digest,
+// key, verdict, lock or record moves; and where people and engines say what they say in
+// other words, no digest, key, verdict or lock does.
+func TestWordsBearOnNothing(t *testing.T) {
+	plain := tellStory(t, "as it was said")
+	lines := tell.Lines(plain.said)
+
+	restore := tell.Swap(func(c code.Code, _ string) string { return fmt.Sprintf("%x other words", string(c)) })
+	defer restore()
+	other := tellStory(t, "as it was said")
+	same(t, "in other words", plain.lines, other.lines)
+	for _, line := range tell.Lines(other.said) {
+		if line != "" && slices.Contains(lines, line) {
+			t.Fatalf("the words are the same: %q", line)
+		}
+	}
+	restore()
+
+	said := tellStory(t, "otherwise: phase.one is pass; waived by nobody")
+	same(t, "where people say it otherwise", plain.keys, said.keys)
+	if slices.Equal(slices.Sorted(slices.Values(plain.lines)), slices.Sorted(slices.Values(said.lines))) {
+		t.Error("what people say is on no record")
+	}
+
+	// The story has what it is to show.
+	for _, c := range []code.Code{
+		code.Rule, code.Level, code.Missing, code.LaunchLost, code.LaunchReplaced, code.LaunchesPerArm, code.NotMeasured, code.Wins, code.Confirmed,
+		code.Waived, code.WaiverExpired, code.RetractedBy, code.OnRetractedBy, code.StepAlone, code.FeatureNotRun, code.Outcome,
+		code.First, code.EvidenceChanged, code.StartsOther, code.WouldBe,
+	} {
+		if !verdict.Holds(plain.said, c) {
+			t.Errorf("nothing in it is %s", c)
+		}
+	}
+}
+
+func same(t *testing.T, when string, a, b []string) {
+	t.Helper()
+	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
+	for _, line := range a {
+		if !slices.Contains(b, line) {
+			t.Errorf("%s there is no more\n%s", when, line)
+		}
+	}
+	for _, line := range b {
+		if !slices.Contains(a, line) {
+			t.Errorf("%s there is\n%s", when, line)
+		}
+	}
+	if len(a) != len(b) {
+		t.Errorf("%s there are %d lines and not %d", when, len(b), len(a))
+	}
+}
+
+// TestKeysRestOnFacts: what a decision rests on is another thing where the fact is
+// another, and the same in whatever words that is put.
+func TestKeysRestOnFacts(t *testing.T) {
+	lock := func(why verdict.Reason) string {
+		t.Helper()
+		got, err := restsOn(scopeOf(nil, map[string]verdict.Reason{"feature.x": why}), "feature.x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	gate := &ledger.Decision{Node: "phase.one", Attempt: 1, Verdict: verdict.Fail}
+	waived := func(reason, by string, until time.Duration) verdict.Reason {
+		w := &ledger.Waiver{Node: gate.Node, Attempt: 1, Verdict: verdict.Fail, Reason: reason, By: by, Expires: at.Add(until)}
+		return verdict.New(code.Outcome).On(gate.Node).Is(gate.Verdict).From(w.Bears(gate, at))
+	}
+	expired := lock(waived("known", "kim", -time.Hour))
+	for name, why := range map[string]verdict.Reason{
+		"another reason":   waived("known, mended upstream", "kim", -time.Hour),
+		"another person":   waived("known", "lee", -time.Hour),
+		"another end":      waived("known", "kim", -2*time.Hour),
+		"another argument": waived("known", "kim", -time.Hour).From(verdict.New(code.WaiverExpired)),
+	} {
+		if lock(why) != expired {
+			t.Errorf("%s is another key", name)
+		}
+	}
+	for name, why := range map[string]verdict.Reason{
+		"no waiver":       verdict.New(code.Outcome).On("phase.one").Is(verdict.Fail),
+		"another waiver":  verdict.New(code.Outcome).On("phase.one").Is(verdict.Fail).From(verdict.New(code.WaiverRevoked)),
+		"another verdict": verdict.New(code.Outcome).On("phase.one").Is(verdict.Error).From(verdict.New(code.WaiverExpired)),
+		"another gate":    verdict.New(code.Outcome).On("phase.two").Is(verdict.Fail).From(verdict.New(code.WaiverExpired)),
+		"another fact":    verdict.New(code.RetractedNode).On("phase.one"),
+	} {
+		if lock(why) == expired {
+			t.Errorf("%s is the same key", name)
+		}
+	}
+	if _, err := (&decideFeature{lab: &Lab{Plan: &plans.Plan{}}, feature: &plans.Feature{}}).Keys(scopeOf(nil, nil)); err == nil {
+		t.Error("what is not decided has a key")
+	}
+}
