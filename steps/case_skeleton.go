@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -13,7 +13,7 @@ import (
 // or to fail, worked out from their thresholds. Each was decided before it is
 // written, so that it comes out as it says. Left are rules for which none was
 // found.
-func Skeleton(res *plans.Result, known []*CaseOutcome) (text string, left []string) {
+func Skeleton(res *plans.Result, known []*CaseOutcome) (text string, left []verdict.Reason) {
 	k := &skeleton{res: res, names: map[string]bool{}}
 	for _, o := range known {
 		k.names[o.Case.Name] = true
@@ -36,16 +36,16 @@ type skeleton struct {
 	b        strings.Builder
 	names    map[string]bool
 	outcomes []*CaseOutcome
-	left     []string
+	left     []verdict.Reason
 	// why is what stood against the last case that was tried.
-	why string
+	why []verdict.Reason
 }
 
 // subject writes the cases of a gate or of a feature's criteria.
 func (k *skeleton) subject(what, head, feature, phase string, rules []*plans.Rule) {
 	if !shownWhole(k.outcomes, feature, phase) && len(rules) > 0 && !k.try(what, head, feature, phase, rules, nil, verdict.Pass) {
 		// Each rule can pass, and all of them at once may still exclude each other.
-		k.left = append(k.left, fmt.Sprintf("%s: no measurement was found for which it passes as a whole, all rules at once%s", what, k.why))
+		k.left = append(k.left, verdict.New(code.NoWholeCase).On(what).From(k.why...))
 	}
 	for _, c := range k.lacking(feature, phase) {
 		for _, r := range rules {
@@ -55,7 +55,7 @@ func (k *skeleton) subject(what, head, feature, phase string, rules []*plans.Rul
 			for _, want := range []verdict.Verdict{verdict.Pass, verdict.Fail} {
 				shown := c.Passes && want == verdict.Pass || c.Fails && want == verdict.Fail
 				if !shown && !k.try(what, head, feature, phase, rules, r, want) {
-					k.left = append(k.left, fmt.Sprintf("%s: no measurement was found for which %q comes out %s%s", what, r.Name, want, k.why))
+					k.left = append(k.left, verdict.New(code.NoCase, verdict.Text("of", what)).On(r.Name).Is(want).From(k.why...))
 				}
 			}
 		}
@@ -148,16 +148,16 @@ func (k *skeleton) decide(text string) *CaseOutcome {
 }
 
 // stood is why a rule did not come out as it should have.
-func stood(o *CaseOutcome, rule *plans.Rule) string {
+func stood(o *CaseOutcome, rule *plans.Rule) []verdict.Reason {
 	if o == nil || rule == nil {
-		return ""
+		return nil
 	}
 	for _, r := range o.Rules {
 		if r.Name == rule.Name {
-			return tell.Because(r.Reasons)
+			return r.Reasons
 		}
 	}
-	return ""
+	return nil
 }
 
 // came reports whether a rule came out as wanted; without one, all of them.

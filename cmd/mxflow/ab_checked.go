@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure/imported"
 	"github.com/mxflow/mxflow/gates/tell"
@@ -111,9 +110,8 @@ func testWords(t *verdict.Test) string {
 	case verdict.StopFutile:
 		text += "\n" + chanceLeft(look.Chance) + ", so it stopped"
 	case verdict.StopPass:
-		text += "\nit stopped early where it passed, so that the estimate leans upwards: quote the bounds"
-		if len(t.Plan) > 0 && look.N >= t.Plan[len(t.Plan)-1] {
-			text = strings.SplitN(text, "\n", 2)[0]
+		if len(t.Plan) == 0 || look.N < t.Plan[len(t.Plan)-1] {
+			text += "\nit stopped early where it passed, so that the estimate leans upwards: quote the bounds"
 		}
 	}
 	if t.Floor > 0 {

@@ -92,32 +92,35 @@ func (c abClaim) change(gain float64) float64 {
 }
 
 // says is the claim as a sentence about B without its subject.
-func (c abClaim) says(label string) string {
-	size := strconv.FormatFloat(math.Round(math.Abs(c.Gain)*1e6)/1e4, 'f', -1, 64) + " %"
-	verb, more, less := "is", "faster", "slower"
-	if c.lower() { // all of these are times
-		verb, more, less = "takes", "less time", "more time"
-	}
-	switch {
-	case c.Gain > 0:
-		return fmt.Sprintf("%s at least %s %s than A (%s)", verb, size, more, label)
-	case c.Gain == 0 && c.lower():
-		return fmt.Sprintf("takes no more time than A (%s)", label)
-	case c.Gain == 0:
-		return fmt.Sprintf("is not slower than A (%s)", label)
-	}
-	return fmt.Sprintf("%s at most %s %s than A (%s)", verb, size, less, label)
-}
+func (c abClaim) says(label string) string { return c.sentence(label, true) }
 
 // not is the opposite of the claim as such a sentence.
-func (c abClaim) not(label string) string {
-	says := c.says(label)
-	for _, r := range [][2]string{{"takes at least", "does not take"}, {"at least", "less than"}, {"at most", "more than"}, {"is not slower", "is slower"}, {"no more time", "more time"}} {
-		if turned := strings.Replace(says, r[0], r[1], 1); turned != says {
-			return turned
+func (c abClaim) not(label string) string { return c.sentence(label, false) }
+
+func (c abClaim) sentence(label string, holds bool) string {
+	size := strconv.FormatFloat(math.Round(math.Abs(c.Gain)*1e6)/1e4, 'f', -1, 64) + " %"
+	pick := func(yes, no string) string {
+		if holds {
+			return yes
 		}
+		return no
 	}
-	return says
+	text := ""
+	switch { // of what is lower where it is better, all are times
+	case c.Gain > 0 && c.lower():
+		text = pick("takes at least ", "does not take ") + size + " less time"
+	case c.Gain > 0:
+		text = pick("is at least ", "is less than ") + size + " faster"
+	case c.Gain == 0 && c.lower():
+		text = pick("takes no more time", "takes more time")
+	case c.Gain == 0:
+		text = pick("is not slower", "is slower")
+	case c.lower():
+		text = pick("takes at most ", "takes more than ") + size + " more time"
+	default:
+		text = pick("is at most ", "is more than ") + size + " slower"
+	}
+	return fmt.Sprintf("%s than A (%s)", text, label)
 }
 
 // worse says beside a fail that B is worse than A, where the bounds show it: "less

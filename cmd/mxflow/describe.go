@@ -19,7 +19,7 @@ func describe(ev runtime.Event) string {
 		if ev.Level == "qualification" {
 			return fmt.Sprintf("%s: qualification launch of %s", where, ev.Variant)
 		}
-		return fmt.Sprintf("%s: %s %s%s", where, ev.Level, launchWord(ev), behind(": ", firstLine(tell.Line(ev.Why))))
+		return fmt.Sprintf("%s: %s %s%s", where, ev.Level, launchWord(ev), behind(": ", tell.Brief(ev.Why)))
 	case "launch_done":
 		if !ev.Why.IsZero() {
 			return fmt.Sprintf("%s: launch %d of %d broke: %s", where, ev.Launch, ev.Launches, tell.Line(ev.Why))

@@ -46,7 +46,7 @@ func TestSkeletonsOfExamples(t *testing.T) {
 		}
 		text, left := steps.Skeleton(res, nil)
 		if len(left) > 0 {
-			t.Errorf("%s: %v", file, left)
+			t.Errorf("%s: %+v", file, left)
 		}
 		if text == "" {
 			continue // it compares, and decides nothing

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/steps"
 )
@@ -36,7 +38,7 @@ func (r *caseRun) skeleton(vars []plans.Given, write bool) error {
 	}
 	known := len(r.outcomes)
 	text, left := steps.Skeleton(loaded, r.outcomes)
-	for _, why := range left {
+	for _, why := range tell.Lines(left) {
 		fmt.Fprintf(r.stderr, "%s; write that case by hand.\n", why)
 	}
 	if text == "" {
@@ -64,7 +66,7 @@ const caseFileHead = `# Given these measurements, this verdict is expected:
 `
 
 // nothingLacks says why there is nothing to write.
-func nothingLacks(p *plans.Plan, left []string, known int) error {
+func nothingLacks(p *plans.Plan, left []verdict.Reason, known int) error {
 	switch {
 	case len(left) > 0:
 		return errors.New("no case could be worked out for what is left")

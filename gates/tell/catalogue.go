@@ -1,17 +1,12 @@
 package tell
 
-import (
-	"maps"
-
-	"github.com/mxflow/mxflow/gates/verdict"
-)
+import "maps"
 
 // catalogue has the words for every code, a file a family.
 var catalogue = phrases{}
 
 // In init, since phrases of a family may tell what a reason follows from.
 func init() {
-	maps.Copy(catalogue, phrases{verdict.Sentence: "{text}"})
 	for _, family := range []phrases{explainPhrases, graphPhrases, reportPhrases, rulePhrases, sessionPhrases, featurePhrases, replayPhrases, launchPhrases, levelPhrases, stepPhrases, checkPhrases} {
 		maps.Copy(catalogue, family)
 	}

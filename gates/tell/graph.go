@@ -28,7 +28,7 @@ var graphPhrases = phrases{
 	code.StepAlone:     "step {subject} is {verdict}",
 	code.FeatureNotRun: "feature {subject} was not run",
 	code.StepNotRun:    "step {subject} was not run",
-	code.Outcome:       "{subject} is {verdict}",
+	code.Outcome:       outcome,
 	code.Undecided:     "{subject} is not decided",
 	code.NotConfirmed:  "not confirmed on engine.{subject}, where it is {verdict}",
 	code.Broken:        "{error}",
@@ -57,7 +57,7 @@ var graphPhrases = phrases{
 	code.WaiverOfEarlier: "not waived: the waiver of {by} covers an earlier decision (attempt {attempt}, {verdict}) and not this one",
 	code.RetractedBy:     "retracted by {by}: {reason}",
 	code.OnRetractedBy:   "rests on {subject}, which was retracted by {by}: {reason}",
-	code.RetractedNode:   "{subject} was retracted by {by}",
+	code.RetractedNode:   "{subject} was retracted by {by}{causes? ({causes})}",
 	code.Was:             "it was {verdict}{accepted? and accepted} (attempt {attempt})",
 	code.SameLaunches:    "it rests on the launches with which it was retracted; --rerun measures again",
 	code.LaunchesOf:      "rests on the launches with which {subject} was retracted by {by}: {reason}",
@@ -69,6 +69,17 @@ var graphPhrases = phrases{
 		"{containers?; {containers|container|containers} left behind, removed by the next apply}",
 
 	code.Interference: interference,
+}
+
+// outcome puts a waiver of a gate, which is no cause of what it came to, in brackets.
+func outcome(r verdict.Reason) (text string, all bool) {
+	if len(r.Causes) == 1 {
+		switch r.Causes[0].Code {
+		case code.Waived, code.WaiverRevoked, code.WaiverExpired, code.WaiverOfEarlier:
+			return fill("{subject} is {verdict} ({causes})", r), true
+		}
+	}
+	return fill("{subject} is {verdict}", r), false
 }
 
 // interference is the comparison of a stack with its parts: "kv_cache and moe together

@@ -5,19 +5,45 @@ import (
 	"encoding/json"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
 // JSON is a value as programs read it, with the words of each reason in it beside its
 // code, as "text": {"code": "gpu.shared", "subject": "GPU-1", "text": "…"}. The words
 // may change from version to version, the rest does not.
 func JSON(v any) ([]byte, error) {
-	var buffer bytes.Buffer
-	enc := json.NewEncoder(&buffer)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	data, err := plainJSON(v)
+	if err != nil {
 		return nil, err
 	}
-	return withText(bytes.TrimSuffix(buffer.Bytes(), []byte("\n")))
+	return withText(data)
+}
+
+// plainJSON is compact, and leaves "<" as it is.
+func plainJSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// told is a reason with its words.
+type told struct {
+	Code    code.Code       `json:"code"`
+	Subject string          `json:"subject,omitempty"`
+	Verdict verdict.Verdict `json:"verdict,omitempty"`
+	Args    verdict.Args    `json:"args,omitempty"`
+	Causes  []told          `json:"causes,omitempty"`
+	Text    string          `json:"text,omitempty"`
+}
+
+func tellOf(r verdict.Reason) told {
+	t := told{r.Code, r.Subject, r.Verdict, r.Args, nil, Line(r)}
+	for _, c := range r.Causes {
+		t.Causes = append(t.Causes, tellOf(c))
+	}
+	return t
 }
 
 // reasonHead is how the JSON of a reason begins: its code is the first of its fields.
@@ -27,7 +53,6 @@ var reasonHead = []byte(`{"code":"`)
 // another field or a code that has no phrase, stay as they are.
 func withText(data []byte) ([]byte, error) {
 	var out bytes.Buffer
-	var texts [][]byte // of the objects that are open, nil where one is no reason
 	quoted := false
 	for i := 0; i < len(data); i++ {
 		c := data[i]
@@ -38,41 +63,29 @@ func withText(data []byte) ([]byte, error) {
 			c = data[i]
 		case c == '"':
 			quoted = !quoted
-		case quoted:
-		case c == '{':
-			text, err := textOf(data[i:])
-			if err != nil {
-				return nil, err
+		case !quoted && c == '{' && bytes.HasPrefix(data[i:], reasonHead):
+			if r, size := reasonAt(data[i:]); size > 0 {
+				text, err := plainJSON(tellOf(r))
+				if err != nil {
+					return nil, err
+				}
+				out.Write(text)
+				i += size - 1
+				continue
 			}
-			texts = append(texts, text)
-		case c == '}':
-			last := len(texts) - 1
-			if texts[last] != nil {
-				out.WriteString(`,"text":`)
-				out.Write(texts[last])
-			}
-			texts = texts[:last]
 		}
 		out.WriteByte(c)
 	}
 	return out.Bytes(), nil
 }
 
-// textOf is the JSON of the words of the reason that data begins with; nil where it
-// begins with none.
-func textOf(data []byte) ([]byte, error) {
-	if !bytes.HasPrefix(data, reasonHead) {
-		return nil, nil
-	}
-	var r verdict.Reason
+// reasonAt is the reason that data begins with, and how many bytes that takes; none
+// where it begins with none.
+func reasonAt(data []byte) (r verdict.Reason, size int) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
 	if dec.Decode(&r) != nil || catalogue[r.Code] == nil {
-		return nil, nil
+		return verdict.Reason{}, 0
 	}
-	var buffer bytes.Buffer
-	enc := json.NewEncoder(&buffer)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(Line(r))
-	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n")), err
+	return r, int(dec.InputOffset())
 }

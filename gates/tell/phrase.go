@@ -38,6 +38,8 @@ func say(r verdict.Reason) (text string, all bool) {
 		return p(r), false
 	case whole:
 		return p(r), true
+	case func(verdict.Reason) (string, bool):
+		return p(r)
 	}
 	// A code of a newer version, or none: what is known of it, unadorned.
 	text = string(r.Code)
@@ -86,7 +88,7 @@ func closing(s string, i int) int {
 func expand(inner string, r verdict.Reason) string {
 	at := strings.IndexAny(inner, ":|?!")
 	if at < 0 {
-		return value(lookup(inner, r))
+		return Value(lookup(inner, r))
 	}
 	name, rest := inner[:at], inner[at+1:]
 	v := lookup(name, r)
@@ -106,11 +108,11 @@ func expand(inner string, r verdict.Reason) string {
 		if v.Number != nil && *v.Number == 1 {
 			many = one
 		}
-		return value(v) + " " + many
+		return Value(v) + " " + many
 	}
 	switch rest {
 	case "q":
-		return fmt.Sprintf("%q", value(v))
+		return fmt.Sprintf("%q", Value(v))
 	case "and", "or":
 		return join(v.List, rest)
 	case "is":
@@ -122,7 +124,7 @@ func expand(inner string, r verdict.Reason) string {
 			return Digits(*v.Number, v.Unit, int(rest[0]-'0')-4)
 		}
 	}
-	return value(v)
+	return Value(v)
 }
 
 func lookup(name string, r verdict.Reason) verdict.Value {
@@ -142,10 +144,7 @@ func present(v verdict.Value) bool {
 }
 
 // Value writes one value as a phrase does.
-func Value(v verdict.Value) string { return value(v) }
-
-// value writes one value.
-func value(v verdict.Value) string {
+func Value(v verdict.Value) string {
 	switch {
 	case v.Number != nil && v.To != nil:
 		low, high := Apart(*v.Number, *v.To, v.Unit)

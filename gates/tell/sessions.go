@@ -23,20 +23,20 @@ var sessionPhrases = phrases{
 
 	code.Resolves: func(r verdict.Reason) string {
 		return fmt.Sprintf("%s: %s launches an arm resolve %s, %s resolve %s (launches differ by %s, up to %s)", r.Subject,
-			value(r.Args["few"]), roughly(r.Args["with_few"]), value(r.Args["many"]), roughly(r.Args["with_many"]),
+			Value(r.Args["few"]), roughly(r.Args["with_few"]), Value(r.Args["many"]), roughly(r.Args["with_many"]),
 			roughly(r.Args["differ"]), roughly(r.Args["differ_bound"]))
 	},
 	code.ResolvesRounding: "{subject}: all launches on record gave one value, so that what they resolve is limited by rounding alone",
 	code.Unresolved: func(r verdict.Reason) string {
 		return fmt.Sprintf("warning: %s stands %s from no change, and %s launches an arm resolve %s: expect inconclusive unless the effect is larger",
-			r.Subject, roughly(r.Args["margin"]), value(r.Args["launches"]), roughly(r.Args["resolves"]))
+			r.Subject, roughly(r.Args["margin"]), Value(r.Args["launches"]), roughly(r.Args["resolves"]))
 	},
 }
 
 // roughly is a part of a whole in two digits, which may be many times the whole.
 func roughly(v verdict.Value) string {
 	if v.Number == nil {
-		return value(v)
+		return Value(v)
 	}
 	x := *v.Number
 	if a := 100 * math.Abs(x); a >= 99.5 && a < 1e7 {

@@ -120,7 +120,7 @@ func stacked(t *testing.T) *story {
 	both := s.launches("s-2", "accepted", set("cache=on", "moe=routed"), 61, 61.6, 60.7, 61.1)
 	head := s.launches("s-2", "head", set("cache=on", "moe=routed", "head=mxfp4"), 61.5, 60.6, 61.2, 61.3)
 	s.feature("head", false, set("cache=on", "moe=routed", "head=mxfp4"), "accepted", both, head, 0.0008, -0.02, func(d *ledger.Decision) {
-		d.Hypothesis = &ledger.Hypothesis{Metric: "chat.tg", Expect: "+5%", Because: "fewer bytes", Measured: "+0.1 %, 95 % interval −1.2 % to +1.4 %", Outcome: "refuted", PostHoc: true}
+		d.Hypothesis = &ledger.Hypothesis{Metric: "chat.tg", Expect: "+5%", Because: "fewer bytes", Measured: verdict.New(code.ValueSeen, verdict.Num("value", 0.001, "ratio"), verdict.Int("n", 4), verdict.Int("base_n", 4), verdict.Span("interval", -0.012, 0.014, "ratio")).On("chat.tg.change"), Outcome: "refuted", PostHoc: true}
 		low, high := -0.08, -0.05
 		d.Interference = []ledger.Interference{{Metric: "chat.tg", Stack: 2.04, Product: 2.28, Parts: []string{"cache", "moe"}, Ratio: -0.0732, Low: &low, High: &high}}
 	})

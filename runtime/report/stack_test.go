@@ -139,7 +139,7 @@ func TestBoundsAreOfTheSameUnit(t *testing.T) {
 	values, base := []float64{59.5, 59.7}, []float64{60, 60}
 	for name, test := range map[string]*verdict.Test{
 		"ratio": {Form: verdict.Ratio, Values: values, Base: base, Low: &low, Estimate: &ratio, Looks: []verdict.Look{{N: 2}}},
-		"range": {Form: verdict.Range, Values: values, Base: base, Low: &low, Relative: true},
+		"range": {Form: verdict.Range, Values: values, Base: base, Low: &low, Relation: "change"},
 		"level": {Form: verdict.LogLevel, Values: values, Low: &low, Estimate: &level, Looks: []verdict.Look{{N: 2}}},
 	} {
 		r := ledger.Rule{

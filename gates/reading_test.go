@@ -191,3 +191,222 @@ func TestInputsCarryTheirEvidence(t *testing.T) {
 		t.Errorf("%+v", in)
 	}
 }
+
+// TestWhyNot: of a launch on record it is said why it has no number, and where to
+// look; the launches of a plan's test are numbers alone.
+func TestWhyNot(t *testing.T) {
+	again := measure.Summary{Unit: "count", N: 4, Requests: 4, Stats: map[string]float64{"min": 1, "max": 2, "median": 1}}
+	tokens := measure.Summary{Unit: "tokens", N: 4, Requests: 4, Stats: map[string]float64{"min": 64, "max": 64, "median": 64}}
+	for _, c := range []struct {
+		recorded   bool
+		rule, want string
+	}{
+		{false, "chat.pp >= 1", "chat.pp: launch f.2 has no chat.pp"},
+		{true, "chat.pp >= 1", "chat.pp: launch f.2 has no chat.pp: each of its 4 requests was sent again, so that nobody knows when its prefill began (mxflow show f.2)"},
+		{true, "engine.first_request_s <= 1", "engine.first_request_s: launch f.1 has no engine.first_request_s: it takes a server that became ready and answered a request for one token (mxflow show f.1)"},
+	} {
+		got := decided(compiled(t, c.rule), with(func(f *Feature) {
+			for i := range f.Candidate.Launches {
+				l := &f.Candidate.Launches[i]
+				l.Recorded = c.recorded
+				l.Metrics["chat.retries"], l.Metrics["chat.prompt_tokens"] = again, tokens
+				if i != 1 {
+					l.Metrics["chat.pp"] = summary(1000, "tok/s")
+				}
+			}
+		}))
+		if len(got.Reasons) != 1 || tell.Line(got.Reasons[0]) != c.want {
+			t.Errorf("%s: %q", c.rule, tell.Lines(got.Reasons))
+		}
+	}
+}
+
+// saying is full evidence whose candidate's launches observe these values; nil is
+// a launch that did not.
+func saying(name string, values ...any) *Evidence {
+	return with(func(f *Feature) {
+		f.Candidate.Launches = f.Candidate.Launches[:len(values)]
+		for i, v := range values {
+			l := &f.Candidate.Launches[i]
+			l.Observed, l.Unobserved = map[string]any{}, map[string]verdict.Reason{}
+			if v == nil {
+				l.Unobserved[name] = died("no line of the log says it")
+			} else {
+				l.Observed[name] = v
+			}
+		}
+	})
+}
+
+func TestObserved(t *testing.T) {
+	for _, c := range []struct {
+		rule string
+		ev   *Evidence
+		want verdict.Verdict
+		why  string
+	}{
+		{"engine.observed.attention == 'fa3'", saying("attention", "fa3", "fa3", "fa3"), "pass", "engine.observed.attention is fa3, as wanted"},
+		{"engine.observed.attention == 'fa3'", saying("attention", "fi", "fi", "fi"), "fail", "is fi, wanted fa3"},
+		{"engine.observed.attention != 'fa3'", saying("attention", "fi", "fi", "fi"), "pass", ""},
+		{"engine.observed.attention in ['fa2', 'fa3']", saying("attention", "fa3", "fa3", "fa3"), "pass", ""},
+		{"engine.observed.graphs", saying("graphs", true, true, true), "pass", "engine.observed.graphs is true"},
+		{"engine.observed.graphs", saying("graphs", false, false, false), "fail", ""},
+		{"not engine.observed.graphs", saying("graphs", false, false, false), "pass", ""},
+		{"engine.observed.graphs == false", saying("graphs", false, false, false), "pass", ""},
+		// None of these is a pass, and none a fail.
+		{"engine.observed.attention != 'fa3'", saying("attention", "fi", nil, "fi"), "inconclusive", "launch f.2 did not observe attention: no line of the log says it"},
+		{"engine.observed.attention != 'fa3'", full(), "inconclusive", "launch f.1 did not observe attention: it was not looked for"},
+		{"not engine.observed.graphs", saying("graphs", nil, nil, nil), "inconclusive", "did not observe graphs"},
+		{"engine.observed.attention != 'fa3'", saying("attention", "fi", "fi", "fa2"), "invalid", `launches of f differ: attention is "fi" in launch f.1 and "fa2" in launch f.3`},
+		{"not engine.observed.graphs", saying("graphs", false, false, true), "invalid", "launches of f differ"},
+		{"engine.observed.attention != 'fa3'", saying("attention", true, true, true), "invalid", "was observed as true, which is not a word"},
+		{"engine.observed.graphs", saying("graphs", "true", "true", "true"), "invalid", "which is not a bool"},
+		{"engine.observed.attention != 'x'", with(func(f *Feature) { f.Candidate.Launches = nil }), "inconclusive", "no launch of f was measured"},
+		{"engine.observed.attention != 'x'", with(func(f *Feature) { f.Broken, f.Cause = verdict.Invalid, died("level kernels is fail") }), "invalid", "level kernels is fail"},
+	} {
+		got := decided(compiled(t, c.rule), c.ev)
+		if got.Verdict != c.want || !strings.Contains(tell.Joined(got.Reasons), c.why) {
+			t.Errorf("%s: %s, %q; want %s, %q", c.rule, got.Verdict, tell.Lines(got.Reasons), c.want, c.why)
+		}
+	}
+}
+
+// A number is a metric of the launch, with all that belongs to one: an interval,
+// and no verdict from one launch.
+func TestObservedNumber(t *testing.T) {
+	ev := with(func(f *Feature) {
+		for i := range f.Candidate.Launches {
+			f.Candidate.Launches[i].Metrics["engine.observed.capacity"] = measure.Summary{Unit: "tokens", N: 1, Stats: map[string]float64{"median": 900 + float64(i)}}
+			f.Parent.Launches[i].Metrics["engine.observed.capacity"] = measure.Summary{Unit: "tokens", N: 1, Stats: map[string]float64{"median": 1000}}
+		}
+	})
+	for rule, want := range map[string]verdict.Verdict{
+		"engine.observed.capacity >= 800": "pass", "engine.observed.capacity > 950": "fail",
+		"engine.observed.capacity.change >= -0.05": "fail", "engine.observed.capacity.delta >= -101": "pass",
+		"engine.observed.capacity.base > 999": "pass",
+	} {
+		if got := decided(compiled(t, rule), ev); got.Verdict != want {
+			t.Errorf("%s: %s %q, want %s", rule, got.Verdict, tell.Lines(got.Reasons), want)
+		}
+	}
+	delete(ev.Features["f"].Candidate.Launches[1].Metrics, "engine.observed.capacity")
+	if got := decided(compiled(t, "engine.observed.capacity < 950"), ev); got.Verdict != verdict.Inconclusive {
+		t.Errorf("a launch without it: %s %q", got.Verdict, tell.Lines(got.Reasons))
+	}
+}
+
+// TestPercentilesOfLaunches: a percentile is one value a launch, tested over
+// launches as medians are, against a number and against its base; a p99 takes 300
+// requests of every launch.
+func TestPercentilesOfLaunches(t *testing.T) {
+	of := func(n int) *Evidence {
+		return with(func(f *Feature) {
+			for _, a := range []*Arm{&f.Candidate, &f.Parent} {
+				for i := range a.Launches {
+					scale := map[string]float64{"f": 90, "baseline": 100}[a.Name] + float64(i)/10
+					a.Launches[i].Metrics["chat.ttft"] = measure.Summary{
+						Unit: "ms", N: n, Requests: n, Stats: map[string]float64{"median": scale / 2, "p95": scale * 0.9, "p99": scale},
+					}
+				}
+			}
+		})
+	}
+	for _, c := range []struct {
+		rule string
+		n    int
+		want verdict.Verdict
+		says string
+	}{
+		{"chat.ttft.p99 <= 95", 300, "pass", "at most 90.6"},
+		{"chat.ttft.p99 <= 80", 300, "fail", "at least 89."},
+		{"chat.ttft.p99 <= 0.95 * chat.ttft.base.p99", 300, "pass", "chat.ttft.p99.change at most"},
+		{"chat.ttft.p99 <= 95", 299, "inconclusive", "chat.ttft.p99: not enough samples in launch f.1: 299 of at least 300"},
+		{"chat.ttft.p99 <= 0.95 * chat.ttft.base.p99", 299, "inconclusive", "299 of at least 300"},
+		{"chat.ttft.p95 <= 95", 59, "pass", ""},
+		{"chat.ttft.p95 <= 95", 58, "inconclusive", "58 of at least 59"},
+	} {
+		got := decided(compiled(t, c.rule), of(c.n))
+		if got.Verdict != c.want || !strings.Contains(tell.Joined(got.Reasons), c.says) || len(got.Open) > 0 {
+			t.Errorf("%s of %d: %s %q", c.rule, c.n, got.Verdict, tell.Lines(got.Reasons))
+		}
+		if c.want == verdict.Pass && got.Comparisons[0].Test.Stat != strings.Split(c.rule, ".")[2][:3] {
+			t.Errorf("%+v", got.Comparisons[0].Test)
+		}
+	}
+}
+
+// inSuites is the fixture with a workload that only suite "full" sends.
+func inSuites(t *testing.T, rule, suite string) *plans.Rule {
+	t.Helper()
+	text := strings.Replace(fixturePlan, "RULE", `"`+quoting.Replace(rule)+`"`, 1) + `
+workload "long" {
+  prompt_tokens = 64
+  output_tokens = 16
+}
+suite "quick" {
+  workloads = [workload.chat]
+}
+suite "full" {
+  workloads = [workload.chat, workload.long]
+}
+`
+	res := plans.LoadBytes("plan.hcl", []byte(text), registry, plans.Options{Suite: suite})
+	if !res.OK() {
+		t.Fatal(res.Diagnostics)
+	}
+	return res.Plan.Phases[0].Gate.Rules[0]
+}
+
+func TestWhatASuiteDoesNotSendIsNoPass(t *testing.T) {
+	for _, c := range []struct{ rule, suite, want string }{
+		{"long.tg > 0.1", "quick", `long.tg: suite "quick" was chosen, and it does not send workload long`},
+		{"not (long.tg.gain < 0)", "quick", `long.tg.gain: suite "quick" was chosen, and it does not send workload long`},
+		{"long.tg > 0.1", "", `long.tg: the benchmark of protocol "standard" does not send workload long; --suite full does`},
+		{"long.tg > 0.1 or chat.tg > 1", "quick", `long.tg: suite "quick" was chosen, and it does not send workload long`},
+		{"long.tg > 0.1", "full", "long.tg: launch f.1 has no long.tg"},
+	} {
+		got := decided(inSuites(t, c.rule, c.suite), full())
+		if got.Verdict != verdict.Inconclusive || tell.Joined(got.Reasons) != c.want {
+			t.Errorf("%s under %q: %s\ngot  %q\nwant %q", c.rule, c.suite, got.Verdict, tell.Lines(got.Reasons), c.want)
+		}
+	}
+	if got := decided(inSuites(t, "chat.tg > 1", "quick"), full()); got.Verdict != verdict.Pass {
+		t.Errorf("what the suite sends: %s %q", got.Verdict, tell.Lines(got.Reasons))
+	}
+	broken := with(func(f *Feature) { f.Broken, f.Cause = verdict.Error, died("the engine died") })
+	if got := decided(inSuites(t, "long.tg > 1", "quick"), broken); got.Verdict != verdict.Error {
+		t.Errorf("a suite hides that the engine broke: %s %q", got.Verdict, tell.Lines(got.Reasons))
+	}
+	// What was measured is read, whatever suite the plan is looked at with.
+	measured := with(func(f *Feature) {
+		for i := range f.Candidate.Launches {
+			f.Candidate.Launches[i].Metrics["long.tg"] = summary(5, "tok/s")
+		}
+	})
+	if got := decided(inSuites(t, "long.tg > 1", "quick"), measured); got.Verdict != verdict.Pass {
+		t.Errorf("measured: %s %q", got.Verdict, tell.Lines(got.Reasons))
+	}
+}
+
+// TestOneValueALaunchIsRead: of a cell, of the GPUs and of the host, also where
+// it is zero, of which there is no mean in logs.
+func TestOneValueALaunchIsRead(t *testing.T) {
+	ev := with(func(f *Feature) {
+		for _, a := range []*Arm{&f.Candidate, &f.Parent} {
+			for i := range a.Launches {
+				a.Launches[i].Metrics["gpu.power_w"] = launchSummary(300+float64(i), "W")
+				a.Launches[i].Metrics["host.cpu_share"] = launchSummary(0.25, "share")
+				a.Launches[i].Metrics["chat.tg_total"] = launchSummary(100, "tok/s")
+				a.Launches[i].Metrics["chat.error_rate"] = measure.Summary{Unit: "share", N: 1, Stats: map[string]float64{"median": 0}}
+			}
+		}
+	})
+	for rule, want := range map[string]verdict.Verdict{
+		"gpu.power_w < 400": "pass", "gpu.power_w.change < 0.1": "pass", "host.cpu_share > 0.5": "fail",
+		"chat.tg_total >= 99.9": "pass", "chat.tg_total >= 100": "inconclusive", "chat.error_rate < 0.01": "pass", "gpu.memory_gb < 80": "inconclusive",
+	} {
+		if got := decided(compiled(t, rule), ev); got.Verdict != want {
+			t.Errorf("%s: %s, want %s: %q", rule, got.Verdict, want, tell.Lines(got.Reasons))
+		}
+	}
+}

@@ -1,0 +1,343 @@
+package gates
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// record writes testdata/facts.jsonl again.
+var record = flag.Bool("record", false, "write the facts of this version")
+
+// factsFile holds what rules come to, a rule a line. gates/tell has a sentence for each.
+const factsFile = "testdata/facts.jsonl"
+
+// TestFacts: what is found, against what was wanted, and what decided it.
+func TestFacts(t *testing.T) {
+	var got []facts
+	for _, c := range []struct {
+		rule    string
+		verdict verdict.Verdict
+	}{
+		{"chat.tg.gain >= 0.10", "pass"},
+		{"chat.tg.gain >= 1.0", "fail"},
+		{"1 <= chat.tg.gain", "fail"},
+		{"chat.tg.gain > 0.2154", "inconclusive"},
+		{"chat.ttft.gain >= 0.10", "pass"},
+		{"chat.ttft.change <= 0.05", "pass"},
+		{"chat.tg.delta > 5", "pass"},
+		{"chat.tg.root.change > 0.5", "pass"},
+		{"chat.tg >= 38", "pass"},
+		{"chat.tg.base < 30", "fail"},
+		{"chat.tg.root.max < 50", "pass"},
+		{"chat.tg.cv <= 0.05", "fail"},
+		{"chat.tg.n >= 3", "pass"},
+		{"chat.tg.n_requests > 100", "inconclusive"},
+		{"chat.tg.n_requests < 40", "fail"},
+		{"chat.tg > target.other.chat.tg", "fail"},
+		{"chat.tg >= 0.5 * target.other.chat.tg", "pass"},
+		{"chat.tg / target.other.chat.tg > 0.5", "pass"},
+		{"chat.tg > chat.tg.base", "pass"},
+		{"engine.crashes == 0", "pass"},
+		{"engine.crashes in [1, 2]", "fail"},
+		{"engine.memory_gb.delta <= 2", "pass"},
+		{"chat.output_tokens.min == 8", "pass"},
+		{"levels.kernels == 'pass'", "pass"},
+		{"'fail' == levels.kernels", "fail"},
+		{"levels.kernels != 'fail'", "pass"},
+		{"not (levels.kernels != 'pass')", "pass"},
+		{"levels.kernels in ['pass', 'inconclusive']", "pass"},
+		{"levels.kernels not in ['pass']", "fail"},
+		{"not (chat.tg >= 30)", "fail"},
+		{`feature["f"].verdict == 'pass'`, "pass"},
+		{`feature["f"].accepted`, "pass"},
+		{`not feature["f"].accepted`, "fail"},
+		{`feature["f"].accepted == true and feature["f"].decided`, "pass"},
+		{"knob.moe == 'routed' and chat.tg < 1", "fail"},
+	} {
+		rule := decided(compiled(t, c.rule), full())
+		if rule.Verdict != c.verdict {
+			t.Errorf("%s: %s: %q", c.rule, rule.Verdict, tell.Lines(rule.Reasons))
+		}
+		got = append(got, facts{c.rule, rule.Reasons})
+	}
+	if *record {
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		for _, f := range got {
+			if err := enc.Encode(f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(factsFile, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := os.ReadFile(factsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []facts
+	for dec := json.NewDecoder(bytes.NewReader(data)); dec.More(); {
+		var f facts
+		if err := dec.Decode(&f); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, f)
+	}
+	if len(got) != len(want) {
+		t.Fatalf("%d facts, and %d are recorded", len(got), len(want))
+	}
+	for i, f := range got {
+		if f.Rule != want[i].Rule || !reflect.DeepEqual(rounded(f.Reasons), rounded(want[i].Reasons)) {
+			t.Errorf("%s:\ngot  %s\nwant %s", f.Rule, marshalled(t, f), marshalled(t, want[i]))
+		}
+	}
+}
+
+// facts are what a rule comes to.
+type facts struct {
+	Rule    string           `json:"rule"`
+	Reasons []verdict.Reason `json:"reasons"`
+}
+
+func marshalled(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// rounded are reasons whose numbers are the same on every kind of processor.
+func rounded(reasons []verdict.Reason) []verdict.Reason {
+	out := slices.Clone(reasons)
+	digits := func(x *float64) *float64 {
+		if x == nil {
+			return nil
+		}
+		y, _ := strconv.ParseFloat(strconv.FormatFloat(*x, 'g', 9, 64), 64)
+		return &y
+	}
+	for i, r := range out {
+		args := maps.Clone(r.Args)
+		for name, v := range r.Args {
+			v.Number, v.To = digits(v.Number), digits(v.To)
+			args[name] = v
+		}
+		out[i].Args, out[i].Causes = args, rounded(r.Causes)
+	}
+	return out
+}
+
+func TestComparisons(t *testing.T) {
+	got := decided(compiled(t, "chat.tg.gain >= 0.1 and levels.smoke in ['fail']"), full())
+	gain := *got.Inputs[0].Value
+	want := []verdict.Comparison{
+		{Text: "chat.tg.gain >= 0.1", Left: verdict.Num("", gain, "ratio").Value, Op: ">=", Right: verdict.Num("", 0.1, "ratio").Value, Holds: true, Verdict: verdict.Pass},
+		{Text: "levels.smoke in ['fail']", Left: verdict.Text("", "pass").Value, Op: "in", Right: verdict.List("", []string{"fail"}).Value, Holds: false, Verdict: verdict.Fail},
+	}
+	if len(got.Comparisons) != len(want) {
+		t.Fatalf("%+v", got.Comparisons)
+	}
+	for i, c := range got.Comparisons {
+		if c.Test == nil {
+			t.Errorf("%s does not say how it was decided", c.Text)
+		}
+		if c.Test = nil; !reflect.DeepEqual(c, want[i]) {
+			t.Errorf("%+v, want %+v", c, want[i])
+		}
+	}
+	if got.Name != "r" || got.Expr != "chat.tg.gain >= 0.1 and levels.smoke in ['fail']" || got.Source != "plan.hcl:40:14" || !got.Decides {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestMeasured: what a hypothesis claims is read like the input of a rule, and
+// nothing is said where nothing can be read.
+func TestMeasured(t *testing.T) {
+	if got := Measured(nil, &Evidence{}); !got.IsZero() {
+		t.Errorf("without a probe: %+v", got)
+	}
+	rule := compiled(t, "chat.tg.change > 0")
+	if got := Measured(rule, &Evidence{}); !got.IsZero() {
+		t.Errorf("without evidence: %+v", got)
+	}
+	if got := Measured(rule, full()); got.Code != code.ValueSeen || got.Args["value"].Unit != "ratio" || *got.Args["n"].Number != 4 || *got.Args["base_n"].Number != 4 || got.Args["interval"].To == nil {
+		t.Errorf("measured: %+v", got)
+	}
+}
+
+// TestCrashBound: each crash that a launch counts was a start besides the launches
+// that count, and a bound is written as a number.
+func TestCrashBound(t *testing.T) {
+	for _, c := range []struct {
+		crashes []float64
+		rule    string
+		want    string
+	}{
+		{[]float64{0, 0, 0, 0}, "engine.crashes == 0", "less than 53 % "},
+		{[]float64{0, 0}, "engine.crashes <= 2", "less than 78 % "},
+		{[]float64{3, 0, 0, 0}, "engine.crashes <= 3", "less than 77 % "},
+		{[]float64{1, 1}, "engine.crashes <= 2", "less than 90 % "},
+		{[]float64{200, 0}, "engine.crashes <= 200", "less than 100 % "},
+	} {
+		ev := with(func(f *Feature) {
+			f.Candidate.Launches = f.Candidate.Launches[:len(c.crashes)]
+			for i, n := range c.crashes {
+				set(&f.Candidate, i, "engine.crashes", "median", n)
+			}
+		})
+		got := decided(compiled(t, c.rule), ev)
+		if got.Verdict != verdict.Pass || !strings.Contains(tell.Line(got.Reasons[0]), c.want) {
+			t.Errorf("%v: %s %q, wanted %q", c.crashes, got.Verdict, tell.Lines(got.Reasons), c.want)
+		}
+	}
+}
+
+// TestTestsExplainThemselves: what a test says of itself is what was tested.
+func TestTestsExplainThemselves(t *testing.T) {
+	s := noiseless("chat.tg")
+	s.Noise["chat.tg"] = Noise{SD: 0.004, DF: 9}
+	ev := full()
+	ev.Features["f"].Candidate.Launches = append(ev.Features["f"].Candidate.Launches, medians("f", 1, 1, 1, 1, 38.5).Launches[4])
+	got := Decide([]*plans.Rule{compiled(t, "chat.tg.gain >= 0.10"), compiled(t, "chat.tg.gain < 0.5")}, ev, s)[0]
+	test := got.Comparisons[0].Test
+	if test.Metric != "chat.tg" || test.Stat != "median" || test.Unit != "tok/s" || test.Arm != "f" || test.Against != "baseline" || !test.More {
+		t.Errorf("%+v", test)
+	}
+	if test.Threshold != 0.10 || math.Abs(test.Theta-math.Log(1.1)) > 1e-15 || test.Pass != 0.002 || test.Fail != 0.0075 || !slices.Equal(test.Share, []verdict.Share{{Of: verdict.ShareAll, N: 2}}) || test.Relation != "gain" || test.Saved || test.Negated {
+		t.Errorf("%+v", test)
+	}
+	if test.Floor != 0.004 || test.FloorDF != 9 || fmt.Sprint(test.Plan) != "[3 4 6 8]" || test.First != 3 || test.Stop != verdict.StopPass || len(test.Looks) != 1 {
+		t.Errorf("%+v", test)
+	}
+	if len(test.Values) != 4 || len(test.Base) != 4 || fmt.Sprint(test.Launches, test.BaseLaunches, test.Rounds, test.Unpaired) != "[f.1 f.2 f.3 f.4] [baseline.1 baseline.2 baseline.3 baseline.4] [1 2 3 4] [f.5]" {
+		t.Errorf("%+v", test)
+	}
+	if text := tell.Line(got.Reasons[0]); !strings.Contains(text, "3 launches an arm") || !strings.HasSuffix(text, "and not counted: f.5") {
+		t.Error(text)
+	}
+	// It survives being written: nothing in it is infinite.
+	data, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back verdict.Rule
+	if err := json.Unmarshal(data, &back); err != nil || fmt.Sprint(*back.Comparisons[0].Test.Low) != fmt.Sprint(*test.Low) {
+		t.Error(err, back)
+	}
+}
+
+// TestHowTestsEnd goes through every way in which a test ends, with its sentence
+// and whether more launches are asked for.
+func TestHowTestsEnd(t *testing.T) {
+	recorded, quick, two := noiseless("chat.tg"), usual, usual
+	quick.Min, quick.Max = 1, 1
+	two.Max = 2
+	three := recorded
+	three.Max = 3
+	steady := []float64{31, 31.6, 30.7, 31.2, 31.5, 30.8, 31.3, 31.1}
+	for _, c := range []struct {
+		name      string
+		rule      string
+		own, base []float64
+		s         Settings
+		want      verdict.Verdict
+		stop      verdict.Stop
+		open      bool
+		says      string
+	}{
+		{"pass", "chat.tg.gain >= 0.10", []float64{38.4, 38.6, 38.5}, []float64{31.58, 31.82, 31.63}, recorded, "pass", "passed", false, "chat.tg.gain is +21.5 %, as wanted (>= +10.0 %): at least +19.3 % shown, 3 launches an arm, p = 0.000007 ≤ 0.002"},
+		{"fail", "chat.tg.gain >= 0.10", []float64{29, 28.8, 29.1}, []float64{31.58, 31.82, 31.63}, recorded, "fail", "failed", false, "chat.tg.gain is -8.6 %, wanted >= +10.0 %: shown to be at most -7.4 %, 3 launches an arm, p = 0.000001 ≤ 0.015"},
+		{"goes on", "chat.tg.gain >= 0.10", []float64{34.9, 35.1, 35}, []float64{31.58, 31.82, 31.63}, recorded, "inconclusive", "open", true, "chat.tg.gain is +10.5 %, wanted >= +10.0 %: between +8.5 % and +11.6 % after 3 launches an arm of at most 8"},
+		{"futile", "chat.tg.gain >= -0.03", []float64{4400, 4650, 4290, 4520}, []float64{4341, 4702, 4470, 4380}, usual, "inconclusive", "futile", false, "between -10.8 % and +7.1 %: 4 launches an arm, and a chance of 3.5 % that more would tell"},
+		{"the end", "chat.tg.gain >= 0.03", []float64{32.7, 33.5, 32.2, 33, 33.3, 32.1, 32.9, 32.6}, steady, usual, "inconclusive", "ended", false, "8 launches an arm could not tell"},
+		{"nobody looked yet", "chat.tg.gain >= 0.10", []float64{38.4, 38.6, 38.5}, []float64{31.58, 31.82, 31.63}, usual, "inconclusive", "open", true, "chat.tg.gain is +21.5 %, wanted >= +10.0 %: 3 launches an arm, and the first look is at 4"},
+		{"one launch", "chat.tg.gain >= 0.10", []float64{38.4}, []float64{31.58}, usual, "inconclusive", "open", true, "1 launch an arm says nothing of how launches differ"},
+		{"one launch of one arm", "chat.tg >= 30", []float64{38.4}, []float64{31.58}, usual, "inconclusive", "open", true, "1 launch says nothing of how launches differ"},
+		{"one launch is all", "chat.tg.gain >= 0.10", []float64{38.4}, []float64{31.58}, quick, "inconclusive", "ended", false, "1 launch an arm says nothing of how launches differ"},
+		{"one launch is all, screened", "chat.tg.gain >= 0.10", []float64{20}, []float64{31.58}, quick, "fail", "screened", false, "chat.tg.gain is -36.7 %, wanted >= +10.0 %: 1 launch an arm, so far off that more are not worth it"},
+		{"one launch is all, just not screened", "chat.ttft.change <= 0.10", []float64{31.58}, []float64{45}, quick, "inconclusive", "ended", false, "1 launch an arm"},
+		{"one launch is all, latency screened", "chat.ttft.change <= 0.10", []float64{31.58}, []float64{47}, quick, "fail", "screened", false, "so far off"},
+		{"one launch is all, a level screened", "chat.tg >= 60", []float64{38}, []float64{47}, quick, "fail", "screened", false, "1 launch, so far off"},
+		{"a difference has no screen", "chat.tg.delta >= 60", []float64{38}, []float64{47}, quick, "inconclusive", "ended", false, "1 launch an arm says"},
+		{"two launches are all", "chat.tg.gain >= 0.10", []float64{20, 20.1}, []float64{31.58, 31.6}, two, "inconclusive", "ended", false, "2 launches an arm cannot tell, since a verdict takes 4 where no launch noise is recorded"},
+		{"three launches, no record", "chat.tg.gain >= 0.10", []float64{38.4, 38.6, 38.5}, []float64{31.58, 31.82, 31.63}, Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 3}, "inconclusive", "ended", false, "a verdict takes 4 where no launch noise is recorded"},
+		{"three launches, recorded", "chat.tg.gain >= 0.10", []float64{38.4, 38.6, 38.5}, []float64{31.58, 31.82, 31.63}, three, "pass", "passed", false, "3 launches an arm"},
+		{"all values equal", "chat.tg.gain >= 0.10", []float64{38, 38, 38, 38}, []float64{31, 31, 31, 31}, usual, "pass", "passed", false, "at least +22.6 % shown"},
+		{"all values equal at the limit", "chat.tg.gain >= 0", []float64{31, 31, 31, 31}, []float64{31, 31, 31, 31}, usual, "inconclusive", "futile", false, "4 launches an arm"},
+		{"one arm equal", "chat.tg.gain >= 0.10", []float64{38, 38, 38, 38}, []float64{31, 31.2, 31.1, 30.9}, usual, "pass", "passed", false, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ev := with(func(f *Feature) { f.Candidate, f.Parent = medians("f", c.own...), medians("baseline", c.base...) })
+			got := Decide([]*plans.Rule{compiled(t, c.rule)}, ev, c.s)[0]
+			test := got.Comparisons[0].Test
+			if got.Verdict != c.want || test.Stop != c.stop || !strings.Contains(tell.Line(got.Reasons[0]), c.says) || len(got.Reasons) != 1 {
+				t.Errorf("%s, %s: %q", got.Verdict, test.Stop, tell.Lines(got.Reasons))
+			}
+			if open := Open([]verdict.Rule{got}); (len(open) == 1 && open[0] == "f") != c.open || !c.open && len(open) > 0 {
+				t.Errorf("open %v, wanted %v", open, c.open)
+			}
+		})
+	}
+}
+
+// TestCountsOnlyGrow: a count that is not reached yet may be, and one that went
+// beyond what is wanted cannot come back, so that no launch is made for it.
+func TestCountsOnlyGrow(t *testing.T) {
+	for _, c := range []struct {
+		rule string // with 4 launches of 10 requests, and up to 8
+		want verdict.Verdict
+	}{
+		{"chat.tg.n <= 3", "fail"},
+		{"chat.tg.n < 4", "fail"},
+		{"chat.tg.n <= 4", "pass"},
+		{"3 >= chat.tg.n", "fail"},
+		{"chat.tg.base.n < 4", "fail"},
+		{"chat.tg.n >= 5", "inconclusive"},
+		{"5 <= chat.tg.n", "inconclusive"},
+		{"chat.tg.n >= 4", "pass"},
+		{"not (chat.tg.n >= 3)", "fail"},
+		{"not (chat.tg.n > 3)", "fail"},
+		{"not (chat.tg.n < 5)", "inconclusive"},
+		{"chat.tg.n == 3", "fail"},
+		{"3 == chat.tg.n", "fail"},
+		{"chat.tg.n == 4", "pass"},
+		{"chat.tg.n == 6", "inconclusive"},
+		{"not (chat.tg.n == 4)", "inconclusive"},
+		{"chat.tg.n in [1, 2, 3]", "fail"},
+		{"chat.tg.n in [3, 5]", "inconclusive"},
+		{"chat.tg.n not in [4, 5]", "inconclusive"},
+		{"chat.tg.n_requests <= 39", "fail"},
+		{"chat.tg.n_requests > 40", "inconclusive"},
+		// What is worked out of counts is left open, whichever way it may go.
+		{"chat.tg.n - chat.tg.base.n > 0", "inconclusive"},
+		{"2 * chat.tg.n <= 6", "inconclusive"},
+	} {
+		got := decided(compiled(t, c.rule), full())
+		if open := len(got.Open) > 0; got.Verdict != c.want || open != (c.want == verdict.Inconclusive) {
+			t.Errorf("%s: %s, open %v, wanted %s: %q", c.rule, got.Verdict, got.Open, c.want, tell.Lines(got.Reasons))
+		}
+	}
+	one := with(func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] })
+	if got := decided(compiled(t, "chat.tg.n < 1"), one); got.Verdict != verdict.Inconclusive {
+		t.Errorf("one launch decides: %s: %q", got.Verdict, tell.Lines(got.Reasons))
+	}
+}

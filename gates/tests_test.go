@@ -1,0 +1,316 @@
+package gates
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// TestBadLaunches: what is wrong with the launches decides nothing, is said, and
+// asks for more launches only where they can mend it.
+func TestBadLaunches(t *testing.T) {
+	unit := func(a *Arm, i int, unit string) {
+		s := a.Launches[i].Metrics["chat.tg"]
+		s.Unit = unit
+		a.Launches[i].Metrics["chat.tg"] = s
+	}
+	correction := func(a *Arm, i int, mode string) {
+		s := a.Launches[i].Metrics["chat.tg"]
+		s.Correction = mode
+		a.Launches[i].Metrics["chat.tg"] = s
+	}
+	for _, c := range []struct {
+		name, rule string
+		change     func(f *Feature)
+		want       verdict.Verdict
+		open       bool
+		says       string
+	}{
+		{"launches missing from one arm", "chat.tg.gain >= 0.1", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:3] }, "inconclusive", true, "3 launches an arm, and the first look is at 4; without a launch of the other arm beside it, and not counted: baseline.4"},
+		{"launches of other rounds", "chat.tg.gain >= 0.1", func(f *Feature) {
+			f.Candidate.Launches = f.Candidate.Launches[1:]
+			f.Parent.Launches = f.Parent.Launches[:3]
+		}, "inconclusive", true, "2 launches an arm, and the first look is at 4; without a launch of the other arm beside it, and not counted: f.4 and baseline.1"},
+		{"no launch beside another", "chat.tg.gain >= 0.1", func(f *Feature) {
+			f.Candidate.Launches = f.Candidate.Launches[2:]
+			f.Parent.Launches = f.Parent.Launches[:2]
+		}, "inconclusive", true, "0 launches an arm"},
+		{"a round twice", "chat.tg.gain >= 0.1", func(f *Feature) { f.Candidate.Launches[3].Round = 3 }, "invalid", false, "f has two launches of round 3, f.3 and f.4"},
+		{"a base's round twice", "chat.tg.gain >= 0.1", func(f *Feature) { f.Parent.Launches[0].Round = 3 }, "invalid", false, "baseline has two launches of round 3, baseline.1 and baseline.3"},
+		{"no launch", "chat.tg >= 1", func(f *Feature) { f.Candidate.Launches = nil }, "inconclusive", true, "no launch of f was measured"},
+		{"no launch of the base", "chat.tg.delta >= 1", func(f *Feature) { f.Parent.Launches = nil }, "inconclusive", true, "no launch of baseline was measured"},
+		{"no launch, against a base", "chat.tg >= 0.97 * chat.tg.base", func(f *Feature) { f.Candidate.Launches = nil }, "inconclusive", true, "chat.tg: no launch of f was measured"},
+		{"no launch, and broken", "chat.tg.delta >= 1", func(f *Feature) { f.Candidate.Launches = nil; f.Broken, f.Cause = verdict.Error, died("it died") }, "error", false, "it died"},
+		{"a launch without it", "chat.tg >= 1", func(f *Feature) { drop(&f.Candidate, 2, "chat.tg") }, "inconclusive", false, "launch f.3 has no chat.tg"},
+		{"NaN", "chat.tg.gain >= 0.1", func(f *Feature) { set(&f.Candidate, 3, "chat.tg", "median", math.NaN()) }, "inconclusive", false, "not a finite number"},
+		{"infinite", "chat.tg.gain >= 0.1", func(f *Feature) { set(&f.Parent, 3, "chat.tg", "median", math.Inf(1)) }, "inconclusive", false, "not a finite number"},
+		{"zero", "chat.tg.gain >= 0.1", func(f *Feature) { set(&f.Parent, 3, "chat.tg", "median", 0) }, "invalid", false, "use .delta"},
+		{"negative", "chat.tg.gain >= 0.1", func(f *Feature) { set(&f.Candidate, 3, "chat.tg", "median", -1) }, "invalid", false, "use .delta"},
+		{"zero in a level", "chat.tg >= 1", func(f *Feature) { set(&f.Candidate, 3, "chat.tg", "median", 0) }, "invalid", false, "values above zero"},
+		{"zero beside a base", "chat.tg >= 0.9 * chat.tg.base", func(f *Feature) { set(&f.Candidate, 3, "chat.tg", "median", 0) }, "invalid", false, "use .delta"},
+		{"zero memory", "engine.memory_gb.change <= 0.1", func(f *Feature) { set(&f.Parent, 3, "engine.memory_gb", "median", 0) }, "invalid", false, "use .delta"},
+		{"units of launches", "chat.tg >= 1", func(f *Feature) { unit(&f.Candidate, 2, "req/s") }, "invalid", false, `launch f.3 gives chat.tg in "req/s", and those before it in "tok/s"`},
+		{"units of arms", "chat.tg.gain >= 0.1", func(f *Feature) {
+			for i := range f.Parent.Launches {
+				unit(&f.Parent, i, "")
+			}
+		}, "invalid", false, `launches of f give chat.tg in "tok/s" and those of baseline in ""`},
+		{"corrections of launches", "chat.tg >= 1", func(f *Feature) { correction(&f.Candidate, 1, "api") }, "invalid", false, `launch f.2 corrected chat.tg by a latency of mode "api"`},
+		{"corrections of arms", "chat.tg.gain >= 0.1", func(f *Feature) {
+			for i := range f.Parent.Launches {
+				correction(&f.Parent, i, "api")
+			}
+		}, "invalid", false, `launches of f corrected chat.tg by a latency of mode "" and those of baseline of mode "api"`},
+		{"stale", "chat.tg >= 50 or chat.tg.gain > 0.214", func(f *Feature) { f.Candidate.Launches[0].Stale = true }, "inconclusive", false, "no fresh starts"},
+		{"too large", "chat.tg.delta >= 1", func(f *Feature) {
+			for i := range f.Parent.Launches {
+				set(&f.Parent, i, "chat.tg", "median", math.MaxFloat64*math.Pow(-1, float64(i)))
+			}
+		}, "invalid", false, "finite"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := decided(compiled(t, c.rule), with(c.change))
+			if reasons := tell.Joined(got.Reasons); got.Verdict != c.want || !strings.Contains(reasons, c.says) {
+				t.Errorf("%s: %s", got.Verdict, reasons)
+			}
+			if len(got.Reasons) > 3 {
+				t.Errorf("says too much: %q", tell.Lines(got.Reasons))
+			}
+			if open := Open([]verdict.Rule{got}); (len(open) > 0) != c.open {
+				t.Errorf("open %v", open)
+			}
+		})
+	}
+}
+
+// TestWholeRanges: memory needs three launches, and a range around the limit stays
+// undecided however many there are.
+func TestWholeRanges(t *testing.T) {
+	for _, c := range []struct {
+		rule      string
+		own, base []float64
+		want      verdict.Verdict
+		open      bool
+		says      string
+	}{
+		{"engine.memory_gb.delta <= 2", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, "at most 1.5 GB of any two launches, 3 launches an arm"},
+		{"engine.memory_gb.delta <= 1.5", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, ""},
+		{"engine.memory_gb.delta < 1.5", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "inconclusive", false, "between 0.8 GB and 1.5 GB of any two launches, 3 launches an arm, so that the limit lies within"},
+		{"engine.memory_gb.delta <= 0.5", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "fail", false, "at least 0.8 GB even at best, 3 launches an arm"},
+		{"engine.memory_gb.delta <= 2", []float64{10, 10.5}, []float64{9, 9.1}, "inconclusive", true, "2 launches an arm of at least 3"},
+		{"engine.memory_gb.delta <= 2", []float64{10}, []float64{9}, "inconclusive", true, "1 launch an arm says nothing"},
+		{"engine.memory_gb.delta <= 2", []float64{10, 14}, []float64{9, 9.1}, "inconclusive", false, "2 launches an arm, so that the limit lies within"},
+		{"engine.memory_gb.delta <= 0.5", []float64{10, 10.5, 10.2}, []float64{9, 9.1}, "inconclusive", true, ""},
+		{"engine.memory_gb.change <= 0.2", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, "at most +16.7 % of any two launches"},
+		{"engine.memory_gb.gain >= -0.2", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, "at least -16.7 % of any two launches"},
+		{"engine.memory_gb.gain >= 0", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "fail", false, "at most -8.7 % even at best"},
+		{"engine.memory_gb.delta <= 0.1", []float64{1.1, 1.1, 1.1}, []float64{1, 1, 1}, "pass", false, "at most 0.1 GB of any two launches"},
+		{"engine.memory_gb.delta < 0.1", []float64{1.1, 1.1, 1.1}, []float64{1, 1, 1}, "fail", false, "at least 0.1 GB even at best"},
+		{"engine.memory_gb <= 1.05 * engine.memory_gb.base", []float64{21, 21, 21}, []float64{20, 20, 20}, "pass", false, "at most +5.0 % of any two launches"},
+		{"engine.memory_gb <= 10.5", []float64{10, 10.5, 10.2}, []float64{9}, "pass", false, "at most 10.5 GB of launches, 3 launches"},
+		{"engine.memory_gb <= 9", []float64{10, 10.5, 10.2}, []float64{9}, "fail", false, "at least 10 GB even at best"},
+	} {
+		ev := with(func(f *Feature) {
+			f.Candidate, f.Parent = medians("f", c.own...), medians("baseline", c.base...)
+			for i, v := range c.own {
+				f.Candidate.Launches[i].Metrics["engine.memory_gb"] = launchSummary(v, "GB")
+			}
+			for i, v := range c.base {
+				f.Parent.Launches[i].Metrics["engine.memory_gb"] = launchSummary(v, "GB")
+			}
+		})
+		got := decided(compiled(t, c.rule), ev)
+		if got.Verdict != c.want || !strings.Contains(tell.Line(got.Reasons[0]), c.says) || (len(got.Open) > 0) != c.open {
+			t.Errorf("%s: %s, open %v: %s", c.rule, got.Verdict, got.Open, tell.Line(got.Reasons[0]))
+		}
+	}
+}
+
+// TestDriftUndecides numbers of one arm only.
+func TestDriftUndecides(t *testing.T) {
+	drifting := func(drifts ...float64) *Evidence {
+		return with(func(f *Feature) {
+			for i, d := range drifts {
+				set(&f.Candidate, i, "chat.tg", "drift", d)
+			}
+		})
+	}
+	strong := []float64{0.02, 0.021, 0.019, 0.022}
+	for _, c := range []struct {
+		rule string
+		ev   *Evidence
+		want verdict.Verdict
+	}{
+		{"chat.tg >= 38", drifting(strong...), "inconclusive"},
+		{"chat.tg <= 30", drifting(strong...), "inconclusive"},
+		{"chat.tg.base >= 30", drifting(strong...), "pass"},
+		{"chat.tg.gain >= 0.1", drifting(strong...), "pass"},
+		{"chat.tg >= 38", drifting(0.02, -0.03, 0.04, 0.01), "pass"},
+		{"chat.tg >= 38", drifting(0.004, 0.0041, 0.0039, 0.004), "pass"},
+		{"chat.tg >= 38", drifting(0.02, 0.021, 0.019, math.NaN()), "inconclusive"},
+		{"chat.tg >= 38", full(), "pass"},
+	} {
+		got := decided(compiled(t, c.rule), c.ev)
+		if got.Verdict != c.want || len(got.Open) > 0 {
+			t.Errorf("%s: %s, open %v: %q", c.rule, got.Verdict, got.Open, tell.Lines(got.Reasons))
+		}
+		if test := got.Comparisons[0].Test; (!test.Note.IsZero()) != (c.want == "inconclusive") || c.want == "inconclusive" && !strings.Contains(tell.Line(got.Reasons[0]), "drift") {
+			t.Errorf("%s: %q, %q", c.rule, tell.Line(test.Note), tell.Lines(got.Reasons))
+		}
+	}
+}
+
+// TestRangesOfFewLaunches: where no more than two launches are made, memory is
+// never decided, and no more are asked for.
+func TestRangesOfFewLaunches(t *testing.T) {
+	s := usual
+	s.Max = 2
+	ev := with(func(f *Feature) {
+		f.Candidate.Launches, f.Parent.Launches = f.Candidate.Launches[:2], f.Parent.Launches[:2]
+	})
+	got := Decide([]*plans.Rule{compiled(t, "engine.memory_gb.delta <= 2")}, ev, s)[0]
+	if got.Verdict != verdict.Inconclusive || len(got.Open) > 0 || !strings.HasSuffix(tell.Line(got.Reasons[0]), "2 launches an arm cannot tell, since a verdict takes 3") {
+		t.Errorf("%s, open %v: %q", got.Verdict, got.Open, tell.Lines(got.Reasons))
+	}
+}
+
+// What is counted is known to one; an average of counts, such as tokens a step, is
+// known better than that.
+func TestResolution(t *testing.T) {
+	for _, c := range []struct {
+		unit   string
+		whole  bool
+		values []float64
+		want   float64
+	}{
+		{"tokens", true, []float64{24, 24, 23}, 1},
+		{"tokens", true, []float64{24.5, 24.5}, 1},
+		{"tokens", false, []float64{2.2, 2, 2}, 1e-3},
+		{"tokens", false, []float64{3, 3}, 1e-3},
+		{"count", true, []float64{0, 0}, 1},
+		{"GB", false, []float64{60}, 0.01},
+		{"share", false, []float64{1, 1}, 1e-3},
+		{"ms", false, []float64{12}, 1e-6},
+		{"tok/s", false, []float64{1}, 1e-9},
+		{"tok/s", false, []float64{0.1}, 1e-9},
+	} {
+		if got := resolution(c.unit, c.whole, c.values); got != c.want {
+			t.Errorf("%v %s: %v, want %v", c.values, c.unit, got, c.want)
+		}
+	}
+}
+
+// TestWholeByName: what a metric is says whether it is counted, never what it came to.
+func TestWholeByName(t *testing.T) {
+	for _, c := range []struct {
+		in   plans.Input
+		want bool
+	}{
+		{plans.Input{Cell: "chat", Metric: "output_tokens", Stat: "median"}, true},
+		{plans.Input{Cell: "chat", Metric: "output_tokens", Stat: "mean"}, false},
+		{plans.Input{Cell: "chat", Metric: "output_tokens", Stat: "std"}, false},
+		{plans.Input{Cell: "chat", Metric: "accept_length", Stat: "median"}, false},
+		{plans.Input{Cell: "chat", Metric: "waiting", Stat: "median"}, false},
+		{plans.Input{Cell: "chat", Metric: "reached_concurrency", Stat: "median"}, true},
+		{plans.Input{Metric: "crashes", Stat: "median"}, true},
+		{plans.Input{Cell: "gpu", Metric: "temperature_c", Stat: "median"}, true},
+		{plans.Input{Cell: commandCell, Metric: "output_tokens", Stat: "median"}, false},
+		{plans.Input{Cell: "chat", Metric: "crashes", Stat: "median"}, false},
+	} {
+		if got := wholeByName(&c.in); got != c.want {
+			t.Errorf("%s of %q, %s: %v", c.in.Metric, c.in.Cell, c.in.Stat, got)
+		}
+	}
+}
+
+// TestAverageThatIsWhole: drafters that give 3 tokens a step in every launch are
+// alike, as those that give 3.125 are; recorded decisions of earlier versions, which
+// took 3 for a count, are made again as they were.
+func TestAverageThatIsWhole(t *testing.T) {
+	ev := func(own float64) *Evidence {
+		return with(func(f *Feature) {
+			for _, arm := range []*Arm{&f.Candidate, &f.Parent} {
+				for i := range arm.Launches {
+					arm.Launches[i].Metrics["chat.accept_length"] = measure.Summary{Unit: "tokens", Better: measure.Higher, N: 1, Requests: 10, Stats: map[string]float64{"median": own}}
+				}
+			}
+		})
+	}
+	early := usual
+	early.WholeByValue = true
+	rule := compiled(t, "chat.accept_length.gain >= -0.1")
+	for _, c := range []struct {
+		length   float64
+		settings Settings
+		want     string
+	}{
+		{3, usual, "pass"},
+		{3.125, usual, "pass"},
+		{3, early, "inconclusive"},
+		{3.125, early, "pass"},
+	} {
+		got := Decide([]*plans.Rule{rule}, ev(c.length), c.settings)[0]
+		if string(got.Verdict) != c.want {
+			t.Errorf("%v: %s, %s", c.length, got.Verdict, tell.Joined(got.Reasons))
+		}
+	}
+}
+
+func TestPrinted(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   float64
+	}{
+		{[]float64{30, 31}, 1},
+		{[]float64{30, 31.5}, 0.1},
+		{[]float64{30.25, 31.5}, 0.01},
+		{[]float64{1e300}, 1},
+		{[]float64{0.001}, 0.001},
+		{[]float64{5e-324}, 0},
+		{nil, 1},
+	} {
+		if got := printed(c.values); got != c.want && !(c.want == 0 && got < 1e-300) {
+			t.Errorf("%v: %v, want %v", c.values, got, c.want)
+		}
+	}
+}
+
+// TestPrintedTies: a program that prints whole numbers, the same at every start,
+// has not shown a gain of 3 % where rounding alone may make one.
+func TestPrintedTies(t *testing.T) {
+	ev := func(base, own float64) *Evidence {
+		return with(func(f *Feature) {
+			for _, arm := range []*Arm{&f.Candidate, &f.Parent} {
+				for i := range arm.Launches {
+					v := own
+					if arm == &f.Parent {
+						v = base
+					}
+					arm.Launches[i].Metrics["command.tg"] = measure.Summary{Unit: "tok/s", Better: measure.Higher, N: 1, Requests: 1, Stats: map[string]float64{"median": v}}
+				}
+			}
+		})
+	}
+	for _, c := range []struct {
+		base, own float64
+		want      string
+	}{
+		{30, 31, "inconclusive"},
+		{30.001, 31.002, "pass"},
+		{100, 200, "pass"},
+	} {
+		rule := compiled(t, "chat.tg.gain >= 0.03")
+		for _, in := range rule.Program.Inputs {
+			in.Cell = commandCell
+		}
+		got := decided(rule, ev(c.base, c.own))
+		if string(got.Verdict) != c.want {
+			t.Errorf("%v against %v: %+v", c.own, c.base, got.Reasons)
+		}
+	}
+}

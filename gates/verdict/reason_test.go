@@ -1,0 +1,83 @@
+package verdict
+
+import (
+	"encoding/json"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/verdict/code"
+)
+
+// TestReasonsSurviveJSON: what is written is what is read, and looks as people expect.
+func TestReasonsSurviveJSON(t *testing.T) {
+	r := New(code.Level, Text("text", "a <b>"), Int("count", 3), Num("num", 1.5, "GB"), Num("nan", math.NaN(), "GB"), Span("span", 0, 2, "count"),
+		Dur("dur", 1500*time.Millisecond), List("list", []string{"a", "b"}), List("none", []string{}), Arg{"numbers", Value{Numbers: []float64{1, 2}, Unit: "ms"}}, Text("empty", ""),
+	).On("smoke").Is(Fail).From(New(code.Broken))
+	data, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"count":3`, `"num":{"value":1.5,"unit":"GB"}`, `"nan":"NaN"`, `"span":{"value":0,"to":2,"unit":"count"}`, `"dur":{"value":1.5,"unit":"duration"}`,
+		`"list":["a","b"]`, `"none":[]`, `"numbers":{"values":[1,2],"unit":"ms"}`, `"empty":""`, `"subject":"smoke"`, `"verdict":"fail"`, `"causes":[{"code":"broken"}]`,
+	} {
+		if !strings.Contains(string(data), want) {
+			t.Errorf("%s is not in %s", want, data)
+		}
+	}
+	var back Reason
+	if err := json.Unmarshal(data, &back); err != nil || !back.Equal(r) {
+		t.Errorf("%+v, %v", back, err)
+	}
+	for _, bad := range []string{`null`, `{}`, `{"unit":"GB"}`, `true`, `[1]`, `{"value":"x"}`} {
+		var v Value
+		if err := json.Unmarshal([]byte(bad), &v); err == nil {
+			t.Errorf("%s was read as %+v", bad, v)
+		}
+	}
+}
+
+// TestKey: what digests rest on changes with codes, subjects, verdicts and causes, and
+// with no value.
+func TestKey(t *testing.T) {
+	base := func() Reason {
+		return New(code.Level, Text("why", "a")).On("smoke").Is(Fail).From(New(code.Broken, Text("error", "x")).On("n"))
+	}
+	same := base()
+	same.Args["why"] = Value{Text: "b"}
+	same.Causes[0].Args["error"] = Value{Text: "y"}
+	if same.Key() != base().Key() || same.Equal(base()) {
+		t.Error("a value is part of the key", same.Key())
+	}
+	cause := base()
+	cause.Causes[0].Subject = "m"
+	for _, other := range []Reason{base().On("quick"), base().Is(Pass), base().From(), cause, New(code.Step).On("smoke").Is(Fail).From(base().Causes...)} {
+		if other.Key() == base().Key() {
+			t.Errorf("%+v has the same key", other)
+		}
+	}
+	if got := Keys([]Reason{base(), cause}); !reflect.DeepEqual(got, []string{base().Key(), cause.Key()}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestMapAndHolds reach down to the roots, and Map leaves what it was given as it is.
+func TestMapAndHolds(t *testing.T) {
+	r := New(code.Level, Text("a", "secret"), List("b", []string{"secret"}), Int("n", 1)).On("secret").From(New(code.Missing).From(New(code.Broken, Text("error", "secret"))))
+	got := r.Map(func(s string) string { return strings.ReplaceAll(s, "secret", "***") })
+	if data, _ := json.Marshal(got); strings.Contains(string(data), "secret") || strings.Count(string(data), "***") != 4 {
+		t.Errorf("%s", data)
+	}
+	if data, _ := json.Marshal(r); strings.Count(string(data), "secret") != 4 {
+		t.Errorf("changed in place: %s", data)
+	}
+	if !Holds([]Reason{r}, code.Broken) || !Holds([]Reason{r}, code.Level) || Holds([]Reason{r}, code.Step) || Holds(nil, code.Level) {
+		t.Error("Holds")
+	}
+	if (Reason{}).IsZero() != true || r.IsZero() {
+		t.Error("IsZero")
+	}
+}
