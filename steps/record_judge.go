@@ -154,7 +154,9 @@ func (r *recording) doubtful(c sentCell) {
 
 // coherent looks at each answer for what no text has.
 func (r *recording) coherent(c sentCell) {
-	r.taken.Incoherent = append(r.taken.Incoherent, coherence.Incoherent(c.samples)...)
+	for _, f := range coherence.Incoherent(c.samples) {
+		r.taken.Incoherent = append(r.taken.Incoherent, fmt.Sprintf("%s %s", f.Cell, f))
+	}
 }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -81,7 +81,11 @@ func (l *Lab) coherence(w *plans.Workload, vs []*variant, byArm map[string][]*le
 			return fmt.Sprintf("none of the answers of %s to %s is on record, so they cannot be compared with those of %s", none, w.Name, other), nil, nil
 		}
 		for _, c := range coherence.Relative(parent, candidate) {
-			switch said := strings.Join(c.Why, "; "); {
+			var found []string
+			for _, f := range c.Why {
+				found = append(found, f.String())
+			}
+			switch said := strings.Join(found, "; "); {
 			case c.Of == 0:
 				return fmt.Sprintf("no prompt of %s was answered by both %s and %s, so their answers cannot be compared", c.Cell, vs[0].name, v.name), nil, nil
 			case c.Of < fewPrompts:

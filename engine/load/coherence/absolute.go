@@ -1,21 +1,15 @@
 package coherence
 
-import (
-	"fmt"
-	"strings"
-
-	"github.com/mxflow/mxflow/engine/measure"
-)
+import "github.com/mxflow/mxflow/engine/measure"
 
 // Incoherent is Coherent for all measured answers: of each that does not read as
-// text, it says which request it is of, what is wrong with it and how it begins.
-// It is for answers that end by themselves; Relative is for those that are forced
-// on.
-func Incoherent(samples []measure.Sample) (found []string) {
+// text, which request it is of, what is wrong with it and how it begins. It is
+// for answers that end by themselves; Relative is for those that are forced on.
+func Incoherent(samples []measure.Sample) (found []Finding) {
 	measured(samples, func(s measure.Sample) {
 		text := generatedText(s)
 		if ok, why := Coherent(text); !ok {
-			found = append(found, fmt.Sprintf("%s %s: %s (%s)", s.Workload, name(s), why, excerpt(text)))
+			found = append(found, Finding{Code: Garbage, Cell: s.Workload, Request: Request{s.Index, s.Turn}, Sign: why, Excerpt: excerpt(text)})
 		}
 	})
 	return found
@@ -31,16 +25,5 @@ func measured(samples []measure.Sample, use func(measure.Sample)) {
 	}
 }
 
-// name is what a measured request is called in messages.
-func name(s measure.Sample) string {
-	if s.Turn > 0 {
-		return fmt.Sprintf("request %d, turn %d", s.Index, s.Turn)
-	}
-	return fmt.Sprintf("request %d", s.Index)
-}
-
 // generatedText is all that an engine generated for a request.
 func generatedText(s measure.Sample) string { return s.Reasoning + s.Text + s.Tools }
-
-// excerpt is the beginning of a text for a message.
-func excerpt(text string) string { return fmt.Sprintf("%.40q", strings.TrimSpace(text)) }

@@ -5,7 +5,6 @@
 package coherence
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -42,36 +41,36 @@ const (
 // Coherent is an absolute check of a generated text against garbage: whether it
 // is empty, made of replacement or control characters, of NaNs, of one token
 // again and again, or has too few or too many different characters for any
-// language. If not, why says so in a few words. It knows no language and judges
+// language. If not, why is the sign it shows. It knows no language and judges
 // no meaning: a wrong answer in good English is coherent. It is meant for
 // answers that end by themselves; a text that was forced on past its end may
 // repeat itself rightly.
-func Coherent(text string) (ok bool, why string) {
+func Coherent(text string) (ok bool, why Sign) {
 	text = strings.TrimSpace(text)
 	if text == "" {
-		return false, "empty"
+		return false, Sign{Code: Empty}
 	}
-	for _, check := range []func(string) string{broken, notNumbers, repeated, entropy} {
-		if why := check(text); why != "" {
+	for _, check := range []func(string) Sign{broken, notNumbers, repeated, entropy} {
+		if why := check(text); why.Code != "" {
 			return false, why
 		}
 	}
-	return true, ""
+	return true, Sign{}
 }
 
 // broken finds characters that stand for bytes that were none.
-func broken(text string) string {
+func broken(text string) Sign {
 	for range truncated {
 		text = strings.TrimSuffix(text, "\uFFFD")
 	}
 	if text == "" {
-		return "nothing but replacement characters"
+		return Sign{Code: OnlyBroken}
 	}
 	bad, n := brokenRunes(text)
 	if share := float64(bad) / float64(n); share > maxBroken {
-		return fmt.Sprintf("%d of %d characters are replacement, control or private ones", bad, n)
+		return Sign{Code: Broken, Count: bad, Of: n}
 	}
-	return ""
+	return Sign{}
 }
 
 // brokenRunes counts characters that are replacement, control or private ones,
@@ -91,7 +90,7 @@ func brokenRunes(text string) (bad, n int) {
 }
 
 // notNumbers finds numerics that broke and were printed.
-func notNumbers(text string) string {
+func notNumbers(text string) Sign {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return unicode.IsSpace(r) || strings.ContainsRune(",;[]()", r)
 	})
@@ -103,30 +102,30 @@ func notNumbers(text string) string {
 		}
 	}
 	if bad > 0 && 2*bad > len(words) {
-		return fmt.Sprintf("%d of %d words are NaN or infinite", bad, len(words))
+		return Sign{Code: NotNumbers, Count: bad, Of: len(words)}
 	}
-	return ""
+	return Sign{}
 }
 
 // repeated finds one word, or one short piece without spaces, said over and
 // over: a token id 0 for every NaN shows as "!!!!!!".
-func repeated(text string) string {
+func repeated(text string) Sign {
 	words := strings.Fields(text)
 	if len(words) >= minRepeats {
 		counts := map[string]int{}
 		for _, w := range words {
 			counts[w]++
 			if n := counts[w]; float64(n) > maxShare*float64(len(words)) {
-				return fmt.Sprintf("%.20q is %d of %d words", w, n, len(words))
+				return Sign{Code: OneWord, Text: firstRunes(w, 20), Count: n, Of: len(words)}
 			}
 		}
 	}
 	runes := []rune(text)
 	if one := string(runes[0]); len(runes) >= minSame && strings.Count(text, one) == len(runes) {
-		return fmt.Sprintf("%q again and again", one)
+		return Sign{Code: Repeated, Text: one}
 	}
 	if len(runes) < minRunes {
-		return ""
+		return Sign{}
 	}
 	for period := 1; period <= 8; period++ {
 		same := 0
@@ -136,25 +135,25 @@ func repeated(text string) string {
 			}
 		}
 		if same == len(runes)-period {
-			return fmt.Sprintf("%q again and again", string(runes[:period]))
+			return Sign{Code: Repeated, Text: string(runes[:period])}
 		}
 	}
-	return ""
+	return Sign{}
 }
 
 // entropy compares how evenly characters are used with what texts of any kind
 // show.
-func entropy(text string) string {
+func entropy(text string) Sign {
 	bits, most, n := characterBits(text)
 	switch {
 	case n < minRunes:
-		return ""
+		return Sign{}
 	case bits < minBits:
-		return fmt.Sprintf("character entropy of %.2f bits, less than any text has", bits)
+		return Sign{Code: TooEven, Value: bits}
 	case bits > most:
-		return fmt.Sprintf("character entropy of %.2f bits, more than any text has", bits)
+		return Sign{Code: TooRandom, Value: bits}
 	}
-	return ""
+	return Sign{}
 }
 
 // characterBits is the entropy of a text's n characters in bits by Shannon, the

@@ -1,6 +1,7 @@
 package coherence
 
 import (
+	"encoding/json"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -70,7 +71,7 @@ func TestCoherent(t *testing.T) {
 		"random ideographs":      {random(5000, 0x4e00, 0x9fa0), "more than any text"},
 	}
 	for name, g := range garbage {
-		if ok, why := Coherent(g.text); ok || !strings.Contains(why, g.why) {
+		if ok, why := Coherent(g.text); ok || !strings.Contains(why.String(), g.why) {
 			t.Errorf("%s: ok %v, why %q; want %q", name, ok, why, g.why)
 		}
 	}
@@ -79,9 +80,16 @@ func TestCoherent(t *testing.T) {
 func FuzzCoherent(f *testing.F) {
 	f.Add("Paris")
 	f.Add("\xff\uFFFD!!")
+	f.Add("\xff \xff")
 	f.Fuzz(func(t *testing.T, text string) {
-		if ok, why := Coherent(text); ok != (why == "") {
+		if ok, why := Coherent(text); ok != (why == Sign{}) || why.Code != "" && why.String() == string(why.Code) && why.Code != Empty {
 			t.Errorf("ok %v with reason %q", ok, why)
+		}
+		for _, f := range Incoherent([]measure.Sample{{Workload: "chat", Text: text}}) {
+			var read Finding
+			if data, err := json.Marshal(f); err != nil || json.Unmarshal(data, &read) != nil || read != f {
+				t.Errorf("%+v is read back as %+v, %v", f, read, err)
+			}
 		}
 	})
 }
@@ -99,13 +107,13 @@ func TestIncoherent(t *testing.T) {
 		{Workload: "chat", Err: "stalled"},
 	}
 	got := Incoherent(samples)
-	want := []string{"chat request 1: empty (", "chat request 2: 2 of 2 words are NaN", "chat request 3: "}
+	want := []string{"request 1: empty (", "request 2: 2 of 2 words are NaN", "request 3: "}
 	if len(got) != len(want) {
 		t.Fatalf("%q, want %q", got, want)
 	}
 	for i := range want {
-		if !strings.HasPrefix(got[i], want[i]) {
-			t.Errorf("%q, want %q…", got[i], want[i])
+		if got[i].Cell != "chat" || !strings.HasPrefix(got[i].String(), want[i]) {
+			t.Errorf("%+v, want %q…", got[i], want[i])
 		}
 	}
 }

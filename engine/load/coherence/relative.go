@@ -2,7 +2,6 @@ package coherence
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
@@ -26,8 +25,8 @@ type Coherence struct {
 	// bits a character.
 	Compared int
 	Bits     float64
-	// Why says in words what was found, with examples.
-	Why []string
+	// Why is what was found, with examples: the first five.
+	Why []Finding
 }
 
 const (
@@ -65,7 +64,7 @@ func Relative(parent, candidate []measure.Sample) []Coherence {
 				cells[s.Workload] = both
 				order = append(order, s.Workload)
 			}
-			key := request{s.Index, s.Turn}
+			key := Request{s.Index, s.Turn}
 			both[side][key] = append(both[side][key], generatedText(s))
 		})
 	}
@@ -77,14 +76,12 @@ func Relative(parent, candidate []measure.Sample) []Coherence {
 }
 
 // answers are the texts of each request of a cell, of one or more launches.
-type answers map[request][]string
-
-type request struct{ index, turn int }
+type answers map[Request][]string
 
 // compare judges one cell.
 func compare(cell string, parent, candidate answers) Coherence {
 	c := Coherence{Cell: cell}
-	var keys []request
+	var keys []Request
 	for key := range parent {
 		if len(candidate[key]) > 0 {
 			keys = append(keys, key)
@@ -92,10 +89,10 @@ func compare(cell string, parent, candidate answers) Coherence {
 	}
 	c.Of = len(keys)
 	c.Unpaired = len(parent) + len(candidate) - 2*c.Of
-	slices.SortFunc(keys, func(a, b request) int { return cmp.Or(cmp.Compare(a.index, b.index), cmp.Compare(a.turn, b.turn)) })
+	slices.SortFunc(keys, func(a, b Request) int { return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Turn, b.Turn)) })
 	var more, less int
-	var example string
-	var level []request // whose wording may be compared
+	var example Finding
+	var level []Request // whose wording may be compared
 	for _, key := range keys {
 		theirs, ours := count(parent[key], hard), count(candidate[key], hard)
 		softTheirs, softOurs := count(parent[key], soft), count(candidate[key], soft)
@@ -106,14 +103,14 @@ func compare(cell string, parent, candidate answers) Coherence {
 		switch {
 		case ours.n > 0 && theirs.n == 0:
 			c.Garbage++
-			c.say("request %d: %s (%s)", key.index, ours.why, excerpt(ours.text))
+			c.found(Finding{Code: Garbage, Request: key, Sign: ours.why, Excerpt: excerpt(ours.text)})
 			continue
 		case ours.n > 0 || theirs.n > 0:
 			continue
 		case circles && !circled:
 			more++
-			if example == "" {
-				example = fmt.Sprintf("such as request %d: %s (%s)", key.index, softOurs.why, excerpt(softOurs.text))
+			if example.Code == "" {
+				example = Finding{Code: Circles, Request: key, Sign: softOurs.why, Excerpt: excerpt(softOurs.text)}
 			}
 			continue
 		case circled && !circles:
@@ -128,7 +125,7 @@ func compare(cell string, parent, candidate answers) Coherence {
 
 // soft decides whether soft signs that only one of both shows on a prompt are
 // too many to be chance.
-func (c *Coherence) soft(more, less int, example string) {
+func (c *Coherence) soft(more, less int, example Finding) {
 	surplus := more - less
 	switch {
 	case surplus <= 0:
@@ -141,7 +138,8 @@ func (c *Coherence) soft(more, less int, example string) {
 	default:
 		return
 	}
-	c.say("%d of %d answers turn in circles or are empty where the parent's do not, and %d the other way round, %s", more, c.Of, less, example)
+	example.Count, example.Of, example.Reverse = more, c.Of, less
+	c.found(example)
 }
 
 // signTest is the chance that a fair coin shows heads at least k times in n.
@@ -156,22 +154,23 @@ func signTest(k, n int) float64 {
 	return min(p, 1)
 }
 
-func (c *Coherence) say(format string, args ...any) {
-	if len(c.Why) < 5 {
-		c.Why = append(c.Why, fmt.Sprintf(format, args...))
+func (c *Coherence) found(f Finding) {
+	if f.Cell = c.Cell; len(c.Why) < 5 {
+		c.Why = append(c.Why, f)
 	}
 }
 
 // signs are how many of several texts have a sign, and the first that does.
 type signs struct {
-	n         int
-	why, text string
+	n    int
+	why  Sign
+	text string
 }
 
-func count(texts []string, sign func(string) string) signs {
+func count(texts []string, sign func(string) Sign) signs {
 	var found signs
 	for _, text := range texts {
-		if why := sign(text); why != "" {
+		if why := sign(text); why.Code != "" {
 			if found.n == 0 {
 				found.why, found.text = why, text
 			}

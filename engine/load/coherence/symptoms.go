@@ -1,9 +1,6 @@
 package coherence
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 const (
 	// surelyBroken is how many broken characters are more than an emoji or two
@@ -18,46 +15,47 @@ const (
 // hard are signs of garbage that no sound engine shows, however far it is forced
 // on past the end of its answer: bytes that are no text, broken numerics, more
 // different characters than any script uses, one token from the very first.
-// It is empty for none.
-func hard(text string) string {
+// There may be none.
+func hard(text string) Sign {
 	text = strings.TrimSpace(text)
 	if text == "" {
-		return ""
+		return Sign{}
 	}
 	if bad, n := brokenRunes(strings.TrimRight(text, "\uFFFD")); bad >= surelyBroken || 3*bad > n {
-		if why := broken(text); why != "" {
+		if why := broken(text); why.Code != "" {
 			return why
 		}
 	}
-	if why := notNumbers(text); why != "" {
+	if why := notNumbers(text); why.Code != "" {
 		return why
 	}
 	if bits, most, n := characterBits(text); n >= minRunes && bits > most {
 		return entropy(text)
 	}
-	if why := repeated(text); why != "" {
+	if why := repeated(text); why.Code != "" {
 		words := strings.Fields(text)
 		if len(words) < 3 || words[0] == words[1] && words[1] == words[2] {
-			return why + ", from its beginning"
+			why.FromStart = true
+			return why
 		}
 	}
-	return ""
+	return Sign{}
 }
 
 // soft are signs that a sound engine shows as well when it is forced on: a text
 // that turns in a circle, or no text at all since the tokens after the end of an
 // answer are often invisible. How often is the model's and the prompts' doing,
-// so only the parent's answers say how much of it is too much. It is empty for
+// so only the parent's answers say how much of it is too much. There may be
 // none.
-func soft(text string) string {
+func soft(text string) Sign {
 	text = strings.TrimSpace(text)
 	if text == "" {
-		return "empty"
+		return Sign{Code: Empty}
 	}
 	if share := looped(text); share > maxLooped {
-		return fmt.Sprintf("%.0f %% of it repeats what came before", 100*share)
+		return Sign{Code: Looped, Value: share}
 	}
-	if why := repeated(text); why != "" {
+	if why := repeated(text); why.Code != "" {
 		return why
 	}
 	return entropy(text)

@@ -44,7 +44,7 @@ const (
 //
 // Of keys, the candidate has shown no sign of another kind that the parent has
 // not.
-func (c *Coherence) wording(parent, candidate answers, keys []request) {
+func (c *Coherence) wording(parent, candidate answers, keys []Request) {
 	keys = keys[:min(len(keys), mostPrompts)]
 	theirs, ours := essences(parent, keys), essences(candidate, keys)
 	own, across := theirs.surprises(theirs), theirs.surprises(ours)
@@ -88,23 +88,23 @@ func (c *Coherence) wording(parent, candidate answers, keys []request) {
 	switch {
 	case sure && selfish <= 0 && mean < plainExcess:
 		c.Doubtful += above
-		c.say("the wording differs from the parent's by %.2f bits a character over %d prompts, but it is the parent's that is more like words at random", mean, c.Compared)
+		c.found(Finding{Code: ParentRandom, Of: c.Compared, Bits: mean})
 	case sure && c.Compared >= 3:
 		c.Garbage += above
-		c.say("the wording is more surprising than the parent's by %.2f bits a character over %d prompts, as words at random are", mean, c.Compared)
+		c.found(Finding{Code: Random, Of: c.Compared, Bits: mean})
 	case sure, mean >= minExcess && sigmas >= doubtSigmas && selfish > 0:
 		c.Doubtful += above
-		c.say("%d of %d answers are worded unlike the parent's", above, c.Compared)
+		c.found(Finding{Code: Unlike, Count: above, Of: c.Compared})
 	case far > 0:
 		c.Doubtful += far
-		c.say("%d of %d answers are worded unlike the parent's", far, c.Compared)
+		c.found(Finding{Code: Unlike, Count: far, Of: c.Compared})
 	}
 }
 
 // corpus are the different texts of each of some prompts.
 type corpus [][][]rune
 
-func essences(a answers, keys []request) corpus {
+func essences(a answers, keys []Request) corpus {
 	out := make(corpus, len(keys))
 	for i, key := range keys {
 		texts := slices.Clone(a[key])
