@@ -26,12 +26,12 @@ func (l *loader) checkSense(ns *namespace) {
 	c := &planCheck{l: l, plan: l.plan, ns: ns, files: l.files()}
 	for _, ph := range l.plan.Phases {
 		for _, f := range ph.Features {
-			c.rules("criterion", f.Criteria, decisive(f), nil)
+			c.rules("criterion", f.Criteria)
 			c.hypothesis(f)
 			c.expectsLoss(f)
 		}
 		if ph.Gate != nil {
-			c.rules("rule", ph.Gate.Rules, nil, c.passed(ph.Gate.Rules))
+			c.rules("rule", ph.Gate.Rules)
 			c.kernelsAsked(ph)
 		}
 	}

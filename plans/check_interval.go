@@ -52,12 +52,6 @@ func (a interval) point() bool { return a.low == a.high && !a.empty() }
 
 func (a interval) within(b interval) bool { return a.meets(b) == a }
 
-// above is a without its upper end.
-func (a interval) above() interval {
-	a.high, a.openHigh = math.Inf(1), false
-	return a
-}
-
 // turned is a of the number with the other sign; 0 keeps its own.
 func (a interval) turned() interval {
 	return interval{low: 0 - a.high, high: 0 - a.low, openLow: a.openHigh, openHigh: a.openLow}

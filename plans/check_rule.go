@@ -8,14 +8,9 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// rules looks at the rules of one gate or feature. Where decides is not nil,
-// only those that it names have to hold together. What given says holds besides.
-func (c *planCheck) rules(kind string, rules []*Rule, decides map[string]bool, given []*fact) {
+// rules looks at the rules of one gate or feature.
+func (c *planCheck) rules(kind string, rules []*Rule) {
 	same := map[string]*Rule{}
-	all := &joint{c: c, kind: kind}
-	for _, f := range given {
-		all.add(f)
-	}
 	for _, r := range rules {
 		if r.Program == nil {
 			continue
@@ -26,19 +21,30 @@ func (c *planCheck) rules(kind string, rules []*Rule, decides map[string]bool, g
 			continue
 		}
 		same[text] = r
-		if decides == nil || decides[r.Name] {
-			all.rule(r, r.Program.Logic)
-			continue
-		}
-		alone := &joint{c: c, kind: kind} // it is recorded, and need not hold
-		alone.rule(r, r.Program.Logic)
-		alone.alternatives()
+		c.conditions(kind, r, r.Program.Logic, true)
 	}
-	all.alternatives()
 }
 
-// comparison looks at one comparison by itself, and reports whether it may be
-// looked at beside others.
+// conditions looks at each comparison of a rule. One side of an or need not hold,
+// and may well ask for a loss.
+func (c *planCheck) conditions(kind string, r *Rule, l *Logic, holds bool) {
+	switch l.Op {
+	case LogicAnd, LogicOr:
+		for _, part := range l.Args {
+			c.conditions(kind, r, part, holds && l.Op == LogicAnd)
+		}
+	case LogicCompare:
+		if !c.comparison(r, l.Leaf) || !holds {
+			return
+		}
+		if f := factOf(kind, r, l); f != nil {
+			c.worse(f)
+		}
+	}
+}
+
+// comparison looks at one comparison by itself, and reports whether there was
+// nothing to say of it.
 func (c *planCheck) comparison(r *Rule, leaf *Leaf) bool {
 	for _, in := range leaf.Inputs() {
 		if c.tooFew(r, leaf, in) || c.notSent(r, leaf, in) {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2"
+
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
@@ -40,7 +42,7 @@ func (f *fact) onlyWorse() bool {
 // stands in front of was turned with care, and is how a loss that is meant is
 // written.
 func (c *planCheck) worse(f *fact) {
-	if f.leaf == nil || f.leaf.Negated || !f.onlyWorse() {
+	if f.leaf.Negated || !f.onlyWorse() {
 		return
 	}
 	in, size := f.written, math.Abs(f.limit())
@@ -61,7 +63,7 @@ func (c *planCheck) worse(f *fact) {
 	}
 	said += fmt.Sprintf(" If the loss is what has to be shown, write not (%s).", loss)
 	f.rule.Program.OnlyWorse = said
-	c.condition(f, "Passes only when worse", said)
+	c.leaf(f.rule, f.leaf, hcl.DiagWarning, "Passes only when worse", "%s", said)
 }
 
 // ordered are orders in the place of == and in, which counts may have: no worse than
@@ -102,6 +104,12 @@ func (f *fact) mirrored() string {
 	return fmt.Sprintf("%s <= %g", f.written.Path, -size)
 }
 
+// named says which criterion a condition is of, and where it stands.
+func (c *planCheck) named(f *fact) string {
+	at := c.about(f.rule, f.leaf, &ruleError{}).Subject
+	return fmt.Sprintf("%s %q (%s:%d)", f.kind, f.rule.Name, at.Filename, at.Start.Line)
+}
+
 // opposite is how much better the metric has to be where it was to be worse.
 func (f *fact) opposite() float64 {
 	size := math.Abs(f.limit())
@@ -138,7 +146,7 @@ func (c *planCheck) expectsLoss(f *Feature) {
 		return
 	}
 	claim := factOf("hypothesis", h.Probe, h.Probe.Program.Logic)
-	if claim == nil || claim.leaf == nil || !claim.onlyWorse() {
+	if claim == nil || !claim.onlyWorse() {
 		return
 	}
 	read, against := c.lossOf(f, claim)
@@ -173,7 +181,7 @@ func (c *planCheck) lossOf(f *Feature, claim *fact) (read bool, against *fact) {
 			if other == nil || other.in.quantity() != claim.in.quantity() {
 				continue
 			}
-			slip := !part.Negated && part.Leaf != nil && !part.Leaf.Negated && other.onlyWorse()
+			slip := !part.Negated && !part.Leaf.Negated && other.onlyWorse()
 			if slip || other.holds.meets(claim.holds).empty() {
 				return true, other
 			}

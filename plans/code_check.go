@@ -12,14 +12,14 @@ var checkCodes = []Code{
 	{
 		"only-inconclusive",
 		[]string{"Can only be inconclusive"},
-		"No evidence lets the comparison pass: launches scatter, so that none shows a measurement to be at the very end of what it can be, or to be the one number that two comparisons leave.",
-		"Leave room to that end, as in `chat.slo_attainment >= 0.99`, or between the two bounds, or compare a count, as in `chat.errors == 0`.",
+		"No evidence lets the comparison pass: launches scatter, so that none shows a measurement to be at the very end of what it can be.",
+		"Leave room to that end, as in `chat.slo_attainment >= 0.99`, or compare a count, as in `chat.errors == 0`.",
 	},
 	{
 		"never-holds",
-		[]string{"Comparison can never hold", "Rules contradict each other"},
-		"No measurement can satisfy the comparison, or none can satisfy it together with another one that has to hold too: of the same rule, of another rule of the gate or criterion in `accept`, or of a feature that the gate asks to have passed. Comparisons of one quantity are held against each other however they are written: `chat.tg >= 1.05 * chat.tg.base` and `chat.tg.gain <= 0.03` contradict each other.",
-		"Compare with a value that the metric can have. Of two, correct one or remove it, or join them with `or` in one rule where either is enough.",
+		[]string{"Comparison can never hold"},
+		"No measurement can satisfy the comparison.",
+		"Compare with a value that the metric can have.",
 	},
 	{
 		"always-holds",

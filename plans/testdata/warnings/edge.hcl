@@ -42,9 +42,6 @@ phase "port" {
     criterion "c1" {
       rule = "not (chat.error_rate > 0)" # WARNING: Can only be inconclusive
     }
-    criterion "c2" {
-      rule = "chat.tg >= 30 and 2 * chat.tg <= 60" # WARNING: Can only be inconclusive
-    }
     criterion "c3" {
       rule = "engine.memory_gb >= 30 and engine.memory_gb <= 30"
     }
