@@ -37,10 +37,10 @@ comes out otherwise is shown comparison by comparison. At the end stand the rule
 that no case has shown able to pass, or to fail. No engine is started and nothing
 is written.
 
-With --write it writes cases to begin with: for each rule one that it just passes
-and one that it just fails, worked out from its threshold. A file that is there is
-never overwritten; --print prints such cases for what those beside the plan do not
-show yet.
+With --write it writes cases to begin with: for each feature and each gate one that
+passes and one that fails, with numbers beside the thresholds, or as a comment to
+fill in where these are not enough. A file that is there is never overwritten;
+--print prints such cases for what those beside the plan do not show yet.
 
 Where several plans share a folder, other.mxtest.hcl belongs to other.hcl alone.
 
@@ -56,7 +56,7 @@ run, or a mistake in the plan or in a case.`,
 			case write && show:
 				return errors.New("use one of --write and --print")
 			case write || show:
-				return r.skeleton(vars, write)
+				return r.template(vars, write)
 			}
 			return r.run(vars)
 		},
@@ -111,7 +111,7 @@ func (r *caseRun) cases(loaded *plans.Result) ([]*plans.Case, error) {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("there are no cases beside %s: no file whose name ends in .mxtest.hcl\nmxflow test --write %s writes %s with one that each rule passes and one that it fails", r.path, r.path, caseFileOf(r.path))
+		return nil, fmt.Errorf("there are no cases beside %s: no file whose name ends in .mxtest.hcl\nmxflow test --write %s writes %s with a case that passes and one that fails for each feature and gate", r.path, r.path, caseFileOf(r.path))
 	}
 	return r.read(loaded, files)
 }
