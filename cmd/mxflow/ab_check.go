@@ -60,12 +60,8 @@ func (q *ab) check(c *cobra.Command) (err error) {
 		return err
 	}
 	var args []string
-	var note string
-	if q.port, args, note, err = settlePorts(&q.arms, fixed); err != nil {
+	if q.port, args, err = settlePorts(&q.arms, fixed); err != nil {
 		return err
-	}
-	if note != "" {
-		q.notes = append(q.notes, note)
 	}
 	if q.shape, err = shapeOf(q.arms[0], q.arms[1]); err != nil {
 		return err

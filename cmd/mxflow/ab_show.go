@@ -23,9 +23,6 @@ type abShow struct {
 func (s *abShow) begin() {
 	fmt.Fprintf(s.stdout, "A  %s\nB  %s\n", oneLine(s.q.arms[0].Text), oneLine(s.q.arms[1].Text))
 	fmt.Fprintf(s.stdout, "claim: B %s\n", s.q.claim.says(s.q.label()))
-	for _, n := range s.q.notes {
-		fmt.Fprintf(s.stdout, "note: %s\n", n)
-	}
 	fmt.Fprintln(s.stdout)
 }
 
