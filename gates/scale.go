@@ -3,7 +3,6 @@ package gates
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -130,11 +129,6 @@ func wholeByName(in *plans.Input) bool {
 	}
 	m, ok := measure.LookupIn(in.Metric, scopes...)
 	return ok && m.Whole
-}
-
-// wholeByValue is how it was told before.
-func wholeByValue(values []float64) bool {
-	return !slices.ContainsFunc(values, func(v float64) bool { return v != math.Trunc(v) })
 }
 
 // commandCell is where the metrics of an engine that is a command stand.

@@ -18,7 +18,7 @@ import (
 type Replay struct {
 	store *store.Store
 	// inputs are values of variables that the person gives, for what is not in the
-	// ledger: sensitive ones, and all of runs before values were kept.
+	// ledger: sensitive ones.
 	inputs []plans.Given
 	// Seal, where set, makes the mark by which a sensitive value is told from
 	// another one without being on record.
@@ -43,8 +43,6 @@ const (
 	ReplayTests ReplayOutcome = "tests agree"
 	// ReplayDiffers: something is not.
 	ReplayDiffers ReplayOutcome = "differs"
-	// ReplayImpossible: what would be needed was never kept.
-	ReplayImpossible ReplayOutcome = "not replayable"
 	// ReplayBroken: what was kept is gone or damaged.
 	ReplayBroken ReplayOutcome = "evidence missing"
 	// ReplayUnruled: no rule decided, so there is none to decide again.
@@ -141,7 +139,7 @@ func (r *Replay) Decide(d store.Decided) Replayed {
 		}
 		return out
 	case d.Statistics == nil || len(d.Evidence) == 0:
-		out.Outcome, out.Why = ReplayImpossible, "it was decided by a version that did not keep by what: "+r.tool(d.Run)
+		out.Outcome, out.Why = ReplayBroken, "its record does not hold by what it was decided"
 		return out
 	}
 	ev, err := r.evidence(&out, d.Evidence)
@@ -175,13 +173,6 @@ func hasRules(d *ledger.Decision) bool {
 		}
 	}
 	return len(d.Rules) > 0
-}
-
-func (r *Replay) tool(run string) string {
-	if start := r.runs[run]; start != nil && start.Tool != "" {
-		return start.Tool
-	}
-	return "one that did not say which it was"
 }
 
 func (out *Replayed) differ(rule, what, recorded, again string) {

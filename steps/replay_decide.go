@@ -19,9 +19,6 @@ func (r *Replay) decideAgain(out *Replayed, d store.Decided, rules replayRules) 
 	for _, part := range rules.parts {
 		again := decideLike(part, settings, runtime.Kind(d.Kind) == runtime.KindGate)
 		r.compareRules(out, part.recorded, again, d.Run)
-		if settings.CountsByMean {
-			noteCounts(out, part, settings, again, runtime.Kind(d.Kind) == runtime.KindGate)
-		}
 		levels := d.Levels
 		if part.alternative != nil {
 			levels = levelsRead(part.evidence.Features[d.Feature])
@@ -70,22 +67,6 @@ func decideLike(part rulePart, settings gates.Settings, gate bool) []verdict.Rul
 		out[i].Decides = rec.Decides
 	}
 	return out
-}
-
-// noteCounts says which rules come out otherwise now that a count has to hold in
-// every launch.
-func noteCounts(out *Replayed, part rulePart, settings gates.Settings, then []verdict.Rule, gate bool) {
-	settings.CountsByMean = false
-	for i, now := range decideLike(part, settings, gate) {
-		if now.Verdict == then[i].Verdict {
-			continue
-		}
-		again := ""
-		if out.Stands {
-			again = " The next apply decides it again."
-		}
-		out.note("%s, attempt %d, %s: a count was decided on its mean over launches then; held in every launch, as it is now, it is %s.%s", out.Node, out.Attempt, now.Name, now.Verdict, again)
-	}
 }
 
 // levelsRead are the levels that a feature's evidence names, in no order.

@@ -14,21 +14,18 @@ import (
 )
 
 // argues argues one comparison.
-func argues(st *store.Store, r verdict.Rule, c verdict.Comparison, early bool) argument {
+func argues(st *store.Store, r verdict.Rule, c verdict.Comparison) argument {
 	out := argument{Text: c.Text, Verdict: string(c.Verdict)}
 	if negated(c) {
 		out.Not = "not "
 	}
 	t := c.Test
 	switch {
-	case t == nil && c.Verdict == "":
-		out.Said = []string{fmt.Sprintf("Found %s, wanted %s %s. It was decided on the means alone, by a version that tested nothing: it does not say how sure that is.", c.Left, c.Op, c.Right)}
-		return out
 	case t == nil:
 		out.Said = []string{fmt.Sprintf("Found %s against %s. It could not be tested.", c.Left, c.Right)}
 		return out
 	case t.Form == verdict.Exact && countsOf(c, r) != nil:
-		return countsSaid(out, c, r, early)
+		return countsSaid(out, c, r)
 	case t.Form == verdict.Exact:
 		out.How = "On the values themselves, which are the same however often they are looked at."
 		out.Said = []string{fmt.Sprintf("Found %s %s %s: %s.", c.Left, c.Op, c.Right, holdsWord(c.Holds))}
@@ -53,7 +50,7 @@ func argues(st *store.Store, r verdict.Rule, c verdict.Comparison, early bool) a
 	if text := ranksSaid(t, r); text != "" {
 		out.Said = append(out.Said, text)
 	}
-	out.levels = levelsSaid(st, t, early)
+	out.levels = levelsSaid(st, t)
 	out.Said = append1(out, tiesSaid(t)).Said
 	out.Said = append(out.Said, out.levels...)
 	out.Said = append(out.Said, stopSaid(t)...)

@@ -23,8 +23,7 @@ type ruleArgument struct {
 	Compared []argument `json:"comparisons"`
 	// Missing are the inputs that were not there, with why.
 	Missing []string `json:"missing,omitempty"`
-	// Read are the other inputs, where the decision is of a version that kept no
-	// tests.
+	// Read are the inputs that stand in no comparison.
 	Read []string `json:"read,omitempty"`
 	Open []string `json:"open,omitempty"`
 	// Ended is why no more launches are made for what is open.
@@ -76,18 +75,17 @@ type look struct {
 }
 
 // arguesRules argues rules that were decided together.
-func arguesRules(st *store.Store, rules []verdict.Rule, early bool) (out []ruleArgument) {
+func arguesRules(st *store.Store, rules []verdict.Rule) (out []ruleArgument) {
 	for i, r := range rules {
-		argued := arguesRule(st, r, early)
+		argued := arguesRule(st, r)
 		argued.endedBy(noMore(rules, i))
 		out = append(out, argued)
 	}
 	return out
 }
 
-// arguesRule argues a rule; early is of those that were decided when counts were
-// decided on their mean, and launch noise was that of all engines.
-func arguesRule(st *store.Store, r verdict.Rule, early bool) ruleArgument {
+// arguesRule argues a rule.
+func arguesRule(st *store.Store, r verdict.Rule) ruleArgument {
 	out := ruleArgument{
 		Name: r.Name, Role: r.Role, Expr: r.Expr, Source: r.Source, Verdict: string(r.Verdict), Decides: r.Decides, Open: r.Open,
 		Compared: []argument{},
@@ -95,13 +93,13 @@ func arguesRule(st *store.Store, r verdict.Rule, early bool) ruleArgument {
 	tested := false
 	for _, c := range r.Comparisons {
 		tested = tested || c.Test != nil
-		out.Compared = append(out.Compared, argues(st, r, c, early))
+		out.Compared = append(out.Compared, argues(st, r, c))
 	}
 	for _, in := range r.Inputs {
 		switch {
 		case in.Missing != "":
 			out.Missing = append(out.Missing, fmt.Sprintf("%s is missing: %s", in.Path, in.Missing))
-		case !tested && len(r.Comparisons) > 0 || !compared(r, in):
+		case !compared(r, in):
 			out.Read = append(out.Read, inputLine(in))
 		}
 	}

@@ -32,7 +32,7 @@ func came(t *verdict.Test, i int) string {
 
 // levelsSaid says at which levels looks decide, how the budget was shared, and
 // what floors the standard deviation.
-func levelsSaid(st *store.Store, t *verdict.Test, early bool) (said []string) {
+func levelsSaid(st *store.Store, t *verdict.Test) (said []string) {
 	if t.Pass > 0 || t.Fail > 0 {
 		s := fmt.Sprintf("A look passes at p ≤ %s and fails at p ≤ %s", verdict.PLevel(t.Pass), verdict.PLevel(t.Fail))
 		if t.Share != "" {
@@ -43,7 +43,7 @@ func levelsSaid(st *store.Store, t *verdict.Test, early bool) (said []string) {
 		}
 		said = append(said, s+".")
 	}
-	if floor := floorSaid(st, t, early); floor != "" {
+	if floor := floorSaid(st, t); floor != "" {
 		said = append(said, floor)
 	}
 	return said

@@ -75,8 +75,6 @@ type recordedState struct {
 	forgets bool
 	// crashes are launches that crashed, by ID.
 	crashes map[string]float64
-	// byMean decides as versions did that decided counts on their mean.
-	byMean bool
 	// block is the plan's engine of the launches, where they name it.
 	block string
 }
@@ -205,11 +203,7 @@ func (s *recordedState) evidence(session string) ledger.Evidence {
 		return ev
 	}
 	work := s.st.Launches(store.LaunchFilter{Session: session})
-	variants := []string{work[0].VariantKey}
-	if s.byMean { // versions that did so pooled noise over all engines, too
-		variants = append(variants, "other")
-	}
-	for address, n := range steps.Noise(steps.NoiseBefore(s.st.Records(), session, work[0].Work, variants...), []string{"chat.tg"}) {
+	for address, n := range steps.Noise(steps.NoiseBefore(s.st.Records(), session, work[0].Work, work[0].VariantKey), []string{"chat.tg"}) {
 		ev.Noise = map[string]ledger.Noise{address: ledger.Noise(n)}
 	}
 	return ev
@@ -220,9 +214,6 @@ func (s *recordedState) decide(session string) {
 	s.t.Helper()
 	ev := s.evidence(session)
 	statistics := &ledger.Statistics{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8, Version: "4"}
-	if s.byMean {
-		statistics.Version = ""
-	}
 	record := func(node, kind string, rules []*plans.Rule, ev ledger.Evidence, levels []ledger.Level) *ledger.Decision {
 		all, err := steps.Assemble([]ledger.Evidence{ev}, s.st.LaunchByID)
 		if err != nil {
