@@ -41,11 +41,7 @@ func (k Kind) Diagnose(logPath string) (Diagnosis, bool) {
 	if err != nil {
 		return Diagnosis{}, false
 	}
-	for _, text := range k.Harmless {
-		if g, err := ParseGlob(text); err == nil {
-			scan.unless = append(scan.unless, g)
-		}
-	}
+	scan.Unless(k.Harmless)
 	if scan.File(logPath) != nil {
 		return Diagnosis{}, false
 	}

@@ -42,7 +42,7 @@ func followLog(from, to string, later bool) (*followedLog, *Failure) {
 		return nil, startFailure(err, "its log_file cannot be read: %v: correct log_file, or remove it", err)
 	}
 	var err error
-	if f.to, err = openLog(to, 0); err != nil {
+	if f.to, err = openLog(to, 0, Evidence{}); err != nil {
 		f.shut()
 		return nil, startFailure(err, "its log cannot be written: %v", err)
 	}

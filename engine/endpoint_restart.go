@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -36,7 +37,7 @@ func restart(ctx context.Context, spec Spec, l Launch) *Failure {
 		failure.Reason = "its restart command: " + failure.Reason
 		return failure
 	}
-	said, err := openLog(l.LogPath+".restart", 0)
+	said, err := openLog(l.LogPath+".restart", 0, Evidence{})
 	if err != nil {
 		return startFailure(err, "the output of its restart command cannot be written: %v", err)
 	}
@@ -60,7 +61,7 @@ func restart(ctx context.Context, spec Spec, l Launch) *Failure {
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
-		f.Reason = "its restart command " + quoteList([]string{strings.Join(argv, " ")}) + " did not end within " + brief(spec.ReadyTimeout) +
+		f.Reason = fmt.Sprintf("its restart command %q did not end within ", strings.Join(argv, " ")) + brief(spec.ReadyTimeout) +
 			": it must return once the server was started, and leave it running"
 	case ctx.Err() != nil:
 		f.Err = ctx.Err()

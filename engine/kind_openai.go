@@ -22,8 +22,8 @@ func init() {
 		Port:  8000,
 		Info:  []string{"/v1/models", "/version"},
 		Observe: []Pattern{
-			{Name: "version", Type: "string", Doc: "Version, where the server has a page for it.", Path: "/version", JQ: ".version"},
-			{Name: "max_model_len", Type: "number", Unit: "tokens", Doc: "Longest sequence that is served, where the list of models says it.", Path: "/v1/models", JQ: ".data[0].max_model_len"},
+			{Name: "version", Type: TypeString, Doc: "Version, where the server has a page for it.", Path: "/version", JQ: ".version"},
+			{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence that is served, where the list of models says it.", Path: "/v1/models", JQ: ".data[0].max_model_len"},
 		},
 		Crashes:  torchCrashes([]Signature{{"address already in use", "config", "The port is taken."}}, nil),
 		Harmless: torchHarmless(),

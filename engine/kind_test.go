@@ -56,11 +56,11 @@ func reaches(s Setting) bool {
 
 func TestFlags(t *testing.T) {
 	k := Kind{Name: "k", Settings: []Setting{
-		{Name: "length", Type: "number", Whole: true, Flag: "--length"},
-		{Name: "share", Type: "number", Flag: "--share"},
-		{Name: "cache", Type: "bool", Flag: "--cache", OffFlag: "--no-cache"},
-		{Name: "eager", Type: "bool", Flag: "--eager"},
-		{Name: "dtype", Type: "string", Flag: "--dtype"},
+		{Name: "length", Type: TypeNumber, Whole: true, Flag: "--length"},
+		{Name: "share", Type: TypeNumber, Flag: "--share"},
+		{Name: "cache", Type: TypeBool, Flag: "--cache", OffFlag: "--no-cache"},
+		{Name: "eager", Type: TypeBool, Flag: "--eager"},
+		{Name: "dtype", Type: TypeString, Flag: "--dtype"},
 	}}
 	tests := map[string]struct {
 		settings map[string]any

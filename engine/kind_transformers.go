@@ -36,8 +36,8 @@ func init() {
 		},
 		Info: []string{"/v1/models"},
 		Observe: []Pattern{
-			{Name: "attention", Type: "string", Doc: "Attention back end, where the log names it.", Log: []string{`attn_implementation[=:]\s*'?(?P<value>\w+)`}},
-			{Name: "attention_fallback", Type: "count", Doc: "Times that an attention back end was replaced by another.", Log: []string{`[Ff]alling back to (?:eager|manual) attention`}},
+			{Name: "attention", Type: TypeString, Doc: "Attention back end, where the log names it.", Log: []string{`attn_implementation[=:]\s*'?(?P<value>\w+)`}},
+			{Name: "attention_fallback", Type: TypeCount, Doc: "Times that an attention back end was replaced by another.", Log: []string{`[Ff]alling back to (?:eager|manual) attention`}},
 		},
 		Crashes: torchCrashes([]Signature{
 			{"is not a local folder and is not a valid model identifier", "config", "There is no such model: correct its name, or log in where it is not public."},
@@ -51,15 +51,15 @@ func init() {
 		DefaultReadyTimeout: 15 * time.Minute,
 		DefaultStopGrace:    15 * time.Second,
 		Settings: []Setting{
-			{Name: "dtype", Type: "string", Flag: "--dtype", Default: "auto", Doc: "Type of weights and activations: auto, bfloat16, float16, float32."},
-			{Name: "attention_backend", Type: "string", Flag: "--attn-implementation", Default: "sdpa", Doc: "eager, sdpa, flash_attention_2, flash_attention_3, or the name of a kernel."},
-			{Name: "device", Type: "string", Flag: "--device", Default: "auto", Doc: "Where the model lies: auto, cuda, cpu."},
-			{Name: "quantization", Type: "string", Flag: "--quantization", Default: "none", Doc: "Quantise while loading: bnb-4bit, bnb-8bit."},
-			{Name: "continuous_batching", Type: "bool", Flag: "--continuous-batching", Default: "false", Doc: "Let sequences join a running batch, over a paged KV cache."},
-			{Name: "seed", Type: "number", Whole: true, Flag: "--default-seed", Default: "none", Doc: "Seed of sampling where a request brings none."},
-			{Name: "trust_remote_code", Type: "bool", Flag: "--trust-remote-code", Default: "false", Doc: "Run code that comes with the model."},
-			{Name: "keep_alive", Type: "number", Whole: true, Flag: "--model-timeout", Default: "300", Doc: "Seconds without a request after which the model is unloaded; -1 keeps it."},
-			{Name: "log_level", Type: "string", Flag: "--log-level", Default: "warning", Choices: []string{"debug", "info", "warning", "error"}, Doc: "What is logged."},
+			{Name: "dtype", Type: TypeString, Flag: "--dtype", Default: "auto", Doc: "Type of weights and activations: auto, bfloat16, float16, float32."},
+			{Name: "attention_backend", Type: TypeString, Flag: "--attn-implementation", Default: "sdpa", Doc: "eager, sdpa, flash_attention_2, flash_attention_3, or the name of a kernel."},
+			{Name: "device", Type: TypeString, Flag: "--device", Default: "auto", Doc: "Where the model lies: auto, cuda, cpu."},
+			{Name: "quantization", Type: TypeString, Flag: "--quantization", Default: "none", Doc: "Quantise while loading: bnb-4bit, bnb-8bit."},
+			{Name: "continuous_batching", Type: TypeBool, Flag: "--continuous-batching", Default: "false", Doc: "Let sequences join a running batch, over a paged KV cache."},
+			{Name: "seed", Type: TypeNumber, Whole: true, Flag: "--default-seed", Default: "none", Doc: "Seed of sampling where a request brings none."},
+			{Name: "trust_remote_code", Type: TypeBool, Flag: "--trust-remote-code", Default: "false", Doc: "Run code that comes with the model."},
+			{Name: "keep_alive", Type: TypeNumber, Whole: true, Flag: "--model-timeout", Default: "300", Doc: "Seconds without a request after which the model is unloaded; -1 keeps it."},
+			{Name: "log_level", Type: TypeString, Flag: "--log-level", Default: "warning", Choices: []string{"debug", "info", "warning", "error"}, Doc: "What is logged."},
 		},
 	})
 }

@@ -37,8 +37,9 @@ type logFile struct {
 }
 
 // openLog creates the file, readable to its owner alone (engines print tokens
-// and prompts), and moves a log that was there to path.old.
-func openLog(path string, limit int64) (*logFile, error) {
+// and prompts), and moves a log that was there to path.old. A limit of zero is
+// 256 MiB; the lines of evidence stay where the middle is dropped.
+func openLog(path string, limit int64, evidence Evidence) (*logFile, error) {
 	if path == "" {
 		return nil, errors.New("no log file was named")
 	}
@@ -55,7 +56,7 @@ func openLog(path string, limit int64) (*logFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &logFile{path: path, file: f, limit: limit}, nil
+	return &logFile{path: path, file: f, limit: limit, keep: newLineKeeper(evidence)}, nil
 }
 
 // bound drops the middle of a log that has outgrown its limit: the first half

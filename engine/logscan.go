@@ -75,6 +75,16 @@ func ScanLog(path string, globs []string) (seen map[string]Match, lines int, err
 	return s.Seen(), s.Lines(), nil
 }
 
+// Unless passes over lines that a glob matches and one of these too. A glob
+// without text passes over none.
+func (s *LogScan) Unless(globs []string) {
+	for _, text := range globs {
+		if g, err := ParseGlob(text); err == nil {
+			s.unless = append(s.unless, g)
+		}
+	}
+}
+
 // Lines is how many lines were read; a last one without its \n counts.
 func (s *LogScan) Lines() int { return s.lines }
 

@@ -154,7 +154,7 @@ func FuzzLogScan(f *testing.F) {
 }
 
 func TestScanOfALogThatWasCut(t *testing.T) {
-	log, err := openLog(filepath.Join(t.TempDir(), "engine.log"), 4096)
+	log, err := openLog(filepath.Join(t.TempDir(), "engine.log"), 4096, Evidence{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,13 +186,12 @@ func TestScanOfALogThatWasCut(t *testing.T) {
 // What is looked for outlives the cut, and the cut after that: the first and the
 // last line of each pattern.
 func TestEvidenceOutlivesTheCut(t *testing.T) {
-	log, err := openLog(filepath.Join(t.TempDir(), "engine.log"), 8192)
+	evidence := Evidence{Globs: []string{"marlin", "*", "never"}, Expressions: []string{`tactic (\d+)`, `(`}}
+	log, err := openLog(filepath.Join(t.TempDir(), "engine.log"), 8192, evidence)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.close()
-	evidence := Evidence{Globs: []string{"marlin", "*", "never"}, Expressions: []string{`tactic (\d+)`, `(`}}
-	log.keep = newLineKeeper(evidence)
 	write := func(text string) {
 		if _, err := log.file.WriteString(text); err != nil {
 			t.Fatal(err)

@@ -12,19 +12,14 @@ type LogSink struct {
 	err  error
 }
 
-// OpenLogSink creates the file, readable to its owner alone, and moves a log
-// that lies there to path + ".old". A limit of zero is that of every log.
-func OpenLogSink(path string, limit int64) (*LogSink, error) {
-	log, err := openLog(path, limit)
+// OpenLogSink opens the log as openLog does.
+func OpenLogSink(path string, limit int64, evidence Evidence) (*LogSink, error) {
+	log, err := openLog(path, limit, evidence)
 	if err != nil {
 		return nil, err
 	}
 	return &LogSink{log: log}, nil
 }
-
-// Keep says whose lines stay when the log is cut. It comes before the first
-// Write.
-func (s *LogSink) Keep(e Evidence) { s.log.keep = newLineKeeper(e) }
 
 // Write keeps the bytes as they are. It never fails: an engine is not to be held
 // up by a disk that is full. Err tells what was lost.

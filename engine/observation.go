@@ -12,7 +12,8 @@ import (
 // known.
 type Observation struct {
 	// Name, Type and Unit are the Pattern's.
-	Name, Type, Unit string
+	Name, Unit string
+	Type       Type
 	// Value is a string, a float64 or a bool; nil where it was not observed: what
 	// is missing is never zero.
 	Value any
@@ -24,19 +25,11 @@ type Observation struct {
 	Missing string
 }
 
-// The types of a Pattern.
-const (
-	TypeString = "string"
-	TypeNumber = "number"
-	TypeBool   = "bool"
-	TypeCount  = "count"
-)
-
 // observed is the observation of a value that was found; one that does not have
 // the pattern's type is missing.
-func (p Pattern) observed(raw any, from string) Observation {
+func observed(p Pattern, raw any, from string) Observation {
 	o := Observation{Name: p.Name, Type: p.Type, Unit: p.Unit, From: from}
-	v, why := p.typed(raw)
+	v, why := typed(p, raw)
 	if why != "" {
 		o.Missing = from + ": " + why
 		return o
@@ -46,12 +39,12 @@ func (p Pattern) observed(raw any, from string) Observation {
 }
 
 // missing is the observation of nothing.
-func (p Pattern) missing(format string, args ...any) Observation {
+func missing(p Pattern, format string, args ...any) Observation {
 	return Observation{Name: p.Name, Type: p.Type, Unit: p.Unit, Missing: fmt.Sprintf(format, args...)}
 }
 
 // typed turns what was found into a value of the pattern's type.
-func (p Pattern) typed(raw any) (value any, why string) {
+func typed(p Pattern, raw any) (value any, why string) {
 	text, isText := scalar(raw)
 	if !isText {
 		if raw == nil {
@@ -60,14 +53,14 @@ func (p Pattern) typed(raw any) (value any, why string) {
 		return nil, fmt.Sprintf("it is %s, not a single value", shapeOf(raw))
 	}
 	if _, decided := raw.(bool); !decided { // what is yes or no already has no words
-		text = p.word(strings.TrimSpace(text))
+		text = word(p, strings.TrimSpace(text))
 	}
 	if text == "" {
 		return nil, "it is empty"
 	}
 	switch p.Type {
 	case TypeNumber, TypeCount:
-		return p.numeric(text)
+		return numeric(p, text)
 	case TypeBool:
 		switch strings.ToLower(text) {
 		case "true", "yes", "on", "1":
@@ -81,7 +74,7 @@ func (p Pattern) typed(raw any) (value any, why string) {
 }
 
 // word is what rules call what the engine says.
-func (p Pattern) word(said string) string {
+func word(p Pattern, said string) string {
 	if w, ok := p.Words[said]; ok {
 		return w
 	}
@@ -89,7 +82,7 @@ func (p Pattern) word(said string) string {
 }
 
 // numeric reads a number as engines print it, with commas between thousands.
-func (p Pattern) numeric(text string) (any, string) {
+func numeric(p Pattern, text string) (any, string) {
 	f, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
 	if err != nil {
 		return nil, fmt.Sprintf("%q is not a number", cleanLine([]byte(text)))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -12,24 +11,6 @@ import (
 // observeLimit bounds one source of observations: a page, a file, a jq
 // expression. An engine that has just answered requests answers these at once.
 const observeLimit = 10 * time.Second
-
-// Patterns are all that is observed of an engine of this kind: its version, what
-// the kind knows, and what the plan adds. One of the plan takes the place of all
-// of its name.
-func (k Kind) Patterns(plan []Pattern) []Pattern {
-	var all []Pattern
-	own := slices.Clone(k.Observe)
-	if v := k.Version; v.Path != "" || len(v.Log) > 0 {
-		v.Name, v.Type = "version", TypeString
-		own = append([]Pattern{v}, own...)
-	}
-	for _, p := range own {
-		if !slices.ContainsFunc(plan, func(q Pattern) bool { return q.Name == p.Name }) {
-			all = append(all, p)
-		}
-	}
-	return append(all, plan...)
-}
 
 // Observe collects what a running engine says of itself, from its log, its
 // pages, its metrics and its files. It is asked after the engine has answered
@@ -88,7 +69,7 @@ func (o *observer) one(ctx context.Context, i int, p Pattern) Observation {
 	case len(p.Metric) > 0:
 		return o.fromMetric(ctx, p)
 	}
-	return p.missing("the pattern names no source")
+	return missing(p, "the pattern names no source")
 }
 
 // scanLog reads the log once for all patterns.
@@ -122,26 +103,26 @@ func (o *observer) scanLog(patterns []Pattern) {
 func (o *observer) fromLog(i int, p Pattern) Observation {
 	switch {
 	case o.wrong[i] != nil:
-		return p.missing("%v", o.wrong[i])
+		return missing(p, "%v", o.wrong[i])
 	case o.unread != nil:
-		return p.missing("the log cannot be read: %v", o.unread)
+		return missing(p, "the log cannot be read: %v", o.unread)
 	case o.scan.Cut() && (p.Type == TypeCount || !o.scan.Kept()):
-		return p.missing("the middle of the log was dropped, and what the engine said there is not known")
+		return missing(p, "the middle of the log was dropped, and what the engine said there is not known")
 	case o.scan.Lines() == 0:
-		return p.missing("the engine logged nothing")
+		return missing(p, "the engine logged nothing")
 	}
 	found := o.scan.Found(o.numbers[i])
 	if p.Type == TypeCount {
-		return p.observed(found.Count, fmt.Sprintf("%d lines of the log", found.Count))
+		return observed(p, found.Count, fmt.Sprintf("%d lines of the log", found.Count))
 	}
 	if found.Count == 0 {
-		return p.missing("no line of the log says it")
+		return missing(p, "no line of the log says it")
 	}
 	var said any = true
 	if found.Grouped {
 		said = found.Value
 	}
-	got := p.observed(said, fmt.Sprintf("log line %d", found.LineNo))
+	got := observed(p, said, fmt.Sprintf("log line %d", found.LineNo))
 	got.Line = found.Line
 	return got
 }

@@ -73,8 +73,8 @@ func TestObserve(t *testing.T) {
 			"/text": "not json", "/metrics": ranksPage, "/huge": `"` + strings.Repeat("x", maxPage) + `"`,
 		})
 	page := func(jq string) Pattern { return Pattern{Type: TypeNumber, Path: "/info", JQ: jq} }
-	typed := func(p Pattern, ty string) Pattern { p.Type = ty; return p }
-	log := func(ty string, exprs ...string) Pattern { return Pattern{Type: ty, Log: exprs} }
+	typed := func(p Pattern, ty Type) Pattern { p.Type = ty; return p }
+	log := func(ty Type, exprs ...string) Pattern { return Pattern{Type: ty, Log: exprs} }
 	metric := func(names ...string) Pattern { return Pattern{Type: TypeNumber, Metric: names} }
 	tests := map[string]struct {
 		p    Pattern

@@ -29,7 +29,7 @@ type seriesPage struct {
 // for each rank.
 func (o *observer) fromMetric(ctx context.Context, p Pattern) Observation {
 	if o.metrics == "" {
-		return p.missing("this kind of engine has no page of metrics")
+		return missing(p, "this kind of engine has no page of metrics")
 	}
 	if o.series == nil {
 		o.series = &seriesPage{}
@@ -39,7 +39,7 @@ func (o *observer) fromMetric(ctx context.Context, p Pattern) Observation {
 		}
 	}
 	if o.series.err != nil {
-		return p.missing("GET %s: %v", o.metrics, o.series.err)
+		return missing(p, "GET %s: %v", o.metrics, o.series.err)
 	}
 	for _, name := range p.Metric {
 		all := o.series.byName[name]
@@ -53,17 +53,17 @@ func (o *observer) fromMetric(ctx context.Context, p Pattern) Observation {
 			}
 		}
 		if len(fit) == 0 {
-			return p.missing("none of the %d series of metric %s has the labels %s", len(all), name, labelText(p.Labels))
+			return missing(p, "none of the %d series of metric %s has the labels %s", len(all), name, labelText(p.Labels))
 		}
 		for _, s := range fit[1:] {
 			if s.value != fit[0].value {
-				return p.missing("metric %s has %d series that differ (%s is %v, %s is %v): choose one with labels",
+				return missing(p, "metric %s has %d series that differ (%s is %v, %s is %v): choose one with labels",
 					name, len(fit), labelText(fit[0].labels), fit[0].value, labelText(s.labels), s.value)
 			}
 		}
-		return p.observed(fit[0].value, "metric "+name)
+		return observed(p, fit[0].value, "metric "+name)
 	}
-	return p.missing("GET %s has no metric %s", o.metrics, strings.Join(p.Metric, " or "))
+	return missing(p, "GET %s has no metric %s", o.metrics, strings.Join(p.Metric, " or "))
 }
 
 func (s series) fits(labels map[string]string) bool {

@@ -124,13 +124,13 @@ func (p *page) json() (any, error) {
 func (o *observer) fromJSON(ctx context.Context, p Pattern, from *page) Observation {
 	content, err := from.json()
 	if err != nil {
-		return p.missing("%s: %v", from.from, err)
+		return missing(p, "%s: %v", from.from, err)
 	}
 	value, err := RunJQ(ctx, p.JQ, content)
 	if err != nil {
-		return p.missing("%s: %v", from.from, err)
+		return missing(p, "%s: %v", from.from, err)
 	}
-	return p.observed(value, from.from)
+	return observed(p, value, from.from)
 }
 
 // CompileJQ reads a jq expression; it sees no environment, no files and no

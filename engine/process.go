@@ -87,11 +87,10 @@ func (p ProcessLauncher) Launch(ctx context.Context, spec Spec, l Launch) (Insta
 }
 
 func (p ProcessLauncher) start(cmd *exec.Cmd, spec Spec, kind Kind, l Launch) (*process, *Failure) {
-	log, err := openLog(l.LogPath, p.LogLimit)
+	log, err := openLog(l.LogPath, p.LogLimit, l.Evidence)
 	if err != nil {
 		return nil, startFailure(err, "its log cannot be written: %v", err)
 	}
-	log.keep = newLineKeeper(l.Evidence)
 	// One file description for both, so that the order of arrival is kept, and
 	// no pipe through mxflow: a busy or stuck mxflow never slows the engine.
 	cmd.Stdout, cmd.Stderr = log.file, log.file

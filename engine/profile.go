@@ -1,7 +1,21 @@
 package engine
 
-// This file holds what a Kind knows beyond how to start it: data that says what
-// the engine tells of itself and what it can be asked.
+import "slices"
+
+// Type is the type of a setting or of what is observed.
+type Type string
+
+// TypeCount is of a Pattern alone: how many lines of the log matched; zero is a
+// value. TypeList, TypeObject and TypeAny, any of them, are of a Setting alone.
+const (
+	TypeString Type = "string"
+	TypeNumber Type = "number"
+	TypeBool   Type = "bool"
+	TypeCount  Type = "count"
+	TypeList   Type = "list"
+	TypeObject Type = "object"
+	TypeAny    Type = "any"
+)
 
 // Pattern takes one observation out of what an engine says of itself. It names
 // one source: a log line, a page of its API, or a metric. Several patterns may
@@ -9,9 +23,8 @@ package engine
 type Pattern struct {
 	// Name is what rules call it: engine.observed.<name>.
 	Name string
-	// Type of the value: "string", "number", "bool" or "count" (how many log
-	// lines matched; zero is a value).
-	Type string
+	// Type of the value.
+	Type Type
 	Unit string
 	Doc  string
 	// Log are RE2 expressions, tried in order on each line of the log without
@@ -97,4 +110,22 @@ type Ask struct {
 	// whatever its headers promise. A request on a connection that was kept would
 	// race that, so none is kept.
 	ClosesStreams bool
+}
+
+// Patterns are all that is observed of an engine of this kind: its version, what
+// the kind knows, and what the plan adds. One of the plan takes the place of all
+// of its name.
+func (k Kind) Patterns(plan []Pattern) []Pattern {
+	var all []Pattern
+	own := slices.Clone(k.Observe)
+	if v := k.Version; v.Path != "" || len(v.Log) > 0 {
+		v.Name, v.Type = "version", TypeString
+		own = append([]Pattern{v}, own...)
+	}
+	for _, p := range own {
+		if !slices.ContainsFunc(plan, func(q Pattern) bool { return q.Name == p.Name }) {
+			all = append(all, p)
+		}
+	}
+	return append(all, plan...)
 }

@@ -14,8 +14,7 @@ import (
 // environment, in its configuration file.
 type Setting struct {
 	Name string
-	// Type is "string", "number", "bool", "list" or "object", or "any" of them.
-	Type string
+	Type Type
 	// Whole restricts a number to integers.
 	Whole bool
 	Doc   string

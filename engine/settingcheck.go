@@ -13,7 +13,7 @@ import (
 func (s Setting) check(v any) (any, error) {
 	mismatch := fmt.Errorf("setting %q must be %s, not %s", s.Name, aType[s.Type], shown(v))
 	switch s.Type {
-	case "any":
+	case TypeAny:
 		if _, isBool := v.(bool); isBool {
 			return v, nil
 		}
@@ -21,13 +21,13 @@ func (s Setting) check(v any) (any, error) {
 			return nil, mismatch
 		}
 		return plainNumber(v), nil
-	case "bool":
+	case TypeBool:
 		on, ok := v.(bool)
 		if !ok {
 			return nil, mismatch
 		}
 		return on, nil
-	case "number":
+	case TypeNumber:
 		text, ok := number(v)
 		if !ok {
 			return nil, mismatch
@@ -36,7 +36,7 @@ func (s Setting) check(v any) (any, error) {
 			return nil, fmt.Errorf("setting %q must be a whole number, not %s", s.Name, text)
 		}
 		return plainNumber(v), nil
-	case "list":
+	case TypeList:
 		switch list := v.(type) {
 		case []any:
 			return list, nil
@@ -48,7 +48,7 @@ func (s Setting) check(v any) (any, error) {
 			return out, nil
 		}
 		return nil, mismatch
-	case "object":
+	case TypeObject:
 		object, ok := v.(map[string]any)
 		if !ok {
 			return nil, mismatch
@@ -65,9 +65,9 @@ func (s Setting) check(v any) (any, error) {
 	return text, nil
 }
 
-var aType = map[string]string{
-	"string": "a string", "number": "a number", "bool": "a bool", "list": "a list", "object": "an object, such as { name = value }",
-	"any": "text, a number, a bool, a list or an object",
+var aType = map[Type]string{
+	TypeString: "a string", TypeNumber: "a number", TypeBool: "a bool", TypeList: "a list", TypeObject: "an object, such as { name = value }",
+	TypeAny: "text, a number, a bool, a list or an object",
 }
 
 // shown prints a value for a message, never more than a line of it.

@@ -29,7 +29,7 @@ observe "fallbacks" {
 			{Name: "jq", Type: plans.String, Doc: "jq expression for the value in the page or file; its first result counts."},
 			{Name: "metric", Type: plans.String, Doc: "Exact name of a Prometheus metric of the engine. Series that differ are not added up: choose one with labels."},
 			{Name: "labels", Type: plans.Map, Doc: "Labels that the metric's series has to have."},
-			{Name: "type", Type: plans.String, Required: true, OneOf: []string{engine.TypeString, engine.TypeNumber, engine.TypeBool, engine.TypeCount}, Doc: "`string`, `number`, `bool`, or `count`: how many lines of the log match, where none is 0."},
+			{Name: "type", Type: plans.String, Required: true, OneOf: []string{string(engine.TypeString), string(engine.TypeNumber), string(engine.TypeBool), string(engine.TypeCount)}, Doc: "`string`, `number`, `bool`, or `count`: how many lines of the log match, where none is 0."},
 			{Name: "unit", Type: plans.String, Doc: "Unit of a number, such as `tokens`, `GB` or `s`."},
 			{Name: "scale", Type: plans.Number, Doc: "What a number is multiplied with, to get it in its unit."},
 			{Name: "words", Type: plans.Map, Doc: "What the engine says, and the word that rules compare with instead."},
@@ -39,7 +39,7 @@ observe "fallbacks" {
 	},
 	Extends: func(b *plans.Block) (x plans.Extension) {
 		if p, err := patternOf(b); err == nil {
-			x.Observed = []plans.Observed{{Name: p.Name, Type: p.Type, Unit: p.Unit}}
+			x.Observed = []plans.Observed{{Name: p.Name, Type: string(p.Type), Unit: p.Unit}}
 		}
 		return x
 	},
@@ -53,7 +53,7 @@ type observeConfig struct {
 	JQ     string            `json:"jq"`
 	Metric string            `json:"metric"`
 	Labels map[string]string `json:"labels"`
-	Type   string            `json:"type"`
+	Type   engine.Type       `json:"type"`
 	Unit   string            `json:"unit"`
 	Scale  *float64          `json:"scale"`
 	Words  map[string]string `json:"words"`
@@ -83,7 +83,7 @@ func patternOf(b *plans.Block) (engine.Pattern, error) {
 	return p, nil
 }
 
-func numeric(ty string) bool { return ty == engine.TypeNumber || ty == engine.TypeCount }
+func numeric(ty engine.Type) bool { return ty == engine.TypeNumber || ty == engine.TypeCount }
 
 func checkObserve(b *plans.Block) (errs []plans.AttrError) {
 	var c observeConfig

@@ -65,7 +65,7 @@ func Registry() *plans.Registry {
 func engineKind(k engine.Kind) plans.EngineKind {
 	out := plans.EngineKind{Doc: k.Doc, Example: k.Example, NeedsProcess: k.NeedsCommand(), Settings: []plans.Attr{}, Check: checkEngine}
 	for _, p := range k.Patterns(nil) {
-		out.Observed = append(out.Observed, plans.Observed{Name: p.Name, Type: p.Type, Unit: p.Unit, Doc: p.Doc})
+		out.Observed = append(out.Observed, plans.Observed{Name: p.Name, Type: string(p.Type), Unit: p.Unit, Doc: p.Doc})
 	}
 	for _, s := range k.Settings {
 		a := plans.Attr{Name: s.Name, Type: plans.String, OneOf: s.Choices, Doc: strings.TrimSpace(s.Doc + " Default: " + s.Default + ".")}

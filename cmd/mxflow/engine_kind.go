@@ -34,7 +34,7 @@ func (a *app) describeKind(k engine.Kind) {
 	})
 	var rows [][]string
 	for _, p := range k.Observe {
-		rows = append(rows, []string{p.Name, strings.TrimSpace(p.Type + " " + p.Unit), p.Doc, patternSource(p)})
+		rows = append(rows, []string{p.Name, strings.TrimSpace(string(p.Type) + " " + p.Unit), p.Doc, patternSource(p)})
 	}
 	a.rows("observations, engine.observed.*", []string{"name", "type", "what", "from"}, rows)
 	rows = nil
@@ -83,7 +83,7 @@ func settingType(s engine.Setting) string {
 	case s.Whole:
 		return "integer"
 	}
-	return s.Type
+	return string(s.Type)
 }
 
 // settingTarget is the flag, variable and key that carry a setting.

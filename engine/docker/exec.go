@@ -110,12 +110,11 @@ func (e *execed) launch(ctx context.Context, l engine.Launch, x ExecLauncher) er
 	if err := e.resolve(); err != nil {
 		return err
 	}
-	if e.log, err = engine.OpenLogSink(l.LogPath, x.LogLimit); err != nil {
+	if e.log, err = engine.OpenLogSink(l.LogPath, x.LogLimit, l.Evidence); err != nil {
 		return fmt.Errorf("its log cannot be written: %w", err)
 	}
-	e.log.Keep(l.Evidence)
 	if l.OutPath != "" {
-		if e.out, err = engine.OpenLogSink(l.OutPath, x.LogLimit); err != nil {
+		if e.out, err = engine.OpenLogSink(l.OutPath, x.LogLimit, engine.Evidence{}); err != nil {
 			return fmt.Errorf("its output cannot be written: %w", err)
 		}
 	}

@@ -170,14 +170,13 @@ func (l Launcher) run(ctx context.Context, d *Daemon, spec engine.Spec, kind eng
 }
 
 func (l Launcher) sinks(launch engine.Launch) (log, out *engine.LogSink, err error) {
-	if log, err = engine.OpenLogSink(launch.LogPath, l.LogLimit); err != nil {
+	if log, err = engine.OpenLogSink(launch.LogPath, l.LogLimit, launch.Evidence); err != nil {
 		return nil, nil, err
 	}
-	log.Keep(launch.Evidence)
 	if launch.OutPath == "" {
 		return log, nil, nil
 	}
-	if out, err = engine.OpenLogSink(launch.OutPath, l.LogLimit); err != nil {
+	if out, err = engine.OpenLogSink(launch.OutPath, l.LogLimit, engine.Evidence{}); err != nil {
 		log.Close()
 	}
 	return log, out, err
