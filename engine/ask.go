@@ -79,3 +79,13 @@ func (w Waiter) client() *http.Client {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
+
+// Reach asks a page once. The status is 0 where no answer came in time; says
+// describes what came, or why nothing did.
+func Reach(ctx context.Context, access Access, path string) (status int, says string) {
+	ctx, cancel := context.WithTimeout(ctx, firstTry)
+	defer cancel()
+	w := Waiter{Access: access, Limit: firstTry}
+	a := w.ask(ctx, w.client(), Probe{}, path, firstTry)
+	return a.status, a.says
+}

@@ -7,13 +7,6 @@ import (
 	"net/http"
 )
 
-// Checker is an Instance whose end mxflow is not told of: it has to be asked.
-type Checker interface {
-	// Alive is nil while the server can be reached; else it says why not, and
-	// Exited is closed from then on.
-	Alive(ctx context.Context) error
-}
-
 // Alive implements Checker.
 func (e *endpoint) Alive(ctx context.Context) error {
 	path := "/v1/models"
@@ -23,12 +16,9 @@ func (e *endpoint) Alive(ctx context.Context) error {
 			break
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, firstTry)
-	defer cancel()
-	w := Waiter{Access: e.access, Limit: firstTry}
-	a := w.ask(ctx, w.client(), Probe{}, path, firstTry)
-	gone := a.status == 0
-	switch a.status {
+	status, says := Reach(ctx, e.access, path)
+	gone := status == 0
+	switch status {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		gone = true // what stands before it cannot reach it either
 	}
@@ -36,5 +26,5 @@ func (e *endpoint) Alive(ctx context.Context) error {
 		return nil
 	}
 	e.once.Do(func() { close(e.dead) })
-	return fmt.Errorf("the server is gone: %s", a.says)
+	return fmt.Errorf("the server is gone: %s", says)
 }

@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// followEvery is how often somebody else's log is looked at.
+const followEvery = 200 * time.Millisecond
+
 // followedLog copies what is appended to somebody else's log from the launch
 // on, so that nothing an earlier start printed is taken for evidence of this
 // one. A file that is replaced or cut, as a rotation or a restart does, is read
@@ -52,7 +55,7 @@ func followLog(from, to string, later bool) (*followedLog, *Failure) {
 
 func (f *followedLog) run() {
 	defer close(f.done)
-	tick := time.NewTicker(watchEvery)
+	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
 	for {
 		select {

@@ -82,6 +82,17 @@ func (s Spec) How() string {
 	return "process"
 }
 
+// Host is the address that an engine listens on for a launcher, as Spec.How
+// names it: loopback as a process, all addresses of a container, since what is
+// published there comes from outside of it.
+func Host(how string) string {
+	switch how {
+	case "docker", "compose", "exec":
+		return "0.0.0.0"
+	}
+	return "127.0.0.1"
+}
+
 // Launch says where one start of a Spec keeps its things.
 type Launch struct {
 	// ID names the launch in process markers and messages.
@@ -165,4 +176,32 @@ type Launcher interface {
 	// start alone: ending it later does not stop the engine. The error is a
 	// *Failure.
 	Launch(ctx context.Context, spec Spec, l Launch) (Instance, error)
+}
+
+// Command is a running command that is no engine: it has no port and no
+// readiness, and is looked after like an engine in everything else.
+type Command interface {
+	// Exited is closed when the process has ended, however it ended.
+	Exited() <-chan struct{}
+	// Exit says how it ended; nil while it runs.
+	Exit() *Exit
+	// LogPath is the file that holds its output.
+	LogPath() string
+	// Stop is as Instance.Stop, and as necessary.
+	Stop(ctx context.Context) error
+}
+
+// Checker is an Instance whose end mxflow is not told of: it has to be asked.
+type Checker interface {
+	// Alive is nil while the server can be reached; else it says why not, and
+	// Exited is closed from then on.
+	Alive(ctx context.Context) error
+}
+
+// Resident is an Instance whose processes run on this machine, so that what
+// they hold of it can be told from what others do.
+type Resident interface {
+	// PIDs are its processes now, as this machine numbers them; none where they
+	// cannot be seen.
+	PIDs() []int
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -93,17 +92,4 @@ func brief(d time.Duration) string {
 		}
 	}
 	return s
-}
-
-// quoteList prints words for a message: "a", "b" and "c".
-func quoteList(words []string) string {
-	quoted := make([]string, 0, len(words))
-	for _, w := range slices.Sorted(slices.Values(words)) {
-		quoted = append(quoted, fmt.Sprintf("%q", w))
-	}
-	if len(quoted) < 2 {
-		return strings.Join(quoted, "")
-	}
-	last := len(quoted) - 1
-	return strings.Join(quoted[:last], ", ") + " and " + quoted[last]
 }

@@ -37,35 +37,3 @@ func TestBrief(t *testing.T) {
 		}
 	}
 }
-
-func TestEnvironment(t *testing.T) {
-	env := Environment()
-	for _, key := range []string{"os", "arch", "cores"} {
-		if env[key] == "" {
-			t.Errorf("%s is missing", key)
-		}
-	}
-	if env["os"] == "linux" && (env["kernel"] == "" || env["mem_gib"] == "" || BootID() == "") {
-		t.Errorf("kernel, memory or boot is missing: %v", env)
-	}
-	for key, value := range env {
-		if value == "" {
-			t.Errorf("%s is empty instead of absent", key)
-		}
-	}
-}
-
-func TestFreePortsDiffer(t *testing.T) {
-	seen := map[int]bool{}
-	for range 50 {
-		port, err := freePort()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer releasePort(port)
-		if seen[port] {
-			t.Fatalf("port %d was given out twice", port)
-		}
-		seen[port] = true
-	}
-}

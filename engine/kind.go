@@ -122,6 +122,9 @@ func Kinds() []Kind {
 	})
 }
 
+// kindNames lists them for a message.
+func kindNames() string { return quoteList(slices.Collect(maps.Keys(kinds))) }
+
 // LookupKind finds a kind by its name.
 func LookupKind(name string) (Kind, bool) {
 	k, ok := kinds[name]
@@ -130,17 +133,6 @@ func LookupKind(name string) (Kind, bool) {
 
 // NeedsCommand reports whether the plan must say how to start the engine.
 func (k Kind) NeedsCommand() bool { return len(k.Command) == 0 }
-
-// Host is the address that an engine listens on for a launcher, as Spec.How
-// names it: loopback as a process, all addresses of a container, since what is
-// published there comes from outside of it.
-func Host(how string) string {
-	switch how {
-	case "docker", "compose", "exec":
-		return "0.0.0.0"
-	}
-	return "127.0.0.1"
-}
 
 // Fill replaces {model} and {host} in an argument or a value of the environment.
 func Fill(text, model, host string) string {

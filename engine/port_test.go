@@ -37,3 +37,18 @@ func TestFixedPort(t *testing.T) {
 		releasePort(free)
 	}
 }
+
+func TestFreePortsDiffer(t *testing.T) {
+	seen := map[int]bool{}
+	for range 50 {
+		port, err := freePort()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer releasePort(port)
+		if seen[port] {
+			t.Fatalf("port %d was given out twice", port)
+		}
+		seen[port] = true
+	}
+}

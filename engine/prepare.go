@@ -8,11 +8,7 @@ func (s *Spec) Prepare() (Kind, *Failure) {
 		kind, ok = *s.Profile, true
 	}
 	if !ok {
-		var names []string
-		for _, k := range Kinds() {
-			names = append(names, k.Name)
-		}
-		return kind, startFailure(nil, "unknown engine kind %q; known are %s", s.Kind, quoteList(names))
+		return kind, startFailure(nil, "unknown engine kind %q; known are %s", s.Kind, kindNames())
 	}
 	if s.ReadyTimeout <= 0 {
 		s.ReadyTimeout = kind.DefaultReadyTimeout

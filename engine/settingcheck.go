@@ -134,3 +134,16 @@ func namesOf(settings []Setting) string {
 	}
 	return quoteList(names)
 }
+
+// quoteList prints words for a message: "a", "b" and "c".
+func quoteList(words []string) string {
+	quoted := make([]string, 0, len(words))
+	for _, w := range slices.Sorted(slices.Values(words)) {
+		quoted = append(quoted, fmt.Sprintf("%q", w))
+	}
+	if len(quoted) < 2 {
+		return strings.Join(quoted, "")
+	}
+	last := len(quoted) - 1
+	return strings.Join(quoted[:last], ", ") + " and " + quoted[last]
+}

@@ -1,20 +1,5 @@
 package engine
 
-import "context"
-
-// Command is a running command that is no engine: it has no port and no
-// readiness, and is looked after like an engine in everything else.
-type Command interface {
-	// Exited is closed when the process has ended, however it ended.
-	Exited() <-chan struct{}
-	// Exit says how it ended; nil while it runs.
-	Exit() *Exit
-	// LogPath is the file that holds its output.
-	LogPath() string
-	// Stop is as Instance.Stop, and as necessary.
-	Stop(ctx context.Context) error
-}
-
 const aCommand = "command" // Failure.Of
 
 // StartCommand starts spec's command with its folder and environment: same
