@@ -25,11 +25,18 @@ var allowed = map[string][]string{
 	"engine/telemetry":            {"engine/gpu", "engine/measure"},
 	"engine/measure/imported":     {"engine/measure"},
 	"engine/embedded":             {},
-	"engine":                      {"engine/gpu", "engine/measure"},
+	"engine/logscan":              {},
+	"engine/kinds":                {"engine/logscan"},
+	"engine/machine":              {"engine/gpu"},
+	"engine":                      {"engine/kinds", "engine/logscan"},
+	"engine/ready":                {"engine", "engine/kinds", "engine/logscan"},
+	"engine/observe":              {"engine", "engine/kinds", "engine/logscan"},
+	"engine/process":              {"engine", "engine/kinds", "engine/logscan", "engine/ready"},
+	"engine/endpoint":             {"engine", "engine/kinds", "engine/logscan", "engine/process", "engine/ready"},
 	"engine/git":                  {},
 	"engine/enginetest":           {"engine"},
 	"engine/enginetest/tinymodel": {},
-	"engine/docker":               {"engine"},
+	"engine/docker":               {"engine", "engine/kinds", "engine/logscan", "engine/machine", "engine/process", "engine/ready"},
 	"engine/docker/dockertest":    {"engine/docker", "engine/enginetest"},
 	"gates/verdict":               {},
 	"gates/stats":                 {},
@@ -42,7 +49,7 @@ var allowed = map[string][]string{
 	"runtime/report":              {"engine/measure", "gates/stats", "gates/verdict", "runtime/ledger", "runtime/store"},
 	"runtime":                     {"gates/verdict", "plans", "runtime/ledger", "runtime/store"},
 	"steps": {
-		"engine", "engine/docker", "engine/git", "engine/gpu", "engine/load", "engine/load/coherence", "engine/load/mock", "engine/load/prompt", "engine/measure", "engine/metadata", "engine/openai", "engine/telemetry",
+		"engine", "engine/docker", "engine/endpoint", "engine/git", "engine/gpu", "engine/kinds", "engine/load", "engine/load/coherence", "engine/load/mock", "engine/load/prompt", "engine/logscan", "engine/machine", "engine/measure", "engine/metadata", "engine/observe", "engine/openai", "engine/process", "engine/telemetry",
 		"gates", "gates/stats", "gates/verdict", "plans", "plans/redact",
 		"runtime", "runtime/ledger", "runtime/store",
 	},
@@ -51,7 +58,7 @@ var allowed = map[string][]string{
 // forbidden outside packages: no HCL types in engine, statistics or ledger, and
 // the leaves stay leaves.
 var forbidden = map[string][]string{
-	"engine": {"github.com/hashicorp/hcl", "github.com/expr-lang"}, "engine/openai": {"github.com/hashicorp/hcl"},
+	"engine": {"github.com/hashicorp/hcl", "github.com/expr-lang"}, "engine/kinds": {"github.com/hashicorp/hcl"}, "engine/openai": {"github.com/hashicorp/hcl"},
 	"engine/load": {"github.com/hashicorp/hcl"}, "engine/embedded": {"github.com/hashicorp/hcl"},
 	"gates/stats": {"github.com/hashicorp/hcl"}, "runtime/ledger": {"github.com/hashicorp/hcl"},
 	"engine/measure": {"github.com/", "golang.org/", "gonum.org/"},

@@ -1,7 +1,7 @@
-// Package engine knows how to start, watch and stop an inference engine, and
-// what each kind of engine is like. It does not know plans, gates or the graph:
-// it is handed a Spec and gives back an Instance. Measuring is done by its
-// children openai (the streaming client), load and measure.
+// Package engine knows what an engine is to the rest: the Spec that it is started
+// from, the Instance that runs, the Launcher between them, and the Failure that
+// is left where it broke. Launching is done by process, docker and endpoint, what
+// the kinds are like stands in kinds. It does not know plans, gates or the graph.
 package engine
 
 import (
@@ -10,6 +10,9 @@ import (
 	"errors"
 	"net/http"
 	"time"
+
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/logscan"
 )
 
 // Spec is everything needed to start one variant. It is fully resolved: knobs
@@ -20,7 +23,7 @@ type Spec struct {
 	Kind string
 	// Profile is the kind as the plan extends or overrides it; nil is the kind
 	// itself.
-	Profile *Kind
+	Profile *kinds.Kind
 	// Model is the name asked for in requests; empty asks the engine.
 	Model string
 	// Command is the argument vector, the program first. In an argument or an
@@ -108,7 +111,7 @@ type Launch struct {
 	// what a command prints can be read apart from what it logs.
 	OutPath string
 	// Evidence are patterns whose lines stay in a log that has to be cut.
-	Evidence Evidence
+	Evidence logscan.Evidence
 }
 
 // Access is how requests reach an engine.

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/mxflow/mxflow/engine/logscan"
 )
 
-// tailLines is how many log lines a Failure carries and prints: enough for the
+// TailLines is how many log lines a Failure carries and prints: enough for the
 // last frames of a Python traceback, few enough to read in a terminal.
-const tailLines = 15
+const TailLines = 15
 
 // Failure is an engine that broke: it did not become ready, died, or did not
 // answer. It carries what a person needs to see why.
@@ -44,8 +46,8 @@ func (f *Failure) Error() string {
 		b.WriteString(" (" + f.Exit.String() + ")")
 	}
 	tail := f.LogTail
-	if len(tail) > tailLines {
-		tail = tail[len(tail)-tailLines:]
+	if len(tail) > TailLines {
+		tail = tail[len(tail)-TailLines:]
 	}
 	if len(tail) > 0 {
 		b.WriteString("\nlast lines of its log:")
@@ -53,7 +55,7 @@ func (f *Failure) Error() string {
 	for _, line := range tail {
 		// The tail may come from a launcher on another machine: never trust it
 		// to be safe for a terminal.
-		b.WriteString("\n  | " + cleanLine([]byte(line)))
+		b.WriteString("\n  | " + logscan.Clean([]byte(line)))
 	}
 	return b.String()
 }
@@ -72,14 +74,14 @@ func (e Exit) String() string {
 	return fmt.Sprintf("exit status %d", e.Code)
 }
 
-// startFailure is a Failure from before there was a process.
-func startFailure(err error, format string, args ...any) *Failure {
+// StartFailure is a Failure from before there was a process.
+func StartFailure(err error, format string, args ...any) *Failure {
 	return &Failure{Op: "start", Reason: fmt.Sprintf(format, args...), Err: err}
 }
 
-// brief prints a duration without the zero units that time.Duration adds:
+// Brief prints a duration without the zero units that time.Duration adds:
 // "15m", not "15m0s".
-func brief(d time.Duration) string {
+func Brief(d time.Duration) string {
 	if d >= time.Second {
 		d = d.Round(100 * time.Millisecond)
 	} else {

@@ -32,7 +32,7 @@ func TestBrief(t *testing.T) {
 		15 * time.Minute: "15m", time.Hour: "1h", 90 * time.Second: "1m30s", 2345 * time.Millisecond: "2.3s",
 		300*time.Millisecond + 7: "300ms", 0: "0s", 30 * time.Second: "30s", 10 * time.Minute: "10m", 61 * time.Minute: "1h1m",
 	} {
-		if got := brief(d); got != want {
+		if got := Brief(d); got != want {
 			t.Errorf("%v: got %q, want %q", d, got, want)
 		}
 	}

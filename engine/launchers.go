@@ -27,7 +27,7 @@ type Fetcher interface {
 func (ls Launchers) Launch(ctx context.Context, spec Spec, l Launch) (Instance, error) {
 	launcher := ls.of(spec)
 	if launcher == nil {
-		return nil, startFailure(nil, "this mxflow has no launcher %q", spec.How())
+		return nil, StartFailure(nil, "this mxflow has no launcher %q", spec.How())
 	}
 	return launcher.Launch(ctx, spec, l)
 }

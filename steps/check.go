@@ -6,7 +6,7 @@ import (
 	"maps"
 	"time"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -148,7 +148,7 @@ func (st *started) inspect(ctx context.Context, v *variant, c *EngineCheck) {
 // inspection is what the questions of a check share.
 type inspection struct {
 	*started
-	kind  engine.Kind
+	kind  kinds.Kind
 	check *EngineCheck
 }
 

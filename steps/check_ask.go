@@ -9,8 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/observe"
 	"github.com/mxflow/mxflow/engine/openai"
 )
 
@@ -125,12 +127,12 @@ func (i *inspection) metrics(ctx context.Context) error {
 		i.found("metrics", true, "engines of this kind have no page of metrics")
 		return nil
 	}
-	var patterns []engine.Pattern
+	var patterns []kinds.Pattern
 	for _, name := range slices.Sorted(maps.Keys(m.Names)) {
-		patterns = append(patterns, engine.Pattern{Name: name, Type: engine.TypeNumber, Metric: m.Names[name]})
+		patterns = append(patterns, kinds.Pattern{Name: name, Type: kinds.TypeNumber, Metric: m.Names[name]})
 	}
 	has, lacks, why := 0, []string{}, ""
-	for _, o := range engine.Observe(ctx, i.inst, m.Path, patterns) {
+	for _, o := range observe.All(ctx, i.inst, m.Path, patterns) {
 		if o.Missing == "" || strings.Contains(o.Missing, "series that differ") {
 			has++
 			continue
@@ -165,7 +167,7 @@ func (i *inspection) log() {
 		i.found("log", false, "line %d looks like a break: %s (%s)", d.LineNo, cut(d.Line), d.Means)
 		return
 	}
-	seen, lines, err := engine.ScanLog(path, i.kind.Harmless)
+	seen, lines, err := logscan.ScanFile(path, i.kind.Harmless)
 	if err != nil {
 		i.found("log", false, "it cannot be searched: %s", firstLine(err))
 		return

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
@@ -115,7 +115,7 @@ func (k *kernels) proved(ctx context.Context, q *qualification, wanted []evidenc
 
 // judgeKernels is the verdict over what was seen. A knob value without evidence
 // is unproven, and unproven is not a pass.
-func judgeKernels(wanted []evidence, seen map[string]engine.Match) (verdict.Verdict, []string, error) {
+func judgeKernels(wanted []evidence, seen map[string]logscan.Match) (verdict.Verdict, []string, error) {
 	v := verdict.Pass
 	if len(wanted) == 0 {
 		return verdict.Inconclusive, reason("the plan declares no knob, so there is nothing to prove"), nil

@@ -2,6 +2,7 @@ package steps
 
 import (
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
@@ -22,7 +23,7 @@ func logBroken(inst engine.Instance) bool {
 // middle, because the server was running before the launch, or its middle was
 // dropped. What is there still speaks, for and against; what is missing says
 // nothing.
-func judgePartial(why string, wanted []evidence, seen map[string]engine.Match, v verdict.Verdict, reasons []string) (verdict.Verdict, []string) {
+func judgePartial(why string, wanted []evidence, seen map[string]logscan.Match, v verdict.Verdict, reasons []string) (verdict.Verdict, []string) {
 	excluded := false
 	for _, e := range wanted {
 		for _, glob := range e.MustNotSee {

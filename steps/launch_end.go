@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/runtime"
 )
@@ -29,7 +30,7 @@ func (st *started) broke(err error) {
 	if st.inst == nil {
 		return
 	}
-	st.record.LogTail = engine.TailLog(st.inst.LogPath(), 15)
+	st.record.LogTail = logscan.Tail(st.inst.LogPath(), 15)
 	st.lookAlive()
 	// A connection breaks a moment before the process is seen to have ended.
 	select {
@@ -39,7 +40,7 @@ func (st *started) broke(err error) {
 	if exit := st.inst.Exit(); exit != nil {
 		st.record.Exit = &exit.Code
 		st.record.Error = fmt.Sprintf("the engine died (%s) while it answered: %s", exit, firstLine(err))
-		st.record.LogTail = engine.TailLog(st.inst.LogPath(), 15)
+		st.record.LogTail = logscan.Tail(st.inst.LogPath(), 15)
 	}
 }
 
@@ -58,7 +59,7 @@ func (st *started) stop(s *runtime.Scope) {
 		st.record.OK = false
 		st.record.Exit = &exit.Code
 		st.record.Error = fmt.Sprintf("the engine ended by itself (%s)", exit)
-		st.record.LogTail = engine.TailLog(st.inst.LogPath(), 15)
+		st.record.LogTail = logscan.Tail(st.inst.LogPath(), 15)
 		st.diagnose()
 	}
 	if st.describe != nil {

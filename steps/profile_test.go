@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans"
 )
 
 func TestProfileChangesACopy(t *testing.T) {
-	before, _ := engine.LookupKind("vllm")
+	before, _ := kinds.Lookup("vllm")
 	spec := specOf(t, `engine "vllm" "fork" {
 	  model = "m"
 	  profile {
@@ -32,7 +32,7 @@ func TestProfileChangesACopy(t *testing.T) {
 	if k == nil {
 		t.Fatal("the spec has no profile")
 	}
-	var attention, layers []engine.Pattern
+	var attention, layers []kinds.Pattern
 	for _, p := range k.Observe {
 		switch p.Name {
 		case "attention":
@@ -53,7 +53,7 @@ func TestProfileChangesACopy(t *testing.T) {
 	case k.Crashes[0].Glob != "tactic failed" || k.Harmless[0] != "tactic skipped":
 		t.Errorf("crashes %v, harmless %v", k.Crashes[0], k.Harmless[0])
 	}
-	after, _ := engine.LookupKind("vllm")
+	after, _ := kinds.Lookup("vllm")
 	if fmt.Sprint(before) != fmt.Sprint(after) {
 		t.Error("the kind itself was changed")
 	}

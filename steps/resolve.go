@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -13,7 +13,7 @@ import (
 // knob in the order of the plan. A null unsets what stands under it.
 type draft struct {
 	engine *plans.Engine
-	kind   engine.Kind
+	kind   kinds.Kind
 	// profiled says that the plan changed the kind.
 	profiled bool
 	env      map[string]string
@@ -61,7 +61,7 @@ func (l *Lab) resolve(name, engineKey string, knobs map[string]string) (*variant
 }
 
 func (l *Lab) draft(e *plans.Engine, knobs map[string]string) (*draft, error) {
-	kind, ok := engine.LookupKind(e.Kind)
+	kind, ok := kinds.Lookup(e.Kind)
 	if !ok {
 		return nil, fmt.Errorf("unknown engine kind %q", e.Kind)
 	}

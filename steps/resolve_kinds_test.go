@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 )
@@ -127,7 +128,7 @@ func TestKindsResolve(t *testing.T) {
 }
 
 func TestExamplesOfKindsAreValid(t *testing.T) {
-	for _, k := range engine.Kinds() {
+	for _, k := range kinds.All() {
 		res := plans.LoadBytes("plan.hcl", []byte("plan \"p\" {}\n"+k.Example), Registry(), plans.Options{})
 		if !res.OK() {
 			t.Errorf("%s: %v\n%s", k.Name, res.Diagnostics.Errs(), k.Example)
@@ -138,7 +139,7 @@ func TestExamplesOfKindsAreValid(t *testing.T) {
 // In a container an engine listens on all of its addresses, and gets what its
 // image needs.
 func TestKindsResolveInContainers(t *testing.T) {
-	for _, k := range engine.Kinds() {
+	for _, k := range kinds.All() {
 		if k.Image == "" {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -16,14 +17,14 @@ func (l *Lab) DefaultKnobs() map[string]string { return l.defaults() }
 // VariantSpec is what a launch of an engine ("kind.name") with these knob values
 // would start, and the kind as the plan has it. Nothing is started, and no image
 // and no program is looked at.
-func (l *Lab) VariantSpec(engineKey string, knobs map[string]string) (engine.Spec, engine.Kind, error) {
+func (l *Lab) VariantSpec(engineKey string, knobs map[string]string) (engine.Spec, kinds.Kind, error) {
 	e := l.Plan.Engine(engineKey)
 	if e == nil {
-		return engine.Spec{}, engine.Kind{}, fmt.Errorf("the plan has no engine %q%s", engineKey, near(engineKey, engineKeys(l.Plan)))
+		return engine.Spec{}, kinds.Kind{}, fmt.Errorf("the plan has no engine %q%s", engineKey, near(engineKey, engineKeys(l.Plan)))
 	}
 	d, err := l.draft(e, knobs)
 	if err != nil {
-		return engine.Spec{}, engine.Kind{}, err
+		return engine.Spec{}, kinds.Kind{}, err
 	}
 	spec, err := l.spec(d)
 	return spec, d.kind, err

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 )
 
 // ab is what the command line of `mxflow ab` asks for.
@@ -29,7 +29,7 @@ type ab struct {
 	claim       abClaim
 	arms        [2]abArm
 	shape       abShape
-	kind        engine.Kind
+	kind        kinds.Kind
 	port        int
 	commandLine string
 	// counted says whether requests and warm-ups were asked for.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/endpoint"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -163,7 +163,7 @@ func fixedURL(text string) (int, error) {
 	if text == "" {
 		return 0, nil
 	}
-	if err := engine.CheckURL(text); err != nil {
+	if err := endpoint.CheckURL(text); err != nil {
 		return 0, err
 	}
 	u, err := url.Parse(text)

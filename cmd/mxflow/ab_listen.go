@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 )
 
 // serverWords tell kinds of servers by what starts them, in a command or a script.
@@ -93,9 +93,9 @@ func settlePorts(arms *[2]abArm, fixed int) (port int, args []string, err error)
 // kindOf is the kind of both servers: the one that is asked for, or what their
 // commands and scripts show; openai, of which nothing is expected but the API,
 // where they show none or two.
-func kindOf(asked string, arms [2]abArm) (engine.Kind, error) {
+func kindOf(asked string, arms [2]abArm) (kinds.Kind, error) {
 	if asked != "" {
-		k, ok := engine.LookupKind(asked)
+		k, ok := kinds.Lookup(asked)
 		if !ok || k.Name == "command" {
 			return k, fmt.Errorf("--kind: there is no kind of server %q: see mxflow engine kinds", asked)
 		}
@@ -112,6 +112,6 @@ func kindOf(asked string, arms [2]abArm) (engine.Kind, error) {
 	if found == "" {
 		found = "openai"
 	}
-	k, _ := engine.LookupKind(found)
+	k, _ := kinds.Lookup(found)
 	return k, nil
 }

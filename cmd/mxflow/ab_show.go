@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -59,7 +59,7 @@ func armNames(text string) string { return baselineWord.ReplaceAllString(text, "
 
 // globSees reports whether a line is one of those that a glob means.
 func globSees(glob, line string) bool {
-	g, err := engine.ParseGlob(glob)
+	g, err := logscan.ParseGlob(glob)
 	return err == nil && g.Match(line)
 }
 

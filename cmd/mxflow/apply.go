@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
@@ -120,7 +120,7 @@ func (a *app) run(ctx context.Context, path string, p *plans.Plan, g *runtime.Gr
 	}
 	err = st.Append(&ledger.Record{Type: "run", Time: time.Now().UTC(), Run: run, RunStart: &ledger.RunStart{
 		Plan: p.Name, PlanFile: path, PlanDigest: p.Digest(), PlanSource: sum, PlanSources: sums, Tool: "mxflow " + version,
-		Environment: engine.Environment(), BootID: engine.BootID(), Targets: steps.Targets(p), Hypotheses: steps.Hypotheses(p), Nodes: nodesOf(g), Inputs: inputs,
+		Environment: machine.Environment(), BootID: machine.BootID(), Targets: steps.Targets(p), Hypotheses: steps.Hypotheses(p), Nodes: nodesOf(g), Inputs: inputs,
 	}})
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/endpoint"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/steps"
 )
@@ -113,7 +113,7 @@ func (b bench) key() (string, error) {
 	if key == "" {
 		return "", b.wrong("api-key-env", "the environment variable %s is not set", b.keyEnv)
 	}
-	if err := engine.CheckKey(key); err != nil {
+	if err := endpoint.CheckKey(key); err != nil {
 		return "", b.wrong("api-key-env", "the value of %s cannot be sent: %v", b.keyEnv, err)
 	}
 	return key, nil

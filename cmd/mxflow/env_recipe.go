@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -26,7 +27,7 @@ type recipe struct {
 	// notes are what to know of it.
 	notes []string
 	spec  engine.Spec
-	kind  engine.Kind
+	kind  kinds.Kind
 	// shows says that sensitive values are written out.
 	shows bool
 }

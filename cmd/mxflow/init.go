@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/steps"
 )
@@ -44,7 +44,7 @@ Kinds of engines: ` + strings.Join(kindNames(), ", ") + ".",
 }
 
 func kindNames() (names []string) {
-	for _, k := range engine.Kinds() {
+	for _, k := range kinds.All() {
 		if scaffolded(k) {
 			names = append(names, k.Name)
 		}
@@ -53,7 +53,7 @@ func kindNames() (names []string) {
 }
 
 func (a *app) scaffold(kind, dir string, yaml bool) error {
-	k, known := engine.LookupKind(kind)
+	k, known := kinds.Lookup(kind)
 	if !known || !scaffolded(k) {
 		return fmt.Errorf("--engine %s: there is no such kind. There are: %s", kind, strings.Join(kindNames(), ", "))
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/steps"
 )
@@ -131,9 +131,9 @@ var conditional = map[string]bool{
 
 // needed reports whether the example at a path is refused without an attribute.
 func needed(path string, a plans.Attr) bool {
-	if kind, ok := engine.LookupKind(strings.TrimPrefix(path, "engine.")); ok && a.Name == "model" {
+	if kind, ok := kinds.Lookup(strings.TrimPrefix(path, "engine.")); ok && a.Name == "model" {
 		// Their examples are started by the kind's command, or one like it.
-		return engine.NeedsModel(kind.Command)
+		return kinds.NeedsModel(kind.Command)
 	}
 	return a.Required || conditional[path+"."+a.Name]
 }

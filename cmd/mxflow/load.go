@@ -13,6 +13,9 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/embedded"
+	"github.com/mxflow/mxflow/engine/endpoint"
+	"github.com/mxflow/mxflow/engine/machine"
+	"github.com/mxflow/mxflow/engine/process"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
@@ -169,8 +172,8 @@ func ledgerGone(dir string) error {
 func (a *app) lab(p *plans.Plan, g *runtime.Graph, s *store.Store, owner, runDir string) (*steps.Lab, error) {
 	fetched := &docker.Fetched{}
 	lab := &steps.Lab{
-		Plan: p, Graph: g, Store: s, Launcher: engine.Launchers{Process: engine.ProcessLauncher{}, Docker: a.dockerLauncher(s, fetched), Compose: a.composeLauncher(s, fetched), Exec: a.execLauncher(s), Endpoint: engine.EndpointLauncher{}}, Owner: owner, RunDir: runDir,
-		MachineKey: steps.MachineKey(engine.Environment(), p), Boot: engine.BootID(),
+		Plan: p, Graph: g, Store: s, Launcher: engine.Launchers{Process: process.Launcher{}, Docker: a.dockerLauncher(s, fetched), Compose: a.composeLauncher(s, fetched), Exec: a.execLauncher(s), Endpoint: endpoint.Launcher{}}, Owner: owner, RunDir: runDir,
+		MachineKey: steps.MachineKey(machine.Environment(), p), Boot: machine.BootID(),
 		KindVersions: map[string]string{"embedded": embedded.Version},
 	}
 	return lab, a.keepSecrets(lab, p, s)

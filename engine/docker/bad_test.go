@@ -13,6 +13,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/docker/dockertest"
+	"github.com/mxflow/mxflow/engine/kinds"
 )
 
 // What cannot be started is refused with the reason and what to do, and nothing
@@ -67,7 +68,7 @@ func TestRefusals(t *testing.T) {
 		},
 		"port not known": {
 			func(s *engine.Spec) {
-				s.Docker.Port, s.Profile = 0, &engine.Kind{Name: "own", Ready: []engine.Probe{{Path: "/"}}, DefaultReadyTimeout: time.Minute}
+				s.Docker.Port, s.Profile = 0, &kinds.Kind{Name: "own", Ready: []kinds.Probe{{Path: "/"}}, DefaultReadyTimeout: time.Minute}
 			},
 			[]string{"not known on which port", "{port}"},
 		},

@@ -15,6 +15,7 @@ import (
 	cerrdefs "github.com/containerd/errdefs"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/process"
 )
 
 // Build is an image to be built. Paths are those of this machine.
@@ -69,7 +70,7 @@ func StartBuild(ctx context.Context, b Build, l engine.Launch, idFile string) (e
 		argv = append(argv, "--build-arg", name)
 		set[name] = b.Args[name]
 	}
-	return engine.StartCommand(engine.Spec{
+	return process.StartCommand(engine.Spec{
 		Command: append(argv, "--", b.Folder), Dir: b.Folder, Env: set, Unset: unset, StopGrace: buildGrace,
 	}, l)
 }

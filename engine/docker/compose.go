@@ -10,6 +10,8 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/logscan"
 )
 
 // ComposeLauncher starts engines that are a service of a compose file, with
@@ -51,7 +53,7 @@ func (l ComposeLauncher) Launch(ctx context.Context, spec engine.Spec, launch en
 	return nil, f
 }
 
-func (l ComposeLauncher) launch(ctx context.Context, spec engine.Spec, kind engine.Kind, launch engine.Launch) (*composed, error) {
+func (l ComposeLauncher) launch(ctx context.Context, spec engine.Spec, kind kinds.Kind, launch engine.Launch) (*composed, error) {
 	if launch.ID == "" || launch.Owner == "" {
 		return nil, errors.New("the launch has no ID or no owner, by which its containers are found again")
 	}
@@ -97,7 +99,7 @@ func (l ComposeLauncher) launch(ctx context.Context, spec engine.Spec, kind engi
 }
 
 // start brings the service up and begins to follow it.
-func (l ComposeLauncher) start(ctx context.Context, p *project, spec engine.Spec, kind engine.Kind, at *ports) (*composed, error) {
+func (l ComposeLauncher) start(ctx context.Context, p *project, spec engine.Spec, kind kinds.Kind, at *ports) (*composed, error) {
 	if err := p.override(ctx, spec, at); err != nil {
 		return nil, err
 	}
@@ -118,7 +120,7 @@ func (l ComposeLauncher) start(ctx context.Context, p *project, spec engine.Spec
 	return inst, err
 }
 
-func (l ComposeLauncher) watch(ctx context.Context, p *project, spec engine.Spec, kind engine.Kind, at *ports, log, out *engine.LogSink) (*composed, error) {
+func (l ComposeLauncher) watch(ctx context.Context, p *project, spec engine.Spec, kind kinds.Kind, at *ports, log, out *logscan.Sink) (*composed, error) {
 	began := time.Now()
 	if _, err := p.compose(ctx, "up", "--detach", "--no-recreate", spec.Compose.Service); err != nil {
 		return nil, err

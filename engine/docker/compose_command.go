@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/engine/process"
 )
 
 // composeLimit bounds a compose command: images are built and pulled by it.
@@ -50,7 +52,7 @@ func (p *project) compose(ctx context.Context, args ...string) (string, error) {
 	}
 	set["COMPOSE_ANSI"], set["COMPOSE_PROGRESS"], set["COMPOSE_IGNORE_ORPHANS"] = "never", "plain", "true"
 	log := p.launch.LogPath + ".compose"
-	run, err := engine.StartCommand(engine.Spec{
+	run, err := process.StartCommand(engine.Spec{
 		Command: append(argv, args...), Dir: filepath.Dir(p.spec.File), Env: set,
 		// What the engine is not to have must not come from here either.
 		Unset: append(unset, p.unset...), StopGrace: buildGrace,
@@ -77,7 +79,7 @@ func (p *project) compose(ctx context.Context, args ...string) (string, error) {
 	case exit == nil:
 		return "", fmt.Errorf("%s did not end within %s", what, composeLimit)
 	case *exit != (engine.Exit{}):
-		return "", p.explain(what, exit, engine.TailLog(log, tailLines))
+		return "", p.explain(what, exit, logscan.Tail(log, engine.TailLines))
 	}
 	out, err := os.ReadFile(log + ".out")
 	return string(out), err

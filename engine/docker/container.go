@@ -10,6 +10,7 @@ import (
 	"github.com/docker/docker/api/types"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/logscan"
 )
 
 const (
@@ -42,8 +43,8 @@ type Container struct {
 	// before anybody could listen.
 	attached *types.HijackedResponse
 	read     bool // some of a terminal's log was read
-	log      *engine.LogSink
-	out      *engine.LogSink // nil where stdout goes into log
+	log      *logscan.Sink
+	out      *logscan.Sink   // nil where stdout goes into log
 	life     context.Context // ends when nothing is to be followed any more
 	end      context.CancelFunc
 	drained  chan struct{} // closed when its output has ended
@@ -60,11 +61,11 @@ type Container struct {
 // into log, and its standard output into out where that is not nil; both are
 // closed by Stop. Of a container that does not exist it tells as of one that was
 // removed.
-func Watch(d *Daemon, id, name string, tty bool, log, out *engine.LogSink) *Container {
+func Watch(d *Daemon, id, name string, tty bool, log, out *logscan.Sink) *Container {
 	return watch(d, id, name, tty, log, out, nil)
 }
 
-func watch(d *Daemon, id, name string, tty bool, log, out *engine.LogSink, attached *types.HijackedResponse) *Container {
+func watch(d *Daemon, id, name string, tty bool, log, out *logscan.Sink, attached *types.HijackedResponse) *Container {
 	c := &Container{
 		Daemon: d, ID: id, Name: name, Started: time.Now(), tty: tty, log: log, out: out, attached: attached,
 		drained: make(chan struct{}), exited: make(chan struct{}),
@@ -108,7 +109,7 @@ func (c *Container) LogPath() string { return c.log.Path() }
 func (c *Container) Failure(op string, cause error, format string, args ...any) *engine.Failure {
 	f := &engine.Failure{
 		Of: c.Of, Op: op, Reason: fmt.Sprintf(format, args...), Err: cause,
-		Exit: c.Exit(), LogTail: engine.TailLog(c.log.Path(), tailLines),
+		Exit: c.Exit(), LogTail: logscan.Tail(c.log.Path(), engine.TailLines),
 	}
 	if f.Exit == nil {
 		return f
@@ -125,6 +126,3 @@ func (c *Container) Failure(op string, cause error, format string, args ...any) 
 	}
 	return f
 }
-
-// tailLines is how many lines of the log a failure carries.
-const tailLines = 15

@@ -12,6 +12,8 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/logscan"
 )
 
 // ExecLauncher starts engines as commands inside a container that already runs,
@@ -35,7 +37,7 @@ var (
 // environment, and those of the session that the daemon opened for it.
 type execed struct {
 	spec  engine.Spec
-	kind  engine.Kind
+	kind  kinds.Kind
 	in    *shell
 	reach reach
 	argv  []string
@@ -47,8 +49,8 @@ type execed struct {
 	session string
 	execID  string
 	stream  types.HijackedResponse
-	log     *engine.LogSink
-	out     *engine.LogSink
+	log     *logscan.Sink
+	out     *logscan.Sink
 	started time.Time
 	startup atomic.Int64
 	peak    atomic.Int64
@@ -110,11 +112,11 @@ func (e *execed) launch(ctx context.Context, l engine.Launch, x ExecLauncher) er
 	if err := e.resolve(); err != nil {
 		return err
 	}
-	if e.log, err = engine.OpenLogSink(l.LogPath, x.LogLimit, l.Evidence); err != nil {
+	if e.log, err = logscan.OpenSink(l.LogPath, x.LogLimit, l.Evidence); err != nil {
 		return fmt.Errorf("its log cannot be written: %w", err)
 	}
 	if l.OutPath != "" {
-		if e.out, err = engine.OpenLogSink(l.OutPath, x.LogLimit, engine.Evidence{}); err != nil {
+		if e.out, err = logscan.OpenSink(l.OutPath, x.LogLimit, logscan.Evidence{}); err != nil {
 			return fmt.Errorf("its output cannot be written: %w", err)
 		}
 	}
@@ -164,7 +166,7 @@ func (e *execed) abandon() {
 	}
 	e.removeFolder()
 	e.reach.release()
-	for _, log := range []*engine.LogSink{e.log, e.out} {
+	for _, log := range []*logscan.Sink{e.log, e.out} {
 		if log != nil {
 			log.Close()
 		}

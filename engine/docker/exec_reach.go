@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 )
 
 // reach is how requests get to an engine in a container that others made.
@@ -57,7 +58,7 @@ func holdPort(id string, port int) (release func(), ok bool) {
 // reach chooses the port and the way to it: a port that the plan names, else one
 // that the container publishes, else any free one where the container's network
 // can be reached from here.
-func (s *shell) reach(ctx context.Context, port int, kind engine.Kind, l engine.Launch) (reach, error) {
+func (s *shell) reach(ctx context.Context, port int, kind kinds.Kind, l engine.Launch) (reach, error) {
 	none := reach{}
 	if len(kind.Ready) == 0 && port == 0 {
 		return none, nil // no server

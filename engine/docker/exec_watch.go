@@ -11,6 +11,8 @@ import (
 	"github.com/docker/docker/pkg/stdcopy"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/engine/ready"
 )
 
 const (
@@ -107,7 +109,7 @@ func (e *execed) daemonReturns() bool {
 
 // Ready implements engine.Instance.
 func (e *execed) Ready(ctx context.Context) error {
-	took, err := engine.Waiter{
+	took, err := ready.Waiter{
 		Kind: e.kind, Model: e.spec.Model, Access: e.Access(), Started: e.started, Limit: e.spec.ReadyTimeout,
 		Exited: e.exited, Exit: e.Exit, Failure: e.failure,
 	}.Wait(ctx)
@@ -122,7 +124,7 @@ func (e *execed) Ready(ctx context.Context) error {
 func (e *execed) failure(op string, cause error, format string, args ...any) *engine.Failure {
 	f := &engine.Failure{
 		Op: op, Reason: fmt.Sprintf(format, args...), Err: cause, Exit: e.Exit(),
-		LogTail: engine.TailLog(e.log.Path(), tailLines),
+		LogTail: logscan.Tail(e.log.Path(), engine.TailLines),
 	}
 	switch {
 	case f.Exit != nil:

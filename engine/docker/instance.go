@@ -9,13 +9,15 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/ready"
 )
 
 // instance is an engine in a container that was made for it.
 type instance struct {
 	*Container
 	spec    engine.Spec
-	kind    engine.Kind
+	kind    kinds.Kind
 	at      *ports
 	about   map[string]string
 	startup atomic.Int64 // ns, 0 before ready
@@ -40,7 +42,7 @@ func (i *instance) About() map[string]string { return maps.Clone(i.about) }
 
 // Ready implements engine.Instance.
 func (i *instance) Ready(ctx context.Context) error {
-	took, err := engine.Waiter{
+	took, err := ready.Waiter{
 		Kind: i.kind, Model: i.spec.Model, Access: i.Access(), Started: i.Started, Limit: i.spec.ReadyTimeout,
 		Exited: i.Exited(), Exit: i.Exit, Failure: i.notReady,
 	}.Wait(ctx)

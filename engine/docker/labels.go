@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/machine"
 )
 
 // The labels on everything that mxflow starts in docker. All four together say
@@ -29,4 +30,4 @@ func Labels(l engine.Launch) map[string]string {
 	}
 }
 
-var thisHost = sync.OnceValue(func() string { return engine.Environment()["host"] })
+var thisHost = sync.OnceValue(func() string { return machine.Environment()["host"] })

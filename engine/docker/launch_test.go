@@ -16,6 +16,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/docker/dockertest"
+	"github.com/mxflow/mxflow/engine/logscan"
 )
 
 // script is the Spec of a container whose program does what the words say, see
@@ -108,7 +109,7 @@ func TestContainerIsAsAsked(t *testing.T) {
 		t.Errorf("About is %v", about)
 	}
 	waitForLog(t, inst, "MXFLOW_PORT=8000")
-	log := strings.Join(engine.TailLog(inst.LogPath(), 100), "\n")
+	log := strings.Join(logscan.Tail(inst.LogPath(), 100), "\n")
 	for _, want := range []string{"host: 0.0.0.0", "GIVEN=on 8000", "KEPT=image", "MXFLOW_LAUNCH=" + to.ID} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log lacks %q:\n%s", want, log)
@@ -170,7 +171,7 @@ func TestLogIsBounded(t *testing.T) {
 	if err != nil || info.Size() > 2*limit {
 		t.Errorf("the log has %d bytes, %v", info.Size(), err)
 	}
-	if tail := engine.TailLog(inst.LogPath(), 2); len(tail) != 2 || tail[0] != "line 299999 of a flood" || tail[1] != "last" {
+	if tail := logscan.Tail(inst.LogPath(), 2); len(tail) != 2 || tail[0] != "line 299999 of a flood" || tail[1] != "last" {
 		t.Errorf("the log ends with %q", tail)
 	}
 	text, _ := os.ReadFile(inst.LogPath())
@@ -182,9 +183,9 @@ func TestLogIsBounded(t *testing.T) {
 func waitForLog(t *testing.T, inst engine.Instance, want string) {
 	t.Helper()
 	for limit := time.Now().Add(30 * time.Second); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
-		if slices.ContainsFunc(engine.TailLog(inst.LogPath(), 100), func(line string) bool { return strings.Contains(line, want) }) {
+		if slices.ContainsFunc(logscan.Tail(inst.LogPath(), 100), func(line string) bool { return strings.Contains(line, want) }) {
 			return
 		}
 	}
-	t.Fatalf("the log never had %q: %q", want, engine.TailLog(inst.LogPath(), 100))
+	t.Fatalf("the log never had %q: %q", want, logscan.Tail(inst.LogPath(), 100))
 }

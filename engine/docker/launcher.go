@@ -9,6 +9,8 @@ import (
 	"github.com/docker/docker/api/types/image"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/logscan"
 )
 
 // Launcher starts engines in containers of their own. The zero value is ready
@@ -91,7 +93,7 @@ func (l Launcher) launch(ctx context.Context, spec engine.Spec, launch engine.La
 
 // start makes the container and lets it run; what it made is gone again where it
 // fails.
-func (l Launcher) start(ctx context.Context, d *Daemon, spec engine.Spec, kind engine.Kind, launch engine.Launch,
+func (l Launcher) start(ctx context.Context, d *Daemon, spec engine.Spec, kind kinds.Kind, launch engine.Launch,
 	info image.InspectResponse, at *ports,
 ) (*instance, *engine.Failure) {
 	ref := imageOf(spec, kind)
@@ -121,7 +123,7 @@ func (l Launcher) start(ctx context.Context, d *Daemon, spec engine.Spec, kind e
 }
 
 // run starts a created container and begins to follow it.
-func (l Launcher) run(ctx context.Context, d *Daemon, spec engine.Spec, kind engine.Kind, launch engine.Launch, id, name string, at *ports) (*instance, *engine.Failure) {
+func (l Launcher) run(ctx context.Context, d *Daemon, spec engine.Spec, kind kinds.Kind, launch engine.Launch, id, name string, at *ports) (*instance, *engine.Failure) {
 	if err := d.putConfig(ctx, id, spec); err != nil {
 		return nil, failed(err, "its configuration file cannot be copied into the container: %v", err)
 	}
@@ -169,14 +171,14 @@ func (l Launcher) run(ctx context.Context, d *Daemon, spec engine.Spec, kind eng
 	}, nil
 }
 
-func (l Launcher) sinks(launch engine.Launch) (log, out *engine.LogSink, err error) {
-	if log, err = engine.OpenLogSink(launch.LogPath, l.LogLimit, launch.Evidence); err != nil {
+func (l Launcher) sinks(launch engine.Launch) (log, out *logscan.Sink, err error) {
+	if log, err = logscan.OpenSink(launch.LogPath, l.LogLimit, launch.Evidence); err != nil {
 		return nil, nil, err
 	}
 	if launch.OutPath == "" {
 		return log, nil, nil
 	}
-	if out, err = engine.OpenLogSink(launch.OutPath, l.LogLimit, engine.Evidence{}); err != nil {
+	if out, err = logscan.OpenSink(launch.OutPath, l.LogLimit, logscan.Evidence{}); err != nil {
 		log.Close()
 	}
 	return log, out, err

@@ -6,10 +6,11 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 )
 
 // imageOf is the image that a Spec asks for, or else its kind.
-func imageOf(spec engine.Spec, kind engine.Kind) string {
+func imageOf(spec engine.Spec, kind kinds.Kind) string {
 	if spec.Docker.Image != "" {
 		return spec.Docker.Image
 	}

@@ -19,10 +19,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/docker/dockertest"
 	"github.com/mxflow/mxflow/engine/enginetest"
+	"github.com/mxflow/mxflow/engine/logscan"
 )
 
 // A daemon over TCP, as DOCKER_HOST names it, serves an engine from start to end.
@@ -166,7 +166,7 @@ func TestOverSSH(t *testing.T) {
 	if err := inst.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if tail := engine.TailLog(to.LogPath+".ssh", 1); len(tail) != 1 || !strings.Contains(tail[0], "forwarding") {
+	if tail := logscan.Tail(to.LogPath+".ssh", 1); len(tail) != 1 || !strings.Contains(tail[0], "forwarding") {
 		t.Errorf("the tunnel's log is %q", tail)
 	}
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/process"
 )
 
 // PIDs implements engine.Resident: the container's processes as this machine
@@ -20,5 +20,5 @@ func (c *Container) PIDs() []int {
 	if err != nil || info.State == nil || info.State.Pid == 0 {
 		return nil
 	}
-	return engine.Descendants(info.State.Pid)
+	return process.Descendants(info.State.Pid)
 }

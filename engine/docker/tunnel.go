@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/engine/process"
 )
 
 // tunnel is an ssh command that forwards a loopback port of this machine to one
@@ -27,13 +29,13 @@ func openTunnel(d *Daemon, remote string, launch engine.Launch) (*tunnel, error)
 	if err != nil {
 		return nil, err
 	}
-	port, release, err := engine.FreePort()
+	port, release, err := process.FreePort()
 	if err != nil {
 		return nil, fmt.Errorf("no free port for a tunnel to %s: %w", d.Name, err)
 	}
 	t := &tunnel{local: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), release: release}
 	launch.LogPath, launch.OutPath = launch.LogPath+".ssh", ""
-	t.command, err = engine.StartCommand(engine.Spec{
+	t.command, err = process.StartCommand(engine.Spec{
 		Command: slices.Concat([]string{"ssh"}, sshOptions,
 			[]string{"-N", "-o", "ExitOnForwardFailure=yes", "-o", "ServerAliveInterval=15", "-L", t.local + ":" + remote}, target),
 	}, launch)
@@ -49,7 +51,7 @@ func (t *tunnel) broken() string {
 	if t == nil || t.command.Exit() == nil {
 		return ""
 	}
-	said := strings.Join(engine.TailLog(t.command.LogPath(), 1), "")
+	said := strings.Join(logscan.Tail(t.command.LogPath(), 1), "")
 	return fmt.Sprintf("; the ssh tunnel to it is gone (%s): %s", t.command.Exit(), said)
 }
 

@@ -111,14 +111,32 @@ func (s *suite) launch(t *testing.T, spec engine.Spec) *running {
 	if err != nil {
 		t.Fatalf("Launch: %v", err)
 	}
+	stopAfter(t, inst)
+	return &running{inst, l}
+}
+
+// stopAfter stops without grace when the test is over.
+func stopAfter(t *testing.T, inst engine.Instance) {
 	t.Cleanup(func() {
 		done, cancel := context.WithCancel(context.Background())
-		cancel() // no grace: this test is over
+		cancel()
 		if err := inst.Stop(done); err != nil {
 			t.Errorf("Stop in cleanup: %v", err)
 		}
 	})
-	return &running{inst, l}
+}
+
+// Launch launches spec for one test, with marks of its own and a log in a folder
+// that is not there yet, and stops it at the test's end.
+func Launch(t *testing.T, launcher engine.Launcher, spec engine.Spec) (engine.Instance, error) {
+	t.Helper()
+	inst, err := launcher.Launch(t.Context(), spec, engine.Launch{
+		ID: "test-" + rand.Text(), Owner: "test-" + rand.Text(), LogPath: filepath.Join(t.TempDir(), "run", "engine.log"),
+	})
+	if err == nil {
+		stopAfter(t, inst)
+	}
+	return inst, err
 }
 
 // ready starts spec and waits until it is ready.

@@ -1,0 +1,87 @@
+package ready
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/logscan"
+)
+
+// owners maps what servers write as "owned_by" into their list of models to the
+// kind that does so. A name that is not here says nothing: proxies and forks
+// write their own.
+var owners = map[string]string{
+	"vllm": "vllm", "sglang": "sglang", "llamacpp": "llamacpp", "tensorrt_llm": "trtllm", "library": "ollama", "tabbyapi": "tabbyapi",
+	"mxflow": "embedded",
+}
+
+// looks is what a server looks like.
+type looks struct {
+	// kind is the kind that it certainly is; empty where nothing shows it.
+	kind string
+	// by says what shows it.
+	by string
+	// wrong is what is definitely wrong with how it answers; empty is nothing.
+	wrong string
+}
+
+// identify asks what runs behind the address. It is asked once a launch, with
+// pages that cost an engine nothing.
+func (w Waiter) identify(ctx context.Context) looks {
+	client := w.client()
+	a := w.ask(ctx, client, kinds.Probe{}, "/v1/models", firstTry)
+	if wrong := w.wrongAnswer(a); wrong != "" {
+		return looks{wrong: wrong}
+	}
+	var list struct {
+		Data []struct {
+			OwnedBy string `json:"owned_by"`
+		} `json:"data"`
+	}
+	if a.status == http.StatusOK && json.Unmarshal([]byte(a.body), &list) == nil && len(list.Data) > 0 {
+		owner := list.Data[0].OwnedBy
+		if kind := owners[strings.ToLower(owner)]; kind != "" {
+			return looks{kind: kind, by: fmt.Sprintf("its models are owned_by %q", logscan.Clean([]byte(owner)))}
+		}
+		return looks{}
+	}
+	if strings.HasPrefix(a.server, "llama.cpp") {
+		return looks{kind: "llamacpp", by: "it calls itself llama.cpp"}
+	}
+	if root := w.ask(ctx, client, kinds.Probe{}, "/", firstTry); strings.HasPrefix(root.body, "Ollama is running") {
+		return looks{kind: "ollama", by: `it says "Ollama is running"`}
+	}
+	return looks{}
+}
+
+// stranger says that the server is another kind of engine than the plan names,
+// and is empty where it may be the one.
+func (w Waiter) stranger(l looks) string {
+	switch {
+	case l.wrong != "":
+		return l.wrong
+	case l.kind == "" || l.kind == w.Kind.Name || w.Kind.Name == "openai":
+		return ""
+	}
+	if _, known := kinds.Lookup(w.Kind.Name); !known {
+		return "" // a kind of the plan's own
+	}
+	return fmt.Sprintf("what answers there is an engine of kind %s (%s), and the plan says %s: correct the kind, or the address", l.kind, l.by, w.Kind.Name)
+}
+
+// unknownPage says what follows from a readiness page that the server does not
+// know: another kind of engine, or, where nobody is starting it, another path.
+// It is empty where waiting may help.
+func (w Waiter) unknownPage(ctx context.Context, a answer) string {
+	if other := w.stranger(w.identify(ctx)); other != "" {
+		return other
+	}
+	if !w.Settled || ctx.Err() != nil {
+		return ""
+	}
+	return fmt.Sprintf("it does not know the page by which an engine of kind %s shows that it is ready (%s): correct the path in url, or the kind", w.Kind.Name, a.says)
+}
