@@ -12,16 +12,13 @@ import (
 
 // attempts are the ways in which the plan of a run is compiled again. What the run
 // recorded that it was given counts, and what people give now only where that was
-// sensitive, so that it was not recorded. Of a run before that was kept, and for
-// sensitive values, files of variables are tried where they still lie beside the
-// plan: the digest tells whether they are what they were.
-func (r *Replay) attempts(start *ledger.RunStart) []plans.Options {
-	var as *plans.Inputs
-	if start.Inputs != nil {
-		as = inputsAs(start.Inputs)
-	}
+// sensitive, so that it was not recorded: for that, files of variables are tried
+// where they still lie beside the plan: the digest tells whether they are what they
+// were.
+func (r *Replay) attempts(start *ledger.RunStart, recorded *ledger.Inputs) []plans.Options {
+	as := inputsAs(recorded)
 	out := []plans.Options{{As: as, Inputs: r.inputs}}
-	if as == nil || len(as.Private) > 0 {
+	if len(as.Private) > 0 {
 		out = slices.Insert(out, 0, plans.Options{As: as, Inputs: slices.Concat(r.autoFiles(start), r.inputs)})
 	}
 	return out
@@ -30,9 +27,6 @@ func (r *Replay) attempts(start *ledger.RunStart) []plans.Options {
 // givenOtherwise are the sensitive inputs of a run that have another value in a
 // load of its plan now, or of which that cannot be told.
 func (r *Replay) givenOtherwise(recorded *ledger.Inputs, res *plans.Result) (names []string) {
-	if recorded == nil {
-		return nil
-	}
 	now := res.Inputs()
 	for _, name := range slices.Sorted(maps.Keys(recorded.Sealed)) {
 		text, ok := now.Variables[strings.TrimPrefix(name, "var.")]
@@ -48,10 +42,7 @@ func (r *Replay) givenOtherwise(recorded *ledger.Inputs, res *plans.Result) (nam
 
 // inexact says why a recorded plan comes out with another digest, and what to do.
 func (p *recordedPlan) inexact() string {
-	switch {
-	case p.inputs == nil:
-		return "The recorded plan has another digest without the variables that were given to it, which its run does not record; each rule was compiled from the text that the decision recorded. With --var and --var-file as they were given then, all of the plan is checked."
-	case len(p.inputs.Sealed) > 0:
+	if len(p.inputs.Sealed) > 0 {
 		return fmt.Sprintf("The recorded plan has another digest without %s, which no run records, since it may be secret; each rule was compiled from the text that the decision recorded. Given again as they were then (--var, --var-file, MXFLOW_VAR_name or the environment), all of the plan is checked.", p.sealed())
 	}
 	return "The recorded plan has another digest although all that was given to it is on record: this version of mxflow reads it otherwise. Each rule was compiled from the text that the decision recorded."
@@ -64,9 +55,6 @@ func (p *recordedPlan) sealed() string {
 
 // giveAgain is what to do where the recorded plan cannot be compiled.
 func (p *recordedPlan) giveAgain() string {
-	if p.inputs == nil {
-		return ". If the recorded plan needs variables, give --var and --var-file as they were given then"
-	}
 	if len(p.inputs.Sealed) == 0 {
 		return ""
 	}
@@ -75,10 +63,7 @@ func (p *recordedPlan) giveAgain() string {
 
 // without says what a recorded plan that comes out with another digest lacks.
 func (p *recordedPlan) without() string {
-	switch {
-	case p.inputs == nil:
-		return "without the variables that no run records: give --var and --var-file as they were given then."
-	case len(p.inputs.Sealed) > 0:
+	if len(p.inputs.Sealed) > 0 {
 		return fmt.Sprintf("without %s, which no run records, since it may be secret: give it as it was given then.", p.sealed())
 	}
 	return "by this version of mxflow, which reads it otherwise than the one that recorded it."

@@ -22,10 +22,10 @@ type recordedPlan struct {
 	// exact is set where its digest is the recorded one: then it is the same plan
 	// in everything that decides, values of variables included.
 	exact bool
-	// inputs are what the run recorded of what the plan was compiled with; nil of a
-	// time before that was kept. otherwise are those that are sensitive, and were
-	// given another value now than they had then.
-	inputs    *ledger.Inputs
+	// inputs are what the run recorded of what the plan was compiled with. otherwise
+	// are those that are sensitive, and were given another value now than they had
+	// then.
+	inputs    ledger.Inputs
 	otherwise []string
 	// probed are the plan with other values of these: see probe.
 	probed map[string][]*plans.Plan
@@ -54,7 +54,10 @@ func (r *Replay) planOf(run string) *recordedPlan {
 // compile writes the recorded sources into a folder of their own, as they lay
 // beside each other, and loads them.
 func (r *Replay) compile(start *ledger.RunStart) *recordedPlan {
-	p := &recordedPlan{inputs: start.Inputs, rules: map[[2]string]*plans.Rule{}}
+	p := &recordedPlan{rules: map[[2]string]*plans.Rule{}}
+	if start.Inputs != nil {
+		p.inputs = *start.Inputs
+	}
 	dir, err := os.MkdirTemp("", "mxflow-replay")
 	if err != nil {
 		p.why = err.Error()
@@ -66,7 +69,7 @@ func (r *Replay) compile(start *ledger.RunStart) *recordedPlan {
 		p.why = err.Error()
 		return p
 	}
-	for _, opts := range r.attempts(start) {
+	for _, opts := range r.attempts(start, &p.inputs) {
 		res := plans.Load(path, Registry(), opts)
 		if !res.OK() {
 			if p.res == nil {
@@ -76,7 +79,7 @@ func (r *Replay) compile(start *ledger.RunStart) *recordedPlan {
 		}
 		if exact := res.Plan.Digest() == start.PlanDigest; p.res == nil || exact {
 			p.res, p.exact, p.why = res, exact, ""
-			p.otherwise = r.givenOtherwise(start.Inputs, res)
+			p.otherwise = r.givenOtherwise(&p.inputs, res)
 			if r.probing {
 				p.probe(path, opts)
 			}

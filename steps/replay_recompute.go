@@ -40,7 +40,7 @@ type Recomputed struct {
 	Outcome RawOutcome `json:"outcome"`
 	// RecordedOn is the architecture of the machine that recorded it, where known.
 	RecordedOn string `json:"recorded_on,omitempty"`
-	// Why says what stands in the way of the raw data, or that cells were guessed.
+	// Why says what stands in the way of the raw data.
 	Why string `json:"why,omitempty"`
 	// Damaged is set where raw data are there and cannot be what was recorded.
 	Damaged bool `json:"damaged,omitempty"`
@@ -57,8 +57,7 @@ func Recompute(st *store.Store, l *ledger.Launch) Recomputed {
 // recompute is Recompute with the recording, for whoever needs its metrics.
 func recompute(st *store.Store, l *ledger.Launch, recordedOn string) (out Recomputed, recording measure.Recording) {
 	out = Recomputed{Launch: l.ID, Variant: l.Variant, RecordedOn: recordedOn}
-	recording, why, err := recordingOf(st, l)
-	out.Why = why
+	recording, err := recordingOf(st, l)
 	if err != nil {
 		out.Why = err.Error()
 		out.Outcome, out.Damaged = RawDiffers, true
@@ -87,24 +86,20 @@ func recompute(st *store.Store, l *ledger.Launch, recordedOn string) (out Recomp
 	return out, recording
 }
 
-// recordingOf reads what a launch was evaluated from. Why is set where the cells
-// had to be taken from the samples, because the record is of a time before it
-// held them.
-func recordingOf(st *store.Store, l *ledger.Launch) (r measure.Recording, why string, err error) {
+// recordingOf reads what a launch was evaluated from.
+func recordingOf(st *store.Store, l *ledger.Launch) (r measure.Recording, err error) {
 	if l.Samples != "" {
 		if r.Samples, err = st.ReadSamples(l.Samples); err != nil {
-			return r, "", fmt.Errorf("samples: %w", err)
+			return r, fmt.Errorf("samples: %w", err)
 		}
 	}
 	if l.Series != "" {
 		if r.Series, err = st.ReadSeries(l.Series); err != nil {
-			return r, "", fmt.Errorf("series: %w", err)
+			return r, fmt.Errorf("series: %w", err)
 		}
 	}
-	if r.Cells = l.Cells; len(r.Cells) == 0 && len(r.Samples) > 0 {
-		r.Cells, why = measure.CellsOf(r.Samples), "its record does not say when cells were measured, so only requests are evaluated"
-	}
-	return r, why, nil
+	r.Cells = l.Cells
+	return r, nil
 }
 
 // fromSamples reports whether a launch has metrics that samples are needed for.

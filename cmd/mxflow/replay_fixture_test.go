@@ -75,6 +75,8 @@ type recordedState struct {
 	forgets bool
 	// crashes are launches that crashed, by ID.
 	crashes map[string]float64
+	// sealed leaves the values of variables out of the record.
+	sealed bool
 	// block is the plan's engine of the launches, where they name it.
 	block string
 }
@@ -111,9 +113,16 @@ func (s *recordedState) apply(src string, vars map[string]string) {
 		s.t.Fatal(err)
 	}
 	s.plan, s.run = res.Plan, s.run+1
+	inputs := &ledger.Inputs{Variables: vars}
+	if s.sealed {
+		inputs = &ledger.Inputs{Sealed: map[string]string{}}
+		for name := range vars {
+			inputs.Sealed["var."+name] = "mark"
+		}
+	}
 	s.append(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{
 		Plan: res.Plan.Name, PlanFile: "plan.hcl", PlanDigest: res.Plan.Digest(), PlanSource: sum, Tool: "mxflow test",
-		Environment: map[string]string{"arch": goruntime.GOARCH},
+		Environment: map[string]string{"arch": goruntime.GOARCH}, Inputs: inputs,
 	}})
 }
 

@@ -55,14 +55,14 @@ func TestReplayOfNoiseOfOneEngine(t *testing.T) {
 	}
 }
 
-// TestReplayChangedSaysWhatItCannotCompare: variables of the command line are in no
-// record, so that what was started may not be what the recorded plan says now.
+// TestReplayChangedSaysWhatItCannotCompare: sensitive variables are in no record, so that what was started may not be what the recorded plan says now.
 func TestReplayChangedSaysWhatItCannotCompare(t *testing.T) {
 	plan := strings.NewReplacer(
 		"prompt_tokens = 64", "prompt_tokens = var.tokens",
 		"engine \"embedded\"", "variable \"tokens\" {\n  type = number\n  default = 32\n}\nengine \"embedded\"",
 	).Replace(planWith(tenPercent, tenPercent))
 	s := newRecordedState(t)
+	s.sealed = true
 	s.apply(plan, map[string]string{"tokens": "64"})
 	once(s)
 	path := filepath.Join(t.TempDir(), "changed.hcl")
@@ -71,7 +71,7 @@ func TestReplayChangedSaysWhatItCannotCompare(t *testing.T) {
 	}
 	for _, given := range [][]string{nil, {"--var", "tokens=64"}} {
 		_, out, errs := mxflow(append([]string{"audit", "replay", "--state", s.dir, "--plan", path}, given...)...)
-		if said := strings.Contains(evenly(out), "without the variables that no run records"); said != (given == nil) {
+		if said := strings.Contains(evenly(out), "without var.tokens, which no run records"); said != (given == nil) {
 			t.Errorf("with %q: it says so: %v\n%s%s", given, said, out, errs)
 		}
 	}
