@@ -63,17 +63,6 @@ func (f *Failure) Error() string {
 // Unwrap gives the cause, so that errors.Is(err, context.Canceled) works.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// String is "exit status 3" or "ended by SIGKILL".
-func (e Exit) String() string {
-	switch {
-	case e.Signal != "":
-		return "ended by " + e.Signal
-	case e.Code < 0:
-		return "it can no longer be reached"
-	}
-	return fmt.Sprintf("exit status %d", e.Code)
-}
-
 // StartFailure is a Failure from before there was a process.
 func StartFailure(err error, format string, args ...any) *Failure {
 	return &Failure{Op: "start", Reason: fmt.Sprintf(format, args...), Err: err}

@@ -49,6 +49,18 @@ func (g Glob) matchFolded(text []byte) bool {
 	return len(g.pieces) > 0
 }
 
+// literal is a piece of the glob that every line it matches has; empty where all
+// are outside ASCII.
+func (g Glob) literal() string {
+	best := ""
+	for _, piece := range g.pieces {
+		if run := asciiRun(string(piece)); len(run) > len(best) {
+			best = run
+		}
+	}
+	return best
+}
+
 // fold appends text to dst in lower case. Invalid UTF-8 becomes U+FFFD, in
 // patterns as in text.
 func fold(dst, text []byte) []byte {

@@ -197,3 +197,120 @@ func (p *process) failure(op string, cause error, format string, args ...any) *e
 		Exit: p.Exit(), LogTail: logscan.Tail(p.log.Path, engine.TailLines),
 	}
 }
+
+// killWait is how long the kernel gets to end processes after SIGKILL. Only a
+// process stuck in a driver needs longer, and that one may never end.
+const killWait = 30 * time.Second
+
+// Stop implements Instance. The error is a *Failure that names what could not
+// be ended; calling again tries again.
+func (p *process) Stop(ctx context.Context) error { return p.stopper.Stop(ctx, p.end) }
+
+// end stops everything and returns when it is gone.
+func (p *process) end(hurry <-chan struct{}) error {
+	p.sampleMemory(true) // the last chance to see the high-water marks
+	grace := time.NewTimer(p.spec.StopGrace)
+	defer grace.Stop()
+	if !p.family.until(p.family.terminate, grace.C, hurry) {
+		limit := time.NewTimer(killWait)
+		defer limit.Stop()
+		if !p.family.until(p.family.kill, limit.C, nil) {
+			return p.failure("stop", nil, "%s did not end within %s of SIGKILL; "+
+				"a process stuck in a driver ends only with it (see dmesg)", p.family.describe(), engine.Brief(killWait))
+		}
+	}
+	close(p.endWait)
+	<-p.watched // before reaping: the watch must not see a group id given away
+	p.child.reap()
+	return nil
+}
+
+// until calls step, which signals whatever is left and reports whether there
+// was anything, again and again until nothing is left (true), or the time is up
+// or there is a hurry (false).
+func (f *family) until(step func() bool, timeUp <-chan time.Time, hurry <-chan struct{}) bool {
+	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
+		if !step() {
+			return true
+		}
+		select {
+		case <-timeUp:
+			return false
+		case <-hurry:
+			return false
+		case <-time.After(wait):
+		}
+	}
+}
+
+func describePIDs(pids []int) string {
+	words := make([]string, len(pids))
+	for i, pid := range pids {
+		words[i] = fmt.Sprint(pid)
+	}
+	if len(words) == 1 {
+		return "process " + words[0]
+	}
+	return fmt.Sprintf("%d processes (%s)", len(words), strings.Join(words, ", "))
+}
+
+const (
+	// watchEvery is how often a running engine's memory and log are looked at.
+	watchEvery = 200 * time.Millisecond
+	// findEvery is how many of those looks pass between searches of the whole
+	// process table for new children: the search costs far more than a look,
+	// and must not disturb what is being measured.
+	findEvery = 5
+)
+
+// watch looks after a running engine until Stop has finished: it samples
+// memory, remembers children (one that leaves the group and loses its parent
+// can later only be known by having been seen), and keeps the log bounded.
+func (p *process) watch() {
+	defer close(p.watched)
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	for n := 0; ; n++ {
+		select {
+		case <-p.endWait:
+			p.log.Close()
+			return
+		case <-tick.C:
+		}
+		p.sampleMemory(n%findEvery == 0)
+		p.log.Bound()
+	}
+}
+
+// sampleMemory raises the peak; search looks for new processes first.
+func (p *process) sampleMemory(search bool) {
+	now := p.family.memory(search)
+	for {
+		peak := p.peak.Load()
+		if now <= peak || p.peak.CompareAndSwap(peak, now) {
+			return
+		}
+	}
+}
+
+const aCommand = "command" // Failure.Of
+
+// StartCommand starts spec's command with its folder and environment: same
+// marks, same log, same way to stop as Launcher, but nothing is waited
+// for and {port} is not replaced. A StopGrace of zero kills at once. The error
+// is a *Failure.
+func StartCommand(spec engine.Spec, l engine.Launch) (engine.Command, error) {
+	cmd, failure := command(spec, l, 0)
+	if failure != nil {
+		failure.Of = aCommand
+		return nil, failure
+	}
+	p, failure := Launcher{}.start(cmd, spec, kinds.Kind{}, l)
+	if failure != nil {
+		failure.Of = aCommand
+		return nil, failure
+	}
+	p.of = aCommand
+	go p.watch()
+	return p, nil
+}

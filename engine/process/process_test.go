@@ -3,6 +3,7 @@ package process_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	goruntime "runtime"
@@ -17,6 +18,36 @@ import (
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/process"
 )
+
+// applyEnv makes this binary an mxflow that starts an engine, says so, and
+// waits to be killed: "owner=log path".
+const applyEnv = "MXFLOW_TEST_APPLY"
+
+func TestMain(m *testing.M) {
+	if owner := os.Getenv(applyEnv); owner != "" && os.Getenv("MXFLOW_LAUNCH") == "" {
+		apply(owner, os.Args[1])
+	}
+	enginetest.Main(m)
+}
+
+func apply(owner, log string) {
+	inst, err := process.Launcher{}.Launch(context.Background(), enginetest.Fake(enginetest.Grandchildren),
+		engine.Launch{ID: "launch-1", Owner: owner, LogPath: log})
+	if err == nil {
+		err = inst.Ready(context.Background())
+	}
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println(inst.BaseURL())
+	select {}
+}
+
+func TestProcessLauncherConforms(t *testing.T) {
+	healthy := func(*testing.T) engine.Spec { return enginetest.Fake("") }
+	enginetest.Run(t, process.Launcher{}, healthy, enginetest.Fakes()...)
+}
 
 func shell(script string) engine.Spec {
 	return engine.Spec{Kind: "openai", Command: []string{"sh", "-c", script}, StopGrace: time.Minute}
@@ -230,5 +261,44 @@ func TestLogIsBounded(t *testing.T) {
 	seen, _, err := logscan.ScanFile(inst.LogPath(), []string{"first", "[mxflow] log limit reached: about * bytes were dropped"})
 	if err != nil || len(seen) != 2 {
 		t.Errorf("the log holds %+v, %v; want its beginning and the mark", seen, err)
+	}
+}
+
+func TestTheConfigurationFileLiesBesideTheLog(t *testing.T) {
+	spec := shell(`cat "$0"; ls -l "$0"`)
+	spec.Command = append(spec.Command, "{config}")
+	spec.Config, spec.ConfigName = []byte("a: 1\n"), "llm_args.yaml"
+	inst, err := enginetest.Launch(t, process.Launcher{}, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-inst.Exited()
+	got := logscan.Tail(inst.LogPath(), 5)
+	if len(got) != 2 || got[0] != "a: 1" || !strings.HasPrefix(got[1], "-rw-------") {
+		t.Errorf("the engine read %q", got)
+	}
+	if _, err := os.Stat(strings.TrimSuffix(inst.LogPath(), ".log") + ".llm_args.yaml"); err != nil {
+		t.Error(err)
+	}
+	spec.ConfigName = "../llm_args.yaml"
+	if _, err := enginetest.Launch(t, process.Launcher{}, spec); err == nil || !strings.Contains(err.Error(), "no plain file name") {
+		t.Errorf("a path as the name: %v", err)
+	}
+}
+
+func TestAModelThatIsAFileIsLookedFor(t *testing.T) {
+	spec := shell("exit 0")
+	spec.Dir, spec.ModelPath = t.TempDir(), "x.gguf"
+	want := filepath.Join(spec.Dir, "x.gguf")
+	_, err := enginetest.Launch(t, process.Launcher{}, spec)
+	var f *engine.Failure
+	if !errors.As(err, &f) || f.Op != "start" || !strings.Contains(f.Reason, want) || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v, want a failure to start that names %s", err, want)
+	}
+	if err := os.WriteFile(want, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := enginetest.Launch(t, process.Launcher{}, spec); err != nil {
+		t.Error(err)
 	}
 }

@@ -19,6 +19,8 @@ import (
 	"github.com/mxflow/mxflow/engine/ready"
 )
 
+func TestMain(m *testing.M) { enginetest.Main(m) }
+
 func TestPortTakenIsAFailureWithTheLog(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

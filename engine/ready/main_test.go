@@ -1,9 +1,0 @@
-package ready_test
-
-import (
-	"testing"
-
-	"github.com/mxflow/mxflow/engine/enginetest"
-)
-
-func TestMain(m *testing.M) { enginetest.Main(m) }
