@@ -8,7 +8,7 @@
 //
 // The architecture computes for real: RMSNorm, rotary positions, grouped-query
 // attention with sinks and alternating sliding windows, and a mixture of
-// experts in OCP MXFP4. The weights are constructed, not trained: construct.go
+// experts in OCP MXFP4. The weights are constructed, not trained: weights.go
 // says how the layers come to hold a small text by heart.
 //
 // It refuses to know plans, knobs, measurements or verdicts, and it is no
