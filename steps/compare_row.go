@@ -37,7 +37,7 @@ func counts(own, reference []*ledger.Launch) (verdict.Verdict, string) {
 func rowNotes(own, reference []*ledger.Launch) []string {
 	var notes []string
 	if len(own) > 0 && len(reference) > 0 {
-		for _, address := range sortedAddresses(own[0].Metrics) {
+		for _, address := range slices.Sorted(maps.Keys(own[0].Metrics)) {
 			cell, isPrompt := strings.CutSuffix(address, ".prompt_tokens")
 			if !isPrompt {
 				continue
@@ -55,8 +55,4 @@ func rowNotes(own, reference []*ledger.Launch) []string {
 		}
 	}
 	return notes
-}
-
-func sortedAddresses[V any](metrics map[string]V) []string {
-	return slices.Sorted(maps.Keys(metrics))
 }

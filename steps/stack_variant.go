@@ -20,7 +20,7 @@ func (l *Lab) DefaultKnobs() map[string]string { return l.defaults() }
 func (l *Lab) VariantSpec(engineKey string, knobs map[string]string) (engine.Spec, kinds.Kind, error) {
 	e := l.Plan.Engine(engineKey)
 	if e == nil {
-		return engine.Spec{}, kinds.Kind{}, fmt.Errorf("the plan has no engine %q%s", engineKey, near(engineKey, engineKeys(l.Plan)))
+		return engine.Spec{}, kinds.Kind{}, fmt.Errorf("the plan has no engine %q%s", engineKey, DidYouMean(engineKey, engineKeys(l.Plan)))
 	}
 	d, err := l.draft(e, knobs)
 	if err != nil {
@@ -37,15 +37,21 @@ func engineKeys(p *plans.Plan) (keys []string) {
 	return keys
 }
 
-// near is what to say after a name that is not known.
-func near(given string, known []string) string {
+// DidYouMean is what stands behind a name that is not known: the nearest one, or
+// what there is.
+func DidYouMean(given string, known []string) string {
 	if best := plans.Nearest(given, known); best != "" {
 		return fmt.Sprintf(". Did you mean %q?", best)
 	}
 	if len(known) == 0 {
 		return ""
 	}
-	return "; there are " + strings.Join(known, ", ")
+	const most = 12
+	more := ""
+	if len(known) > most {
+		more = fmt.Sprintf(" and %d more", len(known)-most)
+	}
+	return ". There is: " + strings.Join(known[:min(most, len(known))], ", ") + more + "."
 }
 
 // Candidates are all features that have a variant of their own: those of the

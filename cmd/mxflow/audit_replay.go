@@ -157,11 +157,11 @@ func (a *app) replay(st *store.Store, flags replayFlags) error {
 	}
 	switch {
 	case n[steps.ReplayDiffers] > 0:
-		return a.fail(verdict.ExitFail, fmt.Errorf("%s come out as recorded", countOf(n[steps.ReplayDiffers], "decision does not", "decisions do not")))
+		return a.fail(verdict.ExitFail, fmt.Errorf("%d %s come out as recorded", n[steps.ReplayDiffers], plural(n[steps.ReplayDiffers], "decision does not", "decisions do not")))
 	case n[steps.ReplayBroken] > 0:
-		return a.fail(verdict.ExitBroken, fmt.Errorf("%s cannot be decided again, because raw data are missing or damaged", countOf(n[steps.ReplayBroken], "decision", "decisions")))
+		return a.fail(verdict.ExitBroken, fmt.Errorf("%s cannot be decided again, because raw data are missing or damaged", count(n[steps.ReplayBroken], "decision")))
 	case out.partly > 0:
-		return a.fail(verdict.ExitInconclusive, fmt.Errorf("of %s only the tests could be computed again: the plan cannot be compiled as it was recorded. If it needs variables, give them again with --var or --var-file", countOf(out.partly, "decision that stands", "decisions that stand")))
+		return a.fail(verdict.ExitInconclusive, fmt.Errorf("of %d %s only the tests could be computed again: the plan cannot be compiled as it was recorded. If it needs variables, give them again with --var or --var-file", out.partly, plural(out.partly, "decision that stands", "decisions that stand")))
 	case n[steps.ReplayAgrees] == 0:
 		return a.fail(verdict.ExitInconclusive, errors.New("there is nothing to decide again: no feature and no gate was decided by rules here"))
 	}

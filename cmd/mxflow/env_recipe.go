@@ -128,11 +128,7 @@ func (r *recipe) resolve(p *plans.Plan, lab *steps.Lab, st *store.Store) error {
 		}
 	}
 	if f == nil {
-		hint := meant(r.variant, names)
-		if hint == "" {
-			hint = ": there are " + strings.Join(names, ", ")
-		}
-		return fmt.Errorf("plan %s has no feature %q%s", p.Name, r.variant, hint)
+		return fmt.Errorf("plan %s has no feature %q%s", p.Name, r.variant, steps.DidYouMean(r.variant, names))
 	}
 	if f.Engine != "" {
 		r.engine = f.Engine

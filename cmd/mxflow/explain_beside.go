@@ -98,5 +98,5 @@ func claimStopSaid(t *verdict.Test) []string {
 
 func interferenceSaid(f ledger.Interference) string {
 	// It begins with a feature's name, which keeps its small letter.
-	return fmt.Sprintf("%s. Measured: %s; product: %s.", f.Says(), percentText(f.Stack), percentText(f.Product))
+	return fmt.Sprintf("%s. Measured: %s; product: %s.", f.Says(), verdict.Percent(f.Stack, 1), verdict.Percent(f.Product, 1))
 }

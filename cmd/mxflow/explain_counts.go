@@ -37,7 +37,7 @@ func countsSaid(out argument, c verdict.Comparison, r verdict.Rule) argument {
 	crashed, starts := crashes(counts)
 	if starts > 0 {
 		out.How = "By counting the starts that crashed: no t-test, and what few starts did not show may still be there."
-		found = fmt.Sprintf("Found %s in %s: %s is %s", countOf(crashed, "crash", "crashes"), countOf(starts, "start", "starts"), counts[0].Path, is)
+		found = fmt.Sprintf("Found %s in %s: %s is %s", count(crashed, "crash"), count(starts, "start"), counts[0].Path, is)
 	}
 	switch {
 	case c.Verdict == verdict.Pass, c.Verdict == verdict.Fail:

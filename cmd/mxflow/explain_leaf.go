@@ -124,7 +124,7 @@ func claim(c verdict.Comparison, s scale) string {
 			word, size = "worse", -size
 			most = map[string]string{"at least": "at most", "at most": "at least"}[most]
 		}
-		return fmt.Sprintf("%s of %s is %s than that of %s by %s %s.", t.Metric, t.Arm, word, t.Against, most, strings.TrimPrefix(percentText(size), "+"))
+		return fmt.Sprintf("%s of %s is %s than that of %s by %s %s.", t.Metric, t.Arm, word, t.Against, most, percent(size))
 	case t.Form == verdict.Ratio:
 		return fmt.Sprintf("%s of %s changes against %s by %s %s.", t.Metric, t.Arm, t.Against, most, s.text(t.Threshold))
 	case t.Form == verdict.Difference:

@@ -80,7 +80,7 @@ func launchRange(d *ledger.Decision) string {
 		most = d.Statistics.Max
 	}
 	if least = min(least, most); least == most {
-		return countOf(most, "launch", "launches")
+		return count(most, "launch")
 	}
 	return fmt.Sprintf("%d to %d launches", least, most)
 }

@@ -100,9 +100,9 @@ func lastLookOf(t *verdict.Test) string {
 		n = t.Looks[len(t.Looks)-1].N
 	}
 	if t.Against == "" {
-		return countOf(n, "launch", "launches")
+		return count(n, "launch")
 	}
-	return countOf(n, "launch", "launches") + " an arm"
+	return count(n, "launch") + " an arm"
 }
 
 // latched says that launches behind the look that decided change nothing.

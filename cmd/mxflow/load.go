@@ -81,7 +81,7 @@ func count(n int, what string) string {
 	switch {
 	case n == 1:
 		return "1 " + what
-	case strings.HasSuffix(what, "s"), strings.HasSuffix(what, "ch"):
+	case strings.HasSuffix(what, "s"), strings.HasSuffix(what, "ch"), strings.HasSuffix(what, "sh"):
 		what += "e"
 	}
 	return fmt.Sprintf("%d %ss", n, what)

@@ -147,11 +147,7 @@ func chosenCases(all []*plans.Case, text string) (chosen []*plans.Case, err erro
 		}
 	}
 	if len(chosen) == 0 {
-		hint := ""
-		if near := plans.Nearest(text, names); near != "" {
-			hint = fmt.Sprintf(" Did you mean %q?", near)
-		}
-		return nil, fmt.Errorf("--run %s: none of %s has that in its name.%s", text, count(len(all), "case"), hint)
+		return nil, fmt.Errorf("--run %s: none of %s has that in its name%s", text, count(len(all), "case"), steps.DidYouMean(text, names))
 	}
 	return chosen, nil
 }
