@@ -3,6 +3,7 @@ package plans
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -78,7 +79,7 @@ func (l *loader) decodeScalar(a Attr, v cty.Value, at hcl.Range) (any, bool) {
 		return d.String(), ok
 	case String:
 		s := v.AsString()
-		if len(a.OneOf) > 0 && !contains(a.OneOf, s) {
+		if len(a.OneOf) > 0 && !slices.Contains(a.OneOf, s) {
 			l.fail(at, "Invalid "+a.Name, "%s is one of %s; this is %q.%s", a.Name, orList(a.OneOf), s, l.didYouMean(s, a.OneOf))
 			return nil, false
 		}

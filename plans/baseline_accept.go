@@ -1,6 +1,9 @@
 package plans
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 const (
 	// AcceptAll accepts every difference of fingerprints, AcceptRepos those of all
@@ -21,7 +24,7 @@ var FingerprintEntries = []string{
 func (l *loader) decodeEntries(f *fields) (accepted []string) {
 	words := append([]string{AcceptAll, AcceptRepos}, FingerprintEntries...)
 	for _, word := range f.texts("accept_fingerprint") {
-		if tree, ok := strings.CutPrefix(word, "repo."); !contains(words, word) && (!ok || tree == "") {
+		if tree, ok := strings.CutPrefix(word, "repo."); !slices.Contains(words, word) && (!ok || tree == "") {
 			l.fail(f.at("accept_fingerprint"), "Unknown fingerprint entry",
 				"No environment is known by %q.%s Source trees are called repo.<name>.", word, l.didYouMean(word, words))
 			continue

@@ -1,6 +1,9 @@
 package plans
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // launches warns of a benchmark of fewer launches an arm than rules on what
 // varies between launches are decided from.
@@ -85,7 +88,7 @@ func (c *planCheck) hypothesis(f *Feature) {
 			if in.Metric == claim.Metric && in.Cell == claim.Cell {
 				return
 			}
-			if !contains(read, in.Path) {
+			if !slices.Contains(read, in.Path) {
 				read = append(read, in.Path)
 			}
 		}

@@ -1,6 +1,7 @@
 package plans
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -73,7 +74,7 @@ func neverPrimitive(expr hclsyntax.Expression) bool {
 		return neverPrimitive(e.TrueResult) && neverPrimitive(e.FalseResult)
 	case *hclsyntax.ScopeTraversalExpr:
 		root := e.Traversal.RootName()
-		return root == "baseline" || root == "accepted" || contains(referable, root)
+		return root == "baseline" || root == "accepted" || slices.Contains(referable, root)
 	}
 	return false
 }

@@ -2,6 +2,7 @@ package plans
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -74,7 +75,7 @@ func (l *loader) confirmedCriteria(cf *fields, ft *Feature) []string {
 // namedRules are the rules of some names, in their own order.
 func namedRules(rules []*Rule, names []string) (list []*Rule) {
 	for _, r := range rules {
-		if contains(names, r.Name) {
+		if slices.Contains(names, r.Name) {
 			list = append(list, r)
 		}
 	}

@@ -1,6 +1,9 @@
 package plans
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 var criterionDoc = &BlockDoc{
 	Type: "criterion", Times: AtLeast1,
@@ -68,9 +71,9 @@ func (l *loader) decodeNames(f *fields, attr string, criteria []*Rule, fallback 
 	}
 	for i, name := range list {
 		switch {
-		case !contains(all, name):
+		case !slices.Contains(all, name):
 			l.fail(elems[i].at, "Unknown criterion", "The feature has no criterion %q.%s", name, l.didYouMean(name, all))
-		case contains(names, name):
+		case slices.Contains(names, name):
 			l.fail(elems[i].at, "Duplicate criterion in "+attr, "%q is in the list already. Remove one.", name)
 		default:
 			names = append(names, name)

@@ -3,6 +3,7 @@ package plans
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -54,7 +55,7 @@ func (l *loader) instances(g *group, b *hcl.Block, outer *instance) []*instance 
 	if outer != nil {
 		own.keys, own.scope = outer.keys, outer.scope
 	}
-	if !contains(generates, b.Type) {
+	if !slices.Contains(generates, b.Type) {
 		return []*instance{l.opened(own)}
 	}
 	what := fmt.Sprintf("%s %q", b.Type, b.Labels[len(b.Labels)-1])

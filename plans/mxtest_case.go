@@ -129,7 +129,7 @@ func (l *caseLoader) decodeChosen(f *fields, c *Case) string {
 	switch {
 	case ft == nil || ft.Choose == nil:
 		l.fail(f.at("expect_chosen"), "Nothing is chosen here", "%s does not choose among alternatives. Remove expect_chosen.", orElse(c.Of(), "This"))
-	case !contains(ft.Choose.Values, value):
+	case !slices.Contains(ft.Choose.Values, value):
 		l.fail(f.at("expect_chosen"), "Unknown alternative", "Feature %q does not try %q.%s", ft.Name, value, l.didYouMean(value, ft.Choose.Values))
 	}
 	return value
@@ -143,7 +143,7 @@ func (l *caseLoader) decodeExpected(f *fields, rules []*Rule) map[string]verdict
 	}
 	out := map[string]verdict.Verdict{}
 	for _, p := range f.pairs("expect_rules") {
-		if !contains(names, p.key) {
+		if !slices.Contains(names, p.key) {
 			l.fail(p.keyAt, "Unknown rule", "There is no rule %q here.%s", p.key, l.didYouMean(p.key, names))
 			continue
 		}

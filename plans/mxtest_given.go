@@ -2,6 +2,7 @@ package plans
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -92,7 +93,7 @@ func (l *caseLoader) decodeLevels(f *fields, ft *Feature) map[string]verdict.Ver
 		}
 	}
 	unknown := func(at hcl.Range, name string) bool {
-		if contains(order, name) {
+		if slices.Contains(order, name) {
 			return false
 		}
 		l.fail(at, "Level not in the protocol", "Protocol %q of feature %q has no level %q.%s", ft.Protocol, ft.Name, name, l.didYouMean(name, order))
@@ -144,7 +145,7 @@ func (l *caseLoader) asVerdict(v cty.Value, at hcl.Range, what string) (verdict.
 	switch {
 	case !ok:
 		return "", false
-	case contains(caseVerdicts, word):
+	case slices.Contains(caseVerdicts, word):
 		return verdict.Verdict(word), true
 	case word == string(verdict.Waived):
 		l.fail(at, "Unknown verdict", "Nobody waives a case: a waiver is of what was recorded. Write one of %s.", orList(caseVerdicts))

@@ -2,6 +2,7 @@ package plans
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 )
@@ -94,9 +95,9 @@ func (l *caseLoader) decodeMeasurement(f *fields, p pair, in *Input, ft *Feature
 	for _, e := range entries {
 		m.at[e.key] = e.at
 		switch {
-		case contains(armNames, e.key):
+		case slices.Contains(armNames, e.key):
 			l.decodeArm(m, e)
-		case contains(madeFrom, e.key):
+		case slices.Contains(madeFrom, e.key):
 			if m.made != "" {
 				l.fail(e.keyAt, "Candidate given twice", "%s says already what the candidate is. Remove one.", m.made)
 				continue

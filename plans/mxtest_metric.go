@@ -2,6 +2,7 @@ package plans
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,7 +20,7 @@ func (l *caseLoader) measured(address string, at hcl.Range, ft *Feature) *Input 
 		return nil
 	}
 	elements := strings.Split(address, ".")
-	if contains(elements, "") {
+	if slices.Contains(elements, "") {
 		return refuse(wrong("Invalid metric address", "%q is no address. Write a workload and a metric, such as \"chat.tg\".", address))
 	}
 	in, err := l.ns.ofFeature(&Input{Path: address, Type: NumberInput}, elements, ft)

@@ -10,7 +10,7 @@ func (l *caseLoader) decodeKnobs(f *fields, g *GivenFeature) {
 	for _, p := range f.pairs("knobs") {
 		k := l.ns.knobs[p.key]
 		if k == nil {
-			l.fail(p.keyAt, "Unknown knob", "The plan declares no knob %q.%s", p.key, l.didYouMean(p.key, sorted(l.ns.knobs)))
+			l.fail(p.keyAt, "Unknown knob", "The plan declares no knob %q.%s", p.key, l.didYouMean(p.key, keysOf(l.ns.knobs)))
 			continue
 		}
 		name, ok := l.asText(p.v, p.at, "The value of knob "+quoted(p.key))

@@ -3,7 +3,6 @@ package plans
 import (
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -168,15 +167,6 @@ func (ns *namespace) ofFeature(in *Input, rest []string, f *Feature) (*Input, *r
 func anyList(v any) []any {
 	list, _ := v.([]any)
 	return list
-}
-
-func sorted[V any](m map[string]V) []string {
-	var names []string
-	for n := range m {
-		names = append(names, n)
-	}
-	sort.Strings(names)
-	return names
 }
 
 func featureNames(p *Plan) (names []string) {

@@ -2,6 +2,7 @@ package plans
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -13,7 +14,7 @@ func (ns *namespace) workload(in *Input, rest []string, f *Feature) (*Input, *ru
 	if e := ns.plan.commandEngine(); e != nil {
 		return nil, wrong("Workload is not measured", "engine.%s.%s is a command, which is sent no workload. Read one of its metrics, as in command.<metric>.gain.", e.Kind, e.Name)
 	}
-	if sent := ns.measured[f.Protocol]; !contains(sent, name) {
+	if sent := ns.measured[f.Protocol]; !slices.Contains(sent, name) {
 		return nil, wrong("Workload is not measured", "Protocol %q of feature %q sends %s in its benchmark; add workload.%s to the workloads of level \"benchmark\".", f.Protocol, f.Name, orNothing(sent), name)
 	}
 	in.Unsent = ns.unsent(f.Protocol, name)
@@ -106,7 +107,7 @@ func (ns *namespace) notAMetric(workload, word string, cells []Cell) *ruleError 
 // elementOf reports whether one of the cells has an element in its address.
 func elementOf(cells []Cell, word string) bool {
 	for _, c := range cells {
-		if contains(strings.Split(c.Address, ".")[1:], word) {
+		if slices.Contains(strings.Split(c.Address, ".")[1:], word) {
 			return true
 		}
 	}

@@ -21,7 +21,7 @@ var usualNames = map[string]string{
 // for, and what that metric is.
 func usualMetric(given string, names []string) string {
 	name := usualNames[strings.ToLower(given)]
-	if name == "" || !contains(names, name) {
+	if name == "" || !slices.Contains(names, name) {
 		return ""
 	}
 	m, ok := metricOfWorkload(name)

@@ -2,6 +2,7 @@ package plans
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -32,7 +33,7 @@ func (ns *namespace) level(in *Input, rest []string, f *Feature) (*Input, *ruleE
 	if len(rest) != 2 {
 		return nil, wrong("Incomplete address", "Write levels.<level>, with one of %s.", strings.Join(names, ", "))
 	}
-	if !contains(names, rest[1]) {
+	if !slices.Contains(names, rest[1]) {
 		return nil, wrong("Level not in the protocol", "Protocol %q of feature %q has the levels %s.%s", f.Protocol, f.Name, strings.Join(names, ", "), didYouMean(rest[1], names))
 	}
 	in.Kind, in.Name, in.Type = InputLevel, rest[1], WordInput
@@ -41,7 +42,7 @@ func (ns *namespace) level(in *Input, rest []string, f *Feature) (*Input, *ruleE
 
 func (ns *namespace) knob(in *Input, rest []string) (*Input, *ruleError) {
 	if len(rest) != 2 || ns.knobs[rest[1]] == nil {
-		return nil, wrong("Unknown knob", "Write knob.<name>, with one of %s.", strings.Join(sorted(ns.knobs), ", "))
+		return nil, wrong("Unknown knob", "Write knob.<name>, with one of %s.", strings.Join(keysOf(ns.knobs), ", "))
 	}
 	in.Kind, in.Name, in.Type = InputKnob, rest[1], WordInput
 	return in, nil

@@ -2,6 +2,7 @@ package plans
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 )
@@ -88,7 +89,7 @@ func (l *loader) decodeAfter(ph *Phase, pb *phaseBlock, attr string, already []s
 		case r.key == ph.Name:
 			l.fail(r.at, "Phase after itself", "Phase %q cannot come after itself. Remove it from %s.", ph.Name, attr)
 			continue
-		case contains(already, r.key):
+		case slices.Contains(already, r.key):
 			l.fail(r.at, "Duplicate reference", "%s is in after already, which asks for more. Remove one.", r)
 			continue
 		}

@@ -56,11 +56,11 @@ func bounds(text string, in *Input, low, high float64) string {
 // unfolded writes a comparison of abs, max or min with a number without them.
 func (f *claimed) unfolded() string {
 	o, limit, op := f.leaf.Left, f.leaf.Right, f.leaf.Op
-	if !contains(builtins, o.Op) {
+	if !slices.Contains(builtins, o.Op) {
 		o, limit = limit, o
 		op = flipped[op]
 	}
-	if !contains(builtins, o.Op) || !fixed(limit.Inputs()) {
+	if !slices.Contains(builtins, o.Op) || !fixed(limit.Inputs()) {
 		return ""
 	}
 	less := strings.HasPrefix(op, "<")

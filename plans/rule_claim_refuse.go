@@ -3,6 +3,7 @@ package plans
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -83,7 +84,7 @@ func (f *claimed) knotted(k *knot) *ruleError {
 	o := k.at
 	switch {
 	case o == nil:
-	case contains(builtins, o.Op):
+	case slices.Contains(builtins, o.Op):
 		return wrong("Function of a measurement", "%s of what is measured has no noise that statistics know, so that %s cannot be decided. %s", o.Op, f.leaf.Text,
 			f.instead("Compare what stands inside of "+o.Op+" by itself, and join the comparisons with and or or.", f.unfolded()))
 	case o.Op == "/" && len(o.Args) == 2 && len(o.Args[1].Inputs()) == 0:

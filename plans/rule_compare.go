@@ -1,6 +1,7 @@
 package plans
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -116,7 +117,7 @@ func unitsOf(operands []*Operand) string {
 		if u == RatioUnit {
 			u = "a ratio"
 		}
-		if u != "" && !contains(units, u) {
+		if u != "" && !slices.Contains(units, u) {
 			units = append(units, u)
 		}
 	}
@@ -177,7 +178,7 @@ func (r *reader) knownWords(n *ast.BinaryNode, in *Input) {
 	}
 	for _, c := range constants {
 		s, ok := c.(*ast.StringNode)
-		if !ok || contains(words, s.Value) {
+		if !ok || slices.Contains(words, s.Value) {
 			continue
 		}
 		if in.Kind != InputKnob && verdict.Verdict(s.Value).Known() {

@@ -1,6 +1,9 @@
 package plans
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // linear is a sum of inputs, each times a factor, and a constant: what one side
 // of a comparison has to be for statistics to decide it.
@@ -77,7 +80,7 @@ func combined(op string, args []quotient) (q quotient, ok bool) {
 			sign = -1
 		}
 		return quotient{linear{}.plus(args[0].over, sign), args[0].under}, true
-	case len(args) != 2 || contains(builtins, op):
+	case len(args) != 2 || slices.Contains(builtins, op):
 		return q, false
 	}
 	a, b := args[0], args[1]

@@ -3,6 +3,7 @@ package plans
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -126,7 +127,7 @@ func spelled(op string, args []*Operand) string {
 		return o.Text
 	}
 	switch {
-	case contains(builtins, op):
+	case slices.Contains(builtins, op):
 		texts := make([]string, len(args))
 		for i, a := range args {
 			texts[i] = a.Text

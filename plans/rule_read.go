@@ -2,6 +2,7 @@ package plans
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr/ast"
@@ -145,7 +146,7 @@ func (r *reader) refuseNode(n ast.Node) {
 }
 
 func (r *reader) call(n ast.Node, name string, args []ast.Node) *Operand {
-	if !contains(builtins, name) {
+	if !slices.Contains(builtins, name) {
 		r.refuse(n, "Unknown function", "A rule may call %s; %s is not one of them.%s", strings.Join(builtins, ", "), name, didYouMean(name, builtins))
 		return nil
 	}

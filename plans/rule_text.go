@@ -113,12 +113,3 @@ func sentence(s string) string {
 	}
 	return s
 }
-
-func contains(list []string, s string) bool {
-	for _, e := range list {
-		if e == s {
-			return true
-		}
-	}
-	return false
-}

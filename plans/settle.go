@@ -1,6 +1,7 @@
 package plans
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -93,7 +94,7 @@ func (s *settling) need(uses []hcl.Traversal) bool {
 	scope := s.l.eval.ctx.Variables
 	scope["local"] = cty.ObjectVal(locals)
 	for root, keys := range wanted {
-		all := contains(keys, "")
+		all := slices.Contains(keys, "")
 		scope[root] = s.l.groups.object(root, keys, all)
 	}
 	return ok
@@ -163,4 +164,4 @@ func (s *settling) cycle(node string, at hcl.Range) {
 	s.l.fail(at, "Cycle of for_each", "Which blocks there are cannot depend on themselves: %s. Take for_each or count from something else.", words)
 }
 
-func isReferable(word string) bool { return contains(referable, word) }
+func isReferable(word string) bool { return slices.Contains(referable, word) }

@@ -2,6 +2,7 @@ package plans
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 )
@@ -95,7 +96,7 @@ func (p *Plan) sendable(benchmark *Block) []string {
 	all := append([]string(nil), names...)
 	for _, s := range p.Suites {
 		for _, name := range s.Workloads {
-			if !contains(all, name) {
+			if !slices.Contains(all, name) {
 				all = append(all, name)
 			}
 		}
@@ -106,7 +107,7 @@ func (p *Plan) sendable(benchmark *Block) []string {
 // unsent says why no launch of a protocol has a workload; empty where it is sent.
 func (ns *namespace) unsent(protocol, workload string) string {
 	switch {
-	case contains(ns.sent[protocol], workload):
+	case slices.Contains(ns.sent[protocol], workload):
 		return ""
 	case ns.plan.Suite != "":
 		return fmt.Sprintf("suite %q was chosen, and it does not send workload %s", ns.plan.Suite, workload)
@@ -118,7 +119,7 @@ func (ns *namespace) unsent(protocol, workload string) string {
 func (ns *namespace) suitesOf(workload string) string {
 	var names []string
 	for _, s := range ns.plan.Suites {
-		if contains(s.Workloads, workload) {
+		if slices.Contains(s.Workloads, workload) {
 			names = append(names, "--suite "+s.Name)
 		}
 	}
