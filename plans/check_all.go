@@ -10,7 +10,7 @@ import (
 // a GPU and show nothing. Most of what it finds are warnings: the plan does what
 // it says, but hardly what was meant.
 type planCheck struct {
-	l     *loader
+	l     *evalScope
 	plan  *Plan
 	ns    *namespace
 	files map[string]*hcl.File
@@ -23,7 +23,7 @@ func (l *loader) checkSense(ns *namespace) {
 	if l.diags.HasErrors() {
 		return
 	}
-	c := &planCheck{l: l, plan: l.plan, ns: ns, files: l.files()}
+	c := &planCheck{l: l.evalScope, plan: l.plan, ns: ns, files: l.files()}
 	for _, ph := range l.plan.Phases {
 		for _, f := range ph.Features {
 			c.rules("criterion", f.Criteria)

@@ -114,7 +114,7 @@ func (c *planCheck) included(at Range) bool {
 }
 
 // use notes that something in the plan refers to a block.
-func (l *loader) use(node string) {
+func (l *evalScope) use(node string) {
 	if l.used == nil {
 		l.used = map[string]bool{}
 	}

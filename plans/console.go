@@ -82,7 +82,7 @@ func (r *Result) CompileRule(src, feature string) (rule *Rule, address bool, dia
 func (r *Result) aside(src string, work func()) (diags Diagnostics) {
 	l := r.loaded
 	before := l.diags
-	l.diags, l.eval.work, l.suggestions = nil, 0, 200
+	l.diags, l.work, l.suggestions = nil, 0, 200
 	l.sources[ConsoleFile] = &source{name: ConsoleFile, text: []byte(src)}
 	defer func() {
 		if p := recover(); p != nil {

@@ -157,7 +157,7 @@ type evaluated struct {
 
 // remember notes an expression, so that a mistake found in its value later can
 // say what it was made of.
-func (l *loader) remember(expr hcl.Expression, ctx *hcl.EvalContext) {
+func (l *report) remember(expr hcl.Expression, ctx *hcl.EvalContext) {
 	if l.evaluated == nil {
 		l.evaluated = map[hcl.Range]evaluated{}
 	}
@@ -165,7 +165,7 @@ func (l *loader) remember(expr hcl.Expression, ctx *hcl.EvalContext) {
 }
 
 // explain adds to a diagnostic the expression that stands at its place.
-func (l *loader) explain(d *hcl.Diagnostic) {
+func (l *report) explain(d *hcl.Diagnostic) {
 	if d.Expression != nil || d.Subject == nil {
 		return
 	}
@@ -176,7 +176,7 @@ func (l *loader) explain(d *hcl.Diagnostic) {
 
 // explainAll does so for diagnostics about a part of an expression, such as an
 // element of a list or a name in a rule.
-func (l *loader) explainAll(diags hcl.Diagnostics) {
+func (l *report) explainAll(diags hcl.Diagnostics) {
 	ranges := make([]hcl.Range, 0, len(l.evaluated))
 	for r := range l.evaluated {
 		ranges = append(ranges, r)

@@ -13,7 +13,7 @@ func (l *loader) opened(i *instance) *instance {
 		return i // a feature's body comes out of its phase's
 	}
 	block := *i.block
-	block.Body = dynblock.Expand(&metered{block.Body, l, false}, l.eval.ctx, dynblock.OptCheckForEach(l.checkDynamic))
+	block.Body = dynblock.Expand(&metered{block.Body, l, false}, l.ctx, dynblock.OptCheckForEach(l.checkDynamic))
 	i.block = &block
 	return i
 }
@@ -98,15 +98,15 @@ func (e meteredExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	uses := e.Expression.Variables()
 	var known []hcl.Traversal
 	for _, t := range uses {
-		if _, ours := e.l.eval.ctx.Variables[t.RootName()]; ours || !visible(ctx, t.RootName()) {
+		if _, ours := e.l.ctx.Variables[t.RootName()]; ours || !visible(ctx, t.RootName()) {
 			known = append(known, t)
 		}
 	}
 	e.l.at("a dynamic block", e.Range())
 	if e.l.checkUses(known) && e.l.affordable(e.Expression, uses) {
 		v, diags := e.Expression.Value(ctx)
-		e.l.eval.looping = false
-		return v, e.l.explained(diags)
+		e.l.looping = false
+		return v, explained(diags)
 	}
 	diags := e.l.diags[before:]
 	e.l.diags = e.l.diags[:before:before]

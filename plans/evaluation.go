@@ -2,6 +2,7 @@ package plans
 
 import (
 	"sort"
+	"sync/atomic"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -19,9 +20,35 @@ const (
 	maxLooped = 32 << 10
 )
 
-// evaluation is the one scope that every expression of a plan is evaluated in.
-type evaluation struct {
-	ctx *hcl.EvalContext
+// evalScope is the one scope that every expression of a plan is evaluated in: the
+// names that it has, what they may come to, and what of it is secret.
+type evalScope struct {
+	*report
+	*texts
+	// dir is the folder that file() reads below.
+	dir string
+	// env looks up an environment variable; replays is set where what it finds was
+	// recorded by a run.
+	env     func(name string) (string, bool)
+	replays bool
+	// before is asked before an expression is evaluated that uses names, and may
+	// bring them into scope; false where it cannot.
+	before func(uses []hcl.Traversal) bool
+	// language describes the blocks that references name.
+	language func(kind string) *BlockDoc
+	// whole is the schema of a plan as a whole.
+	whole *hcl.BodySchema
+
+	ctx     *hcl.EvalContext
+	symbols symbols
+	groups  groups
+	// doubted are the block types of which some could not be made.
+	doubted map[string]bool
+	// used are the blocks that expressions and rules name; see refersTo.
+	used    map[string]bool
+	secrets secrets
+	// inputs are what came from outside of the plan's own files.
+	inputs taken
 	// sizes of variables and locals, by "var.name" and "local.name".
 	sizes map[string]int
 	work  int
@@ -29,50 +56,50 @@ type evaluation struct {
 	words map[string]cty.Value
 	// looping is set while an expression with a loop in it is evaluated.
 	looping bool
-	// files are what file() has read, so that a plan sees one content.
-	files map[string]string
-	// functions are what expressions may call.
-	functions map[string]function.Function
+	// read is what file() has read, so that a plan sees one content.
+	read map[string]string
+	// callable are the functions that expressions may call.
+	callable map[string]function.Function
+	// busy is what the load is doing, where somebody watches.
+	busy *atomic.Pointer[place]
 }
 
-// openScope starts with nothing but functions and the words that always mean
-// the same.
-func (l *loader) openScope() {
-	l.eval = evaluation{
+// newScope starts with nothing but functions and the words that always mean the
+// same.
+func newScope(path string) *evalScope {
+	l := &evalScope{
+		report:  &report{suggestions: 200},
+		texts:   &texts{named: path, sources: map[string]*source{}},
+		whole:   rootSchema,
+		symbols: symbols{},
+		groups:  newGroups(),
+		doubted: map[string]bool{},
+		inputs:  taken{variables: map[string]string{}, values: map[string]string{}, env: map[string]string{}, private: map[string]bool{}},
 		ctx: &hcl.EvalContext{Variables: map[string]cty.Value{
 			"var": cty.EmptyObjectVal, "local": cty.EmptyObjectVal,
 			"baseline": reference("baseline", "", ""), "accepted": reference("accepted", "", ""),
 		}},
-		sizes: map[string]int{}, files: map[string]string{},
+		sizes: map[string]int{}, read: map[string]string{},
 	}
-	l.eval.functions = l.functions()
-	l.eval.ctx.Functions = l.eval.functions
+	l.callable = l.functions()
+	l.ctx.Functions = l.callable
+	return l
 }
 
 // instance is the scope as it is now, for looking at it later: each and count
 // come and go.
-func (e *evaluation) instance() *hcl.EvalContext {
-	if len(e.words) == 0 {
-		return e.ctx
+func (l *evalScope) instance() *hcl.EvalContext {
+	if len(l.words) == 0 {
+		return l.ctx
 	}
-	ctx := e.ctx.NewChild()
-	ctx.Variables = e.words
+	ctx := l.ctx.NewChild()
+	ctx.Variables = l.words
 	return ctx
-}
-
-// closeScope makes every block visible, now that it is known which there are.
-func (l *loader) closeScope() {
-	locals := l.settling.values
-	l.settling = nil
-	l.eval.ctx.Variables["local"] = cty.ObjectVal(locals)
-	for _, kind := range referable {
-		l.eval.ctx.Variables[kind] = l.groups.object(kind, nil, true)
-	}
 }
 
 // value evaluates an expression whose value the plan shows. When it reports
 // false, the value is of no use and the reason has been reported.
-func (l *loader) value(expr hcl.Expression, what string) (cty.Value, bool) {
+func (l *evalScope) value(expr hcl.Expression, what string) (cty.Value, bool) {
 	v, ok := l.marked(expr)
 	if !ok {
 		return v, false
@@ -82,18 +109,18 @@ func (l *loader) value(expr hcl.Expression, what string) (cty.Value, bool) {
 
 // marked evaluates an expression; its value carries the marks of what it was
 // computed from.
-func (l *loader) marked(expr hcl.Expression) (cty.Value, bool) {
+func (l *evalScope) marked(expr hcl.Expression) (cty.Value, bool) {
 	uses := expr.Variables()
-	if l.settling != nil && !l.settling.need(uses) {
+	if l.before != nil && !l.before(uses) {
 		return cty.DynamicVal, false
 	}
 	if !l.checkUses(uses) || !l.affordable(expr, uses) {
 		return cty.DynamicVal, false
 	}
-	l.remember(expr, l.eval.instance())
-	v, diags := expr.Value(l.eval.ctx)
-	l.eval.looping = false
-	l.diags = append(l.diags, l.explained(diags)...)
+	l.remember(expr, l.instance())
+	v, diags := expr.Value(l.ctx)
+	l.looping = false
+	l.diags = append(l.diags, explained(diags)...)
 	if diags.HasErrors() || !v.IsWhollyKnown() {
 		return cty.DynamicVal, false
 	}
@@ -115,23 +142,23 @@ func (l *loader) marked(expr hcl.Expression) (cty.Value, bool) {
 // that it names plus its own text, and the square of that with a loop in it
 // (there are none within each other, see checkNesting). What functions make is
 // counted when they are called.
-func (l *loader) affordable(expr hcl.Expression, uses []hcl.Traversal) bool {
+func (l *evalScope) affordable(expr hcl.Expression, uses []hcl.Traversal) bool {
 	cost, looping := l.weigh(expr)
 	for _, t := range uses {
 		name, _ := stepName(t, 1)
-		cost += 8 + l.eval.sizes[t.RootName()+"."+name]
+		cost += 8 + l.sizes[t.RootName()+"."+name]
 	}
-	l.eval.looping = looping
-	if l.eval.looping && cost > maxLooped {
+	l.looping = looping
+	if l.looping && cost > maxLooped {
 		l.tooMuch(expr)
 		return false
 	}
-	if l.eval.looping {
+	if l.looping {
 		// An element takes at least 16.
 		cost *= cost/16 + 1
 	}
-	l.eval.work += cost
-	if l.eval.work > maxWork || !l.eval.looping && cost > 4*maxValue {
+	l.work += cost
+	if l.work > maxWork || !l.looping && cost > 4*maxValue {
 		l.tooMuch(expr)
 		return false
 	}
@@ -139,7 +166,7 @@ func (l *loader) affordable(expr hcl.Expression, uses []hcl.Traversal) bool {
 }
 
 // loops reports whether a for expression stands in a range of the text.
-func (l *loader) loops(at hcl.Range) bool {
+func (l *texts) loops(at hcl.Range) bool {
 	s := l.sources[at.Filename]
 	if s == nil {
 		return false
@@ -148,7 +175,7 @@ func (l *loader) loops(at hcl.Range) bool {
 	return next < len(s.loops) && s.loops[next] < at.End.Byte
 }
 
-func (l *loader) tooMuch(expr hcl.Expression) {
+func (l *evalScope) tooMuch(expr hcl.Expression) {
 	l.fail(expr.Range(), "Plan evaluates to too much", "This expression, with the variables and locals it uses, can grow beyond what a plan may hold (1 MiB a value, 32 KiB that a for expression goes over, 64 MiB in all). Make it smaller.")
 }
 

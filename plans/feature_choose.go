@@ -107,7 +107,7 @@ func (l *loader) decodeAlternatives(p pair, k *Knob, at map[string]hcl.Range) (v
 // valueAt is the expression of a map's value where it is written out, for the
 // places of what stands in it; otherwise an expression that is as a whole where
 // the value comes from.
-func (l *loader) valueAt(p pair) hcl.Expression {
+func (l *evalScope) valueAt(p pair) hcl.Expression {
 	if p.expr != nil {
 		return p.expr
 	}

@@ -12,7 +12,7 @@ import (
 // decoder reads straight through and finds everything at once. An attribute
 // that is null counts as not written.
 type fields struct {
-	l *loader
+	l *evalScope
 	// what names the block in messages: `workload "chat"`.
 	what   string
 	def    hcl.Range
@@ -25,7 +25,7 @@ type fields struct {
 }
 
 // fields opens the body of b.
-func (l *loader) fields(b *hcl.Block, schema *hcl.BodySchema, what string) *fields {
+func (l *evalScope) fields(b *hcl.Block, schema *hcl.BodySchema, what string) *fields {
 	content := l.content(b.Body, schema, what)
 	return &fields{
 		l: l, what: what, def: b.DefRange,
@@ -36,7 +36,7 @@ func (l *loader) fields(b *hcl.Block, schema *hcl.BodySchema, what string) *fiel
 
 // content applies a schema; where something does not belong, the message ends
 // with what does.
-func (l *loader) content(body hcl.Body, schema *hcl.BodySchema, what string) *hcl.BodyContent {
+func (l *evalScope) content(body hcl.Body, schema *hcl.BodySchema, what string) *hcl.BodyContent {
 	content, diags := body.Content(schema)
 	content = l.meant(body, schema, content, diags)
 	for _, d := range diags {
@@ -66,7 +66,7 @@ func accepts(what string, schema *hcl.BodySchema) string {
 }
 
 // single is the one block of its type; more than one is an error at the second.
-func (l *loader) single(blocks hcl.Blocks) *hcl.Block {
+func (l *evalScope) single(blocks hcl.Blocks) *hcl.Block {
 	if len(blocks) == 0 {
 		return nil
 	}

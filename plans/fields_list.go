@@ -17,7 +17,7 @@ type element struct {
 
 // elements are the elements of a list. They are placed one by one where the
 // expression is a list itself, and at the whole of it where it computes one.
-func (l *loader) elements(expr hcl.Expression, v cty.Value) ([]element, bool) {
+func (l *evalScope) elements(expr hcl.Expression, v cty.Value) ([]element, bool) {
 	ty := v.Type()
 	if v.IsNull() || !(ty.IsTupleType() || ty.IsListType() || ty.IsSetType()) {
 		return nil, false
@@ -45,7 +45,7 @@ type pair struct {
 }
 
 // pairs are the entries of a map or object in order of their keys.
-func (l *loader) pairs(expr hcl.Expression, v cty.Value) ([]pair, bool) {
+func (l *evalScope) pairs(expr hcl.Expression, v cty.Value) ([]pair, bool) {
 	ty := v.Type()
 	if v.IsNull() || !(ty.IsObjectType() || ty.IsMapType()) || ty.Equals(referenceType) {
 		return nil, false
@@ -65,14 +65,14 @@ func (l *loader) pairs(expr hcl.Expression, v cty.Value) ([]pair, bool) {
 
 // placedKeys finds where the keys of a map are written, and those written
 // twice, of which the evaluator silently takes the last.
-func (l *loader) placedKeys(expr hcl.Expression) map[string]hcl.KeyValuePair {
+func (l *evalScope) placedKeys(expr hcl.Expression) map[string]hcl.KeyValuePair {
 	kvs, diags := hcl.ExprMap(expr)
 	if diags.HasErrors() {
 		return nil
 	}
 	placed := make(map[string]hcl.KeyValuePair, len(kvs))
 	for _, kv := range kvs {
-		k, diags := kv.Key.Value(l.eval.ctx)
+		k, diags := kv.Key.Value(l.ctx)
 		k, _ = k.Unmark()
 		if diags.HasErrors() || k.IsNull() || !k.IsKnown() || k.Type() != cty.String {
 			continue
@@ -109,7 +109,7 @@ func (f *fields) texts(name string) []string {
 // unwrapped is a number or truth value that was written in quotes as text:
 // "${var.port}" alone keeps the type of what it refers to, which its quotes say
 // is not meant.
-func (l *loader) unwrapped(v cty.Value, at hcl.Range) (string, bool) {
+func (l *evalScope) unwrapped(v cty.Value, at hcl.Range) (string, bool) {
 	if v.IsNull() || !v.Type().IsPrimitiveType() || v.Type() == cty.String || !l.inQuotes(at) {
 		return "", false
 	}
@@ -121,7 +121,7 @@ func (l *loader) unwrapped(v cty.Value, at hcl.Range) (string, bool) {
 }
 
 // asText is a value as text. A number or a truth value is text only in quotes.
-func (l *loader) asText(v cty.Value, at hcl.Range, what string) (string, bool) {
+func (l *evalScope) asText(v cty.Value, at hcl.Range, what string) (string, bool) {
 	if s, ok := l.unwrapped(v, at); ok {
 		return s, true
 	}

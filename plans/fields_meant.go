@@ -12,7 +12,7 @@ var misspelt = regexp.MustCompile(`"([^"]+)"[^"]* not expected here\. Did you me
 
 // meant reads blocks whose type is misspelt as what was meant. That was reported
 // already, and a block left out is missed in every place that refers to it.
-func (l *loader) meant(body hcl.Body, schema *hcl.BodySchema, content *hcl.BodyContent, said hcl.Diagnostics) *hcl.BodyContent {
+func (l *evalScope) meant(body hcl.Body, schema *hcl.BodySchema, content *hcl.BodyContent, said hcl.Diagnostics) *hcl.BodyContent {
 	types := map[string]string{}
 	wider := *schema
 	wider.Blocks = slices.Clone(schema.Blocks)
@@ -43,9 +43,9 @@ func (l *loader) meant(body hcl.Body, schema *hcl.BodySchema, content *hcl.BodyC
 
 // doubtMissing notes that a block of an unknown type may be one of those that a plan
 // has none of.
-func (l *loader) doubtMissing(schema *hcl.BodySchema, content *hcl.BodyContent, said hcl.Diagnostics) {
+func (l *evalScope) doubtMissing(schema *hcl.BodySchema, content *hcl.BodyContent, said hcl.Diagnostics) {
 	unknown := slices.ContainsFunc(said, func(d *hcl.Diagnostic) bool { return d.Summary == "Unsupported block type" })
-	if !unknown || schema != rootSchema {
+	if !unknown || schema != l.whole {
 		return
 	}
 	have := content.Blocks.ByType()

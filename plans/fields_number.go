@@ -125,7 +125,7 @@ func (f *fields) duration(name string, fallback time.Duration) time.Duration {
 	return d
 }
 
-func (l *loader) asDuration(v cty.Value, at hcl.Range, name string) (time.Duration, bool) {
+func (l *evalScope) asDuration(v cty.Value, at hcl.Range, name string) (time.Duration, bool) {
 	if v.Type() != cty.String || v.IsNull() {
 		l.fail(at, "Wrong type for "+name, `%s takes a duration in quotes, such as "30s" or "15m"; this is %s.`, name, describe(v))
 		return 0, false

@@ -51,7 +51,7 @@ func (f *fields) refs(name, block string) []ref {
 
 // references are the elements of a list of references. All that for_each or
 // count have made of a block counts as so many elements, wherever one may stand.
-func (l *loader) references(expr hcl.Expression, v cty.Value) ([]element, bool) {
+func (l *evalScope) references(expr hcl.Expression, v cty.Value) ([]element, bool) {
 	if ty := v.Type(); !v.IsNull() && (ty.IsObjectType() || ty.IsMapType()) && !ty.Equals(referenceType) {
 		list, ok := references(v)
 		var elems []element

@@ -19,7 +19,7 @@ import (
 // maxFile is the largest file that file() reads, in bytes.
 const maxFile = 512 << 10
 
-func (l *loader) envFunc() function.Function {
+func (l *evalScope) envFunc() function.Function {
 	return function.New(&function.Spec{
 		Description: "An environment variable, or the second argument where it is not set.",
 		Params:      []function.Parameter{{Name: "name", Type: cty.String}},
@@ -44,7 +44,7 @@ func (l *loader) envFunc() function.Function {
 	})
 }
 
-func (l *loader) fileFunc() function.Function {
+func (l *evalScope) fileFunc() function.Function {
 	return function.New(&function.Spec{
 		Description: "The text of a file below the plan's folder.",
 		Params:      []function.Parameter{{Name: "path", Type: cty.String}},
@@ -58,21 +58,21 @@ func (l *loader) fileFunc() function.Function {
 
 // readBelow reads a file below the plan's folder, once a load. Links that lead
 // out of it are not followed: what a plan reads is what travels with it.
-func (l *loader) readBelow(path string) (string, error) {
-	if text, known := l.eval.files[path]; known {
+func (l *evalScope) readBelow(path string) (string, error) {
+	if text, known := l.read[path]; known {
 		return text, nil
 	}
 	if filepath.IsAbs(path) {
 		return "", fmt.Errorf("%q is an absolute path; file reads below the plan's folder, by paths relative to it", path)
 	}
-	root, err := os.OpenRoot(l.plan.Dir)
+	root, err := os.OpenRoot(l.dir)
 	if err != nil {
 		return "", fmt.Errorf("the plan's folder cannot be read: %v", reason(err))
 	}
 	defer root.Close()
 	info, err := root.Stat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && l.opts.As != nil:
+	case errors.Is(err, fs.ErrNotExist) && l.replays:
 		return "", fmt.Errorf("the run kept no file %q: what holds a secret, or may, is in no record", path)
 	case errors.Is(err, fs.ErrNotExist):
 		return "", fmt.Errorf("there is no file %q in the plan's folder", path)
@@ -97,7 +97,7 @@ func (l *loader) readBelow(path string) (string, error) {
 	case !utf8.Valid(data):
 		return "", fmt.Errorf("%q is no UTF-8 text", path)
 	}
-	l.eval.files[path] = string(data)
+	l.read[path] = string(data)
 	return string(data), nil
 }
 
@@ -110,7 +110,7 @@ func reason(err error) error {
 	return err
 }
 
-func (l *loader) templateFileFunc() function.Function {
+func (l *evalScope) templateFileFunc() function.Function {
 	return function.New(&function.Spec{
 		Description: "A file below the plan's folder, with its ${ } and %{ } filled in from a map.",
 		Params: []function.Parameter{
@@ -124,7 +124,7 @@ func (l *loader) templateFileFunc() function.Function {
 }
 
 // template fills in a template under the limits that an expression has.
-func (l *loader) template(path string, vars cty.Value) (cty.Value, error) {
+func (l *evalScope) template(path string, vars cty.Value) (cty.Value, error) {
 	text, err := l.readBelow(path)
 	if err != nil {
 		return cty.NilVal, err
@@ -155,18 +155,18 @@ func (l *loader) template(path string, vars cty.Value) (cty.Value, error) {
 			return cty.NilVal, fmt.Errorf("%s:%d: the template uses %s, which is not in the map it was given", path, t.SourceRange().Start.Line, t.RootName())
 		}
 	}
-	before := l.eval.looping
-	l.eval.looping = before || len(loops) > 0
-	defer func() { l.eval.looping = before }()
+	before := l.looping
+	l.looping = before || len(loops) > 0
+	defer func() { l.looping = before }()
 	ctx := &hcl.EvalContext{Variables: vars.AsValueMap(), Functions: map[string]function.Function{}}
-	for name, f := range l.eval.functions {
+	for name, f := range l.callable {
 		if name != "templatefile" { // a template that fills in itself would not end
 			ctx.Functions[name] = f
 		}
 	}
 	v, diags := expr.Value(ctx)
 	if diags.HasErrors() {
-		return cty.NilVal, at(l.explained(diags))
+		return cty.NilVal, at(explained(diags))
 	}
 	if plain, _ := v.Unmark(); plain.IsNull() || plain.Type() != cty.String {
 		return cty.NilVal, fmt.Errorf("%s: a template makes text, and this one is %s", path, describe(plain))

@@ -21,7 +21,7 @@ const maxCompared = 2000
 
 // limited is a function whose work counts. What it gives back is bounded
 // afterwards; functions that can make much of little are bounded before.
-func (l *loader) limited(name string, f function.Function) function.Function {
+func (l *evalScope) limited(name string, f function.Function) function.Function {
 	params, variadic := slices.Clone(f.Params()), f.VarParam()
 	spec := &function.Spec{
 		Description: f.Description(), Params: params, VarParam: variadic,
@@ -44,7 +44,7 @@ func (l *loader) limited(name string, f function.Function) function.Function {
 }
 
 // fits pays for the arguments and refuses what would make too much of them.
-func (l *loader) fits(name string, args []cty.Value) error {
+func (l *evalScope) fits(name string, args []cty.Value) error {
 	total := 0
 	for _, a := range args {
 		size, _ := sizeOf(a)
@@ -70,15 +70,15 @@ func (l *loader) fits(name string, args []cty.Value) error {
 }
 
 // mostSize is what one call may make: less within an expression that repeats.
-func (l *loader) mostSize() int {
-	if l.eval.looping {
+func (l *evalScope) mostSize() int {
+	if l.looping {
 		return maxLooped
 	}
 	return maxValue
 }
 
-func (l *loader) spend(size int) error {
-	if l.eval.work += size; size > l.mostSize() || l.eval.work > maxWork {
+func (l *evalScope) spend(size int) error {
+	if l.work += size; size > l.mostSize() || l.work > maxWork {
 		return fmt.Errorf("this is more than a plan may evaluate to (1 MiB a value, 32 KiB within a for expression, 64 MiB in all)")
 	}
 	return nil

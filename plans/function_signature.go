@@ -5,7 +5,7 @@ import "strings"
 // FunctionSignatures are the functions that expressions may call, each with the
 // names of its arguments: "join(separator, lists…)".
 func FunctionSignatures() (list []string) {
-	functions := (&loader{}).functions()
+	functions := (&evalScope{}).functions()
 	for _, name := range keysOf(functions) {
 		var args []string
 		for _, p := range functions[name].Params() {

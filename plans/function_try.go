@@ -45,7 +45,7 @@ var (
 )
 
 // sensitiveFunc marks a value that is a secret, such as one from env().
-func (l *loader) sensitiveFunc() function.Function {
+func (l *evalScope) sensitiveFunc() function.Function {
 	return function.New(&function.Spec{
 		Description: "Marks a value as secret: it is kept out of all that is shown or recorded.",
 		Params:      anything,

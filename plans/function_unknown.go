@@ -23,7 +23,7 @@ var unoffered = map[string]string{
 var unknownFunction = regexp.MustCompile(`There is no function named "([^"]+)"`)
 
 // explained adds to the evaluator's own messages what it does not know.
-func (l *loader) explained(diags hcl.Diagnostics) hcl.Diagnostics {
+func explained(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range diags {
 		if m := unknownFunction.FindStringSubmatch(d.Detail); m != nil && unoffered[m[1]] != "" {
 			d.Detail = fmt.Sprintf("There is no function %q: %s.", m[1], unoffered[m[1]])

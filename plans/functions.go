@@ -92,7 +92,7 @@ var pure = map[string]function.Function{
 
 // functions are what expressions of this load may call: each under the limits
 // of the plan.
-func (l *loader) functions() map[string]function.Function {
+func (l *evalScope) functions() map[string]function.Function {
 	all := map[string]function.Function{"try": tryFunc, "can": canFunc}
 	add := func(name string, f function.Function) { all[name] = l.limited(name, f) }
 	for name, f := range pure {
@@ -108,6 +108,6 @@ func (l *loader) functions() map[string]function.Function {
 
 // FunctionNames are the functions that expressions may call, sorted.
 func FunctionNames() []string {
-	l := &loader{}
+	l := &evalScope{}
 	return keysOf(l.functions())
 }

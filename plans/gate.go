@@ -98,13 +98,13 @@ func (l *loader) decodeRule(b *hcl.Block, f *fields, attr string) *Rule {
 
 // bare tells a rule that was written without quotes: the words in it are then
 // read as names of the plan language, which has none such.
-func (l *loader) bare(expr hcl.Expression) bool {
+func (l *evalScope) bare(expr hcl.Expression) bool {
 	if text := l.textAt(expr.Range()); len(text) > 0 && (text[0] == '"' || text[0] == '<') {
 		return false
 	}
 	for _, t := range expr.Variables() {
 		root := t.RootName()
-		_, known := l.eval.ctx.Variables[root]
+		_, known := l.ctx.Variables[root]
 		if !known || root == "engine" || root == "feature" || root == "target" || root == "imported" {
 			return true
 		}

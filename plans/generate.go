@@ -38,8 +38,6 @@ type instance struct {
 	keys []cty.Value
 	// scope is what each and count mean in it.
 	scope map[string]cty.Value
-	// phase is the opened body of a phase.
-	phase *phaseBlock
 }
 
 // repeat is one round of for_each or count.
@@ -118,7 +116,7 @@ func (l *loader) instances(g *group, b *hcl.Block, outer *instance) []*instance 
 
 // doubt notes that some blocks of a type could not be made, so that references to
 // them are no mistakes of their own.
-func (l *loader) doubt(kind string) {
+func (l *evalScope) doubt(kind string) {
 	l.doubted[kind] = true
 	if kind == "phase" {
 		l.doubted["feature"] = true
@@ -157,8 +155,8 @@ func keyText(k cty.Value) string {
 }
 
 // within runs decode with each and count as they are in an instance.
-func (l *loader) within(i *instance, decode func()) {
-	before := l.eval.words
+func (l *evalScope) within(i *instance, decode func()) {
+	before := l.words
 	var now map[string]cty.Value
 	if i != nil {
 		now = i.scope
@@ -168,16 +166,16 @@ func (l *loader) within(i *instance, decode func()) {
 	decode()
 }
 
-func (l *loader) setWords(words map[string]cty.Value) {
-	vars := l.eval.ctx.Variables
-	for word := range l.eval.words {
+func (l *evalScope) setWords(words map[string]cty.Value) {
+	vars := l.ctx.Variables
+	for word := range l.words {
 		delete(vars, word)
 	}
 	for word, v := range words {
 		vars[word] = v
 		// each.value and count.index; each.key is within it.
 		size, _ := sizeOf(v)
-		l.eval.sizes[word+".value"], l.eval.sizes[word+".key"] = size, size
+		l.sizes[word+".value"], l.sizes[word+".key"] = size, size
 	}
-	l.eval.words = words
+	l.words = words
 }

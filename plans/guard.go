@@ -32,7 +32,7 @@ type place struct {
 const heapMetric = "/memory/classes/heap/objects:bytes"
 
 // watch looks at the clock and the heap until stop is called.
-func (g *Guard) watch(l *loader) (stop func()) {
+func (g *Guard) watch(l *evalScope) (stop func()) {
 	if g == nil {
 		return func() {}
 	}
@@ -85,7 +85,7 @@ func (p *place) String() string {
 }
 
 // at notes what the load is busy with, for the guard.
-func (l *loader) at(what string, at hcl.Range) {
+func (l *evalScope) at(what string, at hcl.Range) {
 	if l.busy != nil {
 		l.busy.Store(&place{what, at})
 	}

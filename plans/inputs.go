@@ -53,7 +53,7 @@ func (r *Result) VariableText(name string) (string, bool) {
 // plan's own are named. Private ones are left out.
 func (r *Result) ReadFiles() map[string]string {
 	all := map[string]string{}
-	for path, text := range r.loaded.eval.files {
+	for path, text := range r.loaded.read {
 		if !r.loaded.isPrivate(ofFile + path) {
 			all[filepath.ToSlash(filepath.Join(r.Plan.Dir, path))] = text
 		}
@@ -71,7 +71,7 @@ type taken struct {
 	locals  map[string]*hcl.Attribute
 }
 
-func (l *loader) isPrivate(origin string) bool {
+func (l *evalScope) isPrivate(origin string) bool {
 	return l.inputs.private[unknownOrigin] || l.inputs.private[origin]
 }
 
@@ -91,7 +91,7 @@ func (l *loader) give(in *input, v cty.Value) {
 
 // env looks up an environment variable: where a load is to come out as it did
 // before, only what is not on record is taken from the environment of now.
-func (l *loader) env(name string) (string, bool) {
+func (l *loader) environment(name string) (string, bool) {
 	if as := l.opts.As; as != nil {
 		if text, ok := as.Env[name]; ok {
 			return text, true

@@ -12,11 +12,11 @@ const unknownOrigin = "*"
 // trace notes what a sensitive value was made of: a variable that is not sensitive
 // itself may have the secret in it. Of a list or a map only the sensitive elements
 // count, so that one secret in an engine's env leaves the rest of it as it is.
-func (l *loader) trace(expr hcl.Expression, v cty.Value) {
+func (l *evalScope) trace(expr hcl.Expression, v cty.Value) {
 	if !l.hidden(v) {
 		return
 	}
-	if elements, of := elementsOf(expr, v, l.eval.ctx); of != nil {
+	if elements, of := elementsOf(expr, v, l.ctx); of != nil {
 		for i, e := range of {
 			l.trace(e, elements[i])
 		}
@@ -55,7 +55,7 @@ func elementsOf(expr hcl.Expression, v cty.Value, ctx *hcl.EvalContext) (element
 
 // origins adds what an expression is made of: "var.x", "env.X", "file.x", and the
 // locals in between. What a loop of blocks goes over may be anything.
-func (l *loader) origins(expr hcl.Expression, into map[string]bool) {
+func (l *evalScope) origins(expr hcl.Expression, into map[string]bool) {
 	for _, t := range expr.Variables() {
 		root := t.RootName()
 		name, static := stepName(t, 1)
@@ -88,7 +88,7 @@ func (l *loader) origins(expr hcl.Expression, into map[string]bool) {
 }
 
 // originsOfCall adds what a function reads besides its arguments.
-func (l *loader) originsOfCall(call *hclsyntax.FunctionCallExpr, into map[string]bool) {
+func (l *evalScope) originsOfCall(call *hclsyntax.FunctionCallExpr, into map[string]bool) {
 	kind := map[string]string{"env": ofEnvironment, "file": ofFile, "templatefile": ofFile}[call.Name]
 	if kind == "" || len(call.Args) == 0 {
 		return
@@ -103,11 +103,11 @@ func (l *loader) originsOfCall(call *hclsyntax.FunctionCallExpr, into map[string
 
 // originsUnseen adds all that was read where it cannot be seen which of it: what is
 // read later is not in it, for which the expression had no use.
-func (l *loader) originsUnseen(into map[string]bool) {
+func (l *evalScope) originsUnseen(into map[string]bool) {
 	for name := range l.inputs.env {
 		into[ofEnvironment+name] = true
 	}
-	for path := range l.eval.files {
+	for path := range l.read {
 		into[ofFile+path] = true
 	}
 }

@@ -76,7 +76,7 @@ func LoadBytes(filename string, src []byte, reg *Registry, opts Options) *Result
 // a mistake in this package or in a parser must end as a message, not as a dead
 // process.
 func (l *loader) guarded(read func()) (res *Result) {
-	stop := l.opts.Guard.watch(l)
+	stop := l.opts.Guard.watch(l.evalScope)
 	defer stop()
 	defer func() {
 		if p := recover(); p != nil {
@@ -108,7 +108,7 @@ func (l *loader) guarded(read func()) (res *Result) {
 	return l.result()
 }
 
-func (l *loader) files() map[string]*hcl.File {
+func (l *texts) files() map[string]*hcl.File {
 	files := map[string]*hcl.File{}
 	for name, s := range l.sources {
 		files[name] = &hcl.File{Body: s.body, Bytes: s.text}

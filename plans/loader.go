@@ -2,50 +2,52 @@ package plans
 
 import (
 	"fmt"
-	"sync/atomic"
 
 	"github.com/hashicorp/hcl/v2"
 )
 
-// loader is one Load in progress: what it has found so far.
-type loader struct {
-	plan  *Plan
-	reg   *Registry
-	opts  Options
+// report collects what a load finds wrong.
+type report struct {
 	diags hcl.Diagnostics
+	// evaluated are the expressions so far, by where they stand.
+	evaluated map[hcl.Range]evaluated
+	// suggestions is how many more spelling suggestions this load will make.
+	suggestions int
+}
 
-	// sources are the files by name, order their names as they were read, open
-	// those whose includes are being followed.
+// texts are the files of a plan.
+type texts struct {
+	// named is the path as it was given.
+	named string
+	// sources are the files by name, order their names as they were read.
 	sources map[string]*source
 	order   []string
-	open    []string
+}
+
+// loader is one Load in progress: what it has found so far.
+type loader struct {
+	*evalScope
+	plan *Plan
+	reg  *Registry
+	opts Options
+
+	// open are the files whose includes are being followed.
+	open []string
 	// unreadable is set when a file could not be read or parsed.
 	unreadable bool
 
-	eval    evaluation
-	symbols symbols
 	// settling is set while it is not known yet which blocks there are.
 	settling *settling
-	groups   groups
-	// doubted are the block types of which some could not be made.
-	doubted map[string]bool
-	secrets secrets
+	// phases are the opened bodies of phases.
+	phases map[*instance]*phaseBlock
 	// datasets are the files of prompts that were read, by path.
 	datasets map[string]readOnce
 	schemas  map[string]*hcl.BodySchema
 	checks   crossChecks
-	// inputs are what came from outside of the plan's own files.
-	inputs taken
 	// cells counts those of all workloads.
 	cells int
 	// made counts the blocks that for_each, count and dynamic have made.
 	made int
-	// evaluated are the expressions so far, by where they stand.
-	evaluated map[hcl.Range]evaluated
-	// used are the blocks that expressions and rules name; see refersTo.
-	used map[string]bool
-	// busy is what the load is doing, where somebody watches.
-	busy *atomic.Pointer[place]
 	// unordered is set when the graph has a circle, or is too large to be
 	// looked at whole, so that nothing walks it.
 	unordered bool
@@ -57,27 +59,24 @@ type loader struct {
 	unknownSettings []unknownSetting
 	// protocolsInDoubt is set when a protocol, or the choice of one, is wrong.
 	protocolsInDoubt bool
-	// suggestions is how many more spelling suggestions this load will make.
-	suggestions int
 }
 
 func newLoader(path string, reg *Registry, opts Options) *loader {
 	if reg == nil {
 		reg = &Registry{}
 	}
-	return &loader{
-		plan:        &Plan{File: path, Dir: folderOf(path), Decision: usualDecision.copy()},
-		reg:         reg,
-		opts:        opts,
-		sources:     map[string]*source{},
-		symbols:     symbols{},
-		groups:      newGroups(),
-		doubted:     map[string]bool{},
-		schemas:     map[string]*hcl.BodySchema{},
-		inputs:      taken{variables: map[string]string{}, values: map[string]string{}, env: map[string]string{}, private: map[string]bool{}},
-		checks:      crossChecks{knobs: map[string]*Knob{}, features: map[string]*featureNotes{}},
-		suggestions: 200,
+	l := &loader{
+		evalScope: newScope(path),
+		plan:      &Plan{File: path, Dir: folderOf(path), Decision: usualDecision.copy()},
+		reg:       reg,
+		opts:      opts,
+		schemas:   map[string]*hcl.BodySchema{},
+		phases:    map[*instance]*phaseBlock{},
+		checks:    crossChecks{knobs: map[string]*Knob{}, features: map[string]*featureNotes{}},
 	}
+	l.dir, l.replays, l.env, l.language = l.plan.Dir, opts.As != nil, l.environment, planBlock
+	l.before = func(uses []hcl.Traversal) bool { return l.settling == nil || l.settling.need(uses) }
+	return l
 }
 
 // load decodes in passes: labels, so that a reference may stand before what it
@@ -86,7 +85,6 @@ func newLoader(path string, reg *Registry, opts Options) *loader {
 func (l *loader) load() {
 	all := l.planBlocks()
 	blocks := all.ByType()
-	l.openScope()
 	l.declareNames(all)
 	l.decodeVariables(blocks["variable"])
 	generated := l.settle(all)
@@ -103,7 +101,7 @@ func (l *loader) load() {
 	for _, g := range generated {
 		if g.kind == "phase" {
 			for _, i := range g.instances {
-				l.within(i, func() { l.decodePhase(i.phase) })
+				l.within(i, func() { l.decodePhase(l.phases[i]) })
 			}
 		}
 	}
@@ -127,15 +125,15 @@ func (l *loader) decodeGroup(g *group) {
 }
 
 // fail reports an error: what is wrong in a few words, then how to mend it.
-func (l *loader) fail(at hcl.Range, summary, format string, args ...any) {
-	l.report(hcl.DiagError, at, summary, format, args...)
+func (l *report) fail(at hcl.Range, summary, format string, args ...any) {
+	l.note(hcl.DiagError, at, summary, format, args...)
 }
 
-func (l *loader) warn(at hcl.Range, summary, format string, args ...any) {
-	l.report(hcl.DiagWarning, at, summary, format, args...)
+func (l *report) warn(at hcl.Range, summary, format string, args ...any) {
+	l.note(hcl.DiagWarning, at, summary, format, args...)
 }
 
-func (l *loader) report(severity hcl.DiagnosticSeverity, at hcl.Range, summary, format string, args ...any) {
+func (l *report) note(severity hcl.DiagnosticSeverity, at hcl.Range, summary, format string, args ...any) {
 	detail := format
 	if len(args) > 0 {
 		detail = fmt.Sprintf(format, args...)
@@ -146,11 +144,11 @@ func (l *loader) report(severity hcl.DiagnosticSeverity, at hcl.Range, summary, 
 }
 
 // start is where a mistake of the whole plan is reported.
-func (l *loader) start() hcl.Range {
+func (l *texts) start() hcl.Range {
 	if len(l.order) > 0 {
 		return startOf(l.order[0])
 	}
-	return startOf(l.plan.File)
+	return startOf(l.named)
 }
 
 func startOf(filename string) hcl.Range {
@@ -166,7 +164,7 @@ func seenAt(first, now hcl.Range) string {
 }
 
 // textAt is the text of the plan from where a range begins.
-func (l *loader) textAt(at hcl.Range) []byte {
+func (l *texts) textAt(at hcl.Range) []byte {
 	s := l.sources[at.Filename]
 	if s == nil || at.Start.Byte >= len(s.text) {
 		return nil

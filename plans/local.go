@@ -44,5 +44,5 @@ func (s *settling) local(name string) {
 	s.l.at("local."+name, a.Range)
 	v, _ := s.l.marked(a.Expr)
 	size, _ := sizeOf(v)
-	s.values[name], s.l.eval.sizes["local."+name] = v, size
+	s.values[name], s.l.sizes["local."+name] = v, size
 }

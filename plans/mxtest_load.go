@@ -36,8 +36,8 @@ func (r *Result) loadCases(files []string, read func(string) ([]byte, *hcl.Diagn
 	found = &Result{Plan: r.Plan, Files: maps.Clone(r.Files), loaded: l}
 	c := &caseLoader{loader: l, ns: newNamespace(r.Plan), named: map[string]hcl.Range{}}
 	before, sources, order := l.diags, maps.Clone(l.sources), l.order
-	l.diags, l.eval.work, l.suggestions = nil, 0, 200
-	stop := l.opts.Guard.watch(l)
+	l.diags, l.work, l.suggestions = nil, 0, 200
+	stop := l.opts.Guard.watch(l.evalScope)
 	defer stop()
 	defer func() {
 		if p := recover(); p != nil {

@@ -44,7 +44,7 @@ func wordSet(words string) map[string]bool {
 }
 
 // checkName checks a block's label as a name.
-func (l *loader) checkName(b *hcl.Block, label int, use nameUse) {
+func (l *evalScope) checkName(b *hcl.Block, label int, use nameUse) {
 	name, at := b.Labels[label], b.LabelRanges[label]
 	switch {
 	case name == "":
@@ -78,7 +78,7 @@ func didYouMean(given string, candidates []string) string {
 
 // didYouMean is the same, but lists what there is where no name is close, and
 // stops after many: comparing every word with every name takes its time.
-func (l *loader) didYouMean(given string, candidates []string) string {
+func (l *report) didYouMean(given string, candidates []string) string {
 	if len(candidates) == 0 || l.suggestions <= 0 {
 		return ""
 	}

@@ -36,7 +36,7 @@ func (r ref) String() string {
 
 // asRef reads a value as a reference to one of the wanted block types. attr is
 // the attribute's name, for messages.
-func (l *loader) asRef(v cty.Value, at hcl.Range, attr string, want ...string) (ref, bool) {
+func (l *evalScope) asRef(v cty.Value, at hcl.Range, attr string, want ...string) (ref, bool) {
 	example := want[0]
 	if example == "engine" {
 		example += ".kind"

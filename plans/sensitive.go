@@ -82,10 +82,10 @@ func secretText(leaf cty.Value) (string, bool) {
 }
 
 // hidden reports whether v is sensitive or holds anything that is.
-func (l *loader) hidden(v cty.Value) bool { return l.secrets.marked && v.ContainsMarked() }
+func (l *evalScope) hidden(v cty.Value) bool { return l.secrets.marked && v.ContainsMarked() }
 
 // public refuses a sensitive value where the plan would show it.
-func (l *loader) public(v cty.Value, at hcl.Range, what string) (cty.Value, bool) {
+func (l *evalScope) public(v cty.Value, at hcl.Range, what string) (cty.Value, bool) {
 	if !l.hidden(v) {
 		return v, true
 	}
@@ -95,7 +95,7 @@ func (l *loader) public(v cty.Value, at hcl.Range, what string) (cty.Value, bool
 
 // private takes the marks off a value that a program gets to see, and refuses
 // secrets that could not be taken out of its output.
-func (l *loader) private(v cty.Value, at hcl.Range) (cty.Value, bool) {
+func (l *evalScope) private(v cty.Value, at hcl.Range) (cty.Value, bool) {
 	if !l.hidden(v) {
 		return v, true
 	}

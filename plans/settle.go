@@ -50,6 +50,16 @@ func (l *loader) settle(all hcl.Blocks) []*group {
 	return generated
 }
 
+// closeScope makes every block visible, now that it is known which there are.
+func (l *loader) closeScope() {
+	locals := l.settling.values
+	l.settling = nil
+	l.ctx.Variables["local"] = cty.ObjectVal(locals)
+	for _, kind := range referable {
+		l.ctx.Variables[kind] = l.groups.object(kind, nil, true)
+	}
+}
+
 // need settles what an expression names, and brings nothing else into scope: a
 // plan of many locals does not build the object of all of them for each.
 func (s *settling) need(uses []hcl.Traversal) bool {
@@ -91,7 +101,7 @@ func (s *settling) need(uses []hcl.Traversal) bool {
 		}
 	}
 	// Only now, since visiting others has used the same scope.
-	scope := s.l.eval.ctx.Variables
+	scope := s.l.ctx.Variables
 	scope["local"] = cty.ObjectVal(locals)
 	for root, keys := range wanted {
 		all := slices.Contains(keys, "")

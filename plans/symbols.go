@@ -110,11 +110,12 @@ func (l *loader) declareGroup(g *group) {
 	for _, i := range g.instances {
 		l.checkName(i.block, label, nameUses[g.kind])
 		first := l.declare(g.kind, strings.Join(i.block.Labels, "."), i.block, b.LabelRanges[label])
-		if i.phase == nil {
+		ph := l.phases[i]
+		if ph == nil {
 			continue
 		}
-		i.phase.first = first
-		for _, f := range i.phase.features {
+		ph.first = first
+		for _, f := range ph.features {
 			l.checkName(f.block, 0, inRules)
 			f.first = l.declare("feature", f.block.Labels[0], f.block, f.block.LabelRanges[0])
 		}
@@ -125,7 +126,7 @@ func (l *loader) declareGroup(g *group) {
 func (l *loader) openPhase(i *instance) {
 	b := i.block
 	ph := &phaseBlock{block: b}
-	i.phase = ph
+	l.phases[i] = ph
 	if s := l.sources[b.DefRange.Filename]; s != nil && s.dynamic && !l.settling.expand(b.Body, phaseSchema) {
 		l.doubt("feature")
 		ph.fields = l.fields(&hcl.Block{Type: b.Type, Labels: b.Labels, DefRange: b.DefRange, Body: hcl.EmptyBody()}, phaseSchema, "phase")
@@ -147,7 +148,7 @@ func (l *loader) openPhase(i *instance) {
 
 // first reports whether b is the block that its name belongs to; a duplicate is
 // decoded for its mistakes and then dropped.
-func (l *loader) first(b *hcl.Block) bool {
+func (l *evalScope) first(b *hcl.Block) bool {
 	n := l.symbols[b.Type]
 	if n == nil {
 		return false

@@ -10,7 +10,7 @@ import (
 
 // checkUses checks that everything an expression names exists, with better
 // words than the evaluator has.
-func (l *loader) checkUses(uses []hcl.Traversal) bool {
+func (l *evalScope) checkUses(uses []hcl.Traversal) bool {
 	ok := true
 	for _, t := range uses {
 		ok = l.checkUse(t) && ok
@@ -18,7 +18,7 @@ func (l *loader) checkUses(uses []hcl.Traversal) bool {
 	return ok
 }
 
-func (l *loader) checkUse(t hcl.Traversal) bool {
+func (l *evalScope) checkUse(t hcl.Traversal) bool {
 	root := t.RootName()
 	switch root {
 	case "baseline", "accepted":
@@ -84,14 +84,14 @@ func kindOf(root string) string {
 
 // knows reports whether a name exists: of a block as written, or of one that
 // for_each or count has made.
-func (l *loader) knows(root, key string) bool {
+func (l *evalScope) knows(root, key string) bool {
 	if !isReferable(root) {
 		return l.symbols.has(kindOf(root), key)
 	}
 	return l.groups.byKey(root, key) != nil || l.groups.names[root+"."+key]
 }
 
-func (l *loader) namesOf(root string) (names []string) {
+func (l *evalScope) namesOf(root string) (names []string) {
 	if !isReferable(root) {
 		return l.symbols.of(kindOf(root)).order
 	}
@@ -102,9 +102,9 @@ func (l *loader) namesOf(root string) (names []string) {
 }
 
 // checkRepeated checks each.key, each.value and count.index.
-func (l *loader) checkRepeated(t hcl.Traversal) bool {
+func (l *evalScope) checkRepeated(t hcl.Traversal) bool {
 	root := t.RootName()
-	if _, here := l.eval.words[root]; !here {
+	if _, here := l.words[root]; !here {
 		word := map[string]string{"each": "for_each", "count": "count"}[root]
 		l.fail(t[0].SourceRange(), "Nothing is repeated here", "%s has a meaning in a block that has %s. Add it to the block, or remove this.", root, word)
 		return false
@@ -113,7 +113,7 @@ func (l *loader) checkRepeated(t hcl.Traversal) bool {
 }
 
 // checkInstance checks the key after the name of a block that is repeated.
-func (l *loader) checkInstance(t hcl.Traversal, last int, g *group) bool {
+func (l *evalScope) checkInstance(t hcl.Traversal, last int, g *group) bool {
 	if len(t) == last+1 {
 		return true
 	}
@@ -160,7 +160,7 @@ func sameKey(step hcl.Traverser, key cty.Value) bool {
 	return true
 }
 
-func (l *loader) unknownRoot(t hcl.Traversal) {
+func (l *evalScope) unknownRoot(t hcl.Traversal) {
 	name := t.RootName()
 	at := t[0].SourceRange()
 	second, _ := stepName(t, 1)
@@ -182,7 +182,7 @@ func (l *loader) unknownRoot(t hcl.Traversal) {
 }
 
 // anInstance writes a reference to a generated block as a plan does.
-func (l *loader) anInstance(v cty.Value) string {
+func (l *evalScope) anInstance(v cty.Value) string {
 	kind, name := v.GetAttr("block").AsString(), v.GetAttr("name").AsString()
 	for _, g := range l.groups.of[kind] {
 		for _, i := range g.instances {

@@ -8,12 +8,12 @@ import (
 
 // checkMember looks at what stands behind a reference to a block, which has a
 // name and nothing else that is known before it is measured.
-func (l *loader) checkMember(t hcl.Traversal, i int) bool {
+func (l *evalScope) checkMember(t hcl.Traversal, i int) bool {
 	name, static := stepName(t, i)
 	if !static || name == "name" || name == "type" || name == "block" {
 		return true
 	}
-	if doc := docOf(t.RootName()); doc == nil || doc.Attr(name) == nil {
+	if doc := l.language(t.RootName()); doc == nil || doc.Attr(name) == nil {
 		for j := i; j < len(t); j++ {
 			if word, static := stepName(t, j); static && measured(word) {
 				l.measured(t, word)
@@ -26,15 +26,15 @@ func (l *loader) checkMember(t hcl.Traversal, i int) bool {
 	return false
 }
 
-// docOf describes the blocks that a root of references names.
-func docOf(root string) *BlockDoc {
+// planBlock describes the blocks that a root of references names.
+func planBlock(root string) *BlockDoc {
 	if root == "feature" {
 		return featureDoc
 	}
 	return fileDoc.Block(root)
 }
 
-func (l *loader) measured(t hcl.Traversal, name string) {
+func (l *evalScope) measured(t hcl.Traversal, name string) {
 	l.fail(t.SourceRange(), "Only known after measuring", "%q is measured, or decided, when the plan runs; expressions are evaluated before that. Write it in a rule, as in rule = \"chat.tg.gain >= 0.1\".", name)
 }
 

@@ -82,12 +82,12 @@ func (l *loader) decodeVariables(blocks hcl.Blocks) {
 			continue
 		}
 		size, _ := sizeOf(in.value)
-		values[in.Name], l.eval.sizes["var."+in.Name] = in.value, size
+		values[in.Name], l.sizes["var."+in.Name] = in.value, size
 		if in.value.IsKnown() {
 			l.plan.Variables = append(l.plan.Variables, in.Variable)
 		}
 	}
-	l.eval.ctx.Variables["var"] = cty.ObjectVal(values)
+	l.ctx.Variables["var"] = cty.ObjectVal(values)
 	for _, in := range order {
 		l.validate(in)
 	}

@@ -108,12 +108,12 @@ func (l *loader) decodeWorkload(b *hcl.Block) {
 	f := l.fields(b, workloadSchema, fmt.Sprintf("workload %q", b.Labels[0]))
 	w := &Workload{Name: b.Labels[0], Summary: f.text("summary", ""), Range: rangeOf(b.DefRange)}
 	before := len(l.diags)
-	w.decodePrompts(f)
+	w.decodePrompts(l, f)
 	w.decodeLengths(f)
 	w.decodePace(f)
 	w.decodeSampling(f)
 	w.decodeJudging(f)
-	w.boundCells(f)
+	w.boundCells(l, f)
 	w.countRequests(f)
 	if len(l.diags) == before {
 		w.check(f) // what is wrong by itself would be called a contradiction

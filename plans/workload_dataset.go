@@ -42,20 +42,20 @@ var datasetDoc = &BlockDoc{
 
 var datasetSchema = datasetDoc.schema()
 
-func (f *fields) dataset() *Dataset {
+func (l *loader) dataset(f *fields) *Dataset {
 	b := f.single("dataset")
 	if b == nil {
 		return nil
 	}
-	in := f.l.fields(b, datasetSchema, "dataset")
+	in := l.fields(b, datasetSchema, "dataset")
 	name := in.needText("file", "the path of a file of prompts, a JSON object a line.")
 	if name == "" {
 		return &Dataset{}
 	}
-	f.l.at("the dataset "+name, in.at("file"))
-	d, err := f.l.datasetOf(name)
+	l.at("the dataset "+name, in.at("file"))
+	d, err := l.datasetOf(name)
 	if err != nil {
-		f.l.fail(in.at("file"), "Unusable dataset", "%v.", err)
+		l.fail(in.at("file"), "Unusable dataset", "%v.", err)
 	}
 	return d
 }

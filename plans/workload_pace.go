@@ -49,17 +49,17 @@ func (w *Workload) open() bool { return w.Arrival != "" }
 
 // boundCells refuses a workload of too many cells, and cuts it down so that
 // nobody makes them.
-func (w *Workload) boundCells(f *fields) {
+func (w *Workload) boundCells(l *loader, f *fields) {
 	n := 1
 	for _, values := range []int{len(w.PromptTokens), len(w.OutputTokens), len(w.Depth), len(w.Concurrency), len(w.Rate)} {
 		n *= max(1, values)
 	}
-	before := f.l.cells
-	f.l.cells += min(n, maxCells)
+	before := l.cells
+	l.cells += min(n, maxCells)
 	switch {
 	case n > maxCells:
 		f.l.fail(f.def, "Too many cells", "The lists of %s make %d cells, each of which is measured in every launch; there can be up to %d. Shorten a list, or split the workload.", f.what, n, maxCells)
-	case f.l.cells <= maxAllCells:
+	case l.cells <= maxAllCells:
 		return
 	case before <= maxAllCells: // said once
 		f.l.fail(f.def, "Too many cells", "With %s the workloads of this plan have more than %d cells. Shorten their lists, or split the plan.", f.what, maxAllCells)

@@ -10,10 +10,10 @@ var promptAttrs = []Attr{
 const maxTurns = 1000
 
 // decodePrompts reads where prompts come from.
-func (w *Workload) decodePrompts(f *fields) {
+func (w *Workload) decodePrompts(l *loader, f *fields) {
 	w.API = f.oneOf("api", "completions", "completions", "chat")
 	w.Prompts = f.oneOf("prompts", "text", "text", "random")
 	w.Turns = f.whole("turns", 1, 1, maxTurns)
 	w.SystemTokens = f.whole("system_tokens", 0, 0, maxTokens)
-	w.Data = f.dataset()
+	w.Data = l.dataset(f)
 }

@@ -48,7 +48,7 @@ func guardTemplate(text string, language yamlbody.Language) (loops int, refused 
 
 // weigh says how much text an expression is made of, and whether a for
 // expression is in it. In YAML, what an alias names counts where it is used.
-func (l *loader) weigh(expr hcl.Expression) (size int, loops bool) {
+func (l *evalScope) weigh(expr hcl.Expression) (size int, loops bool) {
 	if size, loops, ok := yamlbody.Weigh(expr); ok {
 		return size, loops
 	}
@@ -67,7 +67,7 @@ func (f *fields) readReferences(name string) {
 
 // inQuotes reports whether what stands somewhere is in quotes: in either syntax
 // they say that text is meant. HCL has no single ones.
-func (l *loader) inQuotes(at hcl.Range) bool {
+func (l *texts) inQuotes(at hcl.Range) bool {
 	text := l.textAt(at)
 	return len(text) > 0 && (text[0] == '"' || text[0] == '\'')
 }
