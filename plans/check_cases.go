@@ -53,7 +53,7 @@ func untested(ph *Phase, cases []*Case) string {
 
 // WarnUntested adds to what was found in case files a warning for each gate
 // that lacks cases.
-func (r *Result) WarnUntested(found *Result, cases []*Case) {
+func (r *Result) WarnUntested(found *Findings, cases []*Case) {
 	for _, ph := range r.Plan.Phases {
 		if ph.Gate == nil {
 			continue

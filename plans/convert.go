@@ -9,7 +9,7 @@ import (
 // is evaluated, expressions are kept, and so are comments, beside what they
 // stand at. The text has to be free of syntax errors, but need not be a valid
 // plan; otherwise the result is nil and the diagnostics say where.
-func ToYAML(filename string, src []byte, reg *Registry) ([]byte, *Result) {
+func ToYAML(filename string, src []byte, reg *Registry) ([]byte, *Findings) {
 	if _, diag := checkSource(filename, src); diag != nil {
 		return nil, problems(filename, src, diag)
 	}
@@ -28,7 +28,7 @@ func ToYAML(filename string, src []byte, reg *Registry) ([]byte, *Result) {
 
 // ToHCL writes a plan file in YAML anew in HCL, as ToYAML does the other way.
 // What aliases and merges name is written out.
-func ToHCL(filename string, src []byte, reg *Registry) ([]byte, *Result) {
+func ToHCL(filename string, src []byte, reg *Registry) ([]byte, *Findings) {
 	s := &source{name: filename, text: src}
 	if diag := checkText(filename, src); diag != nil {
 		return nil, problems(filename, src, diag)

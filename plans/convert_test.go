@@ -28,7 +28,7 @@ func decoded(t testing.TB, p *Plan) string {
 	return string(text)
 }
 
-func converted(t testing.TB, convert func(string, []byte, *Registry) ([]byte, *Result), name string, src []byte) []byte {
+func converted(t testing.TB, convert func(string, []byte, *Registry) ([]byte, *Findings), name string, src []byte) []byte {
 	t.Helper()
 	out, res := convert(name, src, testRegistry())
 	if res != nil {

@@ -7,6 +7,22 @@ import (
 	"github.com/hashicorp/hcl/v2"
 )
 
+// Diagnostics is everything found wrong with a plan, in order of appearance.
+type Diagnostics = hcl.Diagnostics
+
+// Findings are what was found wrong with a text, with everything needed to tell a
+// person about it.
+type Findings struct {
+	// Diagnostics are sorted by position.
+	Diagnostics Diagnostics
+	// Files are the text that the diagnostics point into, by the name that they
+	// use, except for files of variables: those may hold secrets.
+	Files map[string]*hcl.File
+}
+
+// OK reports whether the text is free of errors and may be used.
+func (r *Findings) OK() bool { return !r.Diagnostics.HasErrors() }
+
 // DiagnosticJSON is one diagnostic for programs. Lines and columns count from
 // 1; the end is exclusive. A diagnostic of no place has no file and no lines.
 type DiagnosticJSON struct {
@@ -28,7 +44,7 @@ type DiagnosticJSON struct {
 
 // DiagnosticsJSON is the diagnostics for programs; never nil, so that it
 // encodes as a list.
-func (r *Result) DiagnosticsJSON() []DiagnosticJSON {
+func (r *Findings) DiagnosticsJSON() []DiagnosticJSON {
 	lines := r.lines()
 	list := make([]DiagnosticJSON, 0, len(r.Diagnostics))
 	for _, d := range r.Diagnostics {

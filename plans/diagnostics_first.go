@@ -13,7 +13,7 @@ const maxShown = 20
 
 // first are the diagnostics that are printed, errors before warnings where there
 // are too many, and what is said of those that are not.
-func (r *Result) first(most int) (shown hcl.Diagnostics, more string) {
+func (r *Findings) first(most int) (shown hcl.Diagnostics, more string) {
 	all := r.Diagnostics
 	if len(all) <= most {
 		return all, ""

@@ -13,7 +13,7 @@ import (
 // WriteDiagnostics prints the diagnostics for people: what is wrong, the line
 // with carets under the place, and how to mend it, wrapped at width columns (0
 // does not wrap).
-func (r *Result) WriteDiagnostics(w io.Writer, width int, color bool) error {
+func (r *Findings) WriteDiagnostics(w io.Writer, width int, color bool) error {
 	lines := r.lines()
 	shown, more := r.first(maxShown)
 	for i, d := range shown {
@@ -128,7 +128,7 @@ type sourceLines struct {
 	split map[string][]string
 }
 
-func (r *Result) lines() sourceLines { return sourceLines{r.Files, map[string][]string{}} }
+func (r *Findings) lines() sourceLines { return sourceLines{r.Files, map[string][]string{}} }
 
 // of are the lines of one file.
 func (s sourceLines) of(filename string) []string {

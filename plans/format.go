@@ -13,7 +13,7 @@ import (
 // Format lays a plan file, or a file of variables, out in the one way that all
 // plans have. What the text means does not change. Text with syntax errors is
 // not touched: the result is then nil, and the diagnostics say where.
-func Format(filename string, src []byte) ([]byte, *Result) {
+func Format(filename string, src []byte) ([]byte, *Findings) {
 	if IsYAML(filename) {
 		return formatYAML(filename, src)
 	}
@@ -28,7 +28,7 @@ func IsYAML(filename string) bool {
 
 // formatHCL looks for syntax errors while it formats, so that refusing broken
 // text takes no time of its own.
-func formatHCL(filename string, src []byte) ([]byte, *Result) {
+func formatHCL(filename string, src []byte) ([]byte, *Findings) {
 	if len(bytes.TrimSpace(src)) == 0 {
 		return src, nil // an empty file of variables is none's mistake
 	}
@@ -64,17 +64,14 @@ func shallow(src []byte) bool {
 }
 
 // unread is problems of text that cannot be parsed.
-func unread(filename string, src []byte, diags hcl.Diagnostics) *Result {
+func unread(filename string, src []byte, diags hcl.Diagnostics) *Findings {
 	if other := otherSyntax(filename, src); other != nil {
 		return problems(filename, src, other)
 	}
 	return problems(filename, src, diags...)
 }
 
-// problems is a Result that only explains.
-func problems(filename string, src []byte, diags ...*hcl.Diagnostic) *Result {
-	return &Result{
-		Plan: &Plan{File: filename}, Diagnostics: diags, Source: src,
-		Files: map[string]*hcl.File{filename: {Bytes: src}},
-	}
+// problems are Findings of one text.
+func problems(filename string, src []byte, diags ...*hcl.Diagnostic) *Findings {
+	return &Findings{Diagnostics: diags, Files: map[string]*hcl.File{filename: {Bytes: src}}}
 }

@@ -18,7 +18,7 @@ const blankMark = "#mxflow:blank"
 // formatYAML writes the document as the YAML package does, two spaces deep,
 // with its comments and empty lines. Whatever comes out is read again, and
 // given up where it is not the same document.
-func formatYAML(filename string, src []byte) ([]byte, *Result) {
+func formatYAML(filename string, src []byte) ([]byte, *Findings) {
 	s := &source{name: filename, text: src}
 	if diag := checkText(filename, src); diag != nil {
 		return nil, problems(filename, src, diag)

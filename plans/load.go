@@ -10,9 +10,6 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
-// Diagnostics is everything found wrong with a plan, in order of appearance.
-type Diagnostics = hcl.Diagnostics
-
 // Options are what the command line adds to a plan.
 type Options struct {
 	// Inputs are --var and --var-file in the order of the command line.
@@ -39,11 +36,7 @@ type Result struct {
 	// Plan is what could be decoded. It is whole only if OK says so, and never
 	// nil.
 	Plan *Plan
-	// Diagnostics are sorted by position.
-	Diagnostics Diagnostics
-	// Files are the text that the diagnostics point into, by the name that they
-	// use, except for files of variables: those may hold secrets.
-	Files map[string]*hcl.File
+	Findings
 	// Source is the text of the first file, and Sources that of all files that
 	// the plan is made of, by name.
 	Source  []byte
@@ -52,9 +45,6 @@ type Result struct {
 	// loaded is the load that made it, with the scope of its expressions.
 	loaded *loader
 }
-
-// OK reports whether the plan is free of errors and may be used.
-func (r *Result) OK() bool { return !r.Diagnostics.HasErrors() }
 
 // Load reads, decodes and checks the plan at path: a file, or a folder whose
 // plan files together are the plan. It finds everything that is wrong at once
@@ -119,7 +109,7 @@ func (l *texts) files() map[string]*hcl.File {
 func (l *loader) result() *Result {
 	l.plan.secrets = l.secrets.list()
 	hide := redact.New(append(l.secrets.list(), l.secrets.unseen...))
-	res := &Result{Plan: l.plan, Files: l.files(), Sources: map[string][]byte{}, loaded: l}
+	res := &Result{Plan: l.plan, Findings: Findings{Files: l.files()}, Sources: map[string][]byte{}, loaded: l}
 	for i, name := range l.order {
 		s := l.sources[name]
 		if i == 0 {

@@ -97,7 +97,7 @@ func testRows(name string, data []byte) (rows DataRows, err error) {
 }
 
 // text is the diagnostics as a person would read them.
-func (r *Result) text() string {
+func (r *Findings) text() string {
 	var b strings.Builder
 	_ = r.WriteDiagnostics(&b, 100, false)
 	return b.String()

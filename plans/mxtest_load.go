@@ -20,20 +20,19 @@ type caseLoader struct {
 }
 
 // LoadCases reads files of cases for a plan without errors. The second result has
-// the plan and what is wrong with the files, ready to be shown; its cases may be
-// used where it is OK. Like Evaluate it is not for use at the same time by several.
-func (r *Result) LoadCases(files []string) (cases []*Case, found *Result) {
+// what is wrong with the files; the cases may be used where it is OK. Like Evaluate it is not for use at the same time by several.
+func (r *Result) LoadCases(files []string) (cases []*Case, found *Findings) {
 	return r.loadCases(files, func(path string) ([]byte, *hcl.Diagnostic) { return readSource(path, "case") })
 }
 
 // LoadCaseBytes is LoadCases for one file that is in memory.
-func (r *Result) LoadCaseBytes(name string, text []byte) (cases []*Case, found *Result) {
+func (r *Result) LoadCaseBytes(name string, text []byte) (cases []*Case, found *Findings) {
 	return r.loadCases([]string{name}, func(string) ([]byte, *hcl.Diagnostic) { return text, nil })
 }
 
-func (r *Result) loadCases(files []string, read func(string) ([]byte, *hcl.Diagnostic)) (cases []*Case, found *Result) {
+func (r *Result) loadCases(files []string, read func(string) ([]byte, *hcl.Diagnostic)) (cases []*Case, found *Findings) {
 	l := r.loaded
-	found = &Result{Plan: r.Plan, Files: maps.Clone(r.Files), loaded: l}
+	found = &Findings{Files: maps.Clone(r.Files)}
 	c := &caseLoader{loader: l, ns: newNamespace(r.Plan), named: map[string]hcl.Range{}}
 	before, sources, order := l.diags, maps.Clone(l.sources), l.order
 	l.diags, l.work, l.suggestions = nil, 0, 200

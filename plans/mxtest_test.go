@@ -332,7 +332,7 @@ func TestUntestedGates(t *testing.T) {
 	} {
 		var cases []*Case
 		if c.text != "" {
-			var found *Result
+			var found *Findings
 			if cases, found = res.LoadCaseBytes("c.mxtest.hcl", []byte(c.text)); !found.OK() {
 				t.Fatal(found.text())
 			}

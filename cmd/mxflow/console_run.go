@@ -15,7 +15,7 @@ func (c *console) show(diags plans.Diagnostics) bool {
 	if len(diags) == 0 {
 		return true
 	}
-	res := &plans.Result{Files: c.loaded.Files, Diagnostics: diags}
+	res := &plans.Findings{Files: c.loaded.Files, Diagnostics: diags}
 	_ = res.WriteDiagnostics(c.stderr, c.width(), colours(c.stderr))
 	return !diags.HasErrors()
 }

@@ -89,7 +89,7 @@ func (f *formatter) result() error {
 type formatted struct {
 	path     string
 	old, new []byte
-	problems *plans.Result
+	problems *plans.Findings
 	err      error
 }
 
@@ -141,7 +141,7 @@ func (f *formatter) one(r formatted) {
 }
 
 // refuse explains why a file is left as it is.
-func (f *formatter) refuse(problems *plans.Result) {
+func (f *formatter) refuse(problems *plans.Findings) {
 	f.broken = true
 	_ = problems.WriteDiagnostics(f.a.stderr, f.a.width(), colours(f.a.stderr))
 }

@@ -68,7 +68,7 @@ func (a *app) scaffold(kind, dir string, yaml bool) error {
 	if err != nil {
 		return err
 	}
-	var problems *plans.Result
+	var problems *plans.Findings
 	if yaml {
 		text, problems = plans.ToYAML(path, text, steps.Registry())
 		path = filepath.Join(dir, "plan.yaml")

@@ -64,7 +64,7 @@ func documented(t *testing.T, visit func(path string, d *plans.BlockDoc, load fu
 	}
 }
 
-func explained(res *plans.Result) string {
+func explained(res *plans.Findings) string {
 	var b strings.Builder
 	_ = res.WriteDiagnostics(&b, 0, false)
 	return b.String()
@@ -73,7 +73,7 @@ func explained(res *plans.Result) string {
 func TestExamplesOfRepetitionAreValid(t *testing.T) {
 	for _, block := range []string{eachExample, dynamicExample} {
 		if res := plans.LoadBytes("plan.hcl", []byte(inPlan("", block)), steps.Registry(), plans.Options{}); !res.OK() {
-			t.Error(explained(res))
+			t.Error(explained(&res.Findings))
 		}
 	}
 }
@@ -81,7 +81,7 @@ func TestExamplesOfRepetitionAreValid(t *testing.T) {
 func TestExamplesOfTheManualAreValidAndFormatted(t *testing.T) {
 	documented(t, func(path string, d *plans.BlockDoc, load func(string) *plans.Result) {
 		if res := load(d.Example); len(res.Diagnostics) > 0 {
-			t.Errorf("%s: the example is refused:\n%s\n%s", path, d.Example, explained(res))
+			t.Errorf("%s: the example is refused:\n%s\n%s", path, d.Example, explained(&res.Findings))
 		}
 		if formatted := string(hclwrite.Format([]byte(d.Example))); formatted != d.Example {
 			t.Errorf("%s: the example is not formatted:\n%s", path, formatted)
@@ -146,7 +146,7 @@ func TestDescriptionAgreesWithDecoders(t *testing.T) {
 			try := func(v cty.Value) *plans.Result { return load(edited(t, d.Example, a.Name, v)) }
 			absent := try(cty.NilVal)
 			if need := needed(path, a); need == absent.OK() && !elsewhere[path+"."+a.Name] {
-				t.Errorf("%s.%s: needed is %v, but without it the plan is valid: %v\n%s", path, a.Name, need, absent.OK(), explained(absent))
+				t.Errorf("%s.%s: needed is %v, but without it the plan is valid: %v\n%s", path, a.Name, need, absent.OK(), explained(&absent.Findings))
 			}
 			if a.Default != nil {
 				given := try(value(t, a.Default))

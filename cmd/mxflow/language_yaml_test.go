@@ -30,7 +30,7 @@ func TestManualInYAML(t *testing.T) {
 	for name, text := range texts {
 		want := load("plan.hcl", []byte(text))
 		if !want.OK() {
-			t.Errorf("%s is no valid plan: %s", name, explained(want))
+			t.Errorf("%s is no valid plan: %s", name, explained(&want.Findings))
 			continue
 		}
 		inYAML, problems := plans.ToYAML("plan.hcl", []byte(text), reg)
@@ -51,7 +51,7 @@ func TestManualInYAML(t *testing.T) {
 		for file, other := range map[string][]byte{"plan.yaml": inYAML, "laid-out.yaml": formatted, "back.hcl": back} {
 			got := load(file, other)
 			if !got.OK() || got.Plan.Digest() != want.Plan.Digest() {
-				t.Errorf("%s: %s is another plan:\n%s\n%s", name, file, other, explained(got))
+				t.Errorf("%s: %s is another plan:\n%s\n%s", name, file, other, explained(&got.Findings))
 			}
 		}
 	}
@@ -120,7 +120,7 @@ func TestSchemaKnowsParts(t *testing.T) {
 	try := func(text string) (byLoader, bySchema error) {
 		res := plans.LoadBytes("plan.yaml", []byte(text), steps.Registry(), plans.Options{})
 		if !res.OK() {
-			byLoader = fmt.Errorf("%s", explained(res))
+			byLoader = fmt.Errorf("%s", explained(&res.Findings))
 		}
 		return byLoader, checkedBy(t, schema, text)
 	}

@@ -40,7 +40,7 @@ func (a *app) loadWith(path string, opts plans.Options) (*plans.Plan, *runtime.G
 	res := plans.Load(path, steps.Registry(), opts)
 	a.hide(res.Plan.Secrets())
 	if len(res.Diagnostics) > 0 && !(a.generated && res.OK()) {
-		a.diagnostics(res)
+		a.diagnostics(&res.Findings)
 	}
 	if !res.OK() {
 		return nil, nil, nil, errShown
@@ -54,7 +54,7 @@ func (a *app) loadWith(path string, opts plans.Options) (*plans.Plan, *runtime.G
 
 // diagnostics prints what is wrong with a plan: as text, as one JSON document,
 // or, in a stream of events, as a line each.
-func (a *app) diagnostics(res *plans.Result) {
+func (a *app) diagnostics(res *plans.Findings) {
 	switch {
 	case a.json && a.streaming:
 		for _, d := range res.DiagnosticsJSON() {
