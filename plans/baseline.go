@@ -56,7 +56,7 @@ func (l *loader) decodeBaseline(blocks hcl.Blocks) {
 }
 
 // decodeSet reads knob = "value" pairs, and returns also where each is written.
-func (l *loader) decodeSet(f *fields) (set map[string]string, at map[string]hcl.Range) {
+func (l *loader) decodeSet(f *body) (set map[string]string, at map[string]hcl.Range) {
 	set, at = map[string]string{}, map[string]hcl.Range{}
 	for _, p := range f.pairs("set") {
 		k := l.checks.knobs[p.key]

@@ -21,7 +21,7 @@ var FingerprintEntries = []string{
 }
 
 // decodeEntries reads the entries of a fingerprint that may differ.
-func (l *loader) decodeEntries(f *fields) (accepted []string) {
+func (l *loader) decodeEntries(f *body) (accepted []string) {
 	words := append([]string{AcceptAll, AcceptRepos}, FingerprintEntries...)
 	for _, word := range f.texts("accept_fingerprint") {
 		if tree, ok := strings.CutPrefix(word, "repo."); !slices.Contains(words, word) && (!ok || tree == "") {

@@ -20,9 +20,8 @@ type Block struct {
 	Attrs map[string]any
 	Range Range `json:"-"`
 
-	at hcl.Range
-	// written are the attributes that the plan has, right or wrong.
-	written map[string]bool
+	// Written are the attributes that the plan has, right or wrong.
+	Written map[string]bool `json:"-"`
 }
 
 // Decode puts the attributes into a struct with json tags. A duration goes
@@ -67,9 +66,9 @@ func (l *loader) decodeBlock(b *hcl.Block, schema Schema, what string) *Block {
 // decodeBody reads the body of a block of that kind.
 func (l *loader) decodeBody(b *hcl.Block, kind string, schema Schema, what string) *Block {
 	f := l.fields(b, l.bodySchema(b.Type, kind, schema), what)
-	block := &Block{Kind: kind, Attrs: map[string]any{}, Range: rangeOf(b.DefRange), at: b.DefRange, written: map[string]bool{}}
+	block := &Block{Kind: kind, Attrs: map[string]any{}, Range: rangeOf(b.DefRange), Written: map[string]bool{}}
 	for name := range f.attrs {
-		block.written[name] = true
+		block.Written[name] = true
 	}
 	before := len(l.diags)
 	// doubtful is set where an attribute depends on something that has been

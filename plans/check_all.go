@@ -17,14 +17,11 @@ type planCheck struct {
 	diags hcl.Diagnostics
 }
 
-// checkSense runs all checks. A plan with errors is not looked at: what is
-// missing or unused in it may be so because of them.
-func (l *loader) checkSense(ns *namespace) {
-	if l.diags.HasErrors() {
-		return
-	}
-	c := &planCheck{l: l.evalScope, plan: l.plan, ns: ns, files: l.files()}
-	for _, ph := range l.plan.Phases {
+// checkSense runs all checks on a plan without errors: what is missing or unused in
+// one with errors may be so because of them.
+func checkSense(plan *Plan, ns *namespace, scope *evalScope) hcl.Diagnostics {
+	c := &planCheck{l: scope, plan: plan, ns: ns, files: scope.files()}
+	for _, ph := range plan.Phases {
 		for _, f := range ph.Features {
 			c.rules("criterion", f.Criteria)
 			c.hypothesis(f)
@@ -42,7 +39,7 @@ func (l *loader) checkSense(ns *namespace) {
 	c.evidence()
 	c.qualified()
 	c.unused()
-	l.diags = append(l.diags, c.diags...)
+	return c.diags
 }
 
 // warn reports something of the plan.
@@ -61,7 +58,7 @@ func (c *planCheck) leaf(r *Rule, leaf *Leaf, severity hcl.DiagnosticSeverity, s
 
 // about is a mistake with the place of a comparison.
 func (c *planCheck) about(r *Rule, leaf *Leaf, e *ruleError) *hcl.Diagnostic {
-	e.at, e.length = leaf.at, leaf.length
+	e.at, e.length = leaf.At, leaf.Length
 	return e.diagnostic(r.ExprRange, r.Expr, c.files)
 }
 

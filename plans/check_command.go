@@ -23,7 +23,7 @@ func (l *loader) checkCommands() {
 	}
 	for _, p := range l.plan.Protocols {
 		if b := p.Level("smoke"); b != nil && under[p.Name] {
-			l.fail(b.at, "Smoke of a command", "engine.%s.%s is a command, which answers no prompt. Remove this level: a command is qualified by running it once, which has to end with status 0 and print every metric.", e.Kind, e.Name)
+			l.fail(b.Range.hcl(), "Smoke of a command", "engine.%s.%s is a command, which answers no prompt. Remove this level: a command is qualified by running it once, which has to end with status 0 and print every metric.", e.Kind, e.Name)
 		}
 		b := p.Level(BenchmarkLevel)
 		if b == nil || !l.workloadsDepend() {
@@ -32,13 +32,13 @@ func (l *loader) checkCommands() {
 		sent := len(anyList(b.Attrs["workloads"])) > 0 || b.Attrs["suite"] != nil
 		switch {
 		case under[p.Name] && sent:
-			l.fail(b.at, "Workloads for a command", "engine.%s.%s is a command, which brings its own work. Remove workloads and suite; what it prints is measured by its metric blocks.", e.Kind, e.Name)
+			l.fail(b.Range.hcl(), "Workloads for a command", "engine.%s.%s is a command, which brings its own work. Remove workloads and suite; what it prints is measured by its metric blocks.", e.Kind, e.Name)
 		case !under[p.Name] && !sent:
-			if b.written["workloads"] || b.written["suite"] {
+			if b.Written["workloads"] || b.Written["suite"] {
 				continue // what is wrong with it has been reported
 			}
 			l.protocolsInDoubt = true
-			l.fail(b.at, "Missing workloads", `level "benchmark" needs workloads: what is sent, as in workloads = [workload.chat]. Only an engine of kind "command" brings its own.`)
+			l.fail(b.Range.hcl(), "Missing workloads", `level "benchmark" needs workloads: what is sent, as in workloads = [workload.chat]. Only an engine of kind "command" brings its own.`)
 		}
 	}
 }

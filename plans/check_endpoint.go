@@ -71,7 +71,7 @@ func (l *loader) checkEndpoint(e *Engine) {
 	}
 	key, _ := e.Launch.Attrs["api_key"].(string)
 	if key != "" && !l.secrets.known[key] {
-		l.fail(e.Launch.at, "Key is not sensitive", `The api_key of engine %s.%s would end up in logs, reports and the recorded plan. Take it from a variable: variable "key" { type = string, sensitive = true }, each on its own line, then api_key = var.key, and give it in MXFLOW_VAR_key. A key that is no secret goes into headers.`, e.Kind, e.Name)
+		l.fail(e.Launch.Range.hcl(), "Key is not sensitive", `The api_key of engine %s.%s would end up in logs, reports and the recorded plan. Take it from a variable: variable "key" { type = string, sensitive = true }, each on its own line, then api_key = var.key, and give it in MXFLOW_VAR_key. A key that is no secret goes into headers.`, e.Kind, e.Name)
 	}
 }
 

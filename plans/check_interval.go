@@ -113,12 +113,11 @@ func against(leaf *Leaf) (in *Input, op string, limit float64, ok bool) {
 	return left.Input, op, limit, ok && err == nil
 }
 
-// flipped are the orders with the sides exchanged, denied those that hold where
-// an order does not.
-var (
-	flipped = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-	denied  = map[string]string{"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-)
+// flipped are the orders with the sides exchanged.
+var flipped = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+// denied are the orders that hold where another does not.
+var denied = map[string]string{"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 // Turned is the operator that says the same with the sides exchanged.
 func Turned(op string) string {

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// usual is what a unit is used for; numbers out of it were meant in another one.
-type usual struct {
+// usualSize is what a unit is used for; numbers out of it were meant in another one.
+type usualSize struct {
 	low, high float64
 	// below and above turn what was written into what was meant, in the units
 	// of these names.
@@ -15,7 +15,7 @@ type usual struct {
 }
 
 // usuals by unit. The bounds are far out: a warning that is wrong costs trust.
-var usuals = map[string]usual{
+var usuals = map[string]usualSize{
 	"ms": {low: 1, below: 1000, belowName: "seconds"},
 	"s":  {high: 10_000, above: 0.001, aboveName: "milliseconds"},
 	"GB": {high: 4096, above: 1.0 / 1024, aboveName: "MB"},
@@ -25,7 +25,7 @@ var usuals = map[string]usual{
 // compared with; empty where it may be.
 func implausible(in *Input, limit float64) string {
 	size := math.Abs(limit)
-	if in.unit() == RatioUnit {
+	if in.unitWord() == RatioUnit {
 		word := string(in.Relation)
 		if in.Stat == "cv" {
 			word = "cv"

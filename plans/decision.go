@@ -27,8 +27,6 @@ var usualDecision = Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8}
 // UsualDecision is how gates decide in a plan that says nothing of it.
 func UsualDecision() Decision { return usualDecision }
 
-func (d Decision) copy() *Decision { return &d }
-
 // firstLook is the launches an arm before which nothing is decided where no
 // launch noise is recorded: engines whose starts are bimodal look alike for that
 // long (docs/statistics.md).
@@ -41,14 +39,17 @@ const (
 	mostLaunches        = 1000
 )
 
+// usual is how gates decide in a plan without a decision block.
+var usual = UsualDecision()
+
 var decisionDoc = &BlockDoc{
 	Type: "decision", Times: AtMost1,
 	Doc: "How gates decide: how often they may be wrong, and how many launches they may take to decide. A plan without it has the defaults. Only rates and launches for which the levels of the test were calibrated are offered; docs/statistics.md has them.",
 	Attrs: []Attr{
-		{Name: "false_pass", Type: Number, Default: usualDecision.FalsePass, Min: leastRate, MinSet: true, Max: mostRate, Doc: "The greatest chance that a rule passes whose claim is just not true."},
-		{Name: "false_fail", Type: Number, Default: usualDecision.FalseFail, Min: leastRate, MinSet: true, Max: mostRate, Doc: "The greatest chance that a rule fails whose claim is just true."},
-		{Name: "launches", Type: Bounds, Default: map[string]any{"min": usualDecision.Min, "max": usualDecision.Max}, Unit: "launches an arm", Min: 1, MinSet: true, Max: mostLaunches, Doc: "At `min` launches of each arm the rules are looked at first, or at 4 where no launch noise is recorded; at `max` last. A benchmark's own `launches` stands in place of `max`."},
-		{Name: "interactions", Type: Bool, Default: usualDecision.Interactions, Doc: "Launch the baseline too beside features that build on a stack of two or more, so that the gain of the stack can be compared with the product of its parts'."},
+		{Name: "false_pass", Type: Number, Default: usual.FalsePass, Min: leastRate, MinSet: true, Max: mostRate, Doc: "The greatest chance that a rule passes whose claim is just not true."},
+		{Name: "false_fail", Type: Number, Default: usual.FalseFail, Min: leastRate, MinSet: true, Max: mostRate, Doc: "The greatest chance that a rule fails whose claim is just true."},
+		{Name: "launches", Type: Bounds, Default: map[string]any{"min": usual.Min, "max": usual.Max}, Unit: "launches an arm", Min: 1, MinSet: true, Max: mostLaunches, Doc: "At `min` launches of each arm the rules are looked at first, or at 4 where no launch noise is recorded; at `max` last. A benchmark's own `launches` stands in place of `max`."},
+		{Name: "interactions", Type: Bool, Default: usual.Interactions, Doc: "Launch the baseline too beside features that build on a stack of two or more, so that the gain of the stack can be compared with the product of its parts'."},
 	},
 	Example: `decision {
   false_pass = 0.01
@@ -75,7 +76,7 @@ func (l *loader) decodeDecision(blocks hcl.Blocks) {
 		return
 	}
 	// Each against the defaults of the others, to point at the one that is wrong.
-	u, failed := usualDecision, false
+	u, failed := usual, false
 	for _, c := range []struct {
 		attr string
 		err  error
@@ -96,7 +97,7 @@ func (l *loader) decodeDecision(blocks hcl.Blocks) {
 
 // decodeBounds reads { min = 3, max = 8 }. What is left out has its default, or
 // the value of the other where that is beyond it.
-func (l *loader) decodeBounds(f *fields, name string, least, most int) (int, int) {
+func (l *loader) decodeBounds(f *body, name string, least, most int) (int, int) {
 	v, ok := f.value(name)
 	if !ok {
 		return least, most
@@ -171,12 +172,12 @@ func (l *loader) checkOffered() {
 	}
 	for _, pr := range l.plan.Protocols {
 		b := pr.Level(BenchmarkLevel)
-		if b == nil || !b.written["launches"] {
+		if b == nil || !b.Written["launches"] {
 			continue
 		}
 		least, most := l.plan.launchesUnder(pr.Name)
 		if err := l.reg.Decision(d.FalsePass, d.FalseFail, least, most); err != nil {
-			l.fail(b.at, "Decision is not offered", "Gates cannot decide with launches = %d: %v.", most, err)
+			l.fail(b.Range.hcl(), "Decision is not offered", "Gates cannot decide with launches = %d: %v.", most, err)
 		}
 	}
 }

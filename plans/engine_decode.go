@@ -60,11 +60,11 @@ func (l *loader) launchers() []string {
 }
 
 // checkEngine reports what the kind finds wrong with a decoded engine.
-func (l *loader) checkEngine(f *fields, e *Engine, kind EngineKind) {
+func (l *loader) checkEngine(f *body, e *Engine, kind EngineKind) {
 	for _, wrong := range kind.Check(e) {
 		at := f.at(wrong.Attr)
 		if wrong.Part != nil {
-			at = wrong.Part.at
+			at = wrong.Part.Range.hcl()
 		}
 		l.fail(at, wrong.Summary, "%s", wrong.Detail)
 	}

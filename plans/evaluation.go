@@ -70,7 +70,6 @@ func newScope(path string) *evalScope {
 	l := &evalScope{
 		report:  &report{suggestions: 200},
 		texts:   &texts{named: path, sources: map[string]*source{}},
-		whole:   rootSchema,
 		symbols: symbols{},
 		groups:  newGroups(),
 		doubted: map[string]bool{},

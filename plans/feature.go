@@ -121,7 +121,7 @@ func (l *loader) decodeFeature(fb *featureBlock, ph *Phase) *Feature {
 }
 
 // requireSet refuses a feature that tests nothing.
-func (l *loader) requireSet(f *fields, ft *Feature) {
+func (l *loader) requireSet(f *body, ft *Feature) {
 	if !f.absent("choose") && f.absent("set") {
 		return
 	}
@@ -134,7 +134,7 @@ func (l *loader) requireSet(f *fields, ft *Feature) {
 	}
 }
 
-func (l *loader) decodeBuildsOn(f *fields, notes *featureNotes) BuildsOn {
+func (l *loader) decodeBuildsOn(f *body, notes *featureNotes) BuildsOn {
 	r := f.ref("builds_on", "feature", "baseline", "accepted")
 	if r == nil {
 		return BuildsOn{Kind: OnBaseline}
@@ -147,7 +147,7 @@ func (l *loader) decodeBuildsOn(f *fields, notes *featureNotes) BuildsOn {
 	return BuildsOn{Kind: BuildsOnKind(r.block), Feature: r.key}
 }
 
-func (l *loader) featureProtocol(f *fields, ft *Feature) {
+func (l *loader) featureProtocol(f *body, ft *Feature) {
 	if f.absent("protocol") {
 		if l.plan.Baseline != nil {
 			ft.Protocol = l.plan.Baseline.Protocol

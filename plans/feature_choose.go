@@ -27,7 +27,7 @@ const leastAlternatives, mostAlternatives = 2, 12
 
 // decodeChoose reads the knob whose values the feature tries; nil where it does
 // not choose.
-func (l *loader) decodeChoose(f *fields, ft *Feature, notes *featureNotes) *Choose {
+func (l *loader) decodeChoose(f *body, ft *Feature, notes *featureNotes) *Choose {
 	if f.absent("choose") {
 		if !f.absent("prefer") {
 			l.fail(f.at("prefer"), "Nothing to prefer", "prefer picks among the alternatives of choose, and feature %q has none. Remove prefer, or add choose = { knob = [\"one\", \"other\"] }.", ft.Name)

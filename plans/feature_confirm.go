@@ -30,7 +30,7 @@ type confirmNote struct {
 }
 
 // decodeConfirm reads the confirmations of a feature.
-func (l *loader) decodeConfirm(f *fields, ft *Feature, notes *featureNotes) {
+func (l *loader) decodeConfirm(f *body, ft *Feature, notes *featureNotes) {
 	names := map[string]int{}
 	lines := map[string]int{}
 	for _, b := range f.blocks.OfType("confirm") {
@@ -65,7 +65,7 @@ func (l *loader) decodeConfirm(f *fields, ft *Feature, notes *featureNotes) {
 }
 
 // confirmedCriteria are the criteria to repeat; those in accept unless said.
-func (l *loader) confirmedCriteria(cf *fields, ft *Feature) []string {
+func (l *loader) confirmedCriteria(cf *body, ft *Feature) []string {
 	if cf.absent("criteria") {
 		return ft.Accept
 	}

@@ -19,7 +19,7 @@ var criterionDoc = &BlockDoc{
 
 var criterionSchema = criterionDoc.schema()
 
-func (l *loader) decodeCriteria(f *fields) (criteria []*Rule) {
+func (l *loader) decodeCriteria(f *body) (criteria []*Rule) {
 	lines := map[string]int{}
 	for _, b := range f.blocks.OfType("criterion") {
 		name := b.Labels[0]
@@ -40,7 +40,7 @@ func (l *loader) decodeCriteria(f *fields) (criteria []*Rule) {
 }
 
 // decodeAccept is the criteria that let the feature in; all, unless said.
-func (l *loader) decodeAccept(f *fields, criteria []*Rule) []string {
+func (l *loader) decodeAccept(f *body, criteria []*Rule) []string {
 	var all []string
 	for _, c := range criteria {
 		all = append(all, c.Name)
@@ -52,7 +52,7 @@ func (l *loader) decodeAccept(f *fields, criteria []*Rule) []string {
 }
 
 // decodeNames reads a list of criteria by name; fallback where it is wrong.
-func (l *loader) decodeNames(f *fields, attr string, criteria []*Rule, fallback []string) (names []string) {
+func (l *loader) decodeNames(f *body, attr string, criteria []*Rule, fallback []string) (names []string) {
 	v, ok := f.value(attr)
 	if !ok {
 		return fallback

@@ -3,7 +3,7 @@ package plans
 import "github.com/hashicorp/hcl/v2"
 
 // decodePrefer reads the metric that picks the winner.
-func (l *loader) decodePrefer(f *fields) string {
+func (l *loader) decodePrefer(f *body) string {
 	if f.absent("prefer") {
 		return ""
 	}

@@ -7,11 +7,11 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// fields reads the attributes and blocks of one body. Each method reports what
+// body reads the attributes and blocks of one block. Each method reports what
 // is wrong with what it reads and returns the default instead, so that a
 // decoder reads straight through and finds everything at once. An attribute
 // that is null counts as not written.
-type fields struct {
+type body struct {
 	l *evalScope
 	// what names the block in messages: `workload "chat"`.
 	what   string
@@ -25,9 +25,9 @@ type fields struct {
 }
 
 // fields opens the body of b.
-func (l *evalScope) fields(b *hcl.Block, schema *hcl.BodySchema, what string) *fields {
+func (l *evalScope) fields(b *hcl.Block, schema *hcl.BodySchema, what string) *body {
 	content := l.content(b.Body, schema, what)
-	return &fields{
+	return &body{
 		l: l, what: what, def: b.DefRange,
 		attrs: content.Attributes, blocks: content.Blocks,
 		values: map[string]cty.Value{},
@@ -76,10 +76,10 @@ func (l *evalScope) single(blocks hcl.Blocks) *hcl.Block {
 	return blocks[0]
 }
 
-func (f *fields) single(kind string) *hcl.Block { return f.l.single(f.blocks.OfType(kind)) }
+func (f *body) single(kind string) *hcl.Block { return f.l.single(f.blocks.OfType(kind)) }
 
 // at is where attribute name is written, or the block's header.
-func (f *fields) at(name string) hcl.Range {
+func (f *body) at(name string) hcl.Range {
 	if a := f.attrs[name]; a != nil {
 		return a.Expr.Range()
 	}
@@ -87,7 +87,7 @@ func (f *fields) at(name string) hcl.Range {
 }
 
 // value evaluates an attribute; false where it is absent, null or wrong.
-func (f *fields) value(name string) (cty.Value, bool) {
+func (f *body) value(name string) (cty.Value, bool) {
 	a := f.attrs[name]
 	if a == nil {
 		return cty.NilVal, false
@@ -104,7 +104,7 @@ func (f *fields) value(name string) (cty.Value, bool) {
 // values may be secret.
 var programs = wordSet("args command dir env model settings")
 
-func (f *fields) evaluate(name string, expr hcl.Expression) cty.Value {
+func (f *body) evaluate(name string, expr hcl.Expression) cty.Value {
 	f.l.at(f.what, f.def)
 	v, ok := f.l.marked(expr)
 	switch {
@@ -118,7 +118,7 @@ func (f *fields) evaluate(name string, expr hcl.Expression) cty.Value {
 }
 
 // required reports an absent attribute; why says what it is for.
-func (f *fields) required(name, why string) {
+func (f *body) required(name, why string) {
 	if f.absent(name) {
 		f.l.fail(f.at(name), "Missing "+name, "%s needs %s: %s", f.what, name, why)
 	}
@@ -126,7 +126,7 @@ func (f *fields) required(name, why string) {
 
 // absent tells an attribute that is not written, or null, from one that is
 // wrong: that has been reported, and is not missing.
-func (f *fields) absent(name string) bool {
+func (f *body) absent(name string) bool {
 	if f.attrs[name] == nil {
 		return true
 	}
@@ -134,11 +134,11 @@ func (f *fields) absent(name string) bool {
 	return v.IsKnown() && v.IsNull()
 }
 
-func (f *fields) wrongType(name, want string, v cty.Value) {
+func (f *body) wrongType(name, want string, v cty.Value) {
 	f.l.fail(f.at(name), "Wrong type for "+name, "%s takes %s; this is %s.", name, want, describe(v))
 }
 
-func (f *fields) text(name, fallback string) string {
+func (f *body) text(name, fallback string) string {
 	v, ok := f.value(name)
 	if !ok {
 		return fallback
@@ -154,7 +154,7 @@ func (f *fields) text(name, fallback string) string {
 }
 
 // needText is text that has to be there and has to say something.
-func (f *fields) needText(name, why string) string {
+func (f *body) needText(name, why string) string {
 	f.required(name, why)
 	v, ok := f.value(name)
 	s := f.text(name, "")
@@ -164,7 +164,7 @@ func (f *fields) needText(name, why string) string {
 	return s
 }
 
-func (f *fields) oneOf(name, fallback string, options ...string) string {
+func (f *body) oneOf(name, fallback string, options ...string) string {
 	s := f.text(name, fallback)
 	for _, o := range options {
 		if s == o {
@@ -176,14 +176,14 @@ func (f *fields) oneOf(name, fallback string, options ...string) string {
 }
 
 // choice is oneOf for an attribute without a default: empty where it is absent.
-func (f *fields) choice(name string, options ...string) string {
+func (f *body) choice(name string, options ...string) string {
 	if f.absent(name) {
 		return ""
 	}
 	return f.oneOf(name, options[0], options...)
 }
 
-func (f *fields) truth(name string, fallback bool) bool {
+func (f *body) truth(name string, fallback bool) bool {
 	v, ok := f.value(name)
 	if !ok {
 		return fallback

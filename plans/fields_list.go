@@ -87,7 +87,7 @@ func (l *evalScope) placedKeys(expr hcl.Expression) map[string]hcl.KeyValuePair 
 }
 
 // texts is a list of strings.
-func (f *fields) texts(name string) []string {
+func (f *body) texts(name string) []string {
 	v, ok := f.value(name)
 	if !ok {
 		return nil
@@ -137,7 +137,7 @@ func (l *evalScope) asText(v cty.Value, at hcl.Range, what string) (string, bool
 }
 
 // textMap is a map of strings.
-func (f *fields) textMap(name string) map[string]string {
+func (f *body) textMap(name string) map[string]string {
 	set := map[string]string{}
 	for _, p := range f.pairs(name) {
 		if s, ok := f.l.asText(p.v, p.at, fmt.Sprintf("%s in %s", p.key, name)); ok {
@@ -150,7 +150,7 @@ func (f *fields) textMap(name string) map[string]string {
 	return set
 }
 
-func (f *fields) pairs(name string) []pair {
+func (f *body) pairs(name string) []pair {
 	v, ok := f.value(name)
 	if !ok {
 		return nil

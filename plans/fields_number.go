@@ -8,7 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-func (f *fields) number(name string, fallback, least, most float64) float64 {
+func (f *body) number(name string, fallback, least, most float64) float64 {
 	v, ok := f.value(name)
 	if !ok {
 		return fallback
@@ -20,7 +20,7 @@ func (f *fields) number(name string, fallback, least, most float64) float64 {
 	return n
 }
 
-func (f *fields) asNumber(v cty.Value, at hcl.Range, name string, least, most float64) (float64, bool) {
+func (f *body) asNumber(v cty.Value, at hcl.Range, name string, least, most float64) (float64, bool) {
 	if v.IsNull() || v.Type() != cty.Number {
 		f.l.fail(at, "Wrong type for "+name, "%s takes a number; this is %s.", name, describe(v))
 		return 0, false
@@ -33,7 +33,7 @@ func (f *fields) asNumber(v cty.Value, at hcl.Range, name string, least, most fl
 	return n, true
 }
 
-func (f *fields) whole(name string, fallback, least, most int) int {
+func (f *body) whole(name string, fallback, least, most int) int {
 	v, ok := f.value(name)
 	if !ok {
 		return fallback
@@ -45,7 +45,7 @@ func (f *fields) whole(name string, fallback, least, most int) int {
 	return n
 }
 
-func (f *fields) asWhole(v cty.Value, at hcl.Range, name string, least, most int) (int, bool) {
+func (f *body) asWhole(v cty.Value, at hcl.Range, name string, least, most int) (int, bool) {
 	if v.IsNull() || v.Type() != cty.Number {
 		f.l.fail(at, "Wrong type for "+name, "%s takes a whole number; this is %s.", name, describe(v))
 		return 0, false
@@ -62,21 +62,21 @@ func (f *fields) asWhole(v cty.Value, at hcl.Range, name string, least, most int
 const maxElements = 64
 
 // wholes is one whole number, or a list of different ones.
-func (f *fields) wholes(name string, least, most int) (ns []int, list bool) {
+func (f *body) wholes(name string, least, most int) (ns []int, list bool) {
 	return oneOrMany(f, name, "a whole number", func(v cty.Value, at hcl.Range) (int, bool) {
 		return f.asWhole(v, at, name, least, most)
 	})
 }
 
 // numbers is wholes for numbers that may have a fraction.
-func (f *fields) numbers(name string, least, most float64) (ns []float64, list bool) {
+func (f *body) numbers(name string, least, most float64) (ns []float64, list bool) {
 	return oneOrMany(f, name, "a number", func(v cty.Value, at hcl.Range) (float64, bool) {
 		return f.asNumber(v, at, name, least, most)
 	})
 }
 
 // oneOrMany reads one number, or a list of different ones.
-func oneOrMany[T int | float64](f *fields, name, kind string, read func(cty.Value, hcl.Range) (T, bool)) (ns []T, list bool) {
+func oneOrMany[T int | float64](f *body, name, kind string, read func(cty.Value, hcl.Range) (T, bool)) (ns []T, list bool) {
 	v, ok := f.value(name)
 	if !ok {
 		return nil, false
@@ -113,7 +113,7 @@ func oneOrMany[T int | float64](f *fields, name, kind string, read func(cty.Valu
 	return ns, true
 }
 
-func (f *fields) duration(name string, fallback time.Duration) time.Duration {
+func (f *body) duration(name string, fallback time.Duration) time.Duration {
 	v, ok := f.value(name)
 	if !ok {
 		return fallback

@@ -8,7 +8,7 @@ import (
 )
 
 // ref is a reference to a block of one of some types; nil where there is none.
-func (f *fields) ref(name string, blocks ...string) *ref {
+func (f *body) ref(name string, blocks ...string) *ref {
 	f.readReferences(name)
 	v, ok := f.value(name)
 	if !ok {
@@ -22,7 +22,7 @@ func (f *fields) ref(name string, blocks ...string) *ref {
 }
 
 // refs is a list of references to blocks of one type, none of them twice.
-func (f *fields) refs(name, block string) []ref {
+func (f *body) refs(name, block string) []ref {
 	f.readReferences(name)
 	v, ok := f.value(name)
 	if !ok {

@@ -83,7 +83,7 @@ func (l *loader) decodeGate(b *hcl.Block) *Gate {
 
 // decodeRule reads the expression of a rule or criterion. Compiling it is for
 // when the whole plan is known.
-func (l *loader) decodeRule(b *hcl.Block, f *fields, attr string) *Rule {
+func (l *loader) decodeRule(b *hcl.Block, f *body, attr string) *Rule {
 	r := &Rule{Name: b.Labels[0], Range: rangeOf(b.DefRange), ExprRange: rangeOf(f.at(attr))}
 	if a := f.attrs[attr]; a != nil && l.bare(a.Expr) {
 		l.fail(a.Expr.Range(), "Rule is not in quotes", `A rule is text in a language of its own. Put it in quotes: %s = "…".`, attr)

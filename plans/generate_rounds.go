@@ -52,7 +52,7 @@ func (l *loader) count(expr hcl.Expression, outer map[string]cty.Value) (rounds 
 	if !ok {
 		return nil, false
 	}
-	f := fields{l: l.evalScope}
+	f := body{l: l.evalScope}
 	n, ok := f.asWhole(v, expr.Range(), "count", 0, maxInstances)
 	if !ok {
 		return nil, false

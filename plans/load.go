@@ -46,6 +46,11 @@ type Result struct {
 	loaded *loader
 }
 
+// scope is the scope of the plan's expressions, and guard what watched the load: for
+// who reads more in it, and not at the same time as others do.
+func (r *Result) scope() *evalScope { return r.loaded.evalScope }
+func (r *Result) guard() *Guard     { return r.loaded.opts.Guard }
+
 // Load reads, decodes and checks the plan at path: a file, or a folder whose
 // plan files together are the plan. It finds everything that is wrong at once
 // and starts nothing. Besides the plan it reads what the plan includes or names
@@ -76,7 +81,7 @@ func (l *loader) guarded(read func()) (res *Result) {
 				Detail:   fmt.Sprintf("This is a mistake in mxflow, please report it together with the plan: %v\n%s", p, debug.Stack()),
 				Subject:  startOf(l.plan.File).Ptr(),
 			}}
-			l.plan = &Plan{File: l.plan.File, Dir: l.plan.Dir, Decision: usualDecision.copy()}
+			l.plan = &Plan{File: l.plan.File, Dir: l.plan.Dir, Decision: ownDecision()}
 			res = l.result()
 		}
 	}()
@@ -93,7 +98,9 @@ func (l *loader) guarded(read func()) (res *Result) {
 		l.at("rules", hcl.Range{Filename: l.plan.File})
 		l.diags = append(l.diags, l.withoutEchoes(compileRules(ns, l.files()))...)
 		l.at("checks", hcl.Range{Filename: l.plan.File})
-		l.checkSense(ns)
+		if !l.diags.HasErrors() {
+			l.diags = append(l.diags, checkSense(l.plan, ns, l.evalScope)...)
+		}
 	}
 	return l.result()
 }
@@ -107,7 +114,7 @@ func (l *texts) files() map[string]*hcl.File {
 }
 
 func (l *loader) result() *Result {
-	l.plan.secrets = l.secrets.list()
+	l.plan.Hidden = l.secrets.list()
 	hide := redact.New(append(l.secrets.list(), l.secrets.unseen...))
 	res := &Result{Plan: l.plan, Findings: Findings{Files: l.files()}, Sources: map[string][]byte{}, loaded: l}
 	for i, name := range l.order {

@@ -67,7 +67,7 @@ func newLoader(path string, reg *Registry, opts Options) *loader {
 	}
 	l := &loader{
 		evalScope: newScope(path),
-		plan:      &Plan{File: path, Dir: folderOf(path), Decision: usualDecision.copy()},
+		plan:      &Plan{File: path, Dir: folderOf(path), Decision: ownDecision()},
 		reg:       reg,
 		opts:      opts,
 		schemas:   map[string]*hcl.BodySchema{},
@@ -75,6 +75,7 @@ func newLoader(path string, reg *Registry, opts Options) *loader {
 		checks:    crossChecks{knobs: map[string]*Knob{}, features: map[string]*featureNotes{}},
 	}
 	l.dir, l.replays, l.env, l.language = l.plan.Dir, opts.As != nil, l.environment, planBlock
+	l.whole = rootSchema
 	l.before = func(uses []hcl.Traversal) bool { return l.settling == nil || l.settling.need(uses) }
 	return l
 }
@@ -170,4 +171,10 @@ func (l *texts) textAt(at hcl.Range) []byte {
 		return nil
 	}
 	return s.text[at.Start.Byte:]
+}
+
+// ownDecision is the usual decision, for a plan to change.
+func ownDecision() *Decision {
+	d := usual
+	return &d
 }

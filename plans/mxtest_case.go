@@ -57,7 +57,7 @@ func (l *caseLoader) checkCaseName(b *hcl.Block, name string) {
 // subject is what a case is about: its rules, whose measurements it may give, and
 // the one that they belong to where the case does not say; nil where there are
 // several.
-func (l *caseLoader) subject(f *fields, c *Case) (rules []*Rule, visible []*Feature, own *Feature) {
+func (l *caseLoader) subject(f *body, c *Case) (rules []*Rule, visible []*Feature, own *Feature) {
 	onFeature, onGate := !f.absent("feature"), !f.absent("gate")
 	switch {
 	case onFeature && onGate:
@@ -120,7 +120,7 @@ func (l *caseLoader) gateReads(ph *Phase) []*Feature {
 }
 
 // decodeChosen reads which alternative should win.
-func (l *caseLoader) decodeChosen(f *fields, c *Case) string {
+func (l *caseLoader) decodeChosen(f *body, c *Case) string {
 	value := f.text("expect_chosen", "")
 	if f.absent("expect_chosen") {
 		return ""
@@ -136,7 +136,7 @@ func (l *caseLoader) decodeChosen(f *fields, c *Case) string {
 }
 
 // decodeExpected reads verdicts of rules by name.
-func (l *caseLoader) decodeExpected(f *fields, rules []*Rule) map[string]verdict.Verdict {
+func (l *caseLoader) decodeExpected(f *body, rules []*Rule) map[string]verdict.Verdict {
 	var names []string
 	for _, r := range rules {
 		names = append(names, r.Name)

@@ -12,7 +12,7 @@ import (
 )
 
 // decodeOwn reads what a case says without a given block.
-func (l *caseLoader) decodeOwn(f *fields, c *Case, own *Feature, visible []*Feature) {
+func (l *caseLoader) decodeOwn(f *body, c *Case, own *Feature, visible []*Feature) {
 	first := ""
 	for _, a := range givenAttrs {
 		if first == "" && !f.absent(a.Name) {
@@ -62,7 +62,7 @@ func nameOrNone(list []*Feature) string {
 
 // decodeGiven reads what is given of one feature. Where the feature is what is
 // decided, its own outcome cannot be given.
-func (l *caseLoader) decodeGiven(f *fields, ft *Feature, decided bool) *GivenFeature {
+func (l *caseLoader) decodeGiven(f *body, ft *Feature, decided bool) *GivenFeature {
 	g := &GivenFeature{Feature: ft.Name, Knobs: map[string]string{}, Observed: map[string]any{}}
 	g.Launches = l.decodeLaunches(f, ft)
 	g.Levels = l.decodeLevels(f, ft)
@@ -84,7 +84,7 @@ func (l *caseLoader) decodeGiven(f *fields, ft *Feature, decided bool) *GivenFea
 }
 
 // decodeLevels reads the verdicts of levels.
-func (l *caseLoader) decodeLevels(f *fields, ft *Feature) map[string]verdict.Verdict {
+func (l *caseLoader) decodeLevels(f *body, ft *Feature) map[string]verdict.Verdict {
 	out := map[string]verdict.Verdict{}
 	var order []string
 	if p := l.plan.Protocol(ft.Protocol); p != nil {
@@ -131,7 +131,7 @@ func (l *caseLoader) decodeLevels(f *fields, ft *Feature) map[string]verdict.Ver
 }
 
 // verdictWord reads an attribute that is a verdict; empty where it is absent.
-func (l *caseLoader) verdictWord(f *fields, name string) string {
+func (l *caseLoader) verdictWord(f *body, name string) string {
 	v, ok := f.value(name)
 	if !ok {
 		return ""

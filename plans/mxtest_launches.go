@@ -34,7 +34,7 @@ type measurement struct {
 }
 
 // decodeLaunches reads what each launch measured.
-func (l *caseLoader) decodeLaunches(f *fields, ft *Feature) (list []GivenMetric) {
+func (l *caseLoader) decodeLaunches(f *body, ft *Feature) (list []GivenMetric) {
 	before := len(l.diags)
 	var all []*measurement
 	seen := map[string]string{}
@@ -85,7 +85,7 @@ func (l *caseLoader) decodeLaunches(f *fields, ft *Feature) (list []GivenMetric)
 }
 
 // decodeMeasurement reads what a case says of one metric.
-func (l *caseLoader) decodeMeasurement(f *fields, p pair, in *Input, ft *Feature) *measurement {
+func (l *caseLoader) decodeMeasurement(f *body, p pair, in *Input, ft *Feature) *measurement {
 	m := &measurement{pair: p, in: in, lists: map[string][]*float64{}, means: map[string]float64{}, at: map[string]hcl.Range{}}
 	m.requests = l.requestsOf(in)
 	entries, ok := l.entries(p, "launches", "{ base = [31.6, 31.8], candidate = [38.4, 38.6] }")

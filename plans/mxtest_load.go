@@ -12,7 +12,8 @@ import (
 // caseLoader reads the cases of a plan that is loaded, in the scope of its
 // expressions and with its limits.
 type caseLoader struct {
-	*loader
+	*evalScope
+	plan  *Plan
 	ns    *namespace
 	cases []*Case
 	// named are where the names of cases stand.
@@ -31,12 +32,12 @@ func (r *Result) LoadCaseBytes(name string, text []byte) (cases []*Case, found *
 }
 
 func (r *Result) loadCases(files []string, read func(string) ([]byte, *hcl.Diagnostic)) (cases []*Case, found *Findings) {
-	l := r.loaded
+	l := r.scope()
 	found = &Findings{Files: maps.Clone(r.Files)}
-	c := &caseLoader{loader: l, ns: newNamespace(r.Plan), named: map[string]hcl.Range{}}
+	c := &caseLoader{evalScope: l, plan: r.Plan, ns: newNamespace(r.Plan), named: map[string]hcl.Range{}}
 	before, sources, order := l.diags, maps.Clone(l.sources), l.order
 	l.diags, l.work, l.suggestions = nil, 0, 200
-	stop := l.opts.Guard.watch(l.evalScope)
+	stop := r.guard().watch(l)
 	defer stop()
 	defer func() {
 		if p := recover(); p != nil {

@@ -102,7 +102,7 @@ func (m *measurement) spreadOf() float64 {
 	switch {
 	case m.spread != nil:
 		return *m.spread
-	case m.in.once(), m.in.counted():
+	case m.in.once(), m.in.occurs():
 		return 0
 	}
 	return usualSpread

@@ -6,7 +6,7 @@ import (
 )
 
 // decodeKnobs reads knob values of the candidate.
-func (l *caseLoader) decodeKnobs(f *fields, g *GivenFeature) {
+func (l *caseLoader) decodeKnobs(f *body, g *GivenFeature) {
 	for _, p := range f.pairs("knobs") {
 		k := l.ns.knobs[p.key]
 		if k == nil {
@@ -27,7 +27,7 @@ func (l *caseLoader) decodeKnobs(f *fields, g *GivenFeature) {
 }
 
 // decodeSaid reads the words and truths that the engine says of itself.
-func (l *caseLoader) decodeSaid(f *fields, g *GivenFeature) {
+func (l *caseLoader) decodeSaid(f *body, g *GivenFeature) {
 	e := l.plan.underTest()
 	for _, p := range f.pairs("observed") {
 		if e == nil {
@@ -61,7 +61,7 @@ func plainNumber(v cty.Value) string {
 }
 
 // decodeNoise reads the launch noise that was recorded before.
-func (l *caseLoader) decodeNoise(f *fields, g *GivenFeature, ft *Feature) {
+func (l *caseLoader) decodeNoise(f *body, g *GivenFeature, ft *Feature) {
 	for _, p := range f.pairs("noise") {
 		in := l.measured(p.key, p.keyAt, ft)
 		if in == nil {

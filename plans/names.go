@@ -44,7 +44,7 @@ func wordSet(words string) map[string]bool {
 }
 
 // checkName checks a block's label as a name.
-func (l *evalScope) checkName(b *hcl.Block, label int, use nameUse) {
+func (l *report) checkName(b *hcl.Block, label int, use nameUse) {
 	name, at := b.Labels[label], b.LabelRanges[label]
 	switch {
 	case name == "":

@@ -11,7 +11,7 @@ import (
 // nothing, which is the median.
 func (ns *namespace) metric(in *Input, cell string, m measure.Metric, rest []string) (*Input, *ruleError) {
 	in.Kind, in.Cell, in.Metric, in.Unit, in.Better = InputMetric, cell, m.Name, m.Unit, string(m.Better)
-	in.Stat, in.of = "median", m.Unit
+	in.Stat, in.Of = "median", m.Unit
 	if len(rest) > 0 && (rest[0] == "base" || rest[0] == "root") {
 		in.Root = rest[0] == "root"
 		in.Relation = Base // until a comparison says otherwise

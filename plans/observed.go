@@ -119,7 +119,7 @@ func (l *loader) checkObserved() {
 }
 
 // decodeObserved reads what observations must or must not say.
-func (l *loader) decodeObserved(f *fields) map[string]any {
+func (l *loader) decodeObserved(f *body) map[string]any {
 	var want map[string]any
 	for _, p := range f.pairs("observed") {
 		if p.v.IsNull() {
@@ -139,7 +139,7 @@ func (l *loader) decodeObserved(f *fields) map[string]any {
 }
 
 // changesOf reads the observations that a knob's values are expected to change.
-func (l *loader) changesOf(f *fields) []string {
+func (l *loader) changesOf(f *body) []string {
 	names := f.texts("changes")
 	for _, name := range names {
 		l.checks.observed = append(l.checks.observed, observedName{name: name, at: f.at("changes")})

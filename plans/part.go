@@ -58,7 +58,7 @@ func (l *loader) partSchema(d *BlockDoc, parts map[string]Part) *hcl.BodySchema 
 }
 
 // decodeParts reads the declared blocks in f, by kind, in the order of the plan.
-func (l *loader) decodeParts(f *fields, parts map[string]Part) map[string][]*Block {
+func (l *loader) decodeParts(f *body, parts map[string]Part) map[string][]*Block {
 	var out map[string][]*Block
 	lines := map[string]int{}
 	for _, b := range f.blocks {
@@ -94,7 +94,7 @@ func (l *loader) decodePart(b *hcl.Block, part Part, what string) *Block {
 
 // launcherOf is the block of an engine that says how it is launched, nil where
 // it is a process block or none. Two ways to launch are an error.
-func (l *loader) launcherOf(f *fields, e *Engine) *Block {
+func (l *loader) launcherOf(f *body, e *Engine) *Block {
 	var found *Block
 	first := ""
 	if e.Process != nil {

@@ -39,13 +39,14 @@ type Plan struct {
 
 	Range Range `json:"-"`
 
-	secrets []string
+	// Hidden are the sensitive texts that a load came across; see Secrets.
+	Hidden []string `json:"-"`
 }
 
 // Secrets are the sensitive texts that a load came across, those computed from
 // sensitive values too. The plan keeps them in what it starts (env, args,
 // settings, command); everything else has to take them out (see plans/redact).
-func (p *Plan) Secrets() []string { return append([]string(nil), p.secrets...) }
+func (p *Plan) Secrets() []string { return append([]string(nil), p.Hidden...) }
 
 // fileDoc is what may stand at the top level of a plan.
 var fileDoc = &BlockDoc{

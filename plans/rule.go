@@ -44,8 +44,8 @@ type Leaf struct {
 	Negated bool
 	// Claim is how it is decided; never nil in a plan that Load accepts.
 	Claim *Claim
-	// at and length are where it stands in the rule, in characters.
-	at, length int
+	// At and Length are where it stands in the rule, in characters.
+	At, Length int `json:"-"`
 }
 
 // Inputs are what both sides read.
@@ -112,8 +112,8 @@ type Input struct {
 	Block  string
 	// Unit of the value; empty for ratios and words.
 	Unit string
-	// of is the unit of the metric itself, whatever is asked of it.
-	of string
+	// Of is the unit of the metric itself, whatever is asked of it.
+	Of string `json:"-"`
 	// Better is the metric's better direction.
 	Better string
 	// Type is what the rule sees.
@@ -161,9 +161,9 @@ func (in *Input) MayBeZero() bool {
 // as soon as the plan is read.
 func (in *Input) Measured() bool { return in.Kind != InputTarget && in.Kind != InputKnob }
 
-// unit is the input's unit with a word for ratios, which are not plain numbers:
+// unitWord is the input's unit with a word for ratios, which are not plain numbers:
 // comparing a gain with tokens per second is a mistake.
-func (in *Input) unit() string {
+func (in *Input) unitWord() string {
 	if in.Ratio() || (in.Kind == InputMetric && in.Stat == "cv") {
 		return RatioUnit
 	}

@@ -30,7 +30,7 @@ func (r *reader) address(n *ast.Node) *Operand {
 	}
 	ast.Patch(n, &ast.IdentifierNode{Value: in.Var})
 	(*n).SetLocation(file.Location{From: from, To: to})
-	return &Operand{Text: in.Path, Type: in.Type, Unit: in.unit(), Input: in}
+	return &Operand{Text: in.Path, Type: in.Type, Unit: in.unitWord(), Input: in}
 }
 
 // elements flattens a.b["c"].d; nil (with an error recorded) when an element is

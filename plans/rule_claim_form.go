@@ -14,13 +14,13 @@ func (in *Input) exact() bool {
 	if in.Kind != InputMetric {
 		return true
 	}
-	return in.Counts() || in.Stat != "std" && in.Stat != "cv" && in.counted()
+	return in.Counts() || in.Stat != "std" && in.Stat != "cv" && in.occurs()
 }
 
-// counted tells crashes, errors and tokens of requests, which occur or do not.
+// occurs tells crashes, errors and tokens of requests, which occur or do not.
 // Tokens a step (accept_length) are an average.
-func (in *Input) counted() bool {
-	if in.of == "count" {
+func (in *Input) occurs() bool {
+	if in.Of == "count" {
 		return true
 	}
 	m, ok := measure.LookupIn(in.Metric, measure.PerRequest)
@@ -30,7 +30,7 @@ func (in *Input) counted() bool {
 // once tells what a launch has once and hardly varies between launches: memory,
 // and numbers that an engine says of itself.
 func (in *Input) once() bool {
-	if in.of == "GB" || strings.HasPrefix(in.Metric, "observed.") {
+	if in.Of == "GB" || strings.HasPrefix(in.Metric, "observed.") {
 		return true
 	}
 	m, ok := measure.LookupIn(in.Metric, measure.PerLaunch)

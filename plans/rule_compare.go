@@ -28,7 +28,7 @@ func (r *reader) compare(n *ast.BinaryNode, negated bool) *Leaf {
 	}
 	leaf := &Leaf{Text: left.Text + " " + n.Operator + " " + right.Text, Op: n.Operator, Left: left, Right: right, Negated: negated}
 	from, to := span(n)
-	leaf.at, leaf.length = from, max(1, to-from)
+	leaf.At, leaf.Length = from, max(1, to-from)
 	before := len(r.errs)
 	r.comparable(n, leaf)
 	if len(r.errs) > before {
@@ -38,7 +38,7 @@ func (r *reader) compare(n *ast.BinaryNode, negated bool) *Leaf {
 	if !r.sc.shown {
 		claim, err := r.ns.claim(leaf, r.sc)
 		if err != nil {
-			err.at, err.length = leaf.at, leaf.length
+			err.at, err.length = leaf.At, leaf.Length
 			r.errs = append(r.errs, err)
 			return nil
 		}

@@ -67,7 +67,7 @@ func (l *loader) declare(kind, key string, b *hcl.Block, at hcl.Range) bool {
 // phaseBlock is a phase whose body has been opened, so that its features are
 // known before anything refers to them.
 type phaseBlock struct {
-	*fields
+	*body
 	block    *hcl.Block
 	features []*featureBlock
 	first    bool
@@ -129,10 +129,10 @@ func (l *loader) openPhase(i *instance) {
 	l.phases[i] = ph
 	if s := l.sources[b.DefRange.Filename]; s != nil && s.dynamic && !l.settling.expand(b.Body, phaseSchema) {
 		l.doubt("feature")
-		ph.fields = l.fields(&hcl.Block{Type: b.Type, Labels: b.Labels, DefRange: b.DefRange, Body: hcl.EmptyBody()}, phaseSchema, "phase")
+		ph.body = l.fields(&hcl.Block{Type: b.Type, Labels: b.Labels, DefRange: b.DefRange, Body: hcl.EmptyBody()}, phaseSchema, "phase")
 		return
 	}
-	ph.fields = l.fields(b, phaseSchema, fmt.Sprintf("phase %q", b.Labels[0]))
+	ph.body = l.fields(b, phaseSchema, fmt.Sprintf("phase %q", b.Labels[0]))
 	for _, fb := range ph.blocks.OfType("feature") {
 		g := l.groups.byKey("feature", fb.Labels[0])
 		if g == nil {

@@ -53,7 +53,7 @@ var variableSchema = variableDoc.schema()
 type input struct {
 	*Variable
 	block    *hcl.Block
-	fields   *fields
+	fields   *body
 	ty       cty.Type
 	defaults *typeexpr.Defaults
 	nullable bool

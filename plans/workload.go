@@ -116,7 +116,7 @@ func (l *loader) decodeWorkload(b *hcl.Block) {
 	w.boundCells(l, f)
 	w.countRequests(f)
 	if len(l.diags) == before {
-		w.check(f) // what is wrong by itself would be called a contradiction
+		w.checkWorkload(f) // what is wrong by itself would be called a contradiction
 	}
 	if l.first(b) {
 		l.plan.Workloads = append(l.plan.Workloads, w)

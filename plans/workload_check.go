@@ -2,8 +2,8 @@ package plans
 
 import "time"
 
-// check looks for what is right by itself and makes no sense together.
-func (w *Workload) check(f *fields) {
+// checkWorkload looks for what is right by itself and makes no sense together.
+func (w *Workload) checkWorkload(f *body) {
 	w.checkPace(f)
 	w.checkPrompts(f)
 	w.checkData(f)
@@ -25,7 +25,7 @@ func (w *Workload) check(f *fields) {
 // out, and a comparison of those says what happened by chance.
 const minDuration = time.Second
 
-func (w *Workload) checkPace(f *fields) {
+func (w *Workload) checkPace(f *body) {
 	if w.Duration > 0 && w.Duration < minDuration {
 		f.l.fail(f.at("duration"), "Duration is too short", "A duration below a second measures nothing, and this is %s. Set duration = \"30s\", or another of 1s or more, or remove it and say how many requests are sent.", w.Duration)
 	}
@@ -66,7 +66,7 @@ func (w *Workload) checkPace(f *fields) {
 	}
 }
 
-func (w *Workload) checkPrompts(f *fields) {
+func (w *Workload) checkPrompts(f *body) {
 	noUse := func(name, format string, args ...any) {
 		f.l.fail(f.where(name), "No use in this workload", format, args...)
 	}

@@ -42,7 +42,7 @@ var datasetDoc = &BlockDoc{
 
 var datasetSchema = datasetDoc.schema()
 
-func (l *loader) dataset(f *fields) *Dataset {
+func (l *loader) dataset(f *body) *Dataset {
 	b := f.single("dataset")
 	if b == nil {
 		return nil
@@ -101,7 +101,7 @@ type readOnce struct {
 }
 
 // checkData looks at what a dataset has to hold for its workload.
-func (w *Workload) checkData(f *fields) {
+func (w *Workload) checkData(f *body) {
 	d := w.Data
 	if d == nil || d.Count == 0 {
 		return

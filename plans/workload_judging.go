@@ -34,7 +34,7 @@ var sloDoc = &BlockDoc{
 
 var sloSchema = sloDoc.schema()
 
-func (w *Workload) decodeJudging(f *fields) {
+func (w *Workload) decodeJudging(f *body) {
 	w.LatencyCorrection = f.oneOf("latency_correction", "none", "none", "api", "generation")
 	w.Coherence = "absolute"
 	if w.IgnoreEOS {
@@ -51,7 +51,7 @@ func (w *Workload) decodeJudging(f *fields) {
 	w.SLO = f.slo()
 }
 
-func (f *fields) slo() map[string]time.Duration {
+func (f *body) slo() map[string]time.Duration {
 	b := f.single("slo")
 	if b == nil {
 		return nil

@@ -56,7 +56,7 @@ func lengthsDoc(word, doc string) *BlockDoc {
 
 var lengthsSchema = promptLengthsDoc.schema()
 
-func (w *Workload) decodeLengths(f *fields) {
+func (w *Workload) decodeLengths(f *body) {
 	w.PromptTokens, w.PromptList = f.wholes("prompt_tokens", 1, maxTokens)
 	w.OutputTokens, w.OutputList = f.wholes("output_tokens", 1, maxTokens)
 	w.PromptLengths, w.OutputLengths = f.lengths("prompt_lengths"), f.lengths("output_lengths")
@@ -74,7 +74,7 @@ func (w *Workload) decodeLengths(f *fields) {
 }
 
 // oneLength checks that a length is given in exactly one way.
-func (f *fields) oneLength(tokens, lengths, why string, optional bool) {
+func (f *body) oneLength(tokens, lengths, why string, optional bool) {
 	drawn := len(f.blocks.OfType(lengths)) > 0
 	switch {
 	case drawn && !f.absent(tokens):
@@ -84,7 +84,7 @@ func (f *fields) oneLength(tokens, lengths, why string, optional bool) {
 	}
 }
 
-func (f *fields) lengths(word string) *Lengths {
+func (f *body) lengths(word string) *Lengths {
 	b := f.single(word)
 	if b == nil {
 		return nil
@@ -116,11 +116,11 @@ func (f *fields) lengths(word string) *Lengths {
 	if n.Max == 0 {
 		n.Max = max(n.Min, int(min(maxTokens, math.Ceil(n.Mean+4*n.Std))))
 	}
-	n.check(in)
+	n.checkLengths(in)
 	return n
 }
 
-func (n *Lengths) check(in *fields) {
+func (n *Lengths) checkLengths(in *body) {
 	switch {
 	case n.Min > n.Max:
 		in.l.fail(in.at("min"), "Lengths contradict each other", "No length is at least %d and at most %d. Exchange min and max, or correct one.", n.Min, n.Max)
@@ -130,7 +130,7 @@ func (n *Lengths) check(in *fields) {
 }
 
 // given is the first attribute or block of these that is written; empty for none.
-func (f *fields) given(names ...string) string {
+func (f *body) given(names ...string) string {
 	for _, name := range names {
 		if !f.absent(name) || len(f.blocks.OfType(name)) > 0 {
 			return name
@@ -140,7 +140,7 @@ func (f *fields) given(names ...string) string {
 }
 
 // where is where an attribute or block is written.
-func (f *fields) where(name string) hcl.Range {
+func (f *body) where(name string) hcl.Range {
 	if blocks := f.blocks.OfType(name); len(blocks) > 0 {
 		return blocks[0].DefRange
 	}

@@ -26,7 +26,7 @@ var paceAttrs = []Attr{
 	{Name: "warmup", Type: Int, Default: 3.0, Unit: "requests", MinSet: true, Max: maxRequests, Doc: "Requests before them that are not measured. Without it, at least one for each that is in flight."},
 }
 
-func (w *Workload) decodePace(f *fields) {
+func (w *Workload) decodePace(f *body) {
 	w.Concurrency, w.ConcurrencyList = f.wholes("concurrency", 1, maxConcurrency)
 	w.Rate, w.RateList = f.numbers("rate", minRate, maxRate)
 	w.RateTo = f.number("rate_to", 0, minRate, maxRate)
@@ -49,7 +49,7 @@ func (w *Workload) open() bool { return w.Arrival != "" }
 
 // boundCells refuses a workload of too many cells, and cuts it down so that
 // nobody makes them.
-func (w *Workload) boundCells(l *loader, f *fields) {
+func (w *Workload) boundCells(l *loader, f *body) {
 	n := 1
 	for _, values := range []int{len(w.PromptTokens), len(w.OutputTokens), len(w.Depth), len(w.Concurrency), len(w.Rate)} {
 		n *= max(1, values)
@@ -71,7 +71,7 @@ func (w *Workload) boundCells(l *loader, f *fields) {
 }
 
 // countRequests decides where each cell has numbers of requests of its own.
-func (w *Workload) countRequests(f *fields) {
+func (w *Workload) countRequests(f *body) {
 	requests, warmup := w.Requests, w.Warmup
 	w.RequestsByCell, w.WarmupByCell = f.absent("requests"), f.absent("warmup")
 	differs, warmupDiffers := false, false

@@ -10,7 +10,7 @@ var promptAttrs = []Attr{
 const maxTurns = 1000
 
 // decodePrompts reads where prompts come from.
-func (w *Workload) decodePrompts(l *loader, f *fields) {
+func (w *Workload) decodePrompts(l *loader, f *body) {
 	w.API = f.oneOf("api", "completions", "completions", "chat")
 	w.Prompts = f.oneOf("prompts", "text", "text", "random")
 	w.Turns = f.whole("turns", 1, 1, maxTurns)

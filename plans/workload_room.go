@@ -12,7 +12,7 @@ const (
 // checkRoom refuses cells whose prompts are more than can be made. Of lengths that
 // are drawn the least counts, and a file is measured when it is sent, so that what
 // passes here may still be refused there.
-func (w *Workload) checkRoom(f *fields) {
+func (w *Workload) checkRoom(f *body) {
 	for _, cell := range w.Cells() {
 		n, turns := cell.Requests+cell.Warmup, max(1, w.Turns)
 		if n*turns > maxCellMessages {

@@ -15,7 +15,7 @@ var samplingAttrs = []Attr{
 // maxTopK is more tokens than a vocabulary has.
 const maxTopK = 10_000_000
 
-func (w *Workload) decodeSampling(f *fields) {
+func (w *Workload) decodeSampling(f *body) {
 	w.Temperature = f.number("temperature", 0, 0, 100)
 	w.TopP = f.number("top_p", 0, 0, 1)
 	w.TopK = f.whole("top_k", 0, 0, maxTopK)

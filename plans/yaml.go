@@ -59,7 +59,7 @@ func (l *evalScope) weigh(expr hcl.Expression) (size int, loops bool) {
 // readReferences lets the text of an attribute name blocks: in YAML,
 // "engine: engine.embedded.tiny" needs no ${ }, since text means nothing where a
 // reference is wanted.
-func (f *fields) readReferences(name string) {
+func (f *body) readReferences(name string) {
 	if a := f.attrs[name]; a != nil && yamlbody.ReadReferences(a.Expr, "accepted", "baseline") {
 		delete(f.values, name)
 	}
