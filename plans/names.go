@@ -70,7 +70,7 @@ func (l *report) checkName(b *hcl.Block, label int, use nameUse) {
 // didYouMean is a sentence with the name closest to what was written, to be put
 // behind a full stop; empty where none is close.
 func didYouMean(given string, candidates []string) string {
-	if best := closest(given, candidates); best != "" {
+	if best := Nearest(given, candidates); best != "" {
 		return " Did you mean " + quoted(best) + "?"
 	}
 	return ""
@@ -99,8 +99,9 @@ func (l *report) didYouMean(given string, candidates []string) string {
 	return " There is: " + strings.Join(list, ", ") + more + "."
 }
 
-// closest is the candidate that given is most likely a misspelling of.
-func closest(given string, candidates []string) string {
+// Nearest is the candidate that somebody who wrote given most likely meant; empty
+// where none is close.
+func Nearest(given string, candidates []string) string {
 	if given == "" || len(given) > maxName || len(candidates)*len(given)*len(given) > maxComparing {
 		return ""
 	}

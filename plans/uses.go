@@ -170,7 +170,7 @@ func (l *evalScope) unknownRoot(t hcl.Traversal) {
 	}
 	roots := append([]string{"accepted", "baseline", "local", "var"}, referable...)
 	hint := ""
-	switch best := closest(name, roots); {
+	switch best := Nearest(name, roots); {
 	case best != "":
 		hint = " Did you mean " + quoted(best) + "?"
 	case len(t) == 1:
