@@ -66,7 +66,7 @@ var registry = &plans.Registry{
 }
 
 // load compiles text as the rule of a gate over the one feature f.
-func load(text string) *plans.Result {
+func loaded(text string) *plans.Result {
 	quoted := `"` + quoting.Replace(text) + `"`
 	return plans.LoadBytes("plan.hcl", []byte(strings.Replace(fixturePlan, "RULE", quoted, 1)), registry, plans.Options{})
 }
@@ -76,7 +76,7 @@ var quoting = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, 
 
 func compiled(t testing.TB, text string) *plans.Rule {
 	t.Helper()
-	res := load(text)
+	res := loaded(text)
 	if !res.OK() {
 		var b strings.Builder
 		_ = res.WriteDiagnostics(&b, 0, false)

@@ -69,7 +69,7 @@ const (
 	staticRole
 )
 
-func (d *BlockDoc) role(attr string) role {
+func (d *BlockDoc) roleOf(attr string) role {
 	if d == nil {
 		return valueRole
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 func (w *yamlWriter) attribute(a *hclsyntax.Attribute, doc *BlockDoc) *yaml.Node {
-	switch doc.role(a.Name) {
+	switch doc.roleOf(a.Name) {
 	case nameRole:
 		return w.names(a.Expr)
 	case staticRole:

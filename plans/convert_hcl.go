@@ -51,7 +51,7 @@ func (w *hclWriter) body(n *yamlbody.Node, doc *BlockDoc) {
 			continue
 		}
 		w.comment(e.Comments.Head)
-		text := w.value(e.Value, doc.role(e.Key.Text))
+		text := w.value(e.Value, doc.roleOf(e.Key.Text))
 		if strings.Contains(text, "\n") {
 			// Behind a heredoc nothing may stand.
 			w.comment(e.Comments.Line)

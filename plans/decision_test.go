@@ -10,14 +10,14 @@ func TestDecision(t *testing.T) {
 		text string
 		want Decision
 	}{
-		{"", Decision{0.01, 0.05, 3, 8, false}},
-		{"decision {}", Decision{0.01, 0.05, 3, 8, false}},
-		{"decision {\n false_pass = 0.001\n false_fail = 0.1\n launches = { min = 4, max = 12 }\n interactions = true\n}", Decision{0.001, 0.1, 4, 12, true}},
-		{"decision {\n launches = { max = 6 }\n}", Decision{0.01, 0.05, 3, 6, false}},
-		{"decision {\n launches = { max = 1 }\n}", Decision{0.01, 0.05, 1, 1, false}},
-		{"decision {\n launches = { min = 10 }\n}", Decision{0.01, 0.05, 10, 10, false}},
-		{"decision {\n launches = null\n false_pass = null\n}", Decision{0.01, 0.05, 3, 8, false}},
-		{"variable \"most\" { default = 6 }\ndecision {\n launches = { max = var.most }\n}", Decision{0.01, 0.05, 3, 6, false}},
+		{"", Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8, Interactions: false}},
+		{"decision {}", Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8, Interactions: false}},
+		{"decision {\n false_pass = 0.001\n false_fail = 0.1\n launches = { min = 4, max = 12 }\n interactions = true\n}", Decision{FalsePass: 0.001, FalseFail: 0.1, Min: 4, Max: 12, Interactions: true}},
+		{"decision {\n launches = { max = 6 }\n}", Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 6, Interactions: false}},
+		{"decision {\n launches = { max = 1 }\n}", Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 1, Max: 1, Interactions: false}},
+		{"decision {\n launches = { min = 10 }\n}", Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 10, Max: 10, Interactions: false}},
+		{"decision {\n launches = null\n false_pass = null\n}", Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8, Interactions: false}},
+		{"variable \"most\" { default = 6 }\ndecision {\n launches = { max = var.most }\n}", Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 6, Interactions: false}},
 	} {
 		res := LoadBytes("p.hcl", []byte("plan \"p\" {}\n"+c.text+"\n"), testRegistry(), Options{})
 		if !res.OK() || *res.Plan.Decision != c.want {
@@ -33,7 +33,7 @@ func TestDecision(t *testing.T) {
 		}
 	}
 	res := LoadBytes("p.yaml", []byte("plan:\n  p: {}\ndecision:\n  false_pass: 0.001\n  launches: {min: 4, max: 6}\n"), testRegistry(), Options{})
-	if d := res.Plan.Decision; !res.OK() || *d != (Decision{0.001, 0.05, 4, 6, false}) {
+	if d := res.Plan.Decision; !res.OK() || *d != (Decision{FalsePass: 0.001, FalseFail: 0.05, Min: 4, Max: 6, Interactions: false}) {
 		t.Errorf("YAML: %+v\n%s", d, res.text())
 	}
 }

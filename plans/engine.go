@@ -49,7 +49,7 @@ type Process struct {
 
 var engineDoc = &BlockDoc{
 	Type: "engine", Times: AnyTimes, Repeats: true,
-	Labels: []Label{{"kind", "What kind of engine it is."}, {"name", "What references call it: `engine.<kind>.<name>`."}},
+	Labels: []Label{{Name: "kind", Doc: "What kind of engine it is."}, {Name: "name", Doc: "What references call it: `engine.<kind>.<name>`."}},
 	Doc:    "An inference engine under test: its kind, and how it is launched.",
 	Attrs: []Attr{
 		{Name: "model", Type: String, Doc: "The model, by name or path: what `{model}` in a command stands for, and its name in requests. Without it the engine is asked; an engine that is started with a command that has `{model}` in it, as that of most kinds has, needs it."},

@@ -60,7 +60,7 @@ type BuildsOn struct {
 
 var featureDoc = &BlockDoc{
 	Type: "feature", Times: AnyTimes, Repeats: true,
-	Labels: []Label{{"name", "What references and rules call it: `feature.<name>`. Unique in the plan."}},
+	Labels: []Label{{Name: "name", Doc: "What references and rules call it: `feature.<name>`. Unique in the plan."}},
 	Doc:    "A feature port under test. Its candidate is its parent with the knobs of `set` changed; both are measured, and the criteria decide whether the port enters the stack.",
 	Attrs: []Attr{
 		{Name: "summary", Type: String, Doc: "What is ported, in one sentence."},

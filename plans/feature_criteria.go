@@ -7,7 +7,7 @@ import (
 
 var criterionDoc = &BlockDoc{
 	Type: "criterion", Times: AtLeast1,
-	Labels: []Label{{"name", "What `accept` and reports call it."}},
+	Labels: []Label{{Name: "name", Doc: "What `accept` and reports call it."}},
 	Doc:    "A success rule of the feature.",
 	Attrs: []Attr{
 		{Name: "rule", Type: RuleText, Required: true, Doc: "A comparison of what was measured; bare addresses are the feature's own."},

@@ -40,7 +40,7 @@ var gateDoc = &BlockDoc{
 
 var ruleDoc = &BlockDoc{
 	Type: "rule", Times: AtLeast1,
-	Labels: []Label{{"name", "What has to hold, as a phrase of one line."}},
+	Labels: []Label{{Name: "name", Doc: "What has to hold, as a phrase of one line."}},
 	Doc:    "One condition of the gate. " + ruleForms,
 	Attrs: []Attr{
 		{Name: "expr", Type: RuleText, Required: true, Doc: "A comparison of what was measured. Bare addresses belong to the phase's feature, where it has just one."},

@@ -27,7 +27,7 @@ type Imported struct {
 
 var importedDoc = &BlockDoc{
 	Type: "imported", Times: AnyTimes,
-	Labels: []Label{{"name", "What rules call it: `imported.<name>.<cell>.<metric>.<stat>`."}},
+	Labels: []Label{{Name: "name", Doc: "What rules call it: `imported.<name>.<cell>.<metric>.<stat>`."}},
 	Doc:    "The result file of another benchmark tool. Rules read its numbers under the tool's own names and definitions, which `mxflow import FILE` shows. They are fixed numbers, as those of a target are: they have no launches, and stand for nothing but the run that they come from.",
 	Attrs: []Attr{
 		{Name: "summary", Type: String, Doc: "Where and how it was measured, in one sentence."},

@@ -43,7 +43,7 @@ type KnobValue struct {
 
 var knobDoc = &BlockDoc{
 	Type: "knob", Times: AnyTimes,
-	Labels: []Label{{"name", "What `set` and rules call it."}},
+	Labels: []Label{{Name: "name", Doc: "What `set` and rules call it."}},
 	Doc:    "One independently switchable feature gate of the engine, with named values.",
 	Attrs: []Attr{
 		{Name: "summary", Type: String, Doc: "What it switches, in one sentence."},
@@ -71,7 +71,7 @@ var knobDoc = &BlockDoc{
 
 var knobValueDoc = &BlockDoc{
 	Type: "value", Times: AtLeast1,
-	Labels: []Label{{"name", "What `default` and `set` call it: letters, digits and `_ . : + -`."}},
+	Labels: []Label{{Name: "name", Doc: "What `default` and `set` call it: letters, digits and `_ . : + -`."}},
 	Doc:    "One setting of a knob: what it changes, and how the engine shows that it took effect.",
 	Attrs: []Attr{
 		{Name: "env", Type: Overrides, Doc: "Environment variables on top of the engine's. A null unsets what the engine block or an earlier knob set, and what would be inherited."},

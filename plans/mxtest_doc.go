@@ -35,7 +35,7 @@ var caseFileDoc = &BlockDoc{
 
 var caseDoc = &BlockDoc{
 	Type: "case", Times: AtLeast1,
-	Labels: []Label{{"name", "What is shown, as a phrase of one line. Unique beside the plan."}},
+	Labels: []Label{{Name: "name", Doc: "What is shown, as a phrase of one line. Unique beside the plan."}},
 	Doc:    "One test of a gate or of a feature's criteria. What it does not give is missing, as in life.",
 	Attrs: append([]Attr{
 		{Name: "feature", Type: Reference, Ref: "feature", Doc: "The feature whose criteria are decided. This, or `gate`."},
@@ -64,7 +64,7 @@ case "kernels that were not proven" {
 
 var givenDoc = &BlockDoc{
 	Type: "given", Times: AnyTimes,
-	Labels: []Label{{"feature", "Whose: a feature that the gate decides over or reads, or what a feature is decided from: `spec[short]` for an alternative, `gemm@production` for a confirmation."}},
+	Labels: []Label{{Name: "feature", Doc: "Whose: a feature that the gate decides over or reads, or what a feature is decided from: `spec[short]` for an alternative, `gemm@production` for a confirmation."}},
 	Doc:    "What was measured of one feature, where there are several. A case about one feature writes the same attributes without the block.",
 	Attrs:  givenAttrs,
 	Example: `given "gemm" {

@@ -33,7 +33,7 @@ type Extension struct {
 func (p Part) doc(kind string) *BlockDoc {
 	d := &BlockDoc{Type: kind, Times: p.Times, Doc: p.Doc, Attrs: p.Attrs, Example: p.Example, AddsSettings: p.AddsSettings}
 	if p.Label != "" {
-		d.Labels = []Label{{"name", p.Label}}
+		d.Labels = []Label{{Name: "name", Doc: p.Label}}
 	}
 	return d
 }

@@ -22,7 +22,7 @@ type Phase struct {
 
 var phaseDoc = &BlockDoc{
 	Type: "phase", Times: AnyTimes, Repeats: true,
-	Labels: []Label{{"name", "What references call it: `phase.<name>`."}},
+	Labels: []Label{{Name: "name", Doc: "What references call it: `phase.<name>`."}},
 	Doc:    "A set of steps and feature ports behind one gate. It has at least one step, feature or gate.",
 	Attrs: []Attr{
 		{Name: "summary", Type: String, Doc: "What it is for, in one sentence."},
@@ -52,7 +52,7 @@ var phaseDoc = &BlockDoc{
 
 var stepDoc = &BlockDoc{
 	Type: "step", Times: AnyTimes,
-	Labels: []Label{{"kind", "What is done."}, {"name", "What reports call it. Unique in the phase."}},
+	Labels: []Label{{Name: "kind", Doc: "What is done."}, {Name: "name", Doc: "What reports call it. Unique in the phase."}},
 	Doc:    "Work before the features of the phase, in the order written.",
 }
 

@@ -62,7 +62,7 @@ var fileDoc = &BlockDoc{
 
 var planDoc = &BlockDoc{
 	Type: "plan", Times: Once,
-	Labels: []Label{{"name", "Becomes part of file names: letters, digits and `_ . -`."}},
+	Labels: []Label{{Name: "name", Doc: "Becomes part of file names: letters, digits and `_ . -`."}},
 	Doc:    "Names the plan.",
 	Attrs:  []Attr{{Name: "summary", Type: String, Doc: "What the effort is for, in one sentence."}},
 	Example: `plan "mxfp4_v2" {

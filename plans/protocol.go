@@ -25,7 +25,7 @@ func (p *Protocol) Level(kind string) *Block {
 
 var protocolDoc = &BlockDoc{
 	Type: "protocol", Times: AnyTimes,
-	Labels: []Label{{"name", "What references call it: `protocol.<name>`."}},
+	Labels: []Label{{Name: "name", Doc: "What references call it: `protocol.<name>`."}},
 	Doc:    "The test levels that a variant goes through, in order. All but the benchmark run in one qualification launch that is never measured. A level that does not pass stops the ones after it; they are invalid, with the root cause.",
 	Blocks: []*BlockDoc{levelDoc},
 	Example: `protocol "standard" {
@@ -44,7 +44,7 @@ var protocolDoc = &BlockDoc{
 
 var levelDoc = &BlockDoc{
 	Type: "level", Times: AtLeast1,
-	Labels: []Label{{"kind", "What is tested. Each kind stands at most once in a protocol."}},
+	Labels: []Label{{Name: "kind", Doc: "What is tested. Each kind stands at most once in a protocol."}},
 	Doc:    "One test level.",
 }
 

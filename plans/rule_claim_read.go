@@ -45,8 +45,8 @@ type claimed struct {
 
 // read brings a comparison to "number op threshold".
 func (f *claimed) read(op string) (*Claim, *ruleError) {
-	left, k := f.leaf.Left.quotient()
-	right, other := f.leaf.Right.quotient()
+	left, k := f.leaf.Left.asQuotient()
+	right, other := f.leaf.Right.asQuotient()
 	if k == nil {
 		k = other
 	}

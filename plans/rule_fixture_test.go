@@ -93,18 +93,18 @@ phase "empty" {
 
 // rules compiles against rulePlan. The places are "criterion" (of first), and
 // the gates of the phases.
-type rules struct {
+type ruleSet struct {
 	ns     *namespace
 	places map[string]*scope
 }
 
-func newRules(t testing.TB) rules {
+func newRules(t testing.TB) ruleSet {
 	t.Helper()
 	res := LoadBytes("rules.hcl", []byte(rulePlan), testRegistry(), Options{})
 	if !res.OK() {
 		t.Fatal(res.text())
 	}
-	r := rules{ns: newNamespace(res.Plan), places: map[string]*scope{}}
+	r := ruleSet{ns: newNamespace(res.Plan), places: map[string]*scope{}}
 	r.places["criterion"] = &scope{own: res.Plan.Feature("first"), criterion: true}
 	for _, ph := range res.Plan.Phases {
 		r.places[ph.Name] = r.ns.gateScope(ph)
@@ -112,12 +112,12 @@ func newRules(t testing.TB) rules {
 	return r
 }
 
-func (r rules) compile(src, place string) (*Program, []*ruleError) {
+func (r ruleSet) compile(src, place string) (*Program, []*ruleError) {
 	return r.ns.compile(src, r.places[place])
 }
 
 // read compiles what need not be decided, as the console does.
-func (r rules) read(src, place string) (*Program, []*ruleError) {
+func (r ruleSet) read(src, place string) (*Program, []*ruleError) {
 	sc := *r.places[place]
 	sc.shown = true
 	return r.ns.compile(src, &sc)

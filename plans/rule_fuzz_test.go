@@ -49,7 +49,7 @@ func FuzzCompile(f *testing.F) {
 }
 
 // checkProgram compares what a program reads with what it says it reads.
-func checkProgram(t *testing.T, p *Program, r rules, place string) {
+func checkProgram(t *testing.T, p *Program, r ruleSet, place string) {
 	listed := map[string]*Input{}
 	measured := false
 	for _, in := range p.Inputs {

@@ -39,7 +39,7 @@ var one = constantOf(1)
 type knot struct{ at *Operand }
 
 // quotient reads an operand as a quotient of sums.
-func (o *Operand) quotient() (quotient, *knot) {
+func (o *Operand) asQuotient() (quotient, *knot) {
 	switch {
 	case o.Input != nil && o.Input.Kind == InputTarget:
 		return quotient{constantOf(o.Input.Number), one}, nil
@@ -51,7 +51,7 @@ func (o *Operand) quotient() (quotient, *knot) {
 	}
 	args := make([]quotient, len(o.Args))
 	for i, a := range o.Args {
-		q, k := a.quotient()
+		q, k := a.asQuotient()
 		if k != nil {
 			return q, k
 		}

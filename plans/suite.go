@@ -19,7 +19,7 @@ type Suite struct {
 
 var suiteDoc = &BlockDoc{
 	Type: "suite", Times: AnyTimes,
-	Labels: []Label{{"name", "What `--suite <name>` and references call it: `suite.<name>`."}},
+	Labels: []Label{{Name: "name", Doc: "What `--suite <name>` and references call it: `suite.<name>`."}},
 	Doc:    "A tier of workloads, such as quick, standard and full. `--suite <name>` has benchmarks send it in place of what they name; a benchmark may name one itself. Rules may read the workloads of every suite: one that was not sent makes them inconclusive.",
 	Attrs: []Attr{
 		{Name: "summary", Type: String, Doc: "What it is for, in one sentence."},

@@ -19,7 +19,7 @@ type Target struct {
 
 var targetDoc = &BlockDoc{
 	Type: "target", Times: AnyTimes, Repeats: true,
-	Labels: []Label{{"name", "What rules call it: `target.<name>.<workload>.<metric>`."}},
+	Labels: []Label{{Name: "name", Doc: "What rules call it: `target.<name>.<workload>.<metric>`."}},
 	Doc:    "Numbers to beat, measured elsewhere.",
 	Attrs: []Attr{
 		{Name: "tool", Type: String, Doc: "What measured them, with its version."},

@@ -25,7 +25,7 @@ type Variable struct {
 
 var variableDoc = &BlockDoc{
 	Type: "variable", Times: AnyTimes,
-	Labels: []Label{{"name", "What expressions call it: `var.<name>`."}},
+	Labels: []Label{{Name: "name", Doc: "What expressions call it: `var.<name>`."}},
 	Doc:    "An input of the plan. One without a default has to be given.",
 	Attrs: []Attr{
 		{Name: "description", Type: String, Doc: "What it is for."},

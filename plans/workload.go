@@ -87,7 +87,7 @@ type Workload struct {
 
 var workloadDoc = &BlockDoc{
 	Type: "workload", Times: AnyTimes, Repeats: true,
-	Labels: []Label{{"name", "What references and rules call it: `workload.<name>`, `<name>.tg.gain`."}},
+	Labels: []Label{{Name: "name", Doc: "What references and rules call it: `workload.<name>`, `<name>.tg.gain`."}},
 	Doc:    "What is sent. Each combination of lists is a cell, whose address has an element for each dimension that is a list: `p512` prompt, `o32` output, `d4096` depth, `c16` concurrency, `r2_5` rate (2.5 requests a second), in this order, as in `chat.o32.c16.tg`. Prompts are unique from their first token on, so that prefix caches miss, and the same for all arms.",
 	Attrs: slices.Concat(
 		[]Attr{{Name: "summary", Type: String, Doc: "What it stands for, in one sentence."}},

@@ -30,9 +30,9 @@ written out.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			path := args[0]
-			convert, other := plans.ToYAML, "yaml"
+			write, other := plans.ToYAML, "yaml"
 			if plans.IsYAML(path) {
-				convert, other = plans.ToHCL, "hcl"
+				write, other = plans.ToHCL, "hcl"
 			}
 			switch {
 			case to != "" && to != "hcl" && to != "yaml":
@@ -44,7 +44,7 @@ written out.`,
 			if err != nil {
 				return err
 			}
-			text, problems := convert(path, src, steps.Registry())
+			text, problems := write(path, src, steps.Registry())
 			if problems != nil {
 				_ = problems.WriteDiagnostics(a.stderr, a.width(), colours(a.stderr))
 				return errShown

@@ -42,7 +42,7 @@ func manualFolder(t *testing.T) string {
 }
 
 // documented visits every block that has an example, and loads it as given.
-func documented(t *testing.T, visit func(path string, d *plans.BlockDoc, load func(block string) *plans.Result)) {
+func documented(t *testing.T, visit func(path string, d *plans.BlockDoc, loadOf func(block string) *plans.Result)) {
 	reg := steps.Registry()
 	dir := manualFolder(t)
 	n := 0
@@ -79,8 +79,8 @@ func TestExamplesOfRepetitionAreValid(t *testing.T) {
 }
 
 func TestExamplesOfTheManualAreValidAndFormatted(t *testing.T) {
-	documented(t, func(path string, d *plans.BlockDoc, load func(string) *plans.Result) {
-		if res := load(d.Example); len(res.Diagnostics) > 0 {
+	documented(t, func(path string, d *plans.BlockDoc, loadOf func(string) *plans.Result) {
+		if res := loadOf(d.Example); len(res.Diagnostics) > 0 {
 			t.Errorf("%s: the example is refused:\n%s\n%s", path, d.Example, explained(&res.Findings))
 		}
 		if formatted := string(hclwrite.Format([]byte(d.Example))); formatted != d.Example {
@@ -141,9 +141,9 @@ func needed(path string, a plans.Attr) bool {
 // TestDescriptionAgreesWithDecoders puts into each attribute its default, and
 // what its description does not allow: the manual says what decoders do.
 func TestDescriptionAgreesWithDecoders(t *testing.T) {
-	documented(t, func(path string, d *plans.BlockDoc, load func(string) *plans.Result) {
+	documented(t, func(path string, d *plans.BlockDoc, loadOf func(string) *plans.Result) {
 		for _, a := range d.Attrs {
-			try := func(v cty.Value) *plans.Result { return load(edited(t, d.Example, a.Name, v)) }
+			try := func(v cty.Value) *plans.Result { return loadOf(edited(t, d.Example, a.Name, v)) }
 			absent := try(cty.NilVal)
 			if need := needed(path, a); need == absent.OK() && !elsewhere[path+"."+a.Name] {
 				t.Errorf("%s.%s: needed is %v, but without it the plan is valid: %v\n%s", path, a.Name, need, absent.OK(), explained(&absent.Findings))

@@ -17,7 +17,7 @@ func TestManualInYAML(t *testing.T) {
 	_, schema := printedSchema(t)
 	reg := steps.Registry()
 	dir := manualFolder(t)
-	load := func(name string, text []byte) *plans.Result {
+	loadIn := func(name string, text []byte) *plans.Result {
 		return plans.LoadBytes(filepath.Join(dir, name), text, reg, plans.Options{Inputs: []plans.Given{}})
 	}
 	texts := map[string]string{}
@@ -28,7 +28,7 @@ func TestManualInYAML(t *testing.T) {
 		texts[path] = inPlan(path, d.Example)
 	})
 	for name, text := range texts {
-		want := load("plan.hcl", []byte(text))
+		want := loadIn("plan.hcl", []byte(text))
 		if !want.OK() {
 			t.Errorf("%s is no valid plan: %s", name, explained(&want.Findings))
 			continue
@@ -49,7 +49,7 @@ func TestManualInYAML(t *testing.T) {
 		}
 		layout(t, "plan.hcl", back)
 		for file, other := range map[string][]byte{"plan.yaml": inYAML, "laid-out.yaml": formatted, "back.hcl": back} {
-			got := load(file, other)
+			got := loadIn(file, other)
 			if !got.OK() || got.Plan.Digest() != want.Plan.Digest() {
 				t.Errorf("%s: %s is another plan:\n%s\n%s", name, file, other, explained(&got.Findings))
 			}

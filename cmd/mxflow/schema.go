@@ -8,7 +8,7 @@ import (
 )
 
 func (a *app) schemaCommand() *cobra.Command {
-	var cases bool
+	var ofCases bool
 	c := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of YAML plans, for editors",
@@ -26,7 +26,7 @@ of a plan:
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			text, err := plans.JSONSchema(steps.Registry())
-			if cases {
+			if ofCases {
 				text, err = plans.CaseJSONSchema()
 			}
 			if err != nil {
@@ -36,6 +36,6 @@ of a plan:
 			return err
 		},
 	}
-	c.Flags().BoolVar(&cases, "cases", false, "the schema of files of cases in YAML (*.mxtest.yaml) instead")
+	c.Flags().BoolVar(&ofCases, "cases", false, "the schema of files of cases in YAML (*.mxtest.yaml) instead")
 	return c
 }

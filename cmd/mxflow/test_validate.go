@@ -22,10 +22,10 @@ func (a *app) validateCases(loaded *plans.Result) (*testedGates, error) {
 		out.lacking = append(out.lacking, loaded.Plan.UntestedGates(nil)...)
 		return out, nil
 	}
-	cases, found := loaded.LoadCases(files)
+	list, found := loaded.LoadCases(files)
 	if found.OK() {
-		out.lacking = append(out.lacking, loaded.Plan.UntestedGates(cases)...)
-		loaded.WarnUntested(found, cases)
+		out.lacking = append(out.lacking, loaded.Plan.UntestedGates(list)...)
+		loaded.WarnUntested(found, list)
 	}
 	if len(found.Diagnostics) > 0 {
 		a.diagnostics(found)
