@@ -44,14 +44,22 @@ var allowed = map[string][]string{
 	"gates":                       {"engine/measure", "gates/stats", "gates/verdict", "plans"},
 	"plans/yamlbody":              {},
 	"plans/redact":                {},
-	"plans":                       {"engine/measure", "engine/measure/imported", "gates/verdict", "plans/redact", "plans/yamlbody"},
+	"plans":                       {"engine/measure", "engine/measure/imported", "gates/verdict", "plans/redact"},
+	"plans/lang":                  {"plans", "plans/yamlbody"},
+	"plans/rules":                 {"engine/measure", "gates/verdict", "plans", "plans/lang", "plans/yamlbody"},
+	"plans/eval":                  {"engine/measure", "plans", "plans/lang", "plans/redact", "plans/yamlbody"},
+	"plans/lint":                  {"engine/measure", "gates/verdict", "plans", "plans/eval", "plans/lang", "plans/rules"},
+	"plans/load":                  {"engine/measure", "engine/measure/imported", "gates/verdict", "plans", "plans/eval", "plans/lang", "plans/lint", "plans/redact", "plans/rules"},
+	"plans/cases":                 {"engine/measure", "gates/verdict", "plans", "plans/eval", "plans/lang", "plans/lint", "plans/load", "plans/redact", "plans/rules"},
+	"plans/convert":               {"plans", "plans/eval", "plans/lang", "plans/load", "plans/yamlbody"},
+	"plans/planstest":             {"gates/stats", "plans", "plans/lang"},
 	"runtime/ledger":              {"engine/measure", "gates/verdict"},
 	"runtime/store":               {"engine/measure", "gates/verdict", "runtime/ledger"},
 	"runtime/report":              {"engine/measure", "gates/stats", "gates/verdict", "runtime/ledger", "runtime/store"},
 	"runtime":                     {"gates/verdict", "plans", "runtime/ledger", "runtime/store"},
 	"steps": {
 		"engine", "engine/docker", "engine/endpoint", "engine/git", "engine/gpu", "engine/kinds", "engine/load", "engine/load/coherence", "engine/load/mock", "engine/load/prompt", "engine/logscan", "engine/machine", "engine/measure", "engine/metadata", "engine/observe", "engine/openai", "engine/process", "engine/telemetry",
-		"gates", "gates/stats", "gates/verdict", "plans", "plans/redact",
+		"gates", "gates/stats", "gates/verdict", "plans", "plans/cases", "plans/eval", "plans/lang", "plans/load", "plans/redact",
 		"runtime", "runtime/ledger", "runtime/store",
 	},
 }
@@ -62,6 +70,8 @@ var forbidden = map[string][]string{
 	"engine": {"github.com/hashicorp/hcl", "github.com/expr-lang"}, "engine/kinds": {"github.com/hashicorp/hcl"}, "engine/openai": {"github.com/hashicorp/hcl"},
 	"engine/load": {"github.com/hashicorp/hcl"}, "engine/embedded": {"github.com/hashicorp/hcl"},
 	"gates/stats": {"github.com/hashicorp/hcl"}, "runtime/ledger": {"github.com/hashicorp/hcl"},
+	"plans": {"github.com/hashicorp/hcl", "github.com/zclconf/go-cty", "gopkg.in/yaml.v3"},
+	"gates": {"github.com/hashicorp/hcl", "github.com/zclconf/go-cty"}, "runtime": {"github.com/hashicorp/hcl", "github.com/zclconf/go-cty"},
 	"engine/measure": {"github.com/", "golang.org/", "gonum.org/"},
 }
 

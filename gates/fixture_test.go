@@ -8,6 +8,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 )
 
 const fixturePlan = `plan "gates" {}
@@ -66,9 +67,9 @@ var registry = &plans.Registry{
 }
 
 // load compiles text as the rule of a gate over the one feature f.
-func loaded(text string) *plans.Result {
+func loaded(text string) *load.Result {
 	quoted := `"` + quoting.Replace(text) + `"`
-	return plans.LoadBytes("plan.hcl", []byte(strings.Replace(fixturePlan, "RULE", quoted, 1)), registry, plans.Options{})
+	return load.LoadBytes("plan.hcl", []byte(strings.Replace(fixturePlan, "RULE", quoted, 1)), registry, load.Options{})
 }
 
 // quoting is how a plan writes any text between quotation marks.

@@ -7,6 +7,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 )
 
 // inSuites is the fixture with a workload that only suite "full" sends.
@@ -24,7 +25,7 @@ suite "full" {
   workloads = [workload.chat, workload.long]
 }
 `
-	res := plans.LoadBytes("plan.hcl", []byte(text), registry, plans.Options{Suite: suite})
+	res := load.LoadBytes("plan.hcl", []byte(text), registry, load.Options{Suite: suite})
 	if !res.OK() {
 		t.Fatal(res.Diagnostics)
 	}

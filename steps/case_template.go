@@ -10,6 +10,8 @@ import (
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/cases"
+	"github.com/mxflow/mxflow/plans/load"
 )
 
 // CaseTemplates writes, for each feature with criteria and each gate of a plan, a
@@ -18,7 +20,7 @@ import (
 // it is written. One that does not come out as it should, since numbers beside the
 // thresholds are not enough for its rules, is written as a comment for a person to
 // fill in. The text is empty where no case is missing; open counts the comments.
-func CaseTemplates(res *plans.Result, known []*CaseOutcome) (text string, open int) {
+func CaseTemplates(res *load.Result, known []*CaseOutcome) (text string, open int) {
 	var b strings.Builder
 	write := func(what, head, feature, phase string, rules []*plans.Rule) {
 		for _, want := range []verdict.Verdict{verdict.Pass, verdict.Fail} {
@@ -30,7 +32,7 @@ func CaseTemplates(res *plans.Result, known []*CaseOutcome) (text string, open i
 			}
 			c := caseTemplate{plan: res.Plan, pass: want == verdict.Pass, given: map[string]templateGiven{}}
 			text := c.text(what+map[bool]string{true: " passes", false: " fails"}[want == verdict.Pass], head, feature, phase, rules, want)
-			if cases, found := res.LoadCaseBytes("template.mxtest.hcl", []byte(text)); !found.OK() || len(cases) != 1 || !DecideCase(res.Plan, cases[0]).OK() {
+			if cases, found := cases.LoadCaseBytes(res, "template.mxtest.hcl", []byte(text)); !found.OK() || len(cases) != 1 || !DecideCase(res.Plan, cases[0]).OK() {
 				open++
 				text = fmt.Sprintf("# Fill in measurements with which it comes out as %s:\n# %s\n", want, strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n# "))
 			}

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/cases"
+	"github.com/mxflow/mxflow/plans/load"
 )
 
 // templateOutcomes decides the cases of templates; comments are not among them.
-func templateOutcomes(t *testing.T, res *plans.Result, text string) (outcomes []*CaseOutcome) {
+func templateOutcomes(t *testing.T, res *load.Result, text string) (outcomes []*CaseOutcome) {
 	t.Helper()
-	cases, found := res.LoadCaseBytes("plan.mxtest.hcl", []byte(text))
+	cases, found := cases.LoadCaseBytes(res, "plan.mxtest.hcl", []byte(text))
 	if !found.OK() {
 		t.Fatalf("%v\n%s", found.Diagnostics, text)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/kinds"
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 )
 
 func TestProfileChangesACopy(t *testing.T) {
@@ -85,7 +85,7 @@ func TestEnginesThatCannotBe(t *testing.T) {
 		"a knob before it": {knob + vllm(`model = "m"`), `has no setting "fused"`},
 	}
 	for name, tc := range tests {
-		res := plans.LoadBytes("plan.hcl", []byte("plan \"p\" {}\n"+tc.src), Registry(), plans.Options{})
+		res := load.LoadBytes("plan.hcl", []byte("plan \"p\" {}\n"+tc.src), Registry(), load.Options{})
 		if got := fmt.Sprint(res.Diagnostics.Errs()); res.OK() || !strings.Contains(got, tc.want) {
 			t.Errorf("%s: got %v, want %q", name, got, tc.want)
 		}
@@ -103,7 +103,7 @@ func TestEnginesThatNeedNoModel(t *testing.T) {
 		"endpoint": `endpoint { url = "http://box.example:8000" }`,
 	} {
 		src := "plan \"p\" {}\nengine \"vllm\" \"e\" {\n" + body + "\n}\n"
-		if res := plans.LoadBytes("plan.hcl", []byte(src), Registry(), plans.Options{}); !res.OK() {
+		if res := load.LoadBytes("plan.hcl", []byte(src), Registry(), load.Options{}); !res.OK() {
 			t.Errorf("%s: %v", name, res.Diagnostics.Errs())
 		}
 	}

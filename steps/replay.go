@@ -5,7 +5,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -19,7 +19,7 @@ type Replay struct {
 	store *store.Store
 	// inputs are values of variables that the person gives, for what is not in the
 	// ledger: sensitive ones.
-	inputs []plans.Given
+	inputs []load.Given
 	// Seal, where set, makes the mark by which a sensitive value is told from
 	// another one without being on record.
 	Seal func(text string) string
@@ -83,7 +83,7 @@ type ReplayDifference struct {
 }
 
 // NewReplay prepares to replay what a state directory holds.
-func NewReplay(st *store.Store, inputs []plans.Given) *Replay {
+func NewReplay(st *store.Store, inputs []load.Given) *Replay {
 	r := &Replay{
 		store: st, inputs: inputs,
 		runs: map[string]*ledger.RunStart{}, arch: map[string]string{},

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -15,18 +15,18 @@ import (
 // sensitive, so that it was not recorded: for that, files of variables are tried
 // where they still lie beside the plan: the digest tells whether they are what they
 // were.
-func (r *Replay) attempts(start *ledger.RunStart, recorded *ledger.Inputs) []plans.Options {
+func (r *Replay) attempts(start *ledger.RunStart, recorded *ledger.Inputs) []load.Options {
 	as := inputsAs(recorded)
-	out := []plans.Options{{As: as, Inputs: r.inputs}}
+	out := []load.Options{{As: as, Inputs: r.inputs}}
 	if len(as.Private) > 0 {
-		out = slices.Insert(out, 0, plans.Options{As: as, Inputs: slices.Concat(r.autoFiles(start), r.inputs)})
+		out = slices.Insert(out, 0, load.Options{As: as, Inputs: slices.Concat(r.autoFiles(start), r.inputs)})
 	}
 	return out
 }
 
 // givenOtherwise are the sensitive inputs of a run that have another value in a
 // load of its plan now, or of which that cannot be told.
-func (r *Replay) givenOtherwise(recorded *ledger.Inputs, res *plans.Result) (names []string) {
+func (r *Replay) givenOtherwise(recorded *ledger.Inputs, res *load.Result) (names []string) {
 	now := res.Inputs()
 	for _, name := range slices.Sorted(maps.Keys(recorded.Sealed)) {
 		text, ok := now.Variables[strings.TrimPrefix(name, "var.")]

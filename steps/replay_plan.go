@@ -11,13 +11,15 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // recordedPlan is a plan as a run recorded it, compiled again.
 type recordedPlan struct {
 	// res is nil where it could not be compiled, and why says so.
-	res *plans.Result
+	res *load.Result
 	why string
 	// exact is set where its digest is the recorded one: then it is the same plan
 	// in everything that decides, values of variables included.
@@ -70,7 +72,7 @@ func (r *Replay) compile(start *ledger.RunStart) *recordedPlan {
 		return p
 	}
 	for _, opts := range r.attempts(start, &p.inputs) {
-		res := plans.Load(path, Registry(), opts)
+		res := load.Load(path, Registry(), opts)
 		if !res.OK() {
 			if p.res == nil {
 				p.why = "the recorded plan cannot be compiled: " + firstError(res.Diagnostics)
@@ -93,11 +95,11 @@ func (r *Replay) compile(start *ledger.RunStart) *recordedPlan {
 
 // autoFiles are the files of variables that a load of the plan would read by
 // itself where the plan lay.
-func (r *Replay) autoFiles(start *ledger.RunStart) (given []plans.Given) {
+func (r *Replay) autoFiles(start *ledger.RunStart) (given []load.Given) {
 	files, _ := filepath.Glob(filepath.Join(planFolder(start), "*.auto.mxvars"))
 	slices.Sort(files)
 	for _, f := range files {
-		given = append(given, plans.Given{File: f})
+		given = append(given, load.Given{File: f})
 	}
 	return given
 }
@@ -175,7 +177,7 @@ func depthAbove(folder string, sources map[string]string) (most int) {
 }
 
 // firstError is the first mistake in a plan or a rule.
-func firstError(diags plans.Diagnostics) string {
+func firstError(diags lang.Diagnostics) string {
 	for _, d := range diags.Errs() {
 		return d.Error()
 	}

@@ -11,14 +11,14 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 )
 
 // specOf resolves the only engine of a plan, every knob at its default.
 func specOf(t *testing.T, src string) engine.Spec {
 	t.Helper()
-	res := plans.LoadBytes("plan.hcl", []byte("plan \"p\" {}\n"+src), Registry(), plans.Options{})
+	res := load.LoadBytes("plan.hcl", []byte("plan \"p\" {}\n"+src), Registry(), load.Options{})
 	if !res.OK() {
 		t.Fatal(res.Diagnostics)
 	}
@@ -129,7 +129,7 @@ func TestKindsResolve(t *testing.T) {
 
 func TestExamplesOfKindsAreValid(t *testing.T) {
 	for _, k := range kinds.All() {
-		res := plans.LoadBytes("plan.hcl", []byte("plan \"p\" {}\n"+k.Example), Registry(), plans.Options{})
+		res := load.LoadBytes("plan.hcl", []byte("plan \"p\" {}\n"+k.Example), Registry(), load.Options{})
 		if !res.OK() {
 			t.Errorf("%s: %v\n%s", k.Name, res.Diagnostics.Errs(), k.Example)
 		}

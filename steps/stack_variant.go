@@ -9,6 +9,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
 )
 
 // DefaultKnobs is the baseline's value of every knob.
@@ -40,7 +41,7 @@ func engineKeys(p *plans.Plan) (keys []string) {
 // DidYouMean is what stands behind a name that is not known: the nearest one, or
 // what there is.
 func DidYouMean(given string, known []string) string {
-	if best := plans.Nearest(given, known); best != "" {
+	if best := lang.Nearest(given, known); best != "" {
 		return fmt.Sprintf(". Did you mean %q?", best)
 	}
 	if len(known) == 0 {

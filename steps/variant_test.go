@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -65,7 +65,7 @@ phase "one" {
 
 func labOf(t *testing.T, src string) *Lab {
 	t.Helper()
-	res := plans.LoadBytes("plan.hcl", []byte(src), Registry(), plans.Options{})
+	res := load.LoadBytes("plan.hcl", []byte(src), Registry(), load.Options{})
 	if !res.OK() {
 		t.Fatal(res.Diagnostics)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -19,7 +20,7 @@ import (
 )
 
 func (a *app) applyCommand() *cobra.Command {
-	var vars []plans.Given
+	var vars []load.Given
 	var rerun []string
 	var suite string
 	c := &cobra.Command{
@@ -48,7 +49,7 @@ interrupted.`,
 	return c
 }
 
-func (a *app) apply(ctx context.Context, path string, vars []plans.Given, suite string, rerun []string) error {
+func (a *app) apply(ctx context.Context, path string, vars []load.Given, suite string, rerun []string) error {
 	if a.streaming = true; a.json {
 		a.printLine(runtime.Event{Type: "version", Time: time.Now().UTC(), Stream: streamVersion, Tool: "mxflow " + version})
 	}
@@ -93,7 +94,7 @@ func samePlan(st *store.Store, p *plans.Plan) error {
 }
 
 // run is one apply on an open state directory.
-func (a *app) run(ctx context.Context, path string, p *plans.Plan, g *runtime.Graph, loaded *plans.Result, st *store.Store, lock *store.DirLock, forced func(*runtime.Node) bool) error {
+func (a *app) run(ctx context.Context, path string, p *plans.Plan, g *runtime.Graph, loaded *load.Result, st *store.Store, lock *store.DirLock, forced func(*runtime.Node) bool) error {
 	owner := ownerOf(st.Dir())
 	if err := a.cleanUp(st, owner); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
@@ -18,7 +18,7 @@ import (
 // replayFlags are those of audit replay.
 type replayFlags struct {
 	changed, node, suite string
-	vars                 []plans.Given
+	vars                 []load.Given
 }
 
 func (a *app) auditReplayCommand() *cobra.Command {

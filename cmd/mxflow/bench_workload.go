@@ -8,6 +8,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/endpoint"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -69,7 +70,7 @@ func (b *bench) readDataset(answers bool) error {
 	if _, err := os.Stat(b.dataset); errors.Is(err, fs.ErrNotExist) {
 		return b.wrong("dataset", "%s is not there", b.dataset)
 	}
-	d, err := plans.ReadDataset(b.dataset, steps.DatasetRows)
+	d, err := load.ReadDataset(b.dataset, steps.DatasetRows)
 	if err != nil {
 		return b.wrong("dataset", "%v", err)
 	}

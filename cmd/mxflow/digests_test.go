@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -20,7 +20,7 @@ func TestExamplesKeepTheirDigests(t *testing.T) {
 	}
 	var b strings.Builder
 	for _, path := range paths {
-		res := plans.Load(path, steps.Registry(), plans.Options{})
+		res := load.Load(path, steps.Registry(), load.Options{})
 		if !res.OK() {
 			t.Fatalf("%s: %v", path, res.Diagnostics)
 		}

@@ -6,13 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
 
 // envFlags are what mxflow env is asked for.
 type envFlags struct {
-	vars    []plans.Given
+	vars    []load.Given
 	format  string
 	engine  string
 	shows   bool

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -33,7 +33,7 @@ func findNode(st *store.Store, name string) (string, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		if ext := filepath.Ext(name); ext == ".hcl" || plans.IsYAML(name) {
+		if ext := filepath.Ext(name); ext == ".hcl" || lang.IsYAML(name) {
 			return "", fmt.Errorf("%s is a plan, and a node stands before it: its name, then the plan%s", name, nearNode(name, nodes))
 		}
 		if len(nodes) == 0 {
@@ -79,7 +79,7 @@ func nearNode(name string, nodes []string) string {
 	for _, n := range nodes {
 		byName[n], byName[shortNode(n)] = n, n
 	}
-	if n, ok := byName[plans.Nearest(name, slices.Sorted(maps.Keys(byName)))]; ok {
+	if n, ok := byName[lang.Nearest(name, slices.Sorted(maps.Keys(byName)))]; ok {
 		name = n
 	}
 	return steps.DidYouMean(name, nodes)

@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/engine/kinds"
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/convert"
+	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -68,13 +69,13 @@ func (a *app) scaffold(kind, dir string, yaml bool) error {
 	if err != nil {
 		return err
 	}
-	var problems *plans.Findings
+	var problems *lang.Findings
 	if yaml {
-		text, problems = plans.ToYAML(path, text, steps.Registry())
+		text, problems = convert.ToYAML(path, text, steps.Registry())
 		path = filepath.Join(dir, "plan.yaml")
 	}
 	if problems == nil {
-		text, problems = plans.Format(path, text)
+		text, problems = convert.Format(path, text)
 	}
 	if problems != nil {
 		return fmt.Errorf("the plan for %s cannot be written: %w", kind, problems.Diagnostics)

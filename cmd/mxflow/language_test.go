@@ -14,6 +14,8 @@ import (
 
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -42,11 +44,11 @@ func manualFolder(t *testing.T) string {
 }
 
 // documented visits every block that has an example, and loads it as given.
-func documented(t *testing.T, visit func(path string, d *plans.BlockDoc, loadOf func(block string) *plans.Result)) {
+func documented(t *testing.T, visit func(path string, d *lang.BlockDoc, loadOf func(block string) *load.Result)) {
 	reg := steps.Registry()
 	dir := manualFolder(t)
 	n := 0
-	plans.Describe(reg).Walk(func(path string, d *plans.BlockDoc) {
+	load.Describe(reg).Walk(func(path string, d *lang.BlockDoc) {
 		switch {
 		case path == "" || len(d.Kinds) > 0 && d.Example == "":
 			return
@@ -55,8 +57,8 @@ func documented(t *testing.T, visit func(path string, d *plans.BlockDoc, loadOf 
 			return
 		}
 		n++
-		visit(path, d, func(block string) *plans.Result {
-			return plans.LoadBytes(filepath.Join(dir, "plan.hcl"), []byte(inPlan(path, block)), reg, plans.Options{})
+		visit(path, d, func(block string) *load.Result {
+			return load.LoadBytes(filepath.Join(dir, "plan.hcl"), []byte(inPlan(path, block)), reg, load.Options{})
 		})
 	})
 	if n < 25 {
@@ -64,7 +66,7 @@ func documented(t *testing.T, visit func(path string, d *plans.BlockDoc, loadOf 
 	}
 }
 
-func explained(res *plans.Findings) string {
+func explained(res *lang.Findings) string {
 	var b strings.Builder
 	_ = res.WriteDiagnostics(&b, 0, false)
 	return b.String()
@@ -72,14 +74,14 @@ func explained(res *plans.Findings) string {
 
 func TestExamplesOfRepetitionAreValid(t *testing.T) {
 	for _, block := range []string{eachExample, dynamicExample} {
-		if res := plans.LoadBytes("plan.hcl", []byte(inPlan("", block)), steps.Registry(), plans.Options{}); !res.OK() {
+		if res := load.LoadBytes("plan.hcl", []byte(inPlan("", block)), steps.Registry(), load.Options{}); !res.OK() {
 			t.Error(explained(&res.Findings))
 		}
 	}
 }
 
 func TestExamplesOfTheManualAreValidAndFormatted(t *testing.T) {
-	documented(t, func(path string, d *plans.BlockDoc, loadOf func(string) *plans.Result) {
+	documented(t, func(path string, d *lang.BlockDoc, loadOf func(string) *load.Result) {
 		if res := loadOf(d.Example); len(res.Diagnostics) > 0 {
 			t.Errorf("%s: the example is refused:\n%s\n%s", path, d.Example, explained(&res.Findings))
 		}
@@ -141,9 +143,9 @@ func needed(path string, a plans.Attr) bool {
 // TestDescriptionAgreesWithDecoders puts into each attribute its default, and
 // what its description does not allow: the manual says what decoders do.
 func TestDescriptionAgreesWithDecoders(t *testing.T) {
-	documented(t, func(path string, d *plans.BlockDoc, loadOf func(string) *plans.Result) {
+	documented(t, func(path string, d *lang.BlockDoc, loadOf func(string) *load.Result) {
 		for _, a := range d.Attrs {
-			try := func(v cty.Value) *plans.Result { return loadOf(edited(t, d.Example, a.Name, v)) }
+			try := func(v cty.Value) *load.Result { return loadOf(edited(t, d.Example, a.Name, v)) }
 			absent := try(cty.NilVal)
 			if need := needed(path, a); need == absent.OK() && !elsewhere[path+"."+a.Name] {
 				t.Errorf("%s.%s: needed is %v, but without it the plan is valid: %v\n%s", path, a.Name, need, absent.OK(), explained(&absent.Findings))

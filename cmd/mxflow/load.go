@@ -18,6 +18,8 @@ import (
 	"github.com/mxflow/mxflow/engine/process"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
@@ -28,16 +30,16 @@ const stateName = ".mxflow"
 
 // load loads a plan and its graph. Diagnostics are printed; errShown then says
 // that nothing was started.
-func (a *app) load(path string, given []plans.Given, suite string) (*plans.Plan, *runtime.Graph, *plans.Result, error) {
-	return a.loadWith(path, plans.Options{Inputs: given, Suite: suite})
+func (a *app) load(path string, given []load.Given, suite string) (*plans.Plan, *runtime.Graph, *load.Result, error) {
+	return a.loadWith(path, load.Options{Inputs: given, Suite: suite})
 }
 
-func (a *app) loadWith(path string, opts plans.Options) (*plans.Plan, *runtime.Graph, *plans.Result, error) {
+func (a *app) loadWith(path string, opts load.Options) (*plans.Plan, *runtime.Graph, *load.Result, error) {
 	if err := checkGiven(opts.Inputs); err != nil {
 		return nil, nil, nil, err
 	}
 	opts.Guard = planGuard(a.stderr)
-	res := plans.Load(path, steps.Registry(), opts)
+	res := load.Load(path, steps.Registry(), opts)
 	a.hide(res.Plan.Secrets())
 	if len(res.Diagnostics) > 0 && !(a.generated && res.OK()) {
 		a.diagnostics(&res.Findings)
@@ -54,7 +56,7 @@ func (a *app) loadWith(path string, opts plans.Options) (*plans.Plan, *runtime.G
 
 // diagnostics prints what is wrong with a plan: as text, as one JSON document,
 // or, in a stream of events, as a line each.
-func (a *app) diagnostics(res *plans.Findings) {
+func (a *app) diagnostics(res *lang.Findings) {
 	switch {
 	case a.json && a.streaming:
 		for _, d := range res.DiagnosticsJSON() {

@@ -9,7 +9,9 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/cases"
+	"github.com/mxflow/mxflow/plans/convert"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -40,7 +42,7 @@ func TestCaseTemplatesOfExamples(t *testing.T) {
 	files, _ := filepath.Glob("../../examples/*/plan.hcl")
 	written, comments := 0, 0
 	for _, file := range files {
-		res := plans.Load(file, steps.Registry(), plans.Options{})
+		res := load.Load(file, steps.Registry(), load.Options{})
 		if !res.OK() {
 			t.Fatalf("%s: %v", file, res.Diagnostics)
 		}
@@ -49,11 +51,11 @@ func TestCaseTemplatesOfExamples(t *testing.T) {
 		if text == "" {
 			continue // it compares, and decides nothing
 		}
-		formatted, problems := plans.Format("plan.mxtest.hcl", []byte(text))
+		formatted, problems := convert.Format("plan.mxtest.hcl", []byte(text))
 		if problems != nil {
 			t.Fatal(problems.Diagnostics)
 		}
-		cases, found := res.LoadCaseBytes("plan.mxtest.hcl", formatted)
+		cases, found := cases.LoadCaseBytes(res, "plan.mxtest.hcl", formatted)
 		if !found.OK() {
 			t.Fatal(found.Diagnostics)
 		}

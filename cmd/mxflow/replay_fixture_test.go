@@ -12,6 +12,7 @@ import (
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
@@ -104,7 +105,7 @@ func (s *recordedState) append(r *ledger.Record) {
 // apply begins a run by a plan.
 func (s *recordedState) apply(src string, vars map[string]string) {
 	s.t.Helper()
-	res := plans.LoadBytes("plan.hcl", []byte(src), steps.Registry(), plans.Options{Vars: vars})
+	res := load.LoadBytes("plan.hcl", []byte(src), steps.Registry(), load.Options{Vars: vars})
 	if !res.OK() {
 		s.t.Fatal(res.Diagnostics)
 	}

@@ -3,7 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/cases"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -25,9 +26,9 @@ of a plan:
 		Example: "  mxflow schema > mxflow.schema.json\n  mxflow schema --cases > mxtest.schema.json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			text, err := plans.JSONSchema(steps.Registry())
+			text, err := load.JSONSchema(steps.Registry())
 			if ofCases {
-				text, err = plans.CaseJSONSchema()
+				text, err = cases.CaseJSONSchema()
 			}
 			if err != nil {
 				return err

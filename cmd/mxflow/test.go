@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/cases"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -26,7 +27,7 @@ type caseRun struct {
 
 func (a *app) testCommand() *cobra.Command {
 	r := &caseRun{app: a}
-	var vars []plans.Given
+	var vars []load.Given
 	var write, show bool
 	c := &cobra.Command{
 		Use:   "test PLAN",
@@ -69,7 +70,7 @@ run, or a mistake in the plan or in a case.`,
 	return c
 }
 
-func (r *caseRun) run(vars []plans.Given) error {
+func (r *caseRun) run(vars []load.Given) error {
 	_, _, loaded, err := r.load(r.path, vars, "")
 	if err != nil {
 		return err
@@ -105,8 +106,8 @@ func (r *caseRun) run(vars []plans.Given) error {
 
 // cases reads what stands beside the plan. Without any there is nothing that
 // could come out otherwise, which is no success.
-func (r *caseRun) cases(loaded *plans.Result) ([]*plans.Case, error) {
-	files, err := loaded.CaseFiles()
+func (r *caseRun) cases(loaded *load.Result) ([]*cases.Case, error) {
+	files, err := cases.CaseFiles(loaded)
 	if err != nil {
 		return nil, err
 	}
@@ -117,8 +118,8 @@ func (r *caseRun) cases(loaded *plans.Result) ([]*plans.Case, error) {
 }
 
 // read reads files of cases, and prints what is to be said of them.
-func (r *caseRun) read(loaded *plans.Result, files []string) ([]*plans.Case, error) {
-	cases, found := loaded.LoadCases(files)
+func (r *caseRun) read(loaded *load.Result, files []string) ([]*cases.Case, error) {
+	cases, found := cases.LoadCases(loaded, files)
 	if len(found.Diagnostics) > 0 {
 		r.diagnostics(found)
 	}
@@ -138,7 +139,7 @@ func caseFileOf(plan string) string {
 }
 
 // chosenCases are those whose names contain a text.
-func chosenCases(all []*plans.Case, text string) (chosen []*plans.Case, err error) {
+func chosenCases(all []*cases.Case, text string) (chosen []*cases.Case, err error) {
 	var names []string
 	for _, c := range all {
 		names = append(names, c.Name)

@@ -7,12 +7,14 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/cases"
+	"github.com/mxflow/mxflow/plans/convert"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
 
 // template writes, or prints, cases for what those beside the plan do not show.
-func (r *caseRun) template(vars []plans.Given, write bool) error {
+func (r *caseRun) template(vars []load.Given, write bool) error {
 	_, _, loaded, err := r.load(r.path, vars, "")
 	if err != nil {
 		return err
@@ -21,7 +23,7 @@ func (r *caseRun) template(vars []plans.Given, write bool) error {
 	if _, err := os.Lstat(path); write && err == nil {
 		return alreadyThere(r.path, path)
 	}
-	files, err := loaded.CaseFiles()
+	files, err := cases.CaseFiles(loaded)
 	if err != nil {
 		return err
 	}
@@ -41,7 +43,7 @@ func (r *caseRun) template(vars []plans.Given, write bool) error {
 	case text == "":
 		return fmt.Errorf("nothing is missing: %s show each feature and gate able to pass and to fail", count(len(r.outcomes), "case"))
 	}
-	formatted, problems := plans.Format(path, []byte(text))
+	formatted, problems := convert.Format(path, []byte(text))
 	if problems != nil {
 		return fmt.Errorf("the cases for %s cannot be written: %w", r.path, problems.Diagnostics)
 	}
