@@ -52,9 +52,6 @@ type Program struct {
 	Logic *Logic
 	// VM is the compiled boolean expression over the inputs' variables.
 	VM *vm.Program
-	// OnlyWorse is what Load warns of where the rule passes only when a metric got
-	// worse, else empty.
-	OnlyWorse string
 }
 
 // Alone is the rule's only comparison where it is nothing but that, else nil.

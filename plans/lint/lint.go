@@ -1,6 +1,6 @@
 // Package lint looks at a plan that is free of mistakes for what would cost time on a
 // GPU and show nothing: rules that never or always hold, launches too few, blocks
-// that nothing uses. It changes nothing but Program.OnlyWorse, and decides no rule.
+// that nothing uses. It changes nothing and decides no rule.
 package lint
 
 import (

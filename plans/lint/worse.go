@@ -64,7 +64,6 @@ func (c *planCheck) worse(f *fact) {
 		said += fmt.Sprintf("If it may become worse by so much and no more, write %s.", limit)
 	}
 	said += fmt.Sprintf(" If the loss is what has to be shown, write not (%s).", loss)
-	f.rule.Program.OnlyWorse = said
 	c.leaf(f.rule, f.leaf, hcl.DiagWarning, "Passes only when worse", "%s", said)
 }
 

@@ -120,14 +120,14 @@ func TestAllRivals(t *testing.T) {
 
 // slips loads a plan with one criterion and, where expect is not empty, a
 // hypothesis on chat.ttft, and returns what is said of what passes on a loss.
-func slips(t *testing.T, criterion, expect string) (said []string, res *Result) {
+func slips(t *testing.T, criterion, expect string) (said []string) {
 	t.Helper()
 	const plain = "    criterion \"decode\" { rule = \"chat.tg.gain >= 0.1\" }\n"
 	text := fmt.Sprintf("    criterion \"decode\" { rule = %q }\n", criterion)
 	if expect != "" {
 		text += fmt.Sprintf("    hypothesis {\n      metric = \"chat.ttft\"\n      expect = %q\n      because = \"of it\"\n    }\n", expect)
 	}
-	res = LoadBytes("plan.hcl", []byte(strings.Replace(rulePlan, plain, text, 1)), planstest.Registry(), Options{})
+	res := LoadBytes("plan.hcl", []byte(strings.Replace(rulePlan, plain, text, 1)), planstest.Registry(), Options{})
 	if !res.OK() {
 		t.Fatalf("%q %q: %s", criterion, expect, planstest.Text(&res.Findings))
 	}
@@ -136,7 +136,7 @@ func slips(t *testing.T, criterion, expect string) (said []string, res *Result) 
 			said = append(said, d.Summary+": "+d.Detail)
 		}
 	}
-	return said, res
+	return said
 }
 
 func TestPassesOnlyWhenWorse(t *testing.T) {
@@ -158,7 +158,7 @@ func TestPassesOnlyWhenWorse(t *testing.T) {
 		{"chat.errors.delta in [2, 1]", "write chat.errors.delta <= 2.|write not (chat.errors.delta < 1)."},
 		{"chat.pp.gain >= 0 and chat.tg.gain <= -0.05", "chat.tg.gain <= -0.05 passes only"},
 	} {
-		said, res := slips(t, c.rule, "")
+		said := slips(t, c.rule, "")
 		if len(said) != 1 {
 			t.Errorf("%s: %q", c.rule, said)
 			continue
@@ -167,9 +167,6 @@ func TestPassesOnlyWhenWorse(t *testing.T) {
 			if !strings.Contains(said[0], part) {
 				t.Errorf("%s: no %q in\n%s", c.rule, part, said[0])
 			}
-		}
-		if res.Plan.Feature("first").Criteria[0].Program.OnlyWorse == "" {
-			t.Errorf("%s: the rule itself does not carry it", c.rule)
 		}
 	}
 }
@@ -181,7 +178,7 @@ func TestPassesOnlyWhenWorseSilent(t *testing.T) {
 		"not (chat.ttft.gain > -0.05)", "not (chat.ttft.gain < -0.05)", "chat.tg.gain >= 0.1 or chat.ttft.gain <= -0.05", "engine.memory_gb.delta >= 0",
 		"chat.ttft <= 1.1 * chat.ttft.base", "chat.ttft >= 30", "chat.tg.gain >= 0",
 	} {
-		if said, _ := slips(t, rule, ""); len(said) > 0 {
+		if said := slips(t, rule, ""); len(said) > 0 {
 			t.Errorf("%s: %q", rule, said)
 		}
 	}
@@ -199,7 +196,7 @@ func TestHypothesisExpectsALoss(t *testing.T) {
 		{"chat.ttft.gain >= 0.1", "-10%", ""},
 		{"chat.ttft.gain >= 0.1", "<= 300", ""},
 	} {
-		said, _ := slips(t, c.rule, c.expect)
+		said := slips(t, c.rule, c.expect)
 		if (c.says == "") != (len(said) == 0) {
 			t.Errorf("%s, %s: %q", c.rule, c.expect, said)
 			continue
