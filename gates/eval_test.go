@@ -140,7 +140,7 @@ func TestEvidenceOfNothing(t *testing.T) {
 		}
 	}
 	// A target that is no number is refused by the compiler; here it is made.
-	res := load("chat.tg < target.other.chat.tg")
+	res := loaded("chat.tg < target.other.chat.tg")
 	odd := res.Plan.Phases[0].Gate.Rules[0]
 	odd.Program.Inputs[1].Number = math.Inf(1)
 	if got := decided(odd, full()); got.Verdict != verdict.Invalid {

@@ -8,6 +8,7 @@ import (
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 )
 
 // inSuites is the fixture with a workload that only suite "full" sends.
@@ -25,7 +26,7 @@ suite "full" {
   workloads = [workload.chat, workload.long]
 }
 `
-	res := plans.LoadBytes("plan.hcl", []byte(text), registry, plans.Options{Suite: suite})
+	res := load.LoadBytes("plan.hcl", []byte(text), registry, load.Options{Suite: suite})
 	if !res.OK() {
 		t.Fatal(res.Diagnostics)
 	}

@@ -2,12 +2,19 @@ package docker
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
+	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +22,7 @@ import (
 	cerrdefs "github.com/containerd/errdefs"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/process"
 )
 
 // Build is an image to be built. Paths are those of this machine.
@@ -69,7 +77,7 @@ func StartBuild(ctx context.Context, b Build, l engine.Launch, idFile string) (e
 		argv = append(argv, "--build-arg", name)
 		set[name] = b.Args[name]
 	}
-	return engine.StartCommand(engine.Spec{
+	return process.StartCommand(engine.Spec{
 		Command: append(argv, "--", b.Folder), Dir: b.Folder, Env: set, Unset: unset, StopGrace: buildGrace,
 	}, l)
 }
@@ -119,4 +127,232 @@ func ImageID(ctx context.Context, host, daemonContext, tag string) (string, erro
 		return "", nil
 	}
 	return image.ID, err
+}
+
+// BuildInputs is the digest of all that `docker build` can read of a context:
+// names, kinds, permissions and contents, but not times and owners, which a COPY
+// does not keep. What .dockerignore leaves out is left out; the Dockerfile and
+// the ignore files themselves always count.
+//
+// BuildKit prefers <Dockerfile>.dockerignore and the classic builder does not
+// know it. Which one builds is not known here, so that a file counts unless both
+// ignore it: too much is hashed rather than too little.
+func BuildInputs(context, dockerfile string) (string, error) {
+	if info, err := os.Stat(context); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("there is no folder %s to build in: correct context, which is relative to the plan's folder", context)
+	}
+	if info, err := os.Stat(dockerfile); err != nil || info.IsDir() {
+		return "", fmt.Errorf("there is no Dockerfile %s: correct dockerfile, which is relative to the context", dockerfile)
+	}
+	lists, err := ignoreLists(context, dockerfile)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	if err := hashFile(h, "Dockerfile", dockerfile); err != nil {
+		return "", err
+	}
+	always := map[string]bool{filepath.Clean(dockerfile): true, filepath.Join(context, ".dockerignore"): true}
+	err = filepath.WalkDir(context, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(context, path)
+		if err != nil || rel == "." {
+			return err
+		}
+		name := filepath.ToSlash(rel)
+		if !always[path] && lists.cover(name) {
+			if e.IsDir() && !lists.exceptions() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		return hashFile(h, name, path)
+	})
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+type ignoreAll []ignored
+
+func ignoreLists(context, dockerfile string) (ignoreAll, error) {
+	general, err := readIgnored(filepath.Join(context, ".dockerignore"))
+	if err != nil {
+		return nil, err
+	}
+	lists := ignoreAll{general}
+	own := dockerfile + ".dockerignore"
+	if _, err := os.Stat(own); err == nil {
+		special, err := readIgnored(own)
+		if err != nil {
+			return nil, err
+		}
+		lists = append(lists, special)
+	}
+	return lists, nil
+}
+
+func (all ignoreAll) cover(name string) bool {
+	for _, g := range all {
+		if !g.covers(name) {
+			return false
+		}
+	}
+	return true
+}
+
+func (all ignoreAll) exceptions() bool {
+	for _, g := range all {
+		if g.exceptions {
+			return true
+		}
+	}
+	return false
+}
+
+// hashFile adds one file, link or folder. Lengths stand before texts, so that no
+// two trees give the same bytes.
+func hashFile(h hash.Hash, name, path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	size := info.Size()
+	if info.IsDir() {
+		size = 0
+	}
+	fmt.Fprintf(h, "%d %s %s %d\n", len(name), name, info.Mode(), size)
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		target, err := os.Readlink(path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(h, "%d %s\n", len(target), target)
+	case info.Mode().IsRegular():
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		n, err := io.Copy(h, f)
+		if err == nil && n != size {
+			err = fmt.Errorf("%s changes while it is read", path)
+		}
+		return err
+	}
+	return nil
+}
+
+// ignored are the patterns of a .dockerignore file. A later pattern that matches
+// overrules an earlier one.
+type ignored struct {
+	patterns []ignorePattern
+	// exceptions says that some pattern takes back what another one ignores, so
+	// that no folder can be passed over as a whole.
+	exceptions bool
+}
+
+type ignorePattern struct {
+	exception bool
+	match     *regexp.Regexp
+}
+
+// readIgnored reads a .dockerignore file; without one nothing is ignored.
+func readIgnored(file string) (ignored, error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ignored{}, nil
+	}
+	if err != nil {
+		return ignored{}, err
+	}
+	g, err := parseIgnored(string(text))
+	if err != nil {
+		return g, fmt.Errorf("%s: %w", file, err)
+	}
+	return g, nil
+}
+
+// parseIgnored reads what `docker build` documents: a pattern a line, # for
+// comments, ! for exceptions, and every pattern as if it began at the root of
+// the context.
+func parseIgnored(text string) (ignored, error) {
+	var g ignored
+	text = strings.TrimPrefix(text, "\ufeff")
+	for n, line := range strings.Split(text, "\n") {
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		line = strings.TrimSpace(line)
+		exception := strings.HasPrefix(line, "!")
+		line = strings.TrimSpace(strings.TrimPrefix(line, "!"))
+		if line == "" {
+			continue
+		}
+		line = strings.TrimPrefix(path.Clean(line), "/")
+		match, err := ignoreRegexp(line)
+		if err != nil {
+			return g, fmt.Errorf("line %d: %q is no pattern: %w", n+1, line, err)
+		}
+		g.patterns = append(g.patterns, ignorePattern{exception, match})
+		g.exceptions = g.exceptions || exception
+	}
+	return g, nil
+}
+
+// ignoreRegexp is a pattern as an expression over slash-separated paths: ** goes
+// over any number of folders, * and ? stay within one, [a-z] is one of a set.
+func ignoreRegexp(pattern string) (*regexp.Regexp, error) {
+	var b strings.Builder
+	b.WriteString(`\A`)
+	for rest := pattern; rest != ""; {
+		switch {
+		case strings.HasPrefix(rest, "**/"):
+			b.WriteString(`(?s:.*/)?`)
+			rest = rest[3:]
+		case strings.HasPrefix(rest, "**"):
+			b.WriteString(`(?s:.*)`)
+			rest = rest[2:]
+		case rest[0] == '*':
+			b.WriteString(`[^/]*`)
+			rest = rest[1:]
+		case rest[0] == '?':
+			b.WriteString(`[^/]`)
+			rest = rest[1:]
+		case rest[0] == '[':
+			end := strings.IndexByte(rest, ']')
+			if end < 2 {
+				return nil, errors.New("a [ has no ] after it")
+			}
+			b.WriteString(rest[:end+1])
+			rest = rest[end+1:]
+		case rest[0] == '\\' && len(rest) > 1:
+			b.WriteString(regexp.QuoteMeta(rest[1:2]))
+			rest = rest[2:]
+		default:
+			b.WriteString(regexp.QuoteMeta(rest[:1]))
+			rest = rest[1:]
+		}
+	}
+	b.WriteString(`\z`)
+	return regexp.Compile(b.String())
+}
+
+// covers reports whether a path (slashes, relative to the context) is ignored,
+// by itself or with a folder that it lies in.
+func (g ignored) covers(name string) bool {
+	out := false
+	for _, p := range g.patterns {
+		if p.exception != out {
+			continue // it would change nothing
+		}
+		for part := name; part != "."; part = path.Dir(part) {
+			if p.match.MatchString(part) {
+				out = !p.exception
+				break
+			}
+		}
+	}
+	return out
 }

@@ -56,16 +56,8 @@ func TestKilledWhileAppending(t *testing.T) {
 			t.Errorf("%d decisions, %d were acknowledged", got, acknowledged)
 		}
 		if _, n := s.MeanLaunchSeconds("v", ""); n != len(s.Launches(LaunchFilter{})) {
-			t.Errorf("the index knows %d launches", n)
+			t.Errorf("the estimate rests on %d launches", n)
 		}
-		fresh, err := s.inMemory()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want, err := dump(fresh); err != nil || dumpStore(t, s) != want {
-			t.Errorf("the index differs from the ledger, %v", err)
-		}
-		fresh.close()
 		for _, n := range s.Notices() {
 			if !strings.Contains(n, "torn") {
 				t.Error(n)

@@ -1,9 +1,6 @@
 package store
 
-import (
-	"context"
-	"database/sql"
-)
+import "github.com/mxflow/mxflow/runtime/ledger"
 
 // MeanLaunchSeconds is how long launches for a purpose took that went well, and
 // how many they were: those of the variant with this measurement key, or else
@@ -11,22 +8,18 @@ import (
 // benchmark all of a plan's, so that one says little of the other; an empty
 // purpose takes them all. It is for estimates; 0, 0 when nothing is known.
 func (s *Store) MeanLaunchSeconds(variantKeyOrEngine, purpose string) (mean float64, n int) {
-	err := s.query(func(ctx context.Context, x *index) error {
-		for _, column := range []string{"variant_key", "engine"} {
-			var m sql.NullFloat64
-			row := x.conn.QueryRowContext(ctx, `SELECT avg(seconds), count(*) FROM launches WHERE ok AND `+column+` = ? AND ? IN ('', purpose)`, variantKeyOrEngine, purpose)
-			if err := row.Scan(&m, &n); err != nil {
-				return err
-			}
-			if mean = m.Float64; n > 0 {
-				return nil
+	for _, of := range []func(*ledger.Launch) string{
+		func(l *ledger.Launch) string { return l.VariantKey },
+		func(l *ledger.Launch) string { return l.Engine["kind"] },
+	} {
+		for _, l := range s.Launches(LaunchFilter{Purpose: purpose, OK: true}) {
+			if of(l) == variantKeyOrEngine {
+				mean, n = mean+l.Seconds, n+1
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		s.notice("no estimate of how long launches take: %v", err)
-		return 0, 0
+		if n > 0 {
+			return mean / float64(n), n
+		}
 	}
-	return mean, n
+	return 0, 0
 }

@@ -20,8 +20,7 @@ func (f LaunchFilter) wants(l *ledger.Launch) bool {
 		(!f.OK || l.OK)
 }
 
-// Launches are the launches that the filter wants, oldest first. What is
-// measured again depends on them, so they come from the ledger, not the index.
+// Launches are the launches that the filter wants, oldest first.
 func (s *Store) Launches(f LaunchFilter) []*ledger.Launch {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -14,7 +14,6 @@ type layout string
 
 func (d layout) ledger() string    { return filepath.Join(string(d), "ledger") }
 func (d layout) lock() string      { return filepath.Join(string(d), "lock") }
-func (d layout) index() string     { return filepath.Join(string(d), "index.db") }
 func (d layout) artifacts() string { return filepath.Join(string(d), "artifacts", "sha256") }
 func (d layout) runs() string      { return filepath.Join(string(d), "runs") }
 func (d layout) gitignore() string { return filepath.Join(string(d), ".gitignore") }

@@ -25,7 +25,7 @@ type Holder struct {
 	// Empty where the system does not say.
 	Born string `json:"born,omitempty"`
 	// Run is the run that it is at work on, by ID: empty before it began one, nil
-	// in the file of an earlier version, which does not say.
+	// where the file does not say.
 	Run *string `json:"run"`
 }
 

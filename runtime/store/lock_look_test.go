@@ -93,7 +93,7 @@ func TestLockNamesTheRun(t *testing.T) {
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	abroad := strings.ReplaceAll(own, strings.TrimSpace(string(boot)), "another-boot")
 	for text, want := range map[string]string{
-		// As an earlier version signs.
+		// Signed without a run.
 		`{"pid":1,"host":"h","started":"2026-01-02T03:04:05Z","command":["mxflow"]}`: "not said",
 		// Of who cannot be looked at nothing is known but what the file says.
 		`{"pid":1,"host":"h","run":"r-2"}`:                                     "r-2",

@@ -20,12 +20,8 @@ type Store struct {
 	readOnly bool
 	ledger   *ledger.Ledger // nil for readers
 
-	mu     sync.RWMutex
-	view   *view
-	rootAt func(n int) (string, error) // the ledger's root after n records
-
-	indexMu sync.Mutex
-	index   *index // nil until it is needed, or since it failed
+	mu   sync.RWMutex
+	view *view
 
 	// clean takes out of a record what must not be kept; see CleanWith.
 	clean func(*ledger.Record)
@@ -37,8 +33,8 @@ type Store struct {
 var errReadOnly = errors.New("the state directory is open for reading only")
 
 // Open opens a state directory for writing, and creates what is missing. The
-// caller holds Lock on it. The ledger is verified, and the index brought up to
-// it; Notices says what had to be mended.
+// caller holds Lock on it. The ledger is verified; Notices says what had to be
+// mended.
 func Open(dir string) (*Store, error) {
 	d := layout(dir)
 	if err := d.make(); err != nil {
@@ -49,19 +45,10 @@ func Open(dir string) (*Store, error) {
 		return nil, d.explain(err)
 	}
 	s := &Store{dir: d, ledger: l, view: newView()}
-	s.rootAt = func(n int) (string, error) {
-		root, err := l.RootAt(int64(n) + 1)
-		return root.String(), err
-	}
 	for _, r := range l.Records() {
 		s.view.add(r)
 	}
 	s.sweep()
-	s.indexMu.Lock()
-	defer s.indexMu.Unlock()
-	if _, err := s.ready(); err != nil {
-		s.notice("%v", err)
-	}
 	return s, nil
 }
 
@@ -77,10 +64,6 @@ func OpenReadOnly(dir string) (*Store, error) {
 		return nil, d.explain(err)
 	}
 	s := &Store{dir: d, readOnly: true, view: newView()}
-	s.rootAt = func(n int) (string, error) {
-		root, err := snap.RootAt(int64(n) + 1)
-		return root.String(), err
-	}
 	for _, r := range snap.Records() {
 		s.view.add(r)
 	}
@@ -88,37 +71,23 @@ func OpenReadOnly(dir string) (*Store, error) {
 }
 
 // Append records what was decided. When it returns without an error, the
-// records are on disk; when it returns one, none of them is. An index that
-// cannot follow is a notice and made again later.
+// records are on disk; when it returns one, none of them is.
 func (s *Store) Append(recs ...*ledger.Record) error {
 	if s.readOnly {
 		return errReadOnly
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.clean != nil {
 		for _, r := range recs {
 			s.clean(r)
 		}
 	}
-	err := s.ledger.Append(recs...)
-	if err == nil {
-		for _, r := range s.ledger.From(len(s.view.records)) {
-			s.view.add(r)
-		}
-	}
-	s.mu.Unlock()
-	if err != nil {
+	if err := s.ledger.Append(recs...); err != nil {
 		return s.dir.explain(err)
 	}
-	s.indexMu.Lock()
-	defer s.indexMu.Unlock()
-	if s.index == nil {
-		return nil
-	}
-	if err := s.follow(s.index); err != nil {
-		s.notice("%s does not follow the ledger any more and is made again when it is needed; nothing that was recorded is lost: %v", s.dir.index(), err)
-		s.index.close()
-		s.index = nil
+	for _, r := range s.ledger.From(len(s.view.records)) {
+		s.view.add(r)
 	}
 	return nil
 }
@@ -136,17 +105,6 @@ func (s *Store) Records() iter.Seq2[int, *ledger.Record] {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return slices.All(s.view.records)
-}
-
-// Root is the ledger's tree hash after these records.
-func (s *Store) Root() string {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	root, err := s.rootAt(len(s.view.records))
-	if err != nil {
-		return "" // a ledger whose header is being written
-	}
-	return root
 }
 
 // Dir is the state directory.
@@ -168,7 +126,7 @@ func (s *Store) RunDir(run string) (string, error) {
 }
 
 // Notices are what a person should be told about the state directory: what was
-// damaged and mended, what could not be kept up to date.
+// damaged and mended.
 func (s *Store) Notices() []string {
 	s.noticesMu.Lock()
 	defer s.noticesMu.Unlock()
@@ -189,12 +147,6 @@ func (s *Store) notice(format string, args ...any) {
 
 // Close closes the files. Everything appended is on disk already.
 func (s *Store) Close() error {
-	s.indexMu.Lock()
-	if s.index != nil {
-		s.index.close()
-		s.index = nil
-	}
-	s.indexMu.Unlock()
 	if s.ledger == nil {
 		return nil
 	}

@@ -4,8 +4,7 @@ import "github.com/mxflow/mxflow/runtime/ledger"
 
 // view is what the ledger says, arranged for the questions that an apply asks
 // all the time. It holds positions of records, is made from the ledger alone
-// and follows it record by record, so that answers that decide what is done
-// next never come from the index.
+// and follows it record by record.
 type view struct {
 	records  []*ledger.Record
 	history  map[string][]int // node → its decisions, oldest first
