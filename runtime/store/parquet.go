@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
@@ -20,9 +19,8 @@ type parquetKind struct {
 	key string
 	// what it holds, for messages.
 	what string
-	// version is written, and those in reads can be read.
+	// version is written, and no other is read.
 	version string
-	reads   []string
 }
 
 // writeParquet is a file of rows, the same bytes for the same rows.
@@ -66,8 +64,8 @@ func readParquet[R any](k parquetKind, data []byte, atOnce int, use func(*R) err
 	}
 	if v, ok := f.Lookup(k.key); !ok {
 		return fmt.Errorf("a Parquet file, but not of mxflow's %s", k.what)
-	} else if !slices.Contains(k.reads, v) {
-		return fmt.Errorf("%s in version %s, and this mxflow reads %s: use a newer mxflow", k.what, v, strings.Join(k.reads, " and "))
+	} else if v != k.version {
+		return fmt.Errorf("%s in version %s, and this mxflow reads %s: use a newer mxflow", k.what, v, k.version)
 	}
 	r := parquet.NewGenericReader[R](f)
 	defer r.Close()

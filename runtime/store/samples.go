@@ -8,10 +8,8 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// samplesKind are files of raw samples. Version 1 has not the columns from
-// context to context_tokens, tools and doubts: they read as zero values, which
-// is what samples say that did not record them.
-var samplesKind = parquetKind{key: "mxflow.samples", what: "raw samples", version: "2", reads: []string{"1", "2"}}
+// samplesKind are files of raw samples.
+var samplesKind = parquetKind{key: "mxflow.samples", what: "raw samples", version: "2"}
 
 // WriteSamples stores raw samples as a Parquet artifact, the same bytes for the
 // same samples. They come back from ReadSamples as they were, except that Sent
