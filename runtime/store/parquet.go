@@ -10,6 +10,8 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
+
+	"github.com/mxflow/mxflow/engine/measure"
 )
 
 // parquetKind is one kind of file that raw data are kept in. A column may be
@@ -85,3 +87,9 @@ func readParquet[R any](k parquetKind, data []byte, atOnce int, use func(*R) err
 		}
 	}
 }
+
+// SamplesParquet is the file that WriteSamples keeps, for who has no store.
+func SamplesParquet(samples []measure.Sample) ([]byte, error) { return encodeSamples(samples) }
+
+// SeriesParquet is the file that WriteSeries keeps.
+func SeriesParquet(series []measure.Series) ([]byte, error) { return encodeSeries(series) }
