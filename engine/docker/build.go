@@ -12,14 +12,14 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
+	"github.com/moby/patternmatcher"
+	"github.com/moby/patternmatcher/ignorefile"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/process"
@@ -144,7 +144,7 @@ func BuildInputs(context, dockerfile string) (string, error) {
 	if info, err := os.Stat(dockerfile); err != nil || info.IsDir() {
 		return "", fmt.Errorf("there is no Dockerfile %s: correct dockerfile, which is relative to the context", dockerfile)
 	}
-	lists, err := ignoreLists(context, dockerfile)
+	lists, err := readIgnoreLists(context, dockerfile)
 	if err != nil {
 		return "", err
 	}
@@ -162,7 +162,11 @@ func BuildInputs(context, dockerfile string) (string, error) {
 			return err
 		}
 		name := filepath.ToSlash(rel)
-		if !always[path] && lists.cover(name) {
+		covered, err := lists.cover(name)
+		if err != nil {
+			return err
+		}
+		if covered && !always[path] {
 			if e.IsDir() && !lists.exceptions() {
 				return fs.SkipDir
 			}
@@ -173,41 +177,60 @@ func BuildInputs(context, dockerfile string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-type ignoreAll []ignored
+// ignoreLists are the ignore files of a build, as docker build reads them.
+type ignoreLists []*patternmatcher.PatternMatcher
 
-func ignoreLists(context, dockerfile string) (ignoreAll, error) {
+func readIgnoreLists(context, dockerfile string) (lists ignoreLists, err error) {
 	general, err := readIgnored(filepath.Join(context, ".dockerignore"))
+	if errors.Is(err, fs.ErrNotExist) {
+		general, err = patternmatcher.New(nil)
+	}
 	if err != nil {
 		return nil, err
 	}
-	lists := ignoreAll{general}
-	own := dockerfile + ".dockerignore"
-	if _, err := os.Stat(own); err == nil {
-		special, err := readIgnored(own)
-		if err != nil {
-			return nil, err
-		}
-		lists = append(lists, special)
+	lists = ignoreLists{general}
+	switch own, err := readIgnored(dockerfile + ".dockerignore"); {
+	case err == nil:
+		lists = append(lists, own)
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
 	}
 	return lists, nil
 }
 
-func (all ignoreAll) cover(name string) bool {
-	for _, g := range all {
-		if !g.covers(name) {
-			return false
-		}
+// readIgnored reads a .dockerignore file.
+func readIgnored(file string) (*patternmatcher.PatternMatcher, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
 	}
-	return true
+	defer f.Close()
+	patterns, err := ignorefile.ReadAll(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	list, err := patternmatcher.New(patterns)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return list, nil
 }
 
-func (all ignoreAll) exceptions() bool {
-	for _, g := range all {
-		if g.exceptions {
-			return true
+// cover reports whether all lists ignore a path (slashes, relative to the
+// context), by itself or with a folder that it lies in.
+func (all ignoreLists) cover(name string) (bool, error) {
+	for _, list := range all {
+		if covered, err := list.MatchesOrParentMatches(name); err != nil || !covered {
+			return false, err
 		}
 	}
-	return false
+	return true, nil
+}
+
+// exceptions reports whether some pattern takes back what another one ignores,
+// so that no folder can be passed over as a whole.
+func (all ignoreLists) exceptions() bool {
+	return slices.ContainsFunc(all, (*patternmatcher.PatternMatcher).Exclusions)
 }
 
 // hashFile adds one file, link or folder. Lengths stand before texts, so that no
@@ -242,117 +265,4 @@ func hashFile(h hash.Hash, name, path string) error {
 		return err
 	}
 	return nil
-}
-
-// ignored are the patterns of a .dockerignore file. A later pattern that matches
-// overrules an earlier one.
-type ignored struct {
-	patterns []ignorePattern
-	// exceptions says that some pattern takes back what another one ignores, so
-	// that no folder can be passed over as a whole.
-	exceptions bool
-}
-
-type ignorePattern struct {
-	exception bool
-	match     *regexp.Regexp
-}
-
-// readIgnored reads a .dockerignore file; without one nothing is ignored.
-func readIgnored(file string) (ignored, error) {
-	text, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return ignored{}, nil
-	}
-	if err != nil {
-		return ignored{}, err
-	}
-	g, err := parseIgnored(string(text))
-	if err != nil {
-		return g, fmt.Errorf("%s: %w", file, err)
-	}
-	return g, nil
-}
-
-// parseIgnored reads what `docker build` documents: a pattern a line, # for
-// comments, ! for exceptions, and every pattern as if it began at the root of
-// the context.
-func parseIgnored(text string) (ignored, error) {
-	var g ignored
-	text = strings.TrimPrefix(text, "\ufeff")
-	for n, line := range strings.Split(text, "\n") {
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
-		line = strings.TrimSpace(line)
-		exception := strings.HasPrefix(line, "!")
-		line = strings.TrimSpace(strings.TrimPrefix(line, "!"))
-		if line == "" {
-			continue
-		}
-		line = strings.TrimPrefix(path.Clean(line), "/")
-		match, err := ignoreRegexp(line)
-		if err != nil {
-			return g, fmt.Errorf("line %d: %q is no pattern: %w", n+1, line, err)
-		}
-		g.patterns = append(g.patterns, ignorePattern{exception, match})
-		g.exceptions = g.exceptions || exception
-	}
-	return g, nil
-}
-
-// ignoreRegexp is a pattern as an expression over slash-separated paths: ** goes
-// over any number of folders, * and ? stay within one, [a-z] is one of a set.
-func ignoreRegexp(pattern string) (*regexp.Regexp, error) {
-	var b strings.Builder
-	b.WriteString(`\A`)
-	for rest := pattern; rest != ""; {
-		switch {
-		case strings.HasPrefix(rest, "**/"):
-			b.WriteString(`(?s:.*/)?`)
-			rest = rest[3:]
-		case strings.HasPrefix(rest, "**"):
-			b.WriteString(`(?s:.*)`)
-			rest = rest[2:]
-		case rest[0] == '*':
-			b.WriteString(`[^/]*`)
-			rest = rest[1:]
-		case rest[0] == '?':
-			b.WriteString(`[^/]`)
-			rest = rest[1:]
-		case rest[0] == '[':
-			end := strings.IndexByte(rest, ']')
-			if end < 2 {
-				return nil, errors.New("a [ has no ] after it")
-			}
-			b.WriteString(rest[:end+1])
-			rest = rest[end+1:]
-		case rest[0] == '\\' && len(rest) > 1:
-			b.WriteString(regexp.QuoteMeta(rest[1:2]))
-			rest = rest[2:]
-		default:
-			b.WriteString(regexp.QuoteMeta(rest[:1]))
-			rest = rest[1:]
-		}
-	}
-	b.WriteString(`\z`)
-	return regexp.Compile(b.String())
-}
-
-// covers reports whether a path (slashes, relative to the context) is ignored,
-// by itself or with a folder that it lies in.
-func (g ignored) covers(name string) bool {
-	out := false
-	for _, p := range g.patterns {
-		if p.exception != out {
-			continue // it would change nothing
-		}
-		for part := name; part != "."; part = path.Dir(part) {
-			if p.match.MatchString(part) {
-				out = !p.exception
-				break
-			}
-		}
-	}
-	return out
 }

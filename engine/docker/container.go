@@ -451,11 +451,11 @@ func (d *Daemon) exec(ctx context.Context, id string, options container.ExecOpti
 	options.AttachStdout, options.AttachStderr = true, true
 	created, err := d.ContainerExecCreate(ctx, id, options)
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be run in the container: %w", name, err)
+		return nil, notRun(name, err)
 	}
 	stream, err := d.ContainerExecAttach(ctx, created.ID, container.ExecAttachOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be run in the container: %w", name, err)
+		return nil, notRun(name, err)
 	}
 	defer stream.Close()
 	release := context.AfterFunc(ctx, stream.Close) // ends the copying below
@@ -481,9 +481,40 @@ func (d *Daemon) exec(ctx context.Context, id string, options container.ExecOpti
 		if said == "" { // the daemon reports a missing program in place of its output
 			said = strings.Join(strings.Fields(stdout.buf.String()), " ")
 		}
-		return nil, fmt.Errorf("%s ended with %s in the container: %s", name, exitOf(state.ExitCode), said)
+		return nil, &execError{program: name, code: state.ExitCode, said: said}
 	}
 	return stdout.buf.Bytes(), nil
+}
+
+// errNoProgram says that the container lacks the program that was to be run.
+var errNoProgram = errors.New("the container has no such program")
+
+// execError is a program that ended with a status other than 0 in a container,
+// or that the container lacks.
+type execError struct {
+	program, said string
+	code          int
+}
+
+func (e *execError) Error() string {
+	return fmt.Sprintf("%s ended with %s in the container: %s", e.program, exitOf(e.code), e.said)
+}
+
+// Is knows a program that is not there by the status of a shell that looked for
+// it, or by what runtimes write that have none of their own for that.
+func (e *execError) Is(target error) bool {
+	return target == errNoProgram && (e.code == 127 || noSuchProgram.MatchString(e.said))
+}
+
+// noSuchProgram is how container runtimes say that there is no such program.
+var noSuchProgram = regexp.MustCompile("executable file (?:not found|`[^`]*` not found)|exec: \"[^\"]*\"|exec \\S+ failed")
+
+// notRun is a program that the daemon did not run.
+func notRun(name string, err error) error {
+	if noSuchProgram.MatchString(err.Error()) {
+		err = fmt.Errorf("%w: %w", errNoProgram, err)
+	}
+	return fmt.Errorf("%s cannot be run in the container: %w", name, err)
 }
 
 var errTooMuch = errors.New("too much output")

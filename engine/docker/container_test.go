@@ -3,6 +3,7 @@ package docker
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -175,5 +176,28 @@ func TestReadStats(t *testing.T) {
 				t.Errorf("the peak is %d, want %d", got, test.want)
 			}
 		})
+	}
+}
+
+// A program that is not there is known by its status, or by what runtimes write
+// in place of one; a program that fails is not taken for it.
+func TestNoProgram(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"status":     {&execError{program: "sh", code: 127}, true},
+		"runc":       {&execError{"sh", `OCI runtime exec failed: exec failed: unable to start container process: exec: "sh": executable file not found in $PATH: unknown`, 126}, true},
+		"crun":       {notRun("sh", errors.New("crun: executable file `sh` not found in $PATH: No such file or directory: OCI runtime attempted to invoke a command that was not found")), true},
+		"fails":      {&execError{"sh", "no-grep", 1}, false},
+		"no grep":    {&execError{program: "sh", code: statusNoGrep}, false},
+		"privileges": {notRun("sh", errors.New("privileged mode is incompatible with user namespaces")), false},
+	} {
+		if got := errors.Is(c.err, errNoProgram); got != c.want {
+			t.Errorf("%s: %v: %v", name, c.err, got)
+		}
+		if got := lacksGrep(c.err); got != (name == "no grep") {
+			t.Errorf("%s: lacks grep: %v", name, got)
+		}
 	}
 }

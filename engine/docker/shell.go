@@ -115,7 +115,7 @@ func enter(ctx context.Context, d *Daemon, name string, mark execMark) (*shell, 
 	}
 	s := &shell{d: d, id: info.ID, name: strings.TrimPrefix(info.Name, "/"), info: info, mark: mark, privileged: true}
 	_, err = s.run(ctx, scriptTools)
-	if err != nil && !missingShell(err) && !strings.Contains(err.Error(), "no-grep") {
+	if err != nil && !errors.Is(err, errNoProgram) && !lacksGrep(err) {
 		// A daemon with user namespaces, or one that is told to, gives no
 		// privileges to a command.
 		s.privileged = false
@@ -124,19 +124,19 @@ func enter(ctx context.Context, d *Daemon, name string, mark execMark) (*shell, 
 	switch {
 	case err == nil:
 		return s, nil
-	case missingShell(err):
+	case errors.Is(err, errNoProgram):
 		return nil, fmt.Errorf("container %q has no sh, without which mxflow can neither start a command in it nor end what it started: "+
 			"use an image with a shell, or launch the engine with a docker block", s.name)
-	case strings.Contains(err.Error(), "no-grep"):
+	case lacksGrep(err):
 		return nil, fmt.Errorf("container %q has no grep, by which mxflow finds what the engine started: install it in the image", s.name)
 	}
 	return nil, fmt.Errorf("no command can be run in container %q: %w", s.name, err)
 }
 
-func missingShell(err error) bool {
-	text := err.Error()
-	return strings.Contains(text, `"sh": executable file not found`) || strings.Contains(text, "exec: \"sh\"") ||
-		strings.Contains(text, "exec sh failed")
+// lacksGrep reports that scriptTools found no grep.
+func lacksGrep(err error) bool {
+	var ended *execError
+	return errors.As(err, &ended) && ended.code == statusNoGrep
 }
 
 // run runs a script with arguments and returns what it prints.
@@ -172,8 +172,11 @@ var errUnset = errors.New("only names of letters, digits and underscores can be 
 
 // scriptTools fails where something is missing, and lists the sockets that are
 // listened on.
-const scriptTools = `command -v grep >/dev/null || { echo no-grep >&2; exit 1; }
+const scriptTools = `command -v grep >/dev/null || exit 78
 cat /proc/net/tcp /proc/net/tcp6 2>/dev/null; exit 0`
+
+// statusNoGrep is scriptTools' status where there is no grep.
+const statusNoGrep = 78
 
 // scriptFamily goes over the processes of a launch: those that carry the mark $1
 // and those of session $2, but no zombies, which an init that is no init leaves

@@ -99,7 +99,7 @@ func (w *weights) bytes() int {
 
 // How a text gets into weights that nobody trained.
 //
-//  1. The embedding writes the code of the token below into the token slot.
+//  1. The embedding writes the code of the token (signCode) into the token slot.
 //  2. In layer 0, two query heads are "previous token heads": their query bias
 //     is their key bias turned back by one and by two positions, so that
 //     through RoPE the score peaks at exactly that distance. Their values are
@@ -107,7 +107,7 @@ func (w *weights) bytes() int {
 //     is no such position, the sink takes the attention.
 //  3. The router sends a token to its home expert (and others by chance).
 //     Neurons of the home expert, spread over all layers, are memory cells
-//     below: the gate row is the code of a context, its bias the
+//     (planMemory): the gate row is the code of a context, its bias the
 //     threshold, so the gate opens, up to the SwiGLU clamp, exactly when the
 //     context matches. The down projection writes the code of the next token.
 //  4. The lm_head compares the next slot with each token's code.

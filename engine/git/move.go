@@ -154,7 +154,7 @@ func (r *Repo) Merge(ctx context.Context, commit, message string, fastForward bo
 		args = append(args, "-m", message)
 	}
 	_, err := r.run(ctx, append(args, commit)...)
-	if err != nil && strings.Contains(err.Error(), "unrelated histories") {
+	if Is(err, Unrelated) {
 		err = &Error{Kind: Conflict, Reason: fmt.Sprintf("%s and what is checked out in %s have no common history", Short(commit), r.Top)}
 		if r.Shallow(ctx) {
 			err = &Error{Kind: Shallow, Reason: r.Top + " is a shallow clone and lacks the history that the merge needs: get it with: git fetch --unshallow"}

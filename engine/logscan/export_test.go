@@ -1,4 +1,8 @@
 package logscan
 
-// ScanBoth is for tests that look for what the kinds of engines say.
-var ScanBoth = scanBoth
+// For tests that look for what the kinds of engines say.
+var (
+	ScanBoth   = scanBoth
+	LiteralsOf = literalsOf
+	Fold       = fold
+)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,6 +94,45 @@ func BenchmarkScanLog(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkContains is what a scan without the automaton would cost at least: each
+// line in lower case once, and bytes.Contains for a literal of every pattern.
+func BenchmarkContains(b *testing.B) {
+	kind, ok := kinds.Lookup("vllm")
+	if !ok {
+		b.Skip("this build has no kind vllm, whose patterns are scanned for")
+	}
+	var literals [][]byte
+	for _, c := range kind.Crashes {
+		longest := slices.MaxFunc(strings.Split(c.Glob, "*"), func(x, y string) int { return len(x) - len(y) })
+		literals = append(literals, logscan.Fold(nil, []byte(longest)))
+	}
+	for _, p := range kind.Patterns(nil) {
+		for _, expr := range p.Log {
+			all, _, err := logscan.LiteralsOf(expr)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for _, l := range all {
+				literals = append(literals, []byte(l))
+			}
+		}
+	}
+	log := vllmLog(32<<20, false)
+	b.SetBytes(int64(len(log)))
+	var folded []byte
+	for b.Loop() {
+		for line := range bytes.Lines(log) {
+			folded = logscan.Fold(folded[:0], line)
+			for _, l := range literals {
+				if bytes.Contains(folded, l) {
+					break
+				}
+			}
+		}
+	}
+	b.ReportMetric(float64(len(literals)), "literals")
 }
 
 // What every kind looks for is found in real logs as trying everything finds it.

@@ -1,7 +1,6 @@
 // Package store keeps a state directory, .mxflow beside the plan: the ledger,
-// artifacts by digest and run folders. It knows
-// where things lie and how to find them again; it refuses to know what a
-// verdict means, and never decides anything.
+// artifacts by digest and run folders. It knows where things lie and how to find
+// them again; it refuses to know what a verdict means, and never decides anything.
 //
 // # Layout
 //
