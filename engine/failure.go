@@ -2,14 +2,15 @@ package engine
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/mxflow/mxflow/engine/logscan"
 )
 
-// tailLines is how many log lines a Failure carries and prints: enough for the
+// TailLines is how many log lines a Failure carries and prints: enough for the
 // last frames of a Python traceback, few enough to read in a terminal.
-const tailLines = 15
+const TailLines = 15
 
 // Failure is an engine that broke: it did not become ready, died, or did not
 // answer. It carries what a person needs to see why.
@@ -45,8 +46,8 @@ func (f *Failure) Error() string {
 		b.WriteString(" (" + f.Exit.String() + ")")
 	}
 	tail := f.LogTail
-	if len(tail) > tailLines {
-		tail = tail[len(tail)-tailLines:]
+	if len(tail) > TailLines {
+		tail = tail[len(tail)-TailLines:]
 	}
 	if len(tail) > 0 {
 		b.WriteString("\nlast lines of its log:")
@@ -54,7 +55,7 @@ func (f *Failure) Error() string {
 	for _, line := range tail {
 		// The tail may come from a launcher on another machine: never trust it
 		// to be safe for a terminal.
-		b.WriteString("\n  | " + cleanLine([]byte(line)))
+		b.WriteString("\n  | " + logscan.Clean([]byte(line)))
 	}
 	return b.String()
 }
@@ -62,25 +63,14 @@ func (f *Failure) Error() string {
 // Unwrap gives the cause, so that errors.Is(err, context.Canceled) works.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// String is "exit status 3" or "ended by SIGKILL".
-func (e Exit) String() string {
-	switch {
-	case e.Signal != "":
-		return "ended by " + e.Signal
-	case e.Code < 0:
-		return "it can no longer be reached"
-	}
-	return fmt.Sprintf("exit status %d", e.Code)
-}
-
-// startFailure is a Failure from before there was a process.
-func startFailure(err error, format string, args ...any) *Failure {
+// StartFailure is a Failure from before there was a process.
+func StartFailure(err error, format string, args ...any) *Failure {
 	return &Failure{Op: "start", Reason: fmt.Sprintf(format, args...), Err: err}
 }
 
-// brief prints a duration without the zero units that time.Duration adds:
+// Brief prints a duration without the zero units that time.Duration adds:
 // "15m", not "15m0s".
-func brief(d time.Duration) string {
+func Brief(d time.Duration) string {
 	if d >= time.Second {
 		d = d.Round(100 * time.Millisecond)
 	} else {
@@ -93,17 +83,4 @@ func brief(d time.Duration) string {
 		}
 	}
 	return s
-}
-
-// quoteList prints words for a message: "a", "b" and "c".
-func quoteList(words []string) string {
-	quoted := make([]string, 0, len(words))
-	for _, w := range slices.Sorted(slices.Values(words)) {
-		quoted = append(quoted, fmt.Sprintf("%q", w))
-	}
-	if len(quoted) < 2 {
-		return strings.Join(quoted, "")
-	}
-	last := len(quoted) - 1
-	return strings.Join(quoted[:last], ", ") + " and " + quoted[last]
 }

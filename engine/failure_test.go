@@ -32,40 +32,8 @@ func TestBrief(t *testing.T) {
 		15 * time.Minute: "15m", time.Hour: "1h", 90 * time.Second: "1m30s", 2345 * time.Millisecond: "2.3s",
 		300*time.Millisecond + 7: "300ms", 0: "0s", 30 * time.Second: "30s", 10 * time.Minute: "10m", 61 * time.Minute: "1h1m",
 	} {
-		if got := brief(d); got != want {
+		if got := Brief(d); got != want {
 			t.Errorf("%v: got %q, want %q", d, got, want)
 		}
-	}
-}
-
-func TestEnvironment(t *testing.T) {
-	env := Environment()
-	for _, key := range []string{"os", "arch", "cores"} {
-		if env[key] == "" {
-			t.Errorf("%s is missing", key)
-		}
-	}
-	if env["os"] == "linux" && (env["kernel"] == "" || env["mem_gib"] == "" || BootID() == "") {
-		t.Errorf("kernel, memory or boot is missing: %v", env)
-	}
-	for key, value := range env {
-		if value == "" {
-			t.Errorf("%s is empty instead of absent", key)
-		}
-	}
-}
-
-func TestFreePortsDiffer(t *testing.T) {
-	seen := map[int]bool{}
-	for range 50 {
-		port, err := freePort()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer releasePort(port)
-		if seen[port] {
-			t.Fatalf("port %d was given out twice", port)
-		}
-		seen[port] = true
 	}
 }

@@ -22,12 +22,6 @@ type Settings struct {
 	// "chat.ttft.p99" for a statistic that is not the median): the standard deviation
 	// of the logs of launches.
 	Noise map[string]Noise
-	// CountsByMean decides what launches count on its mean over them, as versions
-	// before 4 did: for decisions that were recorded then.
-	CountsByMean bool `json:"-"`
-	// WholeByValue takes what happens to be whole in all launches as counted in whole
-	// units, as versions before 4 did: for such decisions too.
-	WholeByValue bool `json:"-"`
 }
 
 // Noise is a pooled standard deviation between launches with its degrees of

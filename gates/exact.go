@@ -173,7 +173,7 @@ func (c *ruling) counting(leaf *plans.Leaf) (arms []*counting) {
 		arms[i].inputs = append(arms[i].inputs, in)
 	}
 	for _, in := range leaf.Inputs() {
-		if !in.Counted() || c.settings.CountsByMean {
+		if !in.Counted() {
 			continue
 		}
 		own, base := armsOf(in)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/plans"
 )
 
 // counted is evidence whose launches crashed this often.
@@ -96,15 +95,5 @@ func TestCountsFailForGood(t *testing.T) {
 			t.Errorf("%d launches: %s, open %v: %q", n, got.Verdict, got.Open, tell.Lines(got.Reasons))
 		}
 		counts = append(counts, 0)
-	}
-}
-
-// TestCountsByMean is how recorded decisions of earlier versions are made again.
-func TestCountsByMean(t *testing.T) {
-	s := usual
-	s.CountsByMean = true
-	got := Decide([]*plans.Rule{compiled(t, "engine.crashes < 1")}, counted([]float64{0, 0, 1, 0}, []float64{0, 0, 0, 0}), s)[0]
-	if c := got.Comparisons[0]; got.Verdict != verdict.Pass || !c.Holds || *c.Left.Number != 0.25 {
-		t.Errorf("%+v", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 )
 
 const fixturePlan = `plan "gates" {}
@@ -68,9 +69,9 @@ var registry = &plans.Registry{
 }
 
 // load compiles text as the rule of a gate over the one feature f.
-func load(text string) *plans.Result {
+func loaded(text string) *load.Result {
 	quoted := `"` + quoting.Replace(text) + `"`
-	return plans.LoadBytes("plan.hcl", []byte(strings.Replace(fixturePlan, "RULE", quoted, 1)), registry, plans.Options{})
+	return load.LoadBytes("plan.hcl", []byte(strings.Replace(fixturePlan, "RULE", quoted, 1)), registry, load.Options{})
 }
 
 // quoting is how a plan writes any text between quotation marks.
@@ -78,7 +79,7 @@ var quoting = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`, 
 
 func compiled(t testing.TB, text string) *plans.Rule {
 	t.Helper()
-	res := load(text)
+	res := loaded(text)
 	if !res.OK() {
 		var b strings.Builder
 		_ = res.WriteDiagnostics(&b, 0, false)

@@ -159,7 +159,7 @@ func FuzzRule(f *testing.F) {
 		f.Add(rule)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		res := load(text)
+		res := loaded(text)
 		gate := res.Plan.Phases
 		if !res.OK() || len(gate) == 0 {
 			return

@@ -9,6 +9,7 @@ import (
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 )
 
 // Each line is a way in which evidence can be absent. None of them may pass,
@@ -140,7 +141,7 @@ func TestEvidenceOfNothing(t *testing.T) {
 		}
 	}
 	// A target that is no number is refused by the compiler; here it is made.
-	res := load("chat.tg < target.other.chat.tg")
+	res := loaded("chat.tg < target.other.chat.tg")
 	odd := res.Plan.Phases[0].Gate.Rules[0]
 	odd.Program.Inputs[1].Number = math.Inf(1)
 	if got := decided(odd, full()); got.Verdict != verdict.Invalid {
@@ -350,7 +351,7 @@ suite "full" {
   workloads = [workload.chat, workload.long]
 }
 `
-	res := plans.LoadBytes("plan.hcl", []byte(text), registry, plans.Options{Suite: suite})
+	res := load.LoadBytes("plan.hcl", []byte(text), registry, load.Options{Suite: suite})
 	if !res.OK() {
 		t.Fatal(res.Diagnostics)
 	}

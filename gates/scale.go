@@ -2,7 +2,6 @@ package gates
 
 import (
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -133,11 +132,6 @@ func wholeByName(in *plans.Input) bool {
 	}
 	m, ok := measure.LookupIn(in.Metric, scopes...)
 	return ok && m.Whole
-}
-
-// wholeByValue is how it was told before.
-func wholeByValue(values []float64) bool {
-	return !slices.ContainsFunc(values, func(v float64) bool { return v != math.Trunc(v) })
 }
 
 // commandCell is where the metrics of an engine that is a command stand.

@@ -136,11 +136,7 @@ func (d *decider) tickOf(in *plans.Input, unit string, sc scale, p pairs) float6
 		return 0
 	}
 	values := slices.Concat(p.own, p.base)
-	whole := wholeByName(in)
-	if d.settings.WholeByValue {
-		whole = wholeByValue(values)
-	}
-	tick := resolution(unit, whole, values)
+	tick := resolution(unit, wholeByName(in), values)
 	if in.Cell == commandCell {
 		tick = max(tick, printed(values))
 	}

@@ -52,7 +52,7 @@ func (p *Plan) Digest() string {
 	}
 	// What is sensitive counts by its place alone: a digest of the value would
 	// let everybody who sees the ledger try values.
-	text = redact.New(p.secrets).Bytes(text)
+	text = redact.New(p.Hidden).Bytes(text)
 	sum := sha256.Sum256(append([]byte(digestVersion), text...))
 	return hex.EncodeToString(sum[:])
 }

@@ -2,6 +2,8 @@ package plans
 
 import (
 	"time"
+
+	"github.com/mxflow/mxflow/engine/measure"
 )
 
 // Engine is an engine under test: a kind plus how it is launched.
@@ -47,70 +49,78 @@ type Process struct {
 	Port int `json:",omitempty"`
 }
 
-var engineDoc = &BlockDoc{
-	Type: "engine", Times: AnyTimes, Repeats: true,
-	Labels: []Label{{"kind", "What kind of engine it is."}, {"name", "What references call it: `engine.<kind>.<name>`."}},
-	Doc:    "An inference engine under test: its kind, and how it is launched.",
-	Attrs: []Attr{
-		{Name: "model", Type: String, Doc: "The model, by name or path: what `{model}` in a command stands for, and its name in requests. Without it the engine is asked; an engine that is started with a command that has `{model}` in it, as that of most kinds has, needs it."},
-		{Name: "env", Type: Map, Doc: "Environment variables, set on top of the inherited ones."},
-		{Name: "settings", Type: Values, Doc: "Options in the kind's own words, which become flags of its command. A null leaves the option out."},
-		{Name: "args", Type: Strings, Doc: "Appended to the command as they are."},
-	},
-	Blocks: []*BlockDoc{processDoc, readyDoc, stopDoc},
-	Example: `engine "openai" "gb10" {
-  model = "openai/gpt-oss-120b"
-  env   = { VLLM_ATTENTION_BACKEND = "FLASHINFER" }
-  args  = ["--max-num-seqs", "2"]
+// commandKind is the kind of engine that is a script: it brings its own work,
+// and its metrics are those that the plan takes out of its output.
+const CommandKind = "command"
 
-  process {
-    command = ["vllm", "serve", "openai/gpt-oss-120b", "--port", "{port}"]
-  }
-  ready {
-    timeout = "15m"
-  }
-}`,
+// IsCommand reports whether an engine is a command that ends by itself, not a
+// server.
+func (e *Engine) IsCommand() bool { return e != nil && e.Kind == CommandKind }
+
+// CommandMetric is a metric that a plan declares, in the catalogue's terms:
+// better is "higher", "lower" or anything else for neither.
+func CommandMetric(name, unit, better string) measure.Metric {
+	m := measure.Metric{Name: name, Unit: unit, Scope: measure.PerRequest, Evidence: "output of the command", Definition: "as the plan's jq expression takes it out of the output"}
+	if b := measure.Better(better); b == measure.Higher || b == measure.Lower {
+		m.Better = b
+	}
+	return m
 }
 
-var processDoc = &BlockDoc{
-	Type: "process", Times: AtMost1,
-	Doc: "Starts the engine as a child process. Required where the kind brings no command of its own and no other block says how it is launched.",
-	Attrs: []Attr{
-		{Name: "command", Type: Strings, Required: true, Doc: "The program and its arguments; no shell is involved. `{port}` is replaced by the port to listen on, `{host}` by the address, `{model}` by the engine's model, `{mxflow}` by the path of mxflow itself."},
-		{Name: "dir", Type: String, Doc: "Working directory, relative to the plan's folder. Without it, the plan's folder."},
-		{Name: "port", Type: Int, Min: 1, MinSet: true, Max: 65535, Doc: "Where it listens, for a command that always takes the same port. Without it, a free port of this machine, which the command is given as `{port}`, and in the variable MXFLOW_PORT."},
-	},
-	Example: `process {
-  command = ["vllm", "serve", "openai/gpt-oss-120b", "--port", "{port}"]
-  dir     = "."
-}`,
+// CommandMetrics are the metrics that an engine of kind command declares, in the
+// order of the plan.
+func (e *Engine) CommandMetrics() (list []measure.Metric) {
+	if !e.IsCommand() {
+		return nil
+	}
+	for _, b := range e.Parts["metric"] {
+		unit, _ := b.Attrs["unit"].(string)
+		better, _ := b.Attrs["better"].(string)
+		list = append(list, CommandMetric(b.Name, unit, better))
+	}
+	return list
 }
 
-var readyDoc = &BlockDoc{
-	Type: "ready", Times: AtMost1,
-	Doc: "When the engine counts as started.",
-	Attrs: []Attr{
-		{Name: "timeout", Type: Duration, Doc: "How long it may take from start to ready. Without it, the kind's own limit."},
-		{Name: "first_timeout", Type: Duration, Doc: "How long the first request after that may take, which asks for one token and may compile kernels. Without it, 10m."},
-	},
-	Example: `ready {
-  timeout = "15m"
-}`,
+// commandEngine is the plan's engine under test where it is a command; nil where
+// it is a server, or there is none.
+func (p *Plan) CommandEngine() *Engine {
+	if p.Baseline == nil {
+		return nil
+	}
+	if e := p.Engine(p.Baseline.Engine); e.IsCommand() {
+		return e
+	}
+	return nil
 }
 
-var stopDoc = &BlockDoc{
-	Type: "stop", Times: AtMost1,
-	Doc: "How the engine is ended.",
-	Attrs: []Attr{
-		{Name: "grace", Type: Duration, Doc: "How long it may take to stop before it is killed. Without it, the kind's own time."},
-	},
-	Example: `stop {
-  grace = "20s"
-}`,
+// Observed is one thing that an engine says of itself, as rules read it:
+// engine.observed.<name>.
+type Observed struct {
+	Name string
+	// Type is "string", "number", "bool" or "count".
+	Type string
+	// Unit of a number; empty is a plain number.
+	Unit string
+	Doc  string
 }
 
-var (
-	processSchema = processDoc.schema()
-	readySchema   = readyDoc.schema()
-	stopSchema    = stopDoc.schema()
-)
+func FindObserved(list []Observed, name string) (found Observed, names []string, ok bool) {
+	for _, o := range list {
+		if o.Name == name {
+			return o, nil, true
+		}
+		names = append(names, o.Name)
+	}
+	return Observed{}, names, false
+}
+
+func MetricOf(list []measure.Metric, name string) (measure.Metric, []string, bool) {
+	var names []string
+	for _, m := range list {
+		if m.Name == name {
+			return m, nil, true
+		}
+		names = append(names, m.Name)
+	}
+	return measure.Metric{}, names, false
+}

@@ -1,11 +1,16 @@
 package plans
 
 import (
-	"fmt"
-	"math"
-
-	"github.com/hashicorp/hcl/v2"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
 )
+
+// leastAlternatives and mostAlternatives are how many values choose tries: each
+// gets its part of the chance of a false pass, and a session that holds them all
+// has to end some day.
+const LeastAlternatives, MostAlternatives = 2, 12
 
 // Feature is one feature port under test.
 type Feature struct {
@@ -39,9 +44,6 @@ type Feature struct {
 	Range  Range  `json:"-"`
 }
 
-// BuildsOnKind is what a feature's parent is.
-type BuildsOnKind string
-
 const (
 	// OnBaseline: the plan's baseline variant (the default).
 	OnBaseline BuildsOnKind = "baseline"
@@ -51,6 +53,9 @@ const (
 	OnAccepted BuildsOnKind = "accepted"
 )
 
+// BuildsOnKind is what a feature's parent is.
+type BuildsOnKind string
+
 // BuildsOn is a feature's parent.
 type BuildsOn struct {
 	Kind BuildsOnKind
@@ -58,117 +63,53 @@ type BuildsOn struct {
 	Feature string
 }
 
-var featureDoc = &BlockDoc{
-	Type: "feature", Times: AnyTimes, Repeats: true,
-	Labels: []Label{{"name", "What references and rules call it: `feature.<name>`. Unique in the plan."}},
-	Doc:    "A feature port under test. Its candidate is its parent with the knobs of `set` changed; both are measured, and the criteria decide whether the port enters the stack.",
-	Attrs: []Attr{
-		{Name: "summary", Type: String, Doc: "What is ported, in one sentence."},
-		{Name: "priority", Type: Int, Default: 0.0, MinSet: true, Max: math.MaxInt32, Doc: "Lower runs first within the phase."},
-		{Name: "set", Type: Choices, Doc: "Knob values in which the candidate differs from its parent. Required, unless `choose` stands in its place."},
-		{Name: "choose", Type: Alternatives, Doc: "One knob and the values to try, 2 to 12 of them: each is measured as an alternative, with `set` for all of them, and at most one enters the stack. Each has its part of the chance of a false pass."},
-		{Name: "prefer", Type: String, Doc: "The metric by whose gain over the parent the winner is picked among the alternatives that pass, such as `chat.tg`. Without it, the first that a criterion in `accept` compares with the parent."},
-		{Name: "builds_on", Type: Reference, Ref: "feature", OneOf: []string{"baseline", "accepted"}, Doc: "The parent: the baseline (so without it), another feature's candidate, or `accepted`, the stack of everything accepted before it."},
-		{Name: "protocol", Type: Reference, Ref: "protocol", Doc: "The levels that it goes through. Without it, the baseline's."},
-		{Name: "accept", Type: Strings, Doc: "Names of the criteria that let it into the stack; the others are recorded. Without it, all of them."},
-	},
-	Blocks: []*BlockDoc{hypothesisDoc, criterionDoc, confirmDoc},
-	Example: `feature "gemm" {
-  summary = "Grouped GEMM in place of Marlin"
-  set     = { moe_kernel = "gemm" }
-
-  hypothesis {
-    metric  = "chat.tg"
-    expect  = "+10%"
-    because = "the grouped GEMM avoids Marlin's dequantisation"
-  }
-  criterion "decode" {
-    rule = "chat.tg.gain >= 0.10"
-  }
-}`,
+// Choose is what a feature chooses among: several values of one knob.
+type Choose struct {
+	Knob   string
+	Values []string
+	// Prefer is the metric, such as "chat.tg", by whose gain the winner is picked
+	// among the alternatives that pass. Load fills it in where the plan does not.
+	Prefer string
+	// Probe reads that gain. Set by Load.
+	Probe *Rule `json:"-"`
+	// Range is where prefer is written, or choose where it is not.
+	Range Range `json:"-"`
 }
 
-var featureSchema = featureDoc.schema()
-
-func (l *loader) decodeFeature(fb *featureBlock, ph *Phase) *Feature {
-	b := fb.block
-	f := l.fields(b, featureSchema, fmt.Sprintf("feature %q", b.Labels[0]))
-	ft := &Feature{
-		Name: b.Labels[0], Phase: ph.Name, Summary: f.text("summary", ""),
-		Priority: f.whole("priority", 0, 0, math.MaxInt32), Range: rangeOf(b.DefRange),
-	}
-	if ft.Name == string(OnBaseline) || ft.Name == string(OnAccepted) {
-		l.fail(b.DefRange, "Reserved name", "%q is what builds_on calls another parent. Choose another name for this feature.", ft.Name)
-	}
-	notes := &featureNotes{feature: ft, def: b.DefRange, parentAt: b.DefRange}
-	ft.Set, notes.setAt = l.decodeSet(f)
-	ft.Choose = l.decodeChoose(f, ft, notes)
-	l.requireSet(f, ft)
-	ft.BuildsOn = l.decodeBuildsOn(f, notes)
-	l.featureProtocol(f, ft)
-	if h := f.single("hypothesis"); h != nil {
-		ft.Hypothesis = l.decodeHypothesis(h)
-	}
-	ft.Criteria = l.decodeCriteria(f)
-	ft.Accept = l.decodeAccept(f, ft.Criteria)
-	makeAlternatives(ft)
-	l.decodeConfirm(f, ft, notes)
-	if fb.first {
-		l.checks.features[ft.Name] = notes
-		l.checks.order = append(l.checks.order, notes)
-	}
-	return ft
+// Hypothesis is the claim made before measuring.
+type Hypothesis struct {
+	// Metric is an address such as "chat.tg".
+	Metric string
+	// Expect is "+10%", "-5%" or a comparison such as ">= 32".
+	Expect  string
+	Because string
+	// Probe is the claim as a rule: that the metric's change is at least, or at
+	// most, so much, or its value is beyond a level. A pass confirms the claim and
+	// a fail refutes it. It reads one input, unless the claim is the change of
+	// another statistic than the median. Set by Load.
+	Probe *Rule `json:"-"`
+	Range Range `json:"-"`
+	// MetricRange and ExpectRange are where these two stand.
+	MetricRange Range `json:"-"`
+	ExpectRange Range `json:"-"`
 }
 
-// requireSet refuses a feature that tests nothing.
-func (l *loader) requireSet(f *fields, ft *Feature) {
-	if !f.absent("choose") && f.absent("set") {
-		return
+// Digest is the SHA-256 of what is claimed and why, in hex: a claim with another
+// digest is another claim. White space around its parts does not count.
+func (h *Hypothesis) Digest() string {
+	text, err := json.Marshal([]string{"mxflow hypothesis v1", strings.TrimSpace(h.Metric), strings.TrimSpace(h.Expect), strings.TrimSpace(h.Because)})
+	if err != nil {
+		panic("plans: hypothesis cannot be encoded: " + err.Error()) // texts always can
 	}
-	if f.absent("set") {
-		l.fail(f.def, "Nothing under test", `Feature %q sets no knob, so that its candidate is its parent. Add: set = { knob = "value" }, or choose = { knob = ["one", "other"] } to try several.`, ft.Name)
-		return
-	}
-	if v, ok := f.value("set"); ok && v.CanIterateElements() && v.LengthInt() == 0 {
-		l.fail(f.at("set"), "Nothing under test", `set is empty, so that the candidate is its parent. Name the knob under test: set = { knob = "value" }.`)
-	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }
 
-func (l *loader) decodeBuildsOn(f *fields, notes *featureNotes) BuildsOn {
-	r := f.ref("builds_on", "feature", "baseline", "accepted")
-	if r == nil {
-		return BuildsOn{Kind: OnBaseline}
+// decisive are the criteria that decide over a feature.
+func Decisive(f *Feature) map[string]bool {
+	names := map[string]bool{}
+	for _, name := range f.Accept {
+		names[name] = true
 	}
-	notes.parentAt = r.at
-	if r.key == notes.feature.Name && r.block == "feature" {
-		l.fail(r.at, "Feature builds on itself", "Feature %q cannot be its own parent. Name another feature, baseline or accepted.", r.key)
-		return BuildsOn{Kind: OnBaseline}
-	}
-	return BuildsOn{Kind: BuildsOnKind(r.block), Feature: r.key}
-}
-
-func (l *loader) featureProtocol(f *fields, ft *Feature) {
-	if f.absent("protocol") {
-		if l.plan.Baseline != nil {
-			ft.Protocol = l.plan.Baseline.Protocol
-		}
-		return
-	}
-	if r := f.ref("protocol", "protocol"); r != nil {
-		ft.Protocol = r.key
-	} else {
-		l.protocolsInDoubt = true
-	}
-}
-
-// featureNotes are the places in the source that checks of the whole plan point
-// at.
-type featureNotes struct {
-	feature  *Feature
-	def      hcl.Range
-	parentAt hcl.Range
-	setAt    map[string]hcl.Range
-	// chooseAt is where each value to try stands.
-	chooseAt map[string]hcl.Range
-	confirms []confirmNote
+	return names
 }

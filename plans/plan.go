@@ -1,15 +1,15 @@
-// Package plans turns a plan file into a Plan, or into diagnostics that say
-// what is wrong, where, and how to mend it. It knows the language: blocks,
-// references, rules and their typed environment. It does not know how anything
-// is run; what levels, steps and engine kinds accept reaches it as a Registry.
-//
-// One block, one file: the struct, its schema and its decoder stand together.
+// Package plans is a plan after it was read, and what follows from it alone: its
+// engines, knobs, workloads with their cells, phases and features, what a compiled
+// rule reads and how it is decided, and its digest. It also has the shape in which
+// levels, steps and engine kinds declare what they accept (Registry). It refuses to
+// know files, syntaxes and expressions: plans/load makes plans, and no HCL type
+// reaches those who use one.
 package plans
 
 import (
-	"regexp"
+	"path/filepath"
 
-	"github.com/hashicorp/hcl/v2"
+	"github.com/mxflow/mxflow/engine/measure/imported"
 )
 
 // Plan is a decoded, checked plan. Everything in it is resolved: variables and
@@ -39,57 +39,241 @@ type Plan struct {
 
 	Range Range `json:"-"`
 
-	secrets []string
+	// Hidden are the sensitive texts that a load came across; see Secrets.
+	Hidden []string `json:"-"`
 }
 
 // Secrets are the sensitive texts that a load came across, those computed from
 // sensitive values too. The plan keeps them in what it starts (env, args,
 // settings, command); everything else has to take them out (see plans/redact).
-func (p *Plan) Secrets() []string { return append([]string(nil), p.secrets...) }
+func (p *Plan) Secrets() []string { return append([]string(nil), p.Hidden...) }
 
-// fileDoc is what may stand at the top level of a plan.
-var fileDoc = &BlockDoc{
-	Times: Once,
-	Doc:   "A plan of mxflow: which ports of performance features are made, how each is measured, and which rules decide.",
-	Attrs: []Attr{
-		{Name: "include", Type: Strings, Doc: "Files whose blocks belong to the plan too, such as engines and protocols that a team shares. Paths are relative to the file; each file counts once. Read before anything is evaluated, so plain text only."},
-	},
-	Blocks: []*BlockDoc{
-		planDoc, variableDoc, localsDoc, engineDoc, knobDoc, workloadDoc, suiteDoc, protocolDoc, targetDoc, importedDoc, baselineDoc, decisionDoc, phaseDoc,
-	},
+// Engine is the engine "kind.name", nil where the plan has none.
+func (p *Plan) Engine(key string) *Engine {
+	return Find(p.Engines, func(e *Engine) bool { return e.Kind+"."+e.Name == key })
 }
 
-var planDoc = &BlockDoc{
-	Type: "plan", Times: Once,
-	Labels: []Label{{"name", "Becomes part of file names: letters, digits and `_ . -`."}},
-	Doc:    "Names the plan.",
-	Attrs:  []Attr{{Name: "summary", Type: String, Doc: "What the effort is for, in one sentence."}},
-	Example: `plan "mxfp4_v2" {
-  summary = "Make vLLM the fastest engine for gpt-oss-120b on GB10"
-}`,
+// Knob is the knob of that name, nil where the plan has none.
+func (p *Plan) Knob(name string) *Knob {
+	return Find(p.Knobs, func(k *Knob) bool { return k.Name == name })
 }
 
-var (
-	rootSchema = fileDoc.schema()
-	planSchema = planDoc.schema()
+// Value is the knob's value of that name, nil if it has none.
+func (k *Knob) Value(name string) *KnobValue {
+	return Find(k.Values, func(v *KnobValue) bool { return v.Name == name })
+}
+
+// Workload is the workload of that name, nil where the plan has none.
+func (p *Plan) Workload(name string) *Workload {
+	return Find(p.Workloads, func(w *Workload) bool { return w.Name == name })
+}
+
+// Protocol is the protocol of that name, nil where the plan has none.
+func (p *Plan) Protocol(name string) *Protocol {
+	return Find(p.Protocols, func(q *Protocol) bool { return q.Name == name })
+}
+
+// Target is the target of that name, nil where the plan has none.
+func (p *Plan) Target(name string) *Target {
+	return Find(p.Targets, func(t *Target) bool { return t.Name == name })
+}
+
+// Phase is the phase of that name, nil where the plan has none.
+func (p *Plan) Phase(name string) *Phase {
+	return Find(p.Phases, func(ph *Phase) bool { return ph.Name == name })
+}
+
+// Feature is the feature of that name in whichever phase, nil where the plan
+// has none.
+func (p *Plan) Feature(name string) *Feature {
+	for _, ph := range p.Phases {
+		if f := Find(ph.Features, func(f *Feature) bool { return f.Name == name }); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// find is the first element that fits. Plans are small, and those who look up
+// often make their own map.
+func Find[T any](list []*T, fits func(*T) bool) *T {
+	for _, e := range list {
+		if fits(e) {
+			return e
+		}
+	}
+	return nil
+}
+
+// Variable is an input of the plan with the value it has in this load.
+type Variable struct {
+	Name        string
+	Description string
+	// Value is the value in use, as plain data (string, float64, bool, list,
+	// map); nil for a sensitive one.
+	Value any
+	// From says where the value comes from: "default", "MXFLOW_VAR_name", the
+	// name of a file, or "--var".
+	From string
+	// Sensitive values are kept out of all that is shown or recorded.
+	Sensitive bool  `json:",omitempty"`
+	Range     Range `json:"-"`
+}
+
+// Baseline is the variant with every knob at its default (or as Set says).
+type Baseline struct {
+	// Engine is "kind.name".
+	Engine   string
+	Protocol string
+	Set      map[string]string
+	// AcceptFingerprint are entries of the environment in which launches may
+	// differ, see FingerprintEntries.
+	AcceptFingerprint []string `json:",omitempty"`
+	Range             Range    `json:"-"`
+}
+
+const (
+	// AcceptAll accepts every difference of fingerprints, AcceptRepos those of all
+	// source trees.
+	AcceptAll   = "all"
+	AcceptRepos = "repo.*"
 )
 
-// planName also becomes part of file names, so it keeps to characters that are
-// plain in every file system.
-var planName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
+// FingerprintEntries are what a launch's environment is known by, besides
+// repo.<name> for each source tree that the plan names.
+var FingerprintEntries = []string{
+	"application_clock", "application_memory_clock", "arch", "arch_level", "cores", "cpu", "cuda", "cudnn", "driver", "ecc",
+	"engine_version", "gpu", "host", "image", "kernel", "max_clock", "mem_gib", "mig", "model_revision", "nccl", "nvcc", "os",
+	"packages", "persistence", "power_limit", "python", "tokenizer", "torch", "weights",
+}
 
-// decodePlan reads the plan block, of which there is exactly one.
-func (l *loader) decodePlan(blocks hcl.Blocks) {
-	if len(blocks) == 0 {
-		l.fail(l.start(), "Missing plan block", `A plan file has one plan block, which names it. Add: plan "name" { summary = "what it is for" }.`)
-		return
+// underTest is the engine that everything is compared on; nil where the plan
+// names none.
+func (p *Plan) UnderTest() *Engine {
+	if p.Baseline == nil {
+		return nil
 	}
-	b := l.single(blocks)
-	name := b.Labels[0]
-	if !planName.MatchString(name) {
-		l.fail(b.LabelRanges[0], "Invalid plan name", "A plan's name has up to 64 letters, digits, underscores, hyphens and dots: it becomes part of file names.")
+	return p.Engine(p.Baseline.Engine)
+}
+
+// Target is a number to beat, measured elsewhere.
+type Target struct {
+	Name    string
+	Tool    string
+	Summary string
+	// Metrics maps workload to metric to value.
+	Metrics map[string]map[string]float64
+	Range   Range `json:"-"`
+}
+
+// Imported is the result file of another tool, whose numbers rules may read as
+// they read those of a target. They keep the tool's definitions, and are no
+// launches of anything.
+type Imported struct {
+	Name    string
+	Summary string
+	// File is as the plan has it; Digest is the SHA-256 of its content, in
+	// hexadecimal.
+	File   string
+	Digest string
+	// Result is what the file holds.
+	Result *imported.File `json:"-"`
+	Range  Range          `json:"-"`
+}
+
+// Phase is a set of steps and feature ports behind one gate.
+type Phase struct {
+	Name    string
+	Summary string
+	// After must have passed; AfterDecided must merely be decided.
+	After, AfterDecided []string
+	Steps               []*Block
+	Features            []*Feature
+	// Gate is nil for a phase that passes when its steps and features pass.
+	Gate  *Gate
+	Range Range `json:"-"`
+}
+
+// Gate is a phase's exit rule.
+type Gate struct {
+	Rules []*Rule
+	Range Range `json:"-"`
+}
+
+// NamedFile is a file beside the plan whose content counts as the plan's own.
+type NamedFile struct {
+	// Name is the file's path as the plan's own files are named: from where the
+	// plan's folder was given. Path is absolute.
+	Name, Path string
+	// Digest is the SHA-256 of the content that was read, in hexadecimal.
+	Digest string
+}
+
+// NamedFiles are the files whose numbers rules read and the files that workloads
+// send, each once.
+func (p *Plan) NamedFiles() []NamedFile {
+	var files []NamedFile
+	seen := map[string]bool{}
+	add := func(path, digest string) {
+		if path == "" || digest == "" || seen[path] {
+			return
+		}
+		seen[path] = true
+		files = append(files, NamedFile{p.nameOf(path), path, digest})
 	}
-	f := l.fields(b, planSchema, b.Type)
-	l.plan.Name, l.plan.Summary = name, f.text("summary", "")
-	l.plan.Range = rangeOf(b.DefRange)
+	for _, i := range p.Imported {
+		add(p.PathOf(i.File), i.Digest)
+	}
+	for _, w := range p.Workloads {
+		if w.Data != nil {
+			add(w.Data.File, w.Data.Digest)
+		}
+	}
+	return files
+}
+
+// nameOf is the reverse of pathOf.
+func (p *Plan) nameOf(path string) string {
+	if dir, err := filepath.Abs(p.Dir); err == nil {
+		if name, err := filepath.Rel(dir, path); err == nil {
+			path = filepath.Join(p.Dir, name)
+		}
+	}
+	return filepath.ToSlash(path)
+}
+
+// pathOf is where a file is that the plan names, as an absolute path: names are
+// relative to the plan's folder.
+func (p *Plan) PathOf(name string) string {
+	path := filepath.FromSlash(name)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(p.Dir, path)
+	}
+	if whole, err := filepath.Abs(path); err == nil {
+		path = whole
+	}
+	return path
+}
+
+// Inputs are what a load took from outside of the plan's own files: with them,
+// the same files are the same plan again.
+type Inputs struct {
+	// Suite is the suite that the command line chose.
+	Suite string
+	// Variables are the values that were given to variables, as a plan would write
+	// them, and Env what env() found in the environment.
+	Variables, Env map[string]string
+	// Private names, as "var.key", "env.TOKEN" or "file.key.pem", what is sensitive
+	// or a part of what is: it belongs into no record.
+	Private map[string]bool
+}
+
+// Pos is a position in a source file; lines and columns count from 1, bytes
+// from 0.
+type Pos struct{ Line, Column, Byte int }
+
+// Range is where something stands in a plan.
+type Range struct {
+	File       string
+	Start, End Pos
 }

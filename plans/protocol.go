@@ -1,9 +1,8 @@
 package plans
 
 import (
-	"fmt"
-
-	"github.com/hashicorp/hcl/v2"
+	"slices"
+	"strings"
 )
 
 // Protocol is the ordered test levels.
@@ -23,58 +22,128 @@ func (p *Protocol) Level(kind string) *Block {
 	return nil
 }
 
-var protocolDoc = &BlockDoc{
-	Type: "protocol", Times: AnyTimes,
-	Labels: []Label{{"name", "What references call it: `protocol.<name>`."}},
-	Doc:    "The test levels that a variant goes through, in order. All but the benchmark run in one qualification launch that is never measured. A level that does not pass stops the ones after it; they are invalid, with the root cause.",
-	Blocks: []*BlockDoc{levelDoc},
-	Example: `protocol "standard" {
-  level "smoke" {
-    prompt = "The capital of France is"
-    expect = "Paris"
-  }
-  level "kernels" {
-    from = ["log"]
-  }
-  level "benchmark" {
-    workloads = [workload.chat]
-  }
-}`,
+// BenchmarkLevel is the level whose launches are measured; all others run in the
+// launch that qualifies a variant.
+const BenchmarkLevel = "benchmark"
+
+// Suite is a tier of workloads, chosen by --suite: what the benchmark sends in
+// place of the workloads that its level names.
+type Suite struct {
+	Name    string
+	Summary string
+	// Workloads are names, in the order in which they are sent.
+	Workloads []string
+	Range     Range `json:"-"`
 }
 
-var levelDoc = &BlockDoc{
-	Type: "level", Times: AtLeast1,
-	Labels: []Label{{"kind", "What is tested. Each kind stands at most once in a protocol."}},
-	Doc:    "One test level.",
+// SuiteOf is the suite of that name, nil where the plan has none.
+func (p *Plan) SuiteOf(name string) *Suite {
+	return Find(p.Suites, func(s *Suite) bool { return s.Name == name })
 }
 
-var protocolSchema = protocolDoc.schema()
+// Sent are the names of the workloads that a benchmark sends: those of the
+// chosen suite, else of the suite that it names, else those that it names. A
+// benchmark that names neither is of a command, which brings its own work.
+func (p *Plan) Sent(benchmark *Block) (names []string) {
+	own := p.named(benchmark)
+	if s := p.SuiteOf(p.Suite); s != nil && len(own) > 0 {
+		return s.Workloads
+	}
+	return own
+}
 
-func (l *loader) decodeProtocol(b *hcl.Block) {
-	before := len(l.diags)
-	defer func() { l.protocolsInDoubt = l.protocolsInDoubt || len(l.diags) > before }()
-	f := l.fields(b, protocolSchema, fmt.Sprintf("protocol %q", b.Labels[0]))
-	p := &Protocol{Name: b.Labels[0], Range: rangeOf(b.DefRange)}
-	lines := map[string]int{}
-	for _, lb := range f.blocks {
-		kind := lb.Labels[0]
-		schema, known := l.reg.Levels[kind]
-		if !known {
-			l.fail(lb.LabelRanges[0], "Unknown level", "There is no level %q.%s", kind, l.didYouMean(kind, keysOf(l.reg.Levels)))
-			continue
+// sendable are the workloads that a benchmark sends under one suite or another.
+func (p *Plan) Sendable(benchmark *Block) []string {
+	names := p.named(benchmark)
+	if len(names) == 0 {
+		return nil
+	}
+	all := append([]string(nil), names...)
+	for _, s := range p.Suites {
+		for _, name := range s.Workloads {
+			if !slices.Contains(all, name) {
+				all = append(all, name)
+			}
 		}
-		level := l.decodeBlock(lb, schema, fmt.Sprintf("level %q", kind))
-		if line := lines[kind]; line > 0 {
-			l.fail(lb.LabelRanges[0], "Duplicate level", "Protocol %q has a level %q already on line %d. Merge them.", p.Name, kind, line)
-			continue
+	}
+	return all
+}
+
+// named are the workloads that a benchmark names, itself or by a suite.
+func (p *Plan) named(benchmark *Block) (names []string) {
+	if benchmark == nil {
+		return nil
+	}
+	if name, ok := benchmark.Attrs["suite"].(string); ok {
+		if s := p.SuiteOf(name); s != nil {
+			return s.Workloads
 		}
-		lines[kind] = lb.DefRange.Start.Line
-		p.Levels = append(p.Levels, level)
 	}
-	if len(f.blocks) == 0 {
-		l.fail(b.DefRange, "Protocol without levels", `A protocol is the tests that a variant goes through, in order. Add at least one: level "smoke" { … }.`)
+	for _, w := range AnyList(benchmark.Attrs["workloads"]) {
+		if name, ok := w.(string); ok {
+			names = append(names, name)
+		}
 	}
-	if l.first(b) {
-		l.plan.Protocols = append(l.plan.Protocols, p)
+	return names
+}
+
+func AnyList(v any) []any {
+	list, _ := v.([]any)
+	return list
+}
+
+// Decision is how a plan's gates decide: the error rates that are kept to, and
+// how many launches an arm may take. See docs/statistics.md.
+type Decision struct {
+	// FalsePass and FalseFail bound the chance of a wrong verdict at the
+	// threshold: 0.01 and 0.05 unless the plan says otherwise.
+	FalsePass, FalseFail float64
+	// Min and Max are launches an arm: the first look is at Min (later where no
+	// launch noise is recorded), the last at Max.
+	Min, Max int
+	// Interactions adds the baseline as an arm of features that build on a stack
+	// of two or more, so that the stack's gain can be compared with its parts'.
+	Interactions bool
+}
+
+// usualDecision is how gates decide in a plan without a decision block. Where one
+// of these numbers changes, digestVersion has to: a plan's digest leaves them out.
+var usualDecision = Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8}
+
+// UsualDecision is how gates decide in a plan that says nothing of it.
+func UsualDecision() Decision { return usualDecision }
+
+// firstLook is the launches an arm before which nothing is decided where no
+// launch noise is recorded: engines whose starts are bimodal look alike for that
+// long (docs/statistics.md).
+const FirstLook = 4
+
+// LaunchesOf is between how many launches each arm of a feature has: the last look
+// is at what its benchmark says, or else the decision block. The name may be that
+// of an alternative or a confirmation. Both are 0 for a feature that the plan does
+// not have.
+func (p *Plan) LaunchesOf(feature string) (least, most int) {
+	if i := strings.IndexAny(feature, "[@"); i > 0 {
+		feature = feature[:i]
 	}
+	f := p.Feature(feature)
+	if f == nil {
+		return 0, 0
+	}
+	return p.LaunchesUnder(f.Protocol)
+}
+
+func (p *Plan) LaunchesUnder(protocol string) (least, most int) {
+	least, most = usualDecision.Min, usualDecision.Max
+	if d := p.Decision; d != nil {
+		least, most = d.Min, d.Max
+	}
+	if pr := p.Protocol(protocol); pr != nil {
+		if b := pr.Level(BenchmarkLevel); b != nil {
+			if n, ok := b.Attrs["launches"].(float64); ok && n >= 1 {
+				most = int(n)
+			}
+		}
+	}
+	return min(least, most), most
 }

@@ -1,5 +1,11 @@
 package plans
 
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
 // Registry says what levels, steps and engine kinds accept. It is filled by the
 // packages that implement them, so that a new level is one file in its own room.
 type Registry struct {
@@ -109,4 +115,77 @@ type EngineKind struct {
 	// Check looks at a decoded engine of this kind for what its parts cannot say
 	// alone, such as a launcher that the kind cannot have. Nil checks nothing.
 	Check func(e *Engine) []AttrError
+}
+
+// Part is a block inside an engine or a knob value whose shape is declared
+// outside this package: a launcher, an observation, a source revision.
+type Part struct {
+	Schema
+	// Label says what the block's label names; empty where it has none.
+	Label string
+	Times Times
+	// Launcher says that the block is how the engine is launched. An engine has
+	// one of these or a process block.
+	Launcher bool
+	// Extends says what the block adds to the kind of its engine; nil adds nothing.
+	Extends func(*Block) Extension
+	// AddsSettings says that Settings may be among that: where the block stands,
+	// a description cannot list all that settings accepts.
+	AddsSettings bool
+}
+
+// Extension is what a block adds to the kind of the engine that it stands in.
+type Extension struct {
+	Settings []Attr
+	Observed []Observed
+}
+
+// Times is how often a block may stand in its place, in words.
+type Times string
+
+const (
+	Once     Times = "exactly one"
+	AtMost1  Times = "at most one"
+	AtLeast1 Times = "at least one"
+	AnyTimes Times = "any number"
+)
+
+// TypeText is the type of an attribute in words, with its unit and bounds.
+func (a Attr) TypeText() string {
+	words := string(a.Type)
+	switch {
+	case a.Type == Reference:
+		words = "reference to " + OrList(append([]string{a.Ref}, a.OneOf...))
+	case a.Type == Refs:
+		words = "list of references to " + a.Ref
+	case len(a.OneOf) > 0:
+		words += ": " + OrList(a.OneOf)
+	}
+	if a.Unit != "" {
+		words += ", " + a.Unit
+	}
+	switch {
+	case a.MinSet && a.Max != 0:
+		words += fmt.Sprintf(", %s to %s", numberText(a.Min), numberText(a.Max))
+	case a.MinSet:
+		words += ", at least " + numberText(a.Min)
+	}
+	return words
+}
+
+func numberText(n float64) string {
+	text, err := json.Marshal(n)
+	if err != nil || n == float64(int64(n)) {
+		return fmt.Sprintf("%d", int64(n))
+	}
+	return string(text)
+}
+
+// orList is "a, b or c".
+func OrList(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }

@@ -1,6 +1,43 @@
 package plans
 
-import "github.com/expr-lang/expr/vm"
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/expr-lang/expr/vm"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+)
+
+// denied are the orders that hold where another does not.
+var Denied = map[string]string{"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+// Rule is an expr-lang expression with where it stands.
+type Rule struct {
+	Name string
+	Expr string
+	// Range is the block; ExprRange the expression's attribute value.
+	Range     Range `json:"-"`
+	ExprRange Range `json:"-"`
+	// Program is the strictly compiled rule, set by Load.
+	Program *Program `json:"-"`
+}
+
+func (r *Rule) Leaves() []*Leaf {
+	if r.Program == nil {
+		return nil
+	}
+	return r.Program.Leaves
+}
+
+func (r *Rule) Inputs() []*Input {
+	if r.Program == nil {
+		return nil
+	}
+	return r.Program.Inputs
+}
 
 // Program is a rule after strict compilation: what it reads, what it compares,
 // and the expression to run.
@@ -15,9 +52,6 @@ type Program struct {
 	Logic *Logic
 	// VM is the compiled boolean expression over the inputs' variables.
 	VM *vm.Program
-	// OnlyWorse is what Load warns of where the rule passes only when a metric got
-	// worse, else empty.
-	OnlyWorse string
 }
 
 // Alone is the rule's only comparison where it is nothing but that, else nil.
@@ -44,8 +78,8 @@ type Leaf struct {
 	Negated bool
 	// Claim is how it is decided; never nil in a plan that Load accepts.
 	Claim *Claim
-	// at and length are where it stands in the rule, in characters.
-	at, length int
+	// At and Length are where it stands in the rule, in characters.
+	At, Length int `json:"-"`
 }
 
 // Inputs are what both sides read.
@@ -112,8 +146,8 @@ type Input struct {
 	Block  string
 	// Unit of the value; empty for ratios and words.
 	Unit string
-	// of is the unit of the metric itself, whatever is asked of it.
-	of string
+	// Of is the unit of the metric itself, whatever is asked of it.
+	Of string `json:"-"`
 	// Better is the metric's better direction.
 	Better string
 	// Type is what the rule sees.
@@ -135,7 +169,7 @@ func (in *Input) Counts() bool { return in.Stat == "n" || in.Stat == "n_requests
 
 // Counted reports whether each launch counts the value by itself: crashes, errors,
 // tokens of requests.
-func (in *Input) Counted() bool { return in.Kind == InputMetric && in.exact() && !in.Counts() }
+func (in *Input) Counted() bool { return in.Kind == InputMetric && in.Exact() && !in.Counts() }
 
 // Comparing reports whether the value is made of two arms.
 func (in *Input) Comparing() bool { return in.Relation == Delta || in.Ratio() }
@@ -161,11 +195,277 @@ func (in *Input) MayBeZero() bool {
 // as soon as the plan is read.
 func (in *Input) Measured() bool { return in.Kind != InputTarget && in.Kind != InputKnob }
 
-// unit is the input's unit with a word for ratios, which are not plain numbers:
+// unitWord is the input's unit with a word for ratios, which are not plain numbers:
 // comparing a gain with tokens per second is a mistake.
-func (in *Input) unit() string {
+func (in *Input) UnitWord() string {
 	if in.Ratio() || (in.Kind == InputMetric && in.Stat == "cv") {
 		return RatioUnit
 	}
 	return in.Unit
+}
+
+// Claim is a comparison in the one form in which statistics decide it: a number
+// of launches is more, or less, than a threshold. Load works it out from the
+// comparison as written, whatever side the number stands on and however it is
+// scaled (chat.tg >= 0.97 * chat.tg.base is a change of at least −3 %).
+type Claim struct {
+	// Form is how it is decided. Range stands for what a launch has once and
+	// hardly varies, whether it is compared as a change, a delta or a level: its
+	// Input's Relation says which.
+	Form verdict.Form
+	// Input is what is tested: of Relation Gain, Change, Delta, Own or Base. Its
+	// Stat is what each launch contributes, for all relations. For a comparison
+	// of a metric with its own base it is made up (a Change or Delta), has no
+	// variable and is no input that the rule names. Nil where Form is Exact.
+	Input *Input
+	// More is set where the rule wants more than the threshold, after every not
+	// in front of the comparison was pushed into it. It speaks of Input's number
+	// as it is: with a gain of a metric that is better lower, more is better, and
+	// with its change or its level, less is.
+	More bool
+	// Strict is set where equality is not enough.
+	Strict bool
+	// Threshold is in Input's own number and unit: 0.10 for a gain or change of
+	// 10 % (a gain of a metric that is better lower is 1 − candidate/base, less
+	// than 1; any other ratio is candidate/base − 1, more than −1), and a number
+	// of the metric's unit for a delta or level. Of LogLevel it is more than 0.
+	Threshold float64
+}
+
+// Tested reports whether it takes a test on several launches to decide it.
+func (c *Claim) Tested() bool {
+	return c != nil && c.Form != verdict.Exact && c.Form != verdict.Range
+}
+
+// Logic is the rule as a tree with every not pushed down into its comparisons:
+// the error budget follows it.
+type Logic struct {
+	// Op is "and", "or", "compare" or "truth".
+	Op string
+	// Args are the parts of and and or; at least two, and none of the same Op.
+	Args []*Logic
+	// Leaf is the comparison of Op compare, Truth the yes-or-no input of Op
+	// truth, and Negated whether the rule wants it to be false. The claim of a
+	// leaf is turned already.
+	Leaf    *Leaf
+	Truth   *Input
+	Negated bool
+}
+
+// The values of Logic.Op.
+const (
+	LogicAnd     = "and"
+	LogicOr      = "or"
+	LogicCompare = "compare"
+	LogicTruth   = "truth"
+)
+
+// Holds evaluates the tree, given what its comparisons (as written, before any
+// not) and yes-or-no inputs are.
+func (l *Logic) Holds(leaf func(*Leaf) bool, truth func(*Input) bool) bool {
+	switch l.Op {
+	case LogicCompare:
+		return leaf(l.Leaf) != l.Negated
+	case LogicTruth:
+		return truth(l.Truth) != l.Negated
+	}
+	for _, arg := range l.Args {
+		if arg.Holds(leaf, truth) != (l.Op == LogicAnd) {
+			return l.Op == LogicOr
+		}
+	}
+	return l.Op == LogicAnd
+}
+
+// parts are what has to hold, all of it, for the rule to.
+func (l *Logic) Parts() []*Logic {
+	if l.Op == LogicAnd {
+		return l.Args
+	}
+	return []*Logic{l}
+}
+
+// Operand is one side of a comparison: an input, a constant, or arithmetic over
+// such.
+type Operand struct {
+	// Text is the operand as written, evenly spaced.
+	Text string
+	// Type is number, word, bool or list.
+	Type InputType
+	// Unit is RatioUnit, a catalogue unit, or empty for a plain number.
+	Unit string
+	// Input is set when the operand is nothing but one input.
+	Input *Input
+	// Constant is a float64, a string, a bool or, on the right of in, a []any
+	// of such.
+	Constant any
+	// Op and Args are arithmetic: + - * / with one or two arguments, or the
+	// name of a function.
+	Op   string
+	Args []*Operand
+}
+
+// Inputs lists what the operand reads.
+func (o *Operand) Inputs() []*Input {
+	if o.Input != nil {
+		return []*Input{o.Input}
+	}
+	var list []*Input
+	for _, a := range o.Args {
+		list = append(list, a.Inputs()...)
+	}
+	return list
+}
+
+// Value computes the operand, given the values of inputs. Every step has to be
+// a finite number: 1/(1/0) is zero again, and would compare like one.
+func (o *Operand) Value(of func(*Input) any) (any, error) {
+	v := o.Constant
+	switch {
+	case o.Input != nil:
+		v = of(o.Input)
+	case o.Op != "":
+		args := make([]float64, len(o.Args))
+		for i, a := range o.Args {
+			x, err := a.Value(of)
+			if err != nil {
+				return nil, err
+			}
+			n, ok := x.(float64)
+			if !ok {
+				return nil, fmt.Errorf("%s is not a number", a.Text)
+			}
+			args[i] = n
+		}
+		v = Arithmetic(o.Op, args)
+	}
+	if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
+		return nil, fmt.Errorf("%s is not a finite number", o.Text)
+	}
+	if v == nil {
+		return nil, fmt.Errorf("%s has no value", o.Text)
+	}
+	return v, nil
+}
+
+func Arithmetic(op string, x []float64) any {
+	switch {
+	case op == "-" && len(x) == 1:
+		return -x[0]
+	case op == "+" && len(x) == 1:
+		return x[0]
+	case op == "abs" && len(x) == 1:
+		return math.Abs(x[0])
+	case len(x) < 2:
+		return nil
+	case op == "+":
+		return x[0] + x[1]
+	case op == "-":
+		return x[0] - x[1]
+	case op == "*":
+		return x[0] * x[1]
+	case op == "/":
+		return x[0] / x[1]
+	}
+	v := x[0]
+	for _, y := range x[1:] {
+		switch op {
+		case "max":
+			v = math.Max(v, y)
+		case "min":
+			v = math.Min(v, y)
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+// RatioUnit is the unit of an operand that is a relative change or spread.
+const RatioUnit = "ratio"
+
+// quantity is an input without its spelling: chat.tg, chat.tg.median and
+// chat.tg.p50 are one.
+func (in *Input) Quantity() Input {
+	q := *in
+	q.Path, q.Var = "", ""
+	if q.Stat == "p50" {
+		q.Stat = "median"
+	}
+	return q
+}
+
+// exact reports whether an input has no noise that a threshold would have to
+// stand clear of: words, outcomes, and what is counted. Numbers of the plan
+// count as exact too.
+func (in *Input) Exact() bool {
+	if in.Kind != InputMetric {
+		return true
+	}
+	return in.Counts() || in.Stat != "std" && in.Stat != "cv" && in.Occurs()
+}
+
+// occurs tells crashes, errors and tokens of requests, which occur or do not.
+// Tokens a step (accept_length) are an average.
+func (in *Input) Occurs() bool {
+	if in.Of == "count" {
+		return true
+	}
+	m, ok := measure.LookupIn(in.Metric, measure.PerRequest)
+	return ok && m.Unit == "tokens" && in.Cell != CommandKind
+}
+
+// once tells what a launch has once and hardly varies between launches: memory,
+// and numbers that an engine says of itself.
+func (in *Input) Once() bool {
+	if in.Of == "GB" || strings.HasPrefix(in.Metric, "observed.") {
+		return true
+	}
+	m, ok := measure.LookupIn(in.Metric, measure.PerLaunch)
+	return ok && m.Observed && in.Cell == ""
+}
+
+// positive tells what is more than zero whatever happens, and has a logarithm.
+func (in *Input) Positive() bool {
+	switch {
+	case in.Relation != Own && in.Relation != Base, in.MayBeZero(), in.Stat == "std", in.Stat == "cv":
+		return false
+	case in.Cell == CommandKind:
+		return in.Better != "" // else it may be anything
+	}
+	return in.Metric != "itl" || in.Stat != "min" // tokens that come at once
+}
+
+// form is how a claim about an input is decided.
+func (in *Input) Form(threshold float64) verdict.Form {
+	switch {
+	case in.Once():
+		return verdict.Range
+	case in.Ratio():
+		return verdict.Ratio
+	case in.Relation == Delta:
+		return verdict.Difference
+	case in.Positive() && threshold > 0:
+		return verdict.LogLevel
+	}
+	return verdict.Level
+}
+
+// launchAddress is where a launch keeps the metric of an input.
+func (in *Input) LaunchAddress() string {
+	if in.Cell == "" {
+		return "engine." + in.Metric
+	}
+	return in.Cell + "." + in.Metric
+}
+
+// flipped are the orders with the sides exchanged.
+var Flipped = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+// Turned is the operator that says the same with the sides exchanged.
+func Turned(op string) string {
+	if turned, order := Flipped[op]; order {
+		return turned
+	}
+	return op
 }

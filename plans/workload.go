@@ -2,10 +2,10 @@ package plans
 
 import (
 	"fmt"
-	"slices"
+	"math"
+	"strconv"
+	"strings"
 	"time"
-
-	"github.com/hashicorp/hcl/v2"
 )
 
 // Workload is what is sent. Each combination of its list-valued dimensions is
@@ -85,40 +85,271 @@ type Workload struct {
 	Range Range `json:"-"`
 }
 
-var workloadDoc = &BlockDoc{
-	Type: "workload", Times: AnyTimes, Repeats: true,
-	Labels: []Label{{"name", "What references and rules call it: `workload.<name>`, `<name>.tg.gain`."}},
-	Doc:    "What is sent. Each combination of lists is a cell, whose address has an element for each dimension that is a list: `p512` prompt, `o32` output, `d4096` depth, `c16` concurrency, `r2_5` rate (2.5 requests a second), in this order, as in `chat.o32.c16.tg`. Prompts are unique from their first token on, so that prefix caches miss, and the same for all arms.",
-	Attrs: slices.Concat(
-		[]Attr{{Name: "summary", Type: String, Doc: "What it stands for, in one sentence."}},
-		lengthAttrs, paceAttrs, promptAttrs, samplingAttrs, judgingAttrs,
-	),
-	Blocks: []*BlockDoc{promptLengthsDoc, outputLengthsDoc, datasetDoc, sloDoc},
-	Example: `workload "chat" {
-  prompt_tokens = 2048
-  output_tokens = [32, 128]
-  requests      = 10
-  warmup        = 3
-}`,
+// open reports whether requests are sent by the clock.
+func (w *Workload) Open() bool { return w.Arrival != "" }
+
+// Lengths draws a number of tokens for each request.
+type Lengths struct {
+	// Distribution is "uniform" (Min to Max), "normal", "lognormal" (Mean and Std
+	// of the length itself, kept within Min and Max).
+	Distribution string
+	Min, Max     int
+	Mean, Std    float64
 }
 
-var workloadSchema = workloadDoc.schema()
+// Dataset is a file of prompts.
+type Dataset struct {
+	// File is absolute; Digest is the SHA-256 of its content, in hexadecimal.
+	File   string `json:"-"`
+	Digest string
+	// DataRows are what the file holds, which its digest covers.
+	DataRows `json:"-"`
+}
 
-func (l *loader) decodeWorkload(b *hcl.Block) {
-	f := l.fields(b, workloadSchema, fmt.Sprintf("workload %q", b.Labels[0]))
-	w := &Workload{Name: b.Labels[0], Summary: f.text("summary", ""), Range: rangeOf(b.DefRange)}
-	before := len(l.diags)
-	w.decodePrompts(f)
-	w.decodeLengths(f)
-	w.decodePace(f)
-	w.decodeSampling(f)
-	w.decodeJudging(f)
-	w.boundCells(f)
-	w.countRequests(f)
-	if len(l.diags) == before {
-		w.check(f) // what is wrong by itself would be called a contradiction
+// DataRows are what a plan has to know of a file of prompts.
+type DataRows struct {
+	Count int
+	// Trace: the rows are lengths and times, and no texts. Shares: prompts begin
+	// alike because the rows say so.
+	Trace, Shares bool
+	// Unanswered and Chat are lines, from 1, and 0 where there is none: the first
+	// row that does not say how long its answer is, and the first that can only be
+	// sent as a chat.
+	Unanswered, Chat int
+}
+
+// Objectives are the metrics that a request can be good by.
+var Objectives = []string{"ttft", "tpot", "itl", "e2e"}
+
+// NewWorkload is a workload with everything at its default and nothing to send,
+// for who has no plan.
+func NewWorkload(name string) *Workload {
+	return &Workload{
+		Name: name, Requests: 10, Warmup: 3, API: "completions", Seed: 42, IgnoreEOS: true,
+		RequestTimeout: 2 * time.Minute, FirstTimeout: 10 * time.Minute, StallTimeout: 30 * time.Second,
+		Depth: []int{0}, Concurrency: []int{1}, Turns: 1, Prompts: "text", CountTemplate: true,
+		LatencyCorrection: "none", Coherence: "baseline", MinReached: 0.8,
 	}
-	if l.first(b) {
-		l.plan.Workloads = append(l.plan.Workloads, w)
+}
+
+// maxTokens is the longest prompt that the client makes (engine/load/prompt:
+// mostInOne), a bound that no engine of this decade reaches, and that keeps
+// every product of bounds within an int.
+const MaxTokens = 20_000_000
+
+const (
+	// maxRequests and maxConcurrency are far above what one client sends, maxRate
+	// is requests a second.
+	MaxRequests    = 1_000_000
+	MaxConcurrency = 100_000
+	MaxRate        = 100_000
+	MinRate        = 0.001
+	// maxCells is how many cells a workload may have, maxAllCells all of a plan.
+	MaxCells    = 1024
+	MaxAllCells = 20_000
+)
+
+// Cell is one combination of a workload's dimensions: what is sent, measured
+// and addressed as one thing.
+type Cell struct {
+	Workload string
+	// Prompt, Output and Depth are tokens; 0 where the length is drawn.
+	Prompt, Output, Depth int
+	// Concurrency is how many requests a closed loop keeps in flight, at least 1;
+	// in an open loop it is the cap, 0 for none. Rate is its requests a second, 0
+	// in a closed loop.
+	Concurrency int
+	Rate        float64
+	// Requests are measured, Warmup requests go before them. With a duration,
+	// Requests is the upper bound.
+	Requests, Warmup int
+	// Address is how rules name it: the workload, then one element for each
+	// dimension that the plan wrote as a list, in the order prompt, output, depth,
+	// concurrency, rate: "chat", "chat.o32", "chat.p512.o32.d4096.c16". A rate of
+	// 2.5 is the element "r2_5": a dot would end it.
+	Address string
+	// Label is how the field names its speeds: "pp2048 tg32 @ d4096, c16".
+	Label string
+}
+
+// Cells are the combinations in the order in which the plan writes them, the
+// last dimension varying fastest.
+func (w *Workload) Cells() []Cell {
+	var cells []Cell
+	concurrency := w.Concurrency
+	if w.Open() {
+		concurrency = []int{w.MaxConcurrency}
 	}
+	for _, p := range orOne(w.PromptTokens) {
+		for _, o := range orOne(w.OutputTokens) {
+			for _, d := range orOne(w.Depth) {
+				for _, c := range orOne(concurrency) {
+					for _, r := range orOne(w.Rate) {
+						cells = append(cells, w.cell(p, o, d, c, r))
+					}
+				}
+			}
+		}
+	}
+	return cells
+}
+
+// orOne is a dimension's values, or the zero that stands for one that is drawn
+// or not there.
+func orOne[T any](values []T) []T {
+	if len(values) == 0 {
+		return make([]T, 1)
+	}
+	return values
+}
+
+func (w *Workload) cell(p, o, d, c int, r float64) Cell {
+	if !w.Open() {
+		c = max(1, c)
+	}
+	address := w.Name
+	element := func(list bool, letter, value string) {
+		if list {
+			address += "." + letter + value
+		}
+	}
+	element(w.PromptList, "p", strconv.Itoa(p))
+	element(w.OutputList, "o", strconv.Itoa(o))
+	element(w.DepthList, "d", strconv.Itoa(d))
+	element(w.ConcurrencyList && !w.Open(), "c", strconv.Itoa(c))
+	element(w.RateList, "r", rateElement(r))
+	return Cell{
+		Workload: w.Name, Prompt: p, Output: o, Depth: d, Concurrency: c, Rate: r,
+		Requests: w.requestsOf(c, r), Warmup: w.warmupOf(c), Address: address, Label: w.label(p, o, d, c, r),
+	}
+}
+
+// rateElement is a rate in an address.
+func rateElement(r float64) string {
+	return strings.ReplaceAll(strconv.FormatFloat(r, 'f', -1, 64), ".", "_")
+}
+
+// label names a cell as the field does. What is at its usual value in all cells
+// is left out.
+func (w *Workload) label(p, o, d, c int, r float64) string {
+	text := lengthLabel("pp", p, w.PromptLengths) + " " + lengthLabel("tg", o, w.OutputLengths)
+	if d > 0 {
+		text += fmt.Sprintf(" @ d%d", d)
+	}
+	switch {
+	case r > 0 && w.RateTo > 0:
+		text += fmt.Sprintf(", %g to %g req/s", r, w.RateTo)
+	case r > 0:
+		text += fmt.Sprintf(", %g req/s", r)
+	case w.Open():
+		text += ", as traced"
+	case c > 1 || len(w.Concurrency) > 1:
+		text += fmt.Sprintf(", c%d", c)
+	}
+	return text
+}
+
+// lengthLabel is "pp512", "pp~512" where lengths are drawn with that mean, and
+// "pp*" where they stand in a file.
+func lengthLabel(what string, tokens int, drawn *Lengths) string {
+	switch {
+	case tokens > 0:
+		return what + strconv.Itoa(tokens)
+	case drawn == nil:
+		return what + "*"
+	}
+	mean := drawn.Mean
+	if drawn.Distribution == "uniform" {
+		mean = float64(drawn.Min+drawn.Max) / 2
+	}
+	return what + "~" + strconv.FormatFloat(mean, 'f', -1, 64)
+}
+
+// requestsOf is how many requests of a cell are measured: with a duration, at
+// most.
+func (w *Workload) requestsOf(concurrency int, rate float64) int {
+	if !w.RequestsByCell {
+		return w.Requests
+	}
+	seconds, n := w.Duration.Seconds(), 0.0
+	switch {
+	case w.Arrival == "trace":
+		n = MaxRequests // all that the file has
+	case w.Open() && seconds > 0:
+		n = arrivals(w.meanRate(rate)*seconds, w.Burstiness)
+	case w.Open():
+		n = math.Ceil(w.meanRate(rate) * 60)
+	case seconds > 0:
+		n = 200 * float64(concurrency)
+	default:
+		n = 4 * float64(concurrency)
+	}
+	most := MaxRequests
+	if w.Data != nil && w.Data.Count > 0 {
+		most = max(1, w.Data.Count-w.WarmupRows(concurrency))
+	}
+	return int(min(max(n, float64(w.Requests)), float64(most)))
+}
+
+func (w *Workload) meanRate(rate float64) float64 {
+	if w.RateTo > 0 {
+		return (rate + w.RateTo) / 2
+	}
+	return rate
+}
+
+// arrivals is a number of requests that hardly any run sends in a time in which
+// so many are expected: six standard deviations above it. The variance of a
+// gamma process is the mean by its shape; 0 stands for Poisson, whose shape is 1.
+func arrivals(expected, shape float64) float64 {
+	if shape == 0 {
+		shape = 1
+	}
+	return math.Ceil(expected + 6*math.Sqrt(expected/shape) + 6)
+}
+
+func (w *Workload) warmupOf(concurrency int) int {
+	if !w.WarmupByCell {
+		return w.Warmup
+	}
+	if w.Open() {
+		concurrency = 0 // a cap is not reached by warming up
+	}
+	return max(w.Warmup, concurrency)
+}
+
+// warmupRows are the rows that warming up takes; of a trace none, since its
+// texts are made.
+func (w *Workload) WarmupRows(concurrency int) int {
+	if w.Data.Trace {
+		return 0
+	}
+	return w.warmupOf(concurrency)
+}
+
+// mostOutput is the longest answer that a cell asks for.
+func (w *Workload) MostOutput(cell Cell) int {
+	switch {
+	case cell.Output > 0 && w.Data == nil:
+		return cell.Output
+	case w.OutputLengths != nil:
+		return w.OutputLengths.Max
+	}
+	return MaxTokens // as each line of the file says
+}
+
+// longest is the most tokens of one request with its answer; 0 where a file
+// decides.
+func (w *Workload) Longest(cell Cell) int {
+	if w.Data != nil {
+		return 0
+	}
+	prompt, output := cell.Prompt, cell.Output
+	if w.PromptLengths != nil {
+		prompt = w.PromptLengths.Max
+	}
+	if w.OutputLengths != nil {
+		output = w.OutputLengths.Max
+	}
+	return cell.Depth + w.SystemTokens + max(1, w.Turns)*(prompt+output)
 }

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -106,7 +106,7 @@ func (a agreement) proves(knobs []string, lines ...string) bool {
 		}
 		for _, v := range k.Values {
 			for _, text := range slices.Concat(v.MustSee.Log, v.MustNotSee.Log) {
-				g, err := engine.ParseGlob(text)
+				g, err := logscan.ParseGlob(text)
 				if err == nil && slices.ContainsFunc(lines, func(line string) bool { return line != "" && g.Match(line) }) {
 					return true
 				}

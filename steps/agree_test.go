@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -22,7 +24,7 @@ func observingLaunch(id, arm string, seen map[string]any) *ledger.Launch {
 }
 
 func TestArmsHaveToAgree(t *testing.T) {
-	kind := &engine.Kind{Observe: []engine.Pattern{
+	kind := &kinds.Kind{Observe: []kinds.Pattern{
 		{Name: "attention", Type: "string"},
 		{Name: "graphs", Type: "bool"},
 		{Name: "max_len", Type: "number"},
@@ -112,13 +114,13 @@ func TestKnobsProvedByObservation(t *testing.T) {
 func TestKernelsOverALogThatWasCut(t *testing.T) {
 	wanted := []evidence{{Knob: "moe", Value: "b", MustSee: []string{"marlin"}, MustNotSee: []string{"cutlass"}}}
 	for name, c := range map[string]struct {
-		seen map[string]engine.Match
+		seen map[string]logscan.Match
 		want verdict.Verdict
 	}{
 		"nothing":   {nil, verdict.Inconclusive},
-		"must see":  {map[string]engine.Match{"marlin": {Count: 1}}, verdict.Inconclusive},
-		"must not":  {map[string]engine.Match{"cutlass": {Count: 1}}, verdict.Fail},
-		"both seen": {map[string]engine.Match{"cutlass": {Count: 1}, "marlin": {Count: 1}}, verdict.Fail},
+		"must see":  {map[string]logscan.Match{"marlin": {Count: 1}}, verdict.Inconclusive},
+		"must not":  {map[string]logscan.Match{"cutlass": {Count: 1}}, verdict.Fail},
+		"both seen": {map[string]logscan.Match{"cutlass": {Count: 1}, "marlin": {Count: 1}}, verdict.Fail},
 	} {
 		v, reasons, _ := judgeKernels(wanted, c.seen)
 		if v, _ = judgePartial(code.LogCut, wanted, c.seen, v, reasons); v != c.want {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
@@ -41,7 +42,7 @@ func (l *Lab) await(ctx context.Context, s *runtime.Scope, run engine.Command, l
 		out.Reasons = because(code.Ended, exitOf(exit))
 		if exit == nil || exit.Code != 0 || exit.Signal != "" {
 			out.Verdict = verdict.Fail
-			out.LogTail = engine.TailLog(log, 15)
+			out.LogTail = logscan.Tail(log, 15)
 			if exit != nil {
 				out.Exit = &exit.Code
 			}
@@ -49,7 +50,7 @@ func (l *Lab) await(ctx context.Context, s *runtime.Scope, run engine.Command, l
 	case <-timer.C:
 		_ = run.Stop(s.Hard)
 		out.Verdict, out.Reasons = verdict.Fail, because(code.TimedOut, verdict.Dur("limit", limit))
-		out.LogTail = engine.TailLog(log, 15)
+		out.LogTail = logscan.Tail(log, 15)
 	case <-ctx.Done():
 		_ = run.Stop(s.Hard)
 		return nil, errors.Join(ctx.Err(), RedactFile(log, l.Redact))

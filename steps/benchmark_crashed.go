@@ -45,7 +45,7 @@ func (l *Lab) crashes(v *variant, session string, candidate bool) []*ledger.Laun
 	}
 	counts := func(launch *ledger.Launch) bool {
 		return launch.Purpose == ledger.ForBenchmark && (!candidate || slices.ContainsFunc(decided[launch.ID], func(knobs map[string]string) bool {
-			return launch.Knobs == nil || maps.Equal(knobs, launch.Knobs) // early launches do not say theirs
+			return maps.Equal(knobs, launch.Knobs)
 		}))
 	}
 	var own, other []*ledger.Launch

@@ -36,8 +36,6 @@ func TestCrashesCount(t *testing.T) {
 	decided := func(session, value string, launches ...string) *ledger.Decision {
 		return &ledger.Decision{Kind: string(runtime.KindBenchmark), Session: session, Variant: map[string]string{"k": value}, Launches: launches, Verdict: verdict.Pass}
 	}
-	early := good("1", "o", benchmarked)
-	early.Knobs = nil
 	broke := decided("o", "c", "1")
 	broke.Verdict = verdict.Error
 	for _, c := range []struct {
@@ -54,8 +52,6 @@ func TestCrashesCount(t *testing.T) {
 		{name: "several", records: []any{here, crash("q", "q", qualified), crash("2", "o", benchmarked), crash("1", "s", benchmarked)}, want: "q 2 1"},
 		{name: "counted in a session that was left", records: []any{here, crash("q", "q", qualified), good("1", "o", benchmarked), decided("o", "c", "1")}},
 		{name: "counted by what no decision came to rest on", records: []any{here, crash("2", "o", benchmarked), decided("o", "c"), good("2r1", "o", benchmarked)}, want: "2"},
-		{name: "in an early one that nothing was decided by", records: []any{here, crash("q", "q", qualified), early}, want: "q"},
-		{name: "counted in an early one", records: []any{here, crash("q", "q", qualified), early, decided("o", "c", "1")}},
 		{name: "in one that ended in an error", records: []any{here, crash("q", "q", qualified), good("1", "o", benchmarked), broke}, want: "q"},
 		{name: "in one that nothing was decided by", records: []any{here, crash("q", "q", qualified), good("1", "o", benchmarked)}, want: "q"},
 		{name: "where it was the parent", records: []any{here, crash("q", "q", qualified), good("1", "o", benchmarked), decided("o", "built on it", "1")}, want: "q"},

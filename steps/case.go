@@ -8,13 +8,14 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/cases"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // CaseOutcome is how a case came out.
 type CaseOutcome struct {
-	Case    *plans.Case     `json:"-"`
+	Case    *cases.Case     `json:"-"`
 	Verdict verdict.Verdict `json:"verdict"`
 	// Reasons are what decided besides the rules: levels, what was not given.
 	Reasons []verdict.Reason `json:"reasons,omitempty"`
@@ -43,7 +44,7 @@ func (o *CaseOutcome) OK() bool { return len(o.Unexpected) == 0 }
 // DecideCase decides what a case is about, as an apply would from the same
 // measurements: with the plan's decision block, one error budget for all rules
 // that have to hold, and levels that did not pass. It starts nothing.
-func DecideCase(p *plans.Plan, c *plans.Case) *CaseOutcome {
+func DecideCase(p *plans.Plan, c *cases.Case) *CaseOutcome {
 	d := &caseDecider{lab: &Lab{Plan: p}, given: c.Given}
 	out := &CaseOutcome{Case: c}
 	switch f := p.Feature(c.Feature); {
@@ -75,7 +76,7 @@ func DecideCase(p *plans.Plan, c *plans.Case) *CaseOutcome {
 // caseDecider decides one case.
 type caseDecider struct {
 	lab   *Lab
-	given map[string]*plans.GivenFeature
+	given map[string]*cases.GivenFeature
 }
 
 // feature decides a feature's criteria, of the best of its alternatives where it

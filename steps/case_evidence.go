@@ -9,6 +9,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/cases"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -40,9 +41,9 @@ func (d *caseDecider) gathered(f *plans.Feature) *gates.Feature {
 		out.Broken, out.Cause = broken(&ledger.Decision{Node: f.Name, Verdict: v, Levels: levels})
 		return out
 	}
-	out.Candidate.Launches = launchesOf(g, f.Name, func(m plans.GivenMetric) []*float64 { return m.Candidate })
-	out.Parent.Launches = launchesOf(g, "base", func(m plans.GivenMetric) []*float64 { return m.Base })
-	out.Root.Launches = launchesOf(g, "root", func(m plans.GivenMetric) []*float64 { return m.Root })
+	out.Candidate.Launches = launchesOf(g, f.Name, func(m cases.GivenMetric) []*float64 { return m.Candidate })
+	out.Parent.Launches = launchesOf(g, "base", func(m cases.GivenMetric) []*float64 { return m.Base })
+	out.Root.Launches = launchesOf(g, "root", func(m cases.GivenMetric) []*float64 { return m.Root })
 	if f.BuildsOn.Kind == plans.OnBaseline {
 		out.Root = out.Parent
 	}
@@ -84,7 +85,7 @@ func (d *caseDecider) levels(f *plans.Feature) (out []ledger.Level) {
 
 // launchesOf are the launches of one arm. One that has no metric at all was not
 // made.
-func launchesOf(g *plans.GivenFeature, name string, of func(plans.GivenMetric) []*float64) (list []gates.Launch) {
+func launchesOf(g *cases.GivenFeature, name string, of func(cases.GivenMetric) []*float64) (list []gates.Launch) {
 	most := 0
 	for _, m := range g.Launches {
 		most = max(most, len(of(m)))
@@ -107,7 +108,7 @@ func launchName(arm string, i int) string { return fmt.Sprintf("%s#%d", arm, i+1
 
 // summaryOf adds one statistic to what a launch has of a metric. What a launch
 // has once is all of its statistics.
-func summaryOf(m plans.GivenMetric, v float64, s measure.Summary) measure.Summary {
+func summaryOf(m cases.GivenMetric, v float64, s measure.Summary) measure.Summary {
 	if m.Requests == 0 {
 		once, _ := measure.Metric{Unit: m.Unit, Better: measure.Better(m.Better)}.Summary([]float64{v})
 		return once

@@ -3,7 +3,8 @@ package steps
 import (
 	"testing"
 
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/cases"
+	"github.com/mxflow/mxflow/plans/load"
 )
 
 // caseHead is what the plans of these tests have in common.
@@ -110,9 +111,9 @@ const casePhases = `phase "one" {
 }
 `
 
-func casePlanOf(t *testing.T, phases string) *plans.Result {
+func casePlanOf(t *testing.T, phases string) *load.Result {
 	t.Helper()
-	res := plans.LoadBytes("plan.hcl", []byte(caseHead+phases), Registry(), plans.Options{})
+	res := load.LoadBytes("plan.hcl", []byte(caseHead+phases), Registry(), load.Options{})
 	if !res.OK() {
 		t.Fatal(res.Diagnostics)
 	}
@@ -123,7 +124,7 @@ func casePlanOf(t *testing.T, phases string) *plans.Result {
 func decidedCase(t *testing.T, head, lines string) *CaseOutcome {
 	t.Helper()
 	res := casePlanOf(t, casePhases)
-	cases, found := res.LoadCaseBytes("c.mxtest.hcl", []byte("case \"c\" {\n  "+head+"\n  expect = \"pass\"\n"+lines+"\n}\n"))
+	cases, found := cases.LoadCaseBytes(res, "c.mxtest.hcl", []byte("case \"c\" {\n  "+head+"\n  expect = \"pass\"\n"+lines+"\n}\n"))
 	if !found.OK() {
 		t.Fatalf("%s: %v", lines, found.Diagnostics)
 	}

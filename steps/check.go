@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
@@ -151,7 +151,7 @@ func (st *started) inspect(ctx context.Context, v *variant, c *EngineCheck) {
 // inspection is what the questions of a check share.
 type inspection struct {
 	*started
-	kind  engine.Kind
+	kind  kinds.Kind
 	check *EngineCheck
 }
 

@@ -8,8 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/observe"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -125,12 +127,12 @@ func (i *inspection) metrics(ctx context.Context) error {
 		i.found("metrics", true, code.MetricsNone)
 		return nil
 	}
-	var patterns []engine.Pattern
+	var patterns []kinds.Pattern
 	for _, name := range slices.Sorted(maps.Keys(m.Names)) {
-		patterns = append(patterns, engine.Pattern{Name: name, Type: engine.TypeNumber, Metric: m.Names[name]})
+		patterns = append(patterns, kinds.Pattern{Name: name, Type: kinds.TypeNumber, Metric: m.Names[name]})
 	}
 	has, lacks, why := 0, []string{}, ""
-	for _, o := range engine.Observe(ctx, i.inst, m.Path, patterns) {
+	for _, o := range observe.All(ctx, i.inst, m.Path, patterns) {
 		if o.Missing == "" || o.Ambiguous {
 			has++
 			continue
@@ -161,7 +163,7 @@ func (i *inspection) log() {
 		i.found("log", false, code.LogBroke, verdict.Int("line_no", d.LineNo), verdict.Text("line", cut(d.Line)), verdict.Text("means", d.Means))
 		return
 	}
-	seen, lines, err := engine.ScanLog(path, i.kind.Harmless)
+	seen, lines, err := logscan.ScanFile(path, i.kind.Harmless)
 	if err != nil {
 		i.found("log", false, code.LogUnsearchable, oneLine(err))
 		return

@@ -3,7 +3,7 @@ package steps
 import (
 	"fmt"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -26,7 +26,7 @@ func checkEngine(e *plans.Engine) (errs []plans.AttrError) {
 
 // checkContainer finds a container of which nobody says the image.
 func checkContainer(e *plans.Engine) []plans.AttrError {
-	kind, ok := engine.LookupKind(e.Kind)
+	kind, ok := kinds.Lookup(e.Kind)
 	if !ok || e.Launch == nil || e.Launch.Kind != "docker" || kind.Image != "" || e.Launch.Attrs["image"] != nil {
 		return nil
 	}

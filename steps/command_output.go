@@ -14,7 +14,7 @@ import (
 
 	"github.com/itchyny/gojq"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/observe"
 )
 
 const (
@@ -108,11 +108,11 @@ func decodeJSON(text []byte) (any, error) {
 
 // values runs the expression of one metric.
 func (m commandMetric) values(ctx context.Context, document any) ([]float64, error) {
-	code, err := engine.CompileJQ(m.JQ)
+	code, err := observe.CompileJQ(m.JQ)
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := engine.WithinJQ(ctx, jqLimit)
+	ctx, cancel := observe.WithinJQ(ctx, jqLimit)
 	defer cancel()
 	var values []float64
 	for iter := code.RunWithContext(ctx, document); ; {
@@ -122,8 +122,8 @@ func (m commandMetric) values(ctx context.Context, document any) ([]float64, err
 		}
 		x, err := number(v)
 		switch {
-		case errors.Is(context.Cause(ctx), engine.ErrJQMemory):
-			err = engine.ErrJQMemory
+		case errors.Is(context.Cause(ctx), observe.ErrJQMemory):
+			err = observe.ErrJQMemory
 		case err != nil:
 		case x < m.Min:
 			err = fmt.Errorf("gives %v, which is below its min of %v", x, m.Min)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/process"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -125,7 +126,7 @@ func TestEndlessOutputIsStopped(t *testing.T) {
 	dir := t.TempDir()
 	log := filepath.Join(dir, "log")
 	c := &command{Format: formatJSON, Timeout: 5 * time.Minute}
-	inst, err := engine.ProcessLauncher{}.Launch(t.Context(), engine.Spec{
+	inst, err := process.Launcher{}.Launch(t.Context(), engine.Spec{
 		Kind: "command", Command: []string{"sh", "-c", "head -c 70000000 /dev/zero; exec sleep 1000"}, StopGrace: time.Second,
 	}, engine.Launch{ID: "endless", Owner: "test", LogPath: log, OutPath: c.stdoutOf(log)})
 	if err != nil {

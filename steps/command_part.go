@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/observe"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -88,7 +88,7 @@ var metricPart = plans.Part{
 
 func checkMetricPart(b *plans.Block) (errs []plans.AttrError) {
 	if text, ok := b.Attrs["jq"].(string); ok {
-		if _, err := engine.CompileJQ(text); err != nil {
+		if _, err := observe.CompileJQ(text); err != nil {
 			errs = append(errs, plans.AttrError{Attr: "jq", Summary: "Invalid jq expression", Detail: fmt.Sprintf("%v. Write an expression that yields numbers, such as .results[].tg.", err)})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
@@ -131,10 +132,10 @@ func (st *started) await(ctx context.Context, c *command, out string) error {
 
 // unfinished is a command that did not come to a good end, with its last words.
 func (st *started) unfinished(format string, args ...any) *engine.Failure {
-	tail := engine.TailLog(st.inst.LogPath(), 15)
+	tail := logscan.Tail(st.inst.LogPath(), 15)
 	if len(tail) == 0 {
 		// Some say on standard output what went wrong.
-		tail = engine.TailLog(outPath(st.inst.LogPath()), 15)
+		tail = logscan.Tail(outPath(st.inst.LogPath()), 15)
 	}
 	return &engine.Failure{Of: aCommand, Op: "finish", Reason: fmt.Sprintf(format, args...), Exit: st.inst.Exit(), LogTail: tail}
 }
@@ -142,7 +143,7 @@ func (st *started) unfinished(format string, args ...any) *engine.Failure {
 // unmeasured is a command that ended well and left nothing to go by. It has not
 // crashed, so there is no exit.
 func (st *started) unmeasured(text []byte, format string, args ...any) *engine.Failure {
-	f := &engine.Failure{Of: aCommand, Op: "be measured", Reason: fmt.Sprintf(format, args...), LogTail: engine.TailLog(st.inst.LogPath(), 15)}
+	f := &engine.Failure{Of: aCommand, Op: "be measured", Reason: fmt.Sprintf(format, args...), LogTail: logscan.Tail(st.inst.LogPath(), 15)}
 	if len(text) > 0 {
 		const most = 300
 		shown := text[:min(len(text), most)]

@@ -38,7 +38,7 @@ func counts(own, reference []*ledger.Launch) (verdict.Verdict, verdict.Reason) {
 func rowNotes(own, reference []*ledger.Launch) []verdict.Reason {
 	var notes []verdict.Reason
 	if len(own) > 0 && len(reference) > 0 {
-		for _, address := range sortedAddresses(own[0].Metrics) {
+		for _, address := range slices.Sorted(maps.Keys(own[0].Metrics)) {
 			cell, isPrompt := strings.CutSuffix(address, ".prompt_tokens")
 			if !isPrompt {
 				continue
@@ -56,8 +56,4 @@ func rowNotes(own, reference []*ledger.Launch) []verdict.Reason {
 		}
 	}
 	return notes
-}
-
-func sortedAddresses[V any](metrics map[string]V) []string {
-	return slices.Sorted(maps.Keys(metrics))
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/tell"
@@ -76,7 +77,7 @@ func TestRowNotesOnTokens(t *testing.T) {
 
 // Launches of one engine that say different things of themselves are no row.
 func TestCompareWantsOneEngine(t *testing.T) {
-	kind := &engine.Kind{Observe: []engine.Pattern{{Name: "attention", Type: "string"}}}
+	kind := &kinds.Kind{Observe: []kinds.Pattern{{Name: "attention", Type: "string"}}}
 	v := &variant{name: "openai.a", engine: "openai.a", key: "A", spec: engine.Spec{Profile: kind}}
 	for name, c := range map[string]struct {
 		one, two string

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -93,7 +94,7 @@ func (d *dockerRun) spec() (c dockerRunConfig, spec engine.Spec, err error) {
 		box.Volumes[dockerSource(d.lab.Plan.Dir, source)] = target
 	}
 	return c, engine.Spec{
-		Kind: "docker_run", Profile: &engine.Kind{Name: "docker_run", DefaultReadyTimeout: time.Minute, DefaultStopGrace: containerGrace},
+		Kind: "docker_run", Profile: &kinds.Kind{Name: "docker_run", DefaultReadyTimeout: time.Minute, DefaultStopGrace: containerGrace},
 		Command: c.Command, Env: c.Env, Docker: &box,
 	}, nil
 }

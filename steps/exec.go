@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/process"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -68,7 +69,7 @@ func (e *execStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision,
 	if err != nil {
 		return nil, err
 	}
-	run, err := engine.StartCommand(engine.Spec{Command: c.Command, Dir: e.lab.inPlan(c.Dir), Env: c.Env, StopGrace: 10 * time.Second}, launch)
+	run, err := process.StartCommand(engine.Spec{Command: c.Command, Dir: e.lab.inPlan(c.Dir), Env: c.Env, StopGrace: 10 * time.Second}, launch)
 	if err != nil {
 		return &ledger.Decision{Verdict: verdict.Error, Reasons: because(code.NotStarted, oneLine(err))}, nil
 	}

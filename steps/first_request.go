@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/load"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
@@ -80,7 +81,7 @@ func (st *started) patiently(ctx context.Context, r openai.Request, limit time.D
 
 // answers reports whether an engine is a server that can be asked.
 func answers(spec engine.Spec) bool {
-	kind, ok := engine.LookupKind(spec.Kind)
+	kind, ok := kinds.Lookup(spec.Kind)
 	if spec.Profile != nil {
 		kind, ok = *spec.Profile, true
 	}

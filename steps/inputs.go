@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -13,7 +14,7 @@ import (
 // left out, and so is what may be: by the name that it has, by the name of the
 // environment variable that it ends up in, or because a secret is a part of it or
 // it of the secret. Of those seal makes a mark.
-func InputsOf(loaded *plans.Result, seal func(text string) (string, error)) (*ledger.Inputs, error) {
+func InputsOf(loaded *load.Result, seal func(text string) (string, error)) (*ledger.Inputs, error) {
 	in := loaded.Inputs()
 	secret := append(loaded.Plan.Secrets(), secretlyNamed(loaded.Plan)...)
 	out := &ledger.Inputs{Suite: in.Suite}

@@ -5,14 +5,14 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
 // FilesOf are the files that a plan reads and that a run may keep, by their names: a
 // file is left out for what leaves a value out of InputsOf. What a plan takes out of a
 // file is often only a part of it, and goes with more into what it makes.
-func FilesOf(loaded *plans.Result) map[string]string {
+func FilesOf(loaded *load.Result) map[string]string {
 	secret := append(loaded.Plan.Secrets(), secretlyNamed(loaded.Plan)...)
 	kept := loaded.ReadFiles()
 	for name, text := range kept {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 )
 
 // A file of which something ends up in a secret variable is in no record, however the
@@ -44,7 +44,7 @@ engine "embedded" "tiny" {
 	if err := os.WriteFile(plan, []byte(src), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	loaded := plans.Load(plan, Registry(), plans.Options{})
+	loaded := load.Load(plan, Registry(), load.Options{})
 	if read := loaded.ReadFiles(); len(read) != len(files)-1 {
 		t.Fatalf("read are %v: %v", slices.Sorted(maps.Keys(read)), loaded.Diagnostics)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -51,7 +51,7 @@ func newInterfering(t *testing.T, features string) *interfering {
 	for _, k := range []string{"a", "b", "c", "d"} {
 		knobs += fmt.Sprintf("knob %q {\n  default = \"off\"\n  value \"off\" {}\n  value \"on\" {}\n}\n", k)
 	}
-	res := plans.LoadBytes("plan.hcl", fmt.Appendf(nil, interferingPlan, knobs, features), Registry(), plans.Options{})
+	res := load.LoadBytes("plan.hcl", fmt.Appendf(nil, interferingPlan, knobs, features), Registry(), load.Options{})
 	if !res.OK() {
 		t.Fatal(res.Diagnostics.Error())
 	}

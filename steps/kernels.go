@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -114,7 +114,7 @@ func (k *kernels) proved(ctx context.Context, q *qualification, wanted []evidenc
 
 // judgeKernels is the verdict over what was seen. A knob value without evidence
 // is unproven, and unproven is not a pass.
-func judgeKernels(wanted []evidence, seen map[string]engine.Match) (verdict.Verdict, []verdict.Reason, error) {
+func judgeKernels(wanted []evidence, seen map[string]logscan.Match) (verdict.Verdict, []verdict.Reason, error) {
 	v := verdict.Pass
 	if len(wanted) == 0 {
 		return verdict.Inconclusive, because(code.NoKnobs), nil

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -62,8 +62,8 @@ func orUnasked(why verdict.Reason) verdict.Reason {
 }
 
 // scanEvidence looks for the evidence in the engine's log.
-func scanEvidence(path string, globs []string) (*engine.LogScan, error) {
-	scan, err := engine.NewLogScan(globs)
+func scanEvidence(path string, globs []string) (*logscan.Scan, error) {
+	scan, err := logscan.New(globs)
 	if err == nil {
 		err = scan.File(path)
 	}

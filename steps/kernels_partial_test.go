@@ -3,7 +3,7 @@ package steps
 import (
 	"testing"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -12,7 +12,7 @@ import (
 // A log that begins in the middle proves what is in it, and nothing by what is
 // not.
 func TestPartialLogs(t *testing.T) {
-	seen := map[string]engine.Match{"*there*": {Count: 1, FirstLine: "it is there", LineNo: 3}}
+	seen := map[string]logscan.Match{"*there*": {Count: 1, FirstLine: "it is there", LineNo: 3}}
 	for _, c := range []struct {
 		name      string
 		must, not []string

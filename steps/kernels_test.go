@@ -4,17 +4,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
 func TestJudgeKernels(t *testing.T) {
-	see := func(globs ...string) map[string]engine.Match {
-		m := map[string]engine.Match{}
+	see := func(globs ...string) map[string]logscan.Match {
+		m := map[string]logscan.Match{}
 		for _, g := range globs {
-			m[g] = engine.Match{Count: 1, FirstLine: "a line", LineNo: 7}
+			m[g] = logscan.Match{Count: 1, FirstLine: "a line", LineNo: 7}
 		}
 		return m
 	}
@@ -24,7 +24,7 @@ func TestJudgeKernels(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		wanted []evidence
-		seen   map[string]engine.Match
+		seen   map[string]logscan.Match
 		want   verdict.Verdict
 		says   string
 	}{

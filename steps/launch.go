@@ -15,7 +15,9 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/observe"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -33,7 +35,7 @@ type started struct {
 	// api is the endpoint that the engine answers at.
 	api openai.API
 	// kind and log are what is known of how the engine breaks, how its launcher.
-	kind engine.Kind
+	kind kinds.Kind
 	log  string
 	how  string
 	// command is set where the engine ends by itself.
@@ -105,7 +107,7 @@ func (l *Lab) launch(ctx context.Context, s *runtime.Scope, v *variant, record *
 
 // ClientOf is a client for a running engine, whose prompts no cache answers where
 // the kind can be asked for that.
-func ClientOf(inst engine.Instance, kind engine.Kind, model string) *openai.Client {
+func ClientOf(inst engine.Instance, kind kinds.Kind, model string) *openai.Client {
 	access := inst.Access()
 	client := openai.New(access.BaseURL, model)
 	client.Header, client.Extra, client.Rename, client.Tokenizer = access.Header, kind.Ask.NoCache, kind.Ask.Rename, tokenizerOf(kind.Tokenize)
@@ -118,12 +120,12 @@ func ClientOf(inst engine.Instance, kind engine.Kind, model string) *openai.Clie
 
 // tokenizerOf is how a kind, or the plan's profile of it, counts the tokens of a
 // text; the client's own way where it says nothing.
-func tokenizerOf(t engine.Tokenize) openai.Tokenizer {
+func tokenizerOf(t kinds.Tokenize) openai.Tokenizer {
 	if t.Path == "" {
 		return openai.Tokenizer{}
 	}
 	return openai.Tokenizer{Path: t.Path, Field: t.Field, Count: func(ctx context.Context, answer any) (int, error) {
-		value, err := engine.RunJQ(ctx, t.Count, answer)
+		value, err := observe.RunJQ(ctx, t.Count, answer)
 		if err != nil {
 			return 0, err
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/openai"
 )
 
@@ -36,7 +37,7 @@ func TestClientOfAnEngineThatClosesStreams(t *testing.T) {
 		}
 		server.Start()
 		t.Cleanup(server.Close)
-		k, ok := engine.LookupKind(kind)
+		k, ok := kinds.Lookup(kind)
 		if !ok {
 			t.Fatalf("no kind %s", kind)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -30,7 +31,7 @@ func (st *started) broke(err error) {
 	if st.inst == nil {
 		return
 	}
-	st.record.LogTail = engine.TailLog(st.inst.LogPath(), 15)
+	st.record.LogTail = logscan.Tail(st.inst.LogPath(), 15)
 	st.lookAlive()
 	// A connection breaks a moment before the process is seen to have ended.
 	select {
@@ -40,7 +41,7 @@ func (st *started) broke(err error) {
 	if exit := st.inst.Exit(); exit != nil {
 		st.record.Exit = &exit.Code
 		st.record.Error = verdict.New(code.EngineDied, exitOf(exit), oneLine(err))
-		st.record.LogTail = engine.TailLog(st.inst.LogPath(), 15)
+		st.record.LogTail = logscan.Tail(st.inst.LogPath(), 15)
 	}
 }
 
@@ -67,7 +68,7 @@ func (st *started) stop(s *runtime.Scope) {
 		st.record.OK = false
 		st.record.Exit = &exit.Code
 		st.record.Error = verdict.New(code.EngineEnded, exitOf(exit))
-		st.record.LogTail = engine.TailLog(st.inst.LogPath(), 15)
+		st.record.LogTail = logscan.Tail(st.inst.LogPath(), 15)
 		st.diagnose()
 	}
 	if st.describe != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/endpoint"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -52,16 +53,16 @@ func checkEndpoint(b *plans.Block) (errs []plans.AttrError) {
 	add := func(attr, summary, format string, args ...any) {
 		errs = append(errs, plans.AttrError{Attr: attr, Summary: summary, Detail: fmt.Sprintf(format, args...)})
 	}
-	if err := engine.CheckURL(e.URL); err != nil {
+	if err := endpoint.CheckURL(e.URL); err != nil {
 		add("url", "Invalid url", "%v.", err)
 	}
 	if _, given := b.Attrs["api_key"]; given && e.APIKey == "" {
 		add("api_key", "Empty api_key", "The server would be asked without a key. Give the variable that it comes from a value, or remove api_key.")
-	} else if err := engine.CheckKey(e.APIKey); err != nil {
+	} else if err := endpoint.CheckKey(e.APIKey); err != nil {
 		add("api_key", "Invalid api_key", "The key cannot be sent: %v.", err)
 	}
 	for name, value := range e.Headers {
-		switch err := engine.CheckHeader(name, value); {
+		switch err := endpoint.CheckHeader(name, value); {
 		case err != nil:
 			add("headers", "Invalid header", "%q cannot be sent: %v.", name, err)
 		case e.APIKey != "" && strings.EqualFold(name, "Authorization"):

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/engine/metadata"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -113,7 +113,7 @@ func (l *Lab) document(s *runtime.Scope, v *variant, st *started) *metadata.Docu
 			Command: slices.Clone(v.spec.Command), Dir: v.spec.Dir, Knobs: v.knobs,
 			Env: shownEnv(v.spec.Env), Inherited: inheritedEnv(v.spec), Unset: v.spec.Unset,
 		},
-		Host: engine.Environment(),
+		Host: machine.Environment(),
 	}
 	if st.inst != nil {
 		doc.Engine.About = st.inst.About()

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/metadata"
+	"github.com/mxflow/mxflow/engine/observe"
 )
 
 // engineVersion asks the engine itself.
@@ -20,8 +22,8 @@ func engineVersion(ctx context.Context, v *variant, inst engine.Instance, doc *m
 		doc.Lack("engine.version", "engines of this kind say it nowhere")
 		return ""
 	}
-	pattern.Name, pattern.Type = "version", engine.TypeString
-	for _, o := range engine.Observe(ctx, inst, "", []engine.Pattern{pattern}) {
+	pattern.Name, pattern.Type = "version", kinds.TypeString
+	for _, o := range observe.All(ctx, inst, "", []kinds.Pattern{pattern}) {
 		if version, ok := o.Value.(string); ok {
 			return version
 		}
@@ -42,7 +44,7 @@ func infoPages(ctx context.Context, v *variant, inst engine.Instance) map[string
 	}
 	pages := map[string]string{}
 	for _, path := range specKind(v.spec).Info {
-		text, err := engine.Page(ctx, inst.Access(), path)
+		text, err := observe.Page(ctx, inst.Access(), path)
 		var line bytes.Buffer
 		if err == nil && len(text) <= maxInfo && json.Compact(&line, text) == nil {
 			pages[path] = line.String()

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/engine/metadata"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -22,7 +23,7 @@ func TestFingerprintEntries(t *testing.T) {
 	if !slices.Equal(plans.FingerprintEntries, metadata.Keys()) {
 		t.Errorf("the plan language has %q, launches have %q", plans.FingerprintEntries, metadata.Keys())
 	}
-	for name := range engine.Environment() {
+	for name := range machine.Environment() {
 		if !slices.Contains(metadata.Keys(), name) {
 			t.Errorf("the machine is known by %q, which no plan can accept", name)
 		}

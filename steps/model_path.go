@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -15,7 +16,7 @@ import (
 // container's.
 func modelFor(spec *engine.Spec, command []string) string {
 	model := spec.Model
-	if spec.How() != "process" || !engine.NeedsModel(command) || !isPath(model) {
+	if spec.How() != "process" || !kinds.NeedsModel(command) || !isPath(model) {
 		return model
 	}
 	if rest, ok := strings.CutPrefix(model, "~/"); ok {
@@ -39,7 +40,7 @@ func isPath(model string) bool {
 
 // checkModel refuses an engine without the model that its command is given.
 func checkModel(e *plans.Engine) []plans.AttrError {
-	if e.Model != "" || !engine.NeedsModel(plannedCommand(e)) {
+	if e.Model != "" || !kinds.NeedsModel(plannedCommand(e)) {
 		return nil
 	}
 	return []plans.AttrError{{

@@ -5,7 +5,10 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/observe"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -16,16 +19,16 @@ import (
 const observing = time.Minute
 
 // specKind is the kind of a variant's engine, as the plan extends it.
-func specKind(spec engine.Spec) engine.Kind {
+func specKind(spec engine.Spec) kinds.Kind {
 	if spec.Profile != nil {
 		return *spec.Profile
 	}
-	kind, _ := engine.LookupKind(spec.Kind)
+	kind, _ := kinds.Lookup(spec.Kind)
 	return kind
 }
 
 // ownPatterns are the observe blocks of an engine.
-func ownPatterns(e *plans.Engine) (own []engine.Pattern, err error) {
+func ownPatterns(e *plans.Engine) (own []kinds.Pattern, err error) {
 	if e == nil {
 		return nil, nil
 	}
@@ -48,14 +51,14 @@ func observedKey(blocks []*plans.Block) (parts []any) {
 }
 
 // patterns are all that is observed of a variant.
-func (l *Lab) patterns(v *variant) ([]engine.Pattern, error) {
+func (l *Lab) patterns(v *variant) ([]kinds.Pattern, error) {
 	own, err := ownPatterns(l.Plan.Engine(v.engine))
 	return specKind(v.spec).Patterns(own), err
 }
 
 // evidence is what will be looked for in the log of a variant: it stays where the
 // log has to be cut.
-func (l *Lab) evidence(v *variant) (e engine.Evidence) {
+func (l *Lab) evidence(v *variant) (e logscan.Evidence) {
 	for _, proof := range evidenceFor(l.Plan, v.knobs) {
 		e.Globs = append(append(e.Globs, proof.MustSee...), proof.MustNotSee...)
 	}
@@ -80,7 +83,7 @@ func (st *started) look(ctx context.Context, v *variant) (map[string]ledger.Obse
 	defer cancel()
 	st.settleLog(ctx)
 	seen, not := map[string]ledger.Observed{}, map[string]verdict.Reason{}
-	for _, o := range engine.Observe(ctx, st.inst, specKind(v.spec).Metrics.Path, patterns) {
+	for _, o := range observe.All(ctx, st.inst, specKind(v.spec).Metrics.Path, patterns) {
 		if o.Missing != "" {
 			not[o.Name] = verdict.New(code.Unobserved, verdict.Text("why", st.lab.Redact.Text(o.Missing)))
 			continue

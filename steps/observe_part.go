@@ -5,7 +5,8 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/observe"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -29,7 +30,7 @@ observe "fallbacks" {
 			{Name: "jq", Type: plans.String, Doc: "jq expression for the value in the page or file; its first result counts."},
 			{Name: "metric", Type: plans.String, Doc: "Exact name of a Prometheus metric of the engine. Series that differ are not added up: choose one with labels."},
 			{Name: "labels", Type: plans.Map, Doc: "Labels that the metric's series has to have."},
-			{Name: "type", Type: plans.String, Required: true, OneOf: []string{engine.TypeString, engine.TypeNumber, engine.TypeBool, engine.TypeCount}, Doc: "`string`, `number`, `bool`, or `count`: how many lines of the log match, where none is 0."},
+			{Name: "type", Type: plans.String, Required: true, OneOf: []string{string(kinds.TypeString), string(kinds.TypeNumber), string(kinds.TypeBool), string(kinds.TypeCount)}, Doc: "`string`, `number`, `bool`, or `count`: how many lines of the log match, where none is 0."},
 			{Name: "unit", Type: plans.String, Doc: "Unit of a number, such as `tokens`, `GB` or `s`."},
 			{Name: "scale", Type: plans.Number, Doc: "What a number is multiplied with, to get it in its unit."},
 			{Name: "words", Type: plans.Map, Doc: "What the engine says, and the word that rules compare with instead."},
@@ -39,7 +40,7 @@ observe "fallbacks" {
 	},
 	Extends: func(b *plans.Block) (x plans.Extension) {
 		if p, err := patternOf(b); err == nil {
-			x.Observed = []plans.Observed{{Name: p.Name, Type: p.Type, Unit: p.Unit}}
+			x.Observed = []plans.Observed{{Name: p.Name, Type: string(p.Type), Unit: p.Unit}}
 		}
 		return x
 	},
@@ -53,7 +54,7 @@ type observeConfig struct {
 	JQ     string            `json:"jq"`
 	Metric string            `json:"metric"`
 	Labels map[string]string `json:"labels"`
-	Type   string            `json:"type"`
+	Type   kinds.Type        `json:"type"`
 	Unit   string            `json:"unit"`
 	Scale  *float64          `json:"scale"`
 	Words  map[string]string `json:"words"`
@@ -61,12 +62,12 @@ type observeConfig struct {
 }
 
 // patternOf is an observe block as the engine package looks for it.
-func patternOf(b *plans.Block) (engine.Pattern, error) {
+func patternOf(b *plans.Block) (kinds.Pattern, error) {
 	var c observeConfig
 	if err := b.Decode(&c); err != nil {
-		return engine.Pattern{}, err
+		return kinds.Pattern{}, err
 	}
-	p := engine.Pattern{
+	p := kinds.Pattern{
 		Name: b.Name, Type: c.Type, Unit: c.Unit, Path: c.Path, JQ: c.JQ, File: c.File,
 		Labels: c.Labels, Words: c.Words,
 		Varies: numeric(c.Type) && !c.Same,
@@ -83,7 +84,7 @@ func patternOf(b *plans.Block) (engine.Pattern, error) {
 	return p, nil
 }
 
-func numeric(ty string) bool { return ty == engine.TypeNumber || ty == engine.TypeCount }
+func numeric(ty kinds.Type) bool { return ty == kinds.TypeNumber || ty == kinds.TypeCount }
 
 func checkObserve(b *plans.Block) (errs []plans.AttrError) {
 	var c observeConfig
@@ -113,7 +114,7 @@ func checkObserve(b *plans.Block) (errs []plans.AttrError) {
 	case !json && c.JQ != "":
 		wrong("jq", "Attribute has no use here", "jq takes a value out of JSON, so it goes with path or file.")
 	case json:
-		if _, err := engine.CompileJQ(c.JQ); err != nil {
+		if _, err := observe.CompileJQ(c.JQ); err != nil {
 			wrong("jq", "Invalid jq expression", "%v.", err)
 		}
 	}
@@ -123,9 +124,9 @@ func checkObserve(b *plans.Block) (errs []plans.AttrError) {
 	switch {
 	case c.Log != "":
 		errs = append(errs, checkLogExpression(c)...)
-	case c.Type == engine.TypeCount:
+	case c.Type == kinds.TypeCount:
 		wrong("type", "Count without a log", "count is how many lines of the log match. What %s gives is a number.", sources[0])
-	case c.Metric != "" && c.Type != engine.TypeNumber:
+	case c.Metric != "" && c.Type != kinds.TypeNumber:
 		wrong("type", "Metric is a number", "A Prometheus metric is a number: write type = \"number\".")
 	}
 	if len(c.Labels) > 0 && c.Metric == "" {
@@ -149,9 +150,9 @@ func checkLogExpression(c observeConfig) []plans.AttrError {
 	switch {
 	case err != nil:
 		return []plans.AttrError{{Attr: "log", Summary: "Invalid regular expression", Detail: fmt.Sprintf("%v. The syntax is RE2.", err)}}
-	case re.NumSubexp() == 0 && (c.Type == engine.TypeString || c.Type == engine.TypeNumber):
+	case re.NumSubexp() == 0 && (c.Type == kinds.TypeString || c.Type == kinds.TypeNumber):
 		return []plans.AttrError{{Attr: "log", Summary: "Expression without a group", Detail: fmt.Sprintf("A %s is what a group matches: put the value into brackets, as in \"Using (\\\\w+) backend\". Without a group it can be a bool or a count.", c.Type)}}
-	case re.MatchString("") && c.Type == engine.TypeCount:
+	case re.MatchString("") && c.Type == kinds.TypeCount:
 		return []plans.AttrError{{Attr: "log", Summary: "Expression matches everything", Detail: "It matches even an empty line, so it counts all lines. Name text that has to be there."}}
 	}
 	return nil

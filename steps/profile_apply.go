@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans"
 )
 
 // changedKind is the kind with the plan's changes to it, and whether there are any.
-func changedKind(e *plans.Engine, k engine.Kind) (engine.Kind, bool, error) {
+func changedKind(e *plans.Engine, k kinds.Kind) (kinds.Kind, bool, error) {
 	blocks := e.Parts["profile"]
 	if len(blocks) == 0 {
 		return k, false, nil
@@ -24,8 +24,8 @@ func changedKind(e *plans.Engine, k engine.Kind) (engine.Kind, bool, error) {
 }
 
 // profiledKind is the kind of an engine with the plan's changes to it.
-func profiledKind(e *plans.Engine) (engine.Kind, bool) {
-	k, ok := engine.LookupKind(e.Kind)
+func profiledKind(e *plans.Engine) (kinds.Kind, bool) {
+	k, ok := kinds.Lookup(e.Kind)
 	if changed, _, err := changedKind(e, k); ok && err == nil {
 		return changed, true
 	}
@@ -34,12 +34,12 @@ func profiledKind(e *plans.Engine) (engine.Kind, bool) {
 
 // over is k with the plan's changes. Nothing of k itself is written to: it is
 // shared by all engines of the kind.
-func (p profileAttrs) over(k engine.Kind) engine.Kind {
+func (p profileAttrs) over(k kinds.Kind) kinds.Kind {
 	if p.ReadyPath != "" {
-		k.Ready = []engine.Probe{{Path: p.ReadyPath, Contains: p.ReadyContains}}
+		k.Ready = []kinds.Probe{{Path: p.ReadyPath, Contains: p.ReadyContains}}
 	}
 	if p.VersionPath != "" {
-		k.Version = engine.Pattern{Path: p.VersionPath, JQ: ".version"}
+		k.Version = kinds.Pattern{Path: p.VersionPath, JQ: ".version"}
 	}
 	if p.VersionJQ != "" {
 		k.Version.JQ = p.VersionJQ
@@ -48,7 +48,7 @@ func (p profileAttrs) over(k engine.Kind) engine.Kind {
 		k.Metrics.Path = p.MetricsPath
 	}
 	if p.TokenizePath != "" {
-		k.Tokenize = engine.Tokenize{Path: p.TokenizePath, Field: "prompt", Count: ".count"}
+		k.Tokenize = kinds.Tokenize{Path: p.TokenizePath, Field: "prompt", Count: ".count"}
 	}
 	names := maps.Clone(k.Metrics.Names)
 	for name, theirs := range p.Metrics {
@@ -72,9 +72,9 @@ func (p profileAttrs) over(k engine.Kind) engine.Kind {
 		k.Image = p.Image
 	}
 	k.Observe = p.observe(k.Observe)
-	var crashes []engine.Signature
+	var crashes []kinds.Signature
 	for _, glob := range p.Crash {
-		crashes = append(crashes, engine.Signature{Glob: glob, Class: "crash", Means: "The plan's profile says that this line means that the engine broke."})
+		crashes = append(crashes, kinds.Signature{Glob: glob, Class: "crash", Means: "The plan's profile says that this line means that the engine broke."})
 	}
 	k.Crashes = append(crashes, k.Crashes...)
 	k.Harmless = slices.Concat(p.Harmless, k.Harmless)
@@ -88,8 +88,8 @@ func (p profileAttrs) over(k engine.Kind) engine.Kind {
 }
 
 // settings are the kind's, with the plan's in their place or after them.
-func (p profileAttrs) settings(own []engine.Setting) []engine.Setting {
-	var all []engine.Setting
+func (p profileAttrs) settings(own []kinds.Setting) []kinds.Setting {
+	var all []kinds.Setting
 	for _, s := range own {
 		if _, replaced := p.Settings[s.Name]; !replaced {
 			all = append(all, s)
@@ -97,15 +97,15 @@ func (p profileAttrs) settings(own []engine.Setting) []engine.Setting {
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Settings)) {
 		on, off, _ := strings.Cut(p.Settings[name], "|")
-		all = append(all, engine.Setting{Name: name, Type: "any", Doc: "Of the plan's profile.", Default: "the engine's", Flag: on, OffFlag: off})
+		all = append(all, kinds.Setting{Name: name, Type: "any", Doc: "Of the plan's profile.", Default: "the engine's", Flag: on, OffFlag: off})
 	}
 	return all
 }
 
 // observe are the kind's patterns, with the plan's in their place or after them.
-func (p profileAttrs) observe(own []engine.Pattern) []engine.Pattern {
-	var all []engine.Pattern
-	types := map[string]engine.Pattern{}
+func (p profileAttrs) observe(own []kinds.Pattern) []kinds.Pattern {
+	var all []kinds.Pattern
+	types := map[string]kinds.Pattern{}
 	for _, o := range own {
 		if _, replaced := p.Log[o.Name]; !replaced {
 			all = append(all, o)
@@ -114,7 +114,7 @@ func (p profileAttrs) observe(own []engine.Pattern) []engine.Pattern {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Log)) {
-		o := engine.Pattern{Name: name, Type: engine.TypeString, Doc: "Of the plan's profile."}
+		o := kinds.Pattern{Name: name, Type: kinds.TypeString, Doc: "Of the plan's profile."}
 		if known, ok := types[name]; ok {
 			// Rules that compare it go on to see the type that they know.
 			o.Type, o.Unit, o.Doc, o.Varies = known.Type, known.Unit, known.Doc, known.Varies

@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/engine/observe"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -82,7 +83,7 @@ func checkProfile(b *plans.Block) (errs []plans.AttrError) {
 		add("ready_contains", "It is looked for in the answer of ready_path, which is missing. Add ready_path.")
 	}
 	if p.VersionJQ != "" {
-		if _, err := engine.CompileJQ(p.VersionJQ); err != nil {
+		if _, err := observe.CompileJQ(p.VersionJQ); err != nil {
 			add("version_jq", "%v. Correct the expression.", err)
 		}
 	}
@@ -100,7 +101,7 @@ func checkProfile(b *plans.Block) (errs []plans.AttrError) {
 	}
 	for attr, globs := range map[string][]string{"crash": p.Crash, "harmless": p.Harmless} {
 		for _, g := range globs {
-			if _, err := engine.ParseGlob(g); err != nil {
+			if _, err := logscan.ParseGlob(g); err != nil {
 				add(attr, "%v. Add the text to look for.", err)
 			}
 		}

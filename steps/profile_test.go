@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/plans/load"
 )
 
 func TestProfileChangesACopy(t *testing.T) {
-	before, _ := engine.LookupKind("vllm")
+	before, _ := kinds.Lookup("vllm")
 	spec := specOf(t, `engine "vllm" "fork" {
 	  model = "m"
 	  profile {
@@ -32,7 +32,7 @@ func TestProfileChangesACopy(t *testing.T) {
 	if k == nil {
 		t.Fatal("the spec has no profile")
 	}
-	var attention, layers []engine.Pattern
+	var attention, layers []kinds.Pattern
 	for _, p := range k.Observe {
 		switch p.Name {
 		case "attention":
@@ -53,7 +53,7 @@ func TestProfileChangesACopy(t *testing.T) {
 	case k.Crashes[0].Glob != "tactic failed" || k.Harmless[0] != "tactic skipped":
 		t.Errorf("crashes %v, harmless %v", k.Crashes[0], k.Harmless[0])
 	}
-	after, _ := engine.LookupKind("vllm")
+	after, _ := kinds.Lookup("vllm")
 	if fmt.Sprint(before) != fmt.Sprint(after) {
 		t.Error("the kind itself was changed")
 	}
@@ -85,7 +85,7 @@ func TestEnginesThatCannotBe(t *testing.T) {
 		"a knob before it": {knob + vllm(`model = "m"`), `has no setting "fused"`},
 	}
 	for name, tc := range tests {
-		res := plans.LoadBytes("plan.hcl", []byte("plan \"p\" {}\n"+tc.src), Registry(), plans.Options{})
+		res := load.LoadBytes("plan.hcl", []byte("plan \"p\" {}\n"+tc.src), Registry(), load.Options{})
 		if got := fmt.Sprint(res.Diagnostics.Errs()); res.OK() || !strings.Contains(got, tc.want) {
 			t.Errorf("%s: got %v, want %q", name, got, tc.want)
 		}
@@ -103,7 +103,7 @@ func TestEnginesThatNeedNoModel(t *testing.T) {
 		"endpoint": `endpoint { url = "http://box.example:8000" }`,
 	} {
 		src := "plan \"p\" {}\nengine \"vllm\" \"e\" {\n" + body + "\n}\n"
-		if res := plans.LoadBytes("plan.hcl", []byte(src), Registry(), plans.Options{}); !res.OK() {
+		if res := load.LoadBytes("plan.hcl", []byte(src), Registry(), load.Options{}); !res.OK() {
 			t.Errorf("%s: %v", name, res.Diagnostics.Errs())
 		}
 	}

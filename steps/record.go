@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
@@ -18,7 +18,7 @@ import (
 // belongs to it.
 type Subject struct {
 	Client *openai.Client
-	Kind   engine.Kind
+	Kind   kinds.Kind
 	// Zero is the zero of the recording's clock; the zero Time takes now.
 	Zero time.Time
 	// Machine is what belongs to the engine: GPUs by UUID, its processes, its

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/load"
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
@@ -95,7 +95,7 @@ func TestUncounted(t *testing.T) {
 		"an engine without a page": {hits: unknown, note: "started with --say-it the engine says it"},
 	} {
 		r := &recording{taken: &Taken{Metrics: map[string]measure.Summary{}}}
-		r.Kind = engine.Kind{Ask: engine.Ask{CachedTokens: "--say-it"}}
+		r.Kind = kinds.Kind{Ask: kinds.Ask{CachedTokens: "--say-it"}}
 		if c.hits != unknown {
 			r.taken.Metrics["chat.prefix_hit_rate"] = measure.Summary{Stats: map[string]float64{"median": c.hits}}
 		}

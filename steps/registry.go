@@ -3,7 +3,7 @@ package steps
 import (
 	"strings"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -56,16 +56,16 @@ func Registry() *plans.Registry {
 		r.Steps[name] = k.schema
 	}
 	r.EngineParts, r.ValueParts = parts(), valueParts
-	for _, k := range engine.Kinds() {
+	for _, k := range kinds.All() {
 		r.Engines[k.Name] = engineKind(k)
 	}
 	return r
 }
 
-func engineKind(k engine.Kind) plans.EngineKind {
+func engineKind(k kinds.Kind) plans.EngineKind {
 	out := plans.EngineKind{Doc: k.Doc, Example: k.Example, NeedsProcess: k.NeedsCommand(), Settings: []plans.Attr{}, Check: checkEngine}
 	for _, p := range k.Patterns(nil) {
-		out.Observed = append(out.Observed, plans.Observed{Name: p.Name, Type: p.Type, Unit: p.Unit, Doc: p.Doc})
+		out.Observed = append(out.Observed, plans.Observed{Name: p.Name, Type: string(p.Type), Unit: p.Unit, Doc: p.Doc})
 	}
 	for _, s := range k.Settings {
 		a := plans.Attr{Name: s.Name, Type: plans.String, OneOf: s.Choices, Doc: strings.TrimSpace(s.Doc + " Default: " + s.Default + ".")}

@@ -6,7 +6,7 @@ import (
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -19,8 +19,8 @@ import (
 type Replay struct {
 	store *store.Store
 	// inputs are values of variables that the person gives, for what is not in the
-	// ledger: sensitive ones, and all of runs before values were kept.
-	inputs []plans.Given
+	// ledger: sensitive ones.
+	inputs []load.Given
 	// Seal, where set, makes the mark by which a sensitive value is told from
 	// another one without being on record.
 	Seal func(text string) string
@@ -44,8 +44,6 @@ const (
 	ReplayTests ReplayOutcome = "tests agree"
 	// ReplayDiffers: something is not.
 	ReplayDiffers ReplayOutcome = "differs"
-	// ReplayImpossible: what would be needed was never kept.
-	ReplayImpossible ReplayOutcome = "not replayable"
 	// ReplayBroken: what was kept is gone or damaged.
 	ReplayBroken ReplayOutcome = "evidence missing"
 	// ReplayUnruled: no rule decided, so there is none to decide again.
@@ -86,7 +84,7 @@ type ReplayDifference struct {
 }
 
 // NewReplay prepares to replay what a state directory holds.
-func NewReplay(st *store.Store, inputs []plans.Given) *Replay {
+func NewReplay(st *store.Store, inputs []load.Given) *Replay {
 	r := &Replay{
 		store: st, inputs: inputs,
 		runs: map[string]*ledger.RunStart{}, arch: map[string]string{},
@@ -139,7 +137,7 @@ func (r *Replay) Decide(d store.Decided) Replayed {
 		out.Outcome, out.Why = ReplayUnruled, verdict.New(code.NoRule).From(first(d.Reasons)...)
 		return out
 	case d.Statistics == nil || len(d.Evidence) == 0:
-		out.Outcome, out.Why = ReplayImpossible, verdict.New(code.KeptNotWhat, verdict.Text("tool", r.tool(d.Run)))
+		out.Outcome, out.Why = ReplayBroken, verdict.New(code.KeptNotWhat)
 		return out
 	}
 	ev, err := r.evidence(&out, d.Evidence)
@@ -173,14 +171,6 @@ func hasRules(d *ledger.Decision) bool {
 		}
 	}
 	return len(d.Rules) > 0
-}
-
-// tool is the version that made a run, empty where that did not say.
-func (r *Replay) tool(run string) string {
-	if start := r.runs[run]; start != nil {
-		return start.Tool
-	}
-	return ""
 }
 
 // first is the first of several reasons; none where there is none.

@@ -20,9 +20,6 @@ func (r *Replay) decideAgain(out *Replayed, d store.Decided, rules replayRules) 
 	for _, part := range rules.parts {
 		again := decideLike(part, settings, runtime.Kind(d.Kind) == runtime.KindGate)
 		r.compareRules(out, part.recorded, again, d.Run)
-		if settings.CountsByMean {
-			noteCounts(out, part, settings, again, runtime.Kind(d.Kind) == runtime.KindGate)
-		}
 		levels := d.Levels
 		if part.alternative != nil {
 			levels = levelsRead(part.evidence.Features[d.Feature])
@@ -71,22 +68,6 @@ func decideLike(part rulePart, settings gates.Settings, gate bool) []verdict.Rul
 		out[i].Decides = rec.Decides
 	}
 	return out
-}
-
-// noteCounts says which rules come out otherwise now that a count has to hold in
-// every launch.
-func noteCounts(out *Replayed, part rulePart, settings gates.Settings, then []verdict.Rule, gate bool) {
-	settings.CountsByMean = false
-	for i, now := range decideLike(part, settings, gate) {
-		if now.Verdict == then[i].Verdict {
-			continue
-		}
-		args := []verdict.Arg{verdict.Text("node", out.Node), verdict.Int("attempt", out.Attempt)}
-		if out.Stands {
-			args = append(args, verdict.Text("again", "yes"))
-		}
-		out.note(verdict.New(code.CountedByMean, args...).On(now.Name).Is(now.Verdict))
-	}
 }
 
 // levelsRead are the levels that a feature's evidence names, in no order.

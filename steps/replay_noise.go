@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/gates"
-	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -32,12 +30,6 @@ func (r *Replay) checkNoise(out *Replayed, d store.Decided, rules replayRules) {
 		was := map[string]gates.Noise{}
 		for address, n := range ev.Noise {
 			was[address] = gates.Noise(n)
-		}
-		if d.Statistics == nil || d.Statistics.Version == "" {
-			if all := r.noiseOfAll(ev.Session, work, addresses); !maps.Equal(all, now) {
-				out.note(verdict.New(code.NoisePooled))
-				now = all
-			}
 		}
 		for _, address := range addresses {
 			was, recorded := was[address]
@@ -77,26 +69,12 @@ func (r *Replay) armsOf(ev ledger.Evidence) (work string, variants []string) {
 	return work, slices.Compact(variants)
 }
 
+// noiseBefore remembers what was pooled: most decisions of a session ask for the same.
 func (r *Replay) noiseBefore(session, work string, variants, addresses []string) map[string]gates.Noise {
-	return r.noiseOnce(slices.Concat([]string{"engine", session, work}, variants, addresses), func() map[string]gates.Noise {
-		return Noise(NoiseBefore(r.store.Records(), session, work, variants...), addresses)
-	})
-}
-
-// noiseOfAll is the noise as it was pooled before: over all engines and all times.
-func (r *Replay) noiseOfAll(session, work string, addresses []string) map[string]gates.Noise {
-	return r.noiseOnce(slices.Concat([]string{"all", session, work}, addresses), func() map[string]gates.Noise {
-		before, _ := soundBefore(r.store.Records(), session, work)
-		return noiseIn(before, addresses, func(_ map[armKey][]float64, arms []armKey) []armKey { return arms })
-	})
-}
-
-// noiseOnce remembers what was pooled: most decisions of a session ask for the same.
-func (r *Replay) noiseOnce(of []string, pool func() map[string]gates.Noise) map[string]gates.Noise {
-	key := strings.Join(of, " ")
+	key := strings.Join(slices.Concat([]string{session, work}, variants, addresses), " ")
 	n, ok := r.noise[key]
 	if !ok {
-		n = pool()
+		n = Noise(NoiseBefore(r.store.Records(), session, work, variants...), addresses)
 		r.noise[key] = n
 	}
 	return n

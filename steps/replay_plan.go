@@ -12,21 +12,23 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // recordedPlan is a plan as a run recorded it, compiled again.
 type recordedPlan struct {
 	// res is nil where it could not be compiled, and why says so.
-	res *plans.Result
+	res *load.Result
 	why verdict.Reason
 	// exact is set where its digest is the recorded one: then it is the same plan
 	// in everything that decides, values of variables included.
 	exact bool
-	// inputs are what the run recorded of what the plan was compiled with; nil of a
-	// time before that was kept. otherwise are those that are sensitive, and were
-	// given another value now than they had then.
-	inputs    *ledger.Inputs
+	// inputs are what the run recorded of what the plan was compiled with. otherwise
+	// are those that are sensitive, and were given another value now than they had
+	// then.
+	inputs    ledger.Inputs
 	otherwise []string
 	// probed are the plan with other values of these: see probe.
 	probed map[string][]*plans.Plan
@@ -55,7 +57,10 @@ func (r *Replay) planOf(run string) *recordedPlan {
 // compile writes the recorded sources into a folder of their own, as they lay
 // beside each other, and loads them.
 func (r *Replay) compile(start *ledger.RunStart) *recordedPlan {
-	p := &recordedPlan{inputs: start.Inputs, rules: map[[2]string]*plans.Rule{}}
+	p := &recordedPlan{rules: map[[2]string]*plans.Rule{}}
+	if start.Inputs != nil {
+		p.inputs = *start.Inputs
+	}
 	dir, err := os.MkdirTemp("", "mxflow-replay")
 	if err != nil {
 		p.why = verdict.OfError(err)
@@ -67,8 +72,8 @@ func (r *Replay) compile(start *ledger.RunStart) *recordedPlan {
 		p.why = verdict.OfError(err)
 		return p
 	}
-	for _, opts := range r.attempts(start) {
-		res := plans.Load(path, Registry(), opts)
+	for _, opts := range r.attempts(start, &p.inputs) {
+		res := load.Load(path, Registry(), opts)
 		if !res.OK() {
 			if p.res == nil {
 				p.why = verdict.New(code.PlanUncompiled, firstError(res.Diagnostics))
@@ -77,7 +82,7 @@ func (r *Replay) compile(start *ledger.RunStart) *recordedPlan {
 		}
 		if exact := res.Plan.Digest() == start.PlanDigest; p.res == nil || exact {
 			p.res, p.exact, p.why = res, exact, verdict.Reason{}
-			p.otherwise = r.givenOtherwise(start.Inputs, res)
+			p.otherwise = r.givenOtherwise(&p.inputs, res)
 			if r.probing {
 				p.probe(path, opts)
 			}
@@ -91,11 +96,11 @@ func (r *Replay) compile(start *ledger.RunStart) *recordedPlan {
 
 // autoFiles are the files of variables that a load of the plan would read by
 // itself where the plan lay.
-func (r *Replay) autoFiles(start *ledger.RunStart) (given []plans.Given) {
+func (r *Replay) autoFiles(start *ledger.RunStart) (given []load.Given) {
 	files, _ := filepath.Glob(filepath.Join(planFolder(start), "*.auto.mxvars"))
 	slices.Sort(files)
 	for _, f := range files {
-		given = append(given, plans.Given{File: f})
+		given = append(given, load.Given{File: f})
 	}
 	return given
 }
@@ -173,7 +178,7 @@ func depthAbove(folder string, sources map[string]string) (most int) {
 }
 
 // firstError is the first mistake in a plan or a rule, empty where none is named.
-func firstError(diags plans.Diagnostics) verdict.Arg {
+func firstError(diags lang.Diagnostics) verdict.Arg {
 	for _, d := range diags.Errs() {
 		return verdict.Text("error", d.Error())
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 )
 
 // probes are values that an input is given to see what hangs on it, as text and as
@@ -15,7 +16,7 @@ var probes = map[string]string{"mxflow-probe": `"mxflow-probe"`, "7919": "7919",
 // probe compiles the plan with other values of what was given otherwise then. A
 // name may hide what the plan does not mark as sensitive, and a value may end up as
 // a part of another or as its digest, so that it cannot be looked for.
-func (p *recordedPlan) probe(path string, opts plans.Options) {
+func (p *recordedPlan) probe(path string, opts load.Options) {
 	p.probed = map[string][]*plans.Plan{}
 	for _, name := range p.otherwise {
 		for text, value := range probes {
@@ -29,7 +30,7 @@ func (p *recordedPlan) probe(path string, opts plans.Options) {
 			}
 			with := opts
 			with.As = &as
-			if res := plans.Load(path, Registry(), with); res.OK() {
+			if res := load.Load(path, Registry(), with); res.OK() {
 				p.probed[name] = append(p.probed[name], res.Plan)
 			}
 		}

@@ -41,7 +41,7 @@ type Recomputed struct {
 	Outcome RawOutcome `json:"outcome"`
 	// RecordedOn is the architecture of the machine that recorded it, where known.
 	RecordedOn string `json:"recorded_on,omitempty"`
-	// Why says what stands in the way of the raw data, or that cells were guessed.
+	// Why says what stands in the way of the raw data.
 	Why verdict.Reason `json:"why,omitzero"`
 	// Damaged is set where raw data are there and cannot be what was recorded.
 	Damaged bool `json:"damaged,omitempty"`
@@ -58,8 +58,7 @@ func Recompute(st *store.Store, l *ledger.Launch) Recomputed {
 // recompute is Recompute with the recording, for whoever needs its metrics.
 func recompute(st *store.Store, l *ledger.Launch, recordedOn string) (out Recomputed, recording measure.Recording) {
 	out = Recomputed{Launch: l.ID, Variant: l.Variant, RecordedOn: recordedOn}
-	recording, why, err := recordingOf(st, l)
-	out.Why = why
+	recording, err := recordingOf(st, l)
 	if err != nil {
 		out.Why = verdict.OfError(err)
 		out.Outcome, out.Damaged = RawDiffers, true
@@ -88,24 +87,20 @@ func recompute(st *store.Store, l *ledger.Launch, recordedOn string) (out Recomp
 	return out, recording
 }
 
-// recordingOf reads what a launch was evaluated from. Why is set where the cells
-// had to be taken from the samples, because the record is of a time before it
-// held them.
-func recordingOf(st *store.Store, l *ledger.Launch) (r measure.Recording, why verdict.Reason, err error) {
+// recordingOf reads what a launch was evaluated from.
+func recordingOf(st *store.Store, l *ledger.Launch) (r measure.Recording, err error) {
 	if l.Samples != "" {
 		if r.Samples, err = st.ReadSamples(l.Samples); err != nil {
-			return r, why, unread("samples", err)
+			return r, unread("samples", err)
 		}
 	}
 	if l.Series != "" {
 		if r.Series, err = st.ReadSeries(l.Series); err != nil {
-			return r, why, unread("series", err)
+			return r, unread("series", err)
 		}
 	}
-	if r.Cells = l.Cells; len(r.Cells) == 0 && len(r.Samples) > 0 {
-		r.Cells, why = measure.CellsOf(r.Samples), verdict.New(code.CellsGuessed)
-	}
-	return r, why, nil
+	r.Cells = l.Cells
+	return r, nil
 }
 
 // unread is the error of raw data that cannot be read; files that are gone stay known

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 )
@@ -16,7 +16,7 @@ type draft struct {
 	// scope is where the variant is asked for; nil where nobody runs.
 	scope  *runtime.Scope
 	engine *plans.Engine
-	kind   engine.Kind
+	kind   kinds.Kind
 	// profiled says that the plan changed the kind.
 	profiled bool
 	env      map[string]string
@@ -65,7 +65,7 @@ func (l *Lab) resolve(s *runtime.Scope, name, engineKey string, knobs map[string
 }
 
 func (l *Lab) draft(e *plans.Engine, knobs map[string]string) (*draft, error) {
-	kind, ok := engine.LookupKind(e.Kind)
+	kind, ok := kinds.Lookup(e.Kind)
 	if !ok {
 		return nil, fmt.Errorf("unknown engine kind %q", e.Kind)
 	}

@@ -10,14 +10,15 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 )
 
 // specOf resolves the only engine of a plan, every knob at its default.
 func specOf(t *testing.T, src string) engine.Spec {
 	t.Helper()
-	res := plans.LoadBytes("plan.hcl", []byte("plan \"p\" {}\n"+src), Registry(), plans.Options{})
+	res := load.LoadBytes("plan.hcl", []byte("plan \"p\" {}\n"+src), Registry(), load.Options{})
 	if !res.OK() {
 		t.Fatal(res.Diagnostics)
 	}
@@ -127,8 +128,8 @@ func TestKindsResolve(t *testing.T) {
 }
 
 func TestExamplesOfKindsAreValid(t *testing.T) {
-	for _, k := range engine.Kinds() {
-		res := plans.LoadBytes("plan.hcl", []byte("plan \"p\" {}\n"+k.Example), Registry(), plans.Options{})
+	for _, k := range kinds.All() {
+		res := load.LoadBytes("plan.hcl", []byte("plan \"p\" {}\n"+k.Example), Registry(), load.Options{})
 		if !res.OK() {
 			t.Errorf("%s: %v\n%s", k.Name, res.Diagnostics.Errs(), k.Example)
 		}
@@ -138,7 +139,7 @@ func TestExamplesOfKindsAreValid(t *testing.T) {
 // In a container an engine listens on all of its addresses, and gets what its
 // image needs.
 func TestKindsResolveInContainers(t *testing.T) {
-	for _, k := range engine.Kinds() {
+	for _, k := range kinds.All() {
 		if k.Image == "" {
 			continue
 		}

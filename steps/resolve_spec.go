@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 )
 
 // spec is the draft as the engine package starts it.
@@ -72,10 +73,10 @@ func fillIn(spec *engine.Spec, command, flags []string) {
 	host := engine.Host(spec.How())
 	model := modelFor(spec, command)
 	for _, arg := range slices.Concat(command, flags) {
-		spec.Command = append(spec.Command, engine.Fill(arg, model, host))
+		spec.Command = append(spec.Command, kinds.Fill(arg, model, host))
 	}
 	for name, value := range spec.Env {
-		spec.Env[name] = engine.Fill(value, model, host)
+		spec.Env[name] = kinds.Fill(value, model, host)
 	}
 }
 

@@ -45,10 +45,9 @@ func statistics(s gates.Settings) *ledger.Statistics {
 	return &ledger.Statistics{FalsePass: s.FalsePass, FalseFail: s.FalseFail, Min: s.Min, Max: s.Max, Alternatives: s.Alternatives, Version: decidingVersion}
 }
 
-// SettingsOf is the way back, also of decisions that were made in an earlier way.
+// SettingsOf is the way back.
 func SettingsOf(s *ledger.Statistics) gates.Settings {
-	early := s.Version == ""
-	return gates.Settings{FalsePass: s.FalsePass, FalseFail: s.FalseFail, Min: s.Min, Max: s.Max, Alternatives: s.Alternatives, CountsByMean: early, WholeByValue: early}
+	return gates.Settings{FalsePass: s.FalsePass, FalseFail: s.FalseFail, Min: s.Min, Max: s.Max, Alternatives: s.Alternatives}
 }
 
 // rulesReading are all rules whose decision rests on a feature's launches: its

@@ -14,6 +14,8 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/git"
+	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/engine/process"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -151,7 +153,7 @@ func (w worktree) build(ctx context.Context, i int, command []string, record *le
 	limit := time.Duration(w.src.Timeout)
 	ctx2, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	run, err := engine.StartCommand(engine.Spec{Command: argv, Dir: w.dir(), Env: env, StopGrace: 10 * time.Second},
+	run, err := process.StartCommand(engine.Spec{Command: argv, Dir: w.dir(), Env: env, StopGrace: 10 * time.Second},
 		engine.Launch{ID: "build-" + shortID(w.launch, i), Owner: w.lab.Owner, LogPath: log})
 	if err != nil {
 		return err
@@ -176,7 +178,7 @@ func (w worktree) build(ctx context.Context, i int, command []string, record *le
 	if exit == nil {
 		failure.Reason += fmt.Sprintf(" was stopped after its time limit of %s", limit)
 	}
-	failure.Exit, failure.LogTail = exit, engine.TailLog(log, 15)
+	failure.Exit, failure.LogTail = exit, logscan.Tail(log, 15)
 	if w.lab.Store != nil {
 		if sum, err := w.lab.Store.PutFile(log); err == nil {
 			record.Log = sum

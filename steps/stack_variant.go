@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
 )
 
 // DefaultKnobs is the baseline's value of every knob.
@@ -16,14 +18,14 @@ func (l *Lab) DefaultKnobs() map[string]string { return l.defaults() }
 // VariantSpec is what a launch of an engine ("kind.name") with these knob values
 // would start, and the kind as the plan has it. Nothing is started, and no image
 // and no program is looked at.
-func (l *Lab) VariantSpec(engineKey string, knobs map[string]string) (engine.Spec, engine.Kind, error) {
+func (l *Lab) VariantSpec(engineKey string, knobs map[string]string) (engine.Spec, kinds.Kind, error) {
 	e := l.Plan.Engine(engineKey)
 	if e == nil {
-		return engine.Spec{}, engine.Kind{}, fmt.Errorf("the plan has no engine %q%s", engineKey, near(engineKey, engineKeys(l.Plan)))
+		return engine.Spec{}, kinds.Kind{}, fmt.Errorf("the plan has no engine %q%s", engineKey, DidYouMean(engineKey, engineKeys(l.Plan)))
 	}
 	d, err := l.draft(e, knobs)
 	if err != nil {
-		return engine.Spec{}, engine.Kind{}, err
+		return engine.Spec{}, kinds.Kind{}, err
 	}
 	spec, err := l.spec(d)
 	return spec, d.kind, err
@@ -36,15 +38,21 @@ func engineKeys(p *plans.Plan) (keys []string) {
 	return keys
 }
 
-// near is what to say after a name that is not known.
-func near(given string, known []string) string {
-	if best := plans.Nearest(given, known); best != "" {
+// DidYouMean is what stands behind a name that is not known: the nearest one, or
+// what there is.
+func DidYouMean(given string, known []string) string {
+	if best := lang.Nearest(given, known); best != "" {
 		return fmt.Sprintf(". Did you mean %q?", best)
 	}
 	if len(known) == 0 {
 		return ""
 	}
-	return "; there are " + strings.Join(known, ", ")
+	const most = 12
+	more := ""
+	if len(known) > most {
+		more = fmt.Sprintf(" and %d more", len(known)-most)
+	}
+	return ". There is: " + strings.Join(known[:min(most, len(known))], ", ") + more + "."
 }
 
 // Candidates are all features that have a variant of their own: those of the

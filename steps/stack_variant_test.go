@@ -3,8 +3,8 @@ package steps
 import "testing"
 
 func TestNear(t *testing.T) {
-	for given, want := range map[string]string{"vlm.b": `. Did you mean "vllm.b"?`, "x": "; there are vllm.a, vllm.b"} {
-		if got := near(given, []string{"vllm.a", "vllm.b"}); got != want {
+	for given, want := range map[string]string{"vlm.b": `. Did you mean "vllm.b"?`, "x": ". There is: vllm.a, vllm.b."} {
+		if got := DidYouMean(given, []string{"vllm.a", "vllm.b"}); got != want {
 			t.Errorf("%s: %q, want %q", given, got, want)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/gates/tell"
@@ -25,8 +25,8 @@ func TestKindsCountTokens(t *testing.T) {
 		_, _ = w.Write([]byte(said))
 	}))
 	defer s.Close()
-	own := profileAttrs{TokenizePath: "/own"}.over(engine.Kind{Name: "openai"})
-	for _, k := range append(engine.Kinds(), own) {
+	own := profileAttrs{TokenizePath: "/own"}.over(kinds.Kind{Name: "openai"})
+	for _, k := range append(kinds.All(), own) {
 		if k.Tokenize.Path == "" {
 			continue
 		}
@@ -37,7 +37,7 @@ func TestKindsCountTokens(t *testing.T) {
 		}
 	}
 	client := openai.New(s.URL, "m")
-	client.Tokenizer = tokenizerOf(engine.Tokenize{Path: "/own", Field: "prompt", Count: ".nothing"})
+	client.Tokenizer = tokenizerOf(kinds.Tokenize{Path: "/own", Field: "prompt", Count: ".nothing"})
 	if _, _, err := client.Tokenize(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), ".nothing of its answer is <nil>") {
 		t.Errorf("an answer without a count: %v", err)
 	}
@@ -55,7 +55,7 @@ func TestUnknownCachesAreNoted(t *testing.T) {
 		{"--report", 0, ""},
 		{"--report", 90, "prompts were partly answered from a cache"},
 	} {
-		r := &recording{Subject: Subject{Kind: engine.Kind{Ask: engine.Ask{CachedTokens: c.flag}}}, taken: &Taken{}}
+		r := &recording{Subject: Subject{Kind: kinds.Kind{Ask: kinds.Ask{CachedTokens: c.flag}}}, taken: &Taken{}}
 		sample := measure.Sample{PromptTokens: 100, OutputTokens: 1, CachedTokens: c.cached, TokenSource: measure.SourceUsage, Text: "one two three"}
 		r.cached(sentCell{w: &plans.Workload{}, cell: plans.Cell{Address: "chat", Prompt: 100}, samples: []measure.Sample{sample}})
 		notes := tell.Joined(append(r.taken.Notes, r.taken.Invalid...))

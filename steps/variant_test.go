@@ -8,7 +8,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -66,7 +66,7 @@ phase "one" {
 
 func labOf(t *testing.T, src string) *Lab {
 	t.Helper()
-	res := plans.LoadBytes("plan.hcl", []byte(src), Registry(), plans.Options{})
+	res := load.LoadBytes("plan.hcl", []byte(src), Registry(), load.Options{})
 	if !res.OK() {
 		t.Fatal(res.Diagnostics)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 )
 
 // ab is what the command line of `mxflow ab` asks for.
@@ -29,9 +29,8 @@ type ab struct {
 	claim       abClaim
 	arms        [2]abArm
 	shape       abShape
-	kind        engine.Kind
+	kind        kinds.Kind
 	port        int
-	notes       []string
 	commandLine string
 	// counted says whether requests and warm-ups were asked for.
 	counted [2]bool
@@ -57,7 +56,7 @@ soon as the answer is known.
 
 A COMMAND is NAME=value assignments and a program with its arguments. Quotes work as in
 a shell; pipes, variables and patterns need one: --a "sh -c '…'". The server listens on
-{port} in the command, $MXFLOW_PORT in a script, or where --url says.
+the port that it is given, {port} in the command and $PORT in a script, or where --url says.
 
 The question is whether B is not more than 3 % slower than A, with the interval beside
 it. --claim '+10%' asks for more: whether it is at least 10 % faster.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/endpoint"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -60,12 +60,8 @@ func (q *ab) check(c *cobra.Command) (err error) {
 		return err
 	}
 	var args []string
-	var note string
-	if q.port, args, note, err = settlePorts(&q.arms, fixed); err != nil {
+	if q.port, args, err = settlePorts(&q.arms, fixed); err != nil {
 		return err
-	}
-	if note != "" {
-		q.notes = append(q.notes, note)
 	}
 	if q.shape, err = shapeOf(q.arms[0], q.arms[1]); err != nil {
 		return err
@@ -167,7 +163,7 @@ func fixedURL(text string) (int, error) {
 	if text == "" {
 		return 0, nil
 	}
-	if err := engine.CheckURL(text); err != nil {
+	if err := endpoint.CheckURL(text); err != nil {
 		return 0, err
 	}
 	u, err := url.Parse(text)

@@ -19,7 +19,7 @@ func TestTestWords(t *testing.T) {
 		"screened":     {verdict.StopScreen, 1, 0, "screened: one launch of each"},
 		"not screened": {verdict.StopEnd, 1, 0, "none: one launch of each"},
 		"futile":       {verdict.StopFutile, 4, 0.032, "more launches would have told with a chance of 3.2 %, so it stopped"},
-		"hopeless":     {verdict.StopFutile, 4, 1e-9, "more launches would hardly have told (in less than 0.10 % of cases), so it stopped"},
+		"hopeless":     {verdict.StopFutile, 4, 1e-9, "more launches would hardly have told (in less than 0.1 % of cases), so it stopped"},
 	} {
 		got := testWords(&verdict.Test{Form: verdict.Ratio, Stop: c.stop, Looks: []verdict.Look{{N: c.n, Chance: c.chance}}})
 		if !strings.Contains(got, c.want) || strings.Contains(got, "of 0 %") || strings.Contains(got, "screened") != (c.stop == verdict.StopScreen) {

@@ -146,19 +146,5 @@ func logSpread(launches []abLaunch) (sd float64, ok bool) {
 
 // percent is a share without its sign: "19.3 %", and more digits of a small one.
 func percent(share float64) string {
-	return strings.TrimPrefix(signed(math.Abs(share)), "+")
-}
-
-// signed is a change: "+21.5 %", "-0.42 %".
-func signed(share float64) string {
-	x := 100 * share
-	switch {
-	case math.Abs(x) < 0.005:
-		return "0 %"
-	case math.Abs(x) < 1:
-		return fmt.Sprintf("%+.2f %%", x)
-	case math.Abs(x) < 1000:
-		return fmt.Sprintf("%+.1f %%", x)
-	}
-	return fmt.Sprintf("%+.0f %%", x)
+	return strings.TrimPrefix(tell.Percent(math.Abs(share), 1), "+")
 }

@@ -61,7 +61,7 @@ func (r *abResult) observations(q *ab) {
 			all[name] = all[name] || steady[name]
 		}
 	}
-	for _, name := range sortedKeys(all) {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if !all[name] {
 			continue
 		}
@@ -114,7 +114,7 @@ func (r *abResult) environments(q *ab) {
 	if len(r.A.all) == 0 || len(r.B.all) == 0 {
 		return
 	}
-	for _, name := range sortedKeys(union(fingerprint(r.A.all), fingerprint(r.B.all))) {
+	for _, name := range slices.Sorted(maps.Keys(union(fingerprint(r.A.all), fingerprint(r.B.all)))) {
 		a, b := entries(r.A.all, name), entries(r.B.all, name)
 		if a == b {
 			r.Same++

@@ -61,11 +61,11 @@ func (s *abShow) numbers(r *abResult) {
 	if r.A.Value == nil || r.B.Value == nil || r.Change == nil {
 		return
 	}
-	text := fmt.Sprintf("%s: A %s, B %s %s, a change of %s", s.q.label(), digits(*r.A.Value, *r.A.Value), digits(*r.B.Value, *r.B.Value), r.Unit, signed(*r.Change))
+	text := fmt.Sprintf("%s: A %s, B %s %s, a change of %s", s.q.label(), digits(*r.A.Value, *r.A.Value), digits(*r.B.Value, *r.B.Value), r.Unit, tell.Percent(*r.Change, 1))
 	if r.Verdict == verdict.Invalid || r.Verdict == verdict.Error {
 		text += ", which does not count"
 	} else if r.Low != nil {
-		text += fmt.Sprintf(" [%s, %s]", signed(*r.Low), signed(*r.High))
+		text += fmt.Sprintf(" [%s, %s]", tell.Percent(*r.Low, 1), tell.Percent(*r.High, 1))
 	}
 	fmt.Fprintln(s.stdout, text)
 	if r.Low != nil && r.Verdict.Decided() {
@@ -73,7 +73,7 @@ func (s *abShow) numbers(r *abResult) {
 		if s.q.claim.lower() {
 			pass, fail = fail, pass
 		}
-		fmt.Fprintf(s.stdout, "On these launches a claim of %s would just pass, and one of %s just fail.\n", signed(pass), signed(fail))
+		fmt.Fprintf(s.stdout, "On these launches a claim of %s would just pass, and one of %s just fail.\n", tell.Percent(pass, 1), tell.Percent(fail, 1))
 	}
 }
 
@@ -128,10 +128,10 @@ func (s *abShow) also(r *abResult) {
 	var rows [][]string
 	against := "B against A"
 	for _, m := range r.Metrics {
-		text := signed(m.Change)
+		text := tell.Percent(m.Change, 1)
 		if m.Low != nil {
 			against = "B against A [95 %]"
-			text += fmt.Sprintf(" [%s, %s]", signed(*m.Low), signed(*m.High))
+			text += fmt.Sprintf(" [%s, %s]", tell.Percent(*m.Low, 1), tell.Percent(*m.High, 1))
 		}
 		rows = append(rows, []string{"  " + m.Metric, digits(m.A, m.A) + " " + m.Unit, digits(m.B, m.B) + " " + m.Unit, strings.TrimSpace(text + " " + m.Better)})
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
@@ -79,7 +79,7 @@ func TestABOutput(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			kind, _ := engine.LookupKind("vllm")
+			kind, _ := kinds.Lookup("vllm")
 			q := &ab{pp: 2048, tg: 32, concurrency: 1, requests: 10, warmup: 3, claim: claim, kind: kind, coherence: ""}
 			for i, text := range []string{"KERNEL=marlin ./serve.sh", "KERNEL=gemm ./serve.sh"} {
 				if q.arms[i], err = parseArm([]string{"a", "b"}[i], text); err != nil {

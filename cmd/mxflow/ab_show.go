@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -22,9 +22,6 @@ type abShow struct {
 func (s *abShow) begin() {
 	fmt.Fprintf(s.stdout, "A  %s\nB  %s\n", oneLine(s.q.arms[0].Text), oneLine(s.q.arms[1].Text))
 	fmt.Fprintf(s.stdout, "claim: B %s\n", s.q.claim.says(s.q.label()))
-	for _, n := range s.q.notes {
-		fmt.Fprintf(s.stdout, "note: %s\n", n)
-	}
 	fmt.Fprintln(s.stdout)
 }
 
@@ -62,7 +59,7 @@ func armName(variant string) string {
 
 // globSees reports whether a line is one of those that a glob means.
 func globSees(glob, line string) bool {
-	g, err := engine.ParseGlob(glob)
+	g, err := logscan.ParseGlob(glob)
 	return err == nil && g.Match(line)
 }
 

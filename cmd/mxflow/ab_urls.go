@@ -8,7 +8,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/endpoint"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
@@ -32,7 +33,7 @@ func (q *ab) checkURLs() error {
 		return errors.New("nothing can be decided about servers that run already: leave out --claim, --quick, --changes and --must-see, or have mxflow start them with --a and --b")
 	}
 	for _, u := range []string{q.aURL, q.bURL} {
-		if err := engine.CheckURL(u); err != nil {
+		if err := endpoint.CheckURL(u); err != nil {
 			return err
 		}
 	}
@@ -40,7 +41,7 @@ func (q *ab) checkURLs() error {
 	if name == "" {
 		name = "openai"
 	}
-	kind, ok := engine.LookupKind(name)
+	kind, ok := kinds.Lookup(name)
 	if !ok || kind.Name == "command" {
 		return fmt.Errorf("--kind: there is no kind of server %q: see mxflow engine kinds", q.asked)
 	}

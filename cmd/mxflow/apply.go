@@ -9,10 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -20,7 +21,7 @@ import (
 )
 
 func (a *app) applyCommand() *cobra.Command {
-	var vars []plans.Given
+	var vars []load.Given
 	var rerun []string
 	var suite string
 	c := &cobra.Command{
@@ -49,7 +50,7 @@ interrupted.`,
 	return c
 }
 
-func (a *app) apply(ctx context.Context, path string, vars []plans.Given, suite string, rerun []string) error {
+func (a *app) apply(ctx context.Context, path string, vars []load.Given, suite string, rerun []string) error {
 	if a.streaming = true; a.json {
 		a.printLine(runtime.Event{Type: "version", Time: time.Now().UTC(), Stream: streamVersion, Tool: "mxflow " + version})
 	}
@@ -94,7 +95,7 @@ func samePlan(st *store.Store, p *plans.Plan) error {
 }
 
 // run is one apply on an open state directory.
-func (a *app) run(ctx context.Context, path string, p *plans.Plan, g *runtime.Graph, loaded *plans.Result, st *store.Store, lock *store.DirLock, forced func(*runtime.Node) bool) error {
+func (a *app) run(ctx context.Context, path string, p *plans.Plan, g *runtime.Graph, loaded *load.Result, st *store.Store, lock *store.DirLock, forced func(*runtime.Node) bool) error {
 	owner := ownerOf(st.Dir())
 	if err := a.cleanUp(st, owner); err != nil {
 		return err
@@ -121,7 +122,7 @@ func (a *app) run(ctx context.Context, path string, p *plans.Plan, g *runtime.Gr
 	}
 	err = st.Append(&ledger.Record{Type: "run", Time: time.Now().UTC(), Run: run, RunStart: &ledger.RunStart{
 		Plan: p.Name, PlanFile: path, PlanDigest: p.Digest(), PlanSource: sum, PlanSources: sums, Tool: "mxflow " + version,
-		Environment: engine.Environment(), BootID: engine.BootID(), Targets: steps.Targets(p), Hypotheses: steps.Hypotheses(p), Nodes: nodesOf(g), Inputs: inputs,
+		Environment: machine.Environment(), BootID: machine.BootID(), Targets: steps.Targets(p), Hypotheses: steps.Hypotheses(p), Nodes: nodesOf(g), Inputs: inputs,
 	}})
 	if err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/process"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -17,7 +17,7 @@ import (
 // cleanUp stops what a killed apply left running, and closes its run in the
 // ledger, so that an abandoned attempt is on record.
 func (a *app) cleanUp(st *store.Store, owner string) error {
-	swept, err := engine.Sweep(owner)
+	swept, err := process.Sweep(owner)
 	if err != nil {
 		return fmt.Errorf("what an earlier apply left running cannot be stopped: %w", err)
 	}

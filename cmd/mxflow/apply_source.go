@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
@@ -18,7 +19,7 @@ import (
 // read, the prompts that its workloads send and what file() read are among these,
 // so that whoever checks a run has what was decided by and what was sent. A file
 // that a secret comes from is not.
-func (a *app) putSources(st *store.Store, loaded *plans.Result) (first string, all map[string]string, err error) {
+func (a *app) putSources(st *store.Store, loaded *load.Result) (first string, all map[string]string, err error) {
 	if first, err = st.Put(a.secrets.Bytes(loaded.Source)); err != nil {
 		return "", nil, err
 	}
@@ -46,7 +47,7 @@ func (a *app) putSources(st *store.Store, loaded *plans.Result) (first string, a
 }
 
 // inputsOf is what a run records of what its plan was compiled with.
-func (a *app) inputsOf(st *store.Store, loaded *plans.Result) (*ledger.Inputs, error) {
+func (a *app) inputsOf(st *store.Store, loaded *load.Result) (*ledger.Inputs, error) {
 	var key []byte
 	return steps.InputsOf(loaded, func(text string) (mark string, err error) {
 		if key == nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
@@ -24,7 +24,7 @@ func TestNamedFilesAreKept(t *testing.T) {
 	const result = `{"num_prompts": 1, "label": "hunter2hunter2", "duration": 1, "completed": 1, "total_input_tokens": 1, "request_throughput": 1}`
 	write("serving.json", result)
 	write("plan.hcl", "plan \"p\" {}\nimported \"serving\" {\n  file = \"serving.json\"\n}\n")
-	loaded := plans.Load(filepath.Join(dir, "plan.hcl"), steps.Registry(), plans.Options{})
+	loaded := load.Load(filepath.Join(dir, "plan.hcl"), steps.Registry(), load.Options{})
 	st, err := store.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -105,7 +107,7 @@ func (a *app) verifyArtifacts(st *store.Store) (n int, bad []string) {
 		switch {
 		case r.RunStart != nil:
 			check(r.RunStart.PlanSource, fmt.Sprintf("record %d, plan of run %s", i, r.Run))
-			for _, name := range sortedKeys(r.RunStart.PlanSources) {
+			for _, name := range slices.Sorted(maps.Keys(r.RunStart.PlanSources)) {
 				check(r.RunStart.PlanSources[name], fmt.Sprintf("record %d, file %s of the plan of run %s", i, name, r.Run))
 			}
 		case r.Launch != nil:
@@ -115,7 +117,7 @@ func (a *app) verifyArtifacts(st *store.Store) (n int, bad []string) {
 			check(r.Launch.Prompts, fmt.Sprintf("record %d, prompts of launch %s", i, r.Launch.ID))
 			check(r.Launch.Log, fmt.Sprintf("record %d, log of launch %s", i, r.Launch.ID))
 			check(r.Launch.Metadata, fmt.Sprintf("record %d, metadata of launch %s", i, r.Launch.ID))
-			for _, name := range sortedKeys(r.Launch.Trees) {
+			for _, name := range slices.Sorted(maps.Keys(r.Launch.Trees)) {
 				check(r.Launch.Trees[name].Diff, fmt.Sprintf("record %d, changes to source tree %s of launch %s", i, name, r.Launch.ID))
 			}
 		}

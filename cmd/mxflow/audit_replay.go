@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
@@ -18,7 +18,7 @@ import (
 // replayFlags are those of audit replay.
 type replayFlags struct {
 	changed, node, suite string
-	vars                 []plans.Given
+	vars                 []load.Given
 }
 
 func (a *app) auditReplayCommand() *cobra.Command {
@@ -34,10 +34,9 @@ bit for bit (within 1e-9 where it was recorded on another architecture). Nothing
 started and nothing is written.
 
 Exit status: 0 everything agrees; 2 something came out otherwise, which is listed;
-3 nothing could be decided again, or not all that stands: a decision is of a version
-that did not keep by what it decided, or its plan cannot be compiled any more, so that
-only the tests that it recorded were computed again; 4 the ledger is damaged, or raw data are missing or
-damaged; 1 wrong usage.
+3 nothing could be decided again, or not all that stands: its plan cannot be compiled
+any more, so that only the tests that it recorded were computed again; 4 the ledger is
+damaged, or raw data are missing or damaged; 1 wrong usage.
 
 --plan CHANGED decides the same evidence by another plan's rules, thresholds and
 decision settings: what would have come out, gate by gate. What was never measured
@@ -50,11 +49,10 @@ been invalid, 3 one would be inconclusive or a feature was never measured, 4 raw
 are missing, 1 the changed plan has mistakes.
 
 The recorded plan is compiled with the variables, the suite and the environment that
-the run recorded, whatever is given now. Sensitive values are in no record, nor is any
-value in those of a version that did not keep them: with --var, --var-file or
-MXFLOW_VAR_name as they were given then, all of the plan is checked; without, each
-rule is compiled from the text that its decision recorded. The changed plan has the
-variables and the suite that are given now.`,
+the run recorded, whatever is given now. Sensitive values are in no record: with --var,
+--var-file or MXFLOW_VAR_name as they were given then, all of the plan is checked;
+without, each rule is compiled from the text that its decision recorded. The changed
+plan has the variables and the suite that are given now.`,
 		Example: "  mxflow audit replay plan.hcl\n" +
 			"  mxflow audit replay plan.hcl --node cutlass\n" +
 			"  mxflow audit replay plan.hcl --plan stricter.hcl",
@@ -123,9 +121,9 @@ type replayResult struct {
 	Counts    map[steps.ReplayOutcome]int `json:"counts"`
 	Numbers   int                         `json:"numbers"`
 	Agrees    bool                        `json:"agrees"`
-	// missing are decisions that stand and could not be decided again, partly those
-	// of which only the recorded tests could.
-	missing, partly int
+	// partly are decisions that stand, of which only the recorded tests could be
+	// computed again.
+	partly int
 }
 
 func (a *app) replay(st *store.Store, flags replayFlags) error {
@@ -146,15 +144,12 @@ func (a *app) replay(st *store.Store, flags replayFlags) error {
 		out.Decisions = append(out.Decisions, again)
 		out.Counts[again.Outcome]++
 		out.Numbers += again.Numbers
-		switch {
-		case again.Outcome == steps.ReplayImpossible && again.Stands:
-			out.missing++
-		case again.Outcome == steps.ReplayTests && again.Stands:
+		if again.Outcome == steps.ReplayTests && again.Stands {
 			out.partly++
 		}
 	}
 	n := out.Counts
-	out.Agrees = n[steps.ReplayAgrees] > 0 && n[steps.ReplayDiffers] == 0 && n[steps.ReplayBroken] == 0 && out.missing == 0 && out.partly == 0
+	out.Agrees = n[steps.ReplayAgrees] > 0 && n[steps.ReplayDiffers] == 0 && n[steps.ReplayBroken] == 0 && out.partly == 0
 	if a.json {
 		a.printJSON(out)
 	} else {
@@ -162,13 +157,11 @@ func (a *app) replay(st *store.Store, flags replayFlags) error {
 	}
 	switch {
 	case n[steps.ReplayDiffers] > 0:
-		return a.fail(verdict.ExitFail, fmt.Errorf("%s come out as recorded", countOf(n[steps.ReplayDiffers], "decision does not", "decisions do not")))
+		return a.fail(verdict.ExitFail, fmt.Errorf("%d %s come out as recorded", n[steps.ReplayDiffers], plural(n[steps.ReplayDiffers], "decision does not", "decisions do not")))
 	case n[steps.ReplayBroken] > 0:
-		return a.fail(verdict.ExitBroken, fmt.Errorf("%s cannot be decided again, because raw data are missing or damaged", countOf(n[steps.ReplayBroken], "decision", "decisions")))
-	case out.missing > 0:
-		return a.fail(verdict.ExitInconclusive, fmt.Errorf("%s of a version that did not keep by what; apply again decides anew", isAre(out.missing, "decision that stands", "decisions that stand")))
+		return a.fail(verdict.ExitBroken, fmt.Errorf("%s cannot be decided again, because raw data are missing or damaged", count(n[steps.ReplayBroken], "decision")))
 	case out.partly > 0:
-		return a.fail(verdict.ExitInconclusive, fmt.Errorf("of %s only the tests could be computed again: the plan cannot be compiled as it was recorded. If it needs variables, give them again with --var or --var-file", countOf(out.partly, "decision that stands", "decisions that stand")))
+		return a.fail(verdict.ExitInconclusive, fmt.Errorf("of %d %s only the tests could be computed again: the plan cannot be compiled as it was recorded. If it needs variables, give them again with --var or --var-file", out.partly, plural(out.partly, "decision that stands", "decisions that stand")))
 	case n[steps.ReplayAgrees] == 0:
 		return a.fail(verdict.ExitInconclusive, errors.New("there is nothing to decide again: no feature and no gate was decided by rules here"))
 	}

@@ -61,13 +61,14 @@ func TestChangedPlanBesideOneThatIsGone(t *testing.T) {
 		exit       int
 		want       []string
 	}{
-		{"metrics", planWith(tenPercent, tenPercent), nil, 3, []string{"feature.routed  pass      inconclusive", "phase.experts   pass      inconclusive", "give --var and --var-file as they were given then"}},
-		{"levels", levels, nil, 3, []string{"feature.routed  pass      inconclusive", "phase.experts   pass      inconclusive", "give --var and --var-file"}},
+		{"metrics", planWith(tenPercent, tenPercent), nil, 3, []string{"feature.routed  pass      inconclusive", "phase.experts   pass      inconclusive", "give var.least as it was then"}},
+		{"levels", levels, nil, 3, []string{"feature.routed  pass      inconclusive", "phase.experts   pass      inconclusive", "give var.least as it was then"}},
 		{"a fail", planWith("chat.tg.gain >= 0.30", tenPercent), nil, 3, []string{"feature.routed  pass      fail", "phase.experts   pass      inconclusive"}},
 		{"the variable given again", plan, []string{"--var", "least=0.1"}, 0, []string{"Every gate of the changed plan would have passed"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newRecordedState(t)
+			s.sealed = true
 			s.apply(recorded, map[string]string{"least": "0.10"})
 			once(s)
 			s.replaysWith(t, tt.plan, tt.exit, tt.want, tt.args...)

@@ -42,9 +42,9 @@ func (a *app) printReplay(out replayResult) {
 	agree := out.Counts[steps.ReplayAgrees]
 	switch {
 	case out.Agrees:
-		fmt.Fprintf(a.stdout, "Everything agrees: %s with %s.\n", countOf(agree, "decision", "decisions"), countOf(out.Numbers, "number", "numbers"))
+		fmt.Fprintf(a.stdout, "Everything agrees: %s with %s.\n", count(agree, "decision"), count(out.Numbers, "number"))
 	case agree > 0:
-		fmt.Fprintf(a.stdout, "%s of %d agree.\n", countOf(agree, "decision", "decisions"), len(out.Decisions))
+		fmt.Fprintf(a.stdout, "%s of %d agree.\n", count(agree, "decision"), len(out.Decisions))
 	}
 }
 

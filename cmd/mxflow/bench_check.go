@@ -11,7 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/endpoint"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -24,10 +25,10 @@ const (
 
 // check refuses what cannot be meant, before the server is asked anything.
 func (b *bench) check(c *cobra.Command) error {
-	if err := engine.CheckURL(b.url); err != nil {
+	if err := endpoint.CheckURL(b.url); err != nil {
 		return err
 	}
-	if _, ok := engine.LookupKind(b.kind); b.kind != "" && !ok {
+	if _, ok := kinds.Lookup(b.kind); b.kind != "" && !ok {
 		return b.wrong("engine", "there is no kind %q: see mxflow engine kinds", b.kind)
 	}
 	for _, list := range []struct {
@@ -98,7 +99,7 @@ func (b *bench) check(c *cobra.Command) error {
 		if !strings.Contains(h, ":") {
 			return b.wrong("header", "%q has no colon: write it as 'Name: value'", name)
 		}
-		if err := engine.CheckHeader(name, value); err != nil {
+		if err := endpoint.CheckHeader(name, value); err != nil {
 			return b.wrong("header", "%v; write it as 'Name: value'", err)
 		}
 	}

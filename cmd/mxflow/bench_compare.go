@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"slices"
@@ -69,7 +70,7 @@ func (r *benchResult) whole() error {
 		if c.Label == "" || slices.ContainsFunc(r.Cells[:i], func(d benchCell) bool { return d.Label == c.Label }) {
 			return fmt.Errorf("its cell %d has no name of its own", i+1)
 		}
-		for _, name := range sortedKeys(c.Metrics) {
+		for _, name := range slices.Sorted(maps.Keys(c.Metrics)) {
 			if m := c.Metrics[name]; m == nil || math.IsNaN(m.Mean) || math.IsInf(m.Mean, 0) || len(m.Values) == 0 {
 				return fmt.Errorf("its metric %s of %s has no values", name, c.Label)
 			}

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"encoding/xml"
+	"image/png"
 	"math"
 	"strings"
 	"testing"
@@ -153,5 +155,40 @@ func TestBenchNothingToPlot(t *testing.T) {
 	}
 	if got := written(t, r, "html"); strings.Contains(got, "<svg") || !strings.Contains(got, "</html>") {
 		t.Error(got)
+	}
+}
+
+// Pictures hold a ring for each run and a plus for each mean, and titles as text.
+func TestBenchPictures(t *testing.T) {
+	r := sampleResult(t)
+	svg, err := r.picture("x.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := xml.Unmarshal(svg, new(struct{ XMLName xml.Name })); err != nil {
+		t.Error(err)
+	}
+	points := 0
+	for _, c := range r.Cells {
+		for _, name := range []string{"pp", "tg", "tg_total", "ttft"} {
+			if m := c.Metrics[name]; m != nil {
+				points += len(m.Values)
+			}
+		}
+	}
+	if rings := bytes.Count(svg, []byte("<circle")); rings != points || points == 0 || !bytes.Contains(svg, []byte(">decode, tokens a second of a request<")) {
+		t.Errorf("%d rings for %d runs\n%s", rings, points, svg)
+	}
+	pixels, err := r.picture("x.png")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := png.Decode(bytes.NewReader(pixels)); err != nil || p.Bounds().Dx() != panelWidth || p.Bounds().Dy()%panelHeight != 0 {
+		t.Errorf("%v", err)
+	}
+	for least, want := range map[float64]float64{0.9: 1, 1.2: 2, 2.5: 5, 7: 10, 0.03: 0.05, 1: 1} {
+		if got := tickStep(least); math.Abs(got-want) > 1e-12 {
+			t.Errorf("a step of at least %v is %v, want %v", least, got, want)
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"html/template"
 	"io"
 )
@@ -43,12 +42,8 @@ func (r *benchResult) html(w io.Writer) error {
 		Words  []string
 		Plots  template.HTML
 	}{benchResult: r, Tables: r.tables(), Words: r.words()}
-	var picture bytes.Buffer
-	if err := r.svg(&picture); err == nil {
-		// The XML declaration has no place inside of HTML.
-		if at := bytes.Index(picture.Bytes(), []byte("<svg")); at >= 0 {
-			page.Plots = template.HTML(picture.Bytes()[at:])
-		}
+	if picture, err := r.picture(".svg"); err == nil {
+		page.Plots = template.HTML(picture)
 	}
 	return benchPage.Execute(w, page)
 }

@@ -2,16 +2,20 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
-	"io"
+	"html"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"math"
 	"path/filepath"
+	"strconv"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgsvg"
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/basicfont"
+	"golang.org/x/image/math/fixed"
 )
 
 // panels are the plots, one below the other.
@@ -22,66 +26,88 @@ var panels = []struct{ title, metric, corrected string }{
 	{"time to first token, ms", "ttft", "ttft_corrected"},
 }
 
+// The size of a panel and of the space around its axes, in pixels.
 const (
-	panelWidth  = 18 * vg.Centimeter
-	panelHeight = 6 * vg.Centimeter
+	panelWidth, panelHeight  = 680, 230
+	marginLeft, marginRight  = 70, 20
+	marginTop, marginBottom  = 30, 30
+	ringRadius, plusArm      = 3, 6
+	letterWidth, letterAbove = 7, 4 // of basicfont, and of a monospaced font of 12 px
 )
 
-// plots draws one panel for each speed: a point for each run, a line at the mean.
-func (r *benchResult) plots() ([]*plot.Plot, error) {
-	var all []*plot.Plot
-	for _, panel := range panels {
-		metric, title := panel.metric, panel.title
-		if r.Correction != "none" && panel.corrected != "" {
-			metric, title = panel.corrected, title+" (latency subtracted: "+r.Correction+")"
-		}
-		p, any, err := r.panel(title, metric)
-		if err != nil {
-			return nil, err
-		}
-		if any {
-			all = append(all, p)
-		}
-	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("nothing was measured that could be plotted")
-	}
-	return all, nil
+// canvas is what a picture is drawn on. Text stands around x as anchor says: 0 from
+// it on, 0.5 in its middle, 1 up to it.
+type canvas interface {
+	line(x0, y0, x1, y1 int, shade uint8)
+	ring(x, y int)
+	text(x, y int, anchor float64, s string)
 }
 
-func (r *benchResult) panel(title, metric string) (p *plot.Plot, any bool, err error) {
-	p = plot.New()
-	p.Title.Text, p.Y.Min = title, 0
-	var names []string
-	var points, means plotter.XYs
+// plot draws one panel for each speed: a ring for each run, a plus at the mean. It
+// returns how many panels there are, and draws none where there is no canvas.
+func (r *benchResult) plot(on canvas) (n int) {
+	for _, p := range panels {
+		metric, title := p.metric, p.title
+		if r.Correction != "none" && p.corrected != "" {
+			metric, title = p.corrected, title+" (latency subtracted: "+r.Correction+")"
+		}
+		top := 0.0
+		for _, c := range r.Cells {
+			if m := c.Metrics[metric]; m != nil {
+				for _, v := range append([]float64{m.Mean}, m.Values...) {
+					top = max(top, v)
+				}
+			}
+		}
+		if top == 0 {
+			continue
+		}
+		if on != nil {
+			r.panel(on, n*panelHeight, title, metric, top)
+		}
+		n++
+	}
+	return n
+}
+
+func (r *benchResult) panel(on canvas, at int, title, metric string, top float64) {
+	left, right, base := marginLeft, panelWidth-marginRight, at+panelHeight-marginBottom
+	step := tickStep(top / 4)
+	ticks := math.Ceil(top / step)
+	y := func(v float64) int {
+		return base - int(math.Round(v/(ticks*step)*(panelHeight-marginTop-marginBottom)))
+	}
+	on.text((left+right)/2, at+marginTop-10, 0.5, title)
+	for i := 0.0; i <= ticks; i++ {
+		on.line(left, y(i*step), right, y(i*step), 210)
+		on.text(left-8, y(i*step)+letterAbove, 1, strconv.FormatFloat(i*step, 'g', 6, 64))
+	}
+	on.line(left, base, right, base, 0)
+	on.line(left, base, left, y(ticks*step), 0)
 	for i, c := range r.Cells {
-		names = append(names, c.short())
+		x := left + (2*i+1)*(right-left)/(2*len(r.Cells))
+		on.text(x, base+18, 0.5, c.short())
 		m := c.Metrics[metric]
 		if m == nil {
 			continue
 		}
 		for _, v := range m.Values {
-			points = append(points, plotter.XY{X: float64(i), Y: v})
+			on.ring(x, y(v))
 		}
-		means = append(means, plotter.XY{X: float64(i), Y: m.Mean})
+		on.line(x-plusArm, y(m.Mean), x+plusArm, y(m.Mean), 0)
+		on.line(x, y(m.Mean)-plusArm, x, y(m.Mean)+plusArm, 0)
 	}
-	if len(points) == 0 {
-		return nil, false, nil
+}
+
+// tickStep is the least of 1, 2, 5, 10 … that is no less than a distance.
+func tickStep(least float64) float64 {
+	ten := math.Pow(10, math.Floor(math.Log10(least)))
+	for _, f := range []float64{1, 2, 5} {
+		if f*ten >= least {
+			return f * ten
+		}
 	}
-	p.NominalX(names...)
-	dots, err := plotter.NewScatter(points)
-	if err != nil {
-		return nil, false, err
-	}
-	dots.GlyphStyle.Shape, dots.GlyphStyle.Radius = draw.RingGlyph{}, vg.Points(2.5)
-	mean, err := plotter.NewScatter(means)
-	if err != nil {
-		return nil, false, err
-	}
-	mean.GlyphStyle.Shape, mean.GlyphStyle.Radius = draw.PlusGlyph{}, vg.Points(6)
-	p.Add(plotter.NewGrid(), dots, mean)
-	p.X.Min, p.X.Max = -0.5, float64(len(r.Cells))-0.5
-	return p, true, nil
+	return 10 * ten
 }
 
 // short names a cell below an axis.
@@ -99,48 +125,62 @@ func (c benchCell) short() string {
 	return text
 }
 
-// svg draws all panels as one picture.
-func (r *benchResult) svg(w io.Writer) error {
-	all, err := r.plots()
-	if err != nil {
-		return err
-	}
-	c := vgsvg.New(panelWidth, panelHeight*vg.Length(len(all)))
-	stack(all, draw.New(c))
-	_, err = c.WriteTo(w)
-	return err
-}
-
-func (r *benchResult) png(w io.Writer) error {
-	all, err := r.plots()
-	if err != nil {
-		return err
-	}
-	c := vgimg.New(panelWidth, panelHeight*vg.Length(len(all)))
-	stack(all, draw.New(c))
-	_, err = vgimg.PngCanvas{Canvas: c}.WriteTo(w)
-	return err
-}
-
-// stack draws plots below each other with their axes in line.
-func stack(all []*plot.Plot, on draw.Canvas) {
-	grid := make([][]*plot.Plot, len(all))
-	for i, p := range all {
-		grid[i] = []*plot.Plot{p}
-	}
-	tiles := draw.Tiles{Rows: len(all), Cols: 1, PadY: vg.Millimeter * 4, PadTop: vg.Millimeter * 2, PadBottom: vg.Millimeter * 2, PadLeft: vg.Millimeter * 2, PadRight: vg.Millimeter * 4}
-	for i, row := range plot.Align(grid, tiles, on) {
-		all[i].Draw(row[0])
-	}
-}
+var errNoPlots = errors.New("nothing was measured that could be plotted")
 
 // picture is the plots in the format that the name of a file asks for.
 func (r *benchResult) picture(path string) ([]byte, error) {
-	var picture bytes.Buffer
-	drawn := r.svg
-	if filepath.Ext(path) == ".png" {
-		drawn = r.png
+	n := r.plot(nil)
+	if n == 0 {
+		return nil, errNoPlots
 	}
-	err := drawn(&picture)
-	return picture.Bytes(), err
+	var out bytes.Buffer
+	if filepath.Ext(path) == ".png" {
+		on := pixels{image.NewRGBA(image.Rect(0, 0, panelWidth, n*panelHeight))}
+		draw.Draw(on, on.Bounds(), image.White, image.Point{}, draw.Src)
+		r.plot(on)
+		err := png.Encode(&out, on)
+		return out.Bytes(), err
+	}
+	fmt.Fprintf(&out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %[1]d %d\" font-family=\"monospace\" font-size=\"12\">\n", panelWidth, n*panelHeight, n*panelHeight)
+	r.plot(vectors{&out})
+	out.WriteString("</svg>\n")
+	return out.Bytes(), nil
+}
+
+// vectors draws SVG.
+type vectors struct{ *bytes.Buffer }
+
+func (w vectors) line(x0, y0, x1, y1 int, shade uint8) {
+	fmt.Fprintf(w, "<line x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\" stroke=\"rgb(%[5]d,%[5]d,%[5]d)\"/>\n", x0, y0, x1, y1, shade)
+}
+
+func (w vectors) ring(x, y int) {
+	fmt.Fprintf(w, "<circle cx=\"%d\" cy=\"%d\" r=\"%d\" fill=\"none\" stroke=\"black\"/>\n", x, y, ringRadius)
+}
+
+func (w vectors) text(x, y int, anchor float64, s string) {
+	where := map[float64]string{0: "start", 0.5: "middle", 1: "end"}[anchor]
+	fmt.Fprintf(w, "<text x=\"%d\" y=\"%d\" text-anchor=\"%s\">%s</text>\n", x, y, where, html.EscapeString(s))
+}
+
+// pixels draws an image; its lines are level or upright.
+type pixels struct{ *image.RGBA }
+
+func (p pixels) line(x0, y0, x1, y1 int, shade uint8) {
+	area := image.Rect(x0, y0, x1, y1) // in order, whichever end comes first
+	area.Max = area.Max.Add(image.Pt(1, 1))
+	draw.Draw(p, area, image.NewUniform(color.Gray{Y: shade}), image.Point{}, draw.Src)
+}
+
+func (p pixels) ring(x, y int) {
+	for a := range 32 {
+		sin, cos := math.Sincos(2 * math.Pi * float64(a) / 32)
+		p.Set(x+int(math.Round(ringRadius*cos)), y+int(math.Round(ringRadius*sin)), color.Black)
+	}
+}
+
+func (p pixels) text(x, y int, anchor float64, s string) {
+	d := font.Drawer{Dst: p, Src: image.Black, Face: basicfont.Face7x13}
+	d.Dot = fixed.P(x-int(anchor*letterWidth*float64(len(s))), y)
+	d.DrawString(s)
 }

@@ -11,8 +11,11 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/endpoint"
 	"github.com/mxflow/mxflow/engine/gpu"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/engine/ready"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
@@ -35,7 +38,7 @@ func (a *app) runBench(ctx context.Context, b bench) error {
 	}
 	soft, _, release := signals(ctx, a.stderr)
 	defer release()
-	inst, err := engine.EndpointLauncher{}.Launch(soft, b.spec(key), engine.Launch{ID: "bench"})
+	inst, err := endpoint.Launcher{}.Launch(soft, b.spec(key), engine.Launch{ID: "bench"})
 	if err != nil {
 		return err
 	}
@@ -97,7 +100,7 @@ func (a *app) runBench(ctx context.Context, b bench) error {
 
 // hinted says an error with the labels of cells, and what a person can do about
 // one that the choice of the engine's kind explains.
-func hinted(err error, w *plans.Workload, kind engine.Kind) error {
+func hinted(err error, w *plans.Workload, kind kinds.Kind) error {
 	text := tell.Line(named(w, []verdict.Reason{verdict.OfError(err)})[0])
 	var status *openai.StatusError
 	if kind.Name == "openai" && errors.As(err, &status) && (status.Status == http.StatusBadRequest || status.Status == http.StatusUnprocessableEntity) && strings.Contains(status.Body, "ignore_eos") {
@@ -109,9 +112,9 @@ func hinted(err error, w *plans.Workload, kind engine.Kind) error {
 // subject is the server as it is measured.
 func (b bench) subject(ctx context.Context, inst engine.Instance) (steps.Subject, error) {
 	access := inst.Access()
-	kind := engine.Recognise(ctx, steps.ClientOf(inst, engine.Kind{}, b.model).HTTP, access)
+	kind := ready.Recognise(ctx, steps.ClientOf(inst, kinds.Kind{}, b.model).HTTP, access)
 	if b.kind != "" {
-		kind, _ = engine.LookupKind(b.kind)
+		kind, _ = kinds.Lookup(b.kind)
 	}
 	s := steps.Subject{Client: steps.ClientOf(inst, kind, b.model), Kind: kind, Fresh: true}
 	if len(b.gpus) == 0 {

@@ -6,8 +6,9 @@ import (
 	"os"
 	"slices"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/endpoint"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -69,7 +70,7 @@ func (b *bench) readDataset(answers bool) error {
 	if _, err := os.Stat(b.dataset); errors.Is(err, fs.ErrNotExist) {
 		return b.wrong("dataset", "%s is not there", b.dataset)
 	}
-	d, err := plans.ReadDataset(b.dataset, steps.DatasetRows)
+	d, err := load.ReadDataset(b.dataset, steps.DatasetRows)
 	if err != nil {
 		return b.wrong("dataset", "%v", err)
 	}
@@ -113,7 +114,7 @@ func (b bench) key() (string, error) {
 	if key == "" {
 		return "", b.wrong("api-key-env", "the environment variable %s is not set", b.keyEnv)
 	}
-	if err := engine.CheckKey(key); err != nil {
+	if err := endpoint.CheckKey(key); err != nil {
 		return "", b.wrong("api-key-env", "the value of %s cannot be sent: %v", b.keyEnv, err)
 	}
 	return key, nil

@@ -8,16 +8,17 @@ import (
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/docker/dockertest"
 	"github.com/mxflow/mxflow/engine/enginetest"
+	"github.com/mxflow/mxflow/engine/kinds"
 )
 
 // TestEmbeddedConformsInDocker is TestEmbeddedConforms with the engine in a
 // container of an image that holds nothing but mxflow.
 func TestEmbeddedConformsInDocker(t *testing.T) {
 	image := dockertest.Image(t, dockertest.Daemon(t), program)
-	kind, _ := engine.LookupKind("embedded")
+	kind, _ := kinds.Lookup("embedded")
 	var command []string
 	for _, arg := range kind.ImageCommand {
-		command = append(command, engine.Fill(arg, "", engine.Host("docker")))
+		command = append(command, kinds.Fill(arg, "", engine.Host("docker")))
 	}
 	spec := func(fault string) enginetest.SpecFunc {
 		return func(*testing.T) engine.Spec {

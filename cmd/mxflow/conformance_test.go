@@ -9,6 +9,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/enginetest"
+	"github.com/mxflow/mxflow/engine/process"
 )
 
 // TestEmbeddedConforms runs the test that every engine passes against the
@@ -26,7 +27,7 @@ func TestEmbeddedConforms(t *testing.T) {
 			return s
 		}
 	}
-	enginetest.Run(t, engine.ProcessLauncher{}, spec(""),
+	enginetest.Run(t, process.Launcher{}, spec(""),
 		enginetest.Fault{Is: enginetest.DiesEarly, Spec: spec("oom"), Status: 1, Says: "OutOfMemoryError"},
 		enginetest.Fault{Is: enginetest.NeverReady, Spec: spec("never_ready")},
 		enginetest.Fault{Is: enginetest.DiesLater, Spec: spec("crash_after:2"), Status: 1, Says: "fatal error", Trigger: ask},

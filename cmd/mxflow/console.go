@@ -11,7 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/mxflow/mxflow/gates"
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 )
 
 const consoleHelp = `Expressions   var.model   local.sizes   workload.chat   upper("x")   [for s in local.sizes : s * 2]
@@ -23,7 +23,7 @@ exit          ends the console, as the end of the input does
 `
 
 func (a *app) consoleCommand() *cobra.Command {
-	var vars []plans.Given
+	var vars []load.Given
 	c := &console{app: a}
 	cmd := &cobra.Command{
 		Use:   "console PLAN",
@@ -51,12 +51,12 @@ terminal.
 type console struct {
 	*app
 	runID, feature string
-	loaded         *plans.Result
+	loaded         *load.Result
 	// evidence is what the run recorded; nil without one.
 	evidence *gates.Evidence
 }
 
-func (c *console) run(in io.Reader, path string, vars []plans.Given) error {
+func (c *console) run(in io.Reader, path string, vars []load.Given) error {
 	p, g, loaded, err := c.load(path, vars, "")
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (c *console) line(line string) bool {
 	case strings.HasPrefix(word, "."):
 		fmt.Fprintf(c.stderr, "There is no command %s; .help lists them.\n", word)
 		return false
-	case plans.IsExpression(line):
+	case load.IsExpression(line):
 		return c.expression(line)
 	}
 	rule, address, wrong := c.loaded.CompileRule(line, c.feature)

@@ -6,17 +6,18 @@ import (
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps"
 )
 
 // show prints what is wrong with a line; true where that is nothing.
-func (c *console) show(diags plans.Diagnostics) bool {
+func (c *console) show(diags lang.Diagnostics) bool {
 	if len(diags) == 0 {
 		return true
 	}
-	res := &plans.Result{Files: c.loaded.Files, Diagnostics: diags}
+	res := &lang.Findings{Files: c.loaded.Files, Diagnostics: diags}
 	_ = res.WriteDiagnostics(c.stderr, c.width(), colours(c.stderr))
 	return !diags.HasErrors()
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -49,7 +49,7 @@ func asked(t *testing.T, c *console, plan, lines string) (stdout, stderr string,
 	t.Helper()
 	var out, errs bytes.Buffer
 	c.app = &app{stdout: &out, stderr: &errs}
-	err = c.run(strings.NewReader(lines), plan, []plans.Given{{Var: "token=correct horse"}})
+	err = c.run(strings.NewReader(lines), plan, []load.Given{{Var: "token=correct horse"}})
 	return out.String(), errs.String(), err
 }
 
@@ -120,7 +120,7 @@ func TestConsoleThroughTheCommandLine(t *testing.T) {
 func TestConsoleDecides(t *testing.T) {
 	var out bytes.Buffer
 	c := &console{app: &app{stdout: &out, stderr: &out}}
-	c.loaded = plans.Load(consolePlan(t), steps.Registry(), plans.Options{Vars: map[string]string{"token": "correct horse"}})
+	c.loaded = load.Load(consolePlan(t), steps.Registry(), load.Options{Vars: map[string]string{"token": "correct horse"}})
 	c.evidence = &gates.Evidence{Features: map[string]*gates.Feature{"kv_cache": {
 		Levels: map[string]verdict.Verdict{"kernels": verdict.Pass}, Outcome: verdict.Fail,
 		Broken: verdict.Invalid, Cause: fact("level smoke is fail"),

@@ -9,7 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/convert"
+	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -30,9 +31,9 @@ written out.`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			path := args[0]
-			convert, other := plans.ToYAML, "yaml"
-			if plans.IsYAML(path) {
-				convert, other = plans.ToHCL, "hcl"
+			write, other := convert.ToYAML, "yaml"
+			if lang.IsYAML(path) {
+				write, other = convert.ToHCL, "hcl"
 			}
 			switch {
 			case to != "" && to != "hcl" && to != "yaml":
@@ -44,7 +45,7 @@ written out.`,
 			if err != nil {
 				return err
 			}
-			text, problems := convert(path, src, steps.Registry())
+			text, problems := write(path, src, steps.Registry())
 			if problems != nil {
 				_ = problems.WriteDiagnostics(a.stderr, a.width(), colours(a.stderr))
 				return errShown

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -30,9 +30,9 @@ func TestExamplesConvert(t *testing.T) {
 				t.Fatalf("%v: exit %d: %s", args, code, errs)
 			}
 		}
-		want := plans.Load(path, steps.Registry(), plans.Options{})
+		want := load.Load(path, steps.Registry(), load.Options{})
 		for _, other := range []string{inYAML, back} {
-			got := plans.Load(other, steps.Registry(), plans.Options{})
+			got := load.Load(other, steps.Registry(), load.Options{})
 			if got.Plan.Digest() != want.Plan.Digest() {
 				t.Errorf("%s is another plan than %s", other, path)
 			}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -38,7 +38,7 @@ func enginesExamples(t *testing.T) (list []string) {
 // TestEnginesManual: every plan that the manual of engines shows is valid.
 func TestEnginesManual(t *testing.T) {
 	for i, text := range enginesExamples(t) {
-		res := plans.LoadBytes("engines.md", []byte(text), steps.Registry(), plans.Options{Inputs: []plans.Given{}})
+		res := load.LoadBytes("engines.md", []byte(text), steps.Registry(), load.Options{Inputs: []load.Given{}})
 		if !res.OK() {
 			t.Errorf("example %d:\n%s\n%v", i+1, text, res.Diagnostics)
 		}

@@ -8,6 +8,9 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/eval"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -28,7 +31,7 @@ which editors complete and check it.
 func languagePage() string {
 	var b strings.Builder
 	b.WriteString(languageHead)
-	doc := plans.Describe(steps.Registry())
+	doc := load.Describe(steps.Registry())
 	b.WriteString("```\n")
 	outline(&b, doc, 0)
 	b.WriteString("```\n\n")
@@ -36,15 +39,15 @@ func languagePage() string {
 		blockSection(&b, "", block)
 	}
 	repetition(&b, doc)
-	fmt.Fprintf(&b, "\n## Functions\n\nExpressions may call these. They do what Terraform's functions of the same name do;\n`file` and `templatefile` read below the plan's folder, `env` reads the environment.\nThere is none that depends on the time or on chance.\n\n```\n%s\n```\n", strings.Join(plans.FunctionSignatures(), "\n"))
+	fmt.Fprintf(&b, "\n## Functions\n\nExpressions may call these. They do what Terraform's functions of the same name do;\n`file` and `templatefile` read below the plan's folder, `env` reads the environment.\nThere is none that depends on the time or on chance.\n\n```\n%s\n```\n", strings.Join(eval.FunctionSignatures(), "\n"))
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
 // repetition is the section on what generates blocks.
-func repetition(b *strings.Builder, doc *plans.BlockDoc) {
+func repetition(b *strings.Builder, doc *lang.BlockDoc) {
 	var words []string
 	var attrs []plans.Attr
-	doc.Walk(func(path string, d *plans.BlockDoc) {
+	doc.Walk(func(path string, d *lang.BlockDoc) {
 		if d.Repeats && (len(words) == 0 || words[len(words)-1] != "`"+d.Type+"`") {
 			words, attrs = append(words, "`"+d.Type+"`"), d.RepeatAttrs()
 		}
@@ -79,7 +82,7 @@ const (
 )
 
 // outline shows which block stands in which.
-func outline(b *strings.Builder, d *plans.BlockDoc, depth int) {
+func outline(b *strings.Builder, d *lang.BlockDoc, depth int) {
 	for _, block := range d.Blocks {
 		line := strings.Repeat("  ", depth) + header(block)
 		fmt.Fprintf(b, "%-40s %s\n", line, block.Times)
@@ -88,7 +91,7 @@ func outline(b *strings.Builder, d *plans.BlockDoc, depth int) {
 }
 
 // header is a block's first line without the brace.
-func header(d *plans.BlockDoc) string {
+func header(d *lang.BlockDoc) string {
 	words := []string{d.Type}
 	for _, label := range d.Labels {
 		words = append(words, fmt.Sprintf("%q", label.Name))
@@ -96,7 +99,7 @@ func header(d *plans.BlockDoc) string {
 	return strings.Join(words, " ")
 }
 
-func blockSection(b *strings.Builder, parent string, d *plans.BlockDoc) {
+func blockSection(b *strings.Builder, parent string, d *lang.BlockDoc) {
 	title, where := "## ", "a plan"
 	if parent != "" {
 		title, where = "### ", "`"+parent+"`"
@@ -127,7 +130,7 @@ func blockSection(b *strings.Builder, parent string, d *plans.BlockDoc) {
 }
 
 // kindSection is a body that the first label chooses.
-func kindSection(b *strings.Builder, d *plans.BlockDoc, kind string) {
+func kindSection(b *strings.Builder, d *lang.BlockDoc, kind string) {
 	k := d.Kinds[kind]
 	rest := ""
 	for _, label := range d.Labels[1:] {
@@ -150,7 +153,7 @@ func kindSection(b *strings.Builder, d *plans.BlockDoc, kind string) {
 	}
 }
 
-func nested(b *strings.Builder, d *plans.BlockDoc) {
+func nested(b *strings.Builder, d *lang.BlockDoc) {
 	if len(d.Blocks) == 0 {
 		return
 	}
@@ -161,7 +164,7 @@ func nested(b *strings.Builder, d *plans.BlockDoc) {
 	fmt.Fprintf(b, "Blocks in it: %s.\n\n", strings.Join(words, ", "))
 }
 
-func example(b *strings.Builder, d *plans.BlockDoc) {
+func example(b *strings.Builder, d *lang.BlockDoc) {
 	if d.Example != "" {
 		fmt.Fprintf(b, "```hcl\n%s\n```\n\n", d.Example)
 	}
@@ -192,7 +195,7 @@ func diagnosticsPage() string {
 	b.WriteString("# Diagnostics\n\n" + generated)
 	b.WriteString("`mxflow validate --json` gives each mistake a code, which stays the same when the words change. " +
 		"In text, the first line of a mistake is one of those listed under its code; … stands for a name.\n\n")
-	for _, c := range plans.Codes() {
+	for _, c := range lang.Codes() {
 		fmt.Fprintf(&b, "## %s\n\n%s\n\n%s\n\n", c.Name, c.Cause, c.Cure)
 		for _, s := range c.Summaries {
 			fmt.Fprintf(&b, "- %s\n", strings.ReplaceAll(s, "*", "…"))

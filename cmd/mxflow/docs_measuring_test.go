@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -29,7 +29,7 @@ func TestMeasuringManual(t *testing.T) {
 	if len(parts) < 3 {
 		t.Fatalf("only %d examples were found: the search is wrong", len(parts))
 	}
-	res := plans.LoadBytes(filepath.Join(manualFolder(t), "measuring.hcl"), []byte(text), steps.Registry(), plans.Options{Inputs: []plans.Given{}})
+	res := load.LoadBytes(filepath.Join(manualFolder(t), "measuring.hcl"), []byte(text), steps.Registry(), load.Options{Inputs: []load.Given{}})
 	if !res.OK() {
 		t.Errorf("%s\n%v", text, res.Diagnostics)
 	}

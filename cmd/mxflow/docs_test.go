@@ -9,7 +9,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/embedded"
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -85,7 +85,7 @@ func TestReadmePlan(t *testing.T) {
 	if !found {
 		t.Fatal("the README shows no plan")
 	}
-	res := plans.LoadBytes("README.md", []byte(plan), steps.Registry(), plans.Options{})
+	res := load.LoadBytes("README.md", []byte(plan), steps.Registry(), load.Options{})
 	if !res.OK() {
 		t.Error(res.Diagnostics)
 	}

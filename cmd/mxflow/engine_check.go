@@ -12,11 +12,12 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 )
 
 // engineCheck is what the command line asks for.
 type engineCheck struct {
-	vars    []plans.Given
+	vars    []load.Given
 	sets    []string
 	keepLog bool
 }
@@ -53,7 +54,7 @@ Exit status: 0 the engine answers, 1 usage or plan error, 4 the engine broke,
 }
 
 func (a *app) checkEngine(ctx context.Context, path, name string, q engineCheck) error {
-	p, g, _, err := a.loadWith(path, plans.Options{Inputs: q.vars, Unproven: true})
+	p, g, _, err := a.loadWith(path, load.Options{Inputs: q.vars, Unproven: true})
 	if err != nil {
 		return err
 	}

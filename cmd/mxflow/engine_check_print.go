@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/steps"
@@ -23,12 +25,12 @@ func (a *app) printCheck(c *steps.EngineCheck) {
 	}
 	a.section("what was started", startedWords(c))
 	var rows [][2]string
-	for _, name := range sortedKeys(c.Observed) {
+	for _, name := range slices.Sorted(maps.Keys(c.Observed)) {
 		rows = append(rows, [2]string{name, observedWords(c.Observed[name])})
 	}
 	a.section("what it says of itself", rows)
 	rows = nil
-	for _, name := range sortedKeys(c.Unobserved) {
+	for _, name := range slices.Sorted(maps.Keys(c.Unobserved)) {
 		rows = append(rows, [2]string{name, tell.Line(c.Unobserved[name])})
 	}
 	a.section("what it does not say", rows)

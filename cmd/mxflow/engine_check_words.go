@@ -2,8 +2,8 @@ package main
 
 import (
 	"fmt"
-	"math"
-	"strconv"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -14,7 +14,7 @@ import (
 func startedWords(c *steps.EngineCheck) [][2]string {
 	rows := [][2]string{{"kind", c.Kind}, {"launcher", c.Launcher}}
 	var knobs []string
-	for _, name := range sortedKeys(c.Knobs) {
+	for _, name := range slices.Sorted(maps.Keys(c.Knobs)) {
 		knobs = append(knobs, name+" = "+c.Knobs[name])
 	}
 	rows = append(rows, [2]string{"knobs", strings.Join(knobs, ", ")})
@@ -26,7 +26,7 @@ func startedWords(c *steps.EngineCheck) [][2]string {
 	if len(c.Models) > 1 {
 		rows = append(rows, [2]string{"models", strings.Join(c.Models, ", ")})
 	}
-	for _, name := range sortedKeys(c.Started) {
+	for _, name := range slices.Sorted(maps.Keys(c.Started)) {
 		value := c.Started[name]
 		switch {
 		case name == "kind", name == "command" && c.Started["resolved_command"] != "":
@@ -44,14 +44,11 @@ func startedWords(c *steps.EngineCheck) [][2]string {
 
 // observedWords is a value with its unit and where it was seen.
 func observedWords(o ledger.Observed) string {
-	value := fmt.Sprint(o.Value)
-	if n, ok := o.Value.(float64); ok {
-		value = strconv.FormatFloat(n, 'g', 6, 64)
-		if n == math.Trunc(n) && math.Abs(n) < 1e15 {
-			value = strconv.FormatFloat(n, 'f', 0, 64)
-		}
+	value := o.String()
+	if word, ok := o.Value.(string); ok {
+		value = word
 	}
-	return strings.TrimSpace(value+" "+o.Unit) + "  (" + o.From + ")"
+	return value + "  (" + o.From + ")"
 }
 
 // after says how long something took.

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 )
 
 // describeKind prints a profile in full.
-func (a *app) describeKind(k engine.Kind) {
+func (a *app) describeKind(k kinds.Kind) {
 	fmt.Fprintf(a.stdout, "%s\n\n%s\n", k.Name, wrap(k.Doc, 78))
 	a.section("how it starts", [][2]string{
 		{"launchers", strings.Join(launchersOf(k), ", ")},
@@ -34,7 +34,7 @@ func (a *app) describeKind(k engine.Kind) {
 	})
 	var rows [][]string
 	for _, p := range k.Observe {
-		rows = append(rows, []string{p.Name, strings.TrimSpace(p.Type + " " + p.Unit), p.Doc, patternSource(p)})
+		rows = append(rows, []string{p.Name, strings.TrimSpace(string(p.Type) + " " + p.Unit), p.Doc, patternSource(p)})
 	}
 	a.rows("observations, engine.observed.*", []string{"name", "type", "what", "from"}, rows)
 	rows = nil
@@ -68,7 +68,7 @@ func (a *app) describeKind(k engine.Kind) {
 }
 
 // settings prints what a plan may set and what becomes of it.
-func (a *app) settings(k engine.Kind) {
+func (a *app) settings(k kinds.Kind) {
 	var rows [][]string
 	for _, s := range k.Settings {
 		rows = append(rows, []string{s.Name, settingType(s), wrap(settingTarget(s), 44), strings.TrimSpace(s.Doc + defaultWords(s.Default))})
@@ -76,18 +76,18 @@ func (a *app) settings(k engine.Kind) {
 	a.rows("settings", []string{"name", "type", "becomes", "what"}, rows)
 }
 
-func settingType(s engine.Setting) string {
+func settingType(s kinds.Setting) string {
 	switch {
 	case len(s.Choices) > 0:
 		return strings.Join(s.Choices, "|")
 	case s.Whole:
 		return "integer"
 	}
-	return s.Type
+	return string(s.Type)
 }
 
 // settingTarget is the flag, variable and key that carry a setting.
-func settingTarget(s engine.Setting) string {
+func settingTarget(s kinds.Setting) string {
 	var to []string
 	add := func(text string) {
 		if text != "" {
@@ -107,7 +107,7 @@ func settingTarget(s engine.Setting) string {
 	}
 	for _, word := range []struct {
 		when string
-		e    *engine.Effect
+		e    *kinds.Effect
 	}{{"on:", s.On}, {"off:", s.Off}} {
 		if word.e != nil {
 			add(word.when + " " + effectWords(*word.e))
@@ -119,7 +119,7 @@ func settingTarget(s engine.Setting) string {
 	return strings.Join(to, ", ")
 }
 
-func effectWords(e engine.Effect) string {
+func effectWords(e kinds.Effect) string {
 	parts := slices.Clone(e.Flags)
 	for _, name := range slices.Sorted(maps.Keys(e.Env)) {
 		parts = append(parts, name+"="+e.Env[name])

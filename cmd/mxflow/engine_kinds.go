@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -25,7 +25,7 @@ readiness, observations, metrics, how it shows that it broke.`,
 				a.listKinds()
 				return nil
 			}
-			k, ok := engine.LookupKind(args[0])
+			k, ok := kinds.Lookup(args[0])
 			if !ok {
 				return fmt.Errorf("there is no kind %q: mxflow engine kinds lists them", args[0])
 			}
@@ -42,7 +42,7 @@ readiness, observations, metrics, how it shows that it broke.`,
 }
 
 func (a *app) listKinds() {
-	kinds := engine.Kinds()
+	kinds := kinds.All()
 	if a.json {
 		all := []any{}
 		for _, k := range kinds {
@@ -66,7 +66,7 @@ func (a *app) listKinds() {
 
 // launchersOf are the blocks by which an engine of a kind can be launched.
 // What is no server cannot be found running.
-func launchersOf(k engine.Kind) []string {
+func launchersOf(k kinds.Kind) []string {
 	var words []string
 	for word, p := range steps.Registry().EngineParts {
 		if p.Launcher && (len(k.Ready) > 0 || word != "endpoint" && word != "compose") {
@@ -79,7 +79,7 @@ func launchersOf(k engine.Kind) []string {
 
 // kindJSON is a profile with the names that plans use, and without what it
 // leaves open.
-func kindJSON(k engine.Kind) any {
+func kindJSON(k kinds.Kind) any {
 	out := snake(k).(map[string]any)
 	out["launchers"] = launchersOf(k)
 	return out

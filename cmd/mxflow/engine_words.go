@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 )
 
 // section prints pairs of a name and what stands there, without the empty ones.
@@ -38,7 +38,7 @@ func (a *app) rows(title string, head []string, rows [][]string) {
 }
 
 // patternSource says where an observation is looked for.
-func patternSource(p engine.Pattern) string {
+func patternSource(p kinds.Pattern) string {
 	switch {
 	case len(p.Log) > 0:
 		return "log " + strings.Join(p.Log, " or ")
@@ -52,7 +52,7 @@ func patternSource(p engine.Pattern) string {
 	return ""
 }
 
-func probes(all []engine.Probe) string {
+func probes(all []kinds.Probe) string {
 	var out []string
 	for _, p := range all {
 		text := "GET " + p.Path
@@ -70,7 +70,7 @@ func probes(all []engine.Probe) string {
 	return strings.Join(out, "\nthen ")
 }
 
-func containerWords(c engine.Container) string {
+func containerWords(c kinds.Container) string {
 	var out []string
 	if c.IPC != "" {
 		out = append(out, "ipc "+c.IPC)
@@ -92,7 +92,7 @@ func words(env map[string]string) string {
 	return strings.Join(out, " ")
 }
 
-func tokenizeWords(t engine.Tokenize) string {
+func tokenizeWords(t kinds.Tokenize) string {
 	if t.Path == "" {
 		return ""
 	}

@@ -6,12 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/steps"
 )
 
 // envFlags are what mxflow env is asked for.
 type envFlags struct {
-	vars    []plans.Given
+	vars    []load.Given
 	format  string
 	engine  string
 	shows   bool
@@ -80,18 +81,10 @@ func (a *app) printRecipe(r *recipe, f envFlags) error {
 	case "json":
 		text, err = s.json()
 	default:
-		return fmt.Errorf("there is no format %q: it is shell, dotenv, json or docker%s", f.format, meant(f.format, []string{"shell", "dotenv", "json", "docker"}))
+		return fmt.Errorf("there is no format %q: it is shell, dotenv, json or docker%s", f.format, steps.DidYouMean(f.format, []string{"shell", "dotenv", "json", "docker"}))
 	}
 	if err == nil {
 		_, err = fmt.Fprint(bare(a.stdout), strings.TrimRight(text, "\n")+"\n")
 	}
 	return err
-}
-
-// meant asks whether another name was meant.
-func meant(given string, known []string) string {
-	if best := plans.Nearest(given, known); best != "" {
-		return ". Did you mean " + best + "?"
-	}
-	return ""
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
@@ -15,7 +16,7 @@ import (
 
 // givenThen says which variables, and which values of the environment that the plan
 // reads, were others when the plan was applied last, as far as its record tells.
-func givenThen(st *store.Store, loaded *plans.Result) []string {
+func givenThen(st *store.Store, loaded *load.Result) []string {
 	if st == nil || len(st.Runs()) == 0 {
 		return nil
 	}
@@ -35,7 +36,7 @@ func givenThen(st *store.Store, loaded *plans.Result) []string {
 // givenChange is what a plan was given when it was applied, and what it is given now.
 type givenChange struct {
 	then   *ledger.Inputs
-	loaded *plans.Result
+	loaded *load.Result
 	now    plans.Inputs
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -26,7 +27,7 @@ type recipe struct {
 	// notes are what to know of it.
 	notes []string
 	spec  engine.Spec
-	kind  engine.Kind
+	kind  kinds.Kind
 	// shows says that sensitive values are written out.
 	shows bool
 }
@@ -127,11 +128,7 @@ func (r *recipe) resolve(p *plans.Plan, lab *steps.Lab, st *store.Store) error {
 		}
 	}
 	if f == nil {
-		hint := meant(r.variant, names)
-		if hint == "" {
-			hint = ": there are " + strings.Join(names, ", ")
-		}
-		return fmt.Errorf("plan %s has no feature %q%s", p.Name, r.variant, hint)
+		return fmt.Errorf("plan %s has no feature %q%s", p.Name, r.variant, steps.DidYouMean(r.variant, names))
 	}
 	if f.Engine != "" {
 		r.engine = f.Engine

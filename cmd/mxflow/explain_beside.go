@@ -103,5 +103,5 @@ func claimStopSaid(t *verdict.Test) []string {
 
 func interferenceSaid(f ledger.Interference) string {
 	// It begins with a feature's name, which keeps its small letter.
-	return fmt.Sprintf("%s. Measured: %s; product: %s.", tell.Line(f.Reason()), percentText(f.Stack), percentText(f.Product))
+	return fmt.Sprintf("%s. Measured: %s; product: %s.", tell.Line(f.Reason()), tell.Percent(f.Stack, 1), tell.Percent(f.Product, 1))
 }

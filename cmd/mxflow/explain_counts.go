@@ -22,7 +22,7 @@ func countsOf(c verdict.Comparison, r verdict.Rule) (list []verdict.Input) {
 }
 
 // countsSaid argues a comparison of what each launch counts.
-func countsSaid(out argument, c verdict.Comparison, r verdict.Rule, byMean bool) argument {
+func countsSaid(out argument, c verdict.Comparison, r verdict.Rule) argument {
 	counts := countsOf(c, r)
 	is, want := tell.Sides(c.Left, c.Right)
 	op := c.Op
@@ -42,11 +42,9 @@ func countsSaid(out argument, c verdict.Comparison, r verdict.Rule, byMean bool)
 	crashed, starts := crashes(counts)
 	if starts > 0 {
 		out.How = "By counting the starts that crashed: no t-test, and what few starts did not show may still be there."
-		found = fmt.Sprintf("Found %s in %s: %s is %s", countOf(crashed, "crash", "crashes"), countOf(starts, "start", "starts"), counts[0].Path, is)
+		found = fmt.Sprintf("Found %s in %s: %s is %s", count(crashed, "crash"), count(starts, "start"), counts[0].Path, is)
 	}
 	switch {
-	case byMean:
-		found += fmt.Sprintf(" on average, wanted %s %s: it was decided on that mean, by a version that did not ask for it in every launch", op, want)
 	case c.Verdict == verdict.Pass, c.Verdict == verdict.Fail:
 		found += fmt.Sprintf(", wanted %s%s %s %s: %s", out.Not, op, want, where, holdsWord(c.Verdict == verdict.Pass))
 	default:

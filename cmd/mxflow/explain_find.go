@@ -2,17 +2,16 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 
-	"github.com/agext/levenshtein"
-
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps"
 )
 
 // findNode is the address of the node that a person means: the address itself, a
@@ -34,13 +33,13 @@ func findNode(st *store.Store, name string) (string, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		if ext := filepath.Ext(name); ext == ".hcl" || plans.IsYAML(name) {
-			return "", fmt.Errorf("%s is a plan, and a node stands before it: its name, then the plan%s", name, nearNodes(name, nodes))
+		if ext := filepath.Ext(name); ext == ".hcl" || lang.IsYAML(name) {
+			return "", fmt.Errorf("%s is a plan, and a node stands before it: its name, then the plan%s", name, nearNode(name, nodes))
 		}
 		if len(nodes) == 0 {
 			return "", fmt.Errorf("nothing was decided here, so there is nothing to explain: run mxflow apply first")
 		}
-		return "", fmt.Errorf("no node called %q was decided or locked here%s", name, nearNodes(name, nodes))
+		return "", fmt.Errorf("no node called %q was decided or locked here%s", name, nearNode(name, nodes))
 	}
 	return "", fmt.Errorf("%q is both %s: name one of them", name, strings.Join(found, " and "))
 }
@@ -73,45 +72,17 @@ func recordedNodes(st *store.Store) (nodes []string) {
 	return slices.Compact(nodes)
 }
 
-// mostNames bounds a list of names in a message.
-const mostNames = 12
-
-// nearNodes is what stands behind a name that is not known: the nearest ones, or
-// what there is.
-func nearNodes(name string, nodes []string) string {
-	type near struct {
-		name string
-		away int
-	}
-	var close []near
+// nearNode is what stands behind a name that is not known, which may be meant for
+// the whole of an address or for its short form.
+func nearNode(name string, nodes []string) string {
+	byName := map[string]string{}
 	for _, n := range nodes {
-		away := min(distance(name, n), distance(name, shortNode(n)))
-		if away <= max(1, min(3, (len(name)+1)/3)) {
-			close = append(close, near{n, away})
-		}
+		byName[n], byName[shortNode(n)] = n, n
 	}
-	sort.SliceStable(close, func(i, j int) bool { return close[i].away < close[j].away })
-	if len(close) > 0 {
-		names := []string{}
-		for _, n := range close[:min(3, len(close))] {
-			names = append(names, n.name)
-		}
-		return ". Did you mean " + strings.Join(names, ", ") + "?"
+	if n, ok := byName[lang.Nearest(name, slices.Sorted(maps.Keys(byName)))]; ok {
+		name = n
 	}
-	more := ""
-	if len(nodes) > mostNames {
-		more = fmt.Sprintf(" and %d more", len(nodes)-mostNames)
-	}
-	return ". There is: " + strings.Join(nodes[:min(mostNames, len(nodes))], ", ") + more + "."
-}
-
-// distance is how many letters two names are apart; a name is not compared at
-// any length.
-func distance(a, b string) int {
-	if len(a) > 200 || len(b) > 200 {
-		return len(a) + len(b)
-	}
-	return levenshtein.Distance(strings.ToLower(a), strings.ToLower(b), nil)
+	return steps.DidYouMean(name, nodes)
 }
 
 // shortNode is what people call a node: the phase of a gate, the feature's name.

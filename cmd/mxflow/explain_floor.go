@@ -9,9 +9,8 @@ import (
 )
 
 // floorSaid says by which stored launch noise no arm is taken to vary less, and of
-// which sessions it is: one that was disturbed widens all that come later. Early
-// decisions pooled it over all engines and times, so that neither can be named.
-func floorSaid(st *store.Store, t *verdict.Test, early bool) string {
+// which sessions it is: one that was disturbed widens all that come later.
+func floorSaid(st *store.Store, t *verdict.Test) string {
 	if t.Floor <= 0 {
 		return ""
 	}
@@ -19,12 +18,8 @@ func floorSaid(st *store.Store, t *verdict.Test, early bool) string {
 	if t.Form == verdict.Ratio || t.Form == verdict.LogLevel {
 		about = fmt.Sprintf("%.2g %%", 100*t.Floor)
 	}
-	of, sessions := "", ""
-	if !early {
-		of, sessions = " of this engine", sessionsWord(noiseSessions(st, t))
-	}
-	return fmt.Sprintf("No arm's standard deviation is taken as less than %s, by which launches%s differed before this session (%.3g degrees of freedom%s): stored noise may widen a verdict, never narrow it.",
-		about, of, t.FloorDF, sessions)
+	return fmt.Sprintf("No arm's standard deviation is taken as less than %s, by which launches of this engine differed before this session (%.3g degrees of freedom%s): stored noise may widen a verdict, never narrow it.",
+		about, t.FloorDF, sessionsWord(noiseSessions(st, t)))
 }
 
 // noiseSessions are the sessions that stored launch noise was taken of, oldest first.

@@ -92,12 +92,11 @@ func explain(st *store.Store, node string, number int) (*explanation, error) {
 	// The rules of a feature that chooses are those of one alternative, which are
 	// argued with the others.
 	ofAlternative := slices.ContainsFunc(d.Alternatives, func(alt ledger.Alternative) bool { return reflect.DeepEqual(alt.Rules, d.Rules) })
-	early := d.Statistics != nil && d.Statistics.Version == ""
 	if !ofAlternative {
-		e.Rules = arguesRules(st, d.Rules, early)
+		e.Rules = arguesRules(st, d.Rules)
 	}
 	for _, alt := range d.Alternatives {
-		for _, argued := range arguesRules(st, alt.Rules, early) {
+		for _, argued := range arguesRules(st, alt.Rules) {
 			argued.Of = alt.Name
 			e.Rules = append(e.Rules, argued)
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -13,7 +12,7 @@ import (
 )
 
 // argues argues one comparison.
-func argues(st *store.Store, r verdict.Rule, c verdict.Comparison, early bool, ended string) argument {
+func argues(st *store.Store, r verdict.Rule, c verdict.Comparison, ended string) argument {
 	out := argument{Text: c.Text, Verdict: string(c.Verdict)}
 	t := c.Test
 	if t != nil && t.Negated {
@@ -21,14 +20,11 @@ func argues(st *store.Store, r verdict.Rule, c verdict.Comparison, early bool, e
 	}
 	left, right := tell.Sides(c.Left, c.Right)
 	switch {
-	case t == nil && c.Verdict == "":
-		out.Said = []string{fmt.Sprintf("Found %s, wanted %s %s. It was decided on the means alone, by a version that tested nothing: it does not say how sure that is.", left, c.Op, right)}
-		return out
 	case t == nil:
 		out.Said = []string{fmt.Sprintf("Found %s against %s. It could not be tested.", left, right)}
 		return out
 	case t.Form == verdict.Exact && countsOf(c, r) != nil:
-		return countsSaid(out, c, r, early)
+		return countsSaid(out, c, r)
 	case t.Form == verdict.Exact:
 		out.How = "On the values themselves, which are the same however often they are looked at."
 		out.Said = []string{fmt.Sprintf("Found %s %s %s: %s.", left, c.Op, right, holdsWord(c.Holds))}
@@ -52,7 +48,7 @@ func argues(st *store.Store, r verdict.Rule, c verdict.Comparison, early bool, e
 	if text := ranksSaid(t, r); text != "" {
 		out.Said = append(out.Said, text)
 	}
-	out.levels = levelsSaid(st, t, early)
+	out.levels = levelsSaid(st, t)
 	if text := tiesSaid(t); text != "" {
 		out.Said = append(out.Said, text)
 	}
@@ -104,7 +100,7 @@ func claim(s scale) string {
 			word, size = "worse", -size
 			most = map[string]string{"at least": "at most", "at most": "at least"}[most]
 		}
-		return fmt.Sprintf("%s of %s is %s than that of %s by %s %s.", t.Metric, t.Arm, word, t.Against, most, strings.TrimPrefix(percentText(size), "+"))
+		return fmt.Sprintf("%s of %s is %s than that of %s by %s %s.", t.Metric, t.Arm, word, t.Against, most, percent(size))
 	case t.Form == verdict.Ratio:
 		return fmt.Sprintf("%s of %s changes against %s by %s %s.", t.Metric, t.Arm, t.Against, most, s.text(t.Threshold))
 	case t.Form == verdict.Difference:

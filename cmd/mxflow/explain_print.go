@@ -42,7 +42,7 @@ func (a *app) printExplanation(e *explanation) {
 			100*s.FalsePass, share, 100*s.FalseFail, launchRange(d.Decision))
 	}
 	if len(e.Starts) > 0 {
-		fmt.Fprintf(a.stdout, "  measured  %s\n", startsWord(e.Starts, d.Statistics != nil))
+		fmt.Fprintf(a.stdout, "  measured  %s\n", startsWord(e.Starts))
 	}
 	if len(e.Engines) > 0 {
 		fmt.Fprintf(a.stdout, "  engine    %s\n", verdict.And(e.Engines))
@@ -82,22 +82,18 @@ func launchRange(d *ledger.Decision) string {
 		most = d.Statistics.Max
 	}
 	if least = min(least, most); least == most {
-		return countOf(most, "launch", "launches")
+		return count(most, "launch")
 	}
 	return fmt.Sprintf("%d to %d launches", least, most)
 }
 
 // startsWord says in how many sessions the candidate was measured: starting afresh
 // multiplies the chance of an error.
-func startsWord(sessions []string, tested bool) string {
+func startsWord(sessions []string) string {
 	if len(sessions) == 1 {
 		return "once at this revision, in session " + sessions[0]
 	}
-	s := fmt.Sprintf("%d times from the start at this revision, in sessions %s", len(sessions), verdict.And(sessions))
-	if tested {
-		s += fmt.Sprintf(": the chance of an error is up to %d times that of one", len(sessions))
-	}
-	return s
+	return fmt.Sprintf("%d times from the start at this revision, in sessions %s: the chance of an error is up to %d times that of one", len(sessions), verdict.And(sessions), len(sessions))
 }
 
 // confirmationSaid is what another engine says of a feature, and where that is argued.

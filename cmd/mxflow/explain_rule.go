@@ -23,8 +23,7 @@ type ruleArgument struct {
 	Compared []argument       `json:"comparisons"`
 	// Missing are the inputs that were not there, with why.
 	Missing []verdict.Reason `json:"missing,omitempty"`
-	// Read are the other inputs, where the decision is of a version that kept no
-	// tests.
+	// Read are the inputs that stand in no comparison.
 	Read []string `json:"read,omitempty"`
 	Open []string `json:"open,omitempty"`
 	// Ended is why no more launches are made for what is open.
@@ -80,17 +79,16 @@ type look struct {
 }
 
 // arguesRules argues rules that were decided together.
-func arguesRules(st *store.Store, rules []verdict.Rule, early bool) (out []ruleArgument) {
+func arguesRules(st *store.Store, rules []verdict.Rule) (out []ruleArgument) {
 	for i, r := range rules {
-		out = append(out, arguesRule(st, r, early, noMore(rules, i)))
+		out = append(out, arguesRule(st, r, noMore(rules, i)))
 	}
 	return out
 }
 
-// arguesRule argues a rule; early is of those that were decided when counts were
-// decided on their mean, and launch noise was that of all engines. ended is why no
-// more launches are made for what stayed open; empty where more are.
-func arguesRule(st *store.Store, r verdict.Rule, early bool, ended string) ruleArgument {
+// arguesRule argues a rule. ended is why no more launches are made for what stayed
+// open; empty where more are.
+func arguesRule(st *store.Store, r verdict.Rule, ended string) ruleArgument {
 	out := ruleArgument{
 		Name: r.Name, Role: r.Role, Expr: r.Expr, Source: r.Source, Verdict: string(r.Verdict), Decides: r.Decides, Open: r.Open,
 		Compared: []argument{}, Ended: ended,
@@ -98,13 +96,13 @@ func arguesRule(st *store.Store, r verdict.Rule, early bool, ended string) ruleA
 	tested := false
 	for _, c := range r.Comparisons {
 		tested = tested || c.Test != nil
-		out.Compared = append(out.Compared, argues(st, r, c, early, ended))
+		out.Compared = append(out.Compared, argues(st, r, c, ended))
 	}
 	for _, in := range r.Inputs {
 		switch {
 		case !in.Missing.IsZero():
 			out.Missing = append(out.Missing, verdict.New(code.IsMissing).On(in.Path).From(in.Missing))
-		case !tested && len(r.Comparisons) > 0 || !compared(r, in):
+		case !compared(r, in):
 			out.Read = append(out.Read, inputLine(in))
 		}
 	}

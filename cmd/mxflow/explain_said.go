@@ -36,7 +36,7 @@ func came(t *verdict.Test, i int, ended string) string {
 
 // levelsSaid says at which levels looks decide, how the budget was shared, and
 // what floors the standard deviation.
-func levelsSaid(st *store.Store, t *verdict.Test, early bool) (said []string) {
+func levelsSaid(st *store.Store, t *verdict.Test) (said []string) {
 	if t.Pass > 0 || t.Fail > 0 {
 		s := fmt.Sprintf("A look passes at p ≤ %s and fails at p ≤ %s", tell.PLevel(t.Pass), tell.PLevel(t.Fail))
 		if share := tell.Shares(t.Share); share != "" {
@@ -47,7 +47,7 @@ func levelsSaid(st *store.Store, t *verdict.Test, early bool) (said []string) {
 		}
 		said = append(said, s+".")
 	}
-	if floor := floorSaid(st, t, early); floor != "" {
+	if floor := floorSaid(st, t); floor != "" {
 		said = append(said, floor)
 	}
 	return said
@@ -105,9 +105,9 @@ func lastLookOf(t *verdict.Test) string {
 		n = t.Looks[len(t.Looks)-1].N
 	}
 	if t.Against == "" {
-		return countOf(n, "launch", "launches")
+		return count(n, "launch")
 	}
-	return countOf(n, "launch", "launches") + " an arm"
+	return count(n, "launch") + " an arm"
 }
 
 // latched says that launches behind the look that decided change nothing.

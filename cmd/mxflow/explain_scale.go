@@ -32,7 +32,7 @@ func (s scale) own(x float64) float64 {
 // text writes one of the rule's own numbers with its unit.
 func (s scale) text(x float64) string {
 	if s.test.Form == verdict.Range && s.test.Relative() && !math.IsInf(x, 0) {
-		return percentText(x)
+		return tell.Percent(x, 1)
 	}
 	return ownText(s.test, x)
 }
@@ -45,7 +45,7 @@ func ownText(t *verdict.Test, x float64) string {
 	case math.IsInf(x, -1):
 		return "without bound below"
 	case t.Form == verdict.Ratio:
-		return percentText(x)
+		return tell.Percent(x, 1)
 	}
 	text := report.Digits(x)
 	if t.Form == verdict.Difference && x > 0 {
@@ -55,18 +55,4 @@ func ownText(t *verdict.Test, x float64) string {
 		return report.Digits(100*x) + " %"
 	}
 	return strings.TrimSpace(text + " " + t.Unit)
-}
-
-// percentText is a relative change with a sign and a digit behind the point, or
-// more where it is small.
-func percentText(x float64) string {
-	decimals := 1
-	if a := math.Abs(100 * x); a > 0 && a < 0.1 {
-		decimals = 3
-	}
-	text := tell.Percent(x, decimals)
-	if strings.Trim(text, "+-0. %") == "" {
-		return "0 %"
-	}
-	return text
 }

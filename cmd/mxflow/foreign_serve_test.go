@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/enginetest/tinymodel"
+	"github.com/mxflow/mxflow/engine/process"
 )
 
 // foreignStack is a folder in which a plan is applied to a real engine.
@@ -65,7 +65,7 @@ func (s foreignStack) serves(script string, has ...string) {
 			s.t.Errorf("the script has no %q:\n%s", part, script)
 		}
 	}
-	port, release, err := engine.FreePort()
+	port, release, err := process.FreePort()
 	if err != nil {
 		s.t.Fatal(err)
 	}

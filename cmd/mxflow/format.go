@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/convert"
+	"github.com/mxflow/mxflow/plans/lang"
 )
 
 // exitWork is the exit status of fmt --check when a file is not formatted.
@@ -89,7 +90,7 @@ func (f *formatter) result() error {
 type formatted struct {
 	path     string
 	old, new []byte
-	problems *plans.Result
+	problems *lang.Findings
 	err      error
 }
 
@@ -105,7 +106,7 @@ func (f *formatter) files(paths []string) {
 			defer func() { <-slots }()
 			r := formatted{path: path}
 			if r.old, r.err = readBounded(path); r.err == nil {
-				r.new, r.problems = plans.Format(path, r.old)
+				r.new, r.problems = convert.Format(path, r.old)
 			}
 			results[i] <- r
 		})
@@ -141,7 +142,7 @@ func (f *formatter) one(r formatted) {
 }
 
 // refuse explains why a file is left as it is.
-func (f *formatter) refuse(problems *plans.Result) {
+func (f *formatter) refuse(problems *lang.Findings) {
 	f.broken = true
 	_ = problems.WriteDiagnostics(f.a.stderr, f.a.width(), colours(f.a.stderr))
 }
@@ -162,7 +163,7 @@ func (f *formatter) standardInput(yaml bool) error {
 	if err != nil {
 		return err
 	}
-	out, problems := plans.Format(name, src)
+	out, problems := convert.Format(name, src)
 	switch {
 	case problems != nil:
 		f.refuse(problems)

@@ -10,7 +10,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/load"
 )
 
 // formattable lists the files that fmt means by a path.
@@ -20,7 +21,7 @@ func formattable(path string, recursive bool) ([]string, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		if !plans.IsYAML(path) && !hasPlanName(path) {
+		if !lang.IsYAML(path) && !hasPlanName(path) {
 			return nil, fmt.Errorf("%s: fmt knows .hcl, .mxvars, .yaml and .yml files", path)
 		}
 		return []string{path}, nil
@@ -34,7 +35,7 @@ func formattable(path string, recursive bool) ([]string, error) {
 		case e.IsDir() && (hidden || p != path && !recursive):
 			return filepath.SkipDir
 		case e.IsDir() || hidden:
-		case hasPlanName(p), plans.IsYAML(p) && looksLikePlan(p):
+		case hasPlanName(p), lang.IsYAML(p) && looksLikePlan(p):
 			found = append(found, p)
 		}
 		return nil
@@ -58,7 +59,7 @@ func looksLikePlan(path string) bool {
 	if yaml.NewDecoder(bytes.NewReader(src)).Decode(&doc) != nil || len(doc.Content) == 0 || doc.Content[0].Kind != yaml.MappingNode {
 		return false
 	}
-	known := plans.Describe(nil)
+	known := load.Describe(nil)
 	for i := 0; i < len(doc.Content[0].Content); i += 2 {
 		if key := doc.Content[0].Content[i].Value; known.Block(key) == nil && known.Attr(key) == nil {
 			return false

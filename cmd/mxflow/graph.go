@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 )
 
 func (a *app) graphCommand() *cobra.Command {
-	var vars []plans.Given
+	var vars []load.Given
 	var format, direction string
 	c := &cobra.Command{
 		Use:     "graph PLAN",

@@ -11,8 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/plans/convert"
+	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -44,7 +45,7 @@ Kinds of engines: ` + strings.Join(kindNames(), ", ") + ".",
 }
 
 func kindNames() (names []string) {
-	for _, k := range engine.Kinds() {
+	for _, k := range kinds.All() {
 		if scaffolded(k) {
 			names = append(names, k.Name)
 		}
@@ -53,7 +54,7 @@ func kindNames() (names []string) {
 }
 
 func (a *app) scaffold(kind, dir string, yaml bool) error {
-	k, known := engine.LookupKind(kind)
+	k, known := kinds.Lookup(kind)
 	if !known || !scaffolded(k) {
 		return fmt.Errorf("--engine %s: there is no such kind. There are: %s", kind, strings.Join(kindNames(), ", "))
 	}
@@ -68,13 +69,13 @@ func (a *app) scaffold(kind, dir string, yaml bool) error {
 	if err != nil {
 		return err
 	}
-	var problems *plans.Result
+	var problems *lang.Findings
 	if yaml {
-		text, problems = plans.ToYAML(path, text, steps.Registry())
+		text, problems = convert.ToYAML(path, text, steps.Registry())
 		path = filepath.Join(dir, "plan.yaml")
 	}
 	if problems == nil {
-		text, problems = plans.Format(path, text)
+		text, problems = convert.Format(path, text)
 	}
 	if problems != nil {
 		return fmt.Errorf("the plan for %s cannot be written: %w", kind, problems.Diagnostics)

@@ -8,7 +8,7 @@ import (
 	"text/template"
 	"time"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 )
 
 // scaffolds are plans to begin with: one for a kind by its name, or the
@@ -18,7 +18,7 @@ import (
 var scaffolds embed.FS
 
 // scaffoldPlan is a plan to begin with for a kind of engine.
-func scaffoldPlan(k engine.Kind) ([]byte, error) {
+func scaffoldPlan(k kinds.Kind) ([]byte, error) {
 	if text, err := scaffolds.ReadFile("scaffold/" + k.Name + ".hcl"); err == nil {
 		return text, nil
 	}
@@ -28,7 +28,7 @@ func scaffoldPlan(k engine.Kind) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	err = t.Execute(&b, struct {
-		engine.Kind
+		kinds.Kind
 		Timeout string
 		Server  server
 	}{k, shortDuration(k.DefaultReadyTimeout), servers[k.Name]})

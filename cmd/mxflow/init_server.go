@@ -1,6 +1,8 @@
 package main
 
-import "github.com/mxflow/mxflow/engine"
+import (
+	"github.com/mxflow/mxflow/engine/kinds"
+)
 
 // server is what a scaffold says of a kind of engine: a model to begin with,
 // settings that most plans want to see, and a knob whose evidence is known.
@@ -66,7 +68,7 @@ var servers = map[string]server{
 }
 
 // scaffolded tells the kinds that there is a plan to begin with for.
-func scaffolded(k engine.Kind) bool {
+func scaffolded(k kinds.Kind) bool {
 	_, known := servers[k.Name]
 	return known || runsAsIs(k.Name)
 }

@@ -12,8 +12,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -42,11 +44,11 @@ func manualFolder(t *testing.T) string {
 }
 
 // documented visits every block that has an example, and loads it as given.
-func documented(t *testing.T, visit func(path string, d *plans.BlockDoc, load func(block string) *plans.Result)) {
+func documented(t *testing.T, visit func(path string, d *lang.BlockDoc, loadOf func(block string) *load.Result)) {
 	reg := steps.Registry()
 	dir := manualFolder(t)
 	n := 0
-	plans.Describe(reg).Walk(func(path string, d *plans.BlockDoc) {
+	load.Describe(reg).Walk(func(path string, d *lang.BlockDoc) {
 		switch {
 		case path == "" || len(d.Kinds) > 0 && d.Example == "":
 			return
@@ -55,8 +57,8 @@ func documented(t *testing.T, visit func(path string, d *plans.BlockDoc, load fu
 			return
 		}
 		n++
-		visit(path, d, func(block string) *plans.Result {
-			return plans.LoadBytes(filepath.Join(dir, "plan.hcl"), []byte(inPlan(path, block)), reg, plans.Options{})
+		visit(path, d, func(block string) *load.Result {
+			return load.LoadBytes(filepath.Join(dir, "plan.hcl"), []byte(inPlan(path, block)), reg, load.Options{})
 		})
 	})
 	if n < 25 {
@@ -64,7 +66,7 @@ func documented(t *testing.T, visit func(path string, d *plans.BlockDoc, load fu
 	}
 }
 
-func explained(res *plans.Result) string {
+func explained(res *lang.Findings) string {
 	var b strings.Builder
 	_ = res.WriteDiagnostics(&b, 0, false)
 	return b.String()
@@ -72,16 +74,16 @@ func explained(res *plans.Result) string {
 
 func TestExamplesOfRepetitionAreValid(t *testing.T) {
 	for _, block := range []string{eachExample, dynamicExample} {
-		if res := plans.LoadBytes("plan.hcl", []byte(inPlan("", block)), steps.Registry(), plans.Options{}); !res.OK() {
-			t.Error(explained(res))
+		if res := load.LoadBytes("plan.hcl", []byte(inPlan("", block)), steps.Registry(), load.Options{}); !res.OK() {
+			t.Error(explained(&res.Findings))
 		}
 	}
 }
 
 func TestExamplesOfTheManualAreValidAndFormatted(t *testing.T) {
-	documented(t, func(path string, d *plans.BlockDoc, load func(string) *plans.Result) {
-		if res := load(d.Example); len(res.Diagnostics) > 0 {
-			t.Errorf("%s: the example is refused:\n%s\n%s", path, d.Example, explained(res))
+	documented(t, func(path string, d *lang.BlockDoc, loadOf func(string) *load.Result) {
+		if res := loadOf(d.Example); len(res.Diagnostics) > 0 {
+			t.Errorf("%s: the example is refused:\n%s\n%s", path, d.Example, explained(&res.Findings))
 		}
 		if formatted := string(hclwrite.Format([]byte(d.Example))); formatted != d.Example {
 			t.Errorf("%s: the example is not formatted:\n%s", path, formatted)
@@ -131,9 +133,9 @@ var conditional = map[string]bool{
 
 // needed reports whether the example at a path is refused without an attribute.
 func needed(path string, a plans.Attr) bool {
-	if kind, ok := engine.LookupKind(strings.TrimPrefix(path, "engine.")); ok && a.Name == "model" {
+	if kind, ok := kinds.Lookup(strings.TrimPrefix(path, "engine.")); ok && a.Name == "model" {
 		// Their examples are started by the kind's command, or one like it.
-		return engine.NeedsModel(kind.Command)
+		return kinds.NeedsModel(kind.Command)
 	}
 	return a.Required || conditional[path+"."+a.Name]
 }
@@ -141,12 +143,12 @@ func needed(path string, a plans.Attr) bool {
 // TestDescriptionAgreesWithDecoders puts into each attribute its default, and
 // what its description does not allow: the manual says what decoders do.
 func TestDescriptionAgreesWithDecoders(t *testing.T) {
-	documented(t, func(path string, d *plans.BlockDoc, load func(string) *plans.Result) {
+	documented(t, func(path string, d *lang.BlockDoc, loadOf func(string) *load.Result) {
 		for _, a := range d.Attrs {
-			try := func(v cty.Value) *plans.Result { return load(edited(t, d.Example, a.Name, v)) }
+			try := func(v cty.Value) *load.Result { return loadOf(edited(t, d.Example, a.Name, v)) }
 			absent := try(cty.NilVal)
 			if need := needed(path, a); need == absent.OK() && !elsewhere[path+"."+a.Name] {
-				t.Errorf("%s.%s: needed is %v, but without it the plan is valid: %v\n%s", path, a.Name, need, absent.OK(), explained(absent))
+				t.Errorf("%s.%s: needed is %v, but without it the plan is valid: %v\n%s", path, a.Name, need, absent.OK(), explained(&absent.Findings))
 			}
 			if a.Default != nil {
 				given := try(value(t, a.Default))

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/convert"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -17,23 +19,23 @@ func TestManualInYAML(t *testing.T) {
 	_, schema := printedSchema(t)
 	reg := steps.Registry()
 	dir := manualFolder(t)
-	load := func(name string, text []byte) *plans.Result {
-		return plans.LoadBytes(filepath.Join(dir, name), text, reg, plans.Options{Inputs: []plans.Given{}})
+	loadIn := func(name string, text []byte) *load.Result {
+		return load.LoadBytes(filepath.Join(dir, name), text, reg, load.Options{Inputs: []load.Given{}})
 	}
 	texts := map[string]string{}
 	for i, text := range enginesExamples(t) {
 		texts[fmt.Sprintf("engines.md, example %d", i+1)] = text
 	}
-	documented(t, func(path string, d *plans.BlockDoc, _ func(string) *plans.Result) {
+	documented(t, func(path string, d *lang.BlockDoc, _ func(string) *load.Result) {
 		texts[path] = inPlan(path, d.Example)
 	})
 	for name, text := range texts {
-		want := load("plan.hcl", []byte(text))
+		want := loadIn("plan.hcl", []byte(text))
 		if !want.OK() {
-			t.Errorf("%s is no valid plan: %s", name, explained(want))
+			t.Errorf("%s is no valid plan: %s", name, explained(&want.Findings))
 			continue
 		}
-		inYAML, problems := plans.ToYAML("plan.hcl", []byte(text), reg)
+		inYAML, problems := convert.ToYAML("plan.hcl", []byte(text), reg)
 		if problems != nil {
 			t.Errorf("%s: %s", name, explained(problems))
 			continue
@@ -42,16 +44,16 @@ func TestManualInYAML(t *testing.T) {
 			t.Errorf("%s: the schema refuses it: %v\n%s", name, err, inYAML)
 		}
 		formatted := layout(t, "plan.yaml", inYAML)
-		back, problems := plans.ToHCL("plan.yaml", inYAML, reg)
+		back, problems := convert.ToHCL("plan.yaml", inYAML, reg)
 		if problems != nil {
 			t.Errorf("%s: %s\n%s", name, explained(problems), inYAML)
 			continue
 		}
 		layout(t, "plan.hcl", back)
 		for file, other := range map[string][]byte{"plan.yaml": inYAML, "laid-out.yaml": formatted, "back.hcl": back} {
-			got := load(file, other)
+			got := loadIn(file, other)
 			if !got.OK() || got.Plan.Digest() != want.Plan.Digest() {
-				t.Errorf("%s: %s is another plan:\n%s\n%s", name, file, other, explained(got))
+				t.Errorf("%s: %s is another plan:\n%s\n%s", name, file, other, explained(&got.Findings))
 			}
 		}
 	}
@@ -60,12 +62,12 @@ func TestManualInYAML(t *testing.T) {
 // layout is a file as fmt writes it, which changes nothing a second time.
 func layout(t *testing.T, name string, text []byte) []byte {
 	t.Helper()
-	once, problems := plans.Format(name, text)
+	once, problems := convert.Format(name, text)
 	if problems != nil {
 		t.Errorf("%s\n%s", explained(problems), text)
 		return text
 	}
-	if twice, problems := plans.Format(name, once); problems != nil || !bytes.Equal(once, twice) {
+	if twice, problems := convert.Format(name, once); problems != nil || !bytes.Equal(once, twice) {
 		t.Errorf("%s is formatted in two ways:\n%s\n%s", name, once, twice)
 	}
 	return once
@@ -118,9 +120,9 @@ knob:
 func TestSchemaKnowsParts(t *testing.T) {
 	_, schema := printedSchema(t)
 	try := func(text string) (byLoader, bySchema error) {
-		res := plans.LoadBytes("plan.yaml", []byte(text), steps.Registry(), plans.Options{})
+		res := load.LoadBytes("plan.yaml", []byte(text), steps.Registry(), load.Options{})
 		if !res.OK() {
-			byLoader = fmt.Errorf("%s", explained(res))
+			byLoader = fmt.Errorf("%s", explained(&res.Findings))
 		}
 		return byLoader, checkedBy(t, schema, text)
 	}

@@ -14,9 +14,14 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/embedded"
+	"github.com/mxflow/mxflow/engine/endpoint"
+	"github.com/mxflow/mxflow/engine/machine"
+	"github.com/mxflow/mxflow/engine/process"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
@@ -27,19 +32,19 @@ const stateName = ".mxflow"
 
 // load loads a plan and its graph. Diagnostics are printed; errShown then says
 // that nothing was started.
-func (a *app) load(path string, given []plans.Given, suite string) (*plans.Plan, *runtime.Graph, *plans.Result, error) {
-	return a.loadWith(path, plans.Options{Inputs: given, Suite: suite})
+func (a *app) load(path string, given []load.Given, suite string) (*plans.Plan, *runtime.Graph, *load.Result, error) {
+	return a.loadWith(path, load.Options{Inputs: given, Suite: suite})
 }
 
-func (a *app) loadWith(path string, opts plans.Options) (*plans.Plan, *runtime.Graph, *plans.Result, error) {
+func (a *app) loadWith(path string, opts load.Options) (*plans.Plan, *runtime.Graph, *load.Result, error) {
 	if err := checkGiven(opts.Inputs); err != nil {
 		return nil, nil, nil, err
 	}
 	opts.Guard = planGuard(a.stderr)
-	res := plans.Load(path, steps.Registry(), opts)
+	res := load.Load(path, steps.Registry(), opts)
 	a.hide(res.Plan.Secrets())
 	if len(res.Diagnostics) > 0 && !(a.generated && res.OK()) {
-		a.diagnostics(res)
+		a.diagnostics(&res.Findings)
 	}
 	if !res.OK() {
 		return nil, nil, nil, errShown
@@ -53,7 +58,7 @@ func (a *app) loadWith(path string, opts plans.Options) (*plans.Plan, *runtime.G
 
 // diagnostics prints what is wrong with a plan: as text, as one JSON document,
 // or, in a stream of events, as a line each.
-func (a *app) diagnostics(res *plans.Result) {
+func (a *app) diagnostics(res *lang.Findings) {
 	switch {
 	case a.json && a.streaming:
 		for _, d := range res.DiagnosticsJSON() {
@@ -80,7 +85,7 @@ func count(n int, what string) string {
 	switch {
 	case n == 1:
 		return "1 " + what
-	case strings.HasSuffix(what, "s"), strings.HasSuffix(what, "ch"):
+	case strings.HasSuffix(what, "s"), strings.HasSuffix(what, "ch"), strings.HasSuffix(what, "sh"):
 		what += "e"
 	}
 	return fmt.Sprintf("%d %ss", n, what)
@@ -173,8 +178,8 @@ func ledgerGone(dir string) error {
 func (a *app) lab(p *plans.Plan, g *runtime.Graph, s *store.Store, owner, runDir string) (*steps.Lab, error) {
 	fetched := &docker.Fetched{}
 	lab := &steps.Lab{
-		Plan: p, Graph: g, Store: s, Launcher: engine.Launchers{Process: engine.ProcessLauncher{}, Docker: a.dockerLauncher(s, fetched), Compose: a.composeLauncher(s, fetched), Exec: a.execLauncher(s), Endpoint: engine.EndpointLauncher{}}, Owner: owner, RunDir: runDir,
-		MachineKey: steps.MachineKey(engine.Environment(), p), Boot: engine.BootID(),
+		Plan: p, Graph: g, Store: s, Launcher: engine.Launchers{Process: process.Launcher{}, Docker: a.dockerLauncher(s, fetched), Compose: a.composeLauncher(s, fetched), Exec: a.execLauncher(s), Endpoint: endpoint.Launcher{}}, Owner: owner, RunDir: runDir,
+		MachineKey: steps.MachineKey(machine.Environment(), p), Boot: machine.BootID(),
 		KindVersions: map[string]string{"embedded": embedded.Version},
 	}
 	return lab, a.keepSecrets(lab, p, s)

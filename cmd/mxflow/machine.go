@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
@@ -21,7 +21,7 @@ func (a *app) machineNotes(st *store.Store, p *plans.Plan) {
 	if err != nil || last.Start == nil {
 		return
 	}
-	then, now := last.Start.Environment, engine.Environment()
+	then, now := last.Start.Environment, machine.Environment()
 	if steps.MachineKey(then, p) == steps.MachineKey(now, p) {
 		return
 	}

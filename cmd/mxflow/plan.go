@@ -7,13 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
 func (a *app) planCommand() *cobra.Command {
-	var vars []plans.Given
+	var vars []load.Given
 	var rerun []string
 	var suite string
 	c := &cobra.Command{

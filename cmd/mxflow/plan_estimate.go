@@ -81,9 +81,9 @@ func launchSeconds(st *store.Store, l runtime.PlannedLaunch, least float64) floa
 // count is how many launches, "8 to 16 launches" where rules decide over some.
 func (e estimated) count() string {
 	if e.least < e.launches {
-		return fmt.Sprintf("%d to %s", e.least, countOf(e.launches, "launch", "launches"))
+		return fmt.Sprintf("%d to %s", e.least, count(e.launches, "launch"))
 	}
-	return countOf(e.launches, "launch", "launches")
+	return count(e.launches, "launch")
 }
 
 func (e estimated) time() string {

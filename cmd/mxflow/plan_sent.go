@@ -66,7 +66,7 @@ func (s sent) words() string {
 	if s.Cells < 2 && s.Seconds == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("%s, up to %s a launch", countOf(s.Cells, "cell", "cells"), countOf(s.Requests, "request", "requests"))
+	text := fmt.Sprintf("%s, up to %s a launch", count(s.Cells, "cell"), count(s.Requests, "request"))
 	if s.Seconds >= 1 {
 		text += fmt.Sprintf(", %s by rates and durations", rough(s.Seconds))
 	}

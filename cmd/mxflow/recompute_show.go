@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	goruntime "runtime"
 	"slices"
 	"strings"
@@ -64,7 +65,7 @@ func (a *app) showRecomputed(st *store.Store, id string) error {
 	case found[differs] > 0:
 		return a.fail(verdict.ExitFail, fmt.Errorf("%s not what %s raw data say", isAre(found[differs], "launch", "launches"), itsTheir(found[differs])))
 	case found[noRaw] > 0:
-		return a.fail(verdict.ExitInconclusive, fmt.Errorf("%s without raw data cannot be recomputed", countOf(found[noRaw], "launch", "launches")))
+		return a.fail(verdict.ExitInconclusive, fmt.Errorf("%s without raw data cannot be recomputed", count(found[noRaw], "launch")))
 	case !out.Agrees:
 		return a.fail(verdict.ExitInconclusive, fmt.Errorf("there is nothing to recompute: no launch has metrics that come from samples"))
 	}
@@ -142,7 +143,7 @@ func (a *app) printRecomputed(out recomputation, decisions []store.Decided, foun
 		fmt.Fprintf(a.stdout, "%s: %s.\n", strings.Join(of.launches, ", "), tell.Line(of.why))
 	}
 	if len(elsewhere) > 0 {
-		fmt.Fprintf(a.stdout, "Not from samples, and not compared: %s.\n", strings.Join(sortedKeys(elsewhere), ", "))
+		fmt.Fprintf(a.stdout, "Not from samples, and not compared: %s.\n", strings.Join(slices.Sorted(maps.Keys(elsewhere)), ", "))
 	}
 	if found[within] > 0 {
 		fmt.Fprintf(a.stdout, "Where it says so, launches were recorded on another architecture than this one (%s), so statistics had to agree within %g only.\n", out.On, elsewhereTolerance)
@@ -157,29 +158,16 @@ func (a *app) printRecomputed(out recomputation, decisions []store.Decided, foun
 	if found[within] > 0 {
 		how = "as said"
 	}
-	fmt.Fprintf(a.stdout, "Everything agrees %s: %s of %s in %s.\n", how, countOf(numbers, "number", "numbers"), countOf(metrics, "metric", "metrics"), countOf(found[agrees]+found[within], "launch", "launches"))
+	fmt.Fprintf(a.stdout, "Everything agrees %s: %s of %s in %s.\n", how, count(numbers, "number"), count(metrics, "metric"), count(found[agrees]+found[within], "launch"))
 	if len(decisions) > 0 {
-		fmt.Fprintf(a.stdout, "So what the rules of this run read agrees too: %s.\n", countOf(len(decisions), "decision", "decisions"))
+		fmt.Fprintf(a.stdout, "So what the rules of this run read agrees too: %s.\n", count(len(decisions), "decision"))
 	}
-}
-
-func countOf(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 func isAre(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one + " is"
-	}
-	return fmt.Sprintf("%d %s are", n, many)
+	return fmt.Sprintf("%d %s", n, plural(n, one+" is", many+" are"))
 }
 
 func itsTheir(n int) string {
-	if n == 1 {
-		return "its"
-	}
-	return "their"
+	return plural(n, "its", "their")
 }

@@ -78,17 +78,6 @@ func TestRecompute(t *testing.T) {
 			change: func(_ *ledger.Launch, r *measure.Recording) { r.Series = nil },
 		},
 		{
-			name: "recorded before cells were", want: []string{"only requests are evaluated", "Everything agrees bit for bit"},
-			change: func(l *ledger.Launch, r *measure.Recording) {
-				l.Cells, r.Series = nil, nil
-				l.Metrics = measure.Summarize(r.Samples, "chat")
-				for name, s := range l.Metrics {
-					delete(l.Metrics, name)
-					l.Metrics["chat."+name] = s
-				}
-			},
-		},
-		{
 			name: "samples are gone", exit: verdict.ExitInconclusive, want: []string{"no raw data", "1 launch without raw data"},
 			breaks: func(t *testing.T, artifact string) { remove(t, artifact) },
 		},

@@ -13,6 +13,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
@@ -76,8 +77,8 @@ type recordedState struct {
 	forgets bool
 	// crashes are launches that crashed, by ID.
 	crashes map[string]float64
-	// byMean decides as versions did that decided counts on their mean.
-	byMean bool
+	// sealed leaves the values of variables out of the record.
+	sealed bool
 	// block is the plan's engine of the launches, where they name it.
 	block string
 }
@@ -105,7 +106,7 @@ func (s *recordedState) append(r *ledger.Record) {
 // apply begins a run by a plan.
 func (s *recordedState) apply(src string, vars map[string]string) {
 	s.t.Helper()
-	res := plans.LoadBytes("plan.hcl", []byte(src), steps.Registry(), plans.Options{Vars: vars})
+	res := load.LoadBytes("plan.hcl", []byte(src), steps.Registry(), load.Options{Vars: vars})
 	if !res.OK() {
 		s.t.Fatal(res.Diagnostics)
 	}
@@ -114,9 +115,16 @@ func (s *recordedState) apply(src string, vars map[string]string) {
 		s.t.Fatal(err)
 	}
 	s.plan, s.run = res.Plan, s.run+1
+	inputs := &ledger.Inputs{Variables: vars}
+	if s.sealed {
+		inputs = &ledger.Inputs{Sealed: map[string]string{}}
+		for name := range vars {
+			inputs.Sealed["var."+name] = "mark"
+		}
+	}
 	s.append(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{
 		Plan: res.Plan.Name, PlanFile: "plan.hcl", PlanDigest: res.Plan.Digest(), PlanSource: sum, Tool: "mxflow test",
-		Environment: map[string]string{"arch": goruntime.GOARCH},
+		Environment: map[string]string{"arch": goruntime.GOARCH}, Inputs: inputs,
 	}})
 }
 
@@ -206,11 +214,7 @@ func (s *recordedState) evidence(session string) ledger.Evidence {
 		return ev
 	}
 	work := s.st.Launches(store.LaunchFilter{Session: session})
-	variants := []string{work[0].VariantKey}
-	if s.byMean { // versions that did so pooled noise over all engines, too
-		variants = append(variants, "other")
-	}
-	for address, n := range steps.Noise(steps.NoiseBefore(s.st.Records(), session, work[0].Work, variants...), []string{"chat.tg"}) {
+	for address, n := range steps.Noise(steps.NoiseBefore(s.st.Records(), session, work[0].Work, work[0].VariantKey), []string{"chat.tg"}) {
 		ev.Noise = map[string]ledger.Noise{address: ledger.Noise(n)}
 	}
 	return ev
@@ -221,9 +225,6 @@ func (s *recordedState) decide(session string) {
 	s.t.Helper()
 	ev := s.evidence(session)
 	statistics := &ledger.Statistics{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8, Version: "4"}
-	if s.byMean {
-		statistics.Version = ""
-	}
 	record := func(node, kind string, rules []*plans.Rule, ev ledger.Evidence, levels []ledger.Level) *ledger.Decision {
 		all, err := steps.Assemble([]ledger.Evidence{ev}, s.st.LaunchByID)
 		if err != nil {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -17,7 +17,7 @@ import (
 
 func (a *app) retractCommand() *cobra.Command {
 	var by signature
-	var vars []plans.Given
+	var vars []load.Given
 	var suite string
 	c := &cobra.Command{
 		Use:   "retract NODE [PLAN]",
@@ -42,7 +42,7 @@ decides again what needed not be.`,
 			if err := by.check(); err != nil {
 				return err
 			}
-			return a.retract(args, by, plans.Options{Inputs: vars, Suite: suite})
+			return a.retract(args, by, load.Options{Inputs: vars, Suite: suite})
 		},
 	}
 	by.flags(c)
@@ -52,7 +52,7 @@ decides again what needed not be.`,
 	return c
 }
 
-func (a *app) retract(args []string, by signature, opts plans.Options) error {
+func (a *app) retract(args []string, by signature, opts load.Options) error {
 	st, done, err := a.writer(args[1:])
 	if err != nil {
 		return err

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -15,7 +15,7 @@ import (
 // resting are the standing decisions that are withdrawn with one, in the order in
 // which they were made, and the addresses of steps and measurements that it locks.
 // rough says why more than what rests on it is withdrawn; empty where it is not.
-func (a *app) resting(st *store.Store, root store.Decided, args []string, opts plans.Options) (out []store.Decided, locked []string, rough string) {
+func (a *app) resting(st *store.Store, root store.Decided, args []string, opts load.Options) (out []store.Decided, locked []string, rough string) {
 	rests := map[string]bool{}
 	g, err := a.graphNow(st, args, opts)
 	if err == nil && g.Node(root.Node) == nil {
@@ -46,7 +46,7 @@ func (a *app) resting(st *store.Store, root store.Decided, args []string, opts p
 
 // graphNow is the graph of the plan that a person names, or of that of the last
 // run.
-func (a *app) graphNow(st *store.Store, args []string, opts plans.Options) (*runtime.Graph, error) {
+func (a *app) graphNow(st *store.Store, args []string, opts load.Options) (*runtime.Graph, error) {
 	runs := st.Runs()
 	path := runs[len(runs)-1].PlanFile
 	if len(args) > 0 {
@@ -56,7 +56,7 @@ func (a *app) graphNow(st *store.Store, args []string, opts plans.Options) (*run
 		return nil, err
 	}
 	opts.Guard = planGuard(a.stderr)
-	res := plans.Load(path, steps.Registry(), opts)
+	res := load.Load(path, steps.Registry(), opts)
 	a.hide(res.Plan.Secrets())
 	if !res.OK() {
 		return nil, fmt.Errorf("what rests on it is not known, since %s cannot be loaded now: mxflow validate says why, and variables that it needs are given with --var", path)

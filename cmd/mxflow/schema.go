@@ -3,12 +3,13 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/cases"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
 
 func (a *app) schemaCommand() *cobra.Command {
-	var cases bool
+	var ofCases bool
 	c := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of YAML plans, for editors",
@@ -25,9 +26,9 @@ of a plan:
 		Example: "  mxflow schema > mxflow.schema.json\n  mxflow schema --cases > mxtest.schema.json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			text, err := plans.JSONSchema(steps.Registry())
-			if cases {
-				text, err = plans.CaseJSONSchema()
+			text, err := load.JSONSchema(steps.Registry())
+			if ofCases {
+				text, err = cases.CaseJSONSchema()
 			}
 			if err != nil {
 				return err
@@ -36,6 +37,6 @@ of a plan:
 			return err
 		},
 	}
-	c.Flags().BoolVar(&cases, "cases", false, "the schema of files of cases in YAML (*.mxtest.yaml) instead")
+	c.Flags().BoolVar(&ofCases, "cases", false, "the schema of files of cases in YAML (*.mxtest.yaml) instead")
 	return c
 }

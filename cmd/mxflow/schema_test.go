@@ -13,7 +13,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"gopkg.in/yaml.v3"
 
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/convert"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -51,7 +53,7 @@ func TestSchemaHoldsTheWholeLanguage(t *testing.T) {
 		return p
 	}
 	n := 0
-	plans.Describe(steps.Registry()).Walk(func(path string, d *plans.BlockDoc) {
+	load.Describe(steps.Registry()).Walk(func(path string, d *lang.BlockDoc) {
 		if len(d.Kinds) > 0 {
 			return // its kinds are visited
 		}
@@ -156,16 +158,16 @@ func TestSchemaAcceptsPlansAndFindsMistakes(t *testing.T) {
 		t.Errorf("%#v", err)
 	}
 	examples, _ := filepath.Glob("../../examples/*/*.hcl")
-	more, _ := filepath.Glob("../../plans/testdata/valid/*.hcl")
+	more, _ := filepath.Glob("../../plans/load/testdata/valid/*.hcl")
 	for _, path := range append(examples, more...) {
 		src, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !plans.Load(path, steps.Registry(), plans.Options{}).OK() {
+		if !load.Load(path, steps.Registry(), load.Options{}).OK() {
 			continue // it is about other kinds than ours
 		}
-		text, problems := plans.ToYAML(path, src, steps.Registry())
+		text, problems := convert.ToYAML(path, src, steps.Registry())
 		if problems != nil {
 			t.Fatal(explained(problems))
 		}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -25,7 +27,7 @@ func (a *app) everything(l *ledger.Launch) {
 		fmt.Fprintf(a.stdout, "  %s\n", w)
 	}
 	if c := l.Client; c != nil {
-		fmt.Fprintf(a.stdout, "  the client measured itself with %s: at the 99th percentile %.2g ms off in times to the first token, %.2g ms between tokens\n", countOf(c.Streams, "stream", "streams"), c.TTFTp99, c.ITLp99)
+		fmt.Fprintf(a.stdout, "  the client measured itself with %s: at the 99th percentile %.2g ms off in times to the first token, %.2g ms between tokens\n", count(c.Streams, "stream"), c.TTFTp99, c.ITLp99)
 	}
 	for _, k := range []struct{ what, digest string }{{"samples", l.Samples}, {"series", l.Series}, {"log", l.Log}} {
 		if k.digest != "" {
@@ -34,7 +36,7 @@ func (a *app) everything(l *ledger.Launch) {
 	}
 	var rows [][]string
 	few := false
-	for _, address := range sortedKeys(l.Metrics) {
+	for _, address := range slices.Sorted(maps.Keys(l.Metrics)) {
 		s := l.Metrics[address]
 		row := []string{address, s.Unit, fmt.Sprint(s.N)}
 		for _, stat := range statColumns {

@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/cases"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -26,7 +27,7 @@ type caseRun struct {
 
 func (a *app) testCommand() *cobra.Command {
 	r := &caseRun{app: a}
-	var vars []plans.Given
+	var vars []load.Given
 	var write, show bool
 	c := &cobra.Command{
 		Use:   "test PLAN",
@@ -37,10 +38,10 @@ comes out otherwise is shown comparison by comparison. At the end stand the rule
 that no case has shown able to pass, or to fail. No engine is started and nothing
 is written.
 
-With --write it writes cases to begin with: for each rule one that it just passes
-and one that it just fails, worked out from its threshold. A file that is there is
-never overwritten; --print prints such cases for what those beside the plan do not
-show yet.
+With --write it writes cases to begin with: for each feature and each gate one that
+passes and one that fails, with numbers beside the thresholds, or as a comment to
+fill in where these are not enough. A file that is there is never overwritten;
+--print prints such cases for what those beside the plan do not show yet.
 
 Where several plans share a folder, other.mxtest.hcl belongs to other.hcl alone.
 
@@ -56,7 +57,7 @@ run, or a mistake in the plan or in a case.`,
 			case write && show:
 				return errors.New("use one of --write and --print")
 			case write || show:
-				return r.skeleton(vars, write)
+				return r.template(vars, write)
 			}
 			return r.run(vars)
 		},
@@ -69,7 +70,7 @@ run, or a mistake in the plan or in a case.`,
 	return c
 }
 
-func (r *caseRun) run(vars []plans.Given) error {
+func (r *caseRun) run(vars []load.Given) error {
 	_, _, loaded, err := r.load(r.path, vars, "")
 	if err != nil {
 		return err
@@ -105,20 +106,20 @@ func (r *caseRun) run(vars []plans.Given) error {
 
 // cases reads what stands beside the plan. Without any there is nothing that
 // could come out otherwise, which is no success.
-func (r *caseRun) cases(loaded *plans.Result) ([]*plans.Case, error) {
-	files, err := loaded.CaseFiles()
+func (r *caseRun) cases(loaded *load.Result) ([]*cases.Case, error) {
+	files, err := cases.CaseFiles(loaded)
 	if err != nil {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("there are no cases beside %s: no file whose name ends in .mxtest.hcl\nmxflow test --write %s writes %s with one that each rule passes and one that it fails", r.path, r.path, caseFileOf(r.path))
+		return nil, fmt.Errorf("there are no cases beside %s: no file whose name ends in .mxtest.hcl\nmxflow test --write %s writes %s with a case that passes and one that fails for each feature and gate", r.path, r.path, caseFileOf(r.path))
 	}
 	return r.read(loaded, files)
 }
 
 // read reads files of cases, and prints what is to be said of them.
-func (r *caseRun) read(loaded *plans.Result, files []string) ([]*plans.Case, error) {
-	cases, found := loaded.LoadCases(files)
+func (r *caseRun) read(loaded *load.Result, files []string) ([]*cases.Case, error) {
+	cases, found := cases.LoadCases(loaded, files)
 	if len(found.Diagnostics) > 0 {
 		r.diagnostics(found)
 	}
@@ -138,7 +139,7 @@ func caseFileOf(plan string) string {
 }
 
 // chosenCases are those whose names contain a text.
-func chosenCases(all []*plans.Case, text string) (chosen []*plans.Case, err error) {
+func chosenCases(all []*cases.Case, text string) (chosen []*cases.Case, err error) {
 	var names []string
 	for _, c := range all {
 		names = append(names, c.Name)
@@ -147,11 +148,7 @@ func chosenCases(all []*plans.Case, text string) (chosen []*plans.Case, err erro
 		}
 	}
 	if len(chosen) == 0 {
-		hint := ""
-		if near := plans.Nearest(text, names); near != "" {
-			hint = fmt.Sprintf(" Did you mean %q?", near)
-		}
-		return nil, fmt.Errorf("--run %s: none of %s has that in its name.%s", text, count(len(all), "case"), hint)
+		return nil, fmt.Errorf("--run %s: none of %s has that in its name%s", text, count(len(all), "case"), steps.DidYouMean(text, names))
 	}
 	return chosen, nil
 }

@@ -7,14 +7,14 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/mxflow/mxflow/gates/tell"
-	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/cases"
+	"github.com/mxflow/mxflow/plans/convert"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
 
-// skeleton writes, or prints, cases for what those beside the plan do not show.
-func (r *caseRun) skeleton(vars []plans.Given, write bool) error {
+// template writes, or prints, cases for what those beside the plan do not show.
+func (r *caseRun) template(vars []load.Given, write bool) error {
 	_, _, loaded, err := r.load(r.path, vars, "")
 	if err != nil {
 		return err
@@ -23,7 +23,7 @@ func (r *caseRun) skeleton(vars []plans.Given, write bool) error {
 	if _, err := os.Lstat(path); write && err == nil {
 		return alreadyThere(r.path, path)
 	}
-	files, err := loaded.CaseFiles()
+	files, err := cases.CaseFiles(loaded)
 	if err != nil {
 		return err
 	}
@@ -36,17 +36,19 @@ func (r *caseRun) skeleton(vars []plans.Given, write bool) error {
 			r.outcomes = append(r.outcomes, steps.DecideCase(loaded.Plan, c))
 		}
 	}
-	known := len(r.outcomes)
-	text, left := steps.Skeleton(loaded, r.outcomes)
-	for _, why := range tell.Lines(left) {
-		fmt.Fprintf(r.stderr, "%s; write that case by hand.\n", why)
+	text, open := steps.CaseTemplates(loaded, r.outcomes)
+	switch {
+	case text == "" && len(steps.Coverage(loaded.Plan, nil)) == 0:
+		return errors.New("the plan has no rules that a case could be written for: add a criterion to a feature, or a gate to a phase")
+	case text == "":
+		return fmt.Errorf("nothing is missing: %s show each feature and gate able to pass and to fail", count(len(r.outcomes), "case"))
 	}
-	if text == "" {
-		return nothingLacks(loaded.Plan, left, known)
-	}
-	formatted, problems := plans.Format(path, []byte(text))
+	formatted, problems := convert.Format(path, []byte(text))
 	if problems != nil {
 		return fmt.Errorf("the cases for %s cannot be written: %w", r.path, problems.Diagnostics)
+	}
+	if open > 0 {
+		fmt.Fprintf(r.stderr, "%s to fill in: a comment each, since numbers beside the thresholds are not enough.\n", count(open, "case"))
 	}
 	if !write {
 		_, err := r.stdout.Write(formatted)
@@ -60,21 +62,10 @@ const caseFileHead = `# Given these measurements, this verdict is expected:
 #
 #   mxflow test %s
 #
-# The numbers lie 10 %% beside the thresholds. Put your own measurements in their
-# place: those that you would want to pass, and those that must not.
+# The numbers lie beside the thresholds. Put your own measurements in their place:
+# those that you would want to pass, and those that must not.
 
 `
-
-// nothingLacks says why there is nothing to write.
-func nothingLacks(p *plans.Plan, left []verdict.Reason, known int) error {
-	switch {
-	case len(left) > 0:
-		return errors.New("no case could be worked out for what is left")
-	case len(steps.Coverage(p, nil)) == 0:
-		return errors.New("the plan has no rules that a case could be written for: add a criterion to a feature, or a gate to a phase")
-	}
-	return fmt.Errorf("nothing is missing: %s show each rule able to pass and to fail", count(known, "case"))
-}
 
 func alreadyThere(plan, path string) error {
 	return fmt.Errorf("%s is there already and is not overwritten. mxflow test --print %s prints what it does not show yet", path, plan)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -27,7 +27,7 @@ func TestTutorial(t *testing.T) {
 	if err := os.WriteFile(path, []byte(plan.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	res := plans.Load(path, steps.Registry(), plans.Options{})
+	res := load.Load(path, steps.Registry(), load.Options{})
 	if len(res.Diagnostics) > 0 {
 		t.Fatal(res.Diagnostics)
 	}

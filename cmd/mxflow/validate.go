@@ -5,11 +5,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 )
 
 func (a *app) validateCommand() *cobra.Command {
-	var vars []plans.Given
+	var vars []load.Given
 	var suite string
 	c := &cobra.Command{
 		Use:   "validate PLAN",

@@ -9,13 +9,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/eval"
+	"github.com/mxflow/mxflow/plans/load"
 )
 
 // givenFlag collects --var and --var-file in the order of the command line, the
 // last one of a variable wins.
 type givenFlag struct {
-	into *[]plans.Given
+	into *[]load.Given
 	file bool
 }
 
@@ -30,15 +31,15 @@ func (g *givenFlag) Type() string {
 
 func (g *givenFlag) Set(text string) error {
 	if g.file {
-		*g.into = append(*g.into, plans.Given{File: text})
+		*g.into = append(*g.into, load.Given{File: text})
 		return nil
 	}
-	*g.into = append(*g.into, plans.Given{Var: text})
+	*g.into = append(*g.into, load.Given{Var: text})
 	return nil
 }
 
 // checkGiven refuses a --var without a name or a value.
-func checkGiven(given []plans.Given) error {
+func checkGiven(given []load.Given) error {
 	for _, g := range given {
 		if name, _, ok := strings.Cut(g.Var, "="); g.File == "" && (!ok || name == "") {
 			return fmt.Errorf("--var %s: write name=value", g.Var)
@@ -48,7 +49,7 @@ func checkGiven(given []plans.Given) error {
 }
 
 // varFlag gives a subcommand --var name=value and --var-file, as often as needed.
-func varFlag(c *cobra.Command, into *[]plans.Given) {
+func varFlag(c *cobra.Command, into *[]load.Given) {
 	c.Flags().Var(&givenFlag{into: into}, "var", "set a variable of the plan (repeatable)")
 	c.Flags().Var(&givenFlag{into: into, file: true}, "var-file", "set variables from a file of lines name = value (repeatable)")
 }
@@ -60,8 +61,8 @@ func suiteFlag(c *cobra.Command, into *string) {
 
 // planGuard ends mxflow when a plan takes too long or too much memory to load:
 // evaluating expressions cannot be cancelled.
-func planGuard(stderr interface{ Write([]byte) (int, error) }) *plans.Guard {
-	return &plans.Guard{
+func planGuard(stderr interface{ Write([]byte) (int, error) }) *eval.Guard {
+	return &eval.Guard{
 		Time: 10 * time.Second, Heap: 1 << 30,
 		Exceeded: func(message string) {
 			fmt.Fprintf(stderr, "mxflow: %s\n", message)

@@ -147,5 +147,5 @@ func findGate(st *store.Store, name string) (string, error) {
 	if len(gates) == 0 {
 		return "", errors.New("no gate was decided here yet, so there is nothing to waive: run mxflow apply first")
 	}
-	return "", fmt.Errorf("no gate called %q was decided or locked here%s", name, nearNodes(name, gates))
+	return "", fmt.Errorf("no gate called %q was decided or locked here%s", name, nearNode(name, gates))
 }

@@ -2,8 +2,13 @@ package docker
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
+	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -13,8 +18,11 @@ import (
 	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
+	"github.com/moby/patternmatcher"
+	"github.com/moby/patternmatcher/ignorefile"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/process"
 )
 
 // Build is an image to be built. Paths are those of this machine.
@@ -69,7 +77,7 @@ func StartBuild(ctx context.Context, b Build, l engine.Launch, idFile string) (e
 		argv = append(argv, "--build-arg", name)
 		set[name] = b.Args[name]
 	}
-	return engine.StartCommand(engine.Spec{
+	return process.StartCommand(engine.Spec{
 		Command: append(argv, "--", b.Folder), Dir: b.Folder, Env: set, Unset: unset, StopGrace: buildGrace,
 	}, l)
 }
@@ -119,4 +127,142 @@ func ImageID(ctx context.Context, host, daemonContext, tag string) (string, erro
 		return "", nil
 	}
 	return image.ID, err
+}
+
+// BuildInputs is the digest of all that `docker build` can read of a context:
+// names, kinds, permissions and contents, but not times and owners, which a COPY
+// does not keep. What .dockerignore leaves out is left out; the Dockerfile and
+// the ignore files themselves always count.
+//
+// BuildKit prefers <Dockerfile>.dockerignore and the classic builder does not
+// know it. Which one builds is not known here, so that a file counts unless both
+// ignore it: too much is hashed rather than too little.
+func BuildInputs(context, dockerfile string) (string, error) {
+	if info, err := os.Stat(context); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("there is no folder %s to build in: correct context, which is relative to the plan's folder", context)
+	}
+	if info, err := os.Stat(dockerfile); err != nil || info.IsDir() {
+		return "", fmt.Errorf("there is no Dockerfile %s: correct dockerfile, which is relative to the context", dockerfile)
+	}
+	lists, err := readIgnoreLists(context, dockerfile)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	if err := hashFile(h, "Dockerfile", dockerfile); err != nil {
+		return "", err
+	}
+	always := map[string]bool{filepath.Clean(dockerfile): true, filepath.Join(context, ".dockerignore"): true}
+	err = filepath.WalkDir(context, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(context, path)
+		if err != nil || rel == "." {
+			return err
+		}
+		name := filepath.ToSlash(rel)
+		covered, err := lists.cover(name)
+		if err != nil {
+			return err
+		}
+		if covered && !always[path] {
+			if e.IsDir() && !lists.exceptions() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		return hashFile(h, name, path)
+	})
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// ignoreLists are the ignore files of a build, as docker build reads them.
+type ignoreLists []*patternmatcher.PatternMatcher
+
+func readIgnoreLists(context, dockerfile string) (lists ignoreLists, err error) {
+	general, err := readIgnored(filepath.Join(context, ".dockerignore"))
+	if errors.Is(err, fs.ErrNotExist) {
+		general, err = patternmatcher.New(nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	lists = ignoreLists{general}
+	switch own, err := readIgnored(dockerfile + ".dockerignore"); {
+	case err == nil:
+		lists = append(lists, own)
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	return lists, nil
+}
+
+// readIgnored reads a .dockerignore file.
+func readIgnored(file string) (*patternmatcher.PatternMatcher, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	patterns, err := ignorefile.ReadAll(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	list, err := patternmatcher.New(patterns)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return list, nil
+}
+
+// cover reports whether all lists ignore a path (slashes, relative to the
+// context), by itself or with a folder that it lies in.
+func (all ignoreLists) cover(name string) (bool, error) {
+	for _, list := range all {
+		if covered, err := list.MatchesOrParentMatches(name); err != nil || !covered {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// exceptions reports whether some pattern takes back what another one ignores,
+// so that no folder can be passed over as a whole.
+func (all ignoreLists) exceptions() bool {
+	return slices.ContainsFunc(all, (*patternmatcher.PatternMatcher).Exclusions)
+}
+
+// hashFile adds one file, link or folder. Lengths stand before texts, so that no
+// two trees give the same bytes.
+func hashFile(h hash.Hash, name, path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	size := info.Size()
+	if info.IsDir() {
+		size = 0
+	}
+	fmt.Fprintf(h, "%d %s %s %d\n", len(name), name, info.Mode(), size)
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		target, err := os.Readlink(path)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(h, "%d %s\n", len(target), target)
+	case info.Mode().IsRegular():
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		n, err := io.Copy(h, f)
+		if err == nil && n != size {
+			err = fmt.Errorf("%s changes while it is read", path)
+		}
+		return err
+	}
+	return nil
 }

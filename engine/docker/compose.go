@@ -2,14 +2,25 @@ package docker
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
+	"github.com/docker/docker/api/types/network"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/logscan"
 )
 
 // ComposeLauncher starts engines that are a service of a compose file, with
@@ -51,7 +62,7 @@ func (l ComposeLauncher) Launch(ctx context.Context, spec engine.Spec, launch en
 	return nil, f
 }
 
-func (l ComposeLauncher) launch(ctx context.Context, spec engine.Spec, kind engine.Kind, launch engine.Launch) (*composed, error) {
+func (l ComposeLauncher) launch(ctx context.Context, spec engine.Spec, kind kinds.Kind, launch engine.Launch) (*composed, error) {
 	if launch.ID == "" || launch.Owner == "" {
 		return nil, errors.New("the launch has no ID or no owner, by which its containers are found again")
 	}
@@ -97,7 +108,7 @@ func (l ComposeLauncher) launch(ctx context.Context, spec engine.Spec, kind engi
 }
 
 // start brings the service up and begins to follow it.
-func (l ComposeLauncher) start(ctx context.Context, p *project, spec engine.Spec, kind engine.Kind, at *ports) (*composed, error) {
+func (l ComposeLauncher) start(ctx context.Context, p *project, spec engine.Spec, kind kinds.Kind, at *ports) (*composed, error) {
 	if err := p.override(ctx, spec, at); err != nil {
 		return nil, err
 	}
@@ -118,7 +129,7 @@ func (l ComposeLauncher) start(ctx context.Context, p *project, spec engine.Spec
 	return inst, err
 }
 
-func (l ComposeLauncher) watch(ctx context.Context, p *project, spec engine.Spec, kind engine.Kind, at *ports, log, out *engine.LogSink) (*composed, error) {
+func (l ComposeLauncher) watch(ctx context.Context, p *project, spec engine.Spec, kind kinds.Kind, at *ports, log, out *logscan.Sink) (*composed, error) {
 	began := time.Now()
 	if _, err := p.compose(ctx, "up", "--detach", "--no-recreate", spec.Compose.Service); err != nil {
 		return nil, err
@@ -196,4 +207,112 @@ func (c *composed) Stop(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// Identify implements engine.Identifier: the file as compose reads it, with its
+// variables and included files, and the image that the service names.
+func (ComposeLauncher) Identify(ctx context.Context, spec engine.Spec) (string, error) {
+	if spec.Compose == nil {
+		return "missing", errors.New("the plan has no compose block for it")
+	}
+	d, err := Connect(ctx, spec.Compose.Host, spec.Compose.Context)
+	if err != nil {
+		return "missing", err
+	}
+	service := readService(ctx, d, spec)
+	if service.err != nil {
+		return "missing" + elsewhere(spec.Compose.Host, spec.Compose.Context), service.err
+	}
+	is := service.file
+	if service.image == "" {
+		is += ", image to be built"
+	} else {
+		var id string
+		id, err = ImageIdentity(ctx, spec.Compose.Host, spec.Compose.Context, service.image)
+		is += ", image " + id
+	}
+	return is + elsewhere(spec.Compose.Host, spec.Compose.Context), err
+}
+
+// keepService is how long what was read of a service is good for: compose takes
+// about a second to read a file, and every node of a plan asks.
+const keepService = 5 * time.Second
+
+// serviceRead is what compose makes of a file, and the image of the service.
+type serviceRead struct {
+	file, image, pull string
+	err               error
+	until             time.Time
+}
+
+var servicesRead = struct {
+	sync.Mutex
+	by map[string]serviceRead
+}{by: map[string]serviceRead{}}
+
+// readService lets compose read the file of a service, unless it did just now.
+func readService(ctx context.Context, d *Daemon, spec engine.Spec) serviceRead {
+	key := fmt.Sprintf("%s %+v", d.Name, *spec.Compose)
+	servicesRead.Lock()
+	defer servicesRead.Unlock()
+	if known, ok := servicesRead.by[key]; ok && time.Now().Before(known.until) {
+		return known
+	}
+	var read serviceRead
+	if read.err = read.from(ctx, d, spec); ctx.Err() == nil {
+		read.until = time.Now().Add(keepService)
+		servicesRead.by[key] = read
+	}
+	return read
+}
+
+func (r *serviceRead) from(ctx context.Context, d *Daemon, spec engine.Spec) error {
+	dir, err := os.MkdirTemp("", "mxflow-compose")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	// The ID is of this reading alone: what carries it ends with the reading.
+	p, err := readProject(ctx, d, spec, engine.Launch{ID: "identify-" + rand.Text(), Owner: "mxflow", LogPath: filepath.Join(dir, "log")})
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256([]byte(p.text))
+	r.file = "file " + hex.EncodeToString(sum[:16])
+	r.image, r.pull = p.image()
+	return nil
+}
+
+// anonymous matches the names that the daemon gives to volumes without one.
+var anonymous = regexp.MustCompile(`^[0-9a-f]{64}$`)
+
+// removeProject removes the containers and networks with a label.
+func (d *Daemon) removeProject(ctx context.Context, with filters.Args) error {
+	made, err := d.ContainerList(ctx, container.ListOptions{All: true, Filters: with})
+	wrong := []error{err}
+	for _, c := range made {
+		wrong = append(wrong, d.removeContainer(ctx, c.ID))
+	}
+	nets, err := d.NetworkList(ctx, network.ListOptions{Filters: with})
+	wrong = append(wrong, err)
+	for _, n := range nets {
+		wrong = append(wrong, d.NetworkRemove(ctx, n.ID))
+	}
+	return errors.Join(wrong...)
+}
+
+// sweepNetworks removes the networks that compose projects of a dead mxflow left,
+// by the same labels as Sweep, which removes their containers before.
+func sweepNetworks(ctx context.Context, d *Daemon, owner string, before time.Time) error {
+	nets, err := d.NetworkList(ctx, network.ListOptions{Filters: filters.NewArgs(filters.Arg("label", LabelOwner+"="+owner))})
+	wrong := []error{err}
+	for _, n := range nets {
+		if _, ok := ours(n.Labels, owner, before); !ok {
+			continue
+		}
+		if err := d.NetworkRemove(ctx, n.ID); err != nil {
+			wrong = append(wrong, fmt.Errorf("docker daemon %s: network %s, left by an earlier run, cannot be removed: %w", d.Name, n.Name, err))
+		}
+	}
+	return errors.Join(wrong...)
 }

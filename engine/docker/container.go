@@ -1,15 +1,29 @@
 package docker
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"regexp"
+	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
+	cerrdefs "github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types"
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/pkg/stdcopy"
+	"golang.org/x/sys/unix"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/engine/process"
 )
 
 const (
@@ -42,8 +56,8 @@ type Container struct {
 	// before anybody could listen.
 	attached *types.HijackedResponse
 	read     bool // some of a terminal's log was read
-	log      *engine.LogSink
-	out      *engine.LogSink // nil where stdout goes into log
+	log      *logscan.Sink
+	out      *logscan.Sink   // nil where stdout goes into log
 	life     context.Context // ends when nothing is to be followed any more
 	end      context.CancelFunc
 	drained  chan struct{} // closed when its output has ended
@@ -60,11 +74,11 @@ type Container struct {
 // into log, and its standard output into out where that is not nil; both are
 // closed by Stop. Of a container that does not exist it tells as of one that was
 // removed.
-func Watch(d *Daemon, id, name string, tty bool, log, out *engine.LogSink) *Container {
+func Watch(d *Daemon, id, name string, tty bool, log, out *logscan.Sink) *Container {
 	return watch(d, id, name, tty, log, out, nil)
 }
 
-func watch(d *Daemon, id, name string, tty bool, log, out *engine.LogSink, attached *types.HijackedResponse) *Container {
+func watch(d *Daemon, id, name string, tty bool, log, out *logscan.Sink, attached *types.HijackedResponse) *Container {
 	c := &Container{
 		Daemon: d, ID: id, Name: name, Started: time.Now(), tty: tty, log: log, out: out, attached: attached,
 		drained: make(chan struct{}), exited: make(chan struct{}),
@@ -108,7 +122,7 @@ func (c *Container) LogPath() string { return c.log.Path() }
 func (c *Container) Failure(op string, cause error, format string, args ...any) *engine.Failure {
 	f := &engine.Failure{
 		Of: c.Of, Op: op, Reason: fmt.Sprintf(format, args...), Err: cause,
-		Exit: c.Exit(), LogTail: engine.TailLog(c.log.Path(), tailLines),
+		Exit: c.Exit(), LogTail: logscan.Tail(c.log.Path(), engine.TailLines),
 	}
 	if f.Exit == nil {
 		return f
@@ -126,5 +140,626 @@ func (c *Container) Failure(op string, cause error, format string, args ...any) 
 	return f
 }
 
-// tailLines is how many lines of the log a failure carries.
-const tailLines = 15
+// openTries is how often in a row the log of a running container is asked for
+// in vain.
+const openTries = 5
+
+// follow copies the container's output until it ends: from the attached stream,
+// where there is one, and else, or once that broke off, from the log that the
+// daemon keeps. Following that log is slow, and daemons lose lines of it when they
+// rotate it (Docker 20.10 does), so that it is the second choice.
+func (c *Container) follow() {
+	defer close(c.drained)
+	d := &demux{log: c.log, out: c.log}
+	if c.out != nil {
+		d.out = c.out
+	}
+	if c.attached != nil {
+		d.live = true
+		release := context.AfterFunc(c.life, c.attached.Close)
+		_ = d.read(c.attached.Reader)
+		c.unread.Store(true)
+		d.lost() // first of all: what comes from now on is in the daemon's log
+		release()
+		c.attached.Close()
+		if c.ended() {
+			c.unread.Store(false)
+			return
+		}
+	}
+	for tries := 0; ; {
+		opened, err := c.copyLog(d)
+		c.unread.Store(true)
+		if c.life.Err() != nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(c.life, callLimit)
+		info, gone := c.Daemon.ContainerInspect(ctx, c.ID)
+		cancel()
+		switch {
+		case cerrdefs.IsNotFound(gone), gone == nil && opened && err == nil && (info.State == nil || !info.State.Running):
+			c.unread.Store(false)
+			return
+		case gone != nil: // the daemon does not answer; await decides what that means
+		case opened && !errors.Is(err, errFrame):
+			tries = 0
+		case tries >= openTries:
+			fmt.Fprintf(c.log, "\n[mxflow] the container's log cannot be read: %v\n", err)
+			return
+		default:
+			tries++
+		}
+		select {
+		case <-c.life.Done():
+			return
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// LogBroken reports whether the container's output is not followed now, or
+// some of it was missed, so that what its log lacks proves nothing.
+func (c *Container) LogBroken() bool { return c.unread.Load() }
+
+// ended reports whether a stream that broke off did so because the container has
+// ended. The daemon closes it a moment before it says so.
+func (c *Container) ended() bool {
+	ctx, cancel := context.WithTimeout(c.life, 2*time.Second)
+	defer cancel()
+	ended, failed := c.Daemon.ContainerWait(ctx, c.ID, container.WaitConditionNotRunning)
+	select {
+	case <-ended:
+		return true
+	case err := <-failed:
+		return cerrdefs.IsNotFound(err) || c.life.Err() != nil
+	}
+}
+
+// copyLog copies until the stream ends; opened is false where there was none.
+func (c *Container) copyLog(d *demux) (opened bool, err error) {
+	options := container.LogsOptions{ShowStdout: true, ShowStderr: true, Follow: true, Timestamps: !c.tty, Since: d.since()}
+	if c.tty && c.read { // a terminal's log has no frames to count
+		options.Tail = "0"
+	}
+	stream, err := c.Daemon.ContainerLogs(c.life, c.ID, options)
+	if err != nil {
+		return false, err
+	}
+	defer stream.Close()
+	c.unread.Store(c.tty && c.read) // what a terminal said meanwhile is not asked for again
+	if !c.tty {
+		return true, d.read(stream)
+	}
+	if c.read {
+		fmt.Fprintf(c.log, "\n[mxflow] the log was interrupted here: lines may be missing\n")
+	}
+	c.read = true
+	_, err = io.Copy(d.out, stream)
+	return true, err
+}
+
+// PeakMemory implements engine.Instance. It is what the daemon counts for the
+// container once a second, less the file pages that the kernel can take back at
+// any time, as `docker stats` shows it; and what resident says of a peak between
+// two counts.
+func (c *Container) PeakMemory() int64 { return c.peak.Load() }
+
+// sampleMemory raises the peak until the container ends.
+func (c *Container) sampleMemory() {
+	stats, err := c.Daemon.ContainerStats(c.life, c.ID, true)
+	if err != nil {
+		return // memory that cannot be seen is unknown, and that is no failure
+	}
+	defer stats.Body.Close()
+	c.readStats(stats.Body)
+}
+
+// lookAtMemory takes one sample. It returns when that is there, or done is closed,
+// or after a tenth of a second where there is a sample already, and looks on
+// meanwhile: daemons up to Docker 20.10 keep who asks waiting for their next count,
+// for up to a second.
+func (c *Container) lookAtMemory(done <-chan struct{}) {
+	const limit = 3 * time.Second
+	looked := make(chan struct{})
+	go func() {
+		defer close(looked)
+		ctx, cancel := context.WithTimeout(c.life, limit)
+		defer cancel()
+		stats, err := c.Daemon.ContainerStatsOneShot(ctx, c.ID)
+		if err != nil {
+			return
+		}
+		defer stats.Body.Close()
+		c.readStats(stats.Body)
+	}()
+	wait := limit
+	if c.peak.Load() > 0 {
+		wait = 100 * time.Millisecond
+	}
+	select {
+	case <-looked:
+	case <-done:
+	case <-time.After(wait):
+	}
+}
+
+func (c *Container) readStats(from io.Reader) {
+	for dec := json.NewDecoder(from); ; {
+		var s container.StatsResponse
+		if dec.Decode(&s) != nil {
+			return
+		}
+		raise(&c.cached, cachedFiles(s.MemoryStats))
+		raise(&c.peak, resident(s.MemoryStats, c.cached.Load()))
+	}
+}
+
+// raise makes a mark that only grows at least now.
+func raise(mark *atomic.Int64, now int64) {
+	for was := mark.Load(); now > was && !mark.CompareAndSwap(was, now); {
+		was = mark.Load()
+	}
+}
+
+// resident is the memory in use without cached files, or the most that was ever
+// in use, less the most that such files ever took, where that is more: a spike
+// between two counts. Only cgroup v1 gives that mark; it counts files as well, and
+// what they took at the time is not known.
+func resident(m container.MemoryStats, mostCached int64) int64 {
+	return max(int64(m.Usage)-cachedFiles(m), int64(m.MaxUsage)-mostCached)
+}
+
+// cachedFiles are the file pages that can be taken back: inactive_file is cgroup
+// v2's name, total_inactive_file v1's.
+func cachedFiles(m container.MemoryStats) int64 {
+	cached, ok := m.Stats["total_inactive_file"]
+	if !ok {
+		cached = m.Stats["inactive_file"]
+	}
+	return int64(min(cached, m.Usage))
+}
+
+// demux takes a container's log apart. The daemon sends frames: a byte for the
+// stream (1 is stdout, 2 stderr, 3 an error of its own), three zeros, the length
+// as four bytes, big end first, and then a timestamp, a space, and a line or a
+// piece of one. The timestamps are how a log that broke off is taken up again
+// without a gap: the daemon gives all from an instant on, and what was already
+// had at that very instant is counted.
+type demux struct {
+	out, log io.Writer
+	// live frames are those of a container that one is attached to: they carry no
+	// timestamp.
+	live bool
+	// last is the newest timestamp, at how many frames carried it.
+	last string
+	at   int
+	// skip is how many frames of last are still to come again, resumed says that
+	// the next frame is the first since the log was taken up again.
+	skip    int
+	resumed bool
+}
+
+const (
+	frameHeader = 8
+	// frameLimit is more than a daemon ever sends: it cuts lines at 16 KiB.
+	frameLimit = 16 << 20
+	logBuffer  = 64 << 10
+)
+
+var errFrame = errors.New("the daemon sends something else than a log")
+
+// since is where to take the log up again, as the daemon reads it; empty takes
+// all.
+func (d *demux) since() string {
+	at, err := time.Parse(time.RFC3339Nano, d.last)
+	if err != nil {
+		return ""
+	}
+	d.skip, d.resumed = d.at, true
+	return fmt.Sprintf("%d.%09d", at.Unix(), at.Nanosecond())
+}
+
+// read copies until the stream ends. Frames are gathered while more of them lie
+// ready, so that a flood costs few writes.
+func (d *demux) read(stream io.Reader) error {
+	from := bufio.NewReaderSize(stream, logBuffer)
+	out := bufio.NewWriterSize(d.out, logBuffer)
+	log := out
+	if d.log != d.out {
+		log = bufio.NewWriterSize(d.log, logBuffer)
+	}
+	defer func() { _, _ = out.Flush(), log.Flush() }()
+	var header [frameHeader]byte
+	var frame bytes.Buffer
+	for {
+		if from.Buffered() == 0 {
+			_, _ = out.Flush(), log.Flush()
+		}
+		if _, err := io.ReadFull(from, header[:]); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		size := binary.BigEndian.Uint32(header[4:])
+		if size > frameLimit || header[0] > 3 {
+			return errFrame
+		}
+		frame.Reset()
+		if _, err := io.CopyN(&frame, from, int64(size)); err != nil {
+			return err
+		}
+		to := log
+		if header[0] == 1 {
+			to = out
+		}
+		if header[0] == 3 {
+			fmt.Fprintf(log, "[mxflow] docker says of this log: %s\n", frame.Bytes())
+			continue
+		}
+		if d.live {
+			_, _ = to.Write(frame.Bytes())
+			continue
+		}
+		d.put(to, log, frame.Bytes())
+	}
+}
+
+// lost goes over from live frames to the log that the daemon keeps, from now on.
+func (d *demux) lost() {
+	d.live, d.last, d.at = false, time.Now().UTC().Format(time.RFC3339Nano), 0
+}
+
+// put writes one frame without its timestamp, unless it came before.
+func (d *demux) put(to, log io.Writer, frame []byte) {
+	stamp, text, ok := bytes.Cut(frame, []byte{' '})
+	if !ok {
+		_, _ = to.Write(frame)
+		return
+	}
+	switch {
+	case string(stamp) != d.last:
+		if d.resumed {
+			// What came before is not there any more.
+			_, _ = io.WriteString(log, "\n[mxflow] the log was interrupted here: lines may be missing\n")
+		}
+		d.last, d.at, d.skip = string(stamp), 1, 0
+	case d.skip > 0:
+		d.skip, d.resumed = d.skip-1, false
+		return
+	default:
+		d.at++
+	}
+	d.resumed = false
+	_, _ = to.Write(text)
+}
+
+// outputLimit bounds what a command in a container may print.
+const outputLimit = 64 << 20
+
+// Output implements engine.Instance: it runs a command in the container, with
+// the container's environment, and returns its standard output. A status other
+// than 0 is an error with what the command wrote to its standard error.
+func (c *Container) Output(ctx context.Context, argv ...string) ([]byte, error) {
+	return c.Daemon.exec(ctx, c.ID, container.ExecOptions{Cmd: argv})
+}
+
+func (d *Daemon) exec(ctx context.Context, id string, options container.ExecOptions) ([]byte, error) {
+	if len(options.Cmd) == 0 {
+		return nil, errors.New("no command to run")
+	}
+	name := options.Cmd[0]
+	options.AttachStdout, options.AttachStderr = true, true
+	created, err := d.ContainerExecCreate(ctx, id, options)
+	if err != nil {
+		return nil, notRun(name, err)
+	}
+	stream, err := d.ContainerExecAttach(ctx, created.ID, container.ExecAttachOptions{})
+	if err != nil {
+		return nil, notRun(name, err)
+	}
+	defer stream.Close()
+	release := context.AfterFunc(ctx, stream.Close) // ends the copying below
+	defer release()
+	stdout, stderr := &limited{most: outputLimit}, &tailBuffer{}
+	_, err = stdcopy.StdCopy(stdout, stderr, stream.Reader)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, errTooMuch):
+		return nil, fmt.Errorf("%s printed more than %d MiB", name, outputLimit>>20)
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, fmt.Errorf("the output of %s in the container was cut off: %w", name, err)
+	}
+	state, err := d.ContainerExecInspect(ctx, created.ID)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("how %s ended in the container is unknown: %w", name, err)
+	case state.Running:
+		return nil, fmt.Errorf("the output of %s in the container was cut off: it still runs", name)
+	case state.ExitCode != 0:
+		said := stderr.String()
+		if said == "" { // the daemon reports a missing program in place of its output
+			said = strings.Join(strings.Fields(stdout.buf.String()), " ")
+		}
+		return nil, &execError{program: name, code: state.ExitCode, said: said}
+	}
+	return stdout.buf.Bytes(), nil
+}
+
+// errNoProgram says that the container lacks the program that was to be run.
+var errNoProgram = errors.New("the container has no such program")
+
+// execError is a program that ended with a status other than 0 in a container,
+// or that the container lacks.
+type execError struct {
+	program, said string
+	code          int
+}
+
+func (e *execError) Error() string {
+	return fmt.Sprintf("%s ended with %s in the container: %s", e.program, exitOf(e.code), e.said)
+}
+
+// Is knows a program that is not there by the status of a shell that looked for
+// it, or by what runtimes write that have none of their own for that.
+func (e *execError) Is(target error) bool {
+	return target == errNoProgram && (e.code == 127 || noSuchProgram.MatchString(e.said))
+}
+
+// noSuchProgram is how container runtimes say that there is no such program.
+var noSuchProgram = regexp.MustCompile("executable file (?:not found|`[^`]*` not found)|exec: \"[^\"]*\"|exec \\S+ failed")
+
+// notRun is a program that the daemon did not run.
+func notRun(name string, err error) error {
+	if noSuchProgram.MatchString(err.Error()) {
+		err = fmt.Errorf("%w: %w", errNoProgram, err)
+	}
+	return fmt.Errorf("%s cannot be run in the container: %w", name, err)
+}
+
+var errTooMuch = errors.New("too much output")
+
+// limited keeps what is written until it is too much.
+type limited struct {
+	buf  bytes.Buffer
+	most int
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	if l.buf.Len()+len(p) > l.most {
+		return 0, errTooMuch
+	}
+	return l.buf.Write(p)
+}
+
+// PIDs implements engine.Resident: the container's processes as this machine
+// numbers them. There are none where the daemon is on another machine, or where
+// its processes live in another namespace than ours.
+func (c *Container) PIDs() []int {
+	if !c.Daemon.Local() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(c.life, 2*time.Second)
+	defer cancel()
+	info, err := c.Daemon.ContainerInspect(ctx, c.ID)
+	if err != nil || info.State == nil || info.State.Pid == 0 {
+		return nil
+	}
+	return process.Descendants(info.State.Pid)
+}
+
+// returnLimit is how long a daemon that went away may take to come back, as one
+// that is restarted does. Tests shorten it.
+var returnLimit = 10 * time.Second
+
+// ending is how a container ended.
+type ending struct {
+	exit engine.Exit
+	// why adds to the exit what it does not say, empty where there is nothing.
+	why string
+	err error
+}
+
+// await waits until the container has ended, across a daemon that goes away for
+// a moment.
+func (c *Container) await() ending {
+	for {
+		ended, failed := c.Daemon.ContainerWait(c.life, c.ID, container.WaitConditionNotRunning)
+		select {
+		case <-ended:
+		case err := <-failed:
+			if !cerrdefs.IsNotFound(err) && !c.returns() {
+				return ending{
+					exit: engine.Exit{Code: -1, Signal: "unknown"}, err: errors.Join(ErrUnreachable, err),
+					why: fmt.Sprintf("the docker daemon %s went away while it ran; whether it still runs there is unknown", c.Daemon.Name),
+				}
+			}
+		}
+		if how, ended := c.inspectEnd(); ended {
+			return c.perhapsRemoved(how)
+		}
+	}
+}
+
+// perhapsRemoved looks again at a container that was killed, and not by us: who
+// removes a running container kills it first.
+func (c *Container) perhapsRemoved(how ending) ending {
+	for range 10 {
+		if how.exit.Signal != "SIGKILL" || how.why != "" || c.killed.Load() {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+		if again, ended := c.inspectEnd(); ended {
+			how = again
+		}
+	}
+	return how
+}
+
+// inspectEnd asks how the container ended; false where it runs, or where the
+// daemon gave no answer.
+func (c *Container) inspectEnd() (ending, bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
+	defer cancel()
+	info, err := c.Daemon.ContainerInspect(ctx, c.ID)
+	switch {
+	case cerrdefs.IsNotFound(err):
+		return ending{
+			exit: engine.Exit{Code: -1, Signal: "SIGKILL"}, err: err,
+			why: fmt.Sprintf("somebody else removed its container %s", c.Name),
+		}, true
+	case err != nil || info.State == nil || info.State.Running || info.State.Restarting:
+		return ending{}, false
+	}
+	how := ending{exit: exitOf(info.State.ExitCode), why: info.State.Error}
+	if info.State.OOMKilled {
+		how.why = "the kernel killed it for lack of memory (OOMKilled): raise the container's memory limit, or let the engine take less"
+	}
+	return how, true
+}
+
+// returns waits for a daemon that went away.
+func (c *Container) returns() bool {
+	limit := time.Now().Add(returnLimit)
+	for time.Now().Before(limit) {
+		if c.life.Err() != nil {
+			return false
+		}
+		ctx, cancel := context.WithDeadline(c.life, limit)
+		err := c.Daemon.check(ctx)
+		cancel()
+		if err == nil {
+			return true
+		}
+		select {
+		case <-c.life.Done():
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+	return false
+}
+
+// exitOf reads docker's exit status: 128 and a signal's number is how the init
+// process of the container, like a shell, says that a signal ended the program.
+func exitOf(code int) engine.Exit {
+	if code > 128 && code <= 128+64 {
+		if name := unix.SignalName(syscall.Signal(code - 128)); name != "" {
+			return engine.Exit{Code: -1, Signal: name}
+		}
+	}
+	return engine.Exit{Code: code}
+}
+
+// initFailed is what the init process of a container (tini) prints when the
+// program that it is to start cannot be.
+var initFailed = regexp.MustCompile(`\[FATAL tini \(\d+\)\] exec (.*) failed: (.*)`)
+
+// missingProgram explains an end with status 126 or 127 that the container's
+// init process reports; empty where it was something else.
+func missingProgram(f *engine.Failure) string {
+	if f.Exit.Code != 126 && f.Exit.Code != 127 {
+		return ""
+	}
+	for _, line := range f.LogTail {
+		if m := initFailed.FindStringSubmatch(line); m != nil {
+			return noProgram(m[1], m[2])
+		}
+	}
+	return ""
+}
+
+func noProgram(program, why string) string {
+	return `the image has no program "` + program + `" that can be run (` + strings.ToLower(why) + "): correct entrypoint or command, or the image"
+}
+
+// Stop ends the container and removes it: SIGTERM, after the grace SIGKILL, or
+// at once when ctx is done. It may be called again, from several goroutines. The
+// error is a *engine.Failure.
+func (c *Container) Stop(ctx context.Context, grace time.Duration) error {
+	return c.stopper.Stop(ctx, func(hurry <-chan struct{}) error {
+		if failure := c.finish(grace, hurry); failure != nil {
+			return failure
+		}
+		return nil
+	})
+}
+
+// finish returns when the container is gone.
+func (c *Container) finish(grace time.Duration, hurry <-chan struct{}) *engine.Failure {
+	if c.Exit() == nil {
+		c.lookAtMemory(hurry) // the last chance
+		timer := time.NewTimer(grace)
+		defer timer.Stop()
+		// A signal that does not arrive shows in that nothing ends.
+		_ = c.signal("SIGTERM")
+		select {
+		case <-c.exited:
+		case <-timer.C:
+		case <-hurry:
+		}
+	}
+	if c.Exit() == nil {
+		c.killed.Store(true)
+		if err := c.signal("SIGKILL"); cerrdefs.IsConflict(err) {
+			// A paused container hears nothing.
+			_ = c.call(func(ctx context.Context) error { return c.Daemon.ContainerUnpause(ctx, c.ID) })
+			_ = c.signal("SIGKILL")
+		}
+		select {
+		case <-c.exited:
+		case <-time.After(killWait):
+		}
+	}
+	if err := c.remove(); err != nil {
+		return c.Failure("stop", err, "its container %s could not be removed: %v; when the daemon %s answers again, remove it with docker rm -f %s",
+			c.Name, err, c.Daemon.Name, c.Name)
+	}
+	<-c.exited
+	c.end()
+	c.log.Close()
+	if c.out != nil {
+		c.out.Close()
+	}
+	return nil
+}
+
+func (c *Container) signal(name string) error {
+	return c.call(func(ctx context.Context) error { return c.Daemon.ContainerKill(ctx, c.ID, name) })
+}
+
+// call asks the daemon something with a limit of its own.
+func (c *Container) call(ask func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
+	defer cancel()
+	return ask(ctx)
+}
+
+func (c *Container) remove() error {
+	if c.Keep {
+		if c.Exit() == nil {
+			return fmt.Errorf("it did not end within %s of SIGKILL", killWait)
+		}
+		return nil
+	}
+	return c.call(func(ctx context.Context) error { return c.Daemon.removeContainer(ctx, c.ID) })
+}
+
+// removeContainer removes a container, running or not, and returns when it is
+// gone. One that is gone already, or that somebody else removes just now, is no
+// error.
+func (d *Daemon) removeContainer(ctx context.Context, id string) error {
+	for {
+		err := d.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
+		switch {
+		case err == nil, cerrdefs.IsNotFound(err):
+			return nil
+		case !cerrdefs.IsConflict(err):
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}

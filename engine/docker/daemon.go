@@ -1,13 +1,21 @@
+// Package docker launches engines in containers: it finds the daemon as the
+// docker command would, starts a container, follows its output into the
+// launch's log and removes it. What it starts carries labels, by which Sweep
+// finds what a killed mxflow left.
 package docker
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -198,4 +206,30 @@ func (d *Daemon) publishAt(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("docker daemon %s: its address is unknown: %w", d.Name, err)
 	}
 	return addrs[0].IP.String(), nil
+}
+
+// certificates reads ca.pem, cert.pem and key.pem of a folder, each where it is
+// there.
+func certificates(folder string, skipVerify bool) (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: skipVerify}
+	ca, err := os.ReadFile(filepath.Join(folder, "ca.pem"))
+	switch {
+	case err == nil:
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(ca) {
+			return nil, fmt.Errorf("%s holds no certificate", filepath.Join(folder, "ca.pem"))
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	cert, key := filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem")
+	if _, err := os.Stat(cert); errors.Is(err, fs.ErrNotExist) {
+		return config, nil
+	}
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		return nil, fmt.Errorf("the certificate for the docker daemon cannot be used: %w", err)
+	}
+	config.Certificates = []tls.Certificate{pair}
+	return config, nil
 }

@@ -1,17 +1,27 @@
 package docker
 
 import (
+	"archive/tar"
+	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
+	cerrdefs "github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/pkg/stdcopy"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/engine/ready"
 )
 
 // ExecLauncher starts engines as commands inside a container that already runs,
@@ -35,7 +45,7 @@ var (
 // environment, and those of the session that the daemon opened for it.
 type execed struct {
 	spec  engine.Spec
-	kind  engine.Kind
+	kind  kinds.Kind
 	in    *shell
 	reach reach
 	argv  []string
@@ -47,8 +57,8 @@ type execed struct {
 	session string
 	execID  string
 	stream  types.HijackedResponse
-	log     *engine.LogSink
-	out     *engine.LogSink
+	log     *logscan.Sink
+	out     *logscan.Sink
 	started time.Time
 	startup atomic.Int64
 	peak    atomic.Int64
@@ -110,12 +120,11 @@ func (e *execed) launch(ctx context.Context, l engine.Launch, x ExecLauncher) er
 	if err := e.resolve(); err != nil {
 		return err
 	}
-	if e.log, err = engine.OpenLogSink(l.LogPath, x.LogLimit); err != nil {
+	if e.log, err = logscan.OpenSink(l.LogPath, x.LogLimit, l.Evidence); err != nil {
 		return fmt.Errorf("its log cannot be written: %w", err)
 	}
-	e.log.Keep(l.Evidence)
 	if l.OutPath != "" {
-		if e.out, err = engine.OpenLogSink(l.OutPath, x.LogLimit); err != nil {
+		if e.out, err = logscan.OpenSink(l.OutPath, x.LogLimit, logscan.Evidence{}); err != nil {
 			return fmt.Errorf("its output cannot be written: %w", err)
 		}
 	}
@@ -165,10 +174,404 @@ func (e *execed) abandon() {
 	}
 	e.removeFolder()
 	e.reach.release()
-	for _, log := range []*engine.LogSink{e.log, e.out} {
+	for _, log := range []*logscan.Sink{e.log, e.out} {
 		if log != nil {
 			log.Close()
 		}
 	}
 	e.end()
+}
+
+// BaseURL implements engine.Instance.
+func (e *execed) BaseURL() string {
+	if e.reach.address == "" {
+		return ""
+	}
+	return "http://" + e.reach.address
+}
+
+// Access implements engine.Instance.
+func (e *execed) Access() engine.Access { return engine.Access{BaseURL: e.BaseURL()} }
+
+// About implements engine.Instance.
+func (e *execed) About() map[string]string {
+	about := map[string]string{
+		"container": e.in.name, "container_id": e.in.id, "docker": e.in.d.Name, "image_id": e.in.info.Image,
+		"resolved_command": strings.Join(e.argv, " "),
+	}
+	if e.in.info.Config != nil {
+		about["image"] = e.in.info.Config.Image
+	}
+	return about
+}
+
+// Startup implements engine.Instance.
+func (e *execed) Startup() time.Duration { return time.Duration(e.startup.Load()) }
+
+// Exited implements engine.Instance.
+func (e *execed) Exited() <-chan struct{} { return e.exited }
+
+// Exit implements engine.Instance.
+func (e *execed) Exit() *engine.Exit {
+	select {
+	case <-e.exited:
+		exit := e.how.exit
+		return &exit
+	default:
+		return nil
+	}
+}
+
+// PeakMemory implements engine.Instance: the resident sets of all processes of
+// the launch, as they are when the engine is ready and before it is stopped, or
+// the most that one of them ever held where that is more.
+func (e *execed) PeakMemory() int64 { return e.peak.Load() }
+
+// LogPath implements engine.Instance.
+func (e *execed) LogPath() string { return e.log.Path() }
+
+// Identify implements engine.Identifier: the image that the container was made
+// of. What was changed in the container since is not seen by it.
+func (ExecLauncher) Identify(ctx context.Context, spec engine.Spec) (string, error) {
+	d, err := Connect(ctx, spec.Exec.Host, spec.Exec.Context)
+	if err != nil {
+		return "missing", err
+	}
+	info, err := d.running(ctx, spec.Exec.Container)
+	if err != nil {
+		return "missing", err
+	}
+	return info.Image + elsewhere(spec.Exec.Host, spec.Exec.Context), nil
+}
+
+// resolve makes the command line and the environment.
+func (e *execed) resolve() error {
+	command := e.spec.Command
+	if len(command) == 0 {
+		command = e.spec.Exec.Command
+	}
+	if len(command) == 0 || command[0] == "" {
+		return errors.New("it has no command: add one to the exec block")
+	}
+	replace := []string{"{config}", e.folder + "/" + e.spec.ConfigName}
+	if e.reach.port != 0 {
+		replace = append(replace, "{port}", strconv.Itoa(e.reach.port))
+	}
+	expand := strings.NewReplacer(replace...).Replace
+	var err error
+	if e.argv, err = expanded(command, expand); err != nil {
+		return err
+	}
+	// See engine's own launcher: setproctitle must leave the marks alone.
+	e.env = []string{"SPT_NOENV=1"}
+	for _, key := range sortedKeys(e.spec.Env) {
+		value := e.spec.Env[key]
+		if key == "" || strings.ContainsAny(key, "=\x00") || strings.Contains(value, "\x00") {
+			return fmt.Errorf("%q cannot be the name of an environment variable, or its value cannot be set", key)
+		}
+		e.env = append(e.env, key+"="+expand(value))
+	}
+	e.env = append(e.env, e.in.mark.env()...)
+	if e.reach.port != 0 {
+		e.env = append(e.env, "MXFLOW_PORT="+strconv.Itoa(e.reach.port))
+	}
+	return nil
+}
+
+// copyConfig puts the configuration file into a folder of the launch's own, in
+// the container's /tmp. Any user in there may read it.
+func (e *execed) copyConfig(ctx context.Context) error {
+	if len(e.spec.Config) == 0 {
+		return nil
+	}
+	if e.spec.ConfigName == "" || strings.ContainsAny(e.spec.ConfigName, "/\x00") {
+		return fmt.Errorf("%q is no file name", e.spec.ConfigName)
+	}
+	name := "mxflow-" + strings.ToLower(rand.Text())
+	var buf bytes.Buffer
+	w := tar.NewWriter(&buf)
+	err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o755})
+	if err == nil {
+		err = w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name + "/" + e.spec.ConfigName, Mode: 0o644, Size: int64(len(e.spec.Config))})
+	}
+	if err == nil {
+		_, err = w.Write(e.spec.Config)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err == nil {
+		_, err = e.in.run(ctx, `mkdir -p /tmp`)
+	}
+	if err == nil {
+		err = e.in.d.CopyToContainer(ctx, e.in.id, "/tmp", &buf, container.CopyToContainerOptions{})
+	}
+	if err != nil {
+		return fmt.Errorf("its configuration file cannot be copied into container %q: %w", e.in.name, err)
+	}
+	e.folder = "/tmp/" + name
+	return nil
+}
+
+// removeFolder takes the configuration file away again, as far as it can.
+func (e *execed) removeFolder() {
+	if e.folder == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
+	defer cancel()
+	_, _ = e.in.run(ctx, `rm -rf "$1"`, e.folder)
+	e.folder = ""
+}
+
+const (
+	// execEvery is how often the daemon is asked whether a command runs: it tells
+	// nobody of its end by itself. lastWords is how long its output is waited for
+	// after that; children of it may hold it open for good.
+	execEvery = 200 * time.Millisecond
+	lastWords = time.Second
+)
+
+// follow copies the command's output into the log until it ends.
+func (e *execed) follow(stdout *greeting) {
+	defer close(e.drained)
+	defer stdout.close()
+	_, err := stdcopy.StdCopy(stdout, e.log, e.stream.Reader)
+	if err != nil && e.life.Err() == nil {
+		fmt.Fprintf(e.log, "\n[mxflow] the log ends here, since the connection to the daemon broke: lines are missing\n")
+	}
+}
+
+// await waits for the end of the command.
+func (e *execed) await() {
+	defer close(e.exited)
+	drained := e.drained
+	for wait := execEvery; ; {
+		select {
+		case <-time.After(wait):
+		case <-drained: // the end is near
+			drained, wait = nil, 20*time.Millisecond
+		case <-e.life.Done():
+		}
+		how, ended := e.state()
+		if ended {
+			e.how = how
+			break
+		}
+		wait = min(2*wait, execEvery)
+	}
+	select {
+	case <-e.drained:
+	case <-time.After(lastWords):
+	}
+}
+
+// state asks how the command does; false where it runs, or where the daemon
+// gave no answer and may come back.
+func (e *execed) state() (ending, bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
+	defer cancel()
+	info, err := e.in.d.ContainerExecInspect(ctx, e.execID)
+	if err == nil && info.Running {
+		return ending{}, false
+	}
+	lost := ending{exit: engine.Exit{Code: -1, Signal: "SIGKILL"}, err: err}
+	// A container is seen to have died a moment after what ran in it.
+	doubt := time.Now().Add(lastWords)
+	for lost.why = e.in.lost(); lost.why == "" && err == nil && exitOf(info.ExitCode).Signal == "SIGKILL" &&
+		!e.killed.Load() && time.Now().Before(doubt); lost.why = e.in.lost() {
+		time.Sleep(execEvery / 4)
+	}
+	if lost.why != "" {
+		return lost, true
+	}
+	switch {
+	case err == nil:
+		return ending{exit: exitOf(info.ExitCode)}, true
+	case cerrdefs.IsNotFound(err):
+		lost.why = fmt.Sprintf("the daemon %s knows the command in %s no longer: it was restarted", e.in.d.Name, e.in.name)
+		return lost, true
+	case cerrdefs.IsConflict(err): // the container is on its way to stop
+		return ending{}, false
+	}
+	if !e.daemonReturns() {
+		lost.exit.Signal = "unknown"
+		lost.why = fmt.Sprintf("the docker daemon %s went away while it ran; whether it still runs there is unknown", e.in.d.Name)
+		return lost, true
+	}
+	return ending{}, false
+}
+
+func (e *execed) daemonReturns() bool {
+	limit := time.Now().Add(returnLimit)
+	for time.Now().Before(limit) {
+		ctx, cancel := context.WithDeadline(context.Background(), limit)
+		err := e.in.d.check(ctx)
+		cancel()
+		if err == nil {
+			return true
+		}
+		time.Sleep(execEvery)
+	}
+	return false
+}
+
+// Ready implements engine.Instance.
+func (e *execed) Ready(ctx context.Context) error {
+	took, err := ready.Waiter{
+		Kind: e.kind, Model: e.spec.Model, Access: e.Access(), Started: e.started, Limit: e.spec.ReadyTimeout,
+		Exited: e.exited, Exit: e.Exit, Failure: e.failure,
+	}.Wait(ctx)
+	if err == nil {
+		e.startup.CompareAndSwap(0, int64(took))
+		e.sampleMemory()
+	}
+	return err
+}
+
+// failure describes what broke together with how the command is doing.
+func (e *execed) failure(op string, cause error, format string, args ...any) *engine.Failure {
+	f := &engine.Failure{
+		Op: op, Reason: fmt.Sprintf(format, args...), Err: cause, Exit: e.Exit(),
+		LogTail: logscan.Tail(e.log.Path(), engine.TailLines),
+	}
+	switch {
+	case f.Exit != nil:
+		if e.how.why != "" {
+			f.Reason += "; " + e.how.why
+		}
+	case f.Exit == nil && op == "become ready":
+		ctx, cancel := context.WithTimeout(context.Background(), callLimit)
+		defer cancel()
+		if why := e.in.deaf(ctx, e.reach); why != "" {
+			f.Reason += "; " + why
+		}
+	}
+	return f
+}
+
+// Output implements engine.Instance: in the container, with the environment,
+// the folder and the user of the engine. What it starts carries the marks of the
+// launch, so that Stop ends it too.
+func (e *execed) Output(ctx context.Context, argv ...string) ([]byte, error) {
+	if len(argv) == 0 {
+		return nil, fmt.Errorf("no command to run")
+	}
+	cmd, err := wrapped(e.in.mark, e.spec.Exec.WorkDir, e.spec.Unset, argv)
+	if err != nil {
+		return nil, err
+	}
+	out, err := e.in.d.exec(ctx, e.in.id, container.ExecOptions{Cmd: cmd, Env: e.env, User: e.spec.Exec.User})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", argv[0], err)
+	}
+	first, rest, _ := strings.Cut(string(out), "\n")
+	if _, err := sessionOf(first, argv[0], e.spec.Exec.WorkDir, e.in.name); err != nil {
+		return nil, err
+	}
+	return []byte(rest), nil
+}
+
+// sampleMemory raises the peak. Each look starts a shell in the container, which
+// must not disturb what is measured: so there is one when the engine is ready,
+// and one before it is stopped.
+func (e *execed) sampleMemory() {
+	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
+	defer cancel()
+	now := e.in.memory(ctx, e.session)
+	for peak := e.peak.Load(); now > peak && !e.peak.CompareAndSwap(peak, now); {
+		peak = e.peak.Load()
+	}
+}
+
+// Stop implements engine.Instance. The container itself goes on running.
+func (e *execed) Stop(ctx context.Context) error {
+	return e.stopper.Stop(ctx, func(hurry <-chan struct{}) error {
+		if err := e.finish(hurry); err != nil {
+			return e.failure("stop", err, "%v", err)
+		}
+		return nil
+	})
+}
+
+// finish asks everything of the launch to end, once each, and kills what is left
+// after the grace; it returns when nothing of the launch runs any more. What left
+// the command's group is not waited with until the command has ended: a daemon may
+// not say so before the last process that holds its output has ended as well.
+func (e *execed) finish(hurry <-chan struct{}) error {
+	grace := time.NewTimer(e.spec.StopGrace)
+	defer grace.Stop()
+	if e.Exit() == nil {
+		e.sampleMemory()
+	}
+	var asked []string
+	exited := e.exited
+	for wait := 200 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		ended := e.Exit() != nil
+		if ended && (e.how.err != nil || e.how.why != "") {
+			return e.kill() // nothing of it can be asked
+		}
+		if left := e.ask(&asked); ended && !left {
+			return e.close()
+		}
+		if ended {
+			exited = nil
+		}
+		select {
+		case <-exited:
+		case <-time.After(wait):
+		case <-grace.C:
+			return e.kill()
+		case <-hurry:
+			return e.kill()
+		}
+	}
+}
+
+// ask sends SIGTERM to what runs of the launch, but for those that were asked
+// already, and reports whether there is anything. A signal that does not arrive
+// shows in that nothing ends. In a container that does not run any more there is
+// nothing.
+func (e *execed) ask(asked *[]string) bool {
+	left, err := e.in.signal(e.sessionNow(), "TERM", *asked...)
+	if err != nil {
+		return e.in.lost() == ""
+	}
+	*asked = left
+	return len(left) > 0
+}
+
+func (e *execed) kill() error {
+	e.killed.Store(true)
+	if err := e.in.killAll(e.sessionNow(), killWait); err != nil {
+		return err
+	}
+	select {
+	case <-e.exited:
+	case <-time.After(killWait):
+		return fmt.Errorf("the daemon %s still counts the command as running", e.in.d.Name)
+	}
+	return e.close()
+}
+
+// close gives everything back.
+func (e *execed) close() error {
+	e.removeFolder()
+	e.end()
+	e.stream.Close()
+	<-e.drained
+	e.log.Close()
+	if e.out != nil {
+		e.out.Close()
+	}
+	e.reach.release()
+	return nil
+}
+
+// sessionNow is the session as scriptFamily takes it.
+func (e *execed) sessionNow() string {
+	if e.Exit() != nil {
+		return "x" + e.session
+	}
+	return e.session
 }

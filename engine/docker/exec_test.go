@@ -16,6 +16,7 @@ import (
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/docker/dockertest"
 	"github.com/mxflow/mxflow/engine/enginetest"
+	"github.com/mxflow/mxflow/engine/kinds"
 )
 
 // runs starts a container that does nothing, and ends it with the test.
@@ -80,7 +81,7 @@ func execConforms(t *testing.T, d *docker.Daemon, image string) {
 // inShell is a command that is no server, in a container.
 func inShell(id string, text string) engine.Spec {
 	return engine.Spec{
-		Kind: "test", Profile: &engine.Kind{Name: "test", DefaultReadyTimeout: time.Minute, DefaultStopGrace: 5 * time.Second},
+		Kind: "test", Profile: &kinds.Kind{Name: "test", DefaultReadyTimeout: time.Minute, DefaultStopGrace: 5 * time.Second},
 		Command: []string{"sh", "-c", text}, Exec: &engine.Exec{Container: id},
 	}
 }

@@ -1,15 +1,25 @@
 package docker
 
 import (
+	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
+	"sync"
+	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/image"
+
+	"github.com/mxflow/mxflow/engine"
 )
 
 // Progress is how far the pull of an image is.
@@ -158,4 +168,308 @@ func repository(ref string) string {
 		return "docker.io/" + ref
 	}
 	return strings.Replace(ref, "index.docker.io/", "docker.io/", 1)
+}
+
+// Fetched is what one apply has asked registries for: each image once, so that
+// all its launches have the same one, and a registry that is away is waited for
+// once. The zero value is ready to use; nil asks as often as an image is used.
+type Fetched struct {
+	mu sync.Mutex
+	// by has how it went, by daemon, image and policy.
+	by map[string]error
+}
+
+var (
+	_ engine.Fetcher = Launcher{}
+	_ engine.Fetcher = ComposeLauncher{}
+)
+
+// Fetch implements engine.Fetcher.
+func (l Launcher) Fetch(ctx context.Context, spec engine.Spec, made func(image string) string) error {
+	kind, failure := spec.Prepare()
+	if failure != nil || spec.Docker == nil {
+		return nil // Launch says what is wrong
+	}
+	d, err := Connect(ctx, spec.Docker.Host, spec.Docker.Context)
+	if err != nil {
+		return ctx.Err()
+	}
+	return l.Fetched.fetch(ctx, d, imageOf(spec, kind), spec.Docker.Pull, l.Progress, made)
+}
+
+// Fetch implements engine.Fetcher: it brings the image of the service, where
+// compose does not build it.
+func (l ComposeLauncher) Fetch(ctx context.Context, spec engine.Spec, made func(image string) string) error {
+	if spec.Compose == nil {
+		return nil
+	}
+	d, err := Connect(ctx, spec.Compose.Host, spec.Compose.Context)
+	if err != nil {
+		return ctx.Err()
+	}
+	service := readService(ctx, d, spec)
+	if service.err != nil {
+		return ctx.Err()
+	}
+	return l.Fetched.fetch(ctx, d, service.image, service.pull, l.Progress, made)
+}
+
+// fetch brings an image to the daemon as pull says, unless somebody else makes it.
+func (f *Fetched) fetch(ctx context.Context, d *Daemon, ref, pull string, progress func(Progress), made func(string) string) error {
+	if ref == "" || pull == "never" {
+		return nil
+	}
+	maker := made(ref)
+	if maker == "" {
+		_, err := f.image(ctx, d, ref, pull, progress)
+		return err
+	}
+	_, err := d.ImageInspect(ctx, ref)
+	if cerrdefs.IsNotFound(err) {
+		err = fmt.Errorf("image %q is not on the docker daemon %s, and is not pulled since %s makes it: "+
+			"put that step into a phase of its own, which the phases that need the image come after", ref, d.Name, maker)
+	}
+	return f.keep(ctx, d, ref, pull, err)
+}
+
+// image is Daemon.Image without a second question to the registry.
+func (f *Fetched) image(ctx context.Context, d *Daemon, ref, pull string, progress func(Progress)) (image.InspectResponse, error) {
+	if f == nil || pull == "never" {
+		return d.Image(ctx, ref, pull, progress)
+	}
+	f.mu.Lock()
+	failed, asked := f.by[f.key(d, ref, pull)]
+	f.mu.Unlock()
+	switch {
+	case asked && failed == nil:
+		pull = "missing"
+	case asked && pull == "always":
+		return image.InspectResponse{}, failed
+	case asked:
+		// A step may have made it since.
+		if info, err := d.ImageInspect(ctx, ref); !cerrdefs.IsNotFound(err) {
+			return info, err
+		}
+		return image.InspectResponse{}, failed
+	}
+	info, err := d.Image(ctx, ref, pull, progress)
+	forget(d, ref)
+	if asked {
+		return info, err
+	}
+	return info, f.keep(ctx, d, ref, pull, err)
+}
+
+// keep remembers how a fetch went, unless it was cancelled.
+func (f *Fetched) keep(ctx context.Context, d *Daemon, ref, pull string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if f == nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.by == nil {
+		f.by = map[string]error{}
+	}
+	f.by[f.key(d, ref, pull)] = err
+	return err
+}
+
+func (*Fetched) key(d *Daemon, ref, pull string) string {
+	return strings.Join([]string{d.Name, ref, pull}, " ")
+}
+
+// SameImage reports whether two names stand for one image: a tag that is left out
+// is latest.
+func SameImage(a, b string) bool { return fullName(a) == fullName(b) }
+
+func fullName(ref string) string {
+	if _, digest, ok := strings.Cut(ref, "@"); ok {
+		return repository(ref) + "@" + digest
+	}
+	tag := "latest"
+	if colon := strings.LastIndexByte(ref, ':'); colon > strings.LastIndexByte(ref, '/') {
+		tag = ref[colon+1:]
+	}
+	return repository(ref) + ":" + tag
+}
+
+const (
+	// identifyLimit bounds the question which image a name stands for: whoever
+	// only looks at a plan must not wait for a daemon that is away.
+	identifyLimit = 3 * time.Second
+	// keepIdentity and keepAbsence are how long an answer is good for. An image
+	// may be built anew at any time; a daemon that does not answer is asked again
+	// only by the next command.
+	keepIdentity = time.Second
+	keepAbsence  = time.Minute
+)
+
+// identity is what is known of one image.
+type identity struct {
+	is    string
+	err   error
+	until time.Time
+}
+
+var identities = struct {
+	sync.Mutex
+	by map[string]identity
+}{by: map[string]identity{}}
+
+// Identify implements engine.Identifier: the digest of the image, or its ID where
+// it was built on the daemon and no registry knows it. Where it is not there, or
+// no daemon answers, it is "missing", and the error says why.
+func (l Launcher) Identify(ctx context.Context, spec engine.Spec) (string, error) {
+	kind, failure := spec.Prepare()
+	if failure != nil {
+		return "missing", failure
+	}
+	if spec.Docker == nil || imageOf(spec, kind) == "" {
+		return "missing", fmt.Errorf("engine kind %q: no image is named", spec.Kind)
+	}
+	ctx, cancel := context.WithTimeout(ctx, identifyLimit)
+	defer cancel()
+	is, err := ImageIdentity(ctx, spec.Docker.Host, spec.Docker.Context, imageOf(spec, kind))
+	return is + elsewhere(spec.Docker.Host, spec.Docker.Context), err
+}
+
+// elsewhere names a daemon that is reached over a network, since the same image
+// on another machine is measured anew, whether the plan or the environment leads
+// there. It is empty for one of this machine.
+func elsewhere(host, name string) string {
+	end, err := findEndpoint(host, name)
+	if err != nil || end.scheme() == "unix" {
+		return ""
+	}
+	return " on " + end.host
+}
+
+// ImageIdentity is what the name of an image stands for now on a daemon: its
+// digest, else its ID, or "missing" and why.
+func ImageIdentity(ctx context.Context, host, name, ref string) (string, error) {
+	end, err := findEndpoint(host, name)
+	if err != nil {
+		return "missing", err
+	}
+	identities.Lock()
+	defer identities.Unlock()
+	for _, key := range []string{end.String(), end.String() + " " + ref} {
+		if known, ok := identities.by[key]; ok && time.Now().Before(known.until) {
+			return known.is, known.err
+		}
+	}
+	d, err := Connect(ctx, host, name)
+	if err != nil {
+		identities.by[end.String()] = identity{"missing", err, time.Now().Add(keepAbsence)}
+		return "missing", err
+	}
+	info, err := d.ImageInspect(ctx, ref)
+	switch {
+	case cerrdefs.IsNotFound(err):
+		return "missing", fmt.Errorf("image %q is not on the docker daemon %s", ref, d.Name)
+	case err != nil:
+		return "missing", fmt.Errorf("image %q cannot be looked at: %w", ref, err)
+	}
+	is := digestOf(ref, info)
+	if is == "" {
+		is = info.ID
+	}
+	identities.by[end.String()+" "+ref] = identity{is: is, until: time.Now().Add(keepIdentity)}
+	return is, nil
+}
+
+// forget drops what is known of a daemon that answered and of an image that may
+// be another one now.
+func forget(d *Daemon, ref string) {
+	identities.Lock()
+	defer identities.Unlock()
+	delete(identities.by, d.Name)
+	delete(identities.by, d.Name+" "+ref)
+}
+
+// dockerHub is what the docker command calls Docker Hub in its configuration.
+const dockerHub = "https://index.docker.io/v1/"
+
+// logins is the part of the docker command's config.json that holds logins.
+type logins struct {
+	Auths map[string]struct {
+		Auth          string
+		IdentityToken string
+	}
+	CredsStore  string
+	CredHelpers map[string]string
+}
+
+// registryAuth is the login that `docker login` left for the registry of an
+// image, in the form of the X-Registry-Auth header; empty where there is none.
+func registryAuth(ctx context.Context, ref string) (string, error) {
+	path := filepath.Join(configDir(), "config.json")
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	var config logins
+	if err == nil {
+		err = json.Unmarshal(text, &config)
+	}
+	if err != nil {
+		return "", fmt.Errorf("the docker configuration %s cannot be read: %w", path, err)
+	}
+	registry, _, _ := strings.Cut(repository(ref), "/")
+	if registry == "docker.io" {
+		registry = dockerHub
+	}
+	login := map[string]string{"serveraddress": registry}
+	helper := config.CredHelpers[registry]
+	if helper == "" {
+		helper = config.CredsStore
+	}
+	switch auth, stored := config.Auths[registry]; {
+	case helper != "":
+		if err := askHelper(ctx, helper, registry, login); err != nil {
+			return "", err
+		}
+	case stored && auth.IdentityToken != "":
+		login["identitytoken"] = auth.IdentityToken
+	case stored && auth.Auth != "":
+		pair, err := base64.StdEncoding.DecodeString(auth.Auth)
+		user, password, ok := strings.Cut(string(pair), ":")
+		if err != nil || !ok {
+			return "", fmt.Errorf("the login for %s in %s cannot be read: run docker login again", registry, path)
+		}
+		login["username"], login["password"] = user, password
+	}
+	if len(login) == 1 {
+		return "", nil
+	}
+	header, err := json.Marshal(login)
+	return base64.URLEncoding.EncodeToString(header), err
+}
+
+// askHelper asks the program that keeps the logins. One that knows none leaves
+// login as it is: the image may be public.
+func askHelper(ctx context.Context, helper, registry string, login map[string]string) error {
+	cmd := exec.CommandContext(ctx, "docker-credential-"+helper, "get")
+	cmd.Stdin = strings.NewReader(registry)
+	out, err := cmd.Output()
+	if errors.Is(err, exec.ErrNotFound) {
+		return fmt.Errorf("the docker configuration keeps logins with docker-credential-%s, which is not installed: install it, or remove it from %s",
+			helper, filepath.Join(configDir(), "config.json"))
+	}
+	if err != nil || bytes.Contains(out, []byte("credentials not found")) {
+		return nil
+	}
+	var said struct{ Username, Secret string }
+	if err := json.Unmarshal(out, &said); err != nil {
+		return fmt.Errorf("docker-credential-%s gave no login that can be read: %w", helper, err)
+	}
+	if said.Username == "<token>" {
+		login["identitytoken"] = said.Secret
+	} else {
+		login["username"], login["password"] = said.Username, said.Secret
+	}
+	return nil
 }

@@ -1,14 +1,30 @@
 package docker
 
 import (
+	"archive/tar"
+	"bytes"
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/image"
+	"github.com/docker/go-connections/nat"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/engine/machine"
+	"github.com/mxflow/mxflow/engine/ready"
 )
 
 // Launcher starts engines in containers of their own. The zero value is ready
@@ -91,7 +107,7 @@ func (l Launcher) launch(ctx context.Context, spec engine.Spec, launch engine.La
 
 // start makes the container and lets it run; what it made is gone again where it
 // fails.
-func (l Launcher) start(ctx context.Context, d *Daemon, spec engine.Spec, kind engine.Kind, launch engine.Launch,
+func (l Launcher) start(ctx context.Context, d *Daemon, spec engine.Spec, kind kinds.Kind, launch engine.Launch,
 	info image.InspectResponse, at *ports,
 ) (*instance, *engine.Failure) {
 	ref := imageOf(spec, kind)
@@ -121,7 +137,7 @@ func (l Launcher) start(ctx context.Context, d *Daemon, spec engine.Spec, kind e
 }
 
 // run starts a created container and begins to follow it.
-func (l Launcher) run(ctx context.Context, d *Daemon, spec engine.Spec, kind engine.Kind, launch engine.Launch, id, name string, at *ports) (*instance, *engine.Failure) {
+func (l Launcher) run(ctx context.Context, d *Daemon, spec engine.Spec, kind kinds.Kind, launch engine.Launch, id, name string, at *ports) (*instance, *engine.Failure) {
 	if err := d.putConfig(ctx, id, spec); err != nil {
 		return nil, failed(err, "its configuration file cannot be copied into the container: %v", err)
 	}
@@ -169,16 +185,288 @@ func (l Launcher) run(ctx context.Context, d *Daemon, spec engine.Spec, kind eng
 	}, nil
 }
 
-func (l Launcher) sinks(launch engine.Launch) (log, out *engine.LogSink, err error) {
-	if log, err = engine.OpenLogSink(launch.LogPath, l.LogLimit); err != nil {
+func (l Launcher) sinks(launch engine.Launch) (log, out *logscan.Sink, err error) {
+	if log, err = logscan.OpenSink(launch.LogPath, l.LogLimit, launch.Evidence); err != nil {
 		return nil, nil, err
 	}
-	log.Keep(launch.Evidence)
 	if launch.OutPath == "" {
 		return log, nil, nil
 	}
-	if out, err = engine.OpenLogSink(launch.OutPath, l.LogLimit); err != nil {
+	if out, err = logscan.OpenSink(launch.OutPath, l.LogLimit, logscan.Evidence{}); err != nil {
 		log.Close()
 	}
 	return log, out, err
+}
+
+// instance is an engine in a container that was made for it.
+type instance struct {
+	*Container
+	spec    engine.Spec
+	kind    kinds.Kind
+	at      *ports
+	about   map[string]string
+	startup atomic.Int64 // ns, 0 before ready
+	given   atomic.Bool  // the ports were given back
+}
+
+var _ engine.Instance = (*instance)(nil)
+
+// BaseURL implements engine.Instance.
+func (i *instance) BaseURL() string {
+	if i.at.reach == "" {
+		return ""
+	}
+	return "http://" + i.at.reach
+}
+
+// Access implements engine.Instance.
+func (i *instance) Access() engine.Access { return engine.Access{BaseURL: i.BaseURL()} }
+
+// About implements engine.Instance.
+func (i *instance) About() map[string]string { return maps.Clone(i.about) }
+
+// Ready implements engine.Instance.
+func (i *instance) Ready(ctx context.Context) error {
+	took, err := ready.Waiter{
+		Kind: i.kind, Model: i.spec.Model, Access: i.Access(), Started: i.Started, Limit: i.spec.ReadyTimeout,
+		Exited: i.Exited(), Exit: i.Exit, Failure: i.notReady,
+	}.Wait(ctx)
+	if err == nil {
+		i.startup.CompareAndSwap(0, int64(took))
+		i.lookAtMemory(ctx.Done())
+	}
+	return err
+}
+
+func (i *instance) notReady(op string, cause error, format string, args ...any) *engine.Failure {
+	reason := fmt.Sprintf(format, args...) + i.at.tunnel.broken()
+	if i.at.publish != "" && (strings.Contains(reason, "connection reset") || strings.Contains(reason, "EOF")) {
+		reason += fmt.Sprintf("; in a container it must listen on 0.0.0.0, not on 127.0.0.1, and on port %d", i.at.inside)
+	}
+	return i.Failure(op, cause, "%s", reason)
+}
+
+// Startup implements engine.Instance.
+func (i *instance) Startup() time.Duration { return time.Duration(i.startup.Load()) }
+
+// Stop implements engine.Instance.
+func (i *instance) Stop(ctx context.Context) error {
+	err := i.Container.Stop(ctx, i.spec.StopGrace)
+	if err == nil && i.given.CompareAndSwap(false, true) {
+		i.at.release()
+	}
+	return err
+}
+
+// configFolder is where a configuration file lies in the container.
+const configFolder = "/etc/mxflow"
+
+// containerOf says in docker's terms what a Spec asks for.
+func containerOf(spec engine.Spec, launch engine.Launch, ref string, at *ports) (*container.Config, *container.HostConfig, error) {
+	d := spec.Docker
+	var wrong []error
+	note := func(err error) {
+		if err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	replace := []string{"{config}", configFolder + "/" + spec.ConfigName}
+	if at.inside != 0 {
+		replace = append(replace, "{port}", strconv.Itoa(at.inside))
+	}
+	expand := strings.NewReplacer(replace...).Replace
+	command, err := expanded(spec.Command, expand)
+	note(err)
+	entrypoint, err := expanded(d.Entrypoint, expand)
+	note(err)
+	if d.Entrypoint != nil && len(entrypoint) == 0 {
+		entrypoint = []string{""} // takes the image's away
+	}
+	env, err := containerEnv(spec, launch, at, expand)
+	note(err)
+	gpus, err := GPUs(d.GPUs)
+	note(err)
+	shm, err := Size(d.ShmSize)
+	note(err)
+	limits, err := Ulimits(d.Ulimits)
+	note(err)
+	mounts, err := Volumes(d.Volumes)
+	note(err)
+	if len(wrong) > 0 {
+		return nil, nil, errors.Join(wrong...)
+	}
+	reap := true
+	config := &container.Config{
+		Image: ref, Cmd: command, Entrypoint: entrypoint, Env: env, User: d.User, WorkingDir: d.WorkDir, Labels: Labels(launch),
+	}
+	host := &container.HostConfig{
+		RestartPolicy: container.RestartPolicy{Name: container.RestartPolicyDisabled},
+		Init:          &reap,
+		IpcMode:       container.IpcMode(d.IPC), NetworkMode: container.NetworkMode(d.Network), ShmSize: shm, Mounts: mounts,
+		Resources: container.Resources{Ulimits: limits, DeviceRequests: gpus},
+		// The daemon's own copy of the log, from which ours is followed. This driver
+		// keeps bytes as they are, where json-file replaces what is no UTF-8.
+		LogConfig: container.LogConfig{Type: "local", Config: map[string]string{
+			"max-size": "64m", "max-file": "3", "compress": "false",
+		}},
+	}
+	if at.publish != "" {
+		port := nat.Port(strconv.Itoa(at.inside) + "/tcp")
+		config.ExposedPorts = nat.PortSet{port: {}}
+		host.PortBindings = nat.PortMap{port: {{HostIP: at.publish}}}
+	}
+	return config, host, nil
+}
+
+func expanded(argv []string, expand func(string) string) ([]string, error) {
+	var out []string
+	for _, arg := range argv {
+		if strings.Contains(arg, "{mxflow}") {
+			return nil, fmt.Errorf("{mxflow} in %q is the path of a program on this machine, which is not in the container: name the image's program", arg)
+		}
+		out = append(out, expand(arg))
+	}
+	return out, nil
+}
+
+// containerEnv is what the container gets beside what its image sets. A name
+// without a value takes away what the image sets.
+func containerEnv(spec engine.Spec, launch engine.Launch, at *ports, expand func(string) string) ([]string, error) {
+	var env []string
+	for _, name := range spec.Unset {
+		if _, set := spec.Env[name]; !set {
+			env = append(env, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(spec.Env)) {
+		value := spec.Env[name]
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(value, "\x00") {
+			return nil, fmt.Errorf("%q cannot be the name of an environment variable, or its value cannot be set", name)
+		}
+		env = append(env, name+"="+expand(value))
+	}
+	// The owner's mark is left out: by it engine.Sweep ends processes one by one,
+	// and a container goes as a whole, by its labels.
+	env = append(env, "MXFLOW_LAUNCH="+launch.ID)
+	if at.inside != 0 {
+		env = append(env, "MXFLOW_PORT="+strconv.Itoa(at.inside))
+	}
+	return env, nil
+}
+
+// putConfig copies the configuration file into a container that does not run
+// yet. Any user in there may read it.
+func (d *Daemon) putConfig(ctx context.Context, id string, spec engine.Spec) error {
+	if len(spec.Config) == 0 {
+		return nil
+	}
+	if spec.ConfigName == "" || strings.ContainsAny(spec.ConfigName, "/\x00") {
+		return fmt.Errorf("%q is no file name", spec.ConfigName)
+	}
+	var buf bytes.Buffer
+	w := tar.NewWriter(&buf)
+	folder := strings.TrimPrefix(configFolder, "/") + "/"
+	err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: folder, Mode: 0o755})
+	if err == nil {
+		err = w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: folder + spec.ConfigName, Mode: 0o644, Size: int64(len(spec.Config))})
+	}
+	if err == nil {
+		_, err = w.Write(spec.Config)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		return err
+	}
+	return d.CopyToContainer(ctx, id, "/", &buf, container.CopyToContainerOptions{})
+}
+
+// imageOf is the image that a Spec asks for, or else its kind.
+func imageOf(spec engine.Spec, kind kinds.Kind) string {
+	if spec.Docker.Image != "" {
+		return spec.Docker.Image
+	}
+	return kind.Image
+}
+
+// containerName is what `docker ps` shows: the launch, and something that is
+// never given twice.
+func containerName(launch string) string {
+	safe := strings.Map(func(r rune) rune {
+		if r < 128 && (r == '.' || r == '-' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z') {
+			return r
+		}
+		return '-'
+	}, launch)
+	return "mxflow-" + safe[:min(len(safe), 80)] + "-" + strings.ToLower(rand.Text()[:6])
+}
+
+func failed(err error, format string, args ...any) *engine.Failure {
+	return &engine.Failure{Op: "start", Reason: fmt.Sprintf(format, args...), Err: err}
+}
+
+// The labels on everything that mxflow starts in docker. All four together say
+// that a container is ours: one that lacks any was made by somebody else.
+const (
+	// LabelOwner is engine.Launch.Owner.
+	LabelOwner = "mxflow.owner"
+	// LabelLaunch is engine.Launch.ID.
+	LabelLaunch = "mxflow.launch"
+	// LabelStarted is when mxflow asked for it, by mxflow's own clock.
+	LabelStarted = "mxflow.started"
+	// LabelHost is the machine that mxflow runs on, hashed: several may use one
+	// daemon, with state directories of the same path and so the same owner.
+	LabelHost = "mxflow.host"
+)
+
+// Labels mark what is started for a launch.
+func Labels(l engine.Launch) map[string]string {
+	return map[string]string{
+		LabelOwner: l.Owner, LabelLaunch: l.ID, LabelHost: thisHost(),
+		LabelStarted: time.Now().UTC().Format(time.RFC3339Nano),
+	}
+}
+
+var thisHost = sync.OnceValue(func() string { return machine.Environment()["host"] })
+
+// refusals are what daemons say when a container cannot be made or started, and
+// what to do about it. The first that matches counts; $1 is what its group caught.
+var refusals = []struct {
+	says *regexp.Regexp
+	hint string
+}{
+	{
+		regexp.MustCompile(`could not select device driver`),
+		"the daemon can give no GPU: install the NVIDIA Container Toolkit there (nvidia-ctk runtime configure --runtime=docker, then restart docker), or remove gpus",
+	},
+	{
+		regexp.MustCompile(`nvidia-container-cli|nvidia-container-runtime|libnvidia-ml`),
+		"the daemon's machine has no working NVIDIA driver, or not that GPU: try nvidia-smi -L there, then correct gpus",
+	},
+	{regexp.MustCompile(`unable to find (user|group) ([^:]+)`), "the image has no $1 $2: correct user, or give a numeric one such as \"1000:1000\""},
+	{regexp.MustCompile(`bind source path does not exist: (\S+)`), "the path $1 of volumes does not exist on the daemon's machine: create it, or correct volumes"},
+	{regexp.MustCompile(`network (\S+) not found`), "the daemon has no network $1: correct network (see docker network ls), or create it"},
+	{regexp.MustCompile(`port is already allocated|address already in use`), "a port that it needs is taken on the daemon's machine: stop what uses it"},
+	{regexp.MustCompile(`docker-init.*(not found|no such file)`), "the daemon has no init program: install docker-init (package tini or docker-init) there"},
+	{
+		regexp.MustCompile(`exec: "?([^":]+)"?: (executable file not found|stat .*no such file|permission denied)`),
+		`the image has no program "$1" that can be run: correct entrypoint or command, or the image`,
+	},
+	{regexp.MustCompile(`[Nn]o command specified`), "neither the plan nor the image says what to run: set command in the docker block"},
+	{regexp.MustCompile(`no space left on device`), "the disk of the daemon's machine is full: docker system df shows of what"},
+}
+
+// startFailed explains why a container was not made or did not start.
+func (d *Daemon) startFailed(err error) *engine.Failure {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return failed(err, "it was cancelled while its container started")
+	}
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	for _, r := range refusals {
+		if at := r.says.FindStringSubmatchIndex(text); at != nil {
+			return failed(err, "%s (docker says: %s)", r.says.ExpandString(nil, r.hint, text, at), text)
+		}
+	}
+	return failed(err, "docker refuses to start its container: %s", text)
 }

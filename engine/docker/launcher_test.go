@@ -1,12 +1,28 @@
 package docker_test
 
 import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/filters"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/docker/dockertest"
 	"github.com/mxflow/mxflow/engine/enginetest"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/logscan"
 )
 
 // boxed makes a fake engine run in a container of an image.
@@ -26,4 +42,542 @@ func TestConformance(t *testing.T) {
 		faults[i].Spec = func(t *testing.T) engine.Spec { return boxed(spec(t), image) }
 	}
 	enginetest.Run(t, docker.Launcher{}, func(*testing.T) engine.Spec { return boxed(enginetest.Fake(""), image) }, faults...)
+}
+
+// script is the Spec of a container whose program does what the words say, see
+// Play.
+func script(image string, words ...string) engine.Spec {
+	return engine.Spec{
+		Kind: "openai", Command: words, Env: map[string]string{playEnv: "1"}, ReadyTimeout: time.Minute, StopGrace: time.Minute,
+		Docker: &engine.Docker{Image: image, Pull: "never", Port: 8000},
+	}
+}
+
+func launchOf(t *testing.T) engine.Launch {
+	return engine.Launch{ID: "test-" + t.Name(), Owner: "test-" + t.Name(), LogPath: filepath.Join(t.TempDir(), "engine.log")}
+}
+
+// launched starts spec and stops it with the test.
+func launched(t *testing.T, l docker.Launcher, spec engine.Spec, to engine.Launch) engine.Instance {
+	t.Helper()
+	inst, err := l.Launch(t.Context(), spec, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		done, cancel := context.WithCancel(context.Background())
+		cancel()
+		if err := inst.Stop(done); err != nil {
+			t.Errorf("Stop in cleanup: %v", err)
+		}
+	})
+	return inst
+}
+
+// left lists the containers that carry an owner's label.
+func left(t *testing.T, d *docker.Daemon, owner string) []container.Summary {
+	t.Helper()
+	found, err := d.ContainerList(context.Background(), container.ListOptions{
+		All: true, Filters: filters.NewArgs(filters.Arg("label", docker.LabelOwner+"="+owner)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func TestContainerIsAsAsked(t *testing.T) {
+	t.Parallel()
+	d := dockertest.Daemon(t)
+	image := dockertest.Image(t, d, dockertest.Self(t), "ENV FROM_IMAGE=1", "ENV KEPT=image")
+	folder := t.TempDir()
+	spec := script(image, "play", "--port", "{port}", "--config", "{config}", "cat", "{config}", "env", "sleep")
+	spec.Env["GIVEN"] = "on {port}"
+	spec.Unset = []string{"FROM_IMAGE", "NEVER_SET"}
+	spec.Config, spec.ConfigName = []byte("host: 0.0.0.0\n"), "config.yml"
+	box := spec.Docker
+	box.ShmSize, box.IPC, box.User, box.WorkDir = "128m", "shareable", "1234:5678", "/work"
+	box.Ulimits = map[string]string{"nofile": "512:1024"}
+	box.Volumes = map[string]string{folder: "/data:ro"}
+	to := launchOf(t)
+	inst := launched(t, docker.Launcher{}, spec, to)
+
+	name := inst.About()["container"]
+	info, err := d.ContainerInspect(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := info.HostConfig
+	if host.ShmSize != 128<<20 || host.IpcMode != "shareable" || info.Config.User != "1234:5678" || info.Config.WorkingDir != "/work" ||
+		host.RestartPolicy.Name != "no" || host.Init == nil || !*host.Init || host.AutoRemove {
+		t.Errorf("the container is not as asked: %+v, %+v", info.Config, host)
+	}
+	if u := host.Ulimits; len(u) != 1 || u[0].Name != "nofile" || u[0].Soft != 512 || u[0].Hard != 1024 {
+		t.Errorf("its limits are %v", u)
+	}
+	if m := info.Mounts; len(m) != 1 || m[0].Source != folder || m[0].Destination != "/data" || m[0].RW {
+		t.Errorf("its volumes are %+v", m)
+	}
+	for _, want := range []string{docker.LabelOwner, docker.LabelLaunch, docker.LabelStarted, docker.LabelHost} {
+		if info.Config.Labels[want] == "" {
+			t.Errorf("it has no label %s: %v", want, info.Config.Labels)
+		}
+	}
+	for _, b := range info.NetworkSettings.Ports["8000/tcp"] {
+		if b.HostIP != "127.0.0.1" {
+			t.Errorf("its port is open on %s", b.HostIP)
+		}
+	}
+	about := inst.About()
+	if about["image"] != image || about["image_id"] != info.Image || about["image_digest"] != "" ||
+		about["resolved_command"] != "/program play --port 8000 --config /etc/mxflow/config.yml cat /etc/mxflow/config.yml env sleep" {
+		t.Errorf("About is %v", about)
+	}
+	waitForLog(t, inst, "MXFLOW_PORT=8000")
+	log := strings.Join(logscan.Tail(inst.LogPath(), 100), "\n")
+	for _, want := range []string{"host: 0.0.0.0", "GIVEN=on 8000", "KEPT=image", "MXFLOW_LAUNCH=" + to.ID} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log lacks %q:\n%s", want, log)
+		}
+	}
+	if strings.Contains(log, "FROM_IMAGE") {
+		t.Errorf("what the image sets was not unset:\n%s", log)
+	}
+	out, err := inst.Output(t.Context(), "/program", "env", "print", "hello")
+	if err != nil || !strings.Contains(string(out), "GIVEN=on 8000") || !strings.HasSuffix(string(out), "hello\n") {
+		t.Errorf("Output: %q, %v", out, err)
+	}
+}
+
+func TestOutputFails(t *testing.T) {
+	t.Parallel()
+	d := dockertest.Daemon(t)
+	inst := launched(t, docker.Launcher{}, script(dockertest.Image(t, d, dockertest.Self(t)), "sleep"), launchOf(t))
+	_, err := inst.Output(t.Context(), "/program", "print", "half", "complain", "no such luck", "exit", "3")
+	if err == nil || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "no such luck") {
+		t.Errorf("a command that fails: %v", err)
+	}
+	if _, err := inst.Output(t.Context(), "/nothing"); err == nil || !strings.Contains(err.Error(), "/nothing") {
+		t.Errorf("a command that is not there: %v", err)
+	}
+	if _, err := inst.Output(t.Context()); err == nil {
+		t.Error("no command was run")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := inst.Output(ctx, "/program", "sleep"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a command that hangs: %v", err)
+	}
+}
+
+// Both streams arrive, byte for byte, and stdout apart where that is asked for.
+func TestLogIsRaw(t *testing.T) {
+	t.Parallel()
+	d := dockertest.Daemon(t)
+	to := launchOf(t)
+	to.OutPath = filepath.Join(t.TempDir(), "out")
+	inst := launched(t, docker.Launcher{}, script(dockertest.Image(t, d, dockertest.Self(t)), "bytes", "exit", "0"), to)
+	<-inst.Exited()
+	for path, want := range map[string]string{to.OutPath: rawBytes + "\n", to.LogPath: "to stderr: " + rawBytes + "\n"} {
+		got, err := os.ReadFile(path)
+		if err != nil || string(got) != want {
+			t.Errorf("%s holds %q, %v; want %q", filepath.Base(path), got, err, want)
+		}
+	}
+}
+
+func TestLogIsBounded(t *testing.T) {
+	t.Parallel()
+	d := dockertest.Daemon(t)
+	const limit = 256 << 10
+	inst := launched(t, docker.Launcher{LogLimit: limit}, script(dockertest.Image(t, d, dockertest.Self(t)), "print", "first", "flood", "300000", "print", "last", "exit", "0"), launchOf(t))
+	<-inst.Exited()
+	info, err := os.Stat(inst.LogPath())
+	if err != nil || info.Size() > 2*limit {
+		t.Errorf("the log has %d bytes, %v", info.Size(), err)
+	}
+	if tail := logscan.Tail(inst.LogPath(), 2); len(tail) != 2 || tail[0] != "line 299999 of a flood" || tail[1] != "last" {
+		t.Errorf("the log ends with %q", tail)
+	}
+	text, _ := os.ReadFile(inst.LogPath())
+	if !strings.HasPrefix(string(text), "first\n") || !strings.Contains(string(text), "[mxflow] log limit reached") {
+		t.Errorf("the log begins with %.100q", text)
+	}
+}
+
+func waitForLog(t *testing.T, inst engine.Instance, want string) {
+	t.Helper()
+	for limit := time.Now().Add(30 * time.Second); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
+		if slices.ContainsFunc(logscan.Tail(inst.LogPath(), 100), func(line string) bool { return strings.Contains(line, want) }) {
+			return
+		}
+	}
+	t.Fatalf("the log never had %q: %q", want, logscan.Tail(inst.LogPath(), 100))
+}
+
+// What cannot be started is refused with the reason and what to do, and nothing
+// of it stays on the daemon.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	d := dockertest.Daemon(t)
+	image := dockertest.Image(t, d, dockertest.Self(t))
+	for name, test := range map[string]struct {
+		change func(*engine.Spec)
+		want   []string
+	}{
+		"no GPU": {
+			func(s *engine.Spec) { s.Docker.GPUs = "all" },
+			[]string{"could not select device driver", "NVIDIA Container Toolkit", "remove gpus"},
+		},
+		"missing path": {
+			func(s *engine.Spec) { s.Docker.Volumes = map[string]string{"/no/such/folder": "/data"} },
+			[]string{"the path /no/such/folder of volumes does not exist"},
+		},
+		"unknown network": {
+			func(s *engine.Spec) { s.Docker.Network = "nowhere" },
+			[]string{"the daemon has no network nowhere", "docker network ls"},
+		},
+		"no network": {
+			func(s *engine.Spec) { s.Docker.Network = "none" },
+			[]string{"leaves no way to reach the engine"},
+		},
+		"unknown user": {
+			func(s *engine.Spec) { s.Docker.User = "nobody-here" },
+			[]string{"the image has no user nobody-here", "1000:1000"},
+		},
+		"image that may not be pulled": {
+			func(s *engine.Spec) { s.Docker.Image = "mxflow-test/never-built:1" },
+			[]string{`image "mxflow-test/never-built:1" is not on the docker daemon`, `pull = "never"`},
+		},
+		"registry that does not answer": {
+			func(s *engine.Spec) { s.Docker.Image, s.Docker.Pull = freeAddress(t)+"/no/such:1", "missing" },
+			[]string{"cannot be pulled", "its registry cannot be reached", "connection refused"},
+		},
+		"always pulled": {
+			func(s *engine.Spec) { s.Docker.Image, s.Docker.Pull = freeAddress(t)+"/no/such:1", "always" },
+			[]string{"cannot be pulled", "its registry cannot be reached"},
+		},
+		"name of an image": {
+			func(s *engine.Spec) { s.Docker.Image = "Not A Name" },
+			[]string{`"Not A Name"`},
+		},
+		"no image": {
+			func(s *engine.Spec) { s.Docker.Image = "" },
+			[]string{"no image is named"},
+		},
+		"port not known": {
+			func(s *engine.Spec) {
+				s.Docker.Port, s.Profile = 0, &kinds.Kind{Name: "own", Ready: []kinds.Probe{{Path: "/"}}, DefaultReadyTimeout: time.Minute}
+			},
+			[]string{"not known on which port", "{port}"},
+		},
+		"program of this machine": {
+			func(s *engine.Spec) { s.Command = []string{"{mxflow}"} },
+			[]string{"{mxflow}", "not in the container"},
+		},
+		"GPUs that are none": {
+			func(s *engine.Spec) { s.Docker.GPUs = "some" },
+			[]string{`gpus = "some"`},
+		},
+		"name of a variable": {
+			func(s *engine.Spec) { s.Env["A=B"] = "c" },
+			[]string{`"A=B" cannot be the name`},
+		},
+		"name of a config file": {
+			func(s *engine.Spec) { s.Config, s.ConfigName = []byte("x"), "../x" },
+			[]string{`"../x" is no file name`},
+		},
+		"no daemon": {
+			func(s *engine.Spec) { s.Docker.Host = "unix://" + filepath.Join(t.TempDir(), "docker.sock") },
+			[]string{"no daemon listens there", "systemctl start docker"},
+		},
+		"unknown context": {
+			func(s *engine.Spec) { s.Docker.Context = "gb11" },
+			[]string{`no docker context "gb11"`, "default"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec, to := script(image, "sleep"), launchOf(t)
+			test.change(&spec)
+			_, err := docker.Launcher{}.Launch(t.Context(), spec, to)
+			var f *engine.Failure
+			if !errors.As(err, &f) || f.Op != "start" {
+				t.Fatalf("got %v, want a *engine.Failure to start", err)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("the error lacks %q:\n%v", want, err)
+				}
+			}
+			if n := len(left(t, d, to.Owner)); n != 0 {
+				t.Errorf("%d containers stayed", n)
+			}
+		})
+	}
+}
+
+func TestProgramThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	d := dockertest.Daemon(t)
+	spec := script(dockertest.Image(t, d, dockertest.Self(t)), "serve")
+	spec.Docker.Entrypoint = []string{"/usr/bin/vllm"}
+	inst := launched(t, docker.Launcher{}, spec, launchOf(t))
+	err := inst.Ready(t.Context())
+	if err == nil || !strings.Contains(err.Error(), `the image has no program "/usr/bin/vllm" that can be run (no such file or directory)`) {
+		t.Errorf("Ready: %v", err)
+	}
+}
+
+func TestCancelledStartLeavesNothing(t *testing.T) {
+	t.Parallel()
+	d := dockertest.Daemon(t)
+	image := dockertest.Image(t, d, dockertest.Self(t))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	to := launchOf(t)
+	_, err := docker.Launcher{}.Launch(ctx, script(image, "sleep"), to)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("Launch: %v", err)
+	}
+	// Cancelled in the middle: the daemon is noted right before the container is
+	// made.
+	ctx, cancel = context.WithCancel(t.Context())
+	l := docker.Launcher{Remember: func(*docker.Daemon) error { cancel(); return nil }}
+	if _, err := l.Launch(ctx, script(image, "sleep"), to); !errors.Is(err, context.Canceled) {
+		t.Errorf("Launch: %v", err)
+	}
+	if n := len(left(t, d, to.Owner)); n != 0 {
+		t.Errorf("%d containers stayed", n)
+	}
+}
+
+func TestRemovedByAnother(t *testing.T) {
+	t.Parallel()
+	d := dockertest.Daemon(t)
+	inst := launched(t, docker.Launcher{}, script(dockertest.Image(t, d, dockertest.Self(t)), "print", "started", "sleep"), launchOf(t))
+	waitForLog(t, inst, "started")
+	err := d.ContainerRemove(t.Context(), inst.About()["container"], container.RemoveOptions{Force: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-inst.Exited()
+	var f *engine.Failure
+	if err := inst.Ready(t.Context()); !errors.As(err, &f) || f.Exit == nil || !strings.Contains(f.Reason, "somebody else removed its container") {
+		t.Errorf("Ready: %v", err)
+	}
+	if err := inst.Stop(t.Context()); err != nil {
+		t.Errorf("Stop: %v", err)
+	}
+}
+
+func TestPausedContainerIsStopped(t *testing.T) {
+	t.Parallel()
+	d := dockertest.Daemon(t)
+	spec := script(dockertest.Image(t, d, dockertest.Self(t)), "print", "started", "sleep")
+	spec.StopGrace = 100 * time.Millisecond
+	to := launchOf(t)
+	inst := launched(t, docker.Launcher{}, spec, to)
+	waitForLog(t, inst, "started")
+	if err := d.ContainerPause(t.Context(), inst.About()["container"]); err != nil {
+		t.Fatal(err)
+	}
+	if err := inst.Stop(t.Context()); err != nil {
+		t.Errorf("Stop: %v", err)
+	}
+	if n := len(left(t, d, to.Owner)); n != 0 {
+		t.Errorf("%d containers stayed", n)
+	}
+}
+
+func TestOutOfMemoryIsNamed(t *testing.T) {
+	t.Parallel()
+	d := dockertest.Daemon(t)
+	inst := launched(t, docker.Launcher{}, script(dockertest.Image(t, d, dockertest.Self(t)), "sleep-until", "/go", "eat"), launchOf(t))
+	name := inst.About()["container"]
+	_, err := d.ContainerUpdate(t.Context(), name, container.UpdateConfig{Resources: container.Resources{Memory: 32 << 20, MemorySwap: 32 << 20}})
+	if err != nil {
+		t.Skipf("this daemon limits no memory: %v", err)
+	}
+	if _, err := inst.Output(t.Context(), "/program", "touch", "/go"); err != nil {
+		t.Fatal(err)
+	}
+	<-inst.Exited()
+	err = inst.Ready(t.Context())
+	var f *engine.Failure
+	if !errors.As(err, &f) || f.Exit == nil || f.Exit.Signal != "SIGKILL" || !strings.Contains(f.Reason, "OOMKilled") {
+		t.Errorf("Ready: %v", err)
+	}
+}
+
+// freeAddress is an address of this machine that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func TestHostNetwork(t *testing.T) {
+	t.Parallel()
+	d := dockertest.Daemon(t)
+	image := dockertest.Image(t, d, dockertest.Self(t))
+	spec := boxed(enginetest.Fake(""), image)
+	spec.Docker.Network = "host"
+	inst := launched(t, docker.Launcher{}, spec, launchOf(t))
+	if err := inst.Ready(t.Context()); err != nil {
+		t.Error(err)
+	}
+
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	spec.Docker = &engine.Docker{Image: image, Pull: "never", Network: "host", Port: l.Addr().(*net.TCPAddr).Port}
+	_, err = docker.Launcher{}.Launch(t.Context(), spec, launchOf(t))
+	if err == nil || !strings.Contains(err.Error(), "is taken") {
+		t.Errorf("Launch on a port that is taken: %v", err)
+	}
+}
+
+// relay is a way to the real daemon that can be cut, in place of a daemon on
+// another machine.
+type relay struct {
+	listener net.Listener
+	mu       sync.Mutex
+	conns    []net.Conn
+}
+
+func newRelay(t *testing.T, l net.Listener, socket string) *relay {
+	t.Helper()
+	r := &relay{listener: l}
+	go func() {
+		for {
+			from, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go r.join(from, socket)
+		}
+	}()
+	t.Cleanup(r.cut)
+	return r
+}
+
+func (r *relay) join(from net.Conn, socket string) {
+	defer from.Close()
+	if secured, ok := from.(*tls.Conn); ok && secured.Handshake() != nil {
+		return
+	}
+	to, err := net.Dial("unix", socket)
+	if err != nil {
+		return
+	}
+	defer to.Close()
+	r.mu.Lock()
+	r.conns = append(r.conns, from, to)
+	r.mu.Unlock()
+	go func() {
+		_, _ = io.Copy(to, from)
+		_ = to.(*net.UnixConn).CloseWrite()
+	}()
+	_, _ = io.Copy(from, to)
+}
+
+// cutAll ends the connections that stand, cut also the way itself.
+func (r *relay) cutAll() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range r.conns {
+		c.Close()
+	}
+	r.conns = nil
+}
+
+func (r *relay) cut() {
+	r.listener.Close()
+	r.cutAll()
+}
+
+// relayed is a relay to the daemon, and its address for a Spec.
+func relayed(t *testing.T, d *docker.Daemon) (*relay, string) {
+	t.Helper()
+	socket, ok := strings.CutPrefix(d.Host(), "unix://")
+	if !ok {
+		t.Skipf("the daemon %s is not on a socket of this machine", d.Name)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newRelay(t, l, socket), "tcp://" + l.Addr().String()
+}
+
+func TestDaemonGoesAway(t *testing.T) {
+	d := dockertest.Daemon(t)
+	docker.ShortenReturn(t)
+	r, host := relayed(t, d)
+	spec := script(dockertest.Image(t, d, dockertest.Self(t)), "print", "started", "sleep")
+	spec.Docker.Host = host
+	to := launchOf(t)
+	inst, err := docker.Launcher{}.Launch(t.Context(), spec, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // what mxflow could not remove
+		if _, err := docker.Sweep(context.Background(), d, to.Owner, farFuture); err != nil {
+			t.Error(err)
+		}
+	})
+	waitForLog(t, inst, "started")
+	r.cut()
+	err = inst.Ready(t.Context())
+	var f *engine.Failure
+	if !errors.As(err, &f) || !errors.Is(err, docker.ErrUnreachable) || !strings.Contains(f.Reason, "went away while it ran") {
+		t.Errorf("Ready: %v", err)
+	}
+	if log, ok := inst.(interface{ LogBroken() bool }); !ok || !log.LogBroken() {
+		t.Error("a log that cannot be followed any more is taken for whole")
+	}
+	err = inst.Stop(t.Context())
+	if !errors.As(err, &f) || f.Op != "stop" || !strings.Contains(f.Reason, "docker rm -f "+inst.About()["container"]) {
+		t.Errorf("Stop: %v", err)
+	}
+	if n := len(left(t, d, to.Owner)); n != 1 {
+		t.Errorf("%d containers are there, want the one that could not be removed", n)
+	}
+}
+
+// A connection that breaks is no daemon that went away.
+func TestConnectionBreaks(t *testing.T) {
+	t.Parallel()
+	d := dockertest.Daemon(t)
+	r, host := relayed(t, d)
+	spec := script(dockertest.Image(t, d, dockertest.Self(t)),
+		"print", "started", "sleep-until", "/go", "print", "goes on", "sleep-until", "/end", "exit", "7")
+	spec.Docker.Host = host
+	inst := launched(t, docker.Launcher{}, spec, launchOf(t))
+	waitForLog(t, inst, "started")
+	r.cutAll()
+	if _, err := inst.Output(t.Context(), "/program", "touch", "/go"); err != nil {
+		t.Fatal(err)
+	}
+	waitForLog(t, inst, "goes on")
+	if inst.Exit() != nil {
+		t.Errorf("it counts as ended: %v", inst.Exit())
+	}
+	if _, err := inst.Output(t.Context(), "/program", "touch", "/end"); err != nil {
+		t.Fatal(err)
+	}
+	<-inst.Exited()
+	const want = "started\n\n[mxflow] the log was interrupted here: lines may be missing\ngoes on\n"
+	if log, err := os.ReadFile(inst.LogPath()); string(log) != want {
+		t.Errorf("the log is %q, %v; want %q", log, err, want)
+	}
+	if exit := inst.Exit(); *exit != (engine.Exit{Code: 7}) {
+		t.Errorf("Exit is %v", exit)
+	}
 }

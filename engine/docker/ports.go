@@ -13,6 +13,8 @@ import (
 	"github.com/docker/go-connections/nat"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/process"
 )
 
 // anyPort is where an engine listens in its container when its command takes the
@@ -43,7 +45,7 @@ func (p *ports) release() {
 }
 
 // portsFor decides where the engine listens.
-func (d *Daemon) portsFor(ctx context.Context, spec engine.Spec, kind engine.Kind) (*ports, error) {
+func (d *Daemon) portsFor(ctx context.Context, spec engine.Spec, kind kinds.Kind) (*ports, error) {
 	asks := takesPort(spec)
 	p := &ports{inside: spec.Docker.Port}
 	if p.inside == 0 {
@@ -86,7 +88,7 @@ func (d *Daemon) hostPort(ctx context.Context, spec engine.Spec, p *ports, asks 
 		return err
 	}
 	if asks && spec.Docker.Port == 0 {
-		if p.inside, p.give, err = engine.FreePort(); err != nil {
+		if p.inside, p.give, err = process.FreePort(); err != nil {
 			return fmt.Errorf("no free port on this machine: %w", err)
 		}
 	}

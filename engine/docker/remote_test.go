@@ -11,18 +11,20 @@ import (
 	"encoding/hex"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/docker/dockertest"
 	"github.com/mxflow/mxflow/engine/enginetest"
+	"github.com/mxflow/mxflow/engine/logscan"
 )
 
 // A daemon over TCP, as DOCKER_HOST names it, serves an engine from start to end.
@@ -166,7 +168,7 @@ func TestOverSSH(t *testing.T) {
 	if err := inst.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if tail := engine.TailLog(to.LogPath+".ssh", 1); len(tail) != 1 || !strings.Contains(tail[0], "forwarding") {
+	if tail := logscan.Tail(to.LogPath+".ssh", 1); len(tail) != 1 || !strings.Contains(tail[0], "forwarding") {
 		t.Errorf("the tunnel's log is %q", tail)
 	}
 
@@ -174,5 +176,66 @@ func TestOverSSH(t *testing.T) {
 	_, err = docker.Connect(t.Context(), "ssh://other@gb10", "")
 	if err == nil || !strings.Contains(err.Error(), "Permission denied (publickey)") {
 		t.Errorf("refused by ssh: %v", err)
+	}
+}
+
+// sshSocketEnv is the daemon's socket for the stand-in of ssh; empty makes it
+// refuse.
+const sshSocketEnv = "MXFLOW_TEST_SSH_SOCKET"
+
+// asSSH reports whether the test binary was started as ssh.
+func asSSH() bool { return filepath.Base(os.Args[0]) == "ssh" }
+
+// ssh is what becomes of `ssh … HOST docker system dial-stdio` and of
+// `ssh -N -L LOCAL:REMOTE … HOST`.
+func ssh(args []string) int {
+	socket := os.Getenv(sshSocketEnv)
+	if socket == "" {
+		fmt.Fprintln(os.Stderr, "me@gb10: Permission denied (publickey).")
+		return 255
+	}
+	if i := slices.Index(args, "-L"); i >= 0 {
+		return forward(args[i+1])
+	}
+	if !strings.HasSuffix(strings.Join(args, " "), "docker system dial-stdio") {
+		fmt.Fprintln(os.Stderr, "what is", args)
+		return 1
+	}
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	go func() {
+		_, _ = io.Copy(conn, os.Stdin)
+		_ = conn.(*net.UnixConn).CloseWrite()
+	}()
+	_, _ = io.Copy(os.Stdout, conn)
+	return 0
+}
+
+func forward(way string) int {
+	parts := strings.Split(way, ":")
+	l, err := net.Listen("tcp", strings.Join(parts[:2], ":"))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 255
+	}
+	fmt.Fprintln(os.Stderr, "forwarding", way)
+	for {
+		from, err := l.Accept()
+		if err != nil {
+			return 255
+		}
+		go func() {
+			defer from.Close()
+			to, err := net.Dial("tcp", strings.Join(parts[2:], ":"))
+			if err != nil {
+				return
+			}
+			defer to.Close()
+			go func() { _, _ = io.Copy(to, from) }()
+			_, _ = io.Copy(from, to)
+		}()
 	}
 }

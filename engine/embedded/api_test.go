@@ -1,8 +1,13 @@
 package embedded
 
 import (
+	"bufio"
+	"bytes"
+	"context"
 	"encoding/json"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -160,5 +165,295 @@ func TestInformation(t *testing.T) {
 		if !strings.Contains(answer, "mxflow_embedded:"+line+"\n") {
 			t.Errorf("metrics lack %q:\n%s", line, answer)
 		}
+	}
+}
+
+// testServer serves a loaded model; its log can be read after the test's
+// requests are done.
+func testServer(t testing.TB, change func(*Config)) (url string, log *bytes.Buffer) {
+	t.Helper()
+	config := testConfig()
+	if change != nil {
+		change(&config)
+	}
+	log = &bytes.Buffer{}
+	s := newServer(config, &lineLog{out: log})
+	if err := s.load(func(int) {}); err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(s.handler())
+	t.Cleanup(web.Close)
+	return web.URL, log
+}
+
+func post(t testing.TB, url, body string) (status int, answer string) {
+	t.Helper()
+	response, err := http.Post(url, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	raw, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(raw)
+}
+
+func get(t testing.TB, url string) (status int, answer string) {
+	t.Helper()
+	response, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	raw, _ := io.ReadAll(response.Body)
+	return response.StatusCode, string(raw)
+}
+
+// event is a response as a client sees it.
+type event struct {
+	ID, Object, Model string
+	Choices           []struct {
+		Text           *string
+		Message, Delta *struct {
+			Role      string
+			Reasoning *string `json:"reasoning_content"`
+			Content   *string
+		}
+		FinishReason *string `json:"finish_reason"`
+	}
+	Usage *struct {
+		Prompt     int `json:"prompt_tokens"`
+		Completion int `json:"completion_tokens"`
+		Total      int `json:"total_tokens"`
+		Details    struct {
+			Cached int `json:"cached_tokens"`
+		} `json:"prompt_tokens_details"`
+		CompletionDetails *struct {
+			Reasoning int `json:"reasoning_tokens"`
+		} `json:"completion_tokens_details"`
+	}
+}
+
+// streamEvents posts and parses the events; done tells whether [DONE] came.
+func streamEvents(t testing.TB, url, body string) (events []event, done bool) {
+	t.Helper()
+	status, answer := post(t, url, body)
+	if status != http.StatusOK {
+		t.Fatalf("%d: %s", status, answer)
+	}
+	lines := bufio.NewScanner(strings.NewReader(answer))
+	for lines.Scan() {
+		data, isData := strings.CutPrefix(lines.Text(), "data: ")
+		switch {
+		case lines.Text() == "":
+		case !isData:
+			t.Fatalf("a line is no data: %q", lines.Text())
+		case data == "[DONE]":
+			done = true
+		default:
+			var e event
+			if err := json.Unmarshal([]byte(data), &e); err != nil {
+				t.Fatalf("%v in %s", err, data)
+			}
+			events = append(events, e)
+		}
+	}
+	return events, done
+}
+
+func whole(t testing.TB, url, body string) event {
+	t.Helper()
+	status, answer := post(t, url, body)
+	var e event
+	if err := json.Unmarshal([]byte(answer), &e); err != nil || status != http.StatusOK {
+		t.Fatalf("%d %v: %s", status, err, answer)
+	}
+	return e
+}
+
+// textOf is the text of a whole answer, for goroutines that may not end a test.
+func textOf(answer string) string {
+	var e event
+	if json.Unmarshal([]byte(answer), &e) != nil || len(e.Choices) != 1 || e.Choices[0].Text == nil {
+		return "no text in " + answer
+	}
+	return *e.Choices[0].Text
+}
+
+const whatCapital = `{"messages":[{"role":"user","content":"What is the capital of France?"}],"temperature":0`
+
+// The first tokens of a chat answer go out as reasoning, all else stays as it
+// is, also where a step gives tokens of both.
+func TestReasoning(t *testing.T) {
+	for _, draft := range []int{0, 4} {
+		url, _ := testServer(t, func(c *Config) { c.Reasoning, c.Speculation = 2, draft })
+		e := whole(t, url+"/v1/chat/completions", whatCapital+`}`)
+		m := e.Choices[0].Message
+		if m.Reasoning == nil || *m.Reasoning+*m.Content != "Paris, of course." || *m.Reasoning != "Paris," {
+			t.Errorf("answered %+v", m)
+		}
+		if e.Usage.CompletionDetails == nil || e.Usage.CompletionDetails.Reasoning != 2 || e.Usage.Completion < 4 {
+			t.Errorf("usage %+v", e.Usage)
+		}
+		events, _ := streamEvents(t, url+"/v1/chat/completions", whatCapital+`,"stream":true,"stream_options":{"continuous_usage_stats":true}}`)
+		var reasoning, text strings.Builder
+		for _, e := range events[1:] {
+			d := e.Choices[0].Delta
+			if d.Reasoning != nil {
+				reasoning.WriteString(*d.Reasoning)
+			}
+			if d.Content != nil {
+				text.WriteString(*d.Content)
+			} else if d.Reasoning == nil {
+				t.Errorf("an event has neither: %+v", e)
+			}
+			if e.Usage.CompletionDetails.Reasoning != min(2, e.Usage.Completion) {
+				t.Errorf("usage %+v", e.Usage)
+			}
+		}
+		if reasoning.String() != "Paris," || text.String() != " of course." {
+			t.Errorf("streamed %q and %q", reasoning.String(), text.String())
+		}
+		completion := whole(t, url+"/v1/completions", paris)
+		if !strings.HasPrefix(*completion.Choices[0].Text, " Paris,") || completion.Usage.CompletionDetails != nil {
+			t.Errorf("a completion reasons: %q, %+v", *completion.Choices[0].Text, completion.Usage)
+		}
+	}
+	// An answer may end while it reasons.
+	url, _ := testServer(t, func(c *Config) { c.Reasoning = 100 })
+	m := whole(t, url+"/v1/chat/completions", whatCapital+`}`).Choices[0].Message
+	if *m.Reasoning != "Paris, of course." || *m.Content != "" {
+		t.Errorf("answered %q and %q", *m.Reasoning, *m.Content)
+	}
+}
+
+func TestBadRequests(t *testing.T) {
+	url, log := testServer(t, nil)
+	long := strings.Repeat("the ", 600)
+	for _, test := range []struct {
+		name, path, body string
+		status           int
+		says             string
+	}{
+		{"no JSON", "/v1/completions", `{"prompt":`, 400, "JSON"},
+		{"wrong type", "/v1/completions", `{"prompt":"a","max_tokens":"ten"}`, 400, "max_tokens"},
+		{"no prompt", "/v1/completions", `{}`, 400, "no prompt"},
+		{"empty prompt", "/v1/completions", `{"prompt":""}`, 400, "empty"},
+		{"two prompts", "/v1/completions", `{"prompt":["a","b"]}`, 400, "one string"},
+		{"object prompt", "/v1/completions", `{"prompt":{"a":1}}`, 400, "one string"},
+		{"unknown token", "/v1/completions", `{"prompt":[1,99999]}`, 400, "99999"},
+		{"negative token", "/v1/completions", `{"prompt":[-1]}`, 400, "-1"},
+		{"long prompt", "/v1/completions", `{"prompt":"` + long + `"}`, 400, "maximum context length is 512"},
+		{"long answer", "/v1/completions", `{"prompt":"a","max_tokens":512}`, 400, "maximum context length is 512"},
+		{"no tokens", "/v1/completions", `{"prompt":"a","max_tokens":0}`, 400, "at least 1"},
+		{"n", "/v1/completions", `{"prompt":"a","n":2}`, 400, "n and best_of"},
+		{"echo", "/v1/completions", `{"prompt":"a","echo":true}`, 400, "echo"},
+		{"logprobs", "/v1/completions", `{"prompt":"a","logprobs":1}`, 400, "logprobs"},
+		{"temperature", "/v1/completions", `{"prompt":"a","temperature":-1}`, 400, "temperature"},
+		{"top_p", "/v1/completions", `{"prompt":"a","top_p":0}`, 400, "top_p"},
+		{"top_k", "/v1/completions", `{"prompt":"a","top_k":-2}`, 400, "top_k must be"},
+		{"min_p", "/v1/completions", `{"prompt":"a","min_p":1.5}`, 400, "min_p must be"},
+		{"repetition_penalty", "/v1/completions", `{"prompt":"a","repetition_penalty":0}`, 400, "repetition_penalty must be"},
+		{"min_tokens", "/v1/completions", `{"prompt":"a","max_tokens":2,"min_tokens":3}`, 400, "min_tokens"},
+		{"empty stop", "/v1/completions", `{"prompt":"a","stop":""}`, 400, "stop"},
+		{"stop type", "/v1/completions", `{"prompt":"a","stop":7}`, 400, "stop must be"},
+		{"stream_options", "/v1/completions", `{"prompt":"a","stream_options":{"include_usage":true}}`, 400, "stream_options"},
+		{"unknown model", "/v1/completions", `{"model":"gpt","prompt":"a"}`, 404, "does not exist"},
+		{"no messages", "/v1/chat/completions", `{"messages":[]}`, 400, "no messages"},
+		{"unknown role", "/v1/chat/completions", `{"messages":[{"role":"wizard","content":"a"}]}`, 400, "wizard"},
+		{"picture", "/v1/chat/completions", `{"messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, 400, "image_url"},
+		{"tokenize nothing", "/tokenize", `{}`, 400, "neither"},
+		{"detokenize unknown", "/detokenize", `{"tokens":[99999]}`, 400, "99999"},
+	} {
+		status, answer := post(t, url+test.path, test.body)
+		var body struct {
+			Error struct {
+				Message, Type string
+				Code          int
+			}
+		}
+		if err := json.Unmarshal([]byte(answer), &body); err != nil || status != test.status || body.Error.Code != test.status ||
+			body.Error.Type == "" || !strings.Contains(body.Error.Message, test.says) {
+			t.Errorf("%s: %d %s; want %d and %q", test.name, status, answer, test.status, test.says)
+		}
+	}
+	if n := strings.Count(log.String(), " failed: "); n != 27 {
+		t.Errorf("%d failures in the log, want 27:\n%s", n, log)
+	}
+}
+
+// openStream starts a stream that would take long and reads a number of
+// events.
+func openStream(t *testing.T, ctx context.Context, url string, read int) io.Closer {
+	t.Helper()
+	body := strings.NewReader(`{"prompt":"The capital of France is","max_tokens":60000,"ignore_eos":true,"temperature":0,"stream":true}`)
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/v1/completions", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(response.Body)
+	for seen := 0; seen < read && lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), "data: ") {
+			seen++
+		}
+	}
+	return response.Body
+}
+
+func wide(c *Config) { c.MaxModelLen = 65536 }
+
+// With one place, the second request can only be answered because the first
+// client left.
+func TestDisconnectFreesThePlace(t *testing.T) {
+	for _, fault := range []string{"", "stall_after:3"} {
+		p := start(t, fault, func(c *Config) { wide(c); c.MaxNumSeqs = 1 })
+		p.ready(t)
+		ctx, leave := context.WithCancel(context.Background())
+		body := openStream(t, ctx, p.url, 3)
+		leave()
+		body.Close()
+		if fault == "" {
+			post(t, p.url+"/v1/completions", paris)
+		} else {
+			for { // stalled requests leave, too, once their client does
+				if _, answer := get(t, p.url+"/metrics"); strings.Contains(answer, "mxflow_embedded:num_requests_running 0\n") {
+					break
+				}
+			}
+		}
+		if log := p.wait(t); !strings.Contains(log, "aborted") {
+			t.Errorf("%s: the log does not tell of the abort:\n%s", fault, log)
+		}
+	}
+}
+
+func TestRequestsTakeTurns(t *testing.T) {
+	p := start(t, "", func(c *Config) { wide(c); c.MaxNumSeqs = 2 })
+	p.ready(t)
+	ctx, leave := context.WithCancel(context.Background())
+	defer leave()
+	body := openStream(t, ctx, p.url, 1)
+	defer body.Close()
+	if _, answer := post(t, p.url+"/v1/completions", paris); !strings.Contains(answer, "Paris") {
+		t.Errorf("beside a running request: %s", answer)
+	}
+	leave()
+	p.wait(t)
+}
+
+// A stop ends running requests; it does not wait for them.
+func TestStopDuringAStream(t *testing.T) {
+	p := start(t, "", wide)
+	p.ready(t)
+	body := openStream(t, context.Background(), p.url, 2)
+	defer body.Close()
+	if log := p.wait(t); !strings.Contains(log, "stopped") {
+		t.Errorf("the log does not tell:\n%s", log)
 	}
 }

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"math"
 	"sync"
 
 	"github.com/viterin/vek/vek32"
@@ -56,3 +57,129 @@ func (p pool) split(first, end int, body func(lo, hi, worker int)) {
 	body(first, first+n/workers, 0)
 	wg.Wait()
 }
+
+// The MXFP4 format of the OCP Microscaling Formats (MX) specification v1.0:
+// blocks of 32 E2M1 elements (section 5.3.3) that share one E8M0 scale
+// (section 5.4.1).
+const (
+	mxBlock     = 32           // elements that share a scale
+	mxBytes     = mxBlock / 2  // two elements a byte, the earlier one in the low nibble
+	e8m0Bias    = 127          // scale = 2^(byte-127)
+	e8m0NaN     = 0xFF         // the one encoding that is no power of two
+	e2m1MaxExp  = 2            // exponent of the largest E2M1 magnitude, 6 = 1.5 * 2^2
+	e2m1Largest = float32(6.0) // values beyond it saturate
+)
+
+// e2m1Values lists the 16 E2M1 codes: sign bit, two exponent bits (bias 1),
+// one mantissa bit. E2M1 has neither infinity nor NaN.
+var e2m1Values = [16]float32{
+	0, 0.5, 1, 1.5, 2, 3, 4, 6,
+	float32(math.Copysign(0, -1)), -0.5, -1, -1.5, -2, -3, -4, -6,
+}
+
+// e2m1Pairs decodes a byte to its two elements, so that the inner loop of
+// dequantisation is one table read a byte.
+var e2m1Pairs = func() (pairs [256][2]float32) {
+	for b := range pairs {
+		pairs[b] = [2]float32{e2m1Values[b&15], e2m1Values[b>>4]}
+	}
+	return pairs
+}()
+
+// e8m0Scale decodes a scale byte: 2^(b-127) for 0 to 254, NaN for 255.
+func e8m0Scale(b byte) float32 {
+	switch b {
+	case e8m0NaN:
+		return float32(math.NaN())
+	case 0:
+		return math.Float32frombits(1 << 22) // 2^-127 is subnormal in binary32
+	default:
+		return math.Float32frombits(uint32(b) << 23)
+	}
+}
+
+// encodeE2M1 rounds x to the nearest E2M1 code, ties to the even code, and
+// saturates at 6 (MX specification section 6.3). x must not be NaN.
+func encodeE2M1(x float32) byte {
+	magnitude := min(float32(math.Abs(float64(x))), e2m1Largest)
+	var code byte
+	for code < 7 {
+		middle := (e2m1Values[code] + e2m1Values[code+1]) / 2
+		if magnitude < middle || (magnitude == middle && code%2 == 0) {
+			break
+		}
+		code++
+	}
+	if math.Signbit(float64(x)) {
+		code |= 8
+	}
+	return code
+}
+
+// blockScale chooses the shared scale of a block as the specification's
+// section 6.3 does: the exponent of the largest magnitude less the largest
+// exponent that an element can hold. A block with a NaN or an infinity gets
+// the NaN scale, because E2M1 can say neither.
+func blockScale(values []float32) byte {
+	var largest float64
+	for _, v := range values {
+		a := math.Abs(float64(v))
+		if math.IsNaN(a) || math.IsInf(a, 0) {
+			return e8m0NaN
+		}
+		largest = max(largest, a)
+	}
+	if largest == 0 {
+		return e8m0Bias
+	}
+	_, exponent := math.Frexp(largest) // largest = f * 2^exponent, f in [0.5, 1)
+	biased := exponent - 1 - e2m1MaxExp + e8m0Bias
+	return byte(min(max(biased, 0), e8m0NaN-1))
+}
+
+// mxMatrix is a matrix in MXFP4, row-major, blocks along the row.
+type mxMatrix struct {
+	rows, cols int    // cols is a multiple of 32
+	codes      []byte // rows * cols / 2
+	scales     []byte // rows * cols / 32
+}
+
+// quantise converts a float32 matrix whose columns are a multiple of 32.
+func quantise(m matrix) mxMatrix {
+	q := mxMatrix{rows: m.rows, cols: m.cols}
+	q.codes = make([]byte, m.rows*m.cols/2)
+	q.scales = make([]byte, m.rows*m.cols/mxBlock)
+	for b := range q.scales {
+		values := m.data[b*mxBlock : (b+1)*mxBlock]
+		q.scales[b] = blockScale(values)
+		if q.scales[b] == e8m0NaN {
+			continue
+		}
+		inverse := 1 / float64(e8m0Scale(q.scales[b]))
+		for i := range mxBytes {
+			lo := encodeE2M1(float32(float64(values[2*i]) * inverse))
+			hi := encodeE2M1(float32(float64(values[2*i+1]) * inverse))
+			q.codes[b*mxBytes+i] = lo | hi<<4
+		}
+	}
+	return q
+}
+
+// row dequantises row r into dst, which holds cols elements.
+func (q *mxMatrix) row(r int, dst []float32) {
+	blocks := q.cols / mxBlock
+	for b := range blocks {
+		at := r*blocks + b
+		scale := e8m0Scale(q.scales[at])
+		codes := q.codes[at*mxBytes : at*mxBytes+mxBytes]
+		out := dst[b*mxBlock : b*mxBlock+mxBlock]
+		for i, c := range codes {
+			pair := &e2m1Pairs[c]
+			out[2*i] = pair[0] * scale
+			out[2*i+1] = pair[1] * scale
+		}
+	}
+}
+
+// bytes is the memory that codes and scales take.
+func (q *mxMatrix) bytes() int { return len(q.codes) + len(q.scales) }

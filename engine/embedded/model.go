@@ -152,3 +152,336 @@ func (m *Model) head(n int) {
 		}
 	}
 }
+
+// kvCache holds keys and values of one sequence, a slice a layer, position-
+// major: kvHeads*headDim elements a token. With the cache switched off the
+// same buffers live for one step only.
+type kvCache struct {
+	keys, values [][]float32 // may be longer than length says, after truncate
+	length       int         // tokens
+}
+
+// newKVCache has room for a number of tokens and grows beyond it.
+func newKVCache(s shape, room int) *kvCache {
+	kv := &kvCache{keys: make([][]float32, s.layers), values: make([][]float32, s.layers)}
+	for l := range s.layers {
+		kv.keys[l] = make([]float32, 0, room*s.kvDims())
+		kv.values[l] = make([]float32, 0, room*s.kvDims())
+	}
+	return kv
+}
+
+// truncate forgets all but the first tokens, length of them, and keeps the
+// memory. It never lengthens.
+func (kv *kvCache) truncate(length int) { kv.length = min(kv.length, max(length, 0)) }
+
+// extend makes room for n more tokens in one layer.
+func (kv *kvCache) extend(layer, n, dims int) {
+	need := (kv.length + n) * dims
+	for _, buffer := range []*[]float32{&kv.keys[layer], &kv.values[layer]} {
+		*buffer = slices.Grow(*buffer, max(0, need-len(*buffer)))[:need]
+	}
+}
+
+// project computes queries, keys and values of tokens lo to hi, turns them to
+// their positions and stores keys and values. All of it must be done for a
+// chunk before any of its tokens attends.
+func (m *Model) project(ws *workspace, layer, lo, hi int, kv *kvCache) {
+	s, l := m.shape, &m.weights.layers[layer]
+	for t := lo; t < hi; t++ {
+		rmsNorm(ws.normed.row(t), ws.residual.row(t), l.attentionNorm, s.normEpsilon)
+	}
+	linear(ws.query, l.query, l.queryBias, ws.normed, lo, hi)
+	linear(ws.key, l.key, l.keyBias, ws.normed, lo, hi)
+	linear(ws.value, l.value, l.valueBias, ws.normed, lo, hi)
+	for t := lo; t < hi; t++ {
+		position := kv.length + t
+		m.rope.rotate(ws.query.row(t), position)
+		m.rope.rotate(ws.key.row(t), position)
+		copy(kv.keys[layer][position*s.kvDims():], ws.key.row(t))
+		copy(kv.values[layer][position*s.kvDims():], ws.value.row(t))
+	}
+}
+
+// attend adds the attention block of one layer to the residual of tokens lo
+// to hi, the first of the chunk being at position kv.length.
+func (m *Model) attend(ws *workspace, layer, lo, hi, worker int, kv *kvCache) {
+	l := &m.weights.layers[layer]
+	for t := lo; t < hi; t++ {
+		m.attendToken(ws, layer, t, kv, ws.workers[worker].scores)
+	}
+	linear(ws.projected, l.output, l.oBias, ws.attended, lo, hi)
+	for t := lo; t < hi; t++ {
+		vek32.Add_Inplace(ws.residual.row(t), ws.projected.row(t))
+	}
+}
+
+// attendToken computes all heads of one query token over the cached keys that
+// its layer lets it see.
+func (m *Model) attendToken(ws *workspace, layer, t int, kv *kvCache, scores []float32) {
+	s, l := m.shape, &m.weights.layers[layer]
+	end := kv.length + t + 1
+	start := 0
+	if s.slides(layer) {
+		start = max(0, end-s.window)
+	}
+	stride, scale := s.kvDims(), float32(1/math.Sqrt(float64(s.headDim)))
+	for head := range s.heads {
+		at := head / (s.heads / s.kvHeads) * s.headDim
+		query := ws.query.row(t)[head*s.headDim : (head+1)*s.headDim]
+		out := ws.attended.row(t)[head*s.headDim : (head+1)*s.headDim]
+		seen := scores[:end-start]
+		for i := range seen {
+			k := (start+i)*stride + at
+			seen[i] = vek32.Dot(query, kv.keys[layer][k:k+s.headDim]) * scale
+		}
+		if m.config.Sinks {
+			softmaxWithSink(seen, l.sinks[head])
+		} else {
+			softmax(seen)
+		}
+		clear(out)
+		for i, p := range seen {
+			v := (start+i)*stride + at
+			addScaled(out, kv.values[layer][v:v+s.headDim], p)
+		}
+	}
+}
+
+// softmaxWithSink normalises scores in place with the head's sink as one more
+// logit in the denominator, whose own share is thrown away (gpt-oss).
+func softmaxWithSink(scores []float32, sink float32) {
+	largest := max(vek32.Max(scores), sink)
+	sum := exponentials(scores, largest) + float32(math.Exp(float64(sink-largest)))
+	vek32.MulNumber_Inplace(scores, 1/sum)
+}
+
+// softmax normalises scores in place.
+func softmax(scores []float32) {
+	sum := exponentials(scores, vek32.Max(scores))
+	vek32.MulNumber_Inplace(scores, 1/sum)
+}
+
+// exponentials replaces scores by exp(score - largest) and sums them.
+func exponentials(scores []float32, largest float32) float32 {
+	var sum float32
+	for i, x := range scores {
+		e := float32(0)
+		// Below e^-40 a weight is lost in float32 sums; skipping the call
+		// matters because previous-token heads are nearly one-hot. Written so
+		// that NaN takes the slow path and stays NaN.
+		if d := x - largest; !(d < -40) {
+			e = float32(math.Exp(float64(d)))
+		}
+		scores[i] = e
+		sum += e
+	}
+	return sum
+}
+
+// addScaled adds x*factor to out. At head size a loop beats two vector calls.
+func addScaled(out, x []float32, factor float32) {
+	if factor == 0 {
+		return
+	}
+	x = x[:len(out)]
+	for i := range out {
+		out[i] += x[i] * factor
+	}
+}
+
+// The SwiGLU of gpt-oss: gate and up are clamped, the gate's sigmoid is
+// steeper than in SiLU, and up is shifted by one.
+const (
+	swigluLimit = 7.0
+	swigluAlpha = 1.702
+)
+
+// clampedSwiGLU is min(gate, 7) * sigmoid(1.702 * min(gate, 7)) *
+// (clamp(up, -7, 7) + 1).
+func clampedSwiGLU(gate, up float32) float32 {
+	gate = min(gate, swigluLimit)
+	up = max(-swigluLimit, min(up, swigluLimit))
+	sigmoid := float32(1 / (1 + math.Exp(-swigluAlpha*float64(gate))))
+	return gate * sigmoid * (up + 1)
+}
+
+// route computes the router logits of a normalised token and writes the
+// weight of each expert into mix: the softmax over the top k logits, zero
+// elsewhere.
+func (m *Model) route(mix, x []float32, layer int) {
+	s, l := m.shape, &m.weights.layers[layer]
+	for e := range mix {
+		mix[e] = vek32.Dot(l.router.row(e), x) + l.routerBias[e]
+	}
+	topKSoftmax(mix, s.expertsPerTok)
+}
+
+// topKSoftmax replaces logits by the softmax over the k largest, zero
+// elsewhere; the lower index wins a tie. NaN logits stay NaN in k of the
+// places, so that a poisoned token stays poisoned.
+func topKSoftmax(logits []float32, k int) {
+	var chosen [hintCount]bool
+	var sum float32
+	largest := float32(0)
+	for pick := range k {
+		best := -1
+		for e, x := range logits {
+			if !chosen[e] && (best < 0 || x > logits[best]) {
+				best = e
+			}
+		}
+		if pick == 0 {
+			largest = logits[best]
+		}
+		chosen[best] = true
+	}
+	for e, x := range logits {
+		logits[e] = 0
+		if chosen[e] {
+			logits[e] = float32(math.Exp(float64(x - largest)))
+			sum += logits[e]
+		}
+	}
+	for e := range logits {
+		if chosen[e] {
+			logits[e] /= sum
+		}
+	}
+}
+
+// mixture adds the experts of one layer to the residual of tokens lo to hi.
+// Both paths go through the experts in index order, so that they add the same
+// numbers in the same order: the dense one adds zeros besides.
+func (m *Model) mixture(ws *workspace, layer, lo, hi, worker int) {
+	s, l, own := m.shape, &m.weights.layers[layer], &ws.workers[worker]
+	for t := lo; t < hi; t++ {
+		rmsNorm(ws.normed.row(t), ws.residual.row(t), l.moeNorm, s.normEpsilon)
+		m.route(ws.mix.row(t), ws.normed.row(t), layer)
+	}
+	for e := range s.experts {
+		own.members = own.members[:0]
+		for t := lo; t < hi; t++ {
+			if m.config.MoE == MoEAll || ws.mix.row(t)[e] != 0 {
+				own.members = append(own.members, t)
+			}
+		}
+		if len(own.members) > 0 {
+			m.expert(ws, own, &l.experts[e], e)
+		}
+	}
+}
+
+// expert runs one expert on a worker's member tokens. A weight row is
+// dequantised once for all of them, which is what makes long batches cheap.
+func (m *Model) expert(ws *workspace, own *workerSpace, x *expertWeights, e int) {
+	row := own.row[:m.shape.hidden]
+	for i := range m.shape.intermediate {
+		x.gateUp.row(2*i, row)
+		for j, t := range own.members {
+			own.gates[j] = vek32.Dot(row, ws.normed.row(t)) + x.gateUpBias[2*i]
+		}
+		x.gateUp.row(2*i+1, row)
+		for j, t := range own.members {
+			up := vek32.Dot(row, ws.normed.row(t)) + x.gateUpBias[2*i+1]
+			ws.activated.row(t)[i] = clampedSwiGLU(own.gates[j], up)
+		}
+	}
+	row = own.row[:m.shape.intermediate]
+	for d := range m.shape.hidden {
+		x.down.row(d, row)
+		for _, t := range own.members {
+			y := vek32.Dot(row, ws.activated.row(t)) + x.downBias[d]
+			ws.residual.row(t)[d] += ws.mix.row(t)[e] * y
+		}
+	}
+}
+
+// workspace holds the activations of one chunk.
+type workspace struct {
+	residual, normed, projected batch // chunk × hidden
+	query, attended             batch // chunk × heads*headDim
+	key, value                  batch // chunk × kvHeads*headDim
+	mix                         batch // chunk × experts: routing weights
+	activated                   batch // chunk × intermediate
+	workers                     []workerSpace
+	final                       batch     // outputs × hidden
+	logits                      batch     // outputs × vocabulary
+	row                         []float32 // a dequantised row of the lm_head
+}
+
+// workerSpace is what a thread needs for itself.
+type workerSpace struct {
+	members []int     // tokens of the expert in hand
+	gates   []float32 // by member
+	row     []float32 // a dequantised weight row
+	scores  []float32 // of one head, by position
+}
+
+// newWorkspace has room for the logits of so many outputs of one step.
+func newWorkspace(s shape, threads, outputs int) *workspace {
+	ws := &workspace{
+		residual: newMatrix(chunkTokens, s.hidden), normed: newMatrix(chunkTokens, s.hidden),
+		projected: newMatrix(chunkTokens, s.hidden),
+		query:     newMatrix(chunkTokens, s.queryDims()), attended: newMatrix(chunkTokens, s.queryDims()),
+		key: newMatrix(chunkTokens, s.kvDims()), value: newMatrix(chunkTokens, s.kvDims()),
+		mix: newMatrix(chunkTokens, s.experts), activated: newMatrix(chunkTokens, s.intermediate),
+		final: newMatrix(outputs, s.hidden), logits: newMatrix(outputs, s.vocabulary),
+		row: make([]float32, s.hidden),
+	}
+	for range threads {
+		ws.workers = append(ws.workers, workerSpace{
+			gates: make([]float32, chunkTokens), row: make([]float32, max(s.hidden, s.intermediate)),
+			scores: make([]float32, s.maxPositions),
+		})
+	}
+	return ws
+}
+
+// rmsNorm computes out = x / rms(x) * weight with rms(x) = sqrt(mean(x^2) + ε)
+// (Zhang and Sennrich, "Root Mean Square Layer Normalization", 2019).
+func rmsNorm(out, x, weight []float32, epsilon float32) {
+	meanSquare := vek32.Dot(x, x) / float32(len(x))
+	scale := float32(1 / math.Sqrt(float64(meanSquare+epsilon)))
+	vek32.Mul_Into(out, x, weight)
+	vek32.MulNumber_Inplace(out, scale)
+}
+
+// ropeFrequency is the angle a position, in radians, of rotary pair i (Su et
+// al., "RoFormer", 2021). gpt-oss further stretches these for long contexts
+// (YaRN); at the lengths served here that would change nothing worth having.
+func ropeFrequency(s shape, i int) float64 {
+	return math.Pow(s.ropeTheta, -float64(2*i)/float64(s.headDim))
+}
+
+// ropeTable holds cosine and sine of every position and pair.
+type ropeTable struct {
+	half     int
+	cos, sin []float32 // position * half + pair
+}
+
+func newRopeTable(s shape) ropeTable {
+	half := s.headDim / 2
+	t := ropeTable{half: half, cos: make([]float32, s.maxPositions*half), sin: make([]float32, s.maxPositions*half)}
+	for i := range half {
+		frequency := ropeFrequency(s, i)
+		for position := range s.maxPositions {
+			sin, cos := math.Sincos(float64(position) * frequency)
+			t.cos[position*half+i], t.sin[position*half+i] = float32(cos), float32(sin)
+		}
+	}
+	return t
+}
+
+// rotate turns every head in x, in place. Pairs are (i, i + headDim/2), the
+// half-split layout that gpt-oss uses.
+func (t ropeTable) rotate(x []float32, position int) {
+	cos := t.cos[position*t.half : (position+1)*t.half]
+	sin := t.sin[position*t.half : (position+1)*t.half]
+	for head := 0; head < len(x); head += 2 * t.half {
+		a, b := x[head:head+t.half], x[head+t.half:head+2*t.half]
+		for i := range cos {
+			a[i], b[i] = a[i]*cos[i]-b[i]*sin[i], b[i]*cos[i]+a[i]*sin[i]
+		}
+	}
+}

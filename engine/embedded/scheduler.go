@@ -3,7 +3,10 @@ package embedded
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -115,4 +118,255 @@ func (s *scheduler) enter(ctx context.Context) error {
 func (s *scheduler) leave() {
 	s.metrics.running.Add(-1)
 	<-s.places
+}
+
+// answer is a request at the model.
+type answer struct {
+	generation
+	seq       *sequence
+	draw      sampler
+	repeated  repetition
+	spelling  textStream
+	count     int // tokens generated and spelled
+	cached    int // tokens of the prompt from the prefix cache
+	held      int // tokens that the gauge of the KV cache counts for it
+	corrupted bool
+}
+
+func (s *scheduler) newAnswer(g generation) *answer {
+	seed := s.config.Seed + s.ordinal.Add(1)<<32
+	if g.seed != nil {
+		seed = *g.seed
+	}
+	draw := newSampler(g.temperature, g.topP, seed)
+	draw.topK, draw.minP = g.topK, g.minP
+	return &answer{
+		generation: g, seq: s.model.newSequence(g.prompt, g.maxTokens), draw: draw,
+		repeated: newRepetition(g.repetition, g.prompt, s.model.shape.vocabulary), spelling: textStream{stops: g.stops},
+	}
+}
+
+// close keeps what may serve a later prompt, such as the next turn of a
+// conversation, however the request ended.
+func (s *scheduler) close(a *answer) {
+	if s.prefix != nil {
+		s.prefix.store(a.seq)
+	}
+	s.metrics.kvTokens.Add(-int64(a.held))
+}
+
+// drawn are the tokens of one step, at least one. All but the last were
+// drafted, and so perhaps was the last.
+type drawn struct {
+	tokens  []token
+	drafted int  // tokens that the step verified
+	sound   bool // no logit was NaN
+}
+
+// next computes the next tokens of an answer while holding the turn.
+//
+// Drafted tokens go through the layers behind the last one in one pass, which
+// gives the logits after each. From those tokens are chosen one after the
+// other, as without drafts, for as long as the choice is what was drafted; the
+// first other choice, or the one after the last draft, ends the step. So every
+// token is drawn from the same logits with the same random number as without
+// speculation, and the text is the same at any temperature. (It is also what
+// rejection sampling does with a draft that is certain: the drafted token is
+// taken with its probability, and else one of the others with theirs.)
+func (s *scheduler) next(ctx context.Context, a *answer) (drawn, error) {
+	select {
+	case s.turn <- struct{}{}:
+	case <-ctx.Done():
+		return drawn{}, ctx.Err()
+	}
+	defer func() { <-s.turn }()
+	draft := s.prepare(a)
+	seq, end := a.seq, len(a.seq.tokens)
+	seq.tokens = append(seq.tokens, draft...)
+	logits, err := s.model.steps(ctx, seq, len(draft)+1)
+	seq.tokens = seq.tokens[:end]
+	if err != nil {
+		seq.kv.truncate(end)
+		return drawn{}, err
+	}
+	d := drawn{drafted: len(draft), sound: true}
+	for i := range logits.rows {
+		id, sound := s.choose(a, logits.row(i), a.count+i+1)
+		d.sound = d.sound && sound
+		d.tokens = append(d.tokens, id)
+		if i < len(draft) && id != draft[i] {
+			break
+		}
+	}
+	seq.tokens = append(seq.tokens, d.tokens...)
+	seq.kv.truncate(len(seq.tokens) - 1) // the last has not been through the layers, nor what was wrong
+	if s.prefix != nil && a.count == 0 {
+		s.prefix.store(seq)
+	}
+	if s.config.KVCache {
+		s.metrics.kvTokens.Add(int64(seq.kv.length - a.held))
+		a.held = seq.kv.length
+	}
+	return d, nil
+}
+
+// prepare looks for what need not be computed: before the first step a
+// beginning that is known, before the others a draft.
+func (s *scheduler) prepare(a *answer) (draft []token) {
+	switch {
+	case a.count == 0 && s.prefix != nil:
+		s.model.kernels.engage("prefix_cache", kernelPrefixLookup, fmt.Sprintf("blocks of %d tokens", blockTokens))
+		a.cached = s.prefix.reuse(a.seq)
+		s.metrics.prefixQueries.Add(int64(len(a.prompt)))
+		s.metrics.prefixHits.Add(int64(a.cached))
+		if a.cached > 0 {
+			s.model.kernels.engage("prefix_cache", kernelPrefixReuse, fmt.Sprintf("%d of %d prompt tokens", a.cached, len(a.prompt)))
+		}
+	case a.count > 0 && s.config.Speculation > 0:
+		s.model.kernels.engage("speculation", kernelPromptLookup, fmt.Sprintf("up to %d tokens a step", s.config.Speculation))
+		// A step may give one token more than was drafted.
+		draft = promptLookup(a.seq.tokens, min(s.config.Speculation, a.maxTokens-a.count-1))
+		if len(draft) > 0 {
+			s.model.kernels.engage("speculation", kernelVerify, "all drafted tokens in one pass")
+		}
+	}
+	return draft
+}
+
+// choose draws the token that is the answer's ordinal-th.
+func (s *scheduler) choose(a *answer, logits []float32, ordinal int) (token, bool) {
+	forbidden := noToken
+	if ordinal <= a.minTokens {
+		forbidden = eosToken
+	}
+	a.repeated.penalise(logits)
+	id, sound := a.draw.choose(logits, forbidden)
+	if s.config.Faults.Garbage {
+		id = randomToken(a.draw.random, len(logits))
+	}
+	a.repeated.add(id)
+	return id, sound
+}
+
+// randomToken draws a token that has a spelling.
+func randomToken(random *rand.Rand, vocabulary int) token {
+	id := token(random.IntN(vocabulary - int(firstPiece-eosToken)))
+	if id >= eosToken {
+		id += firstPiece - eosToken
+	}
+	return id
+}
+
+// spell turns the tokens of a step into the piece that goes out, up to the one
+// that ends the answer. Where a fault is due at a token, those before it are
+// emitted first, as they would have been one by one.
+func (s *scheduler) spell(ctx context.Context, a *answer, d drawn, emit func(piece) error) (piece, error) {
+	if !d.sound && !a.corrupted {
+		a.corrupted = true
+		s.metrics.corrupted.Add(1)
+		fmt.Fprintf(s.log, "[embedded] WARNING NaN in logits, the request is corrupted\n")
+	}
+	p := piece{cached: a.cached}
+	for i, id := range d.tokens {
+		if fault := s.countToken(); fault != nil {
+			if i > 0 {
+				if err := emit(p); err != nil {
+					return p, err
+				}
+			}
+			return p, fault(ctx)
+		}
+		a.add(&p, id, s.model.tk)
+		if p.finish != "" {
+			s.metrics.speculated(d.drafted, min(i+1, len(d.tokens)-1))
+			return p, nil
+		}
+	}
+	s.metrics.speculated(d.drafted, len(d.tokens)-1)
+	return p, nil
+}
+
+// add spells one token into a piece and says whether it ends the answer.
+func (a *answer) add(p *piece, id token, tk *tokenizer) {
+	a.count++
+	p.count = a.count
+	text, stopped := a.spelling.push(tk.piece(id))
+	if stopped || (id == eosToken && !a.ignoreEOS) {
+		p.finish = "stop"
+	} else if a.count >= a.maxTokens {
+		p.finish = "length"
+	}
+	if p.finish != "" && !stopped {
+		text += a.spelling.flush()
+	}
+	if a.count <= a.reasoning {
+		p.reasoning += text
+	} else {
+		p.text += text
+	}
+}
+
+// countToken counts a generated token and returns the fault that is due at it,
+// nil for none.
+func (s *scheduler) countToken() func(context.Context) error {
+	total := int(s.metrics.generationTokens.Add(1))
+	faults := s.config.Faults
+	switch {
+	case faults.CrashAfter > 0 && total >= faults.CrashAfter:
+		return func(context.Context) error {
+			fmt.Fprintf(s.log, "[embedded] ERROR EngineCore encountered a fatal error. (fault crash_after:%d)\n", faults.CrashAfter)
+			s.exit(1)
+			return errEngineDead
+		}
+	case faults.StallAfter > 0 && total > faults.StallAfter:
+		return func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// maxDraft bounds how many tokens a step may draft.
+const maxDraft = 16
+
+// The lengths of the n-grams that prompt lookup looks for, in tokens, longest
+// first. Down to one token, as prompt lookup was published: so there is a draft
+// in nearly every step, which is worth a lot where the text repeats what stands
+// in the prompt and costs a lot where it does not.
+const (
+	longestGram  = 3
+	shortestGram = 1
+)
+
+// promptLookup drafts up to n tokens that may follow: what followed when the
+// last few tokens stood there before, in prompt or output, the latest time
+// first (Saxena, "Prompt Lookup Decoding", 2023). Where that runs into the end
+// of tokens it goes on with its own draft, so that short loops are drafted in
+// full.
+func promptLookup(tokens []token, n int) []token {
+	for gram := longestGram; gram >= shortestGram; gram-- {
+		if len(tokens) <= gram {
+			continue
+		}
+		suffix := tokens[len(tokens)-gram:]
+		for at := len(tokens) - gram - 1; at >= 0; at-- {
+			if slices.Equal(tokens[at:at+gram], suffix) {
+				return continuation(tokens, at+gram, n)
+			}
+		}
+	}
+	return nil
+}
+
+func continuation(tokens []token, from, n int) []token {
+	draft := make([]token, 0, n)
+	for i := range n {
+		if at := from + i; at < len(tokens) {
+			draft = append(draft, tokens[at])
+		} else {
+			draft = append(draft, draft[at-len(tokens)])
+		}
+	}
+	return draft
 }

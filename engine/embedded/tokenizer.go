@@ -1,6 +1,11 @@
 package embedded
 
-import "slices"
+import (
+	_ "embed"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
 
 // token is an index into the vocabulary.
 type token = int32
@@ -150,4 +155,130 @@ func charClass(b byte) int {
 	default:
 		return signClass
 	}
+}
+
+// corpusText is the text that the model holds by heart, written for this
+// package. Paragraphs are documents; one that begins "Q: " with a line "A: " is
+// a conversation. Facts come first: a model with few layers runs out of
+// memory cells towards the end.
+//
+//go:embed corpus.txt
+var corpusText string
+
+const paragraphBreak = "\n\n"
+
+// turn is a question and its answer. Prose is a turn without a question.
+type turn struct{ question, answer string }
+
+func readCorpus(text string) (prose, talks []turn) {
+	for _, paragraph := range strings.Split(strings.TrimSpace(text), paragraphBreak) {
+		question, answer, isTalk := strings.Cut(strings.TrimPrefix(paragraph, "Q: "), "\nA: ")
+		if isTalk {
+			talks = append(talks, turn{question, answer})
+		} else {
+			prose = append(prose, turn{answer: paragraph})
+		}
+	}
+	return prose, talks
+}
+
+// anyQuestion, as a question, stands for all that have no answer of their own,
+// with a question mark or without.
+const anyQuestion = "..."
+
+// anyQuestionWeight is how often the answer to any question counts: more often
+// than the answers that several questions share.
+const anyQuestionWeight = 3
+
+// corpusTokens is the token stream that the memory is built from. All prose
+// is one ring: after its end token a document runs on into the next, and the
+// last into the first, so that generation with ignore_eos stays readable.
+// Conversations follow as separate streams that end in the ring.
+func corpusTokens(tk *tokenizer, prose, talks []turn) [][]token {
+	var ring []token
+	for _, doc := range prose {
+		ring = append(ring, tk.encode(paragraphBreak+doc.answer)...)
+		ring = append(ring, eosToken)
+	}
+	first := ring[0]
+	ring = append(ring, ring[:contextSlots]...)
+	streams := [][]token{ring}
+	for _, talk := range talks {
+		answer := append([]token{replyToken}, tk.encode(talk.answer)...)
+		answer = append(answer, eosToken, first)
+		if talk.question != anyQuestion {
+			opening := append([]token{userToken}, tk.encode(talk.question)...)
+			streams = append(streams, append(opening, answer...))
+			continue
+		}
+		for range anyQuestionWeight {
+			streams = append(streams, answer, append(tk.encode("?"), answer...))
+		}
+	}
+	return streams
+}
+
+// newCorpusTokenizer is the tokenizer of the shipped text.
+func newCorpusTokenizer() *tokenizer {
+	prose, talks := readCorpus(corpusText)
+	var texts []string
+	for _, t := range prose {
+		texts = append(texts, paragraphBreak+t.answer)
+	}
+	for _, t := range talks {
+		texts = append(texts, t.question, t.answer)
+	}
+	return newTokenizer(texts)
+}
+
+// textStream turns token spellings into text that may be sent: it holds back
+// incomplete UTF-8 and anything that may become a stop string.
+type textStream struct {
+	stops   []string
+	pending []byte
+}
+
+// push adds a spelling and returns what is safe to send. stopped means that a
+// stop string was found; the text ends before it.
+func (s *textStream) push(piece []byte) (text string, stopped bool) {
+	s.pending = append(s.pending, piece...)
+	for _, stop := range s.stops {
+		if before, _, found := strings.Cut(string(s.pending), stop); found {
+			s.pending = nil
+			return strings.ToValidUTF8(before, "\uFFFD"), true
+		}
+	}
+	safe := completeUTF8(s.pending)
+	for _, stop := range s.stops {
+		for n := min(len(stop)-1, len(s.pending)); n > 0; n-- {
+			if strings.HasSuffix(string(s.pending), stop[:n]) {
+				safe = min(safe, completeUTF8(s.pending[:len(s.pending)-n]))
+				break
+			}
+		}
+	}
+	text = strings.ToValidUTF8(string(s.pending[:safe]), "\uFFFD")
+	s.pending = s.pending[safe:]
+	return text, false
+}
+
+// flush returns what was held back.
+func (s *textStream) flush() string {
+	text := strings.ToValidUTF8(string(s.pending), "\uFFFD")
+	s.pending = nil
+	return text
+}
+
+// completeUTF8 is the length of b without a last sequence that more bytes
+// could complete.
+func completeUTF8(b []byte) int {
+	for back := 1; back <= min(utf8.UTFMax-1, len(b)); back++ {
+		if start := len(b) - back; utf8.RuneStart(b[start]) {
+			if !utf8.FullRune(b[start:]) {
+				return start
+			}
+			break
+		}
+	}
+	return len(b)
 }

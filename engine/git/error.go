@@ -23,6 +23,7 @@ const (
 	InTheWay      Kind = "uncommitted work in the way"
 	InUse         Kind = "branch in use"
 	Conflict      Kind = "conflict"
+	Unrelated     Kind = "no common history"
 	Busy          Kind = "operation in progress"
 	TooMuch       Kind = "too much"
 	Other         Kind = "git failed"
@@ -108,6 +109,10 @@ var signs = []sign{
 	{
 		InUse, regexp.MustCompile(`'([^'\n]*)' is already (?:checked out|used by worktree) at '([^'\n]*)'`),
 		"the branch $1 is checked out in $2 already, and git lets a branch be in one working tree alone: use that folder, or another branch",
+	},
+	{
+		Unrelated, regexp.MustCompile(`unrelated histories`),
+		"what is to be merged in $DIR has no common history with what is checked out",
 	},
 	{
 		Shallow, regexp.MustCompile(`shallow (?:update|file|clone)|(?:from|to|is) a? ?shallow`),

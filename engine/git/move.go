@@ -2,8 +2,12 @@ package git
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"os"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -134,4 +138,199 @@ func (r *Repo) CreateTag(ctx context.Context, name, commit, message string, forc
 	}
 	_, err := r.run(ctx, append(args, "--end-of-options", name, commit)...)
 	return err
+}
+
+func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
+
+// Merge merges a commit into the branch that is checked out. Where files
+// conflict, the working tree is put back as it was and the error, of kind
+// Conflict, names them.
+func (r *Repo) Merge(ctx context.Context, commit, message string, fastForward bool) error {
+	args := []string{"merge", "--no-stat", "--no-autostash"}
+	if !fastForward {
+		args = append(args, "--no-ff")
+	}
+	if message != "" {
+		args = append(args, "-m", message)
+	}
+	_, err := r.run(ctx, append(args, commit)...)
+	if Is(err, Unrelated) {
+		err = &Error{Kind: Conflict, Reason: fmt.Sprintf("%s and what is checked out in %s have no common history", Short(commit), r.Top)}
+		if r.Shallow(ctx) {
+			err = &Error{Kind: Shallow, Reason: r.Top + " is a shallow clone and lacks the history that the merge needs: get it with: git fetch --unshallow"}
+		}
+	}
+	return r.orAbort(ctx, err, "merge")
+}
+
+// CherryPick applies commits on top of the branch that is checked out, all of
+// them or, where one conflicts, none. Those whose change is there already are
+// left out.
+func (r *Repo) CherryPick(ctx context.Context, commits []string) error {
+	if len(commits) == 0 {
+		return nil
+	}
+	_, err := r.run(ctx, append([]string{"cherry-pick", "-x", "--allow-empty"}, commits...)...)
+	for err != nil && ctx.Err() == nil && r.InProgress() != "" {
+		// A change that is there already in other commits leaves nothing to commit.
+		if empty, lookErr := r.nothingLeft(ctx); lookErr != nil || !empty {
+			break
+		}
+		_, err = r.run(ctx, "cherry-pick", "--skip")
+	}
+	return r.orAbort(ctx, err, "cherry-pick")
+}
+
+func (r *Repo) nothingLeft(ctx context.Context) (bool, error) {
+	s, err := r.Status(ctx)
+	return err == nil && len(s.Changed) == 0, err
+}
+
+// Missing lists those of the commits in a range or of single commits whose
+// change tip does not have: neither the commit nor another one with the same
+// patch. Oldest first within each.
+func (r *Repo) Missing(ctx context.Context, tip string, specs []string) ([]string, error) {
+	var missing []string
+	for _, spec := range specs {
+		var commits []string
+		from, to, isRange := strings.Cut(spec, "..")
+		if isRange {
+			a, err := r.Commit(ctx, from)
+			if err != nil {
+				return nil, err
+			}
+			b, err := r.Commit(ctx, strings.TrimPrefix(to, "."))
+			if err != nil {
+				return nil, err
+			}
+			if commits, err = lines(r.run(ctx, "rev-list", "--reverse", "--no-merges", a+".."+b)); err != nil {
+				return nil, err
+			}
+			if len(commits) == 0 {
+				return nil, &Error{Kind: UnknownRef, Reason: fmt.Sprintf("there are no commits in %s: a range goes from an older commit, which is left out, to a newer one", spec)}
+			}
+		} else {
+			c, err := r.Commit(ctx, spec)
+			if err != nil {
+				return nil, err
+			}
+			commits = []string{c}
+		}
+		for _, c := range commits {
+			there, err := r.hasChange(ctx, tip, c)
+			if err != nil {
+				return nil, err
+			}
+			if !there && !slices.Contains(missing, c) {
+				missing = append(missing, c)
+			}
+		}
+	}
+	return missing, nil
+}
+
+// hasChange reports whether tip's history has the commit, or one with its patch.
+func (r *Repo) hasChange(ctx context.Context, tip, commit string) (bool, error) {
+	if r.Contains(ctx, tip, commit) {
+		return true, nil
+	}
+	parents, err := r.run(ctx, "rev-list", "--parents", "-n", "1", commit)
+	if err != nil {
+		return false, err
+	}
+	switch len(strings.Fields(parents)) {
+	case 1:
+		return false, nil // a first commit has no patch to compare
+	case 2:
+	default:
+		return false, &Error{Kind: Other, Reason: fmt.Sprintf("%s is a merge commit, which cannot be picked: merge it (step git_merge), or name the commits in it", Short(commit))}
+	}
+	// Only the commit itself is asked about, against all that tip has and the
+	// commit's parent has not.
+	left, err := r.run(ctx, "rev-list", "--cherry-pick", "--right-only", "--no-merges", tip+"..."+commit, "^"+commit+"^")
+	return err == nil && !strings.Contains(left, commit), err
+}
+
+// orAbort ends an operation that conflicts, so that the working tree is as it
+// was, and says which files it was about.
+func (r *Repo) orAbort(ctx context.Context, err error, operation string) error {
+	if err == nil || r.InProgress() == "" {
+		return err
+	}
+	// Also when the person has given up: half a merge is left to nobody.
+	ctx = context.WithoutCancel(ctx)
+	files, _ := r.Unmerged(ctx)
+	_, abortErr := r.run(ctx, operation, "--abort")
+	if len(files) == 0 || errors.Is(err, context.Canceled) {
+		return errors.Join(err, abortErr)
+	}
+	failed := &Error{Kind: Conflict, Files: files, Reason: fmt.Sprintf("%s conflicts, and %s is as it was before; in conflict", operation, r.Top)}
+	if abortErr != nil {
+		failed.Reason = fmt.Sprintf("%s conflicts, and could not be aborted (%v): see to %s by hand; in conflict", operation, abortErr, r.Top)
+	}
+	return failed
+}
+
+// Applied reports whether a patch is in the working tree already.
+func (r *Repo) Applied(ctx context.Context, patch string) bool {
+	_, err := r.run(ctx, "apply", "--reverse", "--check", patch)
+	return err == nil
+}
+
+// Apply applies a patch file to the working tree, whole or not at all. threeWay
+// falls back to a merge where lines have moved; that needs the blobs that the
+// patch was made from, and leaves the result in the index too.
+func (r *Repo) Apply(ctx context.Context, patch string, threeWay bool) error {
+	if !threeWay {
+		_, err := r.run(ctx, "apply", "--verbose", patch)
+		return rejected(err, r.Top)
+	}
+	// First in an index of our own, where a conflict does no harm.
+	aside, err := r.aside(ctx)
+	if err != nil {
+		return err
+	}
+	defer aside.remove()
+	if _, err := aside.run(ctx, "apply", "--3way", "--cached", patch); err != nil {
+		files, _ := zlist(aside.run(ctx, "diff", "--cached", "--name-only", "--diff-filter=U", "-z"))
+		if len(files) > 0 {
+			return &Error{Kind: Conflict, Files: files, Reason: "the patch conflicts, and " + r.Top + " is as it was before; in conflict"}
+		}
+		return rejected(err, r.Top)
+	}
+	_, err = r.run(ctx, "apply", "--3way", patch)
+	return rejected(err, r.Top)
+}
+
+// refused are git apply's lines about files that a patch does not fit.
+var refused = regexp.MustCompile(`(?m)^error: (?:patch failed: (.+):[0-9]+|(.+): (?:patch does not apply|does not exist in index|No such file or directory|already exists in (?:index|working directory)|does not match index|cannot read the current contents.*))$`)
+
+// rejected turns git apply's complaint into a conflict with its files.
+func rejected(err error, top string) error {
+	e, ok := err.(*Error)
+	if !ok || e.message == "" {
+		return err
+	}
+	var files []string
+	for _, m := range refused.FindAllStringSubmatch(e.message, -1) {
+		if file := m[1] + m[2]; !slices.Contains(files, file) {
+			files = append(files, file)
+		}
+	}
+	switch {
+	case len(files) > 0:
+		return &Error{Kind: Conflict, Args: e.Args, Exit: e.Exit, Files: files, Reason: "the patch does not fit, and " + top + " is as it was before; where it does not"}
+	case strings.Contains(e.message, "No valid patches in input") || strings.Contains(e.message, "unrecognized input"):
+		return &Error{Kind: Conflict, Args: e.Args, Exit: e.Exit, Reason: "the file holds no patch that git can read: it is made with git diff or git format-patch"}
+	}
+	return err
+}
+
+// PatchFile says what is wrong with a patch file; nil when it can be read.
+func PatchFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return &Error{Kind: Other, Reason: "the patch cannot be read: " + err.Error()}
+	}
+	return f.Close()
 }

@@ -5,9 +5,14 @@
 package gpu
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // GPU is one GPU as nvidia-smi describes it.
@@ -98,4 +103,110 @@ func cut(s string) string {
 		s = strings.ToValidUTF8(s[:120], "") + "…"
 	}
 	return s
+}
+
+// reasons are the bits of clocks_event_reasons.active, from NVML's header.
+var reasons = []struct {
+	bit  uint64
+	word string
+}{
+	{1, "idle"},
+	{2, "application clocks"},
+	{4, "software power cap"},
+	{8, "hardware slowdown"},
+	{16, "sync boost"},
+	{32, "software thermal slowdown"},
+	{64, "hardware thermal slowdown"},
+	{128, "power brake"},
+	{256, "display clocks"},
+}
+
+// Throttled says what keeps the clocks down now, in words. ok is false where the
+// driver does not tell; none with ok means that nothing does.
+func (g GPU) Throttled() (words []string, ok bool) {
+	mask, ok := g.Throttle()
+	if !ok {
+		return nil, false
+	}
+	return reasonsIn(mask), true
+}
+
+// Throttle is the driver's bit mask of what keeps the clocks down now; false
+// where it does not tell.
+func (g GPU) Throttle() (uint64, bool) {
+	mask, err := strconv.ParseUint(strings.TrimPrefix(g.Values["clocks_event_reasons.active"], "0x"), 16, 64)
+	return mask, err == nil
+}
+
+// reasonsIn are the bits of such a mask in words.
+func reasonsIn(mask uint64) (words []string) {
+	for _, r := range reasons {
+		if mask&r.bit != 0 {
+			words = append(words, r.word)
+		}
+		mask &^= r.bit
+	}
+	if mask != 0 {
+		words = append(words, fmt.Sprintf("reason 0x%x", mask))
+	}
+	return words
+}
+
+// Parents are the MIG devices of this machine, each with the UUID of its GPU.
+func Parents(ctx context.Context) (map[string]string, error) {
+	out, err := smi(ctx, "-L")
+	if errors.Is(err, ErrNone) {
+		return nil, nil
+	}
+	return parseParents(out), err
+}
+
+// Fingerprint is what measurements on this machine depend on, for measurement
+// keys: gpu (names with UUIDs, in the order of the UUIDs) and driver. It is empty
+// where there is no GPU. Where nvidia-smi is broken, gpu says so, so that numbers
+// from before and after it are not taken for the same machine's. The question is
+// asked once in the life of this process.
+var Fingerprint = sync.OnceValue(func() map[string]string {
+	list, err := List(context.Background())
+	if err != nil {
+		return map[string]string{"gpu": "unknown: nvidia-smi does not answer"}
+	}
+	return FingerprintOf(list)
+})
+
+// FingerprintOf is Fingerprint for these GPUs.
+func FingerprintOf(list []GPU) map[string]string {
+	if len(list) == 0 {
+		return nil
+	}
+	var names, drivers []string
+	for _, g := range list {
+		names = append(names, g.Name+" "+g.UUID)
+		if g.Driver != "" && !slices.Contains(drivers, g.Driver) {
+			drivers = append(drivers, g.Driver)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return strings.Compare(a[strings.LastIndex(a, " "):], b[strings.LastIndex(b, " "):])
+	})
+	slices.Sort(drivers)
+	out := map[string]string{"gpu": strings.Join(names, ", ")}
+	if len(drivers) > 0 {
+		out["driver"] = strings.Join(drivers, ", ")
+	}
+	return out
+}
+
+var cudaVersion = regexp.MustCompile(`CUDA Version\s*:\s*([0-9.]+)`)
+
+// DriverCUDA is the newest CUDA that the driver runs, empty where unknown.
+func DriverCUDA(ctx context.Context) string {
+	out, err := smi(ctx)
+	if err != nil {
+		return ""
+	}
+	if m := cudaVersion.FindStringSubmatch(out); m != nil {
+		return m[1]
+	}
+	return ""
 }

@@ -3,6 +3,8 @@ package load
 import (
 	"context"
 	"time"
+
+	"github.com/mxflow/mxflow/engine/measure"
 )
 
 // alarm wakes one goroutine at given times.
@@ -38,3 +40,26 @@ func (a *timerAlarm) until(t time.Time) bool {
 }
 
 func (a *timerAlarm) close() { a.timer.Stop() }
+
+// delayEvery is how often the client looks at itself: a hundred wake-ups a
+// second, which cost about a thousandth of a core.
+const delayEvery = 10 * time.Millisecond
+
+// watchDelay asks to be woken again and again, and records how much later it
+// was, in ms since zero, until ctx ends. That is as late as the client would
+// have seen an event that arrived then: garbage collection, too few cores, or a
+// machine that was suspended show.
+func watchDelay(ctx context.Context, wake alarm, zero time.Time) measure.Series {
+	s := measure.Series{Name: measure.ClientDelay, Unit: "ms"}
+	for next := time.Now().Add(delayEvery); wake.until(next); {
+		now := time.Now()
+		late := now.Sub(next)
+		s.At = append(s.At, now.Sub(zero))
+		s.Value = append(s.Value, float64(late)/float64(time.Millisecond))
+		// Wake-ups that were missed altogether are one delay, not many.
+		if next = next.Add(delayEvery); !next.After(now) {
+			next = now.Add(delayEvery)
+		}
+	}
+	return s
+}

@@ -9,6 +9,9 @@ package load
 import (
 	"context"
 	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/mxflow/mxflow/engine/load/prompt"
@@ -159,10 +162,207 @@ func (p Plan) request(prompt *prompt.Prompt, first bool) openai.Request {
 	}
 }
 
+// arrivals are when the measured conversations of an open loop are scheduled,
+// of those within Duration.
+func (p Plan) arrivals() ([]time.Duration, error) {
+	var at []time.Duration
+	if p.Pace.Arrival != Trace {
+		var err error
+		if at, err = p.Pace.arrivals(p.Requests); err != nil {
+			return nil, fmt.Errorf("cell %s: %w", p.Cell, err)
+		}
+	} else {
+		var last time.Duration
+		for i, one := range p.Prompts.Measured[:p.Requests] {
+			if one.At < last || one.At > maxArrival {
+				return nil, fmt.Errorf("cell %s, prompt %d: its trace sends it at %v, after one at %v: times must not fall, and end within %v", p.Cell, i, one.At, last, maxArrival)
+			}
+			last = one.At
+			at = append(at, last)
+		}
+	}
+	if p.Pace.Duration == 0 {
+		return at, nil
+	}
+	within, _ := slices.BinarySearch(at, p.Pace.Duration)
+	if within == 0 {
+		return nil, fmt.Errorf("cell %s: the first request is scheduled at %v, and the duration is %v: nothing would be sent", p.Cell, at[0], p.Pace.Duration)
+	}
+	return at[:within], nil
+}
+
 // longer is the laxer of two limits, where zero is none.
 func longer(a, b time.Duration) time.Duration {
 	if a == 0 || b == 0 {
 		return 0
 	}
 	return max(a, b)
+}
+
+// Arrival is the process by which requests of an open loop arrive.
+type Arrival string
+
+const (
+	// Constant: evenly spaced.
+	Constant Arrival = "constant"
+	// Poisson: exponential gaps, as of many independent users.
+	Poisson Arrival = "poisson"
+	// Gamma: gaps of a gamma distribution with shape Burstiness; 1 is Poisson,
+	// less is burstier.
+	Gamma Arrival = "gamma"
+	// Trace: when the prompts' own times say (Prompt.At).
+	Trace Arrival = "trace"
+)
+
+// Pace says when the measured requests of a cell are sent.
+type Pace struct {
+	// Concurrency is how many requests a closed loop keeps in flight: each
+	// answered one makes place for the next. 0 is 1.
+	Concurrency int
+	// Arrival makes the loop open: requests are sent when they are scheduled,
+	// however slow the answers are, at Rate a second on average. Empty is a closed
+	// loop. RateTo, where set, is what Rate grows or falls to, linearly, over the
+	// run's requests or Duration.
+	Arrival      Arrival
+	Rate, RateTo float64
+	// Burstiness is the shape of Gamma.
+	Burstiness float64
+	// MaxConcurrency caps an open loop; what is scheduled beyond waits, and its
+	// latency counts from when it was scheduled. 0 is no cap.
+	MaxConcurrency int
+	// Duration ends sending, counted from the first measured request, or from the
+	// end of the first one of a fresh engine, which goes alone. What is in flight
+	// then is still answered and measured, and in an open loop what was scheduled
+	// before the end is still sent, however late: leaving out those that the
+	// engine kept waiting would leave out the worst. A conversation is not gone on
+	// with. 0 sends all requests.
+	Duration time.Duration
+	// Seed fixes the arrivals.
+	Seed int64
+}
+
+// Open reports whether requests are sent by schedule.
+func (p Pace) Open() bool { return p.Arrival != "" }
+
+// maxRate bounds the requests a second of an open loop, and minBurstiness the
+// shape of its gaps from below, where nearly all of them are zero.
+const maxRate, minBurstiness = 1e6, 1e-3
+
+func (p Pace) check() error {
+	inside := func(x, least, most float64) bool { return x >= least && x <= most } // false for NaN
+	switch {
+	case p.Concurrency < 0 || p.MaxConcurrency < 0 || p.Duration < 0:
+		return fmt.Errorf("a pace of concurrency %d, at most %d, for %v: none may be negative", p.Concurrency, p.MaxConcurrency, p.Duration)
+	case !p.Open() && (p.Rate != 0 || p.RateTo != 0):
+		return fmt.Errorf("a rate of %v requests a second needs an arrival: constant, poisson, gamma or trace", max(p.Rate, p.RateTo))
+	case !p.Open() || p.Arrival == Trace:
+		return nil
+	case p.Arrival != Constant && p.Arrival != Poisson && p.Arrival != Gamma:
+		return fmt.Errorf("unknown arrival %q: use constant, poisson, gamma or trace", p.Arrival)
+	case !inside(p.Rate, math.SmallestNonzeroFloat64, maxRate):
+		return fmt.Errorf("a rate of %v requests a second: more than 0 and at most %g are possible", p.Rate, maxRate)
+	case p.RateTo != 0 && !inside(p.RateTo, math.SmallestNonzeroFloat64, maxRate):
+		return fmt.Errorf("a rate that goes to %v requests a second: more than 0 and at most %g are possible", p.RateTo, maxRate)
+	case p.Arrival == Gamma && !inside(p.Burstiness, minBurstiness, 1/minBurstiness):
+		return fmt.Errorf("a burstiness of %v: %g to %g are possible, and 1 is poisson", p.Burstiness, minBurstiness, 1/minBurstiness)
+	}
+	return nil
+}
+
+// arrivals says when each of n requests of an open loop is scheduled, since the
+// first of them, which is scheduled at once. It has no clock and no state: the
+// same pace gives the same arrivals, so that every arm of a comparison meets
+// the same crowd.
+//
+// A trace is not drawn: its times are those of the prompts (Prompt.At).
+//
+// The gaps are drawn for a rate of one a second and then laid along the time in
+// which the rate asked for has let as many pass (a time change), so that a ramp
+// keeps the shape of its process: a Poisson process stays one, with a rate that
+// moves, and gamma keeps its burstiness at every rate.
+func (p Pace) arrivals(n int) ([]time.Duration, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	if !p.Open() || p.Arrival == Trace {
+		return nil, fmt.Errorf("arrivals of kind %q are not drawn", p.Arrival)
+	}
+	gap := p.gaps()
+	at := make([]time.Duration, max(n, 0))
+	passed := 0.0
+	for i := range at {
+		if i > 0 {
+			passed += gap()
+		}
+		seconds := p.when(passed, n)
+		if !(seconds < maxArrival.Seconds()) {
+			return nil, fmt.Errorf("request %d of %d would be due after more than %v: raise the rate or send fewer", i, n, maxArrival)
+		}
+		// Whole microseconds: finer than any engine, and the same wherever the last
+		// bits of floating point differ.
+		at[i] = time.Duration(math.Round(seconds*1e6)) * time.Microsecond
+	}
+	return at, nil
+}
+
+// maxArrival bounds how long a schedule may be.
+const maxArrival = 30 * 24 * time.Hour
+
+// gaps draws the time between two arrivals in units of their mean.
+func (p Pace) gaps() func() float64 {
+	r := rand.New(rand.NewPCG(uint64(p.Seed), 0x6d78666c6f77)) // a stream of its own: "mxflow"
+	switch p.Arrival {
+	case Poisson:
+		return func() float64 { return exponential(r) }
+	case Gamma:
+		return func() float64 { return gamma(r, p.Burstiness) / p.Burstiness }
+	}
+	return func() float64 { return 1 }
+}
+
+// when is the time in seconds at which the rate has let so many requests pass.
+// A ramp's rate is linear in time from Rate to RateTo, over Duration or, without
+// one, over the time that n requests take on average, and RateTo after it. The
+// number passed by t is then Rate·t + slope·t²/2, which is solved for t in the
+// form that does not cancel where the slope is small or falls.
+func (p Pace) when(passed float64, n int) float64 {
+	if p.RateTo == 0 || p.RateTo == p.Rate {
+		return passed / p.Rate
+	}
+	mean := (p.Rate + p.RateTo) / 2
+	over := p.Duration.Seconds()
+	if over == 0 {
+		over = float64(n-1) / mean
+	}
+	if passed >= mean*over {
+		return over + (passed-mean*over)/p.RateTo
+	}
+	slope := (p.RateTo - p.Rate) / over
+	return 2 * passed / (p.Rate + math.Sqrt(p.Rate*p.Rate+2*slope*passed))
+}
+
+// exponential draws from the exponential distribution of mean 1 by inversion.
+func exponential(r *rand.Rand) float64 { return -math.Log1p(-r.Float64()) }
+
+// gamma draws from the gamma distribution of the given shape and scale 1, by
+// the method of Marsaglia and Tsang (ACM Transactions on Mathematical Software
+// 26, 2000): a cubed normal, accepted where it fits under the density. A shape
+// below 1 is drawn from the next one up and scaled by a power of a uniform.
+func gamma(r *rand.Rand, shape float64) float64 {
+	if shape < 1 {
+		return gamma(r, shape+1) * math.Pow(1-r.Float64(), 1/shape)
+	}
+	d := shape - 1.0/3
+	c := 1 / math.Sqrt(9*d)
+	for {
+		x := r.NormFloat64()
+		v := 1 + c*x
+		if v <= 0 {
+			continue
+		}
+		v *= v * v
+		if math.Log(1-r.Float64()) < x*x/2+d-d*v+d*math.Log(v) {
+			return d * v
+		}
+	}
 }

@@ -3,11 +3,16 @@ package load
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/openai"
 )
 
 // Result is what a run of one cell left behind.
@@ -129,3 +134,417 @@ func (r *runner) stopped() bool {
 
 // since is a time on the recording's clock.
 func (r *runner) since(t time.Time) time.Duration { return t.Sub(r.plan.Zero) }
+
+// warmAtOnce is how many warm-ups, and contexts to be cached, of an open loop
+// are in flight: enough for an engine to meet several at once. By the schedule
+// they would take as long as what is measured.
+const warmAtOnce = 4
+
+// job is one conversation of a cell.
+type job struct {
+	prompt *prompt.Prompt
+	index  int
+	warmup bool
+	// context sends its context alone in place of the conversation, and alone says
+	// that nothing else is in flight meanwhile.
+	context, alone bool
+}
+
+func jobs(prompts []prompt.Prompt, warmup bool) []job {
+	list := make([]job, len(prompts))
+	for i := range prompts {
+		list[i] = job{prompt: &prompts[i], index: i, warmup: warmup}
+	}
+	return list
+}
+
+// all sends the whole plan, phase by phase; each waits for all its answers.
+//
+//	closed loop: [first] → warm-ups → measured
+//	open loop:   [first] → warm-ups → contexts → measured, by schedule
+//
+// first is the first conversation of a fresh engine, or its context, of
+// whichever phase.
+func (r *runner) all(arrivals []time.Duration) {
+	p := r.plan
+	atOnce := max(p.Pace.Concurrency, 1)
+	if p.Pace.Open() {
+		atOnce = warmAtOnce
+		if most := p.Pace.MaxConcurrency; most > 0 {
+			atOnce = min(atOnce, most)
+		}
+	}
+	warm, measured := jobs(p.Prompts.Warmup[:p.Warmup], true), jobs(p.Prompts.Measured[:p.Requests], false)
+	if r.stillFresh() && len(warm) > 0 {
+		r.closed(warm[:1], 1)
+		warm = warm[1:]
+	}
+	r.closed(warm, atOnce)
+	if !p.Pace.Open() {
+		r.begin()
+		if r.stillFresh() {
+			measured[0].alone = true
+			r.closed(measured[:1], 1)
+			measured = measured[1:]
+		}
+		r.closed(measured, atOnce)
+		return
+	}
+	measured = measured[:len(arrivals)]
+	r.contexts(measured, atOnce)
+	r.begin()
+	begin := time.Now()
+	at := make([]time.Time, len(arrivals))
+	if r.stillFresh() {
+		// The second comes as long after the answer as it would have come after
+		// the first.
+		measured[0].alone = true
+		r.send(measured[:1], 1, []time.Time{begin})
+		begin = time.Now().Add(-arrivals[0])
+	}
+	for i := range at {
+		at[i] = begin.Add(arrivals[i])
+	}
+	if measured[0].alone {
+		measured, at = measured[1:], at[1:]
+	}
+	r.send(measured, p.Pace.MaxConcurrency, at)
+}
+
+// begin tells whoever wants to know that measuring begins.
+func (r *runner) begin() {
+	if r.plan.Begin != nil && !r.ended() {
+		r.plan.Begin()
+	}
+}
+
+// closed keeps so many conversations in flight, in rounds where contexts are
+// cached before.
+func (r *runner) closed(list []job, atOnce int) {
+	if !r.plan.CacheContext {
+		r.send(list, atOnce, nil)
+		return
+	}
+	for round := range slices.Chunk(list, atOnce) {
+		if r.ended() {
+			return
+		}
+		r.contexts(round, atOnce)
+		r.send(round, atOnce, nil)
+	}
+}
+
+// contexts puts the contexts of conversations into the engine's cache.
+func (r *runner) contexts(list []job, atOnce int) {
+	if !r.plan.CacheContext {
+		return
+	}
+	var with []job
+	for _, j := range list {
+		if _, ok := j.prompt.ContextAlone(); ok {
+			j.context = true
+			with = append(with, j)
+		}
+	}
+	if r.stillFresh() && len(with) > 0 {
+		r.send(with[:1], 1, nil)
+		with = with[1:]
+	}
+	r.send(with, atOnce, nil)
+}
+
+// send sends conversations in order, at most atOnce at a time (0 is any number),
+// each at its time, or without times as soon as there is a place. It returns
+// when all are answered.
+func (r *runner) send(list []job, atOnce int, at []time.Time) {
+	// places holds, for each place that is free, since when it is.
+	var places chan time.Time
+	if atOnce > 0 {
+		places = make(chan time.Time, min(atOnce, len(list)))
+		now := time.Now()
+		for range cap(places) {
+			places <- now
+		}
+	}
+	var wake alarm
+	if at != nil {
+		wake = r.alarms(r.ctx)
+		defer wake.close()
+	}
+	var flying sync.WaitGroup
+	defer flying.Wait()
+	for i, j := range list {
+		var scheduled, free time.Time
+		if at != nil {
+			scheduled = at[i]
+			wake.until(scheduled)
+		}
+		if places != nil {
+			select {
+			case free = <-places:
+			case <-r.ctx.Done():
+			}
+		}
+		if at == nil {
+			scheduled = free
+		}
+		if r.stopped() || r.over(j, at == nil) {
+			return
+		}
+		due := scheduled
+		if free.After(due) {
+			due = free
+		}
+		flying.Go(func() {
+			r.talk(j, scheduled, due)
+			if places != nil {
+				places <- time.Now()
+			}
+		})
+	}
+}
+
+// over reports whether the time of a closed loop is over, which begins with its
+// first measured request that does not go alone.
+func (r *runner) over(j job, closed bool) bool {
+	if j.warmup || j.context || j.alone || r.plan.Pace.Duration == 0 {
+		return false
+	}
+	r.mu.Lock()
+	if r.end.IsZero() {
+		r.end = time.Now().Add(r.plan.Pace.Duration)
+	}
+	r.mu.Unlock()
+	return closed && r.ended()
+}
+
+// ended reports whether the time in which requests are sent has passed.
+func (r *runner) ended() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.end.IsZero() && !time.Now().Before(r.end)
+}
+
+// talk sends the requests of one conversation, each when the one before it has
+// been answered: the user takes no time to think.
+func (r *runner) talk(j job, scheduled, due time.Time) {
+	var said history
+	prompt := j.prompt
+	if j.context {
+		alone, _ := prompt.ContextAlone()
+		alone.Output, alone.Asked = 1, alone.Tokens
+		prompt = &alone
+	}
+	for turn := 0; prompt != nil; turn++ {
+		request := r.plan.request(prompt, r.takeFirst())
+		said.ask(prompt, &request)
+		s, ended, err := r.ask(request)
+		s.Workload, s.Index, s.Warmup, s.Context, s.Turn = r.plan.Cell, j.index, j.warmup, j.context, turn
+		s.OpenLoop = r.plan.Pace.Open() && !j.warmup && !j.context
+		s.Scheduled, s.Due = r.since(scheduled), r.since(due)
+		s.RequestedOutput, s.RequestedPrompt = request.MaxTokens, prompt.Asked
+		s.ContextTokens = said.context(prompt, turn, s)
+		if !r.keep(s, r.since(ended), err) {
+			return
+		}
+		if prompt.Next == nil || r.stopped() || r.over(j, true) {
+			return
+		}
+		said.answered(prompt, request, s)
+		prompt = prompt.Next
+		scheduled, due = ended, ended
+	}
+}
+
+// ask sends a request until it is answered or not put off any more. Times in the
+// sample are since the first send; ended is when the last event came, or when
+// the request had failed.
+func (r *runner) ask(request openai.Request) (s measure.Sample, ended time.Time, err error) {
+	limits := request.Timeouts
+	var sent, wall time.Time
+	for retries := 0; ; retries++ {
+		before := time.Now()
+		s, err = r.engine.Stream(r.ctx, request)
+		now := time.Now()
+		start := startOf(s, before)
+		if retries == 0 {
+			sent, wall = start, s.Sent.Round(0)
+		}
+		if err != nil && retries < r.plan.Retries && r.wait(err, limits, sent, &request.Timeouts) {
+			continue
+		}
+		shift := start.Sub(sent)
+		for i := range s.Events {
+			s.Events[i].At += shift
+		}
+		s.Start, s.Sent, s.Retries = r.since(sent), wall, s.Retries+retries
+		if err == nil && s.Err != "" {
+			err = errors.New(s.Err)
+		}
+		ended = now
+		if err != nil {
+			s.Err = err.Error()
+			var status *openai.StatusError
+			if errors.As(err, &status) {
+				s.Status = status.Status
+			}
+		} else if n := len(s.Events); n > 0 {
+			ended = sent.Add(s.Events[n-1].At)
+		}
+		return s, ended, err
+	}
+}
+
+// startOf is the send of a request on the monotonic clock: the client's own
+// reading where Sent has one, since building a long request takes time that its
+// events do not count, and otherwise the moment before it was asked.
+func startOf(s measure.Sample, before time.Time) time.Time {
+	if monotonic := s.Sent != s.Sent.Round(0); monotonic { //nolint:staticcheck // the very reading is asked for
+		return s.Sent
+	}
+	return before
+}
+
+// keep takes in one request. It reports whether its conversation may go on.
+func (r *runner) keep(s measure.Sample, ended time.Duration, err error) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.samples = append(r.samples, s)
+	if s.Measured() {
+		if !r.measuring {
+			r.measuring, r.from, r.to = true, s.Due, ended
+		}
+		r.from, r.to = min(r.from, s.Due), max(r.to, ended)
+	}
+	if err != nil {
+		r.failed++
+		switch {
+		case r.err != nil: // what was cancelled because of it
+		case r.parent.Err() != nil:
+			r.err = r.parent.Err()
+		case r.failed > r.plan.MaxErrors:
+			r.err = fmt.Errorf("cell %s, %s: %w", s.Workload, name(s), err)
+			r.cancel(r.err)
+		}
+		return false
+	}
+	r.done++
+	if r.plan.Progress != nil {
+		r.plan.Progress(Progress{Cell: r.plan.Cell, Done: r.done, Total: r.total, Sample: s})
+	}
+	return true
+}
+
+// name is what a request is called in messages: "request 3", "context of
+// warm-up 0", "request 3, turn 1".
+func name(s measure.Sample) string {
+	word := fmt.Sprintf("request %d", s.Index)
+	if s.Warmup {
+		word = fmt.Sprintf("warm-up %d", s.Index)
+	}
+	switch {
+	case s.Context:
+		return "context of " + word
+	case s.Turn > 0:
+		return fmt.Sprintf("%s, turn %d", word, s.Turn)
+	}
+	return word
+}
+
+// PutOff is how long an engine asks to wait before a request is sent again; 0
+// is any other error. Without a time to wait, sending again would be guessing.
+func PutOff(err error) time.Duration {
+	var status *openai.StatusError
+	if !errors.As(err, &status) {
+		return 0
+	}
+	switch status.Status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return max(status.RetryAfter, 0)
+	}
+	return 0
+}
+
+// wait waits for as long as the engine asked, if the request's limits since its
+// first send allow it, and leaves in rest what they allow after that.
+func (r *runner) wait(err error, limits openai.Timeouts, sent time.Time, rest *openai.Timeouts) bool {
+	pause := PutOff(err)
+	if pause == 0 {
+		return false
+	}
+	left := func(limit time.Duration) (time.Duration, bool) {
+		if limit == 0 {
+			return 0, true
+		}
+		after := limit - time.Since(sent) - pause
+		return after, after > 0
+	}
+	var total, first bool
+	rest.Total, total = left(limits.Total)
+	rest.First, first = left(limits.First)
+	if !total || !first {
+		return false
+	}
+	t := time.NewTimer(pause)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-r.ctx.Done():
+		return false
+	}
+}
+
+// history is what has been said before the next prompt of a conversation.
+type history struct {
+	// messages were said in a chat, text in a completion, where all there is is
+	// one text that grows.
+	messages []openai.Message
+	text     string
+	// tokens is how many all of it has, by the server's counts where it counts.
+	tokens int
+}
+
+// ask puts what was said and a prompt into a request.
+func (h *history) ask(p *prompt.Prompt, r *openai.Request) {
+	p.Fill(r)
+	if r.API == openai.Chat {
+		// A slice of its own: the request before may still be read.
+		r.Before = append(h.messages[:len(h.messages):len(h.messages)], r.Before...)
+		return
+	}
+	r.Prompt = h.text + r.Prompt
+}
+
+// answered adds a request and its answer to what was said. Reasoning is left
+// out, as templates leave it out of earlier turns.
+func (h *history) answered(p *prompt.Prompt, r openai.Request, s measure.Sample) {
+	if r.API == openai.Chat {
+		h.messages = append(r.Before[:len(r.Before):len(r.Before)],
+			openai.Message{Role: "user", Content: r.Prompt}, openai.Message{Role: "assistant", Content: s.Text})
+	} else {
+		h.text = r.Prompt + s.Text
+	}
+	output, prompt := s.OutputTokens, s.PromptTokens
+	if output < 0 {
+		output = s.RequestedOutput
+	}
+	if prompt < 0 {
+		prompt = s.ContextTokens + p.Tokens
+	}
+	h.tokens = prompt + output
+}
+
+// context is the number of tokens before a prompt, which are not counted as its
+// own. After other messages it is what the server counted in all less the prompt
+// itself, since only the server knows how much of an answer its template keeps;
+// where either is not known it is what prompts and answers add up to.
+func (h *history) context(p *prompt.Prompt, turn int, s measure.Sample) int {
+	switch {
+	case turn == 0 && len(p.Before) == 0:
+		return p.ContextTokens
+	case p.Tokens > 0 && s.PromptTokens >= p.Tokens:
+		return s.PromptTokens - p.Tokens
+	}
+	return max(h.tokens, p.ContextTokens)
+}

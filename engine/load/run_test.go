@@ -2,9 +2,13 @@ package load
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mxflow/mxflow/engine/load/prompt"
@@ -157,5 +161,349 @@ func TestRunRefuses(t *testing.T) {
 		}), p); err == nil || sent > 0 {
 			t.Errorf("%s: sent %d, error %v", name, sent, err)
 		}
+	}
+}
+
+// times are "scheduled/due/start" of the measured requests, in ms.
+func times(r Result) string {
+	var b strings.Builder
+	for _, s := range r.Samples {
+		if !s.Warmup && !s.Context {
+			fmt.Fprintf(&b, "%d/%d/%d ", (s.Scheduled - r.From).Milliseconds(), (s.Due - r.From).Milliseconds(), (s.Start - r.From).Milliseconds())
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func TestOpenLoop(t *testing.T) {
+	traced := func(p *Plan, at ...time.Duration) {
+		p.Pace.Arrival = Trace
+		for i := range at {
+			p.Prompts.Measured[i].At = at[i]
+		}
+	}
+	tests := []struct {
+		name   string
+		change func(*Plan)
+		want   string
+		most   int
+	}{
+		{"slow answers delay nothing", func(p *Plan) {}, "0/0/0 500/500/500 1000/1000/1000 1500/1500/1500 2000/2000/2000", 4},
+		// Answers take 1.9 s: places are free again at 1.9, 2.4, 3.8 s.
+		{"a cap holds back", func(p *Plan) { p.Pace.MaxConcurrency = 2 }, "0/0/0 500/500/500 1000/1900/1900 1500/2400/2400 2000/3800/3800", 2},
+		{"what was scheduled in time is sent", func(p *Plan) { p.Pace.MaxConcurrency, p.Pace.Duration = 2, 1100*time.Millisecond }, "0/0/0 500/500/500 1000/1900/1900", 2},
+		{"a trace", func(p *Plan) { traced(p, second, second, 4*second, 4*second, 9*second) }, "0/0/0 0/0/0 3000/3000/3000 3000/3000/3000 8000/8000/8000", 2},
+		{"a fresh engine", func(p *Plan) { p.Fresh = true }, "0/0/0 2400/2400/2400 2900/2900/2900 3400/3400/3400 3900/3900/3900", 4},
+		{
+			"a fresh engine and a trace", func(p *Plan) { p.Fresh = true; traced(p, second, 2*second, 2*second, 2*second, 3*second) },
+			"0/0/0 2900/2900/2900 2900/2900/2900 2900/2900/2900 3900/3900/3900", 4,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			inBubble(t, func() Plan {
+				p := plan()
+				p.Warmup, p.Requests, p.Fresh = 0, 5, false
+				p.Prompts.Measured = numbered("m", 5)
+				p.Pace = Pace{Arrival: Constant, Rate: 2}
+				tt.change(&p)
+				return p
+			}, func() *clockwork { return newClockwork(1900 * time.Millisecond) }, func(t *testing.T, e *clockwork, r Result, err error) {
+				if got := times(r); err != nil || got != tt.want || e.most != tt.most {
+					t.Errorf("%s, %d at once, %v\nwant %s, %d at once", got, e.most, err, tt.want, tt.most)
+				}
+				for _, s := range r.Samples {
+					if !s.OpenLoop {
+						t.Errorf("%+v", s)
+					}
+				}
+			})
+		})
+	}
+}
+
+// The requests of a random process go out exactly when it says, whatever the
+// answers do, and warm-ups before it go a few at a time.
+func TestOpenLoopKeepsItsSchedule(t *testing.T) {
+	const n = 300
+	pace := Pace{Arrival: Gamma, Rate: 50, RateTo: 200, Burstiness: 0.4, Seed: 9}
+	inBubble(t, func() Plan {
+		return Plan{
+			Cell: "chat", Prompts: prompt.Prompts{Warmup: numbered("w", 10), Measured: numbered("m", n)},
+			Warmup: 10, Requests: n, OutputTokens: 4, Pace: pace, Fresh: true,
+		}
+	}, func() *clockwork { return newClockwork(100 * time.Millisecond) }, func(t *testing.T, e *clockwork, r Result, err error) {
+		at, _ := pace.arrivals(n)
+		if err != nil || len(r.Samples) != n+10 {
+			t.Fatalf("%d samples, %v", len(r.Samples), err)
+		}
+		for i, s := range r.Samples[10:] {
+			if s.Index != i || s.Scheduled-r.From != at[i] || s.Due != s.Scheduled || s.Start != s.Due {
+				t.Fatalf("request %d at %v: %+v", i, at[i], s)
+			}
+		}
+		for i, s := range e.sent[:10] {
+			want := min(i, 4)
+			if i == 0 {
+				want = 1
+			}
+			if s.inFlight > max(want, 1) || s.at == 0 && i > 0 {
+				t.Errorf("warm-up %d with %d in flight at %v", i, s.inFlight, s.at)
+			}
+		}
+		if r.Samples[0].OpenLoop {
+			t.Error("warm-ups have no schedule")
+		}
+	})
+}
+
+// Thousands of requests at once are this package's smallest worry, and it sees
+// that its clock was late.
+func TestManyAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 2000
+		e := newClockwork(second)
+		p := Plan{
+			Cell: "chat", Prompts: prompt.Prompts{Measured: numbered("m", 3*n)}, Requests: 3 * n, OutputTokens: 1,
+			Pace: Pace{Concurrency: n},
+		}
+		r, err := run(t.Context(), e, p, newTimerAlarm)
+		if err != nil || e.most != n || len(r.Samples) != 3*n || r.To-r.From != 3*second {
+			t.Errorf("%v: %d at once, %d samples, %v", err, e.most, len(r.Samples), r.To-r.From)
+		}
+		if d := r.Delay; d.Name != measure.ClientDelay || len(d.At) < 290 || len(d.Value) != len(d.At) || d.At[0] != 10*time.Millisecond {
+			t.Errorf("%d readings of the client's delay", len(d.At))
+		}
+	})
+}
+
+// The kernel's alarm on the real clock: never early, and woken when cancelled.
+func TestAlarm(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	for name, a := range map[string]alarm{"kernel": newAlarm(ctx), "timer": newTimerAlarm(ctx)} {
+		for _, d := range []time.Duration{-time.Second, 0, time.Microsecond, 3 * time.Millisecond, 12345 * time.Microsecond} {
+			at := time.Now().Add(d)
+			if !a.until(at) || time.Now().Before(at) {
+				t.Errorf("%s: woken before %v were over", name, d)
+			}
+		}
+		defer a.close()
+		done := make(chan bool)
+		go func() { done <- a.until(time.Now().Add(time.Hour)) }()
+		defer func() {
+			if <-done {
+				t.Errorf("%s: an hour has passed", name)
+			}
+		}()
+	}
+	cancel()
+}
+
+// Over the real clock and the real alarm, requests are sent after they are due.
+func TestOpenLoopOnTheRealClock(t *testing.T) {
+	p := Plan{
+		Cell: "chat", Prompts: prompt.Prompts{Measured: numbered("m", 50)}, Requests: 50, OutputTokens: 1,
+		Pace: Pace{Arrival: Poisson, Rate: 500}, Zero: time.Now().Add(-time.Hour),
+	}
+	r, err := Run(t.Context(), streamFunc(func(_ context.Context, r openai.Request) (measure.Sample, error) {
+		return measure.Sample{Sent: time.Now(), Events: []measure.Event{{At: 1}}}, nil
+	}), p)
+	if err != nil || len(r.Samples) != 50 || r.From < time.Hour || r.To < r.From {
+		t.Fatalf("%v, %d samples from %v to %v", err, len(r.Samples), r.From, r.To)
+	}
+	for _, s := range r.Samples {
+		if s.Start < s.Due || s.Due != s.Scheduled {
+			t.Errorf("%+v", s)
+		}
+	}
+	for _, late := range r.Delay.Value {
+		if late < 0 || math.IsNaN(late) {
+			t.Errorf("woken %v ms late", late)
+		}
+	}
+}
+
+func TestFailuresEndTheRun(t *testing.T) {
+	broken := errors.New("engine died")
+	failing := func(names ...string) func() *clockwork {
+		return func() *clockwork {
+			e := newClockwork(0)
+			e.takes = func(r openai.Request) (time.Duration, error) {
+				if slices.Contains(names, r.Prompt) {
+					return second / 2, broken
+				}
+				return second, nil
+			}
+			return e
+		}
+	}
+	inBubble(t, plan, failing("m1"), func(t *testing.T, e *clockwork, r Result, err error) {
+		if !errors.Is(err, broken) || !strings.Contains(err.Error(), "cell chat, request 1") {
+			t.Errorf("error %v", err)
+		}
+		if len(r.Samples) != 4 || r.Samples[3].Err != "engine died" || r.Samples[3].Index != 1 || r.To != 3500*time.Millisecond {
+			t.Errorf("%+v", r)
+		}
+	})
+	inBubble(t, plan, failing("w1"), func(t *testing.T, e *clockwork, r Result, err error) {
+		if err == nil || !strings.Contains(err.Error(), "warm-up 1") || len(e.sent) != 2 || r.From != r.To {
+			t.Errorf("%v after %s", err, e.order())
+		}
+	})
+	// What is in flight is cancelled, and says so.
+	inBubble(t, func() Plan {
+		p := plan()
+		p.Pace.Concurrency = 3
+		return p
+	}, failing("m1"), func(t *testing.T, e *clockwork, r Result, err error) {
+		if !errors.Is(err, broken) || len(r.Samples) != 5 || e.inFlight != 0 {
+			t.Errorf("%v, %d samples, %d in flight", err, len(r.Samples), e.inFlight)
+		}
+		for _, s := range r.Samples[2:] {
+			if s.Err == "" {
+				t.Errorf("request %d is said to be whole", s.Index)
+			}
+		}
+	})
+	// Some may fail, and are kept.
+	some := func() Plan {
+		p := plan()
+		p.MaxErrors = 1
+		return p
+	}
+	inBubble(t, some, failing("m1"), func(t *testing.T, e *clockwork, r Result, err error) {
+		if err != nil || len(r.Samples) != 5 || r.Samples[3].Err == "" || r.Samples[4].Err != "" {
+			t.Errorf("%v, %+v", err, r.Samples)
+		}
+	})
+	inBubble(t, some, failing("m0", "m1"), func(t *testing.T, e *clockwork, r Result, err error) {
+		if !errors.Is(err, broken) || len(r.Samples) != 4 {
+			t.Errorf("%v, %d samples", err, len(r.Samples))
+		}
+	})
+}
+
+func TestCancelled(t *testing.T) {
+	for _, open := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			p := plan()
+			p.Pace.Concurrency = 2
+			if open {
+				p.Pace = Pace{Arrival: Constant, Rate: 0.1}
+			}
+			e := newClockwork(3 * second)
+			time.AfterFunc(7*second, cancel)
+			r, err := run(ctx, e, p, newTimerAlarm)
+			if !errors.Is(err, context.Canceled) || e.inFlight != 0 || time.Since(e.zero) != 7*second {
+				t.Errorf("open %v: %v after %v with %d in flight", open, err, time.Since(e.zero), e.inFlight)
+			}
+			want := map[bool]int{false: 4, true: 3}[open]
+			if len(r.Samples) != want {
+				t.Errorf("open %v: %d samples, want %d", open, len(r.Samples), want)
+			}
+		})
+	}
+	// Between two requests.
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := Run(ctx, streamFunc(func(context.Context, openai.Request) (measure.Sample, error) {
+		cancel()
+		return measure.Sample{}, nil
+	}), plan())
+	if !errors.Is(err, context.Canceled) || len(r.Samples) != 1 {
+		t.Errorf("cancelled: %d samples, %v", len(r.Samples), err)
+	}
+}
+
+func TestRetries(t *testing.T) {
+	busy := func(status int, after time.Duration) error {
+		return &openai.StatusError{Method: "POST", Path: "/v1/completions", Status: status, RetryAfter: after}
+	}
+	tests := []struct {
+		name    string
+		retries int
+		refuse  []error // in order, each after 1 s
+		limit   time.Duration
+		want    int           // retries made
+		at      time.Duration // of the event, since the first send
+		status  int
+	}{
+		{name: "not put off", retries: 2, at: second},
+		{name: "once", retries: 2, refuse: []error{busy(429, 3*second)}, want: 1, at: 5 * second},
+		{name: "twice", retries: 2, refuse: []error{busy(503, 3*second), busy(429, second)}, want: 2, at: 7 * second},
+		{name: "too often", retries: 1, refuse: []error{busy(503, second), busy(429, second)}, want: 1, status: 429},
+		{name: "never allowed", refuse: []error{busy(503, second)}, status: 503},
+		{name: "not asked to", retries: 2, refuse: []error{busy(503, 0)}, status: 503},
+		{name: "another status", retries: 2, refuse: []error{busy(500, second)}, status: 500},
+		{name: "longer than the limit", retries: 2, refuse: []error{busy(429, 9*second)}, limit: 10 * second, status: 429},
+		{name: "within the limit", retries: 2, refuse: []error{busy(429, 8*second)}, limit: 10 * second, want: 1, at: 10 * second},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			inBubble(t, func() Plan {
+				return Plan{
+					Cell: "chat", Requests: 1, OutputTokens: 5, Retries: tt.retries, RequestTimeout: tt.limit, MaxErrors: 1,
+					Prompts: prompt.Prompts{Measured: numbered("m", 1)},
+				}
+			}, func() *clockwork {
+				e, n := newClockwork(0), 0
+				e.takes = func(r openai.Request) (time.Duration, error) {
+					if n++; n <= len(tt.refuse) {
+						return second, tt.refuse[n-1]
+					}
+					return second, nil
+				}
+				return e
+			}, func(t *testing.T, e *clockwork, r Result, err error) {
+				if err != nil || len(r.Samples) != 1 {
+					t.Fatalf("%v, %+v", err, r.Samples)
+				}
+				s := r.Samples[0]
+				if s.Retries != tt.want || s.Status != tt.status || s.Start != 0 || (s.Err == "") != (tt.status == 0) || len(e.sent) != tt.want+1 {
+					t.Errorf("%d sent, %+v", len(e.sent), s)
+				}
+				if tt.status == 0 && (s.Events[0].At != tt.at || r.To != tt.at) {
+					t.Errorf("answered at %v, to %v, want %v", s.Events[0].At, r.To, tt.at)
+				}
+				for _, sent := range e.sent {
+					if left := sent.r.Timeouts.Total; tt.limit > 0 && left != tt.limit-sent.at {
+						t.Errorf("sent at %v with a limit of %v", sent.at, left)
+					}
+				}
+			})
+		})
+	}
+	// A wait is cancelled like a request.
+	synctest.Test(t, func(t *testing.T) {
+		e := newClockwork(0)
+		e.takes = func(r openai.Request) (time.Duration, error) {
+			if r.Prompt == "m0" {
+				return second, busy(429, time.Hour)
+			}
+			return 2 * second, errors.New("engine died")
+		}
+		p := Plan{
+			Cell: "chat", Requests: 2, OutputTokens: 5, Retries: 3, Prompts: prompt.Prompts{Measured: numbered("m", 2)},
+			Pace: Pace{Concurrency: 2},
+		}
+		r, err := run(t.Context(), e, p, newTimerAlarm)
+		if err == nil || !strings.Contains(err.Error(), "request 1") || time.Since(e.zero) != 2*second || r.Samples[0].Status != 429 {
+			t.Errorf("%v after %v: %+v", err, time.Since(e.zero), r.Samples)
+		}
+	})
+}
+
+// resender had to send each request twice.
+type resender struct{}
+
+func (resender) Stream(_ context.Context, r openai.Request) (measure.Sample, error) {
+	return measure.Sample{Sent: time.Now(), RequestedOutput: r.MaxTokens, Retries: 1, Events: []measure.Event{{Kind: measure.KindText}}}, nil
+}
+
+// What the client itself sent again is counted with what the engine put off.
+func TestRequestsThatTheClientSentAgain(t *testing.T) {
+	got, err := Run(t.Context(), resender{}, Plan{Cell: "chat", Requests: 1, OutputTokens: 1, Prompts: prompt.Prompts{Measured: numbered("m", 1)}})
+	if err != nil || len(got.Samples) != 1 || got.Samples[0].Retries != 1 {
+		t.Errorf("%v, %+v", err, got.Samples)
 	}
 }

@@ -1,5 +1,10 @@
 package measure
 
+import (
+	"fmt"
+	"slices"
+)
+
 // Better is the direction in which a metric improves.
 type Better string
 
@@ -53,4 +58,455 @@ type Metric struct {
 	Evidence string
 	// Definition says exactly what it is.
 	Definition string
+}
+
+// catalogue holds every metric in the order in which docs list them. Lookup
+// finds the first of a name, so what is addressed below a workload or engine
+// stands before what a GPU or the host calls the same.
+var catalogue = slices.Concat(requestMetrics, cellMetrics, acceptPositions(), launchMetrics, gpuMetrics, hostMetrics)
+
+// Catalogue returns every metric, in the order in which docs list them. The
+// slice is the caller's.
+func Catalogue() []Metric { return slices.Clone(catalogue) }
+
+// Lookup returns the metric of that name. What is taken of the engine, its GPUs
+// and the host may have one name (memory_gb): this finds the engine's, and
+// LookupIn the others.
+func Lookup(name string) (Metric, bool) { return LookupIn(name) }
+
+// LookupIn returns the metric of that name in one of the scopes, or in any when
+// none is given.
+func LookupIn(name string, scopes ...Scope) (Metric, bool) {
+	for _, m := range catalogue {
+		if m.Name == name && (len(scopes) == 0 || slices.Contains(scopes, m.Scope)) {
+			return m, true
+		}
+	}
+	return Metric{}, false
+}
+
+// Path is how rules address the metric, with <workload> in the place of a cell's
+// address: "<workload>.tg", "engine.startup_s", "gpu.power_w".
+func (m Metric) Path() string {
+	switch m.Scope {
+	case PerLaunch:
+		return "engine." + m.Name
+	case PerGPU, PerHost:
+		return string(m.Scope) + "." + m.Name
+	}
+	return "<workload>." + m.Name
+}
+
+// Summary is SummaryOf for a metric that need not be in the catalogue, such as
+// one that a plan declares.
+func (m Metric) Summary(values []float64) (Summary, bool) {
+	if len(values) == 0 || slices.ContainsFunc(values, notFinite) {
+		return Summary{}, false
+	}
+	sorted := slices.Clone(values)
+	slices.Sort(sorted)
+	s := Summary{Unit: m.Unit, Better: m.Better, N: len(sorted), Stats: map[string]float64{}}
+	for _, st := range stats {
+		if st.p > 0 && len(sorted) >= st.least {
+			s.put(st.name, Quantile(sorted, st.p))
+		}
+	}
+	lo, hi := sorted[0], sorted[len(sorted)-1]
+	s.put("min", lo)
+	s.put("max", hi)
+	mean := meanOf(sorted)
+	s.put("mean", mean)
+	if len(sorted) < LeastValues("std") {
+		return s, true
+	}
+	std := stdOf(sorted, mean)
+	s.put("std", std)
+	if mean > 0 {
+		s.put("cv", std/mean)
+	}
+	return s, true
+}
+
+// The definitions are what reports and docs print, so each stands by itself.
+// A "token event" is an event that carried generated text, or one in which the
+// server's own count rose without any text (a buffered or unprintable token).
+// A server that counts only once, and more tokens than it sent text events, may
+// have generated such silent tokens until it said that it had finished, so there
+// the last event before the final counts stands for the last token: this can
+// only make an engine look slower, by the time its finish marker took.
+var requestMetrics = []Metric{
+	{
+		Name: "tg", Unit: "tok/s", Better: Higher, Scope: PerRequest,
+		Evidence: "at least two text events and the number of output tokens",
+		Definition: "Decode speed: output tokens after the first text event, divided by the time from it to the last token event. " +
+			"The tokens of the first text event are taken from the server's per-event count; without one, it is assumed to hold one token.",
+	},
+	{
+		Name: "pp", Unit: "tok/s", Better: Higher, Scope: PerRequest,
+		Evidence: "the server's number of prompt tokens and a text event; behind a context that may have been cached, the server's number of cached tokens too",
+		Definition: "Prefill speed: prompt tokens, less those the server says it had cached, divided by the time from the send to the first text event, in an open loop too. " +
+			"No latency is subtracted: the time holds the network and the first decode step too. " +
+			"The tokens of a context that was not cached are computed, and count: only behind a cached context is the depth left out. " +
+			"A request that was sent again has none, since nobody knows when its prefill began.",
+	},
+	{
+		Name: "pp_corrected", Unit: "tok/s", Better: Higher, Scope: PerRequest,
+		Evidence: "as pp, and a workload that asks for a latency correction",
+		Definition: "pp with the measured latency subtracted from its time: of a request that does nothing (api) or of one that generates one token (generation). " +
+			"It is absent where the latency is not smaller than the time. Numbers of different corrections are not comparable.",
+	},
+	{
+		Name: "ttfr", Unit: "ms", Better: Lower, Scope: PerRequest,
+		Evidence:   "a data event",
+		Definition: "Time to first response: from the send to the first data event, which may be empty (the role chunk of a chat)." + sinceScheduled,
+	},
+	{
+		Name: "ttft", Unit: "ms", Better: Lower, Scope: PerRequest,
+		Evidence:   "a text event",
+		Definition: "Time to first token: from the send to the first event with generated text, reasoning and tool calls included." + sinceScheduled,
+	},
+	{
+		Name: "ttft_corrected", Unit: "ms", Better: Lower, Scope: PerRequest,
+		Evidence:   "as ttft, and a workload that asks for a latency correction",
+		Definition: "ttft less the measured latency, as in pp_corrected. It is absent where the latency is not smaller than the time from the send to the first text event.",
+	},
+	{
+		Name: "ttft_reasoning", Unit: "ms", Better: Lower, Scope: PerRequest,
+		Evidence:   "an event with reasoning",
+		Definition: "From the send to the first event with generated reasoning." + sinceScheduled,
+	},
+	{
+		Name: "ttft_answer", Unit: "ms", Better: Lower, Scope: PerRequest,
+		Evidence:   "an event with text of the answer or of a tool call",
+		Definition: "From the send to the first event with generated text that is not reasoning: what a reader of the answer waits for." + sinceScheduled,
+	},
+	{
+		Name: "tpot", Unit: "ms", Better: Lower, Scope: PerRequest,
+		Evidence:   "as tg",
+		Definition: "Time per output token after the first: 1000 / tg.",
+	},
+	{
+		Name: "itl", Unit: "ms", Better: Lower, Scope: PerRequest,
+		Evidence: "at least two text events, and how many tokens each holds",
+		Definition: "Inter-token latency, one value a token: an event of k tokens that comes a gap after the token event before it gives k values of gap/k. " +
+			"Without per-event counts it exists only where the counts show that every text event held one token.",
+	},
+	{
+		Name: "e2e", Unit: "ms", Better: Lower, Scope: PerRequest,
+		Evidence:   "a text event",
+		Definition: "End-to-end latency: from the send to the last token event." + sinceScheduled,
+	},
+	{
+		Name: "schedule_lag", Unit: "ms", Better: Lower, Scope: PerRequest,
+		Evidence:   "a recording that says when each request was sent",
+		Definition: "How much later than it could be sent the request was sent: the client's own delay. It is part of the latencies of an open loop.",
+	},
+	{
+		Name: "queue", Unit: "ms", Better: Lower, Scope: PerRequest,
+		Evidence:   "a recording that says when each request was sent",
+		Definition: "How long the request was held back by the cap on concurrency, from when it was scheduled until it could be sent. It is part of the latencies of an open loop.",
+	},
+	{
+		Name: "prompt_tokens", Unit: "tokens", Whole: true, Better: Neither, Scope: PerRequest,
+		Evidence:   "the server's usage",
+		Definition: "Tokens of the prompt as the server counted them, context and cached ones included.",
+	},
+	{
+		Name: "context_tokens", Unit: "tokens", Whole: true, Better: Neither, Scope: PerRequest,
+		Evidence:   "a recording that says when each request was sent",
+		Definition: "Tokens that were to come before the prompt: depth, earlier turns, a shared system prompt. 0 where there were none.",
+	},
+	{
+		Name: "output_tokens", Unit: "tokens", Whole: true, Better: Neither, Scope: PerRequest,
+		Evidence:   "the server's usage; without it, text events are counted and the sample's token source says so",
+		Definition: "Tokens generated, reasoning included.",
+	},
+	{
+		Name: "cached_tokens", Unit: "tokens", Whole: true, Better: Neither, Scope: PerRequest,
+		Evidence:   "the server's prompt token details",
+		Definition: "Tokens of the prompt that the server says it had cached. More than were meant to be contaminate a measurement.",
+	},
+	{
+		Name: "shortfall", Unit: "tokens", Whole: true, Better: Lower, Scope: PerRequest,
+		Evidence:   "the number of output tokens, and a workload that enforces the length of answers",
+		Definition: "Tokens that were asked for and not generated, at least 0.",
+	},
+	{
+		Name: "retries", Unit: "count", Whole: true, Better: Lower, Scope: PerRequest,
+		Evidence:   "a recording that says when each request was sent",
+		Definition: "How often the request was sent again because the engine put it off (429, or 503 with Retry-After). All waiting is part of its latencies.",
+	},
+}
+
+const sinceScheduled = " In an open loop it counts from when the request was scheduled, so that requests that were kept waiting show it."
+
+// The window of a cell is from when its first measured request was due until
+// its last one had ended. What counts up in the engine (tokens, drafts) is the
+// difference between the last reading at or before the window's beginning and
+// the first at or after its end, neither further away than 2 s; where the counter
+// fell in between, the engine began to count anew and there is no difference.
+var cellMetrics = []Metric{
+	{
+		Name: "tg_total", Unit: "tok/s", Better: Higher, Scope: PerCell,
+		Evidence:   "the window of the cell, and the number of output tokens of every answered request",
+		Definition: "Output tokens of all measured requests that were answered, divided by the length of the window: from when the first was due until the last had ended, so that filling up and running empty count.",
+	},
+	{
+		Name: "pp_total", Unit: "tok/s", Better: Higher, Scope: PerCell,
+		Evidence:   "as tg_total, of prompt tokens; behind a context that may have been cached, the server's number of cached tokens too",
+		Definition: "Prompt tokens that the server computed (those it says it had cached are left out) for all measured requests that were answered, divided by the length of the window. It is a rate of work, not the speed of prefilling: see pp.",
+	},
+	{
+		Name: "tg_peak", Unit: "tok/s", Better: Higher, Scope: PerCell,
+		Evidence:   "a window of 1 s or more, and how many tokens every event holds",
+		Definition: "The most output tokens of measured requests that arrived within any one second, its end excluded. An event of k tokens counts k at the time of its arrival.",
+	},
+	{
+		Name: "requests_per_s", Unit: "req/s", Better: Higher, Scope: PerCell,
+		Evidence:   "the window of the cell",
+		Definition: "Measured requests that were answered, divided by the length of the window.",
+	},
+	{
+		Name: "goodput", Unit: "req/s", Better: Higher, Scope: PerCell,
+		Evidence:   "the window of the cell, and a workload with limits (slo)",
+		Definition: "Measured requests that were answered within every limit of the workload, divided by the length of the window. Of itl every value has to keep its limit. A request without evidence for a limit is not good.",
+	},
+	{
+		Name: "slo_attainment", Unit: "share", Better: Higher, Scope: PerCell,
+		Evidence:   "a measured request, and a workload with limits (slo)",
+		Definition: "The share of all measured requests, failed ones included, that were good as goodput has it.",
+	},
+	{
+		Name: "duration_s", Unit: "s", Better: Neither, Scope: PerCell,
+		Evidence:   "the window of the cell",
+		Definition: "Length of the window: from when the first measured request was due until the last had ended.",
+	},
+	{
+		Name: "errors", Unit: "count", Whole: true, Better: Lower, Scope: PerCell,
+		Evidence:   "a measured request",
+		Definition: "Measured requests that failed, or whose events contradict each other, so that nothing was derived from them.",
+	},
+	{
+		Name: "error_rate", Unit: "share", Better: Lower, Scope: PerCell,
+		Evidence:   "a measured request",
+		Definition: "errors as a share of all measured requests.",
+	},
+	{
+		Name: "retry_count", Unit: "count", Whole: true, Better: Lower, Scope: PerCell,
+		Evidence:   "a recording that says when each request was sent",
+		Definition: "How often measured requests, failed ones included, were sent again because the engine put them off.",
+	},
+	{
+		Name: "reached_concurrency", Unit: "requests", Whole: true, Better: Neither, Scope: PerCell,
+		Evidence:   "readings of the engine's number of running requests within the window, while requests were in flight",
+		Definition: "Median of the number of requests that the engine itself said were running, over the readings within the window at which the client had requests in flight; of several engines behind one address the sum.",
+	},
+	{
+		Name: "waiting", Unit: "requests", Better: Lower, Scope: PerCell,
+		Evidence:   "readings of the engine's number of waiting requests within the window",
+		Definition: "Mean of the number of requests that waited inside the engine, over the readings within the window.",
+	},
+	{
+		Name: "engine_queue", Unit: "ms", Better: Lower, Scope: PerCell,
+		Evidence:   "the engine's sum and count of queue times at both edges of the window",
+		Definition: "Mean time that requests waited inside the engine before they were first scheduled, as the engine counts it, over the requests that it scheduled in the window.",
+	},
+	{
+		Name: "accept_rate", Unit: "share", Better: Higher, Scope: PerCell,
+		Evidence:   "the engine's counts of accepted and of drafted tokens at both edges of the window",
+		Definition: "Speculative decoding: accepted tokens divided by drafted tokens, as differences of the engine's counts over the window. Rates that an engine publishes ready-made are not used: SGLang's has counted the step's own token in some versions.",
+	},
+	{
+		Name: "accept_length", Unit: "tokens", Better: Higher, Scope: PerCell,
+		Evidence: "the engine's counts of accepted tokens and of drafts at both edges of the window, or its gauge of the length",
+		Definition: "Speculative decoding: tokens gained by a step, 1 + accepted tokens / drafts, as differences of the engine's counts over the window. " +
+			"Of an engine that counts no drafts but publishes this length as a gauge (SGLang) it is the mean of the readings within the window.",
+	},
+	{
+		Name: "prefix_hit_rate", Unit: "share", Better: Higher, Scope: PerCell,
+		Evidence:   "the engine's counts of tokens looked up and found in its prefix cache at both edges of the window",
+		Definition: "Share of the looked-up prompt tokens that the engine found in its prefix cache, as differences of its counts over the window. Requests that only put a context there are looked up too.",
+	},
+	{
+		Name: "preemptions", Unit: "count", Whole: true, Better: Lower, Scope: PerCell,
+		Evidence:   "the engine's count of preemptions at both edges of the window",
+		Definition: "Requests that the engine interrupted within the window to make room for others.",
+	},
+	{
+		Name: "kv_cache_usage", Unit: "share", Better: Lower, Scope: PerCell,
+		Evidence:   "readings of the engine's KV cache usage within the window, while requests were in flight, and none within the window that is no share (0 to 1)",
+		Definition: "Highest share of the KV cache in use, over the readings within the window at which the client had requests in flight; of several caches the fullest.",
+	},
+	{
+		Name: "power_w", Unit: "W", Better: Lower, Scope: PerCell,
+		Evidence:   "as energy_j",
+		Definition: "Mean power of the GPUs over the window: energy_j / duration_s.",
+	},
+	{
+		Name: "energy_j", Unit: "J", Better: Lower, Scope: PerCell,
+		Evidence: "readings of the power of every GPU in use that reach beyond both edges of the window, with no gap over 2 s",
+		Definition: "Energy of the GPUs over the window, idle power included, summed over GPUs: the integral of power by the trapezoidal rule, interpolated at the edges. " +
+			"Instantaneous power is taken where the driver has it, else its average.",
+	},
+	{
+		Name: "joules_per_token", Unit: "J/tok", Better: Lower, Scope: PerCell,
+		Evidence:   "as energy_j and tg_total",
+		Definition: "energy_j divided by the output tokens that tg_total counts. Prefilling is part of the energy.",
+	},
+	{
+		Name: "tokens_per_joule", Unit: "tok/J", Better: Higher, Scope: PerCell,
+		Evidence:   "as energy_j and tg_total",
+		Definition: "Output tokens that tg_total counts, divided by energy_j.",
+	},
+	{
+		Name: "gpu_memory_gb", Unit: "GB", Better: Lower, Scope: PerCell,
+		Evidence:   "readings of the memory in use of every GPU within the window",
+		Definition: "Peak memory in use on the GPUs within the window, whoever uses it, in units of 1e9 bytes: the sum of the GPUs' own peaks. Engines that reserve memory in advance show what they reserved. Absent on machines with unified memory.",
+	},
+	{
+		Name: "gpu_process_memory_gb", Unit: "GB", Better: Lower, Scope: PerCell,
+		Evidence:   "readings within the window of what the engine's processes hold of every GPU",
+		Definition: "Peak memory that the engine's processes held on the GPUs within the window: the sum of the GPUs' own peaks.",
+	},
+	{
+		Name: "engine_memory_gb", Unit: "GB", Better: Lower, Scope: PerCell,
+		Evidence:   "readings of the engine's resident set within the window",
+		Definition: "Peak resident set of the engine's processes within the window, in units of 1e9 bytes. It is host memory.",
+	},
+	{
+		Name: "container_memory_gb", Unit: "GB", Better: Lower, Scope: PerCell,
+		Evidence:   "readings of the memory of the engine's control group within the window",
+		Definition: "Peak memory of the engine's container within the window, in units of 1e9 bytes, without files that are only kept in memory because nobody else needs it. It is host memory.",
+	},
+}
+
+// draftPositions is how many positions of a draft have a metric: more than any
+// published drafter proposes in a row.
+const draftPositions = 8
+
+// acceptPositions are accept_pos0 to accept_pos7.
+func acceptPositions() []Metric {
+	var all []Metric
+	for i := range draftPositions {
+		all = append(all, Metric{
+			Name: fmt.Sprintf("accept_pos%d", i), Unit: "share", Better: Higher, Scope: PerCell,
+			Evidence:   "the engine's count of accepted tokens by position and of drafts at both edges of the window",
+			Definition: fmt.Sprintf("Speculative decoding: share of the drafts of which the token at position %d was accepted, counting from 0, as differences of the engine's counts over the window.", i),
+		})
+	}
+	return all
+}
+
+// Metrics of the machine are taken over the windows of all cells of a launch
+// together, so that warm-ups and pauses between cells do not count.
+var gpuMetrics = []Metric{
+	{
+		Name: "idle_power_w", Unit: "W", Better: Lower, Scope: PerGPU,
+		Evidence:   "readings of the power of every GPU in use over at least 1 s before the first request",
+		Definition: "Power of the GPUs with the engine loaded and nothing asked of it: the lowest mean over any second of the last 5 s before the first request (warm-ups included) was sent, summed over GPUs.",
+	},
+	{
+		Name: "power_w", Unit: "W", Better: Lower, Scope: PerGPU,
+		Evidence:   "as energy_j",
+		Definition: "Mean power over the windows of all cells: energy_j divided by their length, summed over GPUs.",
+	},
+	{
+		Name: "peak_power_w", Unit: "W", Better: Lower, Scope: PerGPU,
+		Evidence:   "readings of the power of every GPU in use within the windows",
+		Definition: "Highest reading of power within the windows of all cells: the sum of the GPUs' own peaks, which need not have come at once.",
+	},
+	{
+		Name: "energy_j", Unit: "J", Better: Lower, Scope: PerGPU,
+		Evidence: "readings of the power of every GPU in use that reach beyond the edges of every window, with no gap over 2 s",
+		Definition: "Energy over the windows of all cells, summed over GPUs: the integral of power by the trapezoidal rule, interpolated at the edges. " +
+			"Instantaneous power is taken where the driver has it, else its average.",
+	},
+	{
+		Name: "memory_gb", Unit: "GB", Better: Lower, Scope: PerGPU,
+		Evidence:   "readings of the memory in use of every GPU within the windows",
+		Definition: "Peak memory in use within the windows of all cells, whoever uses it, in units of 1e9 bytes: the sum of the GPUs' own peaks. Engines that reserve memory in advance show what they reserved. Absent on machines with unified memory.",
+	},
+	{
+		Name: "process_memory_gb", Unit: "GB", Better: Lower, Scope: PerGPU,
+		Evidence:   "readings within the windows of what the engine's processes hold of every GPU",
+		Definition: "Peak memory that the engine's processes held on the GPUs within the windows of all cells: the sum of the GPUs' own peaks.",
+	},
+	{
+		Name: "clock_mhz", Unit: "MHz", Whole: true, Better: Neither, Scope: PerGPU,
+		Evidence:   "readings of the SM clock of every GPU within the windows",
+		Definition: "Median of the SM clock over the readings within the windows of all cells; of several GPUs the lowest.",
+	},
+	{
+		Name: "temperature_c", Unit: "°C", Whole: true, Better: Lower, Scope: PerGPU,
+		Evidence:   "readings of the temperature of every GPU within the windows",
+		Definition: "Highest temperature read within the windows of all cells, of any GPU.",
+	},
+	{
+		Name: "utilization", Unit: "share", Better: Neither, Scope: PerGPU,
+		Evidence:   "readings of the utilisation of every GPU within the windows",
+		Definition: "Share of the time in which a kernel ran, as the driver says: the mean of the readings within the windows of all cells, then over GPUs. It does not say how much of a GPU was busy.",
+	},
+	{
+		Name: "throttled_share", Unit: "share", Better: Lower, Scope: PerGPU,
+		Evidence:   "readings of the reasons that keep clocks down, of every GPU, over the whole of the windows",
+		Definition: "Share of the windows of all cells in which heat, a power brake, a hardware slowdown or an unknown reason kept the clocks of a GPU down; of several GPUs the largest. Each reading stands until the next.",
+	},
+	{
+		Name: "power_capped_share", Unit: "share", Better: Lower, Scope: PerGPU,
+		Evidence:   "as throttled_share",
+		Definition: "Share of the windows of all cells in which the power limit kept the clocks of a GPU down; of several GPUs the largest. That is how a GPU at full load keeps to its limit, and makes no measurement invalid.",
+	},
+}
+
+var hostMetrics = []Metric{
+	{
+		Name: "cpu_share", Unit: "share", Better: Lower, Scope: PerHost,
+		Evidence:   "readings of the host's processors within the windows",
+		Definition: "Share of all processor cores of the host in use, by whomever, the measuring client included: the mean of the readings within the windows of all cells.",
+	},
+	{
+		Name: "memory_gb", Unit: "GB", Better: Lower, Scope: PerHost,
+		Evidence:   "readings of the host's memory within the windows",
+		Definition: "Peak memory of the host in use, by whomever, within the windows of all cells, in units of 1e9 bytes.",
+	},
+	{
+		Name: "energy_j", Unit: "J", Better: Lower, Scope: PerHost,
+		Evidence:   "readings of the host's energy counters (RAPL) that reach beyond the edges of every window, with no gap over 2 s",
+		Definition: "Energy of the host's processor packages over the windows of all cells, summed: differences of their counters, interpolated at the edges.",
+	},
+}
+
+// launchMetrics come from the start and the end of an engine and from what it
+// says of itself, not from samples.
+var launchMetrics = []Metric{
+	{
+		Name: "startup_s", Unit: "s", Better: Lower, Scope: PerLaunch,
+		Evidence:   "a launch that became ready",
+		Definition: "Time from the start of the process until the engine answered its readiness check.",
+	},
+	{
+		Name: "first_request_s", Unit: "s", Better: Lower, Scope: PerLaunch,
+		Evidence:   "a server that became ready and answered a request for one token",
+		Definition: "Time of the first request after the start, for one token, which compiles what is compiled just in time. It is sent before anything else and is part of no other metric.",
+	},
+	{
+		Name: "memory_gb", Unit: "GB", Better: Lower, Scope: PerLaunch,
+		Evidence:   "the resident set of the engine's process group, watched while it ran",
+		Definition: "Peak resident set of the engine's process group, in units of 1e9 bytes. It is host memory, and not what a GPU holds.",
+	},
+	{
+		Name: "crashes", Unit: "count", Whole: true, Better: Lower, Scope: PerLaunch,
+		Evidence:   "a launch",
+		Definition: "How often the engine ended by itself before it was ready or while it should have served. A launch counts, besides itself, what crashed of its variant on this machine since the last launch that counted, also in qualification or in a session that was left.",
+	},
+	{
+		Name: "kv_capacity_tokens", Unit: "tokens", Whole: true, Better: Higher, Scope: PerLaunch, Observed: true,
+		Evidence:   "the observation kv_capacity_tokens",
+		Definition: "Tokens that the KV cache holds, as the engine says.",
+	},
+	{
+		Name: "weights_gb", Unit: "GB", Better: Lower, Scope: PerLaunch, Observed: true,
+		Evidence:   "the observation weights_gb",
+		Definition: "Memory that the model's weights take, in units of 1e9 bytes, as the engine says.",
+	},
 }

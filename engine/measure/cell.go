@@ -2,6 +2,7 @@ package measure
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -64,12 +65,6 @@ func keeps(v Values, limits map[string]float64) bool {
 	return true
 }
 
-// inside reports whether a request was sent and answered within a window, as far
-// as it says so.
-func (s Sample) inside(w window) bool {
-	return !s.recorded() || (s.Start >= w.from && s.Start+s.Events[len(s.Events)-1].At <= w.to)
-}
-
 // second is the width in which the peak is looked for.
 const second = time.Second
 
@@ -102,4 +97,169 @@ func peakTokens(c CellRun, all []answer) (most float64, known bool) {
 		best = max(best, sum)
 	}
 	return float64(best), best > 0
+}
+
+// engineSeries is what the name of a series begins with that comes from the
+// engine's own metrics.
+const engineSeries = "engine."
+
+// engine adds what the engine counted and said of itself over a cell's window. An
+// engine's page is read four times a second, so that all readings of a short cell
+// may be of moments at which nothing was in flight: how many requests ran and how
+// full the cache was is then not known, and not zero.
+func (o single) engine(w window, sent []Sample, all watched) {
+	if !w.exists() {
+		return
+	}
+	gauge := func(name string, of func(Series, []window) (float64, bool)) (float64, bool) {
+		return engines(all.by[engineSeries+name], func(s Series) (float64, bool) { return of(s, []window{w}) })
+	}
+	grown := func(s Series) (float64, bool) { return s.difference(w) }
+	counted := func(name string) (float64, bool) { return engines(all.by[engineSeries+name], grown) }
+	busy := flown(w, sent)
+	running, known := gauge("running", func(s Series, windows []window) (float64, bool) { return s.during(busy).middle(windows) })
+	o.put("reached_concurrency", running, known)
+	waiting, known := gauge("waiting", Series.average)
+	o.put("waiting", waiting, known)
+	o.fullest(w, busy, all)
+
+	drafts, hasDrafts := counted("spec_drafts")
+	drafted, hasDrafted := counted("spec_draft_tokens")
+	accepted, hasAccepted := counted("spec_accepted_tokens")
+	o.ratio("accept_rate", accepted, drafted, hasAccepted && hasDrafted)
+	if drafts > 0 {
+		o.put("accept_length", 1+accepted/drafts, hasAccepted && hasDrafts)
+	} else if !hasDrafts {
+		said, known := gauge("spec_accept_length", Series.spoken)
+		o.put("accept_length", said, known)
+	}
+	for i := range draftPositions {
+		at, known := engines(all.at(engineSeries+"spec_accepted_per_pos", i), grown)
+		o.ratio(fmt.Sprintf("accept_pos%d", i), at, drafts, known && hasDrafts)
+	}
+
+	hits, hasHits := counted("prefix_cache_hits")
+	queries, hasQueries := counted("prefix_cache_queries")
+	o.ratio("prefix_hit_rate", hits, queries, hasHits && hasQueries)
+	preempted, known := counted("preemptions")
+	o.put("preemptions", preempted, known)
+	queued, hasQueued := counted("queue_time_sum")
+	times, hasTimes := counted("queue_time_count")
+	o.ratio("engine_queue", 1000*queued, times, hasQueued && hasTimes)
+}
+
+// mostUsed is how full a cache may say that it is: above 1, it counts a block
+// twice or rounds.
+const mostUsed = 1.01
+
+// fullest adds the usage of the KV cache that was fullest. A number that is no
+// share says that the gauge is not what it is taken for, so that none is known.
+func (o single) fullest(w window, busy []window, all watched) {
+	most, known := 0.0, false
+	for _, s := range all.by[engineSeries+"kv_cache_usage"] {
+		if slices.ContainsFunc(s.within([]window{w}), func(x float64) bool { return x < 0 || x > mostUsed }) {
+			return
+		}
+		x, ok := s.during(busy).peak([]window{w})
+		if !ok {
+			return
+		}
+		most, known = max(most, x), true
+	}
+	o.put("kv_cache_usage", min(most, 1), known)
+}
+
+// ratio adds a part of what there was any of.
+func (o single) ratio(name string, part, whole float64, known bool) {
+	if whole > 0 {
+		o.put(name, part/whole, known)
+	}
+}
+
+// resources adds what a cell took of the machine over its window.
+func (o single) resources(w window, all watched, t totals) {
+	if !w.exists() {
+		return
+	}
+	windows := []window{w}
+	energy, known := all.energy(windows)
+	o.put("energy_j", energy, known)
+	o.put("power_w", energy/w.seconds(), known)
+	o.ratio("joules_per_token", energy, t.tokens, known && t.known)
+	o.ratio("tokens_per_joule", t.tokens, energy, known && t.known)
+	for name, series := range map[string]string{
+		"gpu_memory_gb": GPUMemory, "gpu_process_memory_gb": GPUProcessMemory,
+		"engine_memory_gb": EngineMemory, "container_memory_gb": ContainerMemory,
+	} {
+		peak, known := all.sum(series, func(s Series) (float64, bool) { return s.peak(windows) })
+		o.put(name, peak, known)
+	}
+}
+
+// gpu adds what the GPUs did over the windows of all cells.
+func (o single) gpu(windows []window, all watched) {
+	if len(windows) == 0 {
+		return
+	}
+	energy, known := all.energy(windows)
+	o.put("energy_j", energy, known)
+	o.put("power_w", energy/totalSeconds(windows), known)
+	peak := func(s Series) (float64, bool) { return s.peak(windows) }
+	power, known := all.powered(func(s Series) (float64, bool) { return s.peak(windows) })
+	o.put("peak_power_w", power, known)
+	memory, known := all.sum(GPUMemory, peak)
+	o.put("memory_gb", memory, known)
+	memory, known = all.sum(GPUProcessMemory, peak)
+	o.put("process_memory_gb", memory, known)
+
+	clocks, known := all.each(GPUClock, func(s Series) (float64, bool) { return s.middle(windows) })
+	if known {
+		o.put("clock_mhz", slices.Min(clocks), true)
+	}
+	degrees, known := all.each(GPUTemperature, peak)
+	if known {
+		o.put("temperature_c", slices.Max(degrees), true)
+	}
+	busy, known := all.each(GPUUtilization, func(s Series) (float64, bool) { return s.average(windows) })
+	if known {
+		slices.Sort(busy)
+		o.put("utilization", meanOf(busy), true)
+	}
+	for name, bad := range map[string]func(Series, int) bool{"throttled_share": throttled, "power_capped_share": powerCapped} {
+		shares, known := all.each(GPUThrottle, func(s Series) (float64, bool) { return s.share(windows, bad) })
+		if known {
+			o.put(name, slices.Max(shares), true)
+		}
+	}
+}
+
+// host adds what the machine did over the windows of all cells.
+func (o single) host(windows []window, all watched) {
+	if len(windows) == 0 {
+		return
+	}
+	busy, known := all.sum(HostCPU, func(s Series) (float64, bool) { return s.average(windows) })
+	o.put("cpu_share", busy, known && len(all.by[HostCPU]) == 1)
+	memory, known := all.sum(HostMemory, func(s Series) (float64, bool) { return s.peak(windows) })
+	o.put("memory_gb", memory, known && len(all.by[HostMemory]) == 1)
+	energy, known := all.sum(HostEnergy, func(s Series) (float64, bool) { return s.over(windows, Series.growth) })
+	o.put("energy_j", energy, known)
+}
+
+// single adds metrics that have one value a launch.
+type single struct {
+	out    map[string]Summary
+	prefix string
+	scope  Scope
+}
+
+// put adds a metric unless its value is not known or not finite.
+func (o single) put(name string, x float64, known bool) {
+	m, found := LookupIn(name, o.scope)
+	if !known || !found {
+		return
+	}
+	if s, ok := m.Summary([]float64{x}); ok {
+		o.out[o.prefix+name] = s
+	}
 }

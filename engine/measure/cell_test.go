@@ -3,6 +3,7 @@ package measure
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -153,5 +154,202 @@ func TestCellOfEngine(t *testing.T) {
 			absent = []string{"chat.kv_cache_usage"}
 		}
 		checkMetrics(t, Evaluate(recording), want, absent...)
+	}
+}
+
+func TestMachine(t *testing.T) {
+	every := func(name, source string, values ...float64) Series {
+		var pairs []float64
+		for i, v := range values {
+			pairs = append(pairs, float64(500*i), v)
+		}
+		return readings(name, source, pairs...)
+	}
+	answer := of("a", sent(sample(10, 5, text(100, 1), text(200, 5)), 2000, 2000, 2000))
+	recording := Recording{
+		// Windows of 2 to 3 s and 4 to 5 s.
+		Cells:   []CellRun{{Cell: "b", From: 4 * time.Second, To: 5 * time.Second}, {Cell: "a", From: 2 * time.Second, To: 3 * time.Second}},
+		Samples: []Sample{answer},
+		Series: []Series{
+			every(GPUPower, "0", 50, 50, 50, 50, 100, 100, 100, 50, 50, 50, 50),
+			every(GPUPower, "1", 90, 90, 90, 90, 90, 90, 90, 90, 90, 90, 90),
+			every(GPUPowerInstant, "1", 60, 60, 70, 70, 200, 200, 200, 200, 200, 300, 200),
+			every(GPUMemory, "0", 1, 1, 1, 1, 10, 11, 10, 99, 10, 10, 10), every(GPUMemory, "1", 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5),
+			every(GPUClock, "0", 1, 1, 1, 1, 1900, 1980, 1980, 1, 1980, 1980, 1980), every(GPUClock, "1", 1, 1, 1, 1, 1000, 1000, 1000, 1, 1000, 1000, 1000),
+			every(GPUTemperature, "1", 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20), every(GPUTemperature, "0", 90, 90, 90, 90, 40, 41, 42, 90, 45, 44, 43),
+			every(GPUUtilization, "1", 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1), every(GPUUtilization, "0", 0, 0, 0, 0, 1, 1, 1, 0, 0.5, 0.5, 0.5),
+			every(GPUThrottle, "1", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), every(GPUThrottle, "0", 0, 0, 0, 0, 0, 32, 4, 64, 0, 0, 0),
+			every(HostCPU, "", 0, 0, 0, 0, 0.1, 0.1, 0.1, 0.9, 0.3, 0.3, 0.3), every(HostMemory, "", 1, 1, 1, 1, 2, 3, 2, 9, 2, 2, 2),
+			every(HostEnergy, "package-0", 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10), every(HostEnergy, "package-1", 0, 0, 0, 0, 0, 0, 10, 10, 10, 10, 10),
+		},
+	}
+	checkMetrics(t, Evaluate(recording), map[string]float64{
+		"a.energy_j": 100 + 200, "a.power_w": 300, "a.joules_per_token": 60, "a.tokens_per_joule": 1.0 / 60, "a.gpu_memory_gb": 16,
+		"b.energy_j": 50 + 250, "gpu.energy_j": 600, "gpu.power_w": 300, "gpu.peak_power_w": 100 + 300,
+		// The lowest second before 2 s: GPU 1 had 60 W until 0.5 s.
+		"gpu.idle_power_w": 50 + 62.5, "gpu.memory_gb": 16, "gpu.clock_mhz": 1000, "gpu.temperature_c": 45, "gpu.utilization": (0.75 + 1) / 2,
+		// Half a second of two was hot; the power limit at 3 s is past the window.
+		"gpu.throttled_share": 0.25, "gpu.power_capped_share": 0, "host.cpu_share": 0.2, "host.memory_gb": 3, "host.energy_j": 14,
+	}, "b.joules_per_token", "gpu.process_memory_gb", "a.engine_memory_gb", "engine.memory_gb")
+
+	// Power of one GPU that ends too early is power of all GPUs not known.
+	short := recording
+	short.Series = append([]Series{}, recording.Series...)
+	short.Series[2] = every(GPUPowerInstant, "1", 60, 60, 60, 60, 200)
+	short.Series[1] = every(GPUPower, "1", 60, 60, 60, 60, 200)
+	checkMetrics(t, Evaluate(short), nil, "a.energy_j", "gpu.energy_j", "gpu.power_w", "a.power_w", "a.joules_per_token")
+
+	// Memory that is read of one GPU alone is not that of all.
+	one := recording
+	one.Series = append([]Series{every(GPUProcessMemory, "0", 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5), {Name: GPUTemperature, Source: "0"}}, recording.Series...)
+	checkMetrics(t, Evaluate(one), map[string]float64{"gpu.memory_gb": 16, "gpu.temperature_c": 45}, "gpu.process_memory_gb", "a.gpu_process_memory_gb")
+
+	// A cell whose window is not known leaves the machine's numbers unknown.
+	blind := recording
+	blind.Cells = append([]CellRun{{Cell: "c"}}, recording.Cells...)
+	checkMetrics(t, Evaluate(blind), map[string]float64{"a.energy_j": 300}, "gpu.energy_j", "gpu.temperature_c", "host.cpu_share")
+}
+
+// sent gives a sample its times in ms since the recording's zero.
+func sent(s Sample, scheduled, due, start int) Sample {
+	s.Scheduled, s.Due, s.Start = time.Duration(scheduled)*msec, time.Duration(due)*msec, time.Duration(start)*msec
+	return s
+}
+
+// opened makes a sample one of an open loop.
+func opened(s Sample) Sample { s.OpenLoop = true; return s }
+
+func behind(s Sample, context int) Sample { s.ContextTokens = context; return s }
+
+// What a cell and the schedule add to the metrics of a request.
+func TestDeriveInCell(t *testing.T) {
+	plain := sample(100, 3, text(100, 1), text(150, 2), text(200, 3), done(201))
+	asked := plain
+	asked.RequestedOutput = 5
+	again := sent(plain, 1000, 1000, 1000)
+	again.Retries = 2
+	tools := sample(10, 2, other(5, -1), Event{At: 40 * msec, Kind: KindTool, Tokens: 1, Bytes: 3}, Event{At: 60 * msec, Kind: KindTool, Tokens: 2, Bytes: 3})
+	tests := []struct {
+		name string
+		s    Sample
+		cell CellRun
+		// want holds the metrics that are looked at; nil wants absence.
+		want Values
+	}{
+		{
+			"a closed loop counts from the send", sent(plain, 1000, 1000, 1003),
+			CellRun{},
+			Values{"ttfr": {100}, "ttft": {100}, "ttft_answer": {100}, "e2e": {200}, "pp": {1000}, "schedule_lag": {3}, "queue": {0}, "retries": {0}, "context_tokens": {0}},
+		},
+		{
+			"an open loop counts from the schedule, but for the prefill", opened(sent(plain, 1000, 1040, 1045)),
+			CellRun{},
+			Values{"ttfr": {145}, "ttft": {145}, "ttft_answer": {145}, "e2e": {245}, "pp": {1000}, "tg": {20}, "itl": {50, 50}, "schedule_lag": {5}, "queue": {40}},
+		},
+		{
+			"without a schedule there is no lag", plain,
+			CellRun{},
+			Values{"schedule_lag": nil, "queue": nil, "retries": nil, "context_tokens": nil},
+		},
+		{
+			"an API latency", plain,
+			CellRun{Correction: "api", Latency: 20 * msec},
+			Values{"ttft": {100}, "ttft_corrected": {80}, "pp": {1000}, "pp_corrected": {1250}},
+		},
+		{
+			"an open loop's latency is subtracted once", opened(sent(plain, 0, 0, 50)),
+			CellRun{Correction: "generation", Latency: 20 * msec},
+			Values{"ttft": {150}, "ttft_corrected": {130}, "pp_corrected": {1250}},
+		},
+		{
+			"a latency as long as the time corrects nothing", plain,
+			CellRun{Correction: "api", Latency: 100 * msec},
+			Values{"ttft": {100}, "ttft_corrected": nil, "pp": {1000}, "pp_corrected": nil},
+		},
+		{
+			"no correction was asked for", plain,
+			CellRun{Correction: "none", Latency: 20 * msec},
+			Values{"ttft_corrected": nil, "pp_corrected": nil},
+		},
+		{
+			"a correction that was not measured", plain,
+			CellRun{Correction: "api"},
+			Values{"ttft_corrected": nil, "pp_corrected": nil},
+		},
+		{"a short answer", asked, CellRun{ExactOutput: true}, Values{"shortfall": {2}}},
+		{"a short answer that ended by itself", asked, CellRun{}, Values{"shortfall": nil}},
+		{
+			"a request that was put off has no prefill time", again,
+			CellRun{Correction: "api", Latency: msec},
+			Values{"pp": nil, "pp_corrected": nil, "ttft": {100}, "retries": {2}},
+		},
+		{"a context that may have been cached", behind(plain, 60), CellRun{}, Values{"pp": nil}},
+		{"a context of its own", behind(plain, 60), CellRun{UniqueContext: true}, Values{"pp": {1000}}},
+		{"a cached context", behind(cached(plain, 60), 60), CellRun{}, Values{"pp": {400}, "cached_tokens": {60}}},
+		{"a tool call", tools, CellRun{}, Values{"ttft": {40}, "ttft_answer": {40}, "ttft_reasoning": nil, "tg": {50}, "itl": {20}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := derive(tt.s, tt.cell)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range slices.Sorted(maps.Keys(tt.want)) {
+				if !slices.EqualFunc(got[name], tt.want[name], near) {
+					t.Errorf("%s = %v, want %v", name, got[name], tt.want[name])
+				}
+			}
+		})
+	}
+}
+
+func TestDeriveRefusesSchedules(t *testing.T) {
+	s := sample(1, 1, text(1, 1))
+	for _, bad := range []Sample{sent(s, 10, 5, 20), sent(s, 10, 20, 15), sent(s, -1, 1, 1)} {
+		if v, err := Derive(bad); err == nil || v != nil || !strings.Contains(err.Error(), "run backwards") {
+			t.Errorf("scheduled %v, due %v, sent %v: %v, %v", bad.Scheduled, bad.Due, bad.Start, v, err)
+		}
+	}
+}
+
+func TestSummarizeLeavesContextsOut(t *testing.T) {
+	good := sample(100, 2, text(10, 1), text(20, 2))
+	context := good
+	context.Context = true
+	if got := Summarize([]Sample{good, context}, ""); got["ttft"].N != 1 {
+		t.Errorf("ttft of %d requests, want 1", got["ttft"].N)
+	}
+	run := CellRun{Correction: "api", Latency: msec}
+	got := summarize(answersOf([]Sample{good}, run), run)
+	if got["ttft_corrected"].Correction != "api" || got["ttft"].Correction != "" {
+		t.Errorf("corrections %q and %q", got["ttft_corrected"].Correction, got["ttft"].Correction)
+	}
+}
+
+func TestLacks(t *testing.T) {
+	s, _ := SummaryOf("ttft", make([]float64, 10))
+	for stat, want := range map[string]string{
+		"median": "", "p99": "not enough samples (10 of at least 299)", "p90": "not enough samples (10 of at least 29)",
+		"cv": "not defined: the mean is not above zero", "p42": `no statistic is called "p42"`,
+	} {
+		if got := s.Lacks(stat); got != want {
+			t.Errorf("%s: %q, want %q", stat, got, want)
+		}
+	}
+}
+
+// A count that cannot be has no metrics: each token would be kept with its time.
+func TestCountsThatCannotBe(t *testing.T) {
+	for _, c := range []struct{ asked, claimed int }{{8, 2_000_000_000}, {8, 16*8 + 1025}, {0, 2_000_000_000}} {
+		s := sample(32, c.claimed, text(10, 1), text(20, c.claimed), done(21))
+		s.RequestedOutput = c.asked
+		if v, err := Derive(s); err == nil || !strings.Contains(err.Error(), "event 1 claims") {
+			t.Errorf("%d asked, %d claimed: %d metrics, %v", c.asked, c.claimed, len(v), err)
+		}
+	}
+	s := sample(32, 16, text(10, 1), text(20, 16), done(21))
+	s.RequestedOutput = 8
+	if _, err := Derive(s); err != nil {
+		t.Errorf("twice as many as asked for: %v", err)
 	}
 }

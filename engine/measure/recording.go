@@ -1,6 +1,14 @@
 package measure
 
-import "time"
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+)
 
 // Recording is everything that one launch left behind to derive metrics from.
 // Evaluate is a pure function of it, so every stored metric can be recomputed
@@ -102,20 +110,203 @@ func bySent(r Recording) map[string][]Sample {
 	return out
 }
 
-// single adds metrics that have one value a launch.
-type single struct {
-	out    map[string]Summary
-	prefix string
-	scope  Scope
+// maxGap is how far apart readings may be for the time between them to count as
+// watched. Telemetry reads ten times a second, and an engine's page four times.
+const maxGap = 2 * time.Second
+
+// window is a stretch of the recording's time.
+type window struct{ from, to time.Duration }
+
+func (c CellRun) window() window { return window{c.From, c.To} }
+
+// corrects reports whether a latency is to be subtracted.
+func (c CellRun) corrects() bool {
+	return c.Correction != "" && c.Correction != "none" && c.Latency > 0
 }
 
-// put adds a metric unless its value is not known or not finite.
-func (o single) put(name string, x float64, known bool) {
-	m, found := LookupIn(name, o.scope)
-	if !known || !found {
-		return
+// exists is false for the windows of recordings that do not say when a cell was
+// measured.
+func (w window) exists() bool { return w.from >= 0 && w.to > w.from }
+
+func (w window) seconds() float64 { return (w.to - w.from).Seconds() }
+
+func (w window) holds(at time.Duration) bool { return at >= w.from && at <= w.to }
+
+// windowsOf are the windows of all cells in order of time, overlapping ones as
+// one. There are none when one is not known: what is left out might have been
+// the bad one.
+func windowsOf(cells []CellRun) []window {
+	var all []window
+	for _, c := range cells {
+		if !c.window().exists() {
+			return nil
+		}
+		all = append(all, c.window())
 	}
-	if s, ok := m.Summary([]float64{x}); ok {
-		o.out[o.prefix+name] = s
+	return union(all)
+}
+
+func totalSeconds(windows []window) float64 {
+	var sum time.Duration
+	for _, w := range windows {
+		sum += w.to - w.from
 	}
+	return sum.Seconds()
+}
+
+// firstSend is when the first request of a recording was sent, warm-ups and
+// contexts included.
+func firstSend(samples []Sample) (first time.Duration, known bool) {
+	for _, s := range samples {
+		if s.recorded() && (!known || s.Start < first) {
+			first, known = s.Start, true
+		}
+	}
+	return first, known
+}
+
+// flown is when requests of a cell were in flight within its window, as stretches
+// in order that do not touch: warm-ups and contexts too, since the engine works
+// on them like on others. Of a request without an event nobody knows how long it
+// was in flight.
+func flown(w window, sent []Sample) []window {
+	var all []window
+	for _, s := range sent {
+		if !s.recorded() || len(s.Events) == 0 {
+			continue
+		}
+		one := window{max(s.Start, w.from), min(s.Start+s.Events[len(s.Events)-1].At, w.to)}
+		if one.exists() {
+			all = append(all, one)
+		}
+	}
+	return union(all)
+}
+
+// union is the same time in order, overlapping stretches as one.
+func union(all []window) (out []window) {
+	slices.SortFunc(all, func(a, b window) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
+	for _, w := range all {
+		if n := len(out); n > 0 && w.from <= out[n-1].to {
+			out[n-1].to = max(out[n-1].to, w.to)
+			continue
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// Agreement is how metrics that were stored compare with the same recording
+// evaluated again.
+type Agreement struct {
+	// Metrics are compared, with so many Numbers: statistics and counts.
+	Metrics int `json:"metrics"`
+	Numbers int `json:"numbers"`
+	// Differ are the numbers that came out otherwise.
+	Differ []Difference `json:"differ,omitempty"`
+	// Elsewhere are stored metrics that do not come from the recording
+	// (engine.startup_s), New those that are derived now and were not stored:
+	// the version that measured did not know them.
+	Elsewhere []string `json:"elsewhere,omitempty"`
+	New       []string `json:"new,omitempty"`
+}
+
+// Difference is one number that a recomputation did not reproduce.
+type Difference struct {
+	Address string `json:"address"`
+	// What is a statistic, or a field of the summary such as "n" or "unit".
+	What string `json:"what"`
+	// Stored and Again are exact; "absent" where there is none.
+	Stored string `json:"stored"`
+	Again  string `json:"again"`
+}
+
+// Agree evaluates a recording and compares with what was stored. A tolerance of
+// 0 wants every bit to be the same; else it is relative, for statistics alone.
+func Agree(r Recording, stored map[string]Summary, tolerance float64) Agreement {
+	var a Agreement
+	again := Evaluate(r)
+	for _, address := range slices.Sorted(maps.Keys(stored)) {
+		if !r.gives(address) {
+			a.Elsewhere = append(a.Elsewhere, address)
+			continue
+		}
+		a.Metrics++
+		now, there := again[address]
+		if !there {
+			a.Numbers++
+			a.Differ = append(a.Differ, Difference{address, "metric", fmt.Sprintf("%d values", stored[address].N), "absent"})
+			continue
+		}
+		a.compare(address, stored[address], now, tolerance)
+	}
+	for _, address := range slices.Sorted(maps.Keys(again)) {
+		if _, there := stored[address]; !there {
+			a.New = append(a.New, address)
+		}
+	}
+	return a
+}
+
+// gives reports whether a metric of that address comes from the recording.
+func (r Recording) gives(address string) bool {
+	where, _ := SplitAddress(address)
+	return where == string(PerGPU) || where == string(PerHost) || slices.ContainsFunc(r.Cells, func(c CellRun) bool { return c.Cell == where })
+}
+
+func (a *Agreement) compare(address string, stored, again Summary, tolerance float64) {
+	differ := func(what, x, y string) {
+		a.Numbers++
+		if x != y {
+			a.Differ = append(a.Differ, Difference{address, what, x, y})
+		}
+	}
+	differ("unit", stored.Unit, again.Unit)
+	differ("better", string(stored.Better), string(again.Better))
+	differ("correction", stored.Correction, again.Correction)
+	differ("n", strconv.Itoa(stored.N), strconv.Itoa(again.N))
+	differ("requests", strconv.Itoa(stored.Requests), strconv.Itoa(again.Requests))
+	names := slices.Concat(slices.Collect(maps.Keys(stored.Stats)), slices.Collect(maps.Keys(again.Stats)))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		x, hasX := stored.Stats[name]
+		y, hasY := again.Stats[name]
+		if name == Drift && !hasX {
+			continue // recorded before there was such a thing
+		}
+		a.Numbers++
+		if !hasX || !hasY || !same(x, y, tolerance) {
+			a.Differ = append(a.Differ, Difference{address, name, exact(x, hasX), exact(y, hasY)})
+		}
+	}
+}
+
+// same compares bits, or within a relative tolerance.
+func same(x, y, tolerance float64) bool {
+	if math.Float64bits(x) == math.Float64bits(y) {
+		return true
+	}
+	return tolerance > 0 && math.Abs(x-y) <= tolerance*max(math.Abs(x), math.Abs(y))
+}
+
+func exact(x float64, there bool) string {
+	if !there {
+		return "absent"
+	}
+	return strconv.FormatFloat(x, 'g', -1, 64)
+}
+
+// CellsOf are the cells of samples whose launch did not record what was sent, in
+// the order of their first samples. Metrics that need a window do not exist for
+// them.
+func CellsOf(samples []Sample) []CellRun {
+	var out []CellRun
+	seen := map[string]bool{}
+	for _, s := range samples {
+		if !seen[s.Workload] {
+			seen[s.Workload] = true
+			out = append(out, CellRun{Cell: s.Workload})
+		}
+	}
+	return out
 }

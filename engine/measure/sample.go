@@ -4,7 +4,12 @@
 // every stored number can be recomputed from stored samples.
 package measure
 
-import "time"
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
 
 // Kind says what an event of a stream carried.
 type Kind uint8
@@ -123,4 +128,310 @@ func (s Sample) Measured() bool { return !s.Warmup && !s.Context }
 // reasoning, or the call of a tool.
 func (e Event) HasText() bool {
 	return e.Kind == KindText || e.Kind == KindReasoning || e.Kind == KindTool
+}
+
+// Values are the per-request metrics of one sample by name. All have one value
+// but itl, which has one a token. A metric that the sample has no evidence for
+// is absent; no value is NaN or infinite.
+type Values map[string][]float64
+
+// Derive computes every per-request metric that the sample alone has evidence
+// for, as the catalogue defines them. It returns an error, and no values, for a
+// sample that failed (Err), has no events, or whose event times are negative or
+// run backwards, or whose token counts fall, or that was sent before it was due.
+func Derive(s Sample) (Values, error) { return derive(s, CellRun{}) }
+
+// derive is Derive with what is known of the sample's cell: the latency to
+// subtract, and whether its context and the length of its answer were as asked.
+func derive(s Sample, cell CellRun) (Values, error) {
+	if err := check(s); err != nil {
+		return nil, err
+	}
+	v := Values{}
+	v.count("prompt_tokens", s.PromptTokens)
+	v.count("output_tokens", s.OutputTokens)
+	v.count("cached_tokens", s.CachedTokens)
+	if s.recorded() {
+		v.add("schedule_lag", ms(s.Start-s.Due))
+		v.add("queue", ms(s.Due-s.Scheduled))
+		v.count("context_tokens", s.ContextTokens)
+		v.count("retries", s.Retries)
+	}
+	if cell.ExactOutput && s.RequestedOutput > 0 && s.OutputTokens >= 0 {
+		v.add("shortfall", float64(max(0, s.RequestedOutput-s.OutputTokens)))
+	}
+	v.firsts(s)
+	t := tokensOf(s)
+	if len(t.steps) == 0 {
+		return v, nil
+	}
+	first, last := t.steps[0], t.steps[len(t.steps)-1]
+	v.add("ttft", ms(s.waited()+first.at))
+	v.add("e2e", ms(s.waited()+last.at))
+	v.prefill(s, cell, first.at)
+	if t.textEvents < 2 {
+		return v, nil
+	}
+	if span := last.at - first.at; span > 0 && t.after > 0 {
+		v.add("tg", float64(t.after)/span.Seconds())
+		v.add("tpot", ms(span)/float64(t.after))
+	}
+	if t.counted {
+		v.gaps(t.steps)
+	}
+	return v, nil
+}
+
+// recorded reports whether the sample says when it was sent.
+func (s Sample) recorded() bool { return s.Scheduled != 0 || s.Due != 0 || s.Start != 0 }
+
+// waited is the time before the send that counts as latency.
+func (s Sample) waited() time.Duration {
+	if s.OpenLoop {
+		return s.Start - s.Scheduled
+	}
+	return 0
+}
+
+// inside reports whether a request was sent and answered within a window, as far
+// as it says so.
+func (s Sample) inside(w window) bool {
+	return !s.recorded() || (s.Start >= w.from && s.Start+s.Events[len(s.Events)-1].At <= w.to)
+}
+
+// firsts adds the times to the first event of a kind.
+func (v Values) firsts(s Sample) {
+	for _, e := range s.Events {
+		if _, seen := v["ttfr"]; !seen && e.Kind != KindDone {
+			v.add("ttfr", ms(s.waited()+e.At))
+		}
+		name := ""
+		switch e.Kind {
+		case KindReasoning:
+			name = "ttft_reasoning"
+		case KindText, KindTool:
+			name = "ttft_answer"
+		default:
+			continue
+		}
+		if _, seen := v[name]; !seen {
+			v.add(name, ms(s.waited()+e.At))
+		}
+	}
+}
+
+// prefill adds the speed of the prefill, which ended when the first text came,
+// and both numbers with the cell's latency subtracted.
+func (v Values) prefill(s Sample, cell CellRun, took time.Duration) {
+	tokens, known := computed(s, cell)
+	known = known && s.Retries == 0
+	if known && took > 0 {
+		v.add("pp", float64(tokens)/took.Seconds())
+	}
+	if !cell.corrects() || cell.Latency >= took {
+		return
+	}
+	v.add("ttft_corrected", ms(s.waited()+took-cell.Latency))
+	if known {
+		v.add("pp_corrected", float64(tokens)/(took-cell.Latency).Seconds())
+	}
+}
+
+// computed is how many tokens of the prompt the server worked out. It is known
+// only where the prompt was counted and either nothing of it can have been
+// cached or the server says how much was; and where there were any.
+func computed(s Sample, cell CellRun) (tokens int, known bool) {
+	if s.CachedTokens < 0 && s.ContextTokens > 0 && !cell.UniqueContext {
+		return 0, false
+	}
+	tokens = s.PromptTokens - max(s.CachedTokens, 0)
+	return tokens, plausible(s.PromptTokens) && tokens > 0
+}
+
+// gaps adds the time between tokens. Tokens that arrive together share the wait
+// for them; a text event in which the count did not rise only passes its wait
+// on to the next.
+func (v Values) gaps(steps []step) {
+	var all []float64
+	from := steps[0].at
+	for _, s := range steps[1:] {
+		if s.tokens <= 0 {
+			continue
+		}
+		gap := ms(s.at-from) / float64(s.tokens)
+		for range s.tokens {
+			all = append(all, gap)
+		}
+		from = s.at
+	}
+	if len(all) > 0 {
+		v["itl"] = all // finite, as all of them are times over counts
+	}
+}
+
+func (v Values) count(name string, n int) {
+	if n >= 0 {
+		v.add(name, float64(n))
+	}
+}
+
+// add keeps what is not finite out.
+func (v Values) add(name string, x float64) {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return
+	}
+	v[name] = append(v[name], x)
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// step is one token event: tokens that arrived together.
+type step struct {
+	at time.Duration
+	// tokens that arrived with it; 0 where it is not known how many.
+	tokens int
+}
+
+// timeline is a sample's token events from the first text event on.
+type timeline struct {
+	steps []step
+	// textEvents counts events with generated text.
+	textEvents int
+	// after is the number of tokens after the first step; -1 if unknown.
+	after int
+	// counted says that every step's tokens are known.
+	counted bool
+}
+
+// mostTokens is how many tokens an answer can have had: far more than were asked
+// for is a server's mistake, and each of them would be kept with its time.
+func mostTokens(s Sample) int {
+	if s.RequestedOutput > 0 && s.RequestedOutput < math.MaxInt32/16 {
+		return 16*s.RequestedOutput + 1024
+	}
+	return 1 << 22
+}
+
+// check refuses a sample that no metric may be derived from.
+func check(s Sample) error {
+	if s.Err != "" {
+		return fmt.Errorf("request failed: %s", s.Err)
+	}
+	if len(s.Events) == 0 {
+		return errors.New("sample has no events")
+	}
+	if s.recorded() && (s.Scheduled < 0 || s.Due < s.Scheduled || s.Start < s.Due) {
+		return fmt.Errorf("scheduled at %v, due at %v and sent at %v: these times run backwards", s.Scheduled, s.Due, s.Start)
+	}
+	var last time.Duration
+	count := 0
+	for i, e := range s.Events {
+		if e.At < 0 {
+			return fmt.Errorf("event %d has a negative time (%v)", i, e.At)
+		}
+		if e.At < last {
+			return fmt.Errorf("event %d at %v comes before the event that precedes it, at %v", i, e.At, last)
+		}
+		last = e.At
+		if e.Tokens < 0 {
+			continue
+		}
+		if e.Tokens < count {
+			return fmt.Errorf("the server's token count falls from %d to %d at event %d", count, e.Tokens, i)
+		}
+		if e.Tokens > mostTokens(s) {
+			return fmt.Errorf("event %d claims %d tokens, and %d were asked for", i, e.Tokens, s.RequestedOutput)
+		}
+		count = e.Tokens
+	}
+	return nil
+}
+
+// tokensOf finds the token events of a checked sample.
+//
+// With a count in every text event, tokens are differences of counts and an
+// event in which the count rises is a token event even without text. Otherwise
+// only the total is known: text events are the steps, and where there are fewer
+// of them than tokens, the last event before the closing counts ends the answer.
+func tokensOf(s Sample) timeline {
+	if perEvent(s.Events) {
+		return countedTimeline(s.Events)
+	}
+	return totalTimeline(s)
+}
+
+// perEvent reports whether the server counted in every text event. A count of
+// zero beside text is a server that fills in a number without counting.
+func perEvent(events []Event) bool {
+	seen := false
+	for _, e := range events {
+		if !e.HasText() {
+			continue
+		}
+		if e.Tokens < 1 {
+			return false
+		}
+		seen = true
+	}
+	return seen
+}
+
+func countedTimeline(events []Event) timeline {
+	t := timeline{counted: true}
+	first, count := 0, 0
+	for _, e := range events {
+		rose := e.Tokens > count && e.Kind != KindUsage && e.Kind != KindDone
+		switch {
+		case e.HasText() && t.textEvents == 0:
+			first, count = e.Tokens, e.Tokens
+			t.steps = append(t.steps, step{e.At, e.Tokens})
+		case t.textEvents > 0 && (e.HasText() || rose):
+			t.steps = append(t.steps, step{e.At, e.Tokens - count})
+			count = e.Tokens
+		}
+		if e.HasText() {
+			t.textEvents++
+		}
+	}
+	t.after = count - first
+	return t
+}
+
+func totalTimeline(s Sample) timeline {
+	t := timeline{after: -1}
+	var end time.Duration
+	for _, e := range s.Events {
+		if e.HasText() {
+			t.textEvents++
+			t.steps = append(t.steps, step{at: e.At})
+		}
+		if e.Kind != KindUsage && e.Kind != KindDone {
+			end = e.At
+		}
+	}
+	if t.textEvents == 0 {
+		return t
+	}
+	if s.OutputTokens >= 0 {
+		t.after = s.OutputTokens - 1
+	}
+	// One token an event, if the totals agree: then the last text event is the
+	// last token.
+	silent := s.OutputTokens - t.textEvents
+	if silent == 0 || (silent == 1 && s.Finish == "stop") {
+		t.counted = true
+		for i := range t.steps {
+			t.steps[i].tokens = 1
+		}
+	}
+	// Tokens without text may have come after the last text: the end-of-text
+	// token of an answer that ended by itself, or any number of them.
+	if last := t.steps[len(t.steps)-1]; silent > 0 && end > last.at {
+		tokens := 0
+		if t.counted {
+			tokens = 1
+		}
+		t.steps = append(t.steps, step{end, tokens})
+	}
+	return t
 }

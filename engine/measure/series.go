@@ -1,6 +1,11 @@
 package measure
 
-import "time"
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+)
 
 // Series is one quantity over the time of a launch, as it was sampled.
 type Series struct {
@@ -52,3 +57,222 @@ const (
 	// what saturation of the measuring client looks like from inside.
 	ClientDelay = "client.delay_ms"
 )
+
+// within are the values read inside of windows, in order of time.
+func (s Series) within(windows []window) []float64 {
+	var out []float64
+	for i, at := range s.At {
+		if slices.ContainsFunc(windows, func(w window) bool { return w.holds(at) }) {
+			out = append(out, s.Value[i])
+		}
+	}
+	return out
+}
+
+// peak is the highest value read inside of windows.
+func (s Series) peak(windows []window) (float64, bool) {
+	values := s.within(windows)
+	if len(values) == 0 {
+		return 0, false
+	}
+	return slices.Max(values), true
+}
+
+// average is the mean of the values read inside of windows.
+func (s Series) average(windows []window) (float64, bool) {
+	values := s.within(windows)
+	if len(values) == 0 {
+		return 0, false
+	}
+	slices.Sort(values)
+	return meanOf(values), true
+}
+
+// spoken is average without zeros, for gauges in which zero says that there was
+// nothing to say.
+func (s Series) spoken(windows []window) (float64, bool) {
+	values := slices.DeleteFunc(s.within(windows), func(x float64) bool { return x <= 0 })
+	if len(values) == 0 {
+		return 0, false
+	}
+	slices.Sort(values)
+	return meanOf(values), true
+}
+
+// middle is the median of the values read inside of windows.
+func (s Series) middle(windows []window) (float64, bool) {
+	values := s.within(windows)
+	if len(values) == 0 {
+		return 0, false
+	}
+	slices.Sort(values)
+	return Quantile(values, 0.5), true
+}
+
+// edges are the last reading at or before a window and the first at or after it.
+func (s Series) edges(w window) (first, last int, ok bool) {
+	i, exact := slices.BinarySearch(s.At, w.from)
+	for exact && i+1 < len(s.At) && s.At[i+1] == w.from {
+		i++
+	}
+	if !exact {
+		i--
+	}
+	j, _ := slices.BinarySearch(s.At, w.to)
+	if i < 0 || j >= len(s.At) || w.from-s.At[i] > maxGap || s.At[j]-w.to > maxGap {
+		return 0, 0, false
+	}
+	return i, j, w.exists()
+}
+
+// covers is edges where the series was read all the time in between.
+func (s Series) covers(w window) (first, last int, ok bool) {
+	first, last, ok = s.edges(w)
+	for i := first; ok && i < last; i++ {
+		ok = s.At[i+1]-s.At[i] <= maxGap
+	}
+	return first, last, ok
+}
+
+// difference is how much a counter grew over a window, between the readings at
+// its edges. It is not known when there are none, and when the counter fell:
+// then the engine began to count anew.
+func (s Series) difference(w window) (float64, bool) {
+	i, j, ok := s.edges(w)
+	if !ok || !slices.IsSorted(s.Value[i:j+1]) {
+		return 0, false
+	}
+	return s.Value[j] - s.Value[i], true
+}
+
+// growth is difference with the counter interpolated at the edges, for counters
+// that are read all the time and grow steadily, such as energy.
+func (s Series) growth(w window) (float64, bool) {
+	i, j, ok := s.covers(w)
+	if !ok || !slices.IsSorted(s.Value[i:j+1]) {
+		return 0, false
+	}
+	return s.value(w.to, j) - s.value(w.from, i+1), true
+}
+
+// integral is the area below the readings over a window by the trapezoidal
+// rule, in units of the value times seconds.
+func (s Series) integral(w window) (float64, bool) {
+	i, j, ok := s.covers(w)
+	if !ok {
+		return 0, false
+	}
+	sum := 0.0
+	for k := i; k < j; k++ {
+		from, to := max(s.At[k], w.from), min(s.At[k+1], w.to)
+		if to > from {
+			sum += float64((s.value(from, k+1) + s.value(to, k+1)) / 2 * (to - from).Seconds())
+		}
+	}
+	return sum, true
+}
+
+// value interpolates between a reading and the one before it.
+func (s Series) value(at time.Duration, next int) float64 {
+	if at >= s.At[next] {
+		return s.Value[next]
+	}
+	a, b := s.At[next-1], s.At[next]
+	if at <= a {
+		return s.Value[next-1]
+	}
+	part := float64(at-a) / float64(b-a)
+	// The product is rounded so that it is not fused with the sum.
+	return s.Value[next-1] + float64((s.Value[next]-s.Value[next-1])*part)
+}
+
+// standing is for how long of a window readings stood that bad says so of: each
+// until the next, the last to the end.
+func (s Series) standing(w window, bad func(i int) bool) time.Duration {
+	var sum time.Duration
+	for i, at := range s.At {
+		until := w.to
+		if i+1 < len(s.At) {
+			until = min(until, s.At[i+1])
+		}
+		if from := max(at, w.from); until > from && bad(i) {
+			sum += until - from
+		}
+	}
+	return sum
+}
+
+// over adds up windows, which all have to be known.
+func (s Series) over(windows []window, of func(Series, window) (float64, bool)) (total float64, known bool) {
+	for _, w := range windows {
+		x, ok := of(s, w)
+		if !ok {
+			return 0, false
+		}
+		total += x
+	}
+	return total, len(windows) > 0
+}
+
+// share is the part of all windows in which readings stood that bad says so of.
+func (s Series) share(windows []window, bad func(Series, int) bool) (float64, bool) {
+	var sum, length time.Duration
+	for _, w := range windows {
+		if _, _, ok := s.covers(w); !ok {
+			return 0, false
+		}
+		sum += s.standing(w, func(i int) bool { return bad(s, i) })
+		length += w.to - w.from
+	}
+	return float64(sum) / float64(length), length > 0
+}
+
+// during is a series without the readings outside of stretches, as union has
+// them.
+func (s Series) during(stretches []window) Series {
+	kept := Series{Name: s.Name, Source: s.Source}
+	for i, at := range s.At {
+		j, _ := slices.BinarySearchFunc(stretches, at, func(w window, at time.Duration) int { return cmp.Compare(w.to, at) })
+		if j < len(stretches) && stretches[j].holds(at) {
+			kept.At, kept.Value = append(kept.At, at), append(kept.Value, s.Value[i])
+		}
+	}
+	return kept
+}
+
+// sound reports whether a series is what its type promises.
+func (s Series) sound() bool {
+	return len(s.At) > 0 && len(s.At) == len(s.Value) && s.At[0] >= 0 && slices.IsSorted(s.At) && !slices.ContainsFunc(s.Value, notFinite)
+}
+
+// Gauge is what all engines behind one address said together at each time at
+// which they were read. As in every metric (see engines), the ranks of one engine
+// work on the same requests, so that the one that says most counts, and engines
+// with requests of their own are added up. It has no readings where there is no
+// series of that name.
+func Gauge(all []Series, name string) Series {
+	said := map[time.Duration]map[string]float64{} // by time and engine
+	for _, s := range all {
+		if s.Name != name {
+			continue
+		}
+		engine := without(s.Source, ranks)
+		for i, at := range s.At {
+			if said[at] == nil {
+				said[at] = map[string]float64{}
+			}
+			if most, known := said[at][engine]; !known || s.Value[i] > most {
+				said[at][engine] = s.Value[i]
+			}
+		}
+	}
+	sum := Series{Name: name}
+	for _, at := range slices.Sorted(maps.Keys(said)) {
+		total := 0.0
+		for _, engine := range slices.Sorted(maps.Keys(said[at])) { // a fixed order, for the last bit
+			total += said[at][engine]
+		}
+		sum.At, sum.Value = append(sum.At, at), append(sum.Value, total)
+	}
+	return sum
+}

@@ -2,7 +2,15 @@ package metadata
 
 import (
 	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -145,4 +153,241 @@ func (c *Collector) nvcc(ctx context.Context, q *Request, d *Document) {
 		c.keep(key, version)
 	}
 	d.software("nvcc", version)
+}
+
+const (
+	// smallLimit is the size up to which a file of a larger model is.
+	smallLimit = 1 << 20
+	// headLimit is how much of a large file is read: GGUF has its metadata there.
+	headLimit = 1 << 20
+	// headerLimit bounds the header of a safetensors file, which names all its
+	// tensors.
+	headerLimit = 64 << 20
+)
+
+// digest covers files by name and content. Of large files it covers the blob
+// name where a cache has one, else size, time of change and head: reading
+// hundreds of gigabytes at every launch is no option, and would empty the page
+// cache that the engine loads from.
+func (c *Collector) digest(ctx context.Context, t tree, files []file, whole bool) (sum, covers string, err error) {
+	h := sha256.New()
+	covers = "names and contents"
+	for _, f := range files {
+		id, complete, err := c.identity(ctx, t, f, whole)
+		if err != nil {
+			return "", "", fmt.Errorf("%s: %w", f.path, err)
+		}
+		if !complete {
+			covers = "names, sizes, contents of small files, and times and heads of large ones"
+		}
+		fmt.Fprintf(h, "%q %d %s\n", f.name, f.size, id)
+	}
+	return hex.EncodeToString(h.Sum(nil)), covers, nil
+}
+
+// identity is what tells a file from one with the same name.
+func (c *Collector) identity(ctx context.Context, t tree, f file, whole bool) (id string, complete bool, err error) {
+	if f.blob != "" {
+		return f.blob, true, nil
+	}
+	limit := int64(headLimit)
+	if complete = whole || f.size <= smallLimit; complete {
+		limit = f.size
+	}
+	_, here := t.(hostTree)
+	key := fmt.Sprint("file ", here, f.path, f.size, f.mtime, limit)
+	if kept, ok := c.kept(key).(string); ok && here {
+		return kept, complete, nil
+	}
+	if !complete && strings.HasSuffix(f.name, ".safetensors") {
+		var length strings.Builder
+		if err := t.read(ctx, f.path, 8, &length); err != nil {
+			return "", false, err
+		}
+		if length.Len() == 8 {
+			limit = 8 + int64(min(binary.LittleEndian.Uint64([]byte(length.String())), headerLimit))
+		}
+	}
+	h := sha256.New()
+	if err := t.read(ctx, f.path, limit, h); err != nil {
+		return "", false, err
+	}
+	id = hex.EncodeToString(h.Sum(nil))
+	if !complete {
+		id += " " + f.mtime
+	}
+	c.keep(key, id)
+	return id, complete, nil
+}
+
+const (
+	packagesLimit = time.Minute
+	// torchLimit is long: the first import reads gigabytes from a cold disk.
+	torchLimit = 2 * time.Minute
+)
+
+// listPackages prints what is installed, as JSON. It needs no pip.
+//
+//go:embed packages.py
+var listPackages string
+
+// askTorch prints the versions that PyTorch was built with, as JSON. It sees no
+// GPU, so that it takes no memory there.
+//
+//go:embed versions.py
+var askTorch string
+
+// installed is what packages.py prints.
+type installed struct {
+	Python     string   `json:"python"`
+	Executable string   `json:"executable"`
+	Packages   []string `json:"packages"`
+}
+
+// pythons are tried where the plan's command does not show an interpreter.
+var pythons = [][]string{{"python3"}, {"python"}}
+
+// python reads packages and library versions where the engine lives. What an
+// image holds does not change, so that it is asked for once per image.
+func (c *Collector) python(ctx context.Context, q *Request, d *Document) {
+	found, err := c.packages(ctx, q)
+	if err != nil {
+		d.Lack("packages", err.Error())
+		return
+	}
+	d.Packages = found.Packages
+	d.software("python", found.Python)
+	if !slices.ContainsFunc(found.Packages, func(p string) bool { return strings.HasPrefix(p, "torch==") || strings.HasPrefix(p, "torch @") }) {
+		d.Lack("torch", "it is not installed where the engine lives")
+		return
+	}
+	if found.Executable == "" {
+		d.Lack("torch", "no interpreter to ask")
+		return
+	}
+	versions, err := c.torch(ctx, q, found)
+	if err != nil {
+		d.Lack("torch", err.Error())
+	}
+	for _, name := range keys(versions) {
+		d.software(name, versions[name])
+	}
+}
+
+func (c *Collector) packages(ctx context.Context, q *Request) (installed, error) {
+	key := "packages " + q.Image + " " + strings.Join(q.Python, " ")
+	if kept, ok := c.kept(key).(installed); ok && q.Image != "" {
+		return kept, nil
+	}
+	interpreters := pythons
+	if len(q.Python) > 0 {
+		interpreters = append([][]string{q.Python}, pythons...)
+	}
+	var why []string
+	for _, python := range interpreters {
+		out, err := q.Engine.text(ctx, packagesLimit, append(slices.Clone(python), "-c", listPackages)...)
+		var found installed
+		if err == nil {
+			err = json.Unmarshal([]byte(last(out)), &found)
+		}
+		if err != nil {
+			why = append(why, fmt.Sprintf("%s: %v", strings.Join(python, " "), err))
+			continue
+		}
+		c.keep(key, found)
+		return found, nil
+	}
+	for _, argv := range [][]string{{"uv", "pip", "freeze"}, {"pip", "freeze"}, {"conda", "list", "--export"}} {
+		out, err := q.Engine.text(ctx, packagesLimit, argv...)
+		if err != nil {
+			continue
+		}
+		found := installed{Packages: lines(out)}
+		if len(found.Packages) > 0 {
+			c.keep(key, found)
+			return found, nil
+		}
+	}
+	return installed{}, fmt.Errorf("no Python could list them: %s", strings.Join(why, "; "))
+}
+
+// torch asks PyTorch itself: importing it takes seconds, so the answer is kept
+// while what is installed stays as it is.
+func (c *Collector) torch(ctx context.Context, q *Request, found installed) (map[string]string, error) {
+	key := "torch " + q.Image + " " + found.Executable + " " + digest([]byte(strings.Join(found.Packages, "\n")))
+	if kept, ok := c.kept(key).(map[string]string); ok {
+		return kept, nil
+	}
+	out, err := q.Engine.text(ctx, torchLimit, found.Executable, "-c", askTorch)
+	if err != nil {
+		return nil, err
+	}
+	versions := map[string]string{}
+	if err := json.Unmarshal([]byte(last(out)), &versions); err != nil {
+		return nil, fmt.Errorf("its answer is not understood: %w", err)
+	}
+	c.keep(key, versions)
+	return versions, nil
+}
+
+// lines are the lines that say something, sorted.
+func lines(text string) (out []string) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			out = append(out, line)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Run runs a command and returns its standard output.
+type Run func(ctx context.Context, argv ...string) ([]byte, error)
+
+// Host runs commands on this machine, in mxflow's own environment.
+func Host(ctx context.Context, argv ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.WaitDelay = time.Second
+	return cmd.Output()
+}
+
+// maxOutput is how much of a command's output is kept in a document.
+const maxOutput = 64 << 10
+
+// text runs a command for at most limit and returns what it printed.
+func (run Run) text(ctx context.Context, limit time.Duration, argv ...string) (string, error) {
+	if run == nil {
+		return "", errors.New("no command can be run where the engine lives")
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	out, err := run(ctx, argv...)
+	if ctx.Err() != nil {
+		return "", fmt.Errorf("%s did not end within %s", argv[0], limit)
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && len(exit.Stderr) > 0 {
+		return "", fmt.Errorf("%w: %s", err, last(string(exit.Stderr)))
+	}
+	return string(out), err
+}
+
+// last is the last line that says something: where programs put the reason.
+func last(text string) string {
+	text = strings.TrimSpace(text)
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}
+
+// brief makes a reason fit for one line.
+func brief(why string) string {
+	why = strings.Join(strings.Fields(strings.ToValidUTF8(why, "?")), " ")
+	if len(why) > 300 {
+		why = strings.ToValidUTF8(why[:300], "") + "…"
+	}
+	return why
+}
+
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }

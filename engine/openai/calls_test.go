@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func answers(byPath map[string]string) http.HandlerFunc {
@@ -118,6 +121,165 @@ func TestNew(t *testing.T) {
 	for _, base := range []string{"http://h:1", "http://h:1/", "http://h:1/v1", "http://h:1/v1/"} {
 		if c := New(base, ""); c.BaseURL != "http://h:1" {
 			t.Errorf("New(%q) talks to %q", base, c.BaseURL)
+		}
+	}
+}
+
+// silent never answers.
+type silent struct{}
+
+func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// A server that accepts a connection and says nothing does not hold a caller
+// that has no limit of its own.
+func TestCallsOfASilentServerEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New("http://engine.test", "")
+		c.HTTP = &http.Client{Transport: silent{}}
+		began := time.Now()
+		if _, err := c.Models(t.Context()); err == nil || !strings.Contains(err.Error(), "no answer within 1m0s") {
+			t.Errorf("models: %v", err)
+		}
+		if _, err := c.Health(t.Context()); err == nil {
+			t.Error("health is well")
+		}
+		c.Model = "m"
+		if _, _, err := c.Tokenize(t.Context(), "a text"); err == nil || !strings.Contains(err.Error(), "POST /tokenize: no answer within") {
+			t.Errorf("tokenize: %v", err)
+		}
+		if took := time.Since(began); took > 2*pageLimit+countLimit {
+			t.Errorf("gave up after %v", took)
+		}
+	})
+}
+
+// Names are shown on terminals and stand in tables.
+func TestNamesThatAreNone(t *testing.T) {
+	for _, name := range []string{`\u001b[31mred`, `a\u0000b`, `two\nlines`, strings.Repeat("x", maxName+1)} {
+		c := serve(t, answers(map[string]string{
+			"GET /v1/models": `{"data":[{"id":"fine"},{"id":"` + name + `"}]}`,
+			"GET /version":   `{"version":"` + name + `"}`,
+		}))
+		_, err := c.Models(t.Context())
+		_, also := c.Version(t.Context())
+		for _, err := range []error{err, also} {
+			if err == nil || !strings.Contains(err.Error(), "a name ") || strings.ContainsAny(err.Error(), "\x1b\x00\n") || len(err.Error()) > 1000 {
+				t.Errorf("%.20q: %v", name, err)
+			}
+		}
+	}
+}
+
+// A count that no vocabulary has would have prompts grow without end.
+func TestTokenizeCountsThatCannotBe(t *testing.T) {
+	for _, count := range []string{`-5`, `1000000000000000`, `5000`} {
+		c := serve(t, answers(map[string]string{"GET /v1/models": `{"data":[{"id":"m"}]}`, "POST /tokenize": `{"count":` + count + `}`}))
+		if n, _, err := c.Tokenize(t.Context(), "a b c"); err == nil || !strings.Contains(err.Error(), count+" tokens for a text of 5 bytes") {
+			t.Errorf("%s: %d, %v", count, n, err)
+		}
+	}
+}
+
+// Times are exact in the bubble: each probe waits as long as its turn says.
+func TestLatency(t *testing.T) {
+	for _, mode := range []LatencyMode{LatencyAPI, LatencyGeneration} {
+		t.Run(string(mode), func(t *testing.T) {
+			turn := 0
+			waits := []time.Duration{time.Second, 10 * time.Millisecond, 20 * time.Millisecond, 60 * time.Millisecond}
+			handler := func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				time.Sleep(waits[turn])
+				turn++
+				if r.Method == http.MethodGet && r.URL.Path == "/v1/models" {
+					_, _ = io.WriteString(w, `{"data":[]}`)
+					return
+				}
+				if !strings.Contains(string(body), `"content":"hello"`) || !strings.Contains(string(body), `"max_tokens":1`) {
+					t.Errorf("asked %s", body)
+				}
+				// What comes after the first event is not its latency.
+				script(": ping\n\n", delta(`"role":"assistant"`))(w, r)
+				time.Sleep(time.Second)
+				script(delta(`"content":"a"`), end)(w, r)
+			}
+			inBubble(t, handler, func(t *testing.T, c *Client) {
+				mean, probes, err := c.Latency(t.Context(), mode, LatencyProbes)
+				if err != nil || mean != 30*time.Millisecond || len(probes) != 3 || probes[0] != waits[1] || probes[2] != waits[3] {
+					t.Errorf("mean %v of %v, %v", mean, probes, err)
+				}
+			})
+		})
+	}
+}
+
+func TestLatencyThatCannotBeMeasured(t *testing.T) {
+	asked := 0
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if asked++; asked == 3 || r.Method == http.MethodPost {
+			http.Error(w, "gone", http.StatusNotFound)
+			return
+		}
+		_, _ = io.WriteString(w, `{}`)
+	})
+	var status *StatusError
+	if mean, probes, err := c.Latency(t.Context(), LatencyAPI, 5); mean != 0 || probes != nil || !errors.As(err, &status) || !strings.Contains(err.Error(), "probe 3 of 6") {
+		t.Errorf("a probe that fails: %v, %v, %v", mean, probes, err)
+	}
+	if _, _, err := c.Latency(t.Context(), LatencyGeneration, 1); !errors.As(err, &status) {
+		t.Errorf("no chat: %v", err)
+	}
+	if _, _, err := c.Latency(t.Context(), "ping", 3); err == nil || !strings.Contains(err.Error(), `"ping"`) {
+		t.Errorf("an unknown mode: %v", err)
+	}
+	if _, _, err := c.Latency(t.Context(), LatencyAPI, 0); err == nil {
+		t.Error("no probes at all")
+	}
+	asked = 0
+	if mean, probes, err := c.Latency(t.Context(), LatencyNone, 0); mean != 0 || probes != nil || err != nil || asked != 0 {
+		t.Errorf("none: %v, %v, %v after %d requests", mean, probes, err, asked)
+	}
+}
+
+// An engine that counts on a page of its own, in its own words.
+func TestTokenizeElsewhere(t *testing.T) {
+	for name, c := range map[string]struct {
+		page string
+		want int
+		fail string
+	}{
+		"a length":        {`{"length":3,"tokens":[1,2,3]}`, 3, ""},
+		"other tokens":    {`{"length":2,"tokens":[[1,"a"],[2,"b"]]}`, 2, ""},
+		"nothing counted": {`{"length":0}`, 0, "no tokens for a text"},
+		"no length":       {`{"tokens":[1]}`, 0, "there is none"},
+		"no JSON":         {`<html>`, 0, "<html>"},
+	} {
+		asked := ""
+		client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/v1/token/encode" {
+				http.NotFound(w, r)
+				return
+			}
+			body, _ := io.ReadAll(r.Body)
+			asked = string(body)
+			_, _ = w.Write([]byte(c.page))
+		})
+		client.Tokenizer = Tokenizer{Path: "/v1/token/encode", Field: "text", Count: func(_ context.Context, answer any) (int, error) {
+			object, _ := answer.(map[string]any)
+			n, ok := object["length"].(float64)
+			if !ok {
+				return 0, errors.New("there is none")
+			}
+			return int(n), nil
+		}}
+		n, _, err := client.Tokenize(t.Context(), "a b c")
+		if n != c.want || (err == nil) != (c.fail == "") || err != nil && !strings.Contains(err.Error(), c.fail) {
+			t.Errorf("%s: %d, %v", name, n, err)
+		}
+		if !strings.Contains(asked, `"text":"a b c"`) {
+			t.Errorf("%s: asked %s", name, asked)
 		}
 	}
 }

@@ -9,11 +9,22 @@
 package openai
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
 	"net"
 	"net/http"
+	"net/http/httptrace"
+	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
+
+	"github.com/mxflow/mxflow/engine/measure"
 )
 
 // Client talks to one engine. It is safe for concurrent use; its fields are set
@@ -99,3 +110,647 @@ func (c *Client) UseHTTP2() {
 // Close closes idle connections, so that the engine can stop without waiting
 // for them.
 func (c *Client) Close() { c.HTTP.CloseIdleConnections() }
+
+const (
+	// maxAnswer bounds what a call that does not stream reads.
+	maxAnswer = 64 << 20
+	// pageLimit bounds how long a page such as the list of models may take, and
+	// countLimit one that counts tokens, of which a prompt may have a million.
+	pageLimit, countLimit = time.Minute, 10 * time.Minute
+	// maxName bounds the name of a model in bytes: some are paths of files.
+	maxName = 4 << 10
+)
+
+// Model is one entry of the engine's list of models.
+type Model struct {
+	ID string
+	// MaxLen is the most tokens that prompt and output may have together; 0
+	// where the engine does not say.
+	MaxLen int
+}
+
+// Models returns the models that the engine serves, at least one.
+func (c *Client) Models(ctx context.Context) ([]Model, error) {
+	var answer struct {
+		Data []struct {
+			ID     string `json:"id"`
+			MaxLen int    `json:"max_model_len"`
+		} `json:"data"`
+	}
+	if err := c.call(ctx, http.MethodGet, "/v1/models", nil, &answer); err != nil {
+		return nil, err
+	}
+	if len(answer.Data) == 0 || answer.Data[0].ID == "" {
+		return nil, errors.New("GET /v1/models: the engine lists no model")
+	}
+	models := make([]Model, len(answer.Data))
+	for i, m := range answer.Data {
+		if err := checkName(m.ID); err != nil {
+			return nil, fmt.Errorf("GET /v1/models: %w", err)
+		}
+		models[i] = Model{ID: m.ID, MaxLen: m.MaxLen}
+	}
+	return models, nil
+}
+
+// checkName refuses what is no name of a model or a version: it is shown on terminals and
+// stands in tables and files.
+func checkName(name string) error {
+	if len(name) > maxName {
+		return fmt.Errorf("a name of %d bytes, and %d are allowed: %s", len(name), maxName, quoted([]byte(name)))
+	}
+	if printable(name) != name || strings.ContainsAny(name, "\n\t") {
+		return fmt.Errorf("a name with control characters, or that is no UTF-8: %s", quoted([]byte(name)))
+	}
+	return nil
+}
+
+// model is the name to ask for. An engine that keeps no list gets requests
+// without a name.
+func (c *Client) model(ctx context.Context) (string, error) {
+	if c.Model != "" {
+		return c.Model, nil
+	}
+	if name := c.listed.Load(); name != nil {
+		return *name, nil
+	}
+	name := ""
+	models, err := c.Models(ctx)
+	var status *StatusError
+	switch {
+	case err == nil:
+		name = models[0].ID
+	case errors.As(err, &status) && status.Status == http.StatusNotFound:
+	default:
+		return "", fmt.Errorf("asking for the model's name: %w", err)
+	}
+	c.listed.Store(&name)
+	return name, nil
+}
+
+// Version returns what the engine says its version is (GET /version).
+func (c *Client) Version(ctx context.Context) (string, error) {
+	var answer struct {
+		Version string `json:"version"`
+	}
+	if err := c.call(ctx, http.MethodGet, "/version", nil, &answer); err != nil {
+		return "", err
+	}
+	if answer.Version == "" {
+		return "", errors.New("GET /version: the answer names no version")
+	}
+	if err := checkName(answer.Version); err != nil {
+		return "", fmt.Errorf("GET /version: %w", err)
+	}
+	return answer.Version, nil
+}
+
+// Health returns the status of GET /health. The error is not nil only when
+// there was no answer, as while an engine still loads.
+func (c *Client) Health(ctx context.Context) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, pageLimit)
+	defer cancel()
+	req, err := c.newRequest(ctx, http.MethodGet, "/health", nil)
+	if err != nil {
+		return 0, err
+	}
+	resp, _, err := c.send(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxDrained))
+	return resp.StatusCode, nil
+}
+
+// call makes one request that does not stream. The error is a *StatusError for
+// an answer other than 200.
+func (c *Client) call(ctx context.Context, method, path string, question, answer any) error {
+	var payload []byte
+	if question != nil {
+		var err error
+		if payload, err = json.Marshal(question); err != nil {
+			return err
+		}
+	}
+	said, _, err := c.ask(ctx, method, path, payload)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(said, answer); err != nil {
+		return fmt.Errorf("%s %s: %w in %s", method, path, err, quoted(said))
+	}
+	return nil
+}
+
+// ask sends one request and returns the answer's body, and the time from the
+// send to its end. A server that does not answer is given up after a limit of
+// its own, since not every caller has one.
+func (c *Client) ask(ctx context.Context, method, path string, payload []byte) (said []byte, took time.Duration, err error) {
+	limit := pageLimit
+	if payload != nil {
+		limit = countLimit
+	}
+	tooLong := fmt.Errorf("no answer within %s", limit)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, tooLong)
+	defer cancel()
+	defer func() {
+		if err != nil && errors.Is(context.Cause(ctx), tooLong) {
+			err = fmt.Errorf("%s %s: %w", method, path, tooLong)
+		}
+	}()
+	req, err := c.newRequest(ctx, method, path, payload)
+	if err != nil {
+		return nil, 0, err
+	}
+	sent := time.Now()
+	resp, _, err := c.send(req)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, 0, statusError(resp, path)
+	}
+	if err := checkEncoding(resp); err != nil {
+		return nil, 0, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	said, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	took = time.Since(sent)
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	return said, took, nil
+}
+
+// maxStale bounds how many kept connections may turn out to be closed before a
+// request gets through: as many as a server closes at once.
+const maxStale = 8
+
+// send makes a request. A server may close a kept connection at the very moment
+// at which the next request goes out on it: many do after so many requests, and
+// llama.cpp's does behind each stream (engine.Ask.ClosesStreams). The request then
+// goes out on another one, where the old one had been used before and not one
+// byte was answered: net/http does so by itself where nothing was written yet, and
+// here where part of a long prompt was. The request that counts is still one, and
+// the time of the failed attempt is in it; again is how often it went out once
+// more, so that a server which drops what it has accepted is seen. A new
+// connection that breaks is an error as ever.
+func (c *Client) send(req *http.Request) (resp *http.Response, again int, err error) {
+	var conns atomic.Int32
+	for stale := 0; ; stale++ {
+		reused := false
+		trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) {
+			reused = info.Reused
+			conns.Add(1)
+		}}
+		resp, err = c.HTTP.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
+		if err == nil || !reused || stale == maxStale || req.GetBody == nil || req.Context().Err() != nil || !closed(err) {
+			return resp, max(int(conns.Load())-1, 0), err
+		}
+		body, lost := req.GetBody()
+		if lost != nil {
+			return resp, max(int(conns.Load())-1, 0), err
+		}
+		req.Body = body
+	}
+}
+
+// closed reports whether an error says that the other side closed a connection.
+func closed(err error) bool {
+	for _, sign := range []error{net.ErrClosed, io.EOF, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, sign) {
+			return true
+		}
+	}
+	return false
+}
+
+// Stream sends one request and watches the answer arrive. The sample holds the
+// time of every data event since the send, on the monotonic clock; the send is
+// the moment before the request is handed to the HTTP client, so a connection
+// that must be opened first is counted. The clock is read once after each read
+// from the connection: the events that one read brought share its time, since
+// the client could not have had them earlier, and since times in between would
+// measure this parser. The order and the shared times are kept.
+//
+// Sent keeps the monotonic reading of the send, so that who knows a zero on that
+// clock can place it there; stored, it is the wall clock alone.
+//
+// The sample's workload, index and warm-up mark are the caller's to fill in.
+//
+// On error the sample holds what had come until then, and its Err is set. The
+// error is a *StatusError for an answer other than 200, a *StallError for a
+// time limit, ctx's error when ctx ended, and a *StreamError for everything
+// else that can be wrong with an answer; a request that could not even be built
+// gives a plain error.
+//
+// An engine that refuses to count tokens in streams is asked again for less
+// counting; see Usage. The sample is that of the last request alone.
+func (c *Client) Stream(ctx context.Context, r Request) (measure.Sample, error) {
+	model, err := c.model(ctx)
+	if err != nil {
+		return failedSample(r, err), err
+	}
+	mode := c.Usage()
+	if !r.ContinuousUsage {
+		mode = max(mode, UsageFinal)
+	}
+	refused := false
+	for {
+		s, err := c.stream(ctx, r, model, mode)
+		if refusesUsage(err) && mode < UsageNone {
+			refused = true
+			mode++
+			continue
+		}
+		if refused && err == nil {
+			c.lower(mode)
+		}
+		return s, err
+	}
+}
+
+func failedSample(r Request, err error) measure.Sample {
+	c := newCollector(r)
+	c.s.Sent = time.Now()
+	return c.sample(err)
+}
+
+// stream makes one attempt in one mode.
+func (c *Client) stream(ctx context.Context, r Request, model string, mode UsageMode) (measure.Sample, error) {
+	got := newCollector(r)
+	path, err := r.API.path()
+	if err != nil {
+		return got.sample(err), err
+	}
+	payload, err := c.encode(r, model, mode)
+	if err != nil {
+		return got.sample(err), err
+	}
+	w := newWatch(ctx, r.Timeouts)
+	defer w.close()
+	req, err := c.newRequest(w.ctx, http.MethodPost, path, payload)
+	if err != nil {
+		return got.sample(err), err
+	}
+	req.Header.Set("Accept", "text/event-stream")
+
+	sent := time.Now()
+	w.start(sent)
+	got.s.Sent = sent
+	resp, again, err := c.send(req)
+	got.s.Retries, got.doubts.again = again, again
+	if err != nil {
+		err = w.explain(err, 0)
+		return got.sample(err), err
+	}
+	defer resp.Body.Close()
+	if err := checkResponse(resp, path); err != nil {
+		return got.sample(err), err
+	}
+	forget(req)
+	err = receive(resp.Body, w, got)
+	return got.sample(err), err
+}
+
+func (c *Client) newRequest(ctx context.Context, method, path string, payload []byte) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.BaseURL+path, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	if len(payload) > 0 {
+		sendOnce(req, payload)
+	}
+	for name, values := range c.Header {
+		req.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	if method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	// Saying nothing would leave the choice to proxies, and compressing holds
+	// events back.
+	req.Header.Set("Accept-Encoding", "identity")
+	// The key without a value is not sent, and tells net/http that it may open
+	// another connection where the server closed a kept one; see send.
+	req.Header["Idempotency-Key"] = nil
+	return req, nil
+}
+
+// Tokens are the counts of one answer, -1 where unknown.
+type Tokens struct {
+	Prompt, Output, Cached int
+	// Source says who counted the output.
+	Source measure.TokenSource
+}
+
+// Answer is an answer whose timing nobody asked for.
+type Answer struct {
+	Text, Reasoning string
+	// Tools is the text of tool calls.
+	Tools  string
+	Finish string
+	Tokens Tokens
+}
+
+// Complete sends a request and returns the whole answer. Its errors are those
+// of Stream.
+func (c *Client) Complete(ctx context.Context, r Request) (Answer, error) {
+	s, err := c.Stream(ctx, r)
+	if err != nil {
+		return Answer{}, err
+	}
+	return Answer{
+		Text: s.Text, Reasoning: s.Reasoning, Tools: s.Tools, Finish: s.Finish,
+		Tokens: Tokens{s.PromptTokens, s.OutputTokens, s.CachedTokens, s.TokenSource},
+	}, nil
+}
+
+// UsageMode is how much token counting is asked of the engine. Engines that do
+// not know stream_options, or one of its members, refuse the request; the next
+// mode is then tried, and what was accepted is kept for the client's life.
+type UsageMode int32
+
+const (
+	// UsageContinuous asks for counts in every event and at the end.
+	UsageContinuous UsageMode = iota
+	// UsageFinal asks for counts at the end.
+	UsageFinal
+	// UsageNone asks for nothing; counts are then usually missing.
+	UsageNone
+)
+
+func (m UsageMode) String() string {
+	switch m {
+	case UsageContinuous:
+		return "continuous"
+	case UsageFinal:
+		return "final"
+	default:
+		return "none"
+	}
+}
+
+// Usage is the most that the engine has not been found to refuse. Anything but
+// UsageContinuous was negotiated, and belongs into the record of a measurement.
+func (c *Client) Usage() UsageMode { return UsageMode(c.mode.Load()) }
+
+// lower records that the engine accepted m after having refused more.
+func (c *Client) lower(m UsageMode) {
+	for {
+		old := c.mode.Load()
+		if int32(m) <= old || c.mode.CompareAndSwap(old, int32(m)) {
+			return
+		}
+	}
+}
+
+// refusesUsage reports whether the engine refused a request because of what it
+// asks under stream_options. 422 is what FastAPI answers to unknown members.
+func refusesUsage(err error) bool {
+	var status *StatusError
+	if !errors.As(err, &status) {
+		return false
+	}
+	if status.Status != http.StatusBadRequest && status.Status != http.StatusUnprocessableEntity {
+		return false
+	}
+	said := strings.ToLower(status.Body)
+	return strings.Contains(said, "stream_options") || strings.Contains(said, "stream options") ||
+		strings.Contains(said, "continuous_usage") || strings.Contains(said, "include_usage")
+}
+
+// LatencyMode says which latency is measured, in the words of llama-benchy,
+// whose numbers are corrected by it. Numbers of different modes do not compare.
+type LatencyMode string
+
+const (
+	// LatencyNone measures nothing: 0.
+	LatencyNone LatencyMode = "none"
+	// LatencyAPI is the time of GET /v1/models, from the send to the end of the
+	// answer: the network and the server, without the model.
+	LatencyAPI LatencyMode = "api"
+	// LatencyGeneration is the time from the send of a chat with the message
+	// "hello" and one token to generate to its first event, whatever that holds.
+	// llama-benchy stops at the first line, which may be a comment. The message is
+	// the same each time: a prefix cache is not kept out.
+	LatencyGeneration LatencyMode = "generation"
+)
+
+// LatencyProbes is how often llama-benchy asks.
+const LatencyProbes = 3
+
+// latencyLimit bounds a probe. What takes longer is no latency to correct by.
+const latencyLimit = time.Minute
+
+// Latency measures n times, one after the other, and returns the mean and what
+// it is the mean of. One more probe goes before, which is not counted, so that no
+// connection is opened within the others and nothing is compiled: llama-benchy
+// has sent other requests by then. Where it leaves failed probes out and takes 0
+// when all fail, one that fails is an error here. An unknown mode is one as well.
+func (c *Client) Latency(ctx context.Context, mode LatencyMode, n int) (mean time.Duration, probes []time.Duration, err error) {
+	var probe func(context.Context) (time.Duration, error)
+	switch mode {
+	case LatencyNone:
+		return 0, nil, nil
+	case LatencyAPI:
+		probe = c.apiLatency
+	case LatencyGeneration:
+		probe = c.generationLatency
+	default:
+		return 0, nil, fmt.Errorf("unknown latency mode %q: use %q, %q or %q", string(mode), LatencyNone, LatencyAPI, LatencyGeneration)
+	}
+	if n < 1 {
+		return 0, nil, fmt.Errorf("%d latency probes: at least 1 is needed", n)
+	}
+	var sum time.Duration
+	for i := range n + 1 {
+		took, err := probe(ctx)
+		if err != nil {
+			return 0, nil, fmt.Errorf("measuring the latency %q, probe %d of %d: %w", mode, i+1, n+1, err)
+		}
+		if i > 0 {
+			probes, sum = append(probes, took), sum+took
+		}
+	}
+	return sum / time.Duration(n), probes, nil
+}
+
+func (c *Client) apiLatency(ctx context.Context) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, latencyLimit)
+	defer cancel()
+	_, took, err := c.ask(ctx, http.MethodGet, "/v1/models", nil)
+	return took, err
+}
+
+func (c *Client) generationLatency(ctx context.Context) (time.Duration, error) {
+	s, err := c.Stream(ctx, Request{
+		API: Chat, Prompt: "hello", MaxTokens: 1,
+		Timeouts: Timeouts{Total: latencyLimit},
+	})
+	if err != nil {
+		return 0, err
+	}
+	return s.Events[0].At, nil
+}
+
+// Tokenizer is a page that counts the tokens of a text.
+type Tokenizer struct {
+	// Path of the page, and Field where the text goes in the question.
+	Path, Field string
+	// Count takes the number out of the decoded answer; nil looks for the members
+	// count and tokens.
+	Count func(ctx context.Context, answer any) (int, error)
+}
+
+// No vocabulary has more tokens for a byte than perByte, nor more than around them
+// for what begins and ends a text. Prompts are grown until their count is right,
+// so that a count that is made up would have them grow without end.
+const perByte, around = 4, 1024
+
+// Tokenize returns the token ids of a text as the engine's completions endpoint
+// would see it, special tokens included, and their number. The error is a
+// *StatusError with status 404 where the engine has no such endpoint.
+func (c *Client) Tokenize(ctx context.Context, text string) (count int, ids []int, err error) {
+	model, err := c.model(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	// The first three are the words of vLLM and SGLang, the last two those of
+	// llama-server; each ignores the other's.
+	question := map[string]any{
+		"prompt": text, "add_special_tokens": true,
+		"content": text, "add_special": true,
+	}
+	path := "/tokenize"
+	if c.Tokenizer.Path != "" {
+		path = c.Tokenizer.Path
+	}
+	if c.Tokenizer.Field != "" {
+		question[c.Tokenizer.Field] = text
+	}
+	if model != "" {
+		question["model"] = model
+	}
+	var answer json.RawMessage
+	if err := c.call(ctx, http.MethodPost, path, question, &answer); err != nil {
+		return 0, nil, err
+	}
+	if count, ids, err = c.counted(ctx, answer); err != nil {
+		return 0, nil, fmt.Errorf("POST %s: %w", path, err)
+	}
+	switch {
+	case count == 0 && text != "":
+		return 0, nil, fmt.Errorf("POST %s: no tokens for a text that is not empty", path)
+	case count < 0 || count > perByte*len(text)+around:
+		return 0, nil, fmt.Errorf("POST %s: %d tokens for a text of %d bytes", path, count, len(text))
+	}
+	return count, ids, nil
+}
+
+// counted is the number of tokens that an answer gives, and the tokens where it
+// lists them.
+func (c *Client) counted(ctx context.Context, text []byte) (count int, ids []int, err error) {
+	var answer struct {
+		Count  *int  `json:"count"`
+		Tokens []int `json:"tokens"`
+	}
+	wrong := json.Unmarshal(text, &answer)
+	if c.Tokenizer.Count == nil {
+		count = len(answer.Tokens)
+		if answer.Count != nil && count == 0 {
+			count = *answer.Count
+		}
+		if answer.Count != nil && *answer.Count != count {
+			return 0, nil, fmt.Errorf("a count of %d beside %d tokens", *answer.Count, count)
+		}
+		if wrong != nil {
+			return 0, nil, fmt.Errorf("%w in %s", wrong, quoted(text))
+		}
+		return count, answer.Tokens, nil
+	}
+	var whole any
+	if err := json.Unmarshal(text, &whole); err != nil {
+		return 0, nil, fmt.Errorf("%w in %s", err, quoted(text))
+	}
+	if wrong != nil {
+		answer.Tokens = nil // tokens of another form than numbers
+	}
+	count, err = c.Tokenizer.Count(ctx, whole)
+	return count, answer.Tokens, err
+}
+
+// Detokenize returns the text of token ids.
+func (c *Client) Detokenize(ctx context.Context, ids []int) (string, error) {
+	model, err := c.model(ctx)
+	if err != nil {
+		return "", err
+	}
+	question := map[string]any{"tokens": ids}
+	if model != "" {
+		question["model"] = model
+	}
+	var answer struct {
+		Prompt  *string `json:"prompt"`  // vLLM
+		Text    *string `json:"text"`    // SGLang
+		Content *string `json:"content"` // llama-server
+	}
+	if err := c.call(ctx, http.MethodPost, "/detokenize", question, &answer); err != nil {
+		return "", err
+	}
+	for _, text := range []*string{answer.Prompt, answer.Text, answer.Content} {
+		if text != nil {
+			return *text, nil
+		}
+	}
+	return "", errors.New("POST /detokenize: the answer holds no text")
+}
+
+// encode is the request's body: the client's own members, then those of the
+// engine's kind, then the request's.
+func (c *Client) encode(r Request, model string, mode UsageMode) ([]byte, error) {
+	switch {
+	case r.API == Chat && len(r.Tokens) > 0:
+		return nil, errors.New("token ids cannot be sent to /v1/chat/completions, which takes messages: use the API \"completions\"")
+	case r.API != Chat && len(r.Before) > 0:
+		return nil, errors.New("messages before the prompt cannot be sent to /v1/completions, which takes one text: use the API \"chat\"")
+	}
+	all := r.members(model, mode)
+	for i, m := range all {
+		if name, ok := c.Rename[m.name]; ok {
+			all[i].name = name
+		}
+	}
+	for _, extra := range []map[string]any{c.Extra, r.Extra} {
+		for _, name := range slices.Sorted(maps.Keys(extra)) {
+			if slices.ContainsFunc(all, func(m member) bool { return m.name == name }) {
+				return nil, fmt.Errorf("the field %q is set by mxflow itself, or twice: leave it out of the further fields of a request", name)
+			}
+			all = append(all, member{name, extra[name], true})
+		}
+	}
+	var b strings.Builder
+	for _, m := range all {
+		if !m.sent {
+			continue
+		}
+		value, err := json.Marshal(m.value)
+		if err != nil {
+			return nil, fmt.Errorf("the field %q of a request cannot be written as JSON: %w", m.name, err)
+		}
+		name, err := json.Marshal(m.name)
+		if err != nil {
+			return nil, err
+		}
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		} else {
+			b.WriteByte('{')
+		}
+		b.Write(name)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return []byte(b.String()), nil
+}

@@ -1,8 +1,10 @@
 package openai
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -106,4 +108,155 @@ func (c *collector) sample(err error) measure.Sample {
 		}
 	}
 	return s
+}
+
+// doubts are contradictions in an answer that can be read nevertheless. They
+// stop nothing here, since what they mean for a measurement is not the client's
+// to say, and they are never silent: the sample carries them.
+type doubts struct {
+	// most is the highest count of output tokens, prompt the last of the prompt's.
+	most, prompt int
+	// last is the last count of an event with a choice.
+	last               int
+	fell, moved, final string
+	choices            bool
+	// after and ends count the events after the end marker, and further markers.
+	after, ends int
+	// again is how often the request went out again.
+	again int
+}
+
+// see looks at one event, of which the log of c already knows.
+func (d *doubts) see(e *event, c *collector) {
+	if e.completion >= 0 {
+		if e.completion < d.most && d.fell == "" {
+			d.fell = fmt.Sprintf("the count of output tokens falls from %d to %d at event %d", d.most, e.completion, c.log.n)
+		}
+		d.most = max(d.most, e.completion)
+	}
+	switch counting := c.textEvents > 0 && c.uncounted == 0; {
+	case e.hasChoice && e.completion > 0:
+		d.last = e.completion
+	case e.hasUsage && !e.hasChoice && counting && d.last > 0 && e.completion > d.last:
+		d.final = fmt.Sprintf("%d output tokens were counted at the end, and %d with the last event before", e.completion, d.last)
+	}
+	if e.prompt > 0 {
+		if d.prompt > 0 && e.prompt != d.prompt && d.moved == "" {
+			d.moved = fmt.Sprintf("the count of prompt tokens changes from %d to %d at event %d", d.prompt, e.prompt, c.log.n)
+		}
+		d.prompt = e.prompt
+	}
+	d.choices = d.choices || e.several || e.index > 0
+}
+
+// said are the doubts about the answer as it is now, in words, none where there
+// are none.
+func (d *doubts) said(c *collector) string {
+	var all []string
+	add := func(doubtful bool, format string, values ...any) {
+		if doubtful {
+			all = append(all, fmt.Sprintf(format, values...))
+		}
+	}
+	s := c.s
+	add(d.fell != "", "%s", d.fell)
+	add(d.final != "", "%s", d.final)
+	add(d.moved != "", "%s", d.moved)
+	add(s.OutputTokens >= 0 && s.OutputTokens < c.said, "%d output tokens were counted, and text came in %d events", s.OutputTokens, c.said)
+	add(s.RequestedOutput > 0 && s.OutputTokens > s.RequestedOutput, "%d output tokens were counted, and at most %d were asked for", s.OutputTokens, s.RequestedOutput)
+	add(s.PromptTokens >= 0 && s.CachedTokens > s.PromptTokens, "%d cached tokens were counted in a prompt of %d", s.CachedTokens, s.PromptTokens)
+	add(d.choices, "there was more than one choice, and only the first is kept as text")
+	add(d.again == 1, "the request was sent again, because the server closed the connection before it answered")
+	add(d.again > 1, "the request was sent again %d times, because the server closed the connection before it answered", d.again)
+	add(d.ends > 0, "[DONE] came %d times", d.ends+1)
+	add(d.after > 0, "%d events came after [DONE] and were not measured", d.after)
+	return strings.Join(all, "; ")
+}
+
+const (
+	// logChunk is the size of the pieces that a log grows by: some seventy events,
+	// so that two thousand streams at once need no more than they fill.
+	logChunk = 512
+	// maxRecord is the most that one record can take: a byte and three varints.
+	maxRecord = 1 + 3*binary.MaxVarintLen64
+)
+
+// What a record's first byte says beside the kind.
+const (
+	kindBits  = 1<<3 - 1
+	sameTime  = 1 << 3
+	uncounted = 1 << 4
+	noBytes   = 1 << 5
+)
+
+// eventLog keeps the events of a stream while it runs. An event takes seven
+// bytes where measure.Event takes 32: its time and its count are kept as
+// differences from the event before. Nothing is rounded.
+type eventLog struct {
+	chunks [][]byte
+	n      int
+	// at and tokens are those of the last event; tokens of the last that had any.
+	at     time.Duration
+	tokens int
+}
+
+func (l *eventLog) add(e measure.Event) {
+	last := len(l.chunks) - 1
+	if last < 0 || cap(l.chunks[last])-len(l.chunks[last]) < maxRecord {
+		l.chunks = append(l.chunks, make([]byte, 0, logChunk))
+		last++
+	}
+	b := l.chunks[last]
+	head := len(b)
+	b = append(b, byte(e.Kind)&kindBits)
+	if e.At == l.at {
+		b[head] |= sameTime
+	} else {
+		b = binary.AppendVarint(b, int64(e.At-l.at))
+	}
+	if e.Tokens < 0 {
+		b[head] |= uncounted
+	} else {
+		b = binary.AppendVarint(b, int64(e.Tokens-l.tokens))
+		l.tokens = e.Tokens
+	}
+	if e.Bytes == 0 {
+		b[head] |= noBytes
+	} else {
+		b = binary.AppendUvarint(b, uint64(e.Bytes))
+	}
+	l.chunks[last], l.at, l.n = b, e.At, l.n+1
+}
+
+// events are the events as they were added; a count below zero comes back as -1.
+func (l *eventLog) events() []measure.Event {
+	if l.n == 0 {
+		return nil
+	}
+	all := make([]measure.Event, 0, l.n)
+	var at time.Duration
+	tokens := 0
+	for _, b := range l.chunks {
+		for len(b) > 0 {
+			head := b[0]
+			b = b[1:]
+			e := measure.Event{Kind: measure.Kind(head & kindBits), Tokens: -1}
+			if head&sameTime == 0 {
+				d, n := binary.Varint(b)
+				at, b = at+time.Duration(d), b[n:]
+			}
+			if head&uncounted == 0 {
+				d, n := binary.Varint(b)
+				tokens, b = tokens+int(d), b[n:]
+				e.Tokens = tokens
+			}
+			if head&noBytes == 0 {
+				size, n := binary.Uvarint(b)
+				e.Bytes, b = int(size), b[n:]
+			}
+			e.At = at
+			all = append(all, e)
+		}
+	}
+	return all
 }

@@ -1,7 +1,13 @@
 package openai
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
 	"time"
 )
 
@@ -86,4 +92,105 @@ type Message struct {
 	// Role is "system", "user" or "assistant".
 	Role    string `json:"role"`
 	Content string `json:"content"`
+}
+
+type streamOptions struct {
+	IncludeUsage    bool `json:"include_usage"`
+	ContinuousUsage bool `json:"continuous_usage_stats,omitempty"`
+}
+
+// member is one member of a request's body. The client's own are listed also
+// where they are not sent, so that nobody sends another in their place.
+type member struct {
+	name  string
+	value any
+	sent  bool
+}
+
+// members are the client's own, by the names that vLLM and SGLang have for them.
+func (r Request) members(model string, mode UsageMode) []member {
+	var prompt any = r.Prompt
+	if len(r.Tokens) > 0 {
+		prompt = r.Tokens
+	}
+	chat := r.API == Chat
+	messages := r.Before
+	if chat && (r.Prompt != "" || len(messages) == 0) {
+		messages = append(slices.Clone(messages), Message{Role: "user", Content: r.Prompt})
+	}
+	return []member{
+		{"model", model, model != ""},
+		{"prompt", prompt, !chat},
+		{"messages", messages, chat},
+		{"max_tokens", r.MaxTokens, r.MaxTokens != 0},
+		{"temperature", r.Temperature, true},
+		{"top_p", r.TopP, r.TopP != 0},
+		{"top_k", r.TopK, r.TopK != 0},
+		{"min_p", r.MinP, r.MinP != 0},
+		{"repetition_penalty", r.RepetitionPenalty, r.RepetitionPenalty != 0},
+		{"seed", r.Seed, r.Seed != nil},
+		{"ignore_eos", true, r.IgnoreEOS},
+		{"min_tokens", r.MinTokens, r.MinTokens != 0},
+		{"stop", r.Stop, len(r.Stop) > 0},
+		{"stream", true, true},
+		{"stream_options", streamOptions{IncludeUsage: true, ContinuousUsage: mode == UsageContinuous}, mode != UsageNone},
+	}
+}
+
+// payload is the body of a request that lets go of its bytes once they are
+// sent. net/http keeps a request for as long as its answer takes, and the
+// prompts of two thousand long answers need not lie in memory meanwhile.
+type payload struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// sendOnce gives a request its body. As long as forget was not called it can be
+// sent again, on a connection that the server did not close in that moment.
+func sendOnce(req *http.Request, text []byte) {
+	p := &payload{text: text}
+	req.ContentLength = int64(len(text))
+	req.Body, _ = p.open()
+	req.GetBody = p.open
+}
+
+func (p *payload) open() (io.ReadCloser, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.text == nil {
+		return nil, errors.New("the request cannot be sent again: its answer has begun")
+	}
+	return &sending{payload: p, r: bytes.NewReader(p.text)}, nil
+}
+
+// forget lets go of a request's body, whose answer has begun.
+func forget(req *http.Request) {
+	if s, ok := req.Body.(*sending); ok {
+		s.payload.mu.Lock()
+		s.payload.text = nil
+		s.payload.mu.Unlock()
+	}
+}
+
+// sending is one try to send a payload.
+type sending struct {
+	payload *payload
+	mu      sync.Mutex // the transport may close while it reads
+	r       *bytes.Reader
+}
+
+func (s *sending) Read(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.r == nil {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	return s.r.Read(b)
+}
+
+func (s *sending) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.r = nil
+	return nil
 }

@@ -1,9 +1,20 @@
 package openai
 
 import (
+	"context"
 	"errors"
+	"go/ast"
+	goparser "go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"net"
 	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -172,4 +183,142 @@ func TestNoEndAfterDone(t *testing.T) {
 			t.Errorf("took %v", got)
 		}
 	})
+}
+
+// A wall clock that is set while a request runs must not change what was
+// measured. Times of events are differences of monotonic readings: time.Since of
+// the send. Nobody in this module subtracts a sample's Sent, which is a wall clock
+// once it was stored.
+func TestSentIsNeverSubtracted(t *testing.T) {
+	c := serve(t, script(completion("a", ""), end))
+	s, err := c.Stream(t.Context(), Request{Prompt: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(s.Sent.String(), "m=") {
+		t.Errorf("the send has no monotonic reading: %v", s.Sent)
+	}
+	files := 0
+	err = filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") {
+			return err
+		}
+		set := token.NewFileSet()
+		file, err := goparser.ParseFile(set, path, nil, goparser.SkipObjectResolution)
+		if err != nil {
+			return nil // the compiler says it better
+		}
+		files++
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			f, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok || f.Sel.Name != "Sub" && f.Sel.Name != "Since" && f.Sel.Name != "Until" {
+				return true
+			}
+			for _, e := range append(call.Args, f.X) {
+				if s, ok := e.(*ast.SelectorExpr); ok && s.Sel.Name == "Sent" {
+					t.Errorf("%s: the wall clock of a sample is subtracted", set.Position(call.Pos()))
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil || files < 50 {
+		t.Errorf("%d files read, %v", files, err)
+	}
+}
+
+// pipes is a listener whose connections are net.Pipes, so that the server is
+// inside the test's bubble and time there is exact.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+func (p *pipes) Close() error   { close(p.closed); return nil }
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe"} }
+
+func inBubble(t *testing.T, handler http.HandlerFunc, use func(t *testing.T, c *Client)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		l := &pipes{make(chan net.Conn), make(chan struct{})}
+		var handling sync.WaitGroup // a hijacked connection's is not the server's
+		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			handling.Add(1)
+			defer handling.Done()
+			handler(w, r)
+		})}
+		served := make(chan struct{})
+		go func() { _ = server.Serve(l); close(served) }()
+		c := New("http://engine", "tiny")
+		c.HTTP.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) {
+			mine, theirs := net.Pipe()
+			l.conns <- theirs
+			return mine, nil
+		}
+		defer func() { // also when use gives up
+			c.Close()
+			_ = server.Close()
+			<-served
+			handling.Wait()
+			synctest.Wait()
+		}()
+		use(t, c)
+	})
+}
+
+// paced streams pieces, each after a wait.
+func paced(wait time.Duration, pieces ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // the server notices a lost client only then
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, piece := range pieces {
+			select {
+			case <-time.After(wait):
+			case <-r.Context().Done():
+				return
+			}
+			_, _ = io.WriteString(w, piece)
+			w.(http.Flusher).Flush()
+		}
+	}
+}
+
+// hanging answers, and then keeps the answer open.
+func hanging(handler http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		handler(w, r)
+		<-r.Context().Done()
+	}
+}
+
+// trickle writes raw bytes of an answer to the connection, each after a wait.
+func trickle(wait time.Duration, pieces ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		defer conn.Close()
+		for _, piece := range pieces {
+			time.Sleep(wait)
+			if _, err := io.WriteString(conn, piece); err != nil {
+				return
+			}
+		}
+		_, _ = conn.Read(make([]byte, 1)) // until the client has gone
+	}
 }

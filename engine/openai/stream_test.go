@@ -1,8 +1,13 @@
 package openai
 
 import (
+	"compress/gzip"
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -163,5 +168,194 @@ func TestComplete(t *testing.T) {
 	got, err := c.Complete(t.Context(), Request{Prompt: "x"})
 	if err != nil || got.Text != "Paris" || got.Tokens != (Tokens{11, 3, 4, measure.SourceUsage}) {
 		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+func TestStreamErrors(t *testing.T) {
+	first := completion("a", "")
+	tests := []struct {
+		name    string
+		handler http.HandlerFunc
+		kind    StreamErrorKind // of a *StreamError
+		says    string
+		events  int
+	}{
+		{"no end marker", script(first), EndedEarly, "no [DONE]", 1},
+		{"no answer at all", script(), EndedEarly, "", 0},
+		{"only the end marker", script(end), Empty, "", 0},
+		{"malformed event", script(first, "data: {\"choices\":[}\n\n", end), Malformed, `{\"choices\":[}`, 1},
+		{"cut off in an event", script(first, "data: {\"cho"), EndedEarly, "", 1},
+		{"error in the stream", script(first, `data: {"error":{"message":"CUDA error","code":500}}`+"\n\n", end), Reported, "CUDA error", 1},
+		{"huge event", script(first, "data: \""+strings.Repeat("x", maxEvent+1)+"\"\n\n"), TooLarge, "8388608 bytes", 1},
+		{"huge event by drips", script(first, "data: \"", strings.Repeat("x", maxEvent/2), strings.Repeat("x", maxEvent/2+1)), TooLarge, "8388608 bytes", 1},
+		{"an event named error", script(first, "event: error\ndata: {\"code\":3}\n\n"), Reported, `{\"code\":3}`, 1},
+		{"an error with status 200", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"object":"error","message":"no such model","code":404}`)
+		}, Reported, "no such model", 0},
+		{"an error where events should be", script(`{"error":{"message":"out of slots"}}` + "\n"), Reported, "out of slots", 0},
+		{"an answer where events should be", script(`{"choices":[{"text":"all at once"}]}`), EndedEarly, "all at once", 0},
+		{"an answer that was compressed", func(w http.ResponseWriter, r *http.Request) {
+			if got := r.Header.Get("Accept-Encoding"); got != "identity" {
+				t.Errorf("Accept-Encoding: %q", got)
+			}
+			w.Header().Set("Content-Type", "text/event-stream")
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			_, _ = io.WriteString(z, first+end)
+			_ = z.Close()
+		}, Compressed, "gzip", 0},
+		{"no end of text", script(strings.Repeat(completion(strings.Repeat("x", maxText/64), ""), 70), end), Endless, "bytes of text where 0 tokens", 65},
+		{"wrong content type", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"choices":[]}`)
+		}, ContentType, `application/json`, 0},
+		{"connection reset", func(w http.ResponseWriter, r *http.Request) {
+			script(first)(w, r)
+			panic(http.ErrAbortHandler)
+		}, Broken, "EOF", 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := serve(t, tt.handler)
+			s, err := c.Stream(t.Context(), Request{Prompt: "x"})
+			var broken *StreamError
+			if !errors.As(err, &broken) || broken.Kind != tt.kind || !strings.Contains(err.Error(), tt.says) {
+				t.Fatalf("error %v, want %q … %q", err, tt.kind, tt.says)
+			}
+			if broken.Events != tt.events {
+				t.Errorf("%d events before, want %d", broken.Events, tt.events)
+			}
+			if s.Err != err.Error() {
+				t.Errorf("sample says %q", s.Err)
+			}
+			if tt.events == 1 && s.Text != "a" {
+				t.Errorf("what had come is lost: %+v", s)
+			}
+			if _, err := measure.Derive(s); err == nil {
+				t.Error("a broken sample was measured")
+			}
+		})
+	}
+}
+
+func TestNobodyListens(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	c := New(server.URL, "tiny")
+	server.Close()
+	s, err := c.Stream(t.Context(), Request{Prompt: "x"})
+	var broken *StreamError
+	if !errors.As(err, &broken) || broken.Kind != Broken || s.Err == "" {
+		t.Errorf("error %v, sample %+v", err, s)
+	}
+	if _, err := c.Stream(t.Context(), Request{API: "images"}); err == nil {
+		t.Error("unknown API accepted")
+	}
+}
+
+func TestCancel(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gone := make(chan struct{})
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		script(completion("a", ""))(w, r)
+		cancel(errors.New("enough"))
+		<-r.Context().Done()
+		close(gone)
+	})
+	_, err := c.Stream(ctx, Request{Prompt: "x"})
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "enough") {
+		t.Errorf("error %v", err)
+	}
+	<-gone // the server learns of it: the connection is closed
+}
+
+func TestUsageIsNegotiatedOnce(t *testing.T) {
+	tests := []struct {
+		name    string
+		refuses string
+		want    UsageMode
+		asked   int
+	}{
+		{"accepts all", "\x00", UsageContinuous, 1},
+		{"refuses continuous usage", "continuous_usage_stats", UsageFinal, 2},
+		{"refuses stream options", "stream_options", UsageNone, 3},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			asked := 0
+			c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				asked++
+				b, _ := io.ReadAll(r.Body)
+				if strings.Contains(string(b), tt.refuses) {
+					http.Error(w, `{"detail":"Unknown field: `+tt.refuses+`"}`, http.StatusUnprocessableEntity)
+					return
+				}
+				script(completion("a", ""), end)(w, r)
+			})
+			for range 2 {
+				if _, err := c.Stream(t.Context(), Request{Prompt: "x", ContinuousUsage: true}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.Usage() != tt.want || asked != tt.asked+1 {
+				t.Errorf("usage %v after %d requests, want %v after %d", c.Usage(), asked, tt.want, tt.asked+1)
+			}
+		})
+	}
+}
+
+// Streams as engines send them, in full.
+func TestShapes(t *testing.T) {
+	const id = `data: {"id":"chatcmpl-81ac59df6f7a4f4f","object":"chat.completion.chunk","created":1767225600,"model":"openai/gpt-oss-20b",`
+	for _, tt := range []struct {
+		name   string
+		pieces []string
+		want   string
+	}{
+		{
+			"vLLM, a chat with reasoning and counts in every event",
+			[]string{
+				id + `"choices":[{"index":0,"delta":{"role":"assistant","content":""},"logprobs":null,"finish_reason":null}],"prompt_token_ids":null,"usage":{"prompt_tokens":70,"total_tokens":70,"completion_tokens":0}}` + "\n\n",
+				id + `"choices":[{"index":0,"delta":{"reasoning":"We","reasoning_content":"We"},"logprobs":null,"finish_reason":null,"token_ids":null}],"usage":{"prompt_tokens":70,"total_tokens":74,"completion_tokens":4}}` + "\n\n",
+				id + `"choices":[{"index":0,"delta":{"content":"Yes"},"logprobs":null,"finish_reason":null,"token_ids":null}],"usage":{"prompt_tokens":70,"total_tokens":79,"completion_tokens":9}}` + "\n\n",
+				id + `"choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop","stop_reason":200002,"token_ids":null}],"usage":{"prompt_tokens":70,"total_tokens":80,"completion_tokens":10}}` + "\n\n",
+				id + `"choices":[],"usage":{"prompt_tokens":70,"total_tokens":80,"completion_tokens":10,"prompt_tokens_details":{"cached_tokens":64}}}` + "\n\n",
+				end,
+			},
+			`other/0/0 reasoning/4/2 text/9/3 other/10/0 usage/10/0 done/-1/0 prompt=70 output=10 cached=64 of=16 continuous_usage finish="stop" text="Yes" reasoning="We"`,
+		},
+		{
+			"SGLang, a chat",
+			[]string{
+				id + `"choices":[{"index":0,"delta":{"role":"assistant","content":"","reasoning_content":null,"tool_calls":null},"logprobs":null,"finish_reason":null,"matched_stop":null}],"usage":null}` + "\n\n",
+				id + `"choices":[{"index":0,"delta":{"role":null,"content":"Yes","reasoning_content":null,"tool_calls":null},"logprobs":null,"finish_reason":null,"matched_stop":null}],"usage":null}` + "\n\n",
+				id + `"choices":[{"index":0,"delta":{"role":null,"content":null,"reasoning_content":null,"tool_calls":null},"logprobs":null,"finish_reason":"length","matched_stop":null}],"usage":null}` + "\n\n",
+				id + `"choices":[],"usage":{"prompt_tokens":8,"total_tokens":9,"completion_tokens":1,"prompt_tokens_details":null,"reasoning_tokens":0}}` + "\n\n",
+				end,
+			},
+			`other/-1/0 text/-1/3 other/-1/0 usage/1/0 done/-1/0 prompt=8 output=1 cached=-1 of=16 usage finish="length" text="Yes" reasoning=""`,
+		},
+		{
+			"llama-server, a chat that ends with timings",
+			[]string{
+				id + `"system_fingerprint":"b6527","choices":[{"finish_reason":null,"index":0,"delta":{"role":"assistant","content":null}}]}` + "\n\n",
+				id + `"system_fingerprint":"b6527","choices":[{"finish_reason":null,"index":0,"delta":{"content":"Yes"}}]}` + "\n\n",
+				id + `"system_fingerprint":"b6527","choices":[{"finish_reason":"stop","index":0,"delta":{}}]}` + "\n\n",
+				id + `"system_fingerprint":"b6527","choices":[],"usage":{"completion_tokens":2,"prompt_tokens":8,"total_tokens":10},"timings":{"cache_n":0,"prompt_n":8,"prompt_ms":9.1,"predicted_n":2,"predicted_ms":3.5}}` + "\n\n",
+				end,
+			},
+			`other/-1/0 text/-1/3 other/-1/0 usage/2/0 done/-1/0 prompt=8 output=2 cached=0 of=16 usage finish="stop" text="Yes" reasoning=""`,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := serve(t, script(tt.pieces...))
+			s, err := c.Stream(t.Context(), Request{API: Chat, Prompt: "x", MaxTokens: 16})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := outline(s); got != tt.want {
+				t.Errorf("\n got %s\nwant %s", got, tt.want)
+			}
+		})
 	}
 }

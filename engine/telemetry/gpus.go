@@ -2,6 +2,9 @@ package telemetry
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,20 +38,6 @@ func newGPUWatch(r *Recorder, s *gpu.Stream) *gpuWatch {
 		}
 	}
 	return w
-}
-
-// unseen tells of GPUs that nothing was read of: whether they throttled, and what
-// they took, is not known, and what is not there must not look as if all was well.
-func (r *Recorder) unseen() {
-	for _, uuid := range r.config.GPUs {
-		seen := false
-		for _, q := range quantities {
-			seen = seen || r.tape.has(q.series, uuid)
-		}
-		if !seen {
-			r.tape.tell("unseen "+uuid, "nvidia-smi printed no reading of GPU %s while it was watched: its power, memory, clocks and throttling are not known", uuid)
-		}
-	}
 }
 
 // mibPerGB is how many MiB are one GB of 1e9 bytes; a float64 holds it exactly.
@@ -126,4 +115,178 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	case <-t.C:
 		return true
 	}
+}
+
+// processLimit bounds one question for the processes on the GPUs.
+const processLimit = 5 * time.Second
+
+// processes looks every so often who is on the GPUs, until ctx ends: at what
+// nvidia-smi prints by itself, and where that is nothing for a while, which means
+// that no process is there or that something is wrong, by asking.
+func (w *gpuWatch) processes(ctx context.Context) {
+	o := occupants{gpus: w.config.GPUs, ignore: w.config.Ignore, idle: w.config.IdleMiB, kin: kinship}
+	type shown struct {
+		list []gpu.Process
+		at   time.Time
+	}
+	lists := make(chan shown)
+	var following sync.WaitGroup
+	defer following.Wait()
+	following.Go(func() {
+		err := gpu.FollowProcesses(ctx, w.look, func(list []gpu.Process, at time.Time) {
+			select {
+			case lists <- shown{list, at}:
+			case <-ctx.Done():
+			}
+		})
+		if ctx.Err() == nil {
+			w.tape.tell("followed", "processes on the GPUs were asked for one by one from %.1f s on: %v", time.Since(w.config.Zero).Seconds(), err)
+		}
+	})
+	first := make(chan struct{}, 1)
+	first <- struct{}{}
+	for {
+		var s shown
+		silent := time.NewTimer(w.look * 5 / 2)
+		select {
+		case <-ctx.Done():
+			silent.Stop()
+			return
+		case s = <-lists:
+		case <-first:
+			s.at = time.Now()
+		case s.at = <-silent.C:
+		}
+		silent.Stop()
+		if s.list == nil {
+			var err error
+			if s.list, err = ask(ctx); err != nil {
+				if ctx.Err() == nil {
+					w.tape.tell("processes", "who is on the GPUs could not be seen at %.1f s: %v", s.at.Sub(w.config.Zero).Seconds(), err)
+				}
+				continue
+			}
+		}
+		own := w.own()
+		w.mu.Lock()
+		views := o.look(s.list, own, w.config.Container, w.used)
+		w.mu.Unlock()
+		w.put(s.at, views)
+	}
+}
+
+// ask has nvidia-smi started for one list.
+func ask(ctx context.Context) ([]gpu.Process, error) {
+	ctx, cancel := context.WithTimeout(ctx, processLimit)
+	defer cancel()
+	return gpu.Processes(ctx)
+}
+
+func (w *gpuWatch) put(at time.Time, views map[string]view) {
+	for uuid, v := range views {
+		if v.ownMiB != nil {
+			w.tape.add(measure.GPUProcessMemory, uuid, "GB", at, *v.ownMiB/mibPerGB)
+		}
+		if v.foreign >= 0 {
+			w.tape.add(measure.GPUForeign, uuid, "", at, float64(v.foreign))
+			w.tape.untell("hidden " + uuid) // it was so before the engine was there
+		}
+		for _, who := range v.who {
+			w.tape.tell("foreign "+uuid, "on %s was, besides the engine: %s, first seen at %.1f s", uuid, who, at.Sub(w.config.Zero).Seconds())
+		}
+		if v.why != "" {
+			w.tape.tell("hidden "+uuid, "whether others were on %s is not known from %.1f s on: %s", uuid, at.Sub(w.config.Zero).Seconds(), v.why)
+		}
+	}
+}
+
+// Calm is what GPUs are to be like before a launch. A limit of zero is none.
+type Calm struct {
+	// MaxTemperature in °C, MaxPower in W. Clocks are of the streaming
+	// multiprocessors, in MHz; an idle GPU lowers them, so MinClock is of use where
+	// they are locked or where a GPU gets stuck in a low-power state.
+	MaxTemperature, MaxPower, MinClock, MaxClock float64
+	// Timeout is how long it may take; 0 looks once. Every is the time between two
+	// looks; 0 is a second.
+	Timeout, Every time.Duration
+	// Waiting is called whenever a look finds them not so yet, with what is in the
+	// way; nil is not.
+	Waiting func(what string)
+}
+
+// Settle waits until every one of these GPUs is calm. The error says which one
+// was not and by how much; a value that is to be looked at and that the driver
+// does not tell is an error at once.
+func Settle(ctx context.Context, gpus []string, want Calm) error {
+	if len(gpus) == 0 {
+		return errors.New("no GPU is named to wait for")
+	}
+	if want.Every <= 0 {
+		want.Every = time.Second
+	}
+	limit := time.NewTimer(want.Timeout)
+	defer limit.Stop()
+	for {
+		all, err := gpu.List(ctx)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("the GPUs cannot be waited for: %w", err)
+		}
+		rest, err := want.look(all, gpus)
+		if err != nil || rest == "" {
+			return err
+		}
+		if want.Waiting != nil {
+			want.Waiting(rest)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-limit.C:
+			return fmt.Errorf("after %s of waiting, %s", want.Timeout, rest)
+		case <-time.After(want.Every):
+		}
+	}
+}
+
+// look says what is still in the way, nothing where all is as wanted.
+func (want Calm) look(all []gpu.GPU, uuids []string) (rest string, err error) {
+	byUUID := map[string]gpu.GPU{}
+	for _, g := range all {
+		byUUID[g.UUID] = g
+	}
+	var words []string
+	for _, uuid := range uuids {
+		g, ok := byUUID[uuid]
+		if !ok {
+			if len(all) == 0 {
+				return "", fmt.Errorf("GPU %s cannot be waited for: %w", uuid, gpu.ErrNone)
+			}
+			return "", fmt.Errorf("GPU %s cannot be waited for: nvidia-smi does not show it", uuid)
+		}
+		for _, limit := range []struct {
+			field, what, unit string
+			low, high         float64
+		}{
+			{"temperature.gpu", "temperature", "°C", 0, want.MaxTemperature},
+			{"power.draw", "power draw", "W", 0, want.MaxPower},
+			{"clocks.current.sm", "SM clock", "MHz", want.MinClock, want.MaxClock},
+		} {
+			if limit.low == 0 && limit.high == 0 {
+				continue
+			}
+			n, ok := g.Number(limit.field)
+			switch {
+			case !ok:
+				return "", fmt.Errorf("the %s of %s cannot be waited for: its driver does not tell it", limit.what, g)
+			case limit.high > 0 && n > limit.high:
+				words = append(words, fmt.Sprintf("the %s of %s is %g %s, to be at most %g", limit.what, g, n, limit.unit, limit.high))
+			case n < limit.low:
+				words = append(words, fmt.Sprintf("the %s of %s is %g %s, to be at least %g", limit.what, g, n, limit.unit, limit.low))
+			}
+		}
+	}
+	return strings.Join(words, "; "), nil
 }

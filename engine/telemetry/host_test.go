@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"runtime"
@@ -140,5 +141,37 @@ func TestThisHost(t *testing.T) {
 	}
 	if c := find(series, measure.HostCPU, ""); slices.Max(c.Value) > 1 || slices.Min(c.Value) < 0 {
 		t.Errorf("the share of processors is %v", c.Value)
+	}
+}
+
+// BenchmarkHostSample is what one look at this machine costs, with one process of
+// the engine's.
+func BenchmarkHostSample(b *testing.B) {
+	if runtime.GOOS != "linux" {
+		b.Skip("the host's counters are read on Linux")
+	}
+	h := newHost("/", newTape(time.Now()))
+	own := []int{os.Getpid()}
+	for b.Loop() {
+		h.sample(own, "")
+	}
+}
+
+// BenchmarkPageRead is what one page costs that is as large as vLLM's: most of it
+// are lines of histograms, which nobody asks for.
+func BenchmarkPageRead(b *testing.B) {
+	var page strings.Builder
+	page.WriteString(vllmPage)
+	for i := range 1000 {
+		fmt.Fprintf(&page, "vllm:time_to_first_token_seconds_bucket{engine=\"0\",le=\"%d.0\",model_name=\"m\"} %d.0\n", i, i)
+	}
+	text := []byte(page.String())
+	p := newPageLines(vllmNames)
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := p.read(text); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

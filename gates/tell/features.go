@@ -31,8 +31,6 @@ var featurePhrases = phrases{
 
 	code.CaseConfirmation: "confirmation {subject}: {verdict}{causes?; {causes}}",
 	code.CaseAlternative:  "alternative {subject}: {verdict}",
-	code.NoCase:           "{of}: no measurement was found for which {subject:q} comes out {verdict}",
-	code.NoWholeCase:      "{subject}: no measurement was found for which it passes as a whole, all rules at once",
 	code.NotGiven:         "the case gives nothing of {subject}",
 }
 

@@ -42,8 +42,6 @@ func TestFeatures(t *testing.T) {
 
 		{verdict.New(code.CaseConfirmation).On("f@other").Is(verdict.Fail).From(rule), "confirmation f@other: fail; speed: fail: +1 %"},
 		{verdict.New(code.CaseConfirmation).On("f@other").Is(verdict.Pass), "confirmation f@other: pass"},
-		{verdict.New(code.NoCase, verdict.Text("of", "gate one")).On("more").Is(verdict.Fail), `gate one: no measurement was found for which "more" comes out fail`},
-		{verdict.New(code.NoWholeCase).On("gate one").From(rule), "gate one: no measurement was found for which it passes as a whole, all rules at once: speed: fail: +1 %"},
 		{verdict.New(code.CaseAlternative).On("picks[few]").Is(verdict.Fail), "alternative picks[few]: fail"},
 		{verdict.New(code.NotGiven).On("f"), "the case gives nothing of f"},
 	})

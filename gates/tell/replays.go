@@ -11,12 +11,11 @@ const wouldMeasure = "an apply would measure it, and what would come out is not 
 
 var replayPhrases = phrases{
 	code.NoRule:           "it was decided without a rule",
-	code.KeptNotWhat:      "it was decided by a version that did not keep by what: {tool}{tool!one that did not say which it was}",
+	code.KeptNotWhat:      "its record does not hold by what it was decided",
 	code.LaunchUnrecorded: "launch {subject}, which {feature?feature {feature}}{feature!the decision} rests on, is not in the ledger",
 	code.NoRawData:        "launch {subject} has no raw data to decide by",
 	code.RawUnread:        "{of}: {error}",
 	code.RawUnnamed:       "its record names no raw data",
-	code.CellsGuessed:     "its record does not say when cells were measured, so only requests are evaluated",
 
 	code.PlanUnrecorded:    "its run has no record of its plan",
 	code.PlanTextless:      "its run kept no text of the plan",
@@ -51,8 +50,6 @@ var replayPhrases = phrases{
 	code.RecordedElsewhere: "Launch {subject} was recorded on {arch}, so its statistics had to agree within {tolerance} only; rules were decided by the recorded ones.",
 	code.LaunchNote:        "Launch {subject}: {causes}.",
 	code.BestUnknown:       "Which alternative of {subject} is best was not worked out again.",
-	code.NoisePooled:       "launch noise was pooled over all engines and all times then, as an earlier version did; it is of one engine and its newest sessions now",
-	code.CountedByMean:     "{node}, attempt {attempt}, {subject}: a count was decided on its mean over launches then; held in every launch, as it is now, it is {verdict}.{again? The next apply decides it again.}",
 
 	code.WouldBe:        "{subject} would be {verdict}",
 	code.NotReached:     "an apply would not come to it, because {causes}",

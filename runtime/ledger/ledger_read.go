@@ -42,13 +42,6 @@ func (l *Ledger) Root() tlog.Hash {
 	return l.state.root
 }
 
-// RootAt is the root that the tree had when it was size leaves large.
-func (l *Ledger) RootAt(size int64) (tlog.Hash, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.state.tree.rootAt(size)
-}
-
 // Notices are what a person should be told: a torn tail that was set aside, a
 // checkpoint that cannot be written.
 func (l *Ledger) Notices() []string {

@@ -37,10 +37,10 @@ func TestAppendAndRead(t *testing.T) {
 			t.Errorf("record %d came back as %+v", i, r)
 		}
 	}
-	if root, err := l.RootAt(5); err != nil || root == l.Root() {
+	if root, err := l.state.tree.rootAt(5); err != nil || root == l.Root() {
 		t.Errorf("RootAt(5) = %v, %v", root, err)
 	}
-	if _, err := l.RootAt(99); err == nil {
+	if _, err := l.state.tree.rootAt(99); err == nil {
 		t.Error("RootAt knows the future")
 	}
 }

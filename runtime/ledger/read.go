@@ -60,9 +60,6 @@ func (s *Snapshot) Size() int64 { return s.s.tree.n }
 // Root is the hash of the tree.
 func (s *Snapshot) Root() tlog.Hash { return s.s.root }
 
-// RootAt is the root that the tree had when it was size leaves large.
-func (s *Snapshot) RootAt(size int64) (tlog.Hash, error) { return s.s.tree.rootAt(size) }
-
 // Prove is the inclusion proof of record i. Whoever holds the record's leaf and
 // a root checks it with tlog.CheckRecord(proof, Size(), Root(), int64(i)+1,
 // tlog.RecordHash(leaf)).

@@ -1,7 +1,7 @@
 package ledger
 
 // Inputs are what a plan was compiled with beside its own files, so that a reader
-// compiles it as it was applied. A run of a time before they were kept has none.
+// compiles it as it was applied.
 type Inputs struct {
 	// Suite is the suite of workloads that the command line chose.
 	Suite string `json:"suite,omitempty"`

@@ -22,8 +22,7 @@ type Launch struct {
 	// VariantKey is the measurement key of the arm.
 	VariantKey string `json:"variant_key"`
 	// Block is the plan's engine, "kind.name", and Knobs the value of every knob:
-	// what was started in the plan's words. Absent in records of a time before
-	// they were kept.
+	// what was started in the plan's words.
 	Block string            `json:"block,omitempty"`
 	Knobs map[string]string `json:"knobs,omitempty"`
 	// Ordinal counts the launches of this variant in this session, from 1.

@@ -11,9 +11,7 @@ type Statistics struct {
 	Max int `json:"max"`
 	// Alternatives competed for one place; absent for one.
 	Alternatives int `json:"alternatives,omitempty"`
-	// Version counts the ways of deciding; absent up to the third, which decided a
-	// count on its mean over launches, and took an average for a count where it was
-	// whole.
+	// Version is that of the way of deciding.
 	Version string `json:"version,omitempty"`
 }
 

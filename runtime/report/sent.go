@@ -28,16 +28,6 @@ func Sent(launches []*ledger.Launch, cell string) string {
 			return text
 		}
 	}
-	return counted(launches, cell)
-}
-
-// counted is for a record of a time before it held what was asked for.
-func counted(launches []*ledger.Launch, cell string) string {
-	for _, l := range launches {
-		if in, out := medianOf(l, cell+".prompt_tokens"), medianOf(l, cell+".output_tokens"); in != "" && out != "" {
-			return "pp" + in + " tg" + out
-		}
-	}
 	return "–"
 }
 

@@ -84,17 +84,5 @@ func parentOf(st *store.Store, d *ledger.Decision) *ledger.Launch {
 			return l
 		}
 	}
-	// A record of before evidence was kept: the arm that is not the candidate's,
-	// and not the baseline where that stands beside another one.
-	var parent *ledger.Launch
-	for _, id := range d.Launches {
-		l, ok := st.LaunchByID(id)
-		if !ok || l.Purpose != ledger.ForBenchmark || l.Variant == d.Feature {
-			continue
-		}
-		if parent == nil || parent.Variant == ledger.Baseline {
-			parent = l
-		}
-	}
-	return parent
+	return nil
 }

@@ -19,8 +19,7 @@ func decisions(from, n int) []*ledger.Record {
 	return recs
 }
 
-// BenchmarkStoreAppend records 10,000 decisions: on disk, in memory and in the
-// index.
+// BenchmarkStoreAppend records 10,000 decisions, on disk and in memory.
 func BenchmarkStoreAppend(b *testing.B) {
 	for _, batch := range []int{1, 64} {
 		b.Run(fmt.Sprintf("batch=%d", batch), func(b *testing.B) {
@@ -47,15 +46,6 @@ func BenchmarkStoreOpen(b *testing.B) {
 	for name, use := range map[string]func(){
 		"writer": func() { open(b, dir).Close() },
 		"reader": func() { openReadOnly(b, dir).Close() },
-		"rebuild": func() {
-			s := openReadOnly(b, dir)
-			if x, err := s.inMemory(); err != nil {
-				b.Fatal(err)
-			} else {
-				x.close()
-			}
-			s.Close()
-		},
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

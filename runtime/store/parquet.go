@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/zstd"
+
+	"github.com/mxflow/mxflow/engine/measure"
 )
 
 // parquetKind is one kind of file that raw data are kept in. A column may be
@@ -20,9 +21,8 @@ type parquetKind struct {
 	key string
 	// what it holds, for messages.
 	what string
-	// version is written, and those in reads can be read.
+	// version is written, and no other is read.
 	version string
-	reads   []string
 }
 
 // writeParquet is a file of rows, the same bytes for the same rows.
@@ -66,8 +66,8 @@ func readParquet[R any](k parquetKind, data []byte, atOnce int, use func(*R) err
 	}
 	if v, ok := f.Lookup(k.key); !ok {
 		return fmt.Errorf("a Parquet file, but not of mxflow's %s", k.what)
-	} else if !slices.Contains(k.reads, v) {
-		return fmt.Errorf("%s in version %s, and this mxflow reads %s: use a newer mxflow", k.what, v, strings.Join(k.reads, " and "))
+	} else if v != k.version {
+		return fmt.Errorf("%s in version %s, and this mxflow reads %s: use a newer mxflow", k.what, v, k.version)
 	}
 	r := parquet.NewGenericReader[R](f)
 	defer r.Close()
@@ -87,3 +87,9 @@ func readParquet[R any](k parquetKind, data []byte, atOnce int, use func(*R) err
 		}
 	}
 }
+
+// SamplesParquet is the file that WriteSamples keeps, for who has no store.
+func SamplesParquet(samples []measure.Sample) ([]byte, error) { return encodeSamples(samples) }
+
+// SeriesParquet is the file that WriteSeries keeps.
+func SeriesParquet(series []measure.Series) ([]byte, error) { return encodeSeries(series) }

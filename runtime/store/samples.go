@@ -2,16 +2,15 @@ package store
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// samplesKind are files of raw samples. Version 1 has not the columns from
-// context to context_tokens, tools and doubts: they read as zero values, which
-// is what samples say that did not record them.
-var samplesKind = parquetKind{key: "mxflow.samples", what: "raw samples", version: "2", reads: []string{"1", "2"}}
+// samplesKind are files of raw samples.
+var samplesKind = parquetKind{key: "mxflow.samples", what: "raw samples", version: "2"}
 
 // WriteSamples stores raw samples as a Parquet artifact, the same bytes for the
 // same samples. They come back from ReadSamples as they were, except that Sent
@@ -59,4 +58,89 @@ func decodeSamples(data []byte) (samples []measure.Sample, err error) {
 		return nil, err
 	}
 	return samples, nil
+}
+
+// sampleRow is the schema of raw samples: one row a request, in the order in
+// which they were given, Parquet with zstd. The lists at_ns, kind, tokens and
+// bytes have one element an event and belong together by position. -1 means
+// unknown, as in measure.Sample. kind counts as measure.Kind does: 0 other,
+// 1 text, 2 reasoning, 3 usage, 4 done, 5 tool; the file's key mxflow.samples.kinds
+// says so too. sent_ns is the wall clock in UTC, null when not set.
+type sampleRow struct {
+	Workload        string  `parquet:"workload,dict"`
+	Index           int64   `parquet:"index"`
+	Warmup          bool    `parquet:"warmup"`
+	Sent            *int64  `parquet:"sent_ns,optional,timestamp(nanosecond)"`
+	PromptTokens    int64   `parquet:"prompt_tokens"`
+	OutputTokens    int64   `parquet:"output_tokens"`
+	CachedTokens    int64   `parquet:"cached_tokens"`
+	RequestedOutput int64   `parquet:"requested_output"`
+	TokenSource     string  `parquet:"token_source,dict"`
+	Finish          string  `parquet:"finish,dict"`
+	Text            string  `parquet:"text"`
+	Reasoning       string  `parquet:"reasoning"`
+	Tools           string  `parquet:"tools"`
+	Doubts          string  `parquet:"doubts"`
+	Err             string  `parquet:"error"`
+	Context         bool    `parquet:"context"`
+	Turn            int64   `parquet:"turn"`
+	Scheduled       int64   `parquet:"scheduled_ns"`
+	Due             int64   `parquet:"due_ns"`
+	Start           int64   `parquet:"start_ns"`
+	OpenLoop        bool    `parquet:"open_loop"`
+	Retries         int64   `parquet:"retries"`
+	Status          int64   `parquet:"status"`
+	RequestedPrompt int64   `parquet:"requested_prompt"`
+	ContextTokens   int64   `parquet:"context_tokens"`
+	At              []int64 `parquet:"at_ns,list"`
+	Kind            []int32 `parquet:"kind,list"`
+	Tokens          []int64 `parquet:"tokens,list"`
+	Bytes           []int64 `parquet:"bytes,list"`
+}
+
+func toRow(s measure.Sample) (sampleRow, error) {
+	r := sampleRow{
+		Workload: s.Workload, Index: int64(s.Index), Warmup: s.Warmup,
+		PromptTokens: int64(s.PromptTokens), OutputTokens: int64(s.OutputTokens), CachedTokens: int64(s.CachedTokens), RequestedOutput: int64(s.RequestedOutput),
+		TokenSource: string(s.TokenSource), Finish: s.Finish, Text: s.Text, Reasoning: s.Reasoning, Tools: s.Tools, Doubts: s.Doubts, Err: s.Err,
+		Context: s.Context, Turn: int64(s.Turn), Scheduled: int64(s.Scheduled), Due: int64(s.Due), Start: int64(s.Start), OpenLoop: s.OpenLoop,
+		Retries: int64(s.Retries), Status: int64(s.Status), RequestedPrompt: int64(s.RequestedPrompt), ContextTokens: int64(s.ContextTokens),
+	}
+	if !s.Sent.IsZero() {
+		ns := s.Sent.UnixNano()
+		if !time.Unix(0, ns).Equal(s.Sent) {
+			return r, fmt.Errorf("sent at %s, which nanoseconds since 1970 cannot hold", s.Sent)
+		}
+		r.Sent = &ns
+	}
+	for _, e := range s.Events {
+		r.At = append(r.At, int64(e.At))
+		r.Kind = append(r.Kind, int32(e.Kind))
+		r.Tokens = append(r.Tokens, int64(e.Tokens))
+		r.Bytes = append(r.Bytes, int64(e.Bytes))
+	}
+	return r, nil
+}
+
+func (r *sampleRow) sample() (measure.Sample, error) {
+	s := measure.Sample{
+		Workload: r.Workload, Index: int(r.Index), Warmup: r.Warmup,
+		PromptTokens: int(r.PromptTokens), OutputTokens: int(r.OutputTokens), CachedTokens: int(r.CachedTokens), RequestedOutput: int(r.RequestedOutput),
+		TokenSource: measure.TokenSource(r.TokenSource), Finish: r.Finish, Text: r.Text, Reasoning: r.Reasoning, Tools: r.Tools, Doubts: r.Doubts, Err: r.Err,
+		Context: r.Context, Turn: int(r.Turn), Scheduled: time.Duration(r.Scheduled), Due: time.Duration(r.Due), Start: time.Duration(r.Start), OpenLoop: r.OpenLoop,
+		Retries: int(r.Retries), Status: int(r.Status), RequestedPrompt: int(r.RequestedPrompt), ContextTokens: int(r.ContextTokens),
+	}
+	if r.Sent != nil {
+		s.Sent = time.Unix(0, *r.Sent).UTC()
+	}
+	if len(r.Kind) != len(r.At) || len(r.Tokens) != len(r.At) || len(r.Bytes) != len(r.At) {
+		return s, fmt.Errorf("sample %d of %s: at_ns, kind, tokens and bytes have %d, %d, %d and %d elements, and must have as many", r.Index, r.Workload, len(r.At), len(r.Kind), len(r.Tokens), len(r.Bytes))
+	}
+	for i := range r.At {
+		if r.Kind[i] < 0 || r.Kind[i] > 255 {
+			return s, fmt.Errorf("sample %d of %s: event %d has the kind %d", r.Index, r.Workload, i, r.Kind[i])
+		}
+		s.Events = append(s.Events, measure.Event{At: time.Duration(r.At[i]), Kind: measure.Kind(r.Kind[i]), Tokens: int(r.Tokens[i]), Bytes: int(r.Bytes[i])})
+	}
+	return s, nil
 }

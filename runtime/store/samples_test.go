@@ -85,37 +85,6 @@ func TestSamplesHaveEveryField(t *testing.T) {
 	}
 }
 
-// A file that an mxflow before version 2 wrote stays readable; what it did not
-// record is zero, also behind a row that has it.
-func TestSamplesOfVersion1(t *testing.T) {
-	data, err := os.ReadFile("testdata/samples-v1.parquet")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := decodeSamples(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []measure.Sample{
-		{
-			Workload: "chat.o32", Warmup: true, Sent: time.Date(2026, 11, 1, 12, 0, 0, 123456789, time.UTC),
-			Events: []measure.Event{
-				{At: 5e6, Kind: measure.KindOther, Tokens: -1},
-				{At: 50e6, Kind: measure.KindReasoning, Tokens: 1, Bytes: 4},
-				{At: 60e6, Kind: measure.KindText, Tokens: 3, Bytes: 7},
-				{At: 61e6, Kind: measure.KindUsage, Tokens: 3},
-				{At: 61e6, Kind: measure.KindDone, Tokens: -1},
-			},
-			PromptTokens: 64, OutputTokens: 3, CachedTokens: -1, RequestedOutput: 3,
-			TokenSource: measure.SourceContinuousUsage, Finish: "length", Text: "a quick", Reasoning: "hm: ",
-		},
-		{Workload: "chat.o32", PromptTokens: -1, OutputTokens: -1, CachedTokens: -1, Err: "connection reset"},
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v\nwant %+v", got, want)
-	}
-}
-
 func TestSamplesRefused(t *testing.T) {
 	s := open(t, t.TempDir())
 	if _, err := s.WriteSamples([]measure.Sample{{Sent: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}}); err == nil {

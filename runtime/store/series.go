@@ -8,7 +8,7 @@ import (
 )
 
 // seriesKind are files of what was sampled beside requests.
-var seriesKind = parquetKind{key: "mxflow.series", what: "sampled series", version: "1", reads: []string{"1"}}
+var seriesKind = parquetKind{key: "mxflow.series", what: "sampled series", version: "1"}
 
 // seriesRow is the schema of sampled series: one row a reading, Parquet with
 // zstd, so that a notebook filters by name and plots. series counts the series of

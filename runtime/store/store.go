@@ -3,12 +3,14 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -20,12 +22,8 @@ type Store struct {
 	readOnly bool
 	ledger   *ledger.Ledger // nil for readers
 
-	mu     sync.RWMutex
-	view   *view
-	rootAt func(n int) (string, error) // the ledger's root after n records
-
-	indexMu sync.Mutex
-	index   *index // nil until it is needed, or since it failed
+	mu   sync.RWMutex
+	view *view
 
 	// clean takes out of a record what must not be kept; see CleanWith.
 	clean func(*ledger.Record)
@@ -37,8 +35,8 @@ type Store struct {
 var errReadOnly = errors.New("the state directory is open for reading only")
 
 // Open opens a state directory for writing, and creates what is missing. The
-// caller holds Lock on it. The ledger is verified, and the index brought up to
-// it; Notices says what had to be mended.
+// caller holds Lock on it. The ledger is verified; Notices says what had to be
+// mended.
 func Open(dir string) (*Store, error) {
 	d := layout(dir)
 	if err := d.make(); err != nil {
@@ -49,19 +47,10 @@ func Open(dir string) (*Store, error) {
 		return nil, d.explain(err)
 	}
 	s := &Store{dir: d, ledger: l, view: newView()}
-	s.rootAt = func(n int) (string, error) {
-		root, err := l.RootAt(int64(n) + 1)
-		return root.String(), err
-	}
 	for _, r := range l.Records() {
 		s.view.add(r)
 	}
 	s.sweep()
-	s.indexMu.Lock()
-	defer s.indexMu.Unlock()
-	if _, err := s.ready(); err != nil {
-		s.notice("%v", err)
-	}
 	return s, nil
 }
 
@@ -77,10 +66,6 @@ func OpenReadOnly(dir string) (*Store, error) {
 		return nil, d.explain(err)
 	}
 	s := &Store{dir: d, readOnly: true, view: newView()}
-	s.rootAt = func(n int) (string, error) {
-		root, err := snap.RootAt(int64(n) + 1)
-		return root.String(), err
-	}
 	for _, r := range snap.Records() {
 		s.view.add(r)
 	}
@@ -88,37 +73,23 @@ func OpenReadOnly(dir string) (*Store, error) {
 }
 
 // Append records what was decided. When it returns without an error, the
-// records are on disk; when it returns one, none of them is. An index that
-// cannot follow is a notice and made again later.
+// records are on disk; when it returns one, none of them is.
 func (s *Store) Append(recs ...*ledger.Record) error {
 	if s.readOnly {
 		return errReadOnly
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.clean != nil {
 		for _, r := range recs {
 			s.clean(r)
 		}
 	}
-	err := s.ledger.Append(recs...)
-	if err == nil {
-		for _, r := range s.ledger.From(len(s.view.records)) {
-			s.view.add(r)
-		}
-	}
-	s.mu.Unlock()
-	if err != nil {
+	if err := s.ledger.Append(recs...); err != nil {
 		return s.dir.explain(err)
 	}
-	s.indexMu.Lock()
-	defer s.indexMu.Unlock()
-	if s.index == nil {
-		return nil
-	}
-	if err := s.follow(s.index); err != nil {
-		s.notice("%s does not follow the ledger any more and is made again when it is needed; nothing that was recorded is lost: %v", s.dir.index(), err)
-		s.index.close()
-		s.index = nil
+	for _, r := range s.ledger.From(len(s.view.records)) {
+		s.view.add(r)
 	}
 	return nil
 }
@@ -136,17 +107,6 @@ func (s *Store) Records() iter.Seq2[int, *ledger.Record] {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return slices.All(s.view.records)
-}
-
-// Root is the ledger's tree hash after these records.
-func (s *Store) Root() string {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	root, err := s.rootAt(len(s.view.records))
-	if err != nil {
-		return "" // a ledger whose header is being written
-	}
-	return root
 }
 
 // Dir is the state directory.
@@ -168,7 +128,7 @@ func (s *Store) RunDir(run string) (string, error) {
 }
 
 // Notices are what a person should be told about the state directory: what was
-// damaged and mended, what could not be kept up to date.
+// damaged and mended.
 func (s *Store) Notices() []string {
 	s.noticesMu.Lock()
 	defer s.noticesMu.Unlock()
@@ -189,12 +149,6 @@ func (s *Store) notice(format string, args ...any) {
 
 // Close closes the files. Everything appended is on disk already.
 func (s *Store) Close() error {
-	s.indexMu.Lock()
-	if s.index != nil {
-		s.index.close()
-		s.index = nil
-	}
-	s.indexMu.Unlock()
 	if s.ledger == nil {
 		return nil
 	}
@@ -209,4 +163,66 @@ func (s *Store) sweep() {
 			s.notice("artifact: %s is left over: %v", path, err)
 		}
 	}
+}
+
+// layout is where the parts of a state directory lie.
+type layout string
+
+func (d layout) ledger() string    { return filepath.Join(string(d), "ledger") }
+func (d layout) lock() string      { return filepath.Join(string(d), "lock") }
+func (d layout) artifacts() string { return filepath.Join(string(d), "artifacts", "sha256") }
+func (d layout) runs() string      { return filepath.Join(string(d), "runs") }
+func (d layout) gitignore() string { return filepath.Join(string(d), ".gitignore") }
+
+// make creates what is missing.
+func (d layout) make() error {
+	for _, dir := range []string{string(d), d.artifacts(), d.runs()} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return d.explain(err)
+		}
+	}
+	f, err := os.OpenFile(d.gitignore(), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return d.explain(err)
+	}
+	_, err = f.WriteString("*\n")
+	return d.explain(errors.Join(err, f.Close()))
+}
+
+// exists reports what keeps a reader from using the directory.
+func (d layout) exists() error {
+	info, err := os.Stat(string(d))
+	if err == nil && !info.IsDir() {
+		err = &fs.PathError{Op: "open", Path: string(d), Err: syscall.ENOTDIR}
+	}
+	if err == nil {
+		_, err = os.Stat(d.ledger())
+	}
+	return d.explain(err)
+}
+
+// explain says what an error of the file system means for whoever runs mxflow.
+func (d layout) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	hint := ""
+	switch {
+	case errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EEXIST):
+		hint = "there is a file where a directory is needed: move it away, or name another state directory"
+	case errors.Is(err, syscall.EROFS):
+		hint = "the file system is read-only: reading works (status, show, audit, report), apply needs a state directory elsewhere"
+	case errors.Is(err, fs.ErrPermission):
+		hint = "you may not write there: make the directory yours (it may belong to root if an apply ran under sudo), or name another state directory"
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		hint = "the file system is full: make room, then try again; nothing that was recorded is lost"
+	case errors.Is(err, fs.ErrNotExist):
+		hint = "nothing was applied here yet: run apply first, or name the state directory"
+	default:
+		return fmt.Errorf("state directory %s: %w", d, err)
+	}
+	return fmt.Errorf("state directory %s: %w; %s", d, err, hint)
 }

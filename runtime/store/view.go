@@ -1,11 +1,15 @@
 package store
 
-import "github.com/mxflow/mxflow/runtime/ledger"
+import (
+	"slices"
+	"time"
+
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
 
 // view is what the ledger says, arranged for the questions that an apply asks
 // all the time. It holds positions of records, is made from the ledger alone
-// and follows it record by record, so that answers that decide what is done
-// next never come from the index.
+// and follows it record by record.
 type view struct {
 	records  []*ledger.Record
 	history  map[string][]int // node → its decisions, oldest first
@@ -55,4 +59,160 @@ func (v *view) add(r *ledger.Record) {
 		v.waived = append(v.waived, at)
 		v.waivers[r.Waiver.Node] = append(v.waivers[r.Waiver.Node], at)
 	}
+}
+
+// Decided is a decision and where it stands.
+type Decided struct {
+	*ledger.Decision
+	// Record is its position in the ledger, from 0; Run who made it, and when.
+	Record int       `json:"record"`
+	Run    string    `json:"run"`
+	Time   time.Time `json:"time"`
+}
+
+func (v *view) decided(at int) Decided {
+	r := v.records[at]
+	return Decided{Decision: r.Decision, Record: at, Run: r.Run, Time: r.Time}
+}
+
+// Latest is the newest decision about a node and the run that made it.
+func (s *Store) Latest(node string) (d *ledger.Decision, run string, ok bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	h := s.view.history[node]
+	if len(h) == 0 {
+		return nil, "", false
+	}
+	r := s.view.records[h[len(h)-1]]
+	return r.Decision, r.Run, true
+}
+
+// Attempts is the number of the newest attempt at a node, 0 before the first.
+func (s *Store) Attempts(node string) int {
+	if d, _, ok := s.Latest(node); ok {
+		return d.Attempt
+	}
+	return 0
+}
+
+// History is every decision about a node, oldest first.
+func (s *Store) History(node string) []Decided {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var out []Decided
+	for _, at := range s.view.history[node] {
+		out = append(out, s.view.decided(at))
+	}
+	return out
+}
+
+// Decisions is the newest decision about each node, in the order in which they
+// were made.
+func (s *Store) Decisions() []Decided {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	out := make([]Decided, 0, len(s.view.history))
+	for _, h := range s.view.history {
+		out = append(out, s.view.decided(h[len(h)-1]))
+	}
+	slices.SortFunc(out, func(a, b Decided) int { return a.Record - b.Record })
+	return out
+}
+
+// LaunchFilter says which launches are wanted. An empty field wants any.
+type LaunchFilter struct {
+	Session    string
+	VariantKey string
+	Purpose    string
+	Node       string
+	// OK wants only launches that went well.
+	OK bool
+}
+
+func (f LaunchFilter) wants(l *ledger.Launch) bool {
+	return (f.Session == "" || f.Session == l.Session) &&
+		(f.VariantKey == "" || f.VariantKey == l.VariantKey) &&
+		(f.Purpose == "" || f.Purpose == l.Purpose) &&
+		(f.Node == "" || f.Node == l.Node) &&
+		(!f.OK || l.OK)
+}
+
+// Launches are the launches that the filter wants, oldest first.
+func (s *Store) Launches(f LaunchFilter) []*ledger.Launch {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var out []*ledger.Launch
+	for _, at := range s.view.launches {
+		if l := s.view.records[at].Launch; f.wants(l) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// LaunchByID is the launch with this ID.
+func (s *Store) LaunchByID(id string) (*ledger.Launch, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	at, ok := s.view.launchID[id]
+	if !ok {
+		return nil, false
+	}
+	return s.view.records[at].Launch, true
+}
+
+// Waived is a waiver and where it stands.
+type Waived struct {
+	*ledger.Waiver
+	// Record is its position in the ledger, from 0; Run the run whose decision it
+	// is of, and Time when it was given.
+	Record int       `json:"record"`
+	Run    string    `json:"run"`
+	Time   time.Time `json:"time"`
+}
+
+// Waiver is the newest waiver of a gate, also one that has expired or covers an
+// earlier decision; nil when there is none.
+func (s *Store) Waiver(node string) *ledger.Waiver {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	of := s.view.waivers[node]
+	if len(of) == 0 {
+		return nil
+	}
+	return s.view.records[of[len(of)-1]].Waiver
+}
+
+// Waivers are all waivers, oldest first; never nil.
+func (s *Store) Waivers() []Waived {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	out := []Waived{}
+	for _, at := range s.view.waived {
+		r := s.view.records[at]
+		out = append(out, Waived{Waiver: r.Waiver, Record: at, Run: r.Run, Time: r.Time})
+	}
+	return out
+}
+
+// MeanLaunchSeconds is how long launches for a purpose took that went well, and
+// how many they were: those of the variant with this measurement key, or else
+// those of engines of this kind. A qualification sends a few requests and a
+// benchmark all of a plan's, so that one says little of the other; an empty
+// purpose takes them all. It is for estimates; 0, 0 when nothing is known.
+func (s *Store) MeanLaunchSeconds(variantKeyOrEngine, purpose string) (mean float64, n int) {
+	for _, of := range []func(*ledger.Launch) string{
+		func(l *ledger.Launch) string { return l.VariantKey },
+		func(l *ledger.Launch) string { return l.Engine["kind"] },
+	} {
+		for _, l := range s.Launches(LaunchFilter{Purpose: purpose, OK: true}) {
+			if of(l) == variantKeyOrEngine {
+				mean, n = mean+l.Seconds, n+1
+			}
+		}
+		if n > 0 {
+			return mean / float64(n), n
+		}
+	}
+	return 0, 0
 }

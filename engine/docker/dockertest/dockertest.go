@@ -6,6 +6,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"debug/elf"
 	"encoding/json"
 	"errors"
@@ -19,6 +20,7 @@ import (
 	"testing"
 
 	dockerbuild "github.com/docker/docker/api/types/build"
+	"github.com/docker/docker/api/types/image"
 
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/enginetest"
@@ -128,4 +130,107 @@ func build(ctx context.Context, d *docker.Daemon, name, program string, lines ..
 			return fmt.Errorf("image %s cannot be built: %s", name, m.Error)
 		}
 	}
+}
+
+// ErrNoBusybox says that there is no shell to put into an image.
+var ErrNoBusybox = errors.New("images with a shell need a static busybox: install the package busybox-static")
+
+// DevImage is the name of an image like those that people develop in: see
+// DevOnce. Without busybox the test is skipped, or fails where docker is required.
+func DevImage(t testing.TB, d *docker.Daemon, program string) string {
+	t.Helper()
+	name, err := DevOnce(d, program)
+	if errors.Is(err, ErrNoBusybox) {
+		enginetest.Require(t, "docker", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// DevOnce builds an image with a shell and tools (busybox) beside the program,
+// which is /program, the first time that it is asked for; a container of it does
+// nothing until it is ended. The image stays until Remove.
+func DevOnce(d *docker.Daemon, program string) (name string, err error) {
+	box, err := exec.LookPath("busybox")
+	if err != nil || !static(box) {
+		return "", ErrNoBusybox
+	}
+	first, err := Once(d, program)
+	if err != nil {
+		return "", err
+	}
+	return once(d, "busybox\n"+program, func(name string) error {
+		return build(context.Background(), d, name, box, "COPY program /bin/busybox", "COPY --from="+first+" /program /program",
+			`RUN ["/bin/busybox", "mkdir", "/tmp"]`, `RUN ["/bin/busybox", "--install", "-s", "/bin"]`,
+			`ENTRYPOINT []`, `CMD ["sleep", "1000000"]`)
+	})
+}
+
+// shared is what the tests of this process have in common: images by what they
+// are made of, and how everything is removed, the last first.
+var shared struct {
+	sync.Mutex
+	images map[string]func() (string, error)
+	undo   []func() error
+}
+
+// Remove removes what the tests of this process shared; it is called after the
+// last one.
+func Remove() error {
+	shared.Lock()
+	undo := shared.undo
+	shared.images, shared.undo = nil, nil
+	shared.Unlock()
+	var all error
+	for i := len(undo) - 1; i >= 0; i-- {
+		all = errors.Join(all, undo[i]())
+	}
+	return all
+}
+
+// atEnd makes Remove do more.
+func atEnd(undo func() error) {
+	shared.Lock()
+	defer shared.Unlock()
+	shared.undo = append(shared.undo, undo)
+}
+
+// Once builds an image as Image does, the first time that it is asked for. It
+// stays until Remove.
+func Once(d *docker.Daemon, program string, lines ...string) (name string, err error) {
+	return once(d, program+"\n"+strings.Join(lines, "\n"), func(name string) error {
+		return build(context.Background(), d, name, program, lines...)
+	})
+}
+
+// once makes the image of a key.
+func once(d *docker.Daemon, key string, make func(name string) error) (string, error) {
+	shared.Lock()
+	if shared.images == nil {
+		shared.images = map[string]func() (string, error){}
+	}
+	get, ok := shared.images[key]
+	if !ok {
+		get = sync.OnceValues(func() (string, error) {
+			name := "mxflow-test/" + strings.ToLower(rand.Text()[:10]) + ":1"
+			if err := make(name); err != nil {
+				return "", err
+			}
+			atEnd(func() error { return removeImage(d, name) })
+			return name, nil
+		})
+		shared.images[key] = get
+	}
+	shared.Unlock()
+	return get()
+}
+
+func removeImage(d *docker.Daemon, name string) error {
+	_, err := d.ImageRemove(context.Background(), name, image.RemoveOptions{Force: true})
+	if err != nil {
+		return fmt.Errorf("image %s stays: %w", name, err)
+	}
+	return nil
 }

@@ -3,8 +3,16 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math"
+	"os"
 	"slices"
+	"strconv"
+	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/mxflow/mxflow/engine/load"
 	"github.com/mxflow/mxflow/engine/load/mock"
@@ -12,6 +20,85 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
 )
+
+// job is one row as a client process does it.
+//
+//	0 ─ streams begin, one after the other ─▶ ramp ─▶ settle ─▶ window ─▶ streams end
+//
+// Processor time and events are counted in the window alone, in which all
+// streams are under way: so they are those of events, not of requests.
+type job struct {
+	URL string `json:"url"`
+	// Streams at once, each with Rate events a second.
+	Streams int           `json:"streams"`
+	Rate    float64       `json:"rate"`
+	Ramp    time.Duration `json:"ramp_ns"`
+	Window  time.Duration `json:"window_ns"`
+	// Batched sends the events of all streams at the same instants.
+	Batched bool `json:"batched,omitempty"`
+	// Clock has the floor note when it saw events.
+	Clock bool `json:"clock,omitempty"`
+	// Tag tells the requests of one job from those of others.
+	Tag string `json:"tag"`
+}
+
+const (
+	firstToken = 100 * time.Millisecond
+	settle     = 300 * time.Millisecond
+	// perStart is the time from one request to the next while the load rises, and
+	// maxRamp how long that may take in all.
+	perStart, maxRamp = time.Millisecond, time.Second
+	// patience is how long after the window a client may still be behind before
+	// its streams are cut off.
+	patience = 3 * time.Second
+)
+
+func newJob(url, tag string, streams int, rate float64, window time.Duration) job {
+	return job{URL: url, Streams: streams, Rate: rate, Window: window, Tag: tag, Ramp: min(time.Duration(streams)*perStart, maxRamp)}
+}
+
+// begin is when stream i begins, from and to are the window, all since the
+// beginning.
+func (j job) begin(i int) time.Duration { return j.Ramp * time.Duration(i) / time.Duration(j.Streams) }
+func (j job) from() time.Duration       { return j.Ramp + firstToken + settle }
+func (j job) to() time.Duration         { return j.from() + j.Window }
+
+// tokens is the length of each stream: even the first one goes on until after
+// the window.
+func (j job) tokens() int {
+	return int(math.Ceil((j.to()-firstToken+settle).Seconds()*j.Rate)) + 2
+}
+
+func (j job) prompt(series string, i int) string { return fmt.Sprintf("%s %s %d", j.Tag, series, i) }
+
+// outcome is what a client process has to say about itself.
+type outcome struct {
+	// Events came in the window, a Received of so many a second.
+	Events   int     `json:"events"`
+	Received float64 `json:"received_per_s"`
+	// Sent is how many events a second the server sent in the window; 0 where the
+	// role does not ask for it.
+	Sent float64 `json:"sent_per_s,omitempty"`
+	// CPU is processor time of this process in the window for each event, µs.
+	CPU float64 `json:"cpu_us_per_event"`
+	// Memory is the most that this process has held resident, in MB.
+	Memory float64 `json:"rss_peak_mb"`
+	// Errors against the server's truth, in ms; nil where streams were cut off
+	// because the client was too far behind, or where the role has no times.
+	Errors *errors99 `json:"errors,omitempty"`
+}
+
+// errors99 are medians and 99th percentiles of absolute errors, in ms.
+type errors99 struct {
+	TTFTp50 float64 `json:"ttft_p50_ms"`
+	TTFTp99 float64 `json:"ttft_p99_ms"`
+	ITLp50  float64 `json:"itl_p50_ms"`
+	ITLp99  float64 `json:"itl_p99_ms"`
+	// Delayp99 is how late events were seen after they were sent, on the clock
+	// that both processes share.
+	Delayp50 float64 `json:"delay_p50_ms"`
+	Delayp99 float64 `json:"delay_p99_ms"`
+}
 
 // watch is the measuring client's role: the runner and the client that
 // benchmarks are sent with.
@@ -122,4 +209,90 @@ func errorsOf(samples []measure.Sample, truths []mock.Truth, j job, zero int64) 
 		ITLp50: measure.Quantile(found.ITL, 0.5), ITLp99: measure.Quantile(found.ITL, 0.99),
 		Delayp50: measure.Quantile(delays, 0.5), Delayp99: measure.Quantile(delays, 0.99),
 	}, nil
+}
+
+// window takes the processor time of this process when its job's window begins
+// and when it ends.
+type window struct {
+	from, to time.Time
+	used     time.Duration
+	done     chan struct{}
+	// atFrom and atTo, where set, are called at both moments.
+	atFrom, atTo func()
+}
+
+func openWindow(j job) *window {
+	return openCounting(j, func() {}, func() {})
+}
+
+func openCounting(j job, atFrom, atTo func()) *window {
+	w := &window{done: make(chan struct{}), atFrom: atFrom, atTo: atTo}
+	zero := time.Now()
+	go func() {
+		defer close(w.done)
+		time.Sleep(time.Until(zero.Add(j.from())))
+		before := mock.ProcessorTime()
+		w.from = time.Now()
+		w.atFrom()
+		time.Sleep(time.Until(zero.Add(j.to())))
+		w.used = mock.ProcessorTime() - before
+		w.to = time.Now()
+		w.atTo()
+	}()
+	return w
+}
+
+func (w *window) length() time.Duration { return w.to.Sub(w.from) }
+
+// wait returns when the window has ended.
+func (w *window) wait() { <-w.done }
+
+// finish fills in what follows from the number of events.
+func (w *window) finish(o *outcome) {
+	o.Received = float64(o.Events) / w.length().Seconds()
+	if o.Events > 0 {
+		o.CPU = float64(w.used.Nanoseconds()) / 1e3 / float64(o.Events)
+	}
+}
+
+// pacing is how the server sends the streams of a job.
+func (j job) pacing() mock.Pacing {
+	p := mock.Pacing{TTFT: firstToken.Microseconds(), ITL: int64(1e6 / j.Rate), Tokens: j.tokens(), PerEvent: 1}
+	if j.Batched {
+		p.Align = p.ITL
+	}
+	return p
+}
+
+// firstError keeps the first of many.
+type firstError struct {
+	mu  sync.Mutex
+	err error
+}
+
+func (f *firstError) note(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil {
+		f.err = err
+	}
+}
+
+// peakMemory is the most that this process has held resident, in MB. On Linux
+// it is VmHWM and not getrusage's maximum, which a process inherits from the one
+// that started it.
+func peakMemory() float64 {
+	if text, err := os.ReadFile("/proc/self/status"); err == nil {
+		for line := range strings.Lines(string(text)) {
+			if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+				kib, _ := strconv.ParseFloat(strings.Fields(value)[0], 64)
+				return kib * 1024 / 1e6
+			}
+		}
+	}
+	var used unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &used) != nil {
+		return 0
+	}
+	return float64(used.Maxrss) / 1e6 // bytes on macOS
 }

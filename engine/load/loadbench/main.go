@@ -1,7 +1,7 @@
 // Command loadbench measures the measuring client: what it costs, how far its
 // times are off, and where it saturates, beside a plain reader of the same bytes
-// (the floor) and, where they are installed, beside other tools. The server is
-// engine/load/mock, which records when it really sent what.
+// (the floor). The server is engine/load/mock, which records when it really sent
+// what.
 //
 //	go run ./engine/load/loadbench            the whole table
 //	go run ./engine/load/loadbench --short    a minute of it
@@ -74,11 +74,10 @@ func play(ctx context.Context, role func(context.Context, job) (outcome, error),
 
 // options are the flags.
 type options struct {
-	short, json, noParser, batched bool
-	cpus, repeat                   int
-	window                         time.Duration
-	grid                           string
-	benchy, guide                  string
+	short, json, batched bool
+	cpus, repeat         int
+	window               time.Duration
+	grid                 string
 }
 
 func bench(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -87,14 +86,11 @@ func bench(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.SetOutput(stderr)
 	flags.BoolVar(&o.short, "short", false, "few rows, each once and for a second")
 	flags.BoolVar(&o.json, "json", false, "print one JSON document instead of the table")
-	flags.BoolVar(&o.noParser, "no-parser", false, "do not run the parser's benchmark (go test -bench Parser ./engine/openai)")
 	flags.IntVar(&o.cpus, "cpus", 2, "processors that everything shares (Linux); 0 is all of them")
 	flags.IntVar(&o.repeat, "repeat", 3, "how often client and floor take turns at each row; medians are shown")
 	flags.DurationVar(&o.window, "window", 3*time.Second, "how long the full load of a row is watched")
 	flags.StringVar(&o.grid, "grid", "", "rows as STREAMSxRATE,…, such as 1x10,100x50, without the search for saturation; none for no rows; empty is the whole table")
 	flags.BoolVar(&o.batched, "batched", false, "the server sends the events of all streams at the same instants, as an engine does that computes a batch step by step")
-	flags.StringVar(&o.benchy, "llama-benchy", "", "program of llama-benchy, to be measured as well")
-	flags.StringVar(&o.guide, "guidellm", "", "program of guidellm, to be measured as well")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

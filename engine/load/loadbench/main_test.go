@@ -4,28 +4,20 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
-	"net/http"
+	"math"
 	"os"
 	"strings"
-	"sync"
 	"testing"
-	"time"
-
-	"github.com/mxflow/mxflow/engine/load/mock"
 )
 
-// TestMain lets this binary play the roles that loadbench runs itself for, and
-// that of another tool.
+// TestMain lets this binary play the roles that loadbench runs itself for.
 func TestMain(m *testing.M) {
 	var err error
 	switch {
 	case len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "role-"):
 		err = run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	case len(os.Args) > 1 && os.Args[1] == "--base-url":
-		err = playBenchy(os.Args[1:])
 	default:
 		os.Exit(m.Run())
 	}
@@ -34,42 +26,6 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	os.Exit(0)
-}
-
-// playBenchy is a tool with llama-benchy's flags and result.
-func playBenchy(args []string) error {
-	flags := flag.NewFlagSet("benchy", flag.ContinueOnError)
-	url, out := flags.String("base-url", "", ""), flags.String("save-result", "", "")
-	streams, tokens := flags.Int("concurrency", 0, ""), flags.Int("tg", 0, "")
-	book, tokenizer := flags.String("book-url", "", ""), flags.String("tokenizer", "", "")
-	for _, name := range []string{"model", "pp", "runs", "latency-mode", "format"} {
-		flags.String(name, "", "")
-	}
-	for _, name := range []string{"no-warmup", "skip-coherence", "no-adapt-prompt"} {
-		flags.Bool(name, false, "")
-	}
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	if _, err := os.Stat(*tokenizer + "/tokenizer.json"); err != nil {
-		return err
-	}
-	if !strings.HasSuffix(*book, "/book.txt") {
-		return fmt.Errorf("book %q", *book)
-	}
-	var all sync.WaitGroup
-	var failed firstError
-	for i := range *streams {
-		all.Go(func() {
-			failed.note(plainRead(context.Background(), http.DefaultClient, strings.TrimSuffix(*url, "/v1"), fmt.Sprint("tool ", i),
-				mock.Pacing{TTFT: firstToken.Microseconds(), ITL: 1000, Tokens: *tokens, PerEvent: 1}, new(counter)))
-		})
-	}
-	all.Wait()
-	if failed.err != nil {
-		return failed.err
-	}
-	return os.WriteFile(*out, []byte(`{"benchmarks":[{"e2e_ttft":{"values":[100,300]},"tg_req_throughput":{"values":[50,50]}}]}`), 0o644)
 }
 
 // opt skips what takes seconds to watch, unless it is asked for.
@@ -83,7 +39,7 @@ func opt(t *testing.T) {
 func TestSmoke(t *testing.T) {
 	opt(t)
 	var out, said bytes.Buffer
-	args := []string{"--cpus", "0", "--grid", "3x50", "--window", "200ms", "--repeat", "2", "--no-parser", "--json", "--batched"}
+	args := []string{"--cpus", "0", "--grid", "3x50", "--window", "200ms", "--repeat", "2", "--json", "--batched"}
 	if err := run(t.Context(), args, nil, &out, &said); err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +47,7 @@ func TestSmoke(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Rows) != 1 || r.Rows[0].Rounds != 2 || len(r.Marks) != 5 || len(r.Saturation) != 0 || !r.Batched {
+	if len(r.Rows) != 1 || r.Rows[0].Rounds != 2 || len(r.Marks) != 4 || len(r.Saturation) != 0 || !r.Batched {
 		t.Fatalf("%s", out.String())
 	}
 	one := r.Rows[0]
@@ -132,42 +88,61 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// Another tool is measured as llama-benchy is, and one that sends less than it
-// was asked for is found out.
-func TestPeer(t *testing.T) {
-	opt(t)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
+func verdicts(r result) string {
+	var words []string
+	for _, m := range r.marks() {
+		words = append(words, strings.Trim(m.Verdict, "*"))
 	}
-	b := &bencher{options: options{window: 200 * time.Millisecond, repeat: 1, benchy: self}, self: self, stderr: io.Discard}
-	benchy := b.tools()[0]
-	p, err := b.peer(t.Context(), benchy, row{Streams: 2, Rate: 20})
-	if err != nil {
-		t.Fatal(err)
+	return strings.Join(words, ", ")
+}
+
+func TestMarks(t *testing.T) {
+	full := func(streams int, rate, ratio, itl, memory float64) row {
+		planned := float64(streams) * rate
+		return row{
+			Streams: streams, Rate: rate, Ratio: ratio,
+			Client: outcome{Received: planned, CPU: ratio * 10, Memory: memory, Errors: &errors99{ITLp99: itl}},
+			Floor:  outcome{Received: planned, CPU: 10},
+		}
 	}
-	if p.Reported.TTFT != 200 || p.Reported.ITL != 20 || !(p.Truth.TTFT >= 100) || !(p.Truth.ITL > 0) || p.Client <= 0 || p.Ratio == 0 {
-		t.Errorf("%+v", p)
-	}
-	_, err = b.peer(t.Context(), tool{"lazy", "true", benchyArguments, readBenchy}, row{Streams: 2, Rate: 20})
-	if err == nil || !strings.Contains(err.Error(), "it was sent 0 events") {
-		t.Errorf("a tool that does nothing: %v", err)
-	}
-	_, err = b.peer(t.Context(), tool{"broken", "false", benchyArguments, readBenchy}, row{Streams: 2, Rate: 20})
-	if err == nil || !strings.Contains(err.Error(), "exit status 1") {
-		t.Errorf("a tool that fails: %v", err)
+	behind := full(1000, 20, 3, 0, 100)
+	behind.Client.Errors = nil
+	slow := full(100, 200, 1, 0.1, 10)
+	slow.Client.Received = 1000
+	for name, c := range map[string]struct {
+		r    result
+		want string
+	}{
+		"nothing": {result{}, "not measured, not measured, not measured, not measured"},
+		"all well": {
+			result{Rows: []row{full(500, 40, 1.1, 0.4, 60), full(2000, 10, 1.9, 0.9, 149)}, ClientMost: 95, FloorMost: 100},
+			"met, met, met, met",
+		},
+		"nothing well": {
+			result{Rows: []row{full(500, 40, 1.3, 0.4, 60), full(2000, 10, 1, 1.1, 151)}, ClientMost: 89, FloorMost: 100},
+			"missed, missed, missed, missed",
+		},
+		"the worst row counts": {result{Rows: []row{full(100, 200, 1.3, 2, 0), full(500, 40, 1.1, 0.4, 0)}}, "not measured, missed, missed, not measured"},
+		"behind":               {result{Rows: []row{full(500, 40, 1, 0.1, 0), behind}}, "not measured, missed, missed, not measured"},
+		"did not keep up":      {result{Rows: []row{slow}}, "not measured, not measured, missed, not measured"},
+		"NaN":                  {result{ClientMost: math.NaN(), FloorMost: 1}, "missed, not measured, not measured, not measured"},
+	} {
+		if got := verdicts(c.r); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
 	}
 }
 
-func TestTruthOfPeers(t *testing.T) {
-	sent := func(tokens int, at ...int64) mock.Truth { return mock.Truth{Tokens: tokens, Sent: at} }
-	broken := sent(3, 1e6, 2e6)
-	broken.Broken = true
-	got, events := truth([]mock.Truth{sent(3, 10e6, 12e6, 14e6), sent(3, 20e6, 24e6, 28e6), sent(9, 1, 2, 3), broken}, 3)
-	if events != 6 || got.TTFT != 15 || got.ITL != 3 || got.TTFTp99 != 20 {
-		t.Errorf("%+v of %d events", got, events)
+func TestMiddle(t *testing.T) {
+	e := func(itl float64) *errors99 { return &errors99{ITLp99: itl} }
+	m := middle([]outcome{{CPU: 3, Errors: e(1)}, {CPU: 1, Errors: e(5)}, {CPU: 2}})
+	if m.CPU != 2 || m.Errors == nil || m.Errors.ITLp99 != 3 {
+		t.Errorf("%+v", m)
 	}
-	if got, events := truth(nil, 3); events != 0 || got != (reported{}) {
-		t.Errorf("nothing: %+v", got)
+	if m := middle([]outcome{{CPU: 3, Errors: e(1)}, {}}); m.Errors != nil {
+		t.Errorf("half of the rounds fell behind: %+v", m.Errors)
+	}
+	if median(nil) != 0 {
+		t.Error("median of nothing")
 	}
 }

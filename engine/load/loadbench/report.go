@@ -4,11 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os/exec"
-	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"text/tabwriter"
 )
 
@@ -25,18 +22,8 @@ type result struct {
 	Saturation []row   `json:"saturation"`
 	ClientMost float64 `json:"client_most_per_s"`
 	FloorMost  float64 `json:"floor_most_per_s"`
-	Parser     *parser `json:"parser,omitempty"`
-	Peers      []peer  `json:"peers,omitempty"`
 	Marks      []mark  `json:"marks"`
 }
-
-// parser is what go test -bench says of it.
-type parser struct {
-	NS     float64 `json:"ns_per_event"`
-	Allocs float64 `json:"allocs_per_event"`
-}
-
-func sorted(values []float64) []float64 { return slices.Sorted(slices.Values(values)) }
 
 func (b *bencher) all(ctx context.Context, rows []row) (result, error) {
 	r := result{Processors: runtime.NumCPU(), System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), Batched: b.batched}
@@ -52,16 +39,6 @@ func (b *bencher) all(ctx context.Context, rows []row) (result, error) {
 		if err := b.saturate(ctx, &r); err != nil {
 			return r, err
 		}
-	}
-	if !b.noParser {
-		p, err := benchParser(ctx)
-		if err != nil {
-			return r, fmt.Errorf("%w; --no-parser leaves it out", err)
-		}
-		r.Parser = &p
-	}
-	if err := b.measurePeers(ctx, &r); err != nil {
-		return r, err
 	}
 	r.Marks = r.marks()
 	return r, nil
@@ -88,28 +65,6 @@ func (b *bencher) saturate(ctx context.Context, r *result) error {
 	return nil
 }
 
-var (
-	parserNS     = regexp.MustCompile(`(?m)^BenchmarkParser/events_per_read=1\b.*?([\d.]+) ns/event`)
-	parserAllocs = regexp.MustCompile(`(?m)^BenchmarkParser/events_per_read=1\b.*?([\d.]+) allocs/op`)
-)
-
-// benchParser runs the parser's own benchmark, of which one operation is one
-// event.
-func benchParser(ctx context.Context) (parser, error) {
-	out, err := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "^BenchmarkParser$", "-benchmem", "github.com/mxflow/mxflow/engine/openai").CombinedOutput()
-	if err != nil {
-		return parser{}, fmt.Errorf("the parser's benchmark: %w: %.500s", err, out)
-	}
-	ns, allocs := parserNS.FindSubmatch(out), parserAllocs.FindSubmatch(out)
-	if ns == nil || allocs == nil {
-		return parser{}, fmt.Errorf("the parser's benchmark printed no ns/event and allocs/op: %.500s", out)
-	}
-	var p parser
-	p.NS, _ = strconv.ParseFloat(string(ns[1]), 64)
-	p.Allocs, _ = strconv.ParseFloat(string(allocs[1]), 64)
-	return p, nil
-}
-
 // print writes the table in Markdown, aligned for terminals.
 func (r result) print(w io.Writer) {
 	fmt.Fprintf(w, "%s, %s, %d processors shared by client and mock server\n\n", r.System, r.Go, r.Processors)
@@ -133,9 +88,104 @@ func (r result) print(w io.Writer) {
 			one.Client.CPU, one.Floor.CPU, ratio, ttft, itl, bare, delay, one.Client.Memory, one.Floor.Memory)
 	}
 	_ = t.Flush()
-	r.printPeers(w)
 	fmt.Fprintf(w, "\n| mark | to reach | measured | |\n| --- | --- | --- | --- |\n")
 	for _, m := range r.Marks {
 		fmt.Fprintf(w, "| %s | %s | %s | %s |\n", m.What, m.Want, m.Got, m.Verdict)
 	}
+}
+
+// mark is one thing to reach.
+type mark struct {
+	What string `json:"what"`
+	Want string `json:"want"`
+	Got  string `json:"got"`
+	// Verdict is met, missed, or not measured.
+	Verdict string `json:"verdict"`
+}
+
+const (
+	met     = "met"
+	missed  = "**missed**"
+	unknown = "not measured"
+)
+
+func judged(what, want, got string, ok bool) mark {
+	m := mark{what, want, got, missed}
+	if ok {
+		m.Verdict = met
+	}
+	return m
+}
+
+// What there is to reach.
+const (
+	leastRate, mostCPU = 0.9, 1.2
+	mostITL            = 1.0   // ms
+	itlLoad            = 20000 // events/s
+	mostMemory         = 150   // MB
+	memoryStreams      = 2000
+	// enough is the share of the planned events that counts as keeping up.
+	enough = 0.95
+	// sparse are the loads at which the floor was measured when the mark was set:
+	// so many streams, of which each is idle most of the time.
+	sparseFrom, sparseTo = 100, 1000
+)
+
+func (r result) marks() []mark {
+	var marks []mark
+	add := func(m mark) { marks = append(marks, m) }
+
+	m := mark{"rate at saturation against the floor", fmt.Sprintf("≥ %g %%", 100*leastRate), "", unknown}
+	if r.FloorMost > 0 {
+		share := r.ClientMost / r.FloorMost
+		m = judged(m.What, m.Want, fmt.Sprintf("%.0f %% (%.0f of %.0f events/s)", 100*share, r.ClientMost, r.FloorMost), share >= leastRate)
+	}
+	add(m)
+
+	m = mark{fmt.Sprintf("CPU an event against the floor, worst row of %d to %d streams that keeps up", sparseFrom, sparseTo), fmt.Sprintf("≤ %g ×", mostCPU), "", unknown}
+	worst := 0.0
+	for _, one := range r.Rows {
+		if one.Streams >= sparseFrom && one.Streams <= sparseTo && one.keepsUp() && one.Ratio > worst {
+			worst = one.Ratio
+			m = judged(m.What, m.Want, fmt.Sprintf("%.2f × (%.2f against %.2f µs, %d streams of %g/s)", worst, one.Client.CPU, one.Floor.CPU, one.Streams, one.Rate), worst <= mostCPU)
+		}
+	}
+	add(m)
+
+	m = mark{fmt.Sprintf("ITL error p99 at %d events/s, worst row", itlLoad), fmt.Sprintf("≤ %g ms", mostITL), "", unknown}
+	itl := -1.0
+	for _, one := range r.Rows {
+		if one.planned() != itlLoad {
+			continue
+		}
+		if one.Client.Errors == nil || one.Client.Received < enough*one.planned() {
+			m = judged(m.What, m.Want, "the client fell behind", false)
+			break
+		}
+		if p99 := one.Client.Errors.ITLp99; p99 > itl {
+			itl = p99
+			got := fmt.Sprintf("%.3f ms (%d streams of %g/s)", itl, one.Streams, one.Rate)
+			if c := one.Clock; c != nil && c.Errors != nil {
+				got += fmt.Sprintf("; a bare reader %.3f ms", c.Errors.ITLp99)
+			}
+			m = judged(m.What, m.Want, got, itl <= mostITL)
+		}
+	}
+	add(m)
+
+	m = mark{fmt.Sprintf("memory of %d streams, worst row that keeps up", memoryStreams), fmt.Sprintf("< %d MB", mostMemory), "", unknown}
+	memory := 0.0
+	for _, one := range r.Rows {
+		if one.Streams >= memoryStreams && one.keepsUp() && one.Client.Memory > memory {
+			memory = one.Client.Memory
+			m = judged(m.What, m.Want, fmt.Sprintf("%.0f MB (%g/s each; floor %.0f MB)", memory, one.Rate, one.Floor.Memory), memory < mostMemory)
+		}
+	}
+	add(m)
+	return marks
+}
+
+// keepsUp reports whether client and floor received what was planned.
+func (r row) keepsUp() bool {
+	return min(r.Client.Received, r.Floor.Received) >= enough*r.planned()
 }

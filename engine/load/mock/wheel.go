@@ -1,8 +1,11 @@
 package mock
 
 import (
+	"fmt"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // wheel sends the events of many answers at their deadlines, from one
@@ -121,3 +124,77 @@ func (w *wheel) slow(a *answer, rest []byte) {
 	a.due = a.plan.due(a.sent)
 	w.add(a)
 }
+
+// queue is a binary heap of answers by their next deadline.
+type queue []*answer
+
+func (q *queue) push(a *answer) {
+	*q = append(*q, a)
+	h := *q
+	for i := len(h) - 1; i > 0; {
+		up := (i - 1) / 2
+		if h[up].due <= h[i].due {
+			return
+		}
+		h[up], h[i] = h[i], h[up]
+		i = up
+	}
+}
+
+// fix puts the first one, whose deadline has changed, where it belongs.
+func (q queue) fix() {
+	for i := 0; ; {
+		least := i
+		for _, down := range [2]int{2*i + 1, 2*i + 2} {
+			if down < len(q) && q[down].due < q[least].due {
+				least = down
+			}
+		}
+		if least == i {
+			return
+		}
+		q[least], q[i] = q[i], q[least]
+		i = least
+	}
+}
+
+// pop takes the first one out.
+func (q *queue) pop() {
+	h := *q
+	n := len(h) - 1
+	h[0], h[n] = h[n], nil
+	*q = h[:n]
+	q.fix()
+}
+
+// Clock reads CLOCK_MONOTONIC, which all processes of a machine share, at the
+// price of Go's own monotonic clock: that is the same clock from another zero,
+// and needs no system call.
+type Clock struct {
+	zero time.Time
+	at   int64
+}
+
+// NewClock finds the distance between the two. It is read a few times and the
+// closest pair taken, since the process may be interrupted in between.
+func NewClock() (Clock, error) {
+	var best Clock
+	least := time.Duration(-1)
+	for range 8 {
+		var ts unix.Timespec
+		zero := time.Now()
+		if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
+			return Clock{}, fmt.Errorf("the monotonic clock cannot be read: %w", err)
+		}
+		if took := time.Since(zero); least < 0 || took < least {
+			least, best = took, Clock{zero: zero.Add(took / 2), at: ts.Nano()}
+		}
+	}
+	return best, nil
+}
+
+// Now is in ns.
+func (c Clock) Now() int64 { return c.at + int64(time.Since(c.zero)) }
+
+// At is a time of this process on the clock.
+func (c Clock) At(t time.Time) int64 { return c.at + int64(t.Sub(c.zero)) }

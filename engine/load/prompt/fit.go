@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -166,4 +167,298 @@ func (f *fitter) assembled(ctx context.Context, s *source, before string, n int,
 	}
 	text, left, err := f.tokens.compose(ctx, s, left)
 	return b.String() + text, n - left, err
+}
+
+// errNoUsage is an engine that does not count the tokens of prompts.
+var errNoUsage = errors.New("the engine does not say how many tokens a prompt has")
+
+// newFitter finds out how the engine can be asked for lengths. What it learns
+// depends on the engine and the spec alone, never on prompts that were built
+// before, so that each prompt is the same however many there are.
+func newFitter(ctx context.Context, engine Engine, spec Spec) (*fitter, error) {
+	for _, try := range []func(context.Context, Engine, Spec) (*fitter, error){byTokenizer, byPieces} {
+		if f, err := try(ctx, engine, spec); err != nil || f != nil {
+			return f, err
+		}
+	}
+	return byLength(ctx, engine, spec)
+}
+
+// byTokenizer is a fitter that counts with the engine's tokenizer, nil where the
+// engine has none or one that its answers contradict.
+func byTokenizer(ctx context.Context, engine Engine, spec Spec) (*fitter, error) {
+	f := &fitter{spec: spec, method: Tokenizer}
+	f.tokens = &counting{kit: spec.Learned.kit(Tokenizer, ""), ask: func(ctx context.Context, text string) (int, error) {
+		n, _, err := engine.Tokenize(ctx, text)
+		return n, err
+	}}
+	if _, err := f.tokens.whole(ctx, anchor); err != nil {
+		if noTokenizer(err) {
+			err = nil
+		}
+		return nil, err
+	}
+	err := f.tokens.learn(ctx)
+	if err == nil {
+		err = f.writeSystem(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.added = f.tokens.overhead // until the engine's usage says more
+	n, err := f.probe(ctx, engine, shortProbe)
+	if errors.Is(err, errNoUsage) {
+		return f, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	again, err := f.probe(ctx, engine, longProbe)
+	if err != nil || again != n {
+		return nil, err
+	}
+	f.added, f.verified = n, true
+	return f, nil
+}
+
+// byPieces is a fitter that adds up what the engine's usage says of pieces, nil
+// where there is no usage or where pieces do not add up.
+func byPieces(ctx context.Context, engine Engine, spec Spec) (*fitter, error) {
+	f := &fitter{spec: spec, method: Pieces}
+	f.tokens = &counting{kit: spec.Learned.kit(Pieces, spec.API), ask: func(ctx context.Context, text string) (int, error) {
+		return usage(ctx, engine, spec, Prompt{Text: text})
+	}}
+	err := f.tokens.learn(ctx)
+	if errors.Is(err, errNoUsage) || err == nil && len(f.tokens.ones) < fewestOnes {
+		return nil, nil
+	}
+	if err == nil {
+		err = f.writeSystem(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	n, err := f.probe(ctx, engine, shortProbe)
+	if err != nil {
+		return nil, err
+	}
+	again, err := f.probe(ctx, engine, min(max(spec.longest(), longProbe), 8*longProbe))
+	if err != nil || again != n {
+		return nil, err
+	}
+	f.added, f.verified = n, true
+	return f, nil
+}
+
+// byLength is a fitter that knows how many bytes a token has on average, by the
+// engine's usage of two texts or as a guess.
+func byLength(ctx context.Context, engine Engine, spec Spec) (*fitter, error) {
+	// In bytes: no more of them than the tokens that prompts have, so that they fit
+	// where prompts do.
+	long := 2048
+	if longest := spec.longest(); longest > 0 {
+		long = min(long, max(longest, 64))
+	}
+	short := long / 4
+	f := &fitter{spec: spec, method: Guess, bytes: guessedBytes}
+	a, err := usage(ctx, engine, spec, Prompt{Text: newSource(spec.Seed, spec.Cell, "probe", 1).first(short)})
+	if err != nil {
+		return nil, err
+	}
+	b, err := usage(ctx, engine, spec, Prompt{Text: newSource(spec.Seed, spec.Cell, "probe", 0).first(long)})
+	if err != nil {
+		return nil, err
+	}
+	if a >= 0 && b > a {
+		f.method, f.bytes = ByUsage, float64(long-short)/float64(b-a)
+		f.added = max(0, int(math.Round(float64(b)-float64(long)/f.bytes)))
+	}
+	return f, f.writeSystem(ctx)
+}
+
+// writeSystem writes the system prompt of the cell. It begins with a nonce of
+// its own, so that no other cell has its beginning in the cache.
+func (f *fitter) writeSystem(ctx context.Context) (err error) {
+	if f.spec.SystemTokens > 0 {
+		f.system, f.systemTokens, err = f.text(ctx, f.source("system", 0), "", 0, f.spec.SystemTokens, true)
+	}
+	return err
+}
+
+// probe sends a text of about so many tokens, with the system prompt, and says
+// how many tokens more the engine counts than the texts have.
+func (f *fitter) probe(ctx context.Context, engine Engine, n int) (added int, err error) {
+	if longest := f.spec.longest(); longest > 0 {
+		n = min(n, max(longest, shortProbe))
+	}
+	p := Prompt{System: f.system}
+	before, have := "", 0
+	if f.spec.API != openai.Chat {
+		before, have = f.system, f.systemTokens
+	}
+	own := 0
+	if p.Text, own, err = f.text(ctx, f.source("probe", n), before, have, n, true); err != nil {
+		return 0, err
+	}
+	seen, err := usage(ctx, engine, f.spec, p)
+	if err != nil {
+		return 0, err
+	}
+	if seen < 0 {
+		return 0, errNoUsage
+	}
+	return seen - f.systemTokens - own, nil
+}
+
+// usage is the engine's count of the tokens of a prompt, -1 if it has none.
+func usage(ctx context.Context, engine Engine, spec Spec, p Prompt) (int, error) {
+	r := openai.Request{API: spec.API, MaxTokens: 1, Timeouts: spec.Timeouts}
+	p.Fill(&r)
+	s, err := engine.Stream(ctx, r)
+	return s.PromptTokens, err
+}
+
+const (
+	// guessedBytes is what a token of English text usually has in vocabularies
+	// of 100,000 and more.
+	guessedBytes = 4
+	// maxCounts bounds how often the tokenizer is asked for one prompt.
+	maxCounts = 64
+)
+
+// search is for vocabularies whose pieces do not add up, and for texts that are
+// shorter than the nonce. It looks for a length in bytes at which the text, put
+// behind before, has the tokens wanted, and returns the text alone with the
+// count of both. A byte more adds a token, or none, or rarely takes one away; so
+// the count nearly always passes through every number, and stepping by the
+// average length of a token within the bounds found so far gets there in a
+// handful of counts.
+func (f *fitter) search(ctx context.Context, from *source, before string, want int) (string, int, error) {
+	bytes := float64(guessedBytes)
+	length := max(1, int(math.Round(float64(want)*bytes))-len(before))
+	below, above := 0, math.MaxInt // lengths with too few and too many tokens
+	for range maxCounts {
+		text := from.first(length)
+		n, err := f.tokens.ask(ctx, before+text)
+		if err != nil {
+			return "", 0, err
+		}
+		if n == want {
+			return text, n, nil
+		}
+		if n > 0 {
+			bytes = max(0.5, float64(len(before)+length)/float64(n))
+		}
+		if n < want {
+			below = max(below, length)
+		} else {
+			above = min(above, length)
+		}
+		if above-below <= 1 {
+			break
+		}
+		step := int(math.Round(float64(want-n) * bytes))
+		if step == 0 {
+			step = 1
+			if n > want {
+				step = -1
+			}
+		}
+		if length += step; length <= below || length >= above {
+			length = below + max(1, min(above-below, 1<<20)/2)
+		}
+	}
+	return f.pad(ctx, from, before, below, want)
+}
+
+// pads are short texts that most vocabularies hold as one token, or two.
+var pads = []string{"", ".", " a", " I", ",", " .", " the", " 1", "!", " and", " . a", "? a b"}
+
+// pad is for a vocabulary in which a byte more adds two tokens at once: it ends
+// a somewhat shorter text with something else. Where that fails too, the text
+// is short of what was wanted, and its count says so.
+func (f *fitter) pad(ctx context.Context, from *source, before string, below, want int) (string, int, error) {
+	best, bestN := "", -1
+	for back := 0; back < 8 && below-back > 0; back++ {
+		base := from.first(below - back)
+		for _, pad := range pads {
+			n, err := f.tokens.ask(ctx, before+base+pad)
+			if err != nil {
+				return "", 0, err
+			}
+			if n == want {
+				return base + pad, n, nil
+			}
+			if n < want && n > bestN {
+				best, bestN = base+pad, n
+			}
+		}
+	}
+	if bestN < 1 {
+		return "", 0, fmt.Errorf("no text of %d tokens was found", want)
+	}
+	return best, bestN, nil
+}
+
+// conversation makes a prompt of generated text, with the messages that follow
+// it.
+func (f *fitter) conversation(ctx context.Context, series string, index int) (Prompt, error) {
+	p, err := f.first(ctx, series, index, f.spec.length(series, index, 0), f.spec.Depth)
+	if err != nil {
+		return p, err
+	}
+	p.Output = f.spec.output(series, index, 0)
+	last := &p
+	for turn := 1; turn < f.spec.Turns; turn++ {
+		next, err := f.later(ctx, series, index, turn, f.spec.length(series, index, turn))
+		if err != nil {
+			return p, fmt.Errorf("turn %d: %w", turn, err)
+		}
+		next.Output = f.spec.output(series, index, turn)
+		last.Next = &next
+		last = last.Next
+	}
+	return p, nil
+}
+
+// length is the number of tokens of a prompt.
+func (s Spec) length(series string, index, turn int) int {
+	if s.Lengths == nil {
+		return s.Tokens
+	}
+	return s.Lengths.at(s.Seed, "prompt", series, index, turn)
+}
+
+// longest is the most tokens that a prompt may have, 0 where that is not known.
+func (s Spec) longest() int {
+	if s.Lengths == nil {
+		return s.Tokens
+	}
+	return s.Lengths.Max
+}
+
+// output is the number of tokens of an answer, 0 where it is the plan's.
+func (s Spec) output(series string, index, turn int) int {
+	if s.Outputs == nil {
+		return 0
+	}
+	return s.Outputs.at(s.Seed, "output", series, index, turn)
+}
+
+// repeats reports whether prompts may be the same, as a trace may say.
+func (s Spec) repeats() bool { return s.Data != nil && s.Data.SharesPrefixes() }
+
+// same says what is wrong with two prompts that are the same.
+func (s Spec) same(one, other string) string {
+	if s.Data != nil {
+		return fmt.Sprintf("%s and %s of %s are the same, so that the second would be answered from a cache: remove one of the two rows", one, other, s.Data.Name)
+	}
+	return fmt.Sprintf("prompts of %s are too short to be unique: ask for longer ones, or for fewer", s.lengths())
+}
+
+func (s Spec) lengths() string {
+	if s.Lengths != nil {
+		return fmt.Sprintf("%d tokens and more", s.Lengths.Min)
+	}
+	return fmt.Sprintf("%d tokens", s.Tokens)
 }

@@ -2,7 +2,9 @@ package prompt
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -49,6 +51,59 @@ func (l *Learned) kit(method Method, api openai.API) *kit {
 		l.kits[key] = &kit{counts: map[string]int{}}
 	}
 	return l.kits[key]
+}
+
+// safeIDs are the different ids of a long and varied text, in order, without
+// those that begin or end every text.
+func (l *Learned) safeIDs(ctx context.Context, engine Engine) ([]int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.safe != nil {
+		return l.safe, nil
+	}
+	ids := func(text string) ([]int, error) {
+		_, ids, err := engine.Tokenize(ctx, text)
+		if err != nil && !noTokenizer(err) || len(ids) > 0 {
+			return ids, err
+		}
+		return nil, errors.New(`which token ids are safe to send is not known, since the engine has no tokenizer endpoint that lists ids: use prompts = "text"`)
+	}
+	one, err := ids("a river")
+	if err != nil {
+		return nil, err
+	}
+	other, err := ids("The sea.")
+	if err != nil {
+		return nil, err
+	}
+	seen := map[int]bool{}
+	for _, text := range varied() {
+		some, err := ids(text)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range some {
+			seen[id] = true
+		}
+	}
+	for i := 0; i < min(len(one), len(other)) && one[i] == other[i]; i++ {
+		delete(seen, one[i])
+	}
+	for i := 1; i <= min(len(one), len(other)) && one[len(one)-i] == other[len(other)-i]; i++ {
+		delete(seen, one[len(one)-i])
+	}
+	safe := make([]int, 0, len(seen))
+	for id := range seen {
+		if id >= 0 {
+			safe = append(safe, id)
+		}
+	}
+	if len(safe) < fewestSafe {
+		return nil, fmt.Errorf(`the engine's tokenizer gave %d different ids for a long text, %d are needed: use prompts = "text"`, len(safe), fewestSafe)
+	}
+	slices.Sort(safe)
+	l.safe = safe
+	return safe, nil
 }
 
 // kit is the numbers of tokens of pieces of text. Pieces begin with a space and
@@ -163,4 +218,96 @@ func (c *counting) singles(ctx context.Context, words []string, asked *int) ([]s
 	}
 	right, err := c.singles(ctx, words[len(words)/2:], asked)
 	return append(left[:len(left):len(left)], right...), err
+}
+
+const (
+	// misses is how many sentences are tried that are longer than what is left to
+	// write, before words fill it.
+	misses = 8
+	// corrections bounds how often a text is mended whose parts did not add up.
+	corrections = 4
+)
+
+// compose writes whole sentences and then single words, one at least, until n
+// tokens are reached. It begins with a space, to be put behind other text, and
+// ends with a letter. left is what could not be filled: not 0 in vocabularies
+// without words of one token.
+func (c *counting) compose(ctx context.Context, s *source, n int) (text string, left int, err error) {
+	var b strings.Builder
+	for missed := 0; n > 1 && missed < misses; {
+		sentence := s.next()
+		cost, err := c.cost(ctx, sentence)
+		if err != nil {
+			return "", 0, err
+		}
+		if cost >= n || cost < 1 {
+			missed++
+			continue
+		}
+		b.WriteString(sentence)
+		n -= cost
+	}
+	if len(c.ones) > 0 {
+		b.WriteString(c.fill(s, n))
+		n = 0
+	}
+	return b.String(), n, nil
+}
+
+// fill is n words of one token each.
+func (c *counting) fill(s *source, n int) string {
+	var b strings.Builder
+	for range n {
+		b.WriteString(" " + c.ones[s.r.IntN(len(c.ones))])
+	}
+	return b.String()
+}
+
+// exactly makes a text that, put behind before, has total tokens by the
+// tokenizer's count of both together; have is that count of before alone. The
+// text begins with lead. ok is false where no such text was found.
+func (c *counting) exactly(ctx context.Context, s *source, before string, have int, lead string, total int) (text string, ok bool, err error) {
+	if lead != "" {
+		if have, err = c.behind(ctx, before, have, lead); err != nil {
+			return "", false, err
+		}
+	}
+	if have > total {
+		return "", false, nil
+	}
+	text, left, err := c.compose(ctx, s, total-have)
+	if err != nil {
+		return "", false, err
+	}
+	for range corrections {
+		n, err := c.ask(ctx, before+lead+text)
+		switch {
+		case err != nil:
+			return "", false, err
+		case n == total:
+			return lead + text, true, nil
+		case n < total && left == 0:
+			text += c.fill(s, total-n)
+		case n > total && strings.Contains(text, " "):
+			text = text[:strings.LastIndexByte(text, ' ')]
+		default:
+			return "", false, nil
+		}
+	}
+	return "", false, nil
+}
+
+// behind is the number of tokens of before and lead together. The text before
+// may be long, so what lead adds is counted behind the anchor.
+func (c *counting) behind(ctx context.Context, before string, have int, lead string) (int, error) {
+	if before == "" {
+		n, err := c.ask(ctx, lead+tail)
+		return n - 1, err // common words have one token; if not, it is mended
+	}
+	base, err := c.whole(ctx, anchor+tail)
+	if err != nil {
+		return 0, err
+	}
+	n, err := c.ask(ctx, anchor+lead+tail)
+	return have + n - base, err
 }

@@ -7,8 +7,12 @@ package prompt
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -104,3 +108,111 @@ func noTokenizer(err error) bool {
 	}
 	return status.Status < http.StatusInternalServerError || status.Status == http.StatusNotImplemented
 }
+
+// Fill puts a prompt into a request, which has its API already: what comes
+// before the user's message (a system prompt, a recorded conversation), the
+// context and the text as one message, or token ids, and the prompt's own
+// further fields. The lengths of prompts hold for requests that are filled so.
+//
+// A chat has the system prompt as a message of its own. The endpoint for
+// completions has no messages, so there the system prompt is the beginning of
+// the text.
+func (p Prompt) Fill(r *openai.Request) {
+	r.Prompt, r.Tokens, r.Before, r.Extra = p.Context+p.Text, nil, nil, p.Extra
+	if p.IDs != nil {
+		r.Prompt = ""
+		r.Tokens = append(append([]int(nil), p.ContextIDs...), p.IDs...)
+		return
+	}
+	if r.API != openai.Chat {
+		r.Prompt = p.System + r.Prompt
+		return
+	}
+	if p.System != "" {
+		r.Before = append(r.Before, openai.Message{Role: "system", Content: p.System})
+	}
+	r.Before = append(r.Before, p.Before...)
+}
+
+// ContextAlone is the prompt that puts a prompt's context, and nothing of what
+// follows it, into an engine's prefix cache; ok is false where it has none.
+func (p Prompt) ContextAlone() (alone Prompt, ok bool) {
+	alone = Prompt{System: p.System, Text: p.Context, IDs: p.ContextIDs, Tokens: p.ContextTokens, Extra: p.Extra}
+	return alone, p.Context != "" || len(p.ContextIDs) > 0
+}
+
+// Check refuses prompts that cannot be sent as they are.
+func (p *Prompt) Check(api openai.API) error {
+	for turn := p; turn != nil; turn = turn.Next {
+		switch ids := len(turn.IDs)+len(turn.ContextIDs) > 0; {
+		case !ids:
+		case api == openai.Chat:
+			return errors.New("token ids cannot be sent in a chat: use api completions, or prompts of text")
+		case turn.Next != nil || turn != p:
+			return errors.New("a conversation cannot go on from token ids, since answers come as text: use prompts of text, or one turn")
+		case turn.System != "" || turn.Context != "" || len(turn.IDs) == 0:
+			return errors.New("token ids and text cannot be mixed in one prompt")
+		}
+		if turn.Output < 0 {
+			return fmt.Errorf("an output of %d tokens: at least 1 is needed", turn.Output)
+		}
+	}
+	return nil
+}
+
+// Turns is how many requests the conversation of a prompt has.
+func (p *Prompt) Turns() int {
+	n := 0
+	for ; p != nil; p = p.Next {
+		n++
+	}
+	return n
+}
+
+// digest is the same for prompts of which the engine gets the same, whenever.
+func (p Prompt) digest() string {
+	p.At = 0
+	sum := sha256.Sum256(p.encode())
+	return string(sum[:])
+}
+
+// encode is the prompt as JSON. All that is in it can be encoded: what comes
+// from a data set was JSON.
+func (p Prompt) encode() []byte {
+	text, err := json.Marshal(p)
+	if err != nil {
+		panic(fmt.Sprintf("a prompt that is no JSON: %v", err))
+	}
+	return text
+}
+
+// shortest are texts of which one at least is a single token in any vocabulary.
+var shortest = []string{"a", "I", "The"}
+
+// openers are words that begin a text which no tokenizer can count.
+var openers = strings.Fields(`
+	In At On By For From With Under Over After Before Where When While Some Most
+	Many Each Every Both All Only Here There Then Now Our Their His Her My One`)
+
+// singles are common words, most of which are one token in most vocabularies
+// when a space precedes them. Which of them are is counted.
+var singles = strings.Fields(`
+	the of and to in is that for it as with was on be by at this have from or
+	one had not but what all were when we there can an your which their said if do
+	will each about how up out them then she many some so these would other into
+	has more her two like him see time could no make than first been its who now
+	people my made over did down only way find use may water long little very after
+	words called just where most know get through back much before go good new write
+	our used me man too any day same right look think also around another came come
+	work three word must because does part even place well such here take why things
+	help put years different away again off went old number great tell men say small
+	every found still between name should home big give air line set own under read
+	last never us left end along while might next sound below saw something thought
+	both few those always looked show large often together asked house world going
+	want school important until form food keep children feet land side without boy
+	once animals life enough took sometimes four head above kind began almost live
+	page got earth need far hand high year mother light country father let night
+	picture being study second soon story since white ever paper hard near sentence
+	better best across during today however sure knew try told young sun thing whole
+	hear example heard several change answer room sea against top turned learn point
+	city play toward five himself usually money seen car morning`)

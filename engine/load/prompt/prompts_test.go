@@ -2,12 +2,16 @@ package prompt
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
 )
 
@@ -211,4 +215,147 @@ func TestPromptsThatCannotBe(t *testing.T) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
 	}
+}
+
+// Prompts that no memory holds are refused before the engine is asked anything.
+func TestPromptsWithoutRoom(t *testing.T) {
+	for name, c := range map[string]struct {
+		spec Spec
+		want string
+	}{
+		"one that is too long": {Spec{Tokens: 100_000_000, Requests: 1}, "a prompt of 100000000 tokens"},
+		"its context":          {Spec{Tokens: 8, Depth: 100_000_000, Requests: 1}, "a prompt of 100000008 tokens"},
+		"its system prompt":    {Spec{API: openai.Chat, Tokens: 8, SystemTokens: 50_000_000, Requests: 1}, "a prompt of 50000008 tokens"},
+		"its turns":            {Spec{API: openai.Chat, Tokens: 5_000_000, Turns: 9, Requests: 1}, "a prompt of 25000000 tokens"},
+		"drawn":                {Spec{Lengths: &Lengths{Distribution: Normal, Mean: 90_000_000}, Requests: 1}, "a prompt of 90000000 tokens"},
+		"of a trace":           {Spec{Data: &Dataset{Rows: []Row{{Input: 90_000_000}}}, Requests: 1}, "a prompt of 90000000 tokens"},
+		"all of them":          {Spec{Tokens: 1000, Requests: 1_000_000}, "the 1000000 prompts and 0 for warm-up"},
+		"with the warm-ups":    {Spec{Tokens: 10_000_000, Requests: 30, Warmup: 30}, "the 30 prompts and 30 for warm-up"},
+		"messages":             {Spec{API: openai.Chat, Tokens: 1, Turns: 1000, Requests: 1_000_000}, "messages"},
+		"as many as are usual": {Spec{Tokens: 131_072, Requests: 1000, Warmup: 100}, ""},
+	} {
+		err := c.spec.room()
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		if c.want == "" {
+			continue
+		}
+		c.spec.Cell = "chat"
+		if _, err := Build(t.Context(), nil, c.spec); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: built with %v", name, err)
+		}
+	}
+}
+
+// Exact reports whether every prompt has the length asked for, by a count that
+// the engine's usage has confirmed.
+func (p Prompts) Exact() bool {
+	if !p.Verified {
+		return false
+	}
+	for _, series := range [][]Prompt{p.Warmup, p.Measured} {
+		for i := range series {
+			for one := &series[i]; one != nil; one = one.Next {
+				if one.Tokens != one.Asked {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// Digest is the SHA-256 over all that is sent for the prompts in order, in
+// hexadecimal: equal digests are equal prompts. Each is preceded by its length,
+// so that no two lists read the same.
+func (p Prompts) Digest() string {
+	h := sha256.New()
+	for _, series := range [][]Prompt{p.Warmup, p.Measured} {
+		fmt.Fprintf(h, "%d\n", len(series))
+		for _, one := range series {
+			text := one.encode()
+			fmt.Fprintf(h, "%d\n%s", len(text), text)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// fake is an engine with a tokenizer of choice. Its chat template adds 7 tokens.
+type fake struct {
+	mu       sync.Mutex
+	count    func(text string) int
+	noTokens error // of Tokenize
+	noUsage  bool
+	counts   int
+	bytes    int // that were counted
+	sent     []openai.Request
+}
+
+func (f *fake) Tokenize(_ context.Context, text string) (int, []int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.counts++
+	f.bytes += len(text)
+	if f.noTokens != nil {
+		return 0, nil, f.noTokens
+	}
+	return f.count(text), nil, nil
+}
+
+func (f *fake) Stream(_ context.Context, r openai.Request) (measure.Sample, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sent = append(f.sent, r)
+	s := measure.Sample{PromptTokens: -1, OutputTokens: r.MaxTokens, CachedTokens: -1, RequestedOutput: r.MaxTokens}
+	if !f.noUsage {
+		s.PromptTokens = f.count(r.Prompt) + len(r.Tokens)
+		if r.Tokens != nil {
+			s.PromptTokens = len(r.Tokens)
+		}
+		for _, m := range r.Before {
+			s.PromptTokens += f.count(m.Content) - 1 + 3 // the role's
+		}
+		if r.API == openai.Chat {
+			s.PromptTokens += 7
+		}
+	}
+	return s, nil
+}
+
+// sees is how many tokens the engine counts in a prompt.
+func (f *fake) sees(t *testing.T, api openai.API, p Prompt) int {
+	t.Helper()
+	r := openai.Request{API: api, MaxTokens: 1}
+	p.Fill(&r)
+	s, err := f.Stream(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.PromptTokens
+}
+
+// Tokenizers of different grain, each with a token at the start.
+var tokenizers = map[string]func(string) int{
+	"bytes": func(s string) int { return 1 + len(s) },
+	"words": func(s string) int { return 1 + len(strings.Fields(s)) },
+	"pieces of four": func(s string) int {
+		n := 1
+		for _, w := range strings.Fields(s) {
+			n += (len(w) + 3) / 4
+		}
+		return n
+	},
+	// Two tokens for every letter: odd numbers are met only with punctuation, and no
+	// text shows that one token begins each, as one of a single token would.
+	"pairs": func(s string) int {
+		n := 1
+		for _, r := range s {
+			n += 2
+			if r == '.' || r == ',' {
+				n--
+			}
+		}
+		return n
+	},
 }

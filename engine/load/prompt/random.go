@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/openai"
@@ -87,59 +86,6 @@ func (m *random) draw(series string, index, n int) []int {
 	}
 	ids[0] = m.safe[m.begin[place%len(m.begin)]]
 	return ids
-}
-
-// safeIDs are the different ids of a long and varied text, in order, without
-// those that begin or end every text.
-func (l *Learned) safeIDs(ctx context.Context, engine Engine) ([]int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.safe != nil {
-		return l.safe, nil
-	}
-	ids := func(text string) ([]int, error) {
-		_, ids, err := engine.Tokenize(ctx, text)
-		if err != nil && !noTokenizer(err) || len(ids) > 0 {
-			return ids, err
-		}
-		return nil, errors.New(`which token ids are safe to send is not known, since the engine has no tokenizer endpoint that lists ids: use prompts = "text"`)
-	}
-	one, err := ids("a river")
-	if err != nil {
-		return nil, err
-	}
-	other, err := ids("The sea.")
-	if err != nil {
-		return nil, err
-	}
-	seen := map[int]bool{}
-	for _, text := range varied() {
-		some, err := ids(text)
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range some {
-			seen[id] = true
-		}
-	}
-	for i := 0; i < min(len(one), len(other)) && one[i] == other[i]; i++ {
-		delete(seen, one[i])
-	}
-	for i := 1; i <= min(len(one), len(other)) && one[len(one)-i] == other[len(other)-i]; i++ {
-		delete(seen, one[len(one)-i])
-	}
-	safe := make([]int, 0, len(seen))
-	for id := range seen {
-		if id >= 0 {
-			safe = append(safe, id)
-		}
-	}
-	if len(safe) < fewestSafe {
-		return nil, fmt.Errorf(`the engine's tokenizer gave %d different ids for a long text, %d are needed: use prompts = "text"`, len(safe), fewestSafe)
-	}
-	slices.Sort(safe)
-	l.safe = safe
-	return safe, nil
 }
 
 // varied are texts of many different tokens: all sentences, numbers, and every

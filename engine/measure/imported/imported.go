@@ -8,10 +8,14 @@
 package imported
 
 import (
+	"bytes"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mxflow/mxflow/engine/measure"
 )
@@ -184,4 +188,241 @@ func differing(cells []Cell, name string) string {
 		return "nothing that the file says"
 	}
 	return strings.Join(names, ", ")
+}
+
+// reader reads one tool's format. It takes a document that knows shows to be
+// the tool's.
+type reader struct {
+	tool  string
+	knows func(first node) bool
+	read  func(f *File, all []node) error
+}
+
+// readers are the formats in JSON, in the order in which they are tried.
+var readers = []reader{
+	{"llama-benchy", isBenchy, readBenchy},
+	{"llama-bench", isLlamaBench, readLlamaBench},
+	{"AIPerf", isAIPerf, readAIPerf},
+	{"SGLang bench_serving", isSGLang, readSGLang},
+	{"vLLM bench serve", isVLLM, readVLLM},
+}
+
+// Tools names what can be read, for messages and docs.
+func Tools() []string {
+	return []string{
+		"llama-benchy (--save-result, JSON)", "llama-bench (-o json, jsonl, csv, md, sql)", "AIPerf (profile_export_aiperf.json, profile_export.jsonl, aggregates)",
+		"SGLang bench_serving (--output-file, JSON lines)", "vLLM bench serve (--save-result, --save-detailed, --append-result)", "MLPerf LoadGen (mlperf_log_summary.txt)",
+	}
+}
+
+var loadgenTitle = regexp.MustCompile(`(?m)^MLPerf Results Summary\s*$`)
+
+// Read reads a result file, whose format is told by its content. The error is
+// an *Error.
+func Read(file string, data []byte) (*File, error) {
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	trimmed := bytes.TrimSpace(data)
+	switch {
+	case len(data) > MaxSize:
+		return nil, &Error{File: file, Says: fmt.Sprintf("it has %d bytes, and at most %d are read", len(data), MaxSize)}
+	case len(trimmed) == 0:
+		return nil, &Error{File: file, Says: "it is empty"}
+	case !utf8.Valid(data):
+		return nil, &Error{File: file, Line: badLine(data), Says: "it is not text in UTF-8"}
+	}
+	f := &File{}
+	var err error
+	switch {
+	case trimmed[0] == '{' || trimmed[0] == '[':
+		err = f.readJSON(file, data)
+	case loadgenTitle.Match(data):
+		f.Tool = "MLPerf LoadGen"
+		err = readLoadGen(f, file, string(data))
+	case bytes.HasPrefix(trimmed, []byte("build_commit,")) || bytes.HasPrefix(trimmed, []byte(`"build_commit",`)):
+		f.Tool = "llama-bench"
+		err = readLlamaBenchCSV(f, file, data)
+	case strings.Contains(string(trimmed[:min(len(trimmed), 4096)]), "INSERT INTO llama_bench") || bytes.HasPrefix(trimmed, []byte("CREATE TABLE IF NOT EXISTS llama_bench")):
+		f.Tool = "llama-bench"
+		err = readLlamaBenchSQL(f, file, string(data))
+	case markdownHead(string(data)) >= 0:
+		f.Tool = "llama-bench"
+		err = readLlamaBenchMarkdown(f, file, string(data))
+	default:
+		err = unknown(file)
+	}
+	if err == nil {
+		err = f.finish(file)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *File) readJSON(file string, data []byte) error {
+	all, err := parse(file, data)
+	if err != nil {
+		return err
+	}
+	for _, r := range readers {
+		if r.knows(all[0]) {
+			f.Tool = r.tool
+			return r.read(f, all)
+		}
+	}
+	return unknown(file)
+}
+
+func unknown(file string) error {
+	return &Error{File: file, Says: "no benchmark tool is known that writes this. What can be read: " + strings.Join(Tools(), "; ")}
+}
+
+func badLine(data []byte) int {
+	for i, line := range bytes.Split(data, []byte("\n")) {
+		if !utf8.Valid(line) {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// definition is what a tool means by a name.
+type definition struct {
+	unit   string
+	better measure.Better
+	means  string
+}
+
+const unknownDefinition = "As the tool defines it; mxflow does not know how."
+
+// metric makes a metric of a tool's definition of it; a name that is not known is
+// kept with what its name says, and no direction.
+func (d definition) metric(name string, stats map[string]float64) Metric {
+	means := d.means
+	if means == "" {
+		means = unknownDefinition
+	}
+	return Metric{Name: name, Unit: d.unit, Better: d.better, Definition: means, Stats: stats}
+}
+
+// withValues adds the values behind a metric.
+func (m Metric) withValues(values []float64) Metric {
+	m.Values, m.N = slices.Clone(values), len(values)
+	return m
+}
+
+const (
+	higher  = measure.Higher
+	lower   = measure.Lower
+	neither = measure.Neither
+)
+
+// named makes a metric's names elements of an address, which a file may name as
+// it likes, and its unit a word that does not steer a terminal.
+func (m *Metric) named() {
+	m.Name, m.Unit = word(m.Name), Printable(m.Unit)
+	stats := map[string]float64{}
+	for _, stat := range m.StatNames() {
+		name := word(stat)
+		for n := 2; ; n++ {
+			if _, taken := stats[name]; !taken {
+				break
+			}
+			name = fmt.Sprintf("%s_%d", word(stat), n)
+		}
+		stats[name] = m.Stats[stat]
+	}
+	m.Stats = stats
+}
+
+// nameMetrics makes the names of a cell's metrics elements of addresses, and
+// unique.
+func (c *Cell) nameMetrics() {
+	taken := map[string]bool{}
+	for i := range c.Metrics {
+		m := &c.Metrics[i]
+		m.named()
+		name := m.Name
+		for n := 2; taken[name]; n++ {
+			name = fmt.Sprintf("%s_%d", m.Name, n)
+		}
+		m.Name = name
+		taken[name] = true
+	}
+}
+
+// Printable keeps what a foreign file says from steering a terminal.
+func Printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if strconv.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, text)
+}
+
+// word makes an element of an address of a text: letters, digits and _, and a
+// letter first.
+func word(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_':
+			return r
+		}
+		return '_'
+	}, text)
+	if text == "" || text[0] >= '0' && text[0] <= '9' {
+		text = "c" + text
+	}
+	return text
+}
+
+// negative is what is said of a number below 0 where there can be none.
+const negative = "%v is negative, which no time, speed or count can be: the file was changed, is damaged, or a correction took off more than there was"
+
+// amount is a number that is not negative; ok is false where it is absent or
+// null.
+func (n node) amount() (x float64, ok bool, err error) {
+	x, ok, err = n.number()
+	if err == nil && x < 0 {
+		return 0, false, n.wrong(negative, x)
+	}
+	return x, ok, err
+}
+
+// amountUnits are the units of times, speeds and counts. Shares and percentages
+// of what mxflow does not know may be differences, and so below 0.
+var amountUnits = []string{"ms", "s", "us", "ns", "tok/s", "req/s", "tokens", "requests", "count", "tokens/sec/user"}
+
+// amountStat are the statistics of an amount that are amounts themselves; bounds
+// of an interval, or a skewness, need not be.
+var amountStat = regexp.MustCompile(`^(value|mean|median|min|max|p[0-9_]+)$`)
+
+// plausible refuses statistics that no measurement has: the file was then changed
+// or damaged, or the format is read wrongly, and no number of it can be relied on.
+func (m Metric) plausible(file, path string) error {
+	known := m.Definition != unknownDefinition
+	for _, stat := range m.StatNames() {
+		x := m.Stats[stat]
+		amount := amountStat.MatchString(stat) && (known || slices.Contains(amountUnits, m.Unit))
+		if x < 0 && (amount || stat == "std") {
+			return &Error{File: file, Path: path + "." + stat, Says: fmt.Sprintf(negative, x)}
+		}
+	}
+	// Results are written with limited digits: a mean of equal values may be
+	// beside them by a last one.
+	low, hasLow := m.Stats["min"]
+	high, hasHigh := m.Stats["max"]
+	slack := 1e-6 * max(low, high, -low, -high)
+	for _, stat := range m.StatNames() {
+		x := m.Stats[stat]
+		switch {
+		case !amountStat.MatchString(stat):
+		case hasLow && x < low-slack:
+			return &Error{File: file, Path: path + "." + stat, Says: fmt.Sprintf("it is %v, and the min beside it is %v: the file was changed, or is damaged", x, low)}
+		case hasHigh && x > high+slack:
+			return &Error{File: file, Path: path + "." + stat, Says: fmt.Sprintf("it is %v, and the max beside it is %v: the file was changed, or is damaged", x, high)}
+		}
+	}
+	return nil
 }

@@ -66,11 +66,6 @@ const (
 	CaseConfirmation Code = "case.confirmation"
 	// CaseAlternative: the alternative Subject came to Verdict.
 	CaseAlternative Code = "case.alternative"
-	// NoCase: no measurement was found for which the rule Subject comes to Verdict, from
-	// what the last that was tried came to. Args: of, its feature or gate.
-	NoCase Code = "case.none"
-	// NoWholeCase: or for which all rules of the feature or gate Subject pass at once.
-	NoWholeCase Code = "case.none_whole"
 	// NotGiven: the case gives nothing of the feature Subject.
 	NotGiven Code = "case.not_given"
 )

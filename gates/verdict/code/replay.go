@@ -4,8 +4,7 @@ package code
 const (
 	// NoRule: the decision was made without a rule, from its first reason.
 	NoRule Code = "replay.no_rule"
-	// KeptNotWhat: an early version did not keep what it decided by. Args: tool, where
-	// that is known.
+	// KeptNotWhat: the record does not hold by what it was decided.
 	KeptNotWhat Code = "replay.kept_not_what"
 	// LaunchUnrecorded: the launch Subject, which the decision rests on, is not in the
 	// ledger. Args: feature, where it is known.
@@ -17,8 +16,6 @@ const (
 	RawUnread Code = "replay.raw_unread"
 	// RawUnnamed: the record of a launch names no raw data.
 	RawUnnamed Code = "replay.raw_unnamed"
-	// CellsGuessed: the record of a launch does not say when cells were measured.
-	CellsGuessed Code = "replay.cells_guessed"
 )
 
 // What became of the recorded plan. Where a plan needs what no run records, args say
@@ -60,11 +57,6 @@ const (
 	LaunchNote Code = "replay.launch_note"
 	// BestUnknown: which alternative of the feature Subject is best was not worked out.
 	BestUnknown Code = "replay.best_unknown"
-	// NoisePooled: launch noise was pooled over all engines and times then.
-	NoisePooled Code = "replay.noise_pooled"
-	// CountedByMean: the rule Subject was decided on the mean of a count then, and would
-	// come to Verdict now. Args: node, attempt; again, where the next apply decides it.
-	CountedByMean Code = "replay.counted_by_mean"
 )
 
 // What nodes would have come to by another plan.

@@ -1,0 +1,203 @@
+package docker
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func decoded(t *testing.T, header string) string {
+	t.Helper()
+	text, err := base64.URLEncoding.DecodeString(header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestGPUs(t *testing.T) {
+	for _, test := range []struct {
+		given any
+		want  string // count and IDs; empty is none
+		bad   bool
+	}{
+		{given: nil},
+		{given: "0"},
+		{given: 0.0},
+		{given: []any{}},
+		{given: "all", want: "-1 []"},
+		{given: 2.0, want: "2 []"},
+		{given: "3", want: "3 []"},
+		{given: []any{"0", "GPU-5d1e"}, want: "0 [0 GPU-5d1e]"},
+		{given: []any{0.0, 1.0}, want: "0 [0 1]"},
+		{given: []any{"MIG-GPU-1/2/3"}, want: "0 [MIG-GPU-1/2/3]"},
+		{given: "some", bad: true},
+		{given: -1.0, bad: true},
+		{given: 1.5, bad: true},
+		{given: true, bad: true},
+		{given: []any{"0", "0"}, bad: true},
+		{given: []any{""}, bad: true},
+		{given: []any{"cuda:0"}, bad: true},
+		{given: []any{-1.0}, bad: true},
+	} {
+		got, err := GPUs(test.given)
+		text := ""
+		if len(got) > 0 {
+			text = fmt.Sprint(got[0].Count, " ", got[0].DeviceIDs)
+		}
+		if text != test.want || (err != nil) != test.bad {
+			t.Errorf("gpus = %v: %q, %v; want %q", test.given, text, err, test.want)
+		}
+	}
+}
+
+func TestSizeLimitsVolumes(t *testing.T) {
+	for text, want := range map[string]int64{"": 0, "32g": 32 << 30, "512m": 512 << 20, "64MB": 64 << 20} {
+		if got, err := Size(text); err != nil || got != want {
+			t.Errorf("%q: %d, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"much", "-1g", "0", "1x"} {
+		if got, err := Size(text); err == nil {
+			t.Errorf("%q: %d", text, got)
+		}
+	}
+	limits, err := Ulimits(map[string]string{"memlock": "-1", "nofile": "1024:4096"})
+	if err != nil || fmt.Sprint(limits) != "[memlock=-1:-1 nofile=1024:4096]" {
+		t.Errorf("%v, %v", limits, err)
+	}
+	_, err = Ulimits(map[string]string{"memory": "1", "stack": "big", "nofile": "9:1"})
+	for _, want := range []string{"memory", "stack", "nofile"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: want %s named", err, want)
+		}
+	}
+	mounts, err := Volumes(map[string]string{"/a": "/b:ro", "cache": "/c"})
+	if err != nil || len(mounts) != 2 || mounts[0].Type != "bind" || !mounts[0].ReadOnly || mounts[1].Type != "volume" || mounts[1].ReadOnly {
+		t.Errorf("%+v, %v", mounts, err)
+	}
+	for source, target := range map[string]string{"/a": "b", "": "/b", "a/b": "/b", "/x": "/b:rox"} {
+		if _, err := Volumes(map[string]string{source: target}); err == nil {
+			t.Errorf("%q = %q was taken", source, target)
+		}
+	}
+}
+
+// frames makes a log as the daemon sends it, of stream number, timestamp and text.
+func frames(list ...[3]string) string {
+	var b strings.Builder
+	for _, f := range list {
+		payload := f[2]
+		if f[1] != "" {
+			payload = f[1] + " " + payload
+		}
+		header := [8]byte{f[0][0] - '0'}
+		binary.BigEndian.PutUint32(header[4:], uint32(len(payload)))
+		b.Write(header[:])
+		b.WriteString(payload)
+	}
+	return b.String()
+}
+
+const (
+	second1 = "2026-01-01T00:00:01.000000001Z"
+	second2 = "2026-01-01T00:00:02.5Z"
+)
+
+func TestDemux(t *testing.T) {
+	var out, log strings.Builder
+	d := &demux{out: &out, log: &log}
+	if d.since() != "" {
+		t.Errorf("the first time, all is taken, not what is since %q", d.since())
+	}
+	first := frames([3]string{"1", second1, "a\n"}, [3]string{"2", second1, "b\n"}, [3]string{"1", second2, "piece, "}, [3]string{"1", second2, "piece\n"})
+	if err := d.read(strings.NewReader(first)); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.since(); got != "1767225602.500000000" {
+		t.Errorf("taken up since %s", got)
+	}
+	// What was had at that instant comes again.
+	again := frames([3]string{"1", second2, "piece, "}, [3]string{"1", second2, "piece\n"}, [3]string{"2", second2, "new\n"})
+	if err := d.read(strings.NewReader(again)); err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != "a\npiece, piece\n" || log.String() != "b\nnew\n" {
+		t.Errorf("out %q, log %q", out.String(), log.String())
+	}
+	// It is not there any more: something may be missing, and the log says so.
+	d.since()
+	later := frames([3]string{"1", "2026-01-01T00:00:09Z", "late\n"}, [3]string{"3", "", "rotated"})
+	if err := d.read(strings.NewReader(later)); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(log.String(), "lines may be missing") || !strings.Contains(log.String(), "docker says of this log: rotated") || !strings.HasSuffix(out.String(), "late\n") {
+		t.Errorf("out %q, log %q", out.String(), log.String())
+	}
+}
+
+func FuzzDemux(f *testing.F) {
+	f.Add(frames([3]string{"1", second1, "a\n"}, [3]string{"2", second2, "b\n"}), 3)
+	f.Add("\x01\x00\x00\x00\xff\xff\xff\xff", 1)
+	f.Fuzz(func(t *testing.T, text string, cut int) {
+		var out, log strings.Builder
+		d := &demux{out: &out, log: &log}
+		_ = d.read(strings.NewReader(text[:max(0, min(cut, len(text)))]))
+		_ = d.read(strings.NewReader(text))
+		if n := out.Len() + log.Len(); n > 2*len(text)+1000 {
+			t.Errorf("%d bytes came of %d", n, len(text))
+		}
+	})
+}
+
+// TestReadStats: the daemon's samples, one after the other, as a stream has them.
+func TestReadStats(t *testing.T) {
+	for name, test := range map[string]struct {
+		samples string
+		want    int64
+	}{
+		"none":                   {``, 0},
+		"no memory":              {`{"read":"2026-01-01T00:00:00Z"}`, 0},
+		"cgroup v2":              {`{"memory_stats":{"usage":900,"stats":{"inactive_file":300}}}`, 600},
+		"cgroup v1":              {`{"memory_stats":{"usage":900,"max_usage":900,"stats":{"total_inactive_file":300,"inactive_file":1}}}`, 600},
+		"the most counts":        {`{"memory_stats":{"usage":900}} {"memory_stats":{"usage":100}}`, 900},
+		"a spike between":        {`{"memory_stats":{"usage":500,"max_usage":500}} {"memory_stats":{"usage":400,"max_usage":2000}}`, 2000},
+		"a spike of files":       {`{"memory_stats":{"usage":2000,"max_usage":2000,"stats":{"inactive_file":1800}}} {"memory_stats":{"usage":400,"max_usage":2000}}`, 400},
+		"more files than in use": {`{"memory_stats":{"usage":100,"stats":{"inactive_file":300}}}`, 0},
+		"cut off":                {`{"memory_stats":{"usage":900}} {"memory_stats":{"usa`, 900},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var c Container
+			c.readStats(strings.NewReader(test.samples))
+			if got := c.PeakMemory(); got != test.want {
+				t.Errorf("the peak is %d, want %d", got, test.want)
+			}
+		})
+	}
+}
+
+// A program that is not there is known by its status, or by what runtimes write
+// in place of one; a program that fails is not taken for it.
+func TestNoProgram(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"status":     {&execError{program: "sh", code: 127}, true},
+		"runc":       {&execError{"sh", `OCI runtime exec failed: exec failed: unable to start container process: exec: "sh": executable file not found in $PATH: unknown`, 126}, true},
+		"crun":       {notRun("sh", errors.New("crun: executable file `sh` not found in $PATH: No such file or directory: OCI runtime attempted to invoke a command that was not found")), true},
+		"fails":      {&execError{"sh", "no-grep", 1}, false},
+		"no grep":    {&execError{program: "sh", code: statusNoGrep}, false},
+		"privileges": {notRun("sh", errors.New("privileged mode is incompatible with user namespaces")), false},
+	} {
+		if got := errors.Is(c.err, errNoProgram); got != c.want {
+			t.Errorf("%s: %v: %v", name, c.err, got)
+		}
+		if got := lacksGrep(c.err); got != (name == "no grep") {
+			t.Errorf("%s: lacks grep: %v", name, got)
+		}
+	}
+}

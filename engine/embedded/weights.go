@@ -1,0 +1,584 @@
+package embedded
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// shape holds the model's dimensions, in the words of a Hugging Face config.
+// Dimensions divide by 32 so that MXFP4 blocks fall on whole rows.
+type shape struct {
+	layers        int
+	hidden        int     // residual stream
+	heads         int     // query heads
+	kvHeads       int     // key and value heads; heads/kvHeads queries share one
+	headDim       int     // elements a head
+	window        int     // sliding window of even layers, in tokens; odd layers see all
+	experts       int     // experts a layer
+	expertsPerTok int     // experts that the router picks for a token
+	intermediate  int     // neurons an expert
+	vocabulary    int     // tokens
+	maxPositions  int     // longest sequence, in tokens
+	ropeTheta     float64 // base of the rotary frequencies
+	normEpsilon   float32
+}
+
+// defaultShape is sized for a laptop: a launch with a short benchmark takes a
+// few seconds even with every optimisation switched off.
+func defaultShape(layers, vocabulary, maxPositions int) shape {
+	return shape{
+		layers: layers, hidden: 160, heads: 4, kvHeads: 2, headDim: 32, window: 64,
+		experts: 8, expertsPerTok: 2, intermediate: 64,
+		vocabulary: vocabulary, maxPositions: maxPositions,
+		ropeTheta: 150000, normEpsilon: 1e-5, // both as gpt-oss
+	}
+}
+
+// The residual stream is five blocks of 32 elements. The first four hold
+// codes, the last the constant, the router's hints and scratch.
+const (
+	tokenSlot    = 0 * codeDims // code of the current token
+	previousSlot = 1 * codeDims // code of the token before it; the slot after it is one older
+	nextSlot     = 3 * codeDims // code of the predicted token, written by the experts
+	constantDim  = 4 * codeDims // always the same, large: keeps RMSNorm nearly linear
+	hintDims     = constantDim + 1
+	hintCount    = 15 // one a home expert, so at most 15 experts
+	scratchDims  = hintDims + hintCount
+	scratchCount = 5*codeDims - scratchDims
+)
+
+// slides reports whether a layer attends through the sliding window. As in
+// gpt-oss the even layers do.
+func (s shape) slides(layer int) bool { return layer%2 == 0 }
+
+func (s shape) queryDims() int { return s.heads * s.headDim }
+func (s shape) kvDims() int    { return s.kvHeads * s.headDim }
+
+// weights are all parameters of a model. Biases follow gpt-oss: on every
+// attention projection, the router and both expert projections.
+type weights struct {
+	embedding matrix // vocabulary × hidden
+	layers    []layerWeights
+	finalNorm []float32
+	lmHead    matrix // vocabulary × hidden
+}
+
+type layerWeights struct {
+	attentionNorm, moeNorm               []float32
+	query, key, value, output            matrix
+	queryBias, keyBias, valueBias, oBias []float32
+	sinks                                []float32 // one logit a query head
+	router                               matrix    // experts × hidden
+	routerBias                           []float32
+	experts                              []expertWeights
+}
+
+// expertWeights is one expert. Gate and up rows alternate, as in gpt-oss.
+type expertWeights struct {
+	gateUp     mxMatrix // 2*intermediate × hidden
+	gateUpBias []float32
+	down       mxMatrix // hidden × intermediate
+	downBias   []float32
+}
+
+// bytes is the memory of all matrices; norms and sinks are small change.
+func (w *weights) bytes() int {
+	total := w.embedding.bytes() + w.lmHead.bytes()
+	for i := range w.layers {
+		l := &w.layers[i]
+		total += l.query.bytes() + l.key.bytes() + l.value.bytes() + l.output.bytes() + l.router.bytes()
+		for e := range l.experts {
+			x := &l.experts[e]
+			total += x.gateUp.bytes() + x.down.bytes() + 4*(len(x.gateUpBias)+len(x.downBias))
+		}
+	}
+	return total
+}
+
+// How a text gets into weights that nobody trained.
+//
+//  1. The embedding writes the code of the token (signCode) into the token slot.
+//  2. In layer 0, two query heads are "previous token heads": their query bias
+//     is their key bias turned back by one and by two positions, so that
+//     through RoPE the score peaks at exactly that distance. Their values are
+//     the token slot, their output the slots for earlier tokens. Where there
+//     is no such position, the sink takes the attention.
+//  3. The router sends a token to its home expert (and others by chance).
+//     Neurons of the home expert, spread over all layers, are memory cells
+//     (planMemory): the gate row is the code of a context, its bias the
+//     threshold, so the gate opens, up to the SwiGLU clamp, exactly when the
+//     context matches. The down projection writes the code of the next token.
+//  4. The lm_head compares the next slot with each token's code.
+//
+// All other weights are random and small: they stir the scratch dimensions,
+// which the experts and the lm_head read, so that every kernel moves the logits
+// a little and a broken one moves them a lot.
+//
+// So this is a lookup in a transformer's clothes: what it says was put there,
+// and nothing it says is evidence about trained models. The arithmetic on the
+// way is the real one.
+
+const (
+	constantValue   = 40   // in the residual stream
+	hintValue       = 4    // in the residual stream
+	routerGain      = 5    // logit of the home expert
+	gateGain        = 32   // slope of a memory cell; large enough to reach the clamp
+	gateSlack       = 0.4  // a cell opens when the match exceeds (context length - slack)
+	cellStrength    = 0.25 // of a cell's write; times the clamp of 7 it is the next slot's amplitude
+	headPeak        = 24   // score of a previous-token head at its distance, a frequency
+	headFrequencies = 4    // rotary frequencies that such heads use, the highest ones
+	sinkBelowPeak   = 7    // how far below the peak the sink of such a head lies
+	nextLogit       = 16   // logit of the remembered successor
+	starterLogit    = 4    // of tokens that may begin a paragraph, whatever came before
+	fallbackLogit   = -4   // of bytes and syllables that the text never uses alone
+)
+
+type builder struct {
+	shape   shape
+	random  *rand.Rand
+	w       *weights
+	codes   [][codeDims]float32   // by token, as in the token slot
+	slots   [contextSlots]shuffle // from the token slot to slot i
+	next    shuffle               // from the token slot to the next slot
+	gain    float32               // norm gain that makes codes ±1 after RMSNorm
+	calm    float64               // scale of random writes, so that deep models stay as steady as shallow ones
+	homes   []int
+	starter []token
+	inText  map[token]bool
+}
+
+// shuffle is a signed permutation of code elements.
+type shuffle struct {
+	from [codeDims]int
+	sign [codeDims]float32
+}
+
+func (s shuffle) apply(code [codeDims]float32) (out [codeDims]float32) {
+	for i := range out {
+		out[i] = s.sign[i] * code[s.from[i]]
+	}
+	return out
+}
+
+// construct builds the weights for the shipped text. The same seed gives the
+// same weights, but for the last bits in which platforms' arithmetic differs.
+func construct(s shape, tk *tokenizer, seed uint64) (*weights, error) {
+	if tk.size() > maxCodes || s.experts > hintCount || s.hidden != 5*codeDims || s.headDim != codeDims {
+		return nil, fmt.Errorf("shape %+v with %d tokens does not fit the residual stream's layout", s, tk.size())
+	}
+	b := &builder{shape: s, random: rand.New(rand.NewPCG(seed, 0x6d78666c6f77)), w: &weights{}}
+	prose, talks := readCorpus(corpusText)
+	streams := corpusTokens(tk, prose, talks)
+	cells := planMemory(streams)
+	b.inText = map[token]bool{}
+	for _, stream := range streams {
+		for _, t := range stream {
+			b.inText[t] = true
+		}
+	}
+	b.homes = placeExperts(cells, s.vocabulary, s.experts)
+	for _, doc := range prose {
+		b.starter = append(b.starter, tk.encode(paragraphBreak + doc.answer)[0])
+	}
+	b.calm = math.Sqrt(4 / float64(max(4, s.layers)))
+	b.drawCodes()
+	b.buildEmbedding()
+	for layer := range s.layers {
+		b.w.layers = append(b.w.layers, b.buildAttention(layer))
+	}
+	b.buildExperts(cells)
+	b.buildHead()
+	return b.w, nil
+}
+
+func (b *builder) drawShuffle() (s shuffle) {
+	copy(s.from[:], b.random.Perm(codeDims))
+	for i := range s.sign {
+		s.sign[i] = float32(1 - 2*b.random.IntN(2))
+	}
+	return s
+}
+
+func (b *builder) drawCodes() {
+	for i := range b.slots {
+		b.slots[i] = b.drawShuffle()
+	}
+	b.next = b.drawShuffle()
+	for _, index := range b.random.Perm(maxCodes)[:b.shape.vocabulary] {
+		b.codes = append(b.codes, b.slots[0].apply(signCode(index+1)))
+	}
+	// The typical root mean square of a residual vector: the constant and
+	// three filled slots. The rest is small beside the constant.
+	energy := float64(constantValue*constantValue + hintValue*hintValue + 3*codeDims)
+	b.gain = float32(math.Sqrt(energy / float64(b.shape.hidden)))
+}
+
+// slotCode is the code of t as it appears in context slot i: 0 is the current
+// token. Slot 0 holds the code itself.
+func (b *builder) slotCode(slot int, t token) [codeDims]float32 {
+	if slot == 0 {
+		return b.codes[t]
+	}
+	return b.slots[slot].apply(b.codes[t])
+}
+
+func (b *builder) nextCode(t token) [codeDims]float32 { return b.next.apply(b.codes[t]) }
+
+func (b *builder) normal(deviation float64) float32 {
+	return float32(b.random.NormFloat64() * deviation)
+}
+
+func (b *builder) fill(values []float32, deviation float64) {
+	for i := range values {
+		values[i] = b.normal(deviation)
+	}
+}
+
+// normWeights scales codes to ±1 and the constant to 1.
+func (b *builder) normWeights() []float32 {
+	w := make([]float32, b.shape.hidden)
+	for i := range w {
+		w[i] = b.gain
+	}
+	w[constantDim] = b.gain / constantValue
+	for e := range hintCount {
+		w[hintDims+e] = b.gain / hintValue
+	}
+	return w
+}
+
+func (b *builder) buildEmbedding() {
+	b.w.embedding = newMatrix(b.shape.vocabulary, b.shape.hidden)
+	for t := range b.shape.vocabulary {
+		row := b.w.embedding.row(t)
+		code := b.slotCode(0, token(t))
+		copy(row[tokenSlot:], code[:])
+		row[constantDim] = constantValue
+		row[hintDims+b.homes[t]] = hintValue
+		b.fill(row[scratchDims:scratchDims+scratchCount], 0.5)
+	}
+}
+
+func (b *builder) buildHead() {
+	b.w.finalNorm = b.normWeights()
+	b.w.lmHead = newMatrix(b.shape.vocabulary, b.shape.hidden)
+	amplitude := float64(cellStrength * swigluLimit)
+	for t := range b.shape.vocabulary {
+		row := b.w.lmHead.row(t)
+		for i, c := range b.nextCode(token(t)) {
+			row[nextSlot+i] = c * float32(nextLogit/(codeDims*amplitude))
+		}
+		b.fill(row[scratchDims:scratchDims+scratchCount], 0.1)
+		if !b.inText[token(t)] {
+			row[constantDim] = fallbackLogit
+		}
+	}
+	// Nothing remembered: begin a paragraph, which one depends on the token.
+	for _, t := range b.starter {
+		row := b.w.lmHead.row(int(t))
+		row[constantDim] = starterLogit
+		b.fill(row[tokenSlot:tokenSlot+codeDims], 0.1)
+	}
+}
+
+// buildAttention draws a layer's attention: random heads that write to the
+// scratch dimensions and, in layer 0, the previous-token heads.
+func (b *builder) buildAttention(layer int) layerWeights {
+	s := b.shape
+	l := layerWeights{
+		attentionNorm: b.normWeights(), moeNorm: b.normWeights(),
+		query: newMatrix(s.queryDims(), s.hidden), queryBias: make([]float32, s.queryDims()),
+		key: newMatrix(s.kvDims(), s.hidden), keyBias: make([]float32, s.kvDims()),
+		value: newMatrix(s.kvDims(), s.hidden), valueBias: make([]float32, s.kvDims()),
+		output: newMatrix(s.hidden, s.queryDims()), oBias: make([]float32, s.hidden),
+		sinks:  make([]float32, s.heads),
+		router: newMatrix(s.experts, s.hidden), routerBias: make([]float32, s.experts),
+		experts: make([]expertWeights, s.experts),
+	}
+	b.fill(l.query.data, 0.1)
+	b.fill(l.key.data, 0.1)
+	b.fill(l.value.data, 0.1)
+	b.fill(l.sinks, 1)
+	for d := range s.hidden {
+		if d >= scratchDims {
+			b.fill(l.output.row(d), 0.05*b.calm)
+		} else if d >= nextSlot && d < constantDim {
+			b.fill(l.output.row(d), 0.005*b.calm) // straight into the logits, but faint
+		}
+	}
+	b.fill(l.router.data, 0.05)
+	for e := range s.experts {
+		l.router.row(e)[constantDim] = 0
+		l.router.row(e)[hintDims+e] = routerGain
+	}
+	if layer == 0 {
+		b.buildPreviousTokenHeads(&l)
+	}
+	return l
+}
+
+// buildPreviousTokenHeads turns query heads 0 and 1, which share key head 0,
+// into copies of the tokens one and two back.
+func (b *builder) buildPreviousTokenHeads(l *layerWeights) {
+	s := b.shape
+	half := s.headDim / 2
+	radius := float32(math.Sqrt(headPeak * math.Sqrt(float64(s.headDim))))
+	clear(l.key.data[:s.headDim*s.hidden])
+	clear(l.value.data[:s.headDim*s.hidden])
+	for i := range headFrequencies {
+		l.keyBias[i] = radius
+	}
+	for i := range codeDims {
+		l.value.row(i)[tokenSlot+i] = 1
+	}
+	for back := 1; back < contextSlots; back++ {
+		head := back - 1
+		first := head * s.headDim
+		clear(l.query.data[first*s.hidden : (first+s.headDim)*s.hidden])
+		for i := range headFrequencies {
+			angle := -float64(back) * ropeFrequency(s, i)
+			l.queryBias[first+i] = radius * float32(math.Cos(angle))
+			l.queryBias[first+half+i] = radius * float32(math.Sin(angle))
+		}
+		l.sinks[head] = headPeak*headFrequencies - sinkBelowPeak
+		slot := previousSlot + (back-1)*codeDims
+		for d := range s.hidden { // these heads write their slot and nothing else
+			clear(l.output.row(d)[first : first+s.headDim])
+		}
+		for i := range codeDims {
+			l.output.row(slot + i)[first+b.slots[back].from[i]] = b.slots[back].sign[i]
+		}
+	}
+}
+
+// buildExperts draws all experts and writes the memory cells into them. Cells
+// that no longer fit are left out: a model with fewer layers knows less.
+func (b *builder) buildExperts(cells []cell) {
+	s := b.shape
+	byHome := make([][]cell, s.experts)
+	for _, c := range cells {
+		home := b.homes[c.last()]
+		byHome[home] = append(byHome[home], c)
+	}
+	for layer := range s.layers {
+		for e := range s.experts {
+			var mine []cell
+			for i := layer; i < len(byHome[e]) && len(mine) < s.intermediate; i += s.layers {
+				mine = append(mine, byHome[e][i])
+			}
+			b.w.layers[layer].experts[e] = b.buildExpert(mine)
+		}
+	}
+}
+
+// buildExpert makes one expert of memory cells and, in the remaining neurons,
+// random ones. Codes are ±1 times a power of two in blocks of their own, so
+// MXFP4 holds them exactly.
+func (b *builder) buildExpert(cells []cell) expertWeights {
+	s := b.shape
+	gateUp, gateUpBias := newMatrix(2*s.intermediate, s.hidden), make([]float32, 2*s.intermediate)
+	down, downBias := newMatrix(s.hidden, s.intermediate), make([]float32, s.hidden)
+	for d := scratchDims; d < s.hidden; d++ {
+		b.fill(down.row(d), 0.02*b.calm)
+	}
+	for n := range s.intermediate {
+		gate, up := gateUp.row(2*n), gateUp.row(2*n+1)
+		b.fill(up[tokenSlot:nextSlot], 0.005)
+		b.fill(up[scratchDims:], 0.02)
+		if n >= len(cells) {
+			b.fill(gate[tokenSlot:nextSlot], 0.1)
+			b.fill(gate[scratchDims:], 0.2)
+			continue
+		}
+		c := cells[n]
+		length := len(c.context)
+		for slot := range length {
+			code := b.slotCode(slot, c.context[length-1-slot])
+			for i, sign := range code {
+				gate[tokenSlot+slot*codeDims+i] = sign * gateGain / codeDims
+			}
+		}
+		gateUpBias[2*n] = -gateGain * (float32(length) - gateSlack)
+		b.writeNext(down, n, c.next, 1)
+		b.writeNext(down, n, c.cancel, -1)
+	}
+	return expertWeights{gateUp: quantise(gateUp), gateUpBias: gateUpBias, down: quantise(down), downBias: downBias}
+}
+
+func (b *builder) writeNext(down matrix, neuron int, t token, sign float32) {
+	if t == noToken {
+		return
+	}
+	for i, c := range b.nextCode(t) {
+		down.row(nextSlot + i)[neuron] += sign * c * cellStrength
+	}
+}
+
+// Each token has a code of 32 signs. The codes are Gold-like sequences: the
+// sign at point x of GF(32) is the trace of a*x + b*x^3, with (a, b) unique to
+// the token. Two different codes then agree on 12, 16 or 20 of the 32 points,
+// that is, their correlation is at most 1/4 (Gold, "Maximal recursive
+// sequences with 3-valued recursive cross-correlation functions", IEEE Trans.
+// Information Theory 14, 1968). So 1023 tokens share 32 dimensions with a
+// margin that is known, where random signs would only make one likely.
+const (
+	codeDims = 32
+	maxCodes = 1023
+)
+
+// gf32Multiply multiplies in GF(2^5) modulo x^5 + x^2 + 1.
+func gf32Multiply(a, b uint) uint {
+	var product uint
+	for i := range 5 {
+		if b>>i&1 == 1 {
+			product ^= a << i
+		}
+	}
+	for i := 8; i >= 5; i-- {
+		if product>>i&1 == 1 {
+			product ^= 0b100101 << (i - 5)
+		}
+	}
+	return product
+}
+
+// gf32Trace is the trace of GF(2^5) to GF(2): x + x^2 + x^4 + x^8 + x^16.
+func gf32Trace(x uint) uint {
+	sum, power := uint(0), x
+	for range 5 {
+		sum ^= power
+		power = gf32Multiply(power, power)
+	}
+	return sum & 1
+}
+
+// signCode is the code of index 1 to 1023, each element +1 or -1.
+func signCode(index int) [codeDims]float32 {
+	a, b := uint(index)&31, uint(index)>>5
+	var code [codeDims]float32
+	for x := range uint(codeDims) {
+		cube := gf32Multiply(x, gf32Multiply(x, x))
+		bit := gf32Trace(gf32Multiply(a, x) ^ gf32Multiply(b, cube))
+		code[x] = 1 - 2*float32(bit)
+	}
+	return code
+}
+
+// contextSlots is how many tokens of context the residual stream carries: the
+// current one and two before it.
+const contextSlots = 3
+
+// noToken stands where there is none.
+const noToken = token(-1)
+
+// cell is one thing to remember: after context (oldest token first) comes
+// next. Cells of shorter contexts fire as well, so a cell also cancels what
+// they would have said: its neuron writes code(next) - code(cancel).
+type cell struct {
+	context      []token
+	next, cancel token
+}
+
+// last is the token whose expert holds the cell.
+func (c cell) last() token { return c.context[len(c.context)-1] }
+
+// planMemory lists the cells that make streams predictable from up to three
+// tokens of context: for every context the most frequent successor, the
+// earliest on a tie, unless a shorter context already says the same. Short
+// contexts come first, so that whatever a truncated memory drops leaves a
+// working fallback behind.
+func planMemory(streams [][]token) []cell {
+	var cells []cell
+	said := map[[contextSlots]token]token{}
+	for length := 1; length <= contextSlots; length++ {
+		contexts, successors := tally(streams, length)
+		for _, key := range contexts {
+			next := mostFrequent(successors[key])
+			cancel := predict(said, key[contextSlots-length+1:])
+			if next == cancel {
+				continue
+			}
+			said[key] = next
+			context := slices.Clone(key[contextSlots-length:])
+			cells = append(cells, cell{context: context, next: next, cancel: cancel})
+		}
+	}
+	return cells
+}
+
+// contextKey right-aligns up to three tokens, padding with noToken.
+func contextKey(context []token) [contextSlots]token {
+	key := [contextSlots]token{noToken, noToken, noToken}
+	n := min(len(context), contextSlots)
+	copy(key[contextSlots-n:], context[len(context)-n:])
+	return key
+}
+
+// predict is what the longest remembered suffix of context says.
+func predict(said map[[contextSlots]token]token, context []token) token {
+	for n := len(context); n > 0; n-- {
+		if next, ok := said[contextKey(context[len(context)-n:])]; ok {
+			return next
+		}
+	}
+	return noToken
+}
+
+// tally collects what follows each context of a length, contexts in order of
+// first appearance.
+func tally(streams [][]token, length int) (contexts [][contextSlots]token, successors map[[contextSlots]token][]token) {
+	successors = map[[contextSlots]token][]token{}
+	for _, stream := range streams {
+		for end := length; end < len(stream); end++ {
+			key := contextKey(stream[end-length : end])
+			if _, seen := successors[key]; !seen {
+				contexts = append(contexts, key)
+			}
+			successors[key] = append(successors[key], stream[end])
+		}
+	}
+	return contexts, successors
+}
+
+func mostFrequent(tokens []token) token {
+	best, bestCount := noToken, 0
+	counts := map[token]int{}
+	for _, t := range tokens {
+		counts[t]++
+	}
+	for _, t := range tokens { // in order, so that the earliest wins a tie
+		if counts[t] > bestCount {
+			best, bestCount = t, counts[t]
+		}
+	}
+	return best
+}
+
+// placeExperts gives each token a home expert, so that every expert holds
+// about the same number of cells: tokens with many cells first, each to the
+// expert with the fewest so far.
+func placeExperts(cells []cell, vocabulary, experts int) []int {
+	need := make([]int, vocabulary)
+	for _, c := range cells {
+		need[c.last()]++
+	}
+	order := make([]token, vocabulary)
+	for t := range order {
+		order[t] = token(t)
+	}
+	slices.SortStableFunc(order, func(a, b token) int { return need[b] - need[a] })
+	home, load := make([]int, vocabulary), make([]int, experts)
+	for _, t := range order {
+		lightest := 0
+		for e := range load {
+			if load[e] < load[lightest] {
+				lightest = e
+			}
+		}
+		home[t] = lightest
+		load[lightest] += max(need[t], 1)
+	}
+	return home
+}

@@ -1,0 +1,91 @@
+package embedded
+
+import (
+	"math/bits"
+	"slices"
+	"testing"
+)
+
+// The memory's margins rest on this bound.
+func TestCodesAreNearlyOrthogonal(t *testing.T) {
+	var negative []uint32 // by code: a bit for each -1
+	for i := 1; i <= maxCodes; i++ {
+		var signs uint32
+		for k, c := range signCode(i) {
+			if c < 0 {
+				signs |= 1 << k
+			}
+		}
+		negative = append(negative, signs)
+	}
+	for i := range negative {
+		for j := range i {
+			if d := bits.OnesCount32(negative[i] ^ negative[j]); d != 12 && d != 16 && d != 20 {
+				t.Fatalf("codes %d and %d differ in %d of 32 places, want 12, 16 or 20", i+1, j+1, d)
+			}
+		}
+	}
+}
+
+func TestGF32(t *testing.T) {
+	for a := range uint(32) {
+		if gf32Multiply(a, 1) != a || gf32Multiply(a, 0) != 0 {
+			t.Errorf("%d times one or zero is wrong", a)
+		}
+		inverses := 0
+		for b := range uint(32) {
+			if gf32Multiply(a, b) != gf32Multiply(b, a) {
+				t.Errorf("%d times %d does not commute", a, b)
+			}
+			if gf32Multiply(a, b) == 1 {
+				inverses++
+			}
+		}
+		if want := min(int(a), 1); inverses != want {
+			t.Errorf("%d has %d inverses, want %d", a, inverses, want)
+		}
+	}
+}
+
+// The text is written so that three tokens always tell the next one. A new
+// paragraph that breaks this would make generation loop.
+func TestCorpusIsPredictable(t *testing.T) {
+	tk := newCorpusTokenizer()
+	prose, talks := readCorpus(corpusText)
+	streams := corpusTokens(tk, prose, talks)
+	said := map[[contextSlots]token]token{}
+	for _, c := range planMemory(streams) {
+		said[contextKey(c.context)] = c.next
+	}
+	for _, stream := range streams {
+		for i := contextSlots; i < len(stream); i++ {
+			if stream[0] == userToken && i <= slices.Index(stream, replyToken) {
+				continue // nobody needs the model to ask the questions
+			}
+			context := stream[i-contextSlots : i]
+			if got := predict(said, context); got != stream[i] {
+				t.Errorf("after %q the memory says %q, the text %q", tk.decode(context), tk.decode([]token{got}), tk.decode(stream[i:i+1]))
+			}
+		}
+	}
+}
+
+// Documents come back word for word, whatever the seed and however deep the
+// model, as long as all of it fits.
+func TestModelKnowsTheTextByHeart(t *testing.T) {
+	for _, test := range []struct {
+		seed      uint64
+		layers    int
+		documents int
+	}{{0, 4, 5}, {1, 4, 1}, {2, 2, 2}, {3, 8, 1}} {
+		m := testModel(t, func(c *Config) { c.Seed, c.Layers = test.seed, test.layers })
+		prose, _ := readCorpus(corpusText)
+		for _, doc := range prose[:min(test.documents, len(prose))] {
+			want := append(m.tk.encode(paragraphBreak+doc.answer), eosToken)
+			got, _ := trace(t, m, want[:contextSlots], len(want)-contextSlots)
+			if !slices.Equal(got, want[contextSlots:]) {
+				t.Errorf("%+v: %q continues %q", test, m.tk.decode(want[:contextSlots]), m.tk.decode(got))
+			}
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package endpoint
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/mxflow/mxflow/engine"
+)
+
+// CheckURL says what is wrong with the address of an endpoint, in words that
+// name the cure; nil when it can be used.
+func CheckURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%q is not a URL: write one such as \"https://box.example:8000/v1\"", text)
+	case u.Scheme != "http" && u.Scheme != "https":
+		return fmt.Errorf("%q does not begin with http:// or https://", text)
+	case u.Hostname() == "":
+		return fmt.Errorf("%q names no host", text)
+	case u.User != nil:
+		return errors.New("a URL with a name or password in it ends up in logs: put the key into api_key, or a Basic one into headers")
+	case u.RawQuery != "" || u.Fragment != "":
+		return fmt.Errorf("%q has a query or a fragment, and paths are appended to it: leave out what begins with ? or #", text)
+	}
+	for _, page := range []string{"/completions", "/models", "/health"} {
+		if strings.HasSuffix(strings.TrimRight(u.Path, "/"), page) {
+			return fmt.Errorf("%q is a single page: give the address that its pages lie below, such as %q", text, u.Scheme+"://"+u.Host+"/v1")
+		}
+	}
+	return nil
+}
+
+// notSent are headers that the HTTP client sets by itself, or that would
+// change how an answer is framed.
+var notSent = []string{"Host", "Content-Length", "Content-Type", "Transfer-Encoding", "Connection", "Accept", "Accept-Encoding"}
+
+// CheckHeader says why a header cannot be sent with every request.
+func CheckHeader(name, value string) error {
+	token := func(r rune) bool { return r > ' ' && r < 0x7f && !strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r) }
+	switch {
+	case name == "" || strings.IndexFunc(name, func(r rune) bool { return !token(r) }) >= 0:
+		return fmt.Errorf("%q cannot be the name of a header", name)
+	case slices.Contains(notSent, http.CanonicalHeaderKey(name)):
+		return fmt.Errorf("the header %s is set by mxflow itself", name)
+	}
+	return CheckKey(value)
+}
+
+// CheckKey says why a text cannot be the value of a header. It does not repeat
+// the text, which may be a secret.
+func CheckKey(value string) error {
+	switch {
+	case strings.TrimSpace(value) != value:
+		return errors.New("it begins or ends with white space, as text read from a file does: use trimspace(file(…))")
+	case strings.IndexFunc(value, unicode.IsControl) >= 0:
+		return errors.New("it holds a control character, which no header can carry")
+	}
+	return nil
+}
+
+// accessOf is how requests reach an endpoint.
+func accessOf(e *engine.Endpoint) (engine.Access, *engine.Failure) {
+	if err := CheckURL(e.URL); err != nil {
+		return engine.Access{}, engine.StartFailure(err, "its url cannot be used: %v", err)
+	}
+	base := strings.TrimRight(e.URL, "/")
+	a := engine.Access{BaseURL: strings.TrimRight(strings.TrimSuffix(base, "/v1"), "/"), Header: http.Header{}}
+	for name, value := range e.Headers {
+		if err := CheckHeader(name, value); err != nil {
+			return a, engine.StartFailure(err, "its headers cannot be sent: %q: %v", name, err)
+		}
+		a.Header.Set(name, value)
+	}
+	if e.APIKey != "" {
+		if err := CheckKey(e.APIKey); err != nil {
+			return a, engine.StartFailure(err, "its api_key cannot be sent: %v", err)
+		}
+		a.Header.Set("Authorization", "Bearer "+e.APIKey)
+	}
+	var failure *engine.Failure
+	a.TLS, failure = tlsOf(e)
+	return a, failure
+}
+
+// tlsOf is nil where the system's own trust serves.
+func tlsOf(e *engine.Endpoint) (*tls.Config, *engine.Failure) {
+	if e.CAFile == "" && e.ClientCert == "" && !e.Insecure {
+		return nil, nil
+	}
+	c := &tls.Config{InsecureSkipVerify: e.Insecure, MinVersion: tls.VersionTLS12}
+	if e.CAFile != "" {
+		pem, err := os.ReadFile(e.CAFile)
+		if err != nil {
+			return nil, engine.StartFailure(err, "its ca_file cannot be read: %v", err)
+		}
+		if c.RootCAs, err = x509.SystemCertPool(); err != nil {
+			c.RootCAs = x509.NewCertPool()
+		}
+		if !c.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, engine.StartFailure(nil, "its ca_file %q holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)", e.CAFile)
+		}
+	}
+	if e.ClientCert != "" {
+		pair, err := tls.LoadX509KeyPair(e.ClientCert, e.ClientKey)
+		if err != nil {
+			return nil, engine.StartFailure(err, "its client_cert %q and client_key %q cannot be used: %v", e.ClientCert, e.ClientKey, err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}

@@ -1,0 +1,203 @@
+// Package endpoint finds engines that somebody else runs: their address, keys and
+// certificates, whether they are still there, and their log where this machine
+// can read it. It starts and stops nothing but by the restart command that the
+// plan gives.
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/engine/process"
+	"github.com/mxflow/mxflow/engine/ready"
+)
+
+// settledTimeout is how long a server that nobody starts may take to answer
+// where the plan does not say: it should have been there before us.
+const settledTimeout = time.Minute
+
+// Launcher launches nothing: it finds a server that somebody else runs,
+// after the command that restarts it where the plan has one. It never stops it.
+// The zero value is ready to use.
+type Launcher struct{}
+
+// endpoint is an Instance that outlives its Stop.
+type endpoint struct {
+	spec    engine.Spec
+	kind    kinds.Kind
+	access  engine.Access
+	started time.Time
+	log     *followedLog // nil where the plan names none
+
+	startup atomic.Int64 // ns, 0 before ready and for a server that was not started
+	dead    chan struct{}
+	once    sync.Once
+}
+
+var (
+	_ engine.Launcher = Launcher{}
+	_ engine.Checker  = (*endpoint)(nil)
+)
+
+// Launch implements Launcher.
+func (Launcher) Launch(ctx context.Context, spec engine.Spec, l engine.Launch) (engine.Instance, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, engine.StartFailure(err, "it was cancelled before it began")
+	}
+	if spec.Endpoint == nil {
+		return nil, engine.StartFailure(nil, "the plan names no endpoint")
+	}
+	if spec.ReadyTimeout <= 0 && len(spec.Endpoint.Restart) == 0 {
+		spec.ReadyTimeout = settledTimeout
+	}
+	kind, failure := spec.Prepare()
+	if failure != nil {
+		return nil, failure
+	}
+	access, failure := accessOf(spec.Endpoint)
+	if failure != nil {
+		return nil, failure
+	}
+	e := &endpoint{spec: spec, kind: kind, access: access, started: time.Now(), dead: make(chan struct{})}
+	if path := spec.Endpoint.LogFile; path != "" {
+		if e.log, failure = followLog(path, l.LogPath, e.fresh()); failure != nil {
+			return nil, failure
+		}
+	}
+	if e.fresh() {
+		if failure := process.Restart(ctx, spec, l); failure != nil {
+			e.closeLog()
+			return nil, failure
+		}
+	}
+	return e, nil
+}
+
+// fresh reports whether the launch began with a restart of the server.
+func (e *endpoint) fresh() bool { return len(e.spec.Endpoint.Restart) > 0 }
+
+// BaseURL implements Instance.
+func (e *endpoint) BaseURL() string { return e.access.BaseURL }
+
+// Access implements Instance.
+func (e *endpoint) Access() engine.Access { return e.access }
+
+// About implements Instance. "fresh" says whether the launch is a start of its
+// own: where it is "no", no comparison of launches can decide anything.
+func (e *endpoint) About() map[string]string {
+	about := map[string]string{"url": e.access.BaseURL, "fresh": "no"}
+	if e.fresh() {
+		about["fresh"] = "yes"
+		about["restart"] = strings.Join(e.spec.Endpoint.Restart, " ")
+	}
+	if e.spec.Endpoint.Insecure {
+		about["certificate"] = "not checked"
+	}
+	return about
+}
+
+// Output implements Instance: nothing can be run there.
+func (e *endpoint) Output(context.Context, ...string) ([]byte, error) {
+	return nil, engine.ErrElsewhere
+}
+
+// Ready implements Instance.
+func (e *endpoint) Ready(ctx context.Context) error {
+	took, err := ready.Waiter{
+		Kind: e.kind, Model: e.spec.Model, Access: e.access, Started: e.started, Limit: e.spec.ReadyTimeout,
+		Exited: e.dead, Exit: e.Exit, Failure: e.failure, Settled: !e.fresh(),
+		Key: "api_key of its endpoint block, and at the variable that it comes from",
+	}.Wait(ctx)
+	if err != nil {
+		return err
+	}
+	if e.log != nil && !e.log.found() {
+		return e.failure("become ready", nil, "it answers, but its log_file %q is not there: correct log_file, or remove it", e.log.from)
+	}
+	if e.fresh() {
+		e.startup.CompareAndSwap(0, int64(took))
+	}
+	return nil
+}
+
+// Startup implements Instance. A server that was running already has none.
+func (e *endpoint) Startup() time.Duration { return time.Duration(e.startup.Load()) }
+
+// Exited implements Instance: it is closed once Alive has found the server gone.
+func (e *endpoint) Exited() <-chan struct{} { return e.dead }
+
+// Exit implements Instance. How a server ended that somebody else runs is not
+// known, only that it has.
+func (e *endpoint) Exit() *engine.Exit {
+	select {
+	case <-e.dead:
+		return &engine.Exit{Code: -1}
+	default:
+		return nil
+	}
+}
+
+// PeakMemory implements Instance; the memory of another machine is not known.
+func (e *endpoint) PeakMemory() int64 { return 0 }
+
+// LogPath implements Instance. It is empty where the plan names no log_file.
+func (e *endpoint) LogPath() string {
+	if e.log == nil {
+		return ""
+	}
+	e.log.catchUp()
+	return e.log.to.Path
+}
+
+// Stop implements Instance: it stops following the log, and the server goes on.
+func (e *endpoint) Stop(context.Context) error {
+	e.closeLog()
+	return nil
+}
+
+func (e *endpoint) closeLog() {
+	if e.log != nil {
+		e.log.close()
+	}
+}
+
+func (e *endpoint) failure(op string, cause error, format string, args ...any) *engine.Failure {
+	return &engine.Failure{
+		Op: op, Reason: fmt.Sprintf(format, args...) + " (" + e.host() + ")", Err: cause,
+		LogTail: logscan.Tail(e.LogPath(), engine.TailLines),
+	}
+}
+
+// host names the server in messages.
+func (e *endpoint) host() string { return e.access.BaseURL }
+
+// Alive implements Checker.
+func (e *endpoint) Alive(ctx context.Context) error {
+	path := "/v1/models"
+	for _, p := range e.kind.Ready {
+		if p.Body == "" && !p.Slow {
+			path = p.Path
+			break
+		}
+	}
+	status, says := ready.Reach(ctx, e.access, path)
+	gone := status == 0
+	switch status {
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		gone = true // what stands before it cannot reach it either
+	}
+	if !gone || errors.Is(ctx.Err(), context.Canceled) {
+		return nil
+	}
+	e.once.Do(func() { close(e.dead) })
+	return fmt.Errorf("the server is gone: %s", says)
+}

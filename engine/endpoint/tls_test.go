@@ -1,0 +1,96 @@
+package endpoint_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+)
+
+// quiet keeps a server's words on broken handshakes, which are the point, out of
+// the test's output.
+var quiet = log.New(io.Discard, "", 0)
+
+// authority is a certificate authority of the test with what it has signed.
+type authority struct {
+	good, otherHost, expired tls.Certificate
+	pool                     *x509.CertPool
+	// trusted makes a spec trust it, shown makes it show a certificate of it.
+	trusted, shown func(*engine.Spec)
+}
+
+func certificates(t *testing.T) authority {
+	t.Helper()
+	dir := t.TempDir()
+	now := time.Now()
+	template := func(serial int64, name string, until time.Time) *x509.Certificate {
+		return &x509.Certificate{
+			SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-48 * time.Hour), NotAfter: until,
+			KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		}
+	}
+	key := func() *ecdsa.PrivateKey {
+		k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	root := template(1, "authority of the test", now.Add(24*time.Hour))
+	root.IsCA, root.BasicConstraintsValid, root.KeyUsage = true, true, x509.KeyUsageCertSign
+	rootKey := key()
+	sign := func(c *x509.Certificate, k *ecdsa.PrivateKey) tls.Certificate {
+		der, err := x509.CreateCertificate(rand.Reader, c, root, &k.PublicKey, rootKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: k}
+	}
+	write := func(name, kind string, der []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	self := sign(root, rootKey)
+	rootFile := write("ca.pem", "CERTIFICATE", self.Certificate[0])
+
+	local := []net.IP{net.IPv4(127, 0, 0, 1)}
+	good := template(2, "engine", now.Add(24*time.Hour))
+	good.IPAddresses = local
+	other := template(3, "engine", now.Add(24*time.Hour))
+	other.DNSNames = []string{"elsewhere.example"}
+	old := template(4, "engine", now.Add(-24*time.Hour))
+	old.IPAddresses = local
+	clientKey := key()
+	client := sign(template(5, "mxflow", now.Add(24*time.Hour)), clientKey)
+	der, err := x509.MarshalECPrivateKey(clientKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certFile, keyFile := write("client.pem", "CERTIFICATE", client.Certificate[0]), write("client.key", "EC PRIVATE KEY", der)
+
+	a := authority{good: sign(good, key()), otherHost: sign(other, key()), expired: sign(old, key()), pool: x509.NewCertPool()}
+	parsed, err := x509.ParseCertificate(self.Certificate[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.pool.AddCert(parsed)
+	a.trusted = func(s *engine.Spec) { s.Endpoint.CAFile = rootFile }
+	a.shown = func(s *engine.Spec) { s.Endpoint.ClientCert, s.Endpoint.ClientKey = certFile, keyFile }
+	return a
+}

@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// Access is how requests reach an engine.
+type Access struct {
+	// BaseURL is the root of its HTTP API, without a trailing slash and without
+	// /v1.
+	BaseURL string
+	// Header is sent with every request (Authorization); nil sends none.
+	Header http.Header
+	// TLS is nil where the system's own trust serves.
+	TLS *tls.Config
+}
+
+// Exit is how an engine's process ended.
+type Exit struct {
+	// Code is the exit status, -1 when ended by a signal.
+	Code int
+	// Signal is the signal's name, empty when the process exited by itself.
+	Signal string
+}
+
+// String is "exit status 3" or "ended by SIGKILL".
+func (e Exit) String() string {
+	switch {
+	case e.Signal != "":
+		return "ended by " + e.Signal
+	case e.Code < 0:
+		return "it can no longer be reached"
+	}
+	return fmt.Sprintf("exit status %d", e.Code)
+}
+
+// Instance is one running engine.
+type Instance interface {
+	// BaseURL is the root of its HTTP API, without a trailing slash and
+	// without /v1.
+	BaseURL() string
+	// Access is how requests reach it: BaseURL, with what else they need.
+	Access() Access
+	// About is what the launcher knows of what it started, for the record: image
+	// and its digest, container, resolved command. It holds what the plan put
+	// there, secrets included.
+	About() map[string]string
+	// Output runs a command where the engine lives, with the engine's
+	// environment, and returns its standard output: on this machine, or inside
+	// the container. The error is ErrElsewhere where nothing can be run there.
+	Output(ctx context.Context, argv ...string) ([]byte, error)
+	// Ready waits until the engine answers its readiness check. It fails at
+	// once when the process exits, and after the Spec's ReadyTimeout. The
+	// error is a *Failure.
+	Ready(ctx context.Context) error
+	// Startup is the time from process start to readiness; zero before.
+	Startup() time.Duration
+	// Exited is closed when the process has ended, however it ended.
+	Exited() <-chan struct{}
+	// Exit says how it ended; nil while it runs.
+	Exit() *Exit
+	// PeakMemory is the largest resident set of its processes seen so far, in
+	// bytes; 0 when unknown. It is host memory, not the accelerator's.
+	PeakMemory() int64
+	// LogPath is the file that holds its output.
+	LogPath() string
+	// Stop ends the whole process group: SIGTERM, then SIGKILL after the grace,
+	// or at once when ctx is done. It returns when nothing of it runs any more,
+	// and may be called again, from several goroutines. Whoever launched must
+	// call it, also when the process has ended by itself.
+	Stop(ctx context.Context) error
+}
+
+// ErrElsewhere says that the engine lives where mxflow can run nothing.
+var ErrElsewhere = errors.New("the engine lives where no command can be run")
+
+// Command is a running command that is no engine: it has no port and no
+// readiness, and is looked after like an engine in everything else.
+type Command interface {
+	// Exited is closed when the process has ended, however it ended.
+	Exited() <-chan struct{}
+	// Exit says how it ended; nil while it runs.
+	Exit() *Exit
+	// LogPath is the file that holds its output.
+	LogPath() string
+	// Stop is as Instance.Stop, and as necessary.
+	Stop(ctx context.Context) error
+}
+
+// Checker is an Instance whose end mxflow is not told of: it has to be asked.
+type Checker interface {
+	// Alive is nil while the server can be reached; else it says why not, and
+	// Exited is closed from then on.
+	Alive(ctx context.Context) error
+}
+
+// Resident is an Instance whose processes run on this machine, so that what
+// they hold of it can be told from what others do.
+type Resident interface {
+	// PIDs are its processes now, as this machine numbers them; none where they
+	// cannot be seen.
+	PIDs() []int
+}

@@ -1,0 +1,333 @@
+// Package kinds knows engines as data: how each kind is started, what its
+// settings become on its command line, by what it shows that it is ready, what
+// its log and its pages tell, and by what lines it shows that it broke. It starts
+// and asks nothing. A new kind is one file.
+package kinds
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/logscan"
+)
+
+// Kind is what is known of one kind of engine: how it is started, what its
+// settings are called on its command line, and how it shows that it is ready.
+// It is data, so that a new kind is one file with one register call.
+type Kind struct {
+	// Name is the word plans use: engine "embedded" "tiny".
+	Name string
+	// Doc is one paragraph for the manual, Example an engine block for it.
+	Doc     string
+	Example string
+	// Command starts the engine, before its flags; see engine.Spec for what is
+	// replaced in it, and Fill for the rest: {model} is the plan's model, {host}
+	// the address to listen on. Nil means that the plan must give the command.
+	Command []string
+	// Image is the container image where a plan names none, ImageCommand the
+	// arguments to it, before the flags, and Port where it listens in there.
+	Image        string
+	ImageCommand []string
+	Port         int
+	// Container is what its image needs of the container, where the plan is silent.
+	Container Container
+	// Env is set where neither the plan's engine nor a knob sets the same name.
+	Env map[string]string
+	// ConfigName is the name of the file that settings with a Key go into, empty
+	// where the kind reads none. Its ending says the format: .yml, .yaml or .json.
+	// ConfigArgs go before the flags where there is such a file; {config} in them
+	// is where it lies.
+	ConfigName string
+	ConfigArgs []string
+	// AskModel says that requests use the name that the engine lists, since the
+	// plan's model is a file.
+	AskModel bool
+	// Ready are asked in this order; each must be answered before the next. None
+	// means that the kind is no server: it is ready once it runs.
+	Ready []Probe
+	// Version is the page that says which version runs, and the jq expression for
+	// it; empty where there is none.
+	Version Pattern
+	// Info are further pages that say what runs and how; kept for the record
+	// where they answer.
+	Info []string
+	// Observe is what its log, its pages and its metrics tell, Crashes how it
+	// shows that it broke, and Harmless globs of lines that look like it and are
+	// not.
+	Observe  []Pattern
+	Crashes  []Signature
+	Harmless []string
+	Metrics  Metrics
+	Tokenize Tokenize
+	Ask      Ask
+	// MaxLag is how late the measuring client may be where the plan is silent; 0
+	// is defaultMaxLag.
+	MaxLag time.Duration
+	// DefaultReadyTimeout and DefaultStopGrace serve where the plan is silent.
+	DefaultReadyTimeout time.Duration
+	DefaultStopGrace    time.Duration
+	// Settings are all that a plan may set; any other is an error.
+	Settings []Setting
+}
+
+// defaultMaxLag is far above what a client with a processor to spare needs, and
+// below what would show in a time to the first token.
+const defaultMaxLag = 10 * time.Millisecond
+
+// Lag is how late the measuring client may be: as declared, or as the kind has it.
+func (k Kind) Lag(declared time.Duration) time.Duration {
+	switch {
+	case declared > 0:
+		return declared
+	case k.MaxLag > 0:
+		return k.MaxLag
+	}
+	return defaultMaxLag
+}
+
+// Probe is one question of a readiness check. It is answered by status 200.
+type Probe struct {
+	Path string
+	// Fallback is asked instead where Path is unknown (404); empty means that a
+	// 404 is not ready.
+	Fallback string
+	// Body is posted as JSON, with "{model}" replaced by the model's name; empty
+	// makes the question a GET.
+	Body string
+	// Contains is text that the answer must have; empty takes any.
+	Contains string
+	// Slow questions load a model: they get all the time there is.
+	Slow bool
+	// Final are statuses that no waiting mends, such as 404 where the model is
+	// unknown, and Hint is what to do about them.
+	Final []int
+	Hint  string
+}
+
+// Container is what an image of the kind needs of its container.
+type Container struct {
+	IPC, ShmSize string
+	Ulimits      map[string]string
+	// Env is set in place of the kind's Env of the same names, since addresses
+	// differ inside.
+	Env map[string]string
+}
+
+// kinds holds every Kind by name. It is filled before main by the kind files
+// and never written after.
+var kinds = map[string]Kind{}
+
+func register(k Kind) { kinds[k.Name] = k }
+
+// All lists every known kind, by name.
+func All() []Kind {
+	return slices.SortedFunc(maps.Values(kinds), func(a, b Kind) int {
+		return strings.Compare(a.Name, b.Name)
+	})
+}
+
+// Names lists them for a message.
+func Names() string { return quoteList(slices.Collect(maps.Keys(kinds))) }
+
+// Lookup finds a kind by its name.
+func Lookup(name string) (Kind, bool) {
+	k, ok := kinds[name]
+	return k, ok
+}
+
+// NeedsCommand reports whether the plan must say how to start the engine.
+func (k Kind) NeedsCommand() bool { return len(k.Command) == 0 }
+
+// Fill replaces {model} and {host} in an argument or a value of the environment.
+func Fill(text, model, host string) string {
+	return strings.NewReplacer("{model}", model, "{host}", host).Replace(text)
+}
+
+// NeedsModel reports whether the engine is started with the model's name, so
+// that a plan must give it. command is the one that is used.
+func NeedsModel(command []string) bool {
+	return slices.ContainsFunc(command, func(arg string) bool { return strings.Contains(arg, "{model}") })
+}
+
+// Type is the type of a setting or of what is observed.
+type Type string
+
+// TypeCount is of a Pattern alone: how many lines of the log matched; zero is a
+// value. TypeList, TypeObject and TypeAny, any of them, are of a Setting alone.
+const (
+	TypeString Type = "string"
+	TypeNumber Type = "number"
+	TypeBool   Type = "bool"
+	TypeCount  Type = "count"
+	TypeList   Type = "list"
+	TypeObject Type = "object"
+	TypeAny    Type = "any"
+)
+
+// Pattern takes one observation out of what an engine says of itself. It names
+// one source: a log line, a page of its API, or a metric. Several patterns may
+// have one name: the first that sees something counts.
+type Pattern struct {
+	// Name is what rules call it: engine.observed.<name>.
+	Name string
+	// Type of the value.
+	Type Type
+	Unit string
+	Doc  string
+	// Log are RE2 expressions, tried in order on each line of the log without
+	// its terminal escapes. The group called "value", else the first group, is
+	// the value; without a group the value is true. The last line that matches
+	// counts.
+	Log []string
+	// Path is a page of the API, JQ the jq expression that takes the value out of
+	// its JSON.
+	Path string
+	JQ   string
+	// File is a file that the engine writes, where the engine lives, for JQ.
+	File string
+	// Metric are names of one Prometheus metric, newest first; the first that
+	// the engine has counts. Labels pick one of several series.
+	Metric []string
+	Labels map[string]string
+	// Scale multiplies a number; 0 means 1.
+	Scale float64
+	// Words maps what the engine says to the word that rules compare with.
+	Words map[string]string
+	// Varies says that two starts of the same thing may differ in it, such as a
+	// time or what a memory profile left over, so that arms are not held against
+	// each other by it.
+	Varies bool
+}
+
+// Signature is a log line that tells how an engine broke.
+type Signature struct {
+	// Glob is found in the line, see Glob.
+	Glob string
+	// Class is a word for reports: "oom", "crash", "config", "driver".
+	Class string
+	// Means is one sentence: what happened and what to do.
+	Means string
+}
+
+// Metrics is how a kind publishes Prometheus metrics.
+type Metrics struct {
+	// Path of the page, empty where the kind has none.
+	Path string
+	// Needs are flags without which the page is not there.
+	Needs []string
+	// Names maps mxflow's name of a metric ("running", "kv_cache_usage") to the
+	// engine's names over its versions, newest first.
+	Names map[string][]string
+}
+
+// Tokenize is how a kind counts the tokens of a text.
+type Tokenize struct {
+	Path string
+	// Field is where the text goes in the request ("prompt", "content"), Count
+	// the jq expression for the number of tokens in the answer.
+	Field, Count string
+}
+
+// Ask is how a kind is asked for what engines ask differently for.
+type Ask struct {
+	// IgnoreEOS and MinTokens say whether the request fields of these names work.
+	// Workloads fix the length of answers by the first; the second is for people
+	// (`mxflow engine kinds`), as are Logprobs to ContinuousUsage and CacheReset.
+	IgnoreEOS, MinTokens bool
+	// Logprobs says how log-probabilities are asked for: "completions"
+	// (logprobs: N), "n_probs", "chat", or empty where they cannot be.
+	Logprobs string
+	// PromptLogprobs says how those of the prompt are: "prompt_logprobs", "echo",
+	// "generate", or empty.
+	PromptLogprobs string
+	// Usage says whether streams can end with token counts, ContinuousUsage
+	// whether every event can carry them.
+	Usage, ContinuousUsage bool
+	// NoCache is merged into a request so that no prompt is answered from a
+	// cache; CacheReset is the page that empties it when it is posted to. Nobody
+	// here does: launches are fresh starts, and their prompts are unique.
+	NoCache    map[string]any
+	CacheReset string
+	// Rename maps members of a request to what the engine calls them, where it
+	// calls them otherwise.
+	Rename map[string]string
+	// CachedTokens is a flag that makes the engine report cached tokens.
+	CachedTokens string
+	// ClosesStreams says that the engine closes the connection behind each stream,
+	// whatever its headers promise. A request on a connection that was kept would
+	// race that, so none is kept.
+	ClosesStreams bool
+}
+
+// Patterns are all that is observed of an engine of this kind: its version, what
+// the kind knows, and what the plan adds. One of the plan takes the place of all
+// of its name.
+func (k Kind) Patterns(plan []Pattern) []Pattern {
+	var all []Pattern
+	own := slices.Clone(k.Observe)
+	if v := k.Version; v.Path != "" || len(v.Log) > 0 {
+		v.Name, v.Type = "version", TypeString
+		own = append([]Pattern{v}, own...)
+	}
+	for _, p := range own {
+		if !slices.ContainsFunc(plan, func(q Pattern) bool { return q.Name == p.Name }) {
+			all = append(all, p)
+		}
+	}
+	return append(all, plan...)
+}
+
+// Diagnosis is how an engine broke, as its log shows.
+type Diagnosis struct {
+	// Class is a word for reports: "oom", "crash", "config", "driver".
+	Class string
+	// Means is what happened and what to do.
+	Means string
+	// Line is the first line that shows it, LineNo its number.
+	Line   string
+	LineNo int
+}
+
+// diagnosedLine is how much of the line a sentence shows, in characters.
+const diagnosedLine = 100
+
+// String is one sentence with its evidence.
+func (d Diagnosis) String() string {
+	line := []rune(d.Line)
+	if len(line) > diagnosedLine {
+		line = append(line[:diagnosedLine], '…')
+	}
+	return fmt.Sprintf("%s [%s, log line %d: %s]", d.Means, d.Class, d.LineNo, string(line))
+}
+
+// Diagnose looks in a log for the signatures by which engines of this kind show
+// that they broke. The first in the kind's order counts, since a root cause is
+// listed before what follows from it. Lines that only look like it (Harmless) are
+// passed over. False where the log shows none of them, or cannot be read.
+func (k Kind) Diagnose(logPath string) (Diagnosis, bool) {
+	var globs []string
+	for _, c := range k.Crashes {
+		globs = append(globs, c.Glob)
+	}
+	if len(globs) == 0 {
+		return Diagnosis{}, false
+	}
+	scan, err := logscan.New(globs)
+	if err != nil {
+		return Diagnosis{}, false
+	}
+	scan.Unless(k.Harmless)
+	if scan.File(logPath) != nil {
+		return Diagnosis{}, false
+	}
+	seen := scan.Seen()
+	for _, c := range k.Crashes {
+		if m, ok := seen[c.Glob]; ok {
+			return Diagnosis{Class: c.Class, Means: c.Means, Line: m.FirstLine, LineNo: m.LineNo}, true
+		}
+	}
+	return Diagnosis{}, false
+}

@@ -1,0 +1,132 @@
+package kinds
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestKindsAreComplete(t *testing.T) {
+	var names []string
+	for _, k := range All() {
+		names = append(names, k.Name)
+		if k.Doc == "" || k.DefaultReadyTimeout <= 0 || k.DefaultStopGrace <= 0 {
+			t.Errorf("kind %q lacks its doc or times", k.Name)
+		}
+		for _, p := range k.Ready {
+			if !strings.HasPrefix(p.Path, "/") {
+				t.Errorf("kind %q asks the path %q", k.Name, p.Path)
+			}
+		}
+		declared := map[string]bool{}
+		for _, s := range k.Settings {
+			if s.Doc == "" || s.Default == "" || declared[s.Name] || !reaches(s) {
+				t.Errorf("setting %q of kind %q lacks its doc, default or type, is there twice, or reaches nothing", s.Name, k.Name)
+			}
+			if s.Key != "" && (k.ConfigName == "" || len(k.ConfigArgs) == 0) {
+				t.Errorf("setting %q of kind %q goes into a file that nobody reads", s.Name, k.Name)
+			}
+			declared[s.Name] = true
+		}
+		if found, ok := Lookup(k.Name); !ok || found.Name != k.Name {
+			t.Errorf("Lookup(%q) found %q", k.Name, found.Name)
+		}
+	}
+	if !slices.IsSorted(names) || !slices.Contains(names, "embedded") || !slices.Contains(names, "openai") {
+		t.Errorf("Kinds are %q", names)
+	}
+	if _, ok := Lookup("none"); ok {
+		t.Error("an unknown kind was found")
+	}
+}
+
+// reaches says whether every value of a setting can reach the engine.
+func reaches(s Setting) bool {
+	if aType[s.Type] == "" || (s.On == nil) != (s.Off == nil) {
+		return false
+	}
+	for _, f := range s.Fields {
+		if !reaches(f) {
+			return false
+		}
+	}
+	return s.Flag != "" || s.Env != "" || s.Key != "" || s.On != nil || len(s.Fields) > 0
+}
+
+func TestFlags(t *testing.T) {
+	k := Kind{Name: "k", Settings: []Setting{
+		{Name: "length", Type: TypeNumber, Whole: true, Flag: "--length"},
+		{Name: "share", Type: TypeNumber, Flag: "--share"},
+		{Name: "cache", Type: TypeBool, Flag: "--cache", OffFlag: "--no-cache"},
+		{Name: "eager", Type: TypeBool, Flag: "--eager"},
+		{Name: "dtype", Type: TypeString, Flag: "--dtype"},
+	}}
+	tests := map[string]struct {
+		settings map[string]any
+		want     string // flags joined, or part of the error
+		fails    bool
+	}{
+		"none":           {nil, "", false},
+		"declared order": {map[string]any{"dtype": "fp8", "share": 0.9, "length": 131072.0}, "--length 131072 --share 0.9 --dtype fp8", false},
+		"no exponent":    {map[string]any{"length": 1e15, "share": 1e-7}, "--length 1000000000000000 --share 0.0000001", false},
+		"integers":       {map[string]any{"length": int64(8), "share": 1}, "--length 8 --share 1", false},
+		"on":             {map[string]any{"cache": true, "eager": true}, "--cache --eager", false},
+		"off":            {map[string]any{"cache": false, "eager": false}, "--no-cache", false},
+		"nil":            {map[string]any{"cache": nil, "dtype": nil}, "", false},
+		"unknown":        {map[string]any{"lenght": 5.0}, `unknown setting "lenght": it has "cache", "dtype", "eager", "length" and "share"`, true},
+		"unknown nil":    {map[string]any{"lenght": nil}, "unknown setting", true},
+		"not a number":   {map[string]any{"length": "8"}, `"length" must be a number`, true},
+		"not whole":      {map[string]any{"length": 8.5}, "whole number", true},
+		"NaN":            {map[string]any{"share": math.NaN()}, "must be a number", true},
+		"not a bool":     {map[string]any{"cache": "yes"}, "must be a bool", true},
+		"not a string":   {map[string]any{"dtype": 8.0}, "must be a string", true},
+		"all at once":    {map[string]any{"dtype": 8.0, "nope": 1}, `"dtype" must be a string, not 8; unknown setting "nope"`, true},
+	}
+	for name, tc := range tests {
+		applied, err := k.Apply(tc.settings)
+		flags := applied.Flags
+		got := strings.Join(flags, " ")
+		if err != nil {
+			got = err.Error()
+		}
+		if (err != nil) != tc.fails || tc.fails && !strings.Contains(got, tc.want) || !tc.fails && got != tc.want {
+			t.Errorf("%s: got %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+func TestDiagnose(t *testing.T) {
+	kind := Kind{
+		Crashes: []Signature{
+			{Glob: "CUDA out of memory", Class: "oom", Means: "The GPU ran out of memory."},
+			{Glob: "EngineCore failed to start", Class: "crash", Means: "The engine core did not start."},
+		},
+		Harmless: []string{"warning*out of memory"},
+	}
+	log := writeLog(t, "WARNING: CUDA out of memory is near\nERROR EngineCore failed to start.\n\x1b[31mtorch.OutOfMemoryError: CUDA out of memory.\x1b[0m\n")
+	d, ok := kind.Diagnose(log)
+	if want := "The GPU ran out of memory. [oom, log line 3: torch.OutOfMemoryError: CUDA out of memory.]"; !ok || d.String() != want {
+		t.Errorf("got %v %q, want %q", ok, d, want)
+	}
+	if d, ok := kind.Diagnose(writeLog(t, "WARNING: CUDA out of memory is near\n")); ok {
+		t.Errorf("a harmless line was taken for a crash: %v", d)
+	}
+	if _, ok := kind.Diagnose(log + ".none"); ok {
+		t.Error("a log that is not there says nothing")
+	}
+	if _, ok := (Kind{}).Diagnose(log); ok {
+		t.Error("a kind without signatures knows nothing")
+	}
+}
+
+func writeLog(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "engine.log")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

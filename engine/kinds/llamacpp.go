@@ -1,0 +1,137 @@
+package kinds
+
+import "time"
+
+// llama.cpp's llama-server, builds b5000 (spring 2025) to b10472 (August 2026).
+// Since b9151 the lines that are written while a model loads need verbosity 4;
+// since b9360 the variable below sets it, and older builds do not know it.
+
+func init() {
+	register(Kind{
+		Name: "llamacpp",
+		Doc: "llama.cpp's llama-server with a GGUF file. It listens at once and answers every path with 503 until the model " +
+			"is loaded; ready is when /health says ok.",
+		Example: `engine "llamacpp" "local" {
+  model = "models/gpt-oss-20b-mxfp4.gguf"
+
+  settings = {
+    gpu_layers        = "all"
+    max_model_len     = 8192
+    max_num_seqs      = 1
+    attention_backend = "on"
+  }
+}`,
+		Command: []string{"llama-server", "-m", "{model}", "--host", "{host}", "--port", "{port}"},
+		Image:   "ghcr.io/ggml-org/llama.cpp:server-cuda",
+		// The image's entrypoint is llama-server.
+		ImageCommand: []string{"-m", "{model}", "--host", "{host}", "--port", "{port}"},
+		Port:         8080,
+		Env:          map[string]string{"LLAMA_ARG_LOG_VERBOSITY": "4"},
+		AskModel:     true,
+		Ready:        []Probe{{Path: "/health", Contains: `"ok"`}},
+		Version:      Pattern{Path: "/props", JQ: ".build_info"},
+		Info:         []string{"/v1/models", "/slots"},
+		Observe:      llamacppObserve,
+		Crashes: []Signature{
+			{"cudaMalloc failed: out of memory", "oom", "The GPU has too little memory: lower gpu_layers, max_model_len or max_num_seqs, or quantise the KV cache."},
+			{"failed to allocate compute*buffers", "oom", "The GPU has too little memory for one step: lower max_num_batched_tokens or gpu_layers."},
+			{"ErrorOutOfDeviceMemory", "oom", "The GPU has too little memory: lower gpu_layers, max_model_len or max_num_seqs."},
+			{"CUDA error:", "crash", "A CUDA call or kernel failed; the line and the ones after it say which."},
+			{"ROCm error", "crash", "A ROCm call or kernel failed; the line and the ones after it say which."},
+			{"GGML_ASSERT(", "crash", "A check inside ggml failed, which is a mistake in this build or an operation that the model does not allow."},
+			{"failed to allocate buffer for kv cache", "oom", "There is too little memory for the KV cache: lower max_model_len or max_num_seqs, or quantise it with kv_cache_dtype."},
+			{"quantized V cache requires flash_attn", "config", "A quantised kv_cache_dtype needs flash attention: set attention_backend to \"on\"."},
+			{"quantized V cache was requested, but this requires Flash Attention", "config", "A quantised kv_cache_dtype needs flash attention, and llama.cpp chose not to use it: set attention_backend to \"on\"."},
+			{"V cache quantization requires flash_attn", "config", "A quantised kv_cache_dtype needs flash attention: set attention_backend to \"on\"."},
+			{"failed to load model", "config", "The model cannot be loaded: the line above says why (no such file, no GGUF, an architecture that this build does not know)."},
+			{"error loading model", "config", "The model cannot be loaded: the line says why (no such file, no GGUF, an architecture that this build does not know)."},
+			{"error: invalid argument:", "config", "This build does not know a flag that it was given; see the line for which."},
+			{"error while handling argument", "config", "A flag has a value that this build does not take; see the line for which."},
+			{"CUDA driver version is insufficient", "driver", "The driver is older than the CUDA that this build needs: install a newer driver, or another build."},
+			{"couldn't bind HTTP server socket", "config", "The port is taken."},
+		},
+		Harmless: []string{"the full capacity of the model will not be utilized", "is not marked as EOG", "special_eos_id is not in special_eog_ids"},
+		Metrics: Metrics{
+			Path: "/metrics", Needs: []string{"--metrics"},
+			Names: map[string][]string{
+				"running":              {"llamacpp:requests_processing"},
+				"waiting":              {"llamacpp:requests_deferred"},
+				"prompt_tokens":        {"llamacpp:prompt_tokens_total"},
+				"generation_tokens":    {"llamacpp:tokens_predicted_total"},
+				"spec_drafts":          {"llamacpp:spec_decode_num_drafts_total"},
+				"spec_draft_tokens":    {"llamacpp:spec_decode_num_draft_tokens_total"},
+				"spec_accepted_tokens": {"llamacpp:spec_decode_num_accepted_tokens_total"},
+				// One line for each position in the draft, with the label position; none
+				// before a first token was accepted there.
+				"spec_accepted_per_pos": {"llamacpp:spec_decode_num_accepted_tokens_per_pos_total"},
+			},
+		},
+		Tokenize: Tokenize{Path: "/tokenize", Field: "content", Count: ".tokens | length"},
+		Ask:      Ask{IgnoreEOS: true, Logprobs: "n_probs", Usage: true, NoCache: map[string]any{"cache_prompt": false}, Rename: map[string]string{"repetition_penalty": "repeat_penalty"}, ClosesStreams: true},
+		// Large files are read from slow disks.
+		DefaultReadyTimeout: 10 * time.Minute,
+		DefaultStopGrace:    15 * time.Second,
+		Settings:            llamacppSettings,
+	})
+}
+
+var llamacppObserve = []Pattern{
+	{
+		Name: "attention", Type: TypeString, Doc: "Whether flash attention is on.",
+		Log:   []string{`flash_attn\s+= (?P<value>\w+)`, `Flash Attention was auto, set to (?P<value>\w+)`, `resolve_fused_ops: Flash Attention (?:not supported, set to )?(?P<value>enabled|disabled)`},
+		Words: map[string]string{"1": "on", "enabled": "on", "0": "off", "disabled": "off"},
+	},
+	{Name: "quantization", Type: TypeString, Doc: "Type of the file's weights.", Log: []string{`print_info: file type\s+= (?P<value>.+?)\s*$`}},
+	{Name: "kv_cache_dtype", Type: TypeString, Doc: "Type of the keys in the KV cache.", Log: []string{`K \((?P<value>\w+)\):`}},
+	{Name: "kv_capacity_tokens", Type: TypeNumber, Varies: true, Unit: "tokens", Doc: "Tokens that the KV cache holds, over all slots.", Log: []string{`llama_context: n_ctx\s+= (?P<value>\d+)`}},
+	{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence of one slot.", Path: "/props", JQ: ".default_generation_settings.n_ctx"},
+	{Name: "slots", Type: TypeNumber, Doc: "Sequences at once.", Path: "/props", JQ: ".total_slots"},
+	{Name: "weights_gb", Type: TypeNumber, Unit: "GB", Scale: gibToGB, Doc: "Size of the file's weights.", Log: []string{`print_info: file size\s+= (?P<value>[\d.]+) GiB`}},
+	{Name: "weights_gb", Type: TypeNumber, Unit: "GB", Scale: gibToGB / 1024, Doc: "Size of the file's weights, where it is small.", Log: []string{`print_info: file size\s+= (?P<value>[\d.]+) MiB`}},
+	{Name: "gpu_layers", Type: TypeNumber, Doc: "Layers that lie on the GPU, the output layer counted.", Log: []string{`offloaded (?P<value>\d+)/\d+ layers to GPU`}},
+	{Name: "cuda_devices", Type: TypeNumber, Doc: "GPUs that were found.", Log: []string{`ggml_cuda_init: found (?P<value>\d+) CUDA devices`}},
+	{Name: "graph_splits", Type: TypeNumber, Doc: "Parts that the graph is cut into; above 2 the CPU takes part.", Log: []string{`graph splits = (?P<value>\d+)`, `graph\b.*: nodes = .*, splits = (?P<value>\d+)`}},
+	{
+		Name: "speculative", Type: TypeString, Doc: "Method of speculative decoding.",
+		Log:   []string{`adding speculative implementation '(?P<value>[\w-]+)'`, `(?P<value>no implementations) specified for speculative decoding`},
+		Words: map[string]string{"no implementations": "none"},
+	},
+	{Name: "draft_acceptance", Type: TypeNumber, Varies: true, Doc: "Share of draft tokens that were accepted, as last logged.", Log: []string{`draft acceptance(?: rate)?\s*= (?P<value>[\d.]+)`}},
+}
+
+var llamacppSettings = []Setting{
+	{Name: "served_model_name", Type: TypeString, Flag: "--alias", Default: "the file's name", Doc: "Name that requests use."},
+	{Name: "max_model_len", Type: TypeNumber, Whole: true, Flag: "-c", Times: "max_num_seqs", TimesUnless: "kv_unified", Default: "the model's own", Doc: "Longest sequence, prompt and output together, in tokens. llama-server divides -c among its slots, so this is multiplied by max_num_seqs, unless kv_unified lets the slots share."},
+	{Name: "max_num_seqs", Type: TypeNumber, Whole: true, Flag: "-np", Default: "auto (4 slots that share), 1 in older builds", Doc: "Slots: sequences at once; others wait."},
+	{Name: "kv_unified", Type: TypeBool, Flag: "--kv-unified", OffFlag: "--no-kv-unified", Default: "true where max_num_seqs is absent", Doc: "One KV cache that all slots share."},
+	{Name: "max_num_batched_tokens", Type: TypeNumber, Whole: true, Flag: "-b", Also: []string{"-ub"}, Default: "2048, in steps of 512", Doc: "Most tokens in one step, of all sequences."},
+	{Name: "ubatch_size", Type: TypeNumber, Whole: true, Flag: "-ub", Default: "512, or max_num_batched_tokens", Doc: "Most tokens that are computed at once."},
+	{Name: "gpu_layers", Type: TypeString, Flag: "-ngl", Default: "auto: what fits", Doc: "Layers on the GPU: a number in quotes, \"all\" or \"auto\" (older builds: numbers only)."},
+	{Name: "cpu_moe_layers", Type: TypeNumber, Whole: true, Flag: "--n-cpu-moe", Default: "0", Doc: "Layers whose experts stay on the CPU."},
+	{Name: "fit", Type: TypeBool, On: &Effect{Flags: []string{"-fit", "on"}}, Off: &Effect{Flags: []string{"-fit", "off"}}, Default: "true since the end of 2025", Doc: "Change what is not set so that it fits into memory. Off where arms are compared."},
+	{Name: "split_mode", Type: TypeString, Flag: "-sm", Default: "layer", Choices: []string{"none", "layer", "row", "tensor"}, Doc: "How several GPUs share the model."},
+	{Name: "tensor_split", Type: TypeList, Flag: "-ts", Default: "by free memory", Doc: "Share of each GPU, such as [3, 1]."},
+	{Name: "main_gpu", Type: TypeNumber, Whole: true, Flag: "-mg", Default: "0", Doc: "The GPU that is used alone, or that holds what is not split."},
+	{Name: "attention_backend", Type: TypeString, Flag: "-fa", Default: "auto", Choices: []string{"on", "off", "auto"}, Doc: "Flash attention."},
+	{Name: "kv_cache_dtype", Type: TypeString, Flag: "-ctk", Also: []string{"-ctv"}, Default: "f16", Choices: []string{"f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1"}, Doc: "Type of keys and values in the KV cache. Quantised values need flash attention."},
+	{Name: "kv_offload", Type: TypeBool, Flag: "--kv-offload", OffFlag: "--no-kv-offload", Default: "true", Doc: "Keep the KV cache on the GPU."},
+	{Name: "swa_full", Type: TypeBool, Flag: "--swa-full", Default: "false", Doc: "Keep all of a sliding window's past, so that prefixes can be used again."},
+	{Name: "enforce_eager", Type: TypeBool, On: &Effect{Env: map[string]string{"GGML_CUDA_DISABLE_GRAPHS": "1"}}, Off: &Effect{}, Default: "false", Doc: "Run without CUDA graphs. ggml looks only whether the variable is there, so false leaves it out."},
+	{Name: "enable_prefix_caching", Type: TypeBool, On: &Effect{Flags: []string{"--cache-prompt"}}, Off: &Effect{Flags: []string{"--no-cache-prompt", "--cache-ram", "0"}}, Default: "true", Doc: "Keep the KV of prompts for later ones that begin alike, in the slots and in host memory."},
+	{Name: "continuous_batching", Type: TypeBool, Flag: "--cont-batching", OffFlag: "--no-cont-batching", Default: "true", Doc: "Let sequences join a running batch."},
+	{Name: "speculative", Type: TypeObject, Default: "none", Doc: "Speculative decoding: model (a draft model's file), method (llama.cpp's --spec-type, where it is not that of a plain draft model: mtp, dflash, …), num_speculative_tokens, min_speculative_tokens, min_probability, gpu_layers of the draft.", Fields: []Setting{
+		{Name: "method", Type: TypeString, Flag: "--spec-type", Words: map[string]string{"mtp": "draft-mtp", "dflash": "draft-dflash"}},
+		{Name: "model", Type: TypeString, Flag: "-md"},
+		{Name: "num_speculative_tokens", Type: TypeNumber, Whole: true, Flag: "--spec-draft-n-max"},
+		{Name: "min_speculative_tokens", Type: TypeNumber, Whole: true, Flag: "--spec-draft-n-min"},
+		{Name: "min_probability", Type: TypeNumber, Flag: "--spec-draft-p-min"},
+		{Name: "gpu_layers", Type: TypeString, Flag: "-ngld"},
+	}},
+	{Name: "threads", Type: TypeNumber, Whole: true, Flag: "-t", Default: "the machine's cores", Doc: "CPU threads while tokens are generated."},
+	{Name: "threads_batch", Type: TypeNumber, Whole: true, Flag: "-tb", Default: "threads", Doc: "CPU threads while prompts are read."},
+	{Name: "seed", Type: TypeNumber, Whole: true, Flag: "--seed", Default: "a random one", Doc: "Seed of sampling where a request brings none."},
+	{Name: "warmup", Type: TypeBool, Flag: "--warmup", OffFlag: "--no-warmup", Default: "true", Doc: "Run the model once before it is ready."},
+	{Name: "chat_template", Type: TypeString, Flag: "--chat-template", Default: "the model's", Doc: "Name or text of another chat template."},
+	{Name: "enable_metrics", Type: TypeBool, Flag: "--metrics", Default: "false", Doc: "Open /metrics."},
+	{Name: "log_verbosity", Type: TypeNumber, Whole: true, Flag: "-lv", Default: "4, which observations need", Doc: "What is logged: 1 errors, 2 warnings, 3 info, 4 more info, 5 debug."},
+}

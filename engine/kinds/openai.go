@@ -1,0 +1,37 @@
+package kinds
+
+import "time"
+
+// Any server with OpenAI's HTTP API: what is taken for granted is only what all
+// of them have. What one of them prints or publishes beyond that is told by the
+// plan's own profile block.
+
+func init() {
+	register(Kind{
+		Name: "openai",
+		Doc: "Any server with the OpenAI-compatible HTTP API, started by the plan's own command, which puts {port} " +
+			"where the server takes its port. Ready is when /health answers 200; where there is no /health, when /v1/models does.",
+		Example: `engine "openai" "gb10" {
+  model = "openai/gpt-oss-120b"
+
+  process {
+    command = ["vllm", "serve", "openai/gpt-oss-120b", "--port", "{port}"]
+  }
+}`,
+		Ready: []Probe{{Path: "/health", Fallback: "/v1/models"}},
+		Port:  8000,
+		Info:  []string{"/v1/models", "/version"},
+		Observe: []Pattern{
+			{Name: "version", Type: TypeString, Doc: "Version, where the server has a page for it.", Path: "/version", JQ: ".version"},
+			{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence that is served, where the list of models says it.", Path: "/v1/models", JQ: ".data[0].max_model_len"},
+		},
+		Crashes:  torchCrashes([]Signature{{"address already in use", "config", "The port is taken."}}, nil),
+		Harmless: torchHarmless(),
+		// ignore_eos is no part of OpenAI's API, but most of those who serve it know
+		// it. One that refuses it says so: profile { ignore_eos = false }.
+		Ask: Ask{IgnoreEOS: true, Logprobs: "completions", Usage: true},
+		// Long enough to load a large model and to compile its kernels.
+		DefaultReadyTimeout: 15 * time.Minute,
+		DefaultStopGrace:    30 * time.Second,
+	})
+}

@@ -1,0 +1,352 @@
+package kinds_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/enginetest"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/observe"
+	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/engine/process"
+	"github.com/mxflow/mxflow/engine/ready"
+)
+
+func TestMain(m *testing.M) { enginetest.Main(m) }
+
+// ours are the kinds that need no recording: they run themselves, or are no
+// server.
+var ours = []string{"command", "embedded"}
+
+func TestEveryKindHasARecording(t *testing.T) {
+	var want []string
+	for _, k := range kinds.All() {
+		if !slices.Contains(ours, k.Name) {
+			want = append(want, k.Name)
+		}
+	}
+	if got := enginetest.Recordings(); !slices.Equal(got, want) {
+		t.Errorf("there are recordings of %q, want %q", got, want)
+	}
+}
+
+// eachKind runs a test on the recording of every kind.
+func eachKind(t *testing.T, test func(t *testing.T, k kinds.Kind, r enginetest.Recording)) {
+	for _, name := range enginetest.Recordings() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, err := enginetest.ReadRecording(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			k, ok := kinds.Lookup(name)
+			if !ok || r.Kind != name || r.Of == "" {
+				t.Fatalf("the recording is of kind %q, %q", r.Kind, r.Of)
+			}
+			test(t, k, r)
+		})
+	}
+}
+
+// launchOne launches with marks of its own, since tests run side by side and
+// stopping ends all that carries the marks.
+func launchOne(t *testing.T, spec engine.Spec) engine.Instance {
+	t.Helper()
+	inst, err := process.Launcher{}.Launch(t.Context(), spec, engine.Launch{
+		ID: "recorded-" + rand.Text(), Owner: "recorded-" + rand.Text(), LogPath: filepath.Join(t.TempDir(), "engine.log"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := inst.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return inst
+}
+
+// start launches a recorded server and waits until it is ready.
+func start(t *testing.T, spec engine.Spec) engine.Instance {
+	t.Helper()
+	inst := launchOne(t, spec)
+	if err := inst.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return inst
+}
+
+func TestRecordedServersBecomeReadyInTime(t *testing.T) {
+	eachKind(t, func(t *testing.T, _ kinds.Kind, r enginetest.Recording) {
+		inst := start(t, enginetest.Replay(r.Kind, ""))
+		state, err := enginetest.ReplayStateOf(inst.BaseURL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !state.Loaded {
+			t.Error("it was called ready before its model was loaded")
+		}
+		if len(r.Expect.ReadyAfter) == 0 {
+			t.Error("the recording does not say when it is ready")
+		}
+		for ask, times := range r.Expect.ReadyAfter {
+			if state.Asked[ask] < times {
+				t.Errorf("it was ready after %d of %s, want %d: asked were %v", state.Asked[ask], ask, times, state.Asked)
+			}
+		}
+	})
+}
+
+func TestRecordedServersAnswer(t *testing.T) {
+	eachKind(t, func(t *testing.T, k kinds.Kind, r enginetest.Recording) {
+		inst := start(t, enginetest.Replay(r.Kind, ""))
+		client := openai.New(inst.BaseURL(), r.Model)
+		if k.AskModel {
+			client.Model = ""
+		}
+		defer client.Close()
+		if len(r.Expect.Texts) == 0 {
+			t.Error("the recording expects no text")
+		}
+		for path, want := range r.Expect.Texts {
+			api := openai.Completions
+			if strings.Contains(path, "chat") {
+				api = openai.Chat
+			}
+			s, err := client.Stream(t.Context(), openai.Request{API: api, Prompt: "The capital of France is", MaxTokens: 3, IgnoreEOS: k.Ask.IgnoreEOS, ContinuousUsage: true, Timeouts: openai.Timeouts{Total: time.Minute}})
+			if err != nil || s.Err != "" {
+				t.Errorf("%s: %v %s", path, err, s.Err)
+				continue
+			}
+			got := fmt.Sprintf("%q prompt %d output %d cached %d", s.Text, s.PromptTokens, s.OutputTokens, s.CachedTokens)
+			if exp := fmt.Sprintf("%q prompt %d output %d cached %d", want, r.Expect.Prompt, r.Expect.Output, r.Expect.Cached); got != exp {
+				t.Errorf("%s: got %s, want %s", path, got, exp)
+			}
+			if usage := s.TokenSource != "events"; usage != k.Ask.Usage {
+				t.Errorf("%s: tokens were counted by %s, and the profile says usage %v", path, s.TokenSource, k.Ask.Usage)
+			}
+		}
+		if got := countTokens(t, k, inst.BaseURL()); got != r.Expect.Tokens {
+			t.Errorf("it counted %d tokens, want %d", got, r.Expect.Tokens)
+		}
+		if k.Ask.CacheReset != "" {
+			resp, err := http.Post(inst.BaseURL()+k.Ask.CacheReset, "application/json", nil)
+			if err != nil || resp.StatusCode != http.StatusOK {
+				t.Errorf("POST %s: %v, %v", k.Ask.CacheReset, resp, err)
+			}
+		}
+	})
+}
+
+// countTokens asks as the profile says; 0 where it has no way.
+func countTokens(t *testing.T, k kinds.Kind, baseURL string) int {
+	t.Helper()
+	if k.Tokenize.Path == "" {
+		return 0
+	}
+	body, _ := json.Marshal(map[string]string{k.Tokenize.Field: "The capital of France is"})
+	resp, err := http.Post(baseURL+k.Tokenize.Path, "application/json", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(resp.Body)
+	var answer any
+	if err := json.Unmarshal(text, &answer); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	n, err := observe.RunJQ(t.Context(), k.Tokenize.Count, answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch n := n.(type) {
+	case int:
+		return n
+	case float64:
+		return int(n)
+	}
+	t.Fatalf("%v is no count", n)
+	return 0
+}
+
+func TestRecordedCrashesAreRecognised(t *testing.T) {
+	eachKind(t, func(t *testing.T, k kinds.Kind, r enginetest.Recording) {
+		if len(r.Crashes) == 0 {
+			t.Error("the recording has no crash")
+		}
+		for _, name := range slices.Sorted(maps.Keys(r.Crashes)) {
+			crash := r.Crashes[name]
+			inst := launchOne(t, enginetest.Replay(r.Kind, name))
+			err := inst.Ready(t.Context())
+			if early := crash.While == "starting"; early != (err != nil) {
+				t.Errorf("%s: Ready: %v", name, err)
+			}
+			if err == nil {
+				client := openai.New(inst.BaseURL(), r.Model)
+				s, err := client.Stream(t.Context(), openai.Request{API: openai.Chat, Prompt: "Hi", Timeouts: openai.Timeouts{Total: time.Minute}})
+				if err == nil && s.Err == "" {
+					t.Errorf("%s: it answered", name)
+				}
+			}
+			<-inst.Exited()
+			if exit := inst.Exit(); exit == nil || exit.Code != crash.Status {
+				t.Errorf("%s: Exit is %v, want status %d", name, exit, crash.Status)
+			}
+			d, found := k.Diagnose(inst.LogPath())
+			if !found || d.Class != crash.Class || !strings.Contains(d.Line, crash.Line) || d.Means == "" {
+				t.Errorf("%s: it is diagnosed as %q (%v), want class %s and a line with %q", name, d, found, crash.Class, crash.Line)
+			}
+		}
+	})
+}
+
+// The conformance test of launchers, with the recorded server of every kind.
+func TestRecordedServersConform(t *testing.T) {
+	eachKind(t, func(t *testing.T, _ kinds.Kind, r enginetest.Recording) {
+		spec := func(*testing.T) engine.Spec { return enginetest.Replay(r.Kind, "") }
+		var faults []enginetest.Fault
+		for name, c := range r.Crashes {
+			if c.While == "starting" {
+				faults = append(faults, enginetest.Fault{
+					Is: enginetest.DiesEarly, Status: c.Status, Says: c.Line,
+					Spec: func(*testing.T) engine.Spec { return enginetest.Replay(r.Kind, name) },
+				})
+				break
+			}
+		}
+		enginetest.Run(t, process.Launcher{}, spec, faults...)
+	})
+}
+
+func TestRecordedServersAreObserved(t *testing.T) {
+	eachKind(t, func(t *testing.T, k kinds.Kind, r enginetest.Recording) {
+		inst := start(t, enginetest.Replay(r.Kind, ""))
+		patterns := k.Patterns(nil)
+		for name, theirs := range k.Metrics.Names {
+			patterns = append(patterns, kinds.Pattern{Name: "metric." + name, Type: kinds.TypeNumber, Metric: theirs})
+		}
+		got, missing := map[string]string{}, map[string]string{}
+		for _, o := range observe.All(t.Context(), inst, k.Metrics.Path, patterns) {
+			if o.Missing != "" {
+				missing[o.Name] = o.Missing
+				continue
+			}
+			got[o.Name] = shown(o.Value)
+		}
+		for name, want := range r.Expect.Observed {
+			if got[name] != want {
+				t.Errorf("%s is %q, want %q %s", name, got[name], want, missing[name])
+			}
+		}
+		// What the profile can see at all, the recording shows.
+		for _, p := range patterns {
+			if _, metric := strings.CutPrefix(p.Name, "metric."); metric && got[p.Name] == "" {
+				t.Errorf("%s is not in the recorded page: %s", p.Name, missing[p.Name])
+			} else if _, expected := r.Expect.Observed[p.Name]; !metric && !expected && got[p.Name] != "" {
+				t.Errorf("%s is observed as %q, and the recording does not expect it", p.Name, got[p.Name])
+			}
+		}
+		if d, broke := k.Diagnose(inst.LogPath()); broke {
+			t.Errorf("a healthy log is taken for a crash: %v", d)
+		}
+	})
+}
+
+// shown prints numbers to three places, so that scaled ones can be written down.
+func shown(v any) string {
+	if f, ok := v.(float64); ok {
+		text := strconv.FormatFloat(f, 'f', 3, 64)
+		return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+	}
+	return fmt.Sprint(v)
+}
+
+// A server is taken for what it is, and one that shows nothing of itself for one
+// that has the API and nothing else.
+func TestRecognise(t *testing.T) {
+	silent := map[string]bool{"trtllm": true}
+	eachKind(t, func(t *testing.T, k kinds.Kind, r enginetest.Recording) {
+		want := k.Name
+		if silent[want] {
+			want = "openai"
+		}
+		inst := start(t, enginetest.Replay(r.Kind, ""))
+		if got := ready.Recognise(t.Context(), http.DefaultClient, inst.Access()).Name; got != want {
+			t.Errorf("%s is taken for %q, want %q", k.Name, got, want)
+		}
+	})
+}
+
+// logOf is an Instance that is only a log.
+type logOf struct {
+	engine.Instance
+	path string
+}
+
+func (l logOf) LogPath() string { return l.path }
+
+// Real logs, where a checkout has them beside it.
+func TestRealLogsAreUnderstood(t *testing.T) {
+	folder := filepath.Join("..", "..", "..", "shared", "samples", "engine-logs")
+	if _, err := os.Stat(folder); err != nil {
+		t.Skip("there are no sample logs beside this checkout")
+	}
+	tests := map[string]struct {
+		kind     string
+		observed map[string]string
+		class    string // of the crash; empty is none
+		line     string
+	}{
+		"vllm-0.14rc1.gb10-gptoss120b-cutlass-flashinfer.server.ansi.log": {kind: "vllm", observed: map[string]string{
+			"attention": "FLASHINFER", "moe_kernel": "CUTLASS", "quantization": "mxfp4", "kv_cache_dtype": "fp8", "cuda_graphs": "true",
+			"kv_capacity_tokens": "545824", "weights_gb": "65.861", "model_load_s": "67.928", "compile_s": "48.77", "fp4_fallback": "0",
+			"max_num_batched_tokens": "8192", "speculative": "none", "dtype": "bfloat16", "graph_memory_gb": "0.934", "kv_memory_gb": "20.122", "autotuned": "1",
+		}},
+		"vllm-0.14rc1.gb10-startup-illegal-instruction.log": {kind: "vllm", class: "crash", line: "illegal instruction"},
+		"vllm-marlin-fallback.snippet.log": {kind: "vllm", observed: map[string]string{
+			"moe_kernel": "MARLIN", "linear_kernel": "MarlinNvFp4LinearKernel", "fp4_fallback": "1",
+		}},
+		"vllm-oom.snippet.log":             {kind: "vllm", class: "oom", line: "OutOfMemoryError"},
+		"sglang-start.snippet.2026-03.log": {kind: "sglang", observed: map[string]string{"attention": "fa3"}},
+		"sglang-graph-oom.snippet.log":     {kind: "sglang", class: "oom", line: "Capture cuda graph failed"},
+	}
+	for name, tc := range tests {
+		path := filepath.Join(folder, name)
+		k, _ := kinds.Lookup(tc.kind)
+		var fromLog []kinds.Pattern
+		for _, p := range k.Observe {
+			if len(p.Log) > 0 {
+				fromLog = append(fromLog, p)
+			}
+		}
+		got := map[string]string{}
+		for _, o := range observe.All(t.Context(), logOf{path: path}, "", fromLog) {
+			if o.Missing == "" {
+				got[o.Name] = shown(o.Value)
+			}
+		}
+		for what, want := range tc.observed {
+			if got[what] != want {
+				t.Errorf("%s: %s is %q, want %q", name, what, got[what], want)
+			}
+		}
+		d, broke := k.Diagnose(path)
+		if broke != (tc.class != "") || d.Class != tc.class || !strings.Contains(d.Line, tc.line) {
+			t.Errorf("%s: the diagnosis is %v, want class %q", name, d, tc.class)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package kinds
+
+import "time"
+
+// SGLang 0.4.6 to 0.5.15. `sglang serve` is the newer spelling of the command;
+// the module works in all of them.
+
+func init() {
+	register(Kind{
+		Name: "sglang",
+		Doc: "SGLang's server, started as `python3 -m sglang.launch_server`. Its /health answers 503 while it starts, and " +
+			"then generates a token before it answers, so that a scheduler that hangs is not called ready.",
+		Example: `engine "sglang" "h200" {
+  model = "openai/gpt-oss-120b"
+
+  docker {
+    gpus = "all"
+  }
+  settings = {
+    attention_backend     = "fa3"
+    max_num_seqs          = 64
+    enable_prefix_caching = false
+    enable_metrics        = true
+  }
+}`,
+		Command: []string{"python3", "-m", "sglang.launch_server", "--model-path", "{model}", "--host", "{host}", "--port", "{port}"},
+		Image:   "lmsysorg/sglang",
+		// The image has no entrypoint of its own.
+		ImageCommand: []string{"python3", "-m", "sglang.launch_server", "--model-path", "{model}", "--host", "{host}", "--port", "{port}"},
+		Port:         30000,
+		Container:    Container{IPC: "host", ShmSize: "32g"},
+		Ready:        []Probe{{Path: "/health"}},
+		Version:      Pattern{Path: "/server_info", JQ: ".version"},
+		Info:         []string{"/model_info", "/get_model_info", "/v1/models"},
+		Observe:      sglangObserve,
+		Crashes:      torchCrashes(sglangCauses, sglangConsequences),
+		Harmless:     torchHarmless("KV cache pool is full. Retract requests"),
+		Metrics: Metrics{
+			Path: "/metrics", Needs: []string{"--enable-metrics"},
+			// Gauges come once for each rank of tensor parallelism: they are not summed.
+			Names: map[string][]string{
+				"running":            {"sglang:num_running_reqs"},
+				"waiting":            {"sglang:num_queue_reqs"},
+				"kv_cache_usage":     {"sglang:token_usage"},
+				"cache_hit_rate":     {"sglang:cache_hit_rate"},
+				"generation_rate":    {"sglang:gen_throughput"},
+				"prompt_tokens":      {"sglang:prompt_tokens_total"},
+				"generation_tokens":  {"sglang:generation_tokens_total"},
+				"spec_accept_length": {"sglang:spec_accept_length"},
+				"spec_accept_rate":   {"sglang:spec_accept_rate"},
+				"queue_time_sum":     {"sglang:queue_time_seconds_sum"},
+				"queue_time_count":   {"sglang:queue_time_seconds_count"},
+				// The gauge num_retracted_reqs is no count: it begins anew all the time.
+				"preemptions": {"sglang:num_retracted_requests_total"},
+			},
+		},
+		Tokenize: Tokenize{Path: "/tokenize", Field: "prompt", Count: ".count"},
+		Ask: Ask{
+			IgnoreEOS: true, MinTokens: true, Logprobs: "completions", PromptLogprobs: "generate",
+			Usage: true, CacheReset: "/flush_cache", CachedTokens: "--enable-cache-report",
+		},
+		DefaultReadyTimeout: 20 * time.Minute,
+		DefaultStopGrace:    30 * time.Second,
+		Settings:            sglangSettings,
+	})
+}
+
+var sglangCauses = []Signature{
+	{"Capture cuda graph failed", "oom", "CUDA graphs do not fit: lower gpu_memory_utilization (mem-fraction-static) or cuda_graph_max_bs."},
+	{"Decode out of memory", "oom", "The KV cache is too small for what runs at once: lower max_num_seqs, or raise gpu_memory_utilization."},
+	{"Prefill out of memory", "oom", "The KV cache is too small for a prompt: lower max_num_batched_tokens, or raise gpu_memory_utilization."},
+	{"Not enough memory. Please try to increase --mem-fraction-static", "oom", "Weights leave no room for the KV cache: raise gpu_memory_utilization, or spread the model over more GPUs."},
+	{"launch_server.py: error:", "config", "This version does not know a flag, or does not take its value; see the line for which."},
+}
+
+var sglangConsequences = []Signature{
+	{"Scheduler hit an exception", "crash", "The scheduler broke; the traceback follows this line."},
+	{"Received sigquit from a child process", "crash", "A part of the server broke and took the rest with it; the reason stands further up."},
+	{"Health check failed", "crash", "The server answers no token any more; look further up."},
+}
+
+var sglangObserve = []Pattern{
+	{Name: "version", Type: TypeString, Doc: "Version, as older servers tell it.", Path: "/get_server_info", JQ: ".version"},
+	{
+		Name: "attention", Type: TypeString, Doc: "Attention back end in use.",
+		Log: []string{`Attention backend not specified\. Use (?P<value>\w+) backend`, `\battention_backend='(?P<value>\w+)'`},
+	},
+	{Name: "moe_kernel", Type: TypeString, Doc: "Back end of the experts that was asked for; auto leaves it to SGLang.", Log: []string{`\bmoe_runner_backend='(?P<value>\w+)'`}},
+	{Name: "quantization", Type: TypeString, Doc: "Quantisation method that was asked for.", Log: []string{`\bquantization='?(?P<value>\w+)`}, Words: map[string]string{"None": "none"}},
+	{Name: "kv_cache_dtype", Type: TypeString, Doc: "Type of the KV cache.", Log: []string{`\bkv_cache_dtype='(?P<value>\w+)'`, `Using KV cache dtype: torch\.(?P<value>\w+)`}},
+	{
+		// The server's own settings come first in the log and say the opposite word.
+		Name: "cuda_graphs", Type: TypeBool, Doc: "Whether decode steps run as CUDA graphs.",
+		Log:   []string{`Decode batch.*cuda graph: (?P<value>True|False)`, `Capture cuda graph end`, `\b(?P<value>disable_cuda_graph=(?:True|False))\b`},
+		Words: map[string]string{"True": "true", "False": "false", "disable_cuda_graph=True": "false", "disable_cuda_graph=False": "true"},
+	},
+	{
+		Name: "prefix_caching", Type: TypeBool, Doc: "Whether prompts are kept for later ones.",
+		Log: []string{`\bdisable_radix_cache=(?P<value>True|False)`}, Words: map[string]string{"True": "false", "False": "true"},
+	},
+	{Name: "speculative", Type: TypeString, Doc: "Algorithm of speculative decoding.", Log: []string{`\bspeculative_algorithm='?(?P<value>\w+)`}, Words: map[string]string{"None": "none"}},
+	{Name: "kv_capacity_tokens", Type: TypeNumber, Varies: true, Unit: "tokens", Doc: "Tokens that the KV cache holds.", Log: []string{`\bmax_total_num_tokens=(?P<value>\d+)`, `KV Cache is allocated\. #tokens: (?P<value>\d+)`}},
+	{Name: "weights_gb", Type: TypeNumber, Unit: "GB", Scale: gibToGB, Doc: "GPU memory that the weights take.", Log: []string{`Load weight end\..*mem usage=(?P<value>[\d.]+) GB`}},
+	{Name: "model_load_s", Type: TypeNumber, Varies: true, Unit: "s", Doc: "Time to load the weights.", Log: []string{`Load weight end\. elapsed=(?P<value>[\d.]+) s`}},
+	{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence that is served.", Log: []string{`\bcontext_len=(?P<value>\d+)`}},
+	{Name: "acceptance_length", Type: TypeNumber, Varies: true, Unit: "tokens", Doc: "Mean accepted length of speculative decoding.", Metric: []string{"sglang:spec_accept_length"}},
+	{Name: "retractions", Type: TypeCount, Varies: true, Doc: "Times that running requests lost their KV cache to others.", Log: []string{`KV cache pool is full\. Retract requests`}},
+	{Name: "eager_decodes", Type: TypeCount, Varies: true, Doc: "Logged decode steps that ran without a CUDA graph.", Log: []string{`Decode batch.*cuda graph: False`}},
+}
+
+var sglangSettings = []Setting{
+	{Name: "served_model_name", Type: TypeString, Flag: "--served-model-name", Default: "the model", Doc: "Name that requests use."},
+	{Name: "quantization", Type: TypeString, Flag: "--quantization", Default: "what the checkpoint says", Doc: "Method of the weights: fp8, mxfp4 (experts only), awq, modelopt_fp4, …"},
+	{Name: "dtype", Type: TypeString, Flag: "--dtype", Default: "auto", Doc: "Type of weights and activations: auto, bfloat16, float16, float32."},
+	{Name: "kv_cache_dtype", Type: TypeString, Flag: "--kv-cache-dtype", Default: "auto", Doc: "Type of the KV cache: auto, fp8_e5m2, fp8_e4m3, …"},
+	{Name: "load_format", Type: TypeString, Flag: "--load-format", Default: "auto", Doc: "How weights are read: auto, safetensors, dummy, …"},
+	{Name: "max_model_len", Type: TypeNumber, Whole: true, Flag: "--context-length", Default: "the model's own", Doc: "Longest sequence, prompt and output together, in tokens."},
+	{Name: "max_num_seqs", Type: TypeNumber, Whole: true, Flag: "--max-running-requests", Default: "depends on the GPU", Doc: "Most sequences at once; others wait."},
+	{Name: "max_num_batched_tokens", Type: TypeNumber, Whole: true, Flag: "--chunked-prefill-size", Default: "depends on the GPU", Doc: "Most tokens of prompts in one step. Unlike vLLM's it leaves decoding sequences out."},
+	{Name: "gpu_memory_utilization", Type: TypeNumber, Flag: "--mem-fraction-static", Default: "depends on the GPU", Doc: "Share of the GPU's memory for weights and KV cache. Unlike vLLM's it leaves activations and CUDA graphs out, so that the same number takes more."},
+	{Name: "kv_cache_tokens", Type: TypeNumber, Whole: true, Flag: "--max-total-tokens", Default: "what fits", Doc: "Tokens that the KV cache holds."},
+	{Name: "block_size", Type: TypeNumber, Whole: true, Flag: "--page-size", Default: "the back end's", Doc: "Tokens in one page of the KV cache."},
+	{Name: "tensor_parallel_size", Type: TypeNumber, Whole: true, Flag: "--tp-size", Default: "1", Doc: "GPUs that share each layer."},
+	{Name: "pipeline_parallel_size", Type: TypeNumber, Whole: true, Flag: "--pp-size", Default: "1", Doc: "Groups of GPUs that share the layers."},
+	{Name: "data_parallel_size", Type: TypeNumber, Whole: true, Flag: "--dp-size", Default: "1", Doc: "Copies of the model."},
+	{Name: "expert_parallel_size", Type: TypeNumber, Whole: true, Flag: "--ep-size", Default: "1", Doc: "GPUs that share the experts."},
+	{Name: "enforce_eager", Type: TypeBool, Flag: "--disable-cuda-graph", Default: "false", Doc: "Run without CUDA graphs."},
+	{Name: "cuda_graph_max_bs", Type: TypeNumber, Whole: true, Flag: "--cuda-graph-max-bs", Default: "depends on the GPU", Doc: "Largest batch that has a CUDA graph; larger ones run without."},
+	{Name: "enable_torch_compile", Type: TypeBool, Flag: "--enable-torch-compile", Default: "false", Doc: "Compile the model with torch.compile."},
+	{Name: "enable_prefix_caching", Type: TypeBool, On: &Effect{}, Off: &Effect{Flags: []string{"--disable-radix-cache"}}, Default: "true", Doc: "Keep the KV of prompts for later ones that begin alike."},
+	{Name: "async_scheduling", Type: TypeBool, On: &Effect{}, Off: &Effect{Flags: []string{"--disable-overlap-schedule"}}, Default: "true", Doc: "Prepare the next step while the GPU works."},
+	{Name: "attention_backend", Type: TypeString, Flag: "--attention-backend", Default: "chosen by platform", Doc: "fa3, flashinfer, triton, trtllm_mha, torch_native, …"},
+	{Name: "prefill_attention_backend", Type: TypeString, Flag: "--prefill-attention-backend", Default: "attention_backend", Doc: "Attention back end of prompts alone."},
+	{Name: "decode_attention_backend", Type: TypeString, Flag: "--decode-attention-backend", Default: "attention_backend", Doc: "Attention back end of generated tokens alone."},
+	{Name: "moe_backend", Type: TypeString, Flag: "--moe-runner-backend", Default: "auto", Doc: "Kernels of the experts: auto, triton, triton_kernel, flashinfer_mxfp4, flashinfer_trtllm, cutlass, …"},
+	{Name: "sampling_backend", Type: TypeString, Flag: "--sampling-backend", Default: "flashinfer where it is there", Doc: "Kernels of sampling: flashinfer or pytorch."},
+	{Name: "speculative", Type: TypeObject, Default: "none", Doc: "Speculative decoding: method, model, num_speculative_tokens (steps of the draft), eagle_topk and num_draft_tokens (checked at once). With eagle_topk = 1, num_draft_tokens is num_speculative_tokens + 1.", Fields: []Setting{
+		{Name: "method", Type: TypeString, Flag: "--speculative-algorithm", Words: map[string]string{"eagle": "EAGLE", "eagle3": "EAGLE3", "mtp": "NEXTN", "ngram": "NGRAM", "draft_model": "STANDALONE", "dflash": "DFLASH"}},
+		{Name: "model", Type: TypeString, Flag: "--speculative-draft-model-path"},
+		{Name: "num_speculative_tokens", Type: TypeNumber, Whole: true, Flag: "--speculative-num-steps"},
+		{Name: "eagle_topk", Type: TypeNumber, Whole: true, Flag: "--speculative-eagle-topk"},
+		{Name: "num_draft_tokens", Type: TypeNumber, Whole: true, Flag: "--speculative-num-draft-tokens"},
+	}},
+	{Name: "hf_overrides", Type: TypeObject, Flag: "--json-model-override-args", Default: "none", Doc: "Members of the model's configuration to replace, as JSON."},
+	{Name: "cpu_offload_gb", Type: TypeNumber, Whole: true, Flag: "--cpu-offload-gb", Default: "0", Doc: "Weights kept in host memory, in GiB."},
+	{Name: "seed", Type: TypeNumber, Whole: true, Flag: "--random-seed", Default: "a random one", Doc: "Seed of what is random in the engine."},
+	{Name: "trust_remote_code", Type: TypeBool, Flag: "--trust-remote-code", Default: "false", Doc: "Run code that comes with the model."},
+	{Name: "revision", Type: TypeString, Flag: "--revision", Default: "the newest", Doc: "Branch, tag or commit of the model."},
+	{Name: "tokenizer", Type: TypeString, Flag: "--tokenizer-path", Default: "the model's", Doc: "Name or path of another tokenizer."},
+	{Name: "skip_tokenizer_init", Type: TypeBool, Flag: "--skip-tokenizer-init", Default: "false", Doc: "Serve token ids only."},
+	{Name: "chat_template", Type: TypeString, Flag: "--chat-template", Default: "the model's", Doc: "Name or file of another chat template."},
+	{Name: "enable_metrics", Type: TypeBool, Flag: "--enable-metrics", Default: "false", Doc: "Open /metrics."},
+	{Name: "report_cached_tokens", Type: TypeBool, Flag: "--enable-cache-report", Default: "false", Doc: "Say in each answer how many prompt tokens came from the prefix cache."},
+	{Name: "deterministic", Type: TypeBool, Flag: "--enable-deterministic-inference", Default: "false", Doc: "Give the same text whatever else is in the batch."},
+	{Name: "log_level", Type: TypeString, Flag: "--log-level", Default: "info", Choices: []string{"debug", "info", "warning", "error"}, Doc: "What is logged. Above info most observations are missing."},
+}

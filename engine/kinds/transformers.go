@@ -1,0 +1,65 @@
+package kinds
+
+import "time"
+
+// transformers 5: `transformers serve MODEL`, as in 5.19, which ran against this
+// profile (docs/engines.md). Version 4 takes the model as --force-model: name the
+// whole command in a process block there. It loads a model at the first
+// request that names it, so its /health says nothing of readiness. It answers
+// every member of a request that it does not know with 422 (ignore_eos, logprobs,
+// stream_options), ends streams without [DONE], and since 5 counts tokens in the
+// last event unasked. Version 4 has no /v1/completions.
+
+func init() {
+	register(Kind{
+		Name: "transformers",
+		Doc: "Hugging Face transformers' own server, `transformers serve`. Its /health answers before any model is loaded, " +
+			"so ready is when a first small request was answered.",
+		Example: `engine "transformers" "reference" {
+  model = "Qwen/Qwen3-0.6B"
+
+  settings = {
+    dtype             = "bfloat16"
+    attention_backend = "sdpa"
+  }
+}`,
+		Command: []string{"transformers", "serve", "{model}", "--host", "{host}", "--port", "{port}"},
+		Port:    8000,
+		Ready: []Probe{
+			{Path: "/health"},
+			{
+				Path: "/v1/chat/completions", Slow: true,
+				Body:     `{"model":"{model}","messages":[{"role":"user","content":"Hi"}],"max_tokens":1,"stream":false}`,
+				Contains: "choices", Final: []int{400, 404, 422, 500},
+				Hint: "it loads the model to answer this; its log says why it could not",
+			},
+		},
+		Info: []string{"/v1/models"},
+		Observe: []Pattern{
+			{Name: "attention", Type: TypeString, Doc: "Attention back end, where the log names it.", Log: []string{`attn_implementation[=:]\s*'?(?P<value>\w+)`}},
+			{Name: "attention_fallback", Type: TypeCount, Doc: "Times that an attention back end was replaced by another.", Log: []string{`[Ff]alling back to (?:eager|manual) attention`}},
+		},
+		Crashes: torchCrashes([]Signature{
+			{"is not a local folder and is not a valid model identifier", "config", "There is no such model: correct its name, or log in where it is not public."},
+			{"You are trying to access a gated repo", "config", "The model needs permission: ask for it, and set HF_TOKEN."},
+			{"ImportError: Missing dependencies for serving", "config", "Install transformers with its serving extra."},
+		}, []Signature{
+			{"Application startup failed", "crash", "The server could not start; the reason stands further up."},
+		}),
+		Harmless:            torchHarmless("Setting `pad_token_id` to `eos_token_id`", "The attention mask and the pad token id were not set"),
+		Ask:                 Ask{Usage: true},
+		DefaultReadyTimeout: 15 * time.Minute,
+		DefaultStopGrace:    15 * time.Second,
+		Settings: []Setting{
+			{Name: "dtype", Type: TypeString, Flag: "--dtype", Default: "auto", Doc: "Type of weights and activations: auto, bfloat16, float16, float32."},
+			{Name: "attention_backend", Type: TypeString, Flag: "--attn-implementation", Default: "sdpa", Doc: "eager, sdpa, flash_attention_2, flash_attention_3, or the name of a kernel."},
+			{Name: "device", Type: TypeString, Flag: "--device", Default: "auto", Doc: "Where the model lies: auto, cuda, cpu."},
+			{Name: "quantization", Type: TypeString, Flag: "--quantization", Default: "none", Doc: "Quantise while loading: bnb-4bit, bnb-8bit."},
+			{Name: "continuous_batching", Type: TypeBool, Flag: "--continuous-batching", Default: "false", Doc: "Let sequences join a running batch, over a paged KV cache."},
+			{Name: "seed", Type: TypeNumber, Whole: true, Flag: "--default-seed", Default: "none", Doc: "Seed of sampling where a request brings none."},
+			{Name: "trust_remote_code", Type: TypeBool, Flag: "--trust-remote-code", Default: "false", Doc: "Run code that comes with the model."},
+			{Name: "keep_alive", Type: TypeNumber, Whole: true, Flag: "--model-timeout", Default: "300", Doc: "Seconds without a request after which the model is unloaded; -1 keeps it."},
+			{Name: "log_level", Type: TypeString, Flag: "--log-level", Default: "warning", Choices: []string{"debug", "info", "warning", "error"}, Doc: "What is logged."},
+		},
+	})
+}

@@ -1,0 +1,119 @@
+package kinds
+
+import "time"
+
+// TensorRT-LLM 1.0 to 1.2 with the PyTorch back end, served by trtllm-serve. Most
+// options are members of LlmArgs, which are read from a YAML file; --config and
+// --extra_llm_api_options both name it, and only the latter is in all of them.
+
+func init() {
+	register(Kind{
+		Name: "trtllm",
+		Doc: "TensorRT-LLM's server, started as `trtllm-serve MODEL`. It listens once the model is loaded; ready is when " +
+			"/health answers 200.",
+		Example: `engine "trtllm" "b200" {
+  model = "openai/gpt-oss-120b"
+
+  docker {
+    gpus = "all"
+  }
+  settings = {
+    max_num_seqs          = 16
+    enable_prefix_caching = false
+    moe_backend           = "TRTLLM"
+  }
+}`,
+		Command:      []string{"trtllm-serve", "{model}", "--host", "{host}", "--port", "{port}"},
+		Image:        "nvcr.io/nvidia/tensorrt-llm/release",
+		ImageCommand: []string{"trtllm-serve", "{model}", "--host", "{host}", "--port", "{port}"},
+		Port:         8000,
+		Container:    Container{IPC: "host", Ulimits: map[string]string{"memlock": "-1", "stack": "67108864"}},
+		ConfigName:   "llm_args.yaml",
+		ConfigArgs:   []string{"--extra_llm_api_options", "{config}"},
+		Ready:        []Probe{{Path: "/health"}},
+		Version:      Pattern{Path: "/version", JQ: ".version"},
+		Info:         []string{"/server_info", "/v1/models"},
+		Observe: []Pattern{
+			{Name: "attention", Type: TypeString, Doc: "Attention back end in use.", Log: []string{`\battn_backend='(?P<value>\w+)'`}},
+			{Name: "moe_kernel", Type: TypeString, Doc: "Back end of the experts in use.", Log: []string{`\bMoeConfig\(backend='(?P<value>\w+)'`, `\bmoe_backend='(?P<value>\w+)'`}},
+			{Name: "quantization", Type: TypeString, Doc: "Quantisation of the checkpoint.", Log: []string{`\bquant_algo=(?:<QuantAlgo\.\w+: ')?'?(?P<value>\w+)`}, Words: map[string]string{"None": "none"}},
+			{Name: "kv_capacity_tokens", Type: TypeNumber, Varies: true, Unit: "tokens", Doc: "Tokens that the KV cache holds.", Log: []string{`for max tokens in paged KV cache \((?P<value>\d+)\)`}},
+			{Name: "kv_memory_gb", Type: TypeNumber, Varies: true, Unit: "GB", Scale: gibToGB, Doc: "Memory of the KV cache.", Log: []string{`Allocated (?P<value>[\d.]+) GiB for max tokens in paged KV cache`}},
+			{Name: "weights_gb", Type: TypeNumber, Varies: true, Unit: "GB", Scale: gibToGB, Doc: "GPU memory after the weights were loaded.", Log: []string{`Memory used after loading model weights \(inside torch\) in memory usage profiling: (?P<value>[\d.]+) GiB`}},
+			{Name: "model_load_s", Type: TypeNumber, Varies: true, Unit: "s", Doc: "Time to load the weights.", Log: []string{`Model init total -- (?P<value>[\d.]+)s`}},
+			{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence that is served.", Log: []string{`\bmax_seq_len=(?P<value>\d+), max_num_requests=`}},
+			{
+				Name: "cuda_graphs", Type: TypeBool, Doc: "Whether CUDA graphs are captured.",
+				Log: []string{`Creating CUDA graph instances for`, `\bcuda_graph_config=(?P<value>None)`}, Words: map[string]string{"None": "false"},
+			},
+			{Name: "autotuned", Type: TypeCount, Varies: true, Doc: "Times that the autotuner ran.", Log: []string{`\[Autotuner\] Autotuning process ends`}},
+			{Name: "window_reduced", Type: TypeCount, Doc: "Times that the length was cut down to what the KV cache holds.", Log: []string{`exceeds upper bound \d+ for available blocks`}},
+		},
+		Crashes: torchCrashes([]Signature{
+			{"Failed to bind socket", "config", "The port is taken."},
+			{"Executor creation failed due to insufficient GPU memory", "oom", "The KV cache or the graphs do not fit: lower gpu_memory_utilization, max_num_seqs or max_model_len."},
+			{"No such option:", "config", "This version does not know a flag that it was given; see the line for which."},
+			{"Extra inputs are not permitted", "config", "A member of the configuration file is unknown to this version; the line above says which."},
+		}, []Signature{
+			{"Executor worker returned error", "crash", "The executor broke; its traceback stands further up."},
+			{"Error in event loop", "crash", "The executor broke while it served; its traceback stands near this line."},
+			{"MPI_ABORT was invoked", "crash", "One rank broke and took the others with it; look further up."},
+		}),
+		Harmless: torchHarmless("Attention workspace size is not enough, increase the size"),
+		Metrics: Metrics{
+			Path: "/prometheus/metrics",
+			Names: map[string][]string{
+				"running":              {"trtllm_num_requests_running"},
+				"waiting":              {"trtllm_num_requests_waiting"},
+				"kv_cache_usage":       {"trtllm_kv_cache_utilization"},
+				"queue_time_sum":       {"trtllm_request_queue_time_seconds_sum"},
+				"queue_time_count":     {"trtllm_request_queue_time_seconds_count"},
+				"spec_draft_tokens":    {"trtllm_spec_decode_num_draft_tokens_total"},
+				"spec_accepted_tokens": {"trtllm_spec_decode_num_accepted_tokens_total"},
+			},
+		},
+		Ask:                 Ask{IgnoreEOS: true, MinTokens: true, Logprobs: "completions", Usage: true},
+		DefaultReadyTimeout: 30 * time.Minute,
+		DefaultStopGrace:    60 * time.Second,
+		Settings:            trtllmSettings,
+	})
+}
+
+var trtllmSettings = []Setting{
+	{Name: "max_model_len", Type: TypeNumber, Whole: true, Flag: "--max_seq_len", Default: "the model's own", Doc: "Longest sequence, prompt and output together, in tokens."},
+	{Name: "max_num_seqs", Type: TypeNumber, Whole: true, Flag: "--max_batch_size", Default: "2048", Doc: "Most sequences in one batch; others wait."},
+	{Name: "max_num_batched_tokens", Type: TypeNumber, Whole: true, Flag: "--max_num_tokens", Default: "8192", Doc: "Most tokens in one step, of all sequences."},
+	{Name: "gpu_memory_utilization", Type: TypeNumber, Flag: "--kv_cache_free_gpu_memory_fraction", Default: "0.9", Doc: "Share for the KV cache of the memory that is free once the model is loaded. Unlike vLLM's it is not of the whole GPU."},
+	{Name: "tensor_parallel_size", Type: TypeNumber, Whole: true, Flag: "--tp_size", Default: "1", Doc: "GPUs that share each layer."},
+	{Name: "pipeline_parallel_size", Type: TypeNumber, Whole: true, Flag: "--pp_size", Default: "1", Doc: "Groups of GPUs that share the layers."},
+	{Name: "expert_parallel_size", Type: TypeNumber, Whole: true, Flag: "--ep_size", Default: "1", Doc: "GPUs that share the experts."},
+	{Name: "backend", Type: TypeString, Flag: "--backend", Default: "pytorch", Choices: []string{"pytorch", "tensorrt", "_autodeploy"}, Doc: "Runtime of the model."},
+	{Name: "tokenizer", Type: TypeString, Flag: "--tokenizer", Default: "the model's", Doc: "Name or path of another tokenizer."},
+	{Name: "trust_remote_code", Type: TypeBool, Flag: "--trust_remote_code", Default: "false", Doc: "Run code that comes with the model."},
+	{Name: "log_level", Type: TypeString, Flag: "--log_level", Default: "info", Choices: []string{"verbose", "info", "warning", "error"}, Doc: "What is logged. Above info most observations are missing."},
+	{Name: "revision", Type: TypeString, Key: "revision", Default: "the newest", Doc: "Branch, tag or commit of the model."},
+	{Name: "dtype", Type: TypeString, Key: "dtype", Default: "auto", Doc: "Type of weights and activations."},
+	{Name: "load_format", Type: TypeString, Key: "load_format", Default: "auto", Choices: []string{"auto", "dummy", "vision_only"}, Doc: "How weights are read."},
+	{Name: "attention_backend", Type: TypeString, Key: "attn_backend", Default: "TRTLLM", Doc: "TRTLLM, FLASHINFER, VANILLA, …"},
+	{Name: "moe_backend", Type: TypeString, Key: "moe_config.backend", Default: "AUTO, CUTLASS before 1.1", Doc: "Kernels of the experts: CUTLASS, TRTLLM, TRITON, CUTEDSL, WIDEEP, …"},
+	{Name: "kv_cache_dtype", Type: TypeString, Key: "kv_cache_config.dtype", Default: "auto", Doc: "Type of the KV cache: auto, fp8, nvfp4."},
+	{Name: "block_size", Type: TypeNumber, Whole: true, Key: "kv_cache_config.tokens_per_block", Default: "32", Doc: "Tokens in one block of the KV cache."},
+	{Name: "kv_cache_tokens", Type: TypeNumber, Whole: true, Key: "kv_cache_config.max_tokens", Default: "what fits", Doc: "Tokens that the KV cache holds."},
+	{Name: "enable_prefix_caching", Type: TypeBool, Key: "kv_cache_config.enable_block_reuse", Default: "true", Doc: "Keep the KV of prompts for later ones that begin alike."},
+	{Name: "enable_chunked_prefill", Type: TypeBool, Key: "enable_chunked_prefill", Default: "false", Doc: "Cut long prompts into steps."},
+	{Name: "async_scheduling", Type: TypeBool, Key: "disable_overlap_scheduler", On: &Effect{Config: map[string]any{"disable_overlap_scheduler": false}}, Off: &Effect{Config: map[string]any{"disable_overlap_scheduler": true}}, Default: "true", Doc: "Prepare the next step while the GPU works."},
+	{Name: "cuda_graph_max_bs", Type: TypeNumber, Whole: true, Key: "cuda_graph_config.max_batch_size", Default: "128", Doc: "Largest batch that has a CUDA graph; larger ones run without."},
+	{Name: "cuda_graph_padding", Type: TypeBool, Key: "cuda_graph_config.enable_padding", Default: "false", Doc: "Fill batches up to the next size that has a CUDA graph."},
+	// After the members of cuda_graph_config, so that true takes them away.
+	{Name: "enforce_eager", Type: TypeBool, On: &Effect{Config: map[string]any{"cuda_graph_config": nil}}, Off: &Effect{Config: map[string]any{"cuda_graph_config": map[string]any{}}}, Default: "false", Doc: "Run without CUDA graphs."},
+	{Name: "enable_torch_compile", Type: TypeBool, On: &Effect{Config: map[string]any{"torch_compile_config": map[string]any{}}}, Off: &Effect{Config: map[string]any{"torch_compile_config": nil}}, Default: "false", Doc: "Compile the model with torch.compile."},
+	{Name: "speculative", Type: TypeObject, Default: "none", Doc: "Speculative decoding: method, model (model_dir before 1.2), num_speculative_tokens.", Fields: []Setting{
+		{Name: "method", Type: TypeString, Key: "speculative_config.decoding_type", Words: map[string]string{"eagle": "Eagle", "eagle3": "Eagle3", "mtp": "MTP", "ngram": "NGram", "draft_model": "DraftTarget"}},
+		{Name: "model", Type: TypeString, Key: "speculative_config.speculative_model"},
+		{Name: "model_dir", Type: TypeString, Key: "speculative_config.speculative_model_dir"},
+		{Name: "num_speculative_tokens", Type: TypeNumber, Whole: true, Key: "speculative_config.max_draft_len"},
+	}},
+	{Name: "enable_metrics", Type: TypeBool, Key: "return_perf_metrics", Default: "false", Doc: "Collect what /prometheus/metrics shows."},
+	{Name: "iteration_stats", Type: TypeBool, Key: "enable_iter_perf_stats", Default: "false", Doc: "Collect statistics of each step; the use of the KV cache in /prometheus/metrics needs it."},
+	{Name: "print_iterations", Type: TypeBool, Key: "print_iter_log", Default: "false", Doc: "Log each step."},
+}

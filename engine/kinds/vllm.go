@@ -1,0 +1,203 @@
+package kinds
+
+import "time"
+
+// vLLM 0.9 to 0.21: flags and endpoints as in 0.21; log lines and metrics of the
+// older ones beside the newer. Before 0.12 the attention back end was chosen with
+// the variable VLLM_ATTENTION_BACKEND, which later versions ignore.
+
+func init() {
+	register(Kind{
+		Name: "vllm",
+		Doc: "vLLM's OpenAI server, started as `vllm serve MODEL`. Ready is when /health answers 200, which it does " +
+			"only when the weights are loaded, CUDA graphs are captured and the engine core lives.",
+		Example: `engine "vllm" "gb10" {
+  model = "openai/gpt-oss-120b"
+
+  docker {
+    gpus = "all"
+  }
+  settings = {
+    quantization          = "mxfp4"
+    max_model_len         = 131072
+    max_num_seqs          = 2
+    enable_prefix_caching = true
+  }
+}`,
+		Command: []string{"vllm", "serve", "{model}", "--host", "{host}", "--port", "{port}"},
+		Image:   "vllm/vllm-openai",
+		// --model is understood by the image's old entrypoint (the API server's
+		// module) and its new one (vllm serve).
+		ImageCommand: []string{"--model", "{model}", "--host", "{host}", "--port", "{port}"},
+		Port:         8000,
+		Container:    Container{IPC: "host"},
+		Ready:        []Probe{{Path: "/health"}},
+		Version:      Pattern{Path: "/version", JQ: ".version"},
+		Info:         []string{"/v1/models", "/server_info"},
+		Observe:      vllmObserve,
+		Crashes:      torchCrashes(vllmCauses, vllmConsequences),
+		Harmless: torchHarmless(
+			"Current vLLM config is not set.",
+			"Your GPU does not have native support for FP4 computation",
+		),
+		Metrics:  vllmMetrics,
+		Tokenize: Tokenize{Path: "/tokenize", Field: "prompt", Count: ".count"},
+		Ask: Ask{
+			IgnoreEOS: true, MinTokens: true, Logprobs: "completions", PromptLogprobs: "prompt_logprobs",
+			Usage: true, ContinuousUsage: true, CacheReset: "/reset_prefix_cache", CachedTokens: "--enable-prompt-tokens-details",
+		},
+		// Long enough to load a large model and to compile its kernels.
+		DefaultReadyTimeout: 20 * time.Minute,
+		DefaultStopGrace:    30 * time.Second,
+		Settings:            vllmSettings,
+	})
+}
+
+var vllmMetrics = Metrics{
+	Path: "/metrics",
+	Names: map[string][]string{
+		"running":              {"vllm:num_requests_running"},
+		"waiting":              {"vllm:num_requests_waiting"},
+		"kv_cache_usage":       {"vllm:kv_cache_usage_perc", "vllm:gpu_cache_usage_perc"},
+		"prefix_cache_queries": {"vllm:prefix_cache_queries_total", "vllm:gpu_prefix_cache_queries_total"},
+		"prefix_cache_hits":    {"vllm:prefix_cache_hits_total", "vllm:gpu_prefix_cache_hits_total"},
+		"prompt_tokens":        {"vllm:prompt_tokens_total"},
+		"generation_tokens":    {"vllm:generation_tokens_total"},
+		"preemptions":          {"vllm:num_preemptions_total"},
+		"corrupted_requests":   {"vllm:corrupted_requests_total"},
+		"spec_drafts":          {"vllm:spec_decode_num_drafts_total"},
+		"spec_draft_tokens":    {"vllm:spec_decode_num_draft_tokens_total"},
+		"spec_accepted_tokens": {"vllm:spec_decode_num_accepted_tokens_total"},
+		// One line for each position in the draft, with the label position.
+		"spec_accepted_per_pos": {"vllm:spec_decode_num_accepted_tokens_per_pos_total"},
+		// Seconds that requests waited before they were scheduled, and how many did.
+		"queue_time_sum":   {"vllm:request_queue_time_seconds_sum"},
+		"queue_time_count": {"vllm:request_queue_time_seconds_count"},
+	},
+}
+
+var vllmCauses = []Signature{
+	{"No available memory for the cache blocks", "oom", "Weights leave no room for the KV cache: raise gpu_memory_utilization, or lower max_model_len and max_num_seqs."},
+	{"is larger than the maximum number of tokens that can be stored in KV cache", "oom", "One sequence of max_model_len does not fit: lower max_model_len, or raise gpu_memory_utilization."},
+	{"is larger than the available KV cache memory", "oom", "One sequence of max_model_len does not fit: lower max_model_len, or raise gpu_memory_utilization."},
+	{"is less than desired GPU memory utilization", "oom", "Something else holds the GPU's memory: wait for it to end, or lower gpu_memory_utilization."},
+	{"error: unrecognized arguments", "config", "This version does not know a flag that it was given; see the line for which."},
+	{"error: argument --", "config", "A flag has a value that this version does not take; see the line for which."},
+	{"is not supported on this GPU", "config", "A back end that was asked for does not run on this GPU: choose another."},
+}
+
+var vllmConsequences = []Signature{
+	{"died unexpectedly", "crash", "A worker was killed from outside: for lack of host memory, most often (see dmesg)."},
+	{"EngineCore failed to start", "crash", "The engine core broke while it started; the reason stands near this line."},
+	{"EngineCore encountered a fatal error", "crash", "The engine core broke while it served; the reason stands near this line."},
+	{"EngineDeadError", "crash", "The engine core is gone and requests are refused; look for why it died further up."},
+	{"Engine core initialization failed", "crash", "The engine core broke while it started; the reason stands further up."},
+}
+
+var vllmSettings = []Setting{
+	{Name: "served_model_name", Type: TypeString, Flag: "--served-model-name", Default: "the model", Doc: "Name that requests use."},
+	{Name: "quantization", Type: TypeString, Flag: "--quantization", Default: "what the checkpoint says", Doc: "Method of the weights: mxfp4, fp8, awq, gptq, modelopt, …"},
+	{Name: "dtype", Type: TypeString, Flag: "--dtype", Default: "auto", Doc: "Type of weights and activations: auto, bfloat16, float16, float32."},
+	{Name: "kv_cache_dtype", Type: TypeString, Flag: "--kv-cache-dtype", Default: "auto", Doc: "Type of the KV cache: auto, fp8, fp8_e4m3, fp8_e5m2, …"},
+	{Name: "load_format", Type: TypeString, Flag: "--load-format", Default: "auto", Doc: "How weights are read: auto, safetensors, fastsafetensors, dummy, …"},
+	{Name: "max_model_len", Type: TypeNumber, Whole: true, Flag: "--max-model-len", Default: "the model's own", Doc: "Longest sequence, prompt and output together, in tokens."},
+	{Name: "max_num_seqs", Type: TypeNumber, Whole: true, Flag: "--max-num-seqs", Default: "depends on the GPU", Doc: "Most sequences in one batch; others wait."},
+	{Name: "max_num_batched_tokens", Type: TypeNumber, Whole: true, Flag: "--max-num-batched-tokens", Default: "depends on the GPU", Doc: "Most tokens in one step, of all sequences."},
+	{Name: "gpu_memory_utilization", Type: TypeNumber, Flag: "--gpu-memory-utilization", Default: "0.9", Doc: "Share of the GPU's whole memory for weights, activations and KV cache together."},
+	{Name: "kv_cache_memory_bytes", Type: TypeNumber, Whole: true, Flag: "--kv-cache-memory-bytes", Default: "what is left", Doc: "Size of the KV cache, in bytes, whatever gpu_memory_utilization says."},
+	{Name: "block_size", Type: TypeNumber, Whole: true, Flag: "--block-size", Default: "the back end's", Doc: "Tokens in one block of the KV cache."},
+	{Name: "tensor_parallel_size", Type: TypeNumber, Whole: true, Flag: "--tensor-parallel-size", Default: "1", Doc: "GPUs that share each layer."},
+	{Name: "pipeline_parallel_size", Type: TypeNumber, Whole: true, Flag: "--pipeline-parallel-size", Default: "1", Doc: "Groups of GPUs that share the layers."},
+	{Name: "data_parallel_size", Type: TypeNumber, Whole: true, Flag: "--data-parallel-size", Default: "1", Doc: "Copies of the model."},
+	{Name: "enable_expert_parallel", Type: TypeBool, Flag: "--enable-expert-parallel", OffFlag: "--no-enable-expert-parallel", Default: "false", Doc: "Spread whole experts over the GPUs, in place of slices of each."},
+	{Name: "enforce_eager", Type: TypeBool, Flag: "--enforce-eager", OffFlag: "--no-enforce-eager", Default: "false", Doc: "Run without CUDA graphs and without torch.compile."},
+	{Name: "enable_prefix_caching", Type: TypeBool, Flag: "--enable-prefix-caching", OffFlag: "--no-enable-prefix-caching", Default: "true", Doc: "Keep the KV of prompts for later ones that begin alike."},
+	{Name: "enable_chunked_prefill", Type: TypeBool, Flag: "--enable-chunked-prefill", OffFlag: "--no-enable-chunked-prefill", Default: "true", Doc: "Cut long prompts into steps."},
+	{Name: "async_scheduling", Type: TypeBool, Flag: "--async-scheduling", OffFlag: "--no-async-scheduling", Default: "true since 0.14", Doc: "Prepare the next step while the GPU works."},
+	{Name: "attention_backend", Type: TypeString, Flag: "--attention-backend", Default: "chosen by platform", Doc: "FLASH_ATTN, FLASHINFER, TRITON_ATTN, FLEX_ATTENTION, …"},
+	{Name: "attention_config", Type: TypeObject, Flag: "--attention-config", Default: "none", Doc: "Options of attention, in vLLM's own names, as JSON."},
+	{Name: "moe_backend", Type: TypeString, Flag: "--moe-backend", Default: "auto", Doc: "Kernels of the experts: auto, marlin, triton, cutlass, flashinfer_trtllm, flashinfer_cutlass, …"},
+	{Name: "speculative", Type: TypeObject, Flag: "--speculative-config", Default: "none", Doc: "Speculative decoding: method, model, num_speculative_tokens and vLLM's further names, as JSON."},
+	{Name: "compilation_config", Type: TypeObject, Flag: "--compilation-config", Default: "by optimisation level", Doc: "torch.compile and CUDA graphs, in vLLM's own names, as JSON."},
+	{Name: "profiler_config", Type: TypeObject, Flag: "--profiler-config", Default: "none", Doc: "The profiler behind /start_profile, as JSON."},
+	{Name: "hf_overrides", Type: TypeObject, Flag: "--hf-overrides", Default: "none", Doc: "Members of the model's configuration to replace, as JSON."},
+	{Name: "cpu_offload_gb", Type: TypeNumber, Flag: "--cpu-offload-gb", Default: "0", Doc: "Weights kept in host memory, in GiB for each GPU."},
+	{Name: "seed", Type: TypeNumber, Whole: true, Flag: "--seed", Default: "0", Doc: "Seed of what is random in the engine."},
+	{Name: "trust_remote_code", Type: TypeBool, Flag: "--trust-remote-code", OffFlag: "--no-trust-remote-code", Default: "false", Doc: "Run code that comes with the model."},
+	{Name: "revision", Type: TypeString, Flag: "--revision", Default: "the newest", Doc: "Branch, tag or commit of the model."},
+	{Name: "tokenizer", Type: TypeString, Flag: "--tokenizer", Default: "the model's", Doc: "Name or path of another tokenizer."},
+	{Name: "skip_tokenizer_init", Type: TypeBool, Flag: "--skip-tokenizer-init", OffFlag: "--no-skip-tokenizer-init", Default: "false", Doc: "Serve token ids only."},
+	{Name: "generation_config", Type: TypeString, Flag: "--generation-config", Default: "auto: the model's sampling defaults", Doc: "vllm ignores the sampling defaults that come with the model."},
+	{Name: "max_logprobs", Type: TypeNumber, Whole: true, Flag: "--max-logprobs", Default: "20", Doc: "Most log-probabilities that a request may ask for."},
+	{Name: "chat_template", Type: TypeString, Flag: "--chat-template", Default: "the model's", Doc: "File or text of another chat template."},
+	{Name: "enable_metrics", Type: TypeBool, On: &Effect{}, Off: &Effect{Flags: []string{"--disable-log-stats"}}, Default: "true", Doc: "Count requests, tokens and cache use for /metrics and the log."},
+	{Name: "report_cached_tokens", Type: TypeBool, Flag: "--enable-prompt-tokens-details", OffFlag: "--no-enable-prompt-tokens-details", Default: "false", Doc: "Say in each answer how many prompt tokens came from the prefix cache."},
+	{Name: "dev_mode", Type: TypeBool, Env: "VLLM_SERVER_DEV_MODE", Default: "false", Doc: "Open /server_info and /reset_prefix_cache."},
+	{Name: "count_nans", Type: TypeBool, Env: "VLLM_COMPUTE_NANS_IN_LOGITS", Default: "false", Doc: "Count answers with NaN in their logits as corrupted requests. It costs a little speed."},
+	{Name: "log_level", Type: TypeString, Env: "VLLM_LOGGING_LEVEL", Default: "INFO", Choices: []string{"DEBUG", "INFO", "WARNING", "ERROR"}, Doc: "What is logged. Above INFO most observations are missing."},
+}
+
+// vllmConfig begins the line in which vLLM prints its whole configuration.
+const vllmConfig = `LLM engine \(v[^)]*\) with config:.*[ ,(]`
+
+var vllmObserve = []Pattern{
+	{
+		// The newest form goes on to list all back ends that could have been
+		// chosen: only the name before the words counts.
+		Name: "attention", Type: TypeString, Doc: "Attention back end in use.",
+		Log: []string{
+			`Using AttentionBackendEnum\.(?P<value>[A-Z0-9_]+) backend`,
+			`Using (?P<value>[A-Z0-9_]+) attention backend\b`,
+			`Using (?P<value>[A-Z][A-Za-z ]*?) backend on V[01] engine`,
+		},
+		Words: map[string]string{
+			"Flash Attention": "FLASH_ATTN", "FlashInfer": "FLASHINFER", "Triton": "TRITON_ATTN", "FlexAttention": "FLEX_ATTENTION",
+			"Triton MLA": "TRITON_MLA", "FlashMLA": "FLASHMLA", "Cutlass MLA": "CUTLASS_MLA", "FlashInfer MLA": "FLASHINFER_MLA",
+		},
+	},
+	{
+		// "Using Triton backend on V1 engine." is about attention: the short forms
+		// must end the line.
+		Name: "moe_kernel", Type: TypeString, Doc: "Back end of the experts in use.",
+		Log: []string{
+			`Using '?(?P<value>[A-Z][A-Z0-9_]*)'? \w+ MoE backend\b`,
+			`\[MXFP4\] Using backend: (?P<value>[A-Za-z0-9_]+)`,
+			`Using (?P<value>Marlin|Triton) backend\.?\s*$`,
+			`Using (?P<value>FlashInfer MXFP4 [A-Z0-9]+(?: [A-Z0-9]+)?) backend\b`,
+		},
+		Words: map[string]string{"Marlin": "MARLIN", "Triton": "TRITON"},
+	},
+	{Name: "linear_kernel", Type: TypeString, Doc: "Kernel of quantised linear layers.", Log: []string{`Using (?P<value>\w*LinearKernel) for `}},
+	{
+		Name: "quantization", Type: TypeString, Doc: "Quantisation method of the weights.",
+		Log: []string{vllmConfig + `quantization=(?P<value>[\w.-]+)`}, Words: map[string]string{"None": "none"},
+	},
+	{Name: "dtype", Type: TypeString, Doc: "Type of weights and activations.", Log: []string{vllmConfig + `dtype=(?:torch\.)?(?P<value>\w+)`}},
+	{Name: "kv_cache_dtype", Type: TypeString, Doc: "Type of the KV cache.", Log: []string{vllmConfig + `kv_cache_dtype=(?P<value>\w+)`}},
+	{
+		Name: "cuda_graphs", Type: TypeBool, Doc: "Whether CUDA graphs are captured.",
+		Log:   []string{vllmConfig + `enforce_eager=(?P<value>True|False)`, `Graph capturing finished in`},
+		Words: map[string]string{"True": "false", "False": "true"},
+	},
+	{
+		Name: "prefix_caching", Type: TypeBool, Doc: "Whether prompts are kept for later ones.",
+		Log: []string{vllmConfig + `enable_prefix_caching=(?P<value>True|False)`}, Words: map[string]string{"True": "true", "False": "false"},
+	},
+	{
+		Name: "speculative", Type: TypeString, Doc: "Method of speculative decoding.",
+		Log: []string{vllmConfig + `speculative_config=(?:SpeculativeConfig\(method=')?(?P<value>\w+)`}, Words: map[string]string{"None": "none"},
+	},
+	{Name: "kv_capacity_tokens", Type: TypeNumber, Varies: true, Unit: "tokens", Doc: "Tokens that the KV cache holds.", Log: []string{`(?:GPU|CPU) KV cache size: (?P<value>[\d,]+) tokens`}},
+	{Name: "kv_memory_gb", Type: TypeNumber, Varies: true, Unit: "GB", Scale: gibToGB, Doc: "Memory of the KV cache.", Log: []string{`Available KV cache memory: (?P<value>[\d.]+) GiB`}},
+	{Name: "weights_gb", Type: TypeNumber, Unit: "GB", Scale: gibToGB, Doc: "GPU memory that the weights take.", Log: []string{`Model loading took (?P<value>[\d.]+) Gi?B`, `Loading model weights took (?P<value>[\d.]+) GB`}},
+	{Name: "model_load_s", Type: TypeNumber, Varies: true, Unit: "s", Doc: "Time to load the weights.", Log: []string{`Model loading took [\d.]+ Gi?B(?: memory)? and (?P<value>[\d.]+) s`}},
+	{Name: "compile_s", Type: TypeNumber, Varies: true, Unit: "s", Doc: "Time that torch.compile took.", Log: []string{`torch\.compile takes (?P<value>[\d.]+) s in total`}},
+	{Name: "graph_memory_gb", Type: TypeNumber, Varies: true, Unit: "GB", Scale: gibToGB, Doc: "GPU memory that CUDA graphs take.", Log: []string{`Graph capturing finished in \d+ secs?, took (?P<value>-?[\d.]+) GiB`}},
+	{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence that is served.", Path: "/v1/models", JQ: ".data[0].max_model_len"},
+	{Name: "max_num_batched_tokens", Type: TypeNumber, Unit: "tokens", Doc: "Most tokens in one step.", Log: []string{`Chunked prefill is enabled with max_num_batched_tokens=(?P<value>\d+)`}},
+	{Name: "acceptance_length", Type: TypeNumber, Varies: true, Unit: "tokens", Doc: "Mean accepted length of speculative decoding, as last logged.", Log: []string{`SpecDecoding metrics: Mean acceptance length: (?P<value>[\d.]+)`}},
+	{Name: "fp4_fallback", Type: TypeCount, Doc: "Times that FP4 weights fell back to weight-only kernels, for lack of hardware support.", Log: []string{`does not have native support for FP4 computation`}},
+	{Name: "autotuned", Type: TypeCount, Varies: true, Doc: "Times that FlashInfer's autotuner ran.", Log: []string{`\[Autotuner\]: Autotuning process ends`}},
+	{Name: "preemptions", Type: TypeNumber, Varies: true, Doc: "Sequences that lost their KV cache to others.", Metric: vllmMetrics.Names["preemptions"]},
+	{Name: "corrupted_requests", Type: TypeNumber, Varies: true, Doc: "Requests with NaN in their logits, where count_nans is on.", Metric: vllmMetrics.Names["corrupted_requests"]},
+}

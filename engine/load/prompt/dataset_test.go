@@ -1,0 +1,309 @@
+package prompt
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/openai"
+)
+
+func TestParseDataset(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		want []Row
+	}{
+		"prompts": {
+			"\xef\xbb\xbf{\"prompt\": \"Why is the sky blue?\"}\r\n\n{\"id\": 7, \"prompt\": \"And the sea?\", \"max_tokens\": 12}",
+			[]Row{{Line: 1, Turns: []string{"Why is the sky blue?"}}, {Line: 3, Turns: []string{"And the sea?"}, Output: 12}},
+		},
+		"messages": {
+			`{"messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}, {"role": "user", "content": "Bye"}],
+			"output_tokens": 5, "tools": [{"type": "function"}], "tool_choice": "auto"}`,
+			[]Row{{
+				Line: 1, System: "Be brief.", Turns: []string{"Bye"}, Output: 5,
+				Before: []openai.Message{{Role: "user", Content: "Hi"}, {Role: "assistant", Content: "Hello"}},
+				Extra:  map[string]any{"tools": []any{map[string]any{"type": "function"}}, "tool_choice": "auto"},
+			}},
+		},
+		"conversations": {
+			`{"id": "a", "conversations": [{"from": "system", "value": "S"}, {"from": "human", "value": "one"}, {"from": "gpt", "value": "x"}, {"from": "human", "value": "two"}]}`,
+			[]Row{{Line: 1, System: "S", Turns: []string{"one", "two"}}},
+		},
+		"trace": {
+			`{"timestamp": 1000, "input_length": 600, "output_length": 10, "hash_ids": [4, 5]}` + "\n" + `{"timestamp": 1500.5, "input_length": 512, "hash_ids": [4]}`,
+			[]Row{{Line: 1, Input: 600, Output: 10, Hashes: []uint64{4, 5}}, {Line: 2, At: 500500 * time.Microsecond, Input: 512, Hashes: []uint64{4}}},
+		},
+	} {
+		d, err := ParseDataset("x.jsonl", []byte(strings.ReplaceAll(c.text, "\n\t", " ")))
+		if err != nil || !reflect.DeepEqual(d.Rows, c.want) {
+			t.Errorf("%s: %+v, %v", name, d, err)
+		}
+	}
+}
+
+func TestDamagedDatasets(t *testing.T) {
+	for text, want := range map[string]string{
+		``:                                       "no row",
+		"\n \n":                                  "no row",
+		`[{"prompt": "a"}]`:                      "jq -c",
+		`{"prompt": "a"`:                         "cut",
+		`{"prompt": "a"} x`:                      "follows",
+		`"prompt"`:                               "one whole JSON object",
+		`{"prompt": "a", "prompt": "b"}`:         "two members",
+		`{"prompt": "a", "max_token": 5}`:        "max_token",
+		`{"prompt": "a", "messages": []}`:        "both",
+		`{"text": "a"}`:                          "none of",
+		`{"prompt": ""}`:                         "is empty",
+		`{"prompt": null}`:                       "must be a text",
+		`{"prompt": 5}`:                          "must be a text",
+		`{"prompt": "\ud800"}`:                   "surrogate",
+		"{\"prompt\": \"\xff\"}":                 "UTF-8",
+		`{"prompt": "a", "output_tokens": 1.5}`:  "whole number",
+		`{"prompt": "a", "output_tokens": 0}`:    "whole number",
+		`{"prompt": "a", "output_tokens": null}`: "whole number",
+		`{"prompt": "a", "output_tokens": 1, "max_tokens": 1}`:                                 "both",
+		`{"prompt": "a", "tools": {}}`:                                                         "array",
+		`{"prompt": "a", "tools": [5]}`:                                                        "tools[0]",
+		`{"prompt": "a", "tool_choice": "auto"}`:                                               "no \"tools\"",
+		`{"messages": [{"role": "user", "content": [{"type": "text"}]}]}`:                      "messages[0]",
+		`{"messages": [{"role": "assistant", "content": "a"}]}`:                                "the user's",
+		`{"messages": [{"role": "tool", "content": "a"}]}`:                                     "unknown role",
+		`{"messages": [{"role": "user", "content": "a", "name": "b"}]}`:                        "more members",
+		`{"messages": [{"role": "user", "content": "a"}, {"role": "system", "content": "a"}]}`: "first",
+		`{"conversations": [{"from": "gpt", "value": "a"}]}`:                                   "no human",
+		`{"conversations": [{"from": "dog", "value": "a"}]}`:                                   "unknown speaker",
+		`{"input_length": 5}`:                                                                  "timestamp",
+		`{"timestamp": -1, "input_length": 5}`:                                                 "timestamp",
+		`{"timestamp": 1, "input_length": 1e9}`:                                                "whole number",
+		`{"timestamp": 1, "input_length": 513, "hash_ids": [1]}`:                               "2 whole numbers",
+		`{"timestamp": 1, "input_length": 5, "hash_ids": [-1]}`:                                "whole numbers",
+		`{"timestamp": 1, "input_length": 5, "prompt": "a"}`:                                   "both",
+	} {
+		d, err := ParseDataset("x.jsonl", []byte(text))
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x.jsonl:") || d != nil {
+			t.Errorf("%s: error %v, want one with %q", text, err, want)
+		}
+		good := `{"timestamp": 1, "input_length": 5}` + "\n"
+		if !strings.Contains(text, "input") {
+			good = `{"prompt": "a"}` + "\n"
+		}
+		if strings.TrimSpace(text) == "" || text[0] == '[' {
+			continue
+		}
+		if _, err = ParseDataset("x.jsonl", []byte(good+text)); err == nil || !strings.HasPrefix(err.Error(), "x.jsonl:2: ") {
+			t.Errorf("%s: error %v, want one of line 2", text, err)
+		}
+	}
+	for text, want := range map[string]string{
+		`{"timestamp": 5, "input_length": 5}` + "\n" + `{"timestamp": 4, "input_length": 5}`: "sort",
+		`{"timestamp": 5, "input_length": 5}` + "\n" + `{"prompt": "a"}`:                     "same file",
+	} {
+		if _, err := ParseDataset("x.jsonl", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want one with %q", text, err, want)
+		}
+	}
+}
+
+// Whatever a file holds, it is read whole or refused, and what was read can be
+// made into prompts.
+func FuzzParseDataset(f *testing.F) {
+	for _, seed := range []string{
+		`{"prompt": "a", "output_tokens": 3}`,
+		`{"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "a"}], "tools": [{"a": 1e5}]}`,
+		`{"conversations": [{"from": "human", "value": "one"}, {"from": "gpt", "value": "x"}]}`,
+		`{"timestamp": 1.5, "input_length": 600, "output_length": 10, "hash_ids": [4, 5]}`,
+		"{\"prompt\": \"\\ud83d\\ude00\"}\r\n\n{\"prompt\":\"b\"}",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, err := ParseDataset("x.jsonl", data)
+		if err != nil {
+			if d != nil || !strings.HasPrefix(err.Error(), "x.jsonl:") {
+				t.Fatalf("half read, or without its place: %v", err)
+			}
+			return
+		}
+		lines := strings.Count(string(data), "\n") + 1
+		for i, r := range d.Rows {
+			if r.Line < 1 || r.Line > lines || r.At < 0 || (r.Input > 0) == (len(r.Turns) > 0) {
+				t.Fatalf("row %+v", r)
+			}
+			if r.Input > 0 {
+				continue
+			}
+			p, err := Spec{Data: d, Turns: 9, API: openai.Chat}.given(t.Context(), "measured", i)
+			if err != nil || strings.TrimSpace(p.Text) == "" {
+				t.Fatalf("%+v, %v", p, err)
+			}
+			p.encode()
+		}
+	})
+}
+
+func parsed(t *testing.T, text string) *Dataset {
+	t.Helper()
+	d, err := ParseDataset("x.jsonl", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestPromptsOfADataset(t *testing.T) {
+	d := parsed(t, `{"prompt": "one", "output_tokens": 7}
+{"conversations": [{"from": "human", "value": "two"}, {"from": "gpt", "value": "x"}, {"from": "human", "value": "more"}, {"from": "human", "value": "still"}]}
+{"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}], "tools": [{"x": 1}]}
+{"prompt": "last"}`)
+	f := &fake{}
+	p, err := Build(t.Context(), f, Spec{Cell: "chat", API: openai.Chat, Data: d, Turns: 2, Warmup: 1, Requests: 3, Outputs: &Lengths{Distribution: Uniform, Min: 5, Max: 5}})
+	if err != nil || p.Method != Given || p.Exact() {
+		t.Fatal(p, err)
+	}
+	if len(f.sent) > 0 || f.counts > 0 {
+		t.Error("the engine was asked about prompts that are sent as they are")
+	}
+	want := []Prompt{
+		{Text: "one", Output: 7},
+		{Text: "two", Output: 5, Next: &Prompt{Text: "more", Output: 5}},
+		{Text: "c", System: "s", Output: 5, Before: []openai.Message{{Role: "user", Content: "a"}, {Role: "assistant", Content: "b"}}, Extra: map[string]any{"tools": []any{map[string]any{"x": 1.0}}}},
+	}
+	if !reflect.DeepEqual(p.Measured, want) || !reflect.DeepEqual(p.Warmup, []Prompt{{Text: "last", Output: 5}}) {
+		t.Errorf("%+v and %+v", p.Measured, p.Warmup)
+	}
+	r := openai.Request{API: openai.Chat}
+	p.Measured[2].Fill(&r)
+	if len(r.Before) != 3 || r.Before[0].Role != "system" || r.Prompt != "c" || r.Extra["tools"] == nil {
+		t.Errorf("sent as %+v", r)
+	}
+	if _, err := Build(t.Context(), f, Spec{Cell: "chat", Data: d, Requests: 3}); err == nil || !strings.Contains(err.Error(), "x.jsonl:3") {
+		t.Errorf("messages for completions: %v", err)
+	}
+}
+
+func TestPromptsOfATrace(t *testing.T) {
+	absent := &openai.StatusError{Status: 404}
+	d := parsed(t, `{"timestamp": 100, "input_length": 1300, "output_length": 9, "hash_ids": [1, 2, 3]}
+{"timestamp": 600, "input_length": 1100, "output_length": 8, "hash_ids": [1, 2, 7]}
+{"timestamp": 700, "input_length": 40, "hash_ids": [9]}
+{"timestamp": 700, "input_length": 1100, "output_length": 8, "hash_ids": [1, 2, 7]}`)
+	for _, f := range []*fake{{count: tokenizers["pieces of four"]}, {count: tokenizers["pieces of four"], noTokens: absent}} {
+		for _, api := range []openai.API{openai.Completions, openai.Chat} {
+			p, err := Build(t.Context(), f, Spec{Cell: "trace", API: api, Data: d, Warmup: 5, Requests: 4, CountTemplate: true})
+			if err != nil || !p.Exact() {
+				t.Fatalf("%s: exact %v, %v", api, p.Exact(), err)
+			}
+			for i, one := range p.Measured {
+				row := d.Rows[i]
+				if seen := f.sees(t, api, one); seen != row.Input || one.Output != row.Output || one.At != row.At {
+					t.Errorf("%s row %d: %d tokens, want %d; %+v", api, i, seen, row.Input, one)
+				}
+			}
+			a, b := p.Measured[0].Text, p.Measured[1].Text
+			same := 0
+			for same < len(b) && a[same] == b[same] {
+				same++
+			}
+			if n := f.count(a[:same]); n < 1000 || n > 1024+8 {
+				t.Errorf("%s: the first two share %d tokens, want those of two blocks", api, n)
+			}
+			if p.Measured[1].Text != p.Measured[3].Text || p.Measured[2].Text[:8] == a[:8] {
+				t.Error("equal rows differ, or others are alike")
+			}
+			for _, one := range p.Warmup {
+				if strings.HasPrefix(one.Text, a[:8]) || one.At != 0 {
+					t.Error("a warm-up leaves blocks in the cache")
+				}
+			}
+		}
+	}
+	if !d.SharesPrefixes() || d.Rows[1].At != 500*time.Millisecond {
+		t.Error("the trace is not what was read")
+	}
+	_, err := Build(t.Context(), &fake{noTokens: absent, noUsage: true}, Spec{Cell: "trace", Data: d, Requests: 4})
+	if err == nil || !strings.Contains(err.Error(), "x.jsonl:1") || !strings.Contains(err.Error(), "remove hash_ids") {
+		t.Errorf("an engine that counts nothing: %v", err)
+	}
+}
+
+// A change of anything that is sent changes the digest.
+func TestDigestCoversAll(t *testing.T) {
+	of := func(p Prompt) string { return Prompts{Measured: []Prompt{p}}.Digest() }
+	base := Prompt{Text: "a"}
+	seen := map[string]string{of(base): "nothing"}
+	v := reflect.ValueOf(&base).Elem()
+	for i := range v.NumField() {
+		changed := base
+		field := reflect.ValueOf(&changed).Elem().Field(i)
+		name := v.Type().Field(i).Name
+		switch old := field.Interface().(type) {
+		case string:
+			field.SetString(old + "b")
+		case int, time.Duration:
+			field.SetInt(field.Int() + 5)
+		case []int:
+			field.Set(reflect.ValueOf([]int{3}))
+		case []openai.Message:
+			field.Set(reflect.ValueOf([]openai.Message{{Role: "user", Content: "x"}}))
+		case *Prompt:
+			field.Set(reflect.ValueOf(&Prompt{Text: "c"}))
+		case map[string]any:
+			field.Set(reflect.ValueOf(map[string]any{"tools": 1}))
+		default:
+			t.Fatalf("%s has a type that this test does not know", name)
+		}
+		if other := seen[of(changed)]; other != "" {
+			t.Errorf("%s changes the digest as %s does", name, other)
+		}
+		seen[of(changed)] = name
+	}
+	one, two := Prompts{Warmup: []Prompt{base}}, Prompts{Measured: []Prompt{base}}
+	if one.Digest() == two.Digest() {
+		t.Error("a warm-up is not measured")
+	}
+}
+
+func TestDrawnLengths(t *testing.T) {
+	f := &fake{count: tokenizers["pieces of four"]}
+	spec := Spec{
+		Cell: "chat", API: openai.Chat, Seed: 3, Warmup: 2, Requests: 20, Turns: 3,
+		Lengths: &Lengths{Distribution: Lognormal, Mean: 200, Std: 100, Min: 40, Max: 500},
+		Outputs: &Lengths{Distribution: Uniform, Min: 10, Max: 90},
+	}
+	p, err := Build(t.Context(), f, spec)
+	if err != nil || !p.Exact() {
+		t.Fatal(err)
+	}
+	lengths, outputs := map[int]bool{}, map[int]bool{}
+	for _, one := range p.Measured {
+		turns := 0
+		for turn := &one; turn != nil; turn = turn.Next {
+			turns++
+			lengths[turn.Asked], outputs[turn.Output] = true, true
+			if turn.Output < 10 || turn.Output > 90 || turn.Asked < 40 || turn.Asked > 500+p.Template {
+				t.Errorf("%d tokens, %d of answer", turn.Asked, turn.Output)
+			}
+		}
+		if turns != 3 {
+			t.Errorf("%d turns", turns)
+		}
+	}
+	if len(lengths) < 20 || len(outputs) < 15 {
+		t.Errorf("%d different lengths and %d of answers", len(lengths), len(outputs))
+	}
+	// Cells that differ in something else have the same lengths.
+	spec.Cell = "chat.c4"
+	q, err := Build(t.Context(), f, spec)
+	shape := func(p Prompts) (s string) {
+		for _, one := range p.Measured {
+			s += fmt.Sprint(one.Asked, one.Output, " ")
+		}
+		return s
+	}
+	if err != nil || shape(p) != shape(q) || p.Digest() == q.Digest() {
+		t.Errorf("%s and %s, %v", shape(p), shape(q), err)
+	}
+}

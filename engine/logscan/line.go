@@ -1,0 +1,161 @@
+package logscan
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxLineBytes is how much of one log line is ever shown or stored.
+const maxLineBytes = 300
+
+// cleanedBytes is how much of a line is looked at for that.
+const cleanedBytes = 16 * maxLineBytes
+
+// Clean makes one line of foreign output safe to print and store: terminal
+// escapes and control characters go, what is not UTF-8 or not printable becomes
+// U+FFFD (this includes the marks that reverse a line's direction), and the
+// line is cut to maxLineBytes.
+func Clean(line []byte) string {
+	// Cutting first bounds the work on a line of gigabytes; escapes are allowed
+	// to eat into the generous margin.
+	if len(line) > cleanedBytes {
+		line = line[:cleanedBytes]
+	}
+	line = stripANSI(nil, line)
+	const ellipsis = "…"
+	out := make([]byte, 0, min(len(line), maxLineBytes)+utf8.UTFMax)
+	fits := 0 // length of out that still leaves room for the ellipsis
+	for len(line) > 0 {
+		r, n := utf8.DecodeRune(line)
+		line = line[n:]
+		switch {
+		case r == '\t':
+			r = ' '
+		case r < ' ' || r == 0x7f:
+			continue
+		case !unicode.IsPrint(r):
+			r = utf8.RuneError
+		}
+		out = utf8.AppendRune(out, r)
+		if len(out) <= maxLineBytes-len(ellipsis) {
+			fits = len(out)
+		}
+		if len(out) > maxLineBytes {
+			return string(append(out[:fits], ellipsis...))
+		}
+	}
+	return string(bytes.TrimRight(out, " "))
+}
+
+// stripANSI appends line to dst without the terminal escape sequences in it
+// (ECMA-48: CSI with parameters, OSC and other strings up to their terminator,
+// and the two or three byte escapes). A sequence that the line's end cuts off
+// is dropped.
+func stripANSI(dst, line []byte) []byte {
+	for {
+		esc := bytes.IndexByte(line, 0x1b)
+		if esc < 0 {
+			return append(dst, line...)
+		}
+		dst = append(dst, line[:esc]...)
+		line = line[esc+escapeLen(line[esc:]):]
+	}
+}
+
+// escapeLen is the length of the escape sequence that s starts with.
+func escapeLen(s []byte) int {
+	if len(s) < 2 {
+		return len(s)
+	}
+	switch s[1] {
+	case '[':
+		for i := 2; i < len(s); i++ {
+			if s[i] >= 0x40 && s[i] <= 0x7e {
+				return i + 1
+			}
+			if s[i] < 0x20 || s[i] > 0x7e {
+				return i // not a sequence after all: keep what follows
+			}
+		}
+		return len(s)
+	case ']', 'P', 'X', '^', '_':
+		for i := 2; i < len(s); i++ {
+			if s[i] == 0x07 {
+				return i + 1
+			}
+			if s[i] == 0x1b {
+				if i+1 < len(s) && s[i+1] == '\\' {
+					return i + 2
+				}
+				return i
+			}
+		}
+		return len(s)
+	}
+	i := 1
+	for i < len(s) && s[i] >= 0x20 && s[i] <= 0x2f {
+		i++
+	}
+	if i < len(s) && s[i] >= 0x30 && s[i] <= 0x7e {
+		i++
+	}
+	return i
+}
+
+// tailWindow is how much of a log's end Tail reads at most, in bytes.
+const tailWindow = 256 << 10
+
+// Tail is the last lines of a log, oldest first, each safe to print: escape
+// sequences are gone, invalid UTF-8 is replaced, a line is cut at 300 bytes.
+// Blank lines are left out, and of a line that was redrawn with \r (a progress
+// bar) the last state is kept. At most the last 256 KiB are read, whatever the
+// size of the file; a file that cannot be read has no lines.
+func Tail(path string, lines int) []string {
+	if lines <= 0 {
+		return nil
+	}
+	window, whole := readEnd(path)
+	var tail []string
+	for len(window) > 0 && len(tail) < lines {
+		cut := bytes.LastIndexByte(window, '\n')
+		if cut < 0 && !whole && len(tail) > 0 {
+			break // the window begins inside this line
+		}
+		if line := Clean(lastDrawn(window[cut+1:])); line != "" {
+			tail = append(tail, line)
+		}
+		window = window[:max(cut, 0)]
+	}
+	for i, j := 0, len(tail)-1; i < j; i, j = i+1, j-1 {
+		tail[i], tail[j] = tail[j], tail[i]
+	}
+	return tail
+}
+
+// readEnd reads the last tailWindow bytes; whole says that this is all of it.
+func readEnd(path string) (window []byte, whole bool) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, true
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, true
+	}
+	from := max(0, info.Size()-tailWindow)
+	window, err = io.ReadAll(io.NewSectionReader(f, from, tailWindow))
+	if err != nil {
+		return nil, true
+	}
+	return window, from == 0
+}
+
+// lastDrawn is what a terminal would still show of a line redrawn with \r.
+func lastDrawn(line []byte) []byte {
+	line = bytes.TrimRight(line, "\r")
+	return line[bytes.LastIndexByte(line, '\r')+1:]
+}

@@ -1,0 +1,417 @@
+// Package logscan knows logs as bytes: what stands in them (many patterns in one
+// pass), their last lines made safe to print, and files that stay bounded while
+// an engine writes. It does not know what a line means: kinds do.
+package logscan
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+)
+
+// maxScanLine is how much of one line is searched, in bytes; what a line has
+// beyond is skipped. Real log lines stay far below; the limit bounds memory
+// against an engine that prints without ever ending a line.
+const maxScanLine = 1 << 20
+
+// scanChunk is how much of a log is read at once: it stays in a core's cache.
+const scanChunk = 128 << 10
+
+// Scan looks for many patterns in the lines of a log in one pass, as a
+// stream: memory is bounded whatever the log. Terminal escapes are removed
+// before matching, and each redraw of a progress line (\r) is a line by itself.
+//
+// One automaton over a literal of each pattern says which few patterns may match
+// a line; only these are tried. So patterns cost next to nothing on the lines
+// that have none of their words.
+type Scan struct {
+	sought []sought
+	// always are patterns without a literal, caseless those that a line outside
+	// ASCII may match without having its literal.
+	always, caseless []int
+	trie             *trie
+	words            *automaton // nil until the first line
+	matches          []Match    // by number of the glob
+	found            []finding  // by number of the expression
+	unless           []Glob
+	// matched is told of every line that a pattern matches, without its escapes;
+	// nil asks for nothing.
+	matched func(pattern int, line []byte)
+
+	lines    int
+	cut      bool
+	kept     bool
+	pending  []byte // a line that has not ended yet
+	skipping bool   // inside the rest of a line that was cut
+
+	mark       []uint64 // by pattern: the last drawn line that made it a candidate
+	drawn      uint64   // number of the drawn line
+	candidates []int
+	buf        []byte // scratch for a line without escapes
+	folded     []byte // scratch for the line in lower case
+}
+
+// New compiles the globs; see Glob for what they mean.
+func New(globs []string) (*Scan, error) {
+	s := &Scan{trie: newTrie()}
+	// What stands where a log was cut is looked for in every log.
+	s.add(sought{cut: true, glob: mustGlob(logCutWords)}, []string{mustGlob(logCutWords).literal()})
+	for _, p := range globs {
+		if err := s.addGlob(p); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// ScanFile looks for the globs in the log at path. The map holds those that were
+// seen, under the glob as given; lines is how many lines the log has. Errors are
+// a glob without text and a file that cannot be read.
+func ScanFile(path string, globs []string) (seen map[string]Match, lines int, err error) {
+	s, err := New(globs)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := s.File(path); err != nil {
+		return nil, 0, err
+	}
+	return s.Seen(), s.Lines(), nil
+}
+
+// Unless passes over lines that a glob matches and one of these too. A glob
+// without text passes over none.
+func (s *Scan) Unless(globs []string) {
+	for _, text := range globs {
+		if g, err := ParseGlob(text); err == nil {
+			s.unless = append(s.unless, g)
+		}
+	}
+}
+
+// Lines is how many lines were read; a last one without its \n counts.
+func (s *Scan) Lines() int { return s.lines }
+
+// Cut reports whether lines are missing from the log: its middle was dropped, so
+// that what was not seen may have been there all the same.
+func (s *Scan) Cut() bool { return s.cut }
+
+// Kept reports that of what is missing the first and last line of each pattern
+// stayed, so that what was not seen was not there but for the moment of the cut,
+// and what was seen last was said last. How often it was said is not known.
+func (s *Scan) Kept() bool { return s.kept }
+
+// File scans the file at path.
+func (s *Scan) File(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return s.Read(f)
+}
+
+// Read scans r to its end.
+func (s *Scan) Read(r io.Reader) error {
+	buf := make([]byte, scanChunk)
+	for {
+		n, err := r.Read(buf)
+		s.feed(buf[:n])
+		if err == io.EOF {
+			s.flush()
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Write scans the next part of a log that comes bit by bit. It cannot fail.
+func (s *Scan) Write(p []byte) (int, error) {
+	s.feed(p)
+	return len(p), nil
+}
+
+func (s *Scan) feed(p []byte) {
+	for len(p) > 0 {
+		end := bytes.IndexByte(p, '\n')
+		if end < 0 {
+			s.more(p)
+			return
+		}
+		switch {
+		case s.skipping:
+			s.skipping = false
+		case len(s.pending) > 0:
+			s.more(p[:end])
+			s.flush()
+			s.skipping = false
+		default:
+			s.whole(p[:min(end, maxScanLine)])
+		}
+		p = p[end+1:]
+	}
+}
+
+// more adds to the line that has not ended yet.
+func (s *Scan) more(p []byte) {
+	if s.skipping {
+		return
+	}
+	s.pending = append(s.pending, p[:min(len(p), maxScanLine-len(s.pending))]...)
+	if len(s.pending) == maxScanLine {
+		s.flush()
+		s.skipping = true
+	}
+}
+
+// flush takes what there is of the last line as a line.
+func (s *Scan) flush() {
+	if len(s.pending) > 0 {
+		s.whole(s.pending)
+		s.pending = s.pending[:0]
+	}
+}
+
+// whole takes one line without its \n.
+func (s *Scan) whole(line []byte) {
+	s.lines++
+	for {
+		drawn, rest, more := bytes.Cut(line, []byte{'\r'})
+		if len(drawn) > 0 {
+			s.match(drawn)
+		}
+		if !more {
+			return
+		}
+		line = rest
+	}
+}
+
+// Match is where a glob was seen in a log.
+type Match struct {
+	// Count is how many lines matched, each redraw of a progress line (\r)
+	// counting as one.
+	Count int
+	// FirstLine is the first of them, safe to print and cut at 300 bytes.
+	FirstLine string
+	// LineNo is its line number as an editor shows it, from 1.
+	LineNo int
+}
+
+// sought is one pattern of a scan.
+type sought struct {
+	name string
+	// to is the number of its Match or Found.
+	to   int
+	glob Glob
+	// expr is nil for a glob; group is the number of the group with the value.
+	expr  *regexp.Regexp
+	group int
+	cut   bool
+}
+
+func mustGlob(pattern string) Glob {
+	g, err := ParseGlob(pattern)
+	if err != nil {
+		panic(err) // a constant of this package
+	}
+	return g
+}
+
+func (s *Scan) addGlob(pattern string) error {
+	g, err := ParseGlob(pattern)
+	if err != nil {
+		return err
+	}
+	s.add(sought{name: pattern, to: len(s.matches), glob: g}, []string{g.literal()})
+	s.matches = append(s.matches, Match{})
+	return nil
+}
+
+// Expressions adds RE2 expressions that belong together and returns the number
+// under which Found gives what they say. On each line they are tried in order;
+// the first that matches counts. The error names the expression that is wrong.
+func (s *Scan) Expressions(exprs []string) (int, error) {
+	n := len(s.found)
+	for _, text := range exprs {
+		re, err := regexp.Compile(text)
+		if err != nil {
+			return 0, fmt.Errorf("log expression %q: %w", text, err)
+		}
+		literals, caseless, err := literalsOf(text)
+		if err != nil {
+			return 0, fmt.Errorf("log expression %q: %w", text, err)
+		}
+		group := re.SubexpIndex("value")
+		if group < 0 {
+			group = min(1, re.NumSubexp())
+		}
+		if caseless {
+			s.caseless = append(s.caseless, len(s.sought))
+		}
+		s.add(sought{name: text, to: n, expr: re, group: group}, literals)
+	}
+	s.found = append(s.found, finding{})
+	return n, nil
+}
+
+// add must come before the first line is scanned.
+func (s *Scan) add(p sought, literals []string) {
+	n := len(s.sought)
+	s.sought = append(s.sought, p)
+	s.mark = append(s.mark, 0)
+	fits := len(literals) > 0
+	for _, l := range literals {
+		fits = fits && s.trie.add(l, n)
+	}
+	if !fits {
+		s.always = append(s.always, n)
+	}
+}
+
+// Seen are the globs that matched so far.
+func (s *Scan) Seen() map[string]Match {
+	seen := make(map[string]Match)
+	for _, p := range s.sought {
+		if p.expr == nil && !p.cut && s.matches[p.to].Count > 0 {
+			seen[p.name] = s.matches[p.to]
+		}
+	}
+	return seen
+}
+
+// Found is what the expressions of that number said last; its Count is 0 where
+// no line matched.
+func (s *Scan) Found(n int) Found { return s.found[n].found() }
+
+// match takes one line as it was drawn.
+func (s *Scan) match(line []byte) {
+	if s.words == nil {
+		s.words = s.trie.compile()
+	}
+	if bytes.IndexByte(line, 0x1b) >= 0 {
+		s.buf = stripANSI(s.buf[:0], line)
+		line = s.buf
+	}
+	s.drawn++
+	s.candidates, s.folded = s.candidates[:0], s.folded[:0]
+	if s.words.find(line, s.candidate) {
+		s.outsideASCII(line)
+	}
+	for _, n := range s.always {
+		s.candidate(n)
+	}
+	if len(s.candidates) > 0 {
+		s.try(line)
+	}
+}
+
+// outsideASCII adds the candidates of a line that only show when it is folded: of
+// all letters outside ASCII two have a lower case within it.
+func (s *Scan) outsideASCII(line []byte) {
+	for _, n := range s.caseless {
+		s.candidate(n)
+	}
+	if bytes.Contains(line, kelvin) || bytes.Contains(line, dottedI) {
+		s.folded = fold(s.folded, line)
+		s.words.find(s.folded, s.candidate)
+	}
+}
+
+// The letters outside ASCII whose lower case is within it, as UTF-8.
+var (
+	kelvin  = []byte("\u212a") // k
+	dottedI = []byte("\u0130") // i
+)
+
+// candidate notes a pattern that the line may match, once.
+func (s *Scan) candidate(n int) {
+	if s.mark[n] != s.drawn {
+		s.mark[n] = s.drawn
+		s.candidates = append(s.candidates, n)
+	}
+}
+
+// try matches the line with its candidates, in the order in which they were
+// added, which is that of the expressions that belong together.
+func (s *Scan) try(line []byte) {
+	slices.Sort(s.candidates)
+	taken := -1 // the last number of expressions that one matched
+	for _, n := range s.candidates {
+		p := &s.sought[n]
+		if p.expr != nil {
+			if p.to != taken && s.found[p.to].take(p, line, s.lines) {
+				taken = p.to
+				s.tell(n, line)
+			}
+			continue
+		}
+		if len(s.folded) == 0 {
+			s.folded = fold(s.folded, line)
+		}
+		if !p.glob.matchFolded(s.folded) || slices.ContainsFunc(s.unless, func(g Glob) bool { return g.matchFolded(s.folded) }) {
+			continue
+		}
+		s.tell(n, line)
+		if p.cut {
+			s.cut, s.kept = true, bytes.Contains(line, []byte(logKeptWords))
+			continue
+		}
+		m := &s.matches[p.to]
+		if m.Count++; m.Count == 1 {
+			m.FirstLine, m.LineNo = Clean(line), s.lines
+		}
+	}
+}
+
+func (s *Scan) tell(n int, line []byte) {
+	if s.matched != nil {
+		s.matched(n, line)
+	}
+}
+
+// Found is what the last line said that one of several expressions matched.
+type Found struct {
+	// Count is how many lines matched.
+	Count int
+	// Value is the group called "value", else the first group; Grouped is false
+	// where the expression has none.
+	Value   string
+	Grouped bool
+	// Line is the last line that matched, safe to print and cut at 300 bytes,
+	// LineNo its number as an editor shows it, from 1.
+	Line   string
+	LineNo int
+}
+
+// finding is a Found while the log is scanned: the line is kept as it is, as far
+// as Clean looks, and made safe once.
+type finding struct {
+	count, number int
+	line, value   []byte
+	grouped       bool
+}
+
+// take records what a line says, if it matches.
+func (f *finding) take(p *sought, line []byte, number int) bool {
+	at := p.expr.FindSubmatchIndex(line)
+	if at == nil {
+		return false
+	}
+	f.count++
+	f.number, f.grouped = number, p.group > 0
+	f.line = append(f.line[:0], line[:min(len(line), cleanedBytes)]...)
+	f.value = f.value[:0]
+	if from, to := at[2*p.group], at[2*p.group+1]; f.grouped && from >= 0 {
+		f.value = append(f.value, line[from:min(to, from+cleanedBytes)]...)
+	}
+	return true
+}
+
+func (f *finding) found() Found {
+	return Found{Count: f.count, Value: Clean(f.value), Grouped: f.grouped, Line: Clean(f.line), LineNo: f.number}
+}

@@ -1,0 +1,242 @@
+package logscan
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"unicode"
+	"unicode/utf8"
+)
+
+// scanReference is what a scan means, without any of its shortcuts: every
+// pattern is tried on every line.
+func scanReference(t *testing.T, log []byte, globs, exprs []string) (map[string]Match, Found) {
+	t.Helper()
+	seen := map[string]Match{}
+	var found Found
+	for i, line := range bytes.Split(log, []byte{'\n'}) {
+		for drawn := range bytes.SplitSeq(line[:min(len(line), maxScanLine)], []byte{'\r'}) {
+			if len(drawn) == 0 {
+				continue
+			}
+			plain := stripANSI(nil, drawn)
+			for _, text := range globs {
+				g, err := ParseGlob(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !g.matchFolded(fold(nil, plain)) {
+					continue
+				}
+				m := seen[text]
+				if m.Count++; m.Count == 1 {
+					m.FirstLine, m.LineNo = Clean(plain), i+1
+				}
+				seen[text] = m
+			}
+			for _, text := range exprs {
+				re := regexp.MustCompile(text)
+				at := re.FindSubmatch(plain)
+				if at == nil {
+					continue
+				}
+				group := re.SubexpIndex("value")
+				if group < 0 {
+					group = min(1, re.NumSubexp())
+				}
+				found = Found{Count: found.Count + 1, Line: Clean(plain), LineNo: i + 1, Grouped: group > 0}
+				if group > 0 && at[group] != nil {
+					found.Value = Clean(at[group])
+				}
+				break
+			}
+		}
+	}
+	return seen, found
+}
+
+func scanBoth(t *testing.T, log []byte, globs, exprs []string) {
+	t.Helper()
+	s, err := New(globs)
+	if err != nil {
+		return // a glob without text
+	}
+	n, err := s.Expressions(exprs)
+	if err != nil {
+		return
+	}
+	if err := s.Read(iotest.HalfReader(bytes.NewReader(log))); err != nil {
+		t.Fatal(err)
+	}
+	seen, found := scanReference(t, log, globs, exprs)
+	if got := s.Seen(); !reflect.DeepEqual(got, seen) {
+		t.Errorf("globs %q on %q:\ngot  %+v\nwant %+v", globs, log, got, seen)
+	}
+	if got := s.Found(n); got != found {
+		t.Errorf("expressions %q on %q:\ngot  %+v\nwant %+v", exprs, log, got, found)
+	}
+}
+
+// A scan with its automaton sees exactly what trying every pattern on every line
+// sees: case, escapes, redraws, bytes that are no text, letters that fold into
+// ASCII from outside it.
+var scanCases = []struct {
+	log, glob, expr string
+}{
+	{"INFO Using FLASH_ATTN attention backend\n", "using*BACKEND", `Using (\w+) attention`},
+	{"\x1b[0;36mUsing \x1b[1mMarlin\x1b[0m backend\r\nx", "using marlin", `Using (?P<value>\w+) backend|(\d+)`},
+	{"10%\r50%\r100% done\n", "% done", `^(\d+)%`},
+	{"\u212aelvin mar\u017ein\n", "kelvin", `(?i)kelvin`},
+	{"u\u017fing marlin\n", "using", `(?i)using (\w+)`},
+	{"caf\xe9 Using Marlin\n", "caf*using", `Using (.*)`},
+	{"ÉCOLE grün backend\n", "école*Grün", `gr.n (backend)`},
+	{"abcabcabd\n", "abcabd", `(?:abc)+abd|zzz`},
+	{"hers she his\n", "she*his", `hers|his|(she)`},
+	{"a\x1b[31", "a", `[[:alpha:]]`},
+	{"\x1b[31m\n\n\r\r\n", "m", `^$`},
+	{"12 tokens\n7 tokens", "tokens", `(\d+) tokens`},
+	{"\x00\x01 İstanbul\n", "istanbul", `(?i)İSTANBUL|x{0}y?`},
+}
+
+func TestScanSeesWhatTryingEverythingSees(t *testing.T) {
+	var globs, exprs []string
+	for _, c := range scanCases {
+		globs, exprs = append(globs, c.glob), append(exprs, c.expr)
+	}
+	for _, c := range scanCases {
+		scanBoth(t, []byte(c.log), []string{c.glob}, []string{c.expr})
+		scanBoth(t, []byte(c.log), globs, exprs)
+	}
+}
+
+func FuzzLogScan(f *testing.F) {
+	for _, c := range scanCases {
+		f.Add([]byte(c.log), c.glob, c.expr)
+	}
+	f.Fuzz(func(t *testing.T, log []byte, glob, expr string) {
+		if len(log) > 4096 || len(expr) > 64 {
+			return
+		}
+		if strings.Contains(expr, "{") && strings.ContainsAny(expr, "0123456789") && len(expr) > 32 {
+			return // repetitions of repetitions take their time to compile
+		}
+		if strings.Trim(glob, "*") == "" || strings.ContainsAny(glob, "\r\n") {
+			glob = "using"
+		}
+		scanBoth(t, log, []string{glob, "backend", "a*b"}, []string{expr, `Using (\w+)`})
+	})
+}
+
+func TestScanOfALogThatWasCut(t *testing.T) {
+	log, err := Open(filepath.Join(t.TempDir(), "engine.log"), 4096, Evidence{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	for range 200 {
+		if _, err := log.Out.WriteString("a line of the log, as engines write them\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	scan := func() *Scan {
+		s, err := New([]string{"as engines"})
+		if err == nil {
+			err = s.File(log.Path)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	if s := scan(); s.Cut() || s.Seen()["as engines"].Count != 200 {
+		t.Errorf("before the cut: cut %v, %+v", s.Cut(), s.Seen())
+	}
+	log.Bound()
+	if s := scan(); !s.Cut() || s.Kept() || s.Seen()["as engines"].Count >= 200 {
+		t.Errorf("after the cut: cut %v, kept %v, %+v", s.Cut(), s.Kept(), s.Seen())
+	}
+}
+
+// What is looked for outlives the cut, and the cut after that: the first and the
+// last line of each pattern.
+func TestEvidenceOutlivesTheCut(t *testing.T) {
+	evidence := Evidence{Globs: []string{"marlin", "*", "never"}, Expressions: []string{`tactic (\d+)`, `(`}}
+	log, err := Open(filepath.Join(t.TempDir(), "engine.log"), 8192, evidence)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	write := func(text string) {
+		if _, err := log.Out.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	noise := strings.Repeat("a line of the log, as engines write them\n", 150)
+	write(noise + "\x1b[1mUsing MARLIN\x1b[0m kernels\n")
+	for i := range 9 {
+		write(fmt.Sprintf("autotuner chose tactic %d\n", i))
+	}
+	write(noise)
+	for range 2 {
+		log.Bound()
+		write(noise)
+		log.Bound()
+		s, err := New([]string{"marlin", "never"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := s.Expressions(evidence.Expressions[:1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.File(log.Path); err != nil {
+			t.Fatal(err)
+		}
+		if !s.Cut() || !s.Kept() || s.Seen()["marlin"].FirstLine != "Using MARLIN kernels" || len(s.Seen()) != 1 {
+			t.Errorf("cut %v, kept %v, seen %+v", s.Cut(), s.Kept(), s.Seen())
+		}
+		if f := s.Found(n); f.Value != "8" || f.Count != 2 {
+			t.Errorf("found %+v", f)
+		}
+	}
+	if info, err := log.Out.Stat(); err != nil || info.Size() > 8192 {
+		t.Errorf("the log has %d bytes: %v", info.Size(), err)
+	}
+	if newLineKeeper(Evidence{}) != nil {
+		t.Error("there is nothing to keep")
+	}
+}
+
+// A pattern that has no word of its own, and more words than the automaton
+// takes, are tried on every line.
+func TestScanWithoutLiterals(t *testing.T) {
+	globs := []string{"é"}
+	for i := range maxStates/maxLiteral + 10 {
+		globs = append(globs, strings.Repeat("x", i%7)+strings.Repeat(string(rune('a'+i%26)), 3)+strings.Repeat("y", i%11)+string(rune('a'+i/26%26))+strings.Repeat("z", maxLiteral))
+	}
+	s, err := New(globs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := globs[len(globs)-1]
+	if err := s.Read(strings.NewReader("É\n" + last + "\n")); err != nil {
+		t.Fatal(err)
+	}
+	if seen := s.Seen(); seen["é"].LineNo != 1 || seen[last].LineNo != 2 {
+		t.Errorf("seen %+v", seen)
+	}
+}
+
+// The scan relies on these two being all letters outside ASCII that fold into it.
+func TestLettersThatFoldIntoASCII(t *testing.T) {
+	for r := rune(utf8.RuneSelf); r <= unicode.MaxRune; r++ {
+		if unicode.ToLower(r) < utf8.RuneSelf && string(r) != string(kelvin) && string(r) != string(dottedI) {
+			t.Errorf("%U folds to %q", r, unicode.ToLower(r))
+		}
+	}
+}

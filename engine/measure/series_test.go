@@ -1,0 +1,148 @@
+package measure
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+)
+
+// readings are values at times in ms.
+func readings(name, source string, pairs ...float64) Series {
+	s := Series{Name: name, Source: source}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		s.At = append(s.At, time.Duration(pairs[i])*msec)
+		s.Value = append(s.Value, pairs[i+1])
+	}
+	return s
+}
+
+func span(from, to int) window { return window{time.Duration(from) * msec, time.Duration(to) * msec} }
+
+func TestIntegral(t *testing.T) {
+	// 100 W until 1 s, rising to 300 W at 2 s, and 300 W from there on.
+	power := readings(GPUPower, "", 0, 100, 1000, 100, 2000, 300, 3000, 300)
+	tests := []struct {
+		name  string
+		w     window
+		want  float64
+		known bool
+	}{
+		{"between readings", span(0, 1000), 100, true},
+		{"clipped and interpolated at both edges", span(500, 1500), 50 + 0.5*(100+200)/2, true},
+		{"within one segment", span(1250, 1750), 0.5 * 200, true},
+		{"everything", span(0, 3000), 100 + 200 + 300, true},
+		{"begins before the first reading", span(-1, 1000), 0, false},
+		{"ends after the last", span(2000, 3001), 0, false},
+		{"empty", span(1000, 1000), 0, false},
+	}
+	for _, tt := range tests {
+		got, known := power.integral(tt.w)
+		if known != tt.known || !near(got, tt.want) {
+			t.Errorf("%s: %v, %v, want %v, %v", tt.name, got, known, tt.want, tt.known)
+		}
+	}
+	gap := readings(GPUPower, "", 0, 100, 2001, 100)
+	if _, known := gap.integral(span(100, 200)); known {
+		t.Error("a gap of more than 2 s counts as watched")
+	}
+	twice := readings(GPUPower, "", 0, 100, 500, 100, 500, 200, 1000, 200)
+	if got, known := twice.integral(span(0, 1000)); !known || got != 150 {
+		t.Errorf("two readings at one instant: %v, %v", got, known)
+	}
+}
+
+func TestDifference(t *testing.T) {
+	count := readings("engine.spec_drafts", "", 0, 5, 1000, 10, 1900, 40, 3100, 90)
+	tests := []struct {
+		name  string
+		s     Series
+		w     window
+		want  float64
+		known bool
+	}{
+		{"at the edges themselves", count, span(1000, 1900), 30, true},
+		{"the last before and the first after", count, span(1500, 2000), 80, true},
+		{"none before", count, span(-5, 2000), 0, false},
+		{"none after", count, span(1000, 3200), 0, false},
+		{"the one before is too far away", readings("", "", 0, 1, 3000, 2), span(2001, 2500), 0, false},
+		{"the counter began anew", readings("", "", 0, 5, 500, 2, 1000, 9), span(0, 1000), 0, false},
+		{"it did not count", readings("", "", 0, 5, 1000, 5), span(0, 1000), 0, true},
+	}
+	for _, tt := range tests {
+		got, known := tt.s.difference(tt.w)
+		if known != tt.known || got != tt.want {
+			t.Errorf("%s: %v, %v, want %v, %v", tt.name, got, known, tt.want, tt.known)
+		}
+	}
+}
+
+func TestGrowth(t *testing.T) {
+	rapl := readings(HostEnergy, "package-0", 0, 0, 1000, 50, 2000, 150)
+	if got, known := rapl.growth(span(500, 1500)); !known || got != 75 {
+		t.Errorf("%v, %v, want 75", got, known)
+	}
+	if _, known := readings(HostEnergy, "", 0, 9, 1000, 3).growth(span(0, 1000)); known {
+		t.Error("a counter that fell has a difference")
+	}
+}
+
+func TestWatchedIsWhole(t *testing.T) {
+	good := readings(GPUMemory, "a", 0, 1)
+	for name, bad := range map[string]Series{
+		"uneven":             {Name: GPUMemory, Source: "b", At: []time.Duration{1, 2}, Value: []float64{1}},
+		"back in time":       readings(GPUMemory, "b", 5, 1, 4, 1),
+		"not a number":       readings(GPUMemory, "b", 5, math.NaN()),
+		"the same GPU again": good,
+	} {
+		if w := newWatched([]Series{good, bad}); w.by[GPUMemory] != nil {
+			t.Errorf("%s: the sum over the others would be short", name)
+		}
+	}
+}
+
+// Ranks of one engine say the same of it, several engines add up.
+func TestEngines(t *testing.T) {
+	at := func(source string, v float64) Series { return readings("engine.running", source, 100, v) }
+	last := func(s Series) (float64, bool) { return s.Value[0], true }
+	for _, tt := range []struct {
+		series []Series
+		want   float64
+	}{
+		{[]Series{at("", 4)}, 4},
+		{[]Series{at(`engine="0"`, 4), at(`engine="1"`, 3)}, 7},
+		{[]Series{at(`tp_rank="0"`, 4), at(`tp_rank="1"`, 4)}, 4},
+		{[]Series{at(`dp_rank="0",tp_rank="0"`, 4), at(`dp_rank="0",tp_rank="1"`, 4), at(`dp_rank="1",tp_rank="2"`, 5)}, 9},
+	} {
+		if got, known := engines(newWatched(tt.series).by["engine.running"], last); !known || got != tt.want {
+			t.Errorf("%v: %v, %v, want %v", tt.series, got, known, tt.want)
+		}
+	}
+}
+
+// Engines that have requests of their own are added up; of ranks that share them
+// one counts.
+func TestGauge(t *testing.T) {
+	at := []time.Duration{1, 2}
+	series := func(source string, values ...float64) Series {
+		return Series{Name: "engine.running", Source: source, At: at[:len(values)], Value: values}
+	}
+	for name, c := range map[string]struct {
+		all  []Series
+		want []float64
+	}{
+		"none":             {nil, nil},
+		"one":              {[]Series{series("", 3, 4)}, []float64{3, 4}},
+		"data parallel":    {[]Series{series(`engine="0"`, 3, 4), series(`engine="1"`, 1, 0)}, []float64{4, 4}},
+		"tensor parallel":  {[]Series{series(`tp_rank="0"`, 3, 4), series(`tp_rank="1"`, 3, 4)}, []float64{3, 4}},
+		"expert parallel":  {[]Series{series(`moe_ep_rank="0",tp_rank="0"`, 0, 0), series(`moe_ep_rank="1",tp_rank="1"`, 3, 4)}, []float64{3, 4}},
+		"both":             {[]Series{series(`dp_rank="0",tp_rank="0"`, 3, 4), series(`dp_rank="0",tp_rank="1"`, 3, 4), series(`dp_rank="1",tp_rank="0"`, 2, 2)}, []float64{5, 6}},
+		"one ends early":   {[]Series{series(`engine="0"`, 3), series(`engine="1"`, 1, 2)}, []float64{4, 2}},
+		"another quantity": {[]Series{{Name: "engine.waiting", At: at, Value: []float64{9, 9}}}, nil},
+	} {
+		got := Gauge(c.all, "engine.running")
+		if !slices.Equal(got.Value, c.want) || !slices.Equal(got.At, at[:len(c.want)]) {
+			t.Errorf("%s: %v at %v, want %v", name, got.Value, got.At, c.want)
+		}
+	}
+}

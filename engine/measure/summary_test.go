@@ -1,0 +1,239 @@
+package measure
+
+import (
+	"encoding/json"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/quick"
+	"time"
+)
+
+// Goldens by hand: h = (n+1/3)p + 1/3, Q = x⌊h⌋ + (h−⌊h⌋)(x⌊h⌋+1 − x⌊h⌋).
+func TestQuantile(t *testing.T) {
+	oneToTen := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
+	tests := []struct {
+		values []float64
+		p      float64
+		want   float64
+	}{
+		{[]float64{7}, 0.5, 7},
+		{[]float64{7}, 0.99, 7},
+		{[]float64{1, 2}, 0.5, 1.5},
+		{[]float64{1, 2, 4}, 0.5, 2},
+		{oneToTen, 0.5, 5.5},         // h = 5.5
+		{oneToTen, 0.9, 9 + 19.0/30}, // h = 9.3 + 1/3 = 9.6333…
+		{oneToTen, 0.25, 2 + 11.0/12},
+		{oneToTen, 0.95, 10}, // h = 10.15: beyond the last
+		{oneToTen, 0, 1},
+		{oneToTen, 1, 10},
+	}
+	for _, tt := range tests {
+		if got := Quantile(tt.values, tt.p); !near(got, tt.want) {
+			t.Errorf("Quantile(%v, %v) = %v, want %v", tt.values, tt.p, got, tt.want)
+		}
+	}
+	for _, p := range []float64{-0.1, 1.1, math.NaN()} {
+		if got := Quantile(oneToTen, p); !math.IsNaN(got) {
+			t.Errorf("Quantile at %v = %v, want NaN", p, got)
+		}
+	}
+	if got := Quantile(nil, 0.5); !math.IsNaN(got) {
+		t.Errorf("Quantile of nothing = %v, want NaN", got)
+	}
+}
+
+func TestSummaryOf(t *testing.T) {
+	s, ok := SummaryOf("tg", []float64{4, 2, 4, 5, 4, 5, 7, 9})
+	if !ok {
+		t.Fatal("no summary")
+	}
+	want := map[string]float64{
+		"mean": 5, "median": 4.5, "p50": 4.5, "min": 2, "max": 9,
+		"std": math.Sqrt(32.0 / 7), "cv": math.Sqrt(32.0/7) / 5,
+	}
+	if !maps.EqualFunc(s.Stats, want, near) {
+		t.Errorf("stats = %v, want %v", s.Stats, want)
+	}
+	if s.Unit != "tok/s" || s.Better != Higher || s.N != 8 {
+		t.Errorf("got %+v", s)
+	}
+	one, _ := SummaryOf("startup_s", []float64{3})
+	if want := map[string]float64{"mean": 3, "median": 3, "p50": 3, "min": 3, "max": 3}; !maps.Equal(one.Stats, want) {
+		t.Errorf("one value: %v, want %v", one.Stats, want)
+	}
+	for name, values := range map[string][]float64{
+		"tg": nil, "ttft": {1, math.NaN()}, "itl": {math.Inf(1)}, "no_such_metric": {1},
+	} {
+		if s, ok := SummaryOf(name, values); ok {
+			t.Errorf("%s of %v: %+v, want none", name, values, s)
+		}
+	}
+	zero, _ := SummaryOf("crashes", []float64{0, 0})
+	if _, ok := zero.Stats["cv"]; ok {
+		t.Error("cv around a mean of zero")
+	}
+}
+
+// Each quantile appears exactly from the fewest values that bound it.
+func TestQuantileThresholds(t *testing.T) {
+	for name, least := range map[string]int{"median": 1, "p50": 1, "p90": 29, "p95": 59, "p99": 299} {
+		p := map[string]float64{"p90": 0.9, "p95": 0.95, "p99": 0.99}[name]
+		if p > 0 && (1-math.Pow(p, float64(least)) < 0.95 || 1-math.Pow(p, float64(least-1)) >= 0.95) {
+			t.Errorf("%d is not the least n with 1 − %v^n ≥ 0.95", least, p)
+		}
+		if LeastValues(name) != least {
+			t.Errorf("LeastValues(%s) = %d, want %d", name, LeastValues(name), least)
+		}
+		for _, n := range []int{least - 1, least} {
+			s, _ := SummaryOf("ttft", make([]float64, n))
+			if _, ok := s.Stats[name]; ok != (n >= least) {
+				t.Errorf("%s of %d values: present %v", name, n, ok)
+			}
+		}
+	}
+}
+
+func TestSummaryProperties(t *testing.T) {
+	property := func(seed uint64, size uint16) bool {
+		r := rand.New(rand.NewPCG(seed, 1))
+		values := make([]float64, int(size)%400+1)
+		for i := range values {
+			values[i] = math.Exp(r.NormFloat64() * 3)
+		}
+		a, ok := SummaryOf("itl", values)
+		if !ok {
+			return false
+		}
+		for name, x := range a.Stats {
+			if math.IsNaN(x) || math.IsInf(x, 0) || !IsStat(name) {
+				return false
+			}
+			if name != "std" && name != "cv" && (x < a.Stats["min"] || x > a.Stats["max"]) {
+				return false
+			}
+		}
+		r.Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
+		b, _ := SummaryOf("itl", values)
+		return maps.Equal(a.Stats, b.Stats)
+	}
+	if err := quick.Check(property, &quick.Config{MaxCount: 300}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSummarize(t *testing.T) {
+	good := func(workload string, at int) Sample {
+		s := sample(100, 3, text(at, 1), text(at+10, 2), text(at+20, 3), usage(at+20, 3), done(at+20))
+		s.Workload = workload
+		return s
+	}
+	warm, failed, unsound := good("chat", 500), good("chat", 600), good("chat", 700)
+	warm.Warmup, failed.Err = true, "stalled"
+	slices.Reverse(unsound.Events)
+	samples := []Sample{warm, good("chat", 10), failed, good("chat", 30), unsound, good("other", 999)}
+	got := Summarize(samples, "chat")
+	if s := got["ttft"]; s.N != 2 || s.Requests != 2 || s.Stats["median"] != 20 || s.Stats["max"] != 30 {
+		t.Errorf("ttft = %+v", s)
+	}
+	if s := got["itl"]; s.N != 4 || s.Requests != 2 || s.Stats["mean"] != 10 {
+		t.Errorf("itl = %+v", s)
+	}
+	if _, ok := got["cached_tokens"]; ok {
+		t.Error("cached_tokens although the server did not say")
+	}
+	if _, err := json.Marshal(got); err != nil {
+		t.Error(err)
+	}
+	if empty := Summarize([]Sample{warm, failed}, "chat"); len(empty) != 0 {
+		t.Errorf("no good samples gave %v", empty)
+	}
+}
+
+// streamed is a request of which text came at these milliseconds.
+func streamed(change func(*Sample), at ...int) Sample {
+	s := Sample{
+		Workload: "chat", Due: 1, Scheduled: 1, Start: 1, PromptTokens: 64, OutputTokens: len(at), CachedTokens: -1,
+	}
+	for _, ms := range at {
+		s.Events = append(s.Events, Event{At: time.Duration(ms) * time.Millisecond, Kind: KindText, Tokens: -1})
+	}
+	if change != nil {
+		change(&s)
+	}
+	return s
+}
+
+// TestWhyAbsent: what samples lack is told by what else was derived from them.
+func TestWhyAbsent(t *testing.T) {
+	same := func(change func(*Sample), at ...int) []Sample {
+		return []Sample{streamed(change, at...), streamed(change, at...)}
+	}
+	for name, c := range map[string]struct {
+		samples       []Sample
+		address, want string
+	}{
+		"sent again":        {same(func(s *Sample) { s.Retries = 1 }, 5, 9), "chat.pp", "each of its 2 requests was sent again"},
+		"not counted":       {same(func(s *Sample) { s.PromptTokens = -1 }, 5, 9), "chat.pp", "the server does not say how many tokens prompts have"},
+		"cached":            {same(func(s *Sample) { s.CachedTokens = 64 }, 5, 9), "chat.pp", "every prompt was cached whole"},
+		"one read":          {same(func(s *Sample) { s.OutputTokens = 8 }, 5), "chat.tg", "each answer came in one piece"},
+		"one read, itl":     {same(func(s *Sample) { s.OutputTokens = 8 }, 5), "chat.itl", "each answer came in one piece"},
+		"one token":         {same(nil, 5), "chat.tg", "no answer has more than one token"},
+		"tokens unknown":    {same(func(s *Sample) { s.OutputTokens = -1 }, 5, 9), "chat.tg", "it takes at least two text events and the number of output tokens"},
+		"no text":           {same(func(s *Sample) { s.Events[0].Kind = KindOther }, 5), "chat.tg", "no answer had any text"},
+		"failed":            {same(func(s *Sample) { s.Err = "reset" }, 5, 9), "chat.tg", "all 2 requests failed"},
+		"not sent":          {nil, "deep.tg", "nothing of deep was measured in it"},
+		"no correction":     {same(nil, 5, 9), "chat.pp_corrected", "it takes the evidence of pp, and a workload that asks for a latency correction"},
+		"two of another":    {same(nil, 5, 9), "chat.joules_per_token", "it takes the evidence of energy_j and tg_total"},
+		"of the launch":     {nil, "engine.startup_s", "it takes a launch that became ready"},
+		"of the GPUs":       {nil, "gpu.energy_j", "it takes readings of the power of every GPU in use"},
+		"of a program":      {same(nil, 5, 9), "chat.latency", ""},
+		"some were not":     {[]Sample{streamed(func(s *Sample) { s.Retries = 1; s.PromptTokens = -1 }, 5, 9), streamed(nil, 5, 9)}, "chat.tg_total", "it takes the window of the cell"},
+		"several were good": {same(nil, 5, 9), "chat.accept_length", "it takes the engine's counts of accepted tokens"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			metrics := Evaluate(Recording{Cells: []CellRun{{Cell: "chat"}}, Samples: c.samples})
+			if _, there := metrics[c.address]; there {
+				t.Fatalf("%s is there", c.address)
+			}
+			got := WhyAbsent(metrics, c.address)
+			if !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+// Four requests that get twice as fast half way, in whatever order they are
+// handed over: the log of the first half's median over the second's.
+func TestDrift(t *testing.T) {
+	at := func(due time.Duration, v ...float64) answer {
+		return answer{&Sample{Scheduled: due}, Values{"tg": v}}
+	}
+	for _, c := range []struct {
+		name    string
+		answers []answer
+		want    float64
+		known   bool
+	}{
+		{"faster", []answer{at(3, 40), at(1, 20), at(0, 20), at(2, 40)}, math.Log(0.5), true},
+		{"steady", []answer{at(0, 20), at(1, 30), at(2, 30), at(3, 20)}, 0, true},
+		{"the one in the middle is in neither half", []answer{at(0, 10), at(1, 10), at(2, 1000), at(3, 10), at(4, 10)}, 0, true},
+		{"too few", []answer{at(0, 20), at(1, 20), at(2, 40)}, 0, false},
+		{"more than one value a request", []answer{at(0, 1, 2), at(1, 1, 2), at(2, 1, 2), at(3, 1, 2)}, 0, false},
+		{"no log of zero", []answer{at(0, 0), at(1, 1), at(2, 1), at(3, 1)}, 0, false},
+		{"failed requests have none", []answer{at(0, 20), at(1), at(2, 20), at(3, 20), at(4, 20)}, 0, true},
+	} {
+		got, known := driftOf(c.answers, "tg")
+		if known != c.known || math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%s: %v %v, want %v %v", c.name, got, known, c.want, c.known)
+		}
+	}
+	s := summarize([]answer{at(0, 20), at(1, 20), at(2, 40), at(3, 40)}, CellRun{})["tg"]
+	if math.Abs(s.Stats[Drift]-math.Log(0.5)) > 1e-12 || IsStat(Drift) {
+		t.Errorf("%+v", s)
+	}
+}

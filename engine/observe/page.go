@@ -1,0 +1,130 @@
+package observe
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/itchyny/gojq"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/logscan"
+)
+
+const (
+	// maxPage bounds a page or file that observations are taken from, in bytes.
+	maxPage = 8 << 20
+	// jqLimit bounds one jq expression: it works on what is in memory already.
+	jqLimit = 2 * time.Second
+)
+
+// page is the text of a page or a file, or why there is none.
+type page struct {
+	from string
+	text []byte
+	err  error
+	// value is the decoded JSON, once decoded is set.
+	value   any
+	decoded bool
+}
+
+// Page asks an engine for one page of its API, bounded in size and time.
+func Page(ctx context.Context, access engine.Access, path string) ([]byte, error) {
+	return get(ctx, access, path)
+}
+
+// get asks for one page. Redirects are not followed: they may lead away from the
+// engine, and the key must not go with them.
+func get(ctx context.Context, access engine.Access, path string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, observeLimit)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, access.BaseURL+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	for name, values := range access.Header {
+		req.Header[name] = values
+	}
+	client := &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: access.TLS},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("no answer within %s", engine.Brief(observeLimit))
+		}
+		return nil, errors.New(logscan.Clean([]byte(err.Error())))
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("it answered %s", resp.Status)
+	}
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxPage+1))
+	if err != nil {
+		return nil, fmt.Errorf("it broke off: %w", err)
+	}
+	if len(text) > maxPage {
+		return nil, fmt.Errorf("it is larger than %d MiB", maxPage>>20)
+	}
+	return text, nil
+}
+
+// json is the page's content as gojq takes it.
+func (p *page) json() (any, error) {
+	if p.err != nil {
+		return nil, p.err
+	}
+	if !p.decoded {
+		if err := json.Unmarshal(p.text, &p.value); err != nil {
+			start := p.text[:min(len(p.text), 60)]
+			p.err = fmt.Errorf("it is not JSON: it begins with %q", logscan.Clean(start))
+			return nil, p.err
+		}
+		p.decoded = true
+	}
+	return p.value, nil
+}
+
+// CompileJQ reads a jq expression; it sees no environment, no files and no
+// further input.
+func CompileJQ(expr string) (*gojq.Code, error) {
+	query, err := gojq.Parse(expr)
+	if err != nil {
+		return nil, fmt.Errorf("jq %q: %w", expr, err)
+	}
+	code, err := gojq.Compile(query)
+	if err != nil {
+		return nil, fmt.Errorf("jq %q: %w", expr, err)
+	}
+	return code, nil
+}
+
+// RunJQ is the first result of a jq expression over decoded JSON; nil where it
+// has none. It gets jqLimit, and the memory that WithinJQ gives.
+func RunJQ(ctx context.Context, expr string, content any) (any, error) {
+	code, err := CompileJQ(expr)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := WithinJQ(ctx, jqLimit)
+	defer cancel()
+	value, ok := code.RunWithContext(ctx, content).Next()
+	if !ok {
+		return nil, nil
+	}
+	if err, failed := value.(error); failed {
+		if errors.Is(context.Cause(ctx), ErrJQMemory) {
+			return nil, fmt.Errorf("jq %q %w", expr, ErrJQMemory)
+		}
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("jq %q did not end within %s", expr, engine.Brief(jqLimit))
+		}
+		return nil, fmt.Errorf("jq %q: %s", expr, logscan.Clean([]byte(err.Error())))
+	}
+	return value, nil
+}

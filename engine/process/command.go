@@ -1,0 +1,324 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/logscan"
+)
+
+// The environment that every launch sets.
+const (
+	envOwner  = "MXFLOW_OWNER"  // Launch.Owner
+	envLaunch = "MXFLOW_LAUNCH" // Launch.ID
+	envPort   = "MXFLOW_PORT"   // the port to listen on
+	// envNoClobber tells Python's setproctitle, which vLLM's and SGLang's
+	// workers use, to leave the memory of the environment alone. Without it the
+	// marks above vanish from what the kernel shows of a worker, and a worker
+	// that outlives its parent could no longer be found.
+	envNoClobber = "SPT_NOENV"
+)
+
+// command builds the process to start, or says what is wrong with it in terms
+// of the plan. Port 0 means that it has none.
+func command(spec engine.Spec, l engine.Launch, port int) (*exec.Cmd, *engine.Failure) {
+	if len(spec.Command) == 0 || spec.Command[0] == "" {
+		return nil, engine.StartFailure(nil, "it has no command")
+	}
+	if l.ID == "" || l.Owner == "" {
+		return nil, engine.StartFailure(nil, "the launch has no ID or no owner, by which its processes are found again")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, engine.StartFailure(err, "the path of the running program is unknown: %v", err)
+	}
+	replace := []string{"{mxflow}", self}
+	if port != 0 {
+		replace = append(replace, "{port}", strconv.Itoa(port))
+	}
+	config, failure := writeConfig(spec, l)
+	if failure != nil {
+		return nil, failure
+	}
+	if config != "" {
+		replace = append(replace, "{config}", config)
+	}
+	expand := strings.NewReplacer(replace...).Replace
+
+	var argv []string
+	for _, arg := range spec.Command {
+		argv = append(argv, expand(arg))
+	}
+	env := append(inherited(spec.Unset), envNoClobber+"=1")
+	for _, key := range slices.Sorted(maps.Keys(spec.Env)) {
+		if key == "" || strings.ContainsAny(key, "=\x00") || strings.Contains(spec.Env[key], "\x00") {
+			return nil, engine.StartFailure(nil, "%q cannot be the name of an environment variable, or its value cannot be set", key)
+		}
+		env = append(env, key+"="+expand(spec.Env[key]))
+	}
+	// Last, because the last one wins: no plan may take the marks off.
+	env = append(env, envOwner+"="+l.Owner, envLaunch+"="+l.ID)
+	if port != 0 {
+		env = append(env, envPort+"="+strconv.Itoa(port))
+	}
+
+	if failure := checkDir(spec.Dir); failure != nil {
+		return nil, failure
+	}
+	if failure := checkModel(spec); failure != nil {
+		return nil, failure
+	}
+	path, failure := findProgram(argv[0], spec.Dir, env)
+	if failure != nil {
+		return nil, failure
+	}
+	return &exec.Cmd{Path: path, Args: argv, Env: env, Dir: spec.Dir}, nil
+}
+
+// inherited is mxflow's environment without the named variables.
+func inherited(unset []string) []string {
+	return slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		return slices.Contains(unset, name)
+	})
+}
+
+func checkDir(dir string) *engine.Failure {
+	if dir == "" {
+		return nil
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return engine.StartFailure(err, "the folder %q to start it in does not exist: create it, or correct dir", dir)
+	case err != nil:
+		return engine.StartFailure(err, "the folder %q to start it in cannot be used: %v", dir, err)
+	case !info.IsDir():
+		return engine.StartFailure(nil, "%q is not a folder: dir must name the folder to start it in", dir)
+	}
+	return nil
+}
+
+// writeConfig writes the configuration file of an engine that runs on this
+// machine beside its log, so that the launch's things lie together, and returns
+// its path. Empty where the engine reads none.
+func writeConfig(spec engine.Spec, l engine.Launch) (string, *engine.Failure) {
+	if len(spec.Config) == 0 {
+		return "", nil
+	}
+	name := filepath.Base(spec.ConfigName)
+	if spec.ConfigName == "" || name != spec.ConfigName {
+		return "", engine.StartFailure(nil, "its configuration file has the name %q, which is no plain file name", spec.ConfigName)
+	}
+	path, err := filepath.Abs(strings.TrimSuffix(l.LogPath, ".log") + "." + name)
+	if err != nil {
+		return "", engine.StartFailure(err, "its configuration file has no path: %v", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", engine.StartFailure(err, "there is no folder for its configuration file: %v", err)
+	}
+	// It may hold keys.
+	if err := os.WriteFile(path, spec.Config, 0o600); err != nil {
+		return "", engine.StartFailure(err, "its configuration file cannot be written: %v", err)
+	}
+	return path, nil
+}
+
+// checkModel finds out whether a model that is a path of this machine is there.
+func checkModel(spec engine.Spec) *engine.Failure {
+	if spec.ModelPath == "" {
+		return nil
+	}
+	path := spec.ModelPath
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(spec.Dir, path)
+	}
+	if _, err := os.Stat(path); err != nil {
+		shown, _ := filepath.Abs(path)
+		return engine.StartFailure(err, "the model %q cannot be read (%v): correct model, or put the file there; relative paths start at the folder it is started in", shown, unwrapPath(err))
+	}
+	return nil
+}
+
+// unwrapPath is what is wrong without the path, which the message has already.
+func unwrapPath(err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// findProgram looks for the program as a shell in that folder with that
+// environment would: os/exec alone looks in mxflow's own PATH and folder, and
+// would miss a virtual environment that the plan puts into PATH.
+func findProgram(name, dir string, env []string) (string, *engine.Failure) {
+	if strings.ContainsRune(name, filepath.Separator) {
+		path := name
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		path, err := filepath.Abs(path)
+		if err == nil {
+			err = executable(path)
+		}
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return "", engine.StartFailure(err, "program %q does not exist: correct the command, or install it there", name)
+		case err != nil:
+			return "", engine.StartFailure(err, "program %q cannot be executed: %v", name, err)
+		}
+		return path, nil
+	}
+	var blocked *engine.Failure
+	for _, folder := range filepath.SplitList(lastEnv(env, "PATH")) {
+		if folder == "" || !filepath.IsAbs(folder) {
+			folder = filepath.Join(dir, folder)
+		}
+		path, err := filepath.Abs(filepath.Join(folder, name))
+		if err != nil {
+			continue
+		}
+		err = executable(path)
+		if err == nil {
+			return path, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) && blocked == nil {
+			blocked = engine.StartFailure(err, "program %q was found as %s but cannot be executed: %v", name, path, err)
+		}
+	}
+	if blocked != nil {
+		return "", blocked
+	}
+	return "", engine.StartFailure(exec.ErrNotFound, "program %q is in no folder of PATH: install it, "+
+		"give its full path in the command, or set PATH in the engine's env", name)
+}
+
+var errNotExecutable = errors.New("it is not marked as executable (chmod +x)")
+
+func executable(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, syscall.ENOTDIR):
+		return fs.ErrNotExist
+	case err != nil:
+		return err
+	case info.IsDir():
+		return errors.New("it is a folder")
+	case info.Mode()&0o111 == 0:
+		return errNotExecutable
+	}
+	return nil
+}
+
+func lastEnv(env []string, key string) string {
+	for _, kv := range slices.Backward(env) {
+		if v, ok := strings.CutPrefix(kv, key+"="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// explainStart says what the kernel's refusal to start a program that exists
+// usually means.
+func explainStart(cmd *exec.Cmd, err error) *engine.Failure {
+	why := err.Error()
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		switch errno {
+		case syscall.ENOEXEC:
+			why = "it is not a program for this machine (another architecture, or a script without a #! line)"
+		case syscall.ENOENT:
+			why = "the interpreter or loader that it asks for is missing (look at its #! line)"
+		case syscall.EACCES:
+			why = "permission denied"
+		case syscall.E2BIG:
+			why = "its arguments and environment are too long"
+		default:
+			why = errno.Error()
+		}
+	}
+	return engine.StartFailure(err, "program %q (%s) could not be started: %s", cmd.Args[0], cmd.Path, why)
+}
+
+// signalName is "SIGSEGV", or "signal 35" for one without a name.
+func signalName(sig syscall.Signal) string {
+	if name := unix.SignalName(sig); name != "" {
+		return name
+	}
+	return fmt.Sprintf("signal %d", int(sig))
+}
+
+// Restart runs the command that restarts a server, and waits for its end. What
+// it leaves running is the server and not ours: it carries no marks, nobody
+// sweeps it, and its output goes to a file and not into a pipe, whose end would
+// break it. The command gets the variant's environment.
+func Restart(ctx context.Context, spec engine.Spec, l engine.Launch) *engine.Failure {
+	argv := spec.Endpoint.Restart
+	if argv[0] == "" {
+		return engine.StartFailure(nil, "its restart command names no program")
+	}
+	if failure := checkDir(spec.Dir); failure != nil {
+		return failure
+	}
+	env := inherited(append([]string{envOwner, envLaunch, envPort}, spec.Unset...))
+	for _, name := range slices.Sorted(maps.Keys(spec.Env)) {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(spec.Env[name], "\x00") {
+			return engine.StartFailure(nil, "%q cannot be the name of an environment variable, or its value cannot be set", name)
+		}
+		env = append(env, name+"="+spec.Env[name])
+	}
+	path, failure := findProgram(argv[0], spec.Dir, env)
+	if failure != nil {
+		failure.Reason = "its restart command: " + failure.Reason
+		return failure
+	}
+	said, err := logscan.Open(l.LogPath+".restart", 0, logscan.Evidence{})
+	if err != nil {
+		return engine.StartFailure(err, "the output of its restart command cannot be written: %v", err)
+	}
+	defer os.Remove(said.Path) // it may hold what the plan wants hidden
+	defer said.Close()
+
+	ctx, cancel := context.WithTimeout(ctx, spec.ReadyTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path)
+	cmd.Args, cmd.Env, cmd.Dir = argv, env, spec.Dir
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = said.Out, said.Out, time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C is for mxflow
+	if err := cmd.Start(); err != nil {
+		return explainStart(cmd, err)
+	}
+	err = cmd.Wait()
+	if err == nil {
+		return nil
+	}
+	f := engine.StartFailure(err, "its restart command %q failed (%v): the server may be in any state", strings.Join(argv, " "), err)
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		f.Reason = fmt.Sprintf("its restart command %q did not end within ", strings.Join(argv, " ")) + engine.Brief(spec.ReadyTimeout) +
+			": it must return once the server was started, and leave it running"
+	case ctx.Err() != nil:
+		f.Err = ctx.Err()
+	case errors.As(err, &exit) && exit.ExitCode() == 255 && strings.HasSuffix(argv[0], "ssh"):
+		f.Reason += " (255 is ssh's own: it could not connect or log in)"
+	}
+	f.LogTail = logscan.Tail(said.Path, engine.TailLines)
+	return f
+}

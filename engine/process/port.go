@@ -1,0 +1,116 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"strconv"
+	"sync"
+
+	"github.com/mxflow/mxflow/engine"
+)
+
+// ports are those handed out to launches that have not been stopped: an engine
+// that is still loading does not listen yet, so that its port looks free.
+var ports = struct {
+	sync.Mutex
+	taken map[int]bool
+}{taken: map[int]bool{}}
+
+// freePort reserves a loopback port that nobody listens on. Any program can
+// still take it before the engine does; then the engine ends and says so in its
+// log. To make that rare the port lies below the range from which the kernel
+// takes the local end of outgoing connections: a large model loads for minutes,
+// and meanwhile our own polling of that very port opens connections by the
+// hundred.
+func freePort() (int, error) {
+	ports.Lock()
+	defer ports.Unlock()
+	low, high := quietPorts()
+	err := errors.New("all are in use")
+	for range 200 {
+		port := low + rand.IntN(high-low)
+		if ports.taken[port] {
+			continue
+		}
+		var l net.Listener
+		if l, err = net.Listen("tcp4", "127.0.0.1:"+strconv.Itoa(port)); err != nil {
+			continue
+		}
+		l.Close()
+		ports.taken[port] = true
+		return port, nil
+	}
+	return 0, err
+}
+
+// FreePort reserves a port of this machine on which nobody listens, for a
+// launcher whose engine shares the machine's network. release gives it back.
+func FreePort() (port int, release func(), err error) {
+	port, err = freePort()
+	return port, func() { releasePort(port) }, err
+}
+
+// portFor reserves the port that a process is to listen on. One that it always
+// takes must be free: whoever listens there already would be measured instead.
+func portFor(spec engine.Spec) (int, *engine.Failure) {
+	if spec.Port == 0 {
+		port, err := freePort()
+		if err != nil {
+			return 0, engine.StartFailure(err, "no free port on 127.0.0.1: %v", err)
+		}
+		return port, nil
+	}
+	ports.Lock()
+	defer ports.Unlock()
+	for _, host := range []string{"127.0.0.1", "0.0.0.0"} {
+		l, err := net.Listen("tcp4", net.JoinHostPort(host, strconv.Itoa(spec.Port)))
+		if err != nil {
+			return 0, engine.StartFailure(err, "port %d, on which it listens, cannot be used (%v): stop whoever listens there, or let it listen on another port", spec.Port, bareCause(err))
+		}
+		l.Close()
+	}
+	if ports.taken[spec.Port] {
+		return 0, engine.StartFailure(nil, "port %d is that of another engine of this mxflow, which still runs", spec.Port)
+	}
+	ports.taken[spec.Port] = true
+	return spec.Port, nil
+}
+
+// bareCause is the last words of an error of the network: "address already in use".
+func bareCause(err error) error {
+	var call *os.SyscallError
+	if errors.As(err, &call) {
+		return call.Err
+	}
+	return err
+}
+
+func releasePort(port int) {
+	ports.Lock()
+	defer ports.Unlock()
+	delete(ports.taken, port)
+}
+
+// quietPorts is a range of ports, high excluded, outside the kernel's
+// ephemeral range where that is known.
+func quietPorts() (low, high int) {
+	const lowest, usual = 18000, 32768 // Linux' default; macOS begins at 49152
+	var first, last int
+	text, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
+	if err != nil {
+		return lowest, usual
+	}
+	if _, err := fmt.Sscan(string(text), &first, &last); err != nil {
+		return lowest, usual
+	}
+	switch {
+	case first >= lowest+1000:
+		return lowest, min(first, usual)
+	case last < 64000:
+		return last + 1, 65536
+	}
+	return lowest, usual // an ephemeral range over everything leaves no better choice
+}

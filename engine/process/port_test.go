@@ -1,0 +1,56 @@
+package process
+
+import (
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine"
+)
+
+// A port that a server always takes must be free: whoever listens there already
+// would be measured in its place.
+func TestFixedPort(t *testing.T) {
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Skipf("no loopback: %v", err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	if _, failure := portFor(engine.Spec{Port: port}); failure == nil || !strings.Contains(failure.Error(), "port "+strconv.Itoa(port)+", on which it listens, cannot be used (address already in use)") {
+		t.Errorf("a port in use: %v", failure)
+	}
+	l.Close()
+	got, failure := portFor(engine.Spec{Port: port})
+	if failure != nil || got != port {
+		t.Fatalf("%d, %v; want %d", got, failure, port)
+	}
+	if _, failure := portFor(engine.Spec{Port: port}); failure == nil || !strings.Contains(failure.Error(), "another engine of this mxflow") {
+		t.Errorf("a port that a launch has: %v", failure)
+	}
+	releasePort(port)
+	if _, failure := portFor(engine.Spec{Port: port}); failure != nil {
+		t.Errorf("a port that was given back: %v", failure)
+	}
+	releasePort(port)
+	if free, failure := portFor(engine.Spec{}); failure != nil || free == 0 {
+		t.Errorf("a free port: %d, %v", free, failure)
+	} else {
+		releasePort(free)
+	}
+}
+
+func TestFreePortsDiffer(t *testing.T) {
+	seen := map[int]bool{}
+	for range 50 {
+		port, err := freePort()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer releasePort(port)
+		if seen[port] {
+			t.Fatalf("port %d was given out twice", port)
+		}
+		seen[port] = true
+	}
+}

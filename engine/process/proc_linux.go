@@ -1,0 +1,284 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mxflow/mxflow/engine"
+)
+
+// procID is one process for all time: the kernel gives a pid to another process
+// later, but never with the same start time.
+type procID struct {
+	pid   int
+	start uint64 // clock ticks since boot
+}
+
+// proc is one row of the process table.
+type proc struct {
+	procID
+	ppid, pgid, sid int
+	// gone: nothing of it runs any more; it only waits to be reaped by a parent
+	// that may never do so.
+	gone bool
+}
+
+// processTable reads every process that can be seen. Processes that end while
+// it reads are left out, and so are those that a restricted /proc hides; any
+// other difficulty (no more file descriptors) is an error, so that it is never
+// taken for "nothing runs".
+func processTable() ([]proc, error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	table := make([]proc, 0, len(names))
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		p, err := readProc(pid)
+		switch {
+		case err == nil:
+			table = append(table, p)
+		case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ESRCH), errors.Is(err, os.ErrPermission):
+		default:
+			return nil, err
+		}
+	}
+	return table, nil
+}
+
+// readProc reads /proc/<pid>/stat.
+func readProc(pid int) (proc, error) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return proc{}, err
+	}
+	p, ok := parseStat(pid, stat)
+	if !ok {
+		return proc{}, unix.ESRCH // emptied under our hands
+	}
+	return p, nil
+}
+
+// parseStat reads "pid (name) state ppid pgrp session …", see
+// proc_pid_stat(5). The name may hold spaces and parentheses, so the fields are
+// counted from the last one.
+func parseStat(pid int, stat []byte) (proc, bool) {
+	end := bytes.LastIndexByte(stat, ')')
+	if end < 0 {
+		return proc{}, false
+	}
+	const ppid, pgrp, session, threads, start = 1, 2, 3, 17, 19 // state is 0
+	fields := bytes.Fields(stat[end+1:])
+	if len(fields) <= start {
+		return proc{}, false
+	}
+	num := func(i int) int {
+		n, _ := strconv.Atoi(string(fields[i]))
+		return n
+	}
+	p := proc{procID: procID{pid: pid}, ppid: num(ppid), pgid: num(pgrp), sid: num(session)}
+	p.start, _ = strconv.ParseUint(string(fields[start]), 10, 64)
+	state := fields[0][0]
+	// A process whose main thread has ended shows as a zombie while its other
+	// threads run on.
+	p.gone = (state == 'Z' || state == 'X') && num(threads) <= 1
+	return p, true
+}
+
+// alive reports whether the very process still runs.
+func (id procID) alive() bool {
+	p, err := readProc(id.pid)
+	return err == nil && p.start == id.start && !p.gone
+}
+
+// env is a variable of the environment the process was started with. It is
+// unknown for other users' processes, and for one that overwrote that memory.
+func (id procID) env(key string) string {
+	environ, err := os.ReadFile("/proc/" + strconv.Itoa(id.pid) + "/environ")
+	if err != nil {
+		return ""
+	}
+	for kv := range bytes.SplitSeq(environ, []byte{0}) {
+		if k, v, ok := bytes.Cut(kv, []byte{'='}); ok && string(k) == key {
+			return string(v)
+		}
+	}
+	return ""
+}
+
+// signal sends sig to that process and to no other: the descriptor is opened
+// first and the process behind the pid checked after, so that a pid that
+// changes hands in between leads to an error, not to a stranger. still is asked
+// once more at that moment. On kernels without pidfd a window of microseconds
+// remains.
+func (id procID) signal(sig unix.Signal, still func() bool) error {
+	fd, err := unix.PidfdOpen(id.pid, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return err
+	}
+	if err == nil {
+		defer unix.Close(fd)
+	}
+	if !id.alive() || !still() {
+		return unix.ESRCH
+	}
+	if err == nil {
+		err = unix.PidfdSendSignal(fd, sig, nil, 0)
+	}
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
+		return unix.Kill(id.pid, sig) // EPERM: a sandbox may forbid pidfds alone
+	}
+	return err
+}
+
+// memory is the process's resident set now, and the largest it ever was since
+// it began its program, both in bytes.
+func (id procID) memory() (now, peak int64) {
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(id.pid) + "/status")
+	if err != nil {
+		return 0, 0
+	}
+	for line := range bytes.Lines(status) {
+		fields := bytes.Fields(line)
+		if len(fields) < 2 {
+			continue
+		}
+		switch string(fields[0]) {
+		case "VmHWM:":
+			peak, _ = strconv.ParseInt(string(fields[1]), 10, 64)
+		case "VmRSS:":
+			now, _ = strconv.ParseInt(string(fields[1]), 10, 64)
+		}
+	}
+	return now << 10, peak << 10
+}
+
+// descend adds to set everything that descends from its members, except what
+// stop says; nothing is looked for below that.
+func descend(table []proc, set map[procID]proc, stop func(proc) bool) {
+	children := make(map[int][]proc)
+	for _, p := range table {
+		children[p.ppid] = append(children[p.ppid], p)
+	}
+	var open []proc
+	for _, p := range set {
+		open = append(open, p)
+	}
+	for len(open) > 0 {
+		parent := open[len(open)-1]
+		open = open[:len(open)-1]
+		for _, p := range children[parent.pid] {
+			if _, in := set[p.procID]; in || stop(p) {
+				continue
+			}
+			set[p.procID] = p
+			open = append(open, p)
+		}
+	}
+}
+
+// child is the direct child process. When it has ended it stays a zombie until
+// reap: so long neither its pid nor its process group id can be given to a
+// stranger, and signals to the group are safe.
+type child struct {
+	pid     int
+	exited  chan struct{}
+	exit    engine.Exit // valid once exited is closed
+	release chan struct{}
+	reaped  chan struct{}
+}
+
+// spawn starts cmd in a process group of its own that dies with mxflow.
+//
+// The kernel sends the parent death signal when the THREAD that forked ends,
+// not the process, and Go ends threads as it likes. So the child is started
+// from a goroutine that owns its thread and keeps it until the child is reaped.
+// The signal reaches only the direct child, and an engine that changes user
+// loses it; Sweep is there for the rest.
+func spawn(cmd *exec.Cmd) (*child, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	c := &child{
+		exited: make(chan struct{}), release: make(chan struct{}), reaped: make(chan struct{}),
+	}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		if err == nil {
+			c.pid = cmd.Process.Pid
+		}
+		started <- err
+		if err != nil {
+			return
+		}
+		c.exit = awaitExit(c.pid)
+		close(c.exited)
+		<-c.release
+		_ = cmd.Wait() // says how it ended, which is known
+		close(c.reaped)
+	}()
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// reap ends the zombie. It may be called once, when nothing else of the launch
+// runs.
+func (c *child) reap() {
+	close(c.release)
+	<-c.reaped
+}
+
+// sigChild is siginfo_t as the kernel fills it for SIGCHLD on 64-bit machines;
+// package unix leaves this part of it opaque.
+type sigChild struct {
+	_      [3]int32 // signo, errno, code
+	_      int32
+	_      int32 // pid
+	_      uint32
+	status int32
+	_      [100]byte
+}
+
+// The kernel writes a whole siginfo_t: a smaller struct must not compile.
+const _ = unsafe.Sizeof(sigChild{}) - unsafe.Sizeof(unix.Siginfo{})
+
+// awaitExit waits until the child has ended, and leaves it a zombie.
+func awaitExit(pid int) engine.Exit {
+	var info sigChild
+	si := (*unix.Siginfo)(unsafe.Pointer(&info))
+	for {
+		err := unix.Waitid(unix.P_PID, pid, si, unix.WEXITED|unix.WNOWAIT, nil)
+		if err == nil {
+			break
+		}
+		if err != unix.EINTR {
+			// ECHILD: someone else in this program reaped it. How it ended is lost.
+			return engine.Exit{Code: -1, Signal: "unknown"}
+		}
+	}
+	const cldExited = 1
+	if si.Code == cldExited {
+		return engine.Exit{Code: int(info.status)}
+	}
+	return engine.Exit{Code: -1, Signal: signalName(syscall.Signal(info.status))}
+}

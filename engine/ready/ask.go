@@ -1,0 +1,220 @@
+package ready
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/logscan"
+)
+
+const noAnswer = "none in time"
+
+// answer is what came of asking once; status is 0 without an answer, and says
+// describes it.
+type answer struct {
+	status     int
+	body, says string
+	// location is where a redirect leads, server how the server calls itself.
+	location, server string
+	// definite says that no answer will come, whatever the wait.
+	definite bool
+}
+
+// readyBody is how much of an answer is looked at.
+const readyBody = 64 << 10
+
+func (w Waiter) ask(ctx context.Context, client *http.Client, probe kinds.Probe, path string, limit time.Duration) answer {
+	if probe.Slow {
+		limit = w.Limit
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	method, body := http.MethodGet, http.NoBody
+	var send io.Reader = body
+	if probe.Body != "" {
+		method = http.MethodPost
+		name, _ := json.Marshal(w.Model)
+		send = strings.NewReader(strings.ReplaceAll(probe.Body, `"{model}"`, string(name)))
+	}
+	req, err := http.NewRequestWithContext(ctx, method, w.Access.BaseURL+path, send)
+	if err != nil {
+		return answer{says: err.Error()}
+	}
+	for name, values := range w.Access.Header {
+		req.Header[name] = values
+	}
+	if probe.Body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := client.Do(req)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return answer{says: noAnswer}
+	case err != nil:
+		says, definite := unreachable(err)
+		return answer{says: says, definite: definite}
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, readyBody))
+	a := answer{status: resp.StatusCode, body: string(text), server: resp.Header.Get("Server")}
+	if resp.StatusCode/100 == 3 {
+		a.location = resp.Header.Get("Location")
+	}
+	a.says = fmt.Sprintf("%s to %s %s", resp.Status, method, req.URL.Path)
+	short := text[:min(len(text), 200)]
+	if line := logscan.Clean([]byte(strings.Join(strings.Fields(string(short)), " "))); line != "" {
+		a.says += ": " + line
+	}
+	return a
+}
+
+// client asks without a proxy, since HTTP_PROXY is for the world outside, and
+// keeps no connection, so that measuring begins with none of ours open.
+func (w Waiter) client() *http.Client {
+	return &http.Client{
+		Transport:     &http.Transport{DisableKeepAlives: true, TLSClientConfig: w.Access.TLS},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// Reach asks a page once. The status is 0 where no answer came in time; says
+// describes what came, or why nothing did.
+func Reach(ctx context.Context, access engine.Access, path string) (status int, says string) {
+	ctx, cancel := context.WithTimeout(ctx, firstTry)
+	defer cancel()
+	w := Waiter{Access: access, Limit: firstTry}
+	a := w.ask(ctx, w.client(), kinds.Probe{}, path, firstTry)
+	return a.status, a.says
+}
+
+// unreachable says why a request brought no answer. Definite is true where
+// waiting cannot change it: then the words name the cure.
+func unreachable(err error) (says string, definite bool) {
+	var (
+		unknown  x509.UnknownAuthorityError
+		host     x509.HostnameError
+		invalid  x509.CertificateInvalidError
+		dns      *net.DNSError
+		notTLS   tls.RecordHeaderError
+		timedOut net.Error
+	)
+	text := err.Error()
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused", false
+	case errors.As(err, &unknown):
+		return "its certificate is signed by an authority that this machine does not know" + issuer(unknown.Cert) +
+			": name the authority's certificate with ca_file, or, where nobody needs to check it, set insecure = true", true
+	case errors.As(err, &host):
+		return "its certificate is for another host (" + certificateNames(host.Certificate) + "), not for " + host.Host +
+			": use a name of the certificate in url", true
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return fmt.Sprintf("its certificate is not valid now: it holds from %s to %s; renew it, or correct the clock of this machine",
+			invalid.Cert.NotBefore.Format("2006-01-02"), invalid.Cert.NotAfter.Format("2006-01-02")), true
+	case errors.As(err, &invalid):
+		return "its certificate cannot be trusted: " + invalid.Error(), true
+	case errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, &notTLS):
+		return "it speaks plain HTTP and not TLS: write http:// in url", true
+	case strings.Contains(text, `malformed HTTP response "\x15\x03`):
+		return "it speaks TLS and not plain HTTP: write https:// in url", true
+	case strings.Contains(text, "malformed HTTP"):
+		return "what answers there does not speak HTTP: " + logscan.Clean([]byte(text)), true
+	case strings.Contains(text, "tls: certificate required"), strings.Contains(text, "tls: bad certificate"), strings.Contains(text, "tls: unknown certificate"):
+		return "it asks for a client certificate and takes none or not this one: set client_cert and client_key", true
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return fmt.Sprintf("there is no host %q: correct the name in url, or look at the name service of this machine", dns.Name), true
+	case errors.As(err, &timedOut) && timedOut.Timeout():
+		return noAnswer, false
+	}
+	return logscan.Clean([]byte(text)), false
+}
+
+func issuer(c *x509.Certificate) string {
+	if c == nil || c.Issuer.String() == "" {
+		return ""
+	}
+	return " (" + logscan.Clean([]byte(c.Issuer.String())) + ")"
+}
+
+func certificateNames(c *x509.Certificate) string {
+	names := append([]string(nil), c.DNSNames...)
+	for _, ip := range c.IPAddresses {
+		names = append(names, ip.String())
+	}
+	if len(names) == 0 {
+		names = []string{c.Subject.CommonName}
+	}
+	return logscan.Clean([]byte(strings.Join(names, ", ")))
+}
+
+// wrongAnswer says what is definitely wrong with an answer that came, and is
+// empty where waiting may help.
+func (w Waiter) wrongAnswer(a answer) string {
+	switch {
+	case a.status == http.StatusUnauthorized || a.status == http.StatusForbidden:
+		return w.refused(a)
+	case a.location != "":
+		return fmt.Sprintf("it answers with a redirect to %s, which is not followed, since it would be measured too: write that address into url", logscan.Clean([]byte(a.location)))
+	case a.status == http.StatusBadRequest && strings.Contains(a.body, "HTTPS"):
+		return "it speaks TLS and not plain HTTP: write https:// in url"
+	case a.status == http.StatusOK && a.html():
+		return fmt.Sprintf("it answers with a web page%s, as a proxy or a log-in page does and no engine: correct the address", title(a.body))
+	}
+	return ""
+}
+
+// refused is a key that the server does not take.
+func (w Waiter) refused(a answer) string {
+	key := w.Key
+	if key == "" {
+		key = "flag that gives it a key, since an engine that mxflow starts is asked without one"
+	}
+	if w.Access.Header.Get("Authorization") == "" {
+		return fmt.Sprintf("it asks for a key, and none was sent: look at the %s (%s)", key, a.says)
+	}
+	return fmt.Sprintf("it refuses the key that was sent: look at the %s (%s)", key, a.says)
+}
+
+// html reports a web page, whatever the server calls it.
+func (a answer) html() bool {
+	begin := strings.ToLower(strings.TrimSpace(a.body[:min(len(a.body), 256)]))
+	return strings.HasPrefix(begin, "<!doctype html") || strings.HasPrefix(begin, "<html")
+}
+
+// title is a page's title in parentheses, empty where it has none.
+func title(page string) string {
+	low := strings.ToLower(page)
+	from := strings.Index(low, "<title>")
+	if from < 0 || len(low) != len(page) {
+		return ""
+	}
+	text, _, found := strings.Cut(page[from+len("<title>"):], "<")
+	if text = logscan.Clean([]byte(strings.Join(strings.Fields(text), " "))); !found || text == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%q)", text)
+}
+
+// portTaken reports whether an engine's last words are that somebody else
+// listens on its port: as uvicorn, Go, libc and llama.cpp say it.
+func portTaken(tail []string) bool {
+	for _, line := range tail {
+		low := strings.ToLower(line)
+		if strings.Contains(low, "address already in use") || strings.Contains(low, "couldn't bind http server socket") || strings.Contains(low, "eaddrinuse") {
+			return true
+		}
+	}
+	return false
+}

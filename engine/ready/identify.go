@@ -1,0 +1,149 @@
+package ready
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/logscan"
+)
+
+// owners maps what servers write as "owned_by" into their list of models to the
+// kind that does so. A name that is not here says nothing: proxies and forks
+// write their own.
+var owners = map[string]string{
+	"vllm": "vllm", "sglang": "sglang", "llamacpp": "llamacpp", "tensorrt_llm": "trtllm", "library": "ollama", "tabbyapi": "tabbyapi",
+	"mxflow": "embedded",
+}
+
+// looks is what a server looks like.
+type looks struct {
+	// kind is the kind that it certainly is; empty where nothing shows it.
+	kind string
+	// by says what shows it.
+	by string
+	// wrong is what is definitely wrong with how it answers; empty is nothing.
+	wrong string
+}
+
+// identify asks what runs behind the address. It is asked once a launch, with
+// pages that cost an engine nothing.
+func (w Waiter) identify(ctx context.Context) looks {
+	client := w.client()
+	a := w.ask(ctx, client, kinds.Probe{}, "/v1/models", firstTry)
+	if wrong := w.wrongAnswer(a); wrong != "" {
+		return looks{wrong: wrong}
+	}
+	var list struct {
+		Data []struct {
+			OwnedBy string `json:"owned_by"`
+		} `json:"data"`
+	}
+	if a.status == http.StatusOK && json.Unmarshal([]byte(a.body), &list) == nil && len(list.Data) > 0 {
+		owner := list.Data[0].OwnedBy
+		if kind := owners[strings.ToLower(owner)]; kind != "" {
+			return looks{kind: kind, by: fmt.Sprintf("its models are owned_by %q", logscan.Clean([]byte(owner)))}
+		}
+		return looks{}
+	}
+	if strings.HasPrefix(a.server, "llama.cpp") {
+		return looks{kind: "llamacpp", by: "it calls itself llama.cpp"}
+	}
+	if root := w.ask(ctx, client, kinds.Probe{}, "/", firstTry); strings.HasPrefix(root.body, "Ollama is running") {
+		return looks{kind: "ollama", by: `it says "Ollama is running"`}
+	}
+	return looks{}
+}
+
+// stranger says that the server is another kind of engine than the plan names,
+// and is empty where it may be the one.
+func (w Waiter) stranger(l looks) string {
+	switch {
+	case l.wrong != "":
+		return l.wrong
+	case l.kind == "" || l.kind == w.Kind.Name || w.Kind.Name == "openai":
+		return ""
+	}
+	if _, known := kinds.Lookup(w.Kind.Name); !known {
+		return "" // a kind of the plan's own
+	}
+	return fmt.Sprintf("what answers there is an engine of kind %s (%s), and the plan says %s: correct the kind, or the address", l.kind, l.by, w.Kind.Name)
+}
+
+// unknownPage says what follows from a readiness page that the server does not
+// know: another kind of engine, or, where nobody is starting it, another path.
+// It is empty where waiting may help.
+func (w Waiter) unknownPage(ctx context.Context, a answer) string {
+	if other := w.stranger(w.identify(ctx)); other != "" {
+		return other
+	}
+	if !w.Settled || ctx.Err() != nil {
+		return ""
+	}
+	return fmt.Sprintf("it does not know the page by which an engine of kind %s shows that it is ready (%s): correct the path in url, or the kind", w.Kind.Name, a.says)
+}
+
+// recognised are pages by which a running server shows what kind it is, in the
+// order in which they are asked: some servers have pages of others. The kinds
+// without one are taken for openai.
+var recognised = []struct {
+	kind string
+	kinds.Probe
+}{
+	{"embedded", kinds.Probe{Path: "/metrics", Contains: "mxflow_embedded:"}},
+	{"vllm", kinds.Probe{Path: "/metrics", Contains: "vllm:"}},
+	{"sglang", kinds.Probe{Path: "/metrics", Contains: "sglang:"}},
+	{"sglang", kinds.Probe{Path: "/server_info", Contains: `"tokenizer_path"`}},
+	{"sglang", kinds.Probe{Path: "/get_server_info", Contains: `"tokenizer_path"`}},
+	{"tabbyapi", kinds.Probe{Path: "/v1/models", Contains: `"tabbyAPI"`}}, // it has llama-server's /props
+	{"llamacpp", kinds.Probe{Path: "/props", Contains: `"default_generation_settings"`}},
+	{"ollama", kinds.Probe{Path: "/", Contains: "Ollama is running"}},
+	{"transformers", kinds.Probe{Path: "/openapi.json", Contains: `"/load_model"`}},
+}
+
+// Recognise asks a running server which kind it is. It is openai, of which
+// nothing is expected but the API, where no page of another kind answers.
+func Recognise(ctx context.Context, client *http.Client, a engine.Access) kinds.Kind {
+	pages := map[string]string{}
+	for _, r := range recognised {
+		text, asked := pages[r.Path]
+		if !asked {
+			text = pageText(ctx, client, a, r.Path)
+			pages[r.Path] = text
+		}
+		if k, ok := kinds.Lookup(r.kind); ok && strings.Contains(text, r.Contains) {
+			return k
+		}
+	}
+	k, _ := kinds.Lookup("openai")
+	return k
+}
+
+// pageText is the beginning of a page, empty where there is none.
+func pageText(ctx context.Context, client *http.Client, a engine.Access, path string) string {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.BaseURL+path, nil)
+	if err != nil {
+		return ""
+	}
+	for name, values := range a.Header {
+		req.Header[name] = values
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return ""
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return ""
+	}
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	return string(text)
+}

@@ -1,0 +1,166 @@
+// Package ready knows how to wait until an HTTP server answers as an engine of its
+// kind does, and to tell what answers instead: another kind, a proxy, a log-in
+// page. It does not know who started the server, nor how to stop it.
+package ready
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+)
+
+const (
+	// firstTry bounds one question to the readiness endpoint. Some engines
+	// generate a token to answer it, and the first one compiles kernels: a
+	// question that ran out of time doubles the next one's, up to lastTry.
+	firstTry = 2 * time.Second
+	lastTry  = 30 * time.Second
+)
+
+// Waiter waits for the readiness of an engine on behalf of its launcher.
+type Waiter struct {
+	Kind   kinds.Kind
+	Model  string
+	Access engine.Access
+	// Started is when the engine was started, Limit how long it may take.
+	Started time.Time
+	Limit   time.Duration
+	// Exited and Exit are the Instance's.
+	Exited <-chan struct{}
+	Exit   func() *engine.Exit
+	// Settled says that nobody is starting the server, so that a page it does not
+	// know is not to be waited for.
+	Settled bool
+	// Key says what to look at where the server wants another key.
+	Key string
+	// Failure makes the error, with how the engine is doing.
+	Failure func(op string, cause error, format string, args ...any) *engine.Failure
+}
+
+// Wait asks the probes of the kind, one after the other, until each was
+// answered as it should be, and returns the time since the start. It fails at
+// once when the engine has ended. The error is a *Failure.
+func (w Waiter) Wait(ctx context.Context) (time.Duration, error) {
+	waiting, cancel := context.WithDeadline(ctx, w.Started.Add(w.Limit))
+	defer cancel()
+	go func() { // an engine's end also ends the question being asked
+		select {
+		case <-w.Exited:
+			cancel()
+		case <-waiting.Done():
+		}
+	}()
+	if len(w.Kind.Ready) == 0 {
+		return time.Since(w.Started), nil
+	}
+	client, so := w.client(), asked{try: firstTry, last: "none"}
+	for {
+		atOnce, err := w.question(waiting, client, &so)
+		switch {
+		case err != nil:
+			return 0, err
+		case so.next == len(w.Kind.Ready):
+			took := time.Since(w.Started)
+			if other := w.stranger(w.identify(waiting)); other != "" && w.Exit() == nil {
+				return 0, w.Failure("become ready", nil, "%s", other)
+			}
+			return took, nil
+		case atOnce:
+			continue
+		}
+		select {
+		case <-w.Exited:
+		case <-waiting.Done():
+		case <-time.After(pause(time.Since(w.Started))):
+			continue
+		}
+		return 0, w.notReady(ctx, so.last)
+	}
+}
+
+// asked is how far the probes have been answered.
+type asked struct {
+	// next is the probe that is asked, and try how long its answer may take.
+	next int
+	try  time.Duration
+	// last is what was answered last, for people.
+	last string
+	// fellBack is set while the probe's other page is asked, identified where the
+	// server was asked what it is.
+	fellBack, identified bool
+}
+
+// question asks the next probe once. It reports whether the next question comes at
+// once: this one was answered as it should be, or another page is to be asked. What
+// cannot come right by waiting is an error.
+func (w Waiter) question(ctx context.Context, client *http.Client, so *asked) (atOnce bool, err error) {
+	probe := w.Kind.Ready[so.next]
+	path := probe.Path
+	if so.fellBack {
+		path = probe.Fallback
+	}
+	a := w.ask(ctx, client, probe, path, so.try)
+	wrong := w.wrongAnswer(a)
+	switch {
+	case w.Exit() != nil:
+	case wrong != "":
+		return false, w.Failure("become ready", nil, "%s", wrong)
+	case a.status == http.StatusOK && (probe.Contains == "" || strings.Contains(a.body, probe.Contains)):
+		so.next, so.fellBack, so.try = so.next+1, false, firstTry
+		return true, nil
+	case a.status == http.StatusNotFound && probe.Fallback != "" && !so.fellBack:
+		so.fellBack = true
+		return true, nil
+	case slices.Contains(probe.Final, a.status):
+		return false, w.Failure("become ready", nil, "%s; %s", a.says, probe.Hint)
+	case a.definite:
+		return false, w.Failure("become ready", nil, "%s", a.says)
+	case !so.identified && probe.Body == "" && (a.status == http.StatusNotFound || a.status == http.StatusMethodNotAllowed):
+		so.identified = true
+		if why := w.unknownPage(ctx, a); why != "" {
+			return false, w.Failure("become ready", nil, "%s", why)
+		}
+	}
+	if a.says == noAnswer {
+		so.try = min(2*so.try, lastTry)
+	}
+	if ctx.Err() == nil {
+		so.last = a.says
+	}
+	return false, nil
+}
+
+// notReady says why waiting for readiness ended.
+func (w Waiter) notReady(ctx context.Context, last string) error {
+	after := engine.Brief(time.Since(w.Started))
+	if exit := w.Exit(); exit != nil {
+		hint := ""
+		if exit.Signal == "SIGKILL" {
+			hint = "; unless someone stopped it, it was probably killed for lack of memory (see dmesg)"
+		}
+		f := w.Failure("become ready", nil, "it ended %s after its start, before it was ready%s", after, hint)
+		if portTaken(f.LogTail) {
+			f.Reason += "; its port was taken by another program before it could listen, so it only has to be started again, unless its command names a port itself and not {port}"
+		}
+		return f
+	}
+	if err := ctx.Err(); errors.Is(err, context.Canceled) {
+		return w.Failure("become ready", err, "waiting was cancelled %s after its start; last answer: %s", after, last)
+	} else if err != nil {
+		return w.Failure("become ready", err, "the time given to it was over %s after its start; last answer: %s", after, last)
+	}
+	return w.Failure("become ready", context.DeadlineExceeded,
+		"it did not become ready within %s; last answer: %s", engine.Brief(w.Limit), last)
+}
+
+// pause is the time between two questions: a fiftieth of the time waited so
+// far, so that the startup time is known to about 2 %, within bounds.
+func pause(waited time.Duration) time.Duration {
+	return min(max(waited/50, 5*time.Millisecond), 250*time.Millisecond)
+}

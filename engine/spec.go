@@ -1,0 +1,267 @@
+// Package engine knows what an engine is to the rest: the Spec that it is started
+// from, the Instance that runs, the Launcher between them, and the Failure that
+// is left where it broke. Launching is done by process, docker and endpoint, what
+// the kinds are like stands in kinds. It does not know plans, gates or the graph.
+package engine
+
+import (
+	"time"
+
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/logscan"
+)
+
+// Spec is everything needed to start one variant. It is fully resolved: knobs
+// are applied, nothing is looked up later, so that two equal Specs start the
+// same thing.
+type Spec struct {
+	// Kind is the engine kind: "embedded", "openai", …
+	Kind string
+	// Profile is the kind as the plan extends or overrides it; nil is the kind
+	// itself.
+	Profile *kinds.Kind
+	// Model is the name asked for in requests; empty asks the engine.
+	Model string
+	// Command is the argument vector, the program first. In an argument or an
+	// environment value the text {port} is replaced by the port to listen on,
+	// {mxflow} by the path of the running program, and {config} by the path of
+	// the file that holds Config, where the engine sees it.
+	Command []string
+	// Port is where a process listens whatever it is told; 0 is a free one.
+	Port int
+	// Dir is the working directory; empty is the current one. A program given
+	// as a relative path is looked for there.
+	Dir string
+	// Env is set on top of the inherited environment.
+	Env map[string]string
+	// Unset names variables that are not inherited. What Env sets is set all the
+	// same.
+	Unset []string
+	// ReadyTimeout is how long the engine may take from process start until it
+	// answers; zero is the kind's default.
+	ReadyTimeout time.Duration
+	// StopGrace is how long it may take to stop after SIGTERM before it is
+	// killed; zero is the kind's default.
+	StopGrace time.Duration
+	// Config is the content of the configuration file that some kinds read, and
+	// ConfigName its file name. Empty where there is none.
+	Config     []byte
+	ConfigName string
+	// ModelPath is where the model lies on this machine, looked for before a
+	// process is started; empty where the model is a name.
+	ModelPath string
+
+	// Source, Caches and Trees are what it is built from, what its compilers find
+	// in their caches, and the working trees that it sees; nil and none where the
+	// plan says nothing of them.
+	Source *Source
+	Caches *Caches
+	Trees  []Tree
+
+	// At most one of these says how it is launched; none means as a process.
+	Docker   *Docker
+	Compose  *Compose
+	Exec     *Exec
+	Endpoint *Endpoint
+}
+
+// How names the launcher that a Spec asks for: "process", "docker", "compose",
+// "exec" or "endpoint".
+func (s Spec) How() string {
+	switch {
+	case s.Docker != nil:
+		return "docker"
+	case s.Compose != nil:
+		return "compose"
+	case s.Exec != nil:
+		return "exec"
+	case s.Endpoint != nil:
+		return "endpoint"
+	}
+	return "process"
+}
+
+// Host is the address that an engine listens on for a launcher, as Spec.How
+// names it: loopback as a process, all addresses of a container, since what is
+// published there comes from outside of it.
+func Host(how string) string {
+	switch how {
+	case "docker", "compose", "exec":
+		return "0.0.0.0"
+	}
+	return "127.0.0.1"
+}
+
+// Launch says where one start of a Spec keeps its things.
+type Launch struct {
+	// ID names the launch in process markers and messages.
+	ID string
+	// Owner marks everything started on behalf of one state directory, so that
+	// what a killed mxflow left behind is found again (see Sweep).
+	Owner string
+	// LogPath is the file that gets stdout and stderr, in order of arrival. A
+	// log that already lies there is moved aside to LogPath + ".old", so that
+	// nothing an earlier launch printed is taken for evidence of this one.
+	LogPath string
+	// OutPath, where it is set, is the file that gets stdout instead, so that
+	// what a command prints can be read apart from what it logs.
+	OutPath string
+	// Evidence are patterns whose lines stay in a log that has to be cut.
+	Evidence logscan.Evidence
+}
+
+// Prepare fills in what the kind says where the Spec is silent, and returns the
+// kind with the plan's changes to it. Every launcher calls it first.
+func (s *Spec) Prepare() (kinds.Kind, *Failure) {
+	kind, ok := kinds.Lookup(s.Kind)
+	if s.Profile != nil {
+		kind, ok = *s.Profile, true
+	}
+	if !ok {
+		return kind, StartFailure(nil, "unknown engine kind %q; known are %s", s.Kind, kinds.Names())
+	}
+	if s.ReadyTimeout <= 0 {
+		s.ReadyTimeout = kind.DefaultReadyTimeout
+	}
+	if s.StopGrace <= 0 {
+		s.StopGrace = kind.DefaultStopGrace
+	}
+	return kind, nil
+}
+
+// Source is the revision that a variant is built from, in a worktree of its own.
+// In the Spec's command, environment and folders the text {source} stands for
+// the path of the worktree where the engine sees it. Where things lie is left out
+// of the JSON form, which measurement keys are taken of.
+type Source struct {
+	Repo string `json:"-"`
+	// Ref is what the plan calls it, Commit what that is; empty where it cannot be
+	// found out now, and Problem says why.
+	Ref     string `json:"-"`
+	Commit  string `json:"commit"`
+	Problem string `json:"-"`
+	// Build are the commands that make it ready to run, in the worktree, with Env
+	// on top of the inherited environment; Inputs is the digest of the files
+	// outside of the repository that they read.
+	Build  [][]string        `json:"build,omitempty"`
+	Env    map[string]string `json:"env,omitempty"`
+	Inputs string            `json:"inputs,omitempty"`
+	// Dir is the folder that worktrees are made in; empty is the state
+	// directory's. Mount is where the engine sees it in a container.
+	Dir   string `json:"-"`
+	Mount string `json:"mount,omitempty"`
+	// Timeout bounds each build command, in nanoseconds.
+	Timeout int64 `json:"-"`
+}
+
+// Caches says what an engine finds in the caches of its compilers.
+type Caches struct {
+	// State is "warm" (kept between launches of a variant) or "cold" (empty at
+	// each launch).
+	State string `json:"state"`
+	// Dir is the folder they lie in; empty is the state directory's. Mount is
+	// where the engine sees it in a container.
+	Dir   string `json:"-"`
+	Mount string `json:"-"`
+}
+
+// Tree is a working tree that the engine runs from as it lies there.
+type Tree struct {
+	Name string `json:"-"`
+	Path string `json:"-"`
+	// Paths are those that matter, relative to the repository's root; none means
+	// all.
+	Paths  []string `json:"paths,omitempty"`
+	Freeze bool     `json:"-"`
+	// Noticed trees were not declared: where one cannot be hashed, that is noted
+	// and no error.
+	Noticed bool `json:"-"`
+	// Hash is the state of its files when the Spec was made; empty where it could
+	// not be taken, and Problem says why.
+	Hash    string `json:"hash"`
+	Problem string `json:"-"`
+}
+
+// Docker says how an engine runs in a container of its own. The tags are the
+// attributes of a plan's docker block.
+type Docker struct {
+	// Host is the daemon ("unix:///…", "tcp://…", "ssh://…"), Context a context
+	// of the docker command; both empty take DOCKER_HOST, DOCKER_CONTEXT and the
+	// current context, as docker does.
+	Host    string `json:"host,omitempty"`
+	Context string `json:"context,omitempty"`
+	Image   string `json:"image,omitempty"`
+	// Pull is "missing", "always" or "never".
+	Pull string `json:"pull,omitempty"`
+	// GPUs is "all", a number, or a list of indices and UUIDs; nil gives none.
+	GPUs any `json:"gpus,omitempty"`
+	// Volumes maps a path of the host, or the name of a volume, to a path in the
+	// container, with ":ro" after it where it is not to be written.
+	Volumes    map[string]string `json:"volumes,omitempty"`
+	IPC        string            `json:"ipc,omitempty"`
+	ShmSize    string            `json:"shm_size,omitempty"`
+	Ulimits    map[string]string `json:"ulimits,omitempty"`
+	Network    string            `json:"network,omitempty"`
+	User       string            `json:"user,omitempty"`
+	WorkDir    string            `json:"workdir,omitempty"`
+	Entrypoint []string          `json:"entrypoint,omitempty"`
+	// Command replaces the kind's arguments to the image.
+	Command []string `json:"command,omitempty"`
+	// Port is the port that the engine listens on inside the container; 0 is the
+	// kind's.
+	Port int `json:"port,omitempty"`
+}
+
+// Compose says that the engine is a service of a compose file.
+type Compose struct {
+	// File is a path on this machine; it is left out of the JSON form, which
+	// measurement keys are taken of, since its content is what counts.
+	File     string   `json:"-"`
+	Service  string   `json:"service"`
+	Profiles []string `json:"profiles,omitempty"`
+	// Image replaces the service's. Command replaces its command; without it,
+	// Spec.Command is appended to what the file or the image says.
+	Image   string   `json:"image,omitempty"`
+	Command []string `json:"command,omitempty"`
+	Host    string   `json:"host,omitempty"`
+	Context string   `json:"context,omitempty"`
+	// Port is where the service listens in its container; 0 is the kind's.
+	Port int `json:"port,omitempty"`
+}
+
+// Exec says that the engine is a command inside a container that already runs,
+// and that goes on running when the engine is stopped.
+type Exec struct {
+	Container string   `json:"container"`
+	Command   []string `json:"command,omitempty"`
+	WorkDir   string   `json:"workdir,omitempty"`
+	User      string   `json:"user,omitempty"`
+	Host      string   `json:"host,omitempty"`
+	Context   string   `json:"context,omitempty"`
+	Port      int      `json:"port,omitempty"`
+}
+
+// Endpoint is an engine that somebody else runs. Files are left out of its JSON
+// form, which measurement keys are taken of: where a certificate lies does not
+// change what is measured.
+type Endpoint struct {
+	// URL is the root of its HTTP API, with or without /v1.
+	URL string `json:"url"`
+	// APIKey is sent as "Authorization: Bearer …"; empty sends none. Headers are
+	// sent with every request, and may carry a key of another form.
+	APIKey  string            `json:"api_key,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+	// CAFile is a PEM file of certificates to trust, beside the system's.
+	CAFile string `json:"-"`
+	// ClientCert and ClientKey are PEM files by which mxflow shows who it is.
+	ClientCert string `json:"-"`
+	ClientKey  string `json:"-"`
+	// Insecure skips the check of the server's certificate.
+	Insecure bool `json:"insecure,omitempty"`
+	// Restart is the command that restarts the server; without it launches are
+	// not fresh starts.
+	Restart []string `json:"restart,omitempty"`
+	// LogFile is the server's log where this machine can read it; what is
+	// written to it from the launch on is the log of the launch.
+	LogFile string `json:"-"`
+}

@@ -1,0 +1,185 @@
+// Package cases reads files of cases (*.mxtest.hcl, *.mxtest.yaml): what was measured,
+// and which verdict is expected of a gate or a feature's criteria then. It decides
+// none of them; that is for mxflow test.
+package cases
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/load"
+)
+
+// Case is one test of a gate, or of a feature's criteria: given these
+// measurements, this verdict is expected. Cases stand in files of their own
+// (*.mxtest.hcl, *.mxtest.yaml) beside the plan.
+type Case struct {
+	Name string
+	// Feature is set where a feature's criteria are decided, Phase where a gate is.
+	Feature, Phase string
+	// Given is what was measured, by feature; by "spec[short]" for an alternative
+	// and "gemm@production" for a confirmation. What is not given is missing.
+	Given map[string]*GivenFeature
+	// Expect is the verdict of the whole; empty where only rules are looked at.
+	Expect verdict.Verdict
+	// ExpectRules are verdicts by the name of a rule or criterion.
+	ExpectRules map[string]verdict.Verdict
+	// ExpectChosen is the value that should win, of a feature that chooses.
+	ExpectChosen string
+	Range        plans.Range
+}
+
+// Of names what the case is about: `feature gemm`, `gate cutlass`.
+func (c *Case) Of() string {
+	if c.Feature != "" {
+		return "feature " + c.Feature
+	}
+	return "gate " + c.Phase
+}
+
+// GivenFeature is what a case says of one feature.
+type GivenFeature struct {
+	Feature  string
+	Launches []GivenMetric
+	// Levels are verdicts by level. What is not known of a level is absent.
+	Levels map[string]verdict.Verdict
+	// Knobs stand in place of the candidate's, as the plan sets them.
+	Knobs map[string]string
+	// Observed are words and truths that every launch of the candidate says.
+	Observed map[string]any
+	// Verdict is the feature's own, empty where it is not decided; Accepted says
+	// whether it entered the stack.
+	Verdict  verdict.Verdict
+	Accepted bool
+	// Noise is the launch noise that was recorded before, by address.
+	Noise map[string]GivenNoise
+}
+
+// GivenMetric is what every launch of the arms has of one statistic of a metric.
+type GivenMetric struct {
+	// Address is without the statistic: "chat.tg". Stat is "median" unless the case
+	// says otherwise.
+	Address, Stat string
+	Unit, Better  string
+	// Requests is how many requests each launch's number comes from, 0 for what a
+	// launch has once. Values is how many values that makes: gaps, for itl.
+	Requests, Values int
+	// Base, Candidate and Root are by round; nil where a launch does not have it.
+	Base, Candidate, Root []*float64
+}
+
+// GivenNoise is the standard deviation of the logs of launches, with its degrees
+// of freedom.
+type GivenNoise struct{ SD, DF float64 }
+
+// CaseFiles are the files of cases beside the plan, in lexical order. Where
+// several plans share a folder, other.mxtest.hcl belongs to other.hcl alone.
+func CaseFiles(r *load.Result) ([]string, error) {
+	dir := r.Plan.Dir
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	// The stems of files that are plans of their own.
+	other := map[string]bool{}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if !e.IsDir() && lang.IsPlanFile(e.Name()) && r.Sources[path] == nil {
+			other[stemOf(e.Name())] = true
+		}
+	}
+	for name := range r.Sources {
+		if filepath.Dir(name) == filepath.Clean(dir) {
+			delete(other, stemOf(name)) // plan.yaml beside plan.hcl
+		}
+	}
+	var files []string
+	for _, e := range entries {
+		name := e.Name()
+		if e.IsDir() || strings.HasPrefix(name, ".") || !lang.IsCaseFile(name) || other[stemOf(name)] {
+			continue
+		}
+		files = append(files, filepath.Join(dir, name))
+	}
+	return files, nil
+}
+
+// stemOf is a name without what says what kind of file it is.
+func stemOf(path string) string {
+	name := filepath.Base(path)
+	name = strings.TrimSuffix(name, filepath.Ext(name))
+	if ext := filepath.Ext(name); strings.EqualFold(ext, lang.CaseSuffix) {
+		name = strings.TrimSuffix(name, ext)
+	}
+	return name
+}
+
+// UntestedGates are the phases whose gate no case expects to pass, or none to
+// fail: a rule that cannot fail protects nothing, and one that cannot pass stops
+// everything. Cases are not decided here: that they come out so is for mxflow test.
+func UntestedGates(p *plans.Plan, cases []*Case) (phases []string) {
+	for _, ph := range p.Phases {
+		if ph.Gate != nil && untested(ph, cases) != "" {
+			phases = append(phases, ph.Name)
+		}
+	}
+	return phases
+}
+
+// untested says which cases a gate lacks; empty where it lacks none.
+func untested(ph *plans.Phase, cases []*Case) string {
+	passes, fails := false, false
+	shown := map[string]bool{}
+	for _, c := range cases {
+		if c.Phase != ph.Name {
+			continue
+		}
+		for name, v := range c.ExpectRules {
+			shown[name] = shown[name] || v == verdict.Pass
+			fails = fails || v == verdict.Fail
+		}
+		passes = passes || c.Expect == verdict.Pass
+		fails = fails || c.Expect == verdict.Fail
+	}
+	each := true
+	for _, r := range ph.Gate.Rules {
+		each = each && shown[r.Name]
+	}
+	passes = passes || each
+	switch {
+	case !passes && !fails:
+		return "no case"
+	case !passes:
+		return "no case that passes"
+	case !fails:
+		return "no case that fails"
+	}
+	return ""
+}
+
+// WarnUntested adds to what was found in case files a warning for each gate
+// that lacks cases.
+func WarnUntested(r *load.Result, found *lang.Findings, cases []*Case) {
+	for _, ph := range r.Plan.Phases {
+		if ph.Gate == nil {
+			continue
+		}
+		lacks := untested(ph, cases)
+		if lacks == "" {
+			continue
+		}
+		at := lang.HCL(ph.Gate.Range)
+		found.Diagnostics = append(found.Diagnostics, &hcl.Diagnostic{
+			Severity: hcl.DiagWarning, Summary: "Gate is not tested",
+			Detail:  fmt.Sprintf("There is %s for the gate of phase %q, so that it is not shown to be able to do both. Write gate = phase.%s in a case beside the plan; mxflow test --print prints what is missing.", lacks, ph.Name, ph.Name),
+			Subject: &at,
+		})
+	}
+}

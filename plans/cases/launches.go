@@ -1,0 +1,485 @@
+package cases
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/eval"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/lint"
+	"github.com/mxflow/mxflow/plans/rules"
+)
+
+// mostGiven is how many launches of an arm a case may give.
+const mostGiven = 200
+
+// armNames are the arms of a case, and madeFrom what one may be made from.
+var (
+	armNames = []string{"base", "candidate", "root"}
+	madeFrom = []string{"gain", "change", "delta"}
+)
+
+// measurement is one metric of a case as it is written.
+type measurement struct {
+	eval.Pair
+	in *plans.Input
+	// lists are the arms whose launches are written out, means those of which only
+	// the mean is; made is how the candidate is made from the base.
+	lists map[string][]*float64
+	means map[string]float64
+	made  string
+	by    float64
+	at    map[string]hcl.Range
+	// spread and launches are nil where the case does not say them.
+	spread   *float64
+	launches *int
+	requests int
+}
+
+// decodeLaunches reads what each launch measured.
+func (l *caseLoader) decodeLaunches(f *eval.Body, ft *plans.Feature) (list []GivenMetric) {
+	before := len(l.Diags)
+	var all []*measurement
+	seen := map[string]string{}
+	longest := 0
+	for _, p := range f.Pairs("launches") {
+		in := l.measured(p.Key, p.KeyAt, ft)
+		if in == nil {
+			continue
+		}
+		stat := in.Stat
+		if stat == "p50" {
+			stat = "median" // the same number by another name
+		}
+		key := in.LaunchAddress() + "." + stat
+		if first, twice := seen[key]; twice {
+			l.Fail(p.KeyAt, "Metric given twice", "%q is what %q says already. Remove one.", p.Key, first)
+			continue
+		}
+		seen[key] = p.Key
+		m := l.decodeMeasurement(f, p, in, ft)
+		for _, list := range m.lists {
+			longest = max(longest, len(list))
+		}
+		if m.launches != nil {
+			longest = max(longest, *m.launches)
+		}
+		all = append(all, m)
+	}
+	l.shareRequests(all)
+	if _, ok := f.Value("launches"); ok && len(all) == 0 && len(l.Diags) == before {
+		l.Fail(f.At("launches"), "Empty launches", `The map is empty, and without launches nothing is measured. Write a metric, as in { "chat.tg" = { gain = 0.2 } }, or leave it out.`)
+	}
+	if len(l.Diags) > before && l.Diags[before:].HasErrors() {
+		return nil
+	}
+	n := longest
+	if n == 0 {
+		_, most := l.plan.LaunchesUnder(ft.Protocol)
+		n = min(plans.FirstLook, most)
+	}
+	for _, m := range all {
+		if given, ok := l.make(m, n); ok {
+			list = append(list, given)
+		}
+	}
+	l.evenArms(all, list)
+	return list
+}
+
+// decodeMeasurement reads what a case says of one metric.
+func (l *caseLoader) decodeMeasurement(f *eval.Body, p eval.Pair, in *plans.Input, ft *plans.Feature) *measurement {
+	m := &measurement{Pair: p, in: in, lists: map[string][]*float64{}, means: map[string]float64{}, at: map[string]hcl.Range{}}
+	m.requests = l.requestsOf(in)
+	entries, ok := l.entries(p, "launches", "{ base = [31.6, 31.8], candidate = [38.4, 38.6] }")
+	if !ok {
+		return m
+	}
+	for _, e := range entries {
+		m.at[e.Key] = e.At
+		switch {
+		case slices.Contains(armNames, e.Key):
+			l.decodeArm(m, e)
+		case slices.Contains(madeFrom, e.Key):
+			if m.made != "" {
+				l.Fail(e.KeyAt, "Candidate given twice", "%s says already what the candidate is. Remove one.", m.made)
+				continue
+			}
+			m.made = e.Key
+			unit := plans.RatioUnit
+			if plans.Relation(e.Key) == plans.Delta {
+				unit = in.Unit
+			}
+			m.by, _ = l.numberIn(e.V, e.At, e.Key, unit)
+		case e.Key == "spread":
+			if n, ok := f.AsNumber(e.V, e.At, "spread", 0, 10); ok {
+				m.spread = &n
+			}
+		case e.Key == "launches":
+			if n, ok := f.AsWhole(e.V, e.At, "launches", 1, mostGiven); ok {
+				m.launches = &n
+			}
+		case e.Key == "requests":
+			if n, ok := f.AsWhole(e.V, e.At, "requests", 1, plans.MaxRequests); ok {
+				m.requests = n
+			}
+		default:
+			names := append(append([]string(nil), armNames...), append(madeFrom, "spread", "launches", "requests")...)
+			l.Fail(e.KeyAt, "Unknown name in launches", "A metric of launches has no %q.%s", e.Key, l.DidYouMean(e.Key, names))
+		}
+	}
+	l.checkMeasurement(m, ft)
+	return m
+}
+
+// decodeArm reads the launches of one arm, or their mean.
+func (l *caseLoader) decodeArm(m *measurement, e eval.Pair) {
+	what, unit := fmt.Sprintf("%s of %s", e.Key, m.Key), m.in.Unit
+	elems, isList := l.Elements(l.ValueAt(e), e.V)
+	if !isList {
+		if n, ok := l.numberIn(e.V, e.At, what, unit); ok {
+			m.means[e.Key] = n
+			l.plausible(m.in, n, e.At)
+		}
+		return
+	}
+	if len(elems) == 0 || len(elems) > mostGiven {
+		l.Fail(e.At, "Empty launches", "An arm has 1 to %d launches, and this lists %d. Leave %s out where nothing was launched.", mostGiven, len(elems), e.Key)
+		return
+	}
+	list := make([]*float64, len(elems))
+	for i, elem := range elems {
+		if elem.V.IsNull() {
+			continue
+		}
+		n, ok := l.numberIn(elem.V, elem.At, "A launch in "+what, unit)
+		if !ok {
+			return
+		}
+		list[i] = &n
+		if i == 0 {
+			l.plausible(m.in, n, elem.At)
+		}
+	}
+	m.lists[e.Key] = list
+}
+
+func (l *caseLoader) plausible(in *plans.Input, n float64, at hcl.Range) {
+	if why := lint.Implausible(in, n); why != "" {
+		l.Warn(at, "Implausible for the unit", "%s", why)
+	}
+}
+
+// usualSpread is how launches differ where a case does not say: the standard
+// deviation of their logs on a quiet machine.
+const usualSpread = 0.005
+
+// checkMeasurement finds what of one metric does not go together.
+func (l *caseLoader) checkMeasurement(m *measurement, ft *plans.Feature) {
+	in := m.in
+	for _, arm := range armNames {
+		_, list := m.lists[arm]
+		_, mean := m.means[arm]
+		if arm == "candidate" && m.made != "" && (list || mean) {
+			l.Fail(m.at[m.made], "Candidate given twice", "candidate and %s both say what the candidate is. Remove one.", m.made)
+		}
+		if arm == "root" && (list || mean) && ft.BuildsOn.Kind == plans.OnBaseline {
+			l.Fail(m.at[arm], "Baseline given twice", "%s builds on the baseline, so that base and root are the same launches. Remove root.", ft.Name)
+		}
+	}
+	made := len(m.means) > 0 || m.made != ""
+	for _, name := range []string{"spread", "launches"} {
+		if at, written := m.at[name]; written && !made {
+			l.Fail(at, "Nothing is made here", "%s says how launches are made from a mean or a gain, and here each is written out. Remove it.", name)
+		}
+	}
+	switch {
+	case len(m.at) == 0:
+		l.Fail(m.Pair.At, "Empty launches", "Nothing is said of %s. Write { base = […], candidate = […] }, or { gain = 0.2 }.", m.Key)
+	case !made && len(m.lists) == 0 && !l.Diags.HasErrors():
+		l.Fail(m.Pair.At, "Empty launches", "No arm has %s here. Write base and candidate, or a gain, change or delta.", m.Key)
+	case m.made == "gain" && in.Better == string(measure.Neither):
+		l.Fail(m.at["gain"], "No better direction", "%s has no better direction, so there is no gain; write change or delta.", m.Key)
+	case m.made == "gain" && in.Better == string(measure.Lower) && m.by >= 1:
+		l.Fail(m.at["gain"], "Invalid gain", "Of %s less is better, and a gain of %v would leave nothing of it. A gain is less than 1.", m.Key, m.by)
+	case (m.made == "gain" && in.Better == string(measure.Higher) || m.made == "change") && m.by <= -1:
+		l.Fail(m.at[m.made], "Invalid "+m.made, "A %s of %v leaves nothing of %s. It is more than -1; -0.1 is 10 %% less.", m.made, m.by, m.Key)
+	}
+	if at, written := m.at["requests"]; written && l.requestsOf(in) == 0 {
+		l.Fail(at, "One value a launch", "A launch has one %s, which comes from no number of requests. Remove requests.", m.Key)
+	}
+}
+
+// make writes out the launches of a metric: n of an arm unless it says otherwise.
+func (l *caseLoader) make(m *measurement, n int) (out GivenMetric, ok bool) {
+	in := m.in
+	out = GivenMetric{Address: in.LaunchAddress(), Stat: in.Stat, Unit: in.Unit, Better: in.Better, Requests: m.requests, Values: max(1, m.requests)}
+	if c := l.cellOf(in); c != nil && in.Metric == "itl" {
+		out.Values = max(1, m.requests*max(1, c.Output-1)) // one a token but the first
+	}
+	if m.launches != nil {
+		n = *m.launches
+	}
+	level := func(arm string) (float64, bool) {
+		if v, ok := m.means[arm]; ok {
+			return v, true
+		}
+		return meanOf(m.lists[arm], in.Positive())
+	}
+	arm := func(name string) []*float64 {
+		if list, ok := m.lists[name]; ok {
+			return list
+		}
+		if mean, ok := m.means[name]; ok {
+			return spreadOut(mean, m.spreadOf(), n, in.Positive())
+		}
+		return nil
+	}
+	out.Base, out.Candidate, out.Root = arm("base"), arm("candidate"), arm("root")
+	if m.made == "" {
+		return out, true
+	}
+	base, given := level("base")
+	if !given {
+		base = usualLevel(in)
+		out.Base = spreadOut(base, m.spreadOf(), n, in.Positive())
+	} else if m.launches == nil && len(out.Base) > 0 {
+		n = len(out.Base)
+	}
+	candidate := base + m.by
+	if m.made != "delta" {
+		if !(base > 0) {
+			l.Fail(m.at[m.made], "Base is not above zero", "There is no %s against a base of %v. Write delta, or candidate.", m.made, base)
+			return out, false
+		}
+		if candidate = base * (1 + m.by); m.made == "gain" && in.Better == string(measure.Lower) {
+			candidate = base * (1 - m.by)
+		}
+	}
+	out.Candidate = spreadOut(candidate, m.spreadOf(), n, in.Positive())
+	return out, true
+}
+
+// spreadOf is how launches differ: what the case says, or nothing for what hardly
+// varies and what is counted.
+func (m *measurement) spreadOf() float64 {
+	switch {
+	case m.spread != nil:
+		return *m.spread
+	case m.in.Once(), m.in.Occurs():
+		return 0
+	}
+	return usualSpread
+}
+
+// usualLevel stands for a base of which a case says nothing.
+func usualLevel(in *plans.Input) float64 {
+	if in.Unit == "share" {
+		return 0.5
+	}
+	return 100
+}
+
+// spreadOut makes n launches of a mean: above and below it by turns, so that any
+// even number of the first has that mean too. The spread is the standard deviation
+// of their logs, and mean the geometric one, where the metric has logs; otherwise
+// it is that share of the mean.
+func spreadOut(mean, spread float64, n int, logs bool) []*float64 {
+	step := spread
+	if n%2 == 0 {
+		step *= math.Sqrt(float64(n-1) / float64(n))
+	}
+	list := make([]*float64, n)
+	for i := range list {
+		sign := 1 - 2*float64(i%2)
+		if n%2 == 1 && i == n-1 {
+			sign = 0
+		}
+		v := mean * (1 + sign*step)
+		if logs {
+			v = mean * math.Exp(sign*step)
+		}
+		list[i] = &v
+	}
+	return list
+}
+
+// meanOf is the mean of launches, in logs where there are.
+func meanOf(list []*float64, logs bool) (mean float64, ok bool) {
+	n := 0
+	for _, v := range list {
+		if v == nil {
+			continue
+		}
+		if logs && !(*v > 0) {
+			return *v, true // of which nothing can be a gain
+		}
+		if n++; logs {
+			mean += math.Log(*v)
+		} else {
+			mean += *v
+		}
+	}
+	if n == 0 {
+		return 0, false
+	}
+	if mean /= float64(n); logs {
+		mean = math.Exp(mean)
+	}
+	return mean, true
+}
+
+// measured is the metric of launches that an address means; nil where it is none,
+// which has been reported.
+func (l *caseLoader) measured(address string, at hcl.Range, ft *plans.Feature) *plans.Input {
+	refuse := func(e *rules.Error) *plans.Input {
+		l.Fail(at, e.Summary, "%s", e.Detail)
+		return nil
+	}
+	elements := strings.Split(address, ".")
+	if slices.Contains(elements, "") {
+		return refuse(rules.Wrong("Invalid metric address", "%q is no address. Write a workload and a metric, such as \"chat.tg\".", address))
+	}
+	in, err := l.ns.OfFeature(&plans.Input{Path: address, Type: plans.NumberInput}, elements, ft)
+	switch {
+	case err != nil && err.Summary == "Unknown name in a rule":
+		roots := append(rules.WorkloadNames(l.plan), "engine", "gpu", "host")
+		if l.plan.CommandEngine() != nil {
+			roots = append(roots, plans.CommandKind)
+		}
+		return refuse(rules.Wrong("Invalid metric address", "%q is neither a workload nor one of engine, gpu, host.%s", elements[0], l.DidYouMean(elements[0], roots)))
+	case err != nil:
+		return refuse(err)
+	case in.Kind == plans.InputLevel:
+		return refuse(rules.Wrong("Not a metric", "%s is the verdict of a level. Write levels = { %s = \"pass\" }.", address, in.Name))
+	case in.Kind == plans.InputObserved:
+		return refuse(rules.Wrong("Not a metric", "%s is a word or a truth. Write observed = { %s = … }.", address, in.Name))
+	case in.Kind == plans.InputKnob:
+		return refuse(rules.Wrong("Not a metric", "%s is the value of a knob. Write knobs = { %s = \"…\" }.", address, in.Name))
+	case in.Kind != plans.InputMetric:
+		return refuse(rules.Wrong("Not a metric", "%q is no metric of launches. Write a workload and a metric, such as \"chat.tg\".", address))
+	case in.Relation != plans.Own:
+		metric := in.LaunchAddress()
+		if in.Stat != "median" {
+			metric += "." + in.Stat
+		}
+		return refuse(rules.Wrong("Not what a launch measures", "%s comes from two arms, and a launch measures %s. Write %q = { base = […], candidate = […] }, or { gain = 0.2 }.", address, metric, metric))
+	case in.Counts():
+		return refuse(rules.Wrong("Not what a launch measures", "%s is counted from what the case gives: its launches, and their requests.", address))
+	}
+	return in
+}
+
+// notNumber says what to write where a number should stand.
+func notNumber(v cty.Value, what, unit string) string {
+	in := ""
+	if unit != "" && unit != plans.RatioUnit {
+		in = " in " + unit
+	}
+	if v.IsNull() || v.Type() != cty.String {
+		return fmt.Sprintf("%s takes a number%s; this is %s.", what, in, lang.Describe(v))
+	}
+	text := strings.TrimSpace(v.AsString())
+	if n, percent, ok := rules.NumberIn(text); ok && percent && !rules.IsShare(unit) {
+		return fmt.Sprintf("%s takes a number%s, and this is the text %q. Per cent of what? Write the number itself, without quotes; of a comparison with the base, { gain = %g }.", what, in, text, n)
+	} else if ok && percent {
+		return fmt.Sprintf("%s takes a number%s, and this is the text %q. Ratios are fractions: write %g, without quotes.", what, in, text, n)
+	}
+	number, word, _ := strings.Cut(text, " ")
+	if _, err := strconv.ParseFloat(number, 64); err == nil && word != "" {
+		return fmt.Sprintf("%s takes a plain number%s, and this is the text %q. Write it in that unit, without the unit and without quotes.", what, in, text)
+	}
+	switch strings.ToLower(strings.TrimLeft(text, "+-.")) {
+	case "nan", "inf", "infinity":
+		return fmt.Sprintf("%s takes a number%s; %q is none, and no launch counts with it. Write null for a launch that does not have the metric.", what, in, text)
+	}
+	return fmt.Sprintf("%s takes a number%s; this is the text %q. Write it without quotes.", what, in, text)
+}
+
+// requestsOf is how many requests a launch's number comes from by the plan; 0 for
+// what a launch has once.
+func (l *caseLoader) requestsOf(in *plans.Input) int {
+	if _, ok := measure.LookupIn(in.Metric, measure.PerRequest); !ok {
+		return 0
+	}
+	if c := l.cellOf(in); c != nil {
+		return max(1, c.Requests)
+	}
+	return 0
+}
+
+// cellOf is the cell of a workload that an input belongs to; nil where it belongs
+// to none.
+func (l *caseLoader) cellOf(in *plans.Input) *plans.Cell {
+	cells := l.ns.Cells[strings.Split(in.Cell, ".")[0]]
+	for i := range cells {
+		if cells[i].Address == in.Cell {
+			return &cells[i]
+		}
+	}
+	return nil
+}
+
+// evenArms refuses lists of different lengths: which launch is missing would be
+// anybody's guess.
+func (l *caseLoader) evenArms(all []*measurement, list []GivenMetric) {
+	if len(all) != len(list) {
+		return // reported
+	}
+	var first string
+	n := 0
+	for i, g := range list {
+		for _, arm := range []struct {
+			name   string
+			values []*float64
+		}{{"base", g.Base}, {"candidate", g.Candidate}, {"root", g.Root}} {
+			what := fmt.Sprintf("%s of %s", arm.name, all[i].Key)
+			switch {
+			case len(arm.values) == 0:
+			case n == 0:
+				first, n = what, len(arm.values)
+			case len(arm.values) != n:
+				at, ok := all[i].at[arm.name]
+				if !ok {
+					at = all[i].Pair.At
+				}
+				l.Fail(at, "Unequal launches", "%s has %d launches, and %s has %d. Launches of one place in the lists stood beside each other: write null for one that was not made, or does not have the metric.", first, n, what, len(arm.values))
+				return
+			}
+		}
+	}
+}
+
+// shareRequests gives all statistics of one metric the number of requests that one
+// of them says: they come from the same requests of a launch. Otherwise a p95 of 58
+// requests would count as one of as many as the workload sends, because the median
+// stands beside it.
+func (l *caseLoader) shareRequests(all []*measurement) {
+	said := map[string]*measurement{}
+	for _, m := range all {
+		at, written := m.at["requests"]
+		if !written {
+			continue
+		}
+		first := said[m.in.LaunchAddress()]
+		switch {
+		case first == nil:
+			said[m.in.LaunchAddress()] = m
+		case first.requests != m.requests:
+			l.Fail(at, "Metric given twice", "%s is of %d requests here, and %s of %d. Statistics of one metric come from the same requests of a launch: write one number.", m.Key, m.requests, first.Key, first.requests)
+		}
+	}
+	for _, m := range all {
+		if first := said[m.in.LaunchAddress()]; first != nil && m.requests > 0 {
+			m.requests = first.requests
+		}
+	}
+}

@@ -1,0 +1,520 @@
+package cases
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/eval"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/plans/rules"
+)
+
+// caseLoader reads the cases of a plan that is loaded, in the scope of its
+// expressions and with its limits.
+type caseLoader struct {
+	*eval.Scope
+	plan  *plans.Plan
+	ns    *rules.Namespace
+	cases []*Case
+	// named are where the names of cases stand.
+	named map[string]hcl.Range
+}
+
+// LoadCases reads files of cases for a plan without errors. The second result has
+// what is wrong with the files; the cases may be used where it is OK. Like Evaluate it is not for use at the same time by several.
+func LoadCases(r *load.Result, files []string) (cases []*Case, found *lang.Findings) {
+	return loadCases(r, files, func(path string) ([]byte, *hcl.Diagnostic) { return lang.ReadSource(path, "case") })
+}
+
+// LoadCaseBytes is LoadCases for one file that is in memory.
+func LoadCaseBytes(r *load.Result, name string, text []byte) (cases []*Case, found *lang.Findings) {
+	return loadCases(r, []string{name}, func(string) ([]byte, *hcl.Diagnostic) { return text, nil })
+}
+
+func loadCases(r *load.Result, files []string, read func(string) ([]byte, *hcl.Diagnostic)) (cases []*Case, found *lang.Findings) {
+	l := r.Scope()
+	found = &lang.Findings{Files: maps.Clone(r.Files)}
+	c := &caseLoader{Scope: l, plan: r.Plan, ns: rules.New(r.Plan), named: map[string]hcl.Range{}}
+	before, sources, order := l.Diags, maps.Clone(l.Sources), l.Order
+	l.Diags, l.Work, l.Suggestions = nil, 0, 200
+	stop := r.Guard().Watch(l)
+	defer stop()
+	defer func() {
+		if p := recover(); p != nil {
+			cases = nil
+			l.Diags = hcl.Diagnostics{{
+				Severity: hcl.DiagError, Summary: "Internal error while reading cases",
+				Detail: internalMistake(p), Subject: lang.StartOf(files[0]).Ptr(),
+			}}
+		}
+		hide := redact.New(append(l.Secrets.List(), l.Secrets.Unseen...))
+		for _, name := range files {
+			if s := l.Sources[name]; s != nil {
+				found.Files[name] = &hcl.File{Body: s.Body, Bytes: hide.Bytes(s.Text)}
+			}
+		}
+		l.ExplainAll(l.Diags)
+		for _, d := range l.Diags {
+			d.Summary, d.Detail = hide.Text(d.Summary), hide.Text(d.Detail)
+		}
+		found.Diagnostics = lang.TidyDiagnostics(l.Diags, files)
+		maps.DeleteFunc(l.Evaluated, func(at hcl.Range, _ lang.Evaluated) bool { return sources[at.Filename] == nil })
+		l.Diags, l.Sources, l.Order = before, sources, order
+	}()
+	l.Sources = maps.Clone(sources)
+	for _, path := range files {
+		text, diag := read(path)
+		if diag != nil {
+			l.Diags = append(l.Diags, diag)
+			continue
+		}
+		c.file(path, text)
+	}
+	return c.cases, found
+}
+
+// file reads one file of cases.
+func (c *caseLoader) file(name string, text []byte) {
+	c.At("the text of "+name, hcl.Range{Filename: name})
+	if len(bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\uFEFF")))) == 0 {
+		c.Sources[name] = &lang.Source{Name: name, Text: text}
+		c.Fail(lang.StartOf(name), "Case file is empty", `There is nothing in the file. A case begins with: case "what is shown" { feature = feature.name }, and mxflow test --write writes some to begin with.`)
+		return
+	}
+	s, diags := lang.Parse(name, text)
+	c.Sources[name] = s
+	c.Diags = append(c.Diags, diags...)
+	if s.Body == nil || lang.BrokenSyntax(diags) {
+		return
+	}
+	content := c.Content(s.Body, caseFileSchema, "a file of cases")
+	for _, b := range content.Blocks {
+		if made := c.decodeCase(b); made != nil {
+			c.cases = append(c.cases, made)
+		}
+	}
+	if len(content.Blocks) == 0 && !diags.HasErrors() && !c.Diags.HasErrors() {
+		c.Fail(lang.StartOf(name), "Case file is empty", `There is no case in the file. One begins with: case "what is shown" { feature = feature.name }.`)
+	}
+}
+
+// maxCases is how many cases there may be beside one plan.
+const maxCases = 5000
+
+func internalMistake(p any) string {
+	return fmt.Sprintf("This is a mistake in mxflow, please report it together with the plan and the cases: %v\n%s", p, debug.Stack())
+}
+
+// decodeCase reads one case; nil where it cannot be told what it is about.
+func (l *caseLoader) decodeCase(b *hcl.Block) *Case {
+	name := b.Labels[0]
+	l.checkCaseName(b, name)
+	f := l.Fields(b, caseSchema, fmt.Sprintf("case %q", name))
+	c := &Case{Name: name, Given: map[string]*GivenFeature{}, Range: lang.RangeOf(b.DefRange)}
+	rules, visible, own := l.subject(f, c)
+	if rules == nil {
+		return nil
+	}
+	l.decodeOwn(f, c, own, visible)
+	for _, g := range f.Blocks.OfType("given") {
+		l.decodeNamed(g, c, visible)
+	}
+	c.Expect = verdict.Verdict(l.verdictWord(f, "expect"))
+	c.ExpectRules = l.decodeExpected(f, rules)
+	c.ExpectChosen = l.decodeChosen(f, c)
+	if f.Absent("expect") && f.Absent("expect_rules") && f.Absent("expect_chosen") {
+		l.Fail(b.DefRange, "Case expects nothing", `Say what should come out: expect = "pass", or expect_rules = { %q = "fail" } for single rules.`, rules[0].Name)
+	}
+	return c
+}
+
+func (l *caseLoader) checkCaseName(b *hcl.Block, name string) {
+	at := b.LabelRanges[0]
+	if strings.TrimSpace(name) != name || name == "" || len(name) > load.MaxRuleName || strings.ContainsAny(name, "\n\r") {
+		l.Fail(at, "Invalid case name", "A case is named by a phrase of one line and up to %d characters, with no space around it.", load.MaxRuleName)
+	}
+	if first, twice := l.named[name]; twice {
+		l.Fail(at, "Duplicate case", "There is a case %q already %s. Say in the name what is different here.", name, lang.SeenAt(first, at))
+	} else if len(l.named) == maxCases {
+		l.Fail(at, "Too many cases", "There may be up to %d cases beside a plan.", maxCases)
+	}
+	l.named[name] = at
+}
+
+// subject is what a case is about: its rules, whose measurements it may give, and
+// the one that they belong to where the case does not say; nil where there are
+// several.
+func (l *caseLoader) subject(f *eval.Body, c *Case) (rules []*plans.Rule, visible []*plans.Feature, own *plans.Feature) {
+	onFeature, onGate := !f.Absent("feature"), !f.Absent("gate")
+	switch {
+	case onFeature && onGate:
+		l.Fail(f.At("gate"), "Case about two things", "A case decides the criteria of a feature, or the gate of a phase. Make two cases of it.")
+		return nil, nil, nil
+	case !onFeature && !onGate:
+		l.Fail(f.Def, "Case about nothing", "Say what is decided: feature = feature.%s for its criteria, or gate = phase.%s for a gate.", lang.OrElse(l.anyOf("feature"), "name"), lang.OrElse(l.anyOf("phase"), "name"))
+		return nil, nil, nil
+	case onFeature:
+		r := f.Ref("feature", "feature")
+		if r == nil {
+			return nil, nil, nil
+		}
+		ft := l.ns.Features[r.Key]
+		c.Feature = ft.Name
+		visible = slices.Concat([]*plans.Feature{ft}, ft.Alternatives, ft.Confirm)
+		if len(ft.Alternatives) > 0 {
+			return ft.Criteria, visible[1:], nil
+		}
+		return ft.Criteria, visible, ft
+	}
+	r := f.Ref("gate", "phase")
+	if r == nil {
+		return nil, nil, nil
+	}
+	ph := l.ns.Phases[r.Key]
+	if ph.Gate == nil {
+		l.Fail(r.At, "Phase has no gate", "Phase %q has no gate, so that there is nothing to decide: it passes when its steps and features do. Add a gate to it, or test a feature.", ph.Name)
+		return nil, nil, nil
+	}
+	c.Phase = ph.Name
+	visible = l.gateReads(ph)
+	if len(visible) == 1 {
+		own = visible[0]
+	}
+	return ph.Gate.Rules, visible, own
+}
+
+func (l *caseLoader) anyOf(kind string) string {
+	if order := l.Symbols.Of(kind).Order; len(order) > 0 {
+		return order[0]
+	}
+	return ""
+}
+
+// gateReads are the features of a phase, and those that its gate reads.
+func (l *caseLoader) gateReads(ph *plans.Phase) []*plans.Feature {
+	list := slices.Clone(ph.Features)
+	for _, r := range ph.Gate.Rules {
+		if r.Program == nil {
+			continue
+		}
+		for _, in := range r.Program.Inputs {
+			if f := l.ns.Features[in.Feature]; f != nil && !slices.Contains(list, f) {
+				list = append(list, f)
+			}
+		}
+	}
+	return list
+}
+
+// decodeChosen reads which alternative should win.
+func (l *caseLoader) decodeChosen(f *eval.Body, c *Case) string {
+	value := f.Text("expect_chosen", "")
+	if f.Absent("expect_chosen") {
+		return ""
+	}
+	ft := l.ns.Features[c.Feature]
+	switch {
+	case ft == nil || ft.Choose == nil:
+		l.Fail(f.At("expect_chosen"), "Nothing is chosen here", "%s does not choose among alternatives. Remove expect_chosen.", lang.OrElse(c.Of(), "This"))
+	case !slices.Contains(ft.Choose.Values, value):
+		l.Fail(f.At("expect_chosen"), "Unknown alternative", "Feature %q does not try %q.%s", ft.Name, value, l.DidYouMean(value, ft.Choose.Values))
+	}
+	return value
+}
+
+// decodeExpected reads verdicts of rules by name.
+func (l *caseLoader) decodeExpected(f *eval.Body, rules []*plans.Rule) map[string]verdict.Verdict {
+	var names []string
+	for _, r := range rules {
+		names = append(names, r.Name)
+	}
+	out := map[string]verdict.Verdict{}
+	for _, p := range f.Pairs("expect_rules") {
+		if !slices.Contains(names, p.Key) {
+			l.Fail(p.KeyAt, "Unknown rule", "There is no rule %q here.%s", p.Key, l.DidYouMean(p.Key, names))
+			continue
+		}
+		if word, ok := l.asVerdict(p.V, p.At, "What is expected of a rule"); ok {
+			out[p.Key] = word
+		}
+	}
+	if _, ok := f.Value("expect_rules"); ok && len(out) == 0 && f.Absent("expect") && !l.Diags.HasErrors() {
+		l.Fail(f.At("expect_rules"), "Case expects nothing", "The map is empty. Name a rule and its verdict.")
+	}
+	return out
+}
+
+// decodeOwn reads what a case says without a given block.
+func (l *caseLoader) decodeOwn(f *eval.Body, c *Case, own *plans.Feature, visible []*plans.Feature) {
+	first := ""
+	for _, a := range givenAttrs {
+		if first == "" && !f.Absent(a.Name) {
+			first = a.Name
+		}
+	}
+	switch {
+	case first == "":
+	case own == nil:
+		l.Fail(f.At(first), "Whose value?", "This case is decided from %s. Say whose %s it is, on lines of its own: given %q { %s = … }.", lang.OrNothing(namesOf(visible)), first, nameOrNone(visible), first)
+	default:
+		c.Given[own.Name] = l.decodeGiven(f, own, c.Feature != "")
+	}
+}
+
+// decodeNamed reads a given block.
+func (l *caseLoader) decodeNamed(b *hcl.Block, c *Case, visible []*plans.Feature) {
+	name := b.Labels[0]
+	ft := plans.Find(visible, func(f *plans.Feature) bool { return f.Name == name })
+	switch {
+	case ft == nil && l.ns.Features[name] != nil:
+		l.Fail(b.LabelRanges[0], "Feature is not read here", "Nothing that this case decides is read of feature %q. There is: %s.", name, lang.OrNothing(namesOf(visible)))
+		return
+	case ft == nil:
+		l.Fail(b.LabelRanges[0], "Unknown feature", "There is no feature %q that this case could be decided from.%s", name, l.DidYouMean(name, namesOf(visible)))
+		return
+	case c.Given[name] != nil:
+		l.Fail(b.DefRange, "Duplicate given", "It is said already what was measured of %s. Write it in one place.", name)
+		return
+	}
+	c.Given[name] = l.decodeGiven(l.Fields(b, givenSchema, fmt.Sprintf("given %q", name)), ft, c.Feature != "")
+}
+
+func namesOf(list []*plans.Feature) (names []string) {
+	for _, f := range list {
+		names = append(names, f.Name)
+	}
+	return names
+}
+
+func nameOrNone(list []*plans.Feature) string {
+	if len(list) == 0 {
+		return "name"
+	}
+	return list[0].Name
+}
+
+// decodeGiven reads what is given of one feature. Where the feature is what is
+// decided, its own outcome cannot be given.
+func (l *caseLoader) decodeGiven(f *eval.Body, ft *plans.Feature, decided bool) *GivenFeature {
+	g := &GivenFeature{Feature: ft.Name, Knobs: map[string]string{}, Observed: map[string]any{}}
+	g.Launches = l.decodeLaunches(f, ft)
+	g.Levels = l.decodeLevels(f, ft)
+	l.decodeKnobs(f, g)
+	l.decodeSaid(f, g)
+	l.decodeNoise(f, g, ft)
+	for _, name := range []string{"verdict", "accepted"} {
+		if decided && !f.Absent(name) {
+			l.Fail(f.At(name), "Outcome of what is decided", "%s is what comes out here, and %s is what the case is about. Remove it; expect says what should come out.", name, ft.Name)
+			return g
+		}
+	}
+	g.Verdict = verdict.Verdict(l.verdictWord(f, "verdict"))
+	g.Accepted = f.Truth("accepted", g.Verdict == verdict.Pass)
+	if !f.Absent("accepted") && g.Accepted && g.Verdict != verdict.Pass {
+		l.Fail(f.At("accepted"), "Accepted without a pass", `A feature enters the stack when it passes. Add verdict = "pass".`)
+	}
+	return g
+}
+
+// decodeLevels reads the verdicts of levels.
+func (l *caseLoader) decodeLevels(f *eval.Body, ft *plans.Feature) map[string]verdict.Verdict {
+	out := map[string]verdict.Verdict{}
+	var order []string
+	if p := l.plan.Protocol(ft.Protocol); p != nil {
+		for _, level := range p.Levels {
+			order = append(order, level.Kind)
+		}
+	}
+	unknown := func(at hcl.Range, name string) bool {
+		if slices.Contains(order, name) {
+			return false
+		}
+		l.Fail(at, "Level not in the protocol", "Protocol %q of feature %q has no level %q.%s", ft.Protocol, ft.Name, name, l.DidYouMean(name, order))
+		return true
+	}
+	if name := f.Text("broken", ""); name != "" && !unknown(f.At("broken"), name) {
+		v := verdict.Pass
+		for _, level := range order {
+			if level == name {
+				v = verdict.Fail
+			}
+			if out[level] = v; v == verdict.Fail {
+				v = verdict.Invalid
+			}
+		}
+	} else if !f.Absent("broken") && name == "" {
+		if _, ok := f.Value("broken"); ok {
+			l.Fail(f.At("broken"), "Empty broken", "broken names the level that failed: %s.", lang.OrNothing(order))
+		}
+	}
+	for _, p := range f.Pairs("levels") {
+		if unknown(p.KeyAt, p.Key) {
+			continue
+		}
+		word, ok := l.asVerdict(p.V, p.At, "The verdict of a level")
+		if was := out[p.Key]; ok && was != "" && was != word {
+			l.Fail(p.At, "Level given twice", "By broken, level %s is %s. Remove one of the two.", p.Key, was)
+			continue
+		}
+		if ok {
+			out[p.Key] = word
+		}
+	}
+	return out
+}
+
+// verdictWord reads an attribute that is a verdict; empty where it is absent.
+func (l *caseLoader) verdictWord(f *eval.Body, name string) string {
+	v, ok := f.Value(name)
+	if !ok {
+		return ""
+	}
+	word, _ := l.asVerdict(v, f.At(name), name)
+	return string(word)
+}
+
+func (l *caseLoader) asVerdict(v cty.Value, at hcl.Range, what string) (verdict.Verdict, bool) {
+	word, ok := l.AsText(v, at, what)
+	switch {
+	case !ok:
+		return "", false
+	case slices.Contains(caseVerdicts, word):
+		return verdict.Verdict(word), true
+	case word == string(verdict.Waived):
+		l.Fail(at, "Unknown verdict", "Nobody waives a case: a waiver is of what was recorded. Write one of %s.", plans.OrList(caseVerdicts))
+	case strings.EqualFold(word, "failed"), strings.EqualFold(word, "passed"):
+		l.Fail(at, "Unknown verdict", "A verdict is one of %s; this is %q. Did you mean %q?", plans.OrList(caseVerdicts), word, strings.ToLower(word[:4]))
+	default:
+		l.Fail(at, "Unknown verdict", "A verdict is one of %s; this is %q.%s", plans.OrList(caseVerdicts), word, l.DidYouMean(word, caseVerdicts))
+	}
+	return "", false
+}
+
+// decodeKnobs reads knob values of the candidate.
+func (l *caseLoader) decodeKnobs(f *eval.Body, g *GivenFeature) {
+	for _, p := range f.Pairs("knobs") {
+		k := l.ns.Knobs[p.Key]
+		if k == nil {
+			l.Fail(p.KeyAt, "Unknown knob", "The plan declares no knob %q.%s", p.Key, l.DidYouMean(p.Key, lang.KeysOf(l.ns.Knobs)))
+			continue
+		}
+		name, ok := l.AsText(p.V, p.At, "The value of knob "+lang.Quoted(p.Key))
+		if ok && k.Value(name) == nil {
+			var known []string
+			for _, v := range k.Values {
+				known = append(known, v.Name)
+			}
+			l.Fail(p.At, "Unknown knob value", "Knob %q has no value %q.%s", p.Key, name, l.DidYouMean(name, known))
+			continue
+		}
+		g.Knobs[p.Key] = name
+	}
+}
+
+// decodeSaid reads the words and truths that the engine says of itself.
+func (l *caseLoader) decodeSaid(f *eval.Body, g *GivenFeature) {
+	e := l.plan.UnderTest()
+	for _, p := range f.Pairs("observed") {
+		if e == nil {
+			l.Fail(p.KeyAt, "Unknown observation", "observed is what the baseline's engine says of itself, and the plan has no baseline.")
+			return
+		}
+		o, names, ok := plans.FindObserved(e.Observed, p.Key)
+		if !ok {
+			l.Fail(p.KeyAt, "Unknown observation", "Nothing called %q is observed of engine.%s.%s.%s", p.Key, e.Kind, e.Name, l.DidYouMean(p.Key, names))
+			continue
+		}
+		ty := rules.InputType(o.Type)
+		want := map[plans.InputType]cty.Type{plans.WordInput: cty.String, plans.BoolInput: cty.Bool}[ty]
+		switch {
+		case p.V.IsNull(): // which is what nobody said
+		case ty == plans.NumberInput:
+			l.Fail(p.At, "Observation is a number", "%s is a number, in which launches may differ. Write it in launches: \"engine.observed.%s\" = { candidate = %s }.", p.Key, p.Key, lang.OrElse(plainNumber(p.V), "1"))
+		case p.V.Type() != want:
+			l.Fail(p.At, "Wrong type for observed", "%s is a %s; this is %s.", p.Key, o.Type, lang.Describe(p.V))
+		default:
+			g.Observed[p.Key] = lang.Plain(p.V)
+		}
+	}
+}
+
+func plainNumber(v cty.Value) string {
+	if v.IsNull() || v.Type() != cty.Number {
+		return ""
+	}
+	return v.AsBigFloat().Text('g', 6)
+}
+
+// decodeNoise reads the launch noise that was recorded before.
+func (l *caseLoader) decodeNoise(f *eval.Body, g *GivenFeature, ft *plans.Feature) {
+	for _, p := range f.Pairs("noise") {
+		in := l.measured(p.Key, p.KeyAt, ft)
+		if in == nil {
+			continue
+		}
+		if !in.Positive() || in.Once() {
+			l.Fail(p.KeyAt, "No noise of this metric", "Launch noise is kept of logs, for what a t-test decides. There is none of %s.", p.Key)
+			continue
+		}
+		var n GivenNoise
+		var has [2]bool
+		entries, ok := l.entries(p, "noise", "{ sd = 0.004, df = 9 }")
+		for _, e := range entries {
+			least, most := 1e-9, 10.0
+			into, i := &n.SD, 0
+			switch e.Key {
+			case "df":
+				into, i, most = &n.DF, 1, 1e6
+			case "sd":
+			default:
+				l.Fail(e.KeyAt, "Unknown name in noise", "noise has sd, the standard deviation of the logs of launches, and df, its degrees of freedom; there is no %q.", e.Key)
+				continue
+			}
+			*into, has[i] = f.AsNumber(e.V, e.At, e.Key, least, most)
+		}
+		if !has[0] || !has[1] {
+			if ok && len(entries) < 2 {
+				l.Fail(p.At, "Missing sd or df", "Noise is a standard deviation and its degrees of freedom: { sd = 0.004, df = 9 }.")
+			}
+			continue
+		}
+		if g.Noise == nil {
+			g.Noise = map[string]GivenNoise{}
+		}
+		key := in.LaunchAddress()
+		if in.Stat != "median" && in.Stat != "p50" {
+			key += "." + in.Stat
+		}
+		g.Noise[key] = n
+	}
+}
+
+// entries are the pairs of a map within a map.
+func (l *caseLoader) entries(p eval.Pair, attr, example string) (pairs []eval.Pair, ok bool) {
+	pairs, ok = l.Pairs(l.ValueAt(p), p.V)
+	if !ok {
+		l.Fail(p.At, "Wrong type for "+attr, "%s takes a map, such as %s; this is %s.", p.Key, example, lang.Describe(p.V))
+	}
+	return pairs, ok
+}
+
+// numberIn is a number of a case; what says what a text in its place should be.
+func (l *caseLoader) numberIn(v cty.Value, at hcl.Range, what, unit string) (float64, bool) {
+	if !v.IsNull() && v.Type() == cty.Number {
+		n, _ := v.AsBigFloat().Float64()
+		return n, true
+	}
+	l.Fail(at, "Not a number", "%s", notNumber(v, what, unit))
+	return 0, false
+}

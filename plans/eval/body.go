@@ -1,0 +1,350 @@
+package eval
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/yamlbody"
+)
+
+// body reads the attributes and blocks of one block. Each method reports what
+// is wrong with what it reads and returns the default instead, so that a
+// decoder reads straight through and finds everything at once. An attribute
+// that is null counts as not written.
+type Body struct {
+	Scope *Scope
+	// what names the block in messages: `workload "chat"`.
+	What   string
+	Def    hcl.Range
+	Attrs  hcl.Attributes
+	Blocks hcl.Blocks
+	// values are the attributes evaluated so far.
+	values map[string]cty.Value
+	// secret are the attributes that may be secret, besides programs.
+	Secret map[string]bool
+}
+
+// fields opens the body of b.
+func (l *Scope) Fields(b *hcl.Block, schema *hcl.BodySchema, what string) *Body {
+	content := l.Content(b.Body, schema, what)
+	return &Body{
+		Scope: l, What: what, Def: b.DefRange,
+		Attrs: content.Attributes, Blocks: content.Blocks,
+		values: map[string]cty.Value{},
+	}
+}
+
+// content applies a schema; where something does not belong, the message ends
+// with what does.
+func (l *Scope) Content(body hcl.Body, schema *hcl.BodySchema, what string) *hcl.BodyContent {
+	content, diags := body.Content(schema)
+	content = l.meant(body, schema, content, diags)
+	for _, d := range diags {
+		if strings.HasPrefix(d.Summary, "Unsupported ") && !strings.Contains(d.Detail, "Did you mean") {
+			d.Detail += " " + accepts(what, schema)
+		}
+		if strings.Contains(d.Detail, `"for_each"`) || strings.Contains(d.Detail, `"count"`) {
+			d.Detail += " for_each and count repeat " + plans.OrList(Generates) + "; other blocks are repeated with dynamic."
+		}
+	}
+	l.Diags = append(l.Diags, diags...)
+	return content
+}
+
+func accepts(what string, schema *hcl.BodySchema) string {
+	var words []string
+	for _, a := range schema.Attributes {
+		words = append(words, a.Name)
+	}
+	for _, b := range schema.Blocks {
+		words = append(words, b.Type+" { }")
+	}
+	if len(words) == 0 {
+		return "Nothing can be set in " + what + "."
+	}
+	return "In " + what + " there can be: " + strings.Join(words, ", ") + "."
+}
+
+// single is the one block of its type; more than one is an error at the second.
+func (l *Scope) Single(blocks hcl.Blocks) *hcl.Block {
+	if len(blocks) == 0 {
+		return nil
+	}
+	for _, b := range blocks[1:] {
+		l.Fail(b.DefRange, "Duplicate "+b.Type+" block", "There can be one %s block here; the first is %s. Merge them.", b.Type, lang.SeenAt(blocks[0].DefRange, b.DefRange))
+	}
+	return blocks[0]
+}
+
+func (f *Body) Single(kind string) *hcl.Block { return f.Scope.Single(f.Blocks.OfType(kind)) }
+
+// at is where attribute name is written, or the block's header.
+func (f *Body) At(name string) hcl.Range {
+	if a := f.Attrs[name]; a != nil {
+		return a.Expr.Range()
+	}
+	return f.Def
+}
+
+// value evaluates an attribute; false where it is absent, null or wrong.
+func (f *Body) Value(name string) (cty.Value, bool) {
+	a := f.Attrs[name]
+	if a == nil {
+		return cty.NilVal, false
+	}
+	v, done := f.values[name]
+	if !done {
+		v = f.evaluate(name, a.Expr)
+		f.values[name] = v
+	}
+	return v, v.IsWhollyKnown() && !v.IsNull()
+}
+
+// programs are the attributes that only a program gets to see, so that their
+// values may be secret.
+var programs = lang.WordSet("args command dir env model settings")
+
+func (f *Body) evaluate(name string, expr hcl.Expression) cty.Value {
+	f.Scope.At(f.What, f.Def)
+	v, ok := f.Scope.Marked(expr)
+	switch {
+	case !ok:
+	case f.Secret[name] || programs[name]:
+		v, _ = f.Scope.Private(v, expr.Range())
+	default:
+		v, _ = f.Scope.public(v, expr.Range(), name)
+	}
+	return v
+}
+
+// required reports an absent attribute; why says what it is for.
+func (f *Body) Required(name, why string) {
+	if f.Absent(name) {
+		f.Scope.Fail(f.At(name), "Missing "+name, "%s needs %s: %s", f.What, name, why)
+	}
+}
+
+// absent tells an attribute that is not written, or null, from one that is
+// wrong: that has been reported, and is not missing.
+func (f *Body) Absent(name string) bool {
+	if f.Attrs[name] == nil {
+		return true
+	}
+	v, _ := f.Value(name)
+	return v.IsKnown() && v.IsNull()
+}
+
+func (f *Body) WrongType(name, want string, v cty.Value) {
+	f.Scope.Fail(f.At(name), "Wrong type for "+name, "%s takes %s; this is %s.", name, want, lang.Describe(v))
+}
+
+func (f *Body) Text(name, fallback string) string {
+	v, ok := f.Value(name)
+	if !ok {
+		return fallback
+	}
+	if v.Type() == cty.String {
+		return v.AsString()
+	}
+	if s, ok := f.Scope.Unwrapped(v, f.At(name)); ok {
+		return s
+	}
+	f.WrongType(name, "text in quotes", v)
+	return fallback
+}
+
+// needText is text that has to be there and has to say something.
+func (f *Body) NeedText(name, why string) string {
+	f.Required(name, why)
+	v, ok := f.Value(name)
+	s := f.Text(name, "")
+	if ok && v.Type() == cty.String && strings.TrimSpace(s) == "" {
+		f.Scope.Fail(f.At(name), "Empty "+name, "%s needs %s: %s", f.What, name, why)
+	}
+	return s
+}
+
+func (f *Body) OneOf(name, fallback string, options ...string) string {
+	s := f.Text(name, fallback)
+	for _, o := range options {
+		if s == o {
+			return s
+		}
+	}
+	f.Scope.Fail(f.At(name), "Invalid "+name, "%s is one of %s; this is %q.", name, plans.OrList(options), s)
+	return fallback
+}
+
+// choice is oneOf for an attribute without a default: empty where it is absent.
+func (f *Body) Choice(name string, options ...string) string {
+	if f.Absent(name) {
+		return ""
+	}
+	return f.OneOf(name, options[0], options...)
+}
+
+func (f *Body) Truth(name string, fallback bool) bool {
+	v, ok := f.Value(name)
+	if !ok {
+		return fallback
+	}
+	if v.Type() != cty.Bool {
+		f.WrongType(name, "true or false", v)
+		return fallback
+	}
+	return v.True()
+}
+
+// misspelt is what the parsers say of a name that is nearly another one.
+var misspelt = regexp.MustCompile(`"([^"]+)"[^"]* not expected here\. Did you mean "([^"]+)"\?`)
+
+// meant reads blocks whose type is misspelt as what was meant. That was reported
+// already, and a block left out is missed in every place that refers to it.
+func (l *Scope) meant(body hcl.Body, schema *hcl.BodySchema, content *hcl.BodyContent, said hcl.Diagnostics) *hcl.BodyContent {
+	types := map[string]string{}
+	wider := *schema
+	wider.Blocks = slices.Clone(schema.Blocks)
+	for _, d := range said {
+		m := misspelt.FindStringSubmatch(d.Detail)
+		if m == nil || types[m[1]] != "" {
+			continue
+		}
+		for _, b := range schema.Blocks {
+			if b.Type == m[2] {
+				types[m[1]] = b.Type
+				wider.Blocks = append(wider.Blocks, hcl.BlockHeaderSchema{Type: m[1], LabelNames: b.LabelNames})
+			}
+		}
+	}
+	if len(types) == 0 {
+		l.doubtMissing(schema, content, said)
+		return content
+	}
+	again, _ := body.Content(&wider)
+	for _, b := range again.Blocks {
+		if t := types[b.Type]; t != "" {
+			b.Type = t
+		}
+	}
+	return again
+}
+
+// doubtMissing notes that a block of an unknown type may be one of those that a plan
+// has none of.
+func (l *Scope) doubtMissing(schema *hcl.BodySchema, content *hcl.BodyContent, said hcl.Diagnostics) {
+	unknown := slices.ContainsFunc(said, func(d *hcl.Diagnostic) bool { return d.Summary == "Unsupported block type" })
+	if !unknown || schema != l.Whole {
+		return
+	}
+	have := content.Blocks.ByType()
+	for _, b := range schema.Blocks {
+		if len(have[b.Type]) == 0 && len(b.LabelNames) > 0 {
+			l.Doubt(b.Type)
+		}
+	}
+}
+
+// ref is a reference to a block of one of some types; nil where there is none.
+func (f *Body) Ref(name string, blocks ...string) *Ref {
+	f.ReadReferences(name)
+	v, ok := f.Value(name)
+	if !ok {
+		return nil
+	}
+	r, ok := f.Scope.AsRef(v, f.At(name), name, blocks...)
+	if !ok {
+		return nil
+	}
+	return &r
+}
+
+// refs is a list of references to blocks of one type, none of them twice.
+func (f *Body) Refs(name, block string) []Ref {
+	f.ReadReferences(name)
+	v, ok := f.Value(name)
+	if !ok {
+		return nil
+	}
+	elems, ok := f.Scope.References(f.Attrs[name].Expr, v)
+	if !ok {
+		f.WrongType(name, fmt.Sprintf("a list of references, such as [%s.name]", block), v)
+		return nil
+	}
+	var list []Ref
+	seen := map[string]bool{}
+	for _, e := range elems {
+		r, ok := f.Scope.AsRef(e.V, e.At, name, block)
+		switch {
+		case !ok:
+		case seen[r.Key]:
+			f.Scope.Fail(e.At, "Duplicate reference", "%s is in %s already. Remove one.", r, name)
+		default:
+			seen[r.Key] = true
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// references are the elements of a list of references. All that for_each or
+// count have made of a block counts as so many elements, wherever one may stand.
+func (l *Scope) References(expr hcl.Expression, v cty.Value) ([]Element, bool) {
+	if ty := v.Type(); !v.IsNull() && (ty.IsObjectType() || ty.IsMapType()) && !ty.Equals(lang.ReferenceType) {
+		list, ok := references(v)
+		var elems []Element
+		for _, r := range list {
+			elems = append(elems, Element{r, expr.Range()})
+		}
+		return elems, ok
+	}
+	elems, ok := l.Elements(expr, v)
+	var all []Element
+	for _, e := range elems {
+		list, grouped := references(e.V)
+		if !grouped {
+			all = append(all, e) // what is wrong with it is said where it is read
+			continue
+		}
+		for _, r := range list {
+			all = append(all, Element{r, e.At})
+		}
+	}
+	return all, ok
+}
+
+// readReferences lets the text of an attribute name blocks: in YAML,
+// "engine: engine.embedded.tiny" needs no ${ }, since text means nothing where a
+// reference is wanted.
+func (f *Body) ReadReferences(name string) {
+	if a := f.Attrs[name]; a != nil && yamlbody.ReadReferences(a.Expr, "accepted", "baseline") {
+		delete(f.values, name)
+	}
+}
+
+// given is the first attribute or block of these that is written; empty for none.
+func (f *Body) Given(names ...string) string {
+	for _, name := range names {
+		if !f.Absent(name) || len(f.Blocks.OfType(name)) > 0 {
+			return name
+		}
+	}
+	return ""
+}
+
+// where is where an attribute or block is written.
+func (f *Body) Where(name string) hcl.Range {
+	if blocks := f.Blocks.OfType(name); len(blocks) > 0 {
+		return blocks[0].DefRange
+	}
+	return f.At(name)
+}
+
+// generates are the block types that for_each and count work on.
+var Generates = []string{"engine", "workload", "target", "phase", "feature"}

@@ -1,0 +1,178 @@
+package eval
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/mxflow/mxflow/plans/lang"
+)
+
+// maxFile is the largest file that file() reads, in bytes.
+const maxFile = 512 << 10
+
+func (l *Scope) envFunc() function.Function {
+	return function.New(&function.Spec{
+		Description: "An environment variable, or the second argument where it is not set.",
+		Params:      []function.Parameter{{Name: "name", Type: cty.String}},
+		VarParam:    &function.Parameter{Name: "default", Type: cty.String, AllowNull: true},
+		Type:        function.StaticReturnType(cty.String),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			if len(args) > 2 {
+				return cty.NilVal, errors.New("env takes a name and a default")
+			}
+			if text, ok := l.Env(args[0].AsString()); ok {
+				if !utf8.ValidString(text) {
+					return cty.NilVal, fmt.Errorf("environment variable %s holds no UTF-8 text", args[0].AsString())
+				}
+				l.Inputs.Env[args[0].AsString()] = text
+				return cty.StringVal(text), nil
+			}
+			if len(args) == 2 {
+				return args[1], nil
+			}
+			return cty.NilVal, fmt.Errorf("environment variable %s is not set; set it, or write env(%q, \"default\")", args[0].AsString(), args[0].AsString())
+		},
+	})
+}
+
+func (l *Scope) fileFunc() function.Function {
+	return function.New(&function.Spec{
+		Description: "The text of a file below the plan's folder.",
+		Params:      []function.Parameter{{Name: "path", Type: cty.String}},
+		Type:        function.StaticReturnType(cty.String),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			text, err := l.readBelow(args[0].AsString())
+			return cty.StringVal(text), err
+		},
+	})
+}
+
+// readBelow reads a file below the plan's folder, once a load. Links that lead
+// out of it are not followed: what a plan reads is what travels with it.
+func (l *Scope) readBelow(path string) (string, error) {
+	if text, known := l.Read[path]; known {
+		return text, nil
+	}
+	if filepath.IsAbs(path) {
+		return "", fmt.Errorf("%q is an absolute path; file reads below the plan's folder, by paths relative to it", path)
+	}
+	root, err := os.OpenRoot(l.Dir)
+	if err != nil {
+		return "", fmt.Errorf("the plan's folder cannot be read: %v", lang.Reason(err))
+	}
+	defer root.Close()
+	info, err := root.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && l.Replays:
+		return "", fmt.Errorf("the run kept no file %q: what holds a secret, or may, is in no record", path)
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("there is no file %q in the plan's folder", path)
+	case err != nil:
+		return "", fmt.Errorf("%q cannot be read: %v; only files below the plan's folder can", path, lang.Reason(err))
+	case !info.Mode().IsRegular():
+		return "", fmt.Errorf("%q is no regular file", path)
+	case info.Size() > maxFile:
+		return "", fmt.Errorf("%q is larger than %d KiB", path, maxFile>>10)
+	}
+	f, err := root.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("%q cannot be read: %v", path, lang.Reason(err))
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%q cannot be read: %v", path, lang.Reason(err))
+	case len(data) > maxFile:
+		return "", fmt.Errorf("%q is larger than %d KiB", path, maxFile>>10)
+	case !utf8.Valid(data):
+		return "", fmt.Errorf("%q is no UTF-8 text", path)
+	}
+	l.Read[path] = string(data)
+	return string(data), nil
+}
+
+func (l *Scope) templateFileFunc() function.Function {
+	return function.New(&function.Spec{
+		Description: "A file below the plan's folder, with its ${ } and %{ } filled in from a map.",
+		Params: []function.Parameter{
+			{Name: "path", Type: cty.String}, {Name: "vars", Type: cty.DynamicPseudoType},
+		},
+		Type: function.StaticReturnType(cty.String),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			return l.template(args[0].AsString(), args[1])
+		},
+	})
+}
+
+// template fills in a template under the limits that an expression has.
+func (l *Scope) template(path string, vars cty.Value) (cty.Value, error) {
+	text, err := l.readBelow(path)
+	if err != nil {
+		return cty.NilVal, err
+	}
+	if !vars.Type().IsObjectType() && !vars.Type().IsMapType() {
+		return cty.NilVal, fmt.Errorf("the second argument is a map of what the template uses; this is %s", lang.Describe(vars))
+	}
+	if strings.TrimSpace(text) == "" {
+		return cty.StringVal(text), nil
+	}
+	// The lexer takes a whole file for a body, so the text is checked as what it
+	// is: one heredoc. Its lines are those of the template, one further down.
+	checked := "a = <<MXFLOW_TEMPLATE_END\n" + strings.TrimSuffix(text, "\n") + "\nMXFLOW_TEMPLATE_END\n"
+	loops, diag := lang.CheckSource(path, []byte(checked))
+	if diag != nil {
+		return cty.NilVal, fmt.Errorf("%s:%d: %s. %s", path, max(1, diag.Subject.Start.Line-1), diag.Summary, diag.Detail)
+	}
+	size, _ := SizeOf(vars)
+	if cost := size + len(text); len(loops) > 0 && cost > MaxLooped || cost > MaxValue {
+		return cty.NilVal, fmt.Errorf("%s: the template can grow too large (32 KiB with a for in it, with what it uses)", path)
+	}
+	expr, diags := hclsyntax.ParseTemplate([]byte(text), path, hcl.InitialPos)
+	if diags.HasErrors() {
+		return cty.NilVal, at(diags)
+	}
+	for _, t := range expr.Variables() {
+		if !vars.Type().IsMapType() && !vars.Type().HasAttribute(t.RootName()) {
+			return cty.NilVal, fmt.Errorf("%s:%d: the template uses %s, which is not in the map it was given", path, t.SourceRange().Start.Line, t.RootName())
+		}
+	}
+	before := l.Looping
+	l.Looping = before || len(loops) > 0
+	defer func() { l.Looping = before }()
+	ctx := &hcl.EvalContext{Variables: vars.AsValueMap(), Functions: map[string]function.Function{}}
+	for name, f := range l.callable {
+		if name != "templatefile" { // a template that fills in itself would not end
+			ctx.Functions[name] = f
+		}
+	}
+	v, diags := expr.Value(ctx)
+	if diags.HasErrors() {
+		return cty.NilVal, at(Explained(diags))
+	}
+	if plain, _ := v.Unmark(); plain.IsNull() || plain.Type() != cty.String {
+		return cty.NilVal, fmt.Errorf("%s: a template makes text, and this one is %s", path, lang.Describe(plain))
+	}
+	return v, nil
+}
+
+// at is the first of some diagnostics as an error with its place.
+func at(diags hcl.Diagnostics) error {
+	for _, d := range diags {
+		if d.Severity == hcl.DiagError && d.Subject != nil {
+			return fmt.Errorf("%s:%d: %s. %s", d.Subject.Filename, d.Subject.Start.Line, d.Summary, d.Detail)
+		}
+	}
+	return diags
+}

@@ -1,0 +1,388 @@
+package eval
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/big"
+	"net/url"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/ext/customdecode"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
+
+	"github.com/mxflow/mxflow/plans/lang"
+)
+
+// pure are the functions that follow from their arguments alone.
+var Pure = map[string]function.Function{
+	// Numbers.
+	"abs":      stdlib.AbsoluteFunc,
+	"ceil":     stdlib.CeilFunc,
+	"floor":    stdlib.FloorFunc,
+	"log":      stdlib.LogFunc,
+	"max":      stdlib.MaxFunc,
+	"min":      stdlib.MinFunc,
+	"parseint": stdlib.ParseIntFunc,
+	"pow":      stdlib.PowFunc,
+	"signum":   stdlib.SignumFunc,
+	"sum":      sumFunc,
+
+	// Text.
+	"chomp":      stdlib.ChompFunc,
+	"endswith":   endsWithFunc,
+	"format":     stdlib.FormatFunc,
+	"formatlist": stdlib.FormatListFunc,
+	"indent":     stdlib.IndentFunc,
+	"join":       stdlib.JoinFunc,
+	"lower":      stdlib.LowerFunc,
+	"regex":      stdlib.RegexFunc,
+	"regexall":   stdlib.RegexAllFunc,
+	"replace":    replaceFunc,
+	"split":      stdlib.SplitFunc,
+	"startswith": startsWithFunc,
+	"strlen":     stdlib.StrlenFunc,
+	"strrev":     stdlib.ReverseFunc,
+	"substr":     stdlib.SubstrFunc,
+	"title":      stdlib.TitleFunc,
+	"trim":       stdlib.TrimFunc,
+	"trimprefix": stdlib.TrimPrefixFunc,
+	"trimspace":  stdlib.TrimSpaceFunc,
+	"trimsuffix": stdlib.TrimSuffixFunc,
+	"upper":      stdlib.UpperFunc,
+
+	// Lists, maps and sets.
+	"alltrue":         allTrueFunc,
+	"anytrue":         anyTrueFunc,
+	"chunklist":       stdlib.ChunklistFunc,
+	"coalesce":        stdlib.CoalesceFunc,
+	"coalescelist":    stdlib.CoalesceListFunc,
+	"compact":         stdlib.CompactFunc,
+	"concat":          stdlib.ConcatFunc,
+	"contains":        stdlib.ContainsFunc,
+	"distinct":        stdlib.DistinctFunc,
+	"element":         stdlib.ElementFunc,
+	"flatten":         stdlib.FlattenFunc,
+	"keys":            stdlib.KeysFunc,
+	"length":          lengthFunc,
+	"lookup":          stdlib.LookupFunc,
+	"merge":           stdlib.MergeFunc,
+	"range":           stdlib.RangeFunc,
+	"reverse":         stdlib.ReverseListFunc,
+	"setintersection": stdlib.SetIntersectionFunc,
+	"setproduct":      stdlib.SetProductFunc,
+	"setsubtract":     stdlib.SetSubtractFunc,
+	"setunion":        stdlib.SetUnionFunc,
+	"slice":           stdlib.SliceFunc,
+	"sort":            stdlib.SortFunc,
+	"values":          stdlib.ValuesFunc,
+	"zipmap":          stdlib.ZipmapFunc,
+
+	// Types and encodings.
+	"base64decode": base64DecodeFunc,
+	"base64encode": base64EncodeFunc,
+	"csvdecode":    stdlib.CSVDecodeFunc,
+	"jsondecode":   stdlib.JSONDecodeFunc,
+	"jsonencode":   stdlib.JSONEncodeFunc,
+	"sha256":       sha256Func,
+	"tobool":       stdlib.MakeToFunc(cty.Bool),
+	"tolist":       stdlib.MakeToFunc(cty.List(cty.DynamicPseudoType)),
+	"tomap":        stdlib.MakeToFunc(cty.Map(cty.DynamicPseudoType)),
+	"tonumber":     stdlib.MakeToFunc(cty.Number),
+	"toset":        stdlib.MakeToFunc(cty.Set(cty.DynamicPseudoType)),
+	"tostring":     stdlib.MakeToFunc(cty.String),
+	"urlencode":    urlEncodeFunc,
+
+	// Dates, as text that the plan holds: there is no "now".
+	"formatdate": stdlib.FormatDateFunc,
+	"timeadd":    stdlib.TimeAddFunc,
+}
+
+// functions are what expressions of this load may call: each under the limits
+// of the plan.
+func (l *Scope) Functions() map[string]function.Function {
+	all := map[string]function.Function{"try": tryFunc, "can": canFunc}
+	add := func(name string, f function.Function) { all[name] = l.limited(name, f) }
+	for name, f := range Pure {
+		add(name, f)
+	}
+	add("env", l.envFunc())
+	add("file", l.fileFunc())
+	add("templatefile", l.templateFileFunc())
+	add("sensitive", l.sensitiveFunc())
+	add("nonsensitive", nonsensitiveFunc)
+	return all
+}
+
+// FunctionNames are the functions that expressions may call, sorted.
+func FunctionNames() []string {
+	l := &Scope{}
+	return lang.KeysOf(l.Functions())
+}
+
+// FunctionSignatures are the functions that expressions may call, each with the
+// names of its arguments: "join(separator, lists…)".
+func FunctionSignatures() (list []string) {
+	functions := (&Scope{}).Functions()
+	for _, name := range lang.KeysOf(functions) {
+		var args []string
+		for _, p := range functions[name].Params() {
+			args = append(args, p.Name)
+		}
+		if p := functions[name].VarParam(); p != nil {
+			args = append(args, p.Name+"…")
+		}
+		list = append(list, name+"("+strings.Join(args, ", ")+")")
+	}
+	return list
+}
+
+// onText is a function of one text to another.
+func onText(doc string, do func(string) (string, error)) function.Function {
+	return function.New(&function.Spec{
+		Description: doc,
+		Params:      []function.Parameter{{Name: "text", Type: cty.String}},
+		Type:        function.StaticReturnType(cty.String),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			s, err := do(args[0].AsString())
+			return cty.StringVal(s), err
+		},
+	})
+}
+
+// onTexts is a yes or no about two texts.
+func onTexts(doc, second string, do func(a, b string) bool) function.Function {
+	return function.New(&function.Spec{
+		Description: doc,
+		Params:      []function.Parameter{{Name: "text", Type: cty.String}, {Name: second, Type: cty.String}},
+		Type:        function.StaticReturnType(cty.Bool),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			return cty.BoolVal(do(args[0].AsString(), args[1].AsString())), nil
+		},
+	})
+}
+
+var (
+	startsWithFunc = onTexts("Whether a text begins with another.", "prefix", strings.HasPrefix)
+	endsWithFunc   = onTexts("Whether a text ends with another.", "suffix", strings.HasSuffix)
+
+	base64EncodeFunc = onText("A text in base64.", func(s string) (string, error) {
+		return base64.StdEncoding.EncodeToString([]byte(s)), nil
+	})
+	base64DecodeFunc = onText("The text that is written in base64.", func(s string) (string, error) {
+		b, err := base64.StdEncoding.DecodeString(s)
+		if err == nil && !utf8.Valid(b) {
+			err = errors.New("the result is no text")
+		}
+		return string(b), err
+	})
+	sha256Func = onText("The SHA-256 of a text, in hex.", func(s string) (string, error) {
+		sum := sha256.Sum256([]byte(s))
+		return hex.EncodeToString(sum[:]), nil
+	})
+	urlEncodeFunc = onText("A text as part of a URL's query.", func(s string) (string, error) {
+		return url.QueryEscape(s), nil
+	})
+)
+
+// replaceFunc replaces a text, or what /…/ matches.
+var replaceFunc = function.New(&function.Spec{
+	Description: "Replaces each occurrence of a text, or of a regular expression between slashes.",
+	Params: []function.Parameter{
+		{Name: "text", Type: cty.String}, {Name: "old", Type: cty.String}, {Name: "new", Type: cty.String},
+	},
+	Type: function.StaticReturnType(cty.String),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		old := args[1].AsString()
+		if len(old) > 2 && strings.HasPrefix(old, "/") && strings.HasSuffix(old, "/") {
+			matches := len(args[0].AsString()) + 1
+			if matches*len(args[2].AsString()) > 16*MaxValue {
+				return cty.NilVal, errors.New("the result could be too large")
+			}
+			return stdlib.RegexReplace(args[0], cty.StringVal(old[1:len(old)-1]), args[2])
+		}
+		return cty.StringVal(strings.ReplaceAll(args[0].AsString(), old, args[2].AsString())), nil
+	},
+})
+
+// lengthFunc is the length of a list or map, or of a text in characters.
+var lengthFunc = function.New(&function.Spec{
+	Description: "How many elements a list or map has, or characters a text.",
+	Params:      []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowDynamicType: true}},
+	Type:        function.StaticReturnType(cty.Number),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		switch v := args[0]; {
+		case v.Type() == cty.String:
+			return stdlib.Strlen(v)
+		case v.Type().IsObjectType() || v.Type().IsTupleType() || v.Type().IsCollectionType():
+			return cty.NumberIntVal(int64(v.LengthInt())), nil
+		default:
+			return cty.NilVal, function.NewArgErrorf(0, "%s has no length; length takes a list, a map or text", lang.Describe(v))
+		}
+	},
+})
+
+var sumFunc = function.New(&function.Spec{
+	Description: "The sum of a list of numbers.",
+	Params:      []function.Parameter{{Name: "numbers", Type: cty.List(cty.Number)}},
+	Type:        function.StaticReturnType(cty.Number),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		if args[0].LengthInt() == 0 {
+			return cty.NilVal, errors.New("an empty list has no sum")
+		}
+		sum := new(big.Float)
+		for _, v := range args[0].AsValueSlice() {
+			if v.IsNull() || v.AsBigFloat().IsInf() {
+				return cty.NilVal, errors.New("an element is null or infinite")
+			}
+			sum.Add(sum, v.AsBigFloat())
+		}
+		return cty.NumberVal(sum), nil
+	},
+})
+
+var (
+	allTrueFunc = overBools("Whether all elements of a list are true.", true)
+	anyTrueFunc = overBools("Whether any element of a list is true.", false)
+)
+
+func overBools(doc string, all bool) function.Function {
+	return function.New(&function.Spec{
+		Description: doc,
+		Params:      []function.Parameter{{Name: "list", Type: cty.List(cty.Bool)}},
+		Type:        function.StaticReturnType(cty.Bool),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			result := all
+			for i, v := range args[0].AsValueSlice() {
+				if v.IsNull() {
+					return cty.NilVal, fmt.Errorf("element %d is null", i)
+				}
+				if all {
+					result = result && v.True()
+				} else {
+					result = result || v.True()
+				}
+			}
+			return cty.BoolVal(result), nil
+		},
+	})
+}
+
+// tryFunc and canFunc are what hcl/ext/tryfunc offers, but evaluate their
+// arguments once: that package evaluates them for the type and again for the
+// value, so that each try within a try doubles the work.
+var (
+	tryFunc = function.New(&function.Spec{
+		Description: "The first argument that can be evaluated.",
+		VarParam:    &function.Parameter{Name: "expressions", Type: customdecode.ExpressionClosureType},
+		Type:        function.StaticReturnType(cty.DynamicPseudoType),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			if len(args) == 0 {
+				return cty.NilVal, errors.New("name at least one expression")
+			}
+			var last hcl.Diagnostics
+			for _, arg := range args {
+				v, diags := customdecode.ExpressionClosureFromVal(arg).Value()
+				if !diags.HasErrors() {
+					return v, nil
+				}
+				last = diags
+			}
+			return cty.NilVal, fmt.Errorf("none of the expressions can be evaluated; the last one: %s", last.Errs()[0])
+		},
+	})
+	canFunc = function.New(&function.Spec{
+		Description: "Whether an expression can be evaluated.",
+		Params:      []function.Parameter{{Name: "expression", Type: customdecode.ExpressionClosureType}},
+		Type:        function.StaticReturnType(cty.Bool),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			_, diags := customdecode.ExpressionClosureFromVal(args[0]).Value()
+			return cty.BoolVal(!diags.HasErrors()), nil
+		},
+	})
+)
+
+// sensitiveFunc marks a value that is a secret, such as one from env().
+func (l *Scope) sensitiveFunc() function.Function {
+	return function.New(&function.Spec{
+		Description: "Marks a value as secret: it is kept out of all that is shown or recorded.",
+		Params:      anything,
+		Type:        func(args []cty.Value) (cty.Type, error) { return args[0].Type(), nil },
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			l.Secrets.Marked = true
+			v := args[0].Mark(Sensitive)
+			l.Secrets.Collect(v)
+			return v, nil
+		},
+	})
+}
+
+// nonsensitiveFunc takes the mark off a value that gives nothing away.
+var nonsensitiveFunc = function.New(&function.Spec{
+	Description: "Says that a value which was computed from a secret is none.",
+	Params:      anything,
+	Type: func(args []cty.Value) (cty.Type, error) {
+		v, _ := args[0].UnmarkDeep()
+		return v.Type(), nil
+	},
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		v, _ := args[0].UnmarkDeep()
+		return v, nil
+	},
+})
+
+var anything = []function.Parameter{{
+	Name: "value", Type: cty.DynamicPseudoType, AllowNull: true, AllowDynamicType: true, AllowMarked: true,
+}}
+
+// unoffered are functions that people look for, and why there are none.
+var unoffered = map[string]string{
+	"timestamp":     "a plan that reads the clock would be another plan at every load, and nothing measured before could be kept",
+	"plantimestamp": "a plan that reads the clock would be another plan at every load, and nothing measured before could be kept",
+	"now":           "a plan that reads the clock would be another plan at every load, and nothing measured before could be kept",
+	"uuid":          "a plan that is random would be another plan at every load, and nothing measured before could be kept",
+	"bcrypt":        "its result is another one every time, and nothing measured before could be kept",
+	"filesha256":    "sha256(file(path)) does the same for text files",
+	"fileexists":    "try(file(path), …) gives what is to stand for a missing file",
+	"getenv":        "it is called env: env(\"NAME\", \"default\")",
+	"one":           "try(list[0], null) does the same",
+}
+
+var unknownFunction = regexp.MustCompile(`There is no function named "([^"]+)"`)
+
+// explained adds to the evaluator's own messages what it does not know.
+func Explained(diags hcl.Diagnostics) hcl.Diagnostics {
+	for _, d := range diags {
+		if m := unknownFunction.FindStringSubmatch(d.Detail); m != nil && unoffered[m[1]] != "" {
+			d.Detail = fmt.Sprintf("There is no function %q: %s.", m[1], unoffered[m[1]])
+		}
+		if d.Summary == "Unsupported attribute" && shadowed(d) {
+			d.Detail += " Within a dynamic block this name is its iterator, with key and value. Call the iterator something else: iterator = item."
+		}
+		if d.Subject == nil && d.Context != nil {
+			d.Subject = d.Context
+		}
+	}
+	return diags
+}
+
+// shadowed tells a mistake about a block's name that a dynamic block of that
+// type has taken for its iterator.
+func shadowed(d *hcl.Diagnostic) bool {
+	if d.Expression == nil || d.EvalContext == nil || d.EvalContext.Parent() == nil {
+		return false
+	}
+	for _, t := range d.Expression.Variables() {
+		if _, inner := d.EvalContext.Variables[t.RootName()]; inner && IsReferable(t.RootName()) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,190 @@
+package eval
+
+import (
+	"sort"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/mxflow/mxflow/plans/lang"
+)
+
+// group is what one name in a plan stands for: one block, or all that for_each
+// or count make of it.
+type Group struct {
+	Kind string
+	// key is the label; "kind.name" for an engine.
+	Key       string
+	Block     *hcl.Block
+	Instances []*Instance
+	// empty is what a reference is when nothing was made; cty.NilVal for a block
+	// that is not repeated.
+	Empty cty.Value
+}
+
+// groups are the groups by block type, in order, and by name.
+type groups struct {
+	Of   map[string][]*Group
+	keys map[string]*Group
+	// names are the instances by "type.name"; filled as they are made.
+	Names map[string]bool
+}
+
+func newGroups() groups {
+	return groups{map[string][]*Group{}, map[string]*Group{}, map[string]bool{}}
+}
+
+func (gs groups) Add(g *Group) {
+	gs.Of[g.Kind] = append(gs.Of[g.Kind], g)
+	gs.keys[g.Node()] = g
+}
+
+func (g *Group) Node() string { return g.Kind + "." + g.Key }
+
+// repeated reports whether the block is made by for_each or count.
+func (g *Group) Repeated() bool {
+	return g.Empty != cty.NilVal || len(g.Instances) > 0 && len(g.Instances[0].Keys) > 0
+}
+
+func (gs groups) ByKey(kind, key string) *Group { return gs.keys[kind+"."+key] }
+
+// value is what a reference to the group evaluates to: one reference, or a map
+// or list of them.
+func (g *Group) value() cty.Value {
+	if !g.Repeated() {
+		return g.reference(g.Block)
+	}
+	return g.tree(g.Instances, 0)
+}
+
+func (g *Group) reference(b *hcl.Block) cty.Value {
+	if g.Kind == "engine" {
+		return lang.Reference(g.Kind, b.Labels[0], b.Labels[1])
+	}
+	return lang.Reference(g.Kind, "", b.Labels[0])
+}
+
+// tree arranges instances by their keys from level on.
+func (g *Group) tree(list []*Instance, level int) cty.Value {
+	switch {
+	case len(list) == 0:
+		return g.Empty
+	case level == len(list[0].Keys):
+		return g.reference(list[0].Block)
+	}
+	below := map[string][]*Instance{}
+	var order []string
+	for _, i := range list {
+		key := KeyText(i.Keys[level])
+		if below[key] == nil {
+			order = append(order, key)
+		}
+		below[key] = append(below[key], i)
+	}
+	if list[0].Keys[level].Type() == cty.Number {
+		var elems []cty.Value
+		for _, key := range order {
+			elems = append(elems, g.tree(below[key], level+1))
+		}
+		return cty.TupleVal(elems)
+	}
+	attrs := map[string]cty.Value{}
+	for key, sub := range below {
+		attrs[key] = g.tree(sub, level+1)
+	}
+	return cty.ObjectVal(attrs)
+}
+
+// object is the value of a block type's name in expressions: the groups of some
+// keys, or all of them, and what was made also by its own name.
+func (gs groups) Object(kind string, keys []string, all bool) cty.Value {
+	list := gs.Of[kind]
+	if !all {
+		list = nil
+		for _, key := range keys {
+			list = append(list, gs.ByKey(kind, key))
+		}
+	}
+	byName := map[string]cty.Value{}
+	byKind := map[string]map[string]cty.Value{}
+	put := func(labels []string, v cty.Value) {
+		if kind != "engine" {
+			byName[labels[0]] = v
+			return
+		}
+		if byKind[labels[0]] == nil {
+			byKind[labels[0]] = map[string]cty.Value{}
+		}
+		byKind[labels[0]][labels[1]] = v
+	}
+	for _, g := range list {
+		if g.Repeated() {
+			for _, i := range g.Instances {
+				put(i.Block.Labels, g.reference(i.Block))
+			}
+		}
+	}
+	for _, g := range list {
+		put(g.Block.Labels, g.value())
+	}
+	for engine, names := range byKind {
+		byName[engine] = cty.ObjectVal(names)
+	}
+	return cty.ObjectVal(byName)
+}
+
+// references are the references in a value, however they are grouped.
+func references(v cty.Value) (list []cty.Value, ok bool) {
+	ty := v.Type()
+	switch {
+	case v.IsNull() || !v.IsKnown():
+		return nil, false
+	case ty.Equals(lang.ReferenceType):
+		return []cty.Value{v}, true
+	case !ty.IsTupleType() && !ty.IsListType() && !ty.IsSetType() && !ty.IsObjectType() && !ty.IsMapType():
+		return nil, false
+	}
+	for it := v.ElementIterator(); it.Next(); {
+		_, e := it.Element()
+		below, ok := references(e)
+		if !ok {
+			return nil, false
+		}
+		list = append(list, below...)
+	}
+	return list, true
+}
+
+// instanceNames are the names that a repeated block of the plan has made.
+func (gs groups) instanceNames(kind, key string) []string {
+	g := gs.ByKey(kind, key)
+	if g == nil || !g.Repeated() {
+		return nil
+	}
+	var names []string
+	for _, i := range g.Instances {
+		var path []string
+		for _, k := range i.Keys {
+			if k.Type() == cty.Number {
+				path = append(path, "["+KeyText(k)+"]")
+			} else {
+				path = append(path, `["`+KeyText(k)+`"]`)
+			}
+		}
+		names = append(names, kind+"."+key+strings.Join(path, ""))
+	}
+	sort.Strings(names)
+	return names
+}
+
+// instance is one block of the plan: as written, or made by for_each or count.
+type Instance struct {
+	// block has the instance's own name as its last label.
+	Block *hcl.Block
+	// keys lead from the name in the plan to the instance: none, one, or the
+	// key of the phase and then the feature's own.
+	Keys []cty.Value
+	// scope is what each and count mean in it.
+	Scope map[string]cty.Value
+}

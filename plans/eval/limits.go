@@ -1,0 +1,183 @@
+package eval
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+// maxExponent is the largest power: numbers are exact, so that raising them
+// makes more and more digits.
+const maxExponent = 1024
+
+// maxCompared is how many elements may be compared with each other.
+const maxCompared = 2000
+
+// limited is a function whose work counts. What it gives back is bounded
+// afterwards; functions that can make much of little are bounded before.
+func (l *Scope) limited(name string, f function.Function) function.Function {
+	params, variadic := slices.Clone(f.Params()), f.VarParam()
+	spec := &function.Spec{
+		Description: f.Description(), Params: params, VarParam: variadic,
+		Type: func(args []cty.Value) (cty.Type, error) {
+			if err := l.fits(name, args); err != nil {
+				return cty.NilType, err
+			}
+			return f.ReturnTypeForValues(args)
+		},
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			v, err := f.Call(args)
+			if err != nil {
+				return v, err
+			}
+			size, _ := SizeOf(v)
+			return v, l.spend(size)
+		},
+	}
+	return function.New(spec)
+}
+
+// fits pays for the arguments and refuses what would make too much of them.
+func (l *Scope) fits(name string, args []cty.Value) error {
+	total := 0
+	for _, a := range args {
+		size, _ := SizeOf(a)
+		total += size
+	}
+	if err := l.spend(total); err != nil {
+		return err
+	}
+	if name == "pow" && (number(args, 1) > maxExponent || number(args, 0) > MaxValue) {
+		return errors.New("a number has to fit a 64-bit float")
+	}
+	if expected := expectedSize(name, args, total); expected > l.mostSize() {
+		return fmt.Errorf("the result would be larger than %d bytes", l.mostSize())
+	}
+	if name == "distinct" || name == "contains" || name == "setproduct" {
+		for _, a := range args {
+			if a, _ := a.Unmark(); a.IsKnown() && !a.IsNull() && a.CanIterateElements() && a.LengthInt() > maxCompared {
+				return fmt.Errorf("a list has up to %d elements here", maxCompared)
+			}
+		}
+	}
+	return nil
+}
+
+// mostSize is what one call may make: less within an expression that repeats.
+func (l *Scope) mostSize() int {
+	if l.Looping {
+		return MaxLooped
+	}
+	return MaxValue
+}
+
+func (l *Scope) spend(size int) error {
+	if l.Work += size; size > l.mostSize() || l.Work > maxWork {
+		return fmt.Errorf("this is more than a plan may evaluate to (1 MiB a value, 32 KiB within a for expression, 64 MiB in all)")
+	}
+	return nil
+}
+
+// expectedSize is an upper bound, or so, of the result of functions that make
+// much of little; for all others it is what went in.
+func expectedSize(name string, args []cty.Value, total int) int {
+	texts := func(i int) string {
+		if i >= len(args) {
+			return ""
+		}
+		a, _ := args[i].Unmark()
+		if !a.IsKnown() || a.IsNull() || a.Type() != cty.String {
+			return ""
+		}
+		return a.AsString()
+	}
+	switch name {
+	case "join":
+		n := 0
+		for _, a := range args[min(1, len(args)):] {
+			if a, _ := a.Unmark(); a.IsKnown() && !a.IsNull() && a.CanIterateElements() {
+				n += a.LengthInt()
+			}
+		}
+		return total + n*len(texts(0))
+	case "replace":
+		return total + (strings.Count(texts(0), texts(1))+1)*len(texts(2))
+	case "indent":
+		return total + (strings.Count(texts(1), "\n")+1)*number(args, 0)
+	case "format", "formatlist":
+		return total + widths(texts(0))*max(1, total/8)
+	case "setproduct":
+		product := 1
+		for _, a := range args {
+			if a, _ := a.Unmark(); a.IsKnown() && !a.IsNull() && a.CanIterateElements() {
+				product *= a.LengthInt() + 1
+			}
+			if product > MaxValue {
+				return product
+			}
+		}
+		return product * (16 + 9*len(args))
+	case "range":
+		return 17 * rangeLength(args)
+	}
+	return total
+}
+
+// number is an argument as a whole number, bounded; 0 where it is none.
+func number(args []cty.Value, i int) int {
+	if i >= len(args) {
+		return 0
+	}
+	a, _ := args[i].Unmark()
+	if !a.IsKnown() || a.IsNull() || a.Type() != cty.Number {
+		return 0
+	}
+	f, _ := a.AsBigFloat().Float64()
+	return int(min(max(f, -1e9), 1e9))
+}
+
+var widthForm = regexp.MustCompile(`[0-9]+`)
+
+// widths is the sum of all numbers in a format: no verb writes more blanks.
+func widths(format string) (sum int) {
+	for _, w := range widthForm.FindAllString(format, -1) {
+		n := MaxValue
+		if len(w) < 7 {
+			fmt.Sscan(w, &n)
+		}
+		sum += n
+	}
+	return sum
+}
+
+// rangeLength is how many numbers range(…) makes.
+func rangeLength(args []cty.Value) int {
+	var n []*big.Float
+	for i := range args {
+		a, _ := args[i].Unmark()
+		if !a.IsKnown() || a.IsNull() || a.Type() != cty.Number {
+			return 0
+		}
+		n = append(n, a.AsBigFloat())
+	}
+	start, end, step := big.NewFloat(0), big.NewFloat(0), big.NewFloat(1)
+	switch len(n) {
+	case 1:
+		end = n[0]
+	case 2:
+		start, end = n[0], n[1]
+	case 3:
+		start, end, step = n[0], n[1], n[2]
+	}
+	if step.Sign() == 0 || start.IsInf() || end.IsInf() {
+		return 0 // refused by range itself
+	}
+	steps, _ := new(big.Float).Quo(new(big.Float).Sub(end, start), step).Float64()
+	return int(min(max(steps, -steps), MaxValue)) + 1
+}

@@ -1,0 +1,246 @@
+package eval
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/redact"
+)
+
+// mark is a cty mark of ours.
+type mark string
+
+// sensitive marks values that must not be shown. Whatever is computed from one
+// carries the mark too.
+const Sensitive = mark("sensitive")
+
+// secrets are the sensitive texts that a load has come across.
+type secrets struct {
+	// marked is set as soon as there is a sensitive value, so that all other
+	// plans do not pay for looking.
+	Marked bool
+	Known  map[string]bool
+	order  []string
+	// unseen are texts as they were given, from which a value could not be made.
+	Unseen []string
+}
+
+// list is all of them, none twice.
+func (s *secrets) List() []string { return append([]string(nil), s.order...) }
+
+// collect notes every sensitive text and number in v.
+func (s *secrets) Collect(v cty.Value) {
+	if !s.Marked {
+		return
+	}
+	eachSecret(v, false, func(leaf cty.Value) {
+		text, ok := secretText(leaf)
+		if !ok || text == "" || s.Known[text] {
+			return
+		}
+		if s.Known == nil {
+			s.Known = map[string]bool{}
+		}
+		s.Known[text] = true
+		s.order = append(s.order, text)
+	})
+}
+
+// eachSecret visits the leaves of v that are sensitive, without their marks.
+func eachSecret(v cty.Value, inside bool, visit func(cty.Value)) {
+	inside = inside || v.HasMark(Sensitive)
+	v, _ = v.Unmark()
+	if v.IsNull() || !v.IsKnown() {
+		return
+	}
+	if !v.CanIterateElements() {
+		if inside {
+			visit(v)
+		}
+		return
+	}
+	for it := v.ElementIterator(); it.Next(); {
+		_, e := it.Element()
+		eachSecret(e, inside, visit)
+	}
+}
+
+// secretText is the text by which a secret shows; false for what has none that
+// could be recognised.
+func secretText(leaf cty.Value) (string, bool) {
+	if leaf.Type() == cty.Bool || !leaf.Type().IsPrimitiveType() {
+		return "", false
+	}
+	text, err := convert.Convert(leaf, cty.String)
+	if err != nil {
+		return "", false
+	}
+	return text.AsString(), true
+}
+
+// hidden reports whether v is sensitive or holds anything that is.
+func (l *Scope) Hidden(v cty.Value) bool { return l.Secrets.Marked && v.ContainsMarked() }
+
+// public refuses a sensitive value where the plan would show it.
+func (l *Scope) public(v cty.Value, at hcl.Range, what string) (cty.Value, bool) {
+	if !l.Hidden(v) {
+		return v, true
+	}
+	l.Fail(at, "Sensitive value is not allowed here", "%s would show up in reports and in what is recorded, so it cannot come from a sensitive value. Sensitive values may be used in env, settings, args, command and other text that only a program gets to see. If the value is no secret, say so with nonsensitive(…).", what)
+	return cty.DynamicVal, false
+}
+
+// private takes the marks off a value that a program gets to see, and refuses
+// secrets that could not be taken out of its output.
+func (l *Scope) Private(v cty.Value, at hcl.Range) (cty.Value, bool) {
+	if !l.Hidden(v) {
+		return v, true
+	}
+	why := ""
+	eachSecret(v, false, func(leaf cty.Value) {
+		text, ok := secretText(leaf)
+		switch {
+		case !ok:
+			why = "true and false are in everything"
+		case text != "" && len(text) < redact.MinLength:
+			why = fmt.Sprintf("a text of fewer than %d characters is in everything", redact.MinLength)
+		}
+	})
+	v, _ = v.UnmarkDeep()
+	if why == "" {
+		return v, true
+	}
+	l.Fail(at, "Sensitive value cannot be hidden", "What is sensitive is taken out of logs and records by its text, and %s. Use a longer value, or say with nonsensitive(…) that it is no secret.", why)
+	return cty.DynamicVal, false
+}
+
+// unknownOrigin is the origin of a value of which it cannot be told.
+const unknownOrigin = "*"
+
+// trace notes what a sensitive value was made of: a variable that is not sensitive
+// itself may have the secret in it. Of a list or a map only the sensitive elements
+// count, so that one secret in an engine's env leaves the rest of it as it is.
+func (l *Scope) trace(expr hcl.Expression, v cty.Value) {
+	if !l.Hidden(v) {
+		return
+	}
+	if elements, of := elementsOf(expr, v, l.Ctx); of != nil {
+		for i, e := range of {
+			l.trace(e, elements[i])
+		}
+		return
+	}
+	l.origins(expr, l.Inputs.Private)
+}
+
+// elementsOf takes a list or a map that is written out apart; nothing for another
+// expression.
+func elementsOf(expr hcl.Expression, v cty.Value, ctx *hcl.EvalContext) (elements []cty.Value, of []hcl.Expression) {
+	if v.IsMarked() || v.IsNull() {
+		return nil, nil
+	}
+	if list, diags := hcl.ExprList(expr); !diags.HasErrors() && v.Type().IsTupleType() && len(list) == v.LengthInt() {
+		return v.AsValueSlice(), list
+	}
+	pairs, diags := hcl.ExprMap(expr)
+	if diags.HasErrors() || !v.Type().IsObjectType() || len(pairs) != v.LengthInt() {
+		return nil, nil
+	}
+	values := v.AsValueMap()
+	for _, p := range pairs {
+		key, diags := p.Key.Value(ctx)
+		if diags.HasErrors() || key.IsMarked() || !key.IsKnown() || key.IsNull() || key.Type() != cty.String {
+			return nil, nil
+		}
+		element, there := values[key.AsString()]
+		if !there {
+			return nil, nil
+		}
+		elements, of = append(elements, element), append(of, p.Value)
+	}
+	return elements, of
+}
+
+// origins adds what an expression is made of: "var.x", "env.X", "file.x", and the
+// locals in between. What a loop of blocks goes over may be anything.
+func (l *Scope) origins(expr hcl.Expression, into map[string]bool) {
+	for _, t := range expr.Variables() {
+		root := t.RootName()
+		name, static := lang.StepName(t, 1)
+		switch {
+		case root == "local" && static && l.Inputs.Locals[name] != nil:
+			if id := "local." + name; !into[id] {
+				into[id] = true
+				l.origins(l.Inputs.Locals[name].Expr, into)
+			}
+		case root == "var" && static:
+			into[OfVariable+name] = true
+		case !IsReferable(root) && root != "baseline" && root != "accepted":
+			into[unknownOrigin] = true
+		}
+	}
+	for u, ok := expr.(interface{ UnwrapExpression() hcl.Expression }); ok; u, ok = expr.(interface{ UnwrapExpression() hcl.Expression }) {
+		expr = u.UnwrapExpression()
+	}
+	node, ok := expr.(hclsyntax.Node)
+	if !ok {
+		l.originsUnseen(into)
+		return
+	}
+	_ = hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics {
+		if call, ok := n.(*hclsyntax.FunctionCallExpr); ok {
+			l.originsOfCall(call, into)
+		}
+		return nil
+	})
+}
+
+// originsOfCall adds what a function reads besides its arguments.
+func (l *Scope) originsOfCall(call *hclsyntax.FunctionCallExpr, into map[string]bool) {
+	kind := map[string]string{"env": OfEnvironment, "file": OfFile, "templatefile": OfFile}[call.Name]
+	if kind == "" || len(call.Args) == 0 {
+		return
+	}
+	name, diags := call.Args[0].Value(nil)
+	if call.Name == "templatefile" || diags.HasErrors() || !name.IsKnown() || name.IsNull() || name.Type() != cty.String {
+		l.originsUnseen(into) // a template calls functions of its own
+		return
+	}
+	into[kind+name.AsString()] = true
+}
+
+// originsUnseen adds all that was read where it cannot be seen which of it: what is
+// read later is not in it, for which the expression had no use.
+func (l *Scope) originsUnseen(into map[string]bool) {
+	for name := range l.Inputs.Env {
+		into[OfEnvironment+name] = true
+	}
+	for path := range l.Read {
+		into[OfFile+path] = true
+	}
+}
+
+// taken is what a load has taken from outside so far.
+type taken struct {
+	Variables, Env map[string]string
+	// values are those of all variables, the given ones among them.
+	Values map[string]string
+	// private are the origins of what is sensitive, see origins.
+	Private map[string]bool
+	Locals  map[string]*hcl.Attribute
+}
+
+const (
+	OfVariable    = "var."
+	OfEnvironment = "env."
+	OfFile        = "file."
+)
+
+func (l *Scope) IsPrivate(origin string) bool {
+	return l.Inputs.Private[unknownOrigin] || l.Inputs.Private[origin]
+}

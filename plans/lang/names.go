@@ -1,0 +1,155 @@
+package lang
+
+import (
+	"regexp"
+	"sort"
+	"strings"
+
+	"github.com/agext/levenshtein"
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/plans"
+)
+
+// identifier is the form of a name: what a rule can read as one word.
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// maxName is the longest name, in characters.
+const maxName = 64
+
+// maxComparing bounds the work of one suggestion: names times characters
+// squared. It is 2000 names of a misspelling of 11 characters.
+const maxComparing = 250_000
+
+// nameUse says where rules use a name.
+type NameUse int
+
+const (
+	// inRules: as a path element.
+	InRules NameUse = 1 << iota
+	// firstInRules: as the first path element.
+	FirstInRules
+)
+
+// ruleWords have a meaning of their own in rules or in HCL.
+var ruleWords = WordSet("and contains else endsWith false for if in let matches nil not null or startsWith true")
+
+// ruleRoots begin an address that belongs to something else than a workload.
+var ruleRoots = WordSet("gpu host engine command quality kernels knob levels target feature base root n stats")
+
+func WordSet(words string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		set[w] = true
+	}
+	return set
+}
+
+// checkName checks a block's label as a name.
+func (l *Report) CheckName(b *hcl.Block, label int, use NameUse) {
+	name, at := b.Labels[label], b.LabelRanges[label]
+	switch {
+	case name == "":
+		l.Fail(at, "Missing name", "A %s needs a name between the quotes.", b.Type)
+	case len(name) > maxName:
+		l.Fail(at, "Name too long", "A name has up to %d characters.", maxName)
+	case identifier.MatchString(name):
+		switch {
+		case use&InRules != 0 && ruleWords[name]:
+			l.Fail(at, "Reserved name", "%q is a word of the rule language. Choose another name for this %s.", name, b.Type)
+		case use&FirstInRules != 0 && ruleRoots[name]:
+			l.Fail(at, "Reserved name", "In a rule, %q at the start of an address means something else. Choose another name for this %s.", name, b.Type)
+		}
+	case strings.Contains(name, "-"):
+		l.Fail(at, "Name is not an identifier", "A rule would read %q as a subtraction. Write %q.", name, strings.ReplaceAll(name, "-", "_"))
+	case name[0] >= '0' && name[0] <= '9':
+		l.Fail(at, "Name is not an identifier", "A name cannot begin with a digit, since rules and references use it as one word. Write %q.", "_"+name)
+	default:
+		l.Fail(at, "Name is not an identifier", "Rules and references use %q as one word, so it has letters, digits and underscores only.", name)
+	}
+}
+
+// didYouMean is a sentence with the name closest to what was written, to be put
+// behind a full stop; empty where none is close.
+func DidYouMean(given string, candidates []string) string {
+	if best := Nearest(given, candidates); best != "" {
+		return " Did you mean " + Quoted(best) + "?"
+	}
+	return ""
+}
+
+// didYouMean is the same, but lists what there is where no name is close, and
+// stops after many: comparing every word with every name takes its time.
+func (l *Report) DidYouMean(given string, candidates []string) string {
+	if len(candidates) == 0 || l.Suggestions <= 0 {
+		return ""
+	}
+	l.Suggestions--
+	if hint := DidYouMean(given, candidates); hint != "" {
+		return hint
+	}
+	const most = 12
+	list := append([]string(nil), candidates...)
+	sort.Strings(list)
+	more := ""
+	if len(list) > most {
+		list, more = list[:most], ", …"
+	}
+	for i, s := range list {
+		list[i] = Quoted(s)
+	}
+	return " There is: " + strings.Join(list, ", ") + more + "."
+}
+
+// Nearest is the candidate that somebody who wrote given most likely meant; empty
+// where none is close.
+func Nearest(given string, candidates []string) string {
+	if given == "" || len(given) > maxName || len(candidates)*len(given)*len(given) > maxComparing {
+		return ""
+	}
+	best, least := "", 1+max(1, min(3, (len(given)+1)/3))
+	for _, c := range candidates {
+		if len(c) > len(given)+least || len(given) > len(c)+least {
+			continue
+		}
+		d := levenshtein.Distance(strings.ToLower(given), strings.ToLower(c), nil)
+		if d < least || (d == least && best != "" && c < best) {
+			best, least = c, d
+		}
+	}
+	return best
+}
+
+func Quoted(s string) string { return `"` + s + `"` }
+
+// keysOf are the keys of m, sorted.
+func KeysOf[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+// suggest is didYouMean, or all there is where no name is close.
+func Suggest(given string, names []string) string {
+	if hint := DidYouMean(given, names); hint != "" || len(names) == 0 {
+		return hint
+	}
+	return " There is " + plans.OrList(names[:min(len(names), 12)]) + "."
+}
+
+func OrElse(s, fallback string) string {
+	if s == "" {
+		return fallback
+	}
+	return s
+}
+
+func OrNothing(list []string) string {
+	if len(list) == 0 {
+		return "nothing"
+	}
+	return strings.Join(list, ", ")
+}

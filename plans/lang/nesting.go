@@ -1,0 +1,224 @@
+package lang
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+const (
+	// maxNesting is how deep brackets, strings and blocks may stand in each
+	// other.
+	MaxNesting = 100
+	// maxOperators is how many operators, calls and dots one expression may
+	// chain: each of them may nest the tree that the parser builds.
+	maxOperators = 1000
+	// maxParts is how many lines and ${ } sequences one text may have: the parser
+	// joins them in time that grows with the square.
+	maxParts = 2000
+	// maxNumber is the longest number, in characters.
+	MaxNumber = 40
+)
+
+// checkNesting refuses text on which the parser's own recursion, or the
+// evaluation of what it builds, could exhaust the stack or the memory; neither
+// can be stopped from outside. It works on the parser's own tokens, since a
+// scanner of ours could be made to disagree with it about what is a string. The
+// lexer does not recurse.
+//
+// The count is an upper bound of the depth: an operator counts until its
+// expression ends (comma, or end of line where that ends one), also when the
+// brackets that it stands in have been closed since.
+//
+// It returns the offsets of all for expressions: what they cost to evaluate is
+// another matter (see affordable).
+func checkNesting(filename string, src []byte) (loops []int, diag *hcl.Diagnostic) {
+	tokens, _ := hclsyntax.LexConfig(src, filename, hcl.InitialPos)
+	n := nesting{frames: []frame{{line: true}}}
+	for i, t := range tokens {
+		if summary, detail := n.token(t, tokens[i+1:]); summary != "" {
+			return nil, SourceError(filename, t.Range, summary, detail)
+		}
+	}
+	return n.found, nil
+}
+
+// frame is an open bracket, string or template sequence.
+type frame struct {
+	closer hclsyntax.TokenType
+	// operators of the expression in hand, and the most of any one before it.
+	operators, most int
+	// line: a line's end ends an expression here.
+	line bool
+	// text: its parts stand side by side, they do not nest.
+	text bool
+	// loop: it is a for expression.
+	loop bool
+	// loops is how many %{ for } are open in a template.
+	loops int
+	// conditions is how many %{ if } a template has had, parts how many pieces:
+	// lines, and what stands between ${ and }.
+	conditions, parts int
+}
+
+type nesting struct {
+	frames []frame
+	// loops is how many are open, found where each began.
+	loops int
+	found []int
+}
+
+func (n *nesting) token(t hclsyntax.Token, rest hclsyntax.Tokens) (summary, detail string) {
+	top := &n.frames[len(n.frames)-1]
+	closer, opens := closerOf[t.Type]
+	if top.text {
+		if top.parts++; top.parts > maxParts {
+			return "Text too long", fmt.Sprintf("A text has up to %d lines and ${ } sequences. Keep it in a file of its own.", maxParts)
+		}
+	}
+	switch {
+	case t.Type == hclsyntax.TokenNumberLit && HugeNumber(t.Bytes):
+		return "Number too large", fmt.Sprintf("A number has up to %d characters and an exponent of up to three digits.", MaxNumber)
+	case opens:
+		return n.open(t, closer, rest)
+	case len(n.frames) > 1 && t.Type == top.closer:
+		n.close()
+		return "", ""
+	case t.Type == hclsyntax.TokenComma, t.Type == hclsyntax.TokenNewline && top.line,
+		t.Type == hclsyntax.TokenComment && top.line && endsLine(t.Bytes):
+		top.most, top.operators = max(top.most, top.operators), 0
+		return "", ""
+	case t.Type == hclsyntax.TokenNewline, passive[t.Type]:
+		return "", ""
+	}
+	// Everything else is an operator, or no part of the language.
+	top.operators++
+	return n.long()
+}
+
+func (n *nesting) open(t hclsyntax.Token, closer hclsyntax.TokenType, rest hclsyntax.Tokens) (summary, detail string) {
+	if len(n.frames) > MaxNesting {
+		return "Nested too deep", fmt.Sprintf("Brackets, strings and blocks stand in each other up to %d deep. Break this up; locals help.", MaxNesting)
+	}
+	word := firstWord(rest)
+	f := frame{closer: closer}
+	switch t.Type {
+	case hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc:
+		f.text = true
+	case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack:
+		f.loop = word == "for"
+		f.line = t.Type == hclsyntax.TokenOBrace && !f.loop
+	case hclsyntax.TokenTemplateControl:
+		top := &n.frames[len(n.frames)-1]
+		switch word {
+		case "for":
+			top.loops++
+			n.loops++
+			n.found = append(n.found, t.Range.Start.Byte)
+		case "endfor":
+			if top.loops > 0 {
+				top.loops--
+				n.loops--
+			}
+		case "if":
+			top.conditions++
+		}
+		if top.conditions > MaxNesting {
+			return "Nested too deep", fmt.Sprintf("A text has up to %d %%{ if } sequences.", MaxNesting)
+		}
+	}
+	if f.loop {
+		n.loops++
+		n.found = append(n.found, t.Range.Start.Byte)
+	}
+	if n.loops > 1 {
+		return "Loop within a loop", "A for expression cannot stand within another one: a few characters would keep the machine busy for hours. Use a local for the inner one."
+	}
+	n.frames = append(n.frames, f)
+	return n.long()
+}
+
+func (n *nesting) close() {
+	last := len(n.frames) - 1
+	f := n.frames[last]
+	n.frames = n.frames[:last]
+	n.loops -= f.loops
+	if f.loop {
+		n.loops--
+	}
+	top := &n.frames[last-1]
+	inner := max(f.most, f.operators)
+	if top.text {
+		top.most = max(top.most, inner)
+		return
+	}
+	// Call, index or splat: one more link of the chain.
+	top.operators += inner + 1
+}
+
+// long refuses an expression that chains too many operators.
+func (n *nesting) long() (summary, detail string) {
+	sum := 0
+	for _, f := range n.frames {
+		sum += f.operators
+	}
+	if sum <= maxOperators {
+		return "", ""
+	}
+	return "Expression too long", fmt.Sprintf("One expression has up to %d operators, dots and brackets. Break it up; locals help.", maxOperators)
+}
+
+// closerOf is the token that closes what one opens.
+var closerOf = map[hclsyntax.TokenType]hclsyntax.TokenType{
+	hclsyntax.TokenOParen:          hclsyntax.TokenCParen,
+	hclsyntax.TokenOBrack:          hclsyntax.TokenCBrack,
+	hclsyntax.TokenOBrace:          hclsyntax.TokenCBrace,
+	hclsyntax.TokenOQuote:          hclsyntax.TokenCQuote,
+	hclsyntax.TokenOHeredoc:        hclsyntax.TokenCHeredoc,
+	hclsyntax.TokenTemplateInterp:  hclsyntax.TokenTemplateSeqEnd,
+	hclsyntax.TokenTemplateControl: hclsyntax.TokenTemplateSeqEnd,
+}
+
+// passive tokens neither open, close, end nor extend anything.
+var passive = map[hclsyntax.TokenType]bool{
+	hclsyntax.TokenIdent: true, hclsyntax.TokenNumberLit: true, hclsyntax.TokenStringLit: true,
+	hclsyntax.TokenQuotedLit: true, hclsyntax.TokenEqual: true, hclsyntax.TokenComment: true,
+	hclsyntax.TokenEOF: true, hclsyntax.TokenColon: true, hclsyntax.TokenFatArrow: true,
+}
+
+// firstWord is the identifier that the tokens begin with.
+func firstWord(tokens hclsyntax.Tokens) string {
+	for _, t := range tokens {
+		switch t.Type {
+		case hclsyntax.TokenNewline, hclsyntax.TokenComment:
+			continue
+		case hclsyntax.TokenIdent:
+			return string(t.Bytes)
+		}
+		break
+	}
+	return ""
+}
+
+// endsLine reports whether a comment takes in the end of its line.
+func endsLine(comment []byte) bool {
+	return len(comment) > 0 && comment[len(comment)-1] == '\n'
+}
+
+// hugeNumber tells numbers that would take long to read, or to write out.
+func HugeNumber(text []byte) bool {
+	if len(text) > MaxNumber {
+		return true
+	}
+	digits, exponent := 0, false
+	for _, c := range text {
+		switch {
+		case c == 'e' || c == 'E':
+			exponent, digits = true, 0
+		case c >= '0' && c <= '9':
+			digits++
+		}
+	}
+	return exponent && digits > 3
+}

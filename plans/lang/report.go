@@ -1,0 +1,170 @@
+package lang
+
+import (
+	"fmt"
+	"sort"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/mxflow/mxflow/plans"
+)
+
+// report collects what a load finds wrong.
+type Report struct {
+	Diags hcl.Diagnostics
+	// evaluated are the expressions so far, by where they stand.
+	Evaluated map[hcl.Range]Evaluated
+	// suggestions is how many more spelling suggestions this load will make.
+	Suggestions int
+}
+
+// fail reports an error: what is wrong in a few words, then how to mend it.
+func (l *Report) Fail(at hcl.Range, summary, format string, args ...any) {
+	l.note(hcl.DiagError, at, summary, format, args...)
+}
+
+func (l *Report) Warn(at hcl.Range, summary, format string, args ...any) {
+	l.note(hcl.DiagWarning, at, summary, format, args...)
+}
+
+func (l *Report) note(severity hcl.DiagnosticSeverity, at hcl.Range, summary, format string, args ...any) {
+	detail := format
+	if len(args) > 0 {
+		detail = fmt.Sprintf(format, args...)
+	}
+	d := &hcl.Diagnostic{Severity: severity, Summary: summary, Detail: detail, Subject: &at}
+	l.explain(d)
+	l.Diags = append(l.Diags, d)
+}
+
+func StartOf(filename string) hcl.Range {
+	return hcl.Range{Filename: filename, Start: hcl.InitialPos, End: hcl.InitialPos}
+}
+
+// seenAt words where something stands, for a mistake at another place.
+func SeenAt(first, now hcl.Range) string {
+	if first.Filename != now.Filename {
+		return fmt.Sprintf("on line %d of %s", first.Start.Line, first.Filename)
+	}
+	return fmt.Sprintf("on line %d", first.Start.Line)
+}
+
+// DiagnosticValue is something that a mistaken expression uses, and its value,
+// shortened, as a person would write it.
+type DiagnosticValue struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+const (
+	// maxShownValues and maxShownText keep a diagnostic from burying its point.
+	maxShownValues = 8
+	maxShownText   = 60
+)
+
+// ValuesOf lists what the expression of a diagnostic uses. References to blocks
+// are left out: they have no value that would help.
+func ValuesOf(d *hcl.Diagnostic) (list []DiagnosticValue) {
+	if d.Expression == nil || d.EvalContext == nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, t := range d.Expression.Variables() {
+		name, v, ok := lookUp(t, d.EvalContext)
+		if !ok || seen[name] || len(list) == maxShownValues {
+			continue
+		}
+		seen[name] = true
+		if text, ok := shown(v); ok {
+			list = append(list, DiagnosticValue{name, text})
+		}
+	}
+	return list
+}
+
+// lookUp follows a traversal as far as there is something.
+func lookUp(t hcl.Traversal, ctx *hcl.EvalContext) (string, cty.Value, bool) {
+	least := 1
+	switch t.RootName() {
+	case "var", "local", "each", "count", "self":
+		least = 2
+	}
+	for n := len(t); n >= least; n-- {
+		v, diags := t[:n].TraverseAbs(ctx)
+		if diags.HasErrors() {
+			continue
+		}
+		return TraversalText(t[:n]), v, true
+	}
+	return "", cty.NilVal, false
+}
+
+// evaluated is an expression that used something, and in which scope.
+type Evaluated struct {
+	expr hcl.Expression
+	ctx  *hcl.EvalContext
+}
+
+// remember notes an expression, so that a mistake found in its value later can
+// say what it was made of.
+func (l *Report) Remember(expr hcl.Expression, ctx *hcl.EvalContext) {
+	if l.Evaluated == nil {
+		l.Evaluated = map[hcl.Range]Evaluated{}
+	}
+	l.Evaluated[expr.Range()] = Evaluated{expr, ctx}
+}
+
+// explain adds to a diagnostic the expression that stands at its place.
+func (l *Report) explain(d *hcl.Diagnostic) {
+	if d.Expression != nil || d.Subject == nil {
+		return
+	}
+	if e, ok := l.Evaluated[*d.Subject]; ok {
+		d.Expression, d.EvalContext = e.expr, e.ctx
+	}
+}
+
+// explainAll does so for diagnostics about a part of an expression, such as an
+// element of a list or a name in a rule.
+func (l *Report) ExplainAll(diags hcl.Diagnostics) {
+	ranges := make([]hcl.Range, 0, len(l.Evaluated))
+	for r := range l.Evaluated {
+		ranges = append(ranges, r)
+	}
+	sort.Slice(ranges, func(i, j int) bool { return before(ranges[i], ranges[j]) })
+	for _, d := range diags {
+		if d.Expression != nil || d.Subject == nil {
+			continue
+		}
+		// Expressions of attributes do not overlap: the last that begins
+		// before the place is the only one that can hold it.
+		i := sort.Search(len(ranges), func(i int) bool { return before(*d.Subject, ranges[i]) }) - 1
+		if i >= 0 && ranges[i].Filename == d.Subject.Filename && ranges[i].End.Byte >= d.Subject.End.Byte {
+			e := l.Evaluated[ranges[i]]
+			d.Expression, d.EvalContext = e.expr, e.ctx
+		}
+	}
+}
+
+// before orders ranges by file and start.
+func before(a, b hcl.Range) bool {
+	if a.Filename != b.Filename {
+		return a.Filename < b.Filename
+	}
+	return a.Start.Byte < b.Start.Byte
+}
+
+// rangeOf is an HCL range in this package's own type, so that no HCL type
+// reaches those who use a Plan.
+func RangeOf(r hcl.Range) plans.Range {
+	return plans.Range{
+		File:  r.Filename,
+		Start: plans.Pos(r.Start),
+		End:   plans.Pos(r.End),
+	}
+}
+
+func HCL(r plans.Range) hcl.Range {
+	return hcl.Range{Filename: r.File, Start: hcl.Pos(r.Start), End: hcl.Pos(r.End)}
+}

@@ -1,0 +1,197 @@
+// Package lang is the language of plans as data and as text: which blocks and
+// attributes there are (BlockDoc, from which manual and JSON Schema are made), how
+// a file in HCL or YAML is parsed within limits, and how mistakes are collected,
+// coded and shown. It does not know what any block means, nor evaluates anything.
+package lang
+
+import (
+	"maps"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/plans"
+)
+
+// dynamicType is the block that makes other blocks; it may stand in any.
+const DynamicType = "dynamic"
+
+// BlockDoc describes one block of the plan language as data. It is declared in
+// the block's own file, beside struct and decoder, and everything that knows the
+// shape of a plan is made from it: what decoders accept, the reference in docs/,
+// and the JSON Schema that editors use.
+type BlockDoc struct {
+	// Type is the block's keyword; empty for a plan file as a whole.
+	Type   string
+	Labels []Label
+	Doc    string
+	Times  plans.Times
+	Attrs  []plans.Attr
+	// Open describes attributes of any name, where the block takes such.
+	Open   *plans.Attr
+	Blocks []*BlockDoc
+	// Repeats says that the block may be generated with for_each or count.
+	Repeats bool
+	// Kinds are the bodies that the first label chooses between, nil where all
+	// have the same one.
+	Kinds map[string]*BlockDoc
+	// Settings are what the settings attribute accepts; nil is anything.
+	Settings []plans.Attr
+	// AddsSettings says that the block makes the engine that it stands in accept
+	// further settings.
+	AddsSettings bool
+	// Example is a snippet that is valid where the block may stand.
+	Example string
+}
+
+// Label is a word in quotes between a block's keyword and its body.
+type Label struct{ Name, Doc string }
+
+// repeatAttrs are the attributes of a block that Repeats, beside its own.
+var repeatAttrs = []plans.Attr{
+	{Name: "for_each", Type: plans.Anything, Doc: "A map, or a list of texts: one block is made for each element, with `each.key` and `each.value` in it."},
+	{Name: "count", Type: plans.Int, MinSet: true, Max: 1000, Doc: "How many blocks are made, with `count.index` in each."},
+	{Name: "name", Type: plans.String, Doc: "What each block is called, as in `\"llama_${each.key}\"`. Without it, the label, an underscore and the key."},
+}
+
+// dynamicText describes dynamic blocks, which may stand in every block that has
+// blocks in it.
+const dynamicText = "Generates blocks inside another one: dynamic \"type\" { for_each = …, content { … } }. In content, `type.value` and `type.key` are the element."
+
+// RepeatAttrs are the attributes that generate a block more than once; none
+// where it does not repeat.
+func (d *BlockDoc) RepeatAttrs() []plans.Attr {
+	if !d.Repeats {
+		return nil
+	}
+	return repeatAttrs
+}
+
+// Attr is the attribute of a name, nil where the block has none such.
+func (d *BlockDoc) Attr(name string) *plans.Attr {
+	for i := range d.Attrs {
+		if d.Attrs[i].Name == name {
+			return &d.Attrs[i]
+		}
+	}
+	return nil
+}
+
+// Block is the nested block of a type, nil where there is none such.
+func (d *BlockDoc) Block(kind string) *BlockDoc {
+	for _, b := range d.Blocks {
+		if b.Type == kind {
+			return b
+		}
+	}
+	return nil
+}
+
+// Walk visits d and all blocks in it, each with the keywords that lead to it.
+// The bodies that a label chooses between are visited as path "level.smoke".
+func (d *BlockDoc) Walk(visit func(path string, d *BlockDoc)) { d.walk("", visit) }
+
+func (d *BlockDoc) walk(path string, visit func(string, *BlockDoc)) {
+	visit(path, d)
+	if path != "" {
+		path += "."
+	}
+	for _, kind := range KeysOf(d.Kinds) {
+		visit(path+kind, d.Kinds[kind])
+	}
+	for _, b := range d.Blocks {
+		b.walk(path+b.Type, visit)
+	}
+}
+
+// schema is the description in HCL's terms. What is required is left to the
+// decoders, which say what the attribute is for.
+func (d *BlockDoc) Schema() *hcl.BodySchema {
+	s := &hcl.BodySchema{}
+	for _, a := range d.Attrs {
+		s.Attributes = append(s.Attributes, hcl.AttributeSchema{Name: a.Name})
+	}
+	for _, b := range d.Blocks {
+		header := hcl.BlockHeaderSchema{Type: b.Type}
+		for _, label := range b.Labels {
+			header.LabelNames = append(header.LabelNames, label.Name)
+		}
+		s.Blocks = append(s.Blocks, header)
+	}
+	return s
+}
+
+// with is a copy of d and all in it, with the kinds of a registry filled in.
+func (d *BlockDoc) With(reg *plans.Registry) *BlockDoc {
+	c := *d
+	c.Attrs = append([]plans.Attr(nil), d.Attrs...)
+	c.Blocks = nil
+	for _, b := range d.Blocks {
+		c.Blocks = append(c.Blocks, b.With(reg))
+	}
+	switch d.Type {
+	case "value":
+		c.Blocks = c.WithParts(reg.ValueParts).Blocks
+	case "level":
+		c.Kinds = kindsOf(d, reg.Levels)
+	case "step":
+		c.Kinds = kindsOf(d, reg.Steps)
+	case "engine":
+		c.Blocks = c.WithParts(reg.EngineParts).Blocks
+		c.Kinds = map[string]*BlockDoc{}
+		for name, kind := range reg.Engines {
+			body := c
+			body.Kinds, body.Doc, body.Settings, body.Example = nil, kind.Doc, kind.Settings, kind.Example
+			if kind.NeedsProcess && !hasLauncher(reg.EngineParts) {
+				body.Blocks = append([]*BlockDoc(nil), c.Blocks...)
+				for i, b := range body.Blocks {
+					if b.Type == "process" {
+						required := *b
+						required.Times = plans.Once
+						body.Blocks[i] = &required
+					}
+				}
+			}
+			c.Kinds[name] = &body
+		}
+	}
+	return &c
+}
+
+// hasLauncher reports whether one of the parts may stand in place of a process.
+func hasLauncher(parts map[string]plans.Part) bool {
+	for _, p := range parts {
+		if p.Launcher {
+			return true
+		}
+	}
+	return false
+}
+
+func kindsOf(d *BlockDoc, schemas map[string]plans.Schema) map[string]*BlockDoc {
+	kinds := map[string]*BlockDoc{}
+	for name, s := range maps.All(schemas) {
+		kinds[name] = &BlockDoc{
+			Type: d.Type, Labels: d.Labels, Times: d.Times, Doc: s.Doc, Attrs: s.Attrs, Example: s.Example,
+		}
+	}
+	return kinds
+}
+
+// doc describes the part as a block of the language.
+func doc(p plans.Part, kind string) *BlockDoc {
+	d := &BlockDoc{Type: kind, Times: p.Times, Doc: p.Doc, Attrs: p.Attrs, Example: p.Example, AddsSettings: p.AddsSettings}
+	if p.Label != "" {
+		d.Labels = []Label{{Name: "name", Doc: p.Label}}
+	}
+	return d
+}
+
+// withParts is a copy of d with parts after its own blocks.
+func (d *BlockDoc) WithParts(parts map[string]plans.Part) *BlockDoc {
+	c := *d
+	c.Blocks = append([]*BlockDoc(nil), d.Blocks...)
+	for _, kind := range KeysOf(parts) {
+		c.Blocks = append(c.Blocks, doc(parts[kind], kind))
+	}
+	return &c
+}

@@ -1,0 +1,320 @@
+package lang
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/mxflow/mxflow/plans/yamlbody"
+)
+
+// texts are the files of a plan.
+type Texts struct {
+	// named is the path as it was given.
+	Named string
+	// sources are the files by name, order their names as they were read.
+	Sources map[string]*Source
+	Order   []string
+}
+
+// start is where a mistake of the whole plan is reported.
+func (l *Texts) Start() hcl.Range {
+	if len(l.Order) > 0 {
+		return StartOf(l.Order[0])
+	}
+	return StartOf(l.Named)
+}
+
+// textAt is the text of the plan from where a range begins.
+func (l *Texts) TextAt(at hcl.Range) []byte {
+	s := l.Sources[at.Filename]
+	if s == nil || at.Start.Byte >= len(s.Text) {
+		return nil
+	}
+	return s.Text[at.Start.Byte:]
+}
+
+func (l *Texts) Files() map[string]*hcl.File {
+	files := map[string]*hcl.File{}
+	for name, s := range l.Sources {
+		files[name] = &hcl.File{Body: s.Body, Bytes: s.Text}
+	}
+	return files
+}
+
+const (
+	// maxSource is the largest plan file, in bytes.
+	MaxSource = 1 << 20
+	// maxLine is the longest line: more is no text that a person wrote, and
+	// each diagnostic would print it.
+	MaxLine = 16 << 10
+)
+
+// source is one file of a plan.
+type Source struct {
+	Name string
+	Text []byte
+	Body hcl.Body
+	// loops are the offsets of the for expressions in the text.
+	Loops []int
+	// dynamic: the file can hold blocks that are generated inside others.
+	// Looking for the word spares all other files the work of finding out.
+	Dynamic bool
+	// from is where the file is included; nil for what was named by the user.
+	From *hcl.Range
+}
+
+// parse reads one file in the syntax that its name says.
+func Parse(name string, text []byte) (*Source, hcl.Diagnostics) {
+	s := &Source{Name: name, Text: text, Dynamic: bytes.Contains(text, []byte("dynamic"))}
+	diags := s.parse()
+	if BrokenSyntax(diags) {
+		if other := OtherSyntax(name, s.Text); other != nil {
+			return s, hcl.Diagnostics{other}
+		}
+	}
+	return s, diags
+}
+
+func (s *Source) parse() hcl.Diagnostics {
+	if IsYAML(s.Name) {
+		return s.parseYAML()
+	}
+	loops, diag := CheckSource(s.Name, s.Text)
+	if diag != nil {
+		return hcl.Diagnostics{diag}
+	}
+	file, diags := hclsyntax.ParseConfig(s.Text, s.Name, hcl.InitialPos)
+	s.Body, s.Loops = file.Body, loops
+	return diags
+}
+
+func IsFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// readSource reads a file, with a message that says what to do about whatever
+// stands in its place. what is "plan" or "variables".
+func ReadSource(path, what string) ([]byte, *hcl.Diagnostic) {
+	bad := func(summary, format string, args ...any) ([]byte, *hcl.Diagnostic) {
+		return nil, SourceError(path, StartOf(path), summary, fmt.Sprintf(format, args...))
+	}
+	title := strings.ToUpper(what[:1]) + what[1:]
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return bad(title+" file not found", "There is no file %q. Check the path and the folder you are in.", path)
+	case err != nil:
+		return bad("Cannot read "+what+" file", "%v", err)
+	case info.IsDir():
+		return bad(title+" file is a folder", "%q is a folder. Name a file in it.", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return bad("Cannot read "+what+" file", "%v", err)
+	}
+	defer file.Close()
+	src, err := io.ReadAll(io.LimitReader(file, MaxSource+1))
+	if err != nil {
+		return bad("Cannot read "+what+" file", "%v", err)
+	}
+	return src, nil
+}
+
+// checkSource refuses text that must not reach the parser, and returns the
+// offsets of its loops (see checkNesting). A UTF-8 byte order mark is fine: the
+// parser skips it.
+func CheckSource(filename string, src []byte) (loops []int, diag *hcl.Diagnostic) {
+	if diag := CheckText(filename, src); diag != nil {
+		return nil, diag
+	}
+	return checkNesting(filename, src)
+}
+
+// checkText refuses what no syntax of ours reads: files that are too large,
+// empty or no text.
+func CheckText(filename string, src []byte) *hcl.Diagnostic {
+	bad := func(at hcl.Range, summary, detail string) *hcl.Diagnostic {
+		return SourceError(filename, at, summary, detail)
+	}
+	start := StartOf(filename)
+	switch {
+	case len(src) > MaxSource:
+		return bad(start, "Plan file too large", "A plan file has up to 1 MiB. Move data out of the plan, or split the effort into several plans.")
+	case bytes.HasPrefix(src, []byte{0xff, 0xfe}), bytes.HasPrefix(src, []byte{0xfe, 0xff}):
+		return bad(start, "Plan is not UTF-8", "The file looks like UTF-16. Save it as UTF-8.")
+	case len(bytes.TrimSpace(bytes.TrimPrefix(src, []byte("\uFEFF")))) == 0:
+		return bad(start, "Plan is empty", `There is nothing in the file. A plan starts with: plan "name" { summary = "what it is for" }.`)
+	}
+	line, lineStart := 1, 0
+	for i := 0; i < len(src); {
+		c, size := rune(src[i]), 1
+		if c >= utf8.RuneSelf {
+			c, size = utf8.DecodeRune(src[i:])
+		}
+		at := func() hcl.Range {
+			pos := hcl.Pos{Line: line, Column: utf8.RuneCount(src[lineStart:i]) + 1, Byte: i}
+			end := hcl.Pos{Line: line, Column: pos.Column + 1, Byte: i + 1}
+			return hcl.Range{Filename: filename, Start: pos, End: end}
+		}
+		switch {
+		case c == '\n':
+			line, lineStart = line+1, i+1
+		case c == utf8.RuneError && size == 1:
+			return bad(at(), "Plan is not UTF-8", fmt.Sprintf("Byte 0x%02x is no part of a UTF-8 character. Save the file as UTF-8.", src[i]))
+		case (c < ' ' && c != '\t' && c != '\r') || c == 0x7f:
+			return bad(at(), "Control character in plan", fmt.Sprintf(`The character U+%04X cannot be seen and does not belong here. Remove it; in a string, write it as "\u%04x".`, c, c))
+		case i-lineStart == MaxLine:
+			return bad(at(), "Line too long", fmt.Sprintf("A line has up to %d bytes. Break it up.", MaxLine))
+		}
+		i += size
+	}
+	return nil
+}
+
+func SourceError(filename string, at hcl.Range, summary, detail string) *hcl.Diagnostic {
+	at.Filename = filename
+	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: &at}
+}
+
+var (
+	yamlBegins = regexp.MustCompile(`^(---|[A-Za-z_][A-Za-z0-9_-]*:(\s|$))`)
+	hclBegins  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\s+("[^"]*"|[A-Za-z0-9_-]+))*\s*(\{|=)`)
+)
+
+// otherSyntax says of a file that cannot be read that it is written in the other
+// syntax than its name says; nil where it is not. Each line of such a file is an
+// error, and none of them says so.
+func OtherSyntax(name string, text []byte) *hcl.Diagnostic {
+	first, number := firstLine(string(text))
+	is, says, end := "YAML", "HCL", ".yaml"
+	begins := yamlBegins
+	if IsYAML(name) {
+		is, says, end, begins = "HCL", "YAML", ".hcl", hclBegins
+	}
+	if !begins.MatchString(first) {
+		return nil
+	}
+	base := filepath.Base(name)
+	base = strings.TrimSuffix(base, filepath.Ext(base)) + end
+	at := hcl.Range{Start: hcl.Pos{Line: number, Column: 1}, End: hcl.Pos{Line: number, Column: 1 + len([]rune(first))}}
+	return SourceError(name, at, is+" in a file of "+says, fmt.Sprintf("This is written in %s, and the name of the file says that it is %s. Rename it to %s.", is, says, base))
+}
+
+// firstLine is the first line that is no comment, with its number.
+func firstLine(text string) (line string, number int) {
+	within := false
+	for i, line := range splitLines([]byte(text)) {
+		plain := strings.TrimSpace(line)
+		switch {
+		case within:
+			within = !strings.Contains(plain, "*/")
+		case strings.HasPrefix(plain, "/*"):
+			within = !strings.Contains(plain, "*/")
+		case plain == "", strings.HasPrefix(plain, "#"), strings.HasPrefix(plain, "//"):
+		default:
+			return strings.TrimRight(line, " \t"), i + 1
+		}
+	}
+	return "", 1
+}
+
+// parseYAML reads a plan file in YAML into the body that the decoders read.
+func (s *Source) parseYAML() hcl.Diagnostics {
+	if diag := CheckText(s.Name, s.Text); diag != nil {
+		return hcl.Diagnostics{diag}
+	}
+	root, diags := s.ParseTree()
+	if root != nil {
+		s.Body = root.Body()
+	}
+	return diags
+}
+
+// parseTree reads the text as a tree; nil where it is broken.
+func (s *Source) ParseTree() (*yamlbody.Node, hcl.Diagnostics) {
+	s.Text = bytes.TrimPrefix(s.Text, []byte("\uFEFF"))
+	return yamlbody.Parse(s.Text, s.Name, guardTemplate)
+}
+
+// guardTemplate is checkNesting for a text within YAML.
+func guardTemplate(text string, language yamlbody.Language) (loops int, refused *yamlbody.Refusal) {
+	src, top := []byte(text), frame{}
+	var tokens hclsyntax.Tokens
+	if language == yamlbody.TemplateText {
+		top.text = true
+		tokens, _ = hclsyntax.LexTemplate(src, "", hcl.InitialPos)
+	} else {
+		tokens, _ = hclsyntax.LexExpression(src, "", hcl.InitialPos)
+	}
+	n := nesting{frames: []frame{top}}
+	for i, t := range tokens {
+		if summary, detail := n.token(t, tokens[i+1:]); summary != "" {
+			return 0, &yamlbody.Refusal{From: t.Range.Start.Byte, To: t.Range.End.Byte, Summary: summary, Detail: detail}
+		}
+	}
+	return len(n.found), nil
+}
+
+// IsYAML tells by its name whether a plan file is YAML.
+func IsYAML(filename string) bool {
+	ext := strings.ToLower(filepath.Ext(filename))
+	return ext == ".yaml" || ext == ".yml"
+}
+
+// IsCaseFile reports whether a name is that of a file of cases, which is no part
+// of a plan.
+func IsCaseFile(name string) bool {
+	stem := strings.TrimSuffix(name, filepath.Ext(name))
+	return (strings.EqualFold(filepath.Ext(name), ".hcl") || IsYAML(name)) && strings.EqualFold(filepath.Ext(stem), CaseSuffix)
+}
+
+// caseSuffix is what the names of case files have before their extension.
+const CaseSuffix = ".mxtest"
+
+// brokenSyntax tells parse errors from an attribute that is set twice, which
+// the parser reports as well but which hides nothing else.
+func BrokenSyntax(diags hcl.Diagnostics) bool {
+	for _, d := range diags {
+		if d.Severity == hcl.DiagError && d.Summary != "Attribute redefined" {
+			return true
+		}
+	}
+	return false
+}
+
+// isPlanFile reports whether a folder's file is a part of the plan.
+func IsPlanFile(name string) bool {
+	return (strings.EqualFold(filepath.Ext(name), ".hcl") || IsYAML(name)) && !IsCaseFile(name)
+}
+
+// loops reports whether a for expression stands in a range of the text.
+func (l *Texts) Loops(at hcl.Range) bool {
+	s := l.Sources[at.Filename]
+	if s == nil {
+		return false
+	}
+	next := sort.SearchInts(s.Loops, at.Start.Byte)
+	return next < len(s.Loops) && s.Loops[next] < at.End.Byte
+}
+
+// reason is an error without the path, which the message names already.
+func Reason(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

@@ -1,0 +1,244 @@
+package lang
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// plain is a value as plain data: string, bool, float64, []any, map[string]any
+// or nil.
+func Plain(v cty.Value) any {
+	ty := v.Type()
+	switch {
+	case v.IsNull() || !v.IsKnown():
+		return nil
+	case ty == cty.String:
+		return v.AsString()
+	case ty == cty.Bool:
+		return v.True()
+	case ty == cty.Number:
+		f, _ := v.AsBigFloat().Float64()
+		return f
+	case ty.IsTupleType(), ty.IsListType(), ty.IsSetType():
+		list := make([]any, 0, v.LengthInt())
+		for _, e := range v.AsValueSlice() {
+			list = append(list, Plain(e))
+		}
+		return list
+	case ty.IsObjectType(), ty.IsMapType():
+		m := make(map[string]any, v.LengthInt())
+		for k, e := range v.AsValueMap() {
+			m[k] = Plain(e)
+		}
+		return m
+	default:
+		return nil
+	}
+}
+
+// written is a value as a plan would write it, its further lines behind an
+// indentation. References stand as the names of what they refer to.
+func Written(v cty.Value, indent string) string {
+	if v.IsMarked() {
+		return sensitiveText
+	}
+	ty := v.Type()
+	switch {
+	case v.IsNull():
+		return "null"
+	case ty.Equals(ReferenceType):
+		return referenceText(v)
+	case ty.IsObjectType(), ty.IsMapType():
+		var lines []string
+		for it := v.ElementIterator(); it.Next(); {
+			key, e := it.Element()
+			name := key.AsString()
+			if !hclsyntax.ValidIdentifier(name) {
+				name = string(hclwrite.TokensForValue(key).Bytes())
+			}
+			lines = append(lines, name+" = "+Written(e, indent+"  "))
+		}
+		return bracketed("{", lines, "}", "", indent)
+	case ty.IsTupleType(), ty.IsListType(), ty.IsSetType():
+		var items []string
+		long := false
+		for it := v.ElementIterator(); it.Next(); {
+			_, e := it.Element()
+			item := Written(e, indent+"  ")
+			items = append(items, item)
+			long = long || strings.Contains(item, "\n")
+		}
+		if line := "[" + strings.Join(items, ", ") + "]"; !long && len(line) <= 80 {
+			return line
+		}
+		return bracketed("[", items, "]", ",", indent)
+	}
+	return string(hclwrite.TokensForValue(v).Bytes())
+}
+
+func bracketed(open string, lines []string, shut, end, indent string) string {
+	if len(lines) == 0 {
+		return open + shut
+	}
+	var b strings.Builder
+	b.WriteString(open + "\n")
+	for _, line := range lines {
+		b.WriteString(indent + "  " + line + end + "\n")
+	}
+	b.WriteString(indent + shut)
+	return b.String()
+}
+
+func referenceText(v cty.Value) string {
+	name := func(attr string) string { return v.GetAttr(attr).AsString() }
+	var words []string
+	for _, attr := range []string{"block", "type", "name"} {
+		if word := name(attr); word != "" {
+			words = append(words, word)
+		}
+	}
+	return strings.Join(words, ".")
+}
+
+// describe names a value's type for a message.
+func Describe(v cty.Value) string {
+	ty := v.Type()
+	switch {
+	case v.IsNull():
+		return "null"
+	case ty.Equals(ReferenceType) && v.IsWhollyKnown():
+		return "a reference"
+	case ty == cty.String:
+		return "text"
+	case ty == cty.Number:
+		return "a number"
+	case ty == cty.Bool:
+		return "true or false"
+	case ty.IsTupleType(), ty.IsListType(), ty.IsSetType():
+		return "a list"
+	default:
+		return "a map"
+	}
+}
+
+// reference is what an expression that names a block evaluates to. It is one
+// type for every block, so that a conditional may choose between blocks.
+func Reference(block, kind, name string) cty.Value {
+	return cty.ObjectVal(map[string]cty.Value{
+		"block": cty.StringVal(block), "type": cty.StringVal(kind), "name": cty.StringVal(name),
+	})
+}
+
+var ReferenceType = Reference("", "", "").Type()
+
+// stepName is the name in a step of a traversal: .name or ["name"].
+func StepName(t hcl.Traversal, i int) (string, bool) {
+	if i >= len(t) {
+		return "", false
+	}
+	switch step := t[i].(type) {
+	case hcl.TraverseAttr:
+		return step.Name, true
+	case hcl.TraverseIndex:
+		if step.Key.Type() == cty.String && step.Key.IsKnown() && !step.Key.IsNull() {
+			return step.Key.AsString(), true
+		}
+	}
+	return "", false
+}
+
+// sensitiveText stands for what must not be shown.
+const sensitiveText = "(sensitive)"
+
+// traversalText is a traversal as it is written.
+func TraversalText(t hcl.Traversal) string {
+	var b strings.Builder
+	for _, step := range t {
+		switch step := step.(type) {
+		case hcl.TraverseRoot:
+			b.WriteString(step.Name)
+		case hcl.TraverseAttr:
+			b.WriteString("." + step.Name)
+		case hcl.TraverseIndex:
+			text, _ := shown(step.Key)
+			b.WriteString("[" + text + "]")
+		}
+	}
+	return b.String()
+}
+
+// shown is a value in a few words; false where it says nothing.
+func shown(v cty.Value) (string, bool) {
+	if v.IsMarked() {
+		return sensitiveText, true
+	}
+	ty := v.Type()
+	switch {
+	case !v.IsKnown():
+		return "", false
+	case v.IsNull():
+		return "null", true
+	case ty.Equals(ReferenceType):
+		return "", false
+	case ty == cty.String:
+		return strconv.Quote(shorten(v.AsString(), maxShownText)), true
+	case ty == cty.Number:
+		return v.AsBigFloat().Text('g', 15), true
+	case ty == cty.Bool:
+		return strconv.FormatBool(v.True()), true
+	case ty.IsObjectType(), ty.IsMapType():
+		return shownMap(v)
+	case ty.IsTupleType(), ty.IsListType(), ty.IsSetType():
+		return shownList(v), true
+	}
+	return "", false
+}
+
+func shownList(v cty.Value) string {
+	var words []string
+	for it := v.ElementIterator(); it.Next(); {
+		_, e := it.Element()
+		text, ok := shown(e)
+		if !ok || len(strings.Join(words, ", "))+len(text) > maxShownText {
+			return fmt.Sprintf("a list of %d elements", v.LengthInt())
+		}
+		words = append(words, text)
+	}
+	return "[" + strings.Join(words, ", ") + "]"
+}
+
+// shownMap names the keys: values of a map are seldom what is wrong. A map of
+// references to blocks says nothing at all.
+func shownMap(v cty.Value) (string, bool) {
+	var keys []string
+	useful := v.LengthInt() == 0
+	for it := v.ElementIterator(); it.Next(); {
+		k, e := it.Element()
+		_, ok := shown(e)
+		useful = useful || ok
+		keys = append(keys, k.AsString())
+	}
+	sort.Strings(keys)
+	switch {
+	case !useful:
+		return "", false
+	case len(keys) == 0:
+		return "an empty map", true
+	}
+	return "a map with " + shorten(strings.Join(keys, ", "), maxShownText), true
+}
+
+func shorten(s string, most int) string {
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most-1]) + "…"
+}

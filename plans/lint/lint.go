@@ -1,0 +1,495 @@
+// Package lint looks at a plan that is free of mistakes for what would cost time on a
+// GPU and show nothing: rules that never or always hold, launches too few, blocks
+// that nothing uses. It changes nothing and decides no rule.
+package lint
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/eval"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/rules"
+)
+
+// planCheck looks at a plan that is free of mistakes for what would cost time on
+// a GPU and show nothing. Most of what it finds are warnings: the plan does what
+// it says, but hardly what was meant.
+type planCheck struct {
+	l     *eval.Scope
+	plan  *plans.Plan
+	ns    *rules.Namespace
+	files map[string]*hcl.File
+	diags hcl.Diagnostics
+}
+
+// checkSense runs all checks on a plan without errors: what is missing or unused in
+// one with errors may be so because of them.
+func Check(plan *plans.Plan, ns *rules.Namespace, scope *eval.Scope) hcl.Diagnostics {
+	c := &planCheck{l: scope, plan: plan, ns: ns, files: scope.Files()}
+	for _, ph := range plan.Phases {
+		for _, f := range ph.Features {
+			c.rules("criterion", f.Criteria)
+			c.hypothesis(f)
+			c.expectsLoss(f)
+		}
+		if ph.Gate != nil {
+			c.rules("rule", ph.Gate.Rules)
+			c.kernelsAsked(ph)
+		}
+	}
+	c.engineLimits()
+	c.launches()
+	c.rivals()
+	c.gatesThatLockNothing()
+	c.evidence()
+	c.qualified()
+	c.unused()
+	return c.diags
+}
+
+// warn reports something of the plan.
+func (c *planCheck) warn(at plans.Range, summary, format string, args ...any) {
+	c.diags = append(c.diags, &hcl.Diagnostic{
+		Severity: hcl.DiagWarning, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: lang.HCL(at).Ptr(),
+	})
+}
+
+// leaf reports something of one comparison of a rule.
+func (c *planCheck) leaf(r *plans.Rule, leaf *plans.Leaf, severity hcl.DiagnosticSeverity, summary, format string, args ...any) {
+	d := c.about(r, leaf, rules.Wrong(summary, format, args...))
+	d.Severity = severity
+	c.diags = append(c.diags, d)
+}
+
+// about is a mistake with the place of a comparison.
+func (c *planCheck) about(r *plans.Rule, leaf *plans.Leaf, e *rules.Error) *hcl.Diagnostic {
+	e.At, e.Length = leaf.At, leaf.Length
+	return e.Diagnostic(r.ExprRange, r.Expr, c.files)
+}
+
+// features are all features in the order of the plan.
+func (c *planCheck) features() (list []*plans.Feature) {
+	for _, ph := range c.plan.Phases {
+		list = append(list, ph.Features...)
+	}
+	return list
+}
+
+// launches warns of a benchmark of fewer launches an arm than rules on what
+// varies between launches are decided from.
+func (c *planCheck) launches() {
+	for _, pr := range c.plan.Protocols {
+		b := pr.Level(plans.BenchmarkLevel)
+		_, most := c.plan.LaunchesUnder(pr.Name)
+		if b == nil || most >= plans.FirstLook {
+			continue
+		}
+		r := c.readsNumbers(pr.Name)
+		if r == nil {
+			continue
+		}
+		at := b.Range
+		switch most {
+		case 1:
+			c.warn(at, "Too few launches", "One launch of each arm says nothing of the noise between launches, so rules on numbers, such as %q, come out inconclusive at best, or fail where one launch is so far off that more are not worth it. Set launches to %d or more.", r.Name, plans.FirstLook)
+		case 2:
+			c.warn(at, "Too few launches", "Two launches of each arm are not looked at, so rules on numbers, such as %q, can only be inconclusive. Set launches to %d or more.", r.Name, plans.FirstLook)
+		default:
+			c.warn(at, "Too few launches", "%d launches of each arm decide rules on numbers, such as %q, only where launch noise was recorded in this environment before; without such a record they can only be inconclusive, since the first look is at %d. Set launches to %[3]d or more.", most, r.Name, plans.FirstLook)
+		}
+	}
+}
+
+// readsNumbers is a rule that tests what varies between the launches of a
+// protocol.
+func (c *planCheck) readsNumbers(protocol string) *plans.Rule {
+	for _, ph := range c.plan.Phases {
+		var rules []*plans.Rule
+		for _, f := range ph.Features {
+			rules = append(rules, f.Criteria...)
+		}
+		if ph.Gate != nil {
+			rules = append(rules, ph.Gate.Rules...)
+		}
+		for _, r := range rules {
+			for _, leaf := range r.Leaves() {
+				if !leaf.Claim.Tested() {
+					continue
+				}
+				if f := c.ns.Features[leaf.Claim.Input.Feature]; f != nil && f.Protocol == protocol {
+					return r
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// hypothesis warns of a claim that no criterion tests.
+func (c *planCheck) hypothesis(f *plans.Feature) {
+	h := f.Hypothesis
+	if h == nil || h.Metric == "" {
+		return
+	}
+	claim, err := c.ns.Resolve(strings.Split(h.Metric, "."), &rules.Scope{Own: f, Criterion: true})
+	if err != nil {
+		return
+	}
+	var read []string
+	for _, r := range f.Criteria {
+		for _, in := range r.Inputs() {
+			if in.Kind != plans.InputMetric {
+				continue
+			}
+			if in.Metric == claim.Metric && in.Cell == claim.Cell {
+				return
+			}
+			if !slices.Contains(read, in.Path) {
+				read = append(read, in.Path)
+			}
+		}
+	}
+	c.warn(h.Range, "Hypothesis is not tested", "It claims a change of %s, and the criteria of feature %q read %s. Add a criterion on what is claimed, or claim what is tested.", h.Metric, f.Name, lang.OrNothing(read))
+}
+
+// kernelsAsked warns of a gate that asks for levels before the kernels only, and
+// so opens for an engine on the wrong path.
+func (c *planCheck) kernelsAsked(ph *plans.Phase) {
+	for _, r := range ph.Gate.Rules {
+		for _, in := range r.Inputs() {
+			if in.Kind == plans.InputKnob || in.Kind == plans.InputTarget {
+				continue
+			}
+			pr := c.plan.Protocol(c.protocolOf(in.Feature))
+			if in.Kind != plans.InputLevel || pr == nil || pr.Level("kernels") == nil || !earlier(pr, in.Name, "kernels") {
+				return
+			}
+		}
+	}
+	c.warn(ph.Gate.Range, "Gate does not ask for the kernels", "This gate reads nothing but levels that come before the kernels level, so it opens for an engine that fell back to another kernel. Add the rule \"levels.kernels == 'pass'\".")
+}
+
+func (c *planCheck) protocolOf(feature string) string {
+	if f := c.ns.Features[feature]; f != nil {
+		return f.Protocol
+	}
+	return ""
+}
+
+// earlier reports whether one level comes before another.
+func earlier(p *plans.Protocol, level, other string) bool {
+	for _, l := range p.Levels {
+		switch l.Kind {
+		case other:
+			return false
+		case level:
+			return true
+		}
+	}
+	return false
+}
+
+// The settings by which every kind of engine that has such limits calls them.
+const (
+	mostAtOnce = "max_num_seqs"
+	mostTokens = "max_model_len"
+)
+
+// engineLimits refuses workloads that the engine under test cannot be sent:
+// requests longer than it takes, and more at once than it works on.
+func (c *planCheck) engineLimits() {
+	if c.plan.Baseline == nil {
+		return
+	}
+	e := c.plan.Engine(c.plan.Baseline.Engine)
+	if e == nil || e.IsCommand() {
+		return
+	}
+	seen := map[string]bool{}
+	protocols := []string{c.plan.Baseline.Protocol}
+	for _, f := range c.features() {
+		protocols = append(protocols, f.Protocol)
+	}
+	for _, protocol := range protocols {
+		for _, name := range c.ns.Sent[protocol] {
+			if w := c.ns.Workloads[name]; w != nil && !seen[name] {
+				seen[name] = true
+				c.fitsEngine(e, w)
+			}
+		}
+	}
+}
+
+func (c *planCheck) fitsEngine(e *plans.Engine, w *plans.Workload) {
+	name := fmt.Sprintf("engine.%s.%s", e.Kind, e.Name)
+	for _, cell := range c.ns.Cells[w.Name] {
+		if least := float64(cell.Concurrency) * w.MinReached; !w.Open() {
+			if limit, known := c.mostOf(e, mostAtOnce); known && least > limit {
+				c.refuse(w.Range, "More at once than the engine takes", "%s keeps %d requests in flight, and %s works on %g at once (%s), so that this could only be invalid. Lower concurrency, raise %s, or set min_reached = 0 to measure requests that wait.",
+					cell.Address, cell.Concurrency, name, limit, mostAtOnce, mostAtOnce)
+				return
+			}
+		}
+		if limit, known := c.mostOf(e, mostTokens); known && float64(w.Longest(cell)) > limit {
+			c.refuse(w.Range, "Longer than the engine takes", "Requests of %s have up to %d tokens, answers and what comes before the prompt included, and %s takes %g (%s). Make them shorter, or raise %s.",
+				cell.Address, w.Longest(cell), name, limit, mostTokens, mostTokens)
+			return
+		}
+	}
+}
+
+// mostOf is the greatest value that a setting has in any variant; false where
+// one leaves it to the engine.
+func (c *planCheck) mostOf(e *plans.Engine, setting string) (most float64, known bool) {
+	most, known = e.Settings[setting].(float64)
+	set := false // by a knob, so that each variant has one or the other
+	for _, k := range c.plan.Knobs {
+		all := true
+		for _, v := range k.Values {
+			own, here := v.Settings[setting]
+			n, number := own.(float64)
+			switch {
+			case !here:
+				all = false
+			case !number:
+				return 0, false
+			default:
+				most = max(most, n)
+			}
+		}
+		set = set || all
+	}
+	return most, known || set
+}
+
+// refuse reports an error of the plan.
+func (c *planCheck) refuse(at plans.Range, summary, format string, args ...any) {
+	c.diags = append(c.diags, &hcl.Diagnostic{
+		Severity: hcl.DiagError, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: lang.HCL(at).Ptr(),
+	})
+}
+
+// gatesThatLockNothing warns of a gate that no phase waits for, where a phase
+// further down waits for nothing: an after was forgotten. Several last phases
+// are fine, and so are phases side by side without gates.
+func (c *planCheck) gatesThatLockNothing() {
+	awaited := map[string]bool{}
+	for _, ph := range c.plan.Phases {
+		for _, name := range append(append([]string(nil), ph.After...), ph.AfterDecided...) {
+			awaited[name] = true
+		}
+		for _, f := range ph.Features {
+			if parent := c.ns.Features[f.BuildsOn.Feature]; parent != nil && parent.Phase != ph.Name {
+				awaited[parent.Phase] = true
+			}
+		}
+	}
+	var adrift *plans.Phase // the last phase that waits for nothing
+	for i := len(c.plan.Phases) - 1; i >= 0; i-- {
+		ph := c.plan.Phases[i]
+		if ph.Gate != nil && !awaited[ph.Name] && adrift != nil {
+			c.warn(ph.Gate.Range, "Gate locks nothing", "No phase waits for phase %q, and phase %q, further down, waits for none: it starts even if this gate fails. Add after = [phase.%s] to it if it should not.", ph.Name, adrift.Name, ph.Name)
+		}
+		if !c.waits(ph) {
+			adrift = ph
+		}
+	}
+}
+
+// waits reports whether a phase is connected to what is before it.
+func (c *planCheck) waits(ph *plans.Phase) bool {
+	if len(ph.After)+len(ph.AfterDecided) > 0 {
+		return true
+	}
+	for _, f := range ph.Features {
+		if f.BuildsOn.Kind == plans.OnFeature || f.BuildsOn.Kind == plans.OnAccepted {
+			return true
+		}
+	}
+	return false
+}
+
+// rivals warns of features of one phase that try values of the same knobs on the
+// same parent: each has its own chance of a false pass, and what passes enters the
+// stack one over the other. choose tries them as one feature.
+func (c *planCheck) rivals() {
+	for _, ph := range c.plan.Phases {
+		groups := map[string][]*plans.Feature{}
+		var order []string
+		for _, f := range ph.Features {
+			if len(f.Set) != 1 || len(f.Alternatives) > 0 || f.BuildsOn.Kind == plans.OnAccepted {
+				continue
+			}
+			key := fmt.Sprint(f.BuildsOn.Kind, f.BuildsOn.Feature, f.Protocol, slices.Collect(maps.Keys(f.Set)))
+			if groups[key] == nil {
+				order = append(order, key)
+			}
+			groups[key] = append(groups[key], f)
+		}
+		for _, key := range order {
+			if len(groups[key]) > 1 {
+				c.warnRivals(groups[key])
+			}
+		}
+	}
+}
+
+// warnRivals names all of them: choose takes as many.
+func (c *planCheck) warnRivals(rivals []*plans.Feature) {
+	var knob string
+	var names, values []string
+	for _, f := range rivals {
+		names = append(names, strconv.Quote(f.Name))
+		for k, v := range f.Set {
+			if knob = k; !slices.Contains(values, strconv.Quote(v)) {
+				values = append(values, strconv.Quote(v))
+			}
+		}
+	}
+	most := ""
+	if len(values) > plans.MostAlternatives {
+		most = fmt.Sprintf(" (at most %d of them)", plans.MostAlternatives)
+	}
+	c.warn(rivals[1].Range, "Rivals for one knob", "Features %s try values of knob %q on one parent. Each may pass by chance, and the last that passes lies over the others in the stack. Try them as one feature, which admits the best at most: choose = { %s = [%s] }%s.",
+		verdict.And(names), knob, knob, strings.Join(values, ", "), most)
+}
+
+// evidence warns of knobs whose evidence nobody looks at.
+func (c *planCheck) evidence() {
+	if len(c.features()) == 0 {
+		return
+	}
+	protocols := map[string]bool{}
+	if c.plan.Baseline != nil {
+		protocols[c.plan.Baseline.Protocol] = true
+	}
+	for _, f := range c.features() {
+		protocols[f.Protocol] = true
+	}
+	for _, pr := range c.plan.Protocols {
+		if protocols[pr.Name] && pr.Level("kernels") != nil {
+			return
+		}
+	}
+	for _, k := range c.plan.Knobs {
+		for _, v := range k.Values {
+			if (!v.MustSee.Empty() || !v.MustNotSee.Empty()) && !c.included(k.Range) {
+				c.warn(k.Range, "Evidence is never looked at", "Knob %q says what proves its values, and no protocol in use has a kernels level. Add to one: level \"kernels\" { from = [\"log\"] }.", k.Name)
+				break
+			}
+		}
+	}
+}
+
+// unused warns of what a plan declares and nothing in it refers to. A plan
+// without features is a beginning, or a part that others include.
+func (c *planCheck) unused() {
+	if len(c.features()) == 0 {
+		return
+	}
+	c.readByRules()
+	for _, kind := range []string{"engine", "knob", "workload", "protocol", "imported"} {
+		for _, g := range c.l.Groups.Of[kind] {
+			at := lang.RangeOf(g.Block.DefRange)
+			if c.included(at) || c.refersTo(g) {
+				continue
+			}
+			c.warn(at, "Unused "+kind, "Nothing refers to %s.%s. %s", kind, g.Key, unusedHints[kind])
+		}
+	}
+}
+
+var unusedHints = map[string]string{
+	"engine":   "Name it in the baseline, or remove it.",
+	"knob":     "Set it in a feature, which puts it under test, or in the baseline, or remove it.",
+	"workload": "Send it in the benchmark of a protocol, or remove it.",
+	"protocol": "Name it in the baseline or in a feature, or remove it.",
+	"imported": "Compare with it in a rule, or remove it.",
+}
+
+// readByRules notes what rules refer to, and which knobs are set.
+func (c *planCheck) readByRules() {
+	note := func(kind, name string) { c.l.Use(kind + "." + name) }
+	set := func(knobs map[string]string) {
+		for name := range knobs {
+			note("knob", name)
+		}
+	}
+	if c.plan.Baseline != nil {
+		set(c.plan.Baseline.Set)
+	}
+	for _, ph := range c.plan.Phases {
+		var rules []*plans.Rule
+		for _, f := range ph.Features {
+			set(f.Set)
+			if f.Choose != nil {
+				note("knob", f.Choose.Knob)
+			}
+			rules = append(rules, f.Criteria...)
+		}
+		if ph.Gate != nil {
+			rules = append(rules, ph.Gate.Rules...)
+		}
+		for _, r := range rules {
+			for _, in := range r.Inputs() {
+				switch {
+				case in.Block != "":
+					note(in.Block, in.Name)
+				case in.Kind == plans.InputTarget || in.Kind == plans.InputKnob:
+					note(string(in.Kind), in.Name)
+				}
+			}
+		}
+	}
+}
+
+// refersTo reports whether an expression or rule names a block, any block that
+// it makes, or all of its kind.
+func (c *planCheck) refersTo(g *eval.Group) bool {
+	used := c.l.Used
+	kind, _, _ := strings.Cut(g.Key, ".")
+	if used[g.Node()] || used[g.Kind] || g.Kind == "engine" && used["engine."+kind] {
+		return true
+	}
+	for _, i := range g.Instances {
+		if used[g.Kind+"."+strings.Join(i.Block.Labels, ".")] {
+			return true
+		}
+	}
+	return len(g.Instances) == 0 // nothing was made of it
+}
+
+// included reports whether something comes from a file that others share.
+func (c *planCheck) included(at plans.Range) bool {
+	s := c.l.Sources[at.File]
+	return s != nil && s.From != nil
+}
+
+// qualified warns of a protocol with which a variant is measured although
+// nothing was asked of it before. It may be meant so: garbage that is faster is
+// noticed in the benchmark, a kernel path that was not taken is not.
+func (c *planCheck) qualified() {
+	if len(c.features()) == 0 || c.plan.CommandEngine() != nil {
+		return
+	}
+	used := map[string]bool{}
+	if c.plan.Baseline != nil {
+		used[c.plan.Baseline.Protocol] = true
+	}
+	for _, f := range c.features() {
+		used[f.Protocol] = true
+	}
+	for _, p := range c.plan.Protocols {
+		if used[p.Name] && len(p.Levels) == 1 && p.Level(plans.BenchmarkLevel) != nil && !c.included(p.Range) {
+			c.warn(p.Range, "Nothing is qualified", "Protocol %q only measures, so every variant passes as qualified although nothing shows that it answers sensibly or that its knobs took effect. Add levels before the benchmark: level \"smoke\" { … } and level \"kernels\" {}.", p.Name)
+		}
+	}
+}

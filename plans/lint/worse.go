@@ -1,0 +1,192 @@
+package lint
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/rules"
+)
+
+// loss is the values of a comparison with a base that a condition asks for, with
+// the sign turned so that more is worse; ok is false of everything else.
+func (f *fact) loss() (in interval, ok bool) {
+	switch f.in.Relation {
+	case plans.Change, plans.Delta:
+	default:
+		return interval{}, false
+	}
+	switch f.in.Better {
+	case string(measure.Lower):
+		return f.holds, true
+	case string(measure.Higher):
+		return f.holds.turned(), true
+	}
+	return interval{}, false
+}
+
+// onlyWorse reports whether a condition holds only where the metric got worse than
+// that of its base.
+func (f *fact) onlyWorse() bool {
+	in, ok := f.loss()
+	if !ok || in.empty() {
+		return false
+	}
+	return in.low > 0 || in.low == 0 && (in.openLow || f.leaf.Claim.Tested())
+}
+
+// worse warns of a condition that only a loss satisfies: the commonest slip is a
+// sign, or < for >, and such a rule passes exactly when it must not. What a not
+// stands in front of was turned with care, and is how a loss that is meant is
+// written.
+func (c *planCheck) worse(f *fact) {
+	if f.leaf.Negated || !f.onlyWorse() {
+		return
+	}
+	in, size := f.written, math.Abs(f.limit())
+	metric := strings.TrimSuffix(strings.TrimSuffix(in.Path, "."+string(in.Relation)), ".root")
+	said := fmt.Sprintf("%s passes only where %s is worse than that of %s%s. %s ", f.text, metric, baseName(in), f.byAtLeast(), signOf(in))
+	limit := f.leaf.Left.Text + " " + plans.Flipped[f.leaf.Op] + " " + f.leaf.Right.Text
+	loss := fmt.Sprintf("%s %s %s", f.leaf.Left.Text, plans.Denied[f.leaf.Op], f.leaf.Right.Text)
+	switch {
+	case plans.Flipped[f.leaf.Op] == "":
+		limit, loss = f.ordered()
+		said += fmt.Sprintf("If it may become worse by so much and no more, write %s.", limit)
+	case size == 0:
+		said += fmt.Sprintf("If it has to become better, write %s.", limit)
+	case in.Var != "" || in.Stat == "median" || in.Stat == "p50":
+		said += fmt.Sprintf("If it has to become better, write %s; if it may become worse by so much and no more, %s.", f.mirrored(), limit)
+	default:
+		said += fmt.Sprintf("If it may become worse by so much and no more, write %s.", limit)
+	}
+	said += fmt.Sprintf(" If the loss is what has to be shown, write not (%s).", loss)
+	c.leaf(f.rule, f.leaf, hcl.DiagWarning, "Passes only when worse", "%s", said)
+}
+
+// ordered are orders in the place of == and in, which counts may have: no worse than
+// the worst of the wanted values, and better than the best of them.
+func (f *fact) ordered() (limit, better string) {
+	if f.written.Relation == plans.Gain || f.in.Better == string(measure.Higher) {
+		return fmt.Sprintf("%s >= %g", f.written.Path, f.wants.low), fmt.Sprintf("%s > %g", f.written.Path, f.wants.high)
+	}
+	return fmt.Sprintf("%s <= %g", f.written.Path, f.wants.high), fmt.Sprintf("%s < %g", f.written.Path, f.wants.low)
+}
+
+// limit is the end of the wanted values that is nearer to none.
+func (f *fact) limit() float64 {
+	if math.IsInf(f.wants.low, 0) {
+		return f.wants.high
+	}
+	return f.wants.low
+}
+
+// byAtLeast says how much worse the base is beaten in the wrong direction.
+func (f *fact) byAtLeast() string {
+	size := math.Abs(f.limit())
+	switch {
+	case size == 0:
+		return ""
+	case f.in.Relation == plans.Delta:
+		return strings.TrimRight(fmt.Sprintf(", by at least %g %s", size, f.in.Unit), " ")
+	}
+	return fmt.Sprintf(", by at least %g %%", rules.Rounded(100*size))
+}
+
+// mirrored is the condition with the sign that asks for the metric to be better.
+func (f *fact) mirrored() string {
+	size := f.opposite()
+	if f.written.Relation == plans.Gain || f.in.Better == string(measure.Higher) {
+		return fmt.Sprintf("%s >= %g", f.written.Path, size)
+	}
+	return fmt.Sprintf("%s <= %g", f.written.Path, -size)
+}
+
+// named says which criterion a condition is of, and where it stands.
+func (c *planCheck) named(f *fact) string {
+	at := c.about(f.rule, f.leaf, &rules.Error{}).Subject
+	return fmt.Sprintf("%s %q (%s:%d)", f.kind, f.rule.Name, at.Filename, at.Start.Line)
+}
+
+// opposite is how much better the metric has to be where it was to be worse.
+func (f *fact) opposite() float64 {
+	size := math.Abs(f.limit())
+	if f.in.Better == string(measure.Lower) && size >= 1 && f.in.Relation == plans.Change {
+		return rules.Rounded(1 - 1/(1+size)) // twice as long the other way round is half
+	}
+	return size
+}
+
+func baseName(in *plans.Input) string {
+	if in.Root {
+		return "the root"
+	}
+	return "its base"
+}
+
+// signOf says which sign is better.
+func signOf(in *plans.Input) string {
+	if in.Relation == plans.Gain {
+		return "A gain with a plus is better, of every metric."
+	}
+	less := "more"
+	if in.Better == string(measure.Lower) {
+		less = "less"
+	}
+	return fmt.Sprintf("A %s has the sign of the number, and of %s %s is better.", in.Relation, in.Metric, less)
+}
+
+// expectsLoss warns of a hypothesis that only a loss confirms, unless a criterion
+// of the feature allows for that loss: then it is a price, and was foreseen.
+func (c *planCheck) expectsLoss(f *plans.Feature) {
+	h := f.Hypothesis
+	if h == nil || h.Probe == nil || h.Probe.Program == nil || h.Probe.Program.Logic.Op != plans.LogicCompare {
+		return
+	}
+	claim := factOf("hypothesis", h.Probe, h.Probe.Program.Logic)
+	if claim == nil || !claim.onlyWorse() {
+		return
+	}
+	read, against := c.lossOf(f, claim)
+	if read && against == nil {
+		return
+	}
+	why := "no criterion allows for that loss"
+	if against != nil {
+		why = fmt.Sprintf("%s wants %s", c.named(against), against.text)
+	}
+	sign, meant := "+", "-"
+	if claim.in.Better == string(measure.Higher) {
+		sign, meant = "-", "+"
+	}
+	meant += fmt.Sprintf("%g%%", rules.Rounded(100*claim.opposite()))
+	c.warn(h.ExpectRange, "Hypothesis expects a loss", "%q is confirmed only where %s is worse than that of its base, and %s. The sign is that of the number, as in .change and unlike .gain: of %s, %s is worse. If it is to become better, write %q. If the loss is foreseen, say with a criterion how much of it you accept.",
+		h.Expect, h.Metric, why, claim.in.Metric, sign, meant)
+}
+
+// lossOf reports whether criteria of a feature read the metric of a claimed loss,
+// and which of them does not go with it, if any.
+func (c *planCheck) lossOf(f *plans.Feature, claim *fact) (read bool, against *fact) {
+	for _, r := range f.Criteria {
+		for _, in := range r.Inputs() {
+			read = read || in.Kind == plans.InputMetric && in.Metric == claim.in.Metric && in.Cell == claim.in.Cell
+		}
+		if r.Program == nil {
+			continue
+		}
+		for _, part := range r.Program.Logic.Parts() {
+			other := factOf("criterion", r, part)
+			if other == nil || other.in.Quantity() != claim.in.Quantity() {
+				continue
+			}
+			slip := !part.Negated && !part.Leaf.Negated && other.onlyWorse()
+			if slip || other.holds.meets(claim.holds).empty() {
+				return true, other
+			}
+		}
+	}
+	return read, nil
+}

@@ -1,0 +1,95 @@
+package load
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/eval"
+	"github.com/mxflow/mxflow/plans/lang"
+)
+
+var baselineDoc = &lang.BlockDoc{
+	Type: "baseline", Times: plans.AtMost1,
+	Doc: "The variant that everything is compared with: an engine with every knob at its default, or as `set` says. It is qualified before anything is measured, and after the phases of steps alone that every phase with features comes after: they may build what it runs from. Where it does not pass, nothing is measured against it. A plan with features needs one.",
+	Attrs: []plans.Attr{
+		{Name: "engine", Type: plans.Reference, Ref: "engine", Required: true, Doc: "The engine under test."},
+		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Required: true, Doc: "The levels that it goes through, and features that name no protocol."},
+		{Name: "set", Type: plans.Choices, Doc: "Knobs that are not at their default."},
+		{Name: "accept_fingerprint", Type: plans.Strings, Doc: "What may differ in the environments of launches that are compared, and need not be measured again when it changes: entries of their fingerprints, such as `kernel`, `driver`, `packages` or `repo.vllm`; `repo.*` is all source trees, `all` everything. Without it, launches from two environments are never compared."},
+	},
+	Example: `baseline {
+  engine   = engine.embedded.tiny
+  protocol = protocol.standard
+  set      = { moe_kernel = "marlin" }
+}`,
+}
+
+var baselineSchema = baselineDoc.Schema()
+
+func (l *loader) decodeBaseline(blocks hcl.Blocks) {
+	b := l.Single(blocks)
+	if b == nil {
+		l.protocolsInDoubt = true
+		return
+	}
+	f := l.Fields(b, baselineSchema, "baseline")
+	f.Required("engine", "the engine that everything is compared on, such as engine.kind.name.")
+	f.Required("protocol", "the tests it goes through, such as protocol.name.")
+	base := &plans.Baseline{Range: lang.RangeOf(b.DefRange)}
+	if r := f.Ref("engine", "engine"); r != nil {
+		base.Engine = r.Key
+	}
+	if r := f.Ref("protocol", "protocol"); r != nil {
+		base.Protocol = r.Key
+	} else {
+		l.protocolsInDoubt = true
+	}
+	base.Set, _ = l.decodeSet(f)
+	base.AcceptFingerprint = l.decodeEntries(f)
+	l.plan.Baseline = base
+}
+
+// decodeSet reads knob = "value" pairs, and returns also where each is written.
+func (l *loader) decodeSet(f *eval.Body) (set map[string]string, at map[string]hcl.Range) {
+	set, at = map[string]string{}, map[string]hcl.Range{}
+	for _, p := range f.Pairs("set") {
+		k := l.checks.knobs[p.Key]
+		if k == nil {
+			l.Fail(p.KeyAt, "Unknown knob", "The plan declares no knob %q.%s", p.Key, l.DidYouMean(p.Key, l.Symbols.Of("knob").Order))
+			continue
+		}
+		name, ok := l.AsText(p.V, p.At, "The value of knob "+lang.Quoted(p.Key))
+		if !ok {
+			continue
+		}
+		set[p.Key], at[p.Key] = name, p.At
+		if k.Value(name) == nil {
+			var values []string
+			for _, v := range k.Values {
+				values = append(values, v.Name)
+			}
+			l.Fail(p.At, "Unknown knob value", "Knob %q has no value %q.%s", p.Key, name, l.DidYouMean(name, values))
+		}
+	}
+	if len(set) == 0 {
+		set = nil
+	}
+	return set, at
+}
+
+// decodeEntries reads the entries of a fingerprint that may differ.
+func (l *loader) decodeEntries(f *eval.Body) (accepted []string) {
+	words := append([]string{plans.AcceptAll, plans.AcceptRepos}, plans.FingerprintEntries...)
+	for _, word := range f.Texts("accept_fingerprint") {
+		if tree, ok := strings.CutPrefix(word, "repo."); !slices.Contains(words, word) && (!ok || tree == "") {
+			l.Fail(f.At("accept_fingerprint"), "Unknown fingerprint entry",
+				"No environment is known by %q.%s Source trees are called repo.<name>.", word, l.DidYouMean(word, words))
+			continue
+		}
+		accepted = append(accepted, word)
+	}
+	return accepted
+}

@@ -1,0 +1,139 @@
+package load
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/plans/rules"
+)
+
+// ConsoleFile is the name under which diagnostics know what Evaluate and
+// CompileRule were given; Files has its text.
+const ConsoleFile = "console"
+
+// Evaluate evaluates an expression in the scope of the plan, under the plan's
+// limits, and returns its value as a plan would write it. What is sensitive
+// stays hidden. It changes the result's Files and is not for use at the same
+// time by several.
+func (r *Result) Evaluate(src string) (text string, diags lang.Diagnostics) {
+	l := r.loaded
+	diags = r.aside(src, func() {
+		loops, bad := lang.CheckSource(ConsoleFile, []byte(src))
+		if bad != nil {
+			l.Diags = append(l.Diags, bad)
+			return
+		}
+		l.Sources[ConsoleFile].Loops = loops
+		expr, found := hclsyntax.ParseExpression([]byte(src), ConsoleFile, hcl.InitialPos)
+		l.Diags = append(l.Diags, found...)
+		if found.HasErrors() {
+			return
+		}
+		if v, ok := l.Marked(expr); ok {
+			text = lang.Written(v, "")
+		}
+	})
+	if diags.HasErrors() {
+		return "", diags
+	}
+	return text, diags
+}
+
+// CompileRule compiles a rule that may read every feature of the plan. Bare
+// addresses are those of the named feature; without a name, of the plan's only
+// one. What is merely the address of a value is compared with something, so that
+// it compiles too, and address is true.
+func (r *Result) CompileRule(src, feature string) (rule *plans.Rule, address bool, diags lang.Diagnostics) {
+	rule = &plans.Rule{Name: ConsoleFile, Expr: src, ExprRange: wholeText(src)}
+	diags = r.aside(src, func() {
+		ns := rules.New(r.Plan)
+		program, errs := ns.Compile(src, ns.Everywhere(feature))
+		if len(errs) == 1 && errs[0].Summary == "Not a yes or no" {
+			sc := ns.Everywhere(feature)
+			sc.Shown = true
+			for _, comparison := range []string{" >= 0", " == 'pass'"} {
+				if p, wrong := ns.Compile("("+src+")"+comparison, sc); len(wrong) == 0 {
+					program, errs, address = p, nil, true
+				}
+			}
+		}
+		for _, e := range errs {
+			at := lang.HCL(rule.ExprRange)
+			if e.At >= 0 {
+				from := rules.ByteOffset(src, e.At)
+				to := max(from+1, rules.ByteOffset(src, e.At+e.Length))
+				at = lang.HCL(wholeText(src))
+				at.Start, at.End = positionIn(src, from), positionIn(src, to)
+			}
+			l := r.loaded
+			l.Diags = append(l.Diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: e.Summary, Detail: e.Detail, Subject: &at})
+		}
+		rule.Program = program
+	})
+	return rule, address, diags
+}
+
+// aside runs work with the scope of the load, and returns what it found wrong.
+// A mistake of ours must end as a message here too.
+func (r *Result) aside(src string, work func()) (diags lang.Diagnostics) {
+	l := r.loaded
+	before := l.Diags
+	l.Diags, l.Work, l.Suggestions = nil, 0, 200
+	l.Sources[ConsoleFile] = &lang.Source{Name: ConsoleFile, Text: []byte(src)}
+	defer func() {
+		if p := recover(); p != nil {
+			l.Diags = hcl.Diagnostics{{
+				Severity: hcl.DiagError, Summary: "Internal error while reading the plan",
+				Detail: fmt.Sprintf("This is a mistake in mxflow, please report it: %v", p), Subject: lang.StartOf(ConsoleFile).Ptr(),
+			}}
+		}
+		hide := redact.New(l.Secrets.List())
+		r.Files[ConsoleFile] = &hcl.File{Bytes: hide.Bytes([]byte(src))}
+		l.ExplainAll(l.Diags)
+		for _, d := range l.Diags {
+			d.Summary, d.Detail = hide.Text(d.Summary), hide.Text(d.Detail)
+		}
+		diags, l.Diags = lang.TidyDiagnostics(l.Diags, nil), before
+		delete(l.Sources, ConsoleFile)
+		maps.DeleteFunc(l.Evaluated, func(at hcl.Range, _ lang.Evaluated) bool { return at.Filename == ConsoleFile })
+	}()
+	work()
+	return nil
+}
+
+// IsExpression reports whether a text can only be an expression of the plan, and
+// no rule: all that it names is known before anything is measured.
+func IsExpression(src string) bool {
+	if len(src) > lang.MaxLine {
+		return true
+	}
+	if _, bad := lang.CheckSource(ConsoleFile, []byte(src)); bad != nil {
+		return true // and is refused as such
+	}
+	expr, diags := hclsyntax.ParseExpression([]byte(src), ConsoleFile, hcl.InitialPos)
+	if diags.HasErrors() {
+		return false
+	}
+	known := []string{"var", "local", "workload", "suite", "phase", "protocol", "baseline", "accepted", "each", "count"}
+	for _, t := range expr.Variables() {
+		if !slices.Contains(known, t.RootName()) {
+			return false
+		}
+	}
+	return true
+}
+
+func wholeText(src string) plans.Range {
+	return plans.Range{File: ConsoleFile, Start: plans.Pos(hcl.InitialPos), End: plans.Pos(positionIn(src, len(src)))}
+}
+
+func positionIn(src string, offset int) hcl.Pos {
+	return rules.Position([]byte(src), plans.Pos(hcl.InitialPos), offset)
+}

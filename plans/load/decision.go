@@ -1,0 +1,129 @@
+package load
+
+import (
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/eval"
+	"github.com/mxflow/mxflow/plans/lang"
+)
+
+// These bound what a plan may write; which numbers are offered is for
+// Registry.Decision to say.
+const (
+	leastRate, mostRate = 0.0001, 0.5
+	mostLaunches        = 1000
+)
+
+// usual is how gates decide in a plan without a decision block.
+var usual = plans.UsualDecision()
+
+var decisionDoc = &lang.BlockDoc{
+	Type: "decision", Times: plans.AtMost1,
+	Doc: "How gates decide: how often they may be wrong, and how many launches they may take to decide. A plan without it has the defaults. Only rates and launches for which the levels of the test were calibrated are offered; docs/statistics.md has them.",
+	Attrs: []plans.Attr{
+		{Name: "false_pass", Type: plans.Number, Default: usual.FalsePass, Min: leastRate, MinSet: true, Max: mostRate, Doc: "The greatest chance that a rule passes whose claim is just not true."},
+		{Name: "false_fail", Type: plans.Number, Default: usual.FalseFail, Min: leastRate, MinSet: true, Max: mostRate, Doc: "The greatest chance that a rule fails whose claim is just true."},
+		{Name: "launches", Type: plans.Bounds, Default: map[string]any{"min": usual.Min, "max": usual.Max}, Unit: "launches an arm", Min: 1, MinSet: true, Max: mostLaunches, Doc: "At `min` launches of each arm the rules are looked at first, or at 4 where no launch noise is recorded; at `max` last. A benchmark's own `launches` stands in place of `max`."},
+		{Name: "interactions", Type: plans.Bool, Default: usual.Interactions, Doc: "Launch the baseline too beside features that build on a stack of two or more, so that the gain of the stack can be compared with the product of its parts'."},
+	},
+	Example: `decision {
+  false_pass = 0.01
+  false_fail = 0.05
+  launches   = { min = 4, max = 8 }
+}`,
+}
+
+var decisionSchema = decisionDoc.Schema()
+
+func (l *loader) decodeDecision(blocks hcl.Blocks) {
+	d := l.plan.Decision
+	b := l.Single(blocks)
+	if b == nil {
+		return
+	}
+	before := len(l.Diags)
+	f := l.Fields(b, decisionSchema, "decision")
+	d.FalsePass = f.Number("false_pass", d.FalsePass, leastRate, mostRate)
+	d.FalseFail = f.Number("false_fail", d.FalseFail, leastRate, mostRate)
+	d.Min, d.Max = l.decodeBounds(f, "launches", d.Min, d.Max)
+	d.Interactions = f.Truth("interactions", d.Interactions)
+	if len(l.Diags) > before || l.reg.Decision == nil {
+		return
+	}
+	// Each against the defaults of the others, to point at the one that is wrong.
+	u, failed := usual, false
+	for _, c := range []struct {
+		attr string
+		err  error
+	}{
+		{"false_pass", l.reg.Decision(d.FalsePass, u.FalseFail, u.Min, u.Max)},
+		{"false_fail", l.reg.Decision(u.FalsePass, d.FalseFail, u.Min, u.Max)},
+		{"launches", l.reg.Decision(u.FalsePass, u.FalseFail, d.Min, d.Max)},
+	} {
+		if c.err != nil {
+			failed = true
+			l.Fail(f.At(c.attr), "Decision is not offered", "Gates cannot decide so: %v.", c.err)
+		}
+	}
+	if err := l.reg.Decision(d.FalsePass, d.FalseFail, d.Min, d.Max); err != nil && !failed {
+		l.Fail(b.DefRange, "Decision is not offered", "Gates cannot decide so: %v.", err)
+	}
+}
+
+// decodeBounds reads { min = 3, max = 8 }. What is left out has its default, or
+// the value of the other where that is beyond it.
+func (l *loader) decodeBounds(f *eval.Body, name string, least, most int) (int, int) {
+	v, ok := f.Value(name)
+	if !ok {
+		return least, most
+	}
+	pairs, ok := l.Pairs(f.Attrs[name].Expr, v)
+	if !ok {
+		f.WrongType(name, "a map, such as { min = 4, max = 8 }", v)
+		return least, most
+	}
+	written := map[string]int{}
+	for _, p := range pairs {
+		switch p.Key {
+		case "min", "max":
+			if n, ok := f.AsWhole(p.V, p.At, name+"."+p.Key, 1, mostLaunches); ok {
+				written[p.Key] = n
+			}
+		default:
+			l.Fail(p.KeyAt, "Unknown bound", "%s has min and max, and no %q.%s", name, p.Key, l.DidYouMean(p.Key, []string{"min", "max"}))
+		}
+	}
+	low, hasLow := written["min"]
+	high, hasHigh := written["max"]
+	switch {
+	case hasLow && hasHigh:
+		if low > high {
+			l.Fail(f.At(name), "Invalid "+name, "min is %d and more than max, which is %d. Exchange them.", low, high)
+		}
+		return low, high
+	case hasLow:
+		return low, max(low, most)
+	case hasHigh:
+		return min(least, high), high
+	}
+	return least, most
+}
+
+// checkOffered checks the launches of benchmarks that say how many.
+func (l *loader) checkOffered() {
+	d := l.plan.Decision
+	if d == nil || l.reg.Decision == nil || l.reg.Decision(d.FalsePass, d.FalseFail, d.Min, d.Max) != nil {
+		return // reported at the decision
+	}
+	for _, pr := range l.plan.Protocols {
+		b := pr.Level(plans.BenchmarkLevel)
+		if b == nil || !b.Written["launches"] {
+			continue
+		}
+		least, most := l.plan.LaunchesUnder(pr.Name)
+		if err := l.reg.Decision(d.FalsePass, d.FalseFail, least, most); err != nil {
+			l.Fail(lang.HCL(b.Range), "Decision is not offered", "Gates cannot decide with launches = %d: %v.", most, err)
+		}
+	}
+}

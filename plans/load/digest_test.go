@@ -1,0 +1,288 @@
+package load
+
+import (
+	"fmt"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/mxflow/mxflow/plans/planstest"
+)
+
+func digestOf(t *testing.T, src []byte) string {
+	t.Helper()
+	res := LoadBytes("testdata/valid/other_name.hcl", src, planstest.Registry(), Options{})
+	if !res.OK() {
+		t.Fatalf("%s\n%s", planstest.Text(&res.Findings), src)
+	}
+	return res.Plan.Digest()
+}
+
+// TestDigestIgnoresFormatting changes layout, comments and the order of blocks
+// at random, and expects the same digest.
+func TestDigestIgnoresFormatting(t *testing.T) {
+	paths, _ := filepath.Glob("testdata/valid/*.hcl")
+	random := rand.New(rand.NewSource(1))
+	for _, path := range paths {
+		src, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := digestOf(t, src)
+		if len(want) != 64 {
+			t.Fatalf("digest %q", want)
+		}
+		for range 20 {
+			variant := respaced(src, random)
+			variant = shuffled(t, variant, random)
+			if got := digestOf(t, variant); got != want {
+				t.Fatalf("%s: digest changed with\n%s", path, variant)
+			}
+		}
+	}
+}
+
+// respaced writes the tokens of a plan with other spaces between them, and other
+// comments and empty lines at the ends of its lines.
+func respaced(src []byte, random *rand.Rand) []byte {
+	tokens, _ := hclsyntax.LexConfig(src, "", hcl.InitialPos)
+	var b strings.Builder
+	text := 0 // how many strings and heredocs we are in: their spaces are theirs
+	end := 0
+	for i, t := range tokens {
+		gap := src[end:t.Range.Start.Byte]
+		end = t.Range.End.Byte
+		if text > 0 {
+			b.Write(gap)
+		} else if t.Type != hclsyntax.TokenNewline {
+			b.WriteString(strings.Repeat(" ", 1+random.Intn(4)))
+		}
+		switch t.Type {
+		case hclsyntax.TokenOQuote, hclsyntax.TokenOHeredoc:
+			text++
+		case hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc:
+			text--
+		case hclsyntax.TokenComment:
+			if strings.HasSuffix(string(t.Bytes), "\n") {
+				b.WriteByte('\n')
+			}
+			continue
+		case hclsyntax.TokenNewline:
+			if i > 0 && tokens[i-1].Type == hclsyntax.TokenCHeredoc {
+				break // nothing may follow a heredoc's end on its line
+			}
+			b.WriteString([]string{"", " # a comment", " // another\n\n", " /* and\none more */", "\n"}[random.Intn(5)])
+		}
+		b.Write(t.Bytes)
+	}
+	return []byte(b.String())
+}
+
+// shuffled puts the blocks of a plan in another order.
+func shuffled(t *testing.T, src []byte, random *rand.Rand) []byte {
+	t.Helper()
+	file, diags := hclsyntax.ParseConfig(src, "", hcl.InitialPos)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	var blocks []string
+	for _, b := range file.Body.(*hclsyntax.Body).Blocks {
+		blocks = append(blocks, string(b.Range().SliceBytes(src)))
+	}
+	random.Shuffle(len(blocks), func(i, j int) { blocks[i], blocks[j] = blocks[j], blocks[i] })
+	return []byte(strings.Join(blocks, "\n") + "\n")
+}
+
+func TestDigestFollowsMeaning(t *testing.T) {
+	src, err := os.ReadFile("testdata/valid/mxfp4.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := digestOf(t, src)
+	with := func(decision string) string { return digestOf(t, append([]byte(decision+"\n"), src...)) }
+	for _, same := range []string{"decision {}", "decision {\n false_pass = 0.01\n launches = { max = 8, min = 3 }\n}", "decision {\n launches = {}\n interactions = false\n}"} {
+		if with(same) != base {
+			t.Errorf("%s changes the digest, and says what holds without it", same)
+		}
+	}
+	for _, other := range []string{"false_pass = 0.02", "false_fail = 0.1", "launches = { min = 4 }", "launches = { max = 12 }", "interactions = true"} {
+		if with("decision {\n "+other+"\n}") == base {
+			t.Errorf("%s does not change the digest", other)
+		}
+	}
+	replace := func(old, text string) string {
+		if !strings.Contains(string(src), old) {
+			t.Fatalf("no %q", old)
+		}
+		return digestOf(t, []byte(strings.Replace(string(src), old, text, 1)))
+	}
+	same := map[string]string{
+		`least  = 0.1`:        `least  = 0.10`,
+		`model = var.model`:   `model = "openai/gpt-oss-120b"`,
+		`requests      = 10`:  ``,
+		`accept = ["decode"]`: `accept = [join("", ["de", "code"])]`,
+	}
+	for old, text := range same {
+		if replace(old, text) != base {
+			t.Errorf("%q for %q changes the digest", text, old)
+		}
+	}
+	for old, text := range map[string]string{
+		`least  = 0.1`:             `least  = 0.2`,
+		`requests      = 10`:       `requests      = 11`,
+		`[128, 512]`:               `[512, 128]`,
+		`default = "embedded"`:     `default = "openai"`,
+		`accept = ["decode"]`:      ``,
+		`"-b", "mxfp4_v2"`:         `"mxfp4_v2", "-b"`,
+		`log = ["*marlin_moe*"]`:   `log = ["*marlin*"]`,
+		`after_decided`:            `after`,
+		`launches  = 6`:            `launches  = 4`,
+		`expect  = "+10%"`:         `expect  = "+11%"`,
+		`builds_on = accepted`:     `builds_on = baseline`,
+		`VLLM_ATTENTION_BACKEND =`: `VLLM_ATTENTION =`,
+	} {
+		if replace(old, text) == base {
+			t.Errorf("%q for %q leaves the digest", text, old)
+		}
+	}
+}
+
+// TestDigestsStay holds the digest of every valid plan here: a digest that moves
+// makes recorded plans look changed.
+func TestDigestsStay(t *testing.T) {
+	var b strings.Builder
+	for _, pattern := range []string{"testdata/valid/*.hcl", "testdata/valid_yaml/*.yaml"} {
+		paths, err := filepath.Glob(pattern)
+		if err != nil || len(paths) == 0 {
+			t.Fatalf("no plans: %v", err)
+		}
+		for _, path := range paths {
+			fmt.Fprintf(&b, "%s %s\n", mustLoad(t, path).Digest(), path)
+		}
+	}
+	golden := "testdata/digests.golden"
+	if *update {
+		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil || b.String() != string(want) {
+		t.Errorf("digests moved (%v):\n%s\nwant\n%s", err, b.String(), want)
+	}
+}
+
+const (
+	teamEngines   = "engine \"embedded\" \"tiny\" {\n  settings = { threads = var.threads }\n}\n"
+	teamProtocols = "include = [\"workloads.hcl\"]\nprotocol \"standard\" {\n  level \"benchmark\" {\n    workloads = [workload.chat]\n  }\n}\n"
+	teamWorkloads = "workload \"chat\" {\n  prompt_tokens = 64\n  output_tokens = 16\n}\n"
+	ownPlan       = "plan \"p\" {}\nvariable \"threads\" {\n  default = 2\n}\nbaseline {\n  engine   = engine.embedded.tiny\n  protocol = protocol.standard\n}\n"
+)
+
+func TestIncludedFilesArePartOfThePlan(t *testing.T) {
+	dir := writeFiles(t, map[string]string{
+		"port/plan.hcl":      "include = [\"../team/engines.hcl\", \"../team/protocols.hcl\", \"../team/engines.hcl\"]\n" + ownPlan,
+		"team/engines.hcl":   teamEngines,
+		"team/protocols.hcl": teamProtocols,
+		"team/workloads.hcl": teamWorkloads,
+	})
+	path := filepath.Join(dir, "port", "plan.hcl")
+	res := Load(path, planstest.Registry(), Options{})
+	if len(res.Diagnostics) > 0 {
+		t.Fatal(planstest.Text(&res.Findings))
+	}
+	if p := res.Plan; p.Engine("embedded.tiny") == nil || p.Workload("chat") == nil || p.Dir != filepath.Join(dir, "port") {
+		t.Errorf("%+v", p)
+	}
+	var names []string
+	for name := range res.Sources {
+		rel, _ := filepath.Rel(dir, name)
+		names = append(names, filepath.ToSlash(rel))
+	}
+	sort.Strings(names)
+	if got := strings.Join(names, " "); got != "port/plan.hcl team/engines.hcl team/protocols.hcl team/workloads.hcl" {
+		t.Errorf("sources %s", got)
+	}
+	if string(res.Source) != string(res.Sources[path]) {
+		t.Error("the first source is not the plan")
+	}
+	// What a plan is made of does not matter to its meaning.
+	whole := LoadBytes("plan.hcl", []byte(ownPlan+teamEngines+strings.TrimPrefix(teamProtocols, "include = [\"workloads.hcl\"]\n")+teamWorkloads), planstest.Registry(), Options{})
+	if whole.Plan.Digest() != res.Plan.Digest() {
+		t.Error("the digest is another one than in a single file")
+	}
+}
+
+func TestAFolderIsAPlan(t *testing.T) {
+	dir := writeFiles(t, map[string]string{
+		"b_plan.hcl": ownPlan, "a_engines.hcl": teamEngines, "c.hcl": teamProtocols, "workloads.hcl": teamWorkloads,
+		"notes.txt": "no plan", ".hidden.hcl": "broken {", "x.auto.mxvars": "threads = 5\n",
+	})
+	res := Load(dir, planstest.Registry(), Options{})
+	if len(res.Diagnostics) > 0 {
+		t.Fatal(planstest.Text(&res.Findings))
+	}
+	if got := res.Plan.Engine("embedded.tiny").Settings["threads"]; got != 5.0 || res.Plan.Dir != dir {
+		t.Errorf("threads %v in %s", got, res.Plan.Dir)
+	}
+}
+
+func TestMistakesNameTheirFile(t *testing.T) {
+	for name, test := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"in an included file": {
+			map[string]string{"plan.hcl": "include = [\"team.hcl\"]\nplan \"p\" {}\n", "team.hcl": "\nworkload \"chat\" {\n  prompt_tokens = local.x\n  output_tokens = 8\n}\n"},
+			"team.hcl:3 Unknown local",
+		},
+		"syntax of an included file": {
+			map[string]string{"plan.hcl": "include = [\"team.hcl\"]\nplan \"p\" {}\n", "team.hcl": "workload {{\n"},
+			"team.hcl:1 Argument or block definition required",
+		},
+		"a rule in an included file": {
+			map[string]string{"plan.hcl": "include = [\"team.hcl\"]\n" + ownPlan + teamWorkloads + teamEngines + strings.TrimPrefix(teamProtocols, "include = [\"workloads.hcl\"]\n"), "team.hcl": "phase \"x\" {\n  gate {\n    rule \"r\" {\n      expr = \"feature['y'].decided\"\n    }\n  }\n}\n"},
+			"team.hcl:4 Unknown feature",
+		},
+		"declared in two files": {
+			map[string]string{"plan.hcl": "include = [\"team.hcl\"]\nplan \"p\" {}\n" + teamWorkloads, "team.hcl": teamWorkloads},
+			"team.hcl:1 Duplicate workload",
+		},
+		"a plan in an included file": {
+			map[string]string{"plan.hcl": "include = [\"team.hcl\"]\nplan \"p\" {}\n", "team.hcl": "plan \"q\" {}\n"},
+			"team.hcl:1 Plan block in an included file",
+		},
+		"a circle": {
+			map[string]string{"plan.hcl": "include = [\"team.hcl\"]\nplan \"p\" {}\n", "team.hcl": "include = [\"./plan.hcl\"]\n"},
+			"team.hcl:1 Cycle of includes",
+		},
+		"an included folder": {
+			map[string]string{"plan.hcl": "include = [\"team\"]\nplan \"p\" {}\n", "team/x.hcl": teamWorkloads},
+			"plan.hcl:1 Cannot include file",
+		},
+		"an unused attribute": {
+			map[string]string{"plan.hcl": "includes = [\"team.hcl\"]\nplan \"p\" {}\n"},
+			"plan.hcl:1 Unsupported argument",
+		},
+	} {
+		dir := writeFiles(t, test.files)
+		res := Load(filepath.Join(dir, "plan.hcl"), planstest.Registry(), Options{})
+		var got []string
+		for _, d := range res.DiagnosticsJSON() {
+			got = append(got, filepath.Base(d.File)+":"+strconv.Itoa(d.Line)+" "+d.Summary)
+			if d.Snippet == "" {
+				t.Errorf("%s: no snippet", name)
+			}
+		}
+		if g := strings.Join(got, " | "); g != test.want {
+			t.Errorf("%s: got %s, want %s\n%s", name, g, test.want, planstest.Text(&res.Findings))
+		}
+	}
+}

@@ -1,0 +1,275 @@
+package load
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/eval"
+	"github.com/mxflow/mxflow/plans/lang"
+)
+
+var engineDoc = &lang.BlockDoc{
+	Type: "engine", Times: plans.AnyTimes, Repeats: true,
+	Labels: []lang.Label{{Name: "kind", Doc: "What kind of engine it is."}, {Name: "name", Doc: "What references call it: `engine.<kind>.<name>`."}},
+	Doc:    "An inference engine under test: its kind, and how it is launched.",
+	Attrs: []plans.Attr{
+		{Name: "model", Type: plans.String, Doc: "The model, by name or path: what `{model}` in a command stands for, and its name in requests. Without it the engine is asked; an engine that is started with a command that has `{model}` in it, as that of most kinds has, needs it."},
+		{Name: "env", Type: plans.Map, Doc: "Environment variables, set on top of the inherited ones."},
+		{Name: "settings", Type: plans.Values, Doc: "Options in the kind's own words, which become flags of its command. A null leaves the option out."},
+		{Name: "args", Type: plans.Strings, Doc: "Appended to the command as they are."},
+	},
+	Blocks: []*lang.BlockDoc{processDoc, readyDoc, stopDoc},
+	Example: `engine "openai" "gb10" {
+  model = "openai/gpt-oss-120b"
+  env   = { VLLM_ATTENTION_BACKEND = "FLASHINFER" }
+  args  = ["--max-num-seqs", "2"]
+
+  process {
+    command = ["vllm", "serve", "openai/gpt-oss-120b", "--port", "{port}"]
+  }
+  ready {
+    timeout = "15m"
+  }
+}`,
+}
+
+var processDoc = &lang.BlockDoc{
+	Type: "process", Times: plans.AtMost1,
+	Doc: "Starts the engine as a child process. Required where the kind brings no command of its own and no other block says how it is launched.",
+	Attrs: []plans.Attr{
+		{Name: "command", Type: plans.Strings, Required: true, Doc: "The program and its arguments; no shell is involved. `{port}` is replaced by the port to listen on, `{host}` by the address, `{model}` by the engine's model, `{mxflow}` by the path of mxflow itself."},
+		{Name: "dir", Type: plans.String, Doc: "Working directory, relative to the plan's folder. Without it, the plan's folder."},
+		{Name: "port", Type: plans.Int, Min: 1, MinSet: true, Max: 65535, Doc: "Where it listens, for a command that always takes the same port. Without it, a free port of this machine, which the command is given as `{port}`, and in the variable MXFLOW_PORT."},
+	},
+	Example: `process {
+  command = ["vllm", "serve", "openai/gpt-oss-120b", "--port", "{port}"]
+  dir     = "."
+}`,
+}
+
+var readyDoc = &lang.BlockDoc{
+	Type: "ready", Times: plans.AtMost1,
+	Doc: "When the engine counts as started.",
+	Attrs: []plans.Attr{
+		{Name: "timeout", Type: plans.Duration, Doc: "How long it may take from start to ready. Without it, the kind's own limit."},
+		{Name: "first_timeout", Type: plans.Duration, Doc: "How long the first request after that may take, which asks for one token and may compile kernels. Without it, 10m."},
+	},
+	Example: `ready {
+  timeout = "15m"
+}`,
+}
+
+var stopDoc = &lang.BlockDoc{
+	Type: "stop", Times: plans.AtMost1,
+	Doc: "How the engine is ended.",
+	Attrs: []plans.Attr{
+		{Name: "grace", Type: plans.Duration, Doc: "How long it may take to stop before it is killed. Without it, the kind's own time."},
+	},
+	Example: `stop {
+  grace = "20s"
+}`,
+}
+
+var (
+	processSchema = processDoc.Schema()
+	readySchema   = readyDoc.Schema()
+	stopSchema    = stopDoc.Schema()
+)
+
+func (l *loader) decodeEngine(b *hcl.Block) {
+	kind, known := l.reg.Engines[b.Labels[0]]
+	f := l.Fields(b, l.partSchema(engineDoc, l.reg.EngineParts), fmt.Sprintf("engine %q %q", b.Labels[0], b.Labels[1]))
+	e := &plans.Engine{
+		Kind: b.Labels[0], Name: b.Labels[1], Range: lang.RangeOf(b.DefRange),
+		Model: f.Text("model", ""), Args: f.Texts("args"),
+	}
+	e.Env = f.TextMap("env")
+	e.Parts = l.decodeParts(f, l.reg.EngineParts)
+	kind = l.extended(kind, e)
+	e.Settings = l.decodeSettings(f.Pairs("settings"), e.Kind, kind.Settings, false)
+	e.Observed = kind.Observed
+	p := f.Single("process")
+	if p != nil {
+		e.Process = &plans.Process{}
+	}
+	e.Launch = l.launcherOf(f, e)
+	if p != nil {
+		pf := l.Fields(p, processSchema, "process")
+		pf.Required("command", `the argument vector that starts it, such as ["vllm", "serve", "--port", "{port}"].`)
+		e.Process = &plans.Process{Command: pf.Texts("command"), Dir: pf.Text("dir", ""), Port: pf.Whole("port", 0, 1, 65535)}
+		if v, ok := pf.Value("command"); ok && v.CanIterateElements() && v.LengthInt() == 0 {
+			l.Fail(pf.At("command"), "Empty command", "Name at least the program to run.")
+		}
+	} else if known && kind.NeedsProcess && e.Launch == nil {
+		l.Fail(b.DefRange, "Missing process block", `An engine of kind %q does not say by itself how it is started. Add: process { command = ["program", "--port", "{port}"] }, or one of %s.`, e.Kind, plans.OrList(l.launchers()))
+	}
+	if r := f.Single("ready"); r != nil {
+		rf := l.Fields(r, readySchema, "ready")
+		e.ReadyTimeout, e.FirstTimeout = rf.Duration("timeout", 0), rf.Duration("first_timeout", 0)
+	}
+	if s := f.Single("stop"); s != nil {
+		e.StopGrace = l.Fields(s, stopSchema, "stop").Duration("grace", 0)
+	}
+	if known && kind.Check != nil {
+		l.checkEngine(f, e, kind)
+	}
+	if l.First(b) {
+		l.plan.Engines = append(l.plan.Engines, e)
+	}
+}
+
+// launchers are the keywords of the blocks that launch an engine.
+func (l *loader) launchers() []string {
+	words := []string{"process"}
+	for _, word := range lang.KeysOf(l.reg.EngineParts) {
+		if l.reg.EngineParts[word].Launcher {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// checkEngine reports what the kind finds wrong with a decoded engine.
+func (l *loader) checkEngine(f *eval.Body, e *plans.Engine, kind plans.EngineKind) {
+	for _, wrong := range kind.Check(e) {
+		at := f.At(wrong.Attr)
+		if wrong.Part != nil {
+			at = lang.HCL(wrong.Part.Range)
+		}
+		l.Fail(at, wrong.Summary, "%s", wrong.Detail)
+	}
+}
+
+// decodeSettings reads settings, checked against what the engine kind accepts;
+// accepted == nil means anything. With unset, a null stays as the wish to unset.
+func (l *loader) decodeSettings(pairs []eval.Pair, kind string, accepted []plans.Attr, unset bool) map[string]any {
+	settings := map[string]any{}
+	byName := map[string]plans.Attr{}
+	for _, a := range accepted {
+		byName[a.Name] = a
+	}
+	for _, p := range pairs {
+		if p.V.IsNull() {
+			if unset {
+				settings[p.Key] = nil
+			}
+			if accepted == nil || !unset {
+				continue
+			}
+		}
+		if accepted == nil {
+			settings[p.Key] = lang.Plain(p.V)
+			continue
+		}
+		a, ok := byName[p.Key]
+		if !ok {
+			unknown := unknownSetting{p, kind, lang.KeysOf(byName)}
+			if unset { // of a knob: an engine that is decoded later may have it
+				settings[p.Key] = lang.Plain(p.V)
+				l.unknownSettings = append(l.unknownSettings, unknown)
+			} else {
+				l.failSetting(unknown)
+			}
+			continue
+		}
+		if p.V.IsNull() {
+			continue
+		}
+		if v, ok := l.decodeAttr(a, p.V, hcl.StaticExpr(p.V, p.At)); ok {
+			settings[p.Key] = v
+		}
+	}
+	if len(settings) == 0 {
+		return nil
+	}
+	return settings
+}
+
+// unknownSetting is a setting that no kind in the plan has.
+type unknownSetting struct {
+	pair  eval.Pair
+	kind  string
+	known []string
+}
+
+// extended is the kind with what the engine's own blocks add to it.
+func (l *loader) extended(kind plans.EngineKind, e *plans.Engine) plans.EngineKind {
+	for _, word := range lang.KeysOf(e.Parts) {
+		extends := l.reg.EngineParts[word].Extends
+		if extends == nil {
+			continue
+		}
+		for _, b := range e.Parts[word] {
+			more := extends(b)
+			if kind.Settings != nil {
+				kind.Settings = overAttrs(kind.Settings, more.Settings)
+			}
+			kind.Observed = overObserved(kind.Observed, more.Observed)
+			for _, a := range more.Settings {
+				if l.addedSettings == nil {
+					l.addedSettings = map[string]bool{}
+				}
+				l.addedSettings[a.Name] = true
+			}
+		}
+	}
+	return kind
+}
+
+// overAttrs lays attributes over others of the same name, without writing to
+// either.
+func overAttrs(under, over []plans.Attr) []plans.Attr {
+	replaced := map[string]bool{}
+	for _, a := range over {
+		replaced[a.Name] = true
+	}
+	var all []plans.Attr
+	for _, a := range under {
+		if !replaced[a.Name] {
+			all = append(all, a)
+		}
+	}
+	return append(all, over...)
+}
+
+// overObserved is overAttrs for observations. One without a type has that of the
+// one it replaces, or is text.
+func overObserved(under, over []plans.Observed) (all []plans.Observed) {
+	at := map[string]int{}
+	for _, o := range under {
+		at[o.Name] = len(all)
+		all = append(all, o)
+	}
+	for _, o := range over {
+		i, replaces := at[o.Name]
+		switch {
+		case !replaces && o.Type == "":
+			o.Type = string(plans.String)
+		case replaces && o.Type == "":
+			o.Type, o.Unit, o.Doc = all[i].Type, all[i].Unit, all[i].Doc
+		}
+		if replaces {
+			all[i] = o
+		} else {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// checkUnknownSettings reports the settings of knobs that neither a kind nor a
+// block of an engine knows. It comes when all engines are decoded, since a knob
+// may stand before them.
+func (l *loader) checkUnknownSettings() {
+	for _, u := range l.unknownSettings {
+		if !l.addedSettings[u.pair.Key] {
+			l.failSetting(u)
+		}
+	}
+}
+
+func (l *loader) failSetting(u unknownSetting) {
+	l.Fail(u.pair.KeyAt, "Unknown setting", "An engine of kind %q has no setting %q.%s", u.kind, u.pair.Key, l.DidYouMean(u.pair.Key, u.known))
+}

@@ -1,0 +1,496 @@
+package load
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/eval"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/rules"
+)
+
+var featureDoc = &lang.BlockDoc{
+	Type: "feature", Times: plans.AnyTimes, Repeats: true,
+	Labels: []lang.Label{{Name: "name", Doc: "What references and rules call it: `feature.<name>`. Unique in the plan."}},
+	Doc:    "A feature port under test. Its candidate is its parent with the knobs of `set` changed; both are measured, and the criteria decide whether the port enters the stack.",
+	Attrs: []plans.Attr{
+		{Name: "summary", Type: plans.String, Doc: "What is ported, in one sentence."},
+		{Name: "priority", Type: plans.Int, Default: 0.0, MinSet: true, Max: math.MaxInt32, Doc: "Lower runs first within the phase."},
+		{Name: "set", Type: plans.Choices, Doc: "Knob values in which the candidate differs from its parent. Required, unless `choose` stands in its place."},
+		{Name: "choose", Type: plans.Alternatives, Doc: "One knob and the values to try, 2 to 12 of them: each is measured as an alternative, with `set` for all of them, and at most one enters the stack. Each has its part of the chance of a false pass."},
+		{Name: "prefer", Type: plans.String, Doc: "The metric by whose gain over the parent the winner is picked among the alternatives that pass, such as `chat.tg`. Without it, the first that a criterion in `accept` compares with the parent."},
+		{Name: "builds_on", Type: plans.Reference, Ref: "feature", OneOf: []string{"baseline", "accepted"}, Doc: "The parent: the baseline (so without it), another feature's candidate, or `accepted`, the stack of everything accepted before it."},
+		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Doc: "The levels that it goes through. Without it, the baseline's."},
+		{Name: "accept", Type: plans.Strings, Doc: "Names of the criteria that let it into the stack; the others are recorded. Without it, all of them."},
+	},
+	Blocks: []*lang.BlockDoc{hypothesisDoc, criterionDoc, confirmDoc},
+	Example: `feature "gemm" {
+  summary = "Grouped GEMM in place of Marlin"
+  set     = { moe_kernel = "gemm" }
+
+  hypothesis {
+    metric  = "chat.tg"
+    expect  = "+10%"
+    because = "the grouped GEMM avoids Marlin's dequantisation"
+  }
+  criterion "decode" {
+    rule = "chat.tg.gain >= 0.10"
+  }
+}`,
+}
+
+var featureSchema = featureDoc.Schema()
+
+func (l *loader) decodeFeature(fb *featureBlock, ph *plans.Phase) *plans.Feature {
+	b := fb.Block
+	f := l.Fields(b, featureSchema, fmt.Sprintf("feature %q", b.Labels[0]))
+	ft := &plans.Feature{
+		Name: b.Labels[0], Phase: ph.Name, Summary: f.Text("summary", ""),
+		Priority: f.Whole("priority", 0, 0, math.MaxInt32), Range: lang.RangeOf(b.DefRange),
+	}
+	if ft.Name == string(plans.OnBaseline) || ft.Name == string(plans.OnAccepted) {
+		l.Fail(b.DefRange, "Reserved name", "%q is what builds_on calls another parent. Choose another name for this feature.", ft.Name)
+	}
+	notes := &featureNotes{feature: ft, def: b.DefRange, parentAt: b.DefRange}
+	ft.Set, notes.setAt = l.decodeSet(f)
+	ft.Choose = l.decodeChoose(f, ft, notes)
+	l.requireSet(f, ft)
+	ft.BuildsOn = l.decodeBuildsOn(f, notes)
+	l.featureProtocol(f, ft)
+	if h := f.Single("hypothesis"); h != nil {
+		ft.Hypothesis = l.decodeHypothesis(h)
+	}
+	ft.Criteria = l.decodeCriteria(f)
+	ft.Accept = l.decodeAccept(f, ft.Criteria)
+	makeAlternatives(ft)
+	l.decodeConfirm(f, ft, notes)
+	if fb.first {
+		l.checks.features[ft.Name] = notes
+		l.checks.order = append(l.checks.order, notes)
+	}
+	return ft
+}
+
+// requireSet refuses a feature that tests nothing.
+func (l *loader) requireSet(f *eval.Body, ft *plans.Feature) {
+	if !f.Absent("choose") && f.Absent("set") {
+		return
+	}
+	if f.Absent("set") {
+		l.Fail(f.Def, "Nothing under test", `Feature %q sets no knob, so that its candidate is its parent. Add: set = { knob = "value" }, or choose = { knob = ["one", "other"] } to try several.`, ft.Name)
+		return
+	}
+	if v, ok := f.Value("set"); ok && v.CanIterateElements() && v.LengthInt() == 0 {
+		l.Fail(f.At("set"), "Nothing under test", `set is empty, so that the candidate is its parent. Name the knob under test: set = { knob = "value" }.`)
+	}
+}
+
+func (l *loader) decodeBuildsOn(f *eval.Body, notes *featureNotes) plans.BuildsOn {
+	r := f.Ref("builds_on", "feature", "baseline", "accepted")
+	if r == nil {
+		return plans.BuildsOn{Kind: plans.OnBaseline}
+	}
+	notes.parentAt = r.At
+	if r.Key == notes.feature.Name && r.Block == "feature" {
+		l.Fail(r.At, "Feature builds on itself", "Feature %q cannot be its own parent. Name another feature, baseline or accepted.", r.Key)
+		return plans.BuildsOn{Kind: plans.OnBaseline}
+	}
+	return plans.BuildsOn{Kind: plans.BuildsOnKind(r.Block), Feature: r.Key}
+}
+
+func (l *loader) featureProtocol(f *eval.Body, ft *plans.Feature) {
+	if f.Absent("protocol") {
+		if l.plan.Baseline != nil {
+			ft.Protocol = l.plan.Baseline.Protocol
+		}
+		return
+	}
+	if r := f.Ref("protocol", "protocol"); r != nil {
+		ft.Protocol = r.Key
+	} else {
+		l.protocolsInDoubt = true
+	}
+}
+
+// featureNotes are the places in the source that checks of the whole plan point
+// at.
+type featureNotes struct {
+	feature  *plans.Feature
+	def      hcl.Range
+	parentAt hcl.Range
+	setAt    map[string]hcl.Range
+	// chooseAt is where each value to try stands.
+	chooseAt map[string]hcl.Range
+	confirms []confirmNote
+}
+
+// decodeChoose reads the knob whose values the feature tries; nil where it does
+// not choose.
+func (l *loader) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featureNotes) *plans.Choose {
+	if f.Absent("choose") {
+		if !f.Absent("prefer") {
+			l.Fail(f.At("prefer"), "Nothing to prefer", "prefer picks among the alternatives of choose, and feature %q has none. Remove prefer, or add choose = { knob = [\"one\", \"other\"] }.", ft.Name)
+		}
+		return nil
+	}
+	pairs := f.Pairs("choose")
+	if v, ok := f.Value("choose"); !ok || !v.Type().IsObjectType() && !v.Type().IsMapType() {
+		return nil // reported
+	}
+	if len(pairs) != 1 {
+		l.Fail(f.At("choose"), "Not one knob to choose", `choose tries values of exactly one knob, and this names %d. Write choose = { knob = ["one", "other"] }; what all alternatives have in common stands in set.`, len(pairs))
+		return nil
+	}
+	p := pairs[0]
+	k := l.checks.knobs[p.Key]
+	if k == nil {
+		l.Fail(p.KeyAt, "Unknown knob", "The plan declares no knob %q.%s", p.Key, l.DidYouMean(p.Key, l.Symbols.Of("knob").Order))
+		return nil
+	}
+	if fixed, both := ft.Set[p.Key]; both {
+		l.Fail(p.KeyAt, "Knob is set and chosen", "set fixes knob %q to %q, so there is nothing to choose. Remove it from set, or from choose.", p.Key, fixed)
+		return nil
+	}
+	c := &plans.Choose{Knob: p.Key, Prefer: l.decodePrefer(f), Range: lang.RangeOf(f.At("choose"))}
+	if c.Prefer != "" {
+		c.Range = lang.RangeOf(f.At("prefer"))
+	}
+	notes.chooseAt = map[string]hcl.Range{}
+	values, complete := l.decodeAlternatives(p, k, notes.chooseAt)
+	if c.Values = values; complete && (len(values) < plans.LeastAlternatives || len(values) > plans.MostAlternatives) {
+		l.Fail(p.At, "Not several values to choose", "choose tries %d to %d values of a knob, and this names %d. One value alone is not chosen but set: set = { %s = \"value\" }.", plans.LeastAlternatives, plans.MostAlternatives, len(values), p.Key)
+		return nil
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	return c
+}
+
+// decodeAlternatives reads the values to try and notes where each is written;
+// false where some are wrong.
+func (l *loader) decodeAlternatives(p eval.Pair, k *plans.Knob, at map[string]hcl.Range) (values []string, complete bool) {
+	expr := l.ValueAt(p)
+	elems, ok := l.Elements(expr, p.V)
+	if !ok {
+		l.Fail(p.At, "Wrong type for choose", `choose takes the values to try as a list, such as { %s = ["one", "other"] }; this is %s.`, p.Key, lang.Describe(p.V))
+		return nil, false
+	}
+	complete = true
+	var known []string
+	for _, v := range k.Values {
+		known = append(known, v.Name)
+	}
+	for _, e := range elems {
+		name, ok := l.AsText(e.V, e.At, "Each value of knob "+lang.Quoted(p.Key))
+		_, twice := at[name]
+		switch {
+		case !ok:
+			complete = false
+			continue
+		case k.Value(name) == nil:
+			complete = false
+			l.Fail(e.At, "Unknown knob value", "Knob %q has no value %q.%s", p.Key, name, l.DidYouMean(name, known))
+			continue
+		case twice:
+			complete = false
+			l.Fail(e.At, "Duplicate value in choose", "%q is in the list already. Remove one.", name)
+			continue
+		}
+		at[name] = e.At
+		values = append(values, name)
+	}
+	return values, complete
+}
+
+// makeAlternatives gives a feature that chooses its alternatives. Their criteria
+// are its own, whose inputs name it.
+func makeAlternatives(f *plans.Feature) {
+	if f.Choose == nil {
+		return
+	}
+	for _, value := range f.Choose.Values {
+		a := *f
+		a.Name, a.Of = fmt.Sprintf("%s[%s]", f.Name, value), f.Name
+		a.Choose, a.Alternatives, a.Confirm, a.Hypothesis = nil, nil, nil, nil
+		if a.Set = maps.Clone(f.Set); a.Set == nil {
+			a.Set = map[string]string{}
+		}
+		a.Set[f.Choose.Knob] = value
+		f.Alternatives = append(f.Alternatives, &a)
+	}
+}
+
+var confirmDoc = &lang.BlockDoc{
+	Type: "confirm", Times: plans.AnyTimes,
+	Doc: "Repeats the decisive criteria on another engine before the feature is accepted: parent and candidate are qualified and measured there too, interleaved. It happens only where they passed on the baseline's engine, and the feature passes only where they pass here too.",
+	Attrs: []plans.Attr{
+		{Name: "engine", Type: plans.Reference, Ref: "engine", Required: true, Doc: "The engine to repeat on: another one than the baseline's. Knobs are laid over it as over the baseline's."},
+		{Name: "criteria", Type: plans.Strings, Doc: "Names of the criteria to repeat. Without it, those in accept."},
+	},
+	Example: `confirm {
+  engine   = engine.vllm.production
+  criteria = ["decode"]
+}`,
+}
+
+var confirmSchema = confirmDoc.Schema()
+
+// confirmNote is where a confirmation is written.
+type confirmNote struct {
+	confirm *plans.Feature
+	at      hcl.Range
+}
+
+// decodeConfirm reads the confirmations of a feature.
+func (l *loader) decodeConfirm(f *eval.Body, ft *plans.Feature, notes *featureNotes) {
+	names := map[string]int{}
+	lines := map[string]int{}
+	for _, b := range f.Blocks.OfType("confirm") {
+		cf := l.Fields(b, confirmSchema, "confirm")
+		cf.Required("engine", "the engine to repeat the criteria on, such as engine.vllm.production.")
+		accept := l.confirmedCriteria(cf, ft)
+		r := cf.Ref("engine", "engine")
+		if r == nil {
+			continue
+		}
+		if line := lines[r.Key]; line > 0 {
+			l.Fail(r.At, "Duplicate confirmation", "Feature %q is confirmed on engine.%s already on line %d. Remove one.", ft.Name, r.Key, line)
+			continue
+		}
+		lines[r.Key] = b.DefRange.Start.Line
+		c := *ft
+		c.Engine, c.Of, c.Range = r.Key, ft.Name, lang.RangeOf(b.DefRange)
+		c.Accept, c.Criteria = accept, namedRules(ft.Criteria, accept)
+		c.Choose, c.Alternatives, c.Confirm, c.Hypothesis = nil, nil, nil, nil
+		_, engine, _ := strings.Cut(r.Key, ".")
+		names[engine]++
+		c.Name = engine
+		ft.Confirm = append(ft.Confirm, &c)
+		notes.confirms = append(notes.confirms, confirmNote{&c, cf.At("engine")})
+	}
+	for _, c := range ft.Confirm {
+		if names[c.Name] > 1 {
+			c.Name = c.Engine // two engines of one name and of two kinds
+		}
+		c.Name = fmt.Sprintf("%s@%s", ft.Name, c.Name)
+	}
+}
+
+// confirmedCriteria are the criteria to repeat; those in accept unless said.
+func (l *loader) confirmedCriteria(cf *eval.Body, ft *plans.Feature) []string {
+	if cf.Absent("criteria") {
+		return ft.Accept
+	}
+	return l.decodeNames(cf, "criteria", ft.Criteria, ft.Accept)
+}
+
+// namedRules are the rules of some names, in their own order.
+func namedRules(rules []*plans.Rule, names []string) (list []*plans.Rule) {
+	for _, r := range rules {
+		if slices.Contains(names, r.Name) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// checkConfirmations refuses confirmations that could confirm nothing.
+func (l *loader) checkConfirmations() {
+	base := l.plan.Baseline
+	if base == nil {
+		return
+	}
+	for _, n := range l.checks.order {
+		for _, note := range n.confirms {
+			e, first := l.plan.Engine(note.confirm.Engine), l.plan.Engine(base.Engine)
+			if e == nil || first == nil {
+				continue // reported
+			}
+			switch {
+			case e == first:
+				l.Fail(note.at, "Confirmation on the same engine", "engine.%s is the baseline's, on which the criteria are decided first, so this would confirm nothing. Name another engine, or remove the block.", note.confirm.Engine)
+			case e.IsCommand() != first.IsCommand():
+				l.Fail(note.at, "Confirmation measures something else", "One of engine.%s and the baseline's engine.%s is a command and the other a server: no metric is the same on both. Name an engine of the same sort.", note.confirm.Engine, base.Engine)
+			default:
+				l.checkConfirmedMetrics(note, e)
+				l.checkConfirmedKnobs(note, e)
+			}
+		}
+	}
+}
+
+// checkConfirmedMetrics checks that another command has the metrics of the first.
+func (l *loader) checkConfirmedMetrics(note confirmNote, e *plans.Engine) {
+	own := e.CommandMetrics()
+	for _, m := range l.plan.CommandEngine().CommandMetrics() {
+		other, _, ok := plans.MetricOf(own, m.Name)
+		if !ok || other.Unit != m.Unit || other.Better != m.Better {
+			l.Fail(note.at, "Confirmation measures something else", "engine.%s has to declare metric %q with the unit and better direction that engine.%s gives it (%s, %q), so that the criteria mean the same there.", note.confirm.Engine, m.Name, l.plan.Baseline.Engine, lang.OrElse(m.Unit, "no unit"), m.Better)
+		}
+	}
+}
+
+// checkConfirmedKnobs checks that the values of the knobs under test mean
+// something to the other engine.
+func (l *loader) checkConfirmedKnobs(note confirmNote, e *plans.Engine) {
+	accepted := l.extended(l.reg.Engines[e.Kind], e).Settings
+	if accepted == nil {
+		return
+	}
+	known := lang.WordSet("")
+	for _, a := range accepted {
+		known[a.Name] = true
+	}
+	of := l.checks.features[note.confirm.Of].feature
+	for _, knob := range l.plan.Knobs {
+		values := []string{knob.Default, l.plan.Baseline.Set[knob.Name], of.Set[knob.Name]}
+		if of.Choose != nil && of.Choose.Knob == knob.Name {
+			values = append(values, of.Choose.Values...)
+		}
+		for _, name := range values {
+			v := knob.Value(name)
+			if v == nil {
+				continue
+			}
+			for _, setting := range lang.KeysOf(v.Settings) {
+				if v.Settings[setting] != nil && !known[setting] {
+					l.Fail(note.at, "Knob cannot reach the confirming engine", "Value %q of knob %q sets %q, which engine.%s of kind %q does not have, so it could not be started with it. Confirm on an engine that has it, or let the value say it in another way, such as env.", v.Name, knob.Name, setting, note.confirm.Engine, e.Kind)
+					return
+				}
+			}
+		}
+	}
+}
+
+var criterionDoc = &lang.BlockDoc{
+	Type: "criterion", Times: plans.AtLeast1,
+	Labels: []lang.Label{{Name: "name", Doc: "What `accept` and reports call it."}},
+	Doc:    "A success rule of the feature.",
+	Attrs: []plans.Attr{
+		{Name: "rule", Type: plans.RuleText, Required: true, Doc: "A comparison of what was measured; bare addresses are the feature's own."},
+	},
+	Example: `criterion "decode" {
+  rule = "chat.tg.gain >= 0.10"
+}`,
+}
+
+var criterionSchema = criterionDoc.Schema()
+
+func (l *loader) decodeCriteria(f *eval.Body) (criteria []*plans.Rule) {
+	lines := map[string]int{}
+	for _, b := range f.Blocks.OfType("criterion") {
+		name := b.Labels[0]
+		l.CheckName(b, 0, lang.InRules)
+		cf := l.Fields(b, criterionSchema, fmt.Sprintf("criterion %q", name))
+		rule := l.decodeRule(b, cf, "rule")
+		if line := lines[name]; line > 0 {
+			l.Fail(b.LabelRanges[0], "Duplicate criterion", "The feature has a criterion %q already on line %d. Rename or remove one.", name, line)
+			continue
+		}
+		lines[name] = b.DefRange.Start.Line
+		criteria = append(criteria, rule)
+	}
+	if len(criteria) == 0 {
+		l.Fail(f.Def, "Feature without criterion", `Nothing would decide whether the port helps. Add: criterion "decode" { rule = "workload.tg.gain >= 0.05" }.`)
+	}
+	return criteria
+}
+
+// decodeAccept is the criteria that let the feature in; all, unless said.
+func (l *loader) decodeAccept(f *eval.Body, criteria []*plans.Rule) []string {
+	var all []string
+	for _, c := range criteria {
+		all = append(all, c.Name)
+	}
+	if f.Absent("accept") {
+		return all
+	}
+	return l.decodeNames(f, "accept", criteria, all)
+}
+
+// decodeNames reads a list of criteria by name; fallback where it is wrong.
+func (l *loader) decodeNames(f *eval.Body, attr string, criteria []*plans.Rule, fallback []string) (names []string) {
+	v, ok := f.Value(attr)
+	if !ok {
+		return fallback
+	}
+	var all []string
+	for _, c := range criteria {
+		all = append(all, c.Name)
+	}
+	list := f.Texts(attr)
+	elems, _ := l.Elements(f.Attrs[attr].Expr, v)
+	if len(elems) == 0 && v.CanIterateElements() {
+		l.Fail(f.At(attr), "Empty "+attr, "With no criterion in %s, nothing would decide. Name at least one, or leave %s out.", attr, attr)
+	}
+	if len(list) != len(elems) {
+		return fallback
+	}
+	for i, name := range list {
+		switch {
+		case !slices.Contains(all, name):
+			l.Fail(elems[i].At, "Unknown criterion", "The feature has no criterion %q.%s", name, l.DidYouMean(name, all))
+		case slices.Contains(names, name):
+			l.Fail(elems[i].At, "Duplicate criterion in "+attr, "%q is in the list already. Remove one.", name)
+		default:
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// decodePrefer reads the metric that picks the winner.
+func (l *loader) decodePrefer(f *eval.Body) string {
+	if f.Absent("prefer") {
+		return ""
+	}
+	prefer := f.Text("prefer", "")
+	if prefer != "" && !rules.MetricForm.MatchString(prefer) {
+		l.Fail(f.At("prefer"), "Invalid metric address", `%q is no address. Write a workload and a metric, such as "chat.tg".`, prefer)
+		return ""
+	}
+	return prefer
+}
+
+var hypothesisDoc = &lang.BlockDoc{
+	Type: "hypothesis", Times: plans.AtMost1,
+	Doc: "The claim made before measuring. It decides nothing about the feature: it comes out as confirmed, refuted or open, by the test that a rule of the same words would have, and is recorded beside what the criteria decide.",
+	Attrs: []plans.Attr{
+		{Name: "metric", Type: plans.String, Required: true, Doc: "What is claimed to change: an address such as `chat.tg`."},
+		{Name: "expect", Type: plans.String, Required: true, Doc: "A relative change (`+10%`, `-5%`) or a level (`>= 32`)."},
+		{Name: "because", Type: plans.String, Required: true, Doc: "Why it should, in one sentence."},
+	},
+	Example: `hypothesis {
+  metric  = "chat.tg"
+  expect  = "+10%"
+  because = "the grouped GEMM avoids Marlin's dequantisation"
+}`,
+}
+
+var hypothesisSchema = hypothesisDoc.Schema()
+
+func (l *loader) decodeHypothesis(b *hcl.Block) *plans.Hypothesis {
+	f := l.Fields(b, hypothesisSchema, "hypothesis")
+	h := &plans.Hypothesis{
+		Metric:  f.NeedText("metric", `what is claimed to change, such as "chat.tg".`),
+		Expect:  f.NeedText("expect", `the claim, such as "+10%" or ">= 32".`),
+		Because: f.NeedText("because", "why it should, in one sentence."),
+		Range:   lang.RangeOf(b.DefRange),
+	}
+	h.MetricRange, h.ExpectRange = lang.RangeOf(f.At("metric")), lang.RangeOf(f.At("expect"))
+	if h.Metric != "" && !rules.MetricForm.MatchString(h.Metric) {
+		l.Fail(f.At("metric"), "Invalid metric address", `%q is no address. Write a workload and a metric, such as "chat.tg".`, h.Metric)
+		h.Metric = ""
+	}
+	if h.Expect != "" && !rules.ExpectForm.MatchString(h.Expect) {
+		l.Fail(f.At("expect"), "Invalid expectation", `%q is neither a change with a sign and a per cent, such as "+10%%" or "-5%%", nor a comparison, such as ">= 32".`, h.Expect)
+	}
+	return h
+}

@@ -1,0 +1,200 @@
+package load
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/planstest"
+)
+
+// TestChosenFeatures: what a plan says in a few words, written out for those who
+// measure and decide.
+func TestChosenFeatures(t *testing.T) {
+	p := mustLoad(t, "testdata/valid/choose.hcl")
+	f := p.Feature("speculation")
+	var got []string
+	for _, c := range append(append([]*plans.Feature(nil), f.Alternatives...), f.Confirm...) {
+		got = append(got, fmt.Sprint(c.Name, " ", c.Set, " ", c.Engine, " ", c.Accept))
+		if c.Of != "speculation" || c.Phase != f.Phase || c.Protocol != f.Protocol || c.BuildsOn != f.BuildsOn || len(c.Alternatives)+len(c.Confirm) > 0 || c.Choose != nil {
+			t.Errorf("%s: %+v", c.Name, c)
+		}
+		for _, r := range c.Criteria {
+			if r.Program == nil || r.Program.Inputs[0].Feature != "speculation" {
+				t.Errorf("%s: criterion %s is not the feature's own", c.Name, r.Name)
+			}
+		}
+	}
+	want := `speculation[short] map[cache:on spec:short]  [decode]
+speculation[long] map[cache:on spec:long]  [decode]
+speculation@embedded.large map[cache:on] embedded.large [decode]
+speculation@vllm.large map[cache:on] vllm.large [memory]
+speculation@other map[cache:on] vllm.other [decode]`
+	if text := strings.Join(got, "\n"); text != want {
+		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+	if n := len(f.Confirm[1].Criteria); n != 1 {
+		t.Errorf("%d criteria are repeated, not the one named", n)
+	}
+	if c := f.Choose; c.Prefer != "chat.ttft" || c.Probe.Expr != "chat.ttft.gain > 0" {
+		t.Errorf("prefer: %+v", c)
+	}
+	if c := p.Feature("preferred_by_default").Choose; c.Prefer != "chat.tg" || c.Probe == nil {
+		t.Errorf("prefer without being said: %+v", c)
+	}
+	if f := p.Feature("speculation[short]"); f != nil {
+		t.Error("an alternative is no feature that rules could name")
+	}
+}
+
+// TestDigestOfChoices: the order of what is tried does not count, what is tried
+// does.
+func TestDigestOfChoices(t *testing.T) {
+	text, err := os.ReadFile("testdata/valid/choose.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest := func(changes ...string) string {
+		t.Helper()
+		changed := strings.NewReplacer(changes...).Replace(string(text))
+		if len(changes) > 0 && changed == string(text) {
+			t.Fatalf("%q changes nothing", changes)
+		}
+		path := filepath.Join(t.TempDir(), "plan.hcl")
+		if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return mustLoad(t, path).Digest()
+	}
+	plain := digest()
+	for name, c := range map[string]struct {
+		changes []string
+		same    bool
+	}{
+		"order of values":         {[]string{`["short", "long"]`, `["long", "short"]`}, true},
+		"prefer written out":      {[]string{"    accept = [\"decode\"]\n\n    criterion \"level\"", "    accept = [\"decode\"]\n    prefer = \"chat.tg\"\n\n    criterion \"level\""}, true},
+		"another value":           {[]string{`{ spec = ["short", "long"] }`, `{ spec = ["short", "long", "longer"] }`, `value "long" {`, "value \"longer\" {}\n  value \"long\" {"}, false},
+		"another prefer":          {[]string{`prefer = "chat.ttft"`, `prefer = "chat.tg"`}, false},
+		"another confirmation":    {[]string{"engine = engine.vllm.other", "engine = engine.vllm.other\n      criteria = [\"memory\"]"}, false},
+		"one confirmation less":   {[]string{"    confirm {\n      engine = engine.vllm.other\n    }\n", ""}, false},
+		"confirmed as by default": {[]string{"engine = engine.vllm.other", "engine = engine.vllm.other\n      criteria = [\"decode\"]"}, true},
+	} {
+		if got := digest(c.changes...); (got == plain) != c.same {
+			t.Errorf("%s: same digest is %v", name, got == plain)
+		}
+	}
+}
+
+// TestConfirmationOfCommands: two commands can confirm each other where they print
+// the same metrics, and a server can confirm none.
+func TestConfirmationOfCommands(t *testing.T) {
+	metric := func(name, unit, better string) *plans.Block {
+		return &plans.Block{Kind: "metric", Name: name, Attrs: map[string]any{"unit": unit, "better": better}}
+	}
+	command := func(name string, metrics ...*plans.Block) *plans.Engine {
+		return &plans.Engine{Kind: plans.CommandKind, Name: name, Parts: map[string][]*plans.Block{"metric": metrics}}
+	}
+	for name, c := range map[string]struct {
+		other *plans.Engine
+		want  string
+	}{
+		"the same metrics": {command("other", metric("tg", "tok/s", "higher"), metric("more", "", "")), ""},
+		"a metric less":    {command("other"), "has to declare metric \"tg\""},
+		"another unit":     {command("other", metric("tg", "tok/h", "higher")), "has to declare metric \"tg\""},
+		"turned around":    {command("other", metric("tg", "tok/s", "lower")), "has to declare metric \"tg\""},
+		"a server":         {&plans.Engine{Kind: "vllm", Name: "other"}, "is a command and the other a server"},
+	} {
+		first := command("first", metric("tg", "tok/s", "higher"))
+		l := newLoader("plan.hcl", planstest.Registry(), Options{})
+		l.plan.Engines = []*plans.Engine{first, c.other}
+		l.plan.Baseline = &plans.Baseline{Engine: "command.first"}
+		f := &plans.Feature{Name: "f"}
+		notes := &featureNotes{feature: f}
+		notes.confirms = []confirmNote{{confirm: &plans.Feature{Name: "f@other", Of: "f", Engine: c.other.Kind + ".other"}}}
+		l.checks.order = []*featureNotes{notes}
+		l.checks.features["f"] = notes
+		l.checkConfirmations()
+		var got []string
+		for _, d := range l.Diags {
+			got = append(got, d.Detail)
+		}
+		if text := strings.Join(got, "\n"); text != c.want && (c.want == "" || !strings.Contains(text, c.want)) {
+			t.Errorf("%s: %q, want %q", name, text, c.want)
+		}
+	}
+}
+
+// claimPlan is rulePlan with a claim in the first feature.
+func claimPlan(metric, expect string) []byte {
+	block := "    hypothesis {\n      metric  = \"" + metric + "\"\n      expect  = \"" + expect + "\"\n      because = \"of the kernel\"\n    }\n"
+	return []byte(strings.Replace(rulePlan, `feature "first" {`+"\n", `feature "first" {`+"\n"+block, 1))
+}
+
+func TestHypothesesAreRules(t *testing.T) {
+	for _, c := range []struct{ metric, expect, rule, claim string }{
+		{"chat.tg", "+10%", "chat.tg.change >= 0.1", "ratio: chat.tg.change >= 0.1"},
+		{"chat.tg", "-5%", "chat.tg.change <= -0.05", "ratio: chat.tg.change <= -0.05"},
+		{"chat.ttft", "-7%", "chat.ttft.change <= -0.07", "ratio: chat.ttft.change <= -0.07"},
+		{"chat.tg", "+0%", "chat.tg.change >= 0", "ratio: chat.tg.change >= 0"},
+		{"chat.tg", "-0%", "chat.tg.change <= 0", "ratio: chat.tg.change <= 0"},
+		{"chat.tg", ">= 32", "chat.tg >= 32", "log level: chat.tg >= 32"},
+		{"chat.tg", "<32.5", "chat.tg <32.5", "log level: chat.tg < 32.5"},
+		{"chat.ttft.p90", "-12.5%", "chat.ttft.p90 <= 0.875 * chat.ttft.base.p90", "ratio: chat.ttft.p90.change <= -0.125"},
+		{"outs.o32.tg", "+10%", "outs.o32.tg.change >= 0.1", "ratio: outs.o32.tg.change >= 0.1"},
+		{"outs.tg64", "+10%", "outs.o64.tg.change >= 0.1", "ratio: outs.o64.tg.change >= 0.1"},
+		{"engine.startup_s", "-20%", "engine.startup_s.change <= -0.2", "ratio: engine.startup_s.change <= -0.2"},
+		{"gpu.memory_gb", "+3%", "gpu.memory_gb.change >= 0.03", "range: gpu.memory_gb.change >= 0.03"},
+		{"gpu.power_w", "<= 300", "gpu.power_w <= 300", "log level: gpu.power_w <= 300"},
+		{"engine.crashes", "<= 0", "engine.crashes <= 0", "exact"},
+	} {
+		res := LoadBytes("p.hcl", claimPlan(c.metric, c.expect), planstest.Registry(), Options{})
+		if !res.OK() {
+			t.Errorf("%s %s: %s", c.metric, c.expect, planstest.Text(&res.Findings))
+			continue
+		}
+		probe := res.Plan.Feature("first").Hypothesis.Probe
+		if probe == nil || probe.Expr != c.rule || claimsOf(probe.Program) != c.claim {
+			t.Errorf("%s %s is %+v", c.metric, c.expect, probe)
+			if probe != nil {
+				t.Log(claimsOf(probe.Program))
+			}
+		}
+	}
+	for _, c := range []struct{ metric, expect, want string }{
+		{"chat.tg", "-100%", "Comparison can never hold"},
+		{"chat.tg", "-250%", "Comparison can never hold"},
+		{"chat.tgg", "+1%", "Unknown metric"},
+		{"chat.tg.gain", "+1%", "Hypothesis without a metric"},
+	} {
+		res := LoadBytes("p.hcl", claimPlan(c.metric, c.expect), planstest.Registry(), Options{})
+		if res.OK() || res.Diagnostics[0].Summary != c.want || res.Plan.Feature("first").Hypothesis.Probe != nil {
+			t.Errorf("%s %s: %s", c.metric, c.expect, planstest.Text(&res.Findings))
+		}
+	}
+}
+
+func TestHypothesisDigest(t *testing.T) {
+	h := plans.Hypothesis{Metric: "chat.tg", Expect: "+10%", Because: "of it"}
+	digest := h.Digest()
+	if len(digest) != 64 {
+		t.Fatal(digest)
+	}
+	same := h
+	same.Because, same.Range = " of it\n", plans.Range{File: "elsewhere.hcl"}
+	if same.Digest() != digest {
+		t.Error("white space or the place counts")
+	}
+	for _, other := range []plans.Hypothesis{
+		{Metric: "chat.pp", Expect: "+10%", Because: "of it"},
+		{Metric: "chat.tg", Expect: "+11%", Because: "of it"},
+		{Metric: "chat.tg", Expect: "+10%", Because: "of that"},
+		{Metric: "chat.tg+10%", Because: "of it"},
+	} {
+		if other.Digest() == digest {
+			t.Errorf("%+v has the same digest", other)
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package load
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/eval"
+	"github.com/mxflow/mxflow/plans/lang"
+)
+
+// maxFiles is how many files one plan may be made of.
+const maxFiles = 100
+
+// readPlan reads the file at path, or every plan file of the folder at path in
+// lexical order, and what they include.
+func (l *loader) readPlan(path string) {
+	if !lang.IsFolder(path) {
+		l.readFile(path, nil)
+		return
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		l.unreadable = true
+		l.Fail(lang.StartOf(path), "Cannot read plan folder", "%v", err)
+		return
+	}
+	for _, e := range entries {
+		if !e.IsDir() && lang.IsPlanFile(e.Name()) && !strings.HasPrefix(e.Name(), ".") {
+			l.readFile(filepath.Join(path, e.Name()), nil)
+		}
+	}
+	if len(l.Order) == 0 && !l.unreadable {
+		l.unreadable = true
+		l.Fail(lang.StartOf(path), "No plan in folder", "There is no plan file (*.hcl, *.yaml, *.yml) in %q. Name a plan, or a folder that holds one.", path)
+	}
+	l.severalPlans(path)
+}
+
+// readFile reads one file; from is where it is included.
+func (l *loader) readFile(path string, from *hcl.Range) {
+	path = filepath.Clean(path)
+	if l.haveFile(path) {
+		return
+	}
+	text, diag := lang.ReadSource(path, "plan")
+	if diag != nil {
+		if from != nil {
+			diag.Summary, diag.Subject = "Cannot include file", from
+		}
+		l.unreadable = true
+		l.Diags = append(l.Diags, diag)
+		return
+	}
+	l.addSource(path, text, from)
+}
+
+// haveFile reports whether a file is part of the plan already, by whatever path:
+// each file counts once, however often it is included.
+func (l *loader) haveFile(path string) bool {
+	info, err := os.Stat(path)
+	for _, known := range l.Order {
+		if known == path {
+			return true
+		}
+		if other, errKnown := os.Stat(known); err == nil && errKnown == nil && os.SameFile(info, other) {
+			return true
+		}
+	}
+	return false
+}
+
+// addSource parses a file and follows its includes.
+func (l *loader) addSource(name string, text []byte, from *hcl.Range) {
+	if len(l.Order) == maxFiles {
+		at := lang.StartOf(name)
+		if from != nil {
+			at = *from
+		}
+		l.unreadable = true
+		l.Fail(at, "Too many files", "A plan is made of up to %d files.", maxFiles)
+		return
+	}
+	l.At("the text of "+name, hcl.Range{Filename: name})
+	s, diags := lang.Parse(name, text)
+	s.From = from
+	l.Sources[name], l.Order = s, append(l.Order, name)
+	l.Diags = append(l.Diags, diags...)
+	if s.Body == nil || lang.BrokenSyntax(diags) {
+		l.unreadable = true
+		return
+	}
+	l.open = append(l.open, name)
+	defer func() { l.open = l.open[:len(l.open)-1] }()
+	for _, e := range l.includes(s.Body) {
+		l.include(name, e)
+	}
+}
+
+// includes are the paths in the include attribute. It is read before anything
+// is known that an expression could refer to, so it is plain text.
+func (l *loader) includes(body hcl.Body) []eval.Element {
+	content, _, _ := body.PartialContent(includeSchema)
+	a := content.Attributes["include"]
+	if a == nil {
+		return nil
+	}
+	v, diags := a.Expr.Value(nil)
+	elems, isList := l.Elements(a.Expr, v)
+	if diags.HasErrors() || !isList {
+		l.unreadable = true
+		l.Fail(a.Expr.Range(), "Invalid include", `include is a list of paths in quotes, such as ["engines.hcl", "../team/protocols.hcl"]. It is read first, so variables and functions cannot be used in it.`)
+		return nil
+	}
+	return elems
+}
+
+func (l *loader) include(in string, e eval.Element) {
+	if e.V.IsNull() || e.V.Type() != cty.String || strings.TrimSpace(e.V.AsString()) == "" {
+		l.unreadable = true
+		l.Fail(e.At, "Invalid include", `Each element of include is the path of a file, in quotes and relative to this one, such as "engines.hcl".`)
+		return
+	}
+	path := filepath.FromSlash(e.V.AsString())
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(in), path)
+	}
+	if circle := l.circle(path); circle != "" {
+		l.unreadable = true
+		l.Fail(e.At, "Cycle of includes", "A file cannot include itself: %s. Remove this include; each file of a plan sees all blocks of the others anyway.", circle)
+		return
+	}
+	l.readFile(path, &e.At)
+}
+
+// circle is the chain of includes that leads from path back to it, empty where
+// there is none.
+func (l *loader) circle(path string) string {
+	info, err := os.Stat(path)
+	for i, name := range l.open {
+		other, errOpen := os.Stat(name)
+		if filepath.Clean(path) == filepath.Clean(name) || err == nil && errOpen == nil && os.SameFile(info, other) {
+			return fmt.Sprint(strings.Join(append(append([]string(nil), l.open[i:]...), name), " → "))
+		}
+	}
+	return ""
+}
+
+// planBlocks are the blocks of all files together. Only a file that the user
+// named may hold the plan block: included files are there to be shared.
+func (l *loader) planBlocks() (all hcl.Blocks) {
+	for _, name := range l.Order {
+		s := l.Sources[name]
+		content := l.Content(s.Body, rootSchema, "a plan")
+		for _, b := range content.Blocks {
+			if b.Type == "plan" && s.From != nil {
+				l.Fail(b.DefRange, "Plan block in an included file", "A plan has one plan block, in the file that is applied. Remove it here, so that several plans can include this file.")
+				continue
+			}
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+var includeSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "include"}}}
+
+// whole are blocks of which a plan has one: a file with one is a plan by itself.
+var whole = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "plan", LabelNames: []string{"name"}}, {Type: "baseline"}}}
+
+// severalPlans refuses a folder with more than one plan in it: merged, all that
+// they share would be a duplicate.
+func (l *loader) severalPlans(folder string) {
+	holds := map[string][]string{}
+	var second *hcl.Range
+	for _, name := range l.Order {
+		s := l.Sources[name]
+		if s.Body == nil || s.From != nil {
+			continue
+		}
+		content, _, _ := s.Body.PartialContent(whole)
+		for kind, blocks := range content.Blocks.ByType() {
+			holds[kind] = append(holds[kind], filepath.Base(name))
+			if len(holds[kind]) == 2 && (second == nil || kind == "plan") {
+				second = &blocks[0].DefRange
+			}
+		}
+	}
+	for _, kind := range []string{"plan", "baseline"} {
+		if names := holds[kind]; len(names) > 1 {
+			l.unreadable = true
+			l.Fail(*second, "Several plans in a folder", "%s of %q each have a %s block, so there is more than one plan here. Name the one that you mean: %s.",
+				verdict.And(names), folder, kind, fmt.Sprintf("%s or %s", filepath.Join(folder, names[0]), filepath.Join(folder, names[1])))
+			return
+		}
+	}
+}
+
+// readNamed reads a file that the plan names, of at most so many bytes, with the
+// SHA-256 of its content in hexadecimal. Errors begin with the name and are put
+// into a sentence.
+func readNamed(p *plans.Plan, name string, most int64) (data []byte, digest string, err error) {
+	path := p.PathOf(name)
+	info, err := os.Stat(path) // first, since opening a pipe may wait for ever
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, "", fmt.Errorf("%s is not there: the path is relative to the plan's folder", name)
+	case err != nil:
+		return nil, "", fmt.Errorf("%s cannot be read: %w", name, lang.Reason(err))
+	case !info.Mode().IsRegular():
+		return nil, "", fmt.Errorf("%s is no regular file", name)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s cannot be read: %w", name, lang.Reason(err))
+	}
+	defer file.Close()
+	data, err = io.ReadAll(io.LimitReader(file, most+1))
+	switch {
+	case err != nil:
+		return nil, "", fmt.Errorf("%s cannot be read: %w", name, lang.Reason(err))
+	case int64(len(data)) > most:
+		return nil, "", fmt.Errorf("%s has more than %d MiB, which are read at most: keep what is needed in a file of its own", name, most>>20)
+	}
+	sum := sha256.Sum256(data)
+	return data, hex.EncodeToString(sum[:]), nil
+}

@@ -1,0 +1,291 @@
+package load
+
+import (
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/eval"
+	"github.com/mxflow/mxflow/plans/lang"
+)
+
+// Given is one --var or --var-file; one of the fields is set.
+type Given struct {
+	// Var is "name=value".
+	Var string
+	// File is the path of a file of variables.
+	File string
+}
+
+const (
+	// varPrefix begins environment variables that give a plan's variables.
+	varPrefix = "MXFLOW_VAR_"
+	// autoSuffix ends files of variables that are read without being named.
+	autoSuffix = ".auto.mxvars"
+)
+
+// givenValue is the value of a variable as it was given from outside.
+type givenValue struct {
+	from string
+	// text is set for --var and the environment, value for a file.
+	text   string
+	isText bool
+	value  cty.Value
+	at     hcl.Range
+}
+
+// givenValues are the values from outside, the last one of each variable:
+// environment, automatic files in lexical order, then the command line in its
+// own order.
+func (l *loader) givenValues(declared map[string]*input) map[string]*givenValue {
+	given := map[string]*givenValue{}
+	for name := range declared {
+		if text, ok := l.Env(varPrefix + name); ok {
+			given[name] = &givenValue{from: varPrefix + name, text: text, isText: true}
+		}
+	}
+	autos, _ := filepath.Glob(filepath.Join(l.plan.Dir, "*"+autoSuffix))
+	sort.Strings(autos)
+	for _, path := range autos {
+		l.varFile(path, filepath.Base(path), declared, given, l.Warn)
+	}
+	for _, in := range l.opts.Inputs {
+		if in.File != "" {
+			l.varFile(in.File, "--var-file "+in.File, declared, given, l.Fail)
+			continue
+		}
+		name, text, _ := strings.Cut(in.Var, "=")
+		l.varText(name, text, declared, given)
+	}
+	for _, name := range lang.KeysOf(l.opts.Vars) {
+		l.varText(name, l.opts.Vars[name], declared, given)
+	}
+	if l.opts.As != nil {
+		l.asBefore(declared, given)
+	}
+	return given
+}
+
+// lookUp finds a variable in the environment of now.
+func (l *loader) lookUp(name string) (string, bool) {
+	if l.opts.Env != nil {
+		return l.opts.Env(name)
+	}
+	return os.LookupEnv(name)
+}
+
+func (l *loader) varText(name, text string, declared map[string]*input, given map[string]*givenValue) {
+	if declared[name] == nil {
+		if l.opts.As != nil {
+			return // it is given to a plan of now
+		}
+		l.Fail(l.Start(), "Unknown variable in --var", "The plan declares no variable %q.%s", name, l.DidYouMean(name, lang.KeysOf(declared)))
+		return
+	}
+	given[name] = &givenValue{from: "--var", text: text, isText: true}
+}
+
+// varFile reads a file of variables: lines of name = value.
+func (l *loader) varFile(path, from string, declared map[string]*input, given map[string]*givenValue, unknown func(at hcl.Range, summary, format string, args ...any)) {
+	l.At("the variables in "+path, hcl.Range{Filename: path})
+	text, diag := lang.ReadSource(path, "variables")
+	if diag != nil {
+		l.Diags = append(l.Diags, diag)
+		return
+	}
+	if len(strings.TrimSpace(string(text))) == 0 {
+		return
+	}
+	loops, diag := lang.CheckSource(path, text)
+	if diag == nil && len(loops) > 0 {
+		at := lang.StartOf(path)
+		diag = &hcl.Diagnostic{Severity: hcl.DiagError, Summary: "Loop in a file of variables", Detail: "A file of variables holds values only. Write them out, or use a local in the plan.", Subject: &at}
+	}
+	if diag != nil {
+		diag.Summary = strings.Replace(diag.Summary, "Plan", "Variables file", 1)
+		l.Diags = append(l.Diags, diag)
+		return
+	}
+	file, diags := hclsyntax.ParseConfig(text, path, hcl.InitialPos)
+	l.Diags = append(l.Diags, diags...)
+	if lang.BrokenSyntax(diags) {
+		return
+	}
+	attrs, diags := file.Body.JustAttributes()
+	for _, d := range diags {
+		d.Detail = "A file of variables holds lines of name = value and no blocks. " + d.Detail
+	}
+	l.Diags = append(l.Diags, diags...)
+	for _, name := range lang.KeysOf(attrs) {
+		a := attrs[name]
+		if declared[name] == nil && l.opts.As != nil {
+			continue // it is given to a plan of now
+		}
+		if declared[name] == nil {
+			unknown(a.NameRange, "Unknown variable in "+filepath.Base(path), "The plan declares no variable %q.%s", name, l.DidYouMean(name, lang.KeysOf(declared)))
+			continue
+		}
+		if uses := a.Expr.Variables(); len(uses) > 0 {
+			l.Fail(uses[0].SourceRange(), "Value is not constant", "A file of variables holds values only; text stands in quotes: %s = \"…\".", name)
+			continue
+		}
+		v, diags := a.Expr.Value(nil)
+		l.Diags = append(l.Diags, diags...)
+		if size, finite := eval.SizeOf(v); !diags.HasErrors() && finite && size <= eval.MaxValue {
+			given[name] = &givenValue{from: from, value: v, at: a.Expr.Range()}
+		} else if !diags.HasErrors() {
+			l.Fail(a.Expr.Range(), "Value too large", "A variable has up to 1 MiB, and numbers fit a 64-bit float.")
+		}
+	}
+}
+
+// givenTo is the value that was given to a variable.
+func (l *loader) givenTo(in *input, g *givenValue) (cty.Value, bool) {
+	if !g.isText {
+		if in.Sensitive {
+			l.Secrets.Collect(g.value.Mark(eval.Sensitive))
+		}
+		return g.value, true
+	}
+	if in.Sensitive {
+		l.Secrets.Unseen = append(l.Secrets.Unseen, g.text)
+	}
+	return l.parseVar(in, g)
+}
+
+// parseVar reads the text of a --var: text stays text, and anything else is
+// written as in a plan.
+func (l *loader) parseVar(in *input, g *givenValue) (cty.Value, bool) {
+	bad := func(summary, format string, args ...any) (cty.Value, bool) {
+		l.Fail(in.at, summary, format, args...)
+		return cty.DynamicVal, false
+	}
+	if len(g.text) > eval.MaxValue {
+		return bad("Cannot read "+in.From, "The value of %q has more than 1 MiB.", in.Name)
+	}
+	if in.ty.IsPrimitiveType() || in.ty == cty.DynamicPseudoType {
+		if in.ty == cty.Number && lang.HugeNumber([]byte(g.text)) {
+			return bad("Wrong type for variable", "The value of variable %q (%s) is not a number that fits.", in.Name, in.From)
+		}
+		return cty.StringVal(g.text), true
+	}
+	value, problem := constant(in.From+" "+in.Name, g.text)
+	if problem != "" {
+		return bad("Cannot read "+in.From, `The value of variable %q has to be written as in a plan, such as ["one", "two"]. %s`, in.Name, problem)
+	}
+	return value, true
+}
+
+// Inputs are those of this load, private ones among them.
+func (r *Result) Inputs() plans.Inputs {
+	l := r.loaded
+	in := plans.Inputs{Suite: l.plan.Suite, Variables: l.Inputs.Variables, Env: l.Inputs.Env, Private: map[string]bool{}}
+	for name := range l.Inputs.Variables {
+		in.Private[eval.OfVariable+name] = l.IsPrivate(eval.OfVariable + name)
+	}
+	for name := range l.Inputs.Env {
+		in.Private[eval.OfEnvironment+name] = l.IsPrivate(eval.OfEnvironment + name)
+	}
+	return in
+}
+
+// VariableText is the value of a variable, given or not, as a plan would write it, a
+// private one too; false where the plan has no such variable.
+func (r *Result) VariableText(name string) (string, bool) {
+	text, ok := r.loaded.Inputs.Values[name]
+	return text, ok
+}
+
+// ReadFiles are what file() and templatefile() read, by the files' names as the
+// plan's own are named. Private ones are left out.
+func (r *Result) ReadFiles() map[string]string {
+	all := map[string]string{}
+	for path, text := range r.loaded.Read {
+		if !r.loaded.IsPrivate(eval.OfFile + path) {
+			all[filepath.ToSlash(filepath.Join(r.Plan.Dir, path))] = text
+		}
+	}
+	return all
+}
+
+// give notes the value of a variable, and whether it was given.
+func (l *loader) give(in *input, v cty.Value) {
+	v, _ = v.UnmarkDeep()
+	text := string(hclwrite.TokensForValue(v).Bytes())
+	l.Inputs.Values[in.Name] = text
+	if in.From == "default" {
+		return
+	}
+	l.Inputs.Variables[in.Name] = text
+	if in.Sensitive {
+		l.Inputs.Private[eval.OfVariable+in.Name] = true
+	}
+}
+
+// env looks up an environment variable: where a load is to come out as it did
+// before, only what is not on record is taken from the environment of now.
+func (l *loader) environment(name string) (string, bool) {
+	if as := l.opts.As; as != nil {
+		if text, ok := as.Env[name]; ok {
+			return text, true
+		}
+		variable, isVariable := strings.CutPrefix(name, varPrefix)
+		if !as.Private[eval.OfEnvironment+name] && !(isVariable && as.Private[eval.OfVariable+variable]) {
+			return "", false
+		}
+	}
+	return l.lookUp(name)
+}
+
+// asBefore puts the recorded values of variables in the place of those given now,
+// except for private ones, which no record has.
+func (l *loader) asBefore(declared map[string]*input, given map[string]*givenValue) {
+	for name := range given {
+		if !l.opts.As.Private[eval.OfVariable+name] {
+			delete(given, name)
+		}
+	}
+	for _, name := range lang.KeysOf(l.opts.As.Variables) {
+		in := declared[name]
+		if in == nil {
+			continue
+		}
+		from := "the record of the run"
+		v, problem := constant(from+" "+name, l.opts.As.Variables[name])
+		if problem != "" {
+			l.Fail(in.block.DefRange, "Cannot read "+from, "The value of variable %q in %s: %s", name, from, problem)
+			continue
+		}
+		given[name] = &givenValue{from: from, value: v}
+	}
+}
+
+// constant is a value from its text, as in a plan, and what is wrong with it.
+func constant(filename, text string) (cty.Value, string) {
+	if len(text) > eval.MaxValue {
+		return cty.DynamicVal, "It has more than 1 MiB."
+	}
+	loops, diag := lang.CheckSource(filename, []byte(text))
+	if diag != nil {
+		return cty.DynamicVal, diag.Detail
+	}
+	if len(loops) > 0 {
+		return cty.DynamicVal, "A for expression cannot be used here."
+	}
+	expr, diags := hclsyntax.ParseExpression([]byte(text), filename, hcl.InitialPos)
+	value := cty.DynamicVal
+	if !diags.HasErrors() {
+		value, diags = expr.Value(nil)
+	}
+	if diags.HasErrors() {
+		return cty.DynamicVal, diags[0].Detail
+	}
+	return value, ""
+}

@@ -1,0 +1,458 @@
+package load
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/planstest"
+)
+
+// givenPlan is a plan with variables, and what it makes of them.
+const givenPlan = `plan "p" {}
+variable "key" {
+  type      = string
+  sensitive = true
+}
+variable "user" { default = "nobody" }
+variable "text" { default = "" }
+variable "sizes" {
+  type    = list(number)
+  default = []
+}
+variable "maybe" {
+  type    = map(object({ a = number, b = optional(string, "x") }))
+  default = null
+}
+variable "unused" { default = 1 }
+locals { name = "${var.user}!" }
+engine "embedded" "tiny" {
+  EXPR
+}
+`
+
+func TestInputsArePrivateWhereTheyMeetASecret(t *testing.T) {
+	all := map[string]string{"MXFLOW_VAR_key": "correct horse", "MXFLOW_VAR_user": "kim", "MXFLOW_VAR_text": "some text", "HOST": "node7", "PASS": "battery"}
+	for expr, want := range map[string]string{
+		`env = { A = var.key, B = var.user }`:                                "var.key",
+		`env = { A = "${var.user}:${var.key}", B = var.text }`:               "var.key var.user",
+		`env = { A = "${local.name}:${var.key}" }`:                           "var.key var.user",
+		`env = { A = sensitive(sha256(var.text)) }`:                          "var.key var.text",
+		`env = { A = nonsensitive(sha256(var.key)), B = var.text }`:          "var.key",
+		`env = { A = sensitive(env("PASS")), B = env("HOST") }`:              "env.PASS var.key",
+		`env = { A = sensitive(upper(env(upper("pass")))), B = env("HOST")}`: "env.HOST env.PASS var.key",
+		`args = [var.key, var.text]`:                                         "var.key",
+		`args = concat([var.key], [var.text])`:                               "var.key var.text",
+		`args = [for k in ["a"] : "${k}${var.key}${var.text}"]`:              "var.key var.text",
+		`env = { A = var.user == "kim" ? var.key : var.text }`:               "var.key var.text var.user",
+	} {
+		res := LoadBytes("plan.hcl", []byte(strings.Replace(givenPlan, "EXPR", expr, 1)), planstest.Registry(), Options{Env: fakeEnv(all)})
+		if !res.OK() {
+			t.Errorf("%s: %s", expr, planstest.Text(&res.Findings))
+			continue
+		}
+		in := res.Inputs()
+		var private []string
+		for name, is := range in.Private {
+			if is {
+				private = append(private, name)
+			}
+		}
+		slices.Sort(private)
+		if got := strings.Join(private, " "); got != want {
+			t.Errorf("%s: private are %s, want %s", expr, got, want)
+		}
+		if in.Variables["user"] != `"kim"` || in.Variables["unused"] != "" {
+			t.Errorf("%s: %v", expr, in.Variables)
+		}
+	}
+}
+
+// The recorded inputs make the same plan, whatever is given and set now; only what
+// is private comes from now.
+func TestALoadComesOutAsAnother(t *testing.T) {
+	src := strings.Replace(givenPlan, "EXPR", `env = { A = jsonencode([var.sizes, var.maybe, var.unused, var.text]), B = env("HOST", "none"), C = env("LATER", "none"), K = var.key }`, 1)
+	then := map[string]string{"MXFLOW_VAR_key": "correct horse", "MXFLOW_VAR_text": "${a}\n\"b\" %{c} ä", "HOST": "node7"}
+	load := func(opts Options) *Result {
+		t.Helper()
+		res := LoadBytes("plan.hcl", []byte(src), planstest.Registry(), opts)
+		if !res.OK() {
+			t.Fatal(planstest.Text(&res.Findings))
+		}
+		return res
+	}
+	first := load(Options{Env: fakeEnv(then), Inputs: []Given{
+		{Var: `sizes=[1, 0.1, 12345678901234567890.123456789]`}, {Var: `maybe={ x = { a = 1 }, "y z" = { a = 2, b = "q" } }`},
+	}})
+	in := first.Inputs()
+	as := &plans.Inputs{Variables: maps.Clone(in.Variables), Env: in.Env, Private: in.Private}
+	delete(as.Variables, "key")
+	now := map[string]string{"MXFLOW_VAR_key": "correct horse", "MXFLOW_VAR_text": "other", "MXFLOW_VAR_unused": "7", "HOST": "node8", "LATER": "set"}
+	again := load(Options{As: as, Env: fakeEnv(now), Inputs: []Given{{Var: "sizes=[9]"}, {Var: "later=1"}}})
+	if first.Plan.Digest() != again.Plan.Digest() {
+		t.Errorf("%v\n%v", first.Plan.Engines[0].Env, again.Plan.Engines[0].Env)
+	}
+	if got := again.Plan.Engines[0].Env["K"]; got != "correct horse" {
+		t.Errorf("the key is %q", got)
+	}
+	other := load(Options{As: &plans.Inputs{Private: map[string]bool{"var.key": true}}, Env: fakeEnv(now)})
+	if got := other.Plan.Engines[0].Env; got["A"] != `[[],null,1,""]` || got["B"] != "none" {
+		t.Errorf("defaults that were defaults: %v", got)
+	}
+	suites := "workload \"w\" {\n  prompt_tokens = 8\n  output_tokens = 8\n}\nsuite \"quick\" { workloads = [workload.w] }\n"
+	if res := LoadBytes("plan.hcl", []byte(src+suites), planstest.Registry(), Options{As: &plans.Inputs{Suite: "quick", Private: in.Private}, Suite: "none", Env: fakeEnv(now)}); res.Plan.Suite != "quick" || res.Inputs().Suite != "quick" {
+		t.Errorf("the suite is %q: %s", res.Plan.Suite, planstest.Text(&res.Findings))
+	}
+	broken := LoadBytes("plan.hcl", []byte(src), planstest.Registry(), Options{As: &plans.Inputs{Variables: map[string]string{"sizes": "[for x in [1] : x]"}, Private: as.Private}, Env: fakeEnv(now)})
+	if broken.OK() || !strings.Contains(planstest.Text(&broken.Findings), "the record of the run") {
+		t.Errorf("a record that holds more than values: %s", planstest.Text(&broken.Findings))
+	}
+}
+
+// Files that file() reads belong to the plan, except for those that hold secrets.
+func TestFilesThatWereRead(t *testing.T) {
+	dir := writeFiles(t, map[string]string{
+		"plan.hcl": "plan \"p\" {}\nengine \"embedded\" \"tiny\" {\n  env = { A = file(\"a.txt\"), B = sensitive(trimspace(file(\"key.pem\"))), C = templatefile(\"t.tpl\", { a = 1 }) }\n}\n",
+		"a.txt":    "open", "key.pem": "secret\n", "t.tpl": "a is ${a}",
+	})
+	res := Load(dir, planstest.Registry(), Options{})
+	if !res.OK() {
+		t.Fatal(planstest.Text(&res.Findings))
+	}
+	var names []string
+	for name := range res.ReadFiles() {
+		names = append(names, name[len(dir)+1:])
+	}
+	if slices.Sort(names); strings.Join(names, " ") != "a.txt t.tpl" {
+		t.Error(names)
+	}
+}
+
+// writeFiles puts files into a fresh folder.
+func writeFiles(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func fakeEnv(pairs map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		v, ok := pairs[name]
+		return v, ok
+	}
+}
+
+func TestTheLastSourceOfAVariableWins(t *testing.T) {
+	dir := writeFiles(t, map[string]string{
+		"plan.hcl":          "plan \"p\" {\n  summary = var.x\n}\nvariable \"x\" {\n  type    = string\n  default = \"default\"\n}\n",
+		"a.auto.mxvars":     "x = \"a.auto\"\n",
+		"b.auto.mxvars":     "# nothing for x\n",
+		"c.mxvars":          "x = \"file c\"\n",
+		"d.mxvars":          "x = \"file d\"\n",
+		"sub/z.auto.mxvars": "x = \"elsewhere\"\n",
+	})
+	bare := writeFiles(t, map[string]string{"plan.hcl": "plan \"p\" {\n  summary = var.x\n}\nvariable \"x\" {\n  type    = string\n  default = \"default\"\n}\n"})
+	env := map[string]string{"MXFLOW_VAR_x": "env", "MXFLOW_VAR_unknown": "ignored"}
+	c, d := Given{File: filepath.Join(dir, "c.mxvars")}, Given{File: filepath.Join(dir, "d.mxvars")}
+	for _, test := range []struct {
+		dir        string
+		env        map[string]string
+		given      []Given
+		want, from string
+	}{
+		{bare, nil, nil, "default", "default"},
+		{bare, env, nil, "env", "MXFLOW_VAR_x"},
+		{dir, env, nil, "a.auto", "a.auto.mxvars"},
+		{dir, env, []Given{c}, "file c", "--var-file " + c.File},
+		{dir, env, []Given{c, d}, "file d", "--var-file " + d.File},
+		{dir, env, []Given{d, c}, "file c", "--var-file " + c.File},
+		{dir, env, []Given{{Var: "x=flag"}}, "flag", "--var"},
+		{dir, env, []Given{{Var: "x=flag"}, c}, "file c", "--var-file " + c.File},
+		{dir, env, []Given{c, {Var: "x=flag"}}, "flag", "--var"},
+		{dir, env, []Given{{Var: "x=1"}, {Var: "x=2=3"}}, "2=3", "--var"},
+		{bare, map[string]string{"MXFLOW_VAR_x": ""}, nil, "", "MXFLOW_VAR_x"},
+	} {
+		res := Load(filepath.Join(test.dir, "plan.hcl"), planstest.Registry(), Options{Inputs: test.given, Env: fakeEnv(test.env)})
+		if len(res.Diagnostics) > 0 {
+			t.Error(planstest.Text(&res.Findings))
+			continue
+		}
+		if v := res.Plan.Variables[0]; v.Value != test.want || v.From != test.from || res.Plan.Summary != test.want {
+			t.Errorf("%v %v: got %v from %q, want %q from %q", test.env, test.given, v.Value, v.From, test.want, test.from)
+		}
+	}
+}
+
+func TestMistakesInVariables(t *testing.T) {
+	const plan = `plan "p" {}
+variable "threads" {
+  type = number
+}
+variable "sizes" {
+  type    = list(number)
+  default = []
+}
+variable "port" {
+  type = object({
+    name  = string
+    least = optional(number, 0.05)
+  })
+  default = { name = "x" }
+}
+variable "token" {
+  type      = string
+  default   = ""
+  sensitive = true
+}
+variable "limit" {
+  type     = number
+  default  = 7
+  nullable = false
+}
+`
+	for _, test := range []struct {
+		file, text string
+		given      []string
+		// want is file:line:column and summary of each diagnostic.
+		want string
+	}{
+		{"", "", []string{"threads=2"}, ""},
+		{"", "", nil, "plan.hcl:2:1 Missing value for variable"},
+		{"", "", []string{"threads=many"}, "plan.hcl:2:1 Wrong type for variable"},
+		{"", "", []string{"threads=2", "thread=3"}, "plan.hcl:1:1 Unknown variable in --var"},
+		{"", "", []string{"threads=2", "sizes=1,2"}, "plan.hcl:5:1 Cannot read --var"},
+		{"", "", []string{"threads=2", "sizes=[\"x\"]"}, "plan.hcl:5:1 Wrong type for variable"},
+		{"", "", []string{"threads=2", "port={}"}, "plan.hcl:9:1 Wrong type for variable"},
+		{"", "", []string{"threads=2", "token=abc"}, "plan.hcl:16:1 Sensitive value cannot be hidden"},
+		{"f.mxvars", "threads = 2\nlimit = null\n", nil, ""},
+		{"f.mxvars", "\nthreads = [1]\n", nil, "f.mxvars:2:11 Wrong type for variable"},
+		{"f.mxvars", "threads = 2\ntoken = [\"secret-one\"]\n", nil, "f.mxvars:2:9 Wrong type for variable"},
+		{"f.mxvars", "threads = 2\nthread = 3\n", nil, "f.mxvars:2:1 Unknown variable in f.mxvars"},
+		{"f.auto.mxvars", "threads = 2\nthread = 3\n", nil, "f.auto.mxvars:2:1 Unknown variable in f.auto.mxvars"},
+		{"f.mxvars", "threads = two\n", nil, "f.mxvars:1:11 Value is not constant | plan.hcl:2:1 Missing value for variable"},
+		{"f.mxvars", "threads = 2\nlocals {}\n", nil, "f.mxvars:2:1 Unexpected \"locals\" block"},
+		{"f.mxvars", "threads = \n", nil, "f.mxvars:1:11 Invalid expression | plan.hcl:2:1 Missing value for variable"},
+		{"f.mxvars", "threads = 2\nsizes = [for x in [1] : x]\n", nil, "f.mxvars:1:1 Loop in a file of variables | plan.hcl:2:1 Missing value for variable"},
+		{"f.mxvars", "threads = 2\nthreads = 3\n", nil, "f.mxvars:2:1 Attribute redefined"},
+		{"f.mxvars", "threads = 2\nport = { least = 1 }\n", nil, "f.mxvars:2:8 Wrong type for variable"},
+	} {
+		files := map[string]string{"plan.hcl": plan}
+		if test.file != "" {
+			files[test.file] = test.text
+		}
+		dir := writeFiles(t, files)
+		var given []Given
+		if test.file != "" && !strings.Contains(test.file, ".auto.") {
+			given = append(given, Given{File: filepath.Join(dir, test.file)})
+		}
+		for _, v := range test.given {
+			given = append(given, Given{Var: v})
+		}
+		res := Load(filepath.Join(dir, "plan.hcl"), planstest.Registry(), Options{Inputs: given, Env: fakeEnv(nil)})
+		var got []string
+		for _, d := range res.DiagnosticsJSON() {
+			got = append(got, strings.TrimSpace(strings.Join([]string{filepath.Base(d.File) + ":" + strconv.Itoa(d.Line) + ":" + strconv.Itoa(d.Column), d.Summary}, " ")))
+		}
+		for i, a := range got {
+			for j := range got[:i] {
+				if a < got[j] {
+					got[i], got[j] = got[j], got[i]
+				}
+			}
+		}
+		if g := strings.Join(got, " | "); g != test.want {
+			t.Errorf("%q %v:\n got %s\nwant %s\n%s", test.text, test.given, g, test.want, planstest.Text(&res.Findings))
+		}
+		if strings.Contains(planstest.Text(&res.Findings), "secret-one") {
+			t.Errorf("a secret is shown:\n%s", planstest.Text(&res.Findings))
+		}
+		if test.want == "" && res.Plan.Variables[4].Value != 7.0 && res.Plan.Variables[4].Value != nil {
+			t.Errorf("limit is %v", res.Plan.Variables[4].Value)
+		}
+	}
+}
+
+func TestTypesOfVariables(t *testing.T) {
+	const plan = `plan "p" {
+  summary = jsonencode(var.ports)
+}
+variable "ports" {
+  type = map(object({
+    value = string
+    least = optional(number, 0.05)
+    tags  = optional(list(string), ["all"])
+  }))
+}
+`
+	res := LoadBytes("plan.hcl", []byte(plan), planstest.Registry(), Options{Inputs: []Given{{Var: `ports={ a = { value = "on" }, b = { value = "off", least = 1, tags = [] } }`}}})
+	const want = `{"a":{"least":0.05,"tags":["all"],"value":"on"},"b":{"least":1,"tags":[],"value":"off"}}`
+	if !res.OK() || res.Plan.Summary != want {
+		t.Errorf("got %s\n%s", res.Plan.Summary, planstest.Text(&res.Findings))
+	}
+}
+
+func TestVarsReplaceDefaults(t *testing.T) {
+	const src = `
+plan "p" {
+  summary = "${var.model} ${var.requests} ${var.fast} ${join("+", var.names)}"
+}
+variable "model" {
+  type = string
+}
+variable "requests" {
+  type    = number
+  default = 10
+}
+variable "fast" {
+  type    = bool
+  default = false
+}
+variable "names" {
+  type    = list(string)
+  default = []
+}
+variable "free" {
+  default = 1
+}
+`
+	load := func(vars map[string]string) *Result {
+		return LoadBytes("plan.hcl", []byte(src), planstest.Registry(), Options{Vars: vars})
+	}
+	for _, c := range []struct {
+		vars          map[string]string
+		summary, errs string
+	}{
+		{map[string]string{"model": "m"}, "m 10 false ", ""},
+		{map[string]string{"model": `"`, "requests": "3", "fast": "true", "names": `["a", "b"]`}, `" 3 true a+b`, ""},
+		{map[string]string{}, "", "Missing value for variable"},
+		{map[string]string{"model": "m", "requests": "many"}, "", "Wrong type for variable"},
+		{map[string]string{"model": "m", "requests": "1e999999999"}, "", "Wrong type for variable"},
+		{map[string]string{"model": "m", "names": "a, b"}, "", "Cannot read --var"},
+		{map[string]string{"model": "m", "names": "[((("}, "", "Cannot read --var"},
+		{map[string]string{"model": "m", "names": "[for x in [1] : x]"}, "", "Cannot read --var"},
+		{map[string]string{"model": "m", "names": `["a", var.model]`}, "", "Cannot read --var"},
+		{map[string]string{"model": "m", "names": ""}, "", "Cannot read --var"},
+		{map[string]string{"model": "m", "reqests": "3"}, "m 10 false ", "Unknown variable in --var"},
+	} {
+		res := load(c.vars)
+		if got := summaries(res); got != c.errs {
+			t.Errorf("%v: got %q, want %q\n%s", c.vars, got, c.errs, planstest.Text(&res.Findings))
+		}
+		if res.Plan.Summary != c.summary {
+			t.Errorf("%v: summary %q, want %q", c.vars, res.Plan.Summary, c.summary)
+		}
+	}
+	res := load(map[string]string{"model": "m"})
+	var got string
+	for _, v := range res.Plan.Variables {
+		got += fmt.Sprintf("%s=%v (%s) ", v.Name, v.Value, v.From)
+	}
+	if want := "model=m (--var) requests=10 (default) fast=false (default) names=[] (default) free=1 (default) "; got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+}
+
+const secretPlan = `plan "p" {}
+variable "token" {
+  type      = string
+  sensitive = true
+}
+variable "db" {
+  type      = object({ user = string, password = string, tls = bool })
+  sensitive = true
+  default   = null
+}
+locals {
+  header = "Bearer ${var.token}"
+  parts  = split("-", var.token)
+  first  = local.parts[0]
+}
+engine "embedded" "tiny" {
+  env = {
+    AUTH  = local.header
+    FIRST = local.first
+    SET   = "${nonsensitive(var.token != "")}"
+    MADE  = sensitive(env("FROM_ENV"))
+    PASS  = try(var.db.password, "")
+  }
+  args = ["--token=${var.token}"]
+}
+`
+
+func loadSecret(token string) *Result {
+	return LoadBytes("plan.hcl", []byte(secretPlan), planstest.Registry(), Options{
+		Env:    fakeEnv(map[string]string{"MXFLOW_VAR_token": token, "FROM_ENV": "from the environment"}),
+		Inputs: []Given{{Var: `db={ user = "bob", password = "pass word", tls = true }`}},
+	})
+}
+
+func TestSecretsReachTheEngineAndNothingElse(t *testing.T) {
+	res := loadSecret("first-second")
+	if !res.OK() {
+		t.Fatal(planstest.Text(&res.Findings))
+	}
+	e := res.Plan.Engine("embedded.tiny")
+	if e.Env["AUTH"] != "Bearer first-second" || e.Env["SET"] != "true" || e.Env["PASS"] != "pass word" || e.Args[0] != "--token=first-second" {
+		t.Errorf("%+v", e)
+	}
+	for _, want := range []string{"first-second", "Bearer first-second", "first", "second", "--token=first-second", "from the environment", "pass word"} {
+		if !slices.Contains(res.Plan.Secrets(), want) {
+			t.Errorf("%q is not among the secrets %q", want, res.Plan.Secrets())
+		}
+	}
+	if slices.Contains(res.Plan.Secrets(), "true") {
+		t.Error("true is a secret")
+	}
+	vars, err := json.Marshal(res.Plan.Variables)
+	if err != nil || strings.Contains(string(vars), "first") || !strings.Contains(string(vars), `"Sensitive":true`) {
+		t.Errorf("%s %v", vars, err)
+	}
+	if other := loadSecret("another-token-entirely"); other.Plan.Digest() != res.Plan.Digest() {
+		t.Error("the digest gives the secret away to whoever tries values")
+	}
+}
+
+func TestMessagesDoNotShowSecrets(t *testing.T) {
+	for _, body := range []string{
+		`validation {
+    condition     = length(var.token) > 100
+    error_message = "${var.token} is too short."
+  }`,
+		`type = number`,
+		`type = list(string)`,
+		`validation {
+    condition     = tonumber(var.token) > 1
+    error_message = "not a number"
+  }`,
+		`validation {
+    condition     = var.token.missing
+    error_message = "x"
+  }`,
+	} {
+		src := "plan \"p\" {}\nvariable \"token\" {\n  sensitive = true\n  " + body + "\n}\nlocals {\n  a = jsondecode(var.token)\n  b = file(var.token)\n  c = { x = 1 }[var.token]\n  d = regex(var.token, \"(\")\n}\n"
+		res := LoadBytes("plan.hcl", []byte(src), planstest.Registry(), Options{Env: fakeEnv(map[string]string{"MXFLOW_VAR_token": "(hunter2hunter2"})})
+		text, err := json.Marshal(res.DiagnosticsJSON())
+		if err != nil || res.OK() {
+			t.Errorf("%v, ok %v", err, res.OK())
+		}
+		if shown := planstest.Text(&res.Findings) + string(text); strings.Contains(shown, "hunter2") {
+			t.Errorf("%s\nshows the secret:\n%s", body, shown)
+		}
+	}
+}

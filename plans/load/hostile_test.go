@@ -1,0 +1,231 @@
+package load
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/mxflow/mxflow/plans/eval"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/planstest"
+)
+
+// FuzzLoad checks that no text makes Load panic or hang, that every diagnostic
+// can be shown, and that a plan it accepts has a digest that survives loading
+// again.
+func FuzzLoad(f *testing.F) {
+	paths, _ := filepath.Glob("testdata/*valid/*.hcl")
+	for _, path := range paths {
+		src, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(src)
+	}
+	f.Add([]byte("plan \"p\" {}\nlocals {\n a = [for x in [1] : x]\n b = local.a[*]\n c = \"${local.b[0]}\"\n}\n"))
+	f.Add([]byte("plan \"p\" {}\nvariable \"v\" {\n type = object({a = optional(string, \"x\")})\n default = {}\n}\n"))
+	reg := planstest.Registry()
+	f.Fuzz(func(t *testing.T, src []byte) {
+		start := time.Now()
+		res := LoadBytes("plan.hcl", src, reg, Options{Vars: map[string]string{"v": "1"}})
+		if took := time.Since(start); took > planstest.Hang {
+			t.Fatalf("took %v", took)
+		}
+		if text := planstest.Text(&res.Findings); strings.Contains(text, "Internal error") {
+			t.Fatal(text)
+		}
+		if _, err := json.Marshal(res.DiagnosticsJSON()); err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range res.Diagnostics {
+			if d.Detail == "" {
+				t.Errorf("%s does not say how to mend it", d.Summary)
+			}
+		}
+		if res.OK() {
+			again := LoadBytes("again.hcl", src, reg, Options{Vars: map[string]string{"v": "1"}})
+			if res.Plan.Digest() != again.Plan.Digest() {
+				t.Error("the digest changed")
+			}
+		}
+	})
+}
+
+// guardedChild names what the child process of TestTheGuardEndsTheProcess does.
+const guardedChild = "MXFLOW_TEST_GUARD"
+
+// stuck is a function that our limits do not know, as a mistake of ours would be.
+func stuck(work func()) function.Function {
+	return function.New(&function.Spec{
+		Type: function.StaticReturnType(cty.Bool),
+		Impl: func([]cty.Value, cty.Type) (cty.Value, error) {
+			work()
+			return cty.True, nil
+		},
+	})
+}
+
+func TestTheGuardEndsTheProcess(t *testing.T) {
+	const plan = "plan \"p\" {}\nlocals {\n  fine = 1\n  endless = stuck()\n}\n"
+	if mode := os.Getenv(guardedChild); mode != "" {
+		var held [][]byte
+		work := func() { select {} }
+		if mode == "memory" {
+			work = func() {
+				for {
+					held = append(held, make([]byte, 1<<20))
+					time.Sleep(time.Microsecond)
+				}
+			}
+		}
+		eval.Pure["stuck"] = stuck(work)
+		LoadBytes("plan.hcl", []byte(plan), planstest.Registry(), Options{Guard: &eval.Guard{
+			Time: map[string]time.Duration{"time": 200 * time.Millisecond, "memory": time.Minute}[mode], Heap: 64 << 20,
+			Exceeded: func(message string) {
+				fmt.Println(message)
+				os.Exit(1)
+			},
+		}})
+		fmt.Println("came back", len(held))
+		os.Exit(0)
+	}
+	for mode, want := range map[string]string{
+		"time":   "loading the plan took longer than 200ms and was stopped, while it evaluated local.endless (plan.hcl:4).",
+		"memory": "loading the plan took more than 64 MB of memory and was stopped, while it evaluated local.endless (plan.hcl:4).",
+	} {
+		t.Run(mode, func(t *testing.T) {
+			child := exec.Command(os.Args[0], "-test.run=^TestTheGuardEndsTheProcess$")
+			child.Env = append(os.Environ(), guardedChild+"="+mode)
+			out, err := child.CombinedOutput()
+			if child.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), want) {
+				t.Errorf("exit status %d, %v\n%s", child.ProcessState.ExitCode(), err, out)
+			}
+		})
+	}
+}
+
+func TestTheGuardLetsPlansPass(t *testing.T) {
+	src, err := os.ReadFile("testdata/valid/generate.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	res := LoadBytes("plan.hcl", src, planstest.Registry(), Options{Guard: &eval.Guard{
+		Time: time.Minute, Heap: 1 << 30, Exceeded: func(message string) { t.Error(message) },
+	}})
+	if !res.OK() {
+		t.Error(planstest.Text(&res.Findings))
+	}
+	var p *eval.Place
+	if p.String() == "" || (&eval.Place{What: "x", At: hcl.Range{}}).String() != "x" {
+		t.Error("a place without a position cannot be told")
+	}
+}
+
+// numbered is n lines made from their numbers.
+func numbered(n int, line func(i int) string) string {
+	var b strings.Builder
+	for i := 1; i <= n; i++ {
+		b.WriteString(line(i))
+	}
+	return b.String()
+}
+
+func squares(n int) string {
+	return numbered(n, func(i int) string { return fmt.Sprintf(" a%d = local.a%d * local.a%d\n", i, i-1, i-1) })
+}
+
+func doublings(n int) string {
+	return numbered(n, func(i int) string { return fmt.Sprintf(" a%d = \"${local.a%d}${local.a%d}\"\n", i, i-1, i-1) })
+}
+
+func copies(n int) string {
+	return numbered(n, func(i int) string { return fmt.Sprintf(" a%d = \"${local.a}-%d\"\n", i, i) })
+}
+
+func unknowns(n int) string {
+	return numbered(n, func(i int) string { return fmt.Sprintf(" a%d = local.b%d\n", i, i) })
+}
+
+func attributes(n int) string {
+	return numbered(n, func(i int) string { return fmt.Sprintf(" a%d = %d\n", i, i) })
+}
+
+// phases is a chain: each comes after the one before.
+func phases(n int) string {
+	return "plan \"p\" {}\n" + numbered(n, func(i int) string {
+		return fmt.Sprintf("phase \"p%d\" {\n after = [phase.p%d]\n step \"exec\" \"s\" {\n command = [\"true\"]\n }\n}\n", i, max(1, i-1))
+	})
+}
+
+// unknownRules is many rules that misspell one of many long names.
+func unknownRules(n int) string {
+	long := strings.Repeat("x", 50)
+	return "plan \"p\" {}\n" + numbered(1000, func(i int) string {
+		return fmt.Sprintf("workload \"%s%d\" {\n prompt_tokens = 1\n output_tokens = 1\n}\n", long, i)
+	}) + "phase \"a\" {\n gate {\n" + numbered(n, func(i int) string {
+		return fmt.Sprintf("rule \"%d\" {\n expr = \"%sy%d.tg > 1\"\n}\n", i, long, i)
+	}) + "}\n}\n"
+}
+
+// One slip has one message, however much text it is about.
+func TestOneSlipOneMessage(t *testing.T) {
+	yaml := "# a comment\nplan:\n  p:\n    summary: x\nworkload:\n  chat:\n    prompt_tokens: 8\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"a.hcl", yaml, "YAML in a file of HCL"},
+		{"a.hcl", "---\n" + yaml, "YAML in a file of HCL"},
+		{"a.yaml", rulePlan, "HCL in a file of YAML"},
+		{"a.yaml", "/* what it\n is for */\nplan \"p\" {\n  summary = \"a: b\"\n}\n", "HCL in a file of YAML"},
+		{"a.yml", "include = [\"b.hcl\"]\nplan \"p\" {\n}\n", "HCL in a file of YAML"},
+		{"a.hcl", strings.Replace(rulePlan, "workload \"chat\"", "workloads \"chat\"", 1), "Unsupported block type"},
+		{"a.hcl", "plan \"p\" {\n}\nload \"chat\" {\n  prompt_tokens = 8\n}\nprotocol \"p\" {\n  level \"benchmark\" {\n    workloads = [workload.chat]\n  }\n}\n", "Unsupported block type"},
+		{"a.hcl", strings.Replace(rulePlan, "\nbaseline {", "\nbaselines {", 1), "Unsupported block type"},
+	} {
+		res := LoadBytes(c.name, []byte(c.text), planstest.Registry(), Options{})
+		if len(res.Diagnostics) != 1 || res.Diagnostics[0].Summary != c.want {
+			t.Errorf("%s, %s:\n%s", c.name, c.want, planstest.Text(&res.Findings))
+		}
+	}
+	if res := LoadBytes("a.hcl", []byte("plan \"p\" {\n  summary = \"x\n}\n"), planstest.Registry(), Options{}); lang.CodeOf(res.Diagnostics[0]) == "other-syntax" {
+		t.Error("HCL with a slip is not YAML")
+	}
+	if res := LoadBytes("a.yaml", []byte("plan:\n p: [\n"), planstest.Registry(), Options{}); lang.CodeOf(res.Diagnostics[0]) == "other-syntax" {
+		t.Error("YAML with a slip is not HCL")
+	}
+}
+
+func TestTwoPlansInAFolder(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"plan.hcl", "stricter.hcl"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(rulePlan), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	res := Load(dir, planstest.Registry(), Options{})
+	if len(res.Diagnostics) != 1 || res.Diagnostics[0].Summary != "Several plans in a folder" || !strings.Contains(res.Diagnostics[0].Detail, "plan.hcl and stricter.hcl") {
+		t.Errorf("%s", planstest.Text(&res.Findings))
+	}
+}
+
+// What is printed ends somewhere, and says what is left.
+func TestManyDiagnostics(t *testing.T) {
+	var b strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&b, "zz%d = 1\n", i)
+	}
+	res := LoadBytes("plan.hcl", []byte(b.String()+rulePlan), planstest.Registry(), Options{})
+	if len(res.Diagnostics.Errs()) != 30 || len(res.DiagnosticsJSON()) < 30 {
+		t.Fatalf("%d errors", len(res.Diagnostics.Errs()))
+	}
+	if text := planstest.Text(&res.Findings); strings.Count(text, "Error:") != lang.MaxShown || !strings.Contains(text, "… and 10 more errors") {
+		t.Errorf("printed:\n%s", text)
+	}
+}

@@ -1,0 +1,57 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/engine/measure/imported"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+)
+
+var importedDoc = &lang.BlockDoc{
+	Type: "imported", Times: plans.AnyTimes,
+	Labels: []lang.Label{{Name: "name", Doc: "What rules call it: `imported.<name>.<cell>.<metric>.<stat>`."}},
+	Doc:    "The result file of another benchmark tool. Rules read its numbers under the tool's own names and definitions, which `mxflow import FILE` shows. They are fixed numbers, as those of a target are: they have no launches, and stand for nothing but the run that they come from.",
+	Attrs: []plans.Attr{
+		{Name: "summary", Type: plans.String, Doc: "Where and how it was measured, in one sentence."},
+		{Name: "file", Type: plans.String, Required: true, Doc: "Path of the file, relative to the plan's folder. Which tool wrote it is told by its content; one that is damaged is an error. The plan counts with the file's content."},
+	},
+	Example: `imported "benchy" {
+  file = "results/llama-benchy.json"
+}`,
+}
+
+var importedSchema = importedDoc.Schema()
+
+func (l *loader) decodeImported(b *hcl.Block) {
+	f := l.Fields(b, importedSchema, fmt.Sprintf("imported %q", b.Labels[0]))
+	i := &plans.Imported{Name: b.Labels[0], Summary: f.Text("summary", ""), Range: lang.RangeOf(b.DefRange)}
+	i.File = f.NeedText("file", "the path of a result file, such as \"results/llama-benchy.json\".")
+	if i.File != "" {
+		if err := read(i, l.plan); err != nil {
+			l.Fail(f.At("file"), "Unusable result file", "%v.", err)
+		}
+	}
+	if l.First(b) {
+		l.plan.Imported = append(l.plan.Imported, i)
+	}
+}
+
+// read reads the file.
+func read(i *plans.Imported, p *plans.Plan) error {
+	data, digest, err := readNamed(p, i.File, imported.MaxSize)
+	if err != nil {
+		return err
+	}
+	i.Digest = digest
+	i.Result, err = imported.Read(i.File, data)
+	var wrong *imported.Error
+	if errors.As(err, &wrong) {
+		return errors.New(strings.TrimSuffix(wrong.Error(), "."))
+	}
+	return err
+}

@@ -1,0 +1,286 @@
+package load
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/eval"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/rules"
+)
+
+var knobDoc = &lang.BlockDoc{
+	Type: "knob", Times: plans.AnyTimes,
+	Labels: []lang.Label{{Name: "name", Doc: "What `set` and rules call it."}},
+	Doc:    "One independently switchable feature gate of the engine, with named values.",
+	Attrs: []plans.Attr{
+		{Name: "summary", Type: plans.String, Doc: "What it switches, in one sentence."},
+		{Name: "default", Type: plans.String, Required: true, Doc: "Name of the value that the baseline has."},
+		{Name: "changes", Type: plans.Strings, Doc: "Observations that its values are expected to change, such as `attention`. Arms that differ in any other make their comparison invalid. What a value's `must_see` observes belongs to them by itself."},
+	},
+	Blocks: []*lang.BlockDoc{knobValueDoc},
+	Example: `knob "moe_kernel" {
+  default = "marlin"
+
+  value "marlin" {
+    env = { VLLM_MXFP4_MOE_KERNEL = "marlin" }
+    must_see {
+      log = ["*Marlin backend*"]
+    }
+  }
+  value "gemm" {
+    env = { VLLM_MXFP4_MOE_KERNEL = "gemm", OLD_SWITCH = null }
+    must_see {
+      log = ["*backend: CUTLASS*"]
+    }
+  }
+}`,
+}
+
+var knobValueDoc = &lang.BlockDoc{
+	Type: "value", Times: plans.AtLeast1,
+	Labels: []lang.Label{{Name: "name", Doc: "What `default` and `set` call it: letters, digits and `_ . : + -`."}},
+	Doc:    "One setting of a knob: what it changes, and how the engine shows that it took effect.",
+	Attrs: []plans.Attr{
+		{Name: "env", Type: plans.Overrides, Doc: "Environment variables on top of the engine's. A null unsets what the engine block or an earlier knob set, and what would be inherited."},
+		{Name: "settings", Type: plans.Values, Doc: "Options in the engine kind's words, on top of the engine's. A null unsets."},
+		{Name: "args", Type: plans.Strings, Doc: "Appended after the engine's."},
+		{Name: "command", Type: plans.Strings, Doc: "The program and its arguments, in place of the `command` of the engine's `process` block; flags and args are appended to it."},
+		{Name: "image", Type: plans.String, Doc: "The container image, in place of the engine's."},
+	},
+	Blocks: []*lang.BlockDoc{mustSeeDoc, mustNotSeeDoc},
+	Example: `value "cutlass" {
+  env = { VLLM_MXFP4_MOE_KERNEL = "cutlass" }
+  must_see {
+    log = ["*backend: CUTLASS*"]
+  }
+  must_not_see {
+    log = ["*Marlin backend*"]
+  }
+}`,
+}
+
+var knobSchema = knobDoc.Schema()
+
+// knobValueName is freer than an identifier: values are written in quotes
+// everywhere, and are called things like 64x128 or eagle3-short.
+var knobValueName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:+-]{0,63}$`)
+
+func (l *loader) decodeKnob(b *hcl.Block) {
+	f := l.Fields(b, knobSchema, fmt.Sprintf("knob %q", b.Labels[0]))
+	k := &plans.Knob{Name: b.Labels[0], Summary: f.Text("summary", ""), Changes: l.changesOf(f), Range: lang.RangeOf(b.DefRange)}
+	lines := map[string]int{}
+	var values []string
+	for _, vb := range f.Blocks {
+		name := vb.Labels[0]
+		v := l.decodeKnobValue(k, vb)
+		if line, twice := lines[name]; twice {
+			l.Fail(vb.LabelRanges[0], "Duplicate value", "Knob %q has the value %q already on line %d. Rename or remove one.", k.Name, name, line)
+			continue
+		}
+		lines[name] = vb.DefRange.Start.Line
+		values = append(values, name)
+		k.Values = append(k.Values, v)
+	}
+	if len(values) == 0 {
+		l.Fail(b.DefRange, "Knob without values", `A knob switches between named values. Add: value "on" { env = { … } }, and one for its default.`)
+	}
+	f.Required("default", "the value that the baseline has.")
+	k.Default = f.Text("default", "")
+	if _, ok := f.Value("default"); ok && k.Default != "" && lines[k.Default] == 0 && len(values) > 0 {
+		l.Fail(f.At("default"), "Unknown knob value", "Knob %q has no value %q.%s", k.Name, k.Default, l.DidYouMean(k.Default, values))
+	}
+	if l.First(b) {
+		l.plan.Knobs = append(l.plan.Knobs, k)
+		l.checks.knobs[k.Name] = k
+	}
+}
+
+func (l *loader) decodeKnobValue(k *plans.Knob, b *hcl.Block) *plans.KnobValue {
+	name := b.Labels[0]
+	if !knobValueName.MatchString(name) {
+		l.Fail(b.LabelRanges[0], "Invalid value name", "The name of a value has up to 64 letters, digits and the characters _ . : + -, and begins with a letter or digit.")
+	}
+	f := l.Fields(b, l.partSchema(knobValueDoc, l.reg.ValueParts), fmt.Sprintf("value %q", name))
+	v := &plans.KnobValue{Name: name, Args: f.Texts("args"), Command: f.Texts("command"), Image: f.Text("image", ""), Range: lang.RangeOf(b.DefRange)}
+	v.Parts = l.decodeParts(f, l.reg.ValueParts)
+	for _, p := range f.Pairs("env") {
+		var text *string
+		if !p.V.IsNull() {
+			s, ok := l.AsText(p.V, p.At, p.Key+" in env")
+			if !ok {
+				continue
+			}
+			text = &s
+		}
+		if v.Env == nil {
+			v.Env = map[string]*string{}
+		}
+		v.Env[p.Key] = text
+	}
+	known := l.knobSettings()
+	v.Settings = l.decodeSettings(f.Pairs("settings"), known.kind, known.attrs, true)
+	v.MustSee = l.decodeEvidence(f.Single("must_see"))
+	v.MustNotSee = l.decodeEvidence(f.Single("must_not_see"))
+	for _, g := range v.MustSee.Log {
+		for _, h := range v.MustNotSee.Log {
+			if strings.EqualFold(g, h) {
+				l.Fail(b.DefRange, "Contradictory evidence", "%q is in both must_see and must_not_see of value %q, which nothing can satisfy. Remove one.", g, name)
+			}
+		}
+	}
+	return v
+}
+
+// knobSettings are the settings that some engine of the plan accepts, nil where
+// one accepts any: a knob belongs to no engine in particular.
+type knobSettings struct {
+	kind  string
+	attrs []plans.Attr
+}
+
+func (l *loader) knobSettings() *knobSettings {
+	if l.settings != nil {
+		return l.settings
+	}
+	l.settings = &knobSettings{}
+	found := knobSettings{}
+	seen := map[string]bool{}
+	for _, key := range l.Symbols.Of("engine").Order {
+		kind, _, _ := strings.Cut(key, ".")
+		accepted := l.reg.Engines[kind].Settings
+		if accepted == nil {
+			return l.settings
+		}
+		found.kind = kind
+		for _, a := range accepted {
+			if !seen[a.Name] {
+				seen[a.Name] = true
+				found.attrs = append(found.attrs, a)
+			}
+		}
+	}
+	l.settings = &found
+	return l.settings
+}
+
+var mustSeeDoc = &lang.BlockDoc{
+	Type: "must_see", Times: plans.AtMost1,
+	Doc:   "What proves that the value took effect: each glob has to be found, and each observation to have its value; there is at least one of either. Where a protocol has a kernels level, every value in use needs evidence, the baseline's included: unproven is not a pass.",
+	Attrs: evidenceAttrs,
+	Example: `must_see {
+  log = ["*Marlin backend*"]
+}`,
+}
+
+var mustNotSeeDoc = &lang.BlockDoc{
+	Type: "must_not_see", Times: plans.AtMost1,
+	Doc:   "What proves that the value did not take effect: no glob may be found, and no observation may have its value; there is at least one of either.",
+	Attrs: evidenceAttrs,
+	Example: `must_not_see {
+  log = ["*backend: CUTLASS*"]
+}`,
+}
+
+var evidenceAttrs = []plans.Attr{
+	{Name: "log", Type: plans.Strings, Doc: "Globs for lines of the engine's log: unanchored, upper and lower case alike, `*` crosses everything."},
+	{Name: "observed", Type: plans.Values, Doc: "Observations with their value, as in `{ moe_kernel = \"marlin\" }`. One that is not observed proves nothing."},
+}
+
+// evidenceSchema knows trace only to say that it comes later.
+var evidenceSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "log"}, {Name: "observed"}, {Name: "trace"}}}
+
+func (l *loader) decodeEvidence(b *hcl.Block) (e plans.Evidence) {
+	if b == nil {
+		return e
+	}
+	f := l.Fields(b, evidenceSchema, b.Type)
+	if a := f.Attrs["trace"]; a != nil {
+		l.Fail(a.NameRange, "Evidence not supported yet", "Only log and observed are supported so far: globs for lines of the engine's log, and what the engine says of itself. Remove trace, and name a log line that proves the same.")
+	}
+	e.Observed = l.decodeObserved(f)
+	if f.Attrs["log"] == nil && f.Attrs["observed"] == nil && f.Attrs["trace"] == nil {
+		l.Fail(b.DefRange, "Empty "+b.Type, `%s names nothing to look for. Add: log = ["*text of a log line*"], or observed = { … }.`, b.Type)
+		return e
+	}
+	v, ok := f.Value("log")
+	if !ok {
+		return e
+	}
+	e.Log = f.Texts("log")
+	elems, isList := l.Elements(f.Attrs["log"].Expr, v)
+	for _, g := range elems {
+		if s, isText := lang.Plain(g.V).(string); isText && strings.Trim(s, "* ") == "" {
+			l.Fail(g.At, "Glob matches everything", "%q is found in every log, so it proves nothing. Name text that only this value makes the engine log.", s)
+		}
+	}
+	if isList && len(elems) == 0 {
+		l.Fail(f.At("log"), "Empty log", `The list is empty. Add a glob, such as "*text of a log line*".`)
+	}
+	return e
+}
+
+// observedName is a place where a knob names an observation.
+type observedName struct {
+	name string
+	at   hcl.Range
+	// value is what it should be; null where any will do.
+	value   cty.Value
+	valueAt hcl.Range
+}
+
+// checkObserved looks at the observations that knobs name. A knob belongs to no
+// engine in particular, so one of them has to have it.
+func (l *loader) checkObserved() {
+	var all []plans.Observed
+	for _, e := range l.plan.Engines {
+		all = append(all, e.Observed...)
+	}
+	for _, n := range l.checks.observed {
+		o, names, ok := plans.FindObserved(all, n.name)
+		if !ok {
+			slices.Sort(names)
+			l.Fail(n.at, "Unknown observation", "No engine of the plan says anything called %q of itself.%s To observe it, add to the engine: observe %q { log = \"…\" }.", n.name, l.DidYouMean(n.name, slices.Compact(names)), n.name)
+			continue
+		}
+		want := map[plans.InputType]cty.Type{plans.WordInput: cty.String, plans.BoolInput: cty.Bool, plans.NumberInput: cty.Number}[rules.InputType(o.Type)]
+		if n.value != cty.NilVal && n.value.Type() != want {
+			l.Fail(n.valueAt, "Wrong type for observed", "%s is a %s; this is %s.", n.name, o.Type, lang.Describe(n.value))
+		}
+	}
+}
+
+// decodeObserved reads what observations must or must not say.
+func (l *loader) decodeObserved(f *eval.Body) map[string]any {
+	var want map[string]any
+	for _, p := range f.Pairs("observed") {
+		if p.V.IsNull() {
+			continue
+		}
+		if !p.V.Type().IsPrimitiveType() {
+			l.Fail(p.At, "Wrong type for observed", "%s takes one value, such as \"marlin\", true or 2; this is %s.", p.Key, lang.Describe(p.V))
+			continue
+		}
+		l.checks.observed = append(l.checks.observed, observedName{p.Key, p.KeyAt, p.V, p.At})
+		if want == nil {
+			want = map[string]any{}
+		}
+		want[p.Key] = lang.Plain(p.V)
+	}
+	return want
+}
+
+// changesOf reads the observations that a knob's values are expected to change.
+func (l *loader) changesOf(f *eval.Body) []string {
+	names := f.Texts("changes")
+	for _, name := range names {
+		l.checks.observed = append(l.checks.observed, observedName{name: name, at: f.At("changes")})
+	}
+	return names
+}

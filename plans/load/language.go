@@ -1,0 +1,45 @@
+package load
+
+import (
+	"encoding/json"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+)
+
+// fileDoc is what may stand at the top level of a plan.
+var fileDoc = &lang.BlockDoc{
+	Times: plans.Once,
+	Doc:   "A plan of mxflow: which ports of performance features are made, how each is measured, and which rules decide.",
+	Attrs: []plans.Attr{
+		{Name: "include", Type: plans.Strings, Doc: "Files whose blocks belong to the plan too, such as engines and protocols that a team shares. Paths are relative to the file; each file counts once. Read before anything is evaluated, so plain text only."},
+	},
+	Blocks: []*lang.BlockDoc{
+		planDoc, variableDoc, localsDoc, engineDoc, knobDoc, workloadDoc, suiteDoc, protocolDoc, targetDoc, importedDoc, baselineDoc, decisionDoc, phaseDoc,
+	},
+}
+
+// Describe is the whole language: the blocks of this package with the levels,
+// steps and engine kinds of reg in their places. The result may be changed.
+func Describe(reg *plans.Registry) *lang.BlockDoc {
+	if reg == nil {
+		reg = &plans.Registry{}
+	}
+	return fileDoc.With(reg)
+}
+
+// JSONSchema describes plans in YAML for editors, made of the same description
+// as decoders and manual. Block types are keys, labels the keys below them, and
+// at each level a list may stand for several; a text with ${ } or %{ } may stand
+// wherever a value may.
+func JSONSchema(reg *plans.Registry) ([]byte, error) {
+	return json.MarshalIndent(lang.JSONSchema(Describe(reg), "mxflow plan"), "", "  ")
+}
+
+// planBlock describes the blocks that a root of references names.
+func planBlock(root string) *lang.BlockDoc {
+	if root == "feature" {
+		return featureDoc
+	}
+	return fileDoc.Block(root)
+}

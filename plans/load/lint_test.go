@@ -1,0 +1,210 @@
+package load
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/planstest"
+)
+
+// TestWarningsPointAtTheComparison looks where comments of a fixture cannot be.
+func TestWarningsPointAtTheComparison(t *testing.T) {
+	for _, c := range []struct{ attribute, want string }{
+		{"  rule = <<-EOT\n    levels.kernels == 'pass'\n      and chat.ttft <= 0.5\n  EOT", "60:11-27 Implausible for the unit"},
+		{`  rule = "chat.tg > 0 and \u0063hat.ttft <= 0.5"`, "58:11-22 Comparison always holds; 58:27-48 Implausible for the unit"},
+		{`  rule = "chat.tg.gain >= ${10}"`, "58:11-32 Implausible for the unit"},
+	} {
+		var got []string
+		for _, d := range loadRule(c.attribute).Diagnostics {
+			if !strings.HasPrefix(d.Summary, "Unused") && d.Summary != "Nothing is qualified" {
+				got = append(got, fmt.Sprintf("%d:%d-%d %s", d.Subject.Start.Line, d.Subject.Start.Column, d.Subject.End.Column, d.Summary))
+			}
+		}
+		if s := strings.Join(got, "; "); s != c.want {
+			t.Errorf("%s\ngot  %s\nwant %s", c.attribute, s, c.want)
+		}
+	}
+}
+
+// TestWarningsInYAML: the places are those of the YAML file.
+func TestWarningsInYAML(t *testing.T) {
+	src := `plan: {p: {}}
+engine: {embedded: {tiny: {}}}
+workload:
+  chat: {prompt_tokens: 8, output_tokens: 8}
+knob:
+  moe:
+    default: all
+    value: {all: {}, routed: {}}
+protocol:
+  quick:
+    level: {smoke: {prompt: "?", expect: "!"}, benchmark: {workloads: [workload.chat]}}
+baseline: {engine: engine.embedded.tiny, protocol: protocol.quick}
+phase:
+  port:
+    feature:
+      routed:
+        set: {moe: routed}
+        criterion:
+          plain: {rule: chat.tg.gain >= 0.1 and chat.ttft <= 0.5}
+          quoted: {rule: 'chat.pp.gain >= 0.1 and levels[''x''] == 1 '}
+          block:
+            rule: >
+              chat.e2e.gain >= 0.1
+                and chat.ttft <= 0.25
+`
+	broken := LoadBytes("plan.yaml", []byte(src), planstest.Registry(), Options{})
+	if got := places(broken); got != "20:51-62 Level not in the protocol" {
+		t.Errorf("got %s\n%s", got, planstest.Text(&broken.Findings))
+	}
+	sound := LoadBytes("plan.yaml", []byte(strings.Replace(src, "levels[''x''] == 1 ", "chat.tg < 0", 1)), planstest.Registry(), Options{})
+	if got := places(sound); got != "19:49-65 Implausible for the unit; 20:51-62 Comparison can never hold; 24:21-38 Implausible for the unit" {
+		t.Errorf("got %s\n%s", got, planstest.Text(&sound.Findings))
+	}
+}
+
+func places(r *Result) string {
+	var list []string
+	for _, d := range r.Diagnostics {
+		list = append(list, fmt.Sprintf("%d:%d-%d %s", d.Subject.Start.Line, d.Subject.Start.Column, d.Subject.End.Column, d.Summary))
+	}
+	return strings.Join(list, "; ")
+}
+
+// TestIncludedBlocksMayBeUnused: what a team keeps in one place serves several
+// plans.
+func TestIncludedBlocksMayBeUnused(t *testing.T) {
+	dir := t.TempDir()
+	shared := "engine \"openai\" \"spare\" {\n  process {\n    command = [\"serve\"]\n  }\n}\n"
+	for name, text := range map[string]string{"shared.hcl": shared, "plan.hcl": "include = [\"shared.hcl\"]\n" + rulePlan} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	res := Load(filepath.Join(dir, "plan.hcl"), planstest.Registry(), Options{})
+	if got := summaries(res); got != "Unused workload | Nothing is qualified" {
+		t.Errorf("got %s\n%s", got, planstest.Text(&res.Findings))
+	}
+}
+
+// TestAllRivals: all that try values of one knob are named, in one warning.
+func TestAllRivals(t *testing.T) {
+	src, err := os.ReadFile("testdata/warnings/rivals.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := `feature "routed_again" {
+    set = { moe = "routed" }
+    criterion "decode" {
+      rule = "chat.tg.gain >= 0.1"
+    }
+  }
+}
+`
+	text := strings.TrimSuffix(strings.TrimSpace(string(src)), "}") + again
+	res := LoadBytes("rivals.hcl", []byte(text), planstest.Registry(), Options{})
+	var details []string
+	for _, d := range res.Diagnostics {
+		if d.Summary == "Rivals for one knob" {
+			details = append(details, d.Detail)
+		}
+	}
+	if len(details) != 1 || !strings.Contains(details[0], `Features "routed", "grouped" and "routed_again" try`) || !strings.HasSuffix(details[0], `choose = { moe = ["routed", "grouped"] }.`) {
+		t.Errorf("%q", details)
+	}
+}
+
+// slips loads a plan with one criterion and, where expect is not empty, a
+// hypothesis on chat.ttft, and returns what is said of what passes on a loss.
+func slips(t *testing.T, criterion, expect string) (said []string) {
+	t.Helper()
+	const plain = "    criterion \"decode\" { rule = \"chat.tg.gain >= 0.1\" }\n"
+	text := fmt.Sprintf("    criterion \"decode\" { rule = %q }\n", criterion)
+	if expect != "" {
+		text += fmt.Sprintf("    hypothesis {\n      metric = \"chat.ttft\"\n      expect = %q\n      because = \"of it\"\n    }\n", expect)
+	}
+	res := LoadBytes("plan.hcl", []byte(strings.Replace(rulePlan, plain, text, 1)), planstest.Registry(), Options{})
+	if !res.OK() {
+		t.Fatalf("%q %q: %s", criterion, expect, planstest.Text(&res.Findings))
+	}
+	for _, d := range res.Diagnostics {
+		if lang.CodeOf(d) == "only-when-worse" {
+			said = append(said, d.Summary+": "+d.Detail)
+		}
+	}
+	return said
+}
+
+func TestPassesOnlyWhenWorse(t *testing.T) {
+	for _, c := range []struct{ rule, says string }{
+		{"chat.ttft.gain <= -0.05", "chat.ttft is worse than that of its base, by at least 5 %|A gain with a plus is better|become better, write chat.ttft.gain >= 0.05;|so much and no more, chat.ttft.gain >= -0.05.|write not (chat.ttft.gain > -0.05)"},
+		{"-0.05 > chat.ttft.gain", "write chat.ttft.gain >= 0.05;|no more, -0.05 < chat.ttft.gain."},
+		{"chat.e2e.change >= 0.1", "of e2e less is better|write chat.e2e.change <= -0.1;|no more, chat.e2e.change <= 0.1."},
+		{"chat.e2e.change > 1", "write chat.e2e.change <= -0.5;"},
+		{"chat.ttft >= 1.1 * chat.ttft.base", "write chat.ttft.change <= -0.1;|no more, chat.ttft <= 1.1 * chat.ttft.base."},
+		{"chat.ttft.max >= 1.1 * chat.ttft.base.max", "worse by so much and no more, write chat.ttft.max <= 1.1 * chat.ttft.base.max."},
+		{"chat.ttft.delta >= 30", "by at least 30 ms|write chat.ttft.delta <= -30;"},
+		{"chat.tg <= 0.9 * chat.tg.base", "of tg more is better|write chat.tg.change >= 0.1;"},
+		{"chat.tg.root.change <= -0.1", "than that of the root, by|write chat.tg.root.change >= 0.1;"},
+		{"chat.tg.gain < 0", "is worse than that of its base. A gain|become better, write chat.tg.gain > 0."},
+		{"chat.tg.gain <= 0", "become better, write chat.tg.gain >= 0."},
+		{"engine.memory_gb.delta >= 1", "by at least 1 GB"},
+		{"chat.errors.delta == 1", "worse than that of its base, by at least 1|so much and no more, write chat.errors.delta <= 1.|write not (chat.errors.delta < 1)."},
+		{"2 == chat.errors.delta", "write chat.errors.delta <= 2.|write not (chat.errors.delta < 2)."},
+		{"chat.errors.delta in [2, 1]", "write chat.errors.delta <= 2.|write not (chat.errors.delta < 1)."},
+		{"chat.pp.gain >= 0 and chat.tg.gain <= -0.05", "chat.tg.gain <= -0.05 passes only"},
+	} {
+		said := slips(t, c.rule, "")
+		if len(said) != 1 {
+			t.Errorf("%s: %q", c.rule, said)
+			continue
+		}
+		for _, part := range strings.Split(c.says, "|") {
+			if !strings.Contains(said[0], part) {
+				t.Errorf("%s: no %q in\n%s", c.rule, part, said[0])
+			}
+		}
+	}
+}
+
+// What a plan may well mean is not warned of: such a warning costs trust.
+func TestPassesOnlyWhenWorseSilent(t *testing.T) {
+	for _, rule := range []string{
+		"chat.ttft.gain >= -0.05", "chat.ttft.change <= 0.1", "chat.tg.gain <= 0.02", "chat.tg.gain >= -0.02 and chat.tg.gain <= 0.02",
+		"not (chat.ttft.gain > -0.05)", "not (chat.ttft.gain < -0.05)", "chat.tg.gain >= 0.1 or chat.ttft.gain <= -0.05", "engine.memory_gb.delta >= 0",
+		"chat.ttft <= 1.1 * chat.ttft.base", "chat.ttft >= 30", "chat.tg.gain >= 0",
+	} {
+		if said := slips(t, rule, ""); len(said) > 0 {
+			t.Errorf("%s: %q", rule, said)
+		}
+	}
+}
+
+// A hypothesis may foresee a loss where a criterion allows for it.
+func TestHypothesisExpectsALoss(t *testing.T) {
+	for _, c := range []struct{ rule, expect, says string }{
+		{"chat.ttft.gain >= 0.1", "+100%", `criterion "decode"|wants chat.ttft.gain >= 0.1|of ttft, + is worse|write "-50%"`},
+		{"chat.ttft.change <= 0.05", "+20%", `write "-20%"`},
+		{"chat.tg.gain >= 0.1", "+20%", "no criterion allows for that loss"},
+		{"chat.ttft.change <= 0.2", "+10%", ""},
+		{"chat.ttft <= 300", "+10%", ""},
+		{"not (chat.ttft.change < 0.1)", "+10%", ""},
+		{"chat.ttft.gain >= 0.1", "-10%", ""},
+		{"chat.ttft.gain >= 0.1", "<= 300", ""},
+	} {
+		said := slips(t, c.rule, c.expect)
+		if (c.says == "") != (len(said) == 0) {
+			t.Errorf("%s, %s: %q", c.rule, c.expect, said)
+			continue
+		}
+		for _, part := range strings.Split(c.says, "|") {
+			if part != "" && !strings.Contains(said[0], part) {
+				t.Errorf("%s, %s: no %q in\n%s", c.rule, c.expect, part, said[0])
+			}
+		}
+	}
+}

@@ -1,0 +1,266 @@
+// Package load makes a plan of files, or says what is wrong, where, and what to do: it
+// follows includes, takes variables from outside, makes the blocks of for_each and
+// count, and decodes each type of block, one a file with its description beside it.
+// What levels, steps and engine kinds accept reaches it as a plans.Registry. It
+// starts nothing and knows nothing of a run.
+package load
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime/debug"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/eval"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/lint"
+	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/plans/rules"
+)
+
+// Options are what the command line adds to a plan.
+type Options struct {
+	// Inputs are --var and --var-file in the order of the command line.
+	Inputs []Given
+	// Vars are values for the plan's variables, as text; they come after Inputs.
+	Vars map[string]string
+	// Env looks up environment variables, for MXFLOW_VAR_name and env(); nil is
+	// the environment of the process.
+	Env func(name string) (string, bool)
+	// Guard, where set, watches over time and memory of the load.
+	Guard *eval.Guard
+	// Suite is the name of the suite that benchmarks send; empty is what they name.
+	Suite string
+	// As, where set, are the inputs of another load that this one is to come out
+	// as: they stand in the place of all others, except for those that are private.
+	As *plans.Inputs
+	// Unproven only warns of knob values without evidence: whoever starts an
+	// engine to find its evidence has none yet.
+	Unproven bool
+}
+
+// Result is a loaded plan with everything needed to tell a person about it.
+type Result struct {
+	// Plan is what could be decoded. It is whole only if OK says so, and never
+	// nil.
+	Plan *plans.Plan
+	lang.Findings
+	// Source is the text of the first file, and Sources that of all files that
+	// the plan is made of, by name.
+	Source  []byte
+	Sources map[string][]byte
+
+	// loaded is the load that made it, with the scope of its expressions.
+	loaded *loader
+}
+
+// scope is the scope of the plan's expressions, and guard what watched the load: for
+// who reads more in it, and not at the same time as others do.
+func (r *Result) Scope() *eval.Scope { return r.loaded.Scope }
+
+func (r *Result) Guard() *eval.Guard { return r.loaded.opts.Guard }
+
+// Load reads, decodes and checks the plan at path: a file, or a folder whose
+// plan files together are the plan. It finds everything that is wrong at once
+// and starts nothing. Besides the plan it reads what the plan includes or names
+// in file(), and the files of variables.
+func Load(path string, reg *plans.Registry, opts Options) *Result {
+	l := newLoader(path, reg, opts)
+	return l.guarded(func() { l.readPlan(path) })
+}
+
+// LoadBytes is Load for a plan file that is in memory; filename is used in
+// diagnostics and to find the plan's folder.
+func LoadBytes(filename string, src []byte, reg *plans.Registry, opts Options) *Result {
+	l := newLoader(filename, reg, opts)
+	return l.guarded(func() { l.addSource(filename, src, nil) })
+}
+
+// guarded reads the files, then loads what is in them. A plan is foreign input:
+// a mistake in this package or in a parser must end as a message, not as a dead
+// process.
+func (l *loader) guarded(read func()) (res *Result) {
+	stop := l.opts.Guard.Watch(l.Scope)
+	defer stop()
+	defer func() {
+		if p := recover(); p != nil {
+			l.Diags = hcl.Diagnostics{{
+				Severity: hcl.DiagError,
+				Summary:  "Internal error while reading the plan",
+				Detail:   fmt.Sprintf("This is a mistake in mxflow, please report it together with the plan: %v\n%s", p, debug.Stack()),
+				Subject:  lang.StartOf(l.plan.File).Ptr(),
+			}}
+			l.plan = &plans.Plan{File: l.plan.File, Dir: l.plan.Dir, Decision: ownDecision()}
+			res = l.result()
+		}
+	}()
+	read()
+	if l.unreadable {
+		// Decoding around a syntax error would report things as missing that
+		// are merely unreadable.
+		return l.result()
+	}
+	l.load()
+	if !l.unordered && len(l.Doubted) == 0 {
+		// Rules would miss what could not be made, too.
+		ns := rules.New(l.plan)
+		l.At("rules", hcl.Range{Filename: l.plan.File})
+		l.Diags = append(l.Diags, l.withoutEchoes(rules.CompileAll(ns, l.Files()))...)
+		l.At("checks", hcl.Range{Filename: l.plan.File})
+		if !l.Diags.HasErrors() {
+			l.Diags = append(l.Diags, lint.Check(l.plan, ns, l.Scope)...)
+		}
+	}
+	return l.result()
+}
+
+func (l *loader) result() *Result {
+	l.plan.Hidden = l.Secrets.List()
+	hide := redact.New(append(l.Secrets.List(), l.Secrets.Unseen...))
+	res := &Result{Plan: l.plan, Findings: lang.Findings{Files: l.Files()}, Sources: map[string][]byte{}, loaded: l}
+	for i, name := range l.Order {
+		s := l.Sources[name]
+		if i == 0 {
+			res.Source = s.Text
+		}
+		res.Sources[name] = s.Text
+		res.Files[name].Bytes = hide.Bytes(s.Text)
+	}
+	l.ExplainAll(l.Diags)
+	for _, d := range l.Diags {
+		d.Summary, d.Detail = hide.Text(d.Summary), hide.Text(d.Detail)
+	}
+	res.Diagnostics = lang.TidyDiagnostics(l.Diags, l.Order)
+	return res
+}
+
+// echoes are complaints of rules about what their protocol lacks.
+var echoes = map[string]bool{"Workload is not measured": true, "Level not in the protocol": true}
+
+// withoutEchoes drops complaints that only repeat a mistake in a protocol, or
+// in the choice of one, which has been reported where it stands.
+func (l *loader) withoutEchoes(diags hcl.Diagnostics) (kept hcl.Diagnostics) {
+	for _, d := range diags {
+		if !l.protocolsInDoubt || !echoes[d.Summary] {
+			kept = append(kept, d)
+		}
+	}
+	return kept
+}
+
+// folderOf is the folder that paths in a plan are relative to.
+func folderOf(path string) string {
+	if lang.IsFolder(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Dir(path)
+}
+
+// loader is one Load in progress: what it has found so far.
+type loader struct {
+	*eval.Scope
+	plan *plans.Plan
+	reg  *plans.Registry
+	opts Options
+
+	// open are the files whose includes are being followed.
+	open []string
+	// unreadable is set when a file could not be read or parsed.
+	unreadable bool
+
+	// settling is set while it is not known yet which blocks there are.
+	settling *settling
+	// phases are the opened bodies of phases.
+	phases map[*eval.Instance]*phaseBlock
+	// datasets are the files of prompts that were read, by path.
+	datasets map[string]readOnce
+	schemas  map[string]*hcl.BodySchema
+	checks   crossChecks
+	// cells counts those of all workloads.
+	cells int
+	// made counts the blocks that for_each, count and dynamic have made.
+	made int
+	// unordered is set when the graph has a circle, or is too large to be
+	// looked at whole, so that nothing walks it.
+	unordered bool
+	// settings are what knobs may set; see knobSettings.
+	settings *knobSettings
+	// addedSettings are those that blocks of engines add to their kinds, and
+	// unknownSettings those of knobs that no kind has; see checkUnknownSettings.
+	addedSettings   map[string]bool
+	unknownSettings []unknownSetting
+	// protocolsInDoubt is set when a protocol, or the choice of one, is wrong.
+	protocolsInDoubt bool
+}
+
+func newLoader(path string, reg *plans.Registry, opts Options) *loader {
+	if reg == nil {
+		reg = &plans.Registry{}
+	}
+	l := &loader{
+		Scope:   eval.NewScope(path),
+		plan:    &plans.Plan{File: path, Dir: folderOf(path), Decision: ownDecision()},
+		reg:     reg,
+		opts:    opts,
+		schemas: map[string]*hcl.BodySchema{},
+		phases:  map[*eval.Instance]*phaseBlock{},
+		checks:  crossChecks{knobs: map[string]*plans.Knob{}, features: map[string]*featureNotes{}},
+	}
+	l.Dir, l.Replays, l.Env, l.Language = l.plan.Dir, opts.As != nil, l.environment, planBlock
+	l.Whole = rootSchema
+	l.Before = func(uses []hcl.Traversal) bool { return l.settling == nil || l.settling.need(uses) }
+	return l
+}
+
+// load decodes in passes: labels, so that a reference may stand before what it
+// refers to; variables and locals, and which blocks for_each and count make, in
+// the order of what they need; bodies; then what needs the whole plan.
+func (l *loader) load() {
+	all := l.planBlocks()
+	blocks := all.ByType()
+	l.declareNames(all)
+	l.decodeVariables(blocks["variable"])
+	generated := l.settle(all)
+	l.closeScope()
+
+	l.decodePlan(blocks["plan"])
+	l.chooseSuite()
+	for _, g := range generated {
+		l.decodeGroup(g)
+	}
+	l.checkUnknownSettings()
+	l.decodeBaseline(blocks["baseline"])
+	l.decodeDecision(blocks["decision"])
+	for _, g := range generated {
+		if g.Kind == "phase" {
+			for _, i := range g.Instances {
+				l.Within(i, func() { l.decodePhase(l.phases[i]) })
+			}
+		}
+	}
+	if !l.unordered {
+		l.checkPlan()
+	}
+}
+
+// decodeGroup decodes what one block has made.
+func (l *loader) decodeGroup(g *eval.Group) {
+	decode := map[string]func(*hcl.Block){
+		"engine": l.decodeEngine, "knob": l.decodeKnob, "workload": l.decodeWorkload,
+		"suite": l.decodeSuite, "protocol": l.decodeProtocol, "target": l.decodeTarget, "imported": l.decodeImported,
+	}[g.Kind]
+	if decode == nil {
+		return
+	}
+	for _, i := range g.Instances {
+		l.Within(i, func() { decode(i.Block) })
+	}
+}
+
+// ownDecision is the usual decision, for a plan to change.
+func ownDecision() *plans.Decision {
+	d := usual
+	return &d
+}

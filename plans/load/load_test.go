@@ -1,0 +1,420 @@
+package load
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/eval"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/planstest"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+func TestValidPlansDecodeAsRecorded(t *testing.T) {
+	paths, _ := filepath.Glob("testdata/valid/*.hcl")
+	if len(paths) == 0 {
+		t.Fatal("no fixtures")
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			res := Load(path, planstest.Registry(), Options{})
+			if !res.OK() {
+				t.Fatalf("diagnostics:\n%s", planstest.Text(&res.Findings))
+			}
+			sameExpectations(t, path, res)
+			got, err := json.MarshalIndent(res.Plan, "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, '\n')
+			golden := strings.TrimSuffix(path, ".hcl") + ".json"
+			if *update {
+				if err := os.WriteFile(golden, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("%s differs from what was decoded; run with -update and look at the difference.\n%s", golden, got)
+			}
+		})
+	}
+}
+
+// expectation is the comment by which a fixture says what is wrong with a line.
+var expectation = regexp.MustCompile(`# (?:ERROR|WARNING): (.*?)\s*$`)
+
+// TestInvalidPlansAreExplained compares, for each fixture, line and summary of
+// all diagnostics with its comments. A mistake of the whole file is expected on
+// line 1; several on one line are separated by " | ".
+func TestInvalidPlansAreExplained(t *testing.T) {
+	paths, _ := filepath.Glob("testdata/invalid/*.hcl")
+	if len(paths) < 40 {
+		t.Fatalf("%d fixtures", len(paths))
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) { checkExpectations(t, path) })
+	}
+}
+
+// TestPlansThatMayWasteTimeAreQuestioned is the same for plans that would run:
+// what is found are warnings, except where a rule could never be decided.
+func TestPlansThatMayWasteTimeAreQuestioned(t *testing.T) {
+	paths, _ := filepath.Glob("testdata/warnings/*.hcl")
+	if len(paths) < 12 {
+		t.Fatalf("%d fixtures", len(paths))
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			checkExpectations(t, path)
+			for _, d := range Load(path, planstest.Registry(), Options{}).DiagnosticsJSON() {
+				if d.Code == lang.OtherCode || (d.Severity == "error") != (d.Summary == "Too few requests") {
+					t.Errorf("%s %s: %s", d.Severity, d.Code, d.Summary)
+				}
+			}
+		})
+	}
+}
+
+// checkExpectations compares what is wrong with a fixture with what it says.
+func checkExpectations(t *testing.T, path string) {
+	t.Helper()
+	if sameExpectations(t, path, Load(path, planstest.Registry(), Options{})) == 0 {
+		t.Error("the fixture expects nothing")
+	}
+}
+
+// sameExpectations returns how much was expected.
+func sameExpectations(t *testing.T, path string, res *Result) int {
+	t.Helper()
+	src, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got []string
+	for i, line := range strings.Split(string(src), "\n") {
+		if m := expectation.FindStringSubmatch(line); m != nil {
+			for _, summary := range strings.Split(m[1], " | ") {
+				want = append(want, fmt.Sprintf("%d: %s", i+1, summary))
+			}
+		}
+	}
+	for _, d := range res.Diagnostics {
+		got = append(got, fmt.Sprintf("%d: %s", d.Subject.Start.Line, d.Summary))
+		if d.Detail == "" {
+			t.Errorf("%s says nothing about how to mend it", d.Summary)
+		}
+	}
+	sort.Strings(want)
+	sort.Strings(got)
+	if w, g := strings.Join(want, "\n"), strings.Join(got, "\n"); w != g {
+		t.Errorf("want\n%s\ngot\n%s\n\n%s", w, g, planstest.Text(&res.Findings))
+	}
+	return len(want)
+}
+
+func mustLoad(t testing.TB, path string) *plans.Plan {
+	t.Helper()
+	res := Load(path, planstest.Registry(), Options{})
+	if !res.OK() {
+		t.Fatal(planstest.Text(&res.Findings))
+	}
+	return res.Plan
+}
+
+func TestLookups(t *testing.T) {
+	p := mustLoad(t, "testdata/valid/mxfp4.hcl")
+	if p.Engine("embedded.tiny") == nil || p.Engine("tiny") != nil {
+		t.Error("engine")
+	}
+	if p.Knob("moe_kernel").Value("gemm") == nil || p.Knob("moe_kernel").Value("x") != nil || p.Knob("x") != nil {
+		t.Error("knob")
+	}
+	if p.Workload("chat") == nil || p.Workload("x") != nil {
+		t.Error("workload")
+	}
+	if p.Protocol("standard").Level("kernels") == nil || p.Protocol("quick").Level("kernels") != nil || p.Protocol("x") != nil {
+		t.Error("protocol")
+	}
+	if p.Target("llamacpp") == nil || p.Target("x") != nil {
+		t.Error("target")
+	}
+	if p.Phase("cutlass") == nil || p.Phase("x") != nil {
+		t.Error("phase")
+	}
+	if p.Feature("sinks_again").Phase != "sinks" || p.Feature("x") != nil {
+		t.Error("feature")
+	}
+	if f := p.Feature("cutlass_grouped_gemm"); f.Protocol != "standard" {
+		t.Errorf("protocol of a feature that names none: %q", f.Protocol)
+	}
+}
+
+func TestCells(t *testing.T) {
+	for _, c := range []struct {
+		w    plans.Workload
+		want string
+	}{
+		{plans.Workload{Name: "w", PromptTokens: []int{8}, OutputTokens: []int{4}}, "[w=pp8 tg4]"},
+		{plans.Workload{Name: "w", PromptTokens: []int{8}, OutputTokens: []int{4}, OutputList: true}, "[w.o4=pp8 tg4]"},
+		{plans.Workload{Name: "w", PromptTokens: []int{8, 2}, OutputTokens: []int{4}, PromptList: true}, "[w.p8=pp8 tg4 w.p2=pp2 tg4]"},
+		{
+			plans.Workload{Name: "w", PromptTokens: []int{8}, OutputTokens: []int{4, 5}, PromptList: true, OutputList: true},
+			"[w.p8.o4=pp8 tg4 w.p8.o5=pp8 tg5]",
+		},
+	} {
+		var got []string
+		for _, cell := range c.w.Cells() {
+			got = append(got, cell.Address+"="+cell.Label)
+		}
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("got %v, want %v", got, c.want)
+		}
+	}
+}
+
+func TestBlocksDecodeIntoStructs(t *testing.T) {
+	p := mustLoad(t, "testdata/valid/mxfp4.hcl")
+	var exec struct {
+		Command []string          `json:"command"`
+		Env     map[string]string `json:"env"`
+		Timeout plans.Dur         `json:"timeout"`
+	}
+	if err := p.Phase("branches").Steps[0].Decode(&exec); err != nil {
+		t.Fatal(err)
+	}
+	if time.Duration(exec.Timeout) != 30*time.Second || len(exec.Command) != 4 || len(exec.Env) != 1 {
+		t.Errorf("%+v", exec)
+	}
+	var bench struct {
+		Workloads []string `json:"workloads"`
+		Launches  int      `json:"launches"`
+	}
+	if err := p.Protocol("standard").Level("benchmark").Decode(&bench); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(bench.Workloads, []string{"chat", "lengths"}) || bench.Launches != 6 {
+		t.Errorf("%+v", bench)
+	}
+	if got := p.Protocol("quick").Level("benchmark").Attrs["launches"]; got != 5.0 {
+		t.Errorf("default is %v (%T)", got, got)
+	}
+	bad := &plans.Block{Kind: "exec", Attrs: map[string]any{"timeout": "soon"}}
+	if err := bad.Decode(&exec); err == nil {
+		t.Error("a duration that is none was decoded")
+	}
+	if text, err := plans.Dur(90 * time.Second).MarshalJSON(); err != nil || string(text) != `"1m30s"` {
+		t.Errorf("%s %v", text, err)
+	}
+}
+
+func summaries(r *Result) string {
+	var list []string
+	for _, d := range r.Diagnostics {
+		list = append(list, d.Summary)
+	}
+	return strings.Join(list, " | ")
+}
+
+func loadText(src string) *Result {
+	return LoadBytes("plan.hcl", []byte(src), planstest.Registry(), Options{})
+}
+
+func TestFilesThatAreNoPlan(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, c := range []struct{ path, want string }{
+		{filepath.Join(dir, "none.hcl"), "Plan file not found"},
+		{t.TempDir(), "No plan in folder"},
+		{write("plan.yaml", "plan: x"), "Missing name | Missing plan block"},
+		{write("empty.hcl", ""), "Plan is empty"},
+		{write("blank.hcl", " \n\t\n"), "Plan is empty"},
+		{write("mark.hcl", "\uFEFF\n"), "Plan is empty"},
+		{write("utf16.hcl", "\xff\xfep\x00l\x00"), "Plan is not UTF-8"},
+		{write("latin1.hcl", "plan \"p\" {\n  summary = \"caf\xe9\"\n}\n"), "Plan is not UTF-8"},
+		{write("nul.hcl", "plan \"p\" {}\n\x00"), "Control character in plan"},
+		{write("escape.hcl", "plan \"p\" {} # \x1b[2J"), "Control character in plan"},
+		{write("large.hcl", "plan \"p\" {}\n"+strings.Repeat("# more\n", 200_000)), "Plan file too large"},
+		{write("line.hcl", "plan \"p\" {} # "+strings.Repeat("x", 20_000)), "Line too long"},
+		{write("good.hcl", "plan \"p\" {}\n"), ""},
+		{write("windows.hcl", "plan \"p\" {\r\n  summary = \"s\"\r\n}\r\n"), ""},
+		{write("bom.hcl", "\uFEFFplan \"p\" {}\n"), ""},
+		{"/dev/zero", "Plan file too large"},
+	} {
+		res := Load(c.path, planstest.Registry(), Options{})
+		if got := summaries(res); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.path, got, c.want)
+		}
+		if res.Plan == nil {
+			t.Errorf("%s: no plan", c.path)
+		}
+		_ = planstest.Text(&res.Findings) // must not stumble over any of these
+	}
+}
+
+func TestMistakesInTheTextArePlaced(t *testing.T) {
+	res := loadText("plan \"p\" {\n  summary = \"caf\xe9\"\n}\n")
+	if d := res.DiagnosticsJSON()[0]; d.Line != 2 || d.Column != 17 {
+		t.Errorf("at %d:%d", d.Line, d.Column)
+	}
+}
+
+// TestHostilePlansAreRefusedQuickly holds texts that would overflow the stack
+// of the parser, fill the memory or keep the machine busy.
+func TestHostilePlansAreRefusedQuickly(t *testing.T) {
+	if testing.Short() {
+		t.Skip("megabytes of text take minutes under the race detector, and nothing here is concurrent")
+	}
+	many := func(s string, n int) string { return strings.Repeat(s, n) }
+	summary := func(expr string) string { return "plan \"p\" {\n  summary = " + expr + "\n}\n" }
+	lines := func(s string, n int) string { return "(" + many(s+"\n", n) + ")" }
+	list := "[" + many("0,", 3000) + "]"
+	for name, src := range map[string]string{
+		"parentheses":       summary(lines(many("(", 100), 2000)),
+		"open parentheses":  many(many("(", 100)+"\n", 2000),
+		"brackets":          summary(lines(many("[", 100), 2000)),
+		"braces":            many("a {\n", 20_000),
+		"templates":         summary(many(`"${`, 5000)),
+		"heredocs":          summary(many("<<A\n${", 5000)),
+		"negations":         summary(lines(many("!", 100), 2000)),
+		"minuses":           summary(lines(many("-", 100), 2000)),
+		"conditionals":      summary(lines("true ? 1 :", 20_000)),
+		"conditions":        summary(lines("true ? ", 20_000)),
+		"sums":              summary(lines("1 +", 20_000)),
+		"nested sums":       summary(many("(", 90) + many(lines("1 +", 100)+"+", 90) + many(")", 90)),
+		"indexes":           summary("([" + many("0]\n[", 20_000) + "0])"),
+		"splats":            summary("(local" + many("[*]\n", 20_000) + ")"),
+		"dotted splats":     summary("(local" + many(".*\n", 20_000) + ")"),
+		"calls":             summary(lines(many("f(", 90), 1) + "\n" + many("g()", 2000)),
+		"if sequences":      summary("<<A\n" + many("%{ if true }\n", 20_000) + "A"),
+		"for sequences":     summary("<<A\n" + many("%{ for a in [1,2] }\n", 20_000) + "A"),
+		"triple for":        "locals {\n x = " + list + "\n y = [for a in local.x : [for b in local.x : [for c in local.x : 1]]]\n}\n",
+		"loop over much":    "locals {\n x = " + list + "\n y = [for a in local.x : local.x]\n}\n",
+		"loop over text":    "locals {\n y = [for a in " + list + " : " + list + "]\n}\n",
+		"loop in braces":    "locals {\n y = { for a in [\n1] : \n a => { for b in [1] : b => 1 } }\n}\n",
+		"huge exponent":     summary(`"${1e999999999 * 1}"`),
+		"huge remainder":    summary("1e900 % 3"),
+		"long number":       summary(many("9", 5000)),
+		"squares":           "locals {\n a0 = 1e300\n" + squares(40) + "}\n",
+		"doubling":          "locals {\n a0 = \"xxxxxxxxxxxxxxxx\"\n" + doublings(60) + "}\n",
+		"copies":            "locals {\n a = \"" + many("x", 9000) + "\"\n" + copies(20_000) + "}\n",
+		"names":             many("workload \"a\" {\n}\n", 50_000),
+		"unknown names":     "plan \"p\" {}\nlocals {\n" + unknowns(20_000) + "}\n",
+		"phases":            phases(3000),
+		"unknown in rules":  unknownRules(9000),
+		"very many phases":  phases(11_000),
+		"attributes":        "plan \"p\" {\n" + attributes(40_000) + "}\n",
+		"join":              "locals {\n s = \"" + many("x", 9000) + "\"\n l = " + list + "\n j = join(local.s, [for x in local.l : \"${x}\"])\n}\n",
+		"mixed list":        "variable \"x\" {\n type = list(any)\n default = [" + many("{a=1},[2],\n", 40_000) + "]\n}\n",
+		"types":             "variable \"x\" {\n type = " + many("list(", 99) + "any" + many(")", 99) + "\n default = []\n}\n",
+		"closers":           many(many(")]}", 1000)+"\n", 100),
+		"comment":           "/*" + many("*\n", 400_000),
+		"unclosed heredoc":  summary("<<A\n" + many("x\n", 400_000)),
+		"mismatched closer": summary(many("(]\n", 50_000)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			res := loadText(src)
+			if took := time.Since(start); took > planstest.Hang {
+				t.Errorf("took %v", took)
+			}
+			if res.OK() {
+				t.Error("was accepted")
+			}
+			if s := summaries(res); strings.Contains(s, "Internal error") {
+				t.Error(planstest.Text(&res.Findings))
+			}
+		})
+	}
+}
+
+func TestDescriptionIsWhole(t *testing.T) {
+	var repeating []string
+	fileDoc.Walk(func(path string, d *lang.BlockDoc) {
+		if d.Doc == "" || d.Times == "" {
+			t.Errorf("%q lacks its doc, or how often it may stand", path)
+		}
+		names := map[string]bool{}
+		for _, a := range d.Attrs {
+			if a.Name == "" || a.Type == "" || names[a.Name] {
+				t.Errorf("%q has an attribute %q without name or type, or twice", path, a.Name)
+			}
+			names[a.Name] = true
+			if a.Required && a.Default != nil {
+				t.Errorf("%s.%s is required and has a default", path, a.Name)
+			}
+		}
+		for _, label := range d.Labels {
+			if label.Name == "" || label.Doc == "" {
+				t.Errorf("%q has a label without name or doc", path)
+			}
+		}
+		if d.Repeats && !slices.Contains(repeating, d.Type) {
+			repeating = append(repeating, d.Type)
+		}
+	})
+	want := slices.Clone(eval.Generates)
+	slices.Sort(want)
+	slices.Sort(repeating)
+	if !slices.Equal(want, repeating) {
+		t.Errorf("described as repeating: %q, decoded so: %q", repeating, want)
+	}
+}
+
+func TestDescribeReturnsACopy(t *testing.T) {
+	d := Describe(planstest.Registry())
+	d.Block("workload").Attrs[0].Name = "changed"
+	d.Block("engine").Kinds["openai"].Block("process").Times = plans.AnyTimes
+	again := Describe(planstest.Registry())
+	if again.Block("workload").Attr("changed") != nil || again.Block("engine").Kinds["openai"].Block("process").Times != plans.Once {
+		t.Error("what a caller changes shows in the next description")
+	}
+}
+
+func TestDescriptionKnowsKinds(t *testing.T) {
+	d := Describe(planstest.Registry())
+	if d.Block("protocol").Block("level").Kinds["smoke"].Attr("expect") == nil {
+		t.Error("level smoke")
+	}
+	if d.Block("phase").Block("step").Kinds["exec"].Attr("command") == nil {
+		t.Error("step exec")
+	}
+	engines := d.Block("engine").Kinds
+	if engines["openai"].Settings != nil || len(engines["embedded"].Settings) != 4 {
+		t.Error("settings of engine kinds")
+	}
+	if engines["openai"].Block("process").Times != plans.Once || engines["embedded"].Block("process").Times != plans.AtMost1 {
+		t.Error("a process block is required where the kind needs one")
+	}
+}
+
+// Where another block may launch an engine, none has to have a process.
+func TestLaunchersStandInForProcess(t *testing.T) {
+	reg := planstest.Registry()
+	reg.EngineParts = map[string]plans.Part{"docker": {Times: plans.AtMost1, Launcher: true}}
+	if times := Describe(reg).Block("engine").Kinds["openai"].Block("process").Times; times != plans.AtMost1 {
+		t.Errorf("process stands %s in it", times)
+	}
+}

@@ -1,0 +1,204 @@
+package load
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/eval"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/rules"
+)
+
+var phaseDoc = &lang.BlockDoc{
+	Type: "phase", Times: plans.AnyTimes, Repeats: true,
+	Labels: []lang.Label{{Name: "name", Doc: "What references call it: `phase.<name>`."}},
+	Doc:    "A set of steps and feature ports behind one gate. It has at least one step, feature or gate.",
+	Attrs: []plans.Attr{
+		{Name: "summary", Type: plans.String, Doc: "What it is for, in one sentence."},
+		{Name: "after", Type: plans.Refs, Ref: "phase", Doc: "Phases whose gate must pass, or be waived, first."},
+		{Name: "after_decided", Type: plans.Refs, Ref: "phase", Doc: "Phases whose gate must merely be decided: pass, fail or inconclusive."},
+	},
+	Blocks: []*lang.BlockDoc{stepDoc, featureDoc, gateDoc},
+	Example: `phase "cutlass" {
+  summary = "CUTLASS kernels for MXFP4"
+
+  step "exec" "clean" {
+    command = ["git", "diff", "--quiet"]
+  }
+  feature "gemm" {
+    set = { moe_kernel = "gemm" }
+    criterion "decode" {
+      rule = "chat.tg.gain >= 0.10"
+    }
+  }
+  gate {
+    rule "decode did not regress" {
+      expr = "chat.tg.gain >= -0.03"
+    }
+  }
+}`,
+}
+
+var stepDoc = &lang.BlockDoc{
+	Type: "step", Times: plans.AnyTimes,
+	Labels: []lang.Label{{Name: "kind", Doc: "What is done."}, {Name: "name", Doc: "What reports call it. Unique in the phase."}},
+	Doc:    "Work before the features of the phase, in the order written.",
+}
+
+var phaseSchema = phaseDoc.Schema()
+
+func (l *loader) decodePhase(pb *phaseBlock) {
+	b := pb.block
+	ph := &plans.Phase{Name: b.Labels[0], Summary: pb.Text("summary", ""), Range: lang.RangeOf(b.DefRange)}
+	ph.After = l.decodeAfter(ph, pb, "after", nil)
+	ph.AfterDecided = l.decodeAfter(ph, pb, "after_decided", ph.After)
+	ph.Steps = l.decodeSteps(pb.Blocks.OfType("step"))
+	for _, fb := range pb.features {
+		l.Within(fb.Instance, func() {
+			if f := l.decodeFeature(fb, ph); fb.first {
+				ph.Features = append(ph.Features, f)
+			}
+		})
+	}
+	if g := pb.Single("gate"); g != nil {
+		ph.Gate = l.decodeGate(g)
+	}
+	if len(pb.Blocks) == 0 {
+		l.Fail(b.DefRange, "Empty phase", "A phase with neither step, feature nor gate does nothing and decides nothing. Add one of them, or remove the phase.")
+	}
+	if pb.first {
+		l.plan.Phases = append(l.plan.Phases, ph)
+	}
+}
+
+// decodeAfter reads the phases that come before this one.
+func (l *loader) decodeAfter(ph *plans.Phase, pb *phaseBlock, attr string, already []string) (list []string) {
+	for _, r := range pb.Refs(attr, "phase") {
+		switch {
+		case r.Key == ph.Name:
+			l.Fail(r.At, "Phase after itself", "Phase %q cannot come after itself. Remove it from %s.", ph.Name, attr)
+			continue
+		case slices.Contains(already, r.Key):
+			l.Fail(r.At, "Duplicate reference", "%s is in after already, which asks for more. Remove one.", r)
+			continue
+		}
+		list = append(list, r.Key)
+		if pb.first {
+			l.checks.edge(ph.Name, r.Key, attr, r.At)
+		}
+	}
+	return list
+}
+
+func (l *loader) decodeSteps(blocks hcl.Blocks) (steps []*plans.Block) {
+	lines := map[string]int{}
+	for _, b := range blocks {
+		kind, name := b.Labels[0], b.Labels[1]
+		l.CheckName(b, 1, 0)
+		schema, known := l.reg.Steps[kind]
+		if !known {
+			l.Fail(b.LabelRanges[0], "Unknown step kind", "There is no step kind %q.%s", kind, l.DidYouMean(kind, lang.KeysOf(l.reg.Steps)))
+			continue
+		}
+		step := l.decodeBlock(b, schema, fmt.Sprintf("step %q %q", kind, name))
+		if line := lines[name]; line > 0 {
+			l.Fail(b.LabelRanges[1], "Duplicate step", "The phase has a step %q already on line %d. Rename or remove one.", name, line)
+			continue
+		}
+		lines[name] = b.DefRange.Start.Line
+		steps = append(steps, step)
+	}
+	return steps
+}
+
+var gateDoc = &lang.BlockDoc{
+	Type: "gate", Times: plans.AtMost1,
+	Doc:    "The exit rule of a phase, which unlocks the phases after it. Its verdict is that of its worst rule. Without a gate, a phase passes when its steps and features pass.",
+	Blocks: []*lang.BlockDoc{ruleDoc},
+	Example: `gate {
+  rule "kernel path proven" {
+    expr = "levels.kernels == 'pass'"
+  }
+  rule "decode did not regress" {
+    expr = "chat.tg.gain >= -0.03"
+  }
+}`,
+}
+
+var ruleDoc = &lang.BlockDoc{
+	Type: "rule", Times: plans.AtLeast1,
+	Labels: []lang.Label{{Name: "name", Doc: "What has to hold, as a phrase of one line."}},
+	Doc:    "One condition of the gate. " + rules.RuleForms,
+	Attrs: []plans.Attr{
+		{Name: "expr", Type: plans.RuleText, Required: true, Doc: "A comparison of what was measured. Bare addresses belong to the phase's feature, where it has just one."},
+	},
+	Example: `rule "decode did not regress" {
+  expr = "chat.tg.gain >= -0.03"
+}`,
+}
+
+var (
+	gateSchema = gateDoc.Schema()
+	ruleSchema = ruleDoc.Schema()
+)
+
+// maxRuleName is the longest name of a gate's rule, which is a phrase.
+const MaxRuleName = 200
+
+func (l *loader) decodeGate(b *hcl.Block) *plans.Gate {
+	g := &plans.Gate{Range: lang.RangeOf(b.DefRange)}
+	lines := map[string]int{}
+	f := l.Fields(b, gateSchema, "gate")
+	for _, rb := range f.Blocks {
+		name := rb.Labels[0]
+		if strings.TrimSpace(name) != name || name == "" || len(name) > MaxRuleName || strings.ContainsAny(name, "\n\r") {
+			l.Fail(rb.LabelRanges[0], "Invalid rule name", "A rule is named by a phrase of one line and up to %d characters, with no space around it.", MaxRuleName)
+		}
+		rule := l.decodeRule(rb, l.Fields(rb, ruleSchema, fmt.Sprintf("rule %q", name)), "expr")
+		if line := lines[name]; line > 0 {
+			l.Fail(rb.LabelRanges[0], "Duplicate rule", "The gate has a rule %q already on line %d. Rename or remove one.", name, line)
+			continue
+		}
+		lines[name] = rb.DefRange.Start.Line
+		g.Rules = append(g.Rules, rule)
+	}
+	if len(f.Blocks) == 0 {
+		l.Fail(b.DefRange, "Gate without rules", `A gate that asks for nothing would always open. Add: rule "what has to hold" { expr = "…" }.`)
+	}
+	return g
+}
+
+// decodeRule reads the expression of a rule or criterion. Compiling it is for
+// when the whole plan is known.
+func (l *loader) decodeRule(b *hcl.Block, f *eval.Body, attr string) *plans.Rule {
+	r := &plans.Rule{Name: b.Labels[0], Range: lang.RangeOf(b.DefRange), ExprRange: lang.RangeOf(f.At(attr))}
+	if a := f.Attrs[attr]; a != nil && bare(l.Scope, a.Expr) {
+		l.Fail(a.Expr.Range(), "Rule is not in quotes", `A rule is text in a language of its own. Put it in quotes: %s = "…".`, attr)
+		return r
+	}
+	r.Expr = f.NeedText(attr, `a comparison in quotes, such as "chat.tg.gain >= 0.1".`)
+	if strings.TrimSpace(r.Expr) == "" {
+		r.Expr = ""
+	}
+	return r
+}
+
+// bare tells a rule that was written without quotes: the words in it are then
+// read as names of the plan language, which has none such.
+func bare(l *eval.Scope, expr hcl.Expression) bool {
+	if text := l.TextAt(expr.Range()); len(text) > 0 && (text[0] == '"' || text[0] == '<') {
+		return false
+	}
+	for _, t := range expr.Variables() {
+		root := t.RootName()
+		_, known := l.Ctx.Variables[root]
+		if !known || root == "engine" || root == "feature" || root == "target" || root == "imported" {
+			return true
+		}
+	}
+	return false
+}

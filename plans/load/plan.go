@@ -1,0 +1,45 @@
+package load
+
+import (
+	"regexp"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+)
+
+var planDoc = &lang.BlockDoc{
+	Type: "plan", Times: plans.Once,
+	Labels: []lang.Label{{Name: "name", Doc: "Becomes part of file names: letters, digits and `_ . -`."}},
+	Doc:    "Names the plan.",
+	Attrs:  []plans.Attr{{Name: "summary", Type: plans.String, Doc: "What the effort is for, in one sentence."}},
+	Example: `plan "mxfp4_v2" {
+  summary = "Make vLLM the fastest engine for gpt-oss-120b on GB10"
+}`,
+}
+
+var (
+	rootSchema = fileDoc.Schema()
+	planSchema = planDoc.Schema()
+)
+
+// planName also becomes part of file names, so it keeps to characters that are
+// plain in every file system.
+var planName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
+
+// decodePlan reads the plan block, of which there is exactly one.
+func (l *loader) decodePlan(blocks hcl.Blocks) {
+	if len(blocks) == 0 {
+		l.Fail(l.Start(), "Missing plan block", `A plan file has one plan block, which names it. Add: plan "name" { summary = "what it is for" }.`)
+		return
+	}
+	b := l.Single(blocks)
+	name := b.Labels[0]
+	if !planName.MatchString(name) {
+		l.Fail(b.LabelRanges[0], "Invalid plan name", "A plan's name has up to 64 letters, digits, underscores, hyphens and dots: it becomes part of file names.")
+	}
+	f := l.Fields(b, planSchema, b.Type)
+	l.plan.Name, l.plan.Summary = name, f.Text("summary", "")
+	l.plan.Range = lang.RangeOf(b.DefRange)
+}

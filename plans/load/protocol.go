@@ -1,0 +1,66 @@
+package load
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+)
+
+var protocolDoc = &lang.BlockDoc{
+	Type: "protocol", Times: plans.AnyTimes,
+	Labels: []lang.Label{{Name: "name", Doc: "What references call it: `protocol.<name>`."}},
+	Doc:    "The test levels that a variant goes through, in order. All but the benchmark run in one qualification launch that is never measured. A level that does not pass stops the ones after it; they are invalid, with the root cause.",
+	Blocks: []*lang.BlockDoc{levelDoc},
+	Example: `protocol "standard" {
+  level "smoke" {
+    prompt = "The capital of France is"
+    expect = "Paris"
+  }
+  level "kernels" {
+    from = ["log"]
+  }
+  level "benchmark" {
+    workloads = [workload.chat]
+  }
+}`,
+}
+
+var levelDoc = &lang.BlockDoc{
+	Type: "level", Times: plans.AtLeast1,
+	Labels: []lang.Label{{Name: "kind", Doc: "What is tested. Each kind stands at most once in a protocol."}},
+	Doc:    "One test level.",
+}
+
+var protocolSchema = protocolDoc.Schema()
+
+func (l *loader) decodeProtocol(b *hcl.Block) {
+	before := len(l.Diags)
+	defer func() { l.protocolsInDoubt = l.protocolsInDoubt || len(l.Diags) > before }()
+	f := l.Fields(b, protocolSchema, fmt.Sprintf("protocol %q", b.Labels[0]))
+	p := &plans.Protocol{Name: b.Labels[0], Range: lang.RangeOf(b.DefRange)}
+	lines := map[string]int{}
+	for _, lb := range f.Blocks {
+		kind := lb.Labels[0]
+		schema, known := l.reg.Levels[kind]
+		if !known {
+			l.Fail(lb.LabelRanges[0], "Unknown level", "There is no level %q.%s", kind, l.DidYouMean(kind, lang.KeysOf(l.reg.Levels)))
+			continue
+		}
+		level := l.decodeBlock(lb, schema, fmt.Sprintf("level %q", kind))
+		if line := lines[kind]; line > 0 {
+			l.Fail(lb.LabelRanges[0], "Duplicate level", "Protocol %q has a level %q already on line %d. Merge them.", p.Name, kind, line)
+			continue
+		}
+		lines[kind] = lb.DefRange.Start.Line
+		p.Levels = append(p.Levels, level)
+	}
+	if len(f.Blocks) == 0 {
+		l.Fail(b.DefRange, "Protocol without levels", `A protocol is the tests that a variant goes through, in order. Add at least one: level "smoke" { … }.`)
+	}
+	if l.First(b) {
+		l.plan.Protocols = append(l.plan.Protocols, p)
+	}
+}

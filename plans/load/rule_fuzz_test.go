@@ -1,0 +1,158 @@
+package load
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/expr-lang/expr/ast"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/planstest"
+	"github.com/mxflow/mxflow/plans/rules"
+)
+
+// FuzzCompile checks that no text makes the compiler panic, hang or compile
+// something that does not say what it reads.
+func FuzzCompile(f *testing.F) {
+	for _, rule := range []string{
+		"chat.tg.gain >= 0.10 and levels.kernels == 'pass'",
+		`feature["second"].accepted or not (feature.third.verdict in ["pass", 'fail'])`,
+		"0 < max(chat.tg - chat.tg.base, 1) / 2 < 1e3 or lens.p128.tg32.root.change != 1",
+		"1 / (chat.tg | abs()) <= 0x1F * -target.llamacpp.chat.tg",
+		"let a = $env; all([chat.tg], # > a?.b ?? nil) ? {a: 1} : [2][0]",
+		"0.97 * chat.tg.base <= chat.tg and not (1 / (chat.ttft - 3 * chat.ttft) < 5) or chat.tg.delta > 0.1 * chat.tg.base + 1e308",
+		"abs(chat.tg.change) <= 0.02 or chat.tg == 5 or min(chat.pp, chat.tg / 0) in [1, 2] or gpu.memory_gb.gain >= 1",
+		"if chat.tg > 1 { true } else { false }; ::max(1..2)",
+	} {
+		f.Add(rule)
+	}
+	r := newRules(f)
+	f.Fuzz(func(t *testing.T, rule string) {
+		for place := range r.places {
+			start := time.Now()
+			p, errs := r.compile(rule, place)
+			if took := time.Since(start); took > planstest.Hang {
+				t.Fatalf("took %v", took)
+			}
+			if (p == nil) != (len(errs) > 0) {
+				t.Fatalf("program %v, errors %v", p, errs)
+			}
+			for _, e := range errs {
+				if e.Summary == "" || e.Detail == "" {
+					t.Errorf("an error without words: %+v", e)
+				}
+			}
+			if p != nil {
+				checkProgram(t, p, r, place)
+			}
+		}
+	})
+}
+
+// checkProgram compares what a program reads with what it says it reads.
+func checkProgram(t *testing.T, p *plans.Program, r ruleSet, place string) {
+	listed := map[string]*plans.Input{}
+	measured := false
+	for _, in := range p.Inputs {
+		listed[in.Var] = in
+		measured = measured || in.Measured()
+	}
+	if !measured {
+		t.Error("nothing that it reads is measured")
+	}
+	root := p.VM.Node()
+	ast.Walk(&root, visitor(func(n ast.Node) {
+		if id, ok := n.(*ast.IdentifierNode); ok && listed[id.Value] == nil {
+			t.Errorf("the program loads %s, which is not listed", id.Value)
+		}
+	}))
+	checkLogic(t, p.Logic, "")
+	for _, l := range p.Leaves {
+		if c := l.Claim; c.Input != nil && (math.IsNaN(c.Threshold) || math.IsInf(c.Threshold, 0) || c.Form == verdict.LogLevel && c.Threshold <= 0) {
+			t.Errorf("%s claims %s", l.Text, claimText(c))
+		}
+		for _, o := range []*plans.Operand{l.Left, l.Right} {
+			for _, in := range o.Inputs() {
+				if listed[in.Var] != in {
+					t.Errorf("%s reads %s, which is not listed", l.Text, in.Path)
+				}
+			}
+		}
+		// A leaf stands for itself: what reasons show can be written as a rule.
+		again, errs := r.compile(l.Text, place)
+		if len(errs) == 1 && errs[0].Summary == "Rule reads nothing" {
+			continue // a knob, beside something measured
+		}
+		if len(errs) > 0 || len(again.Leaves) != 1 || again.Leaves[0].Text != l.Text {
+			t.Errorf("%s cannot be read again: %v", l.Text, errs)
+		}
+	}
+}
+
+type visitor func(ast.Node)
+
+func (v visitor) Visit(n *ast.Node) { v(*n) }
+
+// manyRules is a plan of n rules over 50 workloads of 16 cells each.
+func manyRules(n int) []byte {
+	var b strings.Builder
+	b.WriteString(rulePlan)
+	for i := range 50 {
+		fmt.Fprintf(&b, "workload \"w%d\" {\n prompt_tokens = [1, 2, 3, 4]\n output_tokens = [5, 6, 7, 8]\n}\n", i)
+	}
+	b.WriteString("protocol \"wide\" {\n level \"smoke\" {\n  prompt = \"?\"\n  expect = \"!\"\n }\n level \"benchmark\" {\n  workloads = [")
+	for i := range 50 {
+		fmt.Fprintf(&b, "workload.w%d, ", i)
+	}
+	b.WriteString("]\n }\n}\nphase \"wide\" {\n feature \"wide\" {\n  set = { moe = \"routed\" }\n  protocol = protocol.wide\n")
+	for i := range n {
+		rule := [...]string{
+			"w%d.p1.o5.tg.gain >= 0.10",
+			"w%d.p4.tg8.gain >= -0.03 and levels.smoke == 'pass'",
+			"w%d.p2.o6.ttft.p50 <= w%[1]d.p2.o6.ttft.base.p50 + 5",
+			"w%d.p3.o7.tg / w%[1]d.p3.o7.tg.base > 0.9 or not (engine.memory_gb.delta > 1)",
+		}[i%4]
+		fmt.Fprintf(&b, "  criterion \"c%d\" { rule = \"%s\" }\n", i, fmt.Sprintf(rule, i%50))
+	}
+	b.WriteString(" }\n}\n")
+	return []byte(b.String())
+}
+
+func BenchmarkCompileRules(b *testing.B) {
+	res := LoadBytes("rules.hcl", manyRules(2000), planstest.Registry(), Options{})
+	if !res.OK() {
+		b.Fatal(planstest.Text(&res.Findings))
+	}
+	b.ResetTimer()
+	for b.Loop() {
+		rules.CompileAll(rules.New(res.Plan), res.Files)
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/2000, "µs/rule")
+}
+
+// BenchmarkCompileRulesOfManyPhases has 990 phases in a chain, each with a
+// gate that reads the feature of the one before.
+func BenchmarkCompileRulesOfManyPhases(b *testing.B) {
+	var s strings.Builder
+	s.WriteString(rulePlan)
+	for i := range 990 {
+		fmt.Fprintf(&s, "phase \"p%d\" {\n", i)
+		if i > 0 {
+			fmt.Fprintf(&s, " after = [phase.p%d]\n", i-1)
+		}
+		fmt.Fprintf(&s, " feature \"f%d\" {\n  set = { moe = \"routed\" }\n  criterion \"c\" { rule = \"chat.tg.gain >= 0.1\" }\n }\n", i)
+		fmt.Fprintf(&s, " gate {\n  rule \"r\" { expr = \"feature[\\\"f%d\\\"].accepted\" }\n }\n}\n", max(0, i-1))
+	}
+	res := LoadBytes("rules.hcl", []byte(s.String()), planstest.Registry(), Options{})
+	if !res.OK() {
+		b.Fatal(planstest.Text(&res.Findings))
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		rules.CompileAll(rules.New(res.Plan), res.Files)
+	}
+}

@@ -1,0 +1,231 @@
+package load
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/expr-lang/expr"
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/planstest"
+)
+
+// loadRule is rulePlan with another criterion for feature first.
+func loadRule(attribute string) *Result {
+	const old = `criterion "decode" { rule = "chat.tg.gain >= 0.1" }`
+	return LoadBytes("plan.hcl", []byte(strings.Replace(rulePlan, old, "criterion \"decode\" {\n"+attribute+"\n}", 1)), planstest.Registry(), Options{})
+}
+
+// mistakesOnly leaves out the warnings: not all that rulePlan declares is used.
+func mistakesOnly(res *Result) (list lang.Diagnostics) {
+	for _, d := range res.Diagnostics {
+		if d.Severity == hcl.DiagError {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// ruleLine is the line of rulePlan on which the attribute of loadRule begins.
+var ruleLine = strings.Count(rulePlan[:strings.Index(rulePlan, "criterion")], "\n") + 2
+
+func TestMistakesAreShownWhereTheyStand(t *testing.T) {
+	if ruleLine != 58 {
+		t.Fatalf("the fixture has moved to line %d", ruleLine)
+	}
+	for _, c := range []struct{ attribute, want string }{
+		{`  rule = "chat.tgg >= 0.1"`, "58:11-19 Unknown metric"},
+		{`  rule = "chat.tg.gain >= 0.1 and levels.kernel == 'pass'"`, "58:35-48 Level not in the protocol"},
+		{`  rule = "'äöü€' == levels.kernels"`, "58:11-17 Unknown word"},
+		{`  rule = "chat.tg.gain ≥ 0.1"`, "58:24-25 Invalid rule"},
+		{`  rule = "chat.tg.gain >= 0.1 and"`, "58:31-34 Invalid rule"},
+		{`  rule = "a.b > 1 and c.d > 1"`, "58:11-14 Unknown name in a rule; 58:23-26 Unknown name in a rule"},
+		// Escapes, ${ } and indentation may be in between.
+		{`  rule = "levels.kernels == \"psas\""`, "58:29-37 Unknown word"},
+		{`  rule = "levels.kernels == '\u0070sas' and chat.tgg > 1"`, "58:29-40 Unknown word; 58:45-53 Unknown metric"},
+		{`  rule = "chat.tgg >= ${0.1}"`, "58:11-19 Unknown metric"},
+		{`  rule = "0.1 <= ${"chat"}.tgg"`, "58:18-31 Unknown metric"},
+		{`  rule = "${1 / 10} <= chat.tgg and ${2} < chat.tgf"`, "58:11-41 Unknown metric; 58:44-52 Unknown metric"},
+		{"  rule = <<-EOT\n    chat.tg > 1\n      and chat.tgg > 1\n  EOT", "60:11-19 Unknown metric"},
+		{"  rule = <<EOT\nchat.tg > 1\n  and chat.tgg > 1\nEOT", "60:7-15 Unknown metric"},
+		{"  rule = <<EOT\nchat.tg > 1 and\n  levels.kernels == ${\"'psas'\"}\nEOT", "60:21-32 Unknown word"},
+		{"  rule = <<-EOT\n    chat.tg > 1 and\n    chat.pp > 1\n  EOT", ""},
+		{"  rule = <<-EOT\n    chat.tgg > 1\n  EOT", "59:5-13 Unknown metric"},
+		// ${ and %{ are the plan's, and # is a comment of neither.
+		{`  rule = "chat.tg.gain >= $${0.1}"`, "58:27-30 Invalid rule"},
+		{`  rule = "chat.tg.gain >= %%{0.1}"`, "58:27-29 Invalid rule"},
+		{`  rule = "chat.tg.gain >= ${1 / 10}"`, ""},
+		{`  rule = "chat.tg.gain >= 0.1 # or so"`, "58:31-32 Invalid rule"},
+	} {
+		res := loadRule(c.attribute)
+		var got []string
+		for _, d := range mistakesOnly(res) {
+			got = append(got, fmt.Sprintf("%d:%d-%d %s", d.Subject.Start.Line, d.Subject.Start.Column, d.Subject.End.Column, d.Summary))
+		}
+		if s := strings.Join(got, "; "); s != c.want {
+			t.Errorf("%s\ngot  %s\nwant %s\n%s", c.attribute, s, c.want, planstest.Text(&res.Findings))
+		}
+	}
+}
+
+func TestCaretsOfARule(t *testing.T) {
+	const want = `Error: Unknown metric
+  on plan.hcl:58:11
+   58 │   rule = "chat.ttf <= 0.5 or chat.tg.gain >= 0.1"
+      │           ^^^^^^^^
+  "ttf" is not a metric of a workload. Did you mean "ttft"?
+`
+	if got := planstest.Text(&loadRule(`  rule = "chat.ttf <= 0.5 or chat.tg.gain >= 0.1"`).Findings); got != want && got != strings.Replace(want, `"ttft"`, `"ttfr"`, 1) {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+func TestHypothesesNameAMetric(t *testing.T) {
+	for metric, want := range map[string]string{
+		"chat.tg": "", "chat.tg32": "", "engine.startup_s": "", "chat.ttft.p99": "",
+		"chat.tgg":        "Unknown metric",
+		"outs.tg":         "Which cell?",
+		"levels.kernels":  "Hypothesis without a metric",
+		"chat.tg.gain":    "Hypothesis without a metric",
+		"chat.tg.base":    "Hypothesis without a metric",
+		"knob.moe":        "Hypothesis without a metric",
+		"target.a.chat.b": "Unknown target",
+	} {
+		res := loadRule(`rule = "chat.tg.gain >= 0.1"
+}
+hypothesis {
+  metric  = "` + metric + `"
+  expect  = "+10%"
+  because = "it should"`)
+		got := ""
+		for _, d := range mistakesOnly(res) {
+			got += d.Summary
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", metric, got, want)
+		}
+	}
+}
+
+// sides shows a leaf by its texts, its unit, and whether it stands below a not.
+func sides(p *plans.Program) string {
+	var list []string
+	for _, l := range p.Leaves {
+		s := l.Text + " {" + l.Left.Unit + "|" + l.Right.Unit + "}"
+		if l.Negated {
+			s = "not " + s
+		}
+		list = append(list, s)
+	}
+	return strings.Join(list, "; ")
+}
+
+func TestLeaves(t *testing.T) {
+	r := newRules(t)
+	for _, c := range []struct{ rule, want string }{
+		{"chat.tg.gain>=0.10", "chat.tg.gain >= 0.10 {ratio|}"},
+		{"  levels.kernels   ==  'pass' ", "levels.kernels == 'pass' {|}"},
+		{`levels.kernels in ["pass",'inconclusive']`, `levels.kernels in ["pass", 'inconclusive'] {|}`},
+		{"levels.kernels not in ['fail']", "not levels.kernels in ['fail'] {|}"},
+		{"not (chat.tg < 1 or not (chat.tg > 0x10))", "not chat.tg < 1 {tok/s|}; chat.tg > 0x10 {tok/s|}"},
+		{"0.1 < chat.tg.gain <= 5_0", "0.1 < chat.tg.gain {|ratio}; chat.tg.gain <= 5_0 {ratio|}"},
+		{"0 < (chat.tg + 1) < 9", "0 < chat.tg + 1 {|tok/s}; chat.tg + 1 < 9 {tok/s|}"},
+		{"(chat.tg - 1) * -2 > chat.pp - (chat.tg - chat.pp)", "(chat.tg - 1) * -2 > chat.pp - (chat.tg - chat.pp) {tok/s|tok/s}"},
+		{"((chat.tg)) / (chat.pp / 2) >= 1 - 0.5", "chat.tg / (chat.pp / 2) >= 1 - 0.5 {|}"},
+		{"-(chat.tg + 1) < +1", "-(chat.tg + 1) < +1 {tok/s|}"},
+		{"max( abs(chat.tg.delta),1, 2 ) > min(3, 4)", "max(abs(chat.tg.delta), 1, 2) > min(3, 4) {tok/s|}"},
+		{"chat.tg.gain | max(0) > 0.1", "max(chat.tg.gain, 0) > 0.1 {ratio|}"},
+		{"chat.tg >= 1.05 * target.llamacpp.chat.tg", "chat.tg >= 1.05 * target.llamacpp.chat.tg {tok/s|tok/s}"},
+		{"chat.tg.gain * chat.tg > 1 /* a comment */", "chat.tg.gain * chat.tg > 1 {tok/s|}"},
+		{"chat.tg.cv <= 0.05 && engine.crashes == 0", "chat.tg.cv <= 0.05 {ratio|}; engine.crashes == 0 {count|}"},
+	} {
+		p, errs := r.read(c.rule, "criterion")
+		if len(errs) > 0 {
+			t.Errorf("%s: %v", c.rule, errs)
+			continue
+		}
+		if got := sides(p); got != c.want {
+			t.Errorf("%s\ngot  %s\nwant %s", c.rule, got, c.want)
+		}
+	}
+}
+
+// What the reasons show and what the machine runs must be the same rule.
+func TestProgramsSayWhatTheirLeavesSay(t *testing.T) {
+	r := newRules(t)
+	for _, c := range []struct {
+		rule string
+		want bool
+	}{
+		{"chat.tg >= 10 and chat.pp < 20 - 5", true},
+		{"chat.tg >= 10 and not (chat.pp < 20)", false},
+		{"chat.tg - (3 - chat.pp) == 19", true},
+		{"chat.tg / (chat.pp / 2) == 5/3", true},
+		{"-chat.tg * 2 + 1 == -19", true},
+		{"min(chat.tg, chat.pp, 11) == 10 or chat.tg < 0", true},
+		{"10 <= chat.tg < 12 <= chat.pp <= 12.0", true},
+		{"chat.tg > 9223372036854775807 + 1", false},
+		{"chat.tg in [1, 10] and levels.smoke not in ['fail', 'inconclusive']", true},
+		{"chat.tg not in [10]", false},
+		{"levels.smoke != 'pass' || chat.tg == 10", true},
+	} {
+		p, errs := r.read(c.rule, "criterion")
+		if len(errs) > 0 {
+			t.Errorf("%s: %v", c.rule, errs)
+			continue
+		}
+		env := map[string]any{}
+		values := func(in *plans.Input) any {
+			switch {
+			case in.Type == plans.WordInput:
+				return "pass"
+			case in.Metric == "pp":
+				return 12.0
+			}
+			return 10.0
+		}
+		for _, in := range p.Inputs {
+			env[in.Var] = values(in)
+		}
+		got, err := expr.Run(p.VM, env)
+		if err != nil || got != c.want {
+			t.Errorf("%s is %v (%v)", c.rule, got, err)
+		}
+		for _, l := range p.Leaves {
+			for _, o := range []*plans.Operand{l.Left, l.Right} {
+				if v, err := o.Value(values); err != nil || v == nil {
+					t.Errorf("%s: %s is %v (%v)", c.rule, o.Text, v, err)
+				}
+			}
+		}
+	}
+}
+
+func TestOperandsAreFiniteAtEveryStep(t *testing.T) {
+	r := newRules(t)
+	for _, rule := range []string{
+		"1 / (1 / chat.tg) < 1",
+		"min(1 / chat.tg, 5) > 1",
+		"1 / (chat.pp * 1e300 * 1e300) < 1",
+		"max(chat.tg / chat.tg, 1) >= 1",
+		"abs(chat.tg / chat.tg) < 1",
+	} {
+		p, errs := r.read(rule, "criterion")
+		if len(errs) > 0 {
+			t.Errorf("%s: %v", rule, errs)
+			continue
+		}
+		_, err := p.Leaves[0].Left.Value(func(in *plans.Input) any {
+			if in.Metric == "pp" {
+				return 1e10
+			}
+			return 0.0
+		})
+		if err == nil || !strings.Contains(err.Error(), "not a finite number") {
+			t.Errorf("%s: %v", rule, err)
+		}
+	}
+}

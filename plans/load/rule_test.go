@@ -1,0 +1,663 @@
+package load
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/planstest"
+	"github.com/mxflow/mxflow/plans/rules"
+)
+
+// rulePlan declares one of everything that a rule can address.
+const rulePlan = `plan "rules" {}
+engine "embedded" "tiny" {}
+knob "moe" {
+  default = "all"
+  value "all" {
+    env = { MOE = "all" }
+    must_see { log = ["*all experts*"] }
+  }
+  value "routed" {
+    env = { MOE = "routed" }
+    must_see { log = ["*routed experts*"] }
+  }
+}
+workload "chat" {
+  prompt_tokens = 2048
+  output_tokens = 32
+}
+workload "outs" {
+  prompt_tokens = 64
+  output_tokens = [32, 64]
+}
+workload "lens" {
+  prompt_tokens = [128, 512]
+  output_tokens = [16, 32]
+}
+workload "unsent" {
+  prompt_tokens = 1
+  output_tokens = 1
+}
+target "llamacpp" {
+  metrics = { chat = { pp = 2449.83, tg = 57.85 } }
+}
+protocol "standard" {
+  level "smoke" {
+    prompt = "?"
+    expect = "!"
+  }
+  level "kernels" {
+    from = ["log"]
+  }
+  level "benchmark" {
+    workloads = [workload.chat, workload.outs, workload.lens]
+  }
+}
+protocol "quick" {
+  level "benchmark" {
+    workloads = [workload.chat]
+  }
+}
+baseline {
+  engine   = engine.embedded.tiny
+  protocol = protocol.standard
+}
+phase "one" {
+  feature "first" {
+    set = { moe = "routed" }
+    criterion "decode" { rule = "chat.tg.gain >= 0.1" }
+  }
+}
+phase "two" {
+  after = [phase.one]
+  feature "second" {
+    set = { moe = "routed" }
+    criterion "decode" { rule = "chat.tg.gain >= 0.1" }
+  }
+  feature "third" {
+    set      = { moe = "routed" }
+    protocol = protocol.quick
+    criterion "decode" { rule = "chat.tg.gain >= 0.1" }
+  }
+}
+phase "three" {
+  after_decided = [phase.two]
+  feature "fourth" {
+    set = { moe = "routed" }
+    criterion "decode" { rule = "chat.tg.gain >= 0.1" }
+  }
+}
+phase "empty" {
+  after = [phase.three]
+  step "exec" "build" { command = ["true"] }
+}
+`
+
+// rules compiles against rulePlan. The places are "criterion" (of first), and
+// the gates of the phases.
+type ruleSet struct {
+	ns     *rules.Namespace
+	places map[string]*rules.Scope
+}
+
+func newRules(t testing.TB) ruleSet {
+	t.Helper()
+	res := LoadBytes("rules.hcl", []byte(rulePlan), planstest.Registry(), Options{})
+	if !res.OK() {
+		t.Fatal(planstest.Text(&res.Findings))
+	}
+	r := ruleSet{ns: rules.New(res.Plan), places: map[string]*rules.Scope{}}
+	r.places["criterion"] = &rules.Scope{Own: res.Plan.Feature("first"), Criterion: true}
+	for _, ph := range res.Plan.Phases {
+		r.places[ph.Name] = r.ns.GateScope(ph)
+	}
+	return r
+}
+
+func (r ruleSet) compile(src, place string) (*plans.Program, []*rules.Error) {
+	return r.ns.Compile(src, r.places[place])
+}
+
+// read compiles what need not be decided, as the console does.
+func (r ruleSet) read(src, place string) (*plans.Program, []*rules.Error) {
+	sc := *r.places[place]
+	sc.Shown = true
+	return r.ns.Compile(src, &sc)
+}
+
+// mistakes are the errors with the text that they point at.
+func mistakes(src string, errs []*rules.Error) string {
+	var list []string
+	for _, e := range errs {
+		at := "nowhere"
+		if e.At >= 0 {
+			runes := []rune(src)
+			at = string(runes[min(e.At, len(runes)):min(e.At+e.Length, len(runes))])
+		}
+		list = append(list, fmt.Sprintf("%s at %q", e.Summary, at))
+	}
+	return strings.Join(list, "; ")
+}
+
+func describeInput(in *plans.Input) string {
+	s := string(in.Kind)
+	for _, part := range []string{in.Feature, in.Cell, in.Metric, in.Stat, string(in.Relation)} {
+		if part != "" {
+			s += " " + part
+		}
+	}
+	if in.Root {
+		s += " of the root"
+	}
+	if in.Name != "" {
+		s += " " + in.Name
+	}
+	return fmt.Sprintf("%s [%s %s]", s, in.Type, in.Unit)
+}
+
+func TestAddresses(t *testing.T) {
+	r := newRules(t)
+	for _, c := range []struct{ place, address, want string }{
+		{"criterion", "chat.tg", "metric first chat tg median [number tok/s]"},
+		{"criterion", "chat.tg.median", "metric first chat tg median [number tok/s]"},
+		{"criterion", `chat["tg"].p99`, "metric first chat tg p99 [number tok/s]"},
+		{"criterion", "chat.tg.cv", "metric first chat tg cv [number ]"},
+		{"criterion", "chat.tg.std", "metric first chat tg std [number tok/s]"},
+		{"criterion", "chat.tg.n", "metric first chat tg n [number launches]"},
+		{"criterion", "chat.tg.n_requests", "metric first chat tg n_requests [number requests]"},
+		{"criterion", "chat.output_tokens.min", "metric first chat output_tokens min [number tokens]"},
+		{"criterion", "chat.tg.gain", "metric first chat tg median gain [number ]"},
+		{"criterion", "chat.ttft.change", "metric first chat ttft median change [number ]"},
+		{"criterion", "chat.ttft.delta", "metric first chat ttft median delta [number ms]"},
+		{"criterion", "chat.tg.base", "metric first chat tg median base [number tok/s]"},
+		{"criterion", "chat.tg.base.p90", "metric first chat tg p90 base [number tok/s]"},
+		{"criterion", "chat.tg.root", "metric first chat tg median base of the root [number tok/s]"},
+		{"criterion", "chat.tg.root.max", "metric first chat tg max base of the root [number tok/s]"},
+		{"criterion", "chat.tg.root.gain", "metric first chat tg median gain of the root [number ]"},
+		{"criterion", "chat.tg.root.delta", "metric first chat tg median delta of the root [number tok/s]"},
+		{"criterion", "outs.o32.tg", "metric first outs.o32 tg median [number tok/s]"},
+		{"criterion", "outs.tg64.gain", "metric first outs.o64 tg median gain [number ]"},
+		{"criterion", "lens.p128.o32.ttft.p50", "metric first lens.p128.o32 ttft p50 [number ms]"},
+		{"criterion", "lens.p512.tg16", "metric first lens.p512.o16 tg median [number tok/s]"},
+		{"criterion", "lens.p512.o16.pp512", "metric first lens.p512.o16 pp median [number tok/s]"},
+		{"criterion", "chat.tg32", "metric first chat tg median [number tok/s]"},
+		{"criterion", "chat.pp2048.root.change", "metric first chat pp median change of the root [number ]"},
+		{"criterion", "engine.startup_s", "metric first startup_s median [number s]"},
+		{"criterion", "engine.memory_gb.delta", "metric first memory_gb median delta [number GB]"},
+		{"criterion", "engine.crashes.max", "metric first crashes max [number count]"},
+		{"three", "chat.tg", "metric fourth chat tg median [number tok/s]"},
+		{"three", `feature["second"].outs.tg32.gain`, "metric second outs.o32 tg median gain [number ]"},
+		{"three", "feature.first.engine.startup_s", "metric first startup_s median [number s]"},
+	} {
+		p, errs := r.compile(c.address+" > 1", c.place)
+		if len(errs) > 0 {
+			t.Errorf("%s: %s: %s", c.address, errs[0].Summary, errs[0].Detail)
+			continue
+		}
+		if got := describeInput(p.Inputs[0]); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.address, got, c.want)
+		}
+	}
+}
+
+func TestAddressesThatAreNoNumbers(t *testing.T) {
+	r := newRules(t)
+	for _, c := range []struct{ place, rule, want string }{
+		{"criterion", "levels.kernels == 'pass'", "level first kernels [word ]"},
+		{"three", "levels.smoke in ['pass', 'inconclusive']", "level fourth smoke [word ]"},
+		{"three", `feature["third"].verdict != 'fail'`, "feature third verdict [word ]"},
+		{"three", `feature["third"].accepted`, "feature third accepted [bool ]"},
+		{"three", `not feature["third"].accepted == true`, ""},
+		{"three", `feature["third"].decided == true`, "feature third decided [bool ]"},
+		{"criterion", "knob.moe == 'routed' and chat.tg > 1", "knob first moe [word ]; metric first chat tg median [number tok/s]"},
+		{"criterion", "chat.tg >= target.llamacpp.chat.tg", "metric first chat tg median [number tok/s]; target llamacpp [number tok/s]"},
+		{"criterion", "chat.tg.gain > 0.1 and chat.tg.gain < 0.5 or chat.tg > 5", "metric first chat tg median gain [number ]; metric first chat tg median [number tok/s]"},
+	} {
+		p, errs := r.compile(c.rule, c.place)
+		if c.want == "" {
+			if len(errs) == 0 {
+				t.Errorf("%s compiles", c.rule)
+			}
+			continue
+		}
+		if len(errs) > 0 {
+			t.Errorf("%s: %s: %s", c.rule, errs[0].Summary, errs[0].Detail)
+			continue
+		}
+		var got []string
+		for _, in := range p.Inputs {
+			got = append(got, describeInput(in))
+		}
+		if s := strings.Join(got, "; "); s != c.want {
+			t.Errorf("%s: got %q, want %q", c.rule, s, c.want)
+		}
+	}
+}
+
+func TestAddressesThatDoNotExist(t *testing.T) {
+	r := newRules(t)
+	for _, c := range []struct{ place, address, want, hint string }{
+		{"criterion", "chatt.tg", "Unknown name in a rule", `Did you mean "chat"?`},
+		{"criterion", "var.least", "Unknown name in a rule", `"${var.least}" in place of var.least`},
+		{"criterion", "each.value.least", "Unknown name in a rule", `"${each.value.least}"`},
+		{"criterion", "chat", "Incomplete address", "chat.tg"},
+		{"criterion", "chat.tgg", "Unknown metric", `Did you mean "tg"?`},
+		{"criterion", "chat.tg33", "Unknown metric", ""},
+		{"criterion", "chat.startup_s", "Unknown metric", ""},
+		{"criterion", "chat.tg.mediam", "Unknown statistic", `Did you mean "median"?`},
+		{"criterion", "chat.tg.p42", "Unknown statistic", ""},
+		{"criterion", "chat.tg.median.gain", "Unknown address", "too much"},
+		{"criterion", "chat.tg.p90.gain", "Unknown address", "chat.tg.p90 >= 1.05 * chat.tg.base.p90"},
+		{"two", `feature["first"].chat.ttft.p90.change`, "Unknown address", `feature["first"].chat.ttft.p90 <= 1.05 * feature["first"].chat.ttft.base.p90`},
+		{"criterion", "chat.tg.base.gain", "Unknown address", "without base"},
+		{"criterion", "chat.tg.root.base.median", "Unknown address", ""},
+		{"criterion", "chat.output_tokens.gain", "No better direction", ".change"},
+		{"criterion", "outs.tg", "Which cell?", "outs.o32, outs.o64"},
+		{"criterion", "lens.p128.tg", "Which cell?", "lens.p128.o16, lens.p128.o32"},
+		{"criterion", "lens.tg16", "Which cell?", "lens.p128.o16, lens.p512.o16"},
+		{"criterion", "lens.o16.p128.tg", "Unknown cell", "lens.p128.o16"},
+		{"criterion", "outs.o33.tg", "Unknown cell", "outs.o32, outs.o64"},
+		{"criterion", "outs.o32.o32.tg", "Unknown metric", ""},
+		{"criterion", "unsent.tg", "Workload is not measured", "workload.unsent"},
+		{"criterion", "engine.tg", "Unknown metric", "startup_s"},
+		{"criterion", "engine", "Incomplete address", "startup_s"},
+		{"criterion", "engine.startup_s.p99", "One value a launch", "engine.startup_s"},
+		{"criterion", "engine.startup_s.n_requests", "One value a launch", ""},
+		{"criterion", "engine.startup_s.std", "One value a launch", ""},
+		{"criterion", "quality.kl.delta", "Not measured by this version", "levels.kernels"},
+		{"criterion", "levels", "Incomplete address", "smoke, kernels"},
+		{"criterion", "levels.kernel", "Level not in the protocol", `Did you mean "kernels"?`},
+		{"criterion", "levels.kernels.verdict", "Incomplete address", ""},
+		{"criterion", "knob.mow", "Unknown knob", "moe"},
+		{"criterion", "target.llamacpp.chat", "Incomplete address", ""},
+		{"criterion", "target.llama.chat.tg", "Unknown target", ""},
+		{"criterion", "target.llamacpp.chat.ttft", "Target has no such number", ""},
+		{"criterion", `feature["second"].verdict`, "Criterion reads another feature", "gate"},
+		{"criterion", "verdict", "Whose value?", `feature["first"].verdict`},
+		{"two", "chat.tg", "Whose value?", "2 features (second, third)"},
+		{"empty", "chat.tg", "Whose value?", "no feature"},
+		{"two", `feature["third"].outs.tg32`, "Workload is not measured", "quick"},
+		{"two", `feature["third"].levels.kernels`, "Level not in the protocol", ""},
+		{"two", `feature["fourth"].chat.tg`, "Feature not decided before this gate", "phase.three"},
+		{"one", `feature["second"].decided`, "Feature not decided before this gate", ""},
+		{"three", `feature["secnd"].chat.tg`, "Unknown feature", `Did you mean "second"?`},
+		{"three", `feature["second"]`, "Incomplete address", ""},
+		{"three", "feature", "Incomplete address", ""},
+		{"three", `feature["second"].accepted.yes`, "Unknown address", ""},
+		{"criterion", "$env", "Unknown name in a rule", ""},
+		{"criterion", "v0", "Unknown name in a rule", ""},
+	} {
+		_, errs := r.compile(c.address+" > 1", c.place)
+		if len(errs) != 1 || errs[0].Summary != c.want || !strings.Contains(errs[0].Detail, c.hint) {
+			t.Errorf("%s: want %s (%s), got %v", c.address, c.want, c.hint, errs)
+			continue
+		}
+		if got := mistakes(c.address+" > 1", errs); !strings.Contains(got, fmt.Sprintf("%q", strings.TrimSuffix(c.address, "]"))) {
+			t.Errorf("%s: points elsewhere: %s", c.address, got)
+		}
+	}
+}
+
+func TestGatesReadWhatIsDecidedBefore(t *testing.T) {
+	r := newRules(t)
+	for place, visible := range map[string]string{"one": "first", "two": "first second third", "three": "first second third fourth", "empty": "first second third fourth"} {
+		for _, f := range strings.Fields("first second third fourth") {
+			_, errs := r.compile(fmt.Sprintf("feature[%q].decided", f), place)
+			if ok := len(errs) == 0; ok != strings.Contains(visible, f) {
+				t.Errorf("gate of %s, feature %s: visible %v", place, f, ok)
+			}
+		}
+	}
+}
+
+// withRule is the fixture of workloads with another rule in one criterion.
+func withRule(t *testing.T, rule, suite string) *Result {
+	t.Helper()
+	src, err := os.ReadFile("testdata/valid/workloads.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(string(src), "gpu.power_w.change <= 0.05 and host.cpu_share < 0.9", rule, 1)
+	return LoadBytes("testdata/valid/plan.hcl", []byte(text), planstest.Registry(), Options{Suite: suite})
+}
+
+func TestAddressesOfCells(t *testing.T) {
+	for rule, want := range map[string]string{
+		"grid.p512.o32.d4096.c16.tg > 1":         "grid.p512.o32.d4096.c16 tg median tok/s",
+		"grid.p512.o32.d4096.c16.tg_total > 1":   "grid.p512.o32.d4096.c16 tg_total median tok/s",
+		"grid.p512.d0.c1.tg32 > 1":               "error Unknown cell: has no cell d0 here",
+		"grid.p512.o32.d0.c1.tg32 > 1":           "grid.p512.o32.d0.c1 tg median tok/s",
+		"grid.p2048.o32.d0.c1.pp2048 > 1":        "grid.p2048.o32.d0.c1 pp median tok/s",
+		"grid.o32.d0.c1.tg > 1":                  "error Unknown cell: Elements stand in the order prompt, output, depth, concurrency, rate",
+		"grid.c16.tg > 1":                        "error Unknown cell: Elements stand in the order",
+		"grid.p512.o32.d4096.c8.tg > 1":          "error Unknown cell: grid.p512.o32.d4096.c1, grid.p512.o32.d4096.c4",
+		"grid.p512.tg > 1":                       "error Which cell?: grid.p512.o32.d0.c1",
+		"grid.p512.o32.d0.tg_total > 1":          "error Which cell?: one of grid.p512.o32.d0.c1, grid.p512.o32.d0.c4",
+		"serving.r1.ttft > 1":                    "serving.r1 ttft median ms",
+		"serving.r2_5.goodput.gain > 0.1":        "serving.r2_5 goodput median ",
+		"serving.r2.5.goodput.gain > 0.1":        "error Invalid rule: a rate of 2.5 is written r2_5",
+		"serving.r5.ttft > 1":                    "error Unknown cell: serving.r1, serving.r2_5",
+		"serving.r1.tg0 > 1":                     "error Unknown metric: Did you mean",
+		"grid.p512.o32.d0.c1.goodput > 1":        `error Nothing to be good by: workload "grid" has none`,
+		"grid.p512.o32.d0.c1.slo_attainment > 1": "error Nothing to be good by: slo {",
+		"grid.p512.o32.d0.c1.tg_total.p99 > 1":   "error One value a launch: Write grid.p512.o32.d0.c1.tg_total.",
+		"serving.r1.tg_total.n_requests > 1":     "error One value a launch: ",
+		"serving.r1.tg_total.n >= 3":             "serving.r1 tg_total n launches",
+		"gpu.power_w < 400":                      "gpu power_w median W",
+		"gpu.power_w.base.max < 400":             "gpu power_w max W",
+		"gpu.power_w.p99 < 400":                  "error One value a launch: Write gpu.power_w.",
+		"gpu.power_w.std < 4":                    "error One value a launch: ",
+		"gpu.pwer_w < 400":                       `error Unknown metric: gpu.* has no metric "pwer_w". Did you mean "power_w"?`,
+		"gpu.tg < 400":                           "error Unknown metric: gpu.* has no metric",
+		"gpu > 1":                                "error Incomplete address: Write gpu.<metric>",
+		"host.cpu_share < 0.5":                   "host cpu_share median share",
+		"host.power_w < 0.5":                     "error Unknown metric: host.* has no metric",
+		"engine.power_w < 0.5":                   "error Unknown metric: engine.* has no metric",
+		"engine.memory_gb < 5":                   " memory_gb median GB",
+		"gpu.memory_gb.delta < 5":                "gpu memory_gb median GB",
+		"gpu.power_w < host.cpu_share":           "error Units do not match: ",
+		"serving.r1.ttft_corrected > 1":          "serving.r1 ttft_corrected median ms",
+		"random.ttft_corrected > 1":              "error Nothing is corrected: Read ttft,",
+		"random.tg > 5":                          "random tg median tok/s",
+	} {
+		res := withRule(t, rule, "")
+		var got, detail string
+		for _, d := range res.Diagnostics.Errs() {
+			got += "error " + strings.TrimPrefix(d.Error(), "testdata/valid/plan.hcl:")
+		}
+		for _, d := range res.Diagnostics {
+			if d.Severity == 1 {
+				detail += d.Summary + ": " + d.Detail
+			}
+		}
+		if got == "" {
+			in := res.Plan.Phases[0].Features[0].Criteria[2].Program.Inputs[0]
+			got = fmt.Sprint(in.Cell, " ", in.Metric, " ", in.Stat, " ", in.Unit)
+			if got != want {
+				t.Errorf("%s: got %q, want %q", rule, got, want)
+			}
+			continue
+		}
+		summary, words, _ := strings.Cut(strings.TrimPrefix(want, "error "), ": ")
+		if !strings.HasPrefix(want, "error ") || !strings.HasPrefix(detail, summary+": ") || !strings.Contains(detail, words) {
+			t.Errorf("%s: got %q, want %q", rule, detail, want)
+		}
+	}
+}
+
+// TestSensibleNumbersOfNewScopes: what is found out about a rule before anything
+// is measured.
+func TestSensibleNumbersOfNewScopes(t *testing.T) {
+	for rule, want := range map[string]string{
+		"host.cpu_share <= 80":                                    "Comparison always holds",
+		"serving.r1.error_rate < 0":                               "Comparison can never hold",
+		"serving.r1.goodput > 0":                                  "",
+		"serving.r1.schedule_lag <= 0.2":                          "",
+		"serving.r1.ttft <= 0.2":                                  "Implausible for the unit",
+		"gpu.power_w > 0":                                         "Comparison always holds",
+		"grid.p512.o32.d0.c1.ttft.p99 <= 500":                     "Too few requests",
+		"grid.p512.o32.d0.c1.itl.p99 <= 50":                       "",
+		"serving.r1.ttft.p99 <= 500":                              "", // with a duration, at most enough
+		"random.ttft.p99 <= 500":                                  "Too few requests",
+		"random.ttft.p90 <= 500":                                  "",
+		"gpu.temperature_c >= 0":                                  "",
+		"gpu.utilization >= 0":                                    "Comparison always holds",
+		"serving.r1.ttft.p99 <= 500 and levels.kernels == 'pass'": "",
+	} {
+		res := withRule(t, rule, "full")
+		var got []string
+		for _, d := range res.Diagnostics {
+			if d.Subject.Start.Line == lineOf(res.Source, rule) {
+				got = append(got, d.Summary)
+			}
+		}
+		if strings.Join(got, "; ") != want {
+			t.Errorf("%s: got %q, want %q\n%s", rule, got, want, planstest.Text(&res.Findings))
+		}
+	}
+}
+
+// lineOf is the line of the plan that a rule stands on.
+func lineOf(src []byte, rule string) int {
+	before, _, _ := strings.Cut(string(src), rule)
+	return 1 + strings.Count(before, "\n")
+}
+
+// TestRulesSayWhatWasMeant: each is what somebody wrote who knew what they wanted.
+func TestRulesSayWhatWasMeant(t *testing.T) {
+	r := newRules(t)
+	for _, c := range []struct{ rule, says string }{
+		{"chat.tg >= baseline.chat.tg", "write chat.tg.base."},
+		{"chat.tg.p50 >= base.chat.tg.p50", "write chat.tg.base.p50."},
+		{"chat.tg >= root.chat.tg", "write chat.tg.root."},
+		{"baseline.ttft <= chat.ttft", "write chat.ttft.base."},
+		{"root.ttft.p90 <= chat.ttft.p90", "write chat.ttft.root.p90."},
+		{"baseline.engine.memory_gb <= 80", "write engine.memory_gb.base."},
+		{"baseline.memory_gb <= 80", "write engine.memory_gb.base."},
+		{"baseline.gpu.utilization <= 80", "write gpu.utilization.base."},
+		{"baseline.chat <= 80", "behind the metric: put .base there."},
+		{"root.tps <= 80", "behind the metric: put .root there."},
+		{"candidate.chat.tg >= 30", "write chat.tg."},
+		{"tg.gain >= 0.1", "write chat.tg.gain."},
+		{"memory_gb <= 80", "write engine.memory_gb."},
+		{"utilization >= 0.5", "write gpu.utilization."},
+		{"chat.tps >= 30", `Did you mean "tg"?`},
+		{"chat.decode.gain >= 0.1", `Did you mean "tg"?`},
+		{"chat.latency <= 300", `Did you mean "e2e"?`},
+		{"chat.tg.gain >= '5%'", "Write 0.05, without quotes"},
+		{"'5%' <= chat.tg.gain", "Write 0.05, without quotes"},
+		{"chat.error_rate <= '5%'", "Write 0.05, without quotes"},
+		{"chat.tg >= '5%'", "5% of what? Compare a .gain or a .change with 0.05, without quotes, or write a number in tok/s."},
+		{"engine.crashes <= '5%'", "5% of what?"},
+		{"chat.tg.gain >= '0.1'", "Write 0.1, without quotes"},
+		{"chat.tg.gain >= 0,05", "with a point"},
+		{"(chat.tg.gain >= 0,05 or chat.pp.gain >= 1)", "with a point"},
+		{"chat.errors in [0,1] and chat.tg.gain >= 0,05", "with a point"},
+		{"chat.errors in [0,1] and chat.tg => 30", "Write >="},
+		{"chat.errors in [0,1", "closing bracket"},
+		{"max(1,2) <= chat.tg and", "missing behind the last word"},
+		{"chat.tg >= max(1,2", "closing bracket"},
+		{"chat.tg.gain >= 0.1 or", "missing behind the last word"},
+		{"chat.tg.gain >=", "missing behind the last sign"},
+		{"(chat.tg.gain >= 0.1", "closing bracket"},
+		{"chat.tg >= target.llama.chat.tg", "llamacpp"},
+		{"chat.tg >= target.other.chat.tg", "There is llamacpp."},
+	} {
+		_, errs := r.compile(c.rule, "criterion")
+		if len(errs) != 1 || !strings.Contains(errs[0].Detail, c.says) {
+			t.Errorf("%s: no %q in", c.rule, c.says)
+			for _, e := range errs {
+				t.Errorf("  %s: %s", e.Summary, e.Detail)
+			}
+		}
+	}
+}
+
+func TestReferenceInQuotes(t *testing.T) {
+	text := strings.Replace(rulePlan, "feature \"first\" {\n", "feature \"first\" {\n    builds_on = \"accepted\"\n", 1)
+	res := LoadBytes("plan.hcl", []byte(text), planstest.Registry(), Options{})
+	if len(res.Diagnostics) == 0 || !strings.Contains(res.Diagnostics[0].Detail, "Write accepted, without quotes.") {
+		t.Errorf("%s", planstest.Text(&res.Findings))
+	}
+}
+
+func TestRulesThatAreRefused(t *testing.T) {
+	r := newRules(t)
+	for _, c := range []struct{ rule, want string }{
+		// Nothing is read, or it does not matter.
+		{"1 < 2", `Comparison reads nothing at "1 < 2"`},
+		{"true", `Constant in a rule at "true"`},
+		{"chat.tg.gain > 0 or true", `Constant in a rule at "true"`},
+		{"chat.tg.gain > 0 or 1 == 1", `Comparison reads nothing at "1 == 1"`},
+		{"chat.tg.gain > 0 or target.llamacpp.chat.tg > 1", `Comparison reads nothing at "target.llamacpp.chat.tg > 1"`},
+		{"knob.moe == 'routed'", `Rule reads nothing at "knob.moe == 'routed'"`},
+		{"'pass' in ['pass']", `Comparison reads nothing at "'pass' in ['pass'"`},
+		{"chat.tg >= chat.tg.median", `Compared with itself at "chat.tg >= chat.tg.median"`},
+		{"chat.tg >= chat.tg", `Compared with itself at "chat.tg >= chat.tg"`},
+		{"chat.tg + 1 > chat.tg + 1", `Compared with itself at "chat.tg + 1 > chat.tg + 1"`},
+		// Not a yes or no.
+		{"chat.tg.gain", `Not a yes or no at "chat.tg.gain"`},
+		{"chat.tg.gain + 1", `Not a yes or no at "chat.tg.gain + 1"`},
+		{"levels.kernels", `Not a yes or no at "levels.kernels"`},
+		{"chat.tg > 1 and chat.ttft", `Not a yes or no at "chat.ttft"`},
+		{"'yes'", `Not a yes or no at "'yes'"`},
+		{"0.1", `Not a yes or no at "0.1"`},
+		// Types and units.
+		{"chat.tg == 'fast'", `Cannot compare at "chat.tg == 'fast'"`},
+		{"levels.kernels == 1", `Cannot compare at "levels.kernels == 1"`},
+		{"levels.kernels == true", `Cannot compare at "levels.kernels == true"`},
+		{"levels.kernels >= 'pass'", `Cannot order at "levels.kernels >= 'pass'"`},
+		{"levels.kernels + 1 > 0", `Wrong type in a rule at "levels.kernels"`},
+		{"'a' + 'b' == 'ab'", `Wrong type in a rule at "'a'"; Wrong type in a rule at "'b'"`},
+		{"-levels.kernels > 0", `Wrong type in a rule at "levels.kernels"`},
+		{"chat.tg > chat.ttft", `Units do not match at "chat.tg > chat.ttft"`},
+		{"chat.ttft < engine.startup_s", `Units do not match at "chat.ttft < engine.startup_s"`},
+		{"chat.tg.gain >= target.llamacpp.chat.tg", `Units do not match at "chat.tg.gain >= target.llamacpp.chat.tg"`},
+		{"max(chat.tg, chat.pp, chat.ttft) > 1", `Units do not match at "max(chat.tg, chat.pp, chat.ttft"`},
+		{"chat.tg.n > chat.tg.n_requests", `Units do not match at "chat.tg.n > chat.tg.n_requests"`},
+		{"chat.tg != 5", `Always different at "chat.tg != 5"`},
+		{"levels.smoke == levels.kernels", `Compare with a word at "levels.smoke == levels.kernels"`},
+		{"chat.tg.gain > 1/0", `Not a number at "1/0"`},
+		{"chat.tg.gain > 1e308 * 10", `Not a number at "1e308 * 10"`},
+		// Words.
+		{"levels.kernels == 'passed'", `Unknown word at "'passed'"`},
+		{"levels.kernels != 'failed'", `Unknown word at "'failed'"`},
+		{"levels.kernels != 'invalid'", `Unknown word at "'invalid'"`},
+		{"'Pass' == levels.kernels", `Unknown word at "'Pass'"`},
+		{"levels.kernels in ['pass', 'ok', 'good']", `Unknown word at "'ok'"; Unknown word at "'good'"`},
+		{"knob.moe == 'router' and chat.tg > 1", `Unknown word at "'router'"`},
+		{"levels.kernels == ''", `Unknown word at "''"`},
+		// Lists.
+		{"levels.kernels in []", `Empty list at "["`},
+		{"levels.kernels in 'pass'", `Not a list at "'pass'"`},
+		{"levels.kernels in ['pass', 1]", `Mixed list at "1"`},
+		{"levels.kernels in [levels.smoke]", `Not a constant at "levels.smoke"`},
+		{"levels.kernels in [['pass']]", `Not allowed in a rule at "['pass'"`},
+		{"chat.tg in 1..5", `Operator not allowed in a rule at "1..5"`},
+		{"[1] == [1]", `Not allowed in a rule at "[1"; Not allowed in a rule at "[1"`},
+		// What expr-lang has and rules have not.
+		{"let x = 1; x < chat.tg", `Not allowed in a rule at "x"`},
+		{"chat[let k = 'tg'; k].median > 1", `Dynamic member in a rule at "chat[let k"`},
+		{"chat[levels.smoke] > 1", `Dynamic member in a rule at "chat[levels.smoke"`},
+		{"chat['t' + 'g'] > 1", `Dynamic member in a rule at "chat['t' + 'g'"`},
+		{"chat.tg[0] > 1", `Dynamic member in a rule at "chat.tg[0"`},
+		{"$env.chat.tg > 1", `Unknown name in a rule at "$env.chat.tg"`},
+		{"$env['chat'].tg > 1", `Unknown name in a rule at "$env['chat'].tg"`},
+		{"chat?.tg > 1", `Optional chaining in a rule at "chat?.tg"`},
+		{"(chat.tg ?? 5) > 1", `Operator not allowed in a rule at "chat.tg ?? 5"`},
+		{"chat.tg > 1 ? true : false", `Conditional in a rule at "chat.tg > 1 ? true : false"`},
+		{"chat.tg > nil", `nil in a rule at "nil"`},
+		{"all([], # > 5)", `Unknown function at "all([], # > 5"`},
+		{"any([1], {true})", `Unknown function at "any([1], {true"`},
+		{"median([]) > 0", `Unknown function at "median(["`},
+		{"median(chat.tg) > 0", `Unknown function at "median(chat.tg"`},
+		{"abs() > chat.tg", `Wrong number of arguments at "abs"`},
+		{"abs(chat.tg, 1) > 1", `Wrong number of arguments at "abs(chat.tg, 1"`},
+		{"max(chat.tg) > 1", `Wrong number of arguments at "max(chat.tg"`},
+		{"chat.tg() > 1", `Not allowed in a rule at "chat.tg"`},
+		{"'x'.tg > 1", `Member of an expression at "'x'"`},
+		{"(chat.tg).gain > 1", ``},
+		{"levels.kernels matches '.*'", `Operator not allowed in a rule at "levels.kernels matches '.*'"`},
+		{"levels.kernels contains 'a'", `Operator not allowed in a rule at "levels.kernels contains 'a'"`},
+		{"levels.kernels startsWith 'p'", `Operator not allowed in a rule at "levels.kernels startsWith 'p'"`},
+		{"chat.tg % 2 == 0", `Operator not allowed in a rule at "chat.tg % 2"`},
+		{"chat.tg ** 2 > 0", `Operator not allowed in a rule at "chat.tg ** 2"`},
+		{"{a: 1}.a > 0", `Member of an expression at "{"`},
+		{"chat.tg > 1; true", `Not allowed in a rule at "chat.tg > 1; true"`},
+		{"chat.tg[1:2] > 1", `Not allowed in a rule at "chat.tg["`},
+		{"b'pass' == levels.kernels", `Not allowed in a rule at "b'pass'"`},
+		{"if chat.tg > 1 { true } else { false }", `Conditional in a rule at "chat.tg > 1 { true } else { false"`},
+		// Comparisons where values belong.
+		{"not chat.tg.gain >= 0.1", `Misplaced not at "not chat.tg.gain"`},
+		{"(chat.tg > 1) == true", `Comparison inside a value at "chat.tg > 1"`},
+		{"(chat.tg > 1) + 1 > 1", `Comparison inside a value at "chat.tg > 1"`},
+		{"chat.tg == 1 == true", `Comparison inside a value at "chat.tg == 1"`},
+		// Every mistake is found at once.
+		{"chat.tgg > 1 and levels.kernel == 'pass' or quality.x < 1", `Unknown metric at "chat.tgg"; Level not in the protocol at "levels.kernel"; Not measured by this version at "quality.x"`},
+	} {
+		p, errs := r.compile(c.rule, "criterion")
+		got := mistakes(c.rule, errs)
+		switch {
+		case c.want == "" && len(errs) == 0:
+			if p.VM == nil || len(p.Inputs) == 0 {
+				t.Errorf("%s: an empty program", c.rule)
+			}
+		case c.want != "" && got != c.want:
+			t.Errorf("%s\nwant %s\ngot  %s", c.rule, c.want, got)
+		}
+		for _, e := range errs {
+			if e.Detail == "" || !strings.HasSuffix(strings.TrimSpace(e.Detail), ".") && !strings.HasSuffix(e.Detail, "?") {
+				t.Errorf("%s: %s says %q", c.rule, e.Summary, e.Detail)
+			}
+		}
+	}
+}
+
+func TestSyntaxMistakesSayWhatWasMeant(t *testing.T) {
+	r := newRules(t)
+	for _, c := range []struct{ rule, want, hint string }{
+		{"chat.tg ≥ 5", `Invalid rule at "≥"`, "Write >="},
+		{"chat.tg ≤ 5", `Invalid rule at "≤"`, "Write <="},
+		{"chat.ttft <= 500ms", `Invalid rule at "500ms"`, "unit"},
+		{"chat.ttft <= 500 ms", `Invalid rule at "500 ms"`, "unit"},
+		{"chat.tg.gain >= 10%", `Invalid rule at "10%"`, "0.10 is 10 %"},
+		{"chat.tg = 5", `Invalid rule at " = "`, "Write =="},
+		{"chat.tg >=", `Invalid rule at "="`, ""},
+		{"chat.tg > 5)", `Invalid rule at ")"`, ""},
+		{"(chat.tg > 5", `Invalid rule at "5"`, ""},
+		{"chat.tg > 'x", `Invalid rule at "x"`, ""},
+		{"chat.tg > ${var.x}", `Invalid rule at "${"`, "filled in"},
+		{"", "Empty rule at \"nowhere\"", ""},
+		{" \t\n", "Empty rule at \"nowhere\"", ""},
+		{strings.Repeat("x", 5000), "Rule too long at \"nowhere\"", "4096"},
+		{"chat.tg > 1" + strings.Repeat(" + 1", 400), "Rule too long at \"nowhere\"", "500 names"},
+		{strings.Repeat("(", 101) + "chat.tg > 1" + strings.Repeat(")", 101), `Rule nested too deeply at "("`, "100"},
+	} {
+		_, errs := r.compile(c.rule, "criterion")
+		if len(errs) != 1 || mistakes(c.rule, errs) != c.want || !strings.Contains(errs[0].Detail, c.hint) {
+			t.Errorf("%.40s: want %s (%s), got %s %v", c.rule, c.want, c.hint, mistakes(c.rule, errs), errs)
+		}
+	}
+}
+
+// The parser gives two comparisons of a chain the same node, so that a tree of
+// a few hundred bytes has more paths than there are atoms.
+func TestHostileRulesEndSoon(t *testing.T) {
+	r := newRules(t)
+	nest := func(n int, open, inner, shut string) string {
+		return strings.Repeat(open, n) + inner + strings.Repeat(shut, n)
+	}
+	for _, rule := range []string{
+		nest(90, "0 < (", "chat.tg", ") < 1"),
+		nest(60, "0 < 1 + (", "chat.tg", ") < 1"),
+		nest(60, "0 < abs(", "chat.tg", ") < 1"),
+		nest(90, "0 < -(", "chat.tg", ") < 1"),
+		nest(60, "not (0 < (", "chat.tg", ") < 1)"),
+		nest(95, "(", "chat.tg > 1", ") == true"),
+		nest(40, "(0 < ", "chat.tg", " < 1).x()"),
+		nest(1300, "not ", "chat.tg > 1", ""),
+		nest(4000, "-", "chat.tg", ""),
+		nest(4000, "!", "chat.tg", ""),
+		nest(1500, "1?", "chat.tg", ""),
+		nest(1300, "1**", "chat.tg", ""),
+		nest(99, "[", "chat.tg", "]"),
+		nest(99, "{a:", "chat.tg", "}"),
+		nest(2000, "a.", "b", ""),
+		nest(700, "let a=", "1", ";"),
+		nest(450, "if a{", "1", "}"),
+		nest(99, "max(1,", "chat.tg", ") > 1"),
+	} {
+		start := time.Now()
+		_, errs := r.compile(rule, "criterion")
+		if took := time.Since(start); took > planstest.Hang {
+			t.Errorf("%.40s… took %v", rule, took)
+		}
+		if len(errs) == 0 {
+			t.Errorf("%.40s… compiles", rule)
+		}
+	}
+}

@@ -1,0 +1,344 @@
+package load
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/ext/dynblock"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/eval"
+	"github.com/mxflow/mxflow/plans/lang"
+)
+
+// settling finds out which blocks a plan has. Locals may refer to blocks, and
+// for_each decides by locals which blocks there are, so both are evaluated in
+// the order of what they need: each node when another one asks for it.
+type settling struct {
+	l      *loader
+	locals map[string]*hcl.Attribute
+	values map[string]cty.Value
+	// done and open are nodes that have been, or are being, visited: "local.x",
+	// "workload.chat", and "features" for what all phases hold.
+	done, open map[string]bool
+	path       []string
+	// failed is set when a node is on a circle, which has been reported.
+	failed map[string]bool
+}
+
+// settle evaluates all locals and makes all blocks, and declares their names.
+func (l *loader) settle(all hcl.Blocks) []*eval.Group {
+	s := &settling{
+		l: l, values: map[string]cty.Value{}, locals: l.declareLocals(all),
+		done: map[string]bool{}, open: map[string]bool{}, failed: map[string]bool{},
+	}
+	l.settling, l.Inputs.Locals = s, s.locals
+	var generated []*eval.Group
+	for _, b := range all {
+		if g := l.newGroup(b); g != nil {
+			generated = append(generated, g)
+		}
+	}
+	for _, name := range l.Symbols.Of("local").Order {
+		s.visit("local."+name, l.Symbols["local"].ByKey[name].At)
+	}
+	for _, g := range generated {
+		s.visit(g.Node(), g.Block.DefRange)
+	}
+	s.visit("features", l.Start())
+	for _, g := range generated {
+		l.declareGroup(g)
+	}
+	return generated
+}
+
+// closeScope makes every block visible, now that it is known which there are.
+func (l *loader) closeScope() {
+	locals := l.settling.values
+	l.settling = nil
+	l.Ctx.Variables["local"] = cty.ObjectVal(locals)
+	for _, kind := range eval.Referable {
+		l.Ctx.Variables[kind] = l.Groups.Object(kind, nil, true)
+	}
+}
+
+// need settles what an expression names, and brings nothing else into scope: a
+// plan of many locals does not build the object of all of them for each.
+func (s *settling) need(uses []hcl.Traversal) bool {
+	locals := map[string]cty.Value{}
+	wanted := map[string][]string{}
+	ok := true
+	for _, t := range uses {
+		root := t.RootName()
+		name, static := lang.StepName(t, 1)
+		at := t.SourceRange()
+		switch {
+		case root == "local":
+			if static && s.locals[name] != nil {
+				ok = s.visit("local."+name, at) && ok
+				locals[name] = s.values[name]
+			}
+		case root == "feature":
+			ok = s.visit("features", at) && ok
+			wanted[root] = append(wanted[root], "")
+		case eval.IsReferable(root):
+			key := ""
+			if kind := name; static && root == "engine" {
+				name, static = lang.StepName(t, 2)
+				key = kind + "." + name
+			} else if static {
+				key = name
+			}
+			if !static || s.l.Groups.ByKey(root, key) == nil {
+				key = "" // it may be any of them
+			}
+			wanted[root] = append(wanted[root], key)
+			if key != "" {
+				ok = s.visit(root+"."+key, at) && ok
+				continue
+			}
+			for _, g := range s.l.Groups.Of[root] {
+				ok = s.visit(g.Node(), at) && ok
+			}
+		}
+	}
+	// Only now, since visiting others has used the same scope.
+	scope := s.l.Ctx.Variables
+	scope["local"] = cty.ObjectVal(locals)
+	for root, keys := range wanted {
+		all := slices.Contains(keys, "")
+		scope[root] = s.l.Groups.Object(root, keys, all)
+	}
+	return ok
+}
+
+// visit settles one node; false where it cannot be, which has been reported.
+func (s *settling) visit(node string, at hcl.Range) bool {
+	if s.open[node] {
+		s.cycle(node, at)
+		return false
+	}
+	if s.done[node] {
+		return !s.failed[node]
+	}
+	s.open[node], s.path = true, append(s.path, node)
+	defer func() {
+		delete(s.open, node)
+		s.done[node] = true
+		s.path = s.path[:len(s.path)-1]
+	}()
+	kind, key, _ := strings.Cut(node, ".")
+	switch kind {
+	case "local":
+		s.local(key)
+	case "features":
+		s.features()
+	default:
+		if g := s.l.Groups.ByKey(kind, key); g != nil {
+			s.l.Within(nil, func() { g.Instances = s.l.instances(g, g.Block, nil) })
+		}
+	}
+	return !s.failed[node]
+}
+
+// features opens the phases, whose bodies hold them.
+func (s *settling) features() {
+	for _, g := range s.l.Groups.Of["phase"] {
+		s.visit(g.Node(), g.Block.DefRange)
+		for _, i := range g.Instances {
+			s.l.Within(i, func() { s.l.openPhase(i) })
+		}
+	}
+}
+
+// expand settles what the dynamic blocks right in a body need.
+func (s *settling) expand(body hcl.Body, schema *hcl.BodySchema) bool {
+	uses, _ := dynblock.WalkExpandVariables(body).Visit(schema)
+	return s.need(uses)
+}
+
+func (s *settling) cycle(node string, at hcl.Range) {
+	from := 0
+	for s.path[from] != node {
+		from++
+	}
+	circle := append(append([]string(nil), s.path[from:]...), node)
+	locals := true
+	for _, n := range s.path[from:] {
+		s.failed[n] = true
+		locals = locals && strings.HasPrefix(n, "local.")
+	}
+	words := strings.Join(circle, " → ")
+	if locals {
+		s.l.Fail(at, "Cycle of locals", "A local cannot depend on itself: %s. Break the circle.", words)
+		return
+	}
+	s.l.Fail(at, "Cycle of for_each", "Which blocks there are cannot depend on themselves: %s. Take for_each or count from something else.", words)
+}
+
+var localsDoc = &lang.BlockDoc{
+	Type: "locals", Times: plans.AnyTimes,
+	Doc:  "Named values, read as `local.<name>`. They may stand in any order and refer to each other, but not in a circle.",
+	Open: &plans.Attr{Name: "name", Type: plans.Anything, Doc: "Any expression."},
+	Example: `locals {
+  lengths = [512, 2048]
+  longest = max(local.lengths...)
+}`,
+}
+
+// declareLocals declares all locals, in whatever order they stand.
+func (l *loader) declareLocals(all hcl.Blocks) map[string]*hcl.Attribute {
+	locals := map[string]*hcl.Attribute{}
+	for _, b := range all.OfType("locals") {
+		attrs, diags := b.Body.JustAttributes()
+		l.Diags = append(l.Diags, diags...)
+		var list []*hcl.Attribute
+		for _, a := range attrs {
+			list = append(list, a)
+		}
+		sort.Slice(list, func(i, j int) bool { return list[i].Range.Start.Byte < list[j].Range.Start.Byte })
+		for _, a := range list {
+			if l.declare("local", a.Name, nil, a.NameRange) {
+				locals[a.Name] = a
+			}
+		}
+	}
+	return locals
+}
+
+// local evaluates one local. It keeps the marks of what it is computed from.
+func (s *settling) local(name string) {
+	a := s.locals[name]
+	s.values[name] = cty.DynamicVal
+	s.l.At("local."+name, a.Range)
+	v, _ := s.l.Marked(a.Expr)
+	size, _ := eval.SizeOf(v)
+	s.values[name], s.l.Sizes["local."+name] = v, size
+}
+
+// limits on how many blocks of a kind make a plan, far above what anyone needs
+// and low enough for everything that looks at pairs of them.
+var limits = map[string]int{
+	"engine": 200, "feature": 10000, "imported": 100, "knob": 1000, "local": 10000, "phase": 1000,
+	"protocol": 1000, "suite": 100, "target": 1000, "variable": 1000, "workload": 1000,
+}
+
+// declare notes a name and reports whether it is new.
+func (l *loader) declare(kind, key string, b *hcl.Block, at hcl.Range) bool {
+	n := l.Symbols.Of(kind)
+	if first := n.ByKey[key]; first != nil {
+		l.Fail(at, "Duplicate "+kind, "The %s %q is already declared %s. Names are unique; rename or remove one.", kind, key, lang.SeenAt(first.At, at))
+		return false
+	}
+	if limit := limits[kind]; limit > 0 && len(n.Order) == limit {
+		l.Fail(at, "Too many of one kind", "A plan has up to %d declarations of kind %s. Split the effort into several plans.", limit, kind)
+		l.unordered = true
+	}
+	n.ByKey[key] = &eval.Symbol{Key: key, At: at, Block: b}
+	n.Order = append(n.Order, key)
+	return true
+}
+
+// phaseBlock is a phase whose body has been opened, so that its features are
+// known before anything refers to them.
+type phaseBlock struct {
+	*eval.Body
+	block    *hcl.Block
+	features []*featureBlock
+	first    bool
+}
+
+type featureBlock struct {
+	*eval.Instance
+	first bool
+}
+
+// declareNames is the first pass: the names of variables, which no expression
+// can change.
+func (l *loader) declareNames(all hcl.Blocks) {
+	for _, b := range all.OfType("variable") {
+		l.CheckName(b, 0, 0)
+		l.declare(b.Type, b.Labels[0], b, b.LabelRanges[0])
+	}
+}
+
+// nameUses says where rules use the names of a block type.
+var nameUses = map[string]lang.NameUse{
+	"workload": lang.InRules | lang.FirstInRules, "target": lang.InRules, "imported": lang.InRules, "phase": lang.InRules, "feature": lang.InRules,
+}
+
+// declareGroup declares what one block has made.
+func (l *loader) declareGroup(g *eval.Group) {
+	b := g.Block
+	if g.Kind == "engine" {
+		if _, known := l.reg.Engines[b.Labels[0]]; !known {
+			l.Fail(b.LabelRanges[0], "Unknown engine kind", "There is no engine kind %q.%s", b.Labels[0], l.DidYouMean(b.Labels[0], lang.KeysOf(l.reg.Engines)))
+		}
+	}
+	label := len(b.Labels) - 1
+	if g.Repeated() {
+		l.CheckName(b, label, 0)
+		if first := l.Groups.ByKey(g.Kind, g.Key); first != g {
+			l.Fail(b.LabelRanges[label], "Duplicate "+g.Kind, "The %s %q is already declared %s. Names are unique; rename or remove one.", g.Kind, g.Key, lang.SeenAt(first.Block.LabelRanges[label], b.LabelRanges[label]))
+		}
+	}
+	for _, i := range g.Instances {
+		l.CheckName(i.Block, label, nameUses[g.Kind])
+		first := l.declare(g.Kind, strings.Join(i.Block.Labels, "."), i.Block, b.LabelRanges[label])
+		ph := l.phases[i]
+		if ph == nil {
+			continue
+		}
+		ph.first = first
+		for _, f := range ph.features {
+			l.CheckName(f.Block, 0, lang.InRules)
+			f.first = l.declare("feature", f.Block.Labels[0], f.Block, f.Block.LabelRanges[0])
+		}
+	}
+}
+
+// openPhase opens the body of a phase and makes its features.
+func (l *loader) openPhase(i *eval.Instance) {
+	b := i.Block
+	ph := &phaseBlock{block: b}
+	l.phases[i] = ph
+	if s := l.Sources[b.DefRange.Filename]; s != nil && s.Dynamic && !l.settling.expand(b.Body, phaseSchema) {
+		l.Doubt("feature")
+		ph.Body = l.Fields(&hcl.Block{Type: b.Type, Labels: b.Labels, DefRange: b.DefRange, Body: hcl.EmptyBody()}, phaseSchema, "phase")
+		return
+	}
+	ph.Body = l.Fields(b, phaseSchema, fmt.Sprintf("phase %q", b.Labels[0]))
+	for _, fb := range ph.Blocks.OfType("feature") {
+		g := l.Groups.ByKey("feature", fb.Labels[0])
+		if g == nil {
+			g = &eval.Group{Kind: "feature", Key: fb.Labels[0], Block: fb}
+			l.Groups.Add(g)
+		}
+		for _, made := range l.instances(g, fb, i) {
+			ph.features = append(ph.features, &featureBlock{Instance: made})
+			g.Instances = append(g.Instances, made)
+		}
+	}
+}
+
+// newGroup notes a block that others may refer to; nil for any other. A second
+// block of a name has no node of its own, and is reported when it is declared.
+func (l *loader) newGroup(b *hcl.Block) *eval.Group {
+	if !eval.IsReferable(b.Type) || b.Type == "feature" {
+		return nil
+	}
+	g := &eval.Group{Kind: b.Type, Key: strings.Join(b.Labels, "."), Block: b}
+	if l.Groups.ByKey(b.Type, g.Key) != nil {
+		g.Instances = []*eval.Instance{l.opened(&eval.Instance{Block: b})}
+		if b.Type == "phase" {
+			l.openPhase(g.Instances[0])
+		}
+		return g
+	}
+	l.Groups.Add(g)
+	return g
+}

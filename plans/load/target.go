@@ -1,0 +1,82 @@
+package load
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/eval"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/rules"
+)
+
+var targetDoc = &lang.BlockDoc{
+	Type: "target", Times: plans.AnyTimes, Repeats: true,
+	Labels: []lang.Label{{Name: "name", Doc: "What rules call it: `target.<name>.<workload>.<metric>`."}},
+	Doc:    "Numbers to beat, measured elsewhere.",
+	Attrs: []plans.Attr{
+		{Name: "tool", Type: plans.String, Doc: "What measured them, with its version."},
+		{Name: "summary", Type: plans.String, Doc: "Where and how, in one sentence."},
+		{Name: "metrics", Type: plans.Beaten, Required: true, Doc: "The numbers, by workload and metric, each in the metric's unit. Those of an engine of kind `command` stand under `command`."},
+	},
+	Example: `target "llamacpp" {
+  tool = "llama-bench f5acfb2ff"
+  metrics = {
+    chat = { pp = 2449.83, tg = 57.85 }
+  }
+}`,
+}
+
+var targetSchema = targetDoc.Schema()
+
+func (l *loader) decodeTarget(b *hcl.Block) {
+	f := l.Fields(b, targetSchema, fmt.Sprintf("target %q", b.Labels[0]))
+	t := &plans.Target{
+		Name: b.Labels[0], Tool: f.Text("tool", ""), Summary: f.Text("summary", ""),
+		Metrics: map[string]map[string]float64{}, Range: lang.RangeOf(b.DefRange),
+	}
+	f.Required("metrics", "the numbers to beat by workload, such as { chat = { tg = 57.85 } }.")
+	for _, p := range f.Pairs("metrics") {
+		if p.Key != plans.CommandKind && !l.Symbols.Has("workload", p.Key) {
+			l.Fail(p.KeyAt, "Unknown workload", "The plan declares no workload %q.%s", p.Key, l.DidYouMean(p.Key, l.Symbols.Of("workload").Order))
+		}
+		t.Metrics[p.Key] = l.targetMetrics(p, f.Attrs["metrics"].Expr)
+	}
+	if l.First(b) {
+		l.plan.Targets = append(l.plan.Targets, t)
+	}
+}
+
+func (l *loader) targetMetrics(workload eval.Pair, metrics hcl.Expression) map[string]float64 {
+	expr := hcl.StaticExpr(workload.V, workload.At)
+	// The inner map has places of its own where it is written out.
+	if kvs, diags := hcl.ExprMap(metrics); !diags.HasErrors() {
+		for _, kv := range kvs {
+			if kv.Value.Range() == workload.At {
+				expr = kv.Value
+			}
+		}
+	}
+	pairs, ok := l.Pairs(expr, workload.V)
+	if !ok {
+		l.Fail(workload.At, "Wrong type for metrics", "Each workload has a map of metrics, such as { tg = 57.85 }; this is %s.", lang.Describe(workload.V))
+		return nil
+	}
+	values := map[string]float64{}
+	for _, p := range pairs {
+		if workload.Key == plans.CommandKind {
+			l.checks.targets = append(l.checks.targets, targetNote{p.Key, p.KeyAt})
+		} else if _, known := rules.MetricOfWorkload(p.Key); !known {
+			l.Fail(p.KeyAt, "Unknown metric", "There is no metric %q of a workload.%s", p.Key, l.DidYouMean(p.Key, rules.WorkloadMetrics()))
+			continue
+		}
+		if p.V.IsNull() || p.V.Type() != cty.Number {
+			l.Fail(p.At, "Wrong type for "+p.Key, "%s takes a number; this is %s.", p.Key, lang.Describe(p.V))
+			continue
+		}
+		values[p.Key], _ = p.V.AsBigFloat().Float64()
+	}
+	return values
+}

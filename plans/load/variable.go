@@ -1,0 +1,268 @@
+package load
+
+import (
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/ext/typeexpr"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/eval"
+	"github.com/mxflow/mxflow/plans/lang"
+)
+
+var variableDoc = &lang.BlockDoc{
+	Type: "variable", Times: plans.AnyTimes,
+	Labels: []lang.Label{{Name: "name", Doc: "What expressions call it: `var.<name>`."}},
+	Doc:    "An input of the plan. One without a default has to be given.",
+	Attrs: []plans.Attr{
+		{Name: "description", Type: plans.String, Doc: "What it is for."},
+		{Name: "type", Type: plans.TypeExpr, Doc: "A type such as `string`, `number`, `bool`, `list(string)`, `map(number)` or `object({ … })`, whose attributes may be `optional(type, default)`. Without it, anything."},
+		{Name: "default", Type: plans.Anything, Doc: "The value where none is given. It cannot refer to anything."},
+		{Name: "nullable", Type: plans.Bool, Default: true, Doc: "Whether the value may be null. Where it may not, a null stands for the default."},
+		{Name: "sensitive", Type: plans.Bool, Default: false, Doc: "Keeps the value, and all that is computed from it, out of logs, records, reports and messages. It has no default, since a plan file is no place for secrets."},
+	},
+	Blocks: []*lang.BlockDoc{validationDoc},
+	Example: `variable "threads" {
+  type        = number
+  default     = 2
+  description = "CPU threads of the engine"
+
+  validation {
+    condition     = var.threads >= 1
+    error_message = "An engine without threads does nothing."
+  }
+}`,
+}
+
+var variableSchema = variableDoc.Schema()
+
+// input is a variable in the making.
+type input struct {
+	*plans.Variable
+	block    *hcl.Block
+	fields   *eval.Body
+	ty       cty.Type
+	defaults *typeexpr.Defaults
+	nullable bool
+	// value is cty.DynamicVal until it has one.
+	value cty.Value
+	// at is where a mistake in the value is reported.
+	at hcl.Range
+}
+
+// decodeVariables settles the value of every variable.
+func (l *loader) decodeVariables(blocks hcl.Blocks) {
+	inputs := map[string]*input{}
+	var order []*input
+	for _, b := range blocks {
+		in := l.declareVariable(b)
+		if l.First(b) {
+			inputs[in.Name] = in
+		}
+		order = append(order, in)
+	}
+	given := l.givenValues(inputs)
+	values := map[string]cty.Value{}
+	for _, in := range order {
+		l.settleVariable(in, given[in.Name])
+		if inputs[in.Name] != in {
+			continue
+		}
+		size, _ := eval.SizeOf(in.value)
+		values[in.Name], l.Sizes["var."+in.Name] = in.value, size
+		if in.value.IsKnown() {
+			l.plan.Variables = append(l.plan.Variables, in.Variable)
+		}
+	}
+	l.Ctx.Variables["var"] = cty.ObjectVal(values)
+	for _, in := range order {
+		l.validate(in)
+	}
+}
+
+// declareVariable reads what a variable is, but not its value.
+func (l *loader) declareVariable(b *hcl.Block) *input {
+	f := l.Fields(b, variableSchema, `variable "`+b.Labels[0]+`"`)
+	in := &input{
+		Variable: &plans.Variable{
+			Name: b.Labels[0], Description: f.Text("description", ""),
+			Sensitive: f.Truth("sensitive", false), Range: lang.RangeOf(b.DefRange),
+		},
+		block: b, fields: f, ty: cty.DynamicPseudoType, nullable: f.Truth("nullable", true), value: cty.DynamicVal, at: b.DefRange,
+	}
+	l.Secrets.Marked = l.Secrets.Marked || in.Sensitive
+	if a := f.Attrs["type"]; a != nil {
+		expr := a.Expr
+		for p, ok := expr.(*hclsyntax.ParenthesesExpr); ok; p, ok = expr.(*hclsyntax.ParenthesesExpr) {
+			expr = p.Expression
+		}
+		ty, defaults, diags := typeexpr.TypeConstraintWithDefaults(expr)
+		l.Diags = append(l.Diags, diags...)
+		if in.ty, in.defaults = ty, defaults; diags.HasErrors() {
+			in.ty = cty.NilType
+		}
+	}
+	return in
+}
+
+// settleVariable takes the value that was given last, or the default.
+func (l *loader) settleVariable(in *input, g *givenValue) {
+	fallback, hasDefault := l.defaultOf(in)
+	if in.ty == cty.NilType {
+		return // reported
+	}
+	value := fallback
+	switch {
+	case g != nil:
+		if in.From, in.at = g.from, g.at; in.at.Filename == "" {
+			in.at = in.block.DefRange
+		}
+		var ok bool
+		if value, ok = l.givenTo(in, g); !ok {
+			return
+		}
+		if value.IsNull() && !in.nullable && hasDefault {
+			in.From, value = "default", fallback
+		}
+	case hasDefault:
+		in.From = "default"
+		in.at = in.fields.At("default")
+	case in.fields.Attrs["default"] != nil:
+		return // reported
+	default:
+		l.Fail(in.block.DefRange, "Missing value for variable", "Variable %q has no default. Give it one, or pass --var %s=value, set MXFLOW_VAR_%s, or write %s = … into a file of variables (--var-file, or *.auto.mxvars beside the plan).", in.Name, in.Name, in.Name, in.Name)
+		return
+	}
+	l.convertVariable(in, value)
+}
+
+// defaultOf is the default; false where there is none, or a mistake in it.
+func (l *loader) defaultOf(in *input) (cty.Value, bool) {
+	a := in.fields.Attrs["default"]
+	if a == nil {
+		return cty.NilVal, false
+	}
+	if len(a.Expr.Variables()) > 0 {
+		l.Fail(a.Expr.Range(), "Default is not constant", "The default of a variable cannot refer to anything. Use a local for what depends on something else.")
+		return cty.DynamicVal, false
+	}
+	v, ok := in.fields.Value("default")
+	isNull := v.IsKnown() && v.IsNull()
+	if in.Sensitive && ok && !isNull && (v.Type() != cty.String || v.AsString() != "") {
+		l.Fail(a.Expr.Range(), "Default of a sensitive variable", "A plan file is read by many and kept with the results, so a secret in it is none. Remove the default, and give the value in MXFLOW_VAR_%s or in a file of variables.", in.Name)
+		return cty.DynamicVal, false
+	}
+	return v, ok || isNull
+}
+
+// convertVariable makes the value fit the type.
+func (l *loader) convertVariable(in *input, value cty.Value) {
+	if value.IsNull() && !in.nullable {
+		l.Fail(in.at, "Variable is null", "Variable %q has nullable = false, and its value (%s) is null. Give it a value.", in.Name, in.From)
+		return
+	}
+	if in.defaults != nil && !value.IsNull() {
+		value = in.defaults.Apply(value)
+	}
+	converted, err := convert.Convert(value, in.ty)
+	if err != nil {
+		l.Fail(in.at, "Wrong type for variable", "Variable %q has type %s, but its value (%s) does not fit: %v.", in.Name, typeexpr.TypeString(in.ty), in.From, err)
+		return
+	}
+	if in.Sensitive {
+		converted = converted.Mark(eval.Sensitive)
+		l.Secrets.Collect(converted)
+		if converted.Type().IsPrimitiveType() {
+			// A secret that cannot be hidden is better refused before it lands.
+			if _, ok := l.Private(converted, in.at); !ok {
+				return
+			}
+		}
+	} else {
+		in.Value = lang.Plain(converted)
+	}
+	in.value = converted
+	l.give(in, converted)
+}
+
+var validationDoc = &lang.BlockDoc{
+	Type: "validation", Times: plans.AnyTimes,
+	Doc: "A condition that the value has to meet, checked before anything is started. It may refer to this and to other variables.",
+	Attrs: []plans.Attr{
+		{Name: "condition", Type: plans.Condition, Required: true, Doc: "True for a value that is fine."},
+		{Name: "error_message", Type: plans.String, Required: true, Doc: "What is wrong with any other value, and what to do."},
+	},
+	Example: `validation {
+  condition     = contains(["small", "large"], var.model)
+  error_message = "model is small or large."
+}`,
+}
+
+var validationSchema = validationDoc.Schema()
+
+// validate checks a variable's own conditions.
+func (l *loader) validate(in *input) {
+	for _, b := range in.fields.Blocks.OfType("validation") {
+		f := l.Fields(b, validationSchema, "validation of variable "+lang.Quoted(in.Name))
+		condition, message := f.Attrs["condition"], f.Attrs["error_message"]
+		if condition == nil {
+			l.Fail(b.DefRange, "Missing condition", "A validation says what a good value is: condition = var.%s > 0.", in.Name)
+		}
+		if message == nil {
+			l.Fail(b.DefRange, "Missing error_message", "Say what is wrong with a value that does not meet the condition, and what to do: error_message = \"…\".")
+		}
+		if condition == nil || message == nil || !l.onlyVariables(condition.Expr) || !l.onlyVariables(message.Expr) {
+			continue
+		}
+		if !in.value.IsKnown() {
+			continue // reported
+		}
+		l.At("the validation of variable "+lang.Quoted(in.Name), b.DefRange)
+		v, ok := l.Marked(condition.Expr)
+		if !ok {
+			continue
+		}
+		v, _ = v.Unmark()
+		if v.IsNull() || v.Type() != cty.Bool {
+			l.Fail(condition.Expr.Range(), "Condition is not true or false", "A condition compares, such as var.%s > 0; this is %s.", in.Name, lang.Describe(v))
+			continue
+		}
+		if v.False() {
+			l.invalid(in, message.Expr)
+		}
+	}
+}
+
+// invalid reports a value that its variable refuses, where it was given.
+func (l *loader) invalid(in *input, message hcl.Expression) {
+	text := "It does not meet the condition of the variable."
+	v, ok := l.Marked(message)
+	switch {
+	case !ok:
+		return
+	case l.Hidden(v):
+		text = "It does not meet the condition of the variable, whose message would show a sensitive value."
+	case v.IsNull() || v.Type() != cty.String || strings.TrimSpace(v.AsString()) == "":
+		l.Fail(message.Range(), "Invalid error_message", "error_message is text that says what is wrong and what to do.")
+		return
+	default:
+		text = strings.TrimSpace(v.AsString())
+	}
+	l.Fail(in.at, "Invalid value for variable", "The value of %q (%s) is refused. %s", in.Name, in.From, text)
+}
+
+// onlyVariables refuses a condition that needs more than variables, which is
+// all that is known when values are checked.
+func (l *loader) onlyVariables(expr hcl.Expression) bool {
+	for _, t := range expr.Variables() {
+		if t.RootName() != "var" {
+			l.Fail(t.SourceRange(), "Validation is limited to variables", "A validation is checked before locals and blocks are read, so it may refer to var.… only.")
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,432 @@
+package load
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/eval"
+	"github.com/mxflow/mxflow/plans/lang"
+)
+
+var workloadDoc = &lang.BlockDoc{
+	Type: "workload", Times: plans.AnyTimes, Repeats: true,
+	Labels: []lang.Label{{Name: "name", Doc: "What references and rules call it: `workload.<name>`, `<name>.tg.gain`."}},
+	Doc:    "What is sent. Each combination of lists is a cell, whose address has an element for each dimension that is a list: `p512` prompt, `o32` output, `d4096` depth, `c16` concurrency, `r2_5` rate (2.5 requests a second), in this order, as in `chat.o32.c16.tg`. Prompts are unique from their first token on, so that prefix caches miss, and the same for all arms.",
+	Attrs: slices.Concat(
+		[]plans.Attr{{Name: "summary", Type: plans.String, Doc: "What it stands for, in one sentence."}},
+		lengthAttrs, paceAttrs, promptAttrs, samplingAttrs, judgingAttrs,
+	),
+	Blocks: []*lang.BlockDoc{promptLengthsDoc, outputLengthsDoc, datasetDoc, sloDoc},
+	Example: `workload "chat" {
+  prompt_tokens = 2048
+  output_tokens = [32, 128]
+  requests      = 10
+  warmup        = 3
+}`,
+}
+
+var workloadSchema = workloadDoc.Schema()
+
+func (l *loader) decodeWorkload(b *hcl.Block) {
+	f := l.Fields(b, workloadSchema, fmt.Sprintf("workload %q", b.Labels[0]))
+	w := &plans.Workload{Name: b.Labels[0], Summary: f.Text("summary", ""), Range: lang.RangeOf(b.DefRange)}
+	before := len(l.Diags)
+	decodePrompts(w, l, f)
+	decodeLengths(w, f)
+	decodePace(w, f)
+	decodeSampling(w, f)
+	decodeJudging(w, f)
+	boundCells(w, l, f)
+	countRequests(w, f)
+	if len(l.Diags) == before {
+		checkWorkload(w, f) // what is wrong by itself would be called a contradiction
+	}
+	if l.First(b) {
+		l.plan.Workloads = append(l.plan.Workloads, w)
+	}
+}
+
+var promptAttrs = []plans.Attr{
+	{Name: "api", Type: plans.String, Default: "completions", OneOf: []string{"completions", "chat"}, Doc: "The endpoint."},
+	{Name: "prompts", Type: plans.String, Default: "text", OneOf: []string{"text", "random"}, Doc: "What prompts are made of: English sentences that come with mxflow, or random token ids, which only completions take."},
+	{Name: "turns", Type: plans.Int, Default: 1.0, Min: 1, MinSet: true, Max: maxTurns, Doc: "Turns of each conversation, of chat: each sends what was said before. Of a `dataset`, how many of a conversation's turns are sent at most."},
+	{Name: "system_tokens", Type: plans.Int, Default: 0.0, Unit: "tokens", MinSet: true, Max: plans.MaxTokens, Doc: "Length of a system prompt that all requests of a cell share, of chat. Prefix caches may hold it."},
+}
+
+const maxTurns = 1000
+
+// decodePrompts reads where prompts come from.
+func decodePrompts(w *plans.Workload, l *loader, f *eval.Body) {
+	w.API = f.OneOf("api", "completions", "completions", "chat")
+	w.Prompts = f.OneOf("prompts", "text", "text", "random")
+	w.Turns = f.Whole("turns", 1, 1, maxTurns)
+	w.SystemTokens = f.Whole("system_tokens", 0, 0, plans.MaxTokens)
+	w.Data = l.dataset(f)
+}
+
+var lengthAttrs = []plans.Attr{
+	{Name: "prompt_tokens", Type: plans.Ints, Unit: "tokens", Min: 1, MinSet: true, Max: plans.MaxTokens, Doc: "Length of each prompt, or several lengths. Required, unless `prompt_lengths` or `dataset` stands in its place."},
+	{Name: "output_tokens", Type: plans.Ints, Unit: "tokens", Min: 1, MinSet: true, Max: plans.MaxTokens, Doc: "Length of each answer, or several lengths. Required, unless `output_lengths` stands in its place; with a `dataset`, the length where a line gives none."},
+	{Name: "depth", Type: plans.Ints, Default: 0.0, Unit: "tokens", MinSet: true, Max: plans.MaxTokens, Doc: "Context before each prompt, or several lengths. It is not counted as prompt."},
+	{Name: "depth_cached", Type: plans.Bool, Default: false, Doc: "Send the context alone first, so that the engine has it in its prefix cache and only the prompt is computed."},
+	{Name: "count_template", Type: plans.Bool, Default: true, Doc: "Prompt lengths include the tokens that a chat template adds."},
+}
+
+var (
+	promptLengthsDoc = lengthsDoc("prompt_lengths", "Draws the length of each prompt, in place of `prompt_tokens`.")
+	outputLengthsDoc = lengthsDoc("output_lengths", "Draws the length of each answer, in place of `output_tokens`.")
+)
+
+func lengthsDoc(word, doc string) *lang.BlockDoc {
+	return &lang.BlockDoc{
+		Type: word, Times: plans.AtMost1, Doc: doc + " All arms get the same lengths.",
+		Attrs: []plans.Attr{
+			{Name: "distribution", Type: plans.String, Required: true, OneOf: []string{"uniform", "normal", "lognormal"}, Doc: "Uniform is any length from `min` to `max`; the others have a `mean` and an `std`."},
+			{Name: "min", Type: plans.Int, Unit: "tokens", Min: 1, MinSet: true, Max: plans.MaxTokens, Doc: "The least length. Uniform needs it; without it, 1."},
+			{Name: "max", Type: plans.Int, Unit: "tokens", Min: 1, MinSet: true, Max: plans.MaxTokens, Doc: "The greatest length. Uniform needs it; without it, four times `std` above `mean`."},
+			{Name: "mean", Type: plans.Number, Unit: "tokens", Min: 1, MinSet: true, Max: plans.MaxTokens, Doc: "Mean of the lengths, of normal and lognormal."},
+			{Name: "std", Type: plans.Number, Unit: "tokens", MinSet: true, Max: plans.MaxTokens, Doc: "Their standard deviation; of lognormal too it is that of the lengths, not of their logarithms."},
+		},
+		Example: word + ` {
+  distribution = "lognormal"
+  mean         = 512
+  std          = 300
+  max          = 4096
+}`,
+	}
+}
+
+var lengthsSchema = promptLengthsDoc.Schema()
+
+func decodeLengths(w *plans.Workload, f *eval.Body) {
+	w.PromptTokens, w.PromptList = f.Wholes("prompt_tokens", 1, plans.MaxTokens)
+	w.OutputTokens, w.OutputList = f.Wholes("output_tokens", 1, plans.MaxTokens)
+	w.PromptLengths, w.OutputLengths = lengths(f, "prompt_lengths"), lengths(f, "output_lengths")
+	w.Depth, w.DepthList = f.Wholes("depth", 0, plans.MaxTokens)
+	if len(w.Depth) == 0 {
+		w.Depth, w.DepthList = []int{0}, false
+	}
+	w.DepthCached = f.Truth("depth_cached", false)
+	w.CountTemplate = f.Truth("count_template", true)
+	oneLength(f, "prompt_tokens", "prompt_lengths", "how many tokens each prompt has, such as 2048.", w.Data != nil)
+	oneLength(f, "output_tokens", "output_lengths", "how many tokens are generated for each request, such as 32.", w.Data != nil)
+	if at := f.Given("prompt_tokens", "prompt_lengths"); w.Data != nil && at != "" {
+		f.Scope.Fail(f.Where(at), "Two ways to say the same", "The prompts of a dataset are as long as they are. Remove %s, or the dataset.", at)
+	}
+}
+
+// oneLength checks that a length is given in exactly one way.
+func oneLength(f *eval.Body, tokens, lengths, why string, optional bool) {
+	drawn := len(f.Blocks.OfType(lengths)) > 0
+	switch {
+	case drawn && !f.Absent(tokens):
+		f.Scope.Fail(f.At(tokens), "Two ways to say the same", "%s has %s and %s. Keep one of them.", f.What, tokens, lengths)
+	case !drawn && !optional:
+		f.Required(tokens, why)
+	}
+}
+
+func lengths(f *eval.Body, word string) *plans.Lengths {
+	b := f.Single(word)
+	if b == nil {
+		return nil
+	}
+	in := f.Scope.Fields(b, lengthsSchema, word)
+	before := len(f.Scope.Diags)
+	in.Required("distribution", `one of "uniform", "normal" and "lognormal".`)
+	n := &plans.Lengths{Distribution: "uniform", Min: in.Whole("min", 1, 1, plans.MaxTokens), Max: in.Whole("max", 0, 1, plans.MaxTokens)}
+	n.Mean, n.Std = in.Number("mean", 0, 1, plans.MaxTokens), in.Number("std", 0, 0, plans.MaxTokens)
+	if !in.Absent("distribution") {
+		n.Distribution = in.OneOf("distribution", "uniform", "uniform", "normal", "lognormal")
+	}
+	if len(f.Scope.Diags) > before {
+		n.Max = max(n.Min, n.Max)
+		return n
+	}
+	needs, unused := []string{"mean", "std"}, []string(nil)
+	if n.Distribution == "uniform" {
+		needs, unused = []string{"min", "max"}, []string{"mean", "std"}
+	}
+	for _, name := range needs {
+		in.Required(name, "a "+n.Distribution+" distribution has "+verdict.And(needs)+".")
+	}
+	for _, name := range unused {
+		if !in.Absent(name) {
+			f.Scope.Fail(in.At(name), "Attribute of another distribution", "A uniform distribution has min and max, and no %s. Remove it, or choose normal or lognormal.", name)
+		}
+	}
+	if n.Max == 0 {
+		n.Max = max(n.Min, int(min(plans.MaxTokens, math.Ceil(n.Mean+4*n.Std))))
+	}
+	checkLengths(n, in)
+	return n
+}
+
+func checkLengths(n *plans.Lengths, in *eval.Body) {
+	switch {
+	case n.Min > n.Max:
+		in.Scope.Fail(in.At("min"), "Lengths contradict each other", "No length is at least %d and at most %d. Exchange min and max, or correct one.", n.Min, n.Max)
+	case n.Distribution != "uniform" && n.Mean > 0 && (n.Mean < float64(n.Min) || n.Mean > float64(n.Max)):
+		in.Scope.Fail(in.At("mean"), "Lengths contradict each other", "The mean, %g, is not between min, %d, and max, %d. Correct one of them.", n.Mean, n.Min, n.Max)
+	}
+}
+
+var paceAttrs = []plans.Attr{
+	{Name: "concurrency", Type: plans.Ints, Default: 1.0, Unit: "requests", Min: 1, MinSet: true, Max: plans.MaxConcurrency, Doc: "How many requests are kept in flight (closed loop): each answered one makes place for the next. A list makes a cell of each."},
+	{Name: "rate", Type: plans.Numbers, Unit: "requests a second", Min: plans.MinRate, MinSet: true, Max: plans.MaxRate, Doc: "Send by the clock, however slow the answers are (open loop), and count latencies from when a request should have been sent. In place of `concurrency`."},
+	{Name: "rate_to", Type: plans.Number, Unit: "requests a second", Min: plans.MinRate, MinSet: true, Max: plans.MaxRate, Doc: "What the rate grows or falls to, linearly, over the cell."},
+	{Name: "arrival", Type: plans.String, OneOf: []string{"poisson", "constant", "gamma", "trace"}, Doc: "How requests of an open loop arrive. With a rate, poisson where nothing is said: as of many independent users. Gamma has a `burstiness`; trace takes the times of the `dataset`."},
+	{Name: "burstiness", Type: plans.Number, Min: 0.01, MinSet: true, Max: 100, Doc: "Shape of gamma: 1 is poisson, less comes in bursts, more is more even."},
+	{Name: "max_concurrency", Type: plans.Int, Unit: "requests", Min: 1, MinSet: true, Max: plans.MaxConcurrency, Doc: "Cap of an open loop. What comes on top waits, and its latency runs. Without it there is none."},
+	{Name: "requests", Type: plans.Int, Default: 10.0, Unit: "requests", Min: 1, MinSet: true, Max: plans.MaxRequests, Doc: "Measured requests per cell and launch; with `turns`, conversations. Without it, at least 4 for each that is in flight; in an open loop what the rate sends in a minute. With a `duration` it is the upper bound."},
+	{Name: "duration", Type: plans.Duration, Doc: "End sending after this time; what is in flight then is still answered and measured."},
+	{Name: "warmup", Type: plans.Int, Default: 3.0, Unit: "requests", MinSet: true, Max: plans.MaxRequests, Doc: "Requests before them that are not measured. Without it, at least one for each that is in flight."},
+}
+
+func decodePace(w *plans.Workload, f *eval.Body) {
+	w.Concurrency, w.ConcurrencyList = f.Wholes("concurrency", 1, plans.MaxConcurrency)
+	w.Rate, w.RateList = f.Numbers("rate", plans.MinRate, plans.MaxRate)
+	w.RateTo = f.Number("rate_to", 0, plans.MinRate, plans.MaxRate)
+	w.Arrival = f.Choice("arrival", "poisson", "constant", "gamma", "trace")
+	w.Burstiness = f.Number("burstiness", 0, 0.01, 100)
+	w.MaxConcurrency = f.Whole("max_concurrency", 0, 1, plans.MaxConcurrency)
+	w.Requests = f.Whole("requests", 10, 1, plans.MaxRequests)
+	w.Warmup = f.Whole("warmup", 3, 0, plans.MaxRequests)
+	w.Duration = f.Duration("duration", 0)
+	switch {
+	case w.Arrival == "" && len(w.Rate) > 0:
+		w.Arrival = "poisson"
+	case w.Arrival == "" && len(w.Concurrency) == 0:
+		w.Concurrency, w.ConcurrencyList = []int{1}, false
+	}
+}
+
+// boundCells refuses a workload of too many cells, and cuts it down so that
+// nobody makes them.
+func boundCells(w *plans.Workload, l *loader, f *eval.Body) {
+	n := 1
+	for _, values := range []int{len(w.PromptTokens), len(w.OutputTokens), len(w.Depth), len(w.Concurrency), len(w.Rate)} {
+		n *= max(1, values)
+	}
+	before := l.cells
+	l.cells += min(n, plans.MaxCells)
+	switch {
+	case n > plans.MaxCells:
+		f.Scope.Fail(f.Def, "Too many cells", "The lists of %s make %d cells, each of which is measured in every launch; there can be up to %d. Shorten a list, or split the workload.", f.What, n, plans.MaxCells)
+	case l.cells <= plans.MaxAllCells:
+		return
+	case before <= plans.MaxAllCells: // said once
+		f.Scope.Fail(f.Def, "Too many cells", "With %s the workloads of this plan have more than %d cells. Shorten their lists, or split the plan.", f.What, plans.MaxAllCells)
+	}
+	for _, list := range []*[]int{&w.PromptTokens, &w.OutputTokens, &w.Depth, &w.Concurrency} {
+		*list = (*list)[:min(1, len(*list))]
+	}
+	w.Rate = w.Rate[:min(1, len(w.Rate))]
+}
+
+// countRequests decides where each cell has numbers of requests of its own.
+func countRequests(w *plans.Workload, f *eval.Body) {
+	requests, warmup := w.Requests, w.Warmup
+	w.RequestsByCell, w.WarmupByCell = f.Absent("requests"), f.Absent("warmup")
+	differs, warmupDiffers := false, false
+	for _, c := range w.Cells() {
+		differs = differs || c.Requests != requests
+		warmupDiffers = warmupDiffers || c.Warmup != warmup
+	}
+	w.RequestsByCell, w.WarmupByCell = differs, warmupDiffers
+}
+
+var samplingAttrs = []plans.Attr{
+	{Name: "temperature", Type: plans.Number, Default: 0.0, MinSet: true, Max: 100, Doc: "Sampling; 0 takes the likeliest token."},
+	{Name: "top_p", Type: plans.Number, Default: 0.0, MinSet: true, Max: 1, Doc: "Take from the likeliest tokens that make up this share; 0 does not send it."},
+	{Name: "top_k", Type: plans.Int, Default: 0.0, Unit: "tokens", MinSet: true, Max: maxTopK, Doc: "Take from so many of the likeliest tokens; 0 does not send it."},
+	{Name: "min_p", Type: plans.Number, Default: 0.0, MinSet: true, Max: 1, Doc: "Take from tokens that have at least this share of the likeliest one's probability; 0 does not send it."},
+	{Name: "repetition_penalty", Type: plans.Number, Default: 0.0, MinSet: true, Max: 10, Doc: "Divides what speaks for a token that came before; 1 changes nothing, 0 does not send it."},
+	{Name: "seed", Type: plans.Int, Default: 42.0, MinSet: true, Max: math.MaxInt32, Doc: "Seed of prompts, lengths, arrivals and sampling."},
+	{Name: "ignore_eos", Type: plans.Bool, Default: true, Doc: "Go on after the end of text, which enforces the length of the answer."},
+}
+
+// maxTopK is more tokens than a vocabulary has.
+const maxTopK = 10_000_000
+
+func decodeSampling(w *plans.Workload, f *eval.Body) {
+	w.Temperature = f.Number("temperature", 0, 0, 100)
+	w.TopP = f.Number("top_p", 0, 0, 1)
+	w.TopK = f.Whole("top_k", 0, 0, maxTopK)
+	w.MinP = f.Number("min_p", 0, 0, 1)
+	w.RepetitionPenalty = f.Number("repetition_penalty", 0, 0, 10)
+	w.Seed = f.Whole("seed", 42, 0, math.MaxInt32)
+	w.IgnoreEOS = f.Truth("ignore_eos", true)
+}
+
+var judgingAttrs = []plans.Attr{
+	{Name: "latency_correction", Type: plans.String, Default: "none", OneOf: []string{"none", "api", "generation"}, Doc: "What is subtracted from the time to the first token in metrics that say so, as llama-benchy has it: the time of a call that generates nothing (api), or of one that generates one token (generation). The uncorrected numbers are always kept."},
+	{Name: "coherence", Type: plans.String, OneOf: []string{"baseline", "absolute", "off"}, Doc: "How answers are checked, so that garbage cannot win: absolute looks at each answer, baseline asks that they are no worse than the parent's to the same prompts. Without it, baseline where `ignore_eos` forces lengths and absolute where answers end by themselves."},
+	{Name: "retries", Type: plans.Int, Default: 0.0, MinSet: true, Max: 100, Doc: "How often a request is sent again that the engine puts off (status 429 or 503 with Retry-After). The time that this takes counts."},
+	{Name: "max_errors", Type: plans.Int, Default: 0.0, Unit: "requests", MinSet: true, Max: plans.MaxRequests, Doc: "How many measured requests of a cell may fail before the launch does."},
+	{Name: "max_lag", Type: plans.Duration, Doc: "How late the measuring client may send, or be woken (99th percentiles), before what it measured is invalid. Without it 10ms; 100ms for the embedded engine, which shares the client's processors."},
+	{Name: "min_reached", Type: plans.Number, Default: 0.8, MinSet: true, Max: 1, Doc: "Share of `concurrency` that the engine must really reach, by its own count, or the cell is invalid; 0 asks for nothing."},
+	{Name: "request_timeout", Type: plans.Duration, Default: "2m", Doc: "Time limit of one request."},
+	{Name: "first_timeout", Type: plans.Duration, Default: "10m", Doc: "Time limit of the first request after a start, which may compile kernels, to its first token."},
+	{Name: "stall_timeout", Type: plans.Duration, Default: "30s", Doc: "Longest wait between two events of a stream, from the first token on."},
+}
+
+var sloDoc = &lang.BlockDoc{
+	Type: "slo", Times: plans.AtMost1,
+	Doc: "What makes a request a good one: it keeps all of these limits. Goodput counts good requests.",
+	Attrs: []plans.Attr{
+		{Name: "ttft", Type: plans.Duration, Doc: "Most time to the first token."},
+		{Name: "tpot", Type: plans.Duration, Doc: "Most time per output token after the first."},
+		{Name: "itl", Type: plans.Duration, Doc: "Most time between any two tokens."},
+		{Name: "e2e", Type: plans.Duration, Doc: "Most time to the last token."},
+	},
+	Example: `slo {
+  ttft = "300ms"
+  tpot = "50ms"
+}`,
+}
+
+var sloSchema = sloDoc.Schema()
+
+func decodeJudging(w *plans.Workload, f *eval.Body) {
+	w.LatencyCorrection = f.OneOf("latency_correction", "none", "none", "api", "generation")
+	w.Coherence = "absolute"
+	if w.IgnoreEOS {
+		w.Coherence = "baseline"
+	}
+	w.Coherence = f.OneOf("coherence", w.Coherence, "baseline", "absolute", "off")
+	w.Retries = f.Whole("retries", 0, 0, 100)
+	w.MaxErrors = f.Whole("max_errors", 0, 0, plans.MaxRequests)
+	w.MaxLag = f.Duration("max_lag", 0)
+	w.MinReached = f.Number("min_reached", 0.8, 0, 1)
+	w.RequestTimeout = f.Duration("request_timeout", 2*time.Minute)
+	w.FirstTimeout = f.Duration("first_timeout", 10*time.Minute)
+	w.StallTimeout = f.Duration("stall_timeout", 30*time.Second)
+	w.SLO = slo(f)
+}
+
+func slo(f *eval.Body) map[string]time.Duration {
+	b := f.Single("slo")
+	if b == nil {
+		return nil
+	}
+	in := f.Scope.Fields(b, sloSchema, "slo")
+	limits := map[string]time.Duration{}
+	written := false
+	for _, name := range plans.Objectives {
+		written = written || !in.Absent(name)
+		if d := in.Duration(name, 0); d > 0 {
+			limits[name] = d
+		}
+	}
+	if !written {
+		f.Scope.Fail(b.DefRange, "Empty slo", `By these every request is a good one. Give a limit, such as ttft = "300ms".`)
+	}
+	return limits
+}
+
+// maxDataset is the largest file of prompts, in bytes: it is read at each load.
+const maxDataset = 64 << 20
+
+var datasetDoc = &lang.BlockDoc{
+	Type: "dataset", Times: plans.AtMost1,
+	Doc: "Sends the rows of a file in their order, in place of made prompts; none is sent twice. A measurement counts with the file's content: a changed file is measured anew.",
+	Attrs: []plans.Attr{
+		{Name: "file", Type: plans.String, Required: true, Doc: "Path of the file, relative to the plan's folder: JSON Lines, an object a row. It holds a `prompt`, `messages` or `conversations`, or it is a row of a trace: `timestamp` in ms, `input_length`, `output_length`. `output_tokens` is the length of the answer."},
+	},
+	Example: `dataset {
+  file = "prompts.jsonl"
+}`,
+}
+
+var datasetSchema = datasetDoc.Schema()
+
+func (l *loader) dataset(f *eval.Body) *plans.Dataset {
+	b := f.Single("dataset")
+	if b == nil {
+		return nil
+	}
+	in := l.Fields(b, datasetSchema, "dataset")
+	name := in.NeedText("file", "the path of a file of prompts, a JSON object a line.")
+	if name == "" {
+		return &plans.Dataset{}
+	}
+	l.At("the dataset "+name, in.At("file"))
+	d, err := l.datasetOf(name)
+	if err != nil {
+		l.Fail(in.At("file"), "Unusable dataset", "%v.", err)
+	}
+	return d
+}
+
+// datasetOf reads a file once a load, so that a plan sees one content.
+func (l *loader) datasetOf(name string) (*plans.Dataset, error) {
+	path := l.plan.PathOf(name)
+	if known, ok := l.datasets[path]; ok {
+		return known.Dataset, known.err
+	}
+	d, err := dataset(l.plan, name, l.reg.Dataset)
+	if l.datasets == nil {
+		l.datasets = map[string]readOnce{}
+	}
+	l.datasets[path] = readOnce{d, err}
+	return d, err
+}
+
+// ReadDataset reads a file of prompts for a workload that no plan declares. What
+// it holds is for rows to say. Errors begin with the name.
+func ReadDataset(name string, rows func(name string, data []byte) (plans.DataRows, error)) (*plans.Dataset, error) {
+	return dataset(new(plans.Plan), name, rows)
+}
+
+// dataset is a file's, with the error beside what is known of it.
+func dataset(p *plans.Plan, name string, rows func(name string, data []byte) (plans.DataRows, error)) (*plans.Dataset, error) {
+	d := &plans.Dataset{File: p.PathOf(name)}
+	data, digest, err := readNamed(p, name, maxDataset)
+	d.Digest = digest
+	switch {
+	case err != nil:
+	case len(bytes.TrimSpace(data)) == 0:
+		err = fmt.Errorf("%s is empty: there is nothing to send", name)
+	case rows != nil:
+		d.DataRows, err = rows(name, data)
+	}
+	return d, err
+}
+
+type readOnce struct {
+	*plans.Dataset
+	err error
+}
+
+// checkData looks at what a dataset has to hold for its workload.
+func checkData(w *plans.Workload, f *eval.Body) {
+	d := w.Data
+	if d == nil || d.Count == 0 {
+		return
+	}
+	noUse := func(name, format string, args ...any) {
+		f.Scope.Fail(f.Where(name), "No use in this workload", format, args...)
+	}
+	switch {
+	case w.Arrival == "trace" && !d.Trace:
+		noUse("arrival", "The rows of the dataset have no times. Choose another arrival with a rate, or a file whose rows have timestamp and input_length.")
+	case w.API == "completions" && d.Chat > 0:
+		f.Scope.Fail(f.Where("dataset"), "Unusable dataset", "Line %d of the file can only be sent as a chat. Set api = \"chat\".", d.Chat)
+	case len(w.OutputTokens) == 0 && w.OutputLengths == nil && d.Unanswered > 0:
+		f.Scope.Fail(f.Where("dataset"), "Missing output_tokens", "Line %d of the file does not say how long the answer is. Set output_tokens, which holds where a line says nothing.", d.Unanswered)
+	}
+	for _, c := range w.Cells() {
+		if rows := c.Requests + w.WarmupRows(c.Concurrency); rows > d.Count {
+			f.Scope.Fail(f.Where("dataset"), "Dataset is too short", "%s takes %d rows, and the file has %d; no row is sent twice, since the engine would have it cached. Add rows, or ask for fewer requests.", c.Address, rows, d.Count)
+			return
+		}
+	}
+}

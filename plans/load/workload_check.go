@@ -1,0 +1,144 @@
+package load
+
+import (
+	"time"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/eval"
+)
+
+// checkWorkload looks for what is right by itself and makes no sense together.
+func checkWorkload(w *plans.Workload, f *eval.Body) {
+	checkPace(w, f)
+	checkPrompts(w, f)
+	checkData(w, f)
+	checkRoom(w, f)
+	for _, c := range w.Concurrency {
+		if f.Given("requests") != "" && w.Requests < c {
+			f.Scope.Fail(f.At("requests"), "Too few requests for the concurrency", "%d requests never are %d at once. Set requests = %d or more, or leave it out.", w.Requests, c, 4*c)
+			break
+		}
+	}
+	if w.Temperature == 0 {
+		if name := f.Given("top_p", "top_k", "min_p"); name != "" {
+			f.Scope.Warn(f.At(name), "Sampling has no effect", "With temperature 0 the likeliest token is taken, whatever %s says. Set a temperature, or remove %s.", name, name)
+		}
+	}
+}
+
+// minDuration is how long a cell is sent at least: in less, a request or two go
+// out, and a comparison of those says what happened by chance.
+const minDuration = time.Second
+
+func checkPace(w *plans.Workload, f *eval.Body) {
+	if w.Duration > 0 && w.Duration < minDuration {
+		f.Scope.Fail(f.At("duration"), "Duration is too short", "A duration below a second measures nothing, and this is %s. Set duration = \"30s\", or another of 1s or more, or remove it and say how many requests are sent.", w.Duration)
+	}
+	noUse := func(name, format string, args ...any) {
+		f.Scope.Fail(f.At(name), "No use in this workload", format, args...)
+	}
+	if f.Given("concurrency") != "" && w.Open() {
+		other := f.Given("rate", "arrival")
+		f.Scope.Fail(f.At("concurrency"), "Two ways to pace", "concurrency sends when an answer has made place, and %s by the clock. Remove one of them; max_concurrency caps an open loop.", other)
+	}
+	if w.Arrival == "trace" {
+		if w.Data == nil {
+			noUse("arrival", "A trace sends at the times of a dataset. Add: dataset { file = \"trace.jsonl\" }, on lines of its own, or choose another arrival.")
+		}
+		if name := f.Given("rate", "rate_to"); name != "" {
+			noUse(name, "A trace brings its own times, so %s says nothing. Remove it, or choose another arrival.", name)
+		}
+	} else if len(w.Rate) == 0 {
+		for _, name := range []string{"rate_to", "arrival", "max_concurrency"} {
+			if !f.Absent(name) {
+				noUse(name, "%s is of requests that are sent by the clock. Add rate, the requests a second, or remove %s.", name, name)
+			}
+		}
+	}
+	switch {
+	case w.Arrival == "gamma" && f.Absent("burstiness"):
+		f.Scope.Fail(f.At("arrival"), "Missing burstiness", "Gamma arrivals need burstiness: the shape, such as 0.5; 1 is poisson.")
+	case w.Arrival != "gamma" && !f.Absent("burstiness"):
+		noUse("burstiness", "burstiness is the shape of gamma arrivals. Set arrival = \"gamma\", or remove it.")
+	}
+	for _, rate := range w.Rate {
+		if rate == w.RateTo {
+			noUse("rate_to", "The rate begins with %g a second, so that there is no ramp. Remove rate_to, or give another rate.", rate)
+		}
+	}
+	if w.Open() && !f.Absent("min_reached") {
+		noUse("min_reached", "It is a share of concurrency, and requests of this workload are sent by the clock. Remove it.")
+	}
+}
+
+func checkPrompts(w *plans.Workload, f *eval.Body) {
+	noUse := func(name, format string, args ...any) {
+		f.Scope.Fail(f.Where(name), "No use in this workload", format, args...)
+	}
+	if w.API == "completions" {
+		switch {
+		case w.Turns > 1:
+			noUse("turns", "Completions have no conversations. Set api = \"chat\", or remove turns.")
+		case w.SystemTokens > 0:
+			noUse("system_tokens", "Completions have no system prompt. Set api = \"chat\", or remove it; depth is text before each prompt.")
+		case !w.CountTemplate:
+			noUse("count_template", "Completions have no chat template. Set api = \"chat\", or remove it.")
+		}
+	} else if w.Prompts == "random" {
+		noUse("prompts", "Chats are text, and random prompts are token ids. Set api = \"completions\", or remove prompts.")
+	}
+	if w.Data != nil {
+		for _, name := range []string{"prompts", "system_tokens", "depth"} {
+			if !f.Absent(name) {
+				noUse(name, "What is sent stands in the dataset. Remove %s, or the dataset.", name)
+			}
+		}
+	}
+	cached := w.DepthCached
+	for _, d := range w.Depth {
+		cached = cached && d == 0
+	}
+	if cached {
+		noUse("depth_cached", "There is no context that could be cached. Set depth = 4096, or another number of tokens, or remove it.")
+	}
+}
+
+// What one client can make of a cell before the first request is sent, as the
+// package that makes prompts bounds it (engine/load/prompt/room.go: mostInAll and
+// mostMessages; maxTokens here is its mostInOne). It is refused here too, before
+// an engine was started for it.
+const (
+	maxCellTokens   = 400_000_000
+	maxCellMessages = 4_000_000
+)
+
+// checkRoom refuses cells whose prompts are more than can be made. Of lengths that
+// are drawn the least counts, and a file is measured when it is sent, so that what
+// passes here may still be refused there.
+func checkRoom(w *plans.Workload, f *eval.Body) {
+	for _, cell := range w.Cells() {
+		n, turns := cell.Requests+cell.Warmup, max(1, w.Turns)
+		if n*turns > maxCellMessages {
+			f.Scope.Fail(f.Def, "More than can be sent", "%s has %d requests, warm-up included, of up to %d turns each: %d messages, and all of a cell are made beforehand, at most %d. Lower requests (or the rate or duration that they follow from), or turns.",
+				cell.Address, n, turns, n*turns, maxCellMessages)
+			return
+		}
+		if w.Data != nil {
+			continue
+		}
+		prompt := cell.Prompt
+		if w.PromptLengths != nil {
+			prompt = w.PromptLengths.Min
+		}
+		one := cell.Depth + w.SystemTokens + turns*prompt
+		switch {
+		case one > plans.MaxTokens:
+			f.Scope.Fail(f.Def, "More than can be sent", "A prompt of %s has %d tokens with what comes before it, and at most %d can be made. Lower prompt_tokens, depth, system_tokens or turns.", cell.Address, one, plans.MaxTokens)
+			return
+		case n*one > maxCellTokens:
+			f.Scope.Fail(f.Def, "More than can be sent", "%s has %d prompts, warm-up included, of %d tokens each with what comes before them: %d tokens, and all of a cell are made beforehand, at most %d. Lower requests (or the rate or duration that they follow from), or the lengths.",
+				cell.Address, n, one, n*one, maxCellTokens)
+			return
+		}
+	}
+}

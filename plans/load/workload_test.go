@@ -1,0 +1,172 @@
+package load
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/planstest"
+)
+
+// workloadIn loads one workload of a plan, which has to be right.
+func workloadIn(t *testing.T, body string) *plans.Workload {
+	t.Helper()
+	res := LoadBytes("testdata/valid/plan.hcl", []byte("plan \"p\" {}\nworkload \"w\" {\n"+body+"\n}\n"), planstest.Registry(), Options{})
+	if !res.OK() {
+		t.Fatalf("%s\n%s", body, planstest.Text(&res.Findings))
+	}
+	return res.Plan.Workloads[0]
+}
+
+const lengths8 = "prompt_tokens = 8\noutput_tokens = 8\n"
+
+func TestCellsOfAllDimensions(t *testing.T) {
+	for body, want := range map[string]string{
+		lengths8: "w=pp8 tg8",
+		"prompt_tokens = [8, 16]\noutput_tokens = [4]\ndepth = [0, 64]\nconcurrency = [1, 2]": "w.p8.o4.d0.c1=pp8 tg4, c1 | w.p8.o4.d0.c2=pp8 tg4, c2 | " +
+			"w.p8.o4.d64.c1=pp8 tg4 @ d64, c1 | w.p8.o4.d64.c2=pp8 tg4 @ d64, c2 | w.p16.o4.d0.c1=pp16 tg4, c1 | w.p16.o4.d0.c2=pp16 tg4, c2 | " +
+			"w.p16.o4.d64.c1=pp16 tg4 @ d64, c1 | w.p16.o4.d64.c2=pp16 tg4 @ d64, c2",
+		lengths8 + "depth = 64\nconcurrency = 4":                                                 "w=pp8 tg8 @ d64, c4",
+		lengths8 + "concurrency = [1]":                                                           "w.c1=pp8 tg8",
+		lengths8 + "rate = [1, 2.5, 0.125]":                                                      "w.r1=pp8 tg8, 1 req/s | w.r2_5=pp8 tg8, 2.5 req/s | w.r0_125=pp8 tg8, 0.125 req/s",
+		lengths8 + "rate = 2\nrate_to = 8\nmax_concurrency = 4":                                  "w=pp8 tg8, 2 to 8 req/s",
+		"output_tokens = 8\nprompt_lengths {\ndistribution = \"uniform\"\nmin = 10\nmax = 21\n}": "w=pp~15.5 tg8",
+		"dataset {\nfile = \"prompts.jsonl\"\n}\nwarmup = 0":                                     "w=pp* tg*",
+		"dataset {\nfile = \"../trace.jsonl\"\n}\narrival = \"trace\"":                           "w=pp* tg*, as traced",
+	} {
+		var got []string
+		for _, c := range workloadIn(t, body).Cells() {
+			got = append(got, c.Address+"="+c.Label)
+		}
+		if s := strings.Join(got, " | "); s != want {
+			t.Errorf("%s\ngot  %s\nwant %s", body, s, want)
+		}
+	}
+}
+
+// TestRequestsOfCells: measured and to warm up, of each cell.
+func TestRequestsOfCells(t *testing.T) {
+	for body, want := range map[string]string{
+		lengths8:                                                                           "[10+3]",
+		lengths8 + "concurrency = [1, 2, 3, 16]":                                           "[10+3 10+3 12+3 64+16]",
+		lengths8 + "concurrency = 16\nrequests = 20":                                       "[20+16]",
+		lengths8 + "concurrency = 16\nwarmup = 0":                                          "[64+0]",
+		lengths8 + "concurrency = 4\nduration = \"1m\"":                                    "[800+4]",
+		lengths8 + "rate = [0.1, 2.5]":                                                     "[10+3 150+3]",
+		lengths8 + "rate = 2\nrate_to = 10":                                                "[360+3]",
+		lengths8 + "rate = 10\nduration = \"10s\"":                                         "[166+3]",
+		lengths8 + "rate = 10\nduration = \"10s\"\nrequests = 50":                          "[50+3]",
+		lengths8 + "rate = 10\narrival = \"gamma\"\nburstiness = 0.25\nduration = \"10s\"": "[226+3]",
+		lengths8 + "rate = 100000\nmax_concurrency = 64":                                   "[1000000+3]",
+		"dataset {\nfile = \"prompts.jsonl\"\n}":                                           "[1+3]",
+		"dataset {\nfile = \"prompts.jsonl\"\n}\nrequests = 2\nwarmup = 2":                 "[2+2]",
+		"dataset {\nfile = \"../trace.jsonl\"\n}\narrival = \"trace\"":                     "[3+3]",
+	} {
+		var got []string
+		for _, c := range workloadIn(t, body).Cells() {
+			got = append(got, fmt.Sprintf("%d+%d", c.Requests, c.Warmup))
+		}
+		if s := fmt.Sprint(got); s != want {
+			t.Errorf("%s\ngot  %s\nwant %s", body, s, want)
+		}
+	}
+}
+
+// TestNewWorkloadIsThatOfAPlan: without a plan the defaults are the same.
+func TestNewWorkloadIsThatOfAPlan(t *testing.T) {
+	want := workloadIn(t, lengths8)
+	got := plans.NewWorkload("w")
+	got.PromptTokens, got.OutputTokens, got.Range = []int{8}, []int{8}, want.Range
+	if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// TestDatasetIsPartOfTheDigest by its content, not by where it lies.
+func TestDatasetIsPartOfTheDigest(t *testing.T) {
+	body := "output_tokens = 4\nwarmup = 0\nrequests = 1\ndataset {\nfile = \"%s\"\n}"
+	load := func(file string) string {
+		src := "plan \"p\" {}\nworkload \"w\" {\n" + fmt.Sprintf(body, file) + "\n}\n"
+		res := LoadBytes("testdata/valid/plan.hcl", []byte(src), planstest.Registry(), Options{})
+		if !res.OK() {
+			t.Fatal(planstest.Text(&res.Findings))
+		}
+		return res.Plan.Digest()
+	}
+	if load("prompts.jsonl") != load("../valid/prompts.jsonl") {
+		t.Error("the way to the file counts")
+	}
+	if load("prompts.jsonl") == load("../trace.jsonl") {
+		t.Error("the content does not count")
+	}
+}
+
+// TestHugeNumbersOfCells: a few characters must not keep the machine busy.
+func TestHugeNumbersOfCells(t *testing.T) {
+	list := func(n int) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprint(i+1))
+		}
+		return "[" + strings.Join(all, ", ") + "]"
+	}
+	body := ""
+	for _, name := range []string{"prompt_tokens", "output_tokens", "depth", "concurrency", "rate"} {
+		body += name + " = " + list(64) + "\n"
+	}
+	res := LoadBytes("plan.hcl", []byte("plan \"p\" {}\nworkload \"w\" {\n"+body+"}\n"), planstest.Registry(), Options{})
+	if got := summaries(res); !strings.Contains(got, "Too many cells") || len(res.Plan.Workloads[0].Cells()) > 1 {
+		t.Errorf("%s, %d cells", got, len(res.Plan.Workloads[0].Cells()))
+	}
+}
+
+// TestManyWorkloadsOfManyCells: a thousand of a thousand are a million.
+func TestManyWorkloadsOfManyCells(t *testing.T) {
+	src := "plan \"p\" {}\nlocals {\n  list = range(1, 32)\n}\nworkload \"w\" {\n  count = 1000\n  prompt_tokens = local.list\n  output_tokens = local.list\n}\n"
+	res := LoadBytes("plan.hcl", []byte(src), planstest.Registry(), Options{})
+	n := 0
+	for _, w := range res.Plan.Workloads {
+		n += len(w.Cells())
+	}
+	if summaries(res) != "Too many cells" || n > plans.MaxAllCells+1000 {
+		t.Errorf("%s, %d cells", summaries(res), n)
+	}
+}
+
+// TestRoomForPrompts: what the client refuses to make is refused before an engine
+// is started for it, and what it can make is not.
+func TestRoomForPrompts(t *testing.T) {
+	drawn := "output_tokens = 8\nprompt_lengths {\ndistribution = \"uniform\"\nmin = %d\nmax = 20000000\n}"
+	for body, want := range map[string]string{
+		"prompt_tokens = 20000000\noutput_tokens = 8\nrequests = 20\nwarmup = 0":                                   "",
+		"prompt_tokens = 20000000\noutput_tokens = 8\nrequests = 20\nwarmup = 1":                                   "w has 21 prompts, warm-up included, of 20000000 tokens",
+		"prompt_tokens = 20000001\noutput_tokens = 8":                                                              "20000000",
+		"prompt_tokens = 1\noutput_tokens = 8\ndepth = [0, 20000000]\nrequests = 1\nwarmup = 0":                    "A prompt of w.d20000000 has 20000001 tokens",
+		"prompt_tokens = 5\noutput_tokens = 8\napi = \"chat\"\nsystem_tokens = 19999996\nrequests = 1\nwarmup = 0": "has 20000001 tokens",
+		"prompt_tokens = 8\noutput_tokens = 8\nrequests = 1000000\nwarmup = 0":                                     "",
+		"prompt_tokens = 8\noutput_tokens = 8\nrequests = 1000000\nwarmup = 0\napi = \"chat\"\nturns = 4":          "",
+		"prompt_tokens = 8\noutput_tokens = 8\nrequests = 1000000\nwarmup = 0\napi = \"chat\"\nturns = 5":          "5000000 messages",
+		"prompt_tokens = 401\noutput_tokens = 8\nrate = 100000\nduration = \"10s\"\nwarmup = 0":                    "w has 1000000 prompts",
+		fmt.Sprintf(drawn, 8):                             "",
+		fmt.Sprintf(drawn, 20000000):                      "",
+		fmt.Sprintf(drawn, 20000000) + "\nrequests = 100": "w has 103 prompts",
+	} {
+		res := LoadBytes("testdata/valid/plan.hcl", []byte("plan \"p\" {}\nworkload \"w\" {\n"+body+"\n}\n"), planstest.Registry(), Options{})
+		if text := planstest.Text(&res.Findings); want == "" && !res.OK() || !strings.Contains(text, want) || want != "" && res.OK() {
+			t.Errorf("%s\ngot  %s\nwant %q", body, text, want)
+		}
+	}
+}
+
+// TestShortDurations: a window that holds a request or two decides nothing.
+func TestShortDurations(t *testing.T) {
+	for duration, refused := range map[string]bool{"1ns": true, "999ms": true, "1s": false, "1500ms": false} {
+		for _, pace := range []string{"", "rate = 5\n"} {
+			res := LoadBytes("testdata/valid/plan.hcl", []byte("plan \"p\" {}\nworkload \"w\" {\n"+lengths8+pace+"duration = \""+duration+"\"\n}\n"), planstest.Registry(), Options{})
+			if res.OK() == refused || refused && !strings.Contains(planstest.Text(&res.Findings), "below a second measures nothing, and this is "+duration) {
+				t.Errorf("%s %s: %s", duration, pace, planstest.Text(&res.Findings))
+			}
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package load
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/plans/planstest"
+)
+
+func TestInvalidYAMLPlansAreExplained(t *testing.T) {
+	paths, _ := filepath.Glob("testdata/invalid_yaml/*.yaml")
+	if len(paths) < 20 {
+		t.Fatalf("%d fixtures", len(paths))
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) { checkExpectations(t, path) })
+	}
+}
+
+func loadYAML(src string) *Result {
+	return LoadBytes("plan.yaml", []byte(src), planstest.Registry(), Options{})
+}
+
+// TestDiagnosticsPointIntoYAML renders mistakes in each style of scalar.
+func TestDiagnosticsPointIntoYAML(t *testing.T) {
+	for _, c := range []struct{ src, want string }{
+		{"plan:\n  p:\n    summary: x ${local.b}\n", "plan.yaml:3:18\n    3 │     summary: x ${local.b}\n      │                  ^^^^^^^"},
+		{"plan:\n  p:\n    summary: >-\n      x\n      é ${local.b}\n", "plan.yaml:5:11\n    5 │       é ${local.b}\n      │           ^^^^^^^"},
+		{"plan: {p: {}}\nlocals: {a: [1, \"\\u00e9 ${local.b}\"]}\n", "plan.yaml:2:27\n    2 │ locals: {a: [1, \"\\u00e9 ${local.b}\"]}\n      │                           ^^^^^^^"},
+		{"\uFEFFplan: {p: {sum: 1}}\r\n", "plan.yaml:1:12\n    1 │ plan: {p: {sum: 1}}\n      │            ^^^"},
+	} {
+		if got := planstest.Text(&loadYAML(c.src).Findings); !strings.Contains(got, c.want) {
+			t.Errorf("%q:\n%s\nwant\n%s", c.src, got, c.want)
+		}
+	}
+}
+
+// TestHostileYAMLIsRefusedQuickly holds texts that would overflow a stack, fill
+// the memory or keep the machine busy.
+func TestHostileYAMLIsRefusedQuickly(t *testing.T) {
+	many := strings.Repeat
+	const head = "plan: {p: {}}\nlocals:\n"
+	lines := func(s string) string { return many(s, 8000) + "\n" }
+	for name, src := range map[string]string{
+		"brackets":       many(lines("["), 100),
+		"closed":         head + "  a: " + many("[", 8000) + "\n    " + many("]", 8000) + "\n",
+		"braces":         many(lines("{"), 100),
+		"mappings":       many("{a: \n", 100_000),
+		"hyphens":        many(lines("- "), 60),
+		"questions":      many(lines("? "), 60),
+		"anchors":        many(lines("&a "), 40),
+		"aliases":        many(lines("*a "), 40),
+		"bangs":          many(lines("!"), 100),
+		"quotes":         many(lines(`"`), 100),
+		"open quote":     "a: \"" + many("x\n", 400_000),
+		"colons":         many(lines(":"), 100),
+		"documents":      many("---\n", 200_000),
+		"comments":       many("- #\n#\n", 150_000),
+		"indented":       many(" ", 8000) + "a:\n",
+		"parentheses":    head + "  a: ${" + many("(", 5000) + "\n",
+		"templates":      head + "  a: " + many("${\"", 4000) + "\n",
+		"many lines":     head + "  a: |\n" + many("    ${1}\n", 50_000),
+		"negations":      head + "  a: ${" + many("!", 5000) + "true}\n",
+		"types":          "plan: {p: {}}\nvariable: {x: {default: [], type: " + many("list(", 3000) + "any" + many(")", 3000) + "}}\n",
+		"references":     head + "  a: 1\nbaseline: {engine: " + many("(", 5000) + "}\n",
+		"alias of much":  head + "  a: &a \"" + many("x", 9000) + "\"\n  b: [" + many("*a,\n   ", 5000) + "]\n",
+		"alias of loops": head + "  l: &l \"${[for x in [1,2,3,4,5,6,7,8] : local.m]}\"\n  m: " + many("x", 9000) + "\n  b: [" + many("*l,\n   ", 5000) + "]\n",
+		"merges": head + "  a0: &a0 {x: 1}\n" + numbered(3000, func(i int) string {
+			return many(" ", 2) + "m" + many("x", i%50) + strconv.Itoa(i) + ": &a" + strconv.Itoa(i) + " {<<: [*a" + strconv.Itoa(i-1) + ", *a" + strconv.Itoa(i-1) + "], y" + strconv.Itoa(i) + ": 1}\n"
+		}),
+		"doubling": head + "  a0: xxxxxxxxxxxxxxxx\n" + numbered(60, func(i int) string {
+			return "  a" + strconv.Itoa(i) + ": ${local.a" + strconv.Itoa(i-1) + "}${local.a" + strconv.Itoa(i-1) + "}\n"
+		}),
+		"keys":          head + numbered(60_000, func(i int) string { return "  \"${local.x}" + strconv.Itoa(i) + "\": 1\n" }),
+		"same keys":     head + many("  a: 1\n", 100_000),
+		"unknown keys":  "plan: {p: {}}\n" + numbered(80_000, func(i int) string { return "k" + strconv.Itoa(i) + ": 1\n" }),
+		"long number":   head + "  a: " + many("9", 9000) + "\n",
+		"huge exponent": head + "  a: ${1e999999999 * 1}\n",
+		"tags":          many("- !a x\n", 100_000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			start := time.Now()
+			res := loadYAML(src)
+			if took := time.Since(start); took > planstest.Hang {
+				t.Errorf("took %v", took)
+			}
+			if res.OK() {
+				t.Error("was accepted")
+			}
+			if strings.Contains(planstest.Text(&res.Findings), "Internal error") {
+				t.Error(planstest.Text(&res.Findings))
+			}
+		})
+	}
+}
+
+// TestYAMLSaysWhatHCLSays compares spellings in YAML with a plan in HCL.
+func TestYAMLSaysWhatHCLSays(t *testing.T) {
+	const inHCL = `
+plan "p" {}
+variable "n" {
+  type    = number
+  default = 2
+}
+locals {
+  common = { A = "1", B = "2" }
+}
+engine "embedded" "tiny" {
+  env      = { A = "1", B = "2" }
+  settings = { layers = var.n }
+}
+workload "chat" {
+  prompt_tokens = 8
+  output_tokens = [1, 2]
+}
+protocol "standard" {
+  level "smoke" {
+    prompt = "a"
+    expect = "$${b}"
+  }
+  level "benchmark" {
+    workloads = [workload.chat]
+  }
+}
+knob "k" {
+  default = "off"
+  value "off" {}
+  value "on" { env = { X = null, Y = "2" } }
+}
+baseline {
+  engine   = engine.embedded.tiny
+  protocol = protocol.standard
+}
+phase "a" {
+  step "exec" "one" { command = ["true"] }
+  step "exec" "two" { command = ["true", "2"] }
+  feature "f" {
+    set       = { k = "on" }
+    builds_on = accepted
+    criterion "c" { rule = "chat.o1.tg.gain >= 0.1" }
+  }
+}
+phase "b" {
+  after = [phase.a]
+  gate {
+    rule "r" { expr = "feature[\"f\"].decided" }
+  }
+}
+`
+	src, err := os.ReadFile("testdata/valid_yaml/spellings.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, got := loadText(inHCL), loadYAML(string(src))
+	if !want.OK() || !got.OK() {
+		t.Fatal(planstest.Text(&want.Findings), planstest.Text(&got.Findings))
+	}
+	if a, b := planstest.Decoded(t, want.Plan), planstest.Decoded(t, got.Plan); a != b {
+		t.Errorf("in HCL\n%s\nin YAML\n%s", a, b)
+	}
+	if want.Plan.Digest() != got.Plan.Digest() {
+		t.Error("the digests differ")
+	}
+}
+
+// TestPlansMixSyntaxes includes HCL in YAML and YAML in HCL.
+func TestPlansMixSyntaxes(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a.yaml":   "include: [team.hcl]\nplan: {p: {summary: \"${local.b}\"}}\nlocals:\n  a: ${local.b}\n",
+		"team.hcl": "include = [\"more.yml\"]\nlocals {\n b = \"x${local.c}\"\n}\n",
+		"more.yml": "locals: {c: \"1\", \"on\": 2}\n",
+		"b.hcl":    "include = [\"more.yml\"]\nplan \"p\" {\n summary = \"x${local.c}\"\n}\n",
+		"bad.hcl":  "include = [\"tab.yaml\"]\nplan \"p\" {}\n",
+		"tab.yaml": "locals:\n\ta: 1\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"a.yaml", "b.hcl"} {
+		res := Load(filepath.Join(dir, name), planstest.Registry(), Options{})
+		if !res.OK() || res.Plan.Summary != "x1" {
+			t.Errorf("%s: %q\n%s", name, res.Plan.Summary, planstest.Text(&res.Findings))
+		}
+	}
+	res := Load(filepath.Join(dir, "bad.hcl"), planstest.Registry(), Options{})
+	if got := summaries(res); got != "Tab in indentation" || !strings.Contains(planstest.Text(&res.Findings), "tab.yaml:2:1") {
+		t.Error(planstest.Text(&res.Findings))
+	}
+}

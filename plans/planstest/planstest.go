@@ -1,0 +1,230 @@
+// Package planstest has the registry and the plans that tests of several rooms share.
+package planstest
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+)
+
+// testRegistry stands for what levels, steps and engine kinds declare.
+func Registry() *plans.Registry {
+	return &plans.Registry{
+		Dataset: testRows,
+		Decision: func(falsePass, falseFail float64, least, most int) error {
+			_, err := stats.Offer(falsePass, falseFail, least, most, false)
+			return err
+		},
+		Levels: map[string]plans.Schema{
+			"smoke": {Attrs: []plans.Attr{
+				{Name: "prompt", Type: plans.String, Required: true, Doc: "what is asked."},
+				{Name: "expect", Type: plans.String},
+				{Name: "pattern", Type: plans.String},
+				{Name: "max_tokens", Type: plans.Int, Default: 16, Min: 1, MinSet: true},
+			}, Check: func(b *plans.Block) []plans.AttrError {
+				if b.Attrs["expect"] == nil && b.Attrs["pattern"] == nil {
+					return []plans.AttrError{{Summary: "Smoke test without an answer", Detail: "Say what the answer has to contain: set expect or pattern."}}
+				}
+				if p, ok := b.Attrs["pattern"].(string); ok {
+					if _, err := regexp.Compile(p); err != nil {
+						return []plans.AttrError{{Attr: "pattern", Summary: "Invalid pattern", Detail: err.Error()}}
+					}
+				}
+				return nil
+			}},
+			"kernels": {Attrs: []plans.Attr{{Name: "from", Type: plans.Strings, Required: true, OneOf: []string{"log"}, Doc: "where to look."}}},
+			"benchmark": {Attrs: []plans.Attr{
+				{Name: "workloads", Type: plans.Refs, Ref: "workload", Doc: "Name what to send."},
+				{Name: "suite", Type: plans.Reference, Ref: "suite", Doc: "Name a suite of it."},
+				{Name: "launches", Type: plans.Int, Default: 5, Min: 1, MinSet: true},
+			}, Check: func(b *plans.Block) []plans.AttrError {
+				if list, ok := b.Attrs["workloads"].([]any); ok && len(list) == 0 {
+					return []plans.AttrError{{Attr: "workloads", Summary: "Empty workloads", Detail: "Name what to send."}}
+				}
+				return nil
+			}},
+		},
+		Steps: map[string]plans.Schema{
+			"exec": {Attrs: []plans.Attr{
+				{Name: "command", Type: plans.Strings, Required: true, Doc: "Name the program and its arguments."},
+				{Name: "dir", Type: plans.String},
+				{Name: "env", Type: plans.Map},
+				{Name: "timeout", Type: plans.Duration, Default: "10m"},
+			}},
+		},
+		Engines: map[string]plans.EngineKind{
+			"openai": {NeedsProcess: true},
+			"vllm":   {},
+			"embedded": {Settings: []plans.Attr{
+				{Name: "layers", Type: plans.Int, Min: 1, MinSet: true},
+				{Name: "kv_cache", Type: plans.Bool},
+				{Name: "moe", Type: plans.String, OneOf: []string{"all", "routed"}},
+				{Name: "threads", Type: plans.Int},
+			}},
+		},
+	}
+}
+
+// testRows tells rows apart by what is in them.
+func testRows(name string, data []byte) (rows plans.DataRows, err error) {
+	for i, line := range strings.Split(string(data), "\n") {
+		switch {
+		case strings.TrimSpace(line) == "":
+			continue
+		case !strings.HasPrefix(line, "{"):
+			return rows, fmt.Errorf("%s:%d: each line must be one JSON object", name, i+1)
+		}
+		if rows.Unanswered == 0 && !strings.Contains(line, "output") {
+			rows.Unanswered = i + 1
+		}
+		if rows.Chat == 0 && strings.Contains(line, "messages") {
+			rows.Chat = i + 1
+		}
+		rows.Count++
+		rows.Trace = strings.Contains(line, "timestamp")
+	}
+	return rows, nil
+}
+
+// text is the diagnostics as a person would read them.
+func Text(r *lang.Findings) string {
+	var b strings.Builder
+	_ = r.WriteDiagnostics(&b, 100, false)
+	return b.String()
+}
+
+// largePlan has n features in n/10 phases, each with two criteria.
+func LargePlan(n int) []byte { return PlainPlan(n, 2) }
+
+// plainPlan has n features with so many criteria each.
+func PlainPlan(n, rules int) []byte {
+	var b strings.Builder
+	b.WriteString(`plan "large" {}
+variable "gain" {
+  default = 0.1
+}
+engine "embedded" "tiny" {}
+workload "chat" {
+  prompt_tokens = 64
+  output_tokens = 16
+}
+protocol "standard" {
+  level "kernels" {
+    from = ["log"]
+  }
+  level "benchmark" {
+    workloads = [workload.chat]
+  }
+}
+baseline {
+  engine   = engine.embedded.tiny
+  protocol = protocol.standard
+}
+`)
+	for i := range 20 {
+		fmt.Fprintf(&b, `knob "k%d" {
+  default = "off"
+  value "off" {
+    must_not_see { log = ["k%d is on"] }
+  }
+  value "on" {
+    env = { K%d = "1" }
+    must_see { log = ["k%d is on"] }
+  }
+}
+`, i, i, i, i)
+	}
+	for i := range n {
+		if i%10 == 0 {
+			if i > 0 {
+				b.WriteString("}\n")
+			}
+			fmt.Fprintf(&b, "phase \"p%d\" {\n", i/10)
+			if i > 0 {
+				fmt.Fprintf(&b, "  after_decided = [phase.p%d]\n", i/10-1)
+			}
+		}
+		parent := "accepted"
+		if i%10 == 0 {
+			parent = "baseline"
+		}
+		fmt.Fprintf(&b, `  feature "f%d" {
+    summary   = "Feature number %d"
+    priority  = %d
+    set       = { k%d = "on" }
+    builds_on = %s
+    protocol  = protocol.standard
+    criterion "decode" {
+      rule = "chat.tg.gain >= ${var.gain}"
+    }
+`, i, i, i, i%20, parent)
+		for r := 1; r < rules; r++ {
+			fmt.Fprintf(&b, "    criterion \"c%d\" {\n      rule = \"chat.ttft.change <= 0.%d5\"\n    }\n", r, r)
+		}
+		b.WriteString("  }\n")
+	}
+	b.WriteString("}\n")
+	return []byte(b.String())
+}
+
+const GeneratedPlan = `plan "generated" {}
+locals {
+  ports = [for i in range(1000) : "p${i}"]
+}
+engine "embedded" "tiny" {}
+workload "chat" {
+  prompt_tokens = 64
+  output_tokens = 16
+}
+protocol "standard" {
+  level "benchmark" {
+    workloads = [workload.chat]
+  }
+}
+baseline {
+  engine   = engine.embedded.tiny
+  protocol = protocol.standard
+}
+knob "k" {
+  default = "off"
+  value "off" {}
+  dynamic "value" {
+    for_each = local.ports
+    labels   = [value.value]
+    content {
+      env = { K = value.value }
+    }
+  }
+}
+phase "all" {
+  feature "f" {
+    for_each = local.ports
+    set      = { k = each.value }
+    criterion "decode" {
+      rule = "chat.tg.gain >= 0.1"
+    }
+  }
+}
+`
+
+// summaries are what was found, in order.
+// hang is longer than any machine needs: what takes that long would not end. How
+// fast something is stands in benchmarks.
+const Hang = time.Minute
+
+// decoded is all that a plan came out as, but for where it stands.
+func Decoded(t testing.TB, p *plans.Plan) string {
+	t.Helper()
+	text, err := json.MarshalIndent(p, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,262 @@
+package rules
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/builtin"
+	"github.com/expr-lang/expr/checker"
+	"github.com/expr-lang/expr/compiler"
+	"github.com/expr-lang/expr/conf"
+	"github.com/expr-lang/expr/parser"
+	"github.com/expr-lang/expr/types"
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/plans"
+)
+
+// compile reads, resolves and compiles one rule strictly. Mistakes carry rune
+// offsets into src.
+func (ns *Namespace) Compile(src string, sc *Scope) (*plans.Program, []*Error) {
+	if err := lexicalLimits(src); err != nil {
+		return nil, []*Error{err}
+	}
+	tree, err := parser.ParseWithConfig(src, &conf.Config{MaxNodes: maxRuleNodes})
+	if err != nil {
+		return nil, []*Error{fromExpr(err, src)}
+	}
+	r := &reader{ns: ns, sc: sc, p: &plans.Program{}, text: []rune(src), seen: map[string]*plans.Input{}, done: map[ast.Node]*plans.Operand{}}
+	r.p.Logic = r.condition(&tree.Node, false)
+	if len(r.errs) > 0 {
+		return nil, r.errs
+	}
+	if !measures(r.p) {
+		r.refuse(tree.Node, "Rule reads nothing", "This rule would say the same whatever is measured. Compare a metric, such as chat.tg.gain >= 0.10.")
+		return nil, r.errs
+	}
+	if err := assemble(r.p, tree); err != nil {
+		return nil, []*Error{fromExpr(err, src)}
+	}
+	return r.p, nil
+}
+
+func measures(p *plans.Program) bool {
+	for _, in := range p.Inputs {
+		if in.Measured() {
+			return true
+		}
+	}
+	return false
+}
+
+// assemble makes the virtual machine's program. The configuration is strict on
+// purpose: a typed environment of the rule's own inputs, a boolean result,
+// nothing but the allow-listed builtins, no optimisation, and no visitor, since
+// with one present the checker lets unknown fields inside call arguments
+// through. The tree is the one that was read, so nothing is printed and parsed
+// again in between.
+func assemble(p *plans.Program, tree *parser.Tree) error {
+	env := types.Map{}
+	for _, in := range p.Inputs {
+		switch in.Type {
+		case plans.WordInput:
+			env[in.Var] = types.String
+		case plans.BoolInput:
+			env[in.Var] = types.Bool
+		default:
+			env[in.Var] = types.Float64
+		}
+	}
+	config := &conf.Config{MaxNodes: maxRuleNodes, Expect: reflect.Bool, Builtins: allowed}
+	config.WithEnv(env)
+	if _, err := checker.Check(tree, config); err != nil {
+		return err
+	}
+	program, err := compiler.Compile(tree, config)
+	p.VM = program
+	return err
+}
+
+// allowed are the builtins by name; it is only read.
+var allowed = func() conf.FunctionsTable {
+	table := conf.FunctionsTable{}
+	for _, name := range builtins {
+		table[name] = builtin.Builtins[builtin.Index[name]]
+	}
+	return table
+}()
+
+// compileRules compiles every rule of p strictly against the typed environment
+// that the plan declares, and sets their Program.
+func CompileAll(ns *Namespace, files map[string]*hcl.File) hcl.Diagnostics {
+	var diags hcl.Diagnostics
+	p := ns.plan
+	for _, ph := range p.Phases {
+		for _, f := range ph.Features {
+			sc := &Scope{Own: f, Criterion: true}
+			for _, r := range f.Criteria {
+				diags = append(diags, ns.compileInto(r, sc, files)...)
+			}
+			diags = append(diags, ns.hypothesis(f)...)
+			diags = append(diags, ns.preference(f)...)
+		}
+		if ph.Gate == nil {
+			continue
+		}
+		sc := ns.GateScope(ph)
+		for _, r := range ph.Gate.Rules {
+			diags = append(diags, ns.compileInto(r, sc, files)...)
+		}
+	}
+	return diags
+}
+
+func (ns *Namespace) compileInto(r *plans.Rule, sc *Scope, files map[string]*hcl.File) hcl.Diagnostics {
+	if r.Expr == "" {
+		return nil // reported by the decoder
+	}
+	program, errs := ns.Compile(r.Expr, sc)
+	var diags hcl.Diagnostics
+	for _, e := range errs {
+		diags = append(diags, e.Diagnostic(r.ExprRange, r.Expr, files))
+	}
+	r.Program = program
+	return diags
+}
+
+// hypothesis checks that the claim names a metric that will be measured.
+func (ns *Namespace) hypothesis(f *plans.Feature) hcl.Diagnostics {
+	h := f.Hypothesis
+	if h == nil || h.Metric == "" {
+		return nil
+	}
+	sc := &Scope{Own: f, Criterion: true}
+	in, err := ns.Resolve(strings.Split(h.Metric, "."), sc)
+	at := h.MetricRange
+	if err == nil && in.Kind == plans.InputMetric && in.Relation == plans.Own {
+		if err = ns.probe(h, in, sc); err == nil {
+			return nil
+		}
+		at = h.ExpectRange
+	}
+	if err == nil {
+		err = Wrong("Hypothesis without a metric", "%q is no metric. Write a workload and a metric, such as \"chat.tg\"; how much it changes is said by expect.", h.Metric)
+	}
+	err.At = -1 // it is about a rule that nobody wrote
+	return hcl.Diagnostics{err.Diagnostic(at, "", nil)}
+}
+
+// probe makes the claim a rule, compiled where the feature's criteria are. in is
+// what Metric leads to.
+func (ns *Namespace) probe(h *plans.Hypothesis, in *plans.Input, sc *Scope) *Error {
+	if !ExpectForm.MatchString(h.Expect) {
+		return nil // reported by the decoder
+	}
+	expr := h.Metric + " " + h.Expect
+	if percent, relative := strings.CutSuffix(h.Expect, "%"); relative {
+		expr = changeRule(in, percent)
+	}
+	program, errs := ns.Compile(expr, sc)
+	if len(errs) > 0 {
+		return errs[0]
+	}
+	h.Probe = &plans.Rule{Name: "hypothesis", Expr: expr, Program: program, Range: h.Range, ExprRange: h.Range}
+	return nil
+}
+
+// changeRule says that a metric changes by at least "+10" per cent, or by no more
+// than "-5".
+func changeRule(in *plans.Input, percent string) string {
+	op := ">="
+	if strings.HasPrefix(percent, "-") {
+		op = "<="
+	}
+	n, _ := strconv.ParseFloat(percent, 64) // its form was checked
+	ratio := Rounded(n / 100)
+	address := in.Cell + "." + in.Metric
+	if in.Cell == "" {
+		address = "engine." + in.Metric
+	}
+	if in.Stat == "median" || in.Stat == "p50" {
+		return fmt.Sprintf("%s.change %s %v", address, op, ratio)
+	}
+	return fmt.Sprintf("%s.%s %s %v * %[1]s.base.%[2]s", address, in.Stat, op, Rounded(1+ratio))
+}
+
+// preference compiles what picks the winner: the metric that the plan prefers, or
+// the first that a decisive criterion compares with the parent.
+func (ns *Namespace) preference(f *plans.Feature) hcl.Diagnostics {
+	c := f.Choose
+	if c == nil {
+		return nil
+	}
+	refuse := func(e *Error) hcl.Diagnostics {
+		e.At = -1
+		return hcl.Diagnostics{e.Diagnostic(c.Range, "", nil)}
+	}
+	if c.Prefer == "" {
+		var known bool
+		if c.Prefer, known = firstCompared(f); !known {
+			return nil // a criterion is wrong, which has been reported
+		}
+	}
+	if c.Prefer == "" {
+		return refuse(Wrong("No metric to choose by", "No criterion in accept compares a metric that has a better direction with the parent, so nothing says which alternative is the best of several that pass. Add prefer, such as prefer = \"chat.tg\"."))
+	}
+	expr := c.Prefer + ".gain > 0"
+	program, errs := ns.Compile(expr, &Scope{Own: f, Criterion: true})
+	if len(errs) > 0 {
+		return refuse(errs[0])
+	}
+	c.Probe = &plans.Rule{Name: "prefer", Expr: expr, ExprRange: c.Range, Program: program}
+	return nil
+}
+
+// firstCompared is the address of the first metric that a decisive criterion
+// compares with the parent; empty where none does. It is not known where one of
+// the criteria did not compile.
+func firstCompared(f *plans.Feature) (metric string, known bool) {
+	decides := plans.Decisive(f)
+	for _, r := range f.Criteria {
+		if !decides[r.Name] {
+			continue
+		}
+		if r.Program == nil {
+			return "", false
+		}
+		for _, in := range r.Inputs() {
+			if in.Kind != plans.InputMetric || in.Relation == plans.Own || in.Better != "higher" && in.Better != "lower" {
+				continue
+			}
+			cell := in.Cell
+			if cell == "" {
+				cell = "engine"
+			}
+			return cell + "." + in.Metric, true
+		}
+	}
+	return "", true
+}
+
+var (
+	MetricForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+$`)
+	ExpectForm = regexp.MustCompile(`^([+-][0-9]+(\.[0-9]+)?%|(<|<=|>|>=) *-?[0-9]+(\.[0-9]+)?)$`)
+)
+
+// everywhere is a scope that comes after all phases.
+func (ns *Namespace) Everywhere(feature string) *Scope {
+	end := &plans.Phase{}
+	for _, ph := range ns.plan.Phases {
+		end.AfterDecided = append(end.AfterDecided, ph.Name)
+		end.Features = append(end.Features, ph.Features...)
+	}
+	sc := ns.GateScope(end)
+	if f := ns.Features[feature]; f != nil {
+		sc.Own = f
+	}
+	return sc
+}

@@ -1,0 +1,147 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+)
+
+// usualNames are what metrics are called elsewhere.
+var usualNames = map[string]string{
+	"tps": "tg", "tok_s": "tg", "tokens_per_s": "tg", "tokens_per_second": "tg", "decode": "tg", "decode_speed": "tg", "throughput": "tg_total", "speed": "tg", "tgs": "tg",
+	"prefill": "pp", "prefill_speed": "pp",
+	"latency": "e2e", "e2el": "e2e", "e2e_latency": "e2e",
+	"first_token": "ttft", "time_to_first_token": "ttft", "ttfb": "ttft",
+	"inter_token_latency": "itl", "tbt": "itl", "time_per_output_token": "tpot",
+}
+
+// usualMetric is a sentence with the metric that a name of another tool stands
+// for, and what that metric is.
+func usualMetric(given string, names []string) string {
+	name := usualNames[strings.ToLower(given)]
+	if name == "" || !slices.Contains(names, name) {
+		return ""
+	}
+	m, ok := MetricOfWorkload(name)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf(" Did you mean %q? It is in %s.", name, m.Unit)
+}
+
+// headHint is a sentence for an address that begins with no name that a rule has:
+// with an arm, or with the metric.
+func (ns *Namespace) headHint(rest []string, f *plans.Feature) string {
+	head := rest[0]
+	switch head {
+	case "baseline", "base", "parent", "root":
+		rel := "base"
+		if head == "root" {
+			rel = head
+		}
+		example := ns.behindMetric(rest[1:], rel, f)
+		if example == "" {
+			return fmt.Sprintf(" The base's number stands behind the metric: put .%s there.", rel)
+		}
+		return fmt.Sprintf(" The base's number stands behind the metric: write %s.", example)
+	case "candidate":
+		if len(rest) > 1 {
+			return fmt.Sprintf(" The candidate's number has no word in front: write %s.", strings.Join(rest[1:], "."))
+		}
+	}
+	written := strings.Join(rest, ".")
+	if _, ok := MetricOfWorkload(head); ok {
+		return fmt.Sprintf(" %s is a metric of a workload: write %s.%s.", head, ns.firstWorkload(f), written)
+	}
+	for _, of := range scopeNames {
+		if _, ok := measure.LookupIn(head, of.scope); ok {
+			return fmt.Sprintf(" %s is a metric of the %s: write %s.%s.", head, of.name, of.name, written)
+		}
+	}
+	return ""
+}
+
+// scopeNames begin the addresses of metrics that no workload has.
+var scopeNames = []struct {
+	scope measure.Scope
+	name  string
+}{{measure.PerLaunch, "engine"}, {measure.PerGPU, "gpu"}, {measure.PerHost, "host"}}
+
+// behindMetric is an address with the word for a base where it belongs, of the metric
+// that was written and no other; empty where none was.
+func (ns *Namespace) behindMetric(written []string, rel string, f *plans.Feature) string {
+	with := func(front string, metric int) string {
+		all := slices.Concat(written[:metric+1], []string{rel}, written[metric+1:])
+		if front != "" {
+			all = slices.Insert(all, 0, front)
+		}
+		return strings.Join(all, ".")
+	}
+	for i, e := range written[:min(2, len(written))] {
+		for _, of := range scopeNames {
+			if _, ok := measure.LookupIn(e, of.scope); ok && i == 0 {
+				return with(of.name, i)
+			} else if ok && written[0] == of.name {
+				return with("", i)
+			}
+		}
+	}
+	for i, e := range written {
+		if _, ok := MetricOfWorkload(e); ok && i == 0 {
+			return with(ns.firstWorkload(f), i)
+		} else if ok {
+			return with("", i)
+		}
+	}
+	return ""
+}
+
+// firstWorkload is a workload that a feature's benchmark sends, for examples.
+func (ns *Namespace) firstWorkload(f *plans.Feature) string {
+	if sent := ns.measured[f.Protocol]; len(sent) > 0 {
+		if cells := ns.Cells[sent[0]]; len(cells) > 0 {
+			return cells[0].Address
+		}
+	}
+	return "workload"
+}
+
+// metricOfWorkload is a metric that is addressed below a workload: power_w is one
+// metric there, and another below gpu.
+func MetricOfWorkload(name string) (measure.Metric, bool) {
+	return measure.LookupIn(name, measure.PerRequest, measure.PerCell)
+}
+
+// workloadMetrics are their names, in the order of the catalogue.
+func WorkloadMetrics() []string {
+	return append(metricNames(measure.PerRequest), metricNames(measure.PerCell)...)
+}
+
+func metricNames(scope measure.Scope) (names []string) {
+	for _, m := range measure.Catalogue() {
+		if m.Scope == scope {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// suggestMetric is a sentence with the metric closest to what was written, or
+// with those that stand first in the catalogue.
+func suggestMetric(given string, names []string) string {
+	const most = 12
+	if hint := usualMetric(given, names); hint != "" {
+		return hint
+	}
+	if hint := lang.DidYouMean(given, names); hint != "" {
+		return hint
+	}
+	if len(names) <= most {
+		return " There is " + plans.OrList(names) + "."
+	}
+	return " There is " + strings.Join(names[:most], ", ") + " and more: docs/metrics.md has them all."
+}

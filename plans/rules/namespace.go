@@ -1,0 +1,236 @@
+// Package rules compiles the rules of a plan: it resolves what their addresses lead
+// to, refuses what statistics cannot decide, and says how each comparison is
+// decided. It reads a decoded plan; it neither evaluates expressions of the plan
+// nor decides a rule.
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+)
+
+// namespace is what rules of one plan can address.
+type Namespace struct {
+	plan     *plans.Plan
+	Cells    map[string][]plans.Cell // by workload
+	Knobs    map[string]*plans.Knob
+	Phases   map[string]*plans.Phase
+	Features map[string]*plans.Feature
+	// workloads by name.
+	Workloads map[string]*plans.Workload
+	// measured are, by protocol, the workloads that its benchmark may send: its own
+	// and those of all suites. sent are those that it does send, as the load has
+	// chosen a suite or none.
+	measured, Sent map[string][]string
+}
+
+func New(p *plans.Plan) *Namespace {
+	ns := &Namespace{
+		plan: p, Cells: map[string][]plans.Cell{}, Knobs: map[string]*plans.Knob{},
+		Phases: map[string]*plans.Phase{}, Features: map[string]*plans.Feature{}, Workloads: map[string]*plans.Workload{},
+		measured: map[string][]string{}, Sent: map[string][]string{},
+	}
+	for _, w := range p.Workloads {
+		ns.Cells[w.Name] = w.Cells()
+		ns.Workloads[w.Name] = w
+	}
+	for _, k := range p.Knobs {
+		ns.Knobs[k.Name] = k
+	}
+	for _, ph := range p.Phases {
+		ns.Phases[ph.Name] = ph
+		for _, f := range ph.Features {
+			ns.Features[f.Name] = f
+		}
+	}
+	for _, pr := range p.Protocols {
+		ns.measured[pr.Name], ns.Sent[pr.Name] = p.Sendable(pr.Level(plans.BenchmarkLevel)), p.Sent(pr.Level(plans.BenchmarkLevel))
+	}
+	return ns
+}
+
+// launchesOf is how many launches an arm has in a feature's benchmark at most, 0
+// where that is not known.
+func (ns *Namespace) LaunchesOf(feature string) int {
+	f := ns.Features[feature]
+	if f == nil {
+		return 0
+	}
+	_, most := ns.plan.LaunchesUnder(f.Protocol)
+	return most
+}
+
+// resolve turns an address into an input. The second result is one sentence
+// that says what is wrong and one that says what to do.
+func (ns *Namespace) Resolve(elements []string, sc *Scope) (*plans.Input, *Error) {
+	in := &plans.Input{Path: spell(elements), Type: plans.NumberInput}
+	if elements[0] == "feature" {
+		return ns.feature(in, elements, sc)
+	}
+	if elements[0] == "target" {
+		return ns.target(in, elements)
+	}
+	if elements[0] == "imported" {
+		return ns.imported(in, elements)
+	}
+	if sc.Own == nil {
+		return nil, Wrong("Whose value?", "%q needs a feature in front, because this gate decides over %s: write feature[\"name\"].%s.", in.Path, several(sc.phase), in.Path)
+	}
+	return ns.OfFeature(in, elements, sc.Own)
+}
+
+// spell writes an address as a rule does.
+func spell(elements []string) string {
+	if elements[0] == "feature" && len(elements) > 1 {
+		head := fmt.Sprintf("feature[%q]", elements[1])
+		return strings.Join(append([]string{head}, elements[2:]...), ".")
+	}
+	return strings.Join(elements, ".")
+}
+
+func several(ph *plans.Phase) string {
+	const most = 5
+	names := make([]string, 0, most+1)
+	for _, f := range ph.Features {
+		if len(names) == most {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, f.Name)
+	}
+	if len(names) == 0 {
+		return "no feature"
+	}
+	return fmt.Sprintf("%d features (%s)", len(ph.Features), strings.Join(names, ", "))
+}
+
+func Wrong(summary, format string, args ...any) *Error {
+	return &Error{Summary: summary, Detail: fmt.Sprintf(format, args...)}
+}
+
+// feature resolves feature["name"].….
+func (ns *Namespace) feature(in *plans.Input, path []string, sc *Scope) (*plans.Input, *Error) {
+	if sc.Criterion {
+		return nil, Wrong("Criterion reads another feature", "A criterion judges its own feature and uses bare names; compare features in the phase's gate.")
+	}
+	if len(path) < 3 {
+		return nil, Wrong("Incomplete address", "Write feature[\"name\"].verdict, .accepted, .decided or a metric such as .chat.tg.gain.")
+	}
+	f := ns.Features[path[1]]
+	if f == nil {
+		return nil, Wrong("Unknown feature", "There is no feature %q.%s", path[1], lang.DidYouMean(path[1], featureNames(ns.plan)))
+	}
+	if !ns.decidedBefore(sc, f) {
+		return nil, Wrong("Feature not decided before this gate", "Feature %q stands in phase %q, which this phase does not come after. Add after = [phase.%s], or read it in a later gate.", f.Name, f.Phase, f.Phase)
+	}
+	return ns.OfFeature(in, path[2:], f)
+}
+
+// ofFeature resolves what follows feature["name"], or a bare name.
+func (ns *Namespace) OfFeature(in *plans.Input, rest []string, f *plans.Feature) (*plans.Input, *Error) {
+	in.Feature = f.Name
+	switch head := rest[0]; head {
+	case "verdict", "accepted", "decided":
+		return ns.property(in, rest, f)
+	case "levels":
+		return ns.level(in, rest, f)
+	case "knob":
+		return ns.knob(in, rest)
+	case "engine":
+		return ns.engine(in, rest)
+	case plans.CommandKind:
+		return ns.command(in, rest)
+	case "gpu":
+		return ns.machine(in, rest, measure.PerGPU)
+	case "host":
+		return ns.machine(in, rest, measure.PerHost)
+	case "quality", "kernels":
+		return nil, Wrong("Not measured by this version", "%s.* has no evidence source yet, so a rule on it could never pass. Kernel proof is levels.kernels == 'pass'.", head)
+	default:
+		if _, ok := ns.Cells[head]; ok {
+			return ns.workload(in, rest, f)
+		}
+		if len(rest) > 1 && slices.Contains([]string{"var", "local", "each", "count"}, head) {
+			path := strings.Join(rest, ".")
+			return nil, Wrong("Unknown name in a rule", "A rule names what is measured; what the plan says is put into its text: \"${%s}\" in place of %s.", path, path)
+		}
+		if hint := ns.headHint(rest, f); hint != "" {
+			return nil, Wrong("Unknown name in a rule", "%q is no workload.%s", head, hint)
+		}
+		names := append(WorkloadNames(ns.plan), "engine", "gpu", "host", "levels", "knob", "target", "imported", "feature")
+		if ns.plan.CommandEngine() != nil {
+			names = append(names, plans.CommandKind)
+		}
+		return nil, Wrong("Unknown name in a rule", "%q is neither a workload nor one of engine, gpu, host, levels, knob, target, imported, feature.%s", head, lang.DidYouMean(head, names))
+	}
+}
+
+func featureNames(p *plans.Plan) (names []string) {
+	for _, ph := range p.Phases {
+		for _, f := range ph.Features {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+func WorkloadNames(p *plans.Plan) (names []string) {
+	for _, w := range p.Workloads {
+		names = append(names, w.Name)
+	}
+	return names
+}
+
+// scope is where a rule stands.
+type Scope struct {
+	// own is the feature that bare names belong to; nil when there is none.
+	Own *plans.Feature
+	// criterion is true in a feature, false in a gate.
+	Criterion bool
+	// phase is the gate's.
+	phase *plans.Phase
+	// earlier are phases that the gate's comes after, found when asked for and no
+	// further than needed: most gates read what is close. open are those whose
+	// own predecessors were not looked at yet, nearest first.
+	earlier map[string]bool
+	open    []*plans.Phase
+	// shown is set where values are shown and nothing is decided, so that a
+	// comparison may be of any form; all are taken for exact.
+	Shown bool
+	// trial is set where a suggestion is tried, which needs none of its own.
+	trial bool
+}
+
+func (ns *Namespace) GateScope(ph *plans.Phase) *Scope {
+	sc := &Scope{phase: ph, earlier: map[string]bool{}, open: []*plans.Phase{ph}}
+	if len(ph.Features) == 1 {
+		sc.Own = ph.Features[0]
+	}
+	return sc
+}
+
+// decidedBefore reports whether f is decided when the gate is: it belongs to the
+// gate's phase or to one that this comes after, directly or not.
+func (ns *Namespace) decidedBefore(sc *Scope, f *plans.Feature) bool {
+	if f.Phase == sc.phase.Name {
+		return true
+	}
+	for len(sc.open) > 0 && !sc.earlier[f.Phase] {
+		nearest := sc.open[0]
+		sc.open = sc.open[1:]
+		for _, list := range [][]string{nearest.After, nearest.AfterDecided} {
+			for _, name := range list {
+				if ph := ns.Phases[name]; ph != nil && !sc.earlier[name] {
+					sc.earlier[name] = true
+					sc.open = append(sc.open, ph)
+				}
+			}
+		}
+	}
+	return sc.earlier[f.Phase]
+}

@@ -1,0 +1,621 @@
+package rules
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/file"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+)
+
+// operators of a rule. Comparisons make its leaves.
+var (
+	comparisons = lang.WordSet("< <= > >= == != in")
+	operators   = lang.WordSet("+ - * /")
+	logic       = lang.WordSet("and or && ||")
+)
+
+// builtins that a rule may call. Those over collections are left out: all([])
+// is true and median([]) is zero, and a rule's inputs are single values.
+var builtins = []string{"abs", "max", "min"}
+
+// reader walks a parsed rule once: it refuses what is not plainly a value,
+// resolves every address, checks types and units, and puts a plain variable in
+// each address's place. expr-lang accepts much more than a rule needs (let,
+// predicates, optional chaining, dynamic members), and each of these lets a
+// rule pass on an input that nobody saw.
+type reader struct {
+	ns   *Namespace
+	sc   *Scope
+	p    *plans.Program
+	text []rune
+	seen map[string]*plans.Input
+	// done are the arithmetic nodes that were read: 0 < a + b < 1 is parsed to
+	// two comparisons that share a + b, and addresses are replaced only once.
+	done map[ast.Node]*plans.Operand
+	errs []*Error
+}
+
+func (r *reader) refuse(n ast.Node, summary, format string, args ...any) {
+	from, to := span(n)
+	r.errs = append(r.errs, &Error{At: from, Length: max(1, to-from), Summary: summary, Detail: fmt.Sprintf(format, args...)})
+}
+
+// condition reads what must be true or false: the rule as a whole, and what
+// and, or and not join. It is nil where an error was recorded.
+func (r *reader) condition(n *ast.Node, negated bool) *plans.Logic {
+	switch node := (*n).(type) {
+	case *ast.UnaryNode:
+		if denies(node) {
+			return r.condition(&node.Node, !negated)
+		}
+	case *ast.BinaryNode:
+		if logic[node.Operator] {
+			op := plans.LogicOr
+			if (node.Operator == "and" || node.Operator == "&&") != negated {
+				op = plans.LogicAnd // not (a or b) is not a and not b
+			}
+			left := r.condition(&node.Left, negated)
+			return joinLogic(op, left, r.condition(&node.Right, negated))
+		}
+		if comparisons[node.Operator] {
+			if leaf := r.compare(node, negated); leaf != nil {
+				return &plans.Logic{Op: plans.LogicCompare, Leaf: leaf, Negated: negated}
+			}
+			return nil
+		}
+	}
+	o := r.operand(n)
+	switch {
+	case o == nil:
+	case o.Type != plans.BoolInput:
+		r.refuse(*n, "Not a yes or no", "%s is a %s. A rule must compare: write for example %s.", o.Text, o.Type, example(o))
+	case o.Input == nil:
+		r.refuse(*n, "Constant in a rule", "%s says the same whatever is measured. Remove it.", o.Text)
+	default:
+		return &plans.Logic{Op: plans.LogicTruth, Truth: o.Input, Negated: negated}
+	}
+	return nil
+}
+
+func denies(n *ast.UnaryNode) bool { return n.Operator == "not" || n.Operator == "!" }
+
+func example(o *plans.Operand) string {
+	if o.Type == plans.WordInput {
+		return o.Text + " == 'pass'"
+	}
+	return o.Text + " >= 0.10"
+}
+
+// operand reads one side of a comparison; nil when an error was recorded.
+func (r *reader) operand(n *ast.Node) *plans.Operand {
+	switch node := (*n).(type) {
+	case *ast.IntegerNode:
+		// Whole numbers wrap around where they overflow; a rule knows one kind.
+		f := &ast.FloatNode{Value: float64(node.Value)}
+		o := &plans.Operand{Text: r.source(node), Type: plans.NumberInput, Constant: f.Value}
+		ast.Patch(n, f)
+		return o
+	case *ast.FloatNode:
+		return &plans.Operand{Text: r.source(node), Type: plans.NumberInput, Constant: node.Value}
+	case *ast.StringNode:
+		return &plans.Operand{Text: r.source(node), Type: plans.WordInput, Constant: node.Value}
+	case *ast.BoolNode:
+		return &plans.Operand{Text: r.source(node), Type: plans.BoolInput, Constant: node.Value}
+	case *ast.IdentifierNode, *ast.MemberNode:
+		return r.address(n)
+	case *ast.UnaryNode:
+		if denies(node) {
+			r.refuse(node, "Misplaced not", "not stands in front of a whole comparison, in brackets: not (chat.tg.gain >= 0.10).")
+			return nil
+		}
+		return r.compute(node, node.Operator, []*ast.Node{&node.Node})
+	case *ast.BinaryNode:
+		switch {
+		case operators[node.Operator]:
+			return r.compute(node, node.Operator, []*ast.Node{&node.Left, &node.Right})
+		case comparisons[node.Operator], logic[node.Operator]:
+			r.refuse(node, "Comparison inside a value", "Compare values, not comparisons, and join comparisons with and, or, not.")
+			return nil
+		}
+		r.refuse(node, "Operator not allowed in a rule", "%q is not one of <, <=, >, >=, ==, !=, in, and, or, not, +, -, *, /.", node.Operator)
+		return nil
+	case *ast.BuiltinNode:
+		return r.call(node, node.Name, node.Arguments)
+	case *ast.CallNode:
+		if f, ok := node.Callee.(*ast.IdentifierNode); ok {
+			return r.call(node, f.Value, node.Arguments)
+		}
+	}
+	r.refuseNode(*n)
+	return nil
+}
+
+// refuseNode refuses what no rule has, in words where people are likely to try.
+func (r *reader) refuseNode(n ast.Node) {
+	switch n.(type) {
+	case *ast.NilNode:
+		r.refuse(n, "nil in a rule", "A rule is only decided when every value it reads is present, so there is nothing to compare with nil.")
+	case *ast.ChainNode:
+		r.refuse(n, "Optional chaining in a rule", "Write . instead of ?. : a value that is absent never counts as a pass, so there is nothing to skip.")
+	case *ast.ConditionalNode:
+		r.refuse(n, "Conditional in a rule", "Write the condition with and / or, or choose between two rules in the plan with a variable.")
+	default:
+		r.refuse(n, "Not allowed in a rule", "A rule compares measured values with numbers, words and each other: use <, <=, >, >=, ==, !=, in, and, or, not, + - * / and abs, min, max.")
+	}
+}
+
+func (r *reader) call(n ast.Node, name string, args []ast.Node) *plans.Operand {
+	if !slices.Contains(builtins, name) {
+		r.refuse(n, "Unknown function", "A rule may call %s; %s is not one of them.%s", strings.Join(builtins, ", "), name, lang.DidYouMean(name, builtins))
+		return nil
+	}
+	if one := name == "abs"; one != (len(args) == 1) || len(args) == 0 {
+		r.refuse(n, "Wrong number of arguments", "abs takes one number, max and min take two or more.")
+		return nil
+	}
+	nodes := make([]*ast.Node, len(args))
+	for i := range args {
+		nodes[i] = &args[i]
+	}
+	return r.compute(n, name, nodes)
+}
+
+// compute reads arithmetic.
+func (r *reader) compute(n ast.Node, op string, nodes []*ast.Node) *plans.Operand {
+	if o, ok := r.done[n]; ok {
+		return o
+	}
+	r.done[n] = nil
+	var args []*plans.Operand
+	for _, arg := range nodes {
+		switch o := r.operand(arg); {
+		case o == nil:
+		case o.Type != plans.NumberInput:
+			r.refuse(*arg, "Wrong type in a rule", "%q takes a number, and %s is a %s.", op, o.Text, o.Type)
+		default:
+			args = append(args, o)
+		}
+	}
+	if len(args) < len(nodes) {
+		return nil
+	}
+	unit, ok := unitOf(op, args)
+	if !ok {
+		r.refuse(n, "Units do not match", "%s mixes %s.", spelled(op, args), unitsOf(args))
+		return nil
+	}
+	o := &plans.Operand{Text: spelled(op, args), Type: plans.NumberInput, Unit: unit, Op: op, Args: args}
+	if len(o.Inputs()) == 0 {
+		v, err := o.Value(nil)
+		if err != nil {
+			r.refuse(n, "Not a number", "%s.", err)
+			return nil
+		}
+		o = &plans.Operand{Text: o.Text, Type: plans.NumberInput, Constant: v}
+	}
+	r.done[n] = o
+	return o
+}
+
+// address resolves an identifier or a chain of members and puts the input's
+// variable in its place.
+func (r *reader) address(n *ast.Node) *plans.Operand {
+	elements := r.elements(*n)
+	if elements == nil {
+		return nil
+	}
+	from, to := span(*n)
+	in, err := r.ns.Resolve(elements, r.sc)
+	if err != nil {
+		err.At, err.Length = from, max(1, to-from)
+		r.errs = append(r.errs, err)
+		return nil
+	}
+	if have := r.seen[in.Path]; have != nil {
+		in = have
+	} else {
+		in.Var = "v" + strconv.Itoa(len(r.p.Inputs))
+		r.seen[in.Path] = in
+		r.p.Inputs = append(r.p.Inputs, in)
+	}
+	ast.Patch(n, &ast.IdentifierNode{Value: in.Var})
+	(*n).SetLocation(file.Location{From: from, To: to})
+	return &plans.Operand{Text: in.Path, Type: in.Type, Unit: in.UnitWord(), Input: in}
+}
+
+// elements flattens a.b["c"].d; nil (with an error recorded) when an element is
+// not a constant, since nobody could list what such a rule reads.
+func (r *reader) elements(n ast.Node) []string {
+	switch n := n.(type) {
+	case *ast.IdentifierNode:
+		return []string{n.Value}
+	case *ast.MemberNode:
+		property, ok := n.Property.(*ast.StringNode)
+		if !ok || n.Optional {
+			r.refuse(n, "Dynamic member in a rule", "Write the name itself, as in chat.tg or feature[\"name\"]: what a rule reads must be known before anything is started.")
+			return nil
+		}
+		path := r.elements(n.Node)
+		if path == nil {
+			return nil
+		}
+		return append(path, property.Value)
+	default:
+		r.refuse(n, "Member of an expression", "Addresses start with a name, as in chat.tg.gain.")
+		return nil
+	}
+}
+
+// source is a constant as it was written.
+func (r *reader) source(n ast.Node) string {
+	loc := n.Location()
+	if loc.From < 0 || loc.To > len(r.text) || loc.From >= loc.To {
+		return n.String()
+	}
+	return string(r.text[loc.From:loc.To])
+}
+
+// span is where a node stands, in runes: the parser gives a node the place of
+// its operator or last name only. It goes down the edges of the tree and never
+// visits a whole one, since nodes of chained comparisons are shared.
+func span(n ast.Node) (from, to int) {
+	return edge(n, first).Location().From, edge(n, last).Location().To
+}
+
+func edge(n ast.Node, side func(ast.Node) ast.Node) ast.Node {
+	for {
+		next := side(n)
+		if next == nil {
+			return n
+		}
+		n = next
+	}
+}
+
+func first(n ast.Node) ast.Node {
+	switch n := n.(type) {
+	case *ast.BinaryNode:
+		return n.Left
+	case *ast.MemberNode:
+		return n.Node
+	case *ast.SliceNode:
+		return n.Node
+	case *ast.ChainNode:
+		return n.Node
+	case *ast.ConditionalNode:
+		return n.Cond
+	case *ast.CallNode:
+		return n.Callee
+	case *ast.SequenceNode:
+		return n.Nodes[0]
+	}
+	return nil
+}
+
+func last(n ast.Node) ast.Node {
+	switch n := n.(type) {
+	case *ast.BinaryNode:
+		return n.Right
+	case *ast.MemberNode:
+		return n.Property
+	case *ast.UnaryNode:
+		return n.Node
+	case *ast.ConditionalNode:
+		return n.Exp2
+	case *ast.BuiltinNode:
+		return lastOf(n.Arguments)
+	case *ast.CallNode:
+		return lastOf(n.Arguments)
+	case *ast.ArrayNode:
+		return lastOf(n.Nodes)
+	case *ast.SequenceNode:
+		return lastOf(n.Nodes)
+	case *ast.PredicateNode:
+		return n.Node
+	}
+	return nil
+}
+
+func lastOf(nodes []ast.Node) ast.Node {
+	if len(nodes) == 0 {
+		return nil
+	}
+	return nodes[len(nodes)-1]
+}
+
+// listInput is the type of a constant list, which only `in` reads.
+const listInput plans.InputType = "list"
+
+// compare reads a comparison and makes it a leaf. What cannot but hold, or hold
+// for the wrong reason, is refused, and so is what statistics cannot decide; it
+// is nil then.
+func (r *reader) compare(n *ast.BinaryNode, negated bool) *plans.Leaf {
+	left := r.operand(&n.Left)
+	var right *plans.Operand
+	if list, ok := n.Right.(*ast.ArrayNode); ok && n.Operator == "in" {
+		right = r.list(list)
+	} else {
+		right = r.operand(&n.Right)
+	}
+	if left == nil || right == nil {
+		return nil
+	}
+	leaf := &plans.Leaf{Text: left.Text + " " + n.Operator + " " + right.Text, Op: n.Operator, Left: left, Right: right, Negated: negated}
+	from, to := span(n)
+	leaf.At, leaf.Length = from, max(1, to-from)
+	before := len(r.errs)
+	r.comparable(n, leaf)
+	if len(r.errs) > before {
+		return nil
+	}
+	leaf.Claim = &plans.Claim{Form: verdict.Exact}
+	if !r.sc.Shown {
+		claim, err := r.ns.claim(leaf, r.sc)
+		if err != nil {
+			err.At, err.Length = leaf.At, leaf.Length
+			r.errs = append(r.errs, err)
+			return nil
+		}
+		leaf.Claim = claim
+	}
+	r.p.Leaves = append(r.p.Leaves, leaf)
+	return leaf
+}
+
+func (r *reader) comparable(n *ast.BinaryNode, leaf *plans.Leaf) {
+	left, right := leaf.Left, leaf.Right
+	of := right.Type
+	if leaf.Op == "in" {
+		if of != listInput {
+			r.refuse(n.Right, "Not a list", "Write a list on the right of in, such as ['pass', 'inconclusive'].")
+			return
+		}
+		of = elementType(right)
+	}
+	inputs := leaf.Inputs()
+	switch {
+	case left.Type != of:
+		r.refuse(n, "Cannot compare", "%s is a %s and %s is a %s.%s", left.Text, left.Type, right.Text, right.Type, numberWritten(left, right))
+	case fixed(inputs):
+		r.refuse(n, "Comparison reads nothing", "%s is the same whatever is measured. Compare a measured value, such as chat.tg.gain >= 0.10.", leaf.Text)
+	case same(left, right):
+		r.refuse(n, "Compared with itself", "%s and %s are the same value.", left.Text, right.Text)
+	case of == plans.NumberInput:
+		r.comparableNumbers(n, leaf)
+	case leaf.Op != "==" && leaf.Op != "!=" && leaf.Op != "in":
+		r.refuse(n, "Cannot order", "%s is a %s: compare it with == or !=.", left.Text, left.Type)
+	case len(inputs) > 1:
+		// Equal words prove nothing: two levels that both failed are equal.
+		r.refuse(n, "Compare with a word", "%s compares two values that are both found out later, which also holds when both are bad. Compare each with what you want it to be.", leaf.Text)
+	case of == plans.WordInput:
+		r.knownWords(n, inputs[0])
+	}
+}
+
+func (r *reader) comparableNumbers(n *ast.BinaryNode, leaf *plans.Leaf) {
+	if leaf.Op == "!=" {
+		r.refuse(n, "Always different", "Two measurements are never quite equal, so that != would hold for nearly anything. Write < or >.")
+		return
+	}
+	sides := []*plans.Operand{leaf.Left, leaf.Right}
+	if _, ok := unitOf(leaf.Op, sides); !ok {
+		r.refuse(n, "Units do not match", "%s compares %s.", leaf.Text, unitsOf(sides))
+	}
+}
+
+// fixed reports whether nothing but numbers of the plan itself is read.
+func fixed(inputs []*plans.Input) bool {
+	for _, in := range inputs {
+		if in.Kind != plans.InputTarget {
+			return false
+		}
+	}
+	return true
+}
+
+// same reports whether two operands are one value, also when an input is spelled
+// in two ways.
+func same(a, b *plans.Operand) bool {
+	if a.Input != nil && b.Input != nil {
+		x, y := *a.Input, *b.Input
+		x.Path, x.Var, y.Path, y.Var = "", "", "", ""
+		return x == y
+	}
+	return a.Text == b.Text
+}
+
+func unitsOf(operands []*plans.Operand) string {
+	var units []string
+	for _, o := range operands {
+		u := o.Unit
+		if u == plans.RatioUnit {
+			u = "a ratio"
+		}
+		if u != "" && !slices.Contains(units, u) {
+			units = append(units, u)
+		}
+	}
+	return plans.OrList(units[:len(units)-1]) + " with " + units[len(units)-1]
+}
+
+func elementType(list *plans.Operand) plans.InputType {
+	if _, ok := list.Constant.([]any)[0].(string); ok {
+		return plans.WordInput
+	}
+	return plans.NumberInput
+}
+
+// list reads the constants on the right of in.
+func (r *reader) list(n *ast.ArrayNode) *plans.Operand {
+	if len(n.Nodes) == 0 {
+		r.refuse(n, "Empty list", "Nothing is in an empty list; name the values to compare with, such as ['pass', 'inconclusive'].")
+		return nil
+	}
+	var values []any
+	var texts []string
+	var first plans.InputType
+	for i := range n.Nodes {
+		o := r.operand(&n.Nodes[i])
+		switch {
+		case o == nil:
+			return nil
+		case o.Constant == nil || o.Type == plans.BoolInput:
+			r.refuse(n.Nodes[i], "Not a constant", "A list in a rule holds words or numbers.")
+			return nil
+		case first != "" && o.Type != first:
+			r.refuse(n.Nodes[i], "Mixed list", "%s is a %s among %ss.", o.Text, o.Type, first)
+			return nil
+		}
+		first = o.Type
+		values, texts = append(values, o.Constant), append(texts, o.Text)
+	}
+	return &plans.Operand{Text: "[" + strings.Join(texts, ", ") + "]", Type: listInput, Constant: values}
+}
+
+// knownWords refuses words that in can never be: levels.kernels != "failed"
+// would hold for ever.
+func (r *reader) knownWords(n *ast.BinaryNode, in *plans.Input) {
+	words := DecidedWords
+	why := ""
+	switch in.Kind {
+	case plans.InputObserved:
+		return // what engines may say is not known
+	case plans.InputKnob:
+		words = nil
+		for _, v := range r.ns.Knobs[in.Name].Values {
+			words = append(words, v.Name)
+		}
+	}
+	constants := []ast.Node{n.Left, n.Right}
+	if list, ok := n.Right.(*ast.ArrayNode); ok {
+		constants = append(constants, list.Nodes...)
+	}
+	for _, c := range constants {
+		s, ok := c.(*ast.StringNode)
+		if !ok || slices.Contains(words, s.Value) {
+			continue
+		}
+		if in.Kind != plans.InputKnob && verdict.Verdict(s.Value).Known() {
+			why = " A verdict of invalid or error is no evidence: a rule that reads it takes it over."
+		}
+		r.refuse(c, "Unknown word", "%s is one of %s, never %q.%s%s", in.Path, strings.Join(words, ", "), s.Value, why, lang.DidYouMean(s.Value, words))
+	}
+}
+
+// decidedWords are the verdicts that a rule can see.
+var DecidedWords = func() (words []string) {
+	for _, w := range verdict.Words() {
+		if verdict.Verdict(w).Decided() {
+			words = append(words, w)
+		}
+	}
+	return words
+}()
+
+// binding is how tightly an operand's outermost operator binds.
+func binding(o *plans.Operand) int {
+	switch {
+	case len(o.Args) == 2 && (o.Op == "+" || o.Op == "-"):
+		return 1
+	case len(o.Args) == 2 && (o.Op == "*" || o.Op == "/"):
+		return 2
+	}
+	return 3
+}
+
+// spelled is the text of op over args.
+func spelled(op string, args []*plans.Operand) string {
+	whole := &plans.Operand{Op: op, Args: args}
+	wrap := func(o *plans.Operand, least int) string {
+		if binding(o) < least {
+			return "(" + o.Text + ")"
+		}
+		return o.Text
+	}
+	switch {
+	case slices.Contains(builtins, op):
+		texts := make([]string, len(args))
+		for i, a := range args {
+			texts[i] = a.Text
+		}
+		return op + "(" + strings.Join(texts, ", ") + ")"
+	case len(args) == 1:
+		return op + wrap(args[0], 3)
+	default:
+		return wrap(args[0], binding(whole)) + " " + op + " " + wrap(args[1], binding(whole)+1)
+	}
+}
+
+// unitOf is the unit of op over args; ok is false where they do not go together.
+// A plain number goes with everything, and so does a product of two units, which
+// has no name of its own.
+func unitOf(op string, args []*plans.Operand) (unit string, ok bool) {
+	unit = args[0].Unit
+	for _, a := range args[1:] {
+		switch {
+		case op == "*" || op == "/":
+			unit = scaled(op, unit, a.Unit)
+		case unit == "":
+			unit = a.Unit
+		case a.Unit != "" && a.Unit != unit:
+			return "", false
+		}
+	}
+	return unit, true
+}
+
+func scaled(op, left, right string) string {
+	switch {
+	case right == "" || right == plans.RatioUnit:
+		return left
+	case op == "*" && (left == "" || left == plans.RatioUnit):
+		return right
+	}
+	return ""
+}
+
+// numberWritten is a sentence with the number that was written in quotes; empty where none
+// was.
+func numberWritten(left, right *plans.Operand) string {
+	text, ok := left.Constant.(string)
+	other := right
+	if !ok {
+		text, ok = right.Constant.(string)
+		other = left
+	}
+	n, percent, number := NumberIn(text)
+	switch {
+	case !ok || !number:
+		return ""
+	case percent && IsShare(other.Unit):
+		return fmt.Sprintf(" Write %g, without quotes: ratios are fractions, and %[1]g is %s.", n, text)
+	case percent:
+		in := ""
+		if other.Unit != "" {
+			in = fmt.Sprintf(", or write a number in %s", other.Unit)
+		}
+		return fmt.Sprintf(" %s of what? Compare a .gain or a .change with %g, without quotes%s.", text, n, in)
+	}
+	return fmt.Sprintf(" Write %g, without quotes.", n)
+}
+
+// isShare reports whether numbers of a unit may be told in per cent.
+func IsShare(unit string) bool { return unit == plans.RatioUnit || unit == "share" }
+
+// numberIn is the number that a text is, a fraction where it is per cent.
+func NumberIn(text string) (n float64, share, ok bool) {
+	digits, share := strings.CutSuffix(strings.TrimSpace(text), "%")
+	n, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+	if share {
+		n = Rounded(n / 100)
+	}
+	return n, share, err == nil && !math.IsNaN(n) && !math.IsInf(n, 0)
+}

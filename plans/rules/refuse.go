@@ -1,0 +1,260 @@
+package rules
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// mixed refuses what is counted beside what is measured.
+func (f *claimed) mixed() *Error {
+	var counted, measured string
+	for _, in := range f.leaf.Inputs() {
+		switch {
+		case !in.Exact() && measured == "":
+			measured = in.Path
+		case in.Exact() && in.Kind != plans.InputTarget && counted == "":
+			counted = in.Path
+		}
+	}
+	return Wrong("Counted and measured in one comparison", "%s is counted and has no noise, %s is measured and has: one comparison cannot be decided in both ways. Compare each of them by itself with a number, and join the two with and.", counted, measured)
+}
+
+// oneAndAll refuses what each launch counts beside a number of all of them: the first
+// is held against the rule launch by launch.
+func (f *claimed) oneAndAll() *Error {
+	var one, all string
+	for _, in := range f.leaf.Inputs() {
+		switch {
+		case in.Counted():
+			one = in.Path
+		case in.Kind == plans.InputMetric && in.Counts():
+			all = in.Path
+		}
+	}
+	if one == "" || all == "" {
+		return nil
+	}
+	return Wrong("One launch against all in one comparison", "%s is counted in each launch, and %s over all of them. Compare each by itself with a number, and join the two with and; the share of requests that failed is error_rate.", one, all)
+}
+
+// equality refuses == and in on measurements, which are never quite equal.
+func (f *claimed) equality() *Error {
+	low, high := math.Inf(1), math.Inf(-1)
+	list, _ := f.leaf.Right.Constant.([]any)
+	for _, v := range list {
+		x, _ := v.(float64)
+		low, high = min(low, x), max(high, x)
+	}
+	var texts []string
+	why := "Two measurements are never quite equal, so that no number of launches shows that " + f.leaf.Text + "."
+	left, right := f.leaf.Left, f.leaf.Right
+	if list == nil {
+		as := *f
+		as.sc = &Scope{Own: f.sc.Own, trial: true}
+		if c, err := as.read(">="); err == nil {
+			low, high = c.Threshold, c.Threshold
+			left = &plans.Operand{Text: c.Input.Path, Input: c.Input}
+		} else {
+			left = nil
+		}
+	}
+	if left != nil && left.Input != nil {
+		in := left.Input
+		if in.Once() {
+			why = "Launches may differ in " + plainPath(in) + ", so that their whole range is compared, with a bound to each side."
+		}
+		if in.Metric == "error_rate" && low == 0 && high == 0 && in.Relation == plans.Own {
+			texts = append(texts, strings.Replace(in.Path, ".error_rate", ".errors", 1)+" == 0")
+		}
+		texts = append(texts, bounds(left.Text, in, low, high))
+	} else if list != nil {
+		texts = append(texts, fmt.Sprintf("%s >= %g and %[1]s <= %[3]g", left.Text, low, high))
+	}
+	if list == nil {
+		texts = append(texts, fmt.Sprintf("%s >= 0.98 * %s and %[1]s <= 1.02 * %[2]s", f.leaf.Left.Text, right.Text))
+	}
+	return Wrong("Equal to a measurement", "%s %s", why, f.instead("Say between which bounds it may lie, with >= and <=.", texts...))
+}
+
+// knotted refuses arithmetic that leads to no single number with a distribution
+// that is known.
+func (f *claimed) knotted(k *knot) *Error {
+	o := k.at
+	switch {
+	case o == nil:
+	case slices.Contains(builtins, o.Op):
+		return Wrong("Function of a measurement", "%s of what is measured has no noise that statistics know, so that %s cannot be decided. %s", o.Op, f.leaf.Text,
+			f.instead("Compare what stands inside of "+o.Op+" by itself, and join the comparisons with and or or.", f.unfolded()))
+	case o.Op == "/" && len(o.Args) == 2 && len(o.Args[1].Inputs()) == 0:
+		return Wrong("Not a number", "%s divides by zero.", o.Text)
+	}
+	text := f.leaf.Text
+	if o != nil {
+		text = o.Text
+	}
+	return Wrong("Product of measurements", "%s multiplies or divides measurements with each other, and how such a number varies between launches is not known. %s", text, f.each())
+}
+
+// divides refuses to divide by what may be zero.
+func (f *claimed) divides(by linear) *Error {
+	return Wrong("Product of measurements", "%s divides by %s, which may be zero or less, so that nothing is known of how the result varies. %s", f.leaf.Text, by.names(), f.each())
+}
+
+// scaledAndShifted refuses own >= 0.9 * base + 5.
+func (f *claimed) scaledAndShifted(own, base *plans.Input, ratio, shift float64) *Error {
+	if ratio <= 0 {
+		return Wrong("Different measurements compared", "%s adds up %s and %s, which is neither a ratio nor a difference. %s", f.leaf.Text, own.Path, base.Path, f.each())
+	}
+	return Wrong("Relative and absolute in one comparison", "%s compares %s with a multiple of %s and a number besides, which is neither a ratio nor a difference. Compare either with a multiple, as in %s >= %g, or with a number, as in %s >= %.4g.",
+		f.leaf.Text, own.Path, base.Path, related(own, base, plans.Change).Path, Rounded(ratio-1), related(own, base, plans.Delta).Path, shift)
+}
+
+// several refuses a comparison of different things.
+func (f *claimed) several(sum linear) *Error {
+	a, b := sum.terms[0].in, sum.terms[1].in
+	switch {
+	case a.Feature != b.Feature:
+		return f.features(a, b)
+	case a.Relation == plans.Base && b.Relation == plans.Base:
+		return Wrong("Nothing of the candidate", "%s compares the parent with the baseline, and reads nothing of the candidate. For the candidate against the baseline write %s.root.change, against its parent %[2]s.change.", f.leaf.Text, plainPath(a))
+	}
+	return Wrong("Different measurements compared", "%s compares %s, and whether they differ by more than their noise is not known: only a metric's candidate and base are tested against each other. %s", f.leaf.Text, sum.names(), f.each())
+}
+
+// features refuses to compare two features that were not measured side by side.
+func (f *claimed) features(a, b *plans.Input) *Error {
+	for _, pair := range [][2]*plans.Input{{a, b}, {b, a}} {
+		own, parent := pair[0], pair[1]
+		if c := f.ns.Features[own.Feature]; c != nil && c.BuildsOn.Feature == parent.Feature && own.Relation == plans.Own && parent.Relation == plans.Own {
+			return Wrong("Features compared", "%s compares two features, and %q builds on %q: its launches stood beside those of that one. Compare it with its base, as in %s.", f.leaf.Text, own.Feature, parent.Feature, better(own))
+		}
+	}
+	return Wrong("Features compared", "%s compares two features, whose launches did not stand beside each other. Compare each with its parent, as in %s and %s, or let one feature choose between the two.", f.leaf.Text, better(a), better(b))
+}
+
+// instead is a sentence with what to write: the first of the texts that would be
+// accepted in the comparison's place; otherwise is said where none is.
+func (f *claimed) instead(otherwise string, texts ...string) string {
+	if f.sc.trial {
+		return otherwise
+	}
+	sc := *f.sc
+	sc.trial = true
+	for _, text := range texts {
+		if text == "" {
+			continue
+		}
+		if _, errs := f.ns.Compile(text, &sc); len(errs) == 0 {
+			if strings.Contains(text, " or ") || f.leaf.Negated && strings.Contains(text, " and ") {
+				text = "(" + text + ")"
+			}
+			return "Write in its place: " + text + "."
+		}
+	}
+	return otherwise
+}
+
+// bounds is a comparison with a range around low to high: as it is where it is
+// one already or nothing varies, else 2 % to either side.
+func bounds(text string, in *plans.Input, low, high float64) string {
+	slack := 0.0
+	switch {
+	case low < high || in.Once() && !in.Comparing():
+	case in.Ratio() || low == 0:
+		slack = 0.02
+	default:
+		slack = math.Abs(low) * 0.02
+	}
+	low, high = Rounded(low-slack), Rounded(high+slack)
+	switch level := in.Relation == plans.Own || in.Relation == plans.Base; {
+	case level && low < 0 && (in.MayBeZero() || in.Positive()):
+		return fmt.Sprintf("%s <= %g", text, high)
+	case level && high > 1 && in.Unit == "share":
+		return fmt.Sprintf("%s >= %g", text, low)
+	}
+	return fmt.Sprintf("%s >= %g and %[1]s <= %[3]g", text, low, high)
+}
+
+// unfolded writes a comparison of abs, max or min with a number without them.
+func (f *claimed) unfolded() string {
+	o, limit, op := f.leaf.Left, f.leaf.Right, f.leaf.Op
+	if !slices.Contains(builtins, o.Op) {
+		o, limit = limit, o
+		op = plans.Flipped[op]
+	}
+	if !slices.Contains(builtins, o.Op) || !fixed(limit.Inputs()) {
+		return ""
+	}
+	less := strings.HasPrefix(op, "<")
+	word := " or "
+	if less != (o.Op == "min") {
+		word = " and "
+	}
+	var parts []string
+	if o.Op == "abs" {
+		minus := spelled("-", []*plans.Operand{limit})
+		parts = []string{o.Args[0].Text + " " + plans.Flipped[op] + " " + minus, o.Args[0].Text + " " + op + " " + limit.Text}
+	} else {
+		for _, a := range o.Args {
+			if len(a.Inputs()) == 0 || fixed(a.Inputs()) {
+				return "" // max(x, 5) <= 9: what is meant is not plain
+			}
+			parts = append(parts, a.Text+" "+op+" "+limit.Text)
+		}
+	}
+	return strings.Join(parts, word)
+}
+
+// plainPath is an address without what follows the metric.
+func plainPath(in *plans.Input) string {
+	path := in.Path
+	for cut := true; cut; {
+		cut = false
+		for _, word := range append(measure.Stats(), "base", "root", "gain", "change", "delta") {
+			if p, ok := strings.CutSuffix(path, "."+word); ok && strings.Contains(p, ".") {
+				path, cut = p, true
+			}
+		}
+	}
+	return path
+}
+
+// each is a sentence that shows how to compare each number by itself.
+func (f *claimed) each() string {
+	var paths []string
+	for _, in := range f.leaf.Inputs() {
+		if in.Exact() {
+			continue
+		}
+		if p := better(in); !slices.Contains(paths, p) {
+			paths = append(paths, p)
+		}
+	}
+	if len(paths) == 1 {
+		return fmt.Sprintf("Compare it with its base, as in %s, or with a number of the plan.", paths[0])
+	}
+	return "Compare each with its own base, as in " + strings.Join(paths[:min(len(paths), 3)], " and ") + ", or with a number of the plan."
+}
+
+// better is an example of a rule that wants an input's metric to be better than
+// that of its parent.
+func better(in *plans.Input) string {
+	if in.Better == string(measure.Neither) {
+		return plainPath(in) + ".change >= 0.05"
+	}
+	return plainPath(in) + ".gain >= 0.05"
+}
+
+func (a linear) names() string {
+	var names []string
+	for _, t := range a.terms {
+		names = append(names, t.in.Path)
+	}
+	return verdict.And(names)
+}

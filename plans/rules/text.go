@@ -1,0 +1,157 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/expr-lang/expr/file"
+)
+
+// Limits on one rule: a rule is a sentence, not a program. With so little text
+// the parser's recursion stays far from the end of the stack; depth and nodes
+// are bounded for the sake of whoever has to read it.
+const (
+	maxRuleBytes = 4096
+	maxRuleDepth = 100
+	maxRuleNodes = 500
+)
+
+// ruleError is a mistake in a rule's text: where (in runes) and what to do.
+type Error struct {
+	At      int // rune offset, -1 when unknown
+	Length  int
+	Summary string
+	Detail  string
+}
+
+func (e *Error) Error() string { return e.Summary + ": " + e.Detail }
+
+// lexicalLimits looks at a rule before the recursive parser does.
+func lexicalLimits(src string) *Error {
+	if strings.TrimSpace(src) == "" {
+		return &Error{At: -1, Summary: "Empty rule", Detail: "A rule must compare something that was measured, for example chat.tg.gain >= 0.10."}
+	}
+	if len(src) > maxRuleBytes {
+		return tooLong(fmt.Sprintf("A rule may have %d bytes, this one has %d.", maxRuleBytes, len(src)))
+	}
+	depth, at := 0, 0
+	for _, c := range src {
+		switch c {
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			depth--
+		}
+		if depth > maxRuleDepth {
+			return &Error{At: at, Length: 1, Summary: "Rule nested too deeply", Detail: fmt.Sprintf("A rule may nest %d levels.", maxRuleDepth)}
+		}
+		at++
+	}
+	return nil
+}
+
+func tooLong(why string) *Error {
+	return &Error{At: -1, Summary: "Rule too long", Detail: why + " Split it into several rules: a gate passes when all of them do."}
+}
+
+func fromExpr(err error, src string) *Error {
+	var fe *file.Error
+	if !errors.As(err, &fe) {
+		return &Error{At: -1, Summary: "Invalid rule", Detail: sentence(err.Error())}
+	}
+	if strings.Contains(fe.Message, "exceeds maximum allowed nodes") {
+		return tooLong(fmt.Sprintf("A rule may have %d names, numbers and operators.", maxRuleNodes))
+	}
+	e := &Error{At: fe.From, Length: max(1, fe.To-fe.From), Summary: "Invalid rule", Detail: sentence(strings.Replace(fe.Message, "unexpected token EOF", "the rule ends too early: something, such as a closing bracket, is missing", 1))}
+	// At the end there is nothing to point at but the last character.
+	if n := utf8.RuneCountInString(src); e.At >= n {
+		e.At, e.Length = n-1, 1
+	}
+	for _, m := range misspellings {
+		if at := m.form.FindStringIndex(src); at != nil {
+			e.At, e.Length = utf8.RuneCountInString(src[:at[0]]), utf8.RuneCountInString(src[at[0]:at[1]])
+			e.Detail = m.hint
+			return e
+		}
+	}
+	if at := decimalComma(src); at != nil {
+		e.At, e.Length = utf8.RuneCountInString(src[:at[0]]), at[1]-at[0]
+		e.Detail = "Decimals are written with a point, as in 0.05."
+	}
+	return e
+}
+
+// misspellings are what people write instead of the language's own forms. They
+// are looked for only where a rule cannot be read.
+var misspellings = []struct {
+	form *regexp.Regexp
+	hint string
+}{
+	{regexp.MustCompile(`\$\{`), "A rule has no ${ }. In the plan, ${var.name} inside the quotes is filled in before the rule is read."},
+	{regexp.MustCompile(`\b(and|or|not)\s*$`), "Something is missing behind the last word. Write the comparison that it joins, or remove the word."},
+	{regexp.MustCompile(`(<|>|=|\+|-|\*|/)\s*$`), "Something is missing behind the last sign. Write what stands on its right, such as a number."},
+	{regexp.MustCompile(`\.r[0-9]+\.[0-9]`), "A dot ends an element of an address: a rate of 2.5 is written r2_5."},
+	{regexp.MustCompile(`≥|=>`), "Write >= for “at least”."},
+	{regexp.MustCompile(`≤|=<`), "Write <= for “at most”."},
+	{regexp.MustCompile(`≠|<>`), "Write != for “not equal”."},
+	{regexp.MustCompile(`\b[0-9]+(\.[0-9]+)? *%`), "Write per cent as a fraction: 0.10 is 10 %."},
+	{regexp.MustCompile(`\b[0-9]+(\.[0-9]+)? ?(ms|us|s|min|GB|MB|GiB|tok/s|tokens|x)\b`), "Write the number alone: it has the unit of what it is compared with."},
+	{regexp.MustCompile(`(^|[^<>=!])=($|[^=])`), "Write == to compare."},
+}
+
+func sentence(s string) string {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return s
+	}
+	s = strings.ToUpper(s[:1]) + s[1:]
+	if !strings.HasSuffix(s, ".") {
+		s += "."
+	}
+	return s
+}
+
+var commaNumber = regexp.MustCompile(`\b[0-9]+,[0-9]+\b`)
+
+// decimalComma is where a number stands with a comma in it; nil where there is none.
+// In lists, and among what a function is given, commas stand between numbers.
+func decimalComma(src string) []int {
+	for _, at := range commaNumber.FindAllStringIndex(src, -1) {
+		if !amongSeveral(src[:at[0]]) {
+			return at
+		}
+	}
+	return nil
+}
+
+var (
+	callOpens  = regexp.MustCompile(`\w\s*\($`)
+	groupOpens = regexp.MustCompile(`\b(and|or|not|in)\s*\($`)
+)
+
+// amongSeveral reports whether a list or a call is open at the end of a text.
+func amongSeveral(before string) bool {
+	var open []bool
+	several := 0
+	for i := range len(before) {
+		switch before[i] {
+		case '[', '(':
+			upTo := before[:i+1]
+			many := before[i] == '[' || callOpens.MatchString(upTo) && !groupOpens.MatchString(upTo)
+			if open = append(open, many); many {
+				several++
+			}
+		case ']', ')':
+			if n := len(open); n > 0 {
+				if open[n-1] {
+					several--
+				}
+				open = open[:n-1]
+			}
+		}
+	}
+	return several > 0
+}
