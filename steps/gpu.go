@@ -91,7 +91,7 @@ func (u gpuUse) uuids() (out []string) {
 	return out
 }
 
-func (u gpuUse) look(ctx context.Context) (gpu.Occupied, error) {
+func (u gpuUse) look(ctx context.Context) (gpu.Occupancy, error) {
 	return gpu.Foreign(ctx, u.uuids(), u.config.Ignore, u.config.IdleMB)
 }
 
@@ -112,7 +112,7 @@ func (l *Lab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant) (u gp
 		}
 		return u, err
 	}
-	o, err := gpu.WaitFree(ctx, u.look, freeEvery, wait, func(o gpu.Occupied) {
+	o, err := gpu.WaitFree(ctx, u.look, freeEvery, wait, func(o gpu.Occupancy) {
 		note(gpuWait(code.GPUWait, wait, o.String()))
 	})
 	if err != nil {

@@ -51,7 +51,7 @@ type Lab struct {
 	// calibrator knows how far the measuring client is off.
 	calibrator Calibrator
 	// learned is what is known of tokenizers, by set of prompts.
-	learned map[string]*prompt.Learned
+	learned map[string]*prompt.Knowledge
 	// built are the prompts of each cell, see prompts.
 	built map[string]prompt.Prompts
 	// begun are the sessions that this apply began.

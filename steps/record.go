@@ -73,7 +73,7 @@ func Record(ctx context.Context, s Subject, ws []*plans.Workload) (t Taken, err 
 	if s.Zero.IsZero() {
 		s.Zero = time.Now()
 	}
-	r := &recording{Subject: s, taken: &t, learned: &prompt.Learned{}}
+	r := &recording{Subject: s, taken: &t, learned: &prompt.Knowledge{}}
 	r.expect(ws)
 	began := time.Now()
 	if r.watch, err = telemetry.Start(ctx, s.watched()); err != nil {
@@ -121,7 +121,7 @@ type recording struct {
 	Subject
 	taken   *Taken
 	watch   *telemetry.Recorder
-	learned *prompt.Learned
+	learned *prompt.Knowledge
 	// datasets are the files of prompts that were read.
 	datasets datasets
 	// done of total requests are answered; streams is the most at once.

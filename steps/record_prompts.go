@@ -59,14 +59,14 @@ func (l *Lab) prompts(ctx context.Context, client *openai.Client, set string, w 
 }
 
 // learn is what is known of the tokenizer that a set of prompts is made with.
-func (l *Lab) learn(set string) *prompt.Learned {
+func (l *Lab) learn(set string) *prompt.Knowledge {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.learned == nil {
-		l.learned = map[string]*prompt.Learned{}
+		l.learned = map[string]*prompt.Knowledge{}
 	}
 	if l.learned[set] == nil {
-		l.learned[set] = &prompt.Learned{}
+		l.learned[set] = &prompt.Knowledge{}
 	}
 	return l.learned[set]
 }

@@ -135,7 +135,7 @@ func (a *app) cleanDaemons(l *daemonList, owner string) (removed int, err error)
 	return removed, l.write(left)
 }
 
-func sweepDaemon(ctx context.Context, ref daemonRef, owner string) (removed []docker.Swept, ended docker.SweptExec, err error) {
+func sweepDaemon(ctx context.Context, ref daemonRef, owner string) (removed []docker.Leftover, ended docker.ExecLeftover, err error) {
 	d, err := docker.Connect(ctx, ref.Host, ref.Context)
 	if err != nil {
 		return nil, ended, err
@@ -149,7 +149,7 @@ func sweepDaemon(ctx context.Context, ref daemonRef, owner string) (removed []do
 }
 
 // dockerLauncher starts engines in containers on behalf of a state directory.
-func (a *app) dockerLauncher(st *store.Store, fetched *docker.Fetched) docker.Launcher {
+func (a *app) dockerLauncher(st *store.Store, fetched *docker.FetchMemo) docker.Launcher {
 	l := docker.Launcher{Progress: a.pulls(), Fetched: fetched}
 	if st != nil {
 		l.Remember = daemonsOf(st).remember
@@ -159,7 +159,7 @@ func (a *app) dockerLauncher(st *store.Store, fetched *docker.Fetched) docker.La
 
 // composeLauncher and execLauncher do the same for services of compose files and
 // for commands in containers that run.
-func (a *app) composeLauncher(st *store.Store, fetched *docker.Fetched) docker.ComposeLauncher {
+func (a *app) composeLauncher(st *store.Store, fetched *docker.FetchMemo) docker.ComposeLauncher {
 	l := docker.ComposeLauncher{Progress: a.pulls(), Fetched: fetched}
 	if st != nil {
 		l.Remember = daemonsOf(st).remember

@@ -176,7 +176,7 @@ func ledgerGone(dir string) error {
 
 // lab wires steps to a state directory.
 func (a *app) lab(p *plans.Plan, g *runtime.Graph, s *store.Store, owner, runDir string) (*steps.Lab, error) {
-	fetched := &docker.Fetched{}
+	fetched := &docker.FetchMemo{}
 	lab := &steps.Lab{
 		Plan: p, Graph: g, Store: s, Launcher: engine.Launchers{Process: process.Launcher{}, Docker: a.dockerLauncher(s, fetched), Compose: a.composeLauncher(s, fetched), Exec: a.execLauncher(s), Endpoint: endpoint.Launcher{}}, Owner: owner, RunDir: runDir,
 		MachineKey: steps.MachineKey(machine.Environment(), p), Boot: machine.BootID(),

@@ -36,7 +36,7 @@ type ComposeLauncher struct {
 	// Remember, Progress and Fetched are Launcher's.
 	Remember func(*Daemon) error
 	Progress func(Progress)
-	Fetched  *Fetched
+	Fetched  *FetchMemo
 }
 
 var _ interface {
@@ -62,7 +62,7 @@ func (l ComposeLauncher) Launch(ctx context.Context, spec engine.Spec, launch en
 	return nil, f
 }
 
-func (l ComposeLauncher) launch(ctx context.Context, spec engine.Spec, kind kinds.Kind, launch engine.Launch) (*composed, error) {
+func (l ComposeLauncher) launch(ctx context.Context, spec engine.Spec, kind kinds.Kind, launch engine.Launch) (*composeInstance, error) {
 	if launch.ID == "" || launch.Owner == "" {
 		return nil, errors.New("the launch has no ID or no owner, by which its containers are found again")
 	}
@@ -108,7 +108,7 @@ func (l ComposeLauncher) launch(ctx context.Context, spec engine.Spec, kind kind
 }
 
 // start brings the service up and begins to follow it.
-func (l ComposeLauncher) start(ctx context.Context, p *project, spec engine.Spec, kind kinds.Kind, at *ports) (*composed, error) {
+func (l ComposeLauncher) start(ctx context.Context, p *project, spec engine.Spec, kind kinds.Kind, at *ports) (*composeInstance, error) {
 	if err := p.override(ctx, spec, at); err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (l ComposeLauncher) start(ctx context.Context, p *project, spec engine.Spec
 	return inst, err
 }
 
-func (l ComposeLauncher) watch(ctx context.Context, p *project, spec engine.Spec, kind kinds.Kind, at *ports, log, out *logscan.Sink) (*composed, error) {
+func (l ComposeLauncher) watch(ctx context.Context, p *project, spec engine.Spec, kind kinds.Kind, at *ports, log, out *logscan.Sink) (*composeInstance, error) {
 	began := time.Now()
 	if _, err := p.compose(ctx, "up", "--detach", "--no-recreate", spec.Compose.Service); err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (l ComposeLauncher) watch(ctx context.Context, p *project, spec engine.Spec
 	c := Watch(p.d, made.ID, name, running.Config.Tty, log, out)
 	c.Keep = true // it goes with its project
 	c.Started = startOf(p.d, running, began)
-	return &composed{project: p, instance: &instance{
+	return &composeInstance{project: p, instance: &instance{
 		Container: c, spec: spec, kind: kind, at: at,
 		about: map[string]string{
 			"container": name, "docker": p.d.Name, "compose_file": spec.Compose.File, "compose_service": spec.Compose.Service,
@@ -175,8 +175,8 @@ func startOf(d *Daemon, running container.InspectResponse, began time.Time) time
 	return at
 }
 
-// composed is an engine that is a service of a compose project.
-type composed struct {
+// composeInstance is an engine that is a service of a compose project.
+type composeInstance struct {
 	*instance
 	project *project
 	stopper engine.Stopper
@@ -184,7 +184,7 @@ type composed struct {
 
 // Stop implements engine.Instance: the engine ends first, then the rest of its
 // project. Volumes stay.
-func (c *composed) Stop(ctx context.Context) error {
+func (c *composeInstance) Stop(ctx context.Context) error {
 	return c.stopper.Stop(ctx, func(hurry <-chan struct{}) error {
 		stopping, cancel := context.WithCancel(context.Background())
 		defer cancel()

@@ -460,7 +460,7 @@ func (d *Daemon) exec(ctx context.Context, id string, options container.ExecOpti
 	defer stream.Close()
 	release := context.AfterFunc(ctx, stream.Close) // ends the copying below
 	defer release()
-	stdout, stderr := &limited{most: outputLimit}, &tailBuffer{}
+	stdout, stderr := &boundedBuffer{most: outputLimit}, &tailBuffer{}
 	_, err = stdcopy.StdCopy(stdout, stderr, stream.Reader)
 	switch {
 	case ctx.Err() != nil:
@@ -519,13 +519,13 @@ func notRun(name string, err error) error {
 
 var errTooMuch = errors.New("too much output")
 
-// limited keeps what is written until it is too much.
-type limited struct {
+// boundedBuffer keeps what is written until it is too much.
+type boundedBuffer struct {
 	buf  bytes.Buffer
 	most int
 }
 
-func (l *limited) Write(p []byte) (int, error) {
+func (l *boundedBuffer) Write(p []byte) (int, error) {
 	if l.buf.Len()+len(p) > l.most {
 		return 0, errTooMuch
 	}

@@ -41,9 +41,9 @@ var (
 	_ engine.Identifier = ExecLauncher{}
 )
 
-// execed is an Instance. Its processes are those that carry its mark in their
+// execInstance is an Instance. Its processes are those that carry its mark in their
 // environment, and those of the session that the daemon opened for it.
-type execed struct {
+type execInstance struct {
 	spec  engine.Spec
 	kind  kinds.Kind
 	in    *shell
@@ -78,7 +78,7 @@ func (x ExecLauncher) Launch(ctx context.Context, spec engine.Spec, l engine.Lau
 	if failure != nil {
 		return nil, failure
 	}
-	e := &execed{
+	e := &execInstance{
 		spec: spec, kind: kind, drained: make(chan struct{}), exited: make(chan struct{}),
 	}
 	e.life, e.end = context.WithCancel(context.Background())
@@ -91,7 +91,7 @@ func (x ExecLauncher) Launch(ctx context.Context, spec engine.Spec, l engine.Lau
 }
 
 // launch returns when the command runs, or says why it does not.
-func (e *execed) launch(ctx context.Context, l engine.Launch, x ExecLauncher) error {
+func (e *execInstance) launch(ctx context.Context, l engine.Launch, x ExecLauncher) error {
 	if l.ID == "" || l.Owner == "" {
 		return errors.New("the launch has no ID or no owner, by which its processes are found again")
 	}
@@ -133,7 +133,7 @@ func (e *execed) launch(ctx context.Context, l engine.Launch, x ExecLauncher) er
 }
 
 // start runs the command and waits until it has begun.
-func (e *execed) start(ctx context.Context) error {
+func (e *execInstance) start(ctx context.Context) error {
 	cmd, err := wrapped(e.in.mark, e.spec.Exec.WorkDir, e.spec.Unset, e.argv)
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func (e *execed) start(ctx context.Context) error {
 }
 
 // abandon takes back what a start that failed has done.
-func (e *execed) abandon() {
+func (e *execInstance) abandon() {
 	if e.stream.Conn != nil {
 		e.stream.Close()
 	}
@@ -183,7 +183,7 @@ func (e *execed) abandon() {
 }
 
 // BaseURL implements engine.Instance.
-func (e *execed) BaseURL() string {
+func (e *execInstance) BaseURL() string {
 	if e.reach.address == "" {
 		return ""
 	}
@@ -191,10 +191,10 @@ func (e *execed) BaseURL() string {
 }
 
 // Access implements engine.Instance.
-func (e *execed) Access() engine.Access { return engine.Access{BaseURL: e.BaseURL()} }
+func (e *execInstance) Access() engine.Access { return engine.Access{BaseURL: e.BaseURL()} }
 
 // About implements engine.Instance.
-func (e *execed) About() map[string]string {
+func (e *execInstance) About() map[string]string {
 	about := map[string]string{
 		"container": e.in.name, "container_id": e.in.id, "docker": e.in.d.Name, "image_id": e.in.info.Image,
 		"resolved_command": strings.Join(e.argv, " "),
@@ -206,13 +206,13 @@ func (e *execed) About() map[string]string {
 }
 
 // Startup implements engine.Instance.
-func (e *execed) Startup() time.Duration { return time.Duration(e.startup.Load()) }
+func (e *execInstance) Startup() time.Duration { return time.Duration(e.startup.Load()) }
 
 // Exited implements engine.Instance.
-func (e *execed) Exited() <-chan struct{} { return e.exited }
+func (e *execInstance) Exited() <-chan struct{} { return e.exited }
 
 // Exit implements engine.Instance.
-func (e *execed) Exit() *engine.Exit {
+func (e *execInstance) Exit() *engine.Exit {
 	select {
 	case <-e.exited:
 		exit := e.how.exit
@@ -225,10 +225,10 @@ func (e *execed) Exit() *engine.Exit {
 // PeakMemory implements engine.Instance: the resident sets of all processes of
 // the launch, as they are when the engine is ready and before it is stopped, or
 // the most that one of them ever held where that is more.
-func (e *execed) PeakMemory() int64 { return e.peak.Load() }
+func (e *execInstance) PeakMemory() int64 { return e.peak.Load() }
 
 // LogPath implements engine.Instance.
-func (e *execed) LogPath() string { return e.log.Path() }
+func (e *execInstance) LogPath() string { return e.log.Path() }
 
 // Identify implements engine.Identifier: the image that the container was made
 // of. What was changed in the container since is not seen by it.
@@ -245,7 +245,7 @@ func (ExecLauncher) Identify(ctx context.Context, spec engine.Spec) (string, err
 }
 
 // resolve makes the command line and the environment.
-func (e *execed) resolve() error {
+func (e *execInstance) resolve() error {
 	command := e.spec.Command
 	if len(command) == 0 {
 		command = e.spec.Exec.Command
@@ -280,7 +280,7 @@ func (e *execed) resolve() error {
 
 // copyConfig puts the configuration file into a folder of the launch's own, in
 // the container's /tmp. Any user in there may read it.
-func (e *execed) copyConfig(ctx context.Context) error {
+func (e *execInstance) copyConfig(ctx context.Context) error {
 	if len(e.spec.Config) == 0 {
 		return nil
 	}
@@ -314,7 +314,7 @@ func (e *execed) copyConfig(ctx context.Context) error {
 }
 
 // removeFolder takes the configuration file away again, as far as it can.
-func (e *execed) removeFolder() {
+func (e *execInstance) removeFolder() {
 	if e.folder == "" {
 		return
 	}
@@ -333,7 +333,7 @@ const (
 )
 
 // follow copies the command's output into the log until it ends.
-func (e *execed) follow(stdout *greeting) {
+func (e *execInstance) follow(stdout *greeting) {
 	defer close(e.drained)
 	defer stdout.close()
 	_, err := stdcopy.StdCopy(stdout, e.log, e.stream.Reader)
@@ -343,7 +343,7 @@ func (e *execed) follow(stdout *greeting) {
 }
 
 // await waits for the end of the command.
-func (e *execed) await() {
+func (e *execInstance) await() {
 	defer close(e.exited)
 	drained := e.drained
 	for wait := execEvery; ; {
@@ -368,7 +368,7 @@ func (e *execed) await() {
 
 // state asks how the command does; false where it runs, or where the daemon
 // gave no answer and may come back.
-func (e *execed) state() (ending, bool) {
+func (e *execInstance) state() (ending, bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
 	defer cancel()
 	info, err := e.in.d.ContainerExecInspect(ctx, e.execID)
@@ -402,7 +402,7 @@ func (e *execed) state() (ending, bool) {
 	return ending{}, false
 }
 
-func (e *execed) daemonReturns() bool {
+func (e *execInstance) daemonReturns() bool {
 	limit := time.Now().Add(returnLimit)
 	for time.Now().Before(limit) {
 		ctx, cancel := context.WithDeadline(context.Background(), limit)
@@ -417,7 +417,7 @@ func (e *execed) daemonReturns() bool {
 }
 
 // Ready implements engine.Instance.
-func (e *execed) Ready(ctx context.Context) error {
+func (e *execInstance) Ready(ctx context.Context) error {
 	took, err := ready.Waiter{
 		Kind: e.kind, Model: e.spec.Model, Access: e.Access(), Started: e.started, Limit: e.spec.ReadyTimeout,
 		Exited: e.exited, Exit: e.Exit, Failure: e.failure,
@@ -430,7 +430,7 @@ func (e *execed) Ready(ctx context.Context) error {
 }
 
 // failure describes what broke together with how the command is doing.
-func (e *execed) failure(op string, cause error, format string, args ...any) *engine.Failure {
+func (e *execInstance) failure(op string, cause error, format string, args ...any) *engine.Failure {
 	f := &engine.Failure{
 		Op: op, Reason: fmt.Sprintf(format, args...), Err: cause, Exit: e.Exit(),
 		LogTail: logscan.Tail(e.log.Path(), engine.TailLines),
@@ -453,7 +453,7 @@ func (e *execed) failure(op string, cause error, format string, args ...any) *en
 // Output implements engine.Instance: in the container, with the environment,
 // the folder and the user of the engine. What it starts carries the marks of the
 // launch, so that Stop ends it too.
-func (e *execed) Output(ctx context.Context, argv ...string) ([]byte, error) {
+func (e *execInstance) Output(ctx context.Context, argv ...string) ([]byte, error) {
 	if len(argv) == 0 {
 		return nil, fmt.Errorf("no command to run")
 	}
@@ -475,7 +475,7 @@ func (e *execed) Output(ctx context.Context, argv ...string) ([]byte, error) {
 // sampleMemory raises the peak. Each look starts a shell in the container, which
 // must not disturb what is measured: so there is one when the engine is ready,
 // and one before it is stopped.
-func (e *execed) sampleMemory() {
+func (e *execInstance) sampleMemory() {
 	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
 	defer cancel()
 	now := e.in.memory(ctx, e.session)
@@ -485,7 +485,7 @@ func (e *execed) sampleMemory() {
 }
 
 // Stop implements engine.Instance. The container itself goes on running.
-func (e *execed) Stop(ctx context.Context) error {
+func (e *execInstance) Stop(ctx context.Context) error {
 	return e.stopper.Stop(ctx, func(hurry <-chan struct{}) error {
 		if err := e.finish(hurry); err != nil {
 			return e.failure("stop", err, "%v", err)
@@ -498,7 +498,7 @@ func (e *execed) Stop(ctx context.Context) error {
 // after the grace; it returns when nothing of the launch runs any more. What left
 // the command's group is not waited with until the command has ended: a daemon may
 // not say so before the last process that holds its output has ended as well.
-func (e *execed) finish(hurry <-chan struct{}) error {
+func (e *execInstance) finish(hurry <-chan struct{}) error {
 	grace := time.NewTimer(e.spec.StopGrace)
 	defer grace.Stop()
 	if e.Exit() == nil {
@@ -532,7 +532,7 @@ func (e *execed) finish(hurry <-chan struct{}) error {
 // already, and reports whether there is anything. A signal that does not arrive
 // shows in that nothing ends. In a container that does not run any more there is
 // nothing.
-func (e *execed) ask(asked *[]string) bool {
+func (e *execInstance) ask(asked *[]string) bool {
 	left, err := e.in.signal(e.sessionNow(), "TERM", *asked...)
 	if err != nil {
 		return e.in.lost() == ""
@@ -541,7 +541,7 @@ func (e *execed) ask(asked *[]string) bool {
 	return len(left) > 0
 }
 
-func (e *execed) kill() error {
+func (e *execInstance) kill() error {
 	e.killed.Store(true)
 	if err := e.in.killAll(e.sessionNow(), killWait); err != nil {
 		return err
@@ -555,7 +555,7 @@ func (e *execed) kill() error {
 }
 
 // close gives everything back.
-func (e *execed) close() error {
+func (e *execInstance) close() error {
 	e.removeFolder()
 	e.end()
 	e.stream.Close()
@@ -569,7 +569,7 @@ func (e *execed) close() error {
 }
 
 // sessionNow is the session as scriptFamily takes it.
-func (e *execed) sessionNow() string {
+func (e *execInstance) sessionNow() string {
 	if e.Exit() != nil {
 		return "x" + e.session
 	}

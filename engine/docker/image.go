@@ -170,10 +170,10 @@ func repository(ref string) string {
 	return strings.Replace(ref, "index.docker.io/", "docker.io/", 1)
 }
 
-// Fetched is what one apply has asked registries for: each image once, so that
+// FetchMemo is what one apply has asked registries for: each image once, so that
 // all its launches have the same one, and a registry that is away is waited for
 // once. The zero value is ready to use; nil asks as often as an image is used.
-type Fetched struct {
+type FetchMemo struct {
 	mu sync.Mutex
 	// by has how it went, by daemon, image and policy.
 	by map[string]error
@@ -215,7 +215,7 @@ func (l ComposeLauncher) Fetch(ctx context.Context, spec engine.Spec, made func(
 }
 
 // fetch brings an image to the daemon as pull says, unless somebody else makes it.
-func (f *Fetched) fetch(ctx context.Context, d *Daemon, ref, pull string, progress func(Progress), made func(string) string) error {
+func (f *FetchMemo) fetch(ctx context.Context, d *Daemon, ref, pull string, progress func(Progress), made func(string) string) error {
 	if ref == "" || pull == "never" {
 		return nil
 	}
@@ -233,7 +233,7 @@ func (f *Fetched) fetch(ctx context.Context, d *Daemon, ref, pull string, progre
 }
 
 // image is Daemon.Image without a second question to the registry.
-func (f *Fetched) image(ctx context.Context, d *Daemon, ref, pull string, progress func(Progress)) (image.InspectResponse, error) {
+func (f *FetchMemo) image(ctx context.Context, d *Daemon, ref, pull string, progress func(Progress)) (image.InspectResponse, error) {
 	if f == nil || pull == "never" {
 		return d.Image(ctx, ref, pull, progress)
 	}
@@ -261,7 +261,7 @@ func (f *Fetched) image(ctx context.Context, d *Daemon, ref, pull string, progre
 }
 
 // keep remembers how a fetch went, unless it was cancelled.
-func (f *Fetched) keep(ctx context.Context, d *Daemon, ref, pull string, err error) error {
+func (f *FetchMemo) keep(ctx context.Context, d *Daemon, ref, pull string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -277,7 +277,7 @@ func (f *Fetched) keep(ctx context.Context, d *Daemon, ref, pull string, err err
 	return err
 }
 
-func (*Fetched) key(d *Daemon, ref, pull string) string {
+func (*FetchMemo) key(d *Daemon, ref, pull string) string {
 	return strings.Join([]string{d.Name, ref, pull}, " ")
 }
 

@@ -49,7 +49,7 @@ func TestFetch(t *testing.T) {
 	}
 	pulled := 0
 	apply := func() docker.Launcher {
-		return docker.Launcher{Fetched: &docker.Fetched{}, Progress: func(p docker.Progress) {
+		return docker.Launcher{Fetched: &docker.FetchMemo{}, Progress: func(p docker.Progress) {
 			if strings.HasPrefix(p.Status, "Pulling from") {
 				pulled++
 			}

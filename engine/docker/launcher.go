@@ -41,7 +41,7 @@ type Launcher struct {
 	Progress func(Progress)
 	// Fetched keeps the launches of one apply from asking a registry again; nil
 	// lets each of them ask.
-	Fetched *Fetched
+	Fetched *FetchMemo
 	// Remember is told of a daemon before anything is started there, so that
 	// leftovers can be looked for; nil where nobody does.
 	Remember func(*Daemon) error

@@ -12,8 +12,8 @@ import (
 	"github.com/docker/docker/api/types/filters"
 )
 
-// Swept is a container that a dead mxflow had left behind and Sweep removed.
-type Swept struct {
+// Leftover is a container that a dead mxflow had left behind and Sweep removed.
+type Leftover struct {
 	// Name is the container's, Image what it ran, Launch the engine.Launch.ID.
 	Name, Image, Launch string
 	Started             time.Time
@@ -26,7 +26,7 @@ type Swept struct {
 // what they were. Only what carries all of mxflow's labels, this owner's, this
 // machine's and a start before the given time is touched. It must be called by
 // the one that holds the lock on the state directory.
-func Sweep(ctx context.Context, d *Daemon, owner string, before time.Time) ([]Swept, error) {
+func Sweep(ctx context.Context, d *Daemon, owner string, before time.Time) ([]Leftover, error) {
 	if owner == "" {
 		return nil, errors.New("sweep: no owner: everything would match")
 	}
@@ -36,14 +36,14 @@ func Sweep(ctx context.Context, d *Daemon, owner string, before time.Time) ([]Sw
 	if err != nil {
 		return nil, fmt.Errorf("docker daemon %s: what was left there cannot be listed: %w", d.Name, err)
 	}
-	var swept []Swept
+	var swept []Leftover
 	var wrong []error
 	for _, c := range found {
 		started, ok := ours(c.Labels, owner, before)
 		if !ok {
 			continue
 		}
-		s := Swept{
+		s := Leftover{
 			Name: strings.TrimPrefix(strings.Join(c.Names, " "), "/"), Image: c.Image,
 			Launch: c.Labels[LabelLaunch], Started: started, Daemon: d.Name,
 		}
@@ -68,9 +68,9 @@ func ours(labels map[string]string, owner string, before time.Time) (time.Time, 
 		labels[LabelLaunch] != "" && started.Before(before)
 }
 
-// SweptExec is what a dead mxflow had left running inside a container that goes
+// ExecLeftover is what a dead mxflow had left running inside a container that goes
 // on running, and SweepExec ended.
-type SweptExec struct {
+type ExecLeftover struct {
 	// Container is the container's name, Daemon Daemon.Name.
 	Container, Daemon string
 	// Processes is how many there were.
@@ -81,8 +81,8 @@ type SweptExec struct {
 // a container on behalf of owner and did not live to stop, and nothing else in
 // it. A container that is gone or does not run has none. As Sweep, it must be
 // called by the one that holds the lock on the state directory.
-func SweepExec(ctx context.Context, d *Daemon, id, owner string) (SweptExec, error) {
-	swept := SweptExec{Container: id, Daemon: d.Name}
+func SweepExec(ctx context.Context, d *Daemon, id, owner string) (ExecLeftover, error) {
+	swept := ExecLeftover{Container: id, Daemon: d.Name}
 	if owner == "" {
 		return swept, errors.New("sweep: no owner: everything would match")
 	}

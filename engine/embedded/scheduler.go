@@ -155,9 +155,9 @@ func (s *scheduler) close(a *answer) {
 	s.metrics.kvTokens.Add(-int64(a.held))
 }
 
-// drawn are the tokens of one step, at least one. All but the last were
+// draw are the tokens of one step, at least one. All but the last were
 // drafted, and so perhaps was the last.
-type drawn struct {
+type draw struct {
 	tokens  []token
 	drafted int  // tokens that the step verified
 	sound   bool // no logit was NaN
@@ -173,11 +173,11 @@ type drawn struct {
 // speculation, and the text is the same at any temperature. (It is also what
 // rejection sampling does with a draft that is certain: the drafted token is
 // taken with its probability, and else one of the others with theirs.)
-func (s *scheduler) next(ctx context.Context, a *answer) (drawn, error) {
+func (s *scheduler) next(ctx context.Context, a *answer) (draw, error) {
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
-		return drawn{}, ctx.Err()
+		return draw{}, ctx.Err()
 	}
 	defer func() { <-s.turn }()
 	draft := s.prepare(a)
@@ -187,9 +187,9 @@ func (s *scheduler) next(ctx context.Context, a *answer) (drawn, error) {
 	seq.tokens = seq.tokens[:end]
 	if err != nil {
 		seq.kv.truncate(end)
-		return drawn{}, err
+		return draw{}, err
 	}
-	d := drawn{drafted: len(draft), sound: true}
+	d := draw{drafted: len(draft), sound: true}
 	for i := range logits.rows {
 		id, sound := s.choose(a, logits.row(i), a.count+i+1)
 		d.sound = d.sound && sound
@@ -260,7 +260,7 @@ func randomToken(random *rand.Rand, vocabulary int) token {
 // spell turns the tokens of a step into the piece that goes out, up to the one
 // that ends the answer. Where a fault is due at a token, those before it are
 // emitted first, as they would have been one by one.
-func (s *scheduler) spell(ctx context.Context, a *answer, d drawn, emit func(piece) error) (piece, error) {
+func (s *scheduler) spell(ctx context.Context, a *answer, d draw, emit func(piece) error) (piece, error) {
 	if !d.sound && !a.corrupted {
 		a.corrupted = true
 		s.metrics.corrupted.Add(1)

@@ -81,7 +81,7 @@ func (r *Repo) run(ctx context.Context, args ...string) (string, error) {
 }
 
 func (r *Repo) runWith(ctx context.Context, c call) (string, error) {
-	out := &bounded{limit: maxOutput}
+	out := &boundedBuffer{limit: maxOutput}
 	if c.stdout == nil {
 		c.stdout = out
 	}
@@ -95,8 +95,8 @@ func (r *Repo) runWith(ctx context.Context, c call) (string, error) {
 }
 
 func (r *Repo) start(ctx context.Context, c call) error {
-	message := &bounded{limit: maxMessage}
-	said := &bounded{limit: maxMessage}
+	message := &boundedBuffer{limit: maxMessage}
+	said := &boundedBuffer{limit: maxMessage}
 	cmd := exec.CommandContext(ctx, "git", append(fixed(r.Top), c.args...)...)
 	cmd.Env = append(environment(), c.env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.stdin, io.MultiWriter(c.stdout, said), message
@@ -144,14 +144,14 @@ func environment() []string {
 		"GIT_EDITOR=true", "GIT_MERGE_AUTOEDIT=no", "GIT_LITERAL_PATHSPECS=1")
 }
 
-// bounded keeps the first limit bytes and says whether there were more.
-type bounded struct {
+// boundedBuffer keeps the first limit bytes and says whether there were more.
+type boundedBuffer struct {
 	bytes.Buffer
 	limit int
 	cut   bool
 }
 
-func (b *bounded) Write(p []byte) (int, error) {
+func (b *boundedBuffer) Write(p []byte) (int, error) {
 	n := len(p)
 	if room := b.limit - b.Len(); len(p) > room {
 		p, b.cut = p[:room], true
@@ -160,4 +160,4 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func (b *bounded) text() string { return strings.TrimSuffix(b.String(), "\n") }
+func (b *boundedBuffer) text() string { return strings.TrimSuffix(b.String(), "\n") }

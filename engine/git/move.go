@@ -67,12 +67,12 @@ func (r *Repo) checkRemote(ctx context.Context, remote string) error {
 	return &Error{Kind: Remote, Reason: fmt.Sprintf("%s has no remote %q (%s): add it with git remote add, or correct the name", r.Top, remote, have)}
 }
 
-// Moved is a remote branch or tag that a fetch brought or moved.
-type Moved struct{ Ref, Before, After string }
+// RefMove is a remote branch or tag that a fetch brought or moved.
+type RefMove struct{ Ref, Before, After string }
 
 // Fetch updates the remote branches of a remote, or only the named ones. Local
 // branches are left alone.
-func (r *Repo) Fetch(ctx context.Context, remote string, branches []string, tags bool) ([]Moved, error) {
+func (r *Repo) Fetch(ctx context.Context, remote string, branches []string, tags bool) ([]RefMove, error) {
 	if err := r.checkRemote(ctx, remote); err != nil {
 		return nil, err
 	}
@@ -95,10 +95,10 @@ func (r *Repo) Fetch(ctx context.Context, remote string, branches []string, tags
 	if err != nil {
 		return nil, err
 	}
-	var moved []Moved
+	var moved []RefMove
 	for _, ref := range sortedKeys(after) {
 		if before[ref] != after[ref] {
-			moved = append(moved, Moved{ref, before[ref], after[ref]})
+			moved = append(moved, RefMove{ref, before[ref], after[ref]})
 		}
 	}
 	return moved, nil

@@ -119,8 +119,8 @@ func parseParents(out string) map[string]string {
 // never leave.
 var tolerated = []string{"nvidia-cuda-mps-server", "nvidia-persistenced", "nv-hostengine", "dcgm*", "Xorg", "Xwayland", "gnome-shell", "kwin_*"}
 
-// Occupied is who or what is on some GPUs.
-type Occupied struct {
+// Occupancy is who or what is on some GPUs.
+type Occupancy struct {
 	// Processes are those that hold memory there.
 	Processes []Process
 	// Hidden are GPUs of which more memory is used than is idle and that no
@@ -130,10 +130,10 @@ type Occupied struct {
 }
 
 // Free reports that nobody is there.
-func (o Occupied) Free() bool { return len(o.Processes) == 0 && len(o.Hidden) == 0 }
+func (o Occupancy) Free() bool { return len(o.Processes) == 0 && len(o.Hidden) == 0 }
 
 // String says who is there.
-func (o Occupied) String() string {
+func (o Occupancy) String() string {
 	var words []string
 	for _, p := range o.Processes {
 		words = append(words, p.String())
@@ -148,8 +148,8 @@ func (o Occupied) String() string {
 // Foreign looks who is on the GPUs of these UUIDs, besides what is tolerated and
 // programs whose name matches one of the globs in ignore. idleMiB is what may be
 // used on a GPU that nobody computes on.
-func Foreign(ctx context.Context, uuids []string, ignore []string, idleMiB float64) (Occupied, error) {
-	var o Occupied
+func Foreign(ctx context.Context, uuids []string, ignore []string, idleMiB float64) (Occupancy, error) {
+	var o Occupancy
 	processes, err := Processes(ctx)
 	if err != nil {
 		return o, err
@@ -161,7 +161,7 @@ func Foreign(ctx context.Context, uuids []string, ignore []string, idleMiB float
 	return foreign(gpus, processes, uuids, ignore, idleMiB), nil
 }
 
-func foreign(gpus []GPU, processes []Process, uuids, ignore []string, idleMiB float64) (o Occupied) {
+func foreign(gpus []GPU, processes []Process, uuids, ignore []string, idleMiB float64) (o Occupancy) {
 	asked, counted := map[string]bool{}, map[string]float64{}
 	for _, uuid := range uuids {
 		asked[uuid] = true
@@ -191,12 +191,12 @@ func foreign(gpus []GPU, processes []Process, uuids, ignore []string, idleMiB fl
 }
 
 // Look asks who is on the GPUs, see Foreign.
-type Look func(ctx context.Context) (Occupied, error)
+type Look func(ctx context.Context) (Occupancy, error)
 
 // WaitFree looks every so often until nobody is on the GPUs, for up to wait, and
 // says who still is. changed is called whenever somebody else is there than
 // before, so that whoever waits knows for whom. An error of look ends the wait.
-func WaitFree(ctx context.Context, look Look, every, wait time.Duration, changed func(Occupied)) (Occupied, error) {
+func WaitFree(ctx context.Context, look Look, every, wait time.Duration, changed func(Occupancy)) (Occupancy, error) {
 	limit := time.NewTimer(wait)
 	defer limit.Stop()
 	told := ""
@@ -220,7 +220,7 @@ func WaitFree(ctx context.Context, look Look, every, wait time.Duration, changed
 }
 
 // who is there, without how much each holds, which changes all the time.
-func (o Occupied) who() string {
+func (o Occupancy) who() string {
 	var b strings.Builder
 	for _, p := range o.Processes {
 		fmt.Fprint(&b, p.PID, p.GPU, ";")

@@ -122,30 +122,30 @@ func TestForeign(t *testing.T) {
 }
 
 func TestWaitFree(t *testing.T) {
-	busy := func(pid int) Occupied { return Occupied{Processes: []Process{{PID: pid, MiB: mib(float64(pid))}}} }
+	busy := func(pid int) Occupancy { return Occupancy{Processes: []Process{{PID: pid, MiB: mib(float64(pid))}}} }
 	// Somebody, who holds more and more, then somebody else, then nobody.
 	grown := busy(1)
 	grown.Processes[0].MiB = mib(99)
-	states := []Occupied{busy(1), grown, busy(2), {}}
+	states := []Occupancy{busy(1), grown, busy(2), {}}
 	var told []string
 	next := 0
-	look := func(context.Context) (Occupied, error) { next++; return states[next-1], nil }
-	o, err := WaitFree(context.Background(), look, time.Millisecond, time.Minute, func(o Occupied) { told = append(told, o.String()) })
+	look := func(context.Context) (Occupancy, error) { next++; return states[next-1], nil }
+	o, err := WaitFree(context.Background(), look, time.Millisecond, time.Minute, func(o Occupancy) { told = append(told, o.String()) })
 	if err != nil || !o.Free() || next != 4 || len(told) != 2 {
 		t.Errorf("%v, %v after %d looks; told %q", o, err, next, told)
 	}
 
-	always := func(context.Context) (Occupied, error) { return busy(5), nil }
+	always := func(context.Context) (Occupancy, error) { return busy(5), nil }
 	if o, err := WaitFree(context.Background(), always, time.Millisecond, 0, nil); err != nil || o.Free() {
 		t.Errorf("no time to wait: %v, %v", o, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	_, err = WaitFree(ctx, always, time.Hour, time.Hour, func(Occupied) { cancel() })
+	_, err = WaitFree(ctx, always, time.Hour, time.Hour, func(Occupancy) { cancel() })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 	blind := errors.New("blind")
-	if _, err := WaitFree(context.Background(), func(context.Context) (Occupied, error) { return Occupied{}, blind }, 0, time.Hour, nil); !errors.Is(err, blind) {
+	if _, err := WaitFree(context.Background(), func(context.Context) (Occupancy, error) { return Occupancy{}, blind }, 0, time.Hour, nil); !errors.Is(err, blind) {
 		t.Errorf("what cannot be seen is %v", err)
 	}
 }

@@ -61,7 +61,7 @@ type Effect struct {
 }
 
 // apply adds what a value does to out. all are the other settings of the plan.
-func (s Setting) apply(v any, all map[string]any, out *Applied) error {
+func (s Setting) apply(v any, all map[string]any, out *Result) error {
 	v, err := s.check(v)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (s Setting) switched(on bool) Effect {
 }
 
 // applyFields applies the members of an object, in the order of Fields.
-func (s Setting) applyFields(object map[string]any, out *Applied) error {
+func (s Setting) applyFields(object map[string]any, out *Result) error {
 	known := map[string]bool{}
 	for _, f := range s.Fields {
 		known[f.Name] = true
@@ -320,8 +320,8 @@ func quoteList(words []string) string {
 	return strings.Join(quoted[:last], ", ") + " and " + quoted[last]
 }
 
-// Applied is what the settings of a plan come to.
-type Applied struct {
+// Result is what the settings of a plan come to.
+type Result struct {
 	Flags []string
 	// Env is set unless the plan sets the same names itself.
 	Env map[string]string
@@ -335,8 +335,8 @@ type Applied struct {
 // as good as absent. Values are what a plan decodes to: string, bool, any
 // integer or float64, []any and map[string]any. An unknown setting and a value
 // that the setting does not take are errors, all reported at once.
-func (k Kind) Apply(settings map[string]any) (Applied, error) {
-	var out Applied
+func (k Kind) Apply(settings map[string]any) (Result, error) {
+	var out Result
 	var wrong []string
 	known := map[string]bool{}
 	for _, s := range k.Settings {
@@ -371,7 +371,7 @@ func (k Kind) settingsHint() string {
 }
 
 // add lays an effect over what is there already.
-func (a *Applied) add(e Effect) {
+func (a *Result) add(e Effect) {
 	a.Flags = append(a.Flags, e.Flags...)
 	if len(e.Env) > 0 && a.Env == nil {
 		a.Env = map[string]string{}
@@ -407,7 +407,7 @@ func put(into map[string]any, path []string, v any) {
 
 // Render is the configuration file of the kind, nil where nothing of it is set.
 // Equal settings give equal files: keys are in alphabetical order.
-func (a Applied) Render(k Kind) ([]byte, error) {
+func (a Result) Render(k Kind) ([]byte, error) {
 	if a.Config == nil {
 		return nil, nil
 	}

@@ -151,7 +151,7 @@ func TestSettingsTogether(t *testing.T) {
 }
 
 func TestRenderKnowsItsFormats(t *testing.T) {
-	a := Applied{Config: map[string]any{"b": map[string]any{"c": int64(1)}, "a": "x"}}
+	a := Result{Config: map[string]any{"b": map[string]any{"c": int64(1)}, "a": "x"}}
 	tests := map[string]string{"f.yaml": "a: x\nb:\n    c: 1\n", "f.json": "{\n  \"a\": \"x\",\n  \"b\": {\n    \"c\": 1\n  }\n}", "f.ini": ""}
 	for name, want := range tests {
 		got, err := a.Render(Kind{Name: "k", ConfigName: name})
@@ -159,7 +159,7 @@ func TestRenderKnowsItsFormats(t *testing.T) {
 			t.Errorf("%s: got %q, %v", name, got, err)
 		}
 	}
-	if got, err := (Applied{}).Render(Kind{}); got != nil || err != nil {
+	if got, err := (Result{}).Render(Kind{}); got != nil || err != nil {
 		t.Errorf("nothing is rendered as %q, %v", got, err)
 	}
 }

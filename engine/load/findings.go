@@ -173,7 +173,7 @@ type Held struct {
 func HeldBack(samples []measure.Sample, limit time.Duration) Held {
 	var found Held
 	var whole []piece
-	var gaps []weighted
+	var gaps []weightedValue
 	measured(samples, func(s measure.Sample) {
 		p := pieceOf(s)
 		if p.events < fewestEvents {
@@ -182,7 +182,7 @@ func HeldBack(samples []measure.Sample, limit time.Duration) Held {
 		found.Of++
 		switch {
 		case 2*p.together <= p.events:
-			gaps = append(gaps, weighted{float64(p.ended-p.began) / float64(p.events-1), 1})
+			gaps = append(gaps, weightedValue{float64(p.ended-p.began) / float64(p.events-1), 1})
 		case p.began > limit:
 			whole = append(whole, p)
 		}

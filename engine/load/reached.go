@@ -97,19 +97,19 @@ func Reached(run measure.CellRun, running measure.Series, samples []measure.Samp
 		c.Why = fmt.Sprintf("no more than %d requests were ever in flight", c.Most)
 		return c
 	}
-	var byClient, byEngine []weighted
+	var byClient, byEngine []weightedValue
 	reading := 0
 	for _, p := range points {
 		if p.tokens == 0 || p.flying < c.Asked || p.at < run.From || p.at > run.To {
 			continue
 		}
 		c.Tokens += p.tokens
-		byClient = append(byClient, weighted{float64(p.answering), p.tokens})
+		byClient = append(byClient, weightedValue{float64(p.answering), p.tokens})
 		for reading < len(running.At) && running.At[reading] <= p.at {
 			reading++
 		}
 		if reading > 0 && p.at-running.At[reading-1] <= stale {
-			byEngine = append(byEngine, weighted{running.Value[reading-1], p.tokens})
+			byEngine = append(byEngine, weightedValue{running.Value[reading-1], p.tokens})
 		}
 	}
 	c.Possible = possible(cell)
@@ -130,29 +130,29 @@ func Reached(run measure.CellRun, running measure.Series, samples []measure.Samp
 
 // possible is how many requests like these an engine without a limit holds.
 func possible(cell []measure.Sample) float64 {
-	each := make([]weighted, len(cell))
+	each := make([]weightedValue, len(cell))
 	for i, s := range cell {
 		prompt := max(s.PromptTokens-max(s.CachedTokens, 0), 1)
 		chunks := (prompt + chunk - 1) / chunk
 		// Events, not tokens: a step of speculative decoding makes several.
-		each[i] = weighted{1 + float64(textEvents(s))/float64(2*chunks), 1}
+		each[i] = weightedValue{1 + float64(textEvents(s))/float64(2*chunks), 1}
 	}
 	return median(each)
 }
 
-// weighted is a value that counts as often as its weight.
-type weighted struct {
+// weightedValue is a value that counts as often as its weight.
+type weightedValue struct {
 	value  float64
 	weight int
 }
 
 // median is the lower median, upper the upper quartile; -1 of nothing.
-func median(list []weighted) float64 { return share(list, 2, 4) }
-func upper(list []weighted) float64  { return share(list, 3, 4) }
+func median(list []weightedValue) float64 { return share(list, 2, 4) }
+func upper(list []weightedValue) float64  { return share(list, 3, 4) }
 
 // share is the least value that so many parts of the weight do not exceed.
-func share(list []weighted, part, of int) float64 {
-	slices.SortFunc(list, func(a, b weighted) int { return cmp.Compare(a.value, b.value) })
+func share(list []weightedValue, part, of int) float64 {
+	slices.SortFunc(list, func(a, b weightedValue) int { return cmp.Compare(a.value, b.value) })
 	total, below := 0, 0
 	for _, w := range list {
 		total += w.weight

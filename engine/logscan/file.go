@@ -200,11 +200,11 @@ func newLineKeeper(e Evidence) *lineKeeper {
 	for _, x := range e.Expressions {
 		_, _ = k.scan.Expressions([]string{x})
 	}
-	if len(k.scan.sought) == 1 { // the mark of a cut, which every scan looks for
+	if len(k.scan.patterns) == 1 { // the mark of a cut, which every scan looks for
 		return nil
 	}
 	k.scan.matched = func(pattern int, line []byte) {
-		if k.scan.sought[pattern].cut {
+		if k.scan.patterns[pattern].cut {
 			return
 		}
 		kept := keptLine{k.scan.lines, slices.Clone(line[:min(len(line), maxKeptLine)])}

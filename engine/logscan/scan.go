@@ -28,14 +28,14 @@ const scanChunk = 128 << 10
 // a line; only these are tried. So patterns cost next to nothing on the lines
 // that have none of their words.
 type Scan struct {
-	sought []sought
+	patterns []pattern
 	// always are patterns without a literal, caseless those that a line outside
 	// ASCII may match without having its literal.
 	always, caseless []int
 	trie             *trie
-	words            *automaton // nil until the first line
-	matches          []Match    // by number of the glob
-	found            []finding  // by number of the expression
+	words            *automaton  // nil until the first line
+	matches          []Match     // by number of the glob
+	found            []lastMatch // by number of the expression
 	unless           []Glob
 	// matched is told of every line that a pattern matches, without its escapes;
 	// nil asks for nothing.
@@ -58,7 +58,7 @@ type Scan struct {
 func New(globs []string) (*Scan, error) {
 	s := &Scan{trie: newTrie()}
 	// What stands where a log was cut is looked for in every log.
-	s.add(sought{cut: true, glob: mustGlob(logCutWords)}, []string{mustGlob(logCutWords).literal()})
+	s.add(pattern{cut: true, glob: mustGlob(logCutWords)}, []string{mustGlob(logCutWords).literal()})
 	for _, p := range globs {
 		if err := s.addGlob(p); err != nil {
 			return nil, err
@@ -202,8 +202,8 @@ type Match struct {
 	LineNo int
 }
 
-// sought is one pattern of a scan.
-type sought struct {
+// pattern is one pattern of a scan.
+type pattern struct {
 	name string
 	// to is the number of its Match or Found.
 	to   int
@@ -222,12 +222,12 @@ func mustGlob(pattern string) Glob {
 	return g
 }
 
-func (s *Scan) addGlob(pattern string) error {
-	g, err := ParseGlob(pattern)
+func (s *Scan) addGlob(text string) error {
+	g, err := ParseGlob(text)
 	if err != nil {
 		return err
 	}
-	s.add(sought{name: pattern, to: len(s.matches), glob: g}, []string{g.literal()})
+	s.add(pattern{name: text, to: len(s.matches), glob: g}, []string{g.literal()})
 	s.matches = append(s.matches, Match{})
 	return nil
 }
@@ -251,18 +251,18 @@ func (s *Scan) Expressions(exprs []string) (int, error) {
 			group = min(1, re.NumSubexp())
 		}
 		if caseless {
-			s.caseless = append(s.caseless, len(s.sought))
+			s.caseless = append(s.caseless, len(s.patterns))
 		}
-		s.add(sought{name: text, to: n, expr: re, group: group}, literals)
+		s.add(pattern{name: text, to: n, expr: re, group: group}, literals)
 	}
-	s.found = append(s.found, finding{})
+	s.found = append(s.found, lastMatch{})
 	return n, nil
 }
 
 // add must come before the first line is scanned.
-func (s *Scan) add(p sought, literals []string) {
-	n := len(s.sought)
-	s.sought = append(s.sought, p)
+func (s *Scan) add(p pattern, literals []string) {
+	n := len(s.patterns)
+	s.patterns = append(s.patterns, p)
 	s.mark = append(s.mark, 0)
 	fits := len(literals) > 0
 	for _, l := range literals {
@@ -276,7 +276,7 @@ func (s *Scan) add(p sought, literals []string) {
 // Seen are the globs that matched so far.
 func (s *Scan) Seen() map[string]Match {
 	seen := make(map[string]Match)
-	for _, p := range s.sought {
+	for _, p := range s.patterns {
 		if p.expr == nil && !p.cut && s.matches[p.to].Count > 0 {
 			seen[p.name] = s.matches[p.to]
 		}
@@ -342,7 +342,7 @@ func (s *Scan) try(line []byte) {
 	slices.Sort(s.candidates)
 	taken := -1 // the last number of expressions that one matched
 	for _, n := range s.candidates {
-		p := &s.sought[n]
+		p := &s.patterns[n]
 		if p.expr != nil {
 			if p.to != taken && s.found[p.to].take(p, line, s.lines) {
 				taken = p.to
@@ -388,16 +388,16 @@ type Found struct {
 	LineNo int
 }
 
-// finding is a Found while the log is scanned: the line is kept as it is, as far
+// lastMatch is a Found while the log is scanned: the line is kept as it is, as far
 // as Clean looks, and made safe once.
-type finding struct {
+type lastMatch struct {
 	count, number int
 	line, value   []byte
 	grouped       bool
 }
 
 // take records what a line says, if it matches.
-func (f *finding) take(p *sought, line []byte, number int) bool {
+func (f *lastMatch) take(p *pattern, line []byte, number int) bool {
 	at := p.expr.FindSubmatchIndex(line)
 	if at == nil {
 		return false
@@ -412,6 +412,6 @@ func (f *finding) take(p *sought, line []byte, number int) bool {
 	return true
 }
 
-func (f *finding) found() Found {
+func (f *lastMatch) found() Found {
 	return Found{Count: f.count, Value: Clean(f.value), Grouped: f.grouped, Line: Clean(f.line), LineNo: f.number}
 }

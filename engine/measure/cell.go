@@ -107,7 +107,7 @@ const engineSeries = "engine."
 // engine's page is read four times a second, so that all readings of a short cell
 // may be of moments at which nothing was in flight: how many requests ran and how
 // full the cache was is then not known, and not zero.
-func (o single) engine(w window, sent []Sample, all watched) {
+func (o single) engine(w window, sent []Sample, all seriesSet) {
 	if !w.exists() {
 		return
 	}
@@ -154,7 +154,7 @@ const mostUsed = 1.01
 
 // fullest adds the usage of the KV cache that was fullest. A number that is no
 // share says that the gauge is not what it is taken for, so that none is known.
-func (o single) fullest(w window, busy []window, all watched) {
+func (o single) fullest(w window, busy []window, all seriesSet) {
 	most, known := 0.0, false
 	for _, s := range all.by[engineSeries+"kv_cache_usage"] {
 		if slices.ContainsFunc(s.within([]window{w}), func(x float64) bool { return x < 0 || x > mostUsed }) {
@@ -177,7 +177,7 @@ func (o single) ratio(name string, part, whole float64, known bool) {
 }
 
 // resources adds what a cell took of the machine over its window.
-func (o single) resources(w window, all watched, t totals) {
+func (o single) resources(w window, all seriesSet, t totals) {
 	if !w.exists() {
 		return
 	}
@@ -197,7 +197,7 @@ func (o single) resources(w window, all watched, t totals) {
 }
 
 // gpu adds what the GPUs did over the windows of all cells.
-func (o single) gpu(windows []window, all watched) {
+func (o single) gpu(windows []window, all seriesSet) {
 	if len(windows) == 0 {
 		return
 	}
@@ -234,7 +234,7 @@ func (o single) gpu(windows []window, all watched) {
 }
 
 // host adds what the machine did over the windows of all cells.
-func (o single) host(windows []window, all watched) {
+func (o single) host(windows []window, all seriesSet) {
 	if len(windows) == 0 {
 		return
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// watched are the series of a recording.
-type watched struct {
+// seriesSet are the series of a recording.
+type seriesSet struct {
 	// by name, in the order of their sources.
 	by map[string][]Series
 	// gpus is of how many GPUs anything was read.
@@ -18,8 +18,8 @@ type watched struct {
 
 // newWatched leaves out every name of which a series is damaged or there twice:
 // a sum over the others would be short of it. A series without readings is none.
-func newWatched(all []Series) watched {
-	w, bad, gpus := watched{by: map[string][]Series{}}, map[string]bool{}, map[string]bool{}
+func newWatched(all []Series) seriesSet {
+	w, bad, gpus := seriesSet{by: map[string][]Series{}}, map[string]bool{}, map[string]bool{}
 	for _, s := range all {
 		if len(s.At) == 0 && len(s.Value) == 0 {
 			continue
@@ -48,7 +48,7 @@ func newWatched(all []Series) watched {
 const gpuSeries = "gpu."
 
 // whole are the series of a name, and none where it is known of some GPUs only.
-func (w watched) whole(name string) []Series {
+func (w seriesSet) whole(name string) []Series {
 	if strings.HasPrefix(name, gpuSeries) && len(w.by[name]) != w.gpus {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (w watched) whole(name string) []Series {
 }
 
 // sum adds one number of each series of that name, which all have to be known.
-func (w watched) sum(name string, of func(Series) (float64, bool)) (float64, bool) {
+func (w seriesSet) sum(name string, of func(Series) (float64, bool)) (float64, bool) {
 	return addUp(w.whole(name), of)
 }
 
@@ -113,7 +113,7 @@ func without(source string, labels []string) string {
 
 // at picks the series of one position of the draft: "2", or `position="2"` among
 // other labels. A draft of one token has a series without a source.
-func (w watched) at(name string, position int) []Series {
+func (w seriesSet) at(name string, position int) []Series {
 	if all := w.by[name]; len(all) == 1 && all[0].Source == "" && position == 0 {
 		return all
 	}
@@ -136,14 +136,14 @@ func (w watched) at(name string, position int) []Series {
 }
 
 // energy is what all GPUs took over windows, J.
-func (w watched) energy(windows []window) (float64, bool) {
+func (w seriesSet) energy(windows []window) (float64, bool) {
 	return w.powered(func(s Series) (float64, bool) { return s.over(windows, Series.integral) })
 }
 
 // powered adds up one number of the power of each GPU, which all have to be
 // known. Instantaneous power comes first: the other is the driver's average over
 // the last second, which smears what came before a window into it.
-func (w watched) powered(of func(Series) (float64, bool)) (total float64, known bool) {
+func (w seriesSet) powered(of func(Series) (float64, bool)) (total float64, known bool) {
 	instant, averaged := bySource(w.by[GPUPowerInstant]), bySource(w.by[GPUPower])
 	var gpus []string
 	for _, s := range slices.Concat(w.by[GPUPowerInstant], w.by[GPUPower]) {
@@ -183,7 +183,7 @@ const idleBefore = 5 * time.Second
 // idle is the power of all GPUs while an engine waited for its first request:
 // the lowest mean over a second, since what was asked of the engine to prepare
 // the requests (probes) may lie there too.
-func (w watched) idle(first time.Duration) (float64, bool) {
+func (w seriesSet) idle(first time.Duration) (float64, bool) {
 	return w.powered(func(s Series) (lowest float64, known bool) {
 		try := func(from time.Duration) {
 			x, ok := s.integral(window{from, from + second})
@@ -202,7 +202,7 @@ func (w watched) idle(first time.Duration) (float64, bool) {
 }
 
 // each is one number of every series of a name, which all have to be known.
-func (w watched) each(name string, of func(Series) (float64, bool)) (out []float64, known bool) {
+func (w seriesSet) each(name string, of func(Series) (float64, bool)) (out []float64, known bool) {
 	for _, s := range w.whole(name) {
 		x, ok := of(s)
 		if !ok {

@@ -237,8 +237,8 @@ var listPackages string
 //go:embed versions.py
 var askTorch string
 
-// installed is what packages.py prints.
-type installed struct {
+// packageList is what packages.py prints.
+type packageList struct {
 	Python     string   `json:"python"`
 	Executable string   `json:"executable"`
 	Packages   []string `json:"packages"`
@@ -274,9 +274,9 @@ func (c *Collector) python(ctx context.Context, q *Request, d *Document) {
 	}
 }
 
-func (c *Collector) packages(ctx context.Context, q *Request) (installed, error) {
+func (c *Collector) packages(ctx context.Context, q *Request) (packageList, error) {
 	key := "packages " + q.Image + " " + strings.Join(q.Python, " ")
-	if kept, ok := c.kept(key).(installed); ok && q.Image != "" {
+	if kept, ok := c.kept(key).(packageList); ok && q.Image != "" {
 		return kept, nil
 	}
 	interpreters := pythons
@@ -286,7 +286,7 @@ func (c *Collector) packages(ctx context.Context, q *Request) (installed, error)
 	var why []string
 	for _, python := range interpreters {
 		out, err := q.Engine.text(ctx, packagesLimit, append(slices.Clone(python), "-c", listPackages)...)
-		var found installed
+		var found packageList
 		if err == nil {
 			err = json.Unmarshal([]byte(last(out)), &found)
 		}
@@ -302,18 +302,18 @@ func (c *Collector) packages(ctx context.Context, q *Request) (installed, error)
 		if err != nil {
 			continue
 		}
-		found := installed{Packages: lines(out)}
+		found := packageList{Packages: lines(out)}
 		if len(found.Packages) > 0 {
 			c.keep(key, found)
 			return found, nil
 		}
 	}
-	return installed{}, fmt.Errorf("no Python could list them: %s", strings.Join(why, "; "))
+	return packageList{}, fmt.Errorf("no Python could list them: %s", strings.Join(why, "; "))
 }
 
 // torch asks PyTorch itself: importing it takes seconds, so the answer is kept
 // while what is installed stays as it is.
-func (c *Collector) torch(ctx context.Context, q *Request, found installed) (map[string]string, error) {
+func (c *Collector) torch(ctx context.Context, q *Request, found packageList) (map[string]string, error) {
 	key := "torch " + q.Image + " " + found.Executable + " " + digest([]byte(strings.Join(found.Packages, "\n")))
 	if kept, ok := c.kept(key).(map[string]string); ok {
 		return kept, nil

@@ -27,11 +27,11 @@ import (
 // this process, its ancestors, and all that descends from it. Processes of
 // other users cannot be looked into and are ignored. The error names leftovers
 // that do not end.
-func Sweep(owner string) ([]Swept, error) {
+func Sweep(owner string) ([]Leftover, error) {
 	if owner == "" {
 		return nil, errors.New("sweep: no owner: everything would match")
 	}
-	swept := map[procID]Swept{}
+	swept := map[procID]Leftover{}
 	limit := time.Now().Add(killWait)
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		table, err := processTable()
@@ -46,7 +46,7 @@ func Sweep(owner string) ([]Swept, error) {
 		for id := range left {
 			stuck = append(stuck, id.pid)
 			if _, seen := swept[id]; !seen {
-				swept[id] = Swept{PID: id.pid, Command: id.command(), Launch: id.env(envLaunch)}
+				swept[id] = Leftover{PID: id.pid, Command: id.command(), Launch: id.env(envLaunch)}
 			}
 			// ESRCH: it ended by itself. EPERM: it changed user, and will show
 			// up as stuck.
@@ -128,11 +128,11 @@ func (id procID) command() string {
 	return logscan.Clean(bytes.ReplaceAll(bytes.TrimRight(line, "\x00"), []byte{0}, []byte{' '}))
 }
 
-func sorted(swept map[procID]Swept) []Swept {
-	var list []Swept
+func sorted(swept map[procID]Leftover) []Leftover {
+	var list []Leftover
 	for _, s := range swept {
 		list = append(list, s)
 	}
-	slices.SortFunc(list, func(a, b Swept) int { return a.PID - b.PID })
+	slices.SortFunc(list, func(a, b Leftover) int { return a.PID - b.PID })
 	return list
 }

@@ -59,7 +59,7 @@ func (w Waiter) Wait(ctx context.Context) (time.Duration, error) {
 	if len(w.Kind.Ready) == 0 {
 		return time.Since(w.Started), nil
 	}
-	client, so := w.client(), asked{try: firstTry, last: "none"}
+	client, so := w.client(), probeState{try: firstTry, last: "none"}
 	for {
 		atOnce, err := w.question(waiting, client, &so)
 		switch {
@@ -84,8 +84,8 @@ func (w Waiter) Wait(ctx context.Context) (time.Duration, error) {
 	}
 }
 
-// asked is how far the probes have been answered.
-type asked struct {
+// probeState is how far the probes have been answered.
+type probeState struct {
 	// next is the probe that is asked, and try how long its answer may take.
 	next int
 	try  time.Duration
@@ -99,7 +99,7 @@ type asked struct {
 // question asks the next probe once. It reports whether the next question comes at
 // once: this one was answered as it should be, or another page is to be asked. What
 // cannot come right by waiting is an error.
-func (w Waiter) question(ctx context.Context, client *http.Client, so *asked) (atOnce bool, err error) {
+func (w Waiter) question(ctx context.Context, client *http.Client, so *probeState) (atOnce bool, err error) {
 	probe := w.Kind.Ready[so.next]
 	path := probe.Path
 	if so.fellBack {

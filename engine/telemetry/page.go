@@ -219,7 +219,7 @@ type pageLines struct {
 	// metric is not continued by another.
 	chosen map[string]string
 	// values are by mxflow's name and by labels.
-	values map[string]map[string]*labelled
+	values map[string]map[string]*lineSeries
 	// crowded are those of mxflow's names that had more than maxLines. No sum of
 	// them is right, so that they are left out.
 	crowded map[string]bool
@@ -232,15 +232,15 @@ type pageLine struct {
 	value  float64
 }
 
-// labelled are the values of one line over time.
-type labelled struct {
+// lineSeries are the values of one line over time.
+type lineSeries struct {
 	labels map[string]string
 	at     []time.Time
 	value  []float64
 }
 
 func newPageLines(names map[string][]string) *pageLines {
-	p := &pageLines{names: map[string][]string{}, wanted: map[string]bool{}, chosen: map[string]string{}, values: map[string]map[string]*labelled{}, crowded: map[string]bool{}}
+	p := &pageLines{names: map[string][]string{}, wanted: map[string]bool{}, chosen: map[string]string{}, values: map[string]map[string]*lineSeries{}, crowded: map[string]bool{}}
 	for ours, theirs := range names {
 		for _, name := range theirs {
 			p.names[ours] = append(p.names[ours], spellings(name)...)
@@ -319,7 +319,7 @@ func (p *pageLines) keep(at time.Time, lines []pageLine) {
 		if p.chosen[ours] == "" {
 			if i := slices.IndexFunc(theirs, func(name string) bool { return len(there[name]) > 0 }); i >= 0 {
 				p.chosen[ours] = theirs[i]
-				p.values[ours] = map[string]*labelled{}
+				p.values[ours] = map[string]*lineSeries{}
 			}
 		}
 		for _, l := range there[p.chosen[ours]] {
@@ -330,7 +330,7 @@ func (p *pageLines) keep(at time.Time, lines []pageLine) {
 				continue
 			}
 			if v == nil {
-				v = &labelled{labels: l.labels}
+				v = &lineSeries{labels: l.labels}
 				p.values[ours][key] = v
 			}
 			v.at, v.value = append(v.at, at), append(v.value, l.value)
@@ -357,7 +357,7 @@ func (p *pageLines) put(t *tape) {
 
 // source tells the lines of one metric apart by the labels in which they differ.
 // A position is always told, as a draft may have a single one.
-func source(labels map[string]string, all []*labelled) string {
+func source(labels map[string]string, all []*lineSeries) string {
 	var differ []string
 	names := map[string]bool{}
 	for _, l := range all {
@@ -366,7 +366,7 @@ func source(labels map[string]string, all []*labelled) string {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		alike := !slices.ContainsFunc(all, func(l *labelled) bool { return l.labels[name] != labels[name] })
+		alike := !slices.ContainsFunc(all, func(l *lineSeries) bool { return l.labels[name] != labels[name] })
 		if !alike || name == "position" {
 			differ = append(differ, fmt.Sprintf("%s=%q", name, labels[name]))
 		}

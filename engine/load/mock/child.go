@@ -36,7 +36,7 @@ type Child struct {
 
 	cmd    *exec.Cmd
 	stdin  io.Closer
-	stderr limited
+	stderr boundedBuffer
 	once   sync.Once
 }
 
@@ -136,20 +136,20 @@ func ask(ctx context.Context, method, at string) (*http.Response, error) {
 	return (&http.Client{Transport: &http.Transport{}}).Do(r)
 }
 
-// limited keeps the beginning of what is written to it.
-type limited struct {
+// boundedBuffer keeps the beginning of what is written to it.
+type boundedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (l *limited) Write(p []byte) (int, error) {
+func (l *boundedBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.b.Write(p[:min(len(p), maxSaid-l.b.Len())])
 	return len(p), nil
 }
 
-func (l *limited) String() string {
+func (l *boundedBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.String()

@@ -28,7 +28,7 @@ type fitter struct {
 	method Method
 	// tokens counts; nil where lengths are guessed by bytes, the average length of
 	// a token.
-	tokens *counting
+	tokens *counter
 	bytes  float64
 	// system is the cell's system prompt, systemTokens its length.
 	system       string
@@ -188,7 +188,7 @@ func newFitter(ctx context.Context, engine Engine, spec Spec) (*fitter, error) {
 // engine has none or one that its answers contradict.
 func byTokenizer(ctx context.Context, engine Engine, spec Spec) (*fitter, error) {
 	f := &fitter{spec: spec, method: Tokenizer}
-	f.tokens = &counting{kit: spec.Learned.kit(Tokenizer, ""), ask: func(ctx context.Context, text string) (int, error) {
+	f.tokens = &counter{kit: spec.Learned.kit(Tokenizer, ""), ask: func(ctx context.Context, text string) (int, error) {
 		n, _, err := engine.Tokenize(ctx, text)
 		return n, err
 	}}
@@ -225,7 +225,7 @@ func byTokenizer(ctx context.Context, engine Engine, spec Spec) (*fitter, error)
 // where there is no usage or where pieces do not add up.
 func byPieces(ctx context.Context, engine Engine, spec Spec) (*fitter, error) {
 	f := &fitter{spec: spec, method: Pieces}
-	f.tokens = &counting{kit: spec.Learned.kit(Pieces, spec.API), ask: func(ctx context.Context, text string) (int, error) {
+	f.tokens = &counter{kit: spec.Learned.kit(Pieces, spec.API), ask: func(ctx context.Context, text string) (int, error) {
 		return usage(ctx, engine, spec, Prompt{Text: text})
 	}}
 	err := f.tokens.learn(ctx)

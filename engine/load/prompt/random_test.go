@@ -42,7 +42,7 @@ func (l *lettered) Stream(_ context.Context, r openai.Request) (measure.Sample, 
 func TestRandomPrompts(t *testing.T) {
 	for begins := range 2 {
 		engine := &lettered{fake: &fake{}, begins: begins}
-		spec := Spec{Cell: "chat", Seed: 1, Random: true, Tokens: 300, Depth: 50, Warmup: 20, Requests: 100, Learned: &Learned{}}
+		spec := Spec{Cell: "chat", Seed: 1, Random: true, Tokens: 300, Depth: 50, Warmup: 20, Requests: 100, Learned: &Knowledge{}}
 		p, err := Build(t.Context(), engine, spec)
 		if err != nil || p.Method != IDs || !p.Exact() {
 			t.Fatalf("%s, %v", p.Method, err)

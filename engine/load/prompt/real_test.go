@@ -61,7 +61,7 @@ func TestPromptsOfARealEngine(t *testing.T) {
 func compare(t *testing.T, client *openai.Client, change func(*prompt.Spec) bool) {
 	t.Helper()
 	for _, hide := range []bool{false, true} {
-		learned := &prompt.Learned{}
+		learned := &prompt.Knowledge{}
 		for _, spec := range []prompt.Spec{
 			{Cell: "short", Tokens: 64, Requests: 16},
 			{Cell: "long", Tokens: 2048, Requests: 16},
@@ -157,7 +157,7 @@ func TestPromptsAndAPrefixCache(t *testing.T) {
 		return s
 	}
 	for _, hide := range []bool{false, true} {
-		engine, learned := &real{Client: client, hide: hide}, &prompt.Learned{}
+		engine, learned := &real{Client: client, hide: hide}, &prompt.Knowledge{}
 		build := func(spec prompt.Spec) prompt.Prompts {
 			t.Helper()
 			spec.Learned = learned

@@ -39,7 +39,7 @@ type Spec struct {
 	// Random sends token ids drawn from the vocabulary in place of text.
 	Random bool
 	// Learned is shared by all cells of one engine; nil learns anew.
-	Learned *Learned
+	Learned *Knowledge
 	// Warmup and Requests are how many there shall be.
 	Warmup, Requests int
 	// Timeouts limit the requests that may have to be sent; they may be the first
@@ -53,7 +53,7 @@ func (s *Spec) check() error {
 	}
 	s.Turns = max(s.Turns, 1)
 	if s.Learned == nil {
-		s.Learned = &Learned{}
+		s.Learned = &Knowledge{}
 	}
 	for _, drawn := range []*Lengths{s.Lengths, s.Outputs} {
 		if drawn != nil {

@@ -21,11 +21,11 @@ const (
 	maxSingles, singleGroup = 48, 64
 )
 
-// Learned is what was learnt of one engine's tokenizer. Cells that share it do
+// Knowledge is what was learnt of one engine's tokenizer. Cells that share it do
 // not ask the engine the same again. It holds for the engine's model and its
 // chat template; what is learnt does not depend on which prompts are built, so
 // that these do not depend on it. The zero value knows nothing.
-type Learned struct {
+type Knowledge struct {
 	mu   sync.Mutex
 	kits map[kitKey]*kit
 	safe []int
@@ -37,7 +37,7 @@ type kitKey struct {
 }
 
 // kit returns what is known of a way of counting.
-func (l *Learned) kit(method Method, api openai.API) *kit {
+func (l *Knowledge) kit(method Method, api openai.API) *kit {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if method == Tokenizer {
@@ -55,7 +55,7 @@ func (l *Learned) kit(method Method, api openai.API) *kit {
 
 // safeIDs are the different ids of a long and varied text, in order, without
 // those that begin or end every text.
-func (l *Learned) safeIDs(ctx context.Context, engine Engine) ([]int, error) {
+func (l *Knowledge) safeIDs(ctx context.Context, engine Engine) ([]int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.safe != nil {
@@ -118,8 +118,8 @@ type kit struct {
 	found bool
 }
 
-// counting is a kit with a way to count what it does not know yet.
-type counting struct {
+// counter is a kit with a way to count what it does not know yet.
+type counter struct {
 	*kit
 	ask func(ctx context.Context, text string) (int, error)
 	// ones are the kit's words.
@@ -131,7 +131,7 @@ type counting struct {
 
 // whole counts a text and remembers the answer. One text is counted at a time, so
 // that none is counted twice.
-func (c *counting) whole(ctx context.Context, text string) (int, error) {
+func (c *counter) whole(ctx context.Context, text string) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if n, known := c.counts[text]; known {
@@ -149,7 +149,7 @@ func (c *counting) whole(ctx context.Context, text string) (int, error) {
 }
 
 // cost is the number of tokens that a piece adds to a text that it follows.
-func (c *counting) cost(ctx context.Context, piece string) (int, error) {
+func (c *counter) cost(ctx context.Context, piece string) (int, error) {
 	base, err := c.whole(ctx, anchor+tail)
 	if err != nil {
 		return 0, err
@@ -162,7 +162,7 @@ func (c *counting) cost(ctx context.Context, piece string) (int, error) {
 }
 
 // learn finds the overhead and the words of one token.
-func (c *counting) learn(ctx context.Context) error {
+func (c *counter) learn(ctx context.Context) error {
 	for i, first := range shortest {
 		n, err := c.whole(ctx, first)
 		if err != nil {
@@ -199,7 +199,7 @@ func (c *counting) learn(ctx context.Context) error {
 // singles are those of words that are one token each. A word is a token at
 // least, so as many tokens as words prove it of all of them at once; otherwise
 // the halves are counted.
-func (c *counting) singles(ctx context.Context, words []string, asked *int) ([]string, error) {
+func (c *counter) singles(ctx context.Context, words []string, asked *int) ([]string, error) {
 	if *asked++; *asked > maxSingles {
 		return nil, nil
 	}
@@ -232,7 +232,7 @@ const (
 // tokens are reached. It begins with a space, to be put behind other text, and
 // ends with a letter. left is what could not be filled: not 0 in vocabularies
 // without words of one token.
-func (c *counting) compose(ctx context.Context, s *source, n int) (text string, left int, err error) {
+func (c *counter) compose(ctx context.Context, s *source, n int) (text string, left int, err error) {
 	var b strings.Builder
 	for missed := 0; n > 1 && missed < misses; {
 		sentence := s.next()
@@ -255,7 +255,7 @@ func (c *counting) compose(ctx context.Context, s *source, n int) (text string, 
 }
 
 // fill is n words of one token each.
-func (c *counting) fill(s *source, n int) string {
+func (c *counter) fill(s *source, n int) string {
 	var b strings.Builder
 	for range n {
 		b.WriteString(" " + c.ones[s.r.IntN(len(c.ones))])
@@ -266,7 +266,7 @@ func (c *counting) fill(s *source, n int) string {
 // exactly makes a text that, put behind before, has total tokens by the
 // tokenizer's count of both together; have is that count of before alone. The
 // text begins with lead. ok is false where no such text was found.
-func (c *counting) exactly(ctx context.Context, s *source, before string, have int, lead string, total int) (text string, ok bool, err error) {
+func (c *counter) exactly(ctx context.Context, s *source, before string, have int, lead string, total int) (text string, ok bool, err error) {
 	if lead != "" {
 		if have, err = c.behind(ctx, before, have, lead); err != nil {
 			return "", false, err
@@ -299,7 +299,7 @@ func (c *counting) exactly(ctx context.Context, s *source, before string, have i
 
 // behind is the number of tokens of before and lead together. The text before
 // may be long, so what lead adds is counted behind the anchor.
-func (c *counting) behind(ctx context.Context, before string, have int, lead string) (int, error) {
+func (c *counter) behind(ctx context.Context, before string, have int, lead string) (int, error) {
 	if before == "" {
 		n, err := c.ask(ctx, lead+tail)
 		return n - 1, err // common words have one token; if not, it is mended
