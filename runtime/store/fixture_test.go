@@ -1,8 +1,6 @@
 package store
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -67,29 +65,4 @@ func decision(run, node string, attempt int, v verdict.Verdict) *ledger.Record {
 			Inputs: []ledger.Input{{Path: "chat.tg.gain", Value: &value, N: 5, BaseN: 5, Low: &low}},
 		}},
 	}}
-}
-
-// invent makes a plausible sequence of n records.
-func invent(rng *rand.Rand, n int) []*ledger.Record {
-	attempts := map[string]int{}
-	verdicts := []verdict.Verdict{verdict.Pass, verdict.Fail, verdict.Invalid, verdict.Error, verdict.Inconclusive}
-	var recs []*ledger.Record
-	run := ""
-	for i := range n {
-		switch k := rng.IntN(10); {
-		case run == "":
-			run = fmt.Sprintf("run%03d", i)
-			recs = append(recs, runStart(run))
-		case k == 0:
-			recs = append(recs, runEnd(run))
-			run = ""
-		case k < 4:
-			recs = append(recs, launch(run, fmt.Sprintf("l%d", i), fmt.Sprintf("v%d", rng.IntN(3)), rng.Float64()*100, rng.IntN(4) > 0))
-		default:
-			node := fmt.Sprintf("feature.f%d", rng.IntN(5))
-			attempts[node]++
-			recs = append(recs, decision(run, node, attempts[node], verdicts[rng.IntN(len(verdicts))]))
-		}
-	}
-	return recs
 }
