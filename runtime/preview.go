@@ -68,6 +68,8 @@ type preview struct {
 	locked   map[string]verdict.Reason
 	// open nodes have an assumed outcome.
 	open map[string]bool
+	// foreseen is what steps have found out.
+	foreseen sync.Map
 }
 
 func (p *preview) node(n *Node) (Planned, error) {
@@ -162,7 +164,7 @@ func (p *preview) scope(n *Node) *Scope {
 		Plan: p.runner.Plan, Node: n, Run: p.runner.Run, Previous: p.runner.Journal.Latest(n.ID),
 		Outcome:  func(id string) *ledger.Decision { return p.outcomes[id] },
 		LockedBy: func(id string) verdict.Reason { return p.locked[id] },
-		Emit:     func(Event) {}, Known: &sync.Map{}, Hard: p.runner.Hard, Rerun: p.runner.Rerun,
+		Emit:     func(Event) {}, Known: &sync.Map{}, Foreseen: &p.foreseen, Hard: p.runner.Hard, Rerun: p.runner.Rerun,
 	}
 	s.Chosen = p.overrule.chosen(s)
 	return s

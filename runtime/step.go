@@ -158,6 +158,9 @@ type Scope struct {
 	// Known is what the node's step has found out about the world, so that its keys and
 	// its launches speak of the same; nil where nothing is remembered.
 	Known *sync.Map
+	// Foreseen keeps what steps have found out while they are only asked what they
+	// would do, and nothing changes under them; nil in a run.
+	Foreseen *sync.Map
 	// Hard is cancelled when even stopping in order takes too long for the
 	// person who waits: a second Ctrl-C.
 	Hard context.Context

@@ -7,6 +7,7 @@ import (
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -139,8 +140,13 @@ func (a agreement) underTest(one, other *variant) (free, knobs []string) {
 
 // freed are the observations that knobs may change, for the decision's key: it
 // is decided again when they do.
-func (l *Lab) freed() (parts []any) {
-	for _, k := range l.Plan.Knobs {
+func (l *Lab) freed() []any {
+	l.freeing.Do(func() { l.free = freedBy(l.Plan) })
+	return l.free
+}
+
+func freedBy(p *plans.Plan) (parts []any) {
+	for _, k := range p.Knobs {
 		names := slices.Clone(k.Changes)
 		for _, v := range k.Values {
 			names = slices.AppendSeq(names, maps.Keys(v.MustSee.Observed))

@@ -1,8 +1,6 @@
 package steps
 
 import (
-	"maps"
-
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -18,7 +16,7 @@ func (q *qualify) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 	if err != nil {
 		return nil, nil, err
 	}
-	out := &ledger.Decision{Variant: maps.Clone(vs[len(vs)-1].knobs)}
+	out := &ledger.Decision{Variant: vs[len(vs)-1].knobs}
 	if why, err := q.spared(s, vs[len(vs)-1]); !why.IsZero() || err != nil {
 		out.Verdict, out.Reasons = verdict.Invalid, []verdict.Reason{why}
 		return out, nil, err
@@ -39,7 +37,7 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 	if err != nil {
 		return nil, nil, err
 	}
-	out := &ledger.Decision{Variant: maps.Clone(a.candidate.knobs)}
+	out := &ledger.Decision{Variant: a.candidate.knobs}
 	switch q := s.Outcome(runtime.QualifyID(b.feature.Name)); {
 	case q == nil:
 		return out, nil, nil

@@ -1,8 +1,6 @@
 package steps
 
 import (
-	"maps"
-
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
@@ -18,7 +16,7 @@ func (d *decideFeature) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.P
 	if err != nil {
 		return nil, nil, err
 	}
-	out := &ledger.Decision{Variant: maps.Clone(a.candidate.knobs)}
+	out := &ledger.Decision{Variant: a.candidate.knobs}
 	for _, id := range []string{runtime.QualifyID(d.feature.Name), runtime.BenchmarkID(d.feature.Name)} {
 		if uncounted(s, id) {
 			out.Verdict = verdict.Invalid

@@ -83,7 +83,10 @@ type evidence struct {
 
 // evidenceFor lists the kernel evidence of every knob value of a variant.
 func evidenceFor(p *plans.Plan, knobs map[string]string) []evidence {
-	var out []evidence
+	if len(p.Knobs) == 0 {
+		return nil
+	}
+	out := make([]evidence, 0, len(p.Knobs))
 	for _, k := range p.Knobs {
 		if v := k.Value(knobs[k.Name]); v != nil {
 			out = append(out, evidence{k.Name, v.Name, v.MustSee.Log, v.MustNotSee.Log, v.MustSee.Observed, v.MustNotSee.Observed})

@@ -54,6 +54,9 @@ type Lab struct {
 	learned map[string]*prompt.Knowledge
 	// built are the prompts of each cell, see prompts.
 	built map[string]prompt.Prompts
+	// free is what freed says, which follows from the plan alone.
+	freeing sync.Once
+	free    []any
 	// begun are the sessions that this apply began.
 	begun map[string]bool
 	// died are launches of this apply that broke, by session and variant.

@@ -14,20 +14,28 @@ func (q *qualify) qualified(s *runtime.Scope, v *variant) bool {
 	if q.feature.Engine != "" {
 		return false
 	}
-	ids := []string{runtime.BaselineID}
+	passed := func(id string) bool {
+		d := s.Outcome(id)
+		return d != nil && d.Verdict == verdict.Pass && maps.Equal(d.Variant, v.knobs)
+	}
+	if s.Foreseen != nil {
+		if _, known := s.Foreseen.Load(v); known {
+			return true
+		}
+	}
+	if passed(runtime.BaselineID) {
+		if s.Foreseen != nil {
+			s.Foreseen.Store(v, true)
+		}
+		return true
+	}
 	for _, ph := range q.lab.Plan.Phases {
 		for _, f := range ph.Features {
 			for _, c := range runtime.Candidates(f) {
-				if c.Name != q.feature.Name {
-					ids = append(ids, runtime.QualifyID(c.Name))
+				if c.Name != q.feature.Name && passed(runtime.QualifyID(c.Name)) {
+					return true
 				}
 			}
-		}
-	}
-	for _, id := range ids {
-		d := s.Outcome(id)
-		if d != nil && d.Verdict == verdict.Pass && maps.Equal(d.Variant, v.knobs) {
-			return true
 		}
 	}
 	return false

@@ -63,6 +63,32 @@ func (l *Lab) defaults() map[string]string {
 // is accepted so far, on the engine that the feature is measured on. It returns
 // runtime.ErrUndecided while that is not known.
 func (l *Lab) armsOf(s *runtime.Scope, f *plans.Feature) (a arms, err error) {
+	key := foreseenArms{feature: f}
+	if f.BuildsOn.Kind != plans.OnBaseline || f.Of != "" || f.Choose != nil {
+		key.node = s.Node // it depends on what has come out until then
+	}
+	if s.Foreseen != nil {
+		if known, ok := s.Foreseen.Load(key); ok {
+			return known.(arms), nil
+		}
+	}
+	if a, err = l.resolveArms(s, f); err == nil && s.Foreseen != nil {
+		s.Foreseen.Store(key, a)
+	}
+	return a, err
+}
+
+// foreseenArms and foreseenRoot are the keys by which a preview keeps variants: of
+// a feature as a node sees it, and the baseline on an engine.
+type (
+	foreseenArms struct {
+		feature *plans.Feature
+		node    *runtime.Node
+	}
+	foreseenRoot string
+)
+
+func (l *Lab) resolveArms(s *runtime.Scope, f *plans.Feature) (a arms, err error) {
 	if f, err = l.standsFor(s, f); err != nil {
 		return a, err
 	}
@@ -70,11 +96,10 @@ func (l *Lab) armsOf(s *runtime.Scope, f *plans.Feature) (a arms, err error) {
 	if on == "" {
 		on = l.Plan.Baseline.Engine
 	}
-	if a.root, err = l.resolve(s, ledger.Baseline, on, l.defaults()); err != nil {
+	if a.root, err = l.rootOn(s, on); err != nil {
 		return a, err
 	}
-	under := maps.Clone(a.root.knobs)
-	name := ledger.Baseline
+	under, name := a.root.knobs, ledger.Baseline
 	switch f.BuildsOn.Kind {
 	case plans.OnFeature:
 		name = f.BuildsOn.Feature
@@ -82,15 +107,14 @@ func (l *Lab) armsOf(s *runtime.Scope, f *plans.Feature) (a arms, err error) {
 			return a, err
 		}
 	case plans.OnAccepted:
-		if under, err = l.stack(s, f, under); err != nil {
+		if under, err = l.stack(s, f, maps.Clone(under)); err != nil {
 			return a, err
 		}
 		name = "accepted"
 	}
-	if maps.Equal(under, a.root.knobs) {
-		name = ledger.Baseline
-	}
-	if a.parent, err = l.resolve(s, name, on, under); err != nil {
+	if f.BuildsOn.Kind == plans.OnBaseline || maps.Equal(under, a.root.knobs) {
+		a.parent = a.root
+	} else if a.parent, err = l.resolve(s, name, on, under); err != nil {
 		return a, err
 	}
 	set, err := l.sets(s, f)
@@ -101,6 +125,20 @@ func (l *Lab) armsOf(s *runtime.Scope, f *plans.Feature) (a arms, err error) {
 	maps.Copy(over, set)
 	a.candidate, err = l.resolve(s, f.Name, on, over)
 	return a, err
+}
+
+// rootOn is the baseline on an engine.
+func (l *Lab) rootOn(s *runtime.Scope, on string) (*variant, error) {
+	if s.Foreseen != nil {
+		if known, ok := s.Foreseen.Load(foreseenRoot(on)); ok {
+			return known.(*variant), nil
+		}
+	}
+	v, err := l.resolve(s, ledger.Baseline, on, l.defaults())
+	if err == nil && s.Foreseen != nil {
+		s.Foreseen.Store(foreseenRoot(on), v)
+	}
+	return v, err
 }
 
 // candidateKnobs is the knob values of a feature that another one builds on.

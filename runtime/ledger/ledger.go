@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"time"
+
+	"golang.org/x/mod/sumdb/tlog"
 )
 
 // Ledger is a ledger open for appending. Its methods may be called from several
@@ -186,4 +189,86 @@ func (l *Ledger) Close() error {
 		l.checkpoint()
 	}
 	return l.file.Close()
+}
+
+// Records are all records in order, numbered from 0, as of the call.
+func (l *Ledger) Records() iter.Seq2[int, *Record] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.All(l.state.records)
+}
+
+// From are the records from position n on, as of the call.
+func (l *Ledger) From(n int) []*Record {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clip(l.state.records[min(max(n, 0), len(l.state.records)):])
+}
+
+// Len is the number of records.
+func (l *Ledger) Len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.state.records)
+}
+
+// Size is the number of leaves of the tree: the header and every record.
+func (l *Ledger) Size() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state.tree.n
+}
+
+// Root is the hash of the tree.
+func (l *Ledger) Root() tlog.Hash {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state.root
+}
+
+// Notices are what a person should be told: a torn tail that was set aside, a
+// checkpoint that cannot be written.
+func (l *Ledger) Notices() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.notices)
+}
+
+// staged is a batch that is ready to be written.
+type staged struct {
+	bytes   []byte
+	root    tlog.Hash
+	records []*Record
+	undo    func()
+}
+
+// stage encodes and checks a batch and adds it to the tree and the history;
+// undo takes it out of both again.
+func (l *Ledger) stage(recs []*Record) (*staged, error) {
+	s := l.state
+	before := s.tree.n
+	var undos []func()
+	st := &staged{undo: func() {
+		s.tree.cut(before)
+		for i := len(undos) - 1; i >= 0; i-- {
+			undos[i]()
+		}
+	}}
+	for i, r := range recs {
+		leaf, seen, err := encode(r)
+		if err == nil {
+			var undo func()
+			if undo, err = s.history.add(seen); err == nil {
+				undos = append(undos, undo)
+				st.root, err = s.tree.add(leaf)
+			}
+		}
+		if err != nil {
+			st.undo()
+			return nil, fmt.Errorf("ledger %s: none of the batch is recorded: record %d of %d %w", l.path, i+1, len(recs), err)
+		}
+		st.bytes = append(st.bytes, formatLine(leaf, st.root)...)
+		st.records = append(st.records, seen)
+	}
+	return st, nil
 }

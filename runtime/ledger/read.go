@@ -1,11 +1,15 @@
 package ledger
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"slices"
+	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -64,3 +68,223 @@ func (s *Snapshot) Root() tlog.Hash { return s.s.root }
 // a root checks it with tlog.CheckRecord(proof, Size(), Root(), int64(i)+1,
 // tlog.RecordHash(leaf)).
 func (s *Snapshot) Prove(i int) (tlog.RecordProof, error) { return s.s.tree.prove(i) }
+
+// scanned is a ledger that was read and verified from its first byte on.
+type scanned struct {
+	tree    tree
+	root    tlog.Hash
+	history *history
+	records []*Record
+	good    int64 // bytes of lines that verified
+	torn    bool  // something that is a torn tail follows them
+}
+
+// scan reads a ledger to its end. It returns what verified even when it
+// returns an error, which is then a *DamageError or the reader's.
+func scan(r io.Reader, path string) (*scanned, error) {
+	s := &scanned{history: newHistory()}
+	in := bufio.NewReaderSize(r, 64<<10)
+	for {
+		line, err := readLine(in)
+		switch {
+		case errors.Is(err, io.EOF):
+			return s, s.tail(line, path)
+		case errors.Is(err, errLong):
+			return s, s.damage(path, fmt.Sprintf("is longer than %d bytes", maxLine))
+		case err != nil:
+			return s, fmt.Errorf("ledger %s: cannot be read: %w", path, err)
+		}
+		if problem := s.line(line); problem != nil {
+			// A hole may hold anything after it, so the tail ends at the end
+			// of the file, wherever that is.
+			rest, err := holed(line, in, s.good)
+			if err != nil {
+				return s, fmt.Errorf("ledger %s: cannot be read: %w", path, err)
+			}
+			if s.torn = rest && s.tree.n > 0; s.torn {
+				return s, nil
+			}
+			return s, s.damage(path, problem.Error())
+		}
+		s.good += int64(len(line)) + 1
+	}
+}
+
+// line takes in one line, given without its LF.
+func (s *scanned) line(line []byte) error {
+	leaf, rootText, err := parseLine(line)
+	if err != nil {
+		return err
+	}
+	n := s.tree.n
+	root, err := s.tree.add(leaf)
+	if err != nil {
+		return err
+	}
+	// Until all of the line is known to be good, the tree is as before.
+	fail := func(err error) error { s.tree.cut(n); return err }
+	if n == 0 {
+		if err := parseHeader(leaf); err != nil {
+			return fail(err)
+		}
+	}
+	if root.String() != rootText {
+		return fail(errors.New("does not match its tree hash: a byte of it was changed, or a line before it was added or removed"))
+	}
+	if n > 0 {
+		rec, err := decode(leaf)
+		if err != nil {
+			return fail(err)
+		}
+		if _, err := s.history.add(rec); err != nil {
+			return fail(err)
+		}
+		s.records = append(s.records, rec)
+	}
+	s.root = root
+	return nil
+}
+
+// tail judges the bytes after the last LF.
+func (s *scanned) tail(rest []byte, path string) error {
+	if len(rest) == 0 {
+		return nil
+	}
+	whole := formatLine([]byte(header), headerRoot())
+	if s.tree.n == 0 && !bytes.HasPrefix(whole, rest) && strings.Trim(string(rest), "\x00") != "" {
+		return s.damage(path, fmt.Sprintf("does not begin with %q: this file is not a ledger", header))
+	}
+	s.torn = true
+	return nil
+}
+
+func (s *scanned) damage(path, problem string) error {
+	return &DamageError{Path: path, Line: int(s.tree.n) + 1, Offset: s.good, Problem: problem, Hint: hintDamaged}
+}
+
+func headerRoot() tlog.Hash { return tlog.RecordHash([]byte(header)) }
+
+var errLong = errors.New("line too long")
+
+// readLine returns the next line without its LF, or io.EOF with the bytes that
+// no LF follows.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > maxLine:
+			return nil, errLong
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil:
+			return line, err
+		}
+		return line[:len(line)-1], nil
+	}
+}
+
+// Report is what Verify found.
+type Report struct {
+	Path    string `json:"path"`
+	Bytes   int64  `json:"bytes"` // that verified
+	Records int    `json:"records"`
+	// Runs, Launches and Decisions count records by type.
+	Runs      int `json:"runs"`
+	Launches  int `json:"launches"`
+	Decisions int `json:"decisions"`
+	// Waivers and Retractions count what people overruled; a retraction is a
+	// decision too.
+	Waivers     int `json:"waivers,omitempty"`
+	Retractions int `json:"retractions,omitempty"`
+	// Size and Root are the tree's: what a signed checkpoint would say.
+	Size int64     `json:"size"`
+	Root tlog.Hash `json:"root"`
+	// Checkpoint is the size that the checkpoint file has seen, 0 without one.
+	Checkpoint int64 `json:"checkpoint"`
+	// Notices are true of a ledger that verifies, and worth knowing.
+	Notices []string `json:"notices,omitempty"`
+}
+
+// Verify recomputes everything from the file: each tree hash, each record's
+// form and invariants, and that nothing the checkpoint has seen is missing. A
+// torn tail is an error too. The report tells how far it came.
+func Verify(path string) (Report, error) {
+	rep := Report{Path: path}
+	s, err := readOnce(path)
+	if s != nil {
+		rep.Bytes, rep.Size, rep.Root, rep.Records = s.good, s.tree.n, s.root, len(s.records)
+	}
+	if err != nil {
+		return rep, err
+	}
+	if s.torn {
+		return rep, &DamageError{Path: path, Line: int(s.tree.n) + 1, Offset: s.good, Problem: "is not complete", Hint: hintTorn}
+	}
+	if s.tree.n == 0 {
+		return rep, &DamageError{Path: path, Problem: "is empty: not even a header", Hint: hintTorn}
+	}
+	cp, err := readCheckpoint(path)
+	if err != nil {
+		return rep, err
+	}
+	if cp == nil {
+		rep.Notices = append(rep.Notices, fmt.Sprintf("there is no %s, so it cannot be told whether records were cut off at the end", checkpointPath(path)))
+	} else {
+		rep.Checkpoint = cp.size
+	}
+	rep.count(s.records)
+	return rep, nil
+}
+
+func (rep *Report) count(records []*Record) {
+	launches := map[string]bool{}
+	for i, r := range records {
+		switch {
+		case r.RunStart != nil:
+			rep.Runs++
+		case r.Launch != nil:
+			rep.Launches++
+			launches[r.Launch.ID] = true
+		case r.Waiver != nil:
+			rep.Waivers++
+		case r.Decision != nil:
+			rep.Decisions++
+			if r.Decision.Retracted() {
+				rep.Retractions++
+			}
+			for _, id := range r.Decision.Launches {
+				if !launches[id] {
+					rep.Notices = append(rep.Notices, fmt.Sprintf("line %d: the decision about %s rests on launch %s, which no line before it holds", i+2, r.Decision.Node, id))
+				}
+			}
+		}
+	}
+}
+
+// DamageError is a ledger that does not verify. Nothing was changed.
+type DamageError struct {
+	Path string
+	// Line counts from 1, the header; 0 when the damage has no line.
+	Line int
+	// Offset is where that line begins.
+	Offset int64
+	// Problem says what is wrong with it; Hint what to do.
+	Problem string
+	Hint    string
+}
+
+func (e *DamageError) Error() string {
+	where := "ledger " + e.Path
+	if e.Line > 0 {
+		where += fmt.Sprintf(", line %d (at byte %d)", e.Line, e.Offset)
+	}
+	return fmt.Sprintf("%s: %s. %s", where, e.Problem, e.Hint)
+}
+
+const (
+	hintDamaged = "Nothing was changed. Lines above it are intact; restore the file from a copy, or keep it and begin a new state directory"
+	hintTorn    = "A crash during a write leaves this, and the next apply sets it aside; if an apply is running now, ask again when it has finished"
+	hintRemoved = "Nothing was changed. Restore the ledger from a copy; if it was meant to go back to an older state, remove the checkpoint file to say so"
+)

@@ -63,3 +63,79 @@ type End struct {
 	// Locked names each node that was not run, and why.
 	Locked map[string]verdict.Reason `json:"locked,omitempty"`
 }
+
+// Inputs are what a plan was compiled with beside its own files, so that a reader
+// compiles it as it was applied.
+type Inputs struct {
+	// Suite is the suite of workloads that the command line chose.
+	Suite string `json:"suite,omitempty"`
+	// Variables are the values that were given to the plan's variables, by --var, a
+	// file of variables or the environment, each as a plan would write it. One that
+	// is not among them had its default.
+	Variables map[string]string `json:"variables,omitempty"`
+	// Env is what the plan's env() found in the environment.
+	Env map[string]string `json:"env,omitempty"`
+	// Sealed are, as "var.key" and "env.TOKEN", those that are sensitive, or may be
+	// by their name or by what they are a part of: marks made with a key that does
+	// not leave the state directory, by which a value can be told from another one
+	// and not be guessed.
+	Sealed map[string]string `json:"sealed,omitempty"`
+}
+
+// Target is a number to beat as the plan has it: of a target block, or of the
+// result of another tool. It stands in the record of a run, so that who is beaten
+// can be told without the plan.
+type Target struct {
+	// Name is the block's, with its type in front where that is "imported":
+	// "llamacpp", "imported.benchy". Tool is what measured it.
+	Name string `json:"name"`
+	Tool string `json:"tool,omitempty"`
+	// Path is how rules read it: "target.llamacpp.chat.tg".
+	Path string `json:"path"`
+	// Address and Stat are what it is held against, as launches keep it: "chat.tg",
+	// "median". Address is empty where the plan does not say, and Why says so.
+	Address string  `json:"address,omitempty"`
+	Stat    string  `json:"stat,omitempty"`
+	Value   float64 `json:"value"`
+	Unit    string  `json:"unit,omitempty"`
+	// Sent is what the plan sends in the cell of Address, by which launches of
+	// before, that were sent something else, are told apart.
+	Sent *Sent `json:"sent,omitempty"`
+	// Better is the metric's better direction: "higher" or "lower".
+	Better string         `json:"better,omitempty"`
+	Why    verdict.Reason `json:"why,omitzero"`
+}
+
+// Sent are the dimensions of a cell, as measure.CellRun has them.
+type Sent struct {
+	Prompt      int     `json:"prompt,omitempty"`
+	Output      int     `json:"output,omitempty"`
+	Depth       int     `json:"depth,omitempty"`
+	Concurrency int     `json:"concurrency,omitempty"`
+	Rate        float64 `json:"rate,omitempty"`
+}
+
+// Kinds of nodes that decisions are about.
+const (
+	KindQualify   = "qualify"
+	KindBenchmark = "benchmark"
+	KindCriteria  = "criteria"
+	KindFeature   = "feature"
+	KindGate      = "gate"
+	KindStep      = "step"
+	KindPhase     = "phase"
+)
+
+var kinds = []string{KindQualify, KindBenchmark, KindCriteria, KindFeature, KindGate, KindStep, KindPhase}
+
+// What launches are for.
+const (
+	ForQualification = "qualification"
+	ForBenchmark     = "benchmark"
+)
+
+var purposes = []string{ForQualification, ForBenchmark}
+
+// Baseline is the node that qualifies what everything is compared with, and the
+// name of that variant.
+const Baseline = "baseline"

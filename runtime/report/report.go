@@ -6,11 +6,18 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
+	"math"
+	"slices"
 	"sort"
 	"strings"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -162,4 +169,302 @@ func outcome(h *ledger.Hypothesis) string {
 		return ""
 	}
 	return " Hypothesis " + Claim{Outcome: h.Outcome, PostHoc: h.PostHoc}.Words() + "."
+}
+
+// gates lists phases in the plan's order, and the baseline where it did not pass.
+func (p *page) gates() {
+	p.line("## Gates")
+	p.line("")
+	p.head("Phase", "Verdict", "Why")
+	for _, r := range Rows(p.st) {
+		switch phase, isPhase := phaseNode(r.Node); {
+		case r.Gone:
+		case r.Decided != nil && (isPhase || r.Node == ledger.Baseline && !r.Decided.Verdict.Unlocks()):
+			p.gate(r.Decided.Decision)
+		case !r.Locked.IsZero() && isPhase:
+			p.row(phase, "locked", tell.Line(r.Locked))
+		}
+	}
+	p.line("")
+}
+
+// phaseNode is the phase that a node decides, where it is one.
+func phaseNode(node string) (phase string, ok bool) {
+	phase, ok = strings.CutPrefix(node, "phase.")
+	return phase, ok && !strings.Contains(phase, ".step.")
+}
+
+func (p *page) gate(d *ledger.Decision) {
+	word, why := "**"+string(d.Verdict)+"**", strings.Join(Told(&p.told, d, d.Reasons), "\n")
+	if o := OverruledOf(d, p.st.Waiver(d.Node), p.now); o.State != "" {
+		if word = "**" + o.Word() + "**"; !slices.EqualFunc(o.Reasons, d.Reasons, verdict.Reason.Equal) {
+			why = tell.Joined(o.Reasons) + "\n" + why
+		}
+	}
+	p.row(name(d), word, why)
+}
+
+func name(d *ledger.Decision) string {
+	if d.Phase != "" {
+		return d.Phase
+	}
+	return d.Node
+}
+
+// Told are reasons of a decision in lines: what its own tests found is told of each,
+// and what kept them from being made once on a page.
+func Told(page *tell.Page, d *ledger.Decision, reasons []verdict.Reason) []string {
+	if lines := page.Each(reasons...); !TestsDecided(d) {
+		return lines
+	}
+	return tell.Lines(reasons)
+}
+
+// TestsDecided reports whether a decision follows from tests of its own: every rule
+// that did not pass has a comparison whose test did not. Everything else has a
+// cause below it.
+func TestsDecided(d *ledger.Decision) bool {
+	if len(d.Rules) == 0 {
+		return false
+	}
+	for _, l := range d.Levels {
+		if l.Verdict != verdict.Pass {
+			return false
+		}
+	}
+	for _, r := range d.Rules {
+		tested := r.Verdict == verdict.Pass
+		for _, c := range r.Comparisons {
+			t := c.Test
+			tested = tested || c.Verdict != verdict.Pass && t != nil && t.Form != verdict.Exact
+		}
+		if !tested {
+			return false
+		}
+	}
+	return true
+}
+
+// arms is the table of a feature's variants side by side.
+func (p *page) arms(d *ledger.Decision) {
+	byVariant := map[string][]*ledger.Launch{}
+	var order []string
+	for _, id := range d.Launches {
+		l, ok := p.st.LaunchByID(id)
+		if !ok || l.Purpose != ledger.ForBenchmark {
+			continue
+		}
+		if len(byVariant[l.Variant]) == 0 {
+			order = append(order, l.Variant)
+		}
+		byVariant[l.Variant] = append(byVariant[l.Variant], l)
+	}
+	if len(order) == 0 {
+		return
+	}
+	var all []*ledger.Launch
+	for _, v := range order {
+		all = append(all, byVariant[v]...)
+	}
+	for _, g := range Groups(all) {
+		p.group(g, order, byVariant, all)
+	}
+}
+
+// group is one table: a row for each cell and variant.
+func (p *page) group(g Group, order []string, byVariant map[string][]*ledger.Launch, all []*ledger.Launch) {
+	workload := !ofLaunch(g.Name)
+	heads := []string{"Variant", "Launches"}
+	if workload {
+		heads = append([]string{"Workload", "Sent"}, heads...)
+	}
+	for _, c := range g.Columns {
+		heads = append(heads, c.Head)
+	}
+	p.head(heads...)
+	for _, cell := range g.Cells {
+		for _, v := range order {
+			row := []string{v, fmt.Sprint(len(byVariant[v]))}
+			if workload {
+				row = append([]string{cell, Sent(all, cell)}, row...)
+			}
+			for _, c := range g.Columns {
+				row = append(row, across(byVariant[v], c, cell))
+			}
+			p.row(row...)
+		}
+	}
+	p.line("")
+}
+
+func medianOf(l *ledger.Launch, address string) string {
+	v, ok := l.Metrics[address].Stats["median"]
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+// across is one column over the launches of a variant. A percentile that every
+// launch has too few values for says so.
+func across(launches []*ledger.Launch, c Column, cell string) string {
+	var xs []float64
+	lacks := ""
+	for _, l := range launches {
+		s, ok := c.Of(l, cell)
+		v, has := s.Stats[c.Stat]
+		switch {
+		case !l.OK || !ok:
+			return "–"
+		case !has:
+			lacks = s.Lacks(c.Stat)
+		default:
+			xs = append(xs, v)
+		}
+	}
+	if lacks != "" {
+		return lacks
+	}
+	mean, std := overLaunches(xs)
+	if math.IsNaN(std) {
+		return Digits(mean)
+	}
+	return fmt.Sprintf("%s ± %s", Digits(mean), twoDigits(std))
+}
+
+// twoDigits writes two significant digits, and numbers of 100 and more whole.
+func twoDigits(x float64) string {
+	if math.Abs(x) >= 100 {
+		return fmt.Sprintf("%.0f", x)
+	}
+	return fmt.Sprintf("%.2g", x)
+}
+
+// overLaunches is the mean as decisions take it, and the standard deviation; NaN
+// where there is none.
+func overLaunches(xs []float64) (mean, std float64) {
+	mean, err := stats.Mean(xs)
+	if err != nil {
+		return math.NaN(), math.NaN()
+	}
+	if len(xs) < 2 {
+		return mean, math.NaN()
+	}
+	return mean, stat.StdDev(xs, nil)
+}
+
+// launches is the log of single launches, so that nobody has to trust a mean.
+func (p *page) launches() {
+	p.line("## Launches")
+	p.line("")
+	p.head("Launch", "Purpose", "Variant", "Seconds", "Outcome", "Samples", "Log")
+	for _, l := range p.st.Launches(store.LaunchFilter{}) {
+		outcome := "ok"
+		switch {
+		case !l.OK:
+			outcome = tell.Line(l.Error)
+		case len(l.Invalid) > 0:
+			outcome = "invalid: " + strings.Join(tell.Lines(l.Invalid), "\n")
+		}
+		p.row(l.ID, l.Purpose, l.Variant, fmt.Sprintf("%.1f", l.Seconds), outcome, short(l.Samples), short(l.Log))
+	}
+	p.line("")
+}
+
+func short(sum string) string {
+	if sum == "" {
+		return "–"
+	}
+	return fmt.Sprintf("`%.12s`", sum)
+}
+
+// starts is how long engines took to start and to answer their first request,
+// with cold compile caches and with warm ones apart. Only plans that declare
+// caches have it: elsewhere nobody knows what the caches held.
+func (p *page) starts() {
+	type arm struct{ variant, caches string }
+	byArm := map[arm][]*ledger.Launch{}
+	var order []arm
+	for _, l := range p.st.Launches(store.LaunchFilter{}) {
+		state := l.Engine["caches"]
+		if state == "" || !l.OK {
+			continue
+		}
+		a := arm{l.Variant, state}
+		if byArm[a] == nil {
+			order = append(order, a)
+		}
+		byArm[a] = append(byArm[a], l)
+	}
+	if len(order) == 0 {
+		return
+	}
+	p.line("## Starts with cold and warm caches")
+	p.line("")
+	p.head("Variant", "Caches", "Launches", "startup_s (s)", "first_request_s (s)")
+	for _, a := range order {
+		launches := byArm[a]
+		p.row(a.variant, a.caches, fmt.Sprint(len(launches)), across(launches, startup, ""), across(launches, firstRequest, ""))
+	}
+	p.line("")
+}
+
+var (
+	startup      = Column{Cell: "engine", Metric: "startup_s", Stat: "median"}
+	firstRequest = Column{Cell: "engine", Metric: "first_request_s", Stat: "median"}
+)
+
+// observed is what the engines said of themselves: one row a name, one column a
+// variant, so that what differs is seen at once. A name that the launches of a
+// variant differ in shows each value.
+func (p *page) observed() {
+	byVariant := map[string][]*ledger.Launch{}
+	var variants []string
+	names := map[string]bool{}
+	for _, l := range p.st.Launches(store.LaunchFilter{}) {
+		if len(l.Observed) == 0 {
+			continue
+		}
+		if byVariant[l.Variant] == nil {
+			variants = append(variants, l.Variant)
+		}
+		byVariant[l.Variant] = append(byVariant[l.Variant], l)
+		for name := range l.Observed {
+			names[name] = true
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	p.line("## What the engines said of themselves")
+	p.line("")
+	p.head(append([]string{"Observation"}, variants...)...)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		row := []string{name}
+		for _, v := range variants {
+			row = append(row, SaidBy(byVariant[v], name))
+		}
+		p.row(row...)
+	}
+	p.line("")
+}
+
+// SaidBy lists the values that launches have of one observation.
+func SaidBy(launches []*ledger.Launch, name string) string {
+	const most = 4
+	text, seen := "", []string{}
+	for _, l := range launches {
+		value := l.Observed[name].String()
+		if slices.Contains(seen, value) {
+			continue
+		}
+		if seen = append(seen, value); len(seen) > most {
+			return text + ", …"
+		}
+		if text != "" {
+			text += ", "
+		}
+		text += value
+	}
+	return text
 }

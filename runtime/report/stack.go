@@ -1,10 +1,13 @@
 package report
 
 import (
+	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -75,4 +78,273 @@ func gateOf(st *store.Store, phase string) string {
 	}
 	o := OverruledOf(d, st.Waiver(d.Node), time.Now())
 	return strings.TrimSuffix(o.Word()+", "+o.Note(), ", ")
+}
+
+// Gain is one number by which a feature was accepted.
+type Gain struct {
+	// Criterion is the rule, What the address that it read: "chat.tg.gain".
+	Criterion string `json:"criterion"`
+	What      string `json:"what"`
+	// Value is it, and Low and High what the decision's test bounds it by: where
+	// more is wanted, Low is the largest claim that would have passed, where less
+	// is, High. Ratio says that all three are relative.
+	Value float64  `json:"value"`
+	Low   *float64 `json:"low,omitempty"`
+	High  *float64 `json:"high,omitempty"`
+	Unit  string   `json:"unit,omitempty"`
+	Ratio bool     `json:"ratio,omitempty"`
+	// Launches are of the candidate and of what it was compared with, as far as Value
+	// is of them: up to the look that decided.
+	Launches int `json:"launches,omitempty"`
+	Against  int `json:"against,omitempty"`
+}
+
+// gainsOf are the numbers of the criteria that decided.
+func gainsOf(d *ledger.Decision) []Gain {
+	gains := []Gain{}
+	for _, r := range d.Rules {
+		if !r.Decides {
+			continue
+		}
+		for _, in := range r.Inputs {
+			if in.Value == nil || in.N == 0 || counts(in.Path) {
+				continue
+			}
+			g := Gain{
+				Criterion: r.Name, What: in.Path, Value: *in.Value, Low: in.Low, High: in.High, Unit: in.Unit,
+				Ratio: relative(in.Path), Launches: in.N, Against: in.BaseN,
+			}
+			if t := testOf(r, in); t != nil {
+				g.tested(t)
+			}
+			gains = append(gains, g)
+		}
+	}
+	return gains
+}
+
+// tested takes the number and its bounds from one look: launches behind that which
+// decided were made for other comparisons.
+func (g *Gain) tested(t *verdict.Test) {
+	g.Low, g.High = t.Low, t.High
+	g.Launches, g.Against = len(t.Values), len(t.Base)
+	if len(t.Looks) == 0 || t.Estimate == nil {
+		return
+	}
+	g.Value = *t.Estimate
+	last := t.Looks[len(t.Looks)-1].N
+	g.Launches, g.Against = min(g.Launches, last), min(g.Against, last)
+}
+
+// testOf is how the comparison was decided that read an input: the one of the
+// same launches, since a path is written in several ways; of several the one in
+// which it stands as it is, since a gain and a change have one another's signs. One
+// that is tested as a part of the other arm bounds no difference, and one of a single
+// arm no comparison.
+func testOf(r ledger.Rule, in ledger.Input) *verdict.Test {
+	stands := func(c ledger.Comparison) int {
+		if strings.Contains(c.Text, in.Path) {
+			return 0
+		}
+		return 1
+	}
+	comparisons := slices.Clone(r.Comparisons)
+	slices.SortStableFunc(comparisons, func(a, b ledger.Comparison) int { return stands(a) - stands(b) })
+	for _, c := range comparisons {
+		t := c.Test
+		if t == nil || parts(t) != relative(in.Path) || len(t.Base) == 0 && len(in.BasePerLaunch) > 0 {
+			continue
+		}
+		if len(t.Values) == 0 || len(in.PerLaunch) < len(t.Values) || len(in.BasePerLaunch) < len(t.Base) {
+			continue
+		}
+		if slices.Equal(t.Values, in.PerLaunch[:len(t.Values)]) && slices.Equal(t.Base, in.BasePerLaunch[:len(t.Base)]) {
+			return t
+		}
+	}
+	return nil
+}
+
+// counts tells how many launches or requests there were from what they measured.
+func counts(path string) bool {
+	return strings.HasSuffix(path, ".n") || strings.HasSuffix(path, ".n_requests")
+}
+
+// parts reports whether a test's numbers are parts of the other arm.
+func parts(t *verdict.Test) bool {
+	return t.Form == verdict.Ratio || t.Form == verdict.Range && t.Relative()
+}
+
+func relative(path string) bool {
+	return strings.HasSuffix(path, ".gain") || strings.HasSuffix(path, ".change")
+}
+
+// String is "chat.tg.gain +38.2 % (+31.0 % to +45.8 %)".
+func (g Gain) String() string { return g.What + " " + g.bounded() }
+
+// bounded is the number with what it is bounded by.
+func (g Gain) bounded() string {
+	show := func(x float64) string {
+		switch {
+		case g.Ratio:
+			return tell.Percent(x, 1)
+		case g.Unit == "":
+			return Digits(x)
+		}
+		return Digits(x) + " " + g.Unit
+	}
+	text := show(g.Value)
+	switch {
+	case g.Low != nil && g.High != nil:
+		text += fmt.Sprintf(" (%s to %s)", show(*g.Low), show(*g.High))
+	case g.Low != nil:
+		text += fmt.Sprintf(" (at least %s)", show(*g.Low))
+	case g.High != nil:
+		text += fmt.Sprintf(" (at most %s)", show(*g.High))
+	}
+	return text
+}
+
+// stackVariant is what the stack is called as an arm.
+const stackVariant = "accepted"
+
+// changes is what a feature sets: the knobs in which its candidate differs from
+// the variant that it was measured on, by that one's launches; where no launch
+// says what it was, from the baseline. A feature that chooses sets what its winner
+// does. s are those below it.
+func changes(st *store.Store, d *ledger.Decision, s Stack) (on string, set map[string]string, chosen string) {
+	under := s.Baseline
+	if l := parentOf(st, d); l != nil {
+		on = s.named(l)
+		if l.Knobs != nil {
+			under = l.Knobs
+		}
+	}
+	for _, a := range d.Alternatives {
+		if a.Chosen {
+			return on, maps.Clone(a.Set), a.Name
+		}
+	}
+	set = map[string]string{}
+	for knob, value := range d.Variant {
+		if under[knob] != value {
+			set[knob] = value
+		}
+	}
+	return on, set, ""
+}
+
+// named is what a launch that others were measured against was of. What was accepted
+// then is told by its knobs, since decisions may have been made again.
+func (s Stack) named(l *ledger.Launch) string {
+	if l.Variant != stackVariant || l.Knobs == nil {
+		return l.Variant
+	}
+	knobs, names := maps.Clone(s.Baseline), []string(nil)
+	for _, f := range s.Features {
+		if !within(f.Set, l.Knobs) {
+			continue
+		}
+		if knobs == nil {
+			knobs = map[string]string{}
+		}
+		maps.Copy(knobs, f.Set)
+		names = append(names, f.Name())
+	}
+	switch {
+	case !maps.Equal(knobs, l.Knobs):
+		return l.Variant
+	case len(names) == 0:
+		return ledger.Baseline
+	}
+	return strings.Join(names, " + ")
+}
+
+// within reports whether a variant has all these knob values.
+func within(set, knobs map[string]string) bool {
+	for knob, value := range set {
+		if has, ok := knobs[knob]; !ok || has != value {
+			return false
+		}
+	}
+	return len(set) > 0
+}
+
+// parentOf is a launch of the variant that a feature was measured on; nil where
+// none is on record.
+func parentOf(st *store.Store, d *ledger.Decision) *ledger.Launch {
+	for _, e := range d.Evidence {
+		if e.Feature != d.Feature || len(e.Parent.Launches) == 0 {
+			continue
+		}
+		if l, ok := st.LaunchByID(e.Parent.Launches[0]); ok {
+			return l
+		}
+	}
+	return nil
+}
+
+// StackTable has a row for each accepted feature, in order. when writes a time.
+func StackTable(s Stack, when func(time.Time) string) Table {
+	t := Table{Head: []string{"Feature", "On", "Sets", "Accepted by", "Verdict", "Gate", "Decided"}}
+	for _, f := range s.Features {
+		var gains []string
+		for _, g := range f.Gains {
+			gains = append(gains, g.String())
+		}
+		t.Rows = append(t.Rows, []string{f.Name(), orDash(f.On), KnobWords(f.Set), strings.Join(gains, "\n"), string(f.Verdict), orDash(f.Gate), when(f.Time)})
+	}
+	return t
+}
+
+// Name is the feature, or the alternative that it is.
+func (f Accepted) Name() string {
+	if f.Chosen != "" {
+		return f.Chosen
+	}
+	return f.Feature
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "–"
+	}
+	return text
+}
+
+// KnobWords are knob values in one line, by name.
+func KnobWords(knobs map[string]string) string {
+	var out []string
+	for _, k := range slices.Sorted(maps.Keys(knobs)) {
+		out = append(out, k+" = "+knobs[k])
+	}
+	return strings.Join(out, ", ")
+}
+
+// Sum is the stack in one line: "baseline + kv_cache + moe".
+func (s Stack) Sum() string {
+	text := ledger.Baseline
+	for _, f := range s.Features {
+		text += " + " + f.Feature
+	}
+	return text
+}
+
+// stack is the accepted stack, and how its parts go together.
+func (p *page) stack() {
+	p.line("## Accepted stack")
+	p.line("")
+	s := AcceptedStack(p.st)
+	if len(s.Features) == 0 {
+		p.line("Nothing was accepted.")
+		p.line("")
+		return
+	}
+	p.line("%s", s.Sum())
+	p.line("")
+	p.table(StackTable(s, func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }))
+	if len(s.Knobs) > 0 {
+		p.line("Knobs: %s.", KnobWords(s.Knobs))
+		p.line("")
+	}
 }

@@ -92,3 +92,108 @@ func lastFinished(st *store.Store) (end *ledger.End, at int) {
 	}
 	return end, at
 }
+
+// Row is a node and how it stands: decided, locked, or neither.
+type Row struct {
+	Node, Phase string
+	// Decided is nil where no decision stands.
+	Decided *store.Decided
+	// Locked is why it could not run; no fact where it could.
+	Locked verdict.Reason
+	// Gone is set where the plan has it no more.
+	Gone bool
+}
+
+// Rows are all nodes of the plan in its order, and behind them what was decided
+// about others that it had once.
+func Rows(st *store.Store) []Row {
+	var rows []Row
+	for _, d := range Standing(st) {
+		rows = append(rows, Row{Node: d.Node, Phase: d.Phase, Decided: &d})
+	}
+	for _, l := range Locked(st) {
+		rows = append(rows, Row{Node: l.Node, Phase: l.Phase, Locked: l.Cause})
+	}
+	for _, l := range Undecided(st) {
+		rows = append(rows, Row{Node: l.Node, Phase: l.Phase})
+	}
+	plan := planned(st)
+	slices.SortStableFunc(rows, func(a, b Row) int { return plan.place(a.Node) - plan.place(b.Node) })
+	for _, d := range Gone(st) {
+		rows = append(rows, Row{Node: d.Node, Phase: d.Phase, Decided: &d, Gone: true})
+	}
+	return rows
+}
+
+// UndecidedNode is a node that the newest run has not come to.
+type UndecidedNode struct {
+	Node  string `json:"node"`
+	Phase string `json:"phase,omitempty"`
+}
+
+// Undecided are the nodes of the plan that are neither decided nor known to be
+// locked, in its order; never nil.
+func Undecided(st *store.Store) []UndecidedNode {
+	out, known, plan := []UndecidedNode{}, map[string]bool{}, planned(st)
+	if !plan.newest {
+		return out
+	}
+	for _, d := range Standing(st) {
+		known[d.Node] = true
+	}
+	for _, l := range Locked(st) {
+		known[l.Node] = true
+	}
+	for _, n := range plan.nodes {
+		if !known[n] {
+			out = append(out, UndecidedNode{n, phaseOf(plan.nodes, n)})
+		}
+	}
+	return out
+}
+
+// plan is what a state directory knows of the plan that it belongs to: its nodes in
+// the order in which an apply goes through them.
+type plan struct {
+	nodes  []string
+	places map[string]int
+	// newest is set where these are the nodes of the newest run. One of an earlier
+	// version says at its end which they were, and one that was killed never.
+	newest bool
+}
+
+// planned is the plan as the newest run had it that says so.
+func planned(st *store.Store) plan {
+	p := plan{places: map[string]int{}}
+	runs := st.Runs()
+	for i := len(runs) - 1; i >= 0 && len(p.nodes) == 0; i-- {
+		view, err := st.Run(runs[i].ID)
+		if err != nil {
+			continue
+		}
+		if view.Start != nil {
+			p.nodes = view.Start.Nodes
+		}
+		if len(p.nodes) == 0 && view.End != nil {
+			p.nodes = view.End.Nodes
+		}
+		p.newest = i == len(runs)-1
+	}
+	for i, n := range p.nodes {
+		p.places[n] = i + 1
+	}
+	return p
+}
+
+// gone reports whether the plan has a node no more, as far as is known.
+func (p plan) gone(node string) bool {
+	return p.newest && len(p.nodes) > 0 && p.places[node] == 0
+}
+
+// place is where a node stands in the plan; behind all others where it does not.
+func (p plan) place(node string) int {
+	if at := p.places[node]; at > 0 {
+		return at
+	}
+	return len(p.nodes) + 1
+}

@@ -1,6 +1,12 @@
 package ledger
 
 import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
@@ -108,4 +114,44 @@ type Tree struct {
 	Diff   string `json:"diff,omitempty"`
 	// Hash covers every file of the tree that git knows or does not ignore.
 	Hash string `json:"hash,omitempty"`
+}
+
+// String is the value as messages and tables show it: words in quotes, a number
+// with its unit.
+func (o Observed) String() string {
+	switch v := o.Value.(type) {
+	case nil:
+		return "not observed"
+	case string:
+		return strconv.Quote(v)
+	case float64:
+		text := strconv.FormatFloat(v, 'g', 6, 64)
+		if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+			text = strconv.FormatFloat(v, 'f', -1, 64)
+		}
+		return strings.TrimSpace(text + " " + o.Unit)
+	}
+	return fmt.Sprint(o.Value)
+}
+
+// Numbers are the numbers by which people are told of a session's launches, by ID,
+// from 1 in the order of the starts. A launch that is made again for one that does
+// not count keeps its number, so that "launch 5 of 16" is the same in the progress
+// and in all that is said of it later; Order counts every start.
+func Numbers(session []*Launch) map[string]int {
+	type place struct {
+		variant string
+		ordinal int
+	}
+	sorted := slices.Clone(session)
+	slices.SortStableFunc(sorted, func(a, b *Launch) int { return cmp.Compare(a.Order, b.Order) })
+	places, out := map[place]int{}, map[string]int{}
+	for _, l := range sorted {
+		at := place{l.VariantKey, l.Ordinal}
+		if places[at] == 0 {
+			places[at] = len(places) + 1
+		}
+		out[l.ID] = places[at]
+	}
+	return out
 }
