@@ -100,7 +100,7 @@ func TestKnobsProvedByObservation(t *testing.T) {
 		"both against":           {must(map[string]any{"tactic": "x"}), "fail", "fail", "reason of the log"},
 		"nothing to be observed": {[]evidence{{Knob: "moe", Value: "b"}}, "pass", "pass", "reason of the log"},
 	} {
-		v, reasons := judgeObserved(c.wanted, seen, not, c.log, because(code.Broken, verdict.Text("error", "reason of the log")))
+		v, reasons := judgeObserved(c.wanted, seen, not, c.log, verdict.Because(code.Broken, verdict.Text("error", "reason of the log")))
 		if v != c.want || !strings.Contains(tell.Joined(reasons), c.says) {
 			t.Errorf("%s: %s, %q; want %s, %q", name, v, tell.Lines(reasons), c.want, c.says)
 		}

@@ -12,17 +12,18 @@ import (
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
 // stepLaunch is how the command of a step is marked, and where its output goes.
 func (l *Lab) stepLaunch(s *runtime.Scope) (engine.Launch, error) {
-	log := filepath.Join(l.RunDir, "steps", safeName(s.Node.ID)+".log")
+	log := filepath.Join(l.RunDir, "steps", runtime.FileName(s.Node.ID)+".log")
 	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
 		return engine.Launch{}, err
 	}
-	return engine.Launch{ID: "step-" + shortID(s.Run, s.Node.ID), Owner: l.Owner, LogPath: log}, nil
+	return engine.Launch{ID: "step-" + runtime.ShortID(s.Run, s.Node.ID), Owner: l.Owner, LogPath: log}, nil
 }
 
 // await waits for the command of a step and decides by its end: exit status 0
@@ -39,7 +40,7 @@ func (l *Lab) await(ctx context.Context, s *runtime.Scope, run engine.Command, l
 		// What the command left behind ends with it.
 		_ = run.Stop(s.Hard)
 		out.Verdict = verdict.Pass
-		out.Reasons = because(code.Ended, exitOf(exit))
+		out.Reasons = verdict.Because(code.Ended, exitOf(exit))
 		if exit == nil || exit.Code != 0 || exit.Signal != "" {
 			out.Verdict = verdict.Fail
 			out.LogTail = logscan.Tail(log, 15)
@@ -49,13 +50,13 @@ func (l *Lab) await(ctx context.Context, s *runtime.Scope, run engine.Command, l
 		}
 	case <-timer.C:
 		_ = run.Stop(s.Hard)
-		out.Verdict, out.Reasons = verdict.Fail, because(code.TimedOut, verdict.Dur("limit", limit))
+		out.Verdict, out.Reasons = verdict.Fail, verdict.Because(code.TimedOut, verdict.Dur("limit", limit))
 		out.LogTail = logscan.Tail(log, 15)
 	case <-ctx.Done():
 		_ = run.Stop(s.Hard)
-		return nil, errors.Join(ctx.Err(), RedactFile(log, l.Redact))
+		return nil, errors.Join(ctx.Err(), redact.File(log, l.Redact))
 	}
-	if err := RedactFile(log, l.Redact); err != nil {
+	if err := redact.File(log, l.Redact); err != nil {
 		return nil, fmt.Errorf("sensitive values cannot be taken out of the output: %w", err)
 	}
 	if _, err := l.Store.PutFile(log); err != nil {

@@ -108,9 +108,9 @@ func (b *benchmark) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	}
 	measure := b.lab.benchmarkKey(ws, vs)
 	if q.Verdict != verdict.Pass {
-		measure = digest("unqualified", measure, identity(q))
+		measure = runtime.Digest("unqualified", measure, identity(q))
 	}
-	decide := digest(slices.Concat(b.lab.decidingKey(b.feature), judged(ws), b.lab.freed(), b.lab.acceptedParts())...)
+	decide := runtime.Digest(slices.Concat(b.lab.decidingKey(b.feature), judged(ws), b.lab.freed(), b.lab.acceptedParts())...)
 	return runtime.Keys{Measure: measure, Decide: decide, Why: b.lab.treesChanged(s, vs...)}, nil
 }
 

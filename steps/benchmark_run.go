@@ -121,7 +121,7 @@ func (b *benchmark) newSession(s *runtime.Scope, work string, members []*member)
 		keys = append(keys, m.arms.parent.key, m.arms.candidate.key)
 	}
 	for n := 0; ; n++ {
-		id := "s-" + shortID(work, keys, s.Node.ID, s.Attempt, n)
+		id := "s-" + runtime.ShortID(work, keys, s.Node.ID, s.Attempt, n)
 		have, err := b.lab.session(id)
 		if err != nil {
 			return "", err

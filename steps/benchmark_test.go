@@ -65,10 +65,10 @@ func TestValid(t *testing.T) {
 		{"parent emits garbage", "baseline", garbage, nil, verdict.Pass, "1 launch an arm"},
 		{"one answer is garbage", "absolute", garbage, garbage, verdict.Invalid, "of baseline do not read as text"},
 		{"nobody looks", "off", nil, garbage, verdict.Pass, "were not looked at"},
-		{"a launch was disturbed", "off", nil, func(l *ledger.Launch) { l.Invalid = because(code.FromCache) }, verdict.Invalid, "cache"},
+		{"a launch was disturbed", "off", nil, func(l *ledger.Launch) { l.Invalid = verdict.Because(code.FromCache) }, verdict.Invalid, "cache"},
 		{"short output is noted", "off", short(1), func(l *ledger.Launch) {
 			short(1)(l)
-			l.Notes = because(code.Short)
+			l.Notes = verdict.Because(code.Short)
 		}, verdict.Pass, "shorter"},
 		{"less work", "off", short(0), short(1), verdict.Invalid, "did not do the same work"},
 		{"only the parent counts its tokens", "off", short(0), func(l *ledger.Launch) { l.Cells = []measure.CellRun{{Cell: "chat", ExactOutput: true}} }, verdict.Invalid, "chat: baseline says how many tokens it generated in every launch, and fast does not"},

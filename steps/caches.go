@@ -9,6 +9,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -47,7 +48,7 @@ func (l *Lab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch
 	}
 	base := l.stateFolder("caches")
 	if c.Dir != "" {
-		base = l.absolute(c.Dir)
+		base = l.Plan.Abs(c.Dir)
 	}
 	base, err := filepath.Abs(base)
 	if err != nil {
@@ -57,7 +58,7 @@ func (l *Lab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch
 	// user could not be removed, and would make it warm.
 	name := key
 	if c.State == "cold" {
-		name = path.Join(key+"-cold", safeName(record.ID)+"-"+shortID(record.ID, record.Started, record.Order))
+		name = path.Join(key+"-cold", runtime.FileName(record.ID)+"-"+runtime.ShortID(record.ID, record.Started, record.Order))
 		clearOld(filepath.Join(base, key+"-cold"))
 	}
 	dir := filepath.Join(base, name)

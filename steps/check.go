@@ -84,7 +84,7 @@ func (l *Lab) CheckEngine(ctx, hard context.Context, key string, set map[string]
 	if err != nil {
 		return nil, err
 	}
-	record := &ledger.Launch{ID: "check-" + shortID(time.Now(), key), Session: "check", Purpose: "check", Ordinal: 1, Order: 1, OK: true}
+	record := &ledger.Launch{ID: "check-" + runtime.ShortID(time.Now(), key), Session: "check", Purpose: "check", Ordinal: 1, Order: 1, OK: true}
 	out := &EngineCheck{Engine: key, Kind: v.spec.Kind, Launcher: v.spec.How(), Knobs: knobs}
 	st, err := l.launch(ctx, s, v, record)
 	if st == nil {
@@ -142,7 +142,7 @@ func (st *started) inspect(ctx context.Context, v *variant, c *EngineCheck) {
 	}
 	seen, not, err := st.look(ctx, v)
 	if err != nil {
-		c.Notes = append(c.Notes, verdict.New(code.NothingObserved, oneLine(err)))
+		c.Notes = append(c.Notes, verdict.New(code.NothingObserved, verdict.Line(err)))
 	}
 	c.Observed, c.Unobserved = seen, not
 	i.log()

@@ -60,7 +60,7 @@ func (i *inspection) tokenizer(ctx context.Context) error {
 	count, _, err := i.client.Tokenize(ctx, checkPrompt)
 	if err != nil {
 		if ctx.Err() == nil {
-			i.found("tokenizer", false, code.TokenizerSilent, verdict.Text("path", i.kind.Tokenize.Path), oneLine(err))
+			i.found("tokenizer", false, code.TokenizerSilent, verdict.Text("path", i.kind.Tokenize.Path), verdict.Line(err))
 		}
 		return ctx.Err()
 	}
@@ -165,7 +165,7 @@ func (i *inspection) log() {
 	}
 	seen, lines, err := logscan.ScanFile(path, i.kind.Harmless)
 	if err != nil {
-		i.found("log", false, code.LogUnsearchable, oneLine(err))
+		i.found("log", false, code.LogUnsearchable, verdict.Line(err))
 		return
 	}
 	harmless := 0

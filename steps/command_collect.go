@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/plans/redact"
 )
 
 // collect keeps the output of a command that ended well and takes its metrics
@@ -18,7 +19,7 @@ func (st *started) collect(ctx context.Context, c *command, out string) error {
 			return err
 		}
 	}
-	if err := RedactFile(out, st.lab.Redact); err != nil {
+	if err := redact.File(out, st.lab.Redact); err != nil {
 		_ = os.Remove(out)
 		return st.unmeasured(nil, "sensitive values cannot be taken out of its output: %v", err)
 	}

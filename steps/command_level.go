@@ -24,7 +24,7 @@ func (e execution) run(ctx context.Context, q *qualification) (verdict.Verdict, 
 		return "", nil, err
 	}
 	q.answered = true
-	reasons := because(code.MetricsPrinted, verdict.Int("metrics", len(e.of.Metrics)))
+	reasons := verdict.Because(code.MetricsPrinted, verdict.Int("metrics", len(e.of.Metrics)))
 	for _, m := range e.of.Metrics {
 		s := q.record.Metrics["command."+m.Name]
 		reasons = append(reasons, verdict.New(code.MetricValues, verdict.Int("values", s.N), verdict.Num("median", s.Stats["median"], s.Unit)).On(m.Name))

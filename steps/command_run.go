@@ -84,7 +84,7 @@ func (st *started) execute(ctx context.Context, c *command, whole bool) error {
 	}
 	// What it left behind ends before its output is read, and cannot add to it.
 	if stopErr := st.inst.Stop(ctx); stopErr != nil && err == nil {
-		st.record.Notes = append(st.record.Notes, verdict.New(code.Stopping, oneLine(stopErr)))
+		st.record.Notes = append(st.record.Notes, verdict.New(code.Stopping, verdict.Line(stopErr)))
 	}
 	if c.File == "" && (whole || err != nil) {
 		limit := int64(maxOutput)

@@ -99,7 +99,7 @@ func (c *compare) comparison(s *runtime.Scope) (*comparison, error) {
 			return nil, fmt.Errorf("engine.%s: %w", key, err)
 		}
 		// Two rows that start the same are still two rows.
-		v.key = digest("compared", key, v.key)
+		v.key = runtime.Digest("compared", key, v.key)
 		out.rows = append(out.rows, v)
 		if key == out.Reference {
 			out.variants = slices.Insert(out.variants, 0, v)
@@ -137,8 +137,8 @@ func (c *compare) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	if err != nil {
 		return runtime.Keys{}, err
 	}
-	measure := digest("compare", c.lab.benchmarkKey(it.workloads, it.variants), c.lab.qualifyKey(it.protocol, it.variants...))
-	return runtime.Keys{Measure: measure, Decide: digest("launches", it.Launches, decidingVersion)}, nil
+	measure := runtime.Digest("compare", c.lab.benchmarkKey(it.workloads, it.variants), c.lab.qualifyKey(it.protocol, it.variants...))
+	return runtime.Keys{Measure: measure, Decide: runtime.Digest("launches", it.Launches, decidingVersion)}, nil
 }
 
 // Foresee implements runtime.Foreseer: a qualification of each engine that was

@@ -152,6 +152,6 @@ func (c *compare) decide(it *comparison, entries map[*variant]*gates.Contender, 
 	}
 	out.Verdict = verdict.Join(verdicts...)
 	if out.Verdict == verdict.Pass {
-		out.Reasons = because(code.Compared, verdict.Int("engines", len(out.Rows)), verdict.Int("launches", it.Launches), verdict.Text("reference", it.Reference))
+		out.Reasons = verdict.Because(code.Compared, verdict.Int("engines", len(out.Rows)), verdict.Int("launches", it.Launches), verdict.Text("reference", it.Reference))
 	}
 }

@@ -28,7 +28,7 @@ func (l *Lab) sessionID(s *runtime.Scope, wanted int) (string, error) {
 		}
 	}
 	for cut := 0; ; cut++ {
-		id := "s-" + shortID(s.Keys.Measure, s.Attempt, cut)
+		id := "s-" + runtime.ShortID(s.Keys.Measure, s.Attempt, cut)
 		ok, err := l.usable(id, wanted)
 		if err != nil || ok {
 			return id, err

@@ -41,7 +41,7 @@ func TestCheckCompare(t *testing.T) {
 
 func TestCounts(t *testing.T) {
 	clean, garbage := &ledger.Launch{ID: "a"}, &ledger.Launch{ID: "b", Incoherent: []verdict.Reason{verdict.New(code.Garbage).On("chat")}}
-	cached := &ledger.Launch{ID: "c", Invalid: because(code.FromCache)}
+	cached := &ledger.Launch{ID: "c", Invalid: verdict.Because(code.FromCache)}
 	for _, c := range []struct {
 		name           string
 		own, reference []*ledger.Launch

@@ -83,7 +83,7 @@ func (d *dockerBuild) config() (c dockerBuildConfig, b docker.Build, err error) 
 		return c, b, err
 	}
 	// Absolute, since the docker command runs in the context.
-	folder, err := filepath.Abs(d.lab.inPlan(c.Context))
+	folder, err := filepath.Abs(d.lab.Plan.Path(c.Context))
 	if err != nil {
 		return c, b, err
 	}
@@ -125,7 +125,7 @@ func (d *dockerBuild) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	}
 	key := d.lab.sealed("docker_build", attrs, inputs)
 	if p := s.Previous; p != nil && p.Made[madeImage] != "" && (p.MeasureKey == key || strings.HasPrefix(p.MeasureKey, key+"@")) {
-		if id, err := imageNow(contextOf(s), c.Host, c.DockerContext, c.Tag); err == nil && id == p.Made[madeImage] {
+		if id, err := imageNow(runtime.ContextOf(s), c.Host, c.DockerContext, c.Tag); err == nil && id == p.Made[madeImage] {
 			key = p.MeasureKey
 		} else {
 			key += "@" + strconv.Itoa(p.Attempt)
@@ -150,7 +150,7 @@ func (d *dockerBuild) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decisi
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return &ledger.Decision{Verdict: verdict.Error, Reasons: because(code.NotStarted, oneLine(err))}, nil
+		return &ledger.Decision{Verdict: verdict.Error, Reasons: verdict.Because(code.NotStarted, verdict.Line(err))}, nil
 	}
 	if _, err := docker.BuildInputs(b.Folder, b.Dockerfile); err != nil {
 		return broke(err)
@@ -174,7 +174,7 @@ func (d *dockerBuild) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decisi
 	}
 	id, err := docker.BuiltID(idFile)
 	if err != nil {
-		out.Verdict, out.Reasons = verdict.Error, because(code.NoImageID, verdict.Err(err))
+		out.Verdict, out.Reasons = verdict.Error, verdict.Because(code.NoImageID, verdict.Err(err))
 		return out, nil
 	}
 	out.Made = map[string]string{madeImage: id, "tag": c.Tag}

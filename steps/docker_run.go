@@ -112,7 +112,7 @@ func (d *dockerRun) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	if err != nil {
 		return runtime.Keys{}, err
 	}
-	now, err := imageNow(contextOf(s), spec.Docker.Host, spec.Docker.Context, spec.Docker.Image)
+	now, err := imageNow(runtime.ContextOf(s), spec.Docker.Host, spec.Docker.Context, spec.Docker.Image)
 	if err != nil || now == "" || now == p.Made[madeImage] {
 		return runtime.Keys{Measure: p.MeasureKey, Decide: "docker_run"}, nil
 	}
@@ -149,7 +149,7 @@ func (d *dockerRun) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision
 		if errors.As(err, &failure) {
 			failure.Of = "container"
 		}
-		return &ledger.Decision{Verdict: verdict.Error, Reasons: because(code.NotStarted, oneLine(err))}, ctx.Err()
+		return &ledger.Decision{Verdict: verdict.Error, Reasons: verdict.Because(code.NotStarted, verdict.Line(err))}, ctx.Err()
 	}
 	out, err := d.lab.await(ctx, s, inst, time.Duration(c.Timeout))
 	if err != nil {
@@ -159,7 +159,7 @@ func (d *dockerRun) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision
 	// The container's init process says so where the command never began.
 	if len(out.LogTail) > 0 && strings.HasPrefix(out.LogTail[0], "[FATAL tini (") {
 		out.Verdict = verdict.Error
-		out.Reasons = because(code.NoProgram, verdict.Text("line", out.LogTail[0]))
+		out.Reasons = verdict.Because(code.NoProgram, verdict.Text("line", out.LogTail[0]))
 	}
 	return out, nil
 }

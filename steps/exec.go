@@ -69,9 +69,9 @@ func (e *execStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision,
 	if err != nil {
 		return nil, err
 	}
-	run, err := process.StartCommand(engine.Spec{Command: c.Command, Dir: e.lab.inPlan(c.Dir), Env: c.Env, StopGrace: 10 * time.Second}, launch)
+	run, err := process.StartCommand(engine.Spec{Command: c.Command, Dir: e.lab.Plan.Path(c.Dir), Env: c.Env, StopGrace: 10 * time.Second}, launch)
 	if err != nil {
-		return &ledger.Decision{Verdict: verdict.Error, Reasons: because(code.NotStarted, oneLine(err))}, nil
+		return &ledger.Decision{Verdict: verdict.Error, Reasons: verdict.Because(code.NotStarted, verdict.Line(err))}, nil
 	}
 	return e.lab.await(ctx, s, run, time.Duration(c.Timeout))
 }

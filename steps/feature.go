@@ -37,7 +37,7 @@ func (d *decideFeature) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	for _, r := range d.feature.Criteria {
 		rules = append(rules, ruleKey(r))
 	}
-	return runtime.Keys{Measure: digest(parts), Decide: digest(rules), Claim: claimKey(d.feature)}, nil
+	return runtime.Keys{Measure: runtime.Digest(parts), Decide: runtime.Digest(rules), Claim: claimKey(d.feature)}, nil
 }
 
 // identity is what another decision rests on when it rests on d. A benchmark that
@@ -45,9 +45,9 @@ func (d *decideFeature) Keys(s *runtime.Scope) (runtime.Keys, error) {
 // held against.
 func identity(d *ledger.Decision) string {
 	if d.Kind == string(runtime.KindBenchmark) {
-		return digest(d.Node, d.MeasureKey, d.Verdict, d.Session, d.Launches)
+		return runtime.Digest(d.Node, d.MeasureKey, d.Verdict, d.Session, d.Launches)
 	}
-	return digest(d.Node, d.MeasureKey, d.DecisionKey, d.DecidedBy(), d.Verdict, d.Accepted, d.Session, d.Launches)
+	return runtime.Digest(d.Node, d.MeasureKey, d.DecisionKey, d.DecidedBy(), d.Verdict, d.Accepted, d.Session, d.Launches)
 }
 
 // restsOn is what a decision that waited for a node rests on: its identity, or that
@@ -58,7 +58,7 @@ func restsOn(s *runtime.Scope, id string) (string, error) {
 		return identity(d), nil
 	}
 	if why := s.LockedBy(id); !why.IsZero() {
-		return digest(id, "locked", why.Key()), nil
+		return runtime.Digest(id, "locked", why.Key()), nil
 	}
 	return "", runtime.ErrUndecided
 }

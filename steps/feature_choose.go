@@ -33,7 +33,7 @@ func (d *decideChoice) Keys(s *runtime.Scope) (runtime.Keys, error) {
 		measured = append(measured, f.Name, keys.Measure)
 		decided = append(decided, f.Name, keys.Decide)
 	}
-	return runtime.Keys{Measure: digest(measured), Decide: digest(decided), Claim: claimKey(d.feature)}, nil
+	return runtime.Keys{Measure: runtime.Digest(measured), Decide: runtime.Digest(decided), Claim: claimKey(d.feature)}, nil
 }
 
 // choosingVersion changes when the same alternatives would be chosen among in

@@ -77,7 +77,7 @@ func (j *joinConfirmed) Keys(s *runtime.Scope) (runtime.Keys, error) {
 		}
 		parts = append(parts, part)
 	}
-	return runtime.Keys{Measure: digest(parts), Decide: digest("confirmed", confirmingVersion), Claim: claimKey(j.feature)}, nil
+	return runtime.Keys{Measure: runtime.Digest(parts), Decide: runtime.Digest("confirmed", confirmingVersion), Claim: claimKey(j.feature)}, nil
 }
 
 // confirmingVersion changes when the same outcomes would be joined in another way.

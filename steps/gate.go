@@ -58,7 +58,7 @@ func (g *decideGate) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	for _, r := range g.phase.Gate.Rules {
 		rules = append(rules, ruleKey(r))
 	}
-	return runtime.Keys{Measure: digest("gate", parts), Decide: digest(rules)}, nil
+	return runtime.Keys{Measure: runtime.Digest("gate", parts), Decide: runtime.Digest(rules)}, nil
 }
 
 func (g *decideGate) Run(_ context.Context, s *runtime.Scope) (*ledger.Decision, error) {

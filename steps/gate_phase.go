@@ -28,7 +28,7 @@ func (j *joinPhase) Keys(s *runtime.Scope) (runtime.Keys, error) {
 		}
 		parts = append(parts, part)
 	}
-	return runtime.Keys{Measure: digest("phase", parts), Decide: digest("phase")}, nil
+	return runtime.Keys{Measure: runtime.Digest("phase", parts), Decide: runtime.Digest("phase")}, nil
 }
 
 func (j *joinPhase) Run(_ context.Context, s *runtime.Scope) (*ledger.Decision, error) {

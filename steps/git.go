@@ -104,9 +104,9 @@ func (g *gitStep) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	if !ok {
 		return keys, nil
 	}
-	ctx, cancel := context.WithTimeout(contextOf(s), time.Minute)
+	ctx, cancel := context.WithTimeout(runtime.ContextOf(s), time.Minute)
 	defer cancel()
-	r, err := git.Open(ctx, g.lab.absolute(g.common.Repo))
+	r, err := git.Open(ctx, g.lab.Plan.Abs(g.common.Repo))
 	if err != nil {
 		keys.Why = verdict.New(code.GitRefused, verdict.Err(err))
 	} else {
@@ -126,7 +126,7 @@ func (g *gitStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 	defer cancel()
 	var goal string
 	var reasons []verdict.Reason
-	r, err := git.Open(limited, g.lab.absolute(g.common.Repo))
+	r, err := git.Open(limited, g.lab.Plan.Abs(g.common.Repo))
 	if err == nil {
 		goal, reasons, err = g.action.do(limited, r)
 	}
@@ -135,9 +135,9 @@ func (g *gitStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case limited.Err() != nil:
-		out.Verdict, reasons = verdict.Fail, because(code.TimedOut, verdict.Dur("limit", time.Duration(g.common.Timeout)), verdict.Err(err))
+		out.Verdict, reasons = verdict.Fail, verdict.Because(code.TimedOut, verdict.Dur("limit", time.Duration(g.common.Timeout)), verdict.Err(err))
 	case err != nil:
-		out.Verdict, reasons = gitVerdict(err), because(code.GitRefused, verdict.Err(err))
+		out.Verdict, reasons = gitVerdict(err), verdict.Because(code.GitRefused, verdict.Err(err))
 	default:
 		// What was reached is known only now, and is what later runs look for.
 		s.Keys.Measure = g.key() + gitGoal + goal

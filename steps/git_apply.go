@@ -8,6 +8,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
 )
 
 var gitApplyKind = gitKind(
@@ -28,10 +29,10 @@ type gitApply struct {
 }
 
 // input is the patch itself: another one under the same name is another step.
-func (c *gitApply) input() string { return fileDigest(c.lab.absolute(c.Patch)) }
+func (c *gitApply) input() string { return runtime.FileDigest(c.lab.Plan.Abs(c.Patch)) }
 
 func (c *gitApply) do(ctx context.Context, r *git.Repo) (string, []verdict.Reason, error) {
-	path := c.lab.absolute(c.Patch)
+	path := c.lab.Plan.Abs(c.Patch)
 	if err := git.PatchFile(path); err != nil {
 		return "", nil, err
 	}
@@ -52,7 +53,7 @@ func (c *gitApply) do(ctx context.Context, r *git.Repo) (string, []verdict.Reaso
 }
 
 func (c *gitApply) holds(ctx context.Context, r *git.Repo, _ string) verdict.Reason {
-	if r.Applied(ctx, c.lab.absolute(c.Patch)) {
+	if r.Applied(ctx, c.lab.Plan.Abs(c.Patch)) {
 		return verdict.Reason{}
 	}
 	return verdict.New(code.PatchGone, verdict.Text("repo", filepath.Base(r.Top))).On(c.Patch)

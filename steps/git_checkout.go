@@ -44,7 +44,7 @@ func (c *gitCheckout) do(ctx context.Context, r *git.Repo) (goal string, reasons
 	}
 	where := r
 	if c.Worktree != "" {
-		dir := c.lab.absolute(c.Worktree)
+		dir := c.lab.Plan.Abs(c.Worktree)
 		if where, err = c.tree(ctx, r, dir); err != nil {
 			return "", nil, err
 		}
@@ -115,7 +115,7 @@ func sameFile(a, b string) bool {
 func (c *gitCheckout) holds(ctx context.Context, r *git.Repo, goal string) verdict.Reason {
 	where, what := r, r.Top
 	if c.Worktree != "" {
-		what = c.lab.absolute(c.Worktree)
+		what = c.lab.Plan.Abs(c.Worktree)
 		t, err := c.tree(ctx, r, what)
 		if err != nil {
 			return verdict.New(code.GitRefused, verdict.Err(err))

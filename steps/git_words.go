@@ -3,9 +3,6 @@ package steps
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/mxflow/mxflow/engine/git"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -56,26 +53,4 @@ func tipOf(ctx context.Context, r *git.Repo, branch string) string {
 	}
 	head, _, _ := r.Head(ctx)
 	return head
-}
-
-// absolute is a path of the plan for programs that run in another folder.
-func (l *Lab) absolute(path string) string {
-	path = l.inPlan(path)
-	if abs, err := filepath.Abs(path); err == nil {
-		return abs
-	}
-	return path
-}
-
-// homePath is a path with ~ for the home folder written out.
-func homePath(path string) string {
-	rest, ok := strings.CutPrefix(path, "~")
-	if !ok || rest != "" && !strings.HasPrefix(rest, "/") {
-		return path
-	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return path
-	}
-	return filepath.Join(home, rest)
 }

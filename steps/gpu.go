@@ -162,23 +162,20 @@ func (l *Lab) gpuAfter(s *runtime.Scope, u gpuUse) (notes []verdict.Reason) {
 		return nil
 	}
 	settle := time.Duration(u.config.Settle)
-	o, err := gpu.WaitFree(orBackground(s.Hard), u.look, freeEvery/4, settle, nil)
+	ctx := s.Hard
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	o, err := gpu.WaitFree(ctx, u.look, freeEvery/4, settle, nil)
 	switch {
 	case err != nil:
-		return because(code.GPUUnseen, oneLine(err))
+		return verdict.Because(code.GPUUnseen, verdict.Line(err))
 	case len(o.Processes) > 0:
-		return because(code.GPUShared, verdict.Text("by", o.String()))
+		return verdict.Because(code.GPUShared, verdict.Text("by", o.String()))
 	case !o.Free():
-		return because(code.GPUNotGivenBack, verdict.Dur("within", settle), verdict.Text("by", o.String()))
+		return verdict.Because(code.GPUNotGivenBack, verdict.Dur("within", settle), verdict.Text("by", o.String()))
 	}
 	return nil
-}
-
-func orBackground(ctx context.Context) context.Context {
-	if ctx == nil {
-		return context.Background()
-	}
-	return ctx
 }
 
 // gpuWait is what is waited for, and for how long at most.

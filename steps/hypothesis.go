@@ -28,7 +28,7 @@ func claimKey(f *plans.Feature) string {
 	if f.Hypothesis == nil {
 		return ""
 	}
-	return digest("hypothesis", f.Hypothesis.Digest(), ruleKey(f.Hypothesis.Probe))
+	return runtime.Digest("hypothesis", f.Hypothesis.Digest(), ruleKey(f.Hypothesis.Probe))
 }
 
 // postHoc reports whether a claim was made after its measurement: no run that

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/runtime"
 )
 
 // What a run records of its plan's inputs has no secret in it, be it declared one, by
@@ -31,7 +32,7 @@ engine "embedded" "tiny" {
 		"MXFLOW_VAR_whole": "x correct horse x", "MXFLOW_VAR_threads": "8", "HOST": "node7", "MY_SECRET": "mnopqr",
 	}
 	loaded := load.LoadBytes("plan.hcl", []byte(src), Registry(), load.Options{Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }})
-	in, err := InputsOf(loaded, func(text string) (string, error) { return "mark of " + digest(text), nil })
+	in, err := InputsOf(loaded, func(text string) (string, error) { return "mark of " + runtime.Digest(text), nil })
 	if err != nil {
 		t.Fatal(err)
 	}

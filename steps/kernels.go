@@ -87,14 +87,14 @@ func (k *kernels) proved(ctx context.Context, q *qualification, wanted []evidenc
 		return judgeKernels(wanted, nil)
 	}
 	if q.inst.LogPath() == "" {
-		return verdict.Inconclusive, because(code.LogUnknown), nil
+		return verdict.Inconclusive, verdict.Because(code.LogUnknown), nil
 	}
 	scan, err := q.scanProof(ctx, wanted, globs)
 	if err != nil {
 		return "", nil, err
 	}
 	if scan.Lines() == 0 {
-		return verdict.Inconclusive, because(code.LogEmpty), nil
+		return verdict.Inconclusive, verdict.Because(code.LogEmpty), nil
 	}
 	v, reasons, err := judgeKernels(wanted, scan.Seen())
 	switch {
@@ -117,7 +117,7 @@ func (k *kernels) proved(ctx context.Context, q *qualification, wanted []evidenc
 func judgeKernels(wanted []evidence, seen map[string]logscan.Match) (verdict.Verdict, []verdict.Reason, error) {
 	v := verdict.Pass
 	if len(wanted) == 0 {
-		return verdict.Inconclusive, because(code.NoKnobs), nil
+		return verdict.Inconclusive, verdict.Because(code.NoKnobs), nil
 	}
 	// Of what is not proved only that is said which speaks against it.
 	var against, proofs []verdict.Reason
@@ -146,7 +146,7 @@ func judgeKernels(wanted []evidence, seen map[string]logscan.Match) (verdict.Ver
 		if observes(wanted) {
 			by = "engine"
 		}
-		return v, append(because(code.Proved, verdict.Int("knobs", len(wanted)), verdict.Text("by", by)), proofs...), nil
+		return v, append(verdict.Because(code.Proved, verdict.Int("knobs", len(wanted)), verdict.Text("by", by)), proofs...), nil
 	}
 	return v, against, nil
 }

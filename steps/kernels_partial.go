@@ -28,7 +28,7 @@ func judgePartial(why code.Code, wanted []evidence, seen map[string]logscan.Matc
 		}
 	}
 	if v == verdict.Fail || v == verdict.Pass && excluded {
-		return verdict.Inconclusive, append(because(why), reasons...)
+		return verdict.Inconclusive, append(verdict.Because(why), reasons...)
 	}
 	return v, reasons
 }

@@ -2,13 +2,11 @@ package steps
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"maps"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
 )
 
 // measuringVersion is part of every measurement key. It changes when the way
@@ -19,22 +17,10 @@ const measuringVersion = "3"
 // deciding does, so that verdicts of the old way are decided again.
 const decidingVersion = "4"
 
-// digest is the short name of anything that JSON can hold. Maps are written in
-// the order of their keys, so equal values have equal digests.
-func digest(parts ...any) string {
-	data, err := json.Marshal(parts)
-	if err != nil {
-		// Only unmarshalable Go types get here, never a plan's values.
-		panic(err)
-	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:16])
-}
-
 // sealed is the digest of what may hold sensitive values: it changes as they do,
 // but a value cannot be guessed from it.
 func (l *Lab) sealed(parts ...any) string {
-	return digest(l.Seal.Any(parts).([]any)...)
+	return runtime.Digest(l.Seal.Any(parts).([]any)...)
 }
 
 // variantKey covers everything that makes two starts the same start. The folder
@@ -120,7 +106,7 @@ func (l *Lab) benchmarkKey(workloads []*plans.Workload, vs []*variant) string {
 	for _, v := range vs {
 		parts = append(parts, v.key)
 	}
-	return digest("benchmark", l.workKey(workloads), parts)
+	return runtime.Digest("benchmark", l.workKey(workloads), parts)
 }
 
 // workKey is what is sent and on which machine: launches with one work may be
@@ -134,7 +120,7 @@ func (l *Lab) workKey(workloads []*plans.Workload) string {
 		sent.Summary, sent.RequestTimeout, sent.FirstTimeout, sent.StallTimeout, sent.Coherence = "", 0, 0, 0, ""
 		parts = append(parts, sent)
 	}
-	return digest("work", measuringVersion, l.MachineKey, parts)
+	return runtime.Digest("work", measuringVersion, l.MachineKey, parts)
 }
 
 // judged is how answers are looked at, for the decision's key.
@@ -167,5 +153,5 @@ func MachineKey(environment map[string]string, p *plans.Plan) string {
 	if p != nil && p.Baseline != nil {
 		maps.DeleteFunc(kept, func(name, _ string) bool { return isFree(name, p.Baseline.AcceptFingerprint) })
 	}
-	return digest("machine", kept)
+	return runtime.Digest("machine", kept)
 }

@@ -6,8 +6,6 @@ package steps
 
 import (
 	"fmt"
-	"path/filepath"
-	"strings"
 	"sync"
 
 	"github.com/mxflow/mxflow/engine"
@@ -91,13 +89,4 @@ func (l *Lab) Step(n *runtime.Node) (runtime.Step, error) {
 		return kind.make(l, n.StepBlock), nil
 	}
 	return nil, fmt.Errorf("unknown kind of node %q", n.Kind)
-}
-
-// inPlan is a path of the plan: relative ones start at the plan's folder, ~ is
-// the home folder.
-func (l *Lab) inPlan(path string) string {
-	if path = homePath(path); filepath.IsAbs(path) || strings.HasPrefix(path, sourceMark) {
-		return path
-	}
-	return filepath.Join(l.Plan.Dir, path)
 }

@@ -2,8 +2,6 @@ package steps
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"math"
@@ -60,7 +58,7 @@ func (l *Lab) launch(ctx context.Context, s *runtime.Scope, v *variant, record *
 	for k, value := range shownEnv(v.spec.Env) {
 		record.Engine["env."+k] = value
 	}
-	log := filepath.Join(l.RunDir, "launches", safeName(record.ID)+".log")
+	log := filepath.Join(l.RunDir, "launches", runtime.FileName(record.ID)+".log")
 	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
 		return nil, fmt.Errorf("no folder for engine logs: %w", err)
 	}
@@ -141,26 +139,9 @@ func tokenizerOf(t kinds.Tokenize) openai.Tokenizer {
 	}}
 }
 
-// safeName makes a file name of a launch's ID.
-func safeName(id string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_', r == '.':
-			return r
-		}
-		return '-'
-	}, id)
-}
-
 // keep appends the record of the launch to the ledger.
 func (st *started) keep(s *runtime.Scope) error {
 	return st.lab.Store.Append(&ledger.Record{
 		Type: "launch", Time: time.Now().UTC(), Run: s.Run, Launch: st.record,
 	})
-}
-
-// shortID is a name for what has none of its own.
-func shortID(parts ...any) string {
-	sum := sha256.Sum256([]byte(fmt.Sprint(parts...)))
-	return hex.EncodeToString(sum[:5])
 }

@@ -59,7 +59,7 @@ func putCompose(l *Lab, d *draft, spec *engine.Spec) ([]string, error) {
 	if err := d.engine.Launch.Decode(&c); err != nil {
 		return nil, err
 	}
-	file := l.inPlan(c.File)
+	file := l.Plan.Path(c.File)
 	if abs, err := filepath.Abs(file); err == nil {
 		file = abs
 	}

@@ -3,7 +3,6 @@ package steps
 import (
 	"errors"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
@@ -11,6 +10,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 )
 
@@ -40,7 +40,7 @@ func (st *started) broke(err error) {
 	}
 	if exit := st.inst.Exit(); exit != nil {
 		st.record.Exit = &exit.Code
-		st.record.Error = verdict.New(code.EngineDied, exitOf(exit), oneLine(err))
+		st.record.Error = verdict.New(code.EngineDied, exitOf(exit), verdict.Line(err))
 		st.record.LogTail = logscan.Tail(st.inst.LogPath(), 15)
 	}
 }
@@ -50,12 +50,7 @@ func brokenBy(err error) verdict.Reason {
 	if f := (*verdict.Fault)(nil); errors.As(err, &f) {
 		return f.Reason
 	}
-	return verdict.New(code.LaunchBroke, oneLine(err))
-}
-
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
+	return verdict.New(code.LaunchBroke, verdict.Line(err))
 }
 
 // stop ends the engine in order, keeps its log, and completes the record.
@@ -75,7 +70,7 @@ func (st *started) stop(s *runtime.Scope) {
 		st.describe()
 	}
 	if err := st.inst.Stop(s.Hard); err != nil && st.record.OK {
-		st.record.Notes = append(st.record.Notes, verdict.New(code.Stopping, oneLine(err)))
+		st.record.Notes = append(st.record.Notes, verdict.New(code.Stopping, verdict.Line(err)))
 	}
 	st.command.discard(st.inst.LogPath())
 	st.record.Seconds = time.Since(st.began).Seconds()
@@ -101,7 +96,7 @@ func (st *started) keepLog() {
 	}
 	sum, err := st.lab.Store.PutFile(st.inst.LogPath())
 	if err != nil {
-		st.record.Notes = append(st.record.Notes, verdict.New(code.NotKept, oneLine(err)).On("log"))
+		st.record.Notes = append(st.record.Notes, verdict.New(code.NotKept, verdict.Line(err)).On("log"))
 	}
 	st.record.Log = sum
 }
@@ -109,9 +104,9 @@ func (st *started) keepLog() {
 // redactLog takes sensitive values out of a log. Where that fails the log goes:
 // without a log there is less to see, with it there is too much.
 func (st *started) redactLog(path string) bool {
-	err := RedactFile(path, st.lab.Redact)
+	err := redact.File(path, st.lab.Redact)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		st.record.Notes = append(st.record.Notes, verdict.New(code.LogRemoved, oneLine(err)))
+		st.record.Notes = append(st.record.Notes, verdict.New(code.LogRemoved, verdict.Line(err)))
 		_ = os.Remove(path)
 	}
 	return err == nil

@@ -114,7 +114,7 @@ func putEndpoint(l *Lab, d *draft, spec *engine.Spec) ([]string, error) {
 		if path == "" {
 			return ""
 		}
-		return l.inPlan(path)
+		return l.Plan.Path(path)
 	}
 	spec.Endpoint = &engine.Endpoint{
 		URL: a.URL, APIKey: a.APIKey, Headers: a.Headers, CAFile: file(a.CAFile), ClientCert: file(a.ClientCert),

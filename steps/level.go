@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
 // level is one test level that runs in the qualification launch. It returns its
@@ -21,12 +20,3 @@ type qualification struct {
 	// it logs at its first request is only there afterwards.
 	answered bool
 }
-
-// because is one reason.
-func because(c code.Code, args ...verdict.Arg) []verdict.Reason {
-	return []verdict.Reason{verdict.New(c, args...)}
-}
-
-// oneLine is an error without what stands below its first line, such as the end of a
-// log.
-func oneLine(err error) verdict.Arg { return verdict.Text("error", firstLine(err)) }

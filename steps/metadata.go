@@ -78,7 +78,7 @@ func (l *Lab) describe(ctx context.Context, s *runtime.Scope, v *variant, st *st
 	l.metadata.Collect(asked, l.metadataRequest(v, st), doc)
 	st.record.Fingerprint = doc.Fingerprint
 	if err := l.keepMetadata(doc, st); err != nil {
-		st.record.Notes = append(st.record.Notes, verdict.New(code.NotKept, oneLine(err)).On("metadata"))
+		st.record.Notes = append(st.record.Notes, verdict.New(code.NotKept, verdict.Line(err)).On("metadata"))
 	}
 }
 
@@ -91,7 +91,7 @@ func (l *Lab) keepMetadata(doc *metadata.Document, st *started) error {
 		return err
 	}
 	text = l.Redact.Bytes(text)
-	path := filepath.Join(l.RunDir, "launches", safeName(st.record.ID)+".yaml")
+	path := filepath.Join(l.RunDir, "launches", runtime.FileName(st.record.ID)+".yaml")
 	err = os.WriteFile(path, text, 0o644)
 	if l.Store != nil {
 		sum, putErr := l.Store.Put(text)

@@ -105,7 +105,7 @@ func (st *started) observe(ctx context.Context, v *variant) {
 	}
 	seen, not, err := st.look(ctx, v)
 	if err != nil {
-		st.record.Notes = append(st.record.Notes, verdict.New(code.NothingObserved, oneLine(err)))
+		st.record.Notes = append(st.record.Notes, verdict.New(code.NothingObserved, verdict.Line(err)))
 		return
 	}
 	st.record.Observed, st.record.Unobserved = seen, not

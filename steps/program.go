@@ -2,9 +2,6 @@ package steps
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +10,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/runtime"
 )
 
 // program identifies what is started: the version of the embedded engine (not
@@ -45,7 +43,7 @@ func (l *Lab) program(ctx context.Context, spec engine.Spec) string {
 	}
 	sum := l.programDigest(path)
 	if packages := packagesBeside(pythonOf(spec)); len(packages) > 0 && !isFree("packages", l.acceptedEntries()) {
-		return digest(sum, packages)
+		return runtime.Digest(sum, packages)
 	}
 	return sum
 }
@@ -91,23 +89,10 @@ func (l *Lab) programDigest(path string) string {
 	if known, ok := l.programs[path]; ok && known.size == info.Size() && known.modified.Equal(info.ModTime()) {
 		return known.sum
 	}
-	sum := fileDigest(path)
+	sum := runtime.FileDigest(path)
 	if l.programs == nil {
 		l.programs = map[string]programSum{}
 	}
 	l.programs[path] = programSum{info.Size(), info.ModTime(), sum}
 	return sum
-}
-
-func fileDigest(path string) string {
-	f, err := os.Open(path)
-	if err != nil {
-		return "missing"
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "unreadable"
-	}
-	return hex.EncodeToString(h.Sum(nil))
 }

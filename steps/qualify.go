@@ -61,7 +61,7 @@ func (q *qualify) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	if !why.IsZero() {
 		// Which variant it is compared with, or which engine is the first, may be
 		// another one some day.
-		keys.Measure = digest(why.Code, keys.Measure)
+		keys.Measure = runtime.Digest(why.Code, keys.Measure)
 	}
 	return keys, err
 }
@@ -114,7 +114,7 @@ func (q *qualify) one(ctx context.Context, s *runtime.Scope, v *variant, out *le
 	if len(blocks) == 0 {
 		return nil, nil
 	}
-	id := runtime.QualifyLaunch + shortID(s.Run, s.Node.ID, v.key, s.Attempt)
+	id := runtime.QualifyLaunch + runtime.ShortID(s.Run, s.Node.ID, v.key, s.Attempt)
 	s.Emit(runtime.Event{Type: "launch_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.name, Level: "qualification", Launch: 1, Launches: 1, LaunchID: id})
 	st, err := q.lab.launch(ctx, s, v, &ledger.Launch{ID: id, Session: id, Purpose: ledger.ForQualification, Ordinal: 1, Order: 1, OK: true})
 	var levels []ledger.Level

@@ -1,59 +1,6 @@
 package steps
 
-import (
-	"bufio"
-	"errors"
-	"io"
-	"os"
-	"path/filepath"
-
-	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/plans/redact"
-)
-
-// RedactFile takes sensitive values out of a text file, in place. A file that
-// holds none is not touched.
-func RedactFile(path string, r *redact.Redactor) error {
-	if !r.Active() {
-		return nil
-	}
-	in, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.CreateTemp(filepath.Dir(path), ".redacted-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(out.Name()) // gone after the rename
-	changed, err := redactLines(in, out, r)
-	if err = errors.Join(err, out.Close()); err != nil || !changed {
-		return err
-	}
-	return os.Rename(out.Name(), path)
-}
-
-// redactLines copies line by line: what is sensitive and has several lines is
-// known to the redactor by each of them.
-func redactLines(in io.Reader, out io.Writer, r *redact.Redactor) (changed bool, err error) {
-	lines := bufio.NewReaderSize(in, 64<<10)
-	w := bufio.NewWriterSize(out, 64<<10)
-	for {
-		line, readErr := lines.ReadString('\n')
-		clean := r.Text(line)
-		changed = changed || clean != line
-		if _, err := w.WriteString(clean); err != nil {
-			return changed, err
-		}
-		if readErr == io.EOF {
-			return changed, w.Flush()
-		}
-		if readErr != nil {
-			return changed, readErr
-		}
-	}
-}
+import "github.com/mxflow/mxflow/engine/measure"
 
 // redactSamples keeps sensitive values that an engine repeats out of the raw
 // samples.

@@ -14,6 +14,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -42,7 +43,7 @@ func (r *Replay) planOf(run string) *recordedPlan {
 	if start == nil {
 		return &recordedPlan{why: verdict.New(code.PlanUnrecorded)}
 	}
-	key := start.PlanDigest + " " + start.PlanSource + " " + start.PlanFile + " " + digest(start.Inputs)
+	key := start.PlanDigest + " " + start.PlanSource + " " + start.PlanFile + " " + runtime.Digest(start.Inputs)
 	for _, name := range slices.Sorted(maps.Keys(start.PlanSources)) {
 		key += " " + name + " " + start.PlanSources[name]
 	}

@@ -47,12 +47,12 @@ func (l *Lab) resolve(s *runtime.Scope, name, engineKey string, knobs map[string
 		return nil, err
 	}
 	v := &variant{name: name, engine: engineKey, knobs: knobs, spec: spec}
-	v.key = l.variantKey(contextOf(s), v.spec)
+	v.key = l.variantKey(runtime.ContextOf(s), v.spec)
 	if v.command, err = commandOf(e); err != nil {
 		return nil, err
 	}
 	if v.command != nil {
-		v.key = digest(v.key, v.command)
+		v.key = runtime.Digest(v.key, v.command)
 	}
 	if own := e.Parts["observe"]; len(own) > 0 {
 		// A launch that did not look for it does not know it.

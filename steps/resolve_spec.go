@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
@@ -38,7 +39,9 @@ func (l *Lab) spec(d *draft) (engine.Spec, error) {
 	case e.Process != nil:
 		command, spec.Port = e.Process.Command, e.Process.Port
 		if e.Process.Dir != "" {
-			spec.Dir = l.inPlan(e.Process.Dir)
+			if spec.Dir = e.Process.Dir; !strings.HasPrefix(spec.Dir, sourceMark) {
+				spec.Dir = l.Plan.Path(spec.Dir)
+			}
 		}
 	case e.Launch != nil:
 		if command, err = l.launchPart(d, &spec); err != nil {

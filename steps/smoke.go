@@ -83,18 +83,18 @@ func (s *smoke) run(ctx context.Context, q *qualification) (verdict.Verdict, []v
 	q.answered = true
 	text := answer.Text + answer.Reasoning
 	if strings.TrimSpace(text) == "" {
-		return verdict.Fail, because(code.AnswerEmpty, verdict.Text("prompt", s.Prompt)), nil
+		return verdict.Fail, verdict.Because(code.AnswerEmpty, verdict.Text("prompt", s.Prompt)), nil
 	}
 	if s.Expect != "" && !strings.Contains(strings.ToLower(text), strings.ToLower(s.Expect)) {
-		return verdict.Fail, because(code.AnswerLacks, verdict.Text("prompt", s.Prompt), verdict.Text("expect", s.Expect), verdict.Text("answer", cut(text))), nil
+		return verdict.Fail, verdict.Because(code.AnswerLacks, verdict.Text("prompt", s.Prompt), verdict.Text("expect", s.Expect), verdict.Text("answer", cut(text))), nil
 	}
 	if s.re != nil && !s.re.MatchString(text) {
-		return verdict.Fail, because(code.AnswerUnlike, verdict.Text("prompt", s.Prompt), verdict.Text("pattern", s.Pattern), verdict.Text("answer", cut(text))), nil
+		return verdict.Fail, verdict.Because(code.AnswerUnlike, verdict.Text("prompt", s.Prompt), verdict.Text("pattern", s.Pattern), verdict.Text("answer", cut(text))), nil
 	}
 	if ok, why := coherence.Coherent(text); !ok {
 		return verdict.Fail, []verdict.Reason{verdict.New(code.AnswerGarbage, verdict.Text("prompt", s.Prompt)).From(signOf(why))}, nil
 	}
-	return verdict.Pass, because(code.Answered, verdict.Text("answer", cut(text))), nil
+	return verdict.Pass, verdict.Because(code.Answered, verdict.Text("answer", cut(text))), nil
 }
 
 // cut shortens text for a message.

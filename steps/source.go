@@ -30,50 +30,6 @@ type sourceConfig struct {
 // sourceTimeout is how long a build command may take where the plan is silent.
 const sourceTimeout = 2 * time.Hour
 
-// patience is how long a question about a repository may take.
-const patience = 2 * time.Minute
-
-// ask answers a question about the world once for each node, so that its keys and
-// its launches speak of the same state, whatever other nodes do meanwhile: an
-// answer, or the problem with it. Where the scope remembers nothing it is asked again.
-func ask[T any](s *runtime.Scope, question string, find func(context.Context) (T, error)) (answer T, problem string) {
-	type found struct {
-		answer  T
-		problem string
-	}
-	remembers := s != nil && s.Known != nil
-	if remembers {
-		if known, ok := s.Known.Load(question); ok {
-			return known.(found).answer, known.(found).problem
-		}
-	}
-	ctx, cancel := context.WithTimeout(contextOf(s), patience)
-	defer cancel()
-	answer, err := find(ctx)
-	var f found
-	if err != nil {
-		f.problem = err.Error()
-	} else {
-		f.answer = answer
-	}
-	if remembers && contextOf(s).Err() == nil {
-		s.Known.Store(question, f)
-	}
-	return f.answer, f.problem
-}
-
-// contextOf ends when the run ends; where there is none, with a person's second
-// Ctrl-C.
-func contextOf(s *runtime.Scope) context.Context {
-	switch {
-	case s == nil:
-		return context.Background()
-	case s.Context != nil:
-		return s.Context
-	}
-	return orBackground(s.Hard)
-}
-
 // provenance puts into spec what it is built from, what caches it has and what
 // working trees it sees. What cannot be found out now (a branch that a step is
 // still to make) is no error here: the launch says what is wrong.
@@ -103,10 +59,10 @@ func (l *Lab) provenance(d *draft, spec *engine.Spec) error {
 
 func (l *Lab) sourceOf(s *runtime.Scope, c sourceConfig) *engine.Source {
 	src := &engine.Source{
-		Repo: l.absolute(c.Repo), Ref: c.Ref, Build: c.Build, Env: c.Env, Mount: c.Mount, Timeout: int64(c.Timeout),
+		Repo: l.Plan.Abs(c.Repo), Ref: c.Ref, Build: c.Build, Env: c.Env, Mount: c.Mount, Timeout: int64(c.Timeout),
 	}
 	if c.Dir != "" {
-		src.Dir = l.absolute(c.Dir)
+		src.Dir = l.Plan.Abs(c.Dir)
 	}
 	if src.Timeout <= 0 {
 		src.Timeout = int64(sourceTimeout)
@@ -115,7 +71,7 @@ func (l *Lab) sourceOf(s *runtime.Scope, c sourceConfig) *engine.Source {
 		src.Problem = "a source of a knob's value names no repo, and neither does the engine: add repo = \"…\" to one of them"
 		return src
 	}
-	src.Commit, src.Problem = ask(s, "commit "+src.Repo+"\x00"+src.Ref, func(ctx context.Context) (string, error) {
+	src.Commit, src.Problem = runtime.Ask(s, "commit "+src.Repo+"\x00"+src.Ref, func(ctx context.Context) (string, error) {
 		r, err := git.Open(ctx, src.Repo)
 		if err != nil {
 			return "", err
@@ -136,7 +92,7 @@ func (l *Lab) sourceOf(s *runtime.Scope, c sourceConfig) *engine.Source {
 func (l *Lab) inputs(patterns []string) (string, error) {
 	h := sha256.New()
 	for _, p := range patterns {
-		found, err := filepath.Glob(l.absolute(p))
+		found, err := filepath.Glob(l.Plan.Abs(p))
 		if err != nil {
 			return "", fmt.Errorf("inputs: %q is no pattern that can be read: %w", p, err)
 		}
@@ -144,7 +100,7 @@ func (l *Lab) inputs(patterns []string) (string, error) {
 			return "", fmt.Errorf("inputs: there is no file %s: correct the path, or take it out of inputs", p)
 		}
 		for _, file := range slices.Sorted(slices.Values(found)) {
-			sum := fileDigest(file)
+			sum := runtime.FileDigest(file)
 			if len(sum) != 2*sha256.Size {
 				return "", fmt.Errorf("inputs: %s cannot be read as a file: name files, with * for many", file)
 			}

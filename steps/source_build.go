@@ -16,6 +16,7 @@ import (
 	"github.com/mxflow/mxflow/engine/git"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/process"
+	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -130,7 +131,7 @@ func (w worktree) changed(ctx context.Context) (map[string]string, error) {
 	files, err := trackedChanges(ctx, w.dir(), w.src.Commit)
 	sums := map[string]string{}
 	for _, f := range files {
-		sums[f] = fileDigest(filepath.Join(w.dir(), f))
+		sums[f] = runtime.FileDigest(filepath.Join(w.dir(), f))
 	}
 	return sums, err
 }
@@ -154,7 +155,7 @@ func (w worktree) build(ctx context.Context, i int, command []string, record *le
 	ctx2, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	run, err := process.StartCommand(engine.Spec{Command: argv, Dir: w.dir(), Env: env, StopGrace: 10 * time.Second},
-		engine.Launch{ID: "build-" + shortID(w.launch, i), Owner: w.lab.Owner, LogPath: log})
+		engine.Launch{ID: "build-" + runtime.ShortID(w.launch, i), Owner: w.lab.Owner, LogPath: log})
 	if err != nil {
 		return err
 	}
@@ -166,9 +167,9 @@ func (w worktree) build(ctx context.Context, i int, command []string, record *le
 	// What the command left behind ends with it.
 	_ = run.Stop(w.hard)
 	if ctx.Err() != nil {
-		return errors.Join(ctx.Err(), RedactFile(log, w.lab.Redact))
+		return errors.Join(ctx.Err(), redact.File(log, w.lab.Redact))
 	}
-	if err := RedactFile(log, w.lab.Redact); err != nil {
+	if err := redact.File(log, w.lab.Redact); err != nil {
 		_ = os.Remove(log)
 	}
 	if exit != nil && exit.Code == 0 && exit.Signal == "" {

@@ -47,7 +47,7 @@ func sourceLab(t *testing.T) (*Lab, string) {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 	}
-	return &Lab{Plan: &plans.Plan{Dir: dir}, Store: st, Owner: "test-" + shortID(dir), RunDir: filepath.Join(dir, "run")}, repo
+	return &Lab{Plan: &plans.Plan{Dir: dir}, Store: st, Owner: "test-" + runtime.ShortID(dir), RunDir: filepath.Join(dir, "run")}, repo
 }
 
 func scope() *runtime.Scope {
@@ -220,7 +220,7 @@ func TestQuestionsEndWithTheRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	s := scope()
 	s.Context = ctx
-	_, problem := ask(s, "slow", func(ctx context.Context) (string, error) {
+	_, problem := runtime.Ask(s, "slow", func(ctx context.Context) (string, error) {
 		cancel()
 		<-ctx.Done()
 		return "", ctx.Err()
@@ -229,7 +229,7 @@ func TestQuestionsEndWithTheRun(t *testing.T) {
 		t.Errorf("the question ended with %q", problem)
 	}
 	s.Context = t.Context()
-	if answer, problem := ask(s, "slow", func(context.Context) (string, error) { return "found", nil }); answer != "found" || problem != "" {
+	if answer, problem := runtime.Ask(s, "slow", func(context.Context) (string, error) { return "found", nil }); answer != "found" || problem != "" {
 		t.Errorf("asked again it is %q, %q", answer, problem)
 	}
 }

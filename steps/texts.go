@@ -6,6 +6,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -22,7 +23,7 @@ type texts struct {
 
 // promptKey names the prompts of a cell in Lab.built.
 func promptKey(set string, w *plans.Workload, cell plans.Cell) string {
-	return digest("prompts", set, cell, w.Seed, w.API, w.Warmup, w.Requests)
+	return runtime.Digest("prompts", set, cell, w.Seed, w.API, w.Warmup, w.Requests)
 }
 
 // keep stores the prompts that a complete launch was sent, and refuses others

@@ -12,6 +12,8 @@ import (
 	"github.com/mxflow/mxflow/engine/git"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -29,7 +31,7 @@ func (l *Lab) putTrees(d *draft, spec *engine.Spec) error {
 		if err := b.Decode(&c); err != nil {
 			return err
 		}
-		spec.Trees = append(spec.Trees, engine.Tree{Name: b.Name, Path: l.absolute(c.Path), Paths: c.Paths, Freeze: c.Freeze})
+		spec.Trees = append(spec.Trees, engine.Tree{Name: b.Name, Path: l.Plan.Abs(c.Path), Paths: c.Paths, Freeze: c.Freeze})
 	}
 	for _, dir := range l.noticed(d, spec) {
 		declared := func(t engine.Tree) bool { return sameFile(t.Path, dir) }
@@ -39,7 +41,7 @@ func (l *Lab) putTrees(d *draft, spec *engine.Spec) error {
 	}
 	for i := range spec.Trees {
 		t := &spec.Trees[i]
-		t.Hash, t.Problem = ask(d.scope, fmt.Sprintf("tree %s\x00%q", t.Path, t.Paths), func(ctx context.Context) (string, error) {
+		t.Hash, t.Problem = runtime.Ask(d.scope, fmt.Sprintf("tree %s\x00%q", t.Path, t.Paths), func(ctx context.Context) (string, error) {
 			state, err := snapshot(ctx, *t, nil)
 			return state.Hash, err
 		})
@@ -52,8 +54,8 @@ func (l *Lab) putTrees(d *draft, spec *engine.Spec) error {
 func (l *Lab) noticed(d *draft, spec *engine.Spec) (roots []string) {
 	if spec.Docker != nil {
 		for host := range spec.Docker.Volumes {
-			if dir := homePath(host); strings.ContainsRune(dir, '/') && isRoot(l.absolute(dir)) {
-				roots = append(roots, l.absolute(dir))
+			if dir := plans.Home(host); strings.ContainsRune(dir, '/') && isRoot(l.Plan.Abs(dir)) {
+				roots = append(roots, l.Plan.Abs(dir))
 			}
 		}
 		slices.Sort(roots)
@@ -61,8 +63,8 @@ func (l *Lab) noticed(d *draft, spec *engine.Spec) (roots []string) {
 	if p := d.engine.Process; p != nil && p.Dir != "" && !strings.HasPrefix(p.Dir, sourceMark) {
 		// The plan's own repository changes with every note that is written: it has
 		// to be declared, with the paths that matter.
-		own := rootOf(l.absolute("."))
-		if root := rootOf(l.absolute(p.Dir)); root != "" && root != own {
+		own := rootOf(l.Plan.Abs("."))
+		if root := rootOf(l.Plan.Abs(p.Dir)); root != "" && root != own {
 			roots = append(roots, root)
 		}
 	}
@@ -141,7 +143,7 @@ func (l *Lab) recordTree(ctx context.Context, t engine.Tree) (out ledger.Tree, e
 	if state.Clean || l.Store == nil {
 		return out, nil
 	}
-	if err := RedactFile(file.Name(), l.Redact); err != nil {
+	if err := redact.File(file.Name(), l.Redact); err != nil {
 		return out, fmt.Errorf("sensitive values cannot be taken out of its diff: %w", err)
 	}
 	out.Diff, err = l.Store.PutFile(file.Name())
@@ -174,7 +176,7 @@ func (l *Lab) treesChanged(s *runtime.Scope, vs ...*variant) verdict.Reason {
 			if t.Problem != "" {
 				return verdict.New(code.TreeUnhashed, verdict.Text("error", t.Problem)).On(t.Name)
 			}
-			changed, _ := ask(s, "diff "+t.Path+was.Hash+t.Hash, func(ctx context.Context) (changes, error) {
+			changed, _ := runtime.Ask(s, "diff "+t.Path+was.Hash+t.Hash, func(ctx context.Context) (changes, error) {
 				return l.differenceNow(ctx, *was, t)
 			})
 			return verdict.New(code.TreeChanged, changed.args()...).On(t.Name)

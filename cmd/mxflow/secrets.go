@@ -153,6 +153,6 @@ func (a *app) cleanLogs(dir string) error {
 		if err != nil || !e.Type().IsRegular() {
 			return err
 		}
-		return steps.RedactFile(path, a.secrets)
+		return redact.File(path, a.secrets)
 	})
 }

@@ -1,0 +1,54 @@
+package runtime
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// Digest is the short name of anything that JSON can hold. Maps are written in
+// the order of their keys, so equal values have equal digests.
+func Digest(parts ...any) string {
+	data, err := json.Marshal(parts)
+	if err != nil {
+		// Only unmarshalable Go types get here, never a plan's values.
+		panic(err)
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16])
+}
+
+// ShortID is a name for what has none of its own.
+func ShortID(parts ...any) string {
+	sum := sha256.Sum256([]byte(fmt.Sprint(parts...)))
+	return hex.EncodeToString(sum[:5])
+}
+
+// FileName makes a file name of the ID of a launch or a node.
+func FileName(id string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_', r == '.':
+			return r
+		}
+		return '-'
+	}, id)
+}
+
+// FileDigest is the SHA-256 of a file, or why there is none: "missing", "unreadable".
+func FileDigest(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return "missing"
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "unreadable"
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
