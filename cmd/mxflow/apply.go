@@ -155,7 +155,6 @@ func (a *app) finish(st *store.Store, g *runtime.Graph, run string, result *runt
 	case result.Interrupted:
 		end.Verdict, end.Exit, end.Reason = "", verdict.ExitInterrupted, verdict.New(code.Interrupted)
 	}
-	end.Nodes = nodesOf(g)
 	err := st.Append(&ledger.Record{Type: "end", Time: time.Now().UTC(), Run: run, End: end})
 	progress.end(outcome, end)
 	if a.ending != nil {

@@ -43,7 +43,8 @@ type RunStart struct {
 	// Targets are the plan's numbers to beat as they were when the run began.
 	Targets []Target `json:"targets,omitempty"`
 	// Nodes are all nodes of the plan in the order in which the run goes through
-	// them; a run that is killed has no end that says so.
+	// them: what is not among them any more stands no longer, whatever was decided
+	// about it.
 	Nodes []string `json:"nodes,omitempty"`
 	// Inputs are what the plan was compiled with beside its files.
 	Inputs *Inputs `json:"inputs,omitempty"`
@@ -57,9 +58,6 @@ type End struct {
 	Exit int `json:"exit"`
 	// Reason is "finished", "interrupted" or what broke.
 	Reason verdict.Reason `json:"reason"`
-	// Nodes are all nodes of the plan: what is not among them any more stands no
-	// longer, whatever was decided about it.
-	Nodes []string `json:"nodes,omitempty"`
 	// Locked names each node that was not run, and why.
 	Locked map[string]verdict.Reason `json:"locked,omitempty"`
 }

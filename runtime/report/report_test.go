@@ -14,13 +14,14 @@ import (
 // and what is locked at its place.
 func TestReportInPlanOrder(t *testing.T) {
 	s := newStory(t)
+	s.nodes = []string{"baseline", "phase.first", "phase.mid", "phase.last"}
 	s.begin("r1")
 	s.add(baselineOf(set()))
 	for _, phase := range []string{"last", "first"} {
 		s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{Node: "phase." + phase, Kind: ledger.KindPhase, Phase: phase, Attempt: 1, Verdict: verdict.Pass}})
 	}
 	s.add(&ledger.Record{Type: "end", Run: "r1", End: &ledger.End{
-		Verdict: verdict.Pass, Reason: verdict.New(code.Finished), Nodes: []string{"baseline", "phase.first", "phase.mid", "phase.last"}, Locked: map[string]verdict.Reason{"phase.mid": verdict.New(code.Outcome).On("phase.none").Is(verdict.Fail)},
+		Verdict: verdict.Pass, Reason: verdict.New(code.Finished), Locked: map[string]verdict.Reason{"phase.mid": verdict.New(code.Outcome).On("phase.none").Is(verdict.Fail)},
 	}})
 	page := markdown(t, s)
 	at := -1
@@ -39,6 +40,7 @@ func TestReportSaysOnce(t *testing.T) {
 	cause := verdict.New(code.Level).On("benchmark").Is(verdict.Invalid).From(late)
 	missing := func(path string) verdict.Reason { return verdict.New(code.Missing).On(path).From(cause) }
 	s := newStory(t)
+	s.nodes = []string{"baseline", "feature.cache", "phase.p"}
 	s.begin("r1")
 	s.add(baselineOf(set()))
 	s.feature("cache", false, set("cache=on"), "baseline", nil, nil, 0, 0, func(d *ledger.Decision) {
@@ -50,7 +52,7 @@ func TestReportSaysOnce(t *testing.T) {
 		}
 	})
 	s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{Node: "phase.p", Kind: ledger.KindGate, Phase: "p", Attempt: 1, Verdict: verdict.Invalid, Reasons: []verdict.Reason{verdict.New(code.Rule).On("twice").Is(verdict.Invalid).From(missing("chat.tg.gain"))}}})
-	s.end("r1", "baseline", "feature.cache", "phase.p")
+	s.end("r1")
 	page := markdown(t, s)
 	if n := strings.Count(page, "162 ms late"); n != 1 {
 		t.Errorf("the cause is said %d times:\n%s", n, page)

@@ -19,6 +19,8 @@ type story struct {
 	st   *store.Store
 	at   time.Time
 	seen map[string]int
+	// nodes are those of the plan.
+	nodes []string
 }
 
 func newStory(t *testing.T) *story {
@@ -40,11 +42,11 @@ func (s *story) add(r *ledger.Record) {
 }
 
 func (s *story) begin(run string, targets ...ledger.Target) {
-	s.add(&ledger.Record{Type: "run", Run: run, RunStart: &ledger.RunStart{Plan: "tiny", PlanFile: "plan.hcl", Tool: "test", Targets: targets}})
+	s.add(&ledger.Record{Type: "run", Run: run, RunStart: &ledger.RunStart{Plan: "tiny", PlanFile: "plan.hcl", Tool: "test", Targets: targets, Nodes: s.nodes}})
 }
 
-func (s *story) end(run string, nodes ...string) {
-	s.add(&ledger.Record{Type: "end", Run: run, End: &ledger.End{Verdict: verdict.Pass, Reason: verdict.New(code.Finished), Nodes: nodes}})
+func (s *story) end(run string) {
+	s.add(&ledger.Record{Type: "end", Run: run, End: &ledger.End{Verdict: verdict.Pass, Reason: verdict.New(code.Finished)}})
 }
 
 // launches are one arm of a session, one for each value of tg.
@@ -110,6 +112,7 @@ var target = ledger.Target{
 // plan's order; a third, on both, is not, and so measured both together.
 func stacked(t *testing.T) *story {
 	s := newStory(t)
+	s.nodes = []string{"baseline", "feature.cache", "feature.moe", "phase.p", "feature.head"}
 	s.begin("r1", target)
 	s.add(baselineOf(set()))
 	base := s.launches("s-1", "baseline", set(), 20, 20.4, 19.8, 20.1)
@@ -124,7 +127,7 @@ func stacked(t *testing.T) *story {
 		low, high := -0.08, -0.05
 		d.Interference = []ledger.Interference{{Metric: "chat.tg", Stack: 2.04, Product: 2.28, Parts: []string{"cache", "moe"}, Ratio: -0.0732, Low: &low, High: &high}}
 	})
-	s.end("r1", "baseline", "feature.cache", "feature.moe", "phase.p", "feature.head")
+	s.end("r1")
 	return s
 }
 

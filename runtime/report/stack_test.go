@@ -29,6 +29,7 @@ func TestStackIsInThePlansOrder(t *testing.T) {
 // baseline's value sets it all the same.
 func TestSetIsWhatDiffersFromTheParent(t *testing.T) {
 	s := stacked(t)
+	s.nodes = append(s.nodes, "feature.back")
 	s.begin("r2")
 	both, _ := s.st.LaunchByID("s-2.accepted.1")
 	back := s.launches("s-3", "back", set("cache=on"), 44, 45)
@@ -52,6 +53,7 @@ func TestRetractedIsNotInTheStack(t *testing.T) {
 
 func TestChosenAlternativeSetsWhatItDoes(t *testing.T) {
 	s := stacked(t)
+	s.nodes = append(s.nodes, "feature.spec")
 	s.begin("r2")
 	base := []string{"s-1.baseline.1", "s-1.baseline.2"}
 	own := s.launches("s-4", "spec[short]", set("head=mxfp4"), 25, 26)
@@ -167,6 +169,7 @@ func TestOnSaysWhatWasAccepted(t *testing.T) {
 		return all[len(all)-1].On
 	}
 	s := stacked(t)
+	s.nodes = append(s.nodes, "feature.late", "feature.last")
 	s.begin("r2")
 	both := []string{"s-2.accepted.1", "s-2.accepted.2"}
 	s.feature("head", true, set("cache=on", "moe=routed", "head=mxfp4"), "accepted", both, []string{"s-2.head.1", "s-2.head.2"}, 0.1, 0.05)

@@ -33,7 +33,7 @@ func Locked(st *store.Store) []LockedNode {
 	plan := planned(st)
 	for node, cause := range end.Locked {
 		if !since[node] && !plan.gone(node) {
-			out = append(out, LockedNode{node, phaseOf(end.Nodes, node), cause})
+			out = append(out, LockedNode{node, phaseOf(plan.nodes, node), cause})
 		}
 	}
 	slices.SortFunc(out, func(a, b LockedNode) int {
@@ -157,8 +157,7 @@ func Undecided(st *store.Store) []UndecidedNode {
 type plan struct {
 	nodes  []string
 	places map[string]int
-	// newest is set where these are the nodes of the newest run. One of an earlier
-	// version says at its end which they were, and one that was killed never.
+	// newest is set where these are the nodes of the newest run.
 	newest bool
 }
 
@@ -173,9 +172,6 @@ func planned(st *store.Store) plan {
 		}
 		if view.Start != nil {
 			p.nodes = view.Start.Nodes
-		}
-		if len(p.nodes) == 0 && view.End != nil {
-			p.nodes = view.End.Nodes
 		}
 		p.newest = i == len(runs)-1
 	}

@@ -15,10 +15,10 @@ var failed = verdict.New(code.Outcome).On("baseline").Is(verdict.Fail)
 // features too, which do not name it.
 func TestLocked(t *testing.T) {
 	s := newStory(t)
+	s.nodes = []string{"baseline", "phase.z.step.exec.build", "feature.kv.qualify", "feature.kv", "feature.b", "phase.z", "feature.a", "phase.y"}
 	s.begin("r1")
 	s.add(&ledger.Record{Type: "end", Run: "r1", End: &ledger.End{
 		Verdict: verdict.Fail, Reason: verdict.New(code.Finished),
-		Nodes: []string{"baseline", "phase.z.step.exec.build", "feature.kv.qualify", "feature.kv", "feature.b", "phase.z", "feature.a", "phase.y"},
 		Locked: map[string]verdict.Reason{
 			"feature.a": failed, "feature.b": failed, "feature.kv": failed, "phase.y": failed, "phase.z": failed, "phase.z.step.exec.build": failed,
 		},
@@ -39,7 +39,7 @@ func TestLocked(t *testing.T) {
 func TestRows(t *testing.T) {
 	s := newStory(t)
 	decide := func(node string, attempt int) {
-		s.add(&ledger.Record{Type: "decision", Run: "r", Decision: &ledger.Decision{Node: node, Kind: ledger.KindGate, Attempt: attempt, Verdict: verdict.Pass}})
+		s.add(&ledger.Record{Type: "decision", Run: "r1", Decision: &ledger.Decision{Node: node, Kind: ledger.KindGate, Attempt: attempt, Verdict: verdict.Pass}})
 	}
 	rows := func(want ...string) {
 		t.Helper()
@@ -63,22 +63,19 @@ func TestRows(t *testing.T) {
 	start := func(run string, nodes ...string) {
 		s.add(&ledger.Record{Type: "run", Run: run, RunStart: &ledger.RunStart{Plan: "p", PlanFile: "p.hcl", Tool: "test", Nodes: nodes}})
 	}
-	// An earlier version: before its end nobody knows what the plan has.
-	s.begin("r1")
+	start("r1", "phase.a", "phase.b", "phase.c", "phase.d", "phase.old")
 	decide("phase.b", 1)
 	decide("phase.old", 1)
 	decide("phase.a", 1)
-	rows("phase.b", "phase.old", "phase.a")
+	rows("phase.a", "phase.b", "phase.c open", "phase.d open", "phase.old")
 	s.add(&ledger.Record{Type: "end", Run: "r1", End: &ledger.End{
-		Verdict: verdict.Fail, Reason: verdict.New(code.Finished), Nodes: []string{"phase.a", "phase.b", "phase.c", "phase.d", "phase.old"},
+		Verdict: verdict.Fail, Reason: verdict.New(code.Finished),
 		Locked: map[string]verdict.Reason{"phase.c": failed, "phase.d": failed},
 	}})
 	rows("phase.a", "phase.b", "phase.c locked", "phase.d locked", "phase.old")
-	// Its order is known in the next run, and not what that one's plan has.
-	s.begin("r2")
+	start("r2", "phase.a", "phase.b", "phase.c", "phase.d", "phase.old")
 	decide("phase.c", 1)
 	rows("phase.a", "phase.b", "phase.c", "phase.d locked", "phase.old")
-	// This version says it when a run begins.
 	start("r3", "phase.c", "phase.b", "phase.new", "phase.d", "phase.a")
 	decide("phase.c", 2)
 	rows("phase.c", "phase.b", "phase.new open", "phase.d locked", "phase.a", "phase.old gone")
