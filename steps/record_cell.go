@@ -30,8 +30,8 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 	p.Zero, p.Fresh = r.Zero, r.Fresh
 	before := r.done
 	r.total += p.Total() - cell.Warmup - cell.Requests
-	p.Progress = func(now load.Progress) {
-		r.done = before + now.Done
+	p.Progress = func(done int) {
+		r.done = before + done
 		if r.Progress != nil {
 			r.Progress(r.done, r.total)
 		}

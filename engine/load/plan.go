@@ -73,18 +73,9 @@ type Plan struct {
 	// request that is measured; what it does takes none of the measured time.
 	Begin func()
 	// Progress, when set, is called after every request that was answered, one
-	// call at a time.
-	Progress func(Progress)
-}
-
-// Progress is how far a plan has come.
-type Progress struct {
-	Cell string
-	// Done of Total requests are answered, warm-ups and contexts included. A
-	// Duration may end a run before.
-	Done, Total int
-	// Sample is the latest answer.
-	Sample measure.Sample
+	// call at a time, with how many of Total are, warm-ups and contexts included. A
+	// Duration may end a run before all are.
+	Progress func(done int)
 }
 
 func (p Plan) check() error {

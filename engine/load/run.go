@@ -58,7 +58,7 @@ func run(ctx context.Context, engine Streamer, p Plan, alarms func(context.Conte
 	}
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &runner{parent: ctx, ctx: inner, cancel: cancel, engine: engine, plan: p, alarms: alarms, total: p.Total(), fresh: p.Fresh}
+	r := &runner{parent: ctx, ctx: inner, cancel: cancel, engine: engine, plan: p, alarms: alarms, fresh: p.Fresh}
 
 	var delay measure.Series
 	var watching sync.WaitGroup
@@ -91,7 +91,6 @@ type runner struct {
 	engine      Streamer
 	plan        Plan
 	alarms      func(context.Context) alarm
-	total       int
 
 	mu      sync.Mutex
 	fresh   bool
@@ -430,7 +429,7 @@ func (r *runner) keep(s measure.Sample, ended time.Duration, err error) bool {
 	}
 	r.done++
 	if r.plan.Progress != nil {
-		r.plan.Progress(Progress{Cell: r.plan.Cell, Done: r.done, Total: r.total, Sample: s})
+		r.plan.Progress(r.done)
 	}
 	return true
 }

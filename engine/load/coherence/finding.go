@@ -1,9 +1,6 @@
 package coherence
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // Code names what was found in one text, or in the answers to a cell's prompts.
 type Code string
@@ -38,34 +35,34 @@ const (
 
 // Sign is what a text shows that sound text does not; without a code, nothing.
 type Sign struct {
-	Code Code `json:"code,omitempty"`
+	Code Code
 	// Text is the beginning of what is repeated.
-	Text      string  `json:"text,omitempty"`
-	Count     int     `json:"count,omitempty"`
-	Of        int     `json:"of,omitempty"`
-	Value     float64 `json:"value,omitempty"`
-	FromStart bool    `json:"from_start,omitempty"`
+	Text      string
+	Count     int
+	Of        int
+	Value     float64
+	FromStart bool
 }
 
 // Request tells the requests of a cell apart.
 type Request struct {
-	Index int `json:"index"`
-	Turn  int `json:"turn,omitempty"`
+	Index int
+	Turn  int
 }
 
 // Finding is something found in the answers to a cell's prompts. Request, Sign
 // and Excerpt, the beginning of the answer, are of the answer that it is about
 // or that is an example of it.
 type Finding struct {
-	Code    Code    `json:"code"`
-	Cell    string  `json:"cell"`
-	Request Request `json:"request,omitzero"`
-	Sign    Sign    `json:"sign,omitzero"`
-	Excerpt string  `json:"excerpt,omitempty"`
-	Count   int     `json:"count,omitempty"`
-	Of      int     `json:"of,omitempty"`
-	Reverse int     `json:"reverse,omitempty"`
-	Bits    float64 `json:"bits,omitempty"`
+	Code    Code
+	Cell    string
+	Request Request
+	Sign    Sign
+	Excerpt string
+	Count   int
+	Of      int
+	Reverse int
+	Bits    float64
 }
 
 // excerpt is the beginning of an answer.
@@ -76,59 +73,4 @@ func excerpt(text string) string { return firstRunes(strings.TrimSpace(text), 40
 func firstRunes(text string, n int) string {
 	runes := []rune(text)
 	return string(runes[:min(len(runes), n)])
-}
-
-func (s Sign) String() string {
-	said := ""
-	switch s.Code {
-	case Empty:
-		said = "empty"
-	case OnlyBroken:
-		said = "nothing but replacement characters"
-	case Broken:
-		said = fmt.Sprintf("%d of %d characters are replacement, control or private ones", s.Count, s.Of)
-	case NotNumbers:
-		said = fmt.Sprintf("%d of %d words are NaN or infinite", s.Count, s.Of)
-	case OneWord:
-		said = fmt.Sprintf("%q is %d of %d words", s.Text, s.Count, s.Of)
-	case Repeated:
-		said = fmt.Sprintf("%q again and again", s.Text)
-	case TooEven:
-		said = fmt.Sprintf("character entropy of %.2f bits, less than any text has", s.Value)
-	case TooRandom:
-		said = fmt.Sprintf("character entropy of %.2f bits, more than any text has", s.Value)
-	case Looped:
-		said = fmt.Sprintf("%.0f %% of it repeats what came before", 100*s.Value)
-	default:
-		said = string(s.Code)
-	}
-	if s.FromStart {
-		said += ", from its beginning"
-	}
-	return said
-}
-
-func (r Request) String() string {
-	if r.Turn > 0 {
-		return fmt.Sprintf("request %d, turn %d", r.Index, r.Turn)
-	}
-	return fmt.Sprintf("request %d", r.Index)
-}
-
-// String words a finding without its cell.
-func (f Finding) String() string {
-	switch f.Code {
-	case Garbage:
-		return fmt.Sprintf("%s: %s (%q)", f.Request, f.Sign, f.Excerpt)
-	case Circles:
-		return fmt.Sprintf("%d of %d answers turn in circles or are empty where the parent's do not, and %d the other way round, such as %s: %s (%q)",
-			f.Count, f.Of, f.Reverse, f.Request, f.Sign, f.Excerpt)
-	case Random:
-		return fmt.Sprintf("the wording is more surprising than the parent's by %.2f bits a character over %d prompts, as words at random are", f.Bits, f.Of)
-	case ParentRandom:
-		return fmt.Sprintf("the wording differs from the parent's by %.2f bits a character over %d prompts, but it is the parent's that is more like words at random", f.Bits, f.Of)
-	case Unlike:
-		return fmt.Sprintf("%d of %d answers are worded unlike the parent's", f.Count, f.Of)
-	}
-	return string(f.Code)
 }
