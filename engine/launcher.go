@@ -60,8 +60,8 @@ func (ls Launchers) Fetch(ctx context.Context, spec Spec, made func(image string
 }
 
 func (ls Launchers) of(spec Spec) Launcher {
-	return map[string]Launcher{
-		"process": ls.Process, "docker": ls.Docker, "compose": ls.Compose, "exec": ls.Exec, "endpoint": ls.Endpoint,
+	return map[How]Launcher{
+		HowProcess: ls.Process, HowDocker: ls.Docker, HowCompose: ls.Compose, HowExec: ls.Exec, HowEndpoint: ls.Endpoint,
 	}[spec.How()]
 }
 

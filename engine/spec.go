@@ -65,28 +65,39 @@ type Spec struct {
 	Endpoint *Endpoint
 }
 
-// How names the launcher that a Spec asks for: "process", "docker", "compose",
-// "exec" or "endpoint".
-func (s Spec) How() string {
+// How is a way to launch.
+type How string
+
+// The ways to launch.
+const (
+	HowProcess  How = "process"
+	HowDocker   How = "docker"
+	HowCompose  How = "compose"
+	HowExec     How = "exec"
+	HowEndpoint How = "endpoint"
+)
+
+// How is the way that a Spec asks for.
+func (s Spec) How() How {
 	switch {
 	case s.Docker != nil:
-		return "docker"
+		return HowDocker
 	case s.Compose != nil:
-		return "compose"
+		return HowCompose
 	case s.Exec != nil:
-		return "exec"
+		return HowExec
 	case s.Endpoint != nil:
-		return "endpoint"
+		return HowEndpoint
 	}
-	return "process"
+	return HowProcess
 }
 
-// Host is the address that an engine listens on for a launcher, as Spec.How
-// names it: loopback as a process, all addresses of a container, since what is
-// published there comes from outside of it.
-func Host(how string) string {
-	switch how {
-	case "docker", "compose", "exec":
+// Host is the address that an engine listens on when it is launched so: loopback
+// as a process, all addresses of a container, since what is published there comes
+// from outside of it.
+func (h How) Host() string {
+	switch h {
+	case HowDocker, HowCompose, HowExec:
 		return "0.0.0.0"
 	}
 	return "127.0.0.1"

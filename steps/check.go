@@ -85,7 +85,7 @@ func (l *Lab) CheckEngine(ctx, hard context.Context, key string, set map[string]
 		return nil, err
 	}
 	record := &ledger.Launch{ID: "check-" + runtime.ShortID(time.Now(), key), Session: "check", Purpose: "check", Ordinal: 1, Order: 1, OK: true}
-	out := &EngineCheck{Engine: key, Kind: v.spec.Kind, Launcher: v.spec.How(), Knobs: knobs}
+	out := &EngineCheck{Engine: key, Kind: v.spec.Kind, Launcher: string(v.spec.How()), Knobs: knobs}
 	st, err := l.launch(ctx, s, v, record)
 	if st == nil {
 		return nil, err

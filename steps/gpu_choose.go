@@ -165,7 +165,7 @@ func variable(spec engine.Spec, name string) (string, bool) {
 // showGPUs makes a process see the GPUs that the gpu block names, and no other.
 // What the plan's environment says comes first.
 func showGPUs(e *plans.Engine, spec *engine.Spec) error {
-	if len(e.Parts["gpu"]) == 0 || spec.How() != "process" {
+	if len(e.Parts["gpu"]) == 0 || spec.How() != engine.HowProcess {
 		return nil
 	}
 	c, err := gpuConfigOf(e.Parts["gpu"][0])

@@ -27,8 +27,8 @@ func (l *Lab) sealed(parts ...any) string {
 // is left out: a checkout that was moved measures the same.
 func (l *Lab) variantKey(ctx context.Context, spec engine.Spec) string {
 	parts := []any{"variant", spec.Kind, spec.Model, spec.Command, spec.Env, spec.Unset, l.program(ctx, spec)}
-	if spec.How() != "process" {
-		parts = append(parts, spec.How(), unpulled(spec.Docker), spec.Compose, spec.Exec, keyless(spec.Endpoint))
+	if spec.How() != engine.HowProcess {
+		parts = append(parts, string(spec.How()), unpulled(spec.Docker), spec.Compose, spec.Exec, keyless(spec.Endpoint))
 	}
 	parts = append(parts, sourceKey(spec)...)
 	if len(spec.Config) > 0 {

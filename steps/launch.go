@@ -35,7 +35,7 @@ type started struct {
 	// kind and log are what is known of how the engine breaks, how its launcher.
 	kind kinds.Kind
 	log  string
-	how  string
+	how  engine.How
 	// command is set where the engine ends by itself.
 	command commandUse
 	// set names the prompts that are sent, see Lab.prompts.

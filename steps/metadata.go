@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/engine/metadata"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -109,7 +110,7 @@ func (l *Lab) document(s *runtime.Scope, v *variant, st *started) *metadata.Docu
 			Started: r.Started, Boot: r.BootID, Run: s.Run, Plan: l.Plan.Name,
 		},
 		Engine: metadata.Engine{
-			Kind: v.spec.Kind, Launcher: v.spec.How(), Version: l.KindVersions[v.spec.Kind], Program: r.Engine["program"],
+			Kind: v.spec.Kind, Launcher: string(v.spec.How()), Version: l.KindVersions[v.spec.Kind], Program: r.Engine["program"],
 			Command: slices.Clone(v.spec.Command), Dir: v.spec.Dir, Knobs: v.knobs,
 			Env: shownEnv(v.spec.Env), Inherited: inheritedEnv(v.spec), Unset: v.spec.Unset,
 		},
@@ -124,7 +125,7 @@ func (l *Lab) document(s *runtime.Scope, v *variant, st *started) *metadata.Docu
 // metadataRequest says what to find out, and how.
 func (l *Lab) metadataRequest(v *variant, st *started) metadata.Request {
 	q := metadata.Request{
-		SameFiles: v.spec.How() == "process", Dir: v.spec.Dir, GPUs: st.gpu.uuids(), Also: map[string]string{},
+		SameFiles: v.spec.How() == engine.HowProcess, Dir: v.spec.Dir, GPUs: st.gpu.uuids(), Also: map[string]string{},
 		Model: modelOf(v.spec, l.Plan.Engine(v.engine)), Revision: flagOf(v.spec.Command, "--revision"),
 		Python: pythonOf(v.spec), Packages: isPython(v.spec),
 	}

@@ -24,7 +24,7 @@ var secretNames = regexp.MustCompile(`(?i)(^|_)(TOKEN|KEY|APIKEY|SECRET|PASSWORD
 // inheritedEnv is the part of mxflow's own environment that a process sees and
 // that engines react to.
 func inheritedEnv(spec engine.Spec) map[string]string {
-	if spec.How() != "process" {
+	if spec.How() != engine.HowProcess {
 		return nil
 	}
 	env := map[string]string{}
@@ -82,7 +82,7 @@ func pythonOf(spec engine.Spec) []string {
 		return []string{program}
 	case base == "uv" && len(spec.Command) > 1 && spec.Command[1] == "run":
 		return []string{program, "run", "--no-sync", "python"}
-	case spec.How() != "process":
+	case spec.How() != engine.HowProcess:
 		return nil
 	}
 	if base == program {

@@ -16,7 +16,7 @@ import (
 // container's.
 func modelFor(spec *engine.Spec, command []string) string {
 	model := spec.Model
-	if spec.How() != "process" || !kinds.NeedsModel(command) || !isPath(model) {
+	if spec.How() != engine.HowProcess || !kinds.NeedsModel(command) || !isPath(model) {
 		return model
 	}
 	if rest, ok := strings.CutPrefix(model, "~/"); ok {

@@ -18,7 +18,7 @@ import (
 // image, or that of the program's file, with the packages of the Python that runs
 // it.
 func (l *Lab) program(ctx context.Context, spec engine.Spec) string {
-	if ids, ok := l.Launcher.(engine.Identifier); ok && spec.How() != "process" {
+	if ids, ok := l.Launcher.(engine.Identifier); ok && spec.How() != engine.HowProcess {
 		// An apply fetched the image before it asks for a key. Whoever only looks
 		// at a plan fetches none: one that is not there is "missing" to them.
 		id, _ := ids.Identify(ctx, spec)

@@ -49,7 +49,7 @@ func (l *Lab) spec(d *draft) (engine.Spec, error) {
 		}
 	}
 	if d.command != nil {
-		if spec.How() != "process" {
+		if spec.How() != engine.HowProcess {
 			return spec, fmt.Errorf("a knob sets command, and engine %s.%s is not started as a process: set the command where it is launched, and what differs in env, args or image", e.Kind, e.Name)
 		}
 		command = d.command
@@ -57,7 +57,7 @@ func (l *Lab) spec(d *draft) (engine.Spec, error) {
 	if err := l.provenance(d, &spec); err != nil {
 		return spec, err
 	}
-	if len(command) == 0 && spec.How() == "process" {
+	if len(command) == 0 && spec.How() == engine.HowProcess {
 		return spec, fmt.Errorf("engine kind %q has no command of its own: the plan must give one", d.kind.Name)
 	}
 	fillIn(&spec, command, slices.Concat(applied.Flags, d.args))
@@ -73,7 +73,7 @@ func (l *Lab) spec(d *draft) (engine.Spec, error) {
 // fillIn puts a command together with the flags behind it, and the model and the
 // host in the places that the command and the environment have for them.
 func fillIn(spec *engine.Spec, command, flags []string) {
-	host := engine.Host(spec.How())
+	host := spec.How().Host()
 	model := modelFor(spec, command)
 	for _, arg := range slices.Concat(command, flags) {
 		spec.Command = append(spec.Command, kinds.Fill(arg, model, host))

@@ -42,7 +42,7 @@ func (l *Lab) provenance(d *draft, spec *engine.Spec) error {
 	}
 	if len(d.sources) > 0 {
 		spec.Source = l.sourceOf(d.scope, c)
-		if spec.How() == "process" && (d.engine.Process == nil || d.engine.Process.Dir == "") {
+		if spec.How() == engine.HowProcess && (d.engine.Process == nil || d.engine.Process.Dir == "") {
 			spec.Dir = sourceMark
 		}
 		spec.Caches = &engine.Caches{State: "warm"}

@@ -18,7 +18,7 @@ func TestEmbeddedConformsInDocker(t *testing.T) {
 	kind, _ := kinds.Lookup("embedded")
 	var command []string
 	for _, arg := range kind.ImageCommand {
-		command = append(command, kinds.Fill(arg, "", engine.Host("docker")))
+		command = append(command, kinds.Fill(arg, "", engine.HowDocker.Host()))
 	}
 	spec := func(fault string) enginetest.SpecFunc {
 		return func(*testing.T) engine.Spec {

@@ -5,19 +5,21 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/mxflow/mxflow/engine"
 )
 
 // command is how the variant is started, with what has to be set before in
 // s.setup; empty where somebody else starts it.
 func (s *script) command() string {
 	switch s.spec.How() {
-	case "docker":
+	case engine.HowDocker:
 		return inSubshell(nil, s.dockerRun())
-	case "compose":
+	case engine.HowCompose:
 		return inSubshell(nil, s.composeRun())
-	case "exec":
+	case engine.HowExec:
 		return inSubshell(nil, s.dockerExec())
-	case "endpoint":
+	case engine.HowEndpoint:
 		return s.endpoint()
 	}
 	return s.process()

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/steps"
 )
@@ -85,7 +86,7 @@ func (s *script) json() (string, error) {
 		command = append(command, s.secrets.Text(arg))
 	}
 	out := map[string]any{
-		"plan": s.plan, "variant": s.variant, "engine": s.engine, "launcher": s.spec.How(), "stack": append([]string{}, s.stack...),
+		"plan": s.plan, "variant": s.variant, "engine": s.engine, "launcher": string(s.spec.How()), "stack": append([]string{}, s.stack...),
 		"knobs": s.knobs, "env": env, "unset": append([]string{}, s.spec.Unset...), "command": command, "sensitive": sensitive,
 		"notes": append([]string{}, s.notes...),
 	}
@@ -98,14 +99,14 @@ func (s *script) json() (string, error) {
 	if src := s.spec.Source; src != nil {
 		out["source"] = map[string]any{"repo": src.Repo, "ref": src.Ref, "commit": src.Commit, "build": src.Build}
 	}
-	switch how := s.spec.How(); how {
-	case "docker":
+	switch how := string(s.spec.How()); engine.How(how) {
+	case engine.HowDocker:
 		out[how] = s.secrets.Any(s.spec.Docker)
-	case "compose":
+	case engine.HowCompose:
 		out[how] = s.secrets.Any(s.spec.Compose)
-	case "exec":
+	case engine.HowExec:
 		out[how] = s.secrets.Any(s.spec.Exec)
-	case "endpoint":
+	case engine.HowEndpoint:
 		// Its keys are none of what reproduces the engine.
 		out[how] = map[string]any{"url": s.secrets.Text(s.spec.Endpoint.URL), "restart": s.secrets.Any(s.spec.Endpoint.Restart)}
 	}

@@ -316,7 +316,7 @@ func TestSummarizeLeavesContextsOut(t *testing.T) {
 	good := sample(100, 2, text(10, 1), text(20, 2))
 	context := good
 	context.Context = true
-	if got := Summarize([]Sample{good, context}, ""); got["ttft"].N != 1 {
+	if got := summaryOf([]Sample{good, context}, ""); got["ttft"].N != 1 {
 		t.Errorf("ttft of %d requests, want 1", got["ttft"].N)
 	}
 	run := CellRun{Correction: "api", Latency: msec}

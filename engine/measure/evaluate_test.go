@@ -274,10 +274,3 @@ func TestAgree(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 }
-
-func TestCellsOf(t *testing.T) {
-	got := CellsOf([]Sample{{Workload: "b"}, {Workload: "a"}, {Workload: "b", Warmup: true}})
-	if len(got) != 2 || got[0].Cell != "b" || got[1].Cell != "a" || got[0].window().exists() {
-		t.Errorf("%+v", got)
-	}
-}

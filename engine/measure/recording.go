@@ -295,18 +295,3 @@ func exact(x float64, there bool) string {
 	}
 	return strconv.FormatFloat(x, 'g', -1, 64)
 }
-
-// CellsOf are the cells of samples whose launch did not record what was sent, in
-// the order of their first samples. Metrics that need a window do not exist for
-// them.
-func CellsOf(samples []Sample) []CellRun {
-	var out []CellRun
-	seen := map[string]bool{}
-	for _, s := range samples {
-		if !seen[s.Workload] {
-			seen[s.Workload] = true
-			out = append(out, CellRun{Cell: s.Workload})
-		}
-	}
-	return out
-}

@@ -48,14 +48,6 @@ func (s Summary) Lacks(stat string) string {
 	return "not known"
 }
 
-// Summarize gives the statistics of every per-request metric over one cell of
-// one launch: over the samples whose Workload is cell, that are measured and that
-// Derive accepts. A metric that no sample has evidence for is absent, so the
-// result of no good samples is empty. The order of samples does not matter.
-func Summarize(samples []Sample, cell string) map[string]Summary {
-	return summarize(answersOf(samples, CellRun{Cell: cell}), CellRun{Cell: cell})
-}
-
 // answer is a measured sample of a cell and what is derived from it: nothing
 // where it failed.
 type answer struct {
@@ -80,6 +72,9 @@ func answersOf(samples []Sample, cell CellRun) []answer {
 	return out
 }
 
+// summarize gives the statistics of every per-request metric over the answers of
+// one cell of one launch. A metric that no answer has evidence for is absent, so
+// that no good answers give nothing. Their order does not matter.
 func summarize(answers []answer, cell CellRun) map[string]Summary {
 	values, requests := Values{}, map[string]int{}
 	for _, a := range answers {

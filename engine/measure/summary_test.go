@@ -125,6 +125,11 @@ func TestSummaryProperties(t *testing.T) {
 	}
 }
 
+// summaryOf are the statistics of one cell's samples.
+func summaryOf(samples []Sample, cell string) map[string]Summary {
+	return summarize(answersOf(samples, CellRun{Cell: cell}), CellRun{Cell: cell})
+}
+
 func TestSummarize(t *testing.T) {
 	good := func(workload string, at int) Sample {
 		s := sample(100, 3, text(at, 1), text(at+10, 2), text(at+20, 3), usage(at+20, 3), done(at+20))
@@ -135,7 +140,7 @@ func TestSummarize(t *testing.T) {
 	warm.Warmup, failed.Err = true, "stalled"
 	slices.Reverse(unsound.Events)
 	samples := []Sample{warm, good("chat", 10), failed, good("chat", 30), unsound, good("other", 999)}
-	got := Summarize(samples, "chat")
+	got := summaryOf(samples, "chat")
 	if s := got["ttft"]; s.N != 2 || s.Requests != 2 || s.Stats["median"] != 20 || s.Stats["max"] != 30 {
 		t.Errorf("ttft = %+v", s)
 	}
@@ -148,7 +153,7 @@ func TestSummarize(t *testing.T) {
 	if _, err := json.Marshal(got); err != nil {
 		t.Error(err)
 	}
-	if empty := Summarize([]Sample{warm, failed}, "chat"); len(empty) != 0 {
+	if empty := summaryOf([]Sample{warm, failed}, "chat"); len(empty) != 0 {
 		t.Errorf("no good samples gave %v", empty)
 	}
 }
