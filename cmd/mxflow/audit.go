@@ -6,10 +6,15 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 )
@@ -123,4 +128,141 @@ func (a *app) verifyArtifacts(st *store.Store) (n int, bad []string) {
 		}
 	}
 	return n, bad
+}
+
+// audited is a decision and, of one that a feature is confirmed by, the engine that
+// it was made on.
+type audited struct {
+	store.Decided
+	Engine string `json:"engine,omitempty"`
+}
+
+// auditList prints what was decided and what people decided over it, in the order
+// of the ledger.
+func (a *app) auditList(st *store.Store) {
+	all, waivers := []audited{}, st.Waivers()
+	for i, r := range st.Records() {
+		if r.Decision != nil {
+			d := audited{Decided: store.Decided{Decision: r.Decision, Record: i, Run: r.Run, Time: r.Time}}
+			d.Engine = onEngine(st, d.Decided)
+			all = append(all, d)
+		}
+	}
+	if a.json {
+		a.printJSON(map[string]any{"decisions": all, "waivers": waivers})
+		return
+	}
+	for _, d := range all {
+		for len(waivers) > 0 && waivers[0].Record < d.Record {
+			a.auditWaiver(waivers[0])
+			waivers = waivers[1:]
+		}
+		if runtime.DecidesAlone(runtime.Kind(d.Kind)) || d.Retraction != nil {
+			a.audit(d)
+		}
+	}
+	for _, w := range waivers {
+		a.auditWaiver(w)
+	}
+	if len(all) == 0 {
+		fmt.Fprintln(a.stdout, "Nothing was decided here.")
+	}
+}
+
+// onEngine is the engine of a decision that a feature is confirmed by, "kind.name";
+// empty for others. One that was never measured was qualified there, or tried to be.
+func onEngine(st *store.Store, d store.Decided) string {
+	if d.Kind != string(runtime.KindCriteria) {
+		return ""
+	}
+	engines := enginesOf(st, d.Decision)
+	for _, q := range st.History(runtime.QualifyID(runtime.CandidateOf(d.Node))) {
+		if len(engines) == 0 && q.Record < d.Record {
+			engines = enginesOf(st, q.Decision)
+		}
+	}
+	return strings.Join(engines, ", ")
+}
+
+// auditWaiver prints what was said when a waiver was given, whatever became of it.
+func (a *app) auditWaiver(w store.Waived) {
+	word, says := "waived", fmt.Sprintf("by %s until %s: %s", w.By, ledger.Minute(w.Expires), w.Reason)
+	if w.Revoked {
+		word, says = "waiver revoked", fmt.Sprintf("by %s: %s", w.By, w.Reason)
+	}
+	fmt.Fprintf(a.stdout, "%s  %s  attempt %d, which was %s, of run %s, %s\n  %s\n\n", w.Node, word, w.Attempt, w.Verdict, w.Run, atSecond(w.Time), says)
+}
+
+// atSecond writes when something was decided as people look for it on this machine.
+func atSecond(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
+
+// audit prints a decision by itself: what those before it said may stand thousands of
+// lines above.
+func (a *app) audit(d audited) {
+	on, page := "", &tell.Page{}
+	if d.Engine != "" {
+		on = " on " + d.Engine
+	}
+	fmt.Fprintf(a.stdout, "%s  %s%s  attempt %d (%s), run %s, %s\n", d.Node, d.Verdict, on, d.Attempt, tell.Line(d.Because), d.Run, atSecond(d.Time))
+	for _, c := range d.Confirmations {
+		fmt.Fprintf(a.stdout, "  %s\n", page.Each(c.Reason)[0])
+	}
+	for _, r := range d.Rules {
+		decides := ""
+		if !r.Decides {
+			decides = " (recorded, does not decide)"
+		}
+		fmt.Fprintf(a.stdout, "  %s %q: %s%s\n    %s   %s\n", r.Role, r.Name, r.Verdict, decides, r.Expr, r.Source)
+		for _, in := range r.Inputs {
+			line := inputLine(in)
+			if !in.Missing.IsZero() {
+				line = page.Each(verdict.New(code.InputMissing).On(in.Path).From(in.Missing))[0]
+			}
+			fmt.Fprintf(a.stdout, "    %s\n", line)
+		}
+	}
+	if len(d.Rules) == 0 {
+		for _, reason := range page.Each(d.Reasons...) {
+			fmt.Fprintf(a.stdout, "  %s\n", reason)
+		}
+	}
+	fmt.Fprintln(a.stdout)
+}
+
+func inputLine(in verdict.Input) string {
+	s := in.Path + " = "
+	switch {
+	case in.Value != nil:
+		switch in.Unit {
+		case "":
+			s += fmt.Sprintf("%.6g", *in.Value)
+		case "share":
+			s += fmt.Sprintf("%.6g %%", 100**in.Value)
+		default:
+			s += fmt.Sprintf("%.6g %s", *in.Value, in.Unit)
+		}
+	case in.Text != nil:
+		return s + *in.Text
+	default:
+		return s + "missing: " + tell.Line(in.Missing)
+	}
+	if in.N > 0 {
+		s += fmt.Sprintf("  n = %d launches", in.N)
+	}
+	if in.BaseN > 0 {
+		s += fmt.Sprintf(" against %d", in.BaseN)
+	}
+	if in.NRequests > 0 {
+		s += fmt.Sprintf(", %d requests", in.NRequests)
+	}
+	if in.Low != nil && in.High != nil {
+		s += fmt.Sprintf(", 95 %% interval %.4g to %.4g", *in.Low, *in.High)
+	}
+	if len(in.PerLaunch) > 0 {
+		s += fmt.Sprintf("\n      launches %.4g", in.PerLaunch)
+	}
+	if len(in.BasePerLaunch) > 0 {
+		s += fmt.Sprintf("\n      against  %.4g", in.BasePerLaunch)
+	}
+	return s
 }

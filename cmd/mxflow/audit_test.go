@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
@@ -41,6 +44,43 @@ func TestVerifyArtifacts(t *testing.T) {
 	for i, what := range []string{"samples", "series", "output", "prompts", "log", "metadata", "changes to source tree llama"} {
 		if i < len(bad) && !strings.Contains(bad[i], what+" of launch l") {
 			t.Errorf("%q, want %s", bad[i], what)
+		}
+	}
+}
+
+// TestAuditSaysEachDecisionWhole: what an attempt came to stands with it, whatever the
+// attempts before it said, and of a cause nothing is told by words far above.
+func TestAuditSaysEachDecisionWhole(t *testing.T) {
+	cause := ledger.Level{Name: "benchmark", Verdict: verdict.Invalid, Reasons: facts("launch 1 (baseline): the client was woken up to 162 ms late")}.Reason()
+	reasons := []verdict.Reason{
+		verdict.New(code.Feature).On("attention_backend_flashinfer").Is(verdict.Fail),
+		verdict.New(code.FeatureNotRun).On("kv").From(cause),
+		verdict.New(code.Rule).On("decode").Is(verdict.Pass).From(fact("chat.tg.gain is +38.2 %, as wanted")),
+	}
+	s := newRecordedState(t)
+	for attempt := 1; attempt <= 2; attempt++ {
+		s.append(&ledger.Record{Type: "decision", Run: "r", Decision: &ledger.Decision{
+			Node: "phase.p", Kind: ledger.KindPhase, Phase: "p", Attempt: attempt, Verdict: verdict.Fail, Reasons: reasons,
+		}})
+		s.append(&ledger.Record{Type: "decision", Run: "r", Decision: &ledger.Decision{
+			Node: "phase.q", Kind: ledger.KindGate, Phase: "q", Attempt: attempt, Verdict: verdict.Invalid, Rules: []ledger.Rule{
+				{Name: "a", Role: "rule", Verdict: verdict.Invalid, Inputs: []ledger.Input{{Path: "chat.tg", Missing: cause}}},
+				{Name: "b", Role: "rule", Verdict: verdict.Invalid, Inputs: []ledger.Input{{Path: "chat.tg", Missing: cause}}},
+			},
+		}})
+	}
+	var out bytes.Buffer
+	(&app{stdout: &out}).auditList(s.st)
+	for text, want := range map[string]int{
+		tell.Line(reasons[0]): 2,
+		tell.Line(reasons[1]): 2,
+		tell.Line(reasons[2]): 2,
+		"chat.tg = missing: level benchmark is invalid: launch 1 (baseline): the client was woken up to 162 ms late": 2,
+		"chat.tg = missing: level benchmark is invalid, as said above":                                               2,
+		"as said above": 2,
+	} {
+		if n := strings.Count(out.String(), text); n != want {
+			t.Errorf("%q stands there %d times, want %d:\n%s", text, n, want, out.String())
 		}
 	}
 }

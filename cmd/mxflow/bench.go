@@ -1,13 +1,36 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/endpoint"
+	"github.com/mxflow/mxflow/engine/gpu"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/engine/ready"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps"
 )
 
 // bench is what the command line of `mxflow bench` asks for.
@@ -136,4 +159,458 @@ var benchFormats = []string{"", "md", "json", "csv", "html"}
 
 func (b bench) wrong(flag, format string, args ...any) error {
 	return fmt.Errorf("--%s: %s", flag, fmt.Sprintf(format, args...))
+}
+
+// bounds that no server of this decade reaches, so that a slip of the finger is
+// an error and not an hour.
+const (
+	benchTokens = 100_000_000
+	benchMany   = 100_000
+)
+
+// check refuses what cannot be meant, before the server is asked anything.
+func (b *bench) check(c *cobra.Command) error {
+	if err := endpoint.CheckURL(b.url); err != nil {
+		return err
+	}
+	if _, ok := kinds.Lookup(b.kind); b.kind != "" && !ok {
+		return b.wrong("engine", "there is no kind %q: see mxflow engine kinds", b.kind)
+	}
+	for _, list := range []struct {
+		flag       string
+		values     []int
+		least, top int
+	}{
+		{"pp", b.pp, 1, benchTokens},
+		{"tg", b.tg, 1, benchTokens},
+		{"depth", b.depth, 0, benchTokens},
+		{"concurrency", b.concurrency, 1, benchMany},
+		{"max-concurrency", []int{b.maxConcurrency}, 0, benchMany},
+		{"warmup", []int{b.warmup}, 0, benchMany},
+		{"runs", []int{b.runs}, 1, benchMany},
+		{"requests", []int{b.requests}, 0, 1_000_000},
+		{"seed", []int{b.seed}, 0, 1<<31 - 1},
+	} {
+		if len(list.values) == 0 {
+			return b.wrong(list.flag, "give at least one number")
+		}
+		for i, v := range list.values {
+			if v < list.least || v > list.top {
+				return b.wrong(list.flag, "%d is not between %d and %d", v, list.least, list.top)
+			}
+			if slices.Contains(list.values[:i], v) {
+				return b.wrong(list.flag, "%d stands there twice", v)
+			}
+		}
+	}
+	for i, r := range b.rate {
+		if !(r > 0 && r <= benchMany) {
+			return b.wrong("rate", "%v is not between 0 and %d requests a second", r, benchMany)
+		}
+		if slices.Contains(b.rate[:i], r) {
+			return b.wrong("rate", "%v stands there twice", r)
+		}
+	}
+	set := c.Flags().Changed
+	b.chooseSeed(set("seed"))
+	switch {
+	case len(b.rate) > 0 && set("concurrency"):
+		return b.wrong("rate", "requests are sent by schedule then, and not when others end: leave out --concurrency, or limit it with --max-concurrency")
+	case len(b.rate) == 0 && (set("arrival") || set("max-concurrency")):
+		return b.wrong("rate", "--arrival and --max-concurrency belong to requests that are sent by schedule: give --rate too")
+	case b.arrival != "poisson" && b.arrival != "constant":
+		return b.wrong("arrival", "%q is neither poisson nor constant", b.arrival)
+	case b.api != "completions" && b.api != "chat":
+		return b.wrong("api", "%q is neither completions nor chat", b.api)
+	case b.correction != "none" && b.correction != "api" && b.correction != "generation":
+		return b.wrong("latency-mode", "%q is none of none, api and generation", b.correction)
+	case !(b.temperature >= 0 && b.temperature <= 100):
+		return b.wrong("temperature", "%v is not between 0 and 100", b.temperature)
+	case b.randomTokens && b.api == "chat":
+		return b.wrong("random-tokens", "a chat takes messages and no token ids: leave out --api chat")
+	case b.dataset != "" && (set("pp") || set("depth") || b.randomTokens):
+		return b.wrong("dataset", "the file says what is sent: leave out --pp, --depth and --random-tokens")
+	case b.depthCached && !slices.ContainsFunc(b.depth, func(d int) bool { return d > 0 }):
+		return b.wrong("depth-cached", "there is no context to put into a cache: give --depth")
+	case !slices.Contains(benchFormats, b.format):
+		return b.wrong("format", "%q is none of md, json, csv and html", b.format)
+	case b.plot != "" && !slices.Contains([]string{".svg", ".png"}, filepath.Ext(b.plot)):
+		return b.wrong("plot", "%q ends in neither .svg nor .png", b.plot)
+	case b.requestTimeout <= 0 || b.firstTimeout <= 0 || b.maxLag < 0:
+		return fmt.Errorf("time limits must be above zero")
+	}
+	for _, h := range b.headers {
+		name, value := cutHeader(h)
+		if !strings.Contains(h, ":") {
+			return b.wrong("header", "%q has no colon: write it as 'Name: value'", name)
+		}
+		if err := endpoint.CheckHeader(name, value); err != nil {
+			return b.wrong("header", "%v; write it as 'Name: value'", err)
+		}
+	}
+	if _, err := b.limits(); err != nil {
+		return err
+	}
+	return b.readDataset(set("tg"))
+}
+
+// chooseSeed takes a new seed where none was given: another measurement's prompts
+// may still be in the server's cache.
+func (b *bench) chooseSeed(given bool) {
+	if !given {
+		b.seed = rand.IntN(1<<31 - 1)
+	}
+}
+
+func cutHeader(text string) (name, value string) {
+	name, value, _ = strings.Cut(text, ":")
+	return strings.TrimSpace(name), strings.TrimSpace(value)
+}
+
+// limits are the limits of --slo.
+func (b bench) limits() (map[string]time.Duration, error) {
+	limits := map[string]time.Duration{}
+	for _, metric := range slices.Sorted(maps.Keys(b.slo)) {
+		if !slices.Contains(plans.Objectives, metric) {
+			return nil, b.wrong("slo", "%q is none of %s", metric, strings.Join(plans.Objectives, ", "))
+		}
+		d, err := time.ParseDuration(b.slo[metric])
+		if err != nil || d <= 0 {
+			return nil, b.wrong("slo", "%s=%q is no time above zero, such as 300ms", metric, b.slo[metric])
+		}
+		limits[metric] = d
+	}
+	return limits, nil
+}
+
+// perCell is how many requests a cell measures in a run, where nobody says:
+// enough of them that a fully busy server is most of the time.
+func (b bench) perCell() int {
+	if b.requests > 0 {
+		return b.requests
+	}
+	most := slices.Max(b.concurrency)
+	if len(b.rate) > 0 {
+		most = int(slices.Max(b.rate)) * 4
+	}
+	return min(max(8*most, 8), 256)
+}
+
+// workload is what one run sends.
+func (b bench) workload(run int) (*plans.Workload, error) {
+	limits, err := b.limits()
+	if err != nil {
+		return nil, err
+	}
+	w := plans.NewWorkload("bench")
+	w.PromptTokens, w.PromptList, w.OutputTokens, w.OutputList = b.pp, true, b.tg, true
+	w.Depth, w.DepthList, w.DepthCached = b.depth, true, b.depthCached
+	w.Requests, w.Warmup, w.API, w.Temperature, w.Seed = b.perCell(), b.warmup, b.api, b.temperature, (b.seed+run)&0x7fffffff
+	w.IgnoreEOS, w.LatencyCorrection, w.SLO = !b.eos, b.correction, limits
+	w.RequestTimeout, w.FirstTimeout, w.StallTimeout = b.requestTimeout, b.firstTimeout, b.requestTimeout
+	w.Coherence = "off"
+	if b.eos {
+		w.Coherence = "absolute"
+	}
+	if b.maxLag > 0 {
+		w.MaxLag = b.maxLag
+	}
+	if b.randomTokens {
+		w.Prompts = "random"
+	}
+	if len(b.rate) > 0 {
+		w.Concurrency, w.Rate, w.RateList, w.Arrival, w.MaxConcurrency = nil, b.rate, true, b.arrival, b.maxConcurrency
+	} else {
+		w.Concurrency, w.ConcurrencyList = b.concurrency, true
+	}
+	if b.data != nil {
+		w.Data, w.PromptTokens, w.PromptList = b.data, nil, false
+		if b.data.Unanswered == 0 {
+			w.OutputTokens, w.OutputList = nil, false
+		}
+	}
+	return w, nil
+}
+
+// readDataset reads the file of --dataset and sees that what is asked for can be
+// sent from it. answers says that --tg was given.
+func (b *bench) readDataset(answers bool) error {
+	if b.dataset == "" {
+		return nil
+	}
+	if _, err := os.Stat(b.dataset); errors.Is(err, fs.ErrNotExist) {
+		return b.wrong("dataset", "%s is not there", b.dataset)
+	}
+	d, err := load.ReadDataset(b.dataset, steps.DatasetRows)
+	if err != nil {
+		return b.wrong("dataset", "%v", err)
+	}
+	b.data = d
+	if d.Chat > 0 && b.api != "chat" {
+		return b.wrong("dataset", "line %d of %s can only be sent as a chat: add --api chat", d.Chat, b.dataset)
+	}
+	if d.Unanswered == 0 && answers {
+		return b.wrong("dataset", "every row of %s says how long its answer is: leave out --tg", b.dataset)
+	}
+	w, err := b.workload(0)
+	if err != nil {
+		return err
+	}
+	for _, c := range w.Cells() {
+		rows := c.Requests
+		if !d.Trace {
+			rows += c.Warmup
+		}
+		if rows > d.Count {
+			return b.wrong("dataset", "%s has %d rows, and %d requests and %d for warm-up are to be sent, no row twice: lower --requests or --warmup", b.dataset, d.Count, c.Requests, c.Warmup)
+		}
+	}
+	return nil
+}
+
+// sent is the dataset that is sent; nil where prompts are made.
+func (b bench) sent() *benchDataset {
+	if b.data == nil {
+		return nil
+	}
+	return &benchDataset{File: b.dataset, Digest: b.data.Digest, Rows: b.data.Count}
+}
+
+// key is the API key, empty where none was asked for.
+func (b bench) key() (string, error) {
+	if b.keyEnv == "" {
+		return "", nil
+	}
+	key := os.Getenv(b.keyEnv)
+	if key == "" {
+		return "", b.wrong("api-key-env", "the environment variable %s is not set", b.keyEnv)
+	}
+	if err := endpoint.CheckKey(key); err != nil {
+		return "", b.wrong("api-key-env", "the value of %s cannot be sent: %v", b.keyEnv, err)
+	}
+	return key, nil
+}
+
+// runBench measures and prints.
+func (a *app) runBench(ctx context.Context, b bench) error {
+	key, err := b.key()
+	if err != nil {
+		return err
+	}
+	if err := b.comparable(); err != nil {
+		return err
+	}
+	files, err := b.openFiles()
+	defer files.close()
+	if err != nil {
+		return err
+	}
+	soft, _, release := signals(ctx, a.stderr)
+	defer release()
+	inst, err := endpoint.Launcher{}.Launch(soft, b.spec(key), engine.Launch{ID: "bench"})
+	if err != nil {
+		return err
+	}
+	defer inst.Stop(context.Background())
+	subject, err := b.subject(soft, inst)
+	if err != nil {
+		return err
+	}
+	out := &benchResult{Tool: "mxflow " + version, URL: subject.Client.BaseURL, Engine: subject.Kind.Name, Started: time.Now().UTC().Truncate(time.Second), Seed: b.seed, Correction: b.correction, SLO: b.slo}
+	out.Dataset = b.sent()
+	if out.Model = b.model; out.Model == "" {
+		models, err := subject.Client.Models(soft)
+		if err != nil {
+			a.exit = verdict.ExitBroken
+			var status *openai.StatusError
+			if !errors.As(err, &status) {
+				return fmt.Errorf("the server does not answer: %w; is it running, and is %s its address?", err, b.url)
+			}
+			return fmt.Errorf("the server does not say which models it has: %w; name one with --model", err)
+		}
+		out.Model = models[0].ID
+	}
+	var calibrator steps.Calibrator
+	subject.Calibrate = calibrator.Calibrate
+	progress := a.benchProgress(b)
+	var rawErr error
+	for run := range b.runs {
+		subject.Progress = func(done, total int) { progress(run, done, total) }
+		w, err := b.workload(run)
+		if err != nil {
+			return err
+		}
+		taken, err := steps.Record(soft, subject, []*plans.Workload{w})
+		if rawErr == nil && (err == nil || len(taken.Samples) > 0) {
+			rawErr = b.keepRaw(run, taken) // what was measured is printed all the same
+		}
+		if err != nil {
+			progress(run, -1, 0)
+			if errors.Is(err, context.Canceled) {
+				a.exit = verdict.ExitInterrupted
+				fmt.Fprintln(a.stderr, "interrupted; nothing is printed of a run that is not whole")
+				if run == 0 {
+					return rawErr
+				}
+				break
+			}
+			a.exit = verdict.ExitBroken
+			return errors.Join(rawErr, fmt.Errorf("run %d of %d: %w", run+1, b.runs, hinted(err, w, subject.Kind)))
+		}
+		out.add(w, taken)
+		subject.Fresh = false
+	}
+	progress(b.runs-1, -1, 0)
+	if len(out.Invalid) > 0 && a.exit == 0 {
+		a.exit = verdict.ExitFail
+	}
+	return errors.Join(a.printBench(b, out, files), rawErr, a.compareWith(&b, out))
+}
+
+// hinted says an error with the labels of cells, and what a person can do about
+// one that the choice of the engine's kind explains.
+func hinted(err error, w *plans.Workload, kind kinds.Kind) error {
+	text := tell.Line(named(w, []verdict.Reason{verdict.OfError(err)})[0])
+	var status *openai.StatusError
+	if kind.Name == "openai" && errors.As(err, &status) && (status.Status == http.StatusBadRequest || status.Status == http.StatusUnprocessableEntity) && strings.Contains(status.Body, "ignore_eos") {
+		text += "; the server does not know ignore_eos, which forces answers to --tg tokens: say which kind it is with --engine KIND, or let answers end by themselves with --stop-at-eos"
+	}
+	return errors.New(text)
+}
+
+// subject is the server as it is measured.
+func (b bench) subject(ctx context.Context, inst engine.Instance) (steps.Subject, error) {
+	access := inst.Access()
+	kind := ready.Recognise(ctx, steps.ClientOf(inst, kinds.Kind{}, b.model).HTTP, access)
+	if b.kind != "" {
+		kind, _ = kinds.Lookup(b.kind)
+	}
+	s := steps.Subject{Client: steps.ClientOf(inst, kind, b.model), Kind: kind, Fresh: true}
+	if len(b.gpus) == 0 {
+		return s, nil
+	}
+	all, err := gpu.List(ctx)
+	if err != nil {
+		return s, b.wrong("gpus", "%v", err)
+	}
+	chosen, err := gpu.Choose(all, nil, b.gpus)
+	if err != nil {
+		return s, b.wrong("gpus", "%v", err)
+	}
+	for _, g := range chosen {
+		s.Machine.GPUs = append(s.Machine.GPUs, g.UUID)
+	}
+	s.Machine.Host = true
+	return s, nil
+}
+
+// benchProgress shows how far a run has come, on a terminal by one line that is
+// written over, elsewhere not at all.
+func (a *app) benchProgress(b bench) func(run, done, total int) {
+	f, ok := a.stderr.(*os.File)
+	if b.quiet || !ok || !terminal(a.stderr) {
+		return func(int, int, int) {}
+	}
+	var last time.Time
+	return func(run, done, total int) {
+		switch {
+		case done < 0:
+			io.WriteString(f, "\r\x1b[K")
+		case time.Since(last) > 100*time.Millisecond || done == total:
+			last = time.Now()
+			fmt.Fprintf(f, "\r\x1b[Krun %d of %d: %d of %d requests", run+1, b.runs, done, total)
+		}
+	}
+}
+
+// unreadable looks for answers that do not read as text. An answer that ended by
+// itself has to; one that was forced on past its end may repeat itself rightly,
+// but when most of a cell's do so, its speed is that of garbage. Nothing else can
+// be said without a parent's answers to the same prompts, which a plan has.
+func unreadable(t steps.Taken) (invalid, notes []verdict.Reason) {
+	for _, run := range t.Cells {
+		var found []verdict.Reason
+		for _, garbage := range t.Incoherent {
+			if garbage.Subject == run.Cell {
+				found = append(found, garbage.On(""))
+			}
+		}
+		answers := 0
+		for _, s := range t.Samples {
+			if s.Workload == run.Cell && s.Measured() && s.Err == "" {
+				answers++
+			}
+		}
+		if len(found) == 0 {
+			continue
+		}
+		counted := []verdict.Arg{verdict.Int("answers", len(found)), verdict.Int("of", answers)}
+		if run.ExactOutput && 2*len(found) <= answers {
+			notes = append(notes, verdict.New(code.SomeUnreadable, counted...).On(run.Cell).From(found[0]))
+			continue
+		}
+		invalid = append(invalid, verdict.New(code.Unreadable, counted...).On(run.Cell).From(found[0]))
+	}
+	return invalid, notes
+}
+
+// rawName is a file of one run in the folder of --raw.
+func (b bench) rawName(run int, what string) string {
+	return filepath.Join(b.raw, fmt.Sprintf("run-%d.%s", run+1, what))
+}
+
+// openRaw makes the folder of --raw and sees that files can be written there,
+// before anything is measured. A folder with the runs of another measurement is
+// refused: where there were more of them, the rest would pass for these.
+func (b bench) openRaw() error {
+	if b.raw == "" {
+		return nil
+	}
+	if err := os.MkdirAll(b.raw, 0o755); err != nil {
+		return b.wrong("raw", "%v", err)
+	}
+	if _, err := os.Stat(b.rawName(0, samplesFile)); !errors.Is(err, fs.ErrNotExist) {
+		return b.wrong("raw", "%s holds the runs of another measurement: choose another folder, or empty it", b.raw)
+	}
+	probe, err := os.CreateTemp(b.raw, ".mxflow-bench-*")
+	if err != nil {
+		return b.wrong("raw", "%v", err)
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+const samplesFile, seriesFile, cellsFile = "samples.parquet", "series.parquet", "cells.json"
+
+// keepRaw keeps what a run left behind, where that was asked for: every request
+// with its events, what was sampled beside them, and what was sent when.
+func (b bench) keepRaw(run int, taken steps.Taken) error {
+	if b.raw == "" {
+		return nil
+	}
+	samples, err := store.SamplesParquet(taken.Samples)
+	if err != nil {
+		return b.wrong("raw", "%v", err)
+	}
+	series, err := store.SeriesParquet(taken.Series)
+	if err != nil {
+		return b.wrong("raw", "%v", err)
+	}
+	cells, err := json.MarshalIndent(taken.Cells, "", "  ")
+	if err != nil {
+		return b.wrong("raw", "%v", err)
+	}
+	// The samples come last: where they are, the others are too.
+	for _, f := range []struct {
+		name string
+		data []byte
+	}{{seriesFile, series}, {cellsFile, append(cells, '\n')}, {samplesFile, samples}} {
+		out, err := openOut(b.rawName(run, f.name))
+		if err == nil {
+			err = out.write(f.data)
+		}
+		if err != nil {
+			return b.wrong("raw", "%v", err)
+		}
+	}
+	return nil
 }

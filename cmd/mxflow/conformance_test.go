@@ -8,7 +8,10 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/docker"
+	"github.com/mxflow/mxflow/engine/docker/dockertest"
 	"github.com/mxflow/mxflow/engine/enginetest"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/process"
 )
 
@@ -43,4 +46,32 @@ func ask(baseURL string) {
 	}
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, resp.Body)
+}
+
+// TestEmbeddedConformsInDocker is TestEmbeddedConforms with the engine in a
+// container of an image that holds nothing but mxflow.
+func TestEmbeddedConformsInDocker(t *testing.T) {
+	image := dockertest.Image(t, dockertest.Daemon(t), program)
+	kind, _ := kinds.Lookup("embedded")
+	var command []string
+	for _, arg := range kind.ImageCommand {
+		command = append(command, kinds.Fill(arg, "", engine.HowDocker.Host()))
+	}
+	spec := func(fault string) enginetest.SpecFunc {
+		return func(*testing.T) engine.Spec {
+			s := engine.Spec{
+				Kind: "embedded", Command: command, StopGrace: 10 * time.Second, Env: map[string]string{},
+				Docker: &engine.Docker{Image: image, Pull: "never"},
+			}
+			if fault != "" {
+				s.Env["MXFLOW_EMBEDDED_FAULT"] = fault
+			}
+			return s
+		}
+	}
+	enginetest.Run(t, docker.Launcher{}, spec(""),
+		enginetest.Fault{Is: enginetest.DiesEarly, Spec: spec("oom"), Status: 1, Says: "OutOfMemoryError"},
+		enginetest.Fault{Is: enginetest.NeverReady, Spec: spec("never_ready")},
+		enginetest.Fault{Is: enginetest.DiesLater, Spec: spec("crash_after:2"), Status: 1, Says: "fatal error", Trigger: ask},
+	)
 }

@@ -1,14 +1,21 @@
 package main
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/mxflow/mxflow/engine/embedded"
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/eval"
+	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
@@ -88,5 +95,261 @@ func TestReadmePlan(t *testing.T) {
 	res := load.LoadBytes("README.md", []byte(plan), steps.Registry(), load.Options{})
 	if !res.OK() {
 		t.Error(res.Diagnostics)
+	}
+}
+
+// enginesExamples are the plans that the manual of engines shows. One without a
+// plan block is the part that matters, and gets one.
+func enginesExamples(t *testing.T) (list []string) {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/engines.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A key stands in the environment.
+	t.Setenv("MXFLOW_VAR_key", "a-key-of-the-test")
+	for i, part := range strings.Split(string(page), "```hcl\n")[1:] {
+		text, _, closed := strings.Cut(part, "\n```")
+		if !closed {
+			t.Fatalf("example %d is not closed", i+1)
+		}
+		if !strings.Contains(text, "\nplan \"") && !strings.HasPrefix(text, "plan \"") {
+			text = "plan \"shown\" {}\n" + text
+		}
+		list = append(list, text)
+	}
+	if len(list) < 15 {
+		t.Fatalf("only %d examples were found: the search is wrong", len(list))
+	}
+	return list
+}
+
+// TestEnginesManual: every plan that the manual of engines shows is valid.
+func TestEnginesManual(t *testing.T) {
+	for i, text := range enginesExamples(t) {
+		res := load.LoadBytes("engines.md", []byte(text), steps.Registry(), load.Options{Inputs: []load.Given{}})
+		if !res.OK() {
+			t.Errorf("example %d:\n%s\n%v", i+1, text, res.Diagnostics)
+		}
+	}
+}
+
+const languageHead = `# The blocks of a plan
+
+` + generated + `Every block, what may stand in it, and an example. How blocks work together, and
+how rules are written, is in [plan-reference.md](plan-reference.md); metrics are in
+[metrics.md](metrics.md), mistakes in [diagnostics.md](diagnostics.md).
+
+An attribute with a default may be left out; so may one that is not required. One
+that is ` + "`null`" + ` counts as left out. The same plan can be written in YAML: block types
+are keys, labels the keys below them, and ` + "`mxflow schema`" + ` prints a JSON Schema with
+which editors complete and check it.
+
+`
+
+// languagePage is the reference of the plan language.
+func languagePage() string {
+	var b strings.Builder
+	b.WriteString(languageHead)
+	doc := load.Describe(steps.Registry())
+	b.WriteString("```\n")
+	outline(&b, doc, 0)
+	b.WriteString("```\n\n")
+	for _, block := range doc.Blocks {
+		blockSection(&b, "", block)
+	}
+	repetition(&b, doc)
+	fmt.Fprintf(&b, "\n## Functions\n\nExpressions may call these. They do what Terraform's functions of the same name do;\n`file` and `templatefile` read below the plan's folder, `env` reads the environment.\nThere is none that depends on the time or on chance.\n\n```\n%s\n```\n", strings.Join(eval.FunctionSignatures(), "\n"))
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// repetition is the section on what generates blocks.
+func repetition(b *strings.Builder, doc *lang.BlockDoc) {
+	var words []string
+	var attrs []plans.Attr
+	doc.Walk(func(path string, d *lang.BlockDoc) {
+		if d.Repeats && (len(words) == 0 || words[len(words)-1] != "`"+d.Type+"`") {
+			words, attrs = append(words, "`"+d.Type+"`"), d.RepeatAttrs()
+		}
+	})
+	fmt.Fprintf(b, "## Blocks that make blocks\n\nBlocks of type %s may have these attributes beside their own:\n\n", strings.Join(words, ", "))
+	attrTable(b, attrs)
+	fmt.Fprintf(b, "```hcl\n%s\n```\n\n", eachExample)
+	b.WriteString("Blocks that stand within another one are made by `dynamic`. In its content, the\ntype of the block is the name of the element:\n\n")
+	fmt.Fprintf(b, "```hcl\n%s\n```\n", dynamicExample)
+}
+
+const (
+	eachExample = `workload "depth" {
+  for_each      = { short = 512, long = 8192 } # makes depth_short and depth_long
+  prompt_tokens = each.value
+  output_tokens = 32
+}`
+	dynamicExample = `knob "batch" {
+  default = "b8"
+
+  dynamic "value" {
+    for_each = [8, 16, 32]
+    labels   = ["b${value.value}"]
+    content {
+      args = ["--batch", tostring(value.value)]
+      must_see {
+        log = ["*batch size ${value.value}*"]
+      }
+    }
+  }
+}`
+)
+
+// outline shows which block stands in which.
+func outline(b *strings.Builder, d *lang.BlockDoc, depth int) {
+	for _, block := range d.Blocks {
+		line := strings.Repeat("  ", depth) + header(block)
+		fmt.Fprintf(b, "%-40s %s\n", line, block.Times)
+		outline(b, block, depth+1)
+	}
+}
+
+// header is a block's first line without the brace.
+func header(d *lang.BlockDoc) string {
+	words := []string{d.Type}
+	for _, label := range d.Labels {
+		words = append(words, fmt.Sprintf("%q", label.Name))
+	}
+	return strings.Join(words, " ")
+}
+
+func blockSection(b *strings.Builder, parent string, d *lang.BlockDoc) {
+	title, where := "## ", "a plan"
+	if parent != "" {
+		title, where = "### ", "`"+parent+"`"
+	}
+	fmt.Fprintf(b, "%s%s\n\n%s\n\n", title, header(d), d.Doc)
+	times := string(d.Times)
+	fmt.Fprintf(b, "%s in %s.", strings.ToUpper(times[:1])+times[1:], where)
+	for _, label := range d.Labels {
+		fmt.Fprintf(b, " `%s`: %s", label.Name, label.Doc)
+	}
+	b.WriteString("\n\n")
+	if d.Repeats {
+		b.WriteString("It may be generated with `for_each` or `count`, see [below](#blocks-that-make-blocks).\n\n")
+	}
+	example(b, d)
+	attrs := d.Attrs
+	if d.Open != nil {
+		attrs = append(slices.Clone(attrs), *d.Open)
+	}
+	attrTable(b, attrs)
+	nested(b, d)
+	for _, kind := range inOrder(d.Kinds) {
+		kindSection(b, d, kind)
+	}
+	for _, block := range d.Blocks {
+		blockSection(b, d.Type, block)
+	}
+}
+
+// kindSection is a body that the first label chooses.
+func kindSection(b *strings.Builder, d *lang.BlockDoc, kind string) {
+	k := d.Kinds[kind]
+	rest := ""
+	for _, label := range d.Labels[1:] {
+		rest += fmt.Sprintf(" %q", label.Name)
+	}
+	fmt.Fprintf(b, "### %s %q%s\n\n%s\n\n", d.Type, kind, rest, k.Doc)
+	example(b, k)
+	if d.Type != "engine" {
+		attrTable(b, k.Attrs)
+		return
+	}
+	switch {
+	case k.Settings == nil:
+		b.WriteString("Any setting is accepted.\n\n")
+	case len(k.Settings) == 0:
+		b.WriteString("It has no settings: what the server understands goes into its command or `args`.\n\n")
+	default:
+		b.WriteString("Its settings:\n\n")
+		attrTable(b, k.Settings)
+	}
+}
+
+func nested(b *strings.Builder, d *lang.BlockDoc) {
+	if len(d.Blocks) == 0 {
+		return
+	}
+	var words []string
+	for _, block := range d.Blocks {
+		words = append(words, fmt.Sprintf("`%s` (%s)", block.Type, block.Times))
+	}
+	fmt.Fprintf(b, "Blocks in it: %s.\n\n", strings.Join(words, ", "))
+}
+
+func example(b *strings.Builder, d *lang.BlockDoc) {
+	if d.Example != "" {
+		fmt.Fprintf(b, "```hcl\n%s\n```\n\n", d.Example)
+	}
+}
+
+func attrTable(b *strings.Builder, attrs []plans.Attr) {
+	if len(attrs) == 0 {
+		return
+	}
+	b.WriteString("| attribute | type | default | meaning |\n| --- | --- | --- | --- |\n")
+	for _, a := range attrs {
+		value := ""
+		switch {
+		case a.Required:
+			value = "required"
+		case a.Default != nil:
+			text, _ := json.Marshal(a.Default)
+			value = "`" + string(text) + "`"
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", a.Name, a.TypeText(), value, strings.ReplaceAll(a.Doc, "|", `\|`))
+	}
+	b.WriteString("\n")
+}
+
+// diagnosticsPage explains every code of a diagnostic.
+func diagnosticsPage() string {
+	var b strings.Builder
+	b.WriteString("# Diagnostics\n\n" + generated)
+	b.WriteString("`mxflow validate --json` gives each mistake a code, which stays the same when the words change. " +
+		"In text, the first line of a mistake is one of those listed under its code; … stands for a name.\n\n")
+	for _, c := range lang.Codes() {
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n%s\n\n", c.Name, c.Cause, c.Cure)
+		for _, s := range c.Summaries {
+			fmt.Fprintf(&b, "- %s\n", strings.ReplaceAll(s, "*", "…"))
+		}
+		b.WriteString("\n")
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+func inOrder[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
+}
+
+// TestMeasuringManual: what the manual of measuring shows, taken together, is a
+// valid plan.
+func TestMeasuringManual(t *testing.T) {
+	page, err := os.ReadFile("../../docs/measuring.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "plan \"shown\" {}\n"
+	parts := strings.Split(string(page), "```hcl\n")[1:]
+	for i, part := range parts {
+		block, _, closed := strings.Cut(part, "\n```")
+		if !closed {
+			t.Fatalf("example %d is not closed", i+1)
+		}
+		text += block + "\n\n"
+	}
+	if len(parts) < 3 {
+		t.Fatalf("only %d examples were found: the search is wrong", len(parts))
+	}
+	res := load.LoadBytes(filepath.Join(manualFolder(t), "measuring.hcl"), []byte(text), steps.Registry(), load.Options{Inputs: []load.Given{}})
+	if !res.OK() {
+		t.Errorf("%s\n%v", text, res.Diagnostics)
 	}
 }

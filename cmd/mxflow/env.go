@@ -1,12 +1,26 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
 )
 
@@ -87,4 +101,331 @@ func (a *app) printRecipe(r *recipe, f envFlags) error {
 		_, err = fmt.Fprint(bare(a.stdout), strings.TrimRight(text, "\n")+"\n")
 	}
 	return err
+}
+
+// givenThen says which variables, and which values of the environment that the plan
+// reads, were others when the plan was applied last, as far as its record tells.
+func givenThen(st *store.Store, loaded *load.Result) []string {
+	if st == nil || len(st.Runs()) == 0 {
+		return nil
+	}
+	runs := st.Runs()
+	v, err := st.Run(runs[len(runs)-1].ID)
+	if err != nil || v.Start == nil || v.Start.Inputs == nil {
+		return nil
+	}
+	c := &givenChange{then: v.Start.Inputs, loaded: loaded, now: loaded.Inputs()}
+	notes := c.sealed(st)
+	if v.Start.PlanDigest != loaded.Plan.Digest() {
+		notes = slices.Concat(c.variables(), c.env(), c.onlyNow(), notes)
+	}
+	return notes
+}
+
+// givenChange is what a plan was given when it was applied, and what it is given now.
+type givenChange struct {
+	then   *ledger.Inputs
+	loaded *load.Result
+	now    plans.Inputs
+}
+
+// variables are those of the record that come to something else now, be it given or
+// the default of now. What the plan does not declare any more cannot be given.
+func (c *givenChange) variables() []string {
+	var then []string
+	for _, name := range slices.Sorted(maps.Keys(c.then.Variables)) {
+		if text, declared := c.loaded.VariableText(name); declared && text != c.then.Variables[name] {
+			then = append(then, name+" = "+oneLine(c.then.Variables[name]))
+		}
+	}
+	return noteOf(then, "It was applied with %s: give that again (--var, --var-file) for what was measured.")
+}
+
+// env is what env() found then and does not find now.
+func (c *givenChange) env() []string {
+	var then []string
+	for _, name := range slices.Sorted(maps.Keys(c.then.Env)) {
+		if text, set := c.now.Env[name]; text != c.then.Env[name] && (set || c.reads(name)) {
+			then = append(then, name+" = "+oneLine(c.then.Env[name]))
+		}
+	}
+	return noteOf(then, "It was applied with %s in the environment, which the plan reads: set that again for what was measured.")
+}
+
+// onlyNow is what was not given then, so that the plan's own values counted.
+func (c *givenChange) onlyNow() []string {
+	// What may be secret is named and not shown.
+	shown, err := steps.InputsOf(c.loaded, func(string) (string, error) { return "", nil })
+	if err != nil {
+		return nil
+	}
+	var only []string
+	add := func(prefix string, now, then, shown map[string]string) {
+		for _, name := range slices.Sorted(maps.Keys(now)) {
+			_, was := then[name]
+			_, sealed := c.then.Sealed[prefix+name]
+			text, plain := shown[name]
+			switch {
+			case was || sealed:
+			case plain:
+				only = append(only, name+" = "+oneLine(text))
+			default:
+				only = append(only, name)
+			}
+		}
+	}
+	add("var.", c.now.Variables, c.then.Variables, shown.Variables)
+	add("env.", c.now.Env, c.then.Env, shown.Env)
+	return noteOf(only, "Given now, and not when it was applied: %s. Leave that out for what was measured.")
+}
+
+// sealed are the sensitive inputs that are not known to be what they were.
+func (c *givenChange) sealed(st *store.Store) []string {
+	key, keyErr := knownKey(st.Dir())
+	var others []string
+	for _, id := range slices.Sorted(maps.Keys(c.then.Sealed)) {
+		name, isVariable := strings.CutPrefix(id, "var.")
+		text, there := c.loaded.VariableText(name)
+		if !isVariable {
+			name = strings.TrimPrefix(id, "env.")
+			if text, there = c.now.Env[name]; !there && c.reads(name) {
+				others = append(others, id)
+				continue
+			}
+		}
+		if there && (keyErr != nil || sealWith(key, text) != c.then.Sealed[id]) {
+			others = append(others, id)
+		}
+	}
+	return noteOf(others, "Not known to be what it was applied with: %s, which no record has, since it may be secret. Give it again for what was measured.")
+}
+
+// reads reports whether the text of the plan has the name of an environment variable.
+func (c *givenChange) reads(name string) bool {
+	for _, text := range c.loaded.Sources {
+		if bytes.Contains(text, []byte(name)) {
+			return true
+		}
+	}
+	return bytes.Contains(c.loaded.Source, []byte(name))
+}
+
+func noteOf(list []string, format string) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf(format, strings.Join(list, ", "))}
+}
+
+// recipe is a variant and how it came to be.
+type recipe struct {
+	plan, variant, engine string
+	// stack are the features in it, in order; knobs the value of every knob.
+	stack []string
+	knobs map[string]string
+	// notes are what to know of it.
+	notes []string
+	spec  engine.Spec
+	kind  kinds.Kind
+	// shows says that sensitive values are written out.
+	shows bool
+}
+
+// recipeOf resolves the variant that the arguments name.
+func (a *app) recipeOf(args []string, f envFlags) (*recipe, error) {
+	path, err := a.planFile(args[1:])
+	if err != nil {
+		return nil, err
+	}
+	p, g, loaded, err := a.load(path, f.vars, "")
+	if err != nil {
+		return nil, err
+	}
+	if p.Baseline == nil {
+		return nil, fmt.Errorf("plan %s has no baseline, and so no variants: it compares nothing", p.Name)
+	}
+	st, err := store.OpenReadOnly(a.stateDir(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		st, err = nil, ledgerGone(a.stateDir(path))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if st != nil {
+		defer st.Close()
+		if err := samePlan(st, p); err != nil {
+			return nil, err
+		}
+	}
+	lab, err := a.lab(p, g, st, "", "")
+	if err != nil {
+		return nil, err
+	}
+	r := &recipe{plan: p.Name, variant: strings.TrimPrefix(args[0], "feature."), engine: p.Baseline.Engine}
+	if err := r.resolve(p, lab, st); err != nil {
+		return nil, err
+	}
+	r.notes = append(r.notes, givenThen(st, loaded)...)
+	if f.engine != "" {
+		r.engine = f.engine
+	}
+	r.spec, r.kind, err = lab.VariantSpec(r.engine, r.knobs)
+	if err != nil {
+		return nil, fmt.Errorf("%s of plan %s: %w", r.variant, p.Name, err)
+	}
+	return r, nil
+}
+
+// planFile is the plan that is named, or else the one that was applied last in
+// this folder.
+func (a *app) planFile(args []string) (string, error) {
+	if len(args) > 0 {
+		return args[0], nil
+	}
+	st, err := a.reader(nil)
+	if err != nil {
+		return "", err
+	}
+	defer st.Close()
+	runs := st.Runs()
+	if len(runs) == 0 {
+		return "", errors.New("nothing was applied here: name the plan")
+	}
+	given := runs[len(runs)-1].PlanFile
+	for _, path := range []string{given, filepath.Base(given)} {
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("the plan that was applied here, %s, is not there any more: name the plan", given)
+}
+
+// resolve finds the variant's knob values.
+func (r *recipe) resolve(p *plans.Plan, lab *steps.Lab, st *store.Store) error {
+	var stack report.Stack
+	if st != nil {
+		stack = report.AcceptedStack(st)
+		if runs := st.Runs(); len(runs) > 0 {
+			if v, err := st.Run(runs[len(runs)-1].ID); err == nil && v.Start != nil && v.Start.PlanDigest != p.Digest() {
+				r.notes = append(r.notes, "The plan, or a variable of it, has changed since it was applied.")
+			}
+		}
+	}
+	r.knobs = lab.DefaultKnobs()
+	switch r.variant {
+	case "baseline":
+		return nil
+	case "accepted":
+		return r.resolveStack(p, stack)
+	}
+	var f *plans.Feature
+	names := []string{"accepted", "baseline"}
+	for _, c := range steps.Candidates(p) {
+		names = append(names, c.Name)
+		if c.Name == r.variant {
+			f = c
+		}
+	}
+	if f == nil {
+		return fmt.Errorf("plan %s has no feature %q%s", p.Name, r.variant, steps.DidYouMean(r.variant, names))
+	}
+	if f.Engine != "" {
+		r.engine = f.Engine
+	}
+	return r.resolveFeature(p, f, lab, st, stack)
+}
+
+// resolveStack lays the accepted features over the plan's baseline.
+func (r *recipe) resolveStack(p *plans.Plan, stack report.Stack) error {
+	if len(stack.Features) == 0 {
+		r.notes = append(r.notes, "Nothing was accepted: this is the baseline.")
+	}
+	for _, f := range stack.Features {
+		r.stack = append(r.stack, f.Feature)
+		for _, knob := range slices.Sorted(maps.Keys(f.Set)) {
+			if p.Knob(knob) == nil {
+				return fmt.Errorf("feature %s was accepted with knob %s = %s, and the plan has no such knob any more: use the plan that was applied, or apply this one", f.Feature, knob, f.Set[knob])
+			}
+		}
+		maps.Copy(r.knobs, f.Set)
+	}
+	return nil
+}
+
+// resolveFeature takes what was measured; before that, what the plan says.
+func (r *recipe) resolveFeature(p *plans.Plan, f *plans.Feature, lab *steps.Lab, st *store.Store, stack report.Stack) error {
+	says := "Not decided yet: this is the variant as the plan has it now."
+	if st != nil {
+		decided, knobs := decidedAs(st, f)
+		if decided != "" {
+			says = decided
+		}
+		if len(knobs) > 0 {
+			maps.Copy(r.knobs, knobs)
+			for knob := range r.knobs {
+				if p.Knob(knob) == nil {
+					return fmt.Errorf("feature %s was measured with knob %s, and the plan has no such knob any more: use the plan that was applied, or apply this one", f.Name, knob)
+				}
+			}
+			r.notes = append(r.notes, says)
+			return nil
+		}
+	}
+	if len(f.Alternatives) > 0 {
+		var names []string
+		for _, alternative := range f.Alternatives {
+			names = append(names, alternative.Name)
+		}
+		return fmt.Errorf("feature %s chooses among %s, and has not chosen yet: name one of them", f.Name, strings.Join(names, ", "))
+	}
+	r.knobs = lab.PlannedKnobs(f, stack.Knobs)
+	r.notes = append(r.notes, says)
+	return nil
+}
+
+// decidedAs says what was decided about a candidate, and with which knob values it was
+// measured; empty where nothing was decided.
+func decidedAs(st *store.Store, f *plans.Feature) (says string, knobs map[string]string) {
+	if f.Of != "" && f.Engine == "" {
+		return alternativeAs(st, f)
+	}
+	d, _, ok := st.Latest(runtime.FeatureID(f.Name))
+	switch {
+	case !ok || len(d.Variant) == 0:
+		return "", nil
+	case f.Engine != "":
+		return fmt.Sprintf("Decided: %s on engine.%s; %s is %s.", d.Verdict, f.Engine, f.Of, acceptedWord(st, f.Of)), d.Variant
+	}
+	return fmt.Sprintf("Decided: %s, %s.", d.Verdict, acceptedWord(st, f.Name)), d.Variant
+}
+
+// alternativeAs is of a candidate of a feature that chooses: the feature's decision
+// has what became of it.
+func alternativeAs(st *store.Store, f *plans.Feature) (says string, knobs map[string]string) {
+	for _, d := range slices.Backward(st.History(runtime.FeatureID(f.Of))) {
+		i := slices.IndexFunc(d.Alternatives, func(alt ledger.Alternative) bool { return alt.Name == f.Name })
+		if i < 0 {
+			continue // an outcome that was withdrawn does not name them
+		}
+		for _, ev := range d.Evidence {
+			if ev.Feature == f.Name && len(ev.Candidate.Launches) > 0 {
+				if l, ok := st.LaunchByID(ev.Candidate.Launches[0]); ok {
+					knobs = l.Knobs
+				}
+			}
+		}
+		if d.Alternatives[i].Chosen {
+			return fmt.Sprintf("Decided: %s, chosen; %s is %s.", d.Alternatives[i].Verdict, f.Of, acceptedWord(st, f.Of)), knobs
+		}
+		return fmt.Sprintf("Decided: %s, not chosen.", d.Alternatives[i].Verdict), knobs
+	}
+	return "", nil
+}
+
+// acceptedWord is whether a feature stands in the stack.
+func acceptedWord(st *store.Store, feature string) string {
+	if d, _, ok := st.Latest(runtime.FeatureID(feature)); ok && d.Accepted {
+		return "accepted"
+	}
+	return "not accepted"
 }

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/steps"
 )
@@ -190,4 +194,583 @@ func commandText(words []word) string {
 		line.WriteString(text)
 	}
 	return line.String()
+}
+
+// command is how the variant is started, with what has to be set before in
+// s.setup; empty where somebody else starts it.
+func (s *script) command() string {
+	switch s.spec.How() {
+	case engine.HowDocker:
+		return inSubshell(nil, s.dockerRun())
+	case engine.HowCompose:
+		return inSubshell(nil, s.composeRun())
+	case engine.HowExec:
+		return inSubshell(nil, s.dockerExec())
+	case engine.HowEndpoint:
+		return s.endpoint()
+	}
+	return s.process()
+}
+
+// inSubshell runs a command in the folder, so that whoever sources the script
+// stays where they are.
+func inSubshell(dir word, argv []word) string {
+	if len(argv) == 0 {
+		return ""
+	}
+	cd := ""
+	if dir != nil {
+		cd = "cd " + dir.String() + " &&\n  "
+	}
+	return "(\n  " + cd + "exec " + commandText(argv) + "\n)"
+}
+
+func (s *script) process() string {
+	if len(s.kind.Ready) > 0 {
+		s.noted(word{{variable: "MXFLOW_PORT"}}) // a server finds it in its environment too
+	}
+	s.environment()
+	var dir word
+	if folder := s.spec.Dir; folder != "" {
+		if abs, err := filepath.Abs(folder); err == nil && !strings.HasPrefix(folder, "{source}") {
+			folder = abs // the script may be run from anywhere
+		}
+		dir = s.setting(folder, "", "the folder to start in")
+	}
+	return inSubshell(dir, s.withDirect(s.words(s.spec.Command, "argument")))
+}
+
+// withDirect puts env in front of a command for the variables that a shell cannot
+// export.
+func (s *script) withDirect(argv []word) []word {
+	if len(argv) == 0 || len(s.direct) == 0 {
+		return argv
+	}
+	return slices.Concat([]word{literal("env")}, s.direct, argv)
+}
+
+// words are the arguments of a command.
+func (s *script) words(argv []string, what string) (words []word) {
+	for i, arg := range argv {
+		words = append(words, s.setting(arg, "", fmt.Sprintf("%s %d of the command", what, i)))
+	}
+	return words
+}
+
+// endpoint asks the server for its models, which shows that it is there; it was
+// started by somebody else.
+func (s *script) endpoint() string {
+	e := s.spec.Endpoint
+	if len(e.Restart) > 0 {
+		s.environment()
+		return inSubshell(nil, s.withDirect(s.words(e.Restart, "argument")))
+	}
+	return ""
+}
+
+// dockerWords is the docker command for a daemon.
+func dockerWords(host, context string) []word {
+	words := []word{literal("docker")}
+	if host != "" {
+		words = append(words, literal("--host"), literal(host))
+	}
+	if context != "" {
+		words = append(words, literal("--context"), literal(context))
+	}
+	return words
+}
+
+// listens is where an engine listens in its container: 0 where it shares its
+// machine's network and takes the port from a variable, or is no server.
+func (s *script) listens(declared int) int {
+	switch {
+	case declared != 0:
+		return declared
+	case s.kind.Port != 0:
+		return s.kind.Port
+	case s.asksPort():
+		return 8000 // as a launch does
+	}
+	return 0
+}
+
+func (s *script) asksPort() bool {
+	texts := slices.Concat(s.spec.Command, slices.Collect(maps.Values(s.spec.Env)))
+	return strings.Contains(strings.Join(texts, "\x00"), "{port}")
+}
+
+// dockerRun is the docker run that a launch amounts to.
+func (s *script) dockerRun() []word {
+	d := s.spec.Docker
+	argv := dockerWords(d.Host, d.Context)
+	add := func(flag string, value word) { argv = append(argv, literal(flag), value) }
+	text := func(flag, value string) {
+		if value != "" {
+			add(flag, literal(value))
+		}
+	}
+	argv = append(argv, literal("run"), literal("--rm"), literal("--init"))
+	text("--pull", d.Pull)
+	s.gpus(&argv)
+	text("--ipc", d.IPC)
+	text("--shm-size", d.ShmSize)
+	for _, name := range slices.Sorted(maps.Keys(d.Ulimits)) {
+		text("--ulimit", name+"="+d.Ulimits[name])
+	}
+	text("--network", d.Network)
+	text("--user", d.User)
+	s.fixed = map[string]string{"{config}": "/etc/mxflow/" + s.spec.ConfigName}
+	inside := s.listens(d.Port)
+	if d.Network != "host" && inside != 0 {
+		s.fixed["{port}"] = strconv.Itoa(inside)
+		w := append(literal("127.0.0.1:"), s.noted(word{{variable: "MXFLOW_PORT"}})...)
+		add("--publish", w.then(piece{text: fmt.Sprintf(":%d", inside)}))
+	}
+	for _, source := range slices.Sorted(maps.Keys(d.Volumes)) {
+		add("--volume", s.setting(source+":"+d.Volumes[source], "", "a volume"))
+	}
+	workdir := d.WorkDir
+	if src := s.spec.Source; src != nil {
+		mount := sourceMount(src)
+		s.fixed["{source}"] = mount
+		add("--volume", s.noted(word{{variable: "MXFLOW_SOURCE"}}).then(piece{text: ":" + mount}))
+		if workdir == "" {
+			workdir = mount
+		}
+	}
+	if workdir != "" {
+		add("--workdir", s.setting(workdir, "", "workdir"))
+	}
+	if len(s.spec.Config) > 0 {
+		add("--volume", s.configFile().then(piece{text: ":/etc/mxflow/" + s.spec.ConfigName + ":ro"}))
+	}
+	argv = append(argv, s.containerEnv()...)
+	entry := s.words(d.Entrypoint, "entrypoint")
+	if d.Entrypoint != nil && len(entry) == 0 {
+		add("--entrypoint", literal(""))
+	} else if len(entry) > 0 {
+		add("--entrypoint", entry[0])
+		entry = entry[1:]
+	}
+	argv = append(argv, s.setting(d.Image, "", "the image"))
+	return slices.Concat(argv, entry, s.words(s.spec.Command, "argument"))
+}
+
+// sourceMount is where a container of its own sees the working tree.
+func sourceMount(src *engine.Source) string {
+	if src.Mount != "" {
+		return src.Mount
+	}
+	return "/workspace/" + src.Repo[1+strings.LastIndexByte(src.Repo, '/'):]
+}
+
+// configFile is the configuration file on this machine, where {config} within it
+// and the command are the container's.
+func (s *script) configFile() word { return s.noted(word{{variable: "MXFLOW_CONFIG"}}) }
+
+func (s *script) gpus(argv *[]word) {
+	value := ""
+	switch v := s.spec.Docker.GPUs.(type) {
+	case nil:
+		return
+	case []any:
+		ids := make([]string, len(v))
+		for i, id := range v {
+			ids[i] = fmt.Sprint(id)
+		}
+		if len(ids) == 0 {
+			return
+		}
+		// The value is a line of CSV, so that a list needs quotes of its own.
+		value = `"device=` + strings.Join(ids, ",") + `"`
+	default:
+		if value = fmt.Sprint(v); value == "0" {
+			return
+		}
+	}
+	*argv = append(*argv, literal("--gpus"), literal(value))
+}
+
+// containerEnv are the --env flags. A name without a value takes the shell's, and
+// without that takes away what the image sets: so sensitive values stay out of
+// the command line, and unset ones are unset.
+func (s *script) containerEnv() (argv []word) {
+	for _, name := range s.spec.Unset {
+		if _, set := s.spec.Env[name]; !set {
+			if shellName.MatchString(name) {
+				s.exports = append(s.exports, "unset "+name)
+			}
+			argv = append(argv, literal("--env"), literal(name))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.spec.Env)) {
+		if !shellName.MatchString(name) {
+			value := s.setting(s.spec.Env[name], "", "the variable "+name)
+			argv = append(argv, literal("--env"), append(literal(name+"="), value...))
+			continue
+		}
+		value := s.variable(name)
+		if value == nil {
+			s.exports = append(s.exports, "export "+name)
+			argv = append(argv, literal("--env"), literal(name))
+			continue
+		}
+		argv = append(argv, literal("--env"), append(literal(name+"="), value...))
+	}
+	return argv
+}
+
+// dockerExec is the engine as a command in a container that runs already. The
+// container's own variables are taken away by env, which docker exec cannot.
+func (s *script) dockerExec() []word {
+	x := s.spec.Exec
+	argv := append(dockerWords(x.Host, x.Context), literal("exec"))
+	if x.User != "" {
+		argv = append(argv, literal("--user"), s.setting(x.User, "", "user"))
+	}
+	workdir := x.WorkDir
+	s.fixed = map[string]string{}
+	if src := s.spec.Source; src != nil && src.Mount != "" {
+		s.notes = append(s.notes, "MXFLOW_SOURCE is the working tree where the container sees it, below "+src.Mount+".")
+		if workdir == "" {
+			workdir = "{source}"
+		}
+	}
+	if workdir != "" {
+		argv = append(argv, literal("--workdir"), s.setting(workdir, "", "workdir"))
+	}
+	if x.Port != 0 {
+		s.fixed["{port}"] = strconv.Itoa(x.Port)
+	}
+	if len(s.spec.Config) > 0 {
+		inside := "/tmp/mxflow-" + s.spec.ConfigName
+		file := s.configFile()
+		s.fixed["{config}"] = inside
+		copied := append(dockerWords(x.Host, x.Context), literal("cp"), file, literal(x.Container+":"+inside))
+		s.setup = append(s.setup, commandText(copied))
+	}
+	unset := s.spec.Unset
+	s.spec.Unset = nil
+	argv = append(argv, s.containerEnv()...)
+	s.spec.Unset = unset
+	argv = append(argv, literal(x.Container))
+	taken := []word{literal("env")}
+	for _, name := range unset {
+		if _, set := s.spec.Env[name]; !set {
+			taken = append(taken, literal("-u"), literal(name))
+		}
+	}
+	if len(taken) > 1 {
+		argv = append(argv, taken...)
+	}
+	return append(argv, s.words(s.spec.Command, "argument")...)
+}
+
+// composeRun is the service as compose runs it once. What flags of compose run
+// cannot say stands in a file that is laid over the plan's.
+func (s *script) composeRun() []word {
+	c := s.spec.Compose
+	argv := append(dockerWords(c.Host, c.Context), literal("compose"), literal("--file"), literal(c.File))
+	if over := s.override(); over != "" {
+		s.setup = append(s.setup, `MXFLOW_OVERRIDE="$(mktemp -d)"/override.yaml`, "printf %s "+shellQuoted(over)+` >"$MXFLOW_OVERRIDE"`)
+		argv = append(argv, literal("--file"), word{{variable: "MXFLOW_OVERRIDE"}})
+	}
+	for _, p := range c.Profiles {
+		argv = append(argv, literal("--profile"), literal(p))
+	}
+	argv = append(argv, literal("run"), literal("--rm"))
+	s.fixed = map[string]string{"{config}": "/etc/mxflow/" + s.spec.ConfigName}
+	if inside := s.listens(c.Port); inside != 0 {
+		s.fixed["{port}"] = strconv.Itoa(inside)
+		w := append(literal("127.0.0.1:"), s.noted(word{{variable: "MXFLOW_PORT"}})...)
+		argv = append(argv, literal("--publish"), w.then(piece{text: fmt.Sprintf(":%d", inside)}))
+	}
+	if len(s.spec.Config) > 0 {
+		argv = append(argv, literal("--volume"), s.configFile().then(piece{text: ":/etc/mxflow/" + s.spec.ConfigName + ":ro"}))
+	}
+	argv = append(argv, s.containerEnv()...)
+	argv = append(argv, literal(c.Service))
+	words := s.words(s.spec.Command, "argument")
+	if len(words) > 0 && len(c.Command) == 0 {
+		// Flags go behind the service's own command, which only compose knows.
+		s.require("MXFLOW_SERVICE_COMMAND", "set it to the command that the service "+c.Service+" has in the compose file or its image; the flags of the plan go behind it")
+		argv = append(argv, word{{variable: "MXFLOW_SERVICE_COMMAND", splits: true}})
+	}
+	return slices.Concat(argv, words)
+}
+
+// override is what is laid over the compose file: the image, and the variables
+// that are taken away. JSON texts are YAML too; compose reads $$ as $.
+func (s *script) override() string {
+	c := s.spec.Compose
+	text := func(v string) string { return strconv.Quote(strings.ReplaceAll(v, "$", "$$")) }
+	var b strings.Builder
+	if c.Image != "" {
+		fmt.Fprintf(&b, "    image: %s\n", text(c.Image))
+	}
+	unset := ""
+	for _, name := range s.spec.Unset {
+		if _, set := s.spec.Env[name]; !set {
+			unset += fmt.Sprintf("      %s: null\n", text(name))
+		}
+	}
+	if unset != "" {
+		b.WriteString("    environment:\n" + unset)
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("services:\n  %s:\n%s", text(c.Service), b.String())
+}
+
+// comments say what the script is, and what it rests on that no script can hold.
+func (s *script) comments() (lines []string) {
+	what := s.variant + " of plan " + s.plan
+	if len(s.stack) > 0 {
+		what += ": baseline + " + strings.Join(s.stack, " + ")
+	}
+	lines = append(lines, what)
+	var knobs []string
+	for _, k := range slices.Sorted(maps.Keys(s.knobs)) {
+		knobs = append(knobs, k+" = "+s.knobs[k])
+	}
+	if len(knobs) > 0 {
+		lines = append(lines, "knobs: "+strings.Join(knobs, ", "))
+	}
+	lines = append(lines, fmt.Sprintf("engine: %s, launched by %s", s.engine, s.spec.How()))
+	lines = append(lines, s.notes...)
+	if src := s.spec.Source; src != nil {
+		if src.Problem != "" {
+			lines = append(lines, "source: "+src.Ref+" of "+src.Repo+", which cannot be resolved now: "+src.Problem)
+		} else {
+			lines = append(lines, fmt.Sprintf("source: commit %s (%s) of %s; check it out and build it:", src.Commit, src.Ref, src.Repo),
+				fmt.Sprintf("  git -C %s worktree add --detach \"$MXFLOW_SOURCE\" %s", shellQuoted(src.Repo), src.Commit))
+		}
+		for _, argv := range src.Build {
+			var words []word
+			for _, arg := range argv {
+				words = append(words, literal(arg))
+			}
+			lines = append(lines, "  "+commandText(words))
+		}
+		for _, name := range slices.Sorted(maps.Keys(src.Env)) {
+			lines = append(lines, "  with "+name+"="+shellQuoted(src.Env[name])+" for the build")
+		}
+	}
+	for _, t := range s.spec.Trees {
+		lines = append(lines, "working tree "+t.Name+": "+t.Path+", hash "+t.Hash)
+	}
+	if c := s.spec.Caches; c != nil {
+		lines = append(lines, "compile caches: "+c.State+", of each variant's own")
+	}
+	if e := s.spec.Endpoint; e != nil {
+		lines = append(lines, "The engine is run by somebody else, at "+e.URL+".")
+	}
+	return s.commentLines(lines)
+}
+
+// commentLines keeps what is sensitive out of comments, and each on its line.
+func (s *script) commentLines(lines []string) (out []string) {
+	for _, line := range lines {
+		out = append(out, strings.FieldsFunc(s.secrets.Text(line), func(r rune) bool { return r == '\n' || r == '\r' })...)
+	}
+	return out
+}
+
+// dotenv is the variables alone, as compose and its like read them: what stands in
+// single quotes is taken as it is.
+func (s *script) dotenv() (string, error) {
+	var b strings.Builder
+	for _, line := range s.comments() {
+		b.WriteString("# " + line + "\n")
+	}
+	for _, name := range s.spec.Unset {
+		if _, set := s.spec.Env[name]; !set {
+			b.WriteString("# unset " + name + "\n")
+		}
+	}
+	var secret []string
+	for _, name := range slices.Sorted(maps.Keys(s.spec.Env)) {
+		value := s.spec.Env[name]
+		switch {
+		case !s.shows && (steps.SecretName(name) || s.hides(value)):
+			secret = append(secret, name)
+		case !filled(value, nil).fixed():
+			return "", fmt.Errorf("%s is %q, which a launch fills in: a file of variables cannot. Use --format shell", name, s.secrets.Text(value))
+		default:
+			b.WriteString(name + "=" + dotenvValue(value) + "\n")
+		}
+	}
+	if len(secret) > 0 {
+		return "", fmt.Errorf("%s would be missing in a file of variables, which cannot ask for what is not there: add --show-secrets, or use --format shell", strings.Join(secret, ", "))
+	}
+	return b.String(), nil
+}
+
+func dotenvValue(value string) string {
+	if !strings.Contains(value, "'") {
+		return "'" + value + "'"
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `$`, `\$`, "\n", `\n`, "\r", `\r`).Replace(value) + `"`
+}
+
+// docker is the docker run command alone.
+func (s *script) docker() (string, error) {
+	if s.spec.Docker == nil {
+		return "", fmt.Errorf("engine %s is launched by %s: --format docker is for engines with a docker block. Name one with --engine, or use --format shell", s.engine, s.spec.How())
+	}
+	s.used = map[string]bool{}
+	argv := s.dockerRun()
+	delete(s.used, "MXFLOW_PORT")
+	if len(s.used) > 0 {
+		return "", fmt.Errorf("docker run alone lacks %s: use --format shell, which provides it or asks for it (--show-secrets writes sensitive values out)",
+			strings.Join(slices.Sorted(maps.Keys(s.used)), ", "))
+	}
+	for _, w := range argv {
+		for i, p := range w {
+			if p.variable != "" {
+				w[i] = piece{text: strconv.Itoa(s.port())}
+			}
+		}
+	}
+	return commandText(argv), nil
+}
+
+// json is all of it as data.
+func (s *script) json() (string, error) {
+	env, sensitive := map[string]string{}, []string{}
+	for name, value := range s.spec.Env {
+		if env[name] = value; !s.shows && (steps.SecretName(name) || s.hides(value)) {
+			env[name], sensitive = redact.Mark, append(sensitive, name)
+		}
+	}
+	slices.Sort(sensitive)
+	command := []string{}
+	for _, arg := range s.spec.Command {
+		command = append(command, s.secrets.Text(arg))
+	}
+	out := map[string]any{
+		"plan": s.plan, "variant": s.variant, "engine": s.engine, "launcher": string(s.spec.How()), "stack": append([]string{}, s.stack...),
+		"knobs": s.knobs, "env": env, "unset": append([]string{}, s.spec.Unset...), "command": command, "sensitive": sensitive,
+		"notes": append([]string{}, s.notes...),
+	}
+	if s.spec.Dir != "" {
+		out["dir"] = s.secrets.Text(s.spec.Dir)
+	}
+	if len(s.spec.Config) > 0 {
+		out["config"] = map[string]string{"name": s.spec.ConfigName, "content": s.secrets.Text(string(s.spec.Config))}
+	}
+	if src := s.spec.Source; src != nil {
+		out["source"] = map[string]any{"repo": src.Repo, "ref": src.Ref, "commit": src.Commit, "build": src.Build}
+	}
+	switch how := string(s.spec.How()); engine.How(how) {
+	case engine.HowDocker:
+		out[how] = s.secrets.Any(s.spec.Docker)
+	case engine.HowCompose:
+		out[how] = s.secrets.Any(s.spec.Compose)
+	case engine.HowExec:
+		out[how] = s.secrets.Any(s.spec.Exec)
+	case engine.HowEndpoint:
+		// Its keys are none of what reproduces the engine.
+		out[how] = map[string]any{"url": s.secrets.Text(s.spec.Endpoint.URL), "restart": s.secrets.Any(s.spec.Endpoint.Restart)}
+	}
+	var text strings.Builder
+	enc := json.NewEncoder(&text)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(out)
+	return text.String(), err
+}
+
+// word is one word of a shell command: text that stands for itself, and variables
+// that the shell puts in.
+type word []piece
+
+// piece is text, or the variable of that name; one that splits is several words.
+type piece struct {
+	text, variable string
+	splits         bool
+}
+
+func literal(text string) word { return word{{text: text}} }
+
+func (w word) then(more ...piece) word { return append(w[:len(w):len(w)], more...) }
+
+// plainWord needs no quotes in any place of a command behind its first word.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+:,./-][A-Za-z0-9_@%+=:,./-]*$`)
+
+// shellQuoted is text as one word of a POSIX shell, whatever it holds. Within single
+// quotes everything but a single quote stands for itself, line ends too.
+func shellQuoted(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// String writes the word for a POSIX shell.
+func (w word) String() string {
+	if len(w) == 1 && w[0].variable == "" {
+		return shellQuoted(w[0].text)
+	}
+	var b strings.Builder
+	for _, p := range w {
+		switch {
+		case p.splits:
+			b.WriteString("$" + p.variable)
+		case p.variable != "":
+			b.WriteString(`"$` + p.variable + `"`)
+		case p.text != "":
+			b.WriteString(shellQuoted(p.text))
+		}
+	}
+	if b.Len() == 0 {
+		return "''"
+	}
+	return b.String()
+}
+
+// placeholders are parts of an argument that a launch fills in, and the variables
+// that a script has for them.
+var placeholders = []struct{ mark, variable string }{
+	{"{port}", "MXFLOW_PORT"}, {"{config}", "MXFLOW_CONFIG"}, {"{source}", "MXFLOW_SOURCE"}, {"{mxflow}", "MXFLOW_PROGRAM"},
+}
+
+// filled cuts text where placeholders stand. as is what stands for them where
+// that is no variable of the script.
+func filled(text string, as map[string]string) (w word) {
+	for text != "" {
+		at, mark, variable := len(text), "", ""
+		for _, p := range placeholders {
+			if i := strings.Index(text, p.mark); i >= 0 && i < at {
+				at, mark, variable = i, p.mark, p.variable
+			}
+		}
+		if at > 0 {
+			w = append(w, piece{text: text[:at]})
+		}
+		if mark == "" {
+			break
+		}
+		if fixed, ok := as[mark]; ok {
+			w = append(w, piece{text: fixed})
+		} else {
+			w = append(w, piece{variable: variable})
+		}
+		text = text[at+len(mark):]
+	}
+	if len(w) == 0 {
+		return literal("")
+	}
+	return w
+}
+
+// fixed reports whether a word is text alone, which no launch fills in.
+func (w word) fixed() bool {
+	for _, p := range w {
+		if p.variable != "" {
+			return false
+		}
+	}
+	return true
 }

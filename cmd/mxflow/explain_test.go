@@ -246,3 +246,75 @@ func golden(t *testing.T, path, got string) {
 		t.Errorf("%s differs (go test -run TestExplain -update ./cmd/mxflow writes it):\n%s", path, got)
 	}
 }
+
+// A later attempt that only has another hypothesis is the same decision: withdrawn,
+// it withdraws the attempt that decided it, and none that decided before that.
+func TestADecisionIsWithdrawnWithItsHypotheses(t *testing.T) {
+	s := newRecordedState(t)
+	s.apply(planWith(tenPercent, tenPercent), nil)
+	at := func(attempt, of int) *ledger.Decision {
+		d := &ledger.Decision{Node: "feature.routed", Kind: ledger.KindFeature, Feature: "routed", Phase: "experts", Attempt: attempt, Of: of, Verdict: verdict.Pass, Accepted: true, Because: verdict.New(code.First)}
+		s.append(&ledger.Record{Type: "decision", Decision: d})
+		return d
+	}
+	at(1, 0)
+	at(2, 0)
+	newest := at(3, 2)
+	gone := newest.Withdraw(ledger.Retraction{Node: newest.Node, By: "kim", Reason: "a wrong flag", Verdict: newest.Verdict, Accepted: true, Attempt: newest.Attempt})
+	s.append(&ledger.Record{Type: "decision", Decision: gone})
+	history := s.st.History(newest.Node)
+	for attempt, withdrawn := range map[int]bool{1: false, 2: true, 3: true} {
+		marks := marksOf(s.st, history[attempt-1], time.Now())
+		got := slices.ContainsFunc(marks, func(m verdict.Reason) bool {
+			return m.Code == code.WithdrawnLater && m.Causes[0].Code == code.RetractedBy && m.Causes[0].Args["reason"].Text == "a wrong flag"
+		})
+		if got != withdrawn {
+			t.Errorf("attempt %d: %+v", attempt, marks)
+		}
+	}
+}
+
+// Ranks are the reference's: p99 of 500 values lies between the 490th and the last,
+// p95 of 100 between the 90th and the last; p99 of 300 has no upper end.
+func TestRanksSaid(t *testing.T) {
+	for _, c := range []struct {
+		stat     string
+		requests int
+		want     string
+	}{
+		{"p99", 1500, "p99 of about 500 requests: within a launch it lies between the 490th and the 500th"},
+		{"p95", 300, "between the 90th and the 100th"},
+		{"p99", 900, "p99 of about 300 requests, of which an interval within the launch takes 368"},
+		{"median", 300, ""},
+		{"mean", 300, ""},
+	} {
+		test := &verdict.Test{Stat: c.stat, Metric: "chat.ttft", Values: []float64{1, 2, 3}}
+		got := ranksSaid(test, verdict.Rule{Inputs: []verdict.Input{{Path: "levels.kernels"}, {Path: "chat.ttft." + c.stat, NRequests: c.requests}}})
+		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s of %d: %q, want %q", c.stat, c.requests, got, c.want)
+		}
+	}
+	for n, want := range map[int]string{1: "1st", 2: "2nd", 3: "3rd", 4: "4th", 11: "11th", 12: "12th", 113: "113th", 121: "121st"} {
+		if got := nth(n); got != want {
+			t.Errorf("%d is %s", n, got)
+		}
+	}
+}
+
+// Two arms whose launches are all equal are not equal to each other.
+func TestTiesAreWithinAnArm(t *testing.T) {
+	two := verdict.Test{Form: verdict.Difference, Metric: "chat.tg", Unit: "tok/s", Against: "baseline", Arm: "kv_cache", Base: []float64{3, 3, 3, 3}, Values: []float64{5, 5, 5}, Resolution: 1}
+	one := two
+	one.Values = []float64{5, 6, 5}
+	floored := two
+	floored.Floor = 2
+	for want, test := range map[string]verdict.Test{
+		"All 4 launches of baseline are equal, and so are all 3 of kv_cache: their spread is taken as that of rounding,": two,
+		"All 4 launches of baseline are equal: their spread is taken as that of rounding,":                               one,
+		"All 4 launches of baseline are equal, and so are all 3 of kv_cache: their spread is taken as that on record.":   floored,
+	} {
+		if got := tiesSaid(&test); !strings.HasPrefix(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -1,15 +1,24 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/engine/enginetest/tinymodel"
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/process"
 )
 
 // foreignEngine is a real engine that somebody else wrote, as .ci/foreign
@@ -229,4 +238,290 @@ func (f foreignEngine) run(t *testing.T) {
 		t.Fatalf("apply: %v", err)
 	}
 	f.check(t, dir)
+}
+
+// foreignLaunch is what a test reads of a launch.
+type foreignLaunch struct {
+	ID       string                    `json:"id"`
+	Observed map[string]map[string]any `json:"observed"`
+	Notes    []string                  `json:"notes"`
+	Cells    []measure.CellRun         `json:"cells"`
+	Metrics  map[string]struct {
+		Stats map[string]float64 `json:"stats"`
+	} `json:"metrics"`
+}
+
+// check reads the launches in the ledger.
+func (f foreignEngine) check(t *testing.T, dir string) {
+	out, err := exec.Command(program, "show", "latest", dir, "--json").Output()
+	if err != nil {
+		t.Fatalf("show: %v", err)
+	}
+	var run struct {
+		Launches []foreignLaunch `json:"launches"`
+	}
+	if err := json.Unmarshal(out, &run); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(program, "show", "latest", dir, "--recompute").CombinedOutput(); err != nil {
+		t.Errorf("the metrics are not what is computed from the raw data: %v\n%s", err, out)
+	}
+	if len(run.Launches) != 10 {
+		t.Errorf("%d launches, want 2 to qualify and 8 to benchmark", len(run.Launches))
+	}
+	measured := 0
+	for _, l := range run.Launches {
+		var seen []string
+		for name := range l.Observed {
+			seen = append(seen, fmt.Sprintf("%s=%v", name, l.Observed[name]["value"]))
+		}
+		slices.Sort(seen)
+		t.Logf("launch %s: %s; notes %q", l.ID, strings.Join(seen, " "), l.Notes)
+		for _, want := range f.observed {
+			if l.Observed[want] == nil {
+				t.Errorf("launch %s did not observe %s", l.ID, want)
+			}
+		}
+		if len(l.Cells) == 0 {
+			continue // a qualification sends no workload
+		}
+		measured++
+		for cell, tokens := range map[string]float64{"busy.d0.c1": 40, "busy.d0.c2": 40, "busy.d64.c1": 104, "busy.d64.c2": 104} {
+			f.cell(t, l, cell, tokens)
+		}
+	}
+	if measured != 8 {
+		t.Errorf("%d launches were measured, want 8", measured)
+	}
+}
+
+// cell reads what was measured of a cell of the workload "busy", whose prompts
+// have so many tokens with what comes before them.
+func (f foreignEngine) cell(t *testing.T, l foreignLaunch, cell string, tokens float64) {
+	t.Helper()
+	median := func(metric string) float64 {
+		x, ok := l.Metrics[cell+"."+metric].Stats["median"]
+		if !ok {
+			t.Errorf("launch %s has no %s.%s", l.ID, cell, metric)
+		}
+		return x
+	}
+	if got := median("prompt_tokens"); got != tokens && !(f.roughly && got > tokens/2 && got < 2*tokens) {
+		t.Errorf("launch %s: prompts of %s have %v tokens by the engine's count, want %v", l.ID, cell, got, tokens)
+	}
+	if got := median("output_tokens"); got != 96 {
+		t.Errorf("launch %s: answers of %s have %v tokens by the engine's count, want 96", l.ID, cell, got)
+	}
+	if got := median("tg_total"); got <= 0 {
+		t.Errorf("launch %s: %s.tg_total is %v", l.ID, cell, got)
+	}
+	if !f.drafts {
+		return
+	}
+	length, rate, first := median("accept_length"), median("accept_rate"), median("accept_pos0")
+	t.Logf("launch %s: %s: accept_length %.2f, accept_rate %.2f, accept_pos0 %.2f", l.ID, cell, length, rate, first)
+	if length < 2 || !(rate > 0 && rate <= 1) || !(first > 0 && first <= 1) {
+		t.Errorf("launch %s: %s is of a text that repeats itself, so that drafts are accepted", l.ID, cell)
+	}
+	if got := median("cached_tokens"); got != 0 {
+		t.Errorf("launch %s: %v tokens of prompts of %s were cached", l.ID, got, cell)
+	}
+}
+
+// foreignStack is a folder in which a plan is applied to a real engine.
+type foreignStack struct {
+	t   *testing.T
+	dir string
+}
+
+// mxflow runs a command on the plan and returns what it printed.
+func (s foreignStack) mxflow(exit int, args ...string) string {
+	s.t.Helper()
+	cmd := exec.Command(program, append(args, "plan.hcl")...)
+	cmd.Dir, cmd.Env = s.dir, append(os.Environ(), "HOME="+s.dir)
+	out, err := cmd.CombinedOutput()
+	s.t.Logf("mxflow %s\n%s", strings.Join(args, " "), out)
+	if cmd.ProcessState.ExitCode() != exit {
+		s.t.Fatalf("mxflow %s: %v, want exit status %d", strings.Join(args, " "), err, exit)
+	}
+	return string(out)
+}
+
+// stack asks that these are the accepted features, and the drafts what they come to.
+func (s foreignStack) stack(want ...string) {
+	s.t.Helper()
+	var status struct {
+		Stack struct {
+			Features []struct{ Feature string }
+			Knobs    map[string]string
+		}
+	}
+	if err := json.Unmarshal([]byte(s.mxflow(0, "status", "--json")), &status); err != nil {
+		s.t.Fatal(err)
+	}
+	var got []string
+	for _, f := range status.Stack.Features {
+		got = append(got, f.Feature)
+	}
+	drafts := map[bool]string{true: "eight", false: "two"}[len(want) > 0]
+	if fmt.Sprint(got) != fmt.Sprint(want) || status.Stack.Knobs["drafts"] != drafts {
+		s.t.Errorf("the stack is %v with %v, want %v with drafts = %s", got, status.Stack.Knobs, want, drafts)
+	}
+}
+
+// serves starts an engine by a script that has all of these, and asks it a question.
+func (s foreignStack) serves(script string, has ...string) {
+	s.t.Helper()
+	for _, part := range has {
+		if !strings.Contains(script, part) {
+			s.t.Errorf("the script has no %q:\n%s", part, script)
+		}
+	}
+	port, release, err := process.FreePort()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer release()
+	cmd := exec.Command("sh", "-c", script)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("MXFLOW_PORT=%d", port))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &log, &log
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); _ = cmd.Wait() }()
+	body := fmt.Sprintf(`{"prompt": %q, "max_tokens": 10, "temperature": 0}`, "The capital of France is")
+	var said struct{ Choices []struct{ Text string } }
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		resp, err := http.Post(fmt.Sprintf("http://127.0.0.1:%d/v1/completions", port), "application/json", strings.NewReader(body))
+		if err != nil {
+			continue // it does not listen yet
+		}
+		err = json.NewDecoder(resp.Body).Decode(&said)
+		resp.Body.Close()
+		if err == nil && len(said.Choices) > 0 {
+			break
+		}
+	}
+	if len(said.Choices) == 0 || strings.TrimSpace(said.Choices[0].Text) != tinymodel.Answer(10) {
+		s.t.Errorf("it answered %+v", said)
+	}
+}
+
+// What is compared is how many tokens a step yields, which drafts decide and no
+// other load of the machine does.
+const foreignStackPlan = `plan "stack" {}
+engine "llamacpp" "tiny" {
+  model = "{gguf}"
+  process { command = ["{program}", "-m", "{model}", "--host", "{host}", "--port", "{port}"] }
+  settings = {
+    threads        = 1
+    max_model_len  = 1024
+    max_num_seqs   = 1
+    enable_metrics = true
+    speculative    = { method = "ngram-simple" }
+  }
+}
+knob "drafts" {
+  default = "two"
+  dynamic "value" {
+    for_each = { two = 2, four = 4, eight = 8 }
+    labels   = [value.key]
+    content {
+      args = ["--spec-ngram-simple-size-n", "2", "--spec-ngram-simple-size-m", tostring(value.value)]
+      must_see { log = ["*size_m=${value.value},*"] }
+    }
+  }
+  # Without flash attention the server refuses a quantised cache, and ends.
+  value "broken" {
+    settings = { kv_cache_dtype = "q8_0" }
+    must_see { log = ["*size_m=*"] }
+  }
+}
+knob "attention" {
+  default = "off"
+  dynamic "value" {
+    for_each = { off = "disabled", on = "enabled" }
+    labels   = [value.key]
+    content {
+      settings = { attention_backend = value.key }
+      must_see { log = ["*flash_attn*= ${value.value}*"] }
+    }
+  }
+  changes = ["attention"]
+}
+workload "long" {
+  prompt_tokens = 24
+  output_tokens = 96
+  requests      = 4
+  warmup        = 1
+  max_lag       = "1m"
+}
+protocol "standard" {
+  level "smoke" {
+    prompt = "The capital of France is"
+    expect = "{answer}"
+  }
+  level "kernels" {}
+  level "benchmark" { workloads = [workload.long] }
+}
+baseline {
+  engine   = engine.llamacpp.tiny
+  protocol = protocol.standard
+}
+phase "choice" {
+  feature "drafts" {
+    choose = { drafts = ["four", "broken", "eight"] }
+    criterion "accepted" { rule = "long.accept_length.gain >= 0.2" }
+  }
+}
+phase "stack" {
+  after = [phase.choice]
+  feature "flash" {
+    set       = { attention = "on" }
+    builds_on = accepted
+    criterion "accepted" { rule = "long.accept_length.gain >= -0.1" }
+    criterion "memory" { rule = "engine.memory_gb.delta <= 0.5 and engine.crashes == 0" }
+  }
+}
+`
+
+// TestForeignStack chooses, stacks, retracts and reproduces with a real engine.
+func TestForeignStack(t *testing.T) {
+	server := os.Getenv("MXFLOW_TEST_LLAMA_SERVER")
+	missing := errors.New("nothing names it; .ci/foreign installs it and runs this test")
+	if server != "" {
+		_, missing = os.Stat(server)
+	}
+	enginetest.Require(t, "llama-server", missing)
+	s := foreignStack{t: t, dir: t.TempDir()}
+	gguf := filepath.Join(s.dir, "tiny.gguf")
+	if err := tinymodel.New(1).WriteGGUF(gguf); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.NewReplacer("{gguf}", gguf, "{program}", server, "{answer}", tinymodel.Answer(10)).Replace(foreignStackPlan)
+	if err := os.WriteFile(filepath.Join(s.dir, "plan.hcl"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s.mxflow(0, "apply")
+	s.stack("drafts", "flash")
+	s.mxflow(0, "explain", "feature.drafts")
+	script := s.mxflow(0, "env", "accepted")
+	s.serves(script, "-fa on", "--spec-ngram-simple-size-m 8")
+
+	s.mxflow(0, "retract", "drafts", "--reason", "the text repeats itself", "--by", "kim")
+	s.stack()
+	if out := s.mxflow(2, "apply"); strings.Contains(out, "launch of") || strings.Contains(out, "benchmark launch") {
+		t.Error("an apply started the engine for what was retracted")
+	}
+	s.serves(s.mxflow(0, "env", "accepted"), "Nothing was accepted", "-fa off", "--spec-ngram-simple-size-m 2")
+
+	s.mxflow(0, "apply", "--rerun", "drafts")
+	s.stack("drafts", "flash")
+	if again := s.mxflow(0, "env", "accepted"); again != script {
+		t.Errorf("accepted again, it is reproduced otherwise:\n%s", again)
+	}
+	s.mxflow(0, "audit", "verify")
+	s.mxflow(0, "audit", "replay")
 }

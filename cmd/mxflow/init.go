@@ -1,13 +1,18 @@
 package main
 
 import (
+	"bytes"
+	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"text/template"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -107,4 +112,123 @@ func (a *app) scaffold(kind, dir string, yaml bool) error {
 		fmt.Fprintf(a.stdout, "  %-33s %s\n", next[0], next[1])
 	}
 	return nil
+}
+
+// scaffolds are plans to begin with: one for a kind by its name, or the
+// template for servers.
+//
+//go:embed scaffold
+var scaffolds embed.FS
+
+// scaffoldPlan is a plan to begin with for a kind of engine.
+func scaffoldPlan(k kinds.Kind) ([]byte, error) {
+	if text, err := scaffolds.ReadFile("scaffold/" + k.Name + ".hcl"); err == nil {
+		return text, nil
+	}
+	t, err := template.New("server.hcl.tmpl").Funcs(template.FuncMap{"comment": comment}).ParseFS(scaffolds, "scaffold/server.hcl.tmpl")
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = t.Execute(&b, struct {
+		kinds.Kind
+		Timeout string
+		Server  server
+	}{k, shortDuration(k.DefaultReadyTimeout), servers[k.Name]})
+	return b.Bytes(), err
+}
+
+// runsAsIs tells a kind whose scaffold needs nothing filled in.
+func runsAsIs(kind string) bool {
+	_, err := scaffolds.ReadFile("scaffold/" + kind + ".hcl")
+	return err == nil
+}
+
+var zeroUnits = regexp.MustCompile(`([hm])0[ms].*$`)
+
+// shortDuration is 15m where Go says 15m0s.
+func shortDuration(d time.Duration) string { return zeroUnits.ReplaceAllString(d.String(), "$1") }
+
+// comment breaks a paragraph into lines that begin with #.
+func comment(text string) string {
+	const most = 80
+	var lines []string
+	line := "#"
+	for _, word := range strings.Fields(text) {
+		if len(line)+1+len(word) > most {
+			lines = append(lines, line)
+			line = "#"
+		}
+		line += " " + word
+	}
+	return strings.Join(append(lines, line), "\n")
+}
+
+// server is what a scaffold says of a kind of engine: a model to begin with,
+// settings that most plans want to see, and a knob whose evidence is known.
+type server struct {
+	// Model is the default of var.model. Process is the argument vector as HCL
+	// where the kind has no command of its own, or needs a folder to be started in.
+	Model, Process string
+	// Settings are lines of HCL.
+	Settings []string
+	// Knob and its two values; empty where the evidence is for the user to find.
+	Knob, Old, New string
+	// OldSet and NewSet are lines of HCL in the settings of the values, OldLog and
+	// NewLog globs.
+	OldSet, NewSet, OldLog, NewLog string
+}
+
+// servers by kind. Settings and log lines are those of the versions that the
+// kinds name: vLLM 0.21 (the line that names the chosen back end goes on to list
+// all of them, so the glob holds the words around the name), SGLang 0.5.15,
+// llama.cpp b10472, TensorRT-LLM 1.2, Ollama 0.33.
+var servers = map[string]server{
+	"vllm": {
+		Model:    "openai/gpt-oss-20b",
+		Settings: []string{"max_model_len = 8192", "max_num_seqs = 16", "enable_prefix_caching = false # prompts are measured, not looked up"},
+		Knob:     "attention", Old: "flash_attn", New: "flashinfer",
+		OldSet: `attention_backend = "FLASH_ATTN"`, NewSet: `attention_backend = "FLASHINFER"`,
+		OldLog: "*Using FLASH_ATTN attention backend*", NewLog: "*Using FLASHINFER attention backend*",
+	},
+	"sglang": {
+		Model:    "openai/gpt-oss-20b",
+		Settings: []string{"max_model_len = 8192", "max_num_seqs = 16", "enable_prefix_caching = false # prompts are measured, not looked up", "enable_metrics = true"},
+		Knob:     "attention", Old: "triton", New: "fa3",
+		OldSet: `attention_backend = "triton"`, NewSet: `attention_backend = "fa3"`,
+		OldLog: "*server_args=* attention_backend='triton'*", NewLog: "*server_args=* attention_backend='fa3'*",
+	},
+	"llamacpp": {
+		Model:    "model.gguf",
+		Settings: []string{`gpu_layers = "all"`, "max_model_len = 8192 # of each slot", "max_num_seqs = 4", "enable_prefix_caching = false # prompts are measured, not looked up"},
+		Knob:     "attention", Old: "plain", New: "flash",
+		OldSet: `attention_backend = "off"`, NewSet: `attention_backend = "on"`,
+		OldLog: "*flash_attn * = disabled*", NewLog: "*flash_attn * = enabled*",
+	},
+	"trtllm": {
+		Model:    "openai/gpt-oss-20b",
+		Settings: []string{"max_model_len = 8192", "max_num_seqs = 16", "enable_prefix_caching = false # prompts are measured, not looked up"},
+		Knob:     "experts", Old: "cutlass", New: "trtllm",
+		OldSet: `moe_backend = "CUTLASS"`, NewSet: `moe_backend = "TRTLLM"`,
+		OldLog: "*MoeConfig(backend='CUTLASS'*", NewLog: "*MoeConfig(backend='TRTLLM'*",
+	},
+	"ollama": {
+		Model:    "gpt-oss:20b",
+		Settings: []string{"max_model_len = 8192", "max_num_seqs = 4"},
+		Knob:     "attention", Old: "plain", New: "flash",
+		OldSet: `attention_backend = "off"`, NewSet: `attention_backend = "on"`,
+		OldLog: "*flash_attn * = disabled*", NewLog: "*flash_attn * = enabled*",
+	},
+	"transformers": {Model: "Qwen/Qwen3-0.6B", Settings: []string{`dtype = "bfloat16"`}},
+	"tabbyapi": {
+		Model: "gpt-oss-20b-exl3", Process: `["python", "main.py", "--model-name", "{model}", "--disable-auth", "true", "--port", "{port}"]`,
+		Settings: []string{`model_dir = "models"`, "max_model_len = 8192", "max_num_seqs = 16"},
+	},
+	"openai": {Model: "openai/gpt-oss-20b", Process: `["my-server", "--model", "{model}", "--port", "{port}"]`},
+}
+
+// scaffolded tells the kinds that there is a plan to begin with for.
+func scaffolded(k kinds.Kind) bool {
+	_, known := servers[k.Name]
+	return known || runsAsIs(k.Name)
 }

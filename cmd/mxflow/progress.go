@@ -1,10 +1,23 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 
+	"github.com/charmbracelet/lipgloss"
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -140,4 +153,263 @@ func rough(seconds float64) string {
 		return fmt.Sprintf("%.0f s", d.Seconds())
 	}
 	return fmt.Sprintf("%d min %02d s", int(d.Minutes()), int(d.Seconds())%60)
+}
+
+// live keeps one line at the bottom of a terminal: where the run is, how long
+// it has taken and how long it will. What has happened scrolls above it.
+type live struct {
+	app   *app
+	clock *clock
+	plan  *plans.Plan
+	run   string
+	bars  *mpb.Progress
+	bar   *mpb.Bar
+
+	mu   sync.Mutex
+	line string
+	eta  float64
+	at   time.Time
+}
+
+func newLive(a *app, c *clock, p *plans.Plan, run string) *live {
+	l := &live{app: a, clock: c, plan: p, run: run, line: "starting"}
+	l.bars = mpb.New(mpb.WithOutput(a.stdout), mpb.WithRefreshRate(150*time.Millisecond), mpb.WithWidth(80))
+	total := int64(max(1, c.left))
+	l.bar = l.bars.New(total, mpb.BarStyle().Rbound("]").Lbound("["),
+		mpb.BarWidth(barWidth), mpb.BarRemoveOnComplete(),
+		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return l.text() })))
+	return l
+}
+
+func (l *live) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := fmt.Sprintf(" %s · elapsed %s", l.line, rough(time.Since(l.clock.began).Seconds()))
+	if left := l.eta - time.Since(l.at).Seconds(); l.eta > 0 && left > 0 {
+		s += " · ETA " + rough(left)
+	}
+	return fit(s, l.app.width()-barWidth-6)
+}
+
+// barWidth is the drawn bar's, in columns.
+const barWidth = 20
+
+// fit cuts a line that would wrap: a display that rewrites one line cannot take
+// back two.
+func fit(s string, columns int) string {
+	if columns < 10 || lipgloss.Width(s) <= columns {
+		return s
+	}
+	cut := 0
+	for i := range s {
+		if lipgloss.Width(s[:i]) >= columns {
+			break
+		}
+		cut = i
+	}
+	return s[:cut] + "…"
+}
+
+func (l *live) begin() {
+	fmt.Fprintf(l.bars, "mxflow %s: plan %s, run %s\n", version, l.plan.Name, l.run)
+}
+
+func (l *live) event(ev runtime.Event) {
+	ev = l.clock.at(ev)
+	l.mu.Lock()
+	l.eta, l.at = ev.ETA, time.Now()
+	switch ev.Type {
+	case "launch_started", "level_started", "request_done":
+		l.line = status(ev)
+	}
+	l.mu.Unlock()
+	if ev.Type == "launch_done" && ev.Again == 0 {
+		l.bar.Increment()
+	}
+	// A launch's start is on the live line; what scrolls is what ended, and why
+	// something is made again.
+	if text := describe(ev); text != "" && (ev.Type != "launch_started" || ev.Again > 0) {
+		fmt.Fprintf(l.bars, "[%6.1fs] %s\n", ev.Elapsed, text)
+	}
+}
+
+func (l *live) end(s runtime.Summary, end *ledger.End) {
+	l.bar.Abort(true)
+	l.bars.Wait()
+	l.app.table(s, end, l.clock)
+}
+
+// describe is an event as a line; empty for those that only a live display
+// shows.
+func describe(ev runtime.Event) string {
+	where := place(ev)
+	switch ev.Type {
+	case "launch_started":
+		if ev.Level == "qualification" {
+			return fmt.Sprintf("%s: qualification launch of %s", where, ev.Variant)
+		}
+		return fmt.Sprintf("%s: %s %s%s", where, ev.Level, launchWord(ev), behind(": ", tell.Brief(ev.Why)))
+	case "launch_done":
+		if !ev.Why.IsZero() {
+			return fmt.Sprintf("%s: launch %d of %d broke: %s", where, ev.Launch, ev.Launches, tell.Line(ev.Why))
+		}
+	case "level_done":
+		return fmt.Sprintf("%s: %s %s%s", where, ev.Level, ev.Verdict, because(ev.Reasons, 1))
+	case "node_done":
+		if ev.Action == runtime.Reuse {
+			return fmt.Sprintf("%s: %s%s (kept from before)", ev.Node, ev.Verdict, behind(", ", tell.Line(ev.Why)))
+		}
+		return fmt.Sprintf("%s: %s%s%s", ev.Node, ev.Verdict, behind(", ", tell.Line(ev.Why)), below(saying(ev)))
+	case "node_locked":
+		return fmt.Sprintf("%s: locked, because %s", ev.Node, tell.Line(ev.Why))
+	case "note":
+		return "note: " + tell.Line(ev.Why)
+	}
+	return ""
+}
+
+// launchWord names a launch: "launch 5 of 16 (gemm)", and "launch 5 of 16 again
+// (gemm)" where it stands in the place of one that does not count.
+func launchWord(ev runtime.Event) string {
+	again := ""
+	if ev.Again > 0 {
+		again = " again"
+	}
+	return fmt.Sprintf("launch %d of %d%s (%s)", ev.Launch, ev.Launches, again, ev.Variant)
+}
+
+// saying are the reasons of a decision for its line: in brief, since a level that
+// did not pass has a line of its own, and without what the table at the end says too.
+func saying(ev runtime.Event) []string {
+	said, left := false, 0
+	var kept []verdict.Reason
+	for _, r := range confirmed(ev.Reasons) {
+		// Of what holds only the first is kept, and that where all of it holds.
+		if r.Verdict == verdict.Pass && !ofConfirmation(r) {
+			if said || !verdict.Verdict(ev.Verdict).Unlocks() {
+				left++
+				continue
+			}
+			said = true
+		}
+		kept = append(kept, brief(r))
+	}
+	if len(kept) == 0 {
+		return tell.Lines(ev.Reasons)
+	}
+	lines := tell.Lines(kept)
+	if left > 0 {
+		lines[len(lines)-1] += fmt.Sprintf(" (and %d more that pass)", left)
+	}
+	return lines
+}
+
+// confirmed are what other engines say of a feature, where they are among its
+// reasons: the others are those of the first engine, whose line stands above.
+func confirmed(reasons []verdict.Reason) []verdict.Reason {
+	n := 0
+	for n < len(reasons) && ofConfirmation(reasons[n]) {
+		n++
+	}
+	if n == 0 {
+		return reasons
+	}
+	return reasons[:n]
+}
+
+func ofConfirmation(r verdict.Reason) bool {
+	switch r.Code {
+	case code.Confirmed, code.NotConfirmed, code.NotTried, code.ConfirmationNotRun:
+		return true
+	}
+	return false
+}
+
+// brief is a reason without why a level did not pass that it follows from, which the
+// level says itself. What passed on another engine is nothing that it was not
+// confirmed for.
+func brief(r verdict.Reason) verdict.Reason {
+	var causes []verdict.Reason
+	for _, c := range r.Causes {
+		if c.Code == code.Level && c.Verdict != verdict.Pass {
+			c = verdict.New(code.LevelIs).On(c.Subject).Is(c.Verdict)
+		}
+		causes = append(causes, brief(c))
+	}
+	return r.From(causes...)
+}
+
+// place is where in the plan an event belongs.
+func place(ev runtime.Event) string {
+	switch {
+	case ev.Feature != "":
+		return ev.Phase + " / " + ev.Feature
+	case ev.Phase != "":
+		return ev.Phase
+	default:
+		return ev.Node
+	}
+}
+
+// below lists reasons under a line, one each.
+func below(reasons []string) string {
+	if len(reasons) == 1 {
+		return ": " + reasons[0]
+	}
+	var b strings.Builder
+	for _, r := range reasons {
+		b.WriteString("\n           " + r)
+	}
+	return b.String()
+}
+
+// status is an event as the one line that a live display rewrites.
+func status(ev runtime.Event) string {
+	parts := []string{place(ev)}
+	if ev.Level != "" {
+		parts = append(parts, ev.Level)
+	}
+	if ev.Launches > 0 {
+		parts = append(parts, launchWord(ev))
+	}
+	if ev.Requests > 0 {
+		parts = append(parts, fmt.Sprintf("request %d of %d", ev.Request, ev.Requests))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// signals gives two contexts: the first Ctrl-C (or SIGTERM) ends soft, which
+// stops the launch in hand in order; the second ends hard, which stops at once.
+// SIGHUP and SIGPIPE are ignored: a closed terminal, or a pager that was left,
+// does not end a run.
+func signals(ctx context.Context, stderr io.Writer) (soft, hard context.Context, release func()) {
+	soft, stopSoft := context.WithCancel(ctx)
+	// Stopping in order goes on after soft has ended, so hard must not end with it.
+	hard, stopHard := context.WithCancel(context.WithoutCancel(ctx))
+	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE)
+	c := make(chan os.Signal, 4)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		for n := 1; ; n++ {
+			select {
+			case <-done:
+				return
+			case s := <-c:
+				if n == 1 {
+					fmt.Fprintf(stderr, "\n%s: stopping the engine in order; once more stops it at once\n", s)
+					stopSoft()
+				} else {
+					stopHard()
+				}
+			}
+		}
+	}()
+	return soft, hard, func() {
+		// The signals stay caught: one that comes when the outcome is on record
+		// must not change the exit status.
+		close(done)
+		stopSoft()
+		stopHard()
+	}
 }

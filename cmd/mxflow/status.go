@@ -1,14 +1,24 @@
 package main
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
@@ -124,4 +134,351 @@ func chosenWord(d *ledger.Decision) string {
 func measures(node string) bool {
 	name := runtime.CandidateOf(node)
 	return node == runtime.QualifyID(name) || node == runtime.BenchmarkID(name)
+}
+
+// planNow is the plan that a state directory belongs to, as it lies there now.
+type planNow struct {
+	// File is where it was looked for.
+	File string `json:"file"`
+	// State is "as applied", "changed" or "missing"; empty where that is not known.
+	State string `json:"state,omitempty"`
+}
+
+// How the files of a plan compare with those of the newest run.
+const (
+	planAsApplied = "as applied"
+	planChanged   = "changed"
+	planMissing   = "missing"
+)
+
+// planNow compares the plan's files with the text that the newest run kept of them.
+// It does not load the plan: variables, and files that were added, are not seen.
+func (a *app) planNow(st *store.Store, args []string) (p planNow) {
+	runs := st.Runs()
+	if len(runs) == 0 {
+		return p
+	}
+	view, err := st.Run(runs[len(runs)-1].ID)
+	if err != nil || view.Start == nil {
+		return p
+	}
+	if len(args) == 0 && a.state != "" {
+		p.File = view.PlanFile
+		return p // which may be the path of another plan, seen from here
+	}
+	// Without a plan the state directory is that of this folder, and so is the plan.
+	dir := "."
+	if len(args) > 0 {
+		dir = planDir(args[0])
+	}
+	if !planText(view.PlanFile) {
+		p.File = dir // it is a folder
+		p.State = sourcesNow(st, view.Start, "", dir)
+		return p
+	}
+	p.File = filepath.Join(dir, filepath.Base(view.PlanFile))
+	if len(args) > 0 && dir != args[0] {
+		p.File = args[0]
+	}
+	if _, err := os.Stat(p.File); errors.Is(err, fs.ErrNotExist) {
+		p.State = planMissing
+		return p
+	}
+	p.State = sourcesNow(st, view.Start, p.File, dir)
+	return p
+}
+
+// planText reports whether a name is that of a file that is part of a plan.
+func planText(name string) bool {
+	return slices.Contains([]string{".hcl", ".yaml", ".yml"}, filepath.Ext(name))
+}
+
+// sourcesNow compares each file of a plan, which lies in a folder; empty where one
+// cannot be compared and none differs, as where a plan is a folder with one file.
+func sourcesNow(st *store.Store, start *ledger.RunStart, file, dir string) string {
+	sums, state := map[string]string{}, planAsApplied
+	from := start.PlanFile
+	if file != "" {
+		sums[file], from = start.PlanSource, filepath.Dir(from)
+	}
+	for name, sum := range start.PlanSources {
+		rel, err := filepath.Rel(from, filepath.FromSlash(name))
+		if planText(name) && err == nil && (file == "" || rel != filepath.Base(start.PlanFile)) {
+			sums[filepath.Join(dir, rel)] = sum
+		}
+	}
+	if len(sums) == 0 {
+		state = ""
+	}
+	for path, sum := range sums {
+		text, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return planChanged // what includes it is another plan, or none
+		}
+		if err != nil {
+			state = ""
+			continue
+		}
+		if now := sha256.Sum256(text); hex.EncodeToString(now[:]) == sum {
+			continue
+		}
+		// What was kept has no secrets in it, so that it may differ for that alone.
+		if kept, err := st.Get(sum); err != nil || bytes.Contains(kept, []byte(redact.Mark)) {
+			state = ""
+			continue
+		}
+		return planChanged
+	}
+	return state
+}
+
+// says is what a reader of the decisions has to know of the plan; empty where it is
+// as it was.
+func (p planNow) says(run string) string {
+	switch p.State {
+	case planChanged:
+		return p.File + " is not what run " + run + " applied; mxflow plan " + shellQuoted(p.File) + " says what an apply would do"
+	case planMissing:
+		return p.File + ", which run " + run + " applied, is not there any more"
+	}
+	return ""
+}
+
+// withStanding is what status and report add to the decisions in JSON.
+func withStanding(st *store.Store, out map[string]any) map[string]any {
+	out["stack"], out["targets"], out["hypotheses"] = report.AcceptedStack(st), report.Contests(st), report.Claims(st)
+	out["interactions"] = report.Interactions(st)
+	out["undecided"], out["not_in_plan"] = report.Undecided(st), report.Gone(st)
+	return out
+}
+
+// printStack shows what was accepted, whom it beats, and what became of claims.
+func (a *app) printStack(st *store.Store) {
+	s := report.AcceptedStack(st)
+	if len(s.Features) == 0 {
+		fmt.Fprintln(a.stdout, "\naccepted stack: empty, which is the baseline")
+	} else {
+		fmt.Fprintf(a.stdout, "\naccepted stack: %s\n\n", s.Sum())
+		a.reportTable(report.StackTable(s, atMinute))
+		if len(s.Knobs) > 0 {
+			fmt.Fprintf(a.stdout, "\nknobs: %s\nmxflow env accepted prints what reproduces it.\n", report.KnobWords(s.Knobs))
+		}
+	}
+	if all := report.Contests(st); len(all) > 0 {
+		fmt.Fprintln(a.stdout)
+		a.reportTable(report.ContestTable(all))
+		for _, n := range report.ContestNotes(all) {
+			fmt.Fprintln(a.stdout, wrap(n, a.column()))
+		}
+	}
+	if claims := report.Claims(st); len(claims) > 0 {
+		fmt.Fprintln(a.stdout)
+		a.reportTable(report.ClaimTable(claims))
+		for _, n := range report.ClaimNotes(claims) {
+			fmt.Fprintln(a.stdout, wrap(n, a.column()))
+		}
+	}
+	for _, i := range report.Interactions(st) {
+		fmt.Fprintf(a.stdout, "\n%s\n", wrap(i.Says(), a.column()))
+	}
+}
+
+// reportTable prints a table of the report with heads as terminals have them.
+func (a *app) reportTable(t report.Table) {
+	heads := make([]string, len(t.Head))
+	for i, h := range t.Head {
+		heads[i] = strings.ToLower(h[:1]) + h[1:]
+	}
+	a.printTable(heads, t.Rows)
+}
+
+// standingReader opens a state directory and says how its newest run stands. That
+// it was killed counts only where the ledger still has no end of it when it is read
+// again after the lock was looked at: it may have come to its end in between, or
+// another run have begun.
+func (a *app) standingReader(args []string) (*store.Store, report.Work, error) {
+	seen := ""
+	for {
+		st, err := a.reader(args)
+		if err != nil {
+			return nil, report.Work{}, err
+		}
+		w := report.WorkOn(st)
+		if w.Run == seen || w.State != report.Killed && w.State != report.Unknown {
+			return st, w, nil
+		}
+		seen = w.Run
+		st.Close()
+	}
+}
+
+// workSays is how the newest run stands, behind its plan's name.
+func workSays(w report.Work, last store.RunInfo) string {
+	text := fmt.Sprintf("last run %s %s, exit status %d", last.ID, tell.Line(last.Reason), last.Exit)
+	switch w.State {
+	case report.UnderWay:
+		return fmt.Sprintf("run %s is under way%s", last.ID, workWho(w))
+	case report.Unknown:
+		text = fmt.Sprintf("the last run, %s, has no end on record: it is under way or was killed, and which of the two cannot be told here", last.ID)
+	case report.Killed:
+		text = fmt.Sprintf("the last run, %s, ended without saying so (killed?): apply again goes on where it stopped", last.ID)
+	}
+	switch {
+	case w.Held && w.State == report.Unknown:
+		text += "\na process is at work on this state directory now" + workWho(w)
+	case w.Held:
+		text += "\nanother process is at work on this state directory now" + workWho(w)
+	}
+	return text
+}
+
+func workWho(w report.Work) string {
+	if w.Holder == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (process %d on %s, since %s)", w.Holder.PID, w.Holder.Host, w.Holder.Started.Local().Format("2006-01-02 15:04:05"))
+}
+
+// why are a decision's reasons, comparisons first.
+func why(d *ledger.Decision) []verdict.Reason {
+	rules, unmeasured := rulesSay(d)
+	reasons := append(headline(d), rules...)
+	if len(d.Rules) == 0 || d.Verdict == verdict.Error || d.Verdict == verdict.Invalid {
+		for _, r := range ownReasons(d) {
+			bare := slices.ContainsFunc(d.Levels, func(l ledger.Level) bool { return l.Bare().Equal(r) })
+			if !slices.ContainsFunc(reasons, r.Equal) && !(unmeasured && bare) {
+				reasons = append(reasons, r)
+			}
+		}
+	}
+	if len(reasons) == 0 {
+		for _, l := range d.Levels {
+			reasons = append(reasons, verdict.New(code.LevelShort).On(l.Name).Is(l.Verdict))
+		}
+	}
+	if d.Exit != nil && *d.Exit >= 0 && !saysExit(reasons) { // a signal's name is in the reasons
+		reasons = append(reasons, verdict.New(code.ExitStatus, verdict.Int("exit", *d.Exit)))
+	}
+	if len(d.LogTail) > 0 {
+		reasons = append(reasons, verdict.New(code.LastLogLine, verdict.Text("line", d.LogTail[len(d.LogTail)-1])))
+	}
+	return reasons
+}
+
+// saysExit reports whether reasons say with which status something ended.
+func saysExit(reasons []verdict.Reason) bool {
+	return slices.ContainsFunc(reasons, func(r verdict.Reason) bool {
+		_, says := r.Args["exit"]
+		return says || saysExit(r.Causes)
+	})
+}
+
+// ownReasons are the reasons of a decision that its rules do not say themselves.
+func ownReasons(d *ledger.Decision) []verdict.Reason {
+	return slices.DeleteFunc(slices.Clone(d.Reasons), func(r verdict.Reason) bool { return r.Code == code.Rule })
+}
+
+// brokenBy is what of a decision is in error: what passed below it, or failed, is
+// nothing to mend.
+func brokenBy(d *ledger.Decision) []verdict.Reason {
+	var broken []verdict.Reason
+	add := func(v verdict.Verdict, role, name string, reasons []verdict.Reason) {
+		if v == verdict.Error {
+			broken = append(broken, verdict.New(code.InError, verdict.Text("role", role)).On(name).From(tell.Few(reasons, 1)...))
+		}
+	}
+	for _, l := range d.Levels {
+		add(l.Verdict, "level", l.Name, l.Reasons)
+	}
+	for _, r := range d.Rules {
+		add(r.Verdict, r.Role, r.Name, r.Reasons)
+	}
+	for _, r := range d.Reasons {
+		switch r.Code {
+		case code.Feature:
+			add(r.Verdict, "feature", r.Subject, nil)
+		case code.Step:
+			add(r.Verdict, "step", r.Subject, nil)
+		}
+	}
+	if len(broken) == 0 {
+		return why(d)
+	}
+	return broken
+}
+
+// headline is what a feature's decision says before its levels and criteria: what
+// was chosen, and where it was confirmed.
+func headline(d *ledger.Decision) []verdict.Reason {
+	if k := runtime.Kind(d.Kind); k != runtime.KindFeature && k != runtime.KindCriteria {
+		return nil
+	}
+	at := slices.IndexFunc(d.Reasons, func(r verdict.Reason) bool { return r.Code == code.Level || r.Code == code.Rule })
+	if at < 0 {
+		return nil
+	}
+	return slices.Clone(d.Reasons[:at])
+}
+
+// rulesSay are the reasons of the rules. What could not be measured is said once,
+// for all rules that read it, and unmeasured is true then.
+func rulesSay(d *ledger.Decision) (reasons []verdict.Reason, unmeasured bool) {
+	var names [][]string // of the rules that each reason is of
+	for _, r := range d.Rules {
+		for _, reason := range r.Reasons {
+			level, found := levelBelow(reason)
+			at := -1
+			if found {
+				unmeasured = true
+				at = slices.IndexFunc(reasons, func(said verdict.Reason) bool { return said.Causes[0].Equal(level) })
+				reason = level
+			}
+			if at < 0 {
+				reasons, names = append(reasons, verdict.New(code.ByRule).From(reason)), append(names, []string{r.Name})
+			} else if !slices.Contains(names[at], r.Name) {
+				names[at] = append(names[at], r.Name)
+			}
+		}
+	}
+	for i := range reasons {
+		reasons[i] = reasons[i].On(strings.Join(names[i], ", "))
+	}
+	return reasons, unmeasured
+}
+
+// levelBelow is the level that did not pass from which alone a reason follows.
+func levelBelow(r verdict.Reason) (level verdict.Reason, found bool) {
+	for len(r.Causes) == 1 {
+		if r = r.Causes[0]; r.Code == code.Level {
+			return r, true
+		}
+	}
+	return r, false
+}
+
+// because are the first of some reasons as they stand behind what they explain.
+func because(reasons []verdict.Reason, most int) string {
+	return tell.Because(tell.Few(reasons, most))
+}
+
+// firstLine is where a reason is cut for one line: engines break with whole logs.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// lastWords prints the end of the log of everything that broke in this run,
+// once, below the node that it broke in.
+func (a *app) lastWords(s runtime.Summary) {
+	printed := map[string]bool{}
+	for _, r := range s.Rows {
+		if r.Decision == nil || r.Reused || len(r.Decision.LogTail) == 0 {
+			continue
+		}
+		tail := "  | " + strings.Join(r.Decision.LogTail, "\n  | ")
+		if !printed[tail] {
+			printed[tail] = true
+			fmt.Fprintf(a.stdout, "\nThe log of %s ended with:\n%s\n", r.Node.ID, tail)
+		}
+	}
 }

@@ -3,13 +3,19 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/cases"
+	"github.com/mxflow/mxflow/plans/convert"
+	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
 )
@@ -151,4 +157,268 @@ func chosenCases(all []*cases.Case, text string) (chosen []*cases.Case, err erro
 		return nil, fmt.Errorf("--run %s: none of %s has that in its name%s", text, count(len(all), "case"), steps.DidYouMean(text, names))
 	}
 	return chosen, nil
+}
+
+// printCases prints a line a case, why those failed that did, and what the cases
+// have shown of the plan's rules.
+func (r *caseRun) printCases() {
+	var rows [][]string
+	failed := 0
+	for _, o := range r.outcomes {
+		word := "ok"
+		if !o.OK() {
+			word = "FAILED"
+			failed++
+		}
+		rows = append(rows, []string{o.Case.Name, o.Case.Of(), expected(o), string(o.Verdict), word})
+	}
+	r.printTable([]string{"case", "decides", "expected", "came out", ""}, rows)
+	for _, o := range r.outcomes {
+		if !o.OK() {
+			r.printFailed(o)
+		}
+	}
+	fmt.Fprintf(r.stdout, "\n%s: %d as expected, %d otherwise.\n", count(len(r.outcomes), "case"), len(r.outcomes)-failed, failed)
+	if r.coverage != nil {
+		r.printCoverage()
+	}
+}
+
+// expected is what a case expects, in a table.
+func expected(o *steps.CaseOutcome) string {
+	switch {
+	case o.Case.Expect != "":
+		return string(o.Case.Expect)
+	case o.Case.ExpectChosen != "":
+		return "chooses " + o.Case.ExpectChosen
+	}
+	words := map[verdict.Verdict]bool{}
+	for _, v := range o.Case.ExpectRules {
+		words[v] = true
+	}
+	var list []string
+	for _, w := range verdict.Words() {
+		if words[verdict.Verdict(w)] {
+			list = append(list, w)
+		}
+	}
+	return "rules " + strings.Join(list, ", ")
+}
+
+// printFailed argues why a case came out as it did.
+func (r *caseRun) printFailed(o *steps.CaseOutcome) {
+	at := o.Case.Range
+	fmt.Fprintf(r.stdout, "\nFAILED %q on %s:%d\n", o.Case.Name, filepath.ToSlash(at.File), at.Start.Line)
+	for _, u := range o.Unexpected {
+		switch {
+		case u.WantChosen != "":
+			got := "nothing was chosen"
+			if u.GotChosen != "" {
+				got = "chosen was " + u.GotChosen
+			}
+			fmt.Fprintf(r.stdout, "  %s: expected to choose %s, %s\n", o.Case.Of(), u.WantChosen, got)
+		case u.Rule == "":
+			fmt.Fprintf(r.stdout, "  %s: expected %s, came out %s\n", o.Case.Of(), u.Want, u.Got)
+		default:
+			fmt.Fprintf(r.stdout, "  rule %q: expected %s, came out %s\n", u.Rule, u.Want, u.Got)
+		}
+	}
+	for _, why := range tell.Lines(o.Reasons) {
+		fmt.Fprintf(r.stdout, "    %s\n", why)
+	}
+	for _, rule := range o.Rules {
+		noted := ""
+		if !rule.Decides {
+			noted = " (does not decide)"
+		}
+		fmt.Fprintf(r.stdout, "    %s: %s%s\n", rule.Name, rule.Verdict, noted)
+		for i, why := range tell.Lines(rule.Reasons) {
+			mark := ""
+			if len(rule.Comparisons) == len(rule.Reasons) && len(rule.Comparisons) > 1 {
+				mark = string(rule.Comparisons[i].Verdict) + ": "
+			}
+			fmt.Fprintf(r.stdout, "      %s%s\n", mark, why)
+		}
+	}
+}
+
+// printCoverage lists the rules of which nothing was shown. A rule that cannot
+// fail protects nothing.
+func (r *caseRun) printCoverage() {
+	for _, phase := range r.never {
+		fmt.Fprintf(r.stdout, "Never shown to pass as a whole, all rules at once: the gate of %s.\n", phase)
+	}
+	var passes, fails []string
+	for _, c := range r.coverage {
+		if !c.Passes {
+			passes = append(passes, ruleWords(c))
+		}
+		if !c.Fails {
+			fails = append(fails, ruleWords(c))
+		}
+	}
+	if len(passes)+len(fails) == 0 {
+		fmt.Fprintf(r.stdout, "%s: each shown to pass and to fail.\n", count(len(r.coverage), "rule"))
+		return
+	}
+	for _, part := range []struct {
+		what string
+		list []string
+	}{{"pass", passes}, {"fail", fails}} {
+		if len(part.list) > 0 {
+			fmt.Fprintf(r.stdout, "Never shown to %s, %d of %s:\n  %s\n", part.what, len(part.list), count(len(r.coverage), "rule"), strings.Join(part.list, "\n  "))
+		}
+	}
+}
+
+func ruleWords(c *steps.RuleCoverage) string {
+	if c.Feature != "" {
+		return fmt.Sprintf("criterion %q of feature %s", c.Rule, c.Feature)
+	}
+	return fmt.Sprintf("rule %q of the gate of %s", c.Rule, c.Phase)
+}
+
+// printCasesJSON prints everything for programs.
+func (r *caseRun) printCasesJSON() {
+	type jsonCase struct {
+		Name    string `json:"name"`
+		File    string `json:"file"`
+		Line    int    `json:"line"`
+		Feature string `json:"feature,omitempty"`
+		Gate    string `json:"gate,omitempty"`
+		OK      bool   `json:"ok"`
+
+		Expect      verdict.Verdict            `json:"expect,omitempty"`
+		ExpectRules map[string]verdict.Verdict `json:"expect_rules,omitempty"`
+		*steps.CaseOutcome
+	}
+	list := make([]jsonCase, 0, len(r.outcomes))
+	for _, o := range r.outcomes {
+		c := o.Case
+		list = append(list, jsonCase{
+			Name: c.Name, File: filepath.ToSlash(c.Range.File), Line: c.Range.Start.Line, Feature: c.Feature, Gate: c.Phase,
+			OK: o.OK(), Expect: c.Expect, ExpectRules: c.ExpectRules, CaseOutcome: o,
+		})
+	}
+	failed := len(slices.DeleteFunc(slices.Clone(list), func(c jsonCase) bool { return c.OK }))
+	out := map[string]any{"cases": list, "as_expected": len(list) - failed, "otherwise": failed}
+	if r.coverage != nil {
+		out["rules"] = r.coverage
+		out["never_whole"] = append([]string{}, r.never...)
+	}
+	r.printJSON(out)
+}
+
+// template writes, or prints, cases for what those beside the plan do not show.
+func (r *caseRun) template(vars []load.Given, write bool) error {
+	_, _, loaded, err := r.load(r.path, vars, "")
+	if err != nil {
+		return err
+	}
+	path := caseFileOf(r.path)
+	if _, err := os.Lstat(path); write && err == nil {
+		return alreadyThere(r.path, path)
+	}
+	files, err := cases.CaseFiles(loaded)
+	if err != nil {
+		return err
+	}
+	if len(files) > 0 {
+		cases, err := r.read(loaded, files)
+		if err != nil {
+			return err
+		}
+		for _, c := range cases {
+			r.outcomes = append(r.outcomes, steps.DecideCase(loaded.Plan, c))
+		}
+	}
+	text, open := steps.CaseTemplates(loaded, r.outcomes)
+	switch {
+	case text == "" && len(steps.Coverage(loaded.Plan, nil)) == 0:
+		return errors.New("the plan has no rules that a case could be written for: add a criterion to a feature, or a gate to a phase")
+	case text == "":
+		return fmt.Errorf("nothing is missing: %s show each feature and gate able to pass and to fail", count(len(r.outcomes), "case"))
+	}
+	formatted, problems := convert.Format(path, []byte(text))
+	if problems != nil {
+		return fmt.Errorf("the cases for %s cannot be written: %w", r.path, problems.Diagnostics)
+	}
+	if open > 0 {
+		fmt.Fprintf(r.stderr, "%s to fill in: a comment each, since numbers beside the thresholds are not enough.\n", count(open, "case"))
+	}
+	if !write {
+		_, err := r.stdout.Write(formatted)
+		return err
+	}
+	formatted = append([]byte(fmt.Sprintf(caseFileHead, filepath.Base(r.path))), formatted...)
+	return r.writeNew(path, formatted)
+}
+
+const caseFileHead = `# Given these measurements, this verdict is expected:
+#
+#   mxflow test %s
+#
+# The numbers lie beside the thresholds. Put your own measurements in their place:
+# those that you would want to pass, and those that must not.
+
+`
+
+func alreadyThere(plan, path string) error {
+	return fmt.Errorf("%s is there already and is not overwritten. mxflow test --print %s prints what it does not show yet", path, plan)
+}
+
+// writeNew writes a file that was not there.
+func (r *caseRun) writeNew(path string, text []byte) error {
+	// O_EXCL, so that nothing is overwritten whatever else happens meanwhile.
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return alreadyThere(r.path, path)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	if closing := file.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return fmt.Errorf("%s is not whole: %w", path, err)
+	}
+	fmt.Fprintf(r.stdout, "Wrote %s. Run: mxflow test %s\n", path, r.path)
+	return nil
+}
+
+// testedGates is what validate finds in the cases beside a plan.
+type testedGates struct {
+	files       int
+	lacking     []string
+	diagnostics []lang.DiagnosticJSON
+}
+
+// validateCases reads the cases beside a valid plan and warns of gates that lack
+// some. They are not decided: that is for mxflow test. Without any file of cases
+// nothing is printed here.
+func (a *app) validateCases(loaded *load.Result) (*testedGates, error) {
+	files, err := cases.CaseFiles(loaded)
+	if err != nil {
+		return nil, err
+	}
+	out := &testedGates{files: len(files), lacking: []string{}}
+	if len(files) == 0 {
+		out.lacking = append(out.lacking, cases.UntestedGates(loaded.Plan, nil)...)
+		return out, nil
+	}
+	list, found := cases.LoadCases(loaded, files)
+	if found.OK() {
+		out.lacking = append(out.lacking, cases.UntestedGates(loaded.Plan, list)...)
+		cases.WarnUntested(loaded, found, list)
+	}
+	if len(found.Diagnostics) > 0 {
+		a.diagnostics(found)
+	}
+	if !found.OK() {
+		return nil, errShown
+	}
+	out.diagnostics = found.DiagnosticsJSON()
+	return out, nil
 }

@@ -5,12 +5,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
 )
@@ -166,4 +170,153 @@ func (a *app) replay(st *store.Store, flags replayFlags) error {
 		return a.fail(verdict.ExitInconclusive, errors.New("there is nothing to decide again: no feature and no gate was decided by rules here"))
 	}
 	return nil
+}
+
+// replayWith decides the recorded evidence by another plan.
+func (a *app) replayWith(st *store.Store, flags replayFlags) error {
+	p, _, _, err := a.load(flags.changed, flags.vars, flags.suite)
+	if err != nil {
+		return err
+	}
+	if runs := st.Runs(); len(runs) == 0 {
+		return a.fail(verdict.ExitInconclusive, fmt.Errorf("nothing was applied here, so there is no evidence to decide by"))
+	} else if was := runs[len(runs)-1].Plan; was != p.Name {
+		return fmt.Errorf("%s is plan %q, and plan %q is what was recorded in %s: give the changed plan the same name, or name the other plan's folder", flags.changed, p.Name, was, st.Dir())
+	}
+	outcomes, notes := newReplay(st, flags).With(p)
+	locked := map[string]verdict.Reason{}
+	for _, l := range report.Locked(st) {
+		locked[l.Node] = l.Cause
+	}
+	var rows [][]string
+	var gates []verdict.Verdict
+	var open, unmeasured []string
+	for i, w := range outcomes {
+		outcomes[i].RecordedLocked = locked[w.Node]
+		rows = append(rows, []string{w.Node, orLocked(dashed(string(w.Recorded)), locked[w.Node]), orLocked(string(w.WouldBe), w.Locked), strings.Join(tell.Lines(w.Reasons), "\n")})
+		if !w.Locked.IsZero() {
+			continue // the phase that locks it is among them
+		}
+		switch feature := w.Kind == ledger.KindFeature; {
+		case feature && w.Unmeasured:
+			unmeasured = append(unmeasured, w.Node)
+		case feature && (w.WouldBe == verdict.Inconclusive || w.WouldBe == verdict.Invalid):
+			open = append(open, w.Node)
+		case !feature && w.Unmeasured:
+			gates = append(gates, w.WouldBe, verdict.Inconclusive)
+		case !feature:
+			gates = append(gates, w.WouldBe)
+		}
+	}
+	ofGates := verdict.Join(gates...)
+	total := ofGates
+	if len(unmeasured) > 0 {
+		total = verdict.Join(ofGates, verdict.Inconclusive)
+	}
+	if a.json {
+		a.printJSON(map[string]any{"plan": p.Name, "nodes": outcomes, "notes": notes, "verdict": total})
+	} else {
+		a.printTable([]string{"node", "recorded", "would be", "why"}, rows)
+		fmt.Fprintln(a.stdout)
+		a.paragraphs("", tell.Lines(notes))
+		fmt.Fprintln(a.stdout, changedSaid(ofGates, total, open, unmeasured)+" Nothing was started and nothing was recorded.")
+	}
+	a.exit = total.ExitCode()
+	return nil
+}
+
+// changedSaid says in a sentence what would have become of the gates, and of the
+// features that no gate waits for.
+func changedSaid(ofGates, total verdict.Verdict, open, unmeasured []string) string {
+	if ofGates != verdict.Pass {
+		return fmt.Sprintf("Not every gate of the changed plan would have passed: %s.", total)
+	}
+	said := "Every gate of the changed plan would have passed"
+	if len(unmeasured) > 0 {
+		said += fmt.Sprintf(", but %s %s never measured, so that an apply would measure first: %s", verdict.And(unmeasured), plural(len(unmeasured), "was", "were"), total)
+	}
+	said += "."
+	if len(open) > 0 {
+		said += fmt.Sprintf(" What would have become of %s is not known.", verdict.And(open))
+	}
+	return said
+}
+
+// mostListed is how many decisions are listed that agree; of more, only those that
+// do not.
+const mostListed = 40
+
+// mostDifferences bounds the list of differences of one decision.
+const mostDifferences = 20
+
+func (a *app) printReplay(out replayResult) {
+	rows, differences := [][]string{}, [][]string{}
+	for _, d := range out.Decisions {
+		if d.Outcome != steps.ReplayAgrees || len(out.Decisions) <= mostListed {
+			rows = append(rows, []string{d.Node, fmt.Sprint(d.Attempt), string(d.Recorded), dashed(string(d.Again)), string(d.Outcome), string(d.Rules)})
+		}
+		for i, diff := range d.Differences {
+			if i == mostDifferences {
+				differences = append(differences, []string{d.Node, fmt.Sprint(d.Attempt), fmt.Sprintf("and %d more", len(d.Differences)-i), "", "", ""})
+				break
+			}
+			differences = append(differences, []string{d.Node, fmt.Sprint(d.Attempt), diff.Rule, diff.What, diff.Recorded, diff.Again})
+		}
+	}
+	if len(rows) > 0 {
+		a.printTable([]string{"node", "attempt", "recorded", "again", "outcome", "rules from"}, rows)
+		fmt.Fprintln(a.stdout)
+	}
+	if len(differences) > 0 {
+		a.printTable([]string{"node", "attempt", "rule", "what", "recorded", "again"}, differences)
+		fmt.Fprintln(a.stdout)
+	}
+	a.printReplayNotes(out)
+	agree := out.Counts[steps.ReplayAgrees]
+	switch {
+	case out.Agrees:
+		fmt.Fprintf(a.stdout, "Everything agrees: %s with %s.\n", count(agree, "decision"), count(out.Numbers, "number"))
+	case agree > 0:
+		fmt.Fprintf(a.stdout, "%s of %d agree.\n", count(agree, "decision"), len(out.Decisions))
+	}
+}
+
+// printReplayNotes says once what holds for several decisions.
+func (a *app) printReplayNotes(out replayResult) {
+	var said []string
+	say := func(text string) {
+		if !slices.Contains(said, text) {
+			said = append(said, text)
+		}
+	}
+	for _, d := range out.Decisions {
+		if !d.Why.IsZero() && d.Outcome != steps.ReplayAgrees && d.Outcome != steps.ReplayDiffers && d.Outcome != steps.ReplayTests {
+			say(fmt.Sprintf("%s, attempt %d, %s: %s.", d.Node, d.Attempt, d.Outcome, tell.Line(d.Why)))
+		}
+		for _, n := range d.Notes {
+			say(tell.Line(n))
+		}
+	}
+	for i, text := range said {
+		if i == mostListed {
+			fmt.Fprintf(a.stdout, "And %d more notes; --json has all.\n", len(said)-i)
+			break
+		}
+		a.paragraph("", text)
+	}
+}
+
+func dashed(text string) string {
+	if text == "" {
+		return "–"
+	}
+	return text
+}
+
+// orLocked is what stands in a table for the verdict of a node that may be locked.
+func orLocked(came string, cause verdict.Reason) string {
+	if !cause.IsZero() {
+		return "locked"
+	}
+	return came
 }

@@ -1,0 +1,458 @@
+package main
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/docker"
+	"github.com/mxflow/mxflow/engine/embedded"
+	"github.com/mxflow/mxflow/engine/endpoint"
+	"github.com/mxflow/mxflow/engine/machine"
+	"github.com/mxflow/mxflow/engine/process"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/eval"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps"
+)
+
+// stateName is the state directory beside a plan.
+const stateName = ".mxflow"
+
+// load loads a plan and its graph. Diagnostics are printed; errShown then says
+// that nothing was started.
+func (a *app) load(path string, given []load.Given, suite string) (*plans.Plan, *runtime.Graph, *load.Result, error) {
+	return a.loadWith(path, load.Options{Inputs: given, Suite: suite})
+}
+
+func (a *app) loadWith(path string, opts load.Options) (*plans.Plan, *runtime.Graph, *load.Result, error) {
+	if err := checkGiven(opts.Inputs); err != nil {
+		return nil, nil, nil, err
+	}
+	opts.Guard = planGuard(a.stderr)
+	res := load.Load(path, steps.Registry(), opts)
+	a.hide(res.Plan.Secrets())
+	if len(res.Diagnostics) > 0 && !(a.generated && res.OK()) {
+		a.diagnostics(&res.Findings)
+	}
+	if !res.OK() {
+		return nil, nil, nil, errShown
+	}
+	g, err := runtime.NewGraph(res.Plan)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return res.Plan, g, res, nil
+}
+
+// diagnostics prints what is wrong with a plan: as text, as one JSON document,
+// or, in a stream of events, as a line each.
+func (a *app) diagnostics(res *lang.Findings) {
+	switch {
+	case a.json && a.streaming:
+		for _, d := range res.DiagnosticsJSON() {
+			a.printLine(map[string]any{"type": "diagnostic", "time": time.Now().UTC(), "diagnostic": d})
+		}
+		return
+	case a.json && !res.OK():
+		a.printJSON(map[string]any{"valid": false, "diagnostics": res.DiagnosticsJSON()})
+		return
+	}
+	if err := res.WriteDiagnostics(a.stderr, a.width(), colours(a.stderr)); err != nil {
+		fmt.Fprintln(a.stderr, res.Diagnostics.Error())
+	}
+	if len(res.Diagnostics) > 0 && res.OK() {
+		fmt.Fprintln(a.stderr) // what follows warnings is something else
+	}
+	if n := len(res.Diagnostics.Errs()); !res.OK() {
+		fmt.Fprintf(a.stderr, "\n%s. Nothing was started.\n", count(n, "error"))
+	}
+}
+
+// count is a number of things: "1 error", "3 launches", "2 processes".
+func count(n int, what string) string {
+	switch {
+	case n == 1:
+		return "1 " + what
+	case strings.HasSuffix(what, "s"), strings.HasSuffix(what, "ch"), strings.HasSuffix(what, "sh"):
+		what += "e"
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// printLine prints one JSON object on a line of its own.
+func (a *app) printLine(v any) {
+	if data, err := tell.JSON(a.secrets.Any(v, identities...)); err == nil {
+		fmt.Fprintf(bare(a.stdout), "%s\n", data)
+	}
+}
+
+func (a *app) printJSON(v any) {
+	data, err := tell.JSON(a.secrets.Any(v, identities...))
+	if err != nil {
+		return
+	}
+	var page bytes.Buffer
+	if json.Indent(&page, data, "", "  ") == nil {
+		// Writing to a closed pipe is the reader's choice, not an error of ours.
+		fmt.Fprintln(bare(a.stdout), page.String())
+	}
+}
+
+// stateDir is the state directory of a plan.
+func (a *app) stateDir(plan string) string {
+	if a.state != "" {
+		return a.state
+	}
+	return filepath.Join(planDir(plan), stateName)
+}
+
+// planDir is the folder of a plan, which may be a folder itself.
+func planDir(plan string) string {
+	if info, err := os.Stat(plan); err == nil && info.IsDir() {
+		return plan
+	}
+	return filepath.Dir(plan)
+}
+
+// reader opens the state directory for a subcommand that only reads. Without a
+// plan it is the one in the current folder.
+func (a *app) reader(args []string) (*store.Store, error) {
+	dir := a.state
+	if dir == "" {
+		base := "."
+		if len(args) > 0 {
+			if _, err := os.Stat(args[0]); err != nil {
+				return nil, fmt.Errorf("there is no %s: check the path and the folder you are in", args[0])
+			}
+			base = planDir(args[0])
+		}
+		dir = filepath.Join(base, stateName)
+	}
+	s, err := store.OpenReadOnly(dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return s, err
+	}
+	if err := ledgerGone(dir); err != nil {
+		return nil, a.fail(verdict.ExitFail, err)
+	}
+	return nil, a.neverApplied(dir, args)
+}
+
+// neverApplied is the error of a state directory without a ledger. What to do is not
+// what was done already.
+func (a *app) neverApplied(dir string, args []string) error {
+	what := "Name the plan, or the directory with --state"
+	switch {
+	case a.state != "":
+		what = "Check what --state names, or apply the plan with it first"
+	case len(args) > 0:
+		what = fmt.Sprintf("Run mxflow apply %s first, or name the directory that it was applied with: --state", args[0])
+	}
+	return fmt.Errorf("nothing was applied here: there is no ledger in %s. %s", dir, what)
+}
+
+// errLedgerGone is a state directory without the ledger that it once had, which is
+// not one where nothing was applied.
+var errLedgerGone = errors.New("its checkpoint says that there was one; restore it from a copy, or begin a new state directory")
+
+func ledgerGone(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, "ledger.checkpoint")); err != nil {
+		return nil
+	}
+	return fmt.Errorf("the ledger of %s is gone: %w", dir, errLedgerGone)
+}
+
+// lab wires steps to a state directory.
+func (a *app) lab(p *plans.Plan, g *runtime.Graph, s *store.Store, owner, runDir string) (*steps.Lab, error) {
+	fetched := &docker.FetchMemo{}
+	lab := &steps.Lab{
+		Plan: p, Graph: g, Store: s, Launcher: engine.Launchers{Process: process.Launcher{}, Docker: a.dockerLauncher(s, fetched), Compose: a.composeLauncher(s, fetched), Exec: a.execLauncher(s), Endpoint: endpoint.Launcher{}}, Owner: owner, RunDir: runDir,
+		MachineKey: steps.MachineKey(machine.Environment(), p), Boot: machine.BootID(),
+		KindVersions: map[string]string{"embedded": embedded.Version},
+	}
+	return lab, a.keepSecrets(lab, p, s)
+}
+
+// fail sets the exit status for an error that is not a mistake in the usage.
+func (a *app) fail(code int, err error) error {
+	if err != nil {
+		a.exit = code
+	}
+	return err
+}
+
+// givenFlag collects --var and --var-file in the order of the command line, the
+// last one of a variable wins.
+type givenFlag struct {
+	into *[]load.Given
+	file bool
+}
+
+func (g *givenFlag) String() string { return "" }
+
+func (g *givenFlag) Type() string {
+	if g.file {
+		return "file"
+	}
+	return "name=value"
+}
+
+func (g *givenFlag) Set(text string) error {
+	if g.file {
+		*g.into = append(*g.into, load.Given{File: text})
+		return nil
+	}
+	*g.into = append(*g.into, load.Given{Var: text})
+	return nil
+}
+
+// checkGiven refuses a --var without a name or a value.
+func checkGiven(given []load.Given) error {
+	for _, g := range given {
+		if name, _, ok := strings.Cut(g.Var, "="); g.File == "" && (!ok || name == "") {
+			return fmt.Errorf("--var %s: write name=value", g.Var)
+		}
+	}
+	return nil
+}
+
+// varFlag gives a subcommand --var name=value and --var-file, as often as needed.
+func varFlag(c *cobra.Command, into *[]load.Given) {
+	c.Flags().Var(&givenFlag{into: into}, "var", "set a variable of the plan (repeatable)")
+	c.Flags().Var(&givenFlag{into: into, file: true}, "var-file", "set variables from a file of lines name = value (repeatable)")
+}
+
+// suiteFlag gives a subcommand --suite name.
+func suiteFlag(c *cobra.Command, into *string) {
+	c.Flags().StringVar(into, "suite", "", "send the workloads of this suite in place of those that benchmarks name")
+}
+
+// planGuard ends mxflow when a plan takes too long or too much memory to load:
+// evaluating expressions cannot be cancelled.
+func planGuard(stderr interface{ Write([]byte) (int, error) }) *eval.Guard {
+	return &eval.Guard{
+		Time: 10 * time.Second, Heap: 1 << 30,
+		Exceeded: func(message string) {
+			fmt.Fprintf(stderr, "mxflow: %s\n", message)
+			os.Exit(verdict.ExitUsage)
+		},
+	}
+}
+
+// hide keeps a plan's secrets out of everything that is printed from now on.
+func (a *app) hide(secrets []string) {
+	if a.secrets = redact.New(secrets); !a.secrets.Active() {
+		return
+	}
+	a.stdout, a.stderr = hiding{a.stdout, a.secrets}, hiding{a.stderr, a.secrets}
+}
+
+// hiding is a writer that takes secrets out of what is written at once. It is
+// the last net: what is structured is cleaned before it becomes text.
+type hiding struct {
+	io.Writer
+	secrets *redact.Redactor
+}
+
+func (h hiding) Write(p []byte) (int, error) {
+	if _, err := h.Writer.Write(h.secrets.Bytes(p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// bare is what a writer writes to in the end.
+func bare(w io.Writer) io.Writer {
+	for {
+		h, ok := w.(hiding)
+		if !ok {
+			return w
+		}
+		w = h.Writer
+	}
+}
+
+// identities are the fields of records and events that name things. A secret
+// never gets into them, since plans refuse it in names and rules; taking out a
+// part that merely reads alike would break what refers to them.
+var identities = []string{
+	"Type", "Run", "Plan", "PlanDigest", "PlanSource", "PlanSources", "BootID", "ID", "Session", "Purpose", "Node", "Nodes",
+	"Variant", "VariantKey", "Block", "Knobs", "Kind", "Phase", "Feature", "MeasureKey", "DecisionKey", "ClaimKey", "Launches", "LaunchID",
+	"Because", "Samples", "Output", "Prompts", "Log", "Metrics", "Metric", "Name", "Role", "Expr", "Source", "Op", "Path", "Unit",
+	"Level", "Verdict", "Tool", "Stream",
+}
+
+// keepSecrets keeps a plan's secrets out of a state directory: of its records,
+// its logs, and the keys by which measurements are found again.
+func (a *app) keepSecrets(lab *steps.Lab, p *plans.Plan, st *store.Store) error {
+	lab.Redact = a.secrets
+	if !a.secrets.Active() {
+		return nil
+	}
+	dir := ""
+	if st != nil {
+		dir = st.Dir()
+	}
+	key, err := freshKey(dir)
+	if err != nil {
+		return err
+	}
+	if st != nil {
+		st.CleanWith(func(r *ledger.Record) { a.secrets.Clean(r, identities...) })
+	}
+	// A secret is in measurement keys, since another one may be another
+	// measurement; but whoever has the ledger must not be able to guess it.
+	lab.Seal = redact.NewWith(p.Secrets(), func(secret string) string { return sealWith(key, secret) })
+	return nil
+}
+
+// sealWith is the mark that stands for a secret.
+func sealWith(key []byte, secret string) string {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(secret))
+	return "sensitive:" + hex.EncodeToString(mac.Sum(nil)[:16])
+}
+
+// freshKey is the key of a state directory, or one for this process where there is
+// no directory.
+func freshKey(dir string) ([]byte, error) {
+	key := make([]byte, sha256.Size)
+	if _, err := rand.Read(key); err != nil || dir == "" {
+		return key, err
+	}
+	return secretKey(dir, key)
+}
+
+// secretKey is the key of a state directory, made where there is none. A reader
+// that finds none goes on with the fresh one: nothing was measured yet.
+func secretKey(dir string, fresh []byte) ([]byte, error) {
+	path := filepath.Join(dir, "secret.key")
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = os.WriteFile(path, []byte(hex.EncodeToString(fresh)+"\n"), 0o600)
+		if errors.Is(err, fs.ErrPermission) {
+			err = nil
+		}
+		return fresh, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	return keyIn(path, text)
+}
+
+// knownKey is the key of a state directory that has one; nothing is written.
+func knownKey(dir string) ([]byte, error) {
+	path := filepath.Join(dir, "secret.key")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return keyIn(path, text)
+}
+
+// keyIn is the key that a file holds.
+func keyIn(path string, text []byte) ([]byte, error) {
+	var key [sha256.Size]byte
+	if n, err := hex.Decode(key[:], text[:min(len(text), 2*len(key))]); err != nil || n != len(key) {
+		return nil, fmt.Errorf("%s is damaged: remove it; what was measured with secrets in the plan is then measured again", path)
+	}
+	return key[:], nil
+}
+
+// cleanLogs takes secrets out of the logs of a run that was killed before it
+// could do so itself.
+func (a *app) cleanLogs(dir string) error {
+	if !a.secrets.Active() {
+		return nil
+	}
+	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || !e.Type().IsRegular() {
+			return err
+		}
+		return redact.File(path, a.secrets)
+	})
+}
+
+// snake is a value as JSON shows it with the names of plans: fields of structs
+// in snake_case, those left empty left out, durations as text.
+func snake(v any) any { return snakeValue(reflect.ValueOf(v)) }
+
+func snakeValue(v reflect.Value) any {
+	if !v.IsValid() {
+		return nil
+	}
+	if d, ok := v.Interface().(time.Duration); ok {
+		return d.String()
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if v.IsNil() {
+			return nil
+		}
+		return snakeValue(v.Elem())
+	case reflect.Struct:
+		out := map[string]any{}
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() && !v.Field(i).IsZero() {
+				out[snakeName(f.Name)] = snakeValue(v.Field(i))
+			}
+		}
+		return out
+	case reflect.Slice:
+		out := []any{}
+		for i := range v.Len() {
+			out = append(out, snakeValue(v.Index(i)))
+		}
+		return out
+	case reflect.Map:
+		out := map[string]any{}
+		for it := v.MapRange(); it.Next(); {
+			out[it.Key().String()] = snakeValue(it.Value())
+		}
+		return out
+	}
+	return v.Interface()
+}
+
+// snakeName is ShmSize as shm_size, IgnoreEOS as ignore_eos and JQ as jq.
+func snakeName(name string) string {
+	var b strings.Builder
+	letters := []rune(name)
+	for i, r := range letters {
+		upper := unicode.IsUpper(r)
+		begins := i > 0 && upper && (!unicode.IsUpper(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1]))
+		if begins {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
