@@ -36,7 +36,7 @@ func TestArmsHaveToAgree(t *testing.T) {
 		{Name: "b", MustSee: plans.Evidence{Observed: map[string]any{"graphs": true}}},
 	}}
 	other := &plans.Knob{Name: "other", Default: "x", Values: []*plans.KnobValue{{Name: "x"}}, Changes: []string{"attention"}}
-	lab := &Lab{Plan: &plans.Plan{Knobs: []*plans.Knob{knob, other}}}
+	lab := NewLab(&plans.Plan{Knobs: []*plans.Knob{knob, other}}, nil)
 	vs := []*variant{
 		{name: "baseline", key: "A", knobs: map[string]string{"moe": "a", "other": "x"}, spec: engine.Spec{Profile: kind}},
 		{name: "candidate", key: "B", knobs: map[string]string{"moe": "b", "other": "x"}, spec: engine.Spec{Profile: kind}},

@@ -69,7 +69,8 @@ func TestCrashesCount(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer st.Close()
-			lab := &Lab{Store: st, Plan: &plans.Plan{}}
+			lab := NewLab(&plans.Plan{}, nil)
+			lab.Store = st
 			on := func(host string) map[string]string { return map[string]string{"host": host} }
 			lab.MachineKey = MachineKey(on(here), lab.Plan)
 			for i, r := range c.records {

@@ -87,7 +87,8 @@ func TestValid(t *testing.T) {
 			}
 			return l
 		}
-		lab := &Lab{Store: kept}
+		lab := NewLab(nil, nil)
+		lab.Store = kept
 		w := &plans.Workload{Name: "chat", Coherence: c.mode, PromptTokens: []int{1}, OutputTokens: []int{1}, Depth: []int{0}, Concurrency: []int{1}}
 		got, reasons, err := lab.valid([]*ledger.Launch{launch("p", c.parent), launch("c", c.candidate)}, vs, []*plans.Workload{w}, 1)
 		if err != nil {

@@ -45,7 +45,7 @@ func (o *CaseOutcome) OK() bool { return len(o.Unexpected) == 0 }
 // measurements: with the plan's decision block, one error budget for all rules
 // that have to hold, and levels that did not pass. It starts nothing.
 func DecideCase(p *plans.Plan, c *cases.Case) *CaseOutcome {
-	d := &caseDecider{lab: &Lab{Plan: p}, given: c.Given}
+	d := &caseDecider{lab: NewLab(p, nil), given: c.Given}
 	out := &CaseOutcome{Case: c}
 	switch f := p.Feature(c.Feature); {
 	case f != nil:

@@ -79,7 +79,7 @@ func (c *caseTemplate) text(name, head, feature, phase string, rules []*plans.Ru
 	}
 	var parts []*plans.Feature
 	if f := c.plan.Feature(feature); f == nil {
-		parts = (&decideGate{lab: &Lab{Plan: c.plan}, phase: c.plan.Phase(phase)}).features()
+		parts = (&decideGate{lab: NewLab(c.plan, nil), phase: c.plan.Phase(phase)}).features()
 	} else if parts = f.Alternatives; len(parts) == 0 {
 		parts = []*plans.Feature{f}
 	}

@@ -54,19 +54,18 @@ func levelFor(b *plans.Block, v *variant) (level, error) {
 }
 
 // work does what a launch of a benchmark is for: a command runs to its end, a
-// server is sent every cell of every workload.
-func (st *started) work(ctx context.Context, v *variant, ws []*plans.Workload, progress func(done, total int)) error {
+// server is sent every cell of every workload, of the same prompts where they are given.
+func (l *Sender) work(ctx context.Context, st *started, v *variant, same *texts, ws []*plans.Workload, progress func(done, total int)) error {
 	if v.command != nil {
 		return st.execute(ctx, v.command, false)
 	}
-	if v.texts == nil {
-		return st.send(ctx, ws, progress)
+	if same == nil {
+		return l.send(ctx, st, "", ws, progress)
 	}
-	st.set = v.texts.set
-	if err := st.send(ctx, ws, progress); err != nil {
+	if err := l.send(ctx, st, same.set, ws, progress); err != nil {
 		return err
 	}
-	return v.texts.keep(st, ws)
+	return same.keep(l, st, ws)
 }
 
 // samplesOf is the digest of what a launch's metrics were taken from.

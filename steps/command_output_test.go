@@ -133,7 +133,7 @@ func TestEndlessOutputIsStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = inst.Stop(context.Background()) }()
-	st := &started{inst: inst, lab: &Lab{}, record: &ledger.Launch{OK: true}, command: c.use(dir)}
+	st := &started{inst: inst, lab: &launchLab{}, record: &ledger.Launch{OK: true}, command: c.use(dir)}
 	err = st.execute(t.Context(), c, false)
 	var failure *engine.Failure
 	if !errors.As(err, &failure) || !strings.Contains(failure.Reason, "printed more than 64 MiB") {

@@ -27,13 +27,15 @@ func (c *compare) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 		return nil, err
 	}
 	shared := &texts{set: session}
-	if err := shared.recall(c.lab, have); err != nil {
+	if err := shared.recall(&c.lab.Sender, c.lab.Store, have); err != nil {
 		return nil, err
+	}
+	for i := range slots {
+		slots[i].texts = shared
 	}
 	out := &ledger.Decision{Session: session}
 	entries := map[*variant]*gates.Contender{}
 	for _, v := range it.variants {
-		v.texts = shared
 		e := &gates.Contender{Arm: gates.Arm{Name: v.name}}
 		entries[v] = e
 		if launched(have, v) {

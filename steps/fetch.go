@@ -12,13 +12,13 @@ var _ = []runtime.Preparer{(*qualify)(nil), (*compare)(nil), (*dockerRun)(nil)}
 
 // fetch brings the images that variants start from, before their keys count: an
 // image that came with the first launch would be another one to the next apply.
-func (l *Lab) fetch(ctx context.Context, vs ...*variant) error {
+func (l *launchLab) fetch(ctx context.Context, vs ...*variant) error {
 	f, ok := l.Launcher.(engine.Fetcher)
 	if !ok {
 		return nil
 	}
 	for _, v := range vs {
-		err := f.Fetch(ctx, v.spec, func(image string) string { return l.maker(v.spec, image) })
+		err := f.Fetch(ctx, v.spec, func(image string) string { return l.Maker(v.spec, image) })
 		if err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ func (q *qualify) Prepare(ctx context.Context, s *runtime.Scope) error {
 
 // maker is the docker_build step of the plan that makes an image where the spec
 // is started; empty is none.
-func (l *Lab) maker(spec engine.Spec, image string) string {
+func maker(g *runtime.Graph, spec engine.Spec, image string) string {
 	var host, name string
 	switch {
 	case spec.Docker != nil:
@@ -45,7 +45,7 @@ func (l *Lab) maker(spec engine.Spec, image string) string {
 	case spec.Compose != nil:
 		host, name = spec.Compose.Host, spec.Compose.Context
 	}
-	for _, n := range l.Graph.Nodes {
+	for _, n := range g.Nodes {
 		if n.StepBlock == nil || n.StepBlock.Kind != "docker_build" {
 			continue
 		}

@@ -41,7 +41,7 @@ func TestFirstRequest(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := httptest.NewServer(oneToken(c.path, c.model))
 			defer s.Close()
-			st := &started{client: openai.New(s.URL, "m"), record: &ledger.Launch{}, lab: &Lab{Plan: &plans.Plan{}}}
+			st := &started{client: openai.New(s.URL, "m"), record: &ledger.Launch{}, lab: &launchLab{Resolver: Resolver{Plan: &plans.Plan{}}}}
 			err := st.firstRequest(t.Context(), &variant{spec: engine.Spec{Kind: "openai"}})
 			_, timed := st.record.Metrics["engine.first_request_s"]
 			switch {
@@ -63,12 +63,12 @@ func TestFirstRequest(t *testing.T) {
 		oneToken("/v1/completions", "m").ServeHTTP(w, r)
 	}))
 	defer s.Close()
-	busy := &started{client: openai.New(s.URL, "m"), record: &ledger.Launch{}, lab: &Lab{Plan: &plans.Plan{}}}
+	busy := &started{client: openai.New(s.URL, "m"), record: &ledger.Launch{}, lab: &launchLab{Resolver: Resolver{Plan: &plans.Plan{}}}}
 	if err := busy.firstRequest(t.Context(), &variant{spec: engine.Spec{Kind: "openai"}}); err != nil || refused != 3 || busy.first == nil {
 		t.Errorf("a busy server was asked %d times: %v", refused, err)
 	}
 	// What is no server is not asked.
-	st := &started{record: &ledger.Launch{}, lab: &Lab{Plan: &plans.Plan{}}}
+	st := &started{record: &ledger.Launch{}, lab: &launchLab{Resolver: Resolver{Plan: &plans.Plan{}}}}
 	if err := st.firstRequest(t.Context(), &variant{spec: engine.Spec{Kind: "command"}}); err != nil || st.record.Metrics != nil {
 		t.Errorf("a command was asked: %v", err)
 	}

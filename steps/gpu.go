@@ -97,7 +97,7 @@ func (u gpuUse) look(ctx context.Context) (gpu.Occupancy, error) {
 
 // gpuBefore gets a launch its GPUs: it locks them for the rest of the apply, and
 // waits until nobody else computes there. The error says who is in the way.
-func (l *Lab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant) (u gpuUse, err error) {
+func (l *launchLab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant) (u gpuUse, err error) {
 	note := func(what verdict.Reason) {
 		s.Emit(runtime.Event{Type: "note", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.name, Why: what})
 	}
@@ -131,7 +131,7 @@ type gpuHold struct {
 }
 
 // lockGPUs locks what this apply does not hold yet.
-func (l *Lab) lockGPUs(ctx context.Context, u gpuUse, note func(verdict.Reason)) error {
+func (l *launchLab) lockGPUs(ctx context.Context, u gpuUse, note func(verdict.Reason)) error {
 	l.gpus.mu.Lock()
 	defer l.gpus.mu.Unlock()
 	var more []gpu.GPU
@@ -157,7 +157,7 @@ func (l *Lab) lockGPUs(ctx context.Context, u gpuUse, note func(verdict.Reason))
 // gpuAfter waits until the engine's memory is given back, so that the next
 // launch begins with all of it. Whoever is still there then was beside the
 // engine, which makes the launch one on a shared GPU.
-func (l *Lab) gpuAfter(s *runtime.Scope, u gpuUse) (notes []verdict.Reason) {
+func (l *launchLab) gpuAfter(s *runtime.Scope, u gpuUse) (notes []verdict.Reason) {
 	if len(u.gpus) == 0 {
 		return nil
 	}

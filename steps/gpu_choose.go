@@ -19,7 +19,7 @@ import (
 
 // gpusOf finds out which of this machine's GPUs a variant uses. A GPU that the
 // plan names and that is not there is an error.
-func (l *Lab) gpusOf(ctx context.Context, v *variant, note func(verdict.Reason)) (u gpuUse, err error) {
+func (l *launchLab) gpusOf(ctx context.Context, v *variant, note func(verdict.Reason)) (u gpuUse, err error) {
 	var block *plans.Block
 	if e := l.Plan.Engine(v.engine); e != nil && len(e.Parts["gpu"]) > 0 {
 		block = e.Parts["gpu"][0]

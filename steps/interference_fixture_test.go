@@ -64,7 +64,9 @@ func newInterfering(t *testing.T, features string) *interfering {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	i := &interfering{t: t, lab: &Lab{Plan: res.Plan, Graph: g, Store: st}, works: map[string]string{}}
+	lab := NewLab(res.Plan, g)
+	lab.Store = st
+	i := &interfering{t: t, lab: lab, works: map[string]string{}}
 	i.scope = &runtime.Scope{Plan: res.Plan, LockedBy: func(string) verdict.Reason { return verdict.Reason{} }, Outcome: func(node string) *ledger.Decision {
 		d, _, _ := st.Latest(node)
 		return d

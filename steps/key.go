@@ -19,13 +19,13 @@ const decidingVersion = "4"
 
 // sealed is the digest of what may hold sensitive values: it changes as they do,
 // but a value cannot be guessed from it.
-func (l *Lab) sealed(parts ...any) string {
+func (l *Resolver) sealed(parts ...any) string {
 	return runtime.Digest(l.Seal.Any(parts).([]any)...)
 }
 
 // variantKey covers everything that makes two starts the same start. The folder
 // is left out: a checkout that was moved measures the same.
-func (l *Lab) variantKey(ctx context.Context, spec engine.Spec) string {
+func (l *Resolver) variantKey(ctx context.Context, spec engine.Spec) string {
 	parts := []any{"variant", spec.Kind, spec.Model, spec.Command, spec.Env, spec.Unset, l.program(ctx, spec)}
 	if spec.How() != engine.HowProcess {
 		parts = append(parts, string(spec.How()), unpulled(spec.Docker), spec.Compose, spec.Exec, keyless(spec.Endpoint))
@@ -101,7 +101,7 @@ func levelParts(protocol *plans.Protocol) (parts []any) {
 
 // benchmarkKey: the arms, what is sent to them, and the machine. The number of
 // launches is not part of it: asking for more continues the same session.
-func (l *Lab) benchmarkKey(workloads []*plans.Workload, vs []*variant) string {
+func (l *Resolver) benchmarkKey(workloads []*plans.Workload, vs []*variant) string {
 	var parts []any
 	for _, v := range vs {
 		parts = append(parts, v.key)
@@ -111,7 +111,7 @@ func (l *Lab) benchmarkKey(workloads []*plans.Workload, vs []*variant) string {
 
 // workKey is what is sent and on which machine: launches with one work may be
 // compared, and their noise too.
-func (l *Lab) workKey(workloads []*plans.Workload) string {
+func (l *Resolver) workKey(workloads []*plans.Workload) string {
 	var parts []any
 	for _, w := range workloads {
 		// What people say of it, how long a lost answer is waited for and how

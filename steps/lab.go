@@ -9,49 +9,17 @@ import (
 	"sync"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/load/prompt"
-	"github.com/mxflow/mxflow/engine/metadata"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // Lab is what the steps of one apply share.
 type Lab struct {
-	Plan  *plans.Plan
+	launchLab
+	Sender
 	Graph *runtime.Graph
-	Store *store.Store
-	// Launcher starts engines.
-	Launcher engine.Launcher
-	// Owner marks what is started on behalf of this state directory.
-	Owner string
-	// RunDir is the folder of this run; engine logs go below it.
-	RunDir string
-	// MachineKey is the digest of the machine's fingerprint, part of every
-	// measurement key.
-	MachineKey string
-	// Boot is the boot of this machine: a session cut by a reboot is redone.
-	Boot string
-	// KindVersions maps engine kinds that are part of mxflow to their version.
-	KindVersions map[string]string
 
-	// Redact takes sensitive values out of logs and answers; Seal puts marks in
-	// their place that differ as the values do, for measurement keys.
-	Redact, Seal *redact.Redactor
-
-	mu       sync.Mutex
-	programs map[string]programSum
-	// gpus are those that this apply holds, metadata what it has found out.
-	gpus     gpuHold
-	metadata metadata.Collector
-	// calibrator knows how far the measuring client is off.
-	calibrator Calibrator
-	// learned is what is known of tokenizers, by set of prompts.
-	learned map[string]*prompt.Knowledge
-	// built are the prompts of each cell, see prompts.
-	built map[string]prompt.Prompts
 	// free is what freed says, which follows from the plan alone.
 	freeing sync.Once
 	free    []any
@@ -59,8 +27,14 @@ type Lab struct {
 	begun map[string]bool
 	// died are launches of this apply that broke, by session and variant.
 	died map[string]*ledger.Launch
-	// datasets are the files of prompts that were read.
-	datasets datasets
+}
+
+// NewLab is a Lab of a plan, whose graph may be nil where nothing is started.
+func NewLab(p *plans.Plan, g *runtime.Graph) *Lab {
+	l := &Lab{Graph: g}
+	l.Plan = p
+	l.Maker = func(spec engine.Spec, image string) string { return maker(g, spec, image) }
+	return l
 }
 
 // Step makes the step of a node.

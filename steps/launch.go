@@ -15,18 +15,44 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/metadata"
 	"github.com/mxflow/mxflow/engine/observe"
 	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
 )
+
+// launchLab is what the launches of one apply share.
+type launchLab struct {
+	Resolver
+	Store *store.Store
+	// Launcher starts engines.
+	Launcher engine.Launcher
+	// Owner marks what is started on behalf of this state directory.
+	Owner string
+	// RunDir is the folder of this run; engine logs go below it.
+	RunDir string
+	// Boot is the boot of this machine: a session cut by a reboot is redone.
+	Boot string
+	// Redact takes sensitive values out of logs and answers.
+	Redact *redact.Redactor
+	// Maker names the step of the plan that makes an image where a spec is started;
+	// empty is none.
+	Maker func(spec engine.Spec, image string) string
+
+	// gpus are those that this apply holds, metadata what it has found out.
+	gpus     gpuHold
+	metadata metadata.Collector
+}
 
 // started is one engine that runs, with the record of its launch.
 type started struct {
 	inst   engine.Instance
 	client *openai.Client
 	record *ledger.Launch
-	lab    *Lab
+	lab    *launchLab
 	began  time.Time
 	// first is the answer to the first request, nil where there was none.
 	first *measure.Sample
@@ -38,8 +64,6 @@ type started struct {
 	how  engine.How
 	// command is set where the engine ends by itself.
 	command commandUse
-	// set names the prompts that are sent, see Lab.prompts.
-	set string
 	// crashed is how often the variant crashed since its last launch that counts.
 	crashed int
 	gpu     gpuUse
@@ -49,7 +73,7 @@ type started struct {
 
 // launch starts a variant and waits until it is ready. When it does not, what
 // was started is stopped, and the record says why.
-func (l *Lab) launch(ctx context.Context, s *runtime.Scope, v *variant, record *ledger.Launch) (*started, error) {
+func (l *launchLab) launch(ctx context.Context, s *runtime.Scope, v *variant, record *ledger.Launch) (*started, error) {
 	record.Variant, record.VariantKey, record.Node, record.BootID = v.name, v.key, s.Node.ID, l.Boot
 	record.Block, record.Knobs = v.engine, maps.Clone(v.knobs)
 	record.Engine = map[string]string{

@@ -54,7 +54,7 @@ type composeAttrs struct {
 }
 
 // putCompose puts the block into the spec.
-func putCompose(l *Lab, d *draft, spec *engine.Spec) ([]string, error) {
+func putCompose(l *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
 	var c composeAttrs
 	if err := d.engine.Launch.Decode(&c); err != nil {
 		return nil, err

@@ -94,7 +94,7 @@ func checkDocker(b *plans.Block) (errs []plans.AttrError) {
 func sentence(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") + "." }
 
 // putDocker puts the block into the spec.
-func putDocker(l *Lab, d *draft, spec *engine.Spec) ([]string, error) {
+func putDocker(l *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
 	var box engine.Docker
 	if err := d.engine.Launch.Decode(&box); err != nil {
 		return nil, err

@@ -86,7 +86,7 @@ func checkEndpoint(b *plans.Block) (errs []plans.AttrError) {
 
 // putEndpoint puts the block into the spec. There is no command, so what would
 // become flags of one has nowhere to go.
-func putEndpoint(l *Lab, d *draft, spec *engine.Spec) ([]string, error) {
+func putEndpoint(l *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
 	var a endpointAttrs
 	if err := d.engine.Launch.Decode(&a); err != nil {
 		return nil, err

@@ -68,7 +68,7 @@ func checkInContainer(command []string) []plans.AttrError {
 }
 
 // putExec puts the block into the spec.
-func putExec(_ *Lab, d *draft, spec *engine.Spec) ([]string, error) {
+func putExec(_ *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
 	var x engine.Exec
 	if err := d.engine.Launch.Decode(&x); err != nil {
 		return nil, err

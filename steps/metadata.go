@@ -65,7 +65,7 @@ const metadataLimit = 5 * time.Minute
 // beside the log, as an artifact, and what numbers depend on in the record. It
 // never fails: what is missing is in the file, and what could not be kept in the
 // launch's notes. An engine that has not started answers nothing.
-func (l *Lab) describe(ctx context.Context, s *runtime.Scope, v *variant, st *started) {
+func (l *launchLab) describe(ctx context.Context, s *runtime.Scope, v *variant, st *started) {
 	if ctx.Err() != nil {
 		return // nothing of this launch is kept
 	}
@@ -85,7 +85,7 @@ func (l *Lab) describe(ctx context.Context, s *runtime.Scope, v *variant, st *st
 
 // keepMetadata writes the YAML file, without sensitive values: in the document's
 // own texts, and once more in what they became.
-func (l *Lab) keepMetadata(doc *metadata.Document, st *started) error {
+func (l *launchLab) keepMetadata(doc *metadata.Document, st *started) error {
 	l.Redact.Clean(doc)
 	text, err := doc.YAML()
 	if err != nil {
@@ -102,7 +102,7 @@ func (l *Lab) keepMetadata(doc *metadata.Document, st *started) error {
 }
 
 // document is what is known without asking.
-func (l *Lab) document(s *runtime.Scope, v *variant, st *started) *metadata.Document {
+func (l *launchLab) document(s *runtime.Scope, v *variant, st *started) *metadata.Document {
 	r := st.record
 	doc := &metadata.Document{
 		Launch: metadata.Launch{
@@ -123,7 +123,7 @@ func (l *Lab) document(s *runtime.Scope, v *variant, st *started) *metadata.Docu
 }
 
 // metadataRequest says what to find out, and how.
-func (l *Lab) metadataRequest(v *variant, st *started) metadata.Request {
+func (l *launchLab) metadataRequest(v *variant, st *started) metadata.Request {
 	q := metadata.Request{
 		SameFiles: v.spec.How() == engine.HowProcess, Dir: v.spec.Dir, GPUs: st.gpu.uuids(), Also: map[string]string{},
 		Model: modelOf(v.spec, l.Plan.Engine(v.engine)), Revision: flagOf(v.spec.Command, "--revision"),

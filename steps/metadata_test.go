@@ -156,7 +156,7 @@ func TestOtherEnvironment(t *testing.T) {
 	} {
 		test.arms()
 		plan.Baseline.AcceptFingerprint = test.accept
-		lab := &Lab{Plan: plan}
+		lab := NewLab(plan, nil)
 		got := lab.otherEnvironment([]*ledger.Launch{
 			launchedIn("a", "1", test.one), launchedIn("a", "2", test.two), launchedIn("b", "3", test.of),
 		}, []*variant{a, b})
@@ -167,7 +167,7 @@ func TestOtherEnvironment(t *testing.T) {
 	// Whole engines are compared: only the machine has to be the same.
 	other := &variant{name: "sglang", engine: "sglang.box", key: "b", knobs: a.knobs, spec: a.spec}
 	for environment, want := range map[string]string{"image=2 torch=3 weights=4 cpu=c": "", "image=2 cpu=d": "cpu is c"} {
-		got := (&Lab{Plan: plan}).otherEnvironment([]*ledger.Launch{launchedIn("a", "1", "image=1 cpu=c"), launchedIn("b", "2", environment)}, []*variant{a, other})
+		got := (NewLab(plan, nil)).otherEnvironment([]*ledger.Launch{launchedIn("a", "1", "image=1 cpu=c"), launchedIn("b", "2", environment)}, []*variant{a, other})
 		if got.IsZero() != (want == "") || !strings.Contains(tell.Line(got), want) {
 			t.Errorf("another engine in %s: %q", environment, tell.Line(got))
 		}
@@ -185,7 +185,7 @@ func TestOtherEnvironment(t *testing.T) {
 	} {
 		shared := launchedIn("b", "9", "cpu=c")
 		shared.Notes = []verdict.Reason{verdict.New(code.ByEvents).On("chat"), c.note}
-		got := (&Lab{Plan: plan}).otherEnvironment([]*ledger.Launch{launchedIn("a", "1", "cpu=c"), shared}, []*variant{a, b})
+		got := (NewLab(plan, nil)).otherEnvironment([]*ledger.Launch{launchedIn("a", "1", "cpu=c"), shared}, []*variant{a, b})
 		if verdict.Holds([]verdict.Reason{got}, code.GPUShared) != c.invalid || got.IsZero() == c.invalid || c.invalid && got.Subject != "9" {
 			t.Errorf("a shared GPU %s: %+v", words, got)
 		}

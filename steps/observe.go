@@ -51,14 +51,14 @@ func observedKey(blocks []*plans.Block) (parts []any) {
 }
 
 // patterns are all that is observed of a variant.
-func (l *Lab) patterns(v *variant) ([]kinds.Pattern, error) {
+func (l *Resolver) patterns(v *variant) ([]kinds.Pattern, error) {
 	own, err := ownPatterns(l.Plan.Engine(v.engine))
 	return specKind(v.spec).Patterns(own), err
 }
 
 // evidence is what will be looked for in the log of a variant: it stays where the
 // log has to be cut.
-func (l *Lab) evidence(v *variant) (e logscan.Evidence) {
+func (l *Resolver) evidence(v *variant) (e logscan.Evidence) {
 	for _, proof := range evidenceFor(l.Plan, v.knobs) {
 		e.Globs = append(append(e.Globs, proof.MustSee...), proof.MustNotSee...)
 	}

@@ -11,7 +11,7 @@ type launchPart struct {
 	schema plans.Schema
 	// put fills in spec from d.engine.Launch and returns the command before
 	// flags: the block's own, or the kind's.
-	put func(l *Lab, d *draft, spec *engine.Spec) ([]string, error)
+	put func(l *Resolver, d *draft, spec *engine.Spec) ([]string, error)
 }
 
 // launchParts, engineParts and valueParts: a new block is one file and one line

@@ -17,11 +17,11 @@ import (
 // the hash of a binary that also holds the rest of mxflow), the digest of an
 // image, or that of the program's file, with the packages of the Python that runs
 // it.
-func (l *Lab) program(ctx context.Context, spec engine.Spec) string {
-	if ids, ok := l.Launcher.(engine.Identifier); ok && spec.How() != engine.HowProcess {
+func (l *Resolver) program(ctx context.Context, spec engine.Spec) string {
+	if l.Images != nil && spec.How() != engine.HowProcess {
 		// An apply fetched the image before it asks for a key. Whoever only looks
 		// at a plan fetches none: one that is not there is "missing" to them.
-		id, _ := ids.Identify(ctx, spec)
+		id, _ := l.Images.Identify(ctx, spec)
 		return id
 	}
 	if v, ok := l.KindVersions[spec.Kind]; ok {
@@ -79,7 +79,7 @@ type programSum struct {
 
 // programDigest is fileDigest, remembered while the file stays as it is: a step
 // may build it anew.
-func (l *Lab) programDigest(path string) string {
+func (l *Resolver) programDigest(path string) string {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "missing"

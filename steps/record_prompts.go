@@ -2,6 +2,7 @@ package steps
 
 import (
 	"context"
+	"sync"
 
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/openai"
@@ -30,10 +31,24 @@ func lengthsOf(l *plans.Lengths) *prompt.Lengths {
 	return &prompt.Lengths{Distribution: l.Distribution, Min: l.Min, Max: l.Max, Mean: l.Mean, Std: l.Std}
 }
 
+// Sender sends what workloads ask for, and holds what the recordings of one apply
+// share. The zero value has sent nothing.
+type Sender struct {
+	mu sync.Mutex
+	// calibrator knows how far the measuring client is off.
+	calibrator Calibrator
+	// learned is what is known of tokenizers, by set of prompts.
+	learned map[string]*prompt.Knowledge
+	// built are the prompts of each cell, see prompts.
+	built map[string]prompt.Prompts
+	// datasets are the files of prompts that were read.
+	datasets datasets
+}
+
 // prompts builds the prompts of a cell once for all launches of this apply, so
 // that every arm is sent the very same ones. A comparison of engines has a set
 // of its own, since its reference may count tokens in another way.
-func (l *Lab) prompts(ctx context.Context, client *openai.Client, set string, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
+func (l *Sender) prompts(ctx context.Context, client *openai.Client, set string, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
 	key := promptKey(set, w, cell)
 	l.mu.Lock()
 	p, ok := l.built[key]
@@ -59,7 +74,7 @@ func (l *Lab) prompts(ctx context.Context, client *openai.Client, set string, w 
 }
 
 // learn is what is known of the tokenizer that a set of prompts is made with.
-func (l *Lab) learn(set string) *prompt.Knowledge {
+func (l *Sender) learn(set string) *prompt.Knowledge {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.learned == nil {

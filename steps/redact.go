@@ -1,11 +1,13 @@
 package steps
 
-import "github.com/mxflow/mxflow/engine/measure"
+import (
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/plans/redact"
+)
 
 // redactSamples keeps sensitive values that an engine repeats out of the raw
 // samples.
-func (st *started) redactSamples(all []measure.Sample) {
-	r := st.lab.Redact
+func redactSamples(all []measure.Sample, r *redact.Redactor) {
 	if !r.Active() {
 		return
 	}

@@ -59,7 +59,7 @@ type changed struct {
 // launches ended because the recorded rules were decided, they may be too few.
 func (r *Replay) With(p *plans.Plan) (out []WouldBe, notes []verdict.Reason) {
 	c := &changed{
-		Replay: r, plan: p, lab: &Lab{Plan: p},
+		Replay: r, plan: p, lab: NewLab(p, nil),
 		evidence: map[string]*gates.Feature{}, outcomes: map[string]WouldBe{}, doubted: map[*gates.Feature]verdict.Verdict{},
 	}
 	r.probing = true

@@ -55,7 +55,7 @@ func TestReplayLocksWhatTheGraphLocks(t *testing.T) {
 		"a phase that is not decided":   {three, "phase two", WouldBe{WouldBe: verdict.Invalid}, wouldBe("phase.two", verdict.Invalid), true},
 		"a phase that is locked itself": {three, "phase two", WouldBe{WouldBe: verdict.Pass, Locked: zero}, zero, false},
 	} {
-		c := &changed{plan: lab.Plan, lab: &Lab{Plan: lab.Plan}, graph: lab.Graph, outcomes: map[string]WouldBe{tt.on: tt.is}}
+		c := &changed{plan: lab.Plan, lab: NewLab(lab.Plan, nil), graph: lab.Graph, outcomes: map[string]WouldBe{tt.on: tt.is}}
 		if got := c.locked(tt.of); !got.why.Equal(tt.want) || got.unsure != tt.unsure {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -74,7 +74,7 @@ func TestReplayReadsNothingOfWhatIsLocked(t *testing.T) {
 		zero := wouldBe("phase.zero", verdict.Fail)
 		w.lock(lock{zero, tt.unsure})
 		c := &changed{
-			plan: lab.Plan, lab: &Lab{Plan: lab.Plan}, graph: lab.Graph,
+			plan: lab.Plan, lab: NewLab(lab.Plan, nil), graph: lab.Graph,
 			outcomes: map[string]WouldBe{"head": w}, evidence: map[string]*gates.Feature{"head": kept}, doubted: map[*gates.Feature]verdict.Verdict{kept: verdict.Pass},
 		}
 		two := lab.Plan.Phase("two")

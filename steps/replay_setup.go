@@ -108,7 +108,7 @@ func common(order []item, of map[item]string) (names []item) {
 // startedBy is what a plan starts for a candidate with its knobs.
 func startedBy(p *plans.Plan, f *plans.Feature, knobs map[string]string) *setup {
 	out := &setup{texts: map[item]string{}}
-	lab := &Lab{Plan: p}
+	lab := NewLab(p, nil)
 	defaults, under := lab.defaults(), lab.defaults()
 	if parent := p.Feature(f.BuildsOn.Feature); parent != nil {
 		under = lab.PlannedKnobs(parent, knobs)

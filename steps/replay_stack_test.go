@@ -69,7 +69,7 @@ func TestReplayOnAnotherStack(t *testing.T) {
 		"accepted only now":  {[]map[string]string{{"kv": "on"}}, off, "on", "off"},
 		"a knob of now only": {[]map[string]string{{"kv": "on"}}, map[string]string{"head": "fp8"}, "", ""},
 	} {
-		c := &changed{plan: p, lab: &Lab{Plan: p}, entered: tt.entered}
+		c := &changed{plan: p, lab: NewLab(p, nil), entered: tt.entered}
 		got := c.otherwise(p.Feature("head").Alternatives[1], &gates.Feature{Knobs: tt.measured})
 		var want verdict.Reason
 		if tt.now != "" {
@@ -101,7 +101,7 @@ func TestReplayOnAStackThatIsNotKnown(t *testing.T) {
 		"it changes nothing":            {"head", "", verdict.Inconclusive, map[string]string{"kv": "on", "head": "fp8"}, false},
 		"what does not build on it all": {"kv", "", verdict.Inconclusive, map[string]string{"kv": "off"}, false},
 	} {
-		c := &changed{plan: lab.Plan, lab: &Lab{Plan: lab.Plan}, graph: lab.Graph}
+		c := &changed{plan: lab.Plan, lab: NewLab(lab.Plan, nil), graph: lab.Graph}
 		c.remember(kv, WouldBe{Recorded: tt.recorded, WouldBe: tt.would})
 		if got := c.perhapsOn(lab.Plan.Feature(tt.of), &gates.Feature{Knobs: tt.measured}); got.IsZero() == tt.uncertain {
 			t.Errorf("%s: %+v", name, got)
@@ -125,7 +125,7 @@ func TestReplayOnAStackThatIsStillOpen(t *testing.T) {
 		"a step before it is new": {WouldBe{Recorded: verdict.Pass, WouldBe: verdict.Pass, Locked: fact("a step"), unsure: true}, true},
 		"a step before it failed": {WouldBe{Recorded: verdict.Pass, WouldBe: verdict.Pass, Locked: fact("a step")}, false},
 	} {
-		c := &changed{plan: lab.Plan, lab: &Lab{Plan: lab.Plan}, graph: lab.Graph}
+		c := &changed{plan: lab.Plan, lab: NewLab(lab.Plan, nil), graph: lab.Graph}
 		c.remember(lab.Plan.Feature("kv"), tt.kv)
 		got := c.perhapsOn(lab.Plan.Feature("head"), &gates.Feature{Knobs: map[string]string{"kv": "off", "head": "fp8"}})
 		if got.IsZero() == tt.uncertain {

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 
+	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 )
 
@@ -31,8 +34,25 @@ type draft struct {
 	sources []*plans.Block
 }
 
+// Resolver makes variants of a plan's engines and the values of its knobs.
+type Resolver struct {
+	Plan *plans.Plan
+	// Images says what a launcher would start that is no process; nil knows nothing.
+	Images engine.Identifier
+	// MachineKey is the digest of the machine's fingerprint, part of every
+	// measurement key.
+	MachineKey string
+	// KindVersions maps engine kinds that are part of mxflow to their version.
+	KindVersions map[string]string
+	// Seal puts marks in the place of sensitive values that differ as the values do.
+	Seal *redact.Redactor
+
+	mu       sync.Mutex
+	programs map[string]programSum
+}
+
 // resolve applies knob values to an engine of the plan.
-func (l *Lab) resolve(s *runtime.Scope, name, engineKey string, knobs map[string]string) (*variant, error) {
+func (l *Resolver) resolve(s *runtime.Scope, name, engineKey string, knobs map[string]string) (*variant, error) {
 	e := l.Plan.Engine(engineKey)
 	if e == nil {
 		return nil, fmt.Errorf("there is no engine %q", engineKey)
@@ -64,7 +84,7 @@ func (l *Lab) resolve(s *runtime.Scope, name, engineKey string, knobs map[string
 	return v, nil
 }
 
-func (l *Lab) draft(e *plans.Engine, knobs map[string]string) (*draft, error) {
+func (l *Resolver) draft(e *plans.Engine, knobs map[string]string) (*draft, error) {
 	kind, ok := kinds.Lookup(e.Kind)
 	if !ok {
 		return nil, fmt.Errorf("unknown engine kind %q", e.Kind)

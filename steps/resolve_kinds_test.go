@@ -27,7 +27,7 @@ func specOf(t *testing.T, src string) engine.Spec {
 		knobs[k.Name] = k.Default
 	}
 	e := res.Plan.Engines[0]
-	l := &Lab{Plan: res.Plan, Graph: &runtime.Graph{}}
+	l := NewLab(res.Plan, &runtime.Graph{})
 	d, err := l.draft(e, knobs)
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 )
 
 // spec is the draft as the engine package starts it.
-func (l *Lab) spec(d *draft) (engine.Spec, error) {
+func (l *Resolver) spec(d *draft) (engine.Spec, error) {
 	e := d.engine
 	spec := engine.Spec{
 		Kind: e.Kind, Model: e.Model, Dir: l.Plan.Dir, Unset: slices.Sorted(maps.Keys(d.unset)),
@@ -100,7 +100,7 @@ func (d *draft) environment(settings map[string]string) map[string]string {
 
 // launchPart puts the launcher's block into the spec and returns the command
 // that flags are appended to.
-func (l *Lab) launchPart(d *draft, spec *engine.Spec) ([]string, error) {
+func (l *Resolver) launchPart(d *draft, spec *engine.Spec) ([]string, error) {
 	part, ok := launchParts[d.engine.Launch.Kind]
 	if !ok {
 		return nil, fmt.Errorf("unknown launcher %q", d.engine.Launch.Kind)

@@ -15,8 +15,8 @@ import (
 
 // send measures a fresh engine with every cell of every workload and completes
 // the launch's record. What was measured before something broke is kept.
-func (st *started) send(ctx context.Context, ws []*plans.Workload, progress func(done, total int)) error {
-	taken, failed := Record(ctx, st.subject(progress), ws)
+func (l *Sender) send(ctx context.Context, st *started, set string, ws []*plans.Workload, progress func(done, total int)) error {
+	taken, failed := Record(ctx, l.subject(st, set, progress), ws)
 	r := st.record
 	if r.Metrics == nil {
 		r.Metrics = map[string]measure.Summary{}
@@ -24,14 +24,14 @@ func (st *started) send(ctx context.Context, ws []*plans.Workload, progress func
 	maps.Copy(r.Metrics, taken.Metrics)
 	r.Cells, r.Client, r.Disturbed = taken.Cells, taken.Client, taken.Disturbed
 	r.Notes, r.Invalid, r.Incoherent = append(r.Notes, taken.Notes...), append(r.Invalid, taken.Invalid...), append(r.Incoherent, taken.Incoherent...)
-	if err := st.keepRaw(taken.Recording); err != nil {
+	if err := keepRaw(st, taken.Recording); err != nil {
 		return err
 	}
 	return failed
 }
 
 // keepRaw stores what the metrics can be derived from again.
-func (st *started) keepRaw(taken measure.Recording) (err error) {
+func keepRaw(st *started, taken measure.Recording) (err error) {
 	if len(taken.Samples) > 0 {
 		if st.record.Samples, err = st.lab.Store.WriteSamples(taken.Samples); err != nil {
 			return fmt.Errorf("raw samples cannot be kept: %w", err)
@@ -46,13 +46,13 @@ func (st *started) keepRaw(taken measure.Recording) (err error) {
 }
 
 // subject is the running engine as it is measured.
-func (st *started) subject(progress func(done, total int)) Subject {
+func (l *Sender) subject(st *started, set string, progress func(done, total int)) Subject {
 	s := Subject{
-		Client: st.client, Kind: st.kind, Zero: st.began, Fresh: true, Redact: st.redactSamples, Progress: progress,
-		Calibrate: st.lab.calibrator.Calibrate,
+		Client: st.client, Kind: st.kind, Zero: st.began, Fresh: true, Redact: func(all []measure.Sample) { redactSamples(all, st.lab.Redact) }, Progress: progress,
+		Calibrate: l.calibrator.Calibrate,
 		Machine:   telemetry.Config{GPUs: st.gpu.uuids(), Ignore: st.gpu.config.Ignore, IdleMiB: st.gpu.config.IdleMB},
 		Prompts: func(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
-			return st.lab.prompts(ctx, client, st.set, w, cell)
+			return l.prompts(ctx, client, set, w, cell)
 		},
 	}
 	if resident, ok := st.inst.(engine.Resident); ok {

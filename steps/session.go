@@ -19,6 +19,8 @@ type slot struct {
 	ordinal, order, number int
 	// crashed are its starts that crashed since its last launch that counts.
 	crashed []*ledger.Launch
+	// texts are the prompts that all arms are sent; nil where each is sent its own.
+	texts *texts
 }
 
 // roundOf are the arms in the order of a round, which counts from 1, turned around by

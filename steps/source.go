@@ -33,7 +33,7 @@ const sourceTimeout = 2 * time.Hour
 // provenance puts into spec what it is built from, what caches it has and what
 // working trees it sees. What cannot be found out now (a branch that a step is
 // still to make) is no error here: the launch says what is wrong.
-func (l *Lab) provenance(d *draft, spec *engine.Spec) error {
+func (l *Resolver) provenance(d *draft, spec *engine.Spec) error {
 	var c sourceConfig
 	for _, b := range d.sources {
 		if err := b.Decode(&c); err != nil {
@@ -57,7 +57,7 @@ func (l *Lab) provenance(d *draft, spec *engine.Spec) error {
 	return l.putTrees(d, spec)
 }
 
-func (l *Lab) sourceOf(s *runtime.Scope, c sourceConfig) *engine.Source {
+func (l *Resolver) sourceOf(s *runtime.Scope, c sourceConfig) *engine.Source {
 	src := &engine.Source{
 		Repo: l.Plan.Abs(c.Repo), Ref: c.Ref, Build: c.Build, Env: c.Env, Mount: c.Mount, Timeout: int64(c.Timeout),
 	}
@@ -89,7 +89,7 @@ func (l *Lab) sourceOf(s *runtime.Scope, c sourceConfig) *engine.Source {
 
 // inputs is the digest of files that a build reads. One that is not there is an
 // error: the build would not be what the plan says.
-func (l *Lab) inputs(patterns []string) (string, error) {
+func (l *Resolver) inputs(patterns []string) (string, error) {
 	h := sha256.New()
 	for _, p := range patterns {
 		found, err := filepath.Glob(l.Plan.Abs(p))
@@ -112,7 +112,7 @@ func (l *Lab) inputs(patterns []string) (string, error) {
 
 // buildKey names what a build is made of: a worktree whose key is another one is
 // another build.
-func buildKey(l *Lab, src *engine.Source) string {
+func buildKey(l *Resolver, src *engine.Source) string {
 	return l.sealed("build", src.Commit, src.Build, src.Env, src.Inputs)
 }
 

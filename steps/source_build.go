@@ -25,7 +25,7 @@ import (
 // the file beside it says so, which is written last: a build that was cut, by
 // whatever, is made again from the start.
 type worktree struct {
-	lab       *Lab
+	lab       *launchLab
 	src       *engine.Source
 	base, key string
 	launch    string

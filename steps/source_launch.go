@@ -20,7 +20,7 @@ const sourceMark = "{source}"
 // the trees it sees, the worktree of its revision, built, and its caches. It
 // returns the variant with the paths put in. The error is a *engine.Failure, or
 // the context's.
-func (l *Lab) provide(ctx context.Context, s *runtime.Scope, v *variant, record *ledger.Launch) (*variant, error) {
+func (l *launchLab) provide(ctx context.Context, s *runtime.Scope, v *variant, record *ledger.Launch) (*variant, error) {
 	marked := strings.Contains(strings.Join(v.spec.Command, "\x00")+"\x00"+v.spec.Dir, sourceMark)
 	if marked && v.spec.Source == nil {
 		return v, failed("engine", "start", "its command or folder has %s in it, and neither the engine nor a value of a knob has a source block: add source { repo = …, ref = … }", sourceMark)
@@ -51,7 +51,7 @@ func failed(of, op, format string, args ...any) *engine.Failure {
 }
 
 // provideSource makes the worktree and puts its path where {source} stands.
-func (l *Lab) provideSource(ctx context.Context, s *runtime.Scope, spec *engine.Spec, record *ledger.Launch) error {
+func (l *launchLab) provideSource(ctx context.Context, s *runtime.Scope, spec *engine.Spec, record *ledger.Launch) error {
 	src := spec.Source
 	if src.Problem != "" {
 		return failed("source", "be checked out", "%s", src.Problem)
@@ -70,7 +70,7 @@ func (l *Lab) provideSource(ctx context.Context, s *runtime.Scope, spec *engine.
 	if err != nil {
 		return failed("source", "be checked out", "%v", err)
 	}
-	w := worktree{lab: l, src: src, base: base, key: buildKey(l, src), launch: record.ID, emit: s.Emit, hard: s.Hard}
+	w := worktree{lab: l, src: src, base: base, key: buildKey(&l.Resolver, src), launch: record.ID, emit: s.Emit, hard: s.Hard}
 	if err := w.ready(ctx, record); err != nil {
 		return err
 	}

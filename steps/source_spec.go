@@ -10,7 +10,7 @@ import (
 
 // stateFolder is a folder of the state directory, or of the run where there is no
 // state directory.
-func (l *Lab) stateFolder(name string) string {
+func (l *launchLab) stateFolder(name string) string {
 	if l.Store == nil {
 		return filepath.Join(l.RunDir, name)
 	}

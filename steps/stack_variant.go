@@ -13,12 +13,12 @@ import (
 )
 
 // DefaultKnobs is the baseline's value of every knob.
-func (l *Lab) DefaultKnobs() map[string]string { return l.defaults() }
+func (l *Resolver) DefaultKnobs() map[string]string { return l.defaults() }
 
 // VariantSpec is what a launch of an engine ("kind.name") with these knob values
 // would start, and the kind as the plan has it. Nothing is started, and no image
 // and no program is looked at.
-func (l *Lab) VariantSpec(engineKey string, knobs map[string]string) (engine.Spec, kinds.Kind, error) {
+func (l *Resolver) VariantSpec(engineKey string, knobs map[string]string) (engine.Spec, kinds.Kind, error) {
 	e := l.Plan.Engine(engineKey)
 	if e == nil {
 		return engine.Spec{}, kinds.Kind{}, fmt.Errorf("the plan has no engine %q%s", engineKey, DidYouMean(engineKey, engineKeys(l.Plan)))
@@ -69,7 +69,7 @@ func Candidates(p *plans.Plan) (all []*plans.Feature) {
 
 // PlannedKnobs is the knob values of a feature by the plan alone, with accepted as
 // those of what it builds on where that is the stack.
-func (l *Lab) PlannedKnobs(f *plans.Feature, accepted map[string]string) map[string]string {
+func (l *Resolver) PlannedKnobs(f *plans.Feature, accepted map[string]string) map[string]string {
 	knobs := l.defaults()
 	switch f.BuildsOn.Kind {
 	case plans.OnFeature:

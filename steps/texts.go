@@ -8,6 +8,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // texts are the prompts that all engines of a comparison are sent. The first
@@ -15,29 +16,29 @@ import (
 // same text, however many tokens that is for them. They are kept, so that a
 // session that was cut goes on with them.
 type texts struct {
-	// set is the session, the name of these prompts in Lab.built.
+	// set is the session, the name of these prompts in Sender.built.
 	set string
 	// sum is the digest of the artifact; empty while nothing was sent.
 	sum string
 }
 
-// promptKey names the prompts of a cell in Lab.built.
+// promptKey names the prompts of a cell in Sender.built.
 func promptKey(set string, w *plans.Workload, cell plans.Cell) string {
 	return runtime.Digest("prompts", set, cell, w.Seed, w.API, w.Warmup, w.Requests)
 }
 
 // keep stores the prompts that a complete launch was sent, and refuses others
 // than those that were sent before.
-func (t *texts) keep(st *started, ws []*plans.Workload) error {
+func (t *texts) keep(l *Sender, st *started, ws []*plans.Workload) error {
 	all := map[string]prompt.Prompts{}
-	st.lab.mu.Lock()
+	l.mu.Lock()
 	for _, w := range ws {
 		for _, cell := range w.Cells() {
 			key := promptKey(t.set, w, cell)
-			all[key] = st.lab.built[key]
+			all[key] = l.built[key]
 		}
 	}
-	st.lab.mu.Unlock()
+	l.mu.Unlock()
 	data, err := json.Marshal(all)
 	if err != nil {
 		return err
@@ -54,7 +55,7 @@ func (t *texts) keep(st *started, ws []*plans.Workload) error {
 }
 
 // recall takes the prompts of a session that goes on from its launches.
-func (t *texts) recall(l *Lab, launches []*ledger.Launch) error {
+func (t *texts) recall(l *Sender, kept *store.Store, launches []*ledger.Launch) error {
 	for _, launch := range launches {
 		switch {
 		case launch.Prompts == "" || launch.Prompts == t.sum:
@@ -62,7 +63,7 @@ func (t *texts) recall(l *Lab, launches []*ledger.Launch) error {
 		case t.sum != "":
 			return fmt.Errorf("launch %s was sent other prompts than those before it", launch.ID)
 		}
-		data, err := l.Store.Get(launch.Prompts)
+		data, err := kept.Get(launch.Prompts)
 		if err != nil {
 			return fmt.Errorf("the prompts of launch %s: %w", launch.ID, err)
 		}

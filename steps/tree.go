@@ -21,7 +21,7 @@ import (
 
 // putTrees lists the working trees that the engine sees: those that the plan
 // declares, those that docker mounts, and the one that a process starts in.
-func (l *Lab) putTrees(d *draft, spec *engine.Spec) error {
+func (l *Resolver) putTrees(d *draft, spec *engine.Spec) error {
 	for _, b := range d.engine.Parts["tree"] {
 		var c struct {
 			Path   string   `json:"path"`
@@ -51,7 +51,7 @@ func (l *Lab) putTrees(d *draft, spec *engine.Spec) error {
 
 // noticed are working trees that the engine sees without the plan's saying so:
 // their roots, so that this costs a look for .git and no more.
-func (l *Lab) noticed(d *draft, spec *engine.Spec) (roots []string) {
+func (l *Resolver) noticed(d *draft, spec *engine.Spec) (roots []string) {
 	if spec.Docker != nil {
 		for host := range spec.Docker.Volumes {
 			if dir := plans.Home(host); strings.ContainsRune(dir, '/') && isRoot(l.Plan.Abs(dir)) {
@@ -104,7 +104,7 @@ func snapshot(ctx context.Context, t engine.Tree, file *os.File) (git.Tree, erro
 // recordTrees hashes the trees of a launch and keeps what is not committed. A
 // declared tree that cannot be hashed is a failed launch; one that mxflow only
 // noticed is a note.
-func (l *Lab) recordTrees(ctx context.Context, v *variant, record *ledger.Launch) error {
+func (l *launchLab) recordTrees(ctx context.Context, v *variant, record *ledger.Launch) error {
 	for _, t := range v.spec.Trees {
 		state, err := l.recordTree(ctx, t)
 		switch {
@@ -126,7 +126,7 @@ func (l *Lab) recordTrees(ctx context.Context, v *variant, record *ledger.Launch
 	return nil
 }
 
-func (l *Lab) recordTree(ctx context.Context, t engine.Tree) (out ledger.Tree, err error) {
+func (l *launchLab) recordTree(ctx context.Context, t engine.Tree) (out ledger.Tree, err error) {
 	file, err := os.CreateTemp("", "mxflow-diff-*")
 	if err != nil {
 		return out, err
@@ -152,7 +152,7 @@ func (l *Lab) recordTree(ctx context.Context, t engine.Tree) (out ledger.Tree, e
 
 // lastTree is how a tree was at the latest launch on record that went well; nil
 // where it was at none.
-func (l *Lab) lastTree(name, path string) *ledger.Tree {
+func (l *launchLab) lastTree(name, path string) *ledger.Tree {
 	if l.Store == nil {
 		return nil
 	}
@@ -166,7 +166,7 @@ func (l *Lab) lastTree(name, path string) *ledger.Tree {
 
 // treesChanged says for `mxflow plan` which tree is why a node is measured
 // again; no fact where none is.
-func (l *Lab) treesChanged(s *runtime.Scope, vs ...*variant) verdict.Reason {
+func (l *launchLab) treesChanged(s *runtime.Scope, vs ...*variant) verdict.Reason {
 	for _, v := range vs {
 		for _, t := range v.spec.Trees {
 			was := l.lastTree(t.Name, t.Path)

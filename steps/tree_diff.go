@@ -19,7 +19,7 @@ import (
 // then its launches are not launches of one thing. The qualification counts with
 // them, since it speaks for what was measured. An empty verdict means that all
 // are as they were.
-func (l *Lab) movedTrees(ctx context.Context, used []*ledger.Launch, vs []*variant, qualified *ledger.Decision) (verdict.Verdict, []verdict.Reason) {
+func (l *launchLab) movedTrees(ctx context.Context, used []*ledger.Launch, vs []*variant, qualified *ledger.Decision) (verdict.Verdict, []verdict.Reason) {
 	first := map[string]*ledger.Launch{}
 	var launches []*ledger.Launch
 	if qualified != nil && l.Store != nil {
@@ -79,7 +79,7 @@ func (c changes) args() (args []verdict.Arg) {
 
 // difference is in which files two states of a tree differ, from their diffs on
 // record and, where the commit differs, from the repository.
-func (l *Lab) difference(ctx context.Context, before, after ledger.Tree) changes {
+func (l *launchLab) difference(ctx context.Context, before, after ledger.Tree) changes {
 	a, errA := l.diffOf(before)
 	b, errB := l.diffOf(after)
 	if errA != nil || errB != nil {
@@ -89,7 +89,7 @@ func (l *Lab) difference(ctx context.Context, before, after ledger.Tree) changes
 }
 
 // differenceNow is difference against a tree as it lies there now.
-func (l *Lab) differenceNow(ctx context.Context, before ledger.Tree, t engine.Tree) (c changes, err error) {
+func (l *launchLab) differenceNow(ctx context.Context, before ledger.Tree, t engine.Tree) (c changes, err error) {
 	r, err := git.Open(ctx, t.Path)
 	if err != nil {
 		return c, err
@@ -107,7 +107,7 @@ func (l *Lab) differenceNow(ctx context.Context, before ledger.Tree, t engine.Tr
 	return l.changed(ctx, before, state.Commit, a, []byte(l.Redact.Text(patch.String()))), nil
 }
 
-func (l *Lab) changed(ctx context.Context, before ledger.Tree, commit string, a, b []byte) changes {
+func (l *launchLab) changed(ctx context.Context, before ledger.Tree, commit string, a, b []byte) changes {
 	changed := map[string]bool{}
 	was, is := patchedFiles(a), patchedFiles(b)
 	for file, sum := range was {
@@ -128,7 +128,7 @@ func (l *Lab) changed(ctx context.Context, before ledger.Tree, commit string, a,
 	return changes{files: slices.Sorted(maps.Keys(changed)), commit: commit, before: before.Commit}
 }
 
-func (l *Lab) diffOf(t ledger.Tree) ([]byte, error) {
+func (l *launchLab) diffOf(t ledger.Tree) ([]byte, error) {
 	if t.Diff == "" || l.Store == nil {
 		return nil, nil
 	}

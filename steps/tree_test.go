@@ -49,7 +49,7 @@ func TestTreesAreNoticed(t *testing.T) {
 		})
 	}
 	// The plan's own repository is not one of them.
-	own := &Lab{Plan: &plans.Plan{Dir: repo}}
+	own := NewLab(&plans.Plan{Dir: repo}, nil)
 	spec := engine.Spec{}
 	if err := own.putTrees(&draft{engine: &plans.Engine{Process: &plans.Process{Dir: "csrc"}}}, &spec); err != nil || len(spec.Trees) != 0 {
 		t.Errorf("%v %+v", err, spec.Trees)

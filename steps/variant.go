@@ -22,8 +22,6 @@ type variant struct {
 	spec  engine.Spec
 	// command is what an engine of kind command prints; nil for a server.
 	command *command
-	// texts keeps the prompts of a comparison; nil elsewhere.
-	texts *texts
 	// key is its part of the measurement key.
 	key string
 }
@@ -45,12 +43,12 @@ func (a arms) distinct(withRoot bool) []*variant {
 }
 
 // baseline is the plan's baseline variant.
-func (l *Lab) baseline(s *runtime.Scope) (*variant, error) {
+func (l *Resolver) baseline(s *runtime.Scope) (*variant, error) {
 	return l.resolve(s, ledger.Baseline, l.Plan.Baseline.Engine, l.defaults())
 }
 
 // defaults is every knob at its default, or as the baseline sets it.
-func (l *Lab) defaults() map[string]string {
+func (l *Resolver) defaults() map[string]string {
 	knobs := map[string]string{}
 	for _, k := range l.Plan.Knobs {
 		knobs[k.Name] = k.Default

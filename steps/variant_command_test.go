@@ -56,7 +56,7 @@ func TestKnobCommand(t *testing.T) {
 	if !res.OK() {
 		t.Fatal(res.Diagnostics.Error())
 	}
-	l := &Lab{Plan: res.Plan}
+	l := NewLab(res.Plan, nil)
 	for value, want := range map[string][]string{
 		"old": {"./old", "--port", "{port}", "--all"},
 		"new": {"new/serve", "{port}", "--all", "--more"},

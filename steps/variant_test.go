@@ -74,7 +74,9 @@ func labOf(t *testing.T, src string) *Lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Lab{Plan: res.Plan, Graph: g, KindVersions: map[string]string{"embedded": "test"}}
+	l := NewLab(res.Plan, g)
+	l.KindVersions = map[string]string{"embedded": "test"}
+	return l
 }
 
 func TestResolve(t *testing.T) {
@@ -162,17 +164,17 @@ func TestKeysChangeWithSecretsAndDoNotShowThem(t *testing.T) {
 	spec := func(secret string) engine.Spec {
 		return engine.Spec{Kind: "openai", Command: []string{"serve", "--token=" + secret}, Env: map[string]string{"T": secret}}
 	}
-	one := (&Lab{Seal: seal("a")}).variantKey(t.Context(), spec("secret one"))
-	if again := (&Lab{Seal: seal("a")}).variantKey(t.Context(), spec("secret one")); again != one {
+	one := (&Resolver{Seal: seal("a")}).variantKey(t.Context(), spec("secret one"))
+	if again := (&Resolver{Seal: seal("a")}).variantKey(t.Context(), spec("secret one")); again != one {
 		t.Error("the key of one secret changes")
 	}
-	if two := (&Lab{Seal: seal("a")}).variantKey(t.Context(), spec("secret two")); two == one {
+	if two := (&Resolver{Seal: seal("a")}).variantKey(t.Context(), spec("secret two")); two == one {
 		t.Error("another secret has the same key")
 	}
-	if other := (&Lab{Seal: seal("b")}).variantKey(t.Context(), spec("secret one")); other == one {
+	if other := (&Resolver{Seal: seal("b")}).variantKey(t.Context(), spec("secret one")); other == one {
 		t.Error("the key can be computed without the seal")
 	}
-	if plain := (&Lab{}).variantKey(t.Context(), spec("secret one")); plain == one {
+	if plain := (&Resolver{}).variantKey(t.Context(), spec("secret one")); plain == one {
 		t.Error("the key is not sealed")
 	}
 }

@@ -460,7 +460,7 @@ func TestKeysRestOnFacts(t *testing.T) {
 			t.Errorf("%s is the same key", name)
 		}
 	}
-	if _, err := (&decideFeature{lab: &Lab{Plan: &plans.Plan{}}, feature: &plans.Feature{}}).Keys(scopeOf(nil, nil)); err == nil {
+	if _, err := (&decideFeature{lab: NewLab(&plans.Plan{}, nil), feature: &plans.Feature{}}).Keys(scopeOf(nil, nil)); err == nil {
 		t.Error("what is not decided has a key")
 	}
 }

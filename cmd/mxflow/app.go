@@ -189,11 +189,11 @@ func ledgerGone(dir string) error {
 // lab wires steps to a state directory.
 func (a *app) lab(p *plans.Plan, g *runtime.Graph, s *store.Store, owner, runDir string) (*steps.Lab, error) {
 	fetched := &docker.FetchMemo{}
-	lab := &steps.Lab{
-		Plan: p, Graph: g, Store: s, Launcher: engine.Launchers{Process: process.Launcher{}, Docker: a.dockerLauncher(s, fetched), Compose: a.composeLauncher(s, fetched), Exec: a.execLauncher(s), Endpoint: endpoint.Launcher{}}, Owner: owner, RunDir: runDir,
-		MachineKey: steps.MachineKey(machine.Environment(), p), Boot: machine.BootID(),
-		KindVersions: map[string]string{"embedded": embedded.Version},
-	}
+	launchers := engine.Launchers{Process: process.Launcher{}, Docker: a.dockerLauncher(s, fetched), Compose: a.composeLauncher(s, fetched), Exec: a.execLauncher(s), Endpoint: endpoint.Launcher{}}
+	lab := steps.NewLab(p, g)
+	lab.Store, lab.Launcher, lab.Images, lab.Owner, lab.RunDir = s, launchers, launchers, owner, runDir
+	lab.MachineKey, lab.Boot = steps.MachineKey(machine.Environment(), p), machine.BootID()
+	lab.KindVersions = map[string]string{"embedded": embedded.Version}
 	return lab, a.keepSecrets(lab, p, s)
 }
 
