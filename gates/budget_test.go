@@ -59,7 +59,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// session makes a session of n launches an arm at the boundary of "+5 %" for tg,
+// session makes a session of n launches an arm at the boundary of "+5%" for tg,
 // ttft and pp, with this launch noise of base and candidate.
 func session(r *rand.Rand, n int, base, own float64) *Evidence {
 	a, b := medians("f", make([]float64, n)...), medians("baseline", make([]float64, n)...)
@@ -81,8 +81,8 @@ func session(r *rand.Rand, n int, base, own float64) *Evidence {
 }
 
 // TestFamilyWiseErrors: three criteria that are all just true fail together in at
-// most 5 % of sessions, and three that are all just not true pass an or in at most
-// 1 %, however they are written. Undivided it would be about 13 % and 3 %.
+// most 5% of sessions, and three that are all just not true pass an or in at most
+// 1%, however they are written. Undivided it would be about 13% and 3%.
 func TestFamilyWiseErrors(t *testing.T) {
 	parts := []string{"chat.tg.gain >= 0.05", "chat.pp.gain >= 0.05", "chat.ttft.gain >= 0.05"}
 	var three []*plans.Rule

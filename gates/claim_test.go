@@ -16,8 +16,8 @@ func TestClaimed(t *testing.T) {
 		rule, want, says string
 		change           func(f *Feature)
 	}{
-		{"chat.tg.change >= 0.10", Confirmed, "at least +20.3 % shown", func(*Feature) {}},
-		{"chat.tg.change >= 0.50", Refuted, "shown to be at most +22.2 %", func(*Feature) {}},
+		{"chat.tg.change >= 0.10", Confirmed, "at least +20.3% shown", func(*Feature) {}},
+		{"chat.tg.change >= 0.50", Refuted, "shown to be at most +22.2%", func(*Feature) {}},
 		{"chat.tg.change >= 0.209", Unsettled, "between", func(*Feature) {}},
 		{"chat.tg >= 32", Confirmed, "at least", func(*Feature) {}},
 		{"chat.tg.change >= 0.10", Unsettled, "no launch of f", func(f *Feature) { f.Candidate.Launches = nil }},

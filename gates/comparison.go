@@ -192,7 +192,7 @@ func sides(leaf *plans.Leaf, left, right any) (verdict.Value, verdict.Value) {
 		case spread(leaf.Left.Input) || spread(leaf.Right.Input):
 			unit = "spread"
 		case leaf.Left.Op != "" || leaf.Right.Op != "":
-			// Twice a change may lie below -100 %, and is nothing that there is more of.
+			// Twice a change may lie below -100%, and is nothing that there is more of.
 			unit = "percent"
 		}
 	}

@@ -27,7 +27,7 @@ type scale struct {
 }
 
 // scaleOf is the scale of a claim that a t-test decides. It returns an error
-// where the threshold is no number that can be reached: a change of −100 %.
+// where the threshold is no number that can be reached: a change of −100%.
 func scaleOf(c *plans.Claim) (scale, error) {
 	s := scale{sign: 1, theta: c.Threshold, number: func(y float64) float64 { return y }}
 	switch c.Form {

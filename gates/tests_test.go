@@ -106,12 +106,12 @@ func TestWholeRanges(t *testing.T) {
 		{"engine.memory_gb.delta <= 2", []float64{10}, []float64{9}, "inconclusive", true, "1 launch an arm says nothing"},
 		{"engine.memory_gb.delta <= 2", []float64{10, 14}, []float64{9, 9.1}, "inconclusive", false, "2 launches an arm, so that the limit lies within"},
 		{"engine.memory_gb.delta <= 0.5", []float64{10, 10.5, 10.2}, []float64{9, 9.1}, "inconclusive", true, ""},
-		{"engine.memory_gb.change <= 0.2", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, "at most +16.7 % of any two launches"},
-		{"engine.memory_gb.gain >= -0.2", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, "at least -16.7 % of any two launches"},
-		{"engine.memory_gb.gain >= 0", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "fail", false, "at most -8.7 % even at best"},
+		{"engine.memory_gb.change <= 0.2", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, "at most +16.7% of any two launches"},
+		{"engine.memory_gb.gain >= -0.2", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, "at least -16.7% of any two launches"},
+		{"engine.memory_gb.gain >= 0", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "fail", false, "at most -8.7% even at best"},
 		{"engine.memory_gb.delta <= 0.1", []float64{1.1, 1.1, 1.1}, []float64{1, 1, 1}, "pass", false, "at most 0.1 GB of any two launches"},
 		{"engine.memory_gb.delta < 0.1", []float64{1.1, 1.1, 1.1}, []float64{1, 1, 1}, "fail", false, "at least 0.1 GB even at best"},
-		{"engine.memory_gb <= 1.05 * engine.memory_gb.base", []float64{21, 21, 21}, []float64{20, 20, 20}, "pass", false, "at most +5.0 % of any two launches"},
+		{"engine.memory_gb <= 1.05 * engine.memory_gb.base", []float64{21, 21, 21}, []float64{20, 20, 20}, "pass", false, "at most +5.0% of any two launches"},
 		{"engine.memory_gb <= 10.5", []float64{10, 10.5, 10.2}, []float64{9}, "pass", false, "at most 10.5 GB of launches, 3 launches"},
 		{"engine.memory_gb <= 9", []float64{10, 10.5, 10.2}, []float64{9}, "fail", false, "at least 10 GB even at best"},
 	} {
@@ -269,7 +269,7 @@ func TestPrinted(t *testing.T) {
 }
 
 // TestPrintedTies: a program that prints whole numbers, the same at every start,
-// has not shown a gain of 3 % where rounding alone may make one.
+// has not shown a gain of 3% where rounding alone may make one.
 func TestPrintedTies(t *testing.T) {
 	ev := func(base, own float64) *Evidence {
 		return with(func(f *Feature) {

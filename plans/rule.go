@@ -207,7 +207,7 @@ func (in *Input) UnitWord() string {
 // Claim is a comparison in the one form in which statistics decide it: a number
 // of launches is more, or less, than a threshold. Load works it out from the
 // comparison as written, whatever side the number stands on and however it is
-// scaled (chat.tg >= 0.97 * chat.tg.base is a change of at least −3 %).
+// scaled (chat.tg >= 0.97 * chat.tg.base is a change of at least −3%).
 type Claim struct {
 	// Form is how it is decided. Range stands for what a launch has once and
 	// hardly varies, whether it is compared as a change, a delta or a level: its
@@ -226,7 +226,7 @@ type Claim struct {
 	// Strict is set where equality is not enough.
 	Strict bool
 	// Threshold is in Input's own number and unit: 0.10 for a gain or change of
-	// 10 % (a gain of a metric that is better lower is 1 − candidate/base, less
+	// 10% (a gain of a metric that is better lower is 1 − candidate/base, less
 	// than 1; any other ratio is candidate/base − 1, more than −1), and a number
 	// of the metric's unit for a delta or level. Of LogLevel it is more than 0.
 	Threshold float64

@@ -139,23 +139,23 @@ func TestChoices(t *testing.T) {
 		best  int
 		words string
 	}{
-		{"one passes", "pass 31, fail 2", verdict.Pass, 0, "v0 wins +31.0 % in w.tg over all launches; v1 fail +2.0 %"},
-		{"the better of two", "pass 12, pass 31", verdict.Pass, 1, "v1 wins +31.0 % in w.tg over all launches; v0 pass +12.0 %"},
+		{"one passes", "pass 31, fail 2", verdict.Pass, 0, "v0 wins +31.0% in w.tg over all launches; v1 fail +2.0%"},
+		{"the better of two", "pass 12, pass 31", verdict.Pass, 1, "v1 wins +31.0% in w.tg over all launches; v0 pass +12.0%"},
 		{"the first of equals", "pass 12, pass 12", verdict.Pass, 0, "v0 wins"},
-		{"passing counts, not the gain", "inconclusive 80, pass 12", verdict.Pass, 1, "v1 wins +12.0 % in w.tg over all launches; v0 inconclusive +80.0 %"},
+		{"passing counts, not the gain", "inconclusive 80, pass 12", verdict.Pass, 1, "v1 wins +12.0% in w.tg over all launches; v0 inconclusive +80.0%"},
 		{"a known gain before none", "pass -, pass 1", verdict.Pass, 1, "v1 wins"},
 		{"no gain is known", "pass -, pass -", verdict.Pass, 0, "first in the plan's order"},
-		{"all fail", "fail -3, fail 1", verdict.Fail, 1, "no alternative of size passes: v1 fail +1.0 %, v0 fail -3.0 % (w.tg over all launches); what follows is of sized[v1]"},
+		{"all fail", "fail -3, fail 1", verdict.Fail, 1, "no alternative of size passes: v1 fail +1.0%, v0 fail -3.0% (w.tg over all launches); what follows is of sized[v1]"},
 		{"one is open", "fail 9, inconclusive 4", verdict.Inconclusive, 1, "no alternative"},
 		{"one drops out", "invalid -, fail 1", verdict.Fail, 1, "v0 invalid"},
-		{"one drops out of three", "invalid -, fail 1, inconclusive 0", verdict.Inconclusive, 2, "v2 inconclusive +0.0 %"},
+		{"one drops out of three", "invalid -, fail 1, inconclusive 0", verdict.Inconclusive, 2, "v2 inconclusive +0.0%"},
 		{"the other passes", "invalid -, pass 1", verdict.Pass, 1, "v0 invalid"},
 		{"all drop out", "invalid -, invalid -", verdict.Invalid, 0, "no alternative"},
 		{"one broke", "error -, fail 1", verdict.Error, 1, "v0 error"},
 		{"one broke, one dropped out", "invalid -, error -", verdict.Error, 0, "no alternative"},
 		{"one broke, another passes", "error -, pass 1", verdict.Pass, 1, "v0 error"},
 		{"an unknown word", "great 9, fail 1", verdict.Error, 1, "no alternative"},
-		{"which way a small one goes", "fail -0.01, fail -5", verdict.Fail, 0, "v0 fail -0.01 %"},
+		{"which way a small one goes", "fail -0.01, fail -5", verdict.Fail, 0, "v0 fail -0.01%"},
 	} {
 		var all []*alternative
 		for i, of := range strings.Split(c.of, ", ") {

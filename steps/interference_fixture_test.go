@@ -85,7 +85,7 @@ func (i *interfering) add(r *ledger.Record) {
 }
 
 // arm are four launches of the baseline with the knobs in on switched on. Their
-// logs lie around that of tg, 1 % apart.
+// logs lie around that of tg, 1% apart.
 func (i *interfering) arm(session, on string, tg float64) gates.Arm {
 	knobs := map[string]string{"a": "off", "b": "off", "c": "off", "d": "off"}
 	for _, k := range on {

@@ -24,7 +24,7 @@ func TestStackAgainstProduct(t *testing.T) {
 			t.Fatal(all)
 		}
 		f := all[0]
-		// 2 · 1.5 = 3, and together 2.64: 12 % less.
+		// 2 · 1.5 = 3, and together 2.64: 12% less.
 		if math.Abs(f.Stack-1.64) > 1e-9 || math.Abs(f.Product-2) > 1e-9 || math.Abs(f.Ratio+0.12) > 1e-9 || strings.Join(f.Parts, "+") != "fa+fb" {
 			t.Errorf("%+v", f)
 		}
@@ -37,7 +37,7 @@ func TestStackAgainstProduct(t *testing.T) {
 		if df != 9.6 || math.Abs(width-2.24149) > 1e-3 { // t(.025, 9.6)
 			t.Errorf("half width is %v standard errors", width)
 		}
-		if says := tell.Line(f.Reason()); !strings.HasSuffix(says, "they interfere") || !strings.HasPrefix(says, "fa and fb together are 12.0 % worse in chat.") {
+		if says := tell.Line(f.Reason()); !strings.HasSuffix(says, "they interfere") || !strings.HasPrefix(says, "fa and fb together are 12.0% worse in chat.") {
 			t.Error(says)
 		}
 	}

@@ -88,9 +88,9 @@ func TestUncounted(t *testing.T) {
 	}{
 		"nothing was cached":       {hits: 0},
 		"a little":                 {hits: 0.04},
-		"a repeated prompt":        {hits: 0.9, invalid: "found 90 % of the prompt tokens of chat"},
+		"a repeated prompt":        {hits: 0.9, invalid: "found 90% of the prompt tokens of chat"},
 		"a long chat template":     {hits: 0.5, template: 64, note: "is not known of 4 of 4 requests"},
-		"more than the template":   {hits: 0.7, template: 64, invalid: "70 %"},
+		"more than the template":   {hits: 0.7, template: 64, invalid: "70%"},
 		"contexts on purpose":      {hits: 0.6, depthCached: true, note: "is not known"},
 		"an engine without a page": {hits: unknown, note: "started with --say-it the engine says it"},
 	} {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestAA applies a change that does nothing, again and again: whatever the noise
-// of this machine is like, it must not pass a rule of at least 5 %. A change that
+// of this machine is like, it must not pass a rule of at least 5%. A change that
 // is known to slow the engine down must fail, and one that is known to help must
 // pass. It takes minutes: MXFLOW_TEST_AA says how many applies there are of the
 // change that does nothing, 20 where it is 1.
@@ -52,7 +52,7 @@ func TestAA(t *testing.T) {
 	for range times {
 		got, said := apply("nothing")
 		if ended[got]++; got == verdict.ExitPass {
-			t.Error("a change that does nothing passed a rule of at least 5 %")
+			t.Error("a change that does nothing passed a rule of at least 5%")
 		}
 		if strings.Contains(said, "invalid") {
 			t.Error("what was measured did not count, which shows nothing")

@@ -73,15 +73,15 @@ func (a *app) abCommand() *cobra.Command {
 every launch, A and B in turn (ABBA BAAB …), sent the same prompts, watched, stopped.
 Launches are what is compared, since two starts of one server differ by more than its
 requests do. What comes out is a verdict with known error rates: a claim that does not
-hold passes in at most 1 % of cases, one that holds fails in at most 5 %. It stops as
+hold passes in at most 1% of cases, one that holds fails in at most 5%. It stops as
 soon as the answer is known.
 
 A COMMAND is NAME=value assignments and a program with its arguments. Quotes work as in
 a shell; pipes, variables and patterns need one: --a "sh -c '…'". The server listens on
 the port that it is given, {port} in the command and $PORT in a script, or where --url says.
 
-The question is whether B is not more than 3 % slower than A, with the interval beside
-it. --claim '+10%' asks for more: whether it is at least 10 % faster.
+The question is whether B is not more than 3% slower than A, with the interval beside
+it. --claim '+10%' asks for more: whether it is at least 10% faster.
 
 All of it is on record in .mxflow-ab: the same command line goes on where it stopped,
 after Ctrl-C as after --quick, and --write-plan writes the plan that does the same.
@@ -118,7 +118,7 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid, 3 inconclu
 	f.IntVar(&q.requests, "requests", 0, "measured requests of each launch (default: 10; 30 for pp and ttft; at least 4 for each in flight)")
 	f.IntVar(&q.warmup, "warmup", 0, "requests before them that are not measured (default: 3; at least one for each in flight)")
 	f.StringVar(&q.metric, "metric", "tg", "what is compared: tg, pp, ttft, tpot, itl, e2e, tg_total or pp_total")
-	f.StringVar(&q.claimed, "claim", "", "what B is to show: '+10%' is at least 10 % more of the metric, '-3%' at most 3 % less (default: no more than 3 % worse)")
+	f.StringVar(&q.claimed, "claim", "", "what B is to show: '+10%' is at least 10% more of the metric, '-3%' at most 3% less (default: no more than 3% worse)")
 	f.IntVar(&q.launches, "launches", 0, fmt.Sprintf("most launches of each (default: %d)", abLaunches))
 	f.BoolVar(&q.quick, "quick", false, "one launch of each; the same command without it goes on from there")
 	f.StringArrayVar(&q.mustSeeA, "must-see-a", nil, "glob of a line that A must log, and B must not, such as '*Marlin backend*' (repeatable)")

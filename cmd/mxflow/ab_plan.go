@@ -265,7 +265,7 @@ func shellJoin(words []string) string {
 type abClaim struct {
 	Metric measure.Metric
 	// Gain is the least relative improvement in the metric's better direction:
-	// 0.10 is 10 % better, −0.03 up to 3 % worse.
+	// 0.10 is 10% better, −0.03 up to 3% worse.
 	Gain float64
 	// Given is false where nobody claimed anything.
 	Given bool
@@ -305,7 +305,7 @@ func parseClaim(metric, text string) (abClaim, error) {
 	}
 	m := claimText.FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil || m[3] != "%" {
-		return c, fmt.Errorf("--claim: %q is no change: write '+10%%' for at least 10 %% more, or '-3%%' for at most 3 %% less", text)
+		return c, fmt.Errorf("--claim: %q is no change: write '+10%%' for at least 10%% more, or '-3%%' for at most 3%% less", text)
 	}
 	n, err := strconv.ParseFloat(m[1]+m[2], 64)
 	if err != nil || math.IsInf(n, 0) {
@@ -347,7 +347,7 @@ func (c abClaim) says(label string) string { return c.sentence(label, true) }
 func (c abClaim) not(label string) string { return c.sentence(label, false) }
 
 func (c abClaim) sentence(label string, holds bool) string {
-	size := strconv.FormatFloat(math.Round(math.Abs(c.Gain)*1e6)/1e4, 'f', -1, 64) + " %"
+	size := strconv.FormatFloat(math.Round(math.Abs(c.Gain)*1e6)/1e4, 'f', -1, 64) + "%"
 	pick := func(yes, no string) string {
 		if holds {
 			return yes
@@ -373,7 +373,7 @@ func (c abClaim) sentence(label string, holds bool) string {
 }
 
 // worse says beside a fail that B is worse than A, where the bounds show it: "less
-// than 10 % faster" may be either.
+// than 10% faster" may be either.
 func (r *abResult) worse(c abClaim) string {
 	if r.Low == nil || r.High == nil || !c.Given {
 		return ""

@@ -202,7 +202,7 @@ func (s *abShow) also(r *abResult) {
 	for _, m := range r.Metrics {
 		text := tell.Percent(m.Change, 1)
 		if m.Low != nil {
-			against = "B against A [95 %]"
+			against = "B against A [95%]"
 			text += fmt.Sprintf(" [%s, %s]", tell.Percent(*m.Low, 1), tell.Percent(*m.High, 1))
 		}
 		rows = append(rows, []string{"  " + m.Metric, digits(m.A, m.A) + " " + m.Unit, digits(m.B, m.B) + " " + m.Unit, strings.TrimSpace(text + " " + m.Better)})
@@ -298,7 +298,7 @@ func (r *abResult) toKnow() (list []string) {
 	return list
 }
 
-func rate(share float64) string { return strconv.FormatFloat(100*share, 'g', 3, 64) + " %" }
+func rate(share float64) string { return strconv.FormatFloat(100*share, 'g', 3, 64) + "%" }
 
 // leastChance is the chance below which its number says nothing more.
 const leastChance = 0.001

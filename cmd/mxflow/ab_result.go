@@ -36,7 +36,7 @@ type abResult struct {
 	Gain   float64 `json:"gain"`
 	A      abSide  `json:"a"`
 	B      abSide  `json:"b"`
-	// Change is B's against A's as a share, signed: 0.1 is 10 % more. Low and High
+	// Change is B's against A's as a share, signed: 0.1 is 10% more. Low and High
 	// bound it as the decision did: a claim of the one would just pass, one of the
 	// other just fail.
 	Change *float64 `json:"change,omitempty"`
@@ -492,7 +492,7 @@ func logSpread(launches []abLaunch) (sd float64, ok bool) {
 	return sd, df > 0
 }
 
-// percent is a share without its sign: "19.3 %", and more digits of a small one.
+// percent is a share without its sign: "19.3%", and more digits of a small one.
 func percent(share float64) string {
 	return strings.TrimPrefix(tell.Percent(math.Abs(share), 1), "+")
 }
@@ -563,7 +563,7 @@ type abRow struct {
 	A      float64 `json:"a"`
 	B      float64 `json:"b"`
 	Change float64 `json:"change"`
-	// Low and High bound Change: the 95 % interval over launches, absent where
+	// Low and High bound Change: the 95% interval over launches, absent where
 	// there are too few. Better is said where it leaves out no change at all.
 	Low    *float64 `json:"low,omitempty"`
 	High   *float64 `json:"high,omitempty"`
@@ -647,7 +647,7 @@ func (r *abResult) busy() []string {
 	if err != nil || len(shares) == 0 || mean < busyCPUs {
 		return nil
 	}
-	return []string{fmt.Sprintf("The machine's processors were %.0f %% busy while it was measured. If that is more than the servers take, something else ran here.", 100*mean)}
+	return []string{fmt.Sprintf("The machine's processors were %.0f%% busy while it was measured. If that is more than the servers take, something else ran here.", 100*mean)}
 }
 
 // abDiff is one thing in which A and B differ.

@@ -23,7 +23,7 @@ import (
 )
 
 // TestTestWords: what was not screened is not called so, and a chance of nothing is
-// not printed as one of 0 %.
+// not printed as one of 0%.
 func TestTestWords(t *testing.T) {
 	for name, c := range map[string]struct {
 		stop   verdict.Stop
@@ -33,11 +33,11 @@ func TestTestWords(t *testing.T) {
 	}{
 		"screened":     {verdict.StopScreen, 1, 0, "screened: one launch of each"},
 		"not screened": {verdict.StopEnd, 1, 0, "none: one launch of each"},
-		"futile":       {verdict.StopFutile, 4, 0.032, "more launches would have told with a chance of 3.2 %, so it stopped"},
-		"hopeless":     {verdict.StopFutile, 4, 1e-9, "more launches would hardly have told (in less than 0.1 % of cases), so it stopped"},
+		"futile":       {verdict.StopFutile, 4, 0.032, "more launches would have told with a chance of 3.2%, so it stopped"},
+		"hopeless":     {verdict.StopFutile, 4, 1e-9, "more launches would hardly have told (in less than 0.1% of cases), so it stopped"},
 	} {
 		got := testWords(&verdict.Test{Form: verdict.Ratio, Stop: c.stop, Looks: []verdict.Look{{N: c.n, Chance: c.chance}}})
-		if !strings.Contains(got, c.want) || strings.Contains(got, "of 0 %") || strings.Contains(got, "screened") != (c.stop == verdict.StopScreen) {
+		if !strings.Contains(got, c.want) || strings.Contains(got, "of 0%") || strings.Contains(got, "screened") != (c.stop == verdict.StopScreen) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -66,13 +66,13 @@ func TestClaims(t *testing.T) {
 	for _, c := range []struct {
 		metric, text, rule, says, not string
 	}{
-		{"tg", "", "bench.tg.gain >= -0.03", "is at most 3 % slower than A (x)", "is more than 3 % slower than A (x)"},
-		{"tg", "+10%", "bench.tg.gain >= 0.1", "is at least 10 % faster than A (x)", "is less than 10 % faster than A (x)"},
-		{"tg", " -2.5 % ", "bench.tg.gain >= -0.025", "is at most 2.5 % slower than A (x)", "is more than 2.5 % slower than A (x)"},
+		{"tg", "", "bench.tg.gain >= -0.03", "is at most 3% slower than A (x)", "is more than 3% slower than A (x)"},
+		{"tg", "+10%", "bench.tg.gain >= 0.1", "is at least 10% faster than A (x)", "is less than 10% faster than A (x)"},
+		{"tg", " -2.5 % ", "bench.tg.gain >= -0.025", "is at most 2.5% slower than A (x)", "is more than 2.5% slower than A (x)"},
 		{"pp", "+0%", "bench.pp.gain >= 0", "is not slower than A (x)", "is slower than A (x)"},
-		{"ttft", "", "bench.ttft.gain >= -0.03", "takes at most 3 % more time than A (x)", "takes more than 3 % more time than A (x)"},
-		{"ttft", "-10%", "bench.ttft.gain >= 0.1", "takes at least 10 % less time than A (x)", "does not take 10 % less time than A (x)"},
-		{"ttft", "+5%", "bench.ttft.gain >= -0.05", "takes at most 5 % more time than A (x)", "takes more than 5 % more time than A (x)"},
+		{"ttft", "", "bench.ttft.gain >= -0.03", "takes at most 3% more time than A (x)", "takes more than 3% more time than A (x)"},
+		{"ttft", "-10%", "bench.ttft.gain >= 0.1", "takes at least 10% less time than A (x)", "does not take 10% less time than A (x)"},
+		{"ttft", "+5%", "bench.ttft.gain >= -0.05", "takes at most 5% more time than A (x)", "takes more than 5% more time than A (x)"},
 		{"e2e", "+0%", "bench.e2e.gain >= 0", "takes no more time than A (x)", "takes more time than A (x)"},
 	} {
 		got, err := parseClaim(c.metric, c.text)
@@ -105,13 +105,13 @@ func TestBesideTheAnswer(t *testing.T) {
 		low, high     float64
 		way, worse    string
 	}{
-		{"tg", "", -0.029, -0.01, " It is slower, by 2.9 % at most.", ""},
-		{"tg", "", 0.011, 0.05, " It is faster, by 1.1 % at least.", ""},
+		{"tg", "", -0.029, -0.01, " It is slower, by 2.9% at most.", ""},
+		{"tg", "", 0.011, 0.05, " It is faster, by 1.1% at least.", ""},
 		{"tg", "", -0.01, 0.05, " Whether it is faster stays open.", ""},
-		{"ttft", "", 0.01, 0.025, " It is slower, by 2.5 % at most.", ""},
-		{"tg", "+10%", -0.12, -0.07, "", " It is slower, by 7.0 % at least."},
+		{"ttft", "", 0.01, 0.025, " It is slower, by 2.5% at most.", ""},
+		{"tg", "+10%", -0.12, -0.07, "", " It is slower, by 7.0% at least."},
 		{"tg", "+10%", -0.02, 0.07, "", ""},
-		{"ttft", "-10%", 0.3, 2.8, "", " It takes more, by 30.0 % at least."},
+		{"ttft", "-10%", 0.3, 2.8, "", " It takes more, by 30.0% at least."},
 		{"ttft", "-10%", -0.08, 0.2, "", ""},
 	} {
 		claim, err := parseClaim(c.metric, c.claim)

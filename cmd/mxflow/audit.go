@@ -237,7 +237,7 @@ func inputLine(in verdict.Input) string {
 		case "":
 			s += fmt.Sprintf("%.6g", *in.Value)
 		case "share":
-			s += fmt.Sprintf("%.6g %%", 100**in.Value)
+			s += fmt.Sprintf("%.6g%%", 100**in.Value)
 		default:
 			s += fmt.Sprintf("%.6g %s", *in.Value, in.Unit)
 		}
@@ -256,7 +256,7 @@ func inputLine(in verdict.Input) string {
 		s += fmt.Sprintf(", %d requests", in.NRequests)
 	}
 	if in.Low != nil && in.High != nil {
-		s += fmt.Sprintf(", 95 %% interval %.4g to %.4g", *in.Low, *in.High)
+		s += fmt.Sprintf(", 95%% interval %.4g to %.4g", *in.Low, *in.High)
 	}
 	if len(in.PerLaunch) > 0 {
 		s += fmt.Sprintf("\n      launches %.4g", in.PerLaunch)

@@ -73,7 +73,7 @@ context before it (@ d4096) and the number of requests at once (c4).
 Every combination of --pp, --tg, --depth and --concurrency (or --rate) is a cell.
 A run sends each cell once: --warmup requests, then --requests that are measured.
 A run's value is the median of its requests; the table has the mean of the runs,
-± their sample standard deviation, and the 95 % interval of the mean (Student's t,
+± their sample standard deviation, and the 95% interval of the mean (Student's t,
 in logs). Runs on one server say how steady it is, and nothing of what another
 start of it would do: compare two variants with a plan, which starts them anew.
 

@@ -84,7 +84,7 @@ type benchCell struct {
 type benchMetric struct {
 	Unit   string         `json:"unit"`
 	Better measure.Better `json:"better,omitempty"`
-	// Mean and Std (sample) are over the runs' values, Low and High the 95 %
+	// Mean and Std (sample) are over the runs' values, Low and High the 95%
 	// interval of the mean; absent where one run, or no spread, gives none.
 	Mean float64  `json:"mean"`
 	Std  *float64 `json:"std,omitempty"`
@@ -194,7 +194,7 @@ func (r *benchResult) rows() (rows []benchRow) {
 	return rows
 }
 
-var benchHead = []string{"test", "t/s", "95 % interval", "total t/s", "peak t/s", "ttft ms", "tpot ms", "e2e ms"}
+var benchHead = []string{"test", "t/s", "95% interval", "total t/s", "peak t/s", "ttft ms", "tpot ms", "e2e ms"}
 
 func (r benchRow) cells() []string {
 	return []string{r.test, spread(r.speed), interval(r.speed), spread(r.total), spread(r.peak), spread(r.first), spread(r.per), spread(r.whole)}
@@ -712,7 +712,7 @@ func (r *benchResult) picture(path string) ([]byte, error) {
 		err := png.Encode(&out, on)
 		return out.Bytes(), err
 	}
-	fmt.Fprintf(&out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %[1]d %d\" font-family=\"monospace\" font-size=\"12\">\n", panelWidth, n*panelHeight, n*panelHeight)
+	fmt.Fprintf(&out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0%[1]d %d\" font-family=\"monospace\" font-size=\"12\">\n", panelWidth, n*panelHeight, n*panelHeight)
 	r.plot(vectors{&out})
 	out.WriteString("</svg>\n")
 	return out.Bytes(), nil

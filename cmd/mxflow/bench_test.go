@@ -189,7 +189,7 @@ func written(t *testing.T, r *benchResult, format string) string {
 func TestBenchMarkdown(t *testing.T) {
 	const want = `org/m\|x? at http://box:8000 (vllm)
 
-| model | test | t/s | 95 % interval | total t/s | peak t/s | ttft ms | tpot ms | e2e ms |
+| model | test | t/s | 95% interval | total t/s | peak t/s | ttft ms | tpot ms | e2e ms |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 | org/m\|x? | pp2048 + tg32 @ d4096 (c4) | 1010 ± 10 | 985 to 1035 |  |  | 0.2500 ± 1e-05 |  |  |
 | org/m\|x? | tg32 @ d4096 (c4) | 50.00 ± 0 |  | 161.0 ± 1.0 |  |  |  |  |

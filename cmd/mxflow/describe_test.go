@@ -62,11 +62,11 @@ func TestDescribeDecision(t *testing.T) {
 		return ledger.Rule{Name: "unread", Role: "rule", Verdict: verdict.Invalid, Reasons: causes}.Reason()
 	}
 	var (
-		speed  = rule("speed", "pass", "chat.tg.gain is +50.0 %")
+		speed  = rule("speed", "pass", "chat.tg.gain is +50.0%")
 		memory = rule("memory", "fail", "engine.memory_gb.delta is 2 GB")
 		step   = verdict.New(code.Step).On("exec two").Is(verdict.Pass)
 		levels = verdict.New(code.Level).On("kernels").Is(verdict.Invalid)
-		parts  = fact("a and b together are 12.0 % worse")
+		parts  = fact("a and b together are 12.0% worse")
 		yes    = verdict.New(code.Confirmed).On("vllm.prod").Is(verdict.Pass)
 		not    = verdict.New(code.NotTried, verdict.Text("without", "fail")).On("vllm.prod")
 		other  = verdict.New(code.NotConfirmed).On("vllm.prod").Is(verdict.Invalid)
@@ -84,9 +84,9 @@ func TestDescribeDecision(t *testing.T) {
 		want    string
 	}{
 		{"pass", nil, ""},
-		{"pass", []verdict.Reason{speed}, ": speed: pass: chat.tg.gain is +50.0 %"},
-		{"pass", []verdict.Reason{speed, rule("one", "pass"), step}, ": speed: pass: chat.tg.gain is +50.0 % (and 2 more that pass)"},
-		{"pass", []verdict.Reason{speed, parts}, under + "speed: pass: chat.tg.gain is +50.0 %" + under + "a and b together are 12.0 % worse"},
+		{"pass", []verdict.Reason{speed}, ": speed: pass: chat.tg.gain is +50.0%"},
+		{"pass", []verdict.Reason{speed, rule("one", "pass"), step}, ": speed: pass: chat.tg.gain is +50.0% (and 2 more that pass)"},
+		{"pass", []verdict.Reason{speed, parts}, under + "speed: pass: chat.tg.gain is +50.0%" + under + "a and b together are 12.0% worse"},
 		{"fail", []verdict.Reason{memory}, ": memory: fail: engine.memory_gb.delta is 2 GB"},
 		{"pass", []verdict.Reason{yes, speed}, ": confirmed on engine.vllm.prod"},
 		{"fail", []verdict.Reason{not, memory}, ": not tried on engine.vllm.prod: it is fail without that"},
@@ -94,7 +94,7 @@ func TestDescribeDecision(t *testing.T) {
 		{"invalid", []verdict.Reason{other.From(unread(missing("chat.tg", kernels))), speed}, ": not confirmed on engine.vllm.prod, where it is invalid: unread: invalid: chat.tg: level kernels is fail"},
 		{"fail", []verdict.Reason{speed, memory}, ": memory: fail: engine.memory_gb.delta is 2 GB (and 1 more that pass)"},
 		{"invalid", []verdict.Reason{memory, speed, levels}, under + "memory: fail: engine.memory_gb.delta is 2 GB" + under + "level kernels: invalid (and 1 more that pass)"},
-		{"invalid", []verdict.Reason{speed}, ": speed: pass: chat.tg.gain is +50.0 %"},
+		{"invalid", []verdict.Reason{speed}, ": speed: pass: chat.tg.gain is +50.0%"},
 		{"invalid", []verdict.Reason{unread(missing("chat.tg", kernels))}, ": unread: invalid: chat.tg: level kernels is fail"},
 		{"invalid", []verdict.Reason{unread(missing("a", kernels), missing("b", kernels))}, ": unread: invalid: a: level kernels is fail; b: level kernels is fail"},
 		{"invalid", []verdict.Reason{quality}, ": not measured: level quality is invalid"},

@@ -210,9 +210,9 @@ func (n *noisyExamples) again(t *testing.T) {
 		switch {
 		case ended.exit == e.wanted:
 		case ended.excused(busy):
-			t.Logf("%s is inconclusive twice, on a machine of which others took %.0f %%:\n%s", e.file, 100*busy, ended.out)
+			t.Logf("%s is inconclusive twice, on a machine of which others took %.0f%%:\n%s", e.file, 100*busy, ended.out)
 		default:
-			t.Errorf("%s ended with %s when it was applied alone, after it was inconclusive beside others, want %s (others took %.0f %% of the machine):\n%s", e.file, ended.exit, e.wanted, 100*busy, ended.out)
+			t.Errorf("%s ended with %s when it was applied alone, after it was inconclusive beside others, want %s (others took %.0f%% of the machine):\n%s", e.file, ended.exit, e.wanted, 100*busy, ended.out)
 		}
 	}
 }

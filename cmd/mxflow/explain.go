@@ -326,7 +326,7 @@ func (a *app) printExplanation(e *explanation) {
 		if s.Alternatives > 1 {
 			share = fmt.Sprintf(", shared by %d alternatives", s.Alternatives)
 		}
-		fmt.Fprintf(a.stdout, "  errors    a false pass in at most %.3g %%%s, a false fail in at most %.3g %%; %s an arm\n",
+		fmt.Fprintf(a.stdout, "  errors    a false pass in at most %.3g%%%s, a false fail in at most %.3g%%; %s an arm\n",
 			100*s.FalsePass, share, 100*s.FalseFail, launchRange(d.Decision))
 	}
 	if len(e.Starts) > 0 {
@@ -528,7 +528,7 @@ func hypothesisSaid(h *ledger.Hypothesis) (said []string) {
 			}
 		}
 	}
-	// What was measured has a plain interval of 95 %, which would stand beside that of
+	// What was measured has a plain interval of 95%, which would stand beside that of
 	// the test and say something else.
 	if len(tested) == 0 && !h.Measured.IsZero() {
 		tested = append(tested, "Measured: "+tell.Line(h.Measured))

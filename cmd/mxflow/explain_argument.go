@@ -231,7 +231,7 @@ func claim(s scale) string {
 	case t.Form == verdict.Ratio && t.Relation == string(plans.Gain):
 		word, size := "better", t.Threshold
 		if size < 0 {
-			// At least −3 % better is at most 3 % worse.
+			// At least −3% better is at most 3% worse.
 			word, size = "worse", -size
 			most = map[string]string{"at least": "at most", "at most": "at least"}[most]
 		}
@@ -526,7 +526,7 @@ func stopSaid(t *verdict.Test, ended string) []string {
 	case verdict.StopScreen:
 		return []string{fmt.Sprintf("Screened at %s: it is so far beyond the threshold that more launches are not worth it. This is no test of how launches differ.", at)}
 	case verdict.StopFutile:
-		return []string{fmt.Sprintf("Stopped at %s: as things stand, a verdict by the last look has %.1f %% chance left, less than 5 %%.", at, 100*l.Chance)}
+		return []string{fmt.Sprintf("Stopped at %s: as things stand, a verdict by the last look has %.1f%% chance left, less than 5%%.", at, 100*l.Chance)}
 	case verdict.StopEnd:
 		return []string{fmt.Sprintf("Ended at %s, the most that the plan makes: neither level was reached (%s for a pass, %s for a fail).", at, tell.PIs(l.PPass), tell.PIs(l.PFail))}
 	case verdict.StopOpen:
@@ -671,9 +671,9 @@ func moreSaid(s scale) string {
 	case n == 0:
 		return fmt.Sprintf("Even %d %s, the most that a plan may make, would probably not settle it: the effect is too near to the threshold for how launches differ. Another threshold, or less noise, would.", mostLaunches, at)
 	case n <= most:
-		return fmt.Sprintf("About %d %s would probably settle it (%.0f %% chance, if the estimate and the spread stay), which is %d more.", n, at, 100*likely, n-l.N)
+		return fmt.Sprintf("About %d %s would probably settle it (%.0f%% chance, if the estimate and the spread stay), which is %d more.", n, at, 100*likely, n-l.N)
 	}
-	return fmt.Sprintf("About %d %s would probably settle it (%.0f %% chance, if the estimate and the spread stay); the plan makes at most %d. Going on needs a larger max in its decision block, declared before the first launch.", n, at, 100*likely, most)
+	return fmt.Sprintf("About %d %s would probably settle it (%.0f%% chance, if the estimate and the spread stay); the plan makes at most %d. Going on needs a larger max in its decision block, declared before the first launch.", n, at, 100*likely, most)
 }
 
 // settledBy is the least number of launches an arm that resolves the distance of a
@@ -739,7 +739,7 @@ func ownText(t *verdict.Test, x float64) string {
 		text = "+" + text
 	}
 	if t.Unit == "share" {
-		return report.Digits(100*x) + " %"
+		return report.Digits(100*x) + "%"
 	}
 	return strings.TrimSpace(text + " " + t.Unit)
 }
@@ -786,7 +786,7 @@ func countsSaid(out argument, c verdict.Comparison, r verdict.Rule) argument {
 	}
 	out.Said = []string{found + "."}
 	if starts > 0 {
-		out.Said = append(out.Said, fmt.Sprintf("That shows that less than %.2g %% of all starts crash (95 %% confidence), and no more.", 100*stats.AtMost(crashed, starts, 0.95)))
+		out.Said = append(out.Said, fmt.Sprintf("That shows that less than %.2g%% of all starts crash (95%% confidence), and no more.", 100*stats.AtMost(crashed, starts, 0.95)))
 	}
 	return append1(out, c.Test.Note)
 }
@@ -824,7 +824,7 @@ func floorSaid(st *store.Store, t *verdict.Test) string {
 	}
 	about := fmt.Sprintf("%.2g", t.Floor)
 	if t.Form == verdict.Ratio || t.Form == verdict.LogLevel {
-		about = fmt.Sprintf("%.2g %%", 100*t.Floor)
+		about = fmt.Sprintf("%.2g%%", 100*t.Floor)
 	}
 	return fmt.Sprintf("No arm's standard deviation is taken as less than %s, by which launches of this engine differed before this session (%.3g degrees of freedom%s): stored noise may widen a verdict, never narrow it.",
 		about, t.FloorDF, sessionsWord(noiseSessions(st, t)))
@@ -879,7 +879,7 @@ func ranksSaid(t *verdict.Test, r verdict.Rule) string {
 	if !ok {
 		return fmt.Sprintf("Each value is the %s of about %d requests, of which an interval within the launch takes %d.", t.Stat, n, stats.LeastForRanks(p, 0.95))
 	}
-	return fmt.Sprintf("Each value is the %s of about %d requests: within a launch it lies between the %s and the %s of them in order (95 %%).", t.Stat, n, nth(low), nth(high))
+	return fmt.Sprintf("Each value is the %s of about %d requests: within a launch it lies between the %s and the %s of them in order (95%%).", t.Stat, n, nth(low), nth(high))
 }
 
 func nth(n int) string {

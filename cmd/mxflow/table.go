@@ -425,7 +425,7 @@ func (d *drawing) styled(style lipgloss.Style, whole, text string) string {
 }
 
 // wrap breaks a paragraph at width columns, between words only, and never between a
-// number and what makes it one: "-3.0 %", "≥ 12", "4.2 ± 0.1".
+// number and what makes it one: "-3.0%", "≥ 12", "4.2 ± 0.1".
 func wrap(text string, width int) string {
 	var b strings.Builder
 	column := 0

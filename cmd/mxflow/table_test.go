@@ -79,7 +79,7 @@ func TestHeadline(t *testing.T) {
 func TestTableSaysOnce(t *testing.T) {
 	const late = "launch 1 (baseline): the client was woken up to 162 ms late, and 100ms is allowed"
 	cause := ledger.Level{Name: "benchmark", Verdict: verdict.Invalid, Reasons: facts(late)}.Reason()
-	const found = "chat.tg.gain is +38.2 %, as wanted (>= +20.0 %): at least +33.1 % shown, 3 launches an arm, p = 0.000495 ≤ 0.002"
+	const found = "chat.tg.gain is +38.2%, as wanted (>= +20.0%): at least +33.1% shown, 3 launches an arm, p = 0.000495 ≤ 0.002"
 	page := &tell.Page{}
 	row := func(kind runtime.Kind, rule ledger.Rule, levels ...ledger.Level) string {
 		d := &ledger.Decision{Kind: string(kind), Verdict: rule.Verdict, Rules: []ledger.Rule{rule}, Levels: levels}
@@ -195,7 +195,7 @@ model    gain        why
 // TestTablesFit: at any width nothing is lost, no line is longer than the terminal
 // unless one word is, and a number keeps its sign, its bound and its unit.
 func TestTablesFit(t *testing.T) {
-	why := "chat.tg.gain is -97.4 %, wanted >= -3.0 %: interval -18.8 % to b1-0c1e570, 4.2 ± 0.1 ms, p = 0.000324 ≤ 0.015"
+	why := "chat.tg.gain is -97.4%, wanted >= -3.0%: interval -18.8% to b1-0c1e570, 4.2 ± 0.1 ms, p = 0.000324 ≤ 0.015"
 	for _, table := range []struct {
 		head []string
 		rows [][]string

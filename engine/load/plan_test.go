@@ -96,7 +96,7 @@ var gapShapes = map[float64]func(float64) float64{
 	3:   func(x float64) float64 { return 1 - math.Exp(-3*x)*(1+3*x+4.5*x*x) },
 }
 
-// The seeds are fixed, so the distances are too; 1.63/√n is the 1 % limit.
+// The seeds are fixed, so the distances are too; 1.63/√n is the 1% limit.
 func TestArrivalsFollowTheirDistribution(t *testing.T) {
 	const n = 20000
 	limit := 1.63 / math.Sqrt(n)

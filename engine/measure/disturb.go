@@ -131,7 +131,7 @@ func shared(c CellRun, s Series) []string {
 }
 
 func percent(took time.Duration, w window) string {
-	return fmt.Sprintf("%.1f %%", 100*took.Seconds()/w.seconds())
+	return fmt.Sprintf("%.1f%%", 100*took.Seconds()/w.seconds())
 }
 
 // Calibration is what the measuring client got when it measured a server whose

@@ -160,7 +160,7 @@ func (w Waiter) notReady(ctx context.Context, last string) error {
 }
 
 // pause is the time between two questions: a fiftieth of the time waited so
-// far, so that the startup time is known to about 2 %, within bounds.
+// far, so that the startup time is known to about 2%, within bounds.
 func pause(waited time.Duration) time.Duration {
 	return min(max(waited/50, 5*time.Millisecond), 250*time.Millisecond)
 }

@@ -106,7 +106,7 @@ func TestHardware(t *testing.T) {
 	phases = append(phases, other.do(t, "idle 3"))
 	series, notes := r.Stop()
 	took := time.Since(zero)
-	t.Logf("recorder: %.2f %% of a core itself, %.2f %% in nvidia-smi, over %v",
+	t.Logf("recorder: %.2f%% of a core itself, %.2f%% in nvidia-smi, over %v",
 		100*cpuOf(syscall.RUSAGE_SELF)/took.Seconds(), 100*cpuOf(syscall.RUSAGE_CHILDREN)/took.Seconds(), took)
 	if out := os.Getenv("MXFLOW_TEST_GPU_OUT"); out != "" {
 		text, _ := json.Marshal(map[string]any{"series": series, "notes": notes, "phases": phases, "wall": wall})
@@ -128,9 +128,9 @@ func TestHardware(t *testing.T) {
 		for _, name := range []string{measure.GPUPower, measure.GPUPowerInstant} {
 			joule := integral(by[name], at(p.Start), at(p.End))
 			off := 100 * (joule/counted - 1)
-			t.Logf("%-6s %5.2f s: %-20s %7.1f J, counter %7.1f J: %+5.1f %%", p.Phase, p.End-p.Start, name, joule, counted, off)
+			t.Logf("%-6s %5.2f s: %-20s %7.1f J, counter %7.1f J: %+5.1f%%", p.Phase, p.End-p.Start, name, joule, counted, off)
 			if p.Phase == "full" && name == measure.GPUPowerInstant && counted > 0 && (off < -10 || off > 10) {
-				t.Errorf("energy under load is off by %.1f %%", off)
+				t.Errorf("energy under load is off by %.1f%%", off)
 			}
 		}
 	}

@@ -93,12 +93,12 @@ func TestReplay(t *testing.T) {
 		counted := (p.ToMilliJ - p.FromMilliJ) / 1e3
 		off := func(s measure.Series) float64 { return 100 * (integral(s, at(p.Start), at(p.End))/counted - 1) }
 		now, mean := off(instant), off(average)
-		t.Logf("%-6s %5.2f s, %7.1f J: %+.1f %% by instantaneous power, %+.1f %% by the average", p.Phase, p.End-p.Start, counted, now, mean)
+		t.Logf("%-6s %5.2f s, %7.1f J: %+.1f%% by instantaneous power, %+.1f%% by the average", p.Phase, p.End-p.Start, counted, now, mean)
 		switch {
 		case (p.Phase == "all" || p.Phase == "full" || p.Phase == "small") && math.Abs(now) > 2:
-			t.Errorf("energy of %s is off by %.1f %%", p.Phase, now)
+			t.Errorf("energy of %s is off by %.1f%%", p.Phase, now)
 		case p.Phase == "full" && mean > -5: // why the average is not what energy is made of
-			t.Errorf("the average follows the load at once: it is off by %.1f %%", mean)
+			t.Errorf("the average follows the load at once: it is off by %.1f%%", mean)
 		}
 	}
 	throttled := find(series, measure.GPUThrottle, uuid)

@@ -85,7 +85,7 @@ func TestPool(t *testing.T) {
 }
 
 func TestAtMost(t *testing.T) {
-	near(t, "0 of 100", AtMost(0, 100, 0.95), 1-math.Pow(0.05, 0.01), 1e-9) // 2.95 %
+	near(t, "0 of 100", AtMost(0, 100, 0.95), 1-math.Pow(0.05, 0.01), 1e-9) // 2.95%
 	near(t, "0 of 3", AtMost(0, 3, 0.95), 1-math.Cbrt(0.05), 1e-9)
 	near(t, "1 of 100", AtMost(1, 100, 0.95), 0.046559, 1e-5) // from tables
 	for _, one := range []float64{AtMost(0, 0, 0.95), AtMost(5, 5, 0.95), AtMost(-1, 5, 0.95), AtMost(6, 5, 0.95), AtMost(0, 5, 1), AtMost(0, 5, math.NaN())} {

@@ -13,7 +13,7 @@ import (
 // and taken for independent they would be thought more certain than they are.
 type Weighted struct{ Values, Weights []float64 }
 
-// Contrast is the weighted sum of all values with its two-sided 95 % interval:
+// Contrast is the weighted sum of all values with its two-sided 95% interval:
 // the variance of each arm by its own launches, the degrees of freedom by Welch
 // and Satterthwaite. It returns an error where an arm has fewer than two launches,
 // since its share of the doubt would be missing; Bounded is false where nothing

@@ -103,7 +103,7 @@ func TestContrastNeedsLaunches(t *testing.T) {
 
 // productInterval is what Contrast comes to where no launches are shared. It compares the gain of a stack with the product of the gains of
 // its parts: the stack's difference of logs minus the sum of the parts', with the
-// two-sided 95 % interval of Welch and Satterthwaite. Below zero the parts get in
+// two-sided 95% interval of Welch and Satterthwaite. Below zero the parts get in
 // each other's way, above it they help each other; exp of it is the factor.
 //
 // The differences have to be independent of each other: measured with launches of

@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Interval is a mean over launches with its two-sided 95 % interval by Student's
+// Interval is a mean over launches with its two-sided 95% interval by Student's
 // t.
 type Interval struct {
 	Mean, Low, High float64

@@ -28,7 +28,7 @@ type level struct{ rate, short, long float64 }
 // standard deviations of 1/20 to 20. TestCalibrate works them out (each look at
 // 3, 4, 6, 8 and 12, 200,000 repetitions a ratio); here they are rounded down,
 // to the reference's where that has some: passLevels of 0.01 and failLevels of
-// 0.05. What one rate needs depends on the other by 1 % at most, and fewer or
+// 0.05. What one rate needs depends on the other by 1% at most, and fewer or
 // later looks only need less, which TestOffered shows with the last look anywhere
 // from 3 to 12.
 var (

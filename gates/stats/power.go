@@ -14,7 +14,7 @@ import (
 // where level or power are not between 0 and 1.
 //
 // It is that of one look at n, but where the reference has worked it out with the
-// looks before n: those need 1 to 4 % less.
+// looks before n: those need 1 to 4% less.
 func Resolvable(n int, level, power float64, single bool) float64 {
 	if n < leastLaunches || !(level > 0 && level < 1) || !(power > 0 && power < 1) {
 		return math.Inf(1)
@@ -61,7 +61,7 @@ type resolvableKey struct {
 var resolvable sync.Map
 
 // NoiseBound is by how much more than a recorded standard deviation of df degrees
-// of freedom the true one may be: the 80 % upper bound by the chi-square
+// of freedom the true one may be: the 80% upper bound by the chi-square
 // distribution, 1.3 at 8 and 1.6 at 4. It is +Inf without degrees of freedom.
 func NoiseBound(df float64) float64 {
 	if !(df > 0) {

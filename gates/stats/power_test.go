@@ -7,7 +7,7 @@ import (
 )
 
 // One look must come close to the reference's several looks, whose numbers are
-// from a simulation: never more than 1 % less, and at most 5 % more.
+// from a simulation: never more than 1% less, and at most 5% more.
 func TestResolvableAgainstWorkedCases(t *testing.T) {
 	for name, want := range readWorked(t).K {
 		n, err := strconv.Atoi(name)
@@ -50,7 +50,7 @@ func TestNothingResolved(t *testing.T) {
 	}
 }
 
-// From tables of the chi-square distribution: its 20 % points are 4.594 at 8 and
+// From tables of the chi-square distribution: its 20% points are 4.594 at 8 and
 // 1.649 at 4 degrees of freedom.
 func TestNoiseBound(t *testing.T) {
 	near(t, "8", NoiseBound(8), math.Sqrt(8/4.594), 1e-3)

@@ -20,7 +20,7 @@ type RangeQuestion struct {
 	// Base is nil for a limit on one arm, which Single says.
 	Base   []float64
 	Single bool
-	// Relative takes the change in parts of the base (0.05 for 5 % more), which
+	// Relative takes the change in parts of the base (0.05 for 5% more), which
 	// has to be above zero; the change is a difference otherwise.
 	Relative bool
 	Limit    float64

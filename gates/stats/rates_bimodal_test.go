@@ -26,7 +26,7 @@ func TestRatesWithBimodalCandidate(t *testing.T) {
 		rate     float64
 	}{
 		{"first look at 4", s, 4, false, math.Pow(0.5, 4)},
-		{"first look at 3, with 0.3 % of noise on record", recorded, 3, true, math.Pow(0.5, 3)},
+		{"first look at 3, with 0.3% of noise on record", recorded, 3, true, math.Pow(0.5, 3)},
 		{"min = 6", s, 6, false, math.Pow(0.5, 6)},
 		{"min = 8", s, 8, false, math.Pow(0.5, 8)},
 	} {

@@ -68,12 +68,12 @@ func TestRatesOfOneArm(t *testing.T) {
 	}
 }
 
-// bimodal draws launches of which half are 8 % faster, each with 0.3 % of noise.
+// bimodal draws launches of which half are 8% faster, each with 0.3% of noise.
 func bimodal(rng *rand.Rand) float64 {
 	return 0.003*rng.NormFloat64() + math.Log(1.08)*float64(rng.IntN(2))
 }
 
-// A change that does nothing, under a rule that wants 5 % more: it passes when
+// A change that does nothing, under a rule that wants 5% more: it passes when
 // chance gives all fast launches to one arm.
 func TestRatesWithBimodalStarts(t *testing.T) {
 	early, late := mustOffer(t, 3, 8, true), mustOffer(t, 3, 8, false)
@@ -90,7 +90,7 @@ func TestRatesWithBimodalStarts(t *testing.T) {
 		{"no change, first look at 3, no floor", same, early, 0.012, 1},
 		{"no change, first look at 4", same, late, 0, 0.01},
 		{"no change, first look at 3, floored by the record", floored, early, 0, 0.001},
-		{"5 % in truth, first look at 4", scenario{ratio: 1, noise: bimodal}, late, 0, 0.012},
+		{"5% in truth, first look at 4", scenario{ratio: 1, noise: bimodal}, late, 0, 0.012},
 	} {
 		r := simulate(t, c.s, c.d, times(), 1)
 		t.Logf("%s: %v", c.name, r)

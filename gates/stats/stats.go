@@ -64,7 +64,7 @@ func check(values []float64) error {
 	return nil
 }
 
-// Difference is mean(a) − mean(b) with a two-sided 95 % interval by Welch's
+// Difference is mean(a) − mean(b) with a two-sided 95% interval by Welch's
 // t-test with the degrees of freedom of Welch–Satterthwaite.
 type Difference struct {
 	Estimate float64

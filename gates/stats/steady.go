@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// A drift is flagged beyond steadyMean (0.5 %) at p < steadyLevel.
+// A drift is flagged beyond steadyMean (0.5%) at p < steadyLevel.
 const (
 	steadyMean  = 0.005
 	steadyLevel = 0.01

@@ -16,7 +16,7 @@ func TestFeatures(t *testing.T) {
 		return r.On(value).Is(v)
 	}
 	metric := verdict.Text("metric", "w.tg")
-	rule := verdict.New(code.Rule).On("speed").Is(verdict.Fail).From(words("+1 %"))
+	rule := verdict.New(code.Rule).On("speed").Is(verdict.Fail).From(words("+1%"))
 	check(t, []said{
 		{verdict.New(code.NoCriterion), "no criterion decides over this feature"},
 		{verdict.New(code.NoBenchmark).On("quick"), "protocol quick has no benchmark level, so nothing was measured"},
@@ -25,9 +25,9 @@ func TestFeatures(t *testing.T) {
 		{verdict.New(code.ChosenUnknown, verdict.Text("knob", "size"), verdict.Text("value", "huge")).On("sized"), `feature sized was decided with size = "huge", which is none of its alternatives`},
 		{verdict.New(code.FirstUndecided).On("sized").From(words("baseline is fail")), "feature sized was not decided on the first engine: baseline is fail"},
 
-		{verdict.New(code.Wins, verdict.Num("gain", 0.31, "ratio"), metric).On("v0").From(came("v1", verdict.Fail, 0.02), came("v2", verdict.Invalid)), "v0 wins +31.0 % in w.tg over all launches; v1 fail +2.0 %, v2 invalid"},
+		{verdict.New(code.Wins, verdict.Num("gain", 0.31, "ratio"), metric).On("v0").From(came("v1", verdict.Fail, 0.02), came("v2", verdict.Invalid)), "v0 wins +31.0% in w.tg over all launches; v1 fail +2.0%, v2 invalid"},
 		{verdict.New(code.Wins, metric, verdict.Text("first", "yes")).On("v0").From(came("v1", verdict.Pass)), "v0 wins in w.tg; v1 pass; w.tg was not measured, so that the first in the plan's order is taken"},
-		{verdict.New(code.NoneWins, verdict.Text("knob", "size"), metric).On("sized[v1]").From(came("v1", verdict.Fail, 0.01), came("v0", verdict.Fail, -0.03)), "no alternative of size passes: v1 fail +1.0 %, v0 fail -3.0 % (w.tg over all launches); what follows is of sized[v1]"},
+		{verdict.New(code.NoneWins, verdict.Text("knob", "size"), metric).On("sized[v1]").From(came("v1", verdict.Fail, 0.01), came("v0", verdict.Fail, -0.03)), "no alternative of size passes: v1 fail +1.0%, v0 fail -3.0% (w.tg over all launches); what follows is of sized[v1]"},
 		{verdict.New(code.NoneWins, verdict.Text("knob", "size"), metric).On("sized[v1]").From(came("v1", verdict.Error), came("v0", verdict.Invalid)), "no alternative of size passes: v1 error, v0 invalid; what follows is of sized[v1]"},
 
 		{verdict.New(code.Confirmed).On("a.b").Is(verdict.Pass), "confirmed on engine.a.b"},
@@ -40,7 +40,7 @@ func TestFeatures(t *testing.T) {
 		{verdict.New(code.TargetOfCells, verdict.Int("cells", 3)).On("chat"), "workload chat has 3 cells, and no rule says which of them it is a number of"},
 		{verdict.New(code.TargetNotPrinted), "the baseline's engine is no command that prints it"},
 
-		{verdict.New(code.CaseConfirmation).On("f@other").Is(verdict.Fail).From(rule), "confirmation f@other: fail; speed: fail: +1 %"},
+		{verdict.New(code.CaseConfirmation).On("f@other").Is(verdict.Fail).From(rule), "confirmation f@other: fail; speed: fail: +1%"},
 		{verdict.New(code.CaseConfirmation).On("f@other").Is(verdict.Pass), "confirmation f@other: pass"},
 		{verdict.New(code.CaseAlternative).On("picks[few]").Is(verdict.Fail), "alternative picks[few]: fail"},
 		{verdict.New(code.NotGiven).On("f"), "the case gives nothing of f"},

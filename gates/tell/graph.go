@@ -83,8 +83,8 @@ func outcome(r verdict.Reason) (text string, all bool) {
 }
 
 // interference is the comparison of a stack with its parts: "kv_cache and moe together
-// are 12.0 % worse in chat.tg than the product of their gains (interval -18.0 % to
-// -6.0 %): they interfere".
+// are 12.0% worse in chat.tg than the product of their gains (interval -18.0% to
+// -6.0%): they interfere".
 func interference(r verdict.Reason) string {
 	way, by := "better", 0.0
 	if ratio := r.Args["ratio"].Number; ratio != nil {

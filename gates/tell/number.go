@@ -9,7 +9,7 @@ import (
 )
 
 // Number is a number in its unit as everything that mxflow prints shows it:
-// "31.68 tok/s", "+38.2 %", "4", "1m30s".
+// "31.68 tok/s", "+38.2%", "4", "1m30s".
 func Number(x float64, unit string) string { return Digits(x, unit, 0) }
 
 // Digits is Number with more digits than read well, where two numbers would otherwise
@@ -23,7 +23,7 @@ func Digits(x float64, unit string, more int) string {
 	case "spread":
 		return strings.TrimPrefix(percent(x, 1+more), "+")
 	case "share":
-		return significant(100*x, 4+more) + " %"
+		return significant(100*x, 4+more) + "%"
 	case "p":
 		return P(x)
 	case "level":
@@ -40,8 +40,8 @@ func Digits(x float64, unit string, more int) string {
 	return significant(x, 4+more) + " " + unit
 }
 
-// Apart writes two numbers so that they look different if they are: a gain of 9.97 %
-// that fails a rule of 10 % must not read as 10.0 %.
+// Apart writes two numbers so that they look different if they are: a gain of 9.97%
+// that fails a rule of 10% must not read as 10.0%.
 func Apart(a, b float64, unit string) (string, string) {
 	for digits := range 12 {
 		x, y := Digits(a, unit, digits), Digits(b, unit, digits)
@@ -81,9 +81,9 @@ func significant(f float64, digits int) string {
 const leastPercent = 1e-4
 
 // Percent writes a relative change as a percentage with its sign, as every part of
-// mxflow shows it: "+38.2 %", "-3.0 %". A small one has the digits that show which way
-// it goes: "-0.03 %". No quantity loses more than all of it, so that what lies below
-// -100 % is a gain of one of which less is better, and says how much more there is.
+// mxflow shows it: "+38.2%", "-3.0%". A small one has the digits that show which way
+// it goes: "-0.03%". No quantity loses more than all of it, so that what lies below
+// -100% is a gain of one of which less is better, and says how much more there is.
 func Percent(x float64, decimals int) string {
 	if x < -1 {
 		return percent(x, decimals) + fmt.Sprintf(" (%.3g times as much)", 1-x)
@@ -94,7 +94,7 @@ func Percent(x float64, decimals int) string {
 func percent(x float64, decimals int) string {
 	a := 100 * math.Abs(x)
 	if a >= 1e7 {
-		return fmt.Sprintf("%+.*e %%", decimals, 100*x)
+		return fmt.Sprintf("%+.*e%%", decimals, 100*x)
 	}
 	for a >= leastPercent && readsZero(a, decimals) {
 		decimals++
@@ -102,7 +102,7 @@ func percent(x float64, decimals int) string {
 	if readsZero(a, decimals) {
 		x = 0 // no −0.0
 	}
-	return fmt.Sprintf("%+.*f %%", decimals, 100*x)
+	return fmt.Sprintf("%+.*f%%", decimals, 100*x)
 }
 
 // readsZero reports whether nothing of a number is seen in so many decimals; a half

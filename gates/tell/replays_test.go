@@ -63,7 +63,7 @@ func TestReplaysOfAnotherPlan(t *testing.T) {
 		{verdict.New(code.NothingKept).Is(verdict.Error).From(words("it broke")), "nothing was kept that it could be decided by; it was recorded as error: it broke"},
 		{verdict.New(code.RawDiffer, verdict.Int("differences", 2)), "it is decided by raw data that say otherwise than the record does (2 differences, which mxflow audit replay lists)"},
 		{verdict.New(code.RetractedStays).From(verdict.New(code.RetractedBy, verdict.Text("by", "kim"), verdict.Text("reason", "cached"))), "retracted by kim: cached: an apply does not let these launches pass again"},
-		{verdict.New(code.Rule).On("fast").Is(verdict.Inconclusive).From(words("+9 %"), verdict.New(code.MoreNeeded, verdict.Int("n", 4), verdict.Int("most", 8))), "fast: inconclusive: +9 %; 4 launches an arm were made, and more would be needed (up to 8)"},
+		{verdict.New(code.Rule).On("fast").Is(verdict.Inconclusive).From(words("+9%"), verdict.New(code.MoreNeeded, verdict.Int("n", 4), verdict.Int("most", 8))), "fast: inconclusive: +9%; 4 launches an arm were made, and more would be needed (up to 8)"},
 		{verdict.New(code.LevelRecorded).On("smoke").Is(verdict.Fail), "level smoke is fail, as recorded"},
 		{verdict.New(code.StepRecorded).On("exec x").Is(verdict.Pass), "step exec x is pass, as recorded"},
 		{verdict.New(code.StepNeverRun).On("exec x"), "step exec x was never run: an apply would run it, and what would come out is not known"},

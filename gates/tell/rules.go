@@ -41,7 +41,7 @@ var rulePhrases = phrases{
 	code.SomePairs:    "it holds between some launches and not between others, and more launches would not mend that",
 	code.MayBeMore:    "there may be up to {most|launch|launches}",
 	code.Crashed:      "{crashes} of {starts} starts crashed",
-	code.CrashesBelow: "which shows less than {share:2} (95 % confidence)",
+	code.CrashesBelow: "which shows less than {share:2} (95% confidence)",
 
 	code.Missing:          "{subject}",
 	code.NotFinite:        "it is not a finite number",
@@ -90,7 +90,7 @@ var rulePhrases = phrases{
 }
 
 const (
-	restsOn   = "n = {base_n?{n} against {base_n|launch|launches}}{base_n!{n|launch|launches}}{interval?, 95 % interval {interval}}"
+	restsOn   = "n = {base_n?{n} against {base_n|launch|launches}}{base_n!{n|launch|launches}}{interval?, 95% interval {interval}}"
 	perArm    = "{launches|launch|launches}{against? an arm}"
 	anyLaunch = "{against?any two }launches"
 	ofFeature = "{level?level {level} of }feature {subject}"
@@ -112,7 +112,7 @@ func shown(template string) func(verdict.Reason) string {
 	}
 }
 
-// bound is "at least +19.3 %", written so that it does not look like the limit that it
+// bound is "at least +19.3%", written so that it does not look like the limit that it
 // clears.
 func bound(r verdict.Reason) string {
 	for _, side := range []string{"at_least", "at_most"} {

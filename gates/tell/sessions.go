@@ -40,7 +40,7 @@ func roughly(v verdict.Value) string {
 	}
 	x := *v.Number
 	if a := 100 * math.Abs(x); a >= 99.5 && a < 1e7 {
-		return fmt.Sprintf("%.0f %%", 100*x)
+		return fmt.Sprintf("%.0f%%", 100*x)
 	}
-	return fmt.Sprintf("%.2g %%", 100*x)
+	return fmt.Sprintf("%.2g%%", 100*x)
 }

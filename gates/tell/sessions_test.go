@@ -43,18 +43,18 @@ func TestSessions(t *testing.T) {
 		{verdict.New(code.OnlyBenchmark), "the protocol has no level but the benchmark"},
 		{
 			verdict.New(code.Resolves, verdict.Int("few", 4), share("with_few", 0.02), verdict.Int("many", 8), share("with_many", 0.01), share("differ", 0.00501), share("differ_bound", 0.00602)).On("chat.tg"),
-			"chat.tg: 4 launches an arm resolve 2 %, 8 resolve 1 % (launches differ by 0.5 %, up to 0.6 %)",
+			"chat.tg: 4 launches an arm resolve 2%, 8 resolve 1% (launches differ by 0.5%, up to 0.6%)",
 		},
 		{verdict.New(code.ResolvesRounding).On("chat.tg"), "chat.tg: all launches on record gave one value, so that what they resolve is limited by rounding alone"},
 		{
 			verdict.New(code.Unresolved, share("margin", 0.1), verdict.Int("launches", 8), share("resolves", 4.4)).On("chat.tg.gain >= 0.1"),
-			"warning: chat.tg.gain >= 0.1 stands 10 % from no change, and 8 launches an arm resolve 440 %: expect inconclusive unless the effect is larger",
+			"warning: chat.tg.gain >= 0.1 stands 10% from no change, and 8 launches an arm resolve 440%: expect inconclusive unless the effect is larger",
 		},
 	})
 }
 
 func TestRoughly(t *testing.T) {
-	for want, x := range map[string]float64{"0.5 %": 0.005, "2.7 %": 0.0272, "99 %": 0.99, "100 %": 1, "290 %": 2.9, "44000 %": 440, "1e+10 %": 1e8} {
+	for want, x := range map[string]float64{"0.5%": 0.005, "2.7%": 0.0272, "99%": 0.99, "100%": 1, "290%": 2.9, "44000%": 440, "1e+10%": 1e8} {
 		if got := roughly(verdict.Num("", x, "share").Value); got != want {
 			t.Errorf("%v: %q, want %q", x, got, want)
 		}

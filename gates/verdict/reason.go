@@ -137,8 +137,8 @@ type Value struct {
 	// To is the other end of a span that begins at Number.
 	To *float64
 	// Unit is that of all numbers: "tok/s", "ms", "GB", "count", "ratio" (a change: 0.1
-	// is +10 %), "percent" (a ratio that is worked out and no change by itself),
-	// "spread" (a ratio without a direction), "share" (0.1 is 10 %), "p" (a chance),
+	// is +10%), "percent" (a ratio that is worked out and no change by itself),
+	// "spread" (a ratio without a direction), "share" (0.1 is 10%), "p" (a chance),
 	// "level" (that a chance is held against), "duration" (seconds).
 	Unit    string
 	List    []string

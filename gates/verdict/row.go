@@ -24,7 +24,7 @@ type Cell struct {
 	Unit    string `json:"unit,omitempty"`
 	Better  string `json:"better,omitempty"`
 	// Mean over the launches of the median within each, in logs where all are
-	// above zero, and its two-sided 95 % interval: absent where nothing varied or
+	// above zero, and its two-sided 95% interval: absent where nothing varied or
 	// there is one launch.
 	Mean float64  `json:"mean"`
 	Low  *float64 `json:"low,omitempty"`

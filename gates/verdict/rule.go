@@ -77,7 +77,7 @@ type Input struct {
 	N         int `json:"n,omitempty"`
 	BaseN     int `json:"base_n,omitempty"`
 	NRequests int `json:"n_requests,omitempty"`
-	// Low and High bound a gain or change: 95 % Welch interval over launches.
+	// Low and High bound a gain or change: 95% Welch interval over launches.
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
 	// PerLaunch are the values of the single launches.

@@ -36,14 +36,14 @@ type Test struct {
 	Arm     string `json:"arm,omitempty"`
 	Against string `json:"against,omitempty"`
 	// Relation is what the rule's own number is of the two arms: "gain" or "change"
-	// (parts of the other arm: 0.05 for 5 %), "delta" (in Unit), "base" (a level of the
+	// (parts of the other arm: 0.05 for 5%), "delta" (in Unit), "base" (a level of the
 	// other arm) or "" (a level of the first). Saved is set for the gain of a metric of
 	// which less is better: 1 − candidate/base. Negated is set where the comparison
 	// stands below an odd number of nots.
 	Relation string `json:"relation,omitempty"`
 	Saved    bool   `json:"saved,omitempty"`
 	Negated  bool   `json:"negated,omitempty"`
-	// Threshold is the rule's, in the input's own number (0.10 for +10 %), Theta
+	// Threshold is the rule's, in the input's own number (0.10 for +10%), Theta
 	// the same on the scale of the test.
 	Threshold float64 `json:"threshold,omitempty"`
 	Theta     float64 `json:"theta,omitempty"`
@@ -123,7 +123,7 @@ const (
 	StopFail Stop = "failed"
 	// StopScreen: one launch an arm was so far off that more are not worth it.
 	StopScreen Stop = "screened"
-	// StopFutile: a verdict has less than 5 % chance left.
+	// StopFutile: a verdict has less than 5% chance left.
 	StopFutile Stop = "futile"
 	// StopEnd: all launches were made.
 	StopEnd Stop = "ended"

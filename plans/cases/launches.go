@@ -211,7 +211,7 @@ func (l *caseLoader) checkMeasurement(m *measurement, ft *plans.Feature) {
 	case m.made == "gain" && in.Better == string(measure.Lower) && m.by >= 1:
 		l.Fail(m.at["gain"], "Invalid gain", "Of %s less is better, and a gain of %v would leave nothing of it. A gain is less than 1.", m.Key, m.by)
 	case (m.made == "gain" && in.Better == string(measure.Higher) || m.made == "change") && m.by <= -1:
-		l.Fail(m.at[m.made], "Invalid "+m.made, "A %s of %v leaves nothing of %s. It is more than -1; -0.1 is 10 %% less.", m.made, m.by, m.Key)
+		l.Fail(m.at[m.made], "Invalid "+m.made, "A %s of %v leaves nothing of %s. It is more than -1; -0.1 is 10%% less.", m.made, m.by, m.Key)
 	}
 	if at, written := m.at["requests"]; written && l.requestsOf(in) == 0 {
 		l.Fail(at, "One value a launch", "A launch has one %s, which comes from no number of requests. Remove requests.", m.Key)

@@ -743,7 +743,7 @@ var checkCodes = []Code{
 		"implausible-value",
 		[]string{"Implausible for the unit"},
 		"A number is far from all that its unit is used for, as where seconds are written and the metric is in milliseconds, or per cent where it is a ratio.",
-		"Write the number in the metric's unit, which docs/metrics.md gives; ratios are fractions: 0.10 is 10 %.",
+		"Write the number in the metric's unit, which docs/metrics.md gives; ratios are fractions: 0.10 is 10%.",
 	},
 	{
 		"only-inconclusive",
@@ -790,7 +790,7 @@ var checkCodes = []Code{
 	{
 		"only-when-worse",
 		[]string{"Passes only when worse", "Hypothesis expects a loss"},
-		"The comparison holds only where the metric is worse than that of its base: a sign, or `<` for `>`. A `.gain` with a plus is better, of every metric; a `.change`, a `.delta` and what a hypothesis expects have the sign of the number, so that 5 % shorter is `chat.ttft.gain >= 0.05`, `chat.ttft.change <= -0.05` and `expect = \"-5%\"`. What stands behind a `not` or beside an `or` is not looked at. A hypothesis may predict a loss where a criterion on the same metric allows for it, as in `chat.ttft.change <= 0.2` beside `expect = \"+10%\"`.",
+		"The comparison holds only where the metric is worse than that of its base: a sign, or `<` for `>`. A `.gain` with a plus is better, of every metric; a `.change`, a `.delta` and what a hypothesis expects have the sign of the number, so that 5% shorter is `chat.ttft.gain >= 0.05`, `chat.ttft.change <= -0.05` and `expect = \"-5%\"`. What stands behind a `not` or beside an `or` is not looked at. A hypothesis may predict a loss where a criterion on the same metric allows for it, as in `chat.ttft.change <= 0.2` beside `expect = \"+10%\"`.",
 		"Write the one of the two comparisons in the message that was meant. Where the loss is what has to be shown, write it with `not`, as in `not (chat.ttft.gain > -0.05)`.",
 	},
 	{

@@ -386,7 +386,7 @@ func Implausible(in *plans.Input, limit float64) string {
 		if size < 5 || in.Relation == plans.Own && in.Stat != "cv" {
 			return ""
 		}
-		return fmt.Sprintf("%s is a ratio: 0.10 is 10 %%, and %g is %g %%. Did you mean %g?", word, limit, limit*100, limit/100)
+		return fmt.Sprintf("%s is a ratio: 0.10 is 10%%, and %g is %g%%. Did you mean %g?", word, limit, limit*100, limit/100)
 	}
 	u, known := usuals[in.Unit]
 	if !known || in.Cell == plans.CommandKind ||

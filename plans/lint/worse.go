@@ -93,7 +93,7 @@ func (f *fact) byAtLeast() string {
 	case f.in.Relation == plans.Delta:
 		return strings.TrimRight(fmt.Sprintf(", by at least %g %s", size, f.in.Unit), " ")
 	}
-	return fmt.Sprintf(", by at least %g %%", rules.Rounded(100*size))
+	return fmt.Sprintf(", by at least %g%%", rules.Rounded(100*size))
 }
 
 // mirrored is the condition with the sign that asks for the metric to be better.

@@ -141,7 +141,7 @@ func slips(t *testing.T, criterion, expect string) (said []string) {
 
 func TestPassesOnlyWhenWorse(t *testing.T) {
 	for _, c := range []struct{ rule, says string }{
-		{"chat.ttft.gain <= -0.05", "chat.ttft is worse than that of its base, by at least 5 %|A gain with a plus is better|become better, write chat.ttft.gain >= 0.05;|so much and no more, chat.ttft.gain >= -0.05.|write not (chat.ttft.gain > -0.05)"},
+		{"chat.ttft.gain <= -0.05", "chat.ttft is worse than that of its base, by at least 5%|A gain with a plus is better|become better, write chat.ttft.gain >= 0.05;|so much and no more, chat.ttft.gain >= -0.05.|write not (chat.ttft.gain > -0.05)"},
 		{"-0.05 > chat.ttft.gain", "write chat.ttft.gain >= 0.05;|no more, -0.05 < chat.ttft.gain."},
 		{"chat.e2e.change >= 0.1", "of e2e less is better|write chat.e2e.change <= -0.1;|no more, chat.e2e.change <= 0.1."},
 		{"chat.e2e.change > 1", "write chat.e2e.change <= -0.5;"},

@@ -604,7 +604,7 @@ func TestSyntaxMistakesSayWhatWasMeant(t *testing.T) {
 		{"chat.tg ≤ 5", `Invalid rule at "≤"`, "Write <="},
 		{"chat.ttft <= 500ms", `Invalid rule at "500ms"`, "unit"},
 		{"chat.ttft <= 500 ms", `Invalid rule at "500 ms"`, "unit"},
-		{"chat.tg.gain >= 10%", `Invalid rule at "10%"`, "0.10 is 10 %"},
+		{"chat.tg.gain >= 10%", `Invalid rule at "10%"`, "0.10 is 10%"},
 		{"chat.tg = 5", `Invalid rule at " = "`, "Write =="},
 		{"chat.tg >=", `Invalid rule at "="`, ""},
 		{"chat.tg > 5)", `Invalid rule at ")"`, ""},

@@ -161,7 +161,7 @@ func (f *claimed) instead(otherwise string, texts ...string) string {
 }
 
 // bounds is a comparison with a range around low to high: as it is where it is
-// one already or nothing varies, else 2 % to either side.
+// one already or nothing varies, else 2% to either side.
 func bounds(text string, in *plans.Input, low, high float64) string {
 	slack := 0.0
 	switch {

@@ -97,7 +97,7 @@ var misspellings = []struct {
 	{regexp.MustCompile(`≥|=>`), "Write >= for “at least”."},
 	{regexp.MustCompile(`≤|=<`), "Write <= for “at most”."},
 	{regexp.MustCompile(`≠|<>`), "Write != for “not equal”."},
-	{regexp.MustCompile(`\b[0-9]+(\.[0-9]+)? *%`), "Write per cent as a fraction: 0.10 is 10 %."},
+	{regexp.MustCompile(`\b[0-9]+(\.[0-9]+)? *%`), "Write per cent as a fraction: 0.10 is 10%."},
 	{regexp.MustCompile(`\b[0-9]+(\.[0-9]+)? ?(ms|us|s|min|GB|MB|GiB|tok/s|tokens|x)\b`), "Write the number alone: it has the unit of what it is compared with."},
 	{regexp.MustCompile(`(^|[^<>=!])=($|[^=])`), "Write == to compare."},
 }

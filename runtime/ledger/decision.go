@@ -137,7 +137,7 @@ type Confirmation struct {
 }
 
 // Interference compares the measured gain of a stack with the product of the
-// gains of its parts, each measured by itself: 0.05 says that the stack is 5 %
+// gains of its parts, each measured by itself: 0.05 says that the stack is 5%
 // better than that.
 type Interference struct {
 	Metric string `json:"metric"`
@@ -145,7 +145,7 @@ type Interference struct {
 	Stack   float64  `json:"stack"`
 	Product float64  `json:"product"`
 	Parts   []string `json:"parts"`
-	// Ratio is (1 + Stack) / (1 + Product) − 1 with its 95 % interval.
+	// Ratio is (1 + Stack) / (1 + Product) − 1 with its 95% interval.
 	Ratio float64  `json:"ratio"`
 	Low   *float64 `json:"low,omitempty"`
 	High  *float64 `json:"high,omitempty"`

@@ -24,7 +24,7 @@ type Table struct {
 
 // Comparison is the table of a comparison of engines, or one table for each cell
 // of the workloads where one would be too wide. Every number is a mean over
-// launches with its 95 % interval, and below it how many times better than the
+// launches with its 95% interval, and below it how many times better than the
 // reference it is.
 func Comparison(rows []verdict.Row) []Table {
 	columns := columnsOf(rows)
@@ -143,7 +143,7 @@ func ComparisonNotes(rows []verdict.Row) (notes []string) {
 }
 
 // ComparisonLegend says how the numbers are to be read.
-const ComparisonLegend = "Means over launches with their 95 % intervals; × is how many times better than the reference, more than 1 being better for every metric. Tokens are counted by each engine's own tokenizer."
+const ComparisonLegend = "Means over launches with their 95% intervals; × is how many times better than the reference, more than 1 being better for every metric. Tokens are counted by each engine's own tokenizer."
 
 // comparisons are the steps that compare engines.
 func (p *page) comparisons() {

@@ -48,8 +48,8 @@ func Claims(st *store.Store) []Claim {
 	return all
 }
 
-// tested is the number by which a claim was decided: "+9.8 % (+0.7 % to +14.8 %), at
-// 3 launches an arm". It is not the plain mean of all launches with its 95 %
+// tested is the number by which a claim was decided: "+9.8% (+0.7% to +14.8%), at
+// 3 launches an arm". It is not the plain mean of all launches with its 95%
 // interval, which may lie beyond a claim that is open.
 func tested(h *ledger.Hypothesis) string {
 	if h.Test == nil || len(h.Test.Comparisons) != 1 {
@@ -80,7 +80,7 @@ func (c Claim) seen() string {
 func ClaimNotes(claims []Claim) []string {
 	for _, c := range claims {
 		if c.Tested != "" {
-			return []string{"In brackets stand the bounds of the test that decided: a claim between them is open, however narrow the plain 95 % interval of all launches is."}
+			return []string{"In brackets stand the bounds of the test that decided: a claim between them is open, however narrow the plain 95% interval of all launches is."}
 		}
 	}
 	return nil

@@ -15,13 +15,13 @@ import (
 func TestClaimShowsItsTest(t *testing.T) {
 	estimate, low, high := 0.098, 0.007, 0.148
 	h := &ledger.Hypothesis{
-		Metric: "chat.tg", Expect: "+9%", Measured: verdict.New(code.Broken, verdict.Text("error", "+10.0 %, n = 8 against 8 launches")), Outcome: "open",
+		Metric: "chat.tg", Expect: "+9%", Measured: verdict.New(code.Broken, verdict.Text("error", "+10.0%, n = 8 against 8 launches")), Outcome: "open",
 		Test: &ledger.Rule{Comparisons: []ledger.Comparison{{Test: &verdict.Test{
 			Form: verdict.Ratio, Against: "baseline", Estimate: &estimate, Low: &low, High: &high, Looks: []verdict.Look{{N: 3}},
 		}}}},
 	}
 	c := Claim{Measured: h.Measured, Tested: tested(h), Outcome: h.Outcome}
-	if want := "+9.8 % (+0.7 % to +14.8 %), at 3 launches an arm"; c.seen() != want {
+	if want := "+9.8% (+0.7% to +14.8%), at 3 launches an arm"; c.seen() != want {
 		t.Errorf("%q, want %q", c.seen(), want)
 	}
 	if notes := ClaimNotes([]Claim{c}); len(notes) != 1 || !strings.Contains(notes[0], "between them is open") {

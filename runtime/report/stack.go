@@ -179,7 +179,7 @@ func relative(path string) bool {
 	return strings.HasSuffix(path, ".gain") || strings.HasSuffix(path, ".change")
 }
 
-// String is "chat.tg.gain +38.2 % (+31.0 % to +45.8 %)".
+// String is "chat.tg.gain +38.2% (+31.0% to +45.8%)".
 func (g Gain) String() string { return g.What + " " + g.bounded() }
 
 // bounded is the number with what it is bounded by.

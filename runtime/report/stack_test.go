@@ -20,7 +20,7 @@ func TestStackIsInThePlansOrder(t *testing.T) {
 	if s.Sum() != "baseline + cache + moe" || KnobWords(s.Knobs) != "cache = on, head = f32, moe = routed" {
 		t.Fatal(s.Sum(), s.Knobs)
 	}
-	if f := s.Features[1]; KnobWords(f.Set) != "moe = routed" || f.On != "baseline" || len(f.Gains) != 1 || f.Gains[0].String() != "chat.tg.gain +49.6 % (at least +46.2 %)" {
+	if f := s.Features[1]; KnobWords(f.Set) != "moe = routed" || f.On != "baseline" || len(f.Gains) != 1 || f.Gains[0].String() != "chat.tg.gain +49.6% (at least +46.2%)" {
 		t.Errorf("%+v, %v", f, f.Gains)
 	}
 }
@@ -107,7 +107,7 @@ func TestRowIsOfOneLook(t *testing.T) {
 		test.Estimate, test.Looks = &at, []verdict.Look{{N: 3}, {N: 4}}
 	})
 	g := AcceptedStack(s.st).Features[0].Gains[0]
-	if g.String() != "chat.tg.gain +100.0 % (at least +90.0 %)" || g.Launches != 4 || g.Against != 4 {
+	if g.String() != "chat.tg.gain +100.0% (at least +90.0%)" || g.Launches != 4 || g.Against != 4 {
 		t.Errorf("%s, %+v", g, g)
 	}
 }
@@ -129,7 +129,7 @@ func TestBoundsAreOfTheSameRelation(t *testing.T) {
 		got = append(got, g.String())
 	}
 	slices.Sort(got)
-	if want := []string{"chat.ttft.change -50.0 % (at most -40.0 %)", "chat.ttft.gain +50.0 % (at least +40.0 %)"}; !slices.Equal(got, want) {
+	if want := []string{"chat.ttft.change -50.0% (at most -40.0%)", "chat.ttft.gain +50.0% (at least +40.0%)"}; !slices.Equal(got, want) {
 		t.Error(got)
 	}
 }

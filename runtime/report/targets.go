@@ -31,7 +31,7 @@ type Contest struct {
 	Variant  string   `json:"variant"`
 	Session  string   `json:"session,omitempty"`
 	Launches []string `json:"launches,omitempty"`
-	// Mean over launches with its two-sided 95 % interval, in Unit.
+	// Mean over launches with its two-sided 95% interval, in Unit.
 	Mean *float64 `json:"mean,omitempty"`
 	Low  *float64 `json:"low,omitempty"`
 	High *float64 `json:"high,omitempty"`
@@ -286,7 +286,7 @@ func (c *Contest) why(r Ruling) string {
 	if len(r.Sessions) > 0 {
 		own = "of session " + verdict.And(r.Sessions)
 	}
-	return fmt.Sprintf("the rule was decided on the launches %s up to the look that decided, at the plan's error rates; this table takes all of session %s, with plain 95 %% intervals", own, c.Session)
+	return fmt.Sprintf("the rule was decided on the launches %s up to the look that decided, at the plan's error rates; this table takes all of session %s, with plain 95%% intervals", own, c.Session)
 }
 
 // harder reports whether a number is harder to beat than the target's.
@@ -441,7 +441,7 @@ func measuredIn(all []Contest) string {
 // ContestNotes say whose launches these are, and what such numbers cannot show.
 func ContestNotes(all []Contest) (notes []string) {
 	if measured := measuredIn(all); measured != "" {
-		notes = append(notes, "Measured: "+measured+"; means over launches with their 95 % intervals. Beaten: the whole interval is better than the target.")
+		notes = append(notes, "Measured: "+measured+"; means over launches with their 95% intervals. Beaten: the whole interval is better than the target.")
 	}
 	for _, c := range all {
 		notes = append(notes, c.otherwise()...)

@@ -155,7 +155,7 @@ func TestNewestThatMeasuredIt(t *testing.T) {
 	if len(all) != 2 || all[0].Session != "s-1" || all[0].Standing != NotYet || all[1].Session != "s-2" || all[1].Standing != Beaten {
 		t.Fatalf("%+v", all)
 	}
-	want := "Measured: chat.tg of baseline in session s-1, 3 launches; deep.tg of baseline in session s-2, 2 launches; means over launches with their 95 % intervals."
+	want := "Measured: chat.tg of baseline in session s-1, 3 launches; deep.tg of baseline in session s-2, 2 launches; means over launches with their 95% intervals."
 	if got := ContestNotes(all)[0]; !strings.HasPrefix(got, want) {
 		t.Error(got)
 	}

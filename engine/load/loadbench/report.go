@@ -135,10 +135,10 @@ func (r result) marks() []mark {
 	var marks []mark
 	add := func(m mark) { marks = append(marks, m) }
 
-	m := mark{"rate at saturation against the floor", fmt.Sprintf("≥ %g %%", 100*leastRate), "", unknown}
+	m := mark{"rate at saturation against the floor", fmt.Sprintf("≥ %g%%", 100*leastRate), "", unknown}
 	if r.FloorMost > 0 {
 		share := r.ClientMost / r.FloorMost
-		m = judged(m.What, m.Want, fmt.Sprintf("%.0f %% (%.0f of %.0f events/s)", 100*share, r.ClientMost, r.FloorMost), share >= leastRate)
+		m = judged(m.What, m.Want, fmt.Sprintf("%.0f%% (%.0f of %.0f events/s)", 100*share, r.ClientMost, r.FloorMost), share >= leastRate)
 	}
 	add(m)
 

@@ -256,7 +256,7 @@ func Verdict(c measure.Calibration, limit time.Duration) (why string) {
 	}
 	at := fmt.Sprintf("with %d streams of %.4g events/s", c.Streams, c.Rate)
 	if !(c.Delivered >= leastDelivered) || math.IsInf(c.Delivered, 0) { // NaN fails as well
-		return fmt.Sprintf("%s only %.3g %% of the planned events arrived in time: this machine is too busy or too slow "+
+		return fmt.Sprintf("%s only %.3g%% of the planned events arrived in time: this machine is too busy or too slow "+
 			"to watch so many; lower the concurrency, or measure from another machine", at, 100*c.Delivered)
 	}
 	for _, one := range []struct {

@@ -150,9 +150,9 @@ func TestVerdict(t *testing.T) {
 	}{
 		"nothing":           {func(c *measure.Calibration) { *c = measure.Calibration{} }, "was not calibrated"},
 		"no events":         {func(c *measure.Calibration) { c.Events = 0 }, "was not calibrated"},
-		"half of it":        {func(c *measure.Calibration) { c.Delivered = 0.5 }, "only 50 % of the planned events"},
-		"an unknown share":  {func(c *measure.Calibration) { c.Delivered = math.NaN() }, "only NaN %"},
-		"an infinite share": {func(c *measure.Calibration) { c.Delivered = math.Inf(1) }, "only +Inf %"},
+		"half of it":        {func(c *measure.Calibration) { c.Delivered = 0.5 }, "only 50% of the planned events"},
+		"an unknown share":  {func(c *measure.Calibration) { c.Delivered = math.NaN() }, "only NaN%"},
+		"an infinite share": {func(c *measure.Calibration) { c.Delivered = math.Inf(1) }, "only +Inf%"},
 		"late":              {func(c *measure.Calibration) { c.TTFTp99 = 1.01 }, "error of TTFT is 1.01 ms"},
 		"uneven":            {func(c *measure.Calibration) { c.ITLp99 = 30 }, "error of ITL is 30 ms"},
 		"an unknown TTFT":   {func(c *measure.Calibration) { c.TTFTp99 = math.NaN() }, "TTFT is not known"},

@@ -11,7 +11,7 @@ const (
 	// Truth: the yes or no at Subject. Args: is.
 	Truth Code = "comparison.truth"
 	// RestsOn: the value at Subject is of launches. Args: n; base_n where they are held
-	// against others, and interval, of 95 %.
+	// against others, and interval, of 95%.
 	RestsOn Code = "value.rests_on"
 	// ValueSeen: the value at Subject. Args: value, and those of RestsOn.
 	ValueSeen Code = "value.seen"
