@@ -41,7 +41,10 @@ type AttrError struct {
 	Attr string
 	// Part is the block inside the engine that the mistake is in; nil is the
 	// engine itself.
-	Part    *Block
+	Part *Block
+	// Code is the stable name of this kind of mistake; docs/diagnostics.md explains
+	// each.
+	Code    string
 	Summary string
 	Detail  string
 }

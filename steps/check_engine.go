@@ -31,7 +31,7 @@ func checkContainer(e *plans.Engine) []plans.AttrError {
 		return nil
 	}
 	return []plans.AttrError{{
-		Part: e.Launch, Summary: "Missing image",
+		Part: e.Launch, Code: "missing-attribute", Summary: "Missing image",
 		Detail: fmt.Sprintf(`An engine of kind %q has no image of its own. Set image in the docker block, such as image = "vllm-dev:latest".`, e.Kind),
 	}}
 }

@@ -59,7 +59,7 @@ var outputPart = plans.Part{
 		},
 		Check: func(b *plans.Block) []plans.AttrError {
 			if file, ok := b.Attrs["file"].(string); ok && strings.TrimSpace(file) == "" {
-				return []plans.AttrError{{Attr: "file", Summary: "Empty file", Detail: "Name the file that the command writes, or remove file: then its standard output is read."}}
+				return []plans.AttrError{{Attr: "file", Code: "empty-value", Summary: "Empty file", Detail: "Name the file that the command writes, or remove file: then its standard output is read."}}
 			}
 			return nil
 		},
@@ -89,11 +89,11 @@ var metricPart = plans.Part{
 func checkMetricPart(b *plans.Block) (errs []plans.AttrError) {
 	if text, ok := b.Attrs["jq"].(string); ok {
 		if _, err := observe.CompileJQ(text); err != nil {
-			errs = append(errs, plans.AttrError{Attr: "jq", Summary: "Invalid jq expression", Detail: fmt.Sprintf("%v. Write an expression that yields numbers, such as .results[].tg.", err)})
+			errs = append(errs, plans.AttrError{Attr: "jq", Code: "invalid-jq", Summary: "Invalid jq expression", Detail: fmt.Sprintf("%v. Write an expression that yields numbers, such as .results[].tg.", err)})
 		}
 	}
 	if unit, ok := b.Attrs["unit"].(string); ok && strings.TrimSpace(unit) == "" {
-		errs = append(errs, plans.AttrError{Attr: "unit", Summary: "Empty unit", Detail: "Name the unit, such as tok/s, ms or GB; a plain number is a count."})
+		errs = append(errs, plans.AttrError{Attr: "unit", Code: "empty-value", Summary: "Empty unit", Detail: "Name the unit, such as tok/s, ms or GB; a plain number is a count."})
 	}
 	return errs
 }
@@ -111,7 +111,7 @@ var runPart = plans.Part{
 		Check: func(b *plans.Block) []plans.AttrError {
 			text, _ := b.Attrs["timeout"].(string)
 			if d, err := time.ParseDuration(text); err == nil && d <= 0 {
-				return []plans.AttrError{{Attr: "timeout", Summary: "Invalid timeout", Detail: "A command needs some time to run: write a duration above zero, such as \"30m\"."}}
+				return []plans.AttrError{{Attr: "timeout", Code: "invalid-value", Summary: "Invalid timeout", Detail: "A command needs some time to run: write a duration above zero, such as \"30m\"."}}
 			}
 			return nil
 		},

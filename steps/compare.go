@@ -36,20 +36,20 @@ var compareKind = stepKind{
 func checkCompare(b *plans.Block) (errs []plans.AttrError) {
 	var c compareConfig
 	if err := b.Decode(&c); err != nil {
-		return []plans.AttrError{{Summary: "Nothing to compare", Detail: err.Error()}}
+		return []plans.AttrError{{Code: "comparison-of-engines", Summary: "Nothing to compare", Detail: err.Error()}}
 	}
 	if len(c.Engines) < 2 {
-		errs = append(errs, plans.AttrError{Attr: "engines", Summary: "Nothing to compare", Detail: "Name at least two engines, as in engines = [engine.openai.vllm, engine.openai.llamacpp]."})
+		errs = append(errs, plans.AttrError{Attr: "engines", Code: "comparison-of-engines", Summary: "Nothing to compare", Detail: "Name at least two engines, as in engines = [engine.openai.vllm, engine.openai.llamacpp]."})
 	}
 	if !slices.Contains(c.Engines, c.Reference) {
-		errs = append(errs, plans.AttrError{Attr: "reference", Summary: "Reference is not compared", Detail: fmt.Sprintf("Speed-ups are against a row of the table, and engine.%s is none. Add it to engines, or name one of %s.", c.Reference, strings.Join(c.Engines, ", "))})
+		errs = append(errs, plans.AttrError{Attr: "reference", Code: "comparison-of-engines", Summary: "Reference is not compared", Detail: fmt.Sprintf("Speed-ups are against a row of the table, and engine.%s is none. Add it to engines, or name one of %s.", c.Reference, strings.Join(c.Engines, ", "))})
 	}
 	servers := slices.ContainsFunc(c.Engines, func(key string) bool { return !strings.HasPrefix(key, "command.") })
 	switch {
 	case servers && len(c.Workloads) == 0:
-		errs = append(errs, plans.AttrError{Summary: "Comparison sends nothing", Detail: "Name what the engines are sent, as in workloads = [workload.chat]."})
+		errs = append(errs, plans.AttrError{Code: "comparison-of-engines", Summary: "Comparison sends nothing", Detail: "Name what the engines are sent, as in workloads = [workload.chat]."})
 	case !servers && len(c.Workloads) > 0:
-		errs = append(errs, plans.AttrError{Attr: "workloads", Summary: "Workloads for a command", Detail: "All of these engines are commands, which bring their own work. Remove workloads."})
+		errs = append(errs, plans.AttrError{Attr: "workloads", Code: "command-is-no-server", Summary: "Workloads for a command", Detail: "All of these engines are commands, which bring their own work. Remove workloads."})
 	}
 	return errs
 }

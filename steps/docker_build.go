@@ -47,13 +47,13 @@ var dockerBuildKind = stepKind{
 func checkDockerBuild(b *plans.Block) []plans.AttrError {
 	var wrong []plans.AttrError
 	if tag, _ := b.Attrs["tag"].(string); tag == "" || strings.HasPrefix(tag, "-") || strings.ContainsAny(tag, " \t@") {
-		wrong = append(wrong, plans.AttrError{Attr: "tag", Summary: "Invalid image tag", Detail: `Write a name and a version, as in "vllm-dev:mxfp4".`})
+		wrong = append(wrong, plans.AttrError{Attr: "tag", Code: "invalid-value", Summary: "Invalid image tag", Detail: `Write a name and a version, as in "vllm-dev:mxfp4".`})
 	}
 	if folder, _ := b.Attrs["context"].(string); strings.Contains(folder, "://") || strings.HasPrefix(folder, "git@") {
-		wrong = append(wrong, plans.AttrError{Attr: "context", Summary: "Invalid build context", Detail: "It must be a folder of this machine, so that changes in it are noticed. Fetch the repository in a git step before, and name its folder."})
+		wrong = append(wrong, plans.AttrError{Attr: "context", Code: "invalid-value", Summary: "Invalid build context", Detail: "It must be a folder of this machine, so that changes in it are noticed. Fetch the repository in a git step before, and name its folder."})
 	}
 	if b.Attrs["host"] != nil && b.Attrs["docker_context"] != nil {
-		wrong = append(wrong, plans.AttrError{Attr: "host", Summary: "Invalid docker address", Detail: "There is a host and a docker_context. Remove one of them."})
+		wrong = append(wrong, plans.AttrError{Attr: "host", Code: "invalid-value", Summary: "Invalid docker address", Detail: "There is a host and a docker_context. Remove one of them."})
 	}
 	return wrong
 }

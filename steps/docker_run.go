@@ -52,7 +52,7 @@ var dockerRunKind = stepKind{
 func checkDockerRun(b *plans.Block) []plans.AttrError {
 	var c dockerRunConfig
 	if err := b.Decode(&c); err != nil {
-		return []plans.AttrError{{Summary: "Invalid docker_run step", Detail: err.Error()}}
+		return []plans.AttrError{{Code: "invalid-value", Summary: "Invalid docker_run step", Detail: err.Error()}}
 	}
 	box := *b
 	box.Attrs = map[string]any{}
@@ -64,7 +64,7 @@ func checkDockerRun(b *plans.Block) []plans.AttrError {
 	}
 	errs := checkDocker(&box)
 	if c.Image == "" {
-		errs = append(errs, plans.AttrError{Attr: "image", Summary: "Empty image", Detail: `Name the image, such as "vllm-dev:mxfp4".`})
+		errs = append(errs, plans.AttrError{Attr: "image", Code: "empty-value", Summary: "Empty image", Detail: `Name the image, such as "vllm-dev:mxfp4".`})
 	}
 	return errs
 }

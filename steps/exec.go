@@ -36,7 +36,7 @@ var execKind = stepKind{
 					return nil
 				}
 			}
-			return []plans.AttrError{{Attr: "command", Summary: "Empty command", Detail: "Name the program first, as in [\"git\", \"tag\", \"backup\"]."}}
+			return []plans.AttrError{{Attr: "command", Code: "empty-value", Summary: "Empty command", Detail: "Name the program first, as in [\"git\", \"tag\", \"backup\"]."}}
 		},
 	},
 	make: func(l *Lab, b *plans.Block) stepRunner { return &execStep{lab: l, block: b} },

@@ -51,7 +51,7 @@ func gitKind(doc, example string, action func(*Lab) gitAction, attrs ...plans.At
 func notBlank(b *plans.Block) (wrong []plans.AttrError) {
 	for _, name := range []string{"repo", "name", "from", "ref", "remote", "branch", "patch", "worktree"} {
 		if text, ok := b.Attrs[name].(string); ok && strings.TrimSpace(text) == "" {
-			wrong = append(wrong, plans.AttrError{Attr: name, Summary: "Empty " + name, Detail: "Say which one, or leave " + name + " out where it has a default."})
+			wrong = append(wrong, plans.AttrError{Attr: name, Code: "empty-value", Summary: "Empty " + name, Detail: "Say which one, or leave " + name + " out where it has a default."})
 		}
 	}
 	return wrong

@@ -42,11 +42,11 @@ var gpuPart = plans.Part{
 func checkGPU(b *plans.Block) (wrong []plans.AttrError) {
 	c, err := gpuConfigOf(b)
 	if err != nil {
-		return []plans.AttrError{{Summary: "Invalid gpu block", Detail: err.Error()}}
+		return []plans.AttrError{{Code: "invalid-value", Summary: "Invalid gpu block", Detail: err.Error()}}
 	}
 	for _, glob := range c.Ignore {
 		if glob == "" || glob == "*" {
-			wrong = append(wrong, plans.AttrError{Attr: "ignore", Summary: "Glob matches everything", Detail: "Nobody would be waited for. Name the programs that may stay, such as \"Xorg\"."})
+			wrong = append(wrong, plans.AttrError{Attr: "ignore", Code: "evidence-proves-nothing", Summary: "Glob matches everything", Detail: "Nobody would be waited for. Name the programs that may stay, such as \"Xorg\"."})
 		}
 	}
 	return wrong

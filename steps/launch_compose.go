@@ -29,14 +29,14 @@ var composeSchema = plans.Schema{
 	Check: func(b *plans.Block) []plans.AttrError {
 		var c composeAttrs
 		if err := b.Decode(&c); err != nil {
-			return []plans.AttrError{{Summary: "Invalid compose block", Detail: err.Error()}}
+			return []plans.AttrError{{Code: "invalid-value", Summary: "Invalid compose block", Detail: err.Error()}}
 		}
 		errs := checkDaemon(c.Host, c.Context)
 		if c.File == "" {
-			errs = append(errs, plans.AttrError{Attr: "file", Summary: "Empty file", Detail: "Name the compose file, or leave file out where it is compose.yaml."})
+			errs = append(errs, plans.AttrError{Attr: "file", Code: "empty-value", Summary: "Empty file", Detail: "Name the compose file, or leave file out where it is compose.yaml."})
 		}
 		if c.Service == "" {
-			errs = append(errs, plans.AttrError{Attr: "service", Summary: "Empty service", Detail: "Name the service of the compose file that is the engine."})
+			errs = append(errs, plans.AttrError{Attr: "service", Code: "empty-value", Summary: "Empty service", Detail: "Name the service of the compose file that is the engine."})
 		}
 		return append(errs, checkInContainer(c.Command)...)
 	},

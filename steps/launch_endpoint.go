@@ -48,38 +48,38 @@ type endpointAttrs struct {
 func checkEndpoint(b *plans.Block) (errs []plans.AttrError) {
 	var e endpointAttrs
 	if err := b.Decode(&e); err != nil {
-		return []plans.AttrError{{Summary: "Invalid endpoint", Detail: err.Error()}}
+		return []plans.AttrError{{Code: "invalid-value", Summary: "Invalid endpoint", Detail: err.Error()}}
 	}
-	add := func(attr, summary, format string, args ...any) {
-		errs = append(errs, plans.AttrError{Attr: attr, Summary: summary, Detail: fmt.Sprintf(format, args...)})
+	add := func(attr, code, summary, format string, args ...any) {
+		errs = append(errs, plans.AttrError{Attr: attr, Code: code, Summary: summary, Detail: fmt.Sprintf(format, args...)})
 	}
 	if err := endpoint.CheckURL(e.URL); err != nil {
-		add("url", "Invalid url", "%v.", err)
+		add("url", "invalid-value", "Invalid url", "%v.", err)
 	}
 	if _, given := b.Attrs["api_key"]; given && e.APIKey == "" {
-		add("api_key", "Empty api_key", "The server would be asked without a key. Give the variable that it comes from a value, or remove api_key.")
+		add("api_key", "empty-value", "Empty api_key", "The server would be asked without a key. Give the variable that it comes from a value, or remove api_key.")
 	} else if err := endpoint.CheckKey(e.APIKey); err != nil {
-		add("api_key", "Invalid api_key", "The key cannot be sent: %v.", err)
+		add("api_key", "invalid-value", "Invalid api_key", "The key cannot be sent: %v.", err)
 	}
 	for name, value := range e.Headers {
 		switch err := endpoint.CheckHeader(name, value); {
 		case err != nil:
-			add("headers", "Invalid header", "%q cannot be sent: %v.", name, err)
+			add("headers", "invalid-value", "Invalid header", "%q cannot be sent: %v.", name, err)
 		case e.APIKey != "" && strings.EqualFold(name, "Authorization"):
-			add("headers", "Two keys", "api_key is sent as the header Authorization, which headers sets too. Remove one of them.")
+			add("headers", "endpoint-contradiction", "Two keys", "api_key is sent as the header Authorization, which headers sets too. Remove one of them.")
 		}
 	}
 	if (e.ClientCert == "") != (e.ClientKey == "") {
-		add("", "Half a client certificate", "client_cert and client_key are needed together: one says who mxflow is, the other proves it.")
+		add("", "endpoint-contradiction", "Half a client certificate", "client_cert and client_key are needed together: one says who mxflow is, the other proves it.")
 	}
 	if e.CAFile != "" && e.Insecure {
-		add("insecure", "Certificate is not checked", "With insecure = true nobody looks at ca_file. Remove one of them.")
+		add("insecure", "endpoint-contradiction", "Certificate is not checked", "With insecure = true nobody looks at ca_file. Remove one of them.")
 	}
 	if strings.HasPrefix(e.URL, "http://") && (e.CAFile != "" || e.ClientCert != "" || e.Insecure) {
-		add("url", "Certificates without TLS", "ca_file, client_cert and insecure are about https://, and this is plain http://. Correct the url, or remove them.")
+		add("url", "endpoint-contradiction", "Certificates without TLS", "ca_file, client_cert and insecure are about https://, and this is plain http://. Correct the url, or remove them.")
 	}
 	if _, given := b.Attrs["restart"]; given && (len(e.Restart) == 0 || e.Restart[0] == "") {
-		add("restart", "Empty restart", `Name the program that restarts the server and its arguments, such as ["ssh", "box", "systemctl restart vllm"], or remove restart.`)
+		add("restart", "empty-value", "Empty restart", `Name the program that restarts the server and its arguments, such as ["ssh", "box", "systemctl restart vllm"], or remove restart.`)
 	}
 	return errs
 }

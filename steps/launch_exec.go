@@ -34,14 +34,14 @@ var execSchema = plans.Schema{
 func checkExec(b *plans.Block) []plans.AttrError {
 	var x engine.Exec
 	if err := b.Decode(&x); err != nil {
-		return []plans.AttrError{{Summary: "Invalid exec block", Detail: err.Error()}}
+		return []plans.AttrError{{Code: "invalid-value", Summary: "Invalid exec block", Detail: err.Error()}}
 	}
 	errs := checkDaemon(x.Host, x.Context)
 	if x.Container == "" {
-		errs = append(errs, plans.AttrError{Attr: "container", Summary: "Empty container", Detail: "Name the container that the engine is started in, as docker ps shows it."})
+		errs = append(errs, plans.AttrError{Attr: "container", Code: "empty-value", Summary: "Empty container", Detail: "Name the container that the engine is started in, as docker ps shows it."})
 	}
 	if _, given := b.Attrs["command"]; given && (len(x.Command) == 0 || x.Command[0] == "") {
-		errs = append(errs, plans.AttrError{Attr: "command", Summary: "Empty command", Detail: "Name the program first, or leave command out where the kind has one of its own."})
+		errs = append(errs, plans.AttrError{Attr: "command", Code: "empty-value", Summary: "Empty command", Detail: "Name the program first, or leave command out where the kind has one of its own."})
 	}
 	return append(errs, checkInContainer(x.Command)...)
 }
@@ -49,10 +49,10 @@ func checkExec(b *plans.Block) []plans.AttrError {
 // checkDaemon looks at how a block names its docker daemon.
 func checkDaemon(host, context string) (errs []plans.AttrError) {
 	if err := docker.CheckHost(host); err != nil {
-		errs = append(errs, plans.AttrError{Attr: "host", Summary: "Invalid host", Detail: sentence(err)})
+		errs = append(errs, plans.AttrError{Attr: "host", Code: "invalid-value", Summary: "Invalid host", Detail: sentence(err)})
 	}
 	if host != "" && context != "" {
-		errs = append(errs, plans.AttrError{Attr: "context", Summary: "Invalid context", Detail: "host names the docker daemon already; remove one of them."})
+		errs = append(errs, plans.AttrError{Attr: "context", Code: "invalid-value", Summary: "Invalid context", Detail: "host names the docker daemon already; remove one of them."})
 	}
 	return errs
 }
@@ -61,7 +61,7 @@ func checkDaemon(host, context string) (errs []plans.AttrError) {
 func checkInContainer(command []string) []plans.AttrError {
 	for _, arg := range command {
 		if strings.Contains(arg, "{mxflow}") {
-			return []plans.AttrError{{Attr: "command", Summary: "Invalid command", Detail: "{mxflow} is the path of a program on this machine, which is not in the container; name a program of the container."}}
+			return []plans.AttrError{{Attr: "command", Code: "invalid-value", Summary: "Invalid command", Detail: "{mxflow} is the path of a program on this machine, which is not in the container; name a program of the container."}}
 		}
 	}
 	return nil

@@ -35,16 +35,16 @@ var metadataPart = plans.Part{
 		Check: func(b *plans.Block) (wrong []plans.AttrError) {
 			var c metadataConfig
 			if err := b.Decode(&c); err != nil {
-				return []plans.AttrError{{Summary: "Invalid metadata block", Detail: err.Error()}}
+				return []plans.AttrError{{Code: "invalid-value", Summary: "Invalid metadata block", Detail: err.Error()}}
 			}
 			for name, path := range c.Repos {
 				if strings.TrimSpace(path) == "" {
-					wrong = append(wrong, plans.AttrError{Attr: "repos", Summary: "Empty path", Detail: fmt.Sprintf("repos names %s without a path. Write the folder of its git tree, as the engine sees it.", name)})
+					wrong = append(wrong, plans.AttrError{Attr: "repos", Code: "empty-value", Summary: "Empty path", Detail: fmt.Sprintf("repos names %s without a path. Write the folder of its git tree, as the engine sees it.", name)})
 				}
 			}
 			for name, command := range c.Commands {
 				if strings.TrimSpace(command) == "" {
-					wrong = append(wrong, plans.AttrError{Attr: "commands", Summary: "Empty command", Detail: fmt.Sprintf("commands names %s without a command. Write what sh is to run.", name)})
+					wrong = append(wrong, plans.AttrError{Attr: "commands", Code: "empty-value", Summary: "Empty command", Detail: fmt.Sprintf("commands names %s without a command. Write what sh is to run.", name)})
 				}
 			}
 			return wrong

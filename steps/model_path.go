@@ -44,7 +44,7 @@ func checkModel(e *plans.Engine) []plans.AttrError {
 		return nil
 	}
 	return []plans.AttrError{{
-		Summary: "Missing model", Detail: "An engine of kind \"" + e.Kind + "\" is started with the name or path of its model. Add: model = \"openai/gpt-oss-20b\", or whatever it is to serve.",
+		Code: "missing-attribute", Summary: "Missing model", Detail: "An engine of kind \"" + e.Kind + "\" is started with the name or path of its model. Add: model = \"openai/gpt-oss-20b\", or whatever it is to serve.",
 	}}
 }
 
@@ -55,7 +55,7 @@ func checkExecCommand(e *plans.Engine) []plans.AttrError {
 		return nil
 	}
 	return []plans.AttrError{{
-		Part: e.Launch, Summary: "Missing command",
+		Part: e.Launch, Code: "missing-attribute", Summary: "Missing command",
 		Detail: "An engine of kind \"" + e.Kind + "\" has no command of its own. Set command in the exec block, such as command = [\"./server\", \"--port\", \"{port}\"].",
 	}}
 }

@@ -89,10 +89,10 @@ func numeric(ty kinds.Type) bool { return ty == kinds.TypeNumber || ty == kinds.
 func checkObserve(b *plans.Block) (errs []plans.AttrError) {
 	var c observeConfig
 	if err := b.Decode(&c); err != nil {
-		return []plans.AttrError{{Summary: "Invalid observe block", Detail: err.Error()}}
+		return []plans.AttrError{{Code: "invalid-value", Summary: "Invalid observe block", Detail: err.Error()}}
 	}
-	wrong := func(attr, summary, format string, args ...any) {
-		errs = append(errs, plans.AttrError{Attr: attr, Summary: summary, Detail: fmt.Sprintf(format, args...)})
+	wrong := func(attr, code, summary, format string, args ...any) {
+		errs = append(errs, plans.AttrError{Attr: attr, Code: code, Summary: summary, Detail: fmt.Sprintf(format, args...)})
 	}
 	var sources []string
 	for _, s := range []struct{ name, value string }{{"log", c.Log}, {"path", c.Path}, {"file", c.File}, {"metric", c.Metric}} {
@@ -102,45 +102,45 @@ func checkObserve(b *plans.Block) (errs []plans.AttrError) {
 	}
 	switch {
 	case len(sources) == 0:
-		wrong("", "Nothing to observe", "Say where it is seen: log = \"expression\", path = \"/page\" or file = \"name\" with jq, or metric = \"name\".")
+		wrong("", "unusable-observation", "Nothing to observe", "Say where it is seen: log = \"expression\", path = \"/page\" or file = \"name\" with jq, or metric = \"name\".")
 		return errs
 	case len(sources) > 1:
-		wrong(sources[1], "Two sources of one observation", "It is taken from %s, or from %s. Remove one of them, or make two observations.", sources[0], sources[1])
+		wrong(sources[1], "unusable-observation", "Two sources of one observation", "It is taken from %s, or from %s. Remove one of them, or make two observations.", sources[0], sources[1])
 		return errs
 	}
 	switch json := c.Path != "" || c.File != ""; {
 	case json && c.JQ == "":
-		wrong(sources[0], "Missing jq", "A page or file holds much: say with jq which value of it is meant, such as jq = \".version\".")
+		wrong(sources[0], "missing-attribute", "Missing jq", "A page or file holds much: say with jq which value of it is meant, such as jq = \".version\".")
 	case !json && c.JQ != "":
-		wrong("jq", "Attribute has no use here", "jq takes a value out of JSON, so it goes with path or file.")
+		wrong("jq", "unusable-observation", "Attribute has no use here", "jq takes a value out of JSON, so it goes with path or file.")
 	case json:
 		if _, err := observe.CompileJQ(c.JQ); err != nil {
-			wrong("jq", "Invalid jq expression", "%v.", err)
+			wrong("jq", "invalid-jq", "Invalid jq expression", "%v.", err)
 		}
 	}
 	if c.Path != "" && !strings.HasPrefix(c.Path, "/") {
-		wrong("path", "Invalid path", "%q begins with a slash: it is a page of the engine, such as \"/v1/models\".", c.Path)
+		wrong("path", "invalid-value", "Invalid path", "%q begins with a slash: it is a page of the engine, such as \"/v1/models\".", c.Path)
 	}
 	switch {
 	case c.Log != "":
 		errs = append(errs, checkLogExpression(c)...)
 	case c.Type == kinds.TypeCount:
-		wrong("type", "Count without a log", "count is how many lines of the log match. What %s gives is a number.", sources[0])
+		wrong("type", "unusable-observation", "Count without a log", "count is how many lines of the log match. What %s gives is a number.", sources[0])
 	case c.Metric != "" && c.Type != kinds.TypeNumber:
-		wrong("type", "Metric is a number", "A Prometheus metric is a number: write type = \"number\".")
+		wrong("type", "unusable-observation", "Metric is a number", "A Prometheus metric is a number: write type = \"number\".")
 	}
 	if len(c.Labels) > 0 && c.Metric == "" {
-		wrong("labels", "Attribute has no use here", "labels choose a series of a Prometheus metric.")
+		wrong("labels", "unusable-observation", "Attribute has no use here", "labels choose a series of a Prometheus metric.")
 	}
 	if !numeric(c.Type) {
 		for attr, set := range map[string]bool{"unit": c.Unit != "", "scale": c.Scale != nil, "same": c.Same} {
 			if set {
-				wrong(attr, "Attribute has no use here", "%s belongs to a number; this is a %s.", attr, c.Type)
+				wrong(attr, "unusable-observation", "Attribute has no use here", "%s belongs to a number; this is a %s.", attr, c.Type)
 			}
 		}
 	}
 	if c.Scale != nil && *c.Scale == 0 {
-		wrong("scale", "Invalid scale", "Everything times 0 is 0. Remove scale, or write the factor between what the engine says and the unit.")
+		wrong("scale", "invalid-value", "Invalid scale", "Everything times 0 is 0. Remove scale, or write the factor between what the engine says and the unit.")
 	}
 	return errs
 }
@@ -149,11 +149,11 @@ func checkLogExpression(c observeConfig) []plans.AttrError {
 	re, err := regexp.Compile(c.Log)
 	switch {
 	case err != nil:
-		return []plans.AttrError{{Attr: "log", Summary: "Invalid regular expression", Detail: fmt.Sprintf("%v. The syntax is RE2.", err)}}
+		return []plans.AttrError{{Attr: "log", Code: "invalid-value", Summary: "Invalid regular expression", Detail: fmt.Sprintf("%v. The syntax is RE2.", err)}}
 	case re.NumSubexp() == 0 && (c.Type == kinds.TypeString || c.Type == kinds.TypeNumber):
-		return []plans.AttrError{{Attr: "log", Summary: "Expression without a group", Detail: fmt.Sprintf("A %s is what a group matches: put the value into brackets, as in \"Using (\\\\w+) backend\". Without a group it can be a bool or a count.", c.Type)}}
+		return []plans.AttrError{{Attr: "log", Code: "unusable-observation", Summary: "Expression without a group", Detail: fmt.Sprintf("A %s is what a group matches: put the value into brackets, as in \"Using (\\\\w+) backend\". Without a group it can be a bool or a count.", c.Type)}}
 	case re.MatchString("") && c.Type == kinds.TypeCount:
-		return []plans.AttrError{{Attr: "log", Summary: "Expression matches everything", Detail: "It matches even an empty line, so it counts all lines. Name text that has to be there."}}
+		return []plans.AttrError{{Attr: "log", Code: "unusable-observation", Summary: "Expression matches everything", Detail: "It matches even an empty line, so it counts all lines. Name text that has to be there."}}
 	}
 	return nil
 }

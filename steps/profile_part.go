@@ -69,10 +69,10 @@ var flagForm = regexp.MustCompile(`^--?[A-Za-z0-9][^\s|]*(\|--?[A-Za-z0-9][^\s|]
 func checkProfile(b *plans.Block) (errs []plans.AttrError) {
 	var p profileAttrs
 	if err := b.Decode(&p); err != nil {
-		return []plans.AttrError{{Summary: "Invalid profile", Detail: err.Error()}}
+		return []plans.AttrError{{Code: "invalid-value", Summary: "Invalid profile", Detail: err.Error()}}
 	}
 	add := func(attr, format string, args ...any) {
-		errs = append(errs, plans.AttrError{Attr: attr, Summary: "Invalid " + attr, Detail: fmt.Sprintf(format, args...)})
+		errs = append(errs, plans.AttrError{Attr: attr, Code: "invalid-value", Summary: "Invalid " + attr, Detail: fmt.Sprintf(format, args...)})
 	}
 	for attr, path := range map[string]string{"ready_path": p.ReadyPath, "version_path": p.VersionPath, "metrics_path": p.MetricsPath, "tokenize_path": p.TokenizePath} {
 		if path != "" && !strings.HasPrefix(path, "/") {

@@ -52,10 +52,10 @@ func checkSmoke(b *plans.Block) []plans.AttrError {
 	pattern, _ := b.Attrs["pattern"].(string)
 	expect, _ := b.Attrs["expect"].(string)
 	if _, err := regexp.Compile(pattern); err != nil {
-		errs = append(errs, plans.AttrError{Attr: "pattern", Summary: "Invalid regular expression", Detail: fmt.Sprintf("%v. The syntax is RE2.", err)})
+		errs = append(errs, plans.AttrError{Attr: "pattern", Code: "invalid-value", Summary: "Invalid regular expression", Detail: fmt.Sprintf("%v. The syntax is RE2.", err)})
 	}
 	if strings.TrimSpace(pattern) == "" && strings.TrimSpace(expect) == "" {
-		errs = append(errs, plans.AttrError{Summary: "Smoke level expects nothing", Detail: "Say what a right answer contains with expect or pattern: an engine that answers garbage must not pass."})
+		errs = append(errs, plans.AttrError{Code: "smoke-expects-nothing", Summary: "Smoke level expects nothing", Detail: "Say what a right answer contains with expect or pattern: an engine that answers garbage must not pass."})
 	}
 	return errs
 }

@@ -52,11 +52,11 @@ func checkSource(b *plans.Block) []plans.AttrError {
 	wrong := notBlank(b)
 	if build, ok := b.Attrs["build"]; ok {
 		if why := notCommands(build); why != "" {
-			wrong = append(wrong, plans.AttrError{Attr: "build", Summary: "Wrong type for build", Detail: `build takes a list of commands, each a list of texts, such as [["make", "-j8"]]; ` + why})
+			wrong = append(wrong, plans.AttrError{Attr: "build", Code: "wrong-type", Summary: "Wrong type for build", Detail: `build takes a list of commands, each a list of texts, such as [["make", "-j8"]]; ` + why})
 		}
 	}
 	if mount, ok := b.Attrs["mount"].(string); ok && !path.IsAbs(mount) {
-		wrong = append(wrong, plans.AttrError{Attr: "mount", Summary: "Invalid mount", Detail: fmt.Sprintf("mount is a path in the container, and begins with /; this is %q.", mount)})
+		wrong = append(wrong, plans.AttrError{Attr: "mount", Code: "invalid-value", Summary: "Invalid mount", Detail: fmt.Sprintf("mount is a path in the container, and begins with /; this is %q.", mount)})
 	}
 	return wrong
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/plans/rules"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps"
@@ -128,11 +129,11 @@ func (c *console) line(line string) bool {
 			fmt.Fprintln(c.stdout, text)
 			return true
 		}
-		if !strings.ContainsAny(line, "<>=") && unknownToRules(wrong[0].Summary) {
+		if !strings.ContainsAny(line, "<>=") && rules.AboutOf(wrong[0]) == rules.AboutName {
 			wrong = diags // it was hardly meant as a rule
 		}
 		for _, d := range wrong {
-			if d.Summary == "Whose value?" {
+			if rules.AboutOf(d) == rules.AboutOwner {
 				d.Detail = strings.Replace(d.Detail, "this gate decides over", "the plan has", 1) + " Here .feature NAME chooses one for every line that follows."
 			}
 		}
@@ -140,10 +141,6 @@ func (c *console) line(line string) bool {
 	}
 	c.decide(rule, address)
 	return true
-}
-
-func unknownToRules(summary string) bool {
-	return summary == "Unknown function" || summary == "Unknown name in a rule"
 }
 
 func (c *console) choose(name string) bool {

@@ -61,7 +61,7 @@ func (l *caseLoader) decodeLaunches(f *eval.Body, ft *plans.Feature) (list []Giv
 		}
 		key := in.LaunchAddress() + "." + stat
 		if first, twice := seen[key]; twice {
-			l.Fail(p.KeyAt, "Metric given twice", "%q is what %q says already. Remove one.", p.Key, first)
+			l.Fail(p.KeyAt, "given-twice", "Metric given twice", "%q is what %q says already. Remove one.", p.Key, first)
 			continue
 		}
 		seen[key] = p.Key
@@ -76,7 +76,7 @@ func (l *caseLoader) decodeLaunches(f *eval.Body, ft *plans.Feature) (list []Giv
 	}
 	l.shareRequests(all)
 	if _, ok := f.Value("launches"); ok && len(all) == 0 && len(l.Diags) == before {
-		l.Fail(f.At("launches"), "Empty launches", `The map is empty, and without launches nothing is measured. Write a metric, as in { "chat.tg" = { gain = 0.2 } }, or leave it out.`)
+		l.Fail(f.At("launches"), "case-says-nothing", "Empty launches", `The map is empty, and without launches nothing is measured. Write a metric, as in { "chat.tg" = { gain = 0.2 } }, or leave it out.`)
 	}
 	if len(l.Diags) > before && l.Diags[before:].HasErrors() {
 		return nil
@@ -110,7 +110,7 @@ func (l *caseLoader) decodeMeasurement(f *eval.Body, p eval.Pair, in *plans.Inpu
 			l.decodeArm(m, e)
 		case slices.Contains(madeFrom, e.Key):
 			if m.made != "" {
-				l.Fail(e.KeyAt, "Candidate given twice", "%s says already what the candidate is. Remove one.", m.made)
+				l.Fail(e.KeyAt, "given-twice", "Candidate given twice", "%s says already what the candidate is. Remove one.", m.made)
 				continue
 			}
 			m.made = e.Key
@@ -133,7 +133,7 @@ func (l *caseLoader) decodeMeasurement(f *eval.Body, p eval.Pair, in *plans.Inpu
 			}
 		default:
 			names := append(append([]string(nil), armNames...), append(madeFrom, "spread", "launches", "requests")...)
-			l.Fail(e.KeyAt, "Unknown name in launches", "A metric of launches has no %q.%s", e.Key, l.DidYouMean(e.Key, names))
+			l.Fail(e.KeyAt, "unknown-reference", "Unknown name in launches", "A metric of launches has no %q.%s", e.Key, l.DidYouMean(e.Key, names))
 		}
 	}
 	l.checkMeasurement(m, ft)
@@ -152,7 +152,7 @@ func (l *caseLoader) decodeArm(m *measurement, e eval.Pair) {
 		return
 	}
 	if len(elems) == 0 || len(elems) > mostGiven {
-		l.Fail(e.At, "Empty launches", "An arm has 1 to %d launches, and this lists %d. Leave %s out where nothing was launched.", mostGiven, len(elems), e.Key)
+		l.Fail(e.At, "case-says-nothing", "Empty launches", "An arm has 1 to %d launches, and this lists %d. Leave %s out where nothing was launched.", mostGiven, len(elems), e.Key)
 		return
 	}
 	list := make([]*float64, len(elems))
@@ -174,7 +174,7 @@ func (l *caseLoader) decodeArm(m *measurement, e eval.Pair) {
 
 func (l *caseLoader) plausible(in *plans.Input, n float64, at hcl.Range) {
 	if why := lint.Implausible(in, n); why != "" {
-		l.Warn(at, "Implausible for the unit", "%s", why)
+		l.Warn(at, "implausible-value", "Implausible for the unit", "%s", why)
 	}
 }
 
@@ -189,32 +189,32 @@ func (l *caseLoader) checkMeasurement(m *measurement, ft *plans.Feature) {
 		_, list := m.lists[arm]
 		_, mean := m.means[arm]
 		if arm == "candidate" && m.made != "" && (list || mean) {
-			l.Fail(m.at[m.made], "Candidate given twice", "candidate and %s both say what the candidate is. Remove one.", m.made)
+			l.Fail(m.at[m.made], "given-twice", "Candidate given twice", "candidate and %s both say what the candidate is. Remove one.", m.made)
 		}
 		if arm == "root" && (list || mean) && ft.BuildsOn.Kind == plans.OnBaseline {
-			l.Fail(m.at[arm], "Baseline given twice", "%s builds on the baseline, so that base and root are the same launches. Remove root.", ft.Name)
+			l.Fail(m.at[arm], "given-twice", "Baseline given twice", "%s builds on the baseline, so that base and root are the same launches. Remove root.", ft.Name)
 		}
 	}
 	made := len(m.means) > 0 || m.made != ""
 	for _, name := range []string{"spread", "launches"} {
 		if at, written := m.at[name]; written && !made {
-			l.Fail(at, "Nothing is made here", "%s says how launches are made from a mean or a gain, and here each is written out. Remove it.", name)
+			l.Fail(at, "case-says-nothing", "Nothing is made here", "%s says how launches are made from a mean or a gain, and here each is written out. Remove it.", name)
 		}
 	}
 	switch {
 	case len(m.at) == 0:
-		l.Fail(m.Pair.At, "Empty launches", "Nothing is said of %s. Write { base = […], candidate = […] }, or { gain = 0.2 }.", m.Key)
+		l.Fail(m.Pair.At, "case-says-nothing", "Empty launches", "Nothing is said of %s. Write { base = […], candidate = […] }, or { gain = 0.2 }.", m.Key)
 	case !made && len(m.lists) == 0 && !l.Diags.HasErrors():
-		l.Fail(m.Pair.At, "Empty launches", "No arm has %s here. Write base and candidate, or a gain, change or delta.", m.Key)
+		l.Fail(m.Pair.At, "case-says-nothing", "Empty launches", "No arm has %s here. Write base and candidate, or a gain, change or delta.", m.Key)
 	case m.made == "gain" && in.Better == string(measure.Neither):
-		l.Fail(m.at["gain"], "No better direction", "%s has no better direction, so there is no gain; write change or delta.", m.Key)
+		l.Fail(m.at["gain"], "invalid-address", "No better direction", "%s has no better direction, so there is no gain; write change or delta.", m.Key)
 	case m.made == "gain" && in.Better == string(measure.Lower) && m.by >= 1:
-		l.Fail(m.at["gain"], "Invalid gain", "Of %s less is better, and a gain of %v would leave nothing of it. A gain is less than 1.", m.Key, m.by)
+		l.Fail(m.at["gain"], "invalid-value", "Invalid gain", "Of %s less is better, and a gain of %v would leave nothing of it. A gain is less than 1.", m.Key, m.by)
 	case (m.made == "gain" && in.Better == string(measure.Higher) || m.made == "change") && m.by <= -1:
-		l.Fail(m.at[m.made], "Invalid "+m.made, "A %s of %v leaves nothing of %s. It is more than -1; -0.1 is 10%% less.", m.made, m.by, m.Key)
+		l.Fail(m.at[m.made], "invalid-value", "Invalid "+m.made, "A %s of %v leaves nothing of %s. It is more than -1; -0.1 is 10 %% less.", m.made, m.by, m.Key)
 	}
 	if at, written := m.at["requests"]; written && l.requestsOf(in) == 0 {
-		l.Fail(at, "One value a launch", "A launch has one %s, which comes from no number of requests. Remove requests.", m.Key)
+		l.Fail(at, "invalid-address", "One value a launch", "A launch has one %s, which comes from no number of requests. Remove requests.", m.Key)
 	}
 }
 
@@ -257,7 +257,7 @@ func (l *caseLoader) make(m *measurement, n int) (out GivenMetric, ok bool) {
 	candidate := base + m.by
 	if m.made != "delta" {
 		if !(base > 0) {
-			l.Fail(m.at[m.made], "Base is not above zero", "There is no %s against a base of %v. Write delta, or candidate.", m.made, base)
+			l.Fail(m.at[m.made], "not-measured-so", "Base is not above zero", "There is no %s against a base of %v. Write delta, or candidate.", m.made, base)
 			return out, false
 		}
 		if candidate = base * (1 + m.by); m.made == "gain" && in.Better == string(measure.Lower) {
@@ -341,39 +341,39 @@ func meanOf(list []*float64, logs bool) (mean float64, ok bool) {
 // which has been reported.
 func (l *caseLoader) measured(address string, at hcl.Range, ft *plans.Feature) *plans.Input {
 	refuse := func(e *rules.Error) *plans.Input {
-		l.Fail(at, e.Summary, "%s", e.Detail)
+		l.Fail(at, e.Code, e.Summary, "%s", e.Detail)
 		return nil
 	}
 	elements := strings.Split(address, ".")
 	if slices.Contains(elements, "") {
-		return refuse(rules.Wrong("Invalid metric address", "%q is no address. Write a workload and a metric, such as \"chat.tg\".", address))
+		return refuse(rules.Wrong("invalid-expectation", "Invalid metric address", "%q is no address. Write a workload and a metric, such as \"chat.tg\".", address))
 	}
 	in, err := l.ns.OfFeature(&plans.Input{Path: address, Type: plans.NumberInput}, elements, ft)
 	switch {
-	case err != nil && err.Summary == "Unknown name in a rule":
+	case err != nil && err.About == rules.AboutName:
 		roots := append(rules.WorkloadNames(l.plan), "engine", "gpu", "host")
 		if l.plan.CommandEngine() != nil {
 			roots = append(roots, plans.CommandKind)
 		}
-		return refuse(rules.Wrong("Invalid metric address", "%q is neither a workload nor one of engine, gpu, host.%s", elements[0], l.DidYouMean(elements[0], roots)))
+		return refuse(rules.Wrong("invalid-expectation", "Invalid metric address", "%q is neither a workload nor one of engine, gpu, host.%s", elements[0], l.DidYouMean(elements[0], roots)))
 	case err != nil:
 		return refuse(err)
 	case in.Kind == plans.InputLevel:
-		return refuse(rules.Wrong("Not a metric", "%s is the verdict of a level. Write levels = { %s = \"pass\" }.", address, in.Name))
+		return refuse(rules.Wrong("not-measured-so", "Not a metric", "%s is the verdict of a level. Write levels = { %s = \"pass\" }.", address, in.Name))
 	case in.Kind == plans.InputObserved:
-		return refuse(rules.Wrong("Not a metric", "%s is a word or a truth. Write observed = { %s = … }.", address, in.Name))
+		return refuse(rules.Wrong("not-measured-so", "Not a metric", "%s is a word or a truth. Write observed = { %s = … }.", address, in.Name))
 	case in.Kind == plans.InputKnob:
-		return refuse(rules.Wrong("Not a metric", "%s is the value of a knob. Write knobs = { %s = \"…\" }.", address, in.Name))
+		return refuse(rules.Wrong("not-measured-so", "Not a metric", "%s is the value of a knob. Write knobs = { %s = \"…\" }.", address, in.Name))
 	case in.Kind != plans.InputMetric:
-		return refuse(rules.Wrong("Not a metric", "%q is no metric of launches. Write a workload and a metric, such as \"chat.tg\".", address))
+		return refuse(rules.Wrong("not-measured-so", "Not a metric", "%q is no metric of launches. Write a workload and a metric, such as \"chat.tg\".", address))
 	case in.Relation != plans.Own:
 		metric := in.LaunchAddress()
 		if in.Stat != "median" {
 			metric += "." + in.Stat
 		}
-		return refuse(rules.Wrong("Not what a launch measures", "%s comes from two arms, and a launch measures %s. Write %q = { base = […], candidate = […] }, or { gain = 0.2 }.", address, metric, metric))
+		return refuse(rules.Wrong("not-measured-so", "Not what a launch measures", "%s comes from two arms, and a launch measures %s. Write %q = { base = […], candidate = […] }, or { gain = 0.2 }.", address, metric, metric))
 	case in.Counts():
-		return refuse(rules.Wrong("Not what a launch measures", "%s is counted from what the case gives: its launches, and their requests.", address))
+		return refuse(rules.Wrong("not-measured-so", "Not what a launch measures", "%s is counted from what the case gives: its launches, and their requests.", address))
 	}
 	return in
 }
@@ -451,7 +451,7 @@ func (l *caseLoader) evenArms(all []*measurement, list []GivenMetric) {
 				if !ok {
 					at = all[i].Pair.At
 				}
-				l.Fail(at, "Unequal launches", "%s has %d launches, and %s has %d. Launches of one place in the lists stood beside each other: write null for one that was not made, or does not have the metric.", first, n, what, len(arm.values))
+				l.Fail(at, "unequal-launches", "Unequal launches", "%s has %d launches, and %s has %d. Launches of one place in the lists stood beside each other: write null for one that was not made, or does not have the metric.", first, n, what, len(arm.values))
 				return
 			}
 		}
@@ -474,7 +474,7 @@ func (l *caseLoader) shareRequests(all []*measurement) {
 		case first == nil:
 			said[m.in.LaunchAddress()] = m
 		case first.requests != m.requests:
-			l.Fail(at, "Metric given twice", "%s is of %d requests here, and %s of %d. Statistics of one metric come from the same requests of a launch: write one number.", m.Key, m.requests, first.Key, first.requests)
+			l.Fail(at, "given-twice", "Metric given twice", "%s is of %d requests here, and %s of %d. Statistics of one metric come from the same requests of a launch: write one number.", m.Key, m.requests, first.Key, first.requests)
 		}
 	}
 	for _, m := range all {

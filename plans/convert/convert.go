@@ -31,7 +31,7 @@ func ToYAML(filename string, src []byte, reg *plans.Registry) ([]byte, *lang.Fin
 	w := &yamlWriter{src: src, tokens: tokens, comments: commentsOf(tokens)}
 	out, err := w.file(file.Body.(*hclsyntax.Body), load.Describe(reg))
 	if err != nil {
-		return nil, problems(filename, src, lang.SourceError(filename, lang.StartOf(filename), "Cannot write this in YAML", err.Error()))
+		return nil, problems(filename, src, lang.SourceError(filename, lang.StartOf(filename), "cannot-convert", "Cannot write this in YAML", err.Error()))
 	}
 	return out, nil
 }

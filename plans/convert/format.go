@@ -103,7 +103,7 @@ func formatYAML(filename string, src []byte) ([]byte, *lang.Findings) {
 		}
 	}
 	return nil, problems(filename, src, &hcl.Diagnostic{
-		Severity: hcl.DiagError, Summary: "Cannot format this YAML",
+		Severity: hcl.DiagError, Extra: lang.Coded("cannot-convert"), Summary: "Cannot format this YAML",
 		Detail:  "Laid out anew, the file would mean something else. It is left as it is.",
 		Subject: lang.StartOf(filename).Ptr(),
 	})

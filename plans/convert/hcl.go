@@ -32,8 +32,8 @@ func (w *hclWriter) file(root *yamlbody.Node, doc *lang.BlockDoc) []byte {
 	return hclwrite.Format([]byte(strings.TrimLeft(w.b.String(), "\n")))
 }
 
-func (w *hclWriter) fail(at hcl.Range, summary, detail string) {
-	w.diags = append(w.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: &at})
+func (w *hclWriter) fail(at hcl.Range, code, summary, detail string) {
+	w.diags = append(w.diags, &hcl.Diagnostic{Severity: hcl.DiagError, Extra: lang.Coded(code), Summary: summary, Detail: detail, Subject: &at})
 }
 
 // comment writes comments on lines of their own.
@@ -53,7 +53,7 @@ func (w *hclWriter) body(n *yamlbody.Node, doc *lang.BlockDoc) {
 			continue
 		}
 		if !hclsyntax.ValidIdentifier(e.Key.Text) {
-			w.fail(e.Key.Range, "Cannot write this in HCL", "The name of an argument has letters, digits, underscores and hyphens only, and begins with a letter.")
+			w.fail(e.Key.Range, "cannot-convert", "Cannot write this in HCL", "The name of an argument has letters, digits, underscores and hyphens only, and begins with a letter.")
 			continue
 		}
 		w.comment(e.Comments.Head)

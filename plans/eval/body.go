@@ -47,7 +47,7 @@ func (l *Scope) Content(body hcl.Body, schema *hcl.BodySchema, what string) *hcl
 	content, diags := body.Content(schema)
 	content = l.meant(body, schema, content, diags)
 	for _, d := range diags {
-		if strings.HasPrefix(d.Summary, "Unsupported ") && !strings.Contains(d.Detail, "Did you mean") {
+		if code := lang.CodeOf(d); (code == "unknown-block" || code == "unknown-attribute") && !strings.Contains(d.Detail, "Did you mean") {
 			d.Detail += " " + accepts(what, schema)
 		}
 		if strings.Contains(d.Detail, `"for_each"`) || strings.Contains(d.Detail, `"count"`) {
@@ -78,7 +78,7 @@ func (l *Scope) Single(blocks hcl.Blocks) *hcl.Block {
 		return nil
 	}
 	for _, b := range blocks[1:] {
-		l.Fail(b.DefRange, "Duplicate "+b.Type+" block", "There can be one %s block here; the first is %s. Merge them.", b.Type, lang.SeenAt(blocks[0].DefRange, b.DefRange))
+		l.Fail(b.DefRange, "duplicate-name", "Duplicate "+b.Type+" block", "There can be one %s block here; the first is %s. Merge them.", b.Type, lang.SeenAt(blocks[0].DefRange, b.DefRange))
 	}
 	return blocks[0]
 }
@@ -127,7 +127,7 @@ func (f *Body) evaluate(name string, expr hcl.Expression) cty.Value {
 // required reports an absent attribute; why says what it is for.
 func (f *Body) Required(name, why string) {
 	if f.Absent(name) {
-		f.Scope.Fail(f.At(name), "Missing "+name, "%s needs %s: %s", f.What, name, why)
+		f.Scope.Fail(f.At(name), "missing-attribute", "Missing "+name, "%s needs %s: %s", f.What, name, why)
 	}
 }
 
@@ -142,7 +142,7 @@ func (f *Body) Absent(name string) bool {
 }
 
 func (f *Body) WrongType(name, want string, v cty.Value) {
-	f.Scope.Fail(f.At(name), "Wrong type for "+name, "%s takes %s; this is %s.", name, want, lang.Describe(v))
+	f.Scope.Fail(f.At(name), "wrong-type", "Wrong type for "+name, "%s takes %s; this is %s.", name, want, lang.Describe(v))
 }
 
 func (f *Body) Text(name, fallback string) string {
@@ -161,12 +161,15 @@ func (f *Body) Text(name, fallback string) string {
 }
 
 // needText is text that has to be there and has to say something.
-func (f *Body) NeedText(name, why string) string {
+func (f *Body) NeedText(name, why string) string { return f.NeedTextAs("empty-value", name, why) }
+
+// NeedTextAs is NeedText with a code of its own for text that says nothing.
+func (f *Body) NeedTextAs(code, name, why string) string {
 	f.Required(name, why)
 	v, ok := f.Value(name)
 	s := f.Text(name, "")
 	if ok && v.Type() == cty.String && strings.TrimSpace(s) == "" {
-		f.Scope.Fail(f.At(name), "Empty "+name, "%s needs %s: %s", f.What, name, why)
+		f.Scope.Fail(f.At(name), code, "Empty "+name, "%s needs %s: %s", f.What, name, why)
 	}
 	return s
 }
@@ -178,7 +181,7 @@ func (f *Body) OneOf(name, fallback string, options ...string) string {
 			return s
 		}
 	}
-	f.Scope.Fail(f.At(name), "Invalid "+name, "%s is one of %s; this is %q.", name, plans.OrList(options), s)
+	f.Scope.Fail(f.At(name), "invalid-value", "Invalid "+name, "%s is one of %s; this is %q.", name, plans.OrList(options), s)
 	return fallback
 }
 
@@ -239,7 +242,7 @@ func (l *Scope) meant(body hcl.Body, schema *hcl.BodySchema, content *hcl.BodyCo
 // doubtMissing notes that a block of an unknown type may be one of those that a plan
 // has none of.
 func (l *Scope) doubtMissing(schema *hcl.BodySchema, content *hcl.BodyContent, said hcl.Diagnostics) {
-	unknown := slices.ContainsFunc(said, func(d *hcl.Diagnostic) bool { return d.Summary == "Unsupported block type" })
+	unknown := slices.ContainsFunc(said, func(d *hcl.Diagnostic) bool { return lang.CodeOf(d) == "unknown-block" })
 	if !unknown || schema != l.Whole {
 		return
 	}
@@ -284,7 +287,7 @@ func (f *Body) Refs(name, block string) []Ref {
 		switch {
 		case !ok:
 		case seen[r.Key]:
-			f.Scope.Fail(e.At, "Duplicate reference", "%s is in %s already. Remove one.", r, name)
+			f.Scope.Fail(e.At, "duplicate-entry", "Duplicate reference", "%s is in %s already. Remove one.", r, name)
 		default:
 			seen[r.Key] = true
 			list = append(list, r)

@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"math/big"
 	"net/url"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/customdecode"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
@@ -355,15 +355,13 @@ var unoffered = map[string]string{
 	"one":           "try(list[0], null) does the same",
 }
 
-var unknownFunction = regexp.MustCompile(`There is no function named "([^"]+)"`)
-
 // explained adds to the evaluator's own messages what it does not know.
 func Explained(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range diags {
-		if m := unknownFunction.FindStringSubmatch(d.Detail); m != nil && unoffered[m[1]] != "" {
-			d.Detail = fmt.Sprintf("There is no function %q: %s.", m[1], unoffered[m[1]])
+		if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok && unoffered[call.CalledFunctionName()] != "" {
+			d.Detail = fmt.Sprintf("There is no function %q: %s.", call.CalledFunctionName(), unoffered[call.CalledFunctionName()])
 		}
-		if d.Summary == "Unsupported attribute" && shadowed(d) {
+		if lang.CodeOf(d) == "no-such-member" && shadowed(d) {
 			d.Detail += " Within a dynamic block this name is its iterator, with key and value. Call the iterator something else: iterator = item."
 		}
 		if d.Subject == nil && d.Context != nil {

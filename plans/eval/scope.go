@@ -135,7 +135,7 @@ func (l *Scope) Marked(expr hcl.Expression) (cty.Value, bool) {
 	size, finite := SizeOf(v)
 	switch {
 	case !finite:
-		l.Fail(expr.Range(), "Number too large", "A number has to fit a 64-bit float.")
+		l.Fail(expr.Range(), "invalid-value", "Number too large", "A number has to fit a 64-bit float.")
 		return cty.DynamicVal, false
 	case size > MaxValue:
 		l.tooMuch(expr)
@@ -174,7 +174,7 @@ func (l *Scope) Affordable(expr hcl.Expression, uses []hcl.Traversal) bool {
 }
 
 func (l *Scope) tooMuch(expr hcl.Expression) {
-	l.Fail(expr.Range(), "Plan evaluates to too much", "This expression, with the variables and locals it uses, can grow beyond what a plan may hold (1 MiB a value, 32 KiB that a for expression goes over, 64 MiB in all). Make it smaller.")
+	l.Fail(expr.Range(), "evaluates-to-too-much", "Plan evaluates to too much", "This expression, with the variables and locals it uses, can grow beyond what a plan may hold (1 MiB a value, 32 KiB that a for expression goes over, 64 MiB in all). Make it smaller.")
 }
 
 // sizeOf is the memory that a value stands for, roughly, and whether its

@@ -91,7 +91,7 @@ func (l *Scope) public(v cty.Value, at hcl.Range, what string) (cty.Value, bool)
 	if !l.Hidden(v) {
 		return v, true
 	}
-	l.Fail(at, "Sensitive value is not allowed here", "%s would show up in reports and in what is recorded, so it cannot come from a sensitive value. Sensitive values may be used in env, settings, args, command and other text that only a program gets to see. If the value is no secret, say so with nonsensitive(…).", what)
+	l.Fail(at, "sensitive", "Sensitive value is not allowed here", "%s would show up in reports and in what is recorded, so it cannot come from a sensitive value. Sensitive values may be used in env, settings, args, command and other text that only a program gets to see. If the value is no secret, say so with nonsensitive(…).", what)
 	return cty.DynamicVal, false
 }
 
@@ -115,7 +115,7 @@ func (l *Scope) Private(v cty.Value, at hcl.Range) (cty.Value, bool) {
 	if why == "" {
 		return v, true
 	}
-	l.Fail(at, "Sensitive value cannot be hidden", "What is sensitive is taken out of logs and records by its text, and %s. Use a longer value, or say with nonsensitive(…) that it is no secret.", why)
+	l.Fail(at, "sensitive", "Sensitive value cannot be hidden", "What is sensitive is taken out of logs and records by its text, and %s. Use a longer value, or say with nonsensitive(…) that it is no secret.", why)
 	return cty.DynamicVal, false
 }
 

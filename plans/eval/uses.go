@@ -35,7 +35,7 @@ func (l *Scope) checkUse(t hcl.Traversal) bool {
 		return false
 	}
 	if len(t) == 1 && (root == "var" || root == "local") {
-		l.Fail(t[0].SourceRange(), "Incomplete reference", "Name one %s: %s.name.", kindOf(root), root)
+		l.Fail(t[0].SourceRange(), "not-a-reference", "Incomplete reference", "Name one %s: %s.name.", kindOf(root), root)
 		return false
 	}
 	key, static := lang.StepName(t, 1)
@@ -75,7 +75,7 @@ func (l *Scope) checkUse(t hcl.Traversal) bool {
 	if hint == "" {
 		hint = fmt.Sprintf(" The plan declares no %s.", kindOf(root))
 	}
-	l.Fail(at, "Unknown "+kindOf(root), "There is no %s.%s.%s", root, key, hint)
+	l.Fail(at, "unknown-reference", "Unknown "+kindOf(root), "There is no %s.%s.%s", root, key, hint)
 	return false
 }
 
@@ -110,7 +110,7 @@ func (l *Scope) checkRepeated(t hcl.Traversal) bool {
 	root := t.RootName()
 	if _, here := l.words[root]; !here {
 		word := map[string]string{"each": "for_each", "count": "count"}[root]
-		l.Fail(t[0].SourceRange(), "Nothing is repeated here", "%s has a meaning in a block that has %s. Add it to the block, or remove this.", root, word)
+		l.Fail(t[0].SourceRange(), "repetition", "Nothing is repeated here", "%s has a meaning in a block that has %s. Add it to the block, or remove this.", root, word)
 		return false
 	}
 	return true
@@ -147,7 +147,7 @@ func (l *Scope) checkInstance(t hcl.Traversal, last int, g *Group) bool {
 		if names := l.Groups.instanceNames(g.Kind, g.Key); len(names) > 0 {
 			hint = " There is " + plans.OrList(names[:min(len(names), 6)]) + "."
 		}
-		l.Fail(at, "Unknown "+g.Kind, "%s.%s is made by for_each or count, and this is none of what it made.%s", g.Kind, g.Key, hint)
+		l.Fail(at, "unknown-reference", "Unknown "+g.Kind, "%s.%s is made by for_each or count, and this is none of what it made.%s", g.Kind, g.Key, hint)
 		return false
 	}
 	return l.checkMember(t, last+1+depth)
@@ -182,7 +182,7 @@ func (l *Scope) unknownRoot(t hcl.Traversal) {
 	default:
 		hint = " An expression may refer to " + plans.OrList(roots) + "."
 	}
-	l.Fail(at, "Unknown name", "Nothing is called %q here.%s", name, hint)
+	l.Fail(at, "unknown-reference", "Unknown name", "Nothing is called %q here.%s", name, hint)
 }
 
 // anInstance writes a reference to a generated block as a plan does.
@@ -216,12 +216,12 @@ func (l *Scope) checkMember(t hcl.Traversal, i int) bool {
 		}
 	}
 	at := t.SourceRange()
-	l.Fail(at, "A reference has no attributes", "A reference says which block is meant, it does not lead to what is in it: there is no %q to be read here. Put the value into a local or variable, and use that in both places.", name)
+	l.Fail(at, "reference-member", "A reference has no attributes", "A reference says which block is meant, it does not lead to what is in it: there is no %q to be read here. Put the value into a local or variable, and use that in both places.", name)
 	return false
 }
 
 func (l *Scope) measured(t hcl.Traversal, name string) {
-	l.Fail(t.SourceRange(), "Only known after measuring", "%q is measured, or decided, when the plan runs; expressions are evaluated before that. Write it in a rule, as in rule = \"chat.tg.gain >= 0.1\".", name)
+	l.Fail(t.SourceRange(), "not-known-yet", "Only known after measuring", "%q is measured, or decided, when the plan runs; expressions are evaluated before that. Write it in a rule, as in rule = \"chat.tg.gain >= 0.1\".", name)
 }
 
 // measuredWords are what addresses in rules are made of, besides metrics.
@@ -281,7 +281,7 @@ func (l *Scope) AsRef(v cty.Value, at hcl.Range, attr string, want ...string) (R
 			first := list[0]
 			detail = fmt.Sprintf("%s takes one reference, and this is all that for_each or count made of a block. Choose one of them, such as %s.", attr, l.anInstance(first))
 		}
-		l.Fail(at, "Not a reference", "%s", detail)
+		l.Fail(at, "not-a-reference", "Not a reference", "%s", detail)
 		return Ref{}, false
 	}
 	r := Ref{Block: v.GetAttr("block").AsString(), Key: v.GetAttr("name").AsString(), At: at}
@@ -293,11 +293,11 @@ func (l *Scope) AsRef(v cty.Value, at hcl.Range, attr string, want ...string) (R
 			continue
 		}
 		if r.Key != "" && !l.Symbols.Has(r.Block, r.Key) {
-			l.Fail(at, "Unknown "+block, "There is no %s.%s", r, l.DidYouMean(r.Key, l.Symbols.Of(block).Order))
+			l.Fail(at, "unknown-reference", "Unknown "+block, "There is no %s.%s", r, l.DidYouMean(r.Key, l.Symbols.Of(block).Order))
 			return r, false
 		}
 		return r, true
 	}
-	l.Fail(at, "Wrong kind of reference", "%s takes a reference to %s; this is %s.", attr, plans.OrList(want), r)
+	l.Fail(at, "not-a-reference", "Wrong kind of reference", "%s takes a reference to %s; this is %s.", attr, plans.OrList(want), r)
 	return r, false
 }

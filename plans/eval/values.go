@@ -83,7 +83,7 @@ func (l *Scope) placedKeys(expr hcl.Expression) map[string]hcl.KeyValuePair {
 		}
 		key := k.AsString()
 		if first, twice := placed[key]; twice {
-			l.Fail(kv.Key.Range(), "Duplicate key", "%q is set already on line %d. Remove one.", key, first.Key.Range().Start.Line)
+			l.Fail(kv.Key.Range(), "attribute-twice", "Duplicate key", "%q is set already on line %d. Remove one.", key, first.Key.Range().Start.Line)
 		}
 		placed[key] = kv
 	}
@@ -134,7 +134,7 @@ func (l *Scope) AsText(v cty.Value, at hcl.Range, what string) (string, bool) {
 		if !v.IsNull() && v.Type().IsPrimitiveType() {
 			hint = " Write it in quotes, or use tostring(…)."
 		}
-		l.Fail(at, "Not text", "%s is text; this is %s.%s", what, lang.Describe(v), hint)
+		l.Fail(at, "wrong-type", "Not text", "%s is text; this is %s.%s", what, lang.Describe(v), hint)
 		return "", false
 	}
 	return v.AsString(), true
@@ -180,12 +180,12 @@ func (f *Body) Number(name string, fallback, least, most float64) float64 {
 
 func (f *Body) AsNumber(v cty.Value, at hcl.Range, name string, least, most float64) (float64, bool) {
 	if v.IsNull() || v.Type() != cty.Number {
-		f.Scope.Fail(at, "Wrong type for "+name, "%s takes a number; this is %s.", name, lang.Describe(v))
+		f.Scope.Fail(at, "wrong-type", "Wrong type for "+name, "%s takes a number; this is %s.", name, lang.Describe(v))
 		return 0, false
 	}
 	n, _ := v.AsBigFloat().Float64()
 	if n < least || n > most {
-		f.Scope.Fail(at, "Invalid "+name, "%s is between %v and %v; this is %v.", name, least, most, n)
+		f.Scope.Fail(at, "invalid-value", "Invalid "+name, "%s is between %v and %v; this is %v.", name, least, most, n)
 		return 0, false
 	}
 	return n, true
@@ -205,12 +205,12 @@ func (f *Body) Whole(name string, fallback, least, most int) int {
 
 func (f *Body) AsWhole(v cty.Value, at hcl.Range, name string, least, most int) (int, bool) {
 	if v.IsNull() || v.Type() != cty.Number {
-		f.Scope.Fail(at, "Wrong type for "+name, "%s takes a whole number; this is %s.", name, lang.Describe(v))
+		f.Scope.Fail(at, "wrong-type", "Wrong type for "+name, "%s takes a whole number; this is %s.", name, lang.Describe(v))
 		return 0, false
 	}
 	n, _ := v.AsBigFloat().Float64()
 	if n != math.Trunc(n) || n < float64(least) || n > float64(most) {
-		f.Scope.Fail(at, "Invalid "+name, "%s is a whole number between %d and %d; this is %v.", name, least, most, n)
+		f.Scope.Fail(at, "invalid-value", "Invalid "+name, "%s is a whole number between %d and %d; this is %v.", name, least, most, n)
 		return 0, false
 	}
 	return int(n), true
@@ -252,16 +252,16 @@ func oneOrMany[T int | float64](f *Body, name, kind string, read func(cty.Value,
 		f.WrongType(name, kind+", or a list of them", v)
 		return nil, false
 	case len(elems) == 0:
-		f.Scope.Fail(f.At(name), "Empty "+name, "The list is empty. Give it at least one number.")
+		f.Scope.Fail(f.At(name), "empty-value", "Empty "+name, "The list is empty. Give it at least one number.")
 	case len(elems) > maxElements:
-		f.Scope.Fail(f.At(name), "Too many values in "+name, "A list has up to %d numbers.", maxElements)
+		f.Scope.Fail(f.At(name), "too-many", "Too many values in "+name, "A list has up to %d numbers.", maxElements)
 		return nil, true
 	}
 	seen := map[T]bool{}
 	for _, e := range elems {
 		n, ok := read(e.V, e.At)
 		if ok && seen[n] {
-			f.Scope.Fail(e.At, "Duplicate value in "+name, "%v is in the list already. Remove one.", n)
+			f.Scope.Fail(e.At, "duplicate-entry", "Duplicate value in "+name, "%v is in the list already. Remove one.", n)
 		}
 		if ok && !seen[n] {
 			seen[n] = true
@@ -285,12 +285,12 @@ func (f *Body) Duration(name string, fallback time.Duration) time.Duration {
 
 func (l *Scope) AsDuration(v cty.Value, at hcl.Range, name string) (time.Duration, bool) {
 	if v.Type() != cty.String || v.IsNull() {
-		l.Fail(at, "Wrong type for "+name, `%s takes a duration in quotes, such as "30s" or "15m"; this is %s.`, name, lang.Describe(v))
+		l.Fail(at, "wrong-type", "Wrong type for "+name, `%s takes a duration in quotes, such as "30s" or "15m"; this is %s.`, name, lang.Describe(v))
 		return 0, false
 	}
 	d, err := time.ParseDuration(v.AsString())
 	if err != nil || d <= 0 {
-		l.Fail(at, "Invalid duration", `%s takes a positive duration such as "90s", "15m" or "1h30m"; this is %q.`, name, v.AsString())
+		l.Fail(at, "invalid-duration", "Invalid duration", `%s takes a positive duration such as "90s", "15m" or "1h30m"; this is %q.`, name, v.AsString())
 		return 0, false
 	}
 	return d, true

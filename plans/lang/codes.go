@@ -20,8 +20,11 @@ type Code struct {
 	Cause, Cure string
 }
 
-// Coded may be implemented by a diagnostic's Extra to bring its own code.
-type Coded interface{ DiagnosticCode() string }
+// Coded is the Extra of a diagnostic that was made here: its code.
+type Coded string
+
+// DiagnosticCode is the code.
+func (c Coded) DiagnosticCode() string { return string(c) }
 
 // OtherCode is the code of what has none in the table.
 const OtherCode = "other"
@@ -33,9 +36,13 @@ func Codes() []Code {
 
 // CodeOf is the code of a diagnostic.
 func CodeOf(d *hcl.Diagnostic) string {
-	if coded, ok := hcl.DiagnosticExtra[Coded](d); ok {
-		return coded.DiagnosticCode()
+	if coded, ok := hcl.DiagnosticExtra[interface{ DiagnosticCode() string }](d); ok {
+		if code := coded.DiagnosticCode(); code != "" {
+			return code
+		}
+		return OtherCode
 	}
+	// What the parsers of HCL find has no codes but these.
 	if c := codes.of(d.Summary); c != nil {
 		return c.Name
 	}

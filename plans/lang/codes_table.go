@@ -10,7 +10,7 @@ var fileCodes = []Code{
 	},
 	{
 		"plan-unreadable",
-		[]string{"Cannot read plan file", "Plan is a folder"},
+		[]string{"Cannot read plan file", "Plan file is a folder"},
 		"Something is there, but it is a folder, or its permissions keep it from being read.",
 		"Name the plan file itself, and check who may read it.",
 	},

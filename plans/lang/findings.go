@@ -121,9 +121,9 @@ func TidyDiagnostics(diags hcl.Diagnostics, order []string) hcl.Diagnostics {
 	if n := len(kept); n > maxDiagnostics {
 		rest := &hcl.Diagnostic{
 			Severity: hcl.DiagWarning,
-			Summary:  "Too many warnings",
-			Detail:   fmt.Sprintf("%d more were found. Mend these first.", n-maxDiagnostics),
-			Subject:  kept[maxDiagnostics].Subject,
+			Extra:    Coded("too-many-errors"), Summary: "Too many warnings",
+			Detail:  fmt.Sprintf("%d more were found. Mend these first.", n-maxDiagnostics),
+			Subject: kept[maxDiagnostics].Subject,
 		}
 		if kept[maxDiagnostics:].HasErrors() {
 			rest.Severity, rest.Summary = hcl.DiagError, "Too many errors"

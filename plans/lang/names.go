@@ -50,22 +50,22 @@ func (l *Report) CheckName(b *hcl.Block, label int, use NameUse) {
 	name, at := b.Labels[label], b.LabelRanges[label]
 	switch {
 	case name == "":
-		l.Fail(at, "Missing name", "A %s needs a name between the quotes.", b.Type)
+		l.Fail(at, "invalid-name", "Missing name", "A %s needs a name between the quotes.", b.Type)
 	case len(name) > maxName:
-		l.Fail(at, "Name too long", "A name has up to %d characters.", maxName)
+		l.Fail(at, "invalid-name", "Name too long", "A name has up to %d characters.", maxName)
 	case identifier.MatchString(name):
 		switch {
 		case use&InRules != 0 && ruleWords[name]:
-			l.Fail(at, "Reserved name", "%q is a word of the rule language. Choose another name for this %s.", name, b.Type)
+			l.Fail(at, "invalid-name", "Reserved name", "%q is a word of the rule language. Choose another name for this %s.", name, b.Type)
 		case use&FirstInRules != 0 && ruleRoots[name]:
-			l.Fail(at, "Reserved name", "In a rule, %q at the start of an address means something else. Choose another name for this %s.", name, b.Type)
+			l.Fail(at, "invalid-name", "Reserved name", "In a rule, %q at the start of an address means something else. Choose another name for this %s.", name, b.Type)
 		}
 	case strings.Contains(name, "-"):
-		l.Fail(at, "Name is not an identifier", "A rule would read %q as a subtraction. Write %q.", name, strings.ReplaceAll(name, "-", "_"))
+		l.Fail(at, "invalid-name", "Name is not an identifier", "A rule would read %q as a subtraction. Write %q.", name, strings.ReplaceAll(name, "-", "_"))
 	case name[0] >= '0' && name[0] <= '9':
-		l.Fail(at, "Name is not an identifier", "A name cannot begin with a digit, since rules and references use it as one word. Write %q.", "_"+name)
+		l.Fail(at, "invalid-name", "Name is not an identifier", "A name cannot begin with a digit, since rules and references use it as one word. Write %q.", "_"+name)
 	default:
-		l.Fail(at, "Name is not an identifier", "Rules and references use %q as one word, so it has letters, digits and underscores only.", name)
+		l.Fail(at, "invalid-name", "Name is not an identifier", "Rules and references use %q as one word, so it has letters, digits and underscores only.", name)
 	}
 }
 

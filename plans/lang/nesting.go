@@ -37,8 +37,8 @@ func checkNesting(filename string, src []byte) (loops []int, diag *hcl.Diagnosti
 	tokens, _ := hclsyntax.LexConfig(src, filename, hcl.InitialPos)
 	n := nesting{frames: []frame{{line: true}}}
 	for i, t := range tokens {
-		if summary, detail := n.token(t, tokens[i+1:]); summary != "" {
-			return nil, SourceError(filename, t.Range, summary, detail)
+		if code, summary, detail := n.token(t, tokens[i+1:]); summary != "" {
+			return nil, SourceError(filename, t.Range, code, summary, detail)
 		}
 	}
 	return n.found, nil
@@ -69,37 +69,37 @@ type nesting struct {
 	found []int
 }
 
-func (n *nesting) token(t hclsyntax.Token, rest hclsyntax.Tokens) (summary, detail string) {
+func (n *nesting) token(t hclsyntax.Token, rest hclsyntax.Tokens) (code, summary, detail string) {
 	top := &n.frames[len(n.frames)-1]
 	closer, opens := closerOf[t.Type]
 	if top.text {
 		if top.parts++; top.parts > maxParts {
-			return "Text too long", fmt.Sprintf("A text has up to %d lines and ${ } sequences. Keep it in a file of its own.", maxParts)
+			return "nested-too-deeply", "Text too long", fmt.Sprintf("A text has up to %d lines and ${ } sequences. Keep it in a file of its own.", maxParts)
 		}
 	}
 	switch {
 	case t.Type == hclsyntax.TokenNumberLit && HugeNumber(t.Bytes):
-		return "Number too large", fmt.Sprintf("A number has up to %d characters and an exponent of up to three digits.", MaxNumber)
+		return "invalid-value", "Number too large", fmt.Sprintf("A number has up to %d characters and an exponent of up to three digits.", MaxNumber)
 	case opens:
 		return n.open(t, closer, rest)
 	case len(n.frames) > 1 && t.Type == top.closer:
 		n.close()
-		return "", ""
+		return "", "", ""
 	case t.Type == hclsyntax.TokenComma, t.Type == hclsyntax.TokenNewline && top.line,
 		t.Type == hclsyntax.TokenComment && top.line && endsLine(t.Bytes):
 		top.most, top.operators = max(top.most, top.operators), 0
-		return "", ""
+		return "", "", ""
 	case t.Type == hclsyntax.TokenNewline, passive[t.Type]:
-		return "", ""
+		return "", "", ""
 	}
 	// Everything else is an operator, or no part of the language.
 	top.operators++
 	return n.long()
 }
 
-func (n *nesting) open(t hclsyntax.Token, closer hclsyntax.TokenType, rest hclsyntax.Tokens) (summary, detail string) {
+func (n *nesting) open(t hclsyntax.Token, closer hclsyntax.TokenType, rest hclsyntax.Tokens) (code, summary, detail string) {
 	if len(n.frames) > MaxNesting {
-		return "Nested too deep", fmt.Sprintf("Brackets, strings and blocks stand in each other up to %d deep. Break this up; locals help.", MaxNesting)
+		return "nested-too-deeply", "Nested too deep", fmt.Sprintf("Brackets, strings and blocks stand in each other up to %d deep. Break this up; locals help.", MaxNesting)
 	}
 	word := firstWord(rest)
 	f := frame{closer: closer}
@@ -125,7 +125,7 @@ func (n *nesting) open(t hclsyntax.Token, closer hclsyntax.TokenType, rest hclsy
 			top.conditions++
 		}
 		if top.conditions > MaxNesting {
-			return "Nested too deep", fmt.Sprintf("A text has up to %d %%{ if } sequences.", MaxNesting)
+			return "nested-too-deeply", "Nested too deep", fmt.Sprintf("A text has up to %d %%{ if } sequences.", MaxNesting)
 		}
 	}
 	if f.loop {
@@ -133,7 +133,7 @@ func (n *nesting) open(t hclsyntax.Token, closer hclsyntax.TokenType, rest hclsy
 		n.found = append(n.found, t.Range.Start.Byte)
 	}
 	if n.loops > 1 {
-		return "Loop within a loop", "A for expression cannot stand within another one: a few characters would keep the machine busy for hours. Use a local for the inner one."
+		return "nested-too-deeply", "Loop within a loop", "A for expression cannot stand within another one: a few characters would keep the machine busy for hours. Use a local for the inner one."
 	}
 	n.frames = append(n.frames, f)
 	return n.long()
@@ -158,15 +158,15 @@ func (n *nesting) close() {
 }
 
 // long refuses an expression that chains too many operators.
-func (n *nesting) long() (summary, detail string) {
+func (n *nesting) long() (code, summary, detail string) {
 	sum := 0
 	for _, f := range n.frames {
 		sum += f.operators
 	}
 	if sum <= maxOperators {
-		return "", ""
+		return "", "", ""
 	}
-	return "Expression too long", fmt.Sprintf("One expression has up to %d operators, dots and brackets. Break it up; locals help.", maxOperators)
+	return "nested-too-deeply", "Expression too long", fmt.Sprintf("One expression has up to %d operators, dots and brackets. Break it up; locals help.", maxOperators)
 }
 
 // closerOf is the token that closes what one opens.

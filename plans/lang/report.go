@@ -20,20 +20,20 @@ type Report struct {
 }
 
 // fail reports an error: what is wrong in a few words, then how to mend it.
-func (l *Report) Fail(at hcl.Range, summary, format string, args ...any) {
-	l.note(hcl.DiagError, at, summary, format, args...)
+func (l *Report) Fail(at hcl.Range, code, summary, format string, args ...any) {
+	l.note(hcl.DiagError, at, code, summary, format, args...)
 }
 
-func (l *Report) Warn(at hcl.Range, summary, format string, args ...any) {
-	l.note(hcl.DiagWarning, at, summary, format, args...)
+func (l *Report) Warn(at hcl.Range, code, summary, format string, args ...any) {
+	l.note(hcl.DiagWarning, at, code, summary, format, args...)
 }
 
-func (l *Report) note(severity hcl.DiagnosticSeverity, at hcl.Range, summary, format string, args ...any) {
+func (l *Report) note(severity hcl.DiagnosticSeverity, at hcl.Range, code, summary, format string, args ...any) {
 	detail := format
 	if len(args) > 0 {
 		detail = fmt.Sprintf(format, args...)
 	}
-	d := &hcl.Diagnostic{Severity: severity, Summary: summary, Detail: detail, Subject: &at}
+	d := &hcl.Diagnostic{Severity: severity, Extra: Coded(code), Summary: summary, Detail: detail, Subject: &at}
 	l.explain(d)
 	l.Diags = append(l.Diags, d)
 }

@@ -105,30 +105,37 @@ func IsFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// readSource reads a file, with a message that says what to do about whatever
+// fileCodesOf are the codes of a file that is not there, or cannot be read, by what
+// it is.
+var fileCodesOf = map[string]struct{ missing, unreadable string }{
+	"plan": {"plan-not-found", "plan-unreadable"}, "variables": {"variables-file", "variables-file"}, "case": {"case-file-unreadable", "case-file-unreadable"},
+}
+
+// ReadSource reads a file, with a message that says what to do about whatever
 // stands in its place. what is "plan" or "variables".
 func ReadSource(path, what string) ([]byte, *hcl.Diagnostic) {
-	bad := func(summary, format string, args ...any) ([]byte, *hcl.Diagnostic) {
-		return nil, SourceError(path, StartOf(path), summary, fmt.Sprintf(format, args...))
+	bad := func(code, summary, format string, args ...any) ([]byte, *hcl.Diagnostic) {
+		return nil, SourceError(path, StartOf(path), code, summary, fmt.Sprintf(format, args...))
 	}
+	codes := fileCodesOf[what]
 	title := strings.ToUpper(what[:1]) + what[1:]
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return bad(title+" file not found", "There is no file %q. Check the path and the folder you are in.", path)
+		return bad(codes.missing, title+" file not found", "There is no file %q. Check the path and the folder you are in.", path)
 	case err != nil:
-		return bad("Cannot read "+what+" file", "%v", err)
+		return bad(codes.unreadable, "Cannot read "+what+" file", "%v", err)
 	case info.IsDir():
-		return bad(title+" file is a folder", "%q is a folder. Name a file in it.", path)
+		return bad(codes.unreadable, title+" file is a folder", "%q is a folder. Name a file in it.", path)
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return bad("Cannot read "+what+" file", "%v", err)
+		return bad(codes.unreadable, "Cannot read "+what+" file", "%v", err)
 	}
 	defer file.Close()
 	src, err := io.ReadAll(io.LimitReader(file, MaxSource+1))
 	if err != nil {
-		return bad("Cannot read "+what+" file", "%v", err)
+		return bad(codes.unreadable, "Cannot read "+what+" file", "%v", err)
 	}
 	return src, nil
 }
@@ -146,17 +153,17 @@ func CheckSource(filename string, src []byte) (loops []int, diag *hcl.Diagnostic
 // checkText refuses what no syntax of ours reads: files that are too large,
 // empty or no text.
 func CheckText(filename string, src []byte) *hcl.Diagnostic {
-	bad := func(at hcl.Range, summary, detail string) *hcl.Diagnostic {
-		return SourceError(filename, at, summary, detail)
+	bad := func(at hcl.Range, code, summary, detail string) *hcl.Diagnostic {
+		return SourceError(filename, at, code, summary, detail)
 	}
 	start := StartOf(filename)
 	switch {
 	case len(src) > MaxSource:
-		return bad(start, "Plan file too large", "A plan file has up to 1 MiB. Move data out of the plan, or split the effort into several plans.")
+		return bad(start, "plan-too-large", "Plan file too large", "A plan file has up to 1 MiB. Move data out of the plan, or split the effort into several plans.")
 	case bytes.HasPrefix(src, []byte{0xff, 0xfe}), bytes.HasPrefix(src, []byte{0xfe, 0xff}):
-		return bad(start, "Plan is not UTF-8", "The file looks like UTF-16. Save it as UTF-8.")
+		return bad(start, "plan-not-text", "Plan is not UTF-8", "The file looks like UTF-16. Save it as UTF-8.")
 	case len(bytes.TrimSpace(bytes.TrimPrefix(src, []byte("\uFEFF")))) == 0:
-		return bad(start, "Plan is empty", `There is nothing in the file. A plan starts with: plan "name" { summary = "what it is for" }.`)
+		return bad(start, "plan-empty", "Plan is empty", `There is nothing in the file. A plan starts with: plan "name" { summary = "what it is for" }.`)
 	}
 	line, lineStart := 1, 0
 	for i := 0; i < len(src); {
@@ -173,20 +180,20 @@ func CheckText(filename string, src []byte) *hcl.Diagnostic {
 		case c == '\n':
 			line, lineStart = line+1, i+1
 		case c == utf8.RuneError && size == 1:
-			return bad(at(), "Plan is not UTF-8", fmt.Sprintf("Byte 0x%02x is no part of a UTF-8 character. Save the file as UTF-8.", src[i]))
+			return bad(at(), "plan-not-text", "Plan is not UTF-8", fmt.Sprintf("Byte 0x%02x is no part of a UTF-8 character. Save the file as UTF-8.", src[i]))
 		case (c < ' ' && c != '\t' && c != '\r') || c == 0x7f:
-			return bad(at(), "Control character in plan", fmt.Sprintf(`The character U+%04X cannot be seen and does not belong here. Remove it; in a string, write it as "\u%04x".`, c, c))
+			return bad(at(), "plan-not-text", "Control character in plan", fmt.Sprintf(`The character U+%04X cannot be seen and does not belong here. Remove it; in a string, write it as "\u%04x".`, c, c))
 		case i-lineStart == MaxLine:
-			return bad(at(), "Line too long", fmt.Sprintf("A line has up to %d bytes. Break it up.", MaxLine))
+			return bad(at(), "plan-too-large", "Line too long", fmt.Sprintf("A line has up to %d bytes. Break it up.", MaxLine))
 		}
 		i += size
 	}
 	return nil
 }
 
-func SourceError(filename string, at hcl.Range, summary, detail string) *hcl.Diagnostic {
+func SourceError(filename string, at hcl.Range, code, summary, detail string) *hcl.Diagnostic {
 	at.Filename = filename
-	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: &at}
+	return &hcl.Diagnostic{Severity: hcl.DiagError, Extra: Coded(code), Summary: summary, Detail: detail, Subject: &at}
 }
 
 var (
@@ -210,7 +217,7 @@ func OtherSyntax(name string, text []byte) *hcl.Diagnostic {
 	base := filepath.Base(name)
 	base = strings.TrimSuffix(base, filepath.Ext(base)) + end
 	at := hcl.Range{Start: hcl.Pos{Line: number, Column: 1}, End: hcl.Pos{Line: number, Column: 1 + len([]rune(first))}}
-	return SourceError(name, at, is+" in a file of "+says, fmt.Sprintf("This is written in %s, and the name of the file says that it is %s. Rename it to %s.", is, says, base))
+	return SourceError(name, at, "other-syntax", is+" in a file of "+says, fmt.Sprintf("This is written in %s, and the name of the file says that it is %s. Rename it to %s.", is, says, base))
 }
 
 // firstLine is the first line that is no comment, with its number.
@@ -261,8 +268,8 @@ func guardTemplate(text string, language yamlbody.Language) (loops int, refused 
 	}
 	n := nesting{frames: []frame{top}}
 	for i, t := range tokens {
-		if summary, detail := n.token(t, tokens[i+1:]); summary != "" {
-			return 0, &yamlbody.Refusal{From: t.Range.Start.Byte, To: t.Range.End.Byte, Summary: summary, Detail: detail}
+		if code, summary, detail := n.token(t, tokens[i+1:]); summary != "" {
+			return 0, &yamlbody.Refusal{From: t.Range.Start.Byte, To: t.Range.End.Byte, Code: code, Summary: summary, Detail: detail}
 		}
 	}
 	return len(n.found), nil
@@ -288,7 +295,7 @@ const CaseSuffix = ".mxtest"
 // the parser reports as well but which hides nothing else.
 func BrokenSyntax(diags hcl.Diagnostics) bool {
 	for _, d := range diags {
-		if d.Severity == hcl.DiagError && d.Summary != "Attribute redefined" {
+		if d.Severity == hcl.DiagError && CodeOf(d) != "attribute-twice" {
 			return true
 		}
 	}

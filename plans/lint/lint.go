@@ -56,15 +56,15 @@ func Check(plan *plans.Plan, ns *rules.Namespace, scope *eval.Scope) hcl.Diagnos
 }
 
 // warn reports something of the plan.
-func (c *planCheck) warn(at plans.Range, summary, format string, args ...any) {
+func (c *planCheck) warn(at plans.Range, code, summary, format string, args ...any) {
 	c.diags = append(c.diags, &hcl.Diagnostic{
-		Severity: hcl.DiagWarning, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: lang.HCL(at).Ptr(),
+		Severity: hcl.DiagWarning, Extra: lang.Coded(code), Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: lang.HCL(at).Ptr(),
 	})
 }
 
 // leaf reports something of one comparison of a rule.
-func (c *planCheck) leaf(r *plans.Rule, leaf *plans.Leaf, severity hcl.DiagnosticSeverity, summary, format string, args ...any) {
-	d := c.about(r, leaf, rules.Wrong(summary, format, args...))
+func (c *planCheck) leaf(r *plans.Rule, leaf *plans.Leaf, severity hcl.DiagnosticSeverity, code, summary, format string, args ...any) {
+	d := c.about(r, leaf, rules.Wrong(code, summary, format, args...))
 	d.Severity = severity
 	c.diags = append(c.diags, d)
 }
@@ -99,11 +99,11 @@ func (c *planCheck) launches() {
 		at := b.Range
 		switch most {
 		case 1:
-			c.warn(at, "Too few launches", "One launch of each arm says nothing of the noise between launches, so rules on numbers, such as %q, come out inconclusive at best, or fail where one launch is so far off that more are not worth it. Set launches to %d or more.", r.Name, plans.FirstLook)
+			c.warn(at, "too-few-values", "Too few launches", "One launch of each arm says nothing of the noise between launches, so rules on numbers, such as %q, come out inconclusive at best, or fail where one launch is so far off that more are not worth it. Set launches to %d or more.", r.Name, plans.FirstLook)
 		case 2:
-			c.warn(at, "Too few launches", "Two launches of each arm are not looked at, so rules on numbers, such as %q, can only be inconclusive. Set launches to %d or more.", r.Name, plans.FirstLook)
+			c.warn(at, "too-few-values", "Too few launches", "Two launches of each arm are not looked at, so rules on numbers, such as %q, can only be inconclusive. Set launches to %d or more.", r.Name, plans.FirstLook)
 		default:
-			c.warn(at, "Too few launches", "%d launches of each arm decide rules on numbers, such as %q, only where launch noise was recorded in this environment before; without such a record they can only be inconclusive, since the first look is at %d. Set launches to %[3]d or more.", most, r.Name, plans.FirstLook)
+			c.warn(at, "too-few-values", "Too few launches", "%d launches of each arm decide rules on numbers, such as %q, only where launch noise was recorded in this environment before; without such a record they can only be inconclusive, since the first look is at %d. Set launches to %[3]d or more.", most, r.Name, plans.FirstLook)
 		}
 	}
 }
@@ -157,7 +157,7 @@ func (c *planCheck) hypothesis(f *plans.Feature) {
 			}
 		}
 	}
-	c.warn(h.Range, "Hypothesis is not tested", "It claims a change of %s, and the criteria of feature %q read %s. Add a criterion on what is claimed, or claim what is tested.", h.Metric, f.Name, lang.OrNothing(read))
+	c.warn(h.Range, "claim-not-tested", "Hypothesis is not tested", "It claims a change of %s, and the criteria of feature %q read %s. Add a criterion on what is claimed, or claim what is tested.", h.Metric, f.Name, lang.OrNothing(read))
 }
 
 // kernelsAsked warns of a gate that asks for levels before the kernels only, and
@@ -174,7 +174,7 @@ func (c *planCheck) kernelsAsked(ph *plans.Phase) {
 			}
 		}
 	}
-	c.warn(ph.Gate.Range, "Gate does not ask for the kernels", "This gate reads nothing but levels that come before the kernels level, so it opens for an engine that fell back to another kernel. Add the rule \"levels.kernels == 'pass'\".")
+	c.warn(ph.Gate.Range, "gate-without-effect", "Gate does not ask for the kernels", "This gate reads nothing but levels that come before the kernels level, so it opens for an engine that fell back to another kernel. Add the rule \"levels.kernels == 'pass'\".")
 }
 
 func (c *planCheck) protocolOf(feature string) string {
@@ -233,13 +233,13 @@ func (c *planCheck) fitsEngine(e *plans.Engine, w *plans.Workload) {
 	for _, cell := range c.ns.Cells[w.Name] {
 		if least := float64(cell.Concurrency) * w.MinReached; !w.Open() {
 			if limit, known := c.mostOf(e, mostAtOnce); known && least > limit {
-				c.refuse(w.Range, "More at once than the engine takes", "%s keeps %d requests in flight, and %s works on %g at once (%s), so that this could only be invalid. Lower concurrency, raise %s, or set min_reached = 0 to measure requests that wait.",
+				c.refuse(w.Range, "engine-limits", "More at once than the engine takes", "%s keeps %d requests in flight, and %s works on %g at once (%s), so that this could only be invalid. Lower concurrency, raise %s, or set min_reached = 0 to measure requests that wait.",
 					cell.Address, cell.Concurrency, name, limit, mostAtOnce, mostAtOnce)
 				return
 			}
 		}
 		if limit, known := c.mostOf(e, mostTokens); known && float64(w.Longest(cell)) > limit {
-			c.refuse(w.Range, "Longer than the engine takes", "Requests of %s have up to %d tokens, answers and what comes before the prompt included, and %s takes %g (%s). Make them shorter, or raise %s.",
+			c.refuse(w.Range, "engine-limits", "Longer than the engine takes", "Requests of %s have up to %d tokens, answers and what comes before the prompt included, and %s takes %g (%s). Make them shorter, or raise %s.",
 				cell.Address, w.Longest(cell), name, limit, mostTokens, mostTokens)
 			return
 		}
@@ -271,9 +271,9 @@ func (c *planCheck) mostOf(e *plans.Engine, setting string) (most float64, known
 }
 
 // refuse reports an error of the plan.
-func (c *planCheck) refuse(at plans.Range, summary, format string, args ...any) {
+func (c *planCheck) refuse(at plans.Range, code, summary, format string, args ...any) {
 	c.diags = append(c.diags, &hcl.Diagnostic{
-		Severity: hcl.DiagError, Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: lang.HCL(at).Ptr(),
+		Severity: hcl.DiagError, Extra: lang.Coded(code), Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: lang.HCL(at).Ptr(),
 	})
 }
 
@@ -296,7 +296,7 @@ func (c *planCheck) gatesThatLockNothing() {
 	for i := len(c.plan.Phases) - 1; i >= 0; i-- {
 		ph := c.plan.Phases[i]
 		if ph.Gate != nil && !awaited[ph.Name] && adrift != nil {
-			c.warn(ph.Gate.Range, "Gate locks nothing", "No phase waits for phase %q, and phase %q, further down, waits for none: it starts even if this gate fails. Add after = [phase.%s] to it if it should not.", ph.Name, adrift.Name, ph.Name)
+			c.warn(ph.Gate.Range, "gate-without-effect", "Gate locks nothing", "No phase waits for phase %q, and phase %q, further down, waits for none: it starts even if this gate fails. Add after = [phase.%s] to it if it should not.", ph.Name, adrift.Name, ph.Name)
 		}
 		if !c.waits(ph) {
 			adrift = ph
@@ -358,7 +358,7 @@ func (c *planCheck) warnRivals(rivals []*plans.Feature) {
 	if len(values) > plans.MostAlternatives {
 		most = fmt.Sprintf(" (at most %d of them)", plans.MostAlternatives)
 	}
-	c.warn(rivals[1].Range, "Rivals for one knob", "Features %s try values of knob %q on one parent. Each may pass by chance, and the last that passes lies over the others in the stack. Try them as one feature, which admits the best at most: choose = { %s = [%s] }%s.",
+	c.warn(rivals[1].Range, "rivals-for-one-knob", "Rivals for one knob", "Features %s try values of knob %q on one parent. Each may pass by chance, and the last that passes lies over the others in the stack. Try them as one feature, which admits the best at most: choose = { %s = [%s] }%s.",
 		verdict.And(names), knob, knob, strings.Join(values, ", "), most)
 }
 
@@ -382,7 +382,7 @@ func (c *planCheck) evidence() {
 	for _, k := range c.plan.Knobs {
 		for _, v := range k.Values {
 			if (!v.MustSee.Empty() || !v.MustNotSee.Empty()) && !c.included(k.Range) {
-				c.warn(k.Range, "Evidence is never looked at", "Knob %q says what proves its values, and no protocol in use has a kernels level. Add to one: level \"kernels\" { from = [\"log\"] }.", k.Name)
+				c.warn(k.Range, "evidence-not-looked-at", "Evidence is never looked at", "Knob %q says what proves its values, and no protocol in use has a kernels level. Add to one: level \"kernels\" { from = [\"log\"] }.", k.Name)
 				break
 			}
 		}
@@ -402,7 +402,7 @@ func (c *planCheck) unused() {
 			if c.included(at) || c.refersTo(g) {
 				continue
 			}
-			c.warn(at, "Unused "+kind, "Nothing refers to %s.%s. %s", kind, g.Key, unusedHints[kind])
+			c.warn(at, "unused", "Unused "+kind, "Nothing refers to %s.%s. %s", kind, g.Key, unusedHints[kind])
 		}
 	}
 }
@@ -489,7 +489,7 @@ func (c *planCheck) qualified() {
 	}
 	for _, p := range c.plan.Protocols {
 		if used[p.Name] && len(p.Levels) == 1 && p.Level(plans.BenchmarkLevel) != nil && !c.included(p.Range) {
-			c.warn(p.Range, "Nothing is qualified", "Protocol %q only measures, so every variant passes as qualified although nothing shows that it answers sensibly or that its knobs took effect. Add levels before the benchmark: level \"smoke\" { … } and level \"kernels\" {}.", p.Name)
+			c.warn(p.Range, "nothing-qualified", "Nothing is qualified", "Protocol %q only measures, so every variant passes as qualified although nothing shows that it answers sensibly or that its knobs took effect. Add levels before the benchmark: level \"smoke\" { … } and level \"kernels\" {}.", p.Name)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func (c *planCheck) rules(kind string, rules []*plans.Rule) {
 		}
 		text := strings.Join(strings.Fields(r.Expr), " ")
 		if first := same[text]; first != nil {
-			c.warn(r.ExprRange, "Same rule twice", "%q on line %d asks for the same. Remove one of them, or correct what was copied.", first.Name, first.Range.Start.Line)
+			c.warn(r.ExprRange, "same-rule-twice", "Same rule twice", "%q on line %d asks for the same. Remove one of them, or correct what was copied.", first.Name, first.Range.Start.Line)
 			continue
 		}
 		same[text] = r
@@ -61,7 +61,7 @@ func (c *planCheck) comparison(r *plans.Rule, leaf *plans.Leaf) bool {
 		return true
 	}
 	if why := Implausible(in, limit); why != "" {
-		c.leaf(r, leaf, hcl.DiagWarning, "Implausible for the unit", "%s", why)
+		c.leaf(r, leaf, hcl.DiagWarning, "implausible-value", "Implausible for the unit", "%s", why)
 		return false
 	}
 	all := c.domain(in)
@@ -72,7 +72,7 @@ func (c *planCheck) comparison(r *plans.Rule, leaf *plans.Leaf) bool {
 	case all.within(holds):
 		c.certain(r, leaf, true, in, all)
 	case leaf.Claim.Tested() && all.meets(holds).point():
-		c.leaf(r, leaf, hcl.DiagWarning, "Can only be inconclusive", "%s is %s, and launches scatter, so that none of them shows it to be at the very end: this never passes. Leave room, as much as you would accept, or compare what is counted.", in.Path, all)
+		c.leaf(r, leaf, hcl.DiagWarning, "only-inconclusive", "Can only be inconclusive", "%s is %s, and launches scatter, so that none of them shows it to be at the very end: this never passes. Leave room, as much as you would accept, or compare what is counted.", in.Path, all)
 	default:
 		return true
 	}
@@ -82,10 +82,10 @@ func (c *planCheck) comparison(r *plans.Rule, leaf *plans.Leaf) bool {
 // certain reports a comparison that comes out the same whatever is measured.
 func (c *planCheck) certain(r *plans.Rule, leaf *plans.Leaf, holds bool, in *plans.Input, all interval) {
 	if holds {
-		c.leaf(r, leaf, hcl.DiagWarning, "Comparison always holds", "%s is %s, whatever is measured, so this decides nothing. Compare with the value that you would not accept.", in.Path, all)
+		c.leaf(r, leaf, hcl.DiagWarning, "always-holds", "Comparison always holds", "%s is %s, whatever is measured, so this decides nothing. Compare with the value that you would not accept.", in.Path, all)
 		return
 	}
-	c.leaf(r, leaf, hcl.DiagWarning, "Comparison can never hold", "%s is %s, whatever is measured. Compare with a value that it can have.", in.Path, all)
+	c.leaf(r, leaf, hcl.DiagWarning, "never-holds", "Comparison can never hold", "%s is %s, whatever is measured. Compare with a value that it can have.", in.Path, all)
 }
 
 // words looks at a level or verdict that is compared with a list of all words.
@@ -104,7 +104,7 @@ func (c *planCheck) words(r *plans.Rule, leaf *plans.Leaf) {
 			return
 		}
 	}
-	c.leaf(r, leaf, hcl.DiagWarning, "Comparison always holds", "%s is one of %s, whatever happens, so this decides nothing. Leave out what you would not accept.", in.Path, strings.Join(rules.DecidedWords, ", "))
+	c.leaf(r, leaf, hcl.DiagWarning, "always-holds", "Comparison always holds", "%s is one of %s, whatever happens, so this decides nothing. Leave out what you would not accept.", in.Path, strings.Join(rules.DecidedWords, ", "))
 }
 
 // tooFew refuses a percentile of fewer values than it can be told from. Such a
@@ -134,7 +134,7 @@ func (c *planCheck) tooFew(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) boo
 	if w.Duration > 0 || w.Turns > 1 {
 		gives = "gives at most"
 	}
-	c.leaf(r, leaf, hcl.DiagError, "Too few requests", "%s needs at least %d values in each launch, and workload %q %s %d, so this rule could only ever be inconclusive. Set requests = %d, or read the median.", in.Path, least, w.Name, gives, values, need)
+	c.leaf(r, leaf, hcl.DiagError, "too-few-values", "Too few requests", "%s needs at least %d values in each launch, and workload %q %s %d, so this rule could only ever be inconclusive. Set requests = %d, or read the median.", in.Path, least, w.Name, gives, values, need)
 	return true
 }
 
@@ -153,7 +153,7 @@ func (c *planCheck) notSent(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) bo
 	if in.Unsent == "" {
 		return false
 	}
-	c.leaf(r, leaf, hcl.DiagWarning, "Not sent by this suite", "%s has no value: %s. The rule will be inconclusive.", in.Path, in.Unsent)
+	c.leaf(r, leaf, hcl.DiagWarning, "not-sent", "Not sent by this suite", "%s has no value: %s. The rule will be inconclusive.", in.Path, in.Unsent)
 	return true
 }
 

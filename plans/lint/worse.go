@@ -64,7 +64,7 @@ func (c *planCheck) worse(f *fact) {
 		said += fmt.Sprintf("If it may become worse by so much and no more, write %s.", limit)
 	}
 	said += fmt.Sprintf(" If the loss is what has to be shown, write not (%s).", loss)
-	c.leaf(f.rule, f.leaf, hcl.DiagWarning, "Passes only when worse", "%s", said)
+	c.leaf(f.rule, f.leaf, hcl.DiagWarning, "only-when-worse", "Passes only when worse", "%s", said)
 }
 
 // ordered are orders in the place of == and in, which counts may have: no worse than
@@ -163,7 +163,7 @@ func (c *planCheck) expectsLoss(f *plans.Feature) {
 		sign, meant = "-", "+"
 	}
 	meant += fmt.Sprintf("%g%%", rules.Rounded(100*claim.opposite()))
-	c.warn(h.ExpectRange, "Hypothesis expects a loss", "%q is confirmed only where %s is worse than that of its base, and %s. The sign is that of the number, as in .change and unlike .gain: of %s, %s is worse. If it is to become better, write %q. If the loss is foreseen, say with a criterion how much of it you accept.",
+	c.warn(h.ExpectRange, "only-when-worse", "Hypothesis expects a loss", "%q is confirmed only where %s is worse than that of its base, and %s. The sign is that of the number, as in .change and unlike .gain: of %s, %s is worse. If it is to become better, write %q. If the loss is foreseen, say with a criterion how much of it you accept.",
 		h.Expect, h.Metric, why, claim.in.Metric, sign, meant)
 }
 

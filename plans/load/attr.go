@@ -63,7 +63,7 @@ func withType(a plans.Attr, ty plans.AttrType) plans.Attr {
 }
 
 func (l *loader) mismatch(a plans.Attr, at hcl.Range, want string, v cty.Value) {
-	l.Fail(at, "Wrong type for "+a.Name, "%s takes %s; this is %s.", a.Name, want, lang.Describe(v))
+	l.Fail(at, "wrong-type", "Wrong type for "+a.Name, "%s takes %s; this is %s.", a.Name, want, lang.Describe(v))
 }
 
 func (l *loader) decodeScalar(a plans.Attr, v cty.Value, at hcl.Range) (any, bool) {
@@ -86,7 +86,7 @@ func (l *loader) decodeScalar(a plans.Attr, v cty.Value, at hcl.Range) (any, boo
 	case plans.String:
 		s := v.AsString()
 		if len(a.OneOf) > 0 && !slices.Contains(a.OneOf, s) {
-			l.Fail(at, "Invalid "+a.Name, "%s is one of %s; this is %q.%s", a.Name, plans.OrList(a.OneOf), s, l.DidYouMean(s, a.OneOf))
+			l.Fail(at, "invalid-value", "Invalid "+a.Name, "%s is one of %s; this is %q.%s", a.Name, plans.OrList(a.OneOf), s, l.DidYouMean(s, a.OneOf))
 			return nil, false
 		}
 		return s, true
@@ -96,13 +96,13 @@ func (l *loader) decodeScalar(a plans.Attr, v cty.Value, at hcl.Range) (any, boo
 	n, _ := v.AsBigFloat().Float64()
 	switch {
 	case a.Type == plans.Int && (n != math.Trunc(n) || math.Abs(n) > 1<<53):
-		l.Fail(at, "Invalid "+a.Name, "%s is a whole number; this is %v.", a.Name, n)
+		l.Fail(at, "invalid-value", "Invalid "+a.Name, "%s is a whole number; this is %v.", a.Name, n)
 		return nil, false
 	case a.MinSet && n < a.Min:
-		l.Fail(at, "Invalid "+a.Name, "%s is at least %v; this is %v.", a.Name, a.Min, n)
+		l.Fail(at, "invalid-value", "Invalid "+a.Name, "%s is at least %v; this is %v.", a.Name, a.Min, n)
 		return nil, false
 	case a.Max != 0 && n > a.Max:
-		l.Fail(at, "Invalid "+a.Name, "%s is at most %v; this is %v.", a.Name, a.Max, n)
+		l.Fail(at, "invalid-value", "Invalid "+a.Name, "%s is at most %v; this is %v.", a.Name, a.Max, n)
 		return nil, false
 	}
 	return n, true
@@ -119,7 +119,7 @@ func (l *loader) decodeList(a plans.Attr, v cty.Value, expr hcl.Expression, want
 		return nil, false
 	}
 	if len(elems) == 0 && a.Required {
-		l.Fail(expr.Range(), "Empty "+a.Name, "The list is empty. %s", a.Doc)
+		l.Fail(expr.Range(), "empty-value", "Empty "+a.Name, "The list is empty. %s", a.Doc)
 		return nil, false
 	}
 	list := make([]any, 0, len(elems))
@@ -139,7 +139,7 @@ func (l *loader) decodeList(a plans.Attr, v cty.Value, expr hcl.Expression, want
 			continue
 		}
 		if a.Type == plans.Refs && seen[decoded] {
-			l.Fail(e.At, "Duplicate reference", "%s.%s is in %s already. Remove one.", a.Ref, decoded, a.Name)
+			l.Fail(e.At, "duplicate-entry", "Duplicate reference", "%s.%s is in %s already. Remove one.", a.Ref, decoded, a.Name)
 			ok = false
 			continue
 		}
@@ -195,7 +195,7 @@ func (l *loader) decodeBody(b *hcl.Block, kind string, schema plans.Schema, what
 		return block
 	}
 	for _, e := range schema.Check(block) {
-		l.Fail(f.At(e.Attr), e.Summary, "%s", e.Detail)
+		l.Fail(f.At(e.Attr), e.Code, e.Summary, "%s", e.Detail)
 	}
 	return block
 }
@@ -262,7 +262,7 @@ func (l *loader) decodeParts(f *eval.Body, parts map[string]plans.Part) map[stri
 			l.CheckName(b, 0, lang.InRules)
 		}
 		if line := lines[what]; line > 0 {
-			l.Fail(b.DefRange, "Duplicate "+b.Type+" block", "There can be one %s here; the first is on line %d. Merge or rename them.", what, line)
+			l.Fail(b.DefRange, "duplicate-name", "Duplicate "+b.Type+" block", "There can be one %s here; the first is on line %d. Merge or rename them.", what, line)
 			continue
 		}
 		lines[what] = b.DefRange.Start.Line
@@ -295,7 +295,7 @@ func (l *loader) launcherOf(f *eval.Body, e *plans.Engine) *plans.Block {
 			continue
 		}
 		if first != "" && first != b.Type {
-			l.Fail(b.DefRange, "Two ways to launch", "Engine %s.%s has a %s and a %s block, and it is launched in one way. Remove one of them.", e.Kind, e.Name, first, b.Type)
+			l.Fail(b.DefRange, "two-launchers", "Two ways to launch", "Engine %s.%s has a %s and a %s block, and it is launched in one way. Remove one of them.", e.Kind, e.Name, first, b.Type)
 			continue
 		}
 		first = b.Type

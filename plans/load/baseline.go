@@ -58,7 +58,7 @@ func (l *loader) decodeSet(f *eval.Body) (set map[string]string, at map[string]h
 	for _, p := range f.Pairs("set") {
 		k := l.checks.knobs[p.Key]
 		if k == nil {
-			l.Fail(p.KeyAt, "Unknown knob", "The plan declares no knob %q.%s", p.Key, l.DidYouMean(p.Key, l.Symbols.Of("knob").Order))
+			l.Fail(p.KeyAt, "unknown-reference", "Unknown knob", "The plan declares no knob %q.%s", p.Key, l.DidYouMean(p.Key, l.Symbols.Of("knob").Order))
 			continue
 		}
 		name, ok := l.AsText(p.V, p.At, "The value of knob "+lang.Quoted(p.Key))
@@ -71,7 +71,7 @@ func (l *loader) decodeSet(f *eval.Body) (set map[string]string, at map[string]h
 			for _, v := range k.Values {
 				values = append(values, v.Name)
 			}
-			l.Fail(p.At, "Unknown knob value", "Knob %q has no value %q.%s", p.Key, name, l.DidYouMean(name, values))
+			l.Fail(p.At, "unknown-knob-value", "Unknown knob value", "Knob %q has no value %q.%s", p.Key, name, l.DidYouMean(name, values))
 		}
 	}
 	if len(set) == 0 {
@@ -85,7 +85,7 @@ func (l *loader) decodeEntries(f *eval.Body) (accepted []string) {
 	words := append([]string{plans.AcceptAll, plans.AcceptRepos}, plans.FingerprintEntries...)
 	for _, word := range f.Texts("accept_fingerprint") {
 		if tree, ok := strings.CutPrefix(word, "repo."); !slices.Contains(words, word) && (!ok || tree == "") {
-			l.Fail(f.At("accept_fingerprint"), "Unknown fingerprint entry",
+			l.Fail(f.At("accept_fingerprint"), "unknown-fingerprint-entry", "Unknown fingerprint entry",
 				"No environment is known by %q.%s Source trees are called repo.<name>.", word, l.DidYouMean(word, words))
 			continue
 		}

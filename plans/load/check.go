@@ -39,7 +39,7 @@ func (c *crossChecks) edge(from, to, why string, at hcl.Range) {
 func (l *loader) checkPlan() {
 	if len(l.checks.order) > 0 && l.plan.Baseline == nil {
 		first := l.checks.order[0]
-		l.Fail(first.def, "Missing baseline", "Feature %q has nothing to be compared with. Add: baseline { engine = engine.kind.name, protocol = protocol.name }, each on its own line.", first.feature.Name)
+		l.Fail(first.def, "missing-block", "Missing baseline", "Feature %q has nothing to be compared with. Add: baseline { engine = engine.kind.name, protocol = protocol.name }, each on its own line.", first.feature.Name)
 	}
 	onCycle := l.checkLineage()
 	l.checkPhaseOrder(onCycle)
@@ -75,7 +75,7 @@ func (l *loader) checkLineage() map[string]bool {
 			path += "feature." + e.from + " → "
 		}
 		l.unordered = true
-		l.Fail(cycle[0].at, "Cycle of features", "A feature cannot build on itself: %sfeature.%s. Let one of them build on baseline or accepted.", path, cycle[0].from)
+		l.Fail(cycle[0].at, "cycle", "Cycle of features", "A feature cannot build on itself: %sfeature.%s. Let one of them build on baseline or accepted.", path, cycle[0].from)
 	}
 	return onCycle
 }
@@ -105,7 +105,7 @@ func (l *loader) checkPhaseOrder(skip map[string]bool) {
 			path += fmt.Sprintf("phase.%s (%s) → ", e.from, e.why)
 		}
 		l.unordered = true
-		l.Fail(cycle[0].at, "Cycle of phases", "A phase cannot wait for itself: %sphase.%s. Remove one of these links.", path, cycle[0].from)
+		l.Fail(cycle[0].at, "cycle", "Cycle of phases", "A phase cannot wait for itself: %sphase.%s. Remove one of these links.", path, cycle[0].from)
 	}
 }
 
@@ -187,14 +187,14 @@ func (l *loader) checkChanges() {
 		for _, knob := range lang.KeysOf(f.Set) {
 			before[knob] = values[knob]
 			if values[knob] == f.Set[knob] {
-				l.Fail(n.setAt[knob], "Knob value does not change", "Knob %q is %q in the parent (%s) already, so setting it tests nothing. Set another value, or remove it.", knob, f.Set[knob], parentName(f))
+				l.Fail(n.setAt[knob], "nothing-under-test", "Knob value does not change", "Knob %q is %q in the parent (%s) already, so setting it tests nothing. Set another value, or remove it.", knob, f.Set[knob], parentName(f))
 			}
 			values[knob] = f.Set[knob]
 		}
 		if c := f.Choose; c != nil {
 			before[c.Knob] = values[c.Knob]
 			if at, same := n.chooseAt[values[c.Knob]]; same {
-				l.Fail(at, "Knob value does not change", "Knob %q is %q in the parent (%s) already, so this alternative tests nothing: every alternative is compared with it anyway. Take it out of choose.", c.Knob, values[c.Knob], parentName(f))
+				l.Fail(at, "nothing-under-test", "Knob value does not change", "Knob %q is %q in the parent (%s) already, so this alternative tests nothing: every alternative is compared with it anyway. Take it out of choose.", c.Knob, values[c.Knob], parentName(f))
 			}
 			// Which of them a child builds on is known only in a run.
 			values[c.Knob] = ""
@@ -305,10 +305,10 @@ func (l *loader) checkProof() {
 		where := lang.HCL(v.Range)
 		detail := fmt.Sprintf(`Kernels are proved for every value in use, and nothing would show that %s has %s = %q. Add to this value: must_see { log = ["*what the engine logs then*"] }, or must_see { observed = { … } }, or must_not_see, or take the kernels level out of the protocol.`, users[key], k.Name, v.Name)
 		if l.opts.Unproven {
-			l.Warn(where, "Unproven knob value", "%s", detail)
+			l.Warn(where, "unproven-knob-value", "Unproven knob value", "%s", detail)
 			continue
 		}
-		l.Fail(where, "Unproven knob value", "%s", detail)
+		l.Fail(where, "unproven-knob-value", "Unproven knob value", "%s", detail)
 	}
 }
 
@@ -333,7 +333,7 @@ func (l *loader) checkCommands() {
 	}
 	for _, p := range l.plan.Protocols {
 		if b := p.Level("smoke"); b != nil && under[p.Name] {
-			l.Fail(lang.HCL(b.Range), "Smoke of a command", "engine.%s.%s is a command, which answers no prompt. Remove this level: a command is qualified by running it once, which has to end with status 0 and print every metric.", e.Kind, e.Name)
+			l.Fail(lang.HCL(b.Range), "command-is-no-server", "Smoke of a command", "engine.%s.%s is a command, which answers no prompt. Remove this level: a command is qualified by running it once, which has to end with status 0 and print every metric.", e.Kind, e.Name)
 		}
 		b := p.Level(plans.BenchmarkLevel)
 		if b == nil || !l.workloadsDepend() {
@@ -342,13 +342,13 @@ func (l *loader) checkCommands() {
 		sent := len(plans.AnyList(b.Attrs["workloads"])) > 0 || b.Attrs["suite"] != nil
 		switch {
 		case under[p.Name] && sent:
-			l.Fail(lang.HCL(b.Range), "Workloads for a command", "engine.%s.%s is a command, which brings its own work. Remove workloads and suite; what it prints is measured by its metric blocks.", e.Kind, e.Name)
+			l.Fail(lang.HCL(b.Range), "command-is-no-server", "Workloads for a command", "engine.%s.%s is a command, which brings its own work. Remove workloads and suite; what it prints is measured by its metric blocks.", e.Kind, e.Name)
 		case !under[p.Name] && !sent:
 			if b.Written["workloads"] || b.Written["suite"] {
 				continue // what is wrong with it has been reported
 			}
 			l.protocolsInDoubt = true
-			l.Fail(lang.HCL(b.Range), "Missing workloads", `level "benchmark" needs workloads: what is sent, as in workloads = [workload.chat]. Only an engine of kind "command" brings its own.`)
+			l.Fail(lang.HCL(b.Range), "missing-attribute", "Missing workloads", `level "benchmark" needs workloads: what is sent, as in workloads = [workload.chat]. Only an engine of kind "command" brings its own.`)
 		}
 	}
 }
@@ -369,11 +369,11 @@ func (l *loader) workloadsDepend() bool {
 func (l *loader) checkCommandTargets(e *plans.Engine) {
 	for _, t := range l.checks.targets {
 		if e == nil {
-			l.Fail(t.at, "Not a command", `Numbers under "command" are for an engine of kind "command", and the baseline's engine is none. Name a workload.`)
+			l.Fail(t.at, "not-a-command", "Not a command", `Numbers under "command" are for an engine of kind "command", and the baseline's engine is none. Name a workload.`)
 			continue
 		}
 		if _, names, ok := plans.MetricOf(e.CommandMetrics(), t.metric); !ok {
-			l.Fail(t.at, "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, t.metric, lang.Suggest(t.metric, names))
+			l.Fail(t.at, "unknown-metric", "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, t.metric, lang.Suggest(t.metric, names))
 		}
 	}
 }
@@ -442,12 +442,12 @@ func (l *loader) checkEndpoint(e *plans.Engine) {
 		lost = append(lost, "stop")
 	}
 	if len(lost) > 0 {
-		l.Fail(lang.HCL(e.Range), "Endpoint is not started", "Engine %s.%s is run by somebody else, so %s of the plan cannot reach it. Remove that, and configure the server where it is started; env is given to the restart command of the endpoint block, where there is one.",
+		l.Fail(lang.HCL(e.Range), "endpoint", "Endpoint is not started", "Engine %s.%s is run by somebody else, so %s of the plan cannot reach it. Remove that, and configure the server where it is started; env is given to the restart command of the endpoint block, where there is one.",
 			e.Kind, e.Name, verdict.And(lost))
 	}
 	key, _ := e.Launch.Attrs["api_key"].(string)
 	if key != "" && !l.Secrets.Known[key] {
-		l.Fail(lang.HCL(e.Launch.Range), "Key is not sensitive", `The api_key of engine %s.%s would end up in logs, reports and the recorded plan. Take it from a variable: variable "key" { type = string, sensitive = true }, each on its own line, then api_key = var.key, and give it in MXFLOW_VAR_key. A key that is no secret goes into headers.`, e.Kind, e.Name)
+		l.Fail(lang.HCL(e.Launch.Range), "key-not-sensitive", "Key is not sensitive", `The api_key of engine %s.%s would end up in logs, reports and the recorded plan. Take it from a variable: variable "key" { type = string, sensitive = true }, each on its own line, then api_key = var.key, and give it in MXFLOW_VAR_key. A key that is no secret goes into headers.`, e.Kind, e.Name)
 	}
 }
 
@@ -477,6 +477,6 @@ func (l *loader) checkReach(e *plans.Engine, k *plans.Knob, v *plans.KnobValue) 
 	if restarts(e) {
 		cure = "Its restart command is given the env of knobs and nothing else: put what it needs there, and let the command act on it."
 	}
-	l.Fail(lang.HCL(v.Range), "Knob cannot reach the endpoint", "Engine %s.%s is run by somebody else, so %s of value %q of knob %q would have no effect. %s",
+	l.Fail(lang.HCL(v.Range), "endpoint", "Knob cannot reach the endpoint", "Engine %s.%s is run by somebody else, so %s of value %q of knob %q would have no effect. %s",
 		e.Kind, e.Name, verdict.And(lost), v.Name, k.Name, cure)
 }

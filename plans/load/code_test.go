@@ -60,9 +60,14 @@ func TestEverySummaryHasACode(t *testing.T) {
 	}
 	takes := summaryParameters(files)
 	found := map[string]token.Position{}
-	add := func(e ast.Expr) {
-		if text, ok := beginning(e); ok {
-			found[text] = set.Position(e.Pos())
+	add := func(given, e ast.Expr) {
+		text, ok := beginning(e)
+		if !ok {
+			return
+		}
+		found[text] = set.Position(e.Pos())
+		if code, ok := beginning(given); ok && code != lang.CodeOf(&hcl.Diagnostic{Summary: text}) {
+			t.Errorf("%s: %q is given the code %s, and the manual lists it under %s", set.Position(e.Pos()), text, code, lang.CodeOf(&hcl.Diagnostic{Summary: text}))
 		}
 	}
 	for _, f := range files {
@@ -118,7 +123,7 @@ func summaryParameters(files []*ast.File) map[string]int {
 }
 
 // eachSummary finds what is passed, assigned or returned as a summary.
-func eachSummary(d ast.Decl, takes map[string]int, add func(ast.Expr)) {
+func eachSummary(d ast.Decl, takes map[string]int, add func(code, summary ast.Expr)) {
 	outer := ""
 	if f, ok := d.(*ast.FuncDecl); ok {
 		outer = f.Name.Name + " "
@@ -138,17 +143,17 @@ func eachSummary(d ast.Decl, takes map[string]int, add func(ast.Expr)) {
 			if !ok {
 				i, ok = takes[name]
 			}
-			if ok && i < len(n.Args) {
-				add(n.Args[i])
+			if ok && i > 0 && i < len(n.Args) {
+				add(n.Args[i-1], n.Args[i])
 			}
 		case *ast.KeyValueExpr:
 			if id, ok := n.Key.(*ast.Ident); ok && strings.EqualFold(id.Name, "summary") {
-				add(n.Value)
+				add(nil, n.Value)
 			}
 		case *ast.AssignStmt:
 			for i, left := range n.Lhs {
 				if sel, ok := left.(*ast.SelectorExpr); ok && strings.EqualFold(sel.Sel.Name, "summary") && i < len(n.Rhs) {
-					add(n.Rhs[i])
+					add(nil, n.Rhs[i])
 				}
 			}
 		}
@@ -156,17 +161,17 @@ func eachSummary(d ast.Decl, takes map[string]int, add func(ast.Expr)) {
 	})
 }
 
-func returnedSummaries(f *ast.FuncDecl, add func(ast.Expr)) {
+func returnedSummaries(f *ast.FuncDecl, add func(code, summary ast.Expr)) {
 	if f.Type.Results == nil || f.Body == nil || len(f.Type.Results.List) == 0 {
 		return
 	}
 	first := f.Type.Results.List[0]
-	if len(first.Names) == 0 || first.Names[0].Name != "summary" {
+	if len(first.Names) < 2 || first.Names[1].Name != "summary" {
 		return
 	}
 	ast.Inspect(f.Body, func(n ast.Node) bool {
-		if r, ok := n.(*ast.ReturnStmt); ok && len(r.Results) > 0 {
-			add(r.Results[0])
+		if r, ok := n.(*ast.ReturnStmt); ok && len(r.Results) > 1 {
+			add(r.Results[0], r.Results[1])
 		}
 		return true
 	})

@@ -55,7 +55,7 @@ func (r *Result) CompileRule(src, feature string) (rule *plans.Rule, address boo
 	diags = r.aside(src, func() {
 		ns := rules.New(r.Plan)
 		program, errs := ns.Compile(src, ns.Everywhere(feature))
-		if len(errs) == 1 && errs[0].Summary == "Not a yes or no" {
+		if len(errs) == 1 && errs[0].About == rules.AboutValue {
 			sc := ns.Everywhere(feature)
 			sc.Shown = true
 			for _, comparison := range []string{" >= 0", " == 'pass'"} {
@@ -73,7 +73,7 @@ func (r *Result) CompileRule(src, feature string) (rule *plans.Rule, address boo
 				at.Start, at.End = positionIn(src, from), positionIn(src, to)
 			}
 			l := r.loaded
-			l.Diags = append(l.Diags, &hcl.Diagnostic{Severity: hcl.DiagError, Summary: e.Summary, Detail: e.Detail, Subject: &at})
+			l.Diags = append(l.Diags, &hcl.Diagnostic{Severity: hcl.DiagError, Extra: e.Extra(), Summary: e.Summary, Detail: e.Detail, Subject: &at})
 		}
 		rule.Program = program
 	})
@@ -90,7 +90,7 @@ func (r *Result) aside(src string, work func()) (diags lang.Diagnostics) {
 	defer func() {
 		if p := recover(); p != nil {
 			l.Diags = hcl.Diagnostics{{
-				Severity: hcl.DiagError, Summary: "Internal error while reading the plan",
+				Severity: hcl.DiagError, Extra: lang.Coded("internal-error"), Summary: "Internal error while reading the plan",
 				Detail: fmt.Sprintf("This is a mistake in mxflow, please report it: %v", p), Subject: lang.StartOf(ConsoleFile).Ptr(),
 			}}
 		}

@@ -63,11 +63,11 @@ func (l *loader) decodeDecision(blocks hcl.Blocks) {
 	} {
 		if c.err != nil {
 			failed = true
-			l.Fail(f.At(c.attr), "Decision is not offered", "Gates cannot decide so: %v.", c.err)
+			l.Fail(f.At(c.attr), "decision-not-offered", "Decision is not offered", "Gates cannot decide so: %v.", c.err)
 		}
 	}
 	if err := l.reg.Decision(d.FalsePass, d.FalseFail, d.Min, d.Max); err != nil && !failed {
-		l.Fail(b.DefRange, "Decision is not offered", "Gates cannot decide so: %v.", err)
+		l.Fail(b.DefRange, "decision-not-offered", "Decision is not offered", "Gates cannot decide so: %v.", err)
 	}
 }
 
@@ -91,7 +91,7 @@ func (l *loader) decodeBounds(f *eval.Body, name string, least, most int) (int, 
 				written[p.Key] = n
 			}
 		default:
-			l.Fail(p.KeyAt, "Unknown bound", "%s has min and max, and no %q.%s", name, p.Key, l.DidYouMean(p.Key, []string{"min", "max"}))
+			l.Fail(p.KeyAt, "unknown-bound", "Unknown bound", "%s has min and max, and no %q.%s", name, p.Key, l.DidYouMean(p.Key, []string{"min", "max"}))
 		}
 	}
 	low, hasLow := written["min"]
@@ -99,7 +99,7 @@ func (l *loader) decodeBounds(f *eval.Body, name string, least, most int) (int, 
 	switch {
 	case hasLow && hasHigh:
 		if low > high {
-			l.Fail(f.At(name), "Invalid "+name, "min is %d and more than max, which is %d. Exchange them.", low, high)
+			l.Fail(f.At(name), "invalid-value", "Invalid "+name, "min is %d and more than max, which is %d. Exchange them.", low, high)
 		}
 		return low, high
 	case hasLow:
@@ -123,7 +123,7 @@ func (l *loader) checkOffered() {
 		}
 		least, most := l.plan.LaunchesUnder(pr.Name)
 		if err := l.reg.Decision(d.FalsePass, d.FalseFail, least, most); err != nil {
-			l.Fail(lang.HCL(b.Range), "Decision is not offered", "Gates cannot decide with launches = %d: %v.", most, err)
+			l.Fail(lang.HCL(b.Range), "decision-not-offered", "Decision is not offered", "Gates cannot decide with launches = %d: %v.", most, err)
 		}
 	}
 }

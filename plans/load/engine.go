@@ -100,10 +100,10 @@ func (l *loader) decodeEngine(b *hcl.Block) {
 		pf.Required("command", `the argument vector that starts it, such as ["vllm", "serve", "--port", "{port}"].`)
 		e.Process = &plans.Process{Command: pf.Texts("command"), Dir: pf.Text("dir", ""), Port: pf.Whole("port", 0, 1, 65535)}
 		if v, ok := pf.Value("command"); ok && v.CanIterateElements() && v.LengthInt() == 0 {
-			l.Fail(pf.At("command"), "Empty command", "Name at least the program to run.")
+			l.Fail(pf.At("command"), "empty-value", "Empty command", "Name at least the program to run.")
 		}
 	} else if known && kind.NeedsProcess && e.Launch == nil {
-		l.Fail(b.DefRange, "Missing process block", `An engine of kind %q does not say by itself how it is started. Add: process { command = ["program", "--port", "{port}"] }, or one of %s.`, e.Kind, plans.OrList(l.launchers()))
+		l.Fail(b.DefRange, "missing-block", "Missing process block", `An engine of kind %q does not say by itself how it is started. Add: process { command = ["program", "--port", "{port}"] }, or one of %s.`, e.Kind, plans.OrList(l.launchers()))
 	}
 	if r := f.Single("ready"); r != nil {
 		rf := l.Fields(r, readySchema, "ready")
@@ -138,7 +138,7 @@ func (l *loader) checkEngine(f *eval.Body, e *plans.Engine, kind plans.EngineKin
 		if wrong.Part != nil {
 			at = lang.HCL(wrong.Part.Range)
 		}
-		l.Fail(at, wrong.Summary, "%s", wrong.Detail)
+		l.Fail(at, wrong.Code, wrong.Summary, "%s", wrong.Detail)
 	}
 }
 
@@ -271,5 +271,5 @@ func (l *loader) checkUnknownSettings() {
 }
 
 func (l *loader) failSetting(u unknownSetting) {
-	l.Fail(u.pair.KeyAt, "Unknown setting", "An engine of kind %q has no setting %q.%s", u.kind, u.pair.Key, l.DidYouMean(u.pair.Key, u.known))
+	l.Fail(u.pair.KeyAt, "unknown-setting", "Unknown setting", "An engine of kind %q has no setting %q.%s", u.kind, u.pair.Key, l.DidYouMean(u.pair.Key, u.known))
 }

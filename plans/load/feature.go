@@ -55,7 +55,7 @@ func (l *loader) decodeFeature(fb *featureBlock, ph *plans.Phase) *plans.Feature
 		Priority: f.Whole("priority", 0, 0, math.MaxInt32), Range: lang.RangeOf(b.DefRange),
 	}
 	if ft.Name == string(plans.OnBaseline) || ft.Name == string(plans.OnAccepted) {
-		l.Fail(b.DefRange, "Reserved name", "%q is what builds_on calls another parent. Choose another name for this feature.", ft.Name)
+		l.Fail(b.DefRange, "invalid-name", "Reserved name", "%q is what builds_on calls another parent. Choose another name for this feature.", ft.Name)
 	}
 	notes := &featureNotes{feature: ft, def: b.DefRange, parentAt: b.DefRange}
 	ft.Set, notes.setAt = l.decodeSet(f)
@@ -83,11 +83,11 @@ func (l *loader) requireSet(f *eval.Body, ft *plans.Feature) {
 		return
 	}
 	if f.Absent("set") {
-		l.Fail(f.Def, "Nothing under test", `Feature %q sets no knob, so that its candidate is its parent. Add: set = { knob = "value" }, or choose = { knob = ["one", "other"] } to try several.`, ft.Name)
+		l.Fail(f.Def, "nothing-under-test", "Nothing under test", `Feature %q sets no knob, so that its candidate is its parent. Add: set = { knob = "value" }, or choose = { knob = ["one", "other"] } to try several.`, ft.Name)
 		return
 	}
 	if v, ok := f.Value("set"); ok && v.CanIterateElements() && v.LengthInt() == 0 {
-		l.Fail(f.At("set"), "Nothing under test", `set is empty, so that the candidate is its parent. Name the knob under test: set = { knob = "value" }.`)
+		l.Fail(f.At("set"), "nothing-under-test", "Nothing under test", `set is empty, so that the candidate is its parent. Name the knob under test: set = { knob = "value" }.`)
 	}
 }
 
@@ -98,7 +98,7 @@ func (l *loader) decodeBuildsOn(f *eval.Body, notes *featureNotes) plans.BuildsO
 	}
 	notes.parentAt = r.At
 	if r.Key == notes.feature.Name && r.Block == "feature" {
-		l.Fail(r.At, "Feature builds on itself", "Feature %q cannot be its own parent. Name another feature, baseline or accepted.", r.Key)
+		l.Fail(r.At, "cycle", "Feature builds on itself", "Feature %q cannot be its own parent. Name another feature, baseline or accepted.", r.Key)
 		return plans.BuildsOn{Kind: plans.OnBaseline}
 	}
 	return plans.BuildsOn{Kind: plans.BuildsOnKind(r.Block), Feature: r.Key}
@@ -135,7 +135,7 @@ type featureNotes struct {
 func (l *loader) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featureNotes) *plans.Choose {
 	if f.Absent("choose") {
 		if !f.Absent("prefer") {
-			l.Fail(f.At("prefer"), "Nothing to prefer", "prefer picks among the alternatives of choose, and feature %q has none. Remove prefer, or add choose = { knob = [\"one\", \"other\"] }.", ft.Name)
+			l.Fail(f.At("prefer"), "choice", "Nothing to prefer", "prefer picks among the alternatives of choose, and feature %q has none. Remove prefer, or add choose = { knob = [\"one\", \"other\"] }.", ft.Name)
 		}
 		return nil
 	}
@@ -144,17 +144,17 @@ func (l *loader) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featureNot
 		return nil // reported
 	}
 	if len(pairs) != 1 {
-		l.Fail(f.At("choose"), "Not one knob to choose", `choose tries values of exactly one knob, and this names %d. Write choose = { knob = ["one", "other"] }; what all alternatives have in common stands in set.`, len(pairs))
+		l.Fail(f.At("choose"), "choice", "Not one knob to choose", `choose tries values of exactly one knob, and this names %d. Write choose = { knob = ["one", "other"] }; what all alternatives have in common stands in set.`, len(pairs))
 		return nil
 	}
 	p := pairs[0]
 	k := l.checks.knobs[p.Key]
 	if k == nil {
-		l.Fail(p.KeyAt, "Unknown knob", "The plan declares no knob %q.%s", p.Key, l.DidYouMean(p.Key, l.Symbols.Of("knob").Order))
+		l.Fail(p.KeyAt, "unknown-reference", "Unknown knob", "The plan declares no knob %q.%s", p.Key, l.DidYouMean(p.Key, l.Symbols.Of("knob").Order))
 		return nil
 	}
 	if fixed, both := ft.Set[p.Key]; both {
-		l.Fail(p.KeyAt, "Knob is set and chosen", "set fixes knob %q to %q, so there is nothing to choose. Remove it from set, or from choose.", p.Key, fixed)
+		l.Fail(p.KeyAt, "choice", "Knob is set and chosen", "set fixes knob %q to %q, so there is nothing to choose. Remove it from set, or from choose.", p.Key, fixed)
 		return nil
 	}
 	c := &plans.Choose{Knob: p.Key, Prefer: l.decodePrefer(f), Range: lang.RangeOf(f.At("choose"))}
@@ -164,7 +164,7 @@ func (l *loader) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featureNot
 	notes.chooseAt = map[string]hcl.Range{}
 	values, complete := l.decodeAlternatives(p, k, notes.chooseAt)
 	if c.Values = values; complete && (len(values) < plans.LeastAlternatives || len(values) > plans.MostAlternatives) {
-		l.Fail(p.At, "Not several values to choose", "choose tries %d to %d values of a knob, and this names %d. One value alone is not chosen but set: set = { %s = \"value\" }.", plans.LeastAlternatives, plans.MostAlternatives, len(values), p.Key)
+		l.Fail(p.At, "choice", "Not several values to choose", "choose tries %d to %d values of a knob, and this names %d. One value alone is not chosen but set: set = { %s = \"value\" }.", plans.LeastAlternatives, plans.MostAlternatives, len(values), p.Key)
 		return nil
 	}
 	if len(values) == 0 {
@@ -179,7 +179,7 @@ func (l *loader) decodeAlternatives(p eval.Pair, k *plans.Knob, at map[string]hc
 	expr := l.ValueAt(p)
 	elems, ok := l.Elements(expr, p.V)
 	if !ok {
-		l.Fail(p.At, "Wrong type for choose", `choose takes the values to try as a list, such as { %s = ["one", "other"] }; this is %s.`, p.Key, lang.Describe(p.V))
+		l.Fail(p.At, "wrong-type", "Wrong type for choose", `choose takes the values to try as a list, such as { %s = ["one", "other"] }; this is %s.`, p.Key, lang.Describe(p.V))
 		return nil, false
 	}
 	complete = true
@@ -196,11 +196,11 @@ func (l *loader) decodeAlternatives(p eval.Pair, k *plans.Knob, at map[string]hc
 			continue
 		case k.Value(name) == nil:
 			complete = false
-			l.Fail(e.At, "Unknown knob value", "Knob %q has no value %q.%s", p.Key, name, l.DidYouMean(name, known))
+			l.Fail(e.At, "unknown-knob-value", "Unknown knob value", "Knob %q has no value %q.%s", p.Key, name, l.DidYouMean(name, known))
 			continue
 		case twice:
 			complete = false
-			l.Fail(e.At, "Duplicate value in choose", "%q is in the list already. Remove one.", name)
+			l.Fail(e.At, "duplicate-entry", "Duplicate value in choose", "%q is in the list already. Remove one.", name)
 			continue
 		}
 		at[name] = e.At
@@ -261,7 +261,7 @@ func (l *loader) decodeConfirm(f *eval.Body, ft *plans.Feature, notes *featureNo
 			continue
 		}
 		if line := lines[r.Key]; line > 0 {
-			l.Fail(r.At, "Duplicate confirmation", "Feature %q is confirmed on engine.%s already on line %d. Remove one.", ft.Name, r.Key, line)
+			l.Fail(r.At, "duplicate-name", "Duplicate confirmation", "Feature %q is confirmed on engine.%s already on line %d. Remove one.", ft.Name, r.Key, line)
 			continue
 		}
 		lines[r.Key] = b.DefRange.Start.Line
@@ -315,9 +315,9 @@ func (l *loader) checkConfirmations() {
 			}
 			switch {
 			case e == first:
-				l.Fail(note.at, "Confirmation on the same engine", "engine.%s is the baseline's, on which the criteria are decided first, so this would confirm nothing. Name another engine, or remove the block.", note.confirm.Engine)
+				l.Fail(note.at, "confirmation", "Confirmation on the same engine", "engine.%s is the baseline's, on which the criteria are decided first, so this would confirm nothing. Name another engine, or remove the block.", note.confirm.Engine)
 			case e.IsCommand() != first.IsCommand():
-				l.Fail(note.at, "Confirmation measures something else", "One of engine.%s and the baseline's engine.%s is a command and the other a server: no metric is the same on both. Name an engine of the same sort.", note.confirm.Engine, base.Engine)
+				l.Fail(note.at, "confirmation", "Confirmation measures something else", "One of engine.%s and the baseline's engine.%s is a command and the other a server: no metric is the same on both. Name an engine of the same sort.", note.confirm.Engine, base.Engine)
 			default:
 				l.checkConfirmedMetrics(note, e)
 				l.checkConfirmedKnobs(note, e)
@@ -332,7 +332,7 @@ func (l *loader) checkConfirmedMetrics(note confirmNote, e *plans.Engine) {
 	for _, m := range l.plan.CommandEngine().CommandMetrics() {
 		other, _, ok := plans.MetricOf(own, m.Name)
 		if !ok || other.Unit != m.Unit || other.Better != m.Better {
-			l.Fail(note.at, "Confirmation measures something else", "engine.%s has to declare metric %q with the unit and better direction that engine.%s gives it (%s, %q), so that the criteria mean the same there.", note.confirm.Engine, m.Name, l.plan.Baseline.Engine, lang.OrElse(m.Unit, "no unit"), m.Better)
+			l.Fail(note.at, "confirmation", "Confirmation measures something else", "engine.%s has to declare metric %q with the unit and better direction that engine.%s gives it (%s, %q), so that the criteria mean the same there.", note.confirm.Engine, m.Name, l.plan.Baseline.Engine, lang.OrElse(m.Unit, "no unit"), m.Better)
 		}
 	}
 }
@@ -361,7 +361,7 @@ func (l *loader) checkConfirmedKnobs(note confirmNote, e *plans.Engine) {
 			}
 			for _, setting := range lang.KeysOf(v.Settings) {
 				if v.Settings[setting] != nil && !known[setting] {
-					l.Fail(note.at, "Knob cannot reach the confirming engine", "Value %q of knob %q sets %q, which engine.%s of kind %q does not have, so it could not be started with it. Confirm on an engine that has it, or let the value say it in another way, such as env.", v.Name, knob.Name, setting, note.confirm.Engine, e.Kind)
+					l.Fail(note.at, "confirmation", "Knob cannot reach the confirming engine", "Value %q of knob %q sets %q, which engine.%s of kind %q does not have, so it could not be started with it. Confirm on an engine that has it, or let the value say it in another way, such as env.", v.Name, knob.Name, setting, note.confirm.Engine, e.Kind)
 					return
 				}
 			}
@@ -391,14 +391,14 @@ func (l *loader) decodeCriteria(f *eval.Body) (criteria []*plans.Rule) {
 		cf := l.Fields(b, criterionSchema, fmt.Sprintf("criterion %q", name))
 		rule := l.decodeRule(b, cf, "rule")
 		if line := lines[name]; line > 0 {
-			l.Fail(b.LabelRanges[0], "Duplicate criterion", "The feature has a criterion %q already on line %d. Rename or remove one.", name, line)
+			l.Fail(b.LabelRanges[0], "duplicate-name", "Duplicate criterion", "The feature has a criterion %q already on line %d. Rename or remove one.", name, line)
 			continue
 		}
 		lines[name] = b.DefRange.Start.Line
 		criteria = append(criteria, rule)
 	}
 	if len(criteria) == 0 {
-		l.Fail(f.Def, "Feature without criterion", `Nothing would decide whether the port helps. Add: criterion "decode" { rule = "workload.tg.gain >= 0.05" }.`)
+		l.Fail(f.Def, "feature-without-criterion", "Feature without criterion", `Nothing would decide whether the port helps. Add: criterion "decode" { rule = "workload.tg.gain >= 0.05" }.`)
 	}
 	return criteria
 }
@@ -428,7 +428,7 @@ func (l *loader) decodeNames(f *eval.Body, attr string, criteria []*plans.Rule, 
 	list := f.Texts(attr)
 	elems, _ := l.Elements(f.Attrs[attr].Expr, v)
 	if len(elems) == 0 && v.CanIterateElements() {
-		l.Fail(f.At(attr), "Empty "+attr, "With no criterion in %s, nothing would decide. Name at least one, or leave %s out.", attr, attr)
+		l.Fail(f.At(attr), "empty-value", "Empty "+attr, "With no criterion in %s, nothing would decide. Name at least one, or leave %s out.", attr, attr)
 	}
 	if len(list) != len(elems) {
 		return fallback
@@ -436,9 +436,9 @@ func (l *loader) decodeNames(f *eval.Body, attr string, criteria []*plans.Rule, 
 	for i, name := range list {
 		switch {
 		case !slices.Contains(all, name):
-			l.Fail(elems[i].At, "Unknown criterion", "The feature has no criterion %q.%s", name, l.DidYouMean(name, all))
+			l.Fail(elems[i].At, "unknown-criterion", "Unknown criterion", "The feature has no criterion %q.%s", name, l.DidYouMean(name, all))
 		case slices.Contains(names, name):
-			l.Fail(elems[i].At, "Duplicate criterion in "+attr, "%q is in the list already. Remove one.", name)
+			l.Fail(elems[i].At, "duplicate-entry", "Duplicate criterion in "+attr, "%q is in the list already. Remove one.", name)
 		default:
 			names = append(names, name)
 		}
@@ -453,7 +453,7 @@ func (l *loader) decodePrefer(f *eval.Body) string {
 	}
 	prefer := f.Text("prefer", "")
 	if prefer != "" && !rules.MetricForm.MatchString(prefer) {
-		l.Fail(f.At("prefer"), "Invalid metric address", `%q is no address. Write a workload and a metric, such as "chat.tg".`, prefer)
+		l.Fail(f.At("prefer"), "invalid-expectation", "Invalid metric address", `%q is no address. Write a workload and a metric, such as "chat.tg".`, prefer)
 		return ""
 	}
 	return prefer
@@ -486,11 +486,11 @@ func (l *loader) decodeHypothesis(b *hcl.Block) *plans.Hypothesis {
 	}
 	h.MetricRange, h.ExpectRange = lang.RangeOf(f.At("metric")), lang.RangeOf(f.At("expect"))
 	if h.Metric != "" && !rules.MetricForm.MatchString(h.Metric) {
-		l.Fail(f.At("metric"), "Invalid metric address", `%q is no address. Write a workload and a metric, such as "chat.tg".`, h.Metric)
+		l.Fail(f.At("metric"), "invalid-expectation", "Invalid metric address", `%q is no address. Write a workload and a metric, such as "chat.tg".`, h.Metric)
 		h.Metric = ""
 	}
 	if h.Expect != "" && !rules.ExpectForm.MatchString(h.Expect) {
-		l.Fail(f.At("expect"), "Invalid expectation", `%q is neither a change with a sign and a per cent, such as "+10%%" or "-5%%", nor a comparison, such as ">= 32".`, h.Expect)
+		l.Fail(f.At("expect"), "invalid-expectation", "Invalid expectation", `%q is neither a change with a sign and a per cent, such as "+10%%" or "-5%%", nor a comparison, such as ">= 32".`, h.Expect)
 	}
 	return h
 }

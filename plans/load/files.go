@@ -33,7 +33,7 @@ func (l *loader) readPlan(path string) {
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		l.unreadable = true
-		l.Fail(lang.StartOf(path), "Cannot read plan folder", "%v", err)
+		l.Fail(lang.StartOf(path), "plan-folder", "Cannot read plan folder", "%v", err)
 		return
 	}
 	for _, e := range entries {
@@ -43,7 +43,7 @@ func (l *loader) readPlan(path string) {
 	}
 	if len(l.Order) == 0 && !l.unreadable {
 		l.unreadable = true
-		l.Fail(lang.StartOf(path), "No plan in folder", "There is no plan file (*.hcl, *.yaml, *.yml) in %q. Name a plan, or a folder that holds one.", path)
+		l.Fail(lang.StartOf(path), "plan-folder", "No plan in folder", "There is no plan file (*.hcl, *.yaml, *.yml) in %q. Name a plan, or a folder that holds one.", path)
 	}
 	l.severalPlans(path)
 }
@@ -57,7 +57,7 @@ func (l *loader) readFile(path string, from *hcl.Range) {
 	text, diag := lang.ReadSource(path, "plan")
 	if diag != nil {
 		if from != nil {
-			diag.Summary, diag.Subject = "Cannot include file", from
+			diag.Summary, diag.Extra, diag.Subject = "Cannot include file", lang.Coded("include"), from
 		}
 		l.unreadable = true
 		l.Diags = append(l.Diags, diag)
@@ -89,7 +89,7 @@ func (l *loader) addSource(name string, text []byte, from *hcl.Range) {
 			at = *from
 		}
 		l.unreadable = true
-		l.Fail(at, "Too many files", "A plan is made of up to %d files.", maxFiles)
+		l.Fail(at, "include", "Too many files", "A plan is made of up to %d files.", maxFiles)
 		return
 	}
 	l.At("the text of "+name, hcl.Range{Filename: name})
@@ -120,7 +120,7 @@ func (l *loader) includes(body hcl.Body) []eval.Element {
 	elems, isList := l.Elements(a.Expr, v)
 	if diags.HasErrors() || !isList {
 		l.unreadable = true
-		l.Fail(a.Expr.Range(), "Invalid include", `include is a list of paths in quotes, such as ["engines.hcl", "../team/protocols.hcl"]. It is read first, so variables and functions cannot be used in it.`)
+		l.Fail(a.Expr.Range(), "include", "Invalid include", `include is a list of paths in quotes, such as ["engines.hcl", "../team/protocols.hcl"]. It is read first, so variables and functions cannot be used in it.`)
 		return nil
 	}
 	return elems
@@ -129,7 +129,7 @@ func (l *loader) includes(body hcl.Body) []eval.Element {
 func (l *loader) include(in string, e eval.Element) {
 	if e.V.IsNull() || e.V.Type() != cty.String || strings.TrimSpace(e.V.AsString()) == "" {
 		l.unreadable = true
-		l.Fail(e.At, "Invalid include", `Each element of include is the path of a file, in quotes and relative to this one, such as "engines.hcl".`)
+		l.Fail(e.At, "include", "Invalid include", `Each element of include is the path of a file, in quotes and relative to this one, such as "engines.hcl".`)
 		return
 	}
 	path := filepath.FromSlash(e.V.AsString())
@@ -138,7 +138,7 @@ func (l *loader) include(in string, e eval.Element) {
 	}
 	if circle := l.circle(path); circle != "" {
 		l.unreadable = true
-		l.Fail(e.At, "Cycle of includes", "A file cannot include itself: %s. Remove this include; each file of a plan sees all blocks of the others anyway.", circle)
+		l.Fail(e.At, "include", "Cycle of includes", "A file cannot include itself: %s. Remove this include; each file of a plan sees all blocks of the others anyway.", circle)
 		return
 	}
 	l.readFile(path, &e.At)
@@ -165,7 +165,7 @@ func (l *loader) planBlocks() (all hcl.Blocks) {
 		content := l.Content(s.Body, rootSchema, "a plan")
 		for _, b := range content.Blocks {
 			if b.Type == "plan" && s.From != nil {
-				l.Fail(b.DefRange, "Plan block in an included file", "A plan has one plan block, in the file that is applied. Remove it here, so that several plans can include this file.")
+				l.Fail(b.DefRange, "include", "Plan block in an included file", "A plan has one plan block, in the file that is applied. Remove it here, so that several plans can include this file.")
 				continue
 			}
 			all = append(all, b)
@@ -200,7 +200,7 @@ func (l *loader) severalPlans(folder string) {
 	for _, kind := range []string{"plan", "baseline"} {
 		if names := holds[kind]; len(names) > 1 {
 			l.unreadable = true
-			l.Fail(*second, "Several plans in a folder", "%s of %q each have a %s block, so there is more than one plan here. Name the one that you mean: %s.",
+			l.Fail(*second, "several-plans", "Several plans in a folder", "%s of %q each have a %s block, so there is more than one plan here. Name the one that you mean: %s.",
 				verdict.And(names), folder, kind, fmt.Sprintf("%s or %s", filepath.Join(folder, names[0]), filepath.Join(folder, names[1])))
 			return
 		}

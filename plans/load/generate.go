@@ -60,7 +60,7 @@ func (l *loader) instances(g *eval.Group, b *hcl.Block, outer *eval.Instance) []
 	switch {
 	case each != nil && count != nil:
 		ok = false
-		l.Fail(count.NameRange, "for_each and count", "A block is repeated by one of them. Remove count, or for_each.")
+		l.Fail(count.NameRange, "repetition", "for_each and count", "A block is repeated by one of them. Remove count, or for_each.")
 	case each != nil:
 		g.Empty = cty.MapValEmpty(lang.ReferenceType)
 		rounds, ok = l.forEach(each.Expr, own.Scope)
@@ -95,7 +95,7 @@ func (l *loader) instances(g *eval.Group, b *hcl.Block, outer *eval.Instance) []
 		made = append(made, l.opened(i))
 	}
 	if l.made += len(made); l.made > maxGenerated {
-		l.Fail(b.DefRange, "Too many blocks", "for_each and count make up to %d blocks in a plan. Split the effort into several plans.", maxGenerated)
+		l.Fail(b.DefRange, "repetition", "Too many blocks", "for_each and count make up to %d blocks in a plan. Split the effort into several plans.", maxGenerated)
 		l.unordered = true
 		l.Doubt(b.Type)
 		return nil
@@ -118,7 +118,7 @@ func (l *loader) instanceName(i *eval.Instance, label string, name *hcl.Attribut
 	for _, k := range i.Keys {
 		key := eval.KeyText(k)
 		if !keyForm.MatchString(key) {
-			l.Fail(b.DefRange, "Key cannot be part of a name", "What for_each makes is named %s_<key>, and the key %q is no identifier, as rules and references need. Use keys of letters, digits and underscores, or give the block a name of its own: name = \"%s_${…}\".", label, key, label)
+			l.Fail(b.DefRange, "repetition", "Key cannot be part of a name", "What for_each makes is named %s_<key>, and the key %q is no identifier, as rules and references need. Use keys of letters, digits and underscores, or give the block a name of its own: name = \"%s_${…}\".", label, key, label)
 			return "", false
 		}
 		text += "_" + key
@@ -136,11 +136,11 @@ func (l *loader) forEach(expr hcl.Expression, outer map[string]cty.Value) (round
 	ty := v.Type()
 	isMap := ty.IsObjectType() || ty.IsMapType()
 	if v.IsNull() || ty.Equals(lang.ReferenceType) || !isMap && !ty.IsTupleType() && !ty.IsListType() && !ty.IsSetType() {
-		l.Fail(at, "Wrong type for for_each", `for_each takes a map, or a list of different texts, such as ["short", "long"]; this is %s.`, lang.Describe(v))
+		l.Fail(at, "wrong-type", "Wrong type for for_each", `for_each takes a map, or a list of different texts, such as ["short", "long"]; this is %s.`, lang.Describe(v))
 		return nil, false
 	}
 	if n := v.LengthInt(); n > maxInstances {
-		l.Fail(at, "Too many blocks", "for_each makes up to %d blocks; here it would make %d.", maxInstances, n)
+		l.Fail(at, "repetition", "Too many blocks", "for_each makes up to %d blocks; here it would make %d.", maxInstances, n)
 		return nil, false
 	}
 	seen := map[string]bool{}
@@ -148,13 +148,13 @@ func (l *loader) forEach(expr hcl.Expression, outer map[string]cty.Value) (round
 		key, value := it.Element()
 		if !isMap {
 			if value.IsNull() || value.Type() != cty.String {
-				l.Fail(at, "Wrong type for for_each", "An element of the list is %s, and names are made of them. Use text, or a map whose keys are the names: { for x in … : x.name => x }.", lang.Describe(value))
+				l.Fail(at, "wrong-type", "Wrong type for for_each", "An element of the list is %s, and names are made of them. Use text, or a map whose keys are the names: { for x in … : x.name => x }.", lang.Describe(value))
 				return nil, false
 			}
 			key = value
 		}
 		if seen[key.AsString()] {
-			l.Fail(at, "Duplicate key in for_each", "%q is in the list twice, and names are made of it. Use distinct(…), or a map.", key.AsString())
+			l.Fail(at, "repetition", "Duplicate key in for_each", "%q is in the list twice, and names are made of it. Use distinct(…), or a map.", key.AsString())
 			return nil, false
 		}
 		seen[key.AsString()] = true
@@ -210,25 +210,25 @@ func (l *loader) opened(i *eval.Instance) *eval.Instance {
 
 // checkDynamic bounds what one dynamic block makes.
 func (l *loader) checkDynamic(v cty.Value, expr hcl.Expression, _ *hcl.EvalContext) hcl.Diagnostics {
-	bad := func(summary, detail string) hcl.Diagnostics {
+	bad := func(code, summary, detail string) hcl.Diagnostics {
 		at := expr.Range()
-		return hcl.Diagnostics{{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: &at}}
+		return hcl.Diagnostics{{Severity: hcl.DiagError, Extra: lang.Coded(code), Summary: summary, Detail: detail, Subject: &at}}
 	}
 	if v.IsMarked() || l.Hidden(v) {
-		return bad("Sensitive value is not allowed here", "What for_each goes over decides which blocks there are, so it cannot come from a sensitive value. If it is no secret, say so with nonsensitive(…).")
+		return bad("sensitive", "Sensitive value is not allowed here", "What for_each goes over decides which blocks there are, so it cannot come from a sensitive value. If it is no secret, say so with nonsensitive(…).")
 	}
 	if !v.IsWhollyKnown() {
-		return bad("Invalid for_each", "Its value is not known. Mend what it refers to first.")
+		return bad("invalid-value", "Invalid for_each", "Its value is not known. Mend what it refers to first.")
 	}
 	if v.IsNull() || !v.CanIterateElements() {
-		return bad("Wrong type for for_each", "for_each takes a map or a list; this is "+lang.Describe(v)+".")
+		return bad("wrong-type", "Wrong type for for_each", "for_each takes a map or a list; this is "+lang.Describe(v)+".")
 	}
 	size, _ := eval.SizeOf(v)
 	if size > eval.MaxLooped || v.LengthInt() > maxInstances {
-		return bad("Too many blocks", "A dynamic block makes up to 1000 blocks, from up to 32 KiB of data.")
+		return bad("repetition", "Too many blocks", "A dynamic block makes up to 1000 blocks, from up to 32 KiB of data.")
 	}
 	if l.made += v.LengthInt(); l.made > maxGenerated {
-		return bad("Too many blocks", "for_each, count and dynamic make up to 10000 blocks in a plan. Split the effort into several plans.")
+		return bad("repetition", "Too many blocks", "for_each, count and dynamic make up to 10000 blocks in a plan. Split the effort into several plans.")
 	}
 	return nil
 }

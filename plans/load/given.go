@@ -86,14 +86,14 @@ func (l *loader) varText(name, text string, declared map[string]*input, given ma
 		if l.opts.As != nil {
 			return // it is given to a plan of now
 		}
-		l.Fail(l.Start(), "Unknown variable in --var", "The plan declares no variable %q.%s", name, l.DidYouMean(name, lang.KeysOf(declared)))
+		l.Fail(l.Start(), "invalid-variable-value", "Unknown variable in --var", "The plan declares no variable %q.%s", name, l.DidYouMean(name, lang.KeysOf(declared)))
 		return
 	}
 	given[name] = &givenValue{from: "--var", text: text, isText: true}
 }
 
 // varFile reads a file of variables: lines of name = value.
-func (l *loader) varFile(path, from string, declared map[string]*input, given map[string]*givenValue, unknown func(at hcl.Range, summary, format string, args ...any)) {
+func (l *loader) varFile(path, from string, declared map[string]*input, given map[string]*givenValue, unknown func(at hcl.Range, code, summary, format string, args ...any)) {
 	l.At("the variables in "+path, hcl.Range{Filename: path})
 	text, diag := lang.ReadSource(path, "variables")
 	if diag != nil {
@@ -106,9 +106,13 @@ func (l *loader) varFile(path, from string, declared map[string]*input, given ma
 	loops, diag := lang.CheckSource(path, text)
 	if diag == nil && len(loops) > 0 {
 		at := lang.StartOf(path)
-		diag = &hcl.Diagnostic{Severity: hcl.DiagError, Summary: "Loop in a file of variables", Detail: "A file of variables holds values only. Write them out, or use a local in the plan.", Subject: &at}
+		diag = &hcl.Diagnostic{Severity: hcl.DiagError, Extra: lang.Coded("variables-file"), Summary: "Loop in a file of variables", Detail: "A file of variables holds values only. Write them out, or use a local in the plan.", Subject: &at}
 	}
 	if diag != nil {
+		switch lang.CodeOf(diag) {
+		case "plan-empty", "plan-too-large", "plan-not-text":
+			diag.Extra = lang.Coded("variables-file")
+		}
 		diag.Summary = strings.Replace(diag.Summary, "Plan", "Variables file", 1)
 		l.Diags = append(l.Diags, diag)
 		return
@@ -129,11 +133,11 @@ func (l *loader) varFile(path, from string, declared map[string]*input, given ma
 			continue // it is given to a plan of now
 		}
 		if declared[name] == nil {
-			unknown(a.NameRange, "Unknown variable in "+filepath.Base(path), "The plan declares no variable %q.%s", name, l.DidYouMean(name, lang.KeysOf(declared)))
+			unknown(a.NameRange, "variables-file", "Unknown variable in "+filepath.Base(path), "The plan declares no variable %q.%s", name, l.DidYouMean(name, lang.KeysOf(declared)))
 			continue
 		}
 		if uses := a.Expr.Variables(); len(uses) > 0 {
-			l.Fail(uses[0].SourceRange(), "Value is not constant", "A file of variables holds values only; text stands in quotes: %s = \"…\".", name)
+			l.Fail(uses[0].SourceRange(), "variables-file", "Value is not constant", "A file of variables holds values only; text stands in quotes: %s = \"…\".", name)
 			continue
 		}
 		v, diags := a.Expr.Value(nil)
@@ -141,7 +145,7 @@ func (l *loader) varFile(path, from string, declared map[string]*input, given ma
 		if size, finite := eval.SizeOf(v); !diags.HasErrors() && finite && size <= eval.MaxValue {
 			given[name] = &givenValue{from: from, value: v, at: a.Expr.Range()}
 		} else if !diags.HasErrors() {
-			l.Fail(a.Expr.Range(), "Value too large", "A variable has up to 1 MiB, and numbers fit a 64-bit float.")
+			l.Fail(a.Expr.Range(), "variables-file", "Value too large", "A variable has up to 1 MiB, and numbers fit a 64-bit float.")
 		}
 	}
 }
@@ -163,22 +167,26 @@ func (l *loader) givenTo(in *input, g *givenValue) (cty.Value, bool) {
 // parseVar reads the text of a --var: text stays text, and anything else is
 // written as in a plan.
 func (l *loader) parseVar(in *input, g *givenValue) (cty.Value, bool) {
-	bad := func(summary, format string, args ...any) (cty.Value, bool) {
-		l.Fail(in.at, summary, format, args...)
+	bad := func(code, summary, format string, args ...any) (cty.Value, bool) {
+		l.Fail(in.at, code, summary, format, args...)
 		return cty.DynamicVal, false
 	}
+	unreadable := "variable-value"
+	if in.From == "--var" {
+		unreadable = "invalid-variable-value"
+	}
 	if len(g.text) > eval.MaxValue {
-		return bad("Cannot read "+in.From, "The value of %q has more than 1 MiB.", in.Name)
+		return bad(unreadable, "Cannot read "+in.From, "The value of %q has more than 1 MiB.", in.Name)
 	}
 	if in.ty.IsPrimitiveType() || in.ty == cty.DynamicPseudoType {
 		if in.ty == cty.Number && lang.HugeNumber([]byte(g.text)) {
-			return bad("Wrong type for variable", "The value of variable %q (%s) is not a number that fits.", in.Name, in.From)
+			return bad("invalid-variable-value", "Wrong type for variable", "The value of variable %q (%s) is not a number that fits.", in.Name, in.From)
 		}
 		return cty.StringVal(g.text), true
 	}
 	value, problem := constant(in.From+" "+in.Name, g.text)
 	if problem != "" {
-		return bad("Cannot read "+in.From, `The value of variable %q has to be written as in a plan, such as ["one", "two"]. %s`, in.Name, problem)
+		return bad(unreadable, "Cannot read "+in.From, `The value of variable %q has to be written as in a plan, such as ["one", "two"]. %s`, in.Name, problem)
 	}
 	return value, true
 }
@@ -260,7 +268,7 @@ func (l *loader) asBefore(declared map[string]*input, given map[string]*givenVal
 		from := "the record of the run"
 		v, problem := constant(from+" "+name, l.opts.As.Variables[name])
 		if problem != "" {
-			l.Fail(in.block.DefRange, "Cannot read "+from, "The value of variable %q in %s: %s", name, from, problem)
+			l.Fail(in.block.DefRange, "variable-value", "Cannot read "+from, "The value of variable %q in %s: %s", name, from, problem)
 			continue
 		}
 		given[name] = &givenValue{from: from, value: v}

@@ -33,7 +33,7 @@ func (l *loader) decodeImported(b *hcl.Block) {
 	i.File = f.NeedText("file", "the path of a result file, such as \"results/llama-benchy.json\".")
 	if i.File != "" {
 		if err := read(i, l.plan); err != nil {
-			l.Fail(f.At("file"), "Unusable result file", "%v.", err)
+			l.Fail(f.At("file"), "imported", "Unusable result file", "%v.", err)
 		}
 	}
 	if l.First(b) {

@@ -81,7 +81,7 @@ func (l *loader) decodeKnob(b *hcl.Block) {
 		name := vb.Labels[0]
 		v := l.decodeKnobValue(k, vb)
 		if line, twice := lines[name]; twice {
-			l.Fail(vb.LabelRanges[0], "Duplicate value", "Knob %q has the value %q already on line %d. Rename or remove one.", k.Name, name, line)
+			l.Fail(vb.LabelRanges[0], "duplicate-name", "Duplicate value", "Knob %q has the value %q already on line %d. Rename or remove one.", k.Name, name, line)
 			continue
 		}
 		lines[name] = vb.DefRange.Start.Line
@@ -89,12 +89,12 @@ func (l *loader) decodeKnob(b *hcl.Block) {
 		k.Values = append(k.Values, v)
 	}
 	if len(values) == 0 {
-		l.Fail(b.DefRange, "Knob without values", `A knob switches between named values. Add: value "on" { env = { … } }, and one for its default.`)
+		l.Fail(b.DefRange, "knob-without-values", "Knob without values", `A knob switches between named values. Add: value "on" { env = { … } }, and one for its default.`)
 	}
 	f.Required("default", "the value that the baseline has.")
 	k.Default = f.Text("default", "")
 	if _, ok := f.Value("default"); ok && k.Default != "" && lines[k.Default] == 0 && len(values) > 0 {
-		l.Fail(f.At("default"), "Unknown knob value", "Knob %q has no value %q.%s", k.Name, k.Default, l.DidYouMean(k.Default, values))
+		l.Fail(f.At("default"), "unknown-knob-value", "Unknown knob value", "Knob %q has no value %q.%s", k.Name, k.Default, l.DidYouMean(k.Default, values))
 	}
 	if l.First(b) {
 		l.plan.Knobs = append(l.plan.Knobs, k)
@@ -105,7 +105,7 @@ func (l *loader) decodeKnob(b *hcl.Block) {
 func (l *loader) decodeKnobValue(k *plans.Knob, b *hcl.Block) *plans.KnobValue {
 	name := b.Labels[0]
 	if !knobValueName.MatchString(name) {
-		l.Fail(b.LabelRanges[0], "Invalid value name", "The name of a value has up to 64 letters, digits and the characters _ . : + -, and begins with a letter or digit.")
+		l.Fail(b.LabelRanges[0], "invalid-name", "Invalid value name", "The name of a value has up to 64 letters, digits and the characters _ . : + -, and begins with a letter or digit.")
 	}
 	f := l.Fields(b, l.partSchema(knobValueDoc, l.reg.ValueParts), fmt.Sprintf("value %q", name))
 	v := &plans.KnobValue{Name: name, Args: f.Texts("args"), Command: f.Texts("command"), Image: f.Text("image", ""), Range: lang.RangeOf(b.DefRange)}
@@ -131,7 +131,7 @@ func (l *loader) decodeKnobValue(k *plans.Knob, b *hcl.Block) *plans.KnobValue {
 	for _, g := range v.MustSee.Log {
 		for _, h := range v.MustNotSee.Log {
 			if strings.EqualFold(g, h) {
-				l.Fail(b.DefRange, "Contradictory evidence", "%q is in both must_see and must_not_see of value %q, which nothing can satisfy. Remove one.", g, name)
+				l.Fail(b.DefRange, "contradictory-evidence", "Contradictory evidence", "%q is in both must_see and must_not_see of value %q, which nothing can satisfy. Remove one.", g, name)
 			}
 		}
 	}
@@ -202,11 +202,11 @@ func (l *loader) decodeEvidence(b *hcl.Block) (e plans.Evidence) {
 	}
 	f := l.Fields(b, evidenceSchema, b.Type)
 	if a := f.Attrs["trace"]; a != nil {
-		l.Fail(a.NameRange, "Evidence not supported yet", "Only log and observed are supported so far: globs for lines of the engine's log, and what the engine says of itself. Remove trace, and name a log line that proves the same.")
+		l.Fail(a.NameRange, "evidence-proves-nothing", "Evidence not supported yet", "Only log and observed are supported so far: globs for lines of the engine's log, and what the engine says of itself. Remove trace, and name a log line that proves the same.")
 	}
 	e.Observed = l.decodeObserved(f)
 	if f.Attrs["log"] == nil && f.Attrs["observed"] == nil && f.Attrs["trace"] == nil {
-		l.Fail(b.DefRange, "Empty "+b.Type, `%s names nothing to look for. Add: log = ["*text of a log line*"], or observed = { … }.`, b.Type)
+		l.Fail(b.DefRange, "empty-value", "Empty "+b.Type, `%s names nothing to look for. Add: log = ["*text of a log line*"], or observed = { … }.`, b.Type)
 		return e
 	}
 	v, ok := f.Value("log")
@@ -217,11 +217,11 @@ func (l *loader) decodeEvidence(b *hcl.Block) (e plans.Evidence) {
 	elems, isList := l.Elements(f.Attrs["log"].Expr, v)
 	for _, g := range elems {
 		if s, isText := lang.Plain(g.V).(string); isText && strings.Trim(s, "* ") == "" {
-			l.Fail(g.At, "Glob matches everything", "%q is found in every log, so it proves nothing. Name text that only this value makes the engine log.", s)
+			l.Fail(g.At, "evidence-proves-nothing", "Glob matches everything", "%q is found in every log, so it proves nothing. Name text that only this value makes the engine log.", s)
 		}
 	}
 	if isList && len(elems) == 0 {
-		l.Fail(f.At("log"), "Empty log", `The list is empty. Add a glob, such as "*text of a log line*".`)
+		l.Fail(f.At("log"), "empty-value", "Empty log", `The list is empty. Add a glob, such as "*text of a log line*".`)
 	}
 	return e
 }
@@ -246,12 +246,12 @@ func (l *loader) checkObserved() {
 		o, names, ok := plans.FindObserved(all, n.name)
 		if !ok {
 			slices.Sort(names)
-			l.Fail(n.at, "Unknown observation", "No engine of the plan says anything called %q of itself.%s To observe it, add to the engine: observe %q { log = \"…\" }.", n.name, l.DidYouMean(n.name, slices.Compact(names)), n.name)
+			l.Fail(n.at, "unknown-reference", "Unknown observation", "No engine of the plan says anything called %q of itself.%s To observe it, add to the engine: observe %q { log = \"…\" }.", n.name, l.DidYouMean(n.name, slices.Compact(names)), n.name)
 			continue
 		}
 		want := map[plans.InputType]cty.Type{plans.WordInput: cty.String, plans.BoolInput: cty.Bool, plans.NumberInput: cty.Number}[rules.InputType(o.Type)]
 		if n.value != cty.NilVal && n.value.Type() != want {
-			l.Fail(n.valueAt, "Wrong type for observed", "%s is a %s; this is %s.", n.name, o.Type, lang.Describe(n.value))
+			l.Fail(n.valueAt, "wrong-type", "Wrong type for observed", "%s is a %s; this is %s.", n.name, o.Type, lang.Describe(n.value))
 		}
 	}
 }
@@ -264,7 +264,7 @@ func (l *loader) decodeObserved(f *eval.Body) map[string]any {
 			continue
 		}
 		if !p.V.Type().IsPrimitiveType() {
-			l.Fail(p.At, "Wrong type for observed", "%s takes one value, such as \"marlin\", true or 2; this is %s.", p.Key, lang.Describe(p.V))
+			l.Fail(p.At, "wrong-type", "Wrong type for observed", "%s takes one value, such as \"marlin\", true or 2; this is %s.", p.Key, lang.Describe(p.V))
 			continue
 		}
 		l.checks.observed = append(l.checks.observed, observedName{p.Key, p.KeyAt, p.V, p.At})

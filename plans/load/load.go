@@ -88,9 +88,9 @@ func (l *loader) guarded(read func()) (res *Result) {
 		if p := recover(); p != nil {
 			l.Diags = hcl.Diagnostics{{
 				Severity: hcl.DiagError,
-				Summary:  "Internal error while reading the plan",
-				Detail:   fmt.Sprintf("This is a mistake in mxflow, please report it together with the plan: %v\n%s", p, debug.Stack()),
-				Subject:  lang.StartOf(l.plan.File).Ptr(),
+				Extra:    lang.Coded("internal-error"), Summary: "Internal error while reading the plan",
+				Detail:  fmt.Sprintf("This is a mistake in mxflow, please report it together with the plan: %v\n%s", p, debug.Stack()),
+				Subject: lang.StartOf(l.plan.File).Ptr(),
 			}}
 			l.plan = &plans.Plan{File: l.plan.File, Dir: l.plan.Dir, Decision: ownDecision()}
 			res = l.result()
@@ -136,14 +136,11 @@ func (l *loader) result() *Result {
 	return res
 }
 
-// echoes are complaints of rules about what their protocol lacks.
-var echoes = map[string]bool{"Workload is not measured": true, "Level not in the protocol": true}
-
 // withoutEchoes drops complaints that only repeat a mistake in a protocol, or
 // in the choice of one, which has been reported where it stands.
 func (l *loader) withoutEchoes(diags hcl.Diagnostics) (kept hcl.Diagnostics) {
 	for _, d := range diags {
-		if !l.protocolsInDoubt || !echoes[d.Summary] {
+		if !l.protocolsInDoubt || rules.AboutOf(d) != rules.AboutProtocol {
 			kept = append(kept, d)
 		}
 	}

@@ -68,7 +68,7 @@ func (l *loader) decodePhase(pb *phaseBlock) {
 		ph.Gate = l.decodeGate(g)
 	}
 	if len(pb.Blocks) == 0 {
-		l.Fail(b.DefRange, "Empty phase", "A phase with neither step, feature nor gate does nothing and decides nothing. Add one of them, or remove the phase.")
+		l.Fail(b.DefRange, "empty-phase", "Empty phase", "A phase with neither step, feature nor gate does nothing and decides nothing. Add one of them, or remove the phase.")
 	}
 	if pb.first {
 		l.plan.Phases = append(l.plan.Phases, ph)
@@ -80,10 +80,10 @@ func (l *loader) decodeAfter(ph *plans.Phase, pb *phaseBlock, attr string, alrea
 	for _, r := range pb.Refs(attr, "phase") {
 		switch {
 		case r.Key == ph.Name:
-			l.Fail(r.At, "Phase after itself", "Phase %q cannot come after itself. Remove it from %s.", ph.Name, attr)
+			l.Fail(r.At, "cycle", "Phase after itself", "Phase %q cannot come after itself. Remove it from %s.", ph.Name, attr)
 			continue
 		case slices.Contains(already, r.Key):
-			l.Fail(r.At, "Duplicate reference", "%s is in after already, which asks for more. Remove one.", r)
+			l.Fail(r.At, "duplicate-entry", "Duplicate reference", "%s is in after already, which asks for more. Remove one.", r)
 			continue
 		}
 		list = append(list, r.Key)
@@ -101,12 +101,12 @@ func (l *loader) decodeSteps(blocks hcl.Blocks) (steps []*plans.Block) {
 		l.CheckName(b, 1, 0)
 		schema, known := l.reg.Steps[kind]
 		if !known {
-			l.Fail(b.LabelRanges[0], "Unknown step kind", "There is no step kind %q.%s", kind, l.DidYouMean(kind, lang.KeysOf(l.reg.Steps)))
+			l.Fail(b.LabelRanges[0], "unknown-kind", "Unknown step kind", "There is no step kind %q.%s", kind, l.DidYouMean(kind, lang.KeysOf(l.reg.Steps)))
 			continue
 		}
 		step := l.decodeBlock(b, schema, fmt.Sprintf("step %q %q", kind, name))
 		if line := lines[name]; line > 0 {
-			l.Fail(b.LabelRanges[1], "Duplicate step", "The phase has a step %q already on line %d. Rename or remove one.", name, line)
+			l.Fail(b.LabelRanges[1], "duplicate-name", "Duplicate step", "The phase has a step %q already on line %d. Rename or remove one.", name, line)
 			continue
 		}
 		lines[name] = b.DefRange.Start.Line
@@ -156,18 +156,18 @@ func (l *loader) decodeGate(b *hcl.Block) *plans.Gate {
 	for _, rb := range f.Blocks {
 		name := rb.Labels[0]
 		if strings.TrimSpace(name) != name || name == "" || len(name) > MaxRuleName || strings.ContainsAny(name, "\n\r") {
-			l.Fail(rb.LabelRanges[0], "Invalid rule name", "A rule is named by a phrase of one line and up to %d characters, with no space around it.", MaxRuleName)
+			l.Fail(rb.LabelRanges[0], "invalid-name", "Invalid rule name", "A rule is named by a phrase of one line and up to %d characters, with no space around it.", MaxRuleName)
 		}
 		rule := l.decodeRule(rb, l.Fields(rb, ruleSchema, fmt.Sprintf("rule %q", name)), "expr")
 		if line := lines[name]; line > 0 {
-			l.Fail(rb.LabelRanges[0], "Duplicate rule", "The gate has a rule %q already on line %d. Rename or remove one.", name, line)
+			l.Fail(rb.LabelRanges[0], "duplicate-name", "Duplicate rule", "The gate has a rule %q already on line %d. Rename or remove one.", name, line)
 			continue
 		}
 		lines[name] = rb.DefRange.Start.Line
 		g.Rules = append(g.Rules, rule)
 	}
 	if len(f.Blocks) == 0 {
-		l.Fail(b.DefRange, "Gate without rules", `A gate that asks for nothing would always open. Add: rule "what has to hold" { expr = "…" }.`)
+		l.Fail(b.DefRange, "gate-without-rules", "Gate without rules", `A gate that asks for nothing would always open. Add: rule "what has to hold" { expr = "…" }.`)
 	}
 	return g
 }
@@ -177,10 +177,14 @@ func (l *loader) decodeGate(b *hcl.Block) *plans.Gate {
 func (l *loader) decodeRule(b *hcl.Block, f *eval.Body, attr string) *plans.Rule {
 	r := &plans.Rule{Name: b.Labels[0], Range: lang.RangeOf(b.DefRange), ExprRange: lang.RangeOf(f.At(attr))}
 	if a := f.Attrs[attr]; a != nil && bare(l.Scope, a.Expr) {
-		l.Fail(a.Expr.Range(), "Rule is not in quotes", `A rule is text in a language of its own. Put it in quotes: %s = "…".`, attr)
+		l.Fail(a.Expr.Range(), "rule-unquoted", "Rule is not in quotes", `A rule is text in a language of its own. Put it in quotes: %s = "…".`, attr)
 		return r
 	}
-	r.Expr = f.NeedText(attr, `a comparison in quotes, such as "chat.tg.gain >= 0.1".`)
+	empty := "empty-value"
+	if attr == "rule" {
+		empty = "empty-rule"
+	}
+	r.Expr = f.NeedTextAs(empty, attr, `a comparison in quotes, such as "chat.tg.gain >= 0.1".`)
 	if strings.TrimSpace(r.Expr) == "" {
 		r.Expr = ""
 	}

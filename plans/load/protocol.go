@@ -46,19 +46,19 @@ func (l *loader) decodeProtocol(b *hcl.Block) {
 		kind := lb.Labels[0]
 		schema, known := l.reg.Levels[kind]
 		if !known {
-			l.Fail(lb.LabelRanges[0], "Unknown level", "There is no level %q.%s", kind, l.DidYouMean(kind, lang.KeysOf(l.reg.Levels)))
+			l.Fail(lb.LabelRanges[0], "unknown-kind", "Unknown level", "There is no level %q.%s", kind, l.DidYouMean(kind, lang.KeysOf(l.reg.Levels)))
 			continue
 		}
 		level := l.decodeBlock(lb, schema, fmt.Sprintf("level %q", kind))
 		if line := lines[kind]; line > 0 {
-			l.Fail(lb.LabelRanges[0], "Duplicate level", "Protocol %q has a level %q already on line %d. Merge them.", p.Name, kind, line)
+			l.Fail(lb.LabelRanges[0], "duplicate-name", "Duplicate level", "Protocol %q has a level %q already on line %d. Merge them.", p.Name, kind, line)
 			continue
 		}
 		lines[kind] = lb.DefRange.Start.Line
 		p.Levels = append(p.Levels, level)
 	}
 	if len(f.Blocks) == 0 {
-		l.Fail(b.DefRange, "Protocol without levels", `A protocol is the tests that a variant goes through, in order. Add at least one: level "smoke" { … }.`)
+		l.Fail(b.DefRange, "protocol-without-levels", "Protocol without levels", `A protocol is the tests that a variant goes through, in order. Add at least one: level "smoke" { … }.`)
 	}
 	if l.First(b) {
 		l.plan.Protocols = append(l.plan.Protocols, p)

@@ -174,10 +174,10 @@ func (s *settling) cycle(node string, at hcl.Range) {
 	}
 	words := strings.Join(circle, " → ")
 	if locals {
-		s.l.Fail(at, "Cycle of locals", "A local cannot depend on itself: %s. Break the circle.", words)
+		s.l.Fail(at, "cycle", "Cycle of locals", "A local cannot depend on itself: %s. Break the circle.", words)
 		return
 	}
-	s.l.Fail(at, "Cycle of for_each", "Which blocks there are cannot depend on themselves: %s. Take for_each or count from something else.", words)
+	s.l.Fail(at, "repetition", "Cycle of for_each", "Which blocks there are cannot depend on themselves: %s. Take for_each or count from something else.", words)
 }
 
 var localsDoc = &lang.BlockDoc{
@@ -231,11 +231,11 @@ var limits = map[string]int{
 func (l *loader) declare(kind, key string, b *hcl.Block, at hcl.Range) bool {
 	n := l.Symbols.Of(kind)
 	if first := n.ByKey[key]; first != nil {
-		l.Fail(at, "Duplicate "+kind, "The %s %q is already declared %s. Names are unique; rename or remove one.", kind, key, lang.SeenAt(first.At, at))
+		l.Fail(at, "duplicate-name", "Duplicate "+kind, "The %s %q is already declared %s. Names are unique; rename or remove one.", kind, key, lang.SeenAt(first.At, at))
 		return false
 	}
 	if limit := limits[kind]; limit > 0 && len(n.Order) == limit {
-		l.Fail(at, "Too many of one kind", "A plan has up to %d declarations of kind %s. Split the effort into several plans.", limit, kind)
+		l.Fail(at, "too-many", "Too many of one kind", "A plan has up to %d declarations of kind %s. Split the effort into several plans.", limit, kind)
 		l.unordered = true
 	}
 	n.ByKey[key] = &eval.Symbol{Key: key, At: at, Block: b}
@@ -276,14 +276,14 @@ func (l *loader) declareGroup(g *eval.Group) {
 	b := g.Block
 	if g.Kind == "engine" {
 		if _, known := l.reg.Engines[b.Labels[0]]; !known {
-			l.Fail(b.LabelRanges[0], "Unknown engine kind", "There is no engine kind %q.%s", b.Labels[0], l.DidYouMean(b.Labels[0], lang.KeysOf(l.reg.Engines)))
+			l.Fail(b.LabelRanges[0], "unknown-kind", "Unknown engine kind", "There is no engine kind %q.%s", b.Labels[0], l.DidYouMean(b.Labels[0], lang.KeysOf(l.reg.Engines)))
 		}
 	}
 	label := len(b.Labels) - 1
 	if g.Repeated() {
 		l.CheckName(b, label, 0)
 		if first := l.Groups.ByKey(g.Kind, g.Key); first != g {
-			l.Fail(b.LabelRanges[label], "Duplicate "+g.Kind, "The %s %q is already declared %s. Names are unique; rename or remove one.", g.Kind, g.Key, lang.SeenAt(first.Block.LabelRanges[label], b.LabelRanges[label]))
+			l.Fail(b.LabelRanges[label], "duplicate-name", "Duplicate "+g.Kind, "The %s %q is already declared %s. Names are unique; rename or remove one.", g.Kind, g.Key, lang.SeenAt(first.Block.LabelRanges[label], b.LabelRanges[label]))
 		}
 	}
 	for _, i := range g.Instances {

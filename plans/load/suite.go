@@ -35,7 +35,7 @@ func (l *loader) decodeSuite(b *hcl.Block) {
 		s.Workloads = append(s.Workloads, r.Key)
 	}
 	if _, ok := f.Value("workloads"); ok && len(s.Workloads) == 0 && len(l.Diags) == before {
-		l.Fail(f.At("workloads"), "Empty workloads", "A suite that sends nothing measures nothing. Name at least one workload, as in [workload.chat].")
+		l.Fail(f.At("workloads"), "empty-value", "Empty workloads", "A suite that sends nothing measures nothing. Name at least one workload, as in [workload.chat].")
 	}
 	if l.First(b) {
 		l.plan.Suites = append(l.plan.Suites, s)
@@ -60,5 +60,5 @@ func (l *loader) chooseSuite() {
 	if hint == "" {
 		hint = " It declares none; add: suite \"" + name + "\" { workloads = [workload.name] }, on lines of its own, or leave --suite out."
 	}
-	l.Fail(l.Start(), "Unknown suite in --suite", "The plan declares no suite %q.%s", name, hint)
+	l.Fail(l.Start(), "invalid-variable-value", "Unknown suite in --suite", "The plan declares no suite %q.%s", name, hint)
 }

@@ -40,7 +40,7 @@ func (l *loader) decodeTarget(b *hcl.Block) {
 	f.Required("metrics", "the numbers to beat by workload, such as { chat = { tg = 57.85 } }.")
 	for _, p := range f.Pairs("metrics") {
 		if p.Key != plans.CommandKind && !l.Symbols.Has("workload", p.Key) {
-			l.Fail(p.KeyAt, "Unknown workload", "The plan declares no workload %q.%s", p.Key, l.DidYouMean(p.Key, l.Symbols.Of("workload").Order))
+			l.Fail(p.KeyAt, "unknown-reference", "Unknown workload", "The plan declares no workload %q.%s", p.Key, l.DidYouMean(p.Key, l.Symbols.Of("workload").Order))
 		}
 		t.Metrics[p.Key] = l.targetMetrics(p, f.Attrs["metrics"].Expr)
 	}
@@ -61,7 +61,7 @@ func (l *loader) targetMetrics(workload eval.Pair, metrics hcl.Expression) map[s
 	}
 	pairs, ok := l.Pairs(expr, workload.V)
 	if !ok {
-		l.Fail(workload.At, "Wrong type for metrics", "Each workload has a map of metrics, such as { tg = 57.85 }; this is %s.", lang.Describe(workload.V))
+		l.Fail(workload.At, "wrong-type", "Wrong type for metrics", "Each workload has a map of metrics, such as { tg = 57.85 }; this is %s.", lang.Describe(workload.V))
 		return nil
 	}
 	values := map[string]float64{}
@@ -69,11 +69,11 @@ func (l *loader) targetMetrics(workload eval.Pair, metrics hcl.Expression) map[s
 		if workload.Key == plans.CommandKind {
 			l.checks.targets = append(l.checks.targets, targetNote{p.Key, p.KeyAt})
 		} else if _, known := rules.MetricOfWorkload(p.Key); !known {
-			l.Fail(p.KeyAt, "Unknown metric", "There is no metric %q of a workload.%s", p.Key, l.DidYouMean(p.Key, rules.WorkloadMetrics()))
+			l.Fail(p.KeyAt, "unknown-metric", "Unknown metric", "There is no metric %q of a workload.%s", p.Key, l.DidYouMean(p.Key, rules.WorkloadMetrics()))
 			continue
 		}
 		if p.V.IsNull() || p.V.Type() != cty.Number {
-			l.Fail(p.At, "Wrong type for "+p.Key, "%s takes a number; this is %s.", p.Key, lang.Describe(p.V))
+			l.Fail(p.At, "wrong-type", "Wrong type for "+p.Key, "%s takes a number; this is %s.", p.Key, lang.Describe(p.V))
 			continue
 		}
 		values[p.Key], _ = p.V.AsBigFloat().Float64()

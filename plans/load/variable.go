@@ -134,7 +134,7 @@ func (l *loader) settleVariable(in *input, g *givenValue) {
 	case in.fields.Attrs["default"] != nil:
 		return // reported
 	default:
-		l.Fail(in.block.DefRange, "Missing value for variable", "Variable %q has no default. Give it one, or pass --var %s=value, set MXFLOW_VAR_%s, or write %s = … into a file of variables (--var-file, or *.auto.mxvars beside the plan).", in.Name, in.Name, in.Name, in.Name)
+		l.Fail(in.block.DefRange, "missing-variable-value", "Missing value for variable", "Variable %q has no default. Give it one, or pass --var %s=value, set MXFLOW_VAR_%s, or write %s = … into a file of variables (--var-file, or *.auto.mxvars beside the plan).", in.Name, in.Name, in.Name, in.Name)
 		return
 	}
 	l.convertVariable(in, value)
@@ -147,13 +147,13 @@ func (l *loader) defaultOf(in *input) (cty.Value, bool) {
 		return cty.NilVal, false
 	}
 	if len(a.Expr.Variables()) > 0 {
-		l.Fail(a.Expr.Range(), "Default is not constant", "The default of a variable cannot refer to anything. Use a local for what depends on something else.")
+		l.Fail(a.Expr.Range(), "default-not-constant", "Default is not constant", "The default of a variable cannot refer to anything. Use a local for what depends on something else.")
 		return cty.DynamicVal, false
 	}
 	v, ok := in.fields.Value("default")
 	isNull := v.IsKnown() && v.IsNull()
 	if in.Sensitive && ok && !isNull && (v.Type() != cty.String || v.AsString() != "") {
-		l.Fail(a.Expr.Range(), "Default of a sensitive variable", "A plan file is read by many and kept with the results, so a secret in it is none. Remove the default, and give the value in MXFLOW_VAR_%s or in a file of variables.", in.Name)
+		l.Fail(a.Expr.Range(), "sensitive", "Default of a sensitive variable", "A plan file is read by many and kept with the results, so a secret in it is none. Remove the default, and give the value in MXFLOW_VAR_%s or in a file of variables.", in.Name)
 		return cty.DynamicVal, false
 	}
 	return v, ok || isNull
@@ -162,7 +162,7 @@ func (l *loader) defaultOf(in *input) (cty.Value, bool) {
 // convertVariable makes the value fit the type.
 func (l *loader) convertVariable(in *input, value cty.Value) {
 	if value.IsNull() && !in.nullable {
-		l.Fail(in.at, "Variable is null", "Variable %q has nullable = false, and its value (%s) is null. Give it a value.", in.Name, in.From)
+		l.Fail(in.at, "variable-value", "Variable is null", "Variable %q has nullable = false, and its value (%s) is null. Give it a value.", in.Name, in.From)
 		return
 	}
 	if in.defaults != nil && !value.IsNull() {
@@ -170,7 +170,7 @@ func (l *loader) convertVariable(in *input, value cty.Value) {
 	}
 	converted, err := convert.Convert(value, in.ty)
 	if err != nil {
-		l.Fail(in.at, "Wrong type for variable", "Variable %q has type %s, but its value (%s) does not fit: %v.", in.Name, typeexpr.TypeString(in.ty), in.From, err)
+		l.Fail(in.at, "invalid-variable-value", "Wrong type for variable", "Variable %q has type %s, but its value (%s) does not fit: %v.", in.Name, typeexpr.TypeString(in.ty), in.From, err)
 		return
 	}
 	if in.Sensitive {
@@ -210,10 +210,10 @@ func (l *loader) validate(in *input) {
 		f := l.Fields(b, validationSchema, "validation of variable "+lang.Quoted(in.Name))
 		condition, message := f.Attrs["condition"], f.Attrs["error_message"]
 		if condition == nil {
-			l.Fail(b.DefRange, "Missing condition", "A validation says what a good value is: condition = var.%s > 0.", in.Name)
+			l.Fail(b.DefRange, "missing-attribute", "Missing condition", "A validation says what a good value is: condition = var.%s > 0.", in.Name)
 		}
 		if message == nil {
-			l.Fail(b.DefRange, "Missing error_message", "Say what is wrong with a value that does not meet the condition, and what to do: error_message = \"…\".")
+			l.Fail(b.DefRange, "missing-attribute", "Missing error_message", "Say what is wrong with a value that does not meet the condition, and what to do: error_message = \"…\".")
 		}
 		if condition == nil || message == nil || !l.onlyVariables(condition.Expr) || !l.onlyVariables(message.Expr) {
 			continue
@@ -228,7 +228,7 @@ func (l *loader) validate(in *input) {
 		}
 		v, _ = v.Unmark()
 		if v.IsNull() || v.Type() != cty.Bool {
-			l.Fail(condition.Expr.Range(), "Condition is not true or false", "A condition compares, such as var.%s > 0; this is %s.", in.Name, lang.Describe(v))
+			l.Fail(condition.Expr.Range(), "validation", "Condition is not true or false", "A condition compares, such as var.%s > 0; this is %s.", in.Name, lang.Describe(v))
 			continue
 		}
 		if v.False() {
@@ -247,12 +247,12 @@ func (l *loader) invalid(in *input, message hcl.Expression) {
 	case l.Hidden(v):
 		text = "It does not meet the condition of the variable, whose message would show a sensitive value."
 	case v.IsNull() || v.Type() != cty.String || strings.TrimSpace(v.AsString()) == "":
-		l.Fail(message.Range(), "Invalid error_message", "error_message is text that says what is wrong and what to do.")
+		l.Fail(message.Range(), "invalid-value", "Invalid error_message", "error_message is text that says what is wrong and what to do.")
 		return
 	default:
 		text = strings.TrimSpace(v.AsString())
 	}
-	l.Fail(in.at, "Invalid value for variable", "The value of %q (%s) is refused. %s", in.Name, in.From, text)
+	l.Fail(in.at, "variable-value", "Invalid value for variable", "The value of %q (%s) is refused. %s", in.Name, in.From, text)
 }
 
 // onlyVariables refuses a condition that needs more than variables, which is
@@ -260,7 +260,7 @@ func (l *loader) invalid(in *input, message hcl.Expression) {
 func (l *loader) onlyVariables(expr hcl.Expression) bool {
 	for _, t := range expr.Variables() {
 		if t.RootName() != "var" {
-			l.Fail(t.SourceRange(), "Validation is limited to variables", "A validation is checked before locals and blocks are read, so it may refer to var.… only.")
+			l.Fail(t.SourceRange(), "validation", "Validation is limited to variables", "A validation is checked before locals and blocks are read, so it may refer to var.… only.")
 			return false
 		}
 	}

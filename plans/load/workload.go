@@ -118,7 +118,7 @@ func decodeLengths(w *plans.Workload, f *eval.Body) {
 	oneLength(f, "prompt_tokens", "prompt_lengths", "how many tokens each prompt has, such as 2048.", w.Data != nil)
 	oneLength(f, "output_tokens", "output_lengths", "how many tokens are generated for each request, such as 32.", w.Data != nil)
 	if at := f.Given("prompt_tokens", "prompt_lengths"); w.Data != nil && at != "" {
-		f.Scope.Fail(f.Where(at), "Two ways to say the same", "The prompts of a dataset are as long as they are. Remove %s, or the dataset.", at)
+		f.Scope.Fail(f.Where(at), "workload-contradiction", "Two ways to say the same", "The prompts of a dataset are as long as they are. Remove %s, or the dataset.", at)
 	}
 }
 
@@ -127,7 +127,7 @@ func oneLength(f *eval.Body, tokens, lengths, why string, optional bool) {
 	drawn := len(f.Blocks.OfType(lengths)) > 0
 	switch {
 	case drawn && !f.Absent(tokens):
-		f.Scope.Fail(f.At(tokens), "Two ways to say the same", "%s has %s and %s. Keep one of them.", f.What, tokens, lengths)
+		f.Scope.Fail(f.At(tokens), "workload-contradiction", "Two ways to say the same", "%s has %s and %s. Keep one of them.", f.What, tokens, lengths)
 	case !drawn && !optional:
 		f.Required(tokens, why)
 	}
@@ -159,7 +159,7 @@ func lengths(f *eval.Body, word string) *plans.Lengths {
 	}
 	for _, name := range unused {
 		if !in.Absent(name) {
-			f.Scope.Fail(in.At(name), "Attribute of another distribution", "A uniform distribution has min and max, and no %s. Remove it, or choose normal or lognormal.", name)
+			f.Scope.Fail(in.At(name), "workload-contradiction", "Attribute of another distribution", "A uniform distribution has min and max, and no %s. Remove it, or choose normal or lognormal.", name)
 		}
 	}
 	if n.Max == 0 {
@@ -172,9 +172,9 @@ func lengths(f *eval.Body, word string) *plans.Lengths {
 func checkLengths(n *plans.Lengths, in *eval.Body) {
 	switch {
 	case n.Min > n.Max:
-		in.Scope.Fail(in.At("min"), "Lengths contradict each other", "No length is at least %d and at most %d. Exchange min and max, or correct one.", n.Min, n.Max)
+		in.Scope.Fail(in.At("min"), "workload-contradiction", "Lengths contradict each other", "No length is at least %d and at most %d. Exchange min and max, or correct one.", n.Min, n.Max)
 	case n.Distribution != "uniform" && n.Mean > 0 && (n.Mean < float64(n.Min) || n.Mean > float64(n.Max)):
-		in.Scope.Fail(in.At("mean"), "Lengths contradict each other", "The mean, %g, is not between min, %d, and max, %d. Correct one of them.", n.Mean, n.Min, n.Max)
+		in.Scope.Fail(in.At("mean"), "workload-contradiction", "Lengths contradict each other", "The mean, %g, is not between min, %d, and max, %d. Correct one of them.", n.Mean, n.Min, n.Max)
 	}
 }
 
@@ -219,11 +219,11 @@ func boundCells(w *plans.Workload, l *loader, f *eval.Body) {
 	l.cells += min(n, plans.MaxCells)
 	switch {
 	case n > plans.MaxCells:
-		f.Scope.Fail(f.Def, "Too many cells", "The lists of %s make %d cells, each of which is measured in every launch; there can be up to %d. Shorten a list, or split the workload.", f.What, n, plans.MaxCells)
+		f.Scope.Fail(f.Def, "too-many-cells", "Too many cells", "The lists of %s make %d cells, each of which is measured in every launch; there can be up to %d. Shorten a list, or split the workload.", f.What, n, plans.MaxCells)
 	case l.cells <= plans.MaxAllCells:
 		return
 	case before <= plans.MaxAllCells: // said once
-		f.Scope.Fail(f.Def, "Too many cells", "With %s the workloads of this plan have more than %d cells. Shorten their lists, or split the plan.", f.What, plans.MaxAllCells)
+		f.Scope.Fail(f.Def, "too-many-cells", "Too many cells", "With %s the workloads of this plan have more than %d cells. Shorten their lists, or split the plan.", f.What, plans.MaxAllCells)
 	}
 	for _, list := range []*[]int{&w.PromptTokens, &w.OutputTokens, &w.Depth, &w.Concurrency} {
 		*list = (*list)[:min(1, len(*list))]
@@ -327,7 +327,7 @@ func slo(f *eval.Body) map[string]time.Duration {
 		}
 	}
 	if !written {
-		f.Scope.Fail(b.DefRange, "Empty slo", `By these every request is a good one. Give a limit, such as ttft = "300ms".`)
+		f.Scope.Fail(b.DefRange, "empty-value", "Empty slo", `By these every request is a good one. Give a limit, such as ttft = "300ms".`)
 	}
 	return limits
 }
@@ -361,7 +361,7 @@ func (l *loader) dataset(f *eval.Body) *plans.Dataset {
 	l.At("the dataset "+name, in.At("file"))
 	d, err := l.datasetOf(name)
 	if err != nil {
-		l.Fail(in.At("file"), "Unusable dataset", "%v.", err)
+		l.Fail(in.At("file"), "dataset", "Unusable dataset", "%v.", err)
 	}
 	return d
 }
@@ -413,19 +413,19 @@ func checkData(w *plans.Workload, f *eval.Body) {
 		return
 	}
 	noUse := func(name, format string, args ...any) {
-		f.Scope.Fail(f.Where(name), "No use in this workload", format, args...)
+		f.Scope.Fail(f.Where(name), "no-use-in-workload", "No use in this workload", format, args...)
 	}
 	switch {
 	case w.Arrival == "trace" && !d.Trace:
 		noUse("arrival", "The rows of the dataset have no times. Choose another arrival with a rate, or a file whose rows have timestamp and input_length.")
 	case w.API == "completions" && d.Chat > 0:
-		f.Scope.Fail(f.Where("dataset"), "Unusable dataset", "Line %d of the file can only be sent as a chat. Set api = \"chat\".", d.Chat)
+		f.Scope.Fail(f.Where("dataset"), "dataset", "Unusable dataset", "Line %d of the file can only be sent as a chat. Set api = \"chat\".", d.Chat)
 	case len(w.OutputTokens) == 0 && w.OutputLengths == nil && d.Unanswered > 0:
-		f.Scope.Fail(f.Where("dataset"), "Missing output_tokens", "Line %d of the file does not say how long the answer is. Set output_tokens, which holds where a line says nothing.", d.Unanswered)
+		f.Scope.Fail(f.Where("dataset"), "missing-attribute", "Missing output_tokens", "Line %d of the file does not say how long the answer is. Set output_tokens, which holds where a line says nothing.", d.Unanswered)
 	}
 	for _, c := range w.Cells() {
 		if rows := c.Requests + w.WarmupRows(c.Concurrency); rows > d.Count {
-			f.Scope.Fail(f.Where("dataset"), "Dataset is too short", "%s takes %d rows, and the file has %d; no row is sent twice, since the engine would have it cached. Add rows, or ask for fewer requests.", c.Address, rows, d.Count)
+			f.Scope.Fail(f.Where("dataset"), "dataset", "Dataset is too short", "%s takes %d rows, and the file has %d; no row is sent twice, since the engine would have it cached. Add rows, or ask for fewer requests.", c.Address, rows, d.Count)
 			return
 		}
 	}

@@ -15,13 +15,13 @@ func checkWorkload(w *plans.Workload, f *eval.Body) {
 	checkRoom(w, f)
 	for _, c := range w.Concurrency {
 		if f.Given("requests") != "" && w.Requests < c {
-			f.Scope.Fail(f.At("requests"), "Too few requests for the concurrency", "%d requests never are %d at once. Set requests = %d or more, or leave it out.", w.Requests, c, 4*c)
+			f.Scope.Fail(f.At("requests"), "workload-contradiction", "Too few requests for the concurrency", "%d requests never are %d at once. Set requests = %d or more, or leave it out.", w.Requests, c, 4*c)
 			break
 		}
 	}
 	if w.Temperature == 0 {
 		if name := f.Given("top_p", "top_k", "min_p"); name != "" {
-			f.Scope.Warn(f.At(name), "Sampling has no effect", "With temperature 0 the likeliest token is taken, whatever %s says. Set a temperature, or remove %s.", name, name)
+			f.Scope.Warn(f.At(name), "no-use-in-workload", "Sampling has no effect", "With temperature 0 the likeliest token is taken, whatever %s says. Set a temperature, or remove %s.", name, name)
 		}
 	}
 }
@@ -32,14 +32,14 @@ const minDuration = time.Second
 
 func checkPace(w *plans.Workload, f *eval.Body) {
 	if w.Duration > 0 && w.Duration < minDuration {
-		f.Scope.Fail(f.At("duration"), "Duration is too short", "A duration below a second measures nothing, and this is %s. Set duration = \"30s\", or another of 1s or more, or remove it and say how many requests are sent.", w.Duration)
+		f.Scope.Fail(f.At("duration"), "duration-too-short", "Duration is too short", "A duration below a second measures nothing, and this is %s. Set duration = \"30s\", or another of 1s or more, or remove it and say how many requests are sent.", w.Duration)
 	}
 	noUse := func(name, format string, args ...any) {
-		f.Scope.Fail(f.At(name), "No use in this workload", format, args...)
+		f.Scope.Fail(f.At(name), "no-use-in-workload", "No use in this workload", format, args...)
 	}
 	if f.Given("concurrency") != "" && w.Open() {
 		other := f.Given("rate", "arrival")
-		f.Scope.Fail(f.At("concurrency"), "Two ways to pace", "concurrency sends when an answer has made place, and %s by the clock. Remove one of them; max_concurrency caps an open loop.", other)
+		f.Scope.Fail(f.At("concurrency"), "workload-contradiction", "Two ways to pace", "concurrency sends when an answer has made place, and %s by the clock. Remove one of them; max_concurrency caps an open loop.", other)
 	}
 	if w.Arrival == "trace" {
 		if w.Data == nil {
@@ -57,7 +57,7 @@ func checkPace(w *plans.Workload, f *eval.Body) {
 	}
 	switch {
 	case w.Arrival == "gamma" && f.Absent("burstiness"):
-		f.Scope.Fail(f.At("arrival"), "Missing burstiness", "Gamma arrivals need burstiness: the shape, such as 0.5; 1 is poisson.")
+		f.Scope.Fail(f.At("arrival"), "missing-attribute", "Missing burstiness", "Gamma arrivals need burstiness: the shape, such as 0.5; 1 is poisson.")
 	case w.Arrival != "gamma" && !f.Absent("burstiness"):
 		noUse("burstiness", "burstiness is the shape of gamma arrivals. Set arrival = \"gamma\", or remove it.")
 	}
@@ -73,7 +73,7 @@ func checkPace(w *plans.Workload, f *eval.Body) {
 
 func checkPrompts(w *plans.Workload, f *eval.Body) {
 	noUse := func(name, format string, args ...any) {
-		f.Scope.Fail(f.Where(name), "No use in this workload", format, args...)
+		f.Scope.Fail(f.Where(name), "no-use-in-workload", "No use in this workload", format, args...)
 	}
 	if w.API == "completions" {
 		switch {
@@ -119,7 +119,7 @@ func checkRoom(w *plans.Workload, f *eval.Body) {
 	for _, cell := range w.Cells() {
 		n, turns := cell.Requests+cell.Warmup, max(1, w.Turns)
 		if n*turns > maxCellMessages {
-			f.Scope.Fail(f.Def, "More than can be sent", "%s has %d requests, warm-up included, of up to %d turns each: %d messages, and all of a cell are made beforehand, at most %d. Lower requests (or the rate or duration that they follow from), or turns.",
+			f.Scope.Fail(f.Def, "too-much-to-send", "More than can be sent", "%s has %d requests, warm-up included, of up to %d turns each: %d messages, and all of a cell are made beforehand, at most %d. Lower requests (or the rate or duration that they follow from), or turns.",
 				cell.Address, n, turns, n*turns, maxCellMessages)
 			return
 		}
@@ -133,10 +133,10 @@ func checkRoom(w *plans.Workload, f *eval.Body) {
 		one := cell.Depth + w.SystemTokens + turns*prompt
 		switch {
 		case one > plans.MaxTokens:
-			f.Scope.Fail(f.Def, "More than can be sent", "A prompt of %s has %d tokens with what comes before it, and at most %d can be made. Lower prompt_tokens, depth, system_tokens or turns.", cell.Address, one, plans.MaxTokens)
+			f.Scope.Fail(f.Def, "too-much-to-send", "More than can be sent", "A prompt of %s has %d tokens with what comes before it, and at most %d can be made. Lower prompt_tokens, depth, system_tokens or turns.", cell.Address, one, plans.MaxTokens)
 			return
 		case n*one > maxCellTokens:
-			f.Scope.Fail(f.Def, "More than can be sent", "%s has %d prompts, warm-up included, of %d tokens each with what comes before them: %d tokens, and all of a cell are made beforehand, at most %d. Lower requests (or the rate or duration that they follow from), or the lengths.",
+			f.Scope.Fail(f.Def, "too-much-to-send", "More than can be sent", "%s has %d prompts, warm-up included, of %d tokens each with what comes before them: %d tokens, and all of a cell are made beforehand, at most %d. Lower requests (or the rate or duration that they follow from), or the lengths.",
 				cell.Address, n, one, n*one, maxCellTokens)
 			return
 		}

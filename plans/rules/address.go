@@ -15,15 +15,15 @@ import (
 func (ns *Namespace) workload(in *plans.Input, rest []string, f *plans.Feature) (*plans.Input, *Error) {
 	name := rest[0]
 	if e := ns.plan.CommandEngine(); e != nil {
-		return nil, Wrong("Workload is not measured", "engine.%s.%s is a command, which is sent no workload. Read one of its metrics, as in command.<metric>.gain.", e.Kind, e.Name)
+		return nil, Wrong("not-measured", "Workload is not measured", "engine.%s.%s is a command, which is sent no workload. Read one of its metrics, as in command.<metric>.gain.", e.Kind, e.Name).about(AboutProtocol)
 	}
 	if sent := ns.measured[f.Protocol]; !slices.Contains(sent, name) {
-		return nil, Wrong("Workload is not measured", "Protocol %q of feature %q sends %s in its benchmark; add workload.%s to the workloads of level \"benchmark\".", f.Protocol, f.Name, lang.OrNothing(sent), name)
+		return nil, Wrong("not-measured", "Workload is not measured", "Protocol %q of feature %q sends %s in its benchmark; add workload.%s to the workloads of level \"benchmark\".", f.Protocol, f.Name, lang.OrNothing(sent), name).about(AboutProtocol)
 	}
 	in.Unsent = ns.unsent(f.Protocol, name)
 	cells, rest := narrow(ns.Cells[name], rest[1:])
 	if len(rest) == 0 {
-		return nil, Wrong("Incomplete address", "Name a metric: %s.tg, %s.ttft, ….", in.Path, in.Path)
+		return nil, Wrong("invalid-address", "Incomplete address", "Name a metric: %s.tg, %s.ttft, ….", in.Path, in.Path)
 	}
 	word := rest[0]
 	if named := byFieldName(cells, word); len(named) > 0 {
@@ -34,7 +34,7 @@ func (ns *Namespace) workload(in *plans.Input, rest []string, f *plans.Feature) 
 		return nil, ns.notAMetric(name, word, cells)
 	}
 	if len(cells) != 1 {
-		return nil, Wrong("Which cell?", "Workload %q has several cells; write one of %s in front of the metric.", name, addresses(cells))
+		return nil, Wrong("invalid-address", "Which cell?", "Workload %q has several cells; write one of %s in front of the metric.", name, addresses(cells))
 	}
 	if err := lacks(ns.Workloads[name], m); err != nil {
 		return nil, err
@@ -47,11 +47,11 @@ func lacks(w *plans.Workload, m measure.Metric) *Error {
 	switch m.Name {
 	case "goodput", "slo_attainment":
 		if len(w.SLO) == 0 {
-			return Wrong("Nothing to be good by", "%s counts requests that keep limits, and workload %q has none. Add to it: slo { ttft = \"300ms\" }, on lines of its own.", m.Name, w.Name)
+			return Wrong("not-measured", "Nothing to be good by", "%s counts requests that keep limits, and workload %q has none. Add to it: slo { ttft = \"300ms\" }, on lines of its own.", m.Name, w.Name)
 		}
 	case "ttft_corrected", "pp_corrected":
 		if w.LatencyCorrection == "none" {
-			return Wrong("Nothing is corrected", "Workload %q has no latency correction, so there is no %s of it. Read %s, or set latency_correction.", w.Name, m.Name, strings.TrimSuffix(m.Name, "_corrected"))
+			return Wrong("not-measured", "Nothing is corrected", "Workload %q has no latency correction, so there is no %s of it. Read %s, or set latency_correction.", w.Name, m.Name, strings.TrimSuffix(m.Name, "_corrected"))
 		}
 	}
 	return nil
@@ -95,9 +95,9 @@ func (ns *Namespace) notAMetric(workload, word string, cells []plans.Cell) *Erro
 		if elementOf(cells, word) {
 			hint = " Elements stand in the order prompt, output, depth, concurrency, rate, and none is left out."
 		}
-		return Wrong("Unknown cell", "Workload %q has no cell %s here; there are %s.%s", workload, word, addresses(cells), hint)
+		return Wrong("unknown-reference", "Unknown cell", "Workload %q has no cell %s here; there are %s.%s", workload, word, addresses(cells), hint)
 	}
-	return Wrong("Unknown metric", "%q is not a metric of a workload.%s", word, suggestMetric(word, WorkloadMetrics()))
+	return Wrong("unknown-metric", "Unknown metric", "%q is not a metric of a workload.%s", word, suggestMetric(word, WorkloadMetrics()))
 }
 
 // elementOf reports whether one of the cells has an element in its address.
@@ -140,7 +140,7 @@ func (ns *Namespace) metric(in *plans.Input, cell string, m measure.Metric, rest
 		if rest[0] != "median" && measure.IsStat(rest[0]) && in.Relation != plans.Base && slices.Contains([]string{"gain", "change", "delta"}, rest[1]) {
 			return nil, statisticOfBoth(in.Path, m, rest[0], rest[1])
 		}
-		return nil, Wrong("Unknown address", "Nothing stands below %q; %q is too much.", rest[0], strings.Join(rest[1:], "."))
+		return nil, Wrong("invalid-address", "Unknown address", "Nothing stands below %q; %q is too much.", rest[0], strings.Join(rest[1:], "."))
 	}
 	switch word := rest[0]; {
 	case word == "gain" || word == "change" || word == "delta":
@@ -149,7 +149,7 @@ func (ns *Namespace) metric(in *plans.Input, cell string, m measure.Metric, rest
 		return ns.statistic(in, m, word)
 	default:
 		names := append(measure.Stats(), "gain", "change", "delta", "base", "root")
-		return nil, Wrong("Unknown statistic", "%q is neither a statistic nor a comparison; there are %s.%s", word, strings.Join(names, ", "), lang.DidYouMean(word, names))
+		return nil, Wrong("invalid-address", "Unknown statistic", "%q is neither a statistic nor a comparison; there are %s.%s", word, strings.Join(names, ", "), lang.DidYouMean(word, names))
 	}
 }
 
@@ -160,15 +160,15 @@ func statisticOfBoth(path string, m measure.Metric, stat, relation string) *Erro
 	if m.Better == measure.Lower {
 		op = "<="
 	}
-	return Wrong("Unknown address", "Nothing stands below %q. Compare it with that of the base: %s.%s %s 1.05 * %s.base.%s.", stat, stem, stat, op, stem, stat)
+	return Wrong("invalid-address", "Unknown address", "Nothing stands below %q. Compare it with that of the base: %s.%s %s 1.05 * %s.base.%s.", stat, stem, stat, op, stem, stat)
 }
 
 func (ns *Namespace) relation(in *plans.Input, m measure.Metric, rel plans.Relation) (*plans.Input, *Error) {
 	if in.Relation == plans.Base && !in.Root {
-		return nil, Wrong("Unknown address", "base has statistics only; write .%s without base.", rel)
+		return nil, Wrong("invalid-address", "Unknown address", "base has statistics only; write .%s without base.", rel)
 	}
 	if rel == plans.Gain && m.Better == measure.Neither {
-		return nil, Wrong("No better direction", "%s has no better direction, so there is no gain; use .change or .delta.", m.Name)
+		return nil, Wrong("invalid-address", "No better direction", "%s has no better direction, so there is no gain; use .change or .delta.", m.Name)
 	}
 	in.Relation = rel
 	if in.Ratio() {
@@ -185,7 +185,7 @@ func (ns *Namespace) statistic(in *plans.Input, m measure.Metric, stat string) (
 		if cell == "" {
 			cell = "engine"
 		}
-		return nil, Wrong("One value a launch", "A launch has one %s, so there is no %s of it. Write %s.%s.", m.Name, stat, cell, m.Name)
+		return nil, Wrong("invalid-address", "One value a launch", "A launch has one %s, so there is no %s of it. Write %s.%s.", m.Name, stat, cell, m.Name)
 	}
 	in.Stat = stat
 	switch stat {
@@ -201,10 +201,10 @@ func (ns *Namespace) statistic(in *plans.Input, m measure.Metric, stat string) (
 
 func (ns *Namespace) property(in *plans.Input, rest []string, f *plans.Feature) (*plans.Input, *Error) {
 	if !strings.HasPrefix(in.Path, "feature[") {
-		return nil, Wrong("Whose value?", "Write feature[%q].%s.", f.Name, rest[0])
+		return nil, Wrong("whose-value", "Whose value?", "Write feature[%q].%s.", f.Name, rest[0]).about(AboutOwner)
 	}
 	if len(rest) > 1 {
-		return nil, Wrong("Unknown address", "%s has no member %q.", rest[0], rest[1])
+		return nil, Wrong("invalid-address", "Unknown address", "%s has no member %q.", rest[0], rest[1])
 	}
 	in.Kind, in.Name, in.Type = plans.InputFeature, rest[0], plans.BoolInput
 	if rest[0] == "verdict" {
@@ -222,10 +222,10 @@ func (ns *Namespace) level(in *plans.Input, rest []string, f *plans.Feature) (*p
 		}
 	}
 	if len(rest) != 2 {
-		return nil, Wrong("Incomplete address", "Write levels.<level>, with one of %s.", strings.Join(names, ", "))
+		return nil, Wrong("invalid-address", "Incomplete address", "Write levels.<level>, with one of %s.", strings.Join(names, ", "))
 	}
 	if !slices.Contains(names, rest[1]) {
-		return nil, Wrong("Level not in the protocol", "Protocol %q of feature %q has the levels %s.%s", f.Protocol, f.Name, strings.Join(names, ", "), lang.DidYouMean(rest[1], names))
+		return nil, Wrong("not-measured", "Level not in the protocol", "Protocol %q of feature %q has the levels %s.%s", f.Protocol, f.Name, strings.Join(names, ", "), lang.DidYouMean(rest[1], names)).about(AboutProtocol)
 	}
 	in.Kind, in.Name, in.Type = plans.InputLevel, rest[1], plans.WordInput
 	return in, nil
@@ -233,7 +233,7 @@ func (ns *Namespace) level(in *plans.Input, rest []string, f *plans.Feature) (*p
 
 func (ns *Namespace) knob(in *plans.Input, rest []string) (*plans.Input, *Error) {
 	if len(rest) != 2 || ns.Knobs[rest[1]] == nil {
-		return nil, Wrong("Unknown knob", "Write knob.<name>, with one of %s.", strings.Join(lang.KeysOf(ns.Knobs), ", "))
+		return nil, Wrong("unknown-reference", "Unknown knob", "Write knob.<name>, with one of %s.", strings.Join(lang.KeysOf(ns.Knobs), ", "))
 	}
 	in.Kind, in.Name, in.Type = plans.InputKnob, rest[1], plans.WordInput
 	return in, nil
@@ -241,17 +241,17 @@ func (ns *Namespace) knob(in *plans.Input, rest []string) (*plans.Input, *Error)
 
 func (ns *Namespace) engine(in *plans.Input, rest []string) (*plans.Input, *Error) {
 	if len(rest) < 2 {
-		return nil, Wrong("Incomplete address", "Write engine.<metric>, with one of %s.", strings.Join(metricNames(measure.PerLaunch), ", "))
+		return nil, Wrong("invalid-address", "Incomplete address", "Write engine.<metric>, with one of %s.", strings.Join(metricNames(measure.PerLaunch), ", "))
 	}
 	if rest[1] == "observed" {
 		return ns.observed(in, rest[2:])
 	}
 	m, ok := measure.LookupIn(rest[1], measure.PerLaunch)
 	if !ok {
-		return nil, Wrong("Unknown metric", "engine.* has no metric %q.%s", rest[1], suggestMetric(rest[1], append(metricNames(measure.PerLaunch), "observed")))
+		return nil, Wrong("unknown-metric", "Unknown metric", "engine.* has no metric %q.%s", rest[1], suggestMetric(rest[1], append(metricNames(measure.PerLaunch), "observed")))
 	}
 	if (m.Name == "startup_s" || m.Name == "first_request_s") && ns.plan.CommandEngine() != nil {
-		return nil, Wrong("Unknown metric", "A command does not become ready and is asked nothing, so it has no %s. Let it print the time that it needs, and declare it as a metric.", m.Name)
+		return nil, Wrong("unknown-metric", "Unknown metric", "A command does not become ready and is asked nothing, so it has no %s. Let it print the time that it needs, and declare it as a metric.", m.Name)
 	}
 	if err := ns.unobserved(m); err != nil {
 		return nil, err
@@ -263,18 +263,18 @@ func (ns *Namespace) engine(in *plans.Input, rest []string) (*plans.Input, *Erro
 func (ns *Namespace) machine(in *plans.Input, rest []string, scope measure.Scope) (*plans.Input, *Error) {
 	names := metricNames(scope)
 	if len(rest) < 2 {
-		return nil, Wrong("Incomplete address", "Write %s.<metric>, with one of %s.", rest[0], strings.Join(names, ", "))
+		return nil, Wrong("invalid-address", "Incomplete address", "Write %s.<metric>, with one of %s.", rest[0], strings.Join(names, ", "))
 	}
 	m, ok := measure.LookupIn(rest[1], scope)
 	if !ok {
-		return nil, Wrong("Unknown metric", "%s.* has no metric %q.%s", rest[0], rest[1], suggestMetric(rest[1], names))
+		return nil, Wrong("unknown-metric", "Unknown metric", "%s.* has no metric %q.%s", rest[0], rest[1], suggestMetric(rest[1], names))
 	}
 	return ns.metric(in, rest[0], m, rest[2:])
 }
 
 func (ns *Namespace) target(in *plans.Input, path []string) (*plans.Input, *Error) {
 	if len(path) != 4 {
-		return nil, Wrong("Incomplete address", "Write target.<name>.<workload>.<metric>.")
+		return nil, Wrong("invalid-address", "Incomplete address", "Write target.<name>.<workload>.<metric>.")
 	}
 	for _, t := range ns.plan.Targets {
 		if t.Name != path[1] {
@@ -282,10 +282,10 @@ func (ns *Namespace) target(in *plans.Input, path []string) (*plans.Input, *Erro
 		}
 		v, ok := t.Metrics[path[2]][path[3]]
 		if !ok {
-			return nil, Wrong("Target has no such number", "Target %q declares no %s.%s.", t.Name, path[2], path[3])
+			return nil, Wrong("invalid-address", "Target has no such number", "Target %q declares no %s.%s.", t.Name, path[2], path[3])
 		}
 		if math.IsInf(v, 0) || math.IsNaN(v) {
-			return nil, Wrong("Not a number", "Target %q has no finite %s.%s.", t.Name, path[2], path[3])
+			return nil, Wrong("rule-type", "Not a number", "Target %q has no finite %s.%s.", t.Name, path[2], path[3])
 		}
 		in.Kind, in.Name, in.Number = plans.InputTarget, t.Name, v
 		m, ok := MetricOfWorkload(path[3])
@@ -308,21 +308,21 @@ func (ns *Namespace) target(in *plans.Input, path []string) (*plans.Input, *Erro
 	case hint == "":
 		hint = " There is " + plans.OrList(names) + "."
 	}
-	return nil, Wrong("Unknown target", "There is no target %q.%s", path[1], hint)
+	return nil, Wrong("unknown-reference", "Unknown target", "There is no target %q.%s", path[1], hint)
 }
 
 // command resolves command.<metric>….
 func (ns *Namespace) command(in *plans.Input, rest []string) (*plans.Input, *Error) {
 	e := ns.plan.CommandEngine()
 	if e == nil {
-		return nil, Wrong("Not a command", `command.* is what an engine of kind "command" prints, and the baseline's engine is none. Read a workload, as in chat.tg.gain.`)
+		return nil, Wrong("not-a-command", "Not a command", `command.* is what an engine of kind "command" prints, and the baseline's engine is none. Read a workload, as in chat.tg.gain.`)
 	}
 	if len(rest) < 2 {
-		return nil, Wrong("Incomplete address", "Name a metric of engine.%s.%s: command.<metric>.", e.Kind, e.Name)
+		return nil, Wrong("invalid-address", "Incomplete address", "Name a metric of engine.%s.%s: command.<metric>.", e.Kind, e.Name)
 	}
 	m, names, ok := plans.MetricOf(e.CommandMetrics(), rest[1])
 	if !ok {
-		return nil, Wrong("Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, rest[1], lang.Suggest(rest[1], names))
+		return nil, Wrong("unknown-metric", "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, rest[1], lang.Suggest(rest[1], names))
 	}
 	return ns.metric(in, plans.CommandKind, m, rest[2:])
 }
@@ -332,19 +332,19 @@ func (ns *Namespace) command(in *plans.Input, rest []string) (*plans.Input, *Err
 func (ns *Namespace) observed(in *plans.Input, rest []string) (*plans.Input, *Error) {
 	e := ns.plan.UnderTest()
 	if e == nil {
-		return nil, Wrong("Unknown observation", "engine.observed is what the baseline's engine says of itself, and the plan has no baseline.")
+		return nil, Wrong("unknown-reference", "Unknown observation", "engine.observed is what the baseline's engine says of itself, and the plan has no baseline.")
 	}
 	if len(rest) < 1 {
 		_, names, _ := plans.FindObserved(e.Observed, "")
-		return nil, Wrong("Incomplete address", "Write engine.observed.<name>, with one of %s.", lang.OrNothing(names))
+		return nil, Wrong("invalid-address", "Incomplete address", "Write engine.observed.<name>, with one of %s.", lang.OrNothing(names))
 	}
 	o, names, ok := plans.FindObserved(e.Observed, rest[0])
 	if !ok {
-		return nil, Wrong("Unknown observation", "Nothing called %q is observed of engine.%s.%s.%s To observe it, add to the engine: observe %q { log = \"…\" }.", rest[0], e.Kind, e.Name, lang.Suggest(rest[0], names), rest[0])
+		return nil, Wrong("unknown-reference", "Unknown observation", "Nothing called %q is observed of engine.%s.%s.%s To observe it, add to the engine: observe %q { log = \"…\" }.", rest[0], e.Kind, e.Name, lang.Suggest(rest[0], names), rest[0])
 	}
 	if ty := InputType(o.Type); ty != plans.NumberInput {
 		if len(rest) > 1 {
-			return nil, Wrong("Unknown address", "%s is a %s, so nothing stands below it; %q is too much.", in.Path, ty, rest[1])
+			return nil, Wrong("invalid-address", "Unknown address", "%s is a %s, so nothing stands below it; %q is too much.", in.Path, ty, rest[1])
 		}
 		in.Kind, in.Name, in.Type = plans.InputObserved, o.Name, ty
 		return in, nil
@@ -362,7 +362,7 @@ func (ns *Namespace) unobserved(m measure.Metric) *Error {
 	if o, _, ok := plans.FindObserved(e.Observed, m.Name); ok && o.Unit == m.Unit && InputType(o.Type) == plans.NumberInput {
 		return nil
 	}
-	return Wrong("Not observed", "engine.%s is what the engine says of itself, and nothing of that name is observed of engine.%s.%s in %s. Add to the engine: observe %q { log = \"…\", type = \"number\", unit = %q }, each on its own line.", m.Name, e.Kind, e.Name, m.Unit, m.Name, m.Unit)
+	return Wrong("not-measured", "Not observed", "engine.%s is what the engine says of itself, and nothing of that name is observed of engine.%s.%s in %s. Add to the engine: observe %q { log = \"…\", type = \"number\", unit = %q }, each on its own line.", m.Name, e.Kind, e.Name, m.Unit, m.Name, m.Unit)
 }
 
 // inputType is what a rule sees of an observation.
@@ -379,7 +379,7 @@ func InputType(ty string) plans.InputType {
 // imported resolves imported.<name>.<cell>.<metric>[.<stat>].
 func (ns *Namespace) imported(in *plans.Input, path []string) (*plans.Input, *Error) {
 	if len(path) < 4 || len(path) > 5 {
-		return nil, Wrong("Incomplete address", "Write imported.<name>.<cell>.<metric>.<stat>, as `mxflow import` shows them.")
+		return nil, Wrong("invalid-address", "Incomplete address", "Write imported.<name>.<cell>.<metric>.<stat>, as `mxflow import` shows them.")
 	}
 	var names []string
 	for _, i := range ns.plan.Imported {
@@ -388,7 +388,7 @@ func (ns *Namespace) imported(in *plans.Input, path []string) (*plans.Input, *Er
 			return ns.importedNumber(in, i, path)
 		}
 	}
-	return nil, Wrong("Unknown imported", "There is no imported %q.%s", path[1], lang.DidYouMean(path[1], names))
+	return nil, Wrong("unknown-reference", "Unknown imported", "There is no imported %q.%s", path[1], lang.DidYouMean(path[1], names))
 }
 
 func (ns *Namespace) importedNumber(in *plans.Input, i *plans.Imported, path []string) (*plans.Input, *Error) {
@@ -403,11 +403,11 @@ func (ns *Namespace) importedNumber(in *plans.Input, i *plans.Imported, path []s
 		}
 	}
 	if metrics == nil {
-		return nil, Wrong("File has no such number", "%s has no cell %q; there are %s.%s", i.File, path[2], listed(cells), lang.DidYouMean(path[2], cells))
+		return nil, Wrong("invalid-address", "File has no such number", "%s has no cell %q; there are %s.%s", i.File, path[2], listed(cells), lang.DidYouMean(path[2], cells))
 	}
 	m, ok := i.Result.Lookup(path[2], path[3])
 	if !ok {
-		return nil, Wrong("File has no such number", "%s has no %q of %s; there are %s.%s", i.File, path[3], path[2], listed(metrics), lang.DidYouMean(path[3], metrics))
+		return nil, Wrong("invalid-address", "File has no such number", "%s has no %q of %s; there are %s.%s", i.File, path[3], path[2], listed(metrics), lang.DidYouMean(path[3], metrics))
 	}
 	stats := m.StatNames()
 	stat := stats[0]
@@ -415,11 +415,11 @@ func (ns *Namespace) importedNumber(in *plans.Input, i *plans.Imported, path []s
 	case len(path) == 5:
 		stat = path[4]
 	case len(stats) > 1:
-		return nil, Wrong("Incomplete address", "%s has several numbers; write one of %s behind it.", in.Path, listed(stats))
+		return nil, Wrong("invalid-address", "Incomplete address", "%s has several numbers; write one of %s behind it.", in.Path, listed(stats))
 	}
 	v, ok := m.Stats[stat]
 	if !ok {
-		return nil, Wrong("File has no such number", "%s.%s of %s has no %q; there are %s.%s", path[2], path[3], i.File, stat, listed(stats), lang.DidYouMean(stat, stats))
+		return nil, Wrong("invalid-address", "File has no such number", "%s.%s of %s has no %q; there are %s.%s", path[2], path[3], i.File, stat, listed(stats), lang.DidYouMean(stat, stats))
 	}
 	in.Kind, in.Block, in.Name, in.Number, in.Unit, in.Better = plans.InputTarget, "imported", i.Name, v, m.Unit, string(m.Better)
 	if stat == "cv" {

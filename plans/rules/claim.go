@@ -91,7 +91,7 @@ func (f *claimed) read(op string) (*plans.Claim, *Error) {
 	}
 	c := &plans.Claim{Form: in.Form(limit), Input: in, More: more, Strict: strict, Threshold: limit}
 	if math.IsNaN(limit) || math.IsInf(limit, 0) {
-		return nil, Wrong("Not a number", "What %s is compared with in %s is not a finite number.", in.Path, f.leaf.Text)
+		return nil, Wrong("rule-type", "Not a number", "What %s is compared with in %s is not a finite number.", in.Path, f.leaf.Text)
 	}
 	return c, f.impossible(c)
 }
@@ -101,7 +101,7 @@ func (f *claimed) read(op string) (*plans.Claim, *Error) {
 func (f *claimed) number(sum linear) (in *plans.Input, factor, limit float64, err *Error) {
 	switch len(sum.terms) {
 	case 0:
-		return nil, 0, 0, Wrong("Comparison reads nothing", "In %s what is measured cancels out. Compare a measured value, such as chat.tg.gain >= 0.10.", f.leaf.Text)
+		return nil, 0, 0, Wrong("rule-reads-nothing", "Comparison reads nothing", "In %s what is measured cancels out. Compare a measured value, such as chat.tg.gain >= 0.10.", f.leaf.Text)
 	case 1:
 		t := sum.terms[0]
 		return t.in, t.factor.value, Rounded(-sum.constant.value / t.factor.value), nil
@@ -391,9 +391,9 @@ func (f *claimed) impossible(c *plans.Claim) *Error {
 		return nil
 	}
 	if saved == c.More {
-		return Wrong("Comparison can never hold", "%s is %s, so that %s never passes. Ratios are fractions: 0.10 is 10%%.", in.Path, limits, f.leaf.Text)
+		return Wrong("never-holds", "Comparison can never hold", "%s is %s, so that %s never passes. Ratios are fractions: 0.10 is 10%%.", in.Path, limits, f.leaf.Text)
 	}
-	return Wrong("Comparison always holds", "%s is %s, so that %s decides nothing. Ratios are fractions: compare with the one that you would not accept, such as -0.03 for 3%%.", in.Path, limits, f.leaf.Text)
+	return Wrong("always-holds", "Comparison always holds", "%s is %s, so that %s decides nothing. Ratios are fractions: compare with the one that you would not accept, such as -0.03 for 3%%.", in.Path, limits, f.leaf.Text)
 }
 
 // ruleForms says in the language's reference how rules are decided.

@@ -79,7 +79,7 @@ func (ns *Namespace) Resolve(elements []string, sc *Scope) (*plans.Input, *Error
 		return ns.imported(in, elements)
 	}
 	if sc.Own == nil {
-		return nil, Wrong("Whose value?", "%q needs a feature in front, because this gate decides over %s: write feature[\"name\"].%s.", in.Path, several(sc.phase), in.Path)
+		return nil, Wrong("whose-value", "Whose value?", "%q needs a feature in front, because this gate decides over %s: write feature[\"name\"].%s.", in.Path, several(sc.phase), in.Path).about(AboutOwner)
 	}
 	return ns.OfFeature(in, elements, sc.Own)
 }
@@ -109,24 +109,24 @@ func several(ph *plans.Phase) string {
 	return fmt.Sprintf("%d features (%s)", len(ph.Features), strings.Join(names, ", "))
 }
 
-func Wrong(summary, format string, args ...any) *Error {
-	return &Error{Summary: summary, Detail: fmt.Sprintf(format, args...)}
+func Wrong(code, summary, format string, args ...any) *Error {
+	return &Error{Code: code, Summary: summary, Detail: fmt.Sprintf(format, args...)}
 }
 
 // feature resolves feature["name"].….
 func (ns *Namespace) feature(in *plans.Input, path []string, sc *Scope) (*plans.Input, *Error) {
 	if sc.Criterion {
-		return nil, Wrong("Criterion reads another feature", "A criterion judges its own feature and uses bare names; compare features in the phase's gate.")
+		return nil, Wrong("whose-value", "Criterion reads another feature", "A criterion judges its own feature and uses bare names; compare features in the phase's gate.")
 	}
 	if len(path) < 3 {
-		return nil, Wrong("Incomplete address", "Write feature[\"name\"].verdict, .accepted, .decided or a metric such as .chat.tg.gain.")
+		return nil, Wrong("invalid-address", "Incomplete address", "Write feature[\"name\"].verdict, .accepted, .decided or a metric such as .chat.tg.gain.")
 	}
 	f := ns.Features[path[1]]
 	if f == nil {
-		return nil, Wrong("Unknown feature", "There is no feature %q.%s", path[1], lang.DidYouMean(path[1], featureNames(ns.plan)))
+		return nil, Wrong("unknown-reference", "Unknown feature", "There is no feature %q.%s", path[1], lang.DidYouMean(path[1], featureNames(ns.plan)))
 	}
 	if !ns.decidedBefore(sc, f) {
-		return nil, Wrong("Feature not decided before this gate", "Feature %q stands in phase %q, which this phase does not come after. Add after = [phase.%s], or read it in a later gate.", f.Name, f.Phase, f.Phase)
+		return nil, Wrong("whose-value", "Feature not decided before this gate", "Feature %q stands in phase %q, which this phase does not come after. Add after = [phase.%s], or read it in a later gate.", f.Name, f.Phase, f.Phase)
 	}
 	return ns.OfFeature(in, path[2:], f)
 }
@@ -150,23 +150,23 @@ func (ns *Namespace) OfFeature(in *plans.Input, rest []string, f *plans.Feature)
 	case "host":
 		return ns.machine(in, rest, measure.PerHost)
 	case "quality", "kernels":
-		return nil, Wrong("Not measured by this version", "%s.* has no evidence source yet, so a rule on it could never pass. Kernel proof is levels.kernels == 'pass'.", head)
+		return nil, Wrong("not-measured", "Not measured by this version", "%s.* has no evidence source yet, so a rule on it could never pass. Kernel proof is levels.kernels == 'pass'.", head)
 	default:
 		if _, ok := ns.Cells[head]; ok {
 			return ns.workload(in, rest, f)
 		}
 		if len(rest) > 1 && slices.Contains([]string{"var", "local", "each", "count"}, head) {
 			path := strings.Join(rest, ".")
-			return nil, Wrong("Unknown name in a rule", "A rule names what is measured; what the plan says is put into its text: \"${%s}\" in place of %s.", path, path)
+			return nil, Wrong("invalid-address", "Unknown name in a rule", "A rule names what is measured; what the plan says is put into its text: \"${%s}\" in place of %s.", path, path).about(AboutName)
 		}
 		if hint := ns.headHint(rest, f); hint != "" {
-			return nil, Wrong("Unknown name in a rule", "%q is no workload.%s", head, hint)
+			return nil, Wrong("invalid-address", "Unknown name in a rule", "%q is no workload.%s", head, hint).about(AboutName)
 		}
 		names := append(WorkloadNames(ns.plan), "engine", "gpu", "host", "levels", "knob", "target", "imported", "feature")
 		if ns.plan.CommandEngine() != nil {
 			names = append(names, plans.CommandKind)
 		}
-		return nil, Wrong("Unknown name in a rule", "%q is neither a workload nor one of engine, gpu, host, levels, knob, target, imported, feature.%s", head, lang.DidYouMean(head, names))
+		return nil, Wrong("invalid-address", "Unknown name in a rule", "%q is neither a workload nor one of engine, gpu, host, levels, knob, target, imported, feature.%s", head, lang.DidYouMean(head, names)).about(AboutName)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // diagnostic points into the plan file: at the very words where it can be told
 // which words of the file became them, else at the whole text of the rule.
 func (e *Error) Diagnostic(at plans.Range, src string, files map[string]*hcl.File) *hcl.Diagnostic {
-	d := &hcl.Diagnostic{Severity: hcl.DiagError, Summary: e.Summary, Detail: e.Detail}
+	d := &hcl.Diagnostic{Severity: hcl.DiagError, Extra: e.Extra(), Summary: e.Summary, Detail: e.Detail}
 	d.Subject = lang.HCL(at).Ptr()
 	f := files[at.File]
 	if f == nil || e.At < 0 || at.Start.Byte > at.End.Byte || at.End.Byte > len(f.Bytes) {

@@ -43,9 +43,9 @@ type reader struct {
 	errs []*Error
 }
 
-func (r *reader) refuse(n ast.Node, summary, format string, args ...any) {
+func (r *reader) refuse(n ast.Node, code, summary, format string, args ...any) {
 	from, to := span(n)
-	r.errs = append(r.errs, &Error{At: from, Length: max(1, to-from), Summary: summary, Detail: fmt.Sprintf(format, args...)})
+	r.errs = append(r.errs, &Error{At: from, Length: max(1, to-from), Code: code, Summary: summary, Detail: fmt.Sprintf(format, args...)})
 }
 
 // condition reads what must be true or false: the rule as a whole, and what
@@ -76,9 +76,10 @@ func (r *reader) condition(n *ast.Node, negated bool) *plans.Logic {
 	switch {
 	case o == nil:
 	case o.Type != plans.BoolInput:
-		r.refuse(*n, "Not a yes or no", "%s is a %s. A rule must compare: write for example %s.", o.Text, o.Type, example(o))
+		r.refuse(*n, "rule-type", "Not a yes or no", "%s is a %s. A rule must compare: write for example %s.", o.Text, o.Type, example(o))
+		r.errs[len(r.errs)-1].About = AboutValue
 	case o.Input == nil:
-		r.refuse(*n, "Constant in a rule", "%s says the same whatever is measured. Remove it.", o.Text)
+		r.refuse(*n, "rule-reads-nothing", "Constant in a rule", "%s says the same whatever is measured. Remove it.", o.Text)
 	default:
 		return &plans.Logic{Op: plans.LogicTruth, Truth: o.Input, Negated: negated}
 	}
@@ -113,7 +114,7 @@ func (r *reader) operand(n *ast.Node) *plans.Operand {
 		return r.address(n)
 	case *ast.UnaryNode:
 		if denies(node) {
-			r.refuse(node, "Misplaced not", "not stands in front of a whole comparison, in brackets: not (chat.tg.gain >= 0.10).")
+			r.refuse(node, "rule-not-allowed", "Misplaced not", "not stands in front of a whole comparison, in brackets: not (chat.tg.gain >= 0.10).")
 			return nil
 		}
 		return r.compute(node, node.Operator, []*ast.Node{&node.Node})
@@ -122,10 +123,10 @@ func (r *reader) operand(n *ast.Node) *plans.Operand {
 		case operators[node.Operator]:
 			return r.compute(node, node.Operator, []*ast.Node{&node.Left, &node.Right})
 		case comparisons[node.Operator], logic[node.Operator]:
-			r.refuse(node, "Comparison inside a value", "Compare values, not comparisons, and join comparisons with and, or, not.")
+			r.refuse(node, "rule-not-allowed", "Comparison inside a value", "Compare values, not comparisons, and join comparisons with and, or, not.")
 			return nil
 		}
-		r.refuse(node, "Operator not allowed in a rule", "%q is not one of <, <=, >, >=, ==, !=, in, and, or, not, +, -, *, /.", node.Operator)
+		r.refuse(node, "rule-not-allowed", "Operator not allowed in a rule", "%q is not one of <, <=, >, >=, ==, !=, in, and, or, not, +, -, *, /.", node.Operator)
 		return nil
 	case *ast.BuiltinNode:
 		return r.call(node, node.Name, node.Arguments)
@@ -142,23 +143,24 @@ func (r *reader) operand(n *ast.Node) *plans.Operand {
 func (r *reader) refuseNode(n ast.Node) {
 	switch n.(type) {
 	case *ast.NilNode:
-		r.refuse(n, "nil in a rule", "A rule is only decided when every value it reads is present, so there is nothing to compare with nil.")
+		r.refuse(n, "rule-not-allowed", "nil in a rule", "A rule is only decided when every value it reads is present, so there is nothing to compare with nil.")
 	case *ast.ChainNode:
-		r.refuse(n, "Optional chaining in a rule", "Write . instead of ?. : a value that is absent never counts as a pass, so there is nothing to skip.")
+		r.refuse(n, "rule-not-allowed", "Optional chaining in a rule", "Write . instead of ?. : a value that is absent never counts as a pass, so there is nothing to skip.")
 	case *ast.ConditionalNode:
-		r.refuse(n, "Conditional in a rule", "Write the condition with and / or, or choose between two rules in the plan with a variable.")
+		r.refuse(n, "rule-not-allowed", "Conditional in a rule", "Write the condition with and / or, or choose between two rules in the plan with a variable.")
 	default:
-		r.refuse(n, "Not allowed in a rule", "A rule compares measured values with numbers, words and each other: use <, <=, >, >=, ==, !=, in, and, or, not, + - * / and abs, min, max.")
+		r.refuse(n, "rule-not-allowed", "Not allowed in a rule", "A rule compares measured values with numbers, words and each other: use <, <=, >, >=, ==, !=, in, and, or, not, + - * / and abs, min, max.")
 	}
 }
 
 func (r *reader) call(n ast.Node, name string, args []ast.Node) *plans.Operand {
 	if !slices.Contains(builtins, name) {
-		r.refuse(n, "Unknown function", "A rule may call %s; %s is not one of them.%s", strings.Join(builtins, ", "), name, lang.DidYouMean(name, builtins))
+		r.refuse(n, "rule-not-allowed", "Unknown function", "A rule may call %s; %s is not one of them.%s", strings.Join(builtins, ", "), name, lang.DidYouMean(name, builtins))
+		r.errs[len(r.errs)-1].About = AboutName
 		return nil
 	}
 	if one := name == "abs"; one != (len(args) == 1) || len(args) == 0 {
-		r.refuse(n, "Wrong number of arguments", "abs takes one number, max and min take two or more.")
+		r.refuse(n, "rule-not-allowed", "Wrong number of arguments", "abs takes one number, max and min take two or more.")
 		return nil
 	}
 	nodes := make([]*ast.Node, len(args))
@@ -179,7 +181,7 @@ func (r *reader) compute(n ast.Node, op string, nodes []*ast.Node) *plans.Operan
 		switch o := r.operand(arg); {
 		case o == nil:
 		case o.Type != plans.NumberInput:
-			r.refuse(*arg, "Wrong type in a rule", "%q takes a number, and %s is a %s.", op, o.Text, o.Type)
+			r.refuse(*arg, "rule-type", "Wrong type in a rule", "%q takes a number, and %s is a %s.", op, o.Text, o.Type)
 		default:
 			args = append(args, o)
 		}
@@ -189,14 +191,14 @@ func (r *reader) compute(n ast.Node, op string, nodes []*ast.Node) *plans.Operan
 	}
 	unit, ok := unitOf(op, args)
 	if !ok {
-		r.refuse(n, "Units do not match", "%s mixes %s.", spelled(op, args), unitsOf(args))
+		r.refuse(n, "unit-mismatch", "Units do not match", "%s mixes %s.", spelled(op, args), unitsOf(args))
 		return nil
 	}
 	o := &plans.Operand{Text: spelled(op, args), Type: plans.NumberInput, Unit: unit, Op: op, Args: args}
 	if len(o.Inputs()) == 0 {
 		v, err := o.Value(nil)
 		if err != nil {
-			r.refuse(n, "Not a number", "%s.", err)
+			r.refuse(n, "rule-type", "Not a number", "%s.", err)
 			return nil
 		}
 		o = &plans.Operand{Text: o.Text, Type: plans.NumberInput, Constant: v}
@@ -240,7 +242,7 @@ func (r *reader) elements(n ast.Node) []string {
 	case *ast.MemberNode:
 		property, ok := n.Property.(*ast.StringNode)
 		if !ok || n.Optional {
-			r.refuse(n, "Dynamic member in a rule", "Write the name itself, as in chat.tg or feature[\"name\"]: what a rule reads must be known before anything is started.")
+			r.refuse(n, "rule-not-allowed", "Dynamic member in a rule", "Write the name itself, as in chat.tg or feature[\"name\"]: what a rule reads must be known before anything is started.")
 			return nil
 		}
 		path := r.elements(n.Node)
@@ -249,7 +251,7 @@ func (r *reader) elements(n ast.Node) []string {
 		}
 		return append(path, property.Value)
 	default:
-		r.refuse(n, "Member of an expression", "Addresses start with a name, as in chat.tg.gain.")
+		r.refuse(n, "rule-not-allowed", "Member of an expression", "Addresses start with a name, as in chat.tg.gain.")
 		return nil
 	}
 }
@@ -375,7 +377,7 @@ func (r *reader) comparable(n *ast.BinaryNode, leaf *plans.Leaf) {
 	of := right.Type
 	if leaf.Op == "in" {
 		if of != listInput {
-			r.refuse(n.Right, "Not a list", "Write a list on the right of in, such as ['pass', 'inconclusive'].")
+			r.refuse(n.Right, "rule-type", "Not a list", "Write a list on the right of in, such as ['pass', 'inconclusive'].")
 			return
 		}
 		of = elementType(right)
@@ -383,18 +385,18 @@ func (r *reader) comparable(n *ast.BinaryNode, leaf *plans.Leaf) {
 	inputs := leaf.Inputs()
 	switch {
 	case left.Type != of:
-		r.refuse(n, "Cannot compare", "%s is a %s and %s is a %s.%s", left.Text, left.Type, right.Text, right.Type, numberWritten(left, right))
+		r.refuse(n, "rule-type", "Cannot compare", "%s is a %s and %s is a %s.%s", left.Text, left.Type, right.Text, right.Type, numberWritten(left, right))
 	case fixed(inputs):
-		r.refuse(n, "Comparison reads nothing", "%s is the same whatever is measured. Compare a measured value, such as chat.tg.gain >= 0.10.", leaf.Text)
+		r.refuse(n, "rule-reads-nothing", "Comparison reads nothing", "%s is the same whatever is measured. Compare a measured value, such as chat.tg.gain >= 0.10.", leaf.Text)
 	case same(left, right):
-		r.refuse(n, "Compared with itself", "%s and %s are the same value.", left.Text, right.Text)
+		r.refuse(n, "rule-reads-nothing", "Compared with itself", "%s and %s are the same value.", left.Text, right.Text)
 	case of == plans.NumberInput:
 		r.comparableNumbers(n, leaf)
 	case leaf.Op != "==" && leaf.Op != "!=" && leaf.Op != "in":
-		r.refuse(n, "Cannot order", "%s is a %s: compare it with == or !=.", left.Text, left.Type)
+		r.refuse(n, "rule-type", "Cannot order", "%s is a %s: compare it with == or !=.", left.Text, left.Type)
 	case len(inputs) > 1:
 		// Equal words prove nothing: two levels that both failed are equal.
-		r.refuse(n, "Compare with a word", "%s compares two values that are both found out later, which also holds when both are bad. Compare each with what you want it to be.", leaf.Text)
+		r.refuse(n, "comparison-proves-nothing", "Compare with a word", "%s compares two values that are both found out later, which also holds when both are bad. Compare each with what you want it to be.", leaf.Text)
 	case of == plans.WordInput:
 		r.knownWords(n, inputs[0])
 	}
@@ -402,12 +404,12 @@ func (r *reader) comparable(n *ast.BinaryNode, leaf *plans.Leaf) {
 
 func (r *reader) comparableNumbers(n *ast.BinaryNode, leaf *plans.Leaf) {
 	if leaf.Op == "!=" {
-		r.refuse(n, "Always different", "Two measurements are never quite equal, so that != would hold for nearly anything. Write < or >.")
+		r.refuse(n, "comparison-proves-nothing", "Always different", "Two measurements are never quite equal, so that != would hold for nearly anything. Write < or >.")
 		return
 	}
 	sides := []*plans.Operand{leaf.Left, leaf.Right}
 	if _, ok := unitOf(leaf.Op, sides); !ok {
-		r.refuse(n, "Units do not match", "%s compares %s.", leaf.Text, unitsOf(sides))
+		r.refuse(n, "unit-mismatch", "Units do not match", "%s compares %s.", leaf.Text, unitsOf(sides))
 	}
 }
 
@@ -456,7 +458,7 @@ func elementType(list *plans.Operand) plans.InputType {
 // list reads the constants on the right of in.
 func (r *reader) list(n *ast.ArrayNode) *plans.Operand {
 	if len(n.Nodes) == 0 {
-		r.refuse(n, "Empty list", "Nothing is in an empty list; name the values to compare with, such as ['pass', 'inconclusive'].")
+		r.refuse(n, "rule-reads-nothing", "Empty list", "Nothing is in an empty list; name the values to compare with, such as ['pass', 'inconclusive'].")
 		return nil
 	}
 	var values []any
@@ -468,10 +470,10 @@ func (r *reader) list(n *ast.ArrayNode) *plans.Operand {
 		case o == nil:
 			return nil
 		case o.Constant == nil || o.Type == plans.BoolInput:
-			r.refuse(n.Nodes[i], "Not a constant", "A list in a rule holds words or numbers.")
+			r.refuse(n.Nodes[i], "rule-not-allowed", "Not a constant", "A list in a rule holds words or numbers.")
 			return nil
 		case first != "" && o.Type != first:
-			r.refuse(n.Nodes[i], "Mixed list", "%s is a %s among %ss.", o.Text, o.Type, first)
+			r.refuse(n.Nodes[i], "rule-type", "Mixed list", "%s is a %s among %ss.", o.Text, o.Type, first)
 			return nil
 		}
 		first = o.Type
@@ -506,7 +508,7 @@ func (r *reader) knownWords(n *ast.BinaryNode, in *plans.Input) {
 		if in.Kind != plans.InputKnob && verdict.Verdict(s.Value).Known() {
 			why = " A verdict of invalid or error is no evidence: a rule that reads it takes it over."
 		}
-		r.refuse(c, "Unknown word", "%s is one of %s, never %q.%s%s", in.Path, strings.Join(words, ", "), s.Value, why, lang.DidYouMean(s.Value, words))
+		r.refuse(c, "unknown-word", "Unknown word", "%s is one of %s, never %q.%s%s", in.Path, strings.Join(words, ", "), s.Value, why, lang.DidYouMean(s.Value, words))
 	}
 }
 

@@ -8,6 +8,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/expr-lang/expr/file"
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/plans/lang"
 )
 
 // Limits on one rule: a rule is a sentence, not a program. With so little text
@@ -23,8 +26,45 @@ const (
 type Error struct {
 	At      int // rune offset, -1 when unknown
 	Length  int
+	Code    string
 	Summary string
 	Detail  string
+	// About is set where somebody acts on what is wrong.
+	About About
+}
+
+// About is what a mistake is about.
+type About string
+
+const (
+	// AboutProtocol: a protocol does not send or test what is read.
+	AboutProtocol About = "protocol"
+	// AboutName: a word is no name or function that rules have.
+	AboutName About = "name"
+	// AboutOwner: it is not said whose value is meant.
+	AboutOwner About = "owner"
+	// AboutValue: what should compare is a value alone.
+	AboutValue About = "value"
+)
+
+func (e *Error) about(a About) *Error {
+	e.About = a
+	return e
+}
+
+// extra is what the diagnostic of a mistake carries.
+type extra struct {
+	lang.Coded
+	about About
+}
+
+// Extra is what the diagnostic of a mistake carries.
+func (e *Error) Extra() any { return extra{lang.Coded(e.Code), e.About} }
+
+// AboutOf is what a diagnostic of a rule is about; empty for any other.
+func AboutOf(d *hcl.Diagnostic) About {
+	x, _ := hcl.DiagnosticExtra[extra](d)
+	return x.about
 }
 
 func (e *Error) Error() string { return e.Summary + ": " + e.Detail }
@@ -32,7 +72,7 @@ func (e *Error) Error() string { return e.Summary + ": " + e.Detail }
 // lexicalLimits looks at a rule before the recursive parser does.
 func lexicalLimits(src string) *Error {
 	if strings.TrimSpace(src) == "" {
-		return &Error{At: -1, Summary: "Empty rule", Detail: "A rule must compare something that was measured, for example chat.tg.gain >= 0.10."}
+		return &Error{At: -1, Code: "empty-rule", Summary: "Empty rule", Detail: "A rule must compare something that was measured, for example chat.tg.gain >= 0.10."}
 	}
 	if len(src) > maxRuleBytes {
 		return tooLong(fmt.Sprintf("A rule may have %d bytes, this one has %d.", maxRuleBytes, len(src)))
@@ -46,7 +86,7 @@ func lexicalLimits(src string) *Error {
 			depth--
 		}
 		if depth > maxRuleDepth {
-			return &Error{At: at, Length: 1, Summary: "Rule nested too deeply", Detail: fmt.Sprintf("A rule may nest %d levels.", maxRuleDepth)}
+			return &Error{At: at, Length: 1, Code: "nested-too-deeply", Summary: "Rule nested too deeply", Detail: fmt.Sprintf("A rule may nest %d levels.", maxRuleDepth)}
 		}
 		at++
 	}
@@ -54,18 +94,18 @@ func lexicalLimits(src string) *Error {
 }
 
 func tooLong(why string) *Error {
-	return &Error{At: -1, Summary: "Rule too long", Detail: why + " Split it into several rules: a gate passes when all of them do."}
+	return &Error{At: -1, Code: "rule-too-long", Summary: "Rule too long", Detail: why + " Split it into several rules: a gate passes when all of them do."}
 }
 
 func fromExpr(err error, src string) *Error {
 	var fe *file.Error
 	if !errors.As(err, &fe) {
-		return &Error{At: -1, Summary: "Invalid rule", Detail: sentence(err.Error())}
+		return &Error{At: -1, Code: "invalid-rule", Summary: "Invalid rule", Detail: sentence(err.Error())}
 	}
 	if strings.Contains(fe.Message, "exceeds maximum allowed nodes") {
 		return tooLong(fmt.Sprintf("A rule may have %d names, numbers and operators.", maxRuleNodes))
 	}
-	e := &Error{At: fe.From, Length: max(1, fe.To-fe.From), Summary: "Invalid rule", Detail: sentence(strings.Replace(fe.Message, "unexpected token EOF", "the rule ends too early: something, such as a closing bracket, is missing", 1))}
+	e := &Error{At: fe.From, Length: max(1, fe.To-fe.From), Code: "invalid-rule", Summary: "Invalid rule", Detail: sentence(strings.Replace(fe.Message, "unexpected token EOF", "the rule ends too early: something, such as a closing bracket, is missing", 1))}
 	// At the end there is nothing to point at but the last character.
 	if n := utf8.RuneCountInString(src); e.At >= n {
 		e.At, e.Length = n-1, 1

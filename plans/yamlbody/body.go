@@ -34,7 +34,7 @@ func (b *body) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diagnostic
 		if len(diags) < maxSuggestions {
 			hint = suggestion(e.Key.Text, schema)
 		}
-		diags = append(diags, problem(e.Key.Range, "Unsupported argument", "The key %q is not expected here.%s", e.Key.Text, hint))
+		diags = append(diags, problem(e.Key.Range, "unknown-attribute", "Unsupported argument", "The key %q is not expected here.%s", e.Key.Text, hint))
 	}
 	return content, diags
 }
@@ -69,7 +69,7 @@ func (b *body) PartialContent(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Bod
 	}
 	for _, a := range schema.Attributes {
 		if a.Required && content.Attributes[a.Name] == nil {
-			diags = append(diags, problem(b.MissingItemRange(), "Missing required argument", "The key %q is required here.", a.Name))
+			diags = append(diags, problem(b.MissingItemRange(), "missing-attribute", "Missing required argument", "The key %q is required here.", a.Name))
 		}
 	}
 	return content, rest, diags
@@ -86,7 +86,7 @@ func (b *body) JustAttributes() (hcl.Attributes, hcl.Diagnostics) {
 		case hclsyntax.ValidIdentifier(e.Key.Text):
 			attrs[e.Key.Text] = attribute(e)
 		default:
-			diags = append(diags, problem(e.Key.Range, "Invalid argument name", "A name has letters, digits, underscores and hyphens only, and begins with a letter or underscore."))
+			diags = append(diags, problem(e.Key.Range, "invalid-definition", "Invalid argument name", "A name has letters, digits, underscores and hyphens only, and begins with a letter or underscore."))
 		}
 	}
 	return attrs, diags

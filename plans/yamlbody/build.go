@@ -37,8 +37,8 @@ type builder struct {
 	stopped  bool
 }
 
-func (b *builder) fail(at hcl.Range, summary, format string, args ...any) {
-	b.diags = append(b.diags, problem(at, summary, format, args...))
+func (b *builder) fail(at hcl.Range, code, summary, format string, args ...any) {
+	b.diags = append(b.diags, problem(at, code, summary, format, args...))
 	b.stopped = b.stopped || len(b.diags) >= maxMistakes
 }
 
@@ -55,12 +55,12 @@ func (b *builder) build(y *yaml.Node, depth int) *Node {
 		return n
 	}
 	if depth > maxNesting {
-		b.fail(n.Range, "Nested too deep", "Lists and mappings stand in each other up to %d deep. Break this up.", maxNesting)
+		b.fail(n.Range, "nested-too-deeply", "Nested too deep", "Lists and mappings stand in each other up to %d deep. Break this up.", maxNesting)
 		b.stopped = true
 		return n
 	}
 	if y.Style&yaml.TaggedStyle != 0 {
-		b.fail(b.tag(y), "Tag in plan", "A value that begins with ! carries a tag of YAML (%s), which means nothing in a plan. If the ! belongs to a text, put the text in quotes; otherwise leave the tag out.", y.Tag)
+		b.fail(b.tag(y), "yaml-value", "Tag in plan", "A value that begins with ! carries a tag of YAML (%s), which means nothing in a plan. If the ! belongs to a text, put the text in quotes; otherwise leave the tag out.", y.Tag)
 		return n
 	}
 	if y.Anchor != "" {
@@ -94,14 +94,14 @@ func (b *builder) alias(y *yaml.Node, depth int) *Node {
 	case !known:
 		// The anchor stands at something that has been refused.
 	case n == nil:
-		b.fail(at, "Alias of itself", "*%s stands within what it names, so that it would have no end. Write the inner part out.", y.Value)
+		b.fail(at, "yaml-alias", "Alias of itself", "*%s stands within what it names, so that it would have no end. Write the inner part out.", y.Value)
 	default:
 		b.repeated.add(n.weight)
 		switch {
 		case depth+n.weight.depth > maxNesting:
-			b.fail(at, "Nested too deep", "Lists and mappings stand in each other up to %d deep, with what *%s names in its place.", maxNesting, y.Value)
+			b.fail(at, "nested-too-deeply", "Nested too deep", "Lists and mappings stand in each other up to %d deep, with what *%s names in its place.", maxNesting, y.Value)
 		case b.repeated.nodes > maxRepeatedNodes, b.repeated.bytes > maxRepeatedBytes:
-			b.fail(at, "Too many aliases", "With everything that aliases name written out, the plan would be too large: they may add %d values and 1 MiB. Name less, or less often.", maxRepeatedNodes)
+			b.fail(at, "yaml-alias", "Too many aliases", "With everything that aliases name written out, the plan would be too large: they may add %d values and 1 MiB. Name less, or less often.", maxRepeatedNodes)
 			b.stopped = true
 		default:
 			return n

@@ -74,7 +74,7 @@ func (e *expression) object(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 		text, err := convert.Convert(key, cty.String)
 		switch {
 		case err != nil, text.IsNull():
-			diags = append(diags, problem(entry.Key.Range, "Key is not text", "The key of a map has to come out as text. Use tostring(…), or another key."))
+			diags = append(diags, problem(entry.Key.Range, "yaml-shape", "Key is not text", "The key of a map has to come out as text. Use tostring(…), or another key."))
 			known = false
 		case !text.IsKnown():
 			known = false
@@ -143,10 +143,16 @@ func (e *expression) ExprMap() []hcl.KeyValuePair {
 	return pairs
 }
 
-func problem(at hcl.Range, summary, format string, args ...any) *hcl.Diagnostic {
+// Code is the code of a mistake, as the Extra of its diagnostic.
+type Code string
+
+// DiagnosticCode is the code.
+func (c Code) DiagnosticCode() string { return string(c) }
+
+func problem(at hcl.Range, code, summary, format string, args ...any) *hcl.Diagnostic {
 	detail := format
 	if len(args) > 0 {
 		detail = fmt.Sprintf(format, args...)
 	}
-	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: &at}
+	return &hcl.Diagnostic{Severity: hcl.DiagError, Extra: Code(code), Summary: summary, Detail: detail, Subject: &at}
 }

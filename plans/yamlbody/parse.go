@@ -32,18 +32,18 @@ func Parse(text []byte, filename string, guard Guard) (*Node, hcl.Diagnostics) {
 	err := decode(decoder, &doc)
 	switch {
 	case errors.Is(err, io.EOF), err == nil && len(doc.Content) == 0:
-		return nil, hcl.Diagnostics{problem(s.span(0, 0), "Plan is empty", "There is nothing in the file but comments. A plan starts with: plan: {name: {summary: what it is for}}.")}
+		return nil, hcl.Diagnostics{problem(s.span(0, 0), "plan-empty", "Plan is empty", "There is nothing in the file but comments. A plan starts with: plan: {name: {summary: what it is for}}.")}
 	case err != nil:
 		return nil, hcl.Diagnostics{s.syntaxError(err)}
 	}
 	if err := decode(decoder, &yaml.Node{}); !errors.Is(err, io.EOF) && doc.Content[0].Kind == yaml.MappingNode {
 		at := s.secondDocument()
-		return nil, hcl.Diagnostics{problem(s.line(at), "Several documents", "A plan is one document; another begins here. Put everything into one, or into files of their own.")}
+		return nil, hcl.Diagnostics{problem(s.line(at), "yaml-shape", "Several documents", "A plan is one document; another begins here. Put everything into one, or into files of their own.")}
 	}
 	b := &builder{source: s, guard: guard, built: map[*yaml.Node]*Node{}}
 	root := b.build(doc.Content[0], 0)
 	if len(b.diags) == 0 && root.Kind != Map {
-		b.fail(s.line(root.Range.Start.Line), "Not a mapping", "%s", s.notMapping(root))
+		b.fail(s.line(root.Range.Start.Line), "yaml-shape", "Not a mapping", "%s", s.notMapping(root))
 	}
 	root.Comments = joined(Comments{Head: doc.HeadComment, Foot: doc.FootComment}, root.Comments)
 	diags := append(b.diags, b.twice...)
@@ -69,9 +69,9 @@ func (s *source) unusualBreak() *hcl.Diagnostic {
 	for i, c := range s.text {
 		switch {
 		case c == '\r' && !strings.HasPrefix(s.text[i:], "\r\n"):
-			return problem(s.span(i, i+1), "Unusual line break", "A carriage return stands here without a line feed. Save the file with the line ends of Unix or Windows.")
+			return problem(s.span(i, i+1), "invalid-yaml", "Unusual line break", "A carriage return stands here without a line feed. Save the file with the line ends of Unix or Windows.")
 		case c == '\u0085', c == '\u2028', c == '\u2029':
-			return problem(s.span(i, i+len(string(c))), "Unusual line break", "The character U+%04X ends a line for YAML and cannot be seen. Remove it; in double quotes, write it as \"\\u%04x\".", c, c)
+			return problem(s.span(i, i+len(string(c))), "invalid-yaml", "Unusual line break", "The character U+%04X ends a line for YAML and cannot be seen. Remove it; in double quotes, write it as \"\\u%04x\".", c, c)
 		}
 	}
 	return nil

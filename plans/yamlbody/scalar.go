@@ -29,13 +29,13 @@ func (b *builder) scalar(n *Node, y *yaml.Node, from int) {
 	}
 	if strings.Contains(strings.ReplaceAll(n.Text, "\r\n", ""), "\r") {
 		// HCL's scanner reads what follows one as text, sequences and all.
-		b.fail(n.Range, "Carriage return in template", `A text with ${ } or %%{ } in it cannot hold a carriage return as such. Write it as ${"\r"}.`)
+		b.fail(n.Range, "invalid-yaml", "Carriage return in template", `A text with ${ } or %%{ } in it cannot hold a carriage return as such. Write it as ${"\r"}.`)
 		return
 	}
 	loops, refused := b.guard(n.Text, TemplateText)
 	if refused != nil {
 		at := b.placingOf(n)(hcl.Range{Start: hcl.Pos{Byte: refused.From}, End: hcl.Pos{Byte: refused.To}})
-		b.fail(at, refused.Summary, "%s", refused.Detail)
+		b.fail(at, refused.Code, refused.Summary, "%s", refused.Detail)
 		return
 	}
 	t, diags := b.newTemplate(n)
@@ -73,16 +73,16 @@ func (b *builder) plain(n *Node, y *yaml.Node) bool {
 func (b *builder) number(n *Node) {
 	_, exponent, _ := strings.Cut(strings.ToLower(n.Text), "e")
 	if len(n.Text) > maxNumber || len(strings.TrimLeft(exponent, "+-")) > 3 {
-		b.fail(n.Range, "Number too large", "A number has up to %d characters and an exponent of up to three digits. If it is meant as text, put it in quotes.", maxNumber)
+		b.fail(n.Range, "invalid-value", "Number too large", "A number has up to %d characters and an exponent of up to three digits. If it is meant as text, put it in quotes.", maxNumber)
 		return
 	}
 	if !decimal.MatchString(n.Text) {
-		b.fail(n.Range, "Ambiguous number", "Readers of YAML do not agree on what %s is. Write a decimal number, such as 8, -0.5 or 1e6; if it is meant as text, put it in quotes: %q.", n.Text, n.Text)
+		b.fail(n.Range, "yaml-value", "Ambiguous number", "Readers of YAML do not agree on what %s is. Write a decimal number, such as 8, -0.5 or 1e6; if it is meant as text, put it in quotes: %q.", n.Text, n.Text)
 		return
 	}
 	v, err := cty.ParseNumberVal(n.Text)
 	if err != nil {
-		b.fail(n.Range, "Invalid number", "%s cannot be read as a number. If it is meant as text, put it in quotes.", n.Text)
+		b.fail(n.Range, "yaml-value", "Invalid number", "%s cannot be read as a number. If it is meant as text, put it in quotes.", n.Text)
 		return
 	}
 	n.value = v

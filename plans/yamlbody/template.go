@@ -25,8 +25,8 @@ type Guard func(text string, language Language) (loops int, refused *Refusal)
 
 // Refusal is why a text is not parsed, and the part of it that is to blame.
 type Refusal struct {
-	From, To        int
-	Summary, Detail string
+	From, To              int
+	Code, Summary, Detail string
 }
 
 // template is a text with HCL expressions in it. They are parsed with positions

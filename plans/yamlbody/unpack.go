@@ -46,7 +46,7 @@ func (u *unpacking) unpack(n *Node, at hcl.Range, above Comments, labels []strin
 	case n.Kind == List:
 		for _, item := range n.Items {
 			if item.Kind == List {
-				u.diags = append(u.diags, problem(item.Range, "List within a list", "Each element of this list is a %s, so it has to be a mapping.", u.header.Type))
+				u.diags = append(u.diags, problem(item.Range, "yaml-shape", "List within a list", "Each element of this list is a %s, so it has to be a mapping.", u.header.Type))
 				continue
 			}
 			from := at
@@ -69,13 +69,17 @@ func (u *unpacking) unpack(n *Node, at hcl.Range, above Comments, labels []strin
 			above = Comments{}
 		}
 	case len(missing) > 0:
-		u.diags = append(u.diags, problem(at, "Missing "+missing[0], "The %s of a %s is the key below it. Write %s: {%s: {…}}, or the same in indented lines.", missing[0], u.header.Type, u.header.Type, missing[0]))
+		code := "missing-attribute"
+		if missing[0] == "name" {
+			code = "invalid-name"
+		}
+		u.diags = append(u.diags, problem(at, code, "Missing "+missing[0], "The %s of a %s is the key below it. Write %s: {%s: {…}}, or the same in indented lines.", missing[0], u.header.Type, u.header.Type, missing[0]))
 	default:
 		hint := ""
 		if len(labels) > 0 {
 			hint = fmt.Sprintf(" If %q is a setting, the name of the %s is missing above it.", labels[len(labels)-1], u.header.Type)
 		}
-		u.diags = append(u.diags, problem(n.Range, "Not a mapping", "%s holds settings, so it has to be a mapping: indented lines of key: value. A colon needs a space after it.%s", name(u.header.Type, labels), hint))
+		u.diags = append(u.diags, problem(n.Range, "yaml-shape", "Not a mapping", "%s holds settings, so it has to be a mapping: indented lines of key: value. A colon needs a space after it.%s", name(u.header.Type, labels), hint))
 		u.take(&Node{Kind: Map, Range: n.Range}, at, above, labels, places)
 	}
 }
