@@ -66,6 +66,8 @@ type Attr struct {
 	// OneOf restricts strings; of a reference it is the words allowed besides
 	// blocks of type Ref.
 	OneOf []string
+	// Program: only a program gets to see the value, so that it may be secret.
+	Program bool
 	// Ref is the block type a reference must name ("workload").
 	Ref string
 	Doc string

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -27,7 +28,7 @@ type Body struct {
 	Blocks hcl.Blocks
 	// values are the attributes evaluated so far.
 	values map[string]cty.Value
-	// secret are the attributes that may be secret, besides programs.
+	// Secret are the attributes that may be secret.
 	Secret map[string]bool
 }
 
@@ -37,7 +38,7 @@ func (l *Scope) Fields(b *hcl.Block, schema *hcl.BodySchema, what string) *Body 
 	return &Body{
 		Scope: l, What: what, Def: b.DefRange,
 		Attrs: content.Attributes, Blocks: content.Blocks,
-		values: map[string]cty.Value{},
+		values: map[string]cty.Value{}, Secret: maps.Clone(l.Programs[b.Type]),
 	}
 }
 
@@ -107,16 +108,12 @@ func (f *Body) Value(name string) (cty.Value, bool) {
 	return v, v.IsWhollyKnown() && !v.IsNull()
 }
 
-// programs are the attributes that only a program gets to see, so that their
-// values may be secret.
-var programs = lang.WordSet("args command dir env model settings")
-
 func (f *Body) evaluate(name string, expr hcl.Expression) cty.Value {
 	f.Scope.At(f.What, f.Def)
 	v, ok := f.Scope.Marked(expr)
 	switch {
 	case !ok:
-	case f.Secret[name] || programs[name]:
+	case f.Secret[name]:
 		v, _ = f.Scope.Private(v, expr.Range())
 	default:
 		v, _ = f.Scope.public(v, expr.Range(), name)

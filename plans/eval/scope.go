@@ -45,7 +45,9 @@ type Scope struct {
 	Before func(uses []hcl.Traversal) bool
 	// language describes the blocks that references name.
 	Language func(kind string) *lang.BlockDoc
-	// whole is the schema of a plan as a whole.
+	// Programs are the attributes that only a program gets to see, by block type.
+	Programs map[string]map[string]bool
+	// Whole is the schema of a plan as a whole.
 	Whole *hcl.BodySchema
 
 	Ctx     *hcl.EvalContext

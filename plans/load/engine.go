@@ -15,10 +15,10 @@ var engineDoc = &lang.BlockDoc{
 	Labels: []lang.Label{{Name: "kind", Doc: "What kind of engine it is."}, {Name: "name", Doc: "What references call it: `engine.<kind>.<name>`."}},
 	Doc:    "An inference engine under test: its kind, and how it is launched.",
 	Attrs: []plans.Attr{
-		{Name: "model", Type: plans.String, Doc: "The model, by name or path: what `{model}` in a command stands for, and its name in requests. Without it the engine is asked; an engine that is started with a command that has `{model}` in it, as that of most kinds has, needs it."},
-		{Name: "env", Type: plans.Map, Doc: "Environment variables, set on top of the inherited ones."},
-		{Name: "settings", Type: plans.Values, Doc: "Options in the kind's own words, which become flags of its command. A null leaves the option out."},
-		{Name: "args", Type: plans.Strings, Doc: "Appended to the command as they are."},
+		{Name: "model", Type: plans.String, Program: true, Doc: "The model, by name or path: what `{model}` in a command stands for, and its name in requests. Without it the engine is asked; an engine that is started with a command that has `{model}` in it, as that of most kinds has, needs it."},
+		{Name: "env", Type: plans.Map, Program: true, Doc: "Environment variables, set on top of the inherited ones."},
+		{Name: "settings", Type: plans.Values, Program: true, Doc: "Options in the kind's own words, which become flags of its command. A null leaves the option out."},
+		{Name: "args", Type: plans.Strings, Program: true, Doc: "Appended to the command as they are."},
 	},
 	Blocks: []*lang.BlockDoc{processDoc, readyDoc, stopDoc},
 	Example: `engine "openai" "gb10" {
@@ -39,8 +39,8 @@ var processDoc = &lang.BlockDoc{
 	Type: "process", Times: plans.AtMost1,
 	Doc: "Starts the engine as a child process. Required where the kind brings no command of its own and no other block says how it is launched.",
 	Attrs: []plans.Attr{
-		{Name: "command", Type: plans.Strings, Required: true, Doc: "The program and its arguments; no shell is involved. `{port}` is replaced by the port to listen on, `{host}` by the address, `{model}` by the engine's model, `{mxflow}` by the path of mxflow itself."},
-		{Name: "dir", Type: plans.String, Doc: "Working directory, relative to the plan's folder. Without it, the plan's folder."},
+		{Name: "command", Type: plans.Strings, Program: true, Required: true, Doc: "The program and its arguments; no shell is involved. `{port}` is replaced by the port to listen on, `{host}` by the address, `{model}` by the engine's model, `{mxflow}` by the path of mxflow itself."},
+		{Name: "dir", Type: plans.String, Program: true, Doc: "Working directory, relative to the plan's folder. Without it, the plan's folder."},
 		{Name: "port", Type: plans.Int, Min: 1, MinSet: true, Max: 65535, Doc: "Where it listens, for a command that always takes the same port. Without it, a free port of this machine, which the command is given as `{port}`, and in the variable MXFLOW_PORT."},
 	},
 	Example: `process {

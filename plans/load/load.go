@@ -206,7 +206,7 @@ func newLoader(path string, reg *plans.Registry, opts Options) *loader {
 		checks:  crossChecks{knobs: map[string]*plans.Knob{}, features: map[string]*featureNotes{}},
 	}
 	l.Dir, l.Replays, l.Env, l.Language = l.plan.Dir, opts.As != nil, l.environment, planBlock
-	l.Whole = rootSchema
+	l.Whole, l.Programs = rootSchema, programs
 	l.Before = func(uses []hcl.Traversal) bool { return l.settling == nil || l.settling.need(uses) }
 	return l
 }
