@@ -49,7 +49,7 @@ type Process struct {
 	Port int `json:",omitempty"`
 }
 
-// commandKind is the kind of engine that is a script: it brings its own work,
+// CommandKind is the kind of engine that is a script: it brings its own work,
 // and its metrics are those that the plan takes out of its output.
 const CommandKind = "command"
 
@@ -81,7 +81,7 @@ func (e *Engine) CommandMetrics() (list []measure.Metric) {
 	return list
 }
 
-// commandEngine is the plan's engine under test where it is a command; nil where
+// CommandEngine is the plan's engine under test where it is a command; nil where
 // it is a server, or there is none.
 func (p *Plan) CommandEngine() *Engine {
 	if p.Baseline == nil {

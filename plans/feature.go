@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// leastAlternatives and mostAlternatives are how many values choose tries: each
+// LeastAlternatives and mostAlternatives are how many values choose tries: each
 // gets its part of the chance of a false pass, and a session that holds them all
 // has to end some day.
 const LeastAlternatives, MostAlternatives = 2, 12
@@ -105,7 +105,7 @@ func (h *Hypothesis) Digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// decisive are the criteria that decide over a feature.
+// Decisive are the criteria that decide over a feature.
 func Decisive(f *Feature) map[string]bool {
 	names := map[string]bool{}
 	for _, name := range f.Accept {

@@ -94,7 +94,7 @@ func (p *Plan) Feature(name string) *Feature {
 	return nil
 }
 
-// find is the first element that fits. Plans are small, and those who look up
+// Find is the first element that fits. Plans are small, and those who look up
 // often make their own map.
 func Find[T any](list []*T, fits func(*T) bool) *T {
 	for _, e := range list {
@@ -147,7 +147,7 @@ var FingerprintEntries = []string{
 	"packages", "persistence", "power_limit", "python", "tokenizer", "torch", "weights",
 }
 
-// underTest is the engine that everything is compared on; nil where the plan
+// UnderTest is the engine that everything is compared on; nil where the plan
 // names none.
 func (p *Plan) UnderTest() *Engine {
 	if p.Baseline == nil {
@@ -242,7 +242,7 @@ func (p *Plan) nameOf(path string) string {
 	return filepath.ToSlash(path)
 }
 
-// pathOf is where a file is that the plan names, as an absolute path: names are
+// PathOf is where a file is that the plan names, as an absolute path: names are
 // relative to the plan's folder.
 func (p *Plan) PathOf(name string) string {
 	path := filepath.FromSlash(name)

@@ -52,7 +52,7 @@ func (p *Plan) Sent(benchmark *Block) (names []string) {
 	return own
 }
 
-// sendable are the workloads that a benchmark sends under one suite or another.
+// Sendable are the workloads that a benchmark sends under one suite or another.
 func (p *Plan) Sendable(benchmark *Block) []string {
 	names := p.named(benchmark)
 	if len(names) == 0 {
@@ -113,7 +113,7 @@ var usualDecision = Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8}
 // UsualDecision is how gates decide in a plan that says nothing of it.
 func UsualDecision() Decision { return usualDecision }
 
-// firstLook is the launches an arm before which nothing is decided where no
+// FirstLook is the launches an arm before which nothing is decided where no
 // launch noise is recorded: engines whose starts are bimodal look alike for that
 // long (docs/statistics.md).
 const FirstLook = 4

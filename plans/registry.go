@@ -186,7 +186,7 @@ func numberText(n float64) string {
 	return string(text)
 }
 
-// orList is "a, b or c".
+// OrList is "a, b or c".
 func OrList(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")

@@ -11,7 +11,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
-// denied are the orders that hold where another does not.
+// Denied are the orders that hold where another does not.
 var Denied = map[string]string{"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 // Rule is an expr-lang expression with where it stands.
@@ -195,7 +195,7 @@ func (in *Input) MayBeZero() bool {
 // as soon as the plan is read.
 func (in *Input) Measured() bool { return in.Kind != InputTarget && in.Kind != InputKnob }
 
-// unitWord is the input's unit with a word for ratios, which are not plain numbers:
+// UnitWord is the input's unit with a word for ratios, which are not plain numbers:
 // comparing a gain with tokens per second is a mistake.
 func (in *Input) UnitWord() string {
 	if in.Ratio() || (in.Kind == InputMetric && in.Stat == "cv") {
@@ -277,7 +277,7 @@ func (l *Logic) Holds(leaf func(*Leaf) bool, truth func(*Input) bool) bool {
 	return l.Op == LogicAnd
 }
 
-// parts are what has to hold, all of it, for the rule to.
+// Parts are what has to hold, all of it, for the rule to.
 func (l *Logic) Parts() []*Logic {
 	if l.Op == LogicAnd {
 		return l.Args
@@ -384,7 +384,7 @@ func Arithmetic(op string, x []float64) any {
 // RatioUnit is the unit of an operand that is a relative change or spread.
 const RatioUnit = "ratio"
 
-// quantity is an input without its spelling: chat.tg, chat.tg.median and
+// Quantity is an input without its spelling: chat.tg, chat.tg.median and
 // chat.tg.p50 are one.
 func (in *Input) Quantity() Input {
 	q := *in
@@ -395,7 +395,7 @@ func (in *Input) Quantity() Input {
 	return q
 }
 
-// exact reports whether an input has no noise that a threshold would have to
+// Exact reports whether an input has no noise that a threshold would have to
 // stand clear of: words, outcomes, and what is counted. Numbers of the plan
 // count as exact too.
 func (in *Input) Exact() bool {
@@ -405,7 +405,7 @@ func (in *Input) Exact() bool {
 	return in.Counts() || in.Stat != "std" && in.Stat != "cv" && in.Occurs()
 }
 
-// occurs tells crashes, errors and tokens of requests, which occur or do not.
+// Occurs tells crashes, errors and tokens of requests, which occur or do not.
 // Tokens a step (accept_length) are an average.
 func (in *Input) Occurs() bool {
 	if in.Of == "count" {
@@ -415,7 +415,7 @@ func (in *Input) Occurs() bool {
 	return ok && m.Unit == "tokens" && in.Cell != CommandKind
 }
 
-// once tells what a launch has once and hardly varies between launches: memory,
+// Once tells what a launch has once and hardly varies between launches: memory,
 // and numbers that an engine says of itself.
 func (in *Input) Once() bool {
 	if in.Of == "GB" || strings.HasPrefix(in.Metric, "observed.") {
@@ -425,7 +425,7 @@ func (in *Input) Once() bool {
 	return ok && m.Observed && in.Cell == ""
 }
 
-// positive tells what is more than zero whatever happens, and has a logarithm.
+// Positive tells what is more than zero whatever happens, and has a logarithm.
 func (in *Input) Positive() bool {
 	switch {
 	case in.Relation != Own && in.Relation != Base, in.MayBeZero(), in.Stat == "std", in.Stat == "cv":
@@ -436,7 +436,7 @@ func (in *Input) Positive() bool {
 	return in.Metric != "itl" || in.Stat != "min" // tokens that come at once
 }
 
-// form is how a claim about an input is decided.
+// Form is how a claim about an input is decided.
 func (in *Input) Form(threshold float64) verdict.Form {
 	switch {
 	case in.Once():
@@ -451,7 +451,7 @@ func (in *Input) Form(threshold float64) verdict.Form {
 	return verdict.Level
 }
 
-// launchAddress is where a launch keeps the metric of an input.
+// LaunchAddress is where a launch keeps the metric of an input.
 func (in *Input) LaunchAddress() string {
 	if in.Cell == "" {
 		return "engine." + in.Metric
@@ -459,7 +459,7 @@ func (in *Input) LaunchAddress() string {
 	return in.Cell + "." + in.Metric
 }
 
-// flipped are the orders with the sides exchanged.
+// Flipped are the orders with the sides exchanged.
 var Flipped = map[string]string{"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 // Turned is the operator that says the same with the sides exchanged.

@@ -85,7 +85,7 @@ type Workload struct {
 	Range Range `json:"-"`
 }
 
-// open reports whether requests are sent by the clock.
+// Open reports whether requests are sent by the clock.
 func (w *Workload) Open() bool { return w.Arrival != "" }
 
 // Lengths draws a number of tokens for each request.
@@ -132,19 +132,19 @@ func NewWorkload(name string) *Workload {
 	}
 }
 
-// maxTokens is the longest prompt that the client makes (engine/load/prompt:
+// MaxTokens is the longest prompt that the client makes (engine/load/prompt:
 // mostInOne), a bound that no engine of this decade reaches, and that keeps
 // every product of bounds within an int.
 const MaxTokens = 20_000_000
 
 const (
-	// maxRequests and maxConcurrency are far above what one client sends, maxRate
+	// MaxRequests and maxConcurrency are far above what one client sends, maxRate
 	// is requests a second.
 	MaxRequests    = 1_000_000
 	MaxConcurrency = 100_000
 	MaxRate        = 100_000
 	MinRate        = 0.001
-	// maxCells is how many cells a workload may have, maxAllCells all of a plan.
+	// MaxCells is how many cells a workload may have, maxAllCells all of a plan.
 	MaxCells    = 1024
 	MaxAllCells = 20_000
 )
@@ -318,7 +318,7 @@ func (w *Workload) warmupOf(concurrency int) int {
 	return max(w.Warmup, concurrency)
 }
 
-// warmupRows are the rows that warming up takes; of a trace none, since its
+// WarmupRows are the rows that warming up takes; of a trace none, since its
 // texts are made.
 func (w *Workload) WarmupRows(concurrency int) int {
 	if w.Data.Trace {
@@ -327,7 +327,7 @@ func (w *Workload) WarmupRows(concurrency int) int {
 	return w.warmupOf(concurrency)
 }
 
-// mostOutput is the longest answer that a cell asks for.
+// MostOutput is the longest answer that a cell asks for.
 func (w *Workload) MostOutput(cell Cell) int {
 	switch {
 	case cell.Output > 0 && w.Data == nil:
@@ -338,7 +338,7 @@ func (w *Workload) MostOutput(cell Cell) int {
 	return MaxTokens // as each line of the file says
 }
 
-// longest is the most tokens of one request with its answer; 0 where a file
+// Longest is the most tokens of one request with its answer; 0 where a file
 // decides.
 func (w *Workload) Longest(cell Cell) int {
 	if w.Data != nil {

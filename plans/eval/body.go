@@ -15,13 +15,13 @@ import (
 	"github.com/mxflow/mxflow/plans/yamlbody"
 )
 
-// body reads the attributes and blocks of one block. Each method reports what
+// Body reads the attributes and blocks of one block. Each method reports what
 // is wrong with what it reads and returns the default instead, so that a
 // decoder reads straight through and finds everything at once. An attribute
 // that is null counts as not written.
 type Body struct {
 	Scope *Scope
-	// what names the block in messages: `workload "chat"`.
+	// What names the block in messages: `workload "chat"`.
 	What   string
 	Def    hcl.Range
 	Attrs  hcl.Attributes
@@ -32,7 +32,7 @@ type Body struct {
 	Secret map[string]bool
 }
 
-// fields opens the body of b.
+// Fields opens the body of b.
 func (l *Scope) Fields(b *hcl.Block, schema *hcl.BodySchema, what string) *Body {
 	content := l.Content(b.Body, schema, what)
 	return &Body{
@@ -42,7 +42,7 @@ func (l *Scope) Fields(b *hcl.Block, schema *hcl.BodySchema, what string) *Body 
 	}
 }
 
-// content applies a schema; where something does not belong, the message ends
+// Content applies a schema; where something does not belong, the message ends
 // with what does.
 func (l *Scope) Content(body hcl.Body, schema *hcl.BodySchema, what string) *hcl.BodyContent {
 	content, diags := body.Content(schema)
@@ -73,7 +73,7 @@ func accepts(what string, schema *hcl.BodySchema) string {
 	return "In " + what + " there can be: " + strings.Join(words, ", ") + "."
 }
 
-// single is the one block of its type; more than one is an error at the second.
+// Single is the one block of its type; more than one is an error at the second.
 func (l *Scope) Single(blocks hcl.Blocks) *hcl.Block {
 	if len(blocks) == 0 {
 		return nil
@@ -86,7 +86,7 @@ func (l *Scope) Single(blocks hcl.Blocks) *hcl.Block {
 
 func (f *Body) Single(kind string) *hcl.Block { return f.Scope.Single(f.Blocks.OfType(kind)) }
 
-// at is where attribute name is written, or the block's header.
+// At is where attribute name is written, or the block's header.
 func (f *Body) At(name string) hcl.Range {
 	if a := f.Attrs[name]; a != nil {
 		return a.Expr.Range()
@@ -94,7 +94,7 @@ func (f *Body) At(name string) hcl.Range {
 	return f.Def
 }
 
-// value evaluates an attribute; false where it is absent, null or wrong.
+// Value evaluates an attribute; false where it is absent, null or wrong.
 func (f *Body) Value(name string) (cty.Value, bool) {
 	a := f.Attrs[name]
 	if a == nil {
@@ -121,14 +121,14 @@ func (f *Body) evaluate(name string, expr hcl.Expression) cty.Value {
 	return v
 }
 
-// required reports an absent attribute; why says what it is for.
+// Required reports an absent attribute; why says what it is for.
 func (f *Body) Required(name, why string) {
 	if f.Absent(name) {
 		f.Scope.Fail(f.At(name), "missing-attribute", "Missing "+name, "%s needs %s: %s", f.What, name, why)
 	}
 }
 
-// absent tells an attribute that is not written, or null, from one that is
+// Absent tells an attribute that is not written, or null, from one that is
 // wrong: that has been reported, and is not missing.
 func (f *Body) Absent(name string) bool {
 	if f.Attrs[name] == nil {
@@ -157,7 +157,7 @@ func (f *Body) Text(name, fallback string) string {
 	return fallback
 }
 
-// needText is text that has to be there and has to say something.
+// NeedText is text that has to be there and has to say something.
 func (f *Body) NeedText(name, why string) string { return f.NeedTextAs("empty-value", name, why) }
 
 // NeedTextAs is NeedText with a code of its own for text that says nothing.
@@ -182,7 +182,7 @@ func (f *Body) OneOf(name, fallback string, options ...string) string {
 	return fallback
 }
 
-// choice is oneOf for an attribute without a default: empty where it is absent.
+// Choice is oneOf for an attribute without a default: empty where it is absent.
 func (f *Body) Choice(name string, options ...string) string {
 	if f.Absent(name) {
 		return ""
@@ -251,7 +251,7 @@ func (l *Scope) doubtMissing(schema *hcl.BodySchema, content *hcl.BodyContent, s
 	}
 }
 
-// ref is a reference to a block of one of some types; nil where there is none.
+// Ref is a reference to a block of one of some types; nil where there is none.
 func (f *Body) Ref(name string, blocks ...string) *Ref {
 	f.ReadReferences(name)
 	v, ok := f.Value(name)
@@ -265,7 +265,7 @@ func (f *Body) Ref(name string, blocks ...string) *Ref {
 	return &r
 }
 
-// refs is a list of references to blocks of one type, none of them twice.
+// Refs is a list of references to blocks of one type, none of them twice.
 func (f *Body) Refs(name, block string) []Ref {
 	f.ReadReferences(name)
 	v, ok := f.Value(name)
@@ -293,7 +293,7 @@ func (f *Body) Refs(name, block string) []Ref {
 	return list
 }
 
-// references are the elements of a list of references. All that for_each or
+// References are the elements of a list of references. All that for_each or
 // count have made of a block counts as so many elements, wherever one may stand.
 func (l *Scope) References(expr hcl.Expression, v cty.Value) ([]Element, bool) {
 	if ty := v.Type(); !v.IsNull() && (ty.IsObjectType() || ty.IsMapType()) && !ty.Equals(lang.ReferenceType) {
@@ -319,7 +319,7 @@ func (l *Scope) References(expr hcl.Expression, v cty.Value) ([]Element, bool) {
 	return all, ok
 }
 
-// readReferences lets the text of an attribute name blocks: in YAML,
+// ReadReferences lets the text of an attribute name blocks: in YAML,
 // "engine: engine.embedded.tiny" needs no ${ }, since text means nothing where a
 // reference is wanted.
 func (f *Body) ReadReferences(name string) {
@@ -328,7 +328,7 @@ func (f *Body) ReadReferences(name string) {
 	}
 }
 
-// given is the first attribute or block of these that is written; empty for none.
+// Given is the first attribute or block of these that is written; empty for none.
 func (f *Body) Given(names ...string) string {
 	for _, name := range names {
 		if !f.Absent(name) || len(f.Blocks.OfType(name)) > 0 {
@@ -338,7 +338,7 @@ func (f *Body) Given(names ...string) string {
 	return ""
 }
 
-// where is where an attribute or block is written.
+// Where is where an attribute or block is written.
 func (f *Body) Where(name string) hcl.Range {
 	if blocks := f.Blocks.OfType(name); len(blocks) > 0 {
 		return blocks[0].DefRange
@@ -346,5 +346,5 @@ func (f *Body) Where(name string) hcl.Range {
 	return f.At(name)
 }
 
-// generates are the block types that for_each and count work on.
+// Generates are the block types that for_each and count work on.
 var Generates = []string{"engine", "workload", "target", "phase", "feature"}

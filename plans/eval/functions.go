@@ -21,7 +21,7 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// pure are the functions that follow from their arguments alone.
+// Pure are the functions that follow from their arguments alone.
 var Pure = map[string]function.Function{
 	// Numbers.
 	"abs":      stdlib.AbsoluteFunc,
@@ -105,7 +105,7 @@ var Pure = map[string]function.Function{
 	"timeadd":    stdlib.TimeAddFunc,
 }
 
-// functions are what expressions of this load may call: each under the limits
+// Functions are what expressions of this load may call: each under the limits
 // of the plan.
 func (l *Scope) Functions() map[string]function.Function {
 	all := map[string]function.Function{"try": tryFunc, "can": canFunc}
@@ -355,7 +355,7 @@ var unoffered = map[string]string{
 	"one":           "try(list[0], null) does the same",
 }
 
-// explained adds to the evaluator's own messages what it does not know.
+// Explained adds to the evaluator's own messages what it does not know.
 func Explained(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range diags {
 		if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok && unoffered[call.CalledFunctionName()] != "" {

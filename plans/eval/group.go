@@ -10,15 +10,15 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// group is what one name in a plan stands for: one block, or all that for_each
+// Group is what one name in a plan stands for: one block, or all that for_each
 // or count make of it.
 type Group struct {
 	Kind string
-	// key is the label; "kind.name" for an engine.
+	// Key is the label; "kind.name" for an engine.
 	Key       string
 	Block     *hcl.Block
 	Instances []*Instance
-	// empty is what a reference is when nothing was made; cty.NilVal for a block
+	// Empty is what a reference is when nothing was made; cty.NilVal for a block
 	// that is not repeated.
 	Empty cty.Value
 }
@@ -27,7 +27,7 @@ type Group struct {
 type groups struct {
 	Of   map[string][]*Group
 	keys map[string]*Group
-	// names are the instances by "type.name"; filled as they are made.
+	// Names are the instances by "type.name"; filled as they are made.
 	Names map[string]bool
 }
 
@@ -42,7 +42,7 @@ func (gs groups) Add(g *Group) {
 
 func (g *Group) Node() string { return g.Kind + "." + g.Key }
 
-// repeated reports whether the block is made by for_each or count.
+// Repeated reports whether the block is made by for_each or count.
 func (g *Group) Repeated() bool {
 	return g.Empty != cty.NilVal || len(g.Instances) > 0 && len(g.Instances[0].Keys) > 0
 }
@@ -96,7 +96,7 @@ func (g *Group) tree(list []*Instance, level int) cty.Value {
 	return cty.ObjectVal(attrs)
 }
 
-// object is the value of a block type's name in expressions: the groups of some
+// Object is the value of a block type's name in expressions: the groups of some
 // keys, or all of them, and what was made also by its own name.
 func (gs groups) Object(kind string, keys []string, all bool) cty.Value {
 	list := gs.Of[kind]
@@ -178,13 +178,13 @@ func (gs groups) instanceNames(kind, key string) []string {
 	return names
 }
 
-// instance is one block of the plan: as written, or made by for_each or count.
+// Instance is one block of the plan: as written, or made by for_each or count.
 type Instance struct {
-	// block has the instance's own name as its last label.
+	// Block has the instance's own name as its last label.
 	Block *hcl.Block
-	// keys lead from the name in the plan to the instance: none, one, or the
+	// Keys lead from the name in the plan to the instance: none, one, or the
 	// key of the phase and then the feature's own.
 	Keys []cty.Value
-	// scope is what each and count mean in it.
+	// Scope is what each and count mean in it.
 	Scope map[string]cty.Value
 }

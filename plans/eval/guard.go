@@ -22,7 +22,7 @@ type Guard struct {
 	Exceeded func(message string)
 }
 
-// place is what a load is busy with.
+// Place is what a load is busy with.
 type Place struct {
 	What string
 	At   hcl.Range
@@ -31,7 +31,7 @@ type Place struct {
 // heapMetric counts the bytes of live and not yet collected objects.
 const heapMetric = "/memory/classes/heap/objects:bytes"
 
-// watch looks at the clock and the heap until stop is called.
+// Watch looks at the clock and the heap until stop is called.
 func (g *Guard) Watch(l *Scope) (stop func()) {
 	if g == nil {
 		return func() {}

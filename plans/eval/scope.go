@@ -19,31 +19,31 @@ import (
 )
 
 const (
-	// maxValue is the largest value of one expression, and maxWork what all of
+	// MaxValue is the largest value of one expression, and maxWork what all of
 	// a plan may evaluate to, in bytes or so: a chain of locals that each
 	// double the one before is short to write.
 	MaxValue = 1 << 20
 	maxWork  = 64 << 20
-	// maxLooped is the largest that a loop goes over or repeats, so that their
+	// MaxLooped is the largest that a loop goes over or repeats, so that their
 	// product stays below maxWork.
 	MaxLooped = 32 << 10
 )
 
-// evalScope is the one scope that every expression of a plan is evaluated in: the
+// Scope is the one scope that every expression of a plan is evaluated in: the
 // names that it has, what they may come to, and what of it is secret.
 type Scope struct {
 	*lang.Report
 	*lang.Texts
-	// dir is the folder that file() reads below.
+	// Dir is the folder that file() reads below.
 	Dir string
-	// env looks up an environment variable; replays is set where what it finds was
+	// Env looks up an environment variable; replays is set where what it finds was
 	// recorded by a run.
 	Env     func(name string) (string, bool)
 	Replays bool
-	// before is asked before an expression is evaluated that uses names, and may
+	// Before is asked before an expression is evaluated that uses names, and may
 	// bring them into scope; false where it cannot.
 	Before func(uses []hcl.Traversal) bool
-	// language describes the blocks that references name.
+	// Language describes the blocks that references name.
 	Language func(kind string) *lang.BlockDoc
 	// Programs are the attributes that only a program gets to see, by block type.
 	Programs map[string]map[string]bool
@@ -53,21 +53,21 @@ type Scope struct {
 	Ctx     *hcl.EvalContext
 	Symbols symbols
 	Groups  groups
-	// doubted are the block types of which some could not be made.
+	// Doubted are the block types of which some could not be made.
 	Doubted map[string]bool
-	// used are the blocks that expressions and rules name; see refersTo.
+	// Used are the blocks that expressions and rules name; see refersTo.
 	Used    map[string]bool
 	Secrets secrets
-	// inputs are what came from outside of the plan's own files.
+	// Inputs are what came from outside of the plan's own files.
 	Inputs taken
-	// sizes of variables and locals, by "var.name" and "local.name".
+	// Sizes of variables and locals, by "var.name" and "local.name".
 	Sizes map[string]int
 	Work  int
 	// each and count as they are now; see within.
 	words map[string]cty.Value
-	// looping is set while an expression with a loop in it is evaluated.
+	// Looping is set while an expression with a loop in it is evaluated.
 	Looping bool
-	// read is what file() has read, so that a plan sees one content.
+	// Read is what file() has read, so that a plan sees one content.
 	Read map[string]string
 	// callable are the functions that expressions may call.
 	callable map[string]function.Function
@@ -75,7 +75,7 @@ type Scope struct {
 	busy *atomic.Pointer[Place]
 }
 
-// newScope starts with nothing but functions and the words that always mean the
+// NewScope starts with nothing but functions and the words that always mean the
 // same.
 func NewScope(path string) *Scope {
 	l := &Scope{
@@ -107,7 +107,7 @@ func (l *Scope) instance() *hcl.EvalContext {
 	return ctx
 }
 
-// value evaluates an expression whose value the plan shows. When it reports
+// Value evaluates an expression whose value the plan shows. When it reports
 // false, the value is of no use and the reason has been reported.
 func (l *Scope) Value(expr hcl.Expression, what string) (cty.Value, bool) {
 	v, ok := l.Marked(expr)
@@ -117,7 +117,7 @@ func (l *Scope) Value(expr hcl.Expression, what string) (cty.Value, bool) {
 	return l.public(v, expr.Range(), what)
 }
 
-// marked evaluates an expression; its value carries the marks of what it was
+// Marked evaluates an expression; its value carries the marks of what it was
 // computed from.
 func (l *Scope) Marked(expr hcl.Expression) (cty.Value, bool) {
 	uses := expr.Variables()
@@ -148,7 +148,7 @@ func (l *Scope) Marked(expr hcl.Expression) (cty.Value, bool) {
 	return v, true
 }
 
-// affordable estimates, before evaluating, what an expression can grow to: all
+// Affordable estimates, before evaluating, what an expression can grow to: all
 // that it names plus its own text, and the square of that with a loop in it
 // (there are none within each other, see checkNesting). What functions make is
 // counted when they are called.
@@ -179,7 +179,7 @@ func (l *Scope) tooMuch(expr hcl.Expression) {
 	l.Fail(expr.Range(), "evaluates-to-too-much", "Plan evaluates to too much", "This expression, with the variables and locals it uses, can grow beyond what a plan may hold (1 MiB a value, 32 KiB that a for expression goes over, 64 MiB in all). Make it smaller.")
 }
 
-// sizeOf is the memory that a value stands for, roughly, and whether its
+// SizeOf is the memory that a value stands for, roughly, and whether its
 // numbers are ones that float64 holds. It stops where a value is too large.
 func SizeOf(v cty.Value) (size int, finite bool) {
 	v, _ = v.Unmark()
@@ -218,18 +218,18 @@ func (l *Scope) weigh(expr hcl.Expression) (size int, loops bool) {
 	return max(0, rng.End.Byte-rng.Start.Byte), l.Loops(rng)
 }
 
-// at notes what the load is busy with, for the guard.
+// At notes what the load is busy with, for the guard.
 func (l *Scope) At(what string, at hcl.Range) {
 	if l.busy != nil {
 		l.busy.Store(&Place{what, at})
 	}
 }
 
-// symbol is a name that a plan declares.
+// Symbol is a name that a plan declares.
 type Symbol struct {
 	Key string
 	At  hcl.Range
-	// block is the first block of that name.
+	// Block is the first block of that name.
 	Block *hcl.Block
 }
 
@@ -256,7 +256,7 @@ func (s symbols) Has(block, key string) bool {
 	return n != nil && n.ByKey[key] != nil
 }
 
-// first reports whether b is the block that its name belongs to; a duplicate is
+// First reports whether b is the block that its name belongs to; a duplicate is
 // decoded for its mistakes and then dropped.
 func (l *Scope) First(b *hcl.Block) bool {
 	n := l.Symbols[b.Type]
@@ -267,7 +267,7 @@ func (l *Scope) First(b *hcl.Block) bool {
 	return s != nil && s.Block == b
 }
 
-// doubt notes that some blocks of a type could not be made, so that references to
+// Doubt notes that some blocks of a type could not be made, so that references to
 // them are no mistakes of their own.
 func (l *Scope) Doubt(kind string) {
 	l.Doubted[kind] = true
@@ -276,7 +276,7 @@ func (l *Scope) Doubt(kind string) {
 	}
 }
 
-// within runs decode with each and count as they are in an instance.
+// Within runs decode with each and count as they are in an instance.
 func (l *Scope) Within(i *Instance, decode func()) {
 	before := l.words
 	var now map[string]cty.Value
@@ -312,5 +312,5 @@ func KeyText(k cty.Value) string {
 
 func IsReferable(word string) bool { return slices.Contains(Referable, word) }
 
-// referable are the block types that an expression may refer to.
+// Referable are the block types that an expression may refer to.
 var Referable = []string{"engine", "feature", "imported", "knob", "phase", "protocol", "suite", "target", "workload"}

@@ -15,25 +15,25 @@ import (
 // mark is a cty mark of ours.
 type mark string
 
-// sensitive marks values that must not be shown. Whatever is computed from one
+// Sensitive marks values that must not be shown. Whatever is computed from one
 // carries the mark too.
 const Sensitive = mark("sensitive")
 
 // secrets are the sensitive texts that a load has come across.
 type secrets struct {
-	// marked is set as soon as there is a sensitive value, so that all other
+	// Marked is set as soon as there is a sensitive value, so that all other
 	// plans do not pay for looking.
 	Marked bool
 	Known  map[string]bool
 	order  []string
-	// unseen are texts as they were given, from which a value could not be made.
+	// Unseen are texts as they were given, from which a value could not be made.
 	Unseen []string
 }
 
-// list is all of them, none twice.
+// List is all of them, none twice.
 func (s *secrets) List() []string { return append([]string(nil), s.order...) }
 
-// collect notes every sensitive text and number in v.
+// Collect notes every sensitive text and number in v.
 func (s *secrets) Collect(v cty.Value) {
 	if !s.Marked {
 		return
@@ -83,7 +83,7 @@ func secretText(leaf cty.Value) (string, bool) {
 	return text.AsString(), true
 }
 
-// hidden reports whether v is sensitive or holds anything that is.
+// Hidden reports whether v is sensitive or holds anything that is.
 func (l *Scope) Hidden(v cty.Value) bool { return l.Secrets.Marked && v.ContainsMarked() }
 
 // public refuses a sensitive value where the plan would show it.
@@ -95,7 +95,7 @@ func (l *Scope) public(v cty.Value, at hcl.Range, what string) (cty.Value, bool)
 	return cty.DynamicVal, false
 }
 
-// private takes the marks off a value that a program gets to see, and refuses
+// Private takes the marks off a value that a program gets to see, and refuses
 // secrets that could not be taken out of its output.
 func (l *Scope) Private(v cty.Value, at hcl.Range) (cty.Value, bool) {
 	if !l.Hidden(v) {
@@ -228,9 +228,9 @@ func (l *Scope) originsUnseen(into map[string]bool) {
 // taken is what a load has taken from outside so far.
 type taken struct {
 	Variables, Env map[string]string
-	// values are those of all variables, the given ones among them.
+	// Values are those of all variables, the given ones among them.
 	Values map[string]string
-	// private are the origins of what is sensitive, see origins.
+	// Private are the origins of what is sensitive, see origins.
 	Private map[string]bool
 	Locals  map[string]*hcl.Attribute
 }

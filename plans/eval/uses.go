@@ -12,7 +12,7 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// checkUses checks that everything an expression names exists, with better
+// CheckUses checks that everything an expression names exists, with better
 // words than the evaluator has.
 func (l *Scope) CheckUses(uses []hcl.Traversal) bool {
 	ok := true
@@ -235,7 +235,7 @@ func measured(name string) bool {
 	return metric
 }
 
-// use notes that something in the plan refers to a block.
+// Use notes that something in the plan refers to a block.
 func (l *Scope) Use(node string) {
 	if l.Used == nil {
 		l.Used = map[string]bool{}
@@ -243,11 +243,11 @@ func (l *Scope) Use(node string) {
 	l.Used[node] = true
 }
 
-// ref is a reference that was found in the plan: to which block, and where it
+// Ref is a reference that was found in the plan: to which block, and where it
 // is written.
 type Ref struct {
 	Block string
-	// key is the name, "kind.name" for an engine, empty for baseline and accepted.
+	// Key is the name, "kind.name" for an engine, empty for baseline and accepted.
 	Key string
 	At  hcl.Range
 }
@@ -259,7 +259,7 @@ func (r Ref) String() string {
 	return r.Block + "." + r.Key
 }
 
-// asRef reads a value as a reference to one of the wanted block types. attr is
+// AsRef reads a value as a reference to one of the wanted block types. attr is
 // the attribute's name, for messages.
 func (l *Scope) AsRef(v cty.Value, at hcl.Range, attr string, want ...string) (Ref, bool) {
 	example := want[0]

@@ -13,13 +13,13 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// element is one element of a list and where it is written.
+// Element is one element of a list and where it is written.
 type Element struct {
 	V  cty.Value
 	At hcl.Range
 }
 
-// elements are the elements of a list. They are placed one by one where the
+// Elements are the elements of a list. They are placed one by one where the
 // expression is a list itself, and at the whole of it where it computes one.
 func (l *Scope) Elements(expr hcl.Expression, v cty.Value) ([]Element, bool) {
 	ty := v.Type()
@@ -39,7 +39,7 @@ func (l *Scope) Elements(expr hcl.Expression, v cty.Value) ([]Element, bool) {
 	return elems, true
 }
 
-// pair is one entry of a map and where its two halves are written.
+// Pair is one entry of a map and where its two halves are written.
 type Pair struct {
 	Key       string
 	V         cty.Value
@@ -48,7 +48,7 @@ type Pair struct {
 	expr hcl.Expression
 }
 
-// pairs are the entries of a map or object in order of their keys.
+// Pairs are the entries of a map or object in order of their keys.
 func (l *Scope) Pairs(expr hcl.Expression, v cty.Value) ([]Pair, bool) {
 	ty := v.Type()
 	if v.IsNull() || !(ty.IsObjectType() || ty.IsMapType()) || ty.Equals(lang.ReferenceType) {
@@ -90,7 +90,7 @@ func (l *Scope) placedKeys(expr hcl.Expression) map[string]hcl.KeyValuePair {
 	return placed
 }
 
-// texts is a list of strings.
+// Texts is a list of strings.
 func (f *Body) Texts(name string) []string {
 	v, ok := f.Value(name)
 	if !ok {
@@ -110,7 +110,7 @@ func (f *Body) Texts(name string) []string {
 	return list
 }
 
-// unwrapped is a number or truth value that was written in quotes as text:
+// Unwrapped is a number or truth value that was written in quotes as text:
 // "${var.port}" alone keeps the type of what it refers to, which its quotes say
 // is not meant.
 func (l *Scope) Unwrapped(v cty.Value, at hcl.Range) (string, bool) {
@@ -124,7 +124,7 @@ func (l *Scope) Unwrapped(v cty.Value, at hcl.Range) (string, bool) {
 	return s.AsString(), true
 }
 
-// asText is a value as text. A number or a truth value is text only in quotes.
+// AsText is a value as text. A number or a truth value is text only in quotes.
 func (l *Scope) AsText(v cty.Value, at hcl.Range, what string) (string, bool) {
 	if s, ok := l.Unwrapped(v, at); ok {
 		return s, true
@@ -140,7 +140,7 @@ func (l *Scope) AsText(v cty.Value, at hcl.Range, what string) (string, bool) {
 	return v.AsString(), true
 }
 
-// textMap is a map of strings.
+// TextMap is a map of strings.
 func (f *Body) TextMap(name string) map[string]string {
 	set := map[string]string{}
 	for _, p := range f.Pairs(name) {
@@ -219,14 +219,14 @@ func (f *Body) AsWhole(v cty.Value, at hcl.Range, name string, least, most int) 
 // maxElements bounds lists of numbers: each element makes cells.
 const maxElements = 64
 
-// wholes is one whole number, or a list of different ones.
+// Wholes is one whole number, or a list of different ones.
 func (f *Body) Wholes(name string, least, most int) (ns []int, list bool) {
 	return oneOrMany(f, name, "a whole number", func(v cty.Value, at hcl.Range) (int, bool) {
 		return f.AsWhole(v, at, name, least, most)
 	})
 }
 
-// numbers is wholes for numbers that may have a fraction.
+// Numbers is wholes for numbers that may have a fraction.
 func (f *Body) Numbers(name string, least, most float64) (ns []float64, list bool) {
 	return oneOrMany(f, name, "a number", func(v cty.Value, at hcl.Range) (float64, bool) {
 		return f.AsNumber(v, at, name, least, most)
@@ -296,7 +296,7 @@ func (l *Scope) AsDuration(v cty.Value, at hcl.Range, name string) (time.Duratio
 	return d, true
 }
 
-// valueAt is the expression of a map's value where it is written out, for the
+// ValueAt is the expression of a map's value where it is written out, for the
 // places of what stands in it; otherwise an expression that is as a whole where
 // the value comes from.
 func (l *Scope) ValueAt(p Pair) hcl.Expression {

@@ -76,7 +76,7 @@ func severity(d *hcl.Diagnostic) string {
 // maxDiagnostics bounds what a plan that is not a plan can make us print.
 const maxDiagnostics = 500
 
-// tidyDiagnostics sorts by file, in the given order, and position, and drops
+// TidyDiagnostics sorts by file, in the given order, and position, and drops
 // repetitions.
 func TidyDiagnostics(diags hcl.Diagnostics, order []string) hcl.Diagnostics {
 	rank := map[string]int{}
@@ -133,7 +133,7 @@ func TidyDiagnostics(diags hcl.Diagnostics, order []string) hcl.Diagnostics {
 	return kept
 }
 
-// maxShown is how many diagnostics are printed: whoever has more mends those
+// MaxShown is how many diagnostics are printed: whoever has more mends those
 // first, and most of the rest often follows from them.
 const MaxShown = 20
 

@@ -11,10 +11,10 @@ import (
 // schemaDialect is the version of JSON Schema that is written.
 const schemaDialect = "https://json-schema.org/draft/2020-12/schema"
 
-// object is a JSON object; its keys are written in alphabetical order.
+// Object is a JSON object; its keys are written in alphabetical order.
 type Object map[string]any
 
-// schemaOf is the schema of a language with all definitions that it needs.
+// JSONSchema is the schema of a language with all definitions that it needs.
 func JSONSchema(d *BlockDoc, title string) Object {
 	w := &schemaWriter{defs: Object{
 		"template": Object{

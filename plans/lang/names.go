@@ -21,11 +21,11 @@ const maxName = 64
 // squared. It is 2000 names of a misspelling of 11 characters.
 const maxComparing = 250_000
 
-// nameUse says where rules use a name.
+// NameUse says where rules use a name.
 type NameUse int
 
 const (
-	// inRules: as a path element.
+	// InRules: as a path element.
 	InRules NameUse = 1 << iota
 	// firstInRules: as the first path element.
 	FirstInRules
@@ -45,7 +45,7 @@ func WordSet(words string) map[string]bool {
 	return set
 }
 
-// checkName checks a block's label as a name.
+// CheckName checks a block's label as a name.
 func (l *Report) CheckName(b *hcl.Block, label int, use NameUse) {
 	name, at := b.Labels[label], b.LabelRanges[label]
 	switch {
@@ -69,7 +69,7 @@ func (l *Report) CheckName(b *hcl.Block, label int, use NameUse) {
 	}
 }
 
-// didYouMean is a sentence with the name closest to what was written, to be put
+// DidYouMean is a sentence with the name closest to what was written, to be put
 // behind a full stop; empty where none is close.
 func DidYouMean(given string, candidates []string) string {
 	if best := Nearest(given, candidates); best != "" {
@@ -78,7 +78,7 @@ func DidYouMean(given string, candidates []string) string {
 	return ""
 }
 
-// didYouMean is the same, but lists what there is where no name is close, and
+// DidYouMean is the same, but lists what there is where no name is close, and
 // stops after many: comparing every word with every name takes its time.
 func (l *Report) DidYouMean(given string, candidates []string) string {
 	if len(candidates) == 0 || l.Suggestions <= 0 {
@@ -122,7 +122,7 @@ func Nearest(given string, candidates []string) string {
 
 func Quoted(s string) string { return `"` + s + `"` }
 
-// keysOf are the keys of m, sorted.
+// KeysOf are the keys of m, sorted.
 func KeysOf[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {
@@ -132,7 +132,7 @@ func KeysOf[V any](m map[string]V) []string {
 	return keys
 }
 
-// suggest is didYouMean, or all there is where no name is close.
+// Suggest is didYouMean, or all there is where no name is close.
 func Suggest(given string, names []string) string {
 	if hint := DidYouMean(given, names); hint != "" || len(names) == 0 {
 		return hint

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// maxNesting is how deep brackets, strings and blocks may stand in each
+	// MaxNesting is how deep brackets, strings and blocks may stand in each
 	// other.
 	MaxNesting = 100
 	// maxOperators is how many operators, calls and dots one expression may
@@ -17,7 +17,7 @@ const (
 	// maxParts is how many lines and ${ } sequences one text may have: the parser
 	// joins them in time that grows with the square.
 	maxParts = 2000
-	// maxNumber is the longest number, in characters.
+	// MaxNumber is the longest number, in characters.
 	MaxNumber = 40
 )
 
@@ -206,7 +206,7 @@ func endsLine(comment []byte) bool {
 	return len(comment) > 0 && comment[len(comment)-1] == '\n'
 }
 
-// hugeNumber tells numbers that would take long to read, or to write out.
+// HugeNumber tells numbers that would take long to read, or to write out.
 func HugeNumber(text []byte) bool {
 	if len(text) > MaxNumber {
 		return true

@@ -10,16 +10,16 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// report collects what a load finds wrong.
+// Report collects what a load finds wrong.
 type Report struct {
 	Diags hcl.Diagnostics
-	// evaluated are the expressions so far, by where they stand.
+	// Evaluated are the expressions so far, by where they stand.
 	Evaluated map[hcl.Range]Evaluated
-	// suggestions is how many more spelling suggestions this load will make.
+	// Suggestions is how many more spelling suggestions this load will make.
 	Suggestions int
 }
 
-// fail reports an error: what is wrong in a few words, then how to mend it.
+// Fail reports an error: what is wrong in a few words, then how to mend it.
 func (l *Report) Fail(at hcl.Range, code, summary, format string, args ...any) {
 	l.note(hcl.DiagError, at, code, summary, format, args...)
 }
@@ -42,7 +42,7 @@ func StartOf(filename string) hcl.Range {
 	return hcl.Range{Filename: filename, Start: hcl.InitialPos, End: hcl.InitialPos}
 }
 
-// seenAt words where something stands, for a mistake at another place.
+// SeenAt words where something stands, for a mistake at another place.
 func SeenAt(first, now hcl.Range) string {
 	if first.Filename != now.Filename {
 		return fmt.Sprintf("on line %d of %s", first.Start.Line, first.Filename)
@@ -100,13 +100,13 @@ func lookUp(t hcl.Traversal, ctx *hcl.EvalContext) (string, cty.Value, bool) {
 	return "", cty.NilVal, false
 }
 
-// evaluated is an expression that used something, and in which scope.
+// Evaluated is an expression that used something, and in which scope.
 type Evaluated struct {
 	expr hcl.Expression
 	ctx  *hcl.EvalContext
 }
 
-// remember notes an expression, so that a mistake found in its value later can
+// Remember notes an expression, so that a mistake found in its value later can
 // say what it was made of.
 func (l *Report) Remember(expr hcl.Expression, ctx *hcl.EvalContext) {
 	if l.Evaluated == nil {
@@ -125,7 +125,7 @@ func (l *Report) explain(d *hcl.Diagnostic) {
 	}
 }
 
-// explainAll does so for diagnostics about a part of an expression, such as an
+// ExplainAll does so for diagnostics about a part of an expression, such as an
 // element of a list or a name in a rule.
 func (l *Report) ExplainAll(diags hcl.Diagnostics) {
 	ranges := make([]hcl.Range, 0, len(l.Evaluated))
@@ -155,7 +155,7 @@ func before(a, b hcl.Range) bool {
 	return a.Start.Byte < b.Start.Byte
 }
 
-// rangeOf is an HCL range in this package's own type, so that no HCL type
+// RangeOf is an HCL range in this package's own type, so that no HCL type
 // reaches those who use a Plan.
 func RangeOf(r hcl.Range) plans.Range {
 	return plans.Range{

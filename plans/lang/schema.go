@@ -12,7 +12,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// dynamicType is the block that makes other blocks; it may stand in any.
+// DynamicType is the block that makes other blocks; it may stand in any.
 const DynamicType = "dynamic"
 
 // BlockDoc describes one block of the plan language as data. It is declared in
@@ -103,7 +103,7 @@ func (d *BlockDoc) walk(path string, visit func(string, *BlockDoc)) {
 	}
 }
 
-// schema is the description in HCL's terms. What is required is left to the
+// Schema is the description in HCL's terms. What is required is left to the
 // decoders, which say what the attribute is for.
 func (d *BlockDoc) Schema() *hcl.BodySchema {
 	s := &hcl.BodySchema{}
@@ -120,7 +120,7 @@ func (d *BlockDoc) Schema() *hcl.BodySchema {
 	return s
 }
 
-// with is a copy of d and all in it, with the kinds of a registry filled in.
+// With is a copy of d and all in it, with the kinds of a registry filled in.
 func (d *BlockDoc) With(reg *plans.Registry) *BlockDoc {
 	c := *d
 	c.Attrs = append([]plans.Attr(nil), d.Attrs...)
@@ -186,7 +186,7 @@ func doc(p plans.Part, kind string) *BlockDoc {
 	return d
 }
 
-// withParts is a copy of d with parts after its own blocks.
+// WithParts is a copy of d with parts after its own blocks.
 func (d *BlockDoc) WithParts(parts map[string]plans.Part) *BlockDoc {
 	c := *d
 	c.Blocks = append([]*BlockDoc(nil), d.Blocks...)

@@ -19,16 +19,16 @@ import (
 	"github.com/mxflow/mxflow/plans/yamlbody"
 )
 
-// texts are the files of a plan.
+// Texts are the files of a plan.
 type Texts struct {
-	// named is the path as it was given.
+	// Named is the path as it was given.
 	Named string
-	// sources are the files by name, order their names as they were read.
+	// Sources are the files by name, order their names as they were read.
 	Sources map[string]*Source
 	Order   []string
 }
 
-// start is where a mistake of the whole plan is reported.
+// Start is where a mistake of the whole plan is reported.
 func (l *Texts) Start() hcl.Range {
 	if len(l.Order) > 0 {
 		return StartOf(l.Order[0])
@@ -36,7 +36,7 @@ func (l *Texts) Start() hcl.Range {
 	return StartOf(l.Named)
 }
 
-// textAt is the text of the plan from where a range begins.
+// TextAt is the text of the plan from where a range begins.
 func (l *Texts) TextAt(at hcl.Range) []byte {
 	s := l.Sources[at.Filename]
 	if s == nil || at.Start.Byte >= len(s.Text) {
@@ -54,28 +54,28 @@ func (l *Texts) Files() map[string]*hcl.File {
 }
 
 const (
-	// maxSource is the largest plan file, in bytes.
+	// MaxSource is the largest plan file, in bytes.
 	MaxSource = 1 << 20
-	// maxLine is the longest line: more is no text that a person wrote, and
+	// MaxLine is the longest line: more is no text that a person wrote, and
 	// each diagnostic would print it.
 	MaxLine = 16 << 10
 )
 
-// source is one file of a plan.
+// Source is one file of a plan.
 type Source struct {
 	Name string
 	Text []byte
 	Body hcl.Body
-	// loops are the offsets of the for expressions in the text.
+	// Loops are the offsets of the for expressions in the text.
 	Loops []int
-	// dynamic: the file can hold blocks that are generated inside others.
+	// Dynamic: the file can hold blocks that are generated inside others.
 	// Looking for the word spares all other files the work of finding out.
 	Dynamic bool
-	// from is where the file is included; nil for what was named by the user.
+	// From is where the file is included; nil for what was named by the user.
 	From *hcl.Range
 }
 
-// parse reads one file in the syntax that its name says.
+// Parse reads one file in the syntax that its name says.
 func Parse(name string, text []byte) (*Source, hcl.Diagnostics) {
 	s := &Source{Name: name, Text: text, Dynamic: bytes.Contains(text, []byte("dynamic"))}
 	diags := s.parse()
@@ -140,7 +140,7 @@ func ReadSource(path, what string) ([]byte, *hcl.Diagnostic) {
 	return src, nil
 }
 
-// checkSource refuses text that must not reach the parser, and returns the
+// CheckSource refuses text that must not reach the parser, and returns the
 // offsets of its loops (see checkNesting). A UTF-8 byte order mark is fine: the
 // parser skips it.
 func CheckSource(filename string, src []byte) (loops []int, diag *hcl.Diagnostic) {
@@ -150,7 +150,7 @@ func CheckSource(filename string, src []byte) (loops []int, diag *hcl.Diagnostic
 	return checkNesting(filename, src)
 }
 
-// checkText refuses what no syntax of ours reads: files that are too large,
+// CheckText refuses what no syntax of ours reads: files that are too large,
 // empty or no text.
 func CheckText(filename string, src []byte) *hcl.Diagnostic {
 	bad := func(at hcl.Range, code, summary, detail string) *hcl.Diagnostic {
@@ -201,7 +201,7 @@ var (
 	hclBegins  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\s+("[^"]*"|[A-Za-z0-9_-]+))*\s*(\{|=)`)
 )
 
-// otherSyntax says of a file that cannot be read that it is written in the other
+// OtherSyntax says of a file that cannot be read that it is written in the other
 // syntax than its name says; nil where it is not. Each line of such a file is an
 // error, and none of them says so.
 func OtherSyntax(name string, text []byte) *hcl.Diagnostic {
@@ -250,7 +250,7 @@ func (s *Source) parseYAML() hcl.Diagnostics {
 	return diags
 }
 
-// parseTree reads the text as a tree; nil where it is broken.
+// ParseTree reads the text as a tree; nil where it is broken.
 func (s *Source) ParseTree() (*yamlbody.Node, hcl.Diagnostics) {
 	s.Text = bytes.TrimPrefix(s.Text, []byte("\uFEFF"))
 	return yamlbody.Parse(s.Text, s.Name, guardTemplate)
@@ -288,10 +288,10 @@ func IsCaseFile(name string) bool {
 	return (strings.EqualFold(filepath.Ext(name), ".hcl") || IsYAML(name)) && strings.EqualFold(filepath.Ext(stem), CaseSuffix)
 }
 
-// caseSuffix is what the names of case files have before their extension.
+// CaseSuffix is what the names of case files have before their extension.
 const CaseSuffix = ".mxtest"
 
-// brokenSyntax tells parse errors from an attribute that is set twice, which
+// BrokenSyntax tells parse errors from an attribute that is set twice, which
 // the parser reports as well but which hides nothing else.
 func BrokenSyntax(diags hcl.Diagnostics) bool {
 	for _, d := range diags {
@@ -302,12 +302,12 @@ func BrokenSyntax(diags hcl.Diagnostics) bool {
 	return false
 }
 
-// isPlanFile reports whether a folder's file is a part of the plan.
+// IsPlanFile reports whether a folder's file is a part of the plan.
 func IsPlanFile(name string) bool {
 	return (strings.EqualFold(filepath.Ext(name), ".hcl") || IsYAML(name)) && !IsCaseFile(name)
 }
 
-// loops reports whether a for expression stands in a range of the text.
+// Loops reports whether a for expression stands in a range of the text.
 func (l *Texts) Loops(at hcl.Range) bool {
 	s := l.Sources[at.Filename]
 	if s == nil {
@@ -317,7 +317,7 @@ func (l *Texts) Loops(at hcl.Range) bool {
 	return next < len(s.Loops) && s.Loops[next] < at.End.Byte
 }
 
-// reason is an error without the path, which the message names already.
+// Reason is an error without the path, which the message names already.
 func Reason(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -13,7 +13,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// plain is a value as plain data: string, bool, float64, []any, map[string]any
+// Plain is a value as plain data: string, bool, float64, []any, map[string]any
 // or nil.
 func Plain(v cty.Value) any {
 	ty := v.Type()
@@ -44,7 +44,7 @@ func Plain(v cty.Value) any {
 	}
 }
 
-// written is a value as a plan would write it, its further lines behind an
+// Written is a value as a plan would write it, its further lines behind an
 // indentation. References stand as the names of what they refer to.
 func Written(v cty.Value, indent string) string {
 	if v.IsMarked() {
@@ -108,7 +108,7 @@ func referenceText(v cty.Value) string {
 	return strings.Join(words, ".")
 }
 
-// describe names a value's type for a message.
+// Describe names a value's type for a message.
 func Describe(v cty.Value) string {
 	ty := v.Type()
 	switch {
@@ -129,7 +129,7 @@ func Describe(v cty.Value) string {
 	}
 }
 
-// reference is what an expression that names a block evaluates to. It is one
+// Reference is what an expression that names a block evaluates to. It is one
 // type for every block, so that a conditional may choose between blocks.
 func Reference(block, kind, name string) cty.Value {
 	return cty.ObjectVal(map[string]cty.Value{
@@ -139,7 +139,7 @@ func Reference(block, kind, name string) cty.Value {
 
 var ReferenceType = Reference("", "", "").Type()
 
-// stepName is the name in a step of a traversal: .name or ["name"].
+// StepName is the name in a step of a traversal: .name or ["name"].
 func StepName(t hcl.Traversal, i int) (string, bool) {
 	if i >= len(t) {
 		return "", false
@@ -158,7 +158,7 @@ func StepName(t hcl.Traversal, i int) (string, bool) {
 // sensitiveText stands for what must not be shown.
 const sensitiveText = "(sensitive)"
 
-// traversalText is a traversal as it is written.
+// TraversalText is a traversal as it is written.
 func TraversalText(t hcl.Traversal) string {
 	var b strings.Builder
 	for _, step := range t {

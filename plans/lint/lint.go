@@ -30,7 +30,7 @@ type planCheck struct {
 	diags hcl.Diagnostics
 }
 
-// checkSense runs all checks on a plan without errors: what is missing or unused in
+// Check runs all checks on a plan without errors: what is missing or unused in
 // one with errors may be so because of them.
 func Check(plan *plans.Plan, ns *rules.Namespace, scope *eval.Scope) hcl.Diagnostics {
 	c := &planCheck{l: scope, plan: plan, ns: ns, files: scope.Files()}

@@ -374,7 +374,7 @@ var usuals = map[string]usualSize{
 	"GB": {high: 4096, above: 1.0 / 1024, aboveName: "MB"},
 }
 
-// implausible says why a number is hardly meant in the unit of what it is
+// Implausible says why a number is hardly meant in the unit of what it is
 // compared with; empty where it may be.
 func Implausible(in *plans.Input, limit float64) string {
 	size := math.Abs(limit)

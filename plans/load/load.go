@@ -56,7 +56,7 @@ type Result struct {
 	loaded *loader
 }
 
-// scope is the scope of the plan's expressions, and guard what watched the load: for
+// Scope is the scope of the plan's expressions, and guard what watched the load: for
 // who reads more in it, and not at the same time as others do.
 func (r *Result) Scope() *eval.Scope { return r.loaded.Scope }
 

@@ -146,7 +146,7 @@ var (
 	ruleSchema = ruleDoc.Schema()
 )
 
-// maxRuleName is the longest name of a gate's rule, which is a phrase.
+// MaxRuleName is the longest name of a gate's rule, which is a phrase.
 const MaxRuleName = 200
 
 func (l *loader) decodeGate(b *hcl.Block) *plans.Gate {

@@ -93,17 +93,17 @@ func testRows(name string, data []byte) (rows plans.DataRows, err error) {
 	return rows, nil
 }
 
-// text is the diagnostics as a person would read them.
+// Text is the diagnostics as a person would read them.
 func Text(r *lang.Findings) string {
 	var b strings.Builder
 	_ = r.WriteDiagnostics(&b, 100, false)
 	return b.String()
 }
 
-// largePlan has n features in n/10 phases, each with two criteria.
+// LargePlan has n features in n/10 phases, each with two criteria.
 func LargePlan(n int) []byte { return PlainPlan(n, 2) }
 
-// plainPlan has n features with so many criteria each.
+// PlainPlan has n features with so many criteria each.
 func PlainPlan(n, rules int) []byte {
 	var b strings.Builder
 	b.WriteString(`plan "large" {}
@@ -219,7 +219,7 @@ phase "all" {
 // fast something is stands in benchmarks.
 const Hang = time.Minute
 
-// decoded is all that a plan came out as, but for where it stands.
+// Decoded is all that a plan came out as, but for where it stands.
 func Decoded(t testing.TB, p *plans.Plan) string {
 	t.Helper()
 	text, err := json.MarshalIndent(p, "", " ")

@@ -365,7 +365,7 @@ func (ns *Namespace) unobserved(m measure.Metric) *Error {
 	return Wrong("not-measured", "Not observed", "engine.%s is what the engine says of itself, and nothing of that name is observed of engine.%s.%s in %s. Add to the engine: observe %q { log = \"…\", type = \"number\", unit = %q }, each on its own line.", m.Name, e.Kind, e.Name, m.Unit, m.Name, m.Unit)
 }
 
-// inputType is what a rule sees of an observation.
+// InputType is what a rule sees of an observation.
 func InputType(ty string) plans.InputType {
 	switch ty {
 	case "string":

@@ -131,7 +131,7 @@ func (f *claimed) withBase(own, base term, constant amount) (in *plans.Input, fa
 	return related(own.in, base.in, plans.Change), a, Rounded(math.Round((ratio-1)*1e12) / 1e12), nil
 }
 
-// rounded leaves out what arithmetic on decimal fractions adds to them.
+// Rounded leaves out what arithmetic on decimal fractions adds to them.
 func Rounded(v float64) float64 {
 	if v == 0 {
 		return 0 // and not −0
@@ -396,7 +396,7 @@ func (f *claimed) impossible(c *plans.Claim) *Error {
 	return Wrong("always-holds", "Comparison always holds", "%s is %s, so that %s decides nothing. Ratios are fractions: compare with the one that you would not accept, such as -0.03 for 3%%.", in.Path, limits, f.leaf.Text)
 }
 
-// ruleForms says in the language's reference how rules are decided.
+// RuleForms says in the language's reference how rules are decided.
 const RuleForms = "Each comparison, in a criterion as well, is decided by itself, and `and`, `or` and `not` join what came out. " +
 	"A gain, a change or a ratio to the base is decided by a test on the logarithms of the launches, a delta by one on the launches as they are, " +
 	"a level by a one-sample test, memory and numbers that the engine says of itself by the whole range of the launches, what each launch counts (errors, crashes, tokens) by every launch, and outcomes and words by what they are. " +

@@ -19,7 +19,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 )
 
-// compile reads, resolves and compiles one rule strictly. Mistakes carry rune
+// Compile reads, resolves and compiles one rule strictly. Mistakes carry rune
 // offsets into src.
 func (ns *Namespace) Compile(src string, sc *Scope) (*plans.Program, []*Error) {
 	if err := lexicalLimits(src); err != nil {
@@ -90,7 +90,7 @@ var allowed = func() conf.FunctionsTable {
 	return table
 }()
 
-// compileRules compiles every rule of p strictly against the typed environment
+// CompileAll compiles every rule of p strictly against the typed environment
 // that the plan declares, and sets their Program.
 func CompileAll(ns *Namespace, files map[string]*hcl.File) hcl.Diagnostics {
 	var diags hcl.Diagnostics
@@ -247,7 +247,7 @@ var (
 	ExpectForm = regexp.MustCompile(`^([+-][0-9]+(\.[0-9]+)?%|(<|<=|>|>=) *-?[0-9]+(\.[0-9]+)?)$`)
 )
 
-// everywhere is a scope that comes after all phases.
+// Everywhere is a scope that comes after all phases.
 func (ns *Namespace) Everywhere(feature string) *Scope {
 	end := &plans.Phase{}
 	for _, ph := range ns.plan.Phases {

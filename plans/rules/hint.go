@@ -110,13 +110,13 @@ func (ns *Namespace) firstWorkload(f *plans.Feature) string {
 	return "workload"
 }
 
-// metricOfWorkload is a metric that is addressed below a workload: power_w is one
+// MetricOfWorkload is a metric that is addressed below a workload: power_w is one
 // metric there, and another below gpu.
 func MetricOfWorkload(name string) (measure.Metric, bool) {
 	return measure.LookupIn(name, measure.PerRequest, measure.PerCell)
 }
 
-// workloadMetrics are their names, in the order of the catalogue.
+// WorkloadMetrics are their names, in the order of the catalogue.
 func WorkloadMetrics() []string {
 	return append(metricNames(measure.PerRequest), metricNames(measure.PerCell)...)
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// namespace is what rules of one plan can address.
+// Namespace is what rules of one plan can address.
 type Namespace struct {
 	plan     *plans.Plan
 	Cells    map[string][]plans.Cell // by workload
 	Knobs    map[string]*plans.Knob
 	Phases   map[string]*plans.Phase
 	Features map[string]*plans.Feature
-	// workloads by name.
+	// Workloads by name.
 	Workloads map[string]*plans.Workload
 	// measured are, by protocol, the workloads that its benchmark may send: its own
 	// and those of all suites. sent are those that it does send, as the load has
@@ -54,7 +54,7 @@ func New(p *plans.Plan) *Namespace {
 	return ns
 }
 
-// launchesOf is how many launches an arm has in a feature's benchmark at most, 0
+// LaunchesOf is how many launches an arm has in a feature's benchmark at most, 0
 // where that is not known.
 func (ns *Namespace) LaunchesOf(feature string) int {
 	f := ns.Features[feature]
@@ -65,7 +65,7 @@ func (ns *Namespace) LaunchesOf(feature string) int {
 	return most
 }
 
-// resolve turns an address into an input. The second result is one sentence
+// Resolve turns an address into an input. The second result is one sentence
 // that says what is wrong and one that says what to do.
 func (ns *Namespace) Resolve(elements []string, sc *Scope) (*plans.Input, *Error) {
 	in := &plans.Input{Path: spell(elements), Type: plans.NumberInput}
@@ -131,7 +131,7 @@ func (ns *Namespace) feature(in *plans.Input, path []string, sc *Scope) (*plans.
 	return ns.OfFeature(in, path[2:], f)
 }
 
-// ofFeature resolves what follows feature["name"], or a bare name.
+// OfFeature resolves what follows feature["name"], or a bare name.
 func (ns *Namespace) OfFeature(in *plans.Input, rest []string, f *plans.Feature) (*plans.Input, *Error) {
 	in.Feature = f.Name
 	switch head := rest[0]; head {
@@ -186,11 +186,11 @@ func WorkloadNames(p *plans.Plan) (names []string) {
 	return names
 }
 
-// scope is where a rule stands.
+// Scope is where a rule stands.
 type Scope struct {
-	// own is the feature that bare names belong to; nil when there is none.
+	// Own is the feature that bare names belong to; nil when there is none.
 	Own *plans.Feature
-	// criterion is true in a feature, false in a gate.
+	// Criterion is true in a feature, false in a gate.
 	Criterion bool
 	// phase is the gate's.
 	phase *plans.Phase
@@ -199,7 +199,7 @@ type Scope struct {
 	// own predecessors were not looked at yet, nearest first.
 	earlier map[string]bool
 	open    []*plans.Phase
-	// shown is set where values are shown and nothing is decided, so that a
+	// Shown is set where values are shown and nothing is decided, so that a
 	// comparison may be of any form; all are taken for exact.
 	Shown bool
 	// trial is set where a suggestion is tried, which needs none of its own.

@@ -15,7 +15,7 @@ import (
 	"github.com/mxflow/mxflow/plans/yamlbody"
 )
 
-// diagnostic points into the plan file: at the very words where it can be told
+// Diagnostic points into the plan file: at the very words where it can be told
 // which words of the file became them, else at the whole text of the rule.
 func (e *Error) Diagnostic(at plans.Range, src string, files map[string]*hcl.File) *hcl.Diagnostic {
 	d := &hcl.Diagnostic{Severity: hcl.DiagError, Extra: e.Extra(), Summary: e.Summary, Detail: e.Detail}
@@ -35,7 +35,7 @@ func (e *Error) Diagnostic(at plans.Range, src string, files map[string]*hcl.Fil
 	return d
 }
 
-// position is the line and column of an offset after start, in characters as
+// Position is the line and column of an offset after start, in characters as
 // carets are.
 func Position(src []byte, start plans.Pos, offset int) hcl.Pos {
 	line := bytes.LastIndexByte(src[:offset], '\n') + 1

@@ -512,7 +512,7 @@ func (r *reader) knownWords(n *ast.BinaryNode, in *plans.Input) {
 	}
 }
 
-// decidedWords are the verdicts that a rule can see.
+// DecidedWords are the verdicts that a rule can see.
 var DecidedWords = func() (words []string) {
 	for _, w := range verdict.Words() {
 		if verdict.Verdict(w).Decided() {
@@ -609,10 +609,10 @@ func numberWritten(left, right *plans.Operand) string {
 	return fmt.Sprintf(" Write %g, without quotes.", n)
 }
 
-// isShare reports whether numbers of a unit may be told in per cent.
+// IsShare reports whether numbers of a unit may be told in per cent.
 func IsShare(unit string) bool { return unit == plans.RatioUnit || unit == "share" }
 
-// numberIn is the number that a text is, a fraction where it is per cent.
+// NumberIn is the number that a text is, a fraction where it is per cent.
 func NumberIn(text string) (n float64, share, ok bool) {
 	digits, share := strings.CutSuffix(strings.TrimSpace(text), "%")
 	n, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)

@@ -22,7 +22,7 @@ const (
 	maxRuleNodes = 500
 )
 
-// ruleError is a mistake in a rule's text: where (in runes) and what to do.
+// Error is a mistake in a rule's text: where (in runes) and what to do.
 type Error struct {
 	At      int // rune offset, -1 when unknown
 	Length  int
