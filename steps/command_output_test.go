@@ -128,12 +128,12 @@ func TestEndlessOutputIsStopped(t *testing.T) {
 	c := &command{Format: formatJSON, Timeout: 5 * time.Minute}
 	inst, err := process.Launcher{}.Launch(t.Context(), engine.Spec{
 		Kind: "command", Command: []string{"sh", "-c", "head -c 70000000 /dev/zero; exec sleep 1000"}, StopGrace: time.Second,
-	}, engine.Launch{ID: "endless", Owner: "test", LogPath: log, OutPath: c.stdoutOf(log)})
+	}, engine.Launch{ID: "endless", Owner: "test", LogPath: log, OutPath: stdoutOf(c, log)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = inst.Stop(context.Background()) }()
-	st := &started{inst: inst, lab: &launchLab{}, record: &ledger.Launch{OK: true}, command: c.use(dir)}
+	st := &started{inst: inst, lab: &launchLab{}, record: &ledger.Launch{OK: true}, command: useOf(c, dir)}
 	err = st.execute(t.Context(), c, false)
 	var failure *engine.Failure
 	if !errors.As(err, &failure) || !strings.Contains(failure.Reason, "printed more than 64 MiB") {

@@ -30,7 +30,7 @@ func outPath(log string) string { return log + ".out" }
 
 // stdoutOf is the file that gets standard output; empty where it belongs into
 // the log.
-func (c *command) stdoutOf(log string) string {
+func stdoutOf(c *command, log string) string {
 	if c == nil || c.File != "" {
 		return ""
 	}
@@ -47,8 +47,8 @@ type commandUse struct {
 	before os.FileInfo
 }
 
-// use looks at the file that a command is going to write.
-func (c *command) use(dir string) commandUse {
+// useOf looks at the file that a command is going to write.
+func useOf(c *command, dir string) commandUse {
 	u := commandUse{of: c, dir: dir}
 	if c != nil && c.File != "" {
 		u.before, _ = os.Stat(c.path(dir))

@@ -15,7 +15,7 @@ import (
 // where they were. Launches that an earlier apply has made are among them: a
 // baseline from another environment is none. Entries that the plan accepts may
 // differ, and between arms those that a knob under test changes.
-func (l *Resolver) otherEnvironment(launches []*ledger.Launch, vs []*variant) verdict.Reason {
+func (l *Lab) otherEnvironment(launches []*ledger.Launch, vs []*variant) verdict.Reason {
 	byArm := map[string][]*ledger.Launch{}
 	for _, launch := range launches {
 		if i := slices.IndexFunc(launch.Notes, func(n verdict.Reason) bool { return n.Code == code.GPUShared }); i >= 0 {
@@ -98,7 +98,7 @@ var (
 
 // changedEntries are the entries that knobs change which two arms have at
 // different values: that is what is under test.
-func (l *Resolver) changedEntries(one, other *variant) (free []string) {
+func (l *Lab) changedEntries(one, other *variant) (free []string) {
 	for _, k := range l.Plan.Knobs {
 		if one.knobs[k.Name] == other.knobs[k.Name] {
 			continue

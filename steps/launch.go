@@ -97,9 +97,9 @@ func (l *launchLab) launch(ctx context.Context, s *runtime.Scope, v *variant, re
 		st.broke(err)
 		return st, err
 	}
-	st.command = v.command.use(v.spec.Dir)
+	st.command = useOf(v.command, v.spec.Dir)
 	st.describe = sync.OnceFunc(func() { l.describe(ctx, s, v, st) })
-	inst, err := l.Launcher.Launch(ctx, v.spec, engine.Launch{ID: record.ID, Owner: l.Owner, LogPath: log, OutPath: v.command.stdoutOf(log), Evidence: l.evidence(v)})
+	inst, err := l.Launcher.Launch(ctx, v.spec, engine.Launch{ID: record.ID, Owner: l.Owner, LogPath: log, OutPath: stdoutOf(v.command, log), Evidence: l.evidence(v)})
 	if err != nil {
 		st.broke(err)
 		st.redactLog(log)

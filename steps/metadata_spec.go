@@ -42,7 +42,7 @@ func inheritedEnv(spec engine.Spec) map[string]string {
 func shownEnv(env map[string]string) map[string]string {
 	out := map[string]string{}
 	for name, value := range env {
-		if secretNames.MatchString(name) {
+		if SecretName(name) {
 			value = redact.Mark
 		}
 		out[name] = value

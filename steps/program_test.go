@@ -22,7 +22,7 @@ func write(t *testing.T, path, text string) {
 // A step may build the program anew, or for the first time, while mxflow runs.
 func TestProgramIsSeenAnew(t *testing.T) {
 	dir := t.TempDir()
-	l := NewLab(&plans.Plan{Dir: dir}, nil)
+	l := &Resolver{Plan: &plans.Plan{Dir: dir}}
 	spec := engine.Spec{Kind: "openai", Command: []string{"./serve"}, Dir: dir}
 	absent := l.variantKey(t.Context(), spec)
 	write(t, filepath.Join(dir, "serve"), "one")
@@ -48,7 +48,7 @@ func TestProgramHasPackages(t *testing.T) {
 	} {
 		spec := engine.Spec{Kind: "vllm", Command: command, Dir: dir}
 		key := func(accepted ...string) string {
-			l := NewLab(&plans.Plan{Dir: dir, Baseline: &plans.Baseline{AcceptFingerprint: accepted}}, nil)
+			l := &Resolver{Plan: &plans.Plan{Dir: dir, Baseline: &plans.Baseline{AcceptFingerprint: accepted}}}
 			return l.variantKey(t.Context(), spec)
 		}
 		before, free := key(), key("packages")
@@ -73,7 +73,7 @@ func TestProgramHasPackages(t *testing.T) {
 
 // A key that is replaced opens the same server; another address is another one.
 func TestEndpointKeyIsNoMeasurement(t *testing.T) {
-	l := NewLab(&plans.Plan{}, nil)
+	l := &Resolver{Plan: &plans.Plan{}}
 	key := func(e engine.Endpoint) string {
 		return l.variantKey(t.Context(), engine.Spec{Kind: "openai", Endpoint: &e})
 	}

@@ -45,7 +45,7 @@ func offered(falsePass, falseFail float64, least, most int) error {
 // Registry says what steps, levels and engine kinds accept in a plan.
 func Registry() *plans.Registry {
 	r := &plans.Registry{
-		Levels: map[string]plans.Schema{}, Steps: map[string]plans.Schema{}, Engines: map[string]plans.EngineKind{},
+		Levels: map[string]plans.Schema{}, Steps: map[string]plans.Schema{},
 		Dataset:  DatasetRows,
 		Decision: offered,
 	}
@@ -55,11 +55,19 @@ func Registry() *plans.Registry {
 	for name, k := range stepKinds {
 		r.Steps[name] = k.schema
 	}
+	registerEngines(r)
+	return r
+}
+
+// registerEngines says what engines accept in a plan, and what values of knobs do.
+func registerEngines(r *plans.Registry) {
 	r.EngineParts, r.ValueParts = parts(), valueParts
+	if r.Engines == nil {
+		r.Engines = map[string]plans.EngineKind{}
+	}
 	for _, k := range kinds.All() {
 		r.Engines[k.Name] = engineKind(k)
 	}
-	return r
 }
 
 func engineKind(k kinds.Kind) plans.EngineKind {

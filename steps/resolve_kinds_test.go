@@ -11,14 +11,21 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
-	"github.com/mxflow/mxflow/runtime"
 )
+
+// enginesOnly is a registry that knows engines and nothing else.
+func enginesOnly() *plans.Registry {
+	r := &plans.Registry{}
+	registerEngines(r)
+	return r
+}
 
 // specOf resolves the only engine of a plan, every knob at its default.
 func specOf(t *testing.T, src string) engine.Spec {
 	t.Helper()
-	res := load.LoadBytes("plan.hcl", []byte("plan \"p\" {}\n"+src), Registry(), load.Options{})
+	res := load.LoadBytes("plan.hcl", []byte("plan \"p\" {}\n"+src), enginesOnly(), load.Options{})
 	if !res.OK() {
 		t.Fatal(res.Diagnostics)
 	}
@@ -27,7 +34,7 @@ func specOf(t *testing.T, src string) engine.Spec {
 		knobs[k.Name] = k.Default
 	}
 	e := res.Plan.Engines[0]
-	l := NewLab(res.Plan, &runtime.Graph{})
+	l := &Resolver{Plan: res.Plan}
 	d, err := l.draft(e, knobs)
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +136,7 @@ func TestKindsResolve(t *testing.T) {
 
 func TestExamplesOfKindsAreValid(t *testing.T) {
 	for _, k := range kinds.All() {
-		res := load.LoadBytes("plan.hcl", []byte("plan \"p\" {}\n"+k.Example), Registry(), load.Options{})
+		res := load.LoadBytes("plan.hcl", []byte("plan \"p\" {}\n"+k.Example), enginesOnly(), load.Options{})
 		if !res.OK() {
 			t.Errorf("%s: %v\n%s", k.Name, res.Diagnostics.Errs(), k.Example)
 		}

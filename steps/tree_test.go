@@ -2,6 +2,7 @@ package steps
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,10 +14,34 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
+// gitRepo is a repository of one commit, in a folder of its own.
+func gitRepo(t *testing.T) string {
+	t.Helper()
+	for name, value := range map[string]string{
+		"HOME": t.TempDir(), "GIT_CONFIG_NOSYSTEM": "1",
+		"GIT_AUTHOR_NAME": "Test", "GIT_AUTHOR_EMAIL": "test@localhost", "GIT_COMMITTER_NAME": "Test", "GIT_COMMITTER_EMAIL": "test@localhost",
+	} {
+		t.Setenv(name, value)
+	}
+	repo := filepath.Join(t.TempDir(), "engine")
+	if err := os.Mkdir(repo, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"init", "-q"}, {"commit", "-q", "--allow-empty", "-m", "first"}} {
+		cmd := exec.Command("git", args...)
+		cmd.Dir = repo
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	return repo
+}
+
 // TestTreesAreNoticed: working trees that docker mounts and that a process
 // starts in are on record without a word in the plan; other folders are not.
 func TestTreesAreNoticed(t *testing.T) {
-	l, repo := sourceLab(t)
+	repo := gitRepo(t)
+	l := &Resolver{Plan: &plans.Plan{Dir: filepath.Dir(repo)}}
 	sub := filepath.Join(repo, "csrc")
 	if err := os.Mkdir(sub, 0o755); err != nil {
 		t.Fatal(err)
@@ -49,7 +74,7 @@ func TestTreesAreNoticed(t *testing.T) {
 		})
 	}
 	// The plan's own repository is not one of them.
-	own := NewLab(&plans.Plan{Dir: repo}, nil)
+	own := &Resolver{Plan: &plans.Plan{Dir: repo}}
 	spec := engine.Spec{}
 	if err := own.putTrees(&draft{engine: &plans.Engine{Process: &plans.Process{Dir: "csrc"}}}, &spec); err != nil || len(spec.Trees) != 0 {
 		t.Errorf("%v %+v", err, spec.Trees)
