@@ -59,10 +59,11 @@ var allowed = map[string][]string{
 	"runtime/store":               {"engine/measure", "gates/verdict", "runtime/ledger"},
 	"runtime/report":              {"engine/measure", "gates/stats", "gates/tell", "gates/verdict", "gates/verdict/code", "runtime/ledger", "runtime/store"},
 	"runtime":                     {"gates/verdict", "gates/verdict/code", "plans", "runtime/ledger", "runtime/store"},
+	"steps/variant":               {"engine", "engine/docker", "engine/endpoint", "engine/git", "engine/kinds", "engine/logscan", "engine/measure", "engine/observe", "gates/verdict", "gates/verdict/code", "plans", "plans/lang", "plans/redact", "runtime", "runtime/ledger"},
 	"steps": {
 		"engine", "engine/docker", "engine/endpoint", "engine/git", "engine/gpu", "engine/kinds", "engine/load", "engine/load/coherence", "engine/load/mock", "engine/load/prompt", "engine/logscan", "engine/machine", "engine/measure", "engine/metadata", "engine/observe", "engine/openai", "engine/process", "engine/telemetry",
 		"gates", "gates/stats", "gates/verdict", "gates/verdict/code", "plans", "plans/cases", "plans/eval", "plans/lang", "plans/load", "plans/redact",
-		"runtime", "runtime/ledger", "runtime/store",
+		"runtime", "runtime/ledger", "runtime/store", "steps/variant",
 	},
 }
 

@@ -36,3 +36,12 @@ func Home(path string) string {
 	}
 	return filepath.Join(home, rest)
 }
+
+func SameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}

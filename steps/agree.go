@@ -9,6 +9,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // agreement checks that the arms of a comparison differ in nothing but what is
@@ -24,14 +25,14 @@ type agreement struct {
 }
 
 // disagree is why launches do not make a comparison; no fact where they do.
-func (l *Lab) disagree(launches []*ledger.Launch, vs []*variant) (verdict.Reason, error) {
+func (l *Lab) disagree(launches []*ledger.Launch, vs []*variant.Variant) (verdict.Reason, error) {
 	a := agreement{lab: l, steady: map[string]bool{}}
 	byArm := map[string][]*ledger.Launch{}
 	for _, launch := range launches {
 		byArm[launch.VariantKey] = append(byArm[launch.VariantKey], launch)
 	}
 	for _, v := range vs {
-		patterns, err := l.patterns(v)
+		patterns, err := l.Patterns(v)
 		if err != nil {
 			return verdict.Reason{}, err
 		}
@@ -40,7 +41,7 @@ func (l *Lab) disagree(launches []*ledger.Launch, vs []*variant) (verdict.Reason
 		}
 	}
 	for _, v := range vs {
-		if why := a.within(v, byArm[v.key]); !why.IsZero() {
+		if why := a.within(v, byArm[v.Key]); !why.IsZero() {
 			return why, nil
 		}
 	}
@@ -67,13 +68,13 @@ func (a agreement) compared(launches []*ledger.Launch) (names []string) {
 
 // within compares the launches of one arm: launches of one variant that say
 // different things of themselves are not launches of one variant.
-func (a agreement) within(v *variant, launches []*ledger.Launch) verdict.Reason {
+func (a agreement) within(v *variant.Variant, launches []*ledger.Launch) verdict.Reason {
 	for _, name := range a.compared(launches) {
 		for _, launch := range launches[1:] {
 			if launches[0].Observed[name].Value != launch.Observed[name].Value {
 				return verdict.New(code.SaysOtherwise, verdict.Text("name", name),
 					verdict.Text("value", launches[0].Observed[name].String()), verdict.Text("one", launches[0].ID),
-					verdict.Text("other_value", launch.Observed[name].String()), verdict.Text("other", launch.ID)).On(v.name)
+					verdict.Text("other_value", launch.Observed[name].String()), verdict.Text("other", launch.ID)).On(v.Name)
 			}
 		}
 	}
@@ -81,8 +82,8 @@ func (a agreement) within(v *variant, launches []*ledger.Launch) verdict.Reason 
 }
 
 // between compares two arms, each of which agrees within itself.
-func (a agreement) between(one, other *variant, byArm map[string][]*ledger.Launch) verdict.Reason {
-	left, right := byArm[one.key], byArm[other.key]
+func (a agreement) between(one, other *variant.Variant, byArm map[string][]*ledger.Launch) verdict.Reason {
+	left, right := byArm[one.Key], byArm[other.Key]
 	if len(left) == 0 || len(right) == 0 {
 		return verdict.Reason{}
 	}
@@ -92,8 +93,8 @@ func (a agreement) between(one, other *variant, byArm map[string][]*ledger.Launc
 		if x.Value == y.Value || slices.Contains(free, name) || a.proves(knobs, x.Line, y.Line) {
 			continue
 		}
-		return verdict.New(code.DiffersUntested, verdict.Text("name", name), verdict.Text("other", other.name),
-			verdict.Text("value", x.String()), verdict.Text("other_value", y.String()), verdict.List("knobs", knobs)).On(one.name)
+		return verdict.New(code.DiffersUntested, verdict.Text("name", name), verdict.Text("other", other.Name),
+			verdict.Text("value", x.String()), verdict.Text("other_value", y.String()), verdict.List("knobs", knobs)).On(one.Name)
 	}
 	return verdict.Reason{}
 }
@@ -119,9 +120,9 @@ func (a agreement) proves(knobs []string, lines ...string) bool {
 
 // underTest are the observations that may differ between two arms, and the knobs
 // that do.
-func (a agreement) underTest(one, other *variant) (free, knobs []string) {
+func (a agreement) underTest(one, other *variant.Variant) (free, knobs []string) {
 	for _, k := range a.lab.Plan.Knobs {
-		if one.knobs[k.Name] == other.knobs[k.Name] {
+		if one.Knobs[k.Name] == other.Knobs[k.Name] {
 			continue
 		}
 		knobs = append(knobs, k.Name)

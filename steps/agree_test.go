@@ -12,6 +12,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // observing is a launch that says this of itself.
@@ -37,9 +38,9 @@ func TestArmsHaveToAgree(t *testing.T) {
 	}}
 	other := &plans.Knob{Name: "other", Default: "x", Values: []*plans.KnobValue{{Name: "x"}}, Changes: []string{"attention"}}
 	lab := NewLab(&plans.Plan{Knobs: []*plans.Knob{knob, other}}, nil)
-	vs := []*variant{
-		{name: "baseline", key: "A", knobs: map[string]string{"moe": "a", "other": "x"}, spec: engine.Spec{Profile: kind}},
-		{name: "candidate", key: "B", knobs: map[string]string{"moe": "b", "other": "x"}, spec: engine.Spec{Profile: kind}},
+	vs := []*variant.Variant{
+		{Name: "baseline", Key: "A", Knobs: map[string]string{"moe": "a", "other": "x"}, Spec: engine.Spec{Profile: kind}},
+		{Name: "candidate", Key: "B", Knobs: map[string]string{"moe": "b", "other": "x"}, Spec: engine.Spec{Profile: kind}},
 	}
 	type said = map[string]any
 	for name, c := range map[string]struct {
@@ -74,16 +75,16 @@ func TestArmsHaveToAgree(t *testing.T) {
 }
 
 func TestKnobsProvedByObservation(t *testing.T) {
-	must := func(want map[string]any) []evidence {
-		return []evidence{{Knob: "moe", Value: "b", MustObserve: want}}
+	must := func(want map[string]any) []variant.Evidence {
+		return []variant.Evidence{{Knob: "moe", Value: "b", MustObserve: want}}
 	}
-	mustNot := func(want map[string]any) []evidence {
-		return []evidence{{Knob: "moe", Value: "b", MustNotObserve: want}}
+	mustNot := func(want map[string]any) []variant.Evidence {
+		return []variant.Evidence{{Knob: "moe", Value: "b", MustNotObserve: want}}
 	}
 	seen := map[string]ledger.Observed{"kernel": {Value: "marlin", From: "log line 7"}, "graphs": {Value: false}, "n": {Value: 2.0}}
 	not := map[string]verdict.Reason{"tactic": verdict.New(code.Unobserved, verdict.Text("why", "no line of the log says it"))}
 	for name, c := range map[string]struct {
-		wanted []evidence
+		wanted []variant.Evidence
 		log    verdict.Verdict
 		want   verdict.Verdict
 		says   string
@@ -98,7 +99,7 @@ func TestKnobsProvedByObservation(t *testing.T) {
 		"must not, not known":    {mustNot(map[string]any{"tactic": "x"}), "pass", "inconclusive", "tactic was not observed"},
 		"the log speaks too":     {must(map[string]any{"kernel": "marlin"}), "fail", "fail", "reason of the log"},
 		"both against":           {must(map[string]any{"tactic": "x"}), "fail", "fail", "reason of the log"},
-		"nothing to be observed": {[]evidence{{Knob: "moe", Value: "b"}}, "pass", "pass", "reason of the log"},
+		"nothing to be observed": {[]variant.Evidence{{Knob: "moe", Value: "b"}}, "pass", "pass", "reason of the log"},
 	} {
 		v, reasons := judgeObserved(c.wanted, seen, not, c.log, verdict.Because(code.Broken, verdict.Text("error", "reason of the log")))
 		if v != c.want || !strings.Contains(tell.Joined(reasons), c.says) {
@@ -112,7 +113,7 @@ func TestKnobsProvedByObservation(t *testing.T) {
 
 // A log whose middle is gone proves what it still shows, and nothing by silence.
 func TestKernelsOverALogThatWasCut(t *testing.T) {
-	wanted := []evidence{{Knob: "moe", Value: "b", MustSee: []string{"marlin"}, MustNotSee: []string{"cutlass"}}}
+	wanted := []variant.Evidence{{Knob: "moe", Value: "b", MustSee: []string{"marlin"}, MustNotSee: []string{"cutlass"}}}
 	for name, c := range map[string]struct {
 		seen map[string]logscan.Match
 		want verdict.Verdict

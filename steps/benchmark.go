@@ -7,6 +7,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 var benchmarkKind = levelKind{
@@ -56,7 +57,7 @@ func (b *benchmark) workloads() (ws []*plans.Workload) {
 }
 
 // arms lists the variants to launch. The baseline joins when a rule asks for it.
-func (b *benchmark) arms(s *runtime.Scope) ([]*variant, arms, error) {
+func (b *benchmark) arms(s *runtime.Scope) ([]*variant.Variant, arms, error) {
 	a, err := b.lab.armsOf(s, b.feature)
 	if err != nil {
 		return nil, a, err
@@ -106,7 +107,7 @@ func (b *benchmark) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	if q == nil {
 		return runtime.Keys{}, runtime.ErrUndecided
 	}
-	measure := b.lab.benchmarkKey(ws, vs)
+	measure := b.lab.BenchmarkKey(ws, vs)
 	if q.Verdict != verdict.Pass {
 		measure = runtime.Digest("unqualified", measure, identity(q))
 	}
@@ -116,7 +117,7 @@ func (b *benchmark) Keys(s *runtime.Scope) (runtime.Keys, error) {
 
 // differ says in what the arms differ that is not under test, as far as their
 // qualification launches tell: no launch is spent on what would not count.
-func (b *benchmark) differ(s *runtime.Scope, vs []*variant) (verdict.Reason, error) {
+func (b *benchmark) differ(s *runtime.Scope, vs []*variant.Variant) (verdict.Reason, error) {
 	nodes := []string{runtime.BaselineID, runtime.QualifyID(b.feature.Name)}
 	if under := b.feature.BuildsOn.Feature; under != "" {
 		nodes = append(nodes, runtime.QualifyID(under))

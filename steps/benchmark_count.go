@@ -37,7 +37,7 @@ func (s *session) total() int {
 			if m.open {
 				want = m.most
 			}
-			most[v.key] = max(most[v.key], want)
+			most[v.Key] = max(most[v.Key], want)
 		}
 	}
 	n := 0

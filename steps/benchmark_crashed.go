@@ -8,6 +8,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // crashed reports whether the engine ended a launch by itself, also before it was
@@ -18,8 +19,8 @@ func crashed(l *ledger.Launch) bool { return !l.OK && l.Exit != nil }
 // launch that counts, in any slot, whoever started it and what for: to qualify it,
 // or in a session that was left behind. What is launched after them must not make
 // them forgotten.
-func (s *session) crashes(v *variant) []*ledger.Launch {
-	candidate := slices.ContainsFunc(s.members, func(m *member) bool { return m.arms.candidate.key == v.key })
+func (s *session) crashes(v *variant.Variant) []*ledger.Launch {
+	candidate := slices.ContainsFunc(s.members, func(m *member) bool { return m.arms.candidate.Key == v.Key })
 	return s.lab.crashes(v, s.id, candidate)
 }
 
@@ -27,7 +28,7 @@ func (s *session) crashes(v *variant) []*ledger.Launch {
 // session that a decision rests on has counted those before it; of what is a candidate
 // here, only where it was one there too, since what it is the parent of says nothing of
 // its own crashes. An error, such as the crash itself makes, is no such decision.
-func (l *Lab) crashes(v *variant, session string, candidate bool) []*ledger.Launch {
+func (l *Lab) crashes(v *variant.Variant, session string, candidate bool) []*ledger.Launch {
 	if l.Store == nil {
 		return nil
 	}
@@ -36,7 +37,7 @@ func (l *Lab) crashes(v *variant, session string, candidate bool) []*ledger.Laun
 	for _, r := range l.Store.Records() {
 		switch {
 		case r.RunStart != nil:
-			elsewhere[r.Run] = MachineKey(r.RunStart.Environment, l.Plan) != l.MachineKey
+			elsewhere[r.Run] = variant.MachineKey(r.RunStart.Environment, l.Plan) != l.MachineKey
 		case r.Decision != nil && r.Decision.Kind == string(runtime.KindBenchmark) && r.Decision.Verdict == verdict.Pass:
 			for _, id := range r.Decision.Launches {
 				decided[id] = append(decided[id], r.Decision.Variant)
@@ -51,7 +52,7 @@ func (l *Lab) crashes(v *variant, session string, candidate bool) []*ledger.Laun
 	var own, other []*ledger.Launch
 	for _, r := range l.Store.Records() {
 		launch := r.Launch
-		if launch == nil || launch.VariantKey != v.key || elsewhere[r.Run] {
+		if launch == nil || launch.VariantKey != v.Key || elsewhere[r.Run] {
 			continue
 		}
 		switch here := launch.Session == session; {
@@ -105,7 +106,7 @@ func (s *session) died(launch *ledger.Launch) {
 // dropDead leaves out members whose candidate broke earlier in this apply.
 func (s *session) dropDead() {
 	for _, m := range s.members {
-		if l := s.lab.died[s.id+m.arms.candidate.key]; l != nil {
+		if l := s.lab.died[s.id+m.arms.candidate.Key]; l != nil {
 			m.broken, m.open = l, false
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // A launch counts what crashed of its variant on this machine since the last one
@@ -72,7 +73,7 @@ func TestCrashesCount(t *testing.T) {
 			lab := NewLab(&plans.Plan{}, nil)
 			lab.Store = st
 			on := func(host string) map[string]string { return map[string]string{"host": host} }
-			lab.MachineKey = MachineKey(on(here), lab.Plan)
+			lab.MachineKey = variant.MachineKey(on(here), lab.Plan)
 			for i, r := range c.records {
 				record := &ledger.Record{Time: now, Run: "run"}
 				switch r := r.(type) {
@@ -90,7 +91,7 @@ func TestCrashesCount(t *testing.T) {
 				}
 			}
 			var ids []string
-			for _, l := range lab.crashes(&variant{key: "c"}, "s", !c.parent) {
+			for _, l := range lab.crashes(&variant.Variant{Key: "c"}, "s", !c.parent) {
 				ids = append(ids, l.ID)
 			}
 			if got := strings.Join(ids, " "); got != c.want {

@@ -17,7 +17,7 @@ func (l *Lab) look(s *runtime.Scope, m *member, launches []*ledger.Launch) error
 		m.open = m.rounds < m.most
 		return nil
 	}
-	ev := &gates.Feature{Levels: map[string]verdict.Verdict{}, Knobs: m.arms.candidate.knobs}
+	ev := &gates.Feature{Levels: map[string]verdict.Verdict{}, Knobs: m.arms.candidate.Knobs}
 	l.fillArms(ev, m.arms, m.feature, used)
 	for _, id := range []string{runtime.QualifyID(m.feature.Name), runtime.BenchmarkID(m.feature.Name)} {
 		if d := s.Outcome(id); d != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // TestWantedByAGate: a gate keeps the launches of one feature coming while it may
@@ -28,7 +29,7 @@ phase "two" {
 		runtime.BenchmarkID("x"): {Verdict: verdict.Pass, Session: "s-0"},
 		runtime.FeatureID("x"):   {Node: runtime.FeatureID("x"), Verdict: verdict.Pass, Accepted: true},
 	}
-	m := &member{feature: y, arms: arms{candidate: &variant{}}}
+	m := &member{feature: y, arms: arms{candidate: &variant.Variant{}}}
 	ev := &gates.Feature{}
 	for i, speed := range []float64{100, 108, 95} {
 		tg := measure.Summary{Unit: "tok/s", Better: measure.Higher, N: 10, Requests: 10, Stats: map[string]float64{"median": speed}}

@@ -8,6 +8,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // member is one candidate of a session: the arms that it needs, and how far it
@@ -17,7 +18,7 @@ type member struct {
 	arms    arms
 	// variants are the parent, the candidate and, where a rule compares with it,
 	// the baseline.
-	variants []*variant
+	variants []*variant.Variant
 	// least and most are launches of each arm.
 	least, most int
 	// rounds is how many rounds its decision rests on; open while more are wanted.
@@ -68,7 +69,7 @@ func (l *Lab) sessionOf(s *runtime.Scope, f *plans.Feature) (own *member, all []
 			return nil, nil, err
 		}
 		// A sibling whose parent came out as another variant has its own session.
-		if m.arms.parent.key == own.arms.parent.key && m.arms.candidate.key != m.arms.parent.key {
+		if m.arms.parent.Key == own.arms.parent.Key && m.arms.candidate.Key != m.arms.parent.Key {
 			all = append(all, m)
 		}
 	}
@@ -109,7 +110,7 @@ func (m *member) took(launches []*ledger.Launch) []*ledger.Launch {
 }
 
 func (m *member) has(key string) bool {
-	return slices.ContainsFunc(m.variants, func(v *variant) bool { return v.key == key })
+	return slices.ContainsFunc(m.variants, func(v *variant.Variant) bool { return v.Key == key })
 }
 
 // sound reports whether a launch may be evidence: one that broke, or that was

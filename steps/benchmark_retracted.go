@@ -25,7 +25,7 @@ func (l *Lab) closeRetracted(m *member, launches []*ledger.Launch) verdict.Reaso
 			continue
 		}
 		if latest, _, ok := l.Store.Latest(d.Node); !ok || !latest.Retracted() || !slices.ContainsFunc(taken, func(launch *ledger.Launch) bool {
-			return launch.VariantKey == m.arms.candidate.key && slices.Contains(d.Launches, launch.ID)
+			return launch.VariantKey == m.arms.candidate.Key && slices.Contains(d.Launches, launch.ID)
 		}) {
 			continue
 		}

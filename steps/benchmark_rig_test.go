@@ -8,6 +8,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 const sessionPlan = `
@@ -67,28 +68,28 @@ func newRig(t *testing.T, speed speeds) *rig {
 	lab := labOf(t, sessionPlan)
 	p := lab.Plan
 	scope := &runtime.Scope{Outcome: func(string) *ledger.Decision { return nil }}
-	parent := &variant{name: "baseline", key: "base"}
+	parent := &variant.Variant{Name: "baseline", Key: "base"}
 	r := &rig{session: &session{lab: lab, scope: scope, id: "s-1", ws: p.Workloads}}
 	for _, f := range p.Phases[0].Features {
 		least, most := p.LaunchesOf(f.Name)
-		candidate := &variant{name: f.Name, key: f.Name}
+		candidate := &variant.Variant{Name: f.Name, Key: f.Name}
 		r.members = append(r.members, &member{
 			feature: f, arms: arms{candidate: candidate, parent: parent, root: parent},
-			variants: []*variant{parent, candidate}, least: least, most: most, open: true,
+			variants: []*variant.Variant{parent, candidate}, least: least, most: most, open: true,
 		})
 	}
 	r.launch = func(_ context.Context, sl slot, _ int, tries []*ledger.Launch) (*ledger.Launch, error) {
 		l := &ledger.Launch{
-			ID: launchID(r.id, sl, len(tries)), Session: r.id, VariantKey: sl.variant.key, Variant: sl.variant.name, Ordinal: sl.ordinal, Order: sl.order, OK: true,
+			ID: launchID(r.id, sl, len(tries)), Session: r.id, VariantKey: sl.variant.Key, Variant: sl.variant.Name, Ordinal: sl.ordinal, Order: sl.order, OK: true,
 			Fingerprint: map[string]string{"cpu": "one"},
 			Metrics: map[string]measure.Summary{"w.tg": {
-				Unit: "tok/s", Better: measure.Higher, N: 10, Requests: 10, Stats: map[string]float64{"median": speed[sl.variant.key](sl.ordinal)},
+				Unit: "tok/s", Better: measure.Higher, N: 10, Requests: 10, Stats: map[string]float64{"median": speed[sl.variant.Key](sl.ordinal)},
 			}},
 		}
 		if r.spoil != nil {
 			r.spoil(l, len(r.made))
 		}
-		r.made = append(r.made, sl.variant.key)
+		r.made = append(r.made, sl.variant.Key)
 		r.numbers, r.orders = append(r.numbers, sl.number), append(r.orders, sl.order)
 		return l, nil
 	}

@@ -21,13 +21,13 @@ func (b *benchmark) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision
 	}
 	ws := b.workloads()
 	level := ledger.Level{Name: benchmarkLevel}
-	out := &ledger.Decision{Variant: maps.Clone(a.candidate.knobs)}
+	out := &ledger.Decision{Variant: maps.Clone(a.candidate.Knobs)}
 	switch q := s.Outcome(runtime.QualifyID(b.feature.Name)); {
 	case q != nil && q.Verdict != verdict.Pass:
 		v, cause := broken(q)
 		level.Verdict, level.Reasons = v, []verdict.Reason{verdict.New(code.NotMeasured).From(cause)}
 		out.Derived = true
-	case a.candidate.key == a.parent.key:
+	case a.candidate.Key == a.parent.Key:
 		level.Verdict = verdict.Invalid
 		level.Reasons = []verdict.Reason{nothingUnderTest(a)}
 		out.Derived = true
@@ -56,7 +56,7 @@ func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.W
 	if err != nil {
 		return err
 	}
-	run := &session{lab: b.lab, scope: s, work: b.lab.workKey(ws), ws: ws}
+	run := &session{lab: b.lab, scope: s, work: b.lab.WorkKey(ws), ws: ws}
 	if run.id, err = b.lab.continues(s, own, run.work); err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.W
 	// cut in its first round, before everybody's turn.
 	cut := b.lab.cutAtOnce(run.all, members)
 	for _, m := range members {
-		if m == own || len(run.all) == 0 || cut || slices.ContainsFunc(run.all, func(l *ledger.Launch) bool { return l.VariantKey == m.arms.candidate.key }) {
+		if m == own || len(run.all) == 0 || cut || slices.ContainsFunc(run.all, func(l *ledger.Launch) bool { return l.VariantKey == m.arms.candidate.Key }) {
 			run.members = append(run.members, m)
 		}
 	}
@@ -118,7 +118,7 @@ func (l *Lab) cutAtOnce(launches []*ledger.Launch, members []*member) bool {
 func (b *benchmark) newSession(s *runtime.Scope, work string, members []*member) (string, error) {
 	var keys []string
 	for _, m := range members {
-		keys = append(keys, m.arms.parent.key, m.arms.candidate.key)
+		keys = append(keys, m.arms.parent.Key, m.arms.candidate.Key)
 	}
 	for n := 0; ; n++ {
 		id := "s-" + runtime.ShortID(work, keys, s.Node.ID, s.Attempt, n)
@@ -140,7 +140,7 @@ func (b *benchmark) newSession(s *runtime.Scope, work string, members []*member)
 // one makes one launch: start, warm up, send every cell of every workload, stop.
 func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, sl slot, total int, ws []*plans.Workload, tries []*ledger.Launch) (*ledger.Launch, error) {
 	ev := runtime.Event{
-		Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: benchmarkLevel, Variant: sl.variant.name,
+		Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: benchmarkLevel, Variant: sl.variant.Name,
 		Launch: sl.number, Launches: total, Again: len(tries), LaunchID: launchID(session, sl, len(tries)),
 	}
 	started := ev
@@ -149,7 +149,7 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 		started.Why = verdict.New(code.LaunchAgain).On(tries[n-1].ID).From(whyNot(tries[n-1])...)
 	}
 	s.Emit(started)
-	record := &ledger.Launch{ID: ev.LaunchID, Session: session, Purpose: ledger.ForBenchmark, Ordinal: sl.ordinal, Order: sl.order, OK: true, Work: b.lab.workKey(ws)}
+	record := &ledger.Launch{ID: ev.LaunchID, Session: session, Purpose: ledger.ForBenchmark, Ordinal: sl.ordinal, Order: sl.order, OK: true, Work: b.lab.WorkKey(ws)}
 	if n := len(tries); n > 0 {
 		record.Replaces = tries[n-1].ID
 	}

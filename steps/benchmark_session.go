@@ -9,6 +9,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // maxReplaced is how often one slot is launched again because the machine
@@ -79,7 +80,7 @@ func (s *session) joins(m *member, round int) bool {
 	}
 	own := 0
 	for _, launch := range s.all {
-		if launch.VariantKey == m.arms.candidate.key {
+		if launch.VariantKey == m.arms.candidate.Key {
 			own = max(own, launch.Ordinal)
 		}
 	}
@@ -87,13 +88,13 @@ func (s *session) joins(m *member, round int) bool {
 }
 
 // arms are the variants that a round launches, the parent first.
-func (s *session) arms(round int) (vs []*variant) {
+func (s *session) arms(round int) (vs []*variant.Variant) {
 	for _, m := range s.members {
 		if !s.joins(m, round) {
 			continue
 		}
 		for _, v := range m.variants {
-			if !slices.ContainsFunc(vs, func(o *variant) bool { return o.key == v.key }) {
+			if !slices.ContainsFunc(vs, func(o *variant.Variant) bool { return o.Key == v.Key }) {
 				vs = append(vs, v)
 			}
 		}
@@ -103,8 +104,8 @@ func (s *session) arms(round int) (vs []*variant) {
 
 // wants reports whether somebody still needs a variant: who has it may have
 // dropped out in this round.
-func (s *session) wants(v *variant) bool {
-	return slices.ContainsFunc(s.members, func(m *member) bool { return m.open && m.has(v.key) })
+func (s *session) wants(v *variant.Variant) bool {
+	return slices.ContainsFunc(s.members, func(m *member) bool { return m.open && m.has(v.Key) })
 }
 
 func (s *session) open() bool {
@@ -116,7 +117,7 @@ func (s *session) open() bool {
 func (s *session) slot(ctx context.Context, sl slot) error {
 	var tries []*ledger.Launch
 	for _, launch := range s.all {
-		if launch.VariantKey == sl.variant.key && launch.Ordinal == sl.ordinal {
+		if launch.VariantKey == sl.variant.Key && launch.Ordinal == sl.ordinal {
 			tries = append(tries, launch)
 		}
 	}

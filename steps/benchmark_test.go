@@ -11,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // Whatever was measured, it does not count where a launch was disturbed, the
@@ -52,7 +53,7 @@ func TestValid(t *testing.T) {
 	garbage := func(l *ledger.Launch) {
 		l.Samples, l.Incoherent = broken, []verdict.Reason{verdict.New(code.Garbage, verdict.Int("request", 0)).On("chat")}
 	}
-	vs := []*variant{{name: "baseline", key: "p"}, {name: "fast", key: "c"}}
+	vs := []*variant.Variant{{Name: "baseline", Key: "p"}, {Name: "fast", Key: "c"}}
 	for _, c := range []struct {
 		name, mode        string
 		parent, candidate func(*ledger.Launch)

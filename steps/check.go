@@ -12,6 +12,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // EngineCheck is what one start of an engine showed, outside of any run.
@@ -80,12 +81,12 @@ func (l *Lab) CheckEngine(ctx, hard context.Context, key string, set map[string]
 	maps.Copy(knobs, set)
 	node := &runtime.Node{ID: "engine check"}
 	s := &runtime.Scope{Plan: l.Plan, Node: node, Run: "check", Context: ctx, Known: &sync.Map{}, Hard: hard, Emit: func(runtime.Event) {}}
-	v, err := l.resolve(s, "check", key, knobs)
+	v, err := l.Resolve(s, "check", key, knobs)
 	if err != nil {
 		return nil, err
 	}
 	record := &ledger.Launch{ID: "check-" + runtime.ShortID(time.Now(), key), Session: "check", Purpose: "check", Ordinal: 1, Order: 1, OK: true}
-	out := &EngineCheck{Engine: key, Kind: v.spec.Kind, Launcher: string(v.spec.How()), Knobs: knobs}
+	out := &EngineCheck{Engine: key, Kind: v.Spec.Kind, Launcher: string(v.Spec.How()), Knobs: knobs}
 	st, err := l.launch(ctx, s, v, record)
 	if st == nil {
 		return nil, err
@@ -121,17 +122,17 @@ func seconds(r *ledger.Launch, metric string) *float64 {
 }
 
 // inspect asks a running engine for all that measuring will ask it.
-func (st *started) inspect(ctx context.Context, v *variant, c *EngineCheck) {
+func (st *started) inspect(ctx context.Context, v *variant.Variant, c *EngineCheck) {
 	if models, err := st.client.Models(ctx); err == nil {
 		c.MaxModelLen = models[0].MaxLen
 		for _, m := range models {
 			c.Models = append(c.Models, m.ID)
 		}
 	}
-	if c.Model = v.spec.Model; c.Model == "" && len(c.Models) > 0 {
+	if c.Model = v.Spec.Model; c.Model == "" && len(c.Models) > 0 {
 		c.Model = c.Models[0]
 	}
-	i := &inspection{started: st, kind: specKind(v.spec), check: c}
+	i := &inspection{started: st, kind: variant.KindOf(v.Spec), check: c}
 	for _, look := range []func(context.Context) error{i.answer, i.tokenizer, i.length, i.cache, i.metrics} {
 		if err := look(ctx); err != nil {
 			if ctx.Err() == nil {

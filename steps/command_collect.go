@@ -9,11 +9,12 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // collect keeps the output of a command that ended well and takes its metrics
 // out.
-func (st *started) collect(ctx context.Context, c *command, out string) error {
+func (st *started) collect(ctx context.Context, c *variant.Command, out string) error {
 	if c.File != "" {
 		if err := st.fetch(c, out); err != nil {
 			return err
@@ -33,7 +34,7 @@ func (st *started) collect(ctx context.Context, c *command, out string) error {
 			return fmt.Errorf("the output of the command cannot be kept: %w", err)
 		}
 	}
-	values, err := c.values(ctx, text)
+	values, err := c.Values(ctx, text)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -44,7 +45,7 @@ func (st *started) collect(ctx context.Context, c *command, out string) error {
 		st.record.Metrics = map[string]measure.Summary{}
 	}
 	for _, m := range c.Metrics {
-		summary, ok := m.metric().Summary(values[m.Name])
+		summary, ok := m.Metric().Summary(values[m.Name])
 		if !ok {
 			return st.unmeasured(text, "metric %s has no finite values", m.Name)
 		}
@@ -56,8 +57,8 @@ func (st *started) collect(ctx context.Context, c *command, out string) error {
 
 // fetch copies the file that the command wrote. One that was there before and
 // was not written since is of another execution.
-func (st *started) fetch(c *command, out string) error {
-	path, before := c.path(st.command.dir), st.command.before
+func (st *started) fetch(c *variant.Command, out string) error {
+	path, before := c.Path(st.command.dir), st.command.before
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -86,12 +87,12 @@ func readBounded(path string) ([]byte, error) {
 		return nil, fmt.Errorf("its output cannot be read: %w", err)
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxOutput+1))
+	text, err := io.ReadAll(io.LimitReader(f, variant.MaxOutput+1))
 	if err != nil {
 		return nil, fmt.Errorf("its output cannot be read: %w", err)
 	}
-	if len(text) > maxOutput {
-		return nil, fmt.Errorf("its output is larger than %d MiB; print the numbers that are asked for, and the rest to standard error", maxOutput>>20)
+	if len(text) > variant.MaxOutput {
+		return nil, fmt.Errorf("its output is larger than %d MiB; print the numbers that are asked for, and the rest to standard error", variant.MaxOutput>>20)
 	}
 	return text, nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // executionLevel is the level that every command has, whatever its protocol
@@ -17,7 +18,7 @@ const executionLevel = "execution"
 const kernelsLevel = "kernels"
 
 // execution is the level of that name.
-type execution struct{ of *command }
+type execution struct{ of *variant.Command }
 
 func (e execution) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
 	if err := q.execute(ctx, e.of, true); err != nil {
@@ -35,29 +36,29 @@ func (e execution) run(ctx context.Context, q *qualification) (verdict.Verdict, 
 // levelsOf are the levels that the qualification launch of a variant serves. A
 // command answers nobody, so that nothing but its log can be looked at; and an
 // engine of a comparison that no knob is applied to has no kernels to prove.
-func levelsOf(p *plans.Protocol, v *variant) []*plans.Block {
+func levelsOf(p *plans.Protocol, v *variant.Variant) []*plans.Block {
 	blocks := slices.DeleteFunc(qualificationLevels(p), func(b *plans.Block) bool {
-		return v.command != nil && b.Kind != kernelsLevel || v.knobs == nil && b.Kind == kernelsLevel
+		return v.Command != nil && b.Kind != kernelsLevel || v.Knobs == nil && b.Kind == kernelsLevel
 	})
-	if v.command != nil {
+	if v.Command != nil {
 		return slices.Insert(blocks, 0, &plans.Block{Kind: executionLevel})
 	}
 	return blocks
 }
 
 // levelFor makes the level of a block.
-func levelFor(b *plans.Block, v *variant) (level, error) {
+func levelFor(b *plans.Block, v *variant.Variant) (level, error) {
 	if b.Kind == executionLevel {
-		return execution{v.command}, nil
+		return execution{v.Command}, nil
 	}
 	return levelKinds[b.Kind].make(b)
 }
 
 // work does what a launch of a benchmark is for: a command runs to its end, a
 // server is sent every cell of every workload, of the same prompts where they are given.
-func (l *Sender) work(ctx context.Context, st *started, v *variant, same *texts, ws []*plans.Workload, progress func(done, total int)) error {
-	if v.command != nil {
-		return st.execute(ctx, v.command, false)
+func (l *Sender) work(ctx context.Context, st *started, v *variant.Variant, same *texts, ws []*plans.Workload, progress func(done, total int)) error {
+	if v.Command != nil {
+		return st.execute(ctx, v.Command, false)
 	}
 	if same == nil {
 		return l.send(ctx, st, "", ws, progress)

@@ -1,12 +1,10 @@
 package steps
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,90 +12,8 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/process"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
-
-func one(jq string) commandMetric {
-	return commandMetric{Name: "tg", JQ: jq, Unit: "tok/s", Better: "higher"}
-}
-
-func TestCommandValues(t *testing.T) {
-	negative := one(".t")
-	negative.Min = -100
-	for _, c := range []struct {
-		name, format, text string
-		metric             commandMetric
-		want               []float64
-		wrong              string // part of the error
-	}{
-		{"one number", formatJSON, `{"tg": 57.85}`, one(".tg"), []float64{57.85}, ""},
-		{"trials", formatJSON, ` {"results":[{"tg":3},{"tg":1},{"tg":2}]} ` + "\n", one(".results[].tg"), []float64{3, 1, 2}, ""},
-		{"computed", formatJSON, `{"tokens": 100, "s": 4}`, one(".tokens / .s"), []float64{25}, ""},
-		{"zero", formatJSON, `{"tg": 0}`, one(".tg"), []float64{0}, ""},
-		{"large", formatJSON, `{"tg": 123456789012345678901234567890}`, one(".tg"), []float64{123456789012345678901234567890}, ""},
-		{"negative that may be", formatJSON, `{"t": -3}`, negative, []float64{-3}, ""},
-		{"lines", formatJSONL, "{\"tg\":1}\n\n{\"tg\":2}\r\n", one(".[].tg"), []float64{1, 2}, ""},
-		{"last line", formatLastLine, "warming up\n{\"tg\": 9}\n\n", one(".tg"), []float64{9}, ""},
-		{"text to number", formatJSON, `{"tg": "12.5"}`, one(".tg | tonumber"), []float64{12.5}, ""},
-
-		{"nothing", formatJSON, " \n", one(".tg"), nil, "printed nothing"},
-		{"prose", formatJSON, "tg is 57", one(".tg"), nil, "no JSON"},
-		{"cut", formatJSON, `{"tg": 57`, one(".tg"), nil, "ends in the middle"},
-		{"two documents", formatJSON, "{\"tg\":1}\n{\"tg\":2}", one(".tg"), nil, `set format to "jsonl"`},
-		{"a log in front", formatJSON, "loading\n{\"tg\":1}", one(".tg"), nil, "no JSON"},
-		{"bad line", formatJSONL, "{\"tg\":1}\nboom\n", one(".[].tg"), nil, "line 2"},
-		{"bad last line", formatLastLine, "{\"tg\":1}\nbye", one(".tg"), nil, "last line is no JSON"},
-		{"bytes", formatJSON, "{\"tg\": 1, \"x\": \"\xff\"}", one(".tg"), nil, "not UTF-8"},
-		{"Python's NaN", formatJSON, `{"tg": NaN}`, one(".tg"), nil, "no JSON"},
-		{"NaN by jq", formatJSON, `{"tg": 1}`, one("nan"), nil, "not a finite number"},
-		{"infinite by jq", formatJSON, `{"tg": 1}`, one("infinite"), nil, "not a finite number"},
-		{"divided by zero", formatJSON, `{"tg": 1, "s": 0}`, one(".tg / .s"), nil, "cannot divide"},
-		{"too large a float", formatJSON, `{"tg": 1e999}`, one(".tg"), nil, "no JSON: the number 1e999 is too large to be read"},
-		{"too large an integer", formatJSON, `{}`, one(strings.Repeat("9", 400)), nil, "not a finite number"},
-		{"absent", formatJSON, `{"pp": 1}`, one(".tg"), nil, "gives null"},
-		{"empty", formatJSON, `{"results": []}`, one(".results[].tg"), nil, "gives no value"},
-		{"one of many is absent", formatJSON, `{"results":[{"tg":3},{}]}`, one(".results[].tg"), nil, "gives null"},
-		{"text", formatJSON, `{"tg": "57 tok/s"}`, one(".tg"), nil, "tonumber"},
-		{"true", formatJSON, `{"tg": true}`, one(".tg"), nil, "boolean"},
-		{"list", formatJSON, `{"tg": [1]}`, one(".tg"), nil, "array"},
-		{"negative", formatJSON, `{"tg": -1}`, one(".tg"), nil, "below its min of 0"},
-		{"not to be indexed", formatJSON, `[1]`, one(".tg"), nil, "fails"},
-		{"halts", formatJSON, `{}`, one("halt"), nil, "halts"},
-		{"environment", formatJSON, `{}`, one("$ENV.HOME | length"), nil, "gives"},
-		{"too many", formatJSON, `{}`, one("range(2000000)"), nil, "more than"},
-		{"too much memory", formatJSON, `{}`, one("null | .[100000000] = 1 | . as $x | last(range(1e18)) | $x"), nil, "more than 1 GiB"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			cmd := &command{Format: c.format, Metrics: []commandMetric{c.metric}}
-			got, err := cmd.values(t.Context(), []byte(c.text))
-			if c.name == "environment" {
-				// The length of what is not there is 0: nothing of ours is seen.
-				if err != nil || got["tg"][0] != 0 {
-					t.Fatalf("got %v, %v", got, err)
-				}
-				return
-			}
-			if c.wrong != "" {
-				if err == nil || !strings.Contains(err.Error(), c.wrong) || got != nil {
-					t.Fatalf("got %v, %v; want an error with %q", got, err, c.wrong)
-				}
-				return
-			}
-			if err != nil || !slices.Equal(got["tg"], c.want) {
-				t.Fatalf("got %v, %v; want %v", got, err, c.want)
-			}
-		})
-	}
-}
-
-// An expression that never ends does not hold up more than itself.
-func TestEndlessExpressionIsCancelled(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	cmd := &command{Format: formatJSON, Metrics: []commandMetric{one("[repeat(1)] | length")}}
-	if _, err := cmd.values(ctx, []byte("{}")); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
-}
 
 func TestOutputIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "out")
@@ -109,7 +25,7 @@ func TestOutputIsBounded(t *testing.T) {
 	for _, c := range []struct {
 		size int64
 		ok   bool
-	}{{0, true}, {maxOutput, true}, {maxOutput + 1, false}} {
+	}{{0, true}, {variant.MaxOutput, true}, {variant.MaxOutput + 1, false}} {
 		if err := f.Truncate(c.size); err != nil { // a file with a hole takes no room
 			t.Fatal(err)
 		}
@@ -125,7 +41,7 @@ func TestOutputIsBounded(t *testing.T) {
 func TestEndlessOutputIsStopped(t *testing.T) {
 	dir := t.TempDir()
 	log := filepath.Join(dir, "log")
-	c := &command{Format: formatJSON, Timeout: 5 * time.Minute}
+	c := &variant.Command{Format: variant.FormatJSON, Timeout: 5 * time.Minute}
 	inst, err := process.Launcher{}.Launch(t.Context(), engine.Spec{
 		Kind: "command", Command: []string{"sh", "-c", "head -c 70000000 /dev/zero; exec sleep 1000"}, StopGrace: time.Second,
 	}, engine.Launch{ID: "endless", Owner: "test", LogPath: log, OutPath: stdoutOf(c, log)})
@@ -139,30 +55,4 @@ func TestEndlessOutputIsStopped(t *testing.T) {
 	if !errors.As(err, &failure) || !strings.Contains(failure.Reason, "printed more than 64 MiB") {
 		t.Errorf("got %v", err)
 	}
-}
-
-func FuzzCommandOutput(f *testing.F) {
-	for _, text := range []string{`{"tg": 1}`, "", "\xff", "{}\n{}", `[[[`, `{"tg": 1e308}`, "\n\r\n"} {
-		f.Add([]byte(text))
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		for _, format := range []string{formatJSON, formatJSONL, formatLastLine} {
-			c := &command{Format: format, Metrics: []commandMetric{one("..|numbers")}}
-			got, err := c.values(t.Context(), text)
-			if err != nil {
-				if got != nil || strings.ContainsRune(err.Error(), '\n') && !bytes.ContainsRune(text, '\n') {
-					t.Errorf("%q: %v with %v", text, err, got)
-				}
-				continue
-			}
-			if len(got["tg"]) == 0 {
-				t.Errorf("%q: no values and no error", text)
-			}
-			for _, x := range got["tg"] {
-				if !(x >= 0) {
-					t.Errorf("%q: %v", text, x)
-				}
-			}
-		}
-	})
 }

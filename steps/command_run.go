@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 const (
@@ -30,7 +30,7 @@ func outPath(log string) string { return log + ".out" }
 
 // stdoutOf is the file that gets standard output; empty where it belongs into
 // the log.
-func stdoutOf(c *command, log string) string {
+func stdoutOf(c *variant.Command, log string) string {
 	if c == nil || c.File != "" {
 		return ""
 	}
@@ -40,7 +40,7 @@ func stdoutOf(c *command, log string) string {
 // commandUse is a command in one launch.
 type commandUse struct {
 	// of is nil where the engine is a server.
-	of *command
+	of *variant.Command
 	// dir is where it works, before its output file as it was at the start, nil
 	// where there was none.
 	dir    string
@@ -48,20 +48,12 @@ type commandUse struct {
 }
 
 // useOf looks at the file that a command is going to write.
-func useOf(c *command, dir string) commandUse {
+func useOf(c *variant.Command, dir string) commandUse {
 	u := commandUse{of: c, dir: dir}
 	if c != nil && c.File != "" {
-		u.before, _ = os.Stat(c.path(dir))
+		u.before, _ = os.Stat(c.Path(dir))
 	}
 	return u
-}
-
-// path is where the command writes its file.
-func (c *command) path(dir string) string {
-	if filepath.IsAbs(c.File) {
-		return c.File
-	}
-	return filepath.Join(dir, c.File)
 }
 
 // discard removes what standard output was kept in: by then it is an artifact or
@@ -76,7 +68,7 @@ func (u commandUse) discard(log string) {
 // launch's record with what it printed. whole puts standard output into the log
 // as well, for those who look for evidence there. The error is a *engine.Failure,
 // or ctx's.
-func (st *started) execute(ctx context.Context, c *command, whole bool) error {
+func (st *started) execute(ctx context.Context, c *variant.Command, whole bool) error {
 	out := outPath(st.inst.LogPath())
 	err := st.await(ctx, c, out)
 	if ctx.Err() != nil {
@@ -87,7 +79,7 @@ func (st *started) execute(ctx context.Context, c *command, whole bool) error {
 		st.record.Notes = append(st.record.Notes, verdict.New(code.Stopping, verdict.Line(stopErr)))
 	}
 	if c.File == "" && (whole || err != nil) {
-		limit := int64(maxOutput)
+		limit := int64(variant.MaxOutput)
 		if err != nil {
 			limit = failedOutput
 		}
@@ -102,7 +94,7 @@ func (st *started) execute(ctx context.Context, c *command, whole bool) error {
 }
 
 // await waits for the end of a command, within its bounds of time and output.
-func (st *started) await(ctx context.Context, c *command, out string) error {
+func (st *started) await(ctx context.Context, c *variant.Command, out string) error {
 	limit := time.NewTimer(c.Timeout)
 	defer limit.Stop()
 	look := time.NewTicker(outputEvery)
@@ -116,8 +108,8 @@ func (st *started) await(ctx context.Context, c *command, out string) error {
 			_ = st.inst.Stop(ctx)
 			return err
 		case <-look.C:
-			if info, err := os.Stat(out); err == nil && info.Size() > maxOutput {
-				err := st.unfinished("it printed more than %d MiB to standard output, which is for its JSON; let it log to standard error", maxOutput>>20)
+			if info, err := os.Stat(out); err == nil && info.Size() > variant.MaxOutput {
+				err := st.unfinished("it printed more than %d MiB to standard output, which is for its JSON; let it log to standard error", variant.MaxOutput>>20)
 				_ = st.inst.Stop(ctx)
 				return err
 			}

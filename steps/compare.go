@@ -9,6 +9,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 var compareKind = stepKind{
@@ -74,7 +75,7 @@ type comparison struct {
 	protocol  *plans.Protocol
 	workloads []*plans.Workload
 	// variants are the engines, the reference first; rows in the plan's order.
-	variants, rows []*variant
+	variants, rows []*variant.Variant
 }
 
 func (c *compare) comparison(s *runtime.Scope) (*comparison, error) {
@@ -92,14 +93,14 @@ func (c *compare) comparison(s *runtime.Scope) (*comparison, error) {
 	for _, key := range out.Engines {
 		var knobs map[string]string
 		if b := c.lab.Plan.Baseline; b != nil && b.Engine == key {
-			knobs = c.lab.defaults()
+			knobs = c.lab.Defaults()
 		}
-		v, err := c.lab.resolve(s, key, key, knobs)
+		v, err := c.lab.Resolve(s, key, key, knobs)
 		if err != nil {
 			return nil, fmt.Errorf("engine.%s: %w", key, err)
 		}
 		// Two rows that start the same are still two rows.
-		v.key = runtime.Digest("compared", key, v.key)
+		v.Key = runtime.Digest("compared", key, v.Key)
 		out.rows = append(out.rows, v)
 		if key == out.Reference {
 			out.variants = slices.Insert(out.variants, 0, v)
@@ -137,7 +138,7 @@ func (c *compare) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	if err != nil {
 		return runtime.Keys{}, err
 	}
-	measure := runtime.Digest("compare", c.lab.benchmarkKey(it.workloads, it.variants), c.lab.qualifyKey(it.protocol, it.variants...))
+	measure := runtime.Digest("compare", c.lab.BenchmarkKey(it.workloads, it.variants), c.lab.qualifyKey(it.protocol, it.variants...))
 	return runtime.Keys{Measure: measure, Decide: runtime.Digest("launches", it.Launches, decidingVersion)}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // Run implements runtime.Step.
@@ -34,9 +35,9 @@ func (c *compare) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 		slots[i].texts = shared
 	}
 	out := &ledger.Decision{Session: session}
-	entries := map[*variant]*gates.Contender{}
+	entries := map[*variant.Variant]*gates.Contender{}
 	for _, v := range it.variants {
-		e := &gates.Contender{Arm: gates.Arm{Name: v.name}}
+		e := &gates.Contender{Arm: gates.Arm{Name: v.Name}}
 		entries[v] = e
 		if launched(have, v) {
 			continue // it was qualified before this session was cut
@@ -53,9 +54,9 @@ func (c *compare) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 }
 
 // launched reports whether a variant was measured in a session.
-func launched(have []*ledger.Launch, v *variant) bool {
+func launched(have []*ledger.Launch, v *variant.Variant) bool {
 	for _, l := range have {
-		if l.VariantKey == v.key {
+		if l.VariantKey == v.Key {
 			return true
 		}
 	}
@@ -63,7 +64,7 @@ func launched(have []*ledger.Launch, v *variant) bool {
 }
 
 // qualify runs the levels of the protocol in a launch of their own.
-func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison, v *variant, e *gates.Contender, out *ledger.Decision) error {
+func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison, v *variant.Variant, e *gates.Contender, out *ledger.Decision) error {
 	q := &qualify{lab: c.lab, through: it.protocol}
 	levels, err := q.one(ctx, s, v, out)
 	if err != nil {
@@ -76,7 +77,7 @@ func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison,
 		if l.Verdict != verdict.Pass && e.Broken == "" {
 			e.Broken, e.Cause = broken(&ledger.Decision{Verdict: l.Verdict, Levels: levels})
 		}
-		l.Name = v.name + "/" + l.Name
+		l.Name = v.Name + "/" + l.Name
 		out.Levels = append(out.Levels, l)
 	}
 	return nil
@@ -84,9 +85,9 @@ func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison,
 
 // measure makes the launches that the session lacks, of all engines that are
 // qualified. One whose launch breaks drops out, and the others go on.
-func (c *compare) measure(ctx context.Context, s *runtime.Scope, it *comparison, slots []slot, have []*ledger.Launch, entries map[*variant]*gates.Contender, out *ledger.Decision) error {
+func (c *compare) measure(ctx context.Context, s *runtime.Scope, it *comparison, slots []slot, have []*ledger.Launch, entries map[*variant.Variant]*gates.Contender, out *ledger.Decision) error {
 	b := &benchmark{lab: c.lab}
-	used := map[*variant][]*ledger.Launch{}
+	used := map[*variant.Variant][]*ledger.Launch{}
 	for _, sl := range slots {
 		e := entries[sl.variant]
 		if e.Broken != "" {
@@ -114,16 +115,16 @@ func (c *compare) measure(ctx context.Context, s *runtime.Scope, it *comparison,
 		if e.Broken == "" {
 			e.Broken, e.Cause = counts(used[v], reference)
 		}
-		if moved, why := c.lab.movedTrees(ctx, used[v], []*variant{v}, nil); e.Broken == "" && moved != "" {
+		if moved, why := c.lab.movedTrees(ctx, used[v], []*variant.Variant{v}, nil); e.Broken == "" && moved != "" {
 			e.Broken, e.Cause = moved, why[0]
 		}
 		if e.Broken == "" {
-			if why := c.lab.otherEnvironment(slices.Concat(reference, used[v]), []*variant{it.variants[0], v}); !why.IsZero() {
+			if why := c.lab.otherEnvironment(slices.Concat(reference, used[v]), []*variant.Variant{it.variants[0], v}); !why.IsZero() {
 				e.Broken, e.Cause = verdict.Invalid, why
 			}
 		}
 		if e.Broken == "" {
-			why, err := c.lab.disagree(used[v], []*variant{v})
+			why, err := c.lab.disagree(used[v], []*variant.Variant{v})
 			if err != nil {
 				return err
 			}
@@ -139,7 +140,7 @@ func (c *compare) measure(ctx context.Context, s *runtime.Scope, it *comparison,
 }
 
 // decide joins the rows to the verdict.
-func (c *compare) decide(it *comparison, entries map[*variant]*gates.Contender, out *ledger.Decision) {
+func (c *compare) decide(it *comparison, entries map[*variant.Variant]*gates.Contender, out *ledger.Decision) {
 	var contenders []gates.Contender
 	for _, v := range it.rows {
 		contenders = append(contenders, *entries[v])

@@ -3,10 +3,11 @@ package steps
 import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // interleave plans rounds in which every arm is launched once.
-func interleave(arms []*variant, rounds int) []slot {
+func interleave(arms []*variant.Variant, rounds int) []slot {
 	var out []slot
 	for r := range rounds {
 		for _, v := range roundOf(arms, r+1) {
@@ -68,7 +69,7 @@ func (l *Lab) usable(id string, wanted int) (bool, error) {
 // existing finds the launch of a slot; nil when it has to be made.
 func existing(launches []*ledger.Launch, sl slot) *ledger.Launch {
 	for _, launch := range launches {
-		if launch.VariantKey == sl.variant.key && launch.Ordinal == sl.ordinal {
+		if launch.VariantKey == sl.variant.Key && launch.Ordinal == sl.ordinal {
 			return launch
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 func TestCheckCompare(t *testing.T) {
@@ -78,14 +79,14 @@ func TestRowNotesOnTokens(t *testing.T) {
 // Launches of one engine that say different things of themselves are no row.
 func TestCompareWantsOneEngine(t *testing.T) {
 	kind := &kinds.Kind{Observe: []kinds.Pattern{{Name: "attention", Type: "string"}}}
-	v := &variant{name: "openai.a", engine: "openai.a", key: "A", spec: engine.Spec{Profile: kind}}
+	v := &variant.Variant{Name: "openai.a", Engine: "openai.a", Key: "A", Spec: engine.Spec{Profile: kind}}
 	for name, c := range map[string]struct {
 		one, two string
 		want     verdict.Verdict
 	}{
 		"the same": {"fa", "fa", ""}, "another": {"fa", "fi", verdict.Invalid},
 	} {
-		it := &comparison{compareConfig: compareConfig{Launches: 2}, variants: []*variant{v}}
+		it := &comparison{compareConfig: compareConfig{Launches: 2}, variants: []*variant.Variant{v}}
 		var have []*ledger.Launch
 		for i, said := range []string{c.one, c.two} {
 			l := observingLaunch([]string{"1", "2"}[i], "A", map[string]any{"attention": said})
@@ -93,7 +94,7 @@ func TestCompareWantsOneEngine(t *testing.T) {
 			have = append(have, l)
 		}
 		step, e := &compare{lab: NewLab(&plans.Plan{}, nil)}, &gates.Contender{}
-		err := step.measure(t.Context(), nil, it, interleave(it.variants, 2), have, map[*variant]*gates.Contender{v: e}, &ledger.Decision{})
+		err := step.measure(t.Context(), nil, it, interleave(it.variants, 2), have, map[*variant.Variant]*gates.Contender{v: e}, &ledger.Decision{})
 		if err != nil || e.Broken != c.want || (c.want != "") != strings.Contains(tell.Line(e.Cause), `differ in attention: "fa" in launch 1`) {
 			t.Errorf("%s: %v, %q (%s)", name, err, e.Broken, tell.Line(e.Cause))
 		}

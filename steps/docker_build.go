@@ -123,7 +123,7 @@ func (d *dockerBuild) Keys(s *runtime.Scope) (runtime.Keys, error) {
 			attrs[name] = v
 		}
 	}
-	key := d.lab.sealed("docker_build", attrs, inputs)
+	key := d.lab.Sealed("docker_build", attrs, inputs)
 	if p := s.Previous; p != nil && p.Made[madeImage] != "" && (p.MeasureKey == key || strings.HasPrefix(p.MeasureKey, key+"@")) {
 		if id, err := imageNow(runtime.ContextOf(s), c.Host, c.DockerContext, c.Tag); err == nil && id == p.Made[madeImage] {
 			key = p.MeasureKey

@@ -14,6 +14,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 var dockerRunKind = stepKind{
@@ -62,7 +63,7 @@ func checkDockerRun(b *plans.Block) []plans.AttrError {
 			box.Attrs[name] = v
 		}
 	}
-	errs := checkDocker(&box)
+	errs := variant.CheckDocker(&box)
 	if c.Image == "" {
 		errs = append(errs, plans.AttrError{Attr: "image", Code: "empty-value", Summary: "Empty image", Detail: `Name the image, such as "vllm-dev:mxfp4".`})
 	}
@@ -91,7 +92,7 @@ func (d *dockerRun) spec() (c dockerRunConfig, spec engine.Spec, err error) {
 	box := c.Docker
 	box.Volumes = map[string]string{}
 	for source, target := range c.Volumes {
-		box.Volumes[dockerSource(d.lab.Plan.Dir, source)] = target
+		box.Volumes[variant.DockerSource(d.lab.Plan.Dir, source)] = target
 	}
 	return c, engine.Spec{
 		Kind: "docker_run", Profile: &kinds.Kind{Name: "docker_run", DefaultReadyTimeout: time.Minute, DefaultStopGrace: containerGrace},
@@ -103,7 +104,7 @@ func (d *dockerRun) spec() (c dockerRunConfig, spec engine.Spec, err error) {
 // the command ran, the key differs from the recorded one; an image that is gone
 // leaves it, since what the command did is done.
 func (d *dockerRun) Keys(s *runtime.Scope) (runtime.Keys, error) {
-	key := d.lab.sealed("docker_run", d.block.Attrs)
+	key := d.lab.Sealed("docker_run", d.block.Attrs)
 	p := s.Previous
 	if !ranFor(p, key) {
 		return runtime.Keys{Measure: key, Decide: "docker_run"}, nil
@@ -128,10 +129,10 @@ func ranFor(p *ledger.Decision, key string) bool {
 // only where that is asked for every time.
 func (d *dockerRun) Prepare(ctx context.Context, s *runtime.Scope) error {
 	_, spec, err := d.spec()
-	if err != nil || spec.Docker.Pull != "always" && ranFor(s.Previous, d.lab.sealed("docker_run", d.block.Attrs)) {
+	if err != nil || spec.Docker.Pull != "always" && ranFor(s.Previous, d.lab.Sealed("docker_run", d.block.Attrs)) {
 		return nil
 	}
-	return d.lab.fetch(ctx, &variant{spec: spec})
+	return d.lab.fetch(ctx, &variant.Variant{Spec: spec})
 }
 
 func (d *dockerRun) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {

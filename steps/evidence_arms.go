@@ -78,7 +78,7 @@ func keepEvidence(name, session string, f *gates.Feature) ledger.Evidence {
 // fillArms sorts the launches of a session by variant, and adds what else decides
 // of them: how many there may be, and the noise that was known before.
 func (l *Lab) fillArms(ev *gates.Feature, a arms, f *plans.Feature, launches []*ledger.Launch) {
-	ev.Candidate.Name, ev.Parent.Name, ev.Root.Name = a.candidate.name, a.parent.name, ledger.Baseline
+	ev.Candidate.Name, ev.Parent.Name, ev.Root.Name = a.candidate.Name, a.parent.Name, ledger.Baseline
 	_, ev.Max = l.Plan.LaunchesOf(readAs(f))
 	session, work := "", ""
 	for _, launch := range launches {
@@ -87,13 +87,13 @@ func (l *Lab) fillArms(ev *gates.Feature, a arms, f *plans.Feature, launches []*
 		}
 		session, work = launch.Session, launch.Work
 		g := measured(launch)
-		if launch.VariantKey == a.candidate.key {
+		if launch.VariantKey == a.candidate.Key {
 			ev.Candidate.Launches = append(ev.Candidate.Launches, g)
 		}
-		if launch.VariantKey == a.parent.key {
+		if launch.VariantKey == a.parent.Key {
 			ev.Parent.Launches = append(ev.Parent.Launches, g)
 		}
-		if launch.VariantKey == a.root.key {
+		if launch.VariantKey == a.root.Key {
 			ev.Root.Launches = append(ev.Root.Launches, g)
 		}
 	}

@@ -57,7 +57,7 @@ type execConfig struct {
 // Keys of a command are the command itself: what it reads cannot be known, so
 // an unchanged command that passed is not run again unless --rerun asks for it.
 func (e *execStep) Keys(*runtime.Scope) (runtime.Keys, error) {
-	return runtime.Keys{Measure: e.lab.sealed("exec", e.block.Attrs), Decide: "exec"}, nil
+	return runtime.Keys{Measure: e.lab.Sealed("exec", e.block.Attrs), Decide: "exec"}, nil
 }
 
 func (e *execStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {

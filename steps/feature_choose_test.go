@@ -81,7 +81,7 @@ func TestArmsOfChoices(t *testing.T) {
 	s := scopeOf(outcomes, nil)
 	for i, value := range []string{"small", "large"} {
 		a, err := l.armsOf(s, sized.Alternatives[i])
-		if err != nil || a.candidate.knobs["size"] != value || a.candidate.knobs["a"] != "on" || a.parent.name != "baseline" || a.parent.knobs["size"] != "none" {
+		if err != nil || a.candidate.Knobs["size"] != value || a.candidate.Knobs["a"] != "on" || a.parent.Name != "baseline" || a.parent.Knobs["size"] != "none" {
 			t.Errorf("%s: %+v %v", value, a, err)
 		}
 	}
@@ -94,10 +94,10 @@ func TestArmsOfChoices(t *testing.T) {
 	won := map[string]string{"a": "on", "size": "large"}
 	outcomes["feature.sized.first"] = &ledger.Decision{Verdict: "pass", Variant: won}
 	a, err := l.armsOf(s, confirm)
-	if err != nil || a.candidate.knobs["size"] != "large" || a.candidate.engine != "embedded.wide" || a.parent.engine != "embedded.wide" || a.root.engine != "embedded.wide" {
+	if err != nil || a.candidate.Knobs["size"] != "large" || a.candidate.Engine != "embedded.wide" || a.parent.Engine != "embedded.wide" || a.root.Engine != "embedded.wide" {
 		t.Errorf("the confirmation's arms are %+v %+v %+v, %v", a.candidate, a.parent, a.root, err)
 	}
-	if first, err := l.armsOf(s, sized); err != nil || first.candidate.name != "sized[large]" || first.candidate.key == a.candidate.key || first.parent.key == a.parent.key {
+	if first, err := l.armsOf(s, sized); err != nil || first.candidate.Name != "sized[large]" || first.candidate.Key == a.candidate.Key || first.parent.Key == a.parent.Key {
 		t.Errorf("on the first engine: %+v, %v", first.candidate, err)
 	}
 	if why, err := l.confirmsNothing(s, confirm, a.candidate); !why.IsZero() || err != nil {
@@ -114,12 +114,12 @@ func TestArmsOfChoices(t *testing.T) {
 	outcomes["feature.sized"] = &ledger.Decision{Kind: "feature", Verdict: "pass", Accepted: true, Variant: won}
 	for _, name := range []string{"stacked", "child"} {
 		a, err := l.armsOf(s, l.Plan.Feature(name))
-		if err != nil || a.parent.knobs["size"] != "large" || a.parent.knobs["a"] != "on" || a.candidate.knobs["a"] != "off" {
+		if err != nil || a.parent.Knobs["size"] != "large" || a.parent.Knobs["a"] != "on" || a.candidate.Knobs["a"] != "off" {
 			t.Errorf("%s is built on %+v, %v", name, a.parent, err)
 		}
 	}
 	outcomes["feature.sized"].Accepted = false
-	if a, err := l.armsOf(s, l.Plan.Feature("stacked")); err != nil || a.parent.name != "baseline" {
+	if a, err := l.armsOf(s, l.Plan.Feature("stacked")); err != nil || a.parent.Name != "baseline" {
 		t.Errorf("a rejected choice is in the stack: %+v, %v", a.parent, err)
 	}
 	outcomes["feature.sized.first"].Variant = map[string]string{"size": "huge"}

@@ -9,6 +9,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // decider makes the step that decides a feature's criteria on one engine.
@@ -42,15 +43,15 @@ func (d *decideOn) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planne
 // confirmsNothing says why a confirmation could only repeat what is known: with its
 // knobs the other engine comes out as the first one, so that its launches would be
 // the very same. No fact where it is another one, and for what is no confirmation.
-func (l *Lab) confirmsNothing(s *runtime.Scope, f *plans.Feature, candidate *variant) (verdict.Reason, error) {
+func (l *Lab) confirmsNothing(s *runtime.Scope, f *plans.Feature, candidate *variant.Variant) (verdict.Reason, error) {
 	if f == nil || f.Engine == "" {
 		return verdict.Reason{}, nil
 	}
 	first, err := l.armsOf(s, l.Plan.Feature(f.Of))
-	if err != nil || first.candidate.key != candidate.key {
+	if err != nil || first.candidate.Key != candidate.Key {
 		return verdict.Reason{}, err
 	}
-	return verdict.New(code.ConfirmsNothing, verdict.Text("engine", f.Engine), verdict.Text("first", first.candidate.engine)).On(first.candidate.name), nil
+	return verdict.New(code.ConfirmsNothing, verdict.Text("engine", f.Engine), verdict.Text("first", first.candidate.Engine)).On(first.candidate.Name), nil
 }
 
 // joinConfirmed decides a feature from what was decided on the baseline's engine

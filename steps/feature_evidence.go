@@ -24,8 +24,8 @@ func (l *Lab) evidenceOf(s *runtime.Scope, f *plans.Feature) (*gates.Feature, *l
 	if err != nil {
 		return nil, nil, err
 	}
-	ev := &gates.Feature{Levels: map[string]verdict.Verdict{}, Knobs: a.candidate.knobs}
-	out := &ledger.Decision{Variant: maps.Clone(a.candidate.knobs)}
+	ev := &gates.Feature{Levels: map[string]verdict.Verdict{}, Knobs: a.candidate.Knobs}
+	out := &ledger.Decision{Variant: maps.Clone(a.candidate.Knobs)}
 	for _, id := range []string{runtime.QualifyID(f.Name), runtime.BenchmarkID(f.Name)} {
 		d := s.Outcome(id)
 		if d == nil {
@@ -49,7 +49,7 @@ func (l *Lab) evidenceOf(s *runtime.Scope, f *plans.Feature) (*gates.Feature, *l
 	if out.Session == "" && ev.Broken == "" {
 		ev.Broken, ev.Cause = verdict.Invalid, verdict.New(code.NoBenchmark).On(f.Protocol)
 	}
-	ev.Candidate.Name, ev.Parent.Name, ev.Root.Name = a.candidate.name, a.parent.name, ledger.Baseline
+	ev.Candidate.Name, ev.Parent.Name, ev.Root.Name = a.candidate.Name, a.parent.Name, ledger.Baseline
 	if ev.Broken == "" {
 		var rests []*ledger.Launch
 		for _, id := range out.Launches {

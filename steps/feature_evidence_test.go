@@ -10,6 +10,7 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // TestEvidenceTakesEveryLaunch: a feature is decided on all launches that its
@@ -28,7 +29,7 @@ func TestEvidenceTakesEveryLaunch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, v := range []*variant{a.parent, a.candidate, a.candidate, a.parent} {
+	for i, v := range []*variant.Variant{a.parent, a.candidate, a.candidate, a.parent} {
 		id := fmt.Sprintf("s-1.%d", i+1)
 		bench.Launches = append(bench.Launches, id)
 		if _, _, err := l.evidenceOf(s, f); verdict.OfError(err).Code != code.LaunchUnrecorded || verdict.OfError(err).Subject != id {
@@ -36,7 +37,7 @@ func TestEvidenceTakesEveryLaunch(t *testing.T) {
 		}
 		now := time.Now().UTC()
 		err := l.Store.Append(&ledger.Record{Type: "launch", Run: "r", Time: now, Launch: &ledger.Launch{
-			ID: id, Session: "s-1", Purpose: "benchmark", VariantKey: v.key, Ordinal: 1 + i/2, Order: i + 1, Started: now, OK: true, Work: "w",
+			ID: id, Session: "s-1", Purpose: "benchmark", VariantKey: v.Key, Ordinal: 1 + i/2, Order: i + 1, Started: now, OK: true, Work: "w",
 		}})
 		if err != nil {
 			t.Fatal(err)

@@ -3,19 +3,19 @@ package steps
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // otherEnvironment says why launches were not made in one environment; no fact
 // where they were. Launches that an earlier apply has made are among them: a
 // baseline from another environment is none. Entries that the plan accepts may
 // differ, and between arms those that a knob under test changes.
-func (l *Lab) otherEnvironment(launches []*ledger.Launch, vs []*variant) verdict.Reason {
+func (l *Lab) otherEnvironment(launches []*ledger.Launch, vs []*variant.Variant) verdict.Reason {
 	byArm := map[string][]*ledger.Launch{}
 	for _, launch := range launches {
 		if i := slices.IndexFunc(launch.Notes, func(n verdict.Reason) bool { return n.Code == code.GPUShared }); i >= 0 {
@@ -26,32 +26,24 @@ func (l *Lab) otherEnvironment(launches []*ledger.Launch, vs []*variant) verdict
 		}
 		byArm[launch.VariantKey] = append(byArm[launch.VariantKey], launch)
 	}
-	accepted := l.acceptedEntries()
+	accepted := l.AcceptedEntries()
 	for _, v := range vs {
-		for _, launch := range byArm[v.key] {
-			if entries := differs(byArm[v.key][0], launch, accepted); len(entries) > 0 {
-				return verdict.New(code.EnvironmentChanged).On(v.name).From(entries...)
+		for _, launch := range byArm[v.Key] {
+			if entries := differs(byArm[v.Key][0], launch, accepted); len(entries) > 0 {
+				return verdict.New(code.EnvironmentChanged).On(v.Name).From(entries...)
 			}
 		}
 	}
 	for _, v := range vs[1:] {
-		one, other := byArm[vs[0].key], byArm[v.key]
+		one, other := byArm[vs[0].Key], byArm[v.Key]
 		if len(one) == 0 || len(other) == 0 {
 			continue
 		}
 		if entries := differs(one[0], other[0], slices.Concat(accepted, l.changedEntries(vs[0], v))); len(entries) > 0 {
-			return verdict.New(code.EnvironmentApart, verdict.Text("other", v.name)).On(vs[0].name).From(entries...)
+			return verdict.New(code.EnvironmentApart, verdict.Text("other", v.Name)).On(vs[0].Name).From(entries...)
 		}
 	}
 	return verdict.Reason{}
-}
-
-// acceptedEntries are the entries of fingerprints that may differ by the plan.
-func (l *Resolver) acceptedEntries() []string {
-	if l.Plan.Baseline == nil {
-		return nil
-	}
-	return l.Plan.Baseline.AcceptFingerprint
 }
 
 // differs are the entries in which two launches differ; an entry that one of them
@@ -65,7 +57,7 @@ func differs(one, other *ledger.Launch, free []string) (found []verdict.Reason) 
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if one.Fingerprint[name] == other.Fingerprint[name] || isFree(name, free) {
+		if one.Fingerprint[name] == other.Fingerprint[name] || variant.IsFree(name, free) {
 			continue
 		}
 		args := []verdict.Arg{verdict.Text("one", one.ID), verdict.Text("other", other.ID)}
@@ -80,13 +72,6 @@ func differs(one, other *ledger.Launch, free []string) (found []verdict.Reason) 
 	return found
 }
 
-// isFree reports whether an entry may differ. "all" frees all, and "repo.*" all
-// source trees.
-func isFree(name string, free []string) bool {
-	return slices.Contains(free, name) || slices.Contains(free, plans.AcceptAll) ||
-		strings.HasPrefix(name, "repo.") && slices.Contains(free, plans.AcceptRepos)
-}
-
 // What changes with an image, and with the Python that a program runs on.
 var (
 	pythonEntries = []string{"packages", "python", "torch", "cuda", "cudnn", "nccl", "engine_version"}
@@ -98,12 +83,12 @@ var (
 
 // changedEntries are the entries that knobs change which two arms have at
 // different values: that is what is under test.
-func (l *Lab) changedEntries(one, other *variant) (free []string) {
+func (l *Lab) changedEntries(one, other *variant.Variant) (free []string) {
 	for _, k := range l.Plan.Knobs {
-		if one.knobs[k.Name] == other.knobs[k.Name] {
+		if one.Knobs[k.Name] == other.Knobs[k.Name] {
 			continue
 		}
-		for _, v := range []*plans.KnobValue{k.Value(one.knobs[k.Name]), k.Value(other.knobs[k.Name])} {
+		for _, v := range []*plans.KnobValue{k.Value(one.Knobs[k.Name]), k.Value(other.Knobs[k.Name])} {
 			if v != nil && v.Image != "" {
 				free = append(free, imageEntries...)
 			}
@@ -112,13 +97,13 @@ func (l *Lab) changedEntries(one, other *variant) (free []string) {
 			}
 		}
 	}
-	if one.engine != other.engine {
+	if one.Engine != other.Engine {
 		// Engines are compared as a whole: only the machine has to be the same.
 		free = slices.Concat(free, imageEntries, sourceEntries, modelEntries)
 	}
-	x, y := one.spec, other.spec
-	e := l.Plan.Engine(one.engine)
-	if modelOf(x, e) != modelOf(y, l.Plan.Engine(other.engine)) || flagOf(x.Command, "--revision") != flagOf(y.Command, "--revision") {
+	x, y := one.Spec, other.Spec
+	e := l.Plan.Engine(one.Engine)
+	if variant.ModelOf(x, e) != variant.ModelOf(y, l.Plan.Engine(other.Engine)) || variant.FlagOf(x.Command, "--revision") != variant.FlagOf(y.Command, "--revision") {
 		free = append(free, modelEntries...)
 	}
 	program := len(x.Command) > 0 && len(y.Command) > 0 && x.Command[0] != y.Command[0]
@@ -137,7 +122,7 @@ func (l *Lab) changedEntries(one, other *variant) (free []string) {
 // acceptedParts is what the plan accepts as part of a decision key, nothing where
 // it accepts nothing.
 func (l *Lab) acceptedParts() []any {
-	if accepted := l.acceptedEntries(); len(accepted) > 0 {
+	if accepted := l.AcceptedEntries(); len(accepted) > 0 {
 		return []any{"accepted", accepted}
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/mxflow/mxflow/engine/load"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 const (
@@ -28,12 +29,12 @@ const (
 // before they can. Its time is a metric of the launch, since what is compiled
 // just in time is compiled now; the first request of a workload, whose shapes are
 // others, keeps its own limit.
-func (st *started) firstRequest(ctx context.Context, v *variant) error {
-	if !answers(v.spec) {
+func (st *started) firstRequest(ctx context.Context, v *variant.Variant) error {
+	if !answers(v.Spec) {
 		return nil
 	}
 	limit := firstTimeout
-	if e := st.lab.Plan.Engine(v.engine); e != nil && e.FirstTimeout > 0 {
+	if e := st.lab.Plan.Engine(v.Engine); e != nil && e.FirstTimeout > 0 {
 		limit = e.FirstTimeout
 	}
 	r := openai.Request{Prompt: firstPrompt, MaxTokens: 1, Timeouts: openai.Timeouts{Total: limit, First: limit, Stall: limit}}

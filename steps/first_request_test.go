@@ -11,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // oneToken answers a request for one token as a server does that has this path
@@ -41,8 +42,8 @@ func TestFirstRequest(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := httptest.NewServer(oneToken(c.path, c.model))
 			defer s.Close()
-			st := &started{client: openai.New(s.URL, "m"), record: &ledger.Launch{}, lab: &launchLab{Resolver: Resolver{Plan: &plans.Plan{}}}}
-			err := st.firstRequest(t.Context(), &variant{spec: engine.Spec{Kind: "openai"}})
+			st := &started{client: openai.New(s.URL, "m"), record: &ledger.Launch{}, lab: &launchLab{Resolver: variant.Resolver{Plan: &plans.Plan{}}}}
+			err := st.firstRequest(t.Context(), &variant.Variant{Spec: engine.Spec{Kind: "openai"}})
 			_, timed := st.record.Metrics["engine.first_request_s"]
 			switch {
 			case c.fails == "" && (err != nil || st.first == nil || !timed || st.api != c.api):
@@ -63,13 +64,13 @@ func TestFirstRequest(t *testing.T) {
 		oneToken("/v1/completions", "m").ServeHTTP(w, r)
 	}))
 	defer s.Close()
-	busy := &started{client: openai.New(s.URL, "m"), record: &ledger.Launch{}, lab: &launchLab{Resolver: Resolver{Plan: &plans.Plan{}}}}
-	if err := busy.firstRequest(t.Context(), &variant{spec: engine.Spec{Kind: "openai"}}); err != nil || refused != 3 || busy.first == nil {
+	busy := &started{client: openai.New(s.URL, "m"), record: &ledger.Launch{}, lab: &launchLab{Resolver: variant.Resolver{Plan: &plans.Plan{}}}}
+	if err := busy.firstRequest(t.Context(), &variant.Variant{Spec: engine.Spec{Kind: "openai"}}); err != nil || refused != 3 || busy.first == nil {
 		t.Errorf("a busy server was asked %d times: %v", refused, err)
 	}
 	// What is no server is not asked.
-	st := &started{record: &ledger.Launch{}, lab: &launchLab{Resolver: Resolver{Plan: &plans.Plan{}}}}
-	if err := st.firstRequest(t.Context(), &variant{spec: engine.Spec{Kind: "command"}}); err != nil || st.record.Metrics != nil {
+	st := &started{record: &ledger.Launch{}, lab: &launchLab{Resolver: variant.Resolver{Plan: &plans.Plan{}}}}
+	if err := st.firstRequest(t.Context(), &variant.Variant{Spec: engine.Spec{Kind: "command"}}); err != nil || st.record.Metrics != nil {
 		t.Errorf("a command was asked: %v", err)
 	}
 }

@@ -4,10 +4,11 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
-func planned(v *variant, purpose string) runtime.PlannedLaunch {
-	return runtime.PlannedLaunch{Variant: v.name, VariantKey: v.key, Engine: v.spec.Kind, Purpose: purpose, Sure: true}
+func planned(v *variant.Variant, purpose string) runtime.PlannedLaunch {
+	return runtime.PlannedLaunch{Variant: v.Name, VariantKey: v.Key, Engine: v.Spec.Kind, Purpose: purpose, Sure: true}
 }
 
 // Foresee implements runtime.Foreseer.
@@ -16,7 +17,7 @@ func (q *qualify) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 	if err != nil {
 		return nil, nil, err
 	}
-	out := &ledger.Decision{Variant: vs[len(vs)-1].knobs}
+	out := &ledger.Decision{Variant: vs[len(vs)-1].Knobs}
 	if why, err := q.spared(s, vs[len(vs)-1]); !why.IsZero() || err != nil {
 		out.Verdict, out.Reasons = verdict.Invalid, []verdict.Reason{why}
 		return out, nil, err
@@ -37,7 +38,7 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 	if err != nil {
 		return nil, nil, err
 	}
-	out := &ledger.Decision{Variant: a.candidate.knobs}
+	out := &ledger.Decision{Variant: a.candidate.Knobs}
 	switch q := s.Outcome(runtime.QualifyID(b.feature.Name)); {
 	case q == nil:
 		return out, nil, nil
@@ -49,7 +50,7 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 	if err != nil {
 		return nil, nil, err
 	}
-	work := b.lab.workKey(b.workloads())
+	work := b.lab.WorkKey(b.workloads())
 	if out.Session, err = b.lab.continues(s, own, work); err != nil {
 		return nil, nil, err
 	}

@@ -16,7 +16,7 @@ func (d *decideFeature) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.P
 	if err != nil {
 		return nil, nil, err
 	}
-	out := &ledger.Decision{Variant: a.candidate.knobs}
+	out := &ledger.Decision{Variant: a.candidate.Knobs}
 	for _, id := range []string{runtime.QualifyID(d.feature.Name), runtime.BenchmarkID(d.feature.Name)} {
 		if uncounted(s, id) {
 			out.Verdict = verdict.Invalid

@@ -17,7 +17,7 @@ func (l *Lab) noiseOf(f *plans.Feature, a arms, session, work string) map[string
 	if l.Store == nil {
 		return nil
 	}
-	before := NoiseBefore(l.Store.Records(), session, work, a.candidate.key, a.parent.key)
+	before := NoiseBefore(l.Store.Records(), session, work, a.candidate.Key, a.parent.Key)
 	return Noise(before, noiseKeys(l.rulesReading(f)))
 }
 

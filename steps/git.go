@@ -13,6 +13,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // gitAction is what one kind of git step does. Its attributes are its fields.
@@ -39,22 +40,11 @@ var gitAttrs = []plans.Attr{
 // gitKind is a kind of git step.
 func gitKind(doc, example string, action func(*Lab) gitAction, attrs ...plans.Attr) stepKind {
 	return stepKind{
-		schema: plans.Schema{Doc: doc, Example: example, Attrs: append(attrs, gitAttrs...), Check: notBlank},
+		schema: plans.Schema{Doc: doc, Example: example, Attrs: append(attrs, gitAttrs...), Check: variant.NotBlank},
 		make: func(l *Lab, b *plans.Block) stepRunner {
 			return &gitStep{lab: l, block: b, action: action(l)}
 		},
 	}
-}
-
-// notBlank refuses texts without a letter, which git would take for something
-// else or for nothing.
-func notBlank(b *plans.Block) (wrong []plans.AttrError) {
-	for _, name := range []string{"repo", "name", "from", "ref", "remote", "branch", "patch", "worktree"} {
-		if text, ok := b.Attrs[name].(string); ok && strings.TrimSpace(text) == "" {
-			wrong = append(wrong, plans.AttrError{Attr: name, Code: "empty-value", Summary: "Empty " + name, Detail: "Say which one, or leave " + name + " out where it has a default."})
-		}
-	}
-	return wrong
 }
 
 type gitStep struct {
@@ -87,7 +77,7 @@ func (g *gitStep) key() string {
 	if file, ok := g.action.(interface{ input() string }); ok {
 		parts = append(parts, file.input())
 	}
-	return g.block.Kind + ":" + g.lab.sealed(parts...) + ":"
+	return g.block.Kind + ":" + g.lab.Sealed(parts...) + ":"
 }
 
 // Keys of a git step are what the plan asks for and what was reached: where the

@@ -97,19 +97,10 @@ func (c *gitCheckout) tree(ctx context.Context, r *git.Repo, dir string) (*git.R
 		return nil, nil
 	}
 	t, err := git.Open(ctx, dir)
-	if err == nil && t.CommonDir == r.CommonDir && sameFile(t.Top, dir) {
+	if err == nil && t.CommonDir == r.CommonDir && plans.SameFile(t.Top, dir) {
 		return t, nil
 	}
 	return nil, &git.Error{Kind: git.InTheWay, Reason: fmt.Sprintf("%s is there and is no worktree of %s: move it away, or name another folder", dir, r.Top)}
-}
-
-func sameFile(a, b string) bool {
-	x, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	y, err := os.Stat(b)
-	return err == nil && os.SameFile(x, y)
 }
 
 func (c *gitCheckout) holds(ctx context.Context, r *git.Repo, goal string) verdict.Reason {

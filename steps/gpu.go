@@ -12,67 +12,9 @@ import (
 	"github.com/mxflow/mxflow/engine/gpu"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
-	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/steps/variant"
 )
-
-var gpuPart = plans.Part{
-	Times: plans.AtMost1,
-	Schema: plans.Schema{
-		Doc: "Which GPUs of this machine the engine uses, and what is done to have them alone. Without the block they are those that `CUDA_VISIBLE_DEVICES` or the container's `gpus` name, otherwise all; an embedded engine and an endpoint use none. They are locked against every other mxflow on the machine, whatever its user and state directory, until this apply ends. Before a launch, mxflow waits until no other process holds memory on them; after it, until the engine's memory is given back. Where there is no GPU, nothing is waited for.",
-		Attrs: []plans.Attr{
-			{Name: "devices", Type: plans.Strings, Doc: "Index or UUID of each GPU, as nvidia-smi shows them, or `[\"all\"]`. An empty list says that it uses none. One that is not there is an error."},
-			{Name: "wait", Type: plans.Duration, Default: "10m", Doc: "How long another mxflow, or a process that is not ours, is waited for before the launch is given up."},
-			{Name: "settle", Type: plans.Duration, Default: "30s", Doc: "How long the memory may take to be given back after the engine has stopped."},
-			{Name: "ignore", Type: plans.Strings, Doc: "Globs of programs that may stay on the GPU, compared with their path and with their name. The desktop's and the driver's own may in any case."},
-			{Name: "idle_mb", Type: plans.Int, Default: 1024.0, Unit: "MiB", MinSet: true, Doc: "Memory that may be in use on a GPU that no process accounts for: a desktop's, or the driver's own."},
-			{Name: "max_temperature", Type: plans.Number, Unit: "°C", Min: 1, MinSet: true, Max: 150, Doc: "Before each launch, wait until the GPU is no hotter, as long as `wait` allows: every launch then begins alike."},
-			{Name: "max_power", Type: plans.Number, Unit: "W", Min: 1, MinSet: true, Max: 100_000, Doc: "Before each launch, wait until the GPU draws no more."},
-			{Name: "min_clock", Type: plans.Number, Unit: "MHz", Min: 1, MinSet: true, Max: 100_000, Doc: "Before each launch, wait until the clock of the multiprocessors is no lower. An idle GPU lowers it, so this is of use where clocks are locked."},
-			{Name: "max_clock", Type: plans.Number, Unit: "MHz", Min: 1, MinSet: true, Max: 100_000, Doc: "Before each launch, wait until that clock is no higher."},
-		},
-		Example: `gpu {
-  devices = ["0"]
-  wait    = "30m"
-}`,
-		Check: checkGPU,
-	},
-}
-
-func checkGPU(b *plans.Block) (wrong []plans.AttrError) {
-	c, err := gpuConfigOf(b)
-	if err != nil {
-		return []plans.AttrError{{Code: "invalid-value", Summary: "Invalid gpu block", Detail: err.Error()}}
-	}
-	for _, glob := range c.Ignore {
-		if glob == "" || glob == "*" {
-			wrong = append(wrong, plans.AttrError{Attr: "ignore", Code: "evidence-proves-nothing", Summary: "Glob matches everything", Detail: "Nobody would be waited for. Name the programs that may stay, such as \"Xorg\"."})
-		}
-	}
-	return wrong
-}
-
-type gpuConfig struct {
-	Devices *[]string `json:"devices"`
-	Wait    plans.Dur `json:"wait"`
-	Settle  plans.Dur `json:"settle"`
-	Ignore  []string  `json:"ignore"`
-	IdleMB  float64   `json:"idle_mb"`
-	// What the GPU is to be like before a launch; 0 asks for nothing.
-	MaxTemperature float64 `json:"max_temperature"`
-	MaxPower       float64 `json:"max_power"`
-	MinClock       float64 `json:"min_clock"`
-	MaxClock       float64 `json:"max_clock"`
-}
-
-// gpuConfigOf reads a gpu block; nil gives the defaults.
-func gpuConfigOf(b *plans.Block) (c gpuConfig, err error) {
-	c = gpuConfig{Wait: plans.Dur(10 * time.Minute), Settle: plans.Dur(30 * time.Second), IdleMB: 1024}
-	if b != nil {
-		err = b.Decode(&c)
-	}
-	return c, err
-}
 
 // freeEvery is how often an occupied GPU is looked at again: nvidia-smi takes up
 // to a second of a core without persistence mode.
@@ -80,7 +22,7 @@ const freeEvery = time.Second
 
 // gpuUse is what a launch uses of the machine's GPUs.
 type gpuUse struct {
-	config gpuConfig
+	config variant.GPU
 	gpus   []gpu.GPU
 }
 
@@ -97,9 +39,9 @@ func (u gpuUse) look(ctx context.Context) (gpu.Occupancy, error) {
 
 // gpuBefore gets a launch its GPUs: it locks them for the rest of the apply, and
 // waits until nobody else computes there. The error says who is in the way.
-func (l *launchLab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant) (u gpuUse, err error) {
+func (l *launchLab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant.Variant) (u gpuUse, err error) {
 	note := func(what verdict.Reason) {
-		s.Emit(runtime.Event{Type: "note", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.name, Why: what})
+		s.Emit(runtime.Event{Type: "note", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, Why: what})
 	}
 	if u, err = l.gpusOf(ctx, v, note); err != nil || len(u.gpus) == 0 {
 		return u, err

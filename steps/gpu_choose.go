@@ -3,10 +3,8 @@ package steps
 import (
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"os/user"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -15,19 +13,20 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // gpusOf finds out which of this machine's GPUs a variant uses. A GPU that the
 // plan names and that is not there is an error.
-func (l *launchLab) gpusOf(ctx context.Context, v *variant, note func(verdict.Reason)) (u gpuUse, err error) {
+func (l *launchLab) gpusOf(ctx context.Context, v *variant.Variant, note func(verdict.Reason)) (u gpuUse, err error) {
 	var block *plans.Block
-	if e := l.Plan.Engine(v.engine); e != nil && len(e.Parts["gpu"]) > 0 {
+	if e := l.Plan.Engine(v.Engine); e != nil && len(e.Parts["gpu"]) > 0 {
 		block = e.Parts["gpu"][0]
 	}
-	if u.config, err = gpuConfigOf(block); err != nil {
+	if u.config, err = variant.GPUOf(block); err != nil {
 		return u, err
 	}
-	if u.config.Devices == nil && !usesGPU(v.spec) {
+	if u.config.Devices == nil && !usesGPU(v.Spec) {
 		return u, nil
 	}
 	all, err := gpu.List(ctx)
@@ -42,7 +41,7 @@ func (l *launchLab) gpusOf(ctx context.Context, v *variant, note func(verdict.Re
 		return u, nil
 	}
 	var parents map[string]string
-	if namesMIG(v.spec, u.config.Devices) {
+	if namesMIG(v.Spec, u.config.Devices) {
 		if parents, err = gpu.Parents(ctx); err != nil {
 			return u, err
 		}
@@ -52,7 +51,7 @@ func (l *launchLab) gpusOf(ctx context.Context, v *variant, note func(verdict.Re
 		return u, err
 	}
 	var sure bool
-	if u.gpus, sure, err = chosen(v.spec, all, parents); err == nil && !sure {
+	if u.gpus, sure, err = chosen(v.Spec, all, parents); err == nil && !sure {
 		note(verdict.New(code.GPUUncertain))
 	}
 	return u, err
@@ -61,7 +60,7 @@ func (l *launchLab) gpusOf(ctx context.Context, v *variant, note func(verdict.Re
 // namesMIG reports whether a part of a GPU is asked for, so that the GPU has to be
 // found.
 func namesMIG(spec engine.Spec, devices *[]string) bool {
-	visible, _ := variable(spec, "CUDA_VISIBLE_DEVICES")
+	visible, _ := variant.Variable(spec, "CUDA_VISIBLE_DEVICES")
 	asked := visible
 	if devices != nil {
 		asked = strings.Join(*devices, ",")
@@ -111,11 +110,11 @@ func chosen(spec engine.Spec, all []gpu.GPU, parents map[string]string) (list []
 	case spec.Compose != nil, spec.Exec != nil:
 		return all, true, nil
 	}
-	visible, set := variable(spec, "CUDA_VISIBLE_DEVICES")
+	visible, set := variant.Variable(spec, "CUDA_VISIBLE_DEVICES")
 	if !set {
 		return all, true, nil
 	}
-	order, _ := variable(spec, "CUDA_DEVICE_ORDER")
+	order, _ := variant.Variable(spec, "CUDA_DEVICE_ORDER")
 	list, sure = gpu.Visible(all, parents, visible, order)
 	return list, sure, nil
 }
@@ -149,37 +148,6 @@ func containerGPUs(gpus any, all []gpu.GPU, parents map[string]string) ([]gpu.GP
 		return gpu.Choose(all, parents, asked)
 	}
 	return all, nil
-}
-
-// variable is an environment variable as the engine's process sees it.
-func variable(spec engine.Spec, name string) (string, bool) {
-	if value, ok := spec.Env[name]; ok {
-		return value, true
-	}
-	if slices.Contains(spec.Unset, name) {
-		return "", false
-	}
-	return os.LookupEnv(name)
-}
-
-// showGPUs makes a process see the GPUs that the gpu block names, and no other.
-// What the plan's environment says comes first.
-func showGPUs(e *plans.Engine, spec *engine.Spec) error {
-	if len(e.Parts["gpu"]) == 0 || spec.How() != engine.HowProcess {
-		return nil
-	}
-	c, err := gpuConfigOf(e.Parts["gpu"][0])
-	if err != nil || c.Devices == nil || slices.Contains(*c.Devices, "all") {
-		return err
-	}
-	if _, own := spec.Env["CUDA_VISIBLE_DEVICES"]; own || slices.Contains(spec.Unset, "CUDA_VISIBLE_DEVICES") {
-		return nil
-	}
-	names := slices.DeleteFunc(slices.Clone(*c.Devices), func(s string) bool { return s == "none" })
-	shown := map[string]string{"CUDA_VISIBLE_DEVICES": strings.Join(names, ","), "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
-	maps.Copy(shown, spec.Env)
-	spec.Env = shown
-	return nil
 }
 
 func userName() string {

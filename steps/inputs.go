@@ -21,7 +21,7 @@ func InputsOf(loaded *load.Result, seal func(text string) (string, error)) (*led
 	sort := func(prefix string, values map[string]string) (map[string]string, error) {
 		kept := map[string]string{}
 		for name, text := range values {
-			if !in.Private[prefix+name] && !SecretName(name) && !partOf(text, secret) {
+			if !in.Private[prefix+name] && !redact.SecretName(name) && !partOf(text, secret) {
 				kept[name] = text
 				continue
 			}
@@ -83,7 +83,7 @@ func secretlyNamed(p *plans.Plan) (values []string) {
 	walk = func(name string, v any) {
 		switch v := v.(type) {
 		case string:
-			if SecretName(name) && name != "Key" && v != "" { // a field of ours
+			if redact.SecretName(name) && name != "Key" && v != "" { // a field of ours
 				values = append(values, v)
 			}
 		case []any:

@@ -28,7 +28,7 @@ func FilesOf(loaded *load.Result) map[string]string {
 func secretFile(name string) bool {
 	base := path.Base(name)
 	words := strings.NewReplacer("-", "_", ".", "_", " ", "_")
-	return SecretName(words.Replace(base)) || SecretName(words.Replace(strings.TrimSuffix(base, path.Ext(base))))
+	return redact.SecretName(words.Replace(base)) || redact.SecretName(words.Replace(strings.TrimSuffix(base, path.Ext(base))))
 }
 
 // sharesWith reports whether a text has something of a secret in it: all of it, the

@@ -10,6 +10,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 var kernelsKind = levelKind{
@@ -44,7 +45,7 @@ func (k *kernels) run(ctx context.Context, q *qualification) (verdict.Verdict, [
 		}
 		q.answered = true
 	}
-	wanted := evidenceFor(q.lab.Plan, q.variant.knobs)
+	wanted := variant.EvidenceFor(q.lab.Plan, q.variant.Knobs)
 	var globs []string
 	for _, e := range wanted {
 		globs = append(append(globs, e.MustSee...), e.MustNotSee...)
@@ -82,7 +83,7 @@ func (q *qualification) logAt() string {
 }
 
 // proved is the verdict over the engine's log.
-func (k *kernels) proved(ctx context.Context, q *qualification, wanted []evidence, globs []string) (verdict.Verdict, []verdict.Reason, error) {
+func (k *kernels) proved(ctx context.Context, q *qualification, wanted []variant.Evidence, globs []string) (verdict.Verdict, []verdict.Reason, error) {
 	if len(globs) == 0 {
 		return judgeKernels(wanted, nil)
 	}
@@ -114,7 +115,7 @@ func (k *kernels) proved(ctx context.Context, q *qualification, wanted []evidenc
 
 // judgeKernels is the verdict over what was seen. A knob value without evidence
 // is unproven, and unproven is not a pass.
-func judgeKernels(wanted []evidence, seen map[string]logscan.Match) (verdict.Verdict, []verdict.Reason, error) {
+func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (verdict.Verdict, []verdict.Reason, error) {
 	v := verdict.Pass
 	if len(wanted) == 0 {
 		return verdict.Inconclusive, verdict.Because(code.NoKnobs), nil
@@ -124,20 +125,20 @@ func judgeKernels(wanted []evidence, seen map[string]logscan.Match) (verdict.Ver
 	for _, e := range wanted {
 		if len(e.MustSee)+len(e.MustNotSee)+len(e.MustObserve)+len(e.MustNotObserve) == 0 {
 			v = verdict.Join(v, verdict.Inconclusive)
-			against = append(against, e.fact(code.Unproven))
+			against = append(against, e.Fact(code.Unproven))
 		}
 		for _, glob := range e.MustSee {
 			if m, ok := seen[glob]; ok {
-				proofs = append(proofs, e.fact(code.Seen, verdict.Text("glob", glob), verdict.Int("line_no", m.LineNo), verdict.Text("line", cut(m.FirstLine))))
+				proofs = append(proofs, e.Fact(code.Seen, verdict.Text("glob", glob), verdict.Int("line_no", m.LineNo), verdict.Text("line", verdict.Short(m.FirstLine))))
 			} else {
 				v = verdict.Fail
-				against = append(against, e.fact(code.NotSeen, verdict.Text("glob", glob)))
+				against = append(against, e.Fact(code.NotSeen, verdict.Text("glob", glob)))
 			}
 		}
 		for _, glob := range e.MustNotSee {
 			if m, ok := seen[glob]; ok {
 				v = verdict.Fail
-				against = append(against, e.fact(code.WronglySeen, verdict.Text("glob", glob), verdict.Int("line_no", m.LineNo), verdict.Text("line", cut(m.FirstLine))))
+				against = append(against, e.Fact(code.WronglySeen, verdict.Text("glob", glob), verdict.Int("line_no", m.LineNo), verdict.Text("line", verdict.Short(m.FirstLine))))
 			}
 		}
 	}
@@ -149,9 +150,4 @@ func judgeKernels(wanted []evidence, seen map[string]logscan.Match) (verdict.Ver
 		return v, append(verdict.Because(code.Proved, verdict.Int("knobs", len(wanted)), verdict.Text("by", by)), proofs...), nil
 	}
 	return v, against, nil
-}
-
-// fact is one about the value of the knob.
-func (e evidence) fact(what code.Code, args ...verdict.Arg) verdict.Reason {
-	return verdict.New(what, append(args, verdict.Text("value", e.Value))...).On(e.Knob)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // brokenLog is an engine whose log is not followed to its end.
@@ -19,6 +20,7 @@ type brokenLog struct {
 }
 
 func (b brokenLog) LogPath() string { return b.path }
+
 func (b brokenLog) LogBroken() bool { return b.broken }
 
 // What is missing in a log that broke off must not decide, either way.
@@ -41,7 +43,7 @@ func TestKernelsOfALogThatBrokeOff(t *testing.T) {
 		{"broken, seen against it", []string{"*absent*"}, []string{"*there*"}, true, verdict.Fail},
 	} {
 		q := &qualification{started: &started{how: "process", inst: brokenLog{path: path, broken: c.broken}, record: &ledger.Launch{}}}
-		wanted := []evidence{{Knob: "knob", Value: "on", MustSee: c.must, MustNotSee: c.not}}
+		wanted := []variant.Evidence{{Knob: "knob", Value: "on", MustSee: c.must, MustNotSee: c.not}}
 		v, reasons, err := (&kernels{}).proved(t.Context(), q, wanted, append(append([]string(nil), c.must...), c.not...))
 		if v != c.want || (err != nil) != (c.want == "") {
 			t.Errorf("%s: %s %q, %v; want %q", c.name, v, tell.Lines(reasons), err, c.want)

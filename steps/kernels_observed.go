@@ -9,17 +9,18 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // observes reports whether any of the evidence is an observation.
-func observes(wanted []evidence) bool {
-	return slices.ContainsFunc(wanted, func(e evidence) bool { return len(e.MustObserve)+len(e.MustNotObserve) > 0 })
+func observes(wanted []variant.Evidence) bool {
+	return slices.ContainsFunc(wanted, func(e variant.Evidence) bool { return len(e.MustObserve)+len(e.MustNotObserve) > 0 })
 }
 
 // judgeObserved adds to the verdict over the log what was observed: each value
 // that must be seen, and none that must not. What is not observed proves nothing,
 // either way.
-func judgeObserved(wanted []evidence, seen map[string]ledger.Observed, not map[string]verdict.Reason, v verdict.Verdict, reasons []verdict.Reason) (verdict.Verdict, []verdict.Reason) {
+func judgeObserved(wanted []variant.Evidence, seen map[string]ledger.Observed, not map[string]verdict.Reason, v verdict.Verdict, reasons []verdict.Reason) (verdict.Verdict, []verdict.Reason) {
 	own := verdict.Pass
 	var against, proofs []verdict.Reason
 	for _, e := range wanted {
@@ -30,15 +31,15 @@ func judgeObserved(wanted []evidence, seen map[string]ledger.Observed, not map[s
 				switch {
 				case !ok:
 					own = verdict.Join(own, verdict.Inconclusive)
-					against = append(against, e.fact(code.NotObserved, name).From(orUnasked(not[what])))
+					against = append(against, e.Fact(code.NotObserved, name).From(orUnasked(not[what])))
 				case must && o.Value != want[what]:
 					own = verdict.Fail
-					against = append(against, e.fact(code.ObservedOther, name, is, from, verdict.Text("must", ledger.Observed{Value: want[what], Unit: o.Unit}.String())))
+					against = append(against, e.Fact(code.ObservedOther, name, is, from, verdict.Text("must", ledger.Observed{Value: want[what], Unit: o.Unit}.String())))
 				case !must && o.Value == want[what]:
 					own = verdict.Fail
-					against = append(against, e.fact(code.WronglyObserved, name, is, from))
+					against = append(against, e.Fact(code.WronglyObserved, name, is, from))
 				default:
-					proofs = append(proofs, e.fact(code.Observed, name, is, from))
+					proofs = append(proofs, e.Fact(code.Observed, name, is, from))
 				}
 			}
 		}

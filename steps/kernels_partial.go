@@ -5,6 +5,7 @@ import (
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // logBroken reports whether an engine's log could not be followed to this moment.
@@ -17,7 +18,7 @@ func logBroken(inst engine.Instance) bool {
 // middle, because the server was running before the launch, or its middle was
 // dropped. What is there still speaks, for and against; what is missing says
 // nothing.
-func judgePartial(why code.Code, wanted []evidence, seen map[string]logscan.Match, v verdict.Verdict, reasons []verdict.Reason) (verdict.Verdict, []verdict.Reason) {
+func judgePartial(why code.Code, wanted []variant.Evidence, seen map[string]logscan.Match, v verdict.Verdict, reasons []verdict.Reason) (verdict.Verdict, []verdict.Reason) {
 	excluded := false
 	for _, e := range wanted {
 		for _, glob := range e.MustNotSee {

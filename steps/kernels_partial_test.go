@@ -7,6 +7,7 @@ import (
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // A log that begins in the middle proves what is in it, and nothing by what is
@@ -25,7 +26,7 @@ func TestPartialLogs(t *testing.T) {
 		{"seen against it", []string{"*absent*"}, []string{"*there*"}, verdict.Fail, false},
 		{"no evidence", nil, nil, verdict.Inconclusive, false},
 	} {
-		wanted := []evidence{{Knob: "knob", Value: "on", MustSee: c.must, MustNotSee: c.not}}
+		wanted := []variant.Evidence{{Knob: "knob", Value: "on", MustSee: c.must, MustNotSee: c.not}}
 		v, reasons, err := judgeKernels(wanted, seen)
 		if err != nil {
 			t.Fatal(err)

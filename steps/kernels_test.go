@@ -8,6 +8,7 @@ import (
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 func TestJudgeKernels(t *testing.T) {
@@ -18,23 +19,23 @@ func TestJudgeKernels(t *testing.T) {
 		}
 		return m
 	}
-	gemm := evidence{Knob: "moe", Value: "gemm", MustSee: []string{"*cutlass*"}, MustNotSee: []string{"*marlin*"}}
-	bare := evidence{Knob: "moe", Value: "bare"}
-	more := evidence{Knob: "head", Value: "f32", MustSee: []string{"*head f32*"}}
+	gemm := variant.Evidence{Knob: "moe", Value: "gemm", MustSee: []string{"*cutlass*"}, MustNotSee: []string{"*marlin*"}}
+	bare := variant.Evidence{Knob: "moe", Value: "bare"}
+	more := variant.Evidence{Knob: "head", Value: "f32", MustSee: []string{"*head f32*"}}
 	for _, c := range []struct {
 		name   string
-		wanted []evidence
+		wanted []variant.Evidence
 		seen   map[string]logscan.Match
 		want   verdict.Verdict
 		says   string
 	}{
-		{"proved", []evidence{gemm}, see("*cutlass*"), verdict.Pass, "line 7"},
-		{"absent", []evidence{gemm}, see(), verdict.Fail, "must be seen"},
-		{"one of two absent", []evidence{more, gemm}, see("*head f32*"), verdict.Fail, "\"*cutlass*\" must be seen"},
-		{"wrong path", []evidence{gemm}, see("*cutlass*", "*marlin*"), verdict.Fail, "must not be seen"},
-		{"unproven", []evidence{bare}, see("*cutlass*"), verdict.Inconclusive, "unproven"},
-		{"unproven beside a proof", []evidence{gemm, bare}, see("*cutlass*"), verdict.Inconclusive, "unproven"},
-		{"failed beside unproven", []evidence{bare, gemm}, see(), verdict.Fail, "must be seen"},
+		{"proved", []variant.Evidence{gemm}, see("*cutlass*"), verdict.Pass, "line 7"},
+		{"absent", []variant.Evidence{gemm}, see(), verdict.Fail, "must be seen"},
+		{"one of two absent", []variant.Evidence{more, gemm}, see("*head f32*"), verdict.Fail, "\"*cutlass*\" must be seen"},
+		{"wrong path", []variant.Evidence{gemm}, see("*cutlass*", "*marlin*"), verdict.Fail, "must not be seen"},
+		{"unproven", []variant.Evidence{bare}, see("*cutlass*"), verdict.Inconclusive, "unproven"},
+		{"unproven beside a proof", []variant.Evidence{gemm, bare}, see("*cutlass*"), verdict.Inconclusive, "unproven"},
+		{"failed beside unproven", []variant.Evidence{bare, gemm}, see(), verdict.Fail, "must be seen"},
 		{"no knob", nil, see(), verdict.Inconclusive, "nothing to prove"},
 	} {
 		got, reasons, err := judgeKernels(c.wanted, c.seen)

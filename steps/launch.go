@@ -22,11 +22,12 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // launchLab is what the launches of one apply share.
 type launchLab struct {
-	Resolver
+	variant.Resolver
 	Store *store.Store
 	// Launcher starts engines.
 	Launcher engine.Launcher
@@ -73,20 +74,20 @@ type started struct {
 
 // launch starts a variant and waits until it is ready. When it does not, what
 // was started is stopped, and the record says why.
-func (l *launchLab) launch(ctx context.Context, s *runtime.Scope, v *variant, record *ledger.Launch) (*started, error) {
-	record.Variant, record.VariantKey, record.Node, record.BootID = v.name, v.key, s.Node.ID, l.Boot
-	record.Block, record.Knobs = v.engine, maps.Clone(v.knobs)
+func (l *launchLab) launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, record *ledger.Launch) (*started, error) {
+	record.Variant, record.VariantKey, record.Node, record.BootID = v.Name, v.Key, s.Node.ID, l.Boot
+	record.Block, record.Knobs = v.Engine, maps.Clone(v.Knobs)
 	record.Engine = map[string]string{
-		"kind": v.spec.Kind, "command": strings.Join(v.spec.Command, " "), "program": l.program(ctx, v.spec),
+		"kind": v.Spec.Kind, "command": strings.Join(v.Spec.Command, " "), "program": l.Program(ctx, v.Spec),
 	}
-	for k, value := range shownEnv(v.spec.Env) {
+	for k, value := range shownEnv(v.Spec.Env) {
 		record.Engine["env."+k] = value
 	}
 	log := filepath.Join(l.RunDir, "launches", runtime.FileName(record.ID)+".log")
 	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
 		return nil, fmt.Errorf("no folder for engine logs: %w", err)
 	}
-	st := &started{record: record, lab: l, kind: specKind(v.spec), log: log, how: v.spec.How()}
+	st := &started{record: record, lab: l, kind: variant.KindOf(v.Spec), log: log, how: v.Spec.How()}
 	v, err := l.provide(ctx, s, v, record)
 	if err == nil {
 		st.gpu, err = l.gpuBefore(ctx, s, v)
@@ -97,9 +98,9 @@ func (l *launchLab) launch(ctx context.Context, s *runtime.Scope, v *variant, re
 		st.broke(err)
 		return st, err
 	}
-	st.command = useOf(v.command, v.spec.Dir)
+	st.command = useOf(v.Command, v.Spec.Dir)
 	st.describe = sync.OnceFunc(func() { l.describe(ctx, s, v, st) })
-	inst, err := l.Launcher.Launch(ctx, v.spec, engine.Launch{ID: record.ID, Owner: l.Owner, LogPath: log, OutPath: stdoutOf(v.command, log), Evidence: l.evidence(v)})
+	inst, err := l.Launcher.Launch(ctx, v.Spec, engine.Launch{ID: record.ID, Owner: l.Owner, LogPath: log, OutPath: stdoutOf(v.Command, log), Evidence: l.LogEvidence(v)})
 	if err != nil {
 		st.broke(err)
 		st.redactLog(log)
@@ -110,7 +111,7 @@ func (l *launchLab) launch(ctx context.Context, s *runtime.Scope, v *variant, re
 	for key, value := range inst.About() {
 		record.Engine[key] = value
 	}
-	st.client = ClientOf(inst, st.kind, v.spec.Model)
+	st.client = ClientOf(inst, st.kind, v.Spec.Model)
 	err = inst.Ready(ctx)
 	if err == nil {
 		err = st.firstRequest(ctx, v)

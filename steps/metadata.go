@@ -3,11 +3,9 @@ package steps
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
@@ -15,48 +13,9 @@ import (
 	"github.com/mxflow/mxflow/engine/metadata"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
-	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/steps/variant"
 )
-
-var metadataPart = plans.Part{
-	Times: plans.AtMost1,
-	Schema: plans.Schema{
-		Doc: "What else is recorded of every launch. GPUs and their state, driver, image, resolved command, environment, model files and host are recorded in any case, in the launch's YAML file beside its log; where the engine runs on Python, packages and the versions of CUDA, cuDNN and NCCL too. What numbers depend on becomes the launch's fingerprint: arms are compared only where it is the same. What cannot be found out is listed in the file with the reason, and never breaks a launch.",
-		Attrs: []plans.Attr{
-			{Name: "repos", Type: plans.Map, Doc: "Git trees by name, as the engine sees their paths: commit, branch, and a digest of what differs from it. They are part of the fingerprint."},
-			{Name: "packages", Type: plans.Bool, Doc: "Whether to list the Python packages that the engine has. Without it: where the kind of engine, or its command, is a Python program."},
-			{Name: "commands", Type: plans.Map, Doc: "Commands by name, run once a launch where the engine lives with `sh -c`, while nothing is measured. What they print is recorded, up to 64 KiB each; it is no part of the fingerprint. One may take a minute."},
-		},
-		Example: `metadata {
-  repos    = { vllm = "/workspace/vllm" }
-  commands = { clocks = "nvidia-smi -q -d CLOCK" }
-}`,
-		Check: func(b *plans.Block) (wrong []plans.AttrError) {
-			var c metadataConfig
-			if err := b.Decode(&c); err != nil {
-				return []plans.AttrError{{Code: "invalid-value", Summary: "Invalid metadata block", Detail: err.Error()}}
-			}
-			for name, path := range c.Repos {
-				if strings.TrimSpace(path) == "" {
-					wrong = append(wrong, plans.AttrError{Attr: "repos", Code: "empty-value", Summary: "Empty path", Detail: fmt.Sprintf("repos names %s without a path. Write the folder of its git tree, as the engine sees it.", name)})
-				}
-			}
-			for name, command := range c.Commands {
-				if strings.TrimSpace(command) == "" {
-					wrong = append(wrong, plans.AttrError{Attr: "commands", Code: "empty-value", Summary: "Empty command", Detail: fmt.Sprintf("commands names %s without a command. Write what sh is to run.", name)})
-				}
-			}
-			return wrong
-		},
-	},
-}
-
-type metadataConfig struct {
-	Repos    map[string]string `json:"repos"`
-	Packages *bool             `json:"packages"`
-	Commands map[string]string `json:"commands"`
-}
 
 // metadataLimit bounds all that is asked about one launch.
 const metadataLimit = 5 * time.Minute
@@ -65,7 +24,7 @@ const metadataLimit = 5 * time.Minute
 // beside the log, as an artifact, and what numbers depend on in the record. It
 // never fails: what is missing is in the file, and what could not be kept in the
 // launch's notes. An engine that has not started answers nothing.
-func (l *launchLab) describe(ctx context.Context, s *runtime.Scope, v *variant, st *started) {
+func (l *launchLab) describe(ctx context.Context, s *runtime.Scope, v *variant.Variant, st *started) {
 	if ctx.Err() != nil {
 		return // nothing of this launch is kept
 	}
@@ -102,7 +61,7 @@ func (l *launchLab) keepMetadata(doc *metadata.Document, st *started) error {
 }
 
 // document is what is known without asking.
-func (l *launchLab) document(s *runtime.Scope, v *variant, st *started) *metadata.Document {
+func (l *launchLab) document(s *runtime.Scope, v *variant.Variant, st *started) *metadata.Document {
 	r := st.record
 	doc := &metadata.Document{
 		Launch: metadata.Launch{
@@ -110,9 +69,9 @@ func (l *launchLab) document(s *runtime.Scope, v *variant, st *started) *metadat
 			Started: r.Started, Boot: r.BootID, Run: s.Run, Plan: l.Plan.Name,
 		},
 		Engine: metadata.Engine{
-			Kind: v.spec.Kind, Launcher: string(v.spec.How()), Version: l.KindVersions[v.spec.Kind], Program: r.Engine["program"],
-			Command: slices.Clone(v.spec.Command), Dir: v.spec.Dir, Knobs: v.knobs,
-			Env: shownEnv(v.spec.Env), Inherited: inheritedEnv(v.spec), Unset: v.spec.Unset,
+			Kind: v.Spec.Kind, Launcher: string(v.Spec.How()), Version: l.KindVersions[v.Spec.Kind], Program: r.Engine["program"],
+			Command: slices.Clone(v.Spec.Command), Dir: v.Spec.Dir, Knobs: v.Knobs,
+			Env: shownEnv(v.Spec.Env), Inherited: inheritedEnv(v.Spec), Unset: v.Spec.Unset,
 		},
 		Host: machine.Environment(),
 	}
@@ -123,20 +82,20 @@ func (l *launchLab) document(s *runtime.Scope, v *variant, st *started) *metadat
 }
 
 // metadataRequest says what to find out, and how.
-func (l *launchLab) metadataRequest(v *variant, st *started) metadata.Request {
+func (l *launchLab) metadataRequest(v *variant.Variant, st *started) metadata.Request {
 	q := metadata.Request{
-		SameFiles: v.spec.How() == engine.HowProcess, Dir: v.spec.Dir, GPUs: st.gpu.uuids(), Also: map[string]string{},
-		Model: modelOf(v.spec, l.Plan.Engine(v.engine)), Revision: flagOf(v.spec.Command, "--revision"),
-		Python: pythonOf(v.spec), Packages: isPython(v.spec),
+		SameFiles: v.Spec.How() == engine.HowProcess, Dir: v.Spec.Dir, GPUs: st.gpu.uuids(), Also: map[string]string{},
+		Model: variant.ModelOf(v.Spec, l.Plan.Engine(v.Engine)), Revision: variant.FlagOf(v.Spec.Command, "--revision"),
+		Python: variant.PythonOf(v.Spec), Packages: variant.IsPython(v.Spec),
 	}
 	q.Env = func(name string) string {
-		value, _ := variable(v.spec, name)
+		value, _ := variant.Variable(v.Spec, name)
 		return value
 	}
-	if d := v.spec.Docker; d != nil {
+	if d := v.Spec.Docker; d != nil {
 		q.Volumes = d.Volumes
 	}
-	if st.inst != nil && v.spec.Endpoint == nil {
+	if st.inst != nil && v.Spec.Endpoint == nil {
 		q.Engine = st.inst.Output
 		about := st.inst.About()
 		q.Image = about["image_digest"]
@@ -146,13 +105,13 @@ func (l *launchLab) metadataRequest(v *variant, st *started) metadata.Request {
 		if q.Image != "" {
 			q.Also["image"] = q.Image
 		}
-		if v.spec.Exec != nil {
+		if v.Spec.Exec != nil {
 			// What a running container holds changes.
 			q.Image = ""
 		}
 	}
-	if e := l.Plan.Engine(v.engine); e != nil && len(e.Parts["metadata"]) > 0 {
-		var c metadataConfig
+	if e := l.Plan.Engine(v.Engine); e != nil && len(e.Parts["metadata"]) > 0 {
+		var c variant.Metadata
 		if err := e.Parts["metadata"][0].Decode(&c); err == nil {
 			q.Repos = c.Repos
 			if c.Packages != nil {

@@ -2,8 +2,6 @@ package steps
 
 import (
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +14,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // What a plan may accept is what environments are known by.
@@ -27,56 +26,6 @@ func TestFingerprintEntries(t *testing.T) {
 		if !slices.Contains(metadata.Keys(), name) {
 			t.Errorf("the machine is known by %q, which no plan can accept", name)
 		}
-	}
-}
-
-func TestModelOf(t *testing.T) {
-	named := &plans.Engine{Model: "served"}
-	for command, want := range map[string]string{
-		"vllm serve org/m --port 1":                              "org/m",
-		"vllm serve --model=org/m":                               "org/m",
-		"python3 -m sglang.launch_server --model-path /models/m": "/models/m",
-		"python -m vllm.entrypoints.openai.api_server --port 1":  "served",
-		"llama-server -m m.gguf --port 1":                        "m.gguf",
-		"trtllm-serve serve":                                     "served",
-		"transformers serve --force-model org/m":                 "org/m",
-		"ollama serve --verbose":                                 "served",
-		"":                                                       "served",
-	} {
-		if got := modelOf(engine.Spec{Command: strings.Fields(command)}, named); got != want {
-			t.Errorf("%q: %q", command, got)
-		}
-	}
-}
-
-func TestPythonOf(t *testing.T) {
-	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"vllm": "#!/venv/bin/python3.12\nimport sys", "env": "#!/usr/bin/env python3\n", "long": "#!/bin/sh\n'''exec' \"/a very long/x/python\" \"$0\"\n",
-		"long2": "#!/bin/sh\n'''exec' /long/x/python3 \"$0\" \"$@\"\n", "shell": "#!/bin/sh\npython3 x\n", "binary": "\x7fELF python ", "empty": "",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Setenv("PATH", dir)
-	for command, want := range map[string]string{
-		"vllm serve": "/venv/bin/python3.12", "./vllm serve": "/venv/bin/python3.12", "env": "python3", "long2": "/long/x/python3",
-		"shell": "", "binary": "", "empty": "", "gone": "", "": "",
-		"/x/python3.11 -m vllm": "/x/python3.11", "uv run vllm serve": "uv run --no-sync python", "uv pip": "",
-	} {
-		spec := engine.Spec{Kind: "openai", Command: strings.Fields(command), Dir: dir}
-		if got := strings.Join(pythonOf(spec), " "); got != want || isPython(spec) != (want != "") {
-			t.Errorf("%q: %q, %v", command, got, isPython(spec))
-		}
-	}
-	for kind, want := range map[string]bool{"vllm": true, "embedded": false, "llamacpp": false} {
-		if isPython(engine.Spec{Kind: kind, Command: []string{"vllm"}, Dir: dir}) != want {
-			t.Errorf("%s: %v", kind, !want)
-		}
-	}
-	if isPython(engine.Spec{Kind: "vllm", Endpoint: &engine.Endpoint{}}) {
-		t.Error("an endpoint's packages are asked for")
 	}
 }
 
@@ -119,13 +68,13 @@ func TestOtherEnvironment(t *testing.T) {
 		{Name: "image", Values: []*plans.KnobValue{image("old"), image("new")}},
 		{Name: "env", Values: []*plans.KnobValue{{Name: "off"}, {Name: "on"}}},
 	}}
-	a := &variant{name: "baseline", key: "a", knobs: map[string]string{"image": "old", "env": "off"}, spec: engine.Spec{Command: []string{"vllm", "serve", "m"}}}
-	b := &variant{name: "faster", key: "b"}
+	a := &variant.Variant{Name: "baseline", Key: "a", Knobs: map[string]string{"image": "old", "env": "off"}, Spec: engine.Spec{Command: []string{"vllm", "serve", "m"}}}
+	b := &variant.Variant{Name: "faster", Key: "b"}
 	with := func(changes map[string]string, command string) func() {
 		return func() {
-			b.knobs = maps.Clone(a.knobs)
-			maps.Copy(b.knobs, changes)
-			b.spec = engine.Spec{Command: strings.Fields(command)}
+			b.Knobs = maps.Clone(a.Knobs)
+			maps.Copy(b.Knobs, changes)
+			b.Spec = engine.Spec{Command: strings.Fields(command)}
 		}
 	}
 	same := with(map[string]string{"env": "on"}, "vllm serve m")
@@ -159,15 +108,15 @@ func TestOtherEnvironment(t *testing.T) {
 		lab := NewLab(plan, nil)
 		got := lab.otherEnvironment([]*ledger.Launch{
 			launchedIn("a", "1", test.one), launchedIn("a", "2", test.two), launchedIn("b", "3", test.of),
-		}, []*variant{a, b})
+		}, []*variant.Variant{a, b})
 		if got.IsZero() != (test.want == "") || !strings.Contains(tell.Line(got), test.want) {
 			t.Errorf("%s: %q", test.name, tell.Line(got))
 		}
 	}
 	// Whole engines are compared: only the machine has to be the same.
-	other := &variant{name: "sglang", engine: "sglang.box", key: "b", knobs: a.knobs, spec: a.spec}
+	other := &variant.Variant{Name: "sglang", Engine: "sglang.box", Key: "b", Knobs: a.Knobs, Spec: a.Spec}
 	for environment, want := range map[string]string{"image=2 torch=3 weights=4 cpu=c": "", "image=2 cpu=d": "cpu is c"} {
-		got := (NewLab(plan, nil)).otherEnvironment([]*ledger.Launch{launchedIn("a", "1", "image=1 cpu=c"), launchedIn("b", "2", environment)}, []*variant{a, other})
+		got := (NewLab(plan, nil)).otherEnvironment([]*ledger.Launch{launchedIn("a", "1", "image=1 cpu=c"), launchedIn("b", "2", environment)}, []*variant.Variant{a, other})
 		if got.IsZero() != (want == "") || !strings.Contains(tell.Line(got), want) {
 			t.Errorf("another engine in %s: %q", environment, tell.Line(got))
 		}
@@ -185,17 +134,9 @@ func TestOtherEnvironment(t *testing.T) {
 	} {
 		shared := launchedIn("b", "9", "cpu=c")
 		shared.Notes = []verdict.Reason{verdict.New(code.ByEvents).On("chat"), c.note}
-		got := (NewLab(plan, nil)).otherEnvironment([]*ledger.Launch{launchedIn("a", "1", "cpu=c"), shared}, []*variant{a, b})
+		got := (NewLab(plan, nil)).otherEnvironment([]*ledger.Launch{launchedIn("a", "1", "cpu=c"), shared}, []*variant.Variant{a, b})
 		if verdict.Holds([]verdict.Reason{got}, code.GPUShared) != c.invalid || got.IsZero() == c.invalid || c.invalid && got.Subject != "9" {
 			t.Errorf("a shared GPU %s: %+v", words, got)
 		}
-	}
-}
-
-func TestMachineKeyAccepts(t *testing.T) {
-	p := &plans.Plan{Baseline: &plans.Baseline{AcceptFingerprint: []string{"driver"}}}
-	old, now := map[string]string{"driver": "580", "cpu": "c"}, map[string]string{"driver": "590", "cpu": "c"}
-	if MachineKey(old, p) != MachineKey(now, p) || MachineKey(old, nil) == MachineKey(now, nil) || MachineKey(old, &plans.Plan{}) != MachineKey(old, nil) {
-		t.Error("the key of a machine does not follow what the plan accepts")
 	}
 }

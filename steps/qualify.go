@@ -11,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // qualify runs the one launch that earns a variant the right to be measured. It
@@ -25,19 +26,19 @@ type qualify struct {
 
 // variants lists what this node must qualify: its own variant, and the stack it
 // builds on when no other node has started that combination.
-func (q *qualify) variants(s *runtime.Scope) ([]*variant, error) {
+func (q *qualify) variants(s *runtime.Scope) ([]*variant.Variant, error) {
 	if q.feature == nil {
-		v, err := q.lab.baseline(s)
-		return []*variant{v}, err
+		v, err := q.lab.Baseline(s)
+		return []*variant.Variant{v}, err
 	}
 	a, err := q.lab.armsOf(s, q.feature)
 	if err != nil {
 		return nil, err
 	}
 	if q.qualified(s, a.parent) {
-		return []*variant{a.candidate}, nil
+		return []*variant.Variant{a.candidate}, nil
 	}
-	return []*variant{a.parent, a.candidate}, nil
+	return []*variant.Variant{a.parent, a.candidate}, nil
 }
 
 func (q *qualify) protocol() *plans.Protocol {
@@ -71,7 +72,7 @@ func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 	if err != nil {
 		return nil, err
 	}
-	out := &ledger.Decision{Variant: maps.Clone(vs[len(vs)-1].knobs)}
+	out := &ledger.Decision{Variant: maps.Clone(vs[len(vs)-1].Knobs)}
 	if why, err := q.spared(s, vs[len(vs)-1]); !why.IsZero() || err != nil {
 		out.Verdict, out.Reasons, out.Derived = verdict.Invalid, []verdict.Reason{why}, true
 		return out, err
@@ -87,7 +88,7 @@ func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 			verdicts = append(verdicts, l.Verdict)
 			if !own {
 				// The stack that the feature builds on is qualified beside it.
-				l.Name = v.name + "/" + l.Name
+				l.Name = v.Name + "/" + l.Name
 			}
 			out.Levels = append(out.Levels, l)
 		}
@@ -109,13 +110,13 @@ func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 }
 
 // one qualifies one variant in one launch.
-func (q *qualify) one(ctx context.Context, s *runtime.Scope, v *variant, out *ledger.Decision) ([]ledger.Level, error) {
+func (q *qualify) one(ctx context.Context, s *runtime.Scope, v *variant.Variant, out *ledger.Decision) ([]ledger.Level, error) {
 	blocks := levelsOf(q.protocol(), v)
 	if len(blocks) == 0 {
 		return nil, nil
 	}
-	id := runtime.QualifyLaunch + runtime.ShortID(s.Run, s.Node.ID, v.key, s.Attempt)
-	s.Emit(runtime.Event{Type: "launch_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.name, Level: "qualification", Launch: 1, Launches: 1, LaunchID: id})
+	id := runtime.QualifyLaunch + runtime.ShortID(s.Run, s.Node.ID, v.Key, s.Attempt)
+	s.Emit(runtime.Event{Type: "launch_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, Level: "qualification", Launch: 1, Launches: 1, LaunchID: id})
 	st, err := q.lab.launch(ctx, s, v, &ledger.Launch{ID: id, Session: id, Purpose: ledger.ForQualification, Ordinal: 1, Order: 1, OK: true})
 	var levels []ledger.Level
 	if err != nil {
@@ -142,7 +143,7 @@ func (q *qualify) one(ctx context.Context, s *runtime.Scope, v *variant, out *le
 
 // levels runs one level after the other and stops at the first that does not
 // pass: what comes after it is recorded as invalid, with the root cause.
-func (q *qualify) levels(ctx context.Context, s *runtime.Scope, st *started, v *variant, blocks []*plans.Block) ([]ledger.Level, error) {
+func (q *qualify) levels(ctx context.Context, s *runtime.Scope, st *started, v *variant.Variant, blocks []*plans.Block) ([]ledger.Level, error) {
 	at := &qualification{started: st, variant: v}
 	var done []ledger.Level
 	for i, b := range blocks {
@@ -150,7 +151,7 @@ func (q *qualify) levels(ctx context.Context, s *runtime.Scope, st *started, v *
 		if err != nil {
 			return nil, err
 		}
-		s.Emit(runtime.Event{Type: "level_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: b.Kind, Variant: v.name})
+		s.Emit(runtime.Event{Type: "level_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: b.Kind, Variant: v.Name})
 		began := time.Now()
 		l := ledger.Level{Name: b.Kind}
 		l.Verdict, l.Reasons, err = lv.run(ctx, at)
@@ -162,7 +163,7 @@ func (q *qualify) levels(ctx context.Context, s *runtime.Scope, st *started, v *
 			st.broke(err)
 			l.Verdict, l.Reasons = verdict.Error, []verdict.Reason{st.record.Error}
 		}
-		s.Emit(runtime.Event{Type: "level_done", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: b.Kind, Variant: v.name, Verdict: string(l.Verdict), Reasons: l.Reasons, Seconds: l.Seconds})
+		s.Emit(runtime.Event{Type: "level_done", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: b.Kind, Variant: v.Name, Verdict: string(l.Verdict), Reasons: l.Reasons, Seconds: l.Seconds})
 		if l.Verdict != verdict.Pass {
 			return append(done, afterwards(blocks[i:], l)...), nil
 		}

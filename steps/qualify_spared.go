@@ -5,6 +5,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // nothingUnderTest says why launches of a candidate would show nothing: it comes out
@@ -15,18 +16,18 @@ func (l *Lab) nothingUnderTest(s *runtime.Scope, f *plans.Feature) (verdict.Reas
 		return verdict.Reason{}, nil
 	}
 	a, err := l.armsOf(s, f)
-	if err != nil || a.candidate.key != a.parent.key {
+	if err != nil || a.candidate.Key != a.parent.Key {
 		return verdict.Reason{}, err
 	}
 	return nothingUnderTest(a), nil
 }
 
 func nothingUnderTest(a arms) verdict.Reason {
-	return verdict.New(code.NothingUnderTest, verdict.Text("parent", a.parent.name))
+	return verdict.New(code.NothingUnderTest, verdict.Text("parent", a.parent.Name))
 }
 
 // spared says why nothing is launched, because it could show nothing.
-func (q *qualify) spared(s *runtime.Scope, candidate *variant) (verdict.Reason, error) {
+func (q *qualify) spared(s *runtime.Scope, candidate *variant.Variant) (verdict.Reason, error) {
 	if why, err := q.lab.confirmsNothing(s, q.feature, candidate); !why.IsZero() || err != nil {
 		return why, err
 	}

@@ -1,11 +1,9 @@
 package steps
 
 import (
-	"strings"
-
-	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // benchmarkLevel is the level that the qualification launch does not serve.
@@ -55,39 +53,6 @@ func Registry() *plans.Registry {
 	for name, k := range stepKinds {
 		r.Steps[name] = k.schema
 	}
-	registerEngines(r)
+	variant.Register(r)
 	return r
-}
-
-// registerEngines says what engines accept in a plan, and what values of knobs do.
-func registerEngines(r *plans.Registry) {
-	r.EngineParts, r.ValueParts = parts(), valueParts
-	if r.Engines == nil {
-		r.Engines = map[string]plans.EngineKind{}
-	}
-	for _, k := range kinds.All() {
-		r.Engines[k.Name] = engineKind(k)
-	}
-}
-
-func engineKind(k kinds.Kind) plans.EngineKind {
-	out := plans.EngineKind{Doc: k.Doc, Example: k.Example, NeedsProcess: k.NeedsCommand(), Settings: []plans.Attr{}, Check: checkEngine}
-	for _, p := range k.Patterns(nil) {
-		out.Observed = append(out.Observed, plans.Observed{Name: p.Name, Type: string(p.Type), Unit: p.Unit, Doc: p.Doc})
-	}
-	for _, s := range k.Settings {
-		a := plans.Attr{Name: s.Name, Type: plans.String, OneOf: s.Choices, Doc: strings.TrimSpace(s.Doc + " Default: " + s.Default + ".")}
-		switch {
-		case s.Type == "bool":
-			a.Type = plans.Bool
-		case s.Whole:
-			a.Type = plans.Int
-		case s.Type == "number":
-			a.Type = plans.Number
-		case s.Type != "string":
-			a.Type = plans.Anything
-		}
-		out.Settings = append(out.Settings, a)
-	}
-	return out
 }

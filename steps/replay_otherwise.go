@@ -34,7 +34,7 @@ func (c *changed) otherwise(f *plans.Feature, kept *gates.Feature) verdict.Reaso
 // otherStack says where a feature would be laid over another stack than it was
 // measured on: what was accepted then would not be now, or the reverse.
 func (c *changed) otherStack(f *plans.Feature, kept *gates.Feature) verdict.Reason {
-	under := c.lab.defaults()
+	under := c.lab.Defaults()
 	for _, set := range c.entered {
 		maps.Copy(under, set)
 	}
@@ -54,7 +54,7 @@ func (c *changed) otherStack(f *plans.Feature, kept *gates.Feature) verdict.Reas
 // newKnobs are the knobs of this plan that came after the measurement, as far as
 // they change what is started or demanded.
 func (c *changed) newKnobs(f *plans.Feature, kept *gates.Feature) (added []item) {
-	base, planned := c.lab.defaults(), c.lab.PlannedKnobs(f, kept.Knobs)
+	base, planned := c.lab.Defaults(), c.lab.PlannedKnobs(f, kept.Knobs)
 	for _, k := range c.plan.Knobs {
 		if _, there := kept.Knobs[k.Name]; there {
 			continue

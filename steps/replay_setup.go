@@ -109,7 +109,7 @@ func common(order []item, of map[item]string) (names []item) {
 func startedBy(p *plans.Plan, f *plans.Feature, knobs map[string]string) *setup {
 	out := &setup{texts: map[item]string{}}
 	lab := NewLab(p, nil)
-	defaults, under := lab.defaults(), lab.defaults()
+	defaults, under := lab.Defaults(), lab.Defaults()
 	if parent := p.Feature(f.BuildsOn.Feature); parent != nil {
 		under = lab.PlannedKnobs(parent, knobs)
 	}

@@ -9,11 +9,12 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // slot is one planned launch of a session.
 type slot struct {
-	variant *variant
+	variant *variant.Variant
 	// ordinal counts the launches of the variant, order those of the session, and
 	// number those that do not stand in the place of others; all from 1.
 	ordinal, order, number int
@@ -26,7 +27,7 @@ type slot struct {
 // roundOf are the arms in the order of a round, which counts from 1, turned around by
 // the Thue–Morse sequence: ABBA BAAB for two arms. Drift that is linear or quadratic
 // over the session then falls on all arms alike.
-func roundOf(arms []*variant, round int) []*variant {
+func roundOf(arms []*variant.Variant, round int) []*variant.Variant {
 	out := slices.Clone(arms)
 	if bits.OnesCount(uint(round-1))%2 == 1 {
 		slices.Reverse(out)
@@ -95,11 +96,11 @@ func (l *Lab) continues(s *runtime.Scope, m *member, work string) (string, error
 func (l *Lab) sessionWith(s *runtime.Scope, m *member, work string) (id string) {
 	// A candidate that entered the stack is the parent of others, in their sessions.
 	beside := map[string]bool{}
-	for _, launch := range l.Store.Launches(store.LaunchFilter{VariantKey: m.arms.parent.key, Purpose: ledger.ForBenchmark}) {
+	for _, launch := range l.Store.Launches(store.LaunchFilter{VariantKey: m.arms.parent.Key, Purpose: ledger.ForBenchmark}) {
 		beside[launch.Session] = beside[launch.Session] || launch.Work == work
 	}
 	decided, p := "", s.Previous
-	for _, launch := range l.Store.Launches(store.LaunchFilter{VariantKey: m.arms.candidate.key, Purpose: ledger.ForBenchmark}) {
+	for _, launch := range l.Store.Launches(store.LaunchFilter{VariantKey: m.arms.candidate.Key, Purpose: ledger.ForBenchmark}) {
 		if launch.Work != work || !beside[launch.Session] {
 			continue
 		}
@@ -123,7 +124,7 @@ func (l *Lab) sameBoot(launches []*ledger.Launch) bool {
 // launchID names a launch by its session, variant and ordinal; one that stands in
 // the place of others says so.
 func launchID(session string, sl slot, before int) string {
-	id := fmt.Sprintf("%s.%s.%d", session, sl.variant.name, sl.ordinal)
+	id := fmt.Sprintf("%s.%s.%d", session, sl.variant.Name, sl.ordinal)
 	if before > 0 {
 		id += fmt.Sprintf("r%d", before)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 const (
@@ -37,7 +38,7 @@ func (st *started) settleLog(ctx context.Context) {
 
 // scanProof looks for the evidence in the engine's log. Where the log lags it
 // gives lines that must be seen some time to come.
-func (st *started) scanProof(ctx context.Context, wanted []evidence, globs []string) (*logscan.Scan, error) {
+func (st *started) scanProof(ctx context.Context, wanted []variant.Evidence, globs []string) (*logscan.Scan, error) {
 	st.settleLog(ctx)
 	for begin := time.Now(); ; {
 		scan, err := scanEvidence(st.inst.LogPath(), globs)
@@ -47,7 +48,7 @@ func (st *started) scanProof(ctx context.Context, wanted []evidence, globs []str
 	}
 }
 
-func allSeen(wanted []evidence, seen map[string]logscan.Match) bool {
+func allSeen(wanted []variant.Evidence, seen map[string]logscan.Match) bool {
 	for _, e := range wanted {
 		for _, glob := range e.MustSee {
 			if _, ok := seen[glob]; !ok {

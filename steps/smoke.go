@@ -86,23 +86,13 @@ func (s *smoke) run(ctx context.Context, q *qualification) (verdict.Verdict, []v
 		return verdict.Fail, verdict.Because(code.AnswerEmpty, verdict.Text("prompt", s.Prompt)), nil
 	}
 	if s.Expect != "" && !strings.Contains(strings.ToLower(text), strings.ToLower(s.Expect)) {
-		return verdict.Fail, verdict.Because(code.AnswerLacks, verdict.Text("prompt", s.Prompt), verdict.Text("expect", s.Expect), verdict.Text("answer", cut(text))), nil
+		return verdict.Fail, verdict.Because(code.AnswerLacks, verdict.Text("prompt", s.Prompt), verdict.Text("expect", s.Expect), verdict.Text("answer", verdict.Short(text))), nil
 	}
 	if s.re != nil && !s.re.MatchString(text) {
-		return verdict.Fail, verdict.Because(code.AnswerUnlike, verdict.Text("prompt", s.Prompt), verdict.Text("pattern", s.Pattern), verdict.Text("answer", cut(text))), nil
+		return verdict.Fail, verdict.Because(code.AnswerUnlike, verdict.Text("prompt", s.Prompt), verdict.Text("pattern", s.Pattern), verdict.Text("answer", verdict.Short(text))), nil
 	}
 	if ok, why := coherence.Coherent(text); !ok {
 		return verdict.Fail, []verdict.Reason{verdict.New(code.AnswerGarbage, verdict.Text("prompt", s.Prompt)).From(signOf(why))}, nil
 	}
-	return verdict.Pass, verdict.Because(code.Answered, verdict.Text("answer", cut(text))), nil
-}
-
-// cut shortens text for a message.
-func cut(s string) string {
-	const most = 120
-	r := []rune(s)
-	if len(r) <= most {
-		return s
-	}
-	return string(r[:most]) + "…"
+	return verdict.Pass, verdict.Because(code.Answered, verdict.Text("answer", verdict.Short(text))), nil
 }

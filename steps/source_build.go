@@ -19,6 +19,7 @@ import (
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // worktree is one build of one commit, in a folder of its own. It is whole when
@@ -142,7 +143,7 @@ func (w worktree) build(ctx context.Context, i int, command []string, record *le
 	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
 		return failed("build", "start", "no folder for its log: %v", err)
 	}
-	put := func(text string) string { return strings.ReplaceAll(text, sourceMark, w.dir()) }
+	put := func(text string) string { return strings.ReplaceAll(text, variant.SourceMark, w.dir()) }
 	env := map[string]string{}
 	for name, value := range w.src.Env {
 		env[name] = put(value)

@@ -11,35 +11,33 @@ import (
 	"github.com/mxflow/mxflow/engine/git"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
-
-// sourceMark stands for the worktree's path, where the engine sees it.
-const sourceMark = "{source}"
 
 // provide makes ready what a launch needs beside the engine itself: the hash of
 // the trees it sees, the worktree of its revision, built, and its caches. It
 // returns the variant with the paths put in. The error is a *engine.Failure, or
 // the context's.
-func (l *launchLab) provide(ctx context.Context, s *runtime.Scope, v *variant, record *ledger.Launch) (*variant, error) {
-	marked := strings.Contains(strings.Join(v.spec.Command, "\x00")+"\x00"+v.spec.Dir, sourceMark)
-	if marked && v.spec.Source == nil {
-		return v, failed("engine", "start", "its command or folder has %s in it, and neither the engine nor a value of a knob has a source block: add source { repo = …, ref = … }", sourceMark)
+func (l *launchLab) provide(ctx context.Context, s *runtime.Scope, v *variant.Variant, record *ledger.Launch) (*variant.Variant, error) {
+	marked := strings.Contains(strings.Join(v.Spec.Command, "\x00")+"\x00"+v.Spec.Dir, variant.SourceMark)
+	if marked && v.Spec.Source == nil {
+		return v, failed("engine", "start", "its command or folder has %s in it, and neither the engine nor a value of a knob has a source block: add source { repo = …, ref = … }", variant.SourceMark)
 	}
-	if v.spec.Source == nil && v.spec.Caches == nil && len(v.spec.Trees) == 0 {
+	if v.Spec.Source == nil && v.Spec.Caches == nil && len(v.Spec.Trees) == 0 {
 		return v, nil
 	}
 	if err := l.recordTrees(ctx, v, record); err != nil {
 		return v, err
 	}
 	out := *v
-	out.spec = copies(v.spec)
-	if v.spec.Source != nil {
-		if err := l.provideSource(ctx, s, &out.spec, record); err != nil {
+	out.Spec = copies(v.Spec)
+	if v.Spec.Source != nil {
+		if err := l.provideSource(ctx, s, &out.Spec, record); err != nil {
 			return v, err
 		}
 	}
-	if v.spec.Caches != nil {
-		if err := l.provideCaches(&out.spec, v.key, record); err != nil {
+	if v.Spec.Caches != nil {
+		if err := l.provideCaches(&out.Spec, v.Key, record); err != nil {
 			return v, err
 		}
 	}
@@ -70,7 +68,7 @@ func (l *launchLab) provideSource(ctx context.Context, s *runtime.Scope, spec *e
 	if err != nil {
 		return failed("source", "be checked out", "%v", err)
 	}
-	w := worktree{lab: l, src: src, base: base, key: buildKey(&l.Resolver, src), launch: record.ID, emit: s.Emit, hard: s.Hard}
+	w := worktree{lab: l, src: src, base: base, key: variant.BuildKey(&l.Resolver, src), launch: record.ID, emit: s.Emit, hard: s.Hard}
 	if err := w.ready(ctx, record); err != nil {
 		return err
 	}
@@ -107,7 +105,7 @@ func setTree(record *ledger.Launch, name string, t ledger.Tree) {
 
 // putMark replaces {source} wherever the engine reads it.
 func putMark(spec *engine.Spec, dir string) {
-	put := func(text string) string { return strings.ReplaceAll(text, sourceMark, dir) }
+	put := func(text string) string { return strings.ReplaceAll(text, variant.SourceMark, dir) }
 	each := func(list []string) {
 		for i := range list {
 			list[i] = put(list[i])

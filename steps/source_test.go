@@ -16,6 +16,7 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // sourceLab is a lab with a state directory, and a repository of one commit.
@@ -47,7 +48,7 @@ func sourceLab(t *testing.T) (*launchLab, string) {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 	}
-	return &launchLab{Resolver: Resolver{Plan: &plans.Plan{Dir: dir}}, Store: st, Owner: "test-" + runtime.ShortID(dir), RunDir: filepath.Join(dir, "run")}, repo
+	return &launchLab{Resolver: variant.Resolver{Plan: &plans.Plan{Dir: dir}}, Store: st, Owner: "test-" + runtime.ShortID(dir), RunDir: filepath.Join(dir, "run")}, repo
 }
 
 func scope() *runtime.Scope {
@@ -58,8 +59,8 @@ func scope() *runtime.Scope {
 func provided(t *testing.T, l *launchLab, spec engine.Spec) (engine.Spec, *ledger.Launch, error) {
 	t.Helper()
 	record := &ledger.Launch{ID: "launch", Engine: map[string]string{}}
-	v, err := l.provide(t.Context(), scope(), &variant{name: "arm", key: "0123456789abcdef", spec: spec}, record)
-	return v.spec, record, err
+	v, err := l.provide(t.Context(), scope(), &variant.Variant{Name: "arm", Key: "0123456789abcdef", Spec: spec}, record)
+	return v.Spec, record, err
 }
 
 // TestSourceReachesContainers: the worktree and the caches are mounted, and the
@@ -69,7 +70,7 @@ func TestSourceReachesContainers(t *testing.T) {
 	l, repo := sourceLab(t)
 	given := engine.Spec{
 		Command: []string{"python3", "{source}/serve.py"}, Env: map[string]string{"PYTHONPATH": "{source}"},
-		Source: l.sourceOf(nil, sourceConfig{Repo: repo, Ref: "HEAD"}), Caches: &engine.Caches{State: "warm"},
+		Source: l.SourceOf(nil, variant.SourceConfig{Repo: repo, Ref: "HEAD"}), Caches: &engine.Caches{State: "warm"},
 		Docker: &engine.Docker{Image: "x", Volumes: map[string]string{"/models": "/models"}},
 	}
 	spec, _, err := provided(t, l, given)
@@ -104,7 +105,7 @@ func TestSourceReachesContainers(t *testing.T) {
 	if _, _, err = provided(t, l, given); err == nil || !strings.Contains(err.Error(), "mount") {
 		t.Errorf("a running container without a mount: %v", err)
 	}
-	given.Source = l.sourceOf(nil, sourceConfig{Repo: repo, Ref: "HEAD", Dir: "trees", Mount: "/w"})
+	given.Source = l.SourceOf(nil, variant.SourceConfig{Repo: repo, Ref: "HEAD", Dir: "trees", Mount: "/w"})
 	given.Caches = &engine.Caches{State: "cold", Dir: "jit", Mount: "/jit"}
 	spec, _, err = provided(t, l, given)
 	if err != nil || !strings.HasPrefix(spec.Exec.WorkDir, "/w/engine-") || !strings.HasPrefix(spec.Env["CUDA_CACHE_PATH"], "/jit/") {
@@ -115,19 +116,19 @@ func TestSourceReachesContainers(t *testing.T) {
 // TestSourceRefuses: what cannot be provided is a failure that says what to do.
 func TestSourceRefuses(t *testing.T) {
 	l, repo := sourceLab(t)
-	source := func(c sourceConfig) *engine.Source { return l.sourceOf(nil, c) }
+	source := func(c variant.SourceConfig) *engine.Source { return l.SourceOf(nil, c) }
 	cases := map[string]struct {
 		spec engine.Spec
 		says string
 	}{
 		"no source":      {engine.Spec{Command: []string{"{source}/x"}}, "add source {"},
-		"no repo":        {engine.Spec{Source: source(sourceConfig{Ref: "main"})}, "names no repo"},
-		"unknown ref":    {engine.Spec{Source: source(sourceConfig{Repo: repo, Ref: "nowhere"})}, `no commit "nowhere"`},
-		"missing inputs": {engine.Spec{Source: source(sourceConfig{Repo: repo, Ref: "HEAD", Inputs: []string{"no/such.h"}})}, "there is no file no/such.h"},
-		"endpoint":       {engine.Spec{Source: source(sourceConfig{Repo: repo, Ref: "HEAD"}), Endpoint: &engine.Endpoint{}}, "somebody else runs"},
+		"no repo":        {engine.Spec{Source: source(variant.SourceConfig{Ref: "main"})}, "names no repo"},
+		"unknown ref":    {engine.Spec{Source: source(variant.SourceConfig{Repo: repo, Ref: "nowhere"})}, `no commit "nowhere"`},
+		"missing inputs": {engine.Spec{Source: source(variant.SourceConfig{Repo: repo, Ref: "HEAD", Inputs: []string{"no/such.h"}})}, "there is no file no/such.h"},
+		"endpoint":       {engine.Spec{Source: source(variant.SourceConfig{Repo: repo, Ref: "HEAD"}), Endpoint: &engine.Endpoint{}}, "somebody else runs"},
 		"endpoint cold":  {engine.Spec{Caches: &engine.Caches{State: "cold"}, Endpoint: &engine.Endpoint{}}, "remove the caches block"},
-		"no such tool":   {engine.Spec{Source: source(sourceConfig{Repo: repo, Ref: "HEAD", Build: [][]string{{"no-such-tool"}}})}, `"no-such-tool" is in no folder of PATH`},
-		"too slow":       {engine.Spec{Source: source(sourceConfig{Repo: repo, Ref: "HEAD", Timeout: 1, Build: [][]string{{"sleep", "100"}}})}, "time limit"},
+		"no such tool":   {engine.Spec{Source: source(variant.SourceConfig{Repo: repo, Ref: "HEAD", Build: [][]string{{"no-such-tool"}}})}, `"no-such-tool" is in no folder of PATH`},
+		"too slow":       {engine.Spec{Source: source(variant.SourceConfig{Repo: repo, Ref: "HEAD", Timeout: 1, Build: [][]string{{"sleep", "100"}}})}, "time limit"},
 		"declared tree":  {engine.Spec{Trees: []engine.Tree{{Name: "a", Path: "/nowhere/at/all"}}}, "does not exist"},
 	}
 	for name, c := range cases {
@@ -151,7 +152,7 @@ func TestBuildsOnce(t *testing.T) {
 	l, repo := sourceLab(t)
 	builds := filepath.Join(filepath.Dir(repo), "builds")
 	script := "test ! -e half || exit 9; touch half; echo built >>" + builds
-	src := l.sourceOf(nil, sourceConfig{Repo: repo, Ref: "HEAD", Build: [][]string{{"sh", "-c", script}}})
+	src := l.SourceOf(nil, variant.SourceConfig{Repo: repo, Ref: "HEAD", Build: [][]string{{"sh", "-c", script}}})
 	count := func() int {
 		text, _ := os.ReadFile(builds)
 		return strings.Count(string(text), "built")
@@ -168,7 +169,7 @@ func TestBuildsOnce(t *testing.T) {
 	if n := count(); n != 1 {
 		t.Fatalf("%d builds, want 1", n)
 	}
-	w := worktree{lab: l, src: src, base: filepath.Join(l.Store.Dir(), "worktrees"), key: buildKey(&l.Resolver, src)}
+	w := worktree{lab: l, src: src, base: filepath.Join(l.Store.Dir(), "worktrees"), key: variant.BuildKey(&l.Resolver, src)}
 	if err := os.Remove(w.mark()); err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +181,7 @@ func TestBuildsOnce(t *testing.T) {
 	}
 	other := *src
 	other.Env = map[string]string{"CC": "clang"}
-	if buildKey(&l.Resolver, &other) == buildKey(&l.Resolver, src) {
+	if variant.BuildKey(&l.Resolver, &other) == variant.BuildKey(&l.Resolver, src) {
 		t.Error("another environment is the same build")
 	}
 }
@@ -190,7 +191,7 @@ func TestBuildsOnce(t *testing.T) {
 func TestNodesSeeOneState(t *testing.T) {
 	l, repo := sourceLab(t)
 	commit := func(s *runtime.Scope) string {
-		src := l.sourceOf(s, sourceConfig{Repo: repo, Ref: "HEAD"})
+		src := l.SourceOf(s, variant.SourceConfig{Repo: repo, Ref: "HEAD"})
 		if src.Problem != "" {
 			t.Fatal(src.Problem)
 		}

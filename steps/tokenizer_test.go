@@ -11,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // Each kind's way of counting reaches the client that prompts are made with.
@@ -25,7 +26,7 @@ func TestKindsCountTokens(t *testing.T) {
 		_, _ = w.Write([]byte(said))
 	}))
 	defer s.Close()
-	own := profileAttrs{TokenizePath: "/own"}.over(kinds.Kind{Name: "openai"})
+	own := variant.Profile{TokenizePath: "/own"}.Over(kinds.Kind{Name: "openai"})
 	for _, k := range append(kinds.All(), own) {
 		if k.Tokenize.Path == "" {
 			continue

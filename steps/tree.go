@@ -4,108 +4,23 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/git"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
-	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/variant"
 )
-
-// putTrees lists the working trees that the engine sees: those that the plan
-// declares, those that docker mounts, and the one that a process starts in.
-func (l *Resolver) putTrees(d *draft, spec *engine.Spec) error {
-	for _, b := range d.engine.Parts["tree"] {
-		var c struct {
-			Path   string   `json:"path"`
-			Paths  []string `json:"paths"`
-			Freeze bool     `json:"freeze"`
-		}
-		if err := b.Decode(&c); err != nil {
-			return err
-		}
-		spec.Trees = append(spec.Trees, engine.Tree{Name: b.Name, Path: l.Plan.Abs(c.Path), Paths: c.Paths, Freeze: c.Freeze})
-	}
-	for _, dir := range l.noticed(d, spec) {
-		declared := func(t engine.Tree) bool { return sameFile(t.Path, dir) }
-		if !slices.ContainsFunc(spec.Trees, declared) {
-			spec.Trees = append(spec.Trees, engine.Tree{Name: filepath.Base(dir), Path: dir, Noticed: true})
-		}
-	}
-	for i := range spec.Trees {
-		t := &spec.Trees[i]
-		t.Hash, t.Problem = runtime.Ask(d.scope, fmt.Sprintf("tree %s\x00%q", t.Path, t.Paths), func(ctx context.Context) (string, error) {
-			state, err := snapshot(ctx, *t, nil)
-			return state.Hash, err
-		})
-	}
-	return nil
-}
-
-// noticed are working trees that the engine sees without the plan's saying so:
-// their roots, so that this costs a look for .git and no more.
-func (l *Resolver) noticed(d *draft, spec *engine.Spec) (roots []string) {
-	if spec.Docker != nil {
-		for host := range spec.Docker.Volumes {
-			if dir := plans.Home(host); strings.ContainsRune(dir, '/') && isRoot(l.Plan.Abs(dir)) {
-				roots = append(roots, l.Plan.Abs(dir))
-			}
-		}
-		slices.Sort(roots)
-	}
-	if p := d.engine.Process; p != nil && p.Dir != "" && !strings.HasPrefix(p.Dir, sourceMark) {
-		// The plan's own repository changes with every note that is written: it has
-		// to be declared, with the paths that matter.
-		own := rootOf(l.Plan.Abs("."))
-		if root := rootOf(l.Plan.Abs(p.Dir)); root != "" && root != own {
-			roots = append(roots, root)
-		}
-	}
-	return roots
-}
-
-func isRoot(dir string) bool {
-	_, err := os.Lstat(filepath.Join(dir, ".git"))
-	return err == nil
-}
-
-// rootOf is the root of the working tree that a folder lies in; empty where it
-// lies in none.
-func rootOf(dir string) string {
-	for ; ; dir = filepath.Dir(dir) {
-		if isRoot(dir) {
-			return dir
-		}
-		if dir == filepath.Dir(dir) {
-			return ""
-		}
-	}
-}
-
-// snapshot hashes a tree. Where file is given, its diff is written there.
-func snapshot(ctx context.Context, t engine.Tree, file *os.File) (git.Tree, error) {
-	r, err := git.Open(ctx, t.Path)
-	if err != nil {
-		return git.Tree{}, err
-	}
-	if file == nil {
-		return r.Snapshot(ctx, t.Paths, nil)
-	}
-	return r.Snapshot(ctx, t.Paths, file)
-}
 
 // recordTrees hashes the trees of a launch and keeps what is not committed. A
 // declared tree that cannot be hashed is a failed launch; one that mxflow only
 // noticed is a note.
-func (l *launchLab) recordTrees(ctx context.Context, v *variant, record *ledger.Launch) error {
-	for _, t := range v.spec.Trees {
+func (l *launchLab) recordTrees(ctx context.Context, v *variant.Variant, record *ledger.Launch) error {
+	for _, t := range v.Spec.Trees {
 		state, err := l.recordTree(ctx, t)
 		switch {
 		case ctx.Err() != nil:
@@ -132,7 +47,7 @@ func (l *launchLab) recordTree(ctx context.Context, t engine.Tree) (out ledger.T
 		return out, err
 	}
 	defer os.Remove(file.Name())
-	state, err := snapshot(ctx, t, file)
+	state, err := variant.Snapshot(ctx, t, file)
 	if closeErr := file.Close(); err == nil {
 		err = closeErr
 	}
@@ -166,9 +81,9 @@ func (l *launchLab) lastTree(name, path string) *ledger.Tree {
 
 // treesChanged says for `mxflow plan` which tree is why a node is measured
 // again; no fact where none is.
-func (l *launchLab) treesChanged(s *runtime.Scope, vs ...*variant) verdict.Reason {
+func (l *launchLab) treesChanged(s *runtime.Scope, vs ...*variant.Variant) verdict.Reason {
 	for _, v := range vs {
-		for _, t := range v.spec.Trees {
+		for _, t := range v.Spec.Trees {
 			was := l.lastTree(t.Name, t.Path)
 			if was == nil || was.Hash == t.Hash {
 				continue

@@ -13,13 +13,14 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // movedTrees looks for trees that changed while a benchmark was made of them:
 // then its launches are not launches of one thing. The qualification counts with
 // them, since it speaks for what was measured. An empty verdict means that all
 // are as they were.
-func (l *launchLab) movedTrees(ctx context.Context, used []*ledger.Launch, vs []*variant, qualified *ledger.Decision) (verdict.Verdict, []verdict.Reason) {
+func (l *launchLab) movedTrees(ctx context.Context, used []*ledger.Launch, vs []*variant.Variant, qualified *ledger.Decision) (verdict.Verdict, []verdict.Reason) {
 	first := map[string]*ledger.Launch{}
 	var launches []*ledger.Launch
 	if qualified != nil && l.Store != nil {
@@ -48,7 +49,7 @@ func (l *launchLab) movedTrees(ctx context.Context, used []*ledger.Launch, vs []
 		}
 	}
 	for _, v := range vs {
-		for _, t := range v.spec.Trees {
+		for _, t := range v.Spec.Trees {
 			if launch := first[t.Name]; launch != nil && launch.Trees[t.Name].Hash != t.Hash {
 				return verdict.Invalid, []verdict.Reason{verdict.New(code.TreeMovedBefore, verdict.Text("launch", launch.ID)).On(t.Path)}
 			}

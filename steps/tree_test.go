@@ -1,85 +1,15 @@
 package steps
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
-
-// gitRepo is a repository of one commit, in a folder of its own.
-func gitRepo(t *testing.T) string {
-	t.Helper()
-	for name, value := range map[string]string{
-		"HOME": t.TempDir(), "GIT_CONFIG_NOSYSTEM": "1",
-		"GIT_AUTHOR_NAME": "Test", "GIT_AUTHOR_EMAIL": "test@localhost", "GIT_COMMITTER_NAME": "Test", "GIT_COMMITTER_EMAIL": "test@localhost",
-	} {
-		t.Setenv(name, value)
-	}
-	repo := filepath.Join(t.TempDir(), "engine")
-	if err := os.Mkdir(repo, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{{"init", "-q"}, {"commit", "-q", "--allow-empty", "-m", "first"}} {
-		cmd := exec.Command("git", args...)
-		cmd.Dir = repo
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-	}
-	return repo
-}
-
-// TestTreesAreNoticed: working trees that docker mounts and that a process
-// starts in are on record without a word in the plan; other folders are not.
-func TestTreesAreNoticed(t *testing.T) {
-	repo := gitRepo(t)
-	l := &Resolver{Plan: &plans.Plan{Dir: filepath.Dir(repo)}}
-	sub := filepath.Join(repo, "csrc")
-	if err := os.Mkdir(sub, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	cases := map[string]struct {
-		engine *plans.Engine
-		docker *engine.Docker
-		want   int
-	}{
-		"volume":             {&plans.Engine{}, &engine.Docker{Volumes: map[string]string{repo: "/w", "/tmp": "/tmp", "named": "/n"}}, 1},
-		"volume below":       {&plans.Engine{}, &engine.Docker{Volumes: map[string]string{sub: "/w"}}, 0},
-		"folder of process":  {&plans.Engine{Process: &plans.Process{Dir: "engine/csrc"}}, nil, 1},
-		"no folder":          {&plans.Engine{Process: &plans.Process{}}, nil, 0},
-		"folder in a source": {&plans.Engine{Process: &plans.Process{Dir: "{source}/csrc"}}, nil, 0},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			spec := engine.Spec{Docker: c.docker}
-			if err := l.putTrees(&draft{engine: c.engine}, &spec); err != nil {
-				t.Fatal(err)
-			}
-			if len(spec.Trees) != c.want {
-				t.Fatalf("%+v", spec.Trees)
-			}
-			for _, tree := range spec.Trees {
-				if tree.Hash == "" || !tree.Noticed || tree.Problem != "" {
-					t.Errorf("%+v", tree)
-				}
-			}
-		})
-	}
-	// The plan's own repository is not one of them.
-	own := &Resolver{Plan: &plans.Plan{Dir: repo}}
-	spec := engine.Spec{}
-	if err := own.putTrees(&draft{engine: &plans.Engine{Process: &plans.Process{Dir: "csrc"}}}, &spec); err != nil || len(spec.Trees) != 0 {
-		t.Errorf("%v %+v", err, spec.Trees)
-	}
-}
 
 // TestMovedTrees: launches of one benchmark saw one state, the one that the
 // variant was resolved with.
@@ -90,7 +20,7 @@ func TestMovedTrees(t *testing.T) {
 			"vllm": {Path: "/vllm", Commit: "c", Hash: hash}, "source": {Path: "/clone", Commit: id},
 		}}
 	}
-	v := &variant{spec: engine.Spec{Trees: []engine.Tree{{Name: "vllm", Hash: "one"}}}}
+	v := &variant.Variant{Spec: engine.Spec{Trees: []engine.Tree{{Name: "vllm", Hash: "one"}}}}
 	cases := map[string]struct {
 		used []*ledger.Launch
 		says string
@@ -103,7 +33,7 @@ func TestMovedTrees(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, why := l.movedTrees(t.Context(), c.used, []*variant{v}, nil)
+			got, why := l.movedTrees(t.Context(), c.used, []*variant.Variant{v}, nil)
 			if (c.says == "") != (got == "") || got != "" && got != verdict.Invalid || !strings.Contains(tell.Joined(why), c.says) {
 				t.Errorf("%s %v", got, tell.Lines(why))
 			}

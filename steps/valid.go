@@ -11,12 +11,13 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // valid judges whether complete launches count: each by itself, then the arms
 // against each other. An arm whose answers do not read as text has proved
 // nothing by being fast, nor one that generated less.
-func (l *Lab) valid(launches []*ledger.Launch, vs []*variant, ws []*plans.Workload, rounds int) (verdict.Verdict, []verdict.Reason, error) {
+func (l *Lab) valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*plans.Workload, rounds int) (verdict.Verdict, []verdict.Reason, error) {
 	notes := []verdict.Reason{perArm(rounds)}
 	byArm := map[string][]*ledger.Launch{}
 	for _, launch := range launches {
@@ -27,10 +28,10 @@ func (l *Lab) valid(launches []*ledger.Launch, vs []*variant, ws []*plans.Worklo
 	}
 	notes = append(notes, notesOf(launches)...)
 	for _, v := range vs[1:] {
-		if why := countedApart(byArm[vs[0].key], byArm[v.key], vs[0].name, v.name); !why.IsZero() {
+		if why := countedApart(byArm[vs[0].Key], byArm[v.Key], vs[0].Name, v.Name); !why.IsZero() {
 			return verdict.Invalid, []verdict.Reason{why}, nil
 		}
-		if why := unequal(byArm[vs[0].key], byArm[v.key], vs[0].name, v.name); !why.IsZero() {
+		if why := unequal(byArm[vs[0].Key], byArm[v.Key], vs[0].Name, v.Name); !why.IsZero() {
 			return verdict.Invalid, []verdict.Reason{why}, nil
 		}
 	}
@@ -53,31 +54,31 @@ func perArm(rounds int) verdict.Reason {
 }
 
 // coherence checks the answers of one workload as it asks for.
-func (l *Lab) coherence(w *plans.Workload, vs []*variant, byArm map[string][]*ledger.Launch) (why verdict.Reason, notes []verdict.Reason, err error) {
+func (l *Lab) coherence(w *plans.Workload, vs []*variant.Variant, byArm map[string][]*ledger.Launch) (why verdict.Reason, notes []verdict.Reason, err error) {
 	switch w.Coherence {
 	case "off":
 		return why, []verdict.Reason{verdict.New(code.Unlooked).On(w.Name)}, nil
 	case "absolute":
 		for _, v := range vs {
-			for _, launch := range byArm[v.key] {
+			for _, launch := range byArm[v.Key] {
 				if i := slices.IndexFunc(launch.Incoherent, func(r verdict.Reason) bool { return ofWorkload(r, w) }); i >= 0 {
-					return verdict.New(code.AnswersGarbage, verdict.Text("launch", launch.ID)).On(v.name).From(launch.Incoherent[i]), nil, nil
+					return verdict.New(code.AnswersGarbage, verdict.Text("launch", launch.ID)).On(v.Name).From(launch.Incoherent[i]), nil, nil
 				}
 			}
 		}
 		return why, nil, nil
 	}
-	parent, err := l.samplesOf(byArm[vs[0].key], w)
+	parent, err := l.samplesOf(byArm[vs[0].Key], w)
 	if err != nil {
 		return why, nil, err
 	}
 	for _, v := range vs[1:] {
-		candidate, err := l.samplesOf(byArm[v.key], w)
+		candidate, err := l.samplesOf(byArm[v.Key], w)
 		if err != nil {
 			return why, nil, err
 		}
 		if (len(parent) == 0) != (len(candidate) == 0) {
-			none, other := v.name, vs[0].name
+			none, other := v.Name, vs[0].Name
 			if len(parent) == 0 {
 				none, other = other, none
 			}
@@ -88,19 +89,19 @@ func (l *Lab) coherence(w *plans.Workload, vs []*variant, byArm map[string][]*le
 			for _, f := range c.Why {
 				found = append(found, findingOf(f))
 			}
-			of, cell, other := verdict.Int("of", c.Of), verdict.Text("cell", c.Cell), verdict.Text("other", vs[0].name)
+			of, cell, other := verdict.Int("of", c.Of), verdict.Text("cell", c.Cell), verdict.Text("other", vs[0].Name)
 			switch {
 			case c.Of == 0:
-				return verdict.New(code.Unpaired, verdict.Text("one", vs[0].name), verdict.Text("other", v.name)).On(c.Cell), nil, nil
+				return verdict.New(code.Unpaired, verdict.Text("one", vs[0].Name), verdict.Text("other", v.Name)).On(c.Cell), nil, nil
 			case c.Of < fewPrompts:
-				mine, theirs := incoherent(byArm[v.key], c.Cell), incoherent(byArm[vs[0].key], c.Cell)
+				mine, theirs := incoherent(byArm[v.Key], c.Cell), incoherent(byArm[vs[0].Key], c.Cell)
 				if len(mine) > len(theirs) {
-					return verdict.New(code.MoreGarbage, verdict.Int("answers", len(mine)), cell, verdict.Int("theirs", len(theirs)), other).On(v.name).From(mine[0]), nil, nil
+					return verdict.New(code.MoreGarbage, verdict.Int("answers", len(mine)), cell, verdict.Int("theirs", len(theirs)), other).On(v.Name).From(mine[0]), nil, nil
 				}
 			case c.Garbage > 0:
-				return verdict.New(code.Worse, verdict.Int("answers", c.Garbage), of, cell, other).On(v.name).From(found...), nil, nil
+				return verdict.New(code.Worse, verdict.Int("answers", c.Garbage), of, cell, other).On(v.Name).From(found...), nil, nil
 			case c.Doubtful > 0:
-				notes = append(notes, verdict.New(code.MaybeWorse, verdict.Int("answers", c.Doubtful), of, cell, other).On(v.name).From(found...))
+				notes = append(notes, verdict.New(code.MaybeWorse, verdict.Int("answers", c.Doubtful), of, cell, other).On(v.Name).From(found...))
 			}
 		}
 	}

@@ -3,58 +3,28 @@ package steps
 import (
 	"maps"
 
-	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/variant"
 )
-
-// variant is an engine with a value for every knob.
-type variant struct {
-	// name is what people call it: "baseline", "accepted", the feature's name.
-	name string
-	// engine is the engine block, "kind.name".
-	engine string
-	// knobs is the value of every knob.
-	knobs map[string]string
-	spec  engine.Spec
-	// command is what an engine of kind command prints; nil for a server.
-	command *command
-	// key is its part of the measurement key.
-	key string
-}
 
 // arms are the variants of one feature's benchmark.
 type arms struct {
-	candidate, parent, root *variant
+	candidate, parent, root *variant.Variant
 }
 
 // distinct lists the variants to launch, parent first: A is the parent and B
 // the candidate of ABBA. The baseline is an arm of its own only when a rule
 // compares with it and it is not the parent.
-func (a arms) distinct(withRoot bool) []*variant {
-	out := []*variant{a.parent, a.candidate}
-	if withRoot && a.root.key != a.parent.key && a.root.key != a.candidate.key {
+func (a arms) distinct(withRoot bool) []*variant.Variant {
+	out := []*variant.Variant{a.parent, a.candidate}
+	if withRoot && a.root.Key != a.parent.Key && a.root.Key != a.candidate.Key {
 		out = append(out, a.root)
 	}
 	return out
-}
-
-// baseline is the plan's baseline variant.
-func (l *Resolver) baseline(s *runtime.Scope) (*variant, error) {
-	return l.resolve(s, ledger.Baseline, l.Plan.Baseline.Engine, l.defaults())
-}
-
-// defaults is every knob at its default, or as the baseline sets it.
-func (l *Resolver) defaults() map[string]string {
-	knobs := map[string]string{}
-	for _, k := range l.Plan.Knobs {
-		knobs[k.Name] = k.Default
-	}
-	maps.Copy(knobs, l.Plan.Baseline.Set)
-	return knobs
 }
 
 // armsOf resolves a feature's candidate, its parent and the baseline from what
@@ -97,7 +67,7 @@ func (l *Lab) resolveArms(s *runtime.Scope, f *plans.Feature) (a arms, err error
 	if a.root, err = l.rootOn(s, on); err != nil {
 		return a, err
 	}
-	under, name := a.root.knobs, ledger.Baseline
+	under, name := a.root.Knobs, ledger.Baseline
 	switch f.BuildsOn.Kind {
 	case plans.OnFeature:
 		name = f.BuildsOn.Feature
@@ -110,9 +80,9 @@ func (l *Lab) resolveArms(s *runtime.Scope, f *plans.Feature) (a arms, err error
 		}
 		name = "accepted"
 	}
-	if f.BuildsOn.Kind == plans.OnBaseline || maps.Equal(under, a.root.knobs) {
+	if f.BuildsOn.Kind == plans.OnBaseline || maps.Equal(under, a.root.Knobs) {
 		a.parent = a.root
-	} else if a.parent, err = l.resolve(s, name, on, under); err != nil {
+	} else if a.parent, err = l.Resolve(s, name, on, under); err != nil {
 		return a, err
 	}
 	set, err := l.sets(s, f)
@@ -121,18 +91,18 @@ func (l *Lab) resolveArms(s *runtime.Scope, f *plans.Feature) (a arms, err error
 	}
 	over := maps.Clone(under)
 	maps.Copy(over, set)
-	a.candidate, err = l.resolve(s, f.Name, on, over)
+	a.candidate, err = l.Resolve(s, f.Name, on, over)
 	return a, err
 }
 
 // rootOn is the baseline on an engine.
-func (l *Lab) rootOn(s *runtime.Scope, on string) (*variant, error) {
+func (l *Lab) rootOn(s *runtime.Scope, on string) (*variant.Variant, error) {
 	if s.Foreseen != nil {
 		if known, ok := s.Foreseen.Load(foreseenRoot(on)); ok {
-			return known.(*variant), nil
+			return known.(*variant.Variant), nil
 		}
 	}
-	v, err := l.resolve(s, ledger.Baseline, on, l.defaults())
+	v, err := l.Resolve(s, ledger.Baseline, on, l.Defaults())
 	if err == nil && s.Foreseen != nil {
 		s.Foreseen.Store(foreseenRoot(on), v)
 	}

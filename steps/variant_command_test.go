@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 const commandPlan = `
@@ -56,17 +57,17 @@ func TestKnobCommand(t *testing.T) {
 	if !res.OK() {
 		t.Fatal(res.Diagnostics.Error())
 	}
-	l := &Resolver{Plan: res.Plan}
+	l := &variant.Resolver{Plan: res.Plan}
 	for value, want := range map[string][]string{
 		"old": {"./old", "--port", "{port}", "--all"},
 		"new": {"new/serve", "{port}", "--all", "--more"},
 	} {
-		v, err := l.resolve(nil, "x", "openai.own", map[string]string{"build": value})
-		if err != nil || !slices.Equal(v.spec.Command, want) || v.spec.Port != 8123 {
-			t.Errorf("%s: %q, port %d (%v); want %q", value, v.spec.Command, v.spec.Port, err, want)
+		v, err := l.Resolve(nil, "x", "openai.own", map[string]string{"build": value})
+		if err != nil || !slices.Equal(v.Spec.Command, want) || v.Spec.Port != 8123 {
+			t.Errorf("%s: %q, port %d (%v); want %q", value, v.Spec.Command, v.Spec.Port, err, want)
 		}
 	}
-	_, err := l.resolve(nil, "x", "openai.boxed", map[string]string{"build": "new"})
+	_, err := l.Resolve(nil, "x", "openai.boxed", map[string]string{"build": "new"})
 	if err == nil || !strings.Contains(err.Error(), "is not started as a process") {
 		t.Errorf("a command for a container: %v", err)
 	}

@@ -6,10 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/load"
-	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -81,38 +79,38 @@ func labOf(t *testing.T, src string) *Lab {
 
 func TestResolve(t *testing.T) {
 	l := labOf(t, variantPlan)
-	base, err := l.baseline(nil)
+	base, err := l.Baseline(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !maps.Equal(base.spec.Env, map[string]string{"KEEP": "1", "DROP": "1"}) || len(base.spec.Unset) > 0 {
-		t.Errorf("baseline env %v, unset %v", base.spec.Env, base.spec.Unset)
+	if !maps.Equal(base.Spec.Env, map[string]string{"KEEP": "1", "DROP": "1"}) || len(base.Spec.Unset) > 0 {
+		t.Errorf("baseline env %v, unset %v", base.Spec.Env, base.Spec.Unset)
 	}
-	on, err := l.resolve(nil, "x", l.Plan.Baseline.Engine, map[string]string{"a": "on", "b": "off"})
+	on, err := l.Resolve(nil, "x", l.Plan.Baseline.Engine, map[string]string{"a": "on", "b": "off"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !maps.Equal(on.spec.Env, map[string]string{"KEEP": "1", "A": "on"}) || !slices.Equal(on.spec.Unset, []string{"DROP"}) {
-		t.Errorf("env %v, unset %v: null must unset", on.spec.Env, on.spec.Unset)
+	if !maps.Equal(on.Spec.Env, map[string]string{"KEEP": "1", "A": "on"}) || !slices.Equal(on.Spec.Unset, []string{"DROP"}) {
+		t.Errorf("env %v, unset %v: null must unset", on.Spec.Env, on.Spec.Unset)
 	}
-	command := on.spec.Command
+	command := on.Spec.Command
 	if slices.Contains(command, "--threads") || !slices.Contains(command, "4") || command[len(command)-1] != "a" {
 		t.Errorf("command %v: want no threads, 4 layers, the knob's args last", command)
 	}
-	both, err := l.resolve(nil, "x", l.Plan.Baseline.Engine, map[string]string{"a": "on", "b": "on"})
+	both, err := l.Resolve(nil, "x", l.Plan.Baseline.Engine, map[string]string{"a": "on", "b": "on"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if both.spec.Env["DROP"] != "again" || len(both.spec.Unset) > 0 {
-		t.Errorf("env %v, unset %v: a later knob may set what an earlier one unset", both.spec.Env, both.spec.Unset)
+	if both.Spec.Env["DROP"] != "again" || len(both.Spec.Unset) > 0 {
+		t.Errorf("env %v, unset %v: a later knob may set what an earlier one unset", both.Spec.Env, both.Spec.Unset)
 	}
-	if base.key == on.key || on.key == both.key {
+	if base.Key == on.Key || on.Key == both.Key {
 		t.Error("different variants have the same key")
 	}
-	if again, _ := l.baseline(nil); again.key != base.key {
+	if again, _ := l.Baseline(nil); again.Key != base.Key {
 		t.Error("the same variant has two keys")
 	}
-	if _, err := l.resolve(nil, "x", l.Plan.Baseline.Engine, map[string]string{"a": "maybe", "b": "on"}); err == nil {
+	if _, err := l.Resolve(nil, "x", l.Plan.Baseline.Engine, map[string]string{"a": "maybe", "b": "on"}); err == nil {
 		t.Error("an unknown knob value was resolved")
 	}
 }
@@ -133,14 +131,14 @@ func TestStack(t *testing.T) {
 	}
 	outcomes["feature.first"] = &ledger.Decision{Verdict: "pass", Accepted: true}
 	a, err := l.armsOf(s, second)
-	if err != nil || a.parent.knobs["a"] != "on" || a.parent.name != "accepted" || a.candidate.knobs["b"] != "on" || a.candidate.knobs["a"] != "on" {
+	if err != nil || a.parent.Knobs["a"] != "on" || a.parent.Name != "accepted" || a.candidate.Knobs["b"] != "on" || a.candidate.Knobs["a"] != "on" {
 		t.Errorf("accepted: parent %+v, candidate %+v, %v", a.parent, a.candidate, err)
 	}
 	if len(a.distinct(true)) != 3 || len(a.distinct(false)) != 2 {
 		t.Error("the baseline must be an arm of its own exactly when a rule asks for it")
 	}
 	outcomes["feature.first"] = &ledger.Decision{Verdict: "fail"}
-	if a, err = l.armsOf(s, second); err != nil || a.parent.name != "baseline" || a.candidate.knobs["a"] != "off" {
+	if a, err = l.armsOf(s, second); err != nil || a.parent.Name != "baseline" || a.candidate.Knobs["a"] != "off" {
 		t.Errorf("rejected: parent %+v, candidate %+v, %v", a.parent, a.candidate, err)
 	}
 	if len(a.distinct(true)) != 2 {
@@ -148,33 +146,10 @@ func TestStack(t *testing.T) {
 	}
 	delete(outcomes, "feature.first")
 	locked["feature.first"] = fact("baseline is fail")
-	if a, err = l.armsOf(s, second); err != nil || a.parent.name != "baseline" {
+	if a, err = l.armsOf(s, second); err != nil || a.parent.Name != "baseline" {
 		t.Errorf("locked: parent %+v, %v", a.parent, err)
 	}
 	if _, err = l.armsOf(s, l.Plan.Feature("third")); err == nil || errors.Is(err, runtime.ErrUndecided) {
 		t.Errorf("built on a feature that is locked: error %v, want one that says so", err)
-	}
-}
-
-// TestKeysChangeWithSecretsAndDoNotShowThem gives two secrets to one plan.
-func TestKeysChangeWithSecretsAndDoNotShowThem(t *testing.T) {
-	seal := func(key string) *redact.Redactor {
-		return redact.NewWith([]string{"secret one", "secret two"}, func(s string) string { return key + s[len(s)-3:] })
-	}
-	spec := func(secret string) engine.Spec {
-		return engine.Spec{Kind: "openai", Command: []string{"serve", "--token=" + secret}, Env: map[string]string{"T": secret}}
-	}
-	one := (&Resolver{Seal: seal("a")}).variantKey(t.Context(), spec("secret one"))
-	if again := (&Resolver{Seal: seal("a")}).variantKey(t.Context(), spec("secret one")); again != one {
-		t.Error("the key of one secret changes")
-	}
-	if two := (&Resolver{Seal: seal("a")}).variantKey(t.Context(), spec("secret two")); two == one {
-		t.Error("another secret has the same key")
-	}
-	if other := (&Resolver{Seal: seal("b")}).variantKey(t.Context(), spec("secret one")); other == one {
-		t.Error("the key can be computed without the seal")
-	}
-	if plain := (&Resolver{}).variantKey(t.Context(), spec("secret one")); plain == one {
-		t.Error("the key is not sealed")
 	}
 }

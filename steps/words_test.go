@@ -246,8 +246,8 @@ func (s *story) qualify(q *qualify, sc *runtime.Scope) (*ledger.Decision, error)
 		return nil, err
 	}
 	own := vs[len(vs)-1]
-	out := &ledger.Decision{Verdict: verdict.Pass, Variant: own.knobs, Levels: []ledger.Level{{Name: "smoke", Verdict: verdict.Pass}}}
-	if own.knobs["a"] == "ill" {
+	out := &ledger.Decision{Verdict: verdict.Pass, Variant: own.Knobs, Levels: []ledger.Level{{Name: "smoke", Verdict: verdict.Pass}}}
+	if own.Knobs["a"] == "ill" {
 		out.Levels[0] = ledger.Level{Name: "smoke", Verdict: verdict.Fail, Reasons: []verdict.Reason{fact(s.words)}}
 		out.Verdict, out.Reasons = verdict.Fail, []verdict.Reason{out.Levels[0].Reason()}
 	}
@@ -264,7 +264,7 @@ func (s *story) benchmark(b *benchmark, sc *runtime.Scope) (*ledger.Decision, er
 	if err != nil {
 		return nil, err
 	}
-	run := &session{lab: s.lab, scope: sc, ws: b.workloads(), work: s.lab.workKey(b.workloads()), members: members}
+	run := &session{lab: s.lab, scope: sc, ws: b.workloads(), work: s.lab.WorkKey(b.workloads()), members: members}
 	if run.id, err = s.lab.continues(sc, own, run.work); err != nil {
 		return nil, err
 	}
@@ -287,7 +287,7 @@ func (s *story) benchmark(b *benchmark, sc *runtime.Scope) (*ledger.Decision, er
 		return nil, err
 	}
 	level := ledger.Level{Name: benchmarkLevel}
-	out := &ledger.Decision{Variant: own.arms.candidate.knobs}
+	out := &ledger.Decision{Variant: own.arms.candidate.Knobs}
 	if err := run.conclude(s.t.Context(), own, out, &level); err != nil {
 		return nil, err
 	}
@@ -301,12 +301,12 @@ func (s *story) benchmark(b *benchmark, sc *runtime.Scope) (*ledger.Decision, er
 
 func (s *story) launch(run *session, sl slot, tries int) *ledger.Launch {
 	v := sl.variant
-	gb := map[string]float64{"none": 16, "small": 12, "large": 10}[v.knobs["size"]]
-	if v.knobs["a"] == "on" {
+	gb := map[string]float64{"none": 16, "small": 12, "large": 10}[v.Knobs["size"]]
+	if v.Knobs["a"] == "on" {
 		gb /= 1.4
 	}
 	l := &ledger.Launch{
-		ID: launchID(run.id, sl, tries), Session: run.id, Purpose: ledger.ForBenchmark, VariantKey: v.key, Variant: v.name, Block: v.engine, Knobs: v.knobs,
+		ID: launchID(run.id, sl, tries), Session: run.id, Purpose: ledger.ForBenchmark, VariantKey: v.Key, Variant: v.Name, Block: v.Engine, Knobs: v.Knobs,
 		Ordinal: sl.ordinal, Order: sl.order, OK: true, Work: run.work, Started: s.clock.Add(time.Duration(sl.order) * time.Minute),
 		Fingerprint: map[string]string{"cpu": "one"},
 		// Which comes from no samples, so that it can be decided again.
@@ -316,11 +316,11 @@ func (s *story) launch(run *session, sl slot, tries int) *ledger.Launch {
 	}
 	exit := 139
 	switch {
-	case v.knobs["a"] == "mute":
+	case v.Knobs["a"] == "mute":
 		l.Metrics = nil
-	case v.knobs["a"] == "dies":
+	case v.Knobs["a"] == "dies":
 		l.OK, l.Error, l.Exit, l.LogTail = false, fact(s.words), &exit, []string{"segmentation fault"}
-	case v.knobs["size"] == "large" && sl.ordinal == 2 && tries == 0:
+	case v.Knobs["size"] == "large" && sl.ordinal == 2 && tries == 0:
 		l.Invalid, l.Disturbed = []verdict.Reason{fact(s.words)}, true
 	}
 	return l

@@ -20,16 +20,15 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
-	"github.com/spf13/cobra"
-
 	"github.com/mxflow/mxflow/engine/endpoint"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps"
+	"github.com/spf13/cobra"
 )
 
 // ab is what the command line of `mxflow ab` asks for.
@@ -259,7 +258,7 @@ func (q *ab) both() error {
 		if m == nil {
 			return fmt.Errorf("--env: %q is no assignment: write NAME=value", text)
 		}
-		if steps.SecretName(m[1]) && len(text) > len(m[0]) {
+		if redact.SecretName(m[1]) && len(text) > len(m[0]) {
 			return fmt.Errorf("--env: %s looks like a secret, and would be recorded and stand in the plan. Export it before instead: the servers inherit what mxflow has", m[1])
 		}
 		for _, arm := range q.arms {

@@ -12,10 +12,9 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
-	"github.com/zclconf/go-cty/cty"
-
 	"github.com/mxflow/mxflow/engine/measure"
-	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/zclconf/go-cty/cty"
 )
 
 // abArm is one side of a comparison as the command line gives it.
@@ -69,7 +68,7 @@ func parseArm(flag, text string) (abArm, error) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(arm.Env)) {
-		if steps.SecretName(name) && arm.Env[name] != "" {
+		if redact.SecretName(name) && arm.Env[name] != "" {
 			return arm, fmt.Errorf("--%s: %s looks like a secret, and would be recorded and stand in the plan. Export it before instead: the server inherits what mxflow has", flag, name)
 		}
 	}

@@ -18,8 +18,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/spf13/cobra"
-
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/embedded"
@@ -37,6 +35,8 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/steps/variant"
+	"github.com/spf13/cobra"
 )
 
 // stateName is the state directory beside a plan.
@@ -192,7 +192,7 @@ func (a *app) lab(p *plans.Plan, g *runtime.Graph, s *store.Store, owner, runDir
 	launchers := engine.Launchers{Process: process.Launcher{}, Docker: a.dockerLauncher(s, fetched), Compose: a.composeLauncher(s, fetched), Exec: a.execLauncher(s), Endpoint: endpoint.Launcher{}}
 	lab := steps.NewLab(p, g)
 	lab.Store, lab.Launcher, lab.Images, lab.Owner, lab.RunDir = s, launchers, launchers, owner, runDir
-	lab.MachineKey, lab.Boot = steps.MachineKey(machine.Environment(), p), machine.BootID()
+	lab.MachineKey, lab.Boot = variant.MachineKey(machine.Environment(), p), machine.BootID()
 	lab.KindVersions = map[string]string{"embedded": embedded.Version}
 	return lab, a.keepSecrets(lab, p, s)
 }

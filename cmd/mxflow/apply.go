@@ -16,8 +16,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/engine/machine"
 	"github.com/mxflow/mxflow/engine/process"
@@ -29,6 +27,8 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/steps/variant"
+	"github.com/spf13/cobra"
 )
 
 func (a *app) applyCommand() *cobra.Command {
@@ -493,11 +493,11 @@ func (a *app) machineNotes(st *store.Store, p *plans.Plan) {
 		return
 	}
 	then, now := last.Start.Environment, machine.Environment()
-	if steps.MachineKey(then, p) == steps.MachineKey(now, p) {
+	if variant.MachineKey(then, p) == variant.MachineKey(now, p) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(union(then, now))) {
-		alone := func(value string) string { return steps.MachineKey(map[string]string{name: value}, p) }
+		alone := func(value string) string { return variant.MachineKey(map[string]string{name: value}, p) }
 		if alone(then[name]) == alone(now[name]) {
 			continue
 		}

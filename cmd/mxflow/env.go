@@ -11,17 +11,17 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
+	"github.com/spf13/cobra"
 )
 
 // envFlags are what mxflow env is asked for.
@@ -95,7 +95,7 @@ func (a *app) printRecipe(r *recipe, f envFlags) error {
 	case "json":
 		text, err = s.json()
 	default:
-		return fmt.Errorf("there is no format %q: it is shell, dotenv, json or docker%s", f.format, steps.DidYouMean(f.format, []string{"shell", "dotenv", "json", "docker"}))
+		return fmt.Errorf("there is no format %q: it is shell, dotenv, json or docker%s", f.format, lang.NearestOrAll(f.format, []string{"shell", "dotenv", "json", "docker"}))
 	}
 	if err == nil {
 		_, err = fmt.Fprint(bare(a.stdout), strings.TrimRight(text, "\n")+"\n")
@@ -327,7 +327,7 @@ func (r *recipe) resolve(p *plans.Plan, lab *steps.Lab, st *store.Store) error {
 		}
 	}
 	if f == nil {
-		return fmt.Errorf("plan %s has no feature %q%s", p.Name, r.variant, steps.DidYouMean(r.variant, names))
+		return fmt.Errorf("plan %s has no feature %q%s", p.Name, r.variant, lang.NearestOrAll(r.variant, names))
 	}
 	if f.Engine != "" {
 		r.engine = f.Engine

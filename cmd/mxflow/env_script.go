@@ -12,7 +12,6 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/plans/redact"
-	"github.com/mxflow/mxflow/steps"
 )
 
 // script is a shell script that reproduces a variant, while it is written.
@@ -142,7 +141,7 @@ func (s *script) environment() {
 // set already.
 func (s *script) variable(name string) word {
 	value := s.spec.Env[name]
-	if s.shows || !steps.SecretName(name) && !s.hides(value) {
+	if s.shows || !redact.SecretName(name) && !s.hides(value) {
 		return s.setting(value, name, "the variable "+name)
 	}
 	s.require(name, "its value is sensitive and is not written here; set it, or write this script with --show-secrets")
@@ -593,7 +592,7 @@ func (s *script) dotenv() (string, error) {
 	for _, name := range slices.Sorted(maps.Keys(s.spec.Env)) {
 		value := s.spec.Env[name]
 		switch {
-		case !s.shows && (steps.SecretName(name) || s.hides(value)):
+		case !s.shows && (redact.SecretName(name) || s.hides(value)):
 			secret = append(secret, name)
 		case !filled(value, nil).fixed():
 			return "", fmt.Errorf("%s is %q, which a launch fills in: a file of variables cannot. Use --format shell", name, s.secrets.Text(value))
@@ -640,7 +639,7 @@ func (s *script) docker() (string, error) {
 func (s *script) json() (string, error) {
 	env, sensitive := map[string]string{}, []string{}
 	for name, value := range s.spec.Env {
-		if env[name] = value; !s.shows && (steps.SecretName(name) || s.hides(value)) {
+		if env[name] = value; !s.shows && (redact.SecretName(name) || s.hides(value)) {
 			env[name], sensitive = redact.Mark, append(sensitive, name)
 		}
 	}

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -19,7 +17,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps"
+	"github.com/spf13/cobra"
 )
 
 func (a *app) explainCommand() *cobra.Command {
@@ -140,7 +138,7 @@ func nearNode(name string, nodes []string) string {
 	if n, ok := byName[lang.Nearest(name, slices.Sorted(maps.Keys(byName)))]; ok {
 		name = n
 	}
-	return steps.DidYouMean(name, nodes)
+	return lang.NearestOrAll(name, nodes)
 }
 
 // shortNode is what people call a node: the phase of a gate, the feature's name.

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/cases"
@@ -18,6 +16,7 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
+	"github.com/spf13/cobra"
 )
 
 // caseRun is one run of the cases beside a plan.
@@ -154,7 +153,7 @@ func chosenCases(all []*cases.Case, text string) (chosen []*cases.Case, err erro
 		}
 	}
 	if len(chosen) == 0 {
-		return nil, fmt.Errorf("--run %s: none of %s has that in its name%s", text, count(len(all), "case"), steps.DidYouMean(text, names))
+		return nil, fmt.Errorf("--run %s: none of %s has that in its name%s", text, count(len(all), "case"), lang.NearestOrAll(text, names))
 	}
 	return chosen, nil
 }

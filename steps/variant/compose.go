@@ -1,4 +1,4 @@
-package steps
+package variant
 
 import (
 	"path/filepath"

@@ -1,4 +1,4 @@
-package steps
+package variant
 
 import (
 	"fmt"
@@ -18,7 +18,7 @@ import (
 // enginesOnly is a registry that knows engines and nothing else.
 func enginesOnly() *plans.Registry {
 	r := &plans.Registry{}
-	registerEngines(r)
+	Register(r)
 	return r
 }
 

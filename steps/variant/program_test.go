@@ -1,8 +1,9 @@
-package steps
+package variant
 
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
@@ -83,5 +84,36 @@ func TestEndpointKeyIsNoMeasurement(t *testing.T) {
 	}
 	if key(engine.Endpoint{URL: "http://b:1", APIKey: "x"}) == one || key(engine.Endpoint{URL: "http://a:1", Headers: map[string]string{"x": "y"}}) == one {
 		t.Error("another server has the same key")
+	}
+}
+
+func TestPythonOf(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"vllm": "#!/venv/bin/python3.12\nimport sys", "env": "#!/usr/bin/env python3\n", "long": "#!/bin/sh\n'''exec' \"/a very long/x/python\" \"$0\"\n",
+		"long2": "#!/bin/sh\n'''exec' /long/x/python3 \"$0\" \"$@\"\n", "shell": "#!/bin/sh\npython3 x\n", "binary": "\x7fELF python ", "empty": "",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", dir)
+	for command, want := range map[string]string{
+		"vllm serve": "/venv/bin/python3.12", "./vllm serve": "/venv/bin/python3.12", "env": "python3", "long2": "/long/x/python3",
+		"shell": "", "binary": "", "empty": "", "gone": "", "": "",
+		"/x/python3.11 -m vllm": "/x/python3.11", "uv run vllm serve": "uv run --no-sync python", "uv pip": "",
+	} {
+		spec := engine.Spec{Kind: "openai", Command: strings.Fields(command), Dir: dir}
+		if got := strings.Join(PythonOf(spec), " "); got != want || IsPython(spec) != (want != "") {
+			t.Errorf("%q: %q, %v", command, got, IsPython(spec))
+		}
+	}
+	for kind, want := range map[string]bool{"vllm": true, "embedded": false, "llamacpp": false} {
+		if IsPython(engine.Spec{Kind: kind, Command: []string{"vllm"}, Dir: dir}) != want {
+			t.Errorf("%s: %v", kind, !want)
+		}
+	}
+	if IsPython(engine.Spec{Kind: "vllm", Endpoint: &engine.Endpoint{}}) {
+		t.Error("an endpoint's packages are asked for")
 	}
 }

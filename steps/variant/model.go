@@ -1,4 +1,4 @@
-package steps
+package variant
 
 import (
 	"os"
@@ -84,4 +84,42 @@ func plannedCommand(e *plans.Engine) []string {
 		return kind.Command
 	}
 	return nil
+}
+
+// ModelOf is what the engine loads: what its command names, or else the plan.
+func ModelOf(spec engine.Spec, e *plans.Engine) string {
+	for _, flag := range []string{"--model", "--model-path", "--force-model", "--hf-repo"} {
+		if value := FlagOf(spec.Command, flag); value != "" {
+			return value
+		}
+	}
+	for i, arg := range spec.Command {
+		if i == 0 || i+1 == len(spec.Command) {
+			continue
+		}
+		next := spec.Command[i+1]
+		program := filepath.Base(spec.Command[i-1])
+		switch {
+		case strings.HasPrefix(next, "-"):
+		case arg == "serve", arg == "-m" && !strings.HasPrefix(program, "python"):
+			return next
+		}
+	}
+	if e == nil {
+		return ""
+	}
+	return e.Model
+}
+
+// FlagOf is the value of a flag in a command, empty where it is not given.
+func FlagOf(command []string, flag string) string {
+	for i, arg := range command {
+		if value, ok := strings.CutPrefix(arg, flag+"="); ok {
+			return value
+		}
+		if arg == flag && i+1 < len(command) {
+			return command[i+1]
+		}
+	}
+	return ""
 }

@@ -1,4 +1,4 @@
-package steps
+package variant
 
 import (
 	"cmp"
@@ -47,10 +47,10 @@ var dockerSchema = plans.Schema{
 		{Name: "command", Type: plans.Strings, Doc: "Arguments to the image before the flags. Without it, the kind's own."},
 		{Name: "port", Type: plans.Int, MinSet: true, Min: 1, Max: 65535, Doc: "Where the engine listens in the container. Without it, the kind's own port."},
 	},
-	Check: checkDocker,
+	Check: CheckDocker,
 }
 
-func checkDocker(b *plans.Block) (errs []plans.AttrError) {
+func CheckDocker(b *plans.Block) (errs []plans.AttrError) {
 	var d engine.Docker
 	if err := b.Decode(&d); err != nil {
 		return []plans.AttrError{{Code: "invalid-value", Summary: "Invalid docker block", Detail: err.Error()}}
@@ -68,7 +68,7 @@ func checkDocker(b *plans.Block) (errs []plans.AttrError) {
 	check("ulimits", "invalid-value", "Invalid ulimits", err)
 	for source, target := range d.Volumes {
 		// Where a source lies is settled later; how the target is written is not.
-		_, err := docker.Volumes(map[string]string{dockerSource("/", source): target})
+		_, err := docker.Volumes(map[string]string{DockerSource("/", source): target})
 		check("volumes", "invalid-value", "Invalid volumes", err)
 	}
 	check("host", "invalid-value", "Invalid host", docker.CheckHost(d.Host))
@@ -114,7 +114,7 @@ func putDocker(l *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
 	}
 	volumes := map[string]string{}
 	for _, source := range slices.Sorted(maps.Keys(box.Volumes)) {
-		volumes[dockerSource(l.Plan.Dir, source)] = box.Volumes[source]
+		volumes[DockerSource(l.Plan.Dir, source)] = box.Volumes[source]
 	}
 	if box.Volumes = volumes; len(volumes) == 0 {
 		box.Volumes = nil
@@ -126,9 +126,9 @@ func putDocker(l *Resolver, d *draft, spec *engine.Spec) ([]string, error) {
 	return d.kind.ImageCommand, nil
 }
 
-// dockerSource is the source of a volume as docker takes it: an absolute path,
+// DockerSource is the source of a volume as docker takes it: an absolute path,
 // or the name of a volume. base is the plan's folder.
-func dockerSource(base, source string) string {
+func DockerSource(base, source string) string {
 	if rest, ok := strings.CutPrefix(source, "~"); ok && (rest == "" || rest[0] == '/') {
 		if home, err := os.UserHomeDir(); err == nil {
 			return filepath.Join(home, rest)

@@ -1,11 +1,13 @@
-package steps
+package variant
 
 import (
 	"fmt"
 	"regexp"
 	"strings"
 
+	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/observe"
 	"github.com/mxflow/mxflow/plans"
 )
@@ -156,4 +158,58 @@ func checkLogExpression(c observeConfig) []plans.AttrError {
 		return []plans.AttrError{{Attr: "log", Code: "unusable-observation", Summary: "Expression matches everything", Detail: "It matches even an empty line, so it counts all lines. Name text that has to be there."}}
 	}
 	return nil
+}
+
+// KindOf is the kind of a variant's engine, as the plan extends it.
+func KindOf(spec engine.Spec) kinds.Kind {
+	if spec.Profile != nil {
+		return *spec.Profile
+	}
+	kind, _ := kinds.Lookup(spec.Kind)
+	return kind
+}
+
+// ownPatterns are the observe blocks of an engine.
+func ownPatterns(e *plans.Engine) (own []kinds.Pattern, err error) {
+	if e == nil {
+		return nil, nil
+	}
+	for _, b := range e.Parts["observe"] {
+		p, err := patternOf(b)
+		if err != nil {
+			return nil, err
+		}
+		own = append(own, p)
+	}
+	return own, nil
+}
+
+// observedKey is what the observe blocks of an engine look for.
+func observedKey(blocks []*plans.Block) (parts []any) {
+	for _, b := range blocks {
+		parts = append(parts, b.Name, b.Attrs)
+	}
+	return parts
+}
+
+// Patterns are all that is observed of a variant.
+func (l *Resolver) Patterns(v *Variant) ([]kinds.Pattern, error) {
+	own, err := ownPatterns(l.Plan.Engine(v.Engine))
+	return KindOf(v.Spec).Patterns(own), err
+}
+
+// LogEvidence is what will be looked for in the log of a variant: it stays where the
+// log has to be cut.
+func (l *Resolver) LogEvidence(v *Variant) (e logscan.Evidence) {
+	for _, proof := range EvidenceFor(l.Plan, v.Knobs) {
+		e.Globs = append(append(e.Globs, proof.MustSee...), proof.MustNotSee...)
+	}
+	for _, c := range KindOf(v.Spec).Crashes {
+		e.Globs = append(e.Globs, c.Glob)
+	}
+	patterns, _ := l.Patterns(v) // a mistake in them is reported when they are used
+	for _, p := range patterns {
+		e.Expressions = append(e.Expressions, p.Log...)
+	}
+	return e
 }

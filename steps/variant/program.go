@@ -1,10 +1,12 @@
-package steps
+package variant
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -13,11 +15,11 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 )
 
-// program identifies what is started: the version of the embedded engine (not
+// Program identifies what is started: the version of the embedded engine (not
 // the hash of a binary that also holds the rest of mxflow), the digest of an
 // image, or that of the program's file, with the packages of the Python that runs
 // it.
-func (l *Resolver) program(ctx context.Context, spec engine.Spec) string {
+func (l *Resolver) Program(ctx context.Context, spec engine.Spec) string {
 	if l.Images != nil && spec.How() != engine.HowProcess {
 		// An apply fetched the image before it asks for a key. Whoever only looks
 		// at a plan fetches none: one that is not there is "missing" to them.
@@ -42,7 +44,7 @@ func (l *Resolver) program(ctx context.Context, spec engine.Spec) string {
 		path = filepath.Join(spec.Dir, name)
 	}
 	sum := l.programDigest(path)
-	if packages := packagesBeside(pythonOf(spec)); len(packages) > 0 && !isFree("packages", l.acceptedEntries()) {
+	if packages := packagesBeside(PythonOf(spec)); len(packages) > 0 && !IsFree("packages", l.AcceptedEntries()) {
 		return runtime.Digest(sum, packages)
 	}
 	return sum
@@ -95,4 +97,68 @@ func (l *Resolver) programDigest(path string) string {
 	}
 	l.programs[path] = programSum{info.Size(), info.ModTime(), sum}
 	return sum
+}
+
+// pythonKinds run on Python. Kinds that are absent from both lists do where their
+// command shows an interpreter.
+var (
+	pythonKinds = []string{"vllm", "sglang", "trtllm", "transformers", "tabbyapi"}
+	otherKinds  = []string{"embedded", "llamacpp", "ollama"}
+)
+
+// IsPython reports whether the packages of a Python say something about the
+// engine.
+func IsPython(spec engine.Spec) bool {
+	switch {
+	case spec.Endpoint != nil, slices.Contains(otherKinds, spec.Kind):
+		return false
+	case slices.Contains(pythonKinds, spec.Kind):
+		return true
+	}
+	return len(PythonOf(spec)) > 0
+}
+
+// PythonOf is the interpreter that a command shows: itself, uv's, or the one that
+// a process's program names in its first line. Nil where there is none.
+func PythonOf(spec engine.Spec) []string {
+	if len(spec.Command) == 0 {
+		return nil
+	}
+	program := spec.Command[0]
+	base := filepath.Base(program)
+	switch {
+	case strings.HasPrefix(base, "python"):
+		return []string{program}
+	case base == "uv" && len(spec.Command) > 1 && spec.Command[1] == "run":
+		return []string{program, "run", "--no-sync", "python"}
+	case spec.How() != engine.HowProcess:
+		return nil
+	}
+	if base == program {
+		program, _ = exec.LookPath(program)
+	} else if !filepath.IsAbs(program) {
+		program = filepath.Join(spec.Dir, program)
+	}
+	return shebang(program)
+}
+
+// interpreter is a Python in the first lines of a program: "#!/venv/bin/python3",
+// or what pip writes where that line would be too long.
+var interpreter = regexp.MustCompile(`^#!\s*(?:/usr/bin/env (python[\d.]*)\s|(/\S*/python[\d.]*)\s|/bin/sh\n'''exec' "?(/\S*/python[\d.]*)"?\s)`)
+
+// shebang is the Python that runs a program, nil where none does.
+func shebang(program string) []string {
+	f, err := os.Open(program)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	head := make([]byte, 1024)
+	n, _ := io.ReadFull(f, head)
+	for i, found := range interpreter.FindStringSubmatch(string(head[:n])) {
+		if i > 0 && found != "" {
+			return []string{found}
+		}
+	}
+	return nil
 }

@@ -1,0 +1,326 @@
+package variant
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/itchyny/gojq"
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/observe"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// The formats of a command's output.
+const (
+	FormatJSON     = "json"
+	formatJSONL    = "jsonl"
+	formatLastLine = "last_line"
+)
+
+// Command is what an engine of kind command prints and for how long it may run.
+// Its JSON form is part of the measurement key.
+type Command struct {
+	// File is what the command writes, relative to its working directory; empty
+	// is its standard output.
+	File    string   `json:"file"`
+	Format  string   `json:"format"`
+	Metrics []Metric `json:"metrics"`
+	// Timeout does not change what is measured by the time the command ends.
+	Timeout time.Duration `json:"-"`
+}
+
+// Metric is a metric block.
+type Metric struct {
+	Name   string  `json:"name"`
+	JQ     string  `json:"jq"`
+	Unit   string  `json:"unit"`
+	Better string  `json:"better"`
+	Min    float64 `json:"min"`
+}
+
+// Metric is it in the terms of the catalogue; the path element "neither" stands
+// for no direction.
+func (m Metric) Metric() measure.Metric {
+	return plans.CommandMetric(m.Name, m.Unit, m.Better)
+}
+
+var outputPart = plans.Part{
+	Times: plans.AtMost1,
+	Schema: plans.Schema{
+		Doc: "Where an engine of kind `command` leaves its JSON. Without this block it is all that the command prints to standard output. At most 64 MiB are read.",
+		Example: `output {
+  file   = "out/result.json"
+  format = "json"
+}`,
+		Attrs: []plans.Attr{
+			{Name: "file", Type: plans.String, Doc: "The file that the command writes, relative to its working directory. It must be written anew by every execution. Without it, standard output."},
+			{Name: "format", Type: plans.String, Default: FormatJSON, OneOf: []string{FormatJSON, formatJSONL, formatLastLine}, Doc: "`json`: all of it is one document. `jsonl`: every line is a document, and the jq expressions see the list of them. `last_line`: the last line is the document, and what stands before it is not looked at."},
+		},
+		Check: func(b *plans.Block) []plans.AttrError {
+			if file, ok := b.Attrs["file"].(string); ok && strings.TrimSpace(file) == "" {
+				return []plans.AttrError{{Attr: "file", Code: "empty-value", Summary: "Empty file", Detail: "Name the file that the command writes, or remove file: then its standard output is read."}}
+			}
+			return nil
+		},
+	},
+}
+
+var metricPart = plans.Part{
+	Label: "What rules call it: `command.<name>`.",
+	Times: plans.AnyTimes,
+	Schema: plans.Schema{
+		Doc: "A number in the JSON of an engine of kind `command`. An expression that yields several numbers gives the launch several values, such as one a trial.",
+		Example: `metric "tg" {
+  jq     = ".results[].tg"
+  unit   = "tok/s"
+  better = "higher"
+}`,
+		Attrs: []plans.Attr{
+			{Name: "jq", Type: plans.String, Required: true, Doc: "jq expression for its values. Anything but finite numbers, and nothing at all, makes the launch fail."},
+			{Name: "unit", Type: plans.String, Required: true, Doc: "Its unit, such as `tok/s`, `ms`, `s`, `GB` or `count`."},
+			{Name: "better", Type: plans.String, Required: true, OneOf: []string{"higher", "lower", "neither"}, Doc: "The direction in which it improves."},
+			{Name: "min", Type: plans.Number, Default: 0.0, Doc: "Values below this are refused as broken. Set it for what may be negative."},
+		},
+		Check: checkMetricPart,
+	},
+}
+
+func checkMetricPart(b *plans.Block) (errs []plans.AttrError) {
+	if text, ok := b.Attrs["jq"].(string); ok {
+		if _, err := observe.CompileJQ(text); err != nil {
+			errs = append(errs, plans.AttrError{Attr: "jq", Code: "invalid-jq", Summary: "Invalid jq expression", Detail: fmt.Sprintf("%v. Write an expression that yields numbers, such as .results[].tg.", err)})
+		}
+	}
+	if unit, ok := b.Attrs["unit"].(string); ok && strings.TrimSpace(unit) == "" {
+		errs = append(errs, plans.AttrError{Attr: "unit", Code: "empty-value", Summary: "Empty unit", Detail: "Name the unit, such as tok/s, ms or GB; a plain number is a count."})
+	}
+	return errs
+}
+
+var runPart = plans.Part{
+	Times: plans.AtMost1,
+	Schema: plans.Schema{
+		Doc: "How an engine of kind `command` is run.",
+		Example: `run {
+  timeout = "30m"
+}`,
+		Attrs: []plans.Attr{
+			{Name: "timeout", Type: plans.Duration, Default: "30m", Doc: "After this the command is stopped, and the launch is an error."},
+		},
+		Check: func(b *plans.Block) []plans.AttrError {
+			text, _ := b.Attrs["timeout"].(string)
+			if d, err := time.ParseDuration(text); err == nil && d <= 0 {
+				return []plans.AttrError{{Attr: "timeout", Code: "invalid-value", Summary: "Invalid timeout", Detail: "A command needs some time to run: write a duration above zero, such as \"30m\"."}}
+			}
+			return nil
+		},
+	},
+}
+
+// commandOf is what the plan says of an engine of kind command; nil for others.
+func commandOf(e *plans.Engine) (*Command, error) {
+	if !e.IsCommand() {
+		return nil, nil
+	}
+	c := &Command{Format: FormatJSON, Timeout: 30 * time.Minute}
+	for _, b := range e.Parts["output"] {
+		if err := b.Decode(c); err != nil {
+			return nil, err
+		}
+	}
+	for _, b := range e.Parts["run"] {
+		var run struct {
+			Timeout plans.Dur `json:"timeout"`
+		}
+		if err := b.Decode(&run); err != nil {
+			return nil, err
+		}
+		c.Timeout = time.Duration(run.Timeout)
+	}
+	for _, b := range e.Parts["metric"] {
+		m := Metric{Name: b.Name}
+		if err := b.Decode(&m); err != nil {
+			return nil, err
+		}
+		c.Metrics = append(c.Metrics, m)
+	}
+	if c.File != "" {
+		c.File = filepath.Clean(c.File)
+	}
+	return c, nil
+}
+
+const (
+	// MaxOutput is how much JSON of a command is read, in bytes.
+	MaxOutput = 64 << 20
+	// maxValues is how many values one metric may have in a launch.
+	maxValues = 1 << 20
+	// jqLimit is how long one expression may compute: there are some that never
+	// end, such as repeat(1).
+	jqLimit = 20 * time.Second
+)
+
+// Values takes every metric out of what a command printed, by name, in the
+// order of the plan's expression. The error is one sentence about the first
+// thing that is wrong.
+func (c *Command) Values(ctx context.Context, text []byte) (map[string][]float64, error) {
+	document, err := c.document(text)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]float64{}
+	for _, m := range c.Metrics {
+		if out[m.Name], err = m.values(ctx, document); err != nil {
+			return nil, fmt.Errorf("metric %s (%s): %w", m.Name, m.JQ, err)
+		}
+	}
+	return out, nil
+}
+
+// document is the output as the expressions see it.
+func (c *Command) document(text []byte) (any, error) {
+	trimmed := bytes.TrimSpace(text)
+	switch {
+	case len(trimmed) == 0:
+		return nil, errors.New("it printed nothing where JSON was expected")
+	case !utf8.Valid(text):
+		return nil, errors.New("its output is not UTF-8 text, as JSON is")
+	}
+	switch c.Format {
+	case formatLastLine:
+		if i := bytes.LastIndexAny(trimmed, "\r\n"); i >= 0 {
+			trimmed = trimmed[i+1:]
+		}
+		v, err := decodeJSON(trimmed)
+		if err != nil {
+			return nil, fmt.Errorf("its last line is no JSON: %w", err)
+		}
+		return v, nil
+	case formatJSONL:
+		all := []any{}
+		line := 0
+		for text := range bytes.Lines(text) {
+			line++
+			if text = bytes.TrimSpace(text); len(text) == 0 {
+				continue
+			}
+			v, err := decodeJSON(text)
+			if err != nil {
+				return nil, fmt.Errorf("line %d of its output is no JSON: %w", line, err)
+			}
+			all = append(all, v)
+		}
+		return all, nil
+	}
+	v, err := decodeJSON(trimmed)
+	if err != nil {
+		return nil, fmt.Errorf("its output is no JSON: %w; where it prints other lines as well, let them go to standard error, or read its last line alone (output { format = %q })", err, formatLastLine)
+	}
+	return v, nil
+}
+
+// decodeJSON reads exactly one document.
+func decodeJSON(text []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	var v any
+	if err := d.Decode(&v); err != nil {
+		if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+			return nil, errors.New("it ends in the middle")
+		}
+		// Any document fits into any but for a number.
+		if large := (*json.UnmarshalTypeError)(nil); errors.As(err, &large) {
+			return nil, fmt.Errorf("the %s is too large to be read", large.Value)
+		}
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("more follows the first document, at byte %d; print one document, or set format to %q or %q", d.InputOffset(), formatJSONL, formatLastLine)
+	}
+	return v, nil
+}
+
+// values runs the expression of one metric.
+func (m Metric) values(ctx context.Context, document any) ([]float64, error) {
+	code, err := observe.CompileJQ(m.JQ)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := observe.WithinJQ(ctx, jqLimit)
+	defer cancel()
+	var values []float64
+	for iter := code.RunWithContext(ctx, document); ; {
+		v, more := iter.Next()
+		if !more {
+			break
+		}
+		x, err := number(v)
+		switch {
+		case errors.Is(context.Cause(ctx), observe.ErrJQMemory):
+			err = observe.ErrJQMemory
+		case err != nil:
+		case x < m.Min:
+			err = fmt.Errorf("gives %v, which is below its min of %v", x, m.Min)
+		case len(values) == maxValues:
+			err = fmt.Errorf("gives more than %d values", maxValues)
+		}
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, x)
+	}
+	if len(values) == 0 {
+		return nil, errors.New("gives no value")
+	}
+	return values, nil
+}
+
+// number reads one result of an expression: a finite number and nothing else.
+func number(v any) (float64, error) {
+	var x float64
+	switch v := v.(type) {
+	case error:
+		var halt *gojq.HaltError
+		if errors.As(v, &halt) && halt.Value() == nil {
+			return 0, errors.New("gives no value: it halts")
+		}
+		if errors.Is(v, context.DeadlineExceeded) {
+			return 0, fmt.Errorf("does not end within %s", jqLimit)
+		}
+		return 0, fmt.Errorf("fails: %w", v)
+	case float64:
+		x = v
+	case int:
+		x = float64(v)
+	case *big.Int:
+		x, _ = new(big.Float).SetInt(v).Float64()
+	case nil:
+		return 0, errors.New("gives null: there is no such value in the output")
+	case string:
+		return 0, fmt.Errorf("gives the text %q, not a number; tonumber turns text into one", verdict.Short(v))
+	default:
+		return 0, fmt.Errorf("gives %s, not a number", gojq.TypeOf(v))
+	}
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return 0, fmt.Errorf("gives %v, which is not a finite number", x)
+	}
+	return x, nil
+}
+
+// Path is where the command writes its file.
+func (c *Command) Path(dir string) string {
+	if filepath.IsAbs(c.File) {
+		return c.File
+	}
+	return filepath.Join(dir, c.File)
+}

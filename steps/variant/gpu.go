@@ -1,0 +1,101 @@
+package variant
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/plans"
+)
+
+var gpuPart = plans.Part{
+	Times: plans.AtMost1,
+	Schema: plans.Schema{
+		Doc: "Which GPUs of this machine the engine uses, and what is done to have them alone. Without the block they are those that `CUDA_VISIBLE_DEVICES` or the container's `gpus` name, otherwise all; an embedded engine and an endpoint use none. They are locked against every other mxflow on the machine, whatever its user and state directory, until this apply ends. Before a launch, mxflow waits until no other process holds memory on them; after it, until the engine's memory is given back. Where there is no GPU, nothing is waited for.",
+		Attrs: []plans.Attr{
+			{Name: "devices", Type: plans.Strings, Doc: "Index or UUID of each GPU, as nvidia-smi shows them, or `[\"all\"]`. An empty list says that it uses none. One that is not there is an error."},
+			{Name: "wait", Type: plans.Duration, Default: "10m", Doc: "How long another mxflow, or a process that is not ours, is waited for before the launch is given up."},
+			{Name: "settle", Type: plans.Duration, Default: "30s", Doc: "How long the memory may take to be given back after the engine has stopped."},
+			{Name: "ignore", Type: plans.Strings, Doc: "Globs of programs that may stay on the GPU, compared with their path and with their name. The desktop's and the driver's own may in any case."},
+			{Name: "idle_mb", Type: plans.Int, Default: 1024.0, Unit: "MiB", MinSet: true, Doc: "Memory that may be in use on a GPU that no process accounts for: a desktop's, or the driver's own."},
+			{Name: "max_temperature", Type: plans.Number, Unit: "°C", Min: 1, MinSet: true, Max: 150, Doc: "Before each launch, wait until the GPU is no hotter, as long as `wait` allows: every launch then begins alike."},
+			{Name: "max_power", Type: plans.Number, Unit: "W", Min: 1, MinSet: true, Max: 100_000, Doc: "Before each launch, wait until the GPU draws no more."},
+			{Name: "min_clock", Type: plans.Number, Unit: "MHz", Min: 1, MinSet: true, Max: 100_000, Doc: "Before each launch, wait until the clock of the multiprocessors is no lower. An idle GPU lowers it, so this is of use where clocks are locked."},
+			{Name: "max_clock", Type: plans.Number, Unit: "MHz", Min: 1, MinSet: true, Max: 100_000, Doc: "Before each launch, wait until that clock is no higher."},
+		},
+		Example: `gpu {
+  devices = ["0"]
+  wait    = "30m"
+}`,
+		Check: checkGPU,
+	},
+}
+
+func checkGPU(b *plans.Block) (wrong []plans.AttrError) {
+	c, err := GPUOf(b)
+	if err != nil {
+		return []plans.AttrError{{Code: "invalid-value", Summary: "Invalid gpu block", Detail: err.Error()}}
+	}
+	for _, glob := range c.Ignore {
+		if glob == "" || glob == "*" {
+			wrong = append(wrong, plans.AttrError{Attr: "ignore", Code: "evidence-proves-nothing", Summary: "Glob matches everything", Detail: "Nobody would be waited for. Name the programs that may stay, such as \"Xorg\"."})
+		}
+	}
+	return wrong
+}
+
+type GPU struct {
+	Devices *[]string `json:"devices"`
+	Wait    plans.Dur `json:"wait"`
+	Settle  plans.Dur `json:"settle"`
+	Ignore  []string  `json:"ignore"`
+	IdleMB  float64   `json:"idle_mb"`
+	// What the GPU is to be like before a launch; 0 asks for nothing.
+	MaxTemperature float64 `json:"max_temperature"`
+	MaxPower       float64 `json:"max_power"`
+	MinClock       float64 `json:"min_clock"`
+	MaxClock       float64 `json:"max_clock"`
+}
+
+// GPUOf reads a gpu block; nil gives the defaults.
+func GPUOf(b *plans.Block) (c GPU, err error) {
+	c = GPU{Wait: plans.Dur(10 * time.Minute), Settle: plans.Dur(30 * time.Second), IdleMB: 1024}
+	if b != nil {
+		err = b.Decode(&c)
+	}
+	return c, err
+}
+
+// Variable is an environment variable as the engine's process sees it.
+func Variable(spec engine.Spec, name string) (string, bool) {
+	if value, ok := spec.Env[name]; ok {
+		return value, true
+	}
+	if slices.Contains(spec.Unset, name) {
+		return "", false
+	}
+	return os.LookupEnv(name)
+}
+
+// showGPUs makes a process see the GPUs that the gpu block names, and no other.
+// What the plan's environment says comes first.
+func showGPUs(e *plans.Engine, spec *engine.Spec) error {
+	if len(e.Parts["gpu"]) == 0 || spec.How() != engine.HowProcess {
+		return nil
+	}
+	c, err := GPUOf(e.Parts["gpu"][0])
+	if err != nil || c.Devices == nil || slices.Contains(*c.Devices, "all") {
+		return err
+	}
+	if _, own := spec.Env["CUDA_VISIBLE_DEVICES"]; own || slices.Contains(spec.Unset, "CUDA_VISIBLE_DEVICES") {
+		return nil
+	}
+	names := slices.DeleteFunc(slices.Clone(*c.Devices), func(s string) bool { return s == "none" })
+	shown := map[string]string{"CUDA_VISIBLE_DEVICES": strings.Join(names, ","), "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+	maps.Copy(shown, spec.Env)
+	spec.Env = shown
+	return nil
+}

@@ -1,0 +1,47 @@
+package variant
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mxflow/mxflow/plans"
+)
+
+var metadataPart = plans.Part{
+	Times: plans.AtMost1,
+	Schema: plans.Schema{
+		Doc: "What else is recorded of every launch. GPUs and their state, driver, image, resolved command, environment, model files and host are recorded in any case, in the launch's YAML file beside its log; where the engine runs on Python, packages and the versions of CUDA, cuDNN and NCCL too. What numbers depend on becomes the launch's fingerprint: arms are compared only where it is the same. What cannot be found out is listed in the file with the reason, and never breaks a launch.",
+		Attrs: []plans.Attr{
+			{Name: "repos", Type: plans.Map, Doc: "Git trees by name, as the engine sees their paths: commit, branch, and a digest of what differs from it. They are part of the fingerprint."},
+			{Name: "packages", Type: plans.Bool, Doc: "Whether to list the Python packages that the engine has. Without it: where the kind of engine, or its command, is a Python program."},
+			{Name: "commands", Type: plans.Map, Doc: "Commands by name, run once a launch where the engine lives with `sh -c`, while nothing is measured. What they print is recorded, up to 64 KiB each; it is no part of the fingerprint. One may take a minute."},
+		},
+		Example: `metadata {
+  repos    = { vllm = "/workspace/vllm" }
+  commands = { clocks = "nvidia-smi -q -d CLOCK" }
+}`,
+		Check: func(b *plans.Block) (wrong []plans.AttrError) {
+			var c Metadata
+			if err := b.Decode(&c); err != nil {
+				return []plans.AttrError{{Code: "invalid-value", Summary: "Invalid metadata block", Detail: err.Error()}}
+			}
+			for name, path := range c.Repos {
+				if strings.TrimSpace(path) == "" {
+					wrong = append(wrong, plans.AttrError{Attr: "repos", Code: "empty-value", Summary: "Empty path", Detail: fmt.Sprintf("repos names %s without a path. Write the folder of its git tree, as the engine sees it.", name)})
+				}
+			}
+			for name, command := range c.Commands {
+				if strings.TrimSpace(command) == "" {
+					wrong = append(wrong, plans.AttrError{Attr: "commands", Code: "empty-value", Summary: "Empty command", Detail: fmt.Sprintf("commands names %s without a command. Write what sh is to run.", name)})
+				}
+			}
+			return wrong
+		},
+	},
+}
+
+type Metadata struct {
+	Repos    map[string]string `json:"repos"`
+	Packages *bool             `json:"packages"`
+	Commands map[string]string `json:"commands"`
+}

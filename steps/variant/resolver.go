@@ -1,0 +1,302 @@
+package variant
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// draft is a variant while it is put together: the engine block, then knob by
+// knob in the order of the plan. A null unsets what stands under it.
+type draft struct {
+	// scope is where the variant is asked for; nil where nobody runs.
+	scope  *runtime.Scope
+	engine *plans.Engine
+	kind   kinds.Kind
+	// profiled says that the plan changed the kind.
+	profiled bool
+	env      map[string]string
+	unset    map[string]bool
+	settings map[string]any
+	args     []string
+	// command replaces that of the process, nil where no knob does.
+	command []string
+	// image replaces the launcher's, empty where no knob does.
+	image string
+	// sources are the source blocks that hold, the engine's before the knobs'.
+	sources []*plans.Block
+}
+
+// Resolver makes variants of a plan's engines and the values of its knobs.
+type Resolver struct {
+	Plan *plans.Plan
+	// Images says what a launcher would start that is no process; nil knows nothing.
+	Images engine.Identifier
+	// MachineKey is the digest of the machine's fingerprint, part of every
+	// measurement key.
+	MachineKey string
+	// KindVersions maps engine kinds that are part of mxflow to their version.
+	KindVersions map[string]string
+	// Seal puts marks in the place of sensitive values that differ as the values do.
+	Seal *redact.Redactor
+
+	mu       sync.Mutex
+	programs map[string]programSum
+}
+
+// Resolve applies knob values to an engine of the plan.
+func (l *Resolver) Resolve(s *runtime.Scope, name, engineKey string, knobs map[string]string) (*Variant, error) {
+	e := l.Plan.Engine(engineKey)
+	if e == nil {
+		return nil, fmt.Errorf("there is no engine %q", engineKey)
+	}
+	d, err := l.draft(e, knobs)
+	if err != nil {
+		return nil, err
+	}
+	d.scope = s
+	spec, err := l.spec(d)
+	if err != nil {
+		return nil, err
+	}
+	v := &Variant{Name: name, Engine: engineKey, Knobs: knobs, Spec: spec}
+	v.Key = l.variantKey(runtime.ContextOf(s), v.Spec)
+	if v.Command, err = commandOf(e); err != nil {
+		return nil, err
+	}
+	if v.Command != nil {
+		v.Key = runtime.Digest(v.Key, v.Command)
+	}
+	if own := e.Parts["observe"]; len(own) > 0 {
+		// A launch that did not look for it does not know it.
+		v.Key = l.Sealed(v.Key, "observe", observedKey(own))
+	}
+	if own := e.Parts["profile"]; len(own) > 0 && own[0].Attrs["log"] != nil {
+		v.Key = l.Sealed(v.Key, "profile", own[0].Attrs["log"])
+	}
+	return v, nil
+}
+
+func (l *Resolver) draft(e *plans.Engine, knobs map[string]string) (*draft, error) {
+	kind, ok := kinds.Lookup(e.Kind)
+	if !ok {
+		return nil, fmt.Errorf("unknown engine kind %q", e.Kind)
+	}
+	kind, profiled, err := changedKind(e, kind)
+	if err != nil {
+		return nil, err
+	}
+	d := &draft{
+		engine: e, kind: kind, profiled: profiled, env: maps.Clone(e.Env), unset: map[string]bool{}, settings: maps.Clone(e.Settings),
+		args: slices.Clone(e.Args), sources: slices.Clone(e.Parts["source"]),
+	}
+	if d.env == nil {
+		d.env = map[string]string{}
+	}
+	if d.settings == nil {
+		d.settings = map[string]any{}
+	}
+	for _, k := range l.Plan.Knobs {
+		if knobs == nil {
+			break // the engine as it is written
+		}
+		v := k.Value(knobs[k.Name])
+		if v == nil {
+			return nil, fmt.Errorf("knob %s has no value %q", k.Name, knobs[k.Name])
+		}
+		d.apply(v)
+	}
+	return d, nil
+}
+
+// apply lays one knob value over the draft.
+func (d *draft) apply(v *plans.KnobValue) {
+	for key, value := range v.Env {
+		if delete(d.unset, key); value == nil {
+			delete(d.env, key)
+			d.unset[key] = true
+		} else {
+			d.env[key] = *value
+		}
+	}
+	for key, value := range v.Settings {
+		if value == nil {
+			delete(d.settings, key)
+		} else {
+			d.settings[key] = value
+		}
+	}
+	d.args = append(d.args, v.Args...)
+	if len(v.Command) > 0 {
+		d.command = v.Command
+	}
+	if v.Image != "" {
+		d.image = v.Image
+	}
+	d.sources = append(d.sources, v.Parts["source"]...)
+}
+
+// spec is the draft as the engine package starts it.
+func (l *Resolver) spec(d *draft) (engine.Spec, error) {
+	e := d.engine
+	spec := engine.Spec{
+		Kind: e.Kind, Model: e.Model, Dir: l.Plan.Dir, Unset: slices.Sorted(maps.Keys(d.unset)),
+		ReadyTimeout: e.ReadyTimeout, StopGrace: e.StopGrace,
+	}
+	applied, err := d.kind.Apply(d.settings)
+	if err != nil {
+		return spec, err
+	}
+	if d.profiled {
+		spec.Profile = &d.kind
+	}
+	if spec.Config, err = applied.Render(d.kind); err != nil {
+		return spec, err
+	}
+	if spec.Config != nil {
+		spec.ConfigName = d.kind.ConfigName
+	}
+	spec.Env = d.environment(applied.Env)
+	if err := showGPUs(e, &spec); err != nil {
+		return spec, err
+	}
+	command := d.kind.Command
+	switch {
+	case e.Process != nil:
+		command, spec.Port = e.Process.Command, e.Process.Port
+		if e.Process.Dir != "" {
+			if spec.Dir = e.Process.Dir; !strings.HasPrefix(spec.Dir, SourceMark) {
+				spec.Dir = l.Plan.Path(spec.Dir)
+			}
+		}
+	case e.Launch != nil:
+		if command, err = l.launchPart(d, &spec); err != nil {
+			return spec, err
+		}
+	}
+	if d.command != nil {
+		if spec.How() != engine.HowProcess {
+			return spec, fmt.Errorf("a knob sets command, and engine %s.%s is not started as a process: set the command where it is launched, and what differs in env, args or image", e.Kind, e.Name)
+		}
+		command = d.command
+	}
+	if err := l.provenance(d, &spec); err != nil {
+		return spec, err
+	}
+	if len(command) == 0 && spec.How() == engine.HowProcess {
+		return spec, fmt.Errorf("engine kind %q has no command of its own: the plan must give one", d.kind.Name)
+	}
+	fillIn(&spec, command, slices.Concat(applied.Flags, d.args))
+	if d.kind.AskModel {
+		spec.Model = ""
+	}
+	if name, ok := d.settings["served_model_name"].(string); ok {
+		spec.Model = name
+	}
+	return spec, nil
+}
+
+// fillIn puts a command together with the flags behind it, and the model and the
+// host in the places that the command and the environment have for them.
+func fillIn(spec *engine.Spec, command, flags []string) {
+	host := spec.How().Host()
+	model := modelFor(spec, command)
+	for _, arg := range slices.Concat(command, flags) {
+		spec.Command = append(spec.Command, kinds.Fill(arg, model, host))
+	}
+	for name, value := range spec.Env {
+		spec.Env[name] = kinds.Fill(value, model, host)
+	}
+}
+
+// environment is the engine's, over what the kind and its settings set.
+func (d *draft) environment(settings map[string]string) map[string]string {
+	env := map[string]string{}
+	maps.Copy(env, d.kind.Env)
+	if d.engine.Launch != nil && d.engine.Launch.Kind == "docker" {
+		maps.Copy(env, d.kind.Container.Env)
+	}
+	maps.Copy(env, settings)
+	for name := range d.unset {
+		delete(env, name)
+	}
+	maps.Copy(env, d.env)
+	return env
+}
+
+// launchPart puts the launcher's block into the spec and returns the command
+// that flags are appended to.
+func (l *Resolver) launchPart(d *draft, spec *engine.Spec) ([]string, error) {
+	part, ok := launchParts[d.engine.Launch.Kind]
+	if !ok {
+		return nil, fmt.Errorf("unknown launcher %q", d.engine.Launch.Kind)
+	}
+	return part.put(l, d, spec)
+}
+
+// Baseline is the plan's baseline variant.
+func (l *Resolver) Baseline(s *runtime.Scope) (*Variant, error) {
+	return l.Resolve(s, ledger.Baseline, l.Plan.Baseline.Engine, l.Defaults())
+}
+
+// Defaults is every knob at its default, or as the baseline sets it.
+func (l *Resolver) Defaults() map[string]string {
+	knobs := map[string]string{}
+	for _, k := range l.Plan.Knobs {
+		knobs[k.Name] = k.Default
+	}
+	maps.Copy(knobs, l.Plan.Baseline.Set)
+	return knobs
+}
+
+// DefaultKnobs is the baseline's value of every knob.
+func (l *Resolver) DefaultKnobs() map[string]string { return l.Defaults() }
+
+// VariantSpec is what a launch of an engine ("kind.name") with these knob values
+// would start, and the kind as the plan has it. Nothing is started, and no image
+// and no program is looked at.
+func (l *Resolver) VariantSpec(engineKey string, knobs map[string]string) (engine.Spec, kinds.Kind, error) {
+	e := l.Plan.Engine(engineKey)
+	if e == nil {
+		return engine.Spec{}, kinds.Kind{}, fmt.Errorf("the plan has no engine %q%s", engineKey, lang.NearestOrAll(engineKey, engineKeys(l.Plan)))
+	}
+	d, err := l.draft(e, knobs)
+	if err != nil {
+		return engine.Spec{}, kinds.Kind{}, err
+	}
+	spec, err := l.spec(d)
+	return spec, d.kind, err
+}
+
+func engineKeys(p *plans.Plan) (keys []string) {
+	for _, e := range p.Engines {
+		keys = append(keys, e.Kind+"."+e.Name)
+	}
+	return keys
+}
+
+// PlannedKnobs is the knob values of a feature by the plan alone, with accepted as
+// those of what it builds on where that is the stack.
+func (l *Resolver) PlannedKnobs(f *plans.Feature, accepted map[string]string) map[string]string {
+	knobs := l.Defaults()
+	switch f.BuildsOn.Kind {
+	case plans.OnFeature:
+		if under := l.Plan.Feature(f.BuildsOn.Feature); under != nil {
+			knobs = l.PlannedKnobs(under, accepted)
+		}
+	case plans.OnAccepted:
+		maps.Copy(knobs, accepted)
+	}
+	maps.Copy(knobs, f.Set)
+	return knobs
+}

@@ -1,0 +1,18 @@
+package variant
+
+import "github.com/mxflow/mxflow/engine"
+
+// Variant is an engine with a value for every knob.
+type Variant struct {
+	// Name is what people call it: "baseline", "accepted", the feature's name.
+	Name string
+	// Engine is the engine block, "kind.name".
+	Engine string
+	// Knobs is the value of every knob.
+	Knobs map[string]string
+	Spec  engine.Spec
+	// Command is what an engine of kind command prints; nil for a server.
+	Command *Command
+	// Key is its part of the measurement key.
+	Key string
+}
