@@ -60,6 +60,10 @@ var allowed = map[string][]string{
 	"runtime/report":              {"engine/measure", "gates/stats", "gates/tell", "gates/verdict", "gates/verdict/code", "runtime/ledger", "runtime/store"},
 	"runtime":                     {"gates/verdict", "gates/verdict/code", "plans", "runtime/ledger", "runtime/store"},
 	"steps/variant":               {"engine", "engine/docker", "engine/endpoint", "engine/git", "engine/kinds", "engine/logscan", "engine/measure", "engine/observe", "gates/verdict", "gates/verdict/code", "plans", "plans/lang", "plans/redact", "runtime", "runtime/ledger"},
+	"steps/apply": {
+		"engine", "engine/docker", "engine/embedded", "engine/endpoint", "engine/machine", "engine/process", "gates/verdict", "gates/verdict/code",
+		"plans", "plans/load", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps", "steps/variant",
+	},
 	"steps": {
 		"engine", "engine/docker", "engine/endpoint", "engine/git", "engine/gpu", "engine/kinds", "engine/load", "engine/load/coherence", "engine/load/mock", "engine/load/prompt", "engine/logscan", "engine/machine", "engine/measure", "engine/metadata", "engine/observe", "engine/openai", "engine/process", "engine/telemetry",
 		"gates", "gates/stats", "gates/verdict", "gates/verdict/code", "plans", "plans/cases", "plans/eval", "plans/lang", "plans/load", "plans/redact",

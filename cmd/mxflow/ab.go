@@ -20,15 +20,17 @@ import (
 	"time"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/spf13/cobra"
+
 	"github.com/mxflow/mxflow/engine/endpoint"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/spf13/cobra"
+	"github.com/mxflow/mxflow/steps/apply"
 )
 
 // ab is what the command line of `mxflow ab` asks for.
@@ -161,18 +163,27 @@ func (a *app) runAB(ctx context.Context, q *ab) error {
 	if err := q.writePlans(at); err != nil {
 		return err
 	}
-	began := time.Now()
-	show := &abShow{app: a, q: q, at: at, began: began}
-	a.state, a.generated, a.ending = at.state, true, show.end
+	show := &abShow{Observer: a.progress(), app: a, q: q, at: at}
 	if !a.json {
-		a.reword = rewordAB
 		show.begin()
 	}
-	var rerun []string
-	if q.rerun {
-		rerun = []string{"all"}
+	return a.applyAB(ctx, at, show, q.rerun)
+}
+
+// applyAB applies the plan of a comparison. It is mxflow's own, so that its warnings
+// point where nobody looks.
+func (a *app) applyAB(ctx context.Context, at abPlace, watch apply.Observer, rerun bool) error {
+	q := applying{path: at.plan, state: at.state, watch: watch, report: func(res *lang.Findings) {
+		if !res.OK() {
+			a.reportStreamed(res)
+		}
+	}}
+	if rerun {
+		q.rerun = []string{"all"}
 	}
-	return a.apply(ctx, at.plan, nil, "", rerun)
+	a.streamVersion()
+	_, err := a.apply(ctx, q)
+	return err
 }
 
 // check turns flags into arms and a question, and refuses what cannot be meant
@@ -524,16 +535,25 @@ func (a *app) runningAB(ctx context.Context, q *ab) error {
 			return err
 		}
 	}
-	began := time.Now()
-	a.state, a.generated = at.state, true
-	if !a.json {
-		a.reword = rewordAB
-		fmt.Fprintf(a.stdout, "A  %s\nB  %s\nServers that run already: they are shown side by side, and nothing is decided.\n\n", q.aURL, q.bURL)
-		a.ending = func(st *store.Store, run string, s runtime.Summary, end *ledger.End) {
-			a.endRunning(s, end, at, time.Since(began))
-		}
+	if a.json {
+		return a.applyAB(ctx, at, a.progress(), true)
 	}
-	return a.apply(ctx, at.plan, nil, "", []string{"all"})
+	fmt.Fprintf(a.stdout, "A  %s\nB  %s\nServers that run already: they are shown side by side, and nothing is decided.\n\n", q.aURL, q.bURL)
+	return a.applyAB(ctx, at, &abRunning{Observer: a.progress(), app: a, at: at}, true)
+}
+
+// abRunning shows two servers that run already.
+type abRunning struct {
+	apply.Observer
+	app *app
+	at  abPlace
+}
+
+func (r *abRunning) Event(ev runtime.Event) { r.Observer.Event(rewordAB(ev)) }
+
+func (r *abRunning) End(res *apply.Result) {
+	r.Observer.End(res)
+	r.app.endRunning(res.Summary, res.End, r.at, res.Took)
 }
 
 func (a *app) endRunning(s runtime.Summary, end *ledger.End, at abPlace, took time.Duration) {

@@ -17,15 +17,15 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/apply"
 )
 
 // abShow shows a comparison: the question before, the answer after the run.
 type abShow struct {
+	apply.Observer
 	*app
-	q     *ab
-	at    abPlace
-	began time.Time
+	q  *ab
+	at abPlace
 }
 
 func (s *abShow) begin() {
@@ -34,16 +34,24 @@ func (s *abShow) begin() {
 	fmt.Fprintln(s.stdout)
 }
 
-// end shows how it came out, in the place of the table of an apply.
-func (s *abShow) end(st *store.Store, run string, sum runtime.Summary, end *ledger.End) {
-	r := s.q.result(st, sum, end, s.at)
-	r.Run = run
-	r.conclude(s.q, end)
+func (s *abShow) Event(ev runtime.Event) {
+	if !s.json {
+		ev = rewordAB(ev)
+	}
+	s.Observer.Event(ev)
+}
+
+// End shows how it came out, in the place of the table of an apply.
+func (s *abShow) End(res *apply.Result) {
+	s.Observer.End(res)
+	r := s.q.result(res.Store, res.Summary, res.End, s.at)
+	r.Run = res.Run
+	r.conclude(s.q, res.End)
 	if s.json {
 		s.printLine(r)
 		return
 	}
-	s.print(r, time.Since(s.began))
+	s.print(r, res.Took)
 }
 
 // rewordAB says events as one who has no plan understands them.

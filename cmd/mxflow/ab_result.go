@@ -820,3 +820,12 @@ func cachesOf(launches []*ledger.Launch) string {
 	}
 	return strings.Join(seen, ", ")
 }
+
+func union(a, b map[string]string) map[string]string {
+	all := maps.Clone(a)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, b)
+	return all
+}

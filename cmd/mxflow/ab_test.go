@@ -538,7 +538,7 @@ func TestABPlan(t *testing.T) {
 				t.Fatal(err)
 			}
 			var stderr bytes.Buffer
-			p, _, _, err := (&app{stdout: &stderr, stderr: &stderr, generated: true}).load(path, nil, "")
+			p, _, _, err := (&app{stdout: &stderr, stderr: &stderr}).load(path, nil, "")
 			if err != nil {
 				t.Fatalf("%v\n%s\n%s", err, stderr.String(), text)
 			}

@@ -2,10 +2,6 @@ package main
 
 import (
 	"bytes"
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,12 +14,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/docker"
-	"github.com/mxflow/mxflow/engine/embedded"
-	"github.com/mxflow/mxflow/engine/endpoint"
-	"github.com/mxflow/mxflow/engine/machine"
-	"github.com/mxflow/mxflow/engine/process"
+	"github.com/spf13/cobra"
+
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
@@ -32,11 +24,9 @@ import (
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
-	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
-	"github.com/mxflow/mxflow/steps/variant"
-	"github.com/spf13/cobra"
+	"github.com/mxflow/mxflow/steps/apply"
 )
 
 // stateName is the state directory beside a plan.
@@ -49,14 +39,19 @@ func (a *app) load(path string, given []load.Given, suite string) (*plans.Plan, 
 }
 
 func (a *app) loadWith(path string, opts load.Options) (*plans.Plan, *runtime.Graph, *load.Result, error) {
+	return a.loadReporting(path, opts, a.report)
+}
+
+// loadReporting is loadWith where what is wrong with a plan is not printed as usual.
+func (a *app) loadReporting(path string, opts load.Options, report func(*lang.Findings)) (*plans.Plan, *runtime.Graph, *load.Result, error) {
 	if err := checkGiven(opts.Inputs); err != nil {
 		return nil, nil, nil, err
 	}
 	opts.Guard = planGuard(a.stderr)
 	res := load.Load(path, steps.Registry(), opts)
 	a.hide(res.Plan.Secrets())
-	if len(res.Diagnostics) > 0 && !(a.generated && res.OK()) {
-		a.diagnostics(&res.Findings)
+	if len(res.Diagnostics) > 0 {
+		report(&res.Findings)
 	}
 	if !res.OK() {
 		return nil, nil, nil, errShown
@@ -68,19 +63,27 @@ func (a *app) loadWith(path string, opts load.Options) (*plans.Plan, *runtime.Gr
 	return res.Plan, g, res, nil
 }
 
-// diagnostics prints what is wrong with a plan: as text, as one JSON document,
-// or, in a stream of events, as a line each.
-func (a *app) diagnostics(res *lang.Findings) {
-	switch {
-	case a.json && a.streaming:
-		for _, d := range res.DiagnosticsJSON() {
-			a.printLine(map[string]any{"type": "diagnostic", "time": time.Now().UTC(), "diagnostic": d})
-		}
-		return
-	case a.json && !res.OK():
+// report prints what is wrong with a plan: as text or as one JSON document.
+func (a *app) report(res *lang.Findings) {
+	if a.json && !res.OK() {
 		a.printJSON(map[string]any{"valid": false, "diagnostics": res.DiagnosticsJSON()})
 		return
 	}
+	a.diagnostics(res)
+}
+
+// reportStreamed prints it as text or, in a stream of events, as a line each.
+func (a *app) reportStreamed(res *lang.Findings) {
+	if !a.json {
+		a.diagnostics(res)
+		return
+	}
+	for _, d := range res.DiagnosticsJSON() {
+		a.printLine(map[string]any{"type": "diagnostic", "time": time.Now().UTC(), "diagnostic": d})
+	}
+}
+
+func (a *app) diagnostics(res *lang.Findings) {
 	if err := res.WriteDiagnostics(a.stderr, a.width(), colours(a.stderr)); err != nil {
 		fmt.Fprintln(a.stderr, res.Diagnostics.Error())
 	}
@@ -105,13 +108,13 @@ func count(n int, what string) string {
 
 // printLine prints one JSON object on a line of its own.
 func (a *app) printLine(v any) {
-	if data, err := tell.JSON(a.secrets.Any(v, identities...)); err == nil {
+	if data, err := tell.JSON(a.secrets.Any(v, apply.Identities...)); err == nil {
 		fmt.Fprintf(bare(a.stdout), "%s\n", data)
 	}
 }
 
 func (a *app) printJSON(v any) {
-	data, err := tell.JSON(a.secrets.Any(v, identities...))
+	data, err := tell.JSON(a.secrets.Any(v, apply.Identities...))
 	if err != nil {
 		return
 	}
@@ -184,17 +187,6 @@ func ledgerGone(dir string) error {
 		return nil
 	}
 	return fmt.Errorf("the ledger of %s is gone: %w", dir, errLedgerGone)
-}
-
-// lab wires steps to a state directory.
-func (a *app) lab(p *plans.Plan, g *runtime.Graph, s *store.Store, owner, runDir string) (*steps.Lab, error) {
-	fetched := &docker.FetchMemo{}
-	launchers := engine.Launchers{Process: process.Launcher{}, Docker: a.dockerLauncher(s, fetched), Compose: a.composeLauncher(s, fetched), Exec: a.execLauncher(s), Endpoint: endpoint.Launcher{}}
-	lab := steps.NewLab(p, g)
-	lab.Store, lab.Launcher, lab.Images, lab.Owner, lab.RunDir = s, launchers, launchers, owner, runDir
-	lab.MachineKey, lab.Boot = variant.MachineKey(machine.Environment(), p), machine.BootID()
-	lab.KindVersions = map[string]string{"embedded": embedded.Version}
-	return lab, a.keepSecrets(lab, p, s)
 }
 
 // fail sets the exit status for an error that is not a mistake in the usage.
@@ -294,111 +286,6 @@ func bare(w io.Writer) io.Writer {
 		}
 		w = h.Writer
 	}
-}
-
-// identities are the fields of records and events that name things. A secret
-// never gets into them, since plans refuse it in names and rules; taking out a
-// part that merely reads alike would break what refers to them.
-var identities = []string{
-	"Type", "Run", "Plan", "PlanDigest", "PlanSource", "PlanSources", "BootID", "ID", "Session", "Purpose", "Node", "Nodes",
-	"Variant", "VariantKey", "Block", "Knobs", "Kind", "Phase", "Feature", "MeasureKey", "DecisionKey", "ClaimKey", "Launches", "LaunchID",
-	"Because", "Samples", "Output", "Prompts", "Log", "Metrics", "Metric", "Name", "Role", "Expr", "Source", "Op", "Path", "Unit",
-	"Level", "Verdict", "Tool", "Stream",
-}
-
-// keepSecrets keeps a plan's secrets out of a state directory: of its records,
-// its logs, and the keys by which measurements are found again.
-func (a *app) keepSecrets(lab *steps.Lab, p *plans.Plan, st *store.Store) error {
-	lab.Redact = a.secrets
-	if !a.secrets.Active() {
-		return nil
-	}
-	dir := ""
-	if st != nil {
-		dir = st.Dir()
-	}
-	key, err := freshKey(dir)
-	if err != nil {
-		return err
-	}
-	if st != nil {
-		st.CleanWith(func(r *ledger.Record) { a.secrets.Clean(r, identities...) })
-	}
-	// A secret is in measurement keys, since another one may be another
-	// measurement; but whoever has the ledger must not be able to guess it.
-	lab.Seal = redact.NewWith(p.Secrets(), func(secret string) string { return sealWith(key, secret) })
-	return nil
-}
-
-// sealWith is the mark that stands for a secret.
-func sealWith(key []byte, secret string) string {
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(secret))
-	return "sensitive:" + hex.EncodeToString(mac.Sum(nil)[:16])
-}
-
-// freshKey is the key of a state directory, or one for this process where there is
-// no directory.
-func freshKey(dir string) ([]byte, error) {
-	key := make([]byte, sha256.Size)
-	if _, err := rand.Read(key); err != nil || dir == "" {
-		return key, err
-	}
-	return secretKey(dir, key)
-}
-
-// secretKey is the key of a state directory, made where there is none. A reader
-// that finds none goes on with the fresh one: nothing was measured yet.
-func secretKey(dir string, fresh []byte) ([]byte, error) {
-	path := filepath.Join(dir, "secret.key")
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = os.WriteFile(path, []byte(hex.EncodeToString(fresh)+"\n"), 0o600)
-		if errors.Is(err, fs.ErrPermission) {
-			err = nil
-		}
-		return fresh, err
-	}
-	if err != nil {
-		return nil, err
-	}
-	return keyIn(path, text)
-}
-
-// knownKey is the key of a state directory that has one; nothing is written.
-func knownKey(dir string) ([]byte, error) {
-	path := filepath.Join(dir, "secret.key")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	return keyIn(path, text)
-}
-
-// keyIn is the key that a file holds.
-func keyIn(path string, text []byte) ([]byte, error) {
-	var key [sha256.Size]byte
-	if n, err := hex.Decode(key[:], text[:min(len(text), 2*len(key))]); err != nil || n != len(key) {
-		return nil, fmt.Errorf("%s is damaged: remove it; what was measured with secrets in the plan is then measured again", path)
-	}
-	return key[:], nil
-}
-
-// cleanLogs takes secrets out of the logs of a run that was killed before it
-// could do so itself.
-func (a *app) cleanLogs(dir string) error {
-	if !a.secrets.Active() {
-		return nil
-	}
-	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		if err != nil || !e.Type().IsRegular() {
-			return err
-		}
-		return redact.File(path, a.secrets)
-	})
 }
 
 // snake is a value as JSON shows it with the names of plans: fields of structs

@@ -19,6 +19,7 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/steps/apply"
 )
 
 const consoleHelp = `Expressions   var.model   local.sizes   workload.chat   upper("x")   [for s in local.sizes : s * 2]
@@ -223,7 +224,7 @@ func (c *console) recorded(path string, p *plans.Plan, g *runtime.Graph) (*gates
 			break
 		}
 	}
-	lab, err := c.lab(p, g, st, "", "")
+	lab, err := apply.NewLab(apply.Wiring{Plan: p, Graph: g, Store: st})
 	if err != nil {
 		return nil, err
 	}

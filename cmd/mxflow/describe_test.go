@@ -27,15 +27,6 @@ func TestDescribeLaunches(t *testing.T) {
 	if got := status(again); got != "port / gemm · benchmark · launch 5 of 16 again (gemm)" {
 		t.Errorf("the live line says %q", got)
 	}
-	// The place of what is made again was counted with the first one.
-	c := &clock{left: 3}
-	done := ev
-	done.Type = "launch_done"
-	c.at(done)
-	broke.Why = verdict.Reason{}
-	if c.at(broke); c.left != 2 {
-		t.Errorf("%d launches left, want 2", c.left)
-	}
 }
 
 // fact is a fact of which only its words matter.

@@ -23,6 +23,7 @@ import (
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/steps/apply"
 )
 
 func (a *app) engineCommand() *cobra.Command {
@@ -134,7 +135,7 @@ func (a *app) checkEngine(ctx context.Context, path, name string, q engineCheck)
 	}
 	// What a check that is killed leaves running carries the mark of the plan's
 	// state directory, so that the next apply finds and stops it.
-	lab, err := a.lab(p, g, nil, ownerOf(a.stateDir(path)), dir)
+	lab, err := apply.NewLab(apply.Wiring{Plan: p, Graph: g, Owner: apply.Owner(a.stateDir(path)), RunDir: dir, Note: notes{a}.Note})
 	if err != nil {
 		return err
 	}

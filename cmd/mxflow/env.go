@@ -11,17 +11,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
-	"github.com/spf13/cobra"
+	"github.com/mxflow/mxflow/steps/apply"
 )
 
 // envFlags are what mxflow env is asked for.
@@ -181,7 +184,7 @@ func (c *givenChange) onlyNow() []string {
 
 // sealed are the sensitive inputs that are not known to be what they were.
 func (c *givenChange) sealed(st *store.Store) []string {
-	key, keyErr := knownKey(st.Dir())
+	key, keyErr := store.KnownSecretKey(st.Dir())
 	var others []string
 	for _, id := range slices.Sorted(maps.Keys(c.then.Sealed)) {
 		name, isVariable := strings.CutPrefix(id, "var.")
@@ -193,7 +196,7 @@ func (c *givenChange) sealed(st *store.Store) []string {
 				continue
 			}
 		}
-		if there && (keyErr != nil || sealWith(key, text) != c.then.Sealed[id]) {
+		if there && (keyErr != nil || redact.Sealed(key, text) != c.then.Sealed[id]) {
 			others = append(others, id)
 		}
 	}
@@ -253,11 +256,11 @@ func (a *app) recipeOf(args []string, f envFlags) (*recipe, error) {
 	}
 	if st != nil {
 		defer st.Close()
-		if err := samePlan(st, p); err != nil {
+		if err := apply.SamePlan(st, p); err != nil {
 			return nil, err
 		}
 	}
-	lab, err := a.lab(p, g, st, "", "")
+	lab, err := apply.NewLab(apply.Wiring{Plan: p, Graph: g, Store: st})
 	if err != nil {
 		return nil, err
 	}

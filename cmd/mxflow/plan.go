@@ -13,8 +13,8 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime"
-	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/apply"
 )
 
 func (a *app) planCommand() *cobra.Command {
@@ -35,9 +35,9 @@ started and nothing is written.`,
 			if err != nil {
 				return err
 			}
-			forced, unknown := runtime.RerunNodes(g, rerun)
-			if len(unknown) > 0 {
-				return fmt.Errorf("--rerun %s: there is no such phase, feature or node; see mxflow graph %s", unknown[0], args[0])
+			forced, err := apply.Forced(g, rerun, args[0])
+			if err != nil {
+				return err
 			}
 			st, err := store.OpenReadOnly(a.stateDir(args[0]))
 			if errors.Is(err, fs.ErrNotExist) {
@@ -48,11 +48,11 @@ started and nothing is written.`,
 			}
 			if st != nil {
 				defer st.Close()
-				if err := samePlan(st, p); err != nil {
+				if err := apply.SamePlan(st, p); err != nil {
 					return err
 				}
 			}
-			lab, err := a.lab(p, g, st, "", "")
+			lab, err := apply.NewLab(apply.Wiring{Plan: p, Graph: g, Store: st})
 			if err != nil {
 				return err
 			}
@@ -61,8 +61,10 @@ started and nothing is written.`,
 			if err != nil {
 				return err
 			}
-			a.printPreview(p, preview, estimate(p, st, preview))
-			a.machineNotes(st, p)
+			a.printPreview(p, preview, apply.EstimateOf(p, st, preview))
+			for _, n := range apply.MachineChanges(st, p) {
+				notes{a}.Note(n)
+			}
 			return nil
 		},
 	}
@@ -97,10 +99,10 @@ type plannedJSON struct {
 	Least int              `json:"least_launches,omitempty"`
 	Notes []verdict.Reason `json:"notes,omitempty"`
 	// Sends is what each of the launches sends.
-	Sends *sent `json:"sends,omitempty"`
+	Sends *apply.Sent `json:"sends,omitempty"`
 }
 
-func (a *app) printPreview(p *plans.Plan, preview []runtime.Planned, e estimated) {
+func (a *app) printPreview(p *plans.Plan, preview []runtime.Planned, e apply.Estimate) {
 	if a.json {
 		nodes := []plannedJSON{}
 		for _, n := range preview {
@@ -108,18 +110,18 @@ func (a *app) printPreview(p *plans.Plan, preview []runtime.Planned, e estimated
 			if !n.Locked.IsZero() {
 				j.Action = "locked"
 			}
-			if s := sentBy(p, n.Node); s.Cells > 0 && len(n.Launches) > 0 {
+			if s := apply.SentBy(p, n.Node); s.Cells > 0 && len(n.Launches) > 0 {
 				j.Sends = &s
 			}
 			nodes = append(nodes, j)
 		}
-		a.printJSON(map[string]any{"nodes": nodes, "launches": e.launches, "least_launches": e.least, "seconds": e.seconds, "least_seconds": e.leastSeconds, "estimate_from_recorded_launches": e.recorded})
+		a.printJSON(map[string]any{"nodes": nodes, "launches": e.Launches, "least_launches": e.Least, "seconds": e.Seconds, "least_seconds": e.LeastSeconds, "estimate_from_recorded_launches": e.Recorded})
 		return
 	}
 	var rows [][]string
 	for _, n := range preview {
 		row := previewRow(n)
-		if words := sentBy(p, n.Node).words(); words != "" && len(n.Launches) > 0 {
+		if words := sendingWords(apply.SentBy(p, n.Node)); words != "" && len(n.Launches) > 0 {
 			row[3] += "\n" + words
 		}
 		for _, note := range tell.Lines(n.Notes) {
@@ -129,12 +131,12 @@ func (a *app) printPreview(p *plans.Plan, preview []runtime.Planned, e estimated
 	}
 	a.printTable([]string{"node", "action", "launches", "why"}, rows)
 	switch {
-	case e.launches == 0:
+	case e.Launches == 0:
 		fmt.Fprintln(a.stdout, "\nNothing to measure.")
-	case e.recorded:
-		fmt.Fprintf(a.stdout, "\n%s, about %s from recorded launches, if every gate passes.\n", e.count(), e.time())
+	case e.Recorded:
+		fmt.Fprintf(a.stdout, "\n%s, about %s from recorded launches, if every gate passes.\n", launchCount(e), timeOf(e))
 	default:
-		fmt.Fprintf(a.stdout, "\n%s, if every gate passes. About %s, but some variants were never launched: %d s is assumed for each of theirs, and what rates and durations take.\n", e.count(), e.time(), assumedSeconds)
+		fmt.Fprintf(a.stdout, "\n%s, if every gate passes. About %s, but some variants were never launched: %d s is assumed for each of theirs, and what rates and durations take.\n", launchCount(e), timeOf(e), apply.AssumedSeconds)
 	}
 }
 
@@ -174,146 +176,24 @@ func previewRow(p runtime.Planned) []string {
 	return row
 }
 
-// assumedSeconds is what a launch is assumed to take where none was recorded.
-const assumedSeconds = 5
-
-// estimated is how much an apply has to do.
-type estimated struct {
-	// launches is how many there are at most, least how many are made in any case.
-	launches, least int
-	// perLaunch, seconds and leastSeconds are estimates; recorded is false where
-	// they rest on no launch at all.
-	perLaunch, seconds, leastSeconds float64
-	recorded                         bool
+// launchCount is how many launches, "8 to 16 launches" where rules decide over some.
+func launchCount(e apply.Estimate) string {
+	if e.Least < e.Launches {
+		return fmt.Sprintf("%d to %s", e.Least, count(e.Launches, "launch"))
+	}
+	return count(e.Launches, "launch")
 }
 
-// estimate takes recorded launch times, see launchSeconds.
-func estimate(p *plans.Plan, st *store.Store, preview []runtime.Planned) estimated {
-	e := estimated{recorded: true}
-	type kind struct {
-		variant, purpose string
-		least            float64
-	}
-	known := map[kind]float64{}
-	for _, n := range preview {
-		least := sentBy(p, n.Node).Seconds
-		for _, l := range n.Launches {
-			e.launches++
-			key := kind{l.VariantKey, l.Purpose, least}
-			mean, ok := known[key]
-			if !ok && st != nil {
-				mean = launchSeconds(st, l, least)
-				known[key] = mean
-			}
-			if mean == 0 {
-				mean, e.recorded = assumedSeconds+least, false
-			}
-			e.seconds += max(mean, least)
-			if l.Sure {
-				e.least++
-				e.leastSeconds += max(mean, least)
-			}
-		}
-	}
-	if e.launches > 0 {
-		e.perLaunch = e.seconds / float64(e.launches)
-	}
-	return e
-}
-
-// launchSeconds is what launches like this one took: of the same variant or else
-// of the same kind of engine, and for the same purpose. Where there were none,
-// those for another purpose say how long a start takes, and what is sent on top
-// takes its least, or with the start what is assumed of any launch; 0 where
-// nothing was ever launched.
-func launchSeconds(st *store.Store, l runtime.PlannedLaunch, least float64) float64 {
-	for _, key := range []string{l.VariantKey, l.Engine} {
-		if mean, n := st.MeanLaunchSeconds(key, l.Purpose); n > 0 {
-			return mean
-		}
-	}
-	for _, key := range []string{l.VariantKey, l.Engine} {
-		if mean, n := st.MeanLaunchSeconds(key, ""); n > 0 {
-			if l.Purpose == ledger.ForBenchmark {
-				mean = max(mean, assumedSeconds) // requests that no rate paces take time too
-			}
-			return mean + least
-		}
-	}
-	return 0
-}
-
-// count is how many launches, "8 to 16 launches" where rules decide over some.
-func (e estimated) count() string {
-	if e.least < e.launches {
-		return fmt.Sprintf("%d to %s", e.least, count(e.launches, "launch"))
-	}
-	return count(e.launches, "launch")
-}
-
-func (e estimated) time() string {
-	if least, most := rough(e.leastSeconds), rough(e.seconds); least != most {
+func timeOf(e apply.Estimate) string {
+	if least, most := rough(e.LeastSeconds), rough(e.Seconds); least != most {
 		return least + " to " + most
 	}
-	return rough(e.seconds)
+	return rough(e.Seconds)
 }
 
-// sent is what each launch of a benchmark sends.
-type sent struct {
-	Cells    int `json:"cells"`
-	Requests int `json:"requests"`
-	// Seconds is how long that takes by rates and durations alone, however fast
-	// the engine is; 0 where requests are sent as fast as they are answered.
-	Seconds float64 `json:"seconds_by_pace,omitempty"`
-}
-
-// sentBy is what the benchmark of a node's feature sends; nothing for other
-// nodes and for a command, which brings its own work.
-func sentBy(p *plans.Plan, n *runtime.Node) (s sent) {
-	if n.Kind != runtime.KindBenchmark {
-		return s
-	}
-	feature := p.Feature(n.Feature)
-	if feature == nil {
-		return s
-	}
-	protocol := p.Protocol(feature.Protocol)
-	if protocol == nil || protocol.Level(plans.BenchmarkLevel) == nil {
-		return s
-	}
-	for _, name := range p.Sent(protocol.Level(plans.BenchmarkLevel)) {
-		w := p.Workload(name)
-		if w == nil {
-			continue
-		}
-		for _, c := range w.Cells() {
-			s.Cells++
-			s.Requests += c.Warmup + c.Requests
-			s.Seconds += pace(w, c)
-		}
-	}
-	return s
-}
-
-// pace is how long sending a cell takes by its clock.
-func pace(w *plans.Workload, c plans.Cell) float64 {
-	seconds := w.Duration.Seconds()
-	if c.Rate <= 0 {
-		return seconds
-	}
-	rate := c.Rate
-	if w.RateTo > 0 {
-		rate = (c.Rate + w.RateTo) / 2
-	}
-	if by := float64(c.Requests) / rate; seconds == 0 || by < seconds {
-		return by
-	}
-	return seconds
-}
-
-// words are what to know of what a launch sends; empty for a single cell without
+// sendingWords are what to know of what a launch sends; empty for a single cell without
 // a clock.
-func (s sent) words() string {
+func sendingWords(s apply.Sent) string {
 	if s.Cells < 2 && s.Seconds == 0 {
 		return ""
 	}

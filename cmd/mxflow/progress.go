@@ -18,114 +18,56 @@ import (
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
-	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
-	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/apply"
 )
 
-// streamVersion names the stream of apply --json; its first line says so.
-const streamVersion = "mxflow.apply/2"
-
-// progress shows how an apply goes on. event is called from several goroutines.
-type progress interface {
-	begin()
-	event(ev runtime.Event)
-	end(s runtime.Summary, end *ledger.End)
-}
-
-func (a *app) newProgress(p *plans.Plan, run string, e estimated) progress {
-	clock := &clock{began: time.Now(), left: e.launches, perLaunch: e.perLaunch}
+// progress shows how an apply goes on: as a stream of objects, as a line at the
+// bottom of a terminal, or as lines.
+func (a *app) progress() apply.Observer {
 	switch {
 	case a.json:
-		return &jsonProgress{app: a, clock: clock, plan: p, run: run}
+		return &jsonProgress{notes: notes{a}}
 	case terminal(a.stdout):
-		return newLive(a, clock, p, run)
+		return &live{notes: notes{a}, line: "starting"}
 	default:
-		return &plain{app: a, clock: clock, plan: p, run: run}
+		return &plain{notes: notes{a}}
 	}
 }
 
-// clock knows how long a run has taken and, from the launches that are left and
-// how long launches took, how long it will.
-type clock struct {
-	mu        sync.Mutex
-	began     time.Time
-	left      int
-	perLaunch float64
-	seen      int
-	spent     float64
-}
+// notes prints what a person should know besides the progress. What it prints to is
+// looked up each time, since loading a plan puts a net for its secrets before it.
+type notes struct{ app *app }
 
-// at notes an event and returns it with elapsed time and ETA.
-func (c *clock) at(ev runtime.Event) runtime.Event {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := time.Now()
-	if ev.Time.IsZero() {
-		ev.Time = now.UTC()
-	}
-	ev.Elapsed = now.Sub(c.began).Seconds()
-	if ev.Type == "launch_done" {
-		if ev.Again == 0 { // else its place was counted with the first one
-			c.left--
-		}
-		c.seen++
-		c.spent += ev.Seconds
-	}
-	if ev.Type == "launches_spared" {
-		c.left -= ev.Launches
-	}
-	per := c.perLaunch
-	if c.seen > 0 {
-		per = c.spent / float64(c.seen)
-	}
-	if c.left > 0 && per > 0 {
-		ev.ETA = float64(c.left) * per
-	}
-	return ev
-}
+func (n notes) Note(r verdict.Reason) { fmt.Fprintln(n.app.stderr, "note:", tell.Line(r)) }
 
-// jsonProgress prints one object a line. The first names the stream's version.
+// jsonProgress prints one object a line.
 type jsonProgress struct {
-	app   *app
-	clock *clock
-	plan  *plans.Plan
-	run   string
-	mu    sync.Mutex
+	notes
+	mu sync.Mutex
 }
 
-func (j *jsonProgress) print(ev runtime.Event) {
-	ev = j.clock.at(ev)
+func (j *jsonProgress) Begin(apply.Start) {}
+
+func (j *jsonProgress) Event(ev runtime.Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.app.printLine(ev)
 }
 
-func (j *jsonProgress) begin() {
-	j.print(runtime.Event{Type: "run_started", Run: j.run, Message: j.plan.Name})
-}
-
-func (j *jsonProgress) event(ev runtime.Event) { j.print(ev) }
-
-func (j *jsonProgress) end(s runtime.Summary, end *ledger.End) {
-	j.print(runtime.Event{Type: "run_done", Run: j.run, Verdict: string(end.Verdict), Exit: &end.Exit, Why: end.Reason})
-}
+func (j *jsonProgress) End(*apply.Result) {}
 
 // plain prints a line for each thing that happened: for logs and pipes.
 type plain struct {
-	app   *app
-	clock *clock
-	plan  *plans.Plan
-	run   string
-	mu    sync.Mutex
+	notes
+	mu sync.Mutex
 }
 
-func (p *plain) begin() {
-	fmt.Fprintf(p.app.stdout, "mxflow %s: plan %s, run %s\n", version, p.plan.Name, p.run)
+func (p *plain) Begin(s apply.Start) {
+	fmt.Fprintf(p.app.stdout, "mxflow %s: plan %s, run %s\n", version, s.Plan.Name, s.Run)
 }
 
-func (p *plain) event(ev runtime.Event) {
-	ev = p.clock.at(ev)
+func (p *plain) Event(ev runtime.Event) {
 	text := describe(ev)
 	if text == "" {
 		return
@@ -135,9 +77,7 @@ func (p *plain) event(ev runtime.Event) {
 	fmt.Fprintf(p.app.stdout, "[%6.1fs] %s%s\n", ev.Elapsed, text, eta(ev))
 }
 
-func (p *plain) end(s runtime.Summary, end *ledger.End) {
-	p.app.table(s, end, p.clock)
-}
+func (p *plain) End(*apply.Result) {}
 
 func eta(ev runtime.Event) string {
 	if ev.Type != "launch_started" || ev.ETA <= 0 {
@@ -158,10 +98,8 @@ func rough(seconds float64) string {
 // live keeps one line at the bottom of a terminal: where the run is, how long
 // it has taken and how long it will. What has happened scrolls above it.
 type live struct {
-	app   *app
-	clock *clock
-	plan  *plans.Plan
-	run   string
+	notes
+	began time.Time
 	bars  *mpb.Progress
 	bar   *mpb.Bar
 
@@ -171,20 +109,19 @@ type live struct {
 	at   time.Time
 }
 
-func newLive(a *app, c *clock, p *plans.Plan, run string) *live {
-	l := &live{app: a, clock: c, plan: p, run: run, line: "starting"}
-	l.bars = mpb.New(mpb.WithOutput(a.stdout), mpb.WithRefreshRate(150*time.Millisecond), mpb.WithWidth(80))
-	total := int64(max(1, c.left))
-	l.bar = l.bars.New(total, mpb.BarStyle().Rbound("]").Lbound("["),
+func (l *live) Begin(s apply.Start) {
+	l.began = time.Now()
+	l.bars = mpb.New(mpb.WithOutput(l.app.stdout), mpb.WithRefreshRate(150*time.Millisecond), mpb.WithWidth(80))
+	l.bar = l.bars.New(int64(max(1, s.Estimate.Launches)), mpb.BarStyle().Rbound("]").Lbound("["),
 		mpb.BarWidth(barWidth), mpb.BarRemoveOnComplete(),
 		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return l.text() })))
-	return l
+	fmt.Fprintf(l.bars, "mxflow %s: plan %s, run %s\n", version, s.Plan.Name, s.Run)
 }
 
 func (l *live) text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := fmt.Sprintf(" %s · elapsed %s", l.line, rough(time.Since(l.clock.began).Seconds()))
+	s := fmt.Sprintf(" %s · elapsed %s", l.line, rough(time.Since(l.began).Seconds()))
 	if left := l.eta - time.Since(l.at).Seconds(); l.eta > 0 && left > 0 {
 		s += " · ETA " + rough(left)
 	}
@@ -210,12 +147,7 @@ func fit(s string, columns int) string {
 	return s[:cut] + "…"
 }
 
-func (l *live) begin() {
-	fmt.Fprintf(l.bars, "mxflow %s: plan %s, run %s\n", version, l.plan.Name, l.run)
-}
-
-func (l *live) event(ev runtime.Event) {
-	ev = l.clock.at(ev)
+func (l *live) Event(ev runtime.Event) {
 	l.mu.Lock()
 	l.eta, l.at = ev.ETA, time.Now()
 	switch ev.Type {
@@ -233,10 +165,9 @@ func (l *live) event(ev runtime.Event) {
 	}
 }
 
-func (l *live) end(s runtime.Summary, end *ledger.End) {
+func (l *live) End(*apply.Result) {
 	l.bar.Abort(true)
 	l.bars.Wait()
-	l.app.table(s, end, l.clock)
 }
 
 // describe is an event as a line; empty for those that only a live display

@@ -13,6 +13,7 @@ import (
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -113,8 +114,8 @@ func (a *app) beside(args []string, changed string) []string {
 // key to do so.
 func newReplay(st *store.Store, flags replayFlags) *steps.Replay {
 	r := steps.NewReplay(st, flags.vars)
-	if key, err := knownKey(st.Dir()); err == nil {
-		r.Seal = func(text string) string { return sealWith(key, text) }
+	if key, err := store.KnownSecretKey(st.Dir()); err == nil {
+		r.Seal = func(text string) string { return redact.Sealed(key, text) }
 	}
 	return r
 }

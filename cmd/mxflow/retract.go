@@ -15,6 +15,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/steps/apply"
 )
 
 func (a *app) retractCommand() *cobra.Command {
@@ -81,7 +82,7 @@ func (a *app) retract(args []string, by signature, opts load.Options) error {
 	}
 	resting, locked, rough := a.resting(st, d, args[1:], opts)
 	if a.secrets.Active() {
-		st.CleanWith(func(r *ledger.Record) { a.secrets.Clean(r, identities...) })
+		st.CleanWith(func(r *ledger.Record) { a.secrets.Clean(r, apply.Identities...) })
 	}
 	now := time.Now().UTC()
 	var records []*ledger.Record
@@ -190,7 +191,7 @@ func (a *app) graphNow(st *store.Store, args []string, opts load.Options) (*runt
 	if !res.OK() {
 		return nil, fmt.Errorf("what rests on it is not known, since %s cannot be loaded now: mxflow validate says why, and variables that it needs are given with --var", path)
 	}
-	if err := samePlan(st, res.Plan); err != nil {
+	if err := apply.SamePlan(st, res.Plan); err != nil {
 		return nil, err
 	}
 	return runtime.NewGraph(res.Plan)

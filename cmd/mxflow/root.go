@@ -15,9 +15,6 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/redact"
-	"github.com/mxflow/mxflow/runtime"
-	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // app is what every subcommand shares.
@@ -27,16 +24,8 @@ type app struct {
 	// the plan.
 	state string
 	json  bool
-	// streaming is set where --json is a stream of lines, not one document.
-	streaming bool
 	// secrets takes what is sensitive in the loaded plan out of what is shown.
 	secrets *redact.Redactor
-	// generated says that mxflow wrote the plan itself, so that its warnings point
-	// where nobody looks. ending, where it is set, shows how a run came out instead
-	// of the table, and reword says its events in other words.
-	generated bool
-	ending    func(st *store.Store, run string, s runtime.Summary, end *ledger.End)
-	reword    func(runtime.Event) runtime.Event
 	// exit is the status that the subcommand decided on.
 	exit int
 }

@@ -41,6 +41,7 @@ import (
 	"github.com/mxflow/mxflow/engine/docker/dockertest"
 	"github.com/mxflow/mxflow/engine/enginetest"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/apply"
 )
 
 // program is the mxflow under test: the real binary, since mxflow starts its
@@ -339,7 +340,7 @@ func withOwner(ts *testscript.TestScript, label string) string {
 	if !ok {
 		return label
 	}
-	return before + ownerOf(ts.MkAbs(strings.TrimSuffix(dir, ")")))
+	return before + apply.Owner(ts.MkAbs(strings.TrimSuffix(dir, ")")))
 }
 
 // cmdDockerForeign is
@@ -777,7 +778,7 @@ func cmdNoEngines(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: no-engines STATE-DIR")
 	}
-	mark := []byte("MXFLOW_OWNER=" + ownerOf(ts.MkAbs(args[0])))
+	mark := []byte("MXFLOW_OWNER=" + apply.Owner(ts.MkAbs(args[0])))
 	var left []string
 	for limit := time.Now().Add(patience / 6); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
 		held, by, err := store.AtWork(ts.MkAbs(args[0]))

@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/charmbracelet/lipgloss"
 
@@ -15,13 +14,12 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/steps/apply"
 )
 
 // table prints what a run decided, and why.
-func (a *app) table(s runtime.Summary, end *ledger.End, c *clock) {
-	if a.ending != nil {
-		return
-	}
+func (a *app) table(res *apply.Result) {
+	s, end := res.Summary, res.End
 	var rows [][]string
 	page := &tell.Page{}
 	for _, r := range s.Rows {
@@ -33,14 +31,13 @@ func (a *app) table(s runtime.Summary, end *ledger.End, c *clock) {
 	a.printTable([]string{"phase", "decision", "verdict", "why"}, rows)
 	a.comparisons(s)
 	a.lastWords(s)
-	took := time.Since(c.began)
 	switch {
 	case end.Reason.Code == code.Interrupted:
-		fmt.Fprintf(a.stdout, "\nInterrupted after %s. What was decided is kept; apply again goes on.\n", rough(took.Seconds()))
+		fmt.Fprintf(a.stdout, "\nInterrupted after %s. What was decided is kept; apply again goes on.\n", rough(res.Took.Seconds()))
 	case end.Exit == verdict.ExitBroken && end.Reason.Code != code.Finished:
-		fmt.Fprintf(a.stdout, "\nStopped after %s: %s\n", rough(took.Seconds()), tell.Line(end.Reason))
+		fmt.Fprintf(a.stdout, "\nStopped after %s: %s\n", rough(res.Took.Seconds()), tell.Line(end.Reason))
 	default:
-		fmt.Fprintf(a.stdout, "\n%s after %s (exit status %d).\n", closing[end.Verdict], rough(took.Seconds()), end.Exit)
+		fmt.Fprintf(a.stdout, "\n%s after %s (exit status %d).\n", closing[end.Verdict], rough(res.Took.Seconds()), end.Exit)
 	}
 	for _, r := range s.Rows {
 		if r.Reused && !r.Decision.Verdict.Unlocks() {

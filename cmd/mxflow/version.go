@@ -12,6 +12,9 @@ import (
 // version of mxflow. It stands in every ledger record of a run.
 const version = "0.1.0"
 
+// tool is how records and streams name this program.
+const tool = "mxflow " + version
+
 func (a *app) versionCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "version",

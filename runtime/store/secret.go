@@ -1,0 +1,49 @@
+package store
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// secretName is the file of the key by which sensitive values are told apart without
+// being kept.
+const secretName = "secret.key"
+
+// SecretKey is the key of a state directory, made where there is none; without a
+// directory it is one for this process. A reader that may not write goes on with
+// the fresh one: nothing was measured yet.
+func SecretKey(dir string) ([]byte, error) {
+	fresh := make([]byte, sha256.Size)
+	if _, err := rand.Read(fresh); err != nil || dir == "" {
+		return fresh, err
+	}
+	known, err := KnownSecretKey(dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return known, err
+	}
+	err = os.WriteFile(filepath.Join(dir, secretName), []byte(hex.EncodeToString(fresh)+"\n"), 0o600)
+	if errors.Is(err, fs.ErrPermission) {
+		err = nil
+	}
+	return fresh, err
+}
+
+// KnownSecretKey is the key of a state directory that has one; nothing is written.
+func KnownSecretKey(dir string) ([]byte, error) {
+	path := filepath.Join(dir, secretName)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var key [sha256.Size]byte
+	if n, err := hex.Decode(key[:], text[:min(len(text), 2*len(key))]); err != nil || n != len(key) {
+		return nil, fmt.Errorf("%s is damaged: remove it; what was measured with secrets in the plan is then measured again", path)
+	}
+	return key[:], nil
+}

@@ -1,0 +1,207 @@
+// Package apply applies a plan: it opens and locks the state directory, stops what a
+// killed apply left running, records what goes in and what comes out, and runs the
+// graph. An observer is told of all of it as facts. The package prints nothing, reads
+// no flags and no signals, and decides no verdict.
+package apply
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/machine"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps"
+)
+
+// Options are what is applied, and where.
+type Options struct {
+	// Path is the plan's file or folder as it was named, Loaded what it holds, free of
+	// errors, and Graph its nodes.
+	Path   string
+	Loaded *load.Result
+	Graph  *runtime.Graph
+	// StateDir is created where it is missing.
+	StateDir string
+	// Rerun are phases, features or nodes to measure again, or "all".
+	Rerun []string
+	// Tool is the program with its version, for the record.
+	Tool string
+	// Hard ends what goes on after ctx has ended: stopping engines in order.
+	Hard context.Context
+}
+
+// Observer is told how an apply goes on.
+type Observer interface {
+	// Note is what a person should know and is no progress of the run.
+	Note(verdict.Reason)
+	// Begin comes once, before the first event.
+	Begin(Start)
+	// Event comes from several goroutines, with the time since the start and, where it
+	// is known, to the end.
+	Event(runtime.Event)
+	// End comes once, when the end is on record and the store is still open.
+	End(*Result)
+}
+
+// Start is a run that is about to begin.
+type Start struct {
+	Run      string
+	Plan     *plans.Plan
+	Estimate Estimate
+}
+
+// Result is how a run came out.
+type Result struct {
+	Run     string
+	Summary runtime.Summary
+	End     *ledger.End
+	Took    time.Duration
+	// Exit is the exit status for it; that of End, unless the end could not be recorded.
+	Exit int
+	// Store is open until Run returns.
+	Store *store.Store
+}
+
+// Run applies a plan. Without a result nothing was started. With one there may be an
+// error too: what broke, which the ledger has, or why the end is not on record.
+func Run(ctx context.Context, o Options, watch Observer) (*Result, error) {
+	forced, err := Forced(o.Graph, o.Rerun, o.Path)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := store.Lock(o.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Unlock()
+	st, err := store.Open(o.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	defer st.Close()
+	for _, n := range st.Notices() {
+		watch.Note(verdict.New(code.StateNotice, verdict.Text("notice", n)))
+	}
+	if err := SamePlan(st, o.Loaded.Plan); err != nil {
+		return nil, err
+	}
+	for _, n := range MachineChanges(st, o.Loaded.Plan) {
+		watch.Note(n)
+	}
+	r := &run{Options: o, id: runID(time.Now()), plan: o.Loaded.Plan, store: st, watch: watch, secrets: redact.New(o.Loaded.Plan.Secrets())}
+	runner, err := r.begin(lock)
+	if err != nil {
+		return nil, err
+	}
+	runner.Rerun = forced
+	preview, err := runner.Preview()
+	if err != nil {
+		return nil, err
+	}
+	estimate := EstimateOf(r.plan, st, preview)
+	clock := newClock(estimate)
+	runner.Observe = func(ev runtime.Event) { watch.Event(clock.at(ev)) }
+	watch.Begin(Start{Run: r.id, Plan: r.plan, Estimate: estimate})
+	runner.Observe(runtime.Event{Type: "run_started", Run: r.id, Message: r.plan.Name})
+	outcome, err := runner.Execute(ctx)
+	return r.end(outcome, err, clock)
+}
+
+// Forced are the nodes that --rerun names.
+func Forced(g *runtime.Graph, rerun []string, path string) (func(*runtime.Node) bool, error) {
+	forced, unknown := runtime.RerunNodes(g, rerun)
+	if len(unknown) > 0 {
+		return nil, fmt.Errorf("--rerun %s: there is no such phase, feature or node; see mxflow graph %s", unknown[0], path)
+	}
+	return forced, nil
+}
+
+// run is one apply on an open state directory.
+type run struct {
+	Options
+	id      string
+	plan    *plans.Plan
+	store   *store.Store
+	watch   Observer
+	secrets *redact.Redactor
+}
+
+// begin cleans up behind runs before this one and records what this one starts with.
+func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
+	owner := Owner(r.store.Dir())
+	if err := r.cleanUp(owner); err != nil {
+		return nil, err
+	}
+	runDir, err := r.store.RunDir(r.id)
+	if err != nil {
+		return nil, err
+	}
+	lab, err := NewLab(Wiring{Plan: r.plan, Graph: r.Graph, Store: r.store, Owner: owner, RunDir: runDir, Note: r.watch.Note})
+	if err != nil {
+		return nil, err
+	}
+	sum, sums, err := putSources(r.store, r.Loaded, r.secrets)
+	if err != nil {
+		return nil, err
+	}
+	inputs, err := inputsOf(r.store, r.Loaded)
+	if err != nil {
+		return nil, err
+	}
+	if err := lock.Begin(r.id); err != nil {
+		return nil, err
+	}
+	start := &ledger.RunStart{
+		Plan: r.plan.Name, PlanFile: r.Path, PlanDigest: r.plan.Digest(), PlanSource: sum, PlanSources: sums, Tool: r.Tool,
+		Environment: machine.Environment(), BootID: machine.BootID(), Targets: steps.Targets(r.plan), Hypotheses: steps.Hypotheses(r.plan), Inputs: inputs,
+	}
+	for _, n := range r.Graph.Nodes {
+		start.Nodes = append(start.Nodes, n.ID)
+	}
+	if err := r.store.Append(&ledger.Record{Type: "run", Time: time.Now().UTC(), Run: r.id, RunStart: start}); err != nil {
+		return nil, err
+	}
+	return &runtime.Runner{Plan: r.plan, Graph: r.Graph, Journal: runtime.StoreJournal(r.store), Step: lab.Step, Run: r.id, Hard: r.Hard}, nil
+}
+
+// end records how the run came out.
+func (r *run) end(outcome *runtime.Result, broke error, clock *clock) (*Result, error) {
+	s := runtime.Summarise(r.Graph, outcome)
+	end := &ledger.End{Verdict: s.Verdict, Exit: s.Verdict.ExitCode(), Reason: verdict.New(code.Finished), Locked: outcome.Locked}
+	switch {
+	case broke != nil:
+		end.Verdict, end.Exit, end.Reason = verdict.Error, verdict.ExitBroken, verdict.OfError(broke)
+	case outcome.Interrupted:
+		end.Verdict, end.Exit, end.Reason = "", verdict.ExitInterrupted, verdict.New(code.Interrupted)
+	}
+	err := r.store.Append(&ledger.Record{Type: "end", Time: time.Now().UTC(), Run: r.id, End: end})
+	res := &Result{Run: r.id, Summary: s, End: end, Exit: end.Exit, Took: time.Since(clock.began), Store: r.store}
+	r.watch.Event(clock.at(runtime.Event{Type: "run_done", Run: r.id, Verdict: string(end.Verdict), Exit: &end.Exit, Why: end.Reason}))
+	r.watch.End(res)
+	if broke != nil {
+		return res, broke
+	}
+	if err != nil {
+		res.Exit = verdict.ExitBroken
+	}
+	return res, err
+}
+
+// runID sorts by time and is unique.
+func runID(now time.Time) string {
+	var b [3]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return now.UTC().Format("20060102T150405.000000")
+	}
+	return now.UTC().Format("20060102T150405-") + hex.EncodeToString(b[:])
+}

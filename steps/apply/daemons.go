@@ -1,0 +1,152 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/docker"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// daemonsName is the file in the state directory that lists the docker daemons
+// on which something of ours may run.
+const daemonsName = "docker.json"
+
+// daemonRef is how a daemon is found again.
+type daemonRef struct {
+	Context string `json:"context,omitempty"`
+	Host    string `json:"host,omitempty"`
+	// Container is the ID of one that somebody else runs and in which we started
+	// commands; empty for containers of our own.
+	Container string `json:"container,omitempty"`
+}
+
+// daemonList is that file. A daemon is written down before anything is started
+// on it and taken off once nothing is left there, so that a plan without docker
+// asks no daemon for anything.
+type daemonList struct{ path string }
+
+// daemonsMu guards the file: several launchers write daemons down.
+var daemonsMu sync.Mutex
+
+func daemonsOf(st *store.Store) *daemonList {
+	return &daemonList{path: filepath.Join(st.Dir(), daemonsName)}
+}
+
+func (l *daemonList) read() (refs []daemonRef, err error) {
+	text, err := os.ReadFile(l.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &refs)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the list of docker daemons that were used, %s, cannot be read: %w; "+
+			"when nothing labelled %s runs on any of them, remove the file", l.path, err, docker.LabelOwner)
+	}
+	return refs, nil
+}
+
+// write replaces the file so that a crash leaves the old one or the new one.
+func (l *daemonList) write(refs []daemonRef) error {
+	if len(refs) == 0 {
+		if err := os.Remove(l.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	text, err := json.MarshalIndent(refs, "", "  ")
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(l.path), daemonsName+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(text, '\n'))
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), l.path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// remember writes a daemon down.
+func (l *daemonList) remember(d *docker.Daemon) error { return l.rememberExec(d, "") }
+
+// rememberExec writes a container down that commands are started in.
+func (l *daemonList) rememberExec(d *docker.Daemon, container string) error {
+	ref := daemonRef{Context: d.Context(), Container: container}
+	if ref.Context == "" {
+		ref.Host = d.Host()
+	}
+	daemonsMu.Lock()
+	defer daemonsMu.Unlock()
+	refs, err := l.read()
+	if err != nil || slices.Contains(refs, ref) {
+		return err
+	}
+	return l.write(append(refs, ref))
+}
+
+// sweepTime bounds the search for leftovers on one daemon.
+const sweepTime = 2 * time.Minute
+
+// clean removes the containers that a killed apply left, on the daemons
+// that were written down. One that does not answer stays on the list: what is
+// left there may hold a GPU, and is not ours to forget.
+func (l *daemonList) clean(owner string, note func(verdict.Reason)) (removed int, err error) {
+	refs, err := l.read()
+	if err != nil || len(refs) == 0 {
+		return 0, err
+	}
+	var left []daemonRef
+	for _, ref := range refs {
+		ctx, cancel := context.WithTimeout(context.Background(), sweepTime)
+		swept, ended, failed := sweepDaemon(ctx, ref, owner)
+		cancel()
+		for _, s := range swept {
+			note(verdict.New(code.LeftContainer, verdict.Text("image", s.Image), verdict.Text("started", s.Started.Local().Format(time.DateTime)),
+				verdict.Text("daemon", s.Daemon), verdict.Text("launch", s.Launch)).On(s.Name))
+		}
+		if ended.Processes > 0 {
+			note(verdict.New(code.LeftInContainer, verdict.Text("daemon", ended.Daemon), verdict.Text("processes", strconv.Itoa(ended.Processes))).On(ended.Container))
+		}
+		removed += len(swept)
+		switch {
+		case errors.Is(failed, docker.ErrUnreachable):
+			note(verdict.New(code.LeftUnknown, verdict.Err(failed)))
+			left = append(left, ref)
+		case failed != nil:
+			return removed, failed
+		}
+	}
+	return removed, l.write(left)
+}
+
+func sweepDaemon(ctx context.Context, ref daemonRef, owner string) (removed []docker.Leftover, ended docker.ExecLeftover, err error) {
+	d, err := docker.Connect(ctx, ref.Host, ref.Context)
+	if err != nil {
+		return nil, ended, err
+	}
+	if ref.Container != "" {
+		ended, err = docker.SweepExec(ctx, d, ref.Container, owner)
+		return nil, ended, err
+	}
+	removed, err = docker.Sweep(ctx, d, owner, time.Now())
+	return removed, ended, err
+}
