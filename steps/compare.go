@@ -31,7 +31,7 @@ var compareKind = stepKind{
 		},
 		Check: checkCompare,
 	},
-	make: func(l *Lab, b *plans.Block) stepRunner { return &compare{lab: l, block: b} },
+	make: func(l *Lab, b *plans.Block) runtime.Step { return &compare{lab: l, block: b} },
 }
 
 func checkCompare(b *plans.Block) (errs []plans.AttrError) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/docker"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -16,7 +17,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-var dockerBuildKind = stepKind{
+var dockerBuildKind = workKind{
 	schema: plans.Schema{
 		Doc: "Builds an image with `docker build`. It is built again when a file of the context, the Dockerfile or an attribute has changed, or the tag names another image than was built, and not otherwise. What `.dockerignore` leaves out may change freely.",
 		Example: `step "docker_build" "vllm" {
@@ -41,7 +42,7 @@ var dockerBuildKind = stepKind{
 		},
 		Check: checkDockerBuild,
 	},
-	make: func(l *Lab, b *plans.Block) stepRunner { return &dockerBuild{lab: l, block: b} },
+	make: func(l *Site, b *plans.Block) runtime.Step { return &dockerBuild{site: l, block: b} },
 }
 
 func checkDockerBuild(b *plans.Block) []plans.AttrError {
@@ -59,7 +60,7 @@ func checkDockerBuild(b *plans.Block) []plans.AttrError {
 }
 
 type dockerBuild struct {
-	lab   *Lab
+	site  *Site
 	block *plans.Block
 }
 
@@ -83,7 +84,7 @@ func (d *dockerBuild) config() (c dockerBuildConfig, b docker.Build, err error) 
 		return c, b, err
 	}
 	// Absolute, since the docker command runs in the context.
-	folder, err := filepath.Abs(d.lab.Plan.Path(c.Context))
+	folder, err := filepath.Abs(d.site.Plan.Path(c.Context))
 	if err != nil {
 		return c, b, err
 	}
@@ -123,7 +124,7 @@ func (d *dockerBuild) Keys(s *runtime.Scope) (runtime.Keys, error) {
 			attrs[name] = v
 		}
 	}
-	key := d.lab.Sealed("docker_build", attrs, inputs)
+	key := d.site.sealed("docker_build", attrs, inputs)
 	if p := s.Previous; p != nil && p.Made[madeImage] != "" && (p.MeasureKey == key || strings.HasPrefix(p.MeasureKey, key+"@")) {
 		if id, err := imageNow(runtime.ContextOf(s), c.Host, c.DockerContext, c.Tag); err == nil && id == p.Made[madeImage] {
 			key = p.MeasureKey
@@ -155,7 +156,7 @@ func (d *dockerBuild) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decisi
 	if _, err := docker.BuildInputs(b.Folder, b.Dockerfile); err != nil {
 		return broke(err)
 	}
-	launch, err := d.lab.stepLaunch(s)
+	launch, err := d.site.stepLaunch(s)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +169,7 @@ func (d *dockerBuild) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decisi
 	if err != nil {
 		return broke(err)
 	}
-	out, err := d.lab.await(ctx, s, run, time.Duration(c.Timeout))
+	out, err := d.site.await(ctx, s, run, time.Duration(c.Timeout))
 	if err != nil || out.Verdict != verdict.Pass {
 		return out, err
 	}
@@ -186,4 +187,29 @@ func (d *dockerBuild) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decisi
 func shortImage(id string) string {
 	id = strings.TrimPrefix(id, "sha256:")
 	return id[:min(len(id), 12)]
+}
+
+// maker is the docker_build step of the plan that makes an image where the spec
+// is started; empty is none.
+func maker(g *runtime.Graph, spec engine.Spec, image string) string {
+	var host, name string
+	switch {
+	case spec.Docker != nil:
+		host, name = spec.Docker.Host, spec.Docker.Context
+	case spec.Compose != nil:
+		host, name = spec.Compose.Host, spec.Compose.Context
+	}
+	if g == nil {
+		return ""
+	}
+	for _, n := range g.Nodes {
+		if n.StepBlock == nil || n.StepBlock.Kind != "docker_build" {
+			continue
+		}
+		var c dockerBuildConfig
+		if err := n.StepBlock.Decode(&c); err == nil && c.Host == host && c.DockerContext == name && docker.SameImage(c.Tag, image) {
+			return n.ID
+		}
+	}
+	return ""
 }

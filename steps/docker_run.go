@@ -17,7 +17,7 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-var dockerRunKind = stepKind{
+var dockerRunKind = workKind{
 	schema: plans.Schema{
 		Doc: "Runs a command in a container that is made for it and removed afterwards, whatever happens. Exit status 0 passes, any other fails, and a container that cannot be started is an error. A command that passed runs again when an attribute or the image has changed.",
 		Example: `step "docker_run" "kernels" {
@@ -47,7 +47,7 @@ var dockerRunKind = stepKind{
 		},
 		Check: checkDockerRun,
 	},
-	make: func(l *Lab, b *plans.Block) stepRunner { return &dockerRun{lab: l, block: b} },
+	make: func(l *Site, b *plans.Block) runtime.Step { return &dockerRun{site: l, block: b} },
 }
 
 func checkDockerRun(b *plans.Block) []plans.AttrError {
@@ -70,8 +70,10 @@ func checkDockerRun(b *plans.Block) []plans.AttrError {
 	return errs
 }
 
+var _ runtime.Preparer = (*dockerRun)(nil)
+
 type dockerRun struct {
-	lab   *Lab
+	site  *Site
 	block *plans.Block
 }
 
@@ -92,7 +94,7 @@ func (d *dockerRun) spec() (c dockerRunConfig, spec engine.Spec, err error) {
 	box := c.Docker
 	box.Volumes = map[string]string{}
 	for source, target := range c.Volumes {
-		box.Volumes[variant.DockerSource(d.lab.Plan.Dir, source)] = target
+		box.Volumes[variant.DockerSource(d.site.Plan.Dir, source)] = target
 	}
 	return c, engine.Spec{
 		Kind: "docker_run", Profile: &kinds.Kind{Name: "docker_run", DefaultReadyTimeout: time.Minute, DefaultStopGrace: containerGrace},
@@ -104,7 +106,7 @@ func (d *dockerRun) spec() (c dockerRunConfig, spec engine.Spec, err error) {
 // the command ran, the key differs from the recorded one; an image that is gone
 // leaves it, since what the command did is done.
 func (d *dockerRun) Keys(s *runtime.Scope) (runtime.Keys, error) {
-	key := d.lab.Sealed("docker_run", d.block.Attrs)
+	key := d.site.sealed("docker_run", d.block.Attrs)
 	p := s.Previous
 	if !ranFor(p, key) {
 		return runtime.Keys{Measure: key, Decide: "docker_run"}, nil
@@ -129,10 +131,14 @@ func ranFor(p *ledger.Decision, key string) bool {
 // only where that is asked for every time.
 func (d *dockerRun) Prepare(ctx context.Context, s *runtime.Scope) error {
 	_, spec, err := d.spec()
-	if err != nil || spec.Docker.Pull != "always" && ranFor(s.Previous, d.lab.Sealed("docker_run", d.block.Attrs)) {
+	if err != nil || spec.Docker.Pull != "always" && ranFor(s.Previous, d.site.sealed("docker_run", d.block.Attrs)) {
 		return nil
 	}
-	return d.lab.fetch(ctx, &variant.Variant{Spec: spec})
+	f, ok := d.site.Launcher.(engine.Fetcher)
+	if !ok {
+		return nil
+	}
+	return f.Fetch(ctx, spec, func(image string) string { return maker(d.site.Graph, spec, image) })
 }
 
 func (d *dockerRun) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
@@ -140,11 +146,11 @@ func (d *dockerRun) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision
 	if err != nil {
 		return nil, err
 	}
-	launch, err := d.lab.stepLaunch(s)
+	launch, err := d.site.stepLaunch(s)
 	if err != nil {
 		return nil, err
 	}
-	inst, err := d.lab.Launcher.Launch(ctx, spec, launch)
+	inst, err := d.site.Launcher.Launch(ctx, spec, launch)
 	if err != nil {
 		var failure *engine.Failure
 		if errors.As(err, &failure) {
@@ -152,7 +158,7 @@ func (d *dockerRun) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision
 		}
 		return &ledger.Decision{Verdict: verdict.Error, Reasons: verdict.Because(code.NotStarted, verdict.Line(err))}, ctx.Err()
 	}
-	out, err := d.lab.await(ctx, s, inst, time.Duration(c.Timeout))
+	out, err := d.site.await(ctx, s, inst, time.Duration(c.Timeout))
 	if err != nil {
 		return out, err
 	}

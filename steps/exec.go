@@ -13,10 +13,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// stepRunner is a step block as a node of the graph.
-type stepRunner = runtime.Step
-
-var execKind = stepKind{
+var execKind = workKind{
 	schema: plans.Schema{
 		Doc: "Runs a command in the plan's folder. Exit status 0 passes, any other fails, and a command that cannot be started is an error.",
 		Example: `step "exec" "backup" {
@@ -39,11 +36,11 @@ var execKind = stepKind{
 			return []plans.AttrError{{Attr: "command", Code: "empty-value", Summary: "Empty command", Detail: "Name the program first, as in [\"git\", \"tag\", \"backup\"]."}}
 		},
 	},
-	make: func(l *Lab, b *plans.Block) stepRunner { return &execStep{lab: l, block: b} },
+	make: func(l *Site, b *plans.Block) runtime.Step { return &execStep{site: l, block: b} },
 }
 
 type execStep struct {
-	lab   *Lab
+	site  *Site
 	block *plans.Block
 }
 
@@ -57,7 +54,7 @@ type execConfig struct {
 // Keys of a command are the command itself: what it reads cannot be known, so
 // an unchanged command that passed is not run again unless --rerun asks for it.
 func (e *execStep) Keys(*runtime.Scope) (runtime.Keys, error) {
-	return runtime.Keys{Measure: e.lab.Sealed("exec", e.block.Attrs), Decide: "exec"}, nil
+	return runtime.Keys{Measure: e.site.sealed("exec", e.block.Attrs), Decide: "exec"}, nil
 }
 
 func (e *execStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
@@ -65,13 +62,13 @@ func (e *execStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision,
 	if err := e.block.Decode(&c); err != nil {
 		return nil, err
 	}
-	launch, err := e.lab.stepLaunch(s)
+	launch, err := e.site.stepLaunch(s)
 	if err != nil {
 		return nil, err
 	}
-	run, err := process.StartCommand(engine.Spec{Command: c.Command, Dir: e.lab.Plan.Path(c.Dir), Env: c.Env, StopGrace: 10 * time.Second}, launch)
+	run, err := process.StartCommand(engine.Spec{Command: c.Command, Dir: e.site.Plan.Path(c.Dir), Env: c.Env, StopGrace: 10 * time.Second}, launch)
 	if err != nil {
 		return &ledger.Decision{Verdict: verdict.Error, Reasons: verdict.Because(code.NotStarted, verdict.Line(err))}, nil
 	}
-	return e.lab.await(ctx, s, run, time.Duration(c.Timeout))
+	return e.site.await(ctx, s, run, time.Duration(c.Timeout))
 }

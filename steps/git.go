@@ -38,17 +38,17 @@ var gitAttrs = []plans.Attr{
 }
 
 // gitKind is a kind of git step.
-func gitKind(doc, example string, action func(*Lab) gitAction, attrs ...plans.Attr) stepKind {
-	return stepKind{
+func gitKind(doc, example string, action func(*Site) gitAction, attrs ...plans.Attr) workKind {
+	return workKind{
 		schema: plans.Schema{Doc: doc, Example: example, Attrs: append(attrs, gitAttrs...), Check: variant.NotBlank},
-		make: func(l *Lab, b *plans.Block) stepRunner {
-			return &gitStep{lab: l, block: b, action: action(l)}
+		make: func(l *Site, b *plans.Block) runtime.Step {
+			return &gitStep{site: l, block: b, action: action(l)}
 		},
 	}
 }
 
 type gitStep struct {
-	lab    *Lab
+	site   *Site
 	block  *plans.Block
 	action gitAction
 	common gitCommon
@@ -77,7 +77,7 @@ func (g *gitStep) key() string {
 	if file, ok := g.action.(interface{ input() string }); ok {
 		parts = append(parts, file.input())
 	}
-	return g.block.Kind + ":" + g.lab.Sealed(parts...) + ":"
+	return g.block.Kind + ":" + g.site.sealed(parts...) + ":"
 }
 
 // Keys of a git step are what the plan asks for and what was reached: where the
@@ -96,7 +96,7 @@ func (g *gitStep) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	}
 	ctx, cancel := context.WithTimeout(runtime.ContextOf(s), time.Minute)
 	defer cancel()
-	r, err := git.Open(ctx, g.lab.Plan.Abs(g.common.Repo))
+	r, err := git.Open(ctx, g.site.Plan.Abs(g.common.Repo))
 	if err != nil {
 		keys.Why = verdict.New(code.GitRefused, verdict.Err(err))
 	} else {
@@ -105,7 +105,7 @@ func (g *gitStep) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	if keys.Why.IsZero() {
 		keys.Measure = s.Previous.MeasureKey
 	}
-	keys.Why = keys.Why.Map(g.lab.Redact.Text)
+	keys.Why = keys.Why.Map(g.site.Redact.Text)
 	return keys, nil
 }
 
@@ -116,7 +116,7 @@ func (g *gitStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 	defer cancel()
 	var goal string
 	var reasons []verdict.Reason
-	r, err := git.Open(limited, g.lab.Plan.Abs(g.common.Repo))
+	r, err := git.Open(limited, g.site.Plan.Abs(g.common.Repo))
 	if err == nil {
 		goal, reasons, err = g.action.do(limited, r)
 	}
@@ -133,7 +133,7 @@ func (g *gitStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 		s.Keys.Measure = g.key() + gitGoal + goal
 	}
 	for _, r := range reasons {
-		out.Reasons = append(out.Reasons, r.Map(g.lab.Redact.Text))
+		out.Reasons = append(out.Reasons, r.Map(g.site.Redact.Text))
 	}
 	return out, nil
 }

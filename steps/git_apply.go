@@ -17,22 +17,22 @@ var gitApplyKind = gitKind(
   repo  = "~/projects/vllm"
   patch = "patches/moe-tiles.patch"
 }`,
-	func(l *Lab) gitAction { return &gitApply{lab: l} },
+	func(l *Site) gitAction { return &gitApply{site: l} },
 	plans.Attr{Name: "patch", Type: plans.String, Required: true, Doc: "The patch, as git diff or git format-patch makes it, relative to the plan's folder. Its paths start at the repository's root."},
 	plans.Attr{Name: "three_way", Type: plans.Bool, Default: false, Doc: "Merges where lines have moved. That needs the versions the patch was made from, and stages the result."},
 )
 
 type gitApply struct {
-	lab      *Lab
+	site     *Site
 	Patch    string `json:"patch"`
 	ThreeWay bool   `json:"three_way"`
 }
 
 // input is the patch itself: another one under the same name is another step.
-func (c *gitApply) input() string { return runtime.FileDigest(c.lab.Plan.Abs(c.Patch)) }
+func (c *gitApply) input() string { return runtime.FileDigest(c.site.Plan.Abs(c.Patch)) }
 
 func (c *gitApply) do(ctx context.Context, r *git.Repo) (string, []verdict.Reason, error) {
-	path := c.lab.Plan.Abs(c.Patch)
+	path := c.site.Plan.Abs(c.Patch)
 	if err := git.PatchFile(path); err != nil {
 		return "", nil, err
 	}
@@ -53,7 +53,7 @@ func (c *gitApply) do(ctx context.Context, r *git.Repo) (string, []verdict.Reaso
 }
 
 func (c *gitApply) holds(ctx context.Context, r *git.Repo, _ string) verdict.Reason {
-	if r.Applied(ctx, c.lab.Plan.Abs(c.Patch)) {
+	if r.Applied(ctx, c.site.Plan.Abs(c.Patch)) {
 		return verdict.Reason{}
 	}
 	return verdict.New(code.PatchGone, verdict.Text("repo", filepath.Base(r.Top))).On(c.Patch)

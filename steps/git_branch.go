@@ -18,7 +18,7 @@ var gitBranchKind = gitKind(
   from = "pull/31740/head"
   name = "mxfp4_v2"
 }`,
-	func(*Lab) gitAction { return &gitBranch{} },
+	func(*Site) gitAction { return &gitBranch{} },
 	plans.Attr{Name: "name", Type: plans.String, Required: true, Doc: "Name of the branch."},
 	plans.Attr{Name: "from", Type: plans.String, Required: true, Doc: "Where it begins: a branch, a tag, a SHA, a branch of a remote such as `upstream/main` (fetched where it is not there), or a pull request such as `pull/31740/head` (fetched from `remote`)."},
 	plans.Attr{Name: "remote", Type: plans.String, Default: "origin", Doc: "The remote that has the pull request."},

@@ -20,14 +20,14 @@ var gitCheckoutKind = gitKind(
   ref      = "mxfp4_v2"
   worktree = "~/projects/vllm-mxfp4"
 }`,
-	func(l *Lab) gitAction { return &gitCheckout{lab: l} },
+	func(l *Site) gitAction { return &gitCheckout{site: l} },
 	plans.Attr{Name: "ref", Type: plans.String, Required: true, Doc: "A local branch; or a tag, a SHA or a branch of a remote, which are checked out with a detached HEAD."},
 	plans.Attr{Name: "worktree", Type: plans.String, Doc: "A folder for a worktree of its own, relative to the plan's folder. Without it, the files in `repo` itself are switched."},
 	plans.Attr{Name: "submodules", Type: plans.Bool, Default: false, Doc: "Brings submodules to the commits that belong to it."},
 )
 
 type gitCheckout struct {
-	lab        *Lab
+	site       *Site
 	Ref        string `json:"ref"`
 	Worktree   string `json:"worktree"`
 	Submodules bool   `json:"submodules"`
@@ -44,7 +44,7 @@ func (c *gitCheckout) do(ctx context.Context, r *git.Repo) (goal string, reasons
 	}
 	where := r
 	if c.Worktree != "" {
-		dir := c.lab.Plan.Abs(c.Worktree)
+		dir := c.site.Plan.Abs(c.Worktree)
 		if where, err = c.tree(ctx, r, dir); err != nil {
 			return "", nil, err
 		}
@@ -106,7 +106,7 @@ func (c *gitCheckout) tree(ctx context.Context, r *git.Repo, dir string) (*git.R
 func (c *gitCheckout) holds(ctx context.Context, r *git.Repo, goal string) verdict.Reason {
 	where, what := r, r.Top
 	if c.Worktree != "" {
-		what = c.lab.Plan.Abs(c.Worktree)
+		what = c.site.Plan.Abs(c.Worktree)
 		t, err := c.tree(ctx, r, what)
 		if err != nil {
 			return verdict.New(code.GitRefused, verdict.Err(err))

@@ -16,7 +16,7 @@ var gitCherryPickKind = gitKind(
   branch  = "mxfp4_v2"
   commits = ["a1b2c3d", "main..attention-sinks"]
 }`,
-	func(*Lab) gitAction { return &gitCherryPick{} },
+	func(*Site) gitAction { return &gitCherryPick{} },
 	plans.Attr{Name: "commits", Type: plans.Strings, Required: true, Doc: "Commits in this order, and ranges such as `main..topic`: what topic has and main has not, oldest first, without merges."},
 	plans.Attr{Name: "branch", Type: plans.String, Doc: "The branch that has to be checked out. Without it, whatever is."},
 )

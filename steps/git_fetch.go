@@ -17,7 +17,7 @@ var gitFetchKind = gitKind(
   remote = "upstream"
   refs   = ["main", "pull/31740/head"]
 }`,
-	func(*Lab) gitAction { return &gitFetch{} },
+	func(*Site) gitAction { return &gitFetch{} },
 	plans.Attr{Name: "remote", Type: plans.String, Default: "origin", Doc: "Name of the remote."},
 	plans.Attr{Name: "refs", Type: plans.Strings, Doc: "Branches of the remote, and pull requests such as `pull/31740/head`. Without it, all that the remote is configured to bring."},
 	plans.Attr{Name: "tags", Type: plans.Bool, Default: false, Doc: "Fetches all tags too."},

@@ -17,7 +17,7 @@ var gitMergeKind = gitKind(
   branch = "mxfp4_v2"
   from   = "upstream/main"
 }`,
-	func(*Lab) gitAction { return &gitMerge{} },
+	func(*Site) gitAction { return &gitMerge{} },
 	plans.Attr{Name: "from", Type: plans.String, Required: true, Doc: "What is merged: a branch, a tag, a SHA, a branch of a remote. When it moves, the step runs again."},
 	plans.Attr{Name: "branch", Type: plans.String, Doc: "The branch that has to be checked out. Without it, whatever is."},
 	plans.Attr{Name: "message", Type: plans.String, Doc: "Message of the merge commit. Without it, git's own."},

@@ -16,7 +16,7 @@ var gitTagKind = gitKind(
   repo = "~/projects/vllm"
   name = "before-mxfp4"
 }`,
-	func(*Lab) gitAction { return &gitTag{} },
+	func(*Site) gitAction { return &gitTag{} },
 	plans.Attr{Name: "name", Type: plans.String, Required: true, Doc: "Name of the tag."},
 	plans.Attr{Name: "from", Type: plans.String, Default: "HEAD", Doc: "The commit to tag: a branch, a tag, a SHA."},
 	plans.Attr{Name: "message", Type: plans.String, Doc: "Makes it an annotated tag with this message."},

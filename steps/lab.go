@@ -37,6 +37,11 @@ func NewLab(p *plans.Plan, g *runtime.Graph) *Lab {
 	return l
 }
 
+// site is where its steps work.
+func (l *Lab) site() *Site {
+	return &Site{Plan: l.Plan, Graph: l.Graph, Store: l.Store, Launcher: l.Launcher, Owner: l.Owner, RunDir: l.RunDir, Redact: l.Redact, Seal: l.Seal}
+}
+
 // Step makes the step of a node.
 func (l *Lab) Step(n *runtime.Node) (runtime.Step, error) {
 	switch n.Kind {
@@ -56,6 +61,9 @@ func (l *Lab) Step(n *runtime.Node) (runtime.Step, error) {
 	case runtime.KindPhase:
 		return &joinPhase{lab: l, phase: n.PhaseBlock}, nil
 	case runtime.KindStep:
+		if kind, ok := workKinds[n.StepBlock.Kind]; ok {
+			return kind.make(l.site(), n.StepBlock), nil
+		}
 		kind, ok := stepKinds[n.StepBlock.Kind]
 		if !ok {
 			return nil, fmt.Errorf("unknown step kind %q", n.StepBlock.Kind)

@@ -40,7 +40,7 @@ func (st *started) broke(err error) {
 	}
 	if exit := st.inst.Exit(); exit != nil {
 		st.record.Exit = &exit.Code
-		st.record.Error = verdict.New(code.EngineDied, exitOf(exit), verdict.Line(err))
+		st.record.Error = verdict.New(code.EngineDied, verdict.Text("exit", exit.String()), verdict.Line(err))
 		st.record.LogTail = logscan.Tail(st.inst.LogPath(), 15)
 	}
 }
@@ -62,7 +62,7 @@ func (st *started) stop(s *runtime.Scope) {
 	if exit := st.inst.Exit(); exit != nil && st.record.OK && st.command.of == nil {
 		st.record.OK = false
 		st.record.Exit = &exit.Code
-		st.record.Error = verdict.New(code.EngineEnded, exitOf(exit))
+		st.record.Error = verdict.New(code.EngineEnded, verdict.Text("exit", exit.String()))
 		st.record.LogTail = logscan.Tail(st.inst.LogPath(), 15)
 		st.diagnose()
 	}

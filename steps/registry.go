@@ -3,6 +3,7 @@ package steps
 import (
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -12,7 +13,20 @@ const benchmarkLevel = plans.BenchmarkLevel
 // stepKind is one kind of step block.
 type stepKind struct {
 	schema plans.Schema
-	make   func(*Lab, *plans.Block) stepRunner
+	make   func(*Lab, *plans.Block) runtime.Step
+}
+
+// workKind is one kind of step block that works by itself.
+type workKind struct {
+	schema plans.Schema
+	make   func(*Site, *plans.Block) runtime.Step
+}
+
+// workKinds: a new kind is one file and one line here.
+var workKinds = map[string]workKind{
+	"exec": execKind, "docker_build": dockerBuildKind, "docker_run": dockerRunKind,
+	"git_tag": gitTagKind, "git_fetch": gitFetchKind, "git_branch": gitBranchKind, "git_checkout": gitCheckoutKind,
+	"git_merge": gitMergeKind, "git_cherry_pick": gitCherryPickKind, "git_apply": gitApplyKind,
 }
 
 // levelKind is one kind of level that runs in the qualification launch.
@@ -24,11 +38,7 @@ type levelKind struct {
 
 // stepKinds and levelKinds: a new kind is one file and one line here.
 var (
-	stepKinds = map[string]stepKind{
-		"exec": execKind, "compare": compareKind, "docker_build": dockerBuildKind, "docker_run": dockerRunKind,
-		"git_tag": gitTagKind, "git_fetch": gitFetchKind, "git_branch": gitBranchKind, "git_checkout": gitCheckoutKind,
-		"git_merge": gitMergeKind, "git_cherry_pick": gitCherryPickKind, "git_apply": gitApplyKind,
-	}
+	stepKinds  = map[string]stepKind{"compare": compareKind}
 	levelKinds = map[string]levelKind{
 		"smoke": smokeKind, "kernels": kernelsKind, benchmarkLevel: benchmarkKind,
 	}
@@ -49,6 +59,9 @@ func Registry() *plans.Registry {
 	}
 	for name, k := range levelKinds {
 		r.Levels[name] = k.schema
+	}
+	for name, k := range workKinds {
+		r.Steps[name] = k.schema
 	}
 	for name, k := range stepKinds {
 		r.Steps[name] = k.schema
