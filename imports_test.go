@@ -64,10 +64,11 @@ var allowed = map[string][]string{
 		"engine", "engine/docker", "engine/embedded", "engine/endpoint", "engine/machine", "engine/process", "gates/verdict", "gates/verdict/code",
 		"plans", "plans/load", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps", "steps/variant",
 	},
+	"steps/work":                  {"engine", "engine/docker", "engine/git", "engine/kinds", "engine/logscan", "engine/process", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/variant"},
 	"steps": {
 		"engine", "engine/docker", "engine/endpoint", "engine/git", "engine/gpu", "engine/kinds", "engine/load", "engine/load/coherence", "engine/load/mock", "engine/load/prompt", "engine/logscan", "engine/machine", "engine/measure", "engine/metadata", "engine/observe", "engine/openai", "engine/process", "engine/telemetry",
 		"gates", "gates/stats", "gates/verdict", "gates/verdict/code", "plans", "plans/cases", "plans/eval", "plans/lang", "plans/load", "plans/redact",
-		"runtime", "runtime/ledger", "runtime/store", "steps/variant",
+		"runtime", "runtime/ledger", "runtime/store", "steps/variant", "steps/work",
 	},
 }
 

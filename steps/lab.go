@@ -12,6 +12,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/work"
 )
 
 // Lab is what the steps of one apply share.
@@ -33,13 +34,13 @@ type Lab struct {
 func NewLab(p *plans.Plan, g *runtime.Graph) *Lab {
 	l := &Lab{Graph: g}
 	l.Plan = p
-	l.Maker = func(spec engine.Spec, image string) string { return maker(g, spec, image) }
+	l.Maker = func(spec engine.Spec, image string) string { return work.Maker(g, spec, image) }
 	return l
 }
 
 // site is where its steps work.
-func (l *Lab) site() *Site {
-	return &Site{Plan: l.Plan, Graph: l.Graph, Store: l.Store, Launcher: l.Launcher, Owner: l.Owner, RunDir: l.RunDir, Redact: l.Redact, Seal: l.Seal}
+func (l *Lab) site() *work.Site {
+	return &work.Site{Plan: l.Plan, Graph: l.Graph, Store: l.Store, Launcher: l.Launcher, Owner: l.Owner, RunDir: l.RunDir, Redact: l.Redact, Seal: l.Seal}
 }
 
 // Step makes the step of a node.
@@ -61,8 +62,8 @@ func (l *Lab) Step(n *runtime.Node) (runtime.Step, error) {
 	case runtime.KindPhase:
 		return &joinPhase{lab: l, phase: n.PhaseBlock}, nil
 	case runtime.KindStep:
-		if kind, ok := workKinds[n.StepBlock.Kind]; ok {
-			return kind.make(l.site(), n.StepBlock), nil
+		if kind, ok := work.Kinds[n.StepBlock.Kind]; ok {
+			return kind.Make(l.site(), n.StepBlock), nil
 		}
 		kind, ok := stepKinds[n.StepBlock.Kind]
 		if !ok {

@@ -5,6 +5,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/steps/variant"
+	"github.com/mxflow/mxflow/steps/work"
 )
 
 // benchmarkLevel is the level that the qualification launch does not serve.
@@ -14,19 +15,6 @@ const benchmarkLevel = plans.BenchmarkLevel
 type stepKind struct {
 	schema plans.Schema
 	make   func(*Lab, *plans.Block) runtime.Step
-}
-
-// workKind is one kind of step block that works by itself.
-type workKind struct {
-	schema plans.Schema
-	make   func(*Site, *plans.Block) runtime.Step
-}
-
-// workKinds: a new kind is one file and one line here.
-var workKinds = map[string]workKind{
-	"exec": execKind, "docker_build": dockerBuildKind, "docker_run": dockerRunKind,
-	"git_tag": gitTagKind, "git_fetch": gitFetchKind, "git_branch": gitBranchKind, "git_checkout": gitCheckoutKind,
-	"git_merge": gitMergeKind, "git_cherry_pick": gitCherryPickKind, "git_apply": gitApplyKind,
 }
 
 // levelKind is one kind of level that runs in the qualification launch.
@@ -60,8 +48,8 @@ func Registry() *plans.Registry {
 	for name, k := range levelKinds {
 		r.Levels[name] = k.schema
 	}
-	for name, k := range workKinds {
-		r.Steps[name] = k.schema
+	for name, k := range work.Kinds {
+		r.Steps[name] = k.Schema
 	}
 	for name, k := range stepKinds {
 		r.Steps[name] = k.schema

@@ -1,4 +1,4 @@
-package steps
+package work
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-var dockerBuildKind = workKind{
-	schema: plans.Schema{
+var dockerBuildKind = Kind{
+	Schema: plans.Schema{
 		Doc: "Builds an image with `docker build`. It is built again when a file of the context, the Dockerfile or an attribute has changed, or the tag names another image than was built, and not otherwise. What `.dockerignore` leaves out may change freely.",
 		Example: `step "docker_build" "vllm" {
   context = "../vllm"
@@ -42,7 +42,7 @@ var dockerBuildKind = workKind{
 		},
 		Check: checkDockerBuild,
 	},
-	make: func(l *Site, b *plans.Block) runtime.Step { return &dockerBuild{site: l, block: b} },
+	Make: func(l *Site, b *plans.Block) runtime.Step { return &dockerBuild{site: l, block: b} },
 }
 
 func checkDockerBuild(b *plans.Block) []plans.AttrError {
@@ -189,9 +189,9 @@ func shortImage(id string) string {
 	return id[:min(len(id), 12)]
 }
 
-// maker is the docker_build step of the plan that makes an image where the spec
+// Maker is the docker_build step of the plan that makes an image where the spec
 // is started; empty is none.
-func maker(g *runtime.Graph, spec engine.Spec, image string) string {
+func Maker(g *runtime.Graph, spec engine.Spec, image string) string {
 	var host, name string
 	switch {
 	case spec.Docker != nil:

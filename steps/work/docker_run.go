@@ -1,4 +1,4 @@
-package steps
+package work
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-var dockerRunKind = workKind{
-	schema: plans.Schema{
+var dockerRunKind = Kind{
+	Schema: plans.Schema{
 		Doc: "Runs a command in a container that is made for it and removed afterwards, whatever happens. Exit status 0 passes, any other fails, and a container that cannot be started is an error. A command that passed runs again when an attribute or the image has changed.",
 		Example: `step "docker_run" "kernels" {
   image   = "vllm-dev:mxfp4"
@@ -47,7 +47,7 @@ var dockerRunKind = workKind{
 		},
 		Check: checkDockerRun,
 	},
-	make: func(l *Site, b *plans.Block) runtime.Step { return &dockerRun{site: l, block: b} },
+	Make: func(l *Site, b *plans.Block) runtime.Step { return &dockerRun{site: l, block: b} },
 }
 
 func checkDockerRun(b *plans.Block) []plans.AttrError {
@@ -138,7 +138,7 @@ func (d *dockerRun) Prepare(ctx context.Context, s *runtime.Scope) error {
 	if !ok {
 		return nil
 	}
-	return f.Fetch(ctx, spec, func(image string) string { return maker(d.site.Graph, spec, image) })
+	return f.Fetch(ctx, spec, func(image string) string { return Maker(d.site.Graph, spec, image) })
 }
 
 func (d *dockerRun) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {

@@ -1,4 +1,4 @@
-package steps
+package work
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-var execKind = workKind{
-	schema: plans.Schema{
+var execKind = Kind{
+	Schema: plans.Schema{
 		Doc: "Runs a command in the plan's folder. Exit status 0 passes, any other fails, and a command that cannot be started is an error.",
 		Example: `step "exec" "backup" {
   command = ["git", "tag", "--force", "before-the-port"]
@@ -36,7 +36,7 @@ var execKind = workKind{
 			return []plans.AttrError{{Attr: "command", Code: "empty-value", Summary: "Empty command", Detail: "Name the program first, as in [\"git\", \"tag\", \"backup\"]."}}
 		},
 	},
-	make: func(l *Site, b *plans.Block) runtime.Step { return &execStep{site: l, block: b} },
+	Make: func(l *Site, b *plans.Block) runtime.Step { return &execStep{site: l, block: b} },
 }
 
 type execStep struct {

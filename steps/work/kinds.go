@@ -1,0 +1,19 @@
+package work
+
+import (
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+)
+
+// Kind is one kind of step block that works by itself.
+type Kind struct {
+	Schema plans.Schema
+	Make   func(*Site, *plans.Block) runtime.Step
+}
+
+// workKinds: a new kind is one file and one line here.
+var Kinds = map[string]Kind{
+	"exec": execKind, "docker_build": dockerBuildKind, "docker_run": dockerRunKind,
+	"git_tag": gitTagKind, "git_fetch": gitFetchKind, "git_branch": gitBranchKind, "git_checkout": gitCheckoutKind,
+	"git_merge": gitMergeKind, "git_cherry_pick": gitCherryPickKind, "git_apply": gitApplyKind,
+}
