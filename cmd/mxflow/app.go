@@ -19,7 +19,6 @@ import (
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/redact"
@@ -47,7 +46,7 @@ func (a *app) loadReporting(path string, opts load.Options, report func(*lang.Fi
 	if err := checkGiven(opts.Inputs); err != nil {
 		return nil, nil, nil, err
 	}
-	opts.Guard = planGuard(a.stderr)
+	opts.Guard = a.guard()
 	res := load.Load(path, steps.Registry(), opts)
 	a.hide(res.Plan.Secrets())
 	if len(res.Diagnostics) > 0 {
@@ -241,18 +240,6 @@ func varFlag(c *cobra.Command, into *[]load.Given) {
 // suiteFlag gives a subcommand --suite name.
 func suiteFlag(c *cobra.Command, into *string) {
 	c.Flags().StringVar(into, "suite", "", "send the workloads of this suite in place of those that benchmarks name")
-}
-
-// planGuard ends mxflow when a plan takes too long or too much memory to load:
-// evaluating expressions cannot be cancelled.
-func planGuard(stderr interface{ Write([]byte) (int, error) }) *eval.Guard {
-	return &eval.Guard{
-		Time: 10 * time.Second, Heap: 1 << 30,
-		Exceeded: func(message string) {
-			fmt.Fprintf(stderr, "mxflow: %s\n", message)
-			os.Exit(verdict.ExitUsage)
-		},
-	}
 }
 
 // hide keeps a plan's secrets out of everything that is printed from now on.

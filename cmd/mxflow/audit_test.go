@@ -17,7 +17,7 @@ func TestInputLine(t *testing.T) {
 		return verdict.Input{Path: "x", Value: &f, Unit: unit, N: 3}
 	}
 	for want, in := range map[string]verdict.Input{
-		"x = 99.5%  n = 3 launches":    value(0.995, "share"),
+		"x = 99.5%  n = 3 launches":     value(0.995, "share"),
 		"x = 0.995 ms  n = 3 launches":  value(0.995, "ms"),
 		"x = 0.995  n = 3 launches":     value(0.995, ""),
 		"x = missing: nothing was sent": {Path: "x", Missing: fact("nothing was sent")},

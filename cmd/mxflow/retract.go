@@ -185,7 +185,7 @@ func (a *app) graphNow(st *store.Store, args []string, opts load.Options) (*runt
 	if err := checkGiven(opts.Inputs); err != nil {
 		return nil, err
 	}
-	opts.Guard = planGuard(a.stderr)
+	opts.Guard = a.guard()
 	res := load.Load(path, steps.Registry(), opts)
 	a.hide(res.Plan.Secrets())
 	if !res.OK() {

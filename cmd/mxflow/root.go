@@ -8,12 +8,14 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
@@ -26,6 +28,8 @@ type app struct {
 	json  bool
 	// secrets takes what is sensitive in the loaded plan out of what is shown.
 	secrets *redact.Redactor
+	// exceeded says that a plan took too long or too much memory to load.
+	exceeded chan string
 	// exit is the status that the subcommand decided on.
 	exit int
 }
@@ -54,11 +58,34 @@ Exit status of apply: 0 every gate passed, 1 usage, plan or environment error,
 
 // run is main without the process: arguments in, exit status out.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	a := &app{stdout: stdout, stderr: stderr}
+	a := &app{stdout: stdout, stderr: stderr, exceeded: make(chan string)}
+	return a.guarded(func() int { return a.execute(ctx, args) })
+}
+
+// guarded is the exit status of work, or that of a plan which exceeded its limits. The
+// work goes on then until the process ends, since nothing can cancel an evaluation.
+func (a *app) guarded(work func() int) int {
+	stderr, done := a.stderr, make(chan int, 1)
+	go func() { done <- work() }()
+	select {
+	case status := <-done:
+		return status
+	case message := <-a.exceeded:
+		fmt.Fprintf(stderr, "mxflow: %s\n", message)
+		return verdict.ExitUsage
+	}
+}
+
+// guard ends mxflow when a plan takes too long or too much memory to load.
+func (a *app) guard() *eval.Guard {
+	return &eval.Guard{Time: 10 * time.Second, Heap: 1 << 30, Exceeded: func(message string) { a.exceeded <- message }}
+}
+
+func (a *app) execute(ctx context.Context, args []string) int {
 	root := a.root()
 	root.SetArgs(doubleDashes(root, args))
-	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
 	err := root.ExecuteContext(ctx)
 	switch {
 	case err == nil:
@@ -121,9 +148,14 @@ func (a *app) jsonFlag(c *cobra.Command, what string) {
 // own flags.
 func doubleDashes(root *cobra.Command, args []string) []string {
 	known := map[string]bool{"state": true, "help": true}
-	for _, c := range root.Commands() {
+	var learn func(*cobra.Command)
+	learn = func(c *cobra.Command) {
 		c.Flags().VisitAll(func(f *pflag.Flag) { known[f.Name] = true })
+		for _, sub := range c.Commands() {
+			learn(sub)
+		}
 	}
+	learn(root)
 	out := make([]string, len(args))
 	for i, arg := range args {
 		if arg == "--" {

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+)
+
+// TestSingleDashes: Terraform's spelling is taken at every level of commands, and what
+// is no flag of ours stays as it is.
+func TestSingleDashes(t *testing.T) {
+	for _, c := range []struct{ args, want []string }{
+		{[]string{"apply", "-var", "a=b", "-json", "plan.hcl"}, []string{"apply", "--var", "a=b", "--json", "plan.hcl"}},
+		{[]string{"audit", "replay", "-node", "x", "-plan=y.hcl"}, []string{"audit", "replay", "--node", "x", "--plan=y.hcl"}},
+		{[]string{"engine", "check", "-keep-log", "plan.hcl"}, []string{"engine", "check", "--keep-log", "plan.hcl"}},
+		{[]string{"audit", "-nodes", "-h"}, []string{"audit", "-nodes", "-h"}},
+		{[]string{"apply", "--", "-var"}, []string{"apply", "--", "-var"}},
+	} {
+		if got := doubleDashes((&app{}).root(), c.args); !slices.Equal(got, c.want) {
+			t.Errorf("%q became %q, want %q", c.args, got, c.want)
+		}
+	}
+}
+
+// TestExceededPlanEnds: a plan that cannot be stopped ends the command with a status
+// of its own, and with the message that names the block.
+func TestExceededPlanEnds(t *testing.T) {
+	var stderr bytes.Buffer
+	a := &app{stderr: &stderr, exceeded: make(chan string)}
+	never := make(chan int)
+	t.Cleanup(func() { close(never) })
+	status := a.guarded(func() int {
+		go a.guard().Exceeded("loading the plan took too long, while it evaluated locals")
+		return <-never
+	})
+	if got, want := stderr.String(), "mxflow: loading the plan took too long, while it evaluated locals\n"; status != verdict.ExitUsage || got != want {
+		t.Errorf("exit status %d and %q", status, got)
+	}
+}
