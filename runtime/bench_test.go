@@ -33,7 +33,7 @@ func BenchmarkSchedule(b *testing.B) {
 					b.Fatal(err)
 				}
 				v := &verdicts{}
-				r := runnerOf(graphOf(b, shape.nodes...), StoreJournal(st), v.step)
+				r := runnerOf(graphOf(b, shape.nodes...), st.Journal(), v.step)
 				res, err := r.Execute(b.Context())
 				if err != nil || len(res.Outcomes) != n {
 					b.Fatal(err, len(res.Outcomes))

@@ -189,7 +189,7 @@ func (s *story) apply() {
 	s.t.Helper()
 	s.lab.begun, s.lab.died = nil, nil
 	r := &runtime.Runner{
-		Plan: s.lab.Plan, Graph: s.lab.Graph, Journal: runtime.StoreJournal(s.lab.Store), Step: s.lab.Step, Run: "r-1",
+		Plan: s.lab.Plan, Graph: s.lab.Graph, Journal: s.lab.Store.Journal(), Step: s.lab.Step, Run: "r-1",
 		Parallel: 1, Now: func() time.Time { return s.clock },
 	}
 	foreseen, err := r.Preview()

@@ -79,7 +79,7 @@ func journalOf(st *store.Store) runtime.Journal {
 	if st == nil {
 		return runtime.EmptyJournal{}
 	}
-	return runtime.StoreJournal(st)
+	return st.Journal()
 }
 
 type plannedJSON struct {

@@ -171,7 +171,7 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 	if err := r.store.Append(&ledger.Record{Type: "run", Time: time.Now().UTC(), Run: r.id, RunStart: start}); err != nil {
 		return nil, err
 	}
-	return &runtime.Runner{Plan: r.plan, Graph: r.Graph, Journal: runtime.StoreJournal(r.store), Step: lab.Step, Run: r.id, Hard: r.Hard}, nil
+	return &runtime.Runner{Plan: r.plan, Graph: r.Graph, Journal: r.store.Journal(), Step: lab.Step, Run: r.id, Hard: r.Hard}, nil
 }
 
 // end records how the run came out.
