@@ -160,15 +160,3 @@ func freedBy(p *plans.Plan) (parts []any) {
 	}
 	return parts
 }
-
-// saidBy is what a launch says of itself, without where it says so.
-func saidBy(launch *ledger.Launch) map[string]any {
-	if launch.Observed == nil {
-		return nil
-	}
-	values := map[string]any{}
-	for name, o := range launch.Observed {
-		values[name] = o.Value
-	}
-	return values
-}

@@ -7,6 +7,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -41,12 +42,6 @@ type benchmark struct {
 	feature *plans.Feature
 }
 
-// benchmarked reports whether a feature's protocol has a benchmark.
-func (l *Lab) benchmarked(f *plans.Feature) bool {
-	p := l.Plan.Protocol(f.Protocol)
-	return p != nil && p.Level(benchmarkLevel) != nil
-}
-
 // workloads are what its launches send.
 func (b *benchmark) workloads() (ws []*plans.Workload) {
 	level := b.lab.Plan.Protocol(b.feature.Protocol).Level(benchmarkLevel)
@@ -62,36 +57,7 @@ func (b *benchmark) arms(s *runtime.Scope) ([]*variant.Variant, arms, error) {
 	if err != nil {
 		return nil, a, err
 	}
-	return a.distinct(b.readsRoot() || b.lab.interacts(s, b.feature)), a, nil
-}
-
-// readsRoot reports whether a rule compares with the baseline.
-func (b *benchmark) readsRoot() bool {
-	return b.reads(func(in *plans.Input) bool { return in.Root })
-}
-
-// countsLaunches reports whether a rule asks how many launches there are.
-func (b *benchmark) countsLaunches() bool {
-	return b.reads(func(in *plans.Input) bool { return in.Stat == "n" })
-}
-
-// readsCrashes reports whether a rule asks how often the engine crashed.
-func (b *benchmark) readsCrashes() bool {
-	return b.reads(func(in *plans.Input) bool { return in.Metric == "crashes" })
-}
-
-func (b *benchmark) reads(which func(*plans.Input) bool) bool {
-	for _, r := range b.lab.rulesReading(b.feature) {
-		if r == nil || r.Program == nil {
-			continue
-		}
-		for _, in := range r.Program.Inputs {
-			if in.Feature == readAs(b.feature) && which(in) {
-				return true
-			}
-		}
-	}
-	return false
+	return a.distinct(decide.ReadsRoot(b.lab.Plan, b.feature) || decide.Interacts(b.lab.view(s), b.feature)), a, nil
 }
 
 // Keys: the number of launches decides, it does not measure, so asking for more
@@ -109,10 +75,10 @@ func (b *benchmark) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	}
 	measure := b.lab.BenchmarkKey(ws, vs)
 	if q.Verdict != verdict.Pass {
-		measure = runtime.Digest("unqualified", measure, identity(q))
+		measure = runtime.Digest("unqualified", measure, decide.Identity(q))
 	}
-	decide := runtime.Digest(slices.Concat(b.lab.decidingKey(b.feature), judged(ws), b.lab.freed(), b.lab.acceptedParts())...)
-	return runtime.Keys{Measure: measure, Decide: decide, Why: b.lab.treesChanged(s, vs...)}, nil
+	decided := runtime.Digest(slices.Concat(decide.LaunchesKey(b.lab.Plan, b.feature), judged(ws), b.lab.freed(), b.lab.acceptedParts())...)
+	return runtime.Keys{Measure: measure, Decide: decided, Why: b.lab.treesChanged(s, vs...)}, nil
 }
 
 // differ says in what the arms differ that is not under test, as far as their

@@ -7,12 +7,13 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/decide"
 )
 
 // judged says whether a member's launches count.
 func (s *session) judged(m *member) (verdict.Verdict, []verdict.Reason, error) {
-	used := m.took(s.all)
-	v, reasons, err := s.lab.valid(used, m.variants, s.ws, m.rounds)
+	used := m.Took(s.all)
+	v, reasons, err := s.lab.valid(used, m.variants, s.ws, m.Rounds)
 	if err != nil || v != verdict.Pass {
 		return v, reasons, err
 	}
@@ -26,7 +27,7 @@ func (s *session) judged(m *member) (verdict.Verdict, []verdict.Reason, error) {
 // conclude is the benchmark level of the member that was asked about.
 func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision, level *ledger.Level) error {
 	out.Session = s.id
-	used := m.took(s.all)
+	used := m.Took(s.all)
 	for _, launch := range used {
 		out.Launches = append(out.Launches, launch.ID)
 	}
@@ -46,13 +47,13 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 		return nil
 	}
 	var err error
-	if level.Verdict, level.Reasons = s.lab.movedTrees(ctx, used, m.variants, s.scope.Outcome(runtime.QualifyID(m.feature.Name))); level.Verdict != "" {
+	if level.Verdict, level.Reasons = s.lab.movedTrees(ctx, used, m.variants, s.scope.Outcome(runtime.QualifyID(m.Feature.Name))); level.Verdict != "" {
 		return nil
 	}
 	if level.Verdict, level.Reasons, err = s.judged(m); err == nil && level.Verdict == verdict.Pass {
 		for i, r := range level.Reasons {
 			if r.Code == code.LaunchesPerArm {
-				level.Reasons[i] = m.spared()
+				level.Reasons[i] = m.Spared()
 			}
 		}
 		level.Reasons = append(level.Reasons, s.replaced(m)...)
@@ -63,7 +64,7 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 // replaced names launches that do not count, and why.
 func (s *session) replaced(m *member) (notes []verdict.Reason) {
 	for _, launch := range s.all {
-		if m.has(launch.VariantKey) && !sound(launch) && launch.Ordinal <= m.rounds {
+		if m.Has(launch.VariantKey) && !decide.Sound(launch) && launch.Ordinal <= m.Rounds {
 			notes = append(notes, verdict.New(code.LaunchReplaced).On(launch.ID).From(whyNot(launch)...))
 		}
 	}

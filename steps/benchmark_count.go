@@ -33,9 +33,9 @@ func (s *session) total() int {
 	most := s.made()
 	for _, m := range s.members {
 		for _, v := range m.variants {
-			want := m.rounds
-			if m.open {
-				want = m.most
+			want := m.Rounds
+			if m.Open {
+				want = m.Most
 			}
 			most[v.Key] = max(most[v.Key], want)
 		}

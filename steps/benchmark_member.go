@@ -1,48 +1,41 @@
 package steps
 
 import (
-	"slices"
-
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// member is one candidate of a session: the arms that it needs, and how far it
-// has come. Several share the launches of their parent.
+// member is one candidate of a session, with what is launched for it.
 type member struct {
-	feature *plans.Feature
-	arms    arms
+	decide.Member
 	// variants are the parent, the candidate and, where a rule compares with it,
 	// the baseline.
 	variants []*variant.Variant
-	// least and most are launches of each arm.
-	least, most int
-	// rounds is how many rounds its decision rests on; open while more are wanted.
-	rounds int
-	open   bool
 	// broken is the first of its launches that did not end well.
 	broken *ledger.Launch
 	// invalid is why its launches do not count, as far as was looked at.
 	invalid verdict.Reason
 }
 
+func newMember(p *plans.Plan, f *plans.Feature, a arms, vs []*variant.Variant) *member {
+	var keys []string
+	for _, v := range vs {
+		keys = append(keys, v.Key)
+	}
+	return &member{Member: decide.NewMember(p, f, a.keyed(), keys), variants: vs}
+}
+
 // member makes what one feature needs of a session.
 func (l *Lab) member(s *runtime.Scope, f *plans.Feature) (*member, error) {
-	b := &benchmark{lab: l, feature: f}
-	vs, a, err := b.arms(s)
+	vs, a, err := (&benchmark{lab: l, feature: f}).arms(s)
 	if err != nil {
 		return nil, err
 	}
-	m := &member{feature: f, arms: a, variants: vs, open: true}
-	m.least, m.most = l.Plan.LaunchesOf(readAs(f))
-	if b.countsLaunches() {
-		m.least = m.most
-	}
-	return m, nil
+	return newMember(l.Plan, f, a, vs), nil
 }
 
 // sessionOf are f as a member and all that are measured together with it, f among
@@ -69,7 +62,7 @@ func (l *Lab) sessionOf(s *runtime.Scope, f *plans.Feature) (own *member, all []
 			return nil, nil, err
 		}
 		// A sibling whose parent came out as another variant has its own session.
-		if m.arms.parent.Key == own.arms.parent.Key && m.arms.candidate.Key != m.arms.parent.Key {
+		if m.Arms.Parent.Key == own.Arms.Parent.Key && m.Arms.Candidate.Key != m.Arms.Parent.Key {
 			all = append(all, m)
 		}
 	}
@@ -93,68 +86,4 @@ func (l *Lab) toMeasure(s *runtime.Scope, f *plans.Feature) (bool, error) {
 		return false, err
 	}
 	return s.Chosen != nil && s.Chosen(n, keys).Action != runtime.Reuse, nil
-}
-
-// took are the launches that a member's decision rests on: of every arm, those of
-// the rounds in which all of its arms were launched.
-func (m *member) took(launches []*ledger.Launch) []*ledger.Launch {
-	in := map[int]int{}
-	var own []*ledger.Launch
-	for _, launch := range launches {
-		if m.has(launch.VariantKey) && sound(launch) {
-			in[launch.Ordinal]++
-			own = append(own, launch)
-		}
-	}
-	return slices.DeleteFunc(own, func(launch *ledger.Launch) bool { return in[launch.Ordinal] < len(m.variants) })
-}
-
-func (m *member) has(key string) bool {
-	return slices.ContainsFunc(m.variants, func(v *variant.Variant) bool { return v.Key == key })
-}
-
-// sound reports whether a launch may be evidence: one that broke, or that was
-// disturbed, is recorded with its cause and another one stands in its place.
-func sound(launch *ledger.Launch) bool { return launch.OK && len(launch.Invalid) == 0 }
-
-// readAs is the name under which rules read a candidate: an alternative and a
-// confirmation stand for their feature.
-func readAs(f *plans.Feature) string {
-	if f.Of != "" {
-		return f.Of
-	}
-	return f.Name
-}
-
-// decisive are the criteria that let a feature in.
-func decisive(f *plans.Feature) (rules []*plans.Rule) {
-	for _, r := range f.Criteria {
-		if slices.Contains(f.Accept, r.Name) {
-			rules = append(rules, r)
-		}
-	}
-	return rules
-}
-
-func readsFeature(rules []*plans.Rule, name string) bool {
-	for _, r := range rules {
-		if r.Program == nil {
-			continue
-		}
-		for _, in := range r.Program.Inputs {
-			if in.Feature == name {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// spared is how many launches of each arm there are, and that a session ended before
-// all were made.
-func (m *member) spared() verdict.Reason {
-	if m.rounds >= m.most {
-		return perArm(m.rounds)
-	}
-	return verdict.New(code.LaunchesPerArm, verdict.Int("n", m.rounds), verdict.Int("most", m.most))
 }

@@ -71,12 +71,8 @@ func newRig(t *testing.T, speed speeds) *rig {
 	parent := &variant.Variant{Name: "baseline", Key: "base"}
 	r := &rig{session: &session{lab: lab, scope: scope, id: "s-1", ws: p.Workloads}}
 	for _, f := range p.Phases[0].Features {
-		least, most := p.LaunchesOf(f.Name)
 		candidate := &variant.Variant{Name: f.Name, Key: f.Name}
-		r.members = append(r.members, &member{
-			feature: f, arms: arms{candidate: candidate, parent: parent, root: parent},
-			variants: []*variant.Variant{parent, candidate}, least: least, most: most, open: true,
-		})
+		r.members = append(r.members, newMember(p, f, arms{candidate: candidate, parent: parent, root: parent}, []*variant.Variant{parent, candidate}))
 	}
 	r.launch = func(_ context.Context, sl slot, _ int, tries []*ledger.Launch) (*ledger.Launch, error) {
 		l := &ledger.Launch{

@@ -11,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/decide"
 )
 
 func (b *benchmark) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
@@ -24,7 +25,7 @@ func (b *benchmark) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision
 	out := &ledger.Decision{Variant: maps.Clone(a.candidate.Knobs)}
 	switch q := s.Outcome(runtime.QualifyID(b.feature.Name)); {
 	case q != nil && q.Verdict != verdict.Pass:
-		v, cause := broken(q)
+		v, cause := decide.Broken(q)
 		level.Verdict, level.Reasons = v, []verdict.Reason{verdict.New(code.NotMeasured).From(cause)}
 		out.Derived = true
 	case a.candidate.Key == a.parent.Key:
@@ -68,12 +69,12 @@ func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.W
 	if run.all, err = b.lab.session(run.id); err != nil {
 		return err
 	}
-	closed := b.lab.closeRetracted(own, run.all)
+	closed := own.CloseRetracted(b.lab.view(s), run.all)
 	// Whoever is not part of a session that goes on has one of its own, unless it was
 	// cut in its first round, before everybody's turn.
 	cut := b.lab.cutAtOnce(run.all, members)
 	for _, m := range members {
-		if m == own || len(run.all) == 0 || cut || slices.ContainsFunc(run.all, func(l *ledger.Launch) bool { return l.VariantKey == m.arms.candidate.Key }) {
+		if m == own || len(run.all) == 0 || cut || slices.ContainsFunc(run.all, func(l *ledger.Launch) bool { return l.VariantKey == m.Arms.Candidate.Key }) {
 			run.members = append(run.members, m)
 		}
 	}
@@ -102,7 +103,7 @@ func (l *Lab) cutAtOnce(launches []*ledger.Launch, members []*member) bool {
 		return false
 	}
 	for _, m := range members {
-		for _, f := range runtime.Siblings(l.Plan, m.feature) {
+		for _, f := range runtime.Siblings(l.Plan, m.Feature) {
 			for _, d := range l.Store.History(runtime.BenchmarkID(f.Name)) {
 				if len(launches) > 0 && d.Session == launches[0].Session {
 					return false
@@ -118,7 +119,7 @@ func (l *Lab) cutAtOnce(launches []*ledger.Launch, members []*member) bool {
 func (b *benchmark) newSession(s *runtime.Scope, work string, members []*member) (string, error) {
 	var keys []string
 	for _, m := range members {
-		keys = append(keys, m.arms.parent.Key, m.arms.candidate.Key)
+		keys = append(keys, m.Arms.Parent.Key, m.Arms.Candidate.Key)
 	}
 	for n := 0; ; n++ {
 		id := "s-" + runtime.ShortID(work, keys, s.Node.ID, s.Attempt, n)

@@ -9,6 +9,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -75,12 +76,12 @@ func (s *session) begin() int {
 // before, only who was in it then: a launch of its parent that was made without it
 // did not stand beside its own.
 func (s *session) joins(m *member, round int) bool {
-	if !m.open || round != s.cut || len(s.all) == 0 {
-		return m.open
+	if !m.Open || round != s.cut || len(s.all) == 0 {
+		return m.Open
 	}
 	own := 0
 	for _, launch := range s.all {
-		if launch.VariantKey == m.arms.candidate.Key {
+		if launch.VariantKey == m.Arms.Candidate.Key {
 			own = max(own, launch.Ordinal)
 		}
 	}
@@ -105,11 +106,11 @@ func (s *session) arms(round int) (vs []*variant.Variant) {
 // wants reports whether somebody still needs a variant: who has it may have
 // dropped out in this round.
 func (s *session) wants(v *variant.Variant) bool {
-	return slices.ContainsFunc(s.members, func(m *member) bool { return m.open && m.has(v.Key) })
+	return slices.ContainsFunc(s.members, func(m *member) bool { return m.Open && m.Has(v.Key) })
 }
 
 func (s *session) open() bool {
-	return slices.ContainsFunc(s.members, func(m *member) bool { return m.open })
+	return slices.ContainsFunc(s.members, func(m *member) bool { return m.Open })
 }
 
 // slot launches a variant, again where what it measured does not count for a
@@ -121,7 +122,7 @@ func (s *session) slot(ctx context.Context, sl slot) error {
 			tries = append(tries, launch)
 		}
 	}
-	if slices.ContainsFunc(tries, sound) {
+	if slices.ContainsFunc(tries, decide.Sound) {
 		return nil
 	}
 	sl.number = s.slots() + 1
@@ -136,15 +137,15 @@ func (s *session) slot(ctx context.Context, sl slot) error {
 		}
 		s.all, tries = append(s.all, launch), append(tries, launch)
 		switch {
-		case sound(launch):
+		case decide.Sound(launch):
 			return nil
 		case !launch.OK, !launch.Disturbed, made >= maxReplaced:
 			if !launch.OK {
 				s.died(launch)
 			}
 			for _, m := range s.members {
-				if m.open && m.has(launch.VariantKey) {
-					m.broken, m.open = launch, false
+				if m.Open && m.Has(launch.VariantKey) {
+					m.broken, m.Open = launch, false
 				}
 			}
 			return nil
@@ -155,29 +156,29 @@ func (s *session) slot(ctx context.Context, sl slot) error {
 // looks asks for every member whether it needs more.
 func (s *session) looks() error {
 	for _, m := range s.members {
-		if !m.open {
+		if !m.Open {
 			continue
 		}
-		before := m.rounds
-		if err := s.lab.look(s.scope, m, s.all); err != nil {
+		before := m.Rounds
+		if err := m.Look(s.lab.view(s.scope), s.all); err != nil {
 			return err
 		}
-		if m.rounds == 0 {
-			m.open = true
+		if m.Rounds == 0 {
+			m.Open = true
 			continue
 		}
-		if why := s.lab.otherEnvironment(m.took(s.all), m.variants); !why.IsZero() {
-			m.invalid, m.open = why, false
+		if why := s.lab.otherEnvironment(m.Took(s.all), m.variants); !why.IsZero() {
+			m.invalid, m.Open = why, false
 			continue
 		}
-		if m.rounds > before && m.rounds >= m.least && m.open {
+		if m.Rounds > before && m.Rounds >= m.Least && m.Open {
 			// What does not count is not worth more launches.
 			v, reasons, err := s.judged(m)
 			if err != nil {
 				return err
 			}
 			if v != verdict.Pass {
-				m.invalid, m.open = reasons[0], false
+				m.invalid, m.Open = reasons[0], false
 			}
 		}
 	}

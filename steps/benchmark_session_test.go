@@ -29,7 +29,7 @@ func TestSessionSharesAndStops(t *testing.T) {
 	for i, want := range []int{8, 2 * strings.Count(got, "y")} {
 		level, out := r.conclusion(t, i)
 		if level.Verdict != verdict.Pass || len(out.Launches) != want {
-			t.Errorf("%s: %s, %d launches of %d, %+v", r.members[i].feature.Name, level.Verdict, len(out.Launches), want, level.Reasons)
+			t.Errorf("%s: %s, %d launches of %d, %+v", r.members[i].Feature.Name, level.Verdict, len(out.Launches), want, level.Reasons)
 		}
 	}
 }
@@ -115,11 +115,11 @@ func TestSessionComesBack(t *testing.T) {
 	if err := r.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	rounds := r.members[1].rounds
+	rounds := r.members[1].Rounds
 	again := newRig(t, speed)
 	again.all = r.all
 	again.members = again.members[:1]
-	again.members[0].least = 6
+	again.members[0].Least = 6
 	if err := again.run(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -68,11 +68,3 @@ func (l *Sender) work(ctx context.Context, st *started, v *variant.Variant, same
 	}
 	return same.keep(l, st, ws)
 }
-
-// samplesOf is the digest of what a launch's metrics were taken from.
-func samplesOf(samples, output string) string {
-	if samples == "" {
-		return output
-	}
-	return samples
-}

@@ -9,6 +9,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -93,7 +94,7 @@ func (c *compare) comparison(s *runtime.Scope) (*comparison, error) {
 	for _, key := range out.Engines {
 		var knobs map[string]string
 		if b := c.lab.Plan.Baseline; b != nil && b.Engine == key {
-			knobs = c.lab.Defaults()
+			knobs = c.lab.Plan.DefaultKnobs()
 		}
 		v, err := c.lab.Resolve(s, key, key, knobs)
 		if err != nil {
@@ -139,7 +140,7 @@ func (c *compare) Keys(s *runtime.Scope) (runtime.Keys, error) {
 		return runtime.Keys{}, err
 	}
 	measure := runtime.Digest("compare", c.lab.BenchmarkKey(it.workloads, it.variants), c.lab.qualifyKey(it.protocol, it.variants...))
-	return runtime.Keys{Measure: measure, Decide: runtime.Digest("launches", it.Launches, decidingVersion)}, nil
+	return runtime.Keys{Measure: measure, Decide: runtime.Digest("launches", it.Launches, decide.Version)}, nil
 }
 
 // Foresee implements runtime.Foreseer: a qualification of each engine that was

@@ -9,6 +9,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -75,7 +76,7 @@ func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison,
 	}
 	for _, l := range levels {
 		if l.Verdict != verdict.Pass && e.Broken == "" {
-			e.Broken, e.Cause = broken(&ledger.Decision{Verdict: l.Verdict, Levels: levels})
+			e.Broken, e.Cause = decide.Broken(&ledger.Decision{Verdict: l.Verdict, Levels: levels})
 		}
 		l.Name = v.Name + "/" + l.Name
 		out.Levels = append(out.Levels, l)
@@ -107,7 +108,7 @@ func (c *compare) measure(ctx context.Context, s *runtime.Scope, it *comparison,
 			continue
 		}
 		used[sl.variant] = append(used[sl.variant], launch)
-		e.Launches = append(e.Launches, gates.Launch{ID: launch.ID, Recorded: true, Samples: samplesOf(launch.Samples, launch.Output), Metrics: launch.Metrics, Stale: !fresh(launch.Engine)})
+		e.Launches = append(e.Launches, decide.Measured(launch))
 	}
 	reference := used[it.variants[0]]
 	for _, v := range it.variants {

@@ -4,6 +4,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -43,9 +44,10 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 	case q == nil:
 		return out, nil, nil
 	case q.Verdict != verdict.Pass:
-		out.Verdict, _ = broken(q)
+		out.Verdict, _ = decide.Broken(q)
 		return out, nil, nil
 	}
+	view := b.lab.view(s)
 	own, _, err := b.lab.sessionOf(s, b.feature)
 	if err != nil {
 		return nil, nil, err
@@ -58,22 +60,22 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 	if err != nil {
 		return nil, nil, err
 	}
-	b.lab.closeRetracted(own, have)
+	own.CloseRetracted(view, have)
 	if len(have) > 0 {
-		if err := b.lab.look(s, own, have); err != nil {
+		if err := own.Look(view, have); err != nil {
 			return nil, nil, err
 		}
 	}
 	var launches []runtime.PlannedLaunch
-	for _, launch := range own.took(have) {
+	for _, launch := range own.Took(have) {
 		out.Launches = append(out.Launches, launch.ID)
 	}
-	if own.open {
+	if own.Open {
 		out.Launches = nil // and more, which are not known
-		next := b.lab.nextLook(own, out.Session, work)
-		for round := own.rounds + 1; round <= own.most; round++ {
+		next := own.NextLook(view, out.Session, work)
+		for round := own.Rounds + 1; round <= own.Most; round++ {
 			for _, v := range own.variants {
-				if v != own.arms.candidate && b.launchedBefore(s) {
+				if v.Key != own.Arms.Candidate.Key && b.launchedBefore(s) {
 					continue
 				}
 				l := planned(v, ledger.ForBenchmark)
@@ -82,7 +84,7 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 			}
 		}
 	}
-	out.Reasons = b.lab.resolvable(own, out.Session, work)
+	out.Reasons = own.Resolvable(view, out.Session, work)
 	return out, launches, nil
 }
 

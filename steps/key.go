@@ -5,10 +5,6 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// decidingVersion is part of every decision key. It changes when the way of
-// deciding does, so that verdicts of the old way are decided again.
-const decidingVersion = "4"
-
 // qualifyKey: the variants, the levels with their settings, and the machine.
 func (l *Lab) qualifyKey(protocol *plans.Protocol, vs ...*variant.Variant) string {
 	var parts []any
@@ -31,21 +27,6 @@ func levelParts(protocol *plans.Protocol) (parts []any) {
 func judged(workloads []*plans.Workload) (parts []any) {
 	for _, w := range workloads {
 		parts = append(parts, w.Name, w.Coherence)
-	}
-	return parts
-}
-
-// ruleKey is what a rule decides by besides its evidence: its text, and the
-// numbers of targets, which stand elsewhere in the plan.
-func ruleKey(r *plans.Rule) []any {
-	parts := []any{r.Name, r.Expr}
-	if r.Program == nil {
-		return parts
-	}
-	for _, in := range r.Program.Inputs {
-		if in.Kind == plans.InputTarget {
-			parts = append(parts, in.Path, in.Number)
-		}
 	}
 	return parts
 }

@@ -50,17 +50,8 @@ func (l *Lab) Step(n *runtime.Node) (runtime.Step, error) {
 		return &qualify{lab: l, feature: n.FeatureBlock}, nil
 	case runtime.KindBenchmark:
 		return &benchmark{lab: l, feature: n.FeatureBlock}, nil
-	case runtime.KindFeature:
-		if len(n.FeatureBlock.Confirm) > 0 {
-			return &joinConfirmed{lab: l, feature: n.FeatureBlock}, nil
-		}
-		return l.decider(n.FeatureBlock), nil
-	case runtime.KindCriteria:
-		return &decideOn{l.decider(n.FeatureBlock)}, nil
-	case runtime.KindGate:
-		return &decideGate{lab: l, phase: n.PhaseBlock}, nil
-	case runtime.KindPhase:
-		return &joinPhase{lab: l, phase: n.PhaseBlock}, nil
+	case runtime.KindFeature, runtime.KindCriteria, runtime.KindGate, runtime.KindPhase:
+		return deciding{l, n}, nil
 	case runtime.KindStep:
 		if kind, ok := work.Kinds[n.StepBlock.Kind]; ok {
 			return kind.Make(l.site(), n.StepBlock), nil

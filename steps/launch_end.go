@@ -12,6 +12,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/steps/decide"
 )
 
 // broke writes into the record how the engine failed. An engine that died in
@@ -81,7 +82,7 @@ func (st *started) stop(s *runtime.Scope) {
 		st.perLaunch("memory_gb", float64(peak)/1e9)
 	}
 	crashes := st.crashed
-	if crashed(st.record) {
+	if decide.Crashed(st.record) {
 		crashes++
 	}
 	st.perLaunch("crashes", float64(crashes))

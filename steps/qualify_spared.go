@@ -5,6 +5,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -12,7 +13,7 @@ import (
 // as the variant that it is compared with. No fact where it does not, and where
 // nothing is compared.
 func (l *Lab) nothingUnderTest(s *runtime.Scope, f *plans.Feature) (verdict.Reason, error) {
-	if f == nil || !l.benchmarked(f) {
+	if f == nil || !decide.Benchmarked(l.Plan, f) {
 		return verdict.Reason{}, nil
 	}
 	a, err := l.armsOf(s, f)
@@ -32,4 +33,18 @@ func (q *qualify) spared(s *runtime.Scope, candidate *variant.Variant) (verdict.
 		return why, err
 	}
 	return q.lab.nothingUnderTest(s, q.feature)
+}
+
+// confirmsNothing says why a confirmation could only repeat what is known: with its
+// knobs the other engine comes out as the first one, so that its launches would be
+// the very same. No fact where it is another one, and for what is no confirmation.
+func (l *Lab) confirmsNothing(s *runtime.Scope, f *plans.Feature, candidate *variant.Variant) (verdict.Reason, error) {
+	if f == nil || f.Engine == "" {
+		return verdict.Reason{}, nil
+	}
+	first, err := l.armsOf(s, l.Plan.Feature(f.Of))
+	if err != nil || first.candidate.Key != candidate.Key {
+		return verdict.Reason{}, err
+	}
+	return verdict.New(code.ConfirmsNothing, verdict.Text("engine", f.Engine), verdict.Text("first", first.candidate.Engine)).On(first.candidate.Name), nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -62,7 +63,7 @@ func (l *Lab) continues(s *runtime.Scope, m *member, work string) (string, error
 	if err != nil {
 		return "", err
 	}
-	mended := slices.ContainsFunc(all, func(launch *ledger.Launch) bool { return m.has(launch.VariantKey) && !sound(launch) })
+	mended := slices.ContainsFunc(all, func(launch *ledger.Launch) bool { return m.Has(launch.VariantKey) && !decide.Sound(launch) })
 	p := s.Previous
 	switch {
 	case s.Asked():
@@ -75,13 +76,13 @@ func (l *Lab) continues(s *runtime.Scope, m *member, work string) (string, error
 		return id, nil
 	}
 	complete := *m
-	if err := l.look(s, &complete, all); err != nil {
+	if err := complete.Look(l.view(s), all); err != nil {
 		return "", err
 	}
-	if complete.open {
+	if complete.Open {
 		again = !goesOn // what it goes on with counts the crash
 	} else if again {
-		again = l.closeRetracted(&complete, all).IsZero()
+		again = complete.CloseRetracted(l.view(s), all).IsZero()
 	}
 	if again {
 		return "", nil
@@ -96,11 +97,11 @@ func (l *Lab) continues(s *runtime.Scope, m *member, work string) (string, error
 func (l *Lab) sessionWith(s *runtime.Scope, m *member, work string) (id string) {
 	// A candidate that entered the stack is the parent of others, in their sessions.
 	beside := map[string]bool{}
-	for _, launch := range l.Store.Launches(store.LaunchFilter{VariantKey: m.arms.parent.Key, Purpose: ledger.ForBenchmark}) {
+	for _, launch := range l.Store.Launches(store.LaunchFilter{VariantKey: m.Arms.Parent.Key, Purpose: ledger.ForBenchmark}) {
 		beside[launch.Session] = beside[launch.Session] || launch.Work == work
 	}
 	decided, p := "", s.Previous
-	for _, launch := range l.Store.Launches(store.LaunchFilter{VariantKey: m.arms.candidate.Key, Purpose: ledger.ForBenchmark}) {
+	for _, launch := range l.Store.Launches(store.LaunchFilter{VariantKey: m.Arms.Candidate.Key, Purpose: ledger.ForBenchmark}) {
 		if launch.Work != work || !beside[launch.Session] {
 			continue
 		}

@@ -1,13 +1,9 @@
 package steps
 
 import (
-	"maps"
-
-	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
-	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -57,87 +53,41 @@ type (
 )
 
 func (l *Lab) resolveArms(s *runtime.Scope, f *plans.Feature) (a arms, err error) {
-	if f, err = l.standsFor(s, f); err != nil {
-		return a, err
-	}
-	on := f.Engine
-	if on == "" {
-		on = l.Plan.Baseline.Engine
-	}
-	if a.root, err = l.rootOn(s, on); err != nil {
-		return a, err
-	}
-	under, name := a.root.Knobs, ledger.Baseline
-	switch f.BuildsOn.Kind {
-	case plans.OnFeature:
-		name = f.BuildsOn.Feature
-		if under, err = l.candidateKnobs(s, l.Plan.Feature(name)); err != nil {
-			return a, err
-		}
-	case plans.OnAccepted:
-		if under, err = l.stack(s, f, maps.Clone(under)); err != nil {
-			return a, err
-		}
-		name = "accepted"
-	}
-	if f.BuildsOn.Kind == plans.OnBaseline || maps.Equal(under, a.root.Knobs) {
-		a.parent = a.root
-	} else if a.parent, err = l.Resolve(s, name, on, under); err != nil {
-		return a, err
-	}
-	set, err := l.sets(s, f)
+	planned, err := decide.ArmsOf(l.view(s), f)
 	if err != nil {
 		return a, err
 	}
-	over := maps.Clone(under)
-	maps.Copy(over, set)
-	a.candidate, err = l.Resolve(s, f.Name, on, over)
+	if a.root, err = l.rootOn(s, planned.Root); err != nil {
+		return a, err
+	}
+	if a.parent = a.root; planned.Parent.Name != planned.Root.Name {
+		if a.parent, err = l.Resolve(s, planned.Parent.Name, planned.Parent.Engine, planned.Parent.Knobs); err != nil {
+			return a, err
+		}
+	}
+	a.candidate, err = l.Resolve(s, planned.Candidate.Name, planned.Candidate.Engine, planned.Candidate.Knobs)
 	return a, err
 }
 
 // rootOn is the baseline on an engine.
-func (l *Lab) rootOn(s *runtime.Scope, on string) (*variant.Variant, error) {
+func (l *Lab) rootOn(s *runtime.Scope, root decide.Arm) (*variant.Variant, error) {
+	key := foreseenRoot(root.Engine)
 	if s.Foreseen != nil {
-		if known, ok := s.Foreseen.Load(foreseenRoot(on)); ok {
+		if known, ok := s.Foreseen.Load(key); ok {
 			return known.(*variant.Variant), nil
 		}
 	}
-	v, err := l.Resolve(s, ledger.Baseline, on, l.Defaults())
+	v, err := l.Resolve(s, root.Name, root.Engine, root.Knobs)
 	if err == nil && s.Foreseen != nil {
-		s.Foreseen.Store(foreseenRoot(on), v)
+		s.Foreseen.Store(key, v)
 	}
 	return v, err
 }
 
-// candidateKnobs is the knob values of a feature that another one builds on.
-func (l *Lab) candidateKnobs(s *runtime.Scope, f *plans.Feature) (map[string]string, error) {
-	d := s.Outcome(runtime.FeatureID(f.Name))
-	if d == nil || len(d.Variant) == 0 {
-		if why := s.LockedBy(runtime.FeatureID(f.Name)); !why.IsZero() {
-			return nil, &verdict.Fault{Reason: verdict.New(code.FeatureNotRun).On(f.Name).From(why)}
-		}
-		return nil, runtime.ErrUndecided
+// keyed are arms as deciding knows them.
+func (a arms) keyed() decide.Arms {
+	arm := func(v *variant.Variant) decide.Arm {
+		return decide.Arm{Name: v.Name, Engine: v.Engine, Key: v.Key, Knobs: v.Knobs}
 	}
-	return maps.Clone(d.Variant), nil
-}
-
-// stack lays the sets of all accepted features over the baseline, in the order
-// in which they may enter. A feature that builds on the stack needs all features
-// before it, so each of them is settled here; those needs, not the ones of
-// whoever asks, say what was under the feature when it was measured.
-func (l *Lab) stack(s *runtime.Scope, f *plans.Feature, knobs map[string]string) (map[string]string, error) {
-	for _, need := range l.Graph.Node(runtime.QualifyID(f.Name)).Needs {
-		n := l.Graph.Node(need.On)
-		if n == nil || n.Kind != runtime.KindFeature {
-			continue
-		}
-		d := s.Outcome(need.On)
-		if d == nil && s.LockedBy(need.On).IsZero() {
-			return nil, runtime.ErrUndecided
-		}
-		if d != nil && d.Accepted {
-			maps.Copy(knobs, enters(n.FeatureBlock, d))
-		}
-	}
-	return knobs, nil
+	return decide.Arms{Candidate: arm(a.candidate), Parent: arm(a.parent), Root: arm(a.root)}
 }

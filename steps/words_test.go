@@ -13,10 +13,10 @@ import (
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
-	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/replay"
 )
 
 // wordsPlan has all that reasons are made of: levels that fail, launches that break or
@@ -276,7 +276,7 @@ func (s *story) benchmark(b *benchmark, sc *runtime.Scope) (*ledger.Decision, er
 	if run.all, err = s.lab.session(run.id); err != nil {
 		return nil, err
 	}
-	closed := s.lab.closeRetracted(own, run.all)
+	closed := own.CloseRetracted(s.lab.view(sc), run.all)
 	run.dropDead()
 	run.launch = func(_ context.Context, sl slot, _ int, tries []*ledger.Launch) (*ledger.Launch, error) {
 		l := s.launch(run, sl, len(tries))
@@ -287,7 +287,7 @@ func (s *story) benchmark(b *benchmark, sc *runtime.Scope) (*ledger.Decision, er
 		return nil, err
 	}
 	level := ledger.Level{Name: benchmarkLevel}
-	out := &ledger.Decision{Variant: own.arms.candidate.Knobs}
+	out := &ledger.Decision{Variant: own.Arms.Candidate.Knobs}
 	if err := run.conclude(s.t.Context(), own, out, &level); err != nil {
 		return nil, err
 	}
@@ -349,7 +349,7 @@ func (s *story) retract(node string) {
 
 // replay decides everything again, and by a plan that asks for more.
 func (s *story) replay() {
-	r := NewReplay(s.lab.Store, nil)
+	r := replay.New(s.lab.Store, Registry(), nil)
 	for _, d := range r.Decisions() {
 		again := r.Decide(d)
 		again.Record = 0 // steps that decide end in any order
@@ -358,11 +358,11 @@ func (s *story) replay() {
 		s.said = append(append(s.said, again.Why), again.Notes...)
 	}
 	stricter := labOf(s.t, strings.ReplaceAll(strings.ReplaceAll(wordsPlan, "engine.memory_gb.gain >= 0.1", "engine.memory_gb.gain >= 0.2"), "layers = 3", "layers = 5")).Plan
-	nodes, notes := NewReplay(s.lab.Store, nil).With(stricter)
+	nodes, notes := replay.New(s.lab.Store, Registry(), nil).With(stricter)
 	s.keep(notes)
 	for _, w := range nodes {
 		s.keep(w)
-		s.keys = append(s.keys, fmt.Sprint(w.Node, w.WouldBe, w.Accepted, w.Unmeasured, w.open, w.unsure, w.Locked.Key()))
+		s.keys = append(s.keys, fmt.Sprint(w.Node, w.WouldBe, w.Accepted, w.Unmeasured, w.Open, w.Unsure, w.Locked.Key()))
 		s.said = append(append(s.said, w.Locked), w.Reasons...)
 	}
 }
@@ -418,49 +418,5 @@ func same(t *testing.T, when string, a, b []string) {
 	}
 	if len(a) != len(b) {
 		t.Errorf("%s there are %d lines and not %d", when, len(b), len(a))
-	}
-}
-
-// TestKeysRestOnFacts: what a decision rests on is another thing where the fact is
-// another, and the same in whatever words that is put.
-func TestKeysRestOnFacts(t *testing.T) {
-	lock := func(why verdict.Reason) string {
-		t.Helper()
-		got, err := restsOn(scopeOf(nil, map[string]verdict.Reason{"feature.x": why}), "feature.x")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return got
-	}
-	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	gate := &ledger.Decision{Node: "phase.one", Attempt: 1, Verdict: verdict.Fail}
-	waived := func(reason, by string, until time.Duration) verdict.Reason {
-		w := &ledger.Waiver{Node: gate.Node, Attempt: 1, Verdict: verdict.Fail, Reason: reason, By: by, Expires: at.Add(until)}
-		return verdict.New(code.Outcome).On(gate.Node).Is(gate.Verdict).From(w.Bears(gate, at))
-	}
-	expired := lock(waived("known", "kim", -time.Hour))
-	for name, why := range map[string]verdict.Reason{
-		"another reason":   waived("known, mended upstream", "kim", -time.Hour),
-		"another person":   waived("known", "lee", -time.Hour),
-		"another end":      waived("known", "kim", -2*time.Hour),
-		"another argument": waived("known", "kim", -time.Hour).From(verdict.New(code.WaiverExpired)),
-	} {
-		if lock(why) != expired {
-			t.Errorf("%s is another key", name)
-		}
-	}
-	for name, why := range map[string]verdict.Reason{
-		"no waiver":       verdict.New(code.Outcome).On("phase.one").Is(verdict.Fail),
-		"another waiver":  verdict.New(code.Outcome).On("phase.one").Is(verdict.Fail).From(verdict.New(code.WaiverRevoked)),
-		"another verdict": verdict.New(code.Outcome).On("phase.one").Is(verdict.Error).From(verdict.New(code.WaiverExpired)),
-		"another gate":    verdict.New(code.Outcome).On("phase.two").Is(verdict.Fail).From(verdict.New(code.WaiverExpired)),
-		"another fact":    verdict.New(code.RetractedNode).On("phase.one"),
-	} {
-		if lock(why) == expired {
-			t.Errorf("%s is the same key", name)
-		}
-	}
-	if _, err := (&decideFeature{lab: NewLab(&plans.Plan{}, nil), feature: &plans.Feature{}}).Keys(scopeOf(nil, nil)); err == nil {
-		t.Error("what is not decided has a key")
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/mxflow/mxflow/plans/rules"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/steps"
 	"github.com/mxflow/mxflow/steps/apply"
+	"github.com/mxflow/mxflow/steps/decide"
 )
 
 const consoleHelp = `Expressions   var.model   local.sizes   workload.chat   upper("x")   [for s in local.sizes : s * 2]
@@ -187,7 +187,7 @@ func (c *console) decide(rule *plans.Rule, address bool) {
 		fmt.Fprintln(c.stdout, "The rule is sound. It is decided after measuring; --run latest takes the newest run.")
 		return
 	}
-	result := gates.Decide([]*plans.Rule{rule}, c.evidence, steps.GateSettings(c.loaded.Plan))[0]
+	result := gates.Decide([]*plans.Rule{rule}, c.evidence, decide.GateSettings(c.loaded.Plan))[0]
 	switch {
 	case address && len(result.Comparisons) == 1:
 		left, _ := tell.Sides(result.Comparisons[0].Left, result.Comparisons[0].Right)

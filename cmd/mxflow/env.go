@@ -314,7 +314,7 @@ func (r *recipe) resolve(p *plans.Plan, lab *steps.Lab, st *store.Store) error {
 			}
 		}
 	}
-	r.knobs = lab.DefaultKnobs()
+	r.knobs = p.DefaultKnobs()
 	switch r.variant {
 	case "baseline":
 		return nil
@@ -323,7 +323,7 @@ func (r *recipe) resolve(p *plans.Plan, lab *steps.Lab, st *store.Store) error {
 	}
 	var f *plans.Feature
 	names := []string{"accepted", "baseline"}
-	for _, c := range steps.Candidates(p) {
+	for _, c := range p.Candidates() {
 		names = append(names, c.Name)
 		if c.Name == r.variant {
 			f = c
@@ -381,7 +381,7 @@ func (r *recipe) resolveFeature(p *plans.Plan, f *plans.Feature, lab *steps.Lab,
 		}
 		return fmt.Errorf("feature %s chooses among %s, and has not chosen yet: name one of them", f.Name, strings.Join(names, ", "))
 	}
-	r.knobs = lab.PlannedKnobs(f, stack.Knobs)
+	r.knobs = p.PlannedKnobs(f, stack.Knobs)
 	r.notes = append(r.notes, says)
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/steps/decide"
 )
 
 // ruleArgument is a rule, argued comparison by comparison.
@@ -847,7 +847,7 @@ func noiseSessions(st *store.Store, t *verdict.Test) []string {
 	if t.Stat != "median" {
 		key += "." + t.Stat
 	}
-	return steps.NoiseSessions(steps.NoiseBefore(st.Records(), first.Session, first.Work, variants...), key)
+	return decide.NoiseSessions(decide.NoiseBefore(st.Records(), first.Session, first.Work, variants...), key)
 }
 
 func sessionsWord(sessions []string) string {

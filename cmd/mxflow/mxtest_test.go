@@ -13,6 +13,7 @@ import (
 	"github.com/mxflow/mxflow/plans/convert"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/steps"
+	decided "github.com/mxflow/mxflow/steps/cases"
 )
 
 // TestExamplesAreTested: the cases beside examples come out as they say and show
@@ -46,7 +47,7 @@ func TestCaseTemplatesOfExamples(t *testing.T) {
 		if !res.OK() {
 			t.Fatalf("%s: %v", file, res.Diagnostics)
 		}
-		text, open := steps.CaseTemplates(res, nil)
+		text, open := decided.Templates(res, nil)
 		comments += open
 		if text == "" {
 			continue // it compares, and decides nothing
@@ -60,7 +61,7 @@ func TestCaseTemplatesOfExamples(t *testing.T) {
 			t.Fatal(found.Diagnostics)
 		}
 		for _, c := range cases {
-			if o := steps.DecideCase(res.Plan, c); !o.OK() {
+			if o := decided.Decide(res.Plan, c); !o.OK() {
 				t.Errorf("%s: %s: %+v", file, c.Name, o.Unexpected)
 			}
 		}

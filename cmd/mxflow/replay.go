@@ -18,6 +18,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/steps/replay"
 )
 
 // replayFlags are those of audit replay.
@@ -112,8 +113,8 @@ func (a *app) beside(args []string, changed string) []string {
 
 // newReplay can tell sensitive values from others where the state directory has the
 // key to do so.
-func newReplay(st *store.Store, flags replayFlags) *steps.Replay {
-	r := steps.NewReplay(st, flags.vars)
+func newReplay(st *store.Store, flags replayFlags) *replay.Replay {
+	r := replay.New(st, steps.Registry(), flags.vars)
 	if key, err := store.KnownSecretKey(st.Dir()); err == nil {
 		r.Seal = func(text string) string { return redact.Sealed(key, text) }
 	}
@@ -122,10 +123,10 @@ func newReplay(st *store.Store, flags replayFlags) *steps.Replay {
 
 // replayResult is what deciding again came to.
 type replayResult struct {
-	Decisions []steps.Replayed            `json:"decisions"`
-	Counts    map[steps.ReplayOutcome]int `json:"counts"`
-	Numbers   int                         `json:"numbers"`
-	Agrees    bool                        `json:"agrees"`
+	Decisions []replay.Replayed      `json:"decisions"`
+	Counts    map[replay.Outcome]int `json:"counts"`
+	Numbers   int                    `json:"numbers"`
+	Agrees    bool                   `json:"agrees"`
 	// partly are decisions that stand, of which only the recorded tests could be
 	// computed again.
 	partly int
@@ -140,7 +141,7 @@ func (a *app) replay(st *store.Store, flags replayFlags) error {
 			return err
 		}
 	}
-	out := replayResult{Decisions: []steps.Replayed{}, Counts: map[steps.ReplayOutcome]int{}}
+	out := replayResult{Decisions: []replay.Replayed{}, Counts: map[replay.Outcome]int{}}
 	for _, d := range r.Decisions() {
 		if node != "" && d.Node != node {
 			continue
@@ -149,25 +150,25 @@ func (a *app) replay(st *store.Store, flags replayFlags) error {
 		out.Decisions = append(out.Decisions, again)
 		out.Counts[again.Outcome]++
 		out.Numbers += again.Numbers
-		if again.Outcome == steps.ReplayTests && again.Stands {
+		if again.Outcome == replay.TestsAgree && again.Stands {
 			out.partly++
 		}
 	}
 	n := out.Counts
-	out.Agrees = n[steps.ReplayAgrees] > 0 && n[steps.ReplayDiffers] == 0 && n[steps.ReplayBroken] == 0 && out.partly == 0
+	out.Agrees = n[replay.Agrees] > 0 && n[replay.Differs] == 0 && n[replay.Broken] == 0 && out.partly == 0
 	if a.json {
 		a.printJSON(out)
 	} else {
 		a.printReplay(out)
 	}
 	switch {
-	case n[steps.ReplayDiffers] > 0:
-		return a.fail(verdict.ExitFail, fmt.Errorf("%d %s come out as recorded", n[steps.ReplayDiffers], plural(n[steps.ReplayDiffers], "decision does not", "decisions do not")))
-	case n[steps.ReplayBroken] > 0:
-		return a.fail(verdict.ExitBroken, fmt.Errorf("%s cannot be decided again, because raw data are missing or damaged", count(n[steps.ReplayBroken], "decision")))
+	case n[replay.Differs] > 0:
+		return a.fail(verdict.ExitFail, fmt.Errorf("%d %s come out as recorded", n[replay.Differs], plural(n[replay.Differs], "decision does not", "decisions do not")))
+	case n[replay.Broken] > 0:
+		return a.fail(verdict.ExitBroken, fmt.Errorf("%s cannot be decided again, because raw data are missing or damaged", count(n[replay.Broken], "decision")))
 	case out.partly > 0:
 		return a.fail(verdict.ExitInconclusive, fmt.Errorf("of %d %s only the tests could be computed again: the plan cannot be compiled as it was recorded. If it needs variables, give them again with --var or --var-file", out.partly, plural(out.partly, "decision that stands", "decisions that stand")))
-	case n[steps.ReplayAgrees] == 0:
+	case n[replay.Agrees] == 0:
 		return a.fail(verdict.ExitInconclusive, errors.New("there is nothing to decide again: no feature and no gate was decided by rules here"))
 	}
 	return nil
@@ -253,7 +254,7 @@ const mostDifferences = 20
 func (a *app) printReplay(out replayResult) {
 	rows, differences := [][]string{}, [][]string{}
 	for _, d := range out.Decisions {
-		if d.Outcome != steps.ReplayAgrees || len(out.Decisions) <= mostListed {
+		if d.Outcome != replay.Agrees || len(out.Decisions) <= mostListed {
 			rows = append(rows, []string{d.Node, fmt.Sprint(d.Attempt), string(d.Recorded), dashed(string(d.Again)), string(d.Outcome), string(d.Rules)})
 		}
 		for i, diff := range d.Differences {
@@ -273,7 +274,7 @@ func (a *app) printReplay(out replayResult) {
 		fmt.Fprintln(a.stdout)
 	}
 	a.printReplayNotes(out)
-	agree := out.Counts[steps.ReplayAgrees]
+	agree := out.Counts[replay.Agrees]
 	switch {
 	case out.Agrees:
 		fmt.Fprintf(a.stdout, "Everything agrees: %s with %s.\n", count(agree, "decision"), count(out.Numbers, "number"))
@@ -291,7 +292,7 @@ func (a *app) printReplayNotes(out replayResult) {
 		}
 	}
 	for _, d := range out.Decisions {
-		if !d.Why.IsZero() && d.Outcome != steps.ReplayAgrees && d.Outcome != steps.ReplayDiffers && d.Outcome != steps.ReplayTests {
+		if !d.Why.IsZero() && d.Outcome != replay.Agrees && d.Outcome != replay.Differs && d.Outcome != replay.TestsAgree {
 			say(fmt.Sprintf("%s, attempt %d, %s: %s.", d.Node, d.Attempt, d.Outcome, tell.Line(d.Why)))
 		}
 		for _, n := range d.Notes {

@@ -22,6 +22,8 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/steps/decide"
+	"github.com/mxflow/mxflow/steps/replay"
 )
 
 // fixturePlan is the plan that recorded decisions of tests are by. RULES are the
@@ -219,7 +221,7 @@ func (s *recordedState) evidence(session string) ledger.Evidence {
 		return ev
 	}
 	work := s.st.Launches(store.LaunchFilter{Session: session})
-	for address, n := range steps.Noise(steps.NoiseBefore(s.st.Records(), session, work[0].Work, work[0].VariantKey), []string{"chat.tg"}) {
+	for address, n := range decide.Noise(decide.NoiseBefore(s.st.Records(), session, work[0].Work, work[0].VariantKey), []string{"chat.tg"}) {
 		ev.Noise = map[string]ledger.Noise{address: ledger.Noise(n)}
 	}
 	return ev
@@ -231,7 +233,7 @@ func (s *recordedState) decide(session string) {
 	ev := s.evidence(session)
 	statistics := &ledger.Statistics{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8, Version: "4"}
 	record := func(node, kind string, rules []*plans.Rule, ev ledger.Evidence, levels []ledger.Level) *ledger.Decision {
-		all, err := steps.Assemble([]ledger.Evidence{ev}, s.st.LaunchByID)
+		all, err := decide.Assemble([]ledger.Evidence{ev}, s.st.LaunchByID)
 		if err != nil {
 			s.t.Fatal(err)
 		}
@@ -243,7 +245,7 @@ func (s *recordedState) decide(session string) {
 		for _, l := range levels {
 			joined = append(joined, l.Verdict)
 		}
-		for _, r := range gates.Decide(rules, all, steps.SettingsOf(statistics)) {
+		for _, r := range gates.Decide(rules, all, decide.RecordedSettings(statistics)) {
 			r.Role = map[string]string{"gate": "rule", "feature": "criterion"}[kind]
 			d.Rules = append(d.Rules, r)
 			joined = append(joined, r.Verdict)
@@ -694,9 +696,9 @@ func BenchmarkReplay(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		r := steps.NewReplay(st, nil)
+		r := replay.New(st, steps.Registry(), nil)
 		for _, d := range r.Decisions() {
-			if got := r.Decide(d); got.Outcome != steps.ReplayAgrees || got.Again != verdict.Pass {
+			if got := r.Decide(d); got.Outcome != replay.Agrees || got.Again != verdict.Pass {
 				b.Fatalf("%+v", got)
 			}
 		}

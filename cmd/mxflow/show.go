@@ -17,7 +17,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/steps/replay"
 )
 
 func (a *app) showCommand() *cobra.Command {
@@ -298,22 +298,22 @@ func (a *app) observed(launches []*ledger.Launch) {
 	}
 }
 
-// What a recomputation came to; see steps.Recompute.
+// What a recomputation came to; see replay.Recompute.
 const (
-	agrees  = steps.RawAgrees
-	within  = steps.RawWithin
-	differs = steps.RawDiffers
-	noRaw   = steps.RawMissing
+	agrees  = replay.RawAgrees
+	within  = replay.RawWithin
+	differs = replay.RawDiffers
+	noRaw   = replay.RawMissing
 	// elsewhereTolerance is that of another architecture.
-	elsewhereTolerance = steps.ElsewhereTolerance
+	elsewhereTolerance = replay.ElsewhereTolerance
 )
 
 type (
-	outcome    = steps.RawOutcome
-	recomputed = steps.Recomputed
+	outcome    = replay.RawOutcome
+	recomputed = replay.Recomputed
 )
 
-func recompute(st *store.Store, l *ledger.Launch) recomputed { return steps.Recompute(st, l) }
+func recompute(st *store.Store, l *ledger.Launch) recomputed { return replay.Recompute(st, l) }
 
 // recomputation is what `show --recompute` found.
 type recomputation struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/mxflow/mxflow/plans/convert"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
-	"github.com/mxflow/mxflow/steps"
+	decided "github.com/mxflow/mxflow/steps/cases"
 	"github.com/spf13/cobra"
 )
 
@@ -24,8 +24,8 @@ type caseRun struct {
 	*app
 	path     string
 	name     string
-	outcomes []*steps.CaseOutcome
-	coverage []*steps.RuleCoverage
+	outcomes []*decided.Outcome
+	coverage []*decided.RuleCoverage
 	// never are the phases whose gate was not shown to pass as a whole.
 	never []string
 }
@@ -91,10 +91,10 @@ func (r *caseRun) run(vars []load.Given) error {
 		}
 	}
 	for _, c := range chosen {
-		r.outcomes = append(r.outcomes, steps.DecideCase(loaded.Plan, c))
+		r.outcomes = append(r.outcomes, decided.Decide(loaded.Plan, c))
 	}
 	if r.name == "" {
-		r.coverage, r.never = steps.Coverage(loaded.Plan, r.outcomes), steps.NeverWhole(loaded.Plan, r.outcomes)
+		r.coverage, r.never = decided.Coverage(loaded.Plan, r.outcomes), decided.NeverWhole(loaded.Plan, r.outcomes)
 	}
 	if r.json {
 		r.printCasesJSON()
@@ -184,7 +184,7 @@ func (r *caseRun) printCases() {
 }
 
 // expected is what a case expects, in a table.
-func expected(o *steps.CaseOutcome) string {
+func expected(o *decided.Outcome) string {
 	switch {
 	case o.Case.Expect != "":
 		return string(o.Case.Expect)
@@ -205,7 +205,7 @@ func expected(o *steps.CaseOutcome) string {
 }
 
 // printFailed argues why a case came out as it did.
-func (r *caseRun) printFailed(o *steps.CaseOutcome) {
+func (r *caseRun) printFailed(o *decided.Outcome) {
 	at := o.Case.Range
 	fmt.Fprintf(r.stdout, "\nFAILED %q on %s:%d\n", o.Case.Name, filepath.ToSlash(at.File), at.Start.Line)
 	for _, u := range o.Unexpected {
@@ -270,7 +270,7 @@ func (r *caseRun) printCoverage() {
 	}
 }
 
-func ruleWords(c *steps.RuleCoverage) string {
+func ruleWords(c *decided.RuleCoverage) string {
 	if c.Feature != "" {
 		return fmt.Sprintf("criterion %q of feature %s", c.Rule, c.Feature)
 	}
@@ -289,14 +289,14 @@ func (r *caseRun) printCasesJSON() {
 
 		Expect      verdict.Verdict            `json:"expect,omitempty"`
 		ExpectRules map[string]verdict.Verdict `json:"expect_rules,omitempty"`
-		*steps.CaseOutcome
+		*decided.Outcome
 	}
 	list := make([]jsonCase, 0, len(r.outcomes))
 	for _, o := range r.outcomes {
 		c := o.Case
 		list = append(list, jsonCase{
 			Name: c.Name, File: filepath.ToSlash(c.Range.File), Line: c.Range.Start.Line, Feature: c.Feature, Gate: c.Phase,
-			OK: o.OK(), Expect: c.Expect, ExpectRules: c.ExpectRules, CaseOutcome: o,
+			OK: o.OK(), Expect: c.Expect, ExpectRules: c.ExpectRules, Outcome: o,
 		})
 	}
 	failed := len(slices.DeleteFunc(slices.Clone(list), func(c jsonCase) bool { return c.OK }))
@@ -328,12 +328,12 @@ func (r *caseRun) template(vars []load.Given, write bool) error {
 			return err
 		}
 		for _, c := range cases {
-			r.outcomes = append(r.outcomes, steps.DecideCase(loaded.Plan, c))
+			r.outcomes = append(r.outcomes, decided.Decide(loaded.Plan, c))
 		}
 	}
-	text, open := steps.CaseTemplates(loaded, r.outcomes)
+	text, open := decided.Templates(loaded, r.outcomes)
 	switch {
-	case text == "" && len(steps.Coverage(loaded.Plan, nil)) == 0:
+	case text == "" && len(decided.Coverage(loaded.Plan, nil)) == 0:
 		return errors.New("the plan has no rules that a case could be written for: add a criterion to a feature, or a gate to a phase")
 	case text == "":
 		return fmt.Errorf("nothing is missing: %s show each feature and gate able to pass and to fail", count(len(r.outcomes), "case"))

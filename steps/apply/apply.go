@@ -20,7 +20,7 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/steps/decide"
 )
 
 // Options are what is applied, and where.
@@ -163,7 +163,7 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 	}
 	start := &ledger.RunStart{
 		Plan: r.plan.Name, PlanFile: r.Path, PlanDigest: r.plan.Digest(), PlanSource: sum, PlanSources: sums, Tool: r.Tool,
-		Environment: machine.Environment(), BootID: machine.BootID(), Targets: steps.Targets(r.plan), Hypotheses: steps.Hypotheses(r.plan), Inputs: inputs,
+		Environment: machine.Environment(), BootID: machine.BootID(), Targets: decide.Targets(r.plan), Hypotheses: decide.Hypotheses(r.plan), Inputs: inputs,
 	}
 	for _, n := range r.Graph.Nodes {
 		start.Nodes = append(start.Nodes, n.ID)

@@ -246,21 +246,8 @@ func (l *Resolver) launchPart(d *draft, spec *engine.Spec) ([]string, error) {
 
 // Baseline is the plan's baseline variant.
 func (l *Resolver) Baseline(s *runtime.Scope) (*Variant, error) {
-	return l.Resolve(s, ledger.Baseline, l.Plan.Baseline.Engine, l.Defaults())
+	return l.Resolve(s, ledger.Baseline, l.Plan.Baseline.Engine, l.Plan.DefaultKnobs())
 }
-
-// Defaults is every knob at its default, or as the baseline sets it.
-func (l *Resolver) Defaults() map[string]string {
-	knobs := map[string]string{}
-	for _, k := range l.Plan.Knobs {
-		knobs[k.Name] = k.Default
-	}
-	maps.Copy(knobs, l.Plan.Baseline.Set)
-	return knobs
-}
-
-// DefaultKnobs is the baseline's value of every knob.
-func (l *Resolver) DefaultKnobs() map[string]string { return l.Defaults() }
 
 // VariantSpec is what a launch of an engine ("kind.name") with these knob values
 // would start, and the kind as the plan has it. Nothing is started, and no image
@@ -283,20 +270,4 @@ func engineKeys(p *plans.Plan) (keys []string) {
 		keys = append(keys, e.Kind+"."+e.Name)
 	}
 	return keys
-}
-
-// PlannedKnobs is the knob values of a feature by the plan alone, with accepted as
-// those of what it builds on where that is the stack.
-func (l *Resolver) PlannedKnobs(f *plans.Feature, accepted map[string]string) map[string]string {
-	knobs := l.Defaults()
-	switch f.BuildsOn.Kind {
-	case plans.OnFeature:
-		if under := l.Plan.Feature(f.BuildsOn.Feature); under != nil {
-			knobs = l.PlannedKnobs(under, accepted)
-		}
-	case plans.OnAccepted:
-		maps.Copy(knobs, accepted)
-	}
-	maps.Copy(knobs, f.Set)
-	return knobs
 }

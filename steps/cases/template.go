@@ -1,0 +1,219 @@
+package cases
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	written "github.com/mxflow/mxflow/plans/cases"
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/steps/decide"
+)
+
+// Templates writes, for each feature with criteria and each gate of a plan, a
+// case that passes and one that fails, except those that known cases show. The
+// numbers lie beside the thresholds of the rules, and every case is decided before
+// it is written. One that does not come out as it should, since numbers beside the
+// thresholds are not enough for its rules, is written as a comment for a person to
+// fill in. The text is empty where no case is missing; open counts the comments.
+func Templates(res *load.Result, known []*Outcome) (text string, open int) {
+	var b strings.Builder
+	write := func(what, head, feature, phase string, rules []*plans.Rule) {
+		for _, want := range []verdict.Verdict{verdict.Pass, verdict.Fail} {
+			shown := slices.ContainsFunc(known, func(o *Outcome) bool {
+				return o.OK() && o.Case.Feature == feature && o.Case.Phase == phase && o.Verdict == want
+			})
+			if shown || len(rules) == 0 {
+				continue
+			}
+			c := template{plan: res.Plan, pass: want == verdict.Pass, given: map[string]templateGiven{}}
+			text := c.text(what+map[bool]string{true: " passes", false: " fails"}[want == verdict.Pass], head, feature, phase, rules, want)
+			if found, diags := written.LoadCaseBytes(res, "template.mxtest.hcl", []byte(text)); !diags.OK() || len(found) != 1 || !Decide(res.Plan, found[0]).OK() {
+				open++
+				text = fmt.Sprintf("# Fill in measurements with which it comes out as %s:\n# %s\n", want, strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n# "))
+			}
+			b.WriteString("\n" + text)
+		}
+	}
+	for _, ph := range res.Plan.Phases {
+		for _, f := range ph.Features {
+			write("feature "+f.Name, "feature = feature."+f.Name, f.Name, "", f.Criteria)
+		}
+		if ph.Gate != nil {
+			write("gate "+ph.Name, "gate = phase."+ph.Name, "", ph.Name, ph.Gate.Rules)
+		}
+	}
+	return strings.TrimLeft(b.String(), "\n"), open
+}
+
+// template is what one case gives, by feature: every comparison of its rules on
+// one side of its threshold.
+type template struct {
+	plan  *plans.Plan
+	pass  bool
+	given map[string]templateGiven
+}
+
+// templateGiven is what a case gives of one feature: attribute → key → value, as HCL.
+type templateGiven map[string]map[string]string
+
+func (c *template) set(feature, attribute, key, value string) {
+	if c.given[feature] == nil {
+		c.given[feature] = templateGiven{}
+	}
+	if c.given[feature][attribute] == nil {
+		c.given[feature][attribute] = map[string]string{}
+	}
+	c.given[feature][attribute][key] = value
+}
+
+func (c *template) text(name, head, feature, phase string, rules []*plans.Rule, want verdict.Verdict) string {
+	for _, r := range rules {
+		if r.Program != nil && r.Program.Logic != nil {
+			c.logic(r.Program.Logic)
+		}
+	}
+	var parts []*plans.Feature
+	if f := c.plan.Feature(feature); f == nil {
+		parts = decide.GateFeatures(c.plan, c.plan.Phase(phase))
+	} else if parts = f.Alternatives; len(parts) == 0 {
+		parts = []*plans.Feature{f}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "case %s {\n  %s\n", quotedHCL(name), head)
+	for _, f := range parts {
+		g := c.given[decide.ReadAs(f)]
+		switch {
+		case g == nil:
+		case len(parts) == 1 && (feature == "" || f.Name == feature):
+			g.write(&b, "  ")
+		default:
+			fmt.Fprintf(&b, "  given %s {\n", quotedHCL(f.Name))
+			g.write(&b, "    ")
+			b.WriteString("  }\n")
+		}
+	}
+	fmt.Fprintf(&b, "  expect = %q\n}\n", want)
+	return b.String()
+}
+
+func (g templateGiven) write(b *strings.Builder, indent string) {
+	for _, attribute := range slices.Sorted(maps.Keys(g)) {
+		values := g[attribute]
+		if value, ok := values[""]; ok {
+			fmt.Fprintf(b, "%s%s = %s\n", indent, attribute, value)
+			continue
+		}
+		fmt.Fprintf(b, "%s%s = {\n", indent, attribute)
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			fmt.Fprintf(b, "%s  %q = %s\n", indent, key, values[key])
+		}
+		fmt.Fprintf(b, "%s}\n", indent)
+	}
+}
+
+// logic puts every comparison of a rule on the case's side: where all parts hold, so
+// does any rule of and and or, and where none does, it does not.
+func (c *template) logic(l *plans.Logic) {
+	for _, arg := range l.Args {
+		c.logic(arg)
+	}
+	switch {
+	case l.Truth != nil && l.Truth.Kind == plans.InputFeature:
+		c.set(l.Truth.Feature, "verdict", "", map[bool]string{true: `"pass"`, false: `"fail"`}[c.pass != l.Negated])
+	case l.Truth != nil && l.Truth.Kind == plans.InputObserved:
+		c.set(l.Truth.Feature, "observed", l.Truth.Name, strconv.FormatBool(c.pass != l.Negated))
+	case l.Leaf == nil || l.Leaf.Claim == nil:
+	case l.Leaf.Claim.Input != nil:
+		c.threshold(l.Leaf.Claim)
+	default:
+		c.exact(l.Leaf)
+	}
+}
+
+// threshold gives a metric a number beside a threshold.
+func (c *template) threshold(claim *plans.Claim) {
+	in, at, step := claim.Input, claim.Threshold, 0.1
+	switch {
+	case in.Ratio():
+	case in.Unit == "share":
+		step = min(at, 1-at) / 2
+	case in.Relation != plans.Delta:
+		step = max(at/10, -at/10)
+	case in.Unit == "GB":
+		step = max(at/2, -at/2, 0.5)
+	default:
+		step = max(at/2, -at/2, 5)
+	}
+	if claim.More != c.pass {
+		step = -step
+	}
+	c.measured(in, at+step)
+}
+
+// count gives what each launch counts, and what it has once, a number for which an
+// exact comparison comes out on the case's side.
+func (c *template) count(in *plans.Input, op string, at float64, wanted bool) {
+	step := 1.0
+	if in.Ratio() {
+		step = 0.1
+	}
+	for _, n := range []float64{at, at + step, at - step} {
+		holds := map[string]bool{"==": n == at, "!=": n != at, "<": n < at, "<=": n <= at, ">": n > at, ">=": n >= at}
+		if holds[op] == wanted {
+			c.measured(in, n)
+			return
+		}
+	}
+}
+
+// measured gives every launch a number of a metric.
+func (c *template) measured(in *plans.Input, n float64) {
+	if in.Kind != plans.InputMetric || in.Counts() || in.Root {
+		return
+	}
+	key := map[plans.Relation]string{plans.Gain: "gain", plans.Change: "change", plans.Delta: "delta", plans.Base: "base", plans.Own: "candidate"}[in.Relation]
+	if in.Relation == plans.Delta && in.Unit == "share" {
+		key = "base = 0.5, delta"
+	}
+	c.set(in.Feature, "launches", gates.NoiseKey(in), fmt.Sprintf("{ %s = %s }", key, strconv.FormatFloat(n, 'g', 4, 64)))
+}
+
+// exact gives a level, a knob or what an engine says of itself the word that a rule
+// compares it with, or another one; or a count a number.
+func (c *template) exact(leaf *plans.Leaf) {
+	in, constant, op := leaf.Left.Input, leaf.Right.Constant, leaf.Op
+	if in == nil {
+		in, constant, op = leaf.Right.Input, leaf.Left.Constant, plans.Turned(op)
+	}
+	same := c.pass != leaf.Negated
+	if at, ok := constant.(float64); ok && in != nil {
+		c.count(in, op, at, same)
+	}
+	word, ok := constant.(string)
+	if in == nil || !ok || op != "==" {
+		return
+	}
+	attribute := map[plans.InputKind]string{plans.InputLevel: "levels", plans.InputKnob: "knobs", plans.InputObserved: "observed", plans.InputFeature: "verdict"}[in.Kind]
+	switch {
+	case attribute == "":
+	case in.Kind == plans.InputFeature:
+		c.set(in.Feature, attribute, "", quotedHCL(map[bool]string{true: word, false: "fail"}[same]))
+	case in.Kind == plans.InputObserved && !same:
+		c.set(in.Feature, attribute, in.Name, `"something else"`)
+	default:
+		// A level that did not pass makes the case invalid instead of a fail, and
+		// knobs have values of their own: the other comparisons have to fail.
+		c.set(in.Feature, attribute, in.Name, quotedHCL(word))
+	}
+}
+
+// quotedHCL is a text of one line in quotes, as a plan writes it.
+func quotedHCL(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "${", "$${", "%{", "%%{").Replace(s) + `"`
+}

@@ -1,0 +1,187 @@
+package decide
+
+import (
+	"maps"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// Arm is one variant of a comparison: an engine with a value for every knob.
+type Arm struct {
+	// Name is what people call it: "baseline", "accepted", the feature's name.
+	Name string
+	// Engine is the engine block, "kind.name".
+	Engine string
+	// Key is its part of the measurement key, empty until the variant is resolved.
+	Key string
+	// Knobs is the value of every knob.
+	Knobs map[string]string
+}
+
+// Arms are what a candidate is measured against, and the candidate.
+type Arms struct{ Candidate, Parent, Root Arm }
+
+// ArmsOf is a feature's candidate, its parent and the baseline from what is accepted so
+// far, on the engine that the feature is measured on, none with its key. It returns
+// runtime.ErrUndecided while that is not known.
+func ArmsOf(v *View, f *plans.Feature) (a Arms, err error) {
+	if f, err = standsFor(v, f); err != nil {
+		return a, err
+	}
+	on := f.Engine
+	if on == "" {
+		on = v.Plan.Baseline.Engine
+	}
+	a.Root = Arm{Name: ledger.Baseline, Engine: on, Knobs: v.Plan.DefaultKnobs()}
+	a.Parent = a.Root
+	switch f.BuildsOn.Kind {
+	case plans.OnFeature:
+		a.Parent.Name = f.BuildsOn.Feature
+		if a.Parent.Knobs, err = candidateKnobs(v, v.Plan.Feature(f.BuildsOn.Feature)); err != nil {
+			return a, err
+		}
+	case plans.OnAccepted:
+		a.Parent.Name = "accepted"
+		below, settled := accepted(v, f)
+		if !settled {
+			return a, runtime.ErrUndecided
+		}
+		a.Parent.Knobs = maps.Clone(a.Root.Knobs)
+		for _, e := range below {
+			maps.Copy(a.Parent.Knobs, Enters(e.feature, e.decision))
+		}
+	}
+	if f.BuildsOn.Kind != plans.OnBaseline && maps.Equal(a.Parent.Knobs, a.Root.Knobs) {
+		a.Parent.Name = ledger.Baseline
+	}
+	set, err := sets(v, f)
+	if err != nil {
+		return a, err
+	}
+	a.Candidate = Arm{Name: f.Name, Engine: on, Knobs: maps.Clone(a.Parent.Knobs)}
+	maps.Copy(a.Candidate.Knobs, set)
+	return a, nil
+}
+
+// candidateKnobs is the knob values of a feature that another one builds on.
+func candidateKnobs(v *View, f *plans.Feature) (map[string]string, error) {
+	d := v.Outcome(runtime.FeatureID(f.Name))
+	if d == nil || len(d.Variant) == 0 {
+		if why := v.LockedBy(runtime.FeatureID(f.Name)); !why.IsZero() {
+			return nil, &verdict.Fault{Reason: verdict.New(code.FeatureNotRun).On(f.Name).From(why)}
+		}
+		return nil, runtime.ErrUndecided
+	}
+	return maps.Clone(d.Variant), nil
+}
+
+// entry is a feature that entered the stack, and the decision that let it in.
+type entry struct {
+	feature  *plans.Feature
+	decision *ledger.Decision
+}
+
+// accepted are the features below one that builds on the stack, in the order in which
+// they may enter, and whether all that might be below it are settled. Such a feature
+// needs all features before it; those needs, not the ones of whoever asks, say what was
+// under the feature when it was measured.
+func accepted(v *View, f *plans.Feature) (below []entry, settled bool) {
+	node := v.Graph.Node(runtime.QualifyID(f.Name))
+	if node == nil && len(f.Alternatives) > 0 {
+		node = v.Graph.Node(runtime.QualifyID(f.Alternatives[0].Name))
+	}
+	if node == nil {
+		return nil, true
+	}
+	settled = true
+	for _, need := range node.Needs {
+		n := v.Graph.Node(need.On)
+		if n == nil || n.Kind != runtime.KindFeature {
+			continue
+		}
+		switch d := v.Outcome(need.On); {
+		case d == nil && v.LockedBy(need.On).IsZero():
+			settled = false
+		case d != nil && d.Accepted:
+			below = append(below, entry{n.FeatureBlock, d})
+		}
+	}
+	return below, settled
+}
+
+// Interacts reports whether the baseline is measured beside a stack of two or
+// more features, so that the whole can be compared with its parts.
+func Interacts(v *View, f *plans.Feature) bool {
+	if !v.Plan.Decision.Interactions || f.BuildsOn.Kind != plans.OnAccepted {
+		return false
+	}
+	below, _ := accepted(v, f)
+	return len(below) > 1
+}
+
+// standsFor is the variant that stands for a feature: of one that chooses, the
+// alternative that won, or without a winner the one that its decision shows. It
+// returns runtime.ErrUndecided while that is not known.
+func standsFor(v *View, f *plans.Feature) (*plans.Feature, error) {
+	if f == nil || f.Choose == nil {
+		return f, nil
+	}
+	value := chosenValue(v, f)
+	if value == "" {
+		if why := v.LockedBy(runtime.FeatureID(f.Name)); !why.IsZero() {
+			return nil, &verdict.Fault{Reason: verdict.New(code.ChooserNotRun).On(f.Name).From(why)}
+		}
+		return nil, runtime.ErrUndecided
+	}
+	for _, a := range f.Alternatives {
+		if a.Set[f.Choose.Knob] == value {
+			return a, nil
+		}
+	}
+	return nil, &verdict.Fault{Reason: verdict.New(code.ChosenUnknown, verdict.Text("knob", f.Choose.Knob), verdict.Text("value", value)).On(f.Name)}
+}
+
+// chosenValue is the value of the knob that a feature chose; empty while it has
+// not. Where others confirm it, it is chosen on the first engine.
+func chosenValue(v *View, f *plans.Feature) string {
+	for _, id := range []string{runtime.FirstID(f.Name), runtime.FeatureID(f.Name)} {
+		if d := v.Outcome(id); d != nil && d.Variant[f.Choose.Knob] != "" {
+			return d.Variant[f.Choose.Knob]
+		}
+	}
+	return ""
+}
+
+// sets is the knob values that a candidate differs in from its parent. What
+// confirms a feature that chooses confirms what it chose.
+func sets(v *View, f *plans.Feature) (map[string]string, error) {
+	of := v.Plan.Feature(f.Of)
+	if of == nil || of.Choose == nil || f.Engine == "" {
+		return f.Set, nil
+	}
+	value := chosenValue(v, of)
+	if value == "" {
+		return nil, runtime.ErrUndecided
+	}
+	return With(f.Set, of.Choose.Knob, value), nil
+}
+
+// Enters is the knob values that an accepted feature brings into the stack.
+func Enters(f *plans.Feature, d *ledger.Decision) map[string]string {
+	if f.Choose == nil {
+		return f.Set
+	}
+	return With(f.Set, f.Choose.Knob, d.Variant[f.Choose.Knob])
+}
+
+// With is a copy of knob values in which one knob has this value.
+func With(set map[string]string, knob, value string) map[string]string {
+	out := map[string]string{}
+	maps.Copy(out, set)
+	out[knob] = value
+	return out
+}

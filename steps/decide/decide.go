@@ -1,0 +1,178 @@
+// Package decide makes decisions: it is handed a plan and a view of what was measured
+// and decided before, and says what follows for a feature, a gate or a phase, on which
+// keys that rests, and whether more launches could still settle it. It knows rules,
+// evidence and the records of launches. It starts nothing, opens nothing, reads no clock
+// and waits for nothing, so that an apply, its forecast, a replay and the cases of
+// `mxflow test` decide alike, each with a view of its own.
+package decide
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// Version is part of every decision key. It changes when the way of deciding does, so
+// that verdicts of the old way are decided again.
+const Version = "4"
+
+// View is what a decision sees besides the plan.
+type View struct {
+	Plan *plans.Plan
+	// Graph says what is decided before what. It may be nil where nothing builds on
+	// the stack.
+	Graph *runtime.Graph
+	// Outcome is the outcome of a node, nil while undecided or locked; LockedBy says
+	// why it is locked, no fact where it is not. Of what is locked only perhaps there are
+	// both.
+	Outcome  func(node string) *ledger.Decision
+	LockedBy func(node string) verdict.Reason
+	// Launch is a launch on record; nil where there is no record.
+	Launch func(id string) (*ledger.Launch, bool)
+	// Records are what was recorded, oldest first; nil where there is no record.
+	Records func() iter.Seq2[int, *ledger.Record]
+	// Arms are the variants of a candidate with their keys, see ArmsOf.
+	Arms func(f *plans.Feature) (Arms, error)
+	// Found is what there is to decide a candidate by, where that is no matter of
+	// outcomes and recorded launches: in a replay and in a case.
+	Found func(f *plans.Feature) (*Found, error)
+}
+
+// Found is what there is to decide one candidate by.
+type Found struct {
+	// Evidence is what rules read of it, by the name of the feature that it stands for.
+	Evidence *gates.Feature
+	// Rests is a decision that names where it came from: levels, launches, session.
+	Rests *ledger.Decision
+	// AtBest is what it may come to at best; empty where nothing speaks against it.
+	AtBest verdict.Verdict
+}
+
+func (v *View) found(f *plans.Feature) (*Found, error) {
+	if v.Found != nil {
+		return v.Found(f)
+	}
+	return v.measured(f)
+}
+
+// records are what was recorded, nothing where there is no record.
+func (v *View) records() iter.Seq2[int, *ledger.Record] {
+	if v.Records == nil {
+		return func(func(int, *ledger.Record) bool) {}
+	}
+	return v.Records()
+}
+
+// Node decides a node.
+func Node(v *View, n *runtime.Node) (*ledger.Decision, error) {
+	switch n.Kind {
+	case runtime.KindFeature:
+		if len(n.FeatureBlock.Confirm) > 0 {
+			return Confirmed(v, n.FeatureBlock)
+		}
+		return Feature(v, n.FeatureBlock)
+	case runtime.KindCriteria:
+		out, err := Feature(v, n.FeatureBlock)
+		if out != nil {
+			out.Accepted = false // which is for all engines together
+		}
+		return out, err
+	case runtime.KindGate:
+		return Gate(v, n.PhaseBlock)
+	case runtime.KindPhase:
+		return Phase(v, n.PhaseBlock)
+	}
+	return nil, fmt.Errorf("a node of kind %q is not decided by evidence alone", n.Kind)
+}
+
+// Keys are what the decision of a node rests on. The error is runtime.ErrUndecided
+// while that is not known.
+func Keys(v *View, n *runtime.Node) (runtime.Keys, error) {
+	switch n.Kind {
+	case runtime.KindFeature, runtime.KindCriteria:
+		if n.Kind == runtime.KindFeature && len(n.FeatureBlock.Confirm) > 0 {
+			return confirmedKeys(v, n.FeatureBlock)
+		}
+		if n.FeatureBlock.Choose != nil {
+			return choiceKeys(v, n.FeatureBlock)
+		}
+		return candidateKeys(v, n.FeatureBlock)
+	case runtime.KindGate:
+		return gateKeys(v, n.PhaseBlock)
+	case runtime.KindPhase:
+		return phaseKeys(v, n.PhaseBlock)
+	}
+	return runtime.Keys{}, fmt.Errorf("a node of kind %q is not decided by evidence alone", n.Kind)
+}
+
+// Identity is what another decision rests on when it rests on d. A benchmark that
+// was looked at again by other rules, and made no more launches, is the same one, and so
+// is what another hypothesis was held against.
+func Identity(d *ledger.Decision) string {
+	if d.Kind == string(runtime.KindBenchmark) {
+		return runtime.Digest(d.Node, d.MeasureKey, d.Verdict, d.Session, d.Launches)
+	}
+	return runtime.Digest(d.Node, d.MeasureKey, d.DecisionKey, d.DecidedBy(), d.Verdict, d.Accepted, d.Session, d.Launches)
+}
+
+// restsOn is what a decision that waited for a node rests on: its identity, or that
+// it is locked and why, whatever people say of that. It returns runtime.ErrUndecided
+// while it is neither.
+func restsOn(v *View, id string) (string, error) {
+	if d := v.Outcome(id); d != nil {
+		return Identity(d), nil
+	}
+	if why := v.LockedBy(id); !why.IsZero() {
+		return runtime.Digest(id, "locked", why.Key()), nil
+	}
+	return "", runtime.ErrUndecided
+}
+
+// Whole joins the verdict of a decision from its levels and rules: a gate's from all
+// of its rules, a feature's from its levels and from the rules that decide. Where none
+// does, nothing was shown.
+func Whole(kind string, levels []ledger.Level, rules []verdict.Rule) verdict.Verdict {
+	var joined []verdict.Verdict
+	for _, r := range rules {
+		if r.Decides || runtime.Kind(kind) == runtime.KindGate {
+			joined = append(joined, r.Verdict)
+		}
+	}
+	if len(joined) == 0 {
+		joined = append(joined, verdict.Inconclusive)
+	}
+	for _, l := range levels {
+		joined = append(joined, l.Verdict)
+	}
+	return verdict.Join(joined...)
+}
+
+// Broken is the verdict that measurements of an unqualified variant have: a
+// level that failed makes them invalid, whatever number they show; a harness
+// that broke remains an error.
+func Broken(d *ledger.Decision) (v verdict.Verdict, cause verdict.Reason) {
+	for _, level := range d.Levels {
+		if level.Verdict != verdict.Pass {
+			cause = level.Reason()
+			break
+		}
+	}
+	if cause.IsZero() {
+		cause = verdict.New(code.Outcome).On(d.Node).Is(d.Verdict).From(d.Reasons...)
+	}
+	if d.Verdict == verdict.Error || d.Verdict == verdict.Inconclusive {
+		return d.Verdict, cause
+	}
+	return verdict.Invalid, cause
+}
+
+// Unnamed is what a rule came to, without the word for what it is.
+func Unnamed(r verdict.Rule) verdict.Reason {
+	return verdict.New(code.Rule).On(r.Name).Is(r.Verdict).From(r.Reasons...)
+}

@@ -1,0 +1,282 @@
+package decide
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// TestChoices: which alternative wins, and what that makes of the feature.
+func TestChoices(t *testing.T) {
+	choose := viewOf(t, choosePlan, nil, nil).Plan.Feature("sized").Choose
+	for _, c := range []struct {
+		name  string
+		of    string // verdict and gain in per cent of each, "-" where it is missing
+		want  verdict.Verdict
+		best  int
+		words string
+	}{
+		{"one passes", "pass 31, fail 2", verdict.Pass, 0, "v0 wins +31.0% in w.tg over all launches; v1 fail +2.0%"},
+		{"the better of two", "pass 12, pass 31", verdict.Pass, 1, "v1 wins +31.0% in w.tg over all launches; v0 pass +12.0%"},
+		{"the first of equals", "pass 12, pass 12", verdict.Pass, 0, "v0 wins"},
+		{"passing counts, not the gain", "inconclusive 80, pass 12", verdict.Pass, 1, "v1 wins +12.0% in w.tg over all launches; v0 inconclusive +80.0%"},
+		{"a known gain before none", "pass -, pass 1", verdict.Pass, 1, "v1 wins"},
+		{"no gain is known", "pass -, pass -", verdict.Pass, 0, "first in the plan's order"},
+		{"all fail", "fail -3, fail 1", verdict.Fail, 1, "no alternative of size passes: v1 fail +1.0%, v0 fail -3.0% (w.tg over all launches); what follows is of sized[v1]"},
+		{"one is open", "fail 9, inconclusive 4", verdict.Inconclusive, 1, "no alternative"},
+		{"one drops out", "invalid -, fail 1", verdict.Fail, 1, "v0 invalid"},
+		{"one drops out of three", "invalid -, fail 1, inconclusive 0", verdict.Inconclusive, 2, "v2 inconclusive +0.0%"},
+		{"the other passes", "invalid -, pass 1", verdict.Pass, 1, "v0 invalid"},
+		{"all drop out", "invalid -, invalid -", verdict.Invalid, 0, "no alternative"},
+		{"one broke", "error -, fail 1", verdict.Error, 1, "v0 error"},
+		{"one broke, one dropped out", "invalid -, error -", verdict.Error, 0, "no alternative"},
+		{"one broke, another passes", "error -, pass 1", verdict.Pass, 1, "v0 error"},
+		{"an unknown word", "great 9, fail 1", verdict.Error, 1, "no alternative"},
+		{"which way a small one goes", "fail -0.01, fail -5", verdict.Fail, 0, "v0 fail -0.01%"},
+	} {
+		var all []*Alternative
+		for i, of := range strings.Split(c.of, ", ") {
+			word, gain, _ := strings.Cut(of, " ")
+			value := fmt.Sprint("v", i)
+			x := &Alternative{
+				Feature:  &plans.Feature{Name: "sized[" + value + "]", Of: "sized", Set: map[string]string{"size": value}},
+				Decision: &ledger.Decision{Verdict: verdict.Verdict(word)},
+			}
+			if gain != "-" {
+				var percent float64
+				if _, err := fmt.Sscan(gain, &percent); err != nil {
+					t.Fatal(err)
+				}
+				percent /= 100
+				x.Gain = &percent
+			}
+			all = append(all, x)
+		}
+		got, best := VerdictOf(all), Best(all)
+		if got != c.want || best != all[c.best] {
+			t.Errorf("%s: %s by %s", c.name, got, best.Feature.Name)
+		}
+		if words := tell.Line(chosen(choose, all, best, got)); !strings.Contains(words, c.words) {
+			t.Errorf("%s: says %q, want %q", c.name, words, c.words)
+		}
+	}
+}
+
+// TestConfirmed: a feature passes only where it passes on all engines, and says
+// where it did not.
+func TestConfirmed(t *testing.T) {
+	src := strings.Replace(choosePlan, "confirm { engine = engine.embedded.wide }", "confirm { engine = engine.embedded.wide }\n    confirm { engine = engine.embedded.third }", 1) + "\nengine \"embedded\" \"third\" { settings = { threads = 3 } }\n"
+	for _, c := range []struct {
+		name                string
+		first, wide, third  verdict.Verdict
+		want                verdict.Verdict
+		says                string // codes with their engine and its verdict
+		lockedByOtherReason bool
+	}{
+		{"everywhere", "pass", "pass", "pass", "pass", "confirmed embedded.wide pass|confirmed embedded.third pass", false},
+		{"not on the first", "fail", "", "", "fail", "confirmation.not_tried embedded.wide fail|confirmation.not_tried embedded.third fail", false},
+		{"not on the second", "pass", "fail", "", "fail", "not_confirmed embedded.wide fail too slow|confirmation.not_tried embedded.third fail", false},
+		{"open on the third", "pass", "pass", "inconclusive", "inconclusive", "confirmed embedded.wide pass|not_confirmed embedded.third inconclusive too slow", false},
+		{"broken on the third", "pass", "pass", "error", "error", "confirmed embedded.wide pass|not_confirmed embedded.third error too slow", false},
+		{"locked for another reason", "pass", "", "pass", "invalid", "confirmation.not_run embedded.wide invalid someone retracted it|confirmed embedded.third pass", true},
+		{"not even open", "inconclusive", "", "", "inconclusive", "confirmation.not_tried embedded.wide inconclusive|confirmation.not_tried embedded.third inconclusive", false},
+	} {
+		outcomes := map[string]*ledger.Decision{
+			"feature.sized.first": {Node: "feature.sized.first", Verdict: c.first, Variant: map[string]string{"size": "large"}, Rules: []ledger.Rule{{Name: "c"}}, Reasons: []verdict.Reason{fact("it is so")}},
+		}
+		locked := map[string]verdict.Reason{}
+		for id, v := range map[string]verdict.Verdict{"feature.sized@wide": c.wide, "feature.sized@third": c.third} {
+			if v == "" {
+				locked[id] = verdict.New(code.Outcome).On("feature.sized.first").Is(c.first)
+				if c.lockedByOtherReason {
+					locked[id] = fact("someone retracted it")
+				}
+				continue
+			}
+			outcomes[id] = &ledger.Decision{Node: id, Verdict: v, Reasons: []verdict.Reason{verdict.New(code.Rule).On("quality").Is(verdict.Pass), fact("too slow")}, Accepted: true}
+		}
+		v := viewOf(t, src, outcomes, locked)
+		got, err := Confirmed(v, v.Plan.Feature("sized"))
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if got.Verdict != c.want || got.Accepted != (c.want == verdict.Pass) || got.Variant["size"] != "large" || len(got.Rules) != 1 {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+		var says []string
+		for _, r := range got.Reasons[:len(got.Reasons)-1] {
+			line := string(r.Code) + " " + r.Subject + " " + string(r.Verdict) + r.Args["without"].Text
+			for _, cause := range r.Causes {
+				line += " " + cause.Args["error"].Text
+			}
+			says = append(says, line)
+		}
+		if got := strings.Join(says, "|"); got != c.says {
+			t.Errorf("%s: says %q, want %q", c.name, got, c.says)
+		}
+		if !got.Reasons[len(got.Reasons)-1].Equal(fact("it is so")) {
+			t.Errorf("%s: the reasons of the first engine are lost: %+v", c.name, got.Reasons)
+		}
+		if outcomes["feature.sized.first"].Verdict != c.first || outcomes["feature.sized.first"].Accepted {
+			t.Errorf("%s: the first decision was changed", c.name)
+		}
+	}
+	// What it rests on is part of its key.
+	keys := map[string]bool{}
+	for _, v := range []verdict.Verdict{"pass", "fail"} {
+		for _, third := range []map[string]verdict.Reason{{}, {"feature.sized@third": fact("it is so")}} {
+			outcomes := map[string]*ledger.Decision{"feature.sized.first": {Verdict: "pass"}, "feature.sized@wide": {Verdict: v}}
+			if len(third) == 0 {
+				outcomes["feature.sized@third"] = &ledger.Decision{Verdict: "pass"}
+			}
+			view := viewOf(t, src, outcomes, third)
+			k, err := Keys(view, view.Graph.Node("feature.sized"))
+			if err != nil || keys[k.Measure] {
+				t.Errorf("%s %v: %v, or another outcome has the same key", v, third, err)
+			}
+			keys[k.Measure] = true
+		}
+	}
+	v := viewOf(t, src, map[string]*ledger.Decision{"feature.sized.first": {Verdict: "pass"}}, nil)
+	if _, err := Keys(v, v.Graph.Node("feature.sized")); !errors.Is(err, runtime.ErrUndecided) {
+		t.Errorf("before the others are decided: %v", err)
+	}
+	if !maps.Equal(Enters(v.Plan.Feature("sized"), &ledger.Decision{Variant: map[string]string{"size": "small", "b": "x"}}), map[string]string{"a": "on", "size": "small"}) {
+		t.Error("what enters the stack is not what was chosen")
+	}
+}
+
+// TestNotAdmitted: what builds on something that is not in the stack is not in it
+// either, and says so once.
+func TestNotAdmitted(t *testing.T) {
+	out := &ledger.Decision{Verdict: verdict.Pass}
+	v := viewOf(t, choosePlan, map[string]*ledger.Decision{"feature.sized": {Verdict: "fail"}}, nil)
+	child := v.Plan.Feature("child")
+	admit(v, child, out)
+	admit(v, child, out)
+	if out.Accepted || len(out.Reasons) != 1 || !out.Reasons[0].Equal(verdict.New(code.ParentNotAccepted).On("sized")) {
+		t.Errorf("%+v", out)
+	}
+	v = viewOf(t, choosePlan, map[string]*ledger.Decision{"feature.sized": {Verdict: "pass", Accepted: true}}, nil)
+	if admit(v, child, out); !out.Accepted {
+		t.Error("what builds on the stack does not enter it")
+	}
+}
+
+// TestEvidenceTakesEveryLaunch: a feature is decided on all launches that its
+// benchmark made, and not on fewer because one is not on record.
+func TestEvidenceTakesEveryLaunch(t *testing.T) {
+	outcomes := map[string]*ledger.Decision{}
+	v := viewOf(t, choosePlan, outcomes, nil)
+	var known ledgerOf
+	v.Records, v.Launch = func() iter.Seq2[int, *ledger.Record] { return known.records() }, func(id string) (*ledger.Launch, bool) { return known.launch(id) }
+	f := v.Plan.Feature("sized").Alternatives[0]
+	bench := &ledger.Decision{Node: runtime.BenchmarkID(f.Name), Kind: string(runtime.KindBenchmark), Verdict: verdict.Pass, Session: "s-1"}
+	outcomes[runtime.QualifyID(f.Name)], outcomes[bench.Node] = &ledger.Decision{Verdict: verdict.Pass}, bench
+	a, err := v.Arms(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, arm := range []Arm{a.Parent, a.Candidate, a.Candidate, a.Parent} {
+		id := fmt.Sprintf("s-1.%d", i+1)
+		bench.Launches = append(bench.Launches, id)
+		if _, err := v.found(f); verdict.OfError(err).Code != code.LaunchUnrecorded || verdict.OfError(err).Subject != id {
+			t.Errorf("without launch %s: %v", id, err)
+		}
+		known = append(known, &ledger.Record{Launch: &ledger.Launch{
+			ID: id, Session: "s-1", Purpose: "benchmark", VariantKey: arm.Key, Ordinal: 1 + i/2, Order: i + 1, OK: true, Work: "w",
+		}})
+	}
+	found, err := v.found(f)
+	if err != nil || found.Evidence.Broken != "" || len(found.Evidence.Candidate.Launches) != 2 || len(found.Evidence.Parent.Launches) != 2 || found.Rests.Session != "s-1" {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// TestStepsOfAPhase: a phase without a gate passes when its steps did, and a step
+// that was not run is none that passed.
+func TestStepsOfAPhase(t *testing.T) {
+	ph := &plans.Phase{Name: "build", Steps: []*plans.Block{{Kind: "exec", Name: "one"}, {Kind: "exec", Name: "two"}}}
+	one, two := runtime.StepID("build", "exec", "one"), runtime.StepID("build", "exec", "two")
+	was := func(v verdict.Verdict) *ledger.Decision { return &ledger.Decision{Verdict: v, Attempt: 1} }
+	for _, c := range []struct {
+		name     string
+		outcomes map[string]*ledger.Decision
+		locked   map[string]verdict.Reason
+		want     verdict.Verdict
+		why      verdict.Reason
+		keys     error
+	}{
+		{"both passed", map[string]*ledger.Decision{one: was(verdict.Pass), two: was(verdict.Pass)}, nil, verdict.Pass, verdict.New(code.Step).On("exec two").Is(verdict.Pass), nil},
+		{"one failed", map[string]*ledger.Decision{one: was(verdict.Fail)}, map[string]verdict.Reason{two: verdict.New(code.Outcome).On(one).Is(verdict.Fail)}, verdict.Fail, verdict.New(code.StepAlone).On("exec one").Is(verdict.Fail), nil},
+		{"one broke", map[string]*ledger.Decision{one: was(verdict.Pass), two: was(verdict.Error)}, nil, verdict.Error, verdict.New(code.StepAlone).On("exec two").Is(verdict.Error), nil},
+		{"one is locked", map[string]*ledger.Decision{one: was(verdict.Pass)}, map[string]verdict.Reason{two: fact("its branch was retracted")}, verdict.Invalid, verdict.New(code.StepNotRun).On("exec two").From(fact("its branch was retracted")), nil},
+		{"none was run", nil, nil, verdict.Invalid, verdict.New(code.StepNotRun).On("exec one"), runtime.ErrUndecided},
+	} {
+		v, n := viewOf(t, "", c.outcomes, c.locked), &runtime.Node{Kind: runtime.KindPhase, PhaseBlock: ph}
+		d, err := Node(v, n)
+		if err != nil || d.Verdict != c.want || !slices.ContainsFunc(d.Reasons, c.why.Equal) {
+			t.Errorf("%s: %+v, %v; want %s because %+v", c.name, d, err, c.want, c.why)
+		}
+		if _, err := Keys(v, n); !errors.Is(err, c.keys) {
+			t.Errorf("%s: keys: %v, want %v", c.name, err, c.keys)
+		}
+	}
+}
+
+// TestKeysRestOnFacts: what a decision rests on is another thing where the fact is
+// another, and the same in whatever words that is put.
+func TestKeysRestOnFacts(t *testing.T) {
+	lock := func(why verdict.Reason) string {
+		t.Helper()
+		got, err := restsOn(viewOf(t, "", nil, map[string]verdict.Reason{"feature.x": why}), "feature.x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	at := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	gate := &ledger.Decision{Node: "phase.one", Attempt: 1, Verdict: verdict.Fail}
+	waived := func(reason, by string, until time.Duration) verdict.Reason {
+		w := &ledger.Waiver{Node: gate.Node, Attempt: 1, Verdict: verdict.Fail, Reason: reason, By: by, Expires: at.Add(until)}
+		return verdict.New(code.Outcome).On(gate.Node).Is(gate.Verdict).From(w.Bears(gate, at))
+	}
+	expired := lock(waived("known", "kim", -time.Hour))
+	for name, why := range map[string]verdict.Reason{
+		"another reason":   waived("known, mended upstream", "kim", -time.Hour),
+		"another person":   waived("known", "lee", -time.Hour),
+		"another end":      waived("known", "kim", -2*time.Hour),
+		"another argument": waived("known", "kim", -time.Hour).From(verdict.New(code.WaiverExpired)),
+	} {
+		if lock(why) != expired {
+			t.Errorf("%s is another key", name)
+		}
+	}
+	for name, why := range map[string]verdict.Reason{
+		"no waiver":       verdict.New(code.Outcome).On("phase.one").Is(verdict.Fail),
+		"another waiver":  verdict.New(code.Outcome).On("phase.one").Is(verdict.Fail).From(verdict.New(code.WaiverRevoked)),
+		"another verdict": verdict.New(code.Outcome).On("phase.one").Is(verdict.Error).From(verdict.New(code.WaiverExpired)),
+		"another gate":    verdict.New(code.Outcome).On("phase.two").Is(verdict.Fail).From(verdict.New(code.WaiverExpired)),
+		"another fact":    verdict.New(code.RetractedNode).On("phase.one"),
+	} {
+		if lock(why) == expired {
+			t.Errorf("%s is the same key", name)
+		}
+	}
+	if _, err := Keys(viewOf(t, "", nil, nil), &runtime.Node{Kind: runtime.KindFeature, FeatureBlock: &plans.Feature{}}); err == nil {
+		t.Error("what is not decided has a key")
+	}
+}

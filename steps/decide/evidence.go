@@ -1,0 +1,219 @@
+package decide
+
+import (
+	"maps"
+
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// Sound reports whether a launch may be evidence: one that broke, or that was
+// disturbed, is recorded with its cause and another one stands in its place.
+func Sound(launch *ledger.Launch) bool { return launch.OK && len(launch.Invalid) == 0 }
+
+// Measured is a launch as rules read it.
+func Measured(l *ledger.Launch) gates.Launch {
+	out := gates.Launch{
+		ID: l.ID, Recorded: true, Round: l.Ordinal, Samples: l.Samples, Metrics: l.Metrics,
+		Stale: l.Engine["fresh"] == "no", Unobserved: l.Unobserved,
+	}
+	if out.Samples == "" {
+		out.Samples = l.Output
+	}
+	if l.Observed != nil {
+		out.Observed = map[string]any{}
+	}
+	for name, o := range l.Observed {
+		out.Observed[name] = o.Value
+	}
+	return out
+}
+
+// measured gathers what rules on a feature may read from outcomes and recorded
+// launches. It returns runtime.ErrUndecided while it is not known which variants those
+// are, and an error for a launch that is not on record: deciding without it would decide
+// something else.
+func (v *View) measured(f *plans.Feature) (*Found, error) {
+	f, err := standsFor(v, f)
+	if err != nil {
+		return nil, err
+	}
+	a, err := v.Arms(f)
+	if err != nil {
+		return nil, err
+	}
+	ev := &gates.Feature{Levels: map[string]verdict.Verdict{}, Knobs: a.Candidate.Knobs}
+	out := &ledger.Decision{Variant: maps.Clone(a.Candidate.Knobs)}
+	for _, id := range []string{runtime.QualifyID(f.Name), runtime.BenchmarkID(f.Name)} {
+		d := v.Outcome(id)
+		if d == nil {
+			continue
+		}
+		out.Levels = append(out.Levels, d.Levels...)
+		out.Launches = append(out.Launches, d.Launches...)
+		if d.LogTail != nil {
+			out.LogTail, out.Exit = d.LogTail, d.Exit
+		}
+		if d.Session != "" {
+			out.Session = d.Session
+		}
+		for _, level := range d.Levels {
+			ev.Levels[level.Name] = level.Verdict
+		}
+		if d.Verdict != verdict.Pass && ev.Broken == "" {
+			ev.Broken, ev.Cause = Broken(d)
+		}
+	}
+	if out.Session == "" && ev.Broken == "" {
+		ev.Broken, ev.Cause = verdict.Invalid, verdict.New(code.NoBenchmark).On(f.Protocol)
+	}
+	ev.Candidate.Name, ev.Parent.Name, ev.Root.Name = a.Candidate.Name, a.Parent.Name, ledger.Baseline
+	if ev.Broken == "" {
+		var rests []*ledger.Launch
+		for _, id := range out.Launches {
+			launch, ok := v.launch(id)
+			if !ok {
+				return nil, &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded, verdict.Text("feature", f.Name)).On(id)}
+			}
+			if launch.Session == out.Session {
+				rests = append(rests, launch)
+			}
+		}
+		v.fill(ev, a, f, rests)
+	}
+	out.Evidence = []ledger.Evidence{kept(ReadAs(f), out.Session, ev)}
+	return &Found{Evidence: ev, Rests: out}, nil
+}
+
+func (v *View) launch(id string) (*ledger.Launch, bool) {
+	if v.Launch == nil {
+		return nil, false
+	}
+	return v.Launch(id)
+}
+
+// fill sorts the launches of a session by variant, and adds what else decides
+// of them: how many there may be, and the noise that was known before.
+func (v *View) fill(ev *gates.Feature, a Arms, f *plans.Feature, launches []*ledger.Launch) {
+	ev.Candidate.Name, ev.Parent.Name, ev.Root.Name = a.Candidate.Name, a.Parent.Name, ledger.Baseline
+	_, ev.Max = v.Plan.LaunchesOf(ReadAs(f))
+	session, work := "", ""
+	for _, launch := range launches {
+		if !Sound(launch) {
+			continue
+		}
+		session, work = launch.Session, launch.Work
+		g := Measured(launch)
+		if launch.VariantKey == a.Candidate.Key {
+			ev.Candidate.Launches = append(ev.Candidate.Launches, g)
+		}
+		if launch.VariantKey == a.Parent.Key {
+			ev.Parent.Launches = append(ev.Parent.Launches, g)
+		}
+		if launch.VariantKey == a.Root.Key {
+			ev.Root.Launches = append(ev.Root.Launches, g)
+		}
+	}
+	ev.Noise = noiseOf(v, f, a, session, work)
+}
+
+// addOutcome adds to the evidence about a feature how that was decided, which only
+// rules of gates read. Of one that was withdrawn they read nothing.
+func addOutcome(ev *gates.Feature, d *ledger.Decision) {
+	ev.Outcome, ev.Accepted = d.Verdict, d.Accepted
+	if d.Retraction != nil {
+		ev.Broken, ev.Cause = verdict.Invalid, d.Retraction.Of(d.Node)
+	}
+}
+
+// Evidence is what rules could read of every feature of the plan.
+func Evidence(v *View) *gates.Evidence {
+	all := &gates.Evidence{Features: map[string]*gates.Feature{}}
+	for _, ph := range v.Plan.Phases {
+		for _, f := range ph.Features {
+			ev := &gates.Feature{}
+			if found, err := v.found(f); err != nil {
+				ev.Broken, ev.Cause = verdict.Invalid, verdict.OfError(err)
+			} else {
+				ev = found.Evidence
+			}
+			if d := v.Outcome(runtime.FeatureID(f.Name)); d != nil {
+				addOutcome(ev, d)
+			}
+			all.Features[f.Name] = ev
+		}
+	}
+	return all
+}
+
+// kept is the evidence about a feature as a decision records it.
+func kept(name, session string, f *gates.Feature) ledger.Evidence {
+	var noise map[string]ledger.Noise
+	for address, n := range f.Noise {
+		if noise == nil {
+			noise = map[string]ledger.Noise{}
+		}
+		noise[address] = ledger.Noise(n)
+	}
+	arm := func(a gates.Arm) ledger.Arm {
+		out := ledger.Arm{Name: a.Name}
+		for _, l := range a.Launches {
+			out.Launches = append(out.Launches, l.ID)
+		}
+		return out
+	}
+	return ledger.Evidence{
+		Feature: name, Candidate: arm(f.Candidate), Parent: arm(f.Parent), Root: arm(f.Root),
+		Levels: maps.Clone(f.Levels), Knobs: maps.Clone(f.Knobs), Outcome: f.Outcome, Accepted: f.Accepted,
+		Broken: f.Broken, Cause: f.Cause, Session: session, Max: f.Max, Noise: noise,
+	}
+}
+
+// Assemble is the way back: it puts together what rules read from what a decision keeps
+// of each feature, and the launches that it names. A launch that is not on record is an
+// error: deciding without it would decide something else.
+func Assemble(kept []ledger.Evidence, launch func(id string) (*ledger.Launch, bool)) (*gates.Evidence, error) {
+	out := &gates.Evidence{Features: map[string]*gates.Feature{}}
+	for _, e := range kept {
+		f := &gates.Feature{
+			Levels: e.Levels, Knobs: e.Knobs, Outcome: e.Outcome, Accepted: e.Accepted,
+			Broken: e.Broken, Cause: e.Cause, Max: e.Max,
+		}
+		for address, n := range e.Noise {
+			if f.Noise == nil {
+				f.Noise = map[string]gates.Noise{}
+			}
+			f.Noise[address] = gates.Noise(n)
+		}
+		for _, arm := range []struct {
+			kept ledger.Arm
+			to   *gates.Arm
+		}{{e.Candidate, &f.Candidate}, {e.Parent, &f.Parent}, {e.Root, &f.Root}} {
+			arm.to.Name = arm.kept.Name
+			for _, id := range arm.kept.Launches {
+				l, ok := launch(id)
+				if !ok {
+					return nil, &verdict.Fault{Reason: verdict.New(code.LaunchUnrecorded).On(id)}
+				}
+				arm.to.Launches = append(arm.to.Launches, Measured(l))
+			}
+		}
+		out.Features[e.Feature] = f
+	}
+	return out, nil
+}
+
+// LevelsRead are the levels that a feature's evidence names, in no order.
+func LevelsRead(f *gates.Feature) (levels []ledger.Level) {
+	if f == nil {
+		return nil
+	}
+	for name, v := range f.Levels {
+		levels = append(levels, ledger.Level{Name: name, Verdict: v})
+	}
+	return levels
+}

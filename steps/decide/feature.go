@@ -1,0 +1,401 @@
+package decide
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// Alternative is one candidate of a feature as it was decided.
+type Alternative struct {
+	Feature  *plans.Feature
+	Decision *ledger.Decision
+	// Gain is by how much it is better than its parent in the preferred metric, nil
+	// where that was not measured, and where nothing is preferred.
+	Gain *float64
+
+	found *Found
+}
+
+// Candidate decides the criteria of one candidate from its launches, and whether it
+// enters the stack. of is the feature that it is a candidate of.
+func Candidate(v *View, of, f *plans.Feature) (*Alternative, error) {
+	found, err := v.found(f)
+	if err != nil {
+		return nil, err
+	}
+	all := &gates.Evidence{Features: map[string]*gates.Feature{ReadAs(f): found.Evidence}}
+	out := found.Rests
+	for _, l := range out.Levels {
+		if l.Verdict != verdict.Pass {
+			out.Reasons = append(out.Reasons, l.Bare())
+		}
+	}
+	criteria(v.Plan, f, all, out)
+	out.Verdict = Whole(out.Kind, out.Levels, out.Rules)
+	if found.AtBest != "" {
+		out.Verdict = verdict.Join(out.Verdict, found.AtBest)
+	}
+	if len(decisive(f)) == 0 {
+		out.Reasons = append(out.Reasons, verdict.New(code.NoCriterion))
+	}
+	admit(v, f, out)
+	out.Hypothesis = claimed(v, f, all, out)
+	out.Interference = interference(v, f, found.Evidence)
+	for _, i := range out.Interference {
+		out.Reasons = append(out.Reasons, i.Reason())
+	}
+	return &Alternative{Feature: f, Decision: out, Gain: Preferred(of.Choose, all, Settings(v.Plan, f)), found: found}, nil
+}
+
+// Alternatives decides each candidate of a feature by its criteria. That one pass is
+// enough makes a choice an or: each alternative has its part of the chance of a false
+// pass, and for a fail all have to fail, which needs no correction.
+func Alternatives(v *View, f *plans.Feature) (all []*Alternative, err error) {
+	for _, candidate := range runtime.Candidates(f) {
+		a, err := Candidate(v, f, candidate)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// Feature decides the criteria of a feature on one engine. Of one that chooses it admits
+// the best of the alternatives that pass. It measures nothing, so a changed threshold
+// costs nothing.
+func Feature(v *View, f *plans.Feature) (*ledger.Decision, error) {
+	all, err := Alternatives(v, f)
+	if err != nil {
+		return nil, err
+	}
+	best := Best(all)
+	if f.Choose == nil {
+		return best.Decision, nil
+	}
+	out := *best.Decision
+	out.Verdict = VerdictOf(all)
+	out.Accepted = out.Verdict == verdict.Pass && best.Decision.Accepted
+	out.Reasons = append([]verdict.Reason{chosen(f.Choose, all, best, out.Verdict)}, out.Reasons...)
+	out.Launches, out.Evidence = nil, slices.Clone(out.Evidence)
+	for _, c := range all {
+		for _, id := range c.Decision.Launches {
+			if !slices.Contains(out.Launches, id) {
+				out.Launches = append(out.Launches, id)
+			}
+		}
+		out.Alternatives = append(out.Alternatives, ledger.Alternative{
+			Name: c.Feature.Name, Set: maps.Clone(c.Feature.Set), Verdict: c.Decision.Verdict,
+			Chosen:  c == best && out.Verdict == verdict.Pass,
+			Reasons: c.Decision.Reasons, Rules: c.Decision.Rules,
+		})
+		for _, e := range c.Decision.Evidence {
+			// Under its own name too, so that every alternative can be decided again.
+			e.Feature = c.Feature.Name
+			out.Evidence = append(out.Evidence, e)
+		}
+	}
+	if f.Hypothesis != nil {
+		evidence := &gates.Evidence{Features: map[string]*gates.Feature{f.Name: best.found.Evidence}}
+		out.Hypothesis = claimed(v, f, evidence, &out)
+	}
+	return &out, nil
+}
+
+// criteria decides a feature's criteria: those that let it in share one error
+// budget, and each of the others has one of its own.
+func criteria(p *plans.Plan, f *plans.Feature, all *gates.Evidence, out *ledger.Decision) {
+	settings := Settings(p, f)
+	out.Statistics = statistics(settings)
+	byName := map[string]verdict.Rule{}
+	for _, r := range gates.Decide(decisive(f), all, settings) {
+		r.Decides = true
+		byName[r.Name] = r
+	}
+	for _, r := range f.Criteria {
+		result, ok := byName[r.Name]
+		if !ok {
+			result = gates.Decide([]*plans.Rule{r}, all, settings)[0]
+			result.Decides = false
+		}
+		result.Role = verdict.RoleCriterion
+		out.Rules = append(out.Rules, result)
+		out.Reasons = append(out.Reasons, result.Reason())
+	}
+}
+
+// admit says whether what was decided enters the stack.
+func admit(v *View, f *plans.Feature, out *ledger.Decision) {
+	out.Accepted = out.Verdict == verdict.Pass
+	under := f.BuildsOn.Feature
+	if !out.Accepted || under == "" {
+		return
+	}
+	if parent := v.Outcome(runtime.FeatureID(under)); parent == nil || !parent.Accepted {
+		// What was measured had under it what is not in the stack.
+		out.Accepted = false
+		why := verdict.New(code.ParentNotAccepted).On(under)
+		if !slices.ContainsFunc(out.Reasons, why.Equal) {
+			out.Reasons = append(out.Reasons, why)
+		}
+	}
+}
+
+func candidateKeys(v *View, f *plans.Feature) (runtime.Keys, error) {
+	q := v.Outcome(runtime.QualifyID(f.Name))
+	if q == nil {
+		return runtime.Keys{}, runtime.ErrUndecided
+	}
+	parts := []any{"feature", Identity(q)}
+	if Benchmarked(v.Plan, f) {
+		b := v.Outcome(runtime.BenchmarkID(f.Name))
+		if b == nil {
+			return runtime.Keys{}, runtime.ErrUndecided
+		}
+		parts = append(parts, Identity(b))
+	}
+	least, most := v.Plan.LaunchesOf(ReadAs(f))
+	rules := []any{"feature", Version, f.Accept, Settings(v.Plan, f), least, most}
+	for _, r := range f.Criteria {
+		rules = append(rules, ruleKey(r))
+	}
+	return runtime.Keys{Measure: runtime.Digest(parts), Decide: runtime.Digest(rules), Claim: claimKey(f)}, nil
+}
+
+// choosingVersion changes when the same alternatives would be chosen among in
+// another way, and confirmingVersion when the same outcomes would be joined in another.
+const (
+	choosingVersion   = 1
+	confirmingVersion = 1
+)
+
+func choiceKeys(v *View, f *plans.Feature) (runtime.Keys, error) {
+	measured := []any{"choice"}
+	decided := []any{"choice", choosingVersion, f.Choose.Prefer}
+	for _, a := range f.Alternatives {
+		keys, err := candidateKeys(v, a)
+		if err != nil {
+			return keys, err
+		}
+		measured = append(measured, a.Name, keys.Measure)
+		decided = append(decided, a.Name, keys.Decide)
+	}
+	return runtime.Keys{Measure: runtime.Digest(measured), Decide: runtime.Digest(decided), Claim: claimKey(f)}, nil
+}
+
+// Preferred is the gain in the metric by which a choice picks its winner, by the
+// evidence on one alternative; nil where that was not measured.
+func Preferred(c *plans.Choose, ev *gates.Evidence, s gates.Settings) *float64 {
+	if c == nil || c.Probe == nil {
+		return nil
+	}
+	rule := gates.Decide([]*plans.Rule{c.Probe}, ev, s)[0]
+	if len(rule.Inputs) != 1 {
+		return nil
+	}
+	return rule.Inputs[0].Value
+}
+
+// VerdictOf is the verdict of a choice: pass where one passes, fail where all that
+// count fail. An alternative that is invalid drops out; where all are, nothing was
+// shown. One whose engine or harness broke may still be the best.
+func VerdictOf(all []*Alternative) verdict.Verdict {
+	of := map[verdict.Verdict]int{}
+	for _, c := range all {
+		of[c.Decision.Verdict]++
+	}
+	switch n := len(all) - of[verdict.Invalid]; {
+	case of[verdict.Pass] > 0:
+		return verdict.Pass
+	case n == 0:
+		return verdict.Invalid
+	case of[verdict.Fail]+of[verdict.Inconclusive] < n:
+		return verdict.Error
+	case of[verdict.Fail] == n:
+		return verdict.Fail
+	}
+	return verdict.Inconclusive
+}
+
+// Best is the winner: of those that pass, the one with the largest gain in the
+// preferred metric. Where none passes it is the one to show and to build on, in
+// the order inconclusive, fail, broken. The plan's order breaks ties.
+func Best(all []*Alternative) *Alternative {
+	rank := func(c *Alternative) int {
+		for i, v := range []verdict.Verdict{verdict.Pass, verdict.Inconclusive, verdict.Fail, verdict.Invalid} {
+			if c.Decision.Verdict == v {
+				return i
+			}
+		}
+		return 4
+	}
+	best := all[0]
+	for _, c := range all[1:] {
+		switch {
+		case rank(c) != rank(best):
+			if rank(c) < rank(best) {
+				best = c
+			}
+		case c.Gain != nil && (best.Gain == nil || *c.Gain > *best.Gain):
+			best = c
+		}
+	}
+	return best
+}
+
+// chosen is the choice as a fact. Its gains are of all launches, and a criterion on the
+// same metric reads those up to the look that decided it.
+func chosen(choose *plans.Choose, all []*Alternative, best *Alternative, v verdict.Verdict) verdict.Reason {
+	value := func(c *Alternative) string { return c.Feature.Set[choose.Knob] }
+	gain := func(c *Alternative) (args []verdict.Arg) {
+		if c.Gain != nil {
+			args = append(args, verdict.Num("gain", *c.Gain, "ratio"))
+		}
+		return args
+	}
+	came := func(c *Alternative) verdict.Reason {
+		return verdict.New(code.Alternative, gain(c)...).On(value(c)).Is(c.Decision.Verdict)
+	}
+	var others []verdict.Reason
+	rivals := 0
+	for _, c := range all {
+		if c == best {
+			continue
+		}
+		if c.Decision.Verdict == verdict.Pass {
+			rivals++
+		}
+		others = append(others, came(c))
+	}
+	metric := verdict.Text("metric", choose.Prefer)
+	if v != verdict.Pass {
+		return verdict.New(code.NoneWins, verdict.Text("knob", choose.Knob), metric).On(best.Feature.Name).From(append([]verdict.Reason{came(best)}, others...)...)
+	}
+	args := append(gain(best), metric)
+	if rivals > 0 && best.Gain == nil {
+		args = append(args, verdict.Text("first", "yes"))
+	}
+	return verdict.New(code.Wins, args...).On(value(best)).From(others...)
+}
+
+// confirmations are the nodes that decide a feature's criteria, the first engine's first.
+func confirmations(f *plans.Feature) []string {
+	ids := []string{runtime.FirstID(f.Name)}
+	for _, c := range f.Confirm {
+		ids = append(ids, runtime.FeatureID(c.Name))
+	}
+	return ids
+}
+
+func confirmedKeys(v *View, f *plans.Feature) (runtime.Keys, error) {
+	parts := []any{"confirmed"}
+	for _, id := range confirmations(f) {
+		part, err := restsOn(v, id)
+		if err != nil {
+			return runtime.Keys{}, err
+		}
+		parts = append(parts, part)
+	}
+	return runtime.Keys{Measure: runtime.Digest(parts), Decide: runtime.Digest("confirmed", confirmingVersion), Claim: claimKey(f)}, nil
+}
+
+// Confirmed decides a feature from what was decided on the baseline's engine and on
+// those that confirm it.
+func Confirmed(v *View, f *plans.Feature) (*ledger.Decision, error) {
+	id := runtime.FirstID(f.Name)
+	decided := v.Outcome(id)
+	if decided == nil {
+		return nil, &verdict.Fault{Reason: verdict.New(code.FirstUndecided).On(f.Name).From(v.LockedBy(id))}
+	}
+	// What rules on the feature read is what the first engine showed.
+	out := *decided
+	out.Retraction, out.Confirmations = nil, nil
+	verdicts := []verdict.Verdict{decided.Verdict}
+	var reasons []verdict.Reason
+	for _, c := range f.Confirm {
+		id := runtime.FeatureID(c.Name)
+		d := v.Outcome(id)
+		kept := ledger.Confirmation{Engine: c.Engine, Node: id}
+		switch without := verdict.Join(verdicts...); {
+		case d == nil && !without.Unlocks():
+			kept.Reason = verdict.New(code.NotTried, verdict.Text("without", string(without))).On(c.Engine)
+		case d == nil:
+			kept.Verdict = verdict.Invalid
+			kept.Reason = verdict.New(code.ConfirmationNotRun).On(c.Engine).Is(verdict.Invalid).From(v.LockedBy(id))
+		case d.Verdict.Unlocks():
+			kept.Verdict = d.Verdict
+			kept.Reason = verdict.New(code.Confirmed).On(c.Engine).Is(d.Verdict)
+		default:
+			kept.Verdict = d.Verdict
+			// Why it came out so is said without what passed.
+			against := slices.DeleteFunc(slices.Clone(d.Reasons), func(r verdict.Reason) bool { return r.Verdict == verdict.Pass })
+			kept.Reason = verdict.New(code.NotConfirmed).On(c.Engine).Is(d.Verdict).From(against...)
+			if d.LogTail != nil {
+				out.LogTail, out.Exit = d.LogTail, d.Exit
+			}
+		}
+		if kept.Verdict != "" {
+			verdicts = append(verdicts, kept.Verdict)
+		}
+		reasons = append(reasons, kept.Reason)
+		out.Confirmations = append(out.Confirmations, kept)
+	}
+	out.Verdict = verdict.Join(verdicts...)
+	out.Reasons = append(reasons, decided.Reasons...)
+	admit(v, f, &out)
+	return &out, nil
+}
+
+// claimed says how a feature's claim came out; nil where it makes none.
+func claimed(v *View, f *plans.Feature, all *gates.Evidence, rests *ledger.Decision) *ledger.Hypothesis {
+	h := f.Hypothesis
+	if h == nil {
+		return nil
+	}
+	out := &ledger.Hypothesis{Metric: h.Metric, Expect: h.Expect, Because: h.Because, Measured: gates.Measured(h.Probe, all)}
+	settings := GateSettings(v.Plan)
+	settings.Alternatives = len(f.Alternatives)
+	outcome, rule, _ := gates.Claimed(h.Probe, all, settings)
+	out.Outcome, out.Test = outcome, &rule
+	out.PostHoc = postHoc(v, f, rests)
+	return out
+}
+
+// postHoc reports whether a claim was made after its measurement: no run that
+// began before the first of the launches had it in its plan. The ledger proves
+// the order, whatever the plan says today.
+func postHoc(v *View, f *plans.Feature, rests *ledger.Decision) bool {
+	if rests.Session == "" {
+		return false
+	}
+	for _, r := range v.records() {
+		switch {
+		case r.RunStart != nil && r.RunStart.Hypotheses[f.Name] == f.Hypothesis.Digest():
+			return false
+		case r.Launch != nil && r.Launch.Session == rests.Session:
+			return true
+		}
+	}
+	return false
+}
+
+// Hypotheses are the digests of a plan's claims, by feature, as a run records
+// them before it measures anything.
+func Hypotheses(p *plans.Plan) map[string]string {
+	out := map[string]string{}
+	for _, ph := range p.Phases {
+		for _, f := range ph.Features {
+			if f.Hypothesis != nil {
+				out[f.Name] = f.Hypothesis.Digest()
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,115 @@
+package decide
+
+import (
+	"iter"
+	"testing"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/plans/planstest"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+const choosePlan = `
+plan "v" {}
+engine "embedded" "tiny" {}
+engine "embedded" "wide" { settings = { threads = 2 } }
+knob "a" {
+  default = "off"
+  value "off" {}
+  value "on" { env = { A = "on" } }
+}
+knob "size" {
+  default = "none"
+  value "none" {}
+  value "small" { settings = { layers = 3 } }
+  value "large" { settings = { layers = 4 } }
+}
+workload "w" {
+  prompt_tokens = 16
+  output_tokens = 8
+}
+protocol "p" {
+  level "benchmark" { workloads = [workload.w] }
+}
+baseline {
+  engine   = engine.embedded.tiny
+  protocol = protocol.p
+}
+phase "one" {
+  feature "sized" {
+    set    = { a = "on" }
+    choose = { size = ["small", "large"] }
+    criterion "c" { rule = "w.tg.gain >= 0.1" }
+    confirm { engine = engine.embedded.wide }
+  }
+  feature "stacked" {
+    set       = { a = "off" }
+    builds_on = accepted
+    criterion "c" { rule = "w.tg.gain >= 0.1" }
+  }
+  feature "child" {
+    set       = { a = "off" }
+    builds_on = feature.sized
+    criterion "c" { rule = "w.tg.gain >= 0.1" }
+  }
+}
+`
+
+// viewOf is what a decision by a plan sees where these are the outcomes and locks. The key
+// of a variant is its engine and its knobs.
+func viewOf(t *testing.T, src string, outcomes map[string]*ledger.Decision, locked map[string]verdict.Reason) *View {
+	t.Helper()
+	v := &View{
+		Outcome:  func(id string) *ledger.Decision { return outcomes[id] },
+		LockedBy: func(id string) verdict.Reason { return locked[id] },
+	}
+	v.Arms = func(f *plans.Feature) (Arms, error) {
+		a, err := ArmsOf(v, f)
+		for _, arm := range []*Arm{&a.Root, &a.Parent, &a.Candidate} {
+			arm.Key = runtime.Digest(arm.Engine, arm.Knobs)
+		}
+		return a, err
+	}
+	if src == "" {
+		return v
+	}
+	res := load.LoadBytes("plan.hcl", []byte(src), planstest.Registry(), load.Options{})
+	if !res.OK() {
+		t.Fatal(res.Diagnostics)
+	}
+	g, err := runtime.NewGraph(res.Plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.Plan, v.Graph = res.Plan, g
+	return v
+}
+
+// fact is a fact of which only the words are told apart.
+func fact(words string) verdict.Reason { return verdict.New(code.Broken, verdict.Text("error", words)) }
+
+// ledgerOf are launches and decisions as records, oldest first.
+type ledgerOf []*ledger.Record
+
+func (l ledgerOf) records() iter.Seq2[int, *ledger.Record] {
+	return func(yield func(int, *ledger.Record) bool) {
+		for i, r := range l {
+			if !yield(i, r) {
+				return
+			}
+		}
+	}
+}
+
+func (l ledgerOf) launch(id string) (*ledger.Launch, bool) {
+	for _, r := range l {
+		if r.Launch != nil && r.Launch.ID == id {
+			return r.Launch, true
+		}
+	}
+	return nil, false
+}

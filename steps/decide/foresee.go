@@ -1,0 +1,89 @@
+package decide
+
+import (
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// Foresee is what is certain of the decision of a node before anything is launched: from
+// an outcome that does not count nothing follows that counts, whatever else is measured.
+// It has a verdict only where that is so.
+func Foresee(v *View, n *runtime.Node) (*ledger.Decision, error) {
+	f, ph := n.FeatureBlock, n.PhaseBlock
+	out := &ledger.Decision{}
+	invalid := false
+	switch n.Kind {
+	case runtime.KindFeature, runtime.KindCriteria:
+		if n.Kind == runtime.KindCriteria || len(f.Confirm) == 0 {
+			return foreseen(v, f)
+		}
+		for _, id := range confirmations(f) {
+			invalid = invalid || uncounted(v, id)
+		}
+		if first := v.Outcome(runtime.FirstID(f.Name)); first != nil {
+			out.Variant = first.Variant
+		}
+	case runtime.KindGate:
+		for _, in := range inputs(ph.Gate.Rules) {
+			invalid = invalid || in.Feature != "" && unreadable(v, in)
+		}
+	case runtime.KindPhase:
+		for _, f := range ph.Features {
+			id := runtime.FeatureID(f.Name)
+			invalid = invalid || uncounted(v, id) || locked(v, id)
+		}
+	}
+	if invalid {
+		out.Verdict = verdict.Invalid
+	}
+	return out, nil
+}
+
+// foreseen is Foresee of a feature on one engine. As long as nothing is chosen, the first
+// alternative that may count is assumed.
+func foreseen(v *View, f *plans.Feature) (out *ledger.Decision, err error) {
+	for _, c := range runtime.Candidates(f) {
+		a, err := v.Arms(c)
+		if err != nil {
+			return nil, err
+		}
+		if out != nil && out.Verdict == "" {
+			continue
+		}
+		out = &ledger.Decision{Variant: a.Candidate.Knobs}
+		if uncounted(v, runtime.QualifyID(c.Name)) || uncounted(v, runtime.BenchmarkID(c.Name)) {
+			out.Verdict = verdict.Invalid
+		}
+	}
+	return out, nil
+}
+
+// unreadable reports whether what a gate's rule reads of a feature will not be there.
+func unreadable(v *View, in *plans.Input) bool {
+	if locked(v, runtime.FeatureID(in.Feature)) {
+		return true
+	}
+	switch in.Kind {
+	case plans.InputFeature:
+		return uncounted(v, runtime.FeatureID(in.Feature))
+	case plans.InputMetric:
+		return uncounted(v, runtime.QualifyID(in.Feature)) || uncounted(v, runtime.BenchmarkID(in.Feature))
+	case plans.InputLevel:
+		q := v.Outcome(runtime.QualifyID(in.Feature))
+		return q != nil && q.Verdict == verdict.Invalid && len(q.Levels) == 0
+	}
+	return false
+}
+
+// uncounted reports whether a node has an outcome that does not count.
+func uncounted(v *View, id string) bool {
+	d := v.Outcome(id)
+	return d != nil && d.Verdict == verdict.Invalid
+}
+
+// locked reports whether a node will have no outcome.
+func locked(v *View, id string) bool {
+	return v.Outcome(id) == nil && !v.LockedBy(id).IsZero()
+}

@@ -1,0 +1,282 @@
+package decide
+
+import (
+	"iter"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// Member is one candidate of a session: what has to be launched for it, and how far it
+// has come. Several members share the launches of their parent.
+type Member struct {
+	Feature *plans.Feature
+	Arms    Arms
+	// Launched are the keys of the variants that are launched for it: of the parent, the
+	// candidate and, where a rule compares with it, the baseline.
+	Launched []string
+	// Least and Most are launches of each arm.
+	Least, Most int
+	// Rounds is how many rounds its decision rests on; Open while more are wanted.
+	Rounds int
+	Open   bool
+}
+
+// NewMember is what one feature needs of a session.
+func NewMember(p *plans.Plan, f *plans.Feature, a Arms, launched []string) Member {
+	m := Member{Feature: f, Arms: a, Launched: launched, Open: true}
+	m.Least, m.Most = p.LaunchesOf(ReadAs(f))
+	if countsLaunches(p, f) {
+		m.Least = m.Most
+	}
+	return m
+}
+
+// Has reports whether a variant is launched for it.
+func (m *Member) Has(key string) bool { return slices.Contains(m.Launched, key) }
+
+// Took are the launches that its decision rests on: of every arm, those of
+// the rounds in which all of its arms were launched.
+func (m *Member) Took(launches []*ledger.Launch) []*ledger.Launch {
+	in := map[int]int{}
+	var own []*ledger.Launch
+	for _, launch := range launches {
+		if m.Has(launch.VariantKey) && Sound(launch) {
+			in[launch.Ordinal]++
+			own = append(own, launch)
+		}
+	}
+	return slices.DeleteFunc(own, func(launch *ledger.Launch) bool { return in[launch.Ordinal] < len(m.Launched) })
+}
+
+// Spared is how many launches of each arm there are, and that a session ended before
+// all were made.
+func (m *Member) Spared() verdict.Reason {
+	args := []verdict.Arg{verdict.Int("n", m.Rounds)}
+	if m.Rounds < m.Most {
+		args = append(args, verdict.Int("most", m.Most))
+	}
+	return verdict.New(code.LaunchesPerArm, args...)
+}
+
+// Look asks the rules that read a member whether they need more launches than these.
+func (m *Member) Look(v *View, launches []*ledger.Launch) error {
+	used := m.Took(launches)
+	m.Rounds = len(used) / len(m.Launched)
+	if m.Rounds < m.Least || m.Rounds >= m.Most {
+		m.Open = m.Rounds < m.Most
+		return nil
+	}
+	ev := &gates.Feature{Levels: map[string]verdict.Verdict{}, Knobs: m.Arms.Candidate.Knobs}
+	v.fill(ev, m.Arms, m.Feature, used)
+	for _, id := range []string{runtime.QualifyID(m.Feature.Name), runtime.BenchmarkID(m.Feature.Name)} {
+		if d := v.Outcome(id); d != nil {
+			for _, level := range d.Levels {
+				ev.Levels[level.Name] = level.Verdict
+			}
+		}
+	}
+	ev.Levels[plans.BenchmarkLevel] = verdict.Pass
+	open, err := wanted(v, m.Feature, ev)
+	m.Open = open
+	return err
+}
+
+// wanted reports whether any set of rules that reads a feature could still be
+// settled by more launches of it.
+func wanted(v *View, f *plans.Feature, ev *gates.Feature) (bool, error) {
+	name := ReadAs(f)
+	all := &gates.Evidence{Features: map[string]*gates.Feature{name: ev}}
+	if slices.Contains(gates.Open(gates.Decide(decisive(f), all, Settings(v.Plan, f))), name) {
+		return true, nil
+	}
+	if f.Engine != "" {
+		return false, nil // gates read the first engine
+	}
+	for _, ph := range v.Plan.Phases {
+		if ph.Gate == nil || !Reads(ph.Gate.Rules, name) {
+			continue
+		}
+		for _, other := range GateFeatures(v.Plan, ph) {
+			if all.Features[other.Name] != nil || v.Outcome(runtime.FeatureID(other.Name)) == nil {
+				continue
+			}
+			theirs, _, err := outcomeOf(v, other)
+			if err != nil {
+				return false, err
+			}
+			all.Features[other.Name] = theirs
+		}
+		if slices.Contains(gates.Open(gates.Decide(ph.Gate.Rules, all, SettingsOfGate(v.Plan, ph))), name) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// NextLook is the number of launches of each arm at which a rule may be settled
+// next: the first time later where the noise of launches is not known yet.
+func (m *Member) NextLook(v *View, session, work string) int {
+	noise := noiseOf(v, m.Feature, m.Arms, session, work)
+	recorded := true
+	for _, address := range NoiseKeys(Reading(v.Plan, m.Feature)) {
+		recorded = recorded && noise[address].DF >= gates.LeastFreedom
+	}
+	d := v.Plan.Decision
+	design, err := stats.Offer(d.FalsePass, d.FalseFail, min(d.Min, m.Most), m.Most, recorded)
+	if err != nil {
+		return m.Most
+	}
+	for _, n := range design.Looks {
+		if n > m.Rounds && n >= m.Least {
+			return n
+		}
+	}
+	return m.Most
+}
+
+// Resolvable says what the launches of a member can show, given how much launches
+// differed before, and warns of thresholds that are closer to no change at all.
+func (m *Member) Resolvable(v *View, session, work string) (notes []verdict.Reason) {
+	d := v.Plan.Decision
+	design, err := stats.Offer(d.FalsePass, d.FalseFail, min(d.Min, m.Most), m.Most, true)
+	if err != nil || m.Most < 3 {
+		return nil
+	}
+	noise := noiseOf(v, m.Feature, m.Arms, session, work)
+	said := map[string]bool{}
+	for _, r := range Reading(v.Plan, m.Feature) {
+		if r == nil || r.Program == nil {
+			continue
+		}
+		for _, leaf := range r.Program.Leaves {
+			c := leaf.Claim
+			if c == nil || c.Form != verdict.Ratio || c.Input.Feature != ReadAs(m.Feature) {
+				continue
+			}
+			address := gates.NoiseKey(c.Input)
+			n := noise[address]
+			if n.DF < gates.LeastFreedom {
+				continue
+			}
+			least := max(m.Least, design.Looks[0])
+			sd := n.SD * stats.NoiseBound(n.DF)
+			resolves := func(launches int) float64 {
+				return math.Expm1(sd * stats.Resolvable(launches, design.Pass, 0.9, false))
+			}
+			if !said[address] {
+				said[address] = true
+				notes = append(notes, resolution(n.SD, sd, least, m.Most, resolves).On(address))
+			}
+			if margin := math.Abs(math.Log1p(c.Threshold)); margin > 0 && resolves(m.Most) > math.Expm1(margin) && !said[leaf.Text] {
+				said[leaf.Text] = true // a criterion and a rule of the gate often ask the same
+				notes = append(notes, verdict.New(code.Unresolved,
+					verdict.Num("margin", math.Expm1(margin), "share"), verdict.Int("launches", m.Most), verdict.Num("resolves", resolves(m.Most), "share")).On(leaf.Text))
+			}
+		}
+	}
+	return notes
+}
+
+// resolution is what launches can show where they differ by a standard deviation, or
+// by its upper bound. Equal ones do not show everything: the test takes them to
+// differ by rounding at least.
+func resolution(sd, bound float64, least, most int, resolves func(launches int) float64) verdict.Reason {
+	if sd == 0 {
+		return verdict.New(code.ResolvesRounding)
+	}
+	share := func(name string, x float64) verdict.Arg { return verdict.Num(name, x, "share") }
+	return verdict.New(code.Resolves, verdict.Int("few", least), share("with_few", resolves(least)), verdict.Int("many", most), share("with_many", resolves(most)),
+		share("differ", math.Expm1(sd)), share("differ_bound", math.Expm1(bound)))
+}
+
+// CloseRetracted keeps a member from getting more launches in a session whose outcome
+// a person retracted, under whatever name: what rests on them would not count. It says
+// why; no fact where there is no such outcome.
+func (m *Member) CloseRetracted(v *View, launches []*ledger.Launch) verdict.Reason {
+	taken := m.Took(launches)
+	if len(taken) == 0 {
+		return verdict.Reason{} // none, or of other arms than then
+	}
+	var retracted []*ledger.Decision
+	for _, r := range v.records() {
+		if d := r.Decision; d.RetractedFeature() && d.Session == launches[0].Session && slices.ContainsFunc(taken, func(launch *ledger.Launch) bool {
+			return launch.VariantKey == m.Arms.Candidate.Key && slices.Contains(d.Launches, launch.ID)
+		}) {
+			retracted = append(retracted, d)
+		}
+	}
+	for _, d := range retracted {
+		var latest *ledger.Decision
+		for _, r := range v.records() {
+			if r.Decision != nil && r.Decision.Node == d.Node {
+				latest = r.Decision
+			}
+		}
+		if !latest.Retracted() {
+			continue
+		}
+		m.Most = min(m.Most, len(taken)/len(m.Launched))
+		m.Least = min(m.Least, m.Most)
+		return verdict.New(code.SessionClosed, verdict.Text("by", d.Retraction.By), verdict.Text("reason", d.Retraction.Reason)).On(d.Node)
+	}
+	return verdict.Reason{}
+}
+
+// Crashed reports whether the engine ended a launch by itself, also before it was
+// ready.
+func Crashed(l *ledger.Launch) bool { return !l.OK && l.Exit != nil }
+
+// Crashes are the starts of a variant on this machine that crashed since its last
+// launch that counts, in any slot, whoever started it and what for: to qualify it,
+// or in a session that was left behind. What is launched after them must not make
+// them forgotten. They are those that the next launch of a session counts. A launch of
+// another session that a decision rests on has counted those before it; of what is a
+// candidate here, only where it was one there too, since what it is the parent of says
+// nothing of its own crashes. An error, such as the crash itself makes, is no such
+// decision. elsewhere reports whether a run was on another machine.
+func Crashes(records iter.Seq2[int, *ledger.Record], variant, session string, candidate bool, elsewhere func(*ledger.RunStart) bool) []*ledger.Launch {
+	type candidates []map[string]string
+	decided, foreign := map[string]candidates{}, map[string]bool{} // by launch, by run
+	for _, r := range records {
+		switch {
+		case r.RunStart != nil:
+			foreign[r.Run] = elsewhere(r.RunStart)
+		case r.Decision != nil && r.Decision.Kind == string(runtime.KindBenchmark) && r.Decision.Verdict == verdict.Pass:
+			for _, id := range r.Decision.Launches {
+				decided[id] = append(decided[id], r.Decision.Variant)
+			}
+		}
+	}
+	counts := func(launch *ledger.Launch) bool {
+		return launch.Purpose == ledger.ForBenchmark && (!candidate || slices.ContainsFunc(decided[launch.ID], func(knobs map[string]string) bool {
+			return maps.Equal(knobs, launch.Knobs)
+		}))
+	}
+	var own, other []*ledger.Launch
+	for _, r := range records {
+		launch := r.Launch
+		if launch == nil || launch.VariantKey != variant || foreign[r.Run] {
+			continue
+		}
+		switch here := launch.Session == session; {
+		case Crashed(launch) && here:
+			own = append(own, launch)
+		case Crashed(launch):
+			other = append(other, launch)
+		case Sound(launch) && here:
+			own, other = nil, nil
+		case Sound(launch) && counts(launch):
+			other = nil
+		}
+	}
+	return append(other, own...)
+}

@@ -1,0 +1,179 @@
+package decide
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+const sessionPlan = `
+plan "s" {}
+engine "embedded" "tiny" {}
+knob "k" {
+  default = "off"
+  value "off" {}
+  value "one" { env = { K = "1" } }
+  value "two" { env = { K = "2" } }
+}
+workload "w" {
+  prompt_tokens = 16
+  output_tokens = 8
+  coherence     = "off"
+}
+protocol "p" {
+  level "benchmark" { workloads = [workload.w] }
+}
+baseline {
+  engine   = engine.embedded.tiny
+  protocol = protocol.p
+}
+phase "one" {
+  feature "x" {
+    set = { k = "one" }
+    criterion "c" { rule = "w.tg.gain >= 0.10" }
+  }
+  feature "y" {
+    set = { k = "two" }
+    criterion "c" { rule = "w.tg.gain >= 0.10" }
+  }
+}
+`
+
+// A launch counts what crashed of its variant on this machine since the last one
+// that counted, wherever that was; each session counts a crash once.
+func TestCrashesCount(t *testing.T) {
+	const here, there = "here", "there" // runs that begin, by machine
+	crash := func(id, session, purpose string) ledger.Launch {
+		exit := 139
+		return ledger.Launch{ID: id, Session: session, Purpose: purpose, VariantKey: "c", Exit: &exit}
+	}
+	qualified, benchmarked := ledger.ForQualification, ledger.ForBenchmark
+	good := func(id, session, purpose string) ledger.Launch {
+		return ledger.Launch{ID: id, Session: session, Purpose: purpose, VariantKey: "c", OK: true, Knobs: map[string]string{"k": "c"}}
+	}
+	disturbed := good("bad", "s", benchmarked)
+	disturbed.Invalid = []verdict.Reason{fact("throttled")}
+	other := crash("x", "s", benchmarked)
+	other.VariantKey = "p"
+	hung := crash("hung", "s", benchmarked)
+	hung.Exit = nil
+	// decided says by a value of its knob which variant a session's candidate was.
+	decided := func(session, value string, launches ...string) *ledger.Decision {
+		return &ledger.Decision{Kind: string(runtime.KindBenchmark), Session: session, Variant: map[string]string{"k": value}, Launches: launches, Verdict: verdict.Pass}
+	}
+	broke := decided("o", "c", "1")
+	broke.Verdict = verdict.Error
+	for _, c := range []struct {
+		name    string
+		records []any
+		parent  bool
+		want    string
+	}{
+		{name: "nothing"},
+		{name: "in this session", records: []any{here, good("1", "s", benchmarked), crash("2", "s", benchmarked)}, want: "2"},
+		{name: "counted in this session", records: []any{here, crash("2", "s", benchmarked), good("2r1", "s", benchmarked)}},
+		{name: "when it was qualified", records: []any{here, crash("q", "q", qualified), good("q2", "q2", qualified)}, want: "q"},
+		{name: "in a session that was left", records: []any{here, good("1", "o", benchmarked), crash("2", "o", benchmarked), decided("o", "c", "1"), good("q2", "q2", qualified)}, want: "2"},
+		{name: "several", records: []any{here, crash("q", "q", qualified), crash("2", "o", benchmarked), crash("1", "s", benchmarked)}, want: "q 2 1"},
+		{name: "counted in a session that was left", records: []any{here, crash("q", "q", qualified), good("1", "o", benchmarked), decided("o", "c", "1")}},
+		{name: "counted by what no decision came to rest on", records: []any{here, crash("2", "o", benchmarked), decided("o", "c"), good("2r1", "o", benchmarked)}, want: "2"},
+		{name: "in one that ended in an error", records: []any{here, crash("q", "q", qualified), good("1", "o", benchmarked), broke}, want: "q"},
+		{name: "in one that nothing was decided by", records: []any{here, crash("q", "q", qualified), good("1", "o", benchmarked)}, want: "q"},
+		{name: "where it was the parent", records: []any{here, crash("q", "q", qualified), good("1", "o", benchmarked), decided("o", "built on it", "1")}, want: "q"},
+		{name: "for a parent", parent: true, records: []any{here, crash("q", "q", qualified), good("1", "o", benchmarked), decided("o", "built on it", "1")}},
+		{name: "its own, whoever counted it too", parent: true, records: []any{here, crash("3", "s", benchmarked), good("1", "o", benchmarked)}, want: "3"},
+		{name: "what was disturbed counts nothing", records: []any{here, crash("2", "s", benchmarked), disturbed}, want: "2"},
+		{name: "of another variant", records: []any{here, other}},
+		{name: "what was stopped is no crash", records: []any{here, hung}},
+		{name: "on another machine", records: []any{there, crash("q", "q", qualified)}},
+		{name: "on a machine nobody knows", records: []any{crash("q", "q", qualified)}, want: "q"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var known ledgerOf
+			on := func(host string) map[string]string { return map[string]string{"host": host} }
+			for i, r := range c.records {
+				record := &ledger.Record{Run: "run"}
+				switch r := r.(type) {
+				case string:
+					record.RunStart = &ledger.RunStart{Environment: on(r)}
+				case ledger.Launch:
+					record.Launch = &r
+				case *ledger.Decision:
+					r.Node = fmt.Sprintf("node%d", i)
+					record.Decision = r
+				}
+				known = append(known, record)
+			}
+			elsewhere := func(r *ledger.RunStart) bool { return r.Environment["host"] != here }
+			var ids []string
+			for _, l := range Crashes(known.records(), "c", "s", !c.parent, elsewhere) {
+				ids = append(ids, l.ID)
+			}
+			if got := strings.Join(ids, " "); got != c.want {
+				t.Errorf("counts %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestWantedByAGate: a gate keeps the launches of one feature coming while it may
+// still pass, and not once what it reads of another was retracted.
+func TestWantedByAGate(t *testing.T) {
+	outcomes := map[string]*ledger.Decision{
+		runtime.QualifyID("x"):   {Verdict: verdict.Pass},
+		runtime.BenchmarkID("x"): {Verdict: verdict.Pass, Session: "s-0"},
+		runtime.FeatureID("x"):   {Node: runtime.FeatureID("x"), Verdict: verdict.Pass, Accepted: true},
+	}
+	v := viewOf(t, sessionPlan+`
+phase "two" {
+  after_decided = [phase.one]
+  gate {
+    rule "both" { expr = "feature.x.w.tg.gain >= 0.10 and feature.y.w.tg.gain >= 0.10" }
+  }
+}
+`, outcomes, nil)
+	y := v.Plan.Feature("y")
+	y.Accept, y.Criteria = nil, nil // its own criterion asks for nothing more
+	ev := &gates.Feature{}
+	for i, speed := range []float64{100, 108, 95} {
+		tg := measure.Summary{Unit: "tok/s", Better: measure.Higher, N: 10, Requests: 10, Stats: map[string]float64{"median": speed}}
+		for _, arm := range []*gates.Arm{&ev.Candidate, &ev.Parent} {
+			arm.Launches = append(arm.Launches, gates.Launch{ID: "l", Round: i + 1, Metrics: map[string]measure.Summary{"w.tg": tg}})
+		}
+	}
+	for _, c := range []struct {
+		retraction *ledger.Retraction
+		want       bool
+	}{
+		{nil, true},
+		{&ledger.Retraction{Node: runtime.FeatureID("x"), Reason: "the prompts were cached", By: "kim"}, false},
+	} {
+		outcomes[runtime.FeatureID("x")].Retraction = c.retraction
+		got, err := wanted(v, y, ev)
+		if err != nil || got != c.want {
+			t.Errorf("retraction %+v: wanted %v, %v, want %v", c.retraction, got, err, c.want)
+		}
+	}
+}
+
+// Launches that never differed resolve no more than rounding lets them.
+func TestResolution(t *testing.T) {
+	resolves := func(launches int) float64 { return 0.08 / float64(launches) }
+	want := verdict.New(code.Resolves,
+		verdict.Int("few", 4), verdict.Num("with_few", 0.02, "share"), verdict.Int("many", 8), verdict.Num("with_many", 0.01, "share"),
+		verdict.Num("differ", math.Expm1(0.005), "share"), verdict.Num("differ_bound", math.Expm1(0.006), "share"))
+	if got := resolution(0.005, 0.006, 4, 8, resolves); !got.Equal(want) {
+		t.Errorf("%+v", got)
+	}
+	if got := resolution(0, 0, 4, 8, func(int) float64 { return 0 }); !got.Equal(verdict.New(code.ResolvesRounding)) {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,186 @@
+package decide
+
+import (
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// enoughFreedom is how many degrees of freedom the newest sessions have to have for
+// older ones to count no more: a record of all times would never forget the evening on
+// which the machine was busy, nor the driver of before.
+const enoughFreedom = 2 * gates.LeastFreedom
+
+// Noise is how much launches of one variant differed, by gates.NoiseKey: the standard
+// deviation of the logs of their values, pooled over the variants of the newest
+// sessions. Launches are those of NoiseBefore: before the session that is to be
+// decided, so that a decision made again, with whatever was recorded since, rests on
+// the same number.
+func Noise(before []*ledger.Launch, keys []string) map[string]gates.Noise {
+	return noiseIn(before, keys, newest)
+}
+
+// NoiseSessions are the sessions that Noise of a key is of, oldest first.
+func NoiseSessions(before []*ledger.Launch, key string) (sessions []string) {
+	values, arms := valuesOf(before, key)
+	for _, a := range newest(values, arms) {
+		if !slices.Contains(sessions, a.session) {
+			sessions = append(sessions, a.session)
+		}
+	}
+	return sessions
+}
+
+// noiseIn pools the arms that count.
+func noiseIn(before []*ledger.Launch, keys []string, counting func(map[armKey][]float64, []armKey) []armKey) map[string]gates.Noise {
+	out := map[string]gates.Noise{}
+	for _, key := range keys {
+		values, arms := valuesOf(before, key)
+		var groups [][]float64
+		for _, a := range counting(values, arms) {
+			groups = append(groups, values[a])
+		}
+		if sd, df := stats.Pool(groups); df > 0 {
+			out[key] = gates.Noise{SD: sd, DF: df}
+		}
+	}
+	return out
+}
+
+// valuesOf are what launches give for a key, by arm, and the arms in the order in
+// which they were first launched.
+func valuesOf(before []*ledger.Launch, key string) (values map[armKey][]float64, arms []armKey) {
+	address, stat := key, "median"
+	if i := strings.LastIndexByte(key, '.'); i >= 0 && measure.IsStat(key[i+1:]) {
+		address, stat = key[:i], key[i+1:]
+	}
+	values = map[armKey][]float64{}
+	for _, l := range before {
+		v, ok := l.Metrics[address].Stats[stat]
+		if !ok || !(v > 0) {
+			continue
+		}
+		a := armKey{l.Session, l.VariantKey}
+		if values[a] == nil {
+			arms = append(arms, a)
+		}
+		values[a] = append(values[a], v)
+	}
+	return values, arms
+}
+
+// newest keeps the arms of whole sessions, newest first, until they have enough
+// degrees of freedom, in the order in which they are: in another one the last bit of
+// what is added up would differ.
+func newest(values map[armKey][]float64, arms []armKey) []armKey {
+	free := map[string]int{}
+	var sessions []string
+	for _, a := range arms {
+		if _, seen := free[a.session]; !seen {
+			sessions = append(sessions, a.session)
+		}
+		free[a.session] += len(values[a]) - 1
+	}
+	counts := map[string]bool{}
+	df := 0
+	for _, session := range slices.Backward(sessions) {
+		if df >= enoughFreedom {
+			break
+		}
+		counts[session] = true
+		df += free[session]
+	}
+	return slices.DeleteFunc(arms, func(a armKey) bool { return !counts[a.session] })
+}
+
+// NoiseBefore are the launches that tell the noise of a session: benchmark launches
+// that count, of the same work and the same engine, recorded before its first
+// launch, and not retracted by then. Variants are the arms in question; by them is
+// told what is the same engine.
+func NoiseBefore(records iter.Seq2[int, *ledger.Record], session, work string, variants ...string) []*ledger.Launch {
+	before, retracted := soundBefore(records, session, work)
+	return slices.DeleteFunc(ofOneEngine(before, variants), func(l *ledger.Launch) bool { return retracted[l.ID] })
+}
+
+// soundBefore are the benchmark launches that count, of one work, that were recorded
+// before the first of a session, and those whose outcome a person had retracted then.
+func soundBefore(records iter.Seq2[int, *ledger.Record], session, work string) (out []*ledger.Launch, retracted map[string]bool) {
+	retracted = map[string]bool{}
+	if work == "" {
+		return nil, retracted
+	}
+	for _, r := range records {
+		if d := r.Decision; d.RetractedFeature() {
+			for _, id := range d.Launches {
+				retracted[id] = true
+			}
+		}
+		l := r.Launch
+		if l == nil {
+			continue
+		}
+		if session != "" && l.Session == session {
+			break
+		}
+		if l.Purpose == ledger.ForBenchmark && Sound(l) && l.Work == work {
+			out = append(out, l)
+		}
+	}
+	return out, retracted
+}
+
+// ofOneEngine keeps the launches of one engine as it was developed: of sessions in
+// which one of the variants stood, of those in which one stood that had stood beside
+// it, and so on. What changes is measured beside what it came from, so that all that
+// grew from one baseline hangs together, while another engine, another model or
+// another image, whose starts may differ by more or less, has a baseline of its own.
+func ofOneEngine(launches []*ledger.Launch, variants []string) []*ledger.Launch {
+	sessions, beside := map[string][]string{}, map[string][]string{}
+	seen := map[armKey]bool{}
+	for _, l := range launches {
+		if a := (armKey{l.Session, l.VariantKey}); !seen[a] {
+			seen[a] = true
+			sessions[l.VariantKey] = append(sessions[l.VariantKey], l.Session)
+			beside[l.Session] = append(beside[l.Session], l.VariantKey)
+		}
+	}
+	related := map[string]bool{}
+	for left := slices.Clone(variants); len(left) > 0; left = left[1:] {
+		for _, session := range sessions[left[0]] {
+			if !related[session] {
+				related[session] = true
+				left = append(left, beside[session]...)
+			}
+		}
+	}
+	return slices.DeleteFunc(launches, func(l *ledger.Launch) bool { return !related[l.Session] })
+}
+
+// NoiseKeys are those of the metrics that rules read of launches.
+func NoiseKeys(rules []*plans.Rule) (list []string) {
+	for _, in := range inputs(rules) {
+		if in.Kind != plans.InputMetric {
+			continue
+		}
+		if key := gates.NoiseKey(in); !slices.Contains(list, key) {
+			list = append(list, key)
+		}
+	}
+	return list
+}
+
+// noiseOf is the launch noise of its arms' engine that was known before a session, of
+// what rules read of a feature.
+func noiseOf(v *View, f *plans.Feature, a Arms, session, work string) map[string]gates.Noise {
+	if v.Records == nil {
+		return nil
+	}
+	before := NoiseBefore(v.Records(), session, work, a.Candidate.Key, a.Parent.Key)
+	return Noise(before, NoiseKeys(Reading(v.Plan, f)))
+}

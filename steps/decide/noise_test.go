@@ -1,0 +1,131 @@
+package decide
+
+import (
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// Noise is pooled within the launches of one variant in one session, of those
+// before the session in question that count and sent the same work.
+func TestNoise(t *testing.T) {
+	launch := func(session, variant, work string, tg float64) *ledger.Launch {
+		return &ledger.Launch{Session: session, VariantKey: variant, Work: work, Purpose: "benchmark", OK: true, Metrics: map[string]measure.Summary{
+			"w.tg": {Stats: map[string]float64{"median": tg, "p90": 2 * tg * tg}},
+		}}
+	}
+	// Two groups whose logs lie 0.02 and 0.04 apart: variances 0.0002 and 0.0008,
+	// one degree of freedom each.
+	all := []*ledger.Launch{
+		launch("s1", "a", "k", 100), launch("s1", "b", "k", 50),
+		launch("s1", "a", "k", 100*math.Exp(0.02)), launch("s1", "b", "k", 50*math.Exp(0.04)),
+		launch("s1", "a", "other", 1), launch("s2", "a", "k", 70), launch("s2", "a", "k", 7000),
+	}
+	broken := launch("s1", "a", "k", 1)
+	broken.OK = false
+	disturbed := launch("s1", "a", "k", 1)
+	disturbed.Invalid = []verdict.Reason{fact("throttled")}
+	all = append([]*ledger.Launch{broken, disturbed}, all...)
+	records := func(launches []*ledger.Launch) iter.Seq2[int, *ledger.Record] {
+		return func(yield func(int, *ledger.Record) bool) {
+			for i, l := range launches {
+				if !yield(i, &ledger.Record{Launch: l}) {
+					return
+				}
+			}
+		}
+	}
+	before := NoiseBefore(records(all), "s2", "k", "a")
+	if len(before) != 4 {
+		t.Fatalf("%d launches before", len(before))
+	}
+	got := Noise(before, []string{"w.tg", "w.tg.p90", "w.ttft"})
+	if n := got["w.tg"]; math.Abs(n.SD-math.Sqrt(0.0005)) > 1e-12 || n.DF != 2 {
+		t.Errorf("w.tg: %+v", n)
+	}
+	if n := got["w.tg.p90"]; math.Abs(n.SD-2*math.Sqrt(0.0005)) > 1e-12 {
+		t.Errorf("w.tg.p90: %+v", n)
+	}
+	if _, known := got["w.ttft"]; known {
+		t.Error("noise of what was never measured")
+	}
+	if n := len(NoiseBefore(records(all), "", "k", "a")); n != 6 {
+		t.Errorf("%d launches before a session that has not begun", n)
+	}
+	if n := len(NoiseBefore(records(all), "s2", "", "a")); n != 0 {
+		t.Errorf("%d launches of no work", n)
+	}
+}
+
+// Noise is of one engine: what hangs together by variants that stood beside each
+// other in a session. What a person retracted before tells nothing either.
+func TestNoiseBeforeOfOneEngine(t *testing.T) {
+	var records []*ledger.Record
+	launch := func(session string, variants ...string) {
+		for _, v := range variants {
+			records = append(records, &ledger.Record{Launch: &ledger.Launch{
+				ID: session + v, Session: session, VariantKey: v, Work: "k", Purpose: ledger.ForBenchmark, OK: true,
+			}})
+		}
+	}
+	launch("s1", "base", "a")
+	launch("s2", "a", "b")
+	launch("s3", "other", "x")
+	launch("s4", "other", "y")
+	launch("s5", "b", "c")
+	records = append(records, &ledger.Record{Decision: &ledger.Decision{
+		Node: "feature.b.benchmark", Kind: ledger.KindFeature, Launches: []string{"s2a"}, Retraction: &ledger.Retraction{Node: "feature.b.benchmark"},
+	}})
+	launch("s6", "base", "d")
+	for _, c := range []struct{ session, variants, want string }{
+		{"", "base d", "s1base s1a s2b s5b s5c s6base s6d"},
+		{"s6", "base d", "s1base s1a s2b s5b s5c"},
+		{"s5", "b c", "s1base s1a s2a s2b"}, // not retracted yet
+		{"", "c new", "s1base s1a s2b s5b s5c s6base s6d"},
+		{"", "x", "s3other s3x s4other s4y"},
+		{"s3", "other x", ""},
+		{"", "new", ""},
+		{"", "", ""},
+	} {
+		var got []string
+		for _, l := range NoiseBefore(slices.All(records), c.session, "k", strings.Fields(c.variants)...) {
+			got = append(got, l.ID)
+		}
+		if fmt.Sprint(got) != fmt.Sprint(strings.Fields(c.want)) {
+			t.Errorf("before %q of %s: %v, want %s", c.session, c.variants, got, c.want)
+		}
+	}
+}
+
+// The newest sessions count until they have 16 degrees of freedom, whole ones only.
+func TestNoiseForgets(t *testing.T) {
+	var before []*ledger.Launch
+	session := func(name string, spread float64, n int) {
+		for i := range n {
+			before = append(before, &ledger.Launch{Session: name, VariantKey: "a", Metrics: map[string]measure.Summary{
+				"w.tg": {Stats: map[string]float64{"median": 100 * math.Exp(spread*float64(i%2))}},
+			}})
+		}
+	}
+	session("noisy", 0.5, 8)
+	for i, name := range []string{"one", "two", "three"} {
+		session(name, 0.01, 7)
+		n := Noise(before, []string{"w.tg"})["w.tg"]
+		if want := float64(7 + 6*min(i+1, 2)); i < 2 && (n.DF != want || n.SD < 0.1) {
+			t.Errorf("after %s: %+v, want %v degrees of freedom and the noisy one among them", name, n, want)
+		}
+	}
+	if n := Noise(before, []string{"w.tg"})["w.tg"]; n.DF != 18 || n.SD > 0.01 {
+		t.Errorf("%+v, want the newest three", n)
+	}
+	if got := NoiseSessions(before, "w.tg"); fmt.Sprint(got) != "[one two three]" {
+		t.Errorf("of %v", got)
+	}
+}

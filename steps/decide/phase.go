@@ -1,0 +1,142 @@
+package decide
+
+import (
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// Gate decides a phase's exit rules.
+func Gate(v *View, ph *plans.Phase) (*ledger.Decision, error) {
+	if d := brokenStep(v, ph); d != nil {
+		return d, nil
+	}
+	all := &gates.Evidence{Features: map[string]*gates.Feature{}}
+	out := &ledger.Decision{}
+	for _, f := range GateFeatures(v.Plan, ph) {
+		ev, rests, err := outcomeOf(v, f)
+		if err != nil {
+			return nil, err
+		}
+		all.Features[f.Name] = ev
+		out.Evidence = append(out.Evidence, kept(f.Name, rests.Session, ev))
+		out.Launches = append(out.Launches, rests.Launches...)
+		if rests.LogTail != nil {
+			out.LogTail, out.Exit = rests.LogTail, rests.Exit
+		}
+	}
+	settings := SettingsOfGate(v.Plan, ph)
+	out.Statistics = statistics(settings)
+	for _, result := range gates.Decide(ph.Gate.Rules, all, settings) {
+		result.Role, result.Decides = verdict.RoleRule, true
+		out.Rules = append(out.Rules, result)
+		out.Reasons = append(out.Reasons, result.Reason())
+	}
+	out.Verdict = Whole(string(runtime.KindGate), nil, out.Rules)
+	return out, nil
+}
+
+// outcomeOf is what a gate may read of a feature, and where it came from.
+func outcomeOf(v *View, f *plans.Feature) (*gates.Feature, *ledger.Decision, error) {
+	id := runtime.FeatureID(f.Name)
+	d := v.Outcome(id)
+	if d == nil {
+		return &gates.Feature{Broken: verdict.Invalid, Cause: runtime.FeaturePart(f).NotRun(v.LockedBy(id))}, &ledger.Decision{}, nil
+	}
+	found, err := v.found(f)
+	if err != nil {
+		return nil, nil, err
+	}
+	addOutcome(found.Evidence, d)
+	return found.Evidence, found.Rests, nil
+}
+
+// Phase decides a phase without a gate: it passes when its steps and features pass.
+func Phase(v *View, ph *plans.Phase) (*ledger.Decision, error) {
+	if d := brokenStep(v, ph); d != nil {
+		return d, nil
+	}
+	out := &ledger.Decision{}
+	var verdicts []verdict.Verdict
+	for _, b := range ph.Steps {
+		verdicts = append(verdicts, verdict.Pass)
+		out.Reasons = append(out.Reasons, runtime.StepPart(b).Came(verdict.Pass))
+	}
+	for _, f := range ph.Features {
+		id := runtime.FeatureID(f.Name)
+		came, why := verdict.Invalid, runtime.FeaturePart(f).NotRun(v.LockedBy(id))
+		if d := v.Outcome(id); d != nil {
+			came = d.Verdict
+			if v.LockedBy(id).IsZero() {
+				why = runtime.FeaturePart(f).Came(d.Verdict)
+			}
+		}
+		verdicts = append(verdicts, came)
+		out.Reasons = append(out.Reasons, why)
+	}
+	out.Verdict = verdict.Join(verdicts...)
+	return out, nil
+}
+
+// brokenStep is the outcome of a phase one of whose steps did not pass, or was not
+// run: its features were never run, so there is nothing for a rule to read. It is
+// nil where all passed.
+func brokenStep(v *View, ph *plans.Phase) *ledger.Decision {
+	for _, b := range ph.Steps {
+		id := runtime.StepID(ph.Name, b.Kind, b.Name)
+		switch d := v.Outcome(id); {
+		case d == nil:
+			return &ledger.Decision{
+				Verdict: verdict.Invalid,
+				Reasons: []verdict.Reason{runtime.StepPart(b).NotRun(v.LockedBy(id))},
+			}
+		case !d.Verdict.Unlocks():
+			return &ledger.Decision{
+				Verdict: d.Verdict, LogTail: d.LogTail, Exit: d.Exit,
+				Reasons: append([]verdict.Reason{runtime.StepPart(b).Alone(d.Verdict)}, d.Reasons...),
+			}
+		}
+	}
+	return nil
+}
+
+func gateKeys(v *View, ph *plans.Phase) (runtime.Keys, error) {
+	parts, err := phaseParts(v, ph, GateFeatures(v.Plan, ph))
+	if err != nil {
+		return runtime.Keys{}, err
+	}
+	rules := []any{"gate", Version, SettingsOfGate(v.Plan, ph)}
+	for _, r := range ph.Gate.Rules {
+		rules = append(rules, ruleKey(r))
+	}
+	return runtime.Keys{Measure: runtime.Digest("gate", parts), Decide: runtime.Digest(rules)}, nil
+}
+
+func phaseKeys(v *View, ph *plans.Phase) (runtime.Keys, error) {
+	parts, err := phaseParts(v, ph, ph.Features)
+	if err != nil {
+		return runtime.Keys{}, err
+	}
+	return runtime.Keys{Measure: runtime.Digest("phase", parts), Decide: runtime.Digest("phase")}, nil
+}
+
+// phaseParts are what the end of a phase rests on: its steps, and features.
+func phaseParts(v *View, ph *plans.Phase, features []*plans.Feature) (parts []any, err error) {
+	var ids []string
+	for _, b := range ph.Steps {
+		ids = append(ids, runtime.StepID(ph.Name, b.Kind, b.Name))
+	}
+	for _, f := range features {
+		ids = append(ids, runtime.FeatureID(f.Name))
+	}
+	for _, id := range ids {
+		part, err := restsOn(v, id)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, part)
+	}
+	return parts, nil
+}

@@ -1,0 +1,193 @@
+package decide
+
+import (
+	"slices"
+
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// Settings are how rules on a feature are decided by the plan.
+func Settings(p *plans.Plan, f *plans.Feature) gates.Settings {
+	s := GateSettings(p)
+	if f.Of != "" && f.Engine == "" {
+		if of := p.Feature(f.Of); of != nil {
+			s.Alternatives = len(of.Alternatives)
+		}
+	}
+	return s
+}
+
+// GateSettings are how a plan's gates decide.
+func GateSettings(p *plans.Plan) gates.Settings {
+	d := p.Decision
+	return gates.Settings{FalsePass: d.FalsePass, FalseFail: d.FalseFail, Min: d.Min, Max: d.Max}
+}
+
+// SettingsOfGate are how a gate's rules are decided. What reads a feature that
+// chooses reads the best of several, which is as often lucky there as in the
+// choice itself.
+func SettingsOfGate(p *plans.Plan, ph *plans.Phase) gates.Settings {
+	s := GateSettings(p)
+	for _, other := range p.Phases {
+		for _, f := range other.Features {
+			if ph.Gate != nil && Reads(ph.Gate.Rules, f.Name) {
+				s.Alternatives = max(s.Alternatives, len(f.Alternatives))
+			}
+		}
+	}
+	return s
+}
+
+// statistics are the settings as a decision records them.
+func statistics(s gates.Settings) *ledger.Statistics {
+	return &ledger.Statistics{FalsePass: s.FalsePass, FalseFail: s.FalseFail, Min: s.Min, Max: s.Max, Alternatives: s.Alternatives, Version: Version}
+}
+
+// RecordedSettings is the way back.
+func RecordedSettings(s *ledger.Statistics) gates.Settings {
+	return gates.Settings{FalsePass: s.FalsePass, FalseFail: s.FalseFail, Min: s.Min, Max: s.Max, Alternatives: s.Alternatives}
+}
+
+// ReadAs is the name under which rules read a candidate: an alternative and a
+// confirmation stand for their feature.
+func ReadAs(f *plans.Feature) string {
+	if f.Of != "" {
+		return f.Of
+	}
+	return f.Name
+}
+
+// decisive are the criteria that let a feature in.
+func decisive(f *plans.Feature) (rules []*plans.Rule) {
+	for _, r := range f.Criteria {
+		if slices.Contains(f.Accept, r.Name) {
+			rules = append(rules, r)
+		}
+	}
+	return rules
+}
+
+// inputs are all inputs of rules, those of rules that were not compiled left out.
+func inputs(rules []*plans.Rule) (all []*plans.Input) {
+	for _, r := range rules {
+		if r != nil && r.Program != nil {
+			all = append(all, r.Program.Inputs...)
+		}
+	}
+	return all
+}
+
+// Reads reports whether rules read a feature.
+func Reads(rules []*plans.Rule, feature string) bool {
+	return slices.ContainsFunc(inputs(rules), func(in *plans.Input) bool { return in.Feature == feature })
+}
+
+// ReadBy are the features that the gate of a phase reads.
+func ReadBy(ph *plans.Phase) (names []string) {
+	for _, in := range inputs(ph.Gate.Rules) {
+		if in.Feature != "" && !slices.Contains(names, in.Feature) {
+			names = append(names, in.Feature)
+		}
+	}
+	return names
+}
+
+// GateFeatures are the features of a phase, and those besides that its gate reads.
+func GateFeatures(p *plans.Plan, ph *plans.Phase) (out []*plans.Feature) {
+	add := func(f *plans.Feature) {
+		if f != nil && !slices.ContainsFunc(out, func(o *plans.Feature) bool { return o.Name == f.Name }) {
+			out = append(out, f)
+		}
+	}
+	for _, f := range ph.Features {
+		add(f)
+	}
+	for _, name := range ReadBy(ph) {
+		add(p.Feature(name))
+	}
+	return out
+}
+
+// Reading are all rules whose decision rests on a feature's launches: its
+// criteria, its claim, and those of gates.
+func Reading(p *plans.Plan, f *plans.Feature) []*plans.Rule {
+	rules := slices.Clone(f.Criteria)
+	if f.Hypothesis != nil {
+		rules = append(rules, f.Hypothesis.Probe)
+	}
+	for _, ph := range p.Phases {
+		if ph.Gate == nil {
+			continue
+		}
+		for _, r := range ph.Gate.Rules {
+			if Reads([]*plans.Rule{r}, ReadAs(f)) {
+				rules = append(rules, r)
+			}
+		}
+	}
+	return rules
+}
+
+// reads reports whether a rule reads something of a feature.
+func reads(p *plans.Plan, f *plans.Feature, which func(*plans.Input) bool) bool {
+	return slices.ContainsFunc(inputs(Reading(p, f)), func(in *plans.Input) bool { return in.Feature == ReadAs(f) && which(in) })
+}
+
+// ReadsRoot reports whether a rule compares with the baseline.
+func ReadsRoot(p *plans.Plan, f *plans.Feature) bool {
+	return reads(p, f, func(in *plans.Input) bool { return in.Root })
+}
+
+// ReadsCrashes reports whether a rule asks how often the engine crashed.
+func ReadsCrashes(p *plans.Plan, f *plans.Feature) bool {
+	return reads(p, f, func(in *plans.Input) bool { return in.Metric == "crashes" })
+}
+
+// countsLaunches reports whether a rule asks how many launches there are.
+func countsLaunches(p *plans.Plan, f *plans.Feature) bool {
+	return reads(p, f, func(in *plans.Input) bool { return in.Stat == "n" })
+}
+
+// Benchmarked reports whether a feature's protocol has a benchmark.
+func Benchmarked(p *plans.Plan, f *plans.Feature) bool {
+	protocol := p.Protocol(f.Protocol)
+	return protocol != nil && protocol.Level(plans.BenchmarkLevel) != nil
+}
+
+// LaunchesKey is what decides how many launches a benchmark takes: asking for
+// more continues the session, and so does a rule that needs more. No launch is made
+// for a claim.
+func LaunchesKey(p *plans.Plan, f *plans.Feature) []any {
+	least, most := p.LaunchesOf(ReadAs(f))
+	parts := []any{"launches", Version, least, most, Settings(p, f), f.Accept}
+	for _, r := range Reading(p, f) {
+		if r != nil && (f.Hypothesis == nil || r != f.Hypothesis.Probe) {
+			parts = append(parts, ruleKey(r))
+		}
+	}
+	return parts
+}
+
+// ruleKey is what a rule decides by besides its evidence: its text, and the
+// numbers of targets, which stand elsewhere in the plan.
+func ruleKey(r *plans.Rule) []any {
+	parts := []any{r.Name, r.Expr}
+	for _, in := range inputs([]*plans.Rule{r}) {
+		if in.Kind == plans.InputTarget {
+			parts = append(parts, in.Path, in.Number)
+		}
+	}
+	return parts
+}
+
+// claimKey is what a feature's claim is held against its outcome by; empty where it
+// makes none.
+func claimKey(f *plans.Feature) string {
+	if f.Hypothesis == nil {
+		return ""
+	}
+	return runtime.Digest("hypothesis", f.Hypothesis.Digest(), ruleKey(f.Hypothesis.Probe))
+}

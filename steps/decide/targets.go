@@ -1,0 +1,161 @@
+package decide
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// Targets are the plan's numbers to beat, for the record of a run: each with the
+// address that it is held against. Where a workload has several cells, and for
+// the results of other tools, whose names mean what those tools say, that is what
+// the plan's own rules compare it with; nothing is paired by its name alone.
+func Targets(p *plans.Plan) (all []ledger.Target) {
+	compared := comparedTargets(p)
+	for _, t := range p.Targets {
+		for _, workload := range slices.Sorted(maps.Keys(t.Metrics)) {
+			for _, metric := range slices.Sorted(maps.Keys(t.Metrics[workload])) {
+				one := ledger.Target{
+					Name: t.Name, Tool: t.Tool, Path: strings.Join([]string{"target", t.Name, workload, metric}, "."),
+					Value: t.Metrics[workload][metric],
+				}
+				all = append(all, declared(p, one, workload, metric, compared[one.Path])...)
+			}
+		}
+	}
+	for _, i := range p.Imported {
+		one := ledger.Target{Name: "imported." + i.Name, Path: "imported." + i.Name}
+		if i.Result != nil {
+			one.Tool = strings.TrimSpace(i.Result.Tool + " " + i.Result.Version)
+		}
+		found := false
+		for _, path := range slices.Sorted(maps.Keys(compared)) {
+			if strings.HasPrefix(path, one.Path+".") {
+				all, found = append(all, held(p, one, compared[path])...), true
+			}
+		}
+		if !found {
+			one.Why = verdict.New(code.TargetNamesAlone)
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// declared is a number of a target block: of the workload's only cell, or of those
+// that rules compare it with.
+func declared(p *plans.Plan, one ledger.Target, workload, metric string, compared []comparedTarget) []ledger.Target {
+	w := p.Workload(workload)
+	switch {
+	case len(compared) == 0 && w == nil && workload == "command" && p.Baseline != nil:
+		return []ledger.Target{ofCommand(p.Engine(p.Baseline.Engine), one, metric)}
+	case len(compared) > 0 || w == nil:
+		return held(p, one, compared)
+	}
+	if m, ok := measure.LookupIn(metric, measure.PerRequest, measure.PerCell); ok {
+		one.Unit, one.Better = m.Unit, string(m.Better)
+	}
+	if cells := w.Cells(); len(cells) == 1 {
+		one.Address, one.Stat, one.Sent = cells[0].Address+"."+metric, "median", sentIn(p, cells[0].Address)
+	} else {
+		one.Why = verdict.New(code.TargetOfCells, verdict.Int("cells", len(cells))).On(workload)
+	}
+	return []ledger.Target{one}
+}
+
+// ofCommand is a number that an engine of kind command prints too: it has no cells.
+func ofCommand(e *plans.Engine, one ledger.Target, metric string) ledger.Target {
+	one.Why = verdict.New(code.TargetNotPrinted)
+	if e == nil || !e.IsCommand() {
+		return one
+	}
+	for _, m := range e.CommandMetrics() {
+		if m.Name == metric {
+			one.Unit, one.Better, one.Address, one.Stat, one.Why = m.Unit, string(m.Better), "command."+metric, "median", verdict.Reason{}
+		}
+	}
+	return one
+}
+
+// held is a number with each address that rules compare it with.
+func held(p *plans.Plan, one ledger.Target, compared []comparedTarget) (all []ledger.Target) {
+	for _, c := range compared {
+		t := one
+		t.Path, t.Value, t.Unit, t.Better = c.target.Path, c.target.Number, c.metric.Unit, c.metric.Better
+		t.Address, t.Stat, t.Sent = gates.Address(c.metric), c.metric.Stat, sentIn(p, c.metric.Cell)
+		same := func(other ledger.Target) bool {
+			return other.Path == t.Path && other.Address == t.Address && other.Stat == t.Stat
+		}
+		if !slices.ContainsFunc(all, same) {
+			all = append(all, t)
+		}
+	}
+	if len(all) == 0 {
+		one.Why = verdict.New(code.TargetUncompared)
+		all = append(all, one)
+	}
+	return all
+}
+
+// sentIn is what the plan sends in a cell; nil of what is no cell.
+func sentIn(p *plans.Plan, address string) *ledger.Sent {
+	for _, w := range p.Workloads {
+		for _, c := range w.Cells() {
+			if c.Address == address {
+				return &ledger.Sent{Prompt: c.Prompt, Output: c.Output, Depth: c.Depth, Concurrency: c.Concurrency, Rate: c.Rate}
+			}
+		}
+	}
+	return nil
+}
+
+// comparedTarget is a number to beat and what a rule compares it with.
+type comparedTarget struct{ target, metric *plans.Input }
+
+// comparedTargets are, by the path of a number to beat, the measurements of a
+// candidate that stand alone with it in a comparison, in the order of the rules.
+func comparedTargets(p *plans.Plan) map[string][]comparedTarget {
+	all := map[string][]comparedTarget{}
+	for _, r := range rulesOf(p) {
+		if r.Program == nil {
+			continue
+		}
+		for _, leaf := range r.Program.Leaves {
+			inputs := leaf.Inputs()
+			if len(inputs) != 2 {
+				continue
+			}
+			c := comparedTarget{inputs[0], inputs[1]}
+			if c.target.Kind != plans.InputTarget {
+				c = comparedTarget{c.metric, c.target}
+			}
+			if c.target.Kind == plans.InputTarget && c.metric.Kind == plans.InputMetric && c.metric.Relation == plans.Own {
+				all[c.target.Path] = append(all[c.target.Path], c)
+			}
+		}
+	}
+	return all
+}
+
+// rulesOf are the criteria and the gates' rules of a plan, in its order.
+func rulesOf(p *plans.Plan) (rules []*plans.Rule) {
+	for _, ph := range p.Phases {
+		for _, f := range ph.Features {
+			rules = append(rules, f.Criteria...)
+			for _, other := range slices.Concat(f.Alternatives, f.Confirm) {
+				rules = append(rules, other.Criteria...)
+			}
+		}
+		if ph.Gate != nil {
+			rules = append(rules, ph.Gate.Rules...)
+		}
+	}
+	return rules
+}

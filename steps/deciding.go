@@ -1,0 +1,63 @@
+package steps
+
+import (
+	"context"
+	"sync"
+
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/decide"
+)
+
+// deciding is the step of a node that follows from recorded evidence.
+type deciding struct {
+	lab  *Lab
+	node *runtime.Node
+}
+
+func (d deciding) Keys(s *runtime.Scope) (runtime.Keys, error) {
+	return decide.Keys(d.lab.view(s), d.node)
+}
+
+func (d deciding) Run(_ context.Context, s *runtime.Scope) (*ledger.Decision, error) {
+	return decide.Node(d.lab.view(s), d.node)
+}
+
+// Foresee implements runtime.Foreseer.
+func (d deciding) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.PlannedLaunch, error) {
+	out, err := decide.Foresee(d.lab.view(s), d.node)
+	return out, nil, err
+}
+
+// view is what a decision may see in an apply.
+func (l *Lab) view(s *runtime.Scope) *decide.View {
+	v := &decide.View{
+		Plan: l.Plan, Graph: l.Graph, Outcome: s.Outcome, LockedBy: s.LockedBy,
+		Arms: func(f *plans.Feature) (decide.Arms, error) {
+			a, err := l.armsOf(s, f)
+			if err != nil {
+				return decide.Arms{}, err
+			}
+			return a.keyed(), nil
+		},
+	}
+	if l.Store != nil {
+		v.Launch, v.Records = l.Store.LaunchByID, l.Store.Records
+	}
+	return v
+}
+
+// Evidence is what rules could read after a recorded run: of every feature of
+// the plan, given the decisions that stood then. It starts nothing.
+func (l *Lab) Evidence(outcome func(node string) *ledger.Decision) *gates.Evidence {
+	return decide.Evidence(l.view(&runtime.Scope{Plan: l.Plan, Known: &sync.Map{}, Outcome: outcome, LockedBy: func(node string) verdict.Reason {
+		if outcome(node) != nil {
+			return verdict.Reason{}
+		}
+		return verdict.New(code.NotInRun)
+	}}))
+}

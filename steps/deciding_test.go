@@ -1,0 +1,152 @@
+package steps
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+const choosePlan = `
+plan "v" {}
+engine "embedded" "tiny" {}
+engine "embedded" "wide" { settings = { threads = 2 } }
+knob "a" {
+  default = "off"
+  value "off" {}
+  value "on" { env = { A = "on" } }
+}
+knob "size" {
+  default = "none"
+  value "none" {}
+  value "small" { settings = { layers = 3 } }
+  value "large" { settings = { layers = 4 } }
+}
+workload "w" {
+  prompt_tokens = 16
+  output_tokens = 8
+}
+protocol "p" {
+  level "benchmark" { workloads = [workload.w] }
+}
+baseline {
+  engine   = engine.embedded.tiny
+  protocol = protocol.p
+}
+phase "one" {
+  feature "sized" {
+    set    = { a = "on" }
+    choose = { size = ["small", "large"] }
+    criterion "c" { rule = "w.tg.gain >= 0.1" }
+    confirm { engine = engine.embedded.wide }
+  }
+  feature "stacked" {
+    set       = { a = "off" }
+    builds_on = accepted
+    criterion "c" { rule = "w.tg.gain >= 0.1" }
+  }
+  feature "child" {
+    set       = { a = "off" }
+    builds_on = feature.sized
+    criterion "c" { rule = "w.tg.gain >= 0.1" }
+  }
+}
+`
+
+// scopeOf is a scope over some outcomes and locks.
+func scopeOf(outcomes map[string]*ledger.Decision, locked map[string]verdict.Reason) *runtime.Scope {
+	return &runtime.Scope{
+		Outcome:  func(id string) *ledger.Decision { return outcomes[id] },
+		LockedBy: func(id string) verdict.Reason { return locked[id] },
+	}
+}
+
+// because is a fact of which only the words are told apart.
+func fact(words string) verdict.Reason { return verdict.New(code.Broken, verdict.Text("error", words)) }
+
+// TestArmsOfChoices: alternatives are measured against the feature's parent, what
+// won is confirmed on the other engine and built on, and nothing of that is known
+// before it is decided.
+func TestArmsOfChoices(t *testing.T) {
+	l := labOf(t, choosePlan)
+	sized := l.Plan.Feature("sized")
+	outcomes := map[string]*ledger.Decision{}
+	s := scopeOf(outcomes, nil)
+	for i, value := range []string{"small", "large"} {
+		a, err := l.armsOf(s, sized.Alternatives[i])
+		if err != nil || a.candidate.Knobs["size"] != value || a.candidate.Knobs["a"] != "on" || a.parent.Name != "baseline" || a.parent.Knobs["size"] != "none" {
+			t.Errorf("%s: %+v %v", value, a, err)
+		}
+	}
+	confirm := sized.Confirm[0]
+	for _, f := range []*plans.Feature{sized, confirm, l.Plan.Feature("stacked"), l.Plan.Feature("child")} {
+		if _, err := l.armsOf(s, f); !errors.Is(err, runtime.ErrUndecided) {
+			t.Errorf("%s before anything is decided: %v", f.Name, err)
+		}
+	}
+	won := map[string]string{"a": "on", "size": "large"}
+	outcomes["feature.sized.first"] = &ledger.Decision{Verdict: "pass", Variant: won}
+	a, err := l.armsOf(s, confirm)
+	if err != nil || a.candidate.Knobs["size"] != "large" || a.candidate.Engine != "embedded.wide" || a.parent.Engine != "embedded.wide" || a.root.Engine != "embedded.wide" {
+		t.Errorf("the confirmation's arms are %+v %+v %+v, %v", a.candidate, a.parent, a.root, err)
+	}
+	if first, err := l.armsOf(s, sized); err != nil || first.candidate.Name != "sized[large]" || first.candidate.Key == a.candidate.Key || first.parent.Key == a.parent.Key {
+		t.Errorf("on the first engine: %+v, %v", first.candidate, err)
+	}
+	if why, err := l.confirmsNothing(s, confirm, a.candidate); !why.IsZero() || err != nil {
+		t.Errorf("another engine is refused: %+v %v", why, err)
+	}
+	same := labOf(t, strings.Replace(choosePlan, "threads = 2", "layers = 6", 1))
+	b, err := same.armsOf(s, same.Plan.Feature("sized").Confirm[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if why, err := same.confirmsNothing(s, same.Plan.Feature("sized").Confirm[0], b.candidate); !why.Equal(verdict.New(code.ConfirmsNothing, verdict.Text("engine", "embedded.wide"), verdict.Text("first", "embedded.tiny")).On("sized[large]")) || err != nil {
+		t.Errorf("an engine that its knobs make the first one: %+v %v", why, err)
+	}
+	outcomes["feature.sized"] = &ledger.Decision{Kind: "feature", Verdict: "pass", Accepted: true, Variant: won}
+	for _, name := range []string{"stacked", "child"} {
+		a, err := l.armsOf(s, l.Plan.Feature(name))
+		if err != nil || a.parent.Knobs["size"] != "large" || a.parent.Knobs["a"] != "on" || a.candidate.Knobs["a"] != "off" {
+			t.Errorf("%s is built on %+v, %v", name, a.parent, err)
+		}
+	}
+	outcomes["feature.sized"].Accepted = false
+	if a, err := l.armsOf(s, l.Plan.Feature("stacked")); err != nil || a.parent.Name != "baseline" {
+		t.Errorf("a rejected choice is in the stack: %+v, %v", a.parent, err)
+	}
+	outcomes["feature.sized.first"].Variant = map[string]string{"size": "huge"}
+	if _, err := l.armsOf(s, sized); err == nil || errors.Is(err, runtime.ErrUndecided) {
+		t.Errorf("a choice that the plan does not offer any more: %v", err)
+	}
+}
+
+// TestConfirmingNothingIsInTheKey: a confirmation that could only repeat what is
+// known is another one as soon as the first engine is started otherwise, and the
+// reverse, so that neither outcome is kept for the other.
+func TestConfirmingNothingIsInTheKey(t *testing.T) {
+	s := scopeOf(map[string]*ledger.Decision{
+		"feature.sized.first": {Verdict: "pass", Variant: map[string]string{"a": "on", "size": "large"}},
+	}, nil)
+	keyOf := func(src string) string {
+		l := labOf(t, src)
+		keys, err := (&qualify{lab: l, feature: l.Plan.Feature("sized").Confirm[0]}).Keys(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return keys.Measure
+	}
+	nothing := strings.Replace(choosePlan, "threads = 2", "layers = 6", 1)
+	changed := strings.Replace(nothing, `"tiny" {}`, `"tiny" { settings = { threads = 2 } }`, 1)
+	if keyOf(nothing) == keyOf(changed) {
+		t.Error("a confirmation of nothing has the key of one on another engine")
+	}
+	if other := strings.Replace(choosePlan, `"tiny" {}`, `"tiny" { settings = { threads = 3 } }`, 1); keyOf(choosePlan) != keyOf(other) {
+		t.Error("what the first engine is otherwise is part of the key of a confirmation on another")
+	}
+}

@@ -1,0 +1,581 @@
+package replay
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/decide"
+)
+
+// WouldBe is what a node would have come to by another plan, on the launches that
+// were recorded.
+type WouldBe struct {
+	Node string `json:"node"`
+	Kind string `json:"kind"`
+	// Recorded is what stands, empty where the node was never decided.
+	Recorded verdict.Verdict `json:"recorded,omitempty"`
+	WouldBe  verdict.Verdict `json:"would_be"`
+	Accepted bool            `json:"accepted,omitempty"`
+	// Locked is why an apply of this plan would not come to the node: WouldBe is what
+	// it would be if it did. RecordedLocked is why it is locked since the last apply,
+	// which report.Locked knows.
+	Locked         verdict.Reason `json:"locked,omitzero"`
+	RecordedLocked verdict.Reason `json:"recorded_locked,omitzero"`
+	// Unmeasured says that an apply of this plan would measure something first that
+	// never was.
+	Unmeasured bool             `json:"unmeasured,omitempty"`
+	Reasons    []verdict.Reason `json:"reasons,omitempty"`
+	Rules      []verdict.Rule   `json:"rules,omitempty"`
+
+	// Open says that an apply would go on measuring what was measured, or may.
+	Open bool `json:"-"`
+	// Unsure says that it is locked by what an apply would find out.
+	Unsure bool `json:"-"`
+}
+
+// changed is a replay with another plan.
+type changed struct {
+	*Replay
+	plan *plans.Plan
+	// evidence by feature, with the outcomes of this plan, which are by feature, and
+	// for phases by "phase" and name.
+	evidence map[string]*gates.Feature
+	outcomes map[string]WouldBe
+	// found is what there is to decide each candidate of the feature by that is decided,
+	// and doubts what speaks against that.
+	found  map[string]*decide.Found
+	doubts map[string]doubt
+	// entered is what each feature that this plan accepts so far sets.
+	entered []map[string]string
+	// doubted is what the evidence of a feature may come to at best, where that is
+	// not of what this plan asks for.
+	doubted map[*gates.Feature]verdict.Verdict
+	perhaps []perhaps
+	graph   *runtime.Graph
+	notes   []verdict.Reason
+}
+
+// With decides every feature and gate of another plan on the recorded evidence.
+// Nothing is measured: a rule that needs what was not measured says so, and where
+// launches ended because the recorded rules were decided, they may be too few.
+func (r *Replay) With(p *plans.Plan) (out []WouldBe, notes []verdict.Reason) {
+	c := &changed{
+		Replay: r, plan: p, found: map[string]*decide.Found{}, doubts: map[string]doubt{},
+		evidence: map[string]*gates.Feature{}, outcomes: map[string]WouldBe{}, doubted: map[*gates.Feature]verdict.Verdict{},
+	}
+	r.probing = true
+	g, err := runtime.NewGraph(p)
+	if err != nil {
+		return []WouldBe{{Kind: string(runtime.KindGate), WouldBe: verdict.Error, Reasons: []verdict.Reason{verdict.OfError(err)}}}, nil
+	}
+	c.graph = g
+	// In the order in which an apply comes to them, whichever they are written in.
+	for _, n := range g.Nodes {
+		switch n.Kind {
+		case runtime.KindFeature:
+			w := c.feature(n.FeatureBlock)
+			if by := c.locked(c.graph.Node(runtime.QualifyID(runtime.Candidates(n.FeatureBlock)[0].Name))); !by.why.IsZero() {
+				if w.Accepted {
+					c.entered = c.entered[:len(c.entered)-1]
+					c.evidence[n.Feature].Accepted = false
+				}
+				w.lock(by)
+			}
+			c.outcomes[n.Feature] = w
+			c.remember(n.FeatureBlock, w)
+			out = append(out, w)
+		case runtime.KindGate, runtime.KindPhase:
+			by := c.locked(n)
+			if by.why.IsZero() {
+				c.notRun(n.PhaseBlock)
+			}
+			w := c.phase(n.PhaseBlock)
+			w.lock(by)
+			c.outcomes["phase "+n.Phase] = w
+			out = append(out, w)
+		}
+	}
+	return out, c.notes
+}
+
+// view is what a decision of this plan sees. Steps have passed: whether they did is
+// looked at before.
+func (c *changed) view() *decide.View {
+	return &decide.View{
+		Plan: c.plan, Graph: c.graph,
+		Outcome: func(node string) *ledger.Decision {
+			name := runtime.CandidateOf(node)
+			w, ok := c.outcomes[name]
+			switch {
+			case name == "":
+				return &ledger.Decision{Verdict: verdict.Pass}
+			case !ok, !w.Locked.IsZero() && !w.Unsure:
+				return nil
+			case w.Unsure:
+				return &ledger.Decision{Verdict: verdict.Inconclusive}
+			}
+			return &ledger.Decision{Verdict: w.WouldBe, Accepted: w.Accepted}
+		},
+		LockedBy: func(node string) verdict.Reason { return c.outcomes[runtime.CandidateOf(node)].Locked },
+		Found: func(f *plans.Feature) (*decide.Found, error) {
+			if found := c.found[f.Name]; found != nil {
+				return found, nil
+			}
+			return &decide.Found{Evidence: &gates.Feature{Broken: verdict.Inconclusive, Cause: verdict.New(code.NeverMeasured).On(f.Name)}, Rests: &ledger.Decision{}}, nil
+		},
+	}
+}
+
+// feature decides the criteria of a feature: of each alternative where it chooses,
+// and on each engine that confirms it.
+func (c *changed) feature(f *plans.Feature) WouldBe {
+	node := runtime.FeatureID(f.Name)
+	d, ok := c.standing(node)
+	if !ok {
+		return c.never(node, string(runtime.KindFeature))
+	}
+	w := WouldBe{Node: node, Kind: string(runtime.KindFeature), Recorded: c.recorded(node)}
+	var replayed Replayed
+	ev, err := c.Replay.evidence(&replayed, d.Evidence)
+	if err != nil {
+		return w.broke(err)
+	}
+	w.Reasons = c.flaws(node, replayed)
+	for _, candidate := range runtime.Candidates(f) {
+		kept := ev.Features[candidate.Name]
+		if kept == nil {
+			w.WouldBe, w.Unmeasured, w.Reasons = verdict.Inconclusive, true, []verdict.Reason{verdict.New(code.NeverMeasured).On(candidate.Name)}
+			return w
+		}
+		c.find(f, candidate, kept, d)
+		w.Unmeasured = w.Unmeasured || kept.Broken == verdict.Inconclusive && c.doubted[kept] == verdict.Inconclusive
+	}
+	all, err := decide.Alternatives(c.view(), f)
+	if err != nil {
+		return w.broke(err)
+	}
+	for _, a := range all {
+		w.Open = w.Open || c.open(a)
+	}
+	best := decide.Best(all)
+	if w.WouldBe = decide.VerdictOf(all); f.Choose != nil {
+		w.Reasons = append(w.Reasons, chosenBy(d, best, w.WouldBe))
+	}
+	w.Rules = best.Decision.Rules
+	w.Reasons = append(w.Reasons, c.says(best)...)
+	if w.WouldBe.Unlocks() {
+		for _, confirm := range f.Confirm {
+			v, why, open := c.confirmed(f, confirm)
+			w.WouldBe, w.Open = verdict.Join(w.WouldBe, v), w.Open || open
+			w.Reasons = append(w.Reasons, why)
+		}
+	}
+	if w.Accepted = w.WouldBe == verdict.Pass; w.Accepted && f.BuildsOn.Feature != "" && !c.outcomes[f.BuildsOn.Feature].Accepted {
+		w.Accepted = false
+		w.Reasons = append(w.Reasons, verdict.New(code.WouldNotEnter).On(f.BuildsOn.Feature))
+	}
+	kept := ev.Features[best.Feature.Name]
+	if w.Accepted {
+		c.entered = append(c.entered, decide.Enters(f, &ledger.Decision{Variant: kept.Knobs}))
+	}
+	kept.Outcome, kept.Accepted = w.WouldBe, w.Accepted
+	c.evidence[f.Name] = kept
+	c.found[f.Name] = &decide.Found{Evidence: kept, Rests: &ledger.Decision{}}
+	return w
+}
+
+func (w WouldBe) broke(err error) WouldBe {
+	w.WouldBe, w.Reasons = verdict.Error, []verdict.Reason{verdict.OfError(err)}
+	return w
+}
+
+// find is what there is to decide one candidate of a feature by: what was kept of it by
+// decision d, as far as nothing speaks against it.
+func (c *changed) find(f, candidate *plans.Feature, kept *gates.Feature, d store.Decided) {
+	_, kept.Max = c.plan.LaunchesOf(f.Name)
+	levels := d.Levels
+	if len(d.Alternatives) > 0 {
+		levels = decide.LevelsRead(kept)
+	}
+	doubt := c.doubt(candidate, kept, d.Run)
+	if c.doubted[kept] = doubt.verdict; doubt.other {
+		// What was measured is something else than this plan asks for.
+		kept.Broken, kept.Cause = doubt.verdict, doubt.why
+	}
+	if doubt.other && doubt.verdict == verdict.Inconclusive {
+		levels = nil // they would be run again with the rest
+	}
+	c.doubts[candidate.Name] = doubt
+	c.found[candidate.Name] = &decide.Found{
+		Evidence: kept, AtBest: doubt.verdict,
+		Rests: &ledger.Decision{Kind: string(runtime.KindFeature), Levels: levels},
+	}
+}
+
+// says is why a candidate came out as it did.
+func (c *changed) says(a *decide.Alternative) []verdict.Reason {
+	reasons := wouldSay(a.Decision.Rules)
+	if why := c.doubts[a.Feature.Name].why; !why.IsZero() && !holds(reasons, why) {
+		reasons = append(reasons, why)
+	}
+	for _, l := range a.Decision.Levels {
+		if l.Verdict != verdict.Pass {
+			reasons = append(reasons, verdict.New(code.LevelRecorded).On(l.Name).Is(l.Verdict))
+		}
+	}
+	return reasons
+}
+
+// holds reports whether a fact is among some or what they follow from.
+func holds(reasons []verdict.Reason, fact verdict.Reason) bool {
+	return slices.ContainsFunc(reasons, func(r verdict.Reason) bool { return r.Equal(fact) || holds(r.Causes, fact) })
+}
+
+// chosenBy is which alternative would have won, and what follows from another
+// winner than the recorded one.
+func chosenBy(d store.Decided, best *decide.Alternative, v verdict.Verdict) verdict.Reason {
+	if v != verdict.Pass {
+		return verdict.New(code.NoneWouldPass)
+	}
+	for _, alt := range d.Alternatives {
+		if alt.Chosen && alt.Name != best.Feature.Name {
+			return verdict.New(code.WouldWin, verdict.Text("over", alt.Name)).On(best.Feature.Name)
+		}
+	}
+	return verdict.New(code.WouldWin).On(best.Feature.Name)
+}
+
+// open reports whether an apply would make launches for what rules decided, or may.
+func (c *changed) open(a *decide.Alternative) bool {
+	return c.doubts[a.Feature.Name].verdict != verdict.Pass || slices.ContainsFunc(a.Decision.Rules, func(r verdict.Rule) bool { return len(r.Open) > 0 })
+}
+
+// confirmed decides the criteria of a confirmation. What is open of it, an apply
+// would measure.
+func (c *changed) confirmed(f, confirm *plans.Feature) (v verdict.Verdict, why verdict.Reason, open bool) {
+	d, ok := c.standing(runtime.FeatureID(confirm.Name))
+	if !ok {
+		return verdict.Inconclusive, verdict.New(code.NeverOnEngine).On(confirm.Engine), true
+	}
+	var replayed Replayed
+	ev, err := c.Replay.evidence(&replayed, d.Evidence)
+	if err != nil {
+		return verdict.Error, verdict.OfError(err), true
+	}
+	kept := ev.Features[f.Name]
+	if kept == nil {
+		return verdict.Inconclusive, verdict.New(code.NothingOnEngine).On(confirm.Engine), true
+	}
+	c.find(f, confirm, kept, d)
+	a, err := decide.Candidate(c.view(), f, confirm)
+	if err != nil {
+		return verdict.Error, verdict.OfError(err), true
+	}
+	return a.Decision.Verdict, verdict.New(code.OnEngine).On(confirm.Engine).Is(a.Decision.Verdict).From(c.says(a)...), c.open(a)
+}
+
+// wouldSay is why rules came out as they did: those that did not pass, or all.
+func wouldSay(rules []verdict.Rule) (reasons []verdict.Reason) {
+	worst := slices.ContainsFunc(rules, func(r verdict.Rule) bool { return r.Verdict != verdict.Pass })
+	for _, r := range rules {
+		if worst && r.Verdict == verdict.Pass {
+			continue
+		}
+		why := decide.Unnamed(r)
+		if n, most := madeOf(r); len(r.Open) > 0 && n > 0 {
+			why.Causes = append(why.Causes, verdict.New(code.MoreNeeded, verdict.Int("n", n), verdict.Int("most", most)))
+		}
+		reasons = append(reasons, why)
+	}
+	return reasons
+}
+
+// madeOf is how many launches an arm an open rule rests on, and how many it may.
+func madeOf(r verdict.Rule) (n, most int) {
+	for _, c := range r.Comparisons {
+		if t := c.Test; t != nil && t.Stop == verdict.StopOpen {
+			n = len(t.Values)
+			if len(t.Plan) > 0 {
+				most = max(most, t.Plan[len(t.Plan)-1])
+			}
+		}
+	}
+	return n, most
+}
+
+// standing is the newest decision about a node that rests on evidence: what was
+// retracted since, or broke afterwards, leaves the launches as they are.
+func (r *Replay) standing(node string) (d store.Decided, ok bool) {
+	history := r.store.History(node)
+	for i := len(history) - 1; i >= 0; i-- {
+		if len(history[i].Evidence) > 0 {
+			return history[i], true
+		}
+	}
+	return d, false
+}
+
+// flaws are what speaks against evidence that is decided by nevertheless: it tells
+// what the other plan would have come to, and not that it would pass today.
+func (c *changed) flaws(node string, replayed Replayed) (said []verdict.Reason) {
+	if n := len(replayed.Differences); n > 0 {
+		said = append(said, verdict.New(code.RawDiffer, verdict.Int("differences", n)))
+	}
+	if d, _, ok := c.store.Latest(node); ok && d.Retraction != nil {
+		said = append(said, verdict.New(code.RetractedStays).From(d.Retraction.Of(node)))
+	}
+	return said
+}
+
+// never is the outcome of a node without evidence, which no rule can decide.
+func (c *changed) never(node, kind string) WouldBe {
+	w := WouldBe{Node: node, Kind: kind, WouldBe: verdict.Inconclusive, Unmeasured: true, Reasons: []verdict.Reason{verdict.New(code.NeverMeasured)}}
+	if d, _, ok := c.store.Latest(node); ok {
+		w.Recorded, w.Unmeasured, w.Reasons = d.Verdict, false, []verdict.Reason{verdict.New(code.NothingKept).Is(d.Verdict).From(first(d.Reasons)...)}
+	}
+	return w
+}
+
+// recorded is the verdict that stands for a node.
+func (c *changed) recorded(node string) verdict.Verdict {
+	if d, _, ok := c.store.Latest(node); ok {
+		return d.Verdict
+	}
+	return ""
+}
+
+// phase decides the gate of a phase, or joins the features of one without.
+func (c *changed) phase(ph *plans.Phase) WouldBe {
+	node := runtime.PhaseID(ph.Name)
+	w := WouldBe{Node: node, Kind: string(runtime.KindGate), Recorded: c.recorded(node)}
+	if ph.Gate == nil {
+		w.Kind = string(runtime.KindPhase)
+	}
+	for _, step := range c.stepsOf(ph) {
+		if !step.verdict.Unlocks() {
+			w.WouldBe, w.Reasons = step.verdict, []verdict.Reason{step.why}
+			return w
+		}
+	}
+	if ph.Gate == nil {
+		return c.joined(ph, w)
+	}
+	if why := c.unmeasured(ph); !why.IsZero() {
+		w.WouldBe, w.Reasons = verdict.Inconclusive, []verdict.Reason{why}
+		return w
+	}
+	d, err := decide.Gate(c.view(), ph)
+	if err != nil {
+		return w.broke(err)
+	}
+	w.Rules = d.Rules
+	c.openRules(ph, w.Rules)
+	w.WouldBe = decide.Whole(w.Kind, nil, w.Rules)
+	w.Reasons = wouldSay(w.Rules)
+	for _, name := range decide.ReadBy(ph) {
+		if v := c.doubted[c.evidence[name]]; v != "" && verdict.Join(w.WouldBe, v) != w.WouldBe {
+			w.WouldBe = verdict.Join(w.WouldBe, v)
+			w.Reasons = append(w.Reasons, verdict.New(code.ReadsDoubted).On(name))
+		}
+	}
+	return w
+}
+
+// joined is a phase without a gate, whose steps have passed.
+func (c *changed) joined(ph *plans.Phase, w WouldBe) WouldBe {
+	d, err := decide.Phase(c.view(), ph)
+	if err != nil {
+		return w.broke(err)
+	}
+	w.WouldBe, w.Reasons = d.Verdict, d.Reasons[len(ph.Steps):]
+	return w
+}
+
+// openRules are the rules of a gate that read what an apply would measure anew, or
+// the outcome of a feature that it would go on with: they neither pass nor fail.
+func (c *changed) openRules(ph *plans.Phase, rules []verdict.Rule) {
+	for i, r := range ph.Gate.Rules {
+		if r.Program == nil || i >= len(rules) {
+			continue
+		}
+		for _, in := range r.Program.Inputs {
+			kept := c.evidence[in.Feature]
+			anew := kept != nil && kept.Broken == verdict.Inconclusive && c.doubted[kept] == verdict.Inconclusive
+			outcome := in.Kind == plans.InputFeature && slices.ContainsFunc(c.perhaps, func(p perhaps) bool { return p.feature.Name == in.Feature })
+			unsure := c.outcomes[in.Feature].Unsure
+			if v := &rules[i].Verdict; (anew || outcome || unsure) && (*v == verdict.Pass || *v == verdict.Fail) {
+				*v = verdict.Inconclusive
+				rules[i].Reasons = append(rules[i].Reasons, verdict.New(code.OutcomeUnknown).On(in.Feature))
+			}
+		}
+	}
+}
+
+// unmeasured says which feature that a gate reads was never measured; no fact where all
+// were.
+func (c *changed) unmeasured(ph *plans.Phase) verdict.Reason {
+	for _, r := range ph.Gate.Rules {
+		if r.Program == nil {
+			continue
+		}
+		for _, in := range r.Program.Inputs {
+			if in.Feature != "" && c.evidence[in.Feature] == nil {
+				return verdict.New(code.ReadsUnmeasured, verdict.Text("feature", in.Feature)).On(r.Name).From(c.outcomes[in.Feature].Reasons...)
+			}
+		}
+	}
+	return verdict.Reason{}
+}
+
+// stepsOf are the recorded outcomes of a phase's steps: a step that was never run,
+// or is another one than was run, is not known.
+func (c *changed) stepsOf(ph *plans.Phase) (out []doubt) {
+	for _, b := range ph.Steps {
+		d, run, ok := c.store.Latest(runtime.StepID(ph.Name, b.Kind, b.Name))
+		step := b.Kind + " " + b.Name
+		if !ok {
+			out = append(out, doubt{verdict: verdict.Inconclusive, why: verdict.New(code.StepNeverRun).On(step)})
+			continue
+		}
+		recorded := c.planOf(run)
+		switch was := stepIn(recorded, ph.Name, b); {
+		case recorded.res == nil:
+			out = append(out, doubt{verdict: verdict.Inconclusive, why: verdict.New(code.StepUnknown, recorded.lacking()...).On(step).From(recorded.why)})
+		case was == nil || !reflect.DeepEqual(was.Attrs, b.Attrs):
+			out = append(out, doubt{verdict: verdict.Inconclusive, why: verdict.New(code.StepOther).On(step)})
+		default:
+			out = append(out, doubt{verdict: d.Verdict, why: verdict.New(code.StepRecorded).On(step).Is(d.Verdict)})
+		}
+	}
+	return out
+}
+
+// stepIn is the step of that kind and name in a phase of the recorded plan.
+func stepIn(p *recordedPlan, phase string, b *plans.Block) *plans.Block {
+	if p.res == nil {
+		return nil
+	}
+	if ph := p.res.Plan.Phase(phase); ph != nil {
+		for _, was := range ph.Steps {
+			if was.Kind == b.Kind && was.Name == b.Name {
+				return was
+			}
+		}
+	}
+	return nil
+}
+
+// lock is what an apply would stop at before it came to a node.
+type lock struct {
+	why verdict.Reason
+	// unsure is set where an apply would find out whether it stops there.
+	unsure bool
+}
+
+// locked is what an apply of this plan would stop at before it came to a node; of a
+// feature, to the first node that measures it. There is no fact where it would come to it.
+// The baseline is the evidence's: what was measured against another one is doubted
+// by itself.
+func (c *changed) locked(n *runtime.Node) lock {
+	if n == nil {
+		return lock{}
+	}
+	var unsure lock
+	for _, need := range n.Needs {
+		by := c.bars(need)
+		if !by.why.IsZero() && !by.unsure {
+			return by
+		}
+		if unsure.why.IsZero() {
+			unsure = by
+		}
+	}
+	return unsure
+}
+
+// bars says why what a node needs keeps an apply from it, as the outcomes of this
+// plan are; no fact where it does not.
+func (c *changed) bars(need runtime.Need) lock {
+	on := c.graph.Node(need.On)
+	if on == nil || need.Mode == runtime.Settled {
+		return lock{}
+	}
+	switch on.Kind {
+	case runtime.KindStep:
+		// Those before it in its phase are what it needs.
+		for i, step := range c.stepsOf(on.PhaseBlock) {
+			if !step.verdict.Unlocks() {
+				b := on.PhaseBlock.Steps[i]
+				return lock{wouldBe(runtime.StepID(on.Phase, b.Kind, b.Name), step.verdict), step.verdict != verdict.Fail}
+			}
+			if on.PhaseBlock.Steps[i] == on.StepBlock {
+				break
+			}
+		}
+	case runtime.KindGate, runtime.KindPhase:
+		return c.outcomes["phase "+on.Phase].bars(need, runtime.PhaseID(on.Phase))
+	case runtime.KindFeature:
+		return c.outcomes[on.Feature].bars(need, on.ID)
+	}
+	return lock{}
+}
+
+// bars says why an outcome does not meet a need.
+func (w WouldBe) bars(need runtime.Need, id string) lock {
+	unmet := need.Mode == runtime.Passed && !w.WouldBe.Unlocks() || need.Mode == runtime.Decided && !w.WouldBe.Decided()
+	switch {
+	case !w.Locked.IsZero():
+		return lock{w.Locked, w.Unsure}
+	case unmet:
+		return lock{wouldBe(id, w.WouldBe), w.WouldBe != verdict.Fail}
+	}
+	return lock{}
+}
+
+func wouldBe(node string, v verdict.Verdict) verdict.Reason {
+	return verdict.New(code.WouldBe).On(node).Is(v)
+}
+
+// lock says of an outcome that an apply would not come to it. What it would be by what
+// was measured stays: whoever mends what is below it wants to know.
+func (w *WouldBe) lock(by lock) {
+	if by.why.IsZero() {
+		return
+	}
+	w.Locked, w.Unsure, w.Accepted = by.why, by.unsure, false
+	w.Reasons = append([]verdict.Reason{verdict.New(code.NotReached).From(by.why)}, w.Reasons...)
+}
+
+// notRun is what comes of a locked feature for what reads it.
+func (w WouldBe) notRun() verdict.Verdict {
+	if w.Unsure {
+		return verdict.Inconclusive
+	}
+	return verdict.Invalid
+}
+
+// notRun takes their evidence from the features that the gate of a phase reads and
+// that an apply would not come to, as there would be none.
+func (c *changed) notRun(ph *plans.Phase) {
+	if ph.Gate == nil {
+		return
+	}
+	for _, name := range decide.ReadBy(ph) {
+		kept, of := c.evidence[name], c.outcomes[name]
+		if kept == nil || of.Locked.IsZero() {
+			continue
+		}
+		if !of.Unsure {
+			kept.Outcome = ""
+		}
+		kept.Broken, kept.Cause = of.notRun(), runtime.FeaturePart(c.plan.Feature(name)).NotRun(of.Locked)
+		c.doubted[kept] = verdict.Join(c.doubted[kept], of.notRun())
+	}
+}

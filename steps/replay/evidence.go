@@ -1,0 +1,297 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	goruntime "runtime"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/decide"
+)
+
+// replayedLaunch is a launch with what its raw data come to.
+type replayedLaunch struct {
+	// launch is the recorded one with the metrics of its raw data; nil where the
+	// ledger has none of that ID.
+	launch *ledger.Launch
+	Recomputed
+}
+
+// evidence is what the rules of a decision read, with metrics derived from raw
+// data again. Launches whose raw data say otherwise than the record are among the
+// differences; one whose raw data are gone is an error.
+func (r *Replay) evidence(out *Replayed, kept []ledger.Evidence) (*gates.Evidence, error) {
+	var gone error
+	said := map[string]bool{}
+	ev, err := decide.Assemble(kept, func(id string) (*ledger.Launch, bool) {
+		l := r.again(id)
+		if l.launch == nil {
+			return nil, false
+		}
+		if said[id] {
+			return l.launch, true
+		}
+		said[id] = true
+		switch {
+		case l.Outcome == RawMissing || l.Damaged:
+			if gone == nil {
+				gone = &verdict.Fault{Reason: verdict.New(code.NoRawData).On(id).From(l.Why)}
+			}
+		case l.Outcome == RawDiffers:
+			for _, d := range l.Differ {
+				out.differ("launch "+id, d.Address+" "+d.What, d.Stored, d.Again)
+			}
+		case l.Outcome == RawWithin:
+			out.note(verdict.New(code.RecordedElsewhere, verdict.Text("arch", l.RecordedOn), verdict.Num("tolerance", ElsewhereTolerance, "")).On(id))
+		}
+		if !l.Why.IsZero() && l.Outcome != RawMissing && !l.Damaged {
+			out.note(verdict.New(code.LaunchNote).On(id).From(l.Why))
+		}
+		out.Numbers += l.Numbers
+		return l.launch, true
+	})
+	if err == nil {
+		err = gone
+	}
+	return ev, err
+}
+
+// again evaluates a launch again, once.
+func (r *Replay) again(id string) *replayedLaunch {
+	if l := r.launches[id]; l != nil {
+		return l
+	}
+	out := &replayedLaunch{}
+	r.launches[id] = out
+	stored, ok := r.store.LaunchByID(id)
+	if !ok {
+		return out
+	}
+	var recording measure.Recording
+	out.Recomputed, recording = recompute(r.store, stored, r.arch[id])
+	launch := *stored
+	out.launch = &launch
+	if out.Outcome == RawAgrees || out.Outcome == RawDiffers && !out.Damaged {
+		// What does not come from samples, the seconds of a start, stays as it was
+		// recorded; what is derived now and was not then, no rule has read.
+		launch.Metrics = maps.Clone(stored.Metrics)
+		again := measure.Evaluate(recording)
+		for address := range stored.Metrics {
+			if slices.Contains(out.Elsewhere, address) {
+				continue
+			}
+			delete(launch.Metrics, address)
+			if s, there := again[address]; there {
+				launch.Metrics[address] = s
+			}
+		}
+	}
+	return out
+}
+
+// ElsewhereTolerance is how far numbers may be off, relatively, when they were
+// recorded on a processor of another architecture: it may round sums otherwise.
+const ElsewhereTolerance = 1e-9
+
+// RawOutcome is what a recomputation of a launch came to.
+type RawOutcome string
+
+const (
+	// RawAgrees: every statistic comes out as recorded, bit for bit.
+	RawAgrees RawOutcome = "agrees"
+	// RawWithin is agrees with ElsewhereTolerance.
+	RawWithin RawOutcome = "agrees within 1e-9"
+	// RawDiffers: some do not, or the raw data are damaged.
+	RawDiffers RawOutcome = "differs"
+	// RawMissing launches have metrics that came from samples, and the samples are
+	// gone.
+	RawMissing RawOutcome = "no raw data"
+	// RawNone launches have nothing that comes from samples, as qualifications.
+	RawNone RawOutcome = "nothing from samples"
+)
+
+// Recomputed is one launch evaluated again from its raw data.
+type Recomputed struct {
+	Launch  string     `json:"launch"`
+	Variant string     `json:"variant"`
+	Outcome RawOutcome `json:"outcome"`
+	// RecordedOn is the architecture of the machine that recorded it, where known.
+	RecordedOn string `json:"recorded_on,omitempty"`
+	// Why says what stands in the way of the raw data.
+	Why verdict.Reason `json:"why,omitzero"`
+	// Damaged is set where raw data are there and cannot be what was recorded.
+	Damaged bool `json:"damaged,omitempty"`
+	measure.Agreement
+}
+
+// Recompute evaluates a launch again from its raw data and compares with what was
+// stored.
+func Recompute(st *store.Store, l *ledger.Launch) Recomputed {
+	out, _ := recompute(st, l, archOf(st, l))
+	return out
+}
+
+// recompute is Recompute with the recording, for whoever needs its metrics.
+func recompute(st *store.Store, l *ledger.Launch, recordedOn string) (out Recomputed, recording measure.Recording) {
+	out = Recomputed{Launch: l.ID, Variant: l.Variant, RecordedOn: recordedOn}
+	recording, err := recordingOf(st, l)
+	if err != nil {
+		out.Why = verdict.OfError(err)
+		out.Outcome, out.Damaged = RawDiffers, true
+		if errors.Is(err, fs.ErrNotExist) {
+			out.Outcome, out.Damaged = RawMissing, false
+		}
+		return out, recording
+	}
+	if l.Samples == "" && l.Series == "" && fromSamples(l) {
+		out.Outcome, out.Why = RawMissing, verdict.New(code.RawUnnamed)
+		return out, recording
+	}
+	agreed := RawAgrees
+	out.Agreement = measure.Agree(recording, l.Metrics, 0)
+	if len(out.Differ) > 0 && out.RecordedOn != "" && out.RecordedOn != goruntime.GOARCH {
+		agreed, out.Agreement = RawWithin, measure.Agree(recording, l.Metrics, ElsewhereTolerance)
+	}
+	switch {
+	case len(out.Differ) > 0:
+		out.Outcome = RawDiffers
+	case out.Metrics > 0:
+		out.Outcome = agreed
+	default:
+		out.Outcome = RawNone
+	}
+	return out, recording
+}
+
+// recordingOf reads what a launch was evaluated from.
+func recordingOf(st *store.Store, l *ledger.Launch) (r measure.Recording, err error) {
+	if l.Samples != "" {
+		if r.Samples, err = st.ReadSamples(l.Samples); err != nil {
+			return r, unread("samples", err)
+		}
+	}
+	if l.Series != "" {
+		if r.Series, err = st.ReadSeries(l.Series); err != nil {
+			return r, unread("series", err)
+		}
+	}
+	r.Cells = l.Cells
+	return r, nil
+}
+
+// unread is the error of raw data that cannot be read; files that are gone stay known
+// as such.
+func unread(of string, err error) error {
+	return errors.Join(&verdict.Fault{Reason: verdict.New(code.RawUnread, verdict.Text("of", of), verdict.Err(err))}, err)
+}
+
+// fromSamples reports whether a launch has metrics that samples are needed for.
+func fromSamples(l *ledger.Launch) bool {
+	for address := range l.Metrics {
+		if !strings.HasPrefix(address, "engine.") && !strings.HasPrefix(address, "command.") {
+			return true
+		}
+	}
+	return false
+}
+
+// archOf is the architecture of the mxflow that recorded a launch, empty where no
+// record says so.
+func archOf(st *store.Store, l *ledger.Launch) string {
+	run := ""
+	arch := map[string]string{}
+	for _, r := range st.Records() {
+		switch {
+		case r.RunStart != nil:
+			arch[r.Run] = r.RunStart.Environment["arch"]
+		case r.Launch != nil && r.Launch.ID == l.ID:
+			run = r.Run
+		}
+	}
+	return arch[run]
+}
+
+// checkNoise computes the launch noise that stood before each session again, from
+// the launches that the ledger holds before it, and compares with what the
+// decision was floored by: also where it records none, though launches before
+// tell how its rules' metrics vary. Without its floor a test decides too soon.
+func (r *Replay) checkNoise(out *Replayed, d store.Decided, rules replayRules) {
+	for _, ev := range d.Evidence {
+		addresses := slices.Collect(maps.Keys(ev.Noise))
+		if ev.Broken == "" {
+			addresses = append(addresses, decide.NoiseKeys(rules.reading(d, ev.Feature))...)
+		}
+		slices.Sort(addresses)
+		addresses = slices.Compact(addresses)
+		work, variants := r.armsOf(ev)
+		now := r.noiseBefore(ev.Session, work, variants, addresses)
+		was := map[string]gates.Noise{}
+		for address, n := range ev.Noise {
+			was[address] = gates.Noise(n)
+		}
+		for _, address := range addresses {
+			was, recorded := was[address]
+			now, there := now[address]
+			if !recorded && !there {
+				continue
+			}
+			out.Numbers += 2
+			if was != now {
+				out.differ("noise", fmt.Sprintf("%s before session %s", address, ev.Session), noiseText(was.SD, was.DF), noiseText(now.SD, now.DF))
+			}
+		}
+	}
+}
+
+// reading are the compiled rules by which the noise of a piece of evidence was
+// looked up: those of a gate that read its feature, and all of a feature's own.
+func (rules replayRules) reading(d store.Decided, feature string) (out []*plans.Rule) {
+	for _, part := range rules.parts {
+		for _, r := range part.rules {
+			if runtime.Kind(d.Kind) != runtime.KindGate || decide.Reads([]*plans.Rule{r}, feature) {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
+// armsOf is what was sent to the launches of a piece of evidence, and their variants.
+func (r *Replay) armsOf(ev ledger.Evidence) (work string, variants []string) {
+	for _, id := range slices.Concat(ev.Candidate.Launches, ev.Parent.Launches) {
+		if l, ok := r.store.LaunchByID(id); ok {
+			work, variants = l.Work, append(variants, l.VariantKey)
+		}
+	}
+	slices.Sort(variants)
+	return work, slices.Compact(variants)
+}
+
+// noiseBefore remembers what was pooled: most decisions of a session ask for the same.
+func (r *Replay) noiseBefore(session, work string, variants, addresses []string) map[string]gates.Noise {
+	key := strings.Join(slices.Concat([]string{session, work}, variants, addresses), " ")
+	n, ok := r.noise[key]
+	if !ok {
+		n = decide.Noise(decide.NoiseBefore(r.store.Records(), session, work, variants...), addresses)
+		r.noise[key] = n
+	}
+	return n
+}
+
+func noiseText(sd, df float64) string {
+	if df == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%v with %v degrees of freedom", sd, df)
+}

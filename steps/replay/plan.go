@@ -1,0 +1,411 @@
+package replay
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// recordedPlan is a plan as a run recorded it, compiled again.
+type recordedPlan struct {
+	// res is nil where it could not be compiled, and why says so.
+	res *load.Result
+	why verdict.Reason
+	// exact is set where its digest is the recorded one: then it is the same plan
+	// in everything that decides, values of variables included.
+	exact bool
+	// inputs are what the run recorded of what the plan was compiled with. otherwise
+	// are those that are sensitive, and were given another value now than they had
+	// then.
+	inputs    ledger.Inputs
+	otherwise []string
+	// probed are the plan with other values of these: see probe.
+	probed map[string][]*plans.Plan
+	// rules are compiled from recorded text, by feature and text.
+	rules map[[2]string]*plans.Rule
+}
+
+// planOf is the plan of a run, compiled from the sources that it recorded.
+func (r *Replay) planOf(run string) *recordedPlan {
+	start := r.runs[run]
+	if start == nil {
+		return &recordedPlan{why: verdict.New(code.PlanUnrecorded)}
+	}
+	key := start.PlanDigest + " " + start.PlanSource + " " + start.PlanFile + " " + runtime.Digest(start.Inputs)
+	for _, name := range slices.Sorted(maps.Keys(start.PlanSources)) {
+		key += " " + name + " " + start.PlanSources[name]
+	}
+	if p := r.plans[key]; p != nil {
+		return p
+	}
+	p := r.compile(start)
+	r.plans[key] = p
+	return p
+}
+
+// compile writes the recorded sources into a folder of their own, as they lay
+// beside each other, and loads them.
+func (r *Replay) compile(start *ledger.RunStart) *recordedPlan {
+	p := &recordedPlan{rules: map[[2]string]*plans.Rule{}}
+	if start.Inputs != nil {
+		p.inputs = *start.Inputs
+	}
+	dir, err := os.MkdirTemp("", "mxflow-replay")
+	if err != nil {
+		p.why = verdict.OfError(err)
+		return p
+	}
+	defer os.RemoveAll(dir)
+	path, err := r.unpack(start, dir)
+	if err != nil {
+		p.why = verdict.OfError(err)
+		return p
+	}
+	for _, opts := range r.attempts(start, &p.inputs) {
+		res := load.Load(path, r.registry, opts)
+		if !res.OK() {
+			if p.res == nil {
+				p.why = verdict.New(code.PlanUncompiled, firstError(res.Diagnostics))
+			}
+			continue
+		}
+		if exact := res.Plan.Digest() == start.PlanDigest; p.res == nil || exact {
+			p.res, p.exact, p.why = res, exact, verdict.Reason{}
+			p.otherwise = r.givenOtherwise(&p.inputs, res)
+			if r.probing {
+				r.probe(p, path, opts)
+			}
+			if exact {
+				return p
+			}
+		}
+	}
+	return p
+}
+
+// autoFiles are the files of variables that a load of the plan would read by
+// itself where the plan lay.
+func (r *Replay) autoFiles(start *ledger.RunStart) (given []load.Given) {
+	files, _ := filepath.Glob(filepath.Join(planFolder(start), "*.auto.mxvars"))
+	slices.Sort(files)
+	for _, f := range files {
+		given = append(given, load.Given{File: f})
+	}
+	return given
+}
+
+// planFolder is the folder that the plan of a run lay in, as it was given.
+func planFolder(start *ledger.RunStart) string {
+	if planSyntax(start.PlanFile) == "" {
+		return start.PlanFile // the plan is a folder
+	}
+	return filepath.Dir(start.PlanFile)
+}
+
+// planSyntax is the ending of a plan file's name, empty for a folder's.
+func planSyntax(name string) string {
+	switch ext := strings.ToLower(filepath.Ext(name)); ext {
+	case ".hcl", ".yaml", ".yml":
+		return ext
+	}
+	return ""
+}
+
+// unpack writes the sources of a plan below dir and returns what to load.
+func (r *Replay) unpack(start *ledger.RunStart, dir string) (string, error) {
+	folder, sources := planFolder(start), start.PlanSources
+	ext := planSyntax(start.PlanFile)
+	if len(sources) == 0 {
+		if start.PlanSource == "" {
+			return "", &verdict.Fault{Reason: verdict.New(code.PlanTextless)}
+		}
+		name := filepath.Base(start.PlanFile)
+		if ext == "" {
+			name = "plan.hcl"
+		}
+		sources = map[string]string{filepath.ToSlash(filepath.Join(folder, name)): start.PlanSource}
+	}
+	// Included files may lie above the plan's folder.
+	root := filepath.Join(dir, strings.Repeat("in/", 1+depthAbove(folder, sources)))
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		text, err := r.store.Get(sources[name])
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", &verdict.Fault{Reason: verdict.New(code.PlanFileGone).On(name)}
+		}
+		if err != nil {
+			return "", &verdict.Fault{Reason: verdict.New(code.PlanFileUnread, verdict.Err(err)).On(name)}
+		}
+		rel, err := filepath.Rel(folder, filepath.FromSlash(name))
+		if err != nil {
+			return "", &verdict.Fault{Reason: verdict.New(code.PlanFileElsewhere, verdict.Err(err)).On(name)}
+		}
+		to := filepath.Join(root, rel)
+		if !strings.HasPrefix(to, dir+string(filepath.Separator)) {
+			return "", &verdict.Fault{Reason: verdict.New(code.PlanFileElsewhere).On(name)}
+		}
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(to, text, 0o600); err != nil {
+			return "", err
+		}
+	}
+	if ext == "" {
+		return root, nil
+	}
+	return filepath.Join(root, filepath.Base(start.PlanFile)), nil
+}
+
+// depthAbove is how many folders above the plan's its files lie at most.
+func depthAbove(folder string, sources map[string]string) (most int) {
+	for name := range sources {
+		if rel, err := filepath.Rel(folder, filepath.FromSlash(name)); err == nil {
+			most = max(most, strings.Count(filepath.ToSlash(rel), "../"))
+		}
+	}
+	return most
+}
+
+// firstError is the first mistake in a plan or a rule, empty where none is named.
+func firstError(diags lang.Diagnostics) verdict.Arg {
+	for _, d := range diags.Errs() {
+		return verdict.Text("error", d.Error())
+	}
+	return verdict.Err(nil)
+}
+
+// attempts are the ways in which the plan of a run is compiled again. What the run
+// recorded that it was given counts, and what people give now only where that was
+// sensitive, so that it was not recorded: for that, files of variables are tried
+// where they still lie beside the plan: the digest tells whether they are what they
+// were.
+func (r *Replay) attempts(start *ledger.RunStart, recorded *ledger.Inputs) []load.Options {
+	private := map[string]bool{}
+	for name := range recorded.Sealed {
+		private[name] = true
+	}
+	as := &plans.Inputs{Suite: recorded.Suite, Variables: recorded.Variables, Env: recorded.Env, Private: private}
+	out := []load.Options{{As: as, Inputs: r.inputs}}
+	if len(as.Private) > 0 {
+		out = slices.Insert(out, 0, load.Options{As: as, Inputs: slices.Concat(r.autoFiles(start), r.inputs)})
+	}
+	return out
+}
+
+// givenOtherwise are the sensitive inputs of a run that have another value in a
+// load of its plan now, or of which that cannot be told.
+func (r *Replay) givenOtherwise(recorded *ledger.Inputs, res *load.Result) (names []string) {
+	now := res.Inputs()
+	for _, name := range slices.Sorted(maps.Keys(recorded.Sealed)) {
+		text, ok := now.Variables[strings.TrimPrefix(name, "var.")]
+		if strings.HasPrefix(name, "env.") {
+			text, ok = now.Env[strings.TrimPrefix(name, "env.")]
+		}
+		if !ok || r.Seal == nil || r.Seal(text) != recorded.Sealed[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// lacking are what is said of a recorded plan that cannot be compiled, or comes out with
+// another digest, for want of what no run records.
+func (p *recordedPlan) lacking() []verdict.Arg {
+	if len(p.inputs.Sealed) > 0 {
+		return []verdict.Arg{verdict.List("sealed", slices.Sorted(maps.Keys(p.inputs.Sealed)))}
+	}
+	return nil
+}
+
+// probes are values that an input is given to see what hangs on it, as text and as
+// a value of a plan, whatever type it has. Where a plan takes none of them, anything
+// may hang on it.
+var probes = map[string]string{"mxflow-probe": `"mxflow-probe"`, "7919": "7919", "true": "true", "false": "false"}
+
+// probe compiles the plan with other values of what was given otherwise then. A
+// name may hide what the plan does not mark as sensitive, and a value may end up as
+// a part of another or as its digest, so that it cannot be looked for.
+func (r *Replay) probe(p *recordedPlan, path string, opts load.Options) {
+	p.probed = map[string][]*plans.Plan{}
+	for _, name := range p.otherwise {
+		for text, value := range probes {
+			as := *opts.As
+			as.Private, as.Variables, as.Env = maps.Clone(as.Private), maps.Clone(as.Variables), maps.Clone(as.Env)
+			delete(as.Private, name)
+			if variable, ok := strings.CutPrefix(name, "var."); ok {
+				put(&as.Variables, variable, value)
+			} else {
+				put(&as.Env, strings.TrimPrefix(name, "env."), text)
+			}
+			with := opts
+			with.As = &as
+			if res := load.Load(path, r.registry, with); res.OK() {
+				p.probed[name] = append(p.probed[name], res.Plan)
+			}
+		}
+	}
+}
+
+func put(values *map[string]string, name, value string) {
+	if *values == nil {
+		*values = map[string]string{}
+	}
+	(*values)[name] = value
+}
+
+// hangsOn reports whether what is started for a candidate may be another where an
+// input that was given otherwise then is another.
+func (p *recordedPlan) hangsOn(candidate string, knobs map[string]string, then *setup) bool {
+	for _, name := range p.otherwise {
+		if len(p.probed[name]) == 0 {
+			return true
+		}
+		for _, plan := range p.probed[name] {
+			f := candidateNamed(plan, candidate)
+			if f == nil || !maps.Equal(startedBy(plan, f, knobs).texts, then.texts) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// RulesFrom says where the rules of a replay came from.
+type RulesFrom string
+
+const (
+	// RulesOfPlan: the recorded plan, whose digest agrees.
+	RulesOfPlan RulesFrom = "the recorded plan"
+	// RulesAsRecorded: the text of each rule as the decision recorded it, compiled
+	// in the recorded plan. Its digest does not agree, because it was given what its
+	// run does not record.
+	RulesAsRecorded RulesFrom = "the decision's own text"
+	// RulesGone: the plan cannot be compiled any more, so that only the tests that
+	// the decision recorded are computed again.
+	RulesGone RulesFrom = "recorded tests only"
+)
+
+// replayRules are the rules of a decision, recorded and compiled beside each
+// other.
+type replayRules struct {
+	from   RulesFrom
+	why    verdict.Reason
+	parts  []rulePart
+	notes  []verdict.Reason
+	differ []Difference
+}
+
+// rulePart is what was decided as one: all rules of a gate or a feature, or of one
+// alternative among which a feature chose.
+type rulePart struct {
+	// alternative is nil where the decision chose nothing.
+	alternative *ledger.Alternative
+	evidence    *gates.Evidence
+	recorded    []verdict.Rule
+	rules       []*plans.Rule
+}
+
+// rulesOf compiles the rules of a decision.
+func (r *Replay) rulesOf(d store.Decided, ev *gates.Evidence) replayRules {
+	plan := r.planOf(d.Run)
+	if plan.res == nil {
+		return replayRules{from: RulesGone, why: plan.why}
+	}
+	out := replayRules{from: RulesOfPlan}
+	if !plan.exact {
+		out.from = RulesAsRecorded
+		out.notes = append(out.notes, verdict.New(code.PlanInexact, plan.lacking()...))
+	}
+	out.parts = []rulePart{{evidence: ev, recorded: d.Rules}}
+	if len(d.Alternatives) > 0 {
+		out.parts = nil
+		for i := range d.Alternatives {
+			alt := &d.Alternatives[i]
+			// Its rules read it by the name of the feature that it may become.
+			own := &gates.Evidence{Features: map[string]*gates.Feature{d.Feature: ev.Features[alt.Name]}}
+			out.parts = append(out.parts, rulePart{alternative: alt, evidence: own, recorded: alt.Rules})
+		}
+	}
+	for i := range out.parts {
+		part := &out.parts[i]
+		candidate := runtime.CandidateOf(d.Node)
+		if part.alternative != nil {
+			candidate = part.alternative.Name
+		}
+		for _, rec := range part.recorded {
+			rule, why := plan.rule(d.Decision, rec, candidate)
+			if rule == nil {
+				return replayRules{from: RulesGone, why: why}
+			}
+			if rule.Expr != rec.Expr {
+				out.differ = append(out.differ, Difference{rec.Name, "rule", rec.Expr, rule.Expr})
+			}
+			part.rules = append(part.rules, rule)
+		}
+	}
+	return out
+}
+
+// rule is a rule of the plan: as the plan has it where that is the recorded one,
+// else compiled from the recorded text.
+func (p *recordedPlan) rule(d *ledger.Decision, rec verdict.Rule, candidate string) (*plans.Rule, verdict.Reason) {
+	if p.exact {
+		if rule := ruleNamed(p.res.Plan, d, rec.Name, candidate); rule != nil {
+			return rule, verdict.Reason{}
+		}
+	}
+	feature := d.Feature
+	if runtime.Kind(d.Kind) == runtime.KindGate {
+		if ph := p.res.Plan.Phase(d.Phase); ph != nil && len(ph.Features) == 1 {
+			feature = ph.Features[0].Name
+		}
+	}
+	key := [2]string{feature, rec.Expr}
+	if rule := p.rules[key]; rule != nil {
+		named := *rule
+		named.Name = rec.Name
+		return &named, verdict.Reason{}
+	}
+	rule, _, diags := p.res.CompileRule(rec.Expr, feature)
+	if diags.HasErrors() || rule.Program == nil {
+		return nil, verdict.New(code.RuleUncompiled, firstError(diags)).On(rec.Name)
+	}
+	p.rules[key] = rule
+	named := *rule
+	named.Name = rec.Name
+	return &named, verdict.Reason{}
+}
+
+// ruleNamed is a rule of the plan by its name; nil where the plan has none.
+func ruleNamed(p *plans.Plan, d *ledger.Decision, name, candidate string) *plans.Rule {
+	var rules []*plans.Rule
+	if ph := p.Phase(d.Phase); runtime.Kind(d.Kind) == runtime.KindGate {
+		if ph != nil && ph.Gate != nil {
+			rules = ph.Gate.Rules
+		}
+		candidate = ""
+	}
+	if f := candidateNamed(p, candidate); f != nil {
+		rules = f.Criteria
+	}
+	for _, r := range rules {
+		if r.Name == name {
+			return r
+		}
+	}
+	return nil
+}

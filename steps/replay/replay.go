@@ -1,0 +1,547 @@
+// Package replay decides recorded decisions again, from the raw data that were kept: by
+// the plan of then, so that it can be audited, or by another plan, to tell what that would
+// have come to. It knows the ledger's records, compiles recorded plans, and decides as an
+// apply does. It starts nothing and writes nothing into the state directory.
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	goruntime "runtime"
+	"slices"
+	"strconv"
+
+	"github.com/mxflow/mxflow/gates"
+	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/decide"
+)
+
+// Replay decides recorded decisions again, from the raw data that were kept. It
+// starts nothing and writes nothing into the state directory. What several
+// decisions share, a plan or a launch, is read once. It is not for use by several
+// goroutines.
+type Replay struct {
+	store    *store.Store
+	registry *plans.Registry
+	// inputs are values of variables that the person gives, for what is not in the
+	// ledger: sensitive ones.
+	inputs []load.Given
+	// Seal, where set, makes the mark by which a sensitive value is told from
+	// another one without being on record.
+	Seal func(text string) string
+
+	probing  bool // what a sensitive input has a part in is looked for
+	runs     map[string]*ledger.RunStart
+	arch     map[string]string // by launch
+	plans    map[string]*recordedPlan
+	launches map[string]*replayedLaunch
+	noise    map[string]map[string]gates.Noise
+}
+
+// Outcome is what deciding again came to.
+type Outcome string
+
+const (
+	// Agrees: every verdict is the same, and every number bit for bit.
+	Agrees Outcome = "agrees"
+	// TestsAgree: the tests that it recorded agree with its launches and with
+	// themselves, but the rules that they belong to could not be compiled.
+	TestsAgree Outcome = "tests agree"
+	// Differs: something is not.
+	Differs Outcome = "differs"
+	// Broken: what was kept is gone or damaged.
+	Broken Outcome = "evidence missing"
+	// Unruled: no rule decided, so there is none to decide again.
+	Unruled Outcome = "no rules"
+)
+
+// Replayed is one decision that was decided again.
+type Replayed struct {
+	Node    string  `json:"node"`
+	Attempt int     `json:"attempt"`
+	Record  int     `json:"record"`
+	Run     string  `json:"run"`
+	Stands  bool    `json:"stands"`
+	Outcome Outcome `json:"outcome"`
+	// Recorded and Again are the verdicts of the whole; Again is empty where there
+	// is none.
+	Recorded verdict.Verdict `json:"recorded"`
+	Again    verdict.Verdict `json:"again,omitempty"`
+	// Rules says where the rules came from, Why what stood in the way.
+	Rules RulesFrom      `json:"rules_from,omitempty"`
+	Why   verdict.Reason `json:"why,omitzero"`
+	// Numbers were compared, and these came out otherwise.
+	Numbers     int          `json:"numbers,omitempty"`
+	Differences []Difference `json:"differences,omitempty"`
+	// Notes are what to know of an agreement: another architecture, say.
+	Notes []verdict.Reason `json:"notes,omitempty"`
+}
+
+// Difference is one thing that came out otherwise.
+type Difference struct {
+	// Rule is the rule's name, or "launch ID", "noise", "decision"; What is the place
+	// in it, such as "comparisons[1].test.looks[1].p_pass".
+	Rule string `json:"rule"`
+	What string `json:"what"`
+	// Recorded and Again are the values on both sides, "absent" where there is none.
+	Recorded string `json:"recorded"`
+	Again    string `json:"again"`
+}
+
+// New prepares to replay what a state directory holds. The registry is what recorded
+// plans are compiled with.
+func New(st *store.Store, registry *plans.Registry, inputs []load.Given) *Replay {
+	r := &Replay{
+		store: st, registry: registry, inputs: inputs,
+		runs: map[string]*ledger.RunStart{}, arch: map[string]string{},
+		plans: map[string]*recordedPlan{}, launches: map[string]*replayedLaunch{}, noise: map[string]map[string]gates.Noise{},
+	}
+	for _, rec := range st.Records() {
+		switch {
+		case rec.RunStart != nil:
+			r.runs[rec.Run] = rec.RunStart
+		case rec.Launch != nil:
+			if start := r.runs[rec.Run]; start != nil {
+				r.arch[rec.Launch.ID] = start.Environment["arch"]
+			}
+		}
+	}
+	return r
+}
+
+// Decisions are the recorded decisions about features and gates, oldest first,
+// those that others took the place of among them.
+func (r *Replay) Decisions() (out []store.Decided) {
+	for i, rec := range r.store.Records() {
+		if d := rec.Decision; d != nil && ruled(d) {
+			out = append(out, store.Decided{Decision: d, Record: i, Run: rec.Run, Time: rec.Time})
+		}
+	}
+	return out
+}
+
+// ruled reports whether decisions of that kind are made by rules.
+func ruled(d *ledger.Decision) bool {
+	switch runtime.Kind(d.Kind) {
+	case runtime.KindFeature, runtime.KindCriteria, runtime.KindGate:
+		return true
+	}
+	return false
+}
+
+// Decide decides one decision again.
+func (r *Replay) Decide(d store.Decided) Replayed {
+	out := Replayed{Node: d.Node, Attempt: d.Attempt, Record: d.Record, Run: d.Run, Recorded: d.Verdict}
+	if latest, _, ok := r.store.Latest(d.Node); ok {
+		out.Stands = latest == d.Decision
+	}
+	switch {
+	case d.Retraction != nil:
+		out.Outcome, out.Why = Unruled, d.Retraction.Of(d.Node)
+		return out
+	case !hasRules(d.Decision):
+		out.Outcome, out.Why = Unruled, verdict.New(code.NoRule).From(first(d.Reasons)...)
+		return out
+	case d.Statistics == nil || len(d.Evidence) == 0:
+		out.Outcome, out.Why = Broken, verdict.New(code.KeptNotWhat)
+		return out
+	}
+	ev, err := r.evidence(&out, d.Evidence)
+	if err != nil {
+		out.Outcome, out.Why = Broken, verdict.OfError(err)
+		return out
+	}
+	rules := r.rulesOf(d, ev)
+	r.checkNoise(&out, d, rules)
+	if out.Rules = rules.from; rules.from == RulesGone {
+		out.Why = rules.why
+		r.checkTests(&out, d)
+	} else {
+		out.Notes = append(out.Notes, rules.notes...)
+		out.Differences = append(out.Differences, rules.differ...)
+		r.decideAgain(&out, d, rules)
+	}
+	switch out.Outcome = Agrees; {
+	case len(out.Differences) > 0:
+		out.Outcome = Differs
+	case rules.from == RulesGone:
+		out.Outcome = TestsAgree
+	}
+	return out
+}
+
+func hasRules(d *ledger.Decision) bool {
+	for _, alt := range d.Alternatives {
+		if len(alt.Rules) > 0 {
+			return true
+		}
+	}
+	return len(d.Rules) > 0
+}
+
+// first is the first of several reasons; none where there is none.
+func first(reasons []verdict.Reason) []verdict.Reason { return reasons[:min(1, len(reasons))] }
+
+func (out *Replayed) differ(rule, what, recorded, again string) {
+	out.Differences = append(out.Differences, Difference{rule, what, recorded, again})
+}
+
+func (out *Replayed) note(note verdict.Reason) { out.Notes = noted(out.Notes, note) }
+
+// noted adds a note, once.
+func noted(notes []verdict.Reason, note verdict.Reason) []verdict.Reason {
+	if slices.ContainsFunc(notes, note.Equal) {
+		return notes
+	}
+	return append(notes, note)
+}
+
+// decideAgain decides the rules of a decision, and the whole from them.
+func (r *Replay) decideAgain(out *Replayed, d store.Decided, rules replayRules) {
+	settings := decide.RecordedSettings(d.Statistics)
+	var verdicts []verdict.Verdict
+	for _, part := range rules.parts {
+		again := decideLike(part, settings, runtime.Kind(d.Kind) == runtime.KindGate)
+		r.compareRules(out, part.recorded, again, d.Run)
+		levels := d.Levels
+		if part.alternative != nil {
+			levels = decide.LevelsRead(part.evidence.Features[d.Feature])
+		}
+		v := decide.Whole(d.Kind, levels, again)
+		verdicts = append(verdicts, v)
+		if alt := part.alternative; alt != nil && v != alt.Verdict {
+			out.differ(alt.Name, "verdict", string(alt.Verdict), string(v))
+		}
+	}
+	out.Again = verdicts[0]
+	if len(d.Alternatives) > 0 {
+		out.Again = r.chooseAgain(out, d, rules, verdicts)
+	}
+	for _, c := range d.Confirmations {
+		// Each was decided by itself, and is replayed by itself.
+		if c.Verdict != "" {
+			out.Again = verdict.Join(out.Again, c.Verdict)
+		}
+	}
+	if out.Again != d.Verdict {
+		out.differ("decision", "verdict", string(d.Verdict), string(out.Again))
+	}
+	if rules.from == RulesOfPlan {
+		r.claimAgain(out, d, rules)
+	}
+}
+
+// decideLike decides rules as they were: those that decide share one error budget,
+// and each criterion that is only recorded has one of its own.
+func decideLike(part rulePart, settings gates.Settings, gate bool) []verdict.Rule {
+	var deciding []*plans.Rule
+	for i, rec := range part.recorded {
+		if rec.Decides || gate {
+			deciding = append(deciding, part.rules[i])
+		}
+	}
+	together := gates.Decide(deciding, part.evidence, settings)
+	out := make([]verdict.Rule, len(part.recorded))
+	for i, rec := range part.recorded {
+		if rec.Decides || gate {
+			out[i], together = together[0], together[1:]
+		} else {
+			out[i] = gates.Decide([]*plans.Rule{part.rules[i]}, part.evidence, settings)[0]
+		}
+		out[i].Decides = rec.Decides
+	}
+	return out
+}
+
+// chooseAgain chooses among alternatives again. Which of them is best can be told
+// where the plan is at hand, which says by what metric.
+func (r *Replay) chooseAgain(out *Replayed, d store.Decided, rules replayRules, verdicts []verdict.Verdict) verdict.Verdict {
+	var all []*decide.Alternative
+	for i, part := range rules.parts {
+		all = append(all, &decide.Alternative{Feature: &plans.Feature{Name: part.alternative.Name}, Decision: &ledger.Decision{Verdict: verdicts[i]}})
+	}
+	total := decide.VerdictOf(all)
+	plan := r.planOf(d.Run)
+	f := plan.res.Plan.Feature(d.Feature)
+	if !plan.exact || f == nil || f.Choose == nil || f.Choose.Probe == nil {
+		out.note(verdict.New(code.BestUnknown).On(d.Feature))
+		return total
+	}
+	for i, part := range rules.parts {
+		all[i].Gain = decide.Preferred(f.Choose, part.evidence, decide.RecordedSettings(d.Statistics))
+	}
+	best := decide.Best(all)
+	for i, part := range rules.parts {
+		alt := part.alternative
+		if chosen := all[i] == best && total == verdict.Pass; chosen != alt.Chosen {
+			out.differ(alt.Name, "chosen", yesNo(alt.Chosen), yesNo(chosen))
+		}
+		if all[i] == best && !reflect.DeepEqual(alt.Rules, d.Rules) {
+			out.differ("decision", "rules", "of another alternative", "of "+alt.Name)
+		}
+	}
+	return total
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// claimAgain decides the hypothesis again.
+func (r *Replay) claimAgain(out *Replayed, d store.Decided, rules replayRules) {
+	h := d.Hypothesis
+	f := r.planOf(d.Run).res.Plan.Feature(d.Feature)
+	if h == nil || h.Test == nil || f == nil || f.Hypothesis == nil || f.Hypothesis.Probe == nil {
+		return
+	}
+	at := max(0, slices.IndexFunc(rules.parts, func(p rulePart) bool { return p.alternative != nil && reflect.DeepEqual(p.alternative.Rules, d.Rules) }))
+	outcome, rule, _ := gates.Claimed(f.Hypothesis.Probe, rules.parts[at].evidence, decide.RecordedSettings(d.Statistics))
+	if outcome != h.Outcome {
+		out.differ("hypothesis", "outcome", h.Outcome, outcome)
+	}
+	rule.Decides = h.Test.Decides
+	r.compareRules(out, []verdict.Rule{*h.Test}, []verdict.Rule{rule}, d.Run)
+}
+
+// checkTests is what is left where no rule can be compiled any more: every test
+// that the decision recorded is held against its launches and against itself. It
+// does not show that the rule was the plan's.
+func (r *Replay) checkTests(out *Replayed, d store.Decided) {
+	out.note(verdict.New(code.TestsOnly).From(out.Why))
+	rules := d.Rules
+	for _, alt := range d.Alternatives {
+		rules = append(rules[:len(rules):len(rules)], alt.Rules...)
+	}
+	tests := 0
+	for _, rule := range rules {
+		for _, c := range rule.Comparisons {
+			if c.Test != nil && c.Test.Form != verdict.Exact {
+				tests++
+				r.checkTest(out, rule.Name, c)
+			}
+		}
+	}
+	if tests == 0 {
+		out.differ("decision", "tests", "rules without a test", "nothing to compute again")
+	}
+}
+
+// checkTest holds one recorded test against the launches' values, and each of its
+// looks against the levels.
+func (r *Replay) checkTest(out *Replayed, rule string, c verdict.Comparison) {
+	t := c.Test
+	r.checkValues(out, rule, t, t.Launches, t.Values)
+	r.checkValues(out, rule, t, t.BaseLaunches, t.Base)
+	stop := verdict.Stop("")
+	for i, l := range t.Looks {
+		at := fmt.Sprintf("%s, look at %d", c.Text, l.N)
+		if l.DF == 0 {
+			continue // nothing was tested at this look
+		}
+		out.Numbers += 3
+		for _, n := range []struct {
+			what            string
+			recorded, again float64
+		}{
+			{"T", l.T, (l.Estimate - t.Theta) / l.SE},
+			{"p of a pass", l.PPass, stats.Tail(l.T, l.DF)},
+			{"p of a fail", l.PFail, stats.Tail(-l.T, l.DF)},
+		} {
+			if n.recorded != n.again {
+				out.differ(rule, at+": "+n.what, jsonText(n.recorded), jsonText(n.again))
+			}
+		}
+		switch {
+		case stop != "":
+			out.differ(rule, at, "a look after the one that decided", "none")
+		case l.PPass <= t.Pass:
+			stop = verdict.StopPass
+		case l.PFail <= t.Fail:
+			stop = verdict.StopFail
+		}
+		if last := i == len(t.Looks)-1; last && stop != "" && t.Stop != stop {
+			out.differ(rule, at, string(t.Stop), string(stop))
+		}
+	}
+	decided := map[verdict.Stop]verdict.Verdict{verdict.StopPass: verdict.Pass, verdict.StopFail: verdict.Fail}
+	if (t.Stop == verdict.StopPass || t.Stop == verdict.StopFail) && t.Form != verdict.Range {
+		if stop != t.Stop {
+			out.differ(rule, c.Text, string(t.Stop), "no look decides")
+		}
+		if want := decided[t.Stop]; c.Verdict != want && c.Verdict.Decided() && c.Verdict != verdict.Inconclusive {
+			out.differ(rule, c.Text, string(c.Verdict), string(want))
+		}
+	}
+}
+
+// checkValues holds the values of a test against the raw data of its launches.
+func (r *Replay) checkValues(out *Replayed, rule string, t *verdict.Test, ids []string, values []float64) {
+	if len(ids) != len(values) {
+		out.differ(rule, t.Metric, fmt.Sprintf("%d values", len(values)), fmt.Sprintf("%d launches", len(ids)))
+		return
+	}
+	for i, id := range ids {
+		out.Numbers++
+		again, there := 0.0, false
+		if l := r.again(id); l.launch != nil {
+			again, there = l.launch.Metrics[t.Metric].Stats[t.Stat]
+		}
+		switch {
+		case !there:
+			out.differ(rule, fmt.Sprintf("%s.%s of launch %s", t.Metric, t.Stat, id), jsonText(values[i]), "absent")
+		case again != values[i]:
+			out.differ(rule, fmt.Sprintf("%s.%s of launch %s", t.Metric, t.Stat, id), jsonText(values[i]), jsonText(again))
+		}
+	}
+}
+
+// compareRules holds decided rules against the recorded ones: the verdicts of
+// rules and comparisons, and every number, bit for bit. Words are not compared,
+// which a later version may choose better.
+func (r *Replay) compareRules(out *Replayed, recorded, again []verdict.Rule, run string) {
+	tolerance := 0.0
+	if start := r.runs[run]; start != nil {
+		if arch := start.Environment["arch"]; arch != "" && arch != goruntime.GOARCH {
+			tolerance = ElsewhereTolerance
+			out.note(verdict.New(code.DecidedElsewhere, verdict.Text("arch", arch), verdict.Num("tolerance", ElsewhereTolerance, "")))
+		}
+	}
+	for i := range recorded {
+		if i >= len(again) {
+			out.differ(recorded[i].Name, "rule", string(recorded[i].Verdict), "absent")
+			continue
+		}
+		compareRule(out, recorded[i], again[i], tolerance)
+	}
+}
+
+func compareRule(out *Replayed, recorded, again verdict.Rule, tolerance float64) {
+	x, errX := json.Marshal(wordless(recorded))
+	y, errY := json.Marshal(wordless(again))
+	if errX != nil || errY != nil {
+		out.differ(recorded.Name, "rule", fmt.Sprint(recorded.Verdict), fmt.Sprintf("%s, which cannot be written: %v %v", again.Verdict, errX, errY))
+		return
+	}
+	out.Numbers += numbersIn(x)
+	if bytes.Equal(x, y) {
+		return
+	}
+	var a, b any
+	if json.Unmarshal(x, &a) != nil || json.Unmarshal(y, &b) != nil {
+		out.differ(recorded.Name, "rule", string(x), string(y))
+		return
+	}
+	d := treeDiff{out: out, rule: recorded.Name, tolerance: tolerance}
+	d.walk("", a, b)
+}
+
+// wordless is a rule without what is only said in words.
+func wordless(r verdict.Rule) verdict.Rule {
+	r.Reasons, r.Source, r.Role = nil, "", ""
+	r.Comparisons = slices.Clone(r.Comparisons)
+	for i := range r.Comparisons {
+		c := &r.Comparisons[i]
+		c.Left, c.Right = verdict.Value{}, verdict.Value{}
+		if c.Test != nil {
+			t := *c.Test
+			t.Share, t.Note = nil, verdict.Reason{} // which the rule's text says
+			c.Test = &t
+		}
+	}
+	r.Inputs = slices.Clone(r.Inputs)
+	for i := range r.Inputs {
+		if !r.Inputs[i].Missing.IsZero() {
+			r.Inputs[i].Missing = verdict.New(code.Missing)
+		}
+	}
+	return r
+}
+
+// numbersIn counts the numbers of a JSON text, roughly as a person would: each run
+// of digits behind a colon, a comma or a bracket.
+func numbersIn(text []byte) (n int) {
+	before := byte(0)
+	for _, c := range text {
+		if (c >= '0' && c <= '9' || c == '-') && (before == ':' || before == ',' || before == '[') {
+			n++
+		}
+		before = c
+	}
+	return n
+}
+
+// treeDiff finds where two JSON values differ.
+type treeDiff struct {
+	out       *Replayed
+	rule      string
+	tolerance float64
+}
+
+func (d treeDiff) walk(path string, a, b any) {
+	switch x := a.(type) {
+	case map[string]any:
+		if y, ok := b.(map[string]any); ok {
+			keys := slices.Concat(slices.Collect(maps.Keys(x)), slices.Collect(maps.Keys(y)))
+			slices.Sort(keys)
+			for _, k := range slices.Compact(keys) {
+				d.walk(join(path, k), x[k], y[k])
+			}
+			return
+		}
+	case []any:
+		if y, ok := b.([]any); ok && len(x) == len(y) {
+			for i := range x {
+				d.walk(fmt.Sprintf("%s[%d]", path, i+1), x[i], y[i])
+			}
+			return
+		}
+	case float64:
+		if y, ok := b.(float64); ok && (x == y || math.Abs(x-y) <= d.tolerance*max(math.Abs(x), math.Abs(y))) {
+			return
+		}
+	default:
+		if a == b {
+			return
+		}
+	}
+	d.out.differ(d.rule, path, jsonText(a), jsonText(b))
+}
+
+func join(path, key string) string {
+	if path == "" {
+		return key
+	}
+	return path + "." + key
+}
+
+// jsonText writes a value as a difference shows it.
+func jsonText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "absent"
+	case string:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	text, _ := json.Marshal(v)
+	const most = 120
+	if len(text) > most {
+		return fmt.Sprintf("%s… (%d bytes)", text[:most], len(text))
+	}
+	return string(text)
+}
