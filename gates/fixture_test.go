@@ -71,7 +71,7 @@ var registry = &plans.Registry{
 // load compiles text as the rule of a gate over the one feature f.
 func loaded(text string) *load.Result {
 	quoted := `"` + quoting.Replace(text) + `"`
-	return load.LoadBytes("plan.hcl", []byte(strings.Replace(fixturePlan, "RULE", quoted, 1)), registry, load.Options{})
+	return load.Bytes("plan.hcl", []byte(strings.Replace(fixturePlan, "RULE", quoted, 1)), registry, load.Options{})
 }
 
 // quoting is how a plan writes any text between quotation marks.

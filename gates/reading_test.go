@@ -351,7 +351,7 @@ suite "full" {
   workloads = [workload.chat, workload.long]
 }
 `
-	res := load.LoadBytes("plan.hcl", []byte(text), registry, load.Options{Suite: suite})
+	res := load.Bytes("plan.hcl", []byte(text), registry, load.Options{Suite: suite})
 	if !res.OK() {
 		t.Fatal(res.Diagnostics)
 	}

@@ -54,19 +54,6 @@ type Program struct {
 	VM *vm.Program
 }
 
-// Alone is the rule's only comparison where it is nothing but that, else nil.
-func (p *Program) Alone() *Leaf {
-	if len(p.Leaves) != 1 {
-		return nil
-	}
-	for _, in := range p.Inputs {
-		if in.Type == BoolInput {
-			return nil // which may stand beside the comparison
-		}
-	}
-	return p.Leaves[0]
-}
-
 // Leaf is one comparison of a rule.
 type Leaf struct {
 	// Text is the comparison as written, evenly spaced.

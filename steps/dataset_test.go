@@ -48,7 +48,7 @@ func TestDatasetsAndSuitesOfRealLevels(t *testing.T) {
 		head + "workload \"d\" {\n  output_tokens = 4\n  dataset {\n    file = \"bad.jsonl\"\n  }\n}\n": "bad.jsonl:2",
 		level("suite = suite.all") + "engine \"command\" \"c\" {\n  process {\n    command = [\"true\"]\n  }\n  metric \"s\" {\n    jq = \".s\"\n    unit = \"s\"\n    better = \"lower\"\n  }\n}\nbaseline {\n  engine = engine.command.c\n  protocol = protocol.standard\n}\n": "Workloads for a command",
 	} {
-		res := load.LoadBytes(filepath.Join(dir, "plan.hcl"), []byte(src), Registry(), load.Options{})
+		res := load.Bytes(filepath.Join(dir, "plan.hcl"), []byte(src), Registry(), load.Options{})
 		errs := res.Diagnostics.Errs()
 		switch {
 		case want == "" && len(errs) == 0:

@@ -44,7 +44,7 @@ engine "embedded" "tiny" {
 	if err := os.WriteFile(plan, []byte(src), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	loaded := load.Load(plan, Registry(), load.Options{})
+	loaded := load.Path(plan, Registry(), load.Options{})
 	if read := loaded.ReadFiles(); len(read) != len(files)-1 {
 		t.Fatalf("read are %v: %v", slices.Sorted(maps.Keys(read)), loaded.Diagnostics)
 	}

@@ -31,7 +31,7 @@ engine "embedded" "tiny" {
 		"MXFLOW_VAR_key": "correct horse", "MXFLOW_VAR_hf_token": "abcdef", "MXFLOW_VAR_hub": "ghijkl", "MXFLOW_VAR_part": "correct",
 		"MXFLOW_VAR_whole": "x correct horse x", "MXFLOW_VAR_threads": "8", "HOST": "node7", "MY_SECRET": "mnopqr",
 	}
-	loaded := load.LoadBytes("plan.hcl", []byte(src), Registry(), load.Options{Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }})
+	loaded := load.Bytes("plan.hcl", []byte(src), Registry(), load.Options{Env: func(name string) (string, bool) { v, ok := env[name]; return v, ok }})
 	in, err := InputsOf(loaded, func(text string) (string, error) { return "mark of " + runtime.Digest(text), nil })
 	if err != nil {
 		t.Fatal(err)

@@ -53,7 +53,7 @@ phase "one" {
 // A knob's value may be another program: it takes the place of the command, and
 // what is appended to the command is appended to it.
 func TestKnobCommand(t *testing.T) {
-	res := load.LoadBytes("plan.hcl", []byte(commandPlan), Registry(), load.Options{})
+	res := load.Bytes("plan.hcl", []byte(commandPlan), Registry(), load.Options{})
 	if !res.OK() {
 		t.Fatal(res.Diagnostics.Error())
 	}
@@ -76,7 +76,7 @@ func TestKnobCommand(t *testing.T) {
 // A server that somebody else runs has no command to replace.
 func TestKnobCommandCannotReachAnEndpoint(t *testing.T) {
 	text := strings.Replace(commandPlan, "  args = [\"--all\"]\n  process {\n    command = [\"./old\", \"--port\", \"{port}\"]\n    port    = 8123\n  }", "  endpoint {\n    url = \"http://localhost:8000\"\n  }", 1)
-	res := load.LoadBytes("plan.hcl", []byte(text), Registry(), load.Options{})
+	res := load.Bytes("plan.hcl", []byte(text), Registry(), load.Options{})
 	if res.OK() || !strings.Contains(res.Diagnostics.Error(), "args and command of value") {
 		t.Errorf("a command for an endpoint: %v", res.Diagnostics.Error())
 	}

@@ -64,7 +64,7 @@ phase "one" {
 
 func labOf(t *testing.T, src string) *Lab {
 	t.Helper()
-	res := load.LoadBytes("plan.hcl", []byte(src), Registry(), load.Options{})
+	res := load.Bytes("plan.hcl", []byte(src), Registry(), load.Options{})
 	if !res.OK() {
 		t.Fatal(res.Diagnostics)
 	}

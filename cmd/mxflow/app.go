@@ -47,7 +47,7 @@ func (a *app) loadReporting(path string, opts load.Options, report func(*lang.Fi
 		return nil, nil, nil, err
 	}
 	opts.Guard = a.guard()
-	res := load.Load(path, steps.Registry(), opts)
+	res := load.Path(path, steps.Registry(), opts)
 	a.hide(res.Plan.Secrets())
 	if len(res.Diagnostics) > 0 {
 		report(&res.Findings)

@@ -120,7 +120,7 @@ func TestConsoleThroughTheCommandLine(t *testing.T) {
 func TestConsoleDecides(t *testing.T) {
 	var out bytes.Buffer
 	c := &console{app: &app{stdout: &out, stderr: &out}}
-	c.loaded = load.Load(consolePlan(t), steps.Registry(), load.Options{Vars: map[string]string{"token": "correct horse"}})
+	c.loaded = load.Path(consolePlan(t), steps.Registry(), load.Options{Vars: map[string]string{"token": "correct horse"}})
 	c.evidence = &gates.Evidence{Features: map[string]*gates.Feature{"kv_cache": {
 		Levels: map[string]verdict.Verdict{"kernels": verdict.Pass}, Outcome: verdict.Fail,
 		Broken: verdict.Invalid, Cause: fact("level smoke is fail"),

@@ -30,9 +30,9 @@ func TestExamplesConvert(t *testing.T) {
 				t.Fatalf("%v: exit %d: %s", args, code, errs)
 			}
 		}
-		want := load.Load(path, steps.Registry(), load.Options{})
+		want := load.Path(path, steps.Registry(), load.Options{})
 		for _, other := range []string{inYAML, back} {
-			got := load.Load(other, steps.Registry(), load.Options{})
+			got := load.Path(other, steps.Registry(), load.Options{})
 			if got.Plan.Digest() != want.Plan.Digest() {
 				t.Errorf("%s is another plan than %s", other, path)
 			}

@@ -20,7 +20,7 @@ func TestExamplesKeepTheirDigests(t *testing.T) {
 	}
 	var b strings.Builder
 	for _, path := range paths {
-		res := load.Load(path, steps.Registry(), load.Options{})
+		res := load.Path(path, steps.Registry(), load.Options{})
 		if !res.OK() {
 			t.Fatalf("%s: %v", path, res.Diagnostics)
 		}

@@ -92,7 +92,7 @@ func TestReadmePlan(t *testing.T) {
 	if !found {
 		t.Fatal("the README shows no plan")
 	}
-	res := load.LoadBytes("README.md", []byte(plan), steps.Registry(), load.Options{})
+	res := load.Bytes("README.md", []byte(plan), steps.Registry(), load.Options{})
 	if !res.OK() {
 		t.Error(res.Diagnostics)
 	}
@@ -127,7 +127,7 @@ func enginesExamples(t *testing.T) (list []string) {
 // TestEnginesManual: every plan that the manual of engines shows is valid.
 func TestEnginesManual(t *testing.T) {
 	for i, text := range enginesExamples(t) {
-		res := load.LoadBytes("engines.md", []byte(text), steps.Registry(), load.Options{Inputs: []load.Given{}})
+		res := load.Bytes("engines.md", []byte(text), steps.Registry(), load.Options{Inputs: []load.Given{}})
 		if !res.OK() {
 			t.Errorf("example %d:\n%s\n%v", i+1, text, res.Diagnostics)
 		}
@@ -348,7 +348,7 @@ func TestMeasuringManual(t *testing.T) {
 	if len(parts) < 3 {
 		t.Fatalf("only %d examples were found: the search is wrong", len(parts))
 	}
-	res := load.LoadBytes(filepath.Join(manualFolder(t), "measuring.hcl"), []byte(text), steps.Registry(), load.Options{Inputs: []load.Given{}})
+	res := load.Bytes(filepath.Join(manualFolder(t), "measuring.hcl"), []byte(text), steps.Registry(), load.Options{Inputs: []load.Given{}})
 	if !res.OK() {
 		t.Errorf("%s\n%v", text, res.Diagnostics)
 	}

@@ -61,7 +61,7 @@ func documented(t *testing.T, visit func(path string, d *lang.BlockDoc, loadOf f
 		}
 		n++
 		visit(path, d, func(block string) *load.Result {
-			return load.LoadBytes(filepath.Join(dir, "plan.hcl"), []byte(inPlan(path, block)), reg, load.Options{})
+			return load.Bytes(filepath.Join(dir, "plan.hcl"), []byte(inPlan(path, block)), reg, load.Options{})
 		})
 	})
 	if n < 25 {
@@ -77,7 +77,7 @@ func explained(res *lang.Findings) string {
 
 func TestExamplesOfRepetitionAreValid(t *testing.T) {
 	for _, block := range []string{eachExample, dynamicExample} {
-		if res := load.LoadBytes("plan.hcl", []byte(inPlan("", block)), steps.Registry(), load.Options{}); !res.OK() {
+		if res := load.Bytes("plan.hcl", []byte(inPlan("", block)), steps.Registry(), load.Options{}); !res.OK() {
 			t.Error(explained(&res.Findings))
 		}
 	}
@@ -346,7 +346,7 @@ func TestManualInYAML(t *testing.T) {
 	reg := steps.Registry()
 	dir := manualFolder(t)
 	loadIn := func(name string, text []byte) *load.Result {
-		return load.LoadBytes(filepath.Join(dir, name), text, reg, load.Options{Inputs: []load.Given{}})
+		return load.Bytes(filepath.Join(dir, name), text, reg, load.Options{Inputs: []load.Given{}})
 	}
 	texts := map[string]string{}
 	for i, text := range enginesExamples(t) {
@@ -446,7 +446,7 @@ knob:
 func TestSchemaKnowsParts(t *testing.T) {
 	_, schema := printedSchema(t)
 	try := func(text string) (byLoader, bySchema error) {
-		res := load.LoadBytes("plan.yaml", []byte(text), steps.Registry(), load.Options{})
+		res := load.Bytes("plan.yaml", []byte(text), steps.Registry(), load.Options{})
 		if !res.OK() {
 			byLoader = fmt.Errorf("%s", explained(&res.Findings))
 		}

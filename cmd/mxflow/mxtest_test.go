@@ -43,7 +43,7 @@ func TestCaseTemplatesOfExamples(t *testing.T) {
 	files, _ := filepath.Glob("../../examples/*/plan.hcl")
 	written, comments := 0, 0
 	for _, file := range files {
-		res := load.Load(file, steps.Registry(), load.Options{})
+		res := load.Path(file, steps.Registry(), load.Options{})
 		if !res.OK() {
 			t.Fatalf("%s: %v", file, res.Diagnostics)
 		}
@@ -56,7 +56,7 @@ func TestCaseTemplatesOfExamples(t *testing.T) {
 		if problems != nil {
 			t.Fatal(problems.Diagnostics)
 		}
-		cases, found := cases.LoadCaseBytes(res, "plan.mxtest.hcl", formatted)
+		cases, found := cases.Bytes(res, "plan.mxtest.hcl", formatted)
 		if !found.OK() {
 			t.Fatal(found.Diagnostics)
 		}

@@ -113,7 +113,7 @@ func (s *recordedState) append(r *ledger.Record) {
 // apply begins a run by a plan.
 func (s *recordedState) apply(src string, vars map[string]string) {
 	s.t.Helper()
-	res := load.LoadBytes("plan.hcl", []byte(src), steps.Registry(), load.Options{Vars: vars})
+	res := load.Bytes("plan.hcl", []byte(src), steps.Registry(), load.Options{Vars: vars})
 	if !res.OK() {
 		s.t.Fatal(res.Diagnostics)
 	}

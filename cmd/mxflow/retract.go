@@ -186,7 +186,7 @@ func (a *app) graphNow(st *store.Store, args []string, opts load.Options) (*runt
 		return nil, err
 	}
 	opts.Guard = a.guard()
-	res := load.Load(path, steps.Registry(), opts)
+	res := load.Path(path, steps.Registry(), opts)
 	a.hide(res.Plan.Secrets())
 	if !res.OK() {
 		return nil, fmt.Errorf("what rests on it is not known, since %s cannot be loaded now: mxflow validate says why, and variables that it needs are given with --var", path)

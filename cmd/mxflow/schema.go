@@ -28,7 +28,7 @@ of a plan:
 		RunE: func(*cobra.Command, []string) error {
 			text, err := load.JSONSchema(steps.Registry())
 			if ofCases {
-				text, err = cases.CaseJSONSchema()
+				text, err = cases.JSONSchema()
 			}
 			if err != nil {
 				return err

@@ -164,7 +164,7 @@ func TestSchemaAcceptsPlansAndFindsMistakes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !load.Load(path, steps.Registry(), load.Options{}).OK() {
+		if !load.Path(path, steps.Registry(), load.Options{}).OK() {
 			continue // it is about other kinds than ours
 		}
 		text, problems := convert.ToYAML(path, src, steps.Registry())

@@ -112,7 +112,7 @@ func (r *caseRun) run(vars []load.Given) error {
 // cases reads what stands beside the plan. Without any there is nothing that
 // could come out otherwise, which is no success.
 func (r *caseRun) cases(loaded *load.Result) ([]*cases.Case, error) {
-	files, err := cases.CaseFiles(loaded)
+	files, err := cases.Files(loaded)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (r *caseRun) cases(loaded *load.Result) ([]*cases.Case, error) {
 
 // read reads files of cases, and prints what is to be said of them.
 func (r *caseRun) read(loaded *load.Result, files []string) ([]*cases.Case, error) {
-	cases, found := cases.LoadCases(loaded, files)
+	cases, found := cases.Load(loaded, files)
 	if len(found.Diagnostics) > 0 {
 		r.diagnostics(found)
 	}
@@ -318,7 +318,7 @@ func (r *caseRun) template(vars []load.Given, write bool) error {
 	if _, err := os.Lstat(path); write && err == nil {
 		return alreadyThere(r.path, path)
 	}
-	files, err := cases.CaseFiles(loaded)
+	files, err := cases.Files(loaded)
 	if err != nil {
 		return err
 	}
@@ -398,7 +398,7 @@ type testedGates struct {
 // some. They are not decided: that is for mxflow test. Without any file of cases
 // nothing is printed here.
 func (a *app) validateCases(loaded *load.Result) (*testedGates, error) {
-	files, err := cases.CaseFiles(loaded)
+	files, err := cases.Files(loaded)
 	if err != nil {
 		return nil, err
 	}
@@ -407,7 +407,7 @@ func (a *app) validateCases(loaded *load.Result) (*testedGates, error) {
 		out.lacking = append(out.lacking, cases.UntestedGates(loaded.Plan, nil)...)
 		return out, nil
 	}
-	list, found := cases.LoadCases(loaded, files)
+	list, found := cases.Load(loaded, files)
 	if found.OK() {
 		out.lacking = append(out.lacking, cases.UntestedGates(loaded.Plan, list)...)
 		cases.WarnUntested(loaded, found, list)

@@ -27,7 +27,7 @@ func TestTutorial(t *testing.T) {
 	if err := os.WriteFile(path, []byte(plan.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	res := load.Load(path, steps.Registry(), load.Options{})
+	res := load.Path(path, steps.Registry(), load.Options{})
 	if len(res.Diagnostics) > 0 {
 		t.Fatal(res.Diagnostics)
 	}

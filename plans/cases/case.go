@@ -59,7 +59,7 @@ type GivenFeature struct {
 	Verdict  verdict.Verdict
 	Accepted bool
 	// Noise is the launch noise that was recorded before, by address.
-	Noise map[string]GivenNoise
+	Noise map[string]givenNoise
 }
 
 // GivenMetric is what every launch of the arms has of one statistic of a metric.
@@ -75,13 +75,13 @@ type GivenMetric struct {
 	Base, Candidate, Root []*float64
 }
 
-// GivenNoise is the standard deviation of the logs of launches, with its degrees
+// givenNoise is the standard deviation of the logs of launches, with its degrees
 // of freedom.
-type GivenNoise struct{ SD, DF float64 }
+type givenNoise struct{ SD, DF float64 }
 
-// CaseFiles are the files of cases beside the plan, in lexical order. Where
+// Files are the files of cases beside the plan, in lexical order. Where
 // several plans share a folder, other.mxtest.hcl belongs to other.hcl alone.
-func CaseFiles(r *load.Result) ([]string, error) {
+func Files(r *load.Result) ([]string, error) {
 	dir := r.Plan.Dir
 	entries, err := os.ReadDir(dir)
 	if err != nil {

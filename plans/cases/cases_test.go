@@ -94,7 +94,7 @@ phase "three" {
 // loadCasePlan loads the plan of these tests.
 func loadCasePlan(t testing.TB) *load.Result {
 	t.Helper()
-	res := load.LoadBytes(filepath.Join("testdata", "cases", "plan.hcl"), []byte(casePlan), planstest.Registry(), load.Options{})
+	res := load.Bytes(filepath.Join("testdata", "cases", "plan.hcl"), []byte(casePlan), planstest.Registry(), load.Options{})
 	if !res.OK() {
 		t.Fatal(planstest.Text(&res.Findings))
 	}
@@ -182,7 +182,7 @@ func TestCaseMistakes(t *testing.T) {
 		{"case \"c\" {\n  gate = phase.two\n  expect = \"pass\"\n  given \"g\" {\n    accepted = true\n  }\n}\n", "5:16", "Accepted without a pass", "verdict"},
 		{aCase("  launches = { \"chat.tg\" = { gain = var.gan } }"), "4:37", "Unknown variable", `"gain"`},
 	} {
-		cases, found := LoadCaseBytes(loadCasePlan(t), "plan.mxtest.hcl", []byte(c.text))
+		cases, found := Bytes(loadCasePlan(t), "plan.mxtest.hcl", []byte(c.text))
 		if found.OK() {
 			t.Errorf("%s\nis accepted: %+v", c.text, cases)
 			continue
@@ -203,7 +203,7 @@ func TestCaseMistakes(t *testing.T) {
 
 // TestCasesMakeLaunches: what is written in short comes out as it says.
 func TestCasesMakeLaunches(t *testing.T) {
-	cases, found := LoadCaseBytes(loadCasePlan(t), "c.mxtest.hcl", []byte(aCase(`  launches = {
+	cases, found := Bytes(loadCasePlan(t), "c.mxtest.hcl", []byte(aCase(`  launches = {
     "chat.tg"          = { base = 31.6, gain = var.gain + 0.1, spread = 0.01, launches = 8 }
     "chat.ttft.p99"    = { gain = 0.2 }
     "engine.memory_gb" = { base = 60, delta = -1 }
@@ -248,7 +248,7 @@ func TestCasesMakeLaunches(t *testing.T) {
 // TestStatisticsShareRequests: a p95 of 58 requests is not one of as many as the
 // workload sends because the median stands beside it.
 func TestStatisticsShareRequests(t *testing.T) {
-	cases, found := LoadCaseBytes(loadCasePlan(t), "c.mxtest.hcl", []byte(aCase(`  launches = {
+	cases, found := Bytes(loadCasePlan(t), "c.mxtest.hcl", []byte(aCase(`  launches = {
     "chat.ttft"     = { gain = 0.2 }
     "chat.ttft.p95" = { gain = 0.2, requests = 58 }
     "chat.tg"       = { gain = 0.2 }
@@ -303,8 +303,8 @@ func TestCaseFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	res := load.Load(filepath.Join(dir, "plan.hcl"), planstest.Registry(), load.Options{})
-	files, err := CaseFiles(res)
+	res := load.Path(filepath.Join(dir, "plan.hcl"), planstest.Registry(), load.Options{})
+	files, err := Files(res)
 	if err != nil || len(files) != 2 || filepath.Base(files[0]) != "more.mxtest.yaml" || filepath.Base(files[1]) != "plan.mxtest.hcl" {
 		t.Errorf("%v %v", files, err)
 	}
@@ -313,7 +313,7 @@ func TestCaseFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if res := load.Load(dir, planstest.Registry(), load.Options{}); !res.OK() || len(res.Sources) != 1 {
+	if res := load.Path(dir, planstest.Registry(), load.Options{}); !res.OK() || len(res.Sources) != 1 {
 		t.Errorf("the folder as a plan reads %d files: %v", len(res.Sources), res.Diagnostics)
 	}
 }
@@ -337,7 +337,7 @@ func TestUntestedGates(t *testing.T) {
 		var cases []*Case
 		if c.text != "" {
 			var found *lang.Findings
-			if cases, found = LoadCaseBytes(res, "c.mxtest.hcl", []byte(c.text)); !found.OK() {
+			if cases, found = Bytes(res, "c.mxtest.hcl", []byte(c.text)); !found.OK() {
 				t.Fatal(planstest.Text(found))
 			}
 		}
@@ -361,7 +361,7 @@ func FuzzCases(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		start := time.Now()
 		for _, name := range []string{"c.mxtest.hcl", "c.mxtest.yaml"} {
-			cases, found := LoadCaseBytes(res, name, text)
+			cases, found := Bytes(res, name, text)
 			if shown := planstest.Text(found); strings.Contains(shown, "Internal error") {
 				t.Fatal(shown)
 			}

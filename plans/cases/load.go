@@ -31,14 +31,14 @@ type caseLoader struct {
 	named map[string]hcl.Range
 }
 
-// LoadCases reads files of cases for a plan without errors. The second result has
+// Load reads files of cases for a plan without errors. The second result has
 // what is wrong with the files; the cases may be used where it is OK. Like Evaluate it is not for use at the same time by several.
-func LoadCases(r *load.Result, files []string) (cases []*Case, found *lang.Findings) {
+func Load(r *load.Result, files []string) (cases []*Case, found *lang.Findings) {
 	return loadCases(r, files, func(path string) ([]byte, *hcl.Diagnostic) { return lang.ReadSource(path, "case") })
 }
 
-// LoadCaseBytes is LoadCases for one file that is in memory.
-func LoadCaseBytes(r *load.Result, name string, text []byte) (cases []*Case, found *lang.Findings) {
+// Bytes is Load for one file that is in memory.
+func Bytes(r *load.Result, name string, text []byte) (cases []*Case, found *lang.Findings) {
 	return loadCases(r, []string{name}, func(string) ([]byte, *hcl.Diagnostic) { return text, nil })
 }
 
@@ -467,7 +467,7 @@ func (l *caseLoader) decodeNoise(f *eval.Body, g *GivenFeature, ft *plans.Featur
 			l.Fail(p.KeyAt, "not-measured-so", "No noise of this metric", "Launch noise is kept of logs, for what a t-test decides. There is none of %s.", p.Key)
 			continue
 		}
-		var n GivenNoise
+		var n givenNoise
 		var has [2]bool
 		entries, ok := l.entries(p, "noise", "{ sd = 0.004, df = 9 }")
 		for _, e := range entries {
@@ -490,7 +490,7 @@ func (l *caseLoader) decodeNoise(f *eval.Body, g *GivenFeature, ft *plans.Featur
 			continue
 		}
 		if g.Noise == nil {
-			g.Noise = map[string]GivenNoise{}
+			g.Noise = map[string]givenNoise{}
 		}
 		key := in.LaunchAddress()
 		if in.Stat != "median" && in.Stat != "p50" {

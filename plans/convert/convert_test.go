@@ -18,8 +18,8 @@ import (
 
 func TestCarriageReturnsSurviveConversion(t *testing.T) {
 	src := []byte("plan \"p\" {\n summary = \"a\\r${1}\\r\\n$${b}\"\n}\n")
-	want := load.LoadBytes("plan.hcl", src, planstest.Registry(), load.Options{})
-	got := load.LoadBytes("plan.yaml", converted(t, ToYAML, "plan.hcl", src), planstest.Registry(), load.Options{})
+	want := load.Bytes("plan.hcl", src, planstest.Registry(), load.Options{})
+	got := load.Bytes("plan.yaml", converted(t, ToYAML, "plan.hcl", src), planstest.Registry(), load.Options{})
 	if !got.OK() || got.Plan.Summary != want.Plan.Summary {
 		t.Errorf("%q is not %q\n%s", got.Plan.Summary, want.Plan.Summary, planstest.Text(&got.Findings))
 	}
@@ -52,14 +52,14 @@ func TestConvertedPlansAreEqual(t *testing.T) {
 				t.Fatal(err)
 			}
 			dir := filepath.Dir(path)
-			want := load.LoadBytes(path, src, planstest.Registry(), load.Options{})
+			want := load.Bytes(path, src, planstest.Registry(), load.Options{})
 			if !want.OK() {
 				t.Skip("needs the registry of the command")
 			}
 			inYAML := converted(t, ToYAML, path, src)
 			back := converted(t, ToHCL, filepath.Join(dir, "plan.yaml"), inYAML)
 			for name, text := range map[string][]byte{"plan.yaml": inYAML, "plan.hcl": back} {
-				got := load.LoadBytes(filepath.Join(dir, name), text, planstest.Registry(), load.Options{})
+				got := load.Bytes(filepath.Join(dir, name), text, planstest.Registry(), load.Options{})
 				if !got.OK() {
 					t.Fatalf("%s\n%s", planstest.Text(&got.Findings), text)
 				}
@@ -255,7 +255,7 @@ func TestRandomPlansConvert(t *testing.T) {
 	valid := 0
 	for range 300 {
 		src := []byte(random.plan())
-		want := load.LoadBytes("plan.hcl", src, reg, load.Options{})
+		want := load.Bytes("plan.hcl", src, reg, load.Options{})
 		if !want.OK() {
 			continue // words came together to something else
 		}
@@ -269,7 +269,7 @@ func TestRandomPlansConvert(t *testing.T) {
 			t.Fatalf("%s\n%s\n%s", planstest.Text(res), src, inYAML)
 		}
 		for name, text := range map[string][]byte{"plan.yaml": inYAML, "plan.hcl": back} {
-			got := load.LoadBytes(name, text, reg, load.Options{})
+			got := load.Bytes(name, text, reg, load.Options{})
 			if !got.OK() {
 				t.Fatalf("%s\n%s\n%s", planstest.Text(&got.Findings), src, text)
 			}

@@ -19,7 +19,7 @@ func BenchmarkLoadYAML1000Features(b *testing.B) {
 	}
 	b.SetBytes(int64(len(src)))
 	for b.Loop() {
-		if res := load.LoadBytes("large.yaml", src, planstest.Registry(), load.Options{}); !res.OK() {
+		if res := load.Bytes("large.yaml", src, planstest.Registry(), load.Options{}); !res.OK() {
 			b.Fatal(planstest.Text(&res.Findings))
 		}
 	}
@@ -46,9 +46,9 @@ func TestFormattingKeepsWhatAPlanSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := load.LoadBytes(path, src, planstest.Registry(), load.Options{})
+		before := load.Bytes(path, src, planstest.Registry(), load.Options{})
 		crooked := strings.ReplaceAll(strings.ReplaceAll(string(src), "  ", "\t "), " = ", "=")
-		after := load.LoadBytes(path, []byte(formatted(t, path, crooked)), planstest.Registry(), load.Options{})
+		after := load.Bytes(path, []byte(formatted(t, path, crooked)), planstest.Registry(), load.Options{})
 		if before.Plan.Digest() != after.Plan.Digest() {
 			t.Errorf("%s means something else now", path)
 		}

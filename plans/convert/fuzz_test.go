@@ -36,7 +36,7 @@ func FuzzLoadYAML(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
 		start := time.Now()
-		res := load.LoadBytes("plan.yaml", src, reg, load.Options{})
+		res := load.Bytes("plan.yaml", src, reg, load.Options{})
 		text := planstest.Text(&res.Findings)
 		if strings.Contains(text, "Internal error") {
 			t.Fatal(text)
@@ -60,7 +60,7 @@ func FuzzLoadYAML(f *testing.F) {
 		if problems != nil {
 			t.Fatalf("valid, but cannot be converted: %s", planstest.Text(problems))
 		}
-		back := load.LoadBytes("plan.hcl", out, reg, load.Options{})
+		back := load.Bytes("plan.hcl", out, reg, load.Options{})
 		if !back.OK() {
 			t.Fatalf("%s\n%s", planstest.Text(&back.Findings), out)
 		}

@@ -53,7 +53,7 @@ func (r *Findings) DiagnosticsJSON() []DiagnosticJSON {
 	list := make([]DiagnosticJSON, 0, len(r.Diagnostics))
 	for _, d := range r.Diagnostics {
 		j := DiagnosticJSON{
-			Severity: severity(d), Code: CodeOf(d), Summary: d.Summary, Detail: d.Detail, Values: ValuesOf(d),
+			Severity: severity(d), Code: CodeOf(d), Summary: d.Summary, Detail: d.Detail, Values: valuesOf(d),
 		}
 		if s := d.Subject; s != nil {
 			j.File = s.Filename
@@ -217,7 +217,7 @@ func writeDiagnostic(b *strings.Builder, d *hcl.Diagnostic, lines sourceLines, w
 			fmt.Fprintf(b, "%s\n", paint("2", number+" │ ")+text)
 			margin := paint("2", strings.Repeat(" ", len(number))+" │ ")
 			fmt.Fprintf(b, "%s\n", margin+before+paint(tone+";1", under))
-			for _, v := range ValuesOf(d) {
+			for _, v := range valuesOf(d) {
 				fmt.Fprintf(b, "%s\n", margin+printable(shorten(v.Name+" is "+v.Value, max(20, width-len(number)-3))))
 			}
 		}

@@ -63,9 +63,9 @@ const (
 	maxShownText   = 60
 )
 
-// ValuesOf lists what the expression of a diagnostic uses. References to blocks
+// valuesOf lists what the expression of a diagnostic uses. References to blocks
 // are left out: they have no value that would help.
-func ValuesOf(d *hcl.Diagnostic) (list []DiagnosticValue) {
+func valuesOf(d *hcl.Diagnostic) (list []DiagnosticValue) {
 	if d.Expression == nil || d.EvalContext == nil {
 		return nil
 	}

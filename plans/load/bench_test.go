@@ -11,7 +11,7 @@ func BenchmarkLoad1000Features(b *testing.B) {
 	src := planstest.LargePlan(1000)
 	b.SetBytes(int64(len(src)))
 	for b.Loop() {
-		if res := LoadBytes("large.hcl", src, planstest.Registry(), Options{}); !res.OK() {
+		if res := Bytes("large.hcl", src, planstest.Registry(), Options{}); !res.OK() {
 			b.Fatal(planstest.Text(&res.Findings))
 		}
 	}
@@ -23,7 +23,7 @@ func BenchmarkLoad5000Rules(b *testing.B) {
 	b.SetBytes(int64(len(src)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if res := LoadBytes("large.hcl", src, planstest.Registry(), Options{}); !res.OK() {
+		if res := Bytes("large.hcl", src, planstest.Registry(), Options{}); !res.OK() {
 			b.Fatal(planstest.Text(&res.Findings))
 		}
 	}
@@ -34,7 +34,7 @@ func BenchmarkLoadGenerated(b *testing.B) {
 	src := []byte(planstest.GeneratedPlan)
 	b.ReportAllocs()
 	for b.Loop() {
-		if res := LoadBytes("generated.hcl", src, planstest.Registry(), Options{}); !res.OK() {
+		if res := Bytes("generated.hcl", src, planstest.Registry(), Options{}); !res.OK() {
 			b.Fatal(planstest.Text(&res.Findings))
 		}
 	}
@@ -46,12 +46,12 @@ func BenchmarkLoadMxfp4(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		LoadBytes("plan.hcl", src, planstest.Registry(), Options{})
+		Bytes("plan.hcl", src, planstest.Registry(), Options{})
 	}
 }
 
 func BenchmarkDigest1000Features(b *testing.B) {
-	p := LoadBytes("large.hcl", planstest.LargePlan(1000), planstest.Registry(), Options{}).Plan
+	p := Bytes("large.hcl", planstest.LargePlan(1000), planstest.Registry(), Options{}).Plan
 	for b.Loop() {
 		p.Digest()
 	}

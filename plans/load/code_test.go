@@ -224,7 +224,7 @@ func (c ownCode) DiagnosticCode() string { return string(c) }
 func TestFixturesHaveCodes(t *testing.T) {
 	paths, _ := filepath.Glob("testdata/invalid/*")
 	for _, path := range paths {
-		for _, d := range Load(path, planstest.Registry(), Options{}).DiagnosticsJSON() {
+		for _, d := range Path(path, planstest.Registry(), Options{}).DiagnosticsJSON() {
 			if d.Code == "" || d.Code == lang.OtherCode {
 				t.Errorf("%s: %q has no code", path, d.Summary)
 			}

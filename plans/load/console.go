@@ -14,9 +14,9 @@ import (
 	"github.com/mxflow/mxflow/plans/rules"
 )
 
-// ConsoleFile is the name under which diagnostics know what Evaluate and
+// consoleFile is the name under which diagnostics know what Evaluate and
 // CompileRule were given; Files has its text.
-const ConsoleFile = "console"
+const consoleFile = "console"
 
 // Evaluate evaluates an expression in the scope of the plan, under the plan's
 // limits, and returns its value as a plan would write it. What is sensitive
@@ -25,13 +25,13 @@ const ConsoleFile = "console"
 func (r *Result) Evaluate(src string) (text string, diags lang.Diagnostics) {
 	l := r.loaded
 	diags = r.aside(src, func() {
-		loops, bad := lang.CheckSource(ConsoleFile, []byte(src))
+		loops, bad := lang.CheckSource(consoleFile, []byte(src))
 		if bad != nil {
 			l.Diags = append(l.Diags, bad)
 			return
 		}
-		l.Sources[ConsoleFile].Loops = loops
-		expr, found := hclsyntax.ParseExpression([]byte(src), ConsoleFile, hcl.InitialPos)
+		l.Sources[consoleFile].Loops = loops
+		expr, found := hclsyntax.ParseExpression([]byte(src), consoleFile, hcl.InitialPos)
 		l.Diags = append(l.Diags, found...)
 		if found.HasErrors() {
 			return
@@ -51,7 +51,7 @@ func (r *Result) Evaluate(src string) (text string, diags lang.Diagnostics) {
 // one. What is merely the address of a value is compared with something, so that
 // it compiles too, and address is true.
 func (r *Result) CompileRule(src, feature string) (rule *plans.Rule, address bool, diags lang.Diagnostics) {
-	rule = &plans.Rule{Name: ConsoleFile, Expr: src, ExprRange: wholeText(src)}
+	rule = &plans.Rule{Name: consoleFile, Expr: src, ExprRange: wholeText(src)}
 	diags = r.aside(src, func() {
 		ns := rules.New(r.Plan)
 		program, errs := ns.Compile(src, ns.Everywhere(feature))
@@ -86,23 +86,23 @@ func (r *Result) aside(src string, work func()) (diags lang.Diagnostics) {
 	l := r.loaded
 	before := l.Diags
 	l.Diags, l.Work, l.Suggestions = nil, 0, 200
-	l.Sources[ConsoleFile] = &lang.Source{Name: ConsoleFile, Text: []byte(src)}
+	l.Sources[consoleFile] = &lang.Source{Name: consoleFile, Text: []byte(src)}
 	defer func() {
 		if p := recover(); p != nil {
 			l.Diags = hcl.Diagnostics{{
 				Severity: hcl.DiagError, Extra: lang.Coded("internal-error"), Summary: "Internal error while reading the plan",
-				Detail: fmt.Sprintf("This is a mistake in mxflow, please report it: %v", p), Subject: lang.StartOf(ConsoleFile).Ptr(),
+				Detail: fmt.Sprintf("This is a mistake in mxflow, please report it: %v", p), Subject: lang.StartOf(consoleFile).Ptr(),
 			}}
 		}
 		hide := redact.New(l.Secrets.List())
-		r.Files[ConsoleFile] = &hcl.File{Bytes: hide.Bytes([]byte(src))}
+		r.Files[consoleFile] = &hcl.File{Bytes: hide.Bytes([]byte(src))}
 		l.ExplainAll(l.Diags)
 		for _, d := range l.Diags {
 			d.Summary, d.Detail = hide.Text(d.Summary), hide.Text(d.Detail)
 		}
 		diags, l.Diags = lang.TidyDiagnostics(l.Diags, nil), before
-		delete(l.Sources, ConsoleFile)
-		maps.DeleteFunc(l.Evaluated, func(at hcl.Range, _ lang.Evaluated) bool { return at.Filename == ConsoleFile })
+		delete(l.Sources, consoleFile)
+		maps.DeleteFunc(l.Evaluated, func(at hcl.Range, _ lang.Evaluated) bool { return at.Filename == consoleFile })
 	}()
 	work()
 	return nil
@@ -114,10 +114,10 @@ func IsExpression(src string) bool {
 	if len(src) > lang.MaxLine {
 		return true
 	}
-	if _, bad := lang.CheckSource(ConsoleFile, []byte(src)); bad != nil {
+	if _, bad := lang.CheckSource(consoleFile, []byte(src)); bad != nil {
 		return true // and is refused as such
 	}
-	expr, diags := hclsyntax.ParseExpression([]byte(src), ConsoleFile, hcl.InitialPos)
+	expr, diags := hclsyntax.ParseExpression([]byte(src), consoleFile, hcl.InitialPos)
 	if diags.HasErrors() {
 		return false
 	}
@@ -131,7 +131,7 @@ func IsExpression(src string) bool {
 }
 
 func wholeText(src string) plans.Range {
-	return plans.Range{File: ConsoleFile, Start: plans.Pos(hcl.InitialPos), End: plans.Pos(positionIn(src, len(src)))}
+	return plans.Range{File: consoleFile, Start: plans.Pos(hcl.InitialPos), End: plans.Pos(positionIn(src, len(src)))}
 }
 
 func positionIn(src string, offset int) hcl.Pos {

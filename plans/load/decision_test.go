@@ -22,27 +22,27 @@ func TestDecision(t *testing.T) {
 		{"decision {\n launches = null\n false_pass = null\n}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8, Interactions: false}},
 		{"variable \"most\" { default = 6 }\ndecision {\n launches = { max = var.most }\n}", plans.Decision{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 6, Interactions: false}},
 	} {
-		res := LoadBytes("p.hcl", []byte("plan \"p\" {}\n"+c.text+"\n"), planstest.Registry(), Options{})
+		res := Bytes("p.hcl", []byte("plan \"p\" {}\n"+c.text+"\n"), planstest.Registry(), Options{})
 		if !res.OK() || *res.Plan.Decision != c.want {
 			t.Errorf("%s\nis %+v\n%s", c.text, res.Plan.Decision, planstest.Text(&res.Findings))
 		}
 	}
 	for name, res := range map[string]*Result{
-		"a broken plan": LoadBytes("p.hcl", []byte("plan {"), nil, Options{}),
-		"YAML":          LoadBytes("p.yaml", []byte("plan:\n  p: {}\ndecision:\n  launches: {min: 4}\n"), planstest.Registry(), Options{}),
+		"a broken plan": Bytes("p.hcl", []byte("plan {"), nil, Options{}),
+		"YAML":          Bytes("p.yaml", []byte("plan:\n  p: {}\ndecision:\n  launches: {min: 4}\n"), planstest.Registry(), Options{}),
 	} {
 		if res.Plan.Decision == nil {
 			t.Errorf("%s has no decision", name)
 		}
 	}
-	res := LoadBytes("p.yaml", []byte("plan:\n  p: {}\ndecision:\n  false_pass: 0.001\n  launches: {min: 4, max: 6}\n"), planstest.Registry(), Options{})
+	res := Bytes("p.yaml", []byte("plan:\n  p: {}\ndecision:\n  false_pass: 0.001\n  launches: {min: 4, max: 6}\n"), planstest.Registry(), Options{})
 	if d := res.Plan.Decision; !res.OK() || *d != (plans.Decision{FalsePass: 0.001, FalseFail: 0.05, Min: 4, Max: 6, Interactions: false}) {
 		t.Errorf("YAML: %+v\n%s", d, planstest.Text(&res.Findings))
 	}
 }
 
 func TestWhatIsOfferedIsSaid(t *testing.T) {
-	res := LoadBytes("p.hcl", []byte("plan \"p\" {}\ndecision {\n false_pass = 0.03\n}\n"), planstest.Registry(), Options{})
+	res := Bytes("p.hcl", []byte("plan \"p\" {}\ndecision {\n false_pass = 0.03\n}\n"), planstest.Registry(), Options{})
 	if res.OK() || !strings.Contains(res.Diagnostics[0].Detail, "0.01") {
 		t.Errorf("%s", planstest.Text(&res.Findings))
 	}
@@ -60,7 +60,7 @@ func TestLaunchesOf(t *testing.T) {
 		{"decision {\n launches = { min = 4, max = 6 }\n}", "launches = 3", 3, 3},
 	} {
 		text := strings.Replace(rulePlan, "workloads = [workload.chat, workload.outs, workload.lens]", "workloads = [workload.chat, workload.outs, workload.lens]\n"+c.benchmark, 1)
-		p := LoadBytes("p.hcl", []byte(c.decision+"\n"+text), planstest.Registry(), Options{}).Plan
+		p := Bytes("p.hcl", []byte(c.decision+"\n"+text), planstest.Registry(), Options{}).Plan
 		if least, most := p.LaunchesOf("first"); least != c.least || most != c.most {
 			t.Errorf("%+v: %d to %d", c, least, most)
 		}
@@ -69,7 +69,7 @@ func TestLaunchesOf(t *testing.T) {
 	bench := reg.Levels["benchmark"]
 	bench.Attrs[2].Default = nil
 	reg.Levels["benchmark"] = bench
-	p := LoadBytes("p.hcl", []byte("decision {\n launches = { min = 4, max = 6 }\n}\n"+rulePlan), reg, Options{}).Plan
+	p := Bytes("p.hcl", []byte("decision {\n launches = { min = 4, max = 6 }\n}\n"+rulePlan), reg, Options{}).Plan
 	if least, most := p.LaunchesOf("first"); least != 4 || most != 6 {
 		t.Errorf("without launches: %d to %d", least, most)
 	}

@@ -85,7 +85,7 @@ func TestDetailsNameTheWholeStory(t *testing.T) {
 		"root_unknown_block":  `Did you mean "workload"?`,
 		"feature_criteria":    `In criterion "typo" there can be: rule.`,
 	} {
-		res := Load("testdata/invalid/"+path+".hcl", planstest.Registry(), Options{})
+		res := Path("testdata/invalid/"+path+".hcl", planstest.Registry(), Options{})
 		var details string
 		for _, d := range res.Diagnostics {
 			details += d.Detail + "\n"
@@ -125,7 +125,7 @@ func TestDiagnosticsShowTheValuesInvolved(t *testing.T) {
 }
 
 func TestSecretsAreNotShown(t *testing.T) {
-	res := LoadBytes("plan.hcl", []byte(`plan "p" {}
+	res := Bytes("plan.hcl", []byte(`plan "p" {}
 variable "token" {
   type      = string
   sensitive = true

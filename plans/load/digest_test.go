@@ -18,7 +18,7 @@ import (
 
 func digestOf(t *testing.T, src []byte) string {
 	t.Helper()
-	res := LoadBytes("testdata/valid/other_name.hcl", src, planstest.Registry(), Options{})
+	res := Bytes("testdata/valid/other_name.hcl", src, planstest.Registry(), Options{})
 	if !res.OK() {
 		t.Fatalf("%s\n%s", planstest.Text(&res.Findings), src)
 	}
@@ -194,7 +194,7 @@ func TestIncludedFilesArePartOfThePlan(t *testing.T) {
 		"team/workloads.hcl": teamWorkloads,
 	})
 	path := filepath.Join(dir, "port", "plan.hcl")
-	res := Load(path, planstest.Registry(), Options{})
+	res := Path(path, planstest.Registry(), Options{})
 	if len(res.Diagnostics) > 0 {
 		t.Fatal(planstest.Text(&res.Findings))
 	}
@@ -214,7 +214,7 @@ func TestIncludedFilesArePartOfThePlan(t *testing.T) {
 		t.Error("the first source is not the plan")
 	}
 	// What a plan is made of does not matter to its meaning.
-	whole := LoadBytes("plan.hcl", []byte(ownPlan+teamEngines+strings.TrimPrefix(teamProtocols, "include = [\"workloads.hcl\"]\n")+teamWorkloads), planstest.Registry(), Options{})
+	whole := Bytes("plan.hcl", []byte(ownPlan+teamEngines+strings.TrimPrefix(teamProtocols, "include = [\"workloads.hcl\"]\n")+teamWorkloads), planstest.Registry(), Options{})
 	if whole.Plan.Digest() != res.Plan.Digest() {
 		t.Error("the digest is another one than in a single file")
 	}
@@ -225,7 +225,7 @@ func TestAFolderIsAPlan(t *testing.T) {
 		"b_plan.hcl": ownPlan, "a_engines.hcl": teamEngines, "c.hcl": teamProtocols, "workloads.hcl": teamWorkloads,
 		"notes.txt": "no plan", ".hidden.hcl": "broken {", "x.auto.mxvars": "threads = 5\n",
 	})
-	res := Load(dir, planstest.Registry(), Options{})
+	res := Path(dir, planstest.Registry(), Options{})
 	if len(res.Diagnostics) > 0 {
 		t.Fatal(planstest.Text(&res.Findings))
 	}
@@ -273,7 +273,7 @@ func TestMistakesNameTheirFile(t *testing.T) {
 		},
 	} {
 		dir := writeFiles(t, test.files)
-		res := Load(filepath.Join(dir, "plan.hcl"), planstest.Registry(), Options{})
+		res := Path(filepath.Join(dir, "plan.hcl"), planstest.Registry(), Options{})
 		var got []string
 		for _, d := range res.DiagnosticsJSON() {
 			got = append(got, filepath.Base(d.File)+":"+strconv.Itoa(d.Line)+" "+d.Summary)

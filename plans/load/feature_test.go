@@ -150,7 +150,7 @@ func TestHypothesesAreRules(t *testing.T) {
 		{"gpu.power_w", "<= 300", "gpu.power_w <= 300", "log level: gpu.power_w <= 300"},
 		{"engine.crashes", "<= 0", "engine.crashes <= 0", "exact"},
 	} {
-		res := LoadBytes("p.hcl", claimPlan(c.metric, c.expect), planstest.Registry(), Options{})
+		res := Bytes("p.hcl", claimPlan(c.metric, c.expect), planstest.Registry(), Options{})
 		if !res.OK() {
 			t.Errorf("%s %s: %s", c.metric, c.expect, planstest.Text(&res.Findings))
 			continue
@@ -169,7 +169,7 @@ func TestHypothesesAreRules(t *testing.T) {
 		{"chat.tgg", "+1%", "Unknown metric"},
 		{"chat.tg.gain", "+1%", "Hypothesis without a metric"},
 	} {
-		res := LoadBytes("p.hcl", claimPlan(c.metric, c.expect), planstest.Registry(), Options{})
+		res := Bytes("p.hcl", claimPlan(c.metric, c.expect), planstest.Registry(), Options{})
 		if res.OK() || res.Diagnostics[0].Summary != c.want || res.Plan.Feature("first").Hypothesis.Probe != nil {
 			t.Errorf("%s %s: %s", c.metric, c.expect, planstest.Text(&res.Findings))
 		}

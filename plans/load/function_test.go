@@ -65,7 +65,7 @@ func TestFunctions(t *testing.T) {
 		`indent(2, "a\nb")`:                                                      "a\n  b",
 	} {
 		src := "plan \"p\" {\n  summary = \"${" + expr + "}\"\n}\n"
-		res := LoadBytes(filepath.Join(dir, "plan.hcl"), []byte(src), planstest.Registry(), Options{Env: fakeEnv(map[string]string{"SET_VARIABLE": "from outside"})})
+		res := Bytes(filepath.Join(dir, "plan.hcl"), []byte(src), planstest.Registry(), Options{Env: fakeEnv(map[string]string{"SET_VARIABLE": "from outside"})})
 		if !res.OK() || res.Plan.Summary != want {
 			t.Errorf("%s: got %q, want %q\n%s", expr, res.Plan.Summary, want, planstest.Text(&res.Findings))
 		}
@@ -83,7 +83,7 @@ func TestFunctions(t *testing.T) {
 		`base64decode("/w==")`:                       "the result is no text",
 	} {
 		src := "plan \"p\" {\n  summary = \"${" + expr + "}\"\n}\n"
-		res := LoadBytes(filepath.Join(dir, "plan.hcl"), []byte(src), planstest.Registry(), Options{Env: fakeEnv(nil)})
+		res := Bytes(filepath.Join(dir, "plan.hcl"), []byte(src), planstest.Registry(), Options{Env: fakeEnv(nil)})
 		if text := strings.Join(strings.Fields(planstest.Text(&res.Findings)), " "); res.OK() || !strings.Contains(strings.ToLower(text), strings.ToLower(want)) {
 			t.Errorf("%s: no %q in\n%s", expr, want, text)
 		}
@@ -103,7 +103,7 @@ func TestFilesOutsideAreNotRead(t *testing.T) {
 		"link.txt": "", "folder/secret.txt": "", "fine.txt": "inside", filepath.Join(dir, "in.txt"): "",
 	} {
 		src := "plan \"p\" {\n  summary = file(\"" + filepath.ToSlash(path) + "\")\n}\n"
-		res := LoadBytes(filepath.Join(dir, "plan.hcl"), []byte(src), planstest.Registry(), Options{})
+		res := Bytes(filepath.Join(dir, "plan.hcl"), []byte(src), planstest.Registry(), Options{})
 		if res.OK() != (want != "") || res.Plan.Summary != want {
 			t.Errorf("%s: %q\n%s", path, res.Plan.Summary, planstest.Text(&res.Findings))
 		}

@@ -53,7 +53,7 @@ func TestInputsArePrivateWhereTheyMeetASecret(t *testing.T) {
 		`args = [for k in ["a"] : "${k}${var.key}${var.text}"]`:              "var.key var.text",
 		`env = { A = var.user == "kim" ? var.key : var.text }`:               "var.key var.text var.user",
 	} {
-		res := LoadBytes("plan.hcl", []byte(strings.Replace(givenPlan, "EXPR", expr, 1)), planstest.Registry(), Options{Env: fakeEnv(all)})
+		res := Bytes("plan.hcl", []byte(strings.Replace(givenPlan, "EXPR", expr, 1)), planstest.Registry(), Options{Env: fakeEnv(all)})
 		if !res.OK() {
 			t.Errorf("%s: %s", expr, planstest.Text(&res.Findings))
 			continue
@@ -82,7 +82,7 @@ func TestALoadComesOutAsAnother(t *testing.T) {
 	then := map[string]string{"MXFLOW_VAR_key": "correct horse", "MXFLOW_VAR_text": "${a}\n\"b\" %{c} ä", "HOST": "node7"}
 	load := func(opts Options) *Result {
 		t.Helper()
-		res := LoadBytes("plan.hcl", []byte(src), planstest.Registry(), opts)
+		res := Bytes("plan.hcl", []byte(src), planstest.Registry(), opts)
 		if !res.OK() {
 			t.Fatal(planstest.Text(&res.Findings))
 		}
@@ -107,10 +107,10 @@ func TestALoadComesOutAsAnother(t *testing.T) {
 		t.Errorf("defaults that were defaults: %v", got)
 	}
 	suites := "workload \"w\" {\n  prompt_tokens = 8\n  output_tokens = 8\n}\nsuite \"quick\" { workloads = [workload.w] }\n"
-	if res := LoadBytes("plan.hcl", []byte(src+suites), planstest.Registry(), Options{As: &plans.Inputs{Suite: "quick", Private: in.Private}, Suite: "none", Env: fakeEnv(now)}); res.Plan.Suite != "quick" || res.Inputs().Suite != "quick" {
+	if res := Bytes("plan.hcl", []byte(src+suites), planstest.Registry(), Options{As: &plans.Inputs{Suite: "quick", Private: in.Private}, Suite: "none", Env: fakeEnv(now)}); res.Plan.Suite != "quick" || res.Inputs().Suite != "quick" {
 		t.Errorf("the suite is %q: %s", res.Plan.Suite, planstest.Text(&res.Findings))
 	}
-	broken := LoadBytes("plan.hcl", []byte(src), planstest.Registry(), Options{As: &plans.Inputs{Variables: map[string]string{"sizes": "[for x in [1] : x]"}, Private: as.Private}, Env: fakeEnv(now)})
+	broken := Bytes("plan.hcl", []byte(src), planstest.Registry(), Options{As: &plans.Inputs{Variables: map[string]string{"sizes": "[for x in [1] : x]"}, Private: as.Private}, Env: fakeEnv(now)})
 	if broken.OK() || !strings.Contains(planstest.Text(&broken.Findings), "the record of the run") {
 		t.Errorf("a record that holds more than values: %s", planstest.Text(&broken.Findings))
 	}
@@ -122,7 +122,7 @@ func TestFilesThatWereRead(t *testing.T) {
 		"plan.hcl": "plan \"p\" {}\nengine \"embedded\" \"tiny\" {\n  env = { A = file(\"a.txt\"), B = sensitive(trimspace(file(\"key.pem\"))), C = templatefile(\"t.tpl\", { a = 1 }) }\n}\n",
 		"a.txt":    "open", "key.pem": "secret\n", "t.tpl": "a is ${a}",
 	})
-	res := Load(dir, planstest.Registry(), Options{})
+	res := Path(dir, planstest.Registry(), Options{})
 	if !res.OK() {
 		t.Fatal(planstest.Text(&res.Findings))
 	}
@@ -188,7 +188,7 @@ func TestTheLastSourceOfAVariableWins(t *testing.T) {
 		{dir, env, []Given{{Var: "x=1"}, {Var: "x=2=3"}}, "2=3", "--var"},
 		{bare, map[string]string{"MXFLOW_VAR_x": ""}, nil, "", "MXFLOW_VAR_x"},
 	} {
-		res := Load(filepath.Join(test.dir, "plan.hcl"), planstest.Registry(), Options{Inputs: test.given, Env: fakeEnv(test.env)})
+		res := Path(filepath.Join(test.dir, "plan.hcl"), planstest.Registry(), Options{Inputs: test.given, Env: fakeEnv(test.env)})
 		if len(res.Diagnostics) > 0 {
 			t.Error(planstest.Text(&res.Findings))
 			continue
@@ -264,7 +264,7 @@ variable "limit" {
 		for _, v := range test.given {
 			given = append(given, Given{Var: v})
 		}
-		res := Load(filepath.Join(dir, "plan.hcl"), planstest.Registry(), Options{Inputs: given, Env: fakeEnv(nil)})
+		res := Path(filepath.Join(dir, "plan.hcl"), planstest.Registry(), Options{Inputs: given, Env: fakeEnv(nil)})
 		var got []string
 		for _, d := range res.DiagnosticsJSON() {
 			got = append(got, strings.TrimSpace(strings.Join([]string{filepath.Base(d.File) + ":" + strconv.Itoa(d.Line) + ":" + strconv.Itoa(d.Column), d.Summary}, " ")))
@@ -300,7 +300,7 @@ variable "ports" {
   }))
 }
 `
-	res := LoadBytes("plan.hcl", []byte(plan), planstest.Registry(), Options{Inputs: []Given{{Var: `ports={ a = { value = "on" }, b = { value = "off", least = 1, tags = [] } }`}}})
+	res := Bytes("plan.hcl", []byte(plan), planstest.Registry(), Options{Inputs: []Given{{Var: `ports={ a = { value = "on" }, b = { value = "off", least = 1, tags = [] } }`}}})
 	const want = `{"a":{"least":0.05,"tags":["all"],"value":"on"},"b":{"least":1,"tags":[],"value":"off"}}`
 	if !res.OK() || res.Plan.Summary != want {
 		t.Errorf("got %s\n%s", res.Plan.Summary, planstest.Text(&res.Findings))
@@ -332,7 +332,7 @@ variable "free" {
 }
 `
 	load := func(vars map[string]string) *Result {
-		return LoadBytes("plan.hcl", []byte(src), planstest.Registry(), Options{Vars: vars})
+		return Bytes("plan.hcl", []byte(src), planstest.Registry(), Options{Vars: vars})
 	}
 	for _, c := range []struct {
 		vars          map[string]string
@@ -396,7 +396,7 @@ engine "embedded" "tiny" {
 `
 
 func loadSecret(token string) *Result {
-	return LoadBytes("plan.hcl", []byte(secretPlan), planstest.Registry(), Options{
+	return Bytes("plan.hcl", []byte(secretPlan), planstest.Registry(), Options{
 		Env:    fakeEnv(map[string]string{"MXFLOW_VAR_token": token, "FROM_ENV": "from the environment"}),
 		Inputs: []Given{{Var: `db={ user = "bob", password = "pass word", tls = true }`}},
 	})
@@ -446,7 +446,7 @@ func TestMessagesDoNotShowSecrets(t *testing.T) {
   }`,
 	} {
 		src := "plan \"p\" {}\nvariable \"token\" {\n  sensitive = true\n  " + body + "\n}\nlocals {\n  a = jsondecode(var.token)\n  b = file(var.token)\n  c = { x = 1 }[var.token]\n  d = regex(var.token, \"(\")\n}\n"
-		res := LoadBytes("plan.hcl", []byte(src), planstest.Registry(), Options{Env: fakeEnv(map[string]string{"MXFLOW_VAR_token": "(hunter2hunter2"})})
+		res := Bytes("plan.hcl", []byte(src), planstest.Registry(), Options{Env: fakeEnv(map[string]string{"MXFLOW_VAR_token": "(hunter2hunter2"})})
 		text, err := json.Marshal(res.DiagnosticsJSON())
 		if err != nil || res.OK() {
 			t.Errorf("%v, ok %v", err, res.OK())

@@ -36,7 +36,7 @@ func FuzzLoad(f *testing.F) {
 	reg := planstest.Registry()
 	f.Fuzz(func(t *testing.T, src []byte) {
 		start := time.Now()
-		res := LoadBytes("plan.hcl", src, reg, Options{Vars: map[string]string{"v": "1"}})
+		res := Bytes("plan.hcl", src, reg, Options{Vars: map[string]string{"v": "1"}})
 		if took := time.Since(start); took > planstest.Hang {
 			t.Fatalf("took %v", took)
 		}
@@ -52,7 +52,7 @@ func FuzzLoad(f *testing.F) {
 			}
 		}
 		if res.OK() {
-			again := LoadBytes("again.hcl", src, reg, Options{Vars: map[string]string{"v": "1"}})
+			again := Bytes("again.hcl", src, reg, Options{Vars: map[string]string{"v": "1"}})
 			if res.Plan.Digest() != again.Plan.Digest() {
 				t.Error("the digest changed")
 			}
@@ -88,7 +88,7 @@ func TestTheGuardEndsTheProcess(t *testing.T) {
 			}
 		}
 		eval.Pure["stuck"] = stuck(work)
-		LoadBytes("plan.hcl", []byte(plan), planstest.Registry(), Options{Guard: &eval.Guard{
+		Bytes("plan.hcl", []byte(plan), planstest.Registry(), Options{Guard: &eval.Guard{
 			Time: map[string]time.Duration{"time": 200 * time.Millisecond, "memory": time.Minute}[mode], Heap: 64 << 20,
 			Exceeded: func(message string) {
 				fmt.Println(message)
@@ -118,7 +118,7 @@ func TestTheGuardLetsPlansPass(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res := LoadBytes("plan.hcl", src, planstest.Registry(), Options{Guard: &eval.Guard{
+	res := Bytes("plan.hcl", src, planstest.Registry(), Options{Guard: &eval.Guard{
 		Time: time.Minute, Heap: 1 << 30, Exceeded: func(message string) { t.Error(message) },
 	}})
 	if !res.OK() {
@@ -189,15 +189,15 @@ func TestOneSlipOneMessage(t *testing.T) {
 		{"a.hcl", "plan \"p\" {\n}\nload \"chat\" {\n  prompt_tokens = 8\n}\nprotocol \"p\" {\n  level \"benchmark\" {\n    workloads = [workload.chat]\n  }\n}\n", "Unsupported block type"},
 		{"a.hcl", strings.Replace(rulePlan, "\nbaseline {", "\nbaselines {", 1), "Unsupported block type"},
 	} {
-		res := LoadBytes(c.name, []byte(c.text), planstest.Registry(), Options{})
+		res := Bytes(c.name, []byte(c.text), planstest.Registry(), Options{})
 		if len(res.Diagnostics) != 1 || res.Diagnostics[0].Summary != c.want {
 			t.Errorf("%s, %s:\n%s", c.name, c.want, planstest.Text(&res.Findings))
 		}
 	}
-	if res := LoadBytes("a.hcl", []byte("plan \"p\" {\n  summary = \"x\n}\n"), planstest.Registry(), Options{}); lang.CodeOf(res.Diagnostics[0]) == "other-syntax" {
+	if res := Bytes("a.hcl", []byte("plan \"p\" {\n  summary = \"x\n}\n"), planstest.Registry(), Options{}); lang.CodeOf(res.Diagnostics[0]) == "other-syntax" {
 		t.Error("HCL with a slip is not YAML")
 	}
-	if res := LoadBytes("a.yaml", []byte("plan:\n p: [\n"), planstest.Registry(), Options{}); lang.CodeOf(res.Diagnostics[0]) == "other-syntax" {
+	if res := Bytes("a.yaml", []byte("plan:\n p: [\n"), planstest.Registry(), Options{}); lang.CodeOf(res.Diagnostics[0]) == "other-syntax" {
 		t.Error("YAML with a slip is not HCL")
 	}
 }
@@ -209,7 +209,7 @@ func TestTwoPlansInAFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	res := Load(dir, planstest.Registry(), Options{})
+	res := Path(dir, planstest.Registry(), Options{})
 	if len(res.Diagnostics) != 1 || res.Diagnostics[0].Summary != "Several plans in a folder" || !strings.Contains(res.Diagnostics[0].Detail, "plan.hcl and stricter.hcl") {
 		t.Errorf("%s", planstest.Text(&res.Findings))
 	}
@@ -221,7 +221,7 @@ func TestManyDiagnostics(t *testing.T) {
 	for i := range 30 {
 		fmt.Fprintf(&b, "zz%d = 1\n", i)
 	}
-	res := LoadBytes("plan.hcl", []byte(b.String()+rulePlan), planstest.Registry(), Options{})
+	res := Bytes("plan.hcl", []byte(b.String()+rulePlan), planstest.Registry(), Options{})
 	if len(res.Diagnostics.Errs()) != 30 || len(res.DiagnosticsJSON()) < 30 {
 		t.Fatalf("%d errors", len(res.Diagnostics.Errs()))
 	}

@@ -57,11 +57,11 @@ phase:
               chat.e2e.gain >= 0.1
                 and chat.ttft <= 0.25
 `
-	broken := LoadBytes("plan.yaml", []byte(src), planstest.Registry(), Options{})
+	broken := Bytes("plan.yaml", []byte(src), planstest.Registry(), Options{})
 	if got := places(broken); got != "20:51-62 Level not in the protocol" {
 		t.Errorf("got %s\n%s", got, planstest.Text(&broken.Findings))
 	}
-	sound := LoadBytes("plan.yaml", []byte(strings.Replace(src, "levels[''x''] == 1 ", "chat.tg < 0", 1)), planstest.Registry(), Options{})
+	sound := Bytes("plan.yaml", []byte(strings.Replace(src, "levels[''x''] == 1 ", "chat.tg < 0", 1)), planstest.Registry(), Options{})
 	if got := places(sound); got != "19:49-65 Implausible for the unit; 20:51-62 Comparison can never hold; 24:21-38 Implausible for the unit" {
 		t.Errorf("got %s\n%s", got, planstest.Text(&sound.Findings))
 	}
@@ -85,7 +85,7 @@ func TestIncludedBlocksMayBeUnused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	res := Load(filepath.Join(dir, "plan.hcl"), planstest.Registry(), Options{})
+	res := Path(filepath.Join(dir, "plan.hcl"), planstest.Registry(), Options{})
 	if got := summaries(res); got != "Unused workload | Nothing is qualified" {
 		t.Errorf("got %s\n%s", got, planstest.Text(&res.Findings))
 	}
@@ -106,7 +106,7 @@ func TestAllRivals(t *testing.T) {
 }
 `
 	text := strings.TrimSuffix(strings.TrimSpace(string(src)), "}") + again
-	res := LoadBytes("rivals.hcl", []byte(text), planstest.Registry(), Options{})
+	res := Bytes("rivals.hcl", []byte(text), planstest.Registry(), Options{})
 	var details []string
 	for _, d := range res.Diagnostics {
 		if d.Summary == "Rivals for one knob" {
@@ -127,7 +127,7 @@ func slips(t *testing.T, criterion, expect string) (said []string) {
 	if expect != "" {
 		text += fmt.Sprintf("    hypothesis {\n      metric = \"chat.ttft\"\n      expect = %q\n      because = \"of it\"\n    }\n", expect)
 	}
-	res := LoadBytes("plan.hcl", []byte(strings.Replace(rulePlan, plain, text, 1)), planstest.Registry(), Options{})
+	res := Bytes("plan.hcl", []byte(strings.Replace(rulePlan, plain, text, 1)), planstest.Registry(), Options{})
 	if !res.OK() {
 		t.Fatalf("%q %q: %s", criterion, expect, planstest.Text(&res.Findings))
 	}

@@ -62,18 +62,18 @@ func (r *Result) Scope() *eval.Scope { return r.loaded.Scope }
 
 func (r *Result) Guard() *eval.Guard { return r.loaded.opts.Guard }
 
-// Load reads, decodes and checks the plan at path: a file, or a folder whose
+// Path reads, decodes and checks the plan at path: a file, or a folder whose
 // plan files together are the plan. It finds everything that is wrong at once
 // and starts nothing. Besides the plan it reads what the plan includes or names
 // in file(), and the files of variables.
-func Load(path string, reg *plans.Registry, opts Options) *Result {
+func Path(path string, reg *plans.Registry, opts Options) *Result {
 	l := newLoader(path, reg, opts)
 	return l.guarded(func() { l.readPlan(path) })
 }
 
-// LoadBytes is Load for a plan file that is in memory; filename is used in
+// Bytes is Path for a plan file that is in memory; filename is used in
 // diagnostics and to find the plan's folder.
-func LoadBytes(filename string, src []byte, reg *plans.Registry, opts Options) *Result {
+func Bytes(filename string, src []byte, reg *plans.Registry, opts Options) *Result {
 	l := newLoader(filename, reg, opts)
 	return l.guarded(func() { l.addSource(filename, src, nil) })
 }
@@ -155,7 +155,7 @@ func folderOf(path string) string {
 	return filepath.Dir(path)
 }
 
-// loader is one Load in progress: what it has found so far.
+// loader is one load in progress: what it has found so far.
 type loader struct {
 	*eval.Scope
 	plan *plans.Plan

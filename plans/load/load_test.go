@@ -30,7 +30,7 @@ func TestValidPlansDecodeAsRecorded(t *testing.T) {
 	}
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			res := Load(path, planstest.Registry(), Options{})
+			res := Path(path, planstest.Registry(), Options{})
 			if !res.OK() {
 				t.Fatalf("diagnostics:\n%s", planstest.Text(&res.Findings))
 			}
@@ -83,7 +83,7 @@ func TestPlansThatMayWasteTimeAreQuestioned(t *testing.T) {
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			checkExpectations(t, path)
-			for _, d := range Load(path, planstest.Registry(), Options{}).DiagnosticsJSON() {
+			for _, d := range Path(path, planstest.Registry(), Options{}).DiagnosticsJSON() {
 				if d.Code == lang.OtherCode || (d.Severity == "error") != (d.Summary == "Too few requests") {
 					t.Errorf("%s %s: %s", d.Severity, d.Code, d.Summary)
 				}
@@ -95,7 +95,7 @@ func TestPlansThatMayWasteTimeAreQuestioned(t *testing.T) {
 // checkExpectations compares what is wrong with a fixture with what it says.
 func checkExpectations(t *testing.T, path string) {
 	t.Helper()
-	if sameExpectations(t, path, Load(path, planstest.Registry(), Options{})) == 0 {
+	if sameExpectations(t, path, Path(path, planstest.Registry(), Options{})) == 0 {
 		t.Error("the fixture expects nothing")
 	}
 }
@@ -131,7 +131,7 @@ func sameExpectations(t *testing.T, path string, res *Result) int {
 
 func mustLoad(t testing.TB, path string) *plans.Plan {
 	t.Helper()
-	res := Load(path, planstest.Registry(), Options{})
+	res := Path(path, planstest.Registry(), Options{})
 	if !res.OK() {
 		t.Fatal(planstest.Text(&res.Findings))
 	}
@@ -233,7 +233,7 @@ func summaries(r *Result) string {
 }
 
 func loadText(src string) *Result {
-	return LoadBytes("plan.hcl", []byte(src), planstest.Registry(), Options{})
+	return Bytes("plan.hcl", []byte(src), planstest.Registry(), Options{})
 }
 
 func TestFilesThatAreNoPlan(t *testing.T) {
@@ -263,7 +263,7 @@ func TestFilesThatAreNoPlan(t *testing.T) {
 		{write("bom.hcl", "\uFEFFplan \"p\" {}\n"), ""},
 		{"/dev/zero", "Plan file too large"},
 	} {
-		res := Load(c.path, planstest.Registry(), Options{})
+		res := Path(c.path, planstest.Registry(), Options{})
 		if got := summaries(res); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.path, got, c.want)
 		}

@@ -51,7 +51,7 @@ imported "absent" {
 		"sub/plan.hcl":                     {"serving.json", "sub/prompts.jsonl"},
 		filepath.Join(dir, "sub/plan.hcl"): {filepath.Join(dir, "serving.json"), filepath.Join(dir, "sub/prompts.jsonl")},
 	} {
-		files := Load(path, planstest.Registry(), Options{}).Plan.NamedFiles()
+		files := Path(path, planstest.Registry(), Options{}).Plan.NamedFiles()
 		if len(files) != len(names) {
 			t.Fatalf("%s: %+v", path, files)
 		}

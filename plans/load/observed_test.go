@@ -66,7 +66,7 @@ func observedRegistry() *plans.Registry {
 
 func loadObserved(rule, must, changes string) *Result {
 	text := strings.NewReplacer("RULE", rule, "MUST", must, "CHANGES", changes).Replace(observedPlan)
-	return LoadBytes("plan.hcl", []byte(text), observedRegistry(), Options{})
+	return Bytes("plan.hcl", []byte(text), observedRegistry(), Options{})
 }
 
 func TestRulesReadObservations(t *testing.T) {

@@ -123,7 +123,7 @@ func manyRules(n int) []byte {
 }
 
 func BenchmarkCompileRules(b *testing.B) {
-	res := LoadBytes("rules.hcl", manyRules(2000), planstest.Registry(), Options{})
+	res := Bytes("rules.hcl", manyRules(2000), planstest.Registry(), Options{})
 	if !res.OK() {
 		b.Fatal(planstest.Text(&res.Findings))
 	}
@@ -147,7 +147,7 @@ func BenchmarkCompileRulesOfManyPhases(b *testing.B) {
 		fmt.Fprintf(&s, " feature \"f%d\" {\n  set = { moe = \"routed\" }\n  criterion \"c\" { rule = \"chat.tg.gain >= 0.1\" }\n }\n", i)
 		fmt.Fprintf(&s, " gate {\n  rule \"r\" { expr = \"feature[\\\"f%d\\\"].accepted\" }\n }\n}\n", max(0, i-1))
 	}
-	res := LoadBytes("rules.hcl", []byte(s.String()), planstest.Registry(), Options{})
+	res := Bytes("rules.hcl", []byte(s.String()), planstest.Registry(), Options{})
 	if !res.OK() {
 		b.Fatal(planstest.Text(&res.Findings))
 	}

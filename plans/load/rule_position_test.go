@@ -16,7 +16,7 @@ import (
 // loadRule is rulePlan with another criterion for feature first.
 func loadRule(attribute string) *Result {
 	const old = `criterion "decode" { rule = "chat.tg.gain >= 0.1" }`
-	return LoadBytes("plan.hcl", []byte(strings.Replace(rulePlan, old, "criterion \"decode\" {\n"+attribute+"\n}", 1)), planstest.Registry(), Options{})
+	return Bytes("plan.hcl", []byte(strings.Replace(rulePlan, old, "criterion \"decode\" {\n"+attribute+"\n}", 1)), planstest.Registry(), Options{})
 }
 
 // mistakesOnly leaves out the warnings: not all that rulePlan declares is used.

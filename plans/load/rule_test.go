@@ -106,7 +106,7 @@ type ruleSet struct {
 
 func newRules(t testing.TB) ruleSet {
 	t.Helper()
-	res := LoadBytes("rules.hcl", []byte(rulePlan), planstest.Registry(), Options{})
+	res := Bytes("rules.hcl", []byte(rulePlan), planstest.Registry(), Options{})
 	if !res.OK() {
 		t.Fatal(planstest.Text(&res.Findings))
 	}
@@ -322,7 +322,7 @@ func withRule(t *testing.T, rule, suite string) *Result {
 		t.Fatal(err)
 	}
 	text := strings.Replace(string(src), "gpu.power_w.change <= 0.05 and host.cpu_share < 0.9", rule, 1)
-	return LoadBytes("testdata/valid/plan.hcl", []byte(text), planstest.Registry(), Options{Suite: suite})
+	return Bytes("testdata/valid/plan.hcl", []byte(text), planstest.Registry(), Options{Suite: suite})
 }
 
 func TestAddressesOfCells(t *testing.T) {
@@ -479,7 +479,7 @@ func TestRulesSayWhatWasMeant(t *testing.T) {
 
 func TestReferenceInQuotes(t *testing.T) {
 	text := strings.Replace(rulePlan, "feature \"first\" {\n", "feature \"first\" {\n    builds_on = \"accepted\"\n", 1)
-	res := LoadBytes("plan.hcl", []byte(text), planstest.Registry(), Options{})
+	res := Bytes("plan.hcl", []byte(text), planstest.Registry(), Options{})
 	if len(res.Diagnostics) == 0 || !strings.Contains(res.Diagnostics[0].Detail, "Write accepted, without quotes.") {
 		t.Errorf("%s", planstest.Text(&res.Findings))
 	}

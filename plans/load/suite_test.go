@@ -48,7 +48,7 @@ func TestSuitesDecideWhatIsSent(t *testing.T) {
 		"full":  "listed [a b], tier [a b], command []",
 	} {
 		// The third protocol would be of a command; nothing else is wrong.
-		res := LoadBytes("plan.hcl", []byte(suitePlan), planstest.Registry(), Options{Suite: suite})
+		res := Bytes("plan.hcl", []byte(suitePlan), planstest.Registry(), Options{Suite: suite})
 		var got []string
 		for _, pr := range res.Plan.Protocols {
 			got = append(got, fmt.Sprint(pr.Name, " ", res.Plan.Sent(pr.Level("benchmark"))))
@@ -68,7 +68,7 @@ func TestUnknownSuites(t *testing.T) {
 		{suitePlan, "nightly", `There is: "full", "quick".`},
 		{"plan \"p\" {}\n", "quick", `It declares none; add: suite "quick" {`},
 	} {
-		res := LoadBytes("plan.hcl", []byte(c.src), planstest.Registry(), Options{Suite: c.suite})
+		res := Bytes("plan.hcl", []byte(c.src), planstest.Registry(), Options{Suite: c.suite})
 		if res.OK() || !strings.Contains(res.Diagnostics.Error(), "Unknown suite in --suite") || !strings.Contains(res.Diagnostics.Error(), c.want) || res.Plan.Suite != "" {
 			t.Errorf("%s: %v", c.suite, res.Diagnostics)
 		}
@@ -79,7 +79,7 @@ func TestUnknownSuites(t *testing.T) {
 // order of suites does not count, that of their workloads does.
 func TestSuiteIsPartOfTheDigest(t *testing.T) {
 	digest := func(src, suite string) string {
-		return LoadBytes("plan.hcl", []byte(src), planstest.Registry(), Options{Suite: suite}).Plan.Digest()
+		return Bytes("plan.hcl", []byte(src), planstest.Registry(), Options{Suite: suite}).Plan.Digest()
 	}
 	none := digest(suitePlan, "")
 	if none == digest(suitePlan, "quick") || none == digest(strings.Replace(suitePlan, "[workload.a, workload.b]", "[workload.b, workload.a]", 1), "") {
@@ -94,8 +94,8 @@ func TestSuiteIsPartOfTheDigest(t *testing.T) {
 // TestWorkloadsOfSuitesAreUsed by them.
 func TestWorkloadsOfSuitesAreUsed(t *testing.T) {
 	with := strings.Replace(rulePlan, "protocol \"", "suite \"all\" {\n  workloads = [workload.unsent]\n}\n\nprotocol \"", 1)
-	before := LoadBytes("plan.hcl", []byte(rulePlan), planstest.Registry(), Options{})
-	after := LoadBytes("plan.hcl", []byte(with), planstest.Registry(), Options{})
+	before := Bytes("plan.hcl", []byte(rulePlan), planstest.Registry(), Options{})
+	after := Bytes("plan.hcl", []byte(with), planstest.Registry(), Options{})
 	if !strings.Contains(planstest.Text(&before.Findings), "workload.unsent") || strings.Contains(planstest.Text(&after.Findings), "Nothing refers to workload.unsent") || !after.OK() {
 		t.Errorf("before:\n%s\nafter:\n%s", planstest.Text(&before.Findings), planstest.Text(&after.Findings))
 	}

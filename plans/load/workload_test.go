@@ -12,7 +12,7 @@ import (
 // workloadIn loads one workload of a plan, which has to be right.
 func workloadIn(t *testing.T, body string) *plans.Workload {
 	t.Helper()
-	res := LoadBytes("testdata/valid/plan.hcl", []byte("plan \"p\" {}\nworkload \"w\" {\n"+body+"\n}\n"), planstest.Registry(), Options{})
+	res := Bytes("testdata/valid/plan.hcl", []byte("plan \"p\" {}\nworkload \"w\" {\n"+body+"\n}\n"), planstest.Registry(), Options{})
 	if !res.OK() {
 		t.Fatalf("%s\n%s", body, planstest.Text(&res.Findings))
 	}
@@ -88,7 +88,7 @@ func TestDatasetIsPartOfTheDigest(t *testing.T) {
 	body := "output_tokens = 4\nwarmup = 0\nrequests = 1\ndataset {\nfile = \"%s\"\n}"
 	load := func(file string) string {
 		src := "plan \"p\" {}\nworkload \"w\" {\n" + fmt.Sprintf(body, file) + "\n}\n"
-		res := LoadBytes("testdata/valid/plan.hcl", []byte(src), planstest.Registry(), Options{})
+		res := Bytes("testdata/valid/plan.hcl", []byte(src), planstest.Registry(), Options{})
 		if !res.OK() {
 			t.Fatal(planstest.Text(&res.Findings))
 		}
@@ -115,7 +115,7 @@ func TestHugeNumbersOfCells(t *testing.T) {
 	for _, name := range []string{"prompt_tokens", "output_tokens", "depth", "concurrency", "rate"} {
 		body += name + " = " + list(64) + "\n"
 	}
-	res := LoadBytes("plan.hcl", []byte("plan \"p\" {}\nworkload \"w\" {\n"+body+"}\n"), planstest.Registry(), Options{})
+	res := Bytes("plan.hcl", []byte("plan \"p\" {}\nworkload \"w\" {\n"+body+"}\n"), planstest.Registry(), Options{})
 	if got := summaries(res); !strings.Contains(got, "Too many cells") || len(res.Plan.Workloads[0].Cells()) > 1 {
 		t.Errorf("%s, %d cells", got, len(res.Plan.Workloads[0].Cells()))
 	}
@@ -124,7 +124,7 @@ func TestHugeNumbersOfCells(t *testing.T) {
 // TestManyWorkloadsOfManyCells: a thousand of a thousand are a million.
 func TestManyWorkloadsOfManyCells(t *testing.T) {
 	src := "plan \"p\" {}\nlocals {\n  list = range(1, 32)\n}\nworkload \"w\" {\n  count = 1000\n  prompt_tokens = local.list\n  output_tokens = local.list\n}\n"
-	res := LoadBytes("plan.hcl", []byte(src), planstest.Registry(), Options{})
+	res := Bytes("plan.hcl", []byte(src), planstest.Registry(), Options{})
 	n := 0
 	for _, w := range res.Plan.Workloads {
 		n += len(w.Cells())
@@ -152,7 +152,7 @@ func TestRoomForPrompts(t *testing.T) {
 		fmt.Sprintf(drawn, 20000000):                      "",
 		fmt.Sprintf(drawn, 20000000) + "\nrequests = 100": "w has 103 prompts",
 	} {
-		res := LoadBytes("testdata/valid/plan.hcl", []byte("plan \"p\" {}\nworkload \"w\" {\n"+body+"\n}\n"), planstest.Registry(), Options{})
+		res := Bytes("testdata/valid/plan.hcl", []byte("plan \"p\" {}\nworkload \"w\" {\n"+body+"\n}\n"), planstest.Registry(), Options{})
 		if text := planstest.Text(&res.Findings); want == "" && !res.OK() || !strings.Contains(text, want) || want != "" && res.OK() {
 			t.Errorf("%s\ngot  %s\nwant %q", body, text, want)
 		}
@@ -163,7 +163,7 @@ func TestRoomForPrompts(t *testing.T) {
 func TestShortDurations(t *testing.T) {
 	for duration, refused := range map[string]bool{"1ns": true, "999ms": true, "1s": false, "1500ms": false} {
 		for _, pace := range []string{"", "rate = 5\n"} {
-			res := LoadBytes("testdata/valid/plan.hcl", []byte("plan \"p\" {}\nworkload \"w\" {\n"+lengths8+pace+"duration = \""+duration+"\"\n}\n"), planstest.Registry(), Options{})
+			res := Bytes("testdata/valid/plan.hcl", []byte("plan \"p\" {}\nworkload \"w\" {\n"+lengths8+pace+"duration = \""+duration+"\"\n}\n"), planstest.Registry(), Options{})
 			if res.OK() == refused || refused && !strings.Contains(planstest.Text(&res.Findings), "below a second measures nothing, and this is "+duration) {
 				t.Errorf("%s %s: %s", duration, pace, planstest.Text(&res.Findings))
 			}

@@ -22,7 +22,7 @@ func TestInvalidYAMLPlansAreExplained(t *testing.T) {
 }
 
 func loadYAML(src string) *Result {
-	return LoadBytes("plan.yaml", []byte(src), planstest.Registry(), Options{})
+	return Bytes("plan.yaml", []byte(src), planstest.Registry(), Options{})
 }
 
 // TestDiagnosticsPointIntoYAML renders mistakes in each style of scalar.
@@ -183,12 +183,12 @@ func TestPlansMixSyntaxes(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"a.yaml", "b.hcl"} {
-		res := Load(filepath.Join(dir, name), planstest.Registry(), Options{})
+		res := Path(filepath.Join(dir, name), planstest.Registry(), Options{})
 		if !res.OK() || res.Plan.Summary != "x1" {
 			t.Errorf("%s: %q\n%s", name, res.Plan.Summary, planstest.Text(&res.Findings))
 		}
 	}
-	res := Load(filepath.Join(dir, "bad.hcl"), planstest.Registry(), Options{})
+	res := Path(filepath.Join(dir, "bad.hcl"), planstest.Registry(), Options{})
 	if got := summaries(res); got != "Tab in indentation" || !strings.Contains(planstest.Text(&res.Findings), "tab.yaml:2:1") {
 		t.Error(planstest.Text(&res.Findings))
 	}

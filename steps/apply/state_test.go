@@ -24,7 +24,7 @@ func TestNamedFilesAreKept(t *testing.T) {
 	const result = `{"num_prompts": 1, "label": "hunter2hunter2", "duration": 1, "completed": 1, "total_input_tokens": 1, "request_throughput": 1}`
 	write("serving.json", result)
 	write("plan.hcl", "plan \"p\" {}\nimported \"serving\" {\n  file = \"serving.json\"\n}\n")
-	loaded := load.Load(filepath.Join(dir, "plan.hcl"), steps.Registry(), load.Options{})
+	loaded := load.Path(filepath.Join(dir, "plan.hcl"), steps.Registry(), load.Options{})
 	st, err := store.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -121,7 +121,7 @@ const casePhases = `phase "one" {
 
 func casePlanOf(t *testing.T, phases string) *load.Result {
 	t.Helper()
-	res := load.LoadBytes("plan.hcl", []byte(caseHead+phases), steps.Registry(), load.Options{})
+	res := load.Bytes("plan.hcl", []byte(caseHead+phases), steps.Registry(), load.Options{})
 	if !res.OK() {
 		t.Fatal(res.Diagnostics)
 	}
@@ -132,7 +132,7 @@ func casePlanOf(t *testing.T, phases string) *load.Result {
 func decidedCase(t *testing.T, head, lines string) *Outcome {
 	t.Helper()
 	res := casePlanOf(t, casePhases)
-	cases, found := written.LoadCaseBytes(res, "c.mxtest.hcl", []byte("case \"c\" {\n  "+head+"\n  expect = \"pass\"\n"+lines+"\n}\n"))
+	cases, found := written.Bytes(res, "c.mxtest.hcl", []byte("case \"c\" {\n  "+head+"\n  expect = \"pass\"\n"+lines+"\n}\n"))
 	if !found.OK() {
 		t.Fatalf("%s: %v", lines, found.Diagnostics)
 	}

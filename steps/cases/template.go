@@ -33,7 +33,7 @@ func Templates(res *load.Result, known []*Outcome) (text string, open int) {
 			}
 			c := template{plan: res.Plan, pass: want == verdict.Pass, given: map[string]templateGiven{}}
 			text := c.text(what+map[bool]string{true: " passes", false: " fails"}[want == verdict.Pass], head, feature, phase, rules, want)
-			if found, diags := written.LoadCaseBytes(res, "template.mxtest.hcl", []byte(text)); !diags.OK() || len(found) != 1 || !Decide(res.Plan, found[0]).OK() {
+			if found, diags := written.Bytes(res, "template.mxtest.hcl", []byte(text)); !diags.OK() || len(found) != 1 || !Decide(res.Plan, found[0]).OK() {
 				open++
 				text = fmt.Sprintf("# Fill in measurements with which it comes out as %s:\n# %s\n", want, strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n# "))
 			}

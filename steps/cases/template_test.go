@@ -12,7 +12,7 @@ import (
 // templateOutcomes decides the cases of templates; comments are not among them.
 func templateOutcomes(t *testing.T, res *load.Result, text string) (outcomes []*Outcome) {
 	t.Helper()
-	cases, found := written.LoadCaseBytes(res, "plan.mxtest.hcl", []byte(text))
+	cases, found := written.Bytes(res, "plan.mxtest.hcl", []byte(text))
 	if !found.OK() {
 		t.Fatalf("%v\n%s", found.Diagnostics, text)
 	}

@@ -77,7 +77,7 @@ func viewOf(t *testing.T, src string, outcomes map[string]*ledger.Decision, lock
 	if src == "" {
 		return v
 	}
-	res := load.LoadBytes("plan.hcl", []byte(src), planstest.Registry(), load.Options{})
+	res := load.Bytes("plan.hcl", []byte(src), planstest.Registry(), load.Options{})
 	if !res.OK() {
 		t.Fatal(res.Diagnostics)
 	}

@@ -10,7 +10,7 @@ import (
 
 // A number that a command prints too is held against it without a rule.
 func TestTargetsOfACommand(t *testing.T) {
-	res := load.LoadBytes("plan.hcl", []byte(`
+	res := load.Bytes("plan.hcl", []byte(`
 plan "t" {}
 engine "command" "bench" {
   process { command = ["true"] }

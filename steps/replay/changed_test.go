@@ -22,7 +22,7 @@ type planned struct {
 
 func planOf(t *testing.T, src string) planned {
 	t.Helper()
-	res := load.LoadBytes("plan.hcl", []byte(src), steps.Registry(), load.Options{})
+	res := load.Bytes("plan.hcl", []byte(src), steps.Registry(), load.Options{})
 	if !res.OK() {
 		t.Fatal(res.Diagnostics)
 	}

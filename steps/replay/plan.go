@@ -76,7 +76,7 @@ func (r *Replay) compile(start *ledger.RunStart) *recordedPlan {
 		return p
 	}
 	for _, opts := range r.attempts(start, &p.inputs) {
-		res := load.Load(path, r.registry, opts)
+		res := load.Path(path, r.registry, opts)
 		if !res.OK() {
 			if p.res == nil {
 				p.why = verdict.New(code.PlanUncompiled, firstError(res.Diagnostics))
@@ -253,7 +253,7 @@ func (r *Replay) probe(p *recordedPlan, path string, opts load.Options) {
 			}
 			with := opts
 			with.As = &as
-			if res := load.Load(path, r.registry, with); res.OK() {
+			if res := load.Path(path, r.registry, with); res.OK() {
 				p.probed[name] = append(p.probed[name], res.Plan)
 			}
 		}

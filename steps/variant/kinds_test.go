@@ -25,7 +25,7 @@ func enginesOnly() *plans.Registry {
 // specOf resolves the only engine of a plan, every knob at its default.
 func specOf(t *testing.T, src string) engine.Spec {
 	t.Helper()
-	res := load.LoadBytes("plan.hcl", []byte("plan \"p\" {}\n"+src), enginesOnly(), load.Options{})
+	res := load.Bytes("plan.hcl", []byte("plan \"p\" {}\n"+src), enginesOnly(), load.Options{})
 	if !res.OK() {
 		t.Fatal(res.Diagnostics)
 	}
@@ -136,7 +136,7 @@ func TestKindsResolve(t *testing.T) {
 
 func TestExamplesOfKindsAreValid(t *testing.T) {
 	for _, k := range kinds.All() {
-		res := load.LoadBytes("plan.hcl", []byte("plan \"p\" {}\n"+k.Example), enginesOnly(), load.Options{})
+		res := load.Bytes("plan.hcl", []byte("plan \"p\" {}\n"+k.Example), enginesOnly(), load.Options{})
 		if !res.OK() {
 			t.Errorf("%s: %v\n%s", k.Name, res.Diagnostics.Errs(), k.Example)
 		}

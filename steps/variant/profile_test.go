@@ -85,7 +85,7 @@ func TestEnginesThatCannotBe(t *testing.T) {
 		"a knob before it": {knob + vllm(`model = "m"`), `has no setting "fused"`},
 	}
 	for name, tc := range tests {
-		res := load.LoadBytes("plan.hcl", []byte("plan \"p\" {}\n"+tc.src), enginesOnly(), load.Options{})
+		res := load.Bytes("plan.hcl", []byte("plan \"p\" {}\n"+tc.src), enginesOnly(), load.Options{})
 		if got := fmt.Sprint(res.Diagnostics.Errs()); res.OK() || !strings.Contains(got, tc.want) {
 			t.Errorf("%s: got %v, want %q", name, got, tc.want)
 		}
@@ -103,7 +103,7 @@ func TestEnginesThatNeedNoModel(t *testing.T) {
 		"endpoint": `endpoint { url = "http://box.example:8000" }`,
 	} {
 		src := "plan \"p\" {}\nengine \"vllm\" \"e\" {\n" + body + "\n}\n"
-		if res := load.LoadBytes("plan.hcl", []byte(src), enginesOnly(), load.Options{}); !res.OK() {
+		if res := load.Bytes("plan.hcl", []byte(src), enginesOnly(), load.Options{}); !res.OK() {
 			t.Errorf("%s: %v", name, res.Diagnostics.Errs())
 		}
 	}
