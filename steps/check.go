@@ -92,7 +92,7 @@ func (l *Lab) CheckEngine(ctx, hard context.Context, key string, set map[string]
 		return nil, err
 	}
 	if err == nil {
-		st.inspect(ctx, v, out)
+		inspect(ctx, st, v, out)
 		st.stop(s)
 	}
 	if ctx.Err() != nil {
@@ -122,7 +122,7 @@ func seconds(r *ledger.Launch, metric string) *float64 {
 }
 
 // inspect asks a running engine for all that measuring will ask it.
-func (st *started) inspect(ctx context.Context, v *variant.Variant, c *EngineCheck) {
+func inspect(ctx context.Context, st *started, v *variant.Variant, c *EngineCheck) {
 	if models, err := st.client.Models(ctx); err == nil {
 		c.MaxModelLen = models[0].MaxLen
 		for _, m := range models {

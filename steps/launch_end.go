@@ -12,7 +12,6 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
-	"github.com/mxflow/mxflow/steps/decide"
 )
 
 // broke writes into the record how the engine failed. An engine that died in
@@ -82,7 +81,7 @@ func (st *started) stop(s *runtime.Scope) {
 		st.perLaunch("memory_gb", float64(peak)/1e9)
 	}
 	crashes := st.crashed
-	if decide.Crashed(st.record) {
+	if st.record.Crashed() {
 		crashes++
 	}
 	st.perLaunch("crashes", float64(crashes))

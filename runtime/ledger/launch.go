@@ -155,3 +155,7 @@ func Numbers(session []*Launch) map[string]int {
 	}
 	return out
 }
+
+// Crashed reports whether the engine ended the launch by itself, also before it was
+// ready.
+func (l *Launch) Crashed() bool { return !l.OK && l.Exit != nil }

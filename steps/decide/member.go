@@ -231,9 +231,6 @@ func (m *Member) CloseRetracted(v *View, launches []*ledger.Launch) verdict.Reas
 	return verdict.Reason{}
 }
 
-// Crashed reports whether the engine ended a launch by itself, also before it was
-// ready.
-func Crashed(l *ledger.Launch) bool { return !l.OK && l.Exit != nil }
 
 // Crashes are the starts of a variant on this machine that crashed since its last
 // launch that counts, in any slot, whoever started it and what for: to qualify it,
@@ -268,9 +265,9 @@ func Crashes(records iter.Seq2[int, *ledger.Record], variant, session string, ca
 			continue
 		}
 		switch here := launch.Session == session; {
-		case Crashed(launch) && here:
+		case launch.Crashed() && here:
 			own = append(own, launch)
-		case Crashed(launch):
+		case launch.Crashed():
 			other = append(other, launch)
 		case Sound(launch) && here:
 			own, other = nil, nil
