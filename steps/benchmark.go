@@ -78,7 +78,7 @@ func (b *benchmark) Keys(s *runtime.Scope) (runtime.Keys, error) {
 		measure = runtime.Digest("unqualified", measure, decide.Identity(q))
 	}
 	decided := runtime.Digest(slices.Concat(decide.LaunchesKey(b.lab.Plan, b.feature), judged(ws), b.lab.freed(), b.lab.acceptedParts())...)
-	return runtime.Keys{Measure: measure, Decide: decided, Why: b.lab.treesChanged(s, vs...)}, nil
+	return runtime.Keys{Measure: measure, Decide: decided, Why: b.lab.TreesChanged(s, vs...)}, nil
 }
 
 // differ says in what the arms differ that is not under test, as far as their

@@ -47,7 +47,7 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 		return nil
 	}
 	var err error
-	if level.Verdict, level.Reasons = s.lab.movedTrees(ctx, used, m.variants, s.scope.Outcome(runtime.QualifyID(m.Feature.Name))); level.Verdict != "" {
+	if level.Verdict, level.Reasons = s.lab.MovedTrees(ctx, used, m.variants, s.scope.Outcome(runtime.QualifyID(m.Feature.Name))); level.Verdict != "" {
 		return nil
 	}
 	if level.Verdict, level.Reasons, err = s.judged(m); err == nil && level.Verdict == verdict.Pass {

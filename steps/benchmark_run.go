@@ -154,9 +154,9 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 	if n := len(tries); n > 0 {
 		record.Replaces = tries[n-1].ID
 	}
-	st, err := b.lab.launch(ctx, s, sl.variant, record)
+	st, err := b.lab.Launch(ctx, s, sl.variant, record)
 	if err == nil {
-		st.crashed = len(sl.crashed)
+		st.Crashed = len(sl.crashed)
 		if note := countsCrashes(record, sl.crashed); !note.IsZero() {
 			record.Notes = append(record.Notes, note)
 		}
@@ -167,11 +167,11 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 		})
 		switch {
 		case err == nil:
-			st.observe(ctx, sl.variant)
+			st.Observe(ctx, sl.variant)
 		case ctx.Err() == nil:
-			st.broke(err)
+			st.Broke(err)
 		}
-		st.stop(s)
+		st.Stop(s)
 	} else if st == nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 		return nil, ctx.Err()
 	}
 	// Whoever hears that a launch is done may rely on its being on record.
-	if err := st.keep(s); err != nil {
+	if err := st.Keep(s); err != nil {
 		return nil, err
 	}
 	ev.Type, ev.Seconds = "launch_done", record.Seconds

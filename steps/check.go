@@ -12,6 +12,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -87,13 +88,13 @@ func (l *Lab) CheckEngine(ctx, hard context.Context, key string, set map[string]
 	}
 	record := &ledger.Launch{ID: "check-" + runtime.ShortID(time.Now(), key), Session: "check", Purpose: "check", Ordinal: 1, Order: 1, OK: true}
 	out := &EngineCheck{Engine: key, Kind: v.Spec.Kind, Launcher: string(v.Spec.How()), Knobs: knobs}
-	st, err := l.launch(ctx, s, v, record)
+	st, err := l.Launch(ctx, s, v, record)
 	if st == nil {
 		return nil, err
 	}
 	if err == nil {
 		inspect(ctx, st, v, out)
-		st.stop(s)
+		st.Stop(s)
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -103,12 +104,12 @@ func (l *Lab) CheckEngine(ctx, hard context.Context, key string, set map[string]
 }
 
 // fill takes over what the record of the launch says.
-func (c *EngineCheck) fill(st *started, r *ledger.Launch) {
+func (c *EngineCheck) fill(st *launch.Started, r *ledger.Launch) {
 	c.OK, c.Error, c.LogTail, c.Exit = r.OK, r.Error, r.LogTail, r.Exit
 	c.Started, c.Notes = r.Engine, append(r.Notes, c.Notes...)
 	c.StartupS, c.FirstRequestS = seconds(r, "engine.startup_s"), seconds(r, "engine.first_request_s")
-	if st.inst != nil {
-		c.Log = st.inst.LogPath()
+	if st.Inst != nil {
+		c.Log = st.Inst.LogPath()
 	}
 }
 
@@ -122,8 +123,8 @@ func seconds(r *ledger.Launch, metric string) *float64 {
 }
 
 // inspect asks a running engine for all that measuring will ask it.
-func inspect(ctx context.Context, st *started, v *variant.Variant, c *EngineCheck) {
-	if models, err := st.client.Models(ctx); err == nil {
+func inspect(ctx context.Context, st *launch.Started, v *variant.Variant, c *EngineCheck) {
+	if models, err := st.Client.Models(ctx); err == nil {
 		c.MaxModelLen = models[0].MaxLen
 		for _, m := range models {
 			c.Models = append(c.Models, m.ID)
@@ -132,16 +133,16 @@ func inspect(ctx context.Context, st *started, v *variant.Variant, c *EngineChec
 	if c.Model = v.Spec.Model; c.Model == "" && len(c.Models) > 0 {
 		c.Model = c.Models[0]
 	}
-	i := &inspection{started: st, kind: variant.KindOf(v.Spec), check: c}
+	i := &inspection{Started: st, kind: variant.KindOf(v.Spec), check: c}
 	for _, look := range []func(context.Context) error{i.answer, i.tokenizer, i.length, i.cache, i.metrics} {
 		if err := look(ctx); err != nil {
 			if ctx.Err() == nil {
-				st.broke(err)
+				st.Broke(err)
 			}
 			return
 		}
 	}
-	seen, not, err := st.look(ctx, v)
+	seen, not, err := st.Look(ctx, v)
 	if err != nil {
 		c.Notes = append(c.Notes, verdict.New(code.NothingObserved, verdict.Line(err)))
 	}
@@ -151,11 +152,11 @@ func inspect(ctx context.Context, st *started, v *variant.Variant, c *EngineChec
 
 // inspection is what the questions of a check share.
 type inspection struct {
-	*started
+	*launch.Started
 	kind  kinds.Kind
 	check *EngineCheck
 }
 
 func (i *inspection) found(name string, good bool, what code.Code, args ...verdict.Arg) {
-	i.check.Findings = append(i.check.Findings, Finding{name, good, verdict.New(what, args...).Map(i.lab.Redact.Text)})
+	i.check.Findings = append(i.check.Findings, Finding{name, good, verdict.New(what, args...).Map(i.Lab.Redact.Text)})
 }

@@ -27,8 +27,8 @@ const (
 )
 
 func (i *inspection) ask(ctx context.Context, prompt string, tokens int, ignoreEOS bool) (measure.Sample, error) {
-	return i.client.Stream(ctx, openai.Request{
-		API: i.api, Prompt: prompt, MaxTokens: tokens, IgnoreEOS: ignoreEOS, ContinuousUsage: true,
+	return i.Client.Stream(ctx, openai.Request{
+		API: i.API, Prompt: prompt, MaxTokens: tokens, IgnoreEOS: ignoreEOS, ContinuousUsage: true,
 		Timeouts: openai.Timeouts{Total: checkLimit, First: checkLimit, Stall: checkLimit},
 	})
 }
@@ -39,7 +39,7 @@ func (i *inspection) answer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	i.check.Prompt, i.check.Answer = checkPrompt, i.lab.Redact.Text(verdict.Short(s.Reasoning+s.Text))
+	i.check.Prompt, i.check.Answer = checkPrompt, i.Lab.Redact.Text(verdict.Short(s.Reasoning+s.Text))
 	switch s.TokenSource {
 	case measure.SourceContinuousUsage:
 		i.found("usage", true, code.UsageEvery)
@@ -57,7 +57,7 @@ func (i *inspection) tokenizer(ctx context.Context) error {
 		i.found("tokenizer", false, code.TokenizerNone)
 		return ctx.Err()
 	}
-	count, _, err := i.client.Tokenize(ctx, checkPrompt)
+	count, _, err := i.Client.Tokenize(ctx, checkPrompt)
 	if err != nil {
 		if ctx.Err() == nil {
 			i.found("tokenizer", false, code.TokenizerSilent, verdict.Text("path", i.kind.Tokenize.Path), verdict.Line(err))
@@ -76,7 +76,7 @@ func (i *inspection) tokenizer(ctx context.Context) error {
 		i.found("tokenizer", true, code.TokenizerAlone, counted[:3]...)
 	case s.PromptTokens == count:
 		i.found("tokenizer", true, code.TokenizerAgrees, counted...)
-	case i.api == openai.Chat:
+	case i.API == openai.Chat:
 		i.found("tokenizer", true, code.TokenizerTemplate, counted...)
 	default:
 		i.found("tokenizer", false, code.TokenizerDiffers, counted...)
@@ -132,7 +132,7 @@ func (i *inspection) metrics(ctx context.Context) error {
 		patterns = append(patterns, kinds.Pattern{Name: name, Type: kinds.TypeNumber, Metric: m.Names[name]})
 	}
 	has, lacks, why := 0, []string{}, ""
-	for _, o := range observe.All(ctx, i.inst, m.Path, patterns) {
+	for _, o := range observe.All(ctx, i.Inst, m.Path, patterns) {
 		if o.Missing == "" || o.Ambiguous {
 			has++
 			continue
@@ -154,7 +154,7 @@ func (i *inspection) metrics(ctx context.Context) error {
 
 // log looks for the lines by which the kind shows that it broke.
 func (i *inspection) log() {
-	path := i.inst.LogPath()
+	path := i.Inst.LogPath()
 	if path == "" {
 		i.found("log", false, code.NoLog)
 		return

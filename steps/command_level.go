@@ -7,6 +7,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -21,13 +22,13 @@ const kernelsLevel = "kernels"
 type execution struct{ of *variant.Command }
 
 func (e execution) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
-	if err := q.execute(ctx, e.of, true); err != nil {
+	if err := q.Execute(ctx, e.of, true); err != nil {
 		return "", nil, err
 	}
 	q.answered = true
 	reasons := verdict.Because(code.MetricsPrinted, verdict.Int("metrics", len(e.of.Metrics)))
 	for _, m := range e.of.Metrics {
-		s := q.record.Metrics["command."+m.Name]
+		s := q.Record.Metrics["command."+m.Name]
 		reasons = append(reasons, verdict.New(code.MetricValues, verdict.Int("values", s.N), verdict.Num("median", s.Stats["median"], s.Unit)).On(m.Name))
 	}
 	return verdict.Pass, reasons, nil
@@ -56,9 +57,9 @@ func levelFor(b *plans.Block, v *variant.Variant) (level, error) {
 
 // work does what a launch of a benchmark is for: a command runs to its end, a
 // server is sent every cell of every workload, of the same prompts where they are given.
-func (l *Sender) work(ctx context.Context, st *started, v *variant.Variant, same *texts, ws []*plans.Workload, progress func(done, total int)) error {
+func (l *Sender) work(ctx context.Context, st *launch.Started, v *variant.Variant, same *texts, ws []*plans.Workload, progress func(done, total int)) error {
 	if v.Command != nil {
-		return st.execute(ctx, v.Command, false)
+		return st.Execute(ctx, v.Command, false)
 	}
 	if same == nil {
 		return l.send(ctx, st, "", ws, progress)

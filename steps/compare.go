@@ -122,7 +122,7 @@ func (c *compare) Prepare(ctx context.Context, s *runtime.Scope) error {
 	}
 	var failed error
 	for _, v := range it.variants {
-		if err := c.lab.fetch(ctx, v); failed == nil {
+		if err := c.lab.Fetch(ctx, v); failed == nil {
 			failed = err
 		}
 	}

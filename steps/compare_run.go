@@ -116,7 +116,7 @@ func (c *compare) measure(ctx context.Context, s *runtime.Scope, it *comparison,
 		if e.Broken == "" {
 			e.Broken, e.Cause = counts(used[v], reference)
 		}
-		if moved, why := c.lab.movedTrees(ctx, used[v], []*variant.Variant{v}, nil); e.Broken == "" && moved != "" {
+		if moved, why := c.lab.MovedTrees(ctx, used[v], []*variant.Variant{v}, nil); e.Broken == "" && moved != "" {
 			e.Broken, e.Cause = moved, why[0]
 		}
 		if e.Broken == "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -38,14 +39,14 @@ func (k *kernels) run(ctx context.Context, q *qualification) (verdict.Verdict, [
 	if !q.answered {
 		// Kernels are chosen at the first request, so there must have been one.
 		limit := time.Duration(k.Timeout)
-		if _, err := q.client.Complete(ctx, openai.Request{
+		if _, err := q.Client.Complete(ctx, openai.Request{
 			Prompt: "Hello", MaxTokens: 4, Timeouts: openai.Timeouts{Total: limit, First: limit, Stall: limit},
 		}); err != nil {
 			return "", nil, err
 		}
 		q.answered = true
 	}
-	wanted := variant.EvidenceFor(q.lab.Plan, q.variant.Knobs)
+	wanted := variant.EvidenceFor(q.Lab.Plan, q.variant.Knobs)
 	var globs []string
 	for _, e := range wanted {
 		globs = append(append(globs, e.MustSee...), e.MustNotSee...)
@@ -55,7 +56,7 @@ func (k *kernels) run(ctx context.Context, q *qualification) (verdict.Verdict, [
 		return v, reasons, err
 	}
 	if observes(wanted) {
-		seen, not, err := q.look(ctx, q.variant)
+		seen, not, err := q.Look(ctx, q.variant)
 		if err != nil {
 			return "", nil, err
 		}
@@ -70,11 +71,11 @@ func (k *kernels) run(ctx context.Context, q *qualification) (verdict.Verdict, [
 // logAt is where the log is kept, below the state directory; empty where there is
 // none.
 func (q *qualification) logAt() string {
-	path := q.inst.LogPath()
-	if path == "" || q.lab.Store == nil {
+	path := q.Inst.LogPath()
+	if path == "" || q.Lab.Store == nil {
 		return ""
 	}
-	dir := q.lab.Store.Dir()
+	dir := q.Lab.Store.Dir()
 	rel, err := filepath.Rel(dir, path)
 	if err != nil || !filepath.IsLocal(rel) {
 		return ""
@@ -87,10 +88,10 @@ func (k *kernels) proved(ctx context.Context, q *qualification, wanted []variant
 	if len(globs) == 0 {
 		return judgeKernels(wanted, nil)
 	}
-	if q.inst.LogPath() == "" {
+	if q.Inst.LogPath() == "" {
 		return verdict.Inconclusive, verdict.Because(code.LogUnknown), nil
 	}
-	scan, err := q.scanProof(ctx, wanted, globs)
+	scan, err := q.ScanProof(ctx, wanted, globs)
 	if err != nil {
 		return "", nil, err
 	}
@@ -100,9 +101,9 @@ func (k *kernels) proved(ctx context.Context, q *qualification, wanted []variant
 	v, reasons, err := judgeKernels(wanted, scan.Seen())
 	switch {
 	case err != nil:
-	case !fresh(q.record.Engine):
+	case !launch.Fresh(q.Record.Engine):
 		v, reasons = judgePartial(code.LogBeganBefore, wanted, scan.Seen(), v, reasons)
-	case logBroken(q.inst):
+	case logBroken(q.Inst):
 		// An error and not inconclusive: it is tried again, and says nothing of the variant.
 		if judged, _ := judgePartial(code.LogBrokeOff, wanted, scan.Seen(), v, reasons); judged != v {
 			return "", nil, &verdict.Fault{Reason: verdict.New(code.LogBrokeOff)}

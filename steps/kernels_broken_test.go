@@ -9,6 +9,7 @@ import (
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -42,7 +43,7 @@ func TestKernelsOfALogThatBrokeOff(t *testing.T) {
 		{"broken, nothing against it", nil, []string{"*absent*"}, true, ""},
 		{"broken, seen against it", []string{"*absent*"}, []string{"*there*"}, true, verdict.Fail},
 	} {
-		q := &qualification{started: &started{how: "process", inst: brokenLog{path: path, broken: c.broken}, record: &ledger.Launch{}}}
+		q := &qualification{Started: &launch.Started{How: "process", Inst: brokenLog{path: path, broken: c.broken}, Record: &ledger.Launch{}}}
 		wanted := []variant.Evidence{{Knob: "knob", Value: "on", MustSee: c.must, MustNotSee: c.not}}
 		v, reasons, err := (&kernels{}).proved(t.Context(), q, wanted, append(append([]string(nil), c.must...), c.not...))
 		if v != c.want || (err != nil) != (c.want == "") {

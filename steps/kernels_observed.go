@@ -1,11 +1,9 @@
 package steps
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
-	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -60,16 +58,4 @@ func orUnasked(why verdict.Reason) verdict.Reason {
 		return verdict.New(code.Unasked)
 	}
 	return why
-}
-
-// scanEvidence looks for the evidence in the engine's log.
-func scanEvidence(path string, globs []string) (*logscan.Scan, error) {
-	scan, err := logscan.New(globs)
-	if err == nil {
-		err = scan.File(path)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("the engine's log cannot be searched: %w", err)
-	}
-	return scan, nil
 }

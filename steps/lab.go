@@ -12,12 +12,13 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/work"
 )
 
 // Lab is what the steps of one apply share.
 type Lab struct {
-	launchLab
+	launch.Lab
 	Sender
 	Graph *runtime.Graph
 

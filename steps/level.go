@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -15,7 +16,7 @@ type level interface {
 
 // qualification is what a level can use: the running engine and the variant.
 type qualification struct {
-	*started
+	*launch.Started
 	variant *variant.Variant
 	// answered is true once the engine has generated at least one token: what
 	// it logs at its first request is only there afterwards.

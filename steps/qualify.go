@@ -11,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -57,7 +58,7 @@ func (q *qualify) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	if err != nil {
 		return runtime.Keys{}, err
 	}
-	keys := runtime.Keys{Measure: q.lab.qualifyKey(q.protocol(), vs...), Decide: "levels", Why: q.lab.treesChanged(s, vs...)}
+	keys := runtime.Keys{Measure: q.lab.qualifyKey(q.protocol(), vs...), Decide: "levels", Why: q.lab.TreesChanged(s, vs...)}
 	why, err := q.spared(s, vs[len(vs)-1])
 	if !why.IsZero() {
 		// Which variant it is compared with, or which engine is the first, may be
@@ -117,34 +118,34 @@ func (q *qualify) one(ctx context.Context, s *runtime.Scope, v *variant.Variant,
 	}
 	id := runtime.QualifyLaunch + runtime.ShortID(s.Run, s.Node.ID, v.Key, s.Attempt)
 	s.Emit(runtime.Event{Type: "launch_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, Level: "qualification", Launch: 1, Launches: 1, LaunchID: id})
-	st, err := q.lab.launch(ctx, s, v, &ledger.Launch{ID: id, Session: id, Purpose: ledger.ForQualification, Ordinal: 1, Order: 1, OK: true})
+	st, err := q.lab.Launch(ctx, s, v, &ledger.Launch{ID: id, Session: id, Purpose: ledger.ForQualification, Ordinal: 1, Order: 1, OK: true})
 	var levels []ledger.Level
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		levels = afterwards(blocks, ledger.Level{Name: blocks[0].Kind, Verdict: verdict.Error, Reasons: []verdict.Reason{st.record.Error}})
+		levels = afterwards(blocks, ledger.Level{Name: blocks[0].Kind, Verdict: verdict.Error, Reasons: []verdict.Reason{st.Record.Error}})
 	} else {
 		levels, err = q.levels(ctx, s, st, v, blocks)
 		if err == nil {
-			st.observe(ctx, v)
+			st.Observe(ctx, v)
 		}
-		st.stop(s)
+		st.Stop(s)
 		if err != nil {
 			return nil, err
 		}
 	}
-	if !st.record.OK {
-		out.LogTail, out.Exit = st.record.LogTail, st.record.Exit
+	if !st.Record.OK {
+		out.LogTail, out.Exit = st.Record.LogTail, st.Record.Exit
 	}
 	out.Launches = append(out.Launches, id)
-	return levels, st.keep(s)
+	return levels, st.Keep(s)
 }
 
 // levels runs one level after the other and stops at the first that does not
 // pass: what comes after it is recorded as invalid, with the root cause.
-func (q *qualify) levels(ctx context.Context, s *runtime.Scope, st *started, v *variant.Variant, blocks []*plans.Block) ([]ledger.Level, error) {
-	at := &qualification{started: st, variant: v}
+func (q *qualify) levels(ctx context.Context, s *runtime.Scope, st *launch.Started, v *variant.Variant, blocks []*plans.Block) ([]ledger.Level, error) {
+	at := &qualification{Started: st, variant: v}
 	var done []ledger.Level
 	for i, b := range blocks {
 		lv, err := levelFor(b, v)
@@ -160,8 +161,8 @@ func (q *qualify) levels(ctx context.Context, s *runtime.Scope, st *started, v *
 			if ctx.Err() != nil || errors.Is(err, context.Canceled) {
 				return nil, context.Cause(ctx)
 			}
-			st.broke(err)
-			l.Verdict, l.Reasons = verdict.Error, []verdict.Reason{st.record.Error}
+			st.Broke(err)
+			l.Verdict, l.Reasons = verdict.Error, []verdict.Reason{st.Record.Error}
 		}
 		s.Emit(runtime.Event{Type: "level_done", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: b.Kind, Variant: v.Name, Verdict: string(l.Verdict), Reasons: l.Reasons, Seconds: l.Seconds})
 		if l.Verdict != verdict.Pass {

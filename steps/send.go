@@ -11,13 +11,14 @@ import (
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/engine/telemetry"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/steps/launch"
 )
 
 // send measures a fresh engine with every cell of every workload and completes
 // the launch's record. What was measured before something broke is kept.
-func (l *Sender) send(ctx context.Context, st *started, set string, ws []*plans.Workload, progress func(done, total int)) error {
+func (l *Sender) send(ctx context.Context, st *launch.Started, set string, ws []*plans.Workload, progress func(done, total int)) error {
 	taken, failed := Record(ctx, l.subject(st, set, progress), ws)
-	r := st.record
+	r := st.Record
 	if r.Metrics == nil {
 		r.Metrics = map[string]measure.Summary{}
 	}
@@ -31,14 +32,14 @@ func (l *Sender) send(ctx context.Context, st *started, set string, ws []*plans.
 }
 
 // keepRaw stores what the metrics can be derived from again.
-func keepRaw(st *started, taken measure.Recording) (err error) {
+func keepRaw(st *launch.Started, taken measure.Recording) (err error) {
 	if len(taken.Samples) > 0 {
-		if st.record.Samples, err = st.lab.Store.WriteSamples(taken.Samples); err != nil {
+		if st.Record.Samples, err = st.Lab.Store.WriteSamples(taken.Samples); err != nil {
 			return fmt.Errorf("raw samples cannot be kept: %w", err)
 		}
 	}
 	if len(taken.Series) > 0 {
-		if st.record.Series, err = st.lab.Store.WriteSeries(taken.Series); err != nil {
+		if st.Record.Series, err = st.Lab.Store.WriteSeries(taken.Series); err != nil {
 			return fmt.Errorf("what was sampled beside the requests cannot be kept: %w", err)
 		}
 	}
@@ -46,17 +47,17 @@ func keepRaw(st *started, taken measure.Recording) (err error) {
 }
 
 // subject is the running engine as it is measured.
-func (l *Sender) subject(st *started, set string, progress func(done, total int)) Subject {
+func (l *Sender) subject(st *launch.Started, set string, progress func(done, total int)) Subject {
 	s := Subject{
-		Client: st.client, Kind: st.kind, Zero: st.began, Fresh: true, Redact: func(all []measure.Sample) { redactSamples(all, st.lab.Redact) }, Progress: progress,
+		Client: st.Client, Kind: st.Kind, Zero: st.Began, Fresh: true, Redact: func(all []measure.Sample) { redactSamples(all, st.Lab.Redact) }, Progress: progress,
 		Calibrate: l.calibrator.Calibrate,
-		Machine:   telemetry.Config{GPUs: st.gpu.uuids(), Ignore: st.gpu.config.Ignore, IdleMiB: st.gpu.config.IdleMB},
+		Machine:   telemetry.Config{GPUs: st.GPU.UUIDs(), Ignore: st.GPU.Config.Ignore, IdleMiB: st.GPU.Config.IdleMB},
 		Prompts: func(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
 			return l.prompts(ctx, client, set, w, cell)
 		},
 	}
-	if resident, ok := st.inst.(engine.Resident); ok {
-		s.Machine.Own, s.Machine.Host, s.Machine.Container = resident.PIDs, true, st.inst.About()["container"]
+	if resident, ok := st.Inst.(engine.Resident); ok {
+		s.Machine.Own, s.Machine.Host, s.Machine.Container = resident.PIDs, true, st.Inst.About()["container"]
 	}
 	return s
 }

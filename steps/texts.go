@@ -9,6 +9,7 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/launch"
 )
 
 // texts are the prompts that all engines of a comparison are sent. The first
@@ -29,7 +30,7 @@ func promptKey(set string, w *plans.Workload, cell plans.Cell) string {
 
 // keep stores the prompts that a complete launch was sent, and refuses others
 // than those that were sent before.
-func (t *texts) keep(l *Sender, st *started, ws []*plans.Workload) error {
+func (t *texts) keep(l *Sender, st *launch.Started, ws []*plans.Workload) error {
 	all := map[string]prompt.Prompts{}
 	l.mu.Lock()
 	for _, w := range ws {
@@ -43,14 +44,14 @@ func (t *texts) keep(l *Sender, st *started, ws []*plans.Workload) error {
 	if err != nil {
 		return err
 	}
-	sum, err := st.lab.Store.Put(data)
+	sum, err := st.Lab.Store.Put(data)
 	if err != nil {
 		return fmt.Errorf("the prompts cannot be kept: %w", err)
 	}
 	if t.sum != "" && t.sum != sum {
 		return fmt.Errorf("this launch was sent other prompts than those before it; this is a mistake in mxflow")
 	}
-	t.sum, st.record.Prompts = sum, sum
+	t.sum, st.Record.Prompts = sum, sum
 	return nil
 }
 

@@ -16,8 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/endpoint"
 	"github.com/mxflow/mxflow/engine/gpu"
@@ -31,6 +29,8 @@ import (
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/steps/launch"
+	"github.com/spf13/cobra"
 )
 
 // bench is what the command line of `mxflow bench` asks for.
@@ -481,11 +481,11 @@ func hinted(err error, w *plans.Workload, kind kinds.Kind) error {
 // subject is the server as it is measured.
 func (b bench) subject(ctx context.Context, inst engine.Instance) (steps.Subject, error) {
 	access := inst.Access()
-	kind := ready.Recognise(ctx, steps.ClientOf(inst, kinds.Kind{}, b.model).HTTP, access)
+	kind := ready.Recognise(ctx, launch.ClientOf(inst, kinds.Kind{}, b.model).HTTP, access)
 	if b.kind != "" {
 		kind, _ = kinds.Lookup(b.kind)
 	}
-	s := steps.Subject{Client: steps.ClientOf(inst, kind, b.model), Kind: kind, Fresh: true}
+	s := steps.Subject{Client: launch.ClientOf(inst, kind, b.model), Kind: kind, Fresh: true}
 	if len(b.gpus) == 0 {
 		return s, nil
 	}

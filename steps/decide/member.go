@@ -231,7 +231,6 @@ func (m *Member) CloseRetracted(v *View, launches []*ledger.Launch) verdict.Reas
 	return verdict.Reason{}
 }
 
-
 // Crashes are the starts of a variant on this machine that crashed since its last
 // launch that counts, in any slot, whoever started it and what for: to qualify it,
 // or in a session that was left behind. What is launched after them must not make

@@ -1,4 +1,4 @@
-package steps
+package launch
 
 import (
 	"context"
@@ -29,12 +29,12 @@ const (
 // before they can. Its time is a metric of the launch, since what is compiled
 // just in time is compiled now; the first request of a workload, whose shapes are
 // others, keeps its own limit.
-func (st *started) firstRequest(ctx context.Context, v *variant.Variant) error {
+func (st *Started) firstRequest(ctx context.Context, v *variant.Variant) error {
 	if !answers(v.Spec) {
 		return nil
 	}
 	limit := firstTimeout
-	if e := st.lab.Plan.Engine(v.Engine); e != nil && e.FirstTimeout > 0 {
+	if e := st.Lab.Plan.Engine(v.Engine); e != nil && e.FirstTimeout > 0 {
 		limit = e.FirstTimeout
 	}
 	r := openai.Request{Prompt: firstPrompt, MaxTokens: 1, Timeouts: openai.Timeouts{Total: limit, First: limit, Stall: limit}}
@@ -43,8 +43,8 @@ func (st *started) firstRequest(ctx context.Context, v *variant.Variant) error {
 		// Some servers have chat alone. If they have neither, the first error
 		// says more.
 		r.API = openai.Chat
-		if chat, chatErr := st.client.Stream(ctx, r); chatErr == nil {
-			sample, err, st.api = chat, nil, openai.Chat
+		if chat, chatErr := st.Client.Stream(ctx, r); chatErr == nil {
+			sample, err, st.API = chat, nil, openai.Chat
 		}
 	}
 	if err != nil {
@@ -63,11 +63,11 @@ func (st *started) firstRequest(ctx context.Context, v *variant.Variant) error {
 // patiently sends a request again for as long as the server says when to come
 // back and the limit allows: it is busy and not broken. Waited is the time from
 // the first send to the last one.
-func (st *started) patiently(ctx context.Context, r openai.Request, limit time.Duration) (sample measure.Sample, waited time.Duration, err error) {
+func (st *Started) patiently(ctx context.Context, r openai.Request, limit time.Duration) (sample measure.Sample, waited time.Duration, err error) {
 	began := time.Now()
 	for {
 		waited = time.Since(began)
-		sample, err = st.client.Stream(ctx, r)
+		sample, err = st.Client.Stream(ctx, r)
 		pause := load.PutOff(err)
 		if pause == 0 || time.Since(began)+pause > limit {
 			return sample, waited, err
@@ -98,42 +98,42 @@ func statusOf(err error) int {
 }
 
 // hint says what to look at after an answer that refuses the request itself.
-func (st *started) hint(ctx context.Context, err error) string {
+func (st *Started) hint(ctx context.Context, err error) string {
 	switch status := statusOf(err); {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return "; look at the key: api_key or headers of an endpoint block"
-	case (status == http.StatusNotFound || status == http.StatusBadRequest) && st.client.Model != "":
-		models, err := st.client.Models(ctx)
+	case (status == http.StatusNotFound || status == http.StatusBadRequest) && st.Client.Model != "":
+		models, err := st.Client.Models(ctx)
 		if err != nil {
 			return ""
 		}
 		var names []string
 		for _, m := range models {
-			if m.ID == st.client.Model {
+			if m.ID == st.Client.Model {
 				return ""
 			}
 			names = append(names, fmt.Sprintf("%q", m.ID))
 		}
-		return fmt.Sprintf("; it was asked for model %q and serves %s", st.client.Model, strings.Join(names[:min(len(names), 5)], ", "))
+		return fmt.Sprintf("; it was asked for model %q and serves %s", st.Client.Model, strings.Join(names[:min(len(names), 5)], ", "))
 	}
 	return ""
 }
 
 // lookAlive asks for the end of a server of which mxflow is not told, so that
 // Exited and Exit know of it.
-func (st *started) lookAlive() {
-	if c, ok := st.inst.(engine.Checker); ok {
+func (st *Started) lookAlive() {
+	if c, ok := st.Inst.(engine.Checker); ok {
 		_ = c.Alive(context.Background()) // limits itself
 	}
 }
 
-// fresh reports whether the launch was a start of its own.
-func fresh(about map[string]string) bool { return about["fresh"] != "no" }
+// Fresh reports whether the launch was a start of its own.
+func Fresh(about map[string]string) bool { return about["fresh"] != "no" }
 
 // keepStartup records the time until the engine was ready, which exists only
 // where there was a start and it came to its end.
-func (st *started) keepStartup() {
-	if took := st.inst.Startup(); took > 0 {
+func (st *Started) keepStartup() {
+	if took := st.Inst.Startup(); took > 0 {
 		st.perLaunch("startup_s", took.Seconds())
 	}
 }

@@ -1,6 +1,4 @@
-//go:build unix
-
-package steps
+package launch
 
 import (
 	"context"

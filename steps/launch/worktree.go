@@ -1,4 +1,4 @@
-package steps
+package launch
 
 import (
 	"context"
@@ -26,7 +26,7 @@ import (
 // the file beside it says so, which is written last: a build that was cut, by
 // whatever, is made again from the start.
 type worktree struct {
-	lab       *launchLab
+	lab       *Lab
 	src       *engine.Source
 	base, key string
 	launch    string
@@ -187,4 +187,19 @@ func (w worktree) build(ctx context.Context, i int, command []string, record *le
 		}
 	}
 	return failure
+}
+
+// finish says that the worktree is whole.
+func (w worktree) finish(changed map[string]string) error {
+	text, err := json.Marshal(built{Key: w.key, Commit: w.src.Commit, Built: time.Now().UTC(), Changed: changed})
+	if err == nil {
+		err = os.WriteFile(w.mark()+".new", text, 0o644)
+	}
+	if err == nil {
+		err = os.Rename(w.mark()+".new", w.mark())
+	}
+	if err != nil {
+		return failed("source", "be checked out", "that it is built could not be written down: %v", err)
+	}
+	return nil
 }

@@ -1,4 +1,4 @@
-package steps
+package launch
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 )
 
 // sourceLab is a lab with a state directory, and a repository of one commit.
-func sourceLab(t *testing.T) (*launchLab, string) {
+func sourceLab(t *testing.T) (*Lab, string) {
 	t.Helper()
 	for name, value := range map[string]string{
 		"HOME": t.TempDir(), "GIT_CONFIG_NOSYSTEM": "1",
@@ -48,7 +48,7 @@ func sourceLab(t *testing.T) (*launchLab, string) {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 	}
-	return &launchLab{Resolver: variant.Resolver{Plan: &plans.Plan{Dir: dir}}, Store: st, Owner: "test-" + runtime.ShortID(dir), RunDir: filepath.Join(dir, "run")}, repo
+	return &Lab{Resolver: variant.Resolver{Plan: &plans.Plan{Dir: dir}}, Store: st, Owner: "test-" + runtime.ShortID(dir), RunDir: filepath.Join(dir, "run")}, repo
 }
 
 func scope() *runtime.Scope {
@@ -56,7 +56,7 @@ func scope() *runtime.Scope {
 }
 
 // provided makes a launch ready and returns its spec and record.
-func provided(t *testing.T, l *launchLab, spec engine.Spec) (engine.Spec, *ledger.Launch, error) {
+func provided(t *testing.T, l *Lab, spec engine.Spec) (engine.Spec, *ledger.Launch, error) {
 	t.Helper()
 	record := &ledger.Launch{ID: "launch", Engine: map[string]string{}}
 	v, err := l.provide(t.Context(), scope(), &variant.Variant{Name: "arm", Key: "0123456789abcdef", Spec: spec}, record)

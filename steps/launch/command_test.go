@@ -1,4 +1,4 @@
-package steps
+package launch
 
 import (
 	"context"
@@ -49,8 +49,8 @@ func TestEndlessOutputIsStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = inst.Stop(context.Background()) }()
-	st := &started{inst: inst, lab: &launchLab{}, record: &ledger.Launch{OK: true}, command: useOf(c, dir)}
-	err = st.execute(t.Context(), c, false)
+	st := &Started{Inst: inst, Lab: &Lab{}, Record: &ledger.Launch{OK: true}, command: useOf(c, dir)}
+	err = st.Execute(t.Context(), c, false)
 	var failure *engine.Failure
 	if !errors.As(err, &failure) || !strings.Contains(failure.Reason, "printed more than 64 MiB") {
 		t.Errorf("got %v", err)

@@ -1,7 +1,8 @@
-package steps
+package launch
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"time"
 
@@ -20,28 +21,28 @@ const (
 
 // lagging reports whether the engine's log comes to its file through others, a
 // daemon or a network, and so later than the answers that it is about.
-func (st *started) lagging() bool { return st.how != "process" && st.inst.LogPath() != "" }
+func (st *Started) lagging() bool { return st.How != "process" && st.Inst.LogPath() != "" }
 
 // settleLog waits until a lagging log has come to rest: what must not be seen may
 // still be under way.
-func (st *started) settleLog(ctx context.Context) {
+func (st *Started) settleLog(ctx context.Context) {
 	if !st.lagging() {
 		return
 	}
-	size, since := logSize(st.inst.LogPath()), time.Now()
+	size, since := logSize(st.Inst.LogPath()), time.Now()
 	for begin := since; time.Since(begin) < lateLines && time.Since(since) < quietLog && pauseFor(ctx, logLook); {
-		if now := logSize(st.inst.LogPath()); now != size {
+		if now := logSize(st.Inst.LogPath()); now != size {
 			size, since = now, time.Now()
 		}
 	}
 }
 
-// scanProof looks for the evidence in the engine's log. Where the log lags it
+// ScanProof looks for the evidence in the engine's log. Where the log lags it
 // gives lines that must be seen some time to come.
-func (st *started) scanProof(ctx context.Context, wanted []variant.Evidence, globs []string) (*logscan.Scan, error) {
+func (st *Started) ScanProof(ctx context.Context, wanted []variant.Evidence, globs []string) (*logscan.Scan, error) {
 	st.settleLog(ctx)
 	for begin := time.Now(); ; {
-		scan, err := scanEvidence(st.inst.LogPath(), globs)
+		scan, err := scanEvidence(st.Inst.LogPath(), globs)
 		if err != nil || !st.lagging() || allSeen(wanted, scan.Seen()) || time.Since(begin) > lateLines || !pauseFor(ctx, logLook) {
 			return scan, err
 		}
@@ -75,4 +76,16 @@ func pauseFor(ctx context.Context, d time.Duration) bool {
 	case <-time.After(d):
 		return true
 	}
+}
+
+// scanEvidence looks for the evidence in the engine's log.
+func scanEvidence(path string, globs []string) (*logscan.Scan, error) {
+	scan, err := logscan.New(globs)
+	if err == nil {
+		err = scan.File(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the engine's log cannot be searched: %w", err)
+	}
+	return scan, nil
 }

@@ -1,16 +1,18 @@
-package steps
+package launch
 
 import (
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/steps/variant"
 )
 
 // running is an engine at a place of its own.
@@ -51,5 +53,35 @@ func TestClientOfAnEngineThatClosesStreams(t *testing.T) {
 		if n := connections.Load(); (n == 3) != fresh {
 			t.Errorf("%s: %d connections for 3 streams", kind, n)
 		}
+	}
+}
+
+// Each kind's way of counting reaches the client that prompts are made with.
+func TestKindsCountTokens(t *testing.T) {
+	answers := map[string]string{"/tokenize": `{"count":3,"tokens":[1,2,3]}`, "/v1/token/encode": `{"length":3,"tokens":[7,8,9]}`, "/own": `{"count":3}`}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		said, ok := answers[r.URL.Path]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		_, _ = w.Write([]byte(said))
+	}))
+	defer s.Close()
+	own := variant.Profile{TokenizePath: "/own"}.Over(kinds.Kind{Name: "openai"})
+	for _, k := range append(kinds.All(), own) {
+		if k.Tokenize.Path == "" {
+			continue
+		}
+		client := openai.New(s.URL, "m")
+		client.Tokenizer = tokenizerOf(k.Tokenize)
+		if n, _, err := client.Tokenize(t.Context(), "a b c"); err != nil || n != 3 {
+			t.Errorf("%s at %s: %d, %v", k.Name, k.Tokenize.Path, n, err)
+		}
+	}
+	client := openai.New(s.URL, "m")
+	client.Tokenizer = tokenizerOf(kinds.Tokenize{Path: "/own", Field: "prompt", Count: ".nothing"})
+	if _, _, err := client.Tokenize(t.Context(), "x"); err == nil || !strings.Contains(err.Error(), ".nothing of its answer is <nil>") {
+		t.Errorf("an answer without a count: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package steps
+package launch
 
 import (
 	"os"
@@ -38,7 +38,7 @@ var cacheFolders = []struct{ variable, folder string }{
 const cachesMount = "/mxflow-caches"
 
 // provideCaches gives a launch its caches and records their state.
-func (l *launchLab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch) error {
+func (l *Lab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch) error {
 	c := spec.Caches
 	if spec.Endpoint != nil {
 		return failed("engine", "start", "it is an endpoint that somebody else runs, so that mxflow cannot say what its caches hold: remove the caches block")
@@ -94,7 +94,7 @@ func (l *launchLab) provideCaches(spec *engine.Spec, key string, record *ledger.
 
 // warmed reports whether a launch of this variant went through with these
 // caches: one that broke may have compiled half of it.
-func (l *launchLab) warmed(dir, key string) bool {
+func (l *Lab) warmed(dir, key string) bool {
 	if _, err := os.Stat(dir); err != nil || l.Store == nil {
 		return false
 	}

@@ -1,10 +1,12 @@
-package steps
+package launch
 
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine"
@@ -18,7 +20,7 @@ import (
 // the trees it sees, the worktree of its revision, built, and its caches. It
 // returns the variant with the paths put in. The error is a *engine.Failure, or
 // the context's.
-func (l *launchLab) provide(ctx context.Context, s *runtime.Scope, v *variant.Variant, record *ledger.Launch) (*variant.Variant, error) {
+func (l *Lab) provide(ctx context.Context, s *runtime.Scope, v *variant.Variant, record *ledger.Launch) (*variant.Variant, error) {
 	marked := strings.Contains(strings.Join(v.Spec.Command, "\x00")+"\x00"+v.Spec.Dir, variant.SourceMark)
 	if marked && v.Spec.Source == nil {
 		return v, failed("engine", "start", "its command or folder has %s in it, and neither the engine nor a value of a knob has a source block: add source { repo = …, ref = … }", variant.SourceMark)
@@ -49,7 +51,7 @@ func failed(of, op, format string, args ...any) *engine.Failure {
 }
 
 // provideSource makes the worktree and puts its path where {source} stands.
-func (l *launchLab) provideSource(ctx context.Context, s *runtime.Scope, spec *engine.Spec, record *ledger.Launch) error {
+func (l *Lab) provideSource(ctx context.Context, s *runtime.Scope, spec *engine.Spec, record *ledger.Launch) error {
 	src := spec.Source
 	if src.Problem != "" {
 		return failed("source", "be checked out", "%s", src.Problem)
@@ -153,4 +155,38 @@ func trackedChanges(ctx context.Context, dir, commit string) ([]string, error) {
 		state.Changed = append(state.Changed, "HEAD, which is at "+git.Short(head)+",")
 	}
 	return state.Changed, err
+}
+
+// stateFolder is a folder of the state directory, or of the run where there is no
+// state directory.
+func (l *Lab) stateFolder(name string) string {
+	if l.Store == nil {
+		return filepath.Join(l.RunDir, name)
+	}
+	return filepath.Join(l.Store.Dir(), name)
+}
+
+// copies are the maps and structs of a spec that a launch changes, so that the
+// variant's own stay as they are.
+func copies(spec engine.Spec) engine.Spec {
+	spec.Env = maps.Clone(spec.Env)
+	if spec.Env == nil {
+		spec.Env = map[string]string{}
+	}
+	spec.Command = slices.Clone(spec.Command)
+	if spec.Docker != nil {
+		d := *spec.Docker
+		d.Volumes = maps.Clone(d.Volumes)
+		if d.Volumes == nil {
+			d.Volumes = map[string]string{}
+		}
+		d.Command, d.Entrypoint = slices.Clone(d.Command), slices.Clone(d.Entrypoint)
+		spec.Docker = &d
+	}
+	if spec.Exec != nil {
+		e := *spec.Exec
+		e.Command = slices.Clone(e.Command)
+		spec.Exec = &e
+	}
+	return spec
 }

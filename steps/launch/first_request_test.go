@@ -1,4 +1,4 @@
-package steps
+package launch
 
 import (
 	"fmt"
@@ -42,12 +42,12 @@ func TestFirstRequest(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := httptest.NewServer(oneToken(c.path, c.model))
 			defer s.Close()
-			st := &started{client: openai.New(s.URL, "m"), record: &ledger.Launch{}, lab: &launchLab{Resolver: variant.Resolver{Plan: &plans.Plan{}}}}
+			st := &Started{Client: openai.New(s.URL, "m"), Record: &ledger.Launch{}, Lab: &Lab{Resolver: variant.Resolver{Plan: &plans.Plan{}}}}
 			err := st.firstRequest(t.Context(), &variant.Variant{Spec: engine.Spec{Kind: "openai"}})
-			_, timed := st.record.Metrics["engine.first_request_s"]
+			_, timed := st.Record.Metrics["engine.first_request_s"]
 			switch {
-			case c.fails == "" && (err != nil || st.first == nil || !timed || st.api != c.api):
-				t.Errorf("%v, answer %v, timed %v, api %q", err, st.first, timed, st.api)
+			case c.fails == "" && (err != nil || st.first == nil || !timed || st.API != c.api):
+				t.Errorf("%v, answer %v, timed %v, api %q", err, st.first, timed, st.API)
 			case c.fails != "" && (err == nil || !strings.Contains(err.Error(), c.fails) || timed):
 				t.Errorf("%v (timed %v), want %q in it", err, timed, c.fails)
 			}
@@ -64,13 +64,13 @@ func TestFirstRequest(t *testing.T) {
 		oneToken("/v1/completions", "m").ServeHTTP(w, r)
 	}))
 	defer s.Close()
-	busy := &started{client: openai.New(s.URL, "m"), record: &ledger.Launch{}, lab: &launchLab{Resolver: variant.Resolver{Plan: &plans.Plan{}}}}
+	busy := &Started{Client: openai.New(s.URL, "m"), Record: &ledger.Launch{}, Lab: &Lab{Resolver: variant.Resolver{Plan: &plans.Plan{}}}}
 	if err := busy.firstRequest(t.Context(), &variant.Variant{Spec: engine.Spec{Kind: "openai"}}); err != nil || refused != 3 || busy.first == nil {
 		t.Errorf("a busy server was asked %d times: %v", refused, err)
 	}
 	// What is no server is not asked.
-	st := &started{record: &ledger.Launch{}, lab: &launchLab{Resolver: variant.Resolver{Plan: &plans.Plan{}}}}
-	if err := st.firstRequest(t.Context(), &variant.Variant{Spec: engine.Spec{Kind: "command"}}); err != nil || st.record.Metrics != nil {
+	st := &Started{Record: &ledger.Launch{}, Lab: &Lab{Resolver: variant.Resolver{Plan: &plans.Plan{}}}}
+	if err := st.firstRequest(t.Context(), &variant.Variant{Spec: engine.Spec{Kind: "command"}}); err != nil || st.Record.Metrics != nil {
 		t.Errorf("a command was asked: %v", err)
 	}
 }

@@ -1,10 +1,12 @@
-package steps
+package launch
 
 import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -12,15 +14,102 @@ import (
 	"github.com/mxflow/mxflow/engine/git"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// movedTrees looks for trees that changed while a benchmark was made of them:
+// recordTrees hashes the trees of a launch and keeps what is not committed. A
+// declared tree that cannot be hashed is a failed launch; one that mxflow only
+// noticed is a note.
+func (l *Lab) recordTrees(ctx context.Context, v *variant.Variant, record *ledger.Launch) error {
+	for _, t := range v.Spec.Trees {
+		state, err := l.recordTree(ctx, t)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil && t.Noticed:
+			record.Notes = append(record.Notes, verdict.New(code.TreeUnrecorded, verdict.Err(err)).On(t.Path))
+			continue
+		case err != nil:
+			return failed("tree "+t.Name, "be hashed", "%v", err)
+		}
+		if t.Freeze {
+			if was := l.lastTree(t.Name, state.Path); was != nil && was.Hash != state.Hash {
+				return &verdict.Fault{Reason: verdict.New(code.TreeFrozen, l.difference(ctx, *was, state).args()...).On(t.Name)}
+			}
+		}
+		setTree(record, t.Name, state)
+	}
+	return nil
+}
+
+func (l *Lab) recordTree(ctx context.Context, t engine.Tree) (out ledger.Tree, err error) {
+	file, err := os.CreateTemp("", "mxflow-diff-*")
+	if err != nil {
+		return out, err
+	}
+	defer os.Remove(file.Name())
+	state, err := variant.Snapshot(ctx, t, file)
+	if closeErr := file.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return out, err
+	}
+	out = ledger.Tree{Path: t.Path, Commit: state.Commit, Hash: state.Hash}
+	if state.Clean || l.Store == nil {
+		return out, nil
+	}
+	if err := redact.File(file.Name(), l.Redact); err != nil {
+		return out, fmt.Errorf("sensitive values cannot be taken out of its diff: %w", err)
+	}
+	out.Diff, err = l.Store.PutFile(file.Name())
+	return out, err
+}
+
+// lastTree is how a tree was at the latest launch on record that went well; nil
+// where it was at none.
+func (l *Lab) lastTree(name, path string) *ledger.Tree {
+	if l.Store == nil {
+		return nil
+	}
+	for _, launch := range slices.Backward(l.Store.Launches(store.LaunchFilter{OK: true})) {
+		if t, ok := launch.Trees[name]; ok && t.Path == path && t.Hash != "" {
+			return &t
+		}
+	}
+	return nil
+}
+
+// TreesChanged says for `mxflow plan` which tree is why a node is measured
+// again; no fact where none is.
+func (l *Lab) TreesChanged(s *runtime.Scope, vs ...*variant.Variant) verdict.Reason {
+	for _, v := range vs {
+		for _, t := range v.Spec.Trees {
+			was := l.lastTree(t.Name, t.Path)
+			if was == nil || was.Hash == t.Hash {
+				continue
+			}
+			if t.Problem != "" {
+				return verdict.New(code.TreeUnhashed, verdict.Text("error", t.Problem)).On(t.Name)
+			}
+			changed, _ := runtime.Ask(s, "diff "+t.Path+was.Hash+t.Hash, func(ctx context.Context) (changes, error) {
+				return l.differenceNow(ctx, *was, t)
+			})
+			return verdict.New(code.TreeChanged, changed.args()...).On(t.Name)
+		}
+	}
+	return verdict.Reason{}
+}
+
+// MovedTrees looks for trees that changed while a benchmark was made of them:
 // then its launches are not launches of one thing. The qualification counts with
 // them, since it speaks for what was measured. An empty verdict means that all
 // are as they were.
-func (l *launchLab) movedTrees(ctx context.Context, used []*ledger.Launch, vs []*variant.Variant, qualified *ledger.Decision) (verdict.Verdict, []verdict.Reason) {
+func (l *Lab) MovedTrees(ctx context.Context, used []*ledger.Launch, vs []*variant.Variant, qualified *ledger.Decision) (verdict.Verdict, []verdict.Reason) {
 	first := map[string]*ledger.Launch{}
 	var launches []*ledger.Launch
 	if qualified != nil && l.Store != nil {
@@ -80,7 +169,7 @@ func (c changes) args() (args []verdict.Arg) {
 
 // difference is in which files two states of a tree differ, from their diffs on
 // record and, where the commit differs, from the repository.
-func (l *launchLab) difference(ctx context.Context, before, after ledger.Tree) changes {
+func (l *Lab) difference(ctx context.Context, before, after ledger.Tree) changes {
 	a, errA := l.diffOf(before)
 	b, errB := l.diffOf(after)
 	if errA != nil || errB != nil {
@@ -90,7 +179,7 @@ func (l *launchLab) difference(ctx context.Context, before, after ledger.Tree) c
 }
 
 // differenceNow is difference against a tree as it lies there now.
-func (l *launchLab) differenceNow(ctx context.Context, before ledger.Tree, t engine.Tree) (c changes, err error) {
+func (l *Lab) differenceNow(ctx context.Context, before ledger.Tree, t engine.Tree) (c changes, err error) {
 	r, err := git.Open(ctx, t.Path)
 	if err != nil {
 		return c, err
@@ -108,7 +197,7 @@ func (l *launchLab) differenceNow(ctx context.Context, before ledger.Tree, t eng
 	return l.changed(ctx, before, state.Commit, a, []byte(l.Redact.Text(patch.String()))), nil
 }
 
-func (l *launchLab) changed(ctx context.Context, before ledger.Tree, commit string, a, b []byte) changes {
+func (l *Lab) changed(ctx context.Context, before ledger.Tree, commit string, a, b []byte) changes {
 	changed := map[string]bool{}
 	was, is := patchedFiles(a), patchedFiles(b)
 	for file, sum := range was {
@@ -129,7 +218,7 @@ func (l *launchLab) changed(ctx context.Context, before ledger.Tree, commit stri
 	return changes{files: slices.Sorted(maps.Keys(changed)), commit: commit, before: before.Commit}
 }
 
-func (l *launchLab) diffOf(t ledger.Tree) ([]byte, error) {
+func (l *Lab) diffOf(t ledger.Tree) ([]byte, error) {
 	if t.Diff == "" || l.Store == nil {
 		return nil, nil
 	}

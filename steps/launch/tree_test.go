@@ -1,4 +1,4 @@
-package steps
+package launch
 
 import (
 	"strings"
@@ -33,7 +33,7 @@ func TestMovedTrees(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, why := l.movedTrees(t.Context(), c.used, []*variant.Variant{v}, nil)
+			got, why := l.MovedTrees(t.Context(), c.used, []*variant.Variant{v}, nil)
 			if (c.says == "") != (got == "") || got != "" && got != verdict.Invalid || !strings.Contains(tell.Joined(why), c.says) {
 				t.Errorf("%s %v", got, tell.Lines(why))
 			}

@@ -1,0 +1,252 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+const (
+	// aCommand is what a failure of one is about.
+	aCommand = "command"
+	// outputEvery is how often a command that runs is looked at for how much it
+	// has printed.
+	outputEvery = 250 * time.Millisecond
+	// failedOutput is how much of the output of a command that failed is put into
+	// its log, in bytes.
+	failedOutput = 1 << 20
+)
+
+// outPath is where a launch keeps what a command printed to standard output, or
+// wrote to its file. It lies beside the log.
+func outPath(log string) string { return log + ".out" }
+
+// stdoutOf is the file that gets standard output; empty where it belongs into
+// the log.
+func stdoutOf(c *variant.Command, log string) string {
+	if c == nil || c.File != "" {
+		return ""
+	}
+	return outPath(log)
+}
+
+// commandUse is a command in one launch.
+type commandUse struct {
+	// of is nil where the engine is a server.
+	of *variant.Command
+	// dir is where it works, before its output file as it was at the start, nil
+	// where there was none.
+	dir    string
+	before os.FileInfo
+}
+
+// useOf looks at the file that a command is going to write.
+func useOf(c *variant.Command, dir string) commandUse {
+	u := commandUse{of: c, dir: dir}
+	if c != nil && c.File != "" {
+		u.before, _ = os.Stat(c.Path(dir))
+	}
+	return u
+}
+
+// discard removes what standard output was kept in: by then it is an artifact or
+// part of the log, both without sensitive values.
+func (u commandUse) discard(log string) {
+	if u.of != nil {
+		_ = os.Remove(outPath(log))
+	}
+}
+
+// Execute waits until a command that was started has ended, and completes the
+// launch's record with what it printed. whole puts standard output into the log
+// as well, for those who look for evidence there. The error is a *engine.Failure,
+// or ctx's.
+func (st *Started) Execute(ctx context.Context, c *variant.Command, whole bool) error {
+	out := outPath(st.Inst.LogPath())
+	err := st.await(ctx, c, out)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	// What it left behind ends before its output is read, and cannot add to it.
+	if stopErr := st.Inst.Stop(ctx); stopErr != nil && err == nil {
+		st.Record.Notes = append(st.Record.Notes, verdict.New(code.Stopping, verdict.Line(stopErr)))
+	}
+	if c.File == "" && (whole || err != nil) {
+		limit := int64(variant.MaxOutput)
+		if err != nil {
+			limit = failedOutput
+		}
+		if copied := appendFile(st.Inst.LogPath(), out, limit); copied != nil && err == nil {
+			err = st.unmeasured(nil, "its standard output cannot be put into the log: %v", copied)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return st.collect(ctx, c, out)
+}
+
+// await waits for the end of a command, within its bounds of time and output.
+func (st *Started) await(ctx context.Context, c *variant.Command, out string) error {
+	limit := time.NewTimer(c.Timeout)
+	defer limit.Stop()
+	look := time.NewTicker(outputEvery)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-limit.C:
+			err := st.unfinished("it was stopped after its time limit of %s; if it needs longer, write run { timeout = … }", c.Timeout)
+			_ = st.Inst.Stop(ctx)
+			return err
+		case <-look.C:
+			if info, err := os.Stat(out); err == nil && info.Size() > variant.MaxOutput {
+				err := st.unfinished("it printed more than %d MiB to standard output, which is for its JSON; let it log to standard error", variant.MaxOutput>>20)
+				_ = st.Inst.Stop(ctx)
+				return err
+			}
+		case <-st.Inst.Exited():
+			if exit := st.Inst.Exit(); exit == nil || exit.Code != 0 || exit.Signal != "" {
+				return st.unfinished("it failed")
+			}
+			return nil
+		}
+	}
+}
+
+// unfinished is a command that did not come to a good end, with its last words.
+func (st *Started) unfinished(format string, args ...any) *engine.Failure {
+	tail := logscan.Tail(st.Inst.LogPath(), 15)
+	if len(tail) == 0 {
+		// Some say on standard output what went wrong.
+		tail = logscan.Tail(outPath(st.Inst.LogPath()), 15)
+	}
+	return &engine.Failure{Of: aCommand, Op: "finish", Reason: fmt.Sprintf(format, args...), Exit: st.Inst.Exit(), LogTail: tail}
+}
+
+// unmeasured is a command that ended well and left nothing to go by. It has not
+// crashed, so there is no exit.
+func (st *Started) unmeasured(text []byte, format string, args ...any) *engine.Failure {
+	f := &engine.Failure{Of: aCommand, Op: "be measured", Reason: fmt.Sprintf(format, args...), LogTail: logscan.Tail(st.Inst.LogPath(), 15)}
+	if len(text) > 0 {
+		const most = 300
+		shown := text[:min(len(text), most)]
+		f.Reason += fmt.Sprintf("; what it printed begins with %q", shown)
+	}
+	return f
+}
+
+// collect keeps the output of a command that ended well and takes its metrics
+// out.
+func (st *Started) collect(ctx context.Context, c *variant.Command, out string) error {
+	if c.File != "" {
+		if err := st.fetch(c, out); err != nil {
+			return err
+		}
+	}
+	if err := redact.File(out, st.Lab.Redact); err != nil {
+		_ = os.Remove(out)
+		return st.unmeasured(nil, "sensitive values cannot be taken out of its output: %v", err)
+	}
+	text, err := readBounded(out)
+	if err != nil {
+		return st.unmeasured(nil, "%v", err)
+	}
+	// Kept as it is, so that it can be decided again, also where it is garbage.
+	if len(text) > 0 {
+		if st.Record.Output, err = st.Lab.Store.Put(text); err != nil {
+			return fmt.Errorf("the output of the command cannot be kept: %w", err)
+		}
+	}
+	values, err := c.Values(ctx, text)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return st.unmeasured(text, "%v", err)
+	}
+	if st.Record.Metrics == nil {
+		st.Record.Metrics = map[string]measure.Summary{}
+	}
+	for _, m := range c.Metrics {
+		summary, ok := m.Metric().Summary(values[m.Name])
+		if !ok {
+			return st.unmeasured(text, "metric %s has no finite values", m.Name)
+		}
+		summary.Requests = len(values[m.Name])
+		st.Record.Metrics["command."+m.Name] = summary
+	}
+	return nil
+}
+
+// fetch copies the file that the command wrote. One that was there before and
+// was not written since is of another execution.
+func (st *Started) fetch(c *variant.Command, out string) error {
+	path, before := c.Path(st.command.dir), st.command.before
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return st.unmeasured(nil, "it did not write %s", c.File)
+	case err != nil:
+		return st.unmeasured(nil, "%s cannot be read: %v", c.File, err)
+	case !info.Mode().IsRegular():
+		return st.unmeasured(nil, "%s is no file", c.File)
+	case before != nil && os.SameFile(before, info) && before.ModTime().Equal(info.ModTime()) && before.Size() == info.Size():
+		return st.unmeasured(nil, "%s was there before and was not written by this execution", c.File)
+	}
+	text, err := readBounded(path)
+	if err != nil {
+		return st.unmeasured(nil, "%v", err)
+	}
+	if err := os.WriteFile(out, text, 0o600); err != nil {
+		return st.unmeasured(nil, "%s cannot be kept: %v", c.File, err)
+	}
+	return nil
+}
+
+// readBounded reads a file of up to maxOutput bytes.
+func readBounded(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("its output cannot be read: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, variant.MaxOutput+1))
+	if err != nil {
+		return nil, fmt.Errorf("its output cannot be read: %w", err)
+	}
+	if len(text) > variant.MaxOutput {
+		return nil, fmt.Errorf("its output is larger than %d MiB; print the numbers that are asked for, and the rest to standard error", variant.MaxOutput>>20)
+	}
+	return text, nil
+}
+
+// appendFile copies the beginning of one file to the end of another.
+func appendFile(to, from string, limit int64) error {
+	in, err := os.Open(from)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, io.LimitReader(in, limit))
+	return errors.Join(err, out.Close())
+}

@@ -1,0 +1,295 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/user"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/gpu"
+	"github.com/mxflow/mxflow/engine/telemetry"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// freeEvery is how often an occupied GPU is looked at again: nvidia-smi takes up
+// to a second of a core without persistence mode.
+const freeEvery = time.Second
+
+// gpuUse is what a launch uses of the machine's GPUs.
+type gpuUse struct {
+	Config variant.GPU
+	gpus   []gpu.GPU
+}
+
+func (u gpuUse) UUIDs() (out []string) {
+	for _, g := range u.gpus {
+		out = append(out, g.UUID)
+	}
+	return out
+}
+
+func (u gpuUse) look(ctx context.Context) (gpu.Occupancy, error) {
+	return gpu.Foreign(ctx, u.UUIDs(), u.Config.Ignore, u.Config.IdleMB)
+}
+
+// gpuBefore gets a launch its GPUs: it locks them for the rest of the apply, and
+// waits until nobody else computes there. The error says who is in the way.
+func (l *Lab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant.Variant) (u gpuUse, err error) {
+	note := func(what verdict.Reason) {
+		s.Emit(runtime.Event{Type: "note", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, Why: what})
+	}
+	if u, err = l.gpusOf(ctx, v, note); err != nil || len(u.gpus) == 0 {
+		return u, err
+	}
+	wait := time.Duration(u.Config.Wait)
+	if err := l.lockGPUs(ctx, u, note); err != nil {
+		var held *gpu.HeldError
+		if errors.As(err, &held) {
+			err = fmt.Errorf("%w: it was waited for %s in vain; wait for it to finish, stop it, or set a longer wait in the engine's gpu block", held, wait)
+		}
+		return u, err
+	}
+	o, err := gpu.WaitFree(ctx, u.look, freeEvery, wait, func(o gpu.Occupancy) {
+		note(gpuWait(code.GPUWait, wait, o.String()))
+	})
+	if err != nil {
+		return u, fmt.Errorf("it cannot be seen whether the GPU is free: %w", err)
+	}
+	if !o.Free() {
+		return u, fmt.Errorf("the GPU is not free, after %s of waiting: %s; stop it, name it in ignore of the engine's gpu block if it may stay, or set a longer wait there", wait, o)
+	}
+	return u, u.calm(ctx, note)
+}
+
+// gpuHold are the GPUs that an apply holds, by UUID, until it ends.
+type gpuHold struct {
+	mu    sync.Mutex
+	locks map[string]*gpu.Lock
+}
+
+// lockGPUs locks what this apply does not hold yet.
+func (l *Lab) lockGPUs(ctx context.Context, u gpuUse, note func(verdict.Reason)) error {
+	l.gpus.mu.Lock()
+	defer l.gpus.mu.Unlock()
+	var more []gpu.GPU
+	for _, g := range u.gpus {
+		if l.gpus.locks[g.UUID] == nil {
+			more = append(more, g)
+		}
+	}
+	me := gpu.Holder{PID: os.Getpid(), User: userName(), State: l.Owner, Since: time.Now().UTC()}
+	locks, err := gpu.Acquire(ctx, gpu.LockDir(), more, me, time.Duration(u.Config.Wait), func(held *gpu.HeldError) {
+		note(gpuWait(code.GPULockWait, time.Duration(u.Config.Wait), held.Error()))
+	})
+	if err != nil {
+		return err
+	}
+	if l.gpus.locks == nil {
+		l.gpus.locks = map[string]*gpu.Lock{}
+	}
+	maps.Copy(l.gpus.locks, locks)
+	return nil
+}
+
+// gpuAfter waits until the engine's memory is given back, so that the next
+// launch begins with all of it. Whoever is still there then was beside the
+// engine, which makes the launch one on a shared GPU.
+func (l *Lab) gpuAfter(s *runtime.Scope, u gpuUse) (notes []verdict.Reason) {
+	if len(u.gpus) == 0 {
+		return nil
+	}
+	settle := time.Duration(u.Config.Settle)
+	ctx := s.Hard
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	o, err := gpu.WaitFree(ctx, u.look, freeEvery/4, settle, nil)
+	switch {
+	case err != nil:
+		return verdict.Because(code.GPUUnseen, verdict.Line(err))
+	case len(o.Processes) > 0:
+		return verdict.Because(code.GPUShared, verdict.Text("by", o.String()))
+	case !o.Free():
+		return verdict.Because(code.GPUNotGivenBack, verdict.Dur("within", settle), verdict.Text("by", o.String()))
+	}
+	return nil
+}
+
+// gpuWait is what is waited for, and for how long at most.
+func gpuWait(c code.Code, wait time.Duration, until string) verdict.Reason {
+	return verdict.New(c, verdict.Dur("wait", wait), verdict.Text("until", until))
+}
+
+// calm waits until the GPUs are as the plan wants them before a launch.
+func (u gpuUse) calm(ctx context.Context, note func(verdict.Reason)) error {
+	c := u.Config
+	if c.MaxTemperature == 0 && c.MaxPower == 0 && c.MinClock == 0 && c.MaxClock == 0 {
+		return nil
+	}
+	said := false
+	err := telemetry.Settle(ctx, u.UUIDs(), telemetry.Calm{
+		MaxTemperature: c.MaxTemperature, MaxPower: c.MaxPower, MinClock: c.MinClock, MaxClock: c.MaxClock, Timeout: time.Duration(c.Wait),
+		Waiting: func(what string) {
+			if !said {
+				note(gpuWait(code.GPUWait, time.Duration(c.Wait), what))
+			}
+			said = true
+		},
+	})
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("the GPU is not as the engine's gpu block wants it before a launch: %w", err)
+	}
+	return err
+}
+
+// gpusOf finds out which of this machine's GPUs a variant uses. A GPU that the
+// plan names and that is not there is an error.
+func (l *Lab) gpusOf(ctx context.Context, v *variant.Variant, note func(verdict.Reason)) (u gpuUse, err error) {
+	var block *plans.Block
+	if e := l.Plan.Engine(v.Engine); e != nil && len(e.Parts["gpu"]) > 0 {
+		block = e.Parts["gpu"][0]
+	}
+	if u.Config, err = variant.GPUOf(block); err != nil {
+		return u, err
+	}
+	if u.Config.Devices == nil && !usesGPU(v.Spec) {
+		return u, nil
+	}
+	all, err := gpu.List(ctx)
+	if err != nil {
+		if u.Config.Devices != nil {
+			return u, fmt.Errorf("the plan names GPUs, and they cannot be listed: %w", err)
+		}
+		note(verdict.New(code.GPUUnlisted, verdict.Err(err)))
+		return u, nil
+	}
+	if u.Config.Devices == nil && len(all) == 0 {
+		return u, nil
+	}
+	var parents map[string]string
+	if namesMIG(v.Spec, u.Config.Devices) {
+		if parents, err = gpu.Parents(ctx); err != nil {
+			return u, err
+		}
+	}
+	if u.Config.Devices != nil {
+		u.gpus, err = gpu.Choose(all, parents, *u.Config.Devices)
+		return u, err
+	}
+	var sure bool
+	if u.gpus, sure, err = chosen(v.Spec, all, parents); err == nil && !sure {
+		note(verdict.New(code.GPUUncertain))
+	}
+	return u, err
+}
+
+// namesMIG reports whether a part of a GPU is asked for, so that the GPU has to be
+// found.
+func namesMIG(spec engine.Spec, devices *[]string) bool {
+	visible, _ := variant.Variable(spec, "CUDA_VISIBLE_DEVICES")
+	asked := visible
+	if devices != nil {
+		asked = strings.Join(*devices, ",")
+	} else if spec.Docker != nil {
+		asked = fmt.Sprint(spec.Docker.GPUs)
+	}
+	return strings.Contains(asked, "MIG-")
+}
+
+// usesGPU reports whether an engine may be on a GPU of this machine at all.
+func usesGPU(spec engine.Spec) bool {
+	host := os.Getenv("DOCKER_HOST")
+	switch {
+	case spec.Kind == "embedded", spec.Endpoint != nil:
+		return false
+	case spec.Docker != nil:
+		return spec.Docker.GPUs != nil && !remote(spec.Docker.Host, host)
+	case spec.Compose != nil:
+		return !remote(spec.Compose.Host, host)
+	case spec.Exec != nil:
+		return !remote(spec.Exec.Host, host)
+	}
+	return true
+}
+
+// remote reports whether a Docker daemon is on another machine.
+func remote(own, inherited string) bool {
+	host := own
+	if host == "" {
+		host = inherited
+	}
+	scheme, rest, ok := strings.Cut(host, "://")
+	if !ok || scheme == "unix" || scheme == "fd" || scheme == "npipe" {
+		return false
+	}
+	rest = rest[strings.LastIndex(rest, "@")+1:]
+	return !strings.HasPrefix(rest, "localhost") && !strings.HasPrefix(rest, "127.") && !strings.HasPrefix(rest, "[::1]")
+}
+
+// chosen are the GPUs that a Spec asks for; sure is false where it cannot be
+// told which they are and all are taken.
+func chosen(spec engine.Spec, all []gpu.GPU, parents map[string]string) (list []gpu.GPU, sure bool, err error) {
+	switch {
+	case spec.Docker != nil:
+		list, err = containerGPUs(spec.Docker.GPUs, all, parents)
+		return list, true, err
+	case spec.Compose != nil, spec.Exec != nil:
+		return all, true, nil
+	}
+	visible, set := variant.Variable(spec, "CUDA_VISIBLE_DEVICES")
+	if !set {
+		return all, true, nil
+	}
+	order, _ := variant.Variable(spec, "CUDA_DEVICE_ORDER")
+	list, sure = gpu.Visible(all, parents, visible, order)
+	return list, sure, nil
+}
+
+// containerGPUs reads a docker block's gpus: "all", a number, or a list. A number
+// takes the first ones, as the runtime does.
+func containerGPUs(gpus any, all []gpu.GPU, parents map[string]string) ([]gpu.GPU, error) {
+	switch asked := gpus.(type) {
+	case string:
+		if n, err := strconv.Atoi(asked); err == nil {
+			return containerGPUs(float64(n), all, parents)
+		}
+		return gpu.Choose(all, parents, strings.Split(strings.TrimPrefix(asked, "device="), ","))
+	case float64:
+		if n := int(asked); n >= 0 && n <= len(all) {
+			return all[:n], nil
+		}
+		if asked == -1 {
+			return all, nil
+		}
+		return nil, fmt.Errorf("the container is to have %v GPUs, and nvidia-smi shows %d", asked, len(all))
+	case int:
+		return containerGPUs(float64(asked), all, parents)
+	case []any:
+		var names []string
+		for _, name := range asked {
+			names = append(names, fmt.Sprint(name))
+		}
+		return gpu.Choose(all, parents, names)
+	case []string:
+		return gpu.Choose(all, parents, asked)
+	}
+	return all, nil
+}
+
+func userName() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return ""
+}

@@ -1,0 +1,208 @@
+package launch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/machine"
+	"github.com/mxflow/mxflow/engine/metadata"
+	"github.com/mxflow/mxflow/engine/observe"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// metadataLimit bounds all that is asked about one launch.
+const metadataLimit = 5 * time.Minute
+
+// describe finds out what a launch runs on and from, and keeps it: as YAML
+// beside the log, as an artifact, and what numbers depend on in the record. It
+// never fails: what is missing is in the file, and what could not be kept in the
+// launch's notes. An engine that has not started answers nothing.
+func (l *Lab) describe(ctx context.Context, s *runtime.Scope, v *variant.Variant, st *Started) {
+	if ctx.Err() != nil {
+		return // nothing of this launch is kept
+	}
+	asked, cancel := context.WithTimeout(ctx, metadataLimit)
+	defer cancel()
+	doc := l.document(s, v, st)
+	if doc.Engine.Version == "" {
+		doc.Engine.Version = engineVersion(asked, v, st.Inst, doc)
+	}
+	doc.Pages = infoPages(asked, v, st.Inst)
+	l.metadata.Collect(asked, l.metadataRequest(v, st), doc)
+	st.Record.Fingerprint = doc.Fingerprint
+	if err := l.keepMetadata(doc, st); err != nil {
+		st.Record.Notes = append(st.Record.Notes, verdict.New(code.NotKept, verdict.Line(err)).On("metadata"))
+	}
+}
+
+// keepMetadata writes the YAML file, without sensitive values: in the document's
+// own texts, and once more in what they became.
+func (l *Lab) keepMetadata(doc *metadata.Document, st *Started) error {
+	l.Redact.Clean(doc)
+	text, err := doc.YAML()
+	if err != nil {
+		return err
+	}
+	text = l.Redact.Bytes(text)
+	path := filepath.Join(l.RunDir, "launches", runtime.FileName(st.Record.ID)+".yaml")
+	err = os.WriteFile(path, text, 0o644)
+	if l.Store != nil {
+		sum, putErr := l.Store.Put(text)
+		st.Record.Metadata, err = sum, errors.Join(err, putErr)
+	}
+	return err
+}
+
+// document is what is known without asking.
+func (l *Lab) document(s *runtime.Scope, v *variant.Variant, st *Started) *metadata.Document {
+	r := st.Record
+	doc := &metadata.Document{
+		Launch: metadata.Launch{
+			ID: r.ID, Session: r.Session, Purpose: r.Purpose, Variant: r.Variant, Ordinal: r.Ordinal,
+			Started: r.Started, Boot: r.BootID, Run: s.Run, Plan: l.Plan.Name,
+		},
+		Engine: metadata.Engine{
+			Kind: v.Spec.Kind, Launcher: string(v.Spec.How()), Version: l.KindVersions[v.Spec.Kind], Program: r.Engine["program"],
+			Command: slices.Clone(v.Spec.Command), Dir: v.Spec.Dir, Knobs: v.Knobs,
+			Env: shownEnv(v.Spec.Env), Inherited: inheritedEnv(v.Spec), Unset: v.Spec.Unset,
+		},
+		Host: machine.Environment(),
+	}
+	if st.Inst != nil {
+		doc.Engine.About = st.Inst.About()
+	}
+	return doc
+}
+
+// metadataRequest says what to find out, and how.
+func (l *Lab) metadataRequest(v *variant.Variant, st *Started) metadata.Request {
+	q := metadata.Request{
+		SameFiles: v.Spec.How() == engine.HowProcess, Dir: v.Spec.Dir, GPUs: st.GPU.UUIDs(), Also: map[string]string{},
+		Model: variant.ModelOf(v.Spec, l.Plan.Engine(v.Engine)), Revision: variant.FlagOf(v.Spec.Command, "--revision"),
+		Python: variant.PythonOf(v.Spec), Packages: variant.IsPython(v.Spec),
+	}
+	q.Env = func(name string) string {
+		value, _ := variant.Variable(v.Spec, name)
+		return value
+	}
+	if d := v.Spec.Docker; d != nil {
+		q.Volumes = d.Volumes
+	}
+	if st.Inst != nil && v.Spec.Endpoint == nil {
+		q.Engine = st.Inst.Output
+		about := st.Inst.About()
+		q.Image = about["image_digest"]
+		if q.Image == "" {
+			q.Image = about["image_id"]
+		}
+		if q.Image != "" {
+			q.Also["image"] = q.Image
+		}
+		if v.Spec.Exec != nil {
+			// What a running container holds changes.
+			q.Image = ""
+		}
+	}
+	if e := l.Plan.Engine(v.Engine); e != nil && len(e.Parts["metadata"]) > 0 {
+		var c variant.Metadata
+		if err := e.Parts["metadata"][0].Decode(&c); err == nil {
+			q.Repos = c.Repos
+			if c.Packages != nil {
+				q.Packages = *c.Packages
+			}
+			q.Commands = map[string][]string{}
+			for name, command := range c.Commands {
+				q.Commands[name] = []string{"sh", "-c", command}
+			}
+		}
+	}
+	return q
+}
+
+// inheritedNames are variables that engines and their libraries react to.
+var inheritedNames = regexp.MustCompile(`^(PATH|LD_LIBRARY_PATH|LD_PRELOAD|PYTHONPATH|VIRTUAL_ENV|CONDA_PREFIX|(CUDA|NVIDIA|NCCL|CUBLAS|CUDNN|TORCH|PYTORCH|TRITON|VLLM|SGLANG|SGL|FLASHINFER|TRTLLM|TLLM|GGML|LLAMA|OLLAMA|HF|TRANSFORMERS|OMP|MKL|OPENBLAS|NUMBA|MALLOC|GLIBC|MXFLOW_EMBEDDED)_\w+)$`)
+
+// inheritedEnv is the part of mxflow's own environment that a process sees and
+// that engines react to.
+func inheritedEnv(spec engine.Spec) map[string]string {
+	if spec.How() != engine.HowProcess {
+		return nil
+	}
+	env := map[string]string{}
+	for _, pair := range os.Environ() {
+		name, value, _ := strings.Cut(pair, "=")
+		_, set := spec.Env[name]
+		if !set && inheritedNames.MatchString(name) && !slices.Contains(spec.Unset, name) {
+			env[name] = value
+		}
+	}
+	return shownEnv(env)
+}
+
+// shownEnv is a copy of env without the values of what is secret by its name.
+func shownEnv(env map[string]string) map[string]string {
+	out := map[string]string{}
+	for name, value := range env {
+		if redact.SecretName(name) {
+			value = redact.Mark
+		}
+		out[name] = value
+	}
+	return out
+}
+
+// engineVersion asks the engine itself.
+func engineVersion(ctx context.Context, v *variant.Variant, inst engine.Instance, doc *metadata.Document) string {
+	pattern := variant.KindOf(v.Spec).Version
+	switch {
+	case inst == nil:
+		doc.Lack("engine.version", "the engine did not start")
+		return ""
+	case pattern.Path == "" && len(pattern.Log) == 0:
+		doc.Lack("engine.version", "engines of this kind say it nowhere")
+		return ""
+	}
+	pattern.Name, pattern.Type = "version", kinds.TypeString
+	for _, o := range observe.All(ctx, inst, "", []kinds.Pattern{pattern}) {
+		if version, ok := o.Value.(string); ok {
+			return version
+		}
+		doc.Lack("engine.version", o.Missing)
+	}
+	return ""
+}
+
+// maxInfo bounds a page that is kept, in bytes.
+const maxInfo = 64 << 10
+
+// infoPages are the pages of its kind by which the engine says what runs and how.
+// One that does not answer, or not in JSON, is left out: not every version has
+// every page.
+func infoPages(ctx context.Context, v *variant.Variant, inst engine.Instance) map[string]string {
+	if inst == nil || inst.Exit() != nil {
+		return nil
+	}
+	pages := map[string]string{}
+	for _, path := range variant.KindOf(v.Spec).Info {
+		text, err := observe.Page(ctx, inst.Access(), path)
+		var line bytes.Buffer
+		if err == nil && len(text) <= maxInfo && json.Compact(&line, text) == nil {
+			pages[path] = line.String()
+		}
+	}
+	return pages
+}

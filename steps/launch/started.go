@@ -1,0 +1,376 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/metadata"
+	"github.com/mxflow/mxflow/engine/observe"
+	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// Fetch brings the images that variants start from, before their keys count: an
+// image that came with the first launch would be another one to the next apply.
+func (l *Lab) Fetch(ctx context.Context, vs ...*variant.Variant) error {
+	f, ok := l.Launcher.(engine.Fetcher)
+	if !ok {
+		return nil
+	}
+	for _, v := range vs {
+		err := f.Fetch(ctx, v.Spec, func(image string) string { return l.Maker(v.Spec, image) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Lab is what the launches of one apply share.
+type Lab struct {
+	variant.Resolver
+	Store *store.Store
+	// Launcher starts engines.
+	Launcher engine.Launcher
+	// Owner marks what is started on behalf of this state directory.
+	Owner string
+	// RunDir is the folder of this run; engine logs go below it.
+	RunDir string
+	// Boot is the boot of this machine: a session cut by a reboot is redone.
+	Boot string
+	// Redact takes sensitive values out of logs and answers.
+	Redact *redact.Redactor
+	// Maker names the step of the plan that makes an image where a spec is started;
+	// empty is none.
+	Maker func(spec engine.Spec, image string) string
+
+	// gpus are those that this apply holds, metadata what it has found out.
+	gpus     gpuHold
+	metadata metadata.Collector
+}
+
+// Started is one engine that runs, with the record of its launch.
+type Started struct {
+	Inst   engine.Instance
+	Client *openai.Client
+	Record *ledger.Launch
+	Lab    *Lab
+	Began  time.Time
+	// first is the answer to the first request, nil where there was none.
+	first *measure.Sample
+	// API is the endpoint that the engine answers at.
+	API openai.API
+	// Kind and log are what is known of how the engine breaks, how its launcher.
+	Kind kinds.Kind
+	log  string
+	How  engine.How
+	// command is set where the engine ends by itself.
+	command commandUse
+	// Crashed is how often the variant crashed since its last launch that counts.
+	Crashed int
+	GPU     gpuUse
+	// describe collects the launch's metadata, once.
+	describe func()
+}
+
+// Launch starts a variant and waits until it is ready. When it does not, what
+// was started is stopped, and the record says why.
+func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, record *ledger.Launch) (*Started, error) {
+	record.Variant, record.VariantKey, record.Node, record.BootID = v.Name, v.Key, s.Node.ID, l.Boot
+	record.Block, record.Knobs = v.Engine, maps.Clone(v.Knobs)
+	record.Engine = map[string]string{
+		"kind": v.Spec.Kind, "command": strings.Join(v.Spec.Command, " "), "program": l.Program(ctx, v.Spec),
+	}
+	for k, value := range shownEnv(v.Spec.Env) {
+		record.Engine["env."+k] = value
+	}
+	log := filepath.Join(l.RunDir, "launches", runtime.FileName(record.ID)+".log")
+	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
+		return nil, fmt.Errorf("no folder for engine logs: %w", err)
+	}
+	st := &Started{Record: record, Lab: l, Kind: variant.KindOf(v.Spec), log: log, How: v.Spec.How()}
+	v, err := l.provide(ctx, s, v, record)
+	if err == nil {
+		st.GPU, err = l.gpuBefore(ctx, s, v)
+	}
+	st.Began = time.Now()
+	record.Started = st.Began.UTC()
+	if err != nil {
+		st.Broke(err)
+		return st, err
+	}
+	st.command = useOf(v.Command, v.Spec.Dir)
+	st.describe = sync.OnceFunc(func() { l.describe(ctx, s, v, st) })
+	inst, err := l.Launcher.Launch(ctx, v.Spec, engine.Launch{ID: record.ID, Owner: l.Owner, LogPath: log, OutPath: stdoutOf(v.Command, log), Evidence: l.LogEvidence(v)})
+	if err != nil {
+		st.Broke(err)
+		st.redactLog(log)
+		st.describe()
+		return st, err
+	}
+	st.Inst = inst
+	for key, value := range inst.About() {
+		record.Engine[key] = value
+	}
+	st.Client = ClientOf(inst, st.Kind, v.Spec.Model)
+	err = inst.Ready(ctx)
+	if err == nil {
+		err = st.firstRequest(ctx, v)
+	}
+	if err != nil {
+		st.Broke(err)
+		st.Stop(s)
+		return st, err
+	}
+	if st.command.of == nil {
+		// A command is measured while it runs.
+		st.describe()
+	}
+	return st, nil
+}
+
+// ClientOf is a client for a running engine, whose prompts no cache answers where
+// the kind can be asked for that.
+func ClientOf(inst engine.Instance, kind kinds.Kind, model string) *openai.Client {
+	access := inst.Access()
+	client := openai.New(access.BaseURL, model)
+	client.Header, client.Extra, client.Rename, client.Tokenizer = access.Header, kind.Ask.NoCache, kind.Ask.Rename, tokenizerOf(kind.Tokenize)
+	if t, ok := client.HTTP.Transport.(*http.Transport); ok {
+		t.TLSClientConfig = access.TLS
+		t.DisableKeepAlives = kind.Ask.ClosesStreams
+	}
+	return client
+}
+
+// tokenizerOf is how a kind, or the plan's profile of it, counts the tokens of a
+// text; the client's own way where it says nothing.
+func tokenizerOf(t kinds.Tokenize) openai.Tokenizer {
+	if t.Path == "" {
+		return openai.Tokenizer{}
+	}
+	return openai.Tokenizer{Path: t.Path, Field: t.Field, Count: func(ctx context.Context, answer any) (int, error) {
+		value, err := observe.RunJQ(ctx, t.Count, answer)
+		if err != nil {
+			return 0, err
+		}
+		switch n := value.(type) {
+		case int:
+			return n, nil
+		case float64:
+			if n == math.Trunc(n) {
+				return int(n), nil
+			}
+		}
+		return 0, fmt.Errorf("%s of its answer is %v, and no number of tokens", t.Count, value)
+	}}
+}
+
+// Keep appends the record of the launch to the ledger.
+func (st *Started) Keep(s *runtime.Scope) error {
+	return st.Lab.Store.Append(&ledger.Record{
+		Type: "launch", Time: time.Now().UTC(), Run: s.Run, Launch: st.Record,
+	})
+}
+
+// Broke writes into the record how the engine failed. An engine that died in
+// the middle of an answer shows up as a broken connection, so its own end and
+// last words say more than the client's error.
+func (st *Started) Broke(err error) {
+	defer st.diagnose()
+	st.Record.OK, st.Record.Error = false, brokenBy(err)
+	var failure *engine.Failure
+	if errors.As(err, &failure) {
+		st.Record.LogTail = failure.LogTail
+		if failure.Exit != nil {
+			st.Record.Exit = &failure.Exit.Code
+		}
+		return
+	}
+	if st.Inst == nil {
+		return
+	}
+	st.Record.LogTail = logscan.Tail(st.Inst.LogPath(), 15)
+	st.lookAlive()
+	// A connection breaks a moment before the process is seen to have ended.
+	select {
+	case <-st.Inst.Exited():
+	case <-time.After(500 * time.Millisecond):
+	}
+	if exit := st.Inst.Exit(); exit != nil {
+		st.Record.Exit = &exit.Code
+		st.Record.Error = verdict.New(code.EngineDied, verdict.Text("exit", exit.String()), verdict.Line(err))
+		st.Record.LogTail = logscan.Tail(st.Inst.LogPath(), 15)
+	}
+}
+
+// brokenBy is how a launch broke: the fact that an error carries, or its own words.
+func brokenBy(err error) verdict.Reason {
+	if f := (*verdict.Fault)(nil); errors.As(err, &f) {
+		return f.Reason
+	}
+	return verdict.New(code.LaunchBroke, verdict.Line(err))
+}
+
+// Stop ends the engine in order, keeps its log, and completes the record.
+func (st *Started) Stop(s *runtime.Scope) {
+	if st.Inst == nil {
+		return
+	}
+	st.Client.Close()
+	if exit := st.Inst.Exit(); exit != nil && st.Record.OK && st.command.of == nil {
+		st.Record.OK = false
+		st.Record.Exit = &exit.Code
+		st.Record.Error = verdict.New(code.EngineEnded, verdict.Text("exit", exit.String()))
+		st.Record.LogTail = logscan.Tail(st.Inst.LogPath(), 15)
+		st.diagnose()
+	}
+	if st.describe != nil {
+		st.describe()
+	}
+	if err := st.Inst.Stop(s.Hard); err != nil && st.Record.OK {
+		st.Record.Notes = append(st.Record.Notes, verdict.New(code.Stopping, verdict.Line(err)))
+	}
+	st.command.discard(st.Inst.LogPath())
+	st.Record.Seconds = time.Since(st.Began).Seconds()
+	if st.command.of == nil {
+		st.keepStartup()
+	}
+	if peak := st.Inst.PeakMemory(); peak > 0 {
+		st.perLaunch("memory_gb", float64(peak)/1e9)
+	}
+	crashes := st.Crashed
+	if st.Record.Crashed() {
+		crashes++
+	}
+	st.perLaunch("crashes", float64(crashes))
+	st.keepLog()
+	st.Record.Notes = append(st.Record.Notes, st.Lab.gpuAfter(s, st.GPU)...)
+}
+
+// keepLog stores the log of an engine that has stopped.
+func (st *Started) keepLog() {
+	if st.Inst.LogPath() == "" || !st.redactLog(st.Inst.LogPath()) || st.Lab.Store == nil {
+		return
+	}
+	sum, err := st.Lab.Store.PutFile(st.Inst.LogPath())
+	if err != nil {
+		st.Record.Notes = append(st.Record.Notes, verdict.New(code.NotKept, verdict.Line(err)).On("log"))
+	}
+	st.Record.Log = sum
+}
+
+// redactLog takes sensitive values out of a log. Where that fails the log goes:
+// without a log there is less to see, with it there is too much.
+func (st *Started) redactLog(path string) bool {
+	err := redact.File(path, st.Lab.Redact)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		st.Record.Notes = append(st.Record.Notes, verdict.New(code.LogRemoved, verdict.Line(err)))
+		_ = os.Remove(path)
+	}
+	return err == nil
+}
+
+// perLaunch adds a metric that has one value a launch.
+func (st *Started) perLaunch(name string, value float64) {
+	if summary, ok := measure.SummaryOf(name, []float64{value}); ok {
+		if st.Record.Metrics == nil {
+			st.Record.Metrics = map[string]measure.Summary{}
+		}
+		st.Record.Metrics["engine."+name] = summary
+	}
+}
+
+// observing bounds all that is asked of one launch.
+const observing = time.Minute
+
+// Look asks the engine what it says of itself, as its record keeps it: what was
+// observed, and why the rest was not. Sensitive values are taken out.
+func (st *Started) Look(ctx context.Context, v *variant.Variant) (map[string]ledger.Observed, map[string]verdict.Reason, error) {
+	patterns, err := st.Lab.Patterns(v)
+	if err != nil || len(patterns) == 0 {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, observing)
+	defer cancel()
+	st.settleLog(ctx)
+	seen, not := map[string]ledger.Observed{}, map[string]verdict.Reason{}
+	for _, o := range observe.All(ctx, st.Inst, variant.KindOf(v.Spec).Metrics.Path, patterns) {
+		if o.Missing != "" {
+			not[o.Name] = verdict.New(code.Unobserved, verdict.Text("why", st.Lab.Redact.Text(o.Missing)))
+			continue
+		}
+		if text, ok := o.Value.(string); ok {
+			o.Value = st.Lab.Redact.Text(text)
+		}
+		seen[o.Name] = ledger.Observed{Value: o.Value, Unit: o.Unit, From: st.Lab.Redact.Text(o.From), Line: st.Lab.Redact.Text(o.Line)}
+	}
+	return seen, not, nil
+}
+
+// Observe completes the record with what the engine says of itself. It comes
+// after the last request, so that nothing that is timed waits for it, and before
+// the stop.
+func (st *Started) Observe(ctx context.Context, v *variant.Variant) {
+	if ended := st.Inst.Exit() != nil && st.command.of == nil; ended || !st.Record.OK {
+		return
+	}
+	seen, not, err := st.Look(ctx, v)
+	if err != nil {
+		st.Record.Notes = append(st.Record.Notes, verdict.New(code.NothingObserved, verdict.Line(err)))
+		return
+	}
+	st.Record.Observed, st.Record.Unobserved = seen, not
+	for name, o := range seen {
+		if number, ok := o.Value.(float64); ok {
+			st.keepNumber(name, o.Unit, number)
+		}
+	}
+}
+
+// keepNumber makes an observed number a metric of the launch, and of those that
+// the catalogue has too.
+func (st *Started) keepNumber(name, unit string, value float64) {
+	m := measure.Metric{Name: name, Unit: unit, Scope: measure.PerLaunch}
+	if summary, ok := m.Summary([]float64{value}); ok {
+		if st.Record.Metrics == nil {
+			st.Record.Metrics = map[string]measure.Summary{}
+		}
+		st.Record.Metrics["engine.observed."+name] = summary
+	}
+	if m, ok := measure.Lookup(name); ok && m.Observed && m.Unit == unit {
+		st.perLaunch(name, value)
+	}
+}
+
+// diagnose adds to the error what the log says of how the engine broke.
+func (st *Started) diagnose() {
+	log := st.log
+	if st.Inst != nil {
+		log = st.Inst.LogPath()
+	}
+	d, ok := st.Kind.Diagnose(log)
+	if !ok {
+		return
+	}
+	shown := verdict.New(code.Diagnosed, verdict.Text("class", d.Class), verdict.Text("means", d.Means), verdict.Int("line_no", d.LineNo), verdict.Text("line", d.Line))
+	st.Record.Error = st.Record.Error.From(append(st.Record.Error.Causes, shown.Map(st.Lab.Redact.Text))...)
+}
