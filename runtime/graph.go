@@ -82,6 +82,9 @@ type Node struct {
 type Graph struct {
 	Nodes []*Node
 	byID  map[string]*Node
+	// siblings are the groups that are measured in one session, by the name of each in
+	// it, and of the feature that an alternative may become.
+	siblings map[string][]*plans.Feature
 }
 
 // Node finds a node by its address; nil when there is none.
@@ -90,7 +93,7 @@ func (g *Graph) Node(id string) *Node { return g.byID[id] }
 // NewGraph builds the graph of a checked plan. A cycle is an error: Load
 // reports cycles with their place, so reaching one here is a mistake in mxflow.
 func NewGraph(p *plans.Plan) (*Graph, error) {
-	b := &builder{plan: p, g: &Graph{byID: map[string]*Node{}}}
+	b := &builder{plan: p, g: &Graph{byID: map[string]*Node{}, siblings: map[string][]*plans.Feature{}}}
 	phases, err := phaseOrder(p)
 	if err != nil {
 		return nil, err

@@ -44,14 +44,16 @@ func (b *builder) phase(ph *plans.Phase) {
 		before = append(append([]Need(nil), entry...), Need{n.ID, Passed})
 		end.Needs = append(end.Needs, Need{n.ID, Settled})
 	}
-	siblings := map[string][]*plans.Feature{}
 	for _, group := range sessions(ph) {
 		for _, f := range group {
-			siblings[f.Name] = group
+			b.g.siblings[f.Name] = group
+			if f.Of != "" {
+				b.g.siblings[f.Of] = group
+			}
 		}
 	}
 	for _, f := range byPriority(ph.Features) {
-		b.feature(ph, f, before, siblings)
+		b.feature(ph, f, before)
 		end.Needs = append(end.Needs, Need{FeatureID(f.Name), Settled})
 	}
 	if len(ph.Features) > 0 {

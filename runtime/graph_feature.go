@@ -4,7 +4,7 @@ import "github.com/mxflow/mxflow/plans"
 
 // feature adds the qualification and the benchmark of each candidate, the
 // decision over the criteria, and before it what confirms them on other engines.
-func (b *builder) feature(ph *plans.Phase, f *plans.Feature, entry []Need, siblings map[string][]*plans.Feature) {
+func (b *builder) feature(ph *plans.Phase, f *plans.Feature, entry []Need) {
 	needs := append(append([]Need(nil), entry...), Need{BaselineID, Passed})
 	switch f.BuildsOn.Kind {
 	case plans.OnFeature:
@@ -20,7 +20,7 @@ func (b *builder) feature(ph *plans.Phase, f *plans.Feature, entry []Need, sibli
 		FeatureBlock: f, PhaseBlock: ph, Needs: append([]Need(nil), needs...),
 	}
 	for _, c := range Candidates(f) {
-		decide.Needs = append(decide.Needs, b.measure(decide, c, needs, siblings[c.Name]))
+		decide.Needs = append(decide.Needs, b.measure(decide, c, needs, b.g.siblings[c.Name]))
 	}
 	if len(f.Confirm) > 0 {
 		decide.Needs = append(needs[:len(needs):len(needs)], b.confirm(decide, f, needs)...)

@@ -14,13 +14,9 @@ const maxSiblings = 8
 // feature that chooses is replaced by its alternatives, which may stand for it
 // in f too. Who builds on what has been accepted has a parent of its own, which
 // only the alternatives of one feature share, and so has a confirmation.
-func Siblings(p *plans.Plan, f *plans.Feature) []*plans.Feature {
-	for _, group := range sessions(p.Phase(f.Phase)) {
-		for _, other := range group {
-			if other.Name == f.Name || other.Of != "" && other.Of == f.Name {
-				return group
-			}
-		}
+func (g *Graph) Siblings(f *plans.Feature) []*plans.Feature {
+	if group := g.siblings[f.Name]; group != nil {
+		return group
 	}
 	return []*plans.Feature{f}
 }

@@ -83,6 +83,10 @@ func TestSiblings(t *testing.T) {
 		"more than a session": {many, "f0 f1[a] f1[b] f1[c] f2 f3 f4 f5|f6 f7 f8 f9 f10"},
 	} {
 		p := planOf(c.features...)
+		g, err := NewGraph(p)
+		if err != nil {
+			t.Fatal(err)
+		}
 		var groups []string
 		for _, group := range sessions(p.Phases[0]) {
 			var names []string
@@ -91,7 +95,7 @@ func TestSiblings(t *testing.T) {
 			}
 			groups = append(groups, strings.Join(names, " "))
 			for _, f := range group {
-				if got := Siblings(p, f); fmt.Sprint(got) != fmt.Sprint(group) {
+				if got := g.Siblings(f); fmt.Sprint(got) != fmt.Sprint(group) {
 					t.Errorf("%s: siblings of %s are %v", name, f.Name, got)
 				}
 			}
@@ -101,17 +105,17 @@ func TestSiblings(t *testing.T) {
 		}
 		for _, f := range c.features {
 			for _, other := range f.Confirm {
-				if got := Siblings(p, other); len(got) != 1 || got[0] != other {
+				if got := g.Siblings(other); len(got) != 1 || got[0] != other {
 					t.Errorf("%s: %s has the siblings %v", name, other.Name, got)
 				}
 			}
-			if len(f.Alternatives) > 0 && fmt.Sprint(Siblings(p, f)) != fmt.Sprint(Siblings(p, f.Alternatives[0])) {
+			if len(f.Alternatives) > 0 && fmt.Sprint(g.Siblings(f)) != fmt.Sprint(g.Siblings(f.Alternatives[0])) {
 				t.Errorf("%s: %s and its alternative have other siblings", name, f.Name)
 			}
 		}
 	}
 	lost := feature("lost", func(f *plans.Feature) { f.Phase = "nowhere" })
-	if got := Siblings(planOf(), lost); len(got) != 1 || got[0] != lost {
+	if got := (&Graph{}).Siblings(lost); len(got) != 1 || got[0] != lost {
 		t.Errorf("a feature outside of the plan has the siblings %v", got)
 	}
 }

@@ -45,7 +45,7 @@ func (l *Lab) sessionOf(s *runtime.Scope, f *plans.Feature) (own *member, all []
 	if own, err = l.member(s, f); err != nil {
 		return nil, nil, err
 	}
-	for _, other := range runtime.Siblings(l.Plan, f) {
+	for _, other := range l.Graph.Siblings(f) {
 		if other.Name == f.Name {
 			all = append(all, own)
 			continue

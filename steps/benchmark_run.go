@@ -103,7 +103,7 @@ func (l *Lab) cutAtOnce(launches []*ledger.Launch, members []*member) bool {
 		return false
 	}
 	for _, m := range members {
-		for _, f := range runtime.Siblings(l.Plan, m.Feature) {
+		for _, f := range l.Graph.Siblings(m.Feature) {
 			for _, d := range l.Store.History(runtime.BenchmarkID(f.Name)) {
 				if len(launches) > 0 && d.Session == launches[0].Session {
 					return false

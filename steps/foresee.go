@@ -72,10 +72,10 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 	}
 	if own.Open {
 		out.Launches = nil // and more, which are not known
-		next := own.NextLook(view, out.Session, work)
+		next, before := own.NextLook(view, out.Session, work), b.launchedBefore(s)
 		for round := own.Rounds + 1; round <= own.Most; round++ {
 			for _, v := range own.variants {
-				if v.Key != own.Arms.Candidate.Key && b.launchedBefore(s) {
+				if before && v.Key != own.Arms.Candidate.Key {
 					continue
 				}
 				l := planned(v, ledger.ForBenchmark)
@@ -91,7 +91,7 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 // launchedBefore reports whether a sibling that comes first launches the parent
 // for this one too.
 func (b *benchmark) launchedBefore(s *runtime.Scope) bool {
-	for _, other := range runtime.Siblings(b.lab.Plan, b.feature) {
+	for _, other := range b.lab.Graph.Siblings(b.feature) {
 		if other.Name == b.feature.Name {
 			return false
 		}

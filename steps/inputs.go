@@ -44,15 +44,6 @@ func InputsOf(loaded *load.Result, seal func(text string) (string, error)) (*led
 	return out, err
 }
 
-// inputsAs are recorded inputs for a load that is to come out as that of the run.
-func inputsAs(in *ledger.Inputs) *plans.Inputs {
-	private := map[string]bool{}
-	for name := range in.Sealed {
-		private[name] = true
-	}
-	return &plans.Inputs{Suite: in.Suite, Variables: in.Variables, Env: in.Env, Private: private}
-}
-
 // partOf reports whether a value holds one of the secrets, in whichever spelling,
 // or is a part of one.
 func partOf(text string, secrets []string) bool {
