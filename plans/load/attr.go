@@ -15,41 +15,49 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
+// bodies reads the bodies of blocks by the schemas that levels, steps and engine
+// kinds declare.
+type bodies struct {
+	*eval.Scope
+	// schemas are those in HCL's terms, each made once.
+	schemas map[string]*hcl.BodySchema
+}
+
 // decodeAttr reads one declared attribute as plain data. When it reports false
 // the mistake has been reported.
-func (l *loader) decodeAttr(a plans.Attr, v cty.Value, expr hcl.Expression) (any, bool) {
+func (bs *bodies) decodeAttr(a plans.Attr, v cty.Value, expr hcl.Expression) (any, bool) {
 	at := expr.Range()
 	switch a.Type {
 	case plans.String, plans.Bool, plans.Number, plans.Int, plans.Duration:
-		return l.decodeScalar(a, v, at)
+		return bs.decodeScalar(a, v, at)
 	case plans.Ints:
 		if v.Type() == cty.Number {
-			n, ok := l.decodeScalar(withType(a, plans.Int), v, at)
+			n, ok := bs.decodeScalar(withType(a, plans.Int), v, at)
 			return []any{n}, ok
 		}
-		return l.decodeList(withType(a, plans.Int), v, expr, "an integer, or a list of integers")
+		return bs.decodeList(withType(a, plans.Int), v, expr, "an integer, or a list of integers")
 	case plans.Numbers:
 		if v.Type() == cty.Number {
-			n, ok := l.decodeScalar(withType(a, plans.Number), v, at)
+			n, ok := bs.decodeScalar(withType(a, plans.Number), v, at)
 			return []any{n}, ok
 		}
-		return l.decodeList(withType(a, plans.Number), v, expr, "a number, or a list of numbers")
+		return bs.decodeList(withType(a, plans.Number), v, expr, "a number, or a list of numbers")
 	case plans.Strings:
-		return l.decodeList(withType(a, plans.String), v, expr, `a list, such as ["one", "two"]`)
+		return bs.decodeList(withType(a, plans.String), v, expr, `a list, such as ["one", "two"]`)
 	case plans.Refs:
-		return l.decodeList(a, v, expr, fmt.Sprintf("a list of references, such as [%s.name]", a.Ref))
+		return bs.decodeList(a, v, expr, fmt.Sprintf("a list of references, such as [%s.name]", a.Ref))
 	case plans.Reference:
-		r, ok := l.AsRef(v, at, a.Name, a.Ref)
+		r, ok := bs.AsRef(v, at, a.Name, a.Ref)
 		return r.Key, ok
 	case plans.Map:
-		pairs, ok := l.Pairs(expr, v)
+		pairs, ok := bs.Pairs(expr, v)
 		if !ok {
-			l.mismatch(a, at, `a map, such as { name = "value" }`, v)
+			bs.mismatch(a, at, `a map, such as { name = "value" }`, v)
 			return nil, false
 		}
 		m := map[string]any{}
 		for _, p := range pairs {
-			s, fine := l.AsText(p.V, p.At, fmt.Sprintf("%s in %s", p.Key, a.Name))
+			s, fine := bs.AsText(p.V, p.At, fmt.Sprintf("%s in %s", p.Key, a.Name))
 			m[p.Key], ok = s, ok && fine
 		}
 		return m, ok
@@ -62,31 +70,31 @@ func withType(a plans.Attr, ty plans.AttrType) plans.Attr {
 	return a
 }
 
-func (l *loader) mismatch(a plans.Attr, at hcl.Range, want string, v cty.Value) {
-	l.Fail(at, "wrong-type", "Wrong type for "+a.Name, "%s takes %s; this is %s.", a.Name, want, lang.Describe(v))
+func (bs *bodies) mismatch(a plans.Attr, at hcl.Range, want string, v cty.Value) {
+	bs.Fail(at, "wrong-type", "Wrong type for "+a.Name, "%s takes %s; this is %s.", a.Name, want, lang.Describe(v))
 }
 
-func (l *loader) decodeScalar(a plans.Attr, v cty.Value, at hcl.Range) (any, bool) {
+func (bs *bodies) decodeScalar(a plans.Attr, v cty.Value, at hcl.Range) (any, bool) {
 	want := map[plans.AttrType]cty.Type{plans.String: cty.String, plans.Bool: cty.Bool, plans.Number: cty.Number, plans.Int: cty.Number, plans.Duration: cty.String}[a.Type]
 	words := map[plans.AttrType]string{
 		plans.String: "text in quotes", plans.Bool: "true or false", plans.Number: "a number", plans.Int: "a whole number",
 		plans.Duration: `a duration in quotes, such as "30s" or "15m"`,
 	}[a.Type]
-	if s, ok := l.Unwrapped(v, at); ok && want == cty.String {
+	if s, ok := bs.Unwrapped(v, at); ok && want == cty.String {
 		v = cty.StringVal(s)
 	}
 	if v.IsNull() || v.Type() != want {
-		l.mismatch(a, at, words, v)
+		bs.mismatch(a, at, words, v)
 		return nil, false
 	}
 	switch a.Type {
 	case plans.Duration:
-		d, ok := l.AsDuration(v, at, a.Name)
+		d, ok := bs.AsDuration(v, at, a.Name)
 		return d.String(), ok
 	case plans.String:
 		s := v.AsString()
 		if len(a.OneOf) > 0 && !slices.Contains(a.OneOf, s) {
-			l.Fail(at, "invalid-value", "Invalid "+a.Name, "%s is one of %s; this is %q.%s", a.Name, plans.OrList(a.OneOf), s, l.DidYouMean(s, a.OneOf))
+			bs.Fail(at, "invalid-value", "Invalid "+a.Name, "%s is one of %s; this is %q.%s", a.Name, plans.OrList(a.OneOf), s, bs.DidYouMean(s, a.OneOf))
 			return nil, false
 		}
 		return s, true
@@ -96,30 +104,30 @@ func (l *loader) decodeScalar(a plans.Attr, v cty.Value, at hcl.Range) (any, boo
 	n, _ := v.AsBigFloat().Float64()
 	switch {
 	case a.Type == plans.Int && (n != math.Trunc(n) || math.Abs(n) > 1<<53):
-		l.Fail(at, "invalid-value", "Invalid "+a.Name, "%s is a whole number; this is %v.", a.Name, n)
+		bs.Fail(at, "invalid-value", "Invalid "+a.Name, "%s is a whole number; this is %v.", a.Name, n)
 		return nil, false
 	case a.MinSet && n < a.Min:
-		l.Fail(at, "invalid-value", "Invalid "+a.Name, "%s is at least %v; this is %v.", a.Name, a.Min, n)
+		bs.Fail(at, "invalid-value", "Invalid "+a.Name, "%s is at least %v; this is %v.", a.Name, a.Min, n)
 		return nil, false
 	case a.Max != 0 && n > a.Max:
-		l.Fail(at, "invalid-value", "Invalid "+a.Name, "%s is at most %v; this is %v.", a.Name, a.Max, n)
+		bs.Fail(at, "invalid-value", "Invalid "+a.Name, "%s is at most %v; this is %v.", a.Name, a.Max, n)
 		return nil, false
 	}
 	return n, true
 }
 
 // decodeList reads a list whose elements are scalars or references.
-func (l *loader) decodeList(a plans.Attr, v cty.Value, expr hcl.Expression, want string) (any, bool) {
-	elems, ok := l.Elements(expr, v)
+func (bs *bodies) decodeList(a plans.Attr, v cty.Value, expr hcl.Expression, want string) (any, bool) {
+	elems, ok := bs.Elements(expr, v)
 	if a.Type == plans.Refs {
-		elems, ok = l.References(expr, v)
+		elems, ok = bs.References(expr, v)
 	}
 	if !ok {
-		l.mismatch(a, expr.Range(), want, v)
+		bs.mismatch(a, expr.Range(), want, v)
 		return nil, false
 	}
 	if len(elems) == 0 && a.Required {
-		l.Fail(expr.Range(), "empty-value", "Empty "+a.Name, "The list is empty. %s", a.Doc)
+		bs.Fail(expr.Range(), "empty-value", "Empty "+a.Name, "The list is empty. %s", a.Doc)
 		return nil, false
 	}
 	list := make([]any, 0, len(elems))
@@ -129,17 +137,17 @@ func (l *loader) decodeList(a plans.Attr, v cty.Value, expr hcl.Expression, want
 		var fine bool
 		if a.Type == plans.Refs {
 			var r eval.Ref
-			r, fine = l.AsRef(e.V, e.At, a.Name, a.Ref)
+			r, fine = bs.AsRef(e.V, e.At, a.Name, a.Ref)
 			decoded = r.Key
 		} else {
-			decoded, fine = l.decodeScalar(a, e.V, e.At)
+			decoded, fine = bs.decodeScalar(a, e.V, e.At)
 		}
 		ok = ok && fine
 		if !fine {
 			continue
 		}
 		if a.Type == plans.Refs && seen[decoded] {
-			l.Fail(e.At, "duplicate-entry", "Duplicate reference", "%s.%s is in %s already. Remove one.", a.Ref, decoded, a.Name)
+			bs.Fail(e.At, "duplicate-entry", "Duplicate reference", "%s.%s is in %s already. Remove one.", a.Ref, decoded, a.Name)
 			ok = false
 			continue
 		}
@@ -150,8 +158,8 @@ func (l *loader) decodeList(a plans.Attr, v cty.Value, expr hcl.Expression, want
 }
 
 // decodeBlock reads the body of a level or step by its declared schema.
-func (l *loader) decodeBlock(b *hcl.Block, schema plans.Schema, what string) *plans.Block {
-	block := l.decodeBody(b, b.Labels[0], schema, what)
+func (bs *bodies) decodeBlock(b *hcl.Block, schema plans.Schema, what string) *plans.Block {
+	block := bs.decodeBody(b, b.Labels[0], schema, what)
 	if len(b.Labels) > 1 {
 		block.Name = b.Labels[1]
 	}
@@ -159,13 +167,13 @@ func (l *loader) decodeBlock(b *hcl.Block, schema plans.Schema, what string) *pl
 }
 
 // decodeBody reads the body of a block of that kind.
-func (l *loader) decodeBody(b *hcl.Block, kind string, schema plans.Schema, what string) *plans.Block {
-	f := l.Fields(b, l.bodySchema(b.Type, kind, schema), what)
+func (bs *bodies) decodeBody(b *hcl.Block, kind string, schema plans.Schema, what string) *plans.Block {
+	f := bs.Fields(b, bs.bodySchema(b.Type, kind, schema), what)
 	block := &plans.Block{Kind: kind, Attrs: map[string]any{}, Range: lang.RangeOf(b.DefRange), Written: map[string]bool{}}
 	for name := range f.Attrs {
 		block.Written[name] = true
 	}
-	before := len(l.Diags)
+	before := len(bs.Diags)
 	// doubtful is set where an attribute depends on something that has been
 	// found wrong elsewhere.
 	doubtful := false
@@ -178,7 +186,7 @@ func (l *loader) decodeBody(b *hcl.Block, kind string, schema plans.Schema, what
 		}
 		v, ok := f.Value(a.Name)
 		if ok {
-			if decoded, ok := l.decodeAttr(a, v, f.Attrs[a.Name].Expr); ok {
+			if decoded, ok := bs.decodeAttr(a, v, f.Attrs[a.Name].Expr); ok {
 				block.Attrs[a.Name] = decoded
 			}
 			continue
@@ -191,26 +199,26 @@ func (l *loader) decodeBody(b *hcl.Block, kind string, schema plans.Schema, what
 			block.Attrs[a.Name] = plainDefault(a)
 		}
 	}
-	if schema.Check == nil || doubtful || len(l.Diags) > before {
+	if schema.Check == nil || doubtful || len(bs.Diags) > before {
 		return block
 	}
 	for _, e := range schema.Check(block) {
-		l.Fail(f.At(e.Attr), e.Code, e.Summary, "%s", e.Detail)
+		bs.Fail(f.At(e.Attr), e.Code, e.Summary, "%s", e.Detail)
 	}
 	return block
 }
 
 // bodySchema is a declared schema in HCL's terms, made once for each kind.
-func (l *loader) bodySchema(block, kind string, schema plans.Schema) *hcl.BodySchema {
+func (bs *bodies) bodySchema(block, kind string, schema plans.Schema) *hcl.BodySchema {
 	key := block + " " + kind
-	if s := l.schemas[key]; s != nil {
+	if s := bs.schemas[key]; s != nil {
 		return s
 	}
 	s := &hcl.BodySchema{}
 	for _, a := range schema.Attrs {
 		s.Attributes = append(s.Attributes, hcl.AttributeSchema{Name: a.Name})
 	}
-	l.schemas[key] = s
+	bs.schemas[key] = s
 	return s
 }
 
@@ -239,16 +247,16 @@ func plainDefault(a plans.Attr) any {
 }
 
 // partSchema is what d and parts accept together, in HCL's terms.
-func (l *loader) partSchema(d *lang.BlockDoc, parts map[string]plans.Part) *hcl.BodySchema {
+func (bs *bodies) partSchema(d *lang.BlockDoc, parts map[string]plans.Part) *hcl.BodySchema {
 	key := "with parts " + d.Type
-	if l.schemas[key] == nil {
-		l.schemas[key] = d.WithParts(parts).Schema()
+	if bs.schemas[key] == nil {
+		bs.schemas[key] = d.WithParts(parts).Schema()
 	}
-	return l.schemas[key]
+	return bs.schemas[key]
 }
 
 // decodeParts reads the declared blocks in f, by kind, in the order of the plan.
-func (l *loader) decodeParts(f *eval.Body, parts map[string]plans.Part) map[string][]*plans.Block {
+func (bs *bodies) decodeParts(f *eval.Body, parts map[string]plans.Part) map[string][]*plans.Block {
 	var out map[string][]*plans.Block
 	lines := map[string]int{}
 	for _, b := range f.Blocks {
@@ -259,49 +267,25 @@ func (l *loader) decodeParts(f *eval.Body, parts map[string]plans.Part) map[stri
 		what := b.Type
 		if part.Label != "" {
 			what = fmt.Sprintf("%s %q", b.Type, b.Labels[0])
-			l.CheckName(b, 0, lang.InRules)
+			bs.CheckName(b, 0, lang.InRules)
 		}
 		if line := lines[what]; line > 0 {
-			l.Fail(b.DefRange, "duplicate-name", "Duplicate "+b.Type+" block", "There can be one %s here; the first is on line %d. Merge or rename them.", what, line)
+			bs.Fail(b.DefRange, "duplicate-name", "Duplicate "+b.Type+" block", "There can be one %s here; the first is on line %d. Merge or rename them.", what, line)
 			continue
 		}
 		lines[what] = b.DefRange.Start.Line
 		if out == nil {
 			out = map[string][]*plans.Block{}
 		}
-		out[b.Type] = append(out[b.Type], l.decodePart(b, part, what))
+		out[b.Type] = append(out[b.Type], bs.decodePart(b, part, what))
 	}
 	return out
 }
 
-func (l *loader) decodePart(b *hcl.Block, part plans.Part, what string) *plans.Block {
-	block := l.decodeBody(b, b.Type, part.Schema, what)
+func (bs *bodies) decodePart(b *hcl.Block, part plans.Part, what string) *plans.Block {
+	block := bs.decodeBody(b, b.Type, part.Schema, what)
 	if part.Label != "" {
 		block.Name = b.Labels[0]
 	}
 	return block
-}
-
-// launcherOf is the block of an engine that says how it is launched, nil where
-// it is a process block or none. Two ways to launch are an error.
-func (l *loader) launcherOf(f *eval.Body, e *plans.Engine) *plans.Block {
-	var found *plans.Block
-	first := ""
-	if e.Process != nil {
-		first = "process"
-	}
-	for _, b := range f.Blocks {
-		if !l.reg.EngineParts[b.Type].Launcher {
-			continue
-		}
-		if first != "" && first != b.Type {
-			l.Fail(b.DefRange, "two-launchers", "Two ways to launch", "Engine %s.%s has a %s and a %s block, and it is launched in one way. Remove one of them.", e.Kind, e.Name, first, b.Type)
-			continue
-		}
-		first = b.Type
-		if parts := e.Parts[b.Type]; found == nil && len(parts) > 0 {
-			found = parts[0]
-		}
-	}
-	return found
 }

@@ -32,7 +32,7 @@ var baselineSchema = baselineDoc.Schema()
 func (l *loader) decodeBaseline(blocks hcl.Blocks) {
 	b := l.Single(blocks)
 	if b == nil {
-		l.protocolsInDoubt = true
+		l.checks.protocolsInDoubt = true
 		return
 	}
 	f := l.Fields(b, baselineSchema, "baseline")
@@ -45,48 +45,20 @@ func (l *loader) decodeBaseline(blocks hcl.Blocks) {
 	if r := f.Ref("protocol", "protocol"); r != nil {
 		base.Protocol = r.Key
 	} else {
-		l.protocolsInDoubt = true
+		l.checks.protocolsInDoubt = true
 	}
-	base.Set, _ = l.decodeSet(f)
-	base.AcceptFingerprint = l.decodeEntries(f)
+	base.Set, _ = l.knobs.decodeSet(f)
+	base.AcceptFingerprint = decodeEntries(f)
 	l.plan.Baseline = base
 }
 
-// decodeSet reads knob = "value" pairs, and returns also where each is written.
-func (l *loader) decodeSet(f *eval.Body) (set map[string]string, at map[string]hcl.Range) {
-	set, at = map[string]string{}, map[string]hcl.Range{}
-	for _, p := range f.Pairs("set") {
-		k := l.checks.knobs[p.Key]
-		if k == nil {
-			l.Fail(p.KeyAt, "unknown-reference", "Unknown knob", "The plan declares no knob %q.%s", p.Key, l.DidYouMean(p.Key, l.Symbols.Of("knob").Order))
-			continue
-		}
-		name, ok := l.AsText(p.V, p.At, "The value of knob "+lang.Quoted(p.Key))
-		if !ok {
-			continue
-		}
-		set[p.Key], at[p.Key] = name, p.At
-		if k.Value(name) == nil {
-			var values []string
-			for _, v := range k.Values {
-				values = append(values, v.Name)
-			}
-			l.Fail(p.At, "unknown-knob-value", "Unknown knob value", "Knob %q has no value %q.%s", p.Key, name, l.DidYouMean(name, values))
-		}
-	}
-	if len(set) == 0 {
-		set = nil
-	}
-	return set, at
-}
-
 // decodeEntries reads the entries of a fingerprint that may differ.
-func (l *loader) decodeEntries(f *eval.Body) (accepted []string) {
+func decodeEntries(f *eval.Body) (accepted []string) {
 	words := append([]string{plans.AcceptAll, plans.AcceptRepos}, plans.FingerprintEntries...)
 	for _, word := range f.Texts("accept_fingerprint") {
 		if tree, ok := strings.CutPrefix(word, "repo."); !slices.Contains(words, word) && (!ok || tree == "") {
-			l.Fail(f.At("accept_fingerprint"), "unknown-fingerprint-entry", "Unknown fingerprint entry",
-				"No environment is known by %q.%s Source trees are called repo.<name>.", word, l.DidYouMean(word, words))
+			f.Scope.Fail(f.At("accept_fingerprint"), "unknown-fingerprint-entry", "Unknown fingerprint entry",
+				"No environment is known by %q.%s Source trees are called repo.<name>.", word, f.Scope.DidYouMean(word, words))
 			continue
 		}
 		accepted = append(accepted, word)

@@ -9,20 +9,31 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// crossChecks is what the checks of the whole plan need to know.
-type crossChecks struct {
-	knobs    map[string]*plans.Knob
+// planCheck finds what is wrong with a plan as a whole. While blocks are decoded it
+// collects what they say of each other; checkPlan comes when all are known.
+type planCheck struct {
+	*eval.Scope
+	plan     *plans.Plan
+	reg      *plans.Registry
+	engines  *engineDecoder
+	knobs    *knobDecoder
+	unproven bool
+
 	features map[string]*featureNotes
 	// order is the features as they stand in the plan.
 	order []*featureNotes
 	edges []phaseEdge
 	// targets are numbers to beat under "command".
 	targets []targetNote
-	// observed are the observations that knobs name.
-	observed []observedName
+
+	// circular is set when the graph has a circle, so that nothing walks it.
+	circular bool
+	// protocolsInDoubt is set when a protocol, or the choice of one, is wrong.
+	protocolsInDoubt bool
 }
 
 // phaseEdge says that phase from waits for phase to.
@@ -31,40 +42,40 @@ type phaseEdge struct {
 	at            hcl.Range
 }
 
-func (c *crossChecks) edge(from, to, why string, at hcl.Range) {
+func (c *planCheck) edge(from, to, why string, at hcl.Range) {
 	c.edges = append(c.edges, phaseEdge{from, to, why, at})
 }
 
 // checkPlan is the third pass.
-func (l *loader) checkPlan() {
-	if len(l.checks.order) > 0 && l.plan.Baseline == nil {
-		first := l.checks.order[0]
-		l.Fail(first.def, "missing-block", "Missing baseline", "Feature %q has nothing to be compared with. Add: baseline { engine = engine.kind.name, protocol = protocol.name }, each on its own line.", first.feature.Name)
+func (c *planCheck) checkPlan() {
+	if len(c.order) > 0 && c.plan.Baseline == nil {
+		first := c.order[0]
+		c.Fail(first.def, "missing-block", "Missing baseline", "Feature %q has nothing to be compared with. Add: baseline { engine = engine.kind.name, protocol = protocol.name }, each on its own line.", first.feature.Name)
 	}
-	onCycle := l.checkLineage()
-	l.checkPhaseOrder(onCycle)
-	if !l.unordered {
-		l.checkChanges()
+	onCycle := c.checkLineage()
+	c.checkPhaseOrder(onCycle)
+	if !c.circular {
+		c.checkChanges()
 	}
-	l.checkProof()
-	l.checkCommands()
-	l.checkEndpoints()
-	l.checkConfirmations()
-	l.checkObserved()
-	l.checkOffered()
+	c.checkProof()
+	c.checkCommands()
+	c.checkEndpoints()
+	c.checkConfirmations()
+	c.knobs.checkObserved()
+	c.checkOffered()
 }
 
 // checkLineage finds features that are their own ancestors.
-func (l *loader) checkLineage() map[string]bool {
+func (c *planCheck) checkLineage() map[string]bool {
 	next := func(name string) []phaseEdge {
-		n := l.checks.features[name]
+		n := c.features[name]
 		if n == nil || n.feature.BuildsOn.Kind != plans.OnFeature {
 			return nil
 		}
 		return []phaseEdge{{name, n.feature.BuildsOn.Feature, "", n.parentAt}}
 	}
 	var names []string
-	for _, n := range l.checks.order {
+	for _, n := range c.order {
 		names = append(names, n.feature.Name)
 	}
 	onCycle := map[string]bool{}
@@ -74,38 +85,38 @@ func (l *loader) checkLineage() map[string]bool {
 			onCycle[e.from] = true
 			path += "feature." + e.from + " → "
 		}
-		l.unordered = true
-		l.Fail(cycle[0].at, "cycle", "Cycle of features", "A feature cannot build on itself: %sfeature.%s. Let one of them build on baseline or accepted.", path, cycle[0].from)
+		c.circular = true
+		c.Fail(cycle[0].at, "cycle", "Cycle of features", "A feature cannot build on itself: %sfeature.%s. Let one of them build on baseline or accepted.", path, cycle[0].from)
 	}
 	return onCycle
 }
 
 // checkPhaseOrder finds phases that wait for themselves, by after or because a
 // feature builds on one of a later phase.
-func (l *loader) checkPhaseOrder(skip map[string]bool) {
+func (c *planCheck) checkPhaseOrder(skip map[string]bool) {
 	edges := map[string][]phaseEdge{}
-	for _, e := range l.checks.edges {
+	for _, e := range c.edges {
 		edges[e.from] = append(edges[e.from], e)
 	}
-	for _, n := range l.checks.order {
+	for _, n := range c.order {
 		f := n.feature
 		if f.BuildsOn.Kind != plans.OnFeature || skip[f.Name] {
 			continue
 		}
-		parent := l.checks.features[f.BuildsOn.Feature]
+		parent := c.features[f.BuildsOn.Feature]
 		if parent == nil || parent.feature.Phase == f.Phase {
 			continue
 		}
 		why := fmt.Sprintf("feature.%s builds on feature.%s", f.Name, parent.feature.Name)
 		edges[f.Phase] = append(edges[f.Phase], phaseEdge{f.Phase, parent.feature.Phase, why, n.parentAt})
 	}
-	for _, cycle := range cycles(l.Symbols.Of("phase").Order, func(name string) []phaseEdge { return edges[name] }) {
+	for _, cycle := range cycles(c.Symbols.Of("phase").Order, func(name string) []phaseEdge { return edges[name] }) {
 		path := ""
 		for _, e := range cycle {
 			path += fmt.Sprintf("phase.%s (%s) → ", e.from, e.why)
 		}
-		l.unordered = true
-		l.Fail(cycle[0].at, "cycle", "Cycle of phases", "A phase cannot wait for itself: %sphase.%s. Remove one of these links.", path, cycle[0].from)
+		c.circular = true
+		c.Fail(cycle[0].at, "cycle", "Cycle of phases", "A phase cannot wait for itself: %sphase.%s. Remove one of these links.", path, cycle[0].from)
 	}
 }
 
@@ -162,18 +173,18 @@ func rotate(path []phaseEdge, position map[string]int) []phaseEdge {
 
 // checkChanges refuses a feature that sets a knob to what its parent has
 // already: the comparison would be of a thing with itself.
-func (l *loader) checkChanges() {
+func (c *planCheck) checkChanges() {
 	base := map[string]string{}
-	for _, k := range l.plan.Knobs {
+	for _, k := range c.plan.Knobs {
 		base[k.Name] = k.Default
 	}
-	if l.plan.Baseline != nil {
-		for knob, value := range l.plan.Baseline.Set {
+	if c.plan.Baseline != nil {
+		for knob, value := range c.plan.Baseline.Set {
 			base[knob] = value
 		}
 	}
 	children := map[string][]*featureNotes{}
-	for _, n := range l.checks.order {
+	for _, n := range c.order {
 		if n.feature.BuildsOn.Kind == plans.OnFeature {
 			children[n.feature.BuildsOn.Feature] = append(children[n.feature.BuildsOn.Feature], n)
 		}
@@ -187,17 +198,17 @@ func (l *loader) checkChanges() {
 		for _, knob := range lang.KeysOf(f.Set) {
 			before[knob] = values[knob]
 			if values[knob] == f.Set[knob] {
-				l.Fail(n.setAt[knob], "nothing-under-test", "Knob value does not change", "Knob %q is %q in the parent (%s) already, so setting it tests nothing. Set another value, or remove it.", knob, f.Set[knob], parentName(f))
+				c.Fail(n.setAt[knob], "nothing-under-test", "Knob value does not change", "Knob %q is %q in the parent (%s) already, so setting it tests nothing. Set another value, or remove it.", knob, f.Set[knob], parentName(f))
 			}
 			values[knob] = f.Set[knob]
 		}
-		if c := f.Choose; c != nil {
-			before[c.Knob] = values[c.Knob]
-			if at, same := n.chooseAt[values[c.Knob]]; same {
-				l.Fail(at, "nothing-under-test", "Knob value does not change", "Knob %q is %q in the parent (%s) already, so this alternative tests nothing: every alternative is compared with it anyway. Take it out of choose.", c.Knob, values[c.Knob], parentName(f))
+		if choose := f.Choose; choose != nil {
+			before[choose.Knob] = values[choose.Knob]
+			if at, same := n.chooseAt[values[choose.Knob]]; same {
+				c.Fail(at, "nothing-under-test", "Knob value does not change", "Knob %q is %q in the parent (%s) already, so this alternative tests nothing: every alternative is compared with it anyway. Take it out of choose.", choose.Knob, values[choose.Knob], parentName(f))
 			}
 			// Which of them a child builds on is known only in a run.
-			values[c.Knob] = ""
+			values[choose.Knob] = ""
 		}
 		for _, child := range children[f.Name] {
 			walk(child, values)
@@ -206,12 +217,12 @@ func (l *loader) checkChanges() {
 			values[knob] = value
 		}
 	}
-	for _, n := range l.checks.order {
+	for _, n := range c.order {
 		switch n.feature.BuildsOn.Kind {
 		case plans.OnBaseline:
 			walk(n, base)
 		case plans.OnAccepted:
-			walk(n, l.underAny(n.feature, base))
+			walk(n, c.underAny(n.feature, base))
 		}
 	}
 }
@@ -219,9 +230,9 @@ func (l *loader) checkChanges() {
 // underAny is what the stack below a feature has for certain: what has been
 // accepted is known only in a run, but a knob that no other feature sets to
 // anything else has the baseline's value in every stack.
-func (l *loader) underAny(f *plans.Feature, base map[string]string) map[string]string {
+func (c *planCheck) underAny(f *plans.Feature, base map[string]string) map[string]string {
 	values := maps.Clone(base)
-	for _, n := range l.checks.order {
+	for _, n := range c.order {
 		if n.feature == f {
 			continue
 		}
@@ -230,8 +241,8 @@ func (l *loader) underAny(f *plans.Feature, base map[string]string) map[string]s
 				delete(values, knob)
 			}
 		}
-		if c := n.feature.Choose; c != nil {
-			delete(values, c.Knob)
+		if choose := n.feature.Choose; choose != nil {
+			delete(values, choose.Knob)
 		}
 	}
 	return values
@@ -249,9 +260,9 @@ func parentName(f *plans.Feature) string {
 
 // checkProof refuses knob values that a variant uses under a protocol that
 // proves kernels, and that say nothing by which they could be proved.
-func (l *loader) checkProof() {
+func (c *planCheck) checkProof() {
 	proves := map[string]bool{}
-	for _, p := range l.plan.Protocols {
+	for _, p := range c.plan.Protocols {
 		proves[p.Name] = p.Level("kernels") != nil
 	}
 	// user of a value by knob and value, for the message.
@@ -262,14 +273,14 @@ func (l *loader) checkProof() {
 		}
 	}
 	visited := map[*featureNotes]bool{}
-	any := l.plan.Baseline != nil && proves[l.plan.Baseline.Protocol]
-	for _, n := range l.checks.order {
+	any := c.plan.Baseline != nil && proves[c.plan.Baseline.Protocol]
+	for _, n := range c.order {
 		if !proves[n.feature.Protocol] {
 			continue
 		}
 		any = true
 		// A variant has its ancestors' values too.
-		for a := n; a != nil && !visited[a]; a = l.checks.features[a.feature.BuildsOn.Feature] {
+		for a := n; a != nil && !visited[a]; a = c.features[a.feature.BuildsOn.Feature] {
 			visited[a] = true
 			for _, knob := range lang.KeysOf(a.feature.Set) {
 				use(knob, a.feature.Set[knob], "feature."+a.feature.Name)
@@ -280,10 +291,10 @@ func (l *loader) checkProof() {
 		}
 	}
 	if any {
-		for _, k := range l.plan.Knobs {
+		for _, k := range c.plan.Knobs {
 			value := k.Default
-			if l.plan.Baseline != nil && l.plan.Baseline.Set[k.Name] != "" {
-				value = l.plan.Baseline.Set[k.Name]
+			if c.plan.Baseline != nil && c.plan.Baseline.Set[k.Name] != "" {
+				value = c.plan.Baseline.Set[k.Name]
 			}
 			use(k.Name, value, "baseline")
 		}
@@ -294,7 +305,7 @@ func (l *loader) checkProof() {
 	}
 	sort.Slice(keys, func(i, j int) bool { return keys[i][0]+"\x00"+keys[i][1] < keys[j][0]+"\x00"+keys[j][1] })
 	for _, key := range keys {
-		k := l.checks.knobs[key[0]]
+		k := c.knobs.byName[key[0]]
 		if k == nil {
 			continue
 		}
@@ -304,11 +315,11 @@ func (l *loader) checkProof() {
 		}
 		where := lang.HCL(v.Range)
 		detail := fmt.Sprintf(`Kernels are proved for every value in use, and nothing would show that %s has %s = %q. Add to this value: must_see { log = ["*what the engine logs then*"] }, or must_see { observed = { … } }, or must_not_see, or take the kernels level out of the protocol.`, users[key], k.Name, v.Name)
-		if l.opts.Unproven {
-			l.Warn(where, "unproven-knob-value", "Unproven knob value", "%s", detail)
+		if c.unproven {
+			c.Warn(where, "unproven-knob-value", "Unproven knob value", "%s", detail)
 			continue
 		}
-		l.Fail(where, "unproven-knob-value", "Unproven knob value", "%s", detail)
+		c.Fail(where, "unproven-knob-value", "Unproven knob value", "%s", detail)
 	}
 }
 
@@ -321,42 +332,42 @@ type targetNote struct {
 
 // checkCommands checks what a protocol must have for the engine that goes
 // through it: a server needs workloads, and a command brings its own.
-func (l *loader) checkCommands() {
-	e := l.plan.CommandEngine()
-	l.checkCommandTargets(e)
+func (c *planCheck) checkCommands() {
+	e := c.plan.CommandEngine()
+	c.checkCommandTargets(e)
 	under := map[string]bool{}
 	if e != nil {
-		under[l.plan.Baseline.Protocol] = true
-		for _, n := range l.checks.order {
+		under[c.plan.Baseline.Protocol] = true
+		for _, n := range c.order {
 			under[n.feature.Protocol] = true
 		}
 	}
-	for _, p := range l.plan.Protocols {
+	for _, p := range c.plan.Protocols {
 		if b := p.Level("smoke"); b != nil && under[p.Name] {
-			l.Fail(lang.HCL(b.Range), "command-is-no-server", "Smoke of a command", "engine.%s.%s is a command, which answers no prompt. Remove this level: a command is qualified by running it once, which has to end with status 0 and print every metric.", e.Kind, e.Name)
+			c.Fail(lang.HCL(b.Range), "command-is-no-server", "Smoke of a command", "engine.%s.%s is a command, which answers no prompt. Remove this level: a command is qualified by running it once, which has to end with status 0 and print every metric.", e.Kind, e.Name)
 		}
 		b := p.Level(plans.BenchmarkLevel)
-		if b == nil || !l.workloadsDepend() {
+		if b == nil || !c.workloadsDepend() {
 			continue
 		}
 		sent := len(plans.AnyList(b.Attrs["workloads"])) > 0 || b.Attrs["suite"] != nil
 		switch {
 		case under[p.Name] && sent:
-			l.Fail(lang.HCL(b.Range), "command-is-no-server", "Workloads for a command", "engine.%s.%s is a command, which brings its own work. Remove workloads and suite; what it prints is measured by its metric blocks.", e.Kind, e.Name)
+			c.Fail(lang.HCL(b.Range), "command-is-no-server", "Workloads for a command", "engine.%s.%s is a command, which brings its own work. Remove workloads and suite; what it prints is measured by its metric blocks.", e.Kind, e.Name)
 		case !under[p.Name] && !sent:
 			if b.Written["workloads"] || b.Written["suite"] {
 				continue // what is wrong with it has been reported
 			}
-			l.protocolsInDoubt = true
-			l.Fail(lang.HCL(b.Range), "missing-attribute", "Missing workloads", `level "benchmark" needs workloads: what is sent, as in workloads = [workload.chat]. Only an engine of kind "command" brings its own.`)
+			c.protocolsInDoubt = true
+			c.Fail(lang.HCL(b.Range), "missing-attribute", "Missing workloads", `level "benchmark" needs workloads: what is sent, as in workloads = [workload.chat]. Only an engine of kind "command" brings its own.`)
 		}
 	}
 }
 
 // workloadsDepend reports whether the registry leaves it to the engine whether a
 // benchmark has workloads.
-func (l *loader) workloadsDepend() bool {
-	for _, a := range l.reg.Levels[plans.BenchmarkLevel].Attrs {
+func (c *planCheck) workloadsDepend() bool {
+	for _, a := range c.reg.Levels[plans.BenchmarkLevel].Attrs {
 		if a.Name == "workloads" {
 			return !a.Required
 		}
@@ -366,14 +377,14 @@ func (l *loader) workloadsDepend() bool {
 
 // checkCommandTargets checks numbers to beat against the metrics of the command
 // that has to beat them.
-func (l *loader) checkCommandTargets(e *plans.Engine) {
-	for _, t := range l.checks.targets {
+func (c *planCheck) checkCommandTargets(e *plans.Engine) {
+	for _, t := range c.targets {
 		if e == nil {
-			l.Fail(t.at, "not-a-command", "Not a command", `Numbers under "command" are for an engine of kind "command", and the baseline's engine is none. Name a workload.`)
+			c.Fail(t.at, "not-a-command", "Not a command", `Numbers under "command" are for an engine of kind "command", and the baseline's engine is none. Name a workload.`)
 			continue
 		}
 		if _, names, ok := plans.MetricOf(e.CommandMetrics(), t.metric); !ok {
-			l.Fail(t.at, "unknown-metric", "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, t.metric, lang.Suggest(t.metric, names))
+			c.Fail(t.at, "unknown-metric", "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, t.metric, lang.Suggest(t.metric, names))
 		}
 	}
 }
@@ -384,16 +395,16 @@ const endpointLauncher = "endpoint"
 
 // checkEndpoints finds what a plan wants of an engine that somebody else runs
 // and that cannot reach it.
-func (l *loader) checkEndpoints() {
-	for _, e := range l.plan.Engines {
+func (c *planCheck) checkEndpoints() {
+	for _, e := range c.plan.Engines {
 		if e.Launch == nil || e.Launch.Kind != endpointLauncher {
 			continue
 		}
-		l.checkEndpoint(e)
-		if l.underTest(e) {
-			for _, k := range l.plan.Knobs {
+		c.checkEndpoint(e)
+		if c.underTest(e) {
+			for _, k := range c.plan.Knobs {
 				for _, v := range k.Values {
-					l.checkReach(e, k, v)
+					c.checkReach(e, k, v)
 				}
 			}
 		}
@@ -402,12 +413,12 @@ func (l *loader) checkEndpoints() {
 
 // underTest reports whether features are measured on an engine: it is the
 // baseline's, or one that they are confirmed on.
-func (l *loader) underTest(e *plans.Engine) bool {
+func (c *planCheck) underTest(e *plans.Engine) bool {
 	key := e.Kind + "." + e.Name
-	if b := l.plan.Baseline; b != nil && b.Engine == key {
+	if b := c.plan.Baseline; b != nil && b.Engine == key {
 		return true
 	}
-	for _, n := range l.checks.order {
+	for _, n := range c.order {
 		for _, note := range n.confirms {
 			if note.confirm.Engine == key {
 				return true
@@ -422,7 +433,7 @@ func restarts(e *plans.Engine) bool {
 	return len(argv) > 0
 }
 
-func (l *loader) checkEndpoint(e *plans.Engine) {
+func (c *planCheck) checkEndpoint(e *plans.Engine) {
 	var lost []string
 	if len(e.Settings) > 0 {
 		lost = append(lost, "settings")
@@ -442,17 +453,17 @@ func (l *loader) checkEndpoint(e *plans.Engine) {
 		lost = append(lost, "stop")
 	}
 	if len(lost) > 0 {
-		l.Fail(lang.HCL(e.Range), "endpoint", "Endpoint is not started", "Engine %s.%s is run by somebody else, so %s of the plan cannot reach it. Remove that, and configure the server where it is started; env is given to the restart command of the endpoint block, where there is one.",
+		c.Fail(lang.HCL(e.Range), "endpoint", "Endpoint is not started", "Engine %s.%s is run by somebody else, so %s of the plan cannot reach it. Remove that, and configure the server where it is started; env is given to the restart command of the endpoint block, where there is one.",
 			e.Kind, e.Name, verdict.And(lost))
 	}
 	key, _ := e.Launch.Attrs["api_key"].(string)
-	if key != "" && !l.Secrets.Known[key] {
-		l.Fail(lang.HCL(e.Launch.Range), "key-not-sensitive", "Key is not sensitive", `The api_key of engine %s.%s would end up in logs, reports and the recorded plan. Take it from a variable: variable "key" { type = string, sensitive = true }, each on its own line, then api_key = var.key, and give it in MXFLOW_VAR_key. A key that is no secret goes into headers.`, e.Kind, e.Name)
+	if key != "" && !c.Secrets.Known[key] {
+		c.Fail(lang.HCL(e.Launch.Range), "key-not-sensitive", "Key is not sensitive", `The api_key of engine %s.%s would end up in logs, reports and the recorded plan. Take it from a variable: variable "key" { type = string, sensitive = true }, each on its own line, then api_key = var.key, and give it in MXFLOW_VAR_key. A key that is no secret goes into headers.`, e.Kind, e.Name)
 	}
 }
 
 // checkReach reports a knob's value that an endpoint cannot be told of.
-func (l *loader) checkReach(e *plans.Engine, k *plans.Knob, v *plans.KnobValue) {
+func (c *planCheck) checkReach(e *plans.Engine, k *plans.Knob, v *plans.KnobValue) {
 	var lost []string
 	if len(v.Settings) > 0 {
 		lost = append(lost, "settings")
@@ -477,6 +488,6 @@ func (l *loader) checkReach(e *plans.Engine, k *plans.Knob, v *plans.KnobValue) 
 	if restarts(e) {
 		cure = "Its restart command is given the env of knobs and nothing else: put what it needs there, and let the command act on it."
 	}
-	l.Fail(lang.HCL(v.Range), "endpoint", "Knob cannot reach the endpoint", "Engine %s.%s is run by somebody else, so %s of value %q of knob %q would have no effect. %s",
+	c.Fail(lang.HCL(v.Range), "endpoint", "Knob cannot reach the endpoint", "Engine %s.%s is run by somebody else, so %s of value %q of knob %q would have no effect. %s",
 		e.Kind, e.Name, verdict.And(lost), v.Name, k.Name, cure)
 }

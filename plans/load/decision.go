@@ -46,7 +46,7 @@ func (l *loader) decodeDecision(blocks hcl.Blocks) {
 	f := l.Fields(b, decisionSchema, "decision")
 	d.FalsePass = f.Number("false_pass", d.FalsePass, leastRate, mostRate)
 	d.FalseFail = f.Number("false_fail", d.FalseFail, leastRate, mostRate)
-	d.Min, d.Max = l.decodeBounds(f, "launches", d.Min, d.Max)
+	d.Min, d.Max = decodeBounds(f, "launches", d.Min, d.Max)
 	d.Interactions = f.Truth("interactions", d.Interactions)
 	if len(l.Diags) > before || l.reg.Decision == nil {
 		return
@@ -73,12 +73,12 @@ func (l *loader) decodeDecision(blocks hcl.Blocks) {
 
 // decodeBounds reads { min = 3, max = 8 }. What is left out has its default, or
 // the value of the other where that is beyond it.
-func (l *loader) decodeBounds(f *eval.Body, name string, least, most int) (int, int) {
+func decodeBounds(f *eval.Body, name string, least, most int) (int, int) {
 	v, ok := f.Value(name)
 	if !ok {
 		return least, most
 	}
-	pairs, ok := l.Pairs(f.Attrs[name].Expr, v)
+	pairs, ok := f.Scope.Pairs(f.Attrs[name].Expr, v)
 	if !ok {
 		f.WrongType(name, "a map, such as { min = 4, max = 8 }", v)
 		return least, most
@@ -91,7 +91,7 @@ func (l *loader) decodeBounds(f *eval.Body, name string, least, most int) (int, 
 				written[p.Key] = n
 			}
 		default:
-			l.Fail(p.KeyAt, "unknown-bound", "Unknown bound", "%s has min and max, and no %q.%s", name, p.Key, l.DidYouMean(p.Key, []string{"min", "max"}))
+			f.Scope.Fail(p.KeyAt, "unknown-bound", "Unknown bound", "%s has min and max, and no %q.%s", name, p.Key, f.Scope.DidYouMean(p.Key, []string{"min", "max"}))
 		}
 	}
 	low, hasLow := written["min"]
@@ -99,7 +99,7 @@ func (l *loader) decodeBounds(f *eval.Body, name string, least, most int) (int, 
 	switch {
 	case hasLow && hasHigh:
 		if low > high {
-			l.Fail(f.At(name), "invalid-value", "Invalid "+name, "min is %d and more than max, which is %d. Exchange them.", low, high)
+			f.Scope.Fail(f.At(name), "invalid-value", "Invalid "+name, "min is %d and more than max, which is %d. Exchange them.", low, high)
 		}
 		return low, high
 	case hasLow:
@@ -111,19 +111,19 @@ func (l *loader) decodeBounds(f *eval.Body, name string, least, most int) (int, 
 }
 
 // checkOffered checks the launches of benchmarks that say how many.
-func (l *loader) checkOffered() {
-	d := l.plan.Decision
-	if d == nil || l.reg.Decision == nil || l.reg.Decision(d.FalsePass, d.FalseFail, d.Min, d.Max) != nil {
+func (c *planCheck) checkOffered() {
+	d := c.plan.Decision
+	if d == nil || c.reg.Decision == nil || c.reg.Decision(d.FalsePass, d.FalseFail, d.Min, d.Max) != nil {
 		return // reported at the decision
 	}
-	for _, pr := range l.plan.Protocols {
+	for _, pr := range c.plan.Protocols {
 		b := pr.Level(plans.BenchmarkLevel)
 		if b == nil || !b.Written["launches"] {
 			continue
 		}
-		least, most := l.plan.LaunchesUnder(pr.Name)
-		if err := l.reg.Decision(d.FalsePass, d.FalseFail, least, most); err != nil {
-			l.Fail(lang.HCL(b.Range), "decision-not-offered", "Decision is not offered", "Gates cannot decide with launches = %d: %v.", most, err)
+		least, most := c.plan.LaunchesUnder(pr.Name)
+		if err := c.reg.Decision(d.FalsePass, d.FalseFail, least, most); err != nil {
+			c.Fail(lang.HCL(b.Range), "decision-not-offered", "Decision is not offered", "Gates cannot decide with launches = %d: %v.", most, err)
 		}
 	}
 }

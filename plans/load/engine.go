@@ -72,59 +72,94 @@ var stopDoc = &lang.BlockDoc{
 }`,
 }
 
+// engineDecoder decodes engines and the settings that their kinds accept.
+type engineDecoder struct {
+	*bodies
+	plan *plans.Plan
+	reg  *plans.Registry
+	// added are the settings that blocks of engines add to their kinds, and
+	// unknown those of knobs that no kind has; see checkUnknownSettings.
+	added   map[string]bool
+	unknown []unknownSetting
+}
+
 var (
 	processSchema = processDoc.Schema()
 	readySchema   = readyDoc.Schema()
 	stopSchema    = stopDoc.Schema()
 )
 
-func (l *loader) decodeEngine(b *hcl.Block) {
-	kind, known := l.reg.Engines[b.Labels[0]]
-	f := l.Fields(b, l.partSchema(engineDoc, l.reg.EngineParts), fmt.Sprintf("engine %q %q", b.Labels[0], b.Labels[1]))
+func (d *engineDecoder) decode(b *hcl.Block) {
+	kind, known := d.reg.Engines[b.Labels[0]]
+	f := d.Fields(b, d.partSchema(engineDoc, d.reg.EngineParts), fmt.Sprintf("engine %q %q", b.Labels[0], b.Labels[1]))
 	e := &plans.Engine{
 		Kind: b.Labels[0], Name: b.Labels[1], Range: lang.RangeOf(b.DefRange),
 		Model: f.Text("model", ""), Args: f.Texts("args"),
 	}
 	e.Env = f.TextMap("env")
-	e.Parts = l.decodeParts(f, l.reg.EngineParts)
-	kind = l.extended(kind, e)
-	e.Settings = l.decodeSettings(f.Pairs("settings"), e.Kind, kind.Settings, false)
+	e.Parts = d.decodeParts(f, d.reg.EngineParts)
+	kind = d.extended(kind, e)
+	e.Settings = d.decodeSettings(f.Pairs("settings"), e.Kind, kind.Settings, false)
 	e.Observed = kind.Observed
 	p := f.Single("process")
 	if p != nil {
 		e.Process = &plans.Process{}
 	}
-	e.Launch = l.launcherOf(f, e)
+	e.Launch = d.launcherOf(f, e)
 	if p != nil {
-		pf := l.Fields(p, processSchema, "process")
+		pf := d.Fields(p, processSchema, "process")
 		pf.Required("command", `the argument vector that starts it, such as ["vllm", "serve", "--port", "{port}"].`)
 		e.Process = &plans.Process{Command: pf.Texts("command"), Dir: pf.Text("dir", ""), Port: pf.Whole("port", 0, 1, 65535)}
 		if v, ok := pf.Value("command"); ok && v.CanIterateElements() && v.LengthInt() == 0 {
-			l.Fail(pf.At("command"), "empty-value", "Empty command", "Name at least the program to run.")
+			d.Fail(pf.At("command"), "empty-value", "Empty command", "Name at least the program to run.")
 		}
 	} else if known && kind.NeedsProcess && e.Launch == nil {
-		l.Fail(b.DefRange, "missing-block", "Missing process block", `An engine of kind %q does not say by itself how it is started. Add: process { command = ["program", "--port", "{port}"] }, or one of %s.`, e.Kind, plans.OrList(l.launchers()))
+		d.Fail(b.DefRange, "missing-block", "Missing process block", `An engine of kind %q does not say by itself how it is started. Add: process { command = ["program", "--port", "{port}"] }, or one of %s.`, e.Kind, plans.OrList(d.launchers()))
 	}
 	if r := f.Single("ready"); r != nil {
-		rf := l.Fields(r, readySchema, "ready")
+		rf := d.Fields(r, readySchema, "ready")
 		e.ReadyTimeout, e.FirstTimeout = rf.Duration("timeout", 0), rf.Duration("first_timeout", 0)
 	}
 	if s := f.Single("stop"); s != nil {
-		e.StopGrace = l.Fields(s, stopSchema, "stop").Duration("grace", 0)
+		e.StopGrace = d.Fields(s, stopSchema, "stop").Duration("grace", 0)
 	}
 	if known && kind.Check != nil {
-		l.checkEngine(f, e, kind)
+		d.checkEngine(f, e, kind)
 	}
-	if l.First(b) {
-		l.plan.Engines = append(l.plan.Engines, e)
+	if d.First(b) {
+		d.plan.Engines = append(d.plan.Engines, e)
 	}
 }
 
+// launcherOf is the block of an engine that says how it is launched, nil where
+// it is a process block or none. Two ways to launch are an error.
+func (d *engineDecoder) launcherOf(f *eval.Body, e *plans.Engine) *plans.Block {
+	var found *plans.Block
+	first := ""
+	if e.Process != nil {
+		first = "process"
+	}
+	for _, b := range f.Blocks {
+		if !d.reg.EngineParts[b.Type].Launcher {
+			continue
+		}
+		if first != "" && first != b.Type {
+			d.Fail(b.DefRange, "two-launchers", "Two ways to launch", "Engine %s.%s has a %s and a %s block, and it is launched in one way. Remove one of them.", e.Kind, e.Name, first, b.Type)
+			continue
+		}
+		first = b.Type
+		if parts := e.Parts[b.Type]; found == nil && len(parts) > 0 {
+			found = parts[0]
+		}
+	}
+	return found
+}
+
 // launchers are the keywords of the blocks that launch an engine.
-func (l *loader) launchers() []string {
+func (d *engineDecoder) launchers() []string {
 	words := []string{"process"}
-	for _, word := range lang.KeysOf(l.reg.EngineParts) {
-		if l.reg.EngineParts[word].Launcher {
+	for _, word := range lang.KeysOf(d.reg.EngineParts) {
+		if d.reg.EngineParts[word].Launcher {
 			words = append(words, word)
 		}
 	}
@@ -132,19 +167,19 @@ func (l *loader) launchers() []string {
 }
 
 // checkEngine reports what the kind finds wrong with a decoded engine.
-func (l *loader) checkEngine(f *eval.Body, e *plans.Engine, kind plans.EngineKind) {
+func (d *engineDecoder) checkEngine(f *eval.Body, e *plans.Engine, kind plans.EngineKind) {
 	for _, wrong := range kind.Check(e) {
 		at := f.At(wrong.Attr)
 		if wrong.Part != nil {
 			at = lang.HCL(wrong.Part.Range)
 		}
-		l.Fail(at, wrong.Code, wrong.Summary, "%s", wrong.Detail)
+		d.Fail(at, wrong.Code, wrong.Summary, "%s", wrong.Detail)
 	}
 }
 
 // decodeSettings reads settings, checked against what the engine kind accepts;
 // accepted == nil means anything. With unset, a null stays as the wish to unset.
-func (l *loader) decodeSettings(pairs []eval.Pair, kind string, accepted []plans.Attr, unset bool) map[string]any {
+func (d *engineDecoder) decodeSettings(pairs []eval.Pair, kind string, accepted []plans.Attr, unset bool) map[string]any {
 	settings := map[string]any{}
 	byName := map[string]plans.Attr{}
 	for _, a := range accepted {
@@ -168,16 +203,16 @@ func (l *loader) decodeSettings(pairs []eval.Pair, kind string, accepted []plans
 			unknown := unknownSetting{p, kind, lang.KeysOf(byName)}
 			if unset { // of a knob: an engine that is decoded later may have it
 				settings[p.Key] = lang.Plain(p.V)
-				l.unknownSettings = append(l.unknownSettings, unknown)
+				d.unknown = append(d.unknown, unknown)
 			} else {
-				l.failSetting(unknown)
+				d.failSetting(unknown)
 			}
 			continue
 		}
 		if p.V.IsNull() {
 			continue
 		}
-		if v, ok := l.decodeAttr(a, p.V, hcl.StaticExpr(p.V, p.At)); ok {
+		if v, ok := d.decodeAttr(a, p.V, hcl.StaticExpr(p.V, p.At)); ok {
 			settings[p.Key] = v
 		}
 	}
@@ -195,9 +230,9 @@ type unknownSetting struct {
 }
 
 // extended is the kind with what the engine's own blocks add to it.
-func (l *loader) extended(kind plans.EngineKind, e *plans.Engine) plans.EngineKind {
+func (d *engineDecoder) extended(kind plans.EngineKind, e *plans.Engine) plans.EngineKind {
 	for _, word := range lang.KeysOf(e.Parts) {
-		extends := l.reg.EngineParts[word].Extends
+		extends := d.reg.EngineParts[word].Extends
 		if extends == nil {
 			continue
 		}
@@ -208,10 +243,7 @@ func (l *loader) extended(kind plans.EngineKind, e *plans.Engine) plans.EngineKi
 			}
 			kind.Observed = overObserved(kind.Observed, more.Observed)
 			for _, a := range more.Settings {
-				if l.addedSettings == nil {
-					l.addedSettings = map[string]bool{}
-				}
-				l.addedSettings[a.Name] = true
+				d.added[a.Name] = true
 			}
 		}
 	}
@@ -262,14 +294,14 @@ func overObserved(under, over []plans.Observed) (all []plans.Observed) {
 // checkUnknownSettings reports the settings of knobs that neither a kind nor a
 // block of an engine knows. It comes when all engines are decoded, since a knob
 // may stand before them.
-func (l *loader) checkUnknownSettings() {
-	for _, u := range l.unknownSettings {
-		if !l.addedSettings[u.pair.Key] {
-			l.failSetting(u)
+func (d *engineDecoder) checkUnknownSettings() {
+	for _, u := range d.unknown {
+		if !d.added[u.pair.Key] {
+			d.failSetting(u)
 		}
 	}
 }
 
-func (l *loader) failSetting(u unknownSetting) {
-	l.Fail(u.pair.KeyAt, "unknown-setting", "Unknown setting", "An engine of kind %q has no setting %q.%s", u.kind, u.pair.Key, l.DidYouMean(u.pair.Key, u.known))
+func (d *engineDecoder) failSetting(u unknownSetting) {
+	d.Fail(u.pair.KeyAt, "unknown-setting", "Unknown setting", "An engine of kind %q has no setting %q.%s", u.kind, u.pair.Key, d.DidYouMean(u.pair.Key, u.known))
 }

@@ -58,18 +58,18 @@ func (l *loader) decodeFeature(fb *featureBlock, ph *plans.Phase) *plans.Feature
 		l.Fail(b.DefRange, "invalid-name", "Reserved name", "%q is what builds_on calls another parent. Choose another name for this feature.", ft.Name)
 	}
 	notes := &featureNotes{feature: ft, def: b.DefRange, parentAt: b.DefRange}
-	ft.Set, notes.setAt = l.decodeSet(f)
-	ft.Choose = l.decodeChoose(f, ft, notes)
-	l.requireSet(f, ft)
-	ft.BuildsOn = l.decodeBuildsOn(f, notes)
+	ft.Set, notes.setAt = l.knobs.decodeSet(f)
+	ft.Choose = l.knobs.decodeChoose(f, ft, notes)
+	requireSet(f, ft)
+	ft.BuildsOn = decodeBuildsOn(f, notes)
 	l.featureProtocol(f, ft)
 	if h := f.Single("hypothesis"); h != nil {
-		ft.Hypothesis = l.decodeHypothesis(h)
+		ft.Hypothesis = decodeHypothesis(l.Scope, h)
 	}
-	ft.Criteria = l.decodeCriteria(f)
-	ft.Accept = l.decodeAccept(f, ft.Criteria)
+	ft.Criteria = decodeCriteria(f)
+	ft.Accept = decodeAccept(f, ft.Criteria)
 	makeAlternatives(ft)
-	l.decodeConfirm(f, ft, notes)
+	decodeConfirm(f, ft, notes)
 	if fb.first {
 		l.checks.features[ft.Name] = notes
 		l.checks.order = append(l.checks.order, notes)
@@ -78,27 +78,27 @@ func (l *loader) decodeFeature(fb *featureBlock, ph *plans.Phase) *plans.Feature
 }
 
 // requireSet refuses a feature that tests nothing.
-func (l *loader) requireSet(f *eval.Body, ft *plans.Feature) {
+func requireSet(f *eval.Body, ft *plans.Feature) {
 	if !f.Absent("choose") && f.Absent("set") {
 		return
 	}
 	if f.Absent("set") {
-		l.Fail(f.Def, "nothing-under-test", "Nothing under test", `Feature %q sets no knob, so that its candidate is its parent. Add: set = { knob = "value" }, or choose = { knob = ["one", "other"] } to try several.`, ft.Name)
+		f.Scope.Fail(f.Def, "nothing-under-test", "Nothing under test", `Feature %q sets no knob, so that its candidate is its parent. Add: set = { knob = "value" }, or choose = { knob = ["one", "other"] } to try several.`, ft.Name)
 		return
 	}
 	if v, ok := f.Value("set"); ok && v.CanIterateElements() && v.LengthInt() == 0 {
-		l.Fail(f.At("set"), "nothing-under-test", "Nothing under test", `set is empty, so that the candidate is its parent. Name the knob under test: set = { knob = "value" }.`)
+		f.Scope.Fail(f.At("set"), "nothing-under-test", "Nothing under test", `set is empty, so that the candidate is its parent. Name the knob under test: set = { knob = "value" }.`)
 	}
 }
 
-func (l *loader) decodeBuildsOn(f *eval.Body, notes *featureNotes) plans.BuildsOn {
+func decodeBuildsOn(f *eval.Body, notes *featureNotes) plans.BuildsOn {
 	r := f.Ref("builds_on", "feature", "baseline", "accepted")
 	if r == nil {
 		return plans.BuildsOn{Kind: plans.OnBaseline}
 	}
 	notes.parentAt = r.At
 	if r.Key == notes.feature.Name && r.Block == "feature" {
-		l.Fail(r.At, "cycle", "Feature builds on itself", "Feature %q cannot be its own parent. Name another feature, baseline or accepted.", r.Key)
+		f.Scope.Fail(r.At, "cycle", "Feature builds on itself", "Feature %q cannot be its own parent. Name another feature, baseline or accepted.", r.Key)
 		return plans.BuildsOn{Kind: plans.OnBaseline}
 	}
 	return plans.BuildsOn{Kind: plans.BuildsOnKind(r.Block), Feature: r.Key}
@@ -114,7 +114,7 @@ func (l *loader) featureProtocol(f *eval.Body, ft *plans.Feature) {
 	if r := f.Ref("protocol", "protocol"); r != nil {
 		ft.Protocol = r.Key
 	} else {
-		l.protocolsInDoubt = true
+		l.checks.protocolsInDoubt = true
 	}
 }
 
@@ -132,10 +132,10 @@ type featureNotes struct {
 
 // decodeChoose reads the knob whose values the feature tries; nil where it does
 // not choose.
-func (l *loader) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featureNotes) *plans.Choose {
+func (d *knobDecoder) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featureNotes) *plans.Choose {
 	if f.Absent("choose") {
 		if !f.Absent("prefer") {
-			l.Fail(f.At("prefer"), "choice", "Nothing to prefer", "prefer picks among the alternatives of choose, and feature %q has none. Remove prefer, or add choose = { knob = [\"one\", \"other\"] }.", ft.Name)
+			d.Fail(f.At("prefer"), "choice", "Nothing to prefer", "prefer picks among the alternatives of choose, and feature %q has none. Remove prefer, or add choose = { knob = [\"one\", \"other\"] }.", ft.Name)
 		}
 		return nil
 	}
@@ -144,27 +144,27 @@ func (l *loader) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featureNot
 		return nil // reported
 	}
 	if len(pairs) != 1 {
-		l.Fail(f.At("choose"), "choice", "Not one knob to choose", `choose tries values of exactly one knob, and this names %d. Write choose = { knob = ["one", "other"] }; what all alternatives have in common stands in set.`, len(pairs))
+		d.Fail(f.At("choose"), "choice", "Not one knob to choose", `choose tries values of exactly one knob, and this names %d. Write choose = { knob = ["one", "other"] }; what all alternatives have in common stands in set.`, len(pairs))
 		return nil
 	}
 	p := pairs[0]
-	k := l.checks.knobs[p.Key]
+	k := d.byName[p.Key]
 	if k == nil {
-		l.Fail(p.KeyAt, "unknown-reference", "Unknown knob", "The plan declares no knob %q.%s", p.Key, l.DidYouMean(p.Key, l.Symbols.Of("knob").Order))
+		d.Fail(p.KeyAt, "unknown-reference", "Unknown knob", "The plan declares no knob %q.%s", p.Key, d.DidYouMean(p.Key, d.Symbols.Of("knob").Order))
 		return nil
 	}
 	if fixed, both := ft.Set[p.Key]; both {
-		l.Fail(p.KeyAt, "choice", "Knob is set and chosen", "set fixes knob %q to %q, so there is nothing to choose. Remove it from set, or from choose.", p.Key, fixed)
+		d.Fail(p.KeyAt, "choice", "Knob is set and chosen", "set fixes knob %q to %q, so there is nothing to choose. Remove it from set, or from choose.", p.Key, fixed)
 		return nil
 	}
-	c := &plans.Choose{Knob: p.Key, Prefer: l.decodePrefer(f), Range: lang.RangeOf(f.At("choose"))}
+	c := &plans.Choose{Knob: p.Key, Prefer: decodePrefer(f), Range: lang.RangeOf(f.At("choose"))}
 	if c.Prefer != "" {
 		c.Range = lang.RangeOf(f.At("prefer"))
 	}
 	notes.chooseAt = map[string]hcl.Range{}
-	values, complete := l.decodeAlternatives(p, k, notes.chooseAt)
+	values, complete := decodeAlternatives(d.Scope, p, k, notes.chooseAt)
 	if c.Values = values; complete && (len(values) < plans.LeastAlternatives || len(values) > plans.MostAlternatives) {
-		l.Fail(p.At, "choice", "Not several values to choose", "choose tries %d to %d values of a knob, and this names %d. One value alone is not chosen but set: set = { %s = \"value\" }.", plans.LeastAlternatives, plans.MostAlternatives, len(values), p.Key)
+		d.Fail(p.At, "choice", "Not several values to choose", "choose tries %d to %d values of a knob, and this names %d. One value alone is not chosen but set: set = { %s = \"value\" }.", plans.LeastAlternatives, plans.MostAlternatives, len(values), p.Key)
 		return nil
 	}
 	if len(values) == 0 {
@@ -175,11 +175,11 @@ func (l *loader) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featureNot
 
 // decodeAlternatives reads the values to try and notes where each is written;
 // false where some are wrong.
-func (l *loader) decodeAlternatives(p eval.Pair, k *plans.Knob, at map[string]hcl.Range) (values []string, complete bool) {
-	expr := l.ValueAt(p)
-	elems, ok := l.Elements(expr, p.V)
+func decodeAlternatives(s *eval.Scope, p eval.Pair, k *plans.Knob, at map[string]hcl.Range) (values []string, complete bool) {
+	expr := s.ValueAt(p)
+	elems, ok := s.Elements(expr, p.V)
 	if !ok {
-		l.Fail(p.At, "wrong-type", "Wrong type for choose", `choose takes the values to try as a list, such as { %s = ["one", "other"] }; this is %s.`, p.Key, lang.Describe(p.V))
+		s.Fail(p.At, "wrong-type", "Wrong type for choose", `choose takes the values to try as a list, such as { %s = ["one", "other"] }; this is %s.`, p.Key, lang.Describe(p.V))
 		return nil, false
 	}
 	complete = true
@@ -188,7 +188,7 @@ func (l *loader) decodeAlternatives(p eval.Pair, k *plans.Knob, at map[string]hc
 		known = append(known, v.Name)
 	}
 	for _, e := range elems {
-		name, ok := l.AsText(e.V, e.At, "Each value of knob "+lang.Quoted(p.Key))
+		name, ok := s.AsText(e.V, e.At, "Each value of knob "+lang.Quoted(p.Key))
 		_, twice := at[name]
 		switch {
 		case !ok:
@@ -196,11 +196,11 @@ func (l *loader) decodeAlternatives(p eval.Pair, k *plans.Knob, at map[string]hc
 			continue
 		case k.Value(name) == nil:
 			complete = false
-			l.Fail(e.At, "unknown-knob-value", "Unknown knob value", "Knob %q has no value %q.%s", p.Key, name, l.DidYouMean(name, known))
+			s.Fail(e.At, "unknown-knob-value", "Unknown knob value", "Knob %q has no value %q.%s", p.Key, name, s.DidYouMean(name, known))
 			continue
 		case twice:
 			complete = false
-			l.Fail(e.At, "duplicate-entry", "Duplicate value in choose", "%q is in the list already. Remove one.", name)
+			s.Fail(e.At, "duplicate-entry", "Duplicate value in choose", "%q is in the list already. Remove one.", name)
 			continue
 		}
 		at[name] = e.At
@@ -249,19 +249,19 @@ type confirmNote struct {
 }
 
 // decodeConfirm reads the confirmations of a feature.
-func (l *loader) decodeConfirm(f *eval.Body, ft *plans.Feature, notes *featureNotes) {
+func decodeConfirm(f *eval.Body, ft *plans.Feature, notes *featureNotes) {
 	names := map[string]int{}
 	lines := map[string]int{}
 	for _, b := range f.Blocks.OfType("confirm") {
-		cf := l.Fields(b, confirmSchema, "confirm")
+		cf := f.Scope.Fields(b, confirmSchema, "confirm")
 		cf.Required("engine", "the engine to repeat the criteria on, such as engine.vllm.production.")
-		accept := l.confirmedCriteria(cf, ft)
+		accept := confirmedCriteria(cf, ft)
 		r := cf.Ref("engine", "engine")
 		if r == nil {
 			continue
 		}
 		if line := lines[r.Key]; line > 0 {
-			l.Fail(r.At, "duplicate-name", "Duplicate confirmation", "Feature %q is confirmed on engine.%s already on line %d. Remove one.", ft.Name, r.Key, line)
+			f.Scope.Fail(r.At, "duplicate-name", "Duplicate confirmation", "Feature %q is confirmed on engine.%s already on line %d. Remove one.", ft.Name, r.Key, line)
 			continue
 		}
 		lines[r.Key] = b.DefRange.Start.Line
@@ -284,11 +284,11 @@ func (l *loader) decodeConfirm(f *eval.Body, ft *plans.Feature, notes *featureNo
 }
 
 // confirmedCriteria are the criteria to repeat; those in accept unless said.
-func (l *loader) confirmedCriteria(cf *eval.Body, ft *plans.Feature) []string {
+func confirmedCriteria(cf *eval.Body, ft *plans.Feature) []string {
 	if cf.Absent("criteria") {
 		return ft.Accept
 	}
-	return l.decodeNames(cf, "criteria", ft.Criteria, ft.Accept)
+	return decodeNames(cf, "criteria", ft.Criteria, ft.Accept)
 }
 
 // namedRules are the rules of some names, in their own order.
@@ -302,45 +302,45 @@ func namedRules(rules []*plans.Rule, names []string) (list []*plans.Rule) {
 }
 
 // checkConfirmations refuses confirmations that could confirm nothing.
-func (l *loader) checkConfirmations() {
-	base := l.plan.Baseline
+func (c *planCheck) checkConfirmations() {
+	base := c.plan.Baseline
 	if base == nil {
 		return
 	}
-	for _, n := range l.checks.order {
+	for _, n := range c.order {
 		for _, note := range n.confirms {
-			e, first := l.plan.Engine(note.confirm.Engine), l.plan.Engine(base.Engine)
+			e, first := c.plan.Engine(note.confirm.Engine), c.plan.Engine(base.Engine)
 			if e == nil || first == nil {
 				continue // reported
 			}
 			switch {
 			case e == first:
-				l.Fail(note.at, "confirmation", "Confirmation on the same engine", "engine.%s is the baseline's, on which the criteria are decided first, so this would confirm nothing. Name another engine, or remove the block.", note.confirm.Engine)
+				c.Fail(note.at, "confirmation", "Confirmation on the same engine", "engine.%s is the baseline's, on which the criteria are decided first, so this would confirm nothing. Name another engine, or remove the block.", note.confirm.Engine)
 			case e.IsCommand() != first.IsCommand():
-				l.Fail(note.at, "confirmation", "Confirmation measures something else", "One of engine.%s and the baseline's engine.%s is a command and the other a server: no metric is the same on both. Name an engine of the same sort.", note.confirm.Engine, base.Engine)
+				c.Fail(note.at, "confirmation", "Confirmation measures something else", "One of engine.%s and the baseline's engine.%s is a command and the other a server: no metric is the same on both. Name an engine of the same sort.", note.confirm.Engine, base.Engine)
 			default:
-				l.checkConfirmedMetrics(note, e)
-				l.checkConfirmedKnobs(note, e)
+				c.checkConfirmedMetrics(note, e)
+				c.checkConfirmedKnobs(note, e)
 			}
 		}
 	}
 }
 
 // checkConfirmedMetrics checks that another command has the metrics of the first.
-func (l *loader) checkConfirmedMetrics(note confirmNote, e *plans.Engine) {
+func (c *planCheck) checkConfirmedMetrics(note confirmNote, e *plans.Engine) {
 	own := e.CommandMetrics()
-	for _, m := range l.plan.CommandEngine().CommandMetrics() {
+	for _, m := range c.plan.CommandEngine().CommandMetrics() {
 		other, _, ok := plans.MetricOf(own, m.Name)
 		if !ok || other.Unit != m.Unit || other.Better != m.Better {
-			l.Fail(note.at, "confirmation", "Confirmation measures something else", "engine.%s has to declare metric %q with the unit and better direction that engine.%s gives it (%s, %q), so that the criteria mean the same there.", note.confirm.Engine, m.Name, l.plan.Baseline.Engine, lang.OrElse(m.Unit, "no unit"), m.Better)
+			c.Fail(note.at, "confirmation", "Confirmation measures something else", "engine.%s has to declare metric %q with the unit and better direction that engine.%s gives it (%s, %q), so that the criteria mean the same there.", note.confirm.Engine, m.Name, c.plan.Baseline.Engine, lang.OrElse(m.Unit, "no unit"), m.Better)
 		}
 	}
 }
 
 // checkConfirmedKnobs checks that the values of the knobs under test mean
 // something to the other engine.
-func (l *loader) checkConfirmedKnobs(note confirmNote, e *plans.Engine) {
-	accepted := l.extended(l.reg.Engines[e.Kind], e).Settings
+func (c *planCheck) checkConfirmedKnobs(note confirmNote, e *plans.Engine) {
+	accepted := c.engines.extended(c.reg.Engines[e.Kind], e).Settings
 	if accepted == nil {
 		return
 	}
@@ -348,9 +348,9 @@ func (l *loader) checkConfirmedKnobs(note confirmNote, e *plans.Engine) {
 	for _, a := range accepted {
 		known[a.Name] = true
 	}
-	of := l.checks.features[note.confirm.Of].feature
-	for _, knob := range l.plan.Knobs {
-		values := []string{knob.Default, l.plan.Baseline.Set[knob.Name], of.Set[knob.Name]}
+	of := c.features[note.confirm.Of].feature
+	for _, knob := range c.plan.Knobs {
+		values := []string{knob.Default, c.plan.Baseline.Set[knob.Name], of.Set[knob.Name]}
 		if of.Choose != nil && of.Choose.Knob == knob.Name {
 			values = append(values, of.Choose.Values...)
 		}
@@ -361,7 +361,7 @@ func (l *loader) checkConfirmedKnobs(note confirmNote, e *plans.Engine) {
 			}
 			for _, setting := range lang.KeysOf(v.Settings) {
 				if v.Settings[setting] != nil && !known[setting] {
-					l.Fail(note.at, "confirmation", "Knob cannot reach the confirming engine", "Value %q of knob %q sets %q, which engine.%s of kind %q does not have, so it could not be started with it. Confirm on an engine that has it, or let the value say it in another way, such as env.", v.Name, knob.Name, setting, note.confirm.Engine, e.Kind)
+					c.Fail(note.at, "confirmation", "Knob cannot reach the confirming engine", "Value %q of knob %q sets %q, which engine.%s of kind %q does not have, so it could not be started with it. Confirm on an engine that has it, or let the value say it in another way, such as env.", v.Name, knob.Name, setting, note.confirm.Engine, e.Kind)
 					return
 				}
 			}
@@ -383,28 +383,28 @@ var criterionDoc = &lang.BlockDoc{
 
 var criterionSchema = criterionDoc.Schema()
 
-func (l *loader) decodeCriteria(f *eval.Body) (criteria []*plans.Rule) {
+func decodeCriteria(f *eval.Body) (criteria []*plans.Rule) {
 	lines := map[string]int{}
 	for _, b := range f.Blocks.OfType("criterion") {
 		name := b.Labels[0]
-		l.CheckName(b, 0, lang.InRules)
-		cf := l.Fields(b, criterionSchema, fmt.Sprintf("criterion %q", name))
-		rule := l.decodeRule(b, cf, "rule")
+		f.Scope.CheckName(b, 0, lang.InRules)
+		cf := f.Scope.Fields(b, criterionSchema, fmt.Sprintf("criterion %q", name))
+		rule := decodeRule(b, cf, "rule")
 		if line := lines[name]; line > 0 {
-			l.Fail(b.LabelRanges[0], "duplicate-name", "Duplicate criterion", "The feature has a criterion %q already on line %d. Rename or remove one.", name, line)
+			f.Scope.Fail(b.LabelRanges[0], "duplicate-name", "Duplicate criterion", "The feature has a criterion %q already on line %d. Rename or remove one.", name, line)
 			continue
 		}
 		lines[name] = b.DefRange.Start.Line
 		criteria = append(criteria, rule)
 	}
 	if len(criteria) == 0 {
-		l.Fail(f.Def, "feature-without-criterion", "Feature without criterion", `Nothing would decide whether the port helps. Add: criterion "decode" { rule = "workload.tg.gain >= 0.05" }.`)
+		f.Scope.Fail(f.Def, "feature-without-criterion", "Feature without criterion", `Nothing would decide whether the port helps. Add: criterion "decode" { rule = "workload.tg.gain >= 0.05" }.`)
 	}
 	return criteria
 }
 
 // decodeAccept is the criteria that let the feature in; all, unless said.
-func (l *loader) decodeAccept(f *eval.Body, criteria []*plans.Rule) []string {
+func decodeAccept(f *eval.Body, criteria []*plans.Rule) []string {
 	var all []string
 	for _, c := range criteria {
 		all = append(all, c.Name)
@@ -412,11 +412,11 @@ func (l *loader) decodeAccept(f *eval.Body, criteria []*plans.Rule) []string {
 	if f.Absent("accept") {
 		return all
 	}
-	return l.decodeNames(f, "accept", criteria, all)
+	return decodeNames(f, "accept", criteria, all)
 }
 
 // decodeNames reads a list of criteria by name; fallback where it is wrong.
-func (l *loader) decodeNames(f *eval.Body, attr string, criteria []*plans.Rule, fallback []string) (names []string) {
+func decodeNames(f *eval.Body, attr string, criteria []*plans.Rule, fallback []string) (names []string) {
 	v, ok := f.Value(attr)
 	if !ok {
 		return fallback
@@ -426,9 +426,9 @@ func (l *loader) decodeNames(f *eval.Body, attr string, criteria []*plans.Rule, 
 		all = append(all, c.Name)
 	}
 	list := f.Texts(attr)
-	elems, _ := l.Elements(f.Attrs[attr].Expr, v)
+	elems, _ := f.Scope.Elements(f.Attrs[attr].Expr, v)
 	if len(elems) == 0 && v.CanIterateElements() {
-		l.Fail(f.At(attr), "empty-value", "Empty "+attr, "With no criterion in %s, nothing would decide. Name at least one, or leave %s out.", attr, attr)
+		f.Scope.Fail(f.At(attr), "empty-value", "Empty "+attr, "With no criterion in %s, nothing would decide. Name at least one, or leave %s out.", attr, attr)
 	}
 	if len(list) != len(elems) {
 		return fallback
@@ -436,9 +436,9 @@ func (l *loader) decodeNames(f *eval.Body, attr string, criteria []*plans.Rule, 
 	for i, name := range list {
 		switch {
 		case !slices.Contains(all, name):
-			l.Fail(elems[i].At, "unknown-criterion", "Unknown criterion", "The feature has no criterion %q.%s", name, l.DidYouMean(name, all))
+			f.Scope.Fail(elems[i].At, "unknown-criterion", "Unknown criterion", "The feature has no criterion %q.%s", name, f.Scope.DidYouMean(name, all))
 		case slices.Contains(names, name):
-			l.Fail(elems[i].At, "duplicate-entry", "Duplicate criterion in "+attr, "%q is in the list already. Remove one.", name)
+			f.Scope.Fail(elems[i].At, "duplicate-entry", "Duplicate criterion in "+attr, "%q is in the list already. Remove one.", name)
 		default:
 			names = append(names, name)
 		}
@@ -447,13 +447,13 @@ func (l *loader) decodeNames(f *eval.Body, attr string, criteria []*plans.Rule, 
 }
 
 // decodePrefer reads the metric that picks the winner.
-func (l *loader) decodePrefer(f *eval.Body) string {
+func decodePrefer(f *eval.Body) string {
 	if f.Absent("prefer") {
 		return ""
 	}
 	prefer := f.Text("prefer", "")
 	if prefer != "" && !rules.MetricForm.MatchString(prefer) {
-		l.Fail(f.At("prefer"), "invalid-expectation", "Invalid metric address", `%q is no address. Write a workload and a metric, such as "chat.tg".`, prefer)
+		f.Scope.Fail(f.At("prefer"), "invalid-expectation", "Invalid metric address", `%q is no address. Write a workload and a metric, such as "chat.tg".`, prefer)
 		return ""
 	}
 	return prefer
@@ -476,8 +476,8 @@ var hypothesisDoc = &lang.BlockDoc{
 
 var hypothesisSchema = hypothesisDoc.Schema()
 
-func (l *loader) decodeHypothesis(b *hcl.Block) *plans.Hypothesis {
-	f := l.Fields(b, hypothesisSchema, "hypothesis")
+func decodeHypothesis(s *eval.Scope, b *hcl.Block) *plans.Hypothesis {
+	f := s.Fields(b, hypothesisSchema, "hypothesis")
 	h := &plans.Hypothesis{
 		Metric:  f.NeedText("metric", `what is claimed to change, such as "chat.tg".`),
 		Expect:  f.NeedText("expect", `the claim, such as "+10%" or ">= 32".`),
@@ -486,11 +486,11 @@ func (l *loader) decodeHypothesis(b *hcl.Block) *plans.Hypothesis {
 	}
 	h.MetricRange, h.ExpectRange = lang.RangeOf(f.At("metric")), lang.RangeOf(f.At("expect"))
 	if h.Metric != "" && !rules.MetricForm.MatchString(h.Metric) {
-		l.Fail(f.At("metric"), "invalid-expectation", "Invalid metric address", `%q is no address. Write a workload and a metric, such as "chat.tg".`, h.Metric)
+		s.Fail(f.At("metric"), "invalid-expectation", "Invalid metric address", `%q is no address. Write a workload and a metric, such as "chat.tg".`, h.Metric)
 		h.Metric = ""
 	}
 	if h.Expect != "" && !rules.ExpectForm.MatchString(h.Expect) {
-		l.Fail(f.At("expect"), "invalid-expectation", "Invalid expectation", `%q is neither a change with a sign and a per cent, such as "+10%%" or "-5%%", nor a comparison, such as ">= 32".`, h.Expect)
+		s.Fail(f.At("expect"), "invalid-expectation", "Invalid expectation", `%q is neither a change with a sign and a per cent, such as "+10%%" or "-5%%", nor a comparison, such as ">= 32".`, h.Expect)
 	}
 	return h
 }

@@ -116,7 +116,7 @@ func TestConfirmationOfCommands(t *testing.T) {
 		notes.confirms = []confirmNote{{confirm: &plans.Feature{Name: "f@other", Of: "f", Engine: c.other.Kind + ".other"}}}
 		l.checks.order = []*featureNotes{notes}
 		l.checks.features["f"] = notes
-		l.checkConfirmations()
+		l.checks.checkConfirmations()
 		var got []string
 		for _, d := range l.Diags {
 			got = append(got, d.Detail)

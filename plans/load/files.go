@@ -20,38 +20,47 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
+// reader finds the files that a plan is made of and parses them.
+type reader struct {
+	*eval.Scope
+	// open are the files whose includes are being followed.
+	open []string
+	// unreadable is set when a file could not be read or parsed.
+	unreadable bool
+}
+
 // maxFiles is how many files one plan may be made of.
 const maxFiles = 100
 
 // readPlan reads the file at path, or every plan file of the folder at path in
 // lexical order, and what they include.
-func (l *loader) readPlan(path string) {
+func (r *reader) readPlan(path string) {
 	if !lang.IsFolder(path) {
-		l.readFile(path, nil)
+		r.readFile(path, nil)
 		return
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
-		l.unreadable = true
-		l.Fail(lang.StartOf(path), "plan-folder", "Cannot read plan folder", "%v", err)
+		r.unreadable = true
+		r.Fail(lang.StartOf(path), "plan-folder", "Cannot read plan folder", "%v", err)
 		return
 	}
 	for _, e := range entries {
 		if !e.IsDir() && lang.IsPlanFile(e.Name()) && !strings.HasPrefix(e.Name(), ".") {
-			l.readFile(filepath.Join(path, e.Name()), nil)
+			r.readFile(filepath.Join(path, e.Name()), nil)
 		}
 	}
-	if len(l.Order) == 0 && !l.unreadable {
-		l.unreadable = true
-		l.Fail(lang.StartOf(path), "plan-folder", "No plan in folder", "There is no plan file (*.hcl, *.yaml, *.yml) in %q. Name a plan, or a folder that holds one.", path)
+	if len(r.Order) == 0 && !r.unreadable {
+		r.unreadable = true
+		r.Fail(lang.StartOf(path), "plan-folder", "No plan in folder", "There is no plan file (*.hcl, *.yaml, *.yml) in %q. Name a plan, or a folder that holds one.", path)
 	}
-	l.severalPlans(path)
+	r.severalPlans(path)
 }
 
 // readFile reads one file; from is where it is included.
-func (l *loader) readFile(path string, from *hcl.Range) {
+func (r *reader) readFile(path string, from *hcl.Range) {
 	path = filepath.Clean(path)
-	if l.haveFile(path) {
+	if r.haveFile(path) {
 		return
 	}
 	text, diag := lang.ReadSource(path, "plan")
@@ -59,18 +68,18 @@ func (l *loader) readFile(path string, from *hcl.Range) {
 		if from != nil {
 			diag.Summary, diag.Extra, diag.Subject = "Cannot include file", lang.Coded("include"), from
 		}
-		l.unreadable = true
-		l.Diags = append(l.Diags, diag)
+		r.unreadable = true
+		r.Diags = append(r.Diags, diag)
 		return
 	}
-	l.addSource(path, text, from)
+	r.addSource(path, text, from)
 }
 
 // haveFile reports whether a file is part of the plan already, by whatever path:
 // each file counts once, however often it is included.
-func (l *loader) haveFile(path string) bool {
+func (r *reader) haveFile(path string) bool {
 	info, err := os.Stat(path)
-	for _, known := range l.Order {
+	for _, known := range r.Order {
 		if known == path {
 			return true
 		}
@@ -82,90 +91,90 @@ func (l *loader) haveFile(path string) bool {
 }
 
 // addSource parses a file and follows its includes.
-func (l *loader) addSource(name string, text []byte, from *hcl.Range) {
-	if len(l.Order) == maxFiles {
+func (r *reader) addSource(name string, text []byte, from *hcl.Range) {
+	if len(r.Order) == maxFiles {
 		at := lang.StartOf(name)
 		if from != nil {
 			at = *from
 		}
-		l.unreadable = true
-		l.Fail(at, "include", "Too many files", "A plan is made of up to %d files.", maxFiles)
+		r.unreadable = true
+		r.Fail(at, "include", "Too many files", "A plan is made of up to %d files.", maxFiles)
 		return
 	}
-	l.At("the text of "+name, hcl.Range{Filename: name})
+	r.At("the text of "+name, hcl.Range{Filename: name})
 	s, diags := lang.Parse(name, text)
 	s.From = from
-	l.Sources[name], l.Order = s, append(l.Order, name)
-	l.Diags = append(l.Diags, diags...)
+	r.Sources[name], r.Order = s, append(r.Order, name)
+	r.Diags = append(r.Diags, diags...)
 	if s.Body == nil || lang.BrokenSyntax(diags) {
-		l.unreadable = true
+		r.unreadable = true
 		return
 	}
-	l.open = append(l.open, name)
-	defer func() { l.open = l.open[:len(l.open)-1] }()
-	for _, e := range l.includes(s.Body) {
-		l.include(name, e)
+	r.open = append(r.open, name)
+	defer func() { r.open = r.open[:len(r.open)-1] }()
+	for _, e := range r.includes(s.Body) {
+		r.include(name, e)
 	}
 }
 
 // includes are the paths in the include attribute. It is read before anything
 // is known that an expression could refer to, so it is plain text.
-func (l *loader) includes(body hcl.Body) []eval.Element {
+func (r *reader) includes(body hcl.Body) []eval.Element {
 	content, _, _ := body.PartialContent(includeSchema)
 	a := content.Attributes["include"]
 	if a == nil {
 		return nil
 	}
 	v, diags := a.Expr.Value(nil)
-	elems, isList := l.Elements(a.Expr, v)
+	elems, isList := r.Elements(a.Expr, v)
 	if diags.HasErrors() || !isList {
-		l.unreadable = true
-		l.Fail(a.Expr.Range(), "include", "Invalid include", `include is a list of paths in quotes, such as ["engines.hcl", "../team/protocols.hcl"]. It is read first, so variables and functions cannot be used in it.`)
+		r.unreadable = true
+		r.Fail(a.Expr.Range(), "include", "Invalid include", `include is a list of paths in quotes, such as ["engines.hcl", "../team/protocols.hcl"]. It is read first, so variables and functions cannot be used in it.`)
 		return nil
 	}
 	return elems
 }
 
-func (l *loader) include(in string, e eval.Element) {
+func (r *reader) include(in string, e eval.Element) {
 	if e.V.IsNull() || e.V.Type() != cty.String || strings.TrimSpace(e.V.AsString()) == "" {
-		l.unreadable = true
-		l.Fail(e.At, "include", "Invalid include", `Each element of include is the path of a file, in quotes and relative to this one, such as "engines.hcl".`)
+		r.unreadable = true
+		r.Fail(e.At, "include", "Invalid include", `Each element of include is the path of a file, in quotes and relative to this one, such as "engines.hcl".`)
 		return
 	}
 	path := filepath.FromSlash(e.V.AsString())
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(in), path)
 	}
-	if circle := l.circle(path); circle != "" {
-		l.unreadable = true
-		l.Fail(e.At, "include", "Cycle of includes", "A file cannot include itself: %s. Remove this include; each file of a plan sees all blocks of the others anyway.", circle)
+	if circle := r.circle(path); circle != "" {
+		r.unreadable = true
+		r.Fail(e.At, "include", "Cycle of includes", "A file cannot include itself: %s. Remove this include; each file of a plan sees all blocks of the others anyway.", circle)
 		return
 	}
-	l.readFile(path, &e.At)
+	r.readFile(path, &e.At)
 }
 
 // circle is the chain of includes that leads from path back to it, empty where
 // there is none.
-func (l *loader) circle(path string) string {
+func (r *reader) circle(path string) string {
 	info, err := os.Stat(path)
-	for i, name := range l.open {
+	for i, name := range r.open {
 		other, errOpen := os.Stat(name)
 		if filepath.Clean(path) == filepath.Clean(name) || err == nil && errOpen == nil && os.SameFile(info, other) {
-			return fmt.Sprint(strings.Join(append(append([]string(nil), l.open[i:]...), name), " → "))
+			return fmt.Sprint(strings.Join(append(append([]string(nil), r.open[i:]...), name), " → "))
 		}
 	}
 	return ""
 }
 
-// planBlocks are the blocks of all files together. Only a file that the user
+// blocks are the blocks of all files together. Only a file that the user
 // named may hold the plan block: included files are there to be shared.
-func (l *loader) planBlocks() (all hcl.Blocks) {
-	for _, name := range l.Order {
-		s := l.Sources[name]
-		content := l.Content(s.Body, rootSchema, "a plan")
+func (r *reader) blocks() (all hcl.Blocks) {
+	for _, name := range r.Order {
+		s := r.Sources[name]
+		content := r.Content(s.Body, rootSchema, "a plan")
 		for _, b := range content.Blocks {
 			if b.Type == "plan" && s.From != nil {
-				l.Fail(b.DefRange, "include", "Plan block in an included file", "A plan has one plan block, in the file that is applied. Remove it here, so that several plans can include this file.")
+				r.Fail(b.DefRange, "include", "Plan block in an included file", "A plan has one plan block, in the file that is applied. Remove it here, so that several plans can include this file.")
 				continue
 			}
 			all = append(all, b)
@@ -181,11 +190,11 @@ var whole = &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: "plan", Label
 
 // severalPlans refuses a folder with more than one plan in it: merged, all that
 // they share would be a duplicate.
-func (l *loader) severalPlans(folder string) {
+func (r *reader) severalPlans(folder string) {
 	holds := map[string][]string{}
 	var second *hcl.Range
-	for _, name := range l.Order {
-		s := l.Sources[name]
+	for _, name := range r.Order {
+		s := r.Sources[name]
 		if s.Body == nil || s.From != nil {
 			continue
 		}
@@ -199,8 +208,8 @@ func (l *loader) severalPlans(folder string) {
 	}
 	for _, kind := range []string{"plan", "baseline"} {
 		if names := holds[kind]; len(names) > 1 {
-			l.unreadable = true
-			l.Fail(*second, "several-plans", "Several plans in a folder", "%s of %q each have a %s block, so there is more than one plan here. Name the one that you mean: %s.",
+			r.unreadable = true
+			r.Fail(*second, "several-plans", "Several plans in a folder", "%s of %q each have a %s block, so there is more than one plan here. Name the one that you mean: %s.",
 				verdict.And(names), folder, kind, fmt.Sprintf("%s or %s", filepath.Join(folder, names[0]), filepath.Join(folder, names[1])))
 			return
 		}

@@ -41,63 +41,61 @@ type givenValue struct {
 	at     hcl.Range
 }
 
-// givenValues are the values from outside, the last one of each variable:
+// readGiven reads the values from outside, the last one of each variable:
 // environment, automatic files in lexical order, then the command line in its
 // own order.
-func (l *loader) givenValues(declared map[string]*input) map[string]*givenValue {
-	given := map[string]*givenValue{}
-	for name := range declared {
-		if text, ok := l.Env(varPrefix + name); ok {
-			given[name] = &givenValue{from: varPrefix + name, text: text, isText: true}
+func (vs *variables) readGiven() {
+	for name := range vs.declared {
+		if text, ok := vs.Env(varPrefix + name); ok {
+			vs.given[name] = &givenValue{from: varPrefix + name, text: text, isText: true}
 		}
 	}
-	autos, _ := filepath.Glob(filepath.Join(l.plan.Dir, "*"+autoSuffix))
+	autos, _ := filepath.Glob(filepath.Join(vs.plan.Dir, "*"+autoSuffix))
 	sort.Strings(autos)
 	for _, path := range autos {
-		l.varFile(path, filepath.Base(path), declared, given, l.Warn)
+		vs.varFile(path, filepath.Base(path), vs.Warn)
 	}
-	for _, in := range l.opts.Inputs {
+	for _, in := range vs.opts.Inputs {
 		if in.File != "" {
-			l.varFile(in.File, "--var-file "+in.File, declared, given, l.Fail)
+			vs.varFile(in.File, "--var-file "+in.File, vs.Fail)
 			continue
 		}
 		name, text, _ := strings.Cut(in.Var, "=")
-		l.varText(name, text, declared, given)
+		vs.varText(name, text)
 	}
-	for _, name := range lang.KeysOf(l.opts.Vars) {
-		l.varText(name, l.opts.Vars[name], declared, given)
+	for _, name := range lang.KeysOf(vs.opts.Vars) {
+		vs.varText(name, vs.opts.Vars[name])
 	}
-	if l.opts.As != nil {
-		l.asBefore(declared, given)
+	if vs.opts.As != nil {
+		vs.asBefore()
 	}
-	return given
 }
 
 // lookUp finds a variable in the environment of now.
-func (l *loader) lookUp(name string) (string, bool) {
-	if l.opts.Env != nil {
-		return l.opts.Env(name)
+func (vs *variables) lookUp(name string) (string, bool) {
+	if vs.opts.Env != nil {
+		return vs.opts.Env(name)
 	}
 	return os.LookupEnv(name)
 }
 
-func (l *loader) varText(name, text string, declared map[string]*input, given map[string]*givenValue) {
-	if declared[name] == nil {
-		if l.opts.As != nil {
+func (vs *variables) varText(name, text string) {
+	if vs.declared[name] == nil {
+		if vs.opts.As != nil {
 			return // it is given to a plan of now
 		}
-		l.Fail(l.Start(), "invalid-variable-value", "Unknown variable in --var", "The plan declares no variable %q.%s", name, l.DidYouMean(name, lang.KeysOf(declared)))
+		vs.Fail(vs.Start(), "invalid-variable-value", "Unknown variable in --var", "The plan declares no variable %q.%s", name, vs.DidYouMean(name, lang.KeysOf(vs.declared)))
 		return
 	}
-	given[name] = &givenValue{from: "--var", text: text, isText: true}
+	vs.given[name] = &givenValue{from: "--var", text: text, isText: true}
 }
 
 // varFile reads a file of variables: lines of name = value.
-func (l *loader) varFile(path, from string, declared map[string]*input, given map[string]*givenValue, unknown func(at hcl.Range, code, summary, format string, args ...any)) {
-	l.At("the variables in "+path, hcl.Range{Filename: path})
+func (vs *variables) varFile(path, from string, unknown func(at hcl.Range, code, summary, format string, args ...any)) {
+	vs.At("the variables in "+path, hcl.Range{Filename: path})
 	text, diag := lang.ReadSource(path, "variables")
 	if diag != nil {
-		l.Diags = append(l.Diags, diag)
+		vs.Diags = append(vs.Diags, diag)
 		return
 	}
 	if len(strings.TrimSpace(string(text))) == 0 {
@@ -114,11 +112,11 @@ func (l *loader) varFile(path, from string, declared map[string]*input, given ma
 			diag.Extra = lang.Coded("variables-file")
 		}
 		diag.Summary = strings.Replace(diag.Summary, "Plan", "Variables file", 1)
-		l.Diags = append(l.Diags, diag)
+		vs.Diags = append(vs.Diags, diag)
 		return
 	}
 	file, diags := hclsyntax.ParseConfig(text, path, hcl.InitialPos)
-	l.Diags = append(l.Diags, diags...)
+	vs.Diags = append(vs.Diags, diags...)
 	if lang.BrokenSyntax(diags) {
 		return
 	}
@@ -126,49 +124,49 @@ func (l *loader) varFile(path, from string, declared map[string]*input, given ma
 	for _, d := range diags {
 		d.Detail = "A file of variables holds lines of name = value and no blocks. " + d.Detail
 	}
-	l.Diags = append(l.Diags, diags...)
+	vs.Diags = append(vs.Diags, diags...)
 	for _, name := range lang.KeysOf(attrs) {
 		a := attrs[name]
-		if declared[name] == nil && l.opts.As != nil {
+		if vs.declared[name] == nil && vs.opts.As != nil {
 			continue // it is given to a plan of now
 		}
-		if declared[name] == nil {
-			unknown(a.NameRange, "variables-file", "Unknown variable in "+filepath.Base(path), "The plan declares no variable %q.%s", name, l.DidYouMean(name, lang.KeysOf(declared)))
+		if vs.declared[name] == nil {
+			unknown(a.NameRange, "variables-file", "Unknown variable in "+filepath.Base(path), "The plan declares no variable %q.%s", name, vs.DidYouMean(name, lang.KeysOf(vs.declared)))
 			continue
 		}
 		if uses := a.Expr.Variables(); len(uses) > 0 {
-			l.Fail(uses[0].SourceRange(), "variables-file", "Value is not constant", "A file of variables holds values only; text stands in quotes: %s = \"…\".", name)
+			vs.Fail(uses[0].SourceRange(), "variables-file", "Value is not constant", "A file of variables holds values only; text stands in quotes: %s = \"…\".", name)
 			continue
 		}
 		v, diags := a.Expr.Value(nil)
-		l.Diags = append(l.Diags, diags...)
+		vs.Diags = append(vs.Diags, diags...)
 		if size, finite := eval.SizeOf(v); !diags.HasErrors() && finite && size <= eval.MaxValue {
-			given[name] = &givenValue{from: from, value: v, at: a.Expr.Range()}
+			vs.given[name] = &givenValue{from: from, value: v, at: a.Expr.Range()}
 		} else if !diags.HasErrors() {
-			l.Fail(a.Expr.Range(), "variables-file", "Value too large", "A variable has up to 1 MiB, and numbers fit a 64-bit float.")
+			vs.Fail(a.Expr.Range(), "variables-file", "Value too large", "A variable has up to 1 MiB, and numbers fit a 64-bit float.")
 		}
 	}
 }
 
 // givenTo is the value that was given to a variable.
-func (l *loader) givenTo(in *input, g *givenValue) (cty.Value, bool) {
+func (vs *variables) givenTo(in *input, g *givenValue) (cty.Value, bool) {
 	if !g.isText {
 		if in.Sensitive {
-			l.Secrets.Collect(g.value.Mark(eval.Sensitive))
+			vs.Secrets.Collect(g.value.Mark(eval.Sensitive))
 		}
 		return g.value, true
 	}
 	if in.Sensitive {
-		l.Secrets.Unseen = append(l.Secrets.Unseen, g.text)
+		vs.Secrets.Unseen = append(vs.Secrets.Unseen, g.text)
 	}
-	return l.parseVar(in, g)
+	return vs.parseVar(in, g)
 }
 
 // parseVar reads the text of a --var: text stays text, and anything else is
 // written as in a plan.
-func (l *loader) parseVar(in *input, g *givenValue) (cty.Value, bool) {
+func (vs *variables) parseVar(in *input, g *givenValue) (cty.Value, bool) {
 	bad := func(code, summary, format string, args ...any) (cty.Value, bool) {
-		l.Fail(in.at, code, summary, format, args...)
+		vs.Fail(in.at, code, summary, format, args...)
 		return cty.DynamicVal, false
 	}
 	unreadable := "variable-value"
@@ -224,23 +222,23 @@ func (r *Result) ReadFiles() map[string]string {
 }
 
 // give notes the value of a variable, and whether it was given.
-func (l *loader) give(in *input, v cty.Value) {
+func (vs *variables) give(in *input, v cty.Value) {
 	v, _ = v.UnmarkDeep()
 	text := string(hclwrite.TokensForValue(v).Bytes())
-	l.Inputs.Values[in.Name] = text
+	vs.Inputs.Values[in.Name] = text
 	if in.From == "default" {
 		return
 	}
-	l.Inputs.Variables[in.Name] = text
+	vs.Inputs.Variables[in.Name] = text
 	if in.Sensitive {
-		l.Inputs.Private[eval.OfVariable+in.Name] = true
+		vs.Inputs.Private[eval.OfVariable+in.Name] = true
 	}
 }
 
-// env looks up an environment variable: where a load is to come out as it did
+// environment looks up a variable: where a load is to come out as it did
 // before, only what is not on record is taken from the environment of now.
-func (l *loader) environment(name string) (string, bool) {
-	if as := l.opts.As; as != nil {
+func (vs *variables) environment(name string) (string, bool) {
+	if as := vs.opts.As; as != nil {
 		if text, ok := as.Env[name]; ok {
 			return text, true
 		}
@@ -249,29 +247,29 @@ func (l *loader) environment(name string) (string, bool) {
 			return "", false
 		}
 	}
-	return l.lookUp(name)
+	return vs.lookUp(name)
 }
 
 // asBefore puts the recorded values of variables in the place of those given now,
 // except for private ones, which no record has.
-func (l *loader) asBefore(declared map[string]*input, given map[string]*givenValue) {
-	for name := range given {
-		if !l.opts.As.Private[eval.OfVariable+name] {
-			delete(given, name)
+func (vs *variables) asBefore() {
+	for name := range vs.given {
+		if !vs.opts.As.Private[eval.OfVariable+name] {
+			delete(vs.given, name)
 		}
 	}
-	for _, name := range lang.KeysOf(l.opts.As.Variables) {
-		in := declared[name]
+	for _, name := range lang.KeysOf(vs.opts.As.Variables) {
+		in := vs.declared[name]
 		if in == nil {
 			continue
 		}
 		from := "the record of the run"
-		v, problem := constant(from+" "+name, l.opts.As.Variables[name])
+		v, problem := constant(from+" "+name, vs.opts.As.Variables[name])
 		if problem != "" {
-			l.Fail(in.block.DefRange, "variable-value", "Cannot read "+from, "The value of variable %q in %s: %s", name, from, problem)
+			vs.Fail(in.block.DefRange, "variable-value", "Cannot read "+from, "The value of variable %q in %s: %s", name, from, problem)
 			continue
 		}
-		given[name] = &givenValue{from: from, value: v}
+		vs.given[name] = &givenValue{from: from, value: v}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/measure/imported"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
@@ -27,17 +28,17 @@ var importedDoc = &lang.BlockDoc{
 
 var importedSchema = importedDoc.Schema()
 
-func (l *loader) decodeImported(b *hcl.Block) {
-	f := l.Fields(b, importedSchema, fmt.Sprintf("imported %q", b.Labels[0]))
+func decodeImported(s *eval.Scope, p *plans.Plan, b *hcl.Block) {
+	f := s.Fields(b, importedSchema, fmt.Sprintf("imported %q", b.Labels[0]))
 	i := &plans.Imported{Name: b.Labels[0], Summary: f.Text("summary", ""), Range: lang.RangeOf(b.DefRange)}
 	i.File = f.NeedText("file", "the path of a result file, such as \"results/llama-benchy.json\".")
 	if i.File != "" {
-		if err := read(i, l.plan); err != nil {
-			l.Fail(f.At("file"), "imported", "Unusable result file", "%v.", err)
+		if err := read(i, p); err != nil {
+			s.Fail(f.At("file"), "imported", "Unusable result file", "%v.", err)
 		}
 	}
-	if l.First(b) {
-		l.plan.Imported = append(l.plan.Imported, i)
+	if s.First(b) {
+		p.Imported = append(p.Imported, i)
 	}
 }
 

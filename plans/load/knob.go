@@ -68,20 +68,33 @@ var knobValueDoc = &lang.BlockDoc{
 
 var knobSchema = knobDoc.Schema()
 
+// knobDecoder decodes knobs and what names them.
+type knobDecoder struct {
+	*bodies
+	plan    *plans.Plan
+	reg     *plans.Registry
+	engines *engineDecoder
+	byName  map[string]*plans.Knob
+	// settings are what knobs may set; see knobSettings.
+	settings *knobSettings
+	// observed are the observations that knobs name.
+	observed []observedName
+}
+
 // knobValueName is freer than an identifier: values are written in quotes
 // everywhere, and are called things like 64x128 or eagle3-short.
 var knobValueName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:+-]{0,63}$`)
 
-func (l *loader) decodeKnob(b *hcl.Block) {
-	f := l.Fields(b, knobSchema, fmt.Sprintf("knob %q", b.Labels[0]))
-	k := &plans.Knob{Name: b.Labels[0], Summary: f.Text("summary", ""), Changes: l.changesOf(f), Range: lang.RangeOf(b.DefRange)}
+func (d *knobDecoder) decode(b *hcl.Block) {
+	f := d.Fields(b, knobSchema, fmt.Sprintf("knob %q", b.Labels[0]))
+	k := &plans.Knob{Name: b.Labels[0], Summary: f.Text("summary", ""), Changes: d.changesOf(f), Range: lang.RangeOf(b.DefRange)}
 	lines := map[string]int{}
 	var values []string
 	for _, vb := range f.Blocks {
 		name := vb.Labels[0]
-		v := l.decodeKnobValue(k, vb)
+		v := d.decodeKnobValue(k, vb)
 		if line, twice := lines[name]; twice {
-			l.Fail(vb.LabelRanges[0], "duplicate-name", "Duplicate value", "Knob %q has the value %q already on line %d. Rename or remove one.", k.Name, name, line)
+			d.Fail(vb.LabelRanges[0], "duplicate-name", "Duplicate value", "Knob %q has the value %q already on line %d. Rename or remove one.", k.Name, name, line)
 			continue
 		}
 		lines[name] = vb.DefRange.Start.Line
@@ -89,31 +102,31 @@ func (l *loader) decodeKnob(b *hcl.Block) {
 		k.Values = append(k.Values, v)
 	}
 	if len(values) == 0 {
-		l.Fail(b.DefRange, "knob-without-values", "Knob without values", `A knob switches between named values. Add: value "on" { env = { … } }, and one for its default.`)
+		d.Fail(b.DefRange, "knob-without-values", "Knob without values", `A knob switches between named values. Add: value "on" { env = { … } }, and one for its default.`)
 	}
 	f.Required("default", "the value that the baseline has.")
 	k.Default = f.Text("default", "")
 	if _, ok := f.Value("default"); ok && k.Default != "" && lines[k.Default] == 0 && len(values) > 0 {
-		l.Fail(f.At("default"), "unknown-knob-value", "Unknown knob value", "Knob %q has no value %q.%s", k.Name, k.Default, l.DidYouMean(k.Default, values))
+		d.Fail(f.At("default"), "unknown-knob-value", "Unknown knob value", "Knob %q has no value %q.%s", k.Name, k.Default, d.DidYouMean(k.Default, values))
 	}
-	if l.First(b) {
-		l.plan.Knobs = append(l.plan.Knobs, k)
-		l.checks.knobs[k.Name] = k
+	if d.First(b) {
+		d.plan.Knobs = append(d.plan.Knobs, k)
+		d.byName[k.Name] = k
 	}
 }
 
-func (l *loader) decodeKnobValue(k *plans.Knob, b *hcl.Block) *plans.KnobValue {
+func (d *knobDecoder) decodeKnobValue(k *plans.Knob, b *hcl.Block) *plans.KnobValue {
 	name := b.Labels[0]
 	if !knobValueName.MatchString(name) {
-		l.Fail(b.LabelRanges[0], "invalid-name", "Invalid value name", "The name of a value has up to 64 letters, digits and the characters _ . : + -, and begins with a letter or digit.")
+		d.Fail(b.LabelRanges[0], "invalid-name", "Invalid value name", "The name of a value has up to 64 letters, digits and the characters _ . : + -, and begins with a letter or digit.")
 	}
-	f := l.Fields(b, l.partSchema(knobValueDoc, l.reg.ValueParts), fmt.Sprintf("value %q", name))
+	f := d.Fields(b, d.partSchema(knobValueDoc, d.reg.ValueParts), fmt.Sprintf("value %q", name))
 	v := &plans.KnobValue{Name: name, Args: f.Texts("args"), Command: f.Texts("command"), Image: f.Text("image", ""), Range: lang.RangeOf(b.DefRange)}
-	v.Parts = l.decodeParts(f, l.reg.ValueParts)
+	v.Parts = d.decodeParts(f, d.reg.ValueParts)
 	for _, p := range f.Pairs("env") {
 		var text *string
 		if !p.V.IsNull() {
-			s, ok := l.AsText(p.V, p.At, p.Key+" in env")
+			s, ok := d.AsText(p.V, p.At, p.Key+" in env")
 			if !ok {
 				continue
 			}
@@ -124,14 +137,14 @@ func (l *loader) decodeKnobValue(k *plans.Knob, b *hcl.Block) *plans.KnobValue {
 		}
 		v.Env[p.Key] = text
 	}
-	known := l.knobSettings()
-	v.Settings = l.decodeSettings(f.Pairs("settings"), known.kind, known.attrs, true)
-	v.MustSee = l.decodeEvidence(f.Single("must_see"))
-	v.MustNotSee = l.decodeEvidence(f.Single("must_not_see"))
+	known := d.knobSettings()
+	v.Settings = d.engines.decodeSettings(f.Pairs("settings"), known.kind, known.attrs, true)
+	v.MustSee = d.decodeEvidence(f.Single("must_see"))
+	v.MustNotSee = d.decodeEvidence(f.Single("must_not_see"))
 	for _, g := range v.MustSee.Log {
 		for _, h := range v.MustNotSee.Log {
 			if strings.EqualFold(g, h) {
-				l.Fail(b.DefRange, "contradictory-evidence", "Contradictory evidence", "%q is in both must_see and must_not_see of value %q, which nothing can satisfy. Remove one.", g, name)
+				d.Fail(b.DefRange, "contradictory-evidence", "Contradictory evidence", "%q is in both must_see and must_not_see of value %q, which nothing can satisfy. Remove one.", g, name)
 			}
 		}
 	}
@@ -145,18 +158,18 @@ type knobSettings struct {
 	attrs []plans.Attr
 }
 
-func (l *loader) knobSettings() *knobSettings {
-	if l.settings != nil {
-		return l.settings
+func (d *knobDecoder) knobSettings() *knobSettings {
+	if d.settings != nil {
+		return d.settings
 	}
-	l.settings = &knobSettings{}
+	d.settings = &knobSettings{}
 	found := knobSettings{}
 	seen := map[string]bool{}
-	for _, key := range l.Symbols.Of("engine").Order {
+	for _, key := range d.Symbols.Of("engine").Order {
 		kind, _, _ := strings.Cut(key, ".")
-		accepted := l.reg.Engines[kind].Settings
+		accepted := d.reg.Engines[kind].Settings
 		if accepted == nil {
-			return l.settings
+			return d.settings
 		}
 		found.kind = kind
 		for _, a := range accepted {
@@ -166,8 +179,8 @@ func (l *loader) knobSettings() *knobSettings {
 			}
 		}
 	}
-	l.settings = &found
-	return l.settings
+	d.settings = &found
+	return d.settings
 }
 
 var mustSeeDoc = &lang.BlockDoc{
@@ -196,17 +209,17 @@ var evidenceAttrs = []plans.Attr{
 // evidenceSchema knows trace only to say that it comes later.
 var evidenceSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "log"}, {Name: "observed"}, {Name: "trace"}}}
 
-func (l *loader) decodeEvidence(b *hcl.Block) (e plans.Evidence) {
+func (d *knobDecoder) decodeEvidence(b *hcl.Block) (e plans.Evidence) {
 	if b == nil {
 		return e
 	}
-	f := l.Fields(b, evidenceSchema, b.Type)
+	f := d.Fields(b, evidenceSchema, b.Type)
 	if a := f.Attrs["trace"]; a != nil {
-		l.Fail(a.NameRange, "evidence-proves-nothing", "Evidence not supported yet", "Only log and observed are supported so far: globs for lines of the engine's log, and what the engine says of itself. Remove trace, and name a log line that proves the same.")
+		d.Fail(a.NameRange, "evidence-proves-nothing", "Evidence not supported yet", "Only log and observed are supported so far: globs for lines of the engine's log, and what the engine says of itself. Remove trace, and name a log line that proves the same.")
 	}
-	e.Observed = l.decodeObserved(f)
+	e.Observed = d.decodeObserved(f)
 	if f.Attrs["log"] == nil && f.Attrs["observed"] == nil && f.Attrs["trace"] == nil {
-		l.Fail(b.DefRange, "empty-value", "Empty "+b.Type, `%s names nothing to look for. Add: log = ["*text of a log line*"], or observed = { … }.`, b.Type)
+		d.Fail(b.DefRange, "empty-value", "Empty "+b.Type, `%s names nothing to look for. Add: log = ["*text of a log line*"], or observed = { … }.`, b.Type)
 		return e
 	}
 	v, ok := f.Value("log")
@@ -214,14 +227,14 @@ func (l *loader) decodeEvidence(b *hcl.Block) (e plans.Evidence) {
 		return e
 	}
 	e.Log = f.Texts("log")
-	elems, isList := l.Elements(f.Attrs["log"].Expr, v)
+	elems, isList := d.Elements(f.Attrs["log"].Expr, v)
 	for _, g := range elems {
 		if s, isText := lang.Plain(g.V).(string); isText && strings.Trim(s, "* ") == "" {
-			l.Fail(g.At, "evidence-proves-nothing", "Glob matches everything", "%q is found in every log, so it proves nothing. Name text that only this value makes the engine log.", s)
+			d.Fail(g.At, "evidence-proves-nothing", "Glob matches everything", "%q is found in every log, so it proves nothing. Name text that only this value makes the engine log.", s)
 		}
 	}
 	if isList && len(elems) == 0 {
-		l.Fail(f.At("log"), "empty-value", "Empty log", `The list is empty. Add a glob, such as "*text of a log line*".`)
+		d.Fail(f.At("log"), "empty-value", "Empty log", `The list is empty. Add a glob, such as "*text of a log line*".`)
 	}
 	return e
 }
@@ -237,37 +250,37 @@ type observedName struct {
 
 // checkObserved looks at the observations that knobs name. A knob belongs to no
 // engine in particular, so one of them has to have it.
-func (l *loader) checkObserved() {
+func (d *knobDecoder) checkObserved() {
 	var all []plans.Observed
-	for _, e := range l.plan.Engines {
+	for _, e := range d.plan.Engines {
 		all = append(all, e.Observed...)
 	}
-	for _, n := range l.checks.observed {
+	for _, n := range d.observed {
 		o, names, ok := plans.FindObserved(all, n.name)
 		if !ok {
 			slices.Sort(names)
-			l.Fail(n.at, "unknown-reference", "Unknown observation", "No engine of the plan says anything called %q of itself.%s To observe it, add to the engine: observe %q { log = \"…\" }.", n.name, l.DidYouMean(n.name, slices.Compact(names)), n.name)
+			d.Fail(n.at, "unknown-reference", "Unknown observation", "No engine of the plan says anything called %q of itself.%s To observe it, add to the engine: observe %q { log = \"…\" }.", n.name, d.DidYouMean(n.name, slices.Compact(names)), n.name)
 			continue
 		}
 		want := map[plans.InputType]cty.Type{plans.WordInput: cty.String, plans.BoolInput: cty.Bool, plans.NumberInput: cty.Number}[rules.InputType(o.Type)]
 		if n.value != cty.NilVal && n.value.Type() != want {
-			l.Fail(n.valueAt, "wrong-type", "Wrong type for observed", "%s is a %s; this is %s.", n.name, o.Type, lang.Describe(n.value))
+			d.Fail(n.valueAt, "wrong-type", "Wrong type for observed", "%s is a %s; this is %s.", n.name, o.Type, lang.Describe(n.value))
 		}
 	}
 }
 
 // decodeObserved reads what observations must or must not say.
-func (l *loader) decodeObserved(f *eval.Body) map[string]any {
+func (d *knobDecoder) decodeObserved(f *eval.Body) map[string]any {
 	var want map[string]any
 	for _, p := range f.Pairs("observed") {
 		if p.V.IsNull() {
 			continue
 		}
 		if !p.V.Type().IsPrimitiveType() {
-			l.Fail(p.At, "wrong-type", "Wrong type for observed", "%s takes one value, such as \"marlin\", true or 2; this is %s.", p.Key, lang.Describe(p.V))
+			d.Fail(p.At, "wrong-type", "Wrong type for observed", "%s takes one value, such as \"marlin\", true or 2; this is %s.", p.Key, lang.Describe(p.V))
 			continue
 		}
-		l.checks.observed = append(l.checks.observed, observedName{p.Key, p.KeyAt, p.V, p.At})
+		d.observed = append(d.observed, observedName{p.Key, p.KeyAt, p.V, p.At})
 		if want == nil {
 			want = map[string]any{}
 		}
@@ -277,10 +290,38 @@ func (l *loader) decodeObserved(f *eval.Body) map[string]any {
 }
 
 // changesOf reads the observations that a knob's values are expected to change.
-func (l *loader) changesOf(f *eval.Body) []string {
+func (d *knobDecoder) changesOf(f *eval.Body) []string {
 	names := f.Texts("changes")
 	for _, name := range names {
-		l.checks.observed = append(l.checks.observed, observedName{name: name, at: f.At("changes")})
+		d.observed = append(d.observed, observedName{name: name, at: f.At("changes")})
 	}
 	return names
+}
+
+// decodeSet reads knob = "value" pairs, and returns also where each is written.
+func (d *knobDecoder) decodeSet(f *eval.Body) (set map[string]string, at map[string]hcl.Range) {
+	set, at = map[string]string{}, map[string]hcl.Range{}
+	for _, p := range f.Pairs("set") {
+		k := d.byName[p.Key]
+		if k == nil {
+			d.Fail(p.KeyAt, "unknown-reference", "Unknown knob", "The plan declares no knob %q.%s", p.Key, d.DidYouMean(p.Key, d.Symbols.Of("knob").Order))
+			continue
+		}
+		name, ok := d.AsText(p.V, p.At, "The value of knob "+lang.Quoted(p.Key))
+		if !ok {
+			continue
+		}
+		set[p.Key], at[p.Key] = name, p.At
+		if k.Value(name) == nil {
+			var values []string
+			for _, v := range k.Values {
+				values = append(values, v.Name)
+			}
+			d.Fail(p.At, "unknown-knob-value", "Unknown knob value", "Knob %q has no value %q.%s", p.Key, name, d.DidYouMean(name, values))
+		}
+	}
+	if len(set) == 0 {
+		set = nil
+	}
+	return set, at
 }

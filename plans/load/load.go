@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
 
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/eval"
@@ -68,14 +69,14 @@ func (r *Result) Guard() *eval.Guard { return r.loaded.opts.Guard }
 // in file(), and the files of variables.
 func Path(path string, reg *plans.Registry, opts Options) *Result {
 	l := newLoader(path, reg, opts)
-	return l.guarded(func() { l.readPlan(path) })
+	return l.guarded(func() { l.files.readPlan(path) })
 }
 
 // Bytes is Path for a plan file that is in memory; filename is used in
 // diagnostics and to find the plan's folder.
 func Bytes(filename string, src []byte, reg *plans.Registry, opts Options) *Result {
 	l := newLoader(filename, reg, opts)
-	return l.guarded(func() { l.addSource(filename, src, nil) })
+	return l.guarded(func() { l.files.addSource(filename, src, nil) })
 }
 
 // guarded reads the files, then loads what is in them. A plan is foreign input:
@@ -97,13 +98,13 @@ func (l *loader) guarded(read func()) (res *Result) {
 		}
 	}()
 	read()
-	if l.unreadable {
+	if l.files.unreadable {
 		// Decoding around a syntax error would report things as missing that
 		// are merely unreadable.
 		return l.result()
 	}
 	l.load()
-	if !l.unordered && len(l.Doubted) == 0 {
+	if !l.blocks.tooMany && !l.checks.circular && len(l.Doubted) == 0 {
 		// Rules would miss what could not be made, too.
 		ns := rules.New(l.plan)
 		l.At("rules", hcl.Range{Filename: l.plan.File})
@@ -140,7 +141,7 @@ func (l *loader) result() *Result {
 // in the choice of one, which has been reported where it stands.
 func (l *loader) withoutEchoes(diags hcl.Diagnostics) (kept hcl.Diagnostics) {
 	for _, d := range diags {
-		if !l.protocolsInDoubt || rules.AboutOf(d) != rules.AboutProtocol {
+		if !l.checks.protocolsInDoubt || rules.AboutOf(d) != rules.AboutProtocol {
 			kept = append(kept, d)
 		}
 	}
@@ -157,57 +158,42 @@ func folderOf(path string) string {
 
 // loader is one load in progress: what it has found so far.
 type loader struct {
-	*eval.Scope
+	*bodies
 	plan *plans.Plan
 	reg  *plans.Registry
 	opts Options
 
-	// open are the files whose includes are being followed.
-	open []string
-	// unreadable is set when a file could not be read or parsed.
-	unreadable bool
-
-	// settling is set while it is not known yet which blocks there are.
-	settling *settling
-	// phases are the opened bodies of phases.
-	phases map[*eval.Instance]*phaseBlock
-	// datasets are the files of prompts that were read, by path.
-	datasets map[string]readOnce
-	schemas  map[string]*hcl.BodySchema
-	checks   crossChecks
-	// cells counts those of all workloads.
-	cells int
-	// made counts the blocks that for_each, count and dynamic have made.
-	made int
-	// unordered is set when the graph has a circle, or is too large to be
-	// looked at whole, so that nothing walks it.
-	unordered bool
-	// settings are what knobs may set; see knobSettings.
-	settings *knobSettings
-	// addedSettings are those that blocks of engines add to their kinds, and
-	// unknownSettings those of knobs that no kind has; see checkUnknownSettings.
-	addedSettings   map[string]bool
-	unknownSettings []unknownSetting
-	// protocolsInDoubt is set when a protocol, or the choice of one, is wrong.
-	protocolsInDoubt bool
+	files     *reader
+	variables *variables
+	blocks    *settling
+	engines   *engineDecoder
+	knobs     *knobDecoder
+	workloads *workloadDecoder
+	checks    *planCheck
 }
 
 func newLoader(path string, reg *plans.Registry, opts Options) *loader {
 	if reg == nil {
 		reg = &plans.Registry{}
 	}
+	scope := eval.NewScope(path)
+	plan := &plans.Plan{File: path, Dir: folderOf(path), Decision: ownDecision()}
 	l := &loader{
-		Scope:   eval.NewScope(path),
-		plan:    &plans.Plan{File: path, Dir: folderOf(path), Decision: ownDecision()},
-		reg:     reg,
-		opts:    opts,
-		schemas: map[string]*hcl.BodySchema{},
-		phases:  map[*eval.Instance]*phaseBlock{},
-		checks:  crossChecks{knobs: map[string]*plans.Knob{}, features: map[string]*featureNotes{}},
+		bodies: &bodies{Scope: scope, schemas: map[string]*hcl.BodySchema{}}, plan: plan, reg: reg, opts: opts,
+		files:     &reader{Scope: scope},
+		variables: &variables{Scope: scope, plan: plan, opts: opts, declared: map[string]*input{}, given: map[string]*givenValue{}},
+		blocks: &settling{
+			Scope: scope, kinds: reg.Engines, phases: map[*eval.Instance]*phaseBlock{}, values: map[string]cty.Value{},
+			done: map[string]bool{}, open: map[string]bool{}, failed: map[string]bool{},
+		},
+		workloads: &workloadDecoder{Scope: scope, plan: plan, rows: reg.Dataset, datasets: map[string]readOnce{}},
 	}
-	l.Dir, l.Replays, l.Env, l.Language = l.plan.Dir, opts.As != nil, l.environment, planBlock
-	l.Whole, l.Programs = rootSchema, programs
-	l.Before = func(uses []hcl.Traversal) bool { return l.settling == nil || l.settling.need(uses) }
+	l.engines = &engineDecoder{bodies: l.bodies, plan: plan, reg: reg, added: map[string]bool{}}
+	l.knobs = &knobDecoder{bodies: l.bodies, plan: plan, reg: reg, engines: l.engines, byName: map[string]*plans.Knob{}}
+	l.checks = &planCheck{Scope: scope, plan: plan, reg: reg, engines: l.engines, knobs: l.knobs, unproven: opts.Unproven, features: map[string]*featureNotes{}}
+	scope.Dir, scope.Replays, scope.Env, scope.Language = plan.Dir, opts.As != nil, l.variables.environment, planBlock
+	scope.Whole, scope.Programs = rootSchema, programs
+	scope.Before = func(uses []hcl.Traversal) bool { return !l.blocks.running || l.blocks.need(uses) }
 	return l
 }
 
@@ -215,38 +201,39 @@ func newLoader(path string, reg *plans.Registry, opts Options) *loader {
 // refers to; variables and locals, and which blocks for_each and count make, in
 // the order of what they need; bodies; then what needs the whole plan.
 func (l *loader) load() {
-	all := l.planBlocks()
+	all := l.files.blocks()
 	blocks := all.ByType()
-	l.declareNames(all)
-	l.decodeVariables(blocks["variable"])
-	generated := l.settle(all)
-	l.closeScope()
+	l.blocks.declareNames(all)
+	l.variables.decode(blocks["variable"])
+	generated := l.blocks.settle(all)
+	l.blocks.closeScope()
 
-	l.decodePlan(blocks["plan"])
+	decodePlan(l.Scope, l.plan, blocks["plan"])
 	l.chooseSuite()
 	for _, g := range generated {
 		l.decodeGroup(g)
 	}
-	l.checkUnknownSettings()
+	l.engines.checkUnknownSettings()
 	l.decodeBaseline(blocks["baseline"])
 	l.decodeDecision(blocks["decision"])
 	for _, g := range generated {
 		if g.Kind == "phase" {
 			for _, i := range g.Instances {
-				l.Within(i, func() { l.decodePhase(l.phases[i]) })
+				l.Within(i, func() { l.decodePhase(l.blocks.phases[i]) })
 			}
 		}
 	}
-	if !l.unordered {
-		l.checkPlan()
+	if !l.blocks.tooMany {
+		l.checks.checkPlan()
 	}
 }
 
 // decodeGroup decodes what one block has made.
 func (l *loader) decodeGroup(g *eval.Group) {
 	decode := map[string]func(*hcl.Block){
-		"engine": l.decodeEngine, "knob": l.decodeKnob, "workload": l.decodeWorkload,
-		"suite": l.decodeSuite, "protocol": l.decodeProtocol, "target": l.decodeTarget, "imported": l.decodeImported,
+		"engine": l.engines.decode, "knob": l.knobs.decode, "workload": l.workloads.decode,
+		"suite": l.decodeSuite, "protocol": l.decodeProtocol, "target": l.decodeTarget,
+		"imported": func(b *hcl.Block) { decodeImported(l.Scope, l.plan, b) },
 	}[g.Kind]
 	if decode == nil {
 		return

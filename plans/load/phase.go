@@ -65,7 +65,7 @@ func (l *loader) decodePhase(pb *phaseBlock) {
 		})
 	}
 	if g := pb.Single("gate"); g != nil {
-		ph.Gate = l.decodeGate(g)
+		ph.Gate = decodeGate(l.Scope, g)
 	}
 	if len(pb.Blocks) == 0 {
 		l.Fail(b.DefRange, "empty-phase", "Empty phase", "A phase with neither step, feature nor gate does nothing and decides nothing. Add one of them, or remove the phase.")
@@ -149,35 +149,35 @@ var (
 // MaxRuleName is the longest name of a gate's rule, which is a phrase.
 const MaxRuleName = 200
 
-func (l *loader) decodeGate(b *hcl.Block) *plans.Gate {
+func decodeGate(s *eval.Scope, b *hcl.Block) *plans.Gate {
 	g := &plans.Gate{Range: lang.RangeOf(b.DefRange)}
 	lines := map[string]int{}
-	f := l.Fields(b, gateSchema, "gate")
+	f := s.Fields(b, gateSchema, "gate")
 	for _, rb := range f.Blocks {
 		name := rb.Labels[0]
 		if strings.TrimSpace(name) != name || name == "" || len(name) > MaxRuleName || strings.ContainsAny(name, "\n\r") {
-			l.Fail(rb.LabelRanges[0], "invalid-name", "Invalid rule name", "A rule is named by a phrase of one line and up to %d characters, with no space around it.", MaxRuleName)
+			s.Fail(rb.LabelRanges[0], "invalid-name", "Invalid rule name", "A rule is named by a phrase of one line and up to %d characters, with no space around it.", MaxRuleName)
 		}
-		rule := l.decodeRule(rb, l.Fields(rb, ruleSchema, fmt.Sprintf("rule %q", name)), "expr")
+		rule := decodeRule(rb, s.Fields(rb, ruleSchema, fmt.Sprintf("rule %q", name)), "expr")
 		if line := lines[name]; line > 0 {
-			l.Fail(rb.LabelRanges[0], "duplicate-name", "Duplicate rule", "The gate has a rule %q already on line %d. Rename or remove one.", name, line)
+			s.Fail(rb.LabelRanges[0], "duplicate-name", "Duplicate rule", "The gate has a rule %q already on line %d. Rename or remove one.", name, line)
 			continue
 		}
 		lines[name] = rb.DefRange.Start.Line
 		g.Rules = append(g.Rules, rule)
 	}
 	if len(f.Blocks) == 0 {
-		l.Fail(b.DefRange, "gate-without-rules", "Gate without rules", `A gate that asks for nothing would always open. Add: rule "what has to hold" { expr = "…" }.`)
+		s.Fail(b.DefRange, "gate-without-rules", "Gate without rules", `A gate that asks for nothing would always open. Add: rule "what has to hold" { expr = "…" }.`)
 	}
 	return g
 }
 
 // decodeRule reads the expression of a rule or criterion. Compiling it is for
 // when the whole plan is known.
-func (l *loader) decodeRule(b *hcl.Block, f *eval.Body, attr string) *plans.Rule {
+func decodeRule(b *hcl.Block, f *eval.Body, attr string) *plans.Rule {
 	r := &plans.Rule{Name: b.Labels[0], Range: lang.RangeOf(b.DefRange), ExprRange: lang.RangeOf(f.At(attr))}
-	if a := f.Attrs[attr]; a != nil && bare(l.Scope, a.Expr) {
-		l.Fail(a.Expr.Range(), "rule-unquoted", "Rule is not in quotes", `A rule is text in a language of its own. Put it in quotes: %s = "…".`, attr)
+	if a := f.Attrs[attr]; a != nil && bare(f.Scope, a.Expr) {
+		f.Scope.Fail(a.Expr.Range(), "rule-unquoted", "Rule is not in quotes", `A rule is text in a language of its own. Put it in quotes: %s = "…".`, attr)
 		return r
 	}
 	empty := "empty-value"

@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
@@ -29,17 +30,17 @@ var (
 var planName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 
 // decodePlan reads the plan block, of which there is exactly one.
-func (l *loader) decodePlan(blocks hcl.Blocks) {
+func decodePlan(s *eval.Scope, p *plans.Plan, blocks hcl.Blocks) {
 	if len(blocks) == 0 {
-		l.Fail(l.Start(), "missing-block", "Missing plan block", `A plan file has one plan block, which names it. Add: plan "name" { summary = "what it is for" }.`)
+		s.Fail(s.Start(), "missing-block", "Missing plan block", `A plan file has one plan block, which names it. Add: plan "name" { summary = "what it is for" }.`)
 		return
 	}
-	b := l.Single(blocks)
+	b := s.Single(blocks)
 	name := b.Labels[0]
 	if !planName.MatchString(name) {
-		l.Fail(b.LabelRanges[0], "invalid-name", "Invalid plan name", "A plan's name has up to 64 letters, digits, underscores, hyphens and dots: it becomes part of file names.")
+		s.Fail(b.LabelRanges[0], "invalid-name", "Invalid plan name", "A plan's name has up to 64 letters, digits, underscores, hyphens and dots: it becomes part of file names.")
 	}
-	f := l.Fields(b, planSchema, b.Type)
-	l.plan.Name, l.plan.Summary = name, f.Text("summary", "")
-	l.plan.Range = lang.RangeOf(b.DefRange)
+	f := s.Fields(b, planSchema, b.Type)
+	p.Name, p.Summary = name, f.Text("summary", "")
+	p.Range = lang.RangeOf(b.DefRange)
 }

@@ -38,7 +38,7 @@ var protocolSchema = protocolDoc.Schema()
 
 func (l *loader) decodeProtocol(b *hcl.Block) {
 	before := len(l.Diags)
-	defer func() { l.protocolsInDoubt = l.protocolsInDoubt || len(l.Diags) > before }()
+	defer func() { l.checks.protocolsInDoubt = l.checks.protocolsInDoubt || len(l.Diags) > before }()
 	f := l.Fields(b, protocolSchema, fmt.Sprintf("protocol %q", b.Labels[0]))
 	p := &plans.Protocol{Name: b.Labels[0], Range: lang.RangeOf(b.DefRange)}
 	lines := map[string]int{}

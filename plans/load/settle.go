@@ -19,7 +19,18 @@ import (
 // for_each decides by locals which blocks there are, so both are evaluated in
 // the order of what they need: each node when another one asks for it.
 type settling struct {
-	l      *loader
+	*eval.Scope
+	// kinds are the engine kinds there are.
+	kinds map[string]plans.EngineKind
+	// running is set while it is not known yet which blocks there are.
+	running bool
+	// phases are the opened bodies of phases.
+	phases map[*eval.Instance]*phaseBlock
+	// made counts the blocks that for_each, count and dynamic have made.
+	made int
+	// tooMany is set when the plan is too large to be looked at whole.
+	tooMany bool
+
 	locals map[string]*hcl.Attribute
 	values map[string]cty.Value
 	// done and open are nodes that have been, or are being, visited: "local.x",
@@ -31,38 +42,34 @@ type settling struct {
 }
 
 // settle evaluates all locals and makes all blocks, and declares their names.
-func (l *loader) settle(all hcl.Blocks) []*eval.Group {
-	s := &settling{
-		l: l, values: map[string]cty.Value{}, locals: l.declareLocals(all),
-		done: map[string]bool{}, open: map[string]bool{}, failed: map[string]bool{},
-	}
-	l.settling, l.Inputs.Locals = s, s.locals
+func (s *settling) settle(all hcl.Blocks) []*eval.Group {
+	s.locals, s.running = s.declareLocals(all), true
+	s.Inputs.Locals = s.locals
 	var generated []*eval.Group
 	for _, b := range all {
-		if g := l.newGroup(b); g != nil {
+		if g := s.newGroup(b); g != nil {
 			generated = append(generated, g)
 		}
 	}
-	for _, name := range l.Symbols.Of("local").Order {
-		s.visit("local."+name, l.Symbols["local"].ByKey[name].At)
+	for _, name := range s.Symbols.Of("local").Order {
+		s.visit("local."+name, s.Symbols["local"].ByKey[name].At)
 	}
 	for _, g := range generated {
 		s.visit(g.Node(), g.Block.DefRange)
 	}
-	s.visit("features", l.Start())
+	s.visit("features", s.Start())
 	for _, g := range generated {
-		l.declareGroup(g)
+		s.declareGroup(g)
 	}
 	return generated
 }
 
 // closeScope makes every block visible, now that it is known which there are.
-func (l *loader) closeScope() {
-	locals := l.settling.values
-	l.settling = nil
-	l.Ctx.Variables["local"] = cty.ObjectVal(locals)
+func (s *settling) closeScope() {
+	s.running = false
+	s.Ctx.Variables["local"] = cty.ObjectVal(s.values)
 	for _, kind := range eval.Referable {
-		l.Ctx.Variables[kind] = l.Groups.Object(kind, nil, true)
+		s.Ctx.Variables[kind] = s.Groups.Object(kind, nil, true)
 	}
 }
 
@@ -93,7 +100,7 @@ func (s *settling) need(uses []hcl.Traversal) bool {
 			} else if static {
 				key = name
 			}
-			if !static || s.l.Groups.ByKey(root, key) == nil {
+			if !static || s.Groups.ByKey(root, key) == nil {
 				key = "" // it may be any of them
 			}
 			wanted[root] = append(wanted[root], key)
@@ -101,17 +108,17 @@ func (s *settling) need(uses []hcl.Traversal) bool {
 				ok = s.visit(root+"."+key, at) && ok
 				continue
 			}
-			for _, g := range s.l.Groups.Of[root] {
+			for _, g := range s.Groups.Of[root] {
 				ok = s.visit(g.Node(), at) && ok
 			}
 		}
 	}
 	// Only now, since visiting others has used the same scope.
-	scope := s.l.Ctx.Variables
+	scope := s.Ctx.Variables
 	scope["local"] = cty.ObjectVal(locals)
 	for root, keys := range wanted {
 		all := slices.Contains(keys, "")
-		scope[root] = s.l.Groups.Object(root, keys, all)
+		scope[root] = s.Groups.Object(root, keys, all)
 	}
 	return ok
 }
@@ -138,8 +145,8 @@ func (s *settling) visit(node string, at hcl.Range) bool {
 	case "features":
 		s.features()
 	default:
-		if g := s.l.Groups.ByKey(kind, key); g != nil {
-			s.l.Within(nil, func() { g.Instances = s.l.instances(g, g.Block, nil) })
+		if g := s.Groups.ByKey(kind, key); g != nil {
+			s.Within(nil, func() { g.Instances = s.instances(g, g.Block, nil) })
 		}
 	}
 	return !s.failed[node]
@@ -147,10 +154,10 @@ func (s *settling) visit(node string, at hcl.Range) bool {
 
 // features opens the phases, whose bodies hold them.
 func (s *settling) features() {
-	for _, g := range s.l.Groups.Of["phase"] {
+	for _, g := range s.Groups.Of["phase"] {
 		s.visit(g.Node(), g.Block.DefRange)
 		for _, i := range g.Instances {
-			s.l.Within(i, func() { s.l.openPhase(i) })
+			s.Within(i, func() { s.openPhase(i) })
 		}
 	}
 }
@@ -174,10 +181,10 @@ func (s *settling) cycle(node string, at hcl.Range) {
 	}
 	words := strings.Join(circle, " → ")
 	if locals {
-		s.l.Fail(at, "cycle", "Cycle of locals", "A local cannot depend on itself: %s. Break the circle.", words)
+		s.Fail(at, "cycle", "Cycle of locals", "A local cannot depend on itself: %s. Break the circle.", words)
 		return
 	}
-	s.l.Fail(at, "repetition", "Cycle of for_each", "Which blocks there are cannot depend on themselves: %s. Take for_each or count from something else.", words)
+	s.Fail(at, "repetition", "Cycle of for_each", "Which blocks there are cannot depend on themselves: %s. Take for_each or count from something else.", words)
 }
 
 var localsDoc = &lang.BlockDoc{
@@ -191,18 +198,18 @@ var localsDoc = &lang.BlockDoc{
 }
 
 // declareLocals declares all locals, in whatever order they stand.
-func (l *loader) declareLocals(all hcl.Blocks) map[string]*hcl.Attribute {
+func (s *settling) declareLocals(all hcl.Blocks) map[string]*hcl.Attribute {
 	locals := map[string]*hcl.Attribute{}
 	for _, b := range all.OfType("locals") {
 		attrs, diags := b.Body.JustAttributes()
-		l.Diags = append(l.Diags, diags...)
+		s.Diags = append(s.Diags, diags...)
 		var list []*hcl.Attribute
 		for _, a := range attrs {
 			list = append(list, a)
 		}
 		sort.Slice(list, func(i, j int) bool { return list[i].Range.Start.Byte < list[j].Range.Start.Byte })
 		for _, a := range list {
-			if l.declare("local", a.Name, nil, a.NameRange) {
+			if s.declare("local", a.Name, nil, a.NameRange) {
 				locals[a.Name] = a
 			}
 		}
@@ -214,10 +221,10 @@ func (l *loader) declareLocals(all hcl.Blocks) map[string]*hcl.Attribute {
 func (s *settling) local(name string) {
 	a := s.locals[name]
 	s.values[name] = cty.DynamicVal
-	s.l.At("local."+name, a.Range)
-	v, _ := s.l.Marked(a.Expr)
+	s.At("local."+name, a.Range)
+	v, _ := s.Marked(a.Expr)
 	size, _ := eval.SizeOf(v)
-	s.values[name], s.l.Sizes["local."+name] = v, size
+	s.values[name], s.Sizes["local."+name] = v, size
 }
 
 // limits on how many blocks of a kind make a plan, far above what anyone needs
@@ -228,15 +235,15 @@ var limits = map[string]int{
 }
 
 // declare notes a name and reports whether it is new.
-func (l *loader) declare(kind, key string, b *hcl.Block, at hcl.Range) bool {
-	n := l.Symbols.Of(kind)
+func (s *settling) declare(kind, key string, b *hcl.Block, at hcl.Range) bool {
+	n := s.Symbols.Of(kind)
 	if first := n.ByKey[key]; first != nil {
-		l.Fail(at, "duplicate-name", "Duplicate "+kind, "The %s %q is already declared %s. Names are unique; rename or remove one.", kind, key, lang.SeenAt(first.At, at))
+		s.Fail(at, "duplicate-name", "Duplicate "+kind, "The %s %q is already declared %s. Names are unique; rename or remove one.", kind, key, lang.SeenAt(first.At, at))
 		return false
 	}
 	if limit := limits[kind]; limit > 0 && len(n.Order) == limit {
-		l.Fail(at, "too-many", "Too many of one kind", "A plan has up to %d declarations of kind %s. Split the effort into several plans.", limit, kind)
-		l.unordered = true
+		s.Fail(at, "too-many", "Too many of one kind", "A plan has up to %d declarations of kind %s. Split the effort into several plans.", limit, kind)
+		s.tooMany = true
 	}
 	n.ByKey[key] = &eval.Symbol{Key: key, At: at, Block: b}
 	n.Order = append(n.Order, key)
@@ -259,10 +266,10 @@ type featureBlock struct {
 
 // declareNames is the first pass: the names of variables, which no expression
 // can change.
-func (l *loader) declareNames(all hcl.Blocks) {
+func (s *settling) declareNames(all hcl.Blocks) {
 	for _, b := range all.OfType("variable") {
-		l.CheckName(b, 0, 0)
-		l.declare(b.Type, b.Labels[0], b, b.LabelRanges[0])
+		s.CheckName(b, 0, 0)
+		s.declare(b.Type, b.Labels[0], b, b.LabelRanges[0])
 	}
 }
 
@@ -272,53 +279,53 @@ var nameUses = map[string]lang.NameUse{
 }
 
 // declareGroup declares what one block has made.
-func (l *loader) declareGroup(g *eval.Group) {
+func (s *settling) declareGroup(g *eval.Group) {
 	b := g.Block
 	if g.Kind == "engine" {
-		if _, known := l.reg.Engines[b.Labels[0]]; !known {
-			l.Fail(b.LabelRanges[0], "unknown-kind", "Unknown engine kind", "There is no engine kind %q.%s", b.Labels[0], l.DidYouMean(b.Labels[0], lang.KeysOf(l.reg.Engines)))
+		if _, known := s.kinds[b.Labels[0]]; !known {
+			s.Fail(b.LabelRanges[0], "unknown-kind", "Unknown engine kind", "There is no engine kind %q.%s", b.Labels[0], s.DidYouMean(b.Labels[0], lang.KeysOf(s.kinds)))
 		}
 	}
 	label := len(b.Labels) - 1
 	if g.Repeated() {
-		l.CheckName(b, label, 0)
-		if first := l.Groups.ByKey(g.Kind, g.Key); first != g {
-			l.Fail(b.LabelRanges[label], "duplicate-name", "Duplicate "+g.Kind, "The %s %q is already declared %s. Names are unique; rename or remove one.", g.Kind, g.Key, lang.SeenAt(first.Block.LabelRanges[label], b.LabelRanges[label]))
+		s.CheckName(b, label, 0)
+		if first := s.Groups.ByKey(g.Kind, g.Key); first != g {
+			s.Fail(b.LabelRanges[label], "duplicate-name", "Duplicate "+g.Kind, "The %s %q is already declared %s. Names are unique; rename or remove one.", g.Kind, g.Key, lang.SeenAt(first.Block.LabelRanges[label], b.LabelRanges[label]))
 		}
 	}
 	for _, i := range g.Instances {
-		l.CheckName(i.Block, label, nameUses[g.Kind])
-		first := l.declare(g.Kind, strings.Join(i.Block.Labels, "."), i.Block, b.LabelRanges[label])
-		ph := l.phases[i]
+		s.CheckName(i.Block, label, nameUses[g.Kind])
+		first := s.declare(g.Kind, strings.Join(i.Block.Labels, "."), i.Block, b.LabelRanges[label])
+		ph := s.phases[i]
 		if ph == nil {
 			continue
 		}
 		ph.first = first
 		for _, f := range ph.features {
-			l.CheckName(f.Block, 0, lang.InRules)
-			f.first = l.declare("feature", f.Block.Labels[0], f.Block, f.Block.LabelRanges[0])
+			s.CheckName(f.Block, 0, lang.InRules)
+			f.first = s.declare("feature", f.Block.Labels[0], f.Block, f.Block.LabelRanges[0])
 		}
 	}
 }
 
 // openPhase opens the body of a phase and makes its features.
-func (l *loader) openPhase(i *eval.Instance) {
+func (s *settling) openPhase(i *eval.Instance) {
 	b := i.Block
 	ph := &phaseBlock{block: b}
-	l.phases[i] = ph
-	if s := l.Sources[b.DefRange.Filename]; s != nil && s.Dynamic && !l.settling.expand(b.Body, phaseSchema) {
-		l.Doubt("feature")
-		ph.Body = l.Fields(&hcl.Block{Type: b.Type, Labels: b.Labels, DefRange: b.DefRange, Body: hcl.EmptyBody()}, phaseSchema, "phase")
+	s.phases[i] = ph
+	if text := s.Sources[b.DefRange.Filename]; text != nil && text.Dynamic && !s.expand(b.Body, phaseSchema) {
+		s.Doubt("feature")
+		ph.Body = s.Fields(&hcl.Block{Type: b.Type, Labels: b.Labels, DefRange: b.DefRange, Body: hcl.EmptyBody()}, phaseSchema, "phase")
 		return
 	}
-	ph.Body = l.Fields(b, phaseSchema, fmt.Sprintf("phase %q", b.Labels[0]))
+	ph.Body = s.Fields(b, phaseSchema, fmt.Sprintf("phase %q", b.Labels[0]))
 	for _, fb := range ph.Blocks.OfType("feature") {
-		g := l.Groups.ByKey("feature", fb.Labels[0])
+		g := s.Groups.ByKey("feature", fb.Labels[0])
 		if g == nil {
 			g = &eval.Group{Kind: "feature", Key: fb.Labels[0], Block: fb}
-			l.Groups.Add(g)
+			s.Groups.Add(g)
 		}
-		for _, made := range l.instances(g, fb, i) {
+		for _, made := range s.instances(g, fb, i) {
 			ph.features = append(ph.features, &featureBlock{Instance: made})
 			g.Instances = append(g.Instances, made)
 		}
@@ -327,18 +334,18 @@ func (l *loader) openPhase(i *eval.Instance) {
 
 // newGroup notes a block that others may refer to; nil for any other. A second
 // block of a name has no node of its own, and is reported when it is declared.
-func (l *loader) newGroup(b *hcl.Block) *eval.Group {
+func (s *settling) newGroup(b *hcl.Block) *eval.Group {
 	if !eval.IsReferable(b.Type) || b.Type == "feature" {
 		return nil
 	}
 	g := &eval.Group{Kind: b.Type, Key: strings.Join(b.Labels, "."), Block: b}
-	if l.Groups.ByKey(b.Type, g.Key) != nil {
-		g.Instances = []*eval.Instance{l.opened(&eval.Instance{Block: b})}
+	if s.Groups.ByKey(b.Type, g.Key) != nil {
+		g.Instances = []*eval.Instance{s.opened(&eval.Instance{Block: b})}
 		if b.Type == "phase" {
-			l.openPhase(g.Instances[0])
+			s.openPhase(g.Instances[0])
 		}
 		return g
 	}
-	l.Groups.Add(g)
+	s.Groups.Add(g)
 	return g
 }

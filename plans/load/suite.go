@@ -27,7 +27,7 @@ var suiteSchema = suiteDoc.Schema()
 
 func (l *loader) decodeSuite(b *hcl.Block) {
 	before := len(l.Diags)
-	defer func() { l.protocolsInDoubt = l.protocolsInDoubt || len(l.Diags) > before }()
+	defer func() { l.checks.protocolsInDoubt = l.checks.protocolsInDoubt || len(l.Diags) > before }()
 	f := l.Fields(b, suiteSchema, fmt.Sprintf("suite %q", b.Labels[0]))
 	s := &plans.Suite{Name: b.Labels[0], Summary: f.Text("summary", ""), Range: lang.RangeOf(b.DefRange)}
 	f.Required("workloads", "what is sent, such as [workload.chat].")

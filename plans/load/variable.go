@@ -54,39 +54,48 @@ type input struct {
 	at hcl.Range
 }
 
-// decodeVariables settles the value of every variable.
-func (l *loader) decodeVariables(blocks hcl.Blocks) {
-	inputs := map[string]*input{}
+// variables settles the values of variables: given from outside, or the default.
+type variables struct {
+	*eval.Scope
+	plan *plans.Plan
+	opts Options
+	// declared are the plan's, by name.
+	declared map[string]*input
+	given    map[string]*givenValue
+}
+
+// decode settles the value of every variable.
+func (vs *variables) decode(blocks hcl.Blocks) {
 	var order []*input
 	for _, b := range blocks {
-		in := l.declareVariable(b)
-		if l.First(b) {
-			inputs[in.Name] = in
+		in := vs.declareVariable(b)
+		if vs.First(b) {
+			vs.declared[in.Name] = in
 		}
 		order = append(order, in)
 	}
-	given := l.givenValues(inputs)
+	vs.readGiven()
 	values := map[string]cty.Value{}
 	for _, in := range order {
-		l.settleVariable(in, given[in.Name])
-		if inputs[in.Name] != in {
+		vs.settleVariable(in, vs.given[in.Name])
+		if vs.declared[in.Name] != in {
 			continue
 		}
 		size, _ := eval.SizeOf(in.value)
-		values[in.Name], l.Sizes["var."+in.Name] = in.value, size
+		values[in.Name], vs.Sizes["var."+in.Name] = in.value, size
 		if in.value.IsKnown() {
-			l.plan.Variables = append(l.plan.Variables, in.Variable)
+			vs.plan.Variables = append(vs.plan.Variables, in.Variable)
 		}
 	}
-	l.Ctx.Variables["var"] = cty.ObjectVal(values)
+	vs.Ctx.Variables["var"] = cty.ObjectVal(values)
 	for _, in := range order {
-		l.validate(in)
+		vs.validate(in)
 	}
 }
 
 // declareVariable reads what a variable is, but not its value.
-func (l *loader) declareVariable(b *hcl.Block) *input {
-	f := l.Fields(b, variableSchema, `variable "`+b.Labels[0]+`"`)
+func (vs *variables) declareVariable(b *hcl.Block) *input {
+	f := vs.Fields(b, variableSchema, `variable "`+b.Labels[0]+`"`)
 	in := &input{
 		Variable: &plans.Variable{
 			Name: b.Labels[0], Description: f.Text("description", ""),
@@ -94,14 +103,14 @@ func (l *loader) declareVariable(b *hcl.Block) *input {
 		},
 		block: b, fields: f, ty: cty.DynamicPseudoType, nullable: f.Truth("nullable", true), value: cty.DynamicVal, at: b.DefRange,
 	}
-	l.Secrets.Marked = l.Secrets.Marked || in.Sensitive
+	vs.Secrets.Marked = vs.Secrets.Marked || in.Sensitive
 	if a := f.Attrs["type"]; a != nil {
 		expr := a.Expr
 		for p, ok := expr.(*hclsyntax.ParenthesesExpr); ok; p, ok = expr.(*hclsyntax.ParenthesesExpr) {
 			expr = p.Expression
 		}
 		ty, defaults, diags := typeexpr.TypeConstraintWithDefaults(expr)
-		l.Diags = append(l.Diags, diags...)
+		vs.Diags = append(vs.Diags, diags...)
 		if in.ty, in.defaults = ty, defaults; diags.HasErrors() {
 			in.ty = cty.NilType
 		}
@@ -110,8 +119,8 @@ func (l *loader) declareVariable(b *hcl.Block) *input {
 }
 
 // settleVariable takes the value that was given last, or the default.
-func (l *loader) settleVariable(in *input, g *givenValue) {
-	fallback, hasDefault := l.defaultOf(in)
+func (vs *variables) settleVariable(in *input, g *givenValue) {
+	fallback, hasDefault := vs.defaultOf(in)
 	if in.ty == cty.NilType {
 		return // reported
 	}
@@ -122,7 +131,7 @@ func (l *loader) settleVariable(in *input, g *givenValue) {
 			in.at = in.block.DefRange
 		}
 		var ok bool
-		if value, ok = l.givenTo(in, g); !ok {
+		if value, ok = vs.givenTo(in, g); !ok {
 			return
 		}
 		if value.IsNull() && !in.nullable && hasDefault {
@@ -134,35 +143,35 @@ func (l *loader) settleVariable(in *input, g *givenValue) {
 	case in.fields.Attrs["default"] != nil:
 		return // reported
 	default:
-		l.Fail(in.block.DefRange, "missing-variable-value", "Missing value for variable", "Variable %q has no default. Give it one, or pass --var %s=value, set MXFLOW_VAR_%s, or write %s = … into a file of variables (--var-file, or *.auto.mxvars beside the plan).", in.Name, in.Name, in.Name, in.Name)
+		vs.Fail(in.block.DefRange, "missing-variable-value", "Missing value for variable", "Variable %q has no default. Give it one, or pass --var %s=value, set MXFLOW_VAR_%s, or write %s = … into a file of variables (--var-file, or *.auto.mxvars beside the plan).", in.Name, in.Name, in.Name, in.Name)
 		return
 	}
-	l.convertVariable(in, value)
+	vs.convertVariable(in, value)
 }
 
 // defaultOf is the default; false where there is none, or a mistake in it.
-func (l *loader) defaultOf(in *input) (cty.Value, bool) {
+func (vs *variables) defaultOf(in *input) (cty.Value, bool) {
 	a := in.fields.Attrs["default"]
 	if a == nil {
 		return cty.NilVal, false
 	}
 	if len(a.Expr.Variables()) > 0 {
-		l.Fail(a.Expr.Range(), "default-not-constant", "Default is not constant", "The default of a variable cannot refer to anything. Use a local for what depends on something else.")
+		vs.Fail(a.Expr.Range(), "default-not-constant", "Default is not constant", "The default of a variable cannot refer to anything. Use a local for what depends on something else.")
 		return cty.DynamicVal, false
 	}
 	v, ok := in.fields.Value("default")
 	isNull := v.IsKnown() && v.IsNull()
 	if in.Sensitive && ok && !isNull && (v.Type() != cty.String || v.AsString() != "") {
-		l.Fail(a.Expr.Range(), "sensitive", "Default of a sensitive variable", "A plan file is read by many and kept with the results, so a secret in it is none. Remove the default, and give the value in MXFLOW_VAR_%s or in a file of variables.", in.Name)
+		vs.Fail(a.Expr.Range(), "sensitive", "Default of a sensitive variable", "A plan file is read by many and kept with the results, so a secret in it is none. Remove the default, and give the value in MXFLOW_VAR_%s or in a file of variables.", in.Name)
 		return cty.DynamicVal, false
 	}
 	return v, ok || isNull
 }
 
 // convertVariable makes the value fit the type.
-func (l *loader) convertVariable(in *input, value cty.Value) {
+func (vs *variables) convertVariable(in *input, value cty.Value) {
 	if value.IsNull() && !in.nullable {
-		l.Fail(in.at, "variable-value", "Variable is null", "Variable %q has nullable = false, and its value (%s) is null. Give it a value.", in.Name, in.From)
+		vs.Fail(in.at, "variable-value", "Variable is null", "Variable %q has nullable = false, and its value (%s) is null. Give it a value.", in.Name, in.From)
 		return
 	}
 	if in.defaults != nil && !value.IsNull() {
@@ -170,15 +179,15 @@ func (l *loader) convertVariable(in *input, value cty.Value) {
 	}
 	converted, err := convert.Convert(value, in.ty)
 	if err != nil {
-		l.Fail(in.at, "invalid-variable-value", "Wrong type for variable", "Variable %q has type %s, but its value (%s) does not fit: %v.", in.Name, typeexpr.TypeString(in.ty), in.From, err)
+		vs.Fail(in.at, "invalid-variable-value", "Wrong type for variable", "Variable %q has type %s, but its value (%s) does not fit: %v.", in.Name, typeexpr.TypeString(in.ty), in.From, err)
 		return
 	}
 	if in.Sensitive {
 		converted = converted.Mark(eval.Sensitive)
-		l.Secrets.Collect(converted)
+		vs.Secrets.Collect(converted)
 		if converted.Type().IsPrimitiveType() {
 			// A secret that cannot be hidden is better refused before it lands.
-			if _, ok := l.Private(converted, in.at); !ok {
+			if _, ok := vs.Private(converted, in.at); !ok {
 				return
 			}
 		}
@@ -186,7 +195,7 @@ func (l *loader) convertVariable(in *input, value cty.Value) {
 		in.Value = lang.Plain(converted)
 	}
 	in.value = converted
-	l.give(in, converted)
+	vs.give(in, converted)
 }
 
 var validationDoc = &lang.BlockDoc{
@@ -205,62 +214,62 @@ var validationDoc = &lang.BlockDoc{
 var validationSchema = validationDoc.Schema()
 
 // validate checks a variable's own conditions.
-func (l *loader) validate(in *input) {
+func (vs *variables) validate(in *input) {
 	for _, b := range in.fields.Blocks.OfType("validation") {
-		f := l.Fields(b, validationSchema, "validation of variable "+lang.Quoted(in.Name))
+		f := vs.Fields(b, validationSchema, "validation of variable "+lang.Quoted(in.Name))
 		condition, message := f.Attrs["condition"], f.Attrs["error_message"]
 		if condition == nil {
-			l.Fail(b.DefRange, "missing-attribute", "Missing condition", "A validation says what a good value is: condition = var.%s > 0.", in.Name)
+			vs.Fail(b.DefRange, "missing-attribute", "Missing condition", "A validation says what a good value is: condition = var.%s > 0.", in.Name)
 		}
 		if message == nil {
-			l.Fail(b.DefRange, "missing-attribute", "Missing error_message", "Say what is wrong with a value that does not meet the condition, and what to do: error_message = \"…\".")
+			vs.Fail(b.DefRange, "missing-attribute", "Missing error_message", "Say what is wrong with a value that does not meet the condition, and what to do: error_message = \"…\".")
 		}
-		if condition == nil || message == nil || !l.onlyVariables(condition.Expr) || !l.onlyVariables(message.Expr) {
+		if condition == nil || message == nil || !vs.onlyVariables(condition.Expr) || !vs.onlyVariables(message.Expr) {
 			continue
 		}
 		if !in.value.IsKnown() {
 			continue // reported
 		}
-		l.At("the validation of variable "+lang.Quoted(in.Name), b.DefRange)
-		v, ok := l.Marked(condition.Expr)
+		vs.At("the validation of variable "+lang.Quoted(in.Name), b.DefRange)
+		v, ok := vs.Marked(condition.Expr)
 		if !ok {
 			continue
 		}
 		v, _ = v.Unmark()
 		if v.IsNull() || v.Type() != cty.Bool {
-			l.Fail(condition.Expr.Range(), "validation", "Condition is not true or false", "A condition compares, such as var.%s > 0; this is %s.", in.Name, lang.Describe(v))
+			vs.Fail(condition.Expr.Range(), "validation", "Condition is not true or false", "A condition compares, such as var.%s > 0; this is %s.", in.Name, lang.Describe(v))
 			continue
 		}
 		if v.False() {
-			l.invalid(in, message.Expr)
+			vs.invalid(in, message.Expr)
 		}
 	}
 }
 
 // invalid reports a value that its variable refuses, where it was given.
-func (l *loader) invalid(in *input, message hcl.Expression) {
+func (vs *variables) invalid(in *input, message hcl.Expression) {
 	text := "It does not meet the condition of the variable."
-	v, ok := l.Marked(message)
+	v, ok := vs.Marked(message)
 	switch {
 	case !ok:
 		return
-	case l.Hidden(v):
+	case vs.Hidden(v):
 		text = "It does not meet the condition of the variable, whose message would show a sensitive value."
 	case v.IsNull() || v.Type() != cty.String || strings.TrimSpace(v.AsString()) == "":
-		l.Fail(message.Range(), "invalid-value", "Invalid error_message", "error_message is text that says what is wrong and what to do.")
+		vs.Fail(message.Range(), "invalid-value", "Invalid error_message", "error_message is text that says what is wrong and what to do.")
 		return
 	default:
 		text = strings.TrimSpace(v.AsString())
 	}
-	l.Fail(in.at, "variable-value", "Invalid value for variable", "The value of %q (%s) is refused. %s", in.Name, in.From, text)
+	vs.Fail(in.at, "variable-value", "Invalid value for variable", "The value of %q (%s) is refused. %s", in.Name, in.From, text)
 }
 
 // onlyVariables refuses a condition that needs more than variables, which is
 // all that is known when values are checked.
-func (l *loader) onlyVariables(expr hcl.Expression) bool {
+func (vs *variables) onlyVariables(expr hcl.Expression) bool {
 	for _, t := range expr.Variables() {
 		if t.RootName() != "var" {
-			l.Fail(t.SourceRange(), "validation", "Validation is limited to variables", "A validation is checked before locals and blocks are read, so it may refer to var.… only.")
+			vs.Fail(t.SourceRange(), "validation", "Validation is limited to variables", "A validation is checked before locals and blocks are read, so it may refer to var.… only.")
 			return false
 		}
 	}

@@ -34,22 +34,36 @@ var workloadDoc = &lang.BlockDoc{
 
 var workloadSchema = workloadDoc.Schema()
 
-func (l *loader) decodeWorkload(b *hcl.Block) {
-	f := l.Fields(b, workloadSchema, fmt.Sprintf("workload %q", b.Labels[0]))
+// workloadDecoder decodes workloads and knows what they have in common: the files
+// that they send, and how many cells there are.
+type workloadDecoder struct {
+	*eval.Scope
+	plan *plans.Plan
+	// rows reads the rows of a file of prompts.
+	rows func(name string, data []byte) (plans.DataRows, error)
+	// datasets are the files of prompts that were read, by path.
+	datasets map[string]readOnce
+	// cells counts those of all workloads.
+	cells int
+}
+
+func (ws *workloadDecoder) decode(b *hcl.Block) {
+	f := ws.Fields(b, workloadSchema, fmt.Sprintf("workload %q", b.Labels[0]))
 	w := &plans.Workload{Name: b.Labels[0], Summary: f.Text("summary", ""), Range: lang.RangeOf(b.DefRange)}
-	before := len(l.Diags)
-	decodePrompts(w, l, f)
+	before := len(ws.Diags)
+	decodePrompts(w, f)
+	w.Data = ws.dataset(f)
 	decodeLengths(w, f)
 	decodePace(w, f)
 	decodeSampling(w, f)
 	decodeJudging(w, f)
-	boundCells(w, l, f)
+	ws.boundCells(w, f)
 	countRequests(w, f)
-	if len(l.Diags) == before {
+	if len(ws.Diags) == before {
 		checkWorkload(w, f) // what is wrong by itself would be called a contradiction
 	}
-	if l.First(b) {
-		l.plan.Workloads = append(l.plan.Workloads, w)
+	if ws.First(b) {
+		ws.plan.Workloads = append(ws.plan.Workloads, w)
 	}
 }
 
@@ -62,13 +76,12 @@ var promptAttrs = []plans.Attr{
 
 const maxTurns = 1000
 
-// decodePrompts reads where prompts come from.
-func decodePrompts(w *plans.Workload, l *loader, f *eval.Body) {
+// decodePrompts reads how prompts are sent and made.
+func decodePrompts(w *plans.Workload, f *eval.Body) {
 	w.API = f.OneOf("api", "completions", "completions", "chat")
 	w.Prompts = f.OneOf("prompts", "text", "text", "random")
 	w.Turns = f.Whole("turns", 1, 1, maxTurns)
 	w.SystemTokens = f.Whole("system_tokens", 0, 0, plans.MaxTokens)
-	w.Data = l.dataset(f)
 }
 
 var lengthAttrs = []plans.Attr{
@@ -210,17 +223,17 @@ func decodePace(w *plans.Workload, f *eval.Body) {
 
 // boundCells refuses a workload of too many cells, and cuts it down so that
 // nobody makes them.
-func boundCells(w *plans.Workload, l *loader, f *eval.Body) {
+func (ws *workloadDecoder) boundCells(w *plans.Workload, f *eval.Body) {
 	n := 1
 	for _, values := range []int{len(w.PromptTokens), len(w.OutputTokens), len(w.Depth), len(w.Concurrency), len(w.Rate)} {
 		n *= max(1, values)
 	}
-	before := l.cells
-	l.cells += min(n, plans.MaxCells)
+	before := ws.cells
+	ws.cells += min(n, plans.MaxCells)
 	switch {
 	case n > plans.MaxCells:
 		f.Scope.Fail(f.Def, "too-many-cells", "Too many cells", "The lists of %s make %d cells, each of which is measured in every launch; there can be up to %d. Shorten a list, or split the workload.", f.What, n, plans.MaxCells)
-	case l.cells <= plans.MaxAllCells:
+	case ws.cells <= plans.MaxAllCells:
 		return
 	case before <= plans.MaxAllCells: // said once
 		f.Scope.Fail(f.Def, "too-many-cells", "Too many cells", "With %s the workloads of this plan have more than %d cells. Shorten their lists, or split the plan.", f.What, plans.MaxAllCells)
@@ -348,35 +361,32 @@ var datasetDoc = &lang.BlockDoc{
 
 var datasetSchema = datasetDoc.Schema()
 
-func (l *loader) dataset(f *eval.Body) *plans.Dataset {
+func (ws *workloadDecoder) dataset(f *eval.Body) *plans.Dataset {
 	b := f.Single("dataset")
 	if b == nil {
 		return nil
 	}
-	in := l.Fields(b, datasetSchema, "dataset")
+	in := ws.Fields(b, datasetSchema, "dataset")
 	name := in.NeedText("file", "the path of a file of prompts, a JSON object a line.")
 	if name == "" {
 		return &plans.Dataset{}
 	}
-	l.At("the dataset "+name, in.At("file"))
-	d, err := l.datasetOf(name)
+	ws.At("the dataset "+name, in.At("file"))
+	d, err := ws.datasetOf(name)
 	if err != nil {
-		l.Fail(in.At("file"), "dataset", "Unusable dataset", "%v.", err)
+		ws.Fail(in.At("file"), "dataset", "Unusable dataset", "%v.", err)
 	}
 	return d
 }
 
 // datasetOf reads a file once a load, so that a plan sees one content.
-func (l *loader) datasetOf(name string) (*plans.Dataset, error) {
-	path := l.plan.PathOf(name)
-	if known, ok := l.datasets[path]; ok {
+func (ws *workloadDecoder) datasetOf(name string) (*plans.Dataset, error) {
+	path := ws.plan.PathOf(name)
+	if known, ok := ws.datasets[path]; ok {
 		return known.Dataset, known.err
 	}
-	d, err := dataset(l.plan, name, l.reg.Dataset)
-	if l.datasets == nil {
-		l.datasets = map[string]readOnce{}
-	}
-	l.datasets[path] = readOnce{d, err}
+	d, err := dataset(ws.plan, name, ws.rows)
+	ws.datasets[path] = readOnce{d, err}
 	return d, err
 }
 
