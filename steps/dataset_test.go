@@ -68,7 +68,7 @@ func TestDatasetIsReadOnce(t *testing.T) {
 	}
 	sum := sha256.Sum256(text)
 	d := &plans.Dataset{File: file, Digest: hex.EncodeToString(sum[:])}
-	var l Lab
+	var l Sender
 	w := &plans.Workload{Data: d}
 	first, err := promptSpec(w, plans.Cell{}, &l.datasets)
 	if err != nil || len(first.Data.Rows) != 1 {
