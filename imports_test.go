@@ -71,10 +71,11 @@ var allowed = map[string][]string{
 	"steps/replay": {"engine/measure", "gates", "gates/stats", "gates/verdict", "gates/verdict/code", "plans", "plans/lang", "plans/load", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/decide"},
 	"steps/cases":  {"engine/measure", "gates", "gates/verdict", "gates/verdict/code", "plans", "plans/cases", "plans/load", "runtime", "runtime/ledger", "steps/decide"},
 	"steps/launch": {"engine", "engine/git", "engine/gpu", "engine/kinds", "engine/load", "engine/logscan", "engine/machine", "engine/measure", "engine/metadata", "engine/observe", "engine/openai", "engine/process", "engine/telemetry", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/variant"},
+	"steps/record": {"engine", "engine/kinds", "engine/load", "engine/load/coherence", "engine/load/mock", "engine/load/prompt", "engine/measure", "engine/openai", "engine/telemetry", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/launch", "steps/variant"},
 	"steps": {
 		"engine", "engine/docker", "engine/endpoint", "engine/git", "engine/gpu", "engine/kinds", "engine/load", "engine/load/coherence", "engine/load/mock", "engine/load/prompt", "engine/logscan", "engine/machine", "engine/measure", "engine/metadata", "engine/observe", "engine/openai", "engine/process", "engine/telemetry",
 		"gates", "gates/stats", "gates/verdict", "gates/verdict/code", "plans", "plans/cases", "plans/eval", "plans/lang", "plans/load", "plans/redact",
-		"runtime", "runtime/ledger", "runtime/store", "steps/decide", "steps/launch", "steps/variant", "steps/work",
+		"runtime", "runtime/ledger", "runtime/store", "steps/decide", "steps/launch", "steps/variant", "steps/work", "steps/record",
 	},
 }
 

@@ -160,7 +160,7 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 		if note := countsCrashes(record, sl.crashed); !note.IsZero() {
 			record.Notes = append(record.Notes, note)
 		}
-		err = b.lab.work(ctx, st, sl.variant, sl.texts, ws, func(request, requests int) {
+		err = b.lab.Work(ctx, st, sl.variant, sl.texts, ws, func(request, requests int) {
 			e := ev
 			e.Type, e.Request, e.Requests = "request_done", request, requests
 			s.Emit(e)

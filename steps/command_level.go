@@ -7,7 +7,6 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -53,19 +52,4 @@ func levelFor(b *plans.Block, v *variant.Variant) (level, error) {
 		return execution{v.Command}, nil
 	}
 	return levelKinds[b.Kind].make(b)
-}
-
-// work does what a launch of a benchmark is for: a command runs to its end, a
-// server is sent every cell of every workload, of the same prompts where they are given.
-func (l *Sender) work(ctx context.Context, st *launch.Started, v *variant.Variant, same *texts, ws []*plans.Workload, progress func(done, total int)) error {
-	if v.Command != nil {
-		return st.Execute(ctx, v.Command, false)
-	}
-	if same == nil {
-		return l.send(ctx, st, "", ws, progress)
-	}
-	if err := l.send(ctx, st, same.set, ws, progress); err != nil {
-		return err
-	}
-	return same.keep(l, st, ws)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/decide"
+	"github.com/mxflow/mxflow/steps/record"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -28,8 +29,8 @@ func (c *compare) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 	if err != nil {
 		return nil, err
 	}
-	shared := &texts{set: session}
-	if err := shared.recall(&c.lab.Sender, c.lab.Store, have); err != nil {
+	shared := &record.Texts{Set: session}
+	if err := shared.Recall(&c.lab.Sender, c.lab.Store, have); err != nil {
 		return nil, err
 	}
 	for i := range slots {

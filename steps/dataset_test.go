@@ -1,32 +1,13 @@
 package steps
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 )
-
-func TestDatasetRows(t *testing.T) {
-	for text, want := range map[string]plans.DataRows{
-		`{"prompt": "a", "output_tokens": 4}`:                                                           {Count: 1},
-		"{\"prompt\": \"a\", \"output_tokens\": 4}\n\n{\"prompt\": \"b\"}":                              {Count: 2, Unanswered: 3},
-		`{"messages": [{"role": "system", "content": "x"}, {"role": "user", "content": "a"}]}`:          {Count: 1, Unanswered: 1, Chat: 1},
-		`{"timestamp": 0, "input_length": 64, "output_length": 8}`:                                      {Count: 1, Trace: true},
-		`{"conversations": [{"from": "human", "value": "a"}], "max_tokens": 9}`:                         {Count: 1},
-		`{"prompt": "a", "tools": [{"type": "function", "function": {"name": "f"}}], "max_tokens": 12}`: {Count: 1, Chat: 1},
-	} {
-		got, err := DatasetRows("x.jsonl", []byte(text))
-		if err != nil || got != want {
-			t.Errorf("%s\ngot  %+v, %v\nwant %+v", text, got, err, want)
-		}
-	}
-}
 
 // TestDatasetsAndSuitesOfRealLevels: what the real registry adds to the language.
 func TestDatasetsAndSuitesOfRealLevels(t *testing.T) {
@@ -55,38 +36,5 @@ func TestDatasetsAndSuitesOfRealLevels(t *testing.T) {
 		case want == "" || len(errs) != 1 || !strings.Contains(errs[0].Error(), want):
 			t.Errorf("%s\ngot %v, want %q", src, errs, want)
 		}
-	}
-}
-
-// TestDatasetIsReadOnce: a file is read for the first cell that sends it, and the
-// next ones take what was read.
-func TestDatasetIsReadOnce(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "a.jsonl")
-	text := []byte("{\"prompt\": \"a\", \"output_tokens\": 4}\n")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	sum := sha256.Sum256(text)
-	d := &plans.Dataset{File: file, Digest: hex.EncodeToString(sum[:])}
-	var l Sender
-	w := &plans.Workload{Data: d}
-	first, err := promptSpec(w, plans.Cell{}, &l.datasets)
-	if err != nil || len(first.Data.Rows) != 1 {
-		t.Fatalf("%+v, %v", first, err)
-	}
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
-	second, err := promptSpec(w, plans.Cell{}, &l.datasets)
-	if err != nil || second.Data != first.Data {
-		t.Errorf("read again: %v", err)
-	}
-	if _, err := promptSpec(w, plans.Cell{}, new(datasets)); err == nil || !strings.Contains(err.Error(), "cannot be read again") {
-		t.Errorf("a file that is gone: %v", err)
-	}
-	other := *d
-	other.Digest = strings.Repeat("0", 64)
-	if _, err := l.datasets.read(&other); err == nil {
-		t.Error("a file of another digest was taken from what was read before")
 	}
 }

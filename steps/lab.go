@@ -13,13 +13,14 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/launch"
+	"github.com/mxflow/mxflow/steps/record"
 	"github.com/mxflow/mxflow/steps/work"
 )
 
 // Lab is what the steps of one apply share.
 type Lab struct {
 	launch.Lab
-	Sender
+	record.Sender
 	Graph *runtime.Graph
 
 	// free is what freed says, which follows from the plan alone.

@@ -4,6 +4,7 @@ import (
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/steps/record"
 	"github.com/mxflow/mxflow/steps/variant"
 	"github.com/mxflow/mxflow/steps/work"
 )
@@ -42,7 +43,7 @@ func offered(falsePass, falseFail float64, least, most int) error {
 func Registry() *plans.Registry {
 	r := &plans.Registry{
 		Levels: map[string]plans.Schema{}, Steps: map[string]plans.Schema{},
-		Dataset:  DatasetRows,
+		Dataset:  record.DatasetRows,
 		Decision: offered,
 	}
 	for name, k := range levelKinds {

@@ -10,6 +10,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/decide"
+	"github.com/mxflow/mxflow/steps/record"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -22,7 +23,7 @@ type slot struct {
 	// crashed are its starts that crashed since its last launch that counts.
 	crashed []*ledger.Launch
 	// texts are the prompts that all arms are sent; nil where each is sent its own.
-	texts *texts
+	texts *record.Texts
 }
 
 // roundOf are the arms in the order of a round, which counts from 1, turned around by

@@ -12,6 +12,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/steps/record"
 )
 
 var smokeKind = levelKind{
@@ -92,7 +93,7 @@ func (s *smoke) run(ctx context.Context, q *qualification) (verdict.Verdict, []v
 		return verdict.Fail, verdict.Because(code.AnswerUnlike, verdict.Text("prompt", s.Prompt), verdict.Text("pattern", s.Pattern), verdict.Text("answer", verdict.Short(text))), nil
 	}
 	if ok, why := coherence.Coherent(text); !ok {
-		return verdict.Fail, []verdict.Reason{verdict.New(code.AnswerGarbage, verdict.Text("prompt", s.Prompt)).From(signOf(why))}, nil
+		return verdict.Fail, []verdict.Reason{verdict.New(code.AnswerGarbage, verdict.Text("prompt", s.Prompt)).From(record.SignOf(why))}, nil
 	}
 	return verdict.Pass, verdict.Because(code.Answered, verdict.Text("answer", verdict.Short(text))), nil
 }

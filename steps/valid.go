@@ -11,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/record"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -87,7 +88,7 @@ func (l *Lab) coherence(w *plans.Workload, vs []*variant.Variant, byArm map[stri
 		for _, c := range coherence.Relative(parent, candidate) {
 			var found []verdict.Reason
 			for _, f := range c.Why {
-				found = append(found, findingOf(f))
+				found = append(found, record.FindingOf(f))
 			}
 			of, cell, other := verdict.Int("of", c.Of), verdict.Text("cell", c.Cell), verdict.Text("other", vs[0].Name)
 			switch {

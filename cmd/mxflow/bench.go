@@ -28,8 +28,8 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps"
 	"github.com/mxflow/mxflow/steps/launch"
+	"github.com/mxflow/mxflow/steps/record"
 	"github.com/spf13/cobra"
 )
 
@@ -341,7 +341,7 @@ func (b *bench) readDataset(answers bool) error {
 	if _, err := os.Stat(b.dataset); errors.Is(err, fs.ErrNotExist) {
 		return b.wrong("dataset", "%s is not there", b.dataset)
 	}
-	d, err := load.ReadDataset(b.dataset, steps.DatasetRows)
+	d, err := load.ReadDataset(b.dataset, record.DatasetRows)
 	if err != nil {
 		return b.wrong("dataset", "%v", err)
 	}
@@ -430,7 +430,7 @@ func (a *app) runBench(ctx context.Context, b bench) error {
 		}
 		out.Model = models[0].ID
 	}
-	var calibrator steps.Calibrator
+	var calibrator record.Calibrator
 	subject.Calibrate = calibrator.Calibrate
 	progress := a.benchProgress(b)
 	var rawErr error
@@ -440,7 +440,7 @@ func (a *app) runBench(ctx context.Context, b bench) error {
 		if err != nil {
 			return err
 		}
-		taken, err := steps.Record(soft, subject, []*plans.Workload{w})
+		taken, err := record.Take(soft, subject, []*plans.Workload{w})
 		if rawErr == nil && (err == nil || len(taken.Samples) > 0) {
 			rawErr = b.keepRaw(run, taken) // what was measured is printed all the same
 		}
@@ -479,13 +479,13 @@ func hinted(err error, w *plans.Workload, kind kinds.Kind) error {
 }
 
 // subject is the server as it is measured.
-func (b bench) subject(ctx context.Context, inst engine.Instance) (steps.Subject, error) {
+func (b bench) subject(ctx context.Context, inst engine.Instance) (record.Subject, error) {
 	access := inst.Access()
 	kind := ready.Recognise(ctx, launch.ClientOf(inst, kinds.Kind{}, b.model).HTTP, access)
 	if b.kind != "" {
 		kind, _ = kinds.Lookup(b.kind)
 	}
-	s := steps.Subject{Client: launch.ClientOf(inst, kind, b.model), Kind: kind, Fresh: true}
+	s := record.Subject{Client: launch.ClientOf(inst, kind, b.model), Kind: kind, Fresh: true}
 	if len(b.gpus) == 0 {
 		return s, nil
 	}
@@ -527,7 +527,7 @@ func (a *app) benchProgress(b bench) func(run, done, total int) {
 // itself has to; one that was forced on past its end may repeat itself rightly,
 // but when most of a cell's do so, its speed is that of garbage. Nothing else can
 // be said without a parent's answers to the same prompts, which a plan has.
-func unreadable(t steps.Taken) (invalid, notes []verdict.Reason) {
+func unreadable(t record.Taken) (invalid, notes []verdict.Reason) {
 	for _, run := range t.Cells {
 		var found []verdict.Reason
 		for _, garbage := range t.Incoherent {
@@ -583,7 +583,7 @@ const samplesFile, seriesFile, cellsFile = "samples.parquet", "series.parquet", 
 
 // keepRaw keeps what a run left behind, where that was asked for: every request
 // with its events, what was sampled beside them, and what was sent when.
-func (b bench) keepRaw(run int, taken steps.Taken) error {
+func (b bench) keepRaw(run int, taken record.Taken) error {
 	if b.raw == "" {
 		return nil
 	}

@@ -23,17 +23,16 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/image/font"
-	"golang.org/x/image/font/basicfont"
-	"golang.org/x/image/math/fixed"
-
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/measure/imported"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/steps/record"
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/basicfont"
+	"golang.org/x/image/math/fixed"
 )
 
 // benchResult is what `mxflow bench` found, as --format json prints it.
@@ -75,7 +74,7 @@ type benchCell struct {
 	Concurrency int     `json:"concurrency,omitempty"`
 	Rate        float64 `json:"rate,omitempty"`
 	// Prompts says how the prompts got their length.
-	Prompts steps.PromptsMade `json:"prompts"`
+	Prompts record.PromptsMade `json:"prompts"`
 	// Metrics by name.
 	Metrics map[string]*benchMetric `json:"metrics"`
 }
@@ -99,7 +98,7 @@ type benchMetric struct {
 }
 
 // add takes in a run.
-func (r *benchResult) add(w *plans.Workload, taken steps.Taken) {
+func (r *benchResult) add(w *plans.Workload, taken record.Taken) {
 	r.Runs++
 	for i, cell := range w.Cells() {
 		if len(r.Cells) <= i {

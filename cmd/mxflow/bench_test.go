@@ -23,7 +23,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/steps"
+	"github.com/mxflow/mxflow/steps/record"
 )
 
 // BenchmarkVersion is the time of a whole process: what a person feels before
@@ -169,9 +169,9 @@ func sampleResult(t *testing.T) *benchResult {
 				metrics[c.Address+".accept_length"] = measure.Summary{Unit: "tokens", N: 1, Stats: map[string]float64{"median": 2.5}}
 			}
 		}
-		r.add(w, steps.Taken{
+		r.add(w, record.Taken{
 			Metrics: metrics, Notes: facts("8 answers of bench.p2048.o128.d4096.c4 were shorter, those of bench.p2048.o32.d4096.c4 not"),
-			Prompts: map[string]steps.PromptsMade{"bench.p2048.o32.d4096.c4": {Method: "tokenizer", Verified: true}},
+			Prompts: map[string]record.PromptsMade{"bench.p2048.o32.d4096.c4": {Method: "tokenizer", Verified: true}},
 		})
 	}
 	return r
@@ -352,8 +352,8 @@ func TestBenchDigits(t *testing.T) {
 
 // Answers that end by themselves have to be text; of forced ones most have to.
 func TestBenchUnreadable(t *testing.T) {
-	taken := func(exact bool, bad int) steps.Taken {
-		var s steps.Taken
+	taken := func(exact bool, bad int) record.Taken {
+		var s record.Taken
 		for _, cell := range []string{"bench.o4", "bench.o40"} {
 			s.Cells = append(s.Cells, measure.CellRun{Cell: cell, ExactOutput: exact})
 			for i := range 4 {

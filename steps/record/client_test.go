@@ -1,4 +1,4 @@
-package steps
+package record
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package steps
+package record
 
 import (
 	"time"
@@ -154,12 +154,12 @@ func (r *recording) doubtful(c sentCell) {
 // coherent looks at each answer for what no text has.
 func (r *recording) coherent(c sentCell) {
 	for _, f := range coherence.Incoherent(c.samples) {
-		r.taken.Incoherent = append(r.taken.Incoherent, findingOf(f).On(f.Cell))
+		r.taken.Incoherent = append(r.taken.Incoherent, FindingOf(f).On(f.Cell))
 	}
 }
 
-// findingOf is what was found in answers, of which cell its reader knows.
-func findingOf(f coherence.Finding) verdict.Reason {
+// FindingOf is what was found in answers, of which cell its reader knows.
+func FindingOf(f coherence.Finding) verdict.Reason {
 	example := []verdict.Arg{verdict.Int("request", f.Request.Index), verdict.Text("excerpt", f.Excerpt)}
 	if f.Request.Turn > 0 {
 		example = append(example, verdict.Int("turn", f.Request.Turn))
@@ -168,7 +168,7 @@ func findingOf(f coherence.Finding) verdict.Reason {
 	bits, prompts := verdict.Num("bits", f.Bits, "count"), verdict.Int("prompts", f.Of)
 	switch f.Code {
 	case coherence.Circles:
-		return verdict.New(code.Circles, append(example, count, of, verdict.Int("reverse", f.Reverse))...).From(signOf(f.Sign))
+		return verdict.New(code.Circles, append(example, count, of, verdict.Int("reverse", f.Reverse))...).From(SignOf(f.Sign))
 	case coherence.Random:
 		return verdict.New(code.RandomWording, bits, prompts)
 	case coherence.ParentRandom:
@@ -176,7 +176,7 @@ func findingOf(f coherence.Finding) verdict.Reason {
 	case coherence.Unlike:
 		return verdict.New(code.Unlike, count, of)
 	}
-	return verdict.New(code.Garbage, example...).From(signOf(f.Sign))
+	return verdict.New(code.Garbage, example...).From(SignOf(f.Sign))
 }
 
 var signs = map[coherence.Code]code.Code{
@@ -185,8 +185,8 @@ var signs = map[coherence.Code]code.Code{
 	coherence.TooEven: code.SignTooEven, coherence.TooRandom: code.SignTooRandom, coherence.Looped: code.SignLooped,
 }
 
-// signOf is what a text shows that sound text does not.
-func signOf(s coherence.Sign) verdict.Reason {
+// SignOf is what a text shows that sound text does not.
+func SignOf(s coherence.Sign) verdict.Reason {
 	var args []verdict.Arg
 	if s.Of > 0 {
 		args = append(args, verdict.Int("count", s.Count), verdict.Int("of", s.Of))
@@ -209,3 +209,90 @@ func signOf(s coherence.Sign) verdict.Reason {
 func msOf(name string, d time.Duration) verdict.Arg { return verdict.Num(name, ms(d), "ms") }
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// heldShare of the answers may come in one piece before a cell does not count:
+// medians do not move for so few, and every one that there is is named.
+const heldShare = 0.1
+
+// held looks for answers that did not come as they were made.
+func (r *recording) held(c sentCell) {
+	found := load.HeldBack(c.samples, r.Kind.Lag(c.w.MaxLag))
+	if found.Requests == 0 {
+		return
+	}
+	tell := r.note
+	if tooMany(found) {
+		tell = r.invalid
+	}
+	tell(c.fact(code.HeldBack, verdict.Int("requests", found.Requests), verdict.Int("of", found.Of), msOf("longest", found.Longest)))
+}
+
+func tooMany(found load.Held) bool { return float64(found.Requests) > heldShare*float64(found.Of) }
+
+// inPieces reports whether answers came in one piece, however soon: then they
+// arrive one after another though they were made at the same time.
+func inPieces(samples []measure.Sample) bool { return tooMany(load.HeldBack(samples, 0)) }
+
+// uncounted looks at the engine's own counters where it does not say of each
+// request how much of the prompt it had cached. Where contexts are cached on
+// purpose, these are counted too, so that nothing follows from a hit.
+func (r *recording) uncounted(c sentCell, found load.Contamination) {
+	hits, known := r.taken.Metrics[c.cell.Address+".prefix_hit_rate"].Stats["median"]
+	switch {
+	case known && !cachesOnPurpose(c.w) && hits > templateShare+templateOf(c):
+		r.invalid(c.fact(code.PrefixHits, verdict.Num("share", hits, "share")))
+	case known && hits <= templateShare:
+	case r.Kind.Ask.CachedTokens != "":
+		r.note(c.fact(code.CacheUnknown, verdict.Int("unknown", found.Unknown), verdict.Int("of", found.Of), verdict.Text("flag", r.Kind.Ask.CachedTokens)))
+	}
+}
+
+// templateOf is the chat template's share of a cell's shortest prompt.
+func templateOf(c sentCell) (share float64) {
+	for _, s := range c.samples {
+		if s.Measured() && s.PromptTokens > 0 {
+			share = max(share, float64(c.prompts.Template)/float64(s.PromptTokens))
+		}
+	}
+	return share
+}
+
+// overlongRoom is how many tokens an answer may have beyond what was asked for,
+// and overlongShare how many of those: some servers count the end of the text,
+// or the last draft of a speculative decoder, as well.
+const (
+	overlongRoom  = 2
+	overlongShare = 0.05
+)
+
+// overlong looks for answers with more tokens than were asked for. A server that
+// does not keep to the limit has done other work than the one it is compared
+// with, and one that miscounts has done less than it says: both look fast.
+func (r *recording) overlong(c sentCell) {
+	requests, of, most, asked := 0, 0, 0, 0
+	for _, s := range c.samples {
+		if !s.Measured() || s.Err != "" {
+			continue
+		}
+		of++
+		n := max(s.OutputTokens, highest(s.Events))
+		if s.RequestedOutput < 1 || n <= s.RequestedOutput+max(overlongRoom, int(overlongShare*float64(s.RequestedOutput))) {
+			continue
+		}
+		requests++
+		if n > most {
+			most, asked = n, s.RequestedOutput
+		}
+	}
+	if requests > 0 {
+		r.invalid(c.fact(code.Overlong, verdict.Int("requests", requests), verdict.Int("of", of), verdict.Int("most", most), verdict.Int("asked", asked)))
+	}
+}
+
+// highest is the highest count of tokens that came with an event.
+func highest(events []measure.Event) (n int) {
+	for _, e := range events {
+		n = max(n, e.Tokens)
+	}
+	return n
+}

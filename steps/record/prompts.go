@@ -1,10 +1,11 @@
-package steps
+package record
 
 import (
 	"encoding/json"
 	"fmt"
 
 	"github.com/mxflow/mxflow/engine/load/prompt"
+	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -12,13 +13,35 @@ import (
 	"github.com/mxflow/mxflow/steps/launch"
 )
 
-// texts are the prompts that all engines of a comparison are sent. The first
+// promptSpec is what is asked of a cell's prompts; data are the files that were
+// read already.
+func promptSpec(w *plans.Workload, cell plans.Cell, data *datasets) (prompt.Spec, error) {
+	spec := prompt.Spec{
+		Cell: cell.Address, Seed: int64(w.Seed), API: openai.API(w.API), Tokens: cell.Prompt,
+		Lengths: lengthsOf(w.PromptLengths), Outputs: lengthsOf(w.OutputLengths),
+		CountTemplate: w.CountTemplate, Depth: cell.Depth, SystemTokens: w.SystemTokens, Turns: w.Turns, Random: w.Prompts == "random",
+		Warmup: cell.Warmup, Requests: cell.Requests,
+		Timeouts: openai.Timeouts{Total: w.FirstTimeout, First: w.FirstTimeout, Stall: w.FirstTimeout},
+	}
+	var err error
+	spec.Data, err = data.read(w.Data)
+	return spec, err
+}
+
+func lengthsOf(l *plans.Lengths) *prompt.Lengths {
+	if l == nil {
+		return nil
+	}
+	return &prompt.Lengths{Distribution: l.Distribution, Min: l.Min, Max: l.Max, Mean: l.Mean, Std: l.Std}
+}
+
+// Texts are the prompts that all engines of a comparison are sent. The first
 // engine that is asked makes them, with its own tokenizer; the others get the
 // same text, however many tokens that is for them. They are kept, so that a
 // session that was cut goes on with them.
-type texts struct {
-	// set is the session, the name of these prompts in Sender.built.
-	set string
+type Texts struct {
+	// Set is the session, the name of these prompts in Sender.built.
+	Set string
 	// sum is the digest of the artifact; empty while nothing was sent.
 	sum string
 }
@@ -30,12 +53,12 @@ func promptKey(set string, w *plans.Workload, cell plans.Cell) string {
 
 // keep stores the prompts that a complete launch was sent, and refuses others
 // than those that were sent before.
-func (t *texts) keep(l *Sender, st *launch.Started, ws []*plans.Workload) error {
+func (t *Texts) keep(l *Sender, st *launch.Started, ws []*plans.Workload) error {
 	all := map[string]prompt.Prompts{}
 	l.mu.Lock()
 	for _, w := range ws {
 		for _, cell := range w.Cells() {
-			key := promptKey(t.set, w, cell)
+			key := promptKey(t.Set, w, cell)
 			all[key] = l.built[key]
 		}
 	}
@@ -55,8 +78,8 @@ func (t *texts) keep(l *Sender, st *launch.Started, ws []*plans.Workload) error 
 	return nil
 }
 
-// recall takes the prompts of a session that goes on from its launches.
-func (t *texts) recall(l *Sender, kept *store.Store, launches []*ledger.Launch) error {
+// Recall takes the prompts of a session that goes on from its launches.
+func (t *Texts) Recall(l *Sender, kept *store.Store, launches []*ledger.Launch) error {
 	for _, launch := range launches {
 		switch {
 		case launch.Prompts == "" || launch.Prompts == t.sum:

@@ -1,4 +1,4 @@
-package steps
+package record
 
 import (
 	"strings"
@@ -12,6 +12,37 @@ import (
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/plans"
 )
+
+// A client that the machine woke late was disturbed, and the launch may be made
+// again; where anything else is wrong too, another launch would not help.
+func TestDisturbed(t *testing.T) {
+	late := measure.Series{Name: measure.ClientDelay}
+	for i := range 10 {
+		late.At = append(late.At, time.Duration(i)*time.Second)
+		late.Value = append(late.Value, 500) // ms
+	}
+	for _, c := range []struct {
+		name   string
+		delay  measure.Series
+		pieces int
+		want   bool
+	}{
+		{"woken late", late, 0, true},
+		{"and answers in one piece", late, 20, false},
+		{"answers in one piece alone", measure.Series{}, 20, false},
+		{"nothing wrong", measure.Series{}, 0, false},
+	} {
+		r := &recording{taken: &Taken{}}
+		r.sent = []sentCell{{
+			w: &plans.Workload{Coherence: "off", MaxLag: 100 * time.Millisecond}, cell: plans.Cell{Address: "chat", Concurrency: 1},
+			run: measure.CellRun{Cell: "chat", To: time.Minute}, delay: c.delay, samples: inOnePiece(20, c.pieces),
+		}}
+		r.judge()
+		if r.taken.Disturbed != c.want || (len(r.taken.Invalid) == 0) != (c.name == "nothing wrong") {
+			t.Errorf("%s: disturbed %v, invalid %q", c.name, r.taken.Disturbed, tell.Lines(r.taken.Invalid))
+		}
+	}
+}
 
 // inOnePiece is n answers of which the first so many came in one piece after
 // 200 ms, and the others as a stream.
@@ -110,5 +141,38 @@ func TestUncounted(t *testing.T) {
 		if got := tell.Joined(r.taken.Notes); !strings.Contains(got, c.note) || (c.note == "") != (got == "") {
 			t.Errorf("%s: notes %q, want %q", name, got, c.note)
 		}
+	}
+}
+
+// A server that says it sent more than it was asked for is not fast by that.
+func TestOverlong(t *testing.T) {
+	for name, c := range map[string]struct {
+		sample measure.Sample
+		want   string
+	}{
+		"as asked":                {measure.Sample{RequestedOutput: 8, OutputTokens: 8}, ""},
+		"with the end of text":    {measure.Sample{RequestedOutput: 8, OutputTokens: 9}, ""},
+		"a last draft":            {measure.Sample{RequestedOutput: 128, OutputTokens: 134}, ""},
+		"shorter":                 {measure.Sample{RequestedOutput: 8, OutputTokens: 3}, ""},
+		"not counted":             {measure.Sample{RequestedOutput: 8, OutputTokens: -1}, ""},
+		"nothing was asked for":   {measure.Sample{OutputTokens: 80}, ""},
+		"ten times as many":       {measure.Sample{RequestedOutput: 8, OutputTokens: 80}, "such as 80 where 8 were"},
+		"a warm-up":               {measure.Sample{RequestedOutput: 8, OutputTokens: 80, Warmup: true}, ""},
+		"twice as many, at first": {measure.Sample{RequestedOutput: 8, OutputTokens: 8, Events: []measure.Event{{Tokens: 16}, {Tokens: 8}}}, "such as 16 where 8 were"},
+	} {
+		r := &recording{taken: &Taken{}}
+		r.overlong(sentCell{w: &plans.Workload{}, cell: plans.Cell{Address: "chat"}, samples: []measure.Sample{c.sample}})
+		if got := tell.Joined(r.taken.Invalid); !strings.Contains(got, c.want) || (c.want == "") != (got == "") {
+			t.Errorf("%s: invalid %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// A prompt that nobody counted is not said to have no tokens.
+func TestLengthsOfUncountedPrompts(t *testing.T) {
+	r := &recording{taken: &Taken{}}
+	r.lengths(sentCell{w: &plans.Workload{}, cell: plans.Cell{Address: "chat", Prompt: 32}, samples: []measure.Sample{{RequestedPrompt: 32, PromptTokens: -1}}})
+	if got := tell.Joined(r.taken.Notes); !strings.Contains(got, "not known of 1 of 1") {
+		t.Errorf("notes %q", got)
 	}
 }

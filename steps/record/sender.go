@@ -1,0 +1,150 @@
+package record
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"sync"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/load/prompt"
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/openai"
+	"github.com/mxflow/mxflow/engine/telemetry"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/steps/launch"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// send measures a fresh engine with every cell of every workload and completes
+// the launch's record. What was measured before something broke is kept.
+func (l *Sender) send(ctx context.Context, st *launch.Started, set string, ws []*plans.Workload, progress func(done, total int)) error {
+	taken, failed := Take(ctx, l.subject(st, set, progress), ws)
+	r := st.Record
+	if r.Metrics == nil {
+		r.Metrics = map[string]measure.Summary{}
+	}
+	maps.Copy(r.Metrics, taken.Metrics)
+	r.Cells, r.Client, r.Disturbed = taken.Cells, taken.Client, taken.Disturbed
+	r.Notes, r.Invalid, r.Incoherent = append(r.Notes, taken.Notes...), append(r.Invalid, taken.Invalid...), append(r.Incoherent, taken.Incoherent...)
+	if err := keepRaw(st, taken.Recording); err != nil {
+		return err
+	}
+	return failed
+}
+
+// keepRaw stores what the metrics can be derived from again.
+func keepRaw(st *launch.Started, taken measure.Recording) (err error) {
+	if len(taken.Samples) > 0 {
+		if st.Record.Samples, err = st.Lab.Store.WriteSamples(taken.Samples); err != nil {
+			return fmt.Errorf("raw samples cannot be kept: %w", err)
+		}
+	}
+	if len(taken.Series) > 0 {
+		if st.Record.Series, err = st.Lab.Store.WriteSeries(taken.Series); err != nil {
+			return fmt.Errorf("what was sampled beside the requests cannot be kept: %w", err)
+		}
+	}
+	return nil
+}
+
+// subject is the running engine as it is measured.
+func (l *Sender) subject(st *launch.Started, set string, progress func(done, total int)) Subject {
+	s := Subject{
+		Client: st.Client, Kind: st.Kind, Zero: st.Began, Fresh: true, Redact: func(all []measure.Sample) { redactSamples(all, st.Lab.Redact) }, Progress: progress,
+		Calibrate: l.calibrator.Calibrate,
+		Machine:   telemetry.Config{GPUs: st.GPU.UUIDs(), Ignore: st.GPU.Config.Ignore, IdleMiB: st.GPU.Config.IdleMB},
+		Prompts: func(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
+			return l.prompts(ctx, client, set, w, cell)
+		},
+	}
+	if resident, ok := st.Inst.(engine.Resident); ok {
+		s.Machine.Own, s.Machine.Host, s.Machine.Container = resident.PIDs, true, st.Inst.About()["container"]
+	}
+	return s
+}
+
+// redactSamples keeps sensitive values that an engine repeats out of the raw
+// samples.
+func redactSamples(all []measure.Sample, r *redact.Redactor) {
+	if !r.Active() {
+		return
+	}
+	for i := range all {
+		s := &all[i]
+		for _, text := range []*string{&s.Text, &s.Reasoning, &s.Tools, &s.Doubts, &s.Err} {
+			*text = r.Text(*text)
+		}
+	}
+}
+
+// Sender sends what workloads ask for, and holds what the recordings of one apply
+// share. The zero value has sent nothing.
+type Sender struct {
+	mu sync.Mutex
+	// calibrator knows how far the measuring client is off.
+	calibrator Calibrator
+	// learned is what is known of tokenizers, by set of prompts.
+	learned map[string]*prompt.Knowledge
+	// built are the prompts of each cell, see prompts.
+	built map[string]prompt.Prompts
+	// datasets are the files of prompts that were read.
+	datasets datasets
+}
+
+// prompts builds the prompts of a cell once for all launches of this apply, so
+// that every arm is sent the very same ones. A comparison of engines has a set
+// of its own, since its reference may count tokens in another way.
+func (l *Sender) prompts(ctx context.Context, client *openai.Client, set string, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
+	key := promptKey(set, w, cell)
+	l.mu.Lock()
+	p, ok := l.built[key]
+	l.mu.Unlock()
+	if ok {
+		return p, nil
+	}
+	spec, err := promptSpec(w, cell, &l.datasets)
+	if err != nil {
+		return p, err
+	}
+	spec.Learned = l.learn(set)
+	if p, err = prompt.Build(ctx, client, spec); err != nil {
+		return p, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.built == nil {
+		l.built = map[string]prompt.Prompts{}
+	}
+	l.built[key] = p
+	return p, nil
+}
+
+// learn is what is known of the tokenizer that a set of prompts is made with.
+func (l *Sender) learn(set string) *prompt.Knowledge {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.learned == nil {
+		l.learned = map[string]*prompt.Knowledge{}
+	}
+	if l.learned[set] == nil {
+		l.learned[set] = &prompt.Knowledge{}
+	}
+	return l.learned[set]
+}
+
+// Work does what a launch of a benchmark is for: a command runs to its end, a
+// server is sent every cell of every workload, of the same prompts where they are given.
+func (l *Sender) Work(ctx context.Context, st *launch.Started, v *variant.Variant, same *Texts, ws []*plans.Workload, progress func(done, total int)) error {
+	if v.Command != nil {
+		return st.Execute(ctx, v.Command, false)
+	}
+	if same == nil {
+		return l.send(ctx, st, "", ws, progress)
+	}
+	if err := l.send(ctx, st, same.Set, ws, progress); err != nil {
+		return err
+	}
+	return same.keep(l, st, ws)
+}
