@@ -19,29 +19,46 @@ import (
 	"github.com/mxflow/mxflow/plans/rules"
 )
 
-// planCheck looks at a plan that is free of mistakes for what would cost time on
-// a GPU and show nothing. Most of what it finds are warnings: the plan does what
-// it says, but hardly what was meant.
+// findings are what has been found so far.
+type findings struct{ diags hcl.Diagnostics }
+
+// warn reports something of the plan.
+func (f *findings) warn(at plans.Range, code, summary, format string, args ...any) {
+	f.diags = append(f.diags, &hcl.Diagnostic{
+		Severity: hcl.DiagWarning, Extra: lang.Coded(code), Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: lang.HCL(at).Ptr(),
+	})
+}
+
+// refuse reports an error of the plan.
+func (f *findings) refuse(at plans.Range, code, summary, format string, args ...any) {
+	f.diags = append(f.diags, &hcl.Diagnostic{
+		Severity: hcl.DiagError, Extra: lang.Coded(code), Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: lang.HCL(at).Ptr(),
+	})
+}
+
+// planCheck looks at what stands in a plan beside its rules. Most of what it finds
+// are warnings: the plan does what it says, but hardly what was meant.
 type planCheck struct {
-	l     *eval.Scope
+	*findings
+	scope *eval.Scope
 	plan  *plans.Plan
 	ns    *rules.Namespace
-	files map[string]*hcl.File
-	diags hcl.Diagnostics
 }
 
 // Check runs all checks on a plan without errors: what is missing or unused in
 // one with errors may be so because of them.
 func Check(plan *plans.Plan, ns *rules.Namespace, scope *eval.Scope) hcl.Diagnostics {
-	c := &planCheck{l: scope, plan: plan, ns: ns, files: scope.Files()}
+	found := &findings{}
+	c := &planCheck{findings: found, scope: scope, plan: plan, ns: ns}
+	r := &ruleCheck{findings: found, plan: plan, ns: ns, files: scope.Files()}
 	for _, ph := range plan.Phases {
 		for _, f := range ph.Features {
-			c.rules("criterion", f.Criteria)
+			r.rules("criterion", f.Criteria)
 			c.hypothesis(f)
-			c.expectsLoss(f)
+			r.expectsLoss(f)
 		}
 		if ph.Gate != nil {
-			c.rules("rule", ph.Gate.Rules)
+			r.rules("rule", ph.Gate.Rules)
 			c.kernelsAsked(ph)
 		}
 	}
@@ -53,26 +70,6 @@ func Check(plan *plans.Plan, ns *rules.Namespace, scope *eval.Scope) hcl.Diagnos
 	c.qualified()
 	c.unused()
 	return c.diags
-}
-
-// warn reports something of the plan.
-func (c *planCheck) warn(at plans.Range, code, summary, format string, args ...any) {
-	c.diags = append(c.diags, &hcl.Diagnostic{
-		Severity: hcl.DiagWarning, Extra: lang.Coded(code), Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: lang.HCL(at).Ptr(),
-	})
-}
-
-// leaf reports something of one comparison of a rule.
-func (c *planCheck) leaf(r *plans.Rule, leaf *plans.Leaf, severity hcl.DiagnosticSeverity, code, summary, format string, args ...any) {
-	d := c.about(r, leaf, rules.Wrong(code, summary, format, args...))
-	d.Severity = severity
-	c.diags = append(c.diags, d)
-}
-
-// about is a mistake with the place of a comparison.
-func (c *planCheck) about(r *plans.Rule, leaf *plans.Leaf, e *rules.Error) *hcl.Diagnostic {
-	e.At, e.Length = leaf.At, leaf.Length
-	return e.Diagnostic(r.ExprRange, r.Expr, c.files)
 }
 
 // features are all features in the order of the plan.
@@ -270,13 +267,6 @@ func (c *planCheck) mostOf(e *plans.Engine, setting string) (most float64, known
 	return most, known || set
 }
 
-// refuse reports an error of the plan.
-func (c *planCheck) refuse(at plans.Range, code, summary, format string, args ...any) {
-	c.diags = append(c.diags, &hcl.Diagnostic{
-		Severity: hcl.DiagError, Extra: lang.Coded(code), Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: lang.HCL(at).Ptr(),
-	})
-}
-
 // gatesThatLockNothing warns of a gate that no phase waits for, where a phase
 // further down waits for nothing: an after was forgotten. Several last phases
 // are fine, and so are phases side by side without gates.
@@ -397,7 +387,7 @@ func (c *planCheck) unused() {
 	}
 	c.readByRules()
 	for _, kind := range []string{"engine", "knob", "workload", "protocol", "imported"} {
-		for _, g := range c.l.Groups.Of[kind] {
+		for _, g := range c.scope.Groups.Of[kind] {
 			at := lang.RangeOf(g.Block.DefRange)
 			if c.included(at) || c.refersTo(g) {
 				continue
@@ -417,7 +407,7 @@ var unusedHints = map[string]string{
 
 // readByRules notes what rules refer to, and which knobs are set.
 func (c *planCheck) readByRules() {
-	note := func(kind, name string) { c.l.Use(kind + "." + name) }
+	note := func(kind, name string) { c.scope.Use(kind + "." + name) }
 	set := func(knobs map[string]string) {
 		for name := range knobs {
 			note("knob", name)
@@ -454,7 +444,7 @@ func (c *planCheck) readByRules() {
 // refersTo reports whether an expression or rule names a block, any block that
 // it makes, or all of its kind.
 func (c *planCheck) refersTo(g *eval.Group) bool {
-	used := c.l.Used
+	used := c.scope.Used
 	kind, _, _ := strings.Cut(g.Key, ".")
 	if used[g.Node()] || used[g.Kind] || g.Kind == "engine" && used["engine."+kind] {
 		return true
@@ -469,7 +459,7 @@ func (c *planCheck) refersTo(g *eval.Group) bool {
 
 // included reports whether something comes from a file that others share.
 func (c *planCheck) included(at plans.Range) bool {
-	s := c.l.Sources[at.File]
+	s := c.scope.Sources[at.File]
 	return s != nil && s.From != nil
 }
 

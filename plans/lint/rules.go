@@ -12,8 +12,30 @@ import (
 	"github.com/mxflow/mxflow/plans/rules"
 )
 
+// ruleCheck looks at the rules of a plan: what they can come to, and whether that is
+// what was meant.
+type ruleCheck struct {
+	*findings
+	plan  *plans.Plan
+	ns    *rules.Namespace
+	files map[string]*hcl.File
+}
+
+// leaf reports something of one comparison of a rule.
+func (c *ruleCheck) leaf(r *plans.Rule, leaf *plans.Leaf, severity hcl.DiagnosticSeverity, code, summary, format string, args ...any) {
+	d := c.about(r, leaf, rules.Wrong(code, summary, format, args...))
+	d.Severity = severity
+	c.diags = append(c.diags, d)
+}
+
+// about is a mistake with the place of a comparison.
+func (c *ruleCheck) about(r *plans.Rule, leaf *plans.Leaf, e *rules.Error) *hcl.Diagnostic {
+	e.At, e.Length = leaf.At, leaf.Length
+	return e.Diagnostic(r.ExprRange, r.Expr, c.files)
+}
+
 // rules looks at the rules of one gate or feature.
-func (c *planCheck) rules(kind string, rules []*plans.Rule) {
+func (c *ruleCheck) rules(kind string, rules []*plans.Rule) {
 	same := map[string]*plans.Rule{}
 	for _, r := range rules {
 		if r.Program == nil {
@@ -31,7 +53,7 @@ func (c *planCheck) rules(kind string, rules []*plans.Rule) {
 
 // conditions looks at each comparison of a rule. One side of an or need not hold,
 // and may well ask for a loss.
-func (c *planCheck) conditions(kind string, r *plans.Rule, l *plans.Logic, holds bool) {
+func (c *ruleCheck) conditions(kind string, r *plans.Rule, l *plans.Logic, holds bool) {
 	switch l.Op {
 	case plans.LogicAnd, plans.LogicOr:
 		for _, part := range l.Args {
@@ -49,7 +71,7 @@ func (c *planCheck) conditions(kind string, r *plans.Rule, l *plans.Logic, holds
 
 // comparison looks at one comparison by itself, and reports whether there was
 // nothing to say of it.
-func (c *planCheck) comparison(r *plans.Rule, leaf *plans.Leaf) bool {
+func (c *ruleCheck) comparison(r *plans.Rule, leaf *plans.Leaf) bool {
 	for _, in := range leaf.Inputs() {
 		if c.tooFew(r, leaf, in) || c.notSent(r, leaf, in) {
 			return false
@@ -80,7 +102,7 @@ func (c *planCheck) comparison(r *plans.Rule, leaf *plans.Leaf) bool {
 }
 
 // certain reports a comparison that comes out the same whatever is measured.
-func (c *planCheck) certain(r *plans.Rule, leaf *plans.Leaf, holds bool, in *plans.Input, all interval) {
+func (c *ruleCheck) certain(r *plans.Rule, leaf *plans.Leaf, holds bool, in *plans.Input, all interval) {
 	if holds {
 		c.leaf(r, leaf, hcl.DiagWarning, "always-holds", "Comparison always holds", "%s is %s, whatever is measured, so this decides nothing. Compare with the value that you would not accept.", in.Path, all)
 		return
@@ -89,7 +111,7 @@ func (c *planCheck) certain(r *plans.Rule, leaf *plans.Leaf, holds bool, in *pla
 }
 
 // words looks at a level or verdict that is compared with a list of all words.
-func (c *planCheck) words(r *plans.Rule, leaf *plans.Leaf) {
+func (c *ruleCheck) words(r *plans.Rule, leaf *plans.Leaf) {
 	list, ok := leaf.Right.Constant.([]any)
 	in := leaf.Left.Input
 	if !ok || in == nil || in.Type != plans.WordInput || in.Kind == plans.InputKnob || in.Kind == plans.InputObserved {
@@ -109,7 +131,7 @@ func (c *planCheck) words(r *plans.Rule, leaf *plans.Leaf) {
 
 // tooFew refuses a percentile of fewer values than it can be told from. Such a
 // rule has no verdict but inconclusive, whatever is measured for however long.
-func (c *planCheck) tooFew(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) bool {
+func (c *ruleCheck) tooFew(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) bool {
 	if in.Kind != plans.InputMetric || in.Comparing() || in.Cell == "" {
 		return false
 	}
@@ -138,7 +160,7 @@ func (c *planCheck) tooFew(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) boo
 	return true
 }
 
-func (c *planCheck) cellOf(address string) plans.Cell {
+func (c *ruleCheck) cellOf(address string) plans.Cell {
 	name, _, _ := strings.Cut(address, ".")
 	for _, cell := range c.ns.Cells[name] {
 		if cell.Address == address {
@@ -149,7 +171,7 @@ func (c *planCheck) cellOf(address string) plans.Cell {
 }
 
 // notSent warns of a rule that the chosen suite leaves without a value.
-func (c *planCheck) notSent(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) bool {
+func (c *ruleCheck) notSent(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) bool {
 	if in.Unsent == "" {
 		return false
 	}
@@ -331,7 +353,7 @@ func against(leaf *plans.Leaf) (in *plans.Input, op string, limit float64, ok bo
 }
 
 // domain is what numbers an input can be.
-func (c *planCheck) domain(in *plans.Input) interval {
+func (c *ruleCheck) domain(in *plans.Input) interval {
 	switch {
 	case in.Kind != plans.InputMetric:
 		return everything

@@ -43,7 +43,7 @@ func (f *fact) onlyWorse() bool {
 // sign, or < for >, and such a rule passes exactly when it must not. What a not
 // stands in front of was turned with care, and is how a loss that is meant is
 // written.
-func (c *planCheck) worse(f *fact) {
+func (c *ruleCheck) worse(f *fact) {
 	if f.leaf.Negated || !f.onlyWorse() {
 		return
 	}
@@ -106,7 +106,7 @@ func (f *fact) mirrored() string {
 }
 
 // named says which criterion a condition is of, and where it stands.
-func (c *planCheck) named(f *fact) string {
+func (c *ruleCheck) named(f *fact) string {
 	at := c.about(f.rule, f.leaf, &rules.Error{}).Subject
 	return fmt.Sprintf("%s %q (%s:%d)", f.kind, f.rule.Name, at.Filename, at.Start.Line)
 }
@@ -141,7 +141,7 @@ func signOf(in *plans.Input) string {
 
 // expectsLoss warns of a hypothesis that only a loss confirms, unless a criterion
 // of the feature allows for that loss: then it is a price, and was foreseen.
-func (c *planCheck) expectsLoss(f *plans.Feature) {
+func (c *ruleCheck) expectsLoss(f *plans.Feature) {
 	h := f.Hypothesis
 	if h == nil || h.Probe == nil || h.Probe.Program == nil || h.Probe.Program.Logic.Op != plans.LogicCompare {
 		return
@@ -169,7 +169,7 @@ func (c *planCheck) expectsLoss(f *plans.Feature) {
 
 // lossOf reports whether criteria of a feature read the metric of a claimed loss,
 // and which of them does not go with it, if any.
-func (c *planCheck) lossOf(f *plans.Feature, claim *fact) (read bool, against *fact) {
+func (c *ruleCheck) lossOf(f *plans.Feature, claim *fact) (read bool, against *fact) {
 	for _, r := range f.Criteria {
 		for _, in := range r.Inputs() {
 			read = read || in.Kind == plans.InputMetric && in.Metric == claim.in.Metric && in.Cell == claim.in.Cell
