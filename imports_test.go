@@ -16,6 +16,7 @@ const module = "github.com/mxflow/mxflow/"
 // directly, as docs/decisions.md explains. The command may import everything.
 var allowed = map[string][]string{
 	"internal/rooms":              {},
+	"internal/shell":              {},
 	"engine/measure":              {},
 	"engine/openai":               {"engine/measure"},
 	"engine/gpu":                  {},
@@ -62,6 +63,10 @@ var allowed = map[string][]string{
 	"runtime/report":              {"engine/measure", "gates/stats", "gates/tell", "gates/verdict", "gates/verdict/code", "runtime/ledger", "runtime/store"},
 	"runtime":                     {"gates/verdict", "gates/verdict/code", "plans", "runtime/ledger"},
 	"steps/variant":               {"engine", "engine/docker", "engine/endpoint", "engine/git", "engine/kinds", "engine/logscan", "engine/measure", "engine/observe", "gates/verdict", "gates/verdict/code", "plans", "plans/lang", "plans/redact", "runtime", "runtime/ledger"},
+	"steps/ab": {
+		"engine/endpoint", "engine/kinds", "engine/logscan", "engine/measure", "gates/stats", "gates/verdict", "gates/verdict/code", "internal/shell",
+		"plans", "plans/redact", "runtime", "runtime/ledger", "runtime/report", "runtime/store",
+	},
 	"steps/apply": {
 		"engine", "engine/docker", "engine/embedded", "engine/endpoint", "engine/machine", "engine/process", "gates/verdict", "gates/verdict/code",
 		"plans", "plans/load", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps", "steps/decide", "steps/variant",

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -10,13 +11,13 @@ import (
 
 	"github.com/charmbracelet/lipgloss"
 
-	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/measure/imported"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/ab"
 	"github.com/mxflow/mxflow/steps/apply"
 )
 
@@ -24,19 +25,19 @@ import (
 type abShow struct {
 	apply.Observer
 	*app
-	q  *ab
-	at abPlace
+	q  *ab.Question
+	at ab.Place
 }
 
 func (s *abShow) begin() {
-	fmt.Fprintf(s.stdout, "A  %s\nB  %s\n", oneLine(s.q.arms[0].Text), oneLine(s.q.arms[1].Text))
-	fmt.Fprintf(s.stdout, "claim: B %s\n", s.q.claim.says(s.q.label()))
+	fmt.Fprintf(s.stdout, "A  %s\nB  %s\n", oneLine(s.q.Arms[0].Text), oneLine(s.q.Arms[1].Text))
+	fmt.Fprintf(s.stdout, "claim: B %s\n", s.q.Claim.Says(s.q.Label()))
 	fmt.Fprintln(s.stdout)
 }
 
 func (s *abShow) Event(ev runtime.Event) {
 	if !s.json {
-		ev = rewordAB(ev)
+		ev = ab.Reword(ev)
 	}
 	s.Observer.Event(ev)
 }
@@ -44,9 +45,9 @@ func (s *abShow) Event(ev runtime.Event) {
 // End shows how it came out, in the place of the table of an apply.
 func (s *abShow) End(res *apply.Result) {
 	s.Observer.End(res)
-	r := s.q.result(res.Store, res.Summary, res.End, s.at)
+	r := s.q.Result(res.Store, res.Summary, res.End, s.at)
 	r.Run = res.Run
-	r.conclude(s.q, res.End)
+	conclude(r, s.q, res.End)
 	if s.json {
 		s.printLine(r)
 		return
@@ -54,48 +55,135 @@ func (s *abShow) End(res *apply.Result) {
 	s.print(r, res.Took)
 }
 
-// rewordAB says events as one who has no plan understands them.
-func rewordAB(ev runtime.Event) runtime.Event {
-	ev.Variant, ev.Why = armName(ev.Variant), abReason(ev.Why, nil)
-	ev.Phase, ev.Feature = "", ""
-	switch ev.Type {
-	case "node_done", "node_locked", "node_started":
-		ev.Type = "" // the result says it
-	}
-	ev.Node = "ab"
-	return ev
-}
-
-// armName is A where a plan has the baseline.
-func armName(variant string) string {
-	if variant == ledger.Baseline {
-		return "A"
-	}
-	return variant
-}
-
-// globSees reports whether a line is one of those that a glob means.
-func globSees(glob, line string) bool {
-	g, err := logscan.ParseGlob(glob)
-	return err == nil && g.Match(line)
-}
-
 // recordWords are where everything is kept and how to go on from it.
 func (s *abShow) recordWords() [][2]string {
-	by := s.at.plan
-	if s.at.state != filepath.Join(s.at.folder, stateName) {
-		by += " --state " + s.at.state
+	by := s.at.Plan
+	if s.at.State != filepath.Join(s.at.Folder, stateName) {
+		by += " --state " + s.at.State
 	}
-	rows := [][2]string{{"record", s.at.state}, {"every launch", "mxflow show latest " + by}, {"step by step", "mxflow explain feature.B " + by}, {"intact", "mxflow audit verify " + by}}
-	if s.q.writePlan != "" {
-		rows = append(rows, [2]string{"the plan", fmt.Sprintf("%s; mxflow apply --state %s %s takes over these launches", s.q.writePlan, s.at.state, s.q.writePlan)})
+	rows := [][2]string{{"record", s.at.State}, {"every launch", "mxflow show latest " + by}, {"step by step", "mxflow explain feature.B " + by}, {"intact", "mxflow audit verify " + by}}
+	if s.q.WritePlan != "" {
+		rows = append(rows, [2]string{"the plan", fmt.Sprintf("%s; mxflow apply --state %s %s takes over these launches", s.q.WritePlan, s.at.State, s.q.WritePlan)})
 	}
 	return rows
 }
 
+// conclude says in one sentence how it came out, and what can be done.
+func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
+	for _, d := range r.Differs {
+		switch {
+		case d.Intended != "" || d.Name == "":
+		case d.Observed:
+			r.Advice = append(r.Advice, fmt.Sprintf("If %s is meant to differ, say so: --changes %s.", d.Name, d.Name))
+		default:
+			r.Advice = append(r.Advice, fmt.Sprintf("If %s may differ, say so: --accept %s.", d.Name, d.Name))
+		}
+	}
+	n := min(len(r.A.Launches), len(r.B.Launches))
+	label := q.Label()
+	switch {
+	case end.Reason.Code == code.Interrupted:
+		r.Said = fmt.Sprintf("Interrupted: %s of A and %d of B are on record.", count(len(r.A.Launches), "launch"), len(r.B.Launches))
+		r.Advice = []string{"The same command goes on where it stopped."}
+		return
+	case r.Verdict == verdict.Pass:
+		r.Said = "B " + q.Claim.Says(label) + "."
+	case r.Verdict == verdict.Fail && r.Stopped == verdict.StopScreen:
+		r.Said = fmt.Sprintf("B %s: so far off that one launch of each shows it.", q.Claim.Not(label))
+	case r.Verdict == verdict.Fail && n > 0 && len(r.LogTail) == 0 && r.LevelsPassed():
+		r.Said = "B " + q.Claim.Not(label) + "." + worseWords(r, q.Claim)
+	case r.Unfit != "":
+		r.Said = r.Unfit + " did not pass what comes before measuring, so nothing was compared."
+	case r.Verdict == verdict.Fail:
+		r.Said = "Nothing was compared."
+	case r.Verdict == verdict.Inconclusive && n > 0:
+		r.Said = fmt.Sprintf("%s of each do not say whether B %s.", tell.Launches(n), q.Claim.Says(label))
+		if n == 1 {
+			r.Said = fmt.Sprintf("One launch of each does not say whether B %s.", q.Claim.Says(label))
+		}
+		openAdvice(r, q)
+	case r.Verdict == verdict.Inconclusive:
+		r.Said = "Nothing was measured, so nothing is decided."
+	case r.Verdict == verdict.Invalid:
+		r.Said = "The comparison does not count."
+	case ab.Broke(r.B.All):
+		r.Said = "The server of B broke, so nothing is decided."
+	case ab.Broke(r.A.All):
+		r.Said = "The server of A broke, so nothing is decided."
+	default:
+		r.Said = "A server or mxflow broke, so nothing is decided."
+	}
+	if r.Verdict == verdict.Pass && !q.Claim.Given {
+		r.Said += whichWay(r, q.Claim)
+	}
+	if !q.Proves() && !r.Told() && r.Verdict.Decided() {
+		r.Advice = append(r.Advice, "Nothing proves that the change took effect. Name a line of B's log that shows it: --must-see-b '*…*'.")
+	}
+}
+
+// worse says beside a fail that B is worse than A, where the bounds show it: "less
+// than 10% faster" may be either.
+func worseWords(r *ab.Result, c ab.Claim) string {
+	if r.Low == nil || r.High == nil || !c.Given {
+		return ""
+	}
+	switch {
+	case c.Lower() && *r.Low > 0:
+		return fmt.Sprintf(" It takes more, by %s at least.", percent(*r.Low))
+	case !c.Lower() && *r.High < 0:
+		return fmt.Sprintf(" It is slower, by %s at least.", percent(*r.High))
+	}
+	return ""
+}
+
+// whichWay says beside "not slower" whether it is faster at all, as far as the
+// bounds show it.
+func whichWay(r *ab.Result, c ab.Claim) string {
+	if r.Low == nil || r.High == nil {
+		return ""
+	}
+	low, high := c.Change(*r.Low), c.Change(*r.High)
+	if low > high {
+		low, high = high, low
+	}
+	better, worse := "faster", "slower"
+	switch {
+	case low > 0:
+		return fmt.Sprintf(" It is %s, by %s at least.", better, percent(low))
+	case high < 0:
+		return fmt.Sprintf(" It is %s, by %s at most.", worse, percent(low))
+	}
+	return fmt.Sprintf(" Whether it is %s stays open.", better)
+}
+
+// openAdvice says what would settle what stayed open.
+func openAdvice(r *ab.Result, q *ab.Question) {
+	if q.Quick {
+		r.Advice = append(r.Advice, "The same command without --quick goes on from these launches.")
+		return
+	}
+	o, known := r.Open(q)
+	switch {
+	case !known:
+		return
+	case o.Settling > 0:
+		r.Advice = append(r.Advice, fmt.Sprintf("%d launches of each would probably settle it: launches vary by %s, and B is %s from the claim. The same command with --launches %d goes on from these.", o.Settling, percent(o.Spread), percent(o.Gap), o.Settling))
+		return
+	}
+	if share, busy := r.Busy(); busy {
+		r.Advice = append(r.Advice, fmt.Sprintf("The machine's processors were %.0f%% busy while it was measured. If that is more than the servers take, something else ran here.", 100*share))
+	}
+	r.Advice = append(r.Advice, fmt.Sprintf("Launches vary by %s, so that %d of each tell B from the claim where it is %s off; it is %s off. Make starts more alike (clocks, other load, warm-up), or claim what these launches show.", percent(o.Spread), o.Last, percent(o.Resolves), percent(o.Gap)))
+}
+
+// percent is a share without its sign: "19.3%", and more digits of a small one.
+func percent(share float64) string {
+	return strings.TrimPrefix(tell.Percent(math.Abs(share), 1), "+")
+}
+
 // print shows a comparison as one would paste it into a pull request: the answer
 // first, what it rests on below.
-func (s *abShow) print(r *abResult, took time.Duration) {
+func (s *abShow) print(r *ab.Result, took time.Duration) {
 	word := strings.ToUpper(string(r.Verdict))
 	if word == "" {
 		word = "OPEN"
@@ -115,7 +203,7 @@ func (s *abShow) print(r *abResult, took time.Duration) {
 	s.also(r)
 	s.differing(r)
 	s.section("checked", s.checked(r))
-	s.lines("to know", r.toKnow())
+	s.lines("to know", toKnow(r))
 	s.lines("next", r.Advice)
 	s.section("kept", s.recordWords())
 	fmt.Fprintf(s.stdout, "\n%s, exit status %d\n", rough(took.Seconds()), r.Exit)
@@ -137,11 +225,11 @@ func (s *app) lines(title string, list []string) {
 }
 
 // numbers is the metric that decides, on both sides, with its bounds.
-func (s *abShow) numbers(r *abResult) {
+func (s *abShow) numbers(r *ab.Result) {
 	if r.A.Value == nil || r.B.Value == nil || r.Change == nil {
 		return
 	}
-	text := fmt.Sprintf("%s: A %s, B %s %s, a change of %s", s.q.label(), digits(*r.A.Value, *r.A.Value), digits(*r.B.Value, *r.B.Value), r.Unit, tell.Percent(*r.Change, 1))
+	text := fmt.Sprintf("%s: A %s, B %s %s, a change of %s", s.q.Label(), digits(*r.A.Value, *r.A.Value), digits(*r.B.Value, *r.B.Value), r.Unit, tell.Percent(*r.Change, 1))
 	if r.Verdict == verdict.Invalid || r.Verdict == verdict.Error {
 		text += ", which does not count"
 	} else if r.Low != nil {
@@ -150,7 +238,7 @@ func (s *abShow) numbers(r *abResult) {
 	fmt.Fprintln(s.stdout, text)
 	if r.Low != nil && r.Verdict.Decided() {
 		pass, fail := *r.Low, *r.High
-		if s.q.claim.lower() {
+		if s.q.Claim.Lower() {
 			pass, fail = fail, pass
 		}
 		fmt.Fprintf(s.stdout, "On these launches a claim of %s would just pass, and one of %s just fail.\n", tell.Percent(pass, 1), tell.Percent(fail, 1))
@@ -158,11 +246,11 @@ func (s *abShow) numbers(r *abResult) {
 }
 
 // launchLines are the launches of both in their order.
-func (s *abShow) launchLines(r *abResult) {
+func (s *abShow) launchLines(r *ab.Result) {
 	if len(r.A.Launches)+len(r.B.Launches) == 0 {
 		return
 	}
-	fmt.Fprintf(s.stdout, "\nlaunches (%s, %s; each is the median of %s)\n", s.q.label(), r.Unit, count(s.q.requests, "request"))
+	fmt.Fprintf(s.stdout, "\nlaunches (%s, %s; each is the median of %s)\n", s.q.Label(), r.Unit, count(s.q.Requests, "request"))
 	width := 0
 	for _, l := range slices.Concat(r.A.Launches, r.B.Launches) {
 		width = max(width, len(digits(l.Value, l.Value)))
@@ -174,14 +262,14 @@ func (s *abShow) launchLines(r *abResult) {
 	var order []made
 	for _, side := range []struct {
 		name     string
-		launches []abLaunch
+		launches []ab.Launch
 	}{{"A", r.A.Launches}, {"B", r.B.Launches}} {
 		line := "  " + side.name
 		for _, l := range side.launches {
 			line += fmt.Sprintf("  %*s", width, digits(l.Value, l.Value))
 			order = append(order, made{l.Number, side.name})
 		}
-		if sd, ok := logSpread(side.launches); ok {
+		if sd, ok := ab.Spread(side.launches); ok {
 			line += fmt.Sprintf("   they vary by %s", percent(sd))
 		}
 		if len(side.launches) == 0 {
@@ -203,8 +291,69 @@ func (s *abShow) launchLines(r *abResult) {
 	fmt.Fprintln(s.stdout, text)
 }
 
+// compared says what was measured, so that the result can be read where the
+// command line was not seen: the commands, what they were sent, on what.
+func (s *abShow) compared(r *ab.Result) [][2]string {
+	return [][2]string{
+		{"A", oneLine(s.q.Arms[0].Text)},
+		{"B", oneLine(s.q.Arms[1].Text)},
+		{"load", sentWords(s.q)},
+		{"both", wrap(sharedWords(r, s.q), s.columnBehind(len("  machine  ")))},
+		{"machine", imported.Printable(machineWords(slices.Concat(r.A.All, r.B.All)))},
+	}
+}
+
+// sent is what a launch was sent.
+func sentWords(q *ab.Question) string {
+	text := fmt.Sprintf("%s in", count(q.PP, "token"))
+	if q.Depth > 0 {
+		text += fmt.Sprintf(" after %d of context", q.Depth)
+	}
+	text += fmt.Sprintf(", %d out, %d at a time; %s a launch after %d to warm up", q.TG, max(q.Concurrency, 1), count(q.Requests, "request"), q.Warmup)
+	if q.API != "completions" && q.API != "" {
+		text += "; " + q.API
+	}
+	return text
+}
+
+// shared is what both servers said of themselves alike: their version first.
+func sharedWords(r *ab.Result, q *ab.Question) string {
+	var version string
+	var same []string
+	seen := map[string]bool{}
+	for _, p := range q.Kind.Observe {
+		if p.Varies || seen[p.Name] {
+			continue
+		}
+		seen[p.Name] = true
+		a := ab.Said(r.A.All, p.Name)
+		if a == "not said" || a != ab.Said(r.B.All, p.Name) {
+			continue
+		}
+		same = append(same, p.Name+" "+strings.Trim(a, `"`))
+	}
+	if v := ab.Said(r.A.All, "version"); v != "not said" && v == ab.Said(r.B.All, "version") {
+		version = " " + strings.Trim(v, `"`)
+	}
+	if version == "" && len(same) == 0 {
+		return ""
+	}
+	return imported.Printable(strings.Join(append([]string{q.Kind.Name + version}, same...), ", "))
+}
+
+// machineWords are what launches ran on, as far as all agree.
+func machineWords(launches []*ledger.Launch) string {
+	var parts []string
+	for _, e := range []struct{ name, format string }{{"gpu", "%s"}, {"driver", "driver %s"}, {"cpu", "%s"}, {"cores", "%s cores"}, {"mem_gib", "%s GiB"}, {"os", "%s"}} {
+		if v := ab.Entries(launches, e.name); v != "" && !strings.Contains(v, ab.UnknownEntry) {
+			parts = append(parts, fmt.Sprintf(e.format, v))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
 // also are other metrics of the same launches.
-func (s *abShow) also(r *abResult) {
+func (s *abShow) also(r *ab.Result) {
 	var rows [][]string
 	against := "B against A"
 	for _, m := range r.Metrics {
@@ -222,7 +371,7 @@ func (s *abShow) also(r *abResult) {
 }
 
 // differing is the table of what differs, and whether it is meant to.
-func (s *abShow) differing(r *abResult) {
+func (s *abShow) differing(r *ab.Result) {
 	var rows [][]string
 	for _, d := range r.Differs {
 		intended := d.Intended
@@ -246,12 +395,12 @@ func things(n int) string {
 }
 
 // checked are what had to hold before numbers counted.
-func (s *abShow) checked(r *abResult) (rows [][2]string) {
-	for _, l := range r.levels {
+func (s *abShow) checked(r *ab.Result) (rows [][2]string) {
+	for _, l := range r.Levels {
 		text := string(l.Verdict)
 		if l.Name == "benchmark" && l.Verdict == verdict.Pass {
 			text = "pass: the same prompts, coherent answers of equal length, one environment"
-			if s.q.coherence == "off" {
+			if s.q.Coherence == "off" {
 				text = "pass: the same prompts, answers of equal length, one environment; answers were not read"
 			}
 		} else if len(l.Reasons) > 0 && l.Verdict == verdict.Pass {
@@ -259,13 +408,13 @@ func (s *abShow) checked(r *abResult) (rows [][2]string) {
 		}
 		rows = append(rows, [2]string{l.Name, text})
 	}
-	if states := cachesOf(slices.Concat(r.A.all, r.B.all)); states != "" {
+	if states := ab.Caches(slices.Concat(r.A.All, r.B.All)); states != "" {
 		rows = append(rows, [2]string{"caches", states + ", each command has its own"})
 	}
-	if text := testWords(r.test); text != "" {
+	if text := testWords(r.Test); text != "" {
 		rows = append(rows, [2]string{"test", text})
 	}
-	if s := r.rates; s != nil && r.test != nil {
+	if s := r.Rates; s != nil && r.Test != nil {
 		text := fmt.Sprintf("a claim that does not hold passes in at most %s of cases, one that holds fails in at most %s", rate(s.FalsePass), rate(s.FalseFail))
 		if len(r.Moved) > 0 {
 			text += "; here that does not hold, see below"
@@ -277,14 +426,14 @@ func (s *abShow) checked(r *abResult) (rows [][2]string) {
 
 // toKnow is what nobody should quote the result without: starts that broke, what
 // was asked otherwise before, and what the launches themselves noted.
-func (r *abResult) toKnow() (list []string) {
+func toKnow(r *ab.Result) (list []string) {
 	for _, side := range []struct {
 		name string
-		*abSide
+		*ab.Side
 	}{{"A", &r.A}, {"B", &r.B}} {
 		if side.Broke > 0 { // one alone is what the whole result is about
 			broke, starts := side.Broke, side.Replaced
-			for _, l := range side.all {
+			for _, l := range side.All {
 				if l.Purpose == ledger.ForBenchmark {
 					starts++
 				}
@@ -355,3 +504,5 @@ func testWords(t *verdict.Test) string {
 	}
 	return text
 }
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -13,13 +13,14 @@ import (
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"github.com/mxflow/mxflow/engine/measure/imported"
+	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/ab"
 )
 
 // Two results of single starts, side by side. How much two starts of one server
@@ -195,15 +196,14 @@ func shared(then, now *benchResult) (pairs [][2]benchCell) {
 // in this folder show it.
 type startNoise struct {
 	// sd is the pooled standard deviation of the logs.
-	sd           float64
-	launches, df int
+	sd, df   float64
+	launches int
 }
 
 // apart is how far two starts of one server are from each other at most, in 19
 // of 20 cases, as a share.
 func (n startNoise) apart() float64 {
-	t := distuv.StudentsT{Sigma: 1, Nu: float64(n.df)}.Quantile(0.975)
-	return math.Expm1(t * math.Sqrt2 * n.sd)
+	return math.Expm1(stats.Quantile(0.025, n.df) * math.Sqrt2 * n.sd)
 }
 
 // startNoise pools launches over sessions and variants that sent the same cell.
@@ -212,35 +212,30 @@ func (a *app) startNoise(cell benchCell) (n startNoise, ok bool) {
 	dirs := []string{stateName}
 	if a.state != "" {
 		dirs = []string{a.state}
-	} else if more, err := filepath.Glob(filepath.Join(abFolder, "*", stateName)); err == nil {
+	} else if more, err := filepath.Glob(filepath.Join(ab.Folder, "*", stateName)); err == nil {
 		dirs = append(dirs, more...)
 	}
-	squares := 0.0
+	var groups [][]float64
 	for _, dir := range dirs {
 		st, err := store.OpenReadOnly(dir)
 		if err != nil {
 			continue // there is none, or none that can be read
 		}
-		groups := map[string][]abLaunch{}
+		alike := map[string][]float64{}
 		for _, l := range st.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark, OK: true}) {
 			if v, sent := sentLike(l, cell); sent && len(l.Invalid) == 0 {
-				groups[l.Session+" "+l.VariantKey] = append(groups[l.Session+" "+l.VariantKey], abLaunch{Value: v})
+				alike[l.Session+" "+l.VariantKey] = append(alike[l.Session+" "+l.VariantKey], v)
 			}
 		}
 		st.Close()
-		for _, g := range groups {
-			if sd, ok := logSpread(g); ok {
-				squares += sd * sd * float64(len(g)-1)
-				n.df += len(g) - 1
-				n.launches += len(g)
+		for _, key := range slices.Sorted(maps.Keys(alike)) {
+			if g := alike[key]; len(g) > 1 {
+				groups, n.launches = append(groups, g), n.launches+len(g)
 			}
 		}
 	}
-	if n.df < 2 {
-		return n, false
-	}
-	n.sd = math.Sqrt(squares / float64(n.df))
-	return n, n.sd > 0
+	n.sd, n.df = stats.Pool(groups)
+	return n, n.df >= 2 && n.sd > 0
 }
 
 // sentLike is the decode speed of a launch that sent the cell.
@@ -343,7 +338,7 @@ func (a *app) whatItShows(then, now *benchResult) []string {
 	cell := shared(then, now)[0][1]
 	if n, ok := a.startNoise(cell); ok {
 		lines = append(lines, fmt.Sprintf("Launches that are on record here vary by %s in tg of %s (%d launches, %d degrees of freedom): two starts of the same server are up to %s apart in 19 of 20 cases.",
-			percent(n.sd), cell.Label, n.launches, n.df, percent(n.apart())))
+			percent(n.sd), cell.Label, n.launches, int(n.df), percent(n.apart())))
 	} else {
 		lines = append(lines, "How far apart two starts of the same server are is not on record here.")
 	}
@@ -379,7 +374,7 @@ func (a *app) besideForeign(e *benchEarlier, now *benchResult) {
 	a.printTable([]string{"its cell", "its metric", "statistic", "value"}, rows)
 	lines := []string{
 		"Two tools measure what they give one name in two ways, and each saw one start of a server. There is no ratio of their numbers.",
-		"What it means by each name: mxflow import " + shellQuote(e.file) + " --definitions",
+		"What it means by each name: mxflow import " + shell.Quote(e.file) + " --definitions",
 	}
 	if len(now.Cells) > 0 {
 		lines = append(lines, fmt.Sprintf("To decide between two servers: mxflow ab --a 'one command' --b 'the other' --pp %d --tg %d", now.Cells[0].Prompt, now.Cells[0].Output))

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
@@ -34,9 +35,9 @@ func FuzzShellQuoted(f *testing.F) {
 		if strings.ContainsRune(text, 0) {
 			t.Skip("no argument holds it")
 		}
-		out, err := exec.Command("sh", "-c", "printf '%s|' "+shellQuoted(text)+" x"+shellQuoted(text)).Output()
+		out, err := exec.Command("sh", "-c", "printf '%s|' "+shell.Quote(text)+" x"+shell.Quote(text)).Output()
 		if err != nil || string(out) != text+"|x"+text+"|" {
-			t.Errorf("%q became %q, %v: %s", text, out, err, shellQuoted(text))
+			t.Errorf("%q became %q, %v: %s", text, out, err, shell.Quote(text))
 		}
 	})
 }

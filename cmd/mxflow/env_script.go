@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
@@ -94,7 +95,7 @@ func (s *script) provide(variable string) {
 		}
 		content := s.noted(filled(string(s.spec.Config), as))
 		s.setup = append(s.setup,
-			`MXFLOW_CONFIG="$(mktemp -d)"/`+shellQuoted(s.spec.ConfigName),
+			`MXFLOW_CONFIG="$(mktemp -d)"/`+shell.Quote(s.spec.ConfigName),
 			"printf %s "+content.String()+` >"$MXFLOW_CONFIG"`)
 	}
 }
@@ -471,7 +472,7 @@ func (s *script) composeRun() []word {
 	c := s.spec.Compose
 	argv := append(dockerWords(c.Host, c.Context), literal("compose"), literal("--file"), literal(c.File))
 	if over := s.override(); over != "" {
-		s.setup = append(s.setup, `MXFLOW_OVERRIDE="$(mktemp -d)"/override.yaml`, "printf %s "+shellQuoted(over)+` >"$MXFLOW_OVERRIDE"`)
+		s.setup = append(s.setup, `MXFLOW_OVERRIDE="$(mktemp -d)"/override.yaml`, "printf %s "+shell.Quote(over)+` >"$MXFLOW_OVERRIDE"`)
 		argv = append(argv, literal("--file"), word{{variable: "MXFLOW_OVERRIDE"}})
 	}
 	for _, p := range c.Profiles {
@@ -543,7 +544,7 @@ func (s *script) comments() (lines []string) {
 			lines = append(lines, "source: "+src.Ref+" of "+src.Repo+", which cannot be resolved now: "+src.Problem)
 		} else {
 			lines = append(lines, fmt.Sprintf("source: commit %s (%s) of %s; check it out and build it:", src.Commit, src.Ref, src.Repo),
-				fmt.Sprintf("  git -C %s worktree add --detach \"$MXFLOW_SOURCE\" %s", shellQuoted(src.Repo), src.Commit))
+				fmt.Sprintf("  git -C %s worktree add --detach \"$MXFLOW_SOURCE\" %s", shell.Quote(src.Repo), src.Commit))
 		}
 		for _, argv := range src.Build {
 			var words []word
@@ -553,7 +554,7 @@ func (s *script) comments() (lines []string) {
 			lines = append(lines, "  "+commandText(words))
 		}
 		for _, name := range slices.Sorted(maps.Keys(src.Env)) {
-			lines = append(lines, "  with "+name+"="+shellQuoted(src.Env[name])+" for the build")
+			lines = append(lines, "  with "+name+"="+shell.Quote(src.Env[name])+" for the build")
 		}
 	}
 	for _, t := range s.spec.Trees {
@@ -695,22 +696,10 @@ func literal(text string) word { return word{{text: text}} }
 
 func (w word) then(more ...piece) word { return append(w[:len(w):len(w)], more...) }
 
-// plainWord needs no quotes in any place of a command behind its first word.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+:,./-][A-Za-z0-9_@%+=:,./-]*$`)
-
-// shellQuoted is text as one word of a POSIX shell, whatever it holds. Within single
-// quotes everything but a single quote stands for itself, line ends too.
-func shellQuoted(text string) string {
-	if plainWord.MatchString(text) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}
-
 // String writes the word for a POSIX shell.
 func (w word) String() string {
 	if len(w) == 1 && w[0].variable == "" {
-		return shellQuoted(w[0].text)
+		return shell.Quote(w[0].text)
 	}
 	var b strings.Builder
 	for _, p := range w {
@@ -720,7 +709,7 @@ func (w word) String() string {
 		case p.variable != "":
 			b.WriteString(`"$` + p.variable + `"`)
 		case p.text != "":
-			b.WriteString(shellQuoted(p.text))
+			b.WriteString(shell.Quote(p.text))
 		}
 	}
 	if b.Len() == 0 {

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -631,7 +631,7 @@ func changeSaid(s scale) string {
 	if s.text(pass) == s.text(fail) {
 		return "" // nothing varied
 	}
-	needed := s.own(t.Theta + stats.Quantile(t.Pass, l.DF)*l.SE)
+	needed := s.own(gates.Needed(t, l))
 	switch t.Stop {
 	case verdict.StopPass:
 		return fmt.Sprintf("A threshold %s %s would have passed at this look too; %s %s on it would have failed, and between the two it would have gone on.",
@@ -643,9 +643,6 @@ func changeSaid(s scale) string {
 	return fmt.Sprintf("With a threshold %s %s it would have passed at this look, and %s %s on it would have failed; with the threshold as it is, an estimate of %s would have passed.",
 		upTo, s.text(pass), from, s.text(fail), s.text(needed))
 }
-
-// likely is the chance of a verdict that a number of launches is named for.
-const likely = 0.8
 
 // moreSaid says how many launches would probably settle what is open, as if the
 // estimate and the standard deviation of now were the true ones.
@@ -662,38 +659,18 @@ func moreSaid(s scale) string {
 	if len(t.Plan) > 0 {
 		most = t.Plan[len(t.Plan)-1]
 	}
-	n := settledBy(t, l)
+	n := gates.SettledBy(t, l)
 	at := "launches an arm"
 	if t.Against == "" {
 		at = "launches"
 	}
 	switch {
 	case n == 0:
-		return fmt.Sprintf("Even %d %s, the most that a plan may make, would probably not settle it: the effect is too near to the threshold for how launches differ. Another threshold, or less noise, would.", mostLaunches, at)
+		return fmt.Sprintf("Even %d %s, the most that a plan may make, would probably not settle it: the effect is too near to the threshold for how launches differ. Another threshold, or less noise, would.", stats.MostLaunches, at)
 	case n <= most:
-		return fmt.Sprintf("About %d %s would probably settle it (%.0f%% chance, if the estimate and the spread stay), which is %d more.", n, at, 100*likely, n-l.N)
+		return fmt.Sprintf("About %d %s would probably settle it (%.0f%% chance, if the estimate and the spread stay), which is %d more.", n, at, 100*stats.Likely, n-l.N)
 	}
-	return fmt.Sprintf("About %d %s would probably settle it (%.0f%% chance, if the estimate and the spread stay); the plan makes at most %d. Going on needs a larger max in its decision block, declared before the first launch.", n, at, 100*likely, most)
-}
-
-// settledBy is the least number of launches an arm that resolves the distance of a
-// look's estimate from the threshold; 0 where the most that a plan may make do not.
-func settledBy(t *verdict.Test, l verdict.Look) int {
-	single := t.Against == ""
-	arms := 2.0
-	if single {
-		arms = 1
-	}
-	sd := l.SE * math.Sqrt(float64(l.N)/arms)
-	gap, at := l.Estimate-t.Theta, t.Pass
-	if gap < 0 {
-		gap, at = -gap, t.Fail
-	}
-	resolves := func(n int) bool { return gap >= sd*stats.Resolvable(n, at, likely, single) }
-	if l.N >= mostLaunches || !resolves(mostLaunches) {
-		return 0
-	}
-	return l.N + 1 + sort.Search(mostLaunches-l.N-1, func(i int) bool { return resolves(l.N + 1 + i) })
+	return fmt.Sprintf("About %d %s would probably settle it (%.0f%% chance, if the estimate and the spread stay); the plan makes at most %d. Going on needs a larger max in its decision block, declared before the first launch.", n, at, 100*stats.Likely, most)
 }
 
 // scale turns numbers on the scale of a test, where more is what the rule wants,

@@ -18,6 +18,7 @@ import (
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -237,7 +238,7 @@ func sourcesNow(st *store.Store, start *ledger.RunStart, file, dir string) strin
 func (p planNow) says(run string) string {
 	switch p.State {
 	case planChanged:
-		return p.File + " is not what run " + run + " applied; mxflow plan " + shellQuoted(p.File) + " says what an apply would do"
+		return p.File + " is not what run " + run + " applied; mxflow plan " + shell.Quote(p.File) + " says what an apply would do"
 	case planMissing:
 		return p.File + ", which run " + run + " applied, is not there any more"
 	}

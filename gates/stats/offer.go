@@ -11,17 +11,17 @@ import (
 var standard = []int{3, 4, 6, 8, 12}
 
 const (
-	// usualLaunches is the last look of the short levels, mostLaunches that of the
+	// usualLaunches is the last look of the short levels, MostLaunches that of the
 	// long ones and the last that is offered.
 	usualLaunches = 8
-	mostLaunches  = 12
+	MostLaunches  = 12
 	// unrecorded is the first look without recorded launch noise: engines whose
 	// starts are bimodal would break the error rate at 3.
 	unrecorded = 4
 )
 
 // level is the p at which a look decides, for an error rate of all looks
-// together: with looks up to usualLaunches, and up to mostLaunches.
+// together: with looks up to usualLaunches, and up to MostLaunches.
 type level struct{ rate, short, long float64 }
 
 // The levels that keep to an error rate at the boundary for candidate to base
@@ -61,8 +61,8 @@ func Offer(falsePass, falseFail float64, min, max int, recorded bool) (Design, e
 		return Design{}, fmt.Errorf("at least %d launches an arm are not offered: the least is 1, which only screens", min)
 	case max < min:
 		return Design{}, fmt.Errorf("at most %d launches an arm are fewer than at least %d", max, min)
-	case max > mostLaunches:
-		return Design{}, fmt.Errorf("at most %d launches an arm are not offered: the levels are calibrated for at most %d", max, mostLaunches)
+	case max > MostLaunches:
+		return Design{}, fmt.Errorf("at most %d launches an arm are not offered: the levels are calibrated for at most %d", max, MostLaunches)
 	}
 	if !recorded {
 		d.First = unrecorded

@@ -92,7 +92,7 @@ func TestOffered(t *testing.T) {
 			t.Errorf("looks %v promise %v and %v: got %.5f and %.4f", d.Looks, falsePass, falseFail, worst.pass, worst.fail)
 		}
 	}
-	for most := 3; most <= mostLaunches; most++ {
+	for most := 3; most <= MostLaunches; most++ {
 		prove(0.01, 0.05, 3, most)
 	}
 	prove(0.01, 0.05, 5, 8)
@@ -100,6 +100,6 @@ func TestOffered(t *testing.T) {
 	for i, p := range passLevels {
 		f := failLevels[min(i, len(failLevels)-1)]
 		prove(p.rate, f.rate, 3, usualLaunches)
-		prove(p.rate, f.rate, 3, mostLaunches)
+		prove(p.rate, f.rate, 3, MostLaunches)
 	}
 }

@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"sort"
 	"sync"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -68,4 +69,33 @@ func NoiseBound(df float64) float64 {
 		return math.Inf(1)
 	}
 	return math.Sqrt(df / distuv.ChiSquared{K: df}.Quantile(0.2))
+}
+
+// Likely is the chance of a verdict that a number of launches is named for.
+const Likely = 0.8
+
+// Settling is the least number of launches an arm beyond n that likely decide, at this
+// level of p, an effect that lies gap from the threshold where launches vary by sd; 0
+// where not even MostLaunches do.
+func Settling(n int, gap, sd, level float64, single bool) int {
+	resolves := func(n int) bool { return gap >= sd*Resolvable(n, level, Likely, single) }
+	if n >= MostLaunches || !resolves(MostLaunches) {
+		return 0
+	}
+	return n + 1 + sort.Search(MostLaunches-n-1, func(i int) bool { return resolves(n + 1 + i) })
+}
+
+// Resolves is how many standard deviations of launches an effect has to lie beyond the
+// threshold for the look at n launches an arm to likely let it pass.
+func (d Design) Resolves(n int) float64 { return Resolvable(n, d.Pass, Likely, false) }
+
+// Settling is the first look after n launches an arm that likely lets an effect pass
+// which lies gap beyond the threshold where launches vary by sd; 0 where none does.
+func (d Design) Settling(n int, gap, sd float64) int {
+	for _, at := range d.Looks {
+		if at > n && d.Resolves(at)*sd <= gap {
+			return at
+		}
+	}
+	return 0
 }

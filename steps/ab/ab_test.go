@@ -1,0 +1,450 @@
+package ab
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/shell"
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps"
+)
+
+// TestPortDiffers: that one of two scripts is told its port by a variable is not what
+// is compared.
+func TestPortDiffers(t *testing.T) {
+	q := &Question{}
+	q.Shape.Own[0].Env = map[string]string{"KERNEL": "marlin"}
+	q.Shape.Own[1].Env = map[string]string{"KERNEL": "gemm", "PORT": "{port}"}
+	r := &Result{}
+	r.differences(q)
+	for _, d := range r.Differs {
+		want := map[string]string{"KERNEL": "yes: it is what is compared", "PORT": "yes: it says where one listens"}[d.What]
+		if want == "" || d.Intended != want {
+			t.Errorf("%+v", d)
+		}
+	}
+	if len(r.Differs) != 2 {
+		t.Errorf("%+v", r.Differs)
+	}
+}
+
+func TestClaims(t *testing.T) {
+	for _, c := range []struct {
+		metric, text, rule, says, not string
+	}{
+		{"tg", "", "bench.tg.gain >= -0.03", "is at most 3% slower than A (x)", "is more than 3% slower than A (x)"},
+		{"tg", "+10%", "bench.tg.gain >= 0.1", "is at least 10% faster than A (x)", "is less than 10% faster than A (x)"},
+		{"tg", " -2.5 % ", "bench.tg.gain >= -0.025", "is at most 2.5% slower than A (x)", "is more than 2.5% slower than A (x)"},
+		{"pp", "+0%", "bench.pp.gain >= 0", "is not slower than A (x)", "is slower than A (x)"},
+		{"ttft", "", "bench.ttft.gain >= -0.03", "takes at most 3% more time than A (x)", "takes more than 3% more time than A (x)"},
+		{"ttft", "-10%", "bench.ttft.gain >= 0.1", "takes at least 10% less time than A (x)", "does not take 10% less time than A (x)"},
+		{"ttft", "+5%", "bench.ttft.gain >= -0.05", "takes at most 5% more time than A (x)", "takes more than 5% more time than A (x)"},
+		{"e2e", "+0%", "bench.e2e.gain >= 0", "takes no more time than A (x)", "takes more time than A (x)"},
+	} {
+		got, err := ParseClaim(c.metric, c.text)
+		if err != nil || got.Rule() != c.rule || got.Says("x") != c.says || got.Not("x") != c.not {
+			t.Errorf("%s %q: %q, %q, %q (%v); want %q, %q, %q", c.metric, c.text, got.Rule(), got.Says("x"), got.Not("x"), err, c.rule, c.says, c.not)
+		}
+	}
+	for _, c := range [][3]string{
+		{"tg", "10%", "write '+10%'"},
+		{"tg", "+10", "write '+10%'"},
+		{"tg", "+1x", "write"},
+		{"tg", "+NaN%", "write"},
+		{"tg", ">= 32", "write"},
+		{"tg", "-95%", "out of reach"},
+		{"tg", "+1e9%", "write"},
+		{"tg", "+9999999999%", "out of reach"},
+		{"ttft", "-100%", "out of reach"},
+		{"watts", "+1%", "none of"},
+	} {
+		if got, err := ParseClaim(c[0], c[1]); err == nil || !strings.Contains(err.Error(), c[2]) {
+			t.Errorf("%s %q: %v, %v; want %q", c[0], c[1], got, err, c[2])
+		}
+	}
+}
+
+// A launch that does not count is no number of its arm, though nothing took its
+// place.
+func TestABLeavesOutWhatDoesNotCount(t *testing.T) {
+	st, at := recorded(t), time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	for i, why := range [][]verdict.Reason{nil, {fact("the client was woken late")}} {
+		put(t, st, &ledger.Launch{
+			ID: []string{"s-1.B.1", "s-1.B.2"}[i], Session: "s-1", Purpose: "benchmark", Variant: "B", VariantKey: "B", Work: "w", Ordinal: i + 1, Order: i + 1, Started: at, OK: true, Invalid: why,
+			Metrics: map[string]measure.Summary{"bench.tg": {Unit: "tok/s", Better: measure.Higher, N: 1, Stats: map[string]float64{"median": 30}}},
+		})
+	}
+	var r Result
+	r.gather(st, map[string]*ledger.Decision{runtime.BenchmarkID("B"): {Session: "s-1"}}, "tg")
+	if len(r.B.Launches) != 1 || r.B.Launches[0].ID != "s-1.B.1" || len(r.B.All) != 2 {
+		t.Errorf("%+v", r.B)
+	}
+	ev := Reword(runtime.Event{Type: "launch_started", Variant: "baseline", Why: verdict.New(code.WokenLate).On("bench")})
+	if said := tell.Line(ev.Why); ev.Variant != "A" || !strings.HasSuffix(said, "or allow more with --max-lag") {
+		t.Error(ev.Variant, said)
+	}
+}
+
+// A server is told its port, or its command says where it listens; its kind shows
+// in the command or in the script that it runs.
+func TestListening(t *testing.T) {
+	t.Chdir(t.TempDir())
+	script := func(name, text string) {
+		if err := os.WriteFile(name, []byte("#!/bin/sh\n"+text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	script("told.sh", "exec vllm serve m --port $MXFLOW_PORT\n")
+	script("silent.sh", "# vllm serve is not it\nexec ./server\n")
+	for _, c := range []struct {
+		a, b  string
+		fixed int
+		// port is the fixed one, args what both get; a and b end so with theirs.
+		port      int
+		args      bool
+		endsA     string
+		environed bool
+		says      string
+	}{
+		{"./told.sh", "K=1 ./told.sh", 0, 0, false, "", true, ""},
+		{"./server -p {port}", "K=1 ./server -p {port}", 0, 0, false, "", false, ""},
+		{"PORT=1 ./silent.sh", "./silent.sh", 0, 0, false, "", false, ""},
+		{"sh -c 'exec ./server -p $MXFLOW_PORT'", "./told.sh", 0, 0, false, "", true, ""},
+		{"vllm serve m", "K=1 vllm serve m", 0, 0, true, "", false, ""},
+		{"python -m sglang.launch_server --model m", "./told.sh", 0, 0, false, "--port {port}", false, ""},
+		{"vllm serve m --port 8001", "K=1 vllm serve m --port=8001", 0, 8001, false, "", false, ""},
+		{"vllm serve m --port 8001", "./told.sh", 0, 8001, false, "", false, ""},
+		{"vllm serve m --port 9000", "vllm serve m --port 8000", 0, 0, false, "", false, "port 9000 and that of --b on 8000"},
+		{"./silent.sh", "vllm serve m --port 8001", 7000, 7000, false, "", false, ""},
+	} {
+		a, errA := ParseArm("a", c.a)
+		b, errB := ParseArm("b", c.b)
+		arms := [2]Arm{a, b}
+		port, args, err := settlePorts(&arms, c.fixed)
+		if errA != nil || errB != nil || (err != nil) != (c.says != "") || err != nil && !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s / %s: %v, want %q", c.a, c.b, err, c.says)
+		}
+		if port != c.port || (args != nil) != c.args || !strings.HasSuffix(strings.Join(arms[0].Words, " "), c.endsA) || (arms[0].Env["PORT"] == "{port}") != c.environed {
+			t.Errorf("%s / %s: port %d, args %q, %+v", c.a, c.b, port, args, arms[0])
+		}
+	}
+	kinds := map[[2]string]string{
+		{"./told.sh", "K=1 ./told.sh"}: "vllm", {"./silent.sh", "K=1 ./silent.sh"}: "openai", {"vllm serve m", "sglang serve m"}: "openai",
+		{"llama-server -m a.gguf", "x/llama-server -m a.gguf"}: "llamacpp", {"mxflow engine serve", "K=1 mxflow engine serve"}: "embedded",
+	}
+	for texts, want := range kinds {
+		a, _ := ParseArm("a", texts[0])
+		b, _ := ParseArm("b", texts[1])
+		if k, err := kindOf("", [2]Arm{a, b}); err != nil || k.Name != want {
+			t.Errorf("%q: %s, %v; want %s", texts, k.Name, err, want)
+		}
+	}
+}
+
+// Every metric that a claim can be about has a direction and is positive.
+func TestABMetrics(t *testing.T) {
+	for _, m := range metrics() {
+		if m.Better == measure.Neither {
+			t.Errorf("%s is better in no direction", m.Name)
+		}
+	}
+}
+
+// The command line that stands in a plan asks for the same plan again.
+func TestABLine(t *testing.T) {
+	q := &Question{A: "vllm serve m", B: "vllm serve m --x", PP: 64, TG: 16, Concurrency: 1, Metric: "tg", API: "completions", Caches: "own"}
+	q.Coherence, q.Expect, q.Timeout, q.MaxLag = "off", "Paris is", 20*time.Minute, 300*time.Millisecond
+	if err := q.Check(); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"--coherence off", "--expect 'Paris is'", "--timeout 20m0s", "--max-lag 300ms"} {
+		if !strings.Contains(q.CommandLine, want) {
+			t.Errorf("%q is not in %s", want, q.CommandLine)
+		}
+	}
+}
+
+// A launch has one number, in the progress and in all that is said of it: that of its
+// turn, also where it is made again, and its ID stays what it can be looked up by.
+func TestABNumbers(t *testing.T) {
+	st, at := recorded(t), time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	for i, l := range []ledger.Launch{
+		{ID: "s-1.baseline.1", Variant: "baseline", Ordinal: 1, OK: true},
+		{ID: "s-1.B.1", Variant: "B", Ordinal: 1, OK: true, Invalid: []verdict.Reason{fact("woken late")}, Disturbed: true},
+		{ID: "s-1.B.1r1", Variant: "B", Ordinal: 1, OK: true, Replaces: "s-1.B.1"},
+		{ID: "s-1.B.2", Variant: "B", Ordinal: 2, Error: fact("it ended")},
+	} {
+		l.Session, l.Purpose, l.Node, l.VariantKey, l.Work, l.Order, l.Started = "s-1", "benchmark", "feature.B.benchmark", l.Variant, "w", i+1, at
+		put(t, st, &l)
+	}
+	r := &Result{}
+	r.number(st, "s-1")
+	replaced := verdict.New(code.LaunchReplaced).On("s-1.B.1").From(fact("woken late"))
+	cpu := verdict.New(code.EntryDiffers, verdict.Text("one", "s-1.baseline.1"), verdict.Text("value", "a"), verdict.Text("other", "s-1.B.1r1"), verdict.Text("other_value", "b")).On("cpu")
+	for i, of := range []verdict.Reason{
+		replaced,
+		verdict.New(code.EnvironmentApart, verdict.Text("other", "B")).On("baseline").From(cpu),
+		verdict.New(code.LaunchLost, verdict.Int("number", 1), verdict.Text("variant", "baseline")).On("s-1.baseline.1").From(fact("it ended; launch s-1.B.12 is none")),
+		verdict.New(code.MetricLacking, verdict.Text("metric", "bench.tg"), verdict.Text("recorded", "s-1.baseline.1")).On("s-1.baseline.1"),
+	} {
+		want := []string{
+			"launch 2 (B) was replaced: woken late",
+			"A and B were not measured in one environment: cpu is a in launch 1 (A) and b in launch 2 again (B).",
+			"launch 1 (A): it ended; launch s-1.B.12 is none",
+			"launch 1 (A) has no tg (mxflow show s-1.baseline.1)",
+		}[i]
+		if got := tell.Line(r.reason(of)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if again := tell.Line(replaced); again != "launch s-1.B.1 was replaced: woken late" {
+		t.Errorf("the decision's own reason has become %q", again)
+	}
+	r.number(st, "")
+	if len(r.numbers)+len(r.named) != 0 {
+		t.Errorf("of no session: %v", r.named)
+	}
+}
+
+// A plan that is written loads without a complaint, and says the same wherever
+// it lies.
+func TestABPlan(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, change := range []func(q *Question){
+		func(*Question) {},
+		func(q *Question) { q.MustSeeB = []string{"*CUTLASS ${x} \"q\"*"} },
+		func(q *Question) { q.MustSeeA, q.MustSeeB = []string{"*one*", "*both*"}, []string{"*two*", "*BOTH*"} },
+		func(q *Question) { q.B = "K=2 other.sh --port {port} 'a ${b} %{c}' \"\\\\\"" },
+		func(q *Question) { q.B = q.A + " --fast" },
+		func(q *Question) { q.A, q.B = "vllm serve m", "vllm serve m --x"; q.Model = "m" },
+		func(q *Question) {
+			q.Claimed, q.Metric = "-10%", "ttft"
+			q.API = "chat"
+			q.Concurrency, q.Depth = 4, 128
+		},
+		func(q *Question) { q.URL, q.Caches = "http://localhost:8000", "cold"; q.Timeout = 20 * time.Minute },
+		func(q *Question) {
+			q.Accept, q.Changes, q.Expect = []string{"packages"}, []string{"version"}, "Paris"
+			q.Quick = true
+		},
+	} {
+		q := &Question{A: "./serve.sh --port {port}", B: "K='x y' ./serve.sh --port {port}", PP: 64, TG: 16, Concurrency: 1, Metric: "tg", API: "completions", Caches: "own"}
+		change(q)
+		if err := q.Check(); err != nil {
+			t.Fatal(err)
+		}
+		work, _ := os.Getwd()
+		var digests []string
+		for _, folder := range []string{".", "deep/er"} {
+			text, err := q.PlanIn(folder, work)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.MkdirAll(folder, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(folder, "ab.hcl")
+			if err := os.WriteFile(path, text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			loaded := load.Path(path, steps.Registry(), load.Options{})
+			if !loaded.OK() {
+				t.Fatalf("%v\n%s", loaded.Diagnostics, text)
+			}
+			p := loaded.Plan
+			p.Engines[0].Process.Dir = ""
+			digests = append(digests, p.Digest())
+			e := p.Engines[0]
+			if got := e.Process.Command; strings.Join(got, "\x00") != strings.Join(q.Shape.Command, "\x00") {
+				t.Errorf("command %q became %q", q.Shape.Command, got)
+			}
+			if v := p.Knobs[0].Value("B"); strings.Join(v.Command, "\x00") != strings.Join(q.Shape.Own[1].Command, "\x00") {
+				t.Errorf("command %q became %q", q.Shape.Own[1].Command, v.Command)
+			}
+		}
+		if digests[0] != digests[1] {
+			t.Errorf("%s: another plan in another folder", q.CommandLine)
+		}
+	}
+}
+
+func TestShapeOfTwoCommands(t *testing.T) {
+	none := map[string]string{}
+	env := func(pairs ...string) map[string]string {
+		m := map[string]string{}
+		for i := 0; i < len(pairs); i += 2 {
+			m[pairs[i]] = pairs[i+1]
+		}
+		return m
+	}
+	for _, c := range []struct {
+		a, b string
+		want Shape
+	}{
+		{"K=1 ./serve.sh", "K=2 ./serve.sh", Shape{none, []string{"./serve.sh"}, nil, [2]Own{{Env: env("K", "1")}, {Env: env("K", "2")}}}},
+		{"X=0 ./serve.sh", "X=0 K=2 ./serve.sh", Shape{env("X", "0"), []string{"./serve.sh"}, nil, [2]Own{{Env: none}, {Env: env("K", "2")}}}},
+		{"serve m", "serve m --fast", Shape{none, []string{"serve", "m"}, nil, [2]Own{{Env: none, Args: []string{}}, {Env: none, Args: []string{"--fast"}}}}},
+		{"serve --k 1 --x", "serve --k 2", Shape{none, []string{"serve"}, nil, [2]Own{{Env: none, Args: []string{"--k", "1", "--x"}}, {Env: none, Args: []string{"--k", "2"}}}}},
+		{"--odd 1", "--odd 2", Shape{none, []string{"--odd"}, nil, [2]Own{{Env: none, Args: []string{"1"}}, {Env: none, Args: []string{"2"}}}}},
+		{"old/serve m", "K=1 new/serve m", Shape{none, []string{"old/serve", "m"}, nil, [2]Own{{Env: none}, {Env: env("K", "1"), Command: []string{"new/serve", "m"}}}}},
+	} {
+		a, errA := ParseArm("a", c.a)
+		b, errB := ParseArm("b", c.b)
+		got, err := ShapeOf(a, b)
+		if errA != nil || errB != nil || err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s / %s: %#v (%v %v %v), want %#v", c.a, c.b, got, errA, errB, err, c.want)
+		}
+	}
+}
+
+func TestArmsThatCannotBe(t *testing.T) {
+	for text, says := range map[string]string{
+		"":                            "no command",
+		"K=1":                         "no command",
+		"'' x":                        "no command",
+		"HF_TOKEN=abc ./s":            "HF_TOKEN looks like a secret",
+		"OPENAI_API_KEY=x ./s":        "looks like a secret",
+		"./s --api-key sk-1":          "behind --api-key looks like a secret",
+		"./s --hf-token=hf_1":         "behind --hf-token looks like a secret",
+		"K=1 ./s 'x":                  "not closed",
+		"./s\x00":                     "NUL",
+		"MAX_TOKENS=4 TOKEN_X=1 ./s*": "sh -c",
+	} {
+		if _, err := ParseArm("b", text); err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "--b") {
+			t.Errorf("%q: %v, want %q", text, err, says)
+		}
+	}
+	if _, err := ParseArm("a", "MAX_TOKENS=4 HF_TOKEN= ./s"); err != nil {
+		t.Error(err)
+	}
+	a, _ := ParseArm("a", "K=1 ./s  x")
+	b, _ := ParseArm("b", "K='1' ./s 'x'")
+	if _, err := ShapeOf(a, b); err == nil || !strings.Contains(err.Error(), "the same command") {
+		t.Errorf("the same command twice: %v", err)
+	}
+}
+
+// What env leaves out of a script is nothing that a comparison records.
+func TestSecretsInCommands(t *testing.T) {
+	for _, name := range []string{"HF_TOKEN", "DB_PASSWORD", "API_KEY", "SERVICE_CREDENTIALS", "PROXY_AUTH", "session_cookie"} {
+		if _, err := ParseArm("a", name+"=x ./serve.sh"); err == nil || !strings.Contains(err.Error(), "looks like a secret") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := ParseArm("a", name+"= ./serve.sh"); err != nil {
+			t.Errorf("%s without a value: %v", name, err)
+		}
+	}
+	if _, err := ParseArm("a", "MOE_KERNEL=marlin TOKENS=4 ./serve.sh"); err != nil {
+		t.Error(err)
+	}
+}
+
+// An interval around no change at all calls nothing better or worse, and one start
+// of each bounds nothing.
+func TestABAlsoMeasured(t *testing.T) {
+	for _, c := range []struct {
+		a, b           []float64
+		bounded, apart bool
+	}{
+		{[]float64{1008, 900, 1100, 950}, []float64{840, 1090, 700, 1120}, true, false},
+		{[]float64{100, 101, 99, 100}, []float64{120, 121, 119, 120}, true, true},
+		{[]float64{100, 101, 99, 100}, []float64{80, 81, 79, 80}, true, true},
+		{[]float64{100}, []float64{200}, false, false},
+		{nil, nil, false, false},
+		{[]float64{100, 100}, []float64{200, 200}, false, false},
+		{[]float64{0, 1}, []float64{2, 3}, false, false},
+	} {
+		row := Row{}
+		if apart := row.Bound(c.a, c.b); apart != c.apart || (row.Low != nil) != c.bounded {
+			t.Errorf("%v against %v: apart %v, interval %v", c.b, c.a, apart, row.Low)
+		}
+	}
+}
+
+// A launch that another one stands in for counts nowhere.
+func TestAgain(t *testing.T) {
+	first, second := &ledger.Launch{ID: "s.B.1"}, &ledger.Launch{ID: "s.B.1r1", Replaces: "s.B.1"}
+	all := []*ledger.Launch{first, second}
+	if !again(first, all) || again(second, all) {
+		t.Errorf("%v, %v", again(first, all), again(second, all))
+	}
+}
+
+// A command that does not pass what comes before measuring is not shown to be slower.
+func TestBeforeMeasuring(t *testing.T) {
+	for node, want := range map[string]string{runtime.BaselineID: "A", runtime.QualifyID("B"): "B", runtime.BenchmarkID("B"): ""} {
+		r := &Result{Verdict: verdict.Fail, Exit: 2}
+		r.beforeMeasuring(map[string]*ledger.Decision{node: {Verdict: verdict.Fail}})
+		if r.Unfit != want || (r.Verdict == verdict.Invalid) != (want != "") {
+			t.Errorf("%s: %q, %s", node, r.Unfit, r.Verdict)
+		}
+	}
+}
+
+func fact(text string) verdict.Reason {
+	return verdict.New(code.Broken, verdict.Text("error", text))
+}
+
+// recorded is a state directory in which a run began.
+func recorded(t *testing.T) *store.Store {
+	t.Helper()
+	st, err := store.Open(t.TempDir())
+	if err == nil {
+		err = st.Append(&ledger.Record{Type: "run", Time: time.Now(), Run: "run-1", RunStart: &ledger.RunStart{Plan: "ab", PlanFile: "ab.hcl", Tool: "test"}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	return st
+}
+
+func put(t *testing.T, st *store.Store, l *ledger.Launch) {
+	t.Helper()
+	if err := st.Append(&ledger.Record{Type: "launch", Time: time.Now(), Run: "run-1", Launch: l}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What takes a shell is refused, with a command that does the same through one.
+func TestArmsThatTakeAShell(t *testing.T) {
+	for _, text := range []string{
+		"./serve.sh | tee log", "a && b", "a; b", "a > log", "a < in", "A=1 ./serve.sh $MODEL", `./serve.sh "$MODEL"`, "a `id`", "a $(id)",
+		"ls *.gguf", "a ?", "a [b]", "~/serve", "A=~/x b", "a # no", "a\nb", "KERNEL='x y' ./serve.sh $A 'q' | cat",
+	} {
+		_, err := ParseArm("a", text)
+		if err == nil || !strings.Contains(err.Error(), "sh -c") {
+			t.Errorf("%q: %v says nothing of sh -c", text, err)
+		}
+		arm, err := ParseArm("a", throughShell(text))
+		if err != nil || arm.Words[0] != "sh" || arm.Words[1] != "-c" || len(arm.Words) != 3 {
+			t.Errorf("%q: the cure %q is %q, %v", text, throughShell(text), arm.Words, err)
+		}
+	}
+}
+
+// Whatever stands behind a flag is taken or refused, and the plan's line reads as it was.
+func FuzzArm(f *testing.F) {
+	f.Add("a 'b c'", "x\x00y")
+	f.Add(`"$A" | \`, "it's {port}")
+	f.Fuzz(func(t *testing.T, text, word string) {
+		_, _ = ParseArm("a", throughShell(text))
+		words := []string{word, text, ""}
+		got, err := shell.Words(join(words))
+		if err != nil || !slices.Equal(got, words) {
+			t.Fatalf("%q became %q, %v", words, got, err)
+		}
+	})
+}

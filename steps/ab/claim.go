@@ -1,0 +1,124 @@
+package ab
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure"
+)
+
+// Claim is the question that a comparison answers: by how much B has to be
+// better than A, or may be worse.
+type Claim struct {
+	Metric measure.Metric
+	// Gain is the least relative improvement in the metric's better direction:
+	// 0.10 is 10% better, −0.03 up to 3% worse.
+	Gain float64
+	// Given is false where nobody claimed anything.
+	Given bool
+}
+
+// NotWorse is the question where nothing is claimed: whether B is no more than
+// this much worse. Whether it is better stands in the interval.
+const NotWorse = 0.03
+
+var claimText = regexp.MustCompile(`^([+-])\s*([0-9]+(?:\.[0-9]+)?)\s*(%|x)?$`)
+
+// metrics are those that a claim can be about: each request, or each cell of
+// the only one, has a positive number of it with a better direction.
+func metrics() (list []measure.Metric) {
+	for _, m := range measure.Catalogue() {
+		if slices.Contains([]string{"tg", "pp", "ttft", "tpot", "e2e", "itl", "tg_total", "pp_total"}, m.Name) {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+func ParseClaim(metric, text string) (Claim, error) {
+	c := Claim{Gain: -NotWorse}
+	var names []string
+	for _, m := range metrics() {
+		names = append(names, m.Name)
+		if m.Name == metric {
+			c.Metric = m
+		}
+	}
+	if c.Metric.Name == "" {
+		return c, fmt.Errorf("--metric: %q is none of %s", metric, strings.Join(names, ", "))
+	}
+	if text == "" {
+		return c, nil
+	}
+	m := claimText.FindStringSubmatch(strings.TrimSpace(text))
+	if m == nil || m[3] != "%" {
+		return c, fmt.Errorf("--claim: %q is no change: write '+10%%' for at least 10%% more, or '-3%%' for at most 3%% less", text)
+	}
+	n, err := strconv.ParseFloat(m[1]+m[2], 64)
+	if err != nil || math.IsInf(n, 0) {
+		return c, fmt.Errorf("--claim: %q is no change", text)
+	}
+	c.Given, c.Gain = true, n/100
+	if c.Metric.Better == measure.Lower {
+		c.Gain = -c.Gain
+	}
+	switch {
+	case c.Gain <= -0.9 || c.Gain > 1000 || c.Metric.Better == measure.Lower && c.Gain >= 0.999:
+		return c, fmt.Errorf("--claim: %s of %s is out of reach", text, metric)
+	case c.Gain == 0:
+		c.Gain = 0 // −0 is written as 0
+	}
+	return c, nil
+}
+
+// Rule is the claim as the plan has it.
+func (c Claim) Rule() string {
+	return fmt.Sprintf("bench.%s.gain >= %s", c.Metric.Name, strconv.FormatFloat(c.Gain, 'f', -1, 64))
+}
+
+// Lower is set where less is better.
+func (c Claim) Lower() bool { return c.Metric.Better == measure.Lower }
+
+// Change turns an improvement into the signed change of the metric.
+func (c Claim) Change(gain float64) float64 {
+	if c.Lower() {
+		return -gain
+	}
+	return gain
+}
+
+// Says is the claim as a sentence about B without its subject.
+func (c Claim) Says(label string) string { return c.sentence(label, true) }
+
+// Not is the opposite of the claim as such a sentence.
+func (c Claim) Not(label string) string { return c.sentence(label, false) }
+
+func (c Claim) sentence(label string, holds bool) string {
+	size := strconv.FormatFloat(math.Round(math.Abs(c.Gain)*1e6)/1e4, 'f', -1, 64) + "%"
+	pick := func(yes, no string) string {
+		if holds {
+			return yes
+		}
+		return no
+	}
+	text := ""
+	switch { // of what is lower where it is better, all are times
+	case c.Gain > 0 && c.Lower():
+		text = pick("takes at least ", "does not take ") + size + " less time"
+	case c.Gain > 0:
+		text = pick("is at least ", "is less than ") + size + " faster"
+	case c.Gain == 0 && c.Lower():
+		text = pick("takes no more time", "takes more time")
+	case c.Gain == 0:
+		text = pick("is not slower", "is slower")
+	case c.Lower():
+		text = pick("takes at most ", "takes more than ") + size + " more time"
+	default:
+		text = pick("is at most ", "is more than ") + size + " slower"
+	}
+	return fmt.Sprintf("%s than A (%s)", text, label)
+}

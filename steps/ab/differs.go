@@ -1,0 +1,217 @@
+package ab
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+)
+
+// Diff is one thing in which A and B differ.
+type Diff struct {
+	What string `json:"what"`
+	A    string `json:"a"`
+	B    string `json:"b"`
+	// Name is that of an observation or of a part of the environment.
+	Name string `json:"-"`
+	// Intended is why it may differ; empty where nobody said that it may.
+	Intended string `json:"intended,omitempty"`
+	// Observed is set for what the servers say of themselves.
+	Observed bool `json:"-"`
+}
+
+// differences are the metrics of both arms, and all in which they are known to
+// differ: what the commands say, what the servers say of themselves, what was
+// found out about their environments.
+func (r *Result) differences(q *Question) {
+	r.metrics(q)
+	is := "yes: it is what is compared"
+	own := q.Shape.Own
+	for _, name := range slices.Sorted(maps.Keys(union(own[0].Env, own[1].Env))) {
+		d := Diff{What: name, A: setTo(own[0].Env, name), B: setTo(own[1].Env, name), Intended: is}
+		if tellsPort(d.A) && tellsPort(d.B) {
+			d.Intended = "yes: it says where one listens"
+		}
+		r.Differs = append(r.Differs, d)
+	}
+	switch {
+	case own[1].Command != nil:
+		r.Differs = append(r.Differs, Diff{What: "command", A: join(q.Arms[0].Words), B: join(q.Arms[1].Words), Intended: is})
+	case len(own[0].Args)+len(own[1].Args) > 0:
+		r.Differs = append(r.Differs, Diff{What: "arguments", A: orDash(join(own[0].Args)), B: orDash(join(own[1].Args)), Intended: is})
+	}
+	r.observations(q)
+	r.environments(q)
+}
+
+// observations compares what the servers said of themselves.
+func (r *Result) observations(q *Question) {
+	if !speaks(r.A.All) || !speaks(r.B.All) {
+		return // one of them did not get so far
+	}
+	steady := map[string]bool{}
+	for _, p := range q.Kind.Observe {
+		steady[p.Name] = !p.Varies
+	}
+	all := map[string]bool{}
+	for _, l := range slices.Concat(r.A.All, r.B.All) {
+		for name := range l.Observed {
+			all[name] = all[name] || steady[name]
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if !all[name] {
+			continue
+		}
+		a, b := Said(r.A.All, name), Said(r.B.All, name)
+		if a == b {
+			r.Same++
+			continue
+		}
+		d := Diff{What: name + " (observed)", Name: name, A: a, B: b, Observed: true}
+		switch {
+		case slices.Contains(q.Changes, name):
+			d.Intended = "yes: --changes"
+		case q.shows(r.A.All, name) || q.shows(r.B.All, name):
+			d.Intended = "yes: --must-see"
+		}
+		r.Differs = append(r.Differs, d)
+	}
+}
+
+// speaks reports whether a launch came so far as to be asked what it is.
+func speaks(launches []*ledger.Launch) bool {
+	return slices.ContainsFunc(launches, func(l *ledger.Launch) bool { return l.OK && len(l.Observed) > 0 })
+}
+
+func Said(launches []*ledger.Launch, name string) string {
+	having := slices.DeleteFunc(slices.Clone(launches), func(l *ledger.Launch) bool { _, has := l.Observed[name]; return !has })
+	if len(having) == 0 {
+		return "not said"
+	}
+	return report.SaidBy(having, name)
+}
+
+// shows reports whether the line from which something was observed is one of
+// those that must be seen: then it is what the comparison is about.
+func (q *Question) shows(launches []*ledger.Launch, name string) bool {
+	for _, l := range launches {
+		for _, g := range slices.Concat(q.MustSeeA, q.MustSeeB) {
+			if line := l.Observed[name].Line; line != "" && globSees(g, line) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// globSees reports whether a line is one of those that a glob means.
+func globSees(glob, line string) bool {
+	g, err := logscan.ParseGlob(glob)
+	return err == nil && g.Match(line)
+}
+
+// environments compares fingerprints, trees and caches.
+func (r *Result) environments(q *Question) {
+	if len(r.A.All) == 0 || len(r.B.All) == 0 {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(union(fingerprint(r.A.All), fingerprint(r.B.All)))) {
+		a, b := Entries(r.A.All, name), Entries(r.B.All, name)
+		if a == b {
+			r.Same++
+			continue
+		}
+		if a == UnknownEntry && !cameUp(r.A.All) || b == UnknownEntry && !cameUp(r.B.All) {
+			continue // it broke before it could be asked
+		}
+		d := Diff{What: name, Name: name, A: a, B: b}
+		if slices.Contains(q.Accept, name) || slices.Contains(q.Accept, "all") || strings.HasPrefix(name, "repo.") && slices.Contains(q.Accept, "repo.*") {
+			d.Intended = "yes: --accept"
+		} else if r.Verdict.Decided() {
+			d.Intended = "follows from the commands"
+		}
+		r.Differs = append(r.Differs, d)
+	}
+	if a, b := Caches(r.A.All), Caches(r.B.All); a != b && r.A.All[0].Purpose == r.B.All[0].Purpose {
+		r.Differs = append(r.Differs, Diff{What: "compilers' caches", A: a, B: b})
+	}
+}
+
+func fingerprint(launches []*ledger.Launch) map[string]string {
+	all := map[string]string{}
+	for _, l := range launches {
+		maps.Copy(all, l.Fingerprint)
+	}
+	return all
+}
+
+var digest = regexp.MustCompile(`\b[0-9a-f]{40,64}\b`)
+
+// UnknownEntry stands for what nobody could find out.
+const UnknownEntry = "not known"
+
+// cameUp reports whether a server came up at least once.
+func cameUp(launches []*ledger.Launch) bool {
+	return slices.ContainsFunc(launches, func(l *ledger.Launch) bool { return l.OK })
+}
+
+// Entries are the values of an entry over launches, digests cut.
+func Entries(launches []*ledger.Launch, name string) string {
+	var seen []string
+	for _, l := range launches {
+		v, known := l.Fingerprint[name]
+		if !known {
+			v = UnknownEntry
+		}
+		v = digest.ReplaceAllStringFunc(v, func(d string) string { return d[:12] })
+		if !slices.Contains(seen, v) {
+			seen = append(seen, v)
+		}
+	}
+	return strings.Join(seen, ", ")
+}
+
+func Caches(launches []*ledger.Launch) string {
+	var seen []string
+	for _, l := range launches {
+		if state := l.Engine["caches"]; state != "" && !slices.Contains(seen, state) {
+			seen = append(seen, state)
+		}
+	}
+	return strings.Join(seen, ", ")
+}
+
+// tellsPort reports whether a variable does no more than tell a server its port, or
+// does not stand there at all.
+func tellsPort(value string) bool { return value == unset || value == "{port}" }
+
+// unset stands for a variable that a command has not.
+const unset = "–"
+
+func setTo(env map[string]string, name string) string {
+	if v, ok := env[name]; ok {
+		return v
+	}
+	return unset
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "–"
+	}
+	return s
+}
+
+func union(a, b map[string]string) map[string]string {
+	all := maps.Clone(a)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, b)
+	return all
+}

@@ -1,0 +1,294 @@
+package ab
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// plan is the comparison as a plan, for a file in that folder; the servers are
+// started in workDir.
+func (q *Question) plan(folder, workDir string) ([]byte, error) {
+	dir, err := filepath.Rel(folder, workDir)
+	if err != nil {
+		return nil, err
+	}
+	w := &planWriter{}
+	w.line("# B against A, as this command compares them:\n#")
+	w.line("#   %s", strings.ReplaceAll(q.CommandLine, "\n", " "))
+	w.line("\nplan \"ab\" {\nsummary = %s\n}\n", hclText("Whether B ("+strings.Join(strings.Fields(q.Arms[1].Text), " ")+") "+q.Claim.Says(q.Label())))
+	q.planEngine(w, dir)
+	q.planKnob(w)
+	q.planWorkload(w)
+	w.line("protocol \"ab\" {\nlevel \"smoke\" {")
+	switch {
+	case q.Expect != "":
+		w.text("expect", q.Expect)
+	default:
+		w.line("pattern = \"[[:alpha:]]{2}\" # any words; answers of B are compared with those of A")
+	}
+	if q.API != "completions" {
+		w.text("api", q.API)
+	}
+	w.line("}")
+	if q.Proves() {
+		w.line("level \"kernels\" {}")
+	}
+	w.line("level \"benchmark\" {\nworkloads = [workload.bench]")
+	w.number("launches", q.Most())
+	w.line("}\n}\n\nbaseline {\nengine = engine.%s.ab # with ab = \"A\"\nprotocol = protocol.ab", q.Kind.Name)
+	w.list("accept_fingerprint", q.Accept)
+	w.line("}\n\nphase \"ab\" {\nfeature \"B\" {\nset = { ab = \"B\" }\n")
+	w.line("criterion \"claim\" {\nrule = %s\n}\n}\n}", hclText(q.Claim.Rule()))
+	return hclwrite.Format([]byte(w.b.String())), nil
+}
+
+func (q *Question) planEngine(w *planWriter, dir string) {
+	w.line("engine %s \"ab\" {", hclText(q.Kind.Name))
+	w.text("model", q.Model)
+	w.table("env", q.Shape.Env)
+	w.list("args", q.Shape.Args)
+	if q.Model != "" || len(q.Shape.Env)+len(q.Shape.Args) > 0 {
+		w.line("")
+	}
+	w.line("process {\ncommand = %s", hclList(q.Shape.Command))
+	if dir != "." {
+		w.text("dir", filepath.ToSlash(dir))
+	}
+	if q.Port != 0 {
+		w.number("port", q.Port)
+	}
+	w.line("}")
+	if state := map[string]string{"own": "warm", "cold": "cold"}[q.Caches]; state != "" && q.Kind.Name != "embedded" {
+		w.line("caches {\nstate = %q\n}", state) // the embedded engine compiles nothing
+	}
+	if q.Timeout > 0 {
+		w.line("ready {\ntimeout = %s\n}", hclText(q.Timeout.String()))
+	}
+	w.line("}\n")
+}
+
+// planKnob is what A and B differ in, and how each proves what it is: what is a
+// sign of one must not be seen of the other.
+func (q *Question) planKnob(w *planWriter) {
+	w.line("knob \"ab\" {\ndefault = \"A\"")
+	w.list("changes", q.Changes)
+	signs := [2][]string{q.MustSeeA, q.MustSeeB}
+	for i, name := range []string{"A", "B"} {
+		own := q.Shape.Own[i]
+		w.line("\nvalue %q {", name)
+		w.table("env", own.Env)
+		w.list("args", own.Args)
+		w.list("command", own.Command)
+		not := slices.DeleteFunc(slices.Clone(signs[1-i]), func(g string) bool {
+			return slices.ContainsFunc(signs[i], func(mine string) bool { return strings.EqualFold(mine, g) })
+		})
+		if len(signs[i]) > 0 {
+			w.line("must_see {\nlog = %s\n}", hclList(signs[i]))
+		}
+		if len(not) > 0 {
+			w.line("must_not_see {\nlog = %s\n}", hclList(not))
+		}
+		w.line("}")
+	}
+	w.line("}\n")
+}
+
+func (q *Question) planWorkload(w *planWriter) {
+	w.line("workload \"bench\" {")
+	w.number("prompt_tokens", q.PP)
+	w.number("output_tokens", q.TG)
+	if q.Depth > 0 {
+		w.number("depth", q.Depth)
+	}
+	if q.Concurrency > 1 {
+		w.number("concurrency", q.Concurrency)
+	}
+	w.number("requests", q.Requests)
+	w.number("warmup", q.Warmup)
+	if q.API != "completions" {
+		w.text("api", q.API)
+	}
+	w.text("coherence", q.Coherence)
+	if q.MaxLag > 0 {
+		w.text("max_lag", q.MaxLag.String())
+	}
+	w.line("}\n")
+}
+
+// Two servers that run already: mxflow did not start them, so there is one start
+// of each, and no number of looks at it says what another would do. They are
+// shown side by side, and never decided.
+
+// URLPlan is the plan that looks at both in turn.
+func (q *Question) URLPlan() []byte {
+	w := &planWriter{}
+	w.line("# Two servers that run already, side by side. Nothing about them can be decided:\n# there is one start of each.\n\nplan \"ab\" {}\n")
+	for i, u := range []string{q.AURL, q.BURL} {
+		w.line("engine %s %q {", hclText(q.Kind.Name), []string{"A", "B"}[i])
+		w.text("model", q.Model)
+		w.line("\nendpoint {\nurl = %s\n}\n}\n", hclText(u))
+	}
+	q.planWorkload(w)
+	w.line("protocol \"ab\" {\nlevel \"smoke\" {\npattern = \"[[:alpha:]]{2}\"")
+	if q.API != "completions" {
+		w.text("api", q.API)
+	}
+	kind := q.Kind.Name
+	w.line("}\n}\n\nphase \"ab\" {\nstep \"compare\" \"servers\" {")
+	w.line("engines = [engine.%s.A, engine.%s.B]\nreference = engine.%s.A\nworkloads = [workload.bench]\nprotocol = protocol.ab", kind, kind, kind)
+	w.number("launches", max(2, q.Launches))
+	w.line("}\n}")
+	return hclwrite.Format([]byte(w.b.String()))
+}
+
+// PlanIn is the plan for a file in a folder, which may not exist yet.
+func (q *Question) PlanIn(folder, work string) ([]byte, error) {
+	whole, err := filepath.Abs(folder)
+	if err != nil {
+		return nil, err
+	}
+	return q.plan(whole, work)
+}
+
+// WritePlans writes the plan that is applied, and the one that was asked for.
+func (q *Question) WritePlans(at Place) error {
+	text, err := q.PlanIn(at.Folder, at.Work)
+	if err != nil {
+		return err
+	}
+	if err := at.Save(text); err != nil || q.WritePlan == "" {
+		return err
+	}
+	return q.WriteFor(at)
+}
+
+// WriteFor writes the plan to the file of --write-plan.
+func (q *Question) WriteFor(at Place) error {
+	text, err := q.PlanIn(filepath.Dir(q.WritePlan), at.Work)
+	if err != nil {
+		return err
+	}
+	return WritePlanFile(q.WritePlan, text)
+}
+
+// WritePlanFile writes a file for --write-plan; one that is there already and differs
+// is left alone.
+func WritePlanFile(path string, text []byte) error {
+	if filepath.Ext(path) != ".hcl" {
+		return fmt.Errorf("--write-plan: plans are written as .hcl, and %s is none (mxflow convert makes YAML of it)", path)
+	}
+	old, err := os.ReadFile(path)
+	switch {
+	case err == nil && bytes.Equal(old, text):
+		return nil
+	case err == nil:
+		return fmt.Errorf("--write-plan: %s is there already and holds something else: name another file, or remove it", path)
+	case errors.Is(err, fs.ErrNotExist):
+		err = os.WriteFile(path, text, 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("--write-plan: %w", err)
+	}
+	return nil
+}
+
+// Folder is where comparisons are kept, below the folder that one is in.
+const Folder = ".mxflow-ab"
+
+// Place is where a comparison is kept.
+type Place struct {
+	// Folder holds the plan and the state; Work is where servers are started.
+	Folder, Plan, State, Work string
+}
+
+// Place is the folder of a comparison: the same for the same commands and work,
+// whatever is claimed and however many launches are asked for.
+func (q *Question) Place(state string) (p Place, err error) {
+	if p.Work, err = os.Getwd(); err != nil {
+		return p, err
+	}
+	// Only strings and numbers, which JSON takes.
+	what, _ := json.Marshal([]any{q.Arms[0].Text, q.Arms[1].Text, q.Env, q.URL, q.Asked, q.Model, q.API, q.PP, q.TG, q.Depth, q.Concurrency, q.Requests, q.Warmup, q.Caches})
+	sum := sha256.Sum256(what)
+	p.Folder = filepath.Join(Folder, hex.EncodeToString(sum[:4]))
+	p.State = filepath.Join(p.Folder, ".mxflow")
+	if state != "" {
+		p.Folder, p.State = state, state
+	}
+	p.Plan = filepath.Join(p.Folder, "ab.hcl")
+	return p, nil
+}
+
+// Save writes the plan that is applied. The folder is no part of the source tree
+// that it lies in.
+func (at Place) Save(text []byte) error {
+	err := os.MkdirAll(at.Folder, 0o755)
+	if top := filepath.Dir(at.Folder); err == nil && filepath.Base(top) == Folder {
+		err = os.WriteFile(filepath.Join(top, ".gitignore"), []byte("*\n"), 0o644)
+	}
+	if err == nil {
+		err = os.WriteFile(at.Plan, text, 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("the record cannot be kept: %w", err)
+	}
+	return nil
+}
+
+// hclText is a text as HCL writes it, with nothing in it evaluated.
+func hclText(s string) string { return string(hclwrite.TokensForValue(cty.StringVal(s)).Bytes()) }
+
+func hclList(list []string) string {
+	texts := make([]string, len(list))
+	for i, s := range list {
+		texts[i] = hclText(s)
+	}
+	return "[" + strings.Join(texts, ", ") + "]"
+}
+
+func hclMap(m map[string]string) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, name+" = "+hclText(m[name]))
+	}
+	return "{ " + strings.Join(parts, ", ") + " }"
+}
+
+// planWriter lays out blocks; hclwrite aligns what stands in them.
+type planWriter struct{ b strings.Builder }
+
+func (w *planWriter) line(format string, args ...any) { fmt.Fprintf(&w.b, format+"\n", args...) }
+
+// list, texts and table write an attribute where it holds anything.
+func (w *planWriter) list(name string, list []string) {
+	if len(list) > 0 {
+		w.line("%s = %s", name, hclList(list))
+	}
+}
+
+func (w *planWriter) table(name string, m map[string]string) {
+	if len(m) > 0 {
+		w.line("%s = %s", name, hclMap(m))
+	}
+}
+
+func (w *planWriter) text(name, value string) {
+	if value != "" {
+		w.line("%s = %s", name, hclText(value))
+	}
+}
+
+func (w *planWriter) number(name string, n int) { w.line("%s = %d", name, n) }

@@ -1,0 +1,460 @@
+// Package ab compares two commands that start a server without a plan of one's own: it
+// makes the plan from what is asked, keeps it in a place of its own, and gathers from
+// what an apply recorded how B came out against A. It prints nothing and decides
+// nothing: the plan's rule does, as any other.
+package ab
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/endpoint"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/plans/redact"
+)
+
+// Question is what is asked of two commands or servers.
+type Question struct {
+	// A and B are commands; AURL and BURL servers that run already.
+	A, B, AURL, BURL string
+	// URL is where both listen, Asked the name of their kind.
+	URL, Model, Asked, API     string
+	PP, TG, Depth, Concurrency int
+	Requests, Warmup           int
+	Metric, Claimed            string
+	Launches                   int
+	Quick                      bool
+	MustSeeA, MustSeeB         []string
+	Changes, Accept, Env       []string
+	Coherence, Expect, Caches  string
+	Timeout, MaxLag            time.Duration
+	// WritePlan is a file for the plan that does the same.
+	WritePlan string
+
+	// What Check makes of these.
+	Claim       Claim
+	Arms        [2]Arm
+	Shape       Shape
+	Kind        kinds.Kind
+	Port        int
+	CommandLine string
+	// counted says whether requests and warm-ups were asked for.
+	counted [2]bool
+}
+
+// UsualLaunches is how often each command is started at most where nobody says.
+const UsualLaunches = 8
+
+// Launches of each that can decide anything: see docs/statistics.md.
+const fewestLaunches, mostLaunches = 4, stats.MostLaunches
+
+// Most is how many launches of each command are made at most.
+func (q *Question) Most() int {
+	switch {
+	case q.Quick:
+		return 1
+	case q.Launches > 0:
+		return q.Launches
+	}
+	return UsualLaunches
+}
+
+// Check turns flags into arms and a question, and refuses what cannot be meant
+// before anything is started.
+func (q *Question) Check() (err error) {
+	if err := q.numbers(); err != nil {
+		return err
+	}
+	if q.Claim, err = ParseClaim(q.Metric, q.Claimed); err != nil {
+		return err
+	}
+	q.counts()
+	switch {
+	case q.AURL != "" || q.BURL != "":
+		return q.checkURLs()
+	case isURL(q.A) || isURL(q.B):
+		return errors.New("--a and --b are commands that start a server, and this is the address of one: for servers that run already write --a-url http://… --b-url http://…")
+	case q.A == "" || q.B == "":
+		return errors.New("give both commands: --a 'KERNEL=marlin ./serve.sh' --b 'KERNEL=gemm ./serve.sh'")
+	case q.Launches != 0 && (q.Launches < fewestLaunches || q.Launches > mostLaunches):
+		return fmt.Errorf("--launches: %d is not between %d, where the first look is, and %d, for which the test is calibrated; --quick makes one of each", q.Launches, fewestLaunches, mostLaunches)
+	case q.Quick && q.Launches != 0:
+		return errors.New("--quick is one launch of each: leave out --launches")
+	}
+	for i, side := range []struct{ flag, text string }{{"a", q.A}, {"b", q.B}} {
+		if q.Arms[i], err = ParseArm(side.flag, side.text); err != nil {
+			return err
+		}
+	}
+	if err := q.both(); err != nil {
+		return err
+	}
+	if _, err := ShapeOf(q.Arms[0], q.Arms[1]); err != nil {
+		return err
+	}
+	fixed, err := fixedURL(q.URL)
+	if err != nil {
+		return err
+	}
+	if q.Kind, err = kindOf(q.Asked, q.Arms); err != nil {
+		return err
+	}
+	if err := q.observable(); err != nil {
+		return err
+	}
+	var args []string
+	if q.Port, args, err = settlePorts(&q.Arms, fixed); err != nil {
+		return err
+	}
+	if q.Shape, err = ShapeOf(q.Arms[0], q.Arms[1]); err != nil {
+		return err
+	}
+	q.Shape.Args = args
+	q.CommandLine = q.line()
+	return nil
+}
+
+// observable refuses names of --changes that no server of the kind says anything
+// of, and proofs that every log would hold.
+func (q *Question) observable() error {
+	var names []string
+	for _, p := range q.Kind.Observe {
+		names = append(names, p.Name)
+	}
+	for _, g := range slices.Concat(q.MustSeeA, q.MustSeeB) {
+		if strings.Trim(g, "*? ") == "" {
+			return fmt.Errorf("--must-see-a, --must-see-b: %q is found in every log, so it proves nothing: name text that only one of the two logs", g)
+		}
+	}
+	for _, c := range q.Changes {
+		if !slices.Contains(names, c) {
+			return fmt.Errorf("--changes: servers of kind %s say nothing of %q, but of %s; --kind is another kind", q.Kind.Name, c, strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
+// both adds the variables of --env to both arms.
+func (q *Question) both() error {
+	for _, text := range q.Env {
+		m := assignment.FindStringSubmatch(text)
+		if m == nil {
+			return fmt.Errorf("--env: %q is no assignment: write NAME=value", text)
+		}
+		if redact.SecretName(m[1]) && len(text) > len(m[0]) {
+			return fmt.Errorf("--env: %s looks like a secret, and would be recorded and stand in the plan. Export it before instead: the servers inherit what mxflow has", m[1])
+		}
+		for _, arm := range q.Arms {
+			if _, own := arm.Env[m[1]]; !own {
+				arm.Env[m[1]] = text[len(m[0]):]
+			}
+		}
+	}
+	return nil
+}
+
+func (q *Question) numbers() error {
+	for _, n := range []struct {
+		flag              string
+		value, least, top int
+	}{
+		{"pp", q.PP, 1, 20_000_000},
+		{"tg", q.TG, 1, 20_000_000},
+		{"depth", q.Depth, 0, 20_000_000},
+		{"concurrency", q.Concurrency, 1, 100_000},
+		{"requests", q.Requests, 0, 1_000_000},
+		{"warmup", q.Warmup, 0, 1_000_000},
+		{"launches", q.Launches, 0, 1000},
+	} {
+		if n.value < n.least || n.value > n.top {
+			return fmt.Errorf("--%s: %d is not between %d and %d", n.flag, n.value, n.least, n.top)
+		}
+	}
+	switch {
+	case !slices.Contains([]string{"completions", "chat"}, q.API):
+		return fmt.Errorf("--api: %q is neither completions nor chat", q.API)
+	case !slices.Contains([]string{"", "baseline", "absolute", "off"}, q.Coherence):
+		return fmt.Errorf("--coherence: %q is none of baseline, absolute and off", q.Coherence)
+	case !slices.Contains([]string{"own", "cold", "shared"}, q.Caches):
+		return fmt.Errorf("--caches: %q is none of own, cold and shared", q.Caches)
+	case q.Timeout < 0 || q.MaxLag < 0:
+		return errors.New("time limits must be above zero")
+	case q.TG < 2 && slices.Contains([]string{"tg", "tpot", "itl"}, q.Metric):
+		return fmt.Errorf("--metric: an answer of one token has no %s: give --tg at least 2", q.Metric)
+	}
+	return nil
+}
+
+// counts fills in how many requests a launch takes: more where single requests
+// vary more.
+func (q *Question) counts() {
+	q.counted = [2]bool{q.Requests != 0, q.Warmup != 0}
+	if q.Requests == 0 {
+		q.Requests = 10
+		if slices.Contains([]string{"pp", "ttft", "pp_total"}, q.Metric) {
+			q.Requests = 30
+		}
+		q.Requests = max(q.Requests, 4*q.Concurrency)
+	}
+	if q.Warmup == 0 {
+		q.Warmup = max(3, q.Concurrency)
+	}
+}
+
+func (q *Question) checkURLs() error {
+	switch {
+	case q.A != "" || q.B != "" || q.URL != "":
+		return errors.New("--a-url and --b-url are servers that run already, --a and --b commands that start them: give either two of the ones or two of the others")
+	case q.AURL == "" || q.BURL == "":
+		return errors.New("give both: --a-url http://localhost:8000 --b-url http://localhost:8001")
+	case q.AURL == q.BURL:
+		return errors.New("--a-url and --b-url are the same server, so there is nothing to compare")
+	case q.Claimed != "" || q.Quick || q.Proves() || len(q.Changes) > 0:
+		return errors.New("nothing can be decided about servers that run already: leave out --claim, --quick, --changes and --must-see, or have mxflow start them with --a and --b")
+	}
+	for _, u := range []string{q.AURL, q.BURL} {
+		if err := endpoint.CheckURL(u); err != nil {
+			return err
+		}
+	}
+	name := q.Asked
+	if name == "" {
+		name = "openai"
+	}
+	kind, ok := kinds.Lookup(name)
+	if !ok || kind.Name == "command" {
+		return fmt.Errorf("--kind: there is no kind of server %q: see mxflow engine kinds", q.Asked)
+	}
+	q.Kind = kind
+	q.Arms = [2]Arm{{Flag: "a-url", Text: q.AURL}, {Flag: "b-url", Text: q.BURL}}
+	return nil
+}
+
+// line is the command line again, as a person would write it, without what says
+// only how it is shown or how far it goes.
+func (q *Question) line() string {
+	words := []string{"mxflow", "ab", "--a", quote(q.A), "--b", quote(q.B)}
+	add := func(flag, value string) {
+		if value != "" {
+			words = append(words, "--"+flag, quote(value))
+		}
+	}
+	for _, e := range q.Env {
+		add("env", e)
+	}
+	add("url", q.URL)
+	add("kind", q.Asked)
+	add("model", q.Model)
+	if q.API != "completions" {
+		add("api", q.API)
+	}
+	add("pp", fmt.Sprint(q.PP))
+	add("tg", fmt.Sprint(q.TG))
+	if q.Depth > 0 {
+		add("depth", fmt.Sprint(q.Depth))
+	}
+	if q.Concurrency > 1 {
+		add("concurrency", fmt.Sprint(q.Concurrency))
+	}
+	if q.counted[0] {
+		add("requests", fmt.Sprint(q.Requests))
+	}
+	if q.counted[1] {
+		add("warmup", fmt.Sprint(q.Warmup))
+	}
+	if q.Caches != "own" {
+		add("caches", q.Caches)
+	}
+	if q.Metric != "tg" {
+		add("metric", q.Metric)
+	}
+	if q.Claimed != "" {
+		words = append(words, "--claim="+quote(q.Claimed))
+	}
+	for _, g := range q.MustSeeA {
+		add("must-see-a", g)
+	}
+	for _, g := range q.MustSeeB {
+		add("must-see-b", g)
+	}
+	add("changes", strings.Join(q.Changes, ","))
+	add("accept", strings.Join(q.Accept, ","))
+	add("coherence", q.Coherence)
+	add("expect", q.Expect)
+	if q.Timeout > 0 {
+		add("timeout", q.Timeout.String())
+	}
+	if q.MaxLag > 0 {
+		add("max-lag", q.MaxLag.String())
+	}
+	return strings.Join(words, " ")
+}
+
+// Label is the cell as the field names it: "pp2048 tg32 @ d4096 c4".
+func (q *Question) Label() string {
+	name := q.Claim.Metric.Name
+	switch name {
+	case "tg", "tg_total":
+		name = strings.Replace(name, "tg", "tg"+strconv.Itoa(q.TG), 1)
+	case "pp", "pp_total":
+		name = strings.Replace(name, "pp", "pp"+strconv.Itoa(q.PP), 1)
+	}
+	return name + q.load()
+}
+
+// load is what stands behind a metric's name: depth and requests at once.
+func (q *Question) load() (text string) {
+	if q.Depth > 0 {
+		text += fmt.Sprintf(" @ d%d", q.Depth)
+	}
+	if q.Concurrency > 1 {
+		text += fmt.Sprintf(" c%d", q.Concurrency)
+	}
+	return text
+}
+
+// Proves reports whether anything is to be seen in the logs.
+func (q *Question) Proves() bool { return len(q.MustSeeA)+len(q.MustSeeB) > 0 }
+
+// fixedURL is the port of --url, 0 without one.
+func fixedURL(text string) (int, error) {
+	if text == "" {
+		return 0, nil
+	}
+	if err := endpoint.CheckURL(text); err != nil {
+		return 0, err
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return 0, fmt.Errorf("--url: %w", err)
+	}
+	ip := net.ParseIP(u.Hostname())
+	port, portErr := strconv.Atoi(u.Port())
+	switch {
+	case u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback() && !ip.IsUnspecified()):
+		return 0, fmt.Errorf("--url: %s is another machine, and mxflow starts the commands on this one; servers that run already are compared with --a-url and --b-url", u.Hostname())
+	case u.Scheme != "http" || portErr != nil:
+		return 0, fmt.Errorf("--url: write where both listen, such as http://localhost:8000, not %q", text)
+	}
+	return port, nil
+}
+
+// isURL tells an address from a command.
+func isURL(text string) bool {
+	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
+}
+
+// serverWords tell kinds of servers by what starts them, in a command or a script.
+var serverWords = []struct {
+	kind string
+	*regexp.Regexp
+}{
+	{"vllm", regexp.MustCompile(`\bvllm\s+serve\b|\bvllm\.entrypoints\.`)},
+	{"sglang", regexp.MustCompile(`\bsglang\.launch_server\b|\bsglang\s+serve\b`)},
+	{"llamacpp", regexp.MustCompile(`\bllama-server\b`)},
+	{"trtllm", regexp.MustCompile(`\btrtllm-serve\b`)},
+	{"transformers", regexp.MustCompile(`\btransformers\s+serve\b`)},
+	{"embedded", regexp.MustCompile(`\bmxflow\s+engine\s+serve\b`)},
+}
+
+// startedKind is the kind of server that a text starts; empty where none shows.
+func startedKind(text string) string {
+	for _, s := range serverWords {
+		if s.MatchString(text) {
+			return s.kind
+		}
+	}
+	return ""
+}
+
+// scriptOf is the text of the script that a command runs, itself or through a
+// shell, without its comments; empty where it runs none.
+func scriptOf(words []string) string {
+	for _, w := range words[:min(len(words), 2)] {
+		if info, err := os.Stat(w); err != nil || !info.Mode().IsRegular() || info.Size() > 1<<20 {
+			continue
+		}
+		if text, err := os.ReadFile(w); err == nil && bytes.HasPrefix(text, []byte("#!")) {
+			return scriptComment.ReplaceAllString(string(text), "")
+		}
+	}
+	return ""
+}
+
+var (
+	scriptComment = regexp.MustCompile(`(?m)^\s*#.*$`)
+	// fixedPort is how a command says that it always listens on one port.
+	fixedPort = regexp.MustCompile(`--port[ =](\d{2,5})\b`)
+)
+
+// settlePorts has both arms listen where mxflow asks them: at one fixed port, which
+// --url or --port in a command says, or at the one that each launch is given: as
+// {port} in the command, as $PORT and $MXFLOW_PORT otherwise. args are added to both.
+func settlePorts(arms *[2]Arm, fixed int) (port int, args []string, err error) {
+	if fixed != 0 {
+		return fixed, nil, nil
+	}
+	var flagged []int
+	for i, arm := range arms {
+		line := strings.Join(arm.Words, " ")
+		switch kind := startedKind(line); {
+		case fixedPort.MatchString(line):
+			at, err := strconv.Atoi(fixedPort.FindStringSubmatch(line)[1])
+			if err != nil || port != 0 && at != port {
+				return 0, nil, fmt.Errorf("the server of --a listens on port %d and that of --b on %d: let both take {port}, or the same port; only one of them runs at a time", port, at)
+			}
+			port = at
+		case strings.Contains(line, "{port}"):
+		case kind != "" && kind != "transformers":
+			flagged = append(flagged, i)
+		default:
+			if _, set := arm.Env["PORT"]; !set {
+				arm.Env["PORT"] = "{port}"
+			}
+		}
+	}
+	flag := []string{"--port", "{port}"}
+	if len(flagged) == len(arms) {
+		return port, flag, nil
+	}
+	for _, i := range flagged {
+		arms[i].Words = append(arms[i].Words, flag...)
+	}
+	return port, nil, nil
+}
+
+// kindOf is the kind of both servers: the one that is asked for, or what their
+// commands and scripts show; openai, of which nothing is expected but the API,
+// where they show none or two.
+func kindOf(asked string, arms [2]Arm) (kinds.Kind, error) {
+	if asked != "" {
+		k, ok := kinds.Lookup(asked)
+		if !ok || k.Name == "command" {
+			return k, fmt.Errorf("--kind: there is no kind of server %q: see mxflow engine kinds", asked)
+		}
+		return k, nil
+	}
+	found := ""
+	for i, arm := range arms {
+		kind := startedKind(strings.Join(arm.Words, " ") + "\n" + scriptOf(arm.Words))
+		if i > 0 && kind != found {
+			kind = ""
+		}
+		found = kind
+	}
+	if found == "" {
+		found = "openai"
+	}
+	k, _ := kinds.Lookup(found)
+	return k, nil
+}

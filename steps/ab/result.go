@@ -1,0 +1,516 @@
+package ab
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// Result is how a comparison came out, as the last line of --json has it.
+type Result struct {
+	Type string `json:"type"` // "ab_result"
+	// Verdict is empty after an interruption.
+	Verdict verdict.Verdict `json:"verdict,omitempty"`
+	Exit    int             `json:"exit"`
+	Said    string          `json:"said"`
+	// Metric is what was decided about, in Unit; Claim the question in words, and
+	// Gain its threshold: the least improvement in the metric's better direction.
+	Metric string  `json:"metric"`
+	Unit   string  `json:"unit"`
+	Claim  string  `json:"claim"`
+	Gain   float64 `json:"gain"`
+	A      Side    `json:"a"`
+	B      Side    `json:"b"`
+	// Change is B's against A's as a share, signed: 0.1 is 10% more. Low and High
+	// bound it as the decision did: a claim of the one would just pass, one of the
+	// other just fail.
+	Change *float64 `json:"change,omitempty"`
+	Low    *float64 `json:"low,omitempty"`
+	High   *float64 `json:"high,omitempty"`
+	// Metrics are others of the same launches, which nothing was decided about.
+	Metrics []Row  `json:"metrics,omitempty"`
+	Differs []Diff `json:"differs,omitempty"`
+	// Same counts what both were found to have in common.
+	Same    int              `json:"same"`
+	Reasons []verdict.Reason `json:"reasons,omitempty"`
+	Notes   []verdict.Reason `json:"notes,omitempty"`
+	// Moved is what was asked otherwise when these launches were seen first, and how
+	// often they were made from the start: then the error rates do not hold.
+	Moved   []verdict.Reason `json:"moved,omitempty"`
+	Advice  []string         `json:"advice,omitempty"`
+	LogTail []string         `json:"log_tail,omitempty"`
+	// Stopped is why no more launches were made, as in verdict.Stop.
+	Stopped verdict.Stop `json:"stopped,omitempty"`
+	// Unfit is the command that did not pass what comes before measuring: "A" or "B".
+	Unfit string `json:"unfit,omitempty"`
+	Most  int    `json:"most_launches"`
+	Run   string `json:"run"`
+	State string `json:"state"`
+	Plan  string `json:"plan"`
+
+	// Test is what decided, at the rates of Rates; Levels are what both had to pass before.
+	Test   *verdict.Test      `json:"-"`
+	Rates  *ledger.Statistics `json:"-"`
+	Levels []ledger.Level     `json:"-"`
+
+	// numbers are those of the session's launches, and named how the progress called
+	// them, "3 again (B)", by ID.
+	numbers map[string]int
+	named   map[string]string
+}
+
+// Side is one command and its launches.
+type Side struct {
+	Command  string   `json:"command"`
+	Kind     string   `json:"kind"`
+	Launches []Launch `json:"launches"`
+	// Replaced is how many more did not count and were made again in their place.
+	Replaced int `json:"replaced,omitempty"`
+	// Broke is how many of those the server itself ended or could not finish.
+	Broke int `json:"broke,omitempty"`
+	// Value is the mean of the launches, in logs.
+	Value *float64 `json:"value,omitempty"`
+
+	// All are its launches that nothing stands in the place of.
+	All []*ledger.Launch `json:"-"`
+}
+
+// Launch is one start that counts: its number as the progress had it, its place
+// among all starts, and the metric's median.
+type Launch struct {
+	ID     string  `json:"id"`
+	Number int     `json:"number"`
+	Order  int     `json:"order"`
+	Value  float64 `json:"value"`
+}
+
+// Result gathers how a run came out from what is on record.
+func (q *Question) Result(st *store.Store, s runtime.Summary, end *ledger.End, at Place) *Result {
+	r := &Result{
+		Type: "ab_result", Verdict: end.Verdict, Exit: end.Exit, Metric: q.Claim.Metric.Name, Unit: q.Claim.Metric.Unit,
+		Claim: "B " + q.Claim.Says(q.Label()), Gain: q.Claim.Gain, Most: q.Most(), State: at.State, Plan: at.Plan,
+		A: Side{Command: q.Arms[0].Text, Kind: q.Kind.Name}, B: Side{Command: q.Arms[1].Text, Kind: q.Kind.Name},
+	}
+	decided := map[string]*ledger.Decision{}
+	for _, row := range s.Rows {
+		if row.Decision != nil {
+			decided[row.Node.ID] = row.Decision
+		}
+	}
+	r.gather(st, decided, q.Claim.Metric.Name)
+	r.estimate(q.Claim, decided[runtime.FeatureID("B")])
+	r.causes(decided)
+	r.beforeMeasuring(decided)
+	if history := st.History(runtime.FeatureID("B")); decided[runtime.FeatureID("B")] != nil && len(history) > 0 {
+		r.Moved = report.DecidedAgain(st, history[len(history)-1])
+	}
+	r.differences(q)
+	return r
+}
+
+// gather sorts the launches of the newest session by arm; those of the
+// qualification stand in where nothing was measured.
+func (r *Result) gather(st *store.Store, decided map[string]*ledger.Decision, metric string) {
+	measured := st.Launches(store.LaunchFilter{Purpose: ledger.ForBenchmark})
+	session := ""
+	if d := decided[runtime.BenchmarkID("B")]; d != nil {
+		session = d.Session
+	}
+	if session == "" && decided[runtime.BenchmarkID("B")] == nil && len(measured) > 0 {
+		session = measured[len(measured)-1].Session // interrupted in it
+	}
+	r.number(st, session)
+	for _, side := range []struct {
+		*Side
+		variant, node string
+	}{{&r.A, "baseline", runtime.BaselineID}, {&r.B, "B", runtime.QualifyID("B")}} {
+		for _, l := range measured {
+			if l.Variant != side.variant || l.Session != session || session == "" {
+				continue
+			}
+			if again(l, measured) {
+				side.Replaced++
+				if !l.OK {
+					side.Broke++
+				}
+				continue
+			}
+			side.All = append(side.All, l)
+			if s, ok := l.Metrics["bench."+metric]; ok && l.OK && len(l.Invalid) == 0 && s.Stats["median"] > 0 {
+				side.Launches = append(side.Launches, Launch{l.ID, r.numbers[l.ID], l.Order, s.Stats["median"]})
+			}
+		}
+		if d := decided[side.node]; len(side.All) == 0 && d != nil {
+			for _, id := range d.Launches {
+				if l, ok := st.LaunchByID(id); ok {
+					side.All = append(side.All, l)
+				}
+			}
+		}
+		slices.SortFunc(side.Launches, func(x, y Launch) int { return x.Order - y.Order })
+	}
+}
+
+// again reports whether another launch was made in the place of one that does not
+// count.
+func again(l *ledger.Launch, all []*ledger.Launch) bool {
+	return slices.ContainsFunc(all, func(other *ledger.Launch) bool { return other.Replaces == l.ID })
+}
+
+// number finds out under which numbers the progress had the launches of a session.
+func (r *Result) number(st *store.Store, session string) {
+	r.numbers, r.named = map[string]int{}, map[string]string{}
+	if session == "" {
+		return
+	}
+	launches := st.Launches(store.LaunchFilter{Session: session})
+	r.numbers = ledger.Numbers(launches)
+	for _, l := range launches {
+		again := ""
+		if l.Replaces != "" {
+			again = " again"
+		}
+		r.named[l.ID] = fmt.Sprintf("%d%s (%s)", r.numbers[l.ID], again, armName(l.Variant))
+	}
+}
+
+// estimate fills in how far B is from A, with the bounds of the decision.
+func (r *Result) estimate(c Claim, d *ledger.Decision) {
+	for _, side := range []*Side{&r.A, &r.B} {
+		if m, err := stats.Mean(values(side.Launches)); err == nil {
+			side.Value = &m
+		}
+	}
+	if r.A.Value != nil && r.B.Value != nil && *r.A.Value > 0 {
+		change := *r.B.Value / *r.A.Value - 1
+		r.Change = &change
+	}
+	if d == nil || len(d.Rules) == 0 {
+		return
+	}
+	r.Rates = d.Statistics
+	for _, cmp := range d.Rules[0].Comparisons {
+		if r.Test = cmp.Test; r.Test == nil {
+			continue
+		}
+		r.Stopped = r.Test.Stop
+		for _, bound := range []*float64{r.Test.Low, r.Test.High} {
+			if bound == nil || math.IsNaN(*bound) || math.IsInf(*bound, 0) {
+				return
+			}
+		}
+		low, high := c.Change(*r.Test.Low), c.Change(*r.Test.High)
+		if low > high {
+			low, high = high, low
+		}
+		r.Low, r.High = &low, &high
+		return
+	}
+}
+
+func values(launches []Launch) (list []float64) {
+	for _, l := range launches {
+		list = append(list, l.Value)
+	}
+	return list
+}
+
+// Spread is the standard deviation of the logs of launches.
+func Spread(launches []Launch) (sd float64, ok bool) {
+	sd, df := stats.Pool([][]float64{values(launches)})
+	return sd, df > 0
+}
+
+// Broke reports whether a launch broke.
+func Broke(launches []*ledger.Launch) bool {
+	return slices.ContainsFunc(launches, func(l *ledger.Launch) bool { return !l.OK })
+}
+
+func (r *Result) LevelsPassed() bool {
+	for _, l := range r.Levels {
+		if l.Verdict != verdict.Pass {
+			return false
+		}
+	}
+	return true
+}
+
+// Told reports whether the servers themselves say that the change took effect.
+func (r *Result) Told() bool {
+	return slices.ContainsFunc(r.Differs, func(d Diff) bool {
+		return d.Observed && d.Intended != ""
+	})
+}
+
+// beforeMeasuring sees whether one of the commands did not pass what comes before
+// measuring, be it A or B: then nothing was compared, and a fail would read as if B
+// were shown to be slower.
+func (r *Result) beforeMeasuring(decided map[string]*ledger.Decision) {
+	for _, side := range [][2]string{{"A", runtime.BaselineID}, {"B", runtime.QualifyID("B")}} {
+		if d := decided[side[1]]; d != nil && d.Verdict == verdict.Fail {
+			r.Unfit, r.Verdict, r.Exit = side[0], verdict.Invalid, verdict.Invalid.ExitCode()
+			return
+		}
+	}
+}
+
+// causes are why it came out so, from the first node that did not pass; and what
+// the levels of both said.
+func (r *Result) causes(decided map[string]*ledger.Decision) {
+	for _, node := range []string{runtime.BaselineID, runtime.QualifyID("B"), runtime.BenchmarkID("B")} {
+		d := decided[node]
+		if d == nil {
+			continue
+		}
+		for _, l := range d.Levels {
+			if node != runtime.BaselineID {
+				r.Levels = append(r.Levels, l)
+			}
+			if l.Verdict == verdict.Pass && l.Name == "benchmark" {
+				r.Notes = append(r.Notes, r.reasons(l.Reasons)...)
+			}
+		}
+		if d.Verdict == verdict.Pass {
+			continue
+		}
+		who := map[string]string{runtime.BaselineID: "A", runtime.QualifyID("B"): "B"}[node]
+		for _, l := range d.Levels {
+			if l.Verdict != verdict.Pass {
+				for _, reason := range r.reasons(l.Reasons) {
+					if who != "" {
+						reason = verdict.New(code.ArmSays).On(who).From(reason)
+					}
+					r.Reasons = append(r.Reasons, reason)
+				}
+				break
+			}
+		}
+		if len(d.Levels) == 0 {
+			r.Reasons = append(r.Reasons, r.reasons(d.Reasons)...)
+		}
+		r.LogTail = d.LogTail
+		return
+	}
+	if r.Test != nil && r.Stopped != "" {
+		return // the numbers say it, and the test how
+	}
+	if d := decided[runtime.FeatureID("B")]; d != nil && d.Verdict != verdict.Pass {
+		for _, rule := range d.Rules {
+			r.Reasons = append(r.Reasons, r.reasons(rule.Reasons)...)
+		}
+	}
+}
+
+// reason is one of a decision as who has no plan understands it, with the launches of
+// the session named as the progress did.
+func (r *Result) reason(of verdict.Reason) verdict.Reason { return Reworded(of, r.named) }
+
+func (r *Result) reasons(list []verdict.Reason) (own []verdict.Reason) {
+	for _, of := range list {
+		own = append(own, r.reason(of))
+	}
+	return own
+}
+
+// Reworded is a reason as who has no plan understands it: A stands for the baseline, a
+// metric without the workload that is the only one, a launch under its name, where it
+// has one, and a flag for what a plan would declare. What a plan's owner could do is
+// said as advice, in flags too.
+func Reworded(r verdict.Reason, launches map[string]string) verdict.Reason {
+	rename := func(text string) string {
+		if name, ok := launches[text]; ok {
+			return name
+		}
+		if metric, ok := strings.CutPrefix(text, "bench."); ok && !strings.Contains(metric, " ") {
+			return strings.TrimSuffix(metric, ".gain")
+		}
+		return armName(text)
+	}
+	r = r.From(r.Causes...)
+	for i, c := range r.Causes {
+		r.Causes[i] = Reworded(c, launches)
+	}
+	args := verdict.Args{}
+	for name, v := range r.Args {
+		if name != "recorded" { // by which it is looked up
+			v.Text, v.List = rename(v.Text), slices.Clone(v.List)
+			for i := range v.List {
+				v.List[i] = rename(v.List[i])
+			}
+		}
+		args[name] = v
+	}
+	switch r.Code {
+	case code.DiffersUntested:
+		delete(args, "knobs")
+	case code.EnvironmentChanged, code.EnvironmentApart:
+		args["advised"] = verdict.Value{Text: "yes"}
+	case code.WokenLate:
+		args["flag"] = verdict.Value{Text: "--max-lag"}
+	}
+	if r.Subject, r.Args = rename(r.Subject), args; len(args) == 0 {
+		r.Args = nil
+	}
+	return r
+}
+
+// Reword says events as one who has no plan understands them.
+func Reword(ev runtime.Event) runtime.Event {
+	ev.Variant, ev.Why = armName(ev.Variant), Reworded(ev.Why, nil)
+	ev.Phase, ev.Feature = "", ""
+	switch ev.Type {
+	case "node_done", "node_locked", "node_started":
+		ev.Type = "" // the result says it
+	}
+	ev.Node = "ab"
+	return ev
+}
+
+// armName is A where a plan has the baseline.
+func armName(variant string) string {
+	if variant == ledger.Baseline {
+		return "A"
+	}
+	return variant
+}
+
+// Row is a metric of both.
+type Row struct {
+	Metric string  `json:"metric"`
+	Unit   string  `json:"unit"`
+	A      float64 `json:"a"`
+	B      float64 `json:"b"`
+	Change float64 `json:"change"`
+	// Low and High bound Change: the 95% interval over launches, absent where
+	// there are too few. Better is said where it leaves out no change at all.
+	Low    *float64 `json:"low,omitempty"`
+	High   *float64 `json:"high,omitempty"`
+	Better string   `json:"better,omitempty"`
+}
+
+// metrics are those that people look at beside the one that decides.
+func (r *Result) metrics(q *Question) {
+	for _, m := range []struct{ address, label string }{
+		{"bench.tg", fmt.Sprintf("tg%d%s", q.TG, q.load())},
+		{"bench.pp", fmt.Sprintf("pp%d%s", q.PP, q.load())},
+		{"bench.ttft", "ttft"},
+		{"bench.e2e", "e2e"},
+		{"bench.tg_total", "tg in total"},
+		{"bench.power_w", "power"},
+		{"bench.joules_per_token", "energy per token"},
+		{"gpu.memory_gb", "GPU memory"},
+		{"engine.memory_gb", "host memory"},
+		{"engine.startup_s", "start-up"},
+	} {
+		allA, unit := medians(r.A.All, m.address)
+		allB, _ := medians(r.B.All, m.address)
+		a, okA := meanOf(allA)
+		b, okB := meanOf(allB)
+		name := strings.TrimPrefix(m.address, "bench.")
+		if !okA || !okB || name == q.Claim.Metric.Name || name == "tg_total" && q.Concurrency < 2 {
+			continue
+		}
+		row := Row{Metric: m.label, Unit: unit, A: a, B: b, Change: b/a - 1}
+		apart := row.Bound(allA, allB)
+		if known, ok := measure.Lookup(name[strings.LastIndexByte(name, '.')+1:]); ok && apart {
+			row.Better = "worse"
+			if known.Better == measure.Neither {
+				row.Better = ""
+			} else if b > a == (known.Better == measure.Higher) {
+				row.Better = "better"
+			}
+		}
+		r.Metrics = append(r.Metrics, row)
+	}
+}
+
+// Bound fills in the interval of the change over launches, and reports whether
+// it leaves out no change at all.
+func (row *Row) Bound(a, b []float64) (apart bool) {
+	d, err := stats.LogDifference(b, a)
+	if err != nil || !d.Bounded {
+		return false
+	}
+	low, high := math.Expm1(d.Low), math.Expm1(d.High)
+	if math.IsInf(high, 0) {
+		return false
+	}
+	row.Low, row.High = &low, &high
+	return low > 0 || high < 0
+}
+
+// medians are a metric's values, one of each launch that counts, and its unit.
+func medians(launches []*ledger.Launch, address string) (all []float64, unit string) {
+	for _, l := range launches {
+		if s, has := l.Metrics[address]; has && l.OK && l.Purpose == ledger.ForBenchmark {
+			all, unit = append(all, s.Stats["median"]), s.Unit
+		}
+	}
+	return all, unit
+}
+
+func meanOf(values []float64) (mean float64, ok bool) {
+	mean, err := stats.Mean(values)
+	return mean, err == nil && len(values) > 0 && mean > 0
+}
+
+// Open is what would settle a comparison that stayed open.
+type Open struct {
+	// Spread is how much launches vary, and Gap how far B is from the claim: shares, in logs.
+	Spread, Gap float64
+	// Settling is the number of launches of each that would likely settle it; 0 where
+	// none of those that are looked at would.
+	Settling int
+	// Last is the last of these, and Resolves the gap that it likely tells.
+	Last     int
+	Resolves float64
+}
+
+// Open is not known where launches are too few to vary.
+func (r *Result) Open(q *Question) (o Open, known bool) {
+	a, okA := Spread(r.A.Launches)
+	b, okB := Spread(r.B.Launches)
+	if !okA || !okB || r.Change == nil {
+		return o, false
+	}
+	o.Spread = math.Sqrt((a*a + b*b) / 2)
+	gain := q.Claim.Change(*r.Change)
+	o.Gap = math.Abs(math.Log1p(gain) - math.Log1p(q.Claim.Gain))
+	if q.Claim.Lower() {
+		o.Gap = math.Abs(math.Log1p(-gain) - math.Log1p(-q.Claim.Gain))
+	}
+	usual := plans.UsualDecision()
+	design, err := stats.Offer(usual.FalsePass, usual.FalseFail, usual.Min, max(usual.Max, q.Most()), false)
+	if err != nil {
+		return o, false
+	}
+	if r.Stopped != verdict.StopFutile {
+		o.Settling = design.Settling(min(len(r.A.Launches), len(r.B.Launches)), o.Gap, o.Spread)
+	}
+	o.Last = design.Last()
+	o.Resolves = design.Resolves(o.Last) * o.Spread
+	return o, true
+}
+
+// busyCPUs is a share of the machine's processors from which on programs wait for
+// each other.
+const busyCPUs = 0.9
+
+// Busy reports whether the machine had nothing to spare, which makes launches vary, and
+// the share of its processors that was busy.
+func (r *Result) Busy() (share float64, busy bool) {
+	shares, _ := medians(slices.Concat(r.A.All, r.B.All), "host.cpu_share")
+	mean, err := stats.ArithmeticMean(shares)
+	return mean, err == nil && len(shares) > 0 && mean >= busyCPUs
+}

@@ -1,0 +1,159 @@
+package ab
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/internal/shell"
+	"github.com/mxflow/mxflow/plans/redact"
+)
+
+// Arm is one side of a comparison as the command line gives it.
+type Arm struct {
+	// Flag is "a" or "b", Text what stood there.
+	Flag, Text string
+	// Env are the assignments before the command, Words the command itself.
+	Env   map[string]string
+	Words []string
+}
+
+var (
+	assignment = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)=`)
+	// secretFlag is what arguments are called that hold a secret.
+	secretFlag = regexp.MustCompile(`^(--(?:api-key|hf-token|auth-token|token|password|secret))(?:=.|$)`)
+	// plainAssignment is one that needs no quotes, with what parts it from the next.
+	plainAssignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=[^\s'"$` + "`" + `\\|&;<>()*?\[#~]*\s+`)
+)
+
+// ParseArm reads 'NAME=value… program argument…'.
+func ParseArm(flag, text string) (Arm, error) {
+	arm := Arm{Flag: flag, Text: strings.TrimSpace(text), Env: map[string]string{}}
+	words, err := shell.Words(arm.Text)
+	var needs *shell.NeedsShell
+	switch {
+	case errors.As(err, &needs):
+		return arm, fmt.Errorf("--%s: %w, and none is started. Write it out, quote it, or start a shell yourself: --%s %s",
+			flag, err, flag, quote(throughShell(arm.Text)))
+	case err != nil:
+		return arm, fmt.Errorf("--%s: %w", flag, err)
+	}
+	for len(words) > 0 {
+		m := assignment.FindStringSubmatch(words[0])
+		if m == nil {
+			break
+		}
+		arm.Env[m[1]] = words[0][len(m[0]):]
+		words = words[1:]
+	}
+	if arm.Words = words; len(words) == 0 || words[0] == "" {
+		return arm, fmt.Errorf("--%s: there is no command in %q: give the one that starts the server, such as --%s 'KERNEL=marlin ./serve.sh'", flag, text, flag)
+	}
+	for _, w := range slices.Concat(words, slices.Collect(maps.Values(arm.Env))) {
+		if strings.ContainsRune(w, 0) {
+			return arm, fmt.Errorf("--%s: a command holds no NUL", flag)
+		}
+	}
+	for _, w := range words {
+		if m := secretFlag.FindStringSubmatch(w); m != nil {
+			return arm, fmt.Errorf("--%s: what stands behind %s looks like a secret, and would be recorded and stand in the plan: leave it out, or export the variable that the server reads it from", flag, m[1])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(arm.Env)) {
+		if redact.SecretName(name) && arm.Env[name] != "" {
+			return arm, fmt.Errorf("--%s: %s looks like a secret, and would be recorded and stand in the plan. Export it before instead: the server inherits what mxflow has", flag, name)
+		}
+	}
+	return arm, nil
+}
+
+// throughShell is the command run by a shell, its assignments left outside.
+func throughShell(text string) string {
+	env, rest := "", text
+	for {
+		m := plainAssignment.FindString(rest)
+		if m == "" {
+			break
+		}
+		env, rest = env+strings.TrimSpace(m)+" ", rest[len(m):]
+	}
+	if !strings.ContainsAny(rest, "|&;\n(") {
+		rest = "exec " + rest
+	}
+	return env + "sh -c '" + strings.ReplaceAll(rest, "'", `'\''`) + "'"
+}
+
+// Shape is two arms as one engine and one knob: what they share, and what each
+// has of its own.
+type Shape struct {
+	// Env, Command and Args are the engine's.
+	Env     map[string]string
+	Command []string
+	Args    []string
+	Own     [2]Own
+}
+
+// Own is what one value of the knob sets. Command is nil where the engine's
+// holds.
+type Own struct {
+	Env           map[string]string
+	Command, Args []string
+}
+
+// ShapeOf takes apart what two commands share and what they do not. Trailing
+// arguments that differ become arguments of the knob; where the programs do, or
+// words in the middle would fall apart, each has its whole command.
+func ShapeOf(a, b Arm) (Shape, error) {
+	s := Shape{Env: map[string]string{}}
+	for i, arm := range []Arm{a, b} {
+		other := []Arm{b, a}[i]
+		s.Own[i].Env = map[string]string{}
+		for name, value := range arm.Env {
+			if theirs, has := other.Env[name]; has && theirs == value {
+				s.Env[name] = value
+			} else {
+				s.Own[i].Env[name] = value
+			}
+		}
+	}
+	n := 0
+	for n < len(a.Words) && n < len(b.Words) && a.Words[n] == b.Words[n] {
+		n++
+	}
+	same := n == len(a.Words) && n == len(b.Words)
+	switch {
+	case same && len(s.Own[0].Env)+len(s.Own[1].Env) == 0:
+		return s, fmt.Errorf("--a and --b are the same command, so there is nothing under test: let them differ in a variable (KERNEL=…), in arguments or in the program")
+	case same:
+		s.Command = a.Words
+	case n == 0:
+		s.Command = a.Words
+		s.Own[1].Command = b.Words
+	default:
+		if n > 1 && strings.HasPrefix(a.Words[n-1], "-") {
+			n-- // a flag stays with its value
+		}
+		s.Command = a.Words[:n]
+		s.Own[0].Args, s.Own[1].Args = a.Words[n:], b.Words[n:]
+	}
+	return s, nil
+}
+
+// quote writes a word so that a shell reads it as it is.
+func quote(word string) string {
+	if held, ok := strings.CutSuffix(word, "{port}"); ok && (held == "" || shell.Quote(held) == held) {
+		return word
+	}
+	return shell.Quote(word)
+}
+
+func join(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = quote(w)
+	}
+	return strings.Join(quoted, " ")
+}
