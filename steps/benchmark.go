@@ -102,3 +102,85 @@ func (b *benchmark) differ(s *runtime.Scope, vs []*variant.Variant) (verdict.Rea
 	}
 	return b.lab.disagree(launches, vs)
 }
+
+// judged is how answers are looked at, for the decision's key.
+func judged(workloads []*plans.Workload) (parts []any) {
+	for _, w := range workloads {
+		parts = append(parts, w.Name, w.Coherence)
+	}
+	return parts
+}
+
+// Foresee implements runtime.Foreseer: the launches that the session lacks, at
+// most. Those of a parent that siblings share are the first sibling's.
+func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.PlannedLaunch, error) {
+	_, a, err := b.arms(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := &ledger.Decision{Variant: a.candidate.Knobs}
+	switch q := s.Outcome(runtime.QualifyID(b.feature.Name)); {
+	case q == nil:
+		return out, nil, nil
+	case q.Verdict != verdict.Pass:
+		out.Verdict, _ = decide.Broken(q)
+		return out, nil, nil
+	}
+	view := b.lab.view(s)
+	own, _, err := b.lab.sessionOf(s, b.feature)
+	if err != nil {
+		return nil, nil, err
+	}
+	work := b.lab.WorkKey(b.workloads())
+	if out.Session, err = b.lab.continues(s, own, work); err != nil {
+		return nil, nil, err
+	}
+	have, err := b.lab.session(out.Session)
+	if err != nil {
+		return nil, nil, err
+	}
+	own.CloseRetracted(view, have)
+	if len(have) > 0 {
+		if err := own.Look(view, have); err != nil {
+			return nil, nil, err
+		}
+	}
+	var launches []runtime.PlannedLaunch
+	for _, launch := range own.Took(have) {
+		out.Launches = append(out.Launches, launch.ID)
+	}
+	if own.Open {
+		out.Launches = nil // and more, which are not known
+		next, before := own.NextLook(view, out.Session, work), b.launchedBefore(s)
+		for round := own.Rounds + 1; round <= own.Most; round++ {
+			for _, v := range own.variants {
+				if before && v.Key != own.Arms.Candidate.Key {
+					continue
+				}
+				l := planned(v, ledger.ForBenchmark)
+				l.Sure = round <= next
+				launches = append(launches, l)
+			}
+		}
+	}
+	out.Reasons = own.Resolvable(view, out.Session, work)
+	return out, launches, nil
+}
+
+// launchedBefore reports whether a sibling that comes first launches the parent
+// for this one too.
+func (b *benchmark) launchedBefore(s *runtime.Scope) bool {
+	for _, other := range b.lab.Graph.Siblings(b.feature) {
+		if other.Name == b.feature.Name {
+			return false
+		}
+		if d := s.Outcome(runtime.BenchmarkID(other.Name)); d != nil && d.Verdict == verdict.Pass && d.Because.IsZero() && d.Launches == nil {
+			return true // foreseen in this preview, and not recorded
+		}
+	}
+	return false
+}
+
+func planned(v *variant.Variant, purpose string) runtime.PlannedLaunch {
+	return runtime.PlannedLaunch{Variant: v.Name, VariantKey: v.Key, Engine: v.Spec.Kind, Purpose: purpose, Sure: true}
+}

@@ -6,12 +6,92 @@ import (
 	"slices"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/variant"
 )
+
+// member is one candidate of a session, with what is launched for it.
+type member struct {
+	decide.Member
+	// variants are the parent, the candidate and, where a rule compares with it,
+	// the baseline.
+	variants []*variant.Variant
+	// broken is the first of its launches that did not end well.
+	broken *ledger.Launch
+	// invalid is why its launches do not count, as far as was looked at.
+	invalid verdict.Reason
+}
+
+func newMember(p *plans.Plan, f *plans.Feature, a arms, vs []*variant.Variant) *member {
+	var keys []string
+	for _, v := range vs {
+		keys = append(keys, v.Key)
+	}
+	return &member{Member: decide.NewMember(p, f, a.keyed(), keys), variants: vs}
+}
+
+// member makes what one feature needs of a session.
+func (l *Lab) member(s *runtime.Scope, f *plans.Feature) (*member, error) {
+	vs, a, err := (&benchmark{lab: l, feature: f}).arms(s)
+	if err != nil {
+		return nil, err
+	}
+	return newMember(l.Plan, f, a, vs), nil
+}
+
+// sessionOf are f as a member and all that are measured together with it, f among
+// them, in the order of the graph: its siblings that are qualified and have to be
+// measured too.
+func (l *Lab) sessionOf(s *runtime.Scope, f *plans.Feature) (own *member, all []*member, err error) {
+	if own, err = l.member(s, f); err != nil {
+		return nil, nil, err
+	}
+	for _, other := range l.Graph.Siblings(f) {
+		if other.Name == f.Name {
+			all = append(all, own)
+			continue
+		}
+		wanted, err := l.toMeasure(s, other)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !wanted {
+			continue
+		}
+		m, err := l.member(s, other)
+		if err != nil {
+			return nil, nil, err
+		}
+		// A sibling whose parent came out as another variant has its own session.
+		if m.Arms.Parent.Key == own.Arms.Parent.Key && m.Arms.Candidate.Key != m.Arms.Parent.Key {
+			all = append(all, m)
+		}
+	}
+	return own, all, nil
+}
+
+// toMeasure reports whether an apply still has to measure a sibling.
+func (l *Lab) toMeasure(s *runtime.Scope, f *plans.Feature) (bool, error) {
+	id := runtime.BenchmarkID(f.Name)
+	n := l.Graph.Node(id)
+	if n == nil || s.Outcome(id) != nil || !s.LockedBy(id).IsZero() {
+		return false, nil
+	}
+	if q := s.Outcome(runtime.QualifyID(f.Name)); q == nil || q.Verdict != verdict.Pass {
+		return false, nil
+	}
+	sibling := *s
+	sibling.Node = n
+	keys, err := (&benchmark{lab: l, feature: f}).Keys(&sibling)
+	if err != nil {
+		return false, err
+	}
+	return s.Chosen != nil && s.Chosen(n, keys).Action != runtime.Reuse, nil
+}
 
 // maxReplaced is how often one slot is launched again because the machine
 // disturbed it: more, and the machine is not fit to measure on.
@@ -183,4 +263,171 @@ func (s *session) looks() error {
 		}
 	}
 	return nil
+}
+
+// made is how many launches of each variant stand in nobody's place.
+func (s *session) made() map[string]int {
+	made := map[string]int{}
+	for i, launch := range s.all {
+		if !slices.ContainsFunc(s.all[:i], func(o *ledger.Launch) bool {
+			return o.VariantKey == launch.VariantKey && o.Ordinal == launch.Ordinal
+		}) {
+			made[launch.VariantKey]++
+		}
+	}
+	return made
+}
+
+// slots is how many those are of all variants.
+func (s *session) slots() (n int) {
+	for _, made := range s.made() {
+		n += made
+	}
+	return n
+}
+
+// total is how many launches the session takes at most, with those of who dropped
+// out or came before.
+func (s *session) total() int {
+	most := s.made()
+	for _, m := range s.members {
+		for _, v := range m.variants {
+			want := m.Rounds
+			if m.Open {
+				want = m.Most
+			}
+			most[v.Key] = max(most[v.Key], want)
+		}
+	}
+	n := 0
+	for _, rounds := range most {
+		n += rounds
+	}
+	return n
+}
+
+func (s *session) crashes(v *variant.Variant) []*ledger.Launch {
+	candidate := slices.ContainsFunc(s.members, func(m *member) bool { return m.Arms.Candidate.Key == v.Key })
+	return s.lab.crashes(v.Key, s.id, candidate)
+}
+
+// crashes are the starts of a variant on this machine that crashed since its last
+// launch that counts; of what is a candidate in the session where candidate is set.
+func (l *Lab) crashes(key, session string, candidate bool) []*ledger.Launch {
+	if l.Store == nil {
+		return nil
+	}
+	elsewhere := func(r *ledger.RunStart) bool { return variant.MachineKey(r.Environment, l.Plan) != l.MachineKey }
+	return decide.Crashes(l.Store.Records(), key, session, candidate, elsewhere)
+}
+
+// crashedSince reports whether a candidate crashed when it was qualified anew after
+// all the launches of its session, and a rule reads crashes: then there is none that
+// counts it, and none will come.
+func (l *Lab) crashedSince(m *member, session string) bool {
+	return decide.ReadsCrashes(l.Plan, m.Feature) && slices.ContainsFunc(l.crashes(m.Arms.Candidate.Key, session, true), func(launch *ledger.Launch) bool {
+		return launch.Purpose == ledger.ForQualification
+	})
+}
+
+// countsCrashes says which starts of before a session's own a launch counts; no fact
+// where there are none.
+func countsCrashes(launch *ledger.Launch, before []*ledger.Launch) verdict.Reason {
+	var ids []string
+	for _, c := range before {
+		if c.Session != launch.Session {
+			ids = append(ids, c.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return verdict.Reason{}
+	}
+	return verdict.New(code.CountsCrashes, verdict.List("launches", ids))
+}
+
+// died keeps that a launch broke: the nodes of other candidates in the session do
+// not try it again behind the back of whoever has to hear of it. The next apply does.
+func (s *session) died(launch *ledger.Launch) {
+	if s.lab.died == nil {
+		s.lab.died = map[string]*ledger.Launch{}
+	}
+	s.lab.died[s.id+launch.VariantKey] = launch
+}
+
+// dropDead leaves out members whose candidate broke earlier in this apply.
+func (s *session) dropDead() {
+	for _, m := range s.members {
+		if l := s.lab.died[s.id+m.Arms.Candidate.Key]; l != nil {
+			m.broken, m.Open = l, false
+		}
+	}
+}
+
+// judged says whether a member's launches count.
+func (s *session) judged(m *member) (verdict.Verdict, []verdict.Reason, error) {
+	used := m.Took(s.all)
+	v, reasons, err := s.lab.valid(used, m.variants, s.ws, m.Rounds)
+	if err != nil || v != verdict.Pass {
+		return v, reasons, err
+	}
+	why, err := s.lab.disagree(used, m.variants)
+	if err == nil && !why.IsZero() {
+		return verdict.Invalid, []verdict.Reason{why}, nil
+	}
+	return v, reasons, err
+}
+
+// conclude is the benchmark level of the member that was asked about.
+func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision, level *ledger.Level) error {
+	out.Session = s.id
+	used := m.Took(s.all)
+	for _, launch := range used {
+		out.Launches = append(out.Launches, launch.ID)
+	}
+	if l := m.broken; l != nil {
+		out.Launches = append(out.Launches, l.ID)
+		level.Verdict = verdict.Invalid
+		level.Reasons = []verdict.Reason{verdict.New(code.LaunchLost, verdict.Int("number", ledger.Numbers(s.all)[l.ID]), verdict.Text("variant", l.Variant)).
+			On(l.ID).From(whyNot(l)...)}
+		if !l.OK {
+			level.Verdict = verdict.Error
+			out.LogTail, out.Exit = l.LogTail, l.Exit
+		}
+		return nil
+	}
+	if !m.invalid.IsZero() {
+		level.Verdict, level.Reasons = verdict.Invalid, []verdict.Reason{m.invalid}
+		return nil
+	}
+	var err error
+	if level.Verdict, level.Reasons = s.lab.MovedTrees(ctx, used, m.variants, s.scope.Outcome(runtime.QualifyID(m.Feature.Name))); level.Verdict != "" {
+		return nil
+	}
+	if level.Verdict, level.Reasons, err = s.judged(m); err == nil && level.Verdict == verdict.Pass {
+		for i, r := range level.Reasons {
+			if r.Code == code.LaunchesPerArm {
+				level.Reasons[i] = m.Spared()
+			}
+		}
+		level.Reasons = append(level.Reasons, s.replaced(m)...)
+	}
+	return err
+}
+
+// replaced names launches that do not count, and why.
+func (s *session) replaced(m *member) (notes []verdict.Reason) {
+	for _, launch := range s.all {
+		if m.Has(launch.VariantKey) && !decide.Sound(launch) && launch.Ordinal <= m.Rounds {
+			notes = append(notes, verdict.New(code.LaunchReplaced).On(launch.ID).From(whyNot(launch)...))
+		}
+	}
+	return notes
+}
+
+// whyNot is why a launch does not count.
+func whyNot(l *ledger.Launch) []verdict.Reason {
+	if !l.OK {
+		return []verdict.Reason{l.Error}
+	}
+	return l.Invalid
 }

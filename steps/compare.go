@@ -3,9 +3,13 @@ package steps
 import (
 	"context"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -171,4 +175,121 @@ func (c *compare) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 		}
 	}
 	return &ledger.Decision{Session: session}, launches, nil
+}
+
+// counts judges whether the launches of an engine count: an engine that answers
+// garbage more often than the reference has proved nothing by being fast, and a
+// prompt that it had cached was not computed. The verdict is empty where they do.
+func counts(own, reference []*ledger.Launch) (verdict.Verdict, verdict.Reason) {
+	garbage := func(launches []*ledger.Launch) (list []verdict.Reason) {
+		for _, l := range launches {
+			list = append(list, l.Incoherent...)
+		}
+		return list
+	}
+	for _, l := range own {
+		if len(l.Invalid) > 0 {
+			return verdict.Invalid, verdict.New(code.LaunchSays).On(l.ID).From(l.Invalid...)
+		}
+	}
+	mine, theirs := garbage(own), garbage(reference)
+	if len(mine) > len(theirs) {
+		return verdict.Invalid, verdict.New(code.MoreGarbage, verdict.Int("answers", len(mine)), verdict.Int("theirs", len(theirs))).From(mine[0])
+	}
+	return "", verdict.Reason{}
+}
+
+// rowNotes say what to know of a row: engines count the tokens of one text each
+// in their own way, so that tok/s of two of them are not of the same text.
+func rowNotes(own, reference []*ledger.Launch) []verdict.Reason {
+	var notes []verdict.Reason
+	if len(own) > 0 && len(reference) > 0 {
+		for _, address := range slices.Sorted(maps.Keys(own[0].Metrics)) {
+			cell, isPrompt := strings.CutSuffix(address, ".prompt_tokens")
+			if !isPrompt {
+				continue
+			}
+			mine, ok := own[0].Metrics[address].Stats["median"]
+			theirs, known := reference[0].Metrics[address].Stats["median"]
+			if ok && known && mine != theirs {
+				notes = append(notes, verdict.New(code.PromptTokens, verdict.Int("own", int(math.Round(mine))), verdict.Int("reference", int(math.Round(theirs)))).On(cell))
+			}
+		}
+	}
+	for _, l := range own {
+		for _, n := range l.Notes {
+			notes = append(notes, verdict.New(code.NoteOf).On(l.ID).From(n))
+		}
+	}
+	return notes
+}
+
+// interleave plans rounds in which every arm is launched once.
+func interleave(arms []*variant.Variant, rounds int) []slot {
+	var out []slot
+	for r := range rounds {
+		for _, v := range roundOf(arms, r+1) {
+			out = append(out, slot{variant: v, ordinal: r + 1, order: len(out) + 1, number: len(out) + 1})
+		}
+	}
+	return out
+}
+
+// sessionID names the session that a comparison goes on with: one that was recorded
+// for the same measurement, also when another one came in between, otherwise a
+// new one of this attempt. A session that a reboot cut is not continued: the
+// machine before and after it are not the same arm.
+func (l *Lab) sessionID(s *runtime.Scope, wanted int) (string, error) {
+	if p := l.measured(s); p != nil {
+		whole, err := l.usable(p.Session, wanted)
+		if err != nil || whole {
+			return p.Session, err
+		}
+	}
+	for cut := 0; ; cut++ {
+		id := "s-" + runtime.ShortID(s.Keys.Measure, s.Attempt, cut)
+		ok, err := l.usable(id, wanted)
+		if err != nil || ok {
+			return id, err
+		}
+	}
+}
+
+// measured is the newest decision that rests on the measurement that is asked
+// for; nil when it broke, or when a person wants another one.
+func (l *Lab) measured(s *runtime.Scope) *ledger.Decision {
+	if s.Asked() || l.Store == nil {
+		return nil
+	}
+	history := l.Store.History(s.Node.ID)
+	for i := len(history) - 1; i >= 0; i-- {
+		d := history[i].Decision
+		if d.MeasureKey != s.Keys.Measure || d.Session == "" {
+			continue
+		}
+		if d.Verdict.Kept() {
+			return d
+		}
+		return nil
+	}
+	return nil
+}
+
+// usable reports whether a session has all it needs or may go on.
+func (l *Lab) usable(id string, wanted int) (bool, error) {
+	launches, err := l.session(id)
+	if err != nil {
+		return false, err
+	}
+	return l.sameBoot(launches) || len(launches) >= wanted, nil
+}
+
+// existing finds the launch of a slot; nil when it has to be made.
+func existing(launches []*ledger.Launch, sl slot) *ledger.Launch {
+	for _, launch := range launches {
+		if launch.VariantKey == sl.variant.Key && launch.Ordinal == sl.ordinal {
+			return launch
+		}
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/variant"
 )
@@ -191,4 +192,116 @@ func qualificationLevels(p *plans.Protocol) []*plans.Block {
 		}
 	}
 	return out
+}
+
+// qualified reports whether another node has already qualified a variant. Other
+// engines are confirmed on only where features pass, so which of those nodes there
+// are would depend on what else is decided: there, each qualifies for itself.
+func (q *qualify) qualified(s *runtime.Scope, v *variant.Variant) bool {
+	if q.feature.Engine != "" {
+		return false
+	}
+	passed := func(id string) bool {
+		d := s.Outcome(id)
+		return d != nil && d.Verdict == verdict.Pass && maps.Equal(d.Variant, v.Knobs)
+	}
+	if s.Foreseen != nil {
+		if _, known := s.Foreseen.Load(v); known {
+			return true
+		}
+	}
+	if passed(runtime.BaselineID) {
+		if s.Foreseen != nil {
+			s.Foreseen.Store(v, true)
+		}
+		return true
+	}
+	for _, ph := range q.lab.Plan.Phases {
+		for _, f := range ph.Features {
+			for _, c := range runtime.Candidates(f) {
+				if c.Name != q.feature.Name && passed(runtime.QualifyID(c.Name)) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// nothingUnderTest says why launches of a candidate would show nothing: it comes out
+// as the variant that it is compared with. No fact where it does not, and where
+// nothing is compared.
+func (l *Lab) nothingUnderTest(s *runtime.Scope, f *plans.Feature) (verdict.Reason, error) {
+	if f == nil || !decide.Benchmarked(l.Plan, f) {
+		return verdict.Reason{}, nil
+	}
+	a, err := l.armsOf(s, f)
+	if err != nil || a.candidate.Key != a.parent.Key {
+		return verdict.Reason{}, err
+	}
+	return nothingUnderTest(a), nil
+}
+
+func nothingUnderTest(a arms) verdict.Reason {
+	return verdict.New(code.NothingUnderTest, verdict.Text("parent", a.parent.Name))
+}
+
+// spared says why nothing is launched, because it could show nothing.
+func (q *qualify) spared(s *runtime.Scope, candidate *variant.Variant) (verdict.Reason, error) {
+	if why, err := q.lab.confirmsNothing(s, q.feature, candidate); !why.IsZero() || err != nil {
+		return why, err
+	}
+	return q.lab.nothingUnderTest(s, q.feature)
+}
+
+// confirmsNothing says why a confirmation could only repeat what is known: with its
+// knobs the other engine comes out as the first one, so that its launches would be
+// the very same. No fact where it is another one, and for what is no confirmation.
+func (l *Lab) confirmsNothing(s *runtime.Scope, f *plans.Feature, candidate *variant.Variant) (verdict.Reason, error) {
+	if f == nil || f.Engine == "" {
+		return verdict.Reason{}, nil
+	}
+	first, err := l.armsOf(s, l.Plan.Feature(f.Of))
+	if err != nil || first.candidate.Key != candidate.Key {
+		return verdict.Reason{}, err
+	}
+	return verdict.New(code.ConfirmsNothing, verdict.Text("engine", f.Engine), verdict.Text("first", first.candidate.Engine)).On(first.candidate.Name), nil
+}
+
+// qualifyKey: the variants, the levels with their settings, and the machine.
+func (l *Lab) qualifyKey(protocol *plans.Protocol, vs ...*variant.Variant) string {
+	var parts []any
+	for _, v := range vs {
+		parts = append(parts, v.Key, variant.EvidenceFor(l.Plan, v.Knobs))
+	}
+	parts = append(parts, levelParts(protocol)...)
+	return l.Sealed("qualify", variant.MeasuringVersion, l.MachineKey, parts)
+}
+
+// levelParts are the levels that a variant is qualified by, with their settings.
+func levelParts(protocol *plans.Protocol) (parts []any) {
+	for _, level := range qualificationLevels(protocol) {
+		parts = append(parts, level.Kind, level.Attrs)
+	}
+	return parts
+}
+
+// Foresee implements runtime.Foreseer.
+func (q *qualify) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.PlannedLaunch, error) {
+	vs, err := q.variants(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := &ledger.Decision{Variant: vs[len(vs)-1].Knobs}
+	if why, err := q.spared(s, vs[len(vs)-1]); !why.IsZero() || err != nil {
+		out.Verdict, out.Reasons = verdict.Invalid, []verdict.Reason{why}
+		return out, nil, err
+	}
+	var launches []runtime.PlannedLaunch
+	for _, v := range vs {
+		if len(levelsOf(q.protocol(), v)) > 0 {
+			launches = append(launches, planned(v, ledger.ForQualification))
+		}
+	}
+	return out, launches, nil
 }
