@@ -8,6 +8,7 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/decide"
+	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -52,12 +53,12 @@ func (b *benchmark) workloads() (ws []*plans.Workload) {
 }
 
 // arms lists the variants to launch. The baseline joins when a rule asks for it.
-func (b *benchmark) arms(s *runtime.Scope) ([]*variant.Variant, arms, error) {
-	a, err := b.lab.armsOf(s, b.feature)
+func (b *benchmark) arms(s *runtime.Scope) ([]*variant.Variant, launch.Arms, error) {
+	a, err := b.lab.Arms(s, b.feature)
 	if err != nil {
 		return nil, a, err
 	}
-	return a.distinct(decide.ReadsRoot(b.lab.Plan, b.feature) || decide.Interacts(b.lab.view(s), b.feature)), a, nil
+	return a.Distinct(decide.ReadsRoot(b.lab.Plan, b.feature) || decide.Interacts(b.lab.View(s), b.feature)), a, nil
 }
 
 // Keys: the number of launches decides, it does not measure, so asking for more
@@ -118,7 +119,7 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 	if err != nil {
 		return nil, nil, err
 	}
-	out := &ledger.Decision{Variant: a.candidate.Knobs}
+	out := &ledger.Decision{Variant: a.Candidate.Knobs}
 	switch q := s.Outcome(runtime.QualifyID(b.feature.Name)); {
 	case q == nil:
 		return out, nil, nil
@@ -126,7 +127,7 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 		out.Verdict, _ = decide.Broken(q)
 		return out, nil, nil
 	}
-	view := b.lab.view(s)
+	view := b.lab.View(s)
 	own, _, err := b.lab.sessionOf(s, b.feature)
 	if err != nil {
 		return nil, nil, err

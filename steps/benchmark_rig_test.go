@@ -8,6 +8,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -72,7 +73,7 @@ func newRig(t *testing.T, speed speeds) *rig {
 	r := &rig{session: &session{lab: lab, scope: scope, id: "s-1", ws: p.Workloads}}
 	for _, f := range p.Phases[0].Features {
 		candidate := &variant.Variant{Name: f.Name, Key: f.Name}
-		r.members = append(r.members, newMember(p, f, arms{candidate: candidate, parent: parent, root: parent}, []*variant.Variant{parent, candidate}))
+		r.members = append(r.members, newMember(p, f, launch.Arms{Candidate: candidate, Parent: parent, Root: parent}, []*variant.Variant{parent, candidate}))
 	}
 	r.launch = func(_ context.Context, sl slot, _ int, tries []*ledger.Launch) (*ledger.Launch, error) {
 		l := &ledger.Launch{

@@ -22,13 +22,13 @@ func (b *benchmark) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision
 	}
 	ws := b.workloads()
 	level := ledger.Level{Name: benchmarkLevel}
-	out := &ledger.Decision{Variant: maps.Clone(a.candidate.Knobs)}
+	out := &ledger.Decision{Variant: maps.Clone(a.Candidate.Knobs)}
 	switch q := s.Outcome(runtime.QualifyID(b.feature.Name)); {
 	case q != nil && q.Verdict != verdict.Pass:
 		v, cause := decide.Broken(q)
 		level.Verdict, level.Reasons = v, []verdict.Reason{verdict.New(code.NotMeasured).From(cause)}
 		out.Derived = true
-	case a.candidate.Key == a.parent.Key:
+	case a.Candidate.Key == a.Parent.Key:
 		level.Verdict = verdict.Invalid
 		level.Reasons = []verdict.Reason{nothingUnderTest(a)}
 		out.Derived = true
@@ -69,7 +69,7 @@ func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.W
 	if run.all, err = b.lab.session(run.id); err != nil {
 		return err
 	}
-	closed := own.CloseRetracted(b.lab.view(s), run.all)
+	closed := own.CloseRetracted(b.lab.View(s), run.all)
 	// Whoever is not part of a session that goes on has one of its own, unless it was
 	// cut in its first round, before everybody's turn.
 	cut := b.lab.cutAtOnce(run.all, members)

@@ -11,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/decide"
+	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -26,12 +27,12 @@ type member struct {
 	invalid verdict.Reason
 }
 
-func newMember(p *plans.Plan, f *plans.Feature, a arms, vs []*variant.Variant) *member {
+func newMember(p *plans.Plan, f *plans.Feature, a launch.Arms, vs []*variant.Variant) *member {
 	var keys []string
 	for _, v := range vs {
 		keys = append(keys, v.Key)
 	}
-	return &member{Member: decide.NewMember(p, f, a.keyed(), keys), variants: vs}
+	return &member{Member: decide.NewMember(p, f, a.Keyed(), keys), variants: vs}
 }
 
 // member makes what one feature needs of a session.
@@ -240,7 +241,7 @@ func (s *session) looks() error {
 			continue
 		}
 		before := m.Rounds
-		if err := m.Look(s.lab.view(s.scope), s.all); err != nil {
+		if err := m.Look(s.lab.View(s.scope), s.all); err != nil {
 			return err
 		}
 		if m.Rounds == 0 {

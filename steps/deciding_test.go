@@ -78,50 +78,50 @@ func TestArmsOfChoices(t *testing.T) {
 	outcomes := map[string]*ledger.Decision{}
 	s := scopeOf(outcomes, nil)
 	for i, value := range []string{"small", "large"} {
-		a, err := l.armsOf(s, sized.Alternatives[i])
-		if err != nil || a.candidate.Knobs["size"] != value || a.candidate.Knobs["a"] != "on" || a.parent.Name != "baseline" || a.parent.Knobs["size"] != "none" {
+		a, err := l.Arms(s, sized.Alternatives[i])
+		if err != nil || a.Candidate.Knobs["size"] != value || a.Candidate.Knobs["a"] != "on" || a.Parent.Name != "baseline" || a.Parent.Knobs["size"] != "none" {
 			t.Errorf("%s: %+v %v", value, a, err)
 		}
 	}
 	confirm := sized.Confirm[0]
 	for _, f := range []*plans.Feature{sized, confirm, l.Plan.Feature("stacked"), l.Plan.Feature("child")} {
-		if _, err := l.armsOf(s, f); !errors.Is(err, runtime.ErrUndecided) {
+		if _, err := l.Arms(s, f); !errors.Is(err, runtime.ErrUndecided) {
 			t.Errorf("%s before anything is decided: %v", f.Name, err)
 		}
 	}
 	won := map[string]string{"a": "on", "size": "large"}
 	outcomes["feature.sized.first"] = &ledger.Decision{Verdict: "pass", Variant: won}
-	a, err := l.armsOf(s, confirm)
-	if err != nil || a.candidate.Knobs["size"] != "large" || a.candidate.Engine != "embedded.wide" || a.parent.Engine != "embedded.wide" || a.root.Engine != "embedded.wide" {
-		t.Errorf("the confirmation's arms are %+v %+v %+v, %v", a.candidate, a.parent, a.root, err)
+	a, err := l.Arms(s, confirm)
+	if err != nil || a.Candidate.Knobs["size"] != "large" || a.Candidate.Engine != "embedded.wide" || a.Parent.Engine != "embedded.wide" || a.Root.Engine != "embedded.wide" {
+		t.Errorf("the confirmation's arms are %+v %+v %+v, %v", a.Candidate, a.Parent, a.Root, err)
 	}
-	if first, err := l.armsOf(s, sized); err != nil || first.candidate.Name != "sized[large]" || first.candidate.Key == a.candidate.Key || first.parent.Key == a.parent.Key {
-		t.Errorf("on the first engine: %+v, %v", first.candidate, err)
+	if first, err := l.Arms(s, sized); err != nil || first.Candidate.Name != "sized[large]" || first.Candidate.Key == a.Candidate.Key || first.Parent.Key == a.Parent.Key {
+		t.Errorf("on the first engine: %+v, %v", first.Candidate, err)
 	}
-	if why, err := l.confirmsNothing(s, confirm, a.candidate); !why.IsZero() || err != nil {
+	if why, err := l.confirmsNothing(s, confirm, a.Candidate); !why.IsZero() || err != nil {
 		t.Errorf("another engine is refused: %+v %v", why, err)
 	}
 	same := labOf(t, strings.Replace(choosePlan, "threads = 2", "layers = 6", 1))
-	b, err := same.armsOf(s, same.Plan.Feature("sized").Confirm[0])
+	b, err := same.Arms(s, same.Plan.Feature("sized").Confirm[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if why, err := same.confirmsNothing(s, same.Plan.Feature("sized").Confirm[0], b.candidate); !why.Equal(verdict.New(code.ConfirmsNothing, verdict.Text("engine", "embedded.wide"), verdict.Text("first", "embedded.tiny")).On("sized[large]")) || err != nil {
+	if why, err := same.confirmsNothing(s, same.Plan.Feature("sized").Confirm[0], b.Candidate); !why.Equal(verdict.New(code.ConfirmsNothing, verdict.Text("engine", "embedded.wide"), verdict.Text("first", "embedded.tiny")).On("sized[large]")) || err != nil {
 		t.Errorf("an engine that its knobs make the first one: %+v %v", why, err)
 	}
 	outcomes["feature.sized"] = &ledger.Decision{Kind: "feature", Verdict: "pass", Accepted: true, Variant: won}
 	for _, name := range []string{"stacked", "child"} {
-		a, err := l.armsOf(s, l.Plan.Feature(name))
-		if err != nil || a.parent.Knobs["size"] != "large" || a.parent.Knobs["a"] != "on" || a.candidate.Knobs["a"] != "off" {
-			t.Errorf("%s is built on %+v, %v", name, a.parent, err)
+		a, err := l.Arms(s, l.Plan.Feature(name))
+		if err != nil || a.Parent.Knobs["size"] != "large" || a.Parent.Knobs["a"] != "on" || a.Candidate.Knobs["a"] != "off" {
+			t.Errorf("%s is built on %+v, %v", name, a.Parent, err)
 		}
 	}
 	outcomes["feature.sized"].Accepted = false
-	if a, err := l.armsOf(s, l.Plan.Feature("stacked")); err != nil || a.parent.Name != "baseline" {
-		t.Errorf("a rejected choice is in the stack: %+v, %v", a.parent, err)
+	if a, err := l.Arms(s, l.Plan.Feature("stacked")); err != nil || a.Parent.Name != "baseline" {
+		t.Errorf("a rejected choice is in the stack: %+v, %v", a.Parent, err)
 	}
 	outcomes["feature.sized.first"].Variant = map[string]string{"size": "huge"}
-	if _, err := l.armsOf(s, sized); err == nil || errors.Is(err, runtime.ErrUndecided) {
+	if _, err := l.Arms(s, sized); err == nil || errors.Is(err, runtime.ErrUndecided) {
 		t.Errorf("a choice that the plan does not offer any more: %v", err)
 	}
 }

@@ -21,7 +21,6 @@ import (
 type Lab struct {
 	launch.Lab
 	record.Sender
-	Graph *runtime.Graph
 
 	// free is what freed says, which follows from the plan alone.
 	freeing sync.Once
@@ -34,8 +33,8 @@ type Lab struct {
 
 // NewLab is a Lab of a plan, whose graph may be nil where nothing is started.
 func NewLab(p *plans.Plan, g *runtime.Graph) *Lab {
-	l := &Lab{Graph: g}
-	l.Plan = p
+	l := &Lab{}
+	l.Plan, l.Graph = p, g
 	l.Maker = func(spec engine.Spec, image string) string { return work.Maker(g, spec, image) }
 	return l
 }

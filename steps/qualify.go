@@ -33,14 +33,14 @@ func (q *qualify) variants(s *runtime.Scope) ([]*variant.Variant, error) {
 		v, err := q.lab.Baseline(s)
 		return []*variant.Variant{v}, err
 	}
-	a, err := q.lab.armsOf(s, q.feature)
+	a, err := q.lab.Arms(s, q.feature)
 	if err != nil {
 		return nil, err
 	}
-	if q.qualified(s, a.parent) {
-		return []*variant.Variant{a.candidate}, nil
+	if q.qualified(s, a.Parent) {
+		return []*variant.Variant{a.Candidate}, nil
 	}
-	return []*variant.Variant{a.parent, a.candidate}, nil
+	return []*variant.Variant{a.Parent, a.Candidate}, nil
 }
 
 func (q *qualify) protocol() *plans.Protocol {
@@ -235,15 +235,15 @@ func (l *Lab) nothingUnderTest(s *runtime.Scope, f *plans.Feature) (verdict.Reas
 	if f == nil || !decide.Benchmarked(l.Plan, f) {
 		return verdict.Reason{}, nil
 	}
-	a, err := l.armsOf(s, f)
-	if err != nil || a.candidate.Key != a.parent.Key {
+	a, err := l.Arms(s, f)
+	if err != nil || a.Candidate.Key != a.Parent.Key {
 		return verdict.Reason{}, err
 	}
 	return nothingUnderTest(a), nil
 }
 
-func nothingUnderTest(a arms) verdict.Reason {
-	return verdict.New(code.NothingUnderTest, verdict.Text("parent", a.parent.Name))
+func nothingUnderTest(a launch.Arms) verdict.Reason {
+	return verdict.New(code.NothingUnderTest, verdict.Text("parent", a.Parent.Name))
 }
 
 // spared says why nothing is launched, because it could show nothing.
@@ -261,11 +261,11 @@ func (l *Lab) confirmsNothing(s *runtime.Scope, f *plans.Feature, candidate *var
 	if f == nil || f.Engine == "" {
 		return verdict.Reason{}, nil
 	}
-	first, err := l.armsOf(s, l.Plan.Feature(f.Of))
-	if err != nil || first.candidate.Key != candidate.Key {
+	first, err := l.Arms(s, l.Plan.Feature(f.Of))
+	if err != nil || first.Candidate.Key != candidate.Key {
 		return verdict.Reason{}, err
 	}
-	return verdict.New(code.ConfirmsNothing, verdict.Text("engine", f.Engine), verdict.Text("first", first.candidate.Engine)).On(first.candidate.Name), nil
+	return verdict.New(code.ConfirmsNothing, verdict.Text("engine", f.Engine), verdict.Text("first", first.Candidate.Engine)).On(first.Candidate.Name), nil
 }
 
 // qualifyKey: the variants, the levels with their settings, and the machine.

@@ -77,13 +77,13 @@ func (l *Lab) continues(s *runtime.Scope, m *member, work string) (string, error
 		return id, nil
 	}
 	complete := *m
-	if err := complete.Look(l.view(s), all); err != nil {
+	if err := complete.Look(l.View(s), all); err != nil {
 		return "", err
 	}
 	if complete.Open {
 		again = !goesOn // what it goes on with counts the crash
 	} else if again {
-		again = complete.CloseRetracted(l.view(s), all).IsZero()
+		again = complete.CloseRetracted(l.View(s), all).IsZero()
 	}
 	if again {
 		return "", nil

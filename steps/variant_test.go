@@ -126,30 +126,30 @@ func TestStack(t *testing.T) {
 		Outcome:  func(id string) *ledger.Decision { return outcomes[id] },
 		LockedBy: func(id string) verdict.Reason { return locked[id] },
 	}
-	if _, err := l.armsOf(s, second); !errors.Is(err, runtime.ErrUndecided) {
+	if _, err := l.Arms(s, second); !errors.Is(err, runtime.ErrUndecided) {
 		t.Fatalf("error %v, want ErrUndecided", err)
 	}
 	outcomes["feature.first"] = &ledger.Decision{Verdict: "pass", Accepted: true}
-	a, err := l.armsOf(s, second)
-	if err != nil || a.parent.Knobs["a"] != "on" || a.parent.Name != "accepted" || a.candidate.Knobs["b"] != "on" || a.candidate.Knobs["a"] != "on" {
-		t.Errorf("accepted: parent %+v, candidate %+v, %v", a.parent, a.candidate, err)
+	a, err := l.Arms(s, second)
+	if err != nil || a.Parent.Knobs["a"] != "on" || a.Parent.Name != "accepted" || a.Candidate.Knobs["b"] != "on" || a.Candidate.Knobs["a"] != "on" {
+		t.Errorf("accepted: parent %+v, candidate %+v, %v", a.Parent, a.Candidate, err)
 	}
-	if len(a.distinct(true)) != 3 || len(a.distinct(false)) != 2 {
+	if len(a.Distinct(true)) != 3 || len(a.Distinct(false)) != 2 {
 		t.Error("the baseline must be an arm of its own exactly when a rule asks for it")
 	}
 	outcomes["feature.first"] = &ledger.Decision{Verdict: "fail"}
-	if a, err = l.armsOf(s, second); err != nil || a.parent.Name != "baseline" || a.candidate.Knobs["a"] != "off" {
-		t.Errorf("rejected: parent %+v, candidate %+v, %v", a.parent, a.candidate, err)
+	if a, err = l.Arms(s, second); err != nil || a.Parent.Name != "baseline" || a.Candidate.Knobs["a"] != "off" {
+		t.Errorf("rejected: parent %+v, candidate %+v, %v", a.Parent, a.Candidate, err)
 	}
-	if len(a.distinct(true)) != 2 {
+	if len(a.Distinct(true)) != 2 {
 		t.Error("a baseline that is the parent is launched once")
 	}
 	delete(outcomes, "feature.first")
 	locked["feature.first"] = fact("baseline is fail")
-	if a, err = l.armsOf(s, second); err != nil || a.parent.Name != "baseline" {
-		t.Errorf("locked: parent %+v, %v", a.parent, err)
+	if a, err = l.Arms(s, second); err != nil || a.Parent.Name != "baseline" {
+		t.Errorf("locked: parent %+v, %v", a.Parent, err)
 	}
-	if _, err = l.armsOf(s, l.Plan.Feature("third")); err == nil || errors.Is(err, runtime.ErrUndecided) {
+	if _, err = l.Arms(s, l.Plan.Feature("third")); err == nil || errors.Is(err, runtime.ErrUndecided) {
 		t.Errorf("built on a feature that is locked: error %v, want one that says so", err)
 	}
 }

@@ -276,7 +276,7 @@ func (s *story) benchmark(b *benchmark, sc *runtime.Scope) (*ledger.Decision, er
 	if run.all, err = s.lab.session(run.id); err != nil {
 		return nil, err
 	}
-	closed := own.CloseRetracted(s.lab.view(sc), run.all)
+	closed := own.CloseRetracted(s.lab.View(sc), run.all)
 	run.dropDead()
 	run.launch = func(_ context.Context, sl slot, _ int, tries []*ledger.Launch) (*ledger.Launch, error) {
 		l := s.launch(run, sl, len(tries))

@@ -48,6 +48,7 @@ func (l *Lab) Fetch(ctx context.Context, vs ...*variant.Variant) error {
 // Lab is what the launches of one apply share.
 type Lab struct {
 	variant.Resolver
+	Graph *runtime.Graph
 	Store *store.Store
 	// Launcher starts engines.
 	Launcher engine.Launcher
