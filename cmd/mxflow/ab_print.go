@@ -11,6 +11,7 @@ import (
 
 	"github.com/charmbracelet/lipgloss"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/measure/imported"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -188,9 +189,9 @@ func (s *abShow) print(r *ab.Result, took time.Duration) {
 	if word == "" {
 		word = "OPEN"
 	}
-	said := wrap(r.Said, s.columnBehind(len(word+"  ")))
+	said := table.Wrap(r.Said, s.columnBehind(len(word+"  ")))
 	if colours(s.stdout) {
-		word = lipgloss.NewRenderer(s.stdout).NewStyle().Bold(true).Foreground(lipgloss.Color(verdictColours[string(r.Verdict)])).Render(word)
+		word = lipgloss.NewRenderer(s.stdout).NewStyle().Bold(true).Foreground(lipgloss.Color(table.VerdictColours[string(r.Verdict)])).Render(word)
 	}
 	fmt.Fprintf(s.stdout, "\n%s  %s\n", word, said)
 	s.numbers(r)
@@ -218,7 +219,7 @@ func (s *app) lines(title string, list []string) {
 	for _, l := range list {
 		text := imported.Printable(l)
 		if !strings.Contains(text, ": mxflow ") { // a command stays whole
-			text = strings.ReplaceAll(wrap(text, s.columnBehind(len("  "))), "\n", "\n  ")
+			text = strings.ReplaceAll(table.Wrap(text, s.columnBehind(len("  "))), "\n", "\n  ")
 		}
 		fmt.Fprintf(s.stdout, "  %s\n", text)
 	}
@@ -298,7 +299,7 @@ func (s *abShow) compared(r *ab.Result) [][2]string {
 		{"A", oneLine(s.q.Arms[0].Text)},
 		{"B", oneLine(s.q.Arms[1].Text)},
 		{"load", sentWords(s.q)},
-		{"both", wrap(sharedWords(r, s.q), s.columnBehind(len("  machine  ")))},
+		{"both", table.Wrap(sharedWords(r, s.q), s.columnBehind(len("  machine  ")))},
 		{"machine", imported.Printable(machineWords(slices.Concat(r.A.All, r.B.All)))},
 	}
 }
@@ -378,7 +379,7 @@ func (s *abShow) differing(r *ab.Result) {
 		if intended == "" {
 			intended = "not as far as mxflow knows"
 		}
-		rows = append(rows, []string{"  " + d.What, imported.Printable(fit(d.A, 40)), imported.Printable(fit(d.B, 40)), intended})
+		rows = append(rows, []string{"  " + d.What, imported.Printable(table.Fit(d.A, 40)), imported.Printable(table.Fit(d.B, 40)), intended})
 	}
 	fmt.Fprintln(s.stdout)
 	s.printTable([]string{"what differs", "A", "B", "intended"}, rows)
@@ -404,7 +405,7 @@ func (s *abShow) checked(r *ab.Result) (rows [][2]string) {
 				text = "pass: the same prompts, answers of equal length, one environment; answers were not read"
 			}
 		} else if len(l.Reasons) > 0 && l.Verdict == verdict.Pass {
-			text += ": " + fit(imported.Printable(tell.Line(l.Reasons[len(l.Reasons)-1])), maxColumn)
+			text += ": " + table.Fit(imported.Printable(tell.Line(l.Reasons[len(l.Reasons)-1])), table.MaxColumn)
 		}
 		rows = append(rows, [2]string{l.Name, text})
 	}

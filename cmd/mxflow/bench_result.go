@@ -23,6 +23,11 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/basicfont"
+	"golang.org/x/image/math/fixed"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/measure/imported"
 	"github.com/mxflow/mxflow/gates/stats"
@@ -30,9 +35,6 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/steps/record"
-	"golang.org/x/image/font"
-	"golang.org/x/image/font/basicfont"
-	"golang.org/x/image/math/fixed"
 )
 
 // benchResult is what `mxflow bench` found, as --format json prints it.
@@ -518,15 +520,15 @@ func (r *benchResult) write(w io.Writer, format string, width int, colour bool) 
 	}
 	fmt.Fprintf(w, "%s at %s (%s)\n\n", imported.Printable(r.Model), r.URL, r.Engine)
 	for _, t := range r.tables() {
-		drawTable(w, t.Head, t.Rows, colour, width)
+		table.Draw(w, t.Head, t.Rows, colour, width)
 		fmt.Fprintln(w)
 	}
-	sentences := maxColumn
+	sentences := table.MaxColumn
 	if width > 0 {
 		sentences = min(sentences, width)
 	}
 	for _, line := range r.words() {
-		fmt.Fprintln(w, wrap(line, sentences))
+		fmt.Fprintln(w, table.Wrap(line, sentences))
 	}
 	return nil
 }

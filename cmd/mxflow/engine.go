@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/embedded"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/load/mock"
@@ -329,7 +330,7 @@ func after(seconds *float64, otherwise string) string {
 
 // describeKind prints a profile in full.
 func (a *app) describeKind(k kinds.Kind) {
-	fmt.Fprintf(a.stdout, "%s\n\n%s\n", k.Name, wrap(k.Doc, 78))
+	fmt.Fprintf(a.stdout, "%s\n\n%s\n", k.Name, table.Wrap(k.Doc, 78))
 	a.section("how it starts", [][2]string{
 		{"launchers", strings.Join(launchersOf(k), ", ")},
 		{"command", strings.Join(k.Command, " ")},
@@ -389,7 +390,7 @@ func (a *app) describeKind(k kinds.Kind) {
 func (a *app) settings(k kinds.Kind) {
 	var rows [][]string
 	for _, s := range k.Settings {
-		rows = append(rows, []string{s.Name, settingType(s), wrap(settingTarget(s), 44), strings.TrimSpace(s.Doc + defaultWords(s.Default))})
+		rows = append(rows, []string{s.Name, settingType(s), table.Wrap(settingTarget(s), 44), strings.TrimSpace(s.Doc + defaultWords(s.Default))})
 	}
 	a.rows("settings", []string{"name", "type", "becomes", "what"}, rows)
 }

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -17,7 +20,6 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/spf13/cobra"
 )
 
 func (a *app) explainCommand() *cobra.Command {
@@ -847,7 +849,7 @@ func (a *app) indentedTable(head []string, rows [][]string) {
 	if width > 0 {
 		width -= 3
 	}
-	drawTable(&b, head, rows, false, width)
+	table.Draw(&b, head, rows, false, width)
 	fmt.Fprintln(a.stdout)
 	for line := range strings.Lines(b.String()) {
 		fmt.Fprint(a.stdout, strings.TrimRight("   "+line, " \n")+"\n")
@@ -862,7 +864,7 @@ func (a *app) paragraphs(indent string, texts []string) {
 
 // paragraph prints a text between words, its later lines a little further in.
 func (a *app) paragraph(indent, text string) {
-	for i, line := range strings.Split(wrap(text, min(explainWidth, a.width())-len(indent)), "\n") {
+	for i, line := range strings.Split(table.Wrap(text, min(explainWidth, a.width())-len(indent)), "\n") {
 		if i > 0 {
 			line = "  " + line
 		}

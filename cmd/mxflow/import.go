@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/measure/imported"
 )
 
@@ -107,12 +108,12 @@ func (a *app) printImported(path string, f *imported.File, definitions bool) {
 		fmt.Fprintln(a.stdout)
 	}
 	for _, n := range f.Notes {
-		fmt.Fprintln(a.stdout, wrap("note: "+imported.Printable(n), a.column()))
+		fmt.Fprintln(a.stdout, table.Wrap("note: "+imported.Printable(n), a.column()))
 	}
 	if definitions {
 		fmt.Fprintln(a.stdout)
 		for _, m := range meanings {
-			fmt.Fprintln(a.stdout, wrap(m, a.column()))
+			fmt.Fprintln(a.stdout, table.Wrap(m, a.column()))
 		}
 	}
 	fmt.Fprintf(a.stdout, "\nIn a plan:\n\nimported %q {\n  file = %q\n}\n", name, path)

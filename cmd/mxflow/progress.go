@@ -11,10 +11,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/charmbracelet/lipgloss"
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -125,27 +125,11 @@ func (l *live) text() string {
 	if left := l.eta - time.Since(l.at).Seconds(); l.eta > 0 && left > 0 {
 		s += " · ETA " + rough(left)
 	}
-	return fit(s, l.app.width()-barWidth-6)
+	return table.Fit(s, l.app.width()-barWidth-6)
 }
 
 // barWidth is the drawn bar's, in columns.
 const barWidth = 20
-
-// fit cuts a line that would wrap: a display that rewrites one line cannot take
-// back two.
-func fit(s string, columns int) string {
-	if columns < 10 || lipgloss.Width(s) <= columns {
-		return s
-	}
-	cut := 0
-	for i := range s {
-		if lipgloss.Width(s[:i]) >= columns {
-			break
-		}
-		cut = i
-	}
-	return s[:cut] + "…"
-}
 
 func (l *live) Event(ev runtime.Event) {
 	l.mu.Lock()

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/redact"
@@ -186,7 +187,7 @@ func (a *app) width() int {
 			if columns < 1 {
 				columns = 80
 			}
-			return max(columns, leastColumn)
+			return max(columns, table.LeastColumn)
 		}
 	}
 	return 100

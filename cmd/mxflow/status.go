@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -269,18 +270,18 @@ func (a *app) printStack(st *store.Store) {
 		fmt.Fprintln(a.stdout)
 		a.reportTable(report.ContestTable(all))
 		for _, n := range report.ContestNotes(all) {
-			fmt.Fprintln(a.stdout, wrap(n, a.column()))
+			fmt.Fprintln(a.stdout, table.Wrap(n, a.column()))
 		}
 	}
 	if claims := report.Claims(st); len(claims) > 0 {
 		fmt.Fprintln(a.stdout)
 		a.reportTable(report.ClaimTable(claims))
 		for _, n := range report.ClaimNotes(claims) {
-			fmt.Fprintln(a.stdout, wrap(n, a.column()))
+			fmt.Fprintln(a.stdout, table.Wrap(n, a.column()))
 		}
 	}
 	for _, i := range report.Interactions(st) {
-		fmt.Fprintf(a.stdout, "\n%s\n", wrap(i.Says(), a.column()))
+		fmt.Fprintf(a.stdout, "\n%s\n", table.Wrap(i.Says(), a.column()))
 	}
 }
 

@@ -1,0 +1,350 @@
+// Package table draws tables and paragraphs for a terminal of some width. It knows how
+// wide text is and what colour a verdict has, and nothing of what it shows.
+package table
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/lipgloss"
+)
+
+const (
+	// MaxColumn keeps sentences readable; longer ones wrap.
+	MaxColumn = 96
+	// LeastColumn is what a column keeps however narrow the terminal: below it,
+	// sentences become towers of words.
+	LeastColumn = 24
+	// columnGap is between columns.
+	columnGap = 2
+)
+
+// Draw prints columns within a width, or, with a width of 0, as wide as they
+// are. Lines break between words only, so that a number is never cut and keeps its
+// sign, and nothing is left out.
+func Draw(w io.Writer, head []string, rows [][]string, colour bool, width int) {
+	d := drawing{out: w, renderer: lipgloss.NewRenderer(w), colour: colour}
+	if !colour {
+		d.renderer.SetColorProfile(3) // termenv.Ascii
+	}
+	t := newColumns(head, rows)
+	if width == 0 || t.fit(width, alone) {
+		d.grid(t, alone, 0)
+		return
+	}
+	for _, apart := range t.byLength() {
+		room := width
+		if apart == 0 {
+			room -= apartIndent
+		}
+		if t.fit(room, apart) {
+			d.grid(t, apart, width)
+			return
+		}
+	}
+	d.records(t, width)
+}
+
+// drawing is a table on its way to where it is printed.
+type drawing struct {
+	out      io.Writer
+	renderer *lipgloss.Renderer
+	colour   bool
+}
+
+const (
+	// alone is no column: all stand beside each other.
+	alone = -1
+	// apartIndent is how far in the rest of a row stands below its first line.
+	apartIndent = 4
+)
+
+// grid prints a line for each row, where all columns but one have room beside each
+// other: the first column stands above the others then, any other one below them.
+func (d *drawing) grid(t *columns, apart, width int) {
+	d.row(t, t.head, apart, width, d.renderer.NewStyle().Bold(d.colour))
+	line := 0
+	for col := range t.head {
+		if col != apart {
+			line += t.widths[col] + columnGap
+		}
+	}
+	fmt.Fprintln(d.out, strings.Repeat("─", line))
+	for _, row := range t.rows {
+		d.row(t, row, apart, width, d.renderer.NewStyle())
+	}
+}
+
+func (d *drawing) row(t *columns, row []string, apart, width int, style lipgloss.Style) {
+	beside, text := d.beside(t, row, apart, style), cell(row, max(0, apart))
+	switch {
+	case apart == alone || text == "" && apart > 0:
+		d.lines("", beside)
+	case apart == 0:
+		d.lines("", d.each(style, text, folded(text, width)))
+		d.lines(strings.Repeat(" ", apartIndent), beside)
+	default:
+		d.lines("", beside)
+		d.lines(strings.Repeat(" ", apartIndent), d.each(style, text, folded(text, max(LeastColumn, width-apartIndent))))
+	}
+}
+
+// beside are the lines of a row without the column that stands apart.
+func (d *drawing) beside(t *columns, row []string, apart int, style lipgloss.Style) (lines []string) {
+	var cells [][]string
+	height := 1
+	for col := range t.head {
+		cells = append(cells, folded(cell(row, col), t.widths[col]))
+		if col != apart {
+			height = max(height, len(cells[col]))
+		}
+	}
+	for i := range height {
+		var b strings.Builder
+		for col, of := range cells {
+			if col == apart {
+				continue
+			}
+			text := ""
+			if i < len(of) {
+				text = of[i]
+			}
+			b.WriteString(d.styled(style, cell(row, col), text) + strings.Repeat(" ", max(0, t.widths[col]-lipgloss.Width(text))+columnGap))
+		}
+		lines = append(lines, b.String())
+	}
+	return lines
+}
+
+func (d *drawing) lines(indent string, lines []string) {
+	for _, l := range lines {
+		fmt.Fprintln(d.out, strings.TrimRight(indent+l, " "))
+	}
+}
+
+func (d *drawing) each(style lipgloss.Style, whole string, lines []string) (out []string) {
+	for _, l := range lines {
+		out = append(out, d.styled(style, whole, l))
+	}
+	return out
+}
+
+// records prints a line for each cell, behind the name of its column: for terminals
+// that are narrower than the columns beside each other.
+func (d *drawing) records(t *columns, width int) {
+	names := 0
+	for _, name := range t.head {
+		names = max(names, lipgloss.Width(name))
+	}
+	for i, row := range t.rows {
+		if i > 0 {
+			fmt.Fprintln(d.out)
+		}
+		for col, name := range t.head {
+			if cell(row, col) == "" {
+				continue
+			}
+			for _, text := range folded(cell(row, col), max(LeastColumn, width-names-columnGap)) {
+				pad := strings.Repeat(" ", names-lipgloss.Width(name)+columnGap)
+				line := d.renderer.NewStyle().Bold(d.colour).Render(name) + pad + d.styled(d.renderer.NewStyle(), cell(row, col), text)
+				fmt.Fprintln(d.out, strings.TrimRight(line, " "))
+				name = ""
+			}
+		}
+	}
+}
+
+// styled colours a verdict; text is a line of the whole cell.
+func (d *drawing) styled(style lipgloss.Style, whole, text string) string {
+	if c, ok := VerdictColours[whole]; ok && d.colour {
+		style = style.Foreground(lipgloss.Color(c))
+	}
+	if text == "" {
+		return ""
+	}
+	return style.Render(text)
+}
+
+var VerdictColours = map[string]string{
+	"pass": "2", "waived": "6", "fail": "1", "invalid": "5", "error": "1", "inconclusive": "3", "locked": "8",
+	"fail, waived": "6", "inconclusive, waived": "6", "invalid, waived": "6",
+}
+
+// columns are a table with how wide each column is drawn.
+type columns struct {
+	head []string
+	rows [][]string
+	// natural is how wide a column is by itself, least what it can be folded to, and
+	// widths what it is drawn with.
+	natural, least, widths []int
+}
+
+func newColumns(head []string, rows [][]string) *columns {
+	t := &columns{head: head, rows: rows}
+	for col, name := range head {
+		least := lipgloss.Width(name)
+		natural := least
+		for _, row := range rows {
+			natural = max(natural, widest(strings.Split(cell(row, col), "\n")))
+		}
+		for _, row := range rows {
+			least = max(least, widest(folded(cell(row, col), min(natural, LeastColumn))))
+		}
+		t.natural = append(t.natural, natural)
+		t.least = append(t.least, least)
+		t.widths = append(t.widths, t.drawn(col, MaxColumn))
+	}
+	return t
+}
+
+// drawn is how wide a column comes out whose lines are broken at most characters:
+// words are not.
+func (t *columns) drawn(col, most int) int {
+	n := lipgloss.Width(t.head[col])
+	for _, row := range t.rows {
+		n = max(n, widest(folded(cell(row, col), most)))
+	}
+	return n
+}
+
+// fit makes the columns fit beside each other, without one of them, by taking from
+// the widest first. It reports whether they do.
+func (t *columns) fit(width, without int) bool {
+	for col := range t.head {
+		t.widths[col] = t.drawn(col, MaxColumn)
+	}
+	for {
+		total, most := 0, -1
+		for col, w := range t.widths {
+			if col == without {
+				continue
+			}
+			total += w + columnGap
+			if w > t.least[col] && (most < 0 || w > t.widths[most]) {
+				most = col
+			}
+		}
+		if total <= width {
+			break
+		}
+		if most < 0 {
+			return false
+		}
+		t.widths[most]--
+	}
+	for col, w := range t.widths {
+		t.widths[col] = t.drawn(col, w)
+	}
+	return true
+}
+
+// byLength are the columns in the order in which they are set apart where not all
+// have room: those with words to break first, and of these the longest.
+func (t *columns) byLength() []int {
+	var out []int
+	for col := range t.head {
+		out = append(out, col)
+	}
+	breaks := func(col int) bool { return t.natural[col] > t.least[col] }
+	slices.SortStableFunc(out, func(a, b int) int {
+		if breaks(a) != breaks(b) {
+			if breaks(a) {
+				return -1
+			}
+			return 1
+		}
+		return t.natural[b] - t.natural[a]
+	})
+	return out
+}
+
+// cell is what stands in a row; a tab would be as wide as the terminal likes.
+func cell(row []string, col int) string {
+	if col < len(row) {
+		return strings.ReplaceAll(row[col], "\t", "    ")
+	}
+	return ""
+}
+
+// folded are the lines of a cell, broken between words only: a break after a hyphen
+// would also part a minus sign from its number.
+func folded(text string, most int) []string {
+	var lines []string
+	for _, l := range strings.Split(text, "\n") {
+		if lipgloss.Width(l) > most {
+			lines = append(lines, strings.Split(Wrap(l, most), "\n")...)
+		} else {
+			lines = append(lines, l)
+		}
+	}
+	return lines
+}
+
+func widest(lines []string) int {
+	n := 0
+	for _, l := range lines {
+		n = max(n, lipgloss.Width(l))
+	}
+	return n
+}
+
+// Wrap breaks a paragraph at width columns, between words only, and never between a
+// number and what makes it one: "-3.0%", "≥ 12", "4.2 ± 0.1".
+func Wrap(text string, width int) string {
+	var b strings.Builder
+	column := 0
+	for _, word := range together(strings.Fields(text)) {
+		n := lipgloss.Width(word)
+		switch {
+		case column == 0:
+		case column+1+n > width:
+			b.WriteByte('\n')
+			column = 0
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += n
+	}
+	return b.String()
+}
+
+// together joins the words that no line may end between.
+func together(words []string) (out []string) {
+	for i, word := range words {
+		if i > 0 && (strings.HasPrefix(word, "%") || word == "±" || relates(words[i-1])) {
+			out[len(out)-1] += " " + word
+			continue
+		}
+		out = append(out, word)
+	}
+	return out
+}
+
+// relates reports whether a word says how the number behind it is meant: ">=", "(<", "±".
+func relates(word string) bool {
+	switch strings.TrimLeft(word, "([") {
+	case "=", "==", "!=", "<", "<=", ">", ">=", "≤", "≥", "≠", "±", "×", "≈":
+		return true
+	}
+	return false
+}
+
+// Fit cuts a line that would wrap: a display that rewrites one line cannot take
+// back two.
+func Fit(s string, columns int) string {
+	if columns < 10 || lipgloss.Width(s) <= columns {
+		return s
+	}
+	cut := 0
+	for i := range s {
+		if lipgloss.Width(s[:i]) >= columns {
+			break
+		}
+		cut = i
+	}
+	return s[:cut] + "…"
+}
