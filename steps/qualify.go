@@ -272,7 +272,8 @@ func (l *Lab) confirmsNothing(s *runtime.Scope, f *plans.Feature, candidate *var
 func (l *Lab) qualifyKey(protocol *plans.Protocol, vs ...*variant.Variant) string {
 	var parts []any
 	for _, v := range vs {
-		parts = append(parts, v.Key, variant.EvidenceFor(l.Plan, v.Knobs))
+		base, other := l.EvidenceKey(v.Knobs)
+		parts = append(parts, v.Key, base, other)
 	}
 	parts = append(parts, levelParts(protocol)...)
 	return l.Sealed("qualify", variant.MeasuringVersion, l.MachineKey, parts)

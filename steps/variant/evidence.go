@@ -23,10 +23,39 @@ func EvidenceFor(p *plans.Plan, knobs map[string]string) []Evidence {
 	out := make([]Evidence, 0, len(p.Knobs))
 	for _, k := range p.Knobs {
 		if v := k.Value(knobs[k.Name]); v != nil {
-			out = append(out, Evidence{k.Name, v.Name, v.MustSee.Log, v.MustNotSee.Log, v.MustSee.Observed, v.MustNotSee.Observed})
+			out = append(out, evidenceOf(k, v))
 		}
 	}
 	return out
+}
+
+func evidenceOf(k *plans.Knob, v *plans.KnobValue) Evidence {
+	return Evidence{k.Name, v.Name, v.MustSee.Log, v.MustNotSee.Log, v.MustSee.Observed, v.MustNotSee.Observed}
+}
+
+// EvidenceKey stands for EvidenceFor in keys. A plan has many knobs and variants that
+// differ in a few, so it is the digest of the evidence for all values of the baseline,
+// which is made once, and the evidence for those that differ.
+func (l *Resolver) EvidenceKey(knobs map[string]string) (string, []Evidence) {
+	l.evidence.once.Do(func() {
+		if l.Plan.Baseline != nil {
+			l.evidence.base = l.Plan.DefaultKnobs()
+		}
+		l.evidence.digest = l.Sealed("evidence", EvidenceFor(l.Plan, l.evidence.base))
+	})
+	var other []Evidence
+	for _, k := range l.Plan.Knobs {
+		name := knobs[k.Name]
+		if base, has := l.evidence.base[k.Name]; has && base == name {
+			continue
+		}
+		e := Evidence{Knob: k.Name, Value: name} // one that it does not have is another too
+		if v := k.Value(name); v != nil {
+			e = evidenceOf(k, v)
+		}
+		other = append(other, e)
+	}
+	return l.evidence.digest, other
 }
 
 // Fact is one about the value of the knob.

@@ -52,6 +52,13 @@ type Resolver struct {
 
 	mu       sync.Mutex
 	programs map[string]programSum
+
+	// evidence is that of the baseline's values; see EvidenceKey.
+	evidence struct {
+		once   sync.Once
+		base   map[string]string
+		digest string
+	}
 }
 
 // Resolve applies knob values to an engine of the plan.
