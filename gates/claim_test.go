@@ -16,13 +16,13 @@ func TestClaimed(t *testing.T) {
 		rule, want, says string
 		change           func(f *Feature)
 	}{
-		{"chat.tg.change >= 0.10", Confirmed, "at least +20.3% shown", func(*Feature) {}},
-		{"chat.tg.change >= 0.50", Refuted, "shown to be at most +22.2%", func(*Feature) {}},
-		{"chat.tg.change >= 0.209", Unsettled, "between", func(*Feature) {}},
-		{"chat.tg >= 32", Confirmed, "at least", func(*Feature) {}},
+		{"chat.tg.change >= 0.10", Confirmed, "lower bound +20.3%", func(*Feature) {}},
+		{"chat.tg.change >= 0.50", Refuted, "upper bound +22.2%", func(*Feature) {}},
+		{"chat.tg.change >= 0.209", Unsettled, "bounds", func(*Feature) {}},
+		{"chat.tg >= 32", Confirmed, "lower bound", func(*Feature) {}},
 		{"chat.tg.change >= 0.10", Unsettled, "no launch of f", func(f *Feature) { f.Candidate.Launches = nil }},
 		{"chat.tg.change >= 0.10", Unsettled, "it died", func(f *Feature) { f.Broken, f.Cause = verdict.Error, died("it died") }},
-		{"chat.tg.change >= 0.10", Unsettled, "1 launch an arm", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] }},
+		{"chat.tg.change >= 0.10", Unsettled, "1 launch per arm", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] }},
 	} {
 		outcome, rule, sentence := Claimed(compiled(t, c.rule), with(c.change), usual)
 		if outcome != c.want || !strings.Contains(tell.Line(sentence), c.says) || rule.Role != "hypothesis" || rule.Decides {

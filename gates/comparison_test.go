@@ -192,11 +192,11 @@ func TestCrashBound(t *testing.T) {
 		rule    string
 		want    string
 	}{
-		{[]float64{0, 0, 0, 0}, "engine.crashes == 0", "less than 53% "},
-		{[]float64{0, 0}, "engine.crashes <= 2", "less than 78% "},
-		{[]float64{3, 0, 0, 0}, "engine.crashes <= 3", "less than 77% "},
-		{[]float64{1, 1}, "engine.crashes <= 2", "less than 90% "},
-		{[]float64{200, 0}, "engine.crashes <= 200", "less than 100% "},
+		{[]float64{0, 0, 0, 0}, "engine.crashes == 0", "below 53% "},
+		{[]float64{0, 0}, "engine.crashes <= 2", "below 78% "},
+		{[]float64{3, 0, 0, 0}, "engine.crashes <= 3", "below 77% "},
+		{[]float64{1, 1}, "engine.crashes <= 2", "below 90% "},
+		{[]float64{200, 0}, "engine.crashes <= 200", "below 100% "},
 	} {
 		ev := with(func(f *Feature) {
 			f.Candidate.Launches = f.Candidate.Launches[:len(c.crashes)]
@@ -231,7 +231,7 @@ func TestTestsExplainThemselves(t *testing.T) {
 	if len(test.Values) != 4 || len(test.Base) != 4 || fmt.Sprint(test.Launches, test.BaseLaunches, test.Rounds, test.Unpaired) != "[f.1 f.2 f.3 f.4] [baseline.1 baseline.2 baseline.3 baseline.4] [1 2 3 4] [f.5]" {
 		t.Errorf("%+v", test)
 	}
-	if text := tell.Line(got.Reasons[0]); !strings.Contains(text, "3 launches an arm") || !strings.HasSuffix(text, "and not counted: f.5") {
+	if text := tell.Line(got.Reasons[0]); !strings.Contains(text, "3 launches per arm") || !strings.HasSuffix(text, "so not counted: f.5") {
 		t.Error(text)
 	}
 	// It survives being written: nothing in it is infinite.
@@ -264,25 +264,25 @@ func TestHowTestsEnd(t *testing.T) {
 		open      bool
 		says      string
 	}{
-		{"pass", "chat.tg.gain >= 0.10", []float64{38.4, 38.6, 38.5}, []float64{31.58, 31.82, 31.63}, recorded, "pass", "passed", false, "chat.tg.gain is +21.5%, as wanted (>= +10.0%): at least +19.3% shown, 3 launches an arm, p = 0.000007 ≤ 0.002"},
-		{"fail", "chat.tg.gain >= 0.10", []float64{29, 28.8, 29.1}, []float64{31.58, 31.82, 31.63}, recorded, "fail", "failed", false, "chat.tg.gain is -8.6%, wanted >= +10.0%: shown to be at most -7.4%, 3 launches an arm, p = 0.000001 ≤ 0.015"},
-		{"goes on", "chat.tg.gain >= 0.10", []float64{34.9, 35.1, 35}, []float64{31.58, 31.82, 31.63}, recorded, "inconclusive", "open", true, "chat.tg.gain is +10.5%, wanted >= +10.0%: between +8.5% and +11.6% after 3 launches an arm of at most 8"},
-		{"futile", "chat.tg.gain >= -0.03", []float64{4400, 4650, 4290, 4520}, []float64{4341, 4702, 4470, 4380}, usual, "inconclusive", "futile", false, "between -10.8% and +7.1%: 4 launches an arm, and a chance of 3.5% that more would tell"},
-		{"the end", "chat.tg.gain >= 0.03", []float64{32.7, 33.5, 32.2, 33, 33.3, 32.1, 32.9, 32.6}, steady, usual, "inconclusive", "ended", false, "8 launches an arm could not tell"},
-		{"nobody looked yet", "chat.tg.gain >= 0.10", []float64{38.4, 38.6, 38.5}, []float64{31.58, 31.82, 31.63}, usual, "inconclusive", "open", true, "chat.tg.gain is +21.5%, wanted >= +10.0%: 3 launches an arm, and the first look is at 4"},
-		{"one launch", "chat.tg.gain >= 0.10", []float64{38.4}, []float64{31.58}, usual, "inconclusive", "open", true, "1 launch an arm says nothing of how launches differ"},
-		{"one launch of one arm", "chat.tg >= 30", []float64{38.4}, []float64{31.58}, usual, "inconclusive", "open", true, "1 launch says nothing of how launches differ"},
-		{"one launch is all", "chat.tg.gain >= 0.10", []float64{38.4}, []float64{31.58}, quick, "inconclusive", "ended", false, "1 launch an arm says nothing of how launches differ"},
-		{"one launch is all, screened", "chat.tg.gain >= 0.10", []float64{20}, []float64{31.58}, quick, "fail", "screened", false, "chat.tg.gain is -36.7%, wanted >= +10.0%: 1 launch an arm, so far off that more are not worth it"},
-		{"one launch is all, just not screened", "chat.ttft.change <= 0.10", []float64{31.58}, []float64{45}, quick, "inconclusive", "ended", false, "1 launch an arm"},
-		{"one launch is all, latency screened", "chat.ttft.change <= 0.10", []float64{31.58}, []float64{47}, quick, "fail", "screened", false, "so far off"},
-		{"one launch is all, a level screened", "chat.tg >= 60", []float64{38}, []float64{47}, quick, "fail", "screened", false, "1 launch, so far off"},
-		{"a difference has no screen", "chat.tg.delta >= 60", []float64{38}, []float64{47}, quick, "inconclusive", "ended", false, "1 launch an arm says"},
-		{"two launches are all", "chat.tg.gain >= 0.10", []float64{20, 20.1}, []float64{31.58, 31.6}, two, "inconclusive", "ended", false, "2 launches an arm cannot tell, since a verdict takes 4 where no launch noise is recorded"},
-		{"three launches, no record", "chat.tg.gain >= 0.10", []float64{38.4, 38.6, 38.5}, []float64{31.58, 31.82, 31.63}, Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 3}, "inconclusive", "ended", false, "a verdict takes 4 where no launch noise is recorded"},
-		{"three launches, recorded", "chat.tg.gain >= 0.10", []float64{38.4, 38.6, 38.5}, []float64{31.58, 31.82, 31.63}, three, "pass", "passed", false, "3 launches an arm"},
-		{"all values equal", "chat.tg.gain >= 0.10", []float64{38, 38, 38, 38}, []float64{31, 31, 31, 31}, usual, "pass", "passed", false, "at least +22.6% shown"},
-		{"all values equal at the limit", "chat.tg.gain >= 0", []float64{31, 31, 31, 31}, []float64{31, 31, 31, 31}, usual, "inconclusive", "futile", false, "4 launches an arm"},
+		{"pass", "chat.tg.gain >= 0.10", []float64{38.4, 38.6, 38.5}, []float64{31.58, 31.82, 31.63}, recorded, "pass", "passed", false, "chat.tg.gain +21.5% (required ≥ +10%, lower bound +19.3%, 3 launches per arm)"},
+		{"fail", "chat.tg.gain >= 0.10", []float64{29, 28.8, 29.1}, []float64{31.58, 31.82, 31.63}, recorded, "fail", "failed", false, "chat.tg.gain -8.6% (required ≥ +10%, upper bound -7.4%, 3 launches per arm)"},
+		{"goes on", "chat.tg.gain >= 0.10", []float64{34.9, 35.1, 35}, []float64{31.58, 31.82, 31.63}, recorded, "inconclusive", "open", true, "chat.tg.gain +10.5% (required ≥ +10%, bounds +8.5% to +11.6%, 3 of up to 8 launches per arm: undecided"},
+		{"futile", "chat.tg.gain >= -0.03", []float64{4400, 4650, 4290, 4520}, []float64{4341, 4702, 4470, 4380}, usual, "inconclusive", "futile", false, "bounds -10.8% to +7.1%, 4 launches per arm: undecided, more had a 3.5% chance of deciding"},
+		{"the end", "chat.tg.gain >= 0.03", []float64{32.7, 33.5, 32.2, 33, 33.3, 32.1, 32.9, 32.6}, steady, usual, "inconclusive", "ended", false, "8 launches per arm: undecided"},
+		{"nobody looked yet", "chat.tg.gain >= 0.10", []float64{38.4, 38.6, 38.5}, []float64{31.58, 31.82, 31.63}, usual, "inconclusive", "open", true, "chat.tg.gain +21.5% (required ≥ +10%, 3 launches per arm: undecided, first look at 4"},
+		{"one launch", "chat.tg.gain >= 0.10", []float64{38.4}, []float64{31.58}, usual, "inconclusive", "open", true, "1 launch per arm: launch-to-launch variance unknown"},
+		{"one launch of one arm", "chat.tg >= 30", []float64{38.4}, []float64{31.58}, usual, "inconclusive", "open", true, "1 launch: launch-to-launch variance unknown"},
+		{"one launch is all", "chat.tg.gain >= 0.10", []float64{38.4}, []float64{31.58}, quick, "inconclusive", "ended", false, "1 launch per arm: launch-to-launch variance unknown"},
+		{"one launch is all, screened", "chat.tg.gain >= 0.10", []float64{20}, []float64{31.58}, quick, "fail", "screened", false, "chat.tg.gain -36.7% (required ≥ +10%, 1 launch per arm: too far off for more to help"},
+		{"one launch is all, just not screened", "chat.ttft.change <= 0.10", []float64{31.58}, []float64{45}, quick, "inconclusive", "ended", false, "1 launch per arm"},
+		{"one launch is all, latency screened", "chat.ttft.change <= 0.10", []float64{31.58}, []float64{47}, quick, "fail", "screened", false, "too far off"},
+		{"one launch is all, a level screened", "chat.tg >= 60", []float64{38}, []float64{47}, quick, "fail", "screened", false, "1 launch: too far off"},
+		{"a difference has no screen", "chat.tg.delta >= 60", []float64{38}, []float64{47}, quick, "inconclusive", "ended", false, "1 launch per arm"},
+		{"two launches are all", "chat.tg.gain >= 0.10", []float64{20, 20.1}, []float64{31.58, 31.6}, two, "inconclusive", "ended", false, "2 launches per arm: a verdict needs 4 where no launch-to-launch variance is recorded"},
+		{"three launches, no record", "chat.tg.gain >= 0.10", []float64{38.4, 38.6, 38.5}, []float64{31.58, 31.82, 31.63}, Settings{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 3}, "inconclusive", "ended", false, "a verdict needs 4 where no launch-to-launch variance is recorded"},
+		{"three launches, recorded", "chat.tg.gain >= 0.10", []float64{38.4, 38.6, 38.5}, []float64{31.58, 31.82, 31.63}, three, "pass", "passed", false, "3 launches per arm"},
+		{"all values equal", "chat.tg.gain >= 0.10", []float64{38, 38, 38, 38}, []float64{31, 31, 31, 31}, usual, "pass", "passed", false, "lower bound +22.6%"},
+		{"all values equal at the limit", "chat.tg.gain >= 0", []float64{31, 31, 31, 31}, []float64{31, 31, 31, 31}, usual, "inconclusive", "futile", false, "4 launches per arm"},
 		{"one arm equal", "chat.tg.gain >= 0.10", []float64{38, 38, 38, 38}, []float64{31, 31.2, 31.1, 30.9}, usual, "pass", "passed", false, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

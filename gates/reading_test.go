@@ -22,8 +22,8 @@ func TestAbsence(t *testing.T) {
 		why        string
 	}{
 		{"no launch", "chat.tg > 1", func(f *Feature) { f.Candidate.Launches = nil }, "inconclusive", "no launch of f was measured"},
-		{"one launch", "chat.tg > 1", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] }, "inconclusive", "1 launch says nothing of how launches differ"},
-		{"one launch of the parent", "chat.tg.gain > 0", func(f *Feature) { f.Parent.Launches = f.Parent.Launches[:1] }, "inconclusive", "1 launch an arm says nothing of how launches differ; without a launch of the other arm beside it, and not counted: f.2, f.3 and f.4"},
+		{"one launch", "chat.tg > 1", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] }, "inconclusive", "1 launch: launch-to-launch variance unknown"},
+		{"one launch of the parent", "chat.tg.gain > 0", func(f *Feature) { f.Parent.Launches = f.Parent.Launches[:1] }, "inconclusive", "1 launch per arm: launch-to-launch variance unknown): not paired with a launch of the other arm, so not counted: f.2, f.3 and f.4"},
 		{"no launch of the root", "chat.tg.root.gain > 0", func(f *Feature) { f.Root.Launches = nil }, "inconclusive", "no launch of root"},
 		{"one launch, counted", "chat.tg.n >= 1", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] }, "inconclusive", "1 launch"},
 		{"one launch, few wanted", "chat.tg.n < 5", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:1] }, "inconclusive", "1 launch"},
@@ -39,9 +39,9 @@ func TestAbsence(t *testing.T) {
 		{"requests unknown", "chat.tg.n_requests <= 5", func(f *Feature) {
 			f.Candidate.Launches[0].Metrics["chat.tg"] = measure.Summary{N: 1, Stats: map[string]float64{"median": 1}}
 		}, "inconclusive", "how many requests"},
-		{"zero in a ratio", "chat.tg.gain >= 0", func(f *Feature) { set(&f.Parent, 0, "chat.tg", "median", 0) }, "invalid", "chat.tg.gain: a ratio needs values above zero, and launch baseline.1 (baseline) has 0; for values"},
+		{"zero in a ratio", "chat.tg.gain >= 0", func(f *Feature) { set(&f.Parent, 0, "chat.tg", "median", 0) }, "invalid", "chat.tg.gain: a ratio needs values above zero, but launch baseline.1 (baseline) has 0; for values"},
 		{"negative in a ratio", "chat.tg.change <= 0", func(f *Feature) { set(&f.Candidate, 0, "chat.tg", "median", -3) }, "invalid", "use .delta"},
-		{"zero in a level", "chat.tg >= 0.1", func(f *Feature) { set(&f.Candidate, 0, "chat.tg", "median", 0) }, "invalid", "a test in logs needs values above zero, and launch f.1 has 0"},
+		{"zero in a level", "chat.tg >= 0.1", func(f *Feature) { set(&f.Candidate, 0, "chat.tg", "median", 0) }, "invalid", "a test in logs needs values above zero, but launch f.1 has 0"},
 		{"zero in a ratio of counts", "engine.crashes.change <= 0", func(f *Feature) {}, "invalid", "use .delta"},
 		{"overflow", "chat.tg.delta <= 0", func(f *Feature) {
 			for i := range 3 {
@@ -53,7 +53,7 @@ func TestAbsence(t *testing.T) {
 		{"division by zero, twice", "1 / (1 / engine.crashes) < 5", func(f *Feature) {}, "invalid", "1 / engine.crashes is not a finite number"},
 		{"division by zero that or would skip", "chat.tg > 1 or 1 / engine.crashes > 5", func(f *Feature) {}, "invalid", "not a finite number"},
 		{"missing input that or would skip", "levels.kernels == 'pass' or chat.tg > 1", func(f *Feature) { f.Candidate.Launches = nil }, "inconclusive", "no launch"},
-		{"broken", "chat.tg > 1", func(f *Feature) { f.Broken, f.Cause = verdict.Invalid, died("level kernels is fail") }, "invalid", "chat.tg: level kernels is fail"},
+		{"broken", "chat.tg > 1", func(f *Feature) { f.Broken, f.Cause = verdict.Invalid, died("level kernels failed") }, "invalid", "chat.tg: level kernels failed"},
 		{"broken by an error", "chat.tg.n < 9", func(f *Feature) { f.Broken, f.Cause = verdict.Error, died("the engine died") }, "error", "the engine died"},
 		{"broken with a verdict that unlocks", "chat.tg > 1", func(f *Feature) { f.Broken = verdict.Pass }, "error", ""},
 		{"broken with an unknown verdict", "chat.tg > 1", func(f *Feature) { f.Broken = "fine" }, "error", ""},
@@ -63,8 +63,8 @@ func TestAbsence(t *testing.T) {
 		{"level skipped, listed", "levels.kernels not in ['fail']", func(f *Feature) { f.Levels["kernels"] = verdict.Error }, "error", ""},
 		{"level of no known verdict", "levels.kernels != 'fail'", func(f *Feature) { f.Levels["kernels"] = "passed" }, "error", "unknown verdict"},
 		{"level of an empty verdict", "levels.kernels != 'fail'", func(f *Feature) { f.Levels["kernels"] = "" }, "error", "unknown verdict"},
-		{"knob unknown", "knob.moe != 'all' or chat.tg > 1", func(f *Feature) { f.Knobs = nil }, "invalid", "not known"},
-		{"locked", `not feature["f"].decided`, func(f *Feature) { f.Outcome = ""; f.Cause = died("phase zero is fail") }, "invalid", "feature f was not decided: phase zero is fail"},
+		{"knob unknown", "knob.moe != 'all' or chat.tg > 1", func(f *Feature) { f.Knobs = nil }, "invalid", "of knob moe is unknown"},
+		{"locked", `not feature["f"].decided`, func(f *Feature) { f.Outcome = ""; f.Cause = died("phase zero is fail") }, "invalid", "feature f is undecided: phase zero is fail"},
 		{"invalid, not decided", `not feature["f"].decided`, func(f *Feature) { f.Outcome, f.Accepted = verdict.Invalid, false }, "invalid", "feature f is invalid"},
 		{"locked, not accepted", `not feature["f"].accepted`, func(f *Feature) { f.Outcome, f.Accepted = "", false }, "invalid", ""},
 		{"broken, not accepted", `feature["f"].accepted == false`, func(f *Feature) { f.Outcome, f.Accepted = verdict.Error, false }, "error", ""},
@@ -246,8 +246,8 @@ func TestObserved(t *testing.T) {
 		want verdict.Verdict
 		why  string
 	}{
-		{"engine.observed.attention == 'fa3'", saying("attention", "fa3", "fa3", "fa3"), "pass", "engine.observed.attention is fa3, as wanted"},
-		{"engine.observed.attention == 'fa3'", saying("attention", "fi", "fi", "fi"), "fail", "is fi, wanted fa3"},
+		{"engine.observed.attention == 'fa3'", saying("attention", "fa3", "fa3", "fa3"), "pass", "engine.observed.attention fa3 (as required"},
+		{"engine.observed.attention == 'fa3'", saying("attention", "fi", "fi", "fi"), "fail", "fi (required fa3"},
 		{"engine.observed.attention != 'fa3'", saying("attention", "fi", "fi", "fi"), "pass", ""},
 		{"engine.observed.attention in ['fa2', 'fa3']", saying("attention", "fa3", "fa3", "fa3"), "pass", ""},
 		{"engine.observed.graphs", saying("graphs", true, true, true), "pass", "engine.observed.graphs is true"},
@@ -256,14 +256,14 @@ func TestObserved(t *testing.T) {
 		{"engine.observed.graphs == false", saying("graphs", false, false, false), "pass", ""},
 		// None of these is a pass, and none a fail.
 		{"engine.observed.attention != 'fa3'", saying("attention", "fi", nil, "fi"), "inconclusive", "launch f.2 did not observe attention: no line of the log says it"},
-		{"engine.observed.attention != 'fa3'", full(), "inconclusive", "launch f.1 did not observe attention: it was not looked for"},
+		{"engine.observed.attention != 'fa3'", full(), "inconclusive", "launch f.1 did not observe attention: not looked for"},
 		{"not engine.observed.graphs", saying("graphs", nil, nil, nil), "inconclusive", "did not observe graphs"},
-		{"engine.observed.attention != 'fa3'", saying("attention", "fi", "fi", "fa2"), "invalid", `launches of f differ: attention is "fi" in launch f.1 and "fa2" in launch f.3`},
+		{"engine.observed.attention != 'fa3'", saying("attention", "fi", "fi", "fa2"), "invalid", `launches of f differ: attention is "fi" in launch f.1, "fa2" in launch f.3`},
 		{"not engine.observed.graphs", saying("graphs", false, false, true), "invalid", "launches of f differ"},
 		{"engine.observed.attention != 'fa3'", saying("attention", true, true, true), "invalid", "was observed as true, which is not a word"},
 		{"engine.observed.graphs", saying("graphs", "true", "true", "true"), "invalid", "which is not a bool"},
 		{"engine.observed.attention != 'x'", with(func(f *Feature) { f.Candidate.Launches = nil }), "inconclusive", "no launch of f was measured"},
-		{"engine.observed.attention != 'x'", with(func(f *Feature) { f.Broken, f.Cause = verdict.Invalid, died("level kernels is fail") }), "invalid", "level kernels is fail"},
+		{"engine.observed.attention != 'x'", with(func(f *Feature) { f.Broken, f.Cause = verdict.Invalid, died("level kernels failed") }), "invalid", "level kernels failed"},
 	} {
 		got := decided(compiled(t, c.rule), c.ev)
 		if got.Verdict != c.want || !strings.Contains(tell.Joined(got.Reasons), c.why) {
@@ -318,9 +318,9 @@ func TestPercentilesOfLaunches(t *testing.T) {
 		want verdict.Verdict
 		says string
 	}{
-		{"chat.ttft.p99 <= 95", 300, "pass", "at most 90.6"},
-		{"chat.ttft.p99 <= 80", 300, "fail", "at least 89."},
-		{"chat.ttft.p99 <= 0.95 * chat.ttft.base.p99", 300, "pass", "chat.ttft.p99.change at most"},
+		{"chat.ttft.p99 <= 95", 300, "pass", "upper bound 90.6"},
+		{"chat.ttft.p99 <= 80", 300, "fail", "lower bound 89."},
+		{"chat.ttft.p99 <= 0.95 * chat.ttft.base.p99", 300, "pass", "chat.ttft.p99.change upper bound"},
 		{"chat.ttft.p99 <= 95", 299, "inconclusive", "chat.ttft.p99: not enough samples in launch f.1: 299 of at least 300"},
 		{"chat.ttft.p99 <= 0.95 * chat.ttft.base.p99", 299, "inconclusive", "299 of at least 300"},
 		{"chat.ttft.p95 <= 95", 59, "pass", ""},

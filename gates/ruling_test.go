@@ -206,8 +206,8 @@ func TestStaleLaunchesDecideNothing(t *testing.T) {
 		want   verdict.Verdict
 		says   string
 	}{
-		{"chat.tg.gain >= 0.10", both, verdict.Inconclusive, "would be pass, but launches of f were no fresh starts"},
-		{"chat.tg.gain >= 1.0", both, verdict.Inconclusive, "would be fail, but launches of f were"},
+		{"chat.tg.gain >= 0.10", both, verdict.Inconclusive, "pass by the numbers, but launches of f were not fresh starts"},
+		{"chat.tg.gain >= 1.0", both, verdict.Inconclusive, "fail by the numbers, but launches of f were"},
 		{"chat.tg.gain >= 0.10", func(f *Feature) { last(&f.Parent) }, verdict.Inconclusive, "launches of baseline were"},
 		{"chat.tg >= 38", func(f *Feature) { last(&f.Candidate) }, verdict.Inconclusive, "launches of f were"},
 		{"chat.tg >= 38", func(f *Feature) { last(&f.Parent) }, verdict.Pass, ""},

@@ -31,15 +31,15 @@ func TestBadLaunches(t *testing.T) {
 		open       bool
 		says       string
 	}{
-		{"launches missing from one arm", "chat.tg.gain >= 0.1", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:3] }, "inconclusive", true, "3 launches an arm, and the first look is at 4; without a launch of the other arm beside it, and not counted: baseline.4"},
+		{"launches missing from one arm", "chat.tg.gain >= 0.1", func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:3] }, "inconclusive", true, "3 launches per arm: undecided, first look at 4): not paired with a launch of the other arm, so not counted: baseline.4"},
 		{"launches of other rounds", "chat.tg.gain >= 0.1", func(f *Feature) {
 			f.Candidate.Launches = f.Candidate.Launches[1:]
 			f.Parent.Launches = f.Parent.Launches[:3]
-		}, "inconclusive", true, "2 launches an arm, and the first look is at 4; without a launch of the other arm beside it, and not counted: f.4 and baseline.1"},
+		}, "inconclusive", true, "2 launches per arm: undecided, first look at 4): not paired with a launch of the other arm, so not counted: f.4 and baseline.1"},
 		{"no launch beside another", "chat.tg.gain >= 0.1", func(f *Feature) {
 			f.Candidate.Launches = f.Candidate.Launches[2:]
 			f.Parent.Launches = f.Parent.Launches[:2]
-		}, "inconclusive", true, "0 launches an arm"},
+		}, "inconclusive", true, "0 launches per arm"},
 		{"a round twice", "chat.tg.gain >= 0.1", func(f *Feature) { f.Candidate.Launches[3].Round = 3 }, "invalid", false, "f has two launches of round 3, f.3 and f.4"},
 		{"a base's round twice", "chat.tg.gain >= 0.1", func(f *Feature) { f.Parent.Launches[0].Round = 3 }, "invalid", false, "baseline has two launches of round 3, baseline.1 and baseline.3"},
 		{"no launch", "chat.tg >= 1", func(f *Feature) { f.Candidate.Launches = nil }, "inconclusive", true, "no launch of f was measured"},
@@ -54,19 +54,19 @@ func TestBadLaunches(t *testing.T) {
 		{"zero in a level", "chat.tg >= 1", func(f *Feature) { set(&f.Candidate, 3, "chat.tg", "median", 0) }, "invalid", false, "values above zero"},
 		{"zero beside a base", "chat.tg >= 0.9 * chat.tg.base", func(f *Feature) { set(&f.Candidate, 3, "chat.tg", "median", 0) }, "invalid", false, "use .delta"},
 		{"zero memory", "engine.memory_gb.change <= 0.1", func(f *Feature) { set(&f.Parent, 3, "engine.memory_gb", "median", 0) }, "invalid", false, "use .delta"},
-		{"units of launches", "chat.tg >= 1", func(f *Feature) { unit(&f.Candidate, 2, "req/s") }, "invalid", false, `launch f.3 gives chat.tg in "req/s", and those before it in "tok/s"`},
+		{"units of launches", "chat.tg >= 1", func(f *Feature) { unit(&f.Candidate, 2, "req/s") }, "invalid", false, `launch f.3 gives chat.tg in "req/s", earlier ones in "tok/s"`},
 		{"units of arms", "chat.tg.gain >= 0.1", func(f *Feature) {
 			for i := range f.Parent.Launches {
 				unit(&f.Parent, i, "")
 			}
-		}, "invalid", false, `launches of f give chat.tg in "tok/s" and those of baseline in ""`},
-		{"corrections of launches", "chat.tg >= 1", func(f *Feature) { correction(&f.Candidate, 1, "api") }, "invalid", false, `launch f.2 corrected chat.tg by a latency of mode "api"`},
+		}, "invalid", false, `launches of f give chat.tg in "tok/s", those of baseline in ""`},
+		{"corrections of launches", "chat.tg >= 1", func(f *Feature) { correction(&f.Candidate, 1, "api") }, "invalid", false, `launch f.2 corrected chat.tg by latency mode "api"`},
 		{"corrections of arms", "chat.tg.gain >= 0.1", func(f *Feature) {
 			for i := range f.Parent.Launches {
 				correction(&f.Parent, i, "api")
 			}
-		}, "invalid", false, `launches of f corrected chat.tg by a latency of mode "" and those of baseline of mode "api"`},
-		{"stale", "chat.tg >= 50 or chat.tg.gain > 0.214", func(f *Feature) { f.Candidate.Launches[0].Stale = true }, "inconclusive", false, "no fresh starts"},
+		}, "invalid", false, `launches of f corrected chat.tg by latency mode "", those of baseline by mode "api"`},
+		{"stale", "chat.tg >= 50 or chat.tg.gain > 0.214", func(f *Feature) { f.Candidate.Launches[0].Stale = true }, "inconclusive", false, "not fresh starts"},
 		{"too large", "chat.tg.delta >= 1", func(f *Feature) {
 			for i := range f.Parent.Launches {
 				set(&f.Parent, i, "chat.tg", "median", math.MaxFloat64*math.Pow(-1, float64(i)))
@@ -98,22 +98,22 @@ func TestWholeRanges(t *testing.T) {
 		open      bool
 		says      string
 	}{
-		{"engine.memory_gb.delta <= 2", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, "at most 1.5 GB of any two launches, 3 launches an arm"},
+		{"engine.memory_gb.delta <= 2", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, "upper bound 1.5 GB over all pairs of launches, 3 launches per arm"},
 		{"engine.memory_gb.delta <= 1.5", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, ""},
-		{"engine.memory_gb.delta < 1.5", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "inconclusive", false, "between 0.8 GB and 1.5 GB of any two launches, 3 launches an arm, so that the limit lies within"},
-		{"engine.memory_gb.delta <= 0.5", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "fail", false, "at least 0.8 GB even at best, 3 launches an arm"},
-		{"engine.memory_gb.delta <= 2", []float64{10, 10.5}, []float64{9, 9.1}, "inconclusive", true, "2 launches an arm of at least 3"},
-		{"engine.memory_gb.delta <= 2", []float64{10}, []float64{9}, "inconclusive", true, "1 launch an arm says nothing"},
-		{"engine.memory_gb.delta <= 2", []float64{10, 14}, []float64{9, 9.1}, "inconclusive", false, "2 launches an arm, so that the limit lies within"},
+		{"engine.memory_gb.delta < 1.5", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "inconclusive", false, "bounds 0.8 GB to 1.5 GB over all pairs of launches, 3 launches per arm: undecided"},
+		{"engine.memory_gb.delta <= 0.5", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "fail", false, "lower bound 0.8 GB at best, 3 launches per arm"},
+		{"engine.memory_gb.delta <= 2", []float64{10, 10.5}, []float64{9, 9.1}, "inconclusive", true, "2 of at least 3 launches per arm: undecided"},
+		{"engine.memory_gb.delta <= 2", []float64{10}, []float64{9}, "inconclusive", true, "1 launch per arm"},
+		{"engine.memory_gb.delta <= 2", []float64{10, 14}, []float64{9, 9.1}, "inconclusive", false, "2 launches per arm: undecided"},
 		{"engine.memory_gb.delta <= 0.5", []float64{10, 10.5, 10.2}, []float64{9, 9.1}, "inconclusive", true, ""},
-		{"engine.memory_gb.change <= 0.2", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, "at most +16.7% of any two launches"},
-		{"engine.memory_gb.gain >= -0.2", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, "at least -16.7% of any two launches"},
-		{"engine.memory_gb.gain >= 0", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "fail", false, "at most -8.7% even at best"},
-		{"engine.memory_gb.delta <= 0.1", []float64{1.1, 1.1, 1.1}, []float64{1, 1, 1}, "pass", false, "at most 0.1 GB of any two launches"},
-		{"engine.memory_gb.delta < 0.1", []float64{1.1, 1.1, 1.1}, []float64{1, 1, 1}, "fail", false, "at least 0.1 GB even at best"},
-		{"engine.memory_gb <= 1.05 * engine.memory_gb.base", []float64{21, 21, 21}, []float64{20, 20, 20}, "pass", false, "at most +5.0% of any two launches"},
-		{"engine.memory_gb <= 10.5", []float64{10, 10.5, 10.2}, []float64{9}, "pass", false, "at most 10.5 GB of launches, 3 launches"},
-		{"engine.memory_gb <= 9", []float64{10, 10.5, 10.2}, []float64{9}, "fail", false, "at least 10 GB even at best"},
+		{"engine.memory_gb.change <= 0.2", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, "upper bound +16.7% over all pairs of launches"},
+		{"engine.memory_gb.gain >= -0.2", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "pass", false, "lower bound -16.7% over all pairs of launches"},
+		{"engine.memory_gb.gain >= 0", []float64{10, 10.5, 10.2}, []float64{9, 9.1, 9.2}, "fail", false, "upper bound -8.7% at best"},
+		{"engine.memory_gb.delta <= 0.1", []float64{1.1, 1.1, 1.1}, []float64{1, 1, 1}, "pass", false, "upper bound 0.1 GB over all pairs of launches"},
+		{"engine.memory_gb.delta < 0.1", []float64{1.1, 1.1, 1.1}, []float64{1, 1, 1}, "fail", false, "lower bound 0.1 GB at best"},
+		{"engine.memory_gb <= 1.05 * engine.memory_gb.base", []float64{21, 21, 21}, []float64{20, 20, 20}, "pass", false, "upper bound +5.0% over all pairs of launches"},
+		{"engine.memory_gb <= 10.5", []float64{10, 10.5, 10.2}, []float64{9}, "pass", false, "upper bound 10.5 GB over all launches, 3 launches"},
+		{"engine.memory_gb <= 9", []float64{10, 10.5, 10.2}, []float64{9}, "fail", false, "lower bound 10 GB at best"},
 	} {
 		ev := with(func(f *Feature) {
 			f.Candidate, f.Parent = medians("f", c.own...), medians("baseline", c.base...)
@@ -174,7 +174,7 @@ func TestRangesOfFewLaunches(t *testing.T) {
 		f.Candidate.Launches, f.Parent.Launches = f.Candidate.Launches[:2], f.Parent.Launches[:2]
 	})
 	got := Decide([]*plans.Rule{compiled(t, "engine.memory_gb.delta <= 2")}, ev, s)[0]
-	if got.Verdict != verdict.Inconclusive || len(got.Open) > 0 || !strings.HasSuffix(tell.Line(got.Reasons[0]), "2 launches an arm cannot tell, since a verdict takes 3") {
+	if got.Verdict != verdict.Inconclusive || len(got.Open) > 0 || !strings.HasSuffix(tell.Line(got.Reasons[0]), "2 launches per arm: a verdict needs 3)") {
 		t.Errorf("%s, open %v: %q", got.Verdict, got.Open, tell.Lines(got.Reasons))
 	}
 }

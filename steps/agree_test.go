@@ -50,7 +50,7 @@ func TestArmsHaveToAgree(t *testing.T) {
 	}{
 		"equal":              {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fa"}, b2: said{"attention": "fa"}},
 		"nothing observed":   {},
-		"word":               {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fi"}, b2: said{"attention": "fi"}, want: `baseline and candidate differ in what is not under test: attention is "fa" against "fi". If that is what knob "moe" is about, add to it: changes = ["attention"].`},
+		"word":               {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fi"}, b2: said{"attention": "fi"}, want: `baseline and candidate differ in something the plan does not declare: attention is "fa" against "fi". If knob "moe" is meant to change it, add changes = ["attention"] there;`},
 		"changed by a knob":  {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fi"}, b2: said{"attention": "fi"}, changes: []string{"attention"}},
 		"observed evidence":  {a1: said{"graphs": false}, a2: said{"graphs": false}, b1: said{"graphs": true}, b2: said{"graphs": true}},
 		"line of evidence":   {a1: said{"dtype": "bf16"}, a2: said{"dtype": "bf16"}, b1: said{"dtype": "fp8"}, b2: said{"dtype": "fp8"}},
@@ -90,12 +90,12 @@ func TestKnobsProvedByObservation(t *testing.T) {
 		says   string
 	}{
 		"seen":                   {must(map[string]any{"kernel": "marlin", "n": 2.0}), "pass", "pass", `observed kernel "marlin" (log line 7)`},
-		"another":                {must(map[string]any{"kernel": "gemm"}), "pass", "fail", `kernel must be "gemm", and the engine says "marlin"`},
-		"false is a value":       {must(map[string]any{"graphs": true}), "pass", "fail", "graphs must be true, and the engine says false"},
+		"another":                {must(map[string]any{"kernel": "gemm"}), "pass", "fail", `kernel must be "gemm" but the engine reports "marlin"`},
+		"false is a value":       {must(map[string]any{"graphs": true}), "pass", "fail", "graphs must be true but the engine reports false"},
 		"not observed":           {must(map[string]any{"tactic": "x"}), "pass", "inconclusive", "tactic was not observed: no line of the log says it"},
 		"not looked for":         {must(map[string]any{"what": "x"}), "pass", "inconclusive", "this engine has no observation of that name"},
 		"must not":               {mustNot(map[string]any{"kernel": "gemm"}), "pass", "pass", `observed kernel "marlin"`},
-		"must not, but is":       {mustNot(map[string]any{"kernel": "marlin"}), "pass", "fail", "and the engine says so"},
+		"must not, but is":       {mustNot(map[string]any{"kernel": "marlin"}), "pass", "fail", "but the engine reports it"},
 		"must not, not known":    {mustNot(map[string]any{"tactic": "x"}), "pass", "inconclusive", "tactic was not observed"},
 		"the log speaks too":     {must(map[string]any{"kernel": "marlin"}), "fail", "fail", "reason of the log"},
 		"both against":           {must(map[string]any{"tactic": "x"}), "fail", "fail", "reason of the log"},

@@ -60,24 +60,24 @@ func TestValid(t *testing.T) {
 		want              verdict.Verdict
 		says              string
 	}{
-		{"healthy", "baseline", nil, nil, verdict.Pass, "1 launch an arm"},
+		{"healthy", "baseline", nil, nil, verdict.Pass, "1 launch per arm"},
 		{"candidate emits garbage", "baseline", nil, garbage, verdict.Invalid, "worse than those of baseline"},
-		{"both read alike", "baseline", garbage, garbage, verdict.Pass, "1 launch an arm"},
-		{"parent emits garbage", "baseline", garbage, nil, verdict.Pass, "1 launch an arm"},
-		{"one answer is garbage", "absolute", garbage, garbage, verdict.Invalid, "of baseline do not read as text"},
-		{"nobody looks", "off", nil, garbage, verdict.Pass, "were not looked at"},
+		{"both read alike", "baseline", garbage, garbage, verdict.Pass, "1 launch per arm"},
+		{"parent emits garbage", "baseline", garbage, nil, verdict.Pass, "1 launch per arm"},
+		{"one answer is garbage", "absolute", garbage, garbage, verdict.Invalid, "of baseline are not readable text"},
+		{"nobody looks", "off", nil, garbage, verdict.Pass, "were not checked"},
 		{"a launch was disturbed", "off", nil, func(l *ledger.Launch) { l.Invalid = verdict.Because(code.FromCache) }, verdict.Invalid, "cache"},
 		{"short output is noted", "off", short(1), func(l *ledger.Launch) {
 			short(1)(l)
 			l.Notes = verdict.Because(code.Short)
 		}, verdict.Pass, "shorter"},
 		{"less work", "off", short(0), short(1), verdict.Invalid, "did not do the same work"},
-		{"only the parent counts its tokens", "off", short(0), func(l *ledger.Launch) { l.Cells = []measure.CellRun{{Cell: "chat", ExactOutput: true}} }, verdict.Invalid, "chat: baseline says how many tokens it generated in every launch, and fast does not"},
-		{"the candidate's answers were never kept", "baseline", nil, func(l *ledger.Launch) { l.Samples = "" }, verdict.Invalid, "none of the answers of fast to chat is on record"},
-		{"only the parent's engine counts its tokens", "off", cells(false), cells(true), verdict.Invalid, "tokens of baseline were counted by the engine, and some of fast as stream events"},
-		{"only the candidate's engine counts its tokens", "off", cells(true), cells(false), verdict.Invalid, "tokens of fast were counted by the engine, and some of baseline as stream events"},
-		{"nobody's engine counts tokens", "off", cells(true), cells(true), verdict.Pass, "1 launch an arm"},
-		{"the parent's answers were never kept", "baseline", func(l *ledger.Launch) { l.Samples = "" }, nil, verdict.Invalid, "none of the answers of baseline to chat is on record"},
+		{"only the parent counts its tokens", "off", short(0), func(l *ledger.Launch) { l.Cells = []measure.CellRun{{Cell: "chat", ExactOutput: true}} }, verdict.Invalid, "chat: baseline reports the tokens it generated in every launch, fast does not"},
+		{"the candidate's answers were never kept", "baseline", nil, func(l *ledger.Launch) { l.Samples = "" }, verdict.Invalid, "no answers of fast to chat are recorded"},
+		{"only the parent's engine counts its tokens", "off", cells(false), cells(true), verdict.Invalid, "tokens of baseline were counted by the engine, some of fast as stream events"},
+		{"only the candidate's engine counts its tokens", "off", cells(true), cells(false), verdict.Invalid, "tokens of fast were counted by the engine, some of baseline as stream events"},
+		{"nobody's engine counts tokens", "off", cells(true), cells(true), verdict.Pass, "1 launch per arm"},
+		{"the parent's answers were never kept", "baseline", func(l *ledger.Launch) { l.Samples = "" }, nil, verdict.Invalid, "no answers of baseline to chat are recorded"},
 		{"other prompts", "baseline", nil, func(l *ledger.Launch) { l.Samples = others }, verdict.Invalid, "no prompt of chat was answered by both baseline and fast"},
 		{"raw answers are gone", "baseline", nil, func(l *ledger.Launch) { l.Samples = strings.Repeat("0", 64) }, "", "the answers of launch c.1"},
 	} {

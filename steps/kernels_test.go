@@ -30,12 +30,12 @@ func TestJudgeKernels(t *testing.T) {
 		says   string
 	}{
 		{"proved", []variant.Evidence{gemm}, see("*cutlass*"), verdict.Pass, "line 7"},
-		{"absent", []variant.Evidence{gemm}, see(), verdict.Fail, "must be seen"},
-		{"one of two absent", []variant.Evidence{more, gemm}, see("*head f32*"), verdict.Fail, "\"*cutlass*\" must be seen"},
-		{"wrong path", []variant.Evidence{gemm}, see("*cutlass*", "*marlin*"), verdict.Fail, "must not be seen"},
+		{"absent", []variant.Evidence{gemm}, see(), verdict.Fail, "must be in the log"},
+		{"one of two absent", []variant.Evidence{more, gemm}, see("*head f32*"), verdict.Fail, "\"*cutlass*\" must be in the log"},
+		{"wrong path", []variant.Evidence{gemm}, see("*cutlass*", "*marlin*"), verdict.Fail, "must not be in the log"},
 		{"unproven", []variant.Evidence{bare}, see("*cutlass*"), verdict.Inconclusive, "unproven"},
 		{"unproven beside a proof", []variant.Evidence{gemm, bare}, see("*cutlass*"), verdict.Inconclusive, "unproven"},
-		{"failed beside unproven", []variant.Evidence{bare, gemm}, see(), verdict.Fail, "must be seen"},
+		{"failed beside unproven", []variant.Evidence{bare, gemm}, see(), verdict.Fail, "must be in the log"},
 		{"no knob", nil, see(), verdict.Inconclusive, "nothing to prove"},
 	} {
 		got, reasons, err := judgeKernels(c.wanted, c.seen)

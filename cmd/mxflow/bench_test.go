@@ -375,7 +375,7 @@ func TestBenchUnreadable(t *testing.T) {
 			t.Errorf("forced %v, %d of 4: invalid %q, notes %q", c.exact, c.bad, tell.Lines(invalid), tell.Lines(notes))
 		}
 		for _, text := range tell.Lines(append(invalid, notes...)) {
-			if !strings.Contains(text, `of 4 answers of bench.o40 do not read as text, such as request 0: empty ("")`) {
+			if !strings.Contains(text, `of 4 answers of bench.o40 are not readable text, e.g. request 0: empty ("")`) {
 				t.Error(text)
 			}
 		}

@@ -131,7 +131,7 @@ func TestConsoleDecides(t *testing.T) {
 		}
 	}
 	const want = `pass
-  levels.kernels is pass, as wanted
+  levels.kernels pass (as required)
     levels.kernels = pass
 pass
     levels.kernels = pass

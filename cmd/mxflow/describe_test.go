@@ -63,7 +63,7 @@ func TestDescribeDecision(t *testing.T) {
 		other  = verdict.New(code.NotConfirmed).On("vllm.prod").Is(verdict.Invalid)
 		// People name rules as they like.
 		passes   = rule("x: pass: y", "fail", "z is 3, not above 4")
-		level    = rule("a: level kernels is fail: b", "fail", "c: level smoke is invalid: d")
+		level    = rule("a: level kernels failed: b", "fail", "c: level smoke is invalid: d")
 		invalid  = rule("level kernels: invalid", "pass", "it is 1")
 		confirms = rule("confirmed on engine.a", "fail", "it is 2")
 		quality  = verdict.New(code.NotMeasured).From(verdict.New(code.Level).On("quality").Is(verdict.Invalid).From(kernels))
@@ -80,20 +80,20 @@ func TestDescribeDecision(t *testing.T) {
 		{"pass", []verdict.Reason{speed, parts}, under + "speed: pass: chat.tg.gain is +50.0%" + under + "a and b together are 12.0% worse"},
 		{"fail", []verdict.Reason{memory}, ": memory: fail: engine.memory_gb.delta is 2 GB"},
 		{"pass", []verdict.Reason{yes, speed}, ": confirmed on engine.vllm.prod"},
-		{"fail", []verdict.Reason{not, memory}, ": not tried on engine.vllm.prod: it is fail without that"},
+		{"fail", []verdict.Reason{not, memory}, ": not tried on engine.vllm.prod: fail regardless"},
 		{"pass", []verdict.Reason{yes, yes, speed}, under + "confirmed on engine.vllm.prod" + under + "confirmed on engine.vllm.prod"},
-		{"invalid", []verdict.Reason{other.From(unread(missing("chat.tg", kernels))), speed}, ": not confirmed on engine.vllm.prod, where it is invalid: unread: invalid: chat.tg: level kernels is fail"},
+		{"invalid", []verdict.Reason{other.From(unread(missing("chat.tg", kernels))), speed}, ": not confirmed on engine.vllm.prod, where it is invalid: unread: invalid: chat.tg: level kernels failed"},
 		{"fail", []verdict.Reason{speed, memory}, ": memory: fail: engine.memory_gb.delta is 2 GB (and 1 more that pass)"},
 		{"invalid", []verdict.Reason{memory, speed, levels}, under + "memory: fail: engine.memory_gb.delta is 2 GB" + under + "level kernels: invalid (and 1 more that pass)"},
 		{"invalid", []verdict.Reason{speed}, ": speed: pass: chat.tg.gain is +50.0%"},
-		{"invalid", []verdict.Reason{unread(missing("chat.tg", kernels))}, ": unread: invalid: chat.tg: level kernels is fail"},
-		{"invalid", []verdict.Reason{unread(missing("a", kernels), missing("b", kernels))}, ": unread: invalid: a: level kernels is fail; b: level kernels is fail"},
+		{"invalid", []verdict.Reason{unread(missing("chat.tg", kernels))}, ": unread: invalid: chat.tg: level kernels failed"},
+		{"invalid", []verdict.Reason{unread(missing("a", kernels), missing("b", kernels))}, ": unread: invalid: a: level kernels failed; b: level kernels is fail"},
 		{"invalid", []verdict.Reason{quality}, ": not measured: level quality is invalid"},
-		{"fail", []verdict.Reason{kernels}, ": level kernels is fail: 312 of 400 are wrong"},
+		{"fail", []verdict.Reason{kernels}, ": level kernels failed: 312 of 400 are wrong"},
 		{"fail", []verdict.Reason{passes}, ": x: pass: y: fail: z is 3, not above 4"},
 		{
 			"fail", []verdict.Reason{speed, passes, invalid, level},
-			under + "x: pass: y: fail: z is 3, not above 4" + under + "a: level kernels is fail: b: fail: c: level smoke is invalid: d (and 2 more that pass)",
+			under + "x: pass: y: fail: z is 3, not above 4" + under + "a: level kernels failed: b: fail: c: level smoke is invalid: d (and 2 more that pass)",
 		},
 		{"fail", []verdict.Reason{confirms, memory}, under + "confirmed on engine.a: fail: it is 2" + under + "memory: fail: engine.memory_gb.delta is 2 GB"},
 		{"fail", []verdict.Reason{fact("the script said: pass: ok"), memory}, under + "the script said: pass: ok" + under + "memory: fail: engine.memory_gb.delta is 2 GB"},

@@ -823,7 +823,7 @@ func noMore(rules []verdict.Rule, i int) string {
 		case other.Verdict == verdict.Fail:
 			return fmt.Sprintf("no more were made, since %s had failed", other.Name)
 		default:
-			return fmt.Sprintf("no more were made, since %s is %s", other.Name, other.Verdict)
+			return fmt.Sprintf("no more were made, as %s %s", other.Name, tell.Did(other.Verdict))
 		}
 	}
 	return ""

@@ -95,7 +95,7 @@ func (a *app) printOverruled(all []report.Overruled) {
 				fmt.Fprintln(a.stdout)
 				said = true
 			}
-			fmt.Fprintf(a.stdout, "%s is %s (attempt %d): %s\n", o.Node, o.Verdict, o.Attempt, tell.Joined(o.Reasons))
+			fmt.Fprintf(a.stdout, "%s %s (attempt %d): %s\n", o.Node, tell.Did(o.Verdict), o.Attempt, tell.Joined(o.Reasons))
 		}
 	}
 }

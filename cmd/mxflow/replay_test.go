@@ -372,7 +372,7 @@ func TestReplayChangedSaysWhatWasRetracted(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, out, errs := mxflow("audit", "replay", "--state", s.dir, "--plan", path)
-	if want := "retracted by kim: wrong prompts: an apply does not let these launches pass again"; !strings.Contains(evenly(out), want) {
+	if want := "retracted by kim: wrong prompts: apply does not let these launches pass again"; !strings.Contains(evenly(out), want) {
 		t.Errorf("%q is missing\n%s%s", want, out, errs)
 	}
 }
@@ -468,7 +468,7 @@ func TestAuditReplay(t *testing.T) {
 			tamper: gate(func(d *ledger.Decision) { d.Evidence[0].Candidate.Launches[0] = "s-9.routed.1" }),
 		},
 		{
-			name: "no raw data", exit: 4, want: []string{"evidence missing", "has no raw data to decide by"},
+			name: "no raw data", exit: 4, want: []string{"evidence missing", "has no raw data to decide from"},
 			breaks: func(t *testing.T, s *recordedState) {
 				l, _ := s.st.LaunchByID("s-1.routed.2")
 				remove(t, artifactOf(t, s, l.Samples))
@@ -497,7 +497,7 @@ func TestAuditReplay(t *testing.T) {
 			},
 		},
 		{
-			name: "no evidence", exit: 4, want: []string{"evidence missing", "its record does not hold by what it was decided", "2 decisions cannot be decided again"},
+			name: "no evidence", exit: 4, want: []string{"evidence missing", "its record does not hold what decided it", "2 decisions cannot be decided again"},
 			tamper: func(d *ledger.Decision) { d.Evidence, d.Statistics = nil, nil },
 		},
 		{
@@ -522,7 +522,7 @@ func TestAuditReplay(t *testing.T) {
 		},
 		{
 			name: "a plan that cannot be compiled", sealed: true, plan: required, vars: map[string]string{"least": "0.10"}, exit: 3,
-			want: []string{"tests agree", "Only the recorded tests were computed again", "give them again with --var"},
+			want: []string{"tests agree", "Only the recorded tests were recomputed", "give them again with --var"},
 		},
 		{
 			name: "a plan that can be compiled again", sealed: true, plan: required, vars: map[string]string{"least": "0.10"}, args: []string{"--var", "least=0.1"},
@@ -627,18 +627,18 @@ func TestChangedPlanThatAsksForMore(t *testing.T) {
 		not            string
 	}{
 		{"the same", "", same, 0, []string{"would have passed"}, "never measured"},
-		{"a workload more", "", change(workload, long, sends, "workloads = [workload.chat, workload.long]"), 3, []string{"feature.routed pass inconclusive", "phase.experts pass inconclusive", "never measured (workload long): an apply would measure it"}, ""},
+		{"a workload more", "", change(workload, long, sends, "workloads = [workload.chat, workload.long]"), 3, []string{"feature.routed pass inconclusive", "phase.experts pass inconclusive", "never measured (workload long): apply would measure it"}, ""},
 		{"a workload more, and a rule that fails", "", change(workload, long, sends, "workloads = [workload.chat, workload.long]", "gain >= 0.10", "gain >= 0.90"), 3, []string{"feature.routed pass inconclusive", "phase.experts pass inconclusive"}, "pass fail"},
 		{"another workload in its place", "", change(workload, long, sends, "workloads = [workload.long]", "chat.tg", "long.tg", "chat.tg", "long.tg"), 2, []string{"feature.routed pass invalid", "workload chat"}, ""},
-		{"a workload less", change(workload, long, sends, "workloads = [workload.chat, workload.long]"), same, 2, []string{"feature.routed pass invalid", "something else than was measured (workload long)"}, ""},
-		{"a level before", change(smoke, ""), same, 3, []string{"feature.routed pass inconclusive", "phase.experts pass inconclusive", "never measured (level smoke of the baseline, level smoke of routed): an apply would measure it"}, ""},
+		{"a workload less", change(workload, long, sends, "workloads = [workload.chat, workload.long]"), same, 2, []string{"feature.routed pass invalid", "something other than what was measured (workload long)"}, ""},
+		{"a level before", change(smoke, ""), same, 3, []string{"feature.routed pass inconclusive", "phase.experts pass inconclusive", "never measured (level smoke of the baseline, level smoke of routed): apply would measure it"}, ""},
 		{"a level before, read alone", change(smoke, "", tenPercent, "levels.kernels == 'pass'", tenPercent, "levels.kernels == 'pass'"), change(tenPercent, "levels.kernels == 'pass'", tenPercent, "levels.kernels == 'pass'"), 3, []string{"feature.routed pass inconclusive", "phase.experts pass inconclusive"}, ""},
 		{"a benchmark after the levels", change(benchmark, "", tenPercent, "levels.smoke == 'pass'", tenPercent, "levels.smoke == 'pass'"), change(tenPercent, "levels.smoke == 'pass'", tenPercent, "levels.smoke == 'pass'"), 3, []string{"feature.routed pass inconclusive", "phase.experts pass inconclusive", "never measured (level benchmark of routed, workload chat)"}, ""},
 		{"no level before", "", change(kernels, ""), 2, []string{"feature.routed pass invalid", "level kernels of routed"}, ""},
 		{"levels the other way round", "", change(smoke+kernels, kernels+smoke), 2, []string{"the order of levels or workloads"}, ""},
-		{"fewer launches", "", change(sends, sends+"\n    launches = 3"), 3, []string{"3 launches an arm cannot tell"}, "4 launches an arm,"},
+		{"fewer launches", "", change(sends, sends+"\n    launches = 3"), 3, []string{"3 launches per arm: a verdict needs 4"}, "4 launches an arm,"},
 		{"more launches", "", change(sends, sends+"\n    launches = 12"), 0, []string{"would have passed"}, ""},
-		{"more launches than there are", "", change(sends, sends+"\n    launches = 12", "gain >= 0.10", "gain >= 0.205", "gain >= 0.10", "gain >= 0.205"), 3, []string{"phase.experts pass inconclusive", "more would be needed (up to 12)"}, ""},
+		{"more launches than there are", "", change(sends, sends+"\n    launches = 12", "gain >= 0.10", "gain >= 0.205", "gain >= 0.10", "gain >= 0.205"), 3, []string{"phase.experts pass inconclusive", "more needed (up to 12)"}, ""},
 		{"more launches for a feature that no gate reads", "", change("gain >= 0.10", "gain >= 0.205"), 0, []string{"feature.routed pass inconclusive", "What would have become of feature.routed is not known."}, ""},
 		{"a criterion on what was recorded", "", change("feature \"routed\" {", "feature \"routed\" {\n    criterion \"memory\" {\n      rule = \"engine.memory_gb <= 4\"\n    }"), 0, []string{"memory: pass"}, ""},
 		{"a criterion on what was not recorded", "", change("feature \"routed\" {", "feature \"routed\" {\n    criterion \"start\" {\n      rule = \"engine.startup_s <= 60\"\n    }", "expr = \"chat.tg.gain >= 0.10", "expr = \"feature[\\\"routed\\\"].accepted"), 3, []string{"feature.routed pass inconclusive", "has no engine.startup_s"}, ""},
@@ -728,18 +728,18 @@ func TestAuditReplayWithChangedPlan(t *testing.T) {
 		{"the same", same, 0, []string{"phase.experts   pass      pass", "Every gate of the changed plan would have passed"}},
 		{"less is asked for", planWith("chat.tg.gain >= 0.05", "chat.tg.gain >= -0.03"), 0, []string{"would have passed"}},
 		{"more than there is", planWith(tenPercent, "chat.tg.gain >= 0.30"), 2, []string{"phase.experts   pass      fail"}},
-		{"too few launches", planWith(tenPercent, "chat.tg.gain >= 0.205"), 3, []string{"inconclusive", "4 launches an arm were made, and more would be needed (up to 8)"}},
+		{"too few launches", planWith(tenPercent, "chat.tg.gain >= 0.205"), 3, []string{"inconclusive", "4 launches per arm made, more needed (up to 8)"}},
 		{"a feature that fails", planWith("chat.tg.gain >= 0.30", `feature[\"routed\"].accepted`), 2, []string{"feature.routed  pass      fail", "phase.experts   pass      fail"}},
 		{"what was not measured", planWith(tenPercent, "engine.startup_s <= 60"), 3, []string{"launch s-1.routed.1 has no engine.startup_s"}},
 		{"stricter error rates", strings.Replace(same, "engine \"embedded\"", "decision {\n  launches = { min = 3, max = 4 }\n}\nengine \"embedded\"", 1), 0, nil},
-		{"another workload", strings.Replace(same, "prompt_tokens = 64", "prompt_tokens = 65", 1), 2, []string{"invalid", "workload chat", "only an apply can tell"}},
+		{"another workload", strings.Replace(same, "prompt_tokens = 64", "prompt_tokens = 65", 1), 2, []string{"invalid", "workload chat", "only apply can tell"}},
 		{"another environment", strings.Replace(same, `MXFLOW_EMBEDDED_MOE = "routed"`, `MXFLOW_EMBEDDED_MOE = "dense"`, 1), 2, []string{"invalid", "knob moe = routed"}},
-		{"another level", strings.Replace(same, `expect = "Paris"`, `expect = "Rome"`, 1), 2, []string{"invalid", "level smoke of routed", "only an apply can tell"}},
-		{"another proof", strings.Replace(same, "*routed experts*", "*MXFP4 experts*", 1), 2, []string{"invalid", "knob moe = routed", "only an apply can tell"}},
+		{"another level", strings.Replace(same, `expect = "Paris"`, `expect = "Rome"`, 1), 2, []string{"invalid", "level smoke of routed", "only apply can tell"}},
+		{"another proof", strings.Replace(same, "*routed experts*", "*MXFP4 experts*", 1), 2, []string{"invalid", "knob moe = routed", "only apply can tell"}},
 		{"another parent", strings.Replace(strings.Replace(same, `default = "all"`, `default = "dense"`, 1), "  value \"routed\"", "  value \"dense\" {\n    env = { MXFLOW_EMBEDDED_MOE = \"dense\" }\n    must_see { log = [\"*dense*\"] }\n  }\n  value \"routed\"", 1), 2, []string{"invalid", "baseline", "parent of routed"}},
 		{"what it has nothing to do with", strings.Replace(same, `engine "embedded" "tiny" {}`, "engine \"embedded\" \"tiny\" {}\nengine \"embedded\" \"wide\" {}", 1), 0, nil},
 		{"a level alone, of another start", strings.Replace(planWith("levels.smoke == 'pass'", "levels.smoke == 'pass'"), `MXFLOW_EMBEDDED_MOE = "routed"`, `MXFLOW_EMBEDDED_MOE = "dense"`, 1), 2, []string{"feature.routed  pass      invalid", "phase.experts   pass      invalid", "knob moe = routed"}},
-		{"a phase behind one that fails", planWith(tenPercent, "chat.tg.gain >= 0.30") + behind, 2, []string{"phase.experts  pass  fail", "phase.next  –  locked  an apply would not come to it, because phase.experts would be fail"}},
+		{"a phase behind one that fails", planWith(tenPercent, "chat.tg.gain >= 0.30") + behind, 2, []string{"phase.experts  pass  fail", "phase.next  –  locked  apply would not reach it: phase.experts would fail"}},
 		{"what is locked counts for nothing", planWith("chat.tg.gain >= 0.30", "chat.tg.gain >= 0.205") + behind, 3, []string{"phase.experts  pass  inconclusive", "phase.next  –  locked  an apply would not come to it, because phase.experts would be inconclusive"}},
 		{"a mistake", strings.Replace(same, "chat.tg.gain", "chat.tq.gain", 1), 1, []string{"Nothing was started"}},
 		{"another plan", strings.Replace(same, `plan "port"`, `plan "other"`, 1), 1, []string{"give the changed plan the same name"}},

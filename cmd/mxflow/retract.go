@@ -78,7 +78,7 @@ func (a *app) retract(args []string, by signature, opts load.Options) error {
 	case d.Withdrawn():
 		return fmt.Errorf("%s is invalid already: it %s. It is decided again once %s stands again: if it is wrong by itself, retract it then", node, tell.Line(d.Retraction.Of(node)), d.Retraction.Node)
 	case !d.Verdict.Decided():
-		return fmt.Errorf("%s is %s (attempt %d): it unlocks nothing that could be withdrawn", node, d.Verdict, d.Attempt)
+		return fmt.Errorf("%s %s (attempt %d): it unlocks nothing to withdraw", node, tell.Did(d.Verdict), d.Attempt)
 	}
 	resting, locked, rough := a.resting(st, d, args[1:], opts)
 	if a.secrets.Active() {

@@ -81,7 +81,7 @@ func (a *app) printAgain(st *store.Store) {
 				fmt.Fprintln(a.stdout)
 				said = true
 			}
-			fmt.Fprintf(a.stdout, "%s is %s (attempt %d): %s\n", d.Node, d.Verdict, d.Attempt, tell.Joined(again))
+			fmt.Fprintf(a.stdout, "%s %s (attempt %d): %s\n", d.Node, tell.Did(d.Verdict), d.Attempt, tell.Joined(again))
 		}
 	}
 }

@@ -88,7 +88,7 @@ func TestTableSaysOnce(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	absent.Name = "twice"
-	if got, want := row(runtime.KindGate, absent), "twice: level benchmark is invalid, as said above"; got != want {
+	if got, want := row(runtime.KindGate, absent), "twice: level benchmark is invalid, see above"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	tested := ledger.Rule{Name: "decode", Verdict: verdict.Pass, Reasons: facts(found)}

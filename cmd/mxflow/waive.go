@@ -83,9 +83,9 @@ func (a *app) waive(args []string, w *ledger.Waiver, now time.Time) error {
 	holds := old.Covers(d.Decision, now)
 	switch {
 	case d.Verdict.Unlocks():
-		return fmt.Errorf("there is nothing to waive: %s is %s, and what comes after it is unlocked", node, d.Verdict)
+		return fmt.Errorf("nothing to waive: %s %s, and what comes after it is unlocked", node, tell.Did(d.Verdict))
 	case !ledger.Overridable(d.Verdict):
-		return fmt.Errorf("%s is %s: the engine or mxflow broke, so nothing was decided that could be waived. Mend the cause (%s) and run apply again", node, d.Verdict, tell.Joined(brokenBy(d.Decision)))
+		return fmt.Errorf("%s %s, so nothing was decided that could be waived. Fix the cause (%s) and run apply again", node, tell.Did(d.Verdict), tell.Joined(brokenBy(d.Decision)))
 	case w.Revoked && !holds:
 		return fmt.Errorf("no waiver of %s holds%s: there is nothing to revoke", node, behind(": ", tell.Line(old.Bears(d.Decision, now))))
 	}
@@ -97,7 +97,7 @@ func (a *app) waive(args []string, w *ledger.Waiver, now time.Time) error {
 		a.printJSON(w)
 		return nil
 	}
-	fmt.Fprintf(a.stdout, "%s is %s (attempt %d): %s.\n", node, d.Verdict, d.Attempt, tell.Line(w.Bears(d.Decision, now)))
+	fmt.Fprintf(a.stdout, "%s %s (attempt %d): %s.\n", node, tell.Did(d.Verdict), d.Attempt, tell.Line(w.Bears(d.Decision, now)))
 	switch {
 	case w.Revoked:
 		fmt.Fprintln(a.stdout, "The next apply locks what comes after it.")

@@ -4,32 +4,32 @@ import "github.com/mxflow/mxflow/gates/verdict/code"
 
 var checkPhrases = phrases{
 	code.UsageEvery: "token counts in every event of a stream",
-	code.UsageEnd:   "token counts at the end of a stream, so that the first event is taken for one token",
-	code.UsageNone:  "no token counts in streams: events are counted instead, and one may hold many tokens",
+	code.UsageEnd:   "token counts at the end of a stream only: the first event is taken for one token",
+	code.UsageNone:  "no token counts in streams: events are counted, and one may hold many tokens",
 
-	code.TokenizerNone:     "engines of this kind count no tokens of a text: prompts are cut to length by what usage says",
+	code.TokenizerNone:     "engines of this kind do not count tokens: prompts are cut to length by the usage they report",
 	code.TokenizerSilent:   "POST {path} does not answer: {error}",
-	code.TokenizerAlone:    tokenizerCounts + "; usage says nothing of prompts",
+	code.TokenizerAlone:    tokenizerCounts + "; usage reports no prompt tokens",
 	code.TokenizerAgrees:   tokenizerCounts + ", as usage does",
-	code.TokenizerTemplate: tokenizerCounts + ", and the chat template makes {usage} of them",
-	code.TokenizerDiffers:  tokenizerCounts + " and usage says {usage}: prompts will be of another length than asked for",
+	code.TokenizerTemplate: tokenizerCounts + ", {usage} with the chat template",
+	code.TokenizerDiffers:  tokenizerCounts + ", usage reports {usage}: prompts will not have the requested length",
 
-	code.LengthRefused:  "refused (HTTP status {status}): set ignore_eos = false in workloads, and mind that answers fall short",
-	code.LengthShort:    "not honoured: {tokens} of {of} tokens came ({finish}{finish!no reason given})",
-	code.LengthHonoured: "honoured: {tokens} of {of} tokens came",
+	code.LengthRefused:  "refused (HTTP status {status}): set ignore_eos = false in workloads; answers may then be shorter than requested",
+	code.LengthShort:    "not honoured: {tokens} of {of} tokens ({finish}{finish!no reason given})",
+	code.LengthHonoured: "honoured: {tokens} of {of} tokens",
 
-	code.CachedUnreported: "not reported, so that prompts answered from a cache are not noticed{flag?: start it with {flag}}",
-	code.CachedReported:   "reported: {tokens} of {of} tokens of a prompt that was sent twice",
+	code.CachedUnreported: "not reported: prompts answered from a cache go unnoticed{flag?; start it with {flag}}",
+	code.CachedReported:   "reported: {tokens} of {of} tokens of a repeated prompt",
 
-	code.MetricsNone:    "engines of this kind have no page of metrics",
-	code.MetricsMissing: "{why}{flags?; it is there with {flags}}",
-	code.MetricsSome:    "GET {path} has {names} of {of} known names; not {lacking}",
+	code.MetricsNone:    "engines of this kind have no metrics page",
+	code.MetricsMissing: "{why}{flags?; enable it with {flags}}",
+	code.MetricsSome:    "GET {path} has {names} of {of} known names; missing: {lacking}",
 	code.MetricsAll:     "GET {path} has all {names} known names",
 
-	code.NoLog:           "there is none: nothing of kernels can be proved; name it with log_file in the endpoint block",
-	code.LogUnsearchable: "it cannot be searched: {error}",
-	code.LogBroke:        "line {line_no} looks like a break: {line} ({means})",
-	code.LogSound:        "{lines} lines, none of which shows a break{harmless?; {harmless} look like it and are harmless}",
+	code.NoLog:           "none, so no kernel can be proved: name it with log_file in the endpoint block",
+	code.LogUnsearchable: "cannot be searched: {error}",
+	code.LogBroke:        "line {line_no} looks like an error: {line} ({means})",
+	code.LogSound:        "{lines} lines, no errors{harmless?; {harmless} look like errors and are harmless}",
 }
 
 const tokenizerCounts = "POST {path} counts {tokens} tokens in {text:q}"

@@ -8,30 +8,30 @@ import (
 )
 
 var featurePhrases = phrases{
-	code.NoCriterion:       "no criterion decides over this feature",
-	code.NoBenchmark:       "protocol {subject} has no benchmark level, so nothing was measured",
-	code.ParentNotAccepted: "not accepted into the stack, because {subject}, which it builds on, is not in it",
-	code.ChooserNotRun:     "feature {subject}, which chooses, was not run",
-	code.ChosenUnknown:     "feature {subject} was decided with {knob} = {value:q}, which is none of its alternatives",
-	code.FirstUndecided:    "feature {subject} was not decided on the first engine",
-	code.NotInRun:          "it was not decided in this run",
+	code.NoCriterion:       "no criterion decides this feature",
+	code.NoBenchmark:       "nothing was measured: protocol {subject} has no benchmark level",
+	code.ParentNotAccepted: "not accepted: its parent {subject} is not in the stack",
+	code.ChooserNotRun:     "feature {subject}, which makes the choice, was not run",
+	code.ChosenUnknown:     "feature {subject} was decided with {knob} = {value:q}, which is not one of its alternatives",
+	code.FirstUndecided:    "feature {subject} is undecided on the first engine",
+	code.NotInRun:          "not decided in this run",
 
 	code.Wins:        whole(wins),
 	code.NoneWins:    whole(noneWins),
 	code.Alternative: "{subject} {verdict}{gain? {gain}}",
 
 	code.Confirmed:          "confirmed on engine.{subject}",
-	code.NotTried:           "not tried on engine.{subject}: it is {without} without that",
+	code.NotTried:           "not tried on engine.{subject}: {without} regardless",
 	code.ConfirmationNotRun: "not confirmed on engine.{subject}",
 
 	code.TargetUncompared: "no rule compares it with a measurement",
-	code.TargetNamesAlone: "no rule compares it with a measurement, and which numbers are the same its names alone do not say",
-	code.TargetOfCells:    "workload {subject} has {cells} cells, and no rule says which of them it is a number of",
-	code.TargetNotPrinted: "the baseline's engine is no command that prints it",
+	code.TargetNamesAlone: "no rule compares it with a measurement, and its name alone does not say which number it matches",
+	code.TargetOfCells:    "workload {subject} has {cells} cells, and no rule names the one this is a number of",
+	code.TargetNotPrinted: "the baseline's engine is not a command that prints it",
 
 	code.CaseConfirmation: "confirmation {subject}: {verdict}{causes?; {causes}}",
 	code.CaseAlternative:  "alternative {subject}: {verdict}",
-	code.NotGiven:         "the case gives nothing of {subject}",
+	code.NotGiven:         "the case gives nothing for {subject}",
 }
 
 // wins is the choice in one line. Its gains are of all launches, and a criterion on the
@@ -39,7 +39,7 @@ var featurePhrases = phrases{
 // side, the line says so.
 func wins(r verdict.Reason) string {
 	line := fill("{subject} wins{gain? {gain}} in {metric}{gain? over all launches}; ", r) + alternatives(r.Causes)
-	return line + fill("{first?; {metric} was not measured, so that the first in the plan's order is taken}", r)
+	return line + fill("{first?; {metric} was not measured: the first in plan order is taken}", r)
 }
 
 // noneWins is the same where no alternative passes.
@@ -48,7 +48,7 @@ func noneWins(r verdict.Reason) string {
 	if len(r.Causes) > 0 && r.Causes[0].Args["gain"].Number != nil {
 		over = fill(" ({metric} over all launches)", r)
 	}
-	return fill("no alternative of {knob} passes: ", r) + alternatives(r.Causes) + over + fill("; what follows is of {subject}", r)
+	return fill("no alternative of {knob} passes: ", r) + alternatives(r.Causes) + over + fill("; reported below: {subject}", r)
 }
 
 func alternatives(all []verdict.Reason) string { return strings.Join(Lines(all), ", ") }

@@ -20,19 +20,19 @@ var graphPhrases = phrases{
 		if len(r.Causes) == 0 {
 			return "level " + r.Subject + ": " + string(r.Verdict)
 		}
-		return "level " + r.Subject + " is " + string(r.Verdict)
+		return fill("level {subject} {verdict:did}", r)
 	},
 	code.Feature:       "feature {subject}: {verdict}",
 	code.Step:          "step {subject}: {verdict}",
-	code.FeatureAlone:  "feature {subject} is {verdict}",
-	code.StepAlone:     "step {subject} is {verdict}",
+	code.FeatureAlone:  "feature {subject} {verdict:did}",
+	code.StepAlone:     "step {subject} {verdict:did}",
 	code.FeatureNotRun: "feature {subject} was not run",
 	code.StepNotRun:    "step {subject} was not run",
 	code.Outcome:       outcome,
-	code.Undecided:     "{subject} is not decided",
-	code.NotConfirmed:  "not confirmed on engine.{subject}, where it is {verdict}",
+	code.Undecided:     "{subject} is undecided",
+	code.NotConfirmed:  "not confirmed on engine.{subject}, where it {verdict:did}",
 	code.Broken:        "{error}",
-	code.NoVerdict:     "the step gave no verdict; this is a mistake in mxflow",
+	code.NoVerdict:     "the step returned no verdict (a bug in mxflow)",
 
 	code.First:               "first",
 	code.Rerun:               "--rerun",
@@ -45,27 +45,27 @@ var graphPhrases = phrases{
 	code.Unchanged:           "unchanged",
 	code.NotPrepared:         "not prepared",
 	code.Retracted:           "retracted",
-	code.OnRetracted:         "rests on what was retracted",
+	code.OnRetracted:         "based on something retracted",
 	code.NoLongerWithdrawn:   "no longer withdrawn because of {subject}",
-	code.ShownWrong:          "what it showed was retracted",
-	code.GateWaived:          "the gate is waived",
+	code.ShownWrong:          "its evidence was retracted",
+	code.GateWaived:          "gate waived",
 	code.FeatureWasRetracted: "its feature was retracted",
 
 	code.Waived:          "waived by {by} until {until}: {reason}",
-	code.WaiverRevoked:   "its waiver was revoked by {by}: {reason}",
-	code.WaiverExpired:   "waiver expired: that of {by} ended {until} ({reason})",
-	code.WaiverOfEarlier: "not waived: the waiver of {by} covers an earlier decision (attempt {attempt}, {verdict}) and not this one",
+	code.WaiverRevoked:   "waiver revoked by {by}: {reason}",
+	code.WaiverExpired:   "waiver by {by} expired {until} ({reason})",
+	code.WaiverOfEarlier: "not waived: the waiver by {by} covers attempt {attempt} ({verdict}), not this one",
 	code.RetractedBy:     "retracted by {by}: {reason}",
-	code.OnRetractedBy:   "rests on {subject}, which was retracted by {by}: {reason}",
+	code.OnRetractedBy:   "based on {subject}, which was retracted by {by}: {reason}",
 	code.RetractedNode:   "{subject} was retracted by {by}{causes? ({causes})}",
-	code.Was:             "it was {verdict}{accepted? and accepted} (attempt {attempt})",
-	code.SameLaunches:    "it rests on the launches with which it was retracted; --rerun measures again",
-	code.LaunchesOf:      "rests on the launches with which {subject} was retracted by {by}: {reason}",
+	code.Was:             "previously {verdict}{accepted?, accepted} (attempt {attempt})",
+	code.SameLaunches:    "same launches as when it was retracted; --rerun measures again",
+	code.LaunchesOf:      "based on launches of {subject}, which was retracted by {by}: {reason}",
 	code.RerunMeasures:   "--rerun measures again",
 
 	code.Finished:    "finished",
 	code.Interrupted: "interrupted",
-	code.Abandoned: "abandoned: mxflow ended without recording why{processes?; {processes|process|processes} left running, stopped by the next apply}" +
+	code.Abandoned: "did not finish (killed?){processes?; {processes|process|processes} left running, stopped by the next apply}" +
 		"{containers?; {containers|container|containers} left behind, removed by the next apply}",
 
 	code.Interference: interference,
@@ -76,10 +76,10 @@ func outcome(r verdict.Reason) (text string, all bool) {
 	if len(r.Causes) == 1 {
 		switch r.Causes[0].Code {
 		case code.Waived, code.WaiverRevoked, code.WaiverExpired, code.WaiverOfEarlier:
-			return fill("{subject} is {verdict} ({causes})", r), true
+			return fill("{subject} {verdict:did} ({causes})", r), true
 		}
 	}
-	return fill("{subject} is {verdict}", r), false
+	return fill("{subject} {verdict:did}", r), false
 }
 
 // interference is the comparison of a stack with its parts: "kv_cache and moe together
@@ -97,7 +97,7 @@ func interference(r verdict.Reason) string {
 		join(r.Args["parts"].List, "and"), strings.TrimPrefix(Percent(by, 1), "+"), way, r.Args["metric"].Text)
 	low, high := r.Args["low"].Number, r.Args["high"].Number
 	if low == nil || high == nil {
-		return text + ", without an interval: whether they interfere is open"
+		return text + " (no interval): undecided whether they interfere"
 	}
 	text += fmt.Sprintf(" (interval %s to %s): ", Percent(*low, 1), Percent(*high, 1))
 	switch {
@@ -106,5 +106,5 @@ func interference(r verdict.Reason) string {
 	case *low > 0:
 		return text + "they help each other"
 	}
-	return text + "no interaction is shown"
+	return text + "no interaction shown"
 }

@@ -17,15 +17,15 @@ func TestJSON(t *testing.T) {
 	}{
 		"causes": {
 			verdict.New(code.Level).On("kernels").Is(verdict.Fail).From(verdict.New(code.Broken, verdict.Text("error", `a "brace" } in <it>`))),
-			`{"code":"level","subject":"kernels","verdict":"fail","causes":[{"code":"broken","args":{"error":"a \"brace\" } in <it>"},"text":"a \"brace\" } in <it>"}],"text":"level kernels is fail: a \"brace\" } in <it>"}`,
+			`{"code":"level","subject":"kernels","verdict":"fail","causes":[{"code":"broken","args":{"error":"a \"brace\" } in <it>"},"text":"a \"brace\" } in <it>"}],"text":"level kernels failed: a \"brace\" } in <it>"}`,
 		},
 		"in a list": {
 			map[string]any{"reasons": []verdict.Reason{verdict.New(code.MeasuredAgain, verdict.Int("n", 2))}},
-			`{"reasons":[{"code":"again.measured","args":{"n":2},"text":"it was measured 2 times from the start at this revision, so that the chance of an error is up to 2 times that of one"}]}`,
+			`{"reasons":[{"code":"again.measured","args":{"n":2},"text":"measured 2 times from scratch at this revision: the chance of a wrong verdict is up to 2 times the stated one"}]}`,
 		},
 		"a number": {
 			verdict.New(code.OtherUnit, verdict.Num("unit", 1.5, "GB")).On("l"),
-			`{"code":"target.other_unit","subject":"l","args":{"unit":{"value":1.5,"unit":"GB"}},"text":"launch l has  in 1.5 GB, and the target is in "}`,
+			`{"code":"target.other_unit","subject":"l","args":{"unit":{"value":1.5,"unit":"GB"}},"text":"launch l has  in 1.5 GB, the target is in "}`,
 		},
 		"not our code":  {map[string]any{"code": "none", "x": 1}, `{"code":"none","x":1}`},
 		"more fields":   {map[string]any{"code": "level", "x": 1}, `{"code":"level","x":1}`},

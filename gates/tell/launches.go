@@ -11,63 +11,63 @@ import (
 
 var launchPhrases = phrases{
 	code.LaunchBroke: "{error}{causes?; {causes}}",
-	code.EngineDied:  "the engine died ({exit}) while it answered: {error}{causes?; {causes}}",
-	code.EngineEnded: "the engine ended by itself ({exit}){causes?; {causes}}",
+	code.EngineDied:  "the engine died ({exit}) while answering: {error}{causes?; {causes}}",
+	code.EngineEnded: "the engine exited by itself ({exit}){causes?; {causes}}",
 	code.Diagnosed:   "{means} [{class}, log line {line_no}: {line}]",
 	code.TreeFrozen: func(r verdict.Reason) string {
-		return fmt.Sprintf("tree %s could not be used: it is frozen, and differs from what it was at the latest launch on record in %s: put that back, or take freeze out of the plan to measure it anew", r.Subject, changes(r))
+		return fmt.Sprintf("frozen tree %s differs from the latest recorded launch in %s: restore it, or remove freeze from the plan to measure it anew", r.Subject, changes(r))
 	},
 
 	code.Stopping: "stopping: {error}",
 	code.NotKept: func(r verdict.Reason) string {
 		what := map[string]string{"output": "its output", "log": "the log", "metadata": "the launch's metadata"}[r.Subject]
-		return fmt.Sprintf("%s could not be kept: %s", what, r.Args["error"].Text)
+		return fmt.Sprintf("%s could not be saved: %s", what, r.Args["error"].Text)
 	},
-	code.LogRemoved:      "the log was removed, since sensitive values could not be taken out of it: {error}",
+	code.LogRemoved:      "log removed, as sensitive values in it could not be redacted: {error}",
 	code.NothingObserved: "nothing was observed: {error}",
 	code.Unobserved:      "{why}",
-	code.CachesCold:      "the caches of this variant were empty before this launch: it is cold in fact, though the plan says warm",
-	code.TreeUnrecorded:  "the working tree {subject}, which the engine sees, is not on record: {error}",
+	code.CachesCold:      "the caches of this variant were empty before this launch: it started cold, though the plan says warm",
+	code.TreeUnrecorded:  "working tree {subject}, which the engine sees, was not recorded: {error}",
 	code.Watched:         "{text}",
 
-	code.GPUShared:       "shared GPU: {by} after the engine had stopped",
-	code.GPUUnseen:       "it could not be seen whether the GPU's memory was given back: {error}",
-	code.GPUNotGivenBack: "memory of the GPU was not given back within {within}: {by}",
+	code.GPUShared:       "shared GPU: {by} after the engine stopped",
+	code.GPUUnseen:       "could not check whether GPU memory was released: {error}",
+	code.GPUNotGivenBack: "GPU memory was not released within {within}: {by}",
 	code.GPUWait:         "waiting up to {wait} for the GPU: {until}",
 	code.GPULockWait:     "waiting up to {wait}: {until}",
-	code.GPUUnlisted:     "no GPU is locked or waited for, since they cannot be listed: {error}",
-	code.GPUUncertain:    "which GPUs CUDA_VISIBLE_DEVICES means is not certain, since they differ and CUDA counts them by speed: all are taken. Set CUDA_DEVICE_ORDER = \"PCI_BUS_ID\", or name UUIDs",
+	code.GPUUnlisted:     "no GPU is locked or waited for, as GPUs cannot be listed: {error}",
+	code.GPUUncertain:    "CUDA_VISIBLE_DEVICES is ambiguous, as the GPUs differ and CUDA orders them by speed: all are taken. Set CUDA_DEVICE_ORDER = \"PCI_BUS_ID\", or use UUIDs",
 
-	code.ClientNotGood:  "the measuring client is not good enough: {why}",
+	code.ClientNotGood:  "the measuring client is too imprecise: {why}",
 	code.Disturbed:      "{text}",
-	code.SentLate:       "{subject}: the client sent requests up to {max:3} after they were due (p99 {p99:3}), and {limit} is allowed: it could not keep up with the schedule",
-	code.WokenLate:      "{subject}: the client was woken up to {max:3} late (p99 {p99:3}), and {limit} is allowed: what it measured is of this machine as much as of the engine; end what else runs here, measure from another machine, or {flag?allow more with {flag}}{flag!declare a wider max_lag}",
-	code.HeldBack:       "{requests} of {of} answers of {subject} came in one piece, after up to {longest:3} without a token, so that ttft, itl and tg say when they were let go and not how fast they were made: a proxy that buffers, or a server without processor time to send, keeps them back",
-	code.TooFewAtOnce:   "{subject} asked for {asked} requests at once, and the engine reached {reached:3} (by its {by}'s count): it queues what is more; look at its limit of sequences, or ask for less",
-	code.ReachUnknown:   "whether {subject} really had {asked} requests at once is not known: {why}{why!its answers came in one piece, which does not show how many were made at once}",
-	code.FromCache:      "prompts were partly answered from a cache: {requests} of {of} requests of {subject}, {tokens} tokens, which makes prefill look fast; start the engine with its prefix cache off, or declare what prompts share (system_tokens, depth_cached, turns)",
-	code.PrefixHits:     "prompts were partly answered from a cache: by its own counters the engine found {share:3} of the prompt tokens of {subject} in its prefix cache, which makes prefill look fast; start the engine with its prefix cache off, or send prompts that it has not seen (another seed)",
-	code.CacheUnknown:   "whether prompts of {subject} were answered from a cache is not known of {unknown} of {of} requests: started with {flag} the engine says it",
+	code.SentLate:       "{subject}: requests were sent up to {max:3} late (p99 {p99:3}, allowed {limit}): the client could not keep up with the schedule",
+	code.WokenLate:      "{subject}: the client was woken up to {max:3} late (p99 {p99:3}, allowed {limit}): it measured this machine as much as the engine; stop other load, measure from another machine, or {flag?allow more with {flag}}{flag!raise max_lag}",
+	code.HeldBack:       "{requests} of {of} answers of {subject} came in one piece after up to {longest:3} without a token: ttft, itl and tg show when they were released, not how fast they were generated (a buffering proxy, or a server short of CPU time)",
+	code.TooFewAtOnce:   "{subject} asked for {asked} requests at once, the engine reached {reached:3} (by its {by}'s count) and queued the rest: raise its sequence limit, or ask for fewer",
+	code.ReachUnknown:   "unknown whether {subject} really had {asked} requests at once: {why}{why!its answers came in one piece, which does not show how many were generated at once}",
+	code.FromCache:      "prompts were partly answered from a cache ({requests} of {of} requests of {subject}, {tokens} tokens), so prefill looks too fast; turn the engine's prefix cache off, or declare what prompts share (system_tokens, depth_cached, turns)",
+	code.PrefixHits:     "prompts were partly answered from a cache: by its own counters the engine found {share:3} of the prompt tokens of {subject} in its prefix cache, so prefill looks too fast; turn the prefix cache off, or send new prompts (another seed)",
+	code.CacheUnknown:   "unknown for {unknown} of {of} requests of {subject} whether a cache answered the prompt: start the engine with {flag}",
 	code.TemplateCached: "{requests} of {of} requests of {subject} had a few cached tokens, as from a fixed chat template",
-	code.ContextLost:    "{subject} was to find its context in the engine's prefix cache, and {requests} of {of} requests did not, by {tokens} tokens: is prefix caching on, and large enough?",
-	code.ContextUnknown: "whether {subject} found its context in the engine's prefix cache is not known of {unknown} of {of} requests",
-	code.Short:          "{requests} of {of} answers of {subject} were shorter than asked for, by {tokens} tokens in all",
-	code.Overlong:       "{requests} of {of} answers of {subject} have more tokens than were asked for, such as {most} where {asked} were: the server does not keep to max_tokens, or counts what it did not send, so that its speeds are of other work",
-	code.LengthUnknown:  "how long prompts of {subject} were is not known of {unknown} of {of} requests: the engine did not count them, or not with a number that can be (counted by: {method})",
-	code.LengthOther:    "prompts of {subject} were {least?{least} to }{most} tokens long instead of {want}{want!what was asked for} (counted by: {method})",
-	code.ByEvents:       "tokens of {subject} were counted as stream events, because the engine does not count them",
+	code.ContextLost:    "{requests} of {of} requests of {subject} missed their context in the engine's prefix cache, by {tokens} tokens: is prefix caching on, and large enough?",
+	code.ContextUnknown: "unknown for {unknown} of {of} requests of {subject} whether they found their context in the engine's prefix cache",
+	code.Short:          "{requests} of {of} answers of {subject} were shorter than requested, by {tokens} tokens in all",
+	code.Overlong:       "{requests} of {of} answers of {subject} are longer than requested, e.g. {most} tokens for {asked}: the server ignores max_tokens or miscounts, and its speeds are for other work",
+	code.LengthUnknown:  "prompt length unknown for {unknown} of {of} requests of {subject}: the engine reported none, or an impossible one (counted by: {method})",
+	code.LengthOther:    "prompts of {subject} were {least?{least} to }{most} tokens long instead of {want}{want!what was requested} (counted by: {method})",
+	code.ByEvents:       "tokens of {subject} were counted as stream events, as the engine does not count them",
 	code.Doubtful: func(r verdict.Reason) string {
 		if n := r.Args["answers"].Number; n != nil && *n == 1 {
-			return fill("one answer of {subject} is doubtful, request {request}: {doubts}", r)
+			return fill("one answer of {subject} is doubtful (request {request}): {doubts}", r)
 		}
-		return fill("{answers} answers of {subject} are doubtful, such as request {request}: {doubts}", r)
+		return fill("{answers} answers of {subject} are doubtful (e.g. request {request}): {doubts}", r)
 	},
-	code.PromptTokens: "the prompts of {subject} are {own} of its tokens, and {reference} of the reference's",
+	code.PromptTokens: "the prompts of {subject} are {own} of its tokens, {reference} of the reference's",
 
 	code.Garbage:       "{subject?{subject} }request {request}{turn?, turn {turn}}: {causes} ({excerpt:q})",
-	code.Circles:       "{answers} of {of} answers turn in circles or are empty where the parent's do not, and {reverse} the other way round, such as request {request}{turn?, turn {turn}}: {causes} ({excerpt:q})",
-	code.RandomWording: "the wording is more surprising than the parent's by {bits:3} bits a character over {prompts} prompts, as words at random are",
-	code.ParentRandom:  "the wording differs from the parent's by {bits:3} bits a character over {prompts} prompts, but it is the parent's that is more like words at random",
+	code.Circles:       "{answers} of {of} answers loop or are empty where the parent's do not, {reverse} the other way round, e.g. request {request}{turn?, turn {turn}}: {causes} ({excerpt:q})",
+	code.RandomWording: "the wording is more surprising than the parent's by {bits:3} bits per character over {prompts} prompts, like random words",
+	code.ParentRandom:  "the wording differs from the parent's by {bits:3} bits per character over {prompts} prompts, but the parent's is closer to random words",
 	code.Unlike:        "{answers} of {of} answers are worded unlike the parent's",
 
 	code.SignEmpty:      "empty" + fromStart,
@@ -75,7 +75,7 @@ var launchPhrases = phrases{
 	code.SignBroken:     "{count} of {of} characters are replacement, control or private ones" + fromStart,
 	code.SignNotNumbers: "{count} of {of} words are NaN or infinite" + fromStart,
 	code.SignOneWord:    "{text:q} is {count} of {of} words" + fromStart,
-	code.SignRepeated:   "{text:q} again and again" + fromStart,
+	code.SignRepeated:   "{text:q} over and over" + fromStart,
 	code.SignTooEven:    "character entropy of {bits:3} bits, less than any text has" + fromStart,
 	code.SignTooRandom:  "character entropy of {bits:3} bits, more than any text has" + fromStart,
 	code.SignLooped:     "{share:2} of it repeats what came before" + fromStart,
@@ -84,28 +84,28 @@ var launchPhrases = phrases{
 	code.NoteOf:         "{subject}",
 	code.LaunchesNote:   "{launches} of {of} launches",
 	code.LaunchOf:       "launch {number} of {of}",
-	code.CountUnknown:   "{subject}: {counted} says how many tokens it generated in every launch, and {not} does not: whether they did the same work is not known",
-	code.UnequalWork:    "{subject}: {one} generated {lacks:3} less than was asked for, and {other} {other_lacks:3}: they did not do the same work",
-	code.CountedApart:   "{subject}: tokens of {counted} were counted by the engine, and some of {not} as stream events, which may hold many each: their speeds cannot be compared",
-	code.CountedMixed:   "{subject}: tokens were counted by the engine in some launches, and as stream events, which may hold many each, in {launches:and}: their speeds cannot be compared",
-	code.Unlooked:       "answers of {subject} were not looked at, as the plan declares",
-	code.AnswersGarbage: "answers of {subject} do not read as text: {causes}, in launch {launch}",
-	code.MoreGarbage:    "{answers} answers{subject? of {subject} to {cell}} do not read as text, against {theirs} of {other}{other!the reference}",
-	code.Unrecorded:     "none of the answers of {subject} to {workload} is on record, so they cannot be compared with those of {other}",
-	code.Unpaired:       "no prompt of {subject} was answered by both {one} and {other}, so their answers cannot be compared",
-	code.Worse:          "answers of {subject} to {cell} are worse than those of {other} to the same prompts, {answers} of {of}",
-	code.MaybeWorse:     "answers of {subject} to {cell} may be worse than those of {other} ({answers} of {of}, which so few cannot show)",
+	code.CountUnknown:   "{subject}: {counted} reports the tokens it generated in every launch, {not} does not: unknown whether they did the same work",
+	code.UnequalWork:    "{subject}: {one} generated {lacks:3} less than requested, {other} {other_lacks:3}: they did not do the same work",
+	code.CountedApart:   "{subject}: tokens of {counted} were counted by the engine, some of {not} as stream events, which may hold many each: not comparable",
+	code.CountedMixed:   "{subject}: tokens were counted by the engine in some launches, as stream events, which may hold many each, in {launches:and}: not comparable",
+	code.Unlooked:       "answers of {subject} were not checked, as the plan declares",
+	code.AnswersGarbage: "answers of {subject} are not readable text: {causes}, in launch {launch}",
+	code.MoreGarbage:    "{answers} answers{subject? of {subject} to {cell}} are not readable text, against {theirs} of {other}{other!the reference}",
+	code.Unrecorded:     "no answers of {subject} to {workload} are recorded to compare with those of {other}",
+	code.Unpaired:       "no prompt of {subject} was answered by both {one} and {other}: nothing to compare",
+	code.Worse:          "answers of {subject} to {cell} are worse than those of {other} to the same prompts ({answers} of {of})",
+	code.MaybeWorse:     "answers of {subject} to {cell} may be worse than those of {other} ({answers} of {of}: too few to tell)",
 
-	code.NoFingerprint: "launch {subject} has no fingerprint of its environment, so that nothing shows that it can be compared; measure again with --rerun",
+	code.NoFingerprint: "launch {subject} has no fingerprint of its environment, so it cannot be compared; --rerun measures again",
 	code.EntryDiffers: func(r verdict.Reason) string {
 		return fmt.Sprintf("%s is %s in launch %s and %s in launch %s", r.Subject, entry(r.Args["value"]), r.Args["one"].Text, entry(r.Args["other_value"]), r.Args["other"].Text)
 	},
-	code.EnvironmentChanged: "launches of {subject} were not made in one environment: {causes}" + makeSame,
-	code.EnvironmentApart:   "{subject} and {other} were not measured in one environment: {causes}" + makeSame,
+	code.EnvironmentChanged: "launches of {subject} ran in different environments: {causes}" + makeSame,
+	code.EnvironmentApart:   "{subject} and {other} ran in different environments: {causes}" + makeSame,
 
-	code.SaysOtherwise: "launches of {subject} differ in {name}: {value} in launch {one}, {other_value} in launch {other}; something that the plan does not hold decides over it",
+	code.SaysOtherwise: "launches of {subject} differ in {name}: {value} in launch {one}, {other_value} in launch {other}; it depends on something outside the plan",
 	code.DiffersUntested: func(r verdict.Reason) string {
-		text := fill("{subject} and {other} differ in what is not under test: {name} is {value} against {other_value}.", r)
+		text := fill("{subject} and {other} differ in something the plan does not declare: {name} is {value} against {other_value}.", r)
 		var knobs []string
 		for _, k := range r.Args["knobs"].List {
 			knobs = append(knobs, fmt.Sprintf("knob %q", k))
@@ -113,13 +113,13 @@ var launchPhrases = phrases{
 		if len(knobs) == 0 {
 			return text
 		}
-		return text + fmt.Sprintf(" If that is what %s is about, add to it: changes = [%q]. Otherwise make both the same.", strings.Join(knobs, " or "), r.Args["name"].Text)
+		return text + fmt.Sprintf(" If %s is meant to change it, add changes = [%q] there; otherwise make both the same.", strings.Join(knobs, " or "), r.Args["name"].Text)
 	},
 
 	code.TreeMoved: func(r verdict.Reason) string {
-		return fill("the working tree {subject} changed between launch {one} and launch {other}, in ", r) + changes(r) + ": leave it alone while it is measured, or measure a commit with a source block"
+		return fill("working tree {subject} changed between launch {one} and launch {other}, in ", r) + changes(r) + ": leave it alone while measuring, or measure a commit with a source block"
 	},
-	code.TreeMovedBefore: "the working tree {subject} changed before launch {launch}, after its state was looked up: apply again",
+	code.TreeMovedBefore: "working tree {subject} changed before launch {launch}, after its state was recorded: apply again",
 	code.TreeChanged:     func(r verdict.Reason) string { return "tree " + r.Subject + " changed in " + changes(r) },
 	code.TreeUnhashed:    "tree {subject} cannot be hashed: {error}",
 }
@@ -135,7 +135,7 @@ var longDigest = regexp.MustCompile(`\b[0-9a-f]{40,64}\b`)
 // entry is a value of a fingerprint; digests are cut, which still tells them apart.
 func entry(v verdict.Value) string {
 	if !present(v) {
-		return "not known (see missing in its YAML file)"
+		return "unknown (see missing in its YAML file)"
 	}
 	return longDigest.ReplaceAllStringFunc(v.Text, func(digest string) string { return digest[:12] })
 }
@@ -143,7 +143,7 @@ func entry(v verdict.Value) string {
 // changes is what is different in a working tree.
 func changes(r verdict.Reason) string {
 	if present(r.Args["lost"]) {
-		return "files that cannot be named, since a diff on record is gone"
+		return "files that cannot be named, as a recorded diff is gone"
 	}
 	const most = 10
 	text := "files that no diff names"

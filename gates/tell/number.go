@@ -105,6 +105,20 @@ func percent(x float64, decimals int) string {
 	return fmt.Sprintf("%+.*f%%", decimals, 100*x)
 }
 
+// Exact is a percentage that somebody wrote, without the zeros of a measured one: "+10%"
+// for "+10.0%". Other texts stay.
+func Exact(text string) string {
+	number, found := strings.CutSuffix(text, "%")
+	if !found || !strings.Contains(number, ".") || strings.Contains(number, "e") {
+		return text
+	}
+	number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
+	if number == "+0" {
+		number = "0"
+	}
+	return number + "%"
+}
+
 // readsZero reports whether nothing of a number is seen in so many decimals; a half
 // may be rounded either way.
 func readsZero(a float64, decimals int) bool { return a <= 0.5*math.Pow10(-decimals) }

@@ -105,7 +105,7 @@ func (p *Page) short(r verdict.Reason, where string) (line string, cut bool) {
 		return Line(r), false
 	}
 	if !slices.ContainsFunc(r.Causes, func(c verdict.Reason) bool { return !p.told.has(c) }) && len(Joined(r.Causes)) >= shortCause {
-		return text + cameTo(r.Causes) + ", as said " + where, true
+		return text + cameTo(r.Causes) + ", see " + where, true
 	}
 	causes := make([]string, len(r.Causes))
 	for i, c := range r.Causes {

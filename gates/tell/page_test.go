@@ -30,9 +30,9 @@ func TestOnce(t *testing.T) {
 	got := page.Once(execution, level("benchmark", verdict.Error, fails), execution, verdict.New(code.Missing).On("x").From(broke), verdict.New(code.NoRatio).On("x"))
 	want := []string{
 		"level execution: error: the command's output is no JSON: invalid character 'N'",
-		"level benchmark: error: level execution is error, as said above",
-		"x, as said above",
-		"no ratio: it takes values above zero and a metric with a better direction",
+		"level benchmark: error: level execution ended in error, see above",
+		"x, see above",
+		"no ratio: it needs values above zero and a metric with a better direction",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
@@ -44,11 +44,11 @@ func TestChain(t *testing.T) {
 	kernels := verdict.New(code.Level).On("kernels").Is(verdict.Fail).From(unread)
 	page := &Page{}
 	got := page.Chain([]verdict.Reason{was("f", verdict.Invalid, kernels), was("f.qualify", verdict.Fail, kernels)})
-	want := []string{"f was invalid: level kernels is fail, as said below", "f.qualify was fail: level kernels is fail: the path was not seen in the log of the second launch"}
+	want := []string{"f is invalid: level kernels failed, see below", "f.qualify failed: level kernels failed: the path was not seen in the log of the second launch"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
-	if got := page.Chain([]verdict.Reason{was("f.qualify", verdict.Fail, kernels), was("g", verdict.Fail, kernels)}); !slices.Equal(got, []string{"g was fail: level kernels is fail, as said above"}) {
+	if got := page.Chain([]verdict.Reason{was("f.qualify", verdict.Fail, kernels), was("g", verdict.Fail, kernels)}); !slices.Equal(got, []string{"g failed: level kernels failed, see above"}) {
 		t.Errorf("again: %q", got)
 	}
 }
@@ -62,7 +62,7 @@ func TestOutcomesStay(t *testing.T) {
 	page.Each(verdict.New(code.Rule).On("phase").Is(verdict.Fail).From(outcome))
 	page.Each(decode)
 	got := page.Each(outcome, decode)
-	want := []string{"feature attention_backend_flashinfer: fail", "decode: pass, as said above"}
+	want := []string{"feature attention_backend_flashinfer: fail", "decode: pass, see above"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}
@@ -77,7 +77,7 @@ func TestPartlyTold(t *testing.T) {
 	page := &Page{}
 	page.Each(fails)
 	got := page.Each(level("benchmark", verdict.Error, Few([]verdict.Reason{fails, unread, unread, unread}, 2)...))
-	want := []string{"level benchmark: error: level execution is error, as said above; the path was not seen in the log of the second launch (and 2 more)"}
+	want := []string{"level benchmark: error: level execution ended in error, see above; the path was not seen in the log of the second launch (and 2 more)"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)
 	}

@@ -21,6 +21,8 @@ import (
 //	{p:is}                 a chance: "p = 0.002", "p < 0.000001"
 //	{names:and} {names:or} a list as a sentence joins it
 //	{n|launch|launches}    a count with its noun
+//	{verdict:did}          what came of something: "failed", "is invalid"
+//	{verdict:would}        what would: "would fail", "would be invalid"
 //	{why?: {why}}          what stands behind the ?, where the argument is there
 //	{why!nothing}          what stands behind the !, where it is not
 type phrases map[code.Code]any
@@ -111,6 +113,10 @@ func expand(inner string, r verdict.Reason) string {
 		return Value(v) + " " + many
 	}
 	switch rest {
+	case "did":
+		return Did(verdict.Verdict(v.Text))
+	case "would":
+		return would(verdict.Verdict(v.Text))
 	case "q":
 		return fmt.Sprintf("%q", Value(v))
 	case "and", "or":
@@ -125,6 +131,29 @@ func expand(inner string, r verdict.Reason) string {
 		}
 	}
 	return Value(v)
+}
+
+// Did is a verdict as the predicate of what it is the verdict of: "failed".
+func Did(v verdict.Verdict) string {
+	switch v {
+	case verdict.Pass:
+		return "passed"
+	case verdict.Fail:
+		return "failed"
+	case verdict.Error:
+		return "ended in error"
+	}
+	return "is " + string(v)
+}
+
+func would(v verdict.Verdict) string {
+	switch v {
+	case verdict.Pass, verdict.Fail:
+		return "would " + string(v)
+	case verdict.Error:
+		return "would end in error"
+	}
+	return "would be " + string(v)
 }
 
 func lookup(name string, r verdict.Reason) verdict.Value {

@@ -14,85 +14,80 @@ var rulePhrases = phrases{
 	code.RestsOn:     restsOn,
 	code.ValueSeen:   "{value}, " + restsOn,
 
-	code.Shown:        shown("{name}{bound} shown, " + perArm + ", {p:is} ≤ {level}"),
-	code.ShownAgainst: shown("{name}shown to be {bound}, " + perArm + ", {p:is} ≤ {level}"),
-	code.Screened:     perArm + ", so far off that more are not worth it",
-	code.Futile:       shown("{name}{within}: " + perArm + ", and a chance of {chance:2} that more would tell"),
-	code.CouldNotTell: shown("{name}{within}: " + perArm + " could not tell"),
-	code.GoesOn:       shown("{name}{within} after " + perArm + " of at most {most}"),
-	code.VerdictTakes: perArm + " cannot tell, since a verdict takes {takes}{unrecorded? where no launch noise is recorded}",
-	code.SaysNothing: func(r verdict.Reason) string {
-		if n := r.Args["launches"].Number; n != nil && *n == 1 {
-			return fill(perArm+" says nothing of how launches differ", r)
-		}
-		return fill(perArm+" say nothing of how launches differ", r)
-	},
-	code.BeforeFirstLook: perArm + ", and the first look is at {first}",
-	code.NotPaired:       "without a launch of the other arm beside it, and not counted: {launches:and}",
+	code.Shown:           shown("{name}{bound}, " + perArm),
+	code.ShownAgainst:    shown("{name}{bound}, " + perArm),
+	code.Screened:        perArm + ": too far off for more to help",
+	code.Futile:          shown("{name}{within}, " + perArm + ": undecided, more had a {chance:2} chance of deciding"),
+	code.CouldNotTell:    shown("{name}{within}, " + perArm + ": undecided"),
+	code.GoesOn:          shown("{name}{within}, {launches} of up to {most} launches{against? per arm}: undecided"),
+	code.VerdictTakes:    perArm + ": a verdict needs {takes}{unrecorded? where no launch-to-launch variance is recorded}",
+	code.SaysNothing:     perArm + ": launch-to-launch variance unknown",
+	code.BeforeFirstLook: perArm + ": undecided, first look at {first}",
+	code.NotPaired:       "not paired with a launch of the other arm, so not counted: {launches:and}",
 
-	code.RangeShown:        shown("{name}{bound} of " + anyLaunch + ", " + perArm),
-	code.RangeShownAgainst: shown("{name}{bound} even at best, " + perArm),
-	code.RangeStraddles:    shown("{name}{within} of " + anyLaunch + ", " + perArm + ", so that the limit lies within"),
-	code.RangeGoesOn:       perArm + " of at least {takes}",
+	code.RangeShown:        shown("{name}{bound} over all " + anyLaunch + ", " + perArm),
+	code.RangeShownAgainst: shown("{name}{bound} at best, " + perArm),
+	code.RangeStraddles:    shown("{name}{within} over all " + anyLaunch + ", " + perArm + ": undecided"),
+	code.RangeGoesOn:       "{launches} of at least {takes} launches{against? per arm}: undecided",
 
-	code.Drifts:       "within launches {subject} drifts by {by} from the first half of the requests to the second, and nothing stands beside one arm that would drift with it",
-	code.DriftUnknown: "how requests drift within launches is not a finite number",
+	code.Drifts:       "{subject} drifts by {by} from the first half of a launch's requests to the second, and one arm alone cannot cancel that",
+	code.DriftUnknown: "drift within launches is not a finite number",
 
-	code.SomePairs:    "it holds between some launches and not between others, and more launches would not mend that",
-	code.MayBeMore:    "there may be up to {most|launch|launches}",
+	code.SomePairs:    "undecided: true for some launches, false for others",
+	code.MayBeMore:    "up to {most} allowed: undecided",
 	code.Crashed:      "{crashes} of {starts} starts crashed",
-	code.CrashesBelow: "which shows less than {share:2} (95% confidence)",
+	code.CrashesBelow: "crash rate below {share:2} with 95% confidence",
 
 	code.Missing:          "{subject}",
-	code.NotFinite:        "it is not a finite number",
+	code.NotFinite:        "not a finite number",
 	code.NotSent:          "{why}",
 	code.NoReader:         "no reader for inputs of kind {kind:q}",
-	code.KnobUnknown:      "the candidate's value of knob {subject} is not known",
+	code.KnobUnknown:      "the candidate's value of knob {subject} is unknown",
 	code.LevelNotRun:      "level {subject} of feature {feature} was not run",
-	code.FeatureUndecided: "feature {subject} was not decided",
-	code.NoOutcome:        ofFeature + " is {verdict}",
+	code.FeatureUndecided: "feature {subject} is undecided",
+	code.NoOutcome:        ofFeature + " {verdict:did}",
 	code.UnknownOutcome:   ofFeature + " has the unknown verdict {word:q}",
-	code.AcceptedAnyway:   "feature {subject} was accepted although it is {verdict}",
-	code.NoSuchField:      "features have no {name:q}",
+	code.AcceptedAnyway:   "feature {subject} was accepted although it {verdict:did}",
+	code.NoSuchField:      "features have no field {name:q}",
 
 	code.Unmeasured:         "no launch of {subject} was measured",
 	code.MetricLacking:      "launch {subject} has no {metric}{others?, and others have}{why?: {why}}{recorded? (mxflow show {recorded})}",
-	code.StatLacking:        "not enough samples in launch {subject}: no {stat} is given of its {samples}",
+	code.StatLacking:        "not enough samples in launch {subject}: no {stat} of {samples}",
 	code.SamplesLacking:     "not enough samples in launch {subject}: {samples} of at least {least}",
 	code.StatNotFinite:      "{metric}.{stat} of launch {subject} is not a finite number",
 	code.RequestsUnknown:    "launch {subject} does not say how many requests {metric} comes from",
-	code.CorrectedApart:     "launch {subject} corrected {metric} by a latency of mode {is:q}, and those before it of mode {was:q}, which do not compare",
-	code.UnitsApart:         "launch {subject} gives {metric} in {is:q}, and those before it in {was:q}: measure all of them in the same way",
-	code.ArmsCorrectedApart: "launches of {subject} corrected {metric} by a latency of mode {is:q} and those of {against} of mode {was:q}, which do not compare",
-	code.ArmsUnitsApart:     "launches of {subject} give {metric} in {is:q} and those of {against} in {was:q}: measure both in the same way",
-	code.NotAboveZero:       "a {arm?ratio}{arm!test in logs} needs values above zero, and launch {subject}{arm? ({arm})} has {value}{arm?; for values that may be zero use .delta}",
+	code.CorrectedApart:     "launch {subject} corrected {metric} by latency mode {is:q}, earlier ones by mode {was:q}: not comparable",
+	code.UnitsApart:         "launch {subject} gives {metric} in {is:q}, earlier ones in {was:q}: measure all of them the same way",
+	code.ArmsCorrectedApart: "launches of {subject} corrected {metric} by latency mode {is:q}, those of {against} by mode {was:q}: not comparable",
+	code.ArmsUnitsApart:     "launches of {subject} give {metric} in {is:q}, those of {against} in {was:q}: measure both the same way",
+	code.NotAboveZero:       "a {arm?ratio}{arm!test in logs} needs values above zero, but launch {subject}{arm? ({arm})} has {value}{arm?; for values that may be zero use .delta}",
 	code.RatioImpossible:    "{error}; for values that may be zero use .delta",
-	code.RoundTwice:         "{subject} has two launches of round {round}, {launches:and}, so that it is not known which stood beside the other arm's",
+	code.RoundTwice:         "{subject} has two launches of round {round}, {launches:and}: unknown which one is paired with the other arm's",
 	code.Unsaid:             "launch {subject} did not observe {name}",
-	code.NotLookedFor:       "it was not looked for",
-	code.SaidApart:          "launches of {subject} differ: {name} is {was} in launch {other} and {is} in launch {launch}",
+	code.NotLookedFor:       "not looked for",
+	code.SaidApart:          "launches of {subject} differ: {name} is {was} in launch {other}, {is} in launch {launch}",
 	code.SaidUnfit:          "{subject} was observed as {is}, which is not a {kind}",
-	code.FewLaunches:        "{launches|launch|launches}: at least {least} are needed, since two launches of one engine differ",
+	code.FewLaunches:        "{launches|launch|launches} of at least {least}: launches of one engine differ",
 	code.NoAverage:          "{subject}: {error}",
 	code.NothingOf:          "nothing was measured of {subject}",
-	code.NotFresh:           "{would?would be {would}, but }launches of {arms:and} were no fresh starts: its server was running before them, so the numbers say nothing of how starts differ; give its endpoint a restart command",
-	code.RowNotFresh:        "its server was running before its launches, so that they are no fresh starts; give its endpoint a restart command",
+	code.NotFresh:           "{would?{would} by the numbers, but }launches of {arms:and} were not fresh starts: the server was already running, so launch-to-launch variance is unknown; give its endpoint a restart command",
+	code.RowNotFresh:        "its launches were not fresh starts: the server was already running; give its endpoint a restart command",
 	code.OfReference:        "the reference",
 
-	code.NoRuleGiven:  "there is no rule; this is a mistake in mxflow, not in the plan",
-	code.NotCompiled:  "the rule was not compiled; this is a mistake in mxflow, not in the plan",
+	code.NoRuleGiven:  "there is no rule (a bug in mxflow, not in the plan)",
+	code.NotCompiled:  "the rule was not compiled (a bug in mxflow, not in the plan)",
 	code.NotComputed:  "the rule cannot be computed: {error}",
 	code.NotYesOrNo:   "the rule gave {type}, not yes or no",
-	code.Disagrees:    "the rule came out as {is}, against its own comparisons; this is a mistake in mxflow",
+	code.Disagrees:    "the rule came out as {is}, contradicting its own comparisons (a bug in mxflow)",
 	code.Incomparable: "cannot compare {left} {op} {right}",
-	code.OutOfReach:   "{subject} cannot be {limit}, whatever is measured, so that nothing is decided by comparing it with that",
-	code.TooManyPairs: "{subject} counts over {arms} arms, whose launches are too many to hold each against each: compare them one by one",
+	code.OutOfReach:   "{subject} can never be {limit}, so this comparison decides nothing",
+	code.TooManyPairs: "{subject} counts over {arms} arms: too many launches to compare each with each; compare them one by one",
 }
 
 const (
-	restsOn   = "n = {base_n?{n} against {base_n|launch|launches}}{base_n!{n|launch|launches}}{interval?, 95% interval {interval}}"
-	perArm    = "{launches|launch|launches}{against? an arm}"
-	anyLaunch = "{against?any two }launches"
+	restsOn   = "{base_n?{n} against {base_n|launch|launches}}{base_n!{n|launch|launches}}{interval?, 95% interval {interval}}"
+	perArm    = "{launches|launch|launches}{against? per arm}"
+	anyLaunch = "{against?pairs of }launches"
 	ofFeature = "{level?level {level} of }feature {subject}"
 )
 
@@ -112,25 +107,25 @@ func shown(template string) func(verdict.Reason) string {
 	}
 }
 
-// bound is "at least +19.3%", written so that it does not look like the limit that it
+// bound is "lower bound +19.3%", written to look different from the limit that it
 // clears.
 func bound(r verdict.Reason) string {
-	for _, side := range []string{"at_least", "at_most"} {
-		if v := r.Args[side]; v.Number != nil {
+	for _, side := range [][2]string{{"at_least", "lower bound"}, {"at_most", "upper bound"}} {
+		if v := r.Args[side[0]]; v.Number != nil {
 			text, _ := Sides(v, r.Args["limit"])
-			return strings.ReplaceAll(side, "_", " ") + " " + text
+			return side[1] + " " + text
 		}
 	}
-	return "beyond any number"
+	return "no finite bound"
 }
 
 func within(r verdict.Reason) string {
 	v := r.Args["between"]
 	if v.Number == nil || v.To == nil {
-		return "anything"
+		return "no finite bounds"
 	}
 	low, high := Apart(*v.Number, *v.To, v.Unit)
-	return "between " + low + " and " + high
+	return "bounds " + low + " to " + high
 }
 
 // Sides writes both sides of a comparison so that they look different if they are.
@@ -173,92 +168,90 @@ func fromTo(low, high string) string {
 	return low + " to " + high
 }
 
-// compared is one comparison with its evidence: what was found, what was wanted, and
-// what decided it.
+// compared is one comparison with its evidence, in the one notation that everything
+// keeps to: "chat.tg.gain +21.5% (required ≥ +10%, lower bound +20.3%, 4 launches per
+// arm)".
 func compared(r verdict.Reason) string {
 	is, want := Sides(r.Args["is"], r.Args["wanted"])
-	op, negated := r.Args["op"].Text, present(r.Args["negated"])
-	same := is == want && op == "=="
-	wish := wish(op, want, negated) + fill("{of? of {of}}", r)
-	text := fill("{subject} is ", r) + is + fill("{launch? in launch {launch} of {launches}}, ", r)
-	switch {
-	case r.Code == code.NotAsWanted:
-		text += "wanted " + wish
-	case same:
-		text += "as wanted"
-	default:
-		text += "as wanted (" + wish + ")"
+	op := r.Args["op"].Text
+	required := "required " + wish(op, want, r.Args["of"].Text, present(r.Args["negated"]))
+	if is == want && op == "==" && r.Code == code.AsWanted {
+		required = "as required"
 	}
 	switch r.Args["each"].Text {
 	case "launch":
-		text += " in every launch"
+		required += " in every launch"
 	case "pair":
-		text += " of any two launches"
+		required += " for every pair of launches"
 	}
-	var rests, beside, decided []verdict.Reason
+	evidence := []string{required}
+	var rests, behind []verdict.Reason
 	for _, c := range r.Causes {
-		switch c.Code {
-		case code.RestsOn:
+		if c.Code == code.RestsOn {
 			rests = append(rests, c)
-		case code.CrashesBelow:
-			beside = append(beside, c)
+		}
+	}
+	for _, c := range rests {
+		line := Line(c)
+		if len(rests) > 1 {
+			line = c.Subject + " from " + line
+		}
+		evidence = append(evidence, line)
+	}
+	for _, c := range r.Causes {
+		switch {
+		case c.Code == code.RestsOn:
+		case brackets[c.Code]:
+			evidence = append(evidence, Line(c))
 		default:
-			decided = append(decided, c)
+			behind = append(behind, c)
 		}
 	}
-	return text + resting(rests) + commaed(beside) + Because(decided)
+	return fill("{subject} ", r) + is + fill("{launch? in launch {launch} of {launches}}", r) + " (" + strings.Join(evidence, ", ") + ")" + Because(behind)
 }
 
-// commaed are reasons behind a comma each.
-func commaed(reasons []verdict.Reason) (text string) {
-	for _, line := range Lines(reasons) {
-		text += ", " + line
-	}
-	return text
+// brackets are the causes of a comparison that stand in its brackets.
+var brackets = map[code.Code]bool{
+	code.Shown: true, code.ShownAgainst: true, code.Screened: true, code.Futile: true, code.CouldNotTell: true, code.GoesOn: true,
+	code.VerdictTakes: true, code.SaysNothing: true, code.BeforeFirstLook: true,
+	code.RangeShown: true, code.RangeShownAgainst: true, code.RangeStraddles: true, code.RangeGoesOn: true,
+	code.MayBeMore: true, code.SomePairs: true, code.Crashed: true, code.CrashesBelow: true,
 }
 
-// resting is what values rest on; a value is named where there are two.
-func resting(on []verdict.Reason) string {
-	switch len(on) {
-	case 0:
-		return ""
-	case 1:
-		return ", " + Line(on[0])
-	}
-	each := make([]string, len(on))
-	for i, r := range on {
-		each[i] = r.Subject + ": " + Line(r)
-	}
-	return " (" + strings.Join(each, "; ") + ")"
-}
-
-// wish is what a comparison asks for.
-func wish(op, value string, negated bool) string {
-	switch op {
-	case "==", "!=":
-		if negated != (op == "!=") {
-			return "anything but " + value
-		}
-		return value
-	case "in":
-		if negated {
-			return "none of " + value
-		}
-		return "one of " + value
+// wish is what a comparison asks for: "≥ +10%", "pass", "> target.other.chat.tg = 57.85 tok/s".
+func wish(op, value, of string, negated bool) string {
+	value = Exact(value)
+	if of != "" {
+		value = of + " = " + value
 	}
 	if negated {
-		return "not " + op + " " + value
+		op = map[string]string{"==": "!=", "!=": "==", "in": "not in", ">=": "<", ">": "<=", "<=": ">", "<": ">="}[op]
 	}
-	return op + " " + value
+	switch op {
+	case "==":
+		return value
+	case "!=":
+		return "anything but " + value
+	case "in":
+		return "one of " + value
+	case "not in":
+		return "none of " + value
+	}
+	return Relation(op) + " " + value
 }
 
-// Shares is how the chances of a wrong verdict were divided: "level of fail / 3: one of
-// 3 parts that all have to hold".
+// Relation is an operator in prose: "≥" for ">=".
+func Relation(op string) string {
+	return strings.NewReplacer(">=", "≥", "<=", "≤").Replace(op)
+}
+
+// Shares is how the chances of a wrong verdict were divided: "fail α split over
+// 3 conditions".
 func Shares(list []verdict.Share) string {
 	words := map[verdict.ShareOf]string{
-		verdict.ShareAll:          "level of fail / {n}: one of {n} parts that all have to hold",
-		verdict.ShareOne:          "level of pass / {n}: one of {n} parts of which one has to hold",
-		verdict.ShareAlternatives: "level of pass / {n}: one of {n} alternatives for one place",
+		verdict.ShareAll:          "fail α split over {n} conditions",
+		verdict.ShareOne:          "pass α split over {n} conditions, one of which must hold",
+		verdict.ShareAlternatives: "pass α split over {n} alternatives",
 	}
 	said := make([]string, len(list))
 	for i, s := range list {

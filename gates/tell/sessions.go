@@ -9,26 +9,26 @@ import (
 )
 
 var sessionPhrases = phrases{
-	code.LaunchesPerArm:   "{n|launch|launches} an arm{most? of at most {most}: more would change nothing}",
+	code.LaunchesPerArm:   "{most?decided after {n} of up to {most} launches per arm}{most!{n|launch|launches} per arm}",
 	code.LaunchLost:       "launch {number} ({variant})",
 	code.LaunchReplaced:   "launch {subject} was replaced",
 	code.LaunchAgain:      "{causes}",
-	code.CountsCrashes:    "counts starts before it that crashed: {launches}",
-	code.SessionClosed:    "no launch is added to those with which {subject} was retracted by {by}: {reason}; --rerun measures again",
+	code.CountsCrashes:    "includes earlier starts that crashed: {launches}",
+	code.SessionClosed:    "no launches are added to those of {subject}, which was retracted by {by}: {reason}; --rerun measures again",
 	code.NotMeasured:      "not measured",
-	code.NotMeasuredApart: "not measured, since it was seen when they were qualified that {causes}",
-	code.NothingUnderTest: "the candidate is the same variant as {parent}, so there is nothing under test",
-	code.ConfirmsNothing:  "with the knobs of {subject}, engine.{engine} is started just as engine.{first} is, so this would confirm nothing",
-	code.OnlyBenchmark:    "the protocol has no level but the benchmark",
+	code.NotMeasuredApart: "not measured: {causes}",
+	code.NothingUnderTest: "nothing under test: the candidate is the same variant as {parent}",
+	code.ConfirmsNothing:  "confirms nothing: with the knobs of {subject}, engine.{engine} starts exactly as engine.{first} does",
+	code.OnlyBenchmark:    "the protocol has no level other than the benchmark",
 
 	code.Resolves: func(r verdict.Reason) string {
-		return fmt.Sprintf("%s: %s launches an arm resolve %s, %s resolve %s (launches differ by %s, up to %s)", r.Subject,
+		return fmt.Sprintf("%s: %s launches per arm resolve %s, %s resolve %s (launch-to-launch variance %s, up to %s)", r.Subject,
 			Value(r.Args["few"]), roughly(r.Args["with_few"]), Value(r.Args["many"]), roughly(r.Args["with_many"]),
 			roughly(r.Args["differ"]), roughly(r.Args["differ_bound"]))
 	},
-	code.ResolvesRounding: "{subject}: all launches on record gave one value, so that what they resolve is limited by rounding alone",
+	code.ResolvesRounding: "{subject}: all recorded launches gave the same value: only rounding limits what they resolve",
 	code.Unresolved: func(r verdict.Reason) string {
-		return fmt.Sprintf("warning: %s stands %s from no change, and %s launches an arm resolve %s: expect inconclusive unless the effect is larger",
+		return fmt.Sprintf("warning: %s is %s away from no change, and %s launches per arm resolve %s: expect inconclusive unless the effect is larger",
 			r.Subject, roughly(r.Args["margin"]), Value(r.Args["launches"]), roughly(r.Args["resolves"]))
 	},
 }

@@ -28,27 +28,27 @@ func words(text string) verdict.Reason { return verdict.New(code.Broken, verdict
 func TestSessions(t *testing.T) {
 	share := func(name string, x float64) verdict.Arg { return verdict.Num(name, x, "share") }
 	check(t, []said{
-		{verdict.New(code.LaunchesPerArm, verdict.Int("n", 1)), "1 launch an arm"},
-		{verdict.New(code.LaunchesPerArm, verdict.Int("n", 4)), "4 launches an arm"},
-		{verdict.New(code.LaunchesPerArm, verdict.Int("n", 4), verdict.Int("most", 8)), "4 launches an arm of at most 8: more would change nothing"},
+		{verdict.New(code.LaunchesPerArm, verdict.Int("n", 1)), "1 launch per arm"},
+		{verdict.New(code.LaunchesPerArm, verdict.Int("n", 4)), "4 launches per arm"},
+		{verdict.New(code.LaunchesPerArm, verdict.Int("n", 4), verdict.Int("most", 8)), "decided after 4 of up to 8 launches per arm"},
 		{verdict.New(code.LaunchLost, verdict.Int("number", 3), verdict.Text("variant", "x")).On("s-1.x.2").From(words("the engine died"), words("and more")), "launch 3 (x): the engine died; and more"},
 		{verdict.New(code.LaunchReplaced).On("s-1.x.2").From(words("shared GPU")), "launch s-1.x.2 was replaced: shared GPU"},
 		{verdict.New(code.LaunchAgain).On("s-1.x.2").From(words("shared GPU"), words("throttled")), "shared GPU; throttled"},
-		{verdict.New(code.CountsCrashes, verdict.List("launches", []string{"q-1", "s-2.x.1"})), "counts starts before it that crashed: q-1, s-2.x.1"},
-		{verdict.New(code.SessionClosed, verdict.Text("by", "kim"), verdict.Text("reason", "the prompts were cached")).On("feature.x"), "no launch is added to those with which feature.x was retracted by kim: the prompts were cached; --rerun measures again"},
-		{verdict.New(code.NotMeasured).From(verdict.New(code.Level).On("smoke").Is(verdict.Fail).From(words("no"))), "not measured: level smoke is fail: no"},
-		{verdict.New(code.NotMeasuredApart).From(words("x and y differ")), "not measured, since it was seen when they were qualified that x and y differ"},
-		{verdict.New(code.NothingUnderTest, verdict.Text("parent", "baseline")), "the candidate is the same variant as baseline, so there is nothing under test"},
-		{verdict.New(code.ConfirmsNothing, verdict.Text("engine", "a.b"), verdict.Text("first", "a.c")).On("large"), "with the knobs of large, engine.a.b is started just as engine.a.c is, so this would confirm nothing"},
-		{verdict.New(code.OnlyBenchmark), "the protocol has no level but the benchmark"},
+		{verdict.New(code.CountsCrashes, verdict.List("launches", []string{"q-1", "s-2.x.1"})), "includes earlier starts that crashed: q-1, s-2.x.1"},
+		{verdict.New(code.SessionClosed, verdict.Text("by", "kim"), verdict.Text("reason", "the prompts were cached")).On("feature.x"), "no launches are added to those of feature.x, which was retracted by kim: the prompts were cached; --rerun measures again"},
+		{verdict.New(code.NotMeasured).From(verdict.New(code.Level).On("smoke").Is(verdict.Fail).From(words("no"))), "not measured: level smoke failed: no"},
+		{verdict.New(code.NotMeasuredApart).From(words("x and y differ")), "not measured: x and y differ"},
+		{verdict.New(code.NothingUnderTest, verdict.Text("parent", "baseline")), "nothing under test: the candidate is the same variant as baseline"},
+		{verdict.New(code.ConfirmsNothing, verdict.Text("engine", "a.b"), verdict.Text("first", "a.c")).On("large"), "confirms nothing: with the knobs of large, engine.a.b starts exactly as engine.a.c does"},
+		{verdict.New(code.OnlyBenchmark), "the protocol has no level other than the benchmark"},
 		{
 			verdict.New(code.Resolves, verdict.Int("few", 4), share("with_few", 0.02), verdict.Int("many", 8), share("with_many", 0.01), share("differ", 0.00501), share("differ_bound", 0.00602)).On("chat.tg"),
-			"chat.tg: 4 launches an arm resolve 2%, 8 resolve 1% (launches differ by 0.5%, up to 0.6%)",
+			"chat.tg: 4 launches per arm resolve 2%, 8 resolve 1% (launch-to-launch variance 0.5%, up to 0.6%)",
 		},
-		{verdict.New(code.ResolvesRounding).On("chat.tg"), "chat.tg: all launches on record gave one value, so that what they resolve is limited by rounding alone"},
+		{verdict.New(code.ResolvesRounding).On("chat.tg"), "chat.tg: all recorded launches gave the same value: only rounding limits what they resolve"},
 		{
 			verdict.New(code.Unresolved, share("margin", 0.1), verdict.Int("launches", 8), share("resolves", 4.4)).On("chat.tg.gain >= 0.1"),
-			"warning: chat.tg.gain >= 0.1 stands 10% from no change, and 8 launches an arm resolve 440%: expect inconclusive unless the effect is larger",
+			"warning: chat.tg.gain >= 0.1 is 10% away from no change, and 8 launches per arm resolve 440%: expect inconclusive unless the effect is larger",
 		},
 	})
 }

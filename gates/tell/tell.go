@@ -2,6 +2,22 @@
 // terminal, Markdown, HTML and JSON. It knows how values are printed and what each
 // code means to a reader. It refuses to know how anything was decided, and nothing
 // reads back what it says.
+//
+// Rules for messages:
+//
+//   - What happened, the value, what was required, what to do: in this order, each only
+//     where there is something to say. One line where one will do.
+//   - A comparison has one notation, everywhere:
+//     "chat.tg.gain +21.5% (required ≥ +10%, lower bound +20.3%, 4 launches per arm)",
+//     for a fail "upper bound +5.0%", and where it is open "bounds +3.1% to +12.9%, 8
+//     launches per arm: undecided". Test statistics belong to explain.
+//   - A unit stands behind a space (GB, tok/s, ms), % does not: +12.3%, 8%. ≥ and ≤ in
+//     prose, >= and <= in rules that can be copied.
+//   - Verdicts are verbs or labels, not adjectives: "level smoke failed", "smoke: fail".
+//     Other words are those of docs/concepts.md: 4 launches per arm, bounds, variance.
+//   - An error names what was given and ends with what to write instead. No blame, no
+//     exclamation, no "please".
+//   - A name that people gave is quoted where a sentence would read otherwise without.
 package tell
 
 import (

@@ -131,7 +131,7 @@ func Digits(x float64) string {
 func ComparisonNotes(rows []verdict.Row) (notes []string) {
 	for _, r := range rows {
 		if r.Verdict != verdict.Pass {
-			notes = append(notes, fmt.Sprintf("%s is %s: %s", r.Name, r.Verdict, tell.Line(r.Why)))
+			notes = append(notes, fmt.Sprintf("%s %s: %s", r.Name, tell.Did(r.Verdict), tell.Line(r.Why)))
 		}
 	}
 	for _, r := range rows {

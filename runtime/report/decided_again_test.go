@@ -33,21 +33,21 @@ func TestMoved(t *testing.T) {
 		want          string
 	}{
 		"the same":            {at5, at5, asBefore, ""},
-		"another threshold":   {at5, at2, asBefore, "decode was chat.tg.gain >= 0.05 and is chat.tg.gain >= 0.02"},
-		"more false passes":   {at5, at5, func(d *ledger.Decision) { d.Statistics.FalsePass = 0.05 }, "false_pass was 0.01 and is 0.05"},
-		"more false fails":    {at5, at5, func(d *ledger.Decision) { d.Statistics.FalseFail = 0.1 }, "false_fail was 0.05 and is 0.1"},
-		"another first look":  {at5, at5, func(d *ledger.Decision) { d.Statistics.Min = 6 }, "the first look was at 3 launches an arm and is at 6"},
-		"fewer alternatives":  {at5, at5, func(d *ledger.Decision) { d.Statistics.Alternatives = 4 }, "it was one of 1 alternatives for one place and is one of 4"},
+		"another threshold":   {at5, at2, asBefore, "decode was chat.tg.gain >= 0.05, now chat.tg.gain >= 0.02"},
+		"more false passes":   {at5, at5, func(d *ledger.Decision) { d.Statistics.FalsePass = 0.05 }, "false_pass was 0.01, now 0.05"},
+		"more false fails":    {at5, at5, func(d *ledger.Decision) { d.Statistics.FalseFail = 0.1 }, "false_fail was 0.05, now 0.1"},
+		"another first look":  {at5, at5, func(d *ledger.Decision) { d.Statistics.Min = 6 }, "the first look was at 3 launches per arm, now at 6"},
+		"fewer alternatives":  {at5, at5, func(d *ledger.Decision) { d.Statistics.Alternatives = 4 }, "it was one of 1 alternatives, now one of 4"},
 		"more, as is allowed": {at5, at5, func(d *ledger.Decision) { d.Evidence[0].Max = 6 }, ""},
-		"many more":           {at5, at5, func(d *ledger.Decision) { d.Evidence[0].Max = 12 }, "at most 8 launches an arm were declared then, and 12 now"},
+		"many more":           {at5, at5, func(d *ledger.Decision) { d.Evidence[0].Max = 12 }, "the limit was 8 launches per arm, now 12"},
 		"another criterion": {
 			at5, at5, func(d *ledger.Decision) { d.Rules[0].Name = "other" },
-			"decode (chat.tg.gain >= 0.05) decided then and does not any more; other (chat.tg.gain >= 0.05) did not decide then",
+			"decode (chat.tg.gain >= 0.05) no longer decides; other (chat.tg.gain >= 0.05) is new",
 		},
-		"one that decides no more": {at5, at5, func(d *ledger.Decision) { d.Rules[0].Decides = false }, "decode (chat.tg.gain >= 0.05) decided then and does not any more"},
+		"one that decides no more": {at5, at5, func(d *ledger.Decision) { d.Rules[0].Decides = false }, "decode (chat.tg.gain >= 0.05) no longer decides"},
 		"another number of a target": {
 			at5, at5, func(d *ledger.Decision) { d.Rules[0].Comparisons[0].Test = &verdict.Test{Threshold: 30} },
-			"decode (chat.tg.gain >= 0.05) was held against 0 and is against 30",
+			"threshold of decode (chat.tg.gain >= 0.05) was 0, now 30",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestStartsOf(t *testing.T) {
 	}
 	s.end("r1")
 	var out bytes.Buffer
-	if err := Markdown(&out, s.st); err != nil || !strings.Contains(out.String(), "| feature.cache | pass | it was measured 2 times from the start") {
+	if err := Markdown(&out, s.st); err != nil || !strings.Contains(out.String(), "| feature.cache | pass | measured 2 times from scratch") {
 		t.Errorf("%v: the page does not say so:\n%s", err, out.String())
 	}
 }

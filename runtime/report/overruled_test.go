@@ -63,10 +63,10 @@ func TestOverruled(t *testing.T) {
 	}
 	for _, want := range []string{
 		"| holds | **fail, waived** | waived by kim until ", "known<br>decode: slower |",
-		"| ended | **fail** | waiver expired: that of kim ended ",
+		"| ended | **fail** | waiver by kim expired ",
 		"| plain | **fail** | decode: slower |",
-		"feature.f | pass and accepted (attempt 1) retracted | lee | cached prompts |",
-		"## Feature f: invalid", "retracted by lee: cached prompts. What follows was pass and accepted (attempt 1).",
+		"feature.f | pass, accepted (attempt 1) retracted | lee | cached prompts |",
+		"## Feature f: invalid", "retracted by lee: cached prompts. What follows was pass, accepted (attempt 1).",
 		"| decode | `chat.tg.gain > 0` | pass |",
 		"Nothing was accepted.",
 	} {

@@ -25,7 +25,7 @@ func TestReportInPlanOrder(t *testing.T) {
 	}})
 	page := markdown(t, s)
 	at := -1
-	for _, row := range []string{"| first | **pass** |", "| mid | locked | phase.none is fail |", "| last | **pass** |"} {
+	for _, row := range []string{"| first | **pass** |", "| mid | locked | phase.none failed |", "| last | **pass** |"} {
 		next := strings.Index(page, row)
 		if next <= at {
 			t.Fatalf("%s is not at its place:\n%s", row, page)
@@ -57,7 +57,7 @@ func TestReportSaysOnce(t *testing.T) {
 	if n := strings.Count(page, "162 ms late"); n != 1 {
 		t.Errorf("the cause is said %d times:\n%s", n, page)
 	}
-	for _, want := range []string{"| invalid | chat.tg.gain: level benchmark is invalid, as said above |", "| invalid | chat.pp.gain: level benchmark is invalid, as said above |", "Levels: smoke pass, benchmark invalid; of what it was measured on (accepted): smoke pass."} {
+	for _, want := range []string{"| invalid | chat.tg.gain: level benchmark is invalid, see above |", "| invalid | chat.pp.gain: level benchmark is invalid, see above |", "Levels: smoke pass, benchmark invalid; of what it was measured on (accepted): smoke pass."} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)
 		}

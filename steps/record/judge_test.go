@@ -120,10 +120,10 @@ func TestUncounted(t *testing.T) {
 		"nothing was cached":       {hits: 0},
 		"a little":                 {hits: 0.04},
 		"a repeated prompt":        {hits: 0.9, invalid: "found 90% of the prompt tokens of chat"},
-		"a long chat template":     {hits: 0.5, template: 64, note: "is not known of 4 of 4 requests"},
+		"a long chat template":     {hits: 0.5, template: 64, note: "unknown for 4 of 4 requests"},
 		"more than the template":   {hits: 0.7, template: 64, invalid: "70%"},
-		"contexts on purpose":      {hits: 0.6, depthCached: true, note: "is not known"},
-		"an engine without a page": {hits: unknown, note: "started with --say-it the engine says it"},
+		"contexts on purpose":      {hits: 0.6, depthCached: true, note: "unknown for"},
+		"an engine without a page": {hits: unknown, note: "start the engine with --say-it"},
 	} {
 		r := &recording{taken: &Taken{Metrics: map[string]measure.Summary{}}}
 		r.Kind = kinds.Kind{Ask: kinds.Ask{CachedTokens: "--say-it"}}
@@ -156,9 +156,9 @@ func TestOverlong(t *testing.T) {
 		"shorter":                 {measure.Sample{RequestedOutput: 8, OutputTokens: 3}, ""},
 		"not counted":             {measure.Sample{RequestedOutput: 8, OutputTokens: -1}, ""},
 		"nothing was asked for":   {measure.Sample{OutputTokens: 80}, ""},
-		"ten times as many":       {measure.Sample{RequestedOutput: 8, OutputTokens: 80}, "such as 80 where 8 were"},
+		"ten times as many":       {measure.Sample{RequestedOutput: 8, OutputTokens: 80}, "e.g. 80 tokens for 8"},
 		"a warm-up":               {measure.Sample{RequestedOutput: 8, OutputTokens: 80, Warmup: true}, ""},
-		"twice as many, at first": {measure.Sample{RequestedOutput: 8, OutputTokens: 8, Events: []measure.Event{{Tokens: 16}, {Tokens: 8}}}, "such as 16 where 8 were"},
+		"twice as many, at first": {measure.Sample{RequestedOutput: 8, OutputTokens: 8, Events: []measure.Event{{Tokens: 16}, {Tokens: 8}}}, "e.g. 16 tokens for 8"},
 	} {
 		r := &recording{taken: &Taken{}}
 		r.overlong(sentCell{w: &plans.Workload{}, cell: plans.Cell{Address: "chat"}, samples: []measure.Sample{c.sample}})
@@ -172,7 +172,7 @@ func TestOverlong(t *testing.T) {
 func TestLengthsOfUncountedPrompts(t *testing.T) {
 	r := &recording{taken: &Taken{}}
 	r.lengths(sentCell{w: &plans.Workload{}, cell: plans.Cell{Address: "chat", Prompt: 32}, samples: []measure.Sample{{RequestedPrompt: 32, PromptTokens: -1}}})
-	if got := tell.Joined(r.taken.Notes); !strings.Contains(got, "not known of 1 of 1") {
+	if got := tell.Joined(r.taken.Notes); !strings.Contains(got, "unknown for 1 of 1") {
 		t.Errorf("notes %q", got)
 	}
 }

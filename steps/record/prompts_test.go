@@ -17,7 +17,7 @@ func TestUnknownCachesAreNoted(t *testing.T) {
 		cached int
 		want   string
 	}{
-		{"--report", -1, "is not known of 1 of 1 requests: started with --report"},
+		{"--report", -1, "unknown for 1 of 1 requests of "},
 		{"", -1, ""},
 		{"--report", 0, ""},
 		{"--report", 90, "prompts were partly answered from a cache"},
