@@ -76,7 +76,7 @@ func TestAuditSaysEachDecisionWhole(t *testing.T) {
 		tell.Line(reasons[1]): 2,
 		tell.Line(reasons[2]): 2,
 		"chat.tg = missing: level benchmark is invalid: launch 1 (baseline): the client was woken up to 162 ms late": 2,
-		"chat.tg = missing: level benchmark is invalid, see above":                                               2,
+		"chat.tg = missing: level benchmark is invalid, see above":                                                   2,
 		"see above": 2,
 	} {
 		if n := strings.Count(out.String(), text); n != want {

@@ -87,7 +87,7 @@ func TestDescribeDecision(t *testing.T) {
 		{"invalid", []verdict.Reason{memory, speed, levels}, under + "memory: fail: engine.memory_gb.delta is 2 GB" + under + "level kernels: invalid (and 1 more that pass)"},
 		{"invalid", []verdict.Reason{speed}, ": speed: pass: chat.tg.gain is +50.0%"},
 		{"invalid", []verdict.Reason{unread(missing("chat.tg", kernels))}, ": unread: invalid: chat.tg: level kernels failed"},
-		{"invalid", []verdict.Reason{unread(missing("a", kernels), missing("b", kernels))}, ": unread: invalid: a: level kernels failed; b: level kernels is fail"},
+		{"invalid", []verdict.Reason{unread(missing("a", kernels), missing("b", kernels))}, ": unread: invalid: a: level kernels failed; b: level kernels failed"},
 		{"invalid", []verdict.Reason{quality}, ": not measured: level quality is invalid"},
 		{"fail", []verdict.Reason{kernels}, ": level kernels failed: 312 of 400 are wrong"},
 		{"fail", []verdict.Reason{passes}, ": x: pass: y: fail: z is 3, not above 4"},

@@ -740,7 +740,7 @@ func TestAuditReplayWithChangedPlan(t *testing.T) {
 		{"what it has nothing to do with", strings.Replace(same, `engine "embedded" "tiny" {}`, "engine \"embedded\" \"tiny\" {}\nengine \"embedded\" \"wide\" {}", 1), 0, nil},
 		{"a level alone, of another start", strings.Replace(planWith("levels.smoke == 'pass'", "levels.smoke == 'pass'"), `MXFLOW_EMBEDDED_MOE = "routed"`, `MXFLOW_EMBEDDED_MOE = "dense"`, 1), 2, []string{"feature.routed  pass      invalid", "phase.experts   pass      invalid", "knob moe = routed"}},
 		{"a phase behind one that fails", planWith(tenPercent, "chat.tg.gain >= 0.30") + behind, 2, []string{"phase.experts  pass  fail", "phase.next  –  locked  apply would not reach it: phase.experts would fail"}},
-		{"what is locked counts for nothing", planWith("chat.tg.gain >= 0.30", "chat.tg.gain >= 0.205") + behind, 3, []string{"phase.experts  pass  inconclusive", "phase.next  –  locked  an apply would not come to it, because phase.experts would be inconclusive"}},
+		{"what is locked counts for nothing", planWith("chat.tg.gain >= 0.30", "chat.tg.gain >= 0.205") + behind, 3, []string{"phase.experts  pass  inconclusive", "phase.next  –  locked  apply would not reach it: phase.experts would be inconclusive"}},
 		{"a mistake", strings.Replace(same, "chat.tg.gain", "chat.tq.gain", 1), 1, []string{"Nothing was started"}},
 		{"another plan", strings.Replace(same, `plan "port"`, `plan "other"`, 1), 1, []string{"give the changed plan the same name"}},
 	}
@@ -838,11 +838,11 @@ func TestChangedPlanThatWaits(t *testing.T) {
 		{
 			"more launches for what was inconclusive, which a gate reads", same,
 			strings.Replace(planWith(tenPercent, `feature[\"routed\"].accepted`), "workloads = [workload.chat]", "workloads = [workload.chat]\n    launches = 12", 1), noisyGain, 3,
-			[]string{"feature.routed inconclusive inconclusive", "what would have become of feature routed is not known"},
+			[]string{"feature.routed inconclusive inconclusive", "the outcome of feature routed is unknown"},
 		},
 		{
 			"a step before", same, strings.Replace(same, "phase \"experts\" {", step, 1), clearGain, 3,
-			[]string{"feature.routed pass locked an apply would not come to it, because phase.experts.step.exec.build would be inconclusive", "phase.experts pass inconclusive step exec build was never run"},
+			[]string{"feature.routed pass locked apply would not reach it: phase.experts.step.exec.build would be inconclusive", "phase.experts pass inconclusive step exec build was never run"},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

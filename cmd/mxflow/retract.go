@@ -74,9 +74,9 @@ func (a *app) retract(args []string, by signature, opts load.Options) error {
 	}
 	switch {
 	case d.Retracted():
-		return fmt.Errorf("%s is invalid already: %s. mxflow apply --rerun %s decides it again", node, tell.Line(d.Retraction.Of(node)), rerunName(d.Decision))
+		return fmt.Errorf("%s is already invalid: %s. mxflow apply --rerun %s decides it again", node, tell.Line(d.Retraction.Of(node)), rerunName(d.Decision))
 	case d.Withdrawn():
-		return fmt.Errorf("%s is invalid already: it %s. It is decided again once %s stands again: if it is wrong by itself, retract it then", node, tell.Line(d.Retraction.Of(node)), d.Retraction.Node)
+		return fmt.Errorf("%s is already invalid: %s. It is decided again once %s is: if it is wrong by itself, retract it then", node, tell.Line(d.Retraction.Of(node)), d.Retraction.Node)
 	case !d.Verdict.Decided():
 		return fmt.Errorf("%s %s (attempt %d): it unlocks nothing to withdraw", node, tell.Did(d.Verdict), d.Attempt)
 	}

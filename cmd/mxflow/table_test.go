@@ -24,7 +24,7 @@ func TestConfirmedRowIsShort(t *testing.T) {
 		t.Errorf("without confirmations: %q", got)
 	}
 	d.Confirmations = []ledger.Confirmation{{Engine: "embedded.prod", Reason: d.Reasons[0]}}
-	if got, want := strings.Join(tell.Lines(whyHere(d)), "\n"), "confirmed on engine.embedded.prod\nand on the first engine as above"; got != want {
+	if got, want := strings.Join(tell.Lines(whyHere(d)), "\n"), "confirmed on engine.embedded.prod\nand on the first engine, see above"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

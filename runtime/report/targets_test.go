@@ -33,7 +33,7 @@ func TestContests(t *testing.T) {
 		"not yet":          {target, []float64{50, 51, 50.5, 50.7}, NotYet},
 		"within":           {target, []float64{50, 66, 57, 59}, Open},
 		"mean above, wide": {target, []float64{58, 90, 57, 75}, Open},
-		"one launch":       {target, []float64{99}, Open + ": 1 launch"},
+		"one launch":       {target, []float64{99}, Open + ": no interval: 1 launch"},
 		"no spread":        {target, []float64{99, 99, 99}, Open + ": no interval: all 3 launches have the same value"},
 		"lower is better":  {lower(70), []float64{60, 61, 60.5, 60.7}, Beaten},
 		"lower, worse":     {lower(50), []float64{60, 61, 60.5, 60.7}, NotYet},
