@@ -25,7 +25,7 @@ var stepPhrases = phrases{
 	code.Merged:        "merged {at} from {from}; {subject} moved from {before} to {after}",
 	code.Picked:        "picked {at}",
 	code.AndMore:       "and {more} more",
-	code.CommitsKept:   "{commits} commits were only on {subject} and are kept as {backup}",
+	code.CommitsKept:   "{commits|commit|commits} only on {subject} kept as {backup}",
 	code.NothingNew:    "nothing new at {subject}",
 	code.CommitGone:    "fetched commit {subject} is gone",
 	code.PatchAlready:  "{subject} is already applied, at {at}",

@@ -201,7 +201,7 @@ func TestABNumbers(t *testing.T) {
 	} {
 		want := []string{
 			"launch 2 (B) was replaced: woken late",
-			"A and B were not measured in one environment: cpu is a in launch 1 (A) and b in launch 2 again (B).",
+			"A and B ran in different environments: cpu is a in launch 1 (A) and b in launch 2 again (B).",
 			"launch 1 (A): it ended; launch s-1.B.12 is none",
 			"launch 1 (A) has no tg (mxflow show s-1.baseline.1)",
 		}[i]
