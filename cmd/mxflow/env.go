@@ -13,8 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/script"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
@@ -80,23 +79,19 @@ docker block). In a script MXFLOW_PORT is where the engine listens.`,
 
 // printRecipe writes past the last net for secrets, which would change a script
 // that holds none: what is sensitive is a variable in it, or wanted.
-func (a *app) printRecipe(r *recipe, f envFlags) error {
-	r.shows = f.shows
-	s := &script{recipe: r}
-	if !f.shows {
-		s.secrets = a.secrets
-	}
+func (a *app) printRecipe(r *script.Recipe, f envFlags) error {
+	r.Shows = f.shows
 	var text string
 	var err error
 	switch f.format {
 	case "", "shell":
-		text = s.write(f.envOnly)
+		text = r.Shell(a.secrets, f.envOnly)
 	case "dotenv":
-		text, err = s.dotenv()
+		text, err = r.Dotenv(a.secrets)
 	case "docker":
-		text, err = s.docker()
+		text, err = r.Docker(a.secrets)
 	case "json":
-		text, err = s.json()
+		text, err = r.JSON(a.secrets)
 	default:
 		return fmt.Errorf("there is no format %q: it is shell, dotenv, json or docker%s", f.format, lang.NearestOrAll(f.format, []string{"shell", "dotenv", "json", "docker"}))
 	}
@@ -220,22 +215,8 @@ func noteOf(list []string, format string) []string {
 	return []string{fmt.Sprintf(format, strings.Join(list, ", "))}
 }
 
-// recipe is a variant and how it came to be.
-type recipe struct {
-	plan, variant, engine string
-	// stack are the features in it, in order; knobs the value of every knob.
-	stack []string
-	knobs map[string]string
-	// notes are what to know of it.
-	notes []string
-	spec  engine.Spec
-	kind  kinds.Kind
-	// shows says that sensitive values are written out.
-	shows bool
-}
-
 // recipeOf resolves the variant that the arguments name.
-func (a *app) recipeOf(args []string, f envFlags) (*recipe, error) {
+func (a *app) recipeOf(args []string, f envFlags) (*script.Recipe, error) {
 	path, err := a.planFile(args[1:])
 	if err != nil {
 		return nil, err
@@ -264,17 +245,17 @@ func (a *app) recipeOf(args []string, f envFlags) (*recipe, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &recipe{plan: p.Name, variant: strings.TrimPrefix(args[0], "feature."), engine: p.Baseline.Engine}
-	if err := r.resolve(p, lab, st); err != nil {
+	r := &script.Recipe{Plan: p.Name, Variant: strings.TrimPrefix(args[0], "feature."), Engine: p.Baseline.Engine}
+	if err := resolve(r, p, lab, st); err != nil {
 		return nil, err
 	}
-	r.notes = append(r.notes, givenThen(st, loaded)...)
+	r.Notes = append(r.Notes, givenThen(st, loaded)...)
 	if f.engine != "" {
-		r.engine = f.engine
+		r.Engine = f.engine
 	}
-	r.spec, r.kind, err = lab.VariantSpec(r.engine, r.knobs)
+	r.Spec, r.Kind, err = lab.VariantSpec(r.Engine, r.Knobs)
 	if err != nil {
-		return nil, fmt.Errorf("%s of plan %s: %w", r.variant, p.Name, err)
+		return nil, fmt.Errorf("%s of plan %s: %w", r.Variant, p.Name, err)
 	}
 	return r, nil
 }
@@ -304,59 +285,59 @@ func (a *app) planFile(args []string) (string, error) {
 }
 
 // resolve finds the variant's knob values.
-func (r *recipe) resolve(p *plans.Plan, lab *steps.Lab, st *store.Store) error {
+func resolve(r *script.Recipe, p *plans.Plan, lab *steps.Lab, st *store.Store) error {
 	var stack report.Stack
 	if st != nil {
 		stack = report.AcceptedStack(st)
 		if runs := st.Runs(); len(runs) > 0 {
 			if v, err := st.Run(runs[len(runs)-1].ID); err == nil && v.Start != nil && v.Start.PlanDigest != p.Digest() {
-				r.notes = append(r.notes, "The plan, or a variable of it, has changed since it was applied.")
+				r.Notes = append(r.Notes, "The plan, or a variable of it, has changed since it was applied.")
 			}
 		}
 	}
-	r.knobs = p.DefaultKnobs()
-	switch r.variant {
+	r.Knobs = p.DefaultKnobs()
+	switch r.Variant {
 	case "baseline":
 		return nil
 	case "accepted":
-		return r.resolveStack(p, stack)
+		return resolveStack(r, p, stack)
 	}
 	var f *plans.Feature
 	names := []string{"accepted", "baseline"}
 	for _, c := range p.Candidates() {
 		names = append(names, c.Name)
-		if c.Name == r.variant {
+		if c.Name == r.Variant {
 			f = c
 		}
 	}
 	if f == nil {
-		return fmt.Errorf("plan %s has no feature %q%s", p.Name, r.variant, lang.NearestOrAll(r.variant, names))
+		return fmt.Errorf("plan %s has no feature %q%s", p.Name, r.Variant, lang.NearestOrAll(r.Variant, names))
 	}
 	if f.Engine != "" {
-		r.engine = f.Engine
+		r.Engine = f.Engine
 	}
-	return r.resolveFeature(p, f, lab, st, stack)
+	return resolveFeature(r, p, f, lab, st, stack)
 }
 
 // resolveStack lays the accepted features over the plan's baseline.
-func (r *recipe) resolveStack(p *plans.Plan, stack report.Stack) error {
+func resolveStack(r *script.Recipe, p *plans.Plan, stack report.Stack) error {
 	if len(stack.Features) == 0 {
-		r.notes = append(r.notes, "Nothing was accepted: this is the baseline.")
+		r.Notes = append(r.Notes, "Nothing was accepted: this is the baseline.")
 	}
 	for _, f := range stack.Features {
-		r.stack = append(r.stack, f.Feature)
+		r.Stack = append(r.Stack, f.Feature)
 		for _, knob := range slices.Sorted(maps.Keys(f.Set)) {
 			if p.Knob(knob) == nil {
 				return fmt.Errorf("feature %s was accepted with knob %s = %s, and the plan has no such knob any more: use the plan that was applied, or apply this one", f.Feature, knob, f.Set[knob])
 			}
 		}
-		maps.Copy(r.knobs, f.Set)
+		maps.Copy(r.Knobs, f.Set)
 	}
 	return nil
 }
 
 // resolveFeature takes what was measured; before that, what the plan says.
-func (r *recipe) resolveFeature(p *plans.Plan, f *plans.Feature, lab *steps.Lab, st *store.Store, stack report.Stack) error {
+func resolveFeature(r *script.Recipe, p *plans.Plan, f *plans.Feature, lab *steps.Lab, st *store.Store, stack report.Stack) error {
 	says := "Not decided yet: this is the variant as the plan has it now."
 	if st != nil {
 		decided, knobs := decidedAs(st, f)
@@ -364,13 +345,13 @@ func (r *recipe) resolveFeature(p *plans.Plan, f *plans.Feature, lab *steps.Lab,
 			says = decided
 		}
 		if len(knobs) > 0 {
-			maps.Copy(r.knobs, knobs)
-			for knob := range r.knobs {
+			maps.Copy(r.Knobs, knobs)
+			for knob := range r.Knobs {
 				if p.Knob(knob) == nil {
 					return fmt.Errorf("feature %s was measured with knob %s, and the plan has no such knob any more: use the plan that was applied, or apply this one", f.Name, knob)
 				}
 			}
-			r.notes = append(r.notes, says)
+			r.Notes = append(r.Notes, says)
 			return nil
 		}
 	}
@@ -381,8 +362,8 @@ func (r *recipe) resolveFeature(p *plans.Plan, f *plans.Feature, lab *steps.Lab,
 		}
 		return fmt.Errorf("feature %s chooses among %s, and has not chosen yet: name one of them", f.Name, strings.Join(names, ", "))
 	}
-	r.knobs = p.PlannedKnobs(f, stack.Knobs)
-	r.notes = append(r.notes, says)
+	r.Knobs = p.PlannedKnobs(f, stack.Knobs)
+	r.Notes = append(r.Notes, says)
 	return nil
 }
 

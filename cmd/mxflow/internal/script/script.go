@@ -1,4 +1,7 @@
-package main
+// Package script writes how a variant is started as a script, a file of variables, a
+// docker command or data, so that it can be started again without mxflow. It resolves
+// nothing and starts nothing.
+package script
 
 import (
 	"encoding/json"
@@ -11,13 +14,50 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
+// Recipe is a variant and how it came to be.
+type Recipe struct {
+	Plan, Variant, Engine string
+	// Stack are the features in it, in order; Knobs the value of every knob.
+	Stack []string
+	Knobs map[string]string
+	// Notes are what to know of it.
+	Notes []string
+	Spec  engine.Spec
+	Kind  kinds.Kind
+	// Shows says that sensitive values are written out.
+	Shows bool
+}
+
+// Shell is a script for a POSIX shell; with envOnly it starts nothing.
+func (r *Recipe) Shell(secrets *redact.Redactor, envOnly bool) string {
+	return r.script(secrets).write(envOnly)
+}
+
+// Dotenv is the variables alone.
+func (r *Recipe) Dotenv(secrets *redact.Redactor) (string, error) { return r.script(secrets).dotenv() }
+
+// Docker is the docker run command alone.
+func (r *Recipe) Docker(secrets *redact.Redactor) (string, error) { return r.script(secrets).docker() }
+
+// JSON is all of it as data.
+func (r *Recipe) JSON(secrets *redact.Redactor) (string, error) { return r.script(secrets).json() }
+
+// script takes out what is sensitive, unless the recipe shows it.
+func (r *Recipe) script(secrets *redact.Redactor) *script {
+	if r.Shows {
+		secrets = nil
+	}
+	return &script{Recipe: r, secrets: secrets}
+}
+
 // script is a shell script that reproduces a variant, while it is written.
 type script struct {
-	*recipe
+	*Recipe
 	// secrets takes out what is sensitive; nil where it is written out.
 	secrets *redact.Redactor
 	// fixed is what stands for a placeholder where that is no variable.
@@ -83,9 +123,9 @@ func (s *script) provide(variable string) {
 		s.used[variable] = false // require notes it
 		s.require(variable, "name the folder of the working tree that the comments above describe")
 	case "MXFLOW_CONFIG":
-		if s.hides(string(s.spec.Config)) {
+		if s.hides(string(s.Spec.Config)) {
 			s.used[variable] = false
-			s.require(variable, "the configuration file "+s.spec.ConfigName+" holds sensitive values and is not written here; name a file, or write this script with --show-secrets")
+			s.require(variable, "the configuration file "+s.Spec.ConfigName+" holds sensitive values and is not written here; name a file, or write this script with --show-secrets")
 			return
 		}
 		// A launch puts nothing into it but the working tree's path.
@@ -93,9 +133,9 @@ func (s *script) provide(variable string) {
 		if dir, ok := s.fixed["{source}"]; ok {
 			as["{source}"] = dir
 		}
-		content := s.noted(filled(string(s.spec.Config), as))
+		content := s.noted(filled(string(s.Spec.Config), as))
 		s.setup = append(s.setup,
-			`MXFLOW_CONFIG="$(mktemp -d)"/`+shell.Quote(s.spec.ConfigName),
+			`MXFLOW_CONFIG="$(mktemp -d)"/`+shell.Quote(s.Spec.ConfigName),
 			"printf %s "+content.String()+` >"$MXFLOW_CONFIG"`)
 	}
 }
@@ -105,16 +145,16 @@ func (s *script) hides(text string) bool { return s.secrets.Text(text) != text }
 
 // port is where the engine listens if nobody says otherwise.
 func (s *script) port() int {
-	if s.kind.Port != 0 {
-		return s.kind.Port
+	if s.Kind.Port != 0 {
+		return s.Kind.Port
 	}
 	return 8000
 }
 
 // environment exports what the plan sets and unsets the rest.
 func (s *script) environment() {
-	for _, name := range s.spec.Unset {
-		if _, set := s.spec.Env[name]; set {
+	for _, name := range s.Spec.Unset {
+		if _, set := s.Spec.Env[name]; set {
 			continue
 		}
 		if shellName.MatchString(name) {
@@ -123,9 +163,9 @@ func (s *script) environment() {
 			s.direct = append(s.direct, literal("-u"), literal(name))
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.spec.Env)) {
+	for _, name := range slices.Sorted(maps.Keys(s.Spec.Env)) {
 		if !shellName.MatchString(name) {
-			value := s.setting(s.spec.Env[name], "", "the variable "+name)
+			value := s.setting(s.Spec.Env[name], "", "the variable "+name)
 			s.direct = append(s.direct, append(literal(name+"="), value...))
 			continue
 		}
@@ -141,8 +181,8 @@ func (s *script) environment() {
 // variable is the value of a variable; nil where it is sensitive and has to be
 // set already.
 func (s *script) variable(name string) word {
-	value := s.spec.Env[name]
-	if s.shows || !redact.SecretName(name) && !s.hides(value) {
+	value := s.Spec.Env[name]
+	if s.Shows || !redact.SecretName(name) && !s.hides(value) {
 		return s.setting(value, name, "the variable "+name)
 	}
 	s.require(name, "its value is sensitive and is not written here; set it, or write this script with --show-secrets")
@@ -199,7 +239,7 @@ func commandText(words []word) string {
 // command is how the variant is started, with what has to be set before in
 // s.setup; empty where somebody else starts it.
 func (s *script) command() string {
-	switch s.spec.How() {
+	switch s.Spec.How() {
 	case engine.HowDocker:
 		return inSubshell(nil, s.dockerRun())
 	case engine.HowCompose:
@@ -226,18 +266,18 @@ func inSubshell(dir word, argv []word) string {
 }
 
 func (s *script) process() string {
-	if len(s.kind.Ready) > 0 {
+	if len(s.Kind.Ready) > 0 {
 		s.noted(word{{variable: "MXFLOW_PORT"}}) // a server finds it in its environment too
 	}
 	s.environment()
 	var dir word
-	if folder := s.spec.Dir; folder != "" {
+	if folder := s.Spec.Dir; folder != "" {
 		if abs, err := filepath.Abs(folder); err == nil && !strings.HasPrefix(folder, "{source}") {
 			folder = abs // the script may be run from anywhere
 		}
 		dir = s.setting(folder, "", "the folder to start in")
 	}
-	return inSubshell(dir, s.withDirect(s.words(s.spec.Command, "argument")))
+	return inSubshell(dir, s.withDirect(s.words(s.Spec.Command, "argument")))
 }
 
 // withDirect puts env in front of a command for the variables that a shell cannot
@@ -260,7 +300,7 @@ func (s *script) words(argv []string, what string) (words []word) {
 // endpoint asks the server for its models, which shows that it is there; it was
 // started by somebody else.
 func (s *script) endpoint() string {
-	e := s.spec.Endpoint
+	e := s.Spec.Endpoint
 	if len(e.Restart) > 0 {
 		s.environment()
 		return inSubshell(nil, s.withDirect(s.words(e.Restart, "argument")))
@@ -286,8 +326,8 @@ func (s *script) listens(declared int) int {
 	switch {
 	case declared != 0:
 		return declared
-	case s.kind.Port != 0:
-		return s.kind.Port
+	case s.Kind.Port != 0:
+		return s.Kind.Port
 	case s.asksPort():
 		return 8000 // as a launch does
 	}
@@ -295,13 +335,13 @@ func (s *script) listens(declared int) int {
 }
 
 func (s *script) asksPort() bool {
-	texts := slices.Concat(s.spec.Command, slices.Collect(maps.Values(s.spec.Env)))
+	texts := slices.Concat(s.Spec.Command, slices.Collect(maps.Values(s.Spec.Env)))
 	return strings.Contains(strings.Join(texts, "\x00"), "{port}")
 }
 
 // dockerRun is the docker run that a launch amounts to.
 func (s *script) dockerRun() []word {
-	d := s.spec.Docker
+	d := s.Spec.Docker
 	argv := dockerWords(d.Host, d.Context)
 	add := func(flag string, value word) { argv = append(argv, literal(flag), value) }
 	text := func(flag, value string) {
@@ -319,7 +359,7 @@ func (s *script) dockerRun() []word {
 	}
 	text("--network", d.Network)
 	text("--user", d.User)
-	s.fixed = map[string]string{"{config}": "/etc/mxflow/" + s.spec.ConfigName}
+	s.fixed = map[string]string{"{config}": "/etc/mxflow/" + s.Spec.ConfigName}
 	inside := s.listens(d.Port)
 	if d.Network != "host" && inside != 0 {
 		s.fixed["{port}"] = strconv.Itoa(inside)
@@ -330,7 +370,7 @@ func (s *script) dockerRun() []word {
 		add("--volume", s.setting(source+":"+d.Volumes[source], "", "a volume"))
 	}
 	workdir := d.WorkDir
-	if src := s.spec.Source; src != nil {
+	if src := s.Spec.Source; src != nil {
 		mount := sourceMount(src)
 		s.fixed["{source}"] = mount
 		add("--volume", s.noted(word{{variable: "MXFLOW_SOURCE"}}).then(piece{text: ":" + mount}))
@@ -341,8 +381,8 @@ func (s *script) dockerRun() []word {
 	if workdir != "" {
 		add("--workdir", s.setting(workdir, "", "workdir"))
 	}
-	if len(s.spec.Config) > 0 {
-		add("--volume", s.configFile().then(piece{text: ":/etc/mxflow/" + s.spec.ConfigName + ":ro"}))
+	if len(s.Spec.Config) > 0 {
+		add("--volume", s.configFile().then(piece{text: ":/etc/mxflow/" + s.Spec.ConfigName + ":ro"}))
 	}
 	argv = append(argv, s.containerEnv()...)
 	entry := s.words(d.Entrypoint, "entrypoint")
@@ -353,7 +393,7 @@ func (s *script) dockerRun() []word {
 		entry = entry[1:]
 	}
 	argv = append(argv, s.setting(d.Image, "", "the image"))
-	return slices.Concat(argv, entry, s.words(s.spec.Command, "argument"))
+	return slices.Concat(argv, entry, s.words(s.Spec.Command, "argument"))
 }
 
 // sourceMount is where a container of its own sees the working tree.
@@ -370,7 +410,7 @@ func (s *script) configFile() word { return s.noted(word{{variable: "MXFLOW_CONF
 
 func (s *script) gpus(argv *[]word) {
 	value := ""
-	switch v := s.spec.Docker.GPUs.(type) {
+	switch v := s.Spec.Docker.GPUs.(type) {
 	case nil:
 		return
 	case []any:
@@ -395,17 +435,17 @@ func (s *script) gpus(argv *[]word) {
 // without that takes away what the image sets: so sensitive values stay out of
 // the command line, and unset ones are unset.
 func (s *script) containerEnv() (argv []word) {
-	for _, name := range s.spec.Unset {
-		if _, set := s.spec.Env[name]; !set {
+	for _, name := range s.Spec.Unset {
+		if _, set := s.Spec.Env[name]; !set {
 			if shellName.MatchString(name) {
 				s.exports = append(s.exports, "unset "+name)
 			}
 			argv = append(argv, literal("--env"), literal(name))
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.spec.Env)) {
+	for _, name := range slices.Sorted(maps.Keys(s.Spec.Env)) {
 		if !shellName.MatchString(name) {
-			value := s.setting(s.spec.Env[name], "", "the variable "+name)
+			value := s.setting(s.Spec.Env[name], "", "the variable "+name)
 			argv = append(argv, literal("--env"), append(literal(name+"="), value...))
 			continue
 		}
@@ -423,15 +463,15 @@ func (s *script) containerEnv() (argv []word) {
 // dockerExec is the engine as a command in a container that runs already. The
 // container's own variables are taken away by env, which docker exec cannot.
 func (s *script) dockerExec() []word {
-	x := s.spec.Exec
+	x := s.Spec.Exec
 	argv := append(dockerWords(x.Host, x.Context), literal("exec"))
 	if x.User != "" {
 		argv = append(argv, literal("--user"), s.setting(x.User, "", "user"))
 	}
 	workdir := x.WorkDir
 	s.fixed = map[string]string{}
-	if src := s.spec.Source; src != nil && src.Mount != "" {
-		s.notes = append(s.notes, "MXFLOW_SOURCE is the working tree where the container sees it, below "+src.Mount+".")
+	if src := s.Spec.Source; src != nil && src.Mount != "" {
+		s.Notes = append(s.Notes, "MXFLOW_SOURCE is the working tree where the container sees it, below "+src.Mount+".")
 		if workdir == "" {
 			workdir = "{source}"
 		}
@@ -442,34 +482,34 @@ func (s *script) dockerExec() []word {
 	if x.Port != 0 {
 		s.fixed["{port}"] = strconv.Itoa(x.Port)
 	}
-	if len(s.spec.Config) > 0 {
-		inside := "/tmp/mxflow-" + s.spec.ConfigName
+	if len(s.Spec.Config) > 0 {
+		inside := "/tmp/mxflow-" + s.Spec.ConfigName
 		file := s.configFile()
 		s.fixed["{config}"] = inside
 		copied := append(dockerWords(x.Host, x.Context), literal("cp"), file, literal(x.Container+":"+inside))
 		s.setup = append(s.setup, commandText(copied))
 	}
-	unset := s.spec.Unset
-	s.spec.Unset = nil
+	unset := s.Spec.Unset
+	s.Spec.Unset = nil
 	argv = append(argv, s.containerEnv()...)
-	s.spec.Unset = unset
+	s.Spec.Unset = unset
 	argv = append(argv, literal(x.Container))
 	taken := []word{literal("env")}
 	for _, name := range unset {
-		if _, set := s.spec.Env[name]; !set {
+		if _, set := s.Spec.Env[name]; !set {
 			taken = append(taken, literal("-u"), literal(name))
 		}
 	}
 	if len(taken) > 1 {
 		argv = append(argv, taken...)
 	}
-	return append(argv, s.words(s.spec.Command, "argument")...)
+	return append(argv, s.words(s.Spec.Command, "argument")...)
 }
 
 // composeRun is the service as compose runs it once. What flags of compose run
 // cannot say stands in a file that is laid over the plan's.
 func (s *script) composeRun() []word {
-	c := s.spec.Compose
+	c := s.Spec.Compose
 	argv := append(dockerWords(c.Host, c.Context), literal("compose"), literal("--file"), literal(c.File))
 	if over := s.override(); over != "" {
 		s.setup = append(s.setup, `MXFLOW_OVERRIDE="$(mktemp -d)"/override.yaml`, "printf %s "+shell.Quote(over)+` >"$MXFLOW_OVERRIDE"`)
@@ -479,18 +519,18 @@ func (s *script) composeRun() []word {
 		argv = append(argv, literal("--profile"), literal(p))
 	}
 	argv = append(argv, literal("run"), literal("--rm"))
-	s.fixed = map[string]string{"{config}": "/etc/mxflow/" + s.spec.ConfigName}
+	s.fixed = map[string]string{"{config}": "/etc/mxflow/" + s.Spec.ConfigName}
 	if inside := s.listens(c.Port); inside != 0 {
 		s.fixed["{port}"] = strconv.Itoa(inside)
 		w := append(literal("127.0.0.1:"), s.noted(word{{variable: "MXFLOW_PORT"}})...)
 		argv = append(argv, literal("--publish"), w.then(piece{text: fmt.Sprintf(":%d", inside)}))
 	}
-	if len(s.spec.Config) > 0 {
-		argv = append(argv, literal("--volume"), s.configFile().then(piece{text: ":/etc/mxflow/" + s.spec.ConfigName + ":ro"}))
+	if len(s.Spec.Config) > 0 {
+		argv = append(argv, literal("--volume"), s.configFile().then(piece{text: ":/etc/mxflow/" + s.Spec.ConfigName + ":ro"}))
 	}
 	argv = append(argv, s.containerEnv()...)
 	argv = append(argv, literal(c.Service))
-	words := s.words(s.spec.Command, "argument")
+	words := s.words(s.Spec.Command, "argument")
 	if len(words) > 0 && len(c.Command) == 0 {
 		// Flags go behind the service's own command, which only compose knows.
 		s.require("MXFLOW_SERVICE_COMMAND", "set it to the command that the service "+c.Service+" has in the compose file or its image; the flags of the plan go behind it")
@@ -502,15 +542,15 @@ func (s *script) composeRun() []word {
 // override is what is laid over the compose file: the image, and the variables
 // that are taken away. JSON texts are YAML too; compose reads $$ as $.
 func (s *script) override() string {
-	c := s.spec.Compose
+	c := s.Spec.Compose
 	text := func(v string) string { return strconv.Quote(strings.ReplaceAll(v, "$", "$$")) }
 	var b strings.Builder
 	if c.Image != "" {
 		fmt.Fprintf(&b, "    image: %s\n", text(c.Image))
 	}
 	unset := ""
-	for _, name := range s.spec.Unset {
-		if _, set := s.spec.Env[name]; !set {
+	for _, name := range s.Spec.Unset {
+		if _, set := s.Spec.Env[name]; !set {
 			unset += fmt.Sprintf("      %s: null\n", text(name))
 		}
 	}
@@ -525,21 +565,21 @@ func (s *script) override() string {
 
 // comments say what the script is, and what it rests on that no script can hold.
 func (s *script) comments() (lines []string) {
-	what := s.variant + " of plan " + s.plan
-	if len(s.stack) > 0 {
-		what += ": baseline + " + strings.Join(s.stack, " + ")
+	what := s.Variant + " of plan " + s.Plan
+	if len(s.Stack) > 0 {
+		what += ": baseline + " + strings.Join(s.Stack, " + ")
 	}
 	lines = append(lines, what)
 	var knobs []string
-	for _, k := range slices.Sorted(maps.Keys(s.knobs)) {
-		knobs = append(knobs, k+" = "+s.knobs[k])
+	for _, k := range slices.Sorted(maps.Keys(s.Knobs)) {
+		knobs = append(knobs, k+" = "+s.Knobs[k])
 	}
 	if len(knobs) > 0 {
 		lines = append(lines, "knobs: "+strings.Join(knobs, ", "))
 	}
-	lines = append(lines, fmt.Sprintf("engine: %s, launched by %s", s.engine, s.spec.How()))
-	lines = append(lines, s.notes...)
-	if src := s.spec.Source; src != nil {
+	lines = append(lines, fmt.Sprintf("engine: %s, launched by %s", s.Engine, s.Spec.How()))
+	lines = append(lines, s.Notes...)
+	if src := s.Spec.Source; src != nil {
 		if src.Problem != "" {
 			lines = append(lines, "source: "+src.Ref+" of "+src.Repo+", which cannot be resolved now: "+src.Problem)
 		} else {
@@ -557,13 +597,13 @@ func (s *script) comments() (lines []string) {
 			lines = append(lines, "  with "+name+"="+shell.Quote(src.Env[name])+" for the build")
 		}
 	}
-	for _, t := range s.spec.Trees {
+	for _, t := range s.Spec.Trees {
 		lines = append(lines, "working tree "+t.Name+": "+t.Path+", hash "+t.Hash)
 	}
-	if c := s.spec.Caches; c != nil {
+	if c := s.Spec.Caches; c != nil {
 		lines = append(lines, "compile caches: "+c.State+", of each variant's own")
 	}
-	if e := s.spec.Endpoint; e != nil {
+	if e := s.Spec.Endpoint; e != nil {
 		lines = append(lines, "The engine is run by somebody else, at "+e.URL+".")
 	}
 	return s.commentLines(lines)
@@ -584,16 +624,16 @@ func (s *script) dotenv() (string, error) {
 	for _, line := range s.comments() {
 		b.WriteString("# " + line + "\n")
 	}
-	for _, name := range s.spec.Unset {
-		if _, set := s.spec.Env[name]; !set {
+	for _, name := range s.Spec.Unset {
+		if _, set := s.Spec.Env[name]; !set {
 			b.WriteString("# unset " + name + "\n")
 		}
 	}
 	var secret []string
-	for _, name := range slices.Sorted(maps.Keys(s.spec.Env)) {
-		value := s.spec.Env[name]
+	for _, name := range slices.Sorted(maps.Keys(s.Spec.Env)) {
+		value := s.Spec.Env[name]
 		switch {
-		case !s.shows && (redact.SecretName(name) || s.hides(value)):
+		case !s.Shows && (redact.SecretName(name) || s.hides(value)):
 			secret = append(secret, name)
 		case !filled(value, nil).fixed():
 			return "", fmt.Errorf("%s is %q, which a launch fills in: a file of variables cannot. Use --format shell", name, s.secrets.Text(value))
@@ -616,8 +656,8 @@ func dotenvValue(value string) string {
 
 // docker is the docker run command alone.
 func (s *script) docker() (string, error) {
-	if s.spec.Docker == nil {
-		return "", fmt.Errorf("engine %s is launched by %s: --format docker is for engines with a docker block. Name one with --engine, or use --format shell", s.engine, s.spec.How())
+	if s.Spec.Docker == nil {
+		return "", fmt.Errorf("engine %s is launched by %s: --format docker is for engines with a docker block. Name one with --engine, or use --format shell", s.Engine, s.Spec.How())
 	}
 	s.used = map[string]bool{}
 	argv := s.dockerRun()
@@ -639,40 +679,40 @@ func (s *script) docker() (string, error) {
 // json is all of it as data.
 func (s *script) json() (string, error) {
 	env, sensitive := map[string]string{}, []string{}
-	for name, value := range s.spec.Env {
-		if env[name] = value; !s.shows && (redact.SecretName(name) || s.hides(value)) {
+	for name, value := range s.Spec.Env {
+		if env[name] = value; !s.Shows && (redact.SecretName(name) || s.hides(value)) {
 			env[name], sensitive = redact.Mark, append(sensitive, name)
 		}
 	}
 	slices.Sort(sensitive)
 	command := []string{}
-	for _, arg := range s.spec.Command {
+	for _, arg := range s.Spec.Command {
 		command = append(command, s.secrets.Text(arg))
 	}
 	out := map[string]any{
-		"plan": s.plan, "variant": s.variant, "engine": s.engine, "launcher": string(s.spec.How()), "stack": append([]string{}, s.stack...),
-		"knobs": s.knobs, "env": env, "unset": append([]string{}, s.spec.Unset...), "command": command, "sensitive": sensitive,
-		"notes": append([]string{}, s.notes...),
+		"plan": s.Plan, "variant": s.Variant, "engine": s.Engine, "launcher": string(s.Spec.How()), "stack": append([]string{}, s.Stack...),
+		"knobs": s.Knobs, "env": env, "unset": append([]string{}, s.Spec.Unset...), "command": command, "sensitive": sensitive,
+		"notes": append([]string{}, s.Notes...),
 	}
-	if s.spec.Dir != "" {
-		out["dir"] = s.secrets.Text(s.spec.Dir)
+	if s.Spec.Dir != "" {
+		out["dir"] = s.secrets.Text(s.Spec.Dir)
 	}
-	if len(s.spec.Config) > 0 {
-		out["config"] = map[string]string{"name": s.spec.ConfigName, "content": s.secrets.Text(string(s.spec.Config))}
+	if len(s.Spec.Config) > 0 {
+		out["config"] = map[string]string{"name": s.Spec.ConfigName, "content": s.secrets.Text(string(s.Spec.Config))}
 	}
-	if src := s.spec.Source; src != nil {
+	if src := s.Spec.Source; src != nil {
 		out["source"] = map[string]any{"repo": src.Repo, "ref": src.Ref, "commit": src.Commit, "build": src.Build}
 	}
-	switch how := string(s.spec.How()); engine.How(how) {
+	switch how := string(s.Spec.How()); engine.How(how) {
 	case engine.HowDocker:
-		out[how] = s.secrets.Any(s.spec.Docker)
+		out[how] = s.secrets.Any(s.Spec.Docker)
 	case engine.HowCompose:
-		out[how] = s.secrets.Any(s.spec.Compose)
+		out[how] = s.secrets.Any(s.Spec.Compose)
 	case engine.HowExec:
-		out[how] = s.secrets.Any(s.spec.Exec)
+		out[how] = s.secrets.Any(s.Spec.Exec)
 	case engine.HowEndpoint:
 		// Its keys are none of what reproduces the engine.
-		out[how] = map[string]any{"url": s.secrets.Text(s.spec.Endpoint.URL), "restart": s.secrets.Any(s.spec.Endpoint.Restart)}
+		out[how] = map[string]any{"url": s.secrets.Text(s.Spec.Endpoint.URL), "restart": s.secrets.Any(s.Spec.Endpoint.Restart)}
 	}
 	var text strings.Builder
 	enc := json.NewEncoder(&text)

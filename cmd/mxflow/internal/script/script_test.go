@@ -1,4 +1,4 @@
-package main
+package script
 
 import (
 	"os"
@@ -45,7 +45,7 @@ func FuzzShellQuoted(f *testing.F) {
 // envScript is a script that prints a variable and its arguments, each ended by |.
 func envScript(spec engine.Spec, secrets ...string) *script {
 	spec.Command = append([]string{"sh", "-c", `printf '%s|' "$(pwd)" "$VALUE" "${GONE-gone}" "$@"`, "x"}, spec.Command...)
-	return &script{recipe: &recipe{plan: "p", variant: "v", engine: "command.x", spec: spec}, secrets: redact.New(secrets)}
+	return &script{Recipe: &Recipe{Plan: "p", Variant: "v", Engine: "command.x", Spec: spec}, secrets: redact.New(secrets)}
 }
 
 func runScript(t *testing.T, text string, args []string, env ...string) (string, string, error) {
@@ -106,8 +106,8 @@ func TestScriptFillsIn(t *testing.T) {
 	}
 	spec.Command = append(spec.Command, "{config}")
 	s := envScript(spec)
-	s.spec.Command[2] += `; printf '%s|' "$(basename "$4")"; cat "$4"`
-	s.spec.Command[2] = strings.ReplaceAll(s.spec.Command[2], "$4", "$3")
+	s.Spec.Command[2] += `; printf '%s|' "$(basename "$4")"; cat "$4"`
+	s.Spec.Command[2] = strings.ReplaceAll(s.Spec.Command[2], "$4", "$3")
 	out, said, err := runScript(t, s.write(false), nil, "MXFLOW_PORT=9123")
 	if err != nil || !strings.Contains(out, "|http://h:9123/|gone|--port=9123|a'9123'b|") || !strings.HasSuffix(out, "extra.yaml|a: it's\nport: {port}\n") {
 		t.Errorf("%v %s %q\n%s", err, said, out, s.write(false))
@@ -161,7 +161,7 @@ func TestScriptLeavesSecretsOut(t *testing.T) {
 		})
 	}
 	shown := envScript(engine.Spec{Env: map[string]string{"VALUE": secret, "HF_TOKEN": "hf_x"}})
-	shown.shows, shown.secrets = true, nil
+	shown.Shows, shown.secrets = true, nil
 	if out, said, err := runScript(t, shown.write(false), nil); err != nil || !strings.Contains(out, "|"+secret+"|") {
 		t.Errorf("--show-secrets: %v %q %s", err, out, said)
 	}
