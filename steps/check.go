@@ -62,7 +62,7 @@ type Finding struct {
 // defaults, looks at it from all sides and stops it. Nothing is recorded. The
 // error is a mistake in what was asked for; an engine that breaks is a result.
 // Ending ctx stops the engine in order, ending hard at once.
-func (l *Lab) CheckEngine(ctx, hard context.Context, key string, set map[string]string) (*EngineCheck, error) {
+func CheckEngine(ctx, hard context.Context, l *launch.Lab, key string, set map[string]string) (*EngineCheck, error) {
 	e := l.Plan.Engine(key)
 	if e == nil {
 		return nil, fmt.Errorf("there is no engine %q", key)

@@ -67,8 +67,7 @@ func launched(have []*ledger.Launch, v *variant.Variant) bool {
 
 // qualify runs the levels of the protocol in a launch of their own.
 func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison, v *variant.Variant, e *gates.Contender, out *ledger.Decision) error {
-	q := &qualify{lab: c.lab, through: it.protocol}
-	levels, err := q.one(ctx, s, v, out)
+	levels, err := runLevels(ctx, s, &c.lab.Lab, it.protocol, v, out)
 	if err != nil {
 		return err
 	}

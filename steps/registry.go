@@ -21,17 +21,17 @@ type stepKind struct {
 // levelKind is one kind of level that runs in the qualification launch.
 type levelKind struct {
 	schema plans.Schema
-	// make is nil for the benchmark, which has launches of its own.
-	make func(*plans.Block) (level, error)
+	make   func(*plans.Block) (level, error)
 }
 
-// stepKinds and levelKinds: a new kind is one file and one line here.
-var (
-	stepKinds  = map[string]stepKind{"compare": compareKind}
-	levelKinds = map[string]levelKind{
-		"smoke": smokeKind, "kernels": kernelsKind, benchmarkLevel: benchmarkKind,
-	}
-)
+// stepKinds are the kinds of step that measure; those that prepare are in work.
+var stepKinds = map[string]stepKind{"compare": compareKind}
+
+// levelKinds: a new kind is one file and one line here. The benchmark is none of
+// them, since it has launches of its own.
+var levelKinds = map[string]levelKind{
+	"smoke": smokeKind, "kernels": kernelsKind,
+}
 
 // offered says what is wrong with the error rates and launches of a plan.
 func offered(falsePass, falseFail float64, least, most int) error {
@@ -46,6 +46,7 @@ func Registry() *plans.Registry {
 		Dataset:  record.DatasetRows,
 		Decision: offered,
 	}
+	r.Levels[benchmarkLevel] = benchmarkKind.schema
 	for name, k := range levelKinds {
 		r.Levels[name] = k.schema
 	}

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/endpoint"
 	"github.com/mxflow/mxflow/engine/gpu"
@@ -30,7 +32,6 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/record"
-	"github.com/spf13/cobra"
 )
 
 // bench is what the command line of `mxflow bench` asks for.

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/cases"
@@ -16,7 +18,6 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
 	decided "github.com/mxflow/mxflow/steps/cases"
-	"github.com/spf13/cobra"
 )
 
 // caseRun is one run of the cases beside a plan.

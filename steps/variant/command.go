@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/itchyny/gojq"
+
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/observe"
 	"github.com/mxflow/mxflow/gates/verdict"

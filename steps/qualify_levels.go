@@ -1,0 +1,99 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/launch"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// runLevels qualifies one variant in one launch, which serves all levels of the
+// protocol but the benchmark.
+func runLevels(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, out *ledger.Decision) ([]ledger.Level, error) {
+	blocks := levelsOf(protocol, v)
+	if len(blocks) == 0 {
+		return nil, nil
+	}
+	id := runtime.QualifyLaunch + runtime.ShortID(s.Run, s.Node.ID, v.Key, s.Attempt)
+	s.Emit(runtime.Event{Type: "launch_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, Level: "qualification", Launch: 1, Launches: 1, LaunchID: id})
+	st, err := lab.Launch(ctx, s, v, &ledger.Launch{ID: id, Session: id, Purpose: ledger.ForQualification, Ordinal: 1, Order: 1, OK: true})
+	var levels []ledger.Level
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		levels = afterwards(blocks, ledger.Level{Name: blocks[0].Kind, Verdict: verdict.Error, Reasons: []verdict.Reason{st.Record.Error}})
+	} else {
+		levels, err = eachLevel(ctx, s, st, v, blocks)
+		if err == nil {
+			st.Observe(ctx, v)
+		}
+		st.Stop(s)
+		if err != nil {
+			return nil, err
+		}
+	}
+	if !st.Record.OK {
+		out.LogTail, out.Exit = st.Record.LogTail, st.Record.Exit
+	}
+	out.Launches = append(out.Launches, id)
+	return levels, st.Keep(s)
+}
+
+// eachLevel runs one level after the other and stops at the first that does not
+// pass: what comes after it is recorded as invalid, with the root cause.
+func eachLevel(ctx context.Context, s *runtime.Scope, st *launch.Started, v *variant.Variant, blocks []*plans.Block) ([]ledger.Level, error) {
+	at := &qualification{Started: st, variant: v}
+	var done []ledger.Level
+	for i, b := range blocks {
+		lv, err := levelFor(b, v)
+		if err != nil {
+			return nil, err
+		}
+		s.Emit(runtime.Event{Type: "level_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: b.Kind, Variant: v.Name})
+		began := time.Now()
+		l := ledger.Level{Name: b.Kind}
+		l.Verdict, l.Reasons, err = lv.run(ctx, at)
+		l.Seconds = time.Since(began).Seconds()
+		if err != nil {
+			if ctx.Err() != nil || errors.Is(err, context.Canceled) {
+				return nil, context.Cause(ctx)
+			}
+			st.Broke(err)
+			l.Verdict, l.Reasons = verdict.Error, []verdict.Reason{st.Record.Error}
+		}
+		s.Emit(runtime.Event{Type: "level_done", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: b.Kind, Variant: v.Name, Verdict: string(l.Verdict), Reasons: l.Reasons, Seconds: l.Seconds})
+		if l.Verdict != verdict.Pass {
+			return append(done, afterwards(blocks[i:], l)...), nil
+		}
+		done = append(done, l)
+	}
+	return done, nil
+}
+
+// afterwards is a level that did not pass and, as invalid, all that follow it.
+func afterwards(blocks []*plans.Block, failed ledger.Level) []ledger.Level {
+	out := []ledger.Level{failed}
+	why := verdict.New(code.LevelIs).On(failed.Name).Is(failed.Verdict)
+	for _, b := range blocks[1:] {
+		out = append(out, ledger.Level{Name: b.Kind, Verdict: verdict.Invalid, Reasons: []verdict.Reason{why}})
+	}
+	return out
+}
+
+func qualificationLevels(p *plans.Protocol) []*plans.Block {
+	var out []*plans.Block
+	for _, b := range p.Levels {
+		if b.Kind != plans.BenchmarkLevel {
+			out = append(out, b)
+		}
+	}
+	return out
+}
