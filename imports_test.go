@@ -77,10 +77,11 @@ var allowed = map[string][]string{
 	"steps/cases":  {"engine/measure", "gates", "gates/verdict", "gates/verdict/code", "plans", "plans/cases", "plans/load", "runtime", "runtime/ledger", "steps/decide"},
 	"steps/launch": {"engine", "engine/git", "engine/gpu", "engine/kinds", "engine/load", "engine/logscan", "engine/machine", "engine/measure", "engine/metadata", "engine/observe", "engine/openai", "engine/process", "engine/telemetry", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/decide", "steps/variant"},
 	"steps/record": {"engine", "engine/kinds", "engine/load", "engine/load/coherence", "engine/load/mock", "engine/load/prompt", "engine/measure", "engine/openai", "engine/telemetry", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/launch", "steps/variant"},
+	"steps/levels": {"engine", "engine/kinds", "engine/load/coherence", "engine/logscan", "engine/measure", "engine/observe", "engine/openai", "gates/verdict", "gates/verdict/code", "plans", "runtime", "runtime/ledger", "steps/launch", "steps/record", "steps/variant"},
 	"steps": {
 		"engine", "engine/docker", "engine/endpoint", "engine/git", "engine/gpu", "engine/kinds", "engine/load", "engine/load/coherence", "engine/load/mock", "engine/load/prompt", "engine/logscan", "engine/machine", "engine/measure", "engine/metadata", "engine/observe", "engine/openai", "engine/process", "engine/telemetry",
 		"gates", "gates/stats", "gates/verdict", "gates/verdict/code", "plans", "plans/cases", "plans/eval", "plans/lang", "plans/load", "plans/redact",
-		"runtime", "runtime/ledger", "runtime/store", "steps/decide", "steps/launch", "steps/variant", "steps/work", "steps/record",
+		"runtime", "runtime/ledger", "runtime/store", "steps/decide", "steps/launch", "steps/variant", "steps/work", "steps/record", "steps/levels",
 	},
 }
 

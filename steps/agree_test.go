@@ -6,10 +6,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
-	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/gates/tell"
-	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/variant"
@@ -71,61 +68,5 @@ func TestArmsHaveToAgree(t *testing.T) {
 				t.Errorf("%q, %v; want %q", tell.Line(got), err, c.want)
 			}
 		})
-	}
-}
-
-func TestKnobsProvedByObservation(t *testing.T) {
-	must := func(want map[string]any) []variant.Evidence {
-		return []variant.Evidence{{Knob: "moe", Value: "b", MustObserve: want}}
-	}
-	mustNot := func(want map[string]any) []variant.Evidence {
-		return []variant.Evidence{{Knob: "moe", Value: "b", MustNotObserve: want}}
-	}
-	seen := map[string]ledger.Observed{"kernel": {Value: "marlin", From: "log line 7"}, "graphs": {Value: false}, "n": {Value: 2.0}}
-	not := map[string]verdict.Reason{"tactic": verdict.New(code.Unobserved, verdict.Text("why", "no line of the log says it"))}
-	for name, c := range map[string]struct {
-		wanted []variant.Evidence
-		log    verdict.Verdict
-		want   verdict.Verdict
-		says   string
-	}{
-		"seen":                   {must(map[string]any{"kernel": "marlin", "n": 2.0}), "pass", "pass", `observed kernel "marlin" (log line 7)`},
-		"another":                {must(map[string]any{"kernel": "gemm"}), "pass", "fail", `kernel must be "gemm" but the engine reports "marlin"`},
-		"false is a value":       {must(map[string]any{"graphs": true}), "pass", "fail", "graphs must be true but the engine reports false"},
-		"not observed":           {must(map[string]any{"tactic": "x"}), "pass", "inconclusive", "tactic was not observed: no line of the log says it"},
-		"not looked for":         {must(map[string]any{"what": "x"}), "pass", "inconclusive", "this engine has no observation of that name"},
-		"must not":               {mustNot(map[string]any{"kernel": "gemm"}), "pass", "pass", `observed kernel "marlin"`},
-		"must not, but is":       {mustNot(map[string]any{"kernel": "marlin"}), "pass", "fail", "but the engine reports it"},
-		"must not, not known":    {mustNot(map[string]any{"tactic": "x"}), "pass", "inconclusive", "tactic was not observed"},
-		"the log speaks too":     {must(map[string]any{"kernel": "marlin"}), "fail", "fail", "reason of the log"},
-		"both against":           {must(map[string]any{"tactic": "x"}), "fail", "fail", "reason of the log"},
-		"nothing to be observed": {[]variant.Evidence{{Knob: "moe", Value: "b"}}, "pass", "pass", "reason of the log"},
-	} {
-		v, reasons := judgeObserved(c.wanted, seen, not, c.log, verdict.Because(code.Broken, verdict.Text("error", "reason of the log")))
-		if v != c.want || !strings.Contains(tell.Joined(reasons), c.says) {
-			t.Errorf("%s: %s, %q; want %s, %q", name, v, tell.Lines(reasons), c.want, c.says)
-		}
-	}
-	if v, reasons, _ := judgeKernels(must(map[string]any{"kernel": "marlin"}), nil); v != verdict.Pass {
-		t.Errorf("a knob with an observation as its evidence is not unproven: %s %q", v, tell.Lines(reasons))
-	}
-}
-
-// A log whose middle is gone proves what it still shows, and nothing by silence.
-func TestKernelsOverALogThatWasCut(t *testing.T) {
-	wanted := []variant.Evidence{{Knob: "moe", Value: "b", MustSee: []string{"marlin"}, MustNotSee: []string{"cutlass"}}}
-	for name, c := range map[string]struct {
-		seen map[string]logscan.Match
-		want verdict.Verdict
-	}{
-		"nothing":   {nil, verdict.Inconclusive},
-		"must see":  {map[string]logscan.Match{"marlin": {Count: 1}}, verdict.Inconclusive},
-		"must not":  {map[string]logscan.Match{"cutlass": {Count: 1}}, verdict.Fail},
-		"both seen": {map[string]logscan.Match{"cutlass": {Count: 1}, "marlin": {Count: 1}}, verdict.Fail},
-	} {
-		v, reasons, _ := judgeKernels(wanted, c.seen)
-		if v, _ = judgePartial(code.LogCut, wanted, c.seen, v, reasons); v != c.want {
-			t.Errorf("%s: %s, want %s", name, v, c.want)
-		}
 	}
 }

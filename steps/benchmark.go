@@ -9,11 +9,12 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/launch"
+	"github.com/mxflow/mxflow/steps/levels"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-var benchmarkKind = levelKind{
-	schema: plans.Schema{
+var benchmarkKind = levels.Kind{
+	Schema: plans.Schema{
 		Doc: "Measures the candidate against its parent in fresh, interleaved launches. Each launch starts the engine anew, warms it up and sends every workload.",
 		Example: `level "benchmark" {
   workloads = [workload.chat]

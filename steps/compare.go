@@ -14,6 +14,7 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/decide"
+	"github.com/mxflow/mxflow/steps/levels"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -165,7 +166,7 @@ func (c *compare) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 	}
 	var launches []runtime.PlannedLaunch
 	for _, v := range it.variants {
-		if !launched(have, v) && len(levelsOf(it.protocol, v)) > 0 {
+		if !launched(have, v) && len(levels.Of(it.protocol, v)) > 0 {
 			launches = append(launches, planned(v, ledger.ForQualification))
 		}
 	}

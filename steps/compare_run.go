@@ -10,6 +10,7 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/decide"
+	"github.com/mxflow/mxflow/steps/levels"
 	"github.com/mxflow/mxflow/steps/record"
 	"github.com/mxflow/mxflow/steps/variant"
 )
@@ -67,7 +68,7 @@ func launched(have []*ledger.Launch, v *variant.Variant) bool {
 
 // qualify runs the levels of the protocol in a launch of their own.
 func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison, v *variant.Variant, e *gates.Contender, out *ledger.Decision) error {
-	levels, err := runLevels(ctx, s, &c.lab.Lab, it.protocol, v, out)
+	levels, err := levels.Run(ctx, s, &c.lab.Lab, it.protocol, v, out)
 	if err != nil {
 		return err
 	}

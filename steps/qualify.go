@@ -11,6 +11,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/launch"
+	"github.com/mxflow/mxflow/steps/levels"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -74,7 +75,7 @@ func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 	}
 	var verdicts []verdict.Verdict
 	for _, v := range vs {
-		levels, err := runLevels(ctx, s, &q.lab.Lab, q.protocol(), v, out)
+		levels, err := levels.Run(ctx, s, &q.lab.Lab, q.protocol(), v, out)
 		if err != nil {
 			return nil, err
 		}
@@ -191,7 +192,7 @@ func (l *Lab) qualifyKey(protocol *plans.Protocol, vs ...*variant.Variant) strin
 
 // levelParts are the levels that a variant is qualified by, with their settings.
 func levelParts(protocol *plans.Protocol) (parts []any) {
-	for _, level := range qualificationLevels(protocol) {
+	for _, level := range levels.Qualifying(protocol) {
 		parts = append(parts, level.Kind, level.Attrs)
 	}
 	return parts
@@ -210,7 +211,7 @@ func (q *qualify) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 	}
 	var launches []runtime.PlannedLaunch
 	for _, v := range vs {
-		if len(levelsOf(q.protocol(), v)) > 0 {
+		if len(levels.Of(q.protocol(), v)) > 0 {
 			launches = append(launches, planned(v, ledger.ForQualification))
 		}
 	}

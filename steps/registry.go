@@ -4,6 +4,7 @@ import (
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/steps/levels"
 	"github.com/mxflow/mxflow/steps/record"
 	"github.com/mxflow/mxflow/steps/variant"
 	"github.com/mxflow/mxflow/steps/work"
@@ -18,20 +19,8 @@ type stepKind struct {
 	make   func(*Lab, *plans.Block) runtime.Step
 }
 
-// levelKind is one kind of level that runs in the qualification launch.
-type levelKind struct {
-	schema plans.Schema
-	make   func(*plans.Block) (level, error)
-}
-
 // stepKinds are the kinds of step that measure; those that prepare are in work.
 var stepKinds = map[string]stepKind{"compare": compareKind}
-
-// levelKinds: a new kind is one file and one line here. The benchmark is none of
-// them, since it has launches of its own.
-var levelKinds = map[string]levelKind{
-	"smoke": smokeKind, "kernels": kernelsKind,
-}
 
 // offered says what is wrong with the error rates and launches of a plan.
 func offered(falsePass, falseFail float64, least, most int) error {
@@ -46,9 +35,9 @@ func Registry() *plans.Registry {
 		Dataset:  record.DatasetRows,
 		Decision: offered,
 	}
-	r.Levels[benchmarkLevel] = benchmarkKind.schema
-	for name, k := range levelKinds {
-		r.Levels[name] = k.schema
+	r.Levels[benchmarkLevel] = benchmarkKind.Schema
+	for name, k := range levels.Kinds {
+		r.Levels[name] = k.Schema
 	}
 	for name, k := range work.Kinds {
 		r.Steps[name] = k.Schema

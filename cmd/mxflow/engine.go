@@ -25,6 +25,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps"
 	"github.com/mxflow/mxflow/steps/apply"
+	"github.com/mxflow/mxflow/steps/levels"
 )
 
 func (a *app) engineCommand() *cobra.Command {
@@ -145,7 +146,7 @@ func (a *app) checkEngine(ctx context.Context, path, name string, q engineCheck)
 	if !a.json {
 		fmt.Fprintf(a.stderr, "starting engine %s\n", key)
 	}
-	out, err := steps.CheckEngine(soft, hard, &lab.Lab, key, set)
+	out, err := levels.CheckEngine(soft, hard, &lab.Lab, key, set)
 	switch {
 	case errors.Is(err, context.Canceled):
 		a.exit = verdict.ExitInterrupted
@@ -231,7 +232,7 @@ func orNone(names []string) string {
 }
 
 // printCheck prints what came of it, as people read it.
-func (a *app) printCheck(c *steps.EngineCheck) {
+func (a *app) printCheck(c *levels.EngineCheck) {
 	if c.OK {
 		fmt.Fprintf(a.stdout, "%s works: ready %s, first token %s\n", c.Engine, after(c.StartupS, "(it was running)"), after(c.FirstRequestS, "at once"))
 	} else {
@@ -277,7 +278,7 @@ func (a *app) printCheck(c *steps.EngineCheck) {
 }
 
 // startedWords are what was started, in the order in which people look for it.
-func startedWords(c *steps.EngineCheck) [][2]string {
+func startedWords(c *levels.EngineCheck) [][2]string {
 	rows := [][2]string{{"kind", c.Kind}, {"launcher", c.Launcher}}
 	var knobs []string
 	for _, name := range slices.Sorted(maps.Keys(c.Knobs)) {

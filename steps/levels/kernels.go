@@ -1,21 +1,25 @@
-package steps
+package levels
 
 import (
 	"context"
+	"maps"
 	"path/filepath"
+	"slices"
 	"time"
 
+	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-var kernelsKind = levelKind{
-	schema: plans.Schema{
+var kernelsKind = Kind{
+	Schema: plans.Schema{
 		Doc: "Every knob value of the variant proves that it took effect: each must_see glob is in the engine's log and no must_not_see glob is, and the engine says of itself what must_see observes.",
 		Example: `level "kernels" {
   from = ["log"]
@@ -151,4 +155,80 @@ func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (ver
 		return v, append(verdict.Because(code.Proved, verdict.Int("knobs", len(wanted)), verdict.Text("by", by)), proofs...), nil
 	}
 	return v, against, nil
+}
+
+// observes reports whether any of the evidence is an observation.
+func observes(wanted []variant.Evidence) bool {
+	return slices.ContainsFunc(wanted, func(e variant.Evidence) bool { return len(e.MustObserve)+len(e.MustNotObserve) > 0 })
+}
+
+// judgeObserved adds to the verdict over the log what was observed: each value
+// that must be seen, and none that must not. What is not observed proves nothing,
+// either way.
+func judgeObserved(wanted []variant.Evidence, seen map[string]ledger.Observed, not map[string]verdict.Reason, v verdict.Verdict, reasons []verdict.Reason) (verdict.Verdict, []verdict.Reason) {
+	own := verdict.Pass
+	var against, proofs []verdict.Reason
+	for _, e := range wanted {
+		look := func(want map[string]any, must bool) {
+			for _, what := range slices.Sorted(maps.Keys(want)) {
+				o, ok := seen[what]
+				name, is, from := verdict.Text("name", what), verdict.Text("is", o.String()), verdict.Text("from", o.From)
+				switch {
+				case !ok:
+					own = verdict.Join(own, verdict.Inconclusive)
+					against = append(against, e.Fact(code.NotObserved, name).From(orUnasked(not[what])))
+				case must && o.Value != want[what]:
+					own = verdict.Fail
+					against = append(against, e.Fact(code.ObservedOther, name, is, from, verdict.Text("must", ledger.Observed{Value: want[what], Unit: o.Unit}.String())))
+				case !must && o.Value == want[what]:
+					own = verdict.Fail
+					against = append(against, e.Fact(code.WronglyObserved, name, is, from))
+				default:
+					proofs = append(proofs, e.Fact(code.Observed, name, is, from))
+				}
+			}
+		}
+		look(e.MustObserve, true)
+		look(e.MustNotObserve, false)
+	}
+	switch {
+	case v == verdict.Pass && own == verdict.Pass:
+		return v, append(reasons, proofs...)
+	case v == verdict.Pass:
+		return own, against // what the log proves is not what is missing
+	}
+	return verdict.Join(v, own), append(against, reasons...)
+}
+
+func orUnasked(why verdict.Reason) verdict.Reason {
+	if why.IsZero() {
+		return verdict.New(code.Unasked)
+	}
+	return why
+}
+
+// logBroken reports whether an engine's log could not be followed to this moment.
+func logBroken(inst engine.Instance) bool {
+	followed, ok := inst.(interface{ LogBroken() bool })
+	return ok && followed.LogBroken()
+}
+
+// judgePartial is the verdict where the log is not whole: it begins in the
+// middle, because the server was running before the launch, or its middle was
+// dropped. What is there still speaks, for and against; what is missing says
+// nothing.
+func judgePartial(why code.Code, wanted []variant.Evidence, seen map[string]logscan.Match, v verdict.Verdict, reasons []verdict.Reason) (verdict.Verdict, []verdict.Reason) {
+	excluded := false
+	for _, e := range wanted {
+		for _, glob := range e.MustNotSee {
+			if _, ok := seen[glob]; ok {
+				return v, reasons // it was seen, whatever is missing
+			}
+			excluded = true
+		}
+	}
+	if v == verdict.Fail || v == verdict.Pass && excluded {
+		return verdict.Inconclusive, append(verdict.Because(why), reasons...)
+	}
+	return v, reasons
 }

@@ -1,8 +1,9 @@
-package steps
+package levels
 
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -14,10 +15,25 @@ import (
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
-// runLevels qualifies one variant in one launch, which serves all levels of the
+// level is one test level that runs in the qualification launch. It returns its
+// verdict with reasons; an error means that the engine or the harness broke.
+type level interface {
+	run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error)
+}
+
+// qualification is what a level can use: the running engine and the variant.
+type qualification struct {
+	*launch.Started
+	variant *variant.Variant
+	// answered is true once the engine has generated at least one token: what
+	// it logs at its first request is only there afterwards.
+	answered bool
+}
+
+// Run qualifies one variant in one launch, which serves all levels of the
 // protocol but the benchmark.
-func runLevels(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, out *ledger.Decision) ([]ledger.Level, error) {
-	blocks := levelsOf(protocol, v)
+func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, out *ledger.Decision) ([]ledger.Level, error) {
+	blocks := Of(protocol, v)
 	if len(blocks) == 0 {
 		return nil, nil
 	}
@@ -88,7 +104,7 @@ func afterwards(blocks []*plans.Block, failed ledger.Level) []ledger.Level {
 	return out
 }
 
-func qualificationLevels(p *plans.Protocol) []*plans.Block {
+func Qualifying(p *plans.Protocol) []*plans.Block {
 	var out []*plans.Block
 	for _, b := range p.Levels {
 		if b.Kind != plans.BenchmarkLevel {
@@ -96,4 +112,60 @@ func qualificationLevels(p *plans.Protocol) []*plans.Block {
 		}
 	}
 	return out
+}
+
+// executionLevel is the level that every command has, whatever its protocol
+// says: it is run once, and what it prints is looked at. It stands in no plan.
+const executionLevel = "execution"
+
+// kernelsLevel is the level that reads the log.
+const kernelsLevel = "kernels"
+
+// execution is the level of that name.
+type execution struct{ of *variant.Command }
+
+func (e execution) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
+	if err := q.Execute(ctx, e.of, true); err != nil {
+		return "", nil, err
+	}
+	q.answered = true
+	reasons := verdict.Because(code.MetricsPrinted, verdict.Int("metrics", len(e.of.Metrics)))
+	for _, m := range e.of.Metrics {
+		s := q.Record.Metrics["command."+m.Name]
+		reasons = append(reasons, verdict.New(code.MetricValues, verdict.Int("values", s.N), verdict.Num("median", s.Stats["median"], s.Unit)).On(m.Name))
+	}
+	return verdict.Pass, reasons, nil
+}
+
+// Of are the levels that the qualification launch of a variant serves. A
+// command answers nobody, so that nothing but its log can be looked at; and an
+// engine of a comparison that no knob is applied to has no kernels to prove.
+func Of(p *plans.Protocol, v *variant.Variant) []*plans.Block {
+	blocks := slices.DeleteFunc(Qualifying(p), func(b *plans.Block) bool {
+		return v.Command != nil && b.Kind != kernelsLevel || v.Knobs == nil && b.Kind == kernelsLevel
+	})
+	if v.Command != nil {
+		return slices.Insert(blocks, 0, &plans.Block{Kind: executionLevel})
+	}
+	return blocks
+}
+
+// levelFor makes the level of a block.
+func levelFor(b *plans.Block, v *variant.Variant) (level, error) {
+	if b.Kind == executionLevel {
+		return execution{v.Command}, nil
+	}
+	return Kinds[b.Kind].make(b)
+}
+
+// Kind is one kind of level that runs in the qualification launch.
+type Kind struct {
+	Schema plans.Schema
+	make   func(*plans.Block) (level, error)
+}
+
+// levelKinds: a new kind is one file and one line here. The benchmark is none of
+// them, since it has launches of its own.
+var Kinds = map[string]Kind{
+	"smoke": smokeKind, "kernels": kernelsKind,
 }

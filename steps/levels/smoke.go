@@ -1,4 +1,4 @@
-package steps
+package levels
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"github.com/mxflow/mxflow/steps/record"
 )
 
-var smokeKind = levelKind{
-	schema: plans.Schema{
+var smokeKind = Kind{
+	Schema: plans.Schema{
 		Doc: "The engine starts, answers one request, and says what is expected of it.",
 		Example: `level "smoke" {
   prompt = "The capital of France is"

@@ -1,0 +1,177 @@
+package levels
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/launch"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// brokenLog is an engine whose log is not followed to its end.
+type brokenLog struct {
+	engine.Instance
+	path   string
+	broken bool
+}
+
+func (b brokenLog) LogPath() string { return b.path }
+
+func (b brokenLog) LogBroken() bool { return b.broken }
+
+// What is missing in a log that broke off must not decide, either way.
+func TestKernelsOfALogThatBrokeOff(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(path, []byte("it is there\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name      string
+		must, not []string
+		broken    bool
+		want      verdict.Verdict // empty: an error
+	}{
+		{"whole, seen", []string{"*there*"}, nil, false, verdict.Pass},
+		{"whole, not seen", []string{"*absent*"}, nil, false, verdict.Fail},
+		{"broken, seen", []string{"*there*"}, nil, true, verdict.Pass},
+		{"broken, not seen", []string{"*absent*"}, nil, true, ""},
+		{"broken, nothing against it", nil, []string{"*absent*"}, true, ""},
+		{"broken, seen against it", []string{"*absent*"}, []string{"*there*"}, true, verdict.Fail},
+	} {
+		q := &qualification{Started: &launch.Started{How: "process", Inst: brokenLog{path: path, broken: c.broken}, Record: &ledger.Launch{}}}
+		wanted := []variant.Evidence{{Knob: "knob", Value: "on", MustSee: c.must, MustNotSee: c.not}}
+		v, reasons, err := (&kernels{}).proved(t.Context(), q, wanted, append(append([]string(nil), c.must...), c.not...))
+		if v != c.want || (err != nil) != (c.want == "") {
+			t.Errorf("%s: %s %q, %v; want %q", c.name, v, tell.Lines(reasons), err, c.want)
+		}
+	}
+}
+
+// A log that begins in the middle proves what is in it, and nothing by what is
+// not.
+func TestPartialLogs(t *testing.T) {
+	seen := map[string]logscan.Match{"*there*": {Count: 1, FirstLine: "it is there", LineNo: 3}}
+	for _, c := range []struct {
+		name      string
+		must, not []string
+		want      verdict.Verdict
+		partial   bool
+	}{
+		{"seen", []string{"*there*"}, nil, verdict.Pass, false},
+		{"not seen", []string{"*absent*"}, nil, verdict.Inconclusive, true},
+		{"nothing against it", []string{"*there*"}, []string{"*absent*"}, verdict.Inconclusive, true},
+		{"seen against it", []string{"*absent*"}, []string{"*there*"}, verdict.Fail, false},
+		{"no evidence", nil, nil, verdict.Inconclusive, false},
+	} {
+		wanted := []variant.Evidence{{Knob: "knob", Value: "on", MustSee: c.must, MustNotSee: c.not}}
+		v, reasons, err := judgeKernels(wanted, seen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, reasons = judgePartial(code.LogBeganBefore, wanted, seen, v, reasons)
+		if v != c.want || (reasons[0].Code == code.LogBeganBefore) != c.partial {
+			t.Errorf("%s: %s %q, want %s", c.name, v, tell.Lines(reasons), c.want)
+		}
+	}
+}
+
+func TestJudgeKernels(t *testing.T) {
+	see := func(globs ...string) map[string]logscan.Match {
+		m := map[string]logscan.Match{}
+		for _, g := range globs {
+			m[g] = logscan.Match{Count: 1, FirstLine: "a line", LineNo: 7}
+		}
+		return m
+	}
+	gemm := variant.Evidence{Knob: "moe", Value: "gemm", MustSee: []string{"*cutlass*"}, MustNotSee: []string{"*marlin*"}}
+	bare := variant.Evidence{Knob: "moe", Value: "bare"}
+	more := variant.Evidence{Knob: "head", Value: "f32", MustSee: []string{"*head f32*"}}
+	for _, c := range []struct {
+		name   string
+		wanted []variant.Evidence
+		seen   map[string]logscan.Match
+		want   verdict.Verdict
+		says   string
+	}{
+		{"proved", []variant.Evidence{gemm}, see("*cutlass*"), verdict.Pass, "line 7"},
+		{"absent", []variant.Evidence{gemm}, see(), verdict.Fail, "must be in the log"},
+		{"one of two absent", []variant.Evidence{more, gemm}, see("*head f32*"), verdict.Fail, "\"*cutlass*\" must be in the log"},
+		{"wrong path", []variant.Evidence{gemm}, see("*cutlass*", "*marlin*"), verdict.Fail, "must not be in the log"},
+		{"unproven", []variant.Evidence{bare}, see("*cutlass*"), verdict.Inconclusive, "unproven"},
+		{"unproven beside a proof", []variant.Evidence{gemm, bare}, see("*cutlass*"), verdict.Inconclusive, "unproven"},
+		{"failed beside unproven", []variant.Evidence{bare, gemm}, see(), verdict.Fail, "must be in the log"},
+		{"no knob", nil, see(), verdict.Inconclusive, "nothing to prove"},
+	} {
+		got, reasons, err := judgeKernels(c.wanted, c.seen)
+		if err != nil || got != c.want || !strings.Contains(tell.Joined(reasons), c.says) {
+			t.Errorf("%s: %s %q (%v), want %s saying %q", c.name, got, tell.Lines(reasons), err, c.want, c.says)
+		}
+		if verdict.Holds(reasons, code.Seen) != (got == verdict.Pass) {
+			t.Errorf("%s: what was seen is said where it proves something, and else only what is missing: %q", c.name, tell.Lines(reasons))
+		}
+	}
+}
+
+// A log whose middle is gone proves what it still shows, and nothing by silence.
+func TestKernelsOverALogThatWasCut(t *testing.T) {
+	wanted := []variant.Evidence{{Knob: "moe", Value: "b", MustSee: []string{"marlin"}, MustNotSee: []string{"cutlass"}}}
+	for name, c := range map[string]struct {
+		seen map[string]logscan.Match
+		want verdict.Verdict
+	}{
+		"nothing":   {nil, verdict.Inconclusive},
+		"must see":  {map[string]logscan.Match{"marlin": {Count: 1}}, verdict.Inconclusive},
+		"must not":  {map[string]logscan.Match{"cutlass": {Count: 1}}, verdict.Fail},
+		"both seen": {map[string]logscan.Match{"cutlass": {Count: 1}, "marlin": {Count: 1}}, verdict.Fail},
+	} {
+		v, reasons, _ := judgeKernels(wanted, c.seen)
+		if v, _ = judgePartial(code.LogCut, wanted, c.seen, v, reasons); v != c.want {
+			t.Errorf("%s: %s, want %s", name, v, c.want)
+		}
+	}
+}
+
+func TestKnobsProvedByObservation(t *testing.T) {
+	must := func(want map[string]any) []variant.Evidence {
+		return []variant.Evidence{{Knob: "moe", Value: "b", MustObserve: want}}
+	}
+	mustNot := func(want map[string]any) []variant.Evidence {
+		return []variant.Evidence{{Knob: "moe", Value: "b", MustNotObserve: want}}
+	}
+	seen := map[string]ledger.Observed{"kernel": {Value: "marlin", From: "log line 7"}, "graphs": {Value: false}, "n": {Value: 2.0}}
+	not := map[string]verdict.Reason{"tactic": verdict.New(code.Unobserved, verdict.Text("why", "no line of the log says it"))}
+	for name, c := range map[string]struct {
+		wanted []variant.Evidence
+		log    verdict.Verdict
+		want   verdict.Verdict
+		says   string
+	}{
+		"seen":                   {must(map[string]any{"kernel": "marlin", "n": 2.0}), "pass", "pass", `observed kernel "marlin" (log line 7)`},
+		"another":                {must(map[string]any{"kernel": "gemm"}), "pass", "fail", `kernel must be "gemm" but the engine reports "marlin"`},
+		"false is a value":       {must(map[string]any{"graphs": true}), "pass", "fail", "graphs must be true but the engine reports false"},
+		"not observed":           {must(map[string]any{"tactic": "x"}), "pass", "inconclusive", "tactic was not observed: no line of the log says it"},
+		"not looked for":         {must(map[string]any{"what": "x"}), "pass", "inconclusive", "this engine has no observation of that name"},
+		"must not":               {mustNot(map[string]any{"kernel": "gemm"}), "pass", "pass", `observed kernel "marlin"`},
+		"must not, but is":       {mustNot(map[string]any{"kernel": "marlin"}), "pass", "fail", "but the engine reports it"},
+		"must not, not known":    {mustNot(map[string]any{"tactic": "x"}), "pass", "inconclusive", "tactic was not observed"},
+		"the log speaks too":     {must(map[string]any{"kernel": "marlin"}), "fail", "fail", "reason of the log"},
+		"both against":           {must(map[string]any{"tactic": "x"}), "fail", "fail", "reason of the log"},
+		"nothing to be observed": {[]variant.Evidence{{Knob: "moe", Value: "b"}}, "pass", "pass", "reason of the log"},
+	} {
+		v, reasons := judgeObserved(c.wanted, seen, not, c.log, verdict.Because(code.Broken, verdict.Text("error", "reason of the log")))
+		if v != c.want || !strings.Contains(tell.Joined(reasons), c.says) {
+			t.Errorf("%s: %s, %q; want %s, %q", name, v, tell.Lines(reasons), c.want, c.says)
+		}
+	}
+	if v, reasons, _ := judgeKernels(must(map[string]any{"kernel": "marlin"}), nil); v != verdict.Pass {
+		t.Errorf("a knob with an observation as its evidence is not unproven: %s %q", v, tell.Lines(reasons))
+	}
+}
