@@ -143,7 +143,7 @@ func (l *caseLoader) decodeMeasurement(f *eval.Body, p eval.Pair, in *plans.Inpu
 // decodeArm reads the launches of one arm, or their mean.
 func (l *caseLoader) decodeArm(m *measurement, e eval.Pair) {
 	what, unit := fmt.Sprintf("%s of %s", e.Key, m.Key), m.in.Unit
-	elems, isList := l.Elements(l.ValueAt(e), e.V)
+	elems, isList := eval.Elements(l.ValueAt(e), e.V)
 	if !isList {
 		if n, ok := l.numberIn(e.V, e.At, what, unit); ok {
 			m.means[e.Key] = n

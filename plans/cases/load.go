@@ -47,7 +47,7 @@ func loadCases(r *load.Result, files []string, read func(string) ([]byte, *hcl.D
 	found = &lang.Findings{Files: maps.Clone(r.Files)}
 	c := &caseLoader{Scope: l, plan: r.Plan, ns: rules.New(r.Plan), named: map[string]hcl.Range{}}
 	before, sources, order := l.Diags, maps.Clone(l.Sources), l.Order
-	l.Diags, l.Work, l.Suggestions = nil, 0, 200
+	l.Diags, l.Budget.Work, l.Suggestions = nil, 0, 200
 	stop := r.Guard().Watch(l)
 	defer stop()
 	defer func() {

@@ -272,7 +272,7 @@ func (f *Body) Refs(name, block string) []Ref {
 	if !ok {
 		return nil
 	}
-	elems, ok := f.Scope.References(f.Attrs[name].Expr, v)
+	elems, ok := References(f.Attrs[name].Expr, v)
 	if !ok {
 		f.WrongType(name, fmt.Sprintf("a list of references, such as [%s.name]", block), v)
 		return nil
@@ -295,7 +295,7 @@ func (f *Body) Refs(name, block string) []Ref {
 
 // References are the elements of a list of references. All that for_each or
 // count have made of a block counts as so many elements, wherever one may stand.
-func (l *Scope) References(expr hcl.Expression, v cty.Value) ([]Element, bool) {
+func References(expr hcl.Expression, v cty.Value) ([]Element, bool) {
 	if ty := v.Type(); !v.IsNull() && (ty.IsObjectType() || ty.IsMapType()) && !ty.Equals(lang.ReferenceType) {
 		list, ok := references(v)
 		var elems []Element
@@ -304,7 +304,7 @@ func (l *Scope) References(expr hcl.Expression, v cty.Value) ([]Element, bool) {
 		}
 		return elems, ok
 	}
-	elems, ok := l.Elements(expr, v)
+	elems, ok := Elements(expr, v)
 	var all []Element
 	for _, e := range elems {
 		list, grouped := references(e.V)

@@ -21,7 +21,7 @@ import (
 // maxFile is the largest file that file() reads, in bytes.
 const maxFile = 512 << 10
 
-func (l *Scope) envFunc() function.Function {
+func (o *outside) envFunc() function.Function {
 	return function.New(&function.Spec{
 		Description: "An environment variable, or the second argument where it is not set.",
 		Params:      []function.Parameter{{Name: "name", Type: cty.String}},
@@ -31,11 +31,11 @@ func (l *Scope) envFunc() function.Function {
 			if len(args) > 2 {
 				return cty.NilVal, errors.New("env takes a name and a default")
 			}
-			if text, ok := l.Env(args[0].AsString()); ok {
+			if text, ok := o.Lookup(args[0].AsString()); ok {
 				if !utf8.ValidString(text) {
 					return cty.NilVal, fmt.Errorf("environment variable %s holds no UTF-8 text", args[0].AsString())
 				}
-				l.Inputs.Env[args[0].AsString()] = text
+				o.Env[args[0].AsString()] = text
 				return cty.StringVal(text), nil
 			}
 			if len(args) == 2 {
@@ -46,13 +46,13 @@ func (l *Scope) envFunc() function.Function {
 	})
 }
 
-func (l *Scope) fileFunc() function.Function {
+func (o *outside) fileFunc() function.Function {
 	return function.New(&function.Spec{
 		Description: "The text of a file below the plan's folder.",
 		Params:      []function.Parameter{{Name: "path", Type: cty.String}},
 		Type:        function.StaticReturnType(cty.String),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			text, err := l.readBelow(args[0].AsString())
+			text, err := o.readBelow(args[0].AsString())
 			return cty.StringVal(text), err
 		},
 	})
@@ -60,21 +60,21 @@ func (l *Scope) fileFunc() function.Function {
 
 // readBelow reads a file below the plan's folder, once a load. Links that lead
 // out of it are not followed: what a plan reads is what travels with it.
-func (l *Scope) readBelow(path string) (string, error) {
-	if text, known := l.Read[path]; known {
+func (o *outside) readBelow(path string) (string, error) {
+	if text, known := o.Read[path]; known {
 		return text, nil
 	}
 	if filepath.IsAbs(path) {
 		return "", fmt.Errorf("%q is an absolute path; file reads below the plan's folder, by paths relative to it", path)
 	}
-	root, err := os.OpenRoot(l.Dir)
+	root, err := os.OpenRoot(o.Dir)
 	if err != nil {
 		return "", fmt.Errorf("the plan's folder cannot be read: %v", lang.Reason(err))
 	}
 	defer root.Close()
 	info, err := root.Stat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && l.Replays:
+	case errors.Is(err, fs.ErrNotExist) && o.Replays:
 		return "", fmt.Errorf("the run kept no file %q: what holds a secret, or may, is in no record", path)
 	case errors.Is(err, fs.ErrNotExist):
 		return "", fmt.Errorf("there is no file %q in the plan's folder", path)
@@ -99,7 +99,7 @@ func (l *Scope) readBelow(path string) (string, error) {
 	case !utf8.Valid(data):
 		return "", fmt.Errorf("%q is no UTF-8 text", path)
 	}
-	l.Read[path] = string(data)
+	o.Read[path] = string(data)
 	return string(data), nil
 }
 
@@ -118,7 +118,7 @@ func (l *Scope) templateFileFunc() function.Function {
 
 // template fills in a template under the limits that an expression has.
 func (l *Scope) template(path string, vars cty.Value) (cty.Value, error) {
-	text, err := l.readBelow(path)
+	text, err := l.Inputs.readBelow(path)
 	if err != nil {
 		return cty.NilVal, err
 	}
@@ -148,9 +148,9 @@ func (l *Scope) template(path string, vars cty.Value) (cty.Value, error) {
 			return cty.NilVal, fmt.Errorf("%s:%d: the template uses %s, which is not in the map it was given", path, t.SourceRange().Start.Line, t.RootName())
 		}
 	}
-	before := l.Looping
-	l.Looping = before || len(loops) > 0
-	defer func() { l.Looping = before }()
+	before := l.Budget.Looping
+	l.Budget.Looping = before || len(loops) > 0
+	defer func() { l.Budget.Looping = before }()
 	ctx := &hcl.EvalContext{Variables: vars.AsValueMap(), Functions: map[string]function.Function{}}
 	for name, f := range l.callable {
 		if name != "templatefile" { // a template that fills in itself would not end

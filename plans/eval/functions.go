@@ -109,14 +109,14 @@ var Pure = map[string]function.Function{
 // of the plan.
 func (l *Scope) Functions() map[string]function.Function {
 	all := map[string]function.Function{"try": tryFunc, "can": canFunc}
-	add := func(name string, f function.Function) { all[name] = l.limited(name, f) }
+	add := func(name string, f function.Function) { all[name] = l.Budget.limited(name, f) }
 	for name, f := range Pure {
 		add(name, f)
 	}
-	add("env", l.envFunc())
-	add("file", l.fileFunc())
+	add("env", l.Inputs.envFunc())
+	add("file", l.Inputs.fileFunc())
 	add("templatefile", l.templateFileFunc())
-	add("sensitive", l.sensitiveFunc())
+	add("sensitive", l.Secrets.sensitiveFunc())
 	add("nonsensitive", nonsensitiveFunc)
 	return all
 }
@@ -310,15 +310,15 @@ var (
 )
 
 // sensitiveFunc marks a value that is a secret, such as one from env().
-func (l *Scope) sensitiveFunc() function.Function {
+func (s *secrets) sensitiveFunc() function.Function {
 	return function.New(&function.Spec{
 		Description: "Marks a value as secret: it is kept out of all that is shown or recorded.",
 		Params:      anything,
 		Type:        func(args []cty.Value) (cty.Type, error) { return args[0].Type(), nil },
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			l.Secrets.Marked = true
+			s.Marked = true
 			v := args[0].Mark(Sensitive)
-			l.Secrets.Collect(v)
+			s.Collect(v)
 			return v, nil
 		},
 	})

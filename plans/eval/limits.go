@@ -19,14 +19,21 @@ const maxExponent = 1024
 // maxCompared is how many elements may be compared with each other.
 const maxCompared = 2000
 
+// budget is what the expressions of a plan may come to, and have come to so far.
+type budget struct {
+	Work int
+	// Looping is set while an expression with a loop in it is evaluated.
+	Looping bool
+}
+
 // limited is a function whose work counts. What it gives back is bounded
 // afterwards; functions that can make much of little are bounded before.
-func (l *Scope) limited(name string, f function.Function) function.Function {
+func (b *budget) limited(name string, f function.Function) function.Function {
 	params, variadic := slices.Clone(f.Params()), f.VarParam()
 	spec := &function.Spec{
 		Description: f.Description(), Params: params, VarParam: variadic,
 		Type: func(args []cty.Value) (cty.Type, error) {
-			if err := l.fits(name, args); err != nil {
+			if err := b.fits(name, args); err != nil {
 				return cty.NilType, err
 			}
 			return f.ReturnTypeForValues(args)
@@ -37,27 +44,27 @@ func (l *Scope) limited(name string, f function.Function) function.Function {
 				return v, err
 			}
 			size, _ := SizeOf(v)
-			return v, l.spend(size)
+			return v, b.spend(size)
 		},
 	}
 	return function.New(spec)
 }
 
 // fits pays for the arguments and refuses what would make too much of them.
-func (l *Scope) fits(name string, args []cty.Value) error {
+func (b *budget) fits(name string, args []cty.Value) error {
 	total := 0
 	for _, a := range args {
 		size, _ := SizeOf(a)
 		total += size
 	}
-	if err := l.spend(total); err != nil {
+	if err := b.spend(total); err != nil {
 		return err
 	}
 	if name == "pow" && (number(args, 1) > maxExponent || number(args, 0) > MaxValue) {
 		return errors.New("a number has to fit a 64-bit float")
 	}
-	if expected := expectedSize(name, args, total); expected > l.mostSize() {
-		return fmt.Errorf("the result would be larger than %d bytes", l.mostSize())
+	if expected := expectedSize(name, args, total); expected > b.mostSize() {
+		return fmt.Errorf("the result would be larger than %d bytes", b.mostSize())
 	}
 	if name == "distinct" || name == "contains" || name == "setproduct" {
 		for _, a := range args {
@@ -70,15 +77,15 @@ func (l *Scope) fits(name string, args []cty.Value) error {
 }
 
 // mostSize is what one call may make: less within an expression that repeats.
-func (l *Scope) mostSize() int {
-	if l.Looping {
+func (b *budget) mostSize() int {
+	if b.Looping {
 		return MaxLooped
 	}
 	return MaxValue
 }
 
-func (l *Scope) spend(size int) error {
-	if l.Work += size; size > l.mostSize() || l.Work > maxWork {
+func (b *budget) spend(size int) error {
+	if b.Work += size; size > b.mostSize() || b.Work > maxWork {
 		return fmt.Errorf("this is more than a plan may evaluate to (1 MiB a value, 32 KiB within a for expression, 64 MiB in all)")
 	}
 	return nil

@@ -5,9 +5,6 @@
 package eval
 
 import (
-	"slices"
-	"strconv"
-	"strings"
 	"sync/atomic"
 
 	"github.com/hashicorp/hcl/v2"
@@ -32,43 +29,24 @@ const (
 // Scope is the one scope that every expression of a plan is evaluated in: the
 // names that it has, what they may come to, and what of it is secret.
 type Scope struct {
-	*lang.Report
+	*names
 	*lang.Texts
-	// Dir is the folder that file() reads below.
-	Dir string
-	// Env looks up an environment variable; replays is set where what it finds was
-	// recorded by a run.
-	Env     func(name string) (string, bool)
-	Replays bool
 	// Before is asked before an expression is evaluated that uses names, and may
 	// bring them into scope; false where it cannot.
 	Before func(uses []hcl.Traversal) bool
-	// Language describes the blocks that references name.
-	Language func(kind string) *lang.BlockDoc
 	// Programs are the attributes that only a program gets to see, by block type.
 	Programs map[string]map[string]bool
 	// Whole is the schema of a plan as a whole.
 	Whole *hcl.BodySchema
 
 	Ctx     *hcl.EvalContext
-	Symbols symbols
-	Groups  groups
-	// Doubted are the block types of which some could not be made.
-	Doubted map[string]bool
-	// Used are the blocks that expressions and rules name; see refersTo.
-	Used    map[string]bool
 	Secrets secrets
 	// Inputs are what came from outside of the plan's own files.
-	Inputs taken
+	Inputs outside
+	// Budget is what the plan may still evaluate to.
+	Budget budget
 	// Sizes of variables and locals, by "var.name" and "local.name".
 	Sizes map[string]int
-	Work  int
-	// each and count as they are now; see within.
-	words map[string]cty.Value
-	// Looping is set while an expression with a loop in it is evaluated.
-	Looping bool
-	// Read is what file() has read, so that a plan sees one content.
-	Read map[string]string
 	// callable are the functions that expressions may call.
 	callable map[string]function.Function
 	// busy is what the load is doing, where somebody watches.
@@ -79,17 +57,14 @@ type Scope struct {
 // same.
 func NewScope(path string) *Scope {
 	l := &Scope{
-		Report:  &lang.Report{Suggestions: 200},
-		Texts:   &lang.Texts{Named: path, Sources: map[string]*lang.Source{}},
-		Symbols: symbols{},
-		Groups:  newGroups(),
-		Doubted: map[string]bool{},
-		Inputs:  taken{Variables: map[string]string{}, Values: map[string]string{}, Env: map[string]string{}, Private: map[string]bool{}},
+		names:  &names{Report: &lang.Report{Suggestions: 200}, Symbols: symbols{}, Groups: newGroups(), Doubted: map[string]bool{}},
+		Texts:  &lang.Texts{Named: path, Sources: map[string]*lang.Source{}},
+		Inputs: outside{Variables: map[string]string{}, Values: map[string]string{}, Env: map[string]string{}, Private: map[string]bool{}, Read: map[string]string{}},
 		Ctx: &hcl.EvalContext{Variables: map[string]cty.Value{
 			"var": cty.EmptyObjectVal, "local": cty.EmptyObjectVal,
 			"baseline": lang.Reference("baseline", "", ""), "accepted": lang.Reference("accepted", "", ""),
 		}},
-		Sizes: map[string]int{}, Read: map[string]string{},
+		Sizes: map[string]int{},
 	}
 	l.callable = l.Functions()
 	l.Ctx.Functions = l.callable
@@ -129,7 +104,7 @@ func (l *Scope) Marked(expr hcl.Expression) (cty.Value, bool) {
 	}
 	l.Remember(expr, l.instance())
 	v, diags := expr.Value(l.Ctx)
-	l.Looping = false
+	l.Budget.Looping = false
 	l.Diags = append(l.Diags, Explained(diags)...)
 	if diags.HasErrors() || !v.IsWhollyKnown() {
 		return cty.DynamicVal, false
@@ -158,17 +133,17 @@ func (l *Scope) Affordable(expr hcl.Expression, uses []hcl.Traversal) bool {
 		name, _ := lang.StepName(t, 1)
 		cost += 8 + l.Sizes[t.RootName()+"."+name]
 	}
-	l.Looping = looping
-	if l.Looping && cost > MaxLooped {
+	l.Budget.Looping = looping
+	if l.Budget.Looping && cost > MaxLooped {
 		l.tooMuch(expr)
 		return false
 	}
-	if l.Looping {
+	if l.Budget.Looping {
 		// An element takes at least 16.
 		cost *= cost/16 + 1
 	}
-	l.Work += cost
-	if l.Work > maxWork || !l.Looping && cost > 4*MaxValue {
+	l.Budget.Work += cost
+	if l.Budget.Work > maxWork || !l.Budget.Looping && cost > 4*MaxValue {
 		l.tooMuch(expr)
 		return false
 	}
@@ -225,57 +200,6 @@ func (l *Scope) At(what string, at hcl.Range) {
 	}
 }
 
-// Symbol is a name that a plan declares.
-type Symbol struct {
-	Key string
-	At  hcl.Range
-	// Block is the first block of that name.
-	Block *hcl.Block
-}
-
-// names are the declarations of one block type by key, and in order.
-type names struct {
-	ByKey map[string]*Symbol
-	Order []string
-}
-
-// symbols are the names by block type: "workload", "feature", "local".
-type symbols map[string]*names
-
-func (s symbols) Of(block string) *names {
-	n := s[block]
-	if n == nil {
-		n = &names{ByKey: map[string]*Symbol{}}
-		s[block] = n
-	}
-	return n
-}
-
-func (s symbols) Has(block, key string) bool {
-	n := s[block]
-	return n != nil && n.ByKey[key] != nil
-}
-
-// First reports whether b is the block that its name belongs to; a duplicate is
-// decoded for its mistakes and then dropped.
-func (l *Scope) First(b *hcl.Block) bool {
-	n := l.Symbols[b.Type]
-	if n == nil {
-		return false
-	}
-	s := n.ByKey[strings.Join(b.Labels, ".")]
-	return s != nil && s.Block == b
-}
-
-// Doubt notes that some blocks of a type could not be made, so that references to
-// them are no mistakes of their own.
-func (l *Scope) Doubt(kind string) {
-	l.Doubted[kind] = true
-	if kind == "phase" {
-		l.Doubted["feature"] = true
-	}
-}
-
 // Within runs decode with each and count as they are in an instance.
 func (l *Scope) Within(i *Instance, decode func()) {
 	before := l.words
@@ -301,16 +225,3 @@ func (l *Scope) setWords(words map[string]cty.Value) {
 	}
 	l.words = words
 }
-
-func KeyText(k cty.Value) string {
-	if k.Type() == cty.Number {
-		n, _ := k.AsBigFloat().Int64()
-		return strconv.FormatInt(n, 10)
-	}
-	return k.AsString()
-}
-
-func IsReferable(word string) bool { return slices.Contains(Referable, word) }
-
-// Referable are the block types that an expression may refer to.
-var Referable = []string{"engine", "feature", "imported", "knob", "phase", "protocol", "suite", "target", "workload"}

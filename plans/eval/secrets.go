@@ -84,11 +84,11 @@ func secretText(leaf cty.Value) (string, bool) {
 }
 
 // Hidden reports whether v is sensitive or holds anything that is.
-func (l *Scope) Hidden(v cty.Value) bool { return l.Secrets.Marked && v.ContainsMarked() }
+func (s *secrets) Hidden(v cty.Value) bool { return s.Marked && v.ContainsMarked() }
 
 // public refuses a sensitive value where the plan would show it.
 func (l *Scope) public(v cty.Value, at hcl.Range, what string) (cty.Value, bool) {
-	if !l.Hidden(v) {
+	if !l.Secrets.Hidden(v) {
 		return v, true
 	}
 	l.Fail(at, "sensitive", "Sensitive value is not allowed here", "%s would show up in reports and in what is recorded, so it cannot come from a sensitive value. Sensitive values may be used in env, settings, args, command and other text that only a program gets to see. If the value is no secret, say so with nonsensitive(…).", what)
@@ -98,7 +98,7 @@ func (l *Scope) public(v cty.Value, at hcl.Range, what string) (cty.Value, bool)
 // Private takes the marks off a value that a program gets to see, and refuses
 // secrets that could not be taken out of its output.
 func (l *Scope) Private(v cty.Value, at hcl.Range) (cty.Value, bool) {
-	if !l.Hidden(v) {
+	if !l.Secrets.Hidden(v) {
 		return v, true
 	}
 	why := ""
@@ -126,7 +126,7 @@ const unknownOrigin = "*"
 // itself may have the secret in it. Of a list or a map only the sensitive elements
 // count, so that one secret in an engine's env leaves the rest of it as it is.
 func (l *Scope) trace(expr hcl.Expression, v cty.Value) {
-	if !l.Hidden(v) {
+	if !l.Secrets.Hidden(v) {
 		return
 	}
 	if elements, of := elementsOf(expr, v, l.Ctx); of != nil {
@@ -135,7 +135,7 @@ func (l *Scope) trace(expr hcl.Expression, v cty.Value) {
 		}
 		return
 	}
-	l.origins(expr, l.Inputs.Private)
+	l.Inputs.origins(expr, l.Inputs.Private)
 }
 
 // elementsOf takes a list or a map that is written out apart; nothing for another
@@ -168,15 +168,15 @@ func elementsOf(expr hcl.Expression, v cty.Value, ctx *hcl.EvalContext) (element
 
 // origins adds what an expression is made of: "var.x", "env.X", "file.x", and the
 // locals in between. What a loop of blocks goes over may be anything.
-func (l *Scope) origins(expr hcl.Expression, into map[string]bool) {
+func (o *outside) origins(expr hcl.Expression, into map[string]bool) {
 	for _, t := range expr.Variables() {
 		root := t.RootName()
 		name, static := lang.StepName(t, 1)
 		switch {
-		case root == "local" && static && l.Inputs.Locals[name] != nil:
+		case root == "local" && static && o.Locals[name] != nil:
 			if id := "local." + name; !into[id] {
 				into[id] = true
-				l.origins(l.Inputs.Locals[name].Expr, into)
+				o.origins(o.Locals[name].Expr, into)
 			}
 		case root == "var" && static:
 			into[OfVariable+name] = true
@@ -189,26 +189,26 @@ func (l *Scope) origins(expr hcl.Expression, into map[string]bool) {
 	}
 	node, ok := expr.(hclsyntax.Node)
 	if !ok {
-		l.originsUnseen(into)
+		o.originsUnseen(into)
 		return
 	}
 	_ = hclsyntax.VisitAll(node, func(n hclsyntax.Node) hcl.Diagnostics {
 		if call, ok := n.(*hclsyntax.FunctionCallExpr); ok {
-			l.originsOfCall(call, into)
+			o.originsOfCall(call, into)
 		}
 		return nil
 	})
 }
 
 // originsOfCall adds what a function reads besides its arguments.
-func (l *Scope) originsOfCall(call *hclsyntax.FunctionCallExpr, into map[string]bool) {
+func (o *outside) originsOfCall(call *hclsyntax.FunctionCallExpr, into map[string]bool) {
 	kind := map[string]string{"env": OfEnvironment, "file": OfFile, "templatefile": OfFile}[call.Name]
 	if kind == "" || len(call.Args) == 0 {
 		return
 	}
 	name, diags := call.Args[0].Value(nil)
 	if call.Name == "templatefile" || diags.HasErrors() || !name.IsKnown() || name.IsNull() || name.Type() != cty.String {
-		l.originsUnseen(into) // a template calls functions of its own
+		o.originsUnseen(into) // a template calls functions of its own
 		return
 	}
 	into[kind+name.AsString()] = true
@@ -216,17 +216,26 @@ func (l *Scope) originsOfCall(call *hclsyntax.FunctionCallExpr, into map[string]
 
 // originsUnseen adds all that was read where it cannot be seen which of it: what is
 // read later is not in it, for which the expression had no use.
-func (l *Scope) originsUnseen(into map[string]bool) {
-	for name := range l.Inputs.Env {
+func (o *outside) originsUnseen(into map[string]bool) {
+	for name := range o.Env {
 		into[OfEnvironment+name] = true
 	}
-	for path := range l.Read {
+	for path := range o.Read {
 		into[OfFile+path] = true
 	}
 }
 
-// taken is what a load has taken from outside so far.
-type taken struct {
+// outside is what a load has taken from outside so far.
+type outside struct {
+	// Dir is the folder that file() reads below, and Read what it has read, so that
+	// a plan sees one content.
+	Dir  string
+	Read map[string]string
+	// Lookup finds an environment variable; Replays is set where what it finds was
+	// recorded by a run.
+	Lookup  func(name string) (string, bool)
+	Replays bool
+	// Variables are those that were given, Env the environment that was read.
 	Variables, Env map[string]string
 	// Values are those of all variables, the given ones among them.
 	Values map[string]string
@@ -241,6 +250,6 @@ const (
 	OfFile        = "file."
 )
 
-func (l *Scope) IsPrivate(origin string) bool {
-	return l.Inputs.Private[unknownOrigin] || l.Inputs.Private[origin]
+func (o *outside) IsPrivate(origin string) bool {
+	return o.Private[unknownOrigin] || o.Private[origin]
 }

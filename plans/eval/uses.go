@@ -2,6 +2,8 @@ package eval
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -12,30 +14,97 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
+// names are what a plan declares and what for_each and count made of it: they know
+// what an expression may refer to, and say so where it does not exist.
+type names struct {
+	*lang.Report
+	Symbols symbols
+	Groups  groups
+	// Doubted are the block types of which some could not be made.
+	Doubted map[string]bool
+	// Used are the blocks that expressions and rules name.
+	Used map[string]bool
+	// Language describes the blocks that references name.
+	Language func(kind string) *lang.BlockDoc
+	// words are each and count as they are now; see Within.
+	words map[string]cty.Value
+}
+
+// Symbol is a name that a plan declares.
+type Symbol struct {
+	Key string
+	At  hcl.Range
+	// Block is the first block of that name.
+	Block *hcl.Block
+}
+
+// declared are the declarations of one block type by key, and in order.
+type declared struct {
+	ByKey map[string]*Symbol
+	Order []string
+}
+
+// symbols are the names by block type: "workload", "feature", "local".
+type symbols map[string]*declared
+
+func (s symbols) Of(block string) *declared {
+	n := s[block]
+	if n == nil {
+		n = &declared{ByKey: map[string]*Symbol{}}
+		s[block] = n
+	}
+	return n
+}
+
+func (s symbols) Has(block, key string) bool {
+	n := s[block]
+	return n != nil && n.ByKey[key] != nil
+}
+
+// First reports whether b is the block that its name belongs to; a duplicate is
+// decoded for its mistakes and then dropped.
+func (n *names) First(b *hcl.Block) bool {
+	kind := n.Symbols[b.Type]
+	if kind == nil {
+		return false
+	}
+	s := kind.ByKey[strings.Join(b.Labels, ".")]
+	return s != nil && s.Block == b
+}
+
+// Doubt notes that some blocks of a type could not be made, so that references to
+// them are no mistakes of their own.
+func (n *names) Doubt(kind string) {
+	n.Doubted[kind] = true
+	if kind == "phase" {
+		n.Doubted["feature"] = true
+	}
+}
+
 // CheckUses checks that everything an expression names exists, with better
 // words than the evaluator has.
-func (l *Scope) CheckUses(uses []hcl.Traversal) bool {
+func (n *names) CheckUses(uses []hcl.Traversal) bool {
 	ok := true
 	for _, t := range uses {
-		ok = l.checkUse(t) && ok
+		ok = n.checkUse(t) && ok
 	}
 	return ok
 }
 
-func (l *Scope) checkUse(t hcl.Traversal) bool {
+func (n *names) checkUse(t hcl.Traversal) bool {
 	root := t.RootName()
 	switch root {
 	case "baseline", "accepted":
-		return l.checkMember(t, 1)
+		return n.checkMember(t, 1)
 	case "each", "count":
-		return l.checkRepeated(t)
+		return n.checkRepeated(t)
 	case "var", "local", "engine", "feature", "imported", "knob", "phase", "protocol", "suite", "target", "workload":
 	default:
-		l.unknownRoot(t)
+		n.unknownRoot(t)
 		return false
 	}
 	if len(t) == 1 && (root == "var" || root == "local") {
-		l.Fail(t[0].SourceRange(), "not-a-reference", "Incomplete reference", "Name one %s: %s.name.", kindOf(root), root)
+		n.Fail(t[0].SourceRange(), "not-a-reference", "Incomplete reference", "Name one %s: %s.name.", kindOf(root), root)
 		return false
 	}
 	key, static := lang.StepName(t, 1)
@@ -46,36 +115,36 @@ func (l *Scope) checkUse(t hcl.Traversal) bool {
 		key, last = key+"."+name, 2
 	}
 	if static && len(t) > 1 {
-		l.Use(root + "." + key)
+		n.Use(root + "." + key)
 	} else {
-		l.Use(root) // any of them
+		n.Use(root) // any of them
 	}
 	if !static || len(t) == 1 {
 		return true // the evaluator says what is wrong, if anything
 	}
 	if root == "engine" && len(t) == 2 {
 		// All engines of a kind, of which an index may choose one.
-		for _, g := range l.Groups.Of[root] {
+		for _, g := range n.Groups.Of[root] {
 			if strings.HasPrefix(g.Key, key+".") {
 				return true
 			}
 		}
 	}
-	if g := l.Groups.ByKey(root, key); g != nil && g.Repeated() {
-		return l.checkInstance(t, last, g)
+	if g := n.Groups.ByKey(root, key); g != nil && g.Repeated() {
+		return n.checkInstance(t, last, g)
 	}
-	if l.knows(root, key) {
-		return root == "var" || root == "local" || l.checkMember(t, last+1)
+	if n.knows(root, key) {
+		return root == "var" || root == "local" || n.checkMember(t, last+1)
 	}
-	if l.Doubted[root] {
+	if n.Doubted[root] {
 		return false // it may be one that could not be made
 	}
 	at := hcl.RangeBetween(t[0].SourceRange(), t[last].SourceRange())
-	hint := l.DidYouMean(key, l.namesOf(root))
+	hint := n.DidYouMean(key, n.namesOf(root))
 	if hint == "" {
 		hint = fmt.Sprintf(" The plan declares no %s.", kindOf(root))
 	}
-	l.Fail(at, "unknown-reference", "Unknown "+kindOf(root), "There is no %s.%s.%s", root, key, hint)
+	n.Fail(at, "unknown-reference", "Unknown "+kindOf(root), "There is no %s.%s.%s", root, key, hint)
 	return false
 }
 
@@ -88,36 +157,36 @@ func kindOf(root string) string {
 
 // knows reports whether a name exists: of a block as written, or of one that
 // for_each or count has made.
-func (l *Scope) knows(root, key string) bool {
+func (n *names) knows(root, key string) bool {
 	if !IsReferable(root) {
-		return l.Symbols.Has(kindOf(root), key)
+		return n.Symbols.Has(kindOf(root), key)
 	}
-	return l.Groups.ByKey(root, key) != nil || l.Groups.Names[root+"."+key]
+	return n.Groups.ByKey(root, key) != nil || n.Groups.Names[root+"."+key]
 }
 
-func (l *Scope) namesOf(root string) (names []string) {
+func (n *names) namesOf(root string) (all []string) {
 	if !IsReferable(root) {
-		return l.Symbols.Of(kindOf(root)).Order
+		return n.Symbols.Of(kindOf(root)).Order
 	}
-	for _, g := range l.Groups.Of[root] {
-		names = append(names, g.Key)
+	for _, g := range n.Groups.Of[root] {
+		all = append(all, g.Key)
 	}
-	return names
+	return all
 }
 
 // checkRepeated checks each.key, each.value and count.index.
-func (l *Scope) checkRepeated(t hcl.Traversal) bool {
+func (n *names) checkRepeated(t hcl.Traversal) bool {
 	root := t.RootName()
-	if _, here := l.words[root]; !here {
+	if _, here := n.words[root]; !here {
 		word := map[string]string{"each": "for_each", "count": "count"}[root]
-		l.Fail(t[0].SourceRange(), "repetition", "Nothing is repeated here", "%s has a meaning in a block that has %s. Add it to the block, or remove this.", root, word)
+		n.Fail(t[0].SourceRange(), "repetition", "Nothing is repeated here", "%s has a meaning in a block that has %s. Add it to the block, or remove this.", root, word)
 		return false
 	}
 	return true
 }
 
 // checkInstance checks the key after the name of a block that is repeated.
-func (l *Scope) checkInstance(t hcl.Traversal, last int, g *Group) bool {
+func (n *names) checkInstance(t hcl.Traversal, last int, g *Group) bool {
 	if len(t) == last+1 {
 		return true
 	}
@@ -131,7 +200,7 @@ func (l *Scope) checkInstance(t hcl.Traversal, last int, g *Group) bool {
 		return true
 	case hcl.TraverseAttr:
 		if measured(step.Name) {
-			l.measured(t, step.Name)
+			n.measured(t, step.Name)
 			return false
 		}
 	}
@@ -139,18 +208,18 @@ func (l *Scope) checkInstance(t hcl.Traversal, last int, g *Group) bool {
 	for _, i := range g.Instances {
 		found = found || len(i.Keys) > 0 && sameKey(t[last+1], i.Keys[0])
 	}
-	if !found && l.Doubted[g.Kind] {
+	if !found && n.Doubted[g.Kind] {
 		return false
 	}
 	if !found {
 		hint := ""
-		if names := l.Groups.instanceNames(g.Kind, g.Key); len(names) > 0 {
-			hint = " There is " + plans.OrList(names[:min(len(names), 6)]) + "."
+		if made := n.Groups.instanceNames(g.Kind, g.Key); len(made) > 0 {
+			hint = " There is " + plans.OrList(made[:min(len(made), 6)]) + "."
 		}
-		l.Fail(at, "unknown-reference", "Unknown "+g.Kind, "%s.%s is made by for_each or count, and this is none of what it made.%s", g.Kind, g.Key, hint)
+		n.Fail(at, "unknown-reference", "Unknown "+g.Kind, "%s.%s is made by for_each or count, and this is none of what it made.%s", g.Kind, g.Key, hint)
 		return false
 	}
-	return l.checkMember(t, last+1+depth)
+	return n.checkMember(t, last+1+depth)
 }
 
 func sameKey(step hcl.Traverser, key cty.Value) bool {
@@ -164,12 +233,12 @@ func sameKey(step hcl.Traverser, key cty.Value) bool {
 	return true
 }
 
-func (l *Scope) unknownRoot(t hcl.Traversal) {
+func (n *names) unknownRoot(t hcl.Traversal) {
 	name := t.RootName()
 	at := t[0].SourceRange()
 	second, _ := lang.StepName(t, 1)
-	if len(t) > 1 && (l.Groups.ByKey("workload", name) != nil || measured(name) || measured(second)) {
-		l.measured(t, lang.TraversalText(t))
+	if len(t) > 1 && (n.Groups.ByKey("workload", name) != nil || measured(name) || measured(second)) {
+		n.measured(t, lang.TraversalText(t))
 		return
 	}
 	roots := append([]string{"accepted", "baseline", "local", "var"}, Referable...)
@@ -182,17 +251,17 @@ func (l *Scope) unknownRoot(t hcl.Traversal) {
 	default:
 		hint = " An expression may refer to " + plans.OrList(roots) + "."
 	}
-	l.Fail(at, "unknown-reference", "Unknown name", "Nothing is called %q here.%s", name, hint)
+	n.Fail(at, "unknown-reference", "Unknown name", "Nothing is called %q here.%s", name, hint)
 }
 
 // anInstance writes a reference to a generated block as a plan does.
-func (l *Scope) anInstance(v cty.Value) string {
+func (n *names) anInstance(v cty.Value) string {
 	kind, name := v.GetAttr("block").AsString(), v.GetAttr("name").AsString()
-	for _, g := range l.Groups.Of[kind] {
+	for _, g := range n.Groups.Of[kind] {
 		for _, i := range g.Instances {
 			if i.Block.Labels[len(i.Block.Labels)-1] == name {
-				if names := l.Groups.instanceNames(kind, g.Key); len(names) > 0 {
-					return names[0]
+				if made := n.Groups.instanceNames(kind, g.Key); len(made) > 0 {
+					return made[0]
 				}
 			}
 		}
@@ -202,26 +271,26 @@ func (l *Scope) anInstance(v cty.Value) string {
 
 // checkMember looks at what stands behind a reference to a block, which has a
 // name and nothing else that is known before it is measured.
-func (l *Scope) checkMember(t hcl.Traversal, i int) bool {
+func (n *names) checkMember(t hcl.Traversal, i int) bool {
 	name, static := lang.StepName(t, i)
 	if !static || name == "name" || name == "type" || name == "block" {
 		return true
 	}
-	if doc := l.Language(t.RootName()); doc == nil || doc.Attr(name) == nil {
+	if doc := n.Language(t.RootName()); doc == nil || doc.Attr(name) == nil {
 		for j := i; j < len(t); j++ {
 			if word, static := lang.StepName(t, j); static && measured(word) {
-				l.measured(t, word)
+				n.measured(t, word)
 				return false
 			}
 		}
 	}
 	at := t.SourceRange()
-	l.Fail(at, "reference-member", "A reference has no attributes", "A reference says which block is meant, it does not lead to what is in it: there is no %q to be read here. Put the value into a local or variable, and use that in both places.", name)
+	n.Fail(at, "reference-member", "A reference has no attributes", "A reference says which block is meant, it does not lead to what is in it: there is no %q to be read here. Put the value into a local or variable, and use that in both places.", name)
 	return false
 }
 
-func (l *Scope) measured(t hcl.Traversal, name string) {
-	l.Fail(t.SourceRange(), "not-known-yet", "Only known after measuring", "%q is measured, or decided, when the plan runs; expressions are evaluated before that. Write it in a rule, as in rule = \"chat.tg.gain >= 0.1\".", name)
+func (n *names) measured(t hcl.Traversal, name string) {
+	n.Fail(t.SourceRange(), "not-known-yet", "Only known after measuring", "%q is measured, or decided, when the plan runs; expressions are evaluated before that. Write it in a rule, as in rule = \"chat.tg.gain >= 0.1\".", name)
 }
 
 // measuredWords are what addresses in rules are made of, besides metrics.
@@ -236,11 +305,11 @@ func measured(name string) bool {
 }
 
 // Use notes that something in the plan refers to a block.
-func (l *Scope) Use(node string) {
-	if l.Used == nil {
-		l.Used = map[string]bool{}
+func (n *names) Use(node string) {
+	if n.Used == nil {
+		n.Used = map[string]bool{}
 	}
-	l.Used[node] = true
+	n.Used[node] = true
 }
 
 // Ref is a reference that was found in the plan: to which block, and where it
@@ -261,7 +330,7 @@ func (r Ref) String() string {
 
 // AsRef reads a value as a reference to one of the wanted block types. attr is
 // the attribute's name, for messages.
-func (l *Scope) AsRef(v cty.Value, at hcl.Range, attr string, want ...string) (Ref, bool) {
+func (n *names) AsRef(v cty.Value, at hcl.Range, attr string, want ...string) (Ref, bool) {
 	example := want[0]
 	if example == "engine" {
 		example += ".kind"
@@ -272,16 +341,16 @@ func (l *Scope) AsRef(v cty.Value, at hcl.Range, attr string, want ...string) (R
 			for _, block := range want {
 				if block == v.AsString() && (block == "accepted" || block == "baseline") {
 					detail = fmt.Sprintf("%s takes a reference, not text. Write %s, without quotes.", attr, block)
-				} else if l.Symbols.Has(block, v.AsString()) {
+				} else if n.Symbols.Has(block, v.AsString()) {
 					detail = fmt.Sprintf("%s takes a reference, not text. Write %s.%s, without quotes.", attr, block, v.AsString())
 				}
 			}
 		}
 		if list, ok := references(v); ok && len(list) > 0 {
 			first := list[0]
-			detail = fmt.Sprintf("%s takes one reference, and this is all that for_each or count made of a block. Choose one of them, such as %s.", attr, l.anInstance(first))
+			detail = fmt.Sprintf("%s takes one reference, and this is all that for_each or count made of a block. Choose one of them, such as %s.", attr, n.anInstance(first))
 		}
-		l.Fail(at, "not-a-reference", "Not a reference", "%s", detail)
+		n.Fail(at, "not-a-reference", "Not a reference", "%s", detail)
 		return Ref{}, false
 	}
 	r := Ref{Block: v.GetAttr("block").AsString(), Key: v.GetAttr("name").AsString(), At: at}
@@ -292,12 +361,25 @@ func (l *Scope) AsRef(v cty.Value, at hcl.Range, attr string, want ...string) (R
 		if r.Block != block {
 			continue
 		}
-		if r.Key != "" && !l.Symbols.Has(r.Block, r.Key) {
-			l.Fail(at, "unknown-reference", "Unknown "+block, "There is no %s.%s", r, l.DidYouMean(r.Key, l.Symbols.Of(block).Order))
+		if r.Key != "" && !n.Symbols.Has(r.Block, r.Key) {
+			n.Fail(at, "unknown-reference", "Unknown "+block, "There is no %s.%s", r, n.DidYouMean(r.Key, n.Symbols.Of(block).Order))
 			return r, false
 		}
 		return r, true
 	}
-	l.Fail(at, "not-a-reference", "Wrong kind of reference", "%s takes a reference to %s; this is %s.", attr, plans.OrList(want), r)
+	n.Fail(at, "not-a-reference", "Wrong kind of reference", "%s takes a reference to %s; this is %s.", attr, plans.OrList(want), r)
 	return r, false
 }
+
+func KeyText(k cty.Value) string {
+	if k.Type() == cty.Number {
+		n, _ := k.AsBigFloat().Int64()
+		return strconv.FormatInt(n, 10)
+	}
+	return k.AsString()
+}
+
+func IsReferable(word string) bool { return slices.Contains(Referable, word) }
+
+// Referable are the block types that an expression may refer to.
+var Referable = []string{"engine", "feature", "imported", "knob", "phase", "protocol", "suite", "target", "workload"}

@@ -21,7 +21,7 @@ type Element struct {
 
 // Elements are the elements of a list. They are placed one by one where the
 // expression is a list itself, and at the whole of it where it computes one.
-func (l *Scope) Elements(expr hcl.Expression, v cty.Value) ([]Element, bool) {
+func Elements(expr hcl.Expression, v cty.Value) ([]Element, bool) {
 	ty := v.Type()
 	if v.IsNull() || !(ty.IsTupleType() || ty.IsListType() || ty.IsSetType()) {
 		return nil, false
@@ -96,7 +96,7 @@ func (f *Body) Texts(name string) []string {
 	if !ok {
 		return nil
 	}
-	elems, ok := f.Scope.Elements(f.Attrs[name].Expr, v)
+	elems, ok := Elements(f.Attrs[name].Expr, v)
 	if !ok {
 		f.WrongType(name, `a list, such as ["one", "two"]`, v)
 		return nil
@@ -246,7 +246,7 @@ func oneOrMany[T int | float64](f *Body, name, kind string, read func(cty.Value,
 		}
 		return []T{n}, false
 	}
-	elems, ok := f.Scope.Elements(f.Attrs[name].Expr, v)
+	elems, ok := Elements(f.Attrs[name].Expr, v)
 	switch {
 	case !ok:
 		f.WrongType(name, kind+", or a list of them", v)

@@ -118,9 +118,9 @@ func (bs *bodies) decodeScalar(a plans.Attr, v cty.Value, at hcl.Range) (any, bo
 
 // decodeList reads a list whose elements are scalars or references.
 func (bs *bodies) decodeList(a plans.Attr, v cty.Value, expr hcl.Expression, want string) (any, bool) {
-	elems, ok := bs.Elements(expr, v)
+	elems, ok := eval.Elements(expr, v)
 	if a.Type == plans.Refs {
-		elems, ok = bs.References(expr, v)
+		elems, ok = eval.References(expr, v)
 	}
 	if !ok {
 		bs.mismatch(a, expr.Range(), want, v)

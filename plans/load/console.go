@@ -85,7 +85,7 @@ func (r *Result) CompileRule(src, feature string) (rule *plans.Rule, address boo
 func (r *Result) aside(src string, work func()) (diags lang.Diagnostics) {
 	l := r.loaded
 	before := l.Diags
-	l.Diags, l.Work, l.Suggestions = nil, 0, 200
+	l.Diags, l.Budget.Work, l.Suggestions = nil, 0, 200
 	l.Sources[consoleFile] = &lang.Source{Name: consoleFile, Text: []byte(src)}
 	defer func() {
 		if p := recover(); p != nil {

@@ -177,7 +177,7 @@ func (d *knobDecoder) decodeChoose(f *eval.Body, ft *plans.Feature, notes *featu
 // false where some are wrong.
 func decodeAlternatives(s *eval.Scope, p eval.Pair, k *plans.Knob, at map[string]hcl.Range) (values []string, complete bool) {
 	expr := s.ValueAt(p)
-	elems, ok := s.Elements(expr, p.V)
+	elems, ok := eval.Elements(expr, p.V)
 	if !ok {
 		s.Fail(p.At, "wrong-type", "Wrong type for choose", `choose takes the values to try as a list, such as { %s = ["one", "other"] }; this is %s.`, p.Key, lang.Describe(p.V))
 		return nil, false
@@ -426,7 +426,7 @@ func decodeNames(f *eval.Body, attr string, criteria []*plans.Rule, fallback []s
 		all = append(all, c.Name)
 	}
 	list := f.Texts(attr)
-	elems, _ := f.Scope.Elements(f.Attrs[attr].Expr, v)
+	elems, _ := eval.Elements(f.Attrs[attr].Expr, v)
 	if len(elems) == 0 && v.CanIterateElements() {
 		f.Scope.Fail(f.At(attr), "empty-value", "Empty "+attr, "With no criterion in %s, nothing would decide. Name at least one, or leave %s out.", attr, attr)
 	}

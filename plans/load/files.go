@@ -126,7 +126,7 @@ func (r *reader) includes(body hcl.Body) []eval.Element {
 		return nil
 	}
 	v, diags := a.Expr.Value(nil)
-	elems, isList := r.Elements(a.Expr, v)
+	elems, isList := eval.Elements(a.Expr, v)
 	if diags.HasErrors() || !isList {
 		r.unreadable = true
 		r.Fail(a.Expr.Range(), "include", "Invalid include", `include is a list of paths in quotes, such as ["engines.hcl", "../team/protocols.hcl"]. It is read first, so variables and functions cannot be used in it.`)

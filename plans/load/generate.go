@@ -214,7 +214,7 @@ func (s *settling) checkDynamic(v cty.Value, expr hcl.Expression, _ *hcl.EvalCon
 		at := expr.Range()
 		return hcl.Diagnostics{{Severity: hcl.DiagError, Extra: lang.Coded(code), Summary: summary, Detail: detail, Subject: &at}}
 	}
-	if v.IsMarked() || s.Hidden(v) {
+	if v.IsMarked() || s.Secrets.Hidden(v) {
 		return bad("sensitive", "Sensitive value is not allowed here", "What for_each goes over decides which blocks there are, so it cannot come from a sensitive value. If it is no secret, say so with nonsensitive(…).")
 	}
 	if !v.IsWhollyKnown() {
@@ -295,7 +295,7 @@ func (e meteredExpr) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	e.s.At("a dynamic block", e.Range())
 	if e.s.CheckUses(known) && e.s.Affordable(e.Expression, uses) {
 		v, diags := e.Expression.Value(ctx)
-		e.s.Looping = false
+		e.s.Budget.Looping = false
 		return v, eval.Explained(diags)
 	}
 	diags := e.s.Diags[before:]

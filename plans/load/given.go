@@ -46,7 +46,7 @@ type givenValue struct {
 // own order.
 func (vs *variables) readGiven() {
 	for name := range vs.declared {
-		if text, ok := vs.Env(varPrefix + name); ok {
+		if text, ok := vs.Inputs.Lookup(varPrefix + name); ok {
 			vs.given[name] = &givenValue{from: varPrefix + name, text: text, isText: true}
 		}
 	}
@@ -194,10 +194,10 @@ func (r *Result) Inputs() plans.Inputs {
 	l := r.loaded
 	in := plans.Inputs{Suite: l.plan.Suite, Variables: l.Inputs.Variables, Env: l.Inputs.Env, Private: map[string]bool{}}
 	for name := range l.Inputs.Variables {
-		in.Private[eval.OfVariable+name] = l.IsPrivate(eval.OfVariable + name)
+		in.Private[eval.OfVariable+name] = l.Inputs.IsPrivate(eval.OfVariable + name)
 	}
 	for name := range l.Inputs.Env {
-		in.Private[eval.OfEnvironment+name] = l.IsPrivate(eval.OfEnvironment + name)
+		in.Private[eval.OfEnvironment+name] = l.Inputs.IsPrivate(eval.OfEnvironment + name)
 	}
 	return in
 }
@@ -213,8 +213,8 @@ func (r *Result) VariableText(name string) (string, bool) {
 // plan's own are named. Private ones are left out.
 func (r *Result) ReadFiles() map[string]string {
 	all := map[string]string{}
-	for path, text := range r.loaded.Read {
-		if !r.loaded.IsPrivate(eval.OfFile + path) {
+	for path, text := range r.loaded.Inputs.Read {
+		if !r.loaded.Inputs.IsPrivate(eval.OfFile + path) {
 			all[filepath.ToSlash(filepath.Join(r.Plan.Dir, path))] = text
 		}
 	}

@@ -227,7 +227,7 @@ func (d *knobDecoder) decodeEvidence(b *hcl.Block) (e plans.Evidence) {
 		return e
 	}
 	e.Log = f.Texts("log")
-	elems, isList := d.Elements(f.Attrs["log"].Expr, v)
+	elems, isList := eval.Elements(f.Attrs["log"].Expr, v)
 	for _, g := range elems {
 		if s, isText := lang.Plain(g.V).(string); isText && strings.Trim(s, "* ") == "" {
 			d.Fail(g.At, "evidence-proves-nothing", "Glob matches everything", "%q is found in every log, so it proves nothing. Name text that only this value makes the engine log.", s)

@@ -191,7 +191,7 @@ func newLoader(path string, reg *plans.Registry, opts Options) *loader {
 	l.engines = &engineDecoder{bodies: l.bodies, plan: plan, reg: reg, added: map[string]bool{}}
 	l.knobs = &knobDecoder{bodies: l.bodies, plan: plan, reg: reg, engines: l.engines, byName: map[string]*plans.Knob{}}
 	l.checks = &planCheck{Scope: scope, plan: plan, reg: reg, engines: l.engines, knobs: l.knobs, unproven: opts.Unproven, features: map[string]*featureNotes{}}
-	scope.Dir, scope.Replays, scope.Env, scope.Language = plan.Dir, opts.As != nil, l.variables.environment, planBlock
+	scope.Inputs.Dir, scope.Inputs.Replays, scope.Inputs.Lookup, scope.Language = plan.Dir, opts.As != nil, l.variables.environment, planBlock
 	scope.Whole, scope.Programs = rootSchema, programs
 	scope.Before = func(uses []hcl.Traversal) bool { return !l.blocks.running || l.blocks.need(uses) }
 	return l

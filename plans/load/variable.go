@@ -253,7 +253,7 @@ func (vs *variables) invalid(in *input, message hcl.Expression) {
 	switch {
 	case !ok:
 		return
-	case vs.Hidden(v):
+	case vs.Secrets.Hidden(v):
 		text = "It does not meet the condition of the variable, whose message would show a sensitive value."
 	case v.IsNull() || v.Type() != cty.String || strings.TrimSpace(v.AsString()) == "":
 		vs.Fail(message.Range(), "invalid-value", "Invalid error_message", "error_message is text that says what is wrong and what to do.")
