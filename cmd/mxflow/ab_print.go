@@ -230,7 +230,7 @@ func (s *abShow) numbers(r *ab.Result) {
 	if r.A.Value == nil || r.B.Value == nil || r.Change == nil {
 		return
 	}
-	text := fmt.Sprintf("%s: A %s, B %s %s, a change of %s", s.q.Label(), digits(*r.A.Value, *r.A.Value), digits(*r.B.Value, *r.B.Value), r.Unit, tell.Percent(*r.Change, 1))
+	text := fmt.Sprintf("%s: A %s, B %s %s, a change of %s", s.q.Label(), table.Digits(*r.A.Value, *r.A.Value), table.Digits(*r.B.Value, *r.B.Value), r.Unit, tell.Percent(*r.Change, 1))
 	if r.Verdict == verdict.Invalid || r.Verdict == verdict.Error {
 		text += ", which does not count"
 	} else if r.Low != nil {
@@ -254,7 +254,7 @@ func (s *abShow) launchLines(r *ab.Result) {
 	fmt.Fprintf(s.stdout, "\nlaunches (%s, %s; each is the median of %s)\n", s.q.Label(), r.Unit, count(s.q.Requests, "request"))
 	width := 0
 	for _, l := range slices.Concat(r.A.Launches, r.B.Launches) {
-		width = max(width, len(digits(l.Value, l.Value)))
+		width = max(width, len(table.Digits(l.Value, l.Value)))
 	}
 	type made struct {
 		order int
@@ -267,7 +267,7 @@ func (s *abShow) launchLines(r *ab.Result) {
 	}{{"A", r.A.Launches}, {"B", r.B.Launches}} {
 		line := "  " + side.name
 		for _, l := range side.launches {
-			line += fmt.Sprintf("  %*s", width, digits(l.Value, l.Value))
+			line += fmt.Sprintf("  %*s", width, table.Digits(l.Value, l.Value))
 			order = append(order, made{l.Number, side.name})
 		}
 		if sd, ok := ab.Spread(side.launches); ok {
@@ -363,7 +363,7 @@ func (s *abShow) also(r *ab.Result) {
 			against = "B against A [95%]"
 			text += fmt.Sprintf(" [%s, %s]", tell.Percent(*m.Low, 1), tell.Percent(*m.High, 1))
 		}
-		rows = append(rows, []string{"  " + m.Metric, digits(m.A, m.A) + " " + m.Unit, digits(m.B, m.B) + " " + m.Unit, strings.TrimSpace(text + " " + m.Better)})
+		rows = append(rows, []string{"  " + m.Metric, table.Digits(m.A, m.A) + " " + m.Unit, table.Digits(m.B, m.B) + " " + m.Unit, strings.TrimSpace(text + " " + m.Better)})
 	}
 	if len(rows) > 0 {
 		fmt.Fprintln(s.stdout)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,15 +19,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/bench"
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/endpoint"
 	"github.com/mxflow/mxflow/engine/gpu"
 	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/measure/imported"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/engine/ready"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -34,8 +36,8 @@ import (
 	"github.com/mxflow/mxflow/steps/record"
 )
 
-// bench is what the command line of `mxflow bench` asks for.
-type bench struct {
+// benchFlags are what the command line of `mxflow bench` asks for.
+type benchFlags struct {
 	url                            string
 	model, api, kind               string
 	pp, tg, depth, concurrency     []int
@@ -63,7 +65,7 @@ type bench struct {
 }
 
 func (a *app) benchCommand() *cobra.Command {
-	var b bench
+	var b benchFlags
 	c := &cobra.Command{
 		Use:   "bench URL",
 		Short: "Measure a running server, without a plan",
@@ -139,7 +141,7 @@ invalid (exit status 2), with the cause.`,
 }
 
 // spec is the server as an endpoint that mxflow did not start.
-func (b bench) spec(key string) engine.Spec {
+func (b benchFlags) spec(key string) engine.Spec {
 	e := &engine.Endpoint{URL: b.url, APIKey: key, CAFile: b.ca, ClientCert: b.cert, ClientKey: b.certKey, Insecure: b.insecure}
 	for _, h := range b.headers {
 		name, value := cutHeader(h)
@@ -158,7 +160,7 @@ func (b bench) spec(key string) engine.Spec {
 // formats are those of --format.
 var benchFormats = []string{"", "md", "json", "csv", "html"}
 
-func (b bench) wrong(flag, format string, args ...any) error {
+func (b benchFlags) wrong(flag, format string, args ...any) error {
 	return fmt.Errorf("--%s: %s", flag, fmt.Sprintf(format, args...))
 }
 
@@ -170,7 +172,7 @@ const (
 )
 
 // check refuses what cannot be meant, before the server is asked anything.
-func (b *bench) check(c *cobra.Command) error {
+func (b *benchFlags) check(c *cobra.Command) error {
 	if err := endpoint.CheckURL(b.url); err != nil {
 		return err
 	}
@@ -257,7 +259,7 @@ func (b *bench) check(c *cobra.Command) error {
 
 // chooseSeed takes a new seed where none was given: another measurement's prompts
 // may still be in the server's cache.
-func (b *bench) chooseSeed(given bool) {
+func (b *benchFlags) chooseSeed(given bool) {
 	if !given {
 		b.seed = rand.IntN(1<<31 - 1)
 	}
@@ -269,7 +271,7 @@ func cutHeader(text string) (name, value string) {
 }
 
 // limits are the limits of --slo.
-func (b bench) limits() (map[string]time.Duration, error) {
+func (b benchFlags) limits() (map[string]time.Duration, error) {
 	limits := map[string]time.Duration{}
 	for _, metric := range slices.Sorted(maps.Keys(b.slo)) {
 		if !slices.Contains(plans.Objectives, metric) {
@@ -286,7 +288,7 @@ func (b bench) limits() (map[string]time.Duration, error) {
 
 // perCell is how many requests a cell measures in a run, where nobody says:
 // enough of them that a fully busy server is most of the time.
-func (b bench) perCell() int {
+func (b benchFlags) perCell() int {
 	if b.requests > 0 {
 		return b.requests
 	}
@@ -298,7 +300,7 @@ func (b bench) perCell() int {
 }
 
 // workload is what one run sends.
-func (b bench) workload(run int) (*plans.Workload, error) {
+func (b benchFlags) workload(run int) (*plans.Workload, error) {
 	limits, err := b.limits()
 	if err != nil {
 		return nil, err
@@ -335,7 +337,7 @@ func (b bench) workload(run int) (*plans.Workload, error) {
 
 // readDataset reads the file of --dataset and sees that what is asked for can be
 // sent from it. answers says that --tg was given.
-func (b *bench) readDataset(answers bool) error {
+func (b *benchFlags) readDataset(answers bool) error {
 	if b.dataset == "" {
 		return nil
 	}
@@ -370,15 +372,15 @@ func (b *bench) readDataset(answers bool) error {
 }
 
 // sent is the dataset that is sent; nil where prompts are made.
-func (b bench) sent() *benchDataset {
+func (b benchFlags) sent() *bench.Dataset {
 	if b.data == nil {
 		return nil
 	}
-	return &benchDataset{File: b.dataset, Digest: b.data.Digest, Rows: b.data.Count}
+	return &bench.Dataset{File: b.dataset, Digest: b.data.Digest, Rows: b.data.Count}
 }
 
 // key is the API key, empty where none was asked for.
-func (b bench) key() (string, error) {
+func (b benchFlags) key() (string, error) {
 	if b.keyEnv == "" {
 		return "", nil
 	}
@@ -393,7 +395,7 @@ func (b bench) key() (string, error) {
 }
 
 // runBench measures and prints.
-func (a *app) runBench(ctx context.Context, b bench) error {
+func (a *app) runBench(ctx context.Context, b benchFlags) error {
 	key, err := b.key()
 	if err != nil {
 		return err
@@ -417,7 +419,7 @@ func (a *app) runBench(ctx context.Context, b bench) error {
 	if err != nil {
 		return err
 	}
-	out := &benchResult{Tool: "mxflow " + version, URL: subject.Client.BaseURL, Engine: subject.Kind.Name, Started: time.Now().UTC().Truncate(time.Second), Seed: b.seed, Correction: b.correction, SLO: b.slo}
+	out := &bench.Result{Tool: "mxflow " + version, URL: subject.Client.BaseURL, Engine: subject.Kind.Name, Started: time.Now().UTC().Truncate(time.Second), Seed: b.seed, Correction: b.correction, SLO: b.slo}
 	out.Dataset = b.sent()
 	if out.Model = b.model; out.Model == "" {
 		models, err := subject.Client.Models(soft)
@@ -458,7 +460,7 @@ func (a *app) runBench(ctx context.Context, b bench) error {
 			a.exit = verdict.ExitBroken
 			return errors.Join(rawErr, fmt.Errorf("run %d of %d: %w", run+1, b.runs, hinted(err, w, subject.Kind)))
 		}
-		out.add(w, taken)
+		out.Add(w, taken)
 		subject.Fresh = false
 	}
 	progress(b.runs-1, -1, 0)
@@ -471,7 +473,7 @@ func (a *app) runBench(ctx context.Context, b bench) error {
 // hinted says an error with the labels of cells, and what a person can do about
 // one that the choice of the engine's kind explains.
 func hinted(err error, w *plans.Workload, kind kinds.Kind) error {
-	text := tell.Line(named(w, []verdict.Reason{verdict.OfError(err)})[0])
+	text := tell.Line(bench.Named(w, []verdict.Reason{verdict.OfError(err)})[0])
 	var status *openai.StatusError
 	if kind.Name == "openai" && errors.As(err, &status) && (status.Status == http.StatusBadRequest || status.Status == http.StatusUnprocessableEntity) && strings.Contains(status.Body, "ignore_eos") {
 		text += "; the server does not know ignore_eos, which forces answers to --tg tokens: say which kind it is with --engine KIND, or let answers end by themselves with --stop-at-eos"
@@ -480,7 +482,7 @@ func hinted(err error, w *plans.Workload, kind kinds.Kind) error {
 }
 
 // subject is the server as it is measured.
-func (b bench) subject(ctx context.Context, inst engine.Instance) (record.Subject, error) {
+func (b benchFlags) subject(ctx context.Context, inst engine.Instance) (record.Subject, error) {
 	access := inst.Access()
 	kind := ready.Recognise(ctx, launch.ClientOf(inst, kinds.Kind{}, b.model).HTTP, access)
 	if b.kind != "" {
@@ -507,7 +509,7 @@ func (b bench) subject(ctx context.Context, inst engine.Instance) (record.Subjec
 
 // benchProgress shows how far a run has come, on a terminal by one line that is
 // written over, elsewhere not at all.
-func (a *app) benchProgress(b bench) func(run, done, total int) {
+func (a *app) benchProgress(b benchFlags) func(run, done, total int) {
 	f, ok := a.stderr.(*os.File)
 	if b.quiet || !ok || !terminal(a.stderr) {
 		return func(int, int, int) {}
@@ -524,46 +526,15 @@ func (a *app) benchProgress(b bench) func(run, done, total int) {
 	}
 }
 
-// unreadable looks for answers that do not read as text. An answer that ended by
-// itself has to; one that was forced on past its end may repeat itself rightly,
-// but when most of a cell's do so, its speed is that of garbage. Nothing else can
-// be said without a parent's answers to the same prompts, which a plan has.
-func unreadable(t record.Taken) (invalid, notes []verdict.Reason) {
-	for _, run := range t.Cells {
-		var found []verdict.Reason
-		for _, garbage := range t.Incoherent {
-			if garbage.Subject == run.Cell {
-				found = append(found, garbage.On(""))
-			}
-		}
-		answers := 0
-		for _, s := range t.Samples {
-			if s.Workload == run.Cell && s.Measured() && s.Err == "" {
-				answers++
-			}
-		}
-		if len(found) == 0 {
-			continue
-		}
-		counted := []verdict.Arg{verdict.Int("answers", len(found)), verdict.Int("of", answers)}
-		if run.ExactOutput && 2*len(found) <= answers {
-			notes = append(notes, verdict.New(code.SomeUnreadable, counted...).On(run.Cell).From(found[0]))
-			continue
-		}
-		invalid = append(invalid, verdict.New(code.Unreadable, counted...).On(run.Cell).From(found[0]))
-	}
-	return invalid, notes
-}
-
 // rawName is a file of one run in the folder of --raw.
-func (b bench) rawName(run int, what string) string {
+func (b benchFlags) rawName(run int, what string) string {
 	return filepath.Join(b.raw, fmt.Sprintf("run-%d.%s", run+1, what))
 }
 
 // openRaw makes the folder of --raw and sees that files can be written there,
 // before anything is measured. A folder with the runs of another measurement is
 // refused: where there were more of them, the rest would pass for these.
-func (b bench) openRaw() error {
+func (b benchFlags) openRaw() error {
 	if b.raw == "" {
 		return nil
 	}
@@ -584,7 +555,7 @@ const samplesFile, seriesFile, cellsFile = "samples.parquet", "series.parquet", 
 
 // keepRaw keeps what a run left behind, where that was asked for: every request
 // with its events, what was sampled beside them, and what was sent when.
-func (b bench) keepRaw(run int, taken record.Taken) error {
+func (b benchFlags) keepRaw(run int, taken record.Taken) error {
 	if b.raw == "" {
 		return nil
 	}
@@ -614,4 +585,154 @@ func (b bench) keepRaw(run int, taken record.Taken) error {
 		}
 	}
 	return nil
+}
+
+// outFile is a file that is opened before something long begins and written
+// after it: whole or not at all, and an older one stays until then.
+type outFile struct {
+	// path is where it belongs, file what is written to: a file beside it that
+	// takes its name, or it itself where it is no regular one, such as /dev/stdout.
+	path   string
+	file   *os.File
+	beside bool
+}
+
+// openOut sees that path can be written and does not change it yet.
+func openOut(path string) (*outFile, error) {
+	if whole, err := filepath.EvalSymlinks(path); err == nil {
+		path = whole // a link stays one
+	}
+	switch info, err := os.Stat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	default:
+		// What may not be written is not replaced either.
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, err
+		}
+		if !info.Mode().IsRegular() {
+			return &outFile{path: path, file: f}, nil
+		}
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".mxflow-bench-*")
+	if err != nil {
+		return nil, err
+	}
+	return &outFile{path: path, file: f, beside: true}, nil
+}
+
+// write puts the content in its place. It is called once, and close after it does
+// nothing.
+func (o *outFile) write(content []byte) error {
+	f := o.file
+	o.file = nil
+	_, err := f.Write(content)
+	if !o.beside {
+		return errors.Join(err, f.Close())
+	}
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
+		err = os.Rename(f.Name(), o.path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// close gives up what was not written. Of a nil outFile it does nothing.
+func (o *outFile) close() {
+	if o == nil || o.file == nil {
+		return
+	}
+	_ = o.file.Close()
+	if o.beside {
+		_ = os.Remove(o.file.Name())
+	}
+	o.file = nil
+}
+
+// benchFiles are those of --out and --plot, nil where they were not asked for.
+type benchFiles struct{ out, plot *outFile }
+
+func (b benchFlags) openFiles() (f benchFiles, err error) {
+	if b.out != "" && sameFile(b.out, b.plot) {
+		return f, b.wrong("plot", "%s is the file of --out as well: choose another", b.plot)
+	}
+	if b.out != "" {
+		if f.out, err = openOut(b.out); err != nil {
+			return f, b.wrong("out", "%s cannot be written: %v", b.out, bareReason(err))
+		}
+	}
+	if b.plot != "" {
+		if f.plot, err = openOut(b.plot); err != nil {
+			f.close()
+			return f, b.wrong("plot", "%s cannot be written: %v", b.plot, bareReason(err))
+		}
+	}
+	return f, b.openRaw()
+}
+
+func (f benchFiles) close() {
+	f.out.close()
+	f.plot.close()
+}
+
+func sameFile(a, b string) bool {
+	whole := func(path string) string {
+		if p, err := filepath.Abs(path); err == nil {
+			path = p
+		}
+		return path
+	}
+	return b != "" && whole(a) == whole(b)
+}
+
+// bareReason is an error without the name of the file that it is about, which may
+// be one that nobody asked for.
+func bareReason(err error) error {
+	var about *fs.PathError
+	if errors.As(err, &about) {
+		return about.Err
+	}
+	return err
+}
+
+// printBench writes the result in the format that was asked for.
+func (a *app) printBench(b benchFlags, r *bench.Result, files benchFiles) error {
+	var text bytes.Buffer
+	width := 0
+	if b.out == "" {
+		width = a.fits()
+	}
+	err := r.Write(&text, b.format, width, width > 0 && colours(a.stdout))
+	if err != nil {
+		return err
+	}
+	if files.out != nil || b.format == "csv" {
+		// Whoever looks at the terminal alone has to see that it does not count.
+		for _, why := range r.Invalid {
+			fmt.Fprintln(a.stderr, imported.Printable("invalid: "+tell.Line(why)))
+		}
+	}
+	if files.out == nil {
+		_, err = a.stdout.Write(text.Bytes())
+	} else if err = files.out.write(text.Bytes()); err != nil {
+		err = b.wrong("out", "%v", err)
+	}
+	if files.plot == nil {
+		return err
+	}
+	picture, plotErr := r.Picture(b.plot)
+	if plotErr == nil {
+		plotErr = files.plot.write(picture)
+	}
+	if plotErr != nil {
+		plotErr = b.wrong("plot", "%v", plotErr)
+	}
+	return errors.Join(err, plotErr)
 }

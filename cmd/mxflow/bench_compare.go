@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/bench"
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/measure/imported"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/tell"
@@ -31,7 +33,7 @@ import (
 type benchEarlier struct {
 	file string
 	// Exactly one of these is set: a result of mxflow bench, or of another tool.
-	result  *benchResult
+	result  *bench.Result
 	foreign *imported.File
 }
 
@@ -54,9 +56,9 @@ func readEarlier(path string) (*benchEarlier, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--compare: %w", err)
 	}
-	var r benchResult
+	var r bench.Result
 	if json.Unmarshal(data, &r) == nil && strings.HasPrefix(r.Tool, "mxflow ") {
-		if err := r.whole(); err != nil {
+		if err := r.Whole(); err != nil {
 			return nil, fmt.Errorf("--compare: %s: %w", path, err)
 		}
 		e.result = &r
@@ -68,27 +70,9 @@ func readEarlier(path string) (*benchEarlier, error) {
 	return e, nil
 }
 
-// whole reports what a result file lacks: it may have been edited, or cut.
-func (r *benchResult) whole() error {
-	if len(r.Cells) == 0 {
-		return errors.New("it holds no cell")
-	}
-	for i, c := range r.Cells {
-		if c.Label == "" || slices.ContainsFunc(r.Cells[:i], func(d benchCell) bool { return d.Label == c.Label }) {
-			return fmt.Errorf("its cell %d has no name of its own", i+1)
-		}
-		for _, name := range slices.Sorted(maps.Keys(c.Metrics)) {
-			if m := c.Metrics[name]; m == nil || math.IsNaN(m.Mean) || math.IsInf(m.Mean, 0) || len(m.Values) == 0 {
-				return fmt.Errorf("its metric %s of %s has no values", name, c.Label)
-			}
-		}
-	}
-	return nil
-}
-
 // compareFiles compares two files where the argument is one and no URL; done
 // reports whether it was.
-func (a *app) compareFiles(b *bench) (done bool, err error) {
+func (a *app) compareFiles(b *benchFlags) (done bool, err error) {
 	if b.compare == "" {
 		return false, nil
 	}
@@ -113,7 +97,7 @@ func (a *app) compareFiles(b *bench) (done bool, err error) {
 
 // comparable refuses a comparison that no measurement could make possible, before
 // there is one.
-func (b bench) comparable() error {
+func (b benchFlags) comparable() error {
 	if b.earlier == nil || b.earlier.result == nil {
 		return nil
 	}
@@ -121,9 +105,9 @@ func (b bench) comparable() error {
 	if err != nil {
 		return err
 	}
-	planned := &benchResult{Dataset: b.sent()}
+	planned := &bench.Result{Dataset: b.sent()}
 	for _, c := range w.Cells() {
-		planned.Cells = append(planned.Cells, benchCell{Label: c.Label})
+		planned.Cells = append(planned.Cells, bench.Cell{Label: c.Label})
 	}
 	if why := notComparable(b.earlier.result, planned); why != "" {
 		return b.wrong("compare", "nothing was measured, since %s and this could not be compared: %s", b.compare, why)
@@ -133,7 +117,7 @@ func (b bench) comparable() error {
 
 // compareWith prints a result beside the earlier one; nothing where none was
 // asked for.
-func (a *app) compareWith(b *bench, now *benchResult) error {
+func (a *app) compareWith(b *benchFlags, now *bench.Result) error {
 	switch {
 	case b.earlier == nil || len(now.Cells) == 0:
 		return nil
@@ -155,7 +139,7 @@ func (a *app) compareWith(b *bench, now *benchResult) error {
 }
 
 // notComparable is why two results have nothing to do with each other.
-func notComparable(then, now *benchResult) string {
+func notComparable(then, now *bench.Result) string {
 	switch {
 	case len(then.Invalid) > 0:
 		return "what was measured then does not count: " + tell.Line(then.Invalid[0])
@@ -172,7 +156,7 @@ func notComparable(then, now *benchResult) string {
 	return ""
 }
 
-func labels(cells []benchCell) string {
+func labels(cells []bench.Cell) string {
 	var names []string
 	for _, c := range cells {
 		names = append(names, c.Label)
@@ -181,11 +165,11 @@ func labels(cells []benchCell) string {
 }
 
 // shared are the cells of both, as pairs of then and now.
-func shared(then, now *benchResult) (pairs [][2]benchCell) {
+func shared(then, now *bench.Result) (pairs [][2]bench.Cell) {
 	for _, c := range now.Cells {
 		for _, d := range then.Cells {
 			if c.Label == d.Label {
-				pairs = append(pairs, [2]benchCell{d, c})
+				pairs = append(pairs, [2]bench.Cell{d, c})
 			}
 		}
 	}
@@ -208,7 +192,7 @@ func (n startNoise) apart() float64 {
 
 // startNoise pools launches over sessions and variants that sent the same cell.
 // Variants of one session share a machine and a boot, but not a mean.
-func (a *app) startNoise(cell benchCell) (n startNoise, ok bool) {
+func (a *app) startNoise(cell bench.Cell) (n startNoise, ok bool) {
 	dirs := []string{stateName}
 	if a.state != "" {
 		dirs = []string{a.state}
@@ -239,7 +223,7 @@ func (a *app) startNoise(cell benchCell) (n startNoise, ok bool) {
 }
 
 // sentLike is the decode speed of a launch that sent the cell.
-func sentLike(l *ledger.Launch, cell benchCell) (float64, bool) {
+func sentLike(l *ledger.Launch, cell bench.Cell) (float64, bool) {
 	for _, run := range l.Cells {
 		if run.Prompt != cell.Prompt || run.Output != cell.Output || run.Depth != cell.Depth || run.Concurrency != cell.Concurrency || run.Rate != cell.Rate {
 			continue
@@ -256,7 +240,7 @@ var comparedMetrics = []string{"tg", "pp", "ttft", "tpot", "e2e", "tg_total", "p
 
 // ratios are the rows of the table. Which way is better they do not say: that would
 // be a verdict, and single starts allow none.
-func ratios(then, now *benchResult) (rows [][]string) {
+func ratios(then, now *bench.Result) (rows [][]string) {
 	for _, pair := range shared(then, now) {
 		cell := pair[1].Label
 		for _, name := range comparedMetrics {
@@ -271,7 +255,7 @@ func ratios(then, now *benchResult) (rows [][]string) {
 			case x.Mean > 0 && y.Mean > 0:
 				ratio = strconv.FormatFloat(y.Mean/x.Mean, 'f', 3, 64) + "×"
 			}
-			rows = append(rows, []string{cell, imported.Printable(name + " " + y.Unit), spread(x), spread(y), ratio})
+			rows = append(rows, []string{cell, imported.Printable(name + " " + y.Unit), bench.Spread(x), bench.Spread(y), ratio})
 			cell = ""
 		}
 	}
@@ -280,7 +264,7 @@ func ratios(then, now *benchResult) (rows [][]string) {
 
 // unlike are the things in which the two measurements differ, as far as the
 // files say.
-func unlike(then, now *benchResult) (list []string) {
+func unlike(then, now *bench.Result) (list []string) {
 	differ := func(what, x, y string) {
 		if x != y {
 			list = append(list, fmt.Sprintf("%s: %s then, %s now", what, x, y))
@@ -299,7 +283,7 @@ func unlike(then, now *benchResult) (list []string) {
 		for _, tokens := range []string{"prompt_tokens", "output_tokens"} {
 			m, n := x.Metrics[tokens], y.Metrics[tokens]
 			if m != nil && n != nil && math.Abs(m.Mean-n.Mean) > 0.01*math.Max(m.Mean, n.Mean) {
-				list = append(list, fmt.Sprintf("%s of %s: %s then, %s now: it was not the same work", strings.ReplaceAll(tokens, "_", " "), y.Label, digits(m.Mean, m.Mean), digits(n.Mean, n.Mean)))
+				list = append(list, fmt.Sprintf("%s of %s: %s then, %s now: it was not the same work", strings.ReplaceAll(tokens, "_", " "), y.Label, table.Digits(m.Mean, m.Mean), table.Digits(n.Mean, n.Mean)))
 			}
 		}
 		if m, n := x.Metrics["tg"], y.Metrics["tg"]; m != nil && n != nil && len(m.N) > 0 && len(n.N) > 0 && m.N[0] != n.N[0] {
@@ -319,7 +303,7 @@ func unlike(then, now *benchResult) (list []string) {
 	return append(list, "whether machine, driver, packages and flags of the server were the same stands in neither result")
 }
 
-func hasCell(r *benchResult, label string) bool {
+func hasCell(r *bench.Result, label string) bool {
 	for _, c := range r.Cells {
 		if c.Label == label {
 			return true
@@ -329,7 +313,7 @@ func hasCell(r *benchResult, label string) bool {
 }
 
 // whatItShows is what can be said from two single starts, and what cannot.
-func (a *app) whatItShows(then, now *benchResult) []string {
+func (a *app) whatItShows(then, now *bench.Result) []string {
 	starts := "One start of a server then, and one now."
 	if then.URL == now.URL {
 		starts = "One start of a server then, and one now, or even the same: the address is."
@@ -354,7 +338,7 @@ func (a *app) whatItShows(then, now *benchResult) []string {
 
 // besideForeign prints another tool's numbers below ours, without ratios: what
 // two tools call alike is not alike.
-func (a *app) besideForeign(e *benchEarlier, now *benchResult) {
+func (a *app) besideForeign(e *benchEarlier, now *bench.Result) {
 	f := e.foreign
 	fmt.Fprintf(a.stdout, "\nbeside %s\n", imported.Printable(e.file+": "+strings.TrimSpace(strings.Join([]string{f.Tool, f.Version, f.Model, f.Date}, " "))))
 	var rows [][]string
@@ -363,7 +347,7 @@ func (a *app) besideForeign(e *benchEarlier, now *benchResult) {
 		for _, m := range c.Metrics {
 			for _, stat := range []string{"mean", "median", "value"} {
 				if v, ok := m.Stats[stat]; ok {
-					rows = append(rows, []string{cell, imported.Printable(m.Name + " " + m.Unit), stat, digits(v, v)})
+					rows = append(rows, []string{cell, imported.Printable(m.Name + " " + m.Unit), stat, table.Digits(v, v)})
 					cell = ""
 					break
 				}

@@ -1,4 +1,6 @@
-package main
+// Package bench holds what mxflow bench found of a running server and writes it: as
+// tables, Markdown, CSV, plots and a page. It knows no flags and sends nothing.
+package bench
 
 import (
 	"bytes"
@@ -13,10 +15,8 @@ import (
 	"image/draw"
 	"image/png"
 	"io"
-	"io/fs"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -33,12 +33,13 @@ import (
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/steps/record"
 )
 
-// benchResult is what `mxflow bench` found, as --format json prints it.
-type benchResult struct {
+// Result is what mxflow bench found, as --format json prints it.
+type Result struct {
 	Tool    string    `json:"tool"`
 	Started time.Time `json:"started"`
 	URL     string    `json:"url"`
@@ -48,25 +49,25 @@ type benchResult struct {
 	// Correction is the latency mode; numbers of different ones do not compare.
 	Correction string            `json:"latency_mode"`
 	SLO        map[string]string `json:"slo,omitempty"`
-	Dataset    *benchDataset     `json:"dataset,omitempty"`
+	Dataset    *Dataset          `json:"dataset,omitempty"`
 	Runs       int               `json:"runs"`
-	Cells      []benchCell       `json:"cells"`
+	Cells      []Cell            `json:"cells"`
 	// Invalid are causes for which the numbers do not count.
 	Invalid []verdict.Reason     `json:"invalid,omitempty"`
 	Notes   []verdict.Reason     `json:"notes,omitempty"`
 	Client  *measure.Calibration `json:"client,omitempty"`
 }
 
-// benchDataset is the file that prompts came from.
-type benchDataset struct {
+// Dataset is the file that prompts came from.
+type Dataset struct {
 	File string `json:"file"`
 	// Digest is the SHA-256 of its content in hexadecimal.
 	Digest string `json:"sha256"`
 	Rows   int    `json:"rows"`
 }
 
-// benchCell is one cell over all runs.
-type benchCell struct {
+// Cell is one cell over all runs.
+type Cell struct {
 	// Label is the field's name of the cell: "pp2048 tg32 @ d4096 c4".
 	Label string `json:"label"`
 	// Prompt and Output are tokens; 0 where each row of a dataset has its own.
@@ -78,11 +79,11 @@ type benchCell struct {
 	// Prompts says how the prompts got their length.
 	Prompts record.PromptsMade `json:"prompts"`
 	// Metrics by name.
-	Metrics map[string]*benchMetric `json:"metrics"`
+	Metrics map[string]*Metric `json:"metrics"`
 }
 
-// benchMetric is one metric over the runs of a cell.
-type benchMetric struct {
+// Metric is one metric over the runs of a cell.
+type Metric struct {
 	Unit   string         `json:"unit"`
 	Better measure.Better `json:"better,omitempty"`
 	// Mean and Std (sample) are over the runs' values, Low and High the 95%
@@ -99,14 +100,14 @@ type benchMetric struct {
 	Stats  []map[string]float64 `json:"stats"`
 }
 
-// add takes in a run.
-func (r *benchResult) add(w *plans.Workload, taken record.Taken) {
+// Add takes in a run.
+func (r *Result) Add(w *plans.Workload, taken record.Taken) {
 	r.Runs++
 	for i, cell := range w.Cells() {
 		if len(r.Cells) <= i {
-			r.Cells = append(r.Cells, benchCell{
+			r.Cells = append(r.Cells, Cell{
 				Label: cell.Label, Prompt: cell.Prompt, Output: cell.Output, Depth: cell.Depth, Concurrency: cell.Concurrency, Rate: cell.Rate,
-				Metrics: map[string]*benchMetric{},
+				Metrics: map[string]*Metric{},
 			})
 		}
 		r.Cells[i].Prompts = taken.Prompts[cell.Address]
@@ -119,16 +120,16 @@ func (r *benchResult) add(w *plans.Workload, taken record.Taken) {
 		}
 	}
 	invalid, notes := unreadable(taken)
-	r.Invalid = appendNew(r.Invalid, named(w, append(slices.Clone(taken.Invalid), invalid...)))
-	r.Notes = appendNew(r.Notes, named(w, append(slices.Clone(taken.Notes), notes...)))
+	r.Invalid = appendNew(r.Invalid, Named(w, append(slices.Clone(taken.Invalid), invalid...)))
+	r.Notes = appendNew(r.Notes, Named(w, append(slices.Clone(taken.Notes), notes...)))
 	if taken.Client != nil {
 		r.Client = taken.Client
 	}
 }
 
-// named has labels where reasons have the addresses of cells, which nobody who has no
+// Named has labels where reasons have the addresses of cells, which nobody who has no
 // plan knows.
-func named(w *plans.Workload, reasons []verdict.Reason) []verdict.Reason {
+func Named(w *plans.Workload, reasons []verdict.Reason) []verdict.Reason {
 	cells := w.Cells()
 	// The longest first: "bench.p32.o16" begins "bench.p32.o160".
 	slices.SortFunc(cells, func(a, b plans.Cell) int { return len(b.Address) - len(a.Address) })
@@ -153,17 +154,17 @@ func appendNew(list, more []verdict.Reason) []verdict.Reason {
 	return list
 }
 
-// benchRow is one line of the table: a test as llama-bench and llama-benchy have
+// row is one line of the table: a test as llama-bench and llama-benchy have
 // them, so that their users find their numbers.
-type benchRow struct {
+type row struct {
 	test string
 	// speed is tokens a second of one request, total of all requests in flight,
 	// peak the best second, first and whole times in ms; nil where there is none.
-	speed, total, peak, first, per, whole *benchMetric
+	speed, total, peak, first, per, whole *Metric
 }
 
 // rows are two for each cell: prefill and decode.
-func (r *benchResult) rows() (rows []benchRow) {
+func (r *Result) rows() (rows []row) {
 	outputs := map[int]bool{}
 	for _, c := range r.Cells {
 		outputs[c.Output] = true
@@ -188,55 +189,35 @@ func (r *benchResult) rows() (rows []benchRow) {
 			pp, ttft = "pp_corrected", "ttft_corrected"
 		}
 		rows = append(rows,
-			benchRow{test: fmt.Sprintf("pp%s%s%s%s", tokensLabel(c.Prompt), before, depth, load), speed: c.Metrics[pp], total: c.Metrics["pp_total"], first: c.Metrics[ttft]},
-			benchRow{test: fmt.Sprintf("tg%s%s%s", tokensLabel(c.Output), depth, load), speed: c.Metrics["tg"], total: c.Metrics["tg_total"], peak: c.Metrics["tg_peak"], per: c.Metrics["tpot"], whole: c.Metrics["e2e"]},
+			row{test: fmt.Sprintf("pp%s%s%s%s", tokensLabel(c.Prompt), before, depth, load), speed: c.Metrics[pp], total: c.Metrics["pp_total"], first: c.Metrics[ttft]},
+			row{test: fmt.Sprintf("tg%s%s%s", tokensLabel(c.Output), depth, load), speed: c.Metrics["tg"], total: c.Metrics["tg_total"], peak: c.Metrics["tg_peak"], per: c.Metrics["tpot"], whole: c.Metrics["e2e"]},
 		)
 	}
 	return rows
 }
 
-var benchHead = []string{"test", "t/s", "95% interval", "total t/s", "peak t/s", "ttft ms", "tpot ms", "e2e ms"}
+var head = []string{"test", "t/s", "95% interval", "total t/s", "peak t/s", "ttft ms", "tpot ms", "e2e ms"}
 
-func (r benchRow) cells() []string {
-	return []string{r.test, spread(r.speed), interval(r.speed), spread(r.total), spread(r.peak), spread(r.first), spread(r.per), spread(r.whole)}
+func (r row) cells() []string {
+	return []string{r.test, Spread(r.speed), interval(r.speed), Spread(r.total), Spread(r.peak), Spread(r.first), Spread(r.per), Spread(r.whole)}
 }
 
-// spread is "57.85 ± 0.21"; empty where nothing was measured.
-func spread(m *benchMetric) string {
+// Spread is "57.85 ± 0.21"; empty where nothing was measured.
+func Spread(m *Metric) string {
 	switch {
 	case m == nil:
 		return ""
 	case m.Std == nil:
-		return digits(m.Mean, m.Mean)
+		return table.Digits(m.Mean, m.Mean)
 	}
-	return digits(m.Mean, m.Mean) + " ± " + digits(*m.Std, m.Mean)
+	return table.Digits(m.Mean, m.Mean) + " ± " + table.Digits(*m.Std, m.Mean)
 }
 
-func interval(m *benchMetric) string {
+func interval(m *Metric) string {
 	if m == nil || m.Low == nil {
 		return ""
 	}
-	return digits(*m.Low, m.Mean) + " to " + digits(*m.High, m.Mean)
-}
-
-// digits writes x with the decimals that give a number like that four significant
-// digits. What they would show as zero and is not gets two of its own.
-func digits(x, like float64) string {
-	size := math.Abs(like)
-	switch {
-	case x == 0:
-		return "0"
-	case size == 0:
-		size = math.Abs(x)
-	}
-	if size < 1e-3 || math.Abs(x) >= 1e7 {
-		return strconv.FormatFloat(x, 'g', 3, 64)
-	}
-	text := strconv.FormatFloat(x, 'f', max(0, 3-int(math.Floor(math.Log10(size)))), 64)
-	if !strings.ContainsAny(text, "123456789") {
-		return strconv.FormatFloat(x, 'g', 2, 64)
-	}
-	return text
+	return table.Digits(*m.Low, m.Mean) + " to " + table.Digits(*m.High, m.Mean)
 }
 
 // tokensLabel is a length; "*" where each prompt or answer has its own.
@@ -247,14 +228,14 @@ func tokensLabel(n int) string {
 	return strconv.Itoa(n)
 }
 
-func (c *benchCell) add(name string, s measure.Summary) {
+func (c *Cell) add(name string, s measure.Summary) {
 	median, ok := s.Stats["median"]
 	if !ok || !finite(median) {
 		return
 	}
 	m := c.Metrics[name]
 	if m == nil {
-		m = &benchMetric{Unit: s.Unit, Better: s.Better}
+		m = &Metric{Unit: s.Unit, Better: s.Better}
 		c.Metrics[name] = m
 	}
 	m.Values, m.N = append(m.Values, median), append(m.N, s.N)
@@ -269,7 +250,7 @@ func (c *benchCell) add(name string, s measure.Summary) {
 }
 
 // settle computes the statistics over the values that there are.
-func (m *benchMetric) settle() {
+func (m *Metric) settle() {
 	mean, err := stats.ArithmeticMean(m.Values)
 	if err != nil {
 		return // there are no values
@@ -305,7 +286,7 @@ var moreColumns = []struct{ metric, head string }{
 }
 
 // more is the second table, empty where nothing of it was measured.
-func (r *benchResult) more() (head []string, rows [][]string) {
+func (r *Result) more() (head []string, rows [][]string) {
 	for _, column := range moreColumns {
 		measured := false
 		for _, c := range r.Cells {
@@ -322,182 +303,32 @@ func (r *benchResult) more() (head []string, rows [][]string) {
 		}
 		head = append(head, column.head)
 		for i, c := range r.Cells {
-			rows[i] = append(rows[i], spread(c.Metrics[column.metric]))
+			rows[i] = append(rows[i], Spread(c.Metrics[column.metric]))
 		}
 	}
 	return head, rows
 }
 
-// benchTable is one table of the result.
-type benchTable struct {
+// drawn is one table of the result.
+type drawn struct {
 	Head []string
 	Rows [][]string
 }
 
 // tables are those that there are something to say in.
-func (r *benchResult) tables() []benchTable {
-	first := benchTable{Head: benchHead}
+func (r *Result) tables() []drawn {
+	first := drawn{Head: head}
 	for _, row := range r.rows() {
 		first.Rows = append(first.Rows, row.cells())
 	}
-	all := []benchTable{first}
+	all := []drawn{first}
 	if head, rows := r.more(); head != nil {
-		all = append(all, benchTable{head, rows})
+		all = append(all, drawn{head, rows})
 	}
 	return all
 }
 
-// outFile is a file that is opened before something long begins and written
-// after it: whole or not at all, and an older one stays until then.
-type outFile struct {
-	// path is where it belongs, file what is written to: a file beside it that
-	// takes its name, or it itself where it is no regular one, such as /dev/stdout.
-	path   string
-	file   *os.File
-	beside bool
-}
-
-// openOut sees that path can be written and does not change it yet.
-func openOut(path string) (*outFile, error) {
-	if whole, err := filepath.EvalSymlinks(path); err == nil {
-		path = whole // a link stays one
-	}
-	switch info, err := os.Stat(path); {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return nil, err
-	default:
-		// What may not be written is not replaced either.
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			return nil, err
-		}
-		if !info.Mode().IsRegular() {
-			return &outFile{path: path, file: f}, nil
-		}
-		if err := f.Close(); err != nil {
-			return nil, err
-		}
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".mxflow-bench-*")
-	if err != nil {
-		return nil, err
-	}
-	return &outFile{path: path, file: f, beside: true}, nil
-}
-
-// write puts the content in its place. It is called once, and close after it does
-// nothing.
-func (o *outFile) write(content []byte) error {
-	f := o.file
-	o.file = nil
-	_, err := f.Write(content)
-	if !o.beside {
-		return errors.Join(err, f.Close())
-	}
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
-		err = os.Rename(f.Name(), o.path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
-}
-
-// close gives up what was not written. Of a nil outFile it does nothing.
-func (o *outFile) close() {
-	if o == nil || o.file == nil {
-		return
-	}
-	_ = o.file.Close()
-	if o.beside {
-		_ = os.Remove(o.file.Name())
-	}
-	o.file = nil
-}
-
-// benchFiles are those of --out and --plot, nil where they were not asked for.
-type benchFiles struct{ out, plot *outFile }
-
-func (b bench) openFiles() (f benchFiles, err error) {
-	if b.out != "" && sameFile(b.out, b.plot) {
-		return f, b.wrong("plot", "%s is the file of --out as well: choose another", b.plot)
-	}
-	if b.out != "" {
-		if f.out, err = openOut(b.out); err != nil {
-			return f, b.wrong("out", "%s cannot be written: %v", b.out, bareReason(err))
-		}
-	}
-	if b.plot != "" {
-		if f.plot, err = openOut(b.plot); err != nil {
-			f.close()
-			return f, b.wrong("plot", "%s cannot be written: %v", b.plot, bareReason(err))
-		}
-	}
-	return f, b.openRaw()
-}
-
-func (f benchFiles) close() {
-	f.out.close()
-	f.plot.close()
-}
-
-func sameFile(a, b string) bool {
-	whole := func(path string) string {
-		if p, err := filepath.Abs(path); err == nil {
-			path = p
-		}
-		return path
-	}
-	return b != "" && whole(a) == whole(b)
-}
-
-// bareReason is an error without the name of the file that it is about, which may
-// be one that nobody asked for.
-func bareReason(err error) error {
-	var about *fs.PathError
-	if errors.As(err, &about) {
-		return about.Err
-	}
-	return err
-}
-
-// printBench writes the result in the format that was asked for.
-func (a *app) printBench(b bench, r *benchResult, files benchFiles) error {
-	var text bytes.Buffer
-	width := 0
-	if b.out == "" {
-		width = a.fits()
-	}
-	err := r.write(&text, b.format, width, width > 0 && colours(a.stdout))
-	if err != nil {
-		return err
-	}
-	if files.out != nil || b.format == "csv" {
-		// Whoever looks at the terminal alone has to see that it does not count.
-		for _, why := range r.Invalid {
-			fmt.Fprintln(a.stderr, imported.Printable("invalid: "+tell.Line(why)))
-		}
-	}
-	if files.out == nil {
-		_, err = a.stdout.Write(text.Bytes())
-	} else if err = files.out.write(text.Bytes()); err != nil {
-		err = b.wrong("out", "%v", err)
-	}
-	if files.plot == nil {
-		return err
-	}
-	picture, plotErr := r.picture(b.plot)
-	if plotErr == nil {
-		plotErr = files.plot.write(picture)
-	}
-	if plotErr != nil {
-		plotErr = b.wrong("plot", "%v", plotErr)
-	}
-	return errors.Join(err, plotErr)
-}
-
-func (r *benchResult) write(w io.Writer, format string, width int, colour bool) error {
+func (r *Result) Write(w io.Writer, format string, width int, colour bool) error {
 	switch format {
 	case "json":
 		data, err := tell.JSON(r)
@@ -534,7 +365,7 @@ func (r *benchResult) write(w io.Writer, format string, width int, colour bool) 
 }
 
 // words are what has to be known to read the numbers.
-func (r *benchResult) words() (lines []string) {
+func (r *Result) words() (lines []string) {
 	for _, why := range r.Invalid {
 		lines = append(lines, imported.Printable("invalid: "+tell.Line(why)))
 	}
@@ -552,7 +383,7 @@ func (r *benchResult) words() (lines []string) {
 	return lines
 }
 
-func (r *benchResult) markdown(w io.Writer) {
+func (r *Result) markdown(w io.Writer) {
 	model := strings.ReplaceAll(imported.Printable(r.Model), "|", `\|`)
 	fmt.Fprintf(w, "%s at %s (%s)\n\n", model, r.URL, r.Engine)
 	for _, t := range r.tables() {
@@ -568,7 +399,7 @@ func (r *benchResult) markdown(w io.Writer) {
 }
 
 // csv has one line for each metric of each cell.
-func (r *benchResult) csv(w io.Writer) error {
+func (r *Result) csv(w io.Writer) error {
 	c := csv.NewWriter(w)
 	number := func(x *float64) string {
 		if x == nil {
@@ -617,7 +448,7 @@ type canvas interface {
 
 // plot draws one panel for each speed: a ring for each run, a plus at the mean. It
 // returns how many panels there are, and draws none where there is no canvas.
-func (r *benchResult) plot(on canvas) (n int) {
+func (r *Result) plot(on canvas) (n int) {
 	for _, p := range panels {
 		metric, title := p.metric, p.title
 		if r.Correction != "none" && p.corrected != "" {
@@ -642,7 +473,7 @@ func (r *benchResult) plot(on canvas) (n int) {
 	return n
 }
 
-func (r *benchResult) panel(on canvas, at int, title, metric string, top float64) {
+func (r *Result) panel(on canvas, at int, title, metric string, top float64) {
 	left, right, base := marginLeft, panelWidth-marginRight, at+panelHeight-marginBottom
 	step := tickStep(top / 4)
 	ticks := math.Ceil(top / step)
@@ -683,7 +514,7 @@ func tickStep(least float64) float64 {
 }
 
 // short names a cell below an axis.
-func (c benchCell) short() string {
+func (c Cell) short() string {
 	text := fmt.Sprintf("p%s o%s", tokensLabel(c.Prompt), tokensLabel(c.Output))
 	if c.Depth > 0 {
 		text += fmt.Sprintf(" d%d", c.Depth)
@@ -697,13 +528,13 @@ func (c benchCell) short() string {
 	return text
 }
 
-var errNoPlots = errors.New("nothing was measured that could be plotted")
+var ErrNoPlots = errors.New("nothing was measured that could be plotted")
 
 // picture is the plots in the format that the name of a file asks for.
-func (r *benchResult) picture(path string) ([]byte, error) {
+func (r *Result) Picture(path string) ([]byte, error) {
 	n := r.plot(nil)
 	if n == 0 {
-		return nil, errNoPlots
+		return nil, ErrNoPlots
 	}
 	var out bytes.Buffer
 	if filepath.Ext(path) == ".png" {
@@ -787,15 +618,64 @@ svg { max-width: 100%; height: auto }
 </html>
 `))
 
-func (r *benchResult) html(w io.Writer) error {
+func (r *Result) html(w io.Writer) error {
 	page := struct {
-		*benchResult
-		Tables []benchTable
+		*Result
+		Tables []drawn
 		Words  []string
 		Plots  template.HTML
-	}{benchResult: r, Tables: r.tables(), Words: r.words()}
-	if picture, err := r.picture(".svg"); err == nil {
+	}{Result: r, Tables: r.tables(), Words: r.words()}
+	if picture, err := r.Picture(".svg"); err == nil {
 		page.Plots = template.HTML(picture)
 	}
 	return benchPage.Execute(w, page)
+}
+
+// unreadable looks for answers that do not read as text. An answer that ended by
+// itself has to; one that was forced on past its end may repeat itself rightly,
+// but when most of a cell's do so, its speed is that of garbage. Nothing else can
+// be said without a parent's answers to the same prompts, which a plan has.
+func unreadable(t record.Taken) (invalid, notes []verdict.Reason) {
+	for _, run := range t.Cells {
+		var found []verdict.Reason
+		for _, garbage := range t.Incoherent {
+			if garbage.Subject == run.Cell {
+				found = append(found, garbage.On(""))
+			}
+		}
+		answers := 0
+		for _, s := range t.Samples {
+			if s.Workload == run.Cell && s.Measured() && s.Err == "" {
+				answers++
+			}
+		}
+		if len(found) == 0 {
+			continue
+		}
+		counted := []verdict.Arg{verdict.Int("answers", len(found)), verdict.Int("of", answers)}
+		if run.ExactOutput && 2*len(found) <= answers {
+			notes = append(notes, verdict.New(code.SomeUnreadable, counted...).On(run.Cell).From(found[0]))
+			continue
+		}
+		invalid = append(invalid, verdict.New(code.Unreadable, counted...).On(run.Cell).From(found[0]))
+	}
+	return invalid, notes
+}
+
+// whole reports what a result file lacks: it may have been edited, or cut.
+func (r *Result) Whole() error {
+	if len(r.Cells) == 0 {
+		return errors.New("it holds no cell")
+	}
+	for i, c := range r.Cells {
+		if c.Label == "" || slices.ContainsFunc(r.Cells[:i], func(d Cell) bool { return d.Label == c.Label }) {
+			return fmt.Errorf("its cell %d has no name of its own", i+1)
+		}
+		for _, name := range slices.Sorted(maps.Keys(c.Metrics)) {
+			if m := c.Metrics[name]; m == nil || math.IsNaN(m.Mean) || math.IsInf(m.Mean, 0) || len(m.Values) == 0 {
+				return fmt.Errorf("its metric %s of %s has no values", name, c.Label)
+			}
+		}
+	}
+	return nil
 }
