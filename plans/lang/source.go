@@ -144,7 +144,24 @@ func ReadSource(path, what string) ([]byte, *hcl.Diagnostic) {
 // offsets of its loops (see checkNesting). A UTF-8 byte order mark is fine: the
 // parser skips it.
 func CheckSource(filename string, src []byte) (loops []int, diag *hcl.Diagnostic) {
-	if diag := CheckText(filename, src); diag != nil {
+	return planText.check(filename, src)
+}
+
+// CheckVariables is CheckSource for a file of variables.
+func CheckVariables(filename string, src []byte) (loops []int, diag *hcl.Diagnostic) {
+	return variablesText.check(filename, src)
+}
+
+// textKind is how messages call a text, with the codes of what is wrong with it.
+type textKind struct{ title, bound, tooLarge, notText, empty string }
+
+var (
+	planText      = textKind{"Plan", "A plan file has up to 1 MiB. Move data out of the plan, or split the effort into several plans.", "plan-too-large", "plan-not-text", "plan-empty"}
+	variablesText = textKind{"Variables file", "A file of variables has up to 1 MiB. Split it into several.", "variables-file", "variables-file", "variables-file"}
+)
+
+func (k textKind) check(filename string, src []byte) (loops []int, diag *hcl.Diagnostic) {
+	if diag := k.checkText(filename, src); diag != nil {
 		return nil, diag
 	}
 	return checkNesting(filename, src)
@@ -152,18 +169,20 @@ func CheckSource(filename string, src []byte) (loops []int, diag *hcl.Diagnostic
 
 // CheckText refuses what no syntax of ours reads: files that are too large,
 // empty or no text.
-func CheckText(filename string, src []byte) *hcl.Diagnostic {
+func CheckText(filename string, src []byte) *hcl.Diagnostic { return planText.checkText(filename, src) }
+
+func (k textKind) checkText(filename string, src []byte) *hcl.Diagnostic {
 	bad := func(at hcl.Range, code, summary, detail string) *hcl.Diagnostic {
 		return SourceError(filename, at, code, summary, detail)
 	}
 	start := StartOf(filename)
 	switch {
 	case len(src) > MaxSource:
-		return bad(start, "plan-too-large", "Plan file too large", "A plan file has up to 1 MiB. Move data out of the plan, or split the effort into several plans.")
+		return bad(start, k.tooLarge, strings.TrimSuffix(k.title, " file")+" file too large", k.bound)
 	case bytes.HasPrefix(src, []byte{0xff, 0xfe}), bytes.HasPrefix(src, []byte{0xfe, 0xff}):
-		return bad(start, "plan-not-text", "Plan is not UTF-8", "The file looks like UTF-16. Save it as UTF-8.")
+		return bad(start, k.notText, k.title+" is not UTF-8", "The file looks like UTF-16. Save it as UTF-8.")
 	case len(bytes.TrimSpace(bytes.TrimPrefix(src, []byte("\uFEFF")))) == 0:
-		return bad(start, "plan-empty", "Plan is empty", `There is nothing in the file. A plan starts with: plan "name" { summary = "what it is for" }.`)
+		return bad(start, k.empty, k.title+" is empty", `There is nothing in the file. A plan starts with: plan "name" { summary = "what it is for" }.`)
 	}
 	line, lineStart := 1, 0
 	for i := 0; i < len(src); {
@@ -180,11 +199,11 @@ func CheckText(filename string, src []byte) *hcl.Diagnostic {
 		case c == '\n':
 			line, lineStart = line+1, i+1
 		case c == utf8.RuneError && size == 1:
-			return bad(at(), "plan-not-text", "Plan is not UTF-8", fmt.Sprintf("Byte 0x%02x is no part of a UTF-8 character. Save the file as UTF-8.", src[i]))
+			return bad(at(), k.notText, k.title+" is not UTF-8", fmt.Sprintf("Byte 0x%02x is no part of a UTF-8 character. Save the file as UTF-8.", src[i]))
 		case (c < ' ' && c != '\t' && c != '\r') || c == 0x7f:
-			return bad(at(), "plan-not-text", "Control character in plan", fmt.Sprintf(`The character U+%04X cannot be seen and does not belong here. Remove it; in a string, write it as "\u%04x".`, c, c))
+			return bad(at(), k.notText, "Control character in plan", fmt.Sprintf(`The character U+%04X cannot be seen and does not belong here. Remove it; in a string, write it as "\u%04x".`, c, c))
 		case i-lineStart == MaxLine:
-			return bad(at(), "plan-too-large", "Line too long", fmt.Sprintf("A line has up to %d bytes. Break it up.", MaxLine))
+			return bad(at(), k.tooLarge, "Line too long", fmt.Sprintf("A line has up to %d bytes. Break it up.", MaxLine))
 		}
 		i += size
 	}

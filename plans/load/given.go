@@ -101,17 +101,12 @@ func (vs *variables) varFile(path, from string, unknown func(at hcl.Range, code,
 	if len(strings.TrimSpace(string(text))) == 0 {
 		return
 	}
-	loops, diag := lang.CheckSource(path, text)
+	loops, diag := lang.CheckVariables(path, text)
 	if diag == nil && len(loops) > 0 {
 		at := lang.StartOf(path)
 		diag = &hcl.Diagnostic{Severity: hcl.DiagError, Extra: lang.Coded("variables-file"), Summary: "Loop in a file of variables", Detail: "A file of variables holds values only. Write them out, or use a local in the plan.", Subject: &at}
 	}
 	if diag != nil {
-		switch lang.CodeOf(diag) {
-		case "plan-empty", "plan-too-large", "plan-not-text":
-			diag.Extra = lang.Coded("variables-file")
-		}
-		diag.Summary = strings.Replace(diag.Summary, "Plan", "Variables file", 1)
 		vs.Diags = append(vs.Diags, diag)
 		return
 	}
