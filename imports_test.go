@@ -71,18 +71,15 @@ var allowed = map[string][]string{
 		"engine", "engine/docker", "engine/embedded", "engine/endpoint", "engine/machine", "engine/process", "gates/verdict", "gates/verdict/code",
 		"plans", "plans/load", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps", "steps/decide", "steps/variant",
 	},
-	"steps/work":   {"engine", "engine/docker", "engine/git", "engine/kinds", "engine/logscan", "engine/process", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/variant"},
-	"steps/decide": {"engine/measure", "gates", "gates/stats", "gates/verdict", "gates/verdict/code", "plans", "runtime", "runtime/ledger"},
-	"steps/replay": {"engine/measure", "gates", "gates/stats", "gates/verdict", "gates/verdict/code", "plans", "plans/lang", "plans/load", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/decide"},
-	"steps/cases":  {"engine/measure", "gates", "gates/verdict", "gates/verdict/code", "plans", "plans/cases", "plans/load", "runtime", "runtime/ledger", "steps/decide"},
-	"steps/launch": {"engine", "engine/git", "engine/gpu", "engine/kinds", "engine/load", "engine/logscan", "engine/machine", "engine/measure", "engine/metadata", "engine/observe", "engine/openai", "engine/process", "engine/telemetry", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/decide", "steps/variant"},
-	"steps/record": {"engine", "engine/kinds", "engine/load", "engine/load/coherence", "engine/load/mock", "engine/load/prompt", "engine/measure", "engine/openai", "engine/telemetry", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/launch", "steps/variant"},
-	"steps/levels": {"engine", "engine/kinds", "engine/load/coherence", "engine/logscan", "engine/measure", "engine/observe", "engine/openai", "gates/verdict", "gates/verdict/code", "plans", "runtime", "runtime/ledger", "steps/launch", "steps/record", "steps/variant"},
-	"steps": {
-		"engine", "engine/docker", "engine/endpoint", "engine/git", "engine/gpu", "engine/kinds", "engine/load", "engine/load/coherence", "engine/load/mock", "engine/load/prompt", "engine/logscan", "engine/machine", "engine/measure", "engine/metadata", "engine/observe", "engine/openai", "engine/process", "engine/telemetry",
-		"gates", "gates/stats", "gates/verdict", "gates/verdict/code", "plans", "plans/cases", "plans/eval", "plans/lang", "plans/load", "plans/redact",
-		"runtime", "runtime/ledger", "runtime/store", "steps/decide", "steps/launch", "steps/variant", "steps/work", "steps/record", "steps/levels",
-	},
+	"steps/work":    {"engine", "engine/docker", "engine/git", "engine/kinds", "engine/logscan", "engine/process", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/variant"},
+	"steps/decide":  {"engine/measure", "gates", "gates/stats", "gates/verdict", "gates/verdict/code", "plans", "runtime", "runtime/ledger"},
+	"steps/replay":  {"engine/measure", "gates", "gates/stats", "gates/verdict", "gates/verdict/code", "plans", "plans/lang", "plans/load", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/decide"},
+	"steps/cases":   {"engine/measure", "gates", "gates/verdict", "gates/verdict/code", "plans", "plans/cases", "plans/load", "runtime", "runtime/ledger", "steps/decide"},
+	"steps/launch":  {"engine", "engine/git", "engine/gpu", "engine/kinds", "engine/load", "engine/logscan", "engine/machine", "engine/measure", "engine/metadata", "engine/observe", "engine/openai", "engine/process", "engine/telemetry", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/decide", "steps/variant"},
+	"steps/record":  {"engine", "engine/kinds", "engine/load", "engine/load/coherence", "engine/load/mock", "engine/load/prompt", "engine/measure", "engine/openai", "engine/telemetry", "gates/verdict", "gates/verdict/code", "plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store", "steps/launch", "steps/variant"},
+	"steps/levels":  {"engine", "engine/kinds", "engine/load/coherence", "engine/logscan", "engine/measure", "engine/observe", "engine/openai", "gates/verdict", "gates/verdict/code", "plans", "runtime", "runtime/ledger", "steps/launch", "steps/record", "steps/variant"},
+	"steps/session": {"engine/load/coherence", "engine/logscan", "engine/measure", "gates", "gates/verdict", "gates/verdict/code", "plans", "runtime", "runtime/ledger", "runtime/store", "steps/decide", "steps/launch", "steps/levels", "steps/record", "steps/variant"},
+	"steps":         {"engine", "gates/stats", "plans", "plans/load", "plans/redact", "runtime", "runtime/ledger", "steps/levels", "steps/record", "steps/session", "steps/variant", "steps/work"},
 }
 
 // forbidden outside packages: no HCL types in engine, statistics or ledger, and

@@ -6,30 +6,16 @@ package steps
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
-	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/steps/launch"
-	"github.com/mxflow/mxflow/steps/record"
+	"github.com/mxflow/mxflow/steps/session"
 	"github.com/mxflow/mxflow/steps/work"
 )
 
 // Lab is what the steps of one apply share.
-type Lab struct {
-	launch.Lab
-	record.Sender
-
-	// free is what freed says, which follows from the plan alone.
-	freeing sync.Once
-	free    []any
-	// begun are the sessions that this apply began.
-	begun map[string]bool
-	// died are launches of this apply that broke, by session and variant.
-	died map[string]*ledger.Launch
-}
+type Lab struct{ session.Lab }
 
 // NewLab is a Lab of a plan, whose graph may be nil where nothing is started.
 func NewLab(p *plans.Plan, g *runtime.Graph) *Lab {
@@ -46,22 +32,14 @@ func (l *Lab) site() *work.Site {
 
 // Step makes the step of a node.
 func (l *Lab) Step(n *runtime.Node) (runtime.Step, error) {
-	switch n.Kind {
-	case runtime.KindQualify:
-		return &qualify{lab: l, feature: n.FeatureBlock}, nil
-	case runtime.KindBenchmark:
-		return &benchmark{lab: l, feature: n.FeatureBlock}, nil
-	case runtime.KindFeature, runtime.KindCriteria, runtime.KindGate, runtime.KindPhase:
-		return deciding{l, n}, nil
-	case runtime.KindStep:
-		if kind, ok := work.Kinds[n.StepBlock.Kind]; ok {
-			return kind.Make(l.site(), n.StepBlock), nil
-		}
-		kind, ok := stepKinds[n.StepBlock.Kind]
-		if !ok {
-			return nil, fmt.Errorf("unknown step kind %q", n.StepBlock.Kind)
-		}
-		return kind.make(l, n.StepBlock), nil
+	if n.Kind != runtime.KindStep {
+		return l.Lab.Step(n)
 	}
-	return nil, fmt.Errorf("unknown kind of node %q", n.Kind)
+	if kind, ok := work.Kinds[n.StepBlock.Kind]; ok {
+		return kind.Make(l.site(), n.StepBlock), nil
+	}
+	if n.StepBlock.Kind == compareStep {
+		return l.Compare(n.StepBlock), nil
+	}
+	return nil, fmt.Errorf("unknown step kind %q", n.StepBlock.Kind)
 }

@@ -3,24 +3,15 @@ package steps
 import (
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/plans"
-	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/steps/levels"
 	"github.com/mxflow/mxflow/steps/record"
+	"github.com/mxflow/mxflow/steps/session"
 	"github.com/mxflow/mxflow/steps/variant"
 	"github.com/mxflow/mxflow/steps/work"
 )
 
-// benchmarkLevel is the level that the qualification launch does not serve.
-const benchmarkLevel = plans.BenchmarkLevel
-
-// stepKind is one kind of step block.
-type stepKind struct {
-	schema plans.Schema
-	make   func(*Lab, *plans.Block) runtime.Step
-}
-
-// stepKinds are the kinds of step that measure; those that prepare are in work.
-var stepKinds = map[string]stepKind{"compare": compareKind}
+// compareStep is the kind of step that compares engines.
+const compareStep = "compare"
 
 // offered says what is wrong with the error rates and launches of a plan.
 func offered(falsePass, falseFail float64, least, most int) error {
@@ -35,16 +26,14 @@ func Registry() *plans.Registry {
 		Dataset:  record.DatasetRows,
 		Decision: offered,
 	}
-	r.Levels[benchmarkLevel] = benchmarkKind.Schema
+	r.Levels[plans.BenchmarkLevel] = session.BenchmarkSchema
 	for name, k := range levels.Kinds {
 		r.Levels[name] = k.Schema
 	}
 	for name, k := range work.Kinds {
 		r.Steps[name] = k.Schema
 	}
-	for name, k := range stepKinds {
-		r.Steps[name] = k.schema
-	}
+	r.Steps[compareStep] = session.CompareSchema
 	variant.Register(r)
 	return r
 }

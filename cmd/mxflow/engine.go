@@ -146,7 +146,7 @@ func (a *app) checkEngine(ctx context.Context, path, name string, q engineCheck)
 	if !a.json {
 		fmt.Fprintf(a.stderr, "starting engine %s\n", key)
 	}
-	out, err := levels.CheckEngine(soft, hard, &lab.Lab, key, set)
+	out, err := levels.CheckEngine(soft, hard, &lab.Lab.Lab, key, set)
 	switch {
 	case errors.Is(err, context.Canceled):
 		a.exit = verdict.ExitInterrupted

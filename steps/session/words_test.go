@@ -1,4 +1,4 @@
-package steps
+package session
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -189,7 +190,7 @@ func (s *story) apply() {
 	s.t.Helper()
 	s.lab.begun, s.lab.died = nil, nil
 	r := &runtime.Runner{
-		Plan: s.lab.Plan, Graph: s.lab.Graph, Journal: s.lab.Store.Journal(), Step: s.lab.Step, Run: "r-1",
+		Plan: s.lab.Plan, Graph: s.lab.Graph, Journal: s.lab.Store.Journal(), Step: s.real, Run: "r-1",
 		Parallel: 1, Now: func() time.Time { return s.clock },
 	}
 	foreseen, err := r.Preview()
@@ -212,8 +213,24 @@ func (s *story) apply() {
 	}
 }
 
+// real is the step of a node that measures or decides; the others rest on nothing.
+func (s *story) real(n *runtime.Node) (runtime.Step, error) {
+	if n.Kind == runtime.KindStep {
+		return keyed{n}, nil
+	}
+	return s.lab.Step(n)
+}
+
 // step is the real one of what decides, and of what launches with its keys.
 func (s *story) step(n *runtime.Node) (runtime.Step, error) {
+	if n.Kind == runtime.KindStep {
+		return acted{keyed{n}, func(*runtime.Scope) (*ledger.Decision, error) {
+			if n.StepBlock.Name == "bad" {
+				return &ledger.Decision{Verdict: verdict.Fail, Reasons: []verdict.Reason{fact(s.words)}}, nil
+			}
+			return &ledger.Decision{Verdict: verdict.Pass}, nil
+		}}, nil
+	}
 	step, err := s.lab.Step(n)
 	switch own := step.(type) {
 	case *qualify:
@@ -221,15 +238,18 @@ func (s *story) step(n *runtime.Node) (runtime.Step, error) {
 	case *benchmark:
 		return acted{step, func(sc *runtime.Scope) (*ledger.Decision, error) { return s.benchmark(own, sc) }}, err
 	}
-	if n.Kind == runtime.KindStep {
-		return acted{step, func(*runtime.Scope) (*ledger.Decision, error) {
-			if n.StepBlock.Name == "bad" {
-				return &ledger.Decision{Verdict: verdict.Fail, Reasons: []verdict.Reason{fact(s.words)}}, nil
-			}
-			return &ledger.Decision{Verdict: verdict.Pass}, nil
-		}}, err
-	}
 	return step, err
+}
+
+// keyed is a step that rests on nothing but its name.
+type keyed struct{ node *runtime.Node }
+
+func (k keyed) Keys(*runtime.Scope) (runtime.Keys, error) {
+	return runtime.Keys{Measure: k.node.ID}, nil
+}
+
+func (k keyed) Run(context.Context, *runtime.Scope) (*ledger.Decision, error) {
+	return nil, fmt.Errorf("%s is not acted", k.node.ID)
 }
 
 // acted is a step of which what it starts is acted.
@@ -286,7 +306,7 @@ func (s *story) benchmark(b *benchmark, sc *runtime.Scope) (*ledger.Decision, er
 	if err := run.run(s.t.Context()); err != nil {
 		return nil, err
 	}
-	level := ledger.Level{Name: benchmarkLevel}
+	level := ledger.Level{Name: plans.BenchmarkLevel}
 	out := &ledger.Decision{Variant: own.Arms.Candidate.Knobs}
 	if err := run.conclude(s.t.Context(), own, out, &level); err != nil {
 		return nil, err
@@ -349,7 +369,7 @@ func (s *story) retract(node string) {
 
 // replay decides everything again, and by a plan that asks for more.
 func (s *story) replay() {
-	r := replay.New(s.lab.Store, Registry(), nil)
+	r := replay.New(s.lab.Store, registry(), nil)
 	for _, d := range r.Decisions() {
 		again := r.Decide(d)
 		again.Record = 0 // steps that decide end in any order
@@ -358,7 +378,7 @@ func (s *story) replay() {
 		s.said = append(append(s.said, again.Why), again.Notes...)
 	}
 	stricter := labOf(s.t, strings.ReplaceAll(strings.ReplaceAll(wordsPlan, "engine.memory_gb.gain >= 0.1", "engine.memory_gb.gain >= 0.2"), "layers = 3", "layers = 5")).Plan
-	nodes, notes := replay.New(s.lab.Store, Registry(), nil).With(stricter)
+	nodes, notes := replay.New(s.lab.Store, registry(), nil).With(stricter)
 	s.keep(notes)
 	for _, w := range nodes {
 		s.keep(w)

@@ -1,4 +1,4 @@
-package steps
+package session
 
 import (
 	"strings"
@@ -93,7 +93,7 @@ func TestCompareWantsOneEngine(t *testing.T) {
 			l.Ordinal, l.Fingerprint = i+1, map[string]string{"cpu": "c"}
 			have = append(have, l)
 		}
-		step, e := &compare{lab: NewLab(&plans.Plan{}, nil)}, &gates.Contender{}
+		step, e := &compare{lab: newLab(&plans.Plan{}, nil)}, &gates.Contender{}
 		err := step.measure(t.Context(), nil, it, interleave(it.variants, 2), have, map[*variant.Variant]*gates.Contender{v: e}, &ledger.Decision{})
 		if err != nil || e.Broken != c.want || (c.want != "") != strings.Contains(tell.Line(e.Cause), `differ in attention: "fa" in launch 1`) {
 			t.Errorf("%s: %v, %q (%s)", name, err, e.Broken, tell.Line(e.Cause))

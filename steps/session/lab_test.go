@@ -1,16 +1,181 @@
-package steps
+package session
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/plans/planstest"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/levels"
+	"github.com/mxflow/mxflow/steps/variant"
 )
+
+const variantPlan = `
+plan "v" {}
+engine "embedded" "tiny" {
+  env      = { KEEP = "1", DROP = "1" }
+  settings = { threads = 2, layers = 3 }
+  args     = ["--seed", "1"]
+}
+knob "a" {
+  default = "off"
+  value "off" {}
+  value "on" {
+    env      = { DROP = null, A = "on" }
+    settings = { threads = null, layers = 4 }
+    args     = ["--served-model-name", "a"]
+  }
+}
+knob "b" {
+  default = "off"
+  value "off" {}
+  value "on" { env = { DROP = "again" } }
+}
+workload "w" {
+  prompt_tokens = 16
+  output_tokens = 8
+}
+protocol "p" {
+  level "benchmark" { workloads = [workload.w] }
+}
+baseline {
+  engine   = engine.embedded.tiny
+  protocol = protocol.p
+}
+phase "one" {
+  feature "first" {
+    set = { a = "on" }
+    criterion "c" { rule = "w.tg.gain >= 0" }
+  }
+  feature "second" {
+    set       = { b = "on" }
+    builds_on = accepted
+    criterion "c" { rule = "w.tg.gain >= 0" }
+  }
+  feature "third" {
+    set       = { b = "on" }
+    builds_on = feature.first
+    criterion "c" { rule = "w.tg.gain >= 0" }
+  }
+}
+`
+
+// registry is what plans of these tests are written in.
+func registry() *plans.Registry {
+	r := planstest.Registry()
+	r.Levels = map[string]plans.Schema{plans.BenchmarkLevel: BenchmarkSchema}
+	for name, k := range levels.Kinds {
+		r.Levels[name] = k.Schema
+	}
+	variant.Register(r)
+	return r
+}
+
+func newLab(p *plans.Plan, g *runtime.Graph) *Lab {
+	l := &Lab{}
+	l.Plan, l.Graph = p, g
+	return l
+}
+
+func labOf(t *testing.T, src string) *Lab {
+	t.Helper()
+	res := load.Bytes("plan.hcl", []byte(src), registry(), load.Options{})
+	if !res.OK() {
+		t.Fatal(res.Diagnostics)
+	}
+	g, err := runtime.NewGraph(res.Plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLab(res.Plan, g)
+	l.KindVersions = map[string]string{"embedded": "test"}
+	return l
+}
+
+func TestResolve(t *testing.T) {
+	l := labOf(t, variantPlan)
+	base, err := l.Baseline(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !maps.Equal(base.Spec.Env, map[string]string{"KEEP": "1", "DROP": "1"}) || len(base.Spec.Unset) > 0 {
+		t.Errorf("baseline env %v, unset %v", base.Spec.Env, base.Spec.Unset)
+	}
+	on, err := l.Resolve(nil, "x", l.Plan.Baseline.Engine, map[string]string{"a": "on", "b": "off"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !maps.Equal(on.Spec.Env, map[string]string{"KEEP": "1", "A": "on"}) || !slices.Equal(on.Spec.Unset, []string{"DROP"}) {
+		t.Errorf("env %v, unset %v: null must unset", on.Spec.Env, on.Spec.Unset)
+	}
+	command := on.Spec.Command
+	if slices.Contains(command, "--threads") || !slices.Contains(command, "4") || command[len(command)-1] != "a" {
+		t.Errorf("command %v: want no threads, 4 layers, the knob's args last", command)
+	}
+	both, err := l.Resolve(nil, "x", l.Plan.Baseline.Engine, map[string]string{"a": "on", "b": "on"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if both.Spec.Env["DROP"] != "again" || len(both.Spec.Unset) > 0 {
+		t.Errorf("env %v, unset %v: a later knob may set what an earlier one unset", both.Spec.Env, both.Spec.Unset)
+	}
+	if base.Key == on.Key || on.Key == both.Key {
+		t.Error("different variants have the same key")
+	}
+	if again, _ := l.Baseline(nil); again.Key != base.Key {
+		t.Error("the same variant has two keys")
+	}
+	if _, err := l.Resolve(nil, "x", l.Plan.Baseline.Engine, map[string]string{"a": "maybe", "b": "on"}); err == nil {
+		t.Error("an unknown knob value was resolved")
+	}
+}
+
+// TestStack: what a feature builds on follows from what was accepted before it,
+// and is unknown until that is settled.
+func TestStack(t *testing.T) {
+	l := labOf(t, variantPlan)
+	second := l.Plan.Feature("second")
+	outcomes := map[string]*ledger.Decision{}
+	locked := map[string]verdict.Reason{}
+	s := &runtime.Scope{
+		Outcome:  func(id string) *ledger.Decision { return outcomes[id] },
+		LockedBy: func(id string) verdict.Reason { return locked[id] },
+	}
+	if _, err := l.Arms(s, second); !errors.Is(err, runtime.ErrUndecided) {
+		t.Fatalf("error %v, want ErrUndecided", err)
+	}
+	outcomes["feature.first"] = &ledger.Decision{Verdict: "pass", Accepted: true}
+	a, err := l.Arms(s, second)
+	if err != nil || a.Parent.Knobs["a"] != "on" || a.Parent.Name != "accepted" || a.Candidate.Knobs["b"] != "on" || a.Candidate.Knobs["a"] != "on" {
+		t.Errorf("accepted: parent %+v, candidate %+v, %v", a.Parent, a.Candidate, err)
+	}
+	if len(a.Distinct(true)) != 3 || len(a.Distinct(false)) != 2 {
+		t.Error("the baseline must be an arm of its own exactly when a rule asks for it")
+	}
+	outcomes["feature.first"] = &ledger.Decision{Verdict: "fail"}
+	if a, err = l.Arms(s, second); err != nil || a.Parent.Name != "baseline" || a.Candidate.Knobs["a"] != "off" {
+		t.Errorf("rejected: parent %+v, candidate %+v, %v", a.Parent, a.Candidate, err)
+	}
+	if len(a.Distinct(true)) != 2 {
+		t.Error("a baseline that is the parent is launched once")
+	}
+	delete(outcomes, "feature.first")
+	locked["feature.first"] = fact("baseline is fail")
+	if a, err = l.Arms(s, second); err != nil || a.Parent.Name != "baseline" {
+		t.Errorf("locked: parent %+v, %v", a.Parent, err)
+	}
+	if _, err = l.Arms(s, l.Plan.Feature("third")); err == nil || errors.Is(err, runtime.ErrUndecided) {
+		t.Errorf("built on a feature that is locked: error %v, want one that says so", err)
+	}
+}
 
 const choosePlan = `
 plan "v" {}

@@ -1,4 +1,4 @@
-package steps
+package session
 
 import (
 	"context"
@@ -216,4 +216,15 @@ func (q *qualify) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Planned
 		}
 	}
 	return out, launches, nil
+}
+
+var _ = []runtime.Preparer{(*qualify)(nil), (*compare)(nil)}
+
+// Prepare implements runtime.Preparer.
+func (q *qualify) Prepare(ctx context.Context, s *runtime.Scope) error {
+	vs, err := q.variants(s)
+	if err != nil {
+		return nil // Keys says so
+	}
+	return q.lab.Fetch(ctx, vs...)
 }

@@ -1,0 +1,366 @@
+package session
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/decide"
+	"github.com/mxflow/mxflow/steps/launch"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// BenchmarkSchema is what a benchmark is written as in a plan.
+var BenchmarkSchema = plans.Schema{
+	Doc: "Measures the candidate against its parent in fresh, interleaved launches. Each launch starts the engine anew, warms it up and sends every workload.",
+	Example: `level "benchmark" {
+  workloads = [workload.chat]
+  launches  = 6
+}`,
+	Attrs: []plans.Attr{
+		{Name: "workloads", Type: plans.Refs, Ref: "workload", Doc: "What is sent, in this order. Required for a server, unless `suite` stands in its place; an engine of kind `command` brings its own work and has neither."},
+		{Name: "suite", Type: plans.Reference, Ref: "suite", Doc: "What is sent, as a suite of workloads. `--suite` on the command line takes another one instead."},
+		{Name: "launches", Type: plans.Int, Unit: "launches an arm", Min: 1, MinSet: true, Doc: "The most launches of each arm; without it, the most of the `decision` block. Fewer are made as soon as every rule is settled. With one, no number can pass a rule."},
+	},
+	Check: func(b *plans.Block) []plans.AttrError {
+		w, listed := b.Attrs["workloads"].([]any)
+		switch {
+		case listed && len(w) == 0:
+			return []plans.AttrError{{Attr: "workloads", Code: "empty-value", Summary: "Nothing to measure", Detail: "Name at least one workload, as in workloads = [workload.chat]."}}
+		case listed && b.Attrs["suite"] != nil:
+			return []plans.AttrError{{Attr: "suite", Code: "workload-contradiction", Summary: "Two ways to say the same", Detail: "A benchmark sends workloads or a suite of them. Remove one; --suite takes another suite in either case."}}
+		}
+		return nil
+	},
+}
+
+// benchmark measures a candidate and what it is compared with.
+type benchmark struct {
+	lab     *Lab
+	feature *plans.Feature
+}
+
+// workloads are what its launches send.
+func (b *benchmark) workloads() (ws []*plans.Workload) {
+	level := b.lab.Plan.Protocol(b.feature.Protocol).Level(plans.BenchmarkLevel)
+	for _, name := range b.lab.Plan.Sent(level) {
+		ws = append(ws, b.lab.Plan.Workload(name))
+	}
+	return ws
+}
+
+// arms lists the variants to launch. The baseline joins when a rule asks for it.
+func (b *benchmark) arms(s *runtime.Scope) ([]*variant.Variant, launch.Arms, error) {
+	a, err := b.lab.Arms(s, b.feature)
+	if err != nil {
+		return nil, a, err
+	}
+	return a.Distinct(decide.ReadsRoot(b.lab.Plan, b.feature) || decide.Interacts(b.lab.View(s), b.feature)), a, nil
+}
+
+// Keys: the number of launches decides, it does not measure, so asking for more
+// goes on with the same session, and so do rules that need more. A candidate that
+// is not qualified has another key than one that is.
+func (b *benchmark) Keys(s *runtime.Scope) (runtime.Keys, error) {
+	vs, _, err := b.arms(s)
+	if err != nil {
+		return runtime.Keys{}, err
+	}
+	ws := b.workloads()
+	q := s.Outcome(runtime.QualifyID(b.feature.Name))
+	if q == nil {
+		return runtime.Keys{}, runtime.ErrUndecided
+	}
+	measure := b.lab.BenchmarkKey(ws, vs)
+	if q.Verdict != verdict.Pass {
+		measure = runtime.Digest("unqualified", measure, decide.Identity(q))
+	}
+	decided := runtime.Digest(slices.Concat(decide.LaunchesKey(b.lab.Plan, b.feature), judged(ws), b.lab.freed(), b.lab.acceptedParts())...)
+	return runtime.Keys{Measure: measure, Decide: decided, Why: b.lab.TreesChanged(s, vs...)}, nil
+}
+
+// differ says in what the arms differ that is not under test, as far as their
+// qualification launches tell: no launch is spent on what would not count.
+func (b *benchmark) differ(s *runtime.Scope, vs []*variant.Variant) (verdict.Reason, error) {
+	nodes := []string{runtime.BaselineID, runtime.QualifyID(b.feature.Name)}
+	if under := b.feature.BuildsOn.Feature; under != "" {
+		nodes = append(nodes, runtime.QualifyID(under))
+	}
+	var launches []*ledger.Launch
+	for _, node := range nodes {
+		d := s.Outcome(node)
+		if d == nil || d.Verdict != verdict.Pass || b.lab.Store == nil {
+			continue
+		}
+		for _, id := range d.Launches {
+			if launch, ok := b.lab.Store.LaunchByID(id); ok && launch.OK {
+				launches = append(launches, launch)
+			}
+		}
+	}
+	return b.lab.disagree(launches, vs)
+}
+
+// judged is how answers are looked at, for the decision's key.
+func judged(workloads []*plans.Workload) (parts []any) {
+	for _, w := range workloads {
+		parts = append(parts, w.Name, w.Coherence)
+	}
+	return parts
+}
+
+// Foresee implements runtime.Foreseer: the launches that the session lacks, at
+// most. Those of a parent that siblings share are the first sibling's.
+func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.PlannedLaunch, error) {
+	_, a, err := b.arms(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	out := &ledger.Decision{Variant: a.Candidate.Knobs}
+	switch q := s.Outcome(runtime.QualifyID(b.feature.Name)); {
+	case q == nil:
+		return out, nil, nil
+	case q.Verdict != verdict.Pass:
+		out.Verdict, _ = decide.Broken(q)
+		return out, nil, nil
+	}
+	view := b.lab.View(s)
+	own, _, err := b.lab.sessionOf(s, b.feature)
+	if err != nil {
+		return nil, nil, err
+	}
+	work := b.lab.WorkKey(b.workloads())
+	if out.Session, err = b.lab.continues(s, own, work); err != nil {
+		return nil, nil, err
+	}
+	have, err := b.lab.session(out.Session)
+	if err != nil {
+		return nil, nil, err
+	}
+	own.CloseRetracted(view, have)
+	if len(have) > 0 {
+		if err := own.Look(view, have); err != nil {
+			return nil, nil, err
+		}
+	}
+	var launches []runtime.PlannedLaunch
+	for _, launch := range own.Took(have) {
+		out.Launches = append(out.Launches, launch.ID)
+	}
+	if own.Open {
+		out.Launches = nil // and more, which are not known
+		next, before := own.NextLook(view, out.Session, work), b.launchedBefore(s)
+		for round := own.Rounds + 1; round <= own.Most; round++ {
+			for _, v := range own.variants {
+				if before && v.Key != own.Arms.Candidate.Key {
+					continue
+				}
+				l := planned(v, ledger.ForBenchmark)
+				l.Sure = round <= next
+				launches = append(launches, l)
+			}
+		}
+	}
+	out.Reasons = own.Resolvable(view, out.Session, work)
+	return out, launches, nil
+}
+
+// launchedBefore reports whether a sibling that comes first launches the parent
+// for this one too.
+func (b *benchmark) launchedBefore(s *runtime.Scope) bool {
+	for _, other := range b.lab.Graph.Siblings(b.feature) {
+		if other.Name == b.feature.Name {
+			return false
+		}
+		if d := s.Outcome(runtime.BenchmarkID(other.Name)); d != nil && d.Verdict == verdict.Pass && d.Because.IsZero() && d.Launches == nil {
+			return true // foreseen in this preview, and not recorded
+		}
+	}
+	return false
+}
+
+func planned(v *variant.Variant, purpose string) runtime.PlannedLaunch {
+	return runtime.PlannedLaunch{Variant: v.Name, VariantKey: v.Key, Engine: v.Spec.Kind, Purpose: purpose, Sure: true}
+}
+
+func (b *benchmark) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, error) {
+	began := time.Now()
+	vs, a, err := b.arms(s)
+	if err != nil {
+		return nil, err
+	}
+	ws := b.workloads()
+	level := ledger.Level{Name: plans.BenchmarkLevel}
+	out := &ledger.Decision{Variant: maps.Clone(a.Candidate.Knobs)}
+	switch q := s.Outcome(runtime.QualifyID(b.feature.Name)); {
+	case q != nil && q.Verdict != verdict.Pass:
+		v, cause := decide.Broken(q)
+		level.Verdict, level.Reasons = v, []verdict.Reason{verdict.New(code.NotMeasured).From(cause)}
+		out.Derived = true
+	case a.Candidate.Key == a.Parent.Key:
+		level.Verdict = verdict.Invalid
+		level.Reasons = []verdict.Reason{nothingUnderTest(a)}
+		out.Derived = true
+	default:
+		why, err := b.differ(s, vs)
+		if err == nil && !why.IsZero() {
+			level.Verdict, level.Reasons = verdict.Invalid, []verdict.Reason{verdict.New(code.NotMeasuredApart).From(why)}
+			out.Derived = true
+		} else if err == nil {
+			err = b.measure(ctx, s, ws, out, &level)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	level.Seconds = time.Since(began).Seconds()
+	out.Levels = []ledger.Level{level}
+	out.Verdict, out.Reasons = level.Verdict, level.Reasons
+	return out, nil
+}
+
+// measure makes the launches that the session lacks, for all candidates that
+// share it.
+func (b *benchmark) measure(ctx context.Context, s *runtime.Scope, ws []*plans.Workload, out *ledger.Decision, level *ledger.Level) error {
+	own, members, err := b.lab.sessionOf(s, b.feature)
+	if err != nil {
+		return err
+	}
+	run := &session{lab: b.lab, scope: s, work: b.lab.WorkKey(ws), ws: ws}
+	if run.id, err = b.lab.continues(s, own, run.work); err != nil {
+		return err
+	}
+	if run.id == "" {
+		if run.id, err = b.newSession(s, run.work, members); err != nil {
+			return err
+		}
+	}
+	if run.all, err = b.lab.session(run.id); err != nil {
+		return err
+	}
+	closed := own.CloseRetracted(b.lab.View(s), run.all)
+	// Whoever is not part of a session that goes on has one of its own, unless it was
+	// cut in its first round, before everybody's turn.
+	cut := b.lab.cutAtOnce(run.all, members)
+	for _, m := range members {
+		if m == own || len(run.all) == 0 || cut || slices.ContainsFunc(run.all, func(l *ledger.Launch) bool { return l.VariantKey == m.Arms.Candidate.Key }) {
+			run.members = append(run.members, m)
+		}
+	}
+	run.dropDead()
+	run.launch = func(ctx context.Context, sl slot, total int, tries []*ledger.Launch) (*ledger.Launch, error) {
+		return b.one(ctx, s, run.id, sl, total, ws, tries)
+	}
+	if err := run.run(ctx); err != nil {
+		return err
+	}
+	if n := run.planned - run.slots(); n > 0 {
+		s.Emit(runtime.Event{Type: "launches_spared", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Launches: n})
+	}
+	err = run.conclude(ctx, own, out, level)
+	if !closed.IsZero() {
+		level.Reasons = append(level.Reasons, closed)
+	}
+	return err
+}
+
+// cutAtOnce reports whether a session was cut in its first round: what is launched
+// in it now stands beside the launches that are there. Where somebody's outcome
+// rests on it that round was whole, and those who come later were not in it.
+func (l *Lab) cutAtOnce(launches []*ledger.Launch, members []*member) bool {
+	if !l.sameBoot(launches) || slices.ContainsFunc(launches, func(launch *ledger.Launch) bool { return launch.Ordinal > 1 }) {
+		return false
+	}
+	for _, m := range members {
+		for _, f := range l.Graph.Siblings(m.Feature) {
+			for _, d := range l.Store.History(runtime.BenchmarkID(f.Name)) {
+				if len(launches) > 0 && d.Session == launches[0].Session {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// newSession names a session that begins: by what is measured, and by the attempt.
+// One that was cut before it had launches of all arms is gone on with.
+func (b *benchmark) newSession(s *runtime.Scope, work string, members []*member) (string, error) {
+	var keys []string
+	for _, m := range members {
+		keys = append(keys, m.Arms.Parent.Key, m.Arms.Candidate.Key)
+	}
+	for n := 0; ; n++ {
+		id := "s-" + runtime.ShortID(work, keys, s.Node.ID, s.Attempt, n)
+		have, err := b.lab.session(id)
+		if err != nil {
+			return "", err
+		}
+		if !b.lab.sameBoot(have) {
+			continue
+		}
+		if b.lab.begun == nil {
+			b.lab.begun = map[string]bool{}
+		}
+		b.lab.begun[id] = true
+		return id, nil
+	}
+}
+
+// one makes one launch: start, warm up, send every cell of every workload, stop.
+func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, sl slot, total int, ws []*plans.Workload, tries []*ledger.Launch) (*ledger.Launch, error) {
+	ev := runtime.Event{
+		Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Level: plans.BenchmarkLevel, Variant: sl.variant.Name,
+		Launch: sl.number, Launches: total, Again: len(tries), LaunchID: launchID(session, sl, len(tries)),
+	}
+	started := ev
+	started.Type = "launch_started"
+	if n := len(tries); n > 0 {
+		started.Why = verdict.New(code.LaunchAgain).On(tries[n-1].ID).From(whyNot(tries[n-1])...)
+	}
+	s.Emit(started)
+	record := &ledger.Launch{ID: ev.LaunchID, Session: session, Purpose: ledger.ForBenchmark, Ordinal: sl.ordinal, Order: sl.order, OK: true, Work: b.lab.WorkKey(ws)}
+	if n := len(tries); n > 0 {
+		record.Replaces = tries[n-1].ID
+	}
+	st, err := b.lab.Launch(ctx, s, sl.variant, record)
+	if err == nil {
+		st.Crashed = len(sl.crashed)
+		if note := countsCrashes(record, sl.crashed); !note.IsZero() {
+			record.Notes = append(record.Notes, note)
+		}
+		err = b.lab.Work(ctx, st, sl.variant, sl.texts, ws, func(request, requests int) {
+			e := ev
+			e.Type, e.Request, e.Requests = "request_done", request, requests
+			s.Emit(e)
+		})
+		switch {
+		case err == nil:
+			st.Observe(ctx, sl.variant)
+		case ctx.Err() == nil:
+			st.Broke(err)
+		}
+		st.Stop(s)
+	} else if st == nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	// Whoever hears that a launch is done may rely on its being on record.
+	if err := st.Keep(s); err != nil {
+		return nil, err
+	}
+	ev.Type, ev.Seconds = "launch_done", record.Seconds
+	if !record.OK {
+		ev.Why = record.Error
+	}
+	s.Emit(ev)
+	return record, nil
+}

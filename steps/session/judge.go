@@ -1,0 +1,545 @@
+package session
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/load/coherence"
+	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/record"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// valid judges whether complete launches count: each by itself, then the arms
+// against each other. An arm whose answers do not read as text has proved
+// nothing by being fast, nor one that generated less.
+func (l *Lab) valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*plans.Workload, rounds int) (verdict.Verdict, []verdict.Reason, error) {
+	notes := []verdict.Reason{perArm(rounds)}
+	byArm := map[string][]*ledger.Launch{}
+	for _, launch := range launches {
+		byArm[launch.VariantKey] = append(byArm[launch.VariantKey], launch)
+		if len(launch.Invalid) > 0 {
+			return verdict.Invalid, []verdict.Reason{verdict.New(code.LaunchSays).On(launch.ID).From(launch.Invalid...)}, nil
+		}
+	}
+	notes = append(notes, notesOf(launches)...)
+	for _, v := range vs[1:] {
+		if why := countedApart(byArm[vs[0].Key], byArm[v.Key], vs[0].Name, v.Name); !why.IsZero() {
+			return verdict.Invalid, []verdict.Reason{why}, nil
+		}
+		if why := unequal(byArm[vs[0].Key], byArm[v.Key], vs[0].Name, v.Name); !why.IsZero() {
+			return verdict.Invalid, []verdict.Reason{why}, nil
+		}
+	}
+	for _, w := range ws {
+		why, said, err := l.coherence(w, vs, byArm)
+		if err != nil {
+			return "", nil, err
+		}
+		if !why.IsZero() {
+			return verdict.Invalid, []verdict.Reason{why}, nil
+		}
+		notes = append(notes, said...)
+	}
+	return verdict.Pass, notes, nil
+}
+
+// perArm is how often each arm was launched.
+func perArm(rounds int) verdict.Reason {
+	return verdict.New(code.LaunchesPerArm, verdict.Int("n", rounds))
+}
+
+// coherence checks the answers of one workload as it asks for.
+func (l *Lab) coherence(w *plans.Workload, vs []*variant.Variant, byArm map[string][]*ledger.Launch) (why verdict.Reason, notes []verdict.Reason, err error) {
+	switch w.Coherence {
+	case "off":
+		return why, []verdict.Reason{verdict.New(code.Unlooked).On(w.Name)}, nil
+	case "absolute":
+		for _, v := range vs {
+			for _, launch := range byArm[v.Key] {
+				if i := slices.IndexFunc(launch.Incoherent, func(r verdict.Reason) bool { return ofWorkload(r, w) }); i >= 0 {
+					return verdict.New(code.AnswersGarbage, verdict.Text("launch", launch.ID)).On(v.Name).From(launch.Incoherent[i]), nil, nil
+				}
+			}
+		}
+		return why, nil, nil
+	}
+	parent, err := l.samplesOf(byArm[vs[0].Key], w)
+	if err != nil {
+		return why, nil, err
+	}
+	for _, v := range vs[1:] {
+		candidate, err := l.samplesOf(byArm[v.Key], w)
+		if err != nil {
+			return why, nil, err
+		}
+		if (len(parent) == 0) != (len(candidate) == 0) {
+			none, other := v.Name, vs[0].Name
+			if len(parent) == 0 {
+				none, other = other, none
+			}
+			return verdict.New(code.Unrecorded, verdict.Text("workload", w.Name), verdict.Text("other", other)).On(none), nil, nil
+		}
+		for _, c := range coherence.Relative(parent, candidate) {
+			var found []verdict.Reason
+			for _, f := range c.Why {
+				found = append(found, record.FindingOf(f))
+			}
+			of, cell, other := verdict.Int("of", c.Of), verdict.Text("cell", c.Cell), verdict.Text("other", vs[0].Name)
+			switch {
+			case c.Of == 0:
+				return verdict.New(code.Unpaired, verdict.Text("one", vs[0].Name), verdict.Text("other", v.Name)).On(c.Cell), nil, nil
+			case c.Of < fewPrompts:
+				mine, theirs := incoherent(byArm[v.Key], c.Cell), incoherent(byArm[vs[0].Key], c.Cell)
+				if len(mine) > len(theirs) {
+					return verdict.New(code.MoreGarbage, verdict.Int("answers", len(mine)), cell, verdict.Int("theirs", len(theirs)), other).On(v.Name).From(mine[0]), nil, nil
+				}
+			case c.Garbage > 0:
+				return verdict.New(code.Worse, verdict.Int("answers", c.Garbage), of, cell, other).On(v.Name).From(found...), nil, nil
+			case c.Doubtful > 0:
+				notes = append(notes, verdict.New(code.MaybeWorse, verdict.Int("answers", c.Doubtful), of, cell, other).On(v.Name).From(found...))
+			}
+		}
+	}
+	return why, notes, nil
+}
+
+// fewPrompts is how many prompts it takes to compare how answers are worded:
+// with fewer, what no text has is counted on both sides.
+const fewPrompts = 6
+
+// incoherent are the answers to a cell that do not read as text.
+func incoherent(launches []*ledger.Launch, cell string) (list []verdict.Reason) {
+	for _, launch := range launches {
+		for _, r := range launch.Incoherent {
+			if r.Subject == cell {
+				list = append(list, r)
+			}
+		}
+	}
+	return list
+}
+
+// ofWorkload reports whether an incoherent answer, as launches record it, is one
+// of a workload's, whose name is the beginning of the addresses of its cells.
+func ofWorkload(answer verdict.Reason, w *plans.Workload) bool {
+	name, _, _ := strings.Cut(answer.Subject, ".")
+	return name == w.Name
+}
+
+// samplesOf reads the samples that launches sent of a workload.
+func (l *Lab) samplesOf(launches []*ledger.Launch, w *plans.Workload) (out []measure.Sample, err error) {
+	cells := map[string]bool{}
+	for _, c := range w.Cells() {
+		cells[c.Address] = true
+	}
+	for _, launch := range launches {
+		if launch.Samples == "" {
+			continue
+		}
+		all, err := l.Store.ReadSamples(launch.Samples)
+		if err != nil {
+			return nil, fmt.Errorf("the answers of launch %s: %w", launch.ID, err)
+		}
+		for _, s := range all {
+			if cells[s.Workload] {
+				s.Events = nil
+				out = append(out, s)
+			}
+		}
+	}
+	return out, nil
+}
+
+// unequalWork is how much of the output that was asked for one arm may have
+// generated less than the other: more, and they were not given the same work.
+const unequalWork = 0.01
+
+// unequal compares how much output arms fell short of, where its length was
+// enforced. Where neither arm counts its tokens there is nothing to compare, nor
+// any speed to decide by.
+func unequal(parent, candidate []*ledger.Launch, parentName, name string) verdict.Reason {
+	if len(parent) == 0 || len(candidate) == 0 {
+		return verdict.Reason{}
+	}
+	for _, run := range parent[0].Cells {
+		if !run.ExactOutput {
+			continue
+		}
+		mine, ok := lacking(candidate, run.Cell)
+		theirs, known := lacking(parent, run.Cell)
+		switch {
+		case ok != known:
+			counted, not := name, parentName
+			if known {
+				counted, not = parentName, name
+			}
+			return verdict.New(code.CountUnknown, verdict.Text("counted", counted), verdict.Text("not", not)).On(run.Cell)
+		case ok && (mine-theirs > unequalWork || theirs-mine > unequalWork):
+			return verdict.New(code.UnequalWork, verdict.Text("one", name), verdict.Num("lacks", mine, "share"), verdict.Text("other", parentName), verdict.Num("other_lacks", theirs, "share")).On(run.Cell)
+		}
+	}
+	return verdict.Reason{}
+}
+
+// countedApart says where the tokens of some launches are the engine's and those of
+// others are stream events: a speed of the one is none of the other.
+func countedApart(parent, candidate []*ledger.Launch, parentName, name string) verdict.Reason {
+	seen := map[string]bool{}
+	for _, launch := range slices.Concat(parent, candidate) {
+		for _, run := range launch.Cells {
+			if seen[run.Cell] {
+				continue
+			}
+			seen[run.Cell] = true
+			mine, n := byEvents(candidate, run.Cell)
+			theirs, of := byEvents(parent, run.Cell)
+			counted, not := name, parentName
+			if len(mine) > 0 {
+				counted, not = parentName, name
+			}
+			switch {
+			case len(mine)+len(theirs) == 0, len(mine)+len(theirs) == n+of:
+			case len(mine) == 0 || len(theirs) == 0:
+				return verdict.New(code.CountedApart, verdict.Text("counted", counted), verdict.Text("not", not)).On(run.Cell)
+			default:
+				return verdict.New(code.CountedMixed, verdict.List("launches", slices.Concat(theirs, mine))).On(run.Cell)
+			}
+		}
+	}
+	return verdict.Reason{}
+}
+
+// byEvents are the launches in which tokens of a cell were counted as stream events,
+// of those that sent it.
+func byEvents(launches []*ledger.Launch, cell string) (ids []string, of int) {
+	for _, l := range launches {
+		i := slices.IndexFunc(l.Cells, func(c measure.CellRun) bool { return c.Cell == cell })
+		if i < 0 {
+			continue
+		}
+		if of++; l.Cells[i].ByEvents {
+			ids = append(ids, l.ID)
+		}
+	}
+	return ids, of
+}
+
+// lacking is the share of the output of a cell that did not come, over launches.
+func lacking(launches []*ledger.Launch, cell string) (share float64, ok bool) {
+	var came, missing float64
+	for _, launch := range launches {
+		lost, has := launch.Metrics[cell+".shortfall"]
+		out, generated := launch.Metrics[cell+".output_tokens"]
+		if !has || !generated {
+			return 0, false
+		}
+		came += out.Stats["mean"] * float64(out.N)
+		missing += lost.Stats["mean"] * float64(lost.N)
+	}
+	if came+missing == 0 {
+		return 0, false
+	}
+	return missing / (came + missing), true
+}
+
+// notesOf are the notes of launches, one that several have once.
+func notesOf(launches []*ledger.Launch) (notes []verdict.Reason) {
+	type having struct {
+		note verdict.Reason
+		ids  []string
+	}
+	var all []having
+	for _, launch := range launches {
+		for _, n := range launch.Notes {
+			i := slices.IndexFunc(all, func(h having) bool { return h.note.Equal(n) })
+			if i < 0 {
+				i, all = len(all), append(all, having{note: n})
+			}
+			if !slices.Contains(all[i].ids, launch.ID) {
+				all[i].ids = append(all[i].ids, launch.ID)
+			}
+		}
+	}
+	for _, h := range all {
+		said := verdict.New(code.NoteOf).On(h.ids[0])
+		if len(h.ids) > 1 {
+			said = verdict.New(code.LaunchesNote, verdict.Int("launches", len(h.ids)), verdict.Int("of", len(launches)))
+		}
+		notes = append(notes, said.From(h.note))
+	}
+	return notes
+}
+
+// agreement checks that the arms of a comparison differ in nothing but what is
+// under test, as far as the engines say. What their patterns do not call varying
+// has to agree: within an arm always, and between
+// arms unless a knob that differs between them changes them. A knob does so where
+// it says so (changes), where its evidence observes them, and where its evidence
+// is the very line that they were taken from.
+type agreement struct {
+	lab *Lab
+	// steady are the observations that have to agree.
+	steady map[string]bool
+}
+
+// disagree is why launches do not make a comparison; no fact where they do.
+func (l *Lab) disagree(launches []*ledger.Launch, vs []*variant.Variant) (verdict.Reason, error) {
+	a := agreement{lab: l, steady: map[string]bool{}}
+	byArm := map[string][]*ledger.Launch{}
+	for _, launch := range launches {
+		byArm[launch.VariantKey] = append(byArm[launch.VariantKey], launch)
+	}
+	for _, v := range vs {
+		patterns, err := l.Patterns(v)
+		if err != nil {
+			return verdict.Reason{}, err
+		}
+		for _, p := range patterns {
+			a.steady[p.Name] = a.steady[p.Name] || !p.Varies
+		}
+	}
+	for _, v := range vs {
+		if why := a.within(v, byArm[v.Key]); !why.IsZero() {
+			return why, nil
+		}
+	}
+	for _, v := range vs[1:] {
+		if why := a.between(vs[0], v, byArm); !why.IsZero() {
+			return why, nil
+		}
+	}
+	return verdict.Reason{}, nil
+}
+
+// compared are the names that have to agree among launches.
+func (a agreement) compared(launches []*ledger.Launch) (names []string) {
+	for _, launch := range launches {
+		for name := range launch.Observed {
+			if a.steady[name] {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// within compares the launches of one arm: launches of one variant that say
+// different things of themselves are not launches of one variant.
+func (a agreement) within(v *variant.Variant, launches []*ledger.Launch) verdict.Reason {
+	for _, name := range a.compared(launches) {
+		for _, launch := range launches[1:] {
+			if launches[0].Observed[name].Value != launch.Observed[name].Value {
+				return verdict.New(code.SaysOtherwise, verdict.Text("name", name),
+					verdict.Text("value", launches[0].Observed[name].String()), verdict.Text("one", launches[0].ID),
+					verdict.Text("other_value", launch.Observed[name].String()), verdict.Text("other", launch.ID)).On(v.Name)
+			}
+		}
+	}
+	return verdict.Reason{}
+}
+
+// between compares two arms, each of which agrees within itself.
+func (a agreement) between(one, other *variant.Variant, byArm map[string][]*ledger.Launch) verdict.Reason {
+	left, right := byArm[one.Key], byArm[other.Key]
+	if len(left) == 0 || len(right) == 0 {
+		return verdict.Reason{}
+	}
+	free, knobs := a.underTest(one, other)
+	for _, name := range a.compared([]*ledger.Launch{left[0], right[0]}) {
+		x, y := left[0].Observed[name], right[0].Observed[name]
+		if x.Value == y.Value || slices.Contains(free, name) || a.proves(knobs, x.Line, y.Line) {
+			continue
+		}
+		return verdict.New(code.DiffersUntested, verdict.Text("name", name), verdict.Text("other", other.Name),
+			verdict.Text("value", x.String()), verdict.Text("other_value", y.String()), verdict.List("knobs", knobs)).On(one.Name)
+	}
+	return verdict.Reason{}
+}
+
+// proves reports whether one of the lines from which an observation was taken is
+// evidence for a value of the knobs: then it is what they are about.
+func (a agreement) proves(knobs []string, lines ...string) bool {
+	for _, k := range a.lab.Plan.Knobs {
+		if !slices.Contains(knobs, k.Name) {
+			continue
+		}
+		for _, v := range k.Values {
+			for _, text := range slices.Concat(v.MustSee.Log, v.MustNotSee.Log) {
+				g, err := logscan.ParseGlob(text)
+				if err == nil && slices.ContainsFunc(lines, func(line string) bool { return line != "" && g.Match(line) }) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// underTest are the observations that may differ between two arms, and the knobs
+// that do.
+func (a agreement) underTest(one, other *variant.Variant) (free, knobs []string) {
+	for _, k := range a.lab.Plan.Knobs {
+		if one.Knobs[k.Name] == other.Knobs[k.Name] {
+			continue
+		}
+		knobs = append(knobs, k.Name)
+		free = append(free, k.Changes...)
+		for _, v := range k.Values {
+			for name := range v.MustSee.Observed {
+				free = append(free, name)
+			}
+			for name := range v.MustNotSee.Observed {
+				free = append(free, name)
+			}
+		}
+	}
+	return free, knobs
+}
+
+// freed are the observations that knobs may change, for the decision's key: it
+// is decided again when they do.
+func (l *Lab) freed() []any {
+	l.freeing.Do(func() { l.free = freedBy(l.Plan) })
+	return l.free
+}
+
+func freedBy(p *plans.Plan) (parts []any) {
+	for _, k := range p.Knobs {
+		names := slices.Clone(k.Changes)
+		for _, v := range k.Values {
+			names = slices.AppendSeq(names, maps.Keys(v.MustSee.Observed))
+			names = slices.AppendSeq(names, maps.Keys(v.MustNotSee.Observed))
+		}
+		if len(names) > 0 {
+			slices.Sort(names)
+			parts = append(parts, k.Name, slices.Compact(names))
+		}
+	}
+	return parts
+}
+
+// otherEnvironment says why launches were not made in one environment; no fact
+// where they were. Launches that an earlier apply has made are among them: a
+// baseline from another environment is none. Entries that the plan accepts may
+// differ, and between arms those that a knob under test changes.
+func (l *Lab) otherEnvironment(launches []*ledger.Launch, vs []*variant.Variant) verdict.Reason {
+	byArm := map[string][]*ledger.Launch{}
+	for _, launch := range launches {
+		if i := slices.IndexFunc(launch.Notes, func(n verdict.Reason) bool { return n.Code == code.GPUShared }); i >= 0 {
+			return verdict.New(code.LaunchSays).On(launch.ID).From(launch.Notes[i])
+		}
+		if len(launch.Fingerprint) == 0 {
+			return verdict.New(code.NoFingerprint).On(launch.ID)
+		}
+		byArm[launch.VariantKey] = append(byArm[launch.VariantKey], launch)
+	}
+	accepted := l.AcceptedEntries()
+	for _, v := range vs {
+		for _, launch := range byArm[v.Key] {
+			if entries := differs(byArm[v.Key][0], launch, accepted); len(entries) > 0 {
+				return verdict.New(code.EnvironmentChanged).On(v.Name).From(entries...)
+			}
+		}
+	}
+	for _, v := range vs[1:] {
+		one, other := byArm[vs[0].Key], byArm[v.Key]
+		if len(one) == 0 || len(other) == 0 {
+			continue
+		}
+		if entries := differs(one[0], other[0], slices.Concat(accepted, l.changedEntries(vs[0], v))); len(entries) > 0 {
+			return verdict.New(code.EnvironmentApart, verdict.Text("other", v.Name)).On(vs[0].Name).From(entries...)
+		}
+	}
+	return verdict.Reason{}
+}
+
+// differs are the entries in which two launches differ; an entry that one of them
+// lacks differs from any value.
+func differs(one, other *ledger.Launch, free []string) (found []verdict.Reason) {
+	names := slices.Sorted(maps.Keys(one.Fingerprint))
+	for name := range maps.Keys(other.Fingerprint) {
+		if _, both := one.Fingerprint[name]; !both {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if one.Fingerprint[name] == other.Fingerprint[name] || variant.IsFree(name, free) {
+			continue
+		}
+		args := []verdict.Arg{verdict.Text("one", one.ID), verdict.Text("other", other.ID)}
+		if v, ok := one.Fingerprint[name]; ok {
+			args = append(args, verdict.Text("value", v))
+		}
+		if v, ok := other.Fingerprint[name]; ok {
+			args = append(args, verdict.Text("other_value", v))
+		}
+		found = append(found, verdict.New(code.EntryDiffers, args...).On(name))
+	}
+	return found
+}
+
+// What changes with an image, and with the Python that a program runs on.
+var (
+	pythonEntries = []string{"packages", "python", "torch", "cuda", "cudnn", "nccl", "engine_version"}
+	imageEntries  = append([]string{"image", "nvcc"}, pythonEntries...)
+	sourceEntries = append([]string{plans.AcceptRepos}, pythonEntries...)
+	modelEntries  = []string{"weights", "model_revision", "tokenizer"}
+	gpuEntries    = []string{"gpu", "power_limit", "persistence", "ecc", "mig", "application_clock", "application_memory_clock", "max_clock"}
+)
+
+// changedEntries are the entries that knobs change which two arms have at
+// different values: that is what is under test.
+func (l *Lab) changedEntries(one, other *variant.Variant) (free []string) {
+	for _, k := range l.Plan.Knobs {
+		if one.Knobs[k.Name] == other.Knobs[k.Name] {
+			continue
+		}
+		for _, v := range []*plans.KnobValue{k.Value(one.Knobs[k.Name]), k.Value(other.Knobs[k.Name])} {
+			if v != nil && v.Image != "" {
+				free = append(free, imageEntries...)
+			}
+			if v != nil && len(v.Parts["source"]) > 0 {
+				free = append(free, sourceEntries...)
+			}
+		}
+	}
+	if one.Engine != other.Engine {
+		// Engines are compared as a whole: only the machine has to be the same.
+		free = slices.Concat(free, imageEntries, sourceEntries, modelEntries)
+	}
+	x, y := one.Spec, other.Spec
+	e := l.Plan.Engine(one.Engine)
+	if variant.ModelOf(x, e) != variant.ModelOf(y, l.Plan.Engine(other.Engine)) || variant.FlagOf(x.Command, "--revision") != variant.FlagOf(y.Command, "--revision") {
+		free = append(free, modelEntries...)
+	}
+	program := len(x.Command) > 0 && len(y.Command) > 0 && x.Command[0] != y.Command[0]
+	for _, name := range []string{"PATH", "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "LD_LIBRARY_PATH"} {
+		program = program || x.Env[name] != y.Env[name]
+	}
+	if program {
+		free = append(free, pythonEntries...)
+	}
+	if x.Env["CUDA_VISIBLE_DEVICES"] != y.Env["CUDA_VISIBLE_DEVICES"] {
+		free = append(free, gpuEntries...)
+	}
+	return free
+}
+
+// acceptedParts is what the plan accepts as part of a decision key, nothing where
+// it accepts nothing.
+func (l *Lab) acceptedParts() []any {
+	if accepted := l.AcceptedEntries(); len(accepted) > 0 {
+		return []any{"accepted", accepted}
+	}
+	return nil
+}

@@ -1,0 +1,298 @@
+package session
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/machine"
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/metadata"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// Whatever was measured, it does not count where a launch was disturbed, the
+// arms did not do the same work, or the candidate's answers do not read as text.
+func TestValid(t *testing.T) {
+	kept, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { kept.Close() })
+	from := 0
+	answers := func(text string) string {
+		var samples []measure.Sample
+		for i := range 8 {
+			samples = append(samples, measure.Sample{Workload: "chat", Index: from + i, Text: text + strings.Repeat(" again", i), Events: []measure.Event{{}}})
+		}
+		sum, err := kept.WriteSamples(samples)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sum
+	}
+	sound := answers("The ferry takes twelve cars across the river, or eleven and the priest, and none on a Sunday when it freezes.")
+	broken := answers("!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!")
+	from = 8
+	others := answers("The ferry takes twelve cars across the river.")
+	short := func(missing float64) func(*ledger.Launch) {
+		return func(l *ledger.Launch) {
+			l.Cells = []measure.CellRun{{Cell: "chat", ExactOutput: true}}
+			l.Metrics = map[string]measure.Summary{
+				"chat.shortfall":     {N: 8, Stats: map[string]float64{"mean": missing}},
+				"chat.output_tokens": {N: 8, Stats: map[string]float64{"mean": 32 - missing}},
+			}
+		}
+	}
+	cells := func(byEvents bool) func(*ledger.Launch) {
+		return func(l *ledger.Launch) { l.Cells = []measure.CellRun{{Cell: "chat", ByEvents: byEvents}} }
+	}
+	garbage := func(l *ledger.Launch) {
+		l.Samples, l.Incoherent = broken, []verdict.Reason{verdict.New(code.Garbage, verdict.Int("request", 0)).On("chat")}
+	}
+	vs := []*variant.Variant{{Name: "baseline", Key: "p"}, {Name: "fast", Key: "c"}}
+	for _, c := range []struct {
+		name, mode        string
+		parent, candidate func(*ledger.Launch)
+		want              verdict.Verdict
+		says              string
+	}{
+		{"healthy", "baseline", nil, nil, verdict.Pass, "1 launch per arm"},
+		{"candidate emits garbage", "baseline", nil, garbage, verdict.Invalid, "worse than those of baseline"},
+		{"both read alike", "baseline", garbage, garbage, verdict.Pass, "1 launch per arm"},
+		{"parent emits garbage", "baseline", garbage, nil, verdict.Pass, "1 launch per arm"},
+		{"one answer is garbage", "absolute", garbage, garbage, verdict.Invalid, "of baseline are not readable text"},
+		{"nobody looks", "off", nil, garbage, verdict.Pass, "were not checked"},
+		{"a launch was disturbed", "off", nil, func(l *ledger.Launch) { l.Invalid = verdict.Because(code.FromCache) }, verdict.Invalid, "cache"},
+		{"short output is noted", "off", short(1), func(l *ledger.Launch) {
+			short(1)(l)
+			l.Notes = verdict.Because(code.Short)
+		}, verdict.Pass, "shorter"},
+		{"less work", "off", short(0), short(1), verdict.Invalid, "did not do the same work"},
+		{"only the parent counts its tokens", "off", short(0), func(l *ledger.Launch) { l.Cells = []measure.CellRun{{Cell: "chat", ExactOutput: true}} }, verdict.Invalid, "chat: baseline reports the tokens it generated in every launch, fast does not"},
+		{"the candidate's answers were never kept", "baseline", nil, func(l *ledger.Launch) { l.Samples = "" }, verdict.Invalid, "no answers of fast to chat are recorded"},
+		{"only the parent's engine counts its tokens", "off", cells(false), cells(true), verdict.Invalid, "tokens of baseline were counted by the engine, some of fast as stream events"},
+		{"only the candidate's engine counts its tokens", "off", cells(true), cells(false), verdict.Invalid, "tokens of fast were counted by the engine, some of baseline as stream events"},
+		{"nobody's engine counts tokens", "off", cells(true), cells(true), verdict.Pass, "1 launch per arm"},
+		{"the parent's answers were never kept", "baseline", func(l *ledger.Launch) { l.Samples = "" }, nil, verdict.Invalid, "no answers of baseline to chat are recorded"},
+		{"other prompts", "baseline", nil, func(l *ledger.Launch) { l.Samples = others }, verdict.Invalid, "no prompt of chat was answered by both baseline and fast"},
+		{"raw answers are gone", "baseline", nil, func(l *ledger.Launch) { l.Samples = strings.Repeat("0", 64) }, "", "the answers of launch c.1"},
+	} {
+		launch := func(key string, change func(*ledger.Launch)) *ledger.Launch {
+			l := &ledger.Launch{ID: key + ".1", VariantKey: key, OK: true, Samples: sound}
+			if change != nil {
+				change(l)
+			}
+			return l
+		}
+		lab := newLab(nil, nil)
+		lab.Store = kept
+		w := &plans.Workload{Name: "chat", Coherence: c.mode, PromptTokens: []int{1}, OutputTokens: []int{1}, Depth: []int{0}, Concurrency: []int{1}}
+		got, reasons, err := lab.valid([]*ledger.Launch{launch("p", c.parent), launch("c", c.candidate)}, vs, []*plans.Workload{w}, 1)
+		if err != nil {
+			reasons = append(reasons, verdict.OfError(err))
+		}
+		if got != c.want || !strings.Contains(tell.Joined(reasons), c.says) {
+			t.Errorf("%s: %s %q, want %s saying %q", c.name, got, tell.Lines(reasons), c.want, c.says)
+		}
+	}
+}
+
+// Where some launches of both arms were counted apart, so are their speeds.
+func TestCountedApartWithinArms(t *testing.T) {
+	launch := func(id string, events bool) *ledger.Launch {
+		return &ledger.Launch{ID: id, Cells: []measure.CellRun{{Cell: "chat", ByEvents: events}}}
+	}
+	parent := []*ledger.Launch{launch("p.1", false), launch("p.2", true)}
+	candidate := []*ledger.Launch{launch("c.1", false), launch("c.2", true), launch("c.3", true)}
+	if why := countedApart(parent, candidate, "baseline", "fast"); why.Code != code.CountedMixed || !strings.Contains(tell.Line(why), "in p.2, c.2 and c.3") {
+		t.Errorf("mixed in both arms: %q", tell.Line(why))
+	}
+	// A launch that sent nothing of it counts for neither.
+	silent := &ledger.Launch{ID: "p.3"}
+	if why := countedApart(append(parent[1:], silent), candidate[1:], "baseline", "fast"); !why.IsZero() {
+		t.Errorf("as stream events throughout: %q", tell.Line(why))
+	}
+}
+
+// What holds for several launches is said once.
+func TestNotesOf(t *testing.T) {
+	page, slow := verdict.New(code.Watched, verdict.Text("text", "no page")), verdict.New(code.Watched, verdict.Text("text", "slow"))
+	got := tell.Lines(notesOf([]*ledger.Launch{
+		{ID: "s.baseline.1", Notes: []verdict.Reason{page, slow, slow}},
+		{ID: "s.B.1", Notes: []verdict.Reason{page}},
+		{ID: "s.B.2"},
+	}))
+	if want := []string{"2 of 3 launches: no page", "s.baseline.1: slow"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// observing is a launch that says this of itself.
+func observingLaunch(id, arm string, seen map[string]any) *ledger.Launch {
+	l := &ledger.Launch{ID: id, VariantKey: arm, OK: true, Observed: map[string]ledger.Observed{}}
+	for name, value := range seen {
+		l.Observed[name] = ledger.Observed{Value: value, Line: "INFO " + name + " is set"}
+	}
+	return l
+}
+
+func TestArmsHaveToAgree(t *testing.T) {
+	kind := &kinds.Kind{Observe: []kinds.Pattern{
+		{Name: "attention", Type: "string"},
+		{Name: "graphs", Type: "bool"},
+		{Name: "max_len", Type: "number"},
+		{Name: "capacity", Type: "number", Varies: true},
+		{Name: "dtype", Type: "string"},
+	}}
+	knob := &plans.Knob{Name: "moe", Default: "a", Values: []*plans.KnobValue{
+		{Name: "a", MustSee: plans.Evidence{Log: []string{"*dtype is*"}}},
+		{Name: "b", MustSee: plans.Evidence{Observed: map[string]any{"graphs": true}}},
+	}}
+	other := &plans.Knob{Name: "other", Default: "x", Values: []*plans.KnobValue{{Name: "x"}}, Changes: []string{"attention"}}
+	lab := newLab(&plans.Plan{Knobs: []*plans.Knob{knob, other}}, nil)
+	vs := []*variant.Variant{
+		{Name: "baseline", Key: "A", Knobs: map[string]string{"moe": "a", "other": "x"}, Spec: engine.Spec{Profile: kind}},
+		{Name: "candidate", Key: "B", Knobs: map[string]string{"moe": "b", "other": "x"}, Spec: engine.Spec{Profile: kind}},
+	}
+	type said = map[string]any
+	for name, c := range map[string]struct {
+		a1, a2, b1, b2 said
+		changes        []string
+		want           string
+	}{
+		"equal":              {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fa"}, b2: said{"attention": "fa"}},
+		"nothing observed":   {},
+		"word":               {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fi"}, b2: said{"attention": "fi"}, want: `baseline and candidate differ in something the plan does not declare: attention is "fa" against "fi". If knob "moe" is meant to change it, add changes = ["attention"] there;`},
+		"changed by a knob":  {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fi"}, b2: said{"attention": "fi"}, changes: []string{"attention"}},
+		"observed evidence":  {a1: said{"graphs": false}, a2: said{"graphs": false}, b1: said{"graphs": true}, b2: said{"graphs": true}},
+		"line of evidence":   {a1: said{"dtype": "bf16"}, a2: said{"dtype": "bf16"}, b1: said{"dtype": "fp8"}, b2: said{"dtype": "fp8"}},
+		"missing in one arm": {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, want: `attention is "fa" against not observed`},
+		"limit":              {a1: said{"max_len": 1.0}, a2: said{"max_len": 1.0}, b1: said{"max_len": 2.0}, b2: said{"max_len": 2.0}, want: "max_len is 1 against 2"},
+		"what varies":        {a1: said{"capacity": 1.0}, a2: said{"capacity": 2.0}, b1: said{"capacity": 3.0}, b2: said{}},
+		"within an arm":      {a1: said{"attention": "fa"}, a2: said{"attention": "fi"}, b1: said{"attention": "fa"}, b2: said{"attention": "fa"}, changes: []string{"attention"}, want: `launches of baseline differ in attention: "fa" in launch a1, "fi" in launch a2`},
+		"lost within an arm": {a1: said{"attention": "fa"}, a2: said{"attention": "fa"}, b1: said{"attention": "fa"}, b2: said{}, want: `launches of candidate differ in attention: "fa" in launch b1, not observed in launch b2`},
+		"another type":       {a1: said{"attention": "true"}, a2: said{"attention": "true"}, b1: said{"attention": true}, b2: said{"attention": true}, want: `"true" against true`},
+		"a knob that is set": {a1: said{"unknown": "x"}, a2: said{"unknown": "y"}}, // nobody looks for it any more
+	} {
+		t.Run(name, func(t *testing.T) {
+			knob.Changes = c.changes
+			got, err := lab.disagree([]*ledger.Launch{
+				observingLaunch("a1", "A", c.a1), observingLaunch("b1", "B", c.b1), observingLaunch("b2", "B", c.b2), observingLaunch("a2", "A", c.a2),
+			}, vs)
+			if err != nil || got.IsZero() != (c.want == "") || !strings.Contains(tell.Line(got), c.want) {
+				t.Errorf("%q, %v; want %q", tell.Line(got), err, c.want)
+			}
+		})
+	}
+}
+
+// What a plan may accept is what environments are known by.
+func TestFingerprintEntries(t *testing.T) {
+	if !slices.Equal(plans.FingerprintEntries, metadata.Keys()) {
+		t.Errorf("the plan language has %q, launches have %q", plans.FingerprintEntries, metadata.Keys())
+	}
+	for name := range machine.Environment() {
+		if !slices.Contains(metadata.Keys(), name) {
+			t.Errorf("the machine is known by %q, which no plan can accept", name)
+		}
+	}
+}
+
+// launchedIn is a launch of an arm in an environment: "kernel=6 driver=580".
+func launchedIn(arm, id, environment string) *ledger.Launch {
+	l := &ledger.Launch{ID: id, VariantKey: arm, Fingerprint: map[string]string{}}
+	for _, pair := range strings.Fields(environment) {
+		name, value, _ := strings.Cut(pair, "=")
+		l.Fingerprint[name] = value
+	}
+	return l
+}
+
+func TestOtherEnvironment(t *testing.T) {
+	image := func(name string) *plans.KnobValue { return &plans.KnobValue{Name: name, Image: name} }
+	plan := &plans.Plan{Baseline: &plans.Baseline{}, Knobs: []*plans.Knob{
+		{Name: "image", Values: []*plans.KnobValue{image("old"), image("new")}},
+		{Name: "env", Values: []*plans.KnobValue{{Name: "off"}, {Name: "on"}}},
+	}}
+	a := &variant.Variant{Name: "baseline", Key: "a", Knobs: map[string]string{"image": "old", "env": "off"}, Spec: engine.Spec{Command: []string{"vllm", "serve", "m"}}}
+	b := &variant.Variant{Name: "faster", Key: "b"}
+	with := func(changes map[string]string, command string) func() {
+		return func() {
+			b.Knobs = maps.Clone(a.Knobs)
+			maps.Copy(b.Knobs, changes)
+			b.Spec = engine.Spec{Command: strings.Fields(command)}
+		}
+	}
+	same := with(map[string]string{"env": "on"}, "vllm serve m")
+	for _, test := range []struct {
+		name         string
+		arms         func()
+		accept       []string
+		one, two, of string
+		want         string
+	}{
+		{"the same", same, nil, "kernel=6 driver=5", "kernel=6 driver=5", "kernel=6 driver=5", ""},
+		{"another driver", same, nil, "driver=580", "driver=580", "driver=590", "baseline and faster ran in different environments: driver is 580 in launch 1 and 590 in launch 3"},
+		{"within an arm", same, nil, "packages=x", "packages=y", "packages=x", "launches of baseline ran in different environments: packages is x in launch 1 and y in launch 2"},
+		{"accepted", same, []string{"driver"}, "driver=580", "driver=580", "driver=590", ""},
+		{"something else is accepted", same, []string{"kernel"}, "driver=580", "driver=580", "driver=590", "driver is 580"},
+		{"all accepted", same, []string{"all"}, "driver=580", "kernel=7", "driver=590", ""},
+		{"a tree", same, nil, "repo.vllm=1", "repo.vllm=1", "repo.vllm=2", "repo.vllm is 1"},
+		{"any tree accepted", same, []string{"repo.*"}, "repo.vllm=1", "repo.vllm=1", "repo.vllm=2", ""},
+		{"absent on one side", same, nil, "weights=1 cpu=c", "weights=1 cpu=c", "cpu=c", "weights is 1 in launch 1 and unknown"},
+		{"absent on the other", same, nil, "cpu=c", "cpu=c", "weights=1 cpu=c", "weights is unknown"},
+		{"without any", same, nil, "cpu=c", "cpu=c", "", "launch 3 has no fingerprint"},
+		{"the image is under test", with(map[string]string{"image": "new"}, "vllm serve m"), nil, "image=1 torch=2", "image=1 torch=2", "image=2 torch=3", ""},
+		{"and only the image", with(map[string]string{"image": "new"}, "vllm serve m"), nil, "image=1 driver=2", "image=1 driver=2", "image=2 driver=3", "driver is 2"},
+		{"not within an arm", with(map[string]string{"image": "new"}, "vllm serve m"), nil, "image=1", "image=2", "image=2", "launches of baseline"},
+		{"the model is under test", with(nil, "vllm serve m2"), nil, "weights=1", "weights=1", "weights=2", ""},
+		{"the model was replaced", same, nil, "weights=1", "weights=1", "weights=2", "weights is 1"},
+		{"the program is under test", with(nil, "/other/vllm serve m"), nil, "packages=1", "packages=1", "packages=2", ""},
+	} {
+		test.arms()
+		plan.Baseline.AcceptFingerprint = test.accept
+		lab := newLab(plan, nil)
+		got := lab.otherEnvironment([]*ledger.Launch{
+			launchedIn("a", "1", test.one), launchedIn("a", "2", test.two), launchedIn("b", "3", test.of),
+		}, []*variant.Variant{a, b})
+		if got.IsZero() != (test.want == "") || !strings.Contains(tell.Line(got), test.want) {
+			t.Errorf("%s: %q", test.name, tell.Line(got))
+		}
+	}
+	// Whole engines are compared: only the machine has to be the same.
+	other := &variant.Variant{Name: "sglang", Engine: "sglang.box", Key: "b", Knobs: a.Knobs, Spec: a.Spec}
+	for environment, want := range map[string]string{"image=2 torch=3 weights=4 cpu=c": "", "image=2 cpu=d": "cpu is c"} {
+		got := (newLab(plan, nil)).otherEnvironment([]*ledger.Launch{launchedIn("a", "1", "image=1 cpu=c"), launchedIn("b", "2", environment)}, []*variant.Variant{a, other})
+		if got.IsZero() != (want == "") || !strings.Contains(tell.Line(got), want) {
+			t.Errorf("another engine in %s: %q", environment, tell.Line(got))
+		}
+	}
+	same()
+	// What is said of a shared GPU is nothing that validity hangs on, and neither is
+	// what another note says.
+	for words, c := range map[string]struct {
+		note    verdict.Reason
+		invalid bool
+	}{
+		"with who it was": {verdict.New(code.GPUShared, verdict.Text("by", "process 7")), true},
+		"in other words":  {verdict.New(code.GPUShared, verdict.Text("who", "somebody")), true},
+		"another note":    {verdict.New(code.Watched, verdict.Text("text", "shared GPU: process 7")), false},
+	} {
+		shared := launchedIn("b", "9", "cpu=c")
+		shared.Notes = []verdict.Reason{verdict.New(code.ByEvents).On("chat"), c.note}
+		got := (newLab(plan, nil)).otherEnvironment([]*ledger.Launch{launchedIn("a", "1", "cpu=c"), shared}, []*variant.Variant{a, b})
+		if verdict.Holds([]verdict.Reason{got}, code.GPUShared) != c.invalid || got.IsZero() == c.invalid || c.invalid && got.Subject != "9" {
+			t.Errorf("a shared GPU %s: %+v", words, got)
+		}
+	}
+}
