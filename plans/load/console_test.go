@@ -8,7 +8,7 @@ import (
 )
 
 func TestEvaluateLeavesThePlanAlone(t *testing.T) {
-	res := Bytes("rules.hcl", []byte(rulePlan), planstest.Registry(), Options{})
+	res := Bytes("rules.hcl", []byte(planstest.RulePlan), planstest.Registry(), Options{})
 	before := planstest.Text(&res.Findings)
 	for range 3 {
 		if _, diags := res.Evaluate("var.none"); len(diags) != 1 || diags[0].Subject.Filename != consoleFile {
@@ -24,7 +24,7 @@ func TestEvaluateLeavesThePlanAlone(t *testing.T) {
 }
 
 func TestCompileRuleOfTheConsole(t *testing.T) {
-	res := Bytes("rules.hcl", []byte(rulePlan), planstest.Registry(), Options{})
+	res := Bytes("rules.hcl", []byte(planstest.RulePlan), planstest.Registry(), Options{})
 	for _, c := range []struct {
 		src, feature, wrong string
 		address             bool
@@ -52,7 +52,7 @@ func TestCompileRuleOfTheConsole(t *testing.T) {
 }
 
 func TestHostileLinesOfTheConsole(t *testing.T) {
-	res := Bytes("rules.hcl", []byte(rulePlan), planstest.Registry(), Options{})
+	res := Bytes("rules.hcl", []byte(planstest.RulePlan), planstest.Registry(), Options{})
 	for _, src := range []string{
 		"", " ", "\x00", "\xff", "${", `"${`, "<<EOT", strings.Repeat("[", 5000), strings.Repeat("x", 20000),
 		`[for a in range(1000) : [for b in range(1000) : b]]`, "feature", "var", "engine", "workload[0]", `file("/etc/passwd")`,
@@ -67,10 +67,10 @@ func TestHostileLinesOfTheConsole(t *testing.T) {
 
 // What is merely shown needs no form that statistics decide; a rule does.
 func TestConsoleShowsWhatIsNotDecided(t *testing.T) {
-	res := Bytes("rules.hcl", []byte(rulePlan), planstest.Registry(), Options{})
+	res := Bytes("rules.hcl", []byte(planstest.RulePlan), planstest.Registry(), Options{})
 	for _, src := range []string{"chat.tg / chat.pp", "max(chat.tg, chat.pp)", "abs(chat.tg.delta)", "feature.first.chat.tg - feature.second.chat.tg"} {
 		rule, address, diags := res.CompileRule(src, "first")
-		if diags.HasErrors() || !address || claimsOf(rule.Program) != "exact" {
+		if diags.HasErrors() || !address || planstest.ClaimsOf(rule.Program) != "exact" {
 			t.Errorf("%s: %v", src, diags)
 		}
 		if _, _, diags = res.CompileRule("("+src+") > 1", "first"); !diags.HasErrors() {

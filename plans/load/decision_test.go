@@ -59,7 +59,7 @@ func TestLaunchesOf(t *testing.T) {
 		{"decision {\n launches = { min = 4, max = 6 }\n}", "launches = 12", 4, 12},
 		{"decision {\n launches = { min = 4, max = 6 }\n}", "launches = 3", 3, 3},
 	} {
-		text := strings.Replace(rulePlan, "workloads = [workload.chat, workload.outs, workload.lens]", "workloads = [workload.chat, workload.outs, workload.lens]\n"+c.benchmark, 1)
+		text := strings.Replace(planstest.RulePlan, "workloads = [workload.chat, workload.outs, workload.lens]", "workloads = [workload.chat, workload.outs, workload.lens]\n"+c.benchmark, 1)
 		p := Bytes("p.hcl", []byte(c.decision+"\n"+text), planstest.Registry(), Options{}).Plan
 		if least, most := p.LaunchesOf("first"); least != c.least || most != c.most {
 			t.Errorf("%+v: %d to %d", c, least, most)
@@ -69,7 +69,7 @@ func TestLaunchesOf(t *testing.T) {
 	bench := reg.Levels["benchmark"]
 	bench.Attrs[2].Default = nil
 	reg.Levels["benchmark"] = bench
-	p := Bytes("p.hcl", []byte("decision {\n launches = { min = 4, max = 6 }\n}\n"+rulePlan), reg, Options{}).Plan
+	p := Bytes("p.hcl", []byte("decision {\n launches = { min = 4, max = 6 }\n}\n"+planstest.RulePlan), reg, Options{}).Plan
 	if least, most := p.LaunchesOf("first"); least != 4 || most != 6 {
 		t.Errorf("without launches: %d to %d", least, most)
 	}

@@ -127,10 +127,10 @@ func TestConfirmationOfCommands(t *testing.T) {
 	}
 }
 
-// claimPlan is rulePlan with a claim in the first feature.
+// claimPlan is planstest.RulePlan with a claim in the first feature.
 func claimPlan(metric, expect string) []byte {
 	block := "    hypothesis {\n      metric  = \"" + metric + "\"\n      expect  = \"" + expect + "\"\n      because = \"of the kernel\"\n    }\n"
-	return []byte(strings.Replace(rulePlan, `feature "first" {`+"\n", `feature "first" {`+"\n"+block, 1))
+	return []byte(strings.Replace(planstest.RulePlan, `feature "first" {`+"\n", `feature "first" {`+"\n"+block, 1))
 }
 
 func TestHypothesesAreRules(t *testing.T) {
@@ -156,10 +156,10 @@ func TestHypothesesAreRules(t *testing.T) {
 			continue
 		}
 		probe := res.Plan.Feature("first").Hypothesis.Probe
-		if probe == nil || probe.Expr != c.rule || claimsOf(probe.Program) != c.claim {
+		if probe == nil || probe.Expr != c.rule || planstest.ClaimsOf(probe.Program) != c.claim {
 			t.Errorf("%s %s is %+v", c.metric, c.expect, probe)
 			if probe != nil {
-				t.Log(claimsOf(probe.Program))
+				t.Log(planstest.ClaimsOf(probe.Program))
 			}
 		}
 	}

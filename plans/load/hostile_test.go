@@ -182,12 +182,12 @@ func TestOneSlipOneMessage(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"a.hcl", yaml, "YAML in a file of HCL"},
 		{"a.hcl", "---\n" + yaml, "YAML in a file of HCL"},
-		{"a.yaml", rulePlan, "HCL in a file of YAML"},
+		{"a.yaml", planstest.RulePlan, "HCL in a file of YAML"},
 		{"a.yaml", "/* what it\n is for */\nplan \"p\" {\n  summary = \"a: b\"\n}\n", "HCL in a file of YAML"},
 		{"a.yml", "include = [\"b.hcl\"]\nplan \"p\" {\n}\n", "HCL in a file of YAML"},
-		{"a.hcl", strings.Replace(rulePlan, "workload \"chat\"", "workloads \"chat\"", 1), "Unsupported block type"},
+		{"a.hcl", strings.Replace(planstest.RulePlan, "workload \"chat\"", "workloads \"chat\"", 1), "Unsupported block type"},
 		{"a.hcl", "plan \"p\" {\n}\nload \"chat\" {\n  prompt_tokens = 8\n}\nprotocol \"p\" {\n  level \"benchmark\" {\n    workloads = [workload.chat]\n  }\n}\n", "Unsupported block type"},
-		{"a.hcl", strings.Replace(rulePlan, "\nbaseline {", "\nbaselines {", 1), "Unsupported block type"},
+		{"a.hcl", strings.Replace(planstest.RulePlan, "\nbaseline {", "\nbaselines {", 1), "Unsupported block type"},
 	} {
 		res := Bytes(c.name, []byte(c.text), planstest.Registry(), Options{})
 		if len(res.Diagnostics) != 1 || res.Diagnostics[0].Summary != c.want {
@@ -205,7 +205,7 @@ func TestOneSlipOneMessage(t *testing.T) {
 func TestTwoPlansInAFolder(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"plan.hcl", "stricter.hcl"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(rulePlan), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(planstest.RulePlan), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -221,7 +221,7 @@ func TestManyDiagnostics(t *testing.T) {
 	for i := range 30 {
 		fmt.Fprintf(&b, "zz%d = 1\n", i)
 	}
-	res := Bytes("plan.hcl", []byte(b.String()+rulePlan), planstest.Registry(), Options{})
+	res := Bytes("plan.hcl", []byte(b.String()+planstest.RulePlan), planstest.Registry(), Options{})
 	if len(res.Diagnostics.Errs()) != 30 || len(res.DiagnosticsJSON()) < 30 {
 		t.Fatalf("%d errors", len(res.Diagnostics.Errs()))
 	}

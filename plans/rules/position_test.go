@@ -1,4 +1,4 @@
-package load
+package rules_test
 
 import (
 	"fmt"
@@ -10,17 +10,16 @@ import (
 
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/planstest"
 )
 
-// loadRule is rulePlan with another criterion for feature first.
-func loadRule(attribute string) *Result {
-	const old = `criterion "decode" { rule = "chat.tg.gain >= 0.1" }`
-	return Bytes("plan.hcl", []byte(strings.Replace(rulePlan, old, "criterion \"decode\" {\n"+attribute+"\n}", 1)), planstest.Registry(), Options{})
+func loadRule(attribute string) *load.Result {
+	return load.Bytes("plan.hcl", planstest.RulePlanWith(attribute), planstest.Registry(), load.Options{})
 }
 
-// mistakesOnly leaves out the warnings: not all that rulePlan declares is used.
-func mistakesOnly(res *Result) (list lang.Diagnostics) {
+// mistakesOnly leaves out the warnings: not all that planstest.RulePlan declares is used.
+func mistakesOnly(res *load.Result) (list lang.Diagnostics) {
 	for _, d := range res.Diagnostics {
 		if d.Severity == hcl.DiagError {
 			list = append(list, d)
@@ -29,8 +28,8 @@ func mistakesOnly(res *Result) (list lang.Diagnostics) {
 	return list
 }
 
-// ruleLine is the line of rulePlan on which the attribute of loadRule begins.
-var ruleLine = strings.Count(rulePlan[:strings.Index(rulePlan, "criterion")], "\n") + 2
+// ruleLine is the line of planstest.RulePlan on which the attribute of loadRule begins.
+var ruleLine = strings.Count(planstest.RulePlan[:strings.Index(planstest.RulePlan, "criterion")], "\n") + 2
 
 func TestMistakesAreShownWhereTheyStand(t *testing.T) {
 	if ruleLine != 58 {

@@ -1,4 +1,4 @@
-package load
+package rules_test
 
 import (
 	"fmt"
@@ -12,34 +12,9 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/planstest"
 	"github.com/mxflow/mxflow/plans/rules"
 )
-
-// claimText shows a claim: its form, then "input op threshold".
-func claimText(c *plans.Claim) string {
-	if c == nil {
-		return "none"
-	}
-	if c.Input == nil {
-		return string(c.Form)
-	}
-	op := "<"
-	if c.More {
-		op = ">"
-	}
-	if !c.Strict {
-		op += "="
-	}
-	return fmt.Sprintf("%s: %s %s %v", c.Form, c.Input.Path, op, c.Threshold)
-}
-
-func claimsOf(p *plans.Program) string {
-	var list []string
-	for _, l := range p.Leaves {
-		list = append(list, claimText(l.Claim))
-	}
-	return strings.Join(list, "; ")
-}
 
 func TestClaims(t *testing.T) {
 	r := newRules(t)
@@ -111,7 +86,7 @@ func TestClaims(t *testing.T) {
 		p, errs := r.compile(c.rule, "criterion")
 		if len(errs) > 0 {
 			t.Errorf("%s: %v", c.rule, errs)
-		} else if got := claimsOf(p); got != c.want {
+		} else if got := planstest.ClaimsOf(p); got != c.want {
 			t.Errorf("%s\nwant %s\ngot  %s", c.rule, c.want, got)
 		}
 	}
@@ -124,7 +99,7 @@ func TestClaimsOfOtherFeatures(t *testing.T) {
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	if got, want := claimsOf(p), `ratio: feature["second"].chat.tg.change >= 0.1; ratio: feature["first"].chat.tg.gain > 0`; got != want {
+	if got, want := planstest.ClaimsOf(p), `ratio: feature["second"].chat.tg.change >= 0.1; ratio: feature["first"].chat.tg.gain > 0`; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	in := p.Leaves[0].Claim.Input
@@ -276,7 +251,7 @@ func TestSpellingsOfOneClaim(t *testing.T) {
 			got := p.Leaves[0].Claim
 			if got.Form != c.form || got.Input == nil || got.Input.Relation != c.rel || got.More != strings.HasPrefix(op, ">") ||
 				got.Strict != (len(op) == 1) || math.Abs(got.Threshold-limit) > 1e-9*max(1, limit) {
-				t.Fatalf("%s\nis %s, want %s: … %s %v", rule, claimText(got), c.form, op, limit)
+				t.Fatalf("%s\nis %s, want %s: … %s %v", rule, planstest.ClaimText(got), c.form, op, limit)
 			}
 		}
 	}
@@ -314,7 +289,7 @@ func TestClaimsAgreeWithTheirComparisons(t *testing.T) {
 			holds := map[string]bool{"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[l.Op] != l.Negated
 			x := of(l.Claim.Input)
 			if claimed := (x > l.Claim.Threshold) == l.Claim.More; claimed != holds && math.Abs(x-l.Claim.Threshold) > 1e-9 {
-				t.Fatalf("%s of %v and %v is %v, and %s is %v", rule, own, base, holds, claimText(l.Claim), claimed)
+				t.Fatalf("%s of %v and %v is %v, and %s is %v", rule, own, base, holds, planstest.ClaimText(l.Claim), claimed)
 			}
 		}
 	}

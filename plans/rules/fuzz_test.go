@@ -1,4 +1,4 @@
-package load
+package rules_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/planstest"
 	"github.com/mxflow/mxflow/plans/rules"
 )
@@ -73,7 +74,7 @@ func checkProgram(t *testing.T, p *plans.Program, r ruleSet, place string) {
 	checkLogic(t, p.Logic, "")
 	for _, l := range p.Leaves {
 		if c := l.Claim; c.Input != nil && (math.IsNaN(c.Threshold) || math.IsInf(c.Threshold, 0) || c.Form == verdict.LogLevel && c.Threshold <= 0) {
-			t.Errorf("%s claims %s", l.Text, claimText(c))
+			t.Errorf("%s claims %s", l.Text, planstest.ClaimText(c))
 		}
 		for _, o := range []*plans.Operand{l.Left, l.Right} {
 			for _, in := range o.Inputs() {
@@ -100,7 +101,7 @@ func (v visitor) Visit(n *ast.Node) { v(*n) }
 // manyRules is a plan of n rules over 50 workloads of 16 cells each.
 func manyRules(n int) []byte {
 	var b strings.Builder
-	b.WriteString(rulePlan)
+	b.WriteString(planstest.RulePlan)
 	for i := range 50 {
 		fmt.Fprintf(&b, "workload \"w%d\" {\n prompt_tokens = [1, 2, 3, 4]\n output_tokens = [5, 6, 7, 8]\n}\n", i)
 	}
@@ -123,7 +124,7 @@ func manyRules(n int) []byte {
 }
 
 func BenchmarkCompileRules(b *testing.B) {
-	res := Bytes("rules.hcl", manyRules(2000), planstest.Registry(), Options{})
+	res := load.Bytes("rules.hcl", manyRules(2000), planstest.Registry(), load.Options{})
 	if !res.OK() {
 		b.Fatal(planstest.Text(&res.Findings))
 	}
@@ -138,7 +139,7 @@ func BenchmarkCompileRules(b *testing.B) {
 // gate that reads the feature of the one before.
 func BenchmarkCompileRulesOfManyPhases(b *testing.B) {
 	var s strings.Builder
-	s.WriteString(rulePlan)
+	s.WriteString(planstest.RulePlan)
 	for i := range 990 {
 		fmt.Fprintf(&s, "phase \"p%d\" {\n", i)
 		if i > 0 {
@@ -147,7 +148,7 @@ func BenchmarkCompileRulesOfManyPhases(b *testing.B) {
 		fmt.Fprintf(&s, " feature \"f%d\" {\n  set = { moe = \"routed\" }\n  criterion \"c\" { rule = \"chat.tg.gain >= 0.1\" }\n }\n", i)
 		fmt.Fprintf(&s, " gate {\n  rule \"r\" { expr = \"feature[\\\"f%d\\\"].accepted\" }\n }\n}\n", max(0, i-1))
 	}
-	res := Bytes("rules.hcl", []byte(s.String()), planstest.Registry(), Options{})
+	res := load.Bytes("rules.hcl", []byte(s.String()), planstest.Registry(), load.Options{})
 	if !res.OK() {
 		b.Fatal(planstest.Text(&res.Findings))
 	}

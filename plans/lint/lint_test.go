@@ -1,4 +1,4 @@
-package load
+package lint_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/plans/lang"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/planstest"
 )
 
@@ -19,7 +20,7 @@ func TestWarningsPointAtTheComparison(t *testing.T) {
 		{`  rule = "chat.tg.gain >= ${10}"`, "58:11-32 Implausible for the unit"},
 	} {
 		var got []string
-		for _, d := range loadRule(c.attribute).Diagnostics {
+		for _, d := range load.Bytes("plan.hcl", planstest.RulePlanWith(c.attribute), planstest.Registry(), load.Options{}).Diagnostics {
 			if !strings.HasPrefix(d.Summary, "Unused") && d.Summary != "Nothing is qualified" {
 				got = append(got, fmt.Sprintf("%d:%d-%d %s", d.Subject.Start.Line, d.Subject.Start.Column, d.Subject.End.Column, d.Summary))
 			}
@@ -57,17 +58,17 @@ phase:
               chat.e2e.gain >= 0.1
                 and chat.ttft <= 0.25
 `
-	broken := Bytes("plan.yaml", []byte(src), planstest.Registry(), Options{})
+	broken := load.Bytes("plan.yaml", []byte(src), planstest.Registry(), load.Options{})
 	if got := places(broken); got != "20:51-62 Level not in the protocol" {
 		t.Errorf("got %s\n%s", got, planstest.Text(&broken.Findings))
 	}
-	sound := Bytes("plan.yaml", []byte(strings.Replace(src, "levels[''x''] == 1 ", "chat.tg < 0", 1)), planstest.Registry(), Options{})
+	sound := load.Bytes("plan.yaml", []byte(strings.Replace(src, "levels[''x''] == 1 ", "chat.tg < 0", 1)), planstest.Registry(), load.Options{})
 	if got := places(sound); got != "19:49-65 Implausible for the unit; 20:51-62 Comparison can never hold; 24:21-38 Implausible for the unit" {
 		t.Errorf("got %s\n%s", got, planstest.Text(&sound.Findings))
 	}
 }
 
-func places(r *Result) string {
+func places(r *load.Result) string {
 	var list []string
 	for _, d := range r.Diagnostics {
 		list = append(list, fmt.Sprintf("%d:%d-%d %s", d.Subject.Start.Line, d.Subject.Start.Column, d.Subject.End.Column, d.Summary))
@@ -80,20 +81,24 @@ func places(r *Result) string {
 func TestIncludedBlocksMayBeUnused(t *testing.T) {
 	dir := t.TempDir()
 	shared := "engine \"openai\" \"spare\" {\n  process {\n    command = [\"serve\"]\n  }\n}\n"
-	for name, text := range map[string]string{"shared.hcl": shared, "plan.hcl": "include = [\"shared.hcl\"]\n" + rulePlan} {
+	for name, text := range map[string]string{"shared.hcl": shared, "plan.hcl": "include = [\"shared.hcl\"]\n" + planstest.RulePlan} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	res := Path(filepath.Join(dir, "plan.hcl"), planstest.Registry(), Options{})
-	if got := summaries(res); got != "Unused workload | Nothing is qualified" {
+	res := load.Path(filepath.Join(dir, "plan.hcl"), planstest.Registry(), load.Options{})
+	var found []string
+	for _, d := range res.Diagnostics {
+		found = append(found, d.Summary)
+	}
+	if got := strings.Join(found, " | "); got != "Unused workload | Nothing is qualified" {
 		t.Errorf("got %s\n%s", got, planstest.Text(&res.Findings))
 	}
 }
 
 // TestAllRivals: all that try values of one knob are named, in one warning.
 func TestAllRivals(t *testing.T) {
-	src, err := os.ReadFile("testdata/warnings/rivals.hcl")
+	src, err := os.ReadFile("../load/testdata/warnings/rivals.hcl")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +111,7 @@ func TestAllRivals(t *testing.T) {
 }
 `
 	text := strings.TrimSuffix(strings.TrimSpace(string(src)), "}") + again
-	res := Bytes("rivals.hcl", []byte(text), planstest.Registry(), Options{})
+	res := load.Bytes("rivals.hcl", []byte(text), planstest.Registry(), load.Options{})
 	var details []string
 	for _, d := range res.Diagnostics {
 		if d.Summary == "Rivals for one knob" {
@@ -127,7 +132,7 @@ func slips(t *testing.T, criterion, expect string) (said []string) {
 	if expect != "" {
 		text += fmt.Sprintf("    hypothesis {\n      metric = \"chat.ttft\"\n      expect = %q\n      because = \"of it\"\n    }\n", expect)
 	}
-	res := Bytes("plan.hcl", []byte(strings.Replace(rulePlan, plain, text, 1)), planstest.Registry(), Options{})
+	res := load.Bytes("plan.hcl", []byte(strings.Replace(planstest.RulePlan, plain, text, 1)), planstest.Registry(), load.Options{})
 	if !res.OK() {
 		t.Fatalf("%q %q: %s", criterion, expect, planstest.Text(&res.Findings))
 	}

@@ -1,4 +1,4 @@
-package load
+package rules_test
 
 import (
 	"fmt"
@@ -8,96 +8,12 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/load"
 	"github.com/mxflow/mxflow/plans/planstest"
 	"github.com/mxflow/mxflow/plans/rules"
 )
 
-// rulePlan declares one of everything that a rule can address.
-const rulePlan = `plan "rules" {}
-engine "embedded" "tiny" {}
-knob "moe" {
-  default = "all"
-  value "all" {
-    env = { MOE = "all" }
-    must_see { log = ["*all experts*"] }
-  }
-  value "routed" {
-    env = { MOE = "routed" }
-    must_see { log = ["*routed experts*"] }
-  }
-}
-workload "chat" {
-  prompt_tokens = 2048
-  output_tokens = 32
-}
-workload "outs" {
-  prompt_tokens = 64
-  output_tokens = [32, 64]
-}
-workload "lens" {
-  prompt_tokens = [128, 512]
-  output_tokens = [16, 32]
-}
-workload "unsent" {
-  prompt_tokens = 1
-  output_tokens = 1
-}
-target "llamacpp" {
-  metrics = { chat = { pp = 2449.83, tg = 57.85 } }
-}
-protocol "standard" {
-  level "smoke" {
-    prompt = "?"
-    expect = "!"
-  }
-  level "kernels" {
-    from = ["log"]
-  }
-  level "benchmark" {
-    workloads = [workload.chat, workload.outs, workload.lens]
-  }
-}
-protocol "quick" {
-  level "benchmark" {
-    workloads = [workload.chat]
-  }
-}
-baseline {
-  engine   = engine.embedded.tiny
-  protocol = protocol.standard
-}
-phase "one" {
-  feature "first" {
-    set = { moe = "routed" }
-    criterion "decode" { rule = "chat.tg.gain >= 0.1" }
-  }
-}
-phase "two" {
-  after = [phase.one]
-  feature "second" {
-    set = { moe = "routed" }
-    criterion "decode" { rule = "chat.tg.gain >= 0.1" }
-  }
-  feature "third" {
-    set      = { moe = "routed" }
-    protocol = protocol.quick
-    criterion "decode" { rule = "chat.tg.gain >= 0.1" }
-  }
-}
-phase "three" {
-  after_decided = [phase.two]
-  feature "fourth" {
-    set = { moe = "routed" }
-    criterion "decode" { rule = "chat.tg.gain >= 0.1" }
-  }
-}
-phase "empty" {
-  after = [phase.three]
-  step "exec" "build" { command = ["true"] }
-}
-`
-
-// rules compiles against rulePlan. The places are "criterion" (of first), and
+// rules compiles against planstest.RulePlan. The places are "criterion" (of first), and
 // the gates of the phases.
 type ruleSet struct {
 	ns     *rules.Namespace
@@ -106,7 +22,7 @@ type ruleSet struct {
 
 func newRules(t testing.TB) ruleSet {
 	t.Helper()
-	res := Bytes("rules.hcl", []byte(rulePlan), planstest.Registry(), Options{})
+	res := load.Bytes("rules.hcl", []byte(planstest.RulePlan), planstest.Registry(), load.Options{})
 	if !res.OK() {
 		t.Fatal(planstest.Text(&res.Findings))
 	}
@@ -315,14 +231,14 @@ func TestGatesReadWhatIsDecidedBefore(t *testing.T) {
 }
 
 // withRule is the fixture of workloads with another rule in one criterion.
-func withRule(t *testing.T, rule, suite string) *Result {
+func withRule(t *testing.T, rule, suite string) *load.Result {
 	t.Helper()
-	src, err := os.ReadFile("testdata/valid/workloads.hcl")
+	src, err := os.ReadFile("../load/testdata/valid/workloads.hcl")
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := strings.Replace(string(src), "gpu.power_w.change <= 0.05 and host.cpu_share < 0.9", rule, 1)
-	return Bytes("testdata/valid/plan.hcl", []byte(text), planstest.Registry(), Options{Suite: suite})
+	return load.Bytes("../load/testdata/valid/plan.hcl", []byte(text), planstest.Registry(), load.Options{Suite: suite})
 }
 
 func TestAddressesOfCells(t *testing.T) {
@@ -367,7 +283,7 @@ func TestAddressesOfCells(t *testing.T) {
 		res := withRule(t, rule, "")
 		var got, detail string
 		for _, d := range res.Diagnostics.Errs() {
-			got += "error " + strings.TrimPrefix(d.Error(), "testdata/valid/plan.hcl:")
+			got += "error " + strings.TrimPrefix(d.Error(), "../load/testdata/valid/plan.hcl:")
 		}
 		for _, d := range res.Diagnostics {
 			if d.Severity == 1 {
@@ -478,8 +394,8 @@ func TestRulesSayWhatWasMeant(t *testing.T) {
 }
 
 func TestReferenceInQuotes(t *testing.T) {
-	text := strings.Replace(rulePlan, "feature \"first\" {\n", "feature \"first\" {\n    builds_on = \"accepted\"\n", 1)
-	res := Bytes("plan.hcl", []byte(text), planstest.Registry(), Options{})
+	text := strings.Replace(planstest.RulePlan, "feature \"first\" {\n", "feature \"first\" {\n    builds_on = \"accepted\"\n", 1)
+	res := load.Bytes("plan.hcl", []byte(text), planstest.Registry(), load.Options{})
 	if len(res.Diagnostics) == 0 || !strings.Contains(res.Diagnostics[0].Detail, "Write accepted, without quotes.") {
 		t.Errorf("%s", planstest.Text(&res.Findings))
 	}
