@@ -1,7 +1,6 @@
-// Package steps does the work of the graph's nodes, one file a kind of step or
-// level: it starts engines, sends requests, reads logs, runs commands, and
-// hands what it saw to gates. It knows plans and engines; it does not schedule
-// and does not decide.
+// Package steps wires the rooms below it: which step decides which node of a graph,
+// what the steps of one apply share, and which kinds of steps, levels and blocks of an
+// engine a plan may have. It starts nothing, schedules nothing and decides nothing.
 package steps
 
 import (
