@@ -120,15 +120,15 @@ func (l *caseLoader) decodeMeasurement(f *eval.Body, p eval.Pair, in *plans.Inpu
 			}
 			m.by, _ = l.numberIn(e.V, e.At, e.Key, unit)
 		case e.Key == "spread":
-			if n, ok := f.AsNumber(e.V, e.At, "spread", 0, 10); ok {
+			if n, ok := eval.AsNumber(f.Scope.Report, e.V, e.At, "spread", 0, 10); ok {
 				m.spread = &n
 			}
 		case e.Key == "launches":
-			if n, ok := f.AsWhole(e.V, e.At, "launches", 1, mostGiven); ok {
+			if n, ok := eval.AsWhole(f.Scope.Report, e.V, e.At, "launches", 1, mostGiven); ok {
 				m.launches = &n
 			}
 		case e.Key == "requests":
-			if n, ok := f.AsWhole(e.V, e.At, "requests", 1, plans.MaxRequests); ok {
+			if n, ok := eval.AsWhole(f.Scope.Report, e.V, e.At, "requests", 1, plans.MaxRequests); ok {
 				m.requests = n
 			}
 		default:

@@ -481,7 +481,7 @@ func (l *caseLoader) decodeNoise(f *eval.Body, g *GivenFeature, ft *plans.Featur
 				l.Fail(e.KeyAt, "unknown-reference", "Unknown name in noise", "noise has sd, the standard deviation of the logs of launches, and df, its degrees of freedom; there is no %q.", e.Key)
 				continue
 			}
-			*into, has[i] = f.AsNumber(e.V, e.At, e.Key, least, most)
+			*into, has[i] = eval.AsNumber(f.Scope.Report, e.V, e.At, e.Key, least, most)
 		}
 		if !has[0] || !has[1] {
 			if ok && len(entries) < 2 {

@@ -167,50 +167,46 @@ func (f *Body) Pairs(name string) []Pair {
 }
 
 func (f *Body) Number(name string, fallback, least, most float64) float64 {
-	v, ok := f.Value(name)
-	if !ok {
-		return fallback
+	if v, ok := f.Value(name); ok {
+		if n, ok := AsNumber(f.Scope.Report, v, f.At(name), name, least, most); ok {
+			return n
+		}
 	}
-	n, ok := f.AsNumber(v, f.At(name), name, least, most)
-	if !ok {
-		return fallback
-	}
-	return n
+	return fallback
 }
 
-func (f *Body) AsNumber(v cty.Value, at hcl.Range, name string, least, most float64) (float64, bool) {
+// AsNumber is a value as a number within bounds; what is wrong with it is reported.
+func AsNumber(r *lang.Report, v cty.Value, at hcl.Range, name string, least, most float64) (float64, bool) {
 	if v.IsNull() || v.Type() != cty.Number {
-		f.Scope.Fail(at, "wrong-type", "Wrong type for "+name, "%s takes a number; this is %s.", name, lang.Describe(v))
+		r.Fail(at, "wrong-type", "Wrong type for "+name, "%s takes a number; this is %s.", name, lang.Describe(v))
 		return 0, false
 	}
 	n, _ := v.AsBigFloat().Float64()
 	if n < least || n > most {
-		f.Scope.Fail(at, "invalid-value", "Invalid "+name, "%s is between %v and %v; this is %v.", name, least, most, n)
+		r.Fail(at, "invalid-value", "Invalid "+name, "%s is between %v and %v; this is %v.", name, least, most, n)
 		return 0, false
 	}
 	return n, true
 }
 
 func (f *Body) Whole(name string, fallback, least, most int) int {
-	v, ok := f.Value(name)
-	if !ok {
-		return fallback
+	if v, ok := f.Value(name); ok {
+		if n, ok := AsWhole(f.Scope.Report, v, f.At(name), name, least, most); ok {
+			return n
+		}
 	}
-	n, ok := f.AsWhole(v, f.At(name), name, least, most)
-	if !ok {
-		return fallback
-	}
-	return n
+	return fallback
 }
 
-func (f *Body) AsWhole(v cty.Value, at hcl.Range, name string, least, most int) (int, bool) {
+// AsWhole is AsNumber for whole numbers.
+func AsWhole(r *lang.Report, v cty.Value, at hcl.Range, name string, least, most int) (int, bool) {
 	if v.IsNull() || v.Type() != cty.Number {
-		f.Scope.Fail(at, "wrong-type", "Wrong type for "+name, "%s takes a whole number; this is %s.", name, lang.Describe(v))
+		r.Fail(at, "wrong-type", "Wrong type for "+name, "%s takes a whole number; this is %s.", name, lang.Describe(v))
 		return 0, false
 	}
 	n, _ := v.AsBigFloat().Float64()
 	if n != math.Trunc(n) || n < float64(least) || n > float64(most) {
-		f.Scope.Fail(at, "invalid-value", "Invalid "+name, "%s is a whole number between %d and %d; this is %v.", name, least, most, n)
+		r.Fail(at, "invalid-value", "Invalid "+name, "%s is a whole number between %d and %d; this is %v.", name, least, most, n)
 		return 0, false
 	}
 	return int(n), true
@@ -222,14 +218,14 @@ const maxElements = 64
 // Wholes is one whole number, or a list of different ones.
 func (f *Body) Wholes(name string, least, most int) (ns []int, list bool) {
 	return oneOrMany(f, name, "a whole number", func(v cty.Value, at hcl.Range) (int, bool) {
-		return f.AsWhole(v, at, name, least, most)
+		return AsWhole(f.Scope.Report, v, at, name, least, most)
 	})
 }
 
 // Numbers is wholes for numbers that may have a fraction.
 func (f *Body) Numbers(name string, least, most float64) (ns []float64, list bool) {
 	return oneOrMany(f, name, "a number", func(v cty.Value, at hcl.Range) (float64, bool) {
-		return f.AsNumber(v, at, name, least, most)
+		return AsNumber(f.Scope.Report, v, at, name, least, most)
 	})
 }
 

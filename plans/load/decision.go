@@ -87,7 +87,7 @@ func decodeBounds(f *eval.Body, name string, least, most int) (int, int) {
 	for _, p := range pairs {
 		switch p.Key {
 		case "min", "max":
-			if n, ok := f.AsWhole(p.V, p.At, name+"."+p.Key, 1, mostLaunches); ok {
+			if n, ok := eval.AsWhole(f.Scope.Report, p.V, p.At, name+"."+p.Key, 1, mostLaunches); ok {
 				written[p.Key] = n
 			}
 		default:

@@ -173,8 +173,7 @@ func (s *settling) count(expr hcl.Expression, outer map[string]cty.Value) (round
 	if !ok {
 		return nil, false
 	}
-	f := eval.Body{Scope: s.Scope}
-	n, ok := f.AsWhole(v, expr.Range(), "count", 0, maxInstances)
+	n, ok := eval.AsWhole(s.Report, v, expr.Range(), "count", 0, maxInstances)
 	if !ok {
 		return nil, false
 	}
