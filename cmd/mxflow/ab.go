@@ -56,7 +56,7 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid, 3 inconclu
 	}
 	f := c.Flags()
 	f.StringVar(&q.A, "a", "", "command that starts the server as it is")
-	f.StringVar(&q.B, "b", "", "command that starts it as it might become")
+	f.StringVar(&q.B, "b", "", "candidate command")
 	f.StringArrayVar(&q.Env, "env", nil, "NAME=value for both (repeatable)")
 	f.StringVar(&q.URL, "url", "", "where both listen, such as http://localhost:8000, for commands that always take the same port")
 	f.StringVar(&q.AURL, "a-url", "", "instead of --a: a server that runs already; nothing can be decided then")
@@ -73,7 +73,7 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid, 3 inconclu
 	f.StringVar(&q.Metric, "metric", "tg", "what is compared: tg, pp, ttft, tpot, itl, e2e, tg_total or pp_total")
 	f.StringVar(&q.Claimed, "claim", "", "what B is to show: '+10%' is at least 10% more of the metric, '-3%' at most 3% less (default: no more than 3% worse)")
 	f.IntVar(&q.Launches, "launches", 0, fmt.Sprintf("most launches of each (default: %d)", ab.UsualLaunches))
-	f.BoolVar(&q.Quick, "quick", false, "one launch of each; the same command without it goes on from there")
+	f.BoolVar(&q.Quick, "quick", false, "one launch of each; the same command without it continues from there")
 	f.StringArrayVar(&q.MustSeeA, "must-see-a", nil, "glob of a line that A must log, and B must not, such as '*Marlin backend*' (repeatable)")
 	f.StringArrayVar(&q.MustSeeB, "must-see-b", nil, "glob of a line that B must log, and A must not (repeatable)")
 	f.StringSliceVar(&q.Changes, "changes", nil, "observations that are meant to differ, such as moe_kernel (nothing is measured again for it)")

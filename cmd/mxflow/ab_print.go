@@ -85,7 +85,7 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 	switch {
 	case end.Reason.Code == code.Interrupted:
 		r.Said = fmt.Sprintf("Interrupted: %s of A and %d of B are on record.", count(len(r.A.Launches), "launch"), len(r.B.Launches))
-		r.Advice = []string{"The same command goes on where it stopped."}
+		r.Advice = []string{"Run the same command again to resume."}
 		return
 	case r.Verdict == verdict.Pass:
 		r.Said = "B " + q.Claim.Says(label) + "."
@@ -160,7 +160,7 @@ func whichWay(r *ab.Result, c ab.Claim) string {
 // openAdvice says what would settle what stayed open.
 func openAdvice(r *ab.Result, q *ab.Question) {
 	if q.Quick {
-		r.Advice = append(r.Advice, "The same command without --quick goes on from these launches.")
+		r.Advice = append(r.Advice, "The same command without --quick continues from these launches.")
 		return
 	}
 	o, known := r.Open(q)
@@ -168,13 +168,13 @@ func openAdvice(r *ab.Result, q *ab.Question) {
 	case !known:
 		return
 	case o.Settling > 0:
-		r.Advice = append(r.Advice, fmt.Sprintf("%d launches of each would probably settle it: launches vary by %s, and B is %s from the claim. The same command with --launches %d goes on from these.", o.Settling, percent(o.Spread), percent(o.Gap), o.Settling))
+		r.Advice = append(r.Advice, fmt.Sprintf("%d launches of each would probably settle it: launch-to-launch variance is %s and B is %s from the threshold. The same command with --launches %d continues from these.", o.Settling, percent(o.Spread), percent(o.Gap), o.Settling))
 		return
 	}
 	if share, busy := r.Busy(); busy {
 		r.Advice = append(r.Advice, fmt.Sprintf("The machine's processors were %.0f%% busy while it was measured. If that is more than the servers take, something else ran here.", 100*share))
 	}
-	r.Advice = append(r.Advice, fmt.Sprintf("Launches vary by %s, so that %d of each tell B from the claim where it is %s off; it is %s off. Make starts more alike (clocks, other load, warm-up), or claim what these launches show.", percent(o.Spread), o.Last, percent(o.Resolves), percent(o.Gap)))
+	r.Advice = append(r.Advice, fmt.Sprintf("Launch-to-launch variance is %s: %d launches per arm resolve %s, and B is %s from the threshold. Reduce the variance (clocks, other load, warm-up) or allow more launches.", percent(o.Spread), o.Last, percent(o.Resolves), percent(o.Gap)))
 }
 
 // percent is a share without its sign: "19.3%", and more digits of a small one.
@@ -238,11 +238,11 @@ func (s *abShow) numbers(r *ab.Result) {
 	}
 	fmt.Fprintln(s.stdout, text)
 	if r.Low != nil && r.Verdict.Decided() {
-		pass, fail := *r.Low, *r.High
+		low, high := "passes", "fails"
 		if s.q.Claim.Lower() {
-			pass, fail = fail, pass
+			low, high = high, low
 		}
-		fmt.Fprintf(s.stdout, "On these launches a claim of %s would just pass, and one of %s just fail.\n", tell.Percent(pass, 1), tell.Percent(fail, 1))
+		fmt.Fprintf(s.stdout, "From this data a threshold of %s or lower %s, %s or higher %s.\n", tell.Percent(*r.Low, 1), low, tell.Percent(*r.High, 1), high)
 	}
 }
 
@@ -377,7 +377,7 @@ func (s *abShow) differing(r *ab.Result) {
 	for _, d := range r.Differs {
 		intended := d.Intended
 		if intended == "" {
-			intended = "not as far as mxflow knows"
+			intended = "not declared"
 		}
 		rows = append(rows, []string{"  " + d.What, imported.Printable(table.Fit(d.A, 40)), imported.Printable(table.Fit(d.B, 40)), intended})
 	}
@@ -466,7 +466,7 @@ func chanceLeft(chance float64) string {
 	if chance < leastChance {
 		return fmt.Sprintf("more launches would hardly have told (in less than %s of cases)", percent(leastChance))
 	}
-	return fmt.Sprintf("more launches would have told with a chance of %s", percent(chance))
+	return fmt.Sprintf("more launches had a %s chance of deciding", percent(chance))
 }
 
 // testWords are how the numbers were decided.
@@ -494,7 +494,7 @@ func testWords(t *verdict.Test) string {
 		text += "\n" + chanceLeft(look.Chance) + ", so it stopped"
 	case verdict.StopPass:
 		if len(t.Plan) == 0 || look.N < t.Plan[len(t.Plan)-1] {
-			text += "\nit stopped early where it passed, so that the estimate leans upwards: quote the bounds"
+			text += "\nit stopped early at a pass, so the estimate leans upwards: quote the bounds"
 		}
 	}
 	if t.Floor > 0 {

@@ -27,7 +27,7 @@ func TestTestWords(t *testing.T) {
 	}{
 		"screened":     {verdict.StopScreen, 1, 0, "screened: one launch of each"},
 		"not screened": {verdict.StopEnd, 1, 0, "none: one launch of each"},
-		"futile":       {verdict.StopFutile, 4, 0.032, "more launches would have told with a chance of 3.2%, so it stopped"},
+		"futile":       {verdict.StopFutile, 4, 0.032, "more launches had a 3.2% chance of deciding, so it stopped"},
 		"hopeless":     {verdict.StopFutile, 4, 1e-9, "more launches would hardly have told (in less than 0.1% of cases), so it stopped"},
 	} {
 		got := testWords(&verdict.Test{Form: verdict.Ratio, Stop: c.stop, Looks: []verdict.Look{{N: c.n, Chance: c.chance}}})
@@ -120,7 +120,7 @@ func TestABToKnow(t *testing.T) {
 
 // What more launches would show is said of as many as were asked for.
 func TestABAdviceOfTwelveLaunches(t *testing.T) {
-	for launches, want := range map[int]string{0: "so that 8 of each", 12: "so that 12 of each"} {
+	for launches, want := range map[int]string{0: "8 launches per arm resolve", 12: "12 launches per arm resolve"} {
 		claim, err := ab.ParseClaim("tg", "+1%")
 		if err != nil {
 			t.Fatal(err)

@@ -80,7 +80,7 @@ A run's value is the median of its requests; the table has the mean of the runs,
 in logs). Runs on one server say how steady it is, and nothing of what another
 start of it would do: compare two variants with a plan, which starts them anew.
 
-Prompts are new in every run and unique from their first token on, so that no
+Prompts are new in every run and unique from their first token on, so no
 prefix cache answers them; what a server had cached all the same, a client that
 could not keep up, or a concurrency that was never reached makes the result
 invalid (exit status 2), with the cause.`,
@@ -202,7 +202,7 @@ func (b *benchFlags) check(c *cobra.Command) error {
 				return b.wrong(list.flag, "%d is not between %d and %d", v, list.least, list.top)
 			}
 			if slices.Contains(list.values[:i], v) {
-				return b.wrong(list.flag, "%d stands there twice", v)
+				return b.wrong(list.flag, "%d is listed twice", v)
 			}
 		}
 	}
@@ -211,7 +211,7 @@ func (b *benchFlags) check(c *cobra.Command) error {
 			return b.wrong("rate", "%v is not between 0 and %d requests a second", r, benchMany)
 		}
 		if slices.Contains(b.rate[:i], r) {
-			return b.wrong("rate", "%v stands there twice", r)
+			return b.wrong("rate", "%v is listed twice", r)
 		}
 	}
 	set := c.Flags().Changed

@@ -300,7 +300,7 @@ func unlike(then, now *bench.Result) (list []string) {
 			list = append(list, c.Label+" was measured only then")
 		}
 	}
-	return append(list, "whether machine, driver, packages and flags of the server were the same stands in neither result")
+	return append(list, "neither result records machine, driver, packages or server flags: they may differ")
 }
 
 func hasCell(r *bench.Result, label string) bool {

@@ -273,7 +273,7 @@ func (p processorTime) othersSince(before processorTime, own, wall time.Duration
 // that others use.
 func TestExamplesAreExcusedForNoiseOnly(t *testing.T) {
 	const (
-		spread = "feature.f: inconclusive: decode: 8 launches an arm could not tell"
+		spread = "feature.f: inconclusive: decode: 8 launches per arm could not tell"
 		absent = "phase.p: inconclusive: memory: the engine has no engine.memory_gb"
 	)
 	stat := func(worked, idle string) string {

@@ -326,7 +326,7 @@ func (a *app) printExplanation(e *explanation) {
 		if s.Alternatives > 1 {
 			share = fmt.Sprintf(", shared by %d alternatives", s.Alternatives)
 		}
-		fmt.Fprintf(a.stdout, "  errors    a false pass in at most %.3g%%%s, a false fail in at most %.3g%%; %s an arm\n",
+		fmt.Fprintf(a.stdout, "  errors    a false pass in at most %.3g%%%s, a false fail in at most %.3g%%; %s per arm\n",
 			100*s.FalsePass, share, 100*s.FalseFail, launchRange(d.Decision))
 	}
 	if len(e.Starts) > 0 {
@@ -485,7 +485,7 @@ func (a *app) printBeside(e *explanation, told *told) {
 	}
 	for i, note := range told.Once(e.Notes...) {
 		if i == 0 {
-			fmt.Fprintln(a.stdout, "\nTo know:")
+			fmt.Fprintln(a.stdout, "\nNotes:")
 		}
 		a.paragraph("  ", tell.Capital(tell.Stop(note)))
 	}
@@ -806,7 +806,7 @@ func unmarked(d *ledger.Decision) []verdict.Reason {
 func atMinute(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
 // goesOn is what a comparison is called that more launches are made for.
-const goesOn = "it goes on with more launches"
+const goesOn = "continue with more launches"
 
 // noMore is why no more launches are made for what a rule left open, of the set of
 // which it is the one at i; empty where more are.

@@ -483,7 +483,7 @@ func levelsSaid(st *store.Store, t *verdict.Test) (said []string) {
 			s += ": " + share
 		}
 		if len(t.Plan) > 0 {
-			s += fmt.Sprintf(". Looks were planned at %s an arm", looksWord(t.Plan))
+			s += fmt.Sprintf(". Looks were planned at %s per arm", looksWord(t.Plan))
 		}
 		said = append(said, s+".")
 	}
@@ -538,7 +538,7 @@ func stopSaid(t *verdict.Test, ended string) []string {
 	return []string{fmt.Sprintf("It ended in a way that this version does not know: %q.", t.Stop)}
 }
 
-// lastLookOf is how many launches the last look is of: "3 launches an arm".
+// lastLookOf is how many launches the last look is of: "3 launches per arm".
 func lastLookOf(t *verdict.Test) string {
 	n := 0
 	if len(t.Looks) > 0 {
@@ -547,7 +547,7 @@ func lastLookOf(t *verdict.Test) string {
 	if t.Against == "" {
 		return count(n, "launch")
 	}
-	return count(n, "launch") + " an arm"
+	return count(n, "launch") + " per arm"
 }
 
 // latched says that launches behind the look that decided change nothing.
@@ -569,7 +569,7 @@ func intervalSaid(s scale) (text, plain string) {
 		return "", ""
 	}
 	l := t.Looks[len(t.Looks)-1]
-	plain = fmt.Sprintf("It is %s, interval %s to %s.", s.text(s.own(l.Estimate)), s.text(*t.Low), s.text(*t.High))
+	plain = fmt.Sprintf("Estimate %s, interval %s to %s.", s.text(s.own(l.Estimate)), s.text(*t.Low), s.text(*t.High))
 	if t.Stop == verdict.StopPass {
 		return plain + flatters, plain
 	}
@@ -634,13 +634,13 @@ func changeSaid(s scale) string {
 	needed := s.own(gates.Needed(t, l))
 	switch t.Stop {
 	case verdict.StopPass:
-		return fmt.Sprintf("A threshold %s %s would have passed at this look too; %s %s on it would have failed, and between the two it would have gone on.",
+		return fmt.Sprintf("A threshold %s %s would have passed at this look too, %s %s on failed, in between continued.",
 			upTo, s.text(pass), from, s.text(fail))
 	case verdict.StopFail:
 		return fmt.Sprintf("With a threshold %s %s these launches would have passed, and short of %s they would not have failed; with the threshold as it is, an estimate of %s would have passed.",
 			upTo, s.text(pass), s.text(fail), s.text(needed))
 	}
-	return fmt.Sprintf("With a threshold %s %s it would have passed at this look, and %s %s on it would have failed; with the threshold as it is, an estimate of %s would have passed.",
+	return fmt.Sprintf("A threshold %s %s would have passed at this look, %s %s on failed; with the threshold as it is, an estimate of %s would have passed.",
 		upTo, s.text(pass), from, s.text(fail), s.text(needed))
 }
 
@@ -660,7 +660,7 @@ func moreSaid(s scale) string {
 		most = t.Plan[len(t.Plan)-1]
 	}
 	n := gates.SettledBy(t, l)
-	at := "launches an arm"
+	at := "launches per arm"
 	if t.Against == "" {
 		at = "launches"
 	}

@@ -154,7 +154,7 @@ workload "chat" {
   warmup        = 1
   max_lag       = "1m"
 }
-# Answers are longer than the model's text, so that a draft finds its beginning.
+# Answers are longer than the model's text, so a draft finds its beginning.
 workload "busy" {
   prompt_tokens = 40
   output_tokens = 96
@@ -321,7 +321,7 @@ func (f foreignEngine) cell(t *testing.T, l foreignLaunch, cell string, tokens f
 	length, rate, first := median("accept_length"), median("accept_rate"), median("accept_pos0")
 	t.Logf("launch %s: %s: accept_length %.2f, accept_rate %.2f, accept_pos0 %.2f", l.ID, cell, length, rate, first)
 	if length < 2 || !(rate > 0 && rate <= 1) || !(first > 0 && first <= 1) {
-		t.Errorf("launch %s: %s is of a text that repeats itself, so that drafts are accepted", l.ID, cell)
+		t.Errorf("launch %s: %s is of a text that repeats itself, so drafts are accepted", l.ID, cell)
 	}
 	if got := median("cached_tokens"); got != 0 {
 		t.Errorf("launch %s: %v tokens of prompts of %s were cached", l.ID, got, cell)

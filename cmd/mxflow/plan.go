@@ -136,7 +136,7 @@ func (a *app) printPreview(p *plans.Plan, preview []runtime.Planned, e apply.Est
 	case e.Recorded:
 		fmt.Fprintf(a.stdout, "\n%s, about %s from recorded launches, if every gate passes.\n", launchCount(e), timeOf(e))
 	default:
-		fmt.Fprintf(a.stdout, "\n%s, if every gate passes. About %s, but some variants were never launched: %d s is assumed for each of theirs, and what rates and durations take.\n", launchCount(e), timeOf(e), apply.AssumedSeconds)
+		fmt.Fprintf(a.stdout, "\n%s, if every gate passes. About %s, assuming %d s for each launch of a variant that was never launched.\n", launchCount(e), timeOf(e), apply.AssumedSeconds)
 	}
 }
 

@@ -312,7 +312,7 @@ func signals(ctx context.Context, stderr io.Writer) (soft, hard context.Context,
 				return
 			case s := <-c:
 				if n == 1 {
-					fmt.Fprintf(stderr, "\n%s: stopping the engine in order; once more stops it at once\n", s)
+					fmt.Fprintf(stderr, "\n%s: shutting down the engine; press Ctrl-C again to kill it\n", s)
 					stopSoft()
 				} else {
 					stopHard()

@@ -34,14 +34,14 @@ func (a *app) auditReplayCommand() *cobra.Command {
 		Short: "Decide every recorded feature and gate again from raw data, and compare",
 		Long: `Decides every recorded decision about features and gates again, also those that
 others took the place of: metrics from the raw samples that were kept, rules from
-the plan that the run recorded, launch noise from the launches before the session.
+the plan that the run recorded, launch-to-launch variance from the launches before the session.
 Every verdict of a rule or a comparison has to come out the same, and every number
 bit for bit (within 1e-9 where it was recorded on another architecture). Nothing is
 started and nothing is written.
 
 Exit status: 0 everything agrees; 2 something came out otherwise, which is listed;
 3 nothing could be decided again, or not all that stands: its plan cannot be compiled
-any more, so that only the tests that it recorded were computed again; 4 the ledger is
+any more, so only the tests that it recorded were computed again; 4 the ledger is
 damaged, or raw data are missing or damaged; 1 wrong usage.
 
 --plan CHANGED decides the same evidence by another plan's rules, thresholds and
@@ -235,7 +235,7 @@ func changedSaid(ofGates, total verdict.Verdict, open, unmeasured []string) stri
 	}
 	said := "Every gate of the changed plan would have passed"
 	if len(unmeasured) > 0 {
-		said += fmt.Sprintf(", but %s %s never measured, so that an apply would measure first: %s", verdict.And(unmeasured), plural(len(unmeasured), "was", "were"), total)
+		said += fmt.Sprintf(", but %s %s never measured, so an apply would measure first: %s", verdict.And(unmeasured), plural(len(unmeasured), "was", "were"), total)
 	}
 	said += "."
 	if len(open) > 0 {

@@ -105,7 +105,7 @@ func statusRows(st *store.Store) [][]string {
 		case !r.Locked.IsZero():
 			row[2], row[3] = "locked", tell.Line(r.Locked)
 			if r.Locked.Code == code.Outcome && slices.Contains(waived, r.Locked.Subject) {
-				row[3] += ", and waived since: the next apply goes on behind it"
+				row[3] += ", since waived: the next apply continues past it"
 			}
 		case d != nil:
 			o := report.OverruledOf(d.Decision, st.Waiver(d.Node), now)
@@ -323,7 +323,7 @@ func workSays(w report.Work, last store.RunInfo) string {
 	case report.Unknown:
 		text = fmt.Sprintf("the last run, %s, has no end on record: it is under way or was killed, and which of the two cannot be told here", last.ID)
 	case report.Killed:
-		text = fmt.Sprintf("the last run, %s, ended without saying so (killed?): apply again goes on where it stopped", last.ID)
+		text = fmt.Sprintf("the last run, %s, did not finish (killed?): apply resumes it", last.ID)
 	}
 	switch {
 	case w.Held && w.State == report.Unknown:

@@ -30,27 +30,52 @@ func (a *app) table(res *apply.Result) {
 	a.lastWords(s)
 	switch {
 	case end.Reason.Code == code.Interrupted:
-		fmt.Fprintf(a.stdout, "\nInterrupted after %s. What was decided is kept; apply again goes on.\n", rough(res.Took.Seconds()))
+		fmt.Fprintf(a.stdout, "\nInterrupted after %s. Progress is saved; run apply again to resume.\n", rough(res.Took.Seconds()))
 	case end.Exit == verdict.ExitBroken && end.Reason.Code != code.Finished:
 		fmt.Fprintf(a.stdout, "\nStopped after %s: %s\n", rough(res.Took.Seconds()), tell.Line(end.Reason))
 	default:
-		fmt.Fprintf(a.stdout, "\n%s after %s (exit status %d).\n", closing[end.Verdict], rough(res.Took.Seconds()), end.Exit)
+		fmt.Fprintf(a.stdout, "\n%s after %s (exit status %d).\n", closing(end.Verdict, s.Rows), rough(res.Took.Seconds()), end.Exit)
 	}
 	for _, r := range s.Rows {
 		if r.Reused && !r.Decision.Verdict.Unlocks() {
-			fmt.Fprintln(a.stdout, "Outcomes marked (kept) rest on unchanged inputs; --rerun NAME measures again.")
+			fmt.Fprintln(a.stdout, "(kept): inputs unchanged; --rerun NAME measures again.")
 			break
 		}
 	}
 }
 
-var closing = map[verdict.Verdict]string{
-	verdict.Pass:         "Every gate passed",
-	verdict.Waived:       "Every gate passed or is waived",
-	verdict.Fail:         "Not every gate passed: fail",
-	verdict.Invalid:      "Not every gate passed: invalid",
-	verdict.Inconclusive: "Not every gate passed: inconclusive",
-	verdict.Error:        "The engine or the harness broke",
+// closing says what came of the gates: "1 of 2 gates failed, 1 locked".
+func closing(worst verdict.Verdict, rows []runtime.Row) string {
+	switch worst {
+	case verdict.Pass:
+		return "Every gate passed"
+	case verdict.Waived:
+		return "Every gate passed or is waived"
+	case verdict.Error:
+		return "Engine or harness error"
+	}
+	all, of, locked := 0, 0, 0
+	for _, r := range rows {
+		if r.Node.Kind != runtime.KindGate {
+			continue
+		}
+		all++
+		switch {
+		case r.Decision != nil && r.Decision.Verdict == worst:
+			of++
+		case r.Decision == nil && !r.Locked.IsZero():
+			locked++
+		}
+	}
+	what := map[verdict.Verdict]string{verdict.Fail: "failed", verdict.Invalid: "invalid", verdict.Inconclusive: "inconclusive"}[worst]
+	if of == 0 {
+		return "Not every gate passed: " + string(worst)
+	}
+	text := fmt.Sprintf("%d of %s %s", of, count(all, "gate"), what)
+	if locked > 0 {
+		text += fmt.Sprintf(", %d locked", locked)
+	}
+	return text
 }
 
 // tableRow shows what people decide by: baseline, steps, features and gates.

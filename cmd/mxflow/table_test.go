@@ -77,7 +77,7 @@ func TestHeadline(t *testing.T) {
 func TestTableSaysOnce(t *testing.T) {
 	const late = "launch 1 (baseline): the client was woken up to 162 ms late, and 100ms is allowed"
 	cause := ledger.Level{Name: "benchmark", Verdict: verdict.Invalid, Reasons: facts(late)}.Reason()
-	const found = "chat.tg.gain is +38.2%, as wanted (>= +20.0%): at least +33.1% shown, 3 launches an arm, p = 0.000495 ≤ 0.002"
+	const found = "chat.tg.gain is +38.2%, as wanted (>= +20.0%): at least +33.1% shown, 3 launches per arm, p = 0.000495 ≤ 0.002"
 	page := &tell.Page{}
 	row := func(kind runtime.Kind, rule ledger.Rule, levels ...ledger.Level) string {
 		d := &ledger.Decision{Kind: string(kind), Verdict: rule.Verdict, Rules: []ledger.Rule{rule}, Levels: levels}

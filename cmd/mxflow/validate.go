@@ -49,7 +49,7 @@ started and no state is touched.`,
 			}
 			fmt.Fprintf(a.stdout, "%s is valid: %s, %s, %s.\n", args[0], count(len(p.Phases), "phase"), count(features, "feature"), count(rules, "rule"))
 			if tested.files == 0 && len(tested.lacking) > 0 {
-				fmt.Fprintf(a.stdout, "No case shows that its gates can pass and can fail: mxflow test --write %s writes some.\n", args[0])
+				fmt.Fprintf(a.stdout, "No tests cover these gates. Generate some: mxflow test --write %s\n", args[0])
 			}
 			return nil
 		},

@@ -531,7 +531,7 @@ func (s *shell) way(ctx context.Context, home container.InspectResponse, port in
 	case mode == "host":
 		return at(machine, port), nil
 	case mode == "none":
-		return "", fmt.Errorf("container %q has no network (--network none), so that nothing in it can be asked: start it with one", s.name)
+		return "", fmt.Errorf("container %q has no network (--network none), so nothing in it can be asked: start it with one", s.name)
 	case near:
 		if own := networks(home); len(own) > 0 {
 			return at(own[0], port), nil

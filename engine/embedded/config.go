@@ -207,7 +207,7 @@ func Switches() []Switch {
 		{envThreads, []string{"N"}, "1", "Threads that share the tokens of a prefill or a recomputed prefix, 1 to 64; decoding with the KV cache uses one. --threads wins over it. Output does not depend on it."},
 		{envPrefixCache, []string{"on", "off"}, "off", "Keep keys and values of past requests, in blocks of " + strconv.Itoa(blockTokens) + " tokens, and compute only the rest of a prompt that begins like one of them (kernel " + kernelPrefixLookup + " looks, " + kernelPrefixReuse + " when something was found). The last token is always computed. The text is the same; usage counts cached_tokens."},
 		{envSpeculation, []string{speculationOff, promptLookupPrefix + "N"}, speculationOff, "Draft up to N tokens a step, 1 to " + strconv.Itoa(maxDraft) + ": what followed when the last tokens, " + strconv.Itoa(longestGram) + " down to " + strconv.Itoa(shortestGram) + " of them, stood before in prompt or output (kernel " + kernelPromptLookup + "), verified in one pass (kernel " + kernelVerify + "). The text is the same at any temperature; tokens of one step come in one event."},
-		{envReasoning, []string{"N"}, "0", "The first N tokens of a chat answer go out as reasoning_content, so that clients of reasoning models can be tried."},
+		{envReasoning, []string{"N"}, "0", "The first N tokens of a chat answer go out as reasoning_content, so clients of reasoning models can be tried."},
 		{envFault, faultForms(), "", "Faults to inject, separated by commas, for tests of what watches the engine. retry_after:20 refuses the first 20 requests for more than one token with 429 and Retry-After: 0, and retry_after:20:1 with Retry-After: 1."},
 	}
 }

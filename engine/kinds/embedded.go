@@ -6,7 +6,7 @@ func init() {
 	register(Kind{
 		Name: "embedded",
 		Doc: "The small CPU engine inside mxflow itself: a decoder shaped like gpt-oss with constructed weights. " +
-			"It needs no model, no GPU and no installation, so that plans can be tried anywhere.",
+			"It needs no model, no GPU and no installation, so plans can be tried anywhere.",
 		Example: `engine "embedded" "tiny" {
   settings = {
     threads = 1

@@ -115,7 +115,7 @@ var llamacppSettings = []Setting{
 	{Name: "attention_backend", Type: TypeString, Flag: "-fa", Default: "auto", Choices: []string{"on", "off", "auto"}, Doc: "Flash attention."},
 	{Name: "kv_cache_dtype", Type: TypeString, Flag: "-ctk", Also: []string{"-ctv"}, Default: "f16", Choices: []string{"f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1"}, Doc: "Type of keys and values in the KV cache. Quantised values need flash attention."},
 	{Name: "kv_offload", Type: TypeBool, Flag: "--kv-offload", OffFlag: "--no-kv-offload", Default: "true", Doc: "Keep the KV cache on the GPU."},
-	{Name: "swa_full", Type: TypeBool, Flag: "--swa-full", Default: "false", Doc: "Keep all of a sliding window's past, so that prefixes can be used again."},
+	{Name: "swa_full", Type: TypeBool, Flag: "--swa-full", Default: "false", Doc: "Keep all of a sliding window's past, so prefixes can be used again."},
 	{Name: "enforce_eager", Type: TypeBool, On: &Effect{Env: map[string]string{"GGML_CUDA_DISABLE_GRAPHS": "1"}}, Off: &Effect{}, Default: "false", Doc: "Run without CUDA graphs. ggml looks only whether the variable is there, so false leaves it out."},
 	{Name: "enable_prefix_caching", Type: TypeBool, On: &Effect{Flags: []string{"--cache-prompt"}}, Off: &Effect{Flags: []string{"--no-cache-prompt", "--cache-ram", "0"}}, Default: "true", Doc: "Keep the KV of prompts for later ones that begin alike, in the slots and in host memory."},
 	{Name: "continuous_batching", Type: TypeBool, Flag: "--cont-batching", OffFlag: "--no-cont-batching", Default: "true", Doc: "Let sequences join a running batch."},

@@ -9,7 +9,7 @@ func init() {
 	register(Kind{
 		Name: "sglang",
 		Doc: "SGLang's server, started as `python3 -m sglang.launch_server`. Its /health answers 503 while it starts, and " +
-			"then generates a token before it answers, so that a scheduler that hangs is not called ready.",
+			"then generates a token before it answers, so a scheduler that hangs is not called ready.",
 		Example: `engine "sglang" "h200" {
   model = "openai/gpt-oss-120b"
 
@@ -117,7 +117,7 @@ var sglangSettings = []Setting{
 	{Name: "max_model_len", Type: TypeNumber, Whole: true, Flag: "--context-length", Default: "the model's own", Doc: "Longest sequence, prompt and output together, in tokens."},
 	{Name: "max_num_seqs", Type: TypeNumber, Whole: true, Flag: "--max-running-requests", Default: "depends on the GPU", Doc: "Most sequences at once; others wait."},
 	{Name: "max_num_batched_tokens", Type: TypeNumber, Whole: true, Flag: "--chunked-prefill-size", Default: "depends on the GPU", Doc: "Most tokens of prompts in one step. Unlike vLLM's it leaves decoding sequences out."},
-	{Name: "gpu_memory_utilization", Type: TypeNumber, Flag: "--mem-fraction-static", Default: "depends on the GPU", Doc: "Share of the GPU's memory for weights and KV cache. Unlike vLLM's it leaves activations and CUDA graphs out, so that the same number takes more."},
+	{Name: "gpu_memory_utilization", Type: TypeNumber, Flag: "--mem-fraction-static", Default: "depends on the GPU", Doc: "Share of the GPU's memory for weights and KV cache. Unlike vLLM's it leaves activations and CUDA graphs out, so the same number takes more."},
 	{Name: "kv_cache_tokens", Type: TypeNumber, Whole: true, Flag: "--max-total-tokens", Default: "what fits", Doc: "Tokens that the KV cache holds."},
 	{Name: "block_size", Type: TypeNumber, Whole: true, Flag: "--page-size", Default: "the back end's", Doc: "Tokens in one page of the KV cache."},
 	{Name: "tensor_parallel_size", Type: TypeNumber, Whole: true, Flag: "--tp-size", Default: "1", Doc: "GPUs that share each layer."},

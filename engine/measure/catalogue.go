@@ -238,7 +238,7 @@ var requestMetrics = []Metric{
 	},
 }
 
-const sinceScheduled = " In an open loop it counts from when the request was scheduled, so that requests that were kept waiting show it."
+const sinceScheduled = " In an open loop it counts from when the request was scheduled, so requests that were kept waiting show it."
 
 // The window of a cell is from when its first measured request was due until
 // its last one had ended. What counts up in the engine (tokens, drafts) is the
@@ -249,7 +249,7 @@ var cellMetrics = []Metric{
 	{
 		Name: "tg_total", Unit: "tok/s", Better: Higher, Scope: PerCell,
 		Evidence:   "the window of the cell, and the number of output tokens of every answered request",
-		Definition: "Output tokens of all measured requests that were answered, divided by the length of the window: from when the first was due until the last had ended, so that filling up and running empty count.",
+		Definition: "Output tokens of all measured requests that were answered, divided by the length of the window: from when the first was due until the last had ended, so filling up and running empty count.",
 	},
 	{
 		Name: "pp_total", Unit: "tok/s", Better: Higher, Scope: PerCell,
@@ -284,7 +284,7 @@ var cellMetrics = []Metric{
 	{
 		Name: "errors", Unit: "count", Whole: true, Better: Lower, Scope: PerCell,
 		Evidence:   "a measured request",
-		Definition: "Measured requests that failed, or whose events contradict each other, so that nothing was derived from them.",
+		Definition: "Measured requests that failed, or whose events contradict each other, so nothing was derived from them.",
 	},
 	{
 		Name: "error_rate", Unit: "share", Better: Lower, Scope: PerCell,

@@ -366,7 +366,7 @@ func absentPrefill(of map[string]Summary) string {
 		return "the server does not say how many tokens prompts have"
 	}
 	if again := of["retries"]; again.Stats["min"] >= 1 {
-		return fmt.Sprintf("each of its %d requests was sent again, so that nobody knows when its prefill began", again.N)
+		return fmt.Sprintf("each of its %d requests was sent again, so nobody knows when its prefill began", again.N)
 	}
 	if cached, said := of["cached_tokens"]; said && cached.N == prompts.N && cached.Stats["min"] >= prompts.Stats["max"] {
 		return "every prompt was cached whole"

@@ -32,7 +32,7 @@ func Contrast(arms []Weighted) (Difference, error) {
 			return Difference{}, errors.New("each value needs a weight")
 		}
 		if len(a.Values) < 2 {
-			return Difference{}, errors.New("at least two launches an arm are needed")
+			return Difference{}, errors.New("at least two launches per arm are needed")
 		}
 		squares := 0.0
 		for i, x := range a.Values {

@@ -117,7 +117,7 @@ func productInterval(stack Difference, parts []Difference) (Difference, error) {
 	variances, df := make([]float64, 0, len(parts)+1), make([]float64, 0, len(parts)+1)
 	for i, d := range append([]Difference{stack}, parts...) {
 		if !(d.SE > 0) || !(d.DF > 0) || check([]float64{d.Estimate, d.SE, d.DF}) != nil {
-			return Difference{}, errors.New("a gain without a standard error cannot be compared: at least two launches an arm that differ are needed")
+			return Difference{}, errors.New("a gain without a standard error cannot be compared: at least two launches per arm that differ are needed")
 		}
 		if i > 0 {
 			out.Estimate -= d.Estimate

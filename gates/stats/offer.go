@@ -58,11 +58,11 @@ func Offer(falsePass, falseFail float64, min, max int, recorded bool) (Design, e
 	d := Design{FalsePass: falsePass, FalseFail: falseFail, First: leastLaunches}
 	switch {
 	case min < 1:
-		return Design{}, fmt.Errorf("at least %d launches an arm are not offered: the least is 1, which only screens", min)
+		return Design{}, fmt.Errorf("at least %d launches per arm are not offered: the least is 1, which only screens", min)
 	case max < min:
-		return Design{}, fmt.Errorf("at most %d launches an arm are fewer than at least %d", max, min)
+		return Design{}, fmt.Errorf("at most %d launches per arm are fewer than at least %d", max, min)
 	case max > MostLaunches:
-		return Design{}, fmt.Errorf("at most %d launches an arm are not offered: the levels are calibrated for at most %d", max, MostLaunches)
+		return Design{}, fmt.Errorf("at most %d launches per arm are not offered: the levels are calibrated for at most %d", max, MostLaunches)
 	}
 	if !recorded {
 		d.First = unrecorded

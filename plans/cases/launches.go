@@ -192,7 +192,7 @@ func (l *caseLoader) checkMeasurement(m *measurement, ft *plans.Feature) {
 			l.Fail(m.at[m.made], "given-twice", "Candidate given twice", "candidate and %s both say what the candidate is. Remove one.", m.made)
 		}
 		if arm == "root" && (list || mean) && ft.BuildsOn.Kind == plans.OnBaseline {
-			l.Fail(m.at[arm], "given-twice", "Baseline given twice", "%s builds on the baseline, so that base and root are the same launches. Remove root.", ft.Name)
+			l.Fail(m.at[arm], "given-twice", "Baseline given twice", "%s builds on the baseline, so base and root are the same launches. Remove root.", ft.Name)
 		}
 	}
 	made := len(m.means) > 0 || m.made != ""

@@ -183,7 +183,7 @@ func (l *caseLoader) subject(f *eval.Body, c *Case) (rules []*plans.Rule, visibl
 	}
 	ph := l.ns.Phases[r.Key]
 	if ph.Gate == nil {
-		l.Fail(r.At, "case-says-nothing", "Phase has no gate", "Phase %q has no gate, so that there is nothing to decide: it passes when its steps and features do. Add a gate to it, or test a feature.", ph.Name)
+		l.Fail(r.At, "case-says-nothing", "Phase has no gate", "Phase %q has no gate, so there is nothing to decide: it passes when its steps and features do. Add a gate to it, or test a feature.", ph.Name)
 		return nil, nil, nil
 	}
 	c.Phase = ph.Name

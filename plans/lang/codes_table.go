@@ -328,7 +328,7 @@ var nameCodes = []Code{
 	{
 		"cycle",
 		[]string{"Cycle of features", "Cycle of locals", "Cycle of phases", "Phase after itself", "Feature builds on itself"},
-		"Things depend on each other in a circle, so that none could come first. References count, not only `after`.",
+		"Things depend on each other in a circle, so none could come first. References count, not only `after`.",
 		"The message shows the whole circle; remove one of its links.",
 	},
 	{
@@ -368,7 +368,7 @@ var valueCodes = []Code{
 	{
 		"empty-value",
 		[]string{"Empty *", "Empty command", "Nothing to measure"},
-		"A text, list or block is there but holds nothing, so that nothing would be asked, run or looked for.",
+		"A text, list or block is there but holds nothing, so nothing would be asked, run or looked for.",
 		"Fill it, or remove it where it may be left out.",
 	},
 	{
@@ -384,7 +384,7 @@ var decisionCodes = []Code{
 	{
 		"decision-not-offered",
 		[]string{"Decision is not offered"},
-		"The levels of the test were not calibrated for these error rates, or for so few or so many launches, so that nothing would be known of how often the verdict is wrong.",
+		"The levels of the test were not calibrated for these error rates, or for so few or so many launches, so nothing would be known of how often the verdict is wrong.",
 		"Take what the message offers.",
 	},
 	{
@@ -418,7 +418,7 @@ var blockCodes = []Code{
 	{
 		"key-not-sensitive",
 		[]string{"Key is not sensitive"},
-		"A key for a server stands in the plan, or comes from a variable that is not sensitive, so that it would be logged and recorded.",
+		"A key for a server stands in the plan, or comes from a variable that is not sensitive, so it would be logged and recorded.",
 		"Take it from a variable with `sensitive = true`, and give it in `MXFLOW_VAR_name`.",
 	},
 	{
@@ -578,7 +578,7 @@ var workloadCodes = []Code{
 	{
 		"not-sent",
 		[]string{"Not sent by this suite"},
-		"A rule reads a workload that the chosen suite does not send, so that it will be inconclusive.",
+		"A rule reads a workload that the chosen suite does not send, so it will be inconclusive.",
 		"Choose a suite that sends it, or leave it as it is: the suite is there to see the rest sooner.",
 	},
 }
@@ -652,7 +652,7 @@ var ruleCodes = []Code{
 	{
 		"undecidable-comparison",
 		[]string{"Function of a measurement", "Product of measurements", "Different measurements compared", "Relative and absolute in one comparison", "Counted and measured in one comparison", "One launch against all in one comparison", "Nothing of the candidate"},
-		"A comparison is decided from the launches of one metric: its level, or its candidate against its base, with the sides scaled and moved about as you like. Of `abs`, `max` and `min` over measurements, of products and quotients of different metrics and of other mixtures it is not known how they vary between launches, so that no error rate could be kept to.",
+		"A comparison is decided from the launches of one metric: its level, or its candidate against its base, with the sides scaled and moved about as you like. Of `abs`, `max` and `min` over measurements, of products and quotients of different metrics and of other mixtures it is not known how they vary between launches, so no error rate could be kept to.",
 		"Compare each number by itself and join the comparisons with `and` and `or`; the message has the nearest form.",
 	},
 	{
@@ -664,7 +664,7 @@ var ruleCodes = []Code{
 	{
 		"unknown-word",
 		[]string{"Unknown word"},
-		"A verdict or knob is compared with a word that it never is, so that the comparison would hold for ever, or never.",
+		"A verdict or knob is compared with a word that it never is, so the comparison would hold for ever, or never.",
 		"Take one of the words that the message lists.",
 	},
 	{
@@ -748,7 +748,7 @@ var checkCodes = []Code{
 	{
 		"only-inconclusive",
 		[]string{"Can only be inconclusive"},
-		"No evidence lets the comparison pass: launches scatter, so that none shows a measurement to be at the very end of what it can be.",
+		"No evidence lets the comparison pass: launches scatter, so none shows a measurement to be at the very end of what it can be.",
 		"Leave room to that end, as in `chat.slo_attainment >= 0.99`, or compare a count, as in `chat.errors == 0`.",
 	},
 	{
@@ -760,7 +760,7 @@ var checkCodes = []Code{
 	{
 		"always-holds",
 		[]string{"Comparison always holds"},
-		"Every measurement satisfies the comparison, so that it decides nothing.",
+		"Every measurement satisfies the comparison, so it decides nothing.",
 		"Compare with the value that you would not accept, or remove it.",
 	},
 	{
@@ -773,7 +773,7 @@ var checkCodes = []Code{
 		"too-few-values",
 		[]string{"Too few requests", "Too few launches"},
 		"A percentile is asked of fewer requests than one can be told from, or a number of so few launches that the noise between them is not known. Such a rule is never passed.",
-		"Send more requests per launch or read the median; allow at least four launches an arm.",
+		"Send more requests per launch or read the median; allow at least four launches per arm.",
 	},
 	{
 		"rivals-for-one-knob",
@@ -790,7 +790,7 @@ var checkCodes = []Code{
 	{
 		"only-when-worse",
 		[]string{"Passes only when worse", "Hypothesis expects a loss"},
-		"The comparison holds only where the metric is worse than that of its base: a sign, or `<` for `>`. A `.gain` with a plus is better, of every metric; a `.change`, a `.delta` and what a hypothesis expects have the sign of the number, so that 5% shorter is `chat.ttft.gain >= 0.05`, `chat.ttft.change <= -0.05` and `expect = \"-5%\"`. What stands behind a `not` or beside an `or` is not looked at. A hypothesis may predict a loss where a criterion on the same metric allows for it, as in `chat.ttft.change <= 0.2` beside `expect = \"+10%\"`.",
+		"The comparison holds only where the metric is worse than that of its base: a sign, or `<` for `>`. A `.gain` with a plus is better, of every metric; a `.change`, a `.delta` and what a hypothesis expects have the sign of the number, so 5% shorter is `chat.ttft.gain >= 0.05`, `chat.ttft.change <= -0.05` and `expect = \"-5%\"`. What stands behind a `not` or beside an `or` is not looked at. A hypothesis may predict a loss where a criterion on the same metric allows for it, as in `chat.ttft.change <= 0.2` beside `expect = \"+10%\"`.",
 		"Write the one of the two comparisons in the message that was meant. Where the loss is what has to be shown, write it with `not`, as in `not (chat.ttft.gain > -0.05)`.",
 	},
 	{
@@ -808,7 +808,7 @@ var checkCodes = []Code{
 	{
 		"nothing-qualified",
 		[]string{"Nothing is qualified"},
-		"A protocol has no level but the benchmark, so that every variant passes as qualified and nothing shows that it answers sensibly or took the path under test.",
+		"A protocol has no level but the benchmark, so every variant passes as qualified and nothing shows that it answers sensibly or took the path under test.",
 		"Add `level \"smoke\"` and `level \"kernels\"` before the benchmark.",
 	},
 	{
@@ -854,7 +854,7 @@ var caseCodes = []Code{
 	{
 		"unequal-launches",
 		[]string{"Unequal launches"},
-		"Two lists of launches in one case have different lengths, so that it is not known which of them stood beside each other.",
+		"Two lists of launches in one case have different lengths, so it is not known which of them stood beside each other.",
 		"Make them equally long, with null in the place of a launch that is missing.",
 	},
 	{

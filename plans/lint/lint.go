@@ -100,7 +100,7 @@ func (c *planCheck) launches() {
 		case 2:
 			c.warn(at, "too-few-values", "Too few launches", "Two launches of each arm are not looked at, so rules on numbers, such as %q, can only be inconclusive. Set launches to %d or more.", r.Name, plans.FirstLook)
 		default:
-			c.warn(at, "too-few-values", "Too few launches", "%d launches of each arm decide rules on numbers, such as %q, only where launch noise was recorded in this environment before; without such a record they can only be inconclusive, since the first look is at %d. Set launches to %[3]d or more.", most, r.Name, plans.FirstLook)
+			c.warn(at, "too-few-values", "Too few launches", "%d launches of each arm decide rules on numbers, such as %q, only where launch-to-launch variance was recorded in this environment before; without such a record they can only be inconclusive, since the first look is at %d. Set launches to %[3]d or more.", most, r.Name, plans.FirstLook)
 		}
 	}
 }
@@ -230,7 +230,7 @@ func (c *planCheck) fitsEngine(e *plans.Engine, w *plans.Workload) {
 	for _, cell := range c.ns.Cells[w.Name] {
 		if least := float64(cell.Concurrency) * w.MinReached; !w.Open() {
 			if limit, known := c.mostOf(e, mostAtOnce); known && least > limit {
-				c.refuse(w.Range, "engine-limits", "More at once than the engine takes", "%s keeps %d requests in flight, and %s works on %g at once (%s), so that this could only be invalid. Lower concurrency, raise %s, or set min_reached = 0 to measure requests that wait.",
+				c.refuse(w.Range, "engine-limits", "More at once than the engine takes", "%s keeps %d requests in flight, and %s works on %g at once (%s), so this could only be invalid. Lower concurrency, raise %s, or set min_reached = 0 to measure requests that wait.",
 					cell.Address, cell.Concurrency, name, limit, mostAtOnce, mostAtOnce)
 				return
 			}

@@ -94,7 +94,7 @@ func (c *ruleCheck) comparison(r *plans.Rule, leaf *plans.Leaf) bool {
 	case all.within(holds):
 		c.certain(r, leaf, true, in, all)
 	case leaf.Claim.Tested() && all.meets(holds).point():
-		c.leaf(r, leaf, hcl.DiagWarning, "only-inconclusive", "Can only be inconclusive", "%s is %s, and launches scatter, so that none of them shows it to be at the very end: this never passes. Leave room, as much as you would accept, or compare what is counted.", in.Path, all)
+		c.leaf(r, leaf, hcl.DiagWarning, "only-inconclusive", "Can only be inconclusive", "%s is %s, and launches scatter, so none of them shows it to be at the very end: this never passes. Leave room, as much as you would accept, or compare what is counted.", in.Path, all)
 	default:
 		return true
 	}

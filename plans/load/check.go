@@ -314,7 +314,7 @@ func (c *planCheck) checkProof() {
 			continue
 		}
 		where := lang.HCL(v.Range)
-		detail := fmt.Sprintf(`Kernels are proved for every value in use, and nothing would show that %s has %s = %q. Add to this value: must_see { log = ["*what the engine logs then*"] }, or must_see { observed = { … } }, or must_not_see, or take the kernels level out of the protocol.`, users[key], k.Name, v.Name)
+		detail := fmt.Sprintf(`Every knob value in use needs evidence; %s = %q (%s) has none. Add to this value: must_see { log = ["*what the engine logs then*"] }, or must_see { observed = { … } }, or must_not_see, or take the kernels level out of the protocol.`, k.Name, v.Name, users[key])
 		if c.unproven {
 			c.Warn(where, "unproven-knob-value", "Unproven knob value", "%s", detail)
 			continue

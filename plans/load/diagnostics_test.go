@@ -81,7 +81,7 @@ func TestDetailsNameTheWholeStory(t *testing.T) {
 		"engine_kind":         `There is no engine kind "embeded". Did you mean "embedded"?`,
 		"feature_set":         `If you meant the text, write it in quotes: "on".`,
 		"phase_order":         "Write phase.b, without quotes.",
-		"feature_unproven":    `nothing would show that feature.cached has cache = "on"`,
+		"feature_unproven":    `cache = "on" (feature.cached) has none`,
 		"root_unknown_block":  `Did you mean "workload"?`,
 		"feature_criteria":    `In criterion "typo" there can be: rule.`,
 	} {

@@ -83,11 +83,11 @@ func requireSet(f *eval.Body, ft *plans.Feature) {
 		return
 	}
 	if f.Absent("set") {
-		f.Scope.Fail(f.Def, "nothing-under-test", "Nothing under test", `Feature %q sets no knob, so that its candidate is its parent. Add: set = { knob = "value" }, or choose = { knob = ["one", "other"] } to try several.`, ft.Name)
+		f.Scope.Fail(f.Def, "nothing-under-test", "Nothing under test", `Feature %q sets no knob, so its candidate is its parent. Add: set = { knob = "value" }, or choose = { knob = ["one", "other"] } to try several.`, ft.Name)
 		return
 	}
 	if v, ok := f.Value("set"); ok && v.CanIterateElements() && v.LengthInt() == 0 {
-		f.Scope.Fail(f.At("set"), "nothing-under-test", "Nothing under test", `set is empty, so that the candidate is its parent. Name the knob under test: set = { knob = "value" }.`)
+		f.Scope.Fail(f.At("set"), "nothing-under-test", "Nothing under test", `set is empty, so the candidate is its parent. Name the knob under test: set = { knob = "value" }.`)
 	}
 }
 
@@ -332,7 +332,7 @@ func (c *planCheck) checkConfirmedMetrics(note confirmNote, e *plans.Engine) {
 	for _, m := range c.plan.CommandEngine().CommandMetrics() {
 		other, _, ok := plans.MetricOf(own, m.Name)
 		if !ok || other.Unit != m.Unit || other.Better != m.Better {
-			c.Fail(note.at, "confirmation", "Confirmation measures something else", "engine.%s has to declare metric %q with the unit and better direction that engine.%s gives it (%s, %q), so that the criteria mean the same there.", note.confirm.Engine, m.Name, c.plan.Baseline.Engine, lang.OrElse(m.Unit, "no unit"), m.Better)
+			c.Fail(note.at, "confirmation", "Confirmation measures something else", "engine.%s has to declare metric %q with the unit and better direction that engine.%s gives it (%s, %q), so the criteria mean the same there.", note.confirm.Engine, m.Name, c.plan.Baseline.Engine, lang.OrElse(m.Unit, "no unit"), m.Better)
 		}
 	}
 }

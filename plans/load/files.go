@@ -174,7 +174,7 @@ func (r *reader) blocks() (all hcl.Blocks) {
 		content := r.Content(s.Body, rootSchema, "a plan")
 		for _, b := range content.Blocks {
 			if b.Type == "plan" && s.From != nil {
-				r.Fail(b.DefRange, "include", "Plan block in an included file", "A plan has one plan block, in the file that is applied. Remove it here, so that several plans can include this file.")
+				r.Fail(b.DefRange, "include", "Plan block in an included file", "A plan has one plan block, in the file that is applied. Remove it here, so several plans can include this file.")
 				continue
 			}
 			all = append(all, b)

@@ -18,7 +18,7 @@ import (
 var workloadDoc = &lang.BlockDoc{
 	Type: "workload", Times: plans.AnyTimes, Repeats: true,
 	Labels: []lang.Label{{Name: "name", Doc: "What references and rules call it: `workload.<name>`, `<name>.tg.gain`."}},
-	Doc:    "What is sent. Each combination of lists is a cell, whose address has an element for each dimension that is a list: `p512` prompt, `o32` output, `d4096` depth, `c16` concurrency, `r2_5` rate (2.5 requests a second), in this order, as in `chat.o32.c16.tg`. Prompts are unique from their first token on, so that prefix caches miss, and the same for all arms.",
+	Doc:    "What is sent. Each combination of lists is a cell, whose address has an element for each dimension that is a list: `p512` prompt, `o32` output, `d4096` depth, `c16` concurrency, `r2_5` rate (2.5 requests a second), in this order, as in `chat.o32.c16.tg`. Prompts are unique from their first token on, so prefix caches miss, and the same for all arms.",
 	Attrs: slices.Concat(
 		[]plans.Attr{{Name: "summary", Type: plans.String, Doc: "What it stands for, in one sentence."}},
 		lengthAttrs, paceAttrs, promptAttrs, samplingAttrs, judgingAttrs,
@@ -88,7 +88,7 @@ var lengthAttrs = []plans.Attr{
 	{Name: "prompt_tokens", Type: plans.Ints, Unit: "tokens", Min: 1, MinSet: true, Max: plans.MaxTokens, Doc: "Length of each prompt, or several lengths. Required, unless `prompt_lengths` or `dataset` stands in its place."},
 	{Name: "output_tokens", Type: plans.Ints, Unit: "tokens", Min: 1, MinSet: true, Max: plans.MaxTokens, Doc: "Length of each answer, or several lengths. Required, unless `output_lengths` stands in its place; with a `dataset`, the length where a line gives none."},
 	{Name: "depth", Type: plans.Ints, Default: 0.0, Unit: "tokens", MinSet: true, Max: plans.MaxTokens, Doc: "Context before each prompt, or several lengths. It is not counted as prompt."},
-	{Name: "depth_cached", Type: plans.Bool, Default: false, Doc: "Send the context alone first, so that the engine has it in its prefix cache and only the prompt is computed."},
+	{Name: "depth_cached", Type: plans.Bool, Default: false, Doc: "Send the context alone first, so the engine has it in its prefix cache and only the prompt is computed."},
 	{Name: "count_template", Type: plans.Bool, Default: true, Doc: "Prompt lengths include the tokens that a chat template adds."},
 }
 
@@ -281,7 +281,7 @@ func decodeSampling(w *plans.Workload, f *eval.Body) {
 
 var judgingAttrs = []plans.Attr{
 	{Name: "latency_correction", Type: plans.String, Default: "none", OneOf: []string{"none", "api", "generation"}, Doc: "What is subtracted from the time to the first token in metrics that say so, as llama-benchy has it: the time of a call that generates nothing (api), or of one that generates one token (generation). The uncorrected numbers are always kept."},
-	{Name: "coherence", Type: plans.String, OneOf: []string{"baseline", "absolute", "off"}, Doc: "How answers are checked, so that garbage cannot win: absolute looks at each answer, baseline asks that they are no worse than the parent's to the same prompts. Without it, baseline where `ignore_eos` forces lengths and absolute where answers end by themselves."},
+	{Name: "coherence", Type: plans.String, OneOf: []string{"baseline", "absolute", "off"}, Doc: "How answers are checked, so garbage cannot win: absolute looks at each answer, baseline asks that they are no worse than the parent's to the same prompts. Without it, baseline where `ignore_eos` forces lengths and absolute where answers end by themselves."},
 	{Name: "retries", Type: plans.Int, Default: 0.0, MinSet: true, Max: 100, Doc: "How often a request is sent again that the engine puts off (status 429 or 503 with Retry-After). The time that this takes counts."},
 	{Name: "max_errors", Type: plans.Int, Default: 0.0, Unit: "requests", MinSet: true, Max: plans.MaxRequests, Doc: "How many measured requests of a cell may fail before the launch does."},
 	{Name: "max_lag", Type: plans.Duration, Doc: "How late the measuring client may send, or be woken (99th percentiles), before what it measured is invalid. Without it 10ms; 100ms for the embedded engine, which shares the client's processors."},

@@ -63,7 +63,7 @@ func checkPace(w *plans.Workload, f *eval.Body) {
 	}
 	for _, rate := range w.Rate {
 		if rate == w.RateTo {
-			noUse("rate_to", "The rate begins with %g a second, so that there is no ramp. Remove rate_to, or give another rate.", rate)
+			noUse("rate_to", "The rate begins with %g a second, so there is no ramp. Remove rate_to, or give another rate.", rate)
 		}
 	}
 	if w.Open() && !f.Absent("min_reached") {

@@ -391,9 +391,9 @@ func (f *claimed) impossible(c *plans.Claim) *Error {
 		return nil
 	}
 	if saved == c.More {
-		return Wrong("never-holds", "Comparison can never hold", "%s is %s, so that %s never passes. Ratios are fractions: 0.10 is 10%%.", in.Path, limits, f.leaf.Text)
+		return Wrong("never-holds", "Comparison can never hold", "%s is %s, so %s never passes. Ratios are fractions: 0.10 is 10%%.", in.Path, limits, f.leaf.Text)
 	}
-	return Wrong("always-holds", "Comparison always holds", "%s is %s, so that %s decides nothing. Ratios are fractions: compare with the one that you would not accept, such as -0.03 for 3%%.", in.Path, limits, f.leaf.Text)
+	return Wrong("always-holds", "Comparison always holds", "%s is %s, so %s decides nothing. Ratios are fractions: compare with the one that you would not accept, such as -0.03 for 3%%.", in.Path, limits, f.leaf.Text)
 }
 
 // RuleForms says in the language's reference how rules are decided.

@@ -404,7 +404,7 @@ func (r *reader) comparable(n *ast.BinaryNode, leaf *plans.Leaf) {
 
 func (r *reader) comparableNumbers(n *ast.BinaryNode, leaf *plans.Leaf) {
 	if leaf.Op == "!=" {
-		r.refuse(n, "comparison-proves-nothing", "Always different", "Two measurements are never quite equal, so that != would hold for nearly anything. Write < or >.")
+		r.refuse(n, "comparison-proves-nothing", "Always different", "Two measurements are never quite equal, so != would hold for nearly anything. Write < or >.")
 		return
 	}
 	sides := []*plans.Operand{leaf.Left, leaf.Right}

@@ -52,7 +52,7 @@ func (f *claimed) equality() *Error {
 		low, high = min(low, x), max(high, x)
 	}
 	var texts []string
-	why := "Two measurements are never quite equal, so that no number of launches shows that " + f.leaf.Text + "."
+	why := "Two measurements are never quite equal, so no number of launches shows that " + f.leaf.Text + "."
 	left, right := f.leaf.Left, f.leaf.Right
 	if list == nil {
 		as := *f
@@ -67,7 +67,7 @@ func (f *claimed) equality() *Error {
 	if left != nil && left.Input != nil {
 		in := left.Input
 		if in.Once() {
-			why = "Launches may differ in " + plainPath(in) + ", so that their whole range is compared, with a bound to each side."
+			why = "Launches may differ in " + plainPath(in) + ", so their whole range is compared, with a bound to each side."
 		}
 		if in.Metric == "error_rate" && low == 0 && high == 0 && in.Relation == plans.Own {
 			texts = append(texts, strings.Replace(in.Path, ".error_rate", ".errors", 1)+" == 0")
@@ -89,7 +89,7 @@ func (f *claimed) knotted(k *knot) *Error {
 	switch {
 	case o == nil:
 	case slices.Contains(builtins, o.Op):
-		return Wrong("undecidable-comparison", "Function of a measurement", "%s of what is measured has no noise that statistics know, so that %s cannot be decided. %s", o.Op, f.leaf.Text,
+		return Wrong("undecidable-comparison", "Function of a measurement", "%s of what is measured has no noise that statistics know, so %s cannot be decided. %s", o.Op, f.leaf.Text,
 			f.instead("Compare what stands inside of "+o.Op+" by itself, and join the comparisons with and or or.", f.unfolded()))
 	case o.Op == "/" && len(o.Args) == 2 && len(o.Args[1].Inputs()) == 0:
 		return Wrong("rule-type", "Not a number", "%s divides by zero.", o.Text)
@@ -103,7 +103,7 @@ func (f *claimed) knotted(k *knot) *Error {
 
 // divides refuses to divide by what may be zero.
 func (f *claimed) divides(by linear) *Error {
-	return Wrong("undecidable-comparison", "Product of measurements", "%s divides by %s, which may be zero or less, so that nothing is known of how the result varies. %s", f.leaf.Text, by.names(), f.each())
+	return Wrong("undecidable-comparison", "Product of measurements", "%s divides by %s, which may be zero or less, so nothing is known of how the result varies. %s", f.leaf.Text, by.names(), f.each())
 }
 
 // scaledAndShifted refuses own >= 0.9 * base + 5.

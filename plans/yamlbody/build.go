@@ -94,7 +94,7 @@ func (b *builder) alias(y *yaml.Node, depth int) *Node {
 	case !known:
 		// The anchor stands at something that has been refused.
 	case n == nil:
-		b.fail(at, "yaml-alias", "Alias of itself", "*%s stands within what it names, so that it would have no end. Write the inner part out.", y.Value)
+		b.fail(at, "yaml-alias", "Alias of itself", "*%s stands within what it names, so it would have no end. Write the inner part out.", y.Value)
 	default:
 		b.repeated.add(n.weight)
 		switch {

@@ -191,7 +191,7 @@ func (p *page) again() {
 	}
 	p.line("## Decided more than once")
 	p.line("")
-	p.head("Node", "Verdict", "To know")
+	p.head("Node", "Verdict", "Note")
 	for _, row := range rows {
 		p.row(row...)
 	}

@@ -62,7 +62,7 @@ func tested(h *ledger.Hypothesis) string {
 	g := Gain{Value: *t.Estimate, Low: t.Low, High: t.High, Unit: t.Unit, Ratio: t.Form == verdict.Ratio}
 	arm := ""
 	if t.Against != "" {
-		arm = " an arm"
+		arm = " per arm"
 	}
 	return fmt.Sprintf("%s, at %s%s", g.bounded(), tell.Launches(t.Looks[len(t.Looks)-1].N), arm)
 }
@@ -80,7 +80,7 @@ func (c Claim) seen() string {
 func ClaimNotes(claims []Claim) []string {
 	for _, c := range claims {
 		if c.Tested != "" {
-			return []string{"In brackets stand the bounds of the test that decided: a claim between them is open, however narrow the plain 95% interval of all launches is."}
+			return []string{"Brackets: decision bounds. A threshold inside them is undecided. (Not a 95% interval.)"}
 		}
 	}
 	return nil

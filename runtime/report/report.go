@@ -87,7 +87,7 @@ func (p *page) head(cells ...string) {
 }
 
 func (p *page) header(v *store.RunView) {
-	state := map[string]string{UnderWay: "under way", Killed: "ended without saying so (killed?)"}[WorkOn(p.st).State]
+	state := map[string]string{UnderWay: "under way", Killed: "did not finish (killed?)"}[WorkOn(p.st).State]
 	switch {
 	case v.Done:
 		state = fmt.Sprintf("%s, exit status %d", tell.Line(v.Reason), v.Exit)

@@ -41,10 +41,10 @@ const cachesMount = "/mxflow-caches"
 func (l *Lab) provideCaches(spec *engine.Spec, key string, record *ledger.Launch) error {
 	c := spec.Caches
 	if spec.Endpoint != nil {
-		return failed("engine", "start", "it is an endpoint that somebody else runs, so that mxflow cannot say what its caches hold: remove the caches block")
+		return failed("engine", "start", "it is an endpoint that somebody else runs, so mxflow cannot say what its caches hold: remove the caches block")
 	}
 	if (spec.Exec != nil || spec.Compose != nil) && (c.Dir == "" || c.Mount == "") {
-		return failed("engine", "start", "the container runs already or is made by a compose file, so that mxflow mounts nothing into it: add caches { dir = …, mount = … } with a folder that it has mounted, and where it sees that")
+		return failed("engine", "start", "the container runs already or is made by a compose file, so mxflow mounts nothing into it: add caches { dir = …, mount = … } with a folder that it has mounted, and where it sees that")
 	}
 	base := l.stateFolder("caches")
 	if c.Dir != "" {

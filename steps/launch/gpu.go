@@ -56,7 +56,7 @@ func (l *Lab) gpuBefore(ctx context.Context, s *runtime.Scope, v *variant.Varian
 	if err := l.lockGPUs(ctx, u, note); err != nil {
 		var held *gpu.HeldError
 		if errors.As(err, &held) {
-			err = fmt.Errorf("%w: it was waited for %s in vain; wait for it to finish, stop it, or set a longer wait in the engine's gpu block", held, wait)
+			err = fmt.Errorf("%w: timed out after %s; wait for it to finish, stop it, or set a longer wait in the engine's gpu block", held, wait)
 		}
 		return u, err
 	}

@@ -64,7 +64,7 @@ func (l *Lab) provideSource(ctx context.Context, s *runtime.Scope, spec *engine.
 		base = l.stateFolder("worktrees")
 	}
 	if (spec.Exec != nil || spec.Compose != nil) && (src.Dir == "" || src.Mount == "") {
-		return failed("source", "be used", "the container runs already or is made by a compose file, so that mxflow mounts nothing into it: say in source with dir which folder it has mounted, and with mount where it sees that")
+		return failed("source", "be used", "the container runs already or is made by a compose file, so mxflow mounts nothing into it: say in source with dir which folder it has mounted, and with mount where it sees that")
 	}
 	base, err := filepath.Abs(base)
 	if err != nil {

@@ -26,7 +26,7 @@ var BenchmarkSchema = plans.Schema{
 	Attrs: []plans.Attr{
 		{Name: "workloads", Type: plans.Refs, Ref: "workload", Doc: "What is sent, in this order. Required for a server, unless `suite` stands in its place; an engine of kind `command` brings its own work and has neither."},
 		{Name: "suite", Type: plans.Reference, Ref: "suite", Doc: "What is sent, as a suite of workloads. `--suite` on the command line takes another one instead."},
-		{Name: "launches", Type: plans.Int, Unit: "launches an arm", Min: 1, MinSet: true, Doc: "The most launches of each arm; without it, the most of the `decision` block. Fewer are made as soon as every rule is settled. With one, no number can pass a rule."},
+		{Name: "launches", Type: plans.Int, Unit: "launches per arm", Min: 1, MinSet: true, Doc: "The most launches of each arm; without it, the most of the `decision` block. Fewer are made as soon as every rule is settled. With one, no number can pass a rule."},
 	},
 	Check: func(b *plans.Block) []plans.AttrError {
 		w, listed := b.Attrs["workloads"].([]any)

@@ -94,7 +94,7 @@ func notCommands(v any) string {
 }
 
 var cachesPart = plans.Part{Times: plans.AtMost1, Schema: plans.Schema{
-	Doc: "Gives each variant its own caches of compilers (torch.compile, Triton, FlashInfer, CUDA and others), in a known state, so that no arm profits from what another one compiled. Without this block, and without a source, the engine uses whatever caches lie there.",
+	Doc: "Gives each variant its own caches of compilers (torch.compile, Triton, FlashInfer, CUDA and others), in a known state, so no arm profits from what another one compiled. Without this block, and without a source, the engine uses whatever caches lie there.",
 	Attrs: []plans.Attr{
 		{Name: "state", Type: plans.String, Required: true, OneOf: []string{"warm", "cold"}, Doc: "`warm`: kept between launches of a variant; the first one finds them empty, is cold in fact, and is recorded so. `cold`: empty at each launch."},
 		{Name: "dir", Type: plans.String, Doc: "The folder that they lie in, relative to the plan's folder. Without it, in the state directory."},

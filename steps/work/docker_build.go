@@ -31,7 +31,7 @@ var dockerBuildKind = Kind{
 			{Name: "context", Type: plans.String, Default: ".", Doc: "The folder that is sent to the builder, relative to the plan's folder."},
 			{Name: "dockerfile", Type: plans.String, Default: "Dockerfile", Doc: "Relative to the context."},
 			{Name: "target", Type: plans.String, Doc: "The stage to build; without it, the last one."},
-			{Name: "args", Type: plans.Map, Doc: "Values for ARG. They stay in the image's history, so that a sensitive one is better read from a secret at run time."},
+			{Name: "args", Type: plans.Map, Doc: "Values for ARG. They stay in the image's history, so a sensitive one is better read from a secret at run time."},
 			{Name: "labels", Type: plans.Map, Doc: "Labels of the image."},
 			{Name: "cache_from", Type: plans.Strings, Doc: "Images whose layers may be taken over."},
 			{Name: "no_cache", Type: plans.Bool, Default: false, Doc: "Run every instruction again."},
@@ -51,7 +51,7 @@ func checkDockerBuild(b *plans.Block) []plans.AttrError {
 		wrong = append(wrong, plans.AttrError{Attr: "tag", Code: "invalid-value", Summary: "Invalid image tag", Detail: `Write a name and a version, as in "vllm-dev:mxfp4".`})
 	}
 	if folder, _ := b.Attrs["context"].(string); strings.Contains(folder, "://") || strings.HasPrefix(folder, "git@") {
-		wrong = append(wrong, plans.AttrError{Attr: "context", Code: "invalid-value", Summary: "Invalid build context", Detail: "It must be a folder of this machine, so that changes in it are noticed. Fetch the repository in a git step before, and name its folder."})
+		wrong = append(wrong, plans.AttrError{Attr: "context", Code: "invalid-value", Summary: "Invalid build context", Detail: "It must be a folder of this machine, so changes in it are noticed. Fetch the repository in a git step before, and name its folder."})
 	}
 	if b.Attrs["host"] != nil && b.Attrs["docker_context"] != nil {
 		wrong = append(wrong, plans.AttrError{Attr: "host", Code: "invalid-value", Summary: "Invalid docker address", Detail: "There is a host and a docker_context. Remove one of them."})

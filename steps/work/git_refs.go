@@ -14,7 +14,7 @@ import (
 )
 
 var gitTagKind = gitKind(
-	"Tags a commit, so that what was there before a port is found again. A tag that is there already at that commit is left alone; one at another commit is moved only with `force`.",
+	"Tags a commit, so what was there before a port is found again. A tag that is there already at that commit is left alone; one at another commit is moved only with `force`.",
 	`step "git_tag" "backup" {
   repo = "~/projects/vllm"
   name = "before-mxfp4"

@@ -451,7 +451,7 @@ func (s Spec) repeats() bool { return s.Data != nil && s.Data.SharesPrefixes() }
 // same says what is wrong with two prompts that are the same.
 func (s Spec) same(one, other string) string {
 	if s.Data != nil {
-		return fmt.Sprintf("%s and %s of %s are the same, so that the second would be answered from a cache: remove one of the two rows", one, other, s.Data.Name)
+		return fmt.Sprintf("%s and %s of %s are the same, so the second would be answered from a cache: remove one of the two rows", one, other, s.Data.Name)
 	}
 	return fmt.Sprintf("prompts of %s are too short to be unique: ask for longer ones, or for fewer", s.lengths())
 }

@@ -137,6 +137,6 @@ func (f *File) emptyFirst(c Cell) {
 		stat[m.Name] = m.Stats["mean"]
 	}
 	if r, t := stat["ttfr"], stat["e2e_ttft"]; r > 0 && t > 2*r {
-		f.note("%s: the first response came after %.4g ms and the first text after %.4g ms, so that pp_throughput and est_ppt rest on an empty chunk and say nothing of prefill", c.Name, r, t)
+		f.note("%s: the first response came after %.4g ms and the first text after %.4g ms, so pp_throughput and est_ppt rest on an empty chunk and say nothing of prefill", c.Name, r, t)
 	}
 }

@@ -114,7 +114,7 @@ func llamaEntry(n node) (t llamaTest, err error) {
 		}
 	}
 	if t.prompt == 0 && t.gen == 0 {
-		return t, n.wrong("n_prompt and n_gen are both 0, so that nothing was measured")
+		return t, n.wrong("n_prompt and n_gen are both 0, so nothing was measured")
 	}
 	for _, c := range []struct {
 		name string
@@ -213,7 +213,7 @@ func (f *File) llamaRow(file string, line int, head, row []string) error {
 		}
 	}
 	if t.prompt == 0 && t.gen == 0 {
-		return &Error{File: file, Line: line, Says: "n_prompt and n_gen are both 0, so that nothing was measured"}
+		return &Error{File: file, Line: line, Says: "n_prompt and n_gen are both 0, so nothing was measured"}
 	}
 	for _, result := range []string{"avg_ns", "stddev_ns", "avg_ts", "stddev_ts"} {
 		delete(what, result)
