@@ -92,7 +92,8 @@ func TestDescribeDecision(t *testing.T) {
 		{"fail", []verdict.Reason{kernels}, ": level kernels failed: 312 of 400 are wrong"},
 		{"fail", []verdict.Reason{passes}, ": x: pass: y: fail: z is 3, not above 4"},
 		{
-			"fail", []verdict.Reason{speed, passes, invalid, level},
+			"fail",
+			[]verdict.Reason{speed, passes, invalid, level},
 			under + "x: pass: y: fail: z is 3, not above 4" + under + "a: level kernels failed: b: fail: c: level smoke is invalid: d (and 2 more that pass)",
 		},
 		{"fail", []verdict.Reason{confirms, memory}, under + "confirmed on engine.a: fail: it is 2" + under + "memory: fail: engine.memory_gb.delta is 2 GB"},

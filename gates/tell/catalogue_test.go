@@ -79,8 +79,13 @@ func TestPhrasesFill(t *testing.T) {
 	x, y := 1.5, 2.5
 	values := []verdict.Args{nil}
 	for _, v := range []verdict.Value{
-		{Text: "text"}, {Number: &x, Unit: "ratio"}, {Number: &x, Unit: "count"}, {Number: &x, To: &y, Unit: "GB"},
-		{List: []string{"a", "b", "c"}}, {List: []string{}}, {Numbers: []float64{1, 2}, Unit: "p"},
+		{Text: "text"},
+		{Number: &x, Unit: "ratio"},
+		{Number: &x, Unit: "count"},
+		{Number: &x, To: &y, Unit: "GB"},
+		{List: []string{"a", "b", "c"}},
+		{List: []string{}},
+		{Numbers: []float64{1, 2}, Unit: "p"},
 	} {
 		values = append(values, argsOf(t, v))
 	}

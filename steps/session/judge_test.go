@@ -272,7 +272,7 @@ func TestOtherEnvironment(t *testing.T) {
 	// Whole engines are compared: only the machine has to be the same.
 	other := &variant.Variant{Name: "sglang", Engine: "sglang.box", Key: "b", Knobs: a.Knobs, Spec: a.Spec}
 	for environment, want := range map[string]string{"image=2 torch=3 weights=4 cpu=c": "", "image=2 cpu=d": "cpu is c"} {
-		got := (newLab(plan, nil)).otherEnvironment([]*ledger.Launch{launchedIn("a", "1", "image=1 cpu=c"), launchedIn("b", "2", environment)}, []*variant.Variant{a, other})
+		got := newLab(plan, nil).otherEnvironment([]*ledger.Launch{launchedIn("a", "1", "image=1 cpu=c"), launchedIn("b", "2", environment)}, []*variant.Variant{a, other})
 		if got.IsZero() != (want == "") || !strings.Contains(tell.Line(got), want) {
 			t.Errorf("another engine in %s: %q", environment, tell.Line(got))
 		}
@@ -290,7 +290,7 @@ func TestOtherEnvironment(t *testing.T) {
 	} {
 		shared := launchedIn("b", "9", "cpu=c")
 		shared.Notes = []verdict.Reason{verdict.New(code.ByEvents).On("chat"), c.note}
-		got := (newLab(plan, nil)).otherEnvironment([]*ledger.Launch{launchedIn("a", "1", "cpu=c"), shared}, []*variant.Variant{a, b})
+		got := newLab(plan, nil).otherEnvironment([]*ledger.Launch{launchedIn("a", "1", "cpu=c"), shared}, []*variant.Variant{a, b})
 		if verdict.Holds([]verdict.Reason{got}, code.GPUShared) != c.invalid || got.IsZero() == c.invalid || c.invalid && got.Subject != "9" {
 			t.Errorf("a shared GPU %s: %+v", words, got)
 		}
