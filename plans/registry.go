@@ -30,6 +30,9 @@ type Schema struct {
 	Attrs []Attr
 	// Example is a block of this kind for the manual.
 	Example string
+	// Asks is set for a level that sends requests: a command has no server to answer
+	// them, so that a plan may not have the level for one.
+	Asks bool
 	// Check looks at decoded attributes for what types cannot say; each string
 	// it returns becomes one error at the block, naming the attribute.
 	Check func(b *Block) []AttrError

@@ -882,7 +882,7 @@ var commandCodes = []Code{
 	{
 		"command-is-no-server",
 		[]string{
-			"Workloads for a command", "Smoke of a command", "Command is not ready", "Command at an endpoint",
+			"Workloads for a command", "Prompt for a command", "Command is not ready", "Command at an endpoint",
 			"Command in a service", "File in a container", "Command without metrics",
 		},
 		"An engine of kind `command` is a script that runs to its end: it is sent nothing, is never ready, and is measured by the JSON that it prints.",

@@ -343,8 +343,11 @@ func (c *planCheck) checkCommands() {
 		}
 	}
 	for _, p := range c.plan.Protocols {
-		if b := p.Level("smoke"); b != nil && under[p.Name] {
-			c.Fail(lang.HCL(b.Range), "command-is-no-server", "Smoke of a command", "engine.%s.%s is a command, which answers no prompt. Remove this level: a command is qualified by running it once, which has to end with status 0 and print every metric.", e.Kind, e.Name)
+		for _, b := range p.Levels {
+			if !under[p.Name] || !c.reg.Levels[b.Kind].Asks {
+				continue
+			}
+			c.Fail(lang.HCL(b.Range), "command-is-no-server", "Prompt for a command", "engine.%s.%s is a command, which answers no prompt. Remove this level: a command is qualified by running it once, which has to end with status 0 and print every metric.", e.Kind, e.Name)
 		}
 		b := p.Level(plans.BenchmarkLevel)
 		if b == nil || !c.workloadsDepend() {

@@ -130,20 +130,20 @@ func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (ver
 	for _, e := range wanted {
 		if len(e.MustSee)+len(e.MustNotSee)+len(e.MustObserve)+len(e.MustNotObserve) == 0 {
 			v = verdict.Join(v, verdict.Inconclusive)
-			against = append(against, e.Fact(code.Unproven))
+			against = append(against, factOf(e, code.Unproven))
 		}
 		for _, glob := range e.MustSee {
 			if m, ok := seen[glob]; ok {
-				proofs = append(proofs, e.Fact(code.Seen, verdict.Text("glob", glob), verdict.Int("line_no", m.LineNo), verdict.Text("line", verdict.Short(m.FirstLine))))
+				proofs = append(proofs, factOf(e, code.Seen, verdict.Text("glob", glob), verdict.Int("line_no", m.LineNo), verdict.Text("line", verdict.Short(m.FirstLine))))
 			} else {
 				v = verdict.Fail
-				against = append(against, e.Fact(code.NotSeen, verdict.Text("glob", glob)))
+				against = append(against, factOf(e, code.NotSeen, verdict.Text("glob", glob)))
 			}
 		}
 		for _, glob := range e.MustNotSee {
 			if m, ok := seen[glob]; ok {
 				v = verdict.Fail
-				against = append(against, e.Fact(code.WronglySeen, verdict.Text("glob", glob), verdict.Int("line_no", m.LineNo), verdict.Text("line", verdict.Short(m.FirstLine))))
+				against = append(against, factOf(e, code.WronglySeen, verdict.Text("glob", glob), verdict.Int("line_no", m.LineNo), verdict.Text("line", verdict.Short(m.FirstLine))))
 			}
 		}
 	}
@@ -176,15 +176,15 @@ func judgeObserved(wanted []variant.Evidence, seen map[string]ledger.Observed, n
 				switch {
 				case !ok:
 					own = verdict.Join(own, verdict.Inconclusive)
-					against = append(against, e.Fact(code.NotObserved, name).From(orUnasked(not[what])))
+					against = append(against, factOf(e, code.NotObserved, name).From(orUnasked(not[what])))
 				case must && o.Value != want[what]:
 					own = verdict.Fail
-					against = append(against, e.Fact(code.ObservedOther, name, is, from, verdict.Text("must", ledger.Observed{Value: want[what], Unit: o.Unit}.String())))
+					against = append(against, factOf(e, code.ObservedOther, name, is, from, verdict.Text("must", ledger.Observed{Value: want[what], Unit: o.Unit}.String())))
 				case !must && o.Value == want[what]:
 					own = verdict.Fail
-					against = append(against, e.Fact(code.WronglyObserved, name, is, from))
+					against = append(against, factOf(e, code.WronglyObserved, name, is, from))
 				default:
-					proofs = append(proofs, e.Fact(code.Observed, name, is, from))
+					proofs = append(proofs, factOf(e, code.Observed, name, is, from))
 				}
 			}
 		}
@@ -231,4 +231,9 @@ func judgePartial(why code.Code, wanted []variant.Evidence, seen map[string]logs
 		return verdict.Inconclusive, append(verdict.Because(why), reasons...)
 	}
 	return v, reasons
+}
+
+// factOf is a fact about the value of a knob.
+func factOf(e variant.Evidence, what code.Code, args ...verdict.Arg) verdict.Reason {
+	return verdict.New(what, append(args, verdict.Text("value", e.Value))...).On(e.Knob)
 }

@@ -138,11 +138,11 @@ func (e execution) run(ctx context.Context, q *qualification) (verdict.Verdict, 
 }
 
 // Of are the levels that the qualification launch of a variant serves. A
-// command answers nobody, so that nothing but its log can be looked at; and an
+// command answers nobody, so that levels which ask are left out; and an
 // engine of a comparison that no knob is applied to has no kernels to prove.
 func Of(p *plans.Protocol, v *variant.Variant) []*plans.Block {
 	blocks := slices.DeleteFunc(Qualifying(p), func(b *plans.Block) bool {
-		return v.Command != nil && b.Kind != kernelsLevel || v.Knobs == nil && b.Kind == kernelsLevel
+		return v.Command != nil && Kinds[b.Kind].Schema.Asks || v.Knobs == nil && b.Kind == kernelsLevel
 	})
 	if v.Command != nil {
 		return slices.Insert(blocks, 0, &plans.Block{Kind: executionLevel})
@@ -164,7 +164,7 @@ type Kind struct {
 	make   func(*plans.Block) (level, error)
 }
 
-// levelKinds: a new kind is one file and one line here. The benchmark is none of
+// Kinds: a new one is one file and one line here. The benchmark is none of
 // them, since it has launches of its own.
 var Kinds = map[string]Kind{
 	"smoke": smokeKind, "kernels": kernelsKind,

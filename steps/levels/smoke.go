@@ -17,7 +17,8 @@ import (
 
 var smokeKind = Kind{
 	Schema: plans.Schema{
-		Doc: "The engine starts, answers one request, and says what is expected of it.",
+		Asks: true,
+		Doc:  "The engine starts, answers one request, and says what is expected of it.",
 		Example: `level "smoke" {
   prompt = "The capital of France is"
   expect = "Paris"

@@ -1,8 +1,6 @@
 package variant
 
 import (
-	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 )
 
@@ -56,9 +54,4 @@ func (l *Resolver) EvidenceKey(knobs map[string]string) (string, []Evidence) {
 		other = append(other, e)
 	}
 	return l.evidence.digest, other
-}
-
-// Fact is one about the value of the knob.
-func (e Evidence) Fact(what code.Code, args ...verdict.Arg) verdict.Reason {
-	return verdict.New(what, append(args, verdict.Text("value", e.Value))...).On(e.Knob)
 }
