@@ -3,7 +3,7 @@ package kinds
 import "time"
 
 // transformers 5: `transformers serve MODEL`, as in 5.19, which ran against this
-// profile (docs/engines.md). Version 4 takes the model as --force-model: name the
+// profile (docs/evidence-engines.md). Version 4 takes the model as --force-model: name the
 // whole command in a process block there. It loads a model at the first
 // request that names it, so its /health says nothing of readiness. It answers
 // every member of a request that it does not know with 422 (ignore_eos, logprobs,

@@ -21,6 +21,9 @@ type given struct {
 	// which only running shows. made is set where verdict.New itself is called.
 	args       []string
 	open, made bool
+	// by is the name of what is called, which may be a function of another folder that
+	// adds arguments of its own.
+	by string
 }
 
 // all is the folder of what is chosen in one place and made in another.
@@ -29,7 +32,7 @@ const all = ""
 // TestPhrasesAskForWhatIsGiven: a phrase names no argument that nobody gives, and what
 // it always says is given wherever its reason is made.
 func TestPhrasesAskForWhatIsGiven(t *testing.T) {
-	calls, folders := callsIn(t, "../..")
+	calls, folders, functions := callsIn(t, "../..")
 	for name, c := range codes(t) {
 		if len(calls[name]) == 0 {
 			t.Errorf("no reason has code.%s", name)
@@ -47,6 +50,9 @@ func TestPhrasesAskForWhatIsGiven(t *testing.T) {
 			}
 			if !call.made || call.open {
 				maps.Copy(anywhere, folders[call.folder])
+				if !call.made {
+					maps.Copy(anywhere, functions[call.by])
+				}
 				continue
 			}
 			for _, arg := range always {
@@ -89,10 +95,10 @@ func asked(template string) (always, ever []string) {
 }
 
 // callsIn are the places of a module that hand a code on, by its name, and all arguments
-// that are given in each folder.
-func callsIn(t *testing.T, root string) (calls map[string][]given, folders map[string]map[string]bool) {
+// that are given in each folder, and by functions of each name.
+func callsIn(t *testing.T, root string) (calls map[string][]given, folders, functions map[string]map[string]bool) {
 	t.Helper()
-	calls, folders = map[string][]given{}, map[string]map[string]bool{all: {}}
+	calls, folders, functions = map[string][]given{}, map[string]map[string]bool{all: {}}, map[string]map[string]bool{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -118,12 +124,23 @@ func callsIn(t *testing.T, root string) (calls map[string][]given, folders map[s
 				folders[folder][arg], folders[all][arg] = true, true
 			}
 			switch n := n.(type) {
+			case *ast.FuncDecl:
+				name := n.Name.Name
+				if functions[name] == nil {
+					functions[name] = map[string]bool{}
+				}
+				ast.Inspect(n, func(n ast.Node) bool {
+					if arg := argOf(n); arg != "" {
+						functions[name][arg] = true
+					}
+					return true
+				})
 			case *ast.CallExpr:
 				if len(n.Args) == 0 || codeOf(n.Args[0]) == "" {
 					return true
 				}
 				taken[n.Args[0]] = true
-				g := given{at: files.Position(n.Pos()).String(), folder: folder, open: n.Ellipsis.IsValid(), made: called(n) == "New"}
+				g := given{at: files.Position(n.Pos()).String(), folder: folder, open: n.Ellipsis.IsValid(), made: called(n) == "New", by: called(n)}
 				for _, a := range n.Args[1:] {
 					if arg := argOf(a); arg != "" {
 						g.args = append(g.args, arg)
@@ -146,7 +163,7 @@ func callsIn(t *testing.T, root string) (calls map[string][]given, folders map[s
 	if err != nil {
 		t.Fatal(err)
 	}
-	return calls, folders
+	return calls, folders, functions
 }
 
 // codeOf is X of code.X.
