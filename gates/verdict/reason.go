@@ -9,8 +9,10 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
@@ -194,13 +196,26 @@ type numbers struct {
 func (v Value) MarshalJSON() ([]byte, error) {
 	switch {
 	case v.Number != nil && v.Unit == "count" && v.To == nil:
-		return plainJSON(*v.Number)
+		return json.Marshal(*v.Number)
 	case v.Number != nil || v.Numbers != nil:
-		return plainJSON(numbers{v.Number, v.To, v.Numbers, v.Unit})
+		return json.Marshal(numbers{v.Number, v.To, v.Numbers, v.Unit})
 	case v.List != nil:
 		return plainJSON(v.List)
+	case plain(v.Text):
+		return []byte(`"` + v.Text + `"`), nil
 	}
 	return plainJSON(v.Text)
+}
+
+// plain reports whether a text is the same between the quotes of JSON. Most are, and
+// a ledger holds many.
+func plain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c >= utf8.RuneSelf || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
 
 // plainJSON leaves "<" as it is: whoever writes the whole says whether that is escaped.
@@ -217,6 +232,10 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 	*v = Value{}
 	switch data[0] {
 	case '"':
+		if inside := string(data[1 : len(data)-1]); plain(inside) {
+			v.Text = inside
+			return nil
+		}
 		return json.Unmarshal(data, &v.Text)
 	case '[':
 		return json.Unmarshal(data, &v.List)
@@ -233,8 +252,8 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 	case 'n':
 		return errors.New("null is no value of a reason")
 	}
-	var n float64
-	if err := json.Unmarshal(data, &n); err != nil {
+	n, err := strconv.ParseFloat(string(data), 64)
+	if err != nil {
 		return err
 	}
 	v.Number, v.Unit = &n, "count"

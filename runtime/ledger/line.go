@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"golang.org/x/mod/sumdb/tlog"
@@ -91,8 +90,8 @@ func encode(r *Record) ([]byte, *Record, error) {
 	return leaf, seen, nil
 }
 
-// decode reads a leaf. It refuses unknown fields and whatever encode would have
-// written in another way.
+// decode reads a leaf. It refuses whatever encode would have written in another way:
+// unknown fields, and anything after the record, among them.
 func decode(leaf []byte) (*Record, error) {
 	r, err := unmarshal(leaf)
 	if err != nil {
@@ -103,6 +102,9 @@ func decode(leaf []byte) (*Record, error) {
 		return nil, err
 	}
 	if !bytes.Equal(leaf, again) {
+		if err := newer(leaf); err != nil {
+			return nil, err
+		}
 		at := 0
 		for at < len(leaf) && at < len(again) && leaf[at] == again[at] {
 			at++
@@ -123,17 +125,19 @@ func marshal(r *Record) ([]byte, error) {
 }
 
 func unmarshal(leaf []byte) (*Record, error) {
-	dec := json.NewDecoder(bytes.NewReader(leaf))
-	dec.DisallowUnknownFields()
 	r := new(Record)
-	if err := dec.Decode(r); err != nil {
-		if strings.Contains(err.Error(), "unknown field") {
-			return nil, fmt.Errorf("has a field that this mxflow does not know (%w): use a newer mxflow", err)
-		}
+	if err := json.Unmarshal(leaf, r); err != nil {
 		return nil, fmt.Errorf("is not a record: %w", err)
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("has something after the record")
-	}
 	return r, nil
+}
+
+// newer is why a leaf says more than this program reads; nil where it does not.
+func newer(leaf []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(leaf))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(new(Record)); err != nil {
+		return fmt.Errorf("has a field that this mxflow does not know (%w): use a newer mxflow", err)
+	}
+	return nil
 }

@@ -107,7 +107,7 @@ func TestForgedRecords(t *testing.T) {
 		"duplicate map key": {[]string{strings.Replace(run, `"os":`, `"os":"x","os":`, 1)}, "duplicate"},
 		"other case":        {[]string{strings.Replace(run, `"run":`, `"Run":`, 1)}, "from byte"},
 		"space":             {[]string{run + " "}, "from byte"},
-		"two records":       {[]string{run + run}, "something after"},
+		"two records":       {[]string{run + run}, "after top-level value"},
 		"escapes":           {[]string{strings.Replace(run, `"linux"`, `"\u006cinux"`, 1)}, "notation"},
 		"number":            {[]string{strings.Replace(leaf(decision("r1", "n", 1)), `"seconds":0`, `"seconds":0.0`, 1)}, "notation"},
 		"not UTC":           {[]string{leaf(local)}, "not UTC"},
