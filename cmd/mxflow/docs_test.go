@@ -25,10 +25,9 @@ var update = flag.Bool("update", false, "rewrite generated docs")
 // TestDocs keeps the generated pages in step with the code.
 func TestDocs(t *testing.T) {
 	for path, want := range map[string]string{
-		"../../docs/embedded.md":    embeddedPage(),
-		"../../docs/metrics.md":     metricsPage(),
-		"../../docs/language.md":    languagePage(),
-		"../../docs/diagnostics.md": diagnosticsPage(),
+		"../../docs/embedded.md": embeddedPage(),
+		"../../docs/metrics.md":  metricsPage(),
+		"../../docs/language.md": languagePage(),
 	} {
 		if *update {
 			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
@@ -307,22 +306,6 @@ func attrTable(b *strings.Builder, attrs []plans.Attr) {
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", a.Name, a.TypeText(), value, strings.ReplaceAll(a.Doc, "|", `\|`))
 	}
 	b.WriteString("\n")
-}
-
-// diagnosticsPage explains every code of a diagnostic.
-func diagnosticsPage() string {
-	var b strings.Builder
-	b.WriteString("# Diagnostics\n\n" + generated)
-	b.WriteString("`mxflow validate --json` gives each mistake a code, which stays the same when the words change. " +
-		"In text, the first line of a mistake is one of those listed under its code; … stands for a name.\n\n")
-	for _, c := range lang.Codes() {
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n%s\n\n", c.Name, c.Cause, c.Cure)
-		for _, s := range c.Summaries {
-			fmt.Fprintf(&b, "- %s\n", strings.ReplaceAll(s, "*", "…"))
-		}
-		b.WriteString("\n")
-	}
-	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
 func inOrder[V any](m map[string]V) []string {

@@ -1,91 +1,101 @@
 package lang
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 )
 
-// Code is a stable name for one kind of mistake, for programs that read
-// diagnostics and for people who look one up. Summaries may be reworded; codes
-// stay.
-type Code struct {
-	// Name is the code: lower case, words joined by hyphens.
-	Name string
-	// Summaries are the diagnostics it stands for. One that ends in * stands
-	// for all that begin so and are not listed elsewhere.
-	Summaries []string
-	// Cause says how a plan gets there, Cure what to do.
-	Cause, Cure string
-}
-
-// Coded is the Extra of a diagnostic that was made here: its code.
+// Coded is the Extra of a diagnostic that was made here: its code, a stable name for
+// one kind of mistake, lower case with words joined by hyphens. Programs read it, and
+// people look it up in docs/diagnostics.md. Summaries may be reworded; codes stay.
 type Coded string
 
 // DiagnosticCode is the code.
 func (c Coded) DiagnosticCode() string { return string(c) }
 
-// OtherCode is the code of what has none in the table.
+// OtherCode is the code of what the parsers find and the table below does not know.
 const OtherCode = "other"
-
-// Codes are all codes, in the order in which the manual explains them.
-func Codes() []Code {
-	return slices.Concat(fileCodes, syntaxCodes, yamlCodes, nameCodes, valueCodes, blockCodes, decisionCodes, workloadCodes, ruleCodes, checkCodes, caseCodes, commandCodes, expressionCodes, languageCodes)
-}
 
 // CodeOf is the code of a diagnostic.
 func CodeOf(d *hcl.Diagnostic) string {
 	if coded, ok := hcl.DiagnosticExtra[interface{ DiagnosticCode() string }](d); ok {
-		if code := coded.DiagnosticCode(); code != "" {
-			return code
-		}
-		return OtherCode
+		return OrElse(coded.DiagnosticCode(), OtherCode)
 	}
-	// What the parsers of HCL find has no codes but these.
-	if c := codes.of(d.Summary); c != nil {
-		return c.Name
+	if code, ok := parserCodes[d.Summary]; ok {
+		return code
+	}
+	for _, p := range parserPrefixes {
+		if strings.HasPrefix(d.Summary, p.prefix) {
+			return p.code
+		}
 	}
 	return OtherCode
 }
 
-// codeIndex finds codes by summary.
-type codeIndex struct {
-	exact    map[string]*Code
-	prefixes []prefixCode
-}
-
-type prefixCode struct {
-	prefix string
-	code   *Code
-}
-
-var codes = indexCodes(Codes())
-
-func indexCodes(list []Code) codeIndex {
-	index := codeIndex{exact: map[string]*Code{}}
-	for i := range list {
-		for _, s := range list[i].Summaries {
-			if prefix, open := strings.CutSuffix(s, "*"); open {
-				index.prefixes = append(index.prefixes, prefixCode{prefix, &list[i]})
-			} else {
-				index.exact[s] = &list[i]
-			}
+// parserCodes are the codes of what the parsers and the evaluator of HCL find, by
+// its summary: they give it none.
+var parserCodes = func() map[string]string {
+	codes := map[string]string{}
+	for code, summaries := range map[string][]string{
+		"plan-not-text": {"Invalid character encoding"},
+		"unclosed": {
+			"Unbalanced parentheses", "Missing closing parenthesis", "Missing close bracket on splat index",
+			"Missing close bracket on index", "Unexpected end of template",
+		},
+		"invalid-text": {"Invalid escape sequence", "Invalid string literal", "Invalid multi-line string", "Invalid character", "Invalid number literal"},
+		"invalid-template": {
+			"Extra characters after interpolation expression", "Unexpected else directive", "Invalid 'for' directive",
+		},
+		"invalid-definition": {
+			"Argument or block definition required", "Invalid block definition", "Invalid single-argument block definition",
+			"Missing newline after block definition", "Missing newline after argument", "Invalid argument name", "Argument definition required",
+			"Attribute name required", "Invalid attribute name",
+		},
+		"invalid-expression": {
+			"Invalid expression", "Missing expression", "Missing item separator", "Missing attribute separator", "Missing argument separator",
+			"Missing key/value separator", "Missing attribute value", "Missing false expression in conditional", "Missing open parenthesis",
+			"Missing function name", "Invalid 'for' expression", "Invalid legacy index syntax", "Extra characters after expression",
+			"Variable name required", "Nested splat expression not allowed", "Invalid nested splat expressions", "Ambiguous attribute key",
+			"Invalid path step", "Index value required",
+		},
+		"attribute-twice":   {"Attribute redefined", "Duplicate argument", "Duplicate object key"},
+		"unknown-reference": {"Unknown variable"},
+		"unknown-block":     {"Unsupported block type"},
+		"unknown-attribute": {"Unsupported argument"},
+		"call-failed": {
+			"Call to unknown function", "Error in function call", "Invalid function argument", "Too many function arguments",
+			"Not enough function arguments", "Function calls not allowed", "Invalid expanding argument value",
+		},
+		"no-such-member": {
+			"Unsupported attribute", "Invalid index", "Missing map element", "Attempt to index null value",
+			"Attempt to get attribute from null value", "Incorrect key type", "Null value as key", "Splat of null value", "Invalid object key",
+		},
+		"invalid-operand": {
+			"Invalid operand", "Unsupported operator", "Operation failed", "Inconsistent conditional result types", "Incorrect condition type",
+			"Null condition", "Condition is null", "Invalid 'for' condition", "Iteration over null value", "Iteration over non-iterable value",
+		},
+		"not-constant": {"Variables not allowed"},
+		"invalid-type": {"Invalid type specification", "Invalid default value for optional attribute"},
+	} {
+		for _, s := range summaries {
+			codes[s] = code
 		}
 	}
-	// The longest prefix says most.
-	slices.SortStableFunc(index.prefixes, func(a, b prefixCode) int { return len(b.prefix) - len(a.prefix) })
-	return index
-}
+	return codes
+}()
 
-func (index codeIndex) of(words string) *Code {
-	if c := index.exact[words]; c != nil {
-		return c
-	}
-	for _, p := range index.prefixes {
-		if strings.HasPrefix(words, p.prefix) {
-			return p.code
-		}
-	}
-	return nil
+// parserPrefixes are the codes of summaries that the parsers put together, by how
+// they begin; the first that fits counts.
+var parserPrefixes = []struct{ prefix, code string }{
+	{"Unclosed ", "unclosed"},
+	{"Unterminated ", "unclosed"},
+	{"Invalid template ", "invalid-template"},
+	{"Extra characters in ", "invalid-template"},
+	{"Unexpected ", "invalid-template"},
+	{"Extraneous label for ", "wrong-labels"},
+	{"Missing name for ", "wrong-labels"},
+	{"Missing kind for ", "wrong-labels"},
+	{"Missing ", "missing-attribute"},
+	{"Invalid ", "invalid-value"},
 }

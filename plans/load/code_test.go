@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -18,24 +19,69 @@ import (
 
 var kebab = regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
 
-func TestCodesAreSound(t *testing.T) {
+// explained is a section of docs/diagnostics.md: a code, and the summaries of the
+// diagnostics that it stands for. One that ends in … stands for all that begin so
+// and stand nowhere else.
+type explained struct {
+	code, text string
+	summaries  []string
+}
+
+func manual(t *testing.T) (list []explained) {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/diagnostics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, section := range strings.Split(string(page), "\n## ")[1:] {
+		code, body, _ := strings.Cut(section, "\n")
+		e := explained{code: code}
+		for line := range strings.Lines(body) {
+			line = strings.TrimSpace(line)
+			if summary, ok := strings.CutPrefix(line, "- "); ok {
+				e.summaries = append(e.summaries, summary)
+			} else {
+				e.text += line
+			}
+		}
+		list = append(list, e)
+	}
+	return list
+}
+
+// codeOf is the code under which the manual explains a summary: in so many words, or
+// else by the longest beginning.
+func codeOf(list []explained, summary string) (code string) {
+	longest := 0
+	for _, e := range list {
+		for _, s := range e.summaries {
+			beginning, open := strings.CutSuffix(s, "…")
+			switch {
+			case s == summary:
+				return e.code
+			case open && strings.HasPrefix(summary, beginning) && len(beginning) > longest:
+				code, longest = e.code, len(beginning)
+			}
+		}
+	}
+	return code
+}
+
+func TestManualOfCodesIsSound(t *testing.T) {
 	names, summaries := map[string]bool{}, map[string]bool{}
-	for _, c := range lang.Codes() {
-		if !kebab.MatchString(c.Name) || names[c.Name] {
-			t.Errorf("%q is no code, or stands twice", c.Name)
+	for _, e := range manual(t) {
+		if !kebab.MatchString(e.code) || names[e.code] {
+			t.Errorf("%q is not a code, or stands twice", e.code)
 		}
-		names[c.Name] = true
-		if c.Cause == "" || c.Cure == "" {
-			t.Errorf("%s lacks its cause or cure", c.Name)
+		names[e.code] = true
+		if e.text == "" || len(e.summaries) == 0 {
+			t.Errorf("%s lacks its explanation, or the diagnostics that it stands for", e.code)
 		}
-		for _, s := range c.Summaries {
+		for _, s := range e.summaries {
 			if summaries[s] {
 				t.Errorf("summary %q stands in two places", s)
 			}
 			summaries[s] = true
-			if i := strings.IndexByte(s, '*'); i >= 0 && i < len(s)-1 {
-				t.Errorf("in %q, * is not at the end", s)
-			}
 		}
 	}
 }
@@ -59,6 +105,7 @@ func TestEverySummaryHasACode(t *testing.T) {
 		}
 	}
 	takes := summaryParameters(files)
+	list := manual(t)
 	found := map[string]token.Position{}
 	add := func(given, e ast.Expr) {
 		text, ok := beginning(e)
@@ -66,8 +113,8 @@ func TestEverySummaryHasACode(t *testing.T) {
 			return
 		}
 		found[text] = set.Position(e.Pos())
-		if code, ok := beginning(given); ok && code != lang.CodeOf(&hcl.Diagnostic{Summary: text}) {
-			t.Errorf("%s: %q is given the code %s, and the manual lists it under %s", set.Position(e.Pos()), text, code, lang.CodeOf(&hcl.Diagnostic{Summary: text}))
+		if code, ok := beginning(given); ok && code != codeOf(list, text) {
+			t.Errorf("%s: %q is given the code %s, and the manual lists it under %s", set.Position(e.Pos()), text, code, codeOf(list, text))
 		}
 	}
 	for _, f := range files {
@@ -79,8 +126,8 @@ func TestEverySummaryHasACode(t *testing.T) {
 		t.Errorf("only %d summaries found: the search is wrong", len(found))
 	}
 	for text, at := range found {
-		if lang.CodeOf(&hcl.Diagnostic{Summary: text}) == lang.OtherCode {
-			t.Errorf("%s: the summary %q has no code: add it to the code that explains it in plans/lang/codes_table.go", at, text)
+		if codeOf(list, text) == "" {
+			t.Errorf("%s: the summary %q is not in docs/diagnostics.md: add it to the code that explains it", at, text)
 		}
 	}
 }
@@ -193,23 +240,33 @@ func beginning(e ast.Expr) (string, bool) {
 	return "", false
 }
 
-func TestCodesBySummary(t *testing.T) {
+// TestCodesOfTheParsers: what the parsers find has the code under which the manual
+// explains it.
+func TestCodesOfTheParsers(t *testing.T) {
+	list := manual(t)
 	for summary, want := range map[string]string{
-		"Unknown knob value":        "unknown-knob-value",
-		"Unknown phase":             "unknown-reference",
-		"Wrong type for requests":   "wrong-type",
-		"Wrong type for variable":   "invalid-variable-value",
-		"Missing prompt_tokens":     "missing-attribute",
-		"Duplicate baseline block":  "duplicate-name",
-		"Invalid duration":          "invalid-duration",
-		"Invalid requests":          "invalid-value",
-		"Unclosed index brackets":   "unclosed",
-		"Extraneous label for plan": "wrong-labels",
-		"Nobody ever said this":     lang.OtherCode,
+		"Unclosed index brackets":               "unclosed",
+		"Unterminated template string":          "unclosed",
+		"Unexpected end of template":            "unclosed",
+		"Unexpected else directive":             "invalid-template",
+		"Invalid template directive":            "invalid-template",
+		"Extra characters in if marker":         "invalid-template",
+		"Extraneous label for plan":             "wrong-labels",
+		"Missing name for feature":              "wrong-labels",
+		"Missing required argument":             "missing-attribute",
+		"Missing dynamic content block":         "missing-attribute",
+		"Invalid dynamic for_each value":        "invalid-value",
+		"Invalid character encoding":            "plan-not-text",
+		"Unsupported attribute":                 "no-such-member",
+		"Unsupported block type":                "unknown-block",
+		"Inconsistent conditional result types": "invalid-operand",
 	} {
-		if got := lang.CodeOf(&hcl.Diagnostic{Summary: summary}); got != want {
-			t.Errorf("%s: %s, want %s", summary, got, want)
+		if got := lang.CodeOf(&hcl.Diagnostic{Summary: summary}); got != want || codeOf(list, summary) != want {
+			t.Errorf("%s: %s, and %s in the manual; want %s", summary, got, codeOf(list, summary), want)
 		}
+	}
+	if got := lang.CodeOf(&hcl.Diagnostic{Summary: "Nobody ever said this"}); got != lang.OtherCode {
+		t.Errorf("what is not known has %s", got)
 	}
 	if got := lang.CodeOf(&hcl.Diagnostic{Summary: "x", Extra: ownCode("its-own")}); got != "its-own" {
 		t.Errorf("a diagnostic that brings its code has %s", got)
@@ -222,11 +279,12 @@ func (c ownCode) DiagnosticCode() string { return string(c) }
 
 // TestFixturesHaveCodes looks at what invalid plans really produce.
 func TestFixturesHaveCodes(t *testing.T) {
+	list := manual(t)
 	paths, _ := filepath.Glob("testdata/invalid/*")
 	for _, path := range paths {
 		for _, d := range Path(path, planstest.Registry(), Options{}).DiagnosticsJSON() {
-			if d.Code == "" || d.Code == lang.OtherCode {
-				t.Errorf("%s: %q has no code", path, d.Summary)
+			if d.Code != codeOf(list, d.Summary) {
+				t.Errorf("%s: %q has the code %q, and the manual lists it under %q", path, d.Summary, d.Code, codeOf(list, d.Summary))
 			}
 		}
 	}
