@@ -16,7 +16,7 @@ import (
 	"github.com/mxflow/mxflow/steps/apply"
 )
 
-func (a *app) abCommand() *cobra.Command {
+func newABCommand(a *app) *cobra.Command {
 	var q ab.Question
 	var rerun, dryRun bool
 	c := &cobra.Command{
@@ -51,7 +51,7 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid, 3 inconclu
 			if err := q.Check(); err != nil {
 				return err
 			}
-			return a.runAB(c.Context(), &q, rerun, dryRun)
+			return runAB(c.Context(), a, &q, rerun, dryRun)
 		},
 	}
 	f := c.Flags()
@@ -90,30 +90,30 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid, 3 inconclu
 	return c
 }
 
-func (a *app) runAB(ctx context.Context, q *ab.Question, rerun, dryRun bool) error {
+func runAB(ctx context.Context, a *app, q *ab.Question, rerun, dryRun bool) error {
 	if q.AURL != "" {
-		return a.runningAB(ctx, q, dryRun)
+		return runningAB(ctx, a, q, dryRun)
 	}
 	at, err := q.Place(a.state)
 	if err != nil {
 		return err
 	}
 	if dryRun {
-		return a.dryAB(q, at)
+		return dryAB(a, q, at)
 	}
 	if err := q.WritePlans(at); err != nil {
 		return err
 	}
-	show := &abShow{Observer: a.progress(), app: a, q: q, at: at}
+	show := &abShow{Observer: newProgress(a), app: a, q: q, at: at}
 	if !a.json {
 		show.begin()
 	}
-	return a.applyAB(ctx, at, show, rerun)
+	return applyAB(ctx, a, at, show, rerun)
 }
 
 // applyAB applies the plan of a comparison. It is mxflow's own, so that its warnings
 // point where nobody looks.
-func (a *app) applyAB(ctx context.Context, at ab.Place, watch apply.Observer, rerun bool) error {
+func applyAB(ctx context.Context, a *app, at ab.Place, watch apply.Observer, rerun bool) error {
 	q := applying{path: at.Plan, state: at.State, watch: watch, report: func(res *lang.Findings) {
 		if !res.OK() {
 			a.reportStreamed(res)
@@ -122,12 +122,12 @@ func (a *app) applyAB(ctx context.Context, at ab.Place, watch apply.Observer, re
 	if rerun {
 		q.rerun = []string{"all"}
 	}
-	a.streamVersion()
-	_, err := a.apply(ctx, q)
+	beginStream(a)
+	_, err := applyPlan(ctx, a, q)
 	return err
 }
 
-func (a *app) dryAB(q *ab.Question, at ab.Place) error {
+func dryAB(a *app, q *ab.Question, at ab.Place) error {
 	text, err := q.PlanIn(".", at.Work)
 	if err == nil && q.WritePlan != "" {
 		return q.WriteFor(at)
@@ -138,7 +138,7 @@ func (a *app) dryAB(q *ab.Question, at ab.Place) error {
 	return err
 }
 
-func (a *app) runningAB(ctx context.Context, q *ab.Question, dryRun bool) error {
+func runningAB(ctx context.Context, a *app, q *ab.Question, dryRun bool) error {
 	at, err := q.Place(a.state)
 	if err != nil {
 		return err
@@ -157,10 +157,10 @@ func (a *app) runningAB(ctx context.Context, q *ab.Question, dryRun bool) error 
 		}
 	}
 	if a.json {
-		return a.applyAB(ctx, at, a.progress(), true)
+		return applyAB(ctx, a, at, newProgress(a), true)
 	}
 	fmt.Fprintf(a.stdout, "A  %s\nB  %s\nServers that run already: they are shown side by side, and nothing is decided.\n\n", q.AURL, q.BURL)
-	return a.applyAB(ctx, at, &abRunning{Observer: a.progress(), app: a, at: at}, true)
+	return applyAB(ctx, a, at, &abRunning{Observer: newProgress(a), app: a, at: at}, true)
 }
 
 // abRunning shows two servers that run already.
@@ -174,10 +174,10 @@ func (r *abRunning) Event(ev runtime.Event) { r.Observer.Event(ab.Reword(ev)) }
 
 func (r *abRunning) End(res *apply.Result) {
 	r.Observer.End(res)
-	r.app.endRunning(res.Summary, res.End, r.at, res.Took)
+	endRunning(r.app, res.Summary, res.End, r.at, res.Took)
 }
 
-func (a *app) endRunning(s runtime.Summary, end *ledger.End, at ab.Place, took time.Duration) {
+func endRunning(a *app, s runtime.Summary, end *ledger.End, at ab.Place, took time.Duration) {
 	switch {
 	case end.Reason.Code == code.Interrupted:
 		fmt.Fprintln(a.stdout, "\nOPEN  Interrupted.")
@@ -188,7 +188,7 @@ func (a *app) endRunning(s runtime.Summary, end *ledger.End, at ab.Place, took t
 	default:
 		fmt.Fprintln(a.stdout, "\nINVALID  The numbers do not count.")
 	}
-	a.comparisons(s)
+	printComparisons(a, s)
 	a.lastWords(s)
 	if end.Verdict == verdict.Inconclusive {
 		fmt.Fprintln(a.stdout, `

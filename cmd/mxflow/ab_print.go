@@ -210,21 +210,6 @@ func (s *abShow) print(r *ab.Result, took time.Duration) {
 	fmt.Fprintf(s.stdout, "\n%s, exit status %d\n", rough(took.Seconds()), r.Exit)
 }
 
-// lines prints sentences under a title, one each.
-func (s *app) lines(title string, list []string) {
-	if len(list) == 0 {
-		return
-	}
-	fmt.Fprintf(s.stdout, "\n%s\n", title)
-	for _, l := range list {
-		text := imported.Printable(l)
-		if !strings.Contains(text, ": mxflow ") { // a command stays whole
-			text = strings.ReplaceAll(table.Wrap(text, s.columnBehind(len("  "))), "\n", "\n  ")
-		}
-		fmt.Fprintf(s.stdout, "  %s\n", text)
-	}
-}
-
 // numbers is the metric that decides, on both sides, with its bounds.
 func (s *abShow) numbers(r *ab.Result) {
 	if r.A.Value == nil || r.B.Value == nil || r.Change == nil {

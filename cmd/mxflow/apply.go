@@ -12,7 +12,7 @@ import (
 	"github.com/mxflow/mxflow/steps/apply"
 )
 
-func (a *app) applyCommand() *cobra.Command {
+func newApplyCommand(a *app) *cobra.Command {
 	var vars []load.Given
 	var rerun []string
 	var suite string
@@ -32,13 +32,13 @@ interrupted.`,
 		Example: "  mxflow apply plan.hcl\n  mxflow apply --var threads=2 plan.hcl\n  mxflow apply --suite quick plan.hcl\n  mxflow apply --rerun phase.cutlass plan.hcl\n  mxflow apply --json plan.hcl > events.jsonl",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			a.streamVersion()
-			res, err := a.apply(c.Context(), applying{
+			beginStream(a)
+			res, err := applyPlan(c.Context(), a, applying{
 				path: args[0], state: a.stateDir(args[0]), load: load.Options{Inputs: vars, Suite: suite}, rerun: rerun,
-				watch: a.progress(), report: a.reportStreamed,
+				watch: newProgress(a), report: a.reportStreamed,
 			})
 			if res != nil && !a.json {
-				a.table(res)
+				printRun(a, res)
 			}
 			return err
 		},
@@ -53,7 +53,7 @@ interrupted.`,
 // streamVersion names the stream of apply --json; its first line says so.
 const streamVersion = "mxflow.apply/2"
 
-func (a *app) streamVersion() {
+func beginStream(a *app) {
 	if a.json {
 		a.printLine(runtime.Event{Type: "version", Time: time.Now().UTC(), Stream: streamVersion, Tool: tool})
 	}
@@ -69,9 +69,9 @@ type applying struct {
 	report func(*lang.Findings)
 }
 
-// apply loads a plan and applies it until it ends or signals end it.
-func (a *app) apply(ctx context.Context, q applying) (*apply.Result, error) {
-	_, g, loaded, err := a.loadReporting(q.path, q.load, q.report)
+// applyPlan loads a plan and applies it until it ends or signals end it.
+func applyPlan(ctx context.Context, a *app, q applying) (*apply.Result, error) {
+	loaded, g, err := a.loadReporting(q.path, q.load, q.report)
 	if err != nil {
 		return nil, err
 	}

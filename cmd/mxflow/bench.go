@@ -64,7 +64,7 @@ type benchFlags struct {
 	data *plans.Dataset
 }
 
-func (a *app) benchCommand() *cobra.Command {
+func newBenchCommand(a *app) *cobra.Command {
 	var b benchFlags
 	c := &cobra.Command{
 		Use:   "bench URL",
@@ -90,13 +90,13 @@ invalid (exit status 2), with the cause.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			b.url = args[0]
-			if done, err := a.compareFiles(&b); done || err != nil {
+			if done, err := compareFiles(a, &b); done || err != nil {
 				return err
 			}
 			if err := b.check(c); err != nil {
 				return err
 			}
-			return a.runBench(c.Context(), b)
+			return runBench(c.Context(), a, b)
 		},
 	}
 	f := c.Flags()
@@ -395,7 +395,7 @@ func (b benchFlags) key() (string, error) {
 }
 
 // runBench measures and prints.
-func (a *app) runBench(ctx context.Context, b benchFlags) error {
+func runBench(ctx context.Context, a *app, b benchFlags) error {
 	key, err := b.key()
 	if err != nil {
 		return err
@@ -435,7 +435,7 @@ func (a *app) runBench(ctx context.Context, b benchFlags) error {
 	}
 	var calibrator record.Calibrator
 	subject.Calibrate = calibrator.Calibrate
-	progress := a.benchProgress(b)
+	progress := benchProgress(a, b)
 	var rawErr error
 	for run := range b.runs {
 		subject.Progress = func(done, total int) { progress(run, done, total) }
@@ -467,7 +467,7 @@ func (a *app) runBench(ctx context.Context, b benchFlags) error {
 	if len(out.Invalid) > 0 && a.exit == 0 {
 		a.exit = verdict.ExitFail
 	}
-	return errors.Join(a.printBench(b, out, files), rawErr, a.compareWith(&b, out))
+	return errors.Join(printBench(a, b, out, files), rawErr, compareWith(a, &b, out))
 }
 
 // hinted says an error with the labels of cells, and what a person can do about
@@ -509,7 +509,7 @@ func (b benchFlags) subject(ctx context.Context, inst engine.Instance) (record.S
 
 // benchProgress shows how far a run has come, on a terminal by one line that is
 // written over, elsewhere not at all.
-func (a *app) benchProgress(b benchFlags) func(run, done, total int) {
+func benchProgress(a *app, b benchFlags) func(run, done, total int) {
 	f, ok := a.stderr.(*os.File)
 	if b.quiet || !ok || !terminal(a.stderr) {
 		return func(int, int, int) {}
@@ -703,7 +703,7 @@ func bareReason(err error) error {
 }
 
 // printBench writes the result in the format that was asked for.
-func (a *app) printBench(b benchFlags, r *bench.Result, files benchFiles) error {
+func printBench(a *app, b benchFlags, r *bench.Result, files benchFiles) error {
 	var text bytes.Buffer
 	width := 0
 	if b.out == "" {

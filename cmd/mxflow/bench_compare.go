@@ -72,7 +72,7 @@ func readEarlier(path string) (*benchEarlier, error) {
 
 // compareFiles compares two files where the argument is one and no URL; done
 // reports whether it was.
-func (a *app) compareFiles(b *benchFlags) (done bool, err error) {
+func compareFiles(a *app, b *benchFlags) (done bool, err error) {
 	if b.compare == "" {
 		return false, nil
 	}
@@ -92,7 +92,7 @@ func (a *app) compareFiles(b *benchFlags) (done bool, err error) {
 	if now.result == nil {
 		return true, b.wrong("compare", "%s is of another tool: give the URL of a server, or a result of mxflow bench, and compare that with %s", b.url, b.url)
 	}
-	return true, a.compareWith(b, now.result)
+	return true, compareWith(a, b, now.result)
 }
 
 // comparable refuses a comparison that no measurement could make possible, before
@@ -117,12 +117,12 @@ func (b benchFlags) comparable() error {
 
 // compareWith prints a result beside the earlier one; nothing where none was
 // asked for.
-func (a *app) compareWith(b *benchFlags, now *bench.Result) error {
+func compareWith(a *app, b *benchFlags, now *bench.Result) error {
 	switch {
 	case b.earlier == nil || len(now.Cells) == 0:
 		return nil
 	case b.earlier.foreign != nil:
-		a.besideForeign(b.earlier, now)
+		besideForeign(a, b.earlier, now)
 		return nil
 	}
 	then := b.earlier.result
@@ -134,7 +134,7 @@ func (a *app) compareWith(b *benchFlags, now *bench.Result) error {
 		imported.Printable(then.Engine), then.Started.UTC().Format("2006-01-02 15:04 MST"), imported.Printable(then.Tool))
 	a.printTable([]string{"cell", "metric", "then", "now", "now / then"}, ratios(then, now))
 	a.lines("not alike", unlike(then, now))
-	a.lines("what this shows", a.whatItShows(then, now))
+	a.lines("what this shows", whatItShows(a, then, now))
 	return nil
 }
 
@@ -190,9 +190,9 @@ func (n startNoise) apart() float64 {
 	return math.Expm1(stats.Quantile(0.025, n.df) * math.Sqrt2 * n.sd)
 }
 
-// startNoise pools launches over sessions and variants that sent the same cell.
+// noiseOfStarts pools launches over sessions and variants that sent the same cell.
 // Variants of one session share a machine and a boot, but not a mean.
-func (a *app) startNoise(cell bench.Cell) (n startNoise, ok bool) {
+func noiseOfStarts(a *app, cell bench.Cell) (n startNoise, ok bool) {
 	dirs := []string{stateName}
 	if a.state != "" {
 		dirs = []string{a.state}
@@ -313,14 +313,14 @@ func hasCell(r *bench.Result, label string) bool {
 }
 
 // whatItShows is what can be said from two single starts, and what cannot.
-func (a *app) whatItShows(then, now *bench.Result) []string {
+func whatItShows(a *app, then, now *bench.Result) []string {
 	starts := "One start of a server then, and one now."
 	if then.URL == now.URL {
 		starts = "One start of a server then, and one now, or even the same: the address is."
 	}
 	lines := []string{starts + " ± is between runs of one start, and two starts of the same server differ by more than that: a ratio here is no verdict, however far it is from 1."}
 	cell := shared(then, now)[0][1]
-	if n, ok := a.startNoise(cell); ok {
+	if n, ok := noiseOfStarts(a, cell); ok {
 		lines = append(lines, fmt.Sprintf("Launches that are on record here vary by %s in tg of %s (%d launches, %d degrees of freedom): two starts of the same server are up to %s apart in 19 of 20 cases.",
 			percent(n.sd), cell.Label, n.launches, int(n.df), percent(n.apart())))
 	} else {
@@ -338,7 +338,7 @@ func (a *app) whatItShows(then, now *bench.Result) []string {
 
 // besideForeign prints another tool's numbers below ours, without ratios: what
 // two tools call alike is not alike.
-func (a *app) besideForeign(e *benchEarlier, now *bench.Result) {
+func besideForeign(a *app, e *benchEarlier, now *bench.Result) {
 	f := e.foreign
 	fmt.Fprintf(a.stdout, "\nbeside %s\n", imported.Printable(e.file+": "+strings.TrimSpace(strings.Join([]string{f.Tool, f.Version, f.Model, f.Date}, " "))))
 	var rows [][]string

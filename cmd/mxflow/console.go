@@ -30,7 +30,7 @@ Rules         chat.tg.gain >= 0.10   levels.kernels == 'pass'   feature["gemm"].
 exit          ends the console, as the end of the input does
 `
 
-func (a *app) consoleCommand() *cobra.Command {
+func newConsoleCommand(a *app) *cobra.Command {
 	var vars []load.Given
 	c := &console{app: a}
 	cmd := &cobra.Command{
@@ -65,16 +65,16 @@ type console struct {
 }
 
 func (c *console) run(in io.Reader, path string, vars []load.Given) error {
-	p, g, loaded, err := c.load(path, vars, "")
+	loaded, g, err := c.load(path, load.Options{Inputs: vars})
 	if err != nil {
 		return err
 	}
 	c.loaded = loaded
-	if c.feature != "" && p.Feature(c.feature) == nil {
+	if c.feature != "" && loaded.Plan.Feature(c.feature) == nil {
 		return fmt.Errorf("the plan has no feature %q", c.feature)
 	}
 	if c.runID != "" {
-		if c.evidence, err = c.recorded(path, p, g); err != nil {
+		if c.evidence, err = c.recorded(path, loaded.Plan, g); err != nil {
 			return err
 		}
 	}

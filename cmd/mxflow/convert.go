@@ -14,7 +14,7 @@ import (
 	"github.com/mxflow/mxflow/steps"
 )
 
-func (a *app) convertCommand() *cobra.Command {
+func newConvertCommand(a *app) *cobra.Command {
 	var to, out string
 	c := &cobra.Command{
 		Use:   "convert PLAN",

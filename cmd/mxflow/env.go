@@ -35,7 +35,7 @@ type envFlags struct {
 	envOnly bool
 }
 
-func (a *app) envCommand() *cobra.Command {
+func newEnvCommand(a *app) *cobra.Command {
 	var f envFlags
 	c := &cobra.Command{
 		Use:   "env FEATURE|accepted|baseline [PLAN]",
@@ -61,11 +61,11 @@ docker block). In a script MXFLOW_PORT is where the engine listens.`,
 				}
 				f.format = "json"
 			}
-			r, err := a.recipeOf(args, f)
+			r, err := recipeOf(a, args, f)
 			if err != nil {
 				return err
 			}
-			return a.printRecipe(r, f)
+			return printRecipe(a, r, f)
 		},
 	}
 	varFlag(c, &f.vars)
@@ -79,7 +79,7 @@ docker block). In a script MXFLOW_PORT is where the engine listens.`,
 
 // printRecipe writes past the last net for secrets, which would change a script
 // that holds none: what is sensitive is a variable in it, or wanted.
-func (a *app) printRecipe(r *script.Recipe, f envFlags) error {
+func printRecipe(a *app, r *script.Recipe, f envFlags) error {
 	r.Shows = f.shows
 	var text string
 	var err error
@@ -216,15 +216,16 @@ func noteOf(list []string, format string) []string {
 }
 
 // recipeOf resolves the variant that the arguments name.
-func (a *app) recipeOf(args []string, f envFlags) (*script.Recipe, error) {
-	path, err := a.planFile(args[1:])
+func recipeOf(a *app, args []string, f envFlags) (*script.Recipe, error) {
+	path, err := planFile(a, args[1:])
 	if err != nil {
 		return nil, err
 	}
-	p, g, loaded, err := a.load(path, f.vars, "")
+	loaded, g, err := a.load(path, load.Options{Inputs: f.vars})
 	if err != nil {
 		return nil, err
 	}
+	p := loaded.Plan
 	if p.Baseline == nil {
 		return nil, fmt.Errorf("plan %s has no baseline, and so no variants: it compares nothing", p.Name)
 	}
@@ -262,7 +263,7 @@ func (a *app) recipeOf(args []string, f envFlags) (*script.Recipe, error) {
 
 // planFile is the plan that is named, or else the one that was applied last in
 // this folder.
-func (a *app) planFile(args []string) (string, error) {
+func planFile(a *app, args []string) (string, error) {
 	if len(args) > 0 {
 		return args[0], nil
 	}

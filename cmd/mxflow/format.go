@@ -32,7 +32,7 @@ type formatter struct {
 	work, broken bool
 }
 
-func (a *app) formatCommand() *cobra.Command {
+func newFormatCommand(a *app) *cobra.Command {
 	f := &formatter{a: a}
 	var recursive, yaml bool
 	c := &cobra.Command{

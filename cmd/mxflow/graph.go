@@ -11,7 +11,7 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 )
 
-func (a *app) graphCommand() *cobra.Command {
+func newGraphCommand(a *app) *cobra.Command {
 	var vars []load.Given
 	var format, direction string
 	c := &cobra.Command{
@@ -21,7 +21,7 @@ func (a *app) graphCommand() *cobra.Command {
 		Example: "  mxflow graph plan.hcl                 # Mermaid, for Markdown\n  mxflow graph --direction LR plan.hcl\n  mxflow graph --format dot plan.hcl | dot -Tsvg > plan.svg",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			_, g, _, err := a.load(args[0], vars, "")
+			_, g, err := a.load(args[0], load.Options{Inputs: vars})
 			if err != nil {
 				return err
 			}

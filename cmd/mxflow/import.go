@@ -17,7 +17,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure/imported"
 )
 
-func (a *app) importCommand() *cobra.Command {
+func newImportCommand(a *app) *cobra.Command {
 	var definitions bool
 	c := &cobra.Command{
 		Use:   "import FILE",
@@ -42,7 +42,7 @@ damaged, or of no known tool, is refused with what is wrong and where.`,
 				a.printJSON(f)
 				return nil
 			}
-			a.printImported(args[0], f, definitions)
+			printImported(a, args[0], f, definitions)
 			return nil
 		},
 	}
@@ -74,7 +74,7 @@ func readImported(path string) (*imported.File, error) {
 	return imported.Read(path, data)
 }
 
-func (a *app) printImported(path string, f *imported.File, definitions bool) {
+func printImported(a *app, path string, f *imported.File, definitions bool) {
 	head := "a result of " + f.Tool
 	for _, more := range []string{f.Version, f.Model, f.Date} {
 		if more != "" {

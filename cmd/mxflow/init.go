@@ -22,7 +22,7 @@ import (
 	"github.com/mxflow/mxflow/steps"
 )
 
-func (a *app) initCommand() *cobra.Command {
+func newInitCommand(a *app) *cobra.Command {
 	var kind string
 	var yaml bool
 	c := &cobra.Command{
@@ -41,7 +41,7 @@ Kinds of engines: ` + strings.Join(kindNames(), ", ") + ".",
 			if len(args) > 0 {
 				dir = args[0]
 			}
-			return a.scaffold(kind, dir, yaml)
+			return scaffold(a, kind, dir, yaml)
 		},
 	}
 	c.Flags().StringVar(&kind, "engine", "embedded", "kind of engine: "+strings.Join(kindNames(), " or "))
@@ -58,7 +58,7 @@ func kindNames() (names []string) {
 	return names
 }
 
-func (a *app) scaffold(kind, dir string, yaml bool) error {
+func scaffold(a *app, kind, dir string, yaml bool) error {
 	k, known := kinds.Lookup(kind)
 	if !known || !scaffolded(k) {
 		return fmt.Errorf("--engine %s: there is no such kind. There are: %s", kind, strings.Join(kindNames(), ", "))

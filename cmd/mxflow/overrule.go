@@ -49,7 +49,7 @@ func oneLineFlag(flag, text string, most int, what string) (string, error) {
 // writer opens the state directory that a reader of these arguments would read,
 // to record what a person decided. It is refused while an apply is at work there:
 // what is overruled might change under the hands of both.
-func (a *app) writer(args []string) (st *store.Store, done func(), err error) {
+func writer(a *app, args []string) (st *store.Store, done func(), err error) {
 	seen, err := a.reader(args)
 	if err != nil {
 		return nil, nil, err
@@ -87,7 +87,7 @@ func standingOf(st *store.Store, node string) (store.Decided, error) {
 
 // printOverruled prints what people decided about outcomes, below the table that
 // marks them.
-func (a *app) printOverruled(all []report.Overruled) {
+func printOverruled(a *app, all []report.Overruled) {
 	said := false
 	for _, o := range all {
 		if o.State != "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/mxflow/mxflow/steps/apply"
 )
 
-func (a *app) planCommand() *cobra.Command {
+func newPlanCommand(a *app) *cobra.Command {
 	var vars []load.Given
 	var rerun []string
 	var suite string
@@ -31,10 +31,11 @@ started and nothing is written.`,
 		Example: "  mxflow plan plan.hcl\n  mxflow plan --rerun all plan.hcl",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			p, g, _, err := a.load(args[0], vars, suite)
+			loaded, g, err := a.load(args[0], load.Options{Inputs: vars, Suite: suite})
 			if err != nil {
 				return err
 			}
+			p := loaded.Plan
 			forced, err := apply.Forced(g, rerun, args[0])
 			if err != nil {
 				return err
@@ -61,7 +62,7 @@ started and nothing is written.`,
 			if err != nil {
 				return err
 			}
-			a.printPreview(p, preview, apply.EstimateOf(p, st, preview))
+			printPreview(a, p, preview, apply.EstimateOf(p, st, preview))
 			for _, n := range apply.MachineChanges(st, p) {
 				notes{a}.Note(n)
 			}
@@ -102,7 +103,7 @@ type plannedJSON struct {
 	Sends *apply.Sent `json:"sends,omitempty"`
 }
 
-func (a *app) printPreview(p *plans.Plan, preview []runtime.Planned, e apply.Estimate) {
+func printPreview(a *app, p *plans.Plan, preview []runtime.Planned, e apply.Estimate) {
 	if a.json {
 		nodes := []plannedJSON{}
 		for _, n := range preview {

@@ -24,7 +24,7 @@ import (
 
 // progress shows how an apply goes on: as a stream of objects, as a line at the
 // bottom of a terminal, or as lines.
-func (a *app) progress() apply.Observer {
+func newProgress(a *app) apply.Observer {
 	switch {
 	case a.json:
 		return &jsonProgress{notes: notes{a}}

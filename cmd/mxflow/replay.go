@@ -176,10 +176,11 @@ func (a *app) replay(st *store.Store, flags replayFlags) error {
 
 // replayWith decides the recorded evidence by another plan.
 func (a *app) replayWith(st *store.Store, flags replayFlags) error {
-	p, _, _, err := a.load(flags.changed, flags.vars, flags.suite)
+	loaded, _, err := a.load(flags.changed, load.Options{Inputs: flags.vars, Suite: flags.suite})
 	if err != nil {
 		return err
 	}
+	p := loaded.Plan
 	if runs := st.Runs(); len(runs) == 0 {
 		return a.fail(verdict.ExitInconclusive, fmt.Errorf("nothing was applied here, so there is no evidence to decide by"))
 	} else if was := runs[len(runs)-1].Plan; was != p.Name {

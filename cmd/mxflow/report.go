@@ -15,7 +15,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-func (a *app) reportCommand() *cobra.Command {
+func newReportCommand(a *app) *cobra.Command {
 	var out string
 	c := &cobra.Command{
 		Use:     "report [PLAN]",

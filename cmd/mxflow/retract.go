@@ -14,11 +14,10 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
-	"github.com/mxflow/mxflow/steps"
 	"github.com/mxflow/mxflow/steps/apply"
 )
 
-func (a *app) retractCommand() *cobra.Command {
+func newRetractCommand(a *app) *cobra.Command {
 	var by signature
 	var vars []load.Given
 	var suite string
@@ -45,7 +44,7 @@ decides again what needed not be.`,
 			if err := by.check(); err != nil {
 				return err
 			}
-			return a.retract(args, by, load.Options{Inputs: vars, Suite: suite})
+			return recordRetraction(a, args, by, load.Options{Inputs: vars, Suite: suite})
 		},
 	}
 	by.flags(c)
@@ -55,8 +54,8 @@ decides again what needed not be.`,
 	return c
 }
 
-func (a *app) retract(args []string, by signature, opts load.Options) error {
-	st, done, err := a.writer(args[1:])
+func recordRetraction(a *app, args []string, by signature, opts load.Options) error {
+	st, done, err := writer(a, args[1:])
 	if err != nil {
 		return err
 	}
@@ -80,7 +79,7 @@ func (a *app) retract(args []string, by signature, opts load.Options) error {
 	case !d.Verdict.Decided():
 		return fmt.Errorf("%s %s (attempt %d): it unlocks nothing to withdraw", node, tell.Did(d.Verdict), d.Attempt)
 	}
-	resting, locked, rough := a.resting(st, d, args[1:], opts)
+	resting, locked, rough := resting(a, st, d, args[1:], opts)
 	if a.secrets.Active() {
 		st.CleanWith(func(r *ledger.Record) { a.secrets.Clean(r, apply.Identities...) })
 	}
@@ -93,12 +92,12 @@ func (a *app) retract(args []string, by signature, opts load.Options) error {
 	if err := st.Append(records...); err != nil {
 		return a.fail(verdict.ExitBroken, err)
 	}
-	a.printRetracted(d, records, locked, rough)
+	printRetracted(a, d, records, locked, rough)
 	return nil
 }
 
 // printRetracted says what was withdrawn and what is locked by it.
-func (a *app) printRetracted(d store.Decided, records []*ledger.Record, locked []string, rough string) {
+func printRetracted(a *app, d store.Decided, records []*ledger.Record, locked []string, rough string) {
 	root := records[0].Decision
 	if a.json {
 		out := struct {
@@ -145,9 +144,9 @@ func rerunName(d *ledger.Decision) string {
 // resting are the standing decisions that are withdrawn with one, in the order in
 // which they were made, and the addresses of steps and measurements that it locks.
 // rough says why more than what rests on it is withdrawn; empty where it is not.
-func (a *app) resting(st *store.Store, root store.Decided, args []string, opts load.Options) (out []store.Decided, locked []string, rough string) {
+func resting(a *app, st *store.Store, root store.Decided, args []string, opts load.Options) (out []store.Decided, locked []string, rough string) {
 	rests := map[string]bool{}
-	g, err := a.graphNow(st, args, opts)
+	g, err := graphNow(a, st, args, opts)
 	if err == nil && g.Node(root.Node) == nil {
 		err = fmt.Errorf("the plan has no %s", root.Node)
 	}
@@ -176,18 +175,16 @@ func (a *app) resting(st *store.Store, root store.Decided, args []string, opts l
 
 // graphNow is the graph of the plan that a person names, or of that of the last
 // run.
-func (a *app) graphNow(st *store.Store, args []string, opts load.Options) (*runtime.Graph, error) {
+func graphNow(a *app, st *store.Store, args []string, opts load.Options) (*runtime.Graph, error) {
 	runs := st.Runs()
 	path := runs[len(runs)-1].PlanFile
 	if len(args) > 0 {
 		path = args[0]
 	}
-	if err := checkGiven(opts.Inputs); err != nil {
+	res, err := a.loadSilently(path, opts)
+	if err != nil {
 		return nil, err
 	}
-	opts.Guard = a.guard()
-	res := load.Path(path, steps.Registry(), opts)
-	a.hide(res.Plan.Secrets())
 	if !res.OK() {
 		return nil, fmt.Errorf("what rests on it is not known, since %s cannot be loaded now: mxflow validate says why, and variables that it needs are given with --var", path)
 	}

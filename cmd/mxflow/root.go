@@ -5,38 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/verdict"
-	"github.com/mxflow/mxflow/plans/eval"
-	"github.com/mxflow/mxflow/plans/redact"
 )
-
-// app is what every subcommand shares.
-type app struct {
-	stdout, stderr io.Writer
-	// state is the --state flag: the state directory, empty for .mxflow beside
-	// the plan.
-	state string
-	json  bool
-	// secrets takes what is sensitive in the loaded plan out of what is shown.
-	secrets *redact.Redactor
-	// exceeded says that a plan took too long or too much memory to load.
-	exceeded chan string
-	// exit is the status that the subcommand decided on.
-	exit int
-}
-
-// shown is an error that was already printed: run only sets the exit status.
-var errShown = errors.New("already shown")
 
 const longHelp = `mxflow turns "port one performance feature into an inference engine, prove that it
 helps, only then go on" into a plan that a machine runs and an auditor can check.
@@ -60,12 +35,12 @@ Exit status of apply: 0 every gate passed, 1 usage, plan or environment error,
 // run is main without the process: arguments in, exit status out.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	a := &app{stdout: stdout, stderr: stderr, exceeded: make(chan string)}
-	return a.guarded(func() int { return a.execute(ctx, args) })
+	return guarded(a, func() int { return execute(ctx, a, args) })
 }
 
-// guarded is the exit status of work, or that of a plan which exceeded its limits. The
-// work goes on then until the process ends, since nothing can cancel an evaluation.
-func (a *app) guarded(work func() int) int {
+// guarded is the exit status of work, or that of a plan which exceeded its limits: the
+// work is left behind then.
+func guarded(a *app, work func() int) int {
 	stderr, done := a.stderr, make(chan int, 1)
 	go func() { done <- work() }()
 	select {
@@ -77,13 +52,8 @@ func (a *app) guarded(work func() int) int {
 	}
 }
 
-// guard ends mxflow when a plan takes too long or too much memory to load.
-func (a *app) guard() *eval.Guard {
-	return &eval.Guard{Time: 10 * time.Second, Heap: 1 << 30, Exceeded: func(message string) { a.exceeded <- message }}
-}
-
-func (a *app) execute(ctx context.Context, args []string) int {
-	root := a.root()
+func execute(ctx context.Context, a *app, args []string) int {
+	root := newRootCommand(a)
 	root.SetArgs(doubleDashes(root, args))
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
@@ -100,7 +70,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	return verdict.ExitUsage
 }
 
-func (a *app) root() *cobra.Command {
+func newRootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "mxflow",
 		Short:         "Prove performance features of inference engines, one at a time",
@@ -112,9 +82,29 @@ func (a *app) root() *cobra.Command {
 	root.SetVersionTemplate(versionLine() + "\n")
 	root.PersistentFlags().StringVar(&a.state, "state", "", "state directory (default: .mxflow beside the plan)")
 	root.AddCommand(
-		a.validateCommand(), a.testCommand(), a.planCommand(), a.applyCommand(), a.abCommand(), a.benchCommand(), a.importCommand(), a.statusCommand(), a.waiveCommand(), a.retractCommand(), a.envCommand(), a.showCommand(),
-		a.auditCommand(), a.graphCommand(), a.reportCommand(), a.versionCommand(), a.engineCommand(),
-		a.explainCommand(), a.formatCommand(), a.convertCommand(), a.schemaCommand(), a.initCommand(), a.consoleCommand(),
+		newValidateCommand(a),
+		newTestCommand(a),
+		newPlanCommand(a),
+		newApplyCommand(a),
+		newABCommand(a),
+		newBenchCommand(a),
+		newImportCommand(a),
+		a.statusCommand(),
+		newWaiveCommand(a),
+		newRetractCommand(a),
+		newEnvCommand(a),
+		a.showCommand(),
+		a.auditCommand(),
+		newGraphCommand(a),
+		newReportCommand(a),
+		newVersionCommand(a),
+		newEngineCommand(a),
+		a.explainCommand(),
+		newFormatCommand(a),
+		newConvertCommand(a),
+		newSchemaCommand(a),
+		newInitCommand(a),
+		newConsoleCommand(a),
 	)
 	explainArgs(root)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
@@ -138,11 +128,6 @@ func explainArgs(c *cobra.Command) {
 		}
 		return nil
 	}
-}
-
-// jsonFlag gives a subcommand --json.
-func (a *app) jsonFlag(c *cobra.Command, what string) {
-	c.Flags().BoolVar(&a.json, "json", false, what)
 }
 
 // doubleDashes accepts Terraform's single-dash spellings (-var, -json) of our
@@ -172,33 +157,4 @@ func doubleDashes(root *cobra.Command, args []string) []string {
 		}
 	}
 	return out
-}
-
-// width is that of the person's terminal, in columns; 100 where there is none. What
-// the terminal says goes before COLUMNS, which stays as it was when a window changes,
-// and stands in for a terminal that does not know, as on a serial line.
-func (a *app) width() int {
-	for _, w := range []io.Writer{a.stdout, a.stderr} {
-		if f, ok := bare(w).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-			columns, _, err := term.GetSize(int(f.Fd()))
-			if err != nil || columns < 1 {
-				columns, _ = strconv.Atoi(os.Getenv("COLUMNS"))
-			}
-			if columns < 1 {
-				columns = 80
-			}
-			return max(columns, table.LeastColumn)
-		}
-	}
-	return 100
-}
-
-// terminal reports whether w is one, and colours are wanted.
-func terminal(w io.Writer) bool {
-	f, ok := bare(w).(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-func colours(w io.Writer) bool {
-	return terminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }

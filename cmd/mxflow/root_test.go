@@ -18,7 +18,7 @@ func TestSingleDashes(t *testing.T) {
 		{[]string{"audit", "-nodes", "-h"}, []string{"audit", "-nodes", "-h"}},
 		{[]string{"apply", "--", "-var"}, []string{"apply", "--", "-var"}},
 	} {
-		if got := doubleDashes((&app{}).root(), c.args); !slices.Equal(got, c.want) {
+		if got := doubleDashes(newRootCommand(&app{}), c.args); !slices.Equal(got, c.want) {
 			t.Errorf("%q became %q, want %q", c.args, got, c.want)
 		}
 	}
@@ -31,7 +31,7 @@ func TestExceededPlanEnds(t *testing.T) {
 	a := &app{stderr: &stderr, exceeded: make(chan string)}
 	never := make(chan int)
 	t.Cleanup(func() { close(never) })
-	status := a.guarded(func() int {
+	status := guarded(a, func() int {
 		go a.guard().Exceeded("loading the plan took too long, while it evaluated locals")
 		return <-never
 	})

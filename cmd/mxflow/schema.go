@@ -8,7 +8,7 @@ import (
 	"github.com/mxflow/mxflow/steps"
 )
 
-func (a *app) schemaCommand() *cobra.Command {
+func newSchemaCommand(a *app) *cobra.Command {
 	var ofCases bool
 	c := &cobra.Command{
 		Use:   "schema",

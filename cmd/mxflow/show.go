@@ -79,7 +79,7 @@ func (a *app) showCommand() *cobra.Command {
 				rows = append(rows, []string{d.Node, o.Word(), fmt.Sprint(d.Attempt), tell.Line(d.Because), strings.Join(tell.Lines(why(d.Decision)), "\n")})
 			}
 			a.printTable([]string{"node", "verdict", "attempt", "because", "why"}, rows)
-			a.printOverruled(overruled)
+			printOverruled(a, overruled)
 			for _, d := range v.Decisions {
 				a.comparison(d.Decision)
 			}

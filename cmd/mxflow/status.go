@@ -61,7 +61,7 @@ and needs no lock.`,
 			}
 			fmt.Fprintln(a.stdout)
 			a.printTable([]string{"phase", "node", "verdict", "", "decided"}, statusRows(st))
-			a.printOverruled(report.OverruledNow(st, time.Now()))
+			printOverruled(a, report.OverruledNow(st, time.Now()))
 			a.printAgain(st)
 			a.printStack(st)
 			return nil

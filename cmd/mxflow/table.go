@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -15,7 +14,7 @@ import (
 )
 
 // table prints what a run decided, and why.
-func (a *app) table(res *apply.Result) {
+func printRun(a *app, res *apply.Result) {
 	s, end := res.Summary, res.End
 	var rows [][]string
 	page := &tell.Page{}
@@ -26,7 +25,7 @@ func (a *app) table(res *apply.Result) {
 	}
 	fmt.Fprintln(a.stdout)
 	a.printTable([]string{"phase", "decision", "verdict", "why"}, rows)
-	a.comparisons(s)
+	printComparisons(a, s)
 	a.lastWords(s)
 	switch {
 	case end.Reason.Code == code.Interrupted:
@@ -139,33 +138,8 @@ func label(n *runtime.Node) string {
 	return n.ID
 }
 
-// printTable prints columns: coloured, and made to fit, on a terminal only.
-func (a *app) printTable(head []string, rows [][]string) {
-	table.Draw(a.stdout, head, rows, colours(a.stdout), a.fits())
-}
-
-// fits is how wide tables may be; 0 for as wide as they are, where no person's
-// terminal would break their lines.
-func (a *app) fits() int {
-	if terminal(a.stdout) {
-		return a.width()
-	}
-	return 0
-}
-
-// column is how wide sentences are.
-func (a *app) column() int { return min(table.MaxColumn, a.width()) }
-
-// columnBehind is how wide sentences are that stand so far in.
-func (a *app) columnBehind(indent int) int {
-	if width := a.fits(); width > 0 {
-		return min(table.MaxColumn, max(table.LeastColumn, width-indent))
-	}
-	return table.MaxColumn
-}
-
 // comparisons prints the tables of the engines that a run compared.
-func (a *app) comparisons(s runtime.Summary) {
+func printComparisons(a *app, s runtime.Summary) {
 	for _, r := range s.Rows {
 		if r.Decision != nil {
 			a.comparison(r.Decision)

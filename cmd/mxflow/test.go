@@ -31,7 +31,7 @@ type caseRun struct {
 	never []string
 }
 
-func (a *app) testCommand() *cobra.Command {
+func newTestCommand(a *app) *cobra.Command {
 	r := &caseRun{app: a}
 	var vars []load.Given
 	var write, show bool
@@ -77,7 +77,7 @@ run, or a mistake in the plan or in a case.`,
 }
 
 func (r *caseRun) run(vars []load.Given) error {
-	_, _, loaded, err := r.load(r.path, vars, "")
+	loaded, _, err := r.load(r.path, load.Options{Inputs: vars})
 	if err != nil {
 		return err
 	}
@@ -311,7 +311,7 @@ func (r *caseRun) printCasesJSON() {
 
 // template writes, or prints, cases for what those beside the plan do not show.
 func (r *caseRun) template(vars []load.Given, write bool) error {
-	_, _, loaded, err := r.load(r.path, vars, "")
+	loaded, _, err := r.load(r.path, load.Options{Inputs: vars})
 	if err != nil {
 		return err
 	}
@@ -398,7 +398,7 @@ type testedGates struct {
 // validateCases reads the cases beside a valid plan and warns of gates that lack
 // some. They are not decided: that is for mxflow test. Without any file of cases
 // nothing is printed here.
-func (a *app) validateCases(loaded *load.Result) (*testedGates, error) {
+func validateCases(a *app, loaded *load.Result) (*testedGates, error) {
 	files, err := cases.Files(loaded)
 	if err != nil {
 		return nil, err

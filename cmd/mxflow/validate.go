@@ -8,7 +8,7 @@ import (
 	"github.com/mxflow/mxflow/plans/load"
 )
 
-func (a *app) validateCommand() *cobra.Command {
+func newValidateCommand(a *app) *cobra.Command {
 	var vars []load.Given
 	var suite string
 	c := &cobra.Command{
@@ -22,16 +22,16 @@ started and no state is touched.`,
 		Example: "  mxflow validate plan.hcl\n  mxflow validate --var model=small plan.hcl\n  mxflow validate --json plan.hcl",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			p, g, loaded, err := a.load(args[0], vars, suite)
+			loaded, g, err := a.load(args[0], load.Options{Inputs: vars, Suite: suite})
 			if err != nil {
 				return err
 			}
-			tested, err := a.validateCases(loaded)
+			tested, err := validateCases(a, loaded)
 			if err != nil {
 				return err
 			}
 			features, rules := 0, 0
-			for _, ph := range p.Phases {
+			for _, ph := range loaded.Plan.Phases {
 				features += len(ph.Features)
 				for _, f := range ph.Features {
 					rules += len(f.Criteria)
@@ -42,12 +42,12 @@ started and no state is touched.`,
 			}
 			if a.json {
 				a.printJSON(map[string]any{
-					"valid": true, "diagnostics": append(loaded.DiagnosticsJSON(), tested.diagnostics...), "untested_gates": tested.lacking, "plan": p.Name, "digest": p.Digest(),
-					"phases": len(p.Phases), "features": features, "rules": rules, "nodes": len(g.Nodes),
+					"valid": true, "diagnostics": append(loaded.DiagnosticsJSON(), tested.diagnostics...), "untested_gates": tested.lacking, "plan": loaded.Plan.Name, "digest": loaded.Plan.Digest(),
+					"phases": len(loaded.Plan.Phases), "features": features, "rules": rules, "nodes": len(g.Nodes),
 				})
 				return nil
 			}
-			fmt.Fprintf(a.stdout, "%s is valid: %s, %s, %s.\n", args[0], count(len(p.Phases), "phase"), count(features, "feature"), count(rules, "rule"))
+			fmt.Fprintf(a.stdout, "%s is valid: %s, %s, %s.\n", args[0], count(len(loaded.Plan.Phases), "phase"), count(features, "feature"), count(rules, "rule"))
 			if tested.files == 0 && len(tested.lacking) > 0 {
 				fmt.Fprintf(a.stdout, "No tests cover these gates. Generate some: mxflow test --write %s\n", args[0])
 			}

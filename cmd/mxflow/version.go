@@ -15,7 +15,7 @@ const version = "0.1.0"
 // tool is how records and streams name this program.
 const tool = "mxflow " + version
 
-func (a *app) versionCommand() *cobra.Command {
+func newVersionCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of mxflow and of what it contains",

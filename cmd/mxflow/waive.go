@@ -16,7 +16,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-func (a *app) waiveCommand() *cobra.Command {
+func newWaiveCommand(a *app) *cobra.Command {
 	var by signature
 	var expires string
 	var revoke bool
@@ -55,7 +55,7 @@ instant (2026-12-24T18:00:00+01:00), a year from now at most.`,
 					return err
 				}
 			}
-			return a.waive(args, w, now)
+			return recordWaiver(a, args, w, now)
 		},
 	}
 	by.flags(c)
@@ -65,8 +65,8 @@ instant (2026-12-24T18:00:00+01:00), a year from now at most.`,
 	return c
 }
 
-func (a *app) waive(args []string, w *ledger.Waiver, now time.Time) error {
-	st, done, err := a.writer(args[1:])
+func recordWaiver(a *app, args []string, w *ledger.Waiver, now time.Time) error {
+	st, done, err := writer(a, args[1:])
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,363 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/steps"
+)
+
+func newEngineKindsCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "kinds [KIND]",
+		Short: "List the kinds of engine that a plan may name, or all that is known of one",
+		Long: `Without KIND, the kinds of engine: what each is, its image and port, and how it
+can be launched. With KIND, the whole profile: settings and what they become,
+readiness, observations, metrics, how it shows that it broke.`,
+		Example: "  mxflow engine kinds\n  mxflow engine kinds vllm\n  mxflow engine kinds vllm --json",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				listKinds(a)
+				return nil
+			}
+			k, ok := kinds.Lookup(args[0])
+			if !ok {
+				return fmt.Errorf("there is no kind %q: mxflow engine kinds lists them", args[0])
+			}
+			if a.json {
+				a.printJSON(kindJSON(k))
+				return nil
+			}
+			describeKind(a, k)
+			return nil
+		},
+	}
+	a.jsonFlag(c, "print as JSON")
+	return c
+}
+
+func listKinds(a *app) {
+	kinds := kinds.All()
+	if a.json {
+		all := []any{}
+		for _, k := range kinds {
+			all = append(all, kindJSON(k))
+		}
+		a.printJSON(all)
+		return
+	}
+	var rows [][]string
+	for _, k := range kinds {
+		what, _, _ := strings.Cut(k.Doc, ". ")
+		port := ""
+		if k.Port > 0 {
+			port = fmt.Sprint(k.Port)
+		}
+		rows = append(rows, []string{k.Name, k.Image, port, strings.Join(launchersOf(k), " "), strings.TrimSuffix(what, ".") + "."})
+	}
+	a.printTable([]string{"kind", "image", "port", "launchers", "what it is"}, rows)
+	fmt.Fprintln(a.stdout, "\nmxflow engine kinds KIND tells all that is known of one.")
+}
+
+// launchersOf are the blocks by which an engine of a kind can be launched.
+// What is no server cannot be found running.
+func launchersOf(k kinds.Kind) []string {
+	var words []string
+	for word, p := range steps.Registry().EngineParts {
+		if p.Launcher && (len(k.Ready) > 0 || word != "endpoint" && word != "compose") {
+			words = append(words, word)
+		}
+	}
+	slices.Sort(words)
+	return append([]string{"process"}, words...)
+}
+
+// kindJSON is a profile with the names that plans use, and without what it
+// leaves open.
+func kindJSON(k kinds.Kind) any {
+	out := snake(k).(map[string]any)
+	out["launchers"] = launchersOf(k)
+	return out
+}
+
+// describeKind prints a profile in full.
+func describeKind(a *app, k kinds.Kind) {
+	fmt.Fprintf(a.stdout, "%s\n\n%s\n", k.Name, table.Wrap(k.Doc, 78))
+	a.section("how it starts", [][2]string{
+		{"launchers", strings.Join(launchersOf(k), ", ")},
+		{"command", strings.Join(k.Command, " ")},
+		{"image", strings.TrimSpace(k.Image + " " + strings.Join(k.ImageCommand, " "))},
+		{"port in the image", nonZero(k.Port)},
+		{"its container", containerWords(k.Container)},
+		{"environment", words(k.Env)},
+		{"configuration", strings.TrimSpace(k.ConfigName + " " + strings.Join(k.ConfigArgs, " "))},
+		{"ready", probes(k.Ready)},
+		{"ready within", k.DefaultReadyTimeout.String()},
+		{"stops within", k.DefaultStopGrace.String()},
+	})
+	printSettings(a, k)
+	a.section("what it tells", [][2]string{
+		{"version", patternSource(k.Version)},
+		{"pages", strings.Join(k.Info, " ")},
+		{"metrics", k.Metrics.Path},
+		{"metrics need", strings.Join(k.Metrics.Needs, " ")},
+		{"token counts", tokenizeWords(k.Tokenize)},
+	})
+	var rows [][]string
+	for _, p := range k.Observe {
+		rows = append(rows, []string{p.Name, strings.TrimSpace(string(p.Type) + " " + p.Unit), p.Doc, patternSource(p)})
+	}
+	a.rows("observations, engine.observed.*", []string{"name", "type", "what", "from"}, rows)
+	rows = nil
+	for _, name := range slices.Sorted(maps.Keys(k.Metrics.Names)) {
+		rows = append(rows, []string{name, strings.Join(k.Metrics.Names[name], ", ")})
+	}
+	a.rows("metrics, newest name first", []string{"name", "the engine's names"}, rows)
+	a.section("what it can be asked", [][2]string{
+		{"ignore_eos", yes(k.Ask.IgnoreEOS)},
+		{"min_tokens", yes(k.Ask.MinTokens)},
+		{"log-probabilities", orNo(k.Ask.Logprobs)},
+		{"those of prompts", orNo(k.Ask.PromptLogprobs)},
+		{"usage in streams", yes(k.Ask.Usage)},
+		{"usage in each event", yes(k.Ask.ContinuousUsage)},
+		{"cached tokens", k.Ask.CachedTokens},
+		{"empties its cache", k.Ask.CacheReset},
+	})
+	rows = nil
+	for _, s := range k.Crashes {
+		rows = append(rows, []string{s.Class, s.Glob, s.Means})
+	}
+	a.rows("log lines that show that it broke", []string{"class", "line", "what it means"}, rows)
+	rows = nil
+	for _, glob := range k.Harmless {
+		rows = append(rows, []string{glob})
+	}
+	a.rows("log lines that look like it and are harmless", []string{"line"}, rows)
+	if k.Example != "" {
+		fmt.Fprintf(a.stdout, "\nin a plan\n\n%s\n", indent(k.Example))
+	}
+}
+
+// settings prints what a plan may set and what becomes of it.
+func printSettings(a *app, k kinds.Kind) {
+	var rows [][]string
+	for _, s := range k.Settings {
+		rows = append(rows, []string{s.Name, settingType(s), table.Wrap(settingTarget(s), 44), strings.TrimSpace(s.Doc + defaultWords(s.Default))})
+	}
+	a.rows("settings", []string{"name", "type", "becomes", "what"}, rows)
+}
+
+func settingType(s kinds.Setting) string {
+	switch {
+	case len(s.Choices) > 0:
+		return strings.Join(s.Choices, "|")
+	case s.Whole:
+		return "integer"
+	}
+	return string(s.Type)
+}
+
+// settingTarget is the flag, variable and key that carry a setting.
+func settingTarget(s kinds.Setting) string {
+	var to []string
+	add := func(text string) {
+		if text != "" {
+			to = append(to, text)
+		}
+	}
+	add(s.Flag)
+	add(s.OffFlag)
+	for _, flag := range s.Also {
+		add(flag)
+	}
+	if s.Env != "" {
+		add("env " + s.Env)
+	}
+	if s.Key != "" {
+		add("key " + s.Key)
+	}
+	for _, word := range []struct {
+		when string
+		e    *kinds.Effect
+	}{{"on:", s.On}, {"off:", s.Off}} {
+		if word.e != nil {
+			add(word.when + " " + effectWords(*word.e))
+		}
+	}
+	for _, f := range s.Fields {
+		add(f.Name + " " + settingTarget(f))
+	}
+	return strings.Join(to, ", ")
+}
+
+func effectWords(e kinds.Effect) string {
+	parts := slices.Clone(e.Flags)
+	for _, name := range slices.Sorted(maps.Keys(e.Env)) {
+		parts = append(parts, name+"="+e.Env[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Config)) {
+		parts = append(parts, fmt.Sprintf("%s=%v", name, e.Config[name]))
+	}
+	if len(parts) == 0 {
+		return "nothing"
+	}
+	return strings.Join(parts, " ")
+}
+
+// patternSource says where an observation is looked for.
+func patternSource(p kinds.Pattern) string {
+	switch {
+	case len(p.Log) > 0:
+		return "log " + strings.Join(p.Log, " or ")
+	case len(p.Metric) > 0:
+		return "metric " + strings.Join(p.Metric, " or ")
+	case p.File != "":
+		return strings.TrimSpace("file " + p.File + " " + p.JQ)
+	case p.Path != "":
+		return strings.TrimSpace("GET " + p.Path + " " + p.JQ)
+	}
+	return ""
+}
+
+func probes(all []kinds.Probe) string {
+	var out []string
+	for _, p := range all {
+		text := "GET " + p.Path
+		if p.Body != "" {
+			text = "POST " + p.Path + " " + p.Body
+		}
+		if p.Fallback != "" {
+			text += ", or " + p.Fallback + " where that is unknown"
+		}
+		if p.Contains != "" {
+			text += fmt.Sprintf(", with %q in the answer", p.Contains)
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, "\nthen ")
+}
+
+func containerWords(c kinds.Container) string {
+	var out []string
+	if c.IPC != "" {
+		out = append(out, "ipc "+c.IPC)
+	}
+	if c.ShmSize != "" {
+		out = append(out, "shm_size "+c.ShmSize)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Ulimits)) {
+		out = append(out, "ulimit "+name+" "+c.Ulimits[name])
+	}
+	return strings.TrimSpace(strings.Join(out, ", ") + " " + words(c.Env))
+}
+
+func words(env map[string]string) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		out = append(out, name+"="+env[name])
+	}
+	return strings.Join(out, " ")
+}
+
+func tokenizeWords(t kinds.Tokenize) string {
+	if t.Path == "" {
+		return ""
+	}
+	return fmt.Sprintf("POST %s {%q: …}, %s", t.Path, t.Field, t.Count)
+}
+
+func nonZero(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+func orNo(s string) string {
+	if s == "" {
+		return "no"
+	}
+	return s
+}
+
+func defaultWords(s string) string {
+	if s == "" {
+		return ""
+	}
+	return " Default: " + s + "."
+}
+
+func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }
+
+// snake is a value as JSON shows it with the names of plans: fields of structs
+// in snake_case, those left empty left out, durations as text.
+func snake(v any) any { return snakeValue(reflect.ValueOf(v)) }
+
+func snakeValue(v reflect.Value) any {
+	if !v.IsValid() {
+		return nil
+	}
+	if d, ok := v.Interface().(time.Duration); ok {
+		return d.String()
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if v.IsNil() {
+			return nil
+		}
+		return snakeValue(v.Elem())
+	case reflect.Struct:
+		out := map[string]any{}
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() && !v.Field(i).IsZero() {
+				out[snakeName(f.Name)] = snakeValue(v.Field(i))
+			}
+		}
+		return out
+	case reflect.Slice:
+		out := []any{}
+		for i := range v.Len() {
+			out = append(out, snakeValue(v.Index(i)))
+		}
+		return out
+	case reflect.Map:
+		out := map[string]any{}
+		for it := v.MapRange(); it.Next(); {
+			out[it.Key().String()] = snakeValue(it.Value())
+		}
+		return out
+	}
+	return v.Interface()
+}
+
+// snakeName is ShmSize as shm_size, IgnoreEOS as ignore_eos and JQ as jq.
+func snakeName(name string) string {
+	var b strings.Builder
+	letters := []rune(name)
+	for i, r := range letters {
+		upper := unicode.IsUpper(r)
+		begins := i > 0 && upper && (!unicode.IsUpper(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1]))
+		if begins {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}

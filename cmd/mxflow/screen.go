@@ -1,0 +1,156 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
+	"github.com/mxflow/mxflow/engine/measure/imported"
+	"github.com/mxflow/mxflow/plans/redact"
+)
+
+// printTable prints columns: coloured, and made to fit, on a terminal only.
+func (a *app) printTable(head []string, rows [][]string) {
+	table.Draw(a.stdout, head, rows, colours(a.stdout), a.fits())
+}
+
+// fits is how wide tables may be; 0 for as wide as they are, where no person's
+// terminal would break their lines.
+func (a *app) fits() int {
+	if terminal(a.stdout) {
+		return a.width()
+	}
+	return 0
+}
+
+// column is how wide sentences are.
+func (a *app) column() int { return min(table.MaxColumn, a.width()) }
+
+// columnBehind is how wide sentences are that stand so far in.
+func (a *app) columnBehind(indent int) int {
+	if width := a.fits(); width > 0 {
+		return min(table.MaxColumn, max(table.LeastColumn, width-indent))
+	}
+	return table.MaxColumn
+}
+
+// section prints pairs of a name and what stands there, without the empty ones.
+func (a *app) section(title string, pairs [][2]string) {
+	width := 0
+	for _, p := range pairs {
+		if p[1] != "" {
+			width = max(width, len(p[0]))
+		}
+	}
+	if width == 0 {
+		return
+	}
+	fmt.Fprintf(a.stdout, "\n%s\n", title)
+	for _, p := range pairs {
+		if p[1] != "" {
+			fmt.Fprintf(a.stdout, "  %-*s  %s\n", width, p[0], strings.ReplaceAll(p[1], "\n", "\n"+strings.Repeat(" ", width+4)))
+		}
+	}
+}
+
+// rows prints a table with its title, unless it is empty.
+func (a *app) rows(title string, head []string, rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprintf(a.stdout, "\n%s\n\n", title)
+	a.printTable(head, rows)
+}
+
+// lines prints sentences under a title, one each.
+func (a *app) lines(title string, list []string) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintf(a.stdout, "\n%s\n", title)
+	for _, l := range list {
+		text := imported.Printable(l)
+		if !strings.Contains(text, ": mxflow ") { // a command stays whole
+			text = strings.ReplaceAll(table.Wrap(text, a.columnBehind(len("  "))), "\n", "\n  ")
+		}
+		fmt.Fprintf(a.stdout, "  %s\n", text)
+	}
+}
+
+// count is a number of things: "1 error", "3 launches", "2 processes".
+func count(n int, what string) string {
+	switch {
+	case n == 1:
+		return "1 " + what
+	case strings.HasSuffix(what, "s"), strings.HasSuffix(what, "ch"), strings.HasSuffix(what, "sh"):
+		what += "e"
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// width is that of the person's terminal, in columns; 100 where there is none. What
+// the terminal says goes before COLUMNS, which stays as it was when a window changes,
+// and stands in for a terminal that does not know, as on a serial line.
+func (a *app) width() int {
+	for _, w := range []io.Writer{a.stdout, a.stderr} {
+		if f, ok := bare(w).(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+			columns, _, err := term.GetSize(int(f.Fd()))
+			if err != nil || columns < 1 {
+				columns, _ = strconv.Atoi(os.Getenv("COLUMNS"))
+			}
+			if columns < 1 {
+				columns = 80
+			}
+			return max(columns, table.LeastColumn)
+		}
+	}
+	return 100
+}
+
+// terminal reports whether w is one, and colours are wanted.
+func terminal(w io.Writer) bool {
+	f, ok := bare(w).(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+func colours(w io.Writer) bool {
+	return terminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+}
+
+// hide keeps a plan's secrets out of everything that is printed from now on.
+func (a *app) hide(secrets []string) {
+	if a.secrets = redact.New(secrets); !a.secrets.Active() {
+		return
+	}
+	a.stdout, a.stderr = hiding{a.stdout, a.secrets}, hiding{a.stderr, a.secrets}
+}
+
+// hiding is a writer that takes secrets out of what is written at once. It is
+// the last net: what is structured is cleaned before it becomes text.
+type hiding struct {
+	io.Writer
+	secrets *redact.Redactor
+}
+
+func (h hiding) Write(p []byte) (int, error) {
+	if _, err := h.Writer.Write(h.secrets.Bytes(p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// bare is what a writer writes to in the end.
+func bare(w io.Writer) io.Writer {
+	for {
+		h, ok := w.(hiding)
+		if !ok {
+			return w
+		}
+		w = h.Writer
+	}
+}
