@@ -15,6 +15,22 @@ func (p *Plan) DefaultKnobs() map[string]string {
 	return knobs
 }
 
+// Apart are the knobs of a variant that it has otherwise than the baseline, by the
+// value of every knob; one that it lacks has no value. Without a baseline they are all.
+func (p *Plan) Apart(knobs map[string]string) map[string]string {
+	var base map[string]string
+	if p.Baseline != nil {
+		base = p.DefaultKnobs()
+	}
+	set := map[string]string{}
+	for _, k := range p.Knobs {
+		if of, has := base[k.Name]; !has || of != knobs[k.Name] {
+			set[k.Name] = knobs[k.Name]
+		}
+	}
+	return set
+}
+
 // PlannedKnobs is the knob values of a feature by the plan alone, with accepted as
 // those of what it builds on where that is the stack.
 func (p *Plan) PlannedKnobs(f *Feature, accepted map[string]string) map[string]string {

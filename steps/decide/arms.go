@@ -16,9 +16,12 @@ type Arm struct {
 	Name string
 	// Engine is the engine block, "kind.name".
 	Engine string
-	// Key is its part of the measurement key, empty until the variant is resolved.
-	Key string
-	// Knobs is the value of every knob.
+	// Set are the knobs that it may have otherwise than the baseline. Plans have many
+	// knobs, and variants that differ in a few.
+	Set map[string]string
+	// Key is its part of the measurement key and Knobs the value of every knob; both
+	// are empty until the variant is resolved.
+	Key   string
 	Knobs map[string]string
 }
 
@@ -26,7 +29,7 @@ type Arm struct {
 type Arms struct{ Candidate, Parent, Root Arm }
 
 // ArmsOf is a feature's candidate, its parent and the baseline from what is accepted so
-// far, on the engine that the feature is measured on, none with its key. It returns
+// far, on the engine that the feature is measured on, none of them resolved. It returns
 // runtime.ErrUndecided while that is not known.
 func ArmsOf(v *View, f *plans.Feature) (a Arms, err error) {
 	if f, err = standsFor(v, f); err != nil {
@@ -36,12 +39,12 @@ func ArmsOf(v *View, f *plans.Feature) (a Arms, err error) {
 	if on == "" {
 		on = v.Plan.Baseline.Engine
 	}
-	a.Root = Arm{Name: ledger.Baseline, Engine: on, Knobs: v.Plan.DefaultKnobs()}
+	a.Root = Arm{Name: ledger.Baseline, Engine: on, Set: map[string]string{}}
 	a.Parent = a.Root
 	switch f.BuildsOn.Kind {
 	case plans.OnFeature:
 		a.Parent.Name = f.BuildsOn.Feature
-		if a.Parent.Knobs, err = candidateKnobs(v, v.Plan.Feature(f.BuildsOn.Feature)); err != nil {
+		if a.Parent.Set, err = candidateSet(v, v.Plan.Feature(f.BuildsOn.Feature)); err != nil {
 			return a, err
 		}
 	case plans.OnAccepted:
@@ -50,25 +53,30 @@ func ArmsOf(v *View, f *plans.Feature) (a Arms, err error) {
 		if !settled {
 			return a, runtime.ErrUndecided
 		}
-		a.Parent.Knobs = maps.Clone(a.Root.Knobs)
+		a.Parent.Set = map[string]string{}
 		for _, e := range below {
-			maps.Copy(a.Parent.Knobs, Enters(e.feature, e.decision))
+			maps.Copy(a.Parent.Set, Enters(e.feature, e.decision))
+		}
+		if len(below) > 0 {
+			base := v.Plan.DefaultKnobs()
+			maps.DeleteFunc(a.Parent.Set, func(knob, value string) bool { return value == base[knob] })
 		}
 	}
-	if f.BuildsOn.Kind != plans.OnBaseline && maps.Equal(a.Parent.Knobs, a.Root.Knobs) {
+	if len(a.Parent.Set) == 0 {
 		a.Parent.Name = ledger.Baseline
 	}
 	set, err := sets(v, f)
 	if err != nil {
 		return a, err
 	}
-	a.Candidate = Arm{Name: f.Name, Engine: on, Knobs: maps.Clone(a.Parent.Knobs)}
-	maps.Copy(a.Candidate.Knobs, set)
+	a.Candidate = Arm{Name: f.Name, Engine: on, Set: maps.Clone(a.Parent.Set)}
+	maps.Copy(a.Candidate.Set, set)
 	return a, nil
 }
 
-// candidateKnobs is the knob values of a feature that another one builds on.
-func candidateKnobs(v *View, f *plans.Feature) (map[string]string, error) {
+// candidateSet is what a feature that another one builds on has otherwise than the
+// baseline.
+func candidateSet(v *View, f *plans.Feature) (map[string]string, error) {
 	d := v.Outcome(runtime.FeatureID(f.Name))
 	if d == nil || len(d.Variant) == 0 {
 		if why := v.LockedBy(runtime.FeatureID(f.Name)); !why.IsZero() {
@@ -76,7 +84,7 @@ func candidateKnobs(v *View, f *plans.Feature) (map[string]string, error) {
 		}
 		return nil, runtime.ErrUndecided
 	}
-	return maps.Clone(d.Variant), nil
+	return v.Plan.Apart(d.Variant), nil
 }
 
 // entry is a feature that entered the stack, and the decision that let it in.

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"iter"
+	"maps"
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -70,6 +71,10 @@ func viewOf(t *testing.T, src string, outcomes map[string]*ledger.Decision, lock
 	v.Arms = func(f *plans.Feature) (Arms, error) {
 		a, err := ArmsOf(v, f)
 		for _, arm := range []*Arm{&a.Root, &a.Parent, &a.Candidate} {
+			if err == nil {
+				arm.Knobs = v.Plan.DefaultKnobs()
+				maps.Copy(arm.Knobs, arm.Set)
+			}
 			arm.Key = runtime.Digest(arm.Engine, arm.Knobs)
 		}
 		return a, err

@@ -61,11 +61,11 @@ func (l *Lab) resolveArms(s *runtime.Scope, f *plans.Feature) (a Arms, err error
 		return a, err
 	}
 	if a.Parent = a.Root; planned.Parent.Name != planned.Root.Name {
-		if a.Parent, err = l.Resolve(s, planned.Parent.Name, planned.Parent.Engine, planned.Parent.Knobs); err != nil {
+		if a.Parent, err = l.ResolveWith(s, planned.Parent.Name, planned.Parent.Engine, planned.Parent.Set); err != nil {
 			return a, err
 		}
 	}
-	a.Candidate, err = l.Resolve(s, planned.Candidate.Name, planned.Candidate.Engine, planned.Candidate.Knobs)
+	a.Candidate, err = l.ResolveWith(s, planned.Candidate.Name, planned.Candidate.Engine, planned.Candidate.Set)
 	return a, err
 }
 
@@ -77,7 +77,7 @@ func (l *Lab) rootOn(s *runtime.Scope, root decide.Arm) (*variant.Variant, error
 			return known.(*variant.Variant), nil
 		}
 	}
-	v, err := l.Resolve(s, root.Name, root.Engine, root.Knobs)
+	v, err := l.ResolveWith(s, root.Name, root.Engine, root.Set)
 	if err == nil && s.Foreseen != nil {
 		s.Foreseen.Store(key, v)
 	}
@@ -87,7 +87,7 @@ func (l *Lab) rootOn(s *runtime.Scope, root decide.Arm) (*variant.Variant, error
 // Keyed are arms as deciding knows them.
 func (a Arms) Keyed() decide.Arms {
 	arm := func(v *variant.Variant) decide.Arm {
-		return decide.Arm{Name: v.Name, Engine: v.Engine, Key: v.Key, Knobs: v.Knobs}
+		return decide.Arm{Name: v.Name, Engine: v.Engine, Set: v.Set, Key: v.Key, Knobs: v.Knobs}
 	}
 	return decide.Arms{Candidate: arm(a.Candidate), Parent: arm(a.Parent), Root: arm(a.Root)}
 }

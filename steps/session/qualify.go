@@ -183,7 +183,7 @@ func (l *Lab) confirmsNothing(s *runtime.Scope, f *plans.Feature, candidate *var
 func (l *Lab) qualifyKey(protocol *plans.Protocol, vs ...*variant.Variant) string {
 	var parts []any
 	for _, v := range vs {
-		base, other := l.EvidenceKey(v.Knobs)
+		base, other := l.EvidenceKey(v.Set)
 		parts = append(parts, v.Key, base, other)
 	}
 	parts = append(parts, levelParts(protocol)...)

@@ -34,17 +34,13 @@ func evidenceOf(k *plans.Knob, v *plans.KnobValue) Evidence {
 // EvidenceKey stands for EvidenceFor in keys. A plan has many knobs and variants that
 // differ in a few, so it is the digest of the evidence for all values of the baseline,
 // which is made once, and the evidence for those that differ.
-func (l *Resolver) EvidenceKey(knobs map[string]string) (string, []Evidence) {
-	l.evidence.once.Do(func() {
-		if l.Plan.Baseline != nil {
-			l.evidence.base = l.Plan.DefaultKnobs()
-		}
-		l.evidence.digest = l.Sealed("evidence", EvidenceFor(l.Plan, l.evidence.base))
-	})
+func (l *Resolver) EvidenceKey(set map[string]string) (string, []Evidence) {
+	base := l.base()
 	var other []Evidence
-	for _, k := range l.Plan.Knobs {
-		name := knobs[k.Name]
-		if base, has := l.evidence.base[k.Name]; has && base == name {
+	for _, i := range base.places(set) {
+		k := l.Plan.Knobs[i]
+		name := set[k.Name]
+		if of, has := base.knobs[k.Name]; has && of == name {
 			continue
 		}
 		e := Evidence{Knob: k.Name, Value: name} // one that it does not have is another too
@@ -53,5 +49,5 @@ func (l *Resolver) EvidenceKey(knobs map[string]string) (string, []Evidence) {
 		}
 		other = append(other, e)
 	}
-	return l.evidence.digest, other
+	return base.evidence, other
 }

@@ -16,7 +16,7 @@ func TestEvidenceKeyCoversAllEvidence(t *testing.T) {
 			{Name: "moe", Default: "off", Values: []*plans.KnobValue{{Name: "off"}, {Name: "on"}}},
 		}}
 		change(p)
-		base, other := (&Resolver{Plan: p}).EvidenceKey(knobs)
+		base, other := (&Resolver{Plan: p}).EvidenceKey(p.Apart(knobs))
 		return runtime.Digest(base, other)
 	}
 	off, on := map[string]string{"kept": "off", "moe": "off"}, map[string]string{"kept": "off", "moe": "on"}

@@ -35,7 +35,7 @@ func specOf(t *testing.T, src string) engine.Spec {
 	}
 	e := res.Plan.Engines[0]
 	l := &Resolver{Plan: res.Plan}
-	d, err := l.draft(e, knobs)
+	d, err := l.draft(e, knobs, res.Plan.Apart(knobs))
 	if err != nil {
 		t.Fatal(err)
 	}

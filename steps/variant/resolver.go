@@ -53,30 +53,87 @@ type Resolver struct {
 	mu       sync.Mutex
 	programs map[string]programSum
 
-	// evidence is that of the baseline's values; see EvidenceKey.
-	evidence struct {
-		once   sync.Once
-		base   map[string]string
-		digest string
-	}
+	once     sync.Once
+	baseline baseline
 }
 
-// Resolve applies knob values to an engine of the plan.
-func (l *Resolver) Resolve(s *runtime.Scope, name, engineKey string, knobs map[string]string) (*Variant, error) {
-	e := l.Plan.Engine(engineKey)
-	if e == nil {
-		return nil, fmt.Errorf("there is no engine %q", engineKey)
+// baseline is what all variants have in common: each lays the few knobs that it has
+// otherwise over it.
+type baseline struct {
+	// knobs is the value of every knob; nil where the plan has no baseline.
+	knobs map[string]string
+	// order are the places of knobs in the plan, and bearing those of which the
+	// baseline's value changes what is started.
+	order   map[string]int
+	bearing []int
+	// evidence is the digest of what proves its values; see EvidenceKey.
+	evidence string
+}
+
+func (l *Resolver) base() *baseline {
+	l.once.Do(func() {
+		b := &l.baseline
+		if l.Plan.Baseline != nil {
+			b.knobs = l.Plan.DefaultKnobs()
+		}
+		b.order = map[string]int{}
+		for i, k := range l.Plan.Knobs {
+			b.order[k.Name] = i
+			if v := k.Value(b.knobs[k.Name]); v == nil || bears(v) {
+				b.bearing = append(b.bearing, i)
+			}
+		}
+		b.evidence = l.Sealed("evidence", EvidenceFor(l.Plan, b.knobs))
+	})
+	return &l.baseline
+}
+
+// bears reports whether a value of a knob changes what is started.
+func bears(v *plans.KnobValue) bool {
+	return len(v.Env)+len(v.Settings)+len(v.Args)+len(v.Command)+len(v.Parts) > 0 || v.Image != ""
+}
+
+// places are the knobs of a set by their places in the plan, in its order, with those
+// at the places more.
+func (b *baseline) places(set map[string]string, more ...int) []int {
+	at := slices.Clone(more)
+	for name := range set {
+		if i, known := b.order[name]; known {
+			at = append(at, i)
+		}
 	}
-	d, err := l.draft(e, knobs)
+	slices.Sort(at)
+	return slices.Compact(at)
+}
+
+// Resolve applies values of all knobs to an engine of the plan, which is started as it
+// is written where there are none.
+func (l *Resolver) Resolve(s *runtime.Scope, name, engineKey string, knobs map[string]string) (*Variant, error) {
+	return l.resolve(s, &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: l.Plan.Apart(knobs)})
+}
+
+// ResolveWith applies the baseline's values of knobs to an engine of the plan, but for
+// those that are set otherwise.
+func (l *Resolver) ResolveWith(s *runtime.Scope, name, engineKey string, set map[string]string) (*Variant, error) {
+	knobs := maps.Clone(l.base().knobs)
+	maps.Copy(knobs, set)
+	return l.resolve(s, &Variant{Name: name, Engine: engineKey, Knobs: knobs, Set: set})
+}
+
+// resolve completes a variant of which the engine and the knobs are known.
+func (l *Resolver) resolve(s *runtime.Scope, v *Variant) (*Variant, error) {
+	e := l.Plan.Engine(v.Engine)
+	if e == nil {
+		return nil, fmt.Errorf("there is no engine %q", v.Engine)
+	}
+	d, err := l.draft(e, v.Knobs, v.Set)
 	if err != nil {
 		return nil, err
 	}
 	d.scope = s
-	spec, err := l.spec(d)
-	if err != nil {
+	if v.Spec, err = l.spec(d); err != nil {
 		return nil, err
 	}
-	v := &Variant{Name: name, Engine: engineKey, Knobs: knobs, Spec: spec}
 	v.Key = l.variantKey(runtime.ContextOf(s), v.Spec)
 	if v.Command, err = commandOf(e); err != nil {
 		return nil, err
@@ -94,7 +151,7 @@ func (l *Resolver) Resolve(s *runtime.Scope, name, engineKey string, knobs map[s
 	return v, nil
 }
 
-func (l *Resolver) draft(e *plans.Engine, knobs map[string]string) (*draft, error) {
+func (l *Resolver) draft(e *plans.Engine, knobs, set map[string]string) (*draft, error) {
 	kind, ok := kinds.Lookup(e.Kind)
 	if !ok {
 		return nil, fmt.Errorf("unknown engine kind %q", e.Kind)
@@ -113,10 +170,12 @@ func (l *Resolver) draft(e *plans.Engine, knobs map[string]string) (*draft, erro
 	if d.settings == nil {
 		d.settings = map[string]any{}
 	}
-	for _, k := range l.Plan.Knobs {
-		if knobs == nil {
-			break // the engine as it is written
-		}
+	if knobs == nil {
+		return d, nil // the engine as it is written
+	}
+	base := l.base()
+	for _, i := range base.places(set, base.bearing...) {
+		k := l.Plan.Knobs[i]
 		v := k.Value(knobs[k.Name])
 		if v == nil {
 			return nil, fmt.Errorf("knob %s has no value %q", k.Name, knobs[k.Name])
@@ -264,7 +323,7 @@ func (l *Resolver) VariantSpec(engineKey string, knobs map[string]string) (engin
 	if e == nil {
 		return engine.Spec{}, kinds.Kind{}, fmt.Errorf("the plan has no engine %q%s", engineKey, lang.NearestOrAll(engineKey, engineKeys(l.Plan)))
 	}
-	d, err := l.draft(e, knobs)
+	d, err := l.draft(e, knobs, l.Plan.Apart(knobs))
 	if err != nil {
 		return engine.Spec{}, kinds.Kind{}, err
 	}

@@ -8,9 +8,10 @@ type Variant struct {
 	Name string
 	// Engine is the engine block, "kind.name".
 	Engine string
-	// Knobs is the value of every knob.
-	Knobs map[string]string
-	Spec  engine.Spec
+	// Knobs is the value of every knob, nil where the engine is started as it is
+	// written; Set are those that may have another one than in the baseline.
+	Knobs, Set map[string]string
+	Spec       engine.Spec
 	// Command is what an engine of kind command prints; nil for a server.
 	Command *Command
 	// Key is its part of the measurement key.
