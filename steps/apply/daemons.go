@@ -108,15 +108,16 @@ const sweepTime = 2 * time.Minute
 
 // clean removes the containers that a killed apply left, on the daemons
 // that were written down. One that does not answer stays on the list: what is
-// left there may hold a GPU, and is not ours to forget.
-func (l *daemonList) clean(owner string, note func(verdict.Reason)) (removed int, err error) {
+// left there may hold a GPU, and is not ours to forget. So does one that was not
+// asked to the end because hard ended: somebody would not wait any longer.
+func (l *daemonList) clean(hard context.Context, owner string, note func(verdict.Reason)) (removed int, err error) {
 	refs, err := l.read()
 	if err != nil || len(refs) == 0 {
 		return 0, err
 	}
 	var left []daemonRef
 	for _, ref := range refs {
-		ctx, cancel := context.WithTimeout(context.Background(), sweepTime)
+		ctx, cancel := context.WithTimeout(hard, sweepTime)
 		swept, ended, failed := sweepDaemon(ctx, ref, owner)
 		cancel()
 		for _, s := range swept {
@@ -128,7 +129,7 @@ func (l *daemonList) clean(owner string, note func(verdict.Reason)) (removed int
 		}
 		removed += len(swept)
 		switch {
-		case errors.Is(failed, docker.ErrUnreachable):
+		case errors.Is(failed, docker.ErrUnreachable), failed != nil && hard.Err() != nil:
 			note(verdict.New(code.LeftUnknown, verdict.Err(failed)))
 			left = append(left, ref)
 		case failed != nil:

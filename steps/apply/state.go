@@ -87,7 +87,7 @@ func (r *run) cleanUp(owner string) error {
 	for _, s := range swept {
 		r.watch.Note(verdict.New(code.LeftProcess, verdict.Text("pid", strconv.Itoa(s.PID)), verdict.Text("launch", s.Launch)))
 	}
-	removed, err := daemonsOf(r.store).clean(owner, r.watch.Note)
+	removed, err := daemonsOf(r.store).clean(r.Hard, owner, r.watch.Note)
 	if err != nil {
 		return fmt.Errorf("what an earlier apply left in docker cannot be removed: %w", err)
 	}

@@ -1,0 +1,37 @@
+package apply
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+)
+
+// TestCleanEndsWithHard: who presses Ctrl-C a second time does not wait for daemons that
+// do not answer, and what may run there is not forgotten.
+func TestCleanEndsWithHard(t *testing.T) {
+	list := &daemonList{path: filepath.Join(t.TempDir(), daemonsName)}
+	if err := os.WriteFile(list.path, []byte(`[{"host":"tcp://192.0.2.1:1"},{"host":"tcp://192.0.2.2:1","container":"box"}]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hard, stop := context.WithCancel(t.Context())
+	stop()
+	var notes []verdict.Reason
+	if _, err := list.clean(hard, "owner", func(r verdict.Reason) { notes = append(notes, r) }); err != nil {
+		t.Fatal(err)
+	}
+	if refs, err := list.read(); err != nil || len(refs) != 2 {
+		t.Errorf("%d daemons are left on the list, %v", len(refs), err)
+	}
+	for _, n := range notes {
+		if n.Code != code.LeftUnknown {
+			t.Errorf("%+v", n)
+		}
+	}
+	if len(notes) != 2 {
+		t.Errorf("%d notes", len(notes))
+	}
+}
