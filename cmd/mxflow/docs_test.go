@@ -69,11 +69,11 @@ func metricsPage() string {
 func embeddedPage() string {
 	var b strings.Builder
 	b.WriteString("# The embedded engine\n\n" + generated)
-	b.WriteString("A small decoder in pure Go, shaped like gpt-oss, with constructed weights: `mxflow engine serve`. It is there so that\nthe whole tool can be tried and tested anywhere, and is no product of its own.\n\n## Flags\n\n| flag | default | meaning |\n| --- | --- | --- |\n")
+	b.WriteString("A small decoder in pure Go, shaped like gpt-oss, with constructed weights: `mxflow engine serve`. It is there so that\nthe whole tool can be tried and tested anywhere, and is no product of its own.\n\n## Flags\n\n| flag | default | meaning |\n|---|---|---|\n")
 	for _, s := range embedded.Settings() {
 		fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", strings.ReplaceAll(s.Name, "_", "-"), s.Default, s.Doc)
 	}
-	b.WriteString("\n## Environment\n\n| variable | values | default | meaning |\n| --- | --- | --- | --- |\n")
+	b.WriteString("\n## Environment\n\n| variable | values | default | meaning |\n|---|---|---|---|\n")
 	for _, s := range embedded.Switches() {
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", s.Env, strings.Join(s.Values, "` `"), s.Default, s.Doc)
 	}
@@ -139,10 +139,8 @@ const languageHead = `# The blocks of a plan
 how rules are written, is in [plan-reference.md](plan-reference.md); metrics are in
 [metrics.md](metrics.md), mistakes in [diagnostics.md](diagnostics.md).
 
-An attribute with a default may be left out; so may one that is not required. One
-that is ` + "`null`" + ` counts as left out. The same plan can be written in YAML: block types
-are keys, labels the keys below them, and ` + "`mxflow schema`" + ` prints a JSON Schema with
-which editors complete and check it.
+Attributes that are not required may be left out, or be ` + "`null`" + `. In [YAML](yaml.md) block
+types are keys, and labels the keys below them.
 
 `
 
@@ -154,8 +152,9 @@ func languagePage() string {
 	b.WriteString("```\n")
 	outline(&b, doc, 0)
 	b.WriteString("```\n\n")
+	tables := make(map[string]string)
 	for _, block := range doc.Blocks {
-		blockSection(&b, "", block)
+		blockSection(&b, "", block, tables)
 	}
 	repetition(&b, doc)
 	fmt.Fprintf(&b, "\n## Functions\n\nExpressions may call these. They do what Terraform's functions of the same name do;\n`file` and `templatefile` read below the plan's folder, `env` reads the environment.\nThere is none that depends on the time or on chance.\n\n```\n%s\n```\n", strings.Join(eval.FunctionSignatures(), "\n"))
@@ -171,10 +170,10 @@ func repetition(b *strings.Builder, doc *lang.BlockDoc) {
 			words, attrs = append(words, "`"+d.Type+"`"), d.RepeatAttrs()
 		}
 	})
-	fmt.Fprintf(b, "## Blocks that make blocks\n\nBlocks of type %s may have these attributes beside their own:\n\n", strings.Join(words, ", "))
+	fmt.Fprintf(b, "## Blocks that make blocks\n\nBlocks of type %s also have these attributes ([rules](plan-reference.md#generated-blocks)):\n\n", strings.Join(words, ", "))
 	attrTable(b, attrs)
 	fmt.Fprintf(b, "```hcl\n%s\n```\n\n", eachExample)
-	b.WriteString("Blocks that stand within another one are made by `dynamic`. In its content, the\ntype of the block is the name of the element:\n\n")
+	b.WriteString("Blocks within another one are made by `dynamic`. In its content, the element has\nthe name of the block's type:\n\n")
 	fmt.Fprintf(b, "```hcl\n%s\n```\n", dynamicExample)
 }
 
@@ -218,33 +217,36 @@ func header(d *lang.BlockDoc) string {
 	return strings.Join(words, " ")
 }
 
-func blockSection(b *strings.Builder, parent string, d *lang.BlockDoc) {
-	title, where := "## ", "a plan"
+// blockSection describes a block and those in it. Which stand in it, and how often,
+// is in the outline. Tables are those already written, with the block that has each.
+func blockSection(b *strings.Builder, parent string, d *lang.BlockDoc, tables map[string]string) {
+	title := "## "
 	if parent != "" {
-		title, where = "### ", "`"+parent+"`"
+		title = "### "
 	}
-	fmt.Fprintf(b, "%s%s\n\n%s\n\n", title, header(d), d.Doc)
-	times := string(d.Times)
-	fmt.Fprintf(b, "%s in %s.", strings.ToUpper(times[:1])+times[1:], where)
+	fmt.Fprintf(b, "%s%s\n\n%s", title, header(d), d.Doc)
 	for _, label := range d.Labels {
 		fmt.Fprintf(b, " `%s`: %s", label.Name, label.Doc)
 	}
 	b.WriteString("\n\n")
-	if d.Repeats {
-		b.WriteString("It may be generated with `for_each` or `count`, see [below](#blocks-that-make-blocks).\n\n")
-	}
 	example(b, d)
 	attrs := d.Attrs
 	if d.Open != nil {
 		attrs = append(slices.Clone(attrs), *d.Open)
 	}
-	attrTable(b, attrs)
-	nested(b, d)
+	var table strings.Builder
+	attrTable(&table, attrs)
+	if of := tables[table.String()]; of != "" && table.Len() > 0 {
+		fmt.Fprintf(b, "It has the attributes of `%s`.\n\n", of)
+	} else {
+		tables[table.String()] = d.Type
+		b.WriteString(table.String())
+	}
 	for _, kind := range inOrder(d.Kinds) {
 		kindSection(b, d, kind)
 	}
 	for _, block := range d.Blocks {
-		blockSection(b, d.Type, block)
+		blockSection(b, d.Type, block, tables)
 	}
 }
 
@@ -272,38 +274,35 @@ func kindSection(b *strings.Builder, d *lang.BlockDoc, kind string) {
 	}
 }
 
-func nested(b *strings.Builder, d *lang.BlockDoc) {
-	if len(d.Blocks) == 0 {
-		return
-	}
-	var words []string
-	for _, block := range d.Blocks {
-		words = append(words, fmt.Sprintf("`%s` (%s)", block.Type, block.Times))
-	}
-	fmt.Fprintf(b, "Blocks in it: %s.\n\n", strings.Join(words, ", "))
-}
-
 func example(b *strings.Builder, d *lang.BlockDoc) {
 	if d.Example != "" {
 		fmt.Fprintf(b, "```hcl\n%s\n```\n\n", d.Example)
 	}
 }
 
+// attrTable lists attributes; the column of defaults is left out where there are none.
 func attrTable(b *strings.Builder, attrs []plans.Attr) {
 	if len(attrs) == 0 {
 		return
 	}
-	b.WriteString("| attribute | type | default | meaning |\n| --- | --- | --- | --- |\n")
+	defaults := slices.ContainsFunc(attrs, func(a plans.Attr) bool { return a.Required || a.Default != nil })
+	if defaults {
+		b.WriteString("| attribute | type | default | meaning |\n|---|---|---|---|\n")
+	} else {
+		b.WriteString("| attribute | type | meaning |\n|---|---|---|\n")
+	}
 	for _, a := range attrs {
-		value := ""
+		fmt.Fprintf(b, "| `%s` | %s |", a.Name, a.TypeText())
 		switch {
 		case a.Required:
-			value = "required"
+			b.WriteString(" required |")
 		case a.Default != nil:
 			text, _ := json.Marshal(a.Default)
-			value = "`" + string(text) + "`"
+			fmt.Fprintf(b, " `%s` |", text)
+		case defaults:
+			b.WriteString(" |")
 		}
-		fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", a.Name, a.TypeText(), value, strings.ReplaceAll(a.Doc, "|", `\|`))
+		fmt.Fprintf(b, " %s |\n", strings.ReplaceAll(a.Doc, "|", `\|`))
 	}
 	b.WriteString("\n")
 }

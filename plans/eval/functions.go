@@ -121,12 +121,6 @@ func (l *Scope) Functions() map[string]function.Function {
 	return all
 }
 
-// FunctionNames are the functions that expressions may call, sorted.
-func FunctionNames() []string {
-	l := &Scope{}
-	return lang.KeysOf(l.Functions())
-}
-
 // FunctionSignatures are the functions that expressions may call, each with the
 // names of its arguments: "join(separator, lists…)".
 func FunctionSignatures() (list []string) {

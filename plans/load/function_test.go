@@ -3,7 +3,6 @@ package load
 import (
 	"os"
 	"path/filepath"
-	"sort"
 	"strings"
 	"testing"
 
@@ -123,24 +122,5 @@ func symlink(t *testing.T, target, link string) {
 	t.Helper()
 	if err := os.Symlink(target, link); err != nil {
 		t.Skip("no symbolic links here: ", err)
-	}
-}
-
-func TestFunctionsAreInTheManual(t *testing.T) {
-	page, err := os.ReadFile("../../docs/plan-reference.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, _ := strings.Cut(string(page), "## Functions\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	var listed []string
-	for _, row := range strings.Split(section, "\n") {
-		if _, names, ok := strings.Cut(row, "| `"); ok {
-			listed = append(listed, strings.Fields(strings.TrimSuffix(names, "` |"))...)
-		}
-	}
-	sort.Strings(listed)
-	if got, want := strings.Join(listed, " "), strings.Join(eval.FunctionNames(), " "); got != want {
-		t.Errorf("docs/plan-reference.md lists\n%s\nand there are\n%s", got, want)
 	}
 }
