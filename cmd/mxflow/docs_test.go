@@ -152,9 +152,9 @@ func languagePage() string {
 	b.WriteString("```\n")
 	outline(&b, doc, 0)
 	b.WriteString("```\n\n")
-	tables := make(map[string]string)
+	lists := make(map[string]string)
 	for _, block := range doc.Blocks {
-		blockSection(&b, "", block, tables)
+		blockSection(&b, "", block, lists)
 	}
 	repetition(&b, doc)
 	fmt.Fprintf(&b, "\n## Functions\n\nExpressions may call these. They do what Terraform's functions of the same name do;\n`file` and `templatefile` read below the plan's folder, `env` reads the environment.\nThere is none that depends on the time or on chance.\n\n```\n%s\n```\n", strings.Join(eval.FunctionSignatures(), "\n"))
@@ -171,7 +171,7 @@ func repetition(b *strings.Builder, doc *lang.BlockDoc) {
 		}
 	})
 	fmt.Fprintf(b, "## Blocks that make blocks\n\nBlocks of type %s also have these attributes ([rules](plan-reference.md#generated-blocks)):\n\n", strings.Join(words, ", "))
-	attrTable(b, attrs)
+	attrList(b, attrs)
 	fmt.Fprintf(b, "```hcl\n%s\n```\n\n", eachExample)
 	b.WriteString("Blocks within another one are made by `dynamic`. In its content, the element has\nthe name of the block's type:\n\n")
 	fmt.Fprintf(b, "```hcl\n%s\n```\n", dynamicExample)
@@ -218,8 +218,8 @@ func header(d *lang.BlockDoc) string {
 }
 
 // blockSection describes a block and those in it. Which stand in it, and how often,
-// is in the outline. Tables are those already written, with the block that has each.
-func blockSection(b *strings.Builder, parent string, d *lang.BlockDoc, tables map[string]string) {
+// is in the outline. Lists are the attributes already written, with the block that has them.
+func blockSection(b *strings.Builder, parent string, d *lang.BlockDoc, lists map[string]string) {
 	title := "## "
 	if parent != "" {
 		title = "### "
@@ -234,19 +234,19 @@ func blockSection(b *strings.Builder, parent string, d *lang.BlockDoc, tables ma
 	if d.Open != nil {
 		attrs = append(slices.Clone(attrs), *d.Open)
 	}
-	var table strings.Builder
-	attrTable(&table, attrs)
-	if of := tables[table.String()]; of != "" && table.Len() > 0 {
+	var list strings.Builder
+	attrList(&list, attrs)
+	if of := lists[list.String()]; of != "" && list.Len() > 0 {
 		fmt.Fprintf(b, "It has the attributes of `%s`.\n\n", of)
 	} else {
-		tables[table.String()] = d.Type
-		b.WriteString(table.String())
+		lists[list.String()] = d.Type
+		b.WriteString(list.String())
 	}
 	for _, kind := range inOrder(d.Kinds) {
 		kindSection(b, d, kind)
 	}
 	for _, block := range d.Blocks {
-		blockSection(b, d.Type, block, tables)
+		blockSection(b, d.Type, block, lists)
 	}
 }
 
@@ -260,7 +260,7 @@ func kindSection(b *strings.Builder, d *lang.BlockDoc, kind string) {
 	fmt.Fprintf(b, "### %s %q%s\n\n%s\n\n", d.Type, kind, rest, k.Doc)
 	example(b, k)
 	if d.Type != "engine" {
-		attrTable(b, k.Attrs)
+		attrList(b, k.Attrs)
 		return
 	}
 	switch {
@@ -270,7 +270,7 @@ func kindSection(b *strings.Builder, d *lang.BlockDoc, kind string) {
 		b.WriteString("It has no settings: what the server understands goes into its command or `args`.\n\n")
 	default:
 		b.WriteString("Its settings:\n\n")
-		attrTable(b, k.Settings)
+		attrList(b, k.Settings)
 	}
 }
 
@@ -280,31 +280,22 @@ func example(b *strings.Builder, d *lang.BlockDoc) {
 	}
 }
 
-// attrTable lists attributes; the column of defaults is left out where there are none.
-func attrTable(b *strings.Builder, attrs []plans.Attr) {
-	if len(attrs) == 0 {
-		return
-	}
-	defaults := slices.ContainsFunc(attrs, func(a plans.Attr) bool { return a.Required || a.Default != nil })
-	if defaults {
-		b.WriteString("| attribute | type | default | meaning |\n|---|---|---|---|\n")
-	} else {
-		b.WriteString("| attribute | type | meaning |\n|---|---|---|\n")
-	}
+// attrList writes a line for each attribute.
+func attrList(b *strings.Builder, attrs []plans.Attr) {
 	for _, a := range attrs {
-		fmt.Fprintf(b, "| `%s` | %s |", a.Name, a.TypeText())
+		fmt.Fprintf(b, "- `%s` (%s", a.Name, a.TypeText())
 		switch {
 		case a.Required:
-			b.WriteString(" required |")
+			b.WriteString(", required")
 		case a.Default != nil:
 			text, _ := json.Marshal(a.Default)
-			fmt.Fprintf(b, " `%s` |", text)
-		case defaults:
-			b.WriteString(" |")
+			fmt.Fprintf(b, ", default `%s`", text)
 		}
-		fmt.Fprintf(b, " %s |\n", strings.ReplaceAll(a.Doc, "|", `\|`))
+		fmt.Fprintf(b, "): %s\n", a.Doc)
 	}
-	b.WriteString("\n")
+	if len(attrs) > 0 {
+		b.WriteString("\n")
+	}
 }
 
 func inOrder[V any](m map[string]V) []string {
