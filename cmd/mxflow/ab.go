@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -48,6 +49,9 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid, 3 inconclu
   mxflow ab --a … --b … --must-see-b '*CUTLASS*' --write-plan port.hcl`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if c.Flags().Changed("launches") && q.Launches == 0 {
+				return errors.New("--launches: 0 launches of each decide nothing; --quick makes one of each")
+			}
 			if err := q.Check(); err != nil {
 				return err
 			}

@@ -168,13 +168,13 @@ func openAdvice(r *ab.Result, q *ab.Question) {
 	case !known:
 		return
 	case o.Settling > 0:
-		r.Advice = append(r.Advice, fmt.Sprintf("%d launches of each would probably settle it: launch-to-launch variance is %s and B is %s from the threshold. The same command with --launches %d continues from these.", o.Settling, percent(o.Spread), percent(o.Gap), o.Settling))
+		r.Advice = append(r.Advice, fmt.Sprintf("%d launches of each would probably settle it: launches of one command vary by %s, and B is %s from the threshold. The same command with --launches %d continues from these.", o.Settling, percent(o.Spread), percent(o.Gap), o.Settling))
 		return
 	}
 	if share, busy := r.Busy(); busy {
 		r.Advice = append(r.Advice, fmt.Sprintf("The machine's processors were %.0f%% busy while it was measured. If that is more than the servers take, something else ran here.", 100*share))
 	}
-	r.Advice = append(r.Advice, fmt.Sprintf("Launch-to-launch variance is %s: %d launches per arm resolve %s, and B is %s from the threshold. Reduce the variance (clocks, other load, warm-up) or allow more launches.", percent(o.Spread), o.Last, percent(o.Resolves), percent(o.Gap)))
+	r.Advice = append(r.Advice, fmt.Sprintf("Launches of one command vary by %s: %d launches per arm resolve %s, and B is %s from the threshold. Have them vary less (clocks, other load, warm-up) or allow more launches.", percent(o.Spread), o.Last, percent(o.Resolves), percent(o.Gap)))
 }
 
 // percent is a share without its sign: "19.3%", and more digits of a small one.
@@ -215,13 +215,11 @@ func (s *abShow) numbers(r *ab.Result) {
 	if r.A.Value == nil || r.B.Value == nil || r.Change == nil {
 		return
 	}
-	text := fmt.Sprintf("%s: A %s, B %s %s, a change of %s", s.q.Label(), table.Digits(*r.A.Value, *r.A.Value), table.Digits(*r.B.Value, *r.B.Value), r.Unit, tell.Percent(*r.Change, 1))
+	change := tell.Interval(*r.Change, r.Low, r.High, "ratio")
 	if r.Verdict == verdict.Invalid || r.Verdict == verdict.Error {
-		text += ", which does not count"
-	} else if r.Low != nil {
-		text += fmt.Sprintf(" [%s, %s]", tell.Percent(*r.Low, 1), tell.Percent(*r.High, 1))
+		change = tell.Number(*r.Change, "ratio") + ", which does not count"
 	}
-	fmt.Fprintln(s.stdout, text)
+	fmt.Fprintf(s.stdout, "%s: A %s, B %s, a change of %s\n", s.q.Label(), tell.Number(*r.A.Value, ""), tell.Number(*r.B.Value, r.Unit), change)
 	if r.Low != nil && r.Verdict.Decided() {
 		low, high := "passes", "fails"
 		if s.q.Claim.Lower() {
@@ -239,7 +237,7 @@ func (s *abShow) launchLines(r *ab.Result) {
 	fmt.Fprintf(s.stdout, "\nlaunches (%s, %s; each is the median of %s)\n", s.q.Label(), r.Unit, count(s.q.Requests, "request"))
 	width := 0
 	for _, l := range slices.Concat(r.A.Launches, r.B.Launches) {
-		width = max(width, len(table.Digits(l.Value, l.Value)))
+		width = max(width, len(tell.Number(l.Value, "")))
 	}
 	type made struct {
 		order int
@@ -252,7 +250,7 @@ func (s *abShow) launchLines(r *ab.Result) {
 	}{{"A", r.A.Launches}, {"B", r.B.Launches}} {
 		line := "  " + side.name
 		for _, l := range side.launches {
-			line += fmt.Sprintf("  %*s", width, table.Digits(l.Value, l.Value))
+			line += fmt.Sprintf("  %*s", width, tell.Number(l.Value, ""))
 			order = append(order, made{l.Number, side.name})
 		}
 		if sd, ok := ab.Spread(side.launches); ok {
@@ -343,12 +341,11 @@ func (s *abShow) also(r *ab.Result) {
 	var rows [][]string
 	against := "B against A"
 	for _, m := range r.Metrics {
-		text := tell.Percent(m.Change, 1)
 		if m.Low != nil {
 			against = "B against A [95%]"
-			text += fmt.Sprintf(" [%s, %s]", tell.Percent(*m.Low, 1), tell.Percent(*m.High, 1))
 		}
-		rows = append(rows, []string{"  " + m.Metric, table.Digits(m.A, m.A) + " " + m.Unit, table.Digits(m.B, m.B) + " " + m.Unit, strings.TrimSpace(text + " " + m.Better)})
+		text := tell.Interval(m.Change, m.Low, m.High, "ratio")
+		rows = append(rows, []string{"  " + m.Metric, tell.Number(m.A, m.Unit), tell.Number(m.B, m.Unit), strings.TrimSpace(text + " " + m.Better)})
 	}
 	if len(rows) > 0 {
 		fmt.Fprintln(s.stdout)

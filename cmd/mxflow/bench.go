@@ -544,7 +544,7 @@ func (b benchFlags) openRaw() error {
 	if _, err := os.Stat(b.rawName(0, samplesFile)); !errors.Is(err, fs.ErrNotExist) {
 		return b.wrong("raw", "%s holds the runs of another measurement: choose another folder, or empty it", b.raw)
 	}
-	probe, err := os.CreateTemp(b.raw, ".mxflow-bench-*")
+	probe, err := os.CreateTemp(b.raw, ".mxflow-writing-*")
 	if err != nil {
 		return b.wrong("raw", "%v", err)
 	}
@@ -576,84 +576,11 @@ func (b benchFlags) keepRaw(run int, taken record.Taken) error {
 		name string
 		data []byte
 	}{{seriesFile, series}, {cellsFile, append(cells, '\n')}, {samplesFile, samples}} {
-		out, err := openOut(b.rawName(run, f.name))
-		if err == nil {
-			err = out.write(f.data)
-		}
-		if err != nil {
+		if err := replaceFile(b.rawName(run, f.name), f.data); err != nil {
 			return b.wrong("raw", "%v", err)
 		}
 	}
 	return nil
-}
-
-// outFile is a file that is opened before something long begins and written
-// after it: whole or not at all, and an older one stays until then.
-type outFile struct {
-	// path is where it belongs, file what is written to: a file beside it that
-	// takes its name, or it itself where it is no regular one, such as /dev/stdout.
-	path   string
-	file   *os.File
-	beside bool
-}
-
-// openOut sees that path can be written and does not change it yet.
-func openOut(path string) (*outFile, error) {
-	if whole, err := filepath.EvalSymlinks(path); err == nil {
-		path = whole // a link stays one
-	}
-	switch info, err := os.Stat(path); {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
-		return nil, err
-	default:
-		// What may not be written is not replaced either.
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			return nil, err
-		}
-		if !info.Mode().IsRegular() {
-			return &outFile{path: path, file: f}, nil
-		}
-		if err := f.Close(); err != nil {
-			return nil, err
-		}
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".mxflow-bench-*")
-	if err != nil {
-		return nil, err
-	}
-	return &outFile{path: path, file: f, beside: true}, nil
-}
-
-// write puts the content in its place. It is called once, and close after it does
-// nothing.
-func (o *outFile) write(content []byte) error {
-	f := o.file
-	o.file = nil
-	_, err := f.Write(content)
-	if !o.beside {
-		return errors.Join(err, f.Close())
-	}
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
-		err = os.Rename(f.Name(), o.path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name())
-	}
-	return err
-}
-
-// close gives up what was not written. Of a nil outFile it does nothing.
-func (o *outFile) close() {
-	if o == nil || o.file == nil {
-		return
-	}
-	_ = o.file.Close()
-	if o.beside {
-		_ = os.Remove(o.file.Name())
-	}
-	o.file = nil
 }
 
 // benchFiles are those of --out and --plot, nil where they were not asked for.

@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/bench"
-	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/measure/imported"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/tell"
@@ -283,7 +282,7 @@ func unlike(then, now *bench.Result) (list []string) {
 		for _, tokens := range []string{"prompt_tokens", "output_tokens"} {
 			m, n := x.Metrics[tokens], y.Metrics[tokens]
 			if m != nil && n != nil && math.Abs(m.Mean-n.Mean) > 0.01*math.Max(m.Mean, n.Mean) {
-				list = append(list, fmt.Sprintf("%s of %s: %s then, %s now: it was not the same work", strings.ReplaceAll(tokens, "_", " "), y.Label, table.Digits(m.Mean, m.Mean), table.Digits(n.Mean, n.Mean)))
+				list = append(list, fmt.Sprintf("%s of %s: %s then, %s now: it was not the same work", strings.ReplaceAll(tokens, "_", " "), y.Label, tell.Number(m.Mean, ""), tell.Number(n.Mean, "")))
 			}
 		}
 		if m, n := x.Metrics["tg"], y.Metrics["tg"]; m != nil && n != nil && len(m.N) > 0 && len(n.N) > 0 && m.N[0] != n.N[0] {
@@ -347,7 +346,7 @@ func besideForeign(a *app, e *benchEarlier, now *bench.Result) {
 		for _, m := range c.Metrics {
 			for _, stat := range []string{"mean", "median", "value"} {
 				if v, ok := m.Stats[stat]; ok {
-					rows = append(rows, []string{cell, imported.Printable(m.Name + " " + m.Unit), stat, table.Digits(v, v)})
+					rows = append(rows, []string{cell, imported.Printable(m.Name + " " + m.Unit), stat, tell.Number(v, "")})
 					cell = ""
 					break
 				}

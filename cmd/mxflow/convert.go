@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -60,17 +59,6 @@ written out.`,
 	c.Flags().StringVar(&to, "to", "", "hcl or yaml (default: the one that the plan is not in)")
 	c.Flags().StringVar(&out, "out", "", "write to this file, which must not exist yet")
 	return c
-}
-
-// readBounded reads a little more than a plan may have, which is then refused,
-// and no more: the path may name something without an end.
-func readBounded(path string) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, 2<<20))
 }
 
 // writeNew writes a file that is not there, or says the same already.

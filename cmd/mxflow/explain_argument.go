@@ -15,7 +15,6 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 	"github.com/mxflow/mxflow/steps/decide"
 )
@@ -426,7 +425,7 @@ func (a *app) printArgument(here argued, r ruleArgument, c argument, told *told)
 func (a *app) printData(c argument) {
 	var rows [][]string
 	for _, d := range c.Data {
-		rows = append(rows, []string{fmt.Sprint(d.Number), fmt.Sprint(d.Round), d.Arm, d.Launch, report.Digits(d.Value)})
+		rows = append(rows, []string{fmt.Sprint(d.Number), fmt.Sprint(d.Round), d.Arm, d.Launch, tell.Number(d.Value, "")})
 	}
 	a.indentedTable([]string{"number", "round", "arm", "launch", strings.TrimSpace("value " + inUnit(c.Unit))}, rows)
 }
@@ -711,12 +710,12 @@ func ownText(t *verdict.Test, x float64) string {
 	case t.Form == verdict.Ratio:
 		return tell.Percent(x, 1)
 	}
-	text := report.Digits(x)
+	text := tell.Number(x, "")
 	if t.Form == verdict.Difference && x > 0 {
 		text = "+" + text
 	}
 	if t.Unit == "share" {
-		return report.Digits(100*x) + "%"
+		return tell.Number(100*x, "") + "%"
 	}
 	return strings.TrimSpace(text + " " + t.Unit)
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	udiff "github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
@@ -68,7 +67,9 @@ Exit status: 0 done, 1 a file could not be formatted, 3 --check found work.`,
 				}
 				paths = append(paths, found...)
 			}
-			f.files(paths)
+			for _, path := range paths {
+				f.one(path)
+			}
 			return f.result()
 		},
 	}
@@ -91,59 +92,35 @@ func (f *formatter) result() error {
 	return nil
 }
 
-// formatted is a file before and after.
-type formatted struct {
-	path     string
-	old, new []byte
-	problems *lang.Findings
-	err      error
-}
-
-// files formats on all processors, and reports and writes in order.
-func (f *formatter) files(paths []string) {
-	results := make([]chan formatted, len(paths))
-	slots := make(chan struct{}, 4)
-	var started sync.WaitGroup
-	for i, path := range paths {
-		results[i] = make(chan formatted, 1)
-		started.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			r := formatted{path: path}
-			if r.old, r.err = readBounded(path); r.err == nil {
-				r.new, r.problems = convert.Format(path, r.old)
-			}
-			results[i] <- r
-		})
+// one formats a file; whatever is wrong with it, the others are formatted all the same.
+func (f *formatter) one(path string) {
+	old, err := readBounded(path)
+	if err != nil {
+		f.fail(err)
+		return
 	}
-	for _, result := range results {
-		f.one(<-result)
-	}
-	started.Wait()
-}
-
-func (f *formatter) one(r formatted) {
+	formatted, problems := convert.Format(path, old)
 	switch {
-	case r.err != nil:
-		f.broken = true
-		fmt.Fprintf(f.a.stderr, "mxflow: %v\n", r.err)
+	case problems != nil:
+		f.refuse(problems)
 		return
-	case r.problems != nil:
-		f.refuse(r.problems)
-		return
-	case bytes.Equal(r.old, r.new):
+	case bytes.Equal(old, formatted):
 		return
 	}
 	f.work = true
-	fmt.Fprintln(f.a.stdout, r.path)
-	f.showDiff(r.path, r.old, r.new)
+	fmt.Fprintln(f.a.stdout, path)
+	f.showDiff(path, old, formatted)
 	if f.check {
 		return
 	}
-	if err := replaceFile(r.path, r.new); err != nil {
-		f.broken = true
-		fmt.Fprintf(f.a.stderr, "mxflow: %v\n", err)
+	if err := replaceFile(path, formatted); err != nil {
+		f.fail(err)
 	}
+}
+
+func (f *formatter) fail(err error) {
+	f.broken = true
+	fmt.Fprintf(f.a.stderr, "mxflow: %v\n", err)
 }
 
 // refuse explains why a file is left as it is.
@@ -234,40 +211,4 @@ func looksLikePlan(path string) bool {
 		}
 	}
 	return len(doc.Content[0].Content) > 0
-}
-
-// replaceFile writes a file whole or not at all, and keeps its mode. A symbolic
-// link stays one: what it leads to is written.
-func replaceFile(path string, content []byte) (err error) {
-	path, err = filepath.EvalSymlinks(path)
-	if err != nil {
-		return err
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	temporary, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(temporary.Name())
-		}
-	}()
-	_, err = temporary.Write(content)
-	if err == nil {
-		err = temporary.Chmod(info.Mode().Perm())
-	}
-	if err == nil {
-		err = temporary.Sync()
-	}
-	if closing := temporary.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(temporary.Name(), path)
 }

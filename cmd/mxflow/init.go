@@ -85,19 +85,10 @@ func scaffold(a *app, kind, dir string, yaml bool) error {
 	if problems != nil {
 		return fmt.Errorf("the plan for %s cannot be written: %w", kind, problems.Diagnostics)
 	}
-	// O_EXCL, so that nothing is overwritten whatever else happens meanwhile.
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	switch {
+	switch err := createFile(path, text); {
 	case errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("%s exists already and is not overwritten. Choose another folder, or remove it first", path)
 	case err != nil:
-		return err
-	}
-	_, err = file.Write(text)
-	if closing := file.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "%s is written. Next:\n\n", path)

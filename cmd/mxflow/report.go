@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -61,14 +60,8 @@ func replaceReport(out string, st *store.Store) error {
 	if err := report.Markdown(&page, st); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(out), ".mxflow-report-*")
-	if err != nil {
+	if err := replaceFile(out, page.Bytes()); err != nil {
 		return fmt.Errorf("the report cannot be written: %w", err)
 	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(page.Bytes())
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
-		return fmt.Errorf("the report cannot be written: %w", err)
-	}
-	return os.Rename(f.Name(), out)
+	return nil
 }

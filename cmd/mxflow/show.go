@@ -154,7 +154,7 @@ var statColumns = []string{"median", "mean", "std", "min", "p90", "p95", "p99", 
 // spread.
 func statistic(s measure.Summary, stat string) (text string, few bool) {
 	if v, there := s.Stats[stat]; there {
-		return report.Digits(v), false
+		return tell.Number(v, ""), false
 	}
 	if least := measure.LeastValues(stat); s.N > 1 && s.N < least {
 		return fmt.Sprintf("n %d/%d", s.N, least), true

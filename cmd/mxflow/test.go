@@ -369,20 +369,11 @@ func alreadyThere(plan, path string) error {
 
 // writeNew writes a file that was not there.
 func (r *caseRun) writeNew(path string, text []byte) error {
-	// O_EXCL, so that nothing is overwritten whatever else happens meanwhile.
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, fs.ErrExist) {
+	switch err := createFile(path, text); {
+	case errors.Is(err, fs.ErrExist):
 		return alreadyThere(r.path, path)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(text)
-	if closing := file.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
-		return fmt.Errorf("%s is not whole: %w", path, err)
+	case err != nil:
+		return fmt.Errorf("%s cannot be written: %w", path, err)
 	}
 	fmt.Fprintf(r.stdout, "Wrote %s. Run: mxflow test %s\n", path, r.path)
 	return nil

@@ -22,6 +22,8 @@ func Digits(x float64, unit string, more int) string {
 		return percent(x, 1+more)
 	case "spread":
 		return strings.TrimPrefix(percent(x, 1+more), "+")
+	case "times":
+		return significant(x, 3+more) + "×"
 	case "share":
 		return significant(100*x, 4+more) + "%"
 	case "p":
@@ -74,6 +76,26 @@ func significant(f float64, digits int) string {
 		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 	}
 	return s
+}
+
+// PlusMinus is a mean with what it varies by, of which two digits say enough:
+// "57.85 ± 0.21".
+func PlusMinus(mean, std float64) string {
+	return significant(mean, 4) + " ± " + significant(std, 2)
+}
+
+// Interval is a number with its bounds, "57.9 tok/s [56.1, 59.8]", and alone without
+// them.
+func Interval(x float64, low, high *float64, unit string) string {
+	text := Number(x, unit)
+	if low == nil || high == nil {
+		return text
+	}
+	bound := func(x float64) string {
+		number, _, _ := strings.Cut(strings.TrimSuffix(Number(x, unit), "×"), " ")
+		return number
+	}
+	return fmt.Sprintf("%s [%s, %s]", text, bound(*low), bound(*high))
 }
 
 // leastPercent is the least that gets more digits than were asked for: what is less

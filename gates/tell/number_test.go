@@ -62,6 +62,26 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+func TestPlusMinus(t *testing.T) {
+	for std, want := range map[float64]string{0: "57.85 ± 0", 1234.5: "57.85 ± 1234", 99.4: "57.85 ± 99", 0.2134: "57.85 ± 0.21", 0.0123: "57.85 ± 0.012"} {
+		if got := PlusMinus(57.854, std); got != want {
+			t.Errorf("%v: %q, want %q", std, got, want)
+		}
+	}
+}
+
+func TestInterval(t *testing.T) {
+	low, high := 0.98, 1.0567
+	for unit, want := range map[string]string{"times": "1.02× [0.98, 1.06]", "tok/s": "1.02 tok/s [0.98, 1.057]", "ratio": "+102.0% [+98.0%, +105.7%]"} {
+		if got := Interval(1.02, &low, &high, unit); got != want {
+			t.Errorf("%s: %q, want %q", unit, got, want)
+		}
+	}
+	if got := Interval(1.02, nil, &high, "ms"); got != "1.02 ms" {
+		t.Errorf("without bounds: %q", got)
+	}
+}
+
 func TestP(t *testing.T) {
 	for _, c := range []struct {
 		p        float64

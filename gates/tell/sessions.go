@@ -22,7 +22,7 @@ var sessionPhrases = phrases{
 	code.OnlyBenchmark:    "the protocol has no level other than the benchmark",
 
 	code.Resolves: func(r verdict.Reason) string {
-		return fmt.Sprintf("%s: %s launches per arm resolve %s, %s resolve %s (launch-to-launch variance %s, up to %s)", r.Subject,
+		return fmt.Sprintf("%s: %s launches per arm resolve %s, %s resolve %s (launches vary by %s, up to %s)", r.Subject,
 			Value(r.Args["few"]), roughly(r.Args["with_few"]), Value(r.Args["many"]), roughly(r.Args["with_many"]),
 			roughly(r.Args["differ"]), roughly(r.Args["differ_bound"]))
 	},

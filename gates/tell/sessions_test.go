@@ -43,7 +43,7 @@ func TestSessions(t *testing.T) {
 		{verdict.New(code.OnlyBenchmark), "the protocol has no level other than the benchmark"},
 		{
 			verdict.New(code.Resolves, verdict.Int("few", 4), share("with_few", 0.02), verdict.Int("many", 8), share("with_many", 0.01), share("differ", 0.00501), share("differ_bound", 0.00602)).On("chat.tg"),
-			"chat.tg: 4 launches per arm resolve 2%, 8 resolve 1% (launch-to-launch variance 0.5%, up to 0.6%)",
+			"chat.tg: 4 launches per arm resolve 2%, 8 resolve 1% (launches vary by 0.5%, up to 0.6%)",
 		},
 		{verdict.New(code.ResolvesRounding).On("chat.tg"), "chat.tg: all recorded launches gave the same value: only rounding limits what they resolve"},
 		{

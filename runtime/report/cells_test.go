@@ -70,30 +70,24 @@ func TestGroupsWithoutCells(t *testing.T) {
 	}
 }
 
-func TestTwoDigits(t *testing.T) {
-	for x, want := range map[float64]string{0: "0", 1234.5: "1234", 99.4: "99", 0.0123: "0.012"} {
-		if got := twoDigits(x); got != want {
-			t.Errorf("%g is %q, want %q", x, got, want)
-		}
-	}
-}
-
-// TestOverLaunches: the log of zero is no number, and no mean is zero for it.
-func TestOverLaunches(t *testing.T) {
+// TestAcross: the log of zero is no number, and no mean is zero for it.
+func TestAcross(t *testing.T) {
 	for _, c := range []struct {
-		xs        []float64
-		mean, std float64
+		values []float64
+		want   string
 	}{
-		{[]float64{0, 3}, 1.5, 2.1213},
-		{[]float64{1, 4}, 2, 2.1213},
-		{[]float64{7}, 7, math.NaN()},
-		{nil, math.NaN(), math.NaN()},
-		{[]float64{1, math.Inf(1)}, math.NaN(), math.NaN()},
+		{[]float64{0, 3}, "1.5 ± 2.1"},
+		{[]float64{1, 4}, "2 ± 2.1"},
+		{[]float64{7}, "7"},
+		{nil, "–"},
+		{[]float64{1, math.Inf(1)}, "–"},
 	} {
-		mean, std := overLaunches(c.xs)
-		same := func(a, b float64) bool { return math.Abs(a-b) < 1e-4 || math.IsNaN(a) && math.IsNaN(b) }
-		if !same(mean, c.mean) || !same(std, c.std) {
-			t.Errorf("%v: %v ± %v, want %v ± %v", c.xs, mean, std, c.mean, c.std)
+		var launches []*ledger.Launch
+		for _, v := range c.values {
+			launches = append(launches, &ledger.Launch{OK: true, Metrics: map[string]measure.Summary{"chat.tg": {Stats: map[string]float64{"median": v}}}})
+		}
+		if got := across(launches, Column{Cell: "chat", Metric: "tg", Stat: "median"}, ""); got != c.want {
+			t.Errorf("%v: %q, want %q", c.values, got, c.want)
 		}
 	}
 }

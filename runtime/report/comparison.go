@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -105,25 +104,11 @@ func cellText(c *verdict.Cell) string {
 	if c == nil {
 		return "–"
 	}
-	text := Digits(c.Mean)
-	if c.Low != nil && c.High != nil {
-		text += fmt.Sprintf(" [%s, %s]", Digits(*c.Low), Digits(*c.High))
-	}
+	text := tell.Interval(c.Mean, c.Low, c.High, "")
 	if c.Speedup != nil {
-		text += fmt.Sprintf("\n%.3g×", *c.Speedup)
-		if c.SpeedupLow != nil && c.SpeedupHigh != nil {
-			text += fmt.Sprintf(" [%.3g, %.3g]", *c.SpeedupLow, *c.SpeedupHigh)
-		}
+		text += "\n" + tell.Interval(*c.Speedup, c.SpeedupLow, c.SpeedupHigh, "times")
 	}
 	return text
-}
-
-// Digits writes four significant digits, and large numbers whole.
-func Digits(x float64) string {
-	if a := math.Abs(x); a >= 1000 && a < 1e15 {
-		return fmt.Sprintf("%.0f", x)
-	}
-	return fmt.Sprintf("%.4g", x)
 }
 
 // ComparisonNotes are the rows without numbers, with why, and what to know of

@@ -48,8 +48,8 @@ func Claims(st *store.Store) []Claim {
 	return all
 }
 
-// tested is the number by which a claim was decided: "+9.8% (+0.7% to +14.8%), at
-// 3 launches an arm". It is not the plain mean of all launches with its 95%
+// tested is the number by which a claim was decided: "+9.8% (bounds +0.7% to +14.8%,
+// 3 launches per arm)". It is not the plain mean of all launches with its 95%
 // interval, which may lie beyond a claim that is open.
 func tested(h *ledger.Hypothesis) string {
 	if h.Test == nil || len(h.Test.Comparisons) != 1 {
@@ -59,12 +59,15 @@ func tested(h *ledger.Hypothesis) string {
 	if t == nil || t.Estimate == nil || t.Low == nil || t.High == nil || len(t.Looks) == 0 {
 		return ""
 	}
-	g := Gain{Value: *t.Estimate, Low: t.Low, High: t.High, Unit: t.Unit, Ratio: t.Form == verdict.Ratio}
-	arm := ""
+	unit, arm := t.Unit, ""
+	if t.Form == verdict.Ratio {
+		unit = "ratio"
+	}
 	if t.Against != "" {
 		arm = " per arm"
 	}
-	return fmt.Sprintf("%s, at %s%s", g.bounded(), tell.Launches(t.Looks[len(t.Looks)-1].N), arm)
+	low, high := tell.Apart(*t.Low, *t.High, unit)
+	return fmt.Sprintf("%s (bounds %s to %s, %s%s)", tell.Number(*t.Estimate, unit), low, high, tell.Launches(t.Looks[len(t.Looks)-1].N), arm)
 }
 
 // seen is what to show of what was measured: the number that decided where there is
@@ -80,7 +83,7 @@ func (c Claim) seen() string {
 func ClaimNotes(claims []Claim) []string {
 	for _, c := range claims {
 		if c.Tested != "" {
-			return []string{"Brackets: decision bounds. A threshold inside them is undecided. (Not a 95% interval.)"}
+			return []string{"Bounds are those of the decision, not a 95% interval: a threshold inside them is undecided."}
 		}
 	}
 	return nil

@@ -21,7 +21,7 @@ func TestClaimShowsItsTest(t *testing.T) {
 		}}}},
 	}
 	c := Claim{Measured: h.Measured, Tested: tested(h), Outcome: h.Outcome}
-	if want := "+9.8% (+0.7% to +14.8%), at 3 launches per arm"; c.seen() != want {
+	if want := "+9.8% (bounds +0.7% to +14.8%, 3 launches per arm)"; c.seen() != want {
 		t.Errorf("%q, want %q", c.seen(), want)
 	}
 	if notes := ClaimNotes([]Claim{c}); len(notes) != 1 || !strings.Contains(notes[0], "inside them is undecided") {

@@ -59,9 +59,5 @@ func (p *page) interactions() {
 }
 
 func (i Interaction) row() []string {
-	ratio := tell.Percent(i.Ratio, 1)
-	if i.Low != nil && i.High != nil {
-		ratio += fmt.Sprintf(" (%s to %s)", tell.Percent(*i.Low, 1), tell.Percent(*i.High, 1))
-	}
-	return []string{strings.Join(i.Parts, " + "), i.Feature, i.Metric, tell.Percent(i.Stack, 1), tell.Percent(i.Product, 1), ratio}
+	return []string{strings.Join(i.Parts, " + "), i.Feature, i.Metric, tell.Percent(i.Stack, 1), tell.Percent(i.Product, 1), tell.Interval(i.Ratio, i.Low, i.High, "ratio")}
 }

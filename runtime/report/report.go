@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -325,32 +324,14 @@ func across(launches []*ledger.Launch, c Column, cell string) string {
 	if lacks != "" {
 		return lacks
 	}
-	mean, std := overLaunches(xs)
-	if math.IsNaN(std) {
-		return Digits(mean)
-	}
-	return fmt.Sprintf("%s ± %s", Digits(mean), twoDigits(std))
-}
-
-// twoDigits writes two significant digits, and numbers of 100 and more whole.
-func twoDigits(x float64) string {
-	if math.Abs(x) >= 100 {
-		return fmt.Sprintf("%.0f", x)
-	}
-	return fmt.Sprintf("%.2g", x)
-}
-
-// overLaunches is the mean as decisions take it, and the standard deviation; NaN
-// where there is none.
-func overLaunches(xs []float64) (mean, std float64) {
 	mean, err := stats.Mean(xs)
-	if err != nil {
-		return math.NaN(), math.NaN()
+	switch {
+	case err != nil:
+		return "–"
+	case len(xs) < 2:
+		return tell.Number(mean, "")
 	}
-	if len(xs) < 2 {
-		return mean, math.NaN()
-	}
-	return mean, stat.StdDev(xs, nil)
+	return tell.PlusMinus(mean, stat.StdDev(xs, nil))
 }
 
 // launches is the log of single launches, so that nobody has to trust a mean.

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -31,10 +30,12 @@ type Accepted struct {
 	On string `json:"on,omitempty"`
 	// Set is what it changes, by knob, and Chosen the alternative that it is of a
 	// feature that chooses.
-	Set     map[string]string `json:"set"`
-	Chosen  string            `json:"chosen,omitempty"`
-	Gains   []Gain            `json:"gains"`
-	Verdict verdict.Verdict   `json:"verdict"`
+	Set    map[string]string `json:"set"`
+	Chosen string            `json:"chosen,omitempty"`
+	Gains  []Gain            `json:"gains"`
+	// Reasons are what the criteria that decided found.
+	Reasons []verdict.Reason `json:"-"`
+	Verdict verdict.Verdict  `json:"verdict"`
 	// Gate is what its phase's gate came to, and that it is waived where it is.
 	Gate string    `json:"gate,omitempty"`
 	Time time.Time `json:"time"`
@@ -58,6 +59,11 @@ func AcceptedStack(st *store.Store) Stack {
 		}
 		a := Accepted{
 			Feature: d.Feature, Phase: d.Phase, Gains: gainsOf(d.Decision), Verdict: d.Verdict, Time: d.Time, Run: d.Run, Record: d.Record,
+		}
+		for _, r := range d.Rules {
+			if r.Decides {
+				a.Reasons = append(a.Reasons, r.Reasons...)
+			}
 		}
 		a.Gate = gateOf(st, d.Phase)
 		a.On, a.Set, a.Chosen = changes(st, d.Decision, s)
@@ -179,32 +185,6 @@ func relative(path string) bool {
 	return strings.HasSuffix(path, ".gain") || strings.HasSuffix(path, ".change")
 }
 
-// String is "chat.tg.gain +38.2% (+31.0% to +45.8%)".
-func (g Gain) String() string { return g.What + " " + g.bounded() }
-
-// bounded is the number with what it is bounded by.
-func (g Gain) bounded() string {
-	show := func(x float64) string {
-		switch {
-		case g.Ratio:
-			return tell.Percent(x, 1)
-		case g.Unit == "":
-			return Digits(x)
-		}
-		return Digits(x) + " " + g.Unit
-	}
-	text := show(g.Value)
-	switch {
-	case g.Low != nil && g.High != nil:
-		text += fmt.Sprintf(" (%s to %s)", show(*g.Low), show(*g.High))
-	case g.Low != nil:
-		text += fmt.Sprintf(" (at least %s)", show(*g.Low))
-	case g.High != nil:
-		text += fmt.Sprintf(" (at most %s)", show(*g.High))
-	}
-	return text
-}
-
 // stackVariant is what the stack is called as an arm.
 const stackVariant = "accepted"
 
@@ -288,11 +268,7 @@ func parentOf(st *store.Store, d *ledger.Decision) *ledger.Launch {
 func StackTable(s Stack, when func(time.Time) string) Table {
 	t := Table{Head: []string{"Feature", "On", "Sets", "Accepted by", "Verdict", "Gate", "Decided"}}
 	for _, f := range s.Features {
-		var gains []string
-		for _, g := range f.Gains {
-			gains = append(gains, g.String())
-		}
-		t.Rows = append(t.Rows, []string{f.Name(), orDash(f.On), KnobWords(f.Set), strings.Join(gains, "\n"), string(f.Verdict), orDash(f.Gate), when(f.Time)})
+		t.Rows = append(t.Rows, []string{f.Name(), orDash(f.On), KnobWords(f.Set), strings.Join(tell.Lines(f.Reasons), "\n"), string(f.Verdict), orDash(f.Gate), when(f.Time)})
 	}
 	return t
 }

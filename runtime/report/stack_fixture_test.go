@@ -86,6 +86,8 @@ func (s *story) feature(name string, accepted bool, knobs map[string]string, par
 			Name: "decode", Decides: true, Verdict: v, Expr: "chat.tg.gain >= 0.1",
 			Inputs:      []ledger.Input{{Path: "chat.tg.gain", Value: &gain, N: len(own), BaseN: len(base), PerLaunch: test.Values, BasePerLaunch: test.Base}},
 			Comparisons: []ledger.Comparison{{Text: "chat.tg.gain >= 0.1", Test: test}},
+			Reasons: []verdict.Reason{verdict.New(code.AsWanted, verdict.Num("is", gain, "ratio"), verdict.Text("op", ">="), verdict.Num("wanted", 0.1, "ratio")).On("chat.tg.gain").Is(v).
+				From(verdict.New(code.ShownAgainst, verdict.Num("at_least", low, "ratio"), verdict.Num("limit", 0.1, "ratio"), verdict.Int("launches", len(own)), verdict.Text("against", parent)))},
 		}},
 	}
 	for _, change := range more {

@@ -273,8 +273,7 @@ func (c *Contest) why(r Ruling) string {
 		if c.Better == "lower" {
 			word = "less"
 		}
-		unit := strings.TrimSuffix(" "+c.Unit, " ")
-		causes = append(causes, fmt.Sprintf("the rule asks for %s than %s%s, and the target is %s%s", word, Digits(*r.Asks), unit, Digits(c.Value), unit))
+		causes = append(causes, fmt.Sprintf("the rule asks for %s than %s, and the target is %s", word, tell.Number(*r.Asks, c.Unit), tell.Number(c.Value, c.Unit)))
 	}
 	if r.Of != "" {
 		causes = append(causes, fmt.Sprintf("it was decided on launches of %s, and this table takes those of %s", r.Of, c.Variant))
@@ -369,24 +368,21 @@ func baselineBlock(st *store.Store) (block string) {
 func ContestTable(all []Contest) Table {
 	t := Table{Head: []string{"Target", "Metric", "To beat", "Measured", "Times better", "Standing"}}
 	for _, c := range all {
-		row := []string{c.Name, c.Address, Digits(c.Value), "–", "–", c.Standing}
+		row := []string{c.Name, c.Address, tell.Number(c.Value, c.Unit), "–", "–", c.Standing}
 		if c.Address == "" {
 			row[1] = c.Path
 		}
-		switch {
-		case c.Address == "" && c.Value == 0:
+		if c.Address == "" && c.Value == 0 {
 			row[2] = "–" // an import names no number
-		case c.Unit != "":
-			row[2] += " " + c.Unit
 		}
 		if c.Stat != "" && c.Stat != "median" {
 			row[1] += "." + c.Stat
 		}
 		if c.Mean != nil {
-			row[3] = span(*c.Mean, c.Low, c.High, Digits)
+			row[3] = tell.Interval(*c.Mean, c.Low, c.High, "")
 		}
 		if c.Ratio != nil {
-			row[4] = span(*c.Ratio, c.RatioLow, c.RatioHigh, timesText)
+			row[4] = tell.Interval(*c.Ratio, c.RatioLow, c.RatioHigh, "times")
 		}
 		if !c.Note.IsZero() {
 			row[5] += ": " + tell.Line(c.Note)
@@ -394,22 +390,6 @@ func ContestTable(all []Contest) Table {
 		t.Rows = append(t.Rows, row)
 	}
 	return t
-}
-
-// timesText writes a factor with three digits, and large ones whole.
-func timesText(x float64) string {
-	if x >= 1000 {
-		return Digits(x)
-	}
-	return fmt.Sprintf("%.3g", x)
-}
-
-// span is a number with its interval: "57.9 [56.1, 59.8]".
-func span(x float64, low, high *float64, show func(float64) string) string {
-	if low == nil || high == nil {
-		return show(x)
-	}
-	return fmt.Sprintf("%s [%s, %s]", show(x), show(*low), show(*high))
 }
 
 // measuredIn is whose launches these are: "accepted in session s-1, 6 launches", and

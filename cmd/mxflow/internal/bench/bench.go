@@ -208,16 +208,16 @@ func Spread(m *Metric) string {
 	case m == nil:
 		return ""
 	case m.Std == nil:
-		return table.Digits(m.Mean, m.Mean)
+		return tell.Number(m.Mean, "")
 	}
-	return table.Digits(m.Mean, m.Mean) + " ± " + table.Digits(*m.Std, m.Mean)
+	return tell.PlusMinus(m.Mean, *m.Std)
 }
 
 func interval(m *Metric) string {
 	if m == nil || m.Low == nil {
 		return ""
 	}
-	return table.Digits(*m.Low, m.Mean) + " to " + table.Digits(*m.High, m.Mean)
+	return tell.Number(*m.Low, "") + " to " + tell.Number(*m.High, "")
 }
 
 // tokensLabel is a length; "*" where each prompt or answer has its own.

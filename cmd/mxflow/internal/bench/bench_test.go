@@ -61,14 +61,14 @@ func TestBenchMarkdown(t *testing.T) {
 
 | model | test | t/s | 95% interval | total t/s | peak t/s | ttft ms | tpot ms | e2e ms |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
-| org/m\|x? | pp2048 + tg32 @ d4096 (c4) | 1010 ± 10 | 985 to 1035 |  |  | 0.2500 ± 1e-05 |  |  |
-| org/m\|x? | tg32 @ d4096 (c4) | 50.00 ± 0 |  | 161.0 ± 1.0 |  |  |  |  |
-| org/m\|x? | pp2048 + tg128 @ d4096 (c4) | 1010 ± 10 | 985 to 1035 |  |  | 0.2500 ± 1e-05 |  |  |
-| org/m\|x? | tg128 @ d4096 (c4) | 50.00 ± 0 |  | 161.0 ± 1.0 |  |  |  |  |
+| org/m\|x? | pp2048 + tg32 @ d4096 (c4) | 1010 ± 10 | 985.4 to 1035 |  |  | 0.25 ± 1e-05 |  |  |
+| org/m\|x? | tg32 @ d4096 (c4) | 50 ± 0 |  | 161 ± 1 |  |  |  |  |
+| org/m\|x? | pp2048 + tg128 @ d4096 (c4) | 1010 ± 10 | 985.4 to 1035 |  |  | 0.25 ± 1e-05 |  |  |
+| org/m\|x? | tg128 @ d4096 (c4) | 50 ± 0 |  | 161 ± 1 |  |  |  |  |
 
 | model | cell | goodput req/s | accept_length |
 | --- | --- | --- | --- |
-| org/m\|x? | pp2048 tg32 @ d4096, c4 | 0 ± 0 | 2.500 ± 0 |
+| org/m\|x? | pp2048 tg32 @ d4096, c4 | 0 ± 0 | 2.5 ± 0 |
 | org/m\|x? | pp2048 tg128 @ d4096, c4 |  |  |
 
 note: 8 answers of pp2048 tg128 @ d4096, c4 were shorter, those of pp2048 tg32 @ d4096, c4 not

@@ -5,9 +5,7 @@ package table
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/charmbracelet/lipgloss"
@@ -349,24 +347,4 @@ func Fit(s string, columns int) string {
 		cut = i
 	}
 	return s[:cut] + "…"
-}
-
-// Digits writes x with the decimals that give a number like that four significant
-// digits. What they would show as zero and is not gets two of its own.
-func Digits(x, like float64) string {
-	size := math.Abs(like)
-	switch {
-	case x == 0:
-		return "0"
-	case size == 0:
-		size = math.Abs(x)
-	}
-	if size < 1e-3 || math.Abs(x) >= 1e7 {
-		return strconv.FormatFloat(x, 'g', 3, 64)
-	}
-	text := strconv.FormatFloat(x, 'f', max(0, 3-int(math.Floor(math.Log10(size)))), 64)
-	if !strings.ContainsAny(text, "123456789") {
-		return strconv.FormatFloat(x, 'g', 2, 64)
-	}
-	return text
 }

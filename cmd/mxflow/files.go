@@ -1,0 +1,110 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// readBounded reads a little more than a plan may have, which is then refused,
+// and no more: the path may name something without an end.
+func readBounded(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, 2<<20))
+}
+
+// createFile writes a file that must not exist yet, so that nothing is overwritten
+// whatever else happens meanwhile.
+func createFile(path string, text []byte) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	return errors.Join(err, file.Close())
+}
+
+// replaceFile writes a file whole or not at all.
+func replaceFile(path string, content []byte) error {
+	out, err := openOut(path)
+	if err != nil {
+		return err
+	}
+	return out.write(content)
+}
+
+// outFile is a file that is opened before something long begins and written
+// after it: whole or not at all, and an older one stays until then.
+type outFile struct {
+	// path is where it belongs, with mode; file is what is written to: a file beside it
+	// that takes its name, or it itself where it is no regular one, such as /dev/stdout.
+	path   string
+	mode   fs.FileMode
+	file   *os.File
+	beside bool
+}
+
+// openOut sees that path can be written and does not change it yet.
+func openOut(path string) (*outFile, error) {
+	if whole, err := filepath.EvalSymlinks(path); err == nil {
+		path = whole // a link stays one
+	}
+	o := &outFile{path: path, mode: 0o644, beside: true}
+	switch info, err := os.Stat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	default:
+		// What may not be written is not replaced either.
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, err
+		}
+		if o.mode = info.Mode().Perm(); !info.Mode().IsRegular() {
+			o.file, o.beside = f, false
+			return o, nil
+		}
+		if err := f.Close(); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	o.file, err = os.CreateTemp(filepath.Dir(path), ".mxflow-writing-*")
+	return o, err
+}
+
+// write puts the content in its place. It is called once, and close after it does
+// nothing.
+func (o *outFile) write(content []byte) error {
+	f := o.file
+	o.file = nil
+	_, err := f.Write(content)
+	if !o.beside {
+		return errors.Join(err, f.Close())
+	}
+	if err = errors.Join(err, f.Chmod(o.mode), f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), o.path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// close gives up what was not written. Of a nil outFile it does nothing.
+func (o *outFile) close() {
+	if o == nil || o.file == nil {
+		return
+	}
+	_ = o.file.Close()
+	if o.beside {
+		_ = os.Remove(o.file.Name())
+	}
+	o.file = nil
+}
