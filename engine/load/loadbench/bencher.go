@@ -8,8 +8,8 @@ import (
 	"io"
 	"math"
 	"os/exec"
+	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -35,7 +35,12 @@ type row struct {
 
 func (r row) planned() float64 { return float64(r.Streams) * r.Rate }
 
-// grids are the rows of the whole table and of the short one.
+// keepsUp reports whether client and floor received what was planned.
+func (r row) keepsUp() bool {
+	return min(r.Client.Received, r.Floor.Received) >= enough*r.planned()
+}
+
+// The rows of the whole table and of the short one.
 var (
 	grid = []row{
 		{Streams: 1, Rate: 10},
@@ -57,44 +62,61 @@ var (
 	shortGrid = []row{{Streams: 1, Rate: 50}, {Streams: 100, Rate: 50}, {Streams: 1000, Rate: 20}, {Streams: 2000, Rate: 10}}
 )
 
-// maxStreams is bounded by the ports of one address.
-const maxStreams = 20000
-
-func (o options) rows() ([]row, error) {
-	switch {
-	case o.grid == "" && o.short:
-		return shortGrid, nil
-	case o.grid == "":
-		return grid, nil
-	case o.grid == "none":
-		return nil, nil
-	}
-	var rows []row
-	for text := range strings.SplitSeq(o.grid, ",") {
-		streams, rate, _ := strings.Cut(text, "x")
-		n, err := strconv.Atoi(streams)
-		each, err2 := strconv.ParseFloat(rate, 64)
-		if err != nil || err2 != nil || n < 1 || n > maxStreams || !(each >= 0.1 && each <= 1e5) {
-			return nil, fmt.Errorf("--grid has %q: write STREAMSxRATE, such as 100x50, with 1 to %d streams of 0.1 to 100000 events a second", text, maxStreams)
-		}
-		rows = append(rows, row{Streams: n, Rate: each})
-	}
-	return rows, nil
+// bencher measures rows.
+type bencher struct {
+	rows      []row
+	saturates bool // the load is raised until nobody keeps up
+	batched   bool
+	repeat    int
+	window    time.Duration
+	self      string
+	stderr    io.Writer
 }
 
-// bencher runs rows.
-type bencher struct {
-	options
-	self   string
-	stderr io.Writer
-	// env is set for the roles; tests need it.
-	env []string
+func (b *bencher) all(ctx context.Context) (result, error) {
+	r := result{Processors: runtime.NumCPU(), System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), Batched: b.batched}
+	for i, one := range b.rows {
+		fmt.Fprintf(b.stderr, "row %d of %d: %d streams of %g events/s\n", i+1, len(b.rows), one.Streams, one.Rate)
+		done, err := b.row(ctx, one, true)
+		if err != nil {
+			return r, err
+		}
+		r.Rows = append(r.Rows, done)
+	}
+	if b.saturates {
+		if err := b.saturate(ctx, &r); err != nil {
+			return r, err
+		}
+	}
+	r.Marks = r.marks()
+	return r, nil
+}
+
+// saturationStreams share the rising load, which has reached its end where less
+// than saturated of it arrives.
+const saturationStreams, saturated = 400, 0.9
+
+// saturate raises the load by half until neither client nor floor receive it.
+func (b *bencher) saturate(ctx context.Context, r *result) error {
+	for rate := 50.0; rate <= 2000; rate *= 1.5 {
+		fmt.Fprintf(b.stderr, "saturation: %d streams of %.0f events/s\n", saturationStreams, rate)
+		one, err := b.row(ctx, row{Streams: saturationStreams, Rate: rate}, false)
+		if err != nil {
+			return err
+		}
+		r.Saturation = append(r.Saturation, one)
+		r.ClientMost, r.FloorMost = max(r.ClientMost, one.Client.Received), max(r.FloorMost, one.Floor.Received)
+		if max(one.Client.Received, one.Floor.Received) < saturated*one.planned() {
+			return nil
+		}
+	}
+	return nil
 }
 
 // row runs client and floor in turn against one mock server, and where clocked
 // the floor with a clock as well.
 func (b *bencher) row(ctx context.Context, r row, clocked bool) (row, error) {
-	server, err := mock.StartChild(ctx, []string{b.self, roleMock}, b.env...)
+	server, err := mock.StartChild(ctx, []string{b.self, roleMock})
 	if err != nil {
 		return r, err
 	}
@@ -102,10 +124,9 @@ func (b *bencher) row(ctx context.Context, r row, clocked bool) (row, error) {
 	var ratios []float64
 	found := map[string][]outcome{}
 	for i := range b.repeat {
-		// Who goes first changes, so that neither gets the quieter half.
 		roles := []string{roleClient, roleFloor}
-		if i%2 == 1 {
-			roles = []string{roleFloor, roleClient}
+		if i%2 == 1 { // so that neither always gets the quieter half
+			slices.Reverse(roles)
 		}
 		if clocked {
 			roles = append(roles, roleClock)
@@ -135,24 +156,22 @@ func (b *bencher) row(ctx context.Context, r row, clocked bool) (row, error) {
 }
 
 // role runs this program under a role and returns what it says.
-func (b *bencher) role(ctx context.Context, role string, j job) (outcome, error) {
+func (b *bencher) role(ctx context.Context, role string, j job) (o outcome, err error) {
 	text, err := json.Marshal(j)
 	if err != nil {
-		return outcome{}, err
+		return o, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, j.to()+patience+time.Minute)
 	defer cancel()
 	var said bytes.Buffer
 	cmd := exec.CommandContext(ctx, b.self, role)
-	cmd.Env = append(cmd.Environ(), b.env...)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(text), &said
 	out, err := cmd.Output()
 	if err != nil {
-		return outcome{}, fmt.Errorf("%s: %w: %s", role, err, strings.TrimSpace(said.String()))
+		return o, fmt.Errorf("%s: %w: %s", role, err, strings.TrimSpace(said.String()))
 	}
-	var o outcome
 	if err := json.Unmarshal(out, &o); err != nil {
-		return outcome{}, fmt.Errorf("%s: %w in %q", role, err, out)
+		return o, fmt.Errorf("%s: %w in %q", role, err, out)
 	}
 	return o, nil
 }
@@ -160,38 +179,27 @@ func (b *bencher) role(ctx context.Context, role string, j job) (outcome, error)
 // middle takes the median of each number. Errors are those of the rounds that
 // have them, and none when most have none.
 func middle(all []outcome) outcome {
-	of := func(value func(outcome) float64) float64 {
-		values := make([]float64, len(all))
-		for i, o := range all {
-			values[i] = value(o)
-		}
-		return median(values)
-	}
-	m := outcome{
-		Events: int(of(func(o outcome) float64 { return float64(o.Events) })), Received: of(func(o outcome) float64 { return o.Received }),
-		Sent: of(func(o outcome) float64 { return o.Sent }), CPU: of(func(o outcome) float64 { return o.CPU }),
-		Memory: of(func(o outcome) float64 { return o.Memory }),
-	}
+	m := medians(all, (*outcome).numbers)
 	var with []errors99
 	for _, o := range all {
 		if o.Errors != nil {
 			with = append(with, *o.Errors)
 		}
 	}
-	if 2*len(with) <= len(all) {
-		return m
+	if 2*len(with) > len(all) {
+		e := medians(with, (*errors99).numbers)
+		m.Errors = &e
 	}
-	e := func(value func(errors99) float64) float64 {
-		values := make([]float64, len(with))
-		for i, o := range with {
-			values[i] = value(o)
+	return m
+}
+
+func medians[T any](all []T, numbers func(*T) []*float64) (m T) {
+	for i, into := range numbers(&m) {
+		var values []float64
+		for _, one := range all {
+			values = append(values, *numbers(&one)[i])
 		}
-		return median(values)
-	}
-	m.Errors = &errors99{
-		TTFTp50: e(func(o errors99) float64 { return o.TTFTp50 }), TTFTp99: e(func(o errors99) float64 { return o.TTFTp99 }),
-		ITLp50: e(func(o errors99) float64 { return o.ITLp50 }), ITLp99: e(func(o errors99) float64 { return o.ITLp99 }),
-		Delayp50: e(func(o errors99) float64 { return o.Delayp50 }), Delayp99: e(func(o errors99) float64 { return o.Delayp99 }),
+		*into = median(values)
 	}
 	return m
 }

@@ -9,10 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/mxflow/mxflow/engine/load"
 	"github.com/mxflow/mxflow/engine/load/mock"
@@ -73,8 +70,8 @@ func (j job) prompt(series string, i int) string { return fmt.Sprintf("%s %s %d"
 
 // outcome is what a client process has to say about itself.
 type outcome struct {
-	// Events came in the window, a Received of so many a second.
-	Events   int     `json:"events"`
+	// Events came in the window, Received of them a second.
+	Events   float64 `json:"events"`
 	Received float64 `json:"received_per_s"`
 	// Sent is how many events a second the server sent in the window; 0 where the
 	// role does not ask for it.
@@ -88,6 +85,10 @@ type outcome struct {
 	Errors *errors99 `json:"errors,omitempty"`
 }
 
+func (o *outcome) numbers() []*float64 {
+	return []*float64{&o.Events, &o.Received, &o.Sent, &o.CPU, &o.Memory}
+}
+
 // errors99 are medians and 99th percentiles of absolute errors, in ms.
 type errors99 struct {
 	TTFTp50 float64 `json:"ttft_p50_ms"`
@@ -98,6 +99,10 @@ type errors99 struct {
 	// that both processes share.
 	Delayp50 float64 `json:"delay_p50_ms"`
 	Delayp99 float64 `json:"delay_p99_ms"`
+}
+
+func (e *errors99) numbers() []*float64 {
+	return []*float64{&e.TTFTp50, &e.TTFTp99, &e.ITLp50, &e.ITLp99, &e.Delayp50, &e.Delayp99}
 }
 
 // watch is the measuring client's role: the runner and the client that
@@ -114,21 +119,19 @@ func watch(ctx context.Context, j job) (outcome, error) {
 	}
 	cut, cancel := context.WithTimeout(ctx, j.to()+patience)
 	defer cancel()
-	w := openWindow(j)
+	w := openWindow(j, func() int64 { return 0 })
 	zero := time.Now()
 	result, err := load.Run(cut, client, j.plan("watched", j.pacing(), zero))
 	late := errors.Is(err, context.DeadlineExceeded) && cut.Err() != nil && ctx.Err() == nil
 	if err != nil && !late {
 		return outcome{}, err
 	}
-	w.wait()
-	var o outcome
-	o.Memory = peakMemory()
-	from, to := w.from.Sub(zero), w.to.Sub(zero)
+	<-w.done
+	events, from, to := 0, w.from.Sub(zero), w.to.Sub(zero)
 	for _, s := range result.Samples {
-		o.Events += between(s, from, to)
+		events += between(s, from, to)
 	}
-	w.finish(&o)
+	o := w.outcome(float64(events))
 	truths, err := j.truths(ctx)
 	if err != nil {
 		return outcome{}, err
@@ -216,43 +219,37 @@ func errorsOf(samples []measure.Sample, truths []mock.Truth, j job, zero int64) 
 type window struct {
 	from, to time.Time
 	used     time.Duration
+	counted  float64
 	done     chan struct{}
-	// atFrom and atTo, where set, are called at both moments.
-	atFrom, atTo func()
 }
 
-func openWindow(j job) *window {
-	return openCounting(j, func() {}, func() {})
-}
-
-func openCounting(j job, atFrom, atTo func()) *window {
-	w := &window{done: make(chan struct{}), atFrom: atFrom, atTo: atTo}
+// openWindow also counts at both moments; counted is the difference.
+func openWindow(j job, count func() int64) *window {
+	w := &window{done: make(chan struct{})}
 	zero := time.Now()
 	go func() {
 		defer close(w.done)
 		time.Sleep(time.Until(zero.Add(j.from())))
-		before := mock.ProcessorTime()
+		used := mock.ProcessorTime()
 		w.from = time.Now()
-		w.atFrom()
+		counted := count()
 		time.Sleep(time.Until(zero.Add(j.to())))
-		w.used = mock.ProcessorTime() - before
+		w.used = mock.ProcessorTime() - used
 		w.to = time.Now()
-		w.atTo()
+		w.counted = float64(count() - counted)
 	}()
 	return w
 }
 
 func (w *window) length() time.Duration { return w.to.Sub(w.from) }
 
-// wait returns when the window has ended.
-func (w *window) wait() { <-w.done }
-
-// finish fills in what follows from the number of events.
-func (w *window) finish(o *outcome) {
-	o.Received = float64(o.Events) / w.length().Seconds()
-	if o.Events > 0 {
-		o.CPU = float64(w.used.Nanoseconds()) / 1e3 / float64(o.Events)
+// outcome is what follows from the number of events.
+func (w *window) outcome(events float64) outcome {
+	o := outcome{Events: events, Received: events / w.length().Seconds(), Memory: peakMemory()}
+	if events > 0 {
+		o.CPU = float64(w.used.Nanoseconds()) / 1e3 / events
 	}
+	return o
 }
 
 // pacing is how the server sends the streams of a job.
@@ -264,35 +261,16 @@ func (j job) pacing() mock.Pacing {
 	return p
 }
 
-// firstError keeps the first of many.
-type firstError struct {
-	mu  sync.Mutex
-	err error
-}
-
-func (f *firstError) note(err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.err == nil {
-		f.err = err
-	}
-}
-
-// peakMemory is the most that this process has held resident, in MB. On Linux
-// it is VmHWM and not getrusage's maximum, which a process inherits from the one
-// that started it.
+// peakMemory is the most that this process has held resident, in MB; 0 where
+// there is no /proc. VmHWM is not getrusage's maximum, which a process inherits
+// from the one that started it.
 func peakMemory() float64 {
-	if text, err := os.ReadFile("/proc/self/status"); err == nil {
-		for line := range strings.Lines(string(text)) {
-			if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-				kib, _ := strconv.ParseFloat(strings.Fields(value)[0], 64)
-				return kib * 1024 / 1e6
-			}
+	text, _ := os.ReadFile("/proc/self/status")
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kib, _ := strconv.ParseFloat(strings.Fields(value)[0], 64)
+			return kib * 1024 / 1e6
 		}
 	}
-	var used unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &used) != nil {
-		return 0
-	}
-	return float64(used.Maxrss) / 1e6 // bytes on macOS
+	return 0
 }

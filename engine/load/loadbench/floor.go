@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -48,45 +49,39 @@ func count(ctx context.Context, j job) (outcome, error) {
 		return outcome{}, err
 	}
 	counts := make([]counter, j.Streams)
-	var failed firstError
-	all := func(ctx context.Context, series string, p mock.Pacing) {
+	all := func(ctx context.Context, series string, p mock.Pacing) error {
 		var wg sync.WaitGroup
-		zero := time.Now()
+		zero, failed := time.Now(), make([]error, j.Streams)
 		for i := range j.Streams {
 			wg.Go(func() {
 				time.Sleep(time.Until(zero.Add(j.begin(i))))
-				failed.note(plainRead(ctx, client, j.URL, j.prompt(series, i), p, &counts[i]))
+				failed[i] = plainRead(ctx, client, j.URL, j.prompt(series, i), p, &counts[i])
 			})
 		}
 		wg.Wait()
+		return cmp.Or(failed...)
 	}
-	all(ctx, "warm", mock.Pacing{TTFT: 1000, ITL: 1000, Tokens: 2})
-	if failed.err != nil {
-		return outcome{}, failed.err
+	if err := all(ctx, "warm", mock.Pacing{TTFT: 1000, ITL: 1000, Tokens: 2}); err != nil {
+		return outcome{}, err
 	}
-	total := func() (n int) {
-		for i := range counts {
-			n += int(counts[i].n.Load())
-		}
-		return n
-	}
-	var before, after int
 	cut, cancel := context.WithTimeout(ctx, j.to()+patience)
 	defer cancel()
 	for i := range counts {
 		counts[i].clocked = j.Clock
 	}
 	zero := time.Now()
-	w := openCounting(j, func() { before = total() }, func() { after = total() })
-	all(cut, "watched", j.pacing())
-	w.wait()
-	var o outcome
-	if failed.err != nil && cut.Err() == nil {
-		return outcome{}, failed.err
+	w := openWindow(j, func() (total int64) {
+		for i := range counts {
+			total += counts[i].n.Load()
+		}
+		return total
+	})
+	err = all(cut, "watched", j.pacing())
+	<-w.done
+	if err != nil && cut.Err() == nil {
+		return outcome{}, err
 	}
-	o.Memory = peakMemory()
-	o.Events = after - before
-	w.finish(&o)
+	o := w.outcome(w.counted)
 	if !j.Clock || cut.Err() != nil {
 		return o, nil
 	}

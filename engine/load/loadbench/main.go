@@ -7,7 +7,9 @@
 //	go run ./engine/load/loadbench --short    a minute of it
 //
 // Server, client and floor are processes of their own (this program under
-// another role), so that each one's processor time and memory is its own.
+// another role), so that each one's processor time and memory is its own. They
+// share the processors that the program may use: taskset -c 0,1 before the
+// command gives all of them two.
 package main
 
 import (
@@ -19,6 +21,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -72,59 +75,62 @@ func play(ctx context.Context, role func(context.Context, job) (outcome, error),
 	return json.NewEncoder(stdout).Encode(o)
 }
 
-// options are the flags.
-type options struct {
-	short, json, batched bool
-	cpus, repeat         int
-	window               time.Duration
-	grid                 string
-}
-
 func bench(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	var o options
+	b := bencher{rows: grid, saturates: true, stderr: stderr}
 	flags := flag.NewFlagSet("loadbench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.BoolVar(&o.short, "short", false, "few rows, each once and for a second")
-	flags.BoolVar(&o.json, "json", false, "print one JSON document instead of the table")
-	flags.IntVar(&o.cpus, "cpus", 2, "processors that everything shares (Linux); 0 is all of them")
-	flags.IntVar(&o.repeat, "repeat", 3, "how often client and floor take turns at each row; medians are shown")
-	flags.DurationVar(&o.window, "window", 3*time.Second, "how long the full load of a row is watched")
-	flags.StringVar(&o.grid, "grid", "", "rows as STREAMSxRATE,…, such as 1x10,100x50, without the search for saturation; none for no rows; empty is the whole table")
-	flags.BoolVar(&o.batched, "batched", false, "the server sends the events of all streams at the same instants, as an engine does that computes a batch step by step")
+	short := flags.Bool("short", false, "few rows, each once and for a second")
+	asJSON := flags.Bool("json", false, "print one JSON document instead of the table")
+	flags.IntVar(&b.repeat, "repeat", 3, "how often client and floor take turns at each row; medians are shown")
+	flags.DurationVar(&b.window, "window", 3*time.Second, "how long the full load of a row is watched")
+	flags.BoolVar(&b.batched, "batched", false, "the server sends the events of all streams at the same instants, as an engine does that computes a batch step by step")
+	own := flags.String("grid", "", "rows as STREAMSxRATE,…, such as 1x10,100x50, without the search for saturation; empty is the whole table")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 {
 		return fmt.Errorf("unknown argument %q: loadbench takes flags only", flags.Arg(0))
 	}
-	if o.short {
-		o.window, o.repeat = time.Second, 1
+	if *short {
+		b.rows, b.window, b.repeat = shortGrid, time.Second, 1
 	}
-	rows, err := o.rows()
-	if err != nil {
-		return err
+	var err error
+	if *own != "" {
+		b.saturates = false
+		if b.rows, err = parseGrid(*own); err != nil {
+			return err
+		}
 	}
-	if o.repeat < 1 || o.window <= 0 {
-		return fmt.Errorf("--repeat %d and --window %v must be above 0", o.repeat, o.window)
+	if b.repeat < 1 || b.window <= 0 {
+		return fmt.Errorf("--repeat %d and --window %v must be above 0", b.repeat, b.window)
 	}
-	if err := bind(o.cpus); err != nil {
-		return fmt.Errorf("--cpus %d: %w", o.cpus, err)
-	}
-	b := &bencher{options: o, stderr: stderr}
 	if b.self, err = os.Executable(); err != nil {
 		return err
 	}
-	r, err := b.all(ctx, rows)
+	r, err := b.all(ctx)
 	if err != nil {
 		return err
 	}
-	if o.json {
+	if *asJSON {
 		enc := json.NewEncoder(stdout)
 		enc.SetIndent("", "  ")
 		return enc.Encode(r)
 	}
-	var page strings.Builder
-	r.print(&page)
-	_, err = io.WriteString(stdout, page.String())
-	return err
+	return r.print(stdout)
+}
+
+// maxStreams is bounded by the ports of one address.
+const maxStreams = 20000
+
+func parseGrid(text string) (rows []row, err error) {
+	for text := range strings.SplitSeq(text, ",") {
+		streams, rate, _ := strings.Cut(text, "x")
+		n, err := strconv.Atoi(streams)
+		each, err2 := strconv.ParseFloat(rate, 64)
+		if err != nil || err2 != nil || n < 1 || n > maxStreams || !(each >= 0.1 && each <= 1e5) {
+			return nil, fmt.Errorf("--grid has %q: write STREAMSxRATE, such as 100x50, with 1 to %d streams of 0.1 to 100000 events a second", text, maxStreams)
+		}
+		rows = append(rows, row{Streams: n, Rate: each})
+	}
+	return rows, nil
 }

@@ -39,7 +39,7 @@ func opt(t *testing.T) {
 func TestSmoke(t *testing.T) {
 	opt(t)
 	var out, said bytes.Buffer
-	args := []string{"--cpus", "0", "--grid", "3x50", "--window", "200ms", "--repeat", "2", "--json", "--batched"}
+	args := []string{"--grid", "3x50", "--window", "200ms", "--repeat", "2", "--json", "--batched"}
 	if err := run(t.Context(), args, nil, &out, &said); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,9 @@ func TestSmoke(t *testing.T) {
 		t.Errorf("errors %+v", e)
 	}
 	var page strings.Builder
-	r.print(&page)
+	if err := r.print(&page); err != nil {
+		t.Error(err)
+	}
 	if !strings.Contains(page.String(), "| 3       | 50") || strings.Contains(page.String(), "behind") {
 		t.Errorf("table\n%s", page.String())
 	}

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"text/tabwriter"
 )
@@ -25,48 +23,8 @@ type result struct {
 	Marks      []mark  `json:"marks"`
 }
 
-func (b *bencher) all(ctx context.Context, rows []row) (result, error) {
-	r := result{Processors: runtime.NumCPU(), System: runtime.GOOS + "/" + runtime.GOARCH, Go: runtime.Version(), Batched: b.batched}
-	for i, one := range rows {
-		fmt.Fprintf(b.stderr, "row %d of %d: %d streams of %g events/s\n", i+1, len(rows), one.Streams, one.Rate)
-		done, err := b.row(ctx, one, true)
-		if err != nil {
-			return r, err
-		}
-		r.Rows = append(r.Rows, done)
-	}
-	if b.grid == "" {
-		if err := b.saturate(ctx, &r); err != nil {
-			return r, err
-		}
-	}
-	r.Marks = r.marks()
-	return r, nil
-}
-
-// saturationStreams share the rising load, which has reached its end where less
-// than saturated of it arrives.
-const saturationStreams, saturated = 400, 0.9
-
-// saturate raises the load by half until neither client nor floor receive it.
-func (b *bencher) saturate(ctx context.Context, r *result) error {
-	for rate := 50.0; rate <= 2000; rate *= 1.5 {
-		fmt.Fprintf(b.stderr, "saturation: %d streams of %.0f events/s\n", saturationStreams, rate)
-		one, err := b.row(ctx, row{Streams: saturationStreams, Rate: rate}, false)
-		if err != nil {
-			return err
-		}
-		r.Saturation = append(r.Saturation, one)
-		r.ClientMost, r.FloorMost = max(r.ClientMost, one.Client.Received), max(r.FloorMost, one.Floor.Received)
-		if least := saturated * one.planned(); one.Client.Received < least && one.Floor.Received < least {
-			return nil
-		}
-	}
-	return nil
-}
-
 // print writes the table in Markdown, aligned for terminals.
-func (r result) print(w io.Writer) {
+func (r result) print(w io.Writer) error {
 	fmt.Fprintf(w, "%s, %s, %d processors shared by client and mock server\n\n", r.System, r.Go, r.Processors)
 	t := tabwriter.NewWriter(w, 0, 0, 1, ' ', 0)
 	fmt.Fprintln(t, "| streams\t| tok/s each\t| events/s planned\t| sent\t| received\t| floor received\t| CPU µs/event\t| floor\t| ratio\t| TTFT error p50 / p99 ms\t| ITL error p50 / p99 ms\t| of a bare reader\t| delay p99 ms\t| RSS MB\t| floor RSS\t|")
@@ -87,11 +45,14 @@ func (r result) print(w io.Writer) {
 			one.Streams, one.Rate, one.planned(), one.Client.Sent, one.Client.Received, one.Floor.Received,
 			one.Client.CPU, one.Floor.CPU, ratio, ttft, itl, bare, delay, one.Client.Memory, one.Floor.Memory)
 	}
-	_ = t.Flush()
-	fmt.Fprintf(w, "\n| mark | to reach | measured | |\n| --- | --- | --- | --- |\n")
-	for _, m := range r.Marks {
-		fmt.Fprintf(w, "| %s | %s | %s | %s |\n", m.What, m.Want, m.Got, m.Verdict)
+	if err := t.Flush(); err != nil {
+		return err
 	}
+	_, err := fmt.Fprintf(w, "\n| mark | to reach | measured | |\n| --- | --- | --- | --- |\n")
+	for _, m := range r.Marks {
+		_, err = fmt.Fprintf(w, "| %s | %s | %s | %s |\n", m.What, m.Want, m.Got, m.Verdict)
+	}
+	return err
 }
 
 // mark is one thing to reach.
@@ -103,18 +64,12 @@ type mark struct {
 	Verdict string `json:"verdict"`
 }
 
-const (
-	met     = "met"
-	missed  = "**missed**"
-	unknown = "not measured"
-)
-
-func judged(what, want, got string, ok bool) mark {
-	m := mark{what, want, got, missed}
+// judge says what was measured, and whether it is what was to be reached.
+func (m *mark) judge(ok bool, format string, args ...any) {
+	m.Got, m.Verdict = fmt.Sprintf(format, args...), "**missed**"
 	if ok {
-		m.Verdict = met
+		m.Verdict = "met"
 	}
-	return m
 }
 
 // What there is to reach.
@@ -131,61 +86,45 @@ const (
 	sparseFrom, sparseTo = 100, 1000
 )
 
+// marks judges the saturation, and of the rows the worst that a mark is about.
 func (r result) marks() []mark {
-	var marks []mark
-	add := func(m mark) { marks = append(marks, m) }
+	const unknown = "not measured"
+	rate := mark{What: "rate at saturation against the floor", Want: fmt.Sprintf("≥ %g%%", 100*leastRate), Verdict: unknown}
+	cpu := mark{
+		What: fmt.Sprintf("CPU an event against the floor, worst row of %d to %d streams that keeps up", sparseFrom, sparseTo),
+		Want: fmt.Sprintf("≤ %g ×", mostCPU), Verdict: unknown,
+	}
+	itl := mark{What: fmt.Sprintf("ITL error p99 at %d events/s, worst row", itlLoad), Want: fmt.Sprintf("≤ %g ms", mostITL), Verdict: unknown}
+	memory := mark{What: fmt.Sprintf("memory of %d streams, worst row that keeps up", memoryStreams), Want: fmt.Sprintf("< %d MB", mostMemory), Verdict: unknown}
 
-	m := mark{"rate at saturation against the floor", fmt.Sprintf("≥ %g%%", 100*leastRate), "", unknown}
 	if r.FloorMost > 0 {
 		share := r.ClientMost / r.FloorMost
-		m = judged(m.What, m.Want, fmt.Sprintf("%.0f%% (%.0f of %.0f events/s)", 100*share, r.ClientMost, r.FloorMost), share >= leastRate)
+		rate.judge(share >= leastRate, "%.0f%% (%.0f of %.0f events/s)", 100*share, r.ClientMost, r.FloorMost)
 	}
-	add(m)
-
-	m = mark{fmt.Sprintf("CPU an event against the floor, worst row of %d to %d streams that keeps up", sparseFrom, sparseTo), fmt.Sprintf("≤ %g ×", mostCPU), "", unknown}
-	worst := 0.0
+	worstCPU, worstITL, worstMemory, behind := 0.0, -1.0, 0.0, false
 	for _, one := range r.Rows {
-		if one.Streams >= sparseFrom && one.Streams <= sparseTo && one.keepsUp() && one.Ratio > worst {
-			worst = one.Ratio
-			m = judged(m.What, m.Want, fmt.Sprintf("%.2f × (%.2f against %.2f µs, %d streams of %g/s)", worst, one.Client.CPU, one.Floor.CPU, one.Streams, one.Rate), worst <= mostCPU)
+		if one.Streams >= sparseFrom && one.Streams <= sparseTo && one.keepsUp() && one.Ratio > worstCPU {
+			worstCPU = one.Ratio
+			cpu.judge(worstCPU <= mostCPU, "%.2f × (%.2f against %.2f µs, %d streams of %g/s)", worstCPU, one.Client.CPU, one.Floor.CPU, one.Streams, one.Rate)
 		}
-	}
-	add(m)
-
-	m = mark{fmt.Sprintf("ITL error p99 at %d events/s, worst row", itlLoad), fmt.Sprintf("≤ %g ms", mostITL), "", unknown}
-	itl := -1.0
-	for _, one := range r.Rows {
-		if one.planned() != itlLoad {
+		if one.Streams >= memoryStreams && one.keepsUp() && one.Client.Memory > worstMemory {
+			worstMemory = one.Client.Memory
+			memory.judge(worstMemory < mostMemory, "%.0f MB (%g/s each; floor %.0f MB)", worstMemory, one.Rate, one.Floor.Memory)
+		}
+		if one.planned() != itlLoad || behind {
 			continue
 		}
-		if one.Client.Errors == nil || one.Client.Received < enough*one.planned() {
-			m = judged(m.What, m.Want, "the client fell behind", false)
-			break
-		}
-		if p99 := one.Client.Errors.ITLp99; p99 > itl {
-			itl = p99
-			got := fmt.Sprintf("%.3f ms (%d streams of %g/s)", itl, one.Streams, one.Rate)
+		e := one.Client.Errors
+		if behind = e == nil || one.Client.Received < enough*one.planned(); behind {
+			itl.judge(false, "the client fell behind")
+		} else if e.ITLp99 > worstITL {
+			worstITL = e.ITLp99
+			bare := ""
 			if c := one.Clock; c != nil && c.Errors != nil {
-				got += fmt.Sprintf("; a bare reader %.3f ms", c.Errors.ITLp99)
+				bare = fmt.Sprintf("; a bare reader %.3f ms", c.Errors.ITLp99)
 			}
-			m = judged(m.What, m.Want, got, itl <= mostITL)
+			itl.judge(worstITL <= mostITL, "%.3f ms (%d streams of %g/s)%s", worstITL, one.Streams, one.Rate, bare)
 		}
 	}
-	add(m)
-
-	m = mark{fmt.Sprintf("memory of %d streams, worst row that keeps up", memoryStreams), fmt.Sprintf("< %d MB", mostMemory), "", unknown}
-	memory := 0.0
-	for _, one := range r.Rows {
-		if one.Streams >= memoryStreams && one.keepsUp() && one.Client.Memory > memory {
-			memory = one.Client.Memory
-			m = judged(m.What, m.Want, fmt.Sprintf("%.0f MB (%g/s each; floor %.0f MB)", memory, one.Rate, one.Floor.Memory), memory < mostMemory)
-		}
-	}
-	add(m)
-	return marks
-}
-
-// keepsUp reports whether client and floor received what was planned.
-func (r row) keepsUp() bool {
-	return min(r.Client.Received, r.Floor.Received) >= enough*r.planned()
+	return []mark{rate, cpu, itl, memory}
 }
