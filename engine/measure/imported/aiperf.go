@@ -1,6 +1,7 @@
 package imported
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -36,22 +37,21 @@ var aiperfMetrics = map[string]definition{
 var aiperfUnits = map[string]string{"requests/sec": "req/s", "tokens/sec": "tok/s", "sec": "s", "seconds": "s"}
 
 func isAIPerf(n node) bool {
-	switch {
-	case n.has("metadata", "metrics") && n.member("metadata").has("benchmark_phase"):
-		return true
-	case n.has("metadata", "metrics") && n.member("metadata").has("aggregation_type"):
+	if about := n.member("metadata"); n.has("metrics") && (about.has("benchmark_phase") || about.has("aggregation_type")) {
 		return true
 	}
 	return n.has("schema_version") || n.has("request_latency") && n.member("request_latency").has("unit", "avg")
 }
 
-func readAIPerf(f *File, all []node) error {
+func readAIPerf(f *File, all []node) {
 	first := all[0]
 	if first.member("metadata").has("benchmark_phase") {
-		return f.aiperfRecords(all)
+		f.aiperfRecords(all)
+		return
 	}
 	if len(all) > 1 {
-		return all[1].wrong("a second document follows the first")
+		all[1].wrong("a second document follows the first")
+		return
 	}
 	c := Cell{Name: "all", What: what(first, "schema_version")}
 	members := first
@@ -64,9 +64,7 @@ func readAIPerf(f *File, all []node) error {
 		f.Date = first.member("start_time").text()
 		info := first.member("run_info")
 		maps.Copy(c.What, what(info, "run_label", "variation_label", "random_seed"))
-		if label := info.member("variation_label").text(); label != "" {
-			c.Name = label
-		}
+		c.Name = cmp.Or(info.member("variation_label").text(), c.Name)
 	}
 	object, _ := members.value.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(object)) {
@@ -74,42 +72,30 @@ func readAIPerf(f *File, all []node) error {
 		if !m.has("unit") {
 			continue // not a metric: run_info, telemetry_data, …
 		}
-		stats, n, err := aiperfStats(m)
-		if err != nil {
-			return err
+		if stats, n := aiperfStats(m); len(stats) > 0 {
+			metric := aiperfMetric(name, m.member("unit").text(), stats)
+			metric.N = n
+			c.Metrics = append(c.Metrics, metric)
 		}
-		if len(stats) == 0 {
-			continue
-		}
-		metric := aiperfMetric(name, m.member("unit").text(), stats)
-		metric.N = n
-		c.Metrics = append(c.Metrics, metric)
 	}
 	f.Cells = append(f.Cells, c)
-	return nil
 }
 
 func aiperfMetric(name, unit string, stats map[string]float64) Metric {
 	d := aiperfMetrics[name]
-	d.unit = unit
-	if ours, ok := aiperfUnits[unit]; ok {
-		d.unit = ours
-	}
+	d.unit = cmp.Or(aiperfUnits[unit], unit)
 	return d.metric(name, stats)
 }
 
 // aiperfStats are the numbers beside a metric's unit; avg is called mean.
-func aiperfStats(m node) (map[string]float64, int, error) {
+func aiperfStats(m node) (map[string]float64, int) {
 	object, _ := m.value.(map[string]any)
 	stats, n := map[string]float64{}, 0
 	for _, name := range slices.Sorted(maps.Keys(object)) { // so that names that clash do so always alike
 		if _, isText := object[name].(string); isText || name == "unit" || name == "sum" {
 			continue
 		}
-		x, ok, err := m.member(name).number()
-		if err != nil {
-			return nil, 0, err
-		}
+		x, ok := m.member(name).number()
 		switch {
 		case !ok:
 		case name == "count":
@@ -120,15 +106,15 @@ func aiperfStats(m node) (map[string]float64, int, error) {
 			stats[name] = x
 		}
 	}
-	return stats, n, nil
+	return stats, n
 }
 
 // aiperfRecords reads one request a line, and takes statistics as mxflow does.
-func (f *File) aiperfRecords(all []node) error {
+func (f *File) aiperfRecords(all []node) {
 	values, units, failed := map[string][]float64{}, map[string]string{}, 0
 	for _, n := range all {
 		if !n.has("metadata", "metrics") {
-			return n.wrong("it is no record of a request, as the first of the file is")
+			n.wrong("it is no record of a request, as the first of the file is")
 		}
 		if phase := n.member("metadata").member("benchmark_phase").text(); phase != "profiling" {
 			continue
@@ -143,17 +129,10 @@ func (f *File) aiperfRecords(all []node) error {
 			m := metrics.member(name)
 			list := []node{m.member("value")}
 			if _, many := m.member("value").value.([]any); many {
-				var err error
-				if list, err = m.member("value").list(); err != nil {
-					return err
-				}
+				list = m.member("value").list()
 			}
 			for _, v := range list {
-				x, ok, err := v.number()
-				if err != nil {
-					return err
-				}
-				if ok {
+				if x, ok := v.number(); ok {
 					values[name] = append(values[name], x)
 				}
 			}
@@ -166,12 +145,9 @@ func (f *File) aiperfRecords(all []node) error {
 	f.note("the file holds single requests: their statistics are taken as mxflow takes its own (sample standard deviation, percentiles of type 8)")
 	c := Cell{Name: "all"}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		s, ok := measure.Metric{Unit: units[name]}.Summary(values[name])
-		if !ok {
-			continue
+		if s, ok := (measure.Metric{Unit: units[name]}).Summary(values[name]); ok {
+			c.Metrics = append(c.Metrics, aiperfMetric(name, units[name], s.Stats).withValues(values[name]))
 		}
-		c.Metrics = append(c.Metrics, aiperfMetric(name, units[name], s.Stats).withValues(values[name]))
 	}
 	f.Cells = append(f.Cells, c)
-	return nil
 }

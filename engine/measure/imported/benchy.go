@@ -2,17 +2,14 @@ package imported
 
 import (
 	"fmt"
-	"strings"
+	"math"
 )
 
 // llama-benchy's report, as its own schema describes it (version 0.2 and later):
 // one object with the list benchmarks; times in ms. Its std is numpy's, with
 // divisor n.
 
-var benchyMetrics = []struct {
-	name string
-	definition
-}{
+var benchyMetrics = []named{
 	{"pp_throughput", definition{"tok/s", higher, "Prompt tokens over time to first response less the latency that the tool measured, all requests at once together. Time to first response is the first chunk, even an empty one."}},
 	{"pp_req_throughput", definition{"tok/s", higher, "As pp_throughput, of one request."}},
 	{"tg_throughput", definition{"tok/s", higher, "Generated tokens after the first over the time from it to the last, all requests at once together."}},
@@ -26,107 +23,68 @@ var benchyMetrics = []struct {
 
 func isBenchy(n node) bool { return n.has("benchmarks") && n.has("latency_mode") }
 
-func readBenchy(f *File, all []node) error {
+func readBenchy(f *File, all []node) {
 	if len(all) > 1 {
-		return all[1].wrong("a second document follows the first, which llama-benchy never writes")
+		all[1].wrong("a second document follows the first, which llama-benchy never writes")
+		return
 	}
 	n := all[0]
 	f.Version, f.Model, f.Date = n.member("version").text(), n.member("model").text(), n.member("timestamp").text()
 	mode := n.member("latency_mode").text()
-	latency, _, err := n.member("latency_ms").amount()
-	if err != nil {
-		return err
-	}
+	latency, _ := n.member("latency_ms").amount()
 	f.note("pp_throughput and est_ppt are corrected by a latency of %.3g ms (mode %q); they compare with mxflow's pp_corrected of the same mode alone", latency, mode)
 	f.note("std is of the population (divisor n), over requests of one server")
-	list, err := n.member("benchmarks").list()
-	if err != nil {
-		return err
-	}
 	caching := n.member("prefix_caching_enabled").text() == "true"
-	for _, b := range list {
-		c, err := benchyCell(b)
-		if err != nil {
-			return err
-		}
+	for _, b := range n.member("benchmarks").list() {
+		c := benchyCell(b)
 		if c.What["context_size"] != "0" && !caching {
 			f.note("pp of %s counts the context's tokens too, since prefix caching was off: llama-bench prefills the context apart", c.Name)
 		}
 		f.emptyFirst(c)
 		f.Cells = append(f.Cells, c)
 	}
-	return nil
 }
 
-func benchyCell(b node) (c Cell, err error) {
-	counts := map[string]int{}
-	c.What = map[string]string{}
+func benchyCell(b node) Cell {
+	counts, c := map[string]int{}, Cell{What: map[string]string{}}
 	for _, name := range []string{"concurrency", "context_size", "prompt_size", "response_size"} {
-		if counts[name], err = b.member(name).whole(); err != nil {
-			return c, err
-		}
+		counts[name] = b.member(name).whole()
 		c.What[name] = fmt.Sprint(counts[name])
 	}
-	parts := []string{fmt.Sprintf("pp%d_tg%d", counts["prompt_size"], counts["response_size"])}
+	c.Name = fmt.Sprintf("pp%d_tg%d", counts["prompt_size"], counts["response_size"])
 	if d := counts["context_size"]; d > 0 {
-		parts = append(parts, fmt.Sprintf("d%d", d))
+		c.Name += fmt.Sprintf("_d%d", d)
 	}
-	parts = append(parts, fmt.Sprintf("c%d", counts["concurrency"]))
+	c.Name += fmt.Sprintf("_c%d", counts["concurrency"])
 	if b.member("is_context_prefill_phase").text() == "true" {
 		c.What["phase"] = "context prefill"
-		parts = append(parts, "context")
+		c.Name += "_context"
 	}
-	c.Name = strings.Join(parts, "_")
 	for _, d := range benchyMetrics {
 		m := b.member(d.name)
 		if m.value == nil {
 			continue
 		}
-		stats, values, err := meanStd(m)
-		if err != nil {
-			return c, err
+		mean, std, values := m.member("mean").needed(), m.member("std").needed(), m.member("values").numbers()
+		if !agrees(mean, values, 1e-6) {
+			m.wrong("its mean of %v is not that of its %d values: the file was changed by hand, or is damaged", mean, len(values))
 		}
-		c.Metrics = append(c.Metrics, d.metric(d.name, stats).withValues(values))
+		c.Metrics = append(c.Metrics, d.metric(d.name, map[string]float64{"mean": mean, "std": std}).withValues(values))
 	}
-	return c, nil
+	return c
 }
 
-// meanStd reads {mean, std, values}.
-func meanStd(m node) (map[string]float64, []float64, error) {
-	stats := map[string]float64{}
-	for _, name := range []string{"mean", "std"} {
-		x, ok, err := m.member(name).amount()
-		if err != nil {
-			return nil, nil, err
-		}
-		if !ok {
-			return nil, nil, m.member(name).wrong("it is missing")
-		}
-		stats[name] = x
-	}
-	values, err := m.member("values").numbers()
-	if err != nil {
-		return nil, nil, err
-	}
-	if !agrees(stats["mean"], values) {
-		return nil, nil, m.wrong("its mean of %v is not that of its %d values: the file was changed by hand, or is damaged", stats["mean"], len(values))
-	}
-	return stats, values, nil
-}
-
-// agrees reports whether a mean is that of the values behind it, where there are
-// any.
-func agrees(mean float64, values []float64) bool {
+// agrees reports whether a mean is that of the values behind it, but for a share
+// of it, where there are any.
+func agrees(mean float64, values []float64, share float64) bool {
 	if len(values) == 0 {
 		return true
 	}
-	sum, size := 0.0, 0.0
+	sum := 0.0
 	for _, v := range values {
 		sum += v
-		size = max(size, v, -v)
 	}
-	d := sum/float64(len(values)) - mean
-	return d <= 1e-6*size && -d <= 1e-6*size
+	return math.Abs(sum/float64(len(values))-mean) <= share*mean
 }
 
 // emptyFirst notes a first chunk that came long before the first text: then pp

@@ -7,19 +7,33 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 )
 
-// node is a value of a decoded document, with the way to it for messages.
-type node struct {
-	file, path string
-	value      any
+// source is a file while it is read. The first thing that is wrong with it is
+// kept; what is read after that counts for nothing.
+type source struct {
+	file string
+	err  *Error
 }
 
-func (n node) wrong(format string, args ...any) *Error {
-	return &Error{File: n.file, Path: n.path, Says: fmt.Sprintf(format, args...)}
+func (s *source) wrong(line int, path, format string, args ...any) {
+	if s.err == nil {
+		s.err = &Error{File: s.file, Line: line, Path: path, Says: fmt.Sprintf(format, args...)}
+	}
 }
+
+// node is a value of a decoded document, with the way to it for messages.
+type node struct {
+	from  *source
+	line  int // 0 in JSON
+	path  string
+	value any
+}
+
+func (n node) wrong(format string, args ...any) { n.from.wrong(n.line, n.path, format, args...) }
 
 // member is a member of an object; its value is nil where it is absent or null.
 func (n node) member(name string) node {
@@ -28,7 +42,7 @@ func (n node) member(name string) node {
 	if n.path != "" {
 		path = n.path + "." + name
 	}
-	return node{n.file, path, object[name]}
+	return node{n.from, n.line, path, object[name]}
 }
 
 func (n node) has(names ...string) bool {
@@ -42,68 +56,79 @@ func (n node) has(names ...string) bool {
 }
 
 // list are the elements of an array; none where there is none.
-func (n node) list() ([]node, error) {
-	if n.value == nil {
-		return nil, nil
-	}
+func (n node) list() []node {
 	array, ok := n.value.([]any)
-	if !ok {
-		return nil, n.wrong("it is %s, and should be a list", kind(n.value))
+	if !ok && n.value != nil {
+		n.wrong("it is %s, and should be a list", kind(n.value))
 	}
 	out := make([]node, len(array))
 	for i, v := range array {
-		out[i] = node{n.file, fmt.Sprintf("%s[%d]", n.path, i), v}
+		out[i] = node{n.from, n.line, fmt.Sprintf("%s[%d]", n.path, i), v}
 	}
-	return out, nil
+	return out
 }
 
 // number is a finite number; ok is false where it is absent or null.
-func (n node) number() (x float64, ok bool, err error) {
+func (n node) number() (x float64, ok bool) {
 	switch v := n.value.(type) {
 	case nil:
-		return 0, false, nil
 	case json.Number:
 		x, err := strconv.ParseFloat(string(v), 64)
-		if err != nil || math.IsInf(x, 0) {
-			return 0, false, n.wrong("%s is too large a number", v)
+		switch {
+		case errors.Is(err, strconv.ErrRange) || math.IsInf(x, 0):
+			n.wrong("%s is too large a number", v)
+		case err != nil || math.IsNaN(x):
+			n.wrong("%q is no number", v)
+		default:
+			return x, true
 		}
-		return x, true, nil
+	default:
+		n.wrong("it is %s, and should be a number", kind(v))
 	}
-	return 0, false, n.wrong("it is %s, and should be a number", kind(n.value))
+	return 0, false
+}
+
+// amount is a number that is not negative; ok is false where it is absent or
+// null.
+func (n node) amount() (x float64, ok bool) {
+	if x, ok = n.number(); x < 0 {
+		n.wrong(negative, x)
+	}
+	return x, ok
+}
+
+// needed is an amount that must be there.
+func (n node) needed() float64 {
+	x, ok := n.amount()
+	if !ok {
+		n.wrong("it is missing")
+	}
+	return x
 }
 
 // whole is a number that must be there, not negative and without a fraction.
-func (n node) whole() (int, error) {
-	x, ok, err := n.number()
+func (n node) whole() int {
+	x, ok := n.number()
 	switch {
-	case err != nil:
-		return 0, err
 	case !ok:
-		return 0, n.wrong("it is missing")
+		n.wrong("it is missing")
 	case x < 0 || x != math.Trunc(x) || x > 1e15:
-		return 0, n.wrong("%v is no count", x)
+		n.wrong("%v is no count", x)
 	}
-	return int(x), nil
+	return int(x)
 }
 
-// numbers are the elements of a list of amounts, none of them negative.
-func (n node) numbers() ([]float64, error) {
-	list, err := n.list()
-	if err != nil {
-		return nil, err
-	}
-	out := make([]float64, 0, len(list))
-	for _, e := range list {
-		x, ok, err := e.amount()
-		if err != nil {
-			return nil, err
-		}
+// numbers are the elements of a list of amounts.
+func (n node) numbers() []float64 {
+	var out []float64
+	for _, e := range n.list() {
+		x, ok := e.amount()
 		if !ok {
-			return nil, e.wrong("a value is missing")
+			e.wrong("a value is missing")
 		}
 		out = append(out, x)
 	}
-	return out, nil
+	return out
 }
 
 // text is a string, or a number or truth as it is written; empty where absent.
@@ -139,8 +164,13 @@ func kind(v any) string {
 
 // parse decodes one JSON value, or several one after the other. SGLang writes
 // Infinity and NaN, which are no JSON: they are read as null, and so as absent.
-func parse(file string, data []byte) ([]node, error) {
-	clean := bareWords(data)
+func (s *source) parse(data []byte) []node {
+	clean := bareWord.ReplaceAllFunc(data, func(found []byte) []byte {
+		if found[0] == '"' {
+			return found
+		}
+		return []byte("null")
+	})
 	d := json.NewDecoder(bytes.NewReader(clean))
 	d.UseNumber()
 	var all []node
@@ -148,68 +178,32 @@ func parse(file string, data []byte) ([]node, error) {
 		var v any
 		err := d.Decode(&v)
 		if errors.Is(err, io.EOF) {
-			break
+			return all
 		}
 		if err != nil {
-			return nil, syntax(file, clean, d.InputOffset(), err)
+			s.syntax(clean, d.InputOffset(), err)
+			return nil
 		}
 		path := ""
 		if len(all) > 0 || d.More() {
 			path = fmt.Sprintf("result %d", len(all)+1)
 		}
-		all = append(all, node{file: file, path: path, value: v})
+		all = append(all, node{from: s, path: path, value: v})
 	}
-	if len(all) == 0 {
-		return nil, &Error{File: file, Says: "it is empty"}
-	}
-	return all, nil
 }
 
-func syntax(file string, data []byte, offset int64, err error) error {
-	var s *json.SyntaxError
-	if errors.As(err, &s) {
-		offset = s.Offset
+// bareWord finds Infinity, -Infinity and NaN, and strings, in which they are text.
+var bareWord = regexp.MustCompile(`(?s)"(?:[^"\\]|\\.)*"|-?Infinity|NaN`)
+
+func (s *source) syntax(data []byte, offset int64, err error) {
+	var at *json.SyntaxError
+	if errors.As(err, &at) {
+		offset = at.Offset
 	}
 	line := 1 + bytes.Count(data[:min(int(offset), len(data))], []byte("\n"))
 	says := err.Error()
 	if errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(says, "unexpected end") {
 		says = "it ends in the middle of a value: it was cut off, or is still being written"
 	}
-	return &Error{File: file, Line: line, Says: says}
-}
-
-// bareWords replaces Infinity, -Infinity and NaN outside of strings by null.
-func bareWords(data []byte) []byte {
-	if !bytes.Contains(data, []byte("Infinity")) && !bytes.Contains(data, []byte("NaN")) {
-		return data
-	}
-	var out []byte
-	for i := 0; i < len(data); {
-		switch c := data[i]; {
-		case c == '"':
-			end := i + 1
-			for end < len(data) && data[end] != '"' {
-				if data[end] == '\\' {
-					end++
-				}
-				end++
-			}
-			end = min(end+1, len(data))
-			out = append(out, data[i:end]...)
-			i = end
-			continue
-		case bytes.HasPrefix(data[i:], []byte("-Infinity")):
-			out, i = append(out, "null"...), i+len("-Infinity")
-			continue
-		case bytes.HasPrefix(data[i:], []byte("Infinity")):
-			out, i = append(out, "null"...), i+len("Infinity")
-			continue
-		case bytes.HasPrefix(data[i:], []byte("NaN")):
-			out, i = append(out, "null"...), i+len("NaN")
-			continue
-		}
-		out = append(out, data[i])
-		i++
-	}
-	return out
+	s.wrong(line, "", "%s", says)
 }

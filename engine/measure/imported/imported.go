@@ -9,7 +9,9 @@ package imported
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -103,10 +105,7 @@ func (f *File) Lookup(cell, metric string) (Metric, bool) {
 // StatNames are the statistics of a metric, in the order in which people read
 // them.
 func (m Metric) StatNames() []string {
-	var names []string
-	for name := range m.Stats {
-		names = append(names, name)
-	}
+	names := slices.Collect(maps.Keys(m.Stats))
 	order := []string{"value", "mean", "median", "p50", "std", "min", "max"}
 	rank := func(name string) int {
 		if i := slices.Index(order, name); i >= 0 {
@@ -115,51 +114,42 @@ func (m Metric) StatNames() []string {
 		return len(order)
 	}
 	slices.SortFunc(names, func(a, b string) int {
-		if d := rank(a) - rank(b); d != 0 {
-			return d
-		}
-		if d := len(a) - len(b); d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(rank(a)-rank(b), len(a)-len(b), strings.Compare(a, b))
 	})
 	return names
 }
 
 // finish makes names unique and refuses what no rule could read.
-func (f *File) finish(file string) error {
+func (f *File) finish(s *source) {
 	if len(f.Cells) == 0 {
-		return &Error{File: file, Says: "it holds no result"}
+		s.wrong(0, "", "it holds no result")
 	}
 	taken := map[string]bool{}
 	for i := range f.Cells {
 		c := &f.Cells[i]
 		c.Name = word(c.Name)
-		name := c.Name
-		for n := 2; taken[name]; n++ {
-			name = fmt.Sprintf("%s_%d", c.Name, n)
-		}
-		if name != c.Name {
+		if name := unique(taken, c.Name); name != c.Name {
 			f.note("%s is measured several times: the later ones are called %s and so on; they differ in %s", c.Name, name, differing(f.Cells[:i+1], c.Name))
+			c.Name = name
 		}
-		c.Name = name
-		taken[name] = true
 		if len(c.Metrics) == 0 {
-			return &Error{File: file, Path: c.Name, Says: "it holds no number"}
+			s.wrong(0, c.Name, "it holds no number")
 		}
 		c.nameMetrics()
 		for _, m := range c.Metrics {
-			if err := m.plausible(file, c.Name+"."+m.Name); err != nil {
-				return err
-			}
-			for stat, v := range m.Stats {
-				if math.IsNaN(v) || math.IsInf(v, 0) {
-					return &Error{File: file, Path: c.Name + "." + m.Name + "." + stat, Says: "it is not a finite number"}
-				}
-			}
+			m.plausible(s, c.Name+"."+m.Name)
 		}
 	}
-	return nil
+}
+
+// of is what the whole file has from its results.
+func (f *File) of(model, version, date string) {
+	switch {
+	case f.Model == "":
+		f.Model, f.Version, f.Date = model, version, date
+	case f.Model != model:
+		f.note("results of several models are in the file")
+	}
 }
 
 func (f *File) note(format string, args ...any) {
@@ -195,7 +185,7 @@ func differing(cells []Cell, name string) string {
 type reader struct {
 	tool  string
 	knows func(first node) bool
-	read  func(f *File, all []node) error
+	read  func(f *File, all []node)
 }
 
 // readers are the formats in JSON, in the order in which they are tried.
@@ -230,51 +220,46 @@ func Read(file string, data []byte) (*File, error) {
 	case !utf8.Valid(data):
 		return nil, &Error{File: file, Line: badLine(data), Says: "it is not text in UTF-8"}
 	}
-	f := &File{}
-	var err error
+	f, s := &File{Tool: "llama-bench"}, &source{file: file}
 	switch {
 	case trimmed[0] == '{' || trimmed[0] == '[':
-		err = f.readJSON(file, data)
+		f.readJSON(s, data)
 	case loadgenTitle.Match(data):
 		f.Tool = "MLPerf LoadGen"
-		err = readLoadGen(f, file, string(data))
+		readLoadGen(f, s, data)
 	case bytes.HasPrefix(trimmed, []byte("build_commit,")) || bytes.HasPrefix(trimmed, []byte(`"build_commit",`)):
-		f.Tool = "llama-bench"
-		err = readLlamaBenchCSV(f, file, data)
-	case strings.Contains(string(trimmed[:min(len(trimmed), 4096)]), "INSERT INTO llama_bench") || bytes.HasPrefix(trimmed, []byte("CREATE TABLE IF NOT EXISTS llama_bench")):
-		f.Tool = "llama-bench"
-		err = readLlamaBenchSQL(f, file, string(data))
+		readLlamaBenchCSV(f, s, data)
+	case bytes.Contains(trimmed[:min(len(trimmed), 4096)], []byte("INSERT INTO llama_bench")) || bytes.HasPrefix(trimmed, []byte("CREATE TABLE IF NOT EXISTS llama_bench")):
+		readLlamaBenchSQL(f, s, data)
 	case markdownHead(string(data)) >= 0:
-		f.Tool = "llama-bench"
-		err = readLlamaBenchMarkdown(f, file, string(data))
+		readLlamaBenchMarkdown(f, s, data)
 	default:
-		err = unknown(file)
+		s.unknown()
 	}
-	if err == nil {
-		err = f.finish(file)
-	}
-	if err != nil {
-		return nil, err
+	f.finish(s)
+	if s.err != nil {
+		return nil, s.err
 	}
 	return f, nil
 }
 
-func (f *File) readJSON(file string, data []byte) error {
-	all, err := parse(file, data)
-	if err != nil {
-		return err
+func (f *File) readJSON(s *source, data []byte) {
+	all := s.parse(data)
+	if s.err != nil {
+		return
 	}
 	for _, r := range readers {
 		if r.knows(all[0]) {
 			f.Tool = r.tool
-			return r.read(f, all)
+			r.read(f, all)
+			return
 		}
 	}
-	return unknown(file)
+	s.unknown()
 }
 
-func unknown(file string) error {
-	return &Error{File: file, Says: "no benchmark tool is known that writes this. What can be read: " + strings.Join(Tools(), "; ")}
+func (s *source) unknown() {
+	s.wrong(0, "", "no benchmark tool is known that writes this. What can be read: %s", strings.Join(Tools(), "; "))
 }
 
 func badLine(data []byte) int {
@@ -293,16 +278,18 @@ type definition struct {
 	means  string
 }
 
+// named is a metric that a format calls so.
+type named struct {
+	name string
+	definition
+}
+
 const unknownDefinition = "As the tool defines it; mxflow does not know how."
 
 // metric makes a metric of a tool's definition of it; a name that is not known is
 // kept with what its name says, and no direction.
 func (d definition) metric(name string, stats map[string]float64) Metric {
-	means := d.means
-	if means == "" {
-		means = unknownDefinition
-	}
-	return Metric{Name: name, Unit: d.unit, Better: d.better, Definition: means, Stats: stats}
+	return Metric{Name: name, Unit: d.unit, Better: d.better, Definition: cmp.Or(d.means, unknownDefinition), Stats: stats}
 }
 
 // withValues adds the values behind a metric.
@@ -317,38 +304,31 @@ const (
 	neither = measure.Neither
 )
 
-// named makes a metric's names elements of an address, which a file may name as
-// it likes, and its unit a word that does not steer a terminal.
-func (m *Metric) named() {
-	m.Name, m.Unit = word(m.Name), Printable(m.Unit)
-	stats := map[string]float64{}
-	for _, stat := range m.StatNames() {
-		name := word(stat)
-		for n := 2; ; n++ {
-			if _, taken := stats[name]; !taken {
-				break
-			}
-			name = fmt.Sprintf("%s_%d", word(stat), n)
-		}
-		stats[name] = m.Stats[stat]
-	}
-	m.Stats = stats
-}
-
-// nameMetrics makes the names of a cell's metrics elements of addresses, and
-// unique.
+// nameMetrics makes the names of a cell's metrics elements of addresses, which a
+// file may name as it likes, and unique; and a unit a word that does not steer a
+// terminal.
 func (c *Cell) nameMetrics() {
 	taken := map[string]bool{}
 	for i := range c.Metrics {
 		m := &c.Metrics[i]
-		m.named()
-		name := m.Name
-		for n := 2; taken[name]; n++ {
-			name = fmt.Sprintf("%s_%d", m.Name, n)
+		m.Name, m.Unit = unique(taken, word(m.Name)), Printable(m.Unit)
+		stats, given := map[string]float64{}, map[string]bool{}
+		for _, stat := range m.StatNames() {
+			stats[unique(given, word(stat))] = m.Stats[stat]
 		}
-		m.Name = name
-		taken[name] = true
+		m.Stats = stats
 	}
+}
+
+// unique is a name that is not taken yet, with a number where it would be. It is
+// taken from now on.
+func unique(taken map[string]bool, name string) string {
+	free := name
+	for n := 2; taken[free]; n++ {
+		free = fmt.Sprintf("%s_%d", name, n)
+	}
+	taken[free] = true
+	return free
 }
 
 // Printable keeps what a foreign file says from steering a terminal.
@@ -380,16 +360,6 @@ func word(text string) string {
 // negative is what is said of a number below 0 where there can be none.
 const negative = "%v is negative, which no time, speed or count can be: the file was changed, is damaged, or a correction took off more than there was"
 
-// amount is a number that is not negative; ok is false where it is absent or
-// null.
-func (n node) amount() (x float64, ok bool, err error) {
-	x, ok, err = n.number()
-	if err == nil && x < 0 {
-		return 0, false, n.wrong(negative, x)
-	}
-	return x, ok, err
-}
-
 // amountUnits are the units of times, speeds and counts. Shares and percentages
 // of what mxflow does not know may be differences, and so below 0.
 var amountUnits = []string{"ms", "s", "us", "ns", "tok/s", "req/s", "tokens", "requests", "count", "tokens/sec/user"}
@@ -400,13 +370,15 @@ var amountStat = regexp.MustCompile(`^(value|mean|median|min|max|p[0-9_]+)$`)
 
 // plausible refuses statistics that no measurement has: the file was then changed
 // or damaged, or the format is read wrongly, and no number of it can be relied on.
-func (m Metric) plausible(file, path string) error {
-	known := m.Definition != unknownDefinition
+func (m Metric) plausible(s *source, path string) {
+	known := m.Definition != unknownDefinition || slices.Contains(amountUnits, m.Unit)
 	for _, stat := range m.StatNames() {
 		x := m.Stats[stat]
-		amount := amountStat.MatchString(stat) && (known || slices.Contains(amountUnits, m.Unit))
-		if x < 0 && (amount || stat == "std") {
-			return &Error{File: file, Path: path + "." + stat, Says: fmt.Sprintf(negative, x)}
+		switch {
+		case math.IsNaN(x) || math.IsInf(x, 0):
+			s.wrong(0, path+"."+stat, "it is not a finite number")
+		case x < 0 && (stat == "std" || known && amountStat.MatchString(stat)):
+			s.wrong(0, path+"."+stat, negative, x)
 		}
 	}
 	// Results are written with limited digits: a mean of equal values may be
@@ -419,10 +391,9 @@ func (m Metric) plausible(file, path string) error {
 		switch {
 		case !amountStat.MatchString(stat):
 		case hasLow && x < low-slack:
-			return &Error{File: file, Path: path + "." + stat, Says: fmt.Sprintf("it is %v, and the min beside it is %v: the file was changed, or is damaged", x, low)}
+			s.wrong(0, path+"."+stat, "it is %v, and the min beside it is %v: the file was changed, or is damaged", x, low)
 		case hasHigh && x > high+slack:
-			return &Error{File: file, Path: path + "." + stat, Says: fmt.Sprintf("it is %v, and the max beside it is %v: the file was changed, or is damaged", x, high)}
+			s.wrong(0, path+"."+stat, "it is %v, and the max beside it is %v: the file was changed, or is damaged", x, high)
 		}
 	}
-	return nil
 }

@@ -1,9 +1,8 @@
 package imported
 
 import (
-	"fmt"
+	"encoding/json"
 	"regexp"
-	"strconv"
 	"strings"
 )
 
@@ -13,19 +12,9 @@ import (
 
 var loadgenLine = regexp.MustCompile(`^\s*(.+?)\s*:\s*(.*?)\s*$`)
 
-// loadgenStat are the forms in which a line names a statistic of a latency.
-var loadgenStat = []struct {
-	re   *regexp.Regexp
-	stat func(m []string) string
-	name func(m []string) string
-}{
-	{regexp.MustCompile(`^([0-9]+\.[0-9]+) percentile (.+) \(ns\)$`), func(m []string) string { return percentile(m[1]) }, func(m []string) string { return m[2] }},
-	{regexp.MustCompile(`^(Min|Max|Mean) (.+) \(ns\)$`), func(m []string) string { return strings.ToLower(m[1]) }, func(m []string) string { return m[2] }},
-}
-
-func percentile(text string) string {
-	return "p" + strings.ReplaceAll(strings.TrimRight(strings.TrimRight(text, "0"), "."), ".", "_")
-}
+// loadgenStat is how a line names a statistic of a latency:
+// "99.90 percentile first token latency (ns)".
+var loadgenStat = regexp.MustCompile(`^(?:([0-9]+\.[0-9]+) percentile|(Min|Max|Mean)) (.+) \(ns\)$`)
 
 var loadgenLatencies = map[string]definition{
 	"latency":              {"ms", lower, "Time of a query, from when it was scheduled to its last token or answer."},
@@ -46,108 +35,68 @@ var loadgenSpeeds = map[string]definition{
 	"Completed tokens per second (inferred)": {"tok/s", higher, "As the name says; inferred from the average length."},
 }
 
-// loadgenSummary is what the lines of a summary say.
-type loadgenSummary struct {
-	speeds []Metric
-	// latencies are statistics in ms by name, order their names as they came.
-	latencies map[string]map[string]float64
-	order     []string
-	// model and valid are two of the other lines, what are the first of each.
-	model, valid string
-	what         map[string]string
-}
-
-func readLoadGen(f *File, file, text string) error {
-	sum := loadgenSummary{latencies: map[string]map[string]float64{}, what: map[string]string{}}
-	number := 0
-	for line := range strings.Lines(text) {
+func readLoadGen(f *File, s *source, data []byte) {
+	c := Cell{What: map[string]string{}}
+	latencies := map[string]map[string]float64{} // statistics in ms, by name
+	var order []string
+	valid, number := "", 0
+	for line := range strings.Lines(string(data)) {
 		number++
 		m := loadgenLine.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
 		if m == nil {
 			continue
 		}
-		if err := sum.add(file, number, m[1], m[2]); err != nil {
-			return err
-		}
-	}
-	scenario := sum.what["Scenario"]
-	if scenario == "" {
-		return &Error{File: file, Says: "it names no Scenario: the summary was cut off, or is none"}
-	}
-	switch sum.valid {
-	case "VALID":
-	case "":
-		return &Error{File: file, Says: `it does not say whether the "Result is" VALID: the summary was cut off`}
-	default:
-		f.note("LoadGen calls this result %s", sum.valid)
-	}
-	c := Cell{Name: strings.ToLower(strings.ReplaceAll(scenario, " ", "_")), What: sum.what, Metrics: sum.speeds}
-	for _, name := range sum.order {
-		c.Metrics = append(c.Metrics, loadgenLatencies[name].metric(name, sum.latencies[name]))
-	}
-	f.Model = sum.model
-	f.note("latencies count from when a query was scheduled, and were in ns")
-	f.Cells = append(f.Cells, c)
-	return nil
-}
-
-// add takes one line: a speed, a statistic of a latency, or anything else.
-func (sum *loadgenSummary) add(file string, line int, key, value string) error {
-	speed, isSpeed := loadgenSpeeds[key]
-	name, stat, isLatency := loadgenLatency(key)
-	if !isSpeed && !isLatency {
-		sum.say(key, value)
-		return nil
-	}
-	x, err := loadgenNumber(file, line, key, value)
-	if err != nil {
-		return err
-	}
-	if isSpeed {
-		sum.speeds = append(sum.speeds, speed.metric(strings.ToLower(word(key)), map[string]float64{"value": x}))
-		return nil
-	}
-	if sum.latencies[name] == nil {
-		sum.latencies[name] = map[string]float64{}
-		sum.order = append(sum.order, name)
-	}
-	sum.latencies[name][stat] = x / 1e6
-	return nil
-}
-
-func (sum *loadgenSummary) say(key, value string) {
-	switch key {
-	case "SUT name":
-		sum.model = value
-	case "Result is":
-		sum.valid = value
-	}
-	if _, known := sum.what[key]; !known && len(sum.what) < 200 {
-		sum.what[key] = value
-	}
-}
-
-// loadgenLatency reads "99.90 percentile first token latency (ns)".
-func loadgenLatency(key string) (name, stat string, ok bool) {
-	for _, form := range loadgenStat {
-		m := form.re.FindStringSubmatch(key)
-		if m == nil {
+		key, value := m[1], m[2]
+		at := node{s, number, key, json.Number(value)}
+		if speed, ok := loadgenSpeeds[key]; ok {
+			c.Metrics = append(c.Metrics, speed.metric(strings.ToLower(word(key)), map[string]float64{"value": at.needed()}))
 			continue
 		}
-		name = strings.ToLower(strings.ReplaceAll(form.name(m), " ", "_"))
-		_, ok = loadgenLatencies[name]
-		return name, form.stat(m), ok
+		if name, stat, ok := loadgenLatency(key); ok {
+			if latencies[name] == nil {
+				latencies[name] = map[string]float64{}
+				order = append(order, name)
+			}
+			latencies[name][stat] = at.needed() / 1e6
+			continue
+		}
+		switch key {
+		case "SUT name":
+			f.Model = value
+		case "Result is":
+			valid = value
+		}
+		if _, known := c.What[key]; !known && len(c.What) < 200 {
+			c.What[key] = value
+		}
 	}
-	return "", "", false
+	c.Name = strings.ToLower(strings.ReplaceAll(c.What["Scenario"], " ", "_"))
+	if c.Name == "" {
+		s.wrong(0, "", "it names no Scenario: the summary was cut off, or is none")
+	}
+	switch valid {
+	case "VALID":
+	case "":
+		s.wrong(0, "", `it does not say whether the "Result is" VALID: the summary was cut off`)
+	default:
+		f.note("LoadGen calls this result %s", valid)
+	}
+	for _, name := range order {
+		c.Metrics = append(c.Metrics, loadgenLatencies[name].metric(name, latencies[name]))
+	}
+	f.note("latencies count from when a query was scheduled, and were in ns")
+	f.Cells = append(f.Cells, c)
 }
 
-func loadgenNumber(file string, line int, key, value string) (float64, error) {
-	x, err := strconv.ParseFloat(value, 64)
-	if err != nil || x-x != 0 {
-		return 0, &Error{File: file, Line: line, Path: key, Says: fmt.Sprintf("%q is no number", value)}
+func loadgenLatency(key string) (name, stat string, ok bool) {
+	m := loadgenStat.FindStringSubmatch(key)
+	if m == nil {
+		return "", "", false
 	}
-	if x < 0 {
-		return 0, &Error{File: file, Line: line, Path: key, Says: fmt.Sprintf(negative, x)}
+	if stat = strings.ToLower(m[2]); m[1] != "" {
+		stat = "p" + strings.ReplaceAll(strings.TrimRight(strings.TrimRight(m[1], "0"), "."), ".", "_")
 	}
-	return x, nil
+	name = strings.ToLower(strings.ReplaceAll(m[3], " ", "_"))
+	_, ok = loadgenLatencies[name]
+	return name, stat, ok
 }

@@ -1,0 +1,192 @@
+package imported
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// vLLM's benchmark_serving and `vllm bench serve` write one flat object; with
+// --append-result several follow each other. Statistics are numpy's: std has
+// divisor n, percentiles are linear (type 7).
+
+var vllmTimes = []named{
+	{"ttft_ms", definition{"ms", lower, "Time from the send to the first chunk with a choice, which in a chat is the role chunk and holds no text."}},
+	{"tpot_ms", definition{"ms", lower, "(last chunk − first chunk) / (output tokens − 1) of each request."}},
+	{"itl_ms", definition{"ms", lower, "Gap between chunks, not between tokens: with several tokens in a chunk, as in speculative decoding, it is longer than a token took."}},
+	{"e2el_ms", definition{"ms", lower, "Time from the send to the last chunk of each request."}},
+}
+
+var vllmNumbers = []named{
+	{"request_throughput", definition{"req/s", higher, "Requests that were answered, over the duration of the benchmark."}},
+	{"request_goodput", definition{"req/s", higher, "Answered requests that kept the limits of --goodput, over the duration."}},
+	{"output_throughput", definition{"tok/s", higher, "Output tokens of all requests, over the duration: prefill and ramps are in it."}},
+	{"total_token_throughput", definition{"tok/s", higher, "Prompt and output tokens of all requests, over the duration."}},
+	{"max_output_tokens_per_s", definition{"tok/s", higher, "The most chunks within a second, each counted as a token."}},
+	{"max_concurrent_requests", definition{"requests", neither, "The most requests in flight at once."}},
+	{"duration", definition{"s", neither, "From the first send to the last answer."}},
+	{"completed", definition{"requests", neither, "Requests that were answered."}},
+	{"failed", definition{"requests", lower, "Requests that were not."}},
+	{"total_input_tokens", definition{"tokens", neither, "Prompt tokens, as the tool's tokenizer counts them."}},
+	{"total_output_tokens", definition{"tokens", neither, "Output tokens, as the server or the tool's tokenizer counts them."}},
+	{"spec_decode_acceptance_rate", definition{"%", higher, "Accepted of drafted tokens, by the server's counters."}},
+	{"spec_decode_acceptance_length", definition{"tokens", higher, "Tokens a step, the one that is always right included."}},
+	{"spec_decode_num_drafts", definition{"count", neither, "Drafts."}},
+	{"spec_decode_draft_tokens", definition{"tokens", neither, "Drafted tokens."}},
+	{"spec_decode_accepted_tokens", definition{"tokens", neither, "Accepted tokens."}},
+}
+
+// SGLang's bench_serving, which began as a copy of it, appends one object a line
+// to its output file. Where there is no limit the rate is written as a bare
+// Infinity, which is no JSON.
+
+var sglangTimes = []named{
+	{"ttft_ms", definition{"ms", lower, "Time from the send to the first chunk with text."}},
+	{"tpot_ms", definition{"ms", lower, "(end − first chunk) / (output tokens − 1) of each request."}},
+	{"itl_ms", definition{"ms", lower, "Gap between chunks, divided by the tokens that the tool thinks are in them in newer versions; between chunks in older ones."}},
+	{"e2e_latency_ms", definition{"ms", lower, "Time from the send to the end of each request."}},
+}
+
+var sglangNumbers = []named{
+	{"request_throughput", definition{"req/s", higher, "Requests that were answered, over the duration of the benchmark."}},
+	{"input_throughput", definition{"tok/s", higher, "Prompt tokens of all requests, over the duration."}},
+	{"output_throughput", definition{"tok/s", higher, "Output tokens of all requests, over the duration. The server's count, or the number that was asked for: a chat is not asked for usage."}},
+	{"total_throughput", definition{"tok/s", higher, "Prompt and output tokens of all requests, over the duration."}},
+	{"duration", definition{"s", neither, "From the first send to the last answer."}},
+	{"completed", definition{"requests", neither, "Requests that were answered."}},
+	{"concurrency", definition{"requests", neither, "Sum of the requests' times over the duration: the average in flight."}},
+	{"accept_length", definition{"tokens", higher, "Tokens a step of speculative decoding, by the server's own average."}},
+	{"total_input_tokens", definition{"tokens", neither, "Prompt tokens."}},
+	{"total_output_tokens", definition{"tokens", neither, "Output tokens; see output_throughput for who counted them."}},
+	{"total_output_tokens_retokenized", definition{"tokens", neither, "Output tokens, as the tool's tokenizer counts the text."}},
+}
+
+func isVLLM(n node) bool {
+	return n.has("completed", "duration", "total_input_tokens") && (n.has("num_prompts") || n.has("model_id") || n.has("request_throughput"))
+}
+
+func isSGLang(n node) bool {
+	return n.has("completed", "duration", "dataset_name", "total_input_tokens") && !n.has("num_prompts")
+}
+
+func readVLLM(f *File, all []node) {
+	f.note("std is of the population (divisor n) and percentiles are interpolated linearly, over requests of one server")
+	for _, n := range all {
+		if !isVLLM(n) {
+			n.wrong("it is no result of vLLM's, as the first of the file is")
+			return
+		}
+		f.of(n.member("model_id").text(), "", n.member("date").text())
+		c := servingCell(n, vllmNumbers, vllmTimes,
+			"backend", "endpoint_type", "model_id", "num_prompts", "request_rate", "burstiness", "max_concurrency", "input_len", "output_len", "date", "label", "ramp_up_strategy")
+		f.vllmTraps(n, c)
+		f.Cells = append(f.Cells, c)
+	}
+}
+
+func readSGLang(f *File, all []node) {
+	f.note("std is of the population (divisor n), over requests of one server")
+	for _, n := range all {
+		if !isSGLang(n) {
+			n.wrong("it is no result of SGLang's, as the first of the file is")
+			return
+		}
+		c := servingCell(n, sglangNumbers, sglangTimes,
+			"backend", "dataset_name", "request_rate", "max_concurrency", "random_input_len", "random_output_len", "random_range_ratio", "sharegpt_output_len")
+		counted, ok := n.member("total_output_tokens").amount()
+		again, both := n.member("total_output_tokens_retokenized").amount()
+		f.Cells = append(f.Cells, c)
+		if ok && both && again < 0.9*counted {
+			f.note("%s: %g output tokens were counted, and the text has %g: the length that was asked for was probably taken for the length that came", c.Name, counted, again)
+		}
+	}
+}
+
+// servingCell reads one result of a flat object, with the parameters named.
+func servingCell(n node, numbers, times []named, parameters ...string) Cell {
+	c := Cell{What: what(n, parameters...)}
+	c.Name = servingName(c.What)
+	for _, d := range numbers {
+		m := n.member(d.name)
+		if m.value == nil {
+			m = n.member(d.name + ":") // so vLLM called request_goodput in 2025
+		}
+		if x, ok := m.amount(); ok {
+			c.Metrics = append(c.Metrics, d.metric(d.name, map[string]float64{"value": x}))
+		}
+	}
+	for _, d := range times {
+		if stats := prefixed(n, d.name); len(stats) > 0 {
+			c.Metrics = append(c.Metrics, d.metric(d.name, stats))
+		}
+	}
+	return c
+}
+
+var timeStat = regexp.MustCompile(`^(mean|median|std|min|max|p[0-9]+(\.[0-9]+)?)$`)
+
+// prefixed collects mean_x, median_x, std_x and p99_x of a name x.
+func prefixed(n node, name string) map[string]float64 {
+	object, _ := n.value.(map[string]any)
+	stats := map[string]float64{}
+	for key := range object {
+		stat, of := strings.CutSuffix(key, "_"+name)
+		if !of || !timeStat.MatchString(stat) {
+			continue
+		}
+		if x, ok := n.member(key).amount(); ok {
+			stats[strings.ReplaceAll(stat, ".", "_")] = x
+		}
+	}
+	return stats
+}
+
+// vllmTraps looks for what has misled readers of these files.
+func (f *File) vllmTraps(n node, c Cell) {
+	completed, _ := n.member("completed").amount()
+	if asked, ok := n.member("num_prompts").amount(); ok && asked > completed {
+		f.note("%s: %g of %g requests were answered; the numbers are of these alone", c.Name, completed, asked)
+	}
+	seconds := n.member("ttfts").numbers()
+	at := n.member("mean_ttft_ms")
+	mean, ok := at.amount()
+	if !ok || float64(len(seconds)) != completed {
+		return
+	}
+	ms := slices.Clone(seconds)
+	for i := range ms {
+		ms[i] *= 1000
+	}
+	switch {
+	case agrees(mean, ms, 0.01):
+	case agrees(mean, seconds, 0.01):
+		at.wrong("it is %v, which is the mean of ttfts in seconds and not in ms: a fork of the tool wrote this file, and its units cannot be relied on", mean)
+	default:
+		at.wrong("it is %v, and the mean of the file's own ttfts is another: the file was changed, or is damaged", mean)
+	}
+}
+
+// what are parameters of a result, as far as it has them.
+func what(n node, names ...string) map[string]string {
+	out := map[string]string{}
+	for _, name := range names {
+		if text := n.member(name).text(); text != "" {
+			out[name] = text
+		}
+	}
+	return out
+}
+
+// servingName names a cell of a serving benchmark by its load: "r4", "rinf_c16".
+func servingName(what map[string]string) string {
+	rate := strings.TrimSuffix(what["request_rate"], ".0")
+	if rate == "" {
+		rate = "inf"
+	}
+	name := fmt.Sprintf("r%s", rate)
+	if c := what["max_concurrency"]; c != "" {
+		name += "_c" + c
+	}
+	return name
+}
