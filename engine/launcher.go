@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 )
 
 // Launcher starts engines in one way: as a process, in Docker, remotely.
@@ -112,3 +113,16 @@ func (a *stopAttempt) failed() bool {
 		return false
 	}
 }
+
+// Peak is the most that something ever was. The zero value is ready to use.
+type Peak struct{ most atomic.Int64 }
+
+// Raise makes the peak at least now.
+func (p *Peak) Raise(now int64) {
+	for was := p.most.Load(); now > was && !p.most.CompareAndSwap(was, now); {
+		was = p.most.Load()
+	}
+}
+
+// Load is the peak so far.
+func (p *Peak) Load() int64 { return p.most.Load() }

@@ -5,6 +5,11 @@
 package engine
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mxflow/mxflow/engine/kinds"
@@ -121,6 +126,14 @@ type Launch struct {
 	Evidence logscan.Evidence
 }
 
+// Check says whether what a launch starts can be found again.
+func (l Launch) Check() *Failure {
+	if l.ID == "" || l.Owner == "" {
+		return StartFailure(nil, "the launch has no ID or no owner, by which what it starts is found again")
+	}
+	return nil
+}
+
 // Prepare fills in what the kind says where the Spec is silent, and returns the
 // kind with the plan's changes to it. Every launcher calls it first.
 func (s *Spec) Prepare() (kinds.Kind, *Failure) {
@@ -138,6 +151,32 @@ func (s *Spec) Prepare() (kinds.Kind, *Failure) {
 		s.StopGrace = kind.DefaultStopGrace
 	}
 	return kind, nil
+}
+
+// Environ is the environment that the plan asks for, as NAME=value in the order
+// of the names, with its placeholders filled in by expand.
+func (s Spec) Environ(expand func(string) string) ([]string, error) {
+	var env []string
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		value := s.Env[name]
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(value, "\x00") {
+			return nil, fmt.Errorf("%q cannot be the name of an environment variable, or its value cannot be set", name)
+		}
+		env = append(env, name+"="+expand(value))
+	}
+	return env, nil
+}
+
+// Placeholders fills in {port} and {config} where they have a value, and whatever
+// more is given: names and their values in turn.
+func Placeholders(port int, config string, more ...string) func(string) string {
+	if port != 0 {
+		more = append(more, "{port}", strconv.Itoa(port))
+	}
+	if config != "" {
+		more = append(more, "{config}", config)
+	}
+	return strings.NewReplacer(more...).Replace
 }
 
 // Source is the revision that a variant is built from, in a worktree of its own.

@@ -20,7 +20,6 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
-	"github.com/mxflow/mxflow/engine/logscan"
 )
 
 // ComposeLauncher starts engines that are a service of a compose file, with
@@ -30,14 +29,7 @@ import (
 // runs of the same file already. What mxflow needs beside the file (labels,
 // environment, flags, a published port) stands in a second file that is laid
 // over it. Once the service's container runs it is followed as every container.
-type ComposeLauncher struct {
-	// LogLimit bounds the log file, in bytes; zero is the limit of every log.
-	LogLimit int64
-	// Remember, Progress and Fetched are Launcher's.
-	Remember func(*Daemon) error
-	Progress func(Progress)
-	Fetched  *FetchMemo
-}
+type ComposeLauncher Launcher
 
 var _ interface {
 	engine.Launcher
@@ -50,22 +42,21 @@ func (l ComposeLauncher) Launch(ctx context.Context, spec engine.Spec, launch en
 	if failure != nil {
 		return nil, failure
 	}
+	if failure := launch.Check(); failure != nil {
+		return nil, failure
+	}
 	inst, err := l.launch(ctx, spec, kind, launch)
 	if err == nil {
 		return inst, nil
 	}
 	var f *engine.Failure
 	if !errors.As(err, &f) {
-		f = failed(err, "%v", err)
+		f = engine.StartFailure(err, "%v", err)
 	}
-	f.Op = "start"
 	return nil, f
 }
 
 func (l ComposeLauncher) launch(ctx context.Context, spec engine.Spec, kind kinds.Kind, launch engine.Launch) (*composeInstance, error) {
-	if launch.ID == "" || launch.Owner == "" {
-		return nil, errors.New("the launch has no ID or no owner, by which its containers are found again")
-	}
 	d, err := Connect(ctx, spec.Compose.Host, spec.Compose.Context)
 	if err != nil {
 		return nil, err
@@ -115,21 +106,18 @@ func (l ComposeLauncher) start(ctx context.Context, p *project, spec engine.Spec
 	if err := p.putConfig(ctx, spec); err != nil {
 		return nil, err
 	}
-	log, out, err := Launcher{LogLimit: l.LogLimit}.sinks(p.launch)
-	if err != nil {
-		return nil, fmt.Errorf("its log cannot be written: %w", err)
+	to, failure := openOutput(p.launch, l.LogLimit)
+	if failure != nil {
+		return nil, failure
 	}
-	inst, err := l.watch(ctx, p, spec, kind, at, log, out)
+	inst, err := l.watch(ctx, p, spec, kind, at, to)
 	if err != nil {
-		log.Close()
-		if out != nil {
-			out.Close()
-		}
+		to.close()
 	}
 	return inst, err
 }
 
-func (l ComposeLauncher) watch(ctx context.Context, p *project, spec engine.Spec, kind kinds.Kind, at *ports, log, out *logscan.Sink) (*composeInstance, error) {
+func (l ComposeLauncher) watch(ctx context.Context, p *project, spec engine.Spec, kind kinds.Kind, at *ports, to output) (*composeInstance, error) {
 	began := time.Now()
 	if _, err := p.compose(ctx, "up", "--detach", "--no-recreate", spec.Compose.Service); err != nil {
 		return nil, err
@@ -149,16 +137,16 @@ func (l ComposeLauncher) watch(ctx context.Context, p *project, spec engine.Spec
 		return nil, err
 	}
 	name := strings.TrimPrefix(running.Name, "/")
-	c := Watch(p.d, made.ID, name, running.Config.Tty, log, out)
+	c := watch(p.d, made.ID, name, running.Config.Tty, to, nil)
 	c.Keep = true // it goes with its project
 	c.Started = startOf(p.d, running, began)
 	return &composeInstance{project: p, instance: &instance{
-		Container: c, spec: spec, kind: kind, at: at,
-		about: map[string]string{
+		Container: c,
+		serving: serving{spec: spec, kind: kind, at: at, about: map[string]string{
 			"container": name, "docker": p.d.Name, "compose_file": spec.Compose.File, "compose_service": spec.Compose.Service,
 			"compose_project": p.name, "compose_command": strings.Join(p.argv, " "), "image": running.Config.Image, "image_id": running.Image,
 			"resolved_command": strings.Join(append([]string{running.Path}, running.Args...), " "),
-		},
+		}},
 	}}, nil
 }
 

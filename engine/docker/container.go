@@ -3,6 +3,7 @@ package docker
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -43,47 +44,62 @@ const (
 type Container struct {
 	Daemon *Daemon
 	ID     string
-	// Name is for people; Of is engine.Failure's.
+	// Name is for people.
 	Name string
-	Of   string
-	// Started is when it was asked for.
-	Started time.Time
 	// Keep says that the container stays where it is when it is stopped.
 	Keep bool
 
+	run
 	tty bool
 	// attached is its output from the first byte on, nil where it was started
 	// before anybody could listen.
 	attached *types.HijackedResponse
-	read     bool // some of a terminal's log was read
-	log      *logscan.Sink
-	out      *logscan.Sink   // nil where stdout goes into log
-	life     context.Context // ends when nothing is to be followed any more
-	end      context.CancelFunc
-	drained  chan struct{} // closed when its output has ended
-	exited   chan struct{}
-	how      ending // valid once exited is closed
-	peak     atomic.Int64
-	cached   atomic.Int64 // the most that cached files took, see resident
-	killed   atomic.Bool  // by us
-	unread   atomic.Bool  // there is output that is not in the log, as far as is known
-	stopper  engine.Stopper
+	read     bool        // some of a terminal's log was read
+	cached   engine.Peak // the most that cached files took, see resident
+	unread   atomic.Bool // there is output that is not in the log, as far as is known
 }
 
-// Watch follows a container that was started just now or runs. Its output goes
-// into log, and its standard output into out where that is not nil; both are
+// run is something that runs in a container, or the container itself.
+type run struct {
+	// Started is when it was asked for.
+	Started time.Time
+
+	output
+	life    context.Context // ends when nothing is to be followed any more
+	end     context.CancelFunc
+	drained chan struct{} // closed when its output has ended
+	exited  chan struct{}
+	how     ending // valid once exited is closed
+	peak    engine.Peak
+	killed  atomic.Bool // by us
+	stopper engine.Stopper
+}
+
+func (r *run) begin(to output) {
+	r.Started, r.output, r.drained, r.exited = time.Now(), to, make(chan struct{}), make(chan struct{})
+	r.life, r.end = context.WithCancel(context.Background())
+}
+
+// Exited implements engine.Instance.
+func (r *run) Exited() <-chan struct{} { return r.exited }
+
+// Exit implements engine.Instance.
+func (r *run) Exit() *engine.Exit {
+	select {
+	case <-r.exited:
+		exit := r.how.exit
+		return &exit
+	default:
+		return nil
+	}
+}
+
+// watch follows a container that was started just now or runs. Its output is
 // closed by Stop. Of a container that does not exist it tells as of one that was
 // removed.
-func Watch(d *Daemon, id, name string, tty bool, log, out *logscan.Sink) *Container {
-	return watch(d, id, name, tty, log, out, nil)
-}
-
-func watch(d *Daemon, id, name string, tty bool, log, out *logscan.Sink, attached *types.HijackedResponse) *Container {
-	c := &Container{
-		Daemon: d, ID: id, Name: name, Started: time.Now(), tty: tty, log: log, out: out, attached: attached,
-		drained: make(chan struct{}), exited: make(chan struct{}),
-	}
-	c.life, c.end = context.WithCancel(context.Background())
+func watch(d *Daemon, id, name string, tty bool, to output, attached *types.HijackedResponse) *Container {
+	c := &Container{Daemon: d, ID: id, Name: name, tty: tty, attached: attached}
+	c.begin(to)
 	go c.follow()
 	go c.sampleMemory()
 	go func() {
@@ -101,28 +117,11 @@ func watch(d *Daemon, id, name string, tty bool, log, out *logscan.Sink, attache
 	return c
 }
 
-// Exited implements engine.Instance.
-func (c *Container) Exited() <-chan struct{} { return c.exited }
-
-// Exit implements engine.Instance.
-func (c *Container) Exit() *engine.Exit {
-	select {
-	case <-c.exited:
-		exit := c.how.exit
-		return &exit
-	default:
-		return nil
-	}
-}
-
-// LogPath implements engine.Instance.
-func (c *Container) LogPath() string { return c.log.Path() }
-
 // Failure describes what broke together with how the container is doing.
 func (c *Container) Failure(op string, cause error, format string, args ...any) *engine.Failure {
 	f := &engine.Failure{
-		Of: c.Of, Op: op, Reason: fmt.Sprintf(format, args...), Err: cause,
-		Exit: c.Exit(), LogTail: logscan.Tail(c.log.Path(), engine.TailLines),
+		Op: op, Reason: fmt.Sprintf(format, args...), Err: cause,
+		Exit: c.Exit(), LogTail: logscan.Tail(c.LogPath(), engine.TailLines),
 	}
 	if f.Exit == nil {
 		return f
@@ -130,11 +129,7 @@ func (c *Container) Failure(op string, cause error, format string, args ...any) 
 	if f.Err == nil {
 		f.Err = c.how.err
 	}
-	why := c.how.why
-	if why == "" {
-		why = missingProgram(f)
-	}
-	if why != "" {
+	if why := cmp.Or(c.how.why, missingProgram(f)); why != "" {
 		f.Reason += "; " + why
 	}
 	return f
@@ -150,10 +145,7 @@ const openTries = 5
 // rotate it (Docker 20.10 does), so that it is the second choice.
 func (c *Container) follow() {
 	defer close(c.drained)
-	d := &demux{log: c.log, out: c.log}
-	if c.out != nil {
-		d.out = c.out
-	}
+	d := &demux{log: c.log, out: c.stdout()}
 	if c.attached != nil {
 		d.live = true
 		release := context.AfterFunc(c.life, c.attached.Close)
@@ -289,15 +281,8 @@ func (c *Container) readStats(from io.Reader) {
 		if dec.Decode(&s) != nil {
 			return
 		}
-		raise(&c.cached, cachedFiles(s.MemoryStats))
-		raise(&c.peak, resident(s.MemoryStats, c.cached.Load()))
-	}
-}
-
-// raise makes a mark that only grows at least now.
-func raise(mark *atomic.Int64, now int64) {
-	for was := mark.Load(); now > was && !mark.CompareAndSwap(was, now); {
-		was = mark.Load()
+		c.cached.Raise(cachedFiles(s.MemoryStats))
+		c.peak.Raise(resident(s.MemoryStats, c.cached.Load()))
 	}
 }
 
@@ -568,11 +553,8 @@ func (c *Container) await() ending {
 		select {
 		case <-ended:
 		case err := <-failed:
-			if !cerrdefs.IsNotFound(err) && !c.returns() {
-				return ending{
-					exit: engine.Exit{Code: -1, Signal: "unknown"}, err: errors.Join(ErrUnreachable, err),
-					why: fmt.Sprintf("the docker daemon %s went away while it ran; whether it still runs there is unknown", c.Daemon.Name),
-				}
+			if !cerrdefs.IsNotFound(err) && !c.Daemon.returns(c.life) {
+				return c.Daemon.wentAway(err)
 			}
 		}
 		if how, ended := c.inspectEnd(); ended {
@@ -619,24 +601,27 @@ func (c *Container) inspectEnd() (ending, bool) {
 }
 
 // returns waits for a daemon that went away.
-func (c *Container) returns() bool {
-	limit := time.Now().Add(returnLimit)
-	for time.Now().Before(limit) {
-		if c.life.Err() != nil {
-			return false
-		}
-		ctx, cancel := context.WithDeadline(c.life, limit)
-		err := c.Daemon.check(ctx)
-		cancel()
-		if err == nil {
+func (d *Daemon) returns(life context.Context) bool {
+	waiting, cancel := context.WithTimeout(life, returnLimit)
+	defer cancel()
+	for waiting.Err() == nil {
+		if d.check(waiting) == nil {
 			return true
 		}
 		select {
-		case <-c.life.Done():
+		case <-waiting.Done():
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
 	return false
+}
+
+// wentAway is how something ended whose daemon does not come back.
+func (d *Daemon) wentAway(err error) ending {
+	return ending{
+		exit: engine.Exit{Code: -1, Signal: "unknown"}, err: errors.Join(ErrUnreachable, err),
+		why: fmt.Sprintf("the docker daemon %s went away while it ran; whether it still runs there is unknown", d.Name),
+	}
 }
 
 // exitOf reads docker's exit status: 128 and a signal's number is how the init
@@ -662,14 +647,10 @@ func missingProgram(f *engine.Failure) string {
 	}
 	for _, line := range f.LogTail {
 		if m := initFailed.FindStringSubmatch(line); m != nil {
-			return noProgram(m[1], m[2])
+			return `the image has no program "` + m[1] + `" that can be run (` + strings.ToLower(m[2]) + "): correct entrypoint or command, or the image"
 		}
 	}
 	return ""
-}
-
-func noProgram(program, why string) string {
-	return `the image has no program "` + program + `" that can be run (` + strings.ToLower(why) + "): correct entrypoint or command, or the image"
 }
 
 // Stop ends the container and removes it: SIGTERM, after the grace SIGKILL, or
@@ -716,10 +697,7 @@ func (c *Container) finish(grace time.Duration, hurry <-chan struct{}) *engine.F
 	}
 	<-c.exited
 	c.end()
-	c.log.Close()
-	if c.out != nil {
-		c.out.Close()
-	}
+	c.output.close()
 	return nil
 }
 

@@ -1,16 +1,12 @@
 package docker
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
@@ -19,9 +15,7 @@ import (
 	"github.com/docker/docker/pkg/stdcopy"
 
 	"github.com/mxflow/mxflow/engine"
-	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/logscan"
-	"github.com/mxflow/mxflow/engine/ready"
 )
 
 // ExecLauncher starts engines as commands inside a container that already runs,
@@ -44,12 +38,11 @@ var (
 // execInstance is an Instance. Its processes are those that carry its mark in their
 // environment, and those of the session that the daemon opened for it.
 type execInstance struct {
-	spec  engine.Spec
-	kind  kinds.Kind
-	in    *shell
-	reach reach
-	argv  []string
-	env   []string
+	run
+	serving
+	in   *shell
+	argv []string
+	env  []string
 	// folder in the container holds the configuration file; empty is none.
 	folder string
 	// session is the process ID of the command inside the container, which leads
@@ -57,19 +50,6 @@ type execInstance struct {
 	session string
 	execID  string
 	stream  types.HijackedResponse
-	log     *logscan.Sink
-	out     *logscan.Sink
-	started time.Time
-	startup atomic.Int64
-	peak    atomic.Int64
-
-	life    context.Context
-	end     context.CancelFunc
-	drained chan struct{} // closed when its output has ended
-	exited  chan struct{}
-	how     ending // valid once exited is closed
-	killed  atomic.Bool
-	stopper engine.Stopper
 }
 
 // Launch implements engine.Launcher.
@@ -78,13 +58,18 @@ func (x ExecLauncher) Launch(ctx context.Context, spec engine.Spec, l engine.Lau
 	if failure != nil {
 		return nil, failure
 	}
-	e := &execInstance{
-		spec: spec, kind: kind, drained: make(chan struct{}), exited: make(chan struct{}),
+	if failure := l.Check(); failure != nil {
+		return nil, failure
 	}
-	e.life, e.end = context.WithCancel(context.Background())
+	e := &execInstance{serving: serving{spec: spec, kind: kind, at: &ports{}}}
+	e.begin(output{})
 	if err := e.launch(ctx, l, x); err != nil {
 		e.abandon()
-		return nil, &engine.Failure{Op: "start", Reason: err.Error(), Err: err}
+		var own *engine.Failure
+		if errors.As(err, &own) {
+			return nil, own
+		}
+		return nil, engine.StartFailure(err, "%v", err)
 	}
 	go e.await()
 	return e, nil
@@ -92,9 +77,6 @@ func (x ExecLauncher) Launch(ctx context.Context, spec engine.Spec, l engine.Lau
 
 // launch returns when the command runs, or says why it does not.
 func (e *execInstance) launch(ctx context.Context, l engine.Launch, x ExecLauncher) error {
-	if l.ID == "" || l.Owner == "" {
-		return errors.New("the launch has no ID or no owner, by which its processes are found again")
-	}
 	if e.spec.Exec == nil || e.spec.Exec.Container == "" {
 		return errors.New("no container is named: set container in the exec block")
 	}
@@ -111,7 +93,7 @@ func (e *execInstance) launch(ctx context.Context, l engine.Launch, x ExecLaunch
 			return fmt.Errorf("the container %s cannot be noted as used: %w", e.in.name, err)
 		}
 	}
-	if e.reach, err = e.in.reach(ctx, block.Port, e.kind, l); err != nil {
+	if e.at, err = e.in.reach(ctx, block.Port, e.kind, l); err != nil {
 		return err
 	}
 	if err := e.copyConfig(ctx); err != nil {
@@ -120,15 +102,18 @@ func (e *execInstance) launch(ctx context.Context, l engine.Launch, x ExecLaunch
 	if err := e.resolve(); err != nil {
 		return err
 	}
-	if e.log, err = logscan.OpenSink(l.LogPath, x.LogLimit, l.Evidence); err != nil {
-		return fmt.Errorf("its log cannot be written: %w", err)
+	var failure *engine.Failure
+	if e.output, failure = openOutput(l, x.LogLimit); failure != nil {
+		return failure
 	}
-	if l.OutPath != "" {
-		if e.out, err = logscan.OpenSink(l.OutPath, x.LogLimit, logscan.Evidence{}); err != nil {
-			return fmt.Errorf("its output cannot be written: %w", err)
-		}
+	e.about = map[string]string{
+		"container": e.in.name, "container_id": e.in.id, "docker": d.Name, "image_id": e.in.info.Image,
+		"resolved_command": strings.Join(e.argv, " "),
 	}
-	e.started = time.Now()
+	if e.in.info.Config != nil {
+		e.about["image"] = e.in.info.Config.Image
+	}
+	e.Started = time.Now()
 	return e.start(ctx)
 }
 
@@ -149,11 +134,7 @@ func (e *execInstance) start(ctx context.Context) error {
 	if e.stream, err = e.in.d.ContainerExecAttach(e.life, e.execID, container.ExecAttachOptions{}); err != nil {
 		return fmt.Errorf("the command cannot be started in %s: %w", e.in.name, err)
 	}
-	stdout := io.Writer(e.log)
-	if e.out != nil {
-		stdout = e.out
-	}
-	first := newGreeting(stdout)
+	first := newGreeting(e.stdout())
 	go e.follow(first)
 	select {
 	case said := <-first.line:
@@ -173,62 +154,10 @@ func (e *execInstance) abandon() {
 		_ = e.in.killAll("0", killWait)
 	}
 	e.removeFolder()
-	e.reach.release()
-	for _, log := range []*logscan.Sink{e.log, e.out} {
-		if log != nil {
-			log.Close()
-		}
-	}
+	e.at.release()
+	e.output.close()
 	e.end()
 }
-
-// BaseURL implements engine.Instance.
-func (e *execInstance) BaseURL() string {
-	if e.reach.address == "" {
-		return ""
-	}
-	return "http://" + e.reach.address
-}
-
-// Access implements engine.Instance.
-func (e *execInstance) Access() engine.Access { return engine.Access{BaseURL: e.BaseURL()} }
-
-// About implements engine.Instance.
-func (e *execInstance) About() map[string]string {
-	about := map[string]string{
-		"container": e.in.name, "container_id": e.in.id, "docker": e.in.d.Name, "image_id": e.in.info.Image,
-		"resolved_command": strings.Join(e.argv, " "),
-	}
-	if e.in.info.Config != nil {
-		about["image"] = e.in.info.Config.Image
-	}
-	return about
-}
-
-// Startup implements engine.Instance.
-func (e *execInstance) Startup() time.Duration { return time.Duration(e.startup.Load()) }
-
-// Exited implements engine.Instance.
-func (e *execInstance) Exited() <-chan struct{} { return e.exited }
-
-// Exit implements engine.Instance.
-func (e *execInstance) Exit() *engine.Exit {
-	select {
-	case <-e.exited:
-		exit := e.how.exit
-		return &exit
-	default:
-		return nil
-	}
-}
-
-// PeakMemory implements engine.Instance: the resident sets of all processes of
-// the launch, as they are when the engine is ready and before it is stopped, or
-// the most that one of them ever held where that is more.
-func (e *execInstance) PeakMemory() int64 { return e.peak.Load() }
-
-// LogPath implements engine.Instance.
-func (e *execInstance) LogPath() string { return e.log.Path() }
 
 // Identify implements engine.Identifier: the image that the container was made
 // of. What was changed in the container since is not seen by it.
@@ -253,58 +182,37 @@ func (e *execInstance) resolve() error {
 	if len(command) == 0 || command[0] == "" {
 		return errors.New("it has no command: add one to the exec block")
 	}
-	replace := []string{"{config}", e.folder + "/" + e.spec.ConfigName}
-	if e.reach.port != 0 {
-		replace = append(replace, "{port}", strconv.Itoa(e.reach.port))
+	config := ""
+	if e.folder != "" {
+		config = e.folder + "/" + e.spec.ConfigName
 	}
-	expand := strings.NewReplacer(replace...).Replace
+	expand := engine.Placeholders(e.at.inside, config)
 	var err error
 	if e.argv, err = expanded(command, expand); err != nil {
 		return err
 	}
-	// See engine's own launcher: setproctitle must leave the marks alone.
-	e.env = []string{"SPT_NOENV=1"}
-	for _, key := range sortedKeys(e.spec.Env) {
-		value := e.spec.Env[key]
-		if key == "" || strings.ContainsAny(key, "=\x00") || strings.Contains(value, "\x00") {
-			return fmt.Errorf("%q cannot be the name of an environment variable, or its value cannot be set", key)
-		}
-		e.env = append(e.env, key+"="+expand(value))
+	own, err := e.spec.Environ(expand)
+	if err != nil {
+		return err
 	}
-	e.env = append(e.env, e.in.mark.env()...)
-	if e.reach.port != 0 {
-		e.env = append(e.env, "MXFLOW_PORT="+strconv.Itoa(e.reach.port))
+	// See engine's own launcher: setproctitle must leave the marks alone.
+	e.env = append(append([]string{"SPT_NOENV=1"}, own...), e.in.mark.env()...)
+	if e.at.inside != 0 {
+		e.env = append(e.env, "MXFLOW_PORT="+strconv.Itoa(e.at.inside))
 	}
 	return nil
 }
 
 // copyConfig puts the configuration file into a folder of the launch's own, in
-// the container's /tmp. Any user in there may read it.
+// the container's /tmp.
 func (e *execInstance) copyConfig(ctx context.Context) error {
 	if len(e.spec.Config) == 0 {
 		return nil
 	}
-	if e.spec.ConfigName == "" || strings.ContainsAny(e.spec.ConfigName, "/\x00") {
-		return fmt.Errorf("%q is no file name", e.spec.ConfigName)
-	}
 	name := "mxflow-" + strings.ToLower(rand.Text())
-	var buf bytes.Buffer
-	w := tar.NewWriter(&buf)
-	err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: name + "/", Mode: 0o755})
+	_, err := e.in.run(ctx, `mkdir -p /tmp`)
 	if err == nil {
-		err = w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name + "/" + e.spec.ConfigName, Mode: 0o644, Size: int64(len(e.spec.Config))})
-	}
-	if err == nil {
-		_, err = w.Write(e.spec.Config)
-	}
-	if err == nil {
-		err = w.Close()
-	}
-	if err == nil {
-		_, err = e.in.run(ctx, `mkdir -p /tmp`)
-	}
-	if err == nil {
-		err = e.in.d.CopyToContainer(ctx, e.in.id, "/tmp", &buf, container.CopyToContainerOptions{})
+		err = e.in.d.putConfig(ctx, e.in.id, e.spec, "/tmp", name)
 	}
 	if err != nil {
 		return fmt.Errorf("its configuration file cannot be copied into container %q: %w", e.in.name, err)
@@ -394,36 +302,16 @@ func (e *execInstance) state() (ending, bool) {
 	case cerrdefs.IsConflict(err): // the container is on its way to stop
 		return ending{}, false
 	}
-	if !e.daemonReturns() {
-		lost.exit.Signal = "unknown"
-		lost.why = fmt.Sprintf("the docker daemon %s went away while it ran; whether it still runs there is unknown", e.in.d.Name)
-		return lost, true
+	if !e.in.d.returns(context.Background()) {
+		return e.in.d.wentAway(err), true
 	}
 	return ending{}, false
 }
 
-func (e *execInstance) daemonReturns() bool {
-	limit := time.Now().Add(returnLimit)
-	for time.Now().Before(limit) {
-		ctx, cancel := context.WithDeadline(context.Background(), limit)
-		err := e.in.d.check(ctx)
-		cancel()
-		if err == nil {
-			return true
-		}
-		time.Sleep(execEvery)
-	}
-	return false
-}
-
 // Ready implements engine.Instance.
 func (e *execInstance) Ready(ctx context.Context) error {
-	took, err := ready.Waiter{
-		Kind: e.kind, Model: e.spec.Model, Access: e.Access(), Started: e.started, Limit: e.spec.ReadyTimeout,
-		Exited: e.exited, Exit: e.Exit, Failure: e.failure,
-	}.Wait(ctx)
+	err := e.ready(ctx, &e.run, e.failure)
 	if err == nil {
-		e.startup.CompareAndSwap(0, int64(took))
 		e.sampleMemory()
 	}
 	return err
@@ -433,7 +321,7 @@ func (e *execInstance) Ready(ctx context.Context) error {
 func (e *execInstance) failure(op string, cause error, format string, args ...any) *engine.Failure {
 	f := &engine.Failure{
 		Op: op, Reason: fmt.Sprintf(format, args...), Err: cause, Exit: e.Exit(),
-		LogTail: logscan.Tail(e.log.Path(), engine.TailLines),
+		LogTail: logscan.Tail(e.LogPath(), engine.TailLines),
 	}
 	switch {
 	case f.Exit != nil:
@@ -443,7 +331,7 @@ func (e *execInstance) failure(op string, cause error, format string, args ...an
 	case f.Exit == nil && op == "become ready":
 		ctx, cancel := context.WithTimeout(context.Background(), callLimit)
 		defer cancel()
-		if why := e.in.deaf(ctx, e.reach); why != "" {
+		if why := e.in.deaf(ctx, e.at); why != "" {
 			f.Reason += "; " + why
 		}
 	}
@@ -472,16 +360,18 @@ func (e *execInstance) Output(ctx context.Context, argv ...string) ([]byte, erro
 	return []byte(rest), nil
 }
 
+// PeakMemory implements engine.Instance: the resident sets of all processes of
+// the launch, as they are when the engine is ready and before it is stopped, or
+// the most that one of them ever held where that is more.
+func (e *execInstance) PeakMemory() int64 { return e.peak.Load() }
+
 // sampleMemory raises the peak. Each look starts a shell in the container, which
 // must not disturb what is measured: so there is one when the engine is ready,
 // and one before it is stopped.
 func (e *execInstance) sampleMemory() {
 	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
 	defer cancel()
-	now := e.in.memory(ctx, e.session)
-	for peak := e.peak.Load(); now > peak && !e.peak.CompareAndSwap(peak, now); {
-		peak = e.peak.Load()
-	}
+	e.peak.Raise(e.in.memory(ctx, e.session))
 }
 
 // Stop implements engine.Instance. The container itself goes on running.
@@ -560,11 +450,8 @@ func (e *execInstance) close() error {
 	e.end()
 	e.stream.Close()
 	<-e.drained
-	e.log.Close()
-	if e.out != nil {
-		e.out.Close()
-	}
-	e.reach.release()
+	e.output.close()
+	e.at.release()
 	return nil
 }
 

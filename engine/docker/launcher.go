@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -56,7 +55,6 @@ var _ interface {
 func (l Launcher) Launch(ctx context.Context, spec engine.Spec, launch engine.Launch) (engine.Instance, error) {
 	inst, failure := l.launch(ctx, spec, launch)
 	if failure != nil {
-		failure.Op = "start"
 		return nil, failure
 	}
 	return inst, nil
@@ -64,39 +62,39 @@ func (l Launcher) Launch(ctx context.Context, spec engine.Spec, launch engine.La
 
 func (l Launcher) launch(ctx context.Context, spec engine.Spec, launch engine.Launch) (*instance, *engine.Failure) {
 	if err := ctx.Err(); err != nil {
-		return nil, failed(err, "it was cancelled before it began")
+		return nil, engine.StartFailure(err, "it was cancelled before it began")
 	}
 	kind, failure := spec.Prepare()
 	if failure != nil {
 		return nil, failure
 	}
-	if launch.ID == "" || launch.Owner == "" {
-		return nil, failed(nil, "the launch has no ID or no owner, by which its container is found again")
+	if failure := launch.Check(); failure != nil {
+		return nil, failure
 	}
 	if spec.Docker == nil {
-		return nil, failed(nil, "the plan has no docker block for it")
+		return nil, engine.StartFailure(nil, "the plan has no docker block for it")
 	}
 	ref := imageOf(spec, kind)
 	if ref == "" {
-		return nil, failed(nil, "no image is named: set image in the docker block")
+		return nil, engine.StartFailure(nil, "no image is named: set image in the docker block")
 	}
 	d, err := Connect(ctx, spec.Docker.Host, spec.Docker.Context)
 	if err != nil {
-		return nil, failed(err, "%v", err)
+		return nil, engine.StartFailure(err, "%v", err)
 	}
 	if l.Remember != nil {
 		if err := l.Remember(d); err != nil {
-			return nil, failed(err, "the daemon %s cannot be noted as used: %v", d.Name, err)
+			return nil, engine.StartFailure(err, "the daemon %s cannot be noted as used: %v", d.Name, err)
 		}
 	}
 	info, err := l.Fetched.image(ctx, d, ref, spec.Docker.Pull, l.Progress)
 	forget(d, ref)
 	if err != nil {
-		return nil, failed(err, "%v", err)
+		return nil, engine.StartFailure(err, "%v", err)
 	}
 	at, err := d.portsFor(ctx, spec, kind)
 	if err != nil {
-		return nil, failed(err, "%v", err)
+		return nil, engine.StartFailure(err, "%v", err)
 	}
 	inst, failure := l.start(ctx, d, spec, kind, launch, info, at)
 	if failure != nil {
@@ -113,7 +111,7 @@ func (l Launcher) start(ctx context.Context, d *Daemon, spec engine.Spec, kind k
 	ref := imageOf(spec, kind)
 	config, host, err := containerOf(spec, launch, ref, at)
 	if err != nil {
-		return nil, failed(err, "%v", err)
+		return nil, engine.StartFailure(err, "%v", err)
 	}
 	name := containerName(launch.ID)
 	created, err := d.ContainerCreate(ctx, config, host, nil, nil, name)
@@ -138,101 +136,141 @@ func (l Launcher) start(ctx context.Context, d *Daemon, spec engine.Spec, kind k
 
 // run starts a created container and begins to follow it.
 func (l Launcher) run(ctx context.Context, d *Daemon, spec engine.Spec, kind kinds.Kind, launch engine.Launch, id, name string, at *ports) (*instance, *engine.Failure) {
-	if err := d.putConfig(ctx, id, spec); err != nil {
-		return nil, failed(err, "its configuration file cannot be copied into the container: %v", err)
+	if err := d.putConfig(ctx, id, spec, "/", configFolder); err != nil {
+		return nil, engine.StartFailure(err, "its configuration file cannot be copied into the container: %v", err)
 	}
-	log, out, err := l.sinks(launch)
-	if err != nil {
-		return nil, failed(err, "its log cannot be written: %v", err)
-	}
-	closeSinks := func() {
-		log.Close()
-		if out != nil {
-			out.Close()
-		}
+	to, failure := openOutput(launch, l.LogLimit)
+	if failure != nil {
+		return nil, failure
 	}
 	attached, err := d.ContainerAttach(ctx, id, container.AttachOptions{Stream: true, Stdout: true, Stderr: true})
 	if err != nil {
-		closeSinks()
+		to.close()
 		return nil, d.startFailed(err)
 	}
-	closeAll := func() {
+	running, failure := d.letRun(ctx, id, launch, at)
+	if failure != nil {
 		attached.Close()
-		closeSinks()
+		to.close()
+		return nil, failure
 	}
-	if err := d.ContainerStart(ctx, id, container.StartOptions{}); err != nil {
-		closeAll()
-		return nil, d.startFailed(err)
+	return &instance{
+		Container: watch(d, id, name, false, to, &attached),
+		serving: serving{spec: spec, kind: kind, at: at, about: map[string]string{
+			"container": name, "docker": d.Name,
+			"resolved_command": strings.Join(append([]string{running.Path}, running.Args...), " "),
+		}},
+	}, nil
+}
+
+// letRun starts a container and finds the way to it.
+func (d *Daemon) letRun(ctx context.Context, id string, launch engine.Launch, at *ports) (container.InspectResponse, *engine.Failure) {
+	err := d.ContainerStart(ctx, id, container.StartOptions{})
+	var running container.InspectResponse
+	if err == nil {
+		running, err = d.ContainerInspect(ctx, id)
 	}
-	running, err := d.ContainerInspect(ctx, id)
 	if err == nil {
 		err = at.published(running)
 	}
 	if err != nil {
-		closeAll()
-		return nil, d.startFailed(err)
+		return running, d.startFailed(err)
 	}
 	if err := at.open(d, launch); err != nil {
-		closeAll()
-		return nil, failed(err, "%v", err)
+		return running, engine.StartFailure(err, "%v", err)
 	}
-	return &instance{
-		Container: watch(d, id, name, false, log, out, &attached), spec: spec, kind: kind, at: at,
-		about: map[string]string{
-			"container": name, "docker": d.Name,
-			"resolved_command": strings.Join(append([]string{running.Path}, running.Args...), " "),
-		},
-	}, nil
+	return running, nil
 }
 
-func (l Launcher) sinks(launch engine.Launch) (log, out *logscan.Sink, err error) {
-	if log, err = logscan.OpenSink(launch.LogPath, l.LogLimit, launch.Evidence); err != nil {
-		return nil, nil, err
-	}
-	if launch.OutPath == "" {
-		return log, nil, nil
-	}
-	if out, err = logscan.OpenSink(launch.OutPath, l.LogLimit, logscan.Evidence{}); err != nil {
-		log.Close()
-	}
-	return log, out, err
+// output is where what an engine prints goes.
+type output struct {
+	log *logscan.Sink
+	out *logscan.Sink // nil where standard output goes into log
 }
 
-// instance is an engine in a container that was made for it.
-type instance struct {
-	*Container
+func openOutput(launch engine.Launch, limit int64) (o output, failure *engine.Failure) {
+	var err error
+	if o.log, err = logscan.OpenSink(launch.LogPath, limit, launch.Evidence); err == nil && launch.OutPath != "" {
+		o.out, err = logscan.OpenSink(launch.OutPath, limit, logscan.Evidence{})
+	}
+	if err != nil {
+		o.close()
+		return o, engine.StartFailure(err, "its log cannot be written: %v", err)
+	}
+	return o, nil
+}
+
+// stdout is where standard output goes.
+func (o output) stdout() *logscan.Sink {
+	if o.out != nil {
+		return o.out
+	}
+	return o.log
+}
+
+// LogPath implements engine.Instance.
+func (o output) LogPath() string { return o.log.Path() }
+
+func (o output) close() {
+	for _, to := range []*logscan.Sink{o.log, o.out} {
+		if to != nil {
+			to.Close()
+		}
+	}
+}
+
+// serving is what was asked of an engine in a container, whoever made that, and
+// the way to it.
+type serving struct {
 	spec    engine.Spec
 	kind    kinds.Kind
 	at      *ports
 	about   map[string]string
 	startup atomic.Int64 // ns, 0 before ready
-	given   atomic.Bool  // the ports were given back
+}
+
+// BaseURL implements engine.Instance.
+func (s *serving) BaseURL() string {
+	if s.at.reach == "" {
+		return ""
+	}
+	return "http://" + s.at.reach
+}
+
+// Access implements engine.Instance.
+func (s *serving) Access() engine.Access { return engine.Access{BaseURL: s.BaseURL()} }
+
+// About implements engine.Instance.
+func (s *serving) About() map[string]string { return maps.Clone(s.about) }
+
+// Startup implements engine.Instance.
+func (s *serving) Startup() time.Duration { return time.Duration(s.startup.Load()) }
+
+// ready waits for an engine that runs.
+func (s *serving) ready(ctx context.Context, of *run, failure func(op string, cause error, format string, args ...any) *engine.Failure) error {
+	took, err := ready.Waiter{
+		Kind: s.kind, Model: s.spec.Model, Access: s.Access(), Started: of.Started, Limit: s.spec.ReadyTimeout,
+		Exited: of.exited, Exit: of.Exit, Failure: failure,
+	}.Wait(ctx)
+	if err == nil {
+		s.startup.CompareAndSwap(0, int64(took))
+	}
+	return err
+}
+
+// instance is an engine in a container that was made for it.
+type instance struct {
+	*Container
+	serving
+	given atomic.Bool // the ports were given back
 }
 
 var _ engine.Instance = (*instance)(nil)
 
-// BaseURL implements engine.Instance.
-func (i *instance) BaseURL() string {
-	if i.at.reach == "" {
-		return ""
-	}
-	return "http://" + i.at.reach
-}
-
-// Access implements engine.Instance.
-func (i *instance) Access() engine.Access { return engine.Access{BaseURL: i.BaseURL()} }
-
-// About implements engine.Instance.
-func (i *instance) About() map[string]string { return maps.Clone(i.about) }
-
 // Ready implements engine.Instance.
 func (i *instance) Ready(ctx context.Context) error {
-	took, err := ready.Waiter{
-		Kind: i.kind, Model: i.spec.Model, Access: i.Access(), Started: i.Started, Limit: i.spec.ReadyTimeout,
-		Exited: i.Exited(), Exit: i.Exit, Failure: i.notReady,
-	}.Wait(ctx)
+	err := i.ready(ctx, &i.run, i.notReady)
 	if err == nil {
-		i.startup.CompareAndSwap(0, int64(took))
 		i.lookAtMemory(ctx.Done())
 	}
 	return err
@@ -246,9 +284,6 @@ func (i *instance) notReady(op string, cause error, format string, args ...any) 
 	return i.Failure(op, cause, "%s", reason)
 }
 
-// Startup implements engine.Instance.
-func (i *instance) Startup() time.Duration { return time.Duration(i.startup.Load()) }
-
 // Stop implements engine.Instance.
 func (i *instance) Stop(ctx context.Context) error {
 	err := i.Container.Stop(ctx, i.spec.StopGrace)
@@ -259,7 +294,7 @@ func (i *instance) Stop(ctx context.Context) error {
 }
 
 // configFolder is where a configuration file lies in the container.
-const configFolder = "/etc/mxflow"
+const configFolder = "etc/mxflow"
 
 // containerOf says in docker's terms what a Spec asks for.
 func containerOf(spec engine.Spec, launch engine.Launch, ref string, at *ports) (*container.Config, *container.HostConfig, error) {
@@ -270,11 +305,7 @@ func containerOf(spec engine.Spec, launch engine.Launch, ref string, at *ports) 
 			wrong = append(wrong, err)
 		}
 	}
-	replace := []string{"{config}", configFolder + "/" + spec.ConfigName}
-	if at.inside != 0 {
-		replace = append(replace, "{port}", strconv.Itoa(at.inside))
-	}
-	expand := strings.NewReplacer(replace...).Replace
+	expand := inContainer(spec, at)
 	command, err := expanded(spec.Command, expand)
 	note(err)
 	entrypoint, err := expanded(d.Entrypoint, expand)
@@ -318,6 +349,11 @@ func containerOf(spec engine.Spec, launch engine.Launch, ref string, at *ports) 
 	return config, host, nil
 }
 
+// inContainer fills in placeholders with what is so in a container of its own.
+func inContainer(spec engine.Spec, at *ports) func(string) string {
+	return engine.Placeholders(at.inside, "/"+configFolder+"/"+spec.ConfigName)
+}
+
 func expanded(argv []string, expand func(string) string) ([]string, error) {
 	var out []string
 	for _, arg := range argv {
@@ -338,13 +374,11 @@ func containerEnv(spec engine.Spec, launch engine.Launch, at *ports, expand func
 			env = append(env, name)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(spec.Env)) {
-		value := spec.Env[name]
-		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(value, "\x00") {
-			return nil, fmt.Errorf("%q cannot be the name of an environment variable, or its value cannot be set", name)
-		}
-		env = append(env, name+"="+expand(value))
+	own, err := spec.Environ(expand)
+	if err != nil {
+		return nil, err
 	}
+	env = append(env, own...)
 	// The owner's mark is left out: by it engine.Sweep ends processes one by one,
 	// and a container goes as a whole, by its labels.
 	env = append(env, "MXFLOW_LAUNCH="+launch.ID)
@@ -354,21 +388,20 @@ func containerEnv(spec engine.Spec, launch engine.Launch, at *ports, expand func
 	return env, nil
 }
 
-// putConfig copies the configuration file into a container that does not run
-// yet. Any user in there may read it.
-func (d *Daemon) putConfig(ctx context.Context, id string, spec engine.Spec) error {
+// putConfig copies the configuration file, where there is one, into a new folder
+// of a container. Any user in there may read it.
+func (d *Daemon) putConfig(ctx context.Context, id string, spec engine.Spec, parent, folder string) error {
 	if len(spec.Config) == 0 {
 		return nil
 	}
 	if spec.ConfigName == "" || strings.ContainsAny(spec.ConfigName, "/\x00") {
-		return fmt.Errorf("%q is no file name", spec.ConfigName)
+		return fmt.Errorf("%q cannot be the name of a file", spec.ConfigName)
 	}
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)
-	folder := strings.TrimPrefix(configFolder, "/") + "/"
-	err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: folder, Mode: 0o755})
+	err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: folder + "/", Mode: 0o755})
 	if err == nil {
-		err = w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: folder + spec.ConfigName, Mode: 0o644, Size: int64(len(spec.Config))})
+		err = w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: folder + "/" + spec.ConfigName, Mode: 0o644, Size: int64(len(spec.Config))})
 	}
 	if err == nil {
 		_, err = w.Write(spec.Config)
@@ -379,7 +412,7 @@ func (d *Daemon) putConfig(ctx context.Context, id string, spec engine.Spec) err
 	if err != nil {
 		return err
 	}
-	return d.CopyToContainer(ctx, id, "/", &buf, container.CopyToContainerOptions{})
+	return d.CopyToContainer(ctx, id, parent, &buf, container.CopyToContainerOptions{})
 }
 
 // imageOf is the image that a Spec asks for, or else its kind.
@@ -400,10 +433,6 @@ func containerName(launch string) string {
 		return '-'
 	}, launch)
 	return "mxflow-" + safe[:min(len(safe), 80)] + "-" + strings.ToLower(rand.Text()[:6])
-}
-
-func failed(err error, format string, args ...any) *engine.Failure {
-	return &engine.Failure{Op: "start", Reason: fmt.Sprintf(format, args...), Err: err}
 }
 
 // The labels on everything that mxflow starts in docker. All four together say
@@ -460,13 +489,13 @@ var refusals = []struct {
 // startFailed explains why a container was not made or did not start.
 func (d *Daemon) startFailed(err error) *engine.Failure {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return failed(err, "it was cancelled while its container started")
+		return engine.StartFailure(err, "it was cancelled while its container started")
 	}
 	text := strings.Join(strings.Fields(err.Error()), " ")
 	for _, r := range refusals {
 		if at := r.says.FindStringSubmatchIndex(text); at != nil {
-			return failed(err, "%s (docker says: %s)", r.says.ExpandString(nil, r.hint, text, at), text)
+			return engine.StartFailure(err, "%s (docker says: %s)", r.says.ExpandString(nil, r.hint, text, at), text)
 		}
 	}
-	return failed(err, "docker refuses to start its container: %s", text)
+	return engine.StartFailure(err, "docker refuses to start its container: %s", text)
 }

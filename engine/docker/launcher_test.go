@@ -285,7 +285,7 @@ func TestRefusals(t *testing.T) {
 		},
 		"name of a config file": {
 			func(s *engine.Spec) { s.Config, s.ConfigName = []byte("x"), "../x" },
-			[]string{`"../x" is no file name`},
+			[]string{`"../x" cannot be the name of a file`},
 		},
 		"no daemon": {
 			func(s *engine.Spec) { s.Docker.Host = "unix://" + filepath.Join(t.TempDir(), "docker.sock") },

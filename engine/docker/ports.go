@@ -30,7 +30,9 @@ type ports struct {
 	// needs not be.
 	publish string
 	// reach is where requests go: host:port.
-	reach  string
+	reach string
+	// shared says that the container has the network of its machine.
+	shared bool
 	tunnel *tunnel
 	give   func()
 }

@@ -125,7 +125,7 @@ func (p *project) putConfig(ctx context.Context, spec engine.Spec) error {
 	if err != nil {
 		return err
 	}
-	if err := p.d.putConfig(ctx, made.ID, spec); err != nil {
+	if err := p.d.putConfig(ctx, made.ID, spec, "/", configFolder); err != nil {
 		return fmt.Errorf("its configuration file cannot be copied into the container: %w", err)
 	}
 	return nil
@@ -184,11 +184,7 @@ func (p *project) override(ctx context.Context, spec engine.Spec, at *ports) err
 	if p.service().PullPolicy == "always" {
 		s.PullPolicy = "if_not_present" // it was pulled before
 	}
-	replace := []string{"{config}", configFolder + "/" + spec.ConfigName}
-	if at.inside != 0 {
-		replace = append(replace, "{port}", strconv.Itoa(at.inside))
-	}
-	expand := strings.NewReplacer(replace...).Replace
+	expand := inContainer(spec, at)
 	env, err := containerEnv(spec, p.launch, at, expand)
 	if err != nil {
 		return err

@@ -354,52 +354,32 @@ func parseListening(text string) map[int][]netip.Addr {
 
 // deaf explains why an engine that runs cannot be asked: it listens where nobody
 // outside the container gets to. Empty where that is not so.
-func (s *shell) deaf(ctx context.Context, r reach) string {
-	if r.port == 0 || r.hostNetwork {
+func (s *shell) deaf(ctx context.Context, p *ports) string {
+	if p.inside == 0 || p.shared {
 		return ""
 	}
 	busy, err := s.listening(ctx)
 	if err != nil {
 		return ""
 	}
-	at := busy[r.port]
+	at := busy[p.inside]
 	for _, ip := range at {
 		if !ip.IsLoopback() {
 			return ""
 		}
 	}
 	if len(at) > 0 {
-		return fmt.Sprintf("it listens on %s:%d inside the container alone, which cannot be reached from outside: let it listen on 0.0.0.0 (--host 0.0.0.0)", at[0], r.port)
+		return fmt.Sprintf("it listens on %s:%d inside the container alone, which cannot be reached from outside: let it listen on 0.0.0.0 (--host 0.0.0.0)", at[0], p.inside)
 	}
 	var others []string
 	for _, port := range slices.Sorted(maps.Keys(busy)) {
 		others = append(others, strconv.Itoa(port))
 	}
 	if len(others) == 0 {
-		return fmt.Sprintf("nothing listens on port %d in the container", r.port)
+		return fmt.Sprintf("nothing listens on port %d in the container", p.inside)
 	}
 	return fmt.Sprintf("nothing listens on port %d in the container, only on %s: pass {port} to the command, or name the port in the exec block",
-		r.port, strings.Join(others, ", "))
-}
-
-// reach is how requests get to an engine in a container that others made.
-type reach struct {
-	// port is the one to listen on inside the container, 0 for none.
-	port int
-	// address is where requests go: host:port.
-	address     string
-	hostNetwork bool
-	tunnel      *tunnel
-	give        func()
-}
-
-func (r reach) release() {
-	if r.tunnel != nil {
-		r.tunnel.close()
-	}
-	if r.give != nil {
-		r.give()
-	}
+		p.inside, strings.Join(others, ", "))
 }
 
 // execPorts are the ports of containers that launches hold, as "id:port": an
@@ -427,8 +407,8 @@ func holdPort(id string, port int) (release func(), ok bool) {
 // reach chooses the port and the way to it: a port that the plan names, else one
 // that the container publishes, else any free one where the container's network
 // can be reached from here.
-func (s *shell) reach(ctx context.Context, port int, kind kinds.Kind, l engine.Launch) (reach, error) {
-	none := reach{}
+func (s *shell) reach(ctx context.Context, port int, kind kinds.Kind, l engine.Launch) (*ports, error) {
+	none := &ports{}
 	if len(kind.Ready) == 0 && port == 0 {
 		return none, nil // no server
 	}
@@ -440,10 +420,9 @@ func (s *shell) reach(ctx context.Context, port int, kind kinds.Kind, l engine.L
 	if err != nil {
 		return none, fmt.Errorf("what listens in container %q cannot be found out: %w", s.name, err)
 	}
-	named := port != 0
 	var candidates []int
 	switch published := publishedPorts(home); {
-	case named:
+	case port != 0:
 		candidates = []int{port}
 	case slices.Contains(published, kind.Port):
 		candidates = []int{kind.Port}
@@ -461,24 +440,20 @@ func (s *shell) reach(ctx context.Context, port int, kind kinds.Kind, l engine.L
 				p, s.name, s.name)
 			continue
 		}
-		r := reach{port: p, hostNetwork: networkMode(home) == "host"}
-		if r.address, err = s.way(ctx, home, p); err != nil {
+		way := &ports{inside: p, shared: networkMode(home) == "host"}
+		if way.reach, err = s.way(ctx, home, p); err != nil {
 			return none, err
 		}
 		var ok bool
-		if r.give, ok = holdPort(home.ID, p); !ok {
+		if way.give, ok = holdPort(home.ID, p); !ok {
 			taken = fmt.Sprintf("port %d of container %q is used by another launch: launch one engine at a time there, or name another port in the exec block", p, s.name)
 			continue
 		}
-		if s.d.end.scheme() != "ssh" {
-			return r, nil
-		}
-		if r.tunnel, err = openTunnel(s.d, r.address, l); err != nil {
-			r.give()
+		if err := way.open(s.d, l); err != nil {
+			way.release()
 			return none, err
 		}
-		r.address = r.tunnel.local
-		return r, nil
+		return way, nil
 	}
 	return none, errors.New(taken)
 }

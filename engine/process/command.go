@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,37 +38,27 @@ func command(spec engine.Spec, l engine.Launch, port int) (*exec.Cmd, *engine.Fa
 	if len(spec.Command) == 0 || spec.Command[0] == "" {
 		return nil, engine.StartFailure(nil, "it has no command")
 	}
-	if l.ID == "" || l.Owner == "" {
-		return nil, engine.StartFailure(nil, "the launch has no ID or no owner, by which its processes are found again")
+	if failure := l.Check(); failure != nil {
+		return nil, failure
 	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, engine.StartFailure(err, "the path of the running program is unknown: %v", err)
 	}
-	replace := []string{"{mxflow}", self}
-	if port != 0 {
-		replace = append(replace, "{port}", strconv.Itoa(port))
-	}
 	config, failure := writeConfig(spec, l)
 	if failure != nil {
 		return nil, failure
 	}
-	if config != "" {
-		replace = append(replace, "{config}", config)
-	}
-	expand := strings.NewReplacer(replace...).Replace
-
+	expand := engine.Placeholders(port, config, "{mxflow}", self)
 	var argv []string
 	for _, arg := range spec.Command {
 		argv = append(argv, expand(arg))
 	}
-	env := append(inherited(spec.Unset), envNoClobber+"=1")
-	for _, key := range slices.Sorted(maps.Keys(spec.Env)) {
-		if key == "" || strings.ContainsAny(key, "=\x00") || strings.Contains(spec.Env[key], "\x00") {
-			return nil, engine.StartFailure(nil, "%q cannot be the name of an environment variable, or its value cannot be set", key)
-		}
-		env = append(env, key+"="+expand(spec.Env[key]))
+	own, err := spec.Environ(expand)
+	if err != nil {
+		return nil, engine.StartFailure(err, "%v", err)
 	}
+	env := append(append(inherited(spec.Unset), envNoClobber+"=1"), own...)
 	// Last, because the last one wins: no plan may take the marks off.
 	env = append(env, envOwner+"="+l.Owner, envLaunch+"="+l.ID)
 	if port != 0 {
@@ -277,12 +266,11 @@ func Restart(ctx context.Context, spec engine.Spec, l engine.Launch) *engine.Fai
 		return failure
 	}
 	env := inherited(append([]string{envOwner, envLaunch, envPort}, spec.Unset...))
-	for _, name := range slices.Sorted(maps.Keys(spec.Env)) {
-		if name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(spec.Env[name], "\x00") {
-			return engine.StartFailure(nil, "%q cannot be the name of an environment variable, or its value cannot be set", name)
-		}
-		env = append(env, name+"="+spec.Env[name])
+	own, err := spec.Environ(func(value string) string { return value })
+	if err != nil {
+		return engine.StartFailure(err, "%v", err)
 	}
+	env = append(env, own...)
 	path, failure := findProgram(argv[0], spec.Dir, env)
 	if failure != nil {
 		failure.Reason = "its restart command: " + failure.Reason

@@ -57,7 +57,7 @@ type process struct {
 	endWait chan struct{} // closed to end the watch
 
 	startup atomic.Int64 // ns, 0 before ready
-	peak    atomic.Int64 // bytes
+	peak    engine.Peak  // bytes
 
 	stopper engine.Stopper
 }
@@ -284,13 +284,7 @@ func (p *process) watch() {
 
 // sampleMemory raises the peak; search looks for new processes first.
 func (p *process) sampleMemory(search bool) {
-	now := p.family.memory(search)
-	for {
-		peak := p.peak.Load()
-		if now <= peak || p.peak.CompareAndSwap(peak, now) {
-			return
-		}
-	}
+	p.peak.Raise(p.family.memory(search))
 }
 
 const aCommand = "command" // Failure.Of
