@@ -88,9 +88,3 @@ var givenAttrs = []plans.Attr{
 	{Name: "accepted", Type: plans.Bool, Doc: "Whether it entered the stack. Without it, whether the verdict is `pass`."},
 	{Name: "noise", Type: noiseRecords, Doc: "Launch noise that was recorded before, as in `{ \"chat.tg\" = { sd = 0.004, df = 9 } }`: the standard deviation of the logs of launches. From 8 degrees of freedom on, rules are looked at from 3 launches."},
 }
-
-var (
-	caseFileSchema = caseFileDoc.Schema()
-	caseSchema     = caseDoc.Schema()
-	givenSchema    = givenDoc.Schema()
-)

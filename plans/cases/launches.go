@@ -120,16 +120,18 @@ func (l *caseLoader) decodeMeasurement(f *eval.Body, p eval.Pair, in *plans.Inpu
 			}
 			m.by, _ = l.numberIn(e.V, e.At, e.Key, unit)
 		case e.Key == "spread":
-			if n, ok := eval.AsNumber(f.Scope.Report, e.V, e.At, "spread", 0, 10); ok {
-				m.spread = &n
+			if n, ok := l.Scalar(plans.Attr{Name: e.Key, Type: plans.Number, MinSet: true, Max: 10}, e.V, e.At); ok {
+				spread := n.(float64)
+				m.spread = &spread
 			}
 		case e.Key == "launches":
-			if n, ok := eval.AsWhole(f.Scope.Report, e.V, e.At, "launches", 1, mostGiven); ok {
-				m.launches = &n
+			if n, ok := l.Scalar(plans.Attr{Name: e.Key, Type: plans.Int, Min: 1, MinSet: true, Max: mostGiven}, e.V, e.At); ok {
+				launches := int(n.(float64))
+				m.launches = &launches
 			}
 		case e.Key == "requests":
-			if n, ok := eval.AsWhole(f.Scope.Report, e.V, e.At, "requests", 1, plans.MaxRequests); ok {
-				m.requests = n
+			if n, ok := l.Scalar(plans.Attr{Name: e.Key, Type: plans.Int, Min: 1, MinSet: true, Max: plans.MaxRequests}, e.V, e.At); ok {
+				m.requests = int(n.(float64))
 			}
 		default:
 			names := append(append([]string(nil), armNames...), append(madeFrom, "spread", "launches", "requests")...)

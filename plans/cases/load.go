@@ -98,7 +98,7 @@ func (c *caseLoader) file(name string, text []byte) {
 	if s.Body == nil || lang.BrokenSyntax(diags) {
 		return
 	}
-	content := c.Content(s.Body, caseFileSchema, "a file of cases")
+	content := c.Content(s.Body, c.Schema(caseFileDoc), "a file of cases")
 	for _, b := range content.Blocks {
 		if made := c.decodeCase(b); made != nil {
 			c.cases = append(c.cases, made)
@@ -120,7 +120,7 @@ func internalMistake(p any) string {
 func (l *caseLoader) decodeCase(b *hcl.Block) *Case {
 	name := b.Labels[0]
 	l.checkCaseName(b, name)
-	f := l.Fields(b, caseSchema, fmt.Sprintf("case %q", name))
+	f := l.Fields(b, caseDoc)
 	c := &Case{Name: name, Given: map[string]*GivenFeature{}, Range: lang.RangeOf(b.DefRange)}
 	rules, visible, own := l.subject(f, c)
 	if rules == nil {
@@ -219,7 +219,7 @@ func (l *caseLoader) gateReads(ph *plans.Phase) []*plans.Feature {
 
 // decodeChosen reads which alternative should win.
 func (l *caseLoader) decodeChosen(f *eval.Body, c *Case) string {
-	value := f.Text("expect_chosen", "")
+	value := f.Text("expect_chosen")
 	if f.Absent("expect_chosen") {
 		return ""
 	}
@@ -287,7 +287,7 @@ func (l *caseLoader) decodeNamed(b *hcl.Block, c *Case, visible []*plans.Feature
 		l.Fail(b.DefRange, "duplicate-name", "Duplicate given", "It is said already what was measured of %s. Write it in one place.", name)
 		return
 	}
-	c.Given[name] = l.decodeGiven(l.Fields(b, givenSchema, fmt.Sprintf("given %q", name)), ft, c.Feature != "")
+	c.Given[name] = l.decodeGiven(l.Fields(b, givenDoc), ft, c.Feature != "")
 }
 
 func namesOf(list []*plans.Feature) (names []string) {
@@ -320,7 +320,7 @@ func (l *caseLoader) decodeGiven(f *eval.Body, ft *plans.Feature, decided bool) 
 		}
 	}
 	g.Verdict = verdict.Verdict(l.verdictWord(f, "verdict"))
-	g.Accepted = f.Truth("accepted", g.Verdict == verdict.Pass)
+	g.Accepted = f.Truth("accepted") || f.Absent("accepted") && g.Verdict == verdict.Pass
 	if !f.Absent("accepted") && g.Accepted && g.Verdict != verdict.Pass {
 		l.Fail(f.At("accepted"), "given-twice", "Accepted without a pass", `A feature enters the stack when it passes. Add verdict = "pass".`)
 	}
@@ -343,7 +343,7 @@ func (l *caseLoader) decodeLevels(f *eval.Body, ft *plans.Feature) map[string]ve
 		l.Fail(at, "not-measured", "Level not in the protocol", "Protocol %q of feature %q has no level %q.%s", ft.Protocol, ft.Name, name, l.DidYouMean(name, order))
 		return true
 	}
-	if name := f.Text("broken", ""); name != "" && !unknown(f.At("broken"), name) {
+	if name := f.Text("broken"); name != "" && !unknown(f.At("broken"), name) {
 		v := verdict.Pass
 		for _, level := range order {
 			if level == name {
@@ -410,15 +410,9 @@ func (l *caseLoader) decodeKnobs(f *eval.Body, g *GivenFeature) {
 			continue
 		}
 		name, ok := l.AsText(p.V, p.At, "The value of knob "+lang.Quoted(p.Key))
-		if ok && k.Value(name) == nil {
-			var known []string
-			for _, v := range k.Values {
-				known = append(known, v.Name)
-			}
-			l.Fail(p.At, "unknown-knob-value", "Unknown knob value", "Knob %q has no value %q.%s", p.Key, name, l.DidYouMean(name, known))
-			continue
+		if ok && load.KnobValue(l.Scope, k, name, p.At) != nil {
+			g.Knobs[p.Key] = name
 		}
-		g.Knobs[p.Key] = name
 	}
 }
 
@@ -471,7 +465,7 @@ func (l *caseLoader) decodeNoise(f *eval.Body, g *GivenFeature, ft *plans.Featur
 		var has [2]bool
 		entries, ok := l.entries(p, "noise", "{ sd = 0.004, df = 9 }")
 		for _, e := range entries {
-			least, most := 1e-9, 10.0
+			most := 10.0
 			into, i := &n.SD, 0
 			switch e.Key {
 			case "df":
@@ -481,7 +475,10 @@ func (l *caseLoader) decodeNoise(f *eval.Body, g *GivenFeature, ft *plans.Featur
 				l.Fail(e.KeyAt, "unknown-reference", "Unknown name in noise", "noise has sd, the standard deviation of the logs of launches, and df, its degrees of freedom; there is no %q.", e.Key)
 				continue
 			}
-			*into, has[i] = eval.AsNumber(f.Scope.Report, e.V, e.At, e.Key, least, most)
+			var v any
+			if v, has[i] = l.Scalar(plans.Attr{Name: e.Key, Type: plans.Number, Min: 1e-9, MinSet: true, Max: most}, e.V, e.At); has[i] {
+				*into = v.(float64)
+			}
 		}
 		if !has[0] || !has[1] {
 			if ok && len(entries) < 2 {

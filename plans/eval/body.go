@@ -2,9 +2,9 @@ package eval
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -26,20 +26,39 @@ type Body struct {
 	Def    hcl.Range
 	Attrs  hcl.Attributes
 	Blocks hcl.Blocks
+	// doc describes what may stand in it.
+	doc *lang.BlockDoc
 	// values are the attributes evaluated so far.
 	values map[string]cty.Value
-	// Secret are the attributes that may be secret.
-	Secret map[string]bool
 }
 
-// Fields opens the body of b.
-func (l *Scope) Fields(b *hcl.Block, schema *hcl.BodySchema, what string) *Body {
-	content := l.Content(b.Body, schema, what)
-	return &Body{
-		Scope: l, What: what, Def: b.DefRange,
-		Attrs: content.Attributes, Blocks: content.Blocks,
-		values: map[string]cty.Value{}, Secret: maps.Clone(l.Programs[b.Type]),
+// Fields opens the body of b, in which there may be what doc describes.
+func (l *Scope) Fields(b *hcl.Block, doc *lang.BlockDoc) *Body {
+	what := b.Type
+	for _, label := range b.Labels {
+		what += " " + strconv.Quote(label)
 	}
+	content := l.Content(b.Body, l.Schema(doc), what)
+	return &Body{
+		Scope: l, What: what, Def: b.DefRange, doc: doc,
+		Attrs: content.Attributes, Blocks: content.Blocks, values: map[string]cty.Value{},
+	}
+}
+
+// Schema is a description in HCL's terms, made once a load.
+func (l *Scope) Schema(doc *lang.BlockDoc) *hcl.BodySchema {
+	if l.schemas[doc] == nil {
+		l.schemas[doc] = doc.Schema()
+	}
+	return l.schemas[doc]
+}
+
+// attr describes an attribute.
+func (f *Body) attr(name string) *plans.Attr {
+	if a := f.doc.Attr(name); a != nil {
+		return a
+	}
+	return &plans.Attr{Name: name, Type: plans.Anything}
 }
 
 // Content applies a schema; where something does not belong, the message ends
@@ -113,7 +132,7 @@ func (f *Body) evaluate(name string, expr hcl.Expression) cty.Value {
 	v, ok := f.Scope.Marked(expr)
 	switch {
 	case !ok:
-	case f.Secret[name]:
+	case f.attr(name).Program:
 		v, _ = f.Scope.Private(v, expr.Range())
 	default:
 		v, _ = f.Scope.public(v, expr.Range(), name)
@@ -139,22 +158,7 @@ func (f *Body) Absent(name string) bool {
 }
 
 func (f *Body) WrongType(name, want string, v cty.Value) {
-	f.Scope.Fail(f.At(name), "wrong-type", "Wrong type for "+name, "%s takes %s; this is %s.", name, want, lang.Describe(v))
-}
-
-func (f *Body) Text(name, fallback string) string {
-	v, ok := f.Value(name)
-	if !ok {
-		return fallback
-	}
-	if v.Type() == cty.String {
-		return v.AsString()
-	}
-	if s, ok := f.Scope.Unwrapped(v, f.At(name)); ok {
-		return s
-	}
-	f.WrongType(name, "text in quotes", v)
-	return fallback
+	f.Scope.WrongType(f.At(name), name, want, v)
 }
 
 // NeedText is text that has to be there and has to say something.
@@ -164,42 +168,11 @@ func (f *Body) NeedText(name, why string) string { return f.NeedTextAs("empty-va
 func (f *Body) NeedTextAs(code, name, why string) string {
 	f.Required(name, why)
 	v, ok := f.Value(name)
-	s := f.Text(name, "")
+	s := f.Text(name)
 	if ok && v.Type() == cty.String && strings.TrimSpace(s) == "" {
 		f.Scope.Fail(f.At(name), code, "Empty "+name, "%s needs %s: %s", f.What, name, why)
 	}
 	return s
-}
-
-func (f *Body) OneOf(name, fallback string, options ...string) string {
-	s := f.Text(name, fallback)
-	for _, o := range options {
-		if s == o {
-			return s
-		}
-	}
-	f.Scope.Fail(f.At(name), "invalid-value", "Invalid "+name, "%s is one of %s; this is %q.", name, plans.OrList(options), s)
-	return fallback
-}
-
-// Choice is oneOf for an attribute without a default: empty where it is absent.
-func (f *Body) Choice(name string, options ...string) string {
-	if f.Absent(name) {
-		return ""
-	}
-	return f.OneOf(name, options[0], options...)
-}
-
-func (f *Body) Truth(name string, fallback bool) bool {
-	v, ok := f.Value(name)
-	if !ok {
-		return fallback
-	}
-	if v.Type() != cty.Bool {
-		f.WrongType(name, "true or false", v)
-		return fallback
-	}
-	return v.True()
 }
 
 // misspelt is what the parsers say of a name that is nearly another one.
@@ -240,7 +213,7 @@ func (l *Scope) meant(body hcl.Body, schema *hcl.BodySchema, content *hcl.BodyCo
 // has none of.
 func (l *Scope) doubtMissing(schema *hcl.BodySchema, content *hcl.BodyContent, said hcl.Diagnostics) {
 	unknown := slices.ContainsFunc(said, func(d *hcl.Diagnostic) bool { return lang.CodeOf(d) == "unknown-block" })
-	if !unknown || schema != l.Whole {
+	if !unknown || l.Whole == nil || schema != l.Schema(l.Whole) {
 		return
 	}
 	have := content.Blocks.ByType()

@@ -34,10 +34,10 @@ type Scope struct {
 	// Before is asked before an expression is evaluated that uses names, and may
 	// bring them into scope; false where it cannot.
 	Before func(uses []hcl.Traversal) bool
-	// Programs are the attributes that only a program gets to see, by block type.
-	Programs map[string]map[string]bool
-	// Whole is the schema of a plan as a whole.
-	Whole *hcl.BodySchema
+	// Whole describes a plan as a whole.
+	Whole *lang.BlockDoc
+	// schemas are descriptions in HCL's terms.
+	schemas map[*lang.BlockDoc]*hcl.BodySchema
 
 	Ctx     *hcl.EvalContext
 	Secrets secrets
@@ -64,7 +64,7 @@ func NewScope(path string) *Scope {
 			"var": cty.EmptyObjectVal, "local": cty.EmptyObjectVal,
 			"baseline": lang.Reference("baseline", "", ""), "accepted": lang.Reference("accepted", "", ""),
 		}},
-		Sizes: map[string]int{},
+		Sizes: map[string]int{}, schemas: map[*lang.BlockDoc]*hcl.BodySchema{},
 	}
 	l.callable = l.Functions()
 	l.Ctx.Functions = l.callable

@@ -3,13 +3,16 @@ package eval
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
+	"strconv"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
@@ -166,71 +169,128 @@ func (f *Body) Pairs(name string) []Pair {
 	return pairs
 }
 
-func (f *Body) Number(name string, fallback, least, most float64) float64 {
+// Text is an attribute of one text; its default where it is absent or wrong.
+func (f *Body) Text(name string) string { return scalar[string](f, name) }
+
+// Truth is an attribute that is true or false.
+func (f *Body) Truth(name string) bool { return scalar[bool](f, name) }
+
+// Number is an attribute of one number.
+func (f *Body) Number(name string) float64 { return scalar[float64](f, name) }
+
+// Whole is an attribute of one whole number.
+func (f *Body) Whole(name string) int { return int(scalar[float64](f, name)) }
+
+// Duration is an attribute of one duration.
+func (f *Body) Duration(name string) time.Duration { return scalar[time.Duration](f, name) }
+
+func scalar[T any](f *Body, name string) T {
+	a := f.attr(name)
 	if v, ok := f.Value(name); ok {
-		if n, ok := AsNumber(f.Scope.Report, v, f.At(name), name, least, most); ok {
-			return n
+		if value, ok := f.Scope.Scalar(*a, v, f.At(name)); ok {
+			return value.(T)
 		}
 	}
-	return fallback
+	fallback := a.Default
+	if text, ok := fallback.(string); ok && a.Type == plans.Duration {
+		fallback, _ = time.ParseDuration(text)
+	}
+	value, _ := fallback.(T)
+	return value
 }
 
-// AsNumber is a value as a number within bounds; what is wrong with it is reported.
-func AsNumber(r *lang.Report, v cty.Value, at hcl.Range, name string, least, most float64) (float64, bool) {
-	if v.IsNull() || v.Type() != cty.Number {
-		r.Fail(at, "wrong-type", "Wrong type for "+name, "%s takes a number; this is %s.", name, lang.Describe(v))
-		return 0, false
+// scalars are the types of attributes of one value: what they are called in messages,
+// and what they are to the evaluator.
+var scalars = map[plans.AttrType]struct {
+	words string
+	ty    cty.Type
+}{
+	plans.String:   {"text in quotes", cty.String},
+	plans.RuleText: {"text in quotes", cty.String},
+	plans.Bool:     {"true or false", cty.Bool},
+	plans.Number:   {"a number", cty.Number},
+	plans.Int:      {"a whole number", cty.Number},
+	plans.Duration: {`a duration in quotes, such as "30s" or "15m"`, cty.String},
+}
+
+// Scalar is a value as an attribute of one value takes it: a string, a bool, a
+// float64 or a time.Duration. What is wrong with it is reported.
+func (l *Scope) Scalar(a plans.Attr, v cty.Value, at hcl.Range) (any, bool) {
+	want := scalars[a.Type]
+	if s, ok := l.Unwrapped(v, at); ok && want.ty == cty.String {
+		v = cty.StringVal(s)
+	}
+	if v.IsNull() || v.Type() != want.ty {
+		l.WrongType(at, a.Name, want.words, v)
+		return nil, false
+	}
+	switch a.Type {
+	case plans.Duration:
+		d, err := time.ParseDuration(v.AsString())
+		if err != nil || d <= 0 {
+			l.Fail(at, "invalid-duration", "Invalid duration", `%s takes a positive duration such as "90s", "15m" or "1h30m"; this is %q.`, a.Name, v.AsString())
+			return nil, false
+		}
+		return d, true
+	case plans.String, plans.RuleText:
+		s := v.AsString()
+		if len(a.OneOf) > 0 && !slices.Contains(a.OneOf, s) {
+			l.Fail(at, "invalid-value", "Invalid "+a.Name, "%s is one of %s; this is %q.%s", a.Name, plans.OrList(a.OneOf), s, lang.DidYouMean(s, a.OneOf))
+			return nil, false
+		}
+		return s, true
+	case plans.Bool:
+		return v.True(), true
 	}
 	n, _ := v.AsBigFloat().Float64()
-	if n < least || n > most {
-		r.Fail(at, "invalid-value", "Invalid "+name, "%s is between %v and %v; this is %v.", name, least, most, n)
-		return 0, false
+	if whole := n == math.Trunc(n) && math.Abs(n) <= 1<<53; a.Type == plans.Int && !whole || a.MinSet && n < a.Min || a.Max != 0 && n > a.Max {
+		l.Fail(at, "invalid-value", "Invalid "+a.Name, "%s is %s%s; this is %v.", a.Name, want.words, bounds(a), n)
+		return nil, false
 	}
 	return n, true
 }
 
-func (f *Body) Whole(name string, fallback, least, most int) int {
-	if v, ok := f.Value(name); ok {
-		if n, ok := AsWhole(f.Scope.Report, v, f.At(name), name, least, most); ok {
-			return n
-		}
+// bounds says between which numbers an attribute is.
+func bounds(a plans.Attr) string {
+	text := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+	switch {
+	case a.MinSet && a.Max != 0:
+		return " between " + text(a.Min) + " and " + text(a.Max)
+	case a.MinSet:
+		return ", " + text(a.Min) + " or more"
+	case a.Max != 0:
+		return ", " + text(a.Max) + " or less"
 	}
-	return fallback
+	return ""
 }
 
-// AsWhole is AsNumber for whole numbers.
-func AsWhole(r *lang.Report, v cty.Value, at hcl.Range, name string, least, most int) (int, bool) {
-	if v.IsNull() || v.Type() != cty.Number {
-		r.Fail(at, "wrong-type", "Wrong type for "+name, "%s takes a whole number; this is %s.", name, lang.Describe(v))
-		return 0, false
-	}
-	n, _ := v.AsBigFloat().Float64()
-	if n != math.Trunc(n) || n < float64(least) || n > float64(most) {
-		r.Fail(at, "invalid-value", "Invalid "+name, "%s is a whole number between %d and %d; this is %v.", name, least, most, n)
-		return 0, false
-	}
-	return int(n), true
+// WrongType reports a value of another type than name takes.
+func (l *Scope) WrongType(at hcl.Range, name, want string, v cty.Value) {
+	l.Fail(at, "wrong-type", "Wrong type for "+name, "%s takes %s; this is %s.", name, want, lang.Describe(v))
 }
 
 // maxElements bounds lists of numbers: each element makes cells.
 const maxElements = 64
 
 // Wholes is one whole number, or a list of different ones.
-func (f *Body) Wholes(name string, least, most int) (ns []int, list bool) {
-	return oneOrMany(f, name, "a whole number", func(v cty.Value, at hcl.Range) (int, bool) {
-		return AsWhole(f.Scope.Report, v, at, name, least, most)
-	})
-}
+func (f *Body) Wholes(name string) (ns []int, list bool) { return oneOrMany[int](f, name, plans.Int) }
 
-// Numbers is wholes for numbers that may have a fraction.
-func (f *Body) Numbers(name string, least, most float64) (ns []float64, list bool) {
-	return oneOrMany(f, name, "a number", func(v cty.Value, at hcl.Range) (float64, bool) {
-		return AsNumber(f.Scope.Report, v, at, name, least, most)
-	})
+// Numbers is Wholes for numbers that may have a fraction.
+func (f *Body) Numbers(name string) (ns []float64, list bool) {
+	return oneOrMany[float64](f, name, plans.Number)
 }
 
 // oneOrMany reads one number, or a list of different ones.
-func oneOrMany[T int | float64](f *Body, name, kind string, read func(cty.Value, hcl.Range) (T, bool)) (ns []T, list bool) {
+func oneOrMany[T int | float64](f *Body, name string, ty plans.AttrType) (ns []T, list bool) {
+	a := *f.attr(name)
+	a.Type = ty
+	read := func(v cty.Value, at hcl.Range) (T, bool) {
+		n, ok := f.Scope.Scalar(a, v, at)
+		if !ok {
+			return 0, false
+		}
+		return T(n.(float64)), true
+	}
 	v, ok := f.Value(name)
 	if !ok {
 		return nil, false
@@ -245,7 +305,7 @@ func oneOrMany[T int | float64](f *Body, name, kind string, read func(cty.Value,
 	elems, ok := Elements(f.Attrs[name].Expr, v)
 	switch {
 	case !ok:
-		f.WrongType(name, kind+", or a list of them", v)
+		f.WrongType(name, scalars[ty].words+", or a list of them", v)
 		return nil, false
 	case len(elems) == 0:
 		f.Scope.Fail(f.At(name), "empty-value", "Empty "+name, "The list is empty. Give it at least one number.")
@@ -265,31 +325,6 @@ func oneOrMany[T int | float64](f *Body, name, kind string, read func(cty.Value,
 		}
 	}
 	return ns, true
-}
-
-func (f *Body) Duration(name string, fallback time.Duration) time.Duration {
-	v, ok := f.Value(name)
-	if !ok {
-		return fallback
-	}
-	d, ok := f.Scope.AsDuration(v, f.At(name), name)
-	if !ok {
-		return fallback
-	}
-	return d
-}
-
-func (l *Scope) AsDuration(v cty.Value, at hcl.Range, name string) (time.Duration, bool) {
-	if v.Type() != cty.String || v.IsNull() {
-		l.Fail(at, "wrong-type", "Wrong type for "+name, `%s takes a duration in quotes, such as "30s" or "15m"; this is %s.`, name, lang.Describe(v))
-		return 0, false
-	}
-	d, err := time.ParseDuration(v.AsString())
-	if err != nil || d <= 0 {
-		l.Fail(at, "invalid-duration", "Invalid duration", `%s takes a positive duration such as "90s", "15m" or "1h30m"; this is %q.`, name, v.AsString())
-		return 0, false
-	}
-	return d, true
 }
 
 // ValueAt is the expression of a map's value where it is written out, for the

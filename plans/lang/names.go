@@ -69,6 +69,18 @@ func (l *Report) CheckName(b *hcl.Block, label int, use NameUse) {
 	}
 }
 
+// Twice reports a block whose name another block of its type has here; lines are those
+// of the blocks so far.
+func (l *Report) Twice(lines map[string]int, b *hcl.Block, label int) bool {
+	name := b.Labels[label]
+	if line := lines[name]; line > 0 {
+		l.Fail(b.LabelRanges[label], "duplicate-name", "Duplicate "+b.Type, "There is a %s %q already, on line %d. Rename or remove one.", b.Type, name, line)
+		return true
+	}
+	lines[name] = b.DefRange.Start.Line
+	return false
+}
+
 // DidYouMean is a sentence with the name closest to what was written, to be put
 // behind a full stop; empty where none is close.
 func DidYouMean(given string, candidates []string) string {

@@ -3,7 +3,6 @@ package load
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -19,8 +18,8 @@ import (
 // kinds declare.
 type bodies struct {
 	*eval.Scope
-	// schemas are those in HCL's terms, each made once.
-	schemas map[string]*hcl.BodySchema
+	// docs describe those blocks, each made once.
+	docs map[string]*lang.BlockDoc
 }
 
 // decodeAttr reads one declared attribute as plain data. When it reports false
@@ -31,17 +30,9 @@ func (bs *bodies) decodeAttr(a plans.Attr, v cty.Value, expr hcl.Expression) (an
 	case plans.String, plans.Bool, plans.Number, plans.Int, plans.Duration:
 		return bs.decodeScalar(a, v, at)
 	case plans.Ints:
-		if v.Type() == cty.Number {
-			n, ok := bs.decodeScalar(withType(a, plans.Int), v, at)
-			return []any{n}, ok
-		}
-		return bs.decodeList(withType(a, plans.Int), v, expr, "an integer, or a list of integers")
+		return bs.decodeNumbers(withType(a, plans.Int), v, expr, "an integer, or a list of integers")
 	case plans.Numbers:
-		if v.Type() == cty.Number {
-			n, ok := bs.decodeScalar(withType(a, plans.Number), v, at)
-			return []any{n}, ok
-		}
-		return bs.decodeList(withType(a, plans.Number), v, expr, "a number, or a list of numbers")
+		return bs.decodeNumbers(withType(a, plans.Number), v, expr, "a number, or a list of numbers")
 	case plans.Strings:
 		return bs.decodeList(withType(a, plans.String), v, expr, `a list, such as ["one", "two"]`)
 	case plans.Refs:
@@ -52,7 +43,7 @@ func (bs *bodies) decodeAttr(a plans.Attr, v cty.Value, expr hcl.Expression) (an
 	case plans.Map:
 		pairs, ok := bs.Pairs(expr, v)
 		if !ok {
-			bs.mismatch(a, at, `a map, such as { name = "value" }`, v)
+			bs.WrongType(at, a.Name, `a map, such as { name = "value" }`, v)
 			return nil, false
 		}
 		m := map[string]any{}
@@ -70,50 +61,21 @@ func withType(a plans.Attr, ty plans.AttrType) plans.Attr {
 	return a
 }
 
-func (bs *bodies) mismatch(a plans.Attr, at hcl.Range, want string, v cty.Value) {
-	bs.Fail(at, "wrong-type", "Wrong type for "+a.Name, "%s takes %s; this is %s.", a.Name, want, lang.Describe(v))
+func (bs *bodies) decodeScalar(a plans.Attr, v cty.Value, at hcl.Range) (any, bool) {
+	value, ok := bs.Scalar(a, v, at)
+	if d, is := value.(time.Duration); is {
+		return d.String(), ok
+	}
+	return value, ok
 }
 
-func (bs *bodies) decodeScalar(a plans.Attr, v cty.Value, at hcl.Range) (any, bool) {
-	want := map[plans.AttrType]cty.Type{plans.String: cty.String, plans.Bool: cty.Bool, plans.Number: cty.Number, plans.Int: cty.Number, plans.Duration: cty.String}[a.Type]
-	words := map[plans.AttrType]string{
-		plans.String: "text in quotes", plans.Bool: "true or false", plans.Number: "a number", plans.Int: "a whole number",
-		plans.Duration: `a duration in quotes, such as "30s" or "15m"`,
-	}[a.Type]
-	if s, ok := bs.Unwrapped(v, at); ok && want == cty.String {
-		v = cty.StringVal(s)
+// decodeNumbers reads one number, which is a list of one, or a list.
+func (bs *bodies) decodeNumbers(a plans.Attr, v cty.Value, expr hcl.Expression, want string) (any, bool) {
+	if v.Type() == cty.Number {
+		n, ok := bs.decodeScalar(a, v, expr.Range())
+		return []any{n}, ok
 	}
-	if v.IsNull() || v.Type() != want {
-		bs.mismatch(a, at, words, v)
-		return nil, false
-	}
-	switch a.Type {
-	case plans.Duration:
-		d, ok := bs.AsDuration(v, at, a.Name)
-		return d.String(), ok
-	case plans.String:
-		s := v.AsString()
-		if len(a.OneOf) > 0 && !slices.Contains(a.OneOf, s) {
-			bs.Fail(at, "invalid-value", "Invalid "+a.Name, "%s is one of %s; this is %q.%s", a.Name, plans.OrList(a.OneOf), s, bs.DidYouMean(s, a.OneOf))
-			return nil, false
-		}
-		return s, true
-	case plans.Bool:
-		return v.True(), true
-	}
-	n, _ := v.AsBigFloat().Float64()
-	switch {
-	case a.Type == plans.Int && (n != math.Trunc(n) || math.Abs(n) > 1<<53):
-		bs.Fail(at, "invalid-value", "Invalid "+a.Name, "%s is a whole number; this is %v.", a.Name, n)
-		return nil, false
-	case a.MinSet && n < a.Min:
-		bs.Fail(at, "invalid-value", "Invalid "+a.Name, "%s is at least %v; this is %v.", a.Name, a.Min, n)
-		return nil, false
-	case a.Max != 0 && n > a.Max:
-		bs.Fail(at, "invalid-value", "Invalid "+a.Name, "%s is at most %v; this is %v.", a.Name, a.Max, n)
-		return nil, false
-	}
-	return n, true
+	return bs.decodeList(a, v, expr, want)
 }
 
 // decodeList reads a list whose elements are scalars or references.
@@ -123,7 +85,7 @@ func (bs *bodies) decodeList(a plans.Attr, v cty.Value, expr hcl.Expression, wan
 		elems, ok = eval.References(expr, v)
 	}
 	if !ok {
-		bs.mismatch(a, expr.Range(), want, v)
+		bs.WrongType(expr.Range(), a.Name, want, v)
 		return nil, false
 	}
 	if len(elems) == 0 && a.Required {
@@ -158,8 +120,8 @@ func (bs *bodies) decodeList(a plans.Attr, v cty.Value, expr hcl.Expression, wan
 }
 
 // decodeBlock reads the body of a level or step by its declared schema.
-func (bs *bodies) decodeBlock(b *hcl.Block, schema plans.Schema, what string) *plans.Block {
-	block := bs.decodeBody(b, b.Labels[0], schema, what)
+func (bs *bodies) decodeBlock(b *hcl.Block, schema plans.Schema) *plans.Block {
+	block := bs.decodeBody(b, b.Labels[0], schema)
 	if len(b.Labels) > 1 {
 		block.Name = b.Labels[1]
 	}
@@ -167,8 +129,8 @@ func (bs *bodies) decodeBlock(b *hcl.Block, schema plans.Schema, what string) *p
 }
 
 // decodeBody reads the body of a block of that kind.
-func (bs *bodies) decodeBody(b *hcl.Block, kind string, schema plans.Schema, what string) *plans.Block {
-	f := bs.Fields(b, bs.bodySchema(b.Type, kind, schema), what)
+func (bs *bodies) decodeBody(b *hcl.Block, kind string, schema plans.Schema) *plans.Block {
+	f := bs.Fields(b, bs.schemaDoc(b.Type, kind, schema))
 	block := &plans.Block{Kind: kind, Attrs: map[string]any{}, Range: lang.RangeOf(b.DefRange), Written: map[string]bool{}}
 	for name := range f.Attrs {
 		block.Written[name] = true
@@ -177,10 +139,7 @@ func (bs *bodies) decodeBody(b *hcl.Block, kind string, schema plans.Schema, wha
 	// doubtful is set where an attribute depends on something that has been
 	// found wrong elsewhere.
 	doubtful := false
-	f.Secret = map[string]bool{}
 	for _, a := range schema.Attrs {
-		// What is written freely goes to a program; words to choose from do not.
-		f.Secret[a.Name] = (a.Type == plans.String || a.Type == plans.Strings || a.Type == plans.Map) && len(a.OneOf) == 0
 		if a.Type == plans.Refs || a.Type == plans.Reference {
 			f.ReadReferences(a.Name)
 		}
@@ -208,18 +167,18 @@ func (bs *bodies) decodeBody(b *hcl.Block, kind string, schema plans.Schema, wha
 	return block
 }
 
-// bodySchema is a declared schema in HCL's terms, made once for each kind.
-func (bs *bodies) bodySchema(block, kind string, schema plans.Schema) *hcl.BodySchema {
+// schemaDoc describes the body of a block of that kind, made once.
+func (bs *bodies) schemaDoc(block, kind string, schema plans.Schema) *lang.BlockDoc {
 	key := block + " " + kind
-	if s := bs.schemas[key]; s != nil {
-		return s
+	if bs.docs[key] == nil {
+		d := &lang.BlockDoc{Type: block, Attrs: slices.Clone(schema.Attrs)}
+		for i, a := range d.Attrs {
+			// What is written freely goes to a program; words to choose from do not.
+			d.Attrs[i].Program = (a.Type == plans.String || a.Type == plans.Strings || a.Type == plans.Map) && len(a.OneOf) == 0
+		}
+		bs.docs[key] = d
 	}
-	s := &hcl.BodySchema{}
-	for _, a := range schema.Attrs {
-		s.Attributes = append(s.Attributes, hcl.AttributeSchema{Name: a.Name})
-	}
-	bs.schemas[key] = s
-	return s
+	return bs.docs[key]
 }
 
 // plainDefault is a default in the form that a plan's own value would have,
@@ -246,13 +205,13 @@ func plainDefault(a plans.Attr) any {
 	return plain
 }
 
-// partSchema is what d and parts accept together, in HCL's terms.
-func (bs *bodies) partSchema(d *lang.BlockDoc, parts map[string]plans.Part) *hcl.BodySchema {
+// withParts is what d and parts accept together, made once.
+func (bs *bodies) withParts(d *lang.BlockDoc, parts map[string]plans.Part) *lang.BlockDoc {
 	key := "with parts " + d.Type
-	if bs.schemas[key] == nil {
-		bs.schemas[key] = d.WithParts(parts).Schema()
+	if bs.docs[key] == nil {
+		bs.docs[key] = d.WithParts(parts)
 	}
-	return bs.schemas[key]
+	return bs.docs[key]
 }
 
 // decodeParts reads the declared blocks in f, by kind, in the order of the plan.
@@ -264,9 +223,10 @@ func (bs *bodies) decodeParts(f *eval.Body, parts map[string]plans.Part) map[str
 		if !ok {
 			continue
 		}
-		what := b.Type
+		what, name := b.Type, ""
 		if part.Label != "" {
-			what = fmt.Sprintf("%s %q", b.Type, b.Labels[0])
+			name = b.Labels[0]
+			what = fmt.Sprintf("%s %q", b.Type, name)
 			bs.CheckName(b, 0, lang.InRules)
 		}
 		if line := lines[what]; line > 0 {
@@ -274,18 +234,12 @@ func (bs *bodies) decodeParts(f *eval.Body, parts map[string]plans.Part) map[str
 			continue
 		}
 		lines[what] = b.DefRange.Start.Line
+		block := bs.decodeBody(b, b.Type, part.Schema)
+		block.Name = name
 		if out == nil {
 			out = map[string][]*plans.Block{}
 		}
-		out[b.Type] = append(out[b.Type], bs.decodePart(b, part, what))
+		out[b.Type] = append(out[b.Type], block)
 	}
 	return out
-}
-
-func (bs *bodies) decodePart(b *hcl.Block, part plans.Part, what string) *plans.Block {
-	block := bs.decodeBody(b, b.Type, part.Schema, what)
-	if part.Label != "" {
-		block.Name = b.Labels[0]
-	}
-	return block
 }

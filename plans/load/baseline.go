@@ -27,15 +27,13 @@ var baselineDoc = &lang.BlockDoc{
 }`,
 }
 
-var baselineSchema = baselineDoc.Schema()
-
 func (l *loader) decodeBaseline(blocks hcl.Blocks) {
 	b := l.Single(blocks)
 	if b == nil {
 		l.checks.protocolsInDoubt = true
 		return
 	}
-	f := l.Fields(b, baselineSchema, "baseline")
+	f := l.Fields(b, baselineDoc)
 	f.Required("engine", "the engine that everything is compared on, such as engine.kind.name.")
 	f.Required("protocol", "the tests it goes through, such as protocol.name.")
 	base := &plans.Baseline{Range: lang.RangeOf(b.DefRange)}

@@ -34,8 +34,6 @@ var decisionDoc = &lang.BlockDoc{
 }`,
 }
 
-var decisionSchema = decisionDoc.Schema()
-
 func (l *loader) decodeDecision(blocks hcl.Blocks) {
 	d := l.plan.Decision
 	b := l.Single(blocks)
@@ -43,11 +41,11 @@ func (l *loader) decodeDecision(blocks hcl.Blocks) {
 		return
 	}
 	before := len(l.Diags)
-	f := l.Fields(b, decisionSchema, "decision")
-	d.FalsePass = f.Number("false_pass", d.FalsePass, leastRate, mostRate)
-	d.FalseFail = f.Number("false_fail", d.FalseFail, leastRate, mostRate)
+	f := l.Fields(b, decisionDoc)
+	d.FalsePass = f.Number("false_pass")
+	d.FalseFail = f.Number("false_fail")
 	d.Min, d.Max = decodeBounds(f, "launches", d.Min, d.Max)
-	d.Interactions = f.Truth("interactions", d.Interactions)
+	d.Interactions = f.Truth("interactions")
 	if len(l.Diags) > before || l.reg.Decision == nil {
 		return
 	}
@@ -87,8 +85,8 @@ func decodeBounds(f *eval.Body, name string, least, most int) (int, int) {
 	for _, p := range pairs {
 		switch p.Key {
 		case "min", "max":
-			if n, ok := eval.AsWhole(f.Scope.Report, p.V, p.At, name+"."+p.Key, 1, mostLaunches); ok {
-				written[p.Key] = n
+			if n, ok := f.Scope.Scalar(plans.Attr{Name: name + "." + p.Key, Type: plans.Int, Min: 1, MinSet: true, Max: mostLaunches}, p.V, p.At); ok {
+				written[p.Key] = int(n.(float64))
 			}
 		default:
 			f.Scope.Fail(p.KeyAt, "unknown-bound", "Unknown bound", "%s has min and max, and no %q.%s", name, p.Key, f.Scope.DidYouMean(p.Key, []string{"min", "max"}))

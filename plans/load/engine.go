@@ -1,8 +1,6 @@
 package load
 
 import (
-	"fmt"
-
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/mxflow/mxflow/plans"
@@ -83,18 +81,12 @@ type engineDecoder struct {
 	unknown []unknownSetting
 }
 
-var (
-	processSchema = processDoc.Schema()
-	readySchema   = readyDoc.Schema()
-	stopSchema    = stopDoc.Schema()
-)
-
 func (d *engineDecoder) decode(b *hcl.Block) {
 	kind, known := d.reg.Engines[b.Labels[0]]
-	f := d.Fields(b, d.partSchema(engineDoc, d.reg.EngineParts), fmt.Sprintf("engine %q %q", b.Labels[0], b.Labels[1]))
+	f := d.Fields(b, d.withParts(engineDoc, d.reg.EngineParts))
 	e := &plans.Engine{
 		Kind: b.Labels[0], Name: b.Labels[1], Range: lang.RangeOf(b.DefRange),
-		Model: f.Text("model", ""), Args: f.Texts("args"),
+		Model: f.Text("model"), Args: f.Texts("args"),
 	}
 	e.Env = f.TextMap("env")
 	e.Parts = d.decodeParts(f, d.reg.EngineParts)
@@ -107,9 +99,9 @@ func (d *engineDecoder) decode(b *hcl.Block) {
 	}
 	e.Launch = d.launcherOf(f, e)
 	if p != nil {
-		pf := d.Fields(p, processSchema, "process")
+		pf := d.Fields(p, processDoc)
 		pf.Required("command", `the argument vector that starts it, such as ["vllm", "serve", "--port", "{port}"].`)
-		e.Process = &plans.Process{Command: pf.Texts("command"), Dir: pf.Text("dir", ""), Port: pf.Whole("port", 0, 1, 65535)}
+		e.Process = &plans.Process{Command: pf.Texts("command"), Dir: pf.Text("dir"), Port: pf.Whole("port")}
 		if v, ok := pf.Value("command"); ok && v.CanIterateElements() && v.LengthInt() == 0 {
 			d.Fail(pf.At("command"), "empty-value", "Empty command", "Name at least the program to run.")
 		}
@@ -117,11 +109,11 @@ func (d *engineDecoder) decode(b *hcl.Block) {
 		d.Fail(b.DefRange, "missing-block", "Missing process block", `An engine of kind %q does not say by itself how it is started. Add: process { command = ["program", "--port", "{port}"] }, or one of %s.`, e.Kind, plans.OrList(d.launchers()))
 	}
 	if r := f.Single("ready"); r != nil {
-		rf := d.Fields(r, readySchema, "ready")
-		e.ReadyTimeout, e.FirstTimeout = rf.Duration("timeout", 0), rf.Duration("first_timeout", 0)
+		rf := d.Fields(r, readyDoc)
+		e.ReadyTimeout, e.FirstTimeout = rf.Duration("timeout"), rf.Duration("first_timeout")
 	}
 	if s := f.Single("stop"); s != nil {
-		e.StopGrace = d.Fields(s, stopSchema, "stop").Duration("grace", 0)
+		e.StopGrace = d.Fields(s, stopDoc).Duration("grace")
 	}
 	if known && kind.Check != nil {
 		d.checkEngine(f, e, kind)

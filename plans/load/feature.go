@@ -45,14 +45,12 @@ var featureDoc = &lang.BlockDoc{
 }`,
 }
 
-var featureSchema = featureDoc.Schema()
-
 func (l *loader) decodeFeature(fb *featureBlock, ph *plans.Phase) *plans.Feature {
 	b := fb.Block
-	f := l.Fields(b, featureSchema, fmt.Sprintf("feature %q", b.Labels[0]))
+	f := l.Fields(b, featureDoc)
 	ft := &plans.Feature{
-		Name: b.Labels[0], Phase: ph.Name, Summary: f.Text("summary", ""),
-		Priority: f.Whole("priority", 0, 0, math.MaxInt32), Range: lang.RangeOf(b.DefRange),
+		Name: b.Labels[0], Phase: ph.Name, Summary: f.Text("summary"),
+		Priority: f.Whole("priority"), Range: lang.RangeOf(b.DefRange),
 	}
 	if ft.Name == string(plans.OnBaseline) || ft.Name == string(plans.OnAccepted) {
 		l.Fail(b.DefRange, "invalid-name", "Reserved name", "%q is what builds_on calls another parent. Choose another name for this feature.", ft.Name)
@@ -183,10 +181,6 @@ func decodeAlternatives(s *eval.Scope, p eval.Pair, k *plans.Knob, at map[string
 		return nil, false
 	}
 	complete = true
-	var known []string
-	for _, v := range k.Values {
-		known = append(known, v.Name)
-	}
 	for _, e := range elems {
 		name, ok := s.AsText(e.V, e.At, "Each value of knob "+lang.Quoted(p.Key))
 		_, twice := at[name]
@@ -194,9 +188,8 @@ func decodeAlternatives(s *eval.Scope, p eval.Pair, k *plans.Knob, at map[string
 		case !ok:
 			complete = false
 			continue
-		case k.Value(name) == nil:
+		case KnobValue(s, k, name, e.At) == nil:
 			complete = false
-			s.Fail(e.At, "unknown-knob-value", "Unknown knob value", "Knob %q has no value %q.%s", p.Key, name, s.DidYouMean(name, known))
 			continue
 		case twice:
 			complete = false
@@ -240,8 +233,6 @@ var confirmDoc = &lang.BlockDoc{
 }`,
 }
 
-var confirmSchema = confirmDoc.Schema()
-
 // confirmNote is where a confirmation is written.
 type confirmNote struct {
 	confirm *plans.Feature
@@ -253,7 +244,7 @@ func decodeConfirm(f *eval.Body, ft *plans.Feature, notes *featureNotes) {
 	names := map[string]int{}
 	lines := map[string]int{}
 	for _, b := range f.Blocks.OfType("confirm") {
-		cf := f.Scope.Fields(b, confirmSchema, "confirm")
+		cf := f.Scope.Fields(b, confirmDoc)
 		cf.Required("engine", "the engine to repeat the criteria on, such as engine.vllm.production.")
 		accept := confirmedCriteria(cf, ft)
 		r := cf.Ref("engine", "engine")
@@ -381,21 +372,14 @@ var criterionDoc = &lang.BlockDoc{
 }`,
 }
 
-var criterionSchema = criterionDoc.Schema()
-
 func decodeCriteria(f *eval.Body) (criteria []*plans.Rule) {
 	lines := map[string]int{}
 	for _, b := range f.Blocks.OfType("criterion") {
-		name := b.Labels[0]
 		f.Scope.CheckName(b, 0, lang.InRules)
-		cf := f.Scope.Fields(b, criterionSchema, fmt.Sprintf("criterion %q", name))
-		rule := decodeRule(b, cf, "rule")
-		if line := lines[name]; line > 0 {
-			f.Scope.Fail(b.LabelRanges[0], "duplicate-name", "Duplicate criterion", "The feature has a criterion %q already on line %d. Rename or remove one.", name, line)
-			continue
+		cf := f.Scope.Fields(b, criterionDoc)
+		if rule := decodeRule(b, cf, "rule"); !f.Scope.Twice(lines, b, 0) {
+			criteria = append(criteria, rule)
 		}
-		lines[name] = b.DefRange.Start.Line
-		criteria = append(criteria, rule)
 	}
 	if len(criteria) == 0 {
 		f.Scope.Fail(f.Def, "feature-without-criterion", "Feature without criterion", `Nothing would decide whether the port helps. Add: criterion "decode" { rule = "workload.tg.gain >= 0.05" }.`)
@@ -451,7 +435,7 @@ func decodePrefer(f *eval.Body) string {
 	if f.Absent("prefer") {
 		return ""
 	}
-	prefer := f.Text("prefer", "")
+	prefer := f.Text("prefer")
 	if prefer != "" && !rules.MetricForm.MatchString(prefer) {
 		f.Scope.Fail(f.At("prefer"), "invalid-expectation", "Invalid metric address", `%q is no address. Write a workload and a metric, such as "chat.tg".`, prefer)
 		return ""
@@ -474,10 +458,8 @@ var hypothesisDoc = &lang.BlockDoc{
 }`,
 }
 
-var hypothesisSchema = hypothesisDoc.Schema()
-
 func decodeHypothesis(s *eval.Scope, b *hcl.Block) *plans.Hypothesis {
-	f := s.Fields(b, hypothesisSchema, "hypothesis")
+	f := s.Fields(b, hypothesisDoc)
 	h := &plans.Hypothesis{
 		Metric:  f.NeedText("metric", `what is claimed to change, such as "chat.tg".`),
 		Expect:  f.NeedText("expect", `the claim, such as "+10%" or ">= 32".`),

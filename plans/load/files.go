@@ -171,7 +171,7 @@ func (r *reader) circle(path string) string {
 func (r *reader) blocks() (all hcl.Blocks) {
 	for _, name := range r.Order {
 		s := r.Sources[name]
-		content := r.Content(s.Body, rootSchema, "a plan")
+		content := r.Content(s.Body, r.Schema(fileDoc), "a plan")
 		for _, b := range content.Blocks {
 			if b.Type == "plan" && s.From != nil {
 				r.Fail(b.DefRange, "include", "Plan block in an included file", "A plan has one plan block, in the file that is applied. Remove it here, so several plans can include this file.")

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2/ext/dynblock"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
 )
@@ -173,11 +174,11 @@ func (s *settling) count(expr hcl.Expression, outer map[string]cty.Value) (round
 	if !ok {
 		return nil, false
 	}
-	n, ok := eval.AsWhole(s.Report, v, expr.Range(), "count", 0, maxInstances)
+	n, ok := s.Scalar(plans.Attr{Name: "count", Type: plans.Int, MinSet: true, Max: maxInstances}, v, expr.Range())
 	if !ok {
 		return nil, false
 	}
-	for i := range n {
+	for i := range int(n.(float64)) {
 		index := cty.NumberIntVal(int64(i))
 		word := cty.ObjectVal(map[string]cty.Value{"index": index})
 		rounds = append(rounds, repeat{index, withWord(outer, "count", word)})

@@ -2,7 +2,6 @@ package load
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -26,11 +25,9 @@ var importedDoc = &lang.BlockDoc{
 }`,
 }
 
-var importedSchema = importedDoc.Schema()
-
 func decodeImported(s *eval.Scope, p *plans.Plan, b *hcl.Block) {
-	f := s.Fields(b, importedSchema, fmt.Sprintf("imported %q", b.Labels[0]))
-	i := &plans.Imported{Name: b.Labels[0], Summary: f.Text("summary", ""), Range: lang.RangeOf(b.DefRange)}
+	f := s.Fields(b, importedDoc)
+	i := &plans.Imported{Name: b.Labels[0], Summary: f.Text("summary"), Range: lang.RangeOf(b.DefRange)}
 	i.File = f.NeedText("file", "the path of a result file, such as \"results/llama-benchy.json\".")
 	if i.File != "" {
 		if err := read(i, p); err != nil {

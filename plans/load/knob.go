@@ -1,7 +1,6 @@
 package load
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -66,8 +65,6 @@ var knobValueDoc = &lang.BlockDoc{
 }`,
 }
 
-var knobSchema = knobDoc.Schema()
-
 // knobDecoder decodes knobs and what names them.
 type knobDecoder struct {
 	*bodies
@@ -86,28 +83,21 @@ type knobDecoder struct {
 var knobValueName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:+-]{0,63}$`)
 
 func (d *knobDecoder) decode(b *hcl.Block) {
-	f := d.Fields(b, knobSchema, fmt.Sprintf("knob %q", b.Labels[0]))
-	k := &plans.Knob{Name: b.Labels[0], Summary: f.Text("summary", ""), Changes: d.changesOf(f), Range: lang.RangeOf(b.DefRange)}
+	f := d.Fields(b, knobDoc)
+	k := &plans.Knob{Name: b.Labels[0], Summary: f.Text("summary"), Changes: d.changesOf(f), Range: lang.RangeOf(b.DefRange)}
 	lines := map[string]int{}
-	var values []string
 	for _, vb := range f.Blocks {
-		name := vb.Labels[0]
-		v := d.decodeKnobValue(k, vb)
-		if line, twice := lines[name]; twice {
-			d.Fail(vb.LabelRanges[0], "duplicate-name", "Duplicate value", "Knob %q has the value %q already on line %d. Rename or remove one.", k.Name, name, line)
-			continue
+		if v := d.decodeKnobValue(vb); !d.Twice(lines, vb, 0) {
+			k.Values = append(k.Values, v)
 		}
-		lines[name] = vb.DefRange.Start.Line
-		values = append(values, name)
-		k.Values = append(k.Values, v)
 	}
-	if len(values) == 0 {
+	if len(k.Values) == 0 {
 		d.Fail(b.DefRange, "knob-without-values", "Knob without values", `A knob switches between named values. Add: value "on" { env = { … } }, and one for its default.`)
 	}
 	f.Required("default", "the value that the baseline has.")
-	k.Default = f.Text("default", "")
-	if _, ok := f.Value("default"); ok && k.Default != "" && lines[k.Default] == 0 && len(values) > 0 {
-		d.Fail(f.At("default"), "unknown-knob-value", "Unknown knob value", "Knob %q has no value %q.%s", k.Name, k.Default, d.DidYouMean(k.Default, values))
+	k.Default = f.Text("default")
+	if k.Default != "" && len(k.Values) > 0 {
+		KnobValue(d.Scope, k, k.Default, f.At("default"))
 	}
 	if d.First(b) {
 		d.plan.Knobs = append(d.plan.Knobs, k)
@@ -115,13 +105,13 @@ func (d *knobDecoder) decode(b *hcl.Block) {
 	}
 }
 
-func (d *knobDecoder) decodeKnobValue(k *plans.Knob, b *hcl.Block) *plans.KnobValue {
+func (d *knobDecoder) decodeKnobValue(b *hcl.Block) *plans.KnobValue {
 	name := b.Labels[0]
 	if !knobValueName.MatchString(name) {
 		d.Fail(b.LabelRanges[0], "invalid-name", "Invalid value name", "The name of a value has up to 64 letters, digits and the characters _ . : + -, and begins with a letter or digit.")
 	}
-	f := d.Fields(b, d.partSchema(knobValueDoc, d.reg.ValueParts), fmt.Sprintf("value %q", name))
-	v := &plans.KnobValue{Name: name, Args: f.Texts("args"), Command: f.Texts("command"), Image: f.Text("image", ""), Range: lang.RangeOf(b.DefRange)}
+	f := d.Fields(b, d.withParts(knobValueDoc, d.reg.ValueParts))
+	v := &plans.KnobValue{Name: name, Args: f.Texts("args"), Command: f.Texts("command"), Image: f.Text("image"), Range: lang.RangeOf(b.DefRange)}
 	v.Parts = d.decodeParts(f, d.reg.ValueParts)
 	for _, p := range f.Pairs("env") {
 		var text *string
@@ -206,14 +196,14 @@ var evidenceAttrs = []plans.Attr{
 	{Name: "observed", Type: plans.Values, Doc: "Observations with their value, as in `{ moe_kernel = \"marlin\" }`. One that is not observed proves nothing."},
 }
 
-// evidenceSchema knows trace only to say that it comes later.
-var evidenceSchema = &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: "log"}, {Name: "observed"}, {Name: "trace"}}}
+// evidenceDoc knows trace only to say that it comes later.
+var evidenceDoc = &lang.BlockDoc{Attrs: append(slices.Clone(evidenceAttrs), plans.Attr{Name: "trace", Type: plans.Strings})}
 
 func (d *knobDecoder) decodeEvidence(b *hcl.Block) (e plans.Evidence) {
 	if b == nil {
 		return e
 	}
-	f := d.Fields(b, evidenceSchema, b.Type)
+	f := d.Fields(b, evidenceDoc)
 	if a := f.Attrs["trace"]; a != nil {
 		d.Fail(a.NameRange, "evidence-proves-nothing", "Evidence not supported yet", "Only log and observed are supported so far: globs for lines of the engine's log, and what the engine says of itself. Remove trace, and name a log line that proves the same.")
 	}
@@ -298,6 +288,20 @@ func (d *knobDecoder) changesOf(f *eval.Body) []string {
 	return names
 }
 
+// KnobValue is the value that a plan or case names; nil, with a mistake, where the knob
+// does not have it.
+func KnobValue(s *eval.Scope, k *plans.Knob, name string, at hcl.Range) *plans.KnobValue {
+	v := k.Value(name)
+	if v == nil {
+		var names []string
+		for _, v := range k.Values {
+			names = append(names, v.Name)
+		}
+		s.Fail(at, "unknown-knob-value", "Unknown knob value", "Knob %q has no value %q.%s", k.Name, name, s.DidYouMean(name, names))
+	}
+	return v
+}
+
 // decodeSet reads knob = "value" pairs, and returns also where each is written.
 func (d *knobDecoder) decodeSet(f *eval.Body) (set map[string]string, at map[string]hcl.Range) {
 	set, at = map[string]string{}, map[string]hcl.Range{}
@@ -312,13 +316,7 @@ func (d *knobDecoder) decodeSet(f *eval.Body) (set map[string]string, at map[str
 			continue
 		}
 		set[p.Key], at[p.Key] = name, p.At
-		if k.Value(name) == nil {
-			var values []string
-			for _, v := range k.Values {
-				values = append(values, v.Name)
-			}
-			d.Fail(p.At, "unknown-knob-value", "Unknown knob value", "Knob %q has no value %q.%s", p.Key, name, d.DidYouMean(name, values))
-		}
+		KnobValue(d.Scope, k, name, p.At)
 	}
 	if len(set) == 0 {
 		set = nil

@@ -43,19 +43,3 @@ func planBlock(root string) *lang.BlockDoc {
 	}
 	return fileDoc.Block(root)
 }
-
-// programs are the attributes that only a program gets to see, by block type.
-var programs = func() map[string]map[string]bool {
-	all := map[string]map[string]bool{}
-	fileDoc.Walk(func(_ string, d *lang.BlockDoc) {
-		for _, a := range d.Attrs {
-			if a.Program {
-				if all[d.Type] == nil {
-					all[d.Type] = map[string]bool{}
-				}
-				all[d.Type][a.Name] = true
-			}
-		}
-	})
-	return all
-}()

@@ -179,7 +179,7 @@ func newLoader(path string, reg *plans.Registry, opts Options) *loader {
 	scope := eval.NewScope(path)
 	plan := &plans.Plan{File: path, Dir: folderOf(path), Decision: ownDecision()}
 	l := &loader{
-		bodies: &bodies{Scope: scope, schemas: map[string]*hcl.BodySchema{}}, plan: plan, reg: reg, opts: opts,
+		bodies: &bodies{Scope: scope, docs: map[string]*lang.BlockDoc{}}, plan: plan, reg: reg, opts: opts,
 		files:     &reader{Scope: scope},
 		variables: &variables{Scope: scope, plan: plan, opts: opts, declared: map[string]*input{}, given: map[string]*givenValue{}},
 		blocks: &settling{
@@ -192,7 +192,7 @@ func newLoader(path string, reg *plans.Registry, opts Options) *loader {
 	l.knobs = &knobDecoder{bodies: l.bodies, plan: plan, reg: reg, engines: l.engines, byName: map[string]*plans.Knob{}}
 	l.checks = &planCheck{Scope: scope, plan: plan, reg: reg, engines: l.engines, knobs: l.knobs, unproven: opts.Unproven, features: map[string]*featureNotes{}}
 	scope.Inputs.Dir, scope.Inputs.Replays, scope.Inputs.Lookup, scope.Language = plan.Dir, opts.As != nil, l.variables.environment, planBlock
-	scope.Whole, scope.Programs = rootSchema, programs
+	scope.Whole = fileDoc
 	scope.Before = func(uses []hcl.Traversal) bool { return !l.blocks.running || l.blocks.need(uses) }
 	return l
 }

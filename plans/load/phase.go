@@ -1,7 +1,6 @@
 package load
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -49,11 +48,9 @@ var stepDoc = &lang.BlockDoc{
 	Doc:    "Work before the features of the phase, in the order written.",
 }
 
-var phaseSchema = phaseDoc.Schema()
-
 func (l *loader) decodePhase(pb *phaseBlock) {
 	b := pb.block
-	ph := &plans.Phase{Name: b.Labels[0], Summary: pb.Text("summary", ""), Range: lang.RangeOf(b.DefRange)}
+	ph := &plans.Phase{Name: b.Labels[0], Summary: pb.Text("summary"), Range: lang.RangeOf(b.DefRange)}
 	ph.After = l.decodeAfter(ph, pb, "after", nil)
 	ph.AfterDecided = l.decodeAfter(ph, pb, "after_decided", ph.After)
 	ph.Steps = l.decodeSteps(pb.Blocks.OfType("step"))
@@ -97,20 +94,16 @@ func (l *loader) decodeAfter(ph *plans.Phase, pb *phaseBlock, attr string, alrea
 func (l *loader) decodeSteps(blocks hcl.Blocks) (steps []*plans.Block) {
 	lines := map[string]int{}
 	for _, b := range blocks {
-		kind, name := b.Labels[0], b.Labels[1]
+		kind := b.Labels[0]
 		l.CheckName(b, 1, 0)
 		schema, known := l.reg.Steps[kind]
 		if !known {
 			l.Fail(b.LabelRanges[0], "unknown-kind", "Unknown step kind", "There is no step kind %q.%s", kind, l.DidYouMean(kind, lang.KeysOf(l.reg.Steps)))
 			continue
 		}
-		step := l.decodeBlock(b, schema, fmt.Sprintf("step %q %q", kind, name))
-		if line := lines[name]; line > 0 {
-			l.Fail(b.LabelRanges[1], "duplicate-name", "Duplicate step", "The phase has a step %q already on line %d. Rename or remove one.", name, line)
-			continue
+		if step := l.decodeBlock(b, schema); !l.Twice(lines, b, 1) {
+			steps = append(steps, step)
 		}
-		lines[name] = b.DefRange.Start.Line
-		steps = append(steps, step)
 	}
 	return steps
 }
@@ -141,30 +134,22 @@ var ruleDoc = &lang.BlockDoc{
 }`,
 }
 
-var (
-	gateSchema = gateDoc.Schema()
-	ruleSchema = ruleDoc.Schema()
-)
-
 // MaxRuleName is the longest name of a gate's rule, which is a phrase.
 const MaxRuleName = 200
 
 func decodeGate(s *eval.Scope, b *hcl.Block) *plans.Gate {
 	g := &plans.Gate{Range: lang.RangeOf(b.DefRange)}
 	lines := map[string]int{}
-	f := s.Fields(b, gateSchema, "gate")
+	f := s.Fields(b, gateDoc)
 	for _, rb := range f.Blocks {
 		name := rb.Labels[0]
 		if strings.TrimSpace(name) != name || name == "" || len(name) > MaxRuleName || strings.ContainsAny(name, "\n\r") {
 			s.Fail(rb.LabelRanges[0], "invalid-name", "Invalid rule name", "A rule is named by a phrase of one line and up to %d characters, with no space around it.", MaxRuleName)
 		}
-		rule := decodeRule(rb, s.Fields(rb, ruleSchema, fmt.Sprintf("rule %q", name)), "expr")
-		if line := lines[name]; line > 0 {
-			s.Fail(rb.LabelRanges[0], "duplicate-name", "Duplicate rule", "The gate has a rule %q already on line %d. Rename or remove one.", name, line)
-			continue
+		rule := decodeRule(rb, s.Fields(rb, ruleDoc), "expr")
+		if !s.Twice(lines, rb, 0) {
+			g.Rules = append(g.Rules, rule)
 		}
-		lines[name] = rb.DefRange.Start.Line
-		g.Rules = append(g.Rules, rule)
 	}
 	if len(f.Blocks) == 0 {
 		s.Fail(b.DefRange, "gate-without-rules", "Gate without rules", `A gate that asks for nothing would always open. Add: rule "what has to hold" { expr = "…" }.`)

@@ -20,11 +20,6 @@ var planDoc = &lang.BlockDoc{
 }`,
 }
 
-var (
-	rootSchema = fileDoc.Schema()
-	planSchema = planDoc.Schema()
-)
-
 // planName also becomes part of file names, so it keeps to characters that are
 // plain in every file system.
 var planName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
@@ -40,7 +35,7 @@ func decodePlan(s *eval.Scope, p *plans.Plan, blocks hcl.Blocks) {
 	if !planName.MatchString(name) {
 		s.Fail(b.LabelRanges[0], "invalid-name", "Invalid plan name", "A plan's name has up to 64 letters, digits, underscores, hyphens and dots: it becomes part of file names.")
 	}
-	f := s.Fields(b, planSchema, b.Type)
-	p.Name, p.Summary = name, f.Text("summary", "")
+	f := s.Fields(b, planDoc)
+	p.Name, p.Summary = name, f.Text("summary")
 	p.Range = lang.RangeOf(b.DefRange)
 }

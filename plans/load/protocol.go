@@ -1,8 +1,6 @@
 package load
 
 import (
-	"fmt"
-
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/mxflow/mxflow/plans"
@@ -34,12 +32,10 @@ var levelDoc = &lang.BlockDoc{
 	Doc:    "One test level.",
 }
 
-var protocolSchema = protocolDoc.Schema()
-
 func (l *loader) decodeProtocol(b *hcl.Block) {
 	before := len(l.Diags)
 	defer func() { l.checks.protocolsInDoubt = l.checks.protocolsInDoubt || len(l.Diags) > before }()
-	f := l.Fields(b, protocolSchema, fmt.Sprintf("protocol %q", b.Labels[0]))
+	f := l.Fields(b, protocolDoc)
 	p := &plans.Protocol{Name: b.Labels[0], Range: lang.RangeOf(b.DefRange)}
 	lines := map[string]int{}
 	for _, lb := range f.Blocks {
@@ -49,13 +45,9 @@ func (l *loader) decodeProtocol(b *hcl.Block) {
 			l.Fail(lb.LabelRanges[0], "unknown-kind", "Unknown level", "There is no level %q.%s", kind, l.DidYouMean(kind, lang.KeysOf(l.reg.Levels)))
 			continue
 		}
-		level := l.decodeBlock(lb, schema, fmt.Sprintf("level %q", kind))
-		if line := lines[kind]; line > 0 {
-			l.Fail(lb.LabelRanges[0], "duplicate-name", "Duplicate level", "Protocol %q has a level %q already on line %d. Merge them.", p.Name, kind, line)
-			continue
+		if level := l.decodeBlock(lb, schema); !l.Twice(lines, lb, 0) {
+			p.Levels = append(p.Levels, level)
 		}
-		lines[kind] = lb.DefRange.Start.Line
-		p.Levels = append(p.Levels, level)
 	}
 	if len(f.Blocks) == 0 {
 		l.Fail(b.DefRange, "protocol-without-levels", "Protocol without levels", `A protocol is the tests that a variant goes through, in order. Add at least one: level "smoke" { … }.`)

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"fmt"
 	"slices"
 	"sort"
 	"strings"
@@ -313,12 +312,12 @@ func (s *settling) openPhase(i *eval.Instance) {
 	b := i.Block
 	ph := &phaseBlock{block: b}
 	s.phases[i] = ph
-	if text := s.Sources[b.DefRange.Filename]; text != nil && text.Dynamic && !s.expand(b.Body, phaseSchema) {
+	if text := s.Sources[b.DefRange.Filename]; text != nil && text.Dynamic && !s.expand(b.Body, s.Schema(phaseDoc)) {
 		s.Doubt("feature")
-		ph.Body = s.Fields(&hcl.Block{Type: b.Type, Labels: b.Labels, DefRange: b.DefRange, Body: hcl.EmptyBody()}, phaseSchema, "phase")
+		ph.Body = s.Fields(&hcl.Block{Type: b.Type, Labels: b.Labels, DefRange: b.DefRange, Body: hcl.EmptyBody()}, phaseDoc)
 		return
 	}
-	ph.Body = s.Fields(b, phaseSchema, fmt.Sprintf("phase %q", b.Labels[0]))
+	ph.Body = s.Fields(b, phaseDoc)
 	for _, fb := range ph.Blocks.OfType("feature") {
 		g := s.Groups.ByKey("feature", fb.Labels[0])
 		if g == nil {

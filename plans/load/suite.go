@@ -1,8 +1,6 @@
 package load
 
 import (
-	"fmt"
-
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/mxflow/mxflow/plans"
@@ -23,13 +21,11 @@ var suiteDoc = &lang.BlockDoc{
 }`,
 }
 
-var suiteSchema = suiteDoc.Schema()
-
 func (l *loader) decodeSuite(b *hcl.Block) {
 	before := len(l.Diags)
 	defer func() { l.checks.protocolsInDoubt = l.checks.protocolsInDoubt || len(l.Diags) > before }()
-	f := l.Fields(b, suiteSchema, fmt.Sprintf("suite %q", b.Labels[0]))
-	s := &plans.Suite{Name: b.Labels[0], Summary: f.Text("summary", ""), Range: lang.RangeOf(b.DefRange)}
+	f := l.Fields(b, suiteDoc)
+	s := &plans.Suite{Name: b.Labels[0], Summary: f.Text("summary"), Range: lang.RangeOf(b.DefRange)}
 	f.Required("workloads", "what is sent, such as [workload.chat].")
 	for _, r := range f.Refs("workloads", "workload") {
 		s.Workloads = append(s.Workloads, r.Key)

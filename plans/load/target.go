@@ -1,8 +1,6 @@
 package load
 
 import (
-	"fmt"
-
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
@@ -29,12 +27,10 @@ var targetDoc = &lang.BlockDoc{
 }`,
 }
 
-var targetSchema = targetDoc.Schema()
-
 func (l *loader) decodeTarget(b *hcl.Block) {
-	f := l.Fields(b, targetSchema, fmt.Sprintf("target %q", b.Labels[0]))
+	f := l.Fields(b, targetDoc)
 	t := &plans.Target{
-		Name: b.Labels[0], Tool: f.Text("tool", ""), Summary: f.Text("summary", ""),
+		Name: b.Labels[0], Tool: f.Text("tool"), Summary: f.Text("summary"),
 		Metrics: map[string]map[string]float64{}, Range: lang.RangeOf(b.DefRange),
 	}
 	f.Required("metrics", "the numbers to beat by workload, such as { chat = { tg = 57.85 } }.")

@@ -38,8 +38,6 @@ var variableDoc = &lang.BlockDoc{
 }`,
 }
 
-var variableSchema = variableDoc.Schema()
-
 // input is a variable in the making.
 type input struct {
 	*plans.Variable
@@ -95,13 +93,13 @@ func (vs *variables) decode(blocks hcl.Blocks) {
 
 // declareVariable reads what a variable is, but not its value.
 func (vs *variables) declareVariable(b *hcl.Block) *input {
-	f := vs.Fields(b, variableSchema, `variable "`+b.Labels[0]+`"`)
+	f := vs.Fields(b, variableDoc)
 	in := &input{
 		Variable: &plans.Variable{
-			Name: b.Labels[0], Description: f.Text("description", ""),
-			Sensitive: f.Truth("sensitive", false), Range: lang.RangeOf(b.DefRange),
+			Name: b.Labels[0], Description: f.Text("description"),
+			Sensitive: f.Truth("sensitive"), Range: lang.RangeOf(b.DefRange),
 		},
-		block: b, fields: f, ty: cty.DynamicPseudoType, nullable: f.Truth("nullable", true), value: cty.DynamicVal, at: b.DefRange,
+		block: b, fields: f, ty: cty.DynamicPseudoType, nullable: f.Truth("nullable"), value: cty.DynamicVal, at: b.DefRange,
 	}
 	vs.Secrets.Marked = vs.Secrets.Marked || in.Sensitive
 	if a := f.Attrs["type"]; a != nil {
@@ -211,12 +209,10 @@ var validationDoc = &lang.BlockDoc{
 }`,
 }
 
-var validationSchema = validationDoc.Schema()
-
 // validate checks a variable's own conditions.
 func (vs *variables) validate(in *input) {
 	for _, b := range in.fields.Blocks.OfType("validation") {
-		f := vs.Fields(b, validationSchema, "validation of variable "+lang.Quoted(in.Name))
+		f := vs.Fields(b, validationDoc)
 		condition, message := f.Attrs["condition"], f.Attrs["error_message"]
 		if condition == nil {
 			vs.Fail(b.DefRange, "missing-attribute", "Missing condition", "A validation says what a good value is: condition = var.%s > 0.", in.Name)

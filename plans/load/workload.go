@@ -32,8 +32,6 @@ var workloadDoc = &lang.BlockDoc{
 }`,
 }
 
-var workloadSchema = workloadDoc.Schema()
-
 // workloadDecoder decodes workloads and knows what they have in common: the files
 // that they send, and how many cells there are.
 type workloadDecoder struct {
@@ -48,8 +46,8 @@ type workloadDecoder struct {
 }
 
 func (ws *workloadDecoder) decode(b *hcl.Block) {
-	f := ws.Fields(b, workloadSchema, fmt.Sprintf("workload %q", b.Labels[0]))
-	w := &plans.Workload{Name: b.Labels[0], Summary: f.Text("summary", ""), Range: lang.RangeOf(b.DefRange)}
+	f := ws.Fields(b, workloadDoc)
+	w := &plans.Workload{Name: b.Labels[0], Summary: f.Text("summary"), Range: lang.RangeOf(b.DefRange)}
 	before := len(ws.Diags)
 	decodePrompts(w, f)
 	w.Data = ws.dataset(f)
@@ -78,10 +76,10 @@ const maxTurns = 1000
 
 // decodePrompts reads how prompts are sent and made.
 func decodePrompts(w *plans.Workload, f *eval.Body) {
-	w.API = f.OneOf("api", "completions", "completions", "chat")
-	w.Prompts = f.OneOf("prompts", "text", "text", "random")
-	w.Turns = f.Whole("turns", 1, 1, maxTurns)
-	w.SystemTokens = f.Whole("system_tokens", 0, 0, plans.MaxTokens)
+	w.API = f.Text("api")
+	w.Prompts = f.Text("prompts")
+	w.Turns = f.Whole("turns")
+	w.SystemTokens = f.Whole("system_tokens")
 }
 
 var lengthAttrs = []plans.Attr{
@@ -116,18 +114,16 @@ func lengthsDoc(word, doc string) *lang.BlockDoc {
 	}
 }
 
-var lengthsSchema = promptLengthsDoc.Schema()
-
 func decodeLengths(w *plans.Workload, f *eval.Body) {
-	w.PromptTokens, w.PromptList = f.Wholes("prompt_tokens", 1, plans.MaxTokens)
-	w.OutputTokens, w.OutputList = f.Wholes("output_tokens", 1, plans.MaxTokens)
+	w.PromptTokens, w.PromptList = f.Wholes("prompt_tokens")
+	w.OutputTokens, w.OutputList = f.Wholes("output_tokens")
 	w.PromptLengths, w.OutputLengths = lengths(f, "prompt_lengths"), lengths(f, "output_lengths")
-	w.Depth, w.DepthList = f.Wholes("depth", 0, plans.MaxTokens)
+	w.Depth, w.DepthList = f.Wholes("depth")
 	if len(w.Depth) == 0 {
 		w.Depth, w.DepthList = []int{0}, false
 	}
-	w.DepthCached = f.Truth("depth_cached", false)
-	w.CountTemplate = f.Truth("count_template", true)
+	w.DepthCached = f.Truth("depth_cached")
+	w.CountTemplate = f.Truth("count_template")
 	oneLength(f, "prompt_tokens", "prompt_lengths", "how many tokens each prompt has, such as 2048.", w.Data != nil)
 	oneLength(f, "output_tokens", "output_lengths", "how many tokens are generated for each request, such as 32.", w.Data != nil)
 	if at := f.Given("prompt_tokens", "prompt_lengths"); w.Data != nil && at != "" {
@@ -151,13 +147,12 @@ func lengths(f *eval.Body, word string) *plans.Lengths {
 	if b == nil {
 		return nil
 	}
-	in := f.Scope.Fields(b, lengthsSchema, word)
+	in := f.Scope.Fields(b, workloadDoc.Block(word))
 	before := len(f.Scope.Diags)
 	in.Required("distribution", `one of "uniform", "normal" and "lognormal".`)
-	n := &plans.Lengths{Distribution: "uniform", Min: in.Whole("min", 1, 1, plans.MaxTokens), Max: in.Whole("max", 0, 1, plans.MaxTokens)}
-	n.Mean, n.Std = in.Number("mean", 0, 1, plans.MaxTokens), in.Number("std", 0, 0, plans.MaxTokens)
-	if !in.Absent("distribution") {
-		n.Distribution = in.OneOf("distribution", "uniform", "uniform", "normal", "lognormal")
+	n := &plans.Lengths{
+		Distribution: in.Text("distribution"), Min: max(1, in.Whole("min")), Max: in.Whole("max"),
+		Mean: in.Number("mean"), Std: in.Number("std"),
 	}
 	if len(f.Scope.Diags) > before {
 		n.Max = max(n.Min, n.Max)
@@ -204,15 +199,15 @@ var paceAttrs = []plans.Attr{
 }
 
 func decodePace(w *plans.Workload, f *eval.Body) {
-	w.Concurrency, w.ConcurrencyList = f.Wholes("concurrency", 1, plans.MaxConcurrency)
-	w.Rate, w.RateList = f.Numbers("rate", plans.MinRate, plans.MaxRate)
-	w.RateTo = f.Number("rate_to", 0, plans.MinRate, plans.MaxRate)
-	w.Arrival = f.Choice("arrival", "poisson", "constant", "gamma", "trace")
-	w.Burstiness = f.Number("burstiness", 0, 0.01, 100)
-	w.MaxConcurrency = f.Whole("max_concurrency", 0, 1, plans.MaxConcurrency)
-	w.Requests = f.Whole("requests", 10, 1, plans.MaxRequests)
-	w.Warmup = f.Whole("warmup", 3, 0, plans.MaxRequests)
-	w.Duration = f.Duration("duration", 0)
+	w.Concurrency, w.ConcurrencyList = f.Wholes("concurrency")
+	w.Rate, w.RateList = f.Numbers("rate")
+	w.RateTo = f.Number("rate_to")
+	w.Arrival = f.Text("arrival")
+	w.Burstiness = f.Number("burstiness")
+	w.MaxConcurrency = f.Whole("max_concurrency")
+	w.Requests = f.Whole("requests")
+	w.Warmup = f.Whole("warmup")
+	w.Duration = f.Duration("duration")
 	switch {
 	case w.Arrival == "" && len(w.Rate) > 0:
 		w.Arrival = "poisson"
@@ -270,13 +265,13 @@ var samplingAttrs = []plans.Attr{
 const maxTopK = 10_000_000
 
 func decodeSampling(w *plans.Workload, f *eval.Body) {
-	w.Temperature = f.Number("temperature", 0, 0, 100)
-	w.TopP = f.Number("top_p", 0, 0, 1)
-	w.TopK = f.Whole("top_k", 0, 0, maxTopK)
-	w.MinP = f.Number("min_p", 0, 0, 1)
-	w.RepetitionPenalty = f.Number("repetition_penalty", 0, 0, 10)
-	w.Seed = f.Whole("seed", 42, 0, math.MaxInt32)
-	w.IgnoreEOS = f.Truth("ignore_eos", true)
+	w.Temperature = f.Number("temperature")
+	w.TopP = f.Number("top_p")
+	w.TopK = f.Whole("top_k")
+	w.MinP = f.Number("min_p")
+	w.RepetitionPenalty = f.Number("repetition_penalty")
+	w.Seed = f.Whole("seed")
+	w.IgnoreEOS = f.Truth("ignore_eos")
 }
 
 var judgingAttrs = []plans.Attr{
@@ -306,22 +301,23 @@ var sloDoc = &lang.BlockDoc{
 }`,
 }
 
-var sloSchema = sloDoc.Schema()
-
 func decodeJudging(w *plans.Workload, f *eval.Body) {
-	w.LatencyCorrection = f.OneOf("latency_correction", "none", "none", "api", "generation")
-	w.Coherence = "absolute"
-	if w.IgnoreEOS {
+	w.LatencyCorrection = f.Text("latency_correction")
+	w.Coherence = f.Text("coherence")
+	switch {
+	case w.Coherence != "":
+	case w.IgnoreEOS:
 		w.Coherence = "baseline"
+	default:
+		w.Coherence = "absolute"
 	}
-	w.Coherence = f.OneOf("coherence", w.Coherence, "baseline", "absolute", "off")
-	w.Retries = f.Whole("retries", 0, 0, 100)
-	w.MaxErrors = f.Whole("max_errors", 0, 0, plans.MaxRequests)
-	w.MaxLag = f.Duration("max_lag", 0)
-	w.MinReached = f.Number("min_reached", 0.8, 0, 1)
-	w.RequestTimeout = f.Duration("request_timeout", 2*time.Minute)
-	w.FirstTimeout = f.Duration("first_timeout", 10*time.Minute)
-	w.StallTimeout = f.Duration("stall_timeout", 30*time.Second)
+	w.Retries = f.Whole("retries")
+	w.MaxErrors = f.Whole("max_errors")
+	w.MaxLag = f.Duration("max_lag")
+	w.MinReached = f.Number("min_reached")
+	w.RequestTimeout = f.Duration("request_timeout")
+	w.FirstTimeout = f.Duration("first_timeout")
+	w.StallTimeout = f.Duration("stall_timeout")
 	w.SLO = slo(f)
 }
 
@@ -330,12 +326,12 @@ func slo(f *eval.Body) map[string]time.Duration {
 	if b == nil {
 		return nil
 	}
-	in := f.Scope.Fields(b, sloSchema, "slo")
+	in := f.Scope.Fields(b, sloDoc)
 	limits := map[string]time.Duration{}
 	written := false
 	for _, name := range plans.Objectives {
 		written = written || !in.Absent(name)
-		if d := in.Duration(name, 0); d > 0 {
+		if d := in.Duration(name); d > 0 {
 			limits[name] = d
 		}
 	}
@@ -359,14 +355,12 @@ var datasetDoc = &lang.BlockDoc{
 }`,
 }
 
-var datasetSchema = datasetDoc.Schema()
-
 func (ws *workloadDecoder) dataset(f *eval.Body) *plans.Dataset {
 	b := f.Single("dataset")
 	if b == nil {
 		return nil
 	}
-	in := ws.Fields(b, datasetSchema, "dataset")
+	in := ws.Fields(b, datasetDoc)
 	name := in.NeedText("file", "the path of a file of prompts, a JSON object a line.")
 	if name == "" {
 		return &plans.Dataset{}
