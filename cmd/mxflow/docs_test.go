@@ -157,7 +157,7 @@ func languagePage() string {
 		blockSection(&b, "", block, lists)
 	}
 	repetition(&b, doc)
-	fmt.Fprintf(&b, "\n## Functions\n\nExpressions may call these. They do what Terraform's functions of the same name do;\n`file` and `templatefile` read below the plan's folder, `env` reads the environment.\nThere is none that depends on the time or on chance.\n\n```\n%s\n```\n", strings.Join(eval.FunctionSignatures(), "\n"))
+	fmt.Fprintf(&b, "\n## Functions\n\nExpressions may call these. They do what Terraform's functions of the same name do;\n`file` and `templatefile` read below the plan's folder, `env` reads the environment.\nThere is none that depends on the time or on chance.\n\n```\n%s\n```\n", strings.Join(functionSignatures(), "\n"))
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
@@ -296,6 +296,23 @@ func attrList(b *strings.Builder, attrs []plans.Attr) {
 	if len(attrs) > 0 {
 		b.WriteString("\n")
 	}
+}
+
+// functionSignatures are the functions that expressions may call, each with the names of
+// its arguments: "join(separator, lists…)".
+func functionSignatures() (list []string) {
+	functions := eval.NewScope("").Functions()
+	for _, name := range inOrder(functions) {
+		var args []string
+		for _, p := range functions[name].Params() {
+			args = append(args, p.Name)
+		}
+		if p := functions[name].VarParam(); p != nil {
+			args = append(args, p.Name+"…")
+		}
+		list = append(list, name+"("+strings.Join(args, ", ")+")")
+	}
+	return list
 }
 
 func inOrder[V any](m map[string]V) []string {

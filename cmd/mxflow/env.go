@@ -93,7 +93,7 @@ func printRecipe(a *app, r *script.Recipe, f envFlags) error {
 	case "json":
 		text, err = r.JSON(a.secrets)
 	default:
-		return fmt.Errorf("there is no format %q: it is shell, dotenv, json or docker%s", f.format, lang.NearestOrAll(f.format, []string{"shell", "dotenv", "json", "docker"}))
+		return fmt.Errorf("there is no format %q: it is shell, dotenv, json or docker.%s", f.format, lang.Suggest(f.format, []string{"shell", "dotenv", "json", "docker"}))
 	}
 	if err == nil {
 		_, err = fmt.Fprint(bare(a.stdout), strings.TrimRight(text, "\n")+"\n")
@@ -312,7 +312,7 @@ func resolve(r *script.Recipe, p *plans.Plan, lab *steps.Lab, st *store.Store) e
 		}
 	}
 	if f == nil {
-		return fmt.Errorf("plan %s has no feature %q%s", p.Name, r.Variant, lang.NearestOrAll(r.Variant, names))
+		return fmt.Errorf("plan %s has no feature %q.%s", p.Name, r.Variant, lang.Suggest(r.Variant, names))
 	}
 	if f.Engine != "" {
 		r.Engine = f.Engine

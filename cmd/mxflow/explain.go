@@ -140,7 +140,7 @@ func nearNode(name string, nodes []string) string {
 	if n, ok := byName[lang.Nearest(name, slices.Sorted(maps.Keys(byName)))]; ok {
 		name = n
 	}
-	return lang.NearestOrAll(name, nodes)
+	return "." + lang.Suggest(name, nodes)
 }
 
 // shortNode is what people call a node: the phase of a gate, the feature's name.

@@ -154,7 +154,7 @@ func chosenCases(all []*cases.Case, text string) (chosen []*cases.Case, err erro
 		}
 	}
 	if len(chosen) == 0 {
-		return nil, fmt.Errorf("--run %s: none of %s has that in its name%s", text, count(len(all), "case"), lang.NearestOrAll(text, names))
+		return nil, fmt.Errorf("--run %s: none of %s has that in its name.%s", text, count(len(all), "case"), lang.Suggest(text, names))
 	}
 	return chosen, nil
 }

@@ -2,7 +2,6 @@ package eval
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,21 +60,81 @@ func (f *Body) attr(name string) *plans.Attr {
 	return &plans.Attr{Name: name, Type: plans.Anything}
 }
 
-// Content applies a schema; where something does not belong, the message ends
-// with what does.
+// Content applies a schema; where something does not belong, the message says what
+// does. Blocks whose type is misspelled are read as what was meant: that was reported
+// already, and a block left out would be missed in every place that refers to it.
 func (l *Scope) Content(body hcl.Body, schema *hcl.BodySchema, what string) *hcl.BodyContent {
 	content, diags := body.Content(schema)
-	content = l.meant(body, schema, content, diags)
+	types := map[string]string{}
+	unknown := false
 	for _, d := range diags {
-		if code := lang.CodeOf(d); (code == "unknown-block" || code == "unknown-attribute") && !strings.Contains(d.Detail, "Did you mean") {
-			d.Detail += " " + accepts(what, schema)
+		code := lang.CodeOf(d)
+		if code != "unknown-block" && code != "unknown-attribute" {
+			continue
 		}
-		if strings.Contains(d.Detail, `"for_each"`) || strings.Contains(d.Detail, `"count"`) {
-			d.Detail += " for_each and count repeat " + plans.OrList(Generates) + "; other blocks are repeated with dynamic."
+		unknown = unknown || code == "unknown-block"
+		if word := l.wordAt(d.Subject); word != "" {
+			best := l.misplaced(d, word, schema, what)
+			if types[word] == "" && hasBlock(schema, best) {
+				types[word] = best
+			}
 		}
 	}
 	l.Diags = append(l.Diags, diags...)
+	if len(types) > 0 {
+		return meant(body, schema, types)
+	}
+	if unknown {
+		l.doubtMissing(schema, content)
+	}
 	return content
+}
+
+// wordAt is the name that stands somewhere, without quotes.
+func (l *Scope) wordAt(at *hcl.Range) string {
+	if at == nil {
+		return ""
+	}
+	text := l.TextAt(*at)
+	return strings.Trim(string(text[:min(len(text), max(0, at.End.Byte-at.Start.Byte))]), `"'`)
+}
+
+// misplaced says of a name that does not belong where it stands what does, and returns
+// the name that was meant, if any.
+func (l *Scope) misplaced(d *hcl.Diagnostic, word string, schema *hcl.BodySchema, what string) (best string) {
+	var names []string
+	attribute := false
+	for _, a := range schema.Attributes {
+		names = append(names, a.Name)
+		attribute = attribute || a.Name == word
+	}
+	for _, b := range schema.Blocks {
+		names = append(names, b.Type)
+	}
+	d.Detail = fmt.Sprintf("%q is not expected here.", word)
+	switch {
+	case attribute:
+		d.Detail += fmt.Sprintf(" It is an argument, which is written with an equals sign: %s = ….", word)
+	case hasBlock(schema, word):
+		d.Detail += fmt.Sprintf(" It is a block, which is written without an equals sign: %s { … }.", word)
+	default:
+		if l.Suggestions--; l.Suggestions >= 0 {
+			best = lang.Nearest(word, names)
+		}
+		if best != "" {
+			d.Detail += " Did you mean " + lang.Quoted(best) + "?"
+		} else {
+			d.Detail += " " + accepts(what, schema)
+		}
+	}
+	if word == "for_each" || word == "count" {
+		d.Detail += " for_each and count repeat " + plans.OrList(Generates) + "; other blocks are repeated with dynamic."
+	}
+	return best
+}
+
+func hasBlock(schema *hcl.BodySchema, name string) bool {
+	return slices.ContainsFunc(schema.Blocks, func(b hcl.BlockHeaderSchema) bool { return b.Type == name })
 }
 
 func accepts(what string, schema *hcl.BodySchema) string {
@@ -175,45 +234,28 @@ func (f *Body) NeedTextAs(code, name, why string) string {
 	return s
 }
 
-// misspelt is what the parsers say of a name that is nearly another one.
-var misspelt = regexp.MustCompile(`"([^"]+)"[^"]* not expected here\. Did you mean "([^"]+)"\?`)
-
-// meant reads blocks whose type is misspelt as what was meant. That was reported
-// already, and a block left out is missed in every place that refers to it.
-func (l *Scope) meant(body hcl.Body, schema *hcl.BodySchema, content *hcl.BodyContent, said hcl.Diagnostics) *hcl.BodyContent {
-	types := map[string]string{}
+// meant reads blocks of misspelled types as those that were meant.
+func meant(body hcl.Body, schema *hcl.BodySchema, types map[string]string) *hcl.BodyContent {
 	wider := *schema
 	wider.Blocks = slices.Clone(schema.Blocks)
-	for _, d := range said {
-		m := misspelt.FindStringSubmatch(d.Detail)
-		if m == nil || types[m[1]] != "" {
-			continue
-		}
-		for _, b := range schema.Blocks {
-			if b.Type == m[2] {
-				types[m[1]] = b.Type
-				wider.Blocks = append(wider.Blocks, hcl.BlockHeaderSchema{Type: m[1], LabelNames: b.LabelNames})
+	for _, b := range schema.Blocks {
+		for written, meant := range types {
+			if meant == b.Type {
+				wider.Blocks = append(wider.Blocks, hcl.BlockHeaderSchema{Type: written, LabelNames: b.LabelNames})
 			}
 		}
 	}
-	if len(types) == 0 {
-		l.doubtMissing(schema, content, said)
-		return content
+	content, _ := body.Content(&wider)
+	for _, b := range content.Blocks {
+		b.Type = lang.OrElse(types[b.Type], b.Type)
 	}
-	again, _ := body.Content(&wider)
-	for _, b := range again.Blocks {
-		if t := types[b.Type]; t != "" {
-			b.Type = t
-		}
-	}
-	return again
+	return content
 }
 
 // doubtMissing notes that a block of an unknown type may be one of those that a plan
 // has none of.
-func (l *Scope) doubtMissing(schema *hcl.BodySchema, content *hcl.BodyContent, said hcl.Diagnostics) {
-	unknown := slices.ContainsFunc(said, func(d *hcl.Diagnostic) bool { return lang.CodeOf(d) == "unknown-block" })
-	if !unknown || l.Whole == nil || schema != l.Schema(l.Whole) {
+func (l *Scope) doubtMissing(schema *hcl.BodySchema, content *hcl.BodyContent) {
+	if l.Whole == nil || schema != l.Schema(l.Whole) {
 		return
 	}
 	have := content.Blocks.ByType()

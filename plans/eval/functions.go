@@ -121,23 +121,6 @@ func (l *Scope) Functions() map[string]function.Function {
 	return all
 }
 
-// FunctionSignatures are the functions that expressions may call, each with the
-// names of its arguments: "join(separator, lists…)".
-func FunctionSignatures() (list []string) {
-	functions := (&Scope{}).Functions()
-	for _, name := range lang.KeysOf(functions) {
-		var args []string
-		for _, p := range functions[name].Params() {
-			args = append(args, p.Name)
-		}
-		if p := functions[name].VarParam(); p != nil {
-			args = append(args, p.Name+"…")
-		}
-		list = append(list, name+"("+strings.Join(args, ", ")+")")
-	}
-	return list
-}
-
 // onText is a function of one text to another.
 func onText(doc string, do func(string) (string, error)) function.Function {
 	return function.New(&function.Spec{

@@ -1,14 +1,13 @@
 package lang
 
 import (
+	"maps"
 	"regexp"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/agext/levenshtein"
 	"github.com/hashicorp/hcl/v2"
-
-	"github.com/mxflow/mxflow/plans"
 )
 
 // identifier is the form of a name: what a rule can read as one word.
@@ -90,27 +89,30 @@ func DidYouMean(given string, candidates []string) string {
 	return ""
 }
 
-// DidYouMean is the same, but lists what there is where no name is close, and
-// stops after many: comparing every word with every name takes its time.
-func (l *Report) DidYouMean(given string, candidates []string) string {
-	if len(candidates) == 0 || l.Suggestions <= 0 {
-		return ""
-	}
-	l.Suggestions--
-	if hint := DidYouMean(given, candidates); hint != "" {
+// Suggest is DidYouMean that lists what there is where no name is close.
+func Suggest(given string, candidates []string) string {
+	if hint := DidYouMean(given, candidates); hint != "" || len(candidates) == 0 {
 		return hint
 	}
 	const most = 12
-	list := append([]string(nil), candidates...)
-	sort.Strings(list)
+	var list []string
+	for _, name := range slices.Sorted(slices.Values(candidates)) {
+		list = append(list, Quoted(name))
+	}
 	more := ""
 	if len(list) > most {
 		list, more = list[:most], ", …"
 	}
-	for i, s := range list {
-		list[i] = Quoted(s)
-	}
 	return " There is: " + strings.Join(list, ", ") + more + "."
+}
+
+// DidYouMean is Suggest that stops after many: comparing every word with every name
+// takes its time.
+func (l *Report) DidYouMean(given string, candidates []string) string {
+	if l.Suggestions--; l.Suggestions < 0 {
+		return ""
+	}
+	return Suggest(given, candidates)
 }
 
 // Nearest is the candidate that somebody who wrote given most likely meant; empty
@@ -136,20 +138,7 @@ func Quoted(s string) string { return `"` + s + `"` }
 
 // KeysOf are the keys of m, sorted.
 func KeysOf[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
-}
-
-// Suggest is didYouMean, or all there is where no name is close.
-func Suggest(given string, names []string) string {
-	if hint := DidYouMean(given, names); hint != "" || len(names) == 0 {
-		return hint
-	}
-	return " There is " + plans.OrList(names[:min(len(names), 12)]) + "."
+	return slices.Sorted(maps.Keys(m))
 }
 
 func OrElse(s, fallback string) string {

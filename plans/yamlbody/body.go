@@ -1,9 +1,6 @@
 package yamlbody
 
 import (
-	"fmt"
-
-	"github.com/agext/levenshtein"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
@@ -18,10 +15,6 @@ type body struct {
 // Body is the mapping as the body of a file or block.
 func (n *Node) Body() hcl.Body { return &body{node: n} }
 
-// maxSuggestions bounds how many unknown keys of a mapping are compared with the
-// known ones.
-const maxSuggestions = 20
-
 // Content takes everything; what the schema does not know is a mistake.
 func (b *body) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diagnostics) {
 	content, rest, diags := b.PartialContent(schema)
@@ -30,11 +23,7 @@ func (b *body) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diagnostic
 		if taken[e.Key.Text] {
 			continue
 		}
-		hint := ""
-		if len(diags) < maxSuggestions {
-			hint = suggestion(e.Key.Text, schema)
-		}
-		diags = append(diags, problem(e.Key.Range, "unknown-attribute", "Unsupported argument", "The key %q is not expected here.%s", e.Key.Text, hint))
+		diags = append(diags, problem(e.Key.Range, "unknown-attribute", "Unsupported argument", "The key %q is not expected here.", e.Key.Text))
 	}
 	return content, diags
 }
@@ -104,27 +93,4 @@ func attribute(e *Entry) *hcl.Attribute {
 		Name: e.Key.Text, Expr: e.Value.Expression(), NameRange: e.Key.Range,
 		Range: hcl.RangeBetween(e.Key.Range, e.Value.Range),
 	}
-}
-
-// suggestion is the name of the schema that a key is a misspelling of.
-func suggestion(given string, schema *hcl.BodySchema) string {
-	best, least := "", 1+max(1, min(3, (len(given)+1)/3))
-	consider := func(candidate string) {
-		if len(given) > 64 || len(candidate) > len(given)+least {
-			return
-		}
-		if d := levenshtein.Distance(given, candidate, nil); d < least {
-			best, least = candidate, d
-		}
-	}
-	for _, a := range schema.Attributes {
-		consider(a.Name)
-	}
-	for _, s := range schema.Blocks {
-		consider(s.Type)
-	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(" Did you mean %q?", best)
 }

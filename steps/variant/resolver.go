@@ -321,7 +321,7 @@ func (l *Resolver) Baseline(s *runtime.Scope) (*Variant, error) {
 func (l *Resolver) VariantSpec(engineKey string, knobs map[string]string) (engine.Spec, kinds.Kind, error) {
 	e := l.Plan.Engine(engineKey)
 	if e == nil {
-		return engine.Spec{}, kinds.Kind{}, fmt.Errorf("the plan has no engine %q%s", engineKey, lang.NearestOrAll(engineKey, engineKeys(l.Plan)))
+		return engine.Spec{}, kinds.Kind{}, fmt.Errorf("the plan has no engine %q.%s", engineKey, lang.Suggest(engineKey, engineKeys(l.Plan)))
 	}
 	d, err := l.draft(e, knobs, l.Plan.Apart(knobs))
 	if err != nil {
