@@ -69,7 +69,7 @@ func metricsPage() string {
 func embeddedPage() string {
 	var b strings.Builder
 	b.WriteString("# The embedded engine\n\n" + generated)
-	b.WriteString("A small decoder in pure Go, shaped like gpt-oss, with constructed weights: `mxflow engine serve`. It is there so that\nthe whole tool can be tried and tested anywhere, and is no product of its own.\n\n## Flags\n\n| flag | default | meaning |\n|---|---|---|\n")
+	b.WriteString("A small decoder in pure Go, shaped like gpt-oss, with constructed weights: `mxflow engine serve`. With it\nthe whole tool can be tried and tested anywhere.\n\n## Flags\n\n| flag | default | meaning |\n|---|---|---|\n")
 	for _, s := range embedded.Settings() {
 		fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", strings.ReplaceAll(s.Name, "_", "-"), s.Default, s.Doc)
 	}
@@ -135,7 +135,7 @@ func TestEnginesManual(t *testing.T) {
 
 const languageHead = `# The blocks of a plan
 
-` + generated + `Every block, what may stand in it, and an example. How blocks work together, and
+` + generated + `Every block, its attributes, and an example. How blocks work together, and
 how rules are written, is in [plan-reference.md](plan-reference.md); metrics are in
 [metrics.md](metrics.md), mistakes in [diagnostics.md](diagnostics.md).
 

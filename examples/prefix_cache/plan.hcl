@@ -1,4 +1,4 @@
-# A prefix cache where it helps: all requests share a system prompt, so that it is
+# A prefix cache where it helps: all requests share a system prompt, which is
 # computed once. mxflow makes every prompt unique from its first token on, which
 # defeats prefix caches, because a cached prompt looks like a fast prefill. Here
 # the cache is what is under test, so the plan says what may be found in it

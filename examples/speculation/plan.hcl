@@ -1,6 +1,6 @@
 # A port that everybody expects to win. Prompt-lookup speculation drafts the next
-# tokens for nothing, out of what stands in the prompt already, and verifies all of
-# them in one pass: papers report +50 % and more. That holds where answers repeat
+# tokens for nothing, out of what is in the prompt already, and verifies all of
+# them in one pass: papers report +50% and more. That holds where answers repeat
 # their prompt. Here they do not: nearly every draft is wrong, each wrong token
 # costs a computed position, and decoding gets about half as fast. The acceptance
 # rate, read from the engine's own counters, says why, and the gate says no.
