@@ -149,7 +149,7 @@ func languagePage() string {
 	var b strings.Builder
 	b.WriteString(languageHead)
 	doc := load.Describe(steps.Registry())
-	b.WriteString("```\n")
+	b.WriteString("Optional, any number of each unless marked: 1 exactly one, + at least one, ? at most one.\n\n```\n")
 	outline(&b, doc, 0)
 	b.WriteString("```\n\n")
 	lists := make(map[string]string)
@@ -202,8 +202,8 @@ const (
 // outline shows which block stands in which.
 func outline(b *strings.Builder, d *lang.BlockDoc, depth int) {
 	for _, block := range d.Blocks {
-		line := strings.Repeat("  ", depth) + header(block)
-		fmt.Fprintf(b, "%-40s %s\n", line, block.Times)
+		mark := map[plans.Times]string{plans.Once: " 1", plans.AtLeast1: " +", plans.AtMost1: " ?"}[block.Times]
+		fmt.Fprintf(b, "%s%s%s\n", strings.Repeat("  ", depth), header(block), mark)
 		outline(b, block, depth+1)
 	}
 }

@@ -5,10 +5,9 @@ import "time"
 func init() {
 	register(Kind{
 		Name: "command",
-		Doc: "A benchmark that is a script rather than a server: it is started, does its work and ends. Each execution is one " +
-			"launch, and its metrics are taken out of the JSON that it prints or writes, each by a jq expression. It passes " +
-			"when it exits with status 0 and every metric is there, a finite number and not below its min. Rules read " +
-			"`command.<metric>` as they read a workload's. Everything but the JSON belongs on standard error.",
+		Doc: "A benchmark that is a script rather than a server. Each execution is one launch, and jq expressions take its " +
+			"metrics from the JSON that it prints or writes. It counts with exit status 0 and every metric finite and not below " +
+			"its min. Rules read `command.<metric>`.",
 		Example: `engine "command" "bench" {
   process {
     command = ["uv", "run", "python", "bench.py", "--suite", "full"]

@@ -13,12 +13,12 @@ import (
 
 var baselineDoc = &lang.BlockDoc{
 	Type: "baseline", Times: plans.AtMost1,
-	Doc: "The variant that everything is compared with: an engine with every knob at its default, or as `set` says. It is qualified before anything is measured, and after the phases of steps alone that every phase with features comes after: they may build what it runs from. Where it does not pass, nothing is measured against it. A plan with features needs one.",
+	Doc: "The variant that everything is compared with: an engine with every knob at its default, or as `set` says. It is qualified before anything is measured; if it does not pass, nothing is measured against it. A plan with features needs one.",
 	Attrs: []plans.Attr{
 		{Name: "engine", Type: plans.Reference, Ref: "engine", Required: true, Doc: "The engine under test."},
 		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Required: true, Doc: "The levels that it goes through, and features that name no protocol."},
 		{Name: "set", Type: plans.Choices, Doc: "Knobs that are not at their default."},
-		{Name: "accept_fingerprint", Type: plans.Strings, Doc: "What may differ in the environments of launches that are compared, and need not be measured again when it changes: entries of their fingerprints, such as `kernel`, `driver`, `packages` or `repo.vllm`; `repo.*` is all source trees, `all` everything. Without it, launches from two environments are never compared."},
+		{Name: "accept_fingerprint", Type: plans.Strings, Doc: "What may differ between launches that are compared, and need not be measured again when it changes: entries of their fingerprints, such as `kernel`, `driver`, `packages` or `repo.vllm`; `repo.*` is all source trees, `all` everything."},
 	},
 	Example: `baseline {
   engine   = engine.embedded.tiny

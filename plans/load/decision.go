@@ -20,7 +20,7 @@ var usual = plans.UsualDecision()
 
 var decisionDoc = &lang.BlockDoc{
 	Type: "decision", Times: plans.AtMost1,
-	Doc: "How gates decide: how often they may be wrong, and how many launches they may take to decide. A plan without it has the defaults. Only rates and launches for which the levels of the test were calibrated are offered; docs/statistics.md has them.",
+	Doc: "How often gates may be wrong, and how many launches they may take. Only calibrated rates and launches are offered; docs/statistics.md has them.",
 	Attrs: []plans.Attr{
 		{Name: "false_pass", Type: plans.Number, Default: usual.FalsePass, Min: leastRate, MinSet: true, Max: mostRate, Doc: "The greatest chance that a rule passes whose claim is just not true."},
 		{Name: "false_fail", Type: plans.Number, Default: usual.FalseFail, Min: leastRate, MinSet: true, Max: mostRate, Doc: "The greatest chance that a rule fails whose claim is just true."},

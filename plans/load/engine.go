@@ -13,7 +13,7 @@ var engineDoc = &lang.BlockDoc{
 	Labels: []lang.Label{{Name: "kind", Doc: "What kind of engine it is."}, {Name: "name", Doc: "What references call it: `engine.<kind>.<name>`."}},
 	Doc:    "An inference engine under test: its kind, and how it is launched.",
 	Attrs: []plans.Attr{
-		{Name: "model", Type: plans.String, Program: true, Doc: "The model, by name or path: what `{model}` in a command stands for, and its name in requests. Without it the engine is asked; an engine that is started with a command that has `{model}` in it, as that of most kinds has, needs it."},
+		{Name: "model", Type: plans.String, Program: true, Doc: "The model, by name or path: `{model}` in a command, and its name in requests. Without it the engine is asked; a command with `{model}` in it, as most kinds have, needs it."},
 		{Name: "env", Type: plans.Map, Program: true, Doc: "Environment variables, set on top of the inherited ones."},
 		{Name: "settings", Type: plans.Values, Program: true, Doc: "Options in the kind's own words, which become flags of its command. A null leaves the option out."},
 		{Name: "args", Type: plans.Strings, Program: true, Doc: "Appended to the command as they are."},

@@ -15,7 +15,7 @@ import (
 var importedDoc = &lang.BlockDoc{
 	Type: "imported", Times: plans.AnyTimes,
 	Labels: []lang.Label{{Name: "name", Doc: "What rules call it: `imported.<name>.<cell>.<metric>.<stat>`."}},
-	Doc:    "The result file of another benchmark tool. Rules read its numbers under the tool's own names and definitions, which `mxflow import FILE` shows. They are fixed numbers, as those of a target are: they have no launches, and stand for nothing but the run that they come from.",
+	Doc:    "The result file of another benchmark tool. Rules read its numbers under the tool's own names and definitions, which `mxflow import FILE` shows. They are fixed, as those of a target are.",
 	Attrs: []plans.Attr{
 		{Name: "summary", Type: plans.String, Doc: "Where and how it was measured, in one sentence."},
 		{Name: "file", Type: plans.String, Required: true, Doc: "Path of the file, relative to the plan's folder. Which tool wrote it is told by its content; one that is damaged is an error. The plan counts with the file's content."},

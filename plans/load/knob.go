@@ -175,7 +175,7 @@ func (d *knobDecoder) knobSettings() *knobSettings {
 
 var mustSeeDoc = &lang.BlockDoc{
 	Type: "must_see", Times: plans.AtMost1,
-	Doc:   "What proves that the value took effect: each glob has to be found, and each observation to have its value; there is at least one of either. Where a protocol has a kernels level, every value in use needs evidence, the baseline's included: unproven is not a pass.",
+	Doc:   "What proves that the value took effect: each glob has to be found, and each observation to have its value. Where a protocol has a kernels level, every value in use needs evidence, the baseline's included: unproven is not a pass.",
 	Attrs: evidenceAttrs,
 	Example: `must_see {
   log = ["*Marlin backend*"]

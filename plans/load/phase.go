@@ -9,7 +9,6 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
-	"github.com/mxflow/mxflow/plans/rules"
 )
 
 var phaseDoc = &lang.BlockDoc{
@@ -125,7 +124,7 @@ var gateDoc = &lang.BlockDoc{
 var ruleDoc = &lang.BlockDoc{
 	Type: "rule", Times: plans.AtLeast1,
 	Labels: []lang.Label{{Name: "name", Doc: "What has to hold, as a phrase of one line."}},
-	Doc:    "One condition of the gate. " + rules.RuleForms,
+	Doc:    "One condition of the gate. Each comparison is decided by itself, and `and`, `or` and `not` join what came out. docs/statistics.md lists what may be written, by which test it is decided, and what is refused.",
 	Attrs: []plans.Attr{
 		{Name: "expr", Type: plans.RuleText, Required: true, Doc: "A comparison of what was measured. Bare addresses belong to the phase's feature, where it has just one."},
 	},

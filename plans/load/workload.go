@@ -18,7 +18,7 @@ import (
 var workloadDoc = &lang.BlockDoc{
 	Type: "workload", Times: plans.AnyTimes, Repeats: true,
 	Labels: []lang.Label{{Name: "name", Doc: "What references and rules call it: `workload.<name>`, `<name>.tg.gain`."}},
-	Doc:    "What is sent. Each combination of lists is a cell, whose address has an element for each dimension that is a list: `p512` prompt, `o32` output, `d4096` depth, `c16` concurrency, `r2_5` rate (2.5 requests a second), in this order, as in `chat.o32.c16.tg`. Prompts are unique from their first token on, so prefix caches miss, and the same for all arms.",
+	Doc:    "What is sent. Each combination of lists is a cell, whose address has an element for each list: `p512` prompt, `o32` output, `d4096` depth, `c16` concurrency, `r2_5` rate, in this order. Prompts start with a unique prefix, so prefix caches miss, and are the same for all arms.",
 	Attrs: slices.Concat(
 		[]plans.Attr{{Name: "summary", Type: plans.String, Doc: "What it stands for, in one sentence."}},
 		lengthAttrs, paceAttrs, promptAttrs, samplingAttrs, judgingAttrs,
@@ -190,7 +190,7 @@ var paceAttrs = []plans.Attr{
 	{Name: "concurrency", Type: plans.Ints, Default: 1.0, Unit: "requests", Min: 1, MinSet: true, Max: plans.MaxConcurrency, Doc: "How many requests are kept in flight (closed loop): each answered one makes place for the next. A list makes a cell of each."},
 	{Name: "rate", Type: plans.Numbers, Unit: "requests a second", Min: plans.MinRate, MinSet: true, Max: plans.MaxRate, Doc: "Send by the clock, however slow the answers are (open loop), and count latencies from when a request should have been sent. In place of `concurrency`."},
 	{Name: "rate_to", Type: plans.Number, Unit: "requests a second", Min: plans.MinRate, MinSet: true, Max: plans.MaxRate, Doc: "What the rate grows or falls to, linearly, over the cell."},
-	{Name: "arrival", Type: plans.String, OneOf: []string{"poisson", "constant", "gamma", "trace"}, Doc: "How requests of an open loop arrive. With a rate, poisson where nothing is said: as of many independent users. Gamma has a `burstiness`; trace takes the times of the `dataset`."},
+	{Name: "arrival", Type: plans.String, OneOf: []string{"poisson", "constant", "gamma", "trace"}, Doc: "How requests of an open loop arrive. With a rate, poisson by default: as of many independent users. Gamma has a `burstiness`; trace takes the times of the `dataset`."},
 	{Name: "burstiness", Type: plans.Number, Min: 0.01, MinSet: true, Max: 100, Doc: "Shape of gamma: 1 is poisson, less comes in bursts, more is more even."},
 	{Name: "max_concurrency", Type: plans.Int, Unit: "requests", Min: 1, MinSet: true, Max: plans.MaxConcurrency, Doc: "Cap of an open loop. What comes on top waits, and its latency runs. Without it there is none."},
 	{Name: "requests", Type: plans.Int, Default: 10.0, Unit: "requests", Min: 1, MinSet: true, Max: plans.MaxRequests, Doc: "Measured requests per cell and launch; with `turns`, conversations. Without it, at least 4 for each that is in flight; in an open loop what the rate sends in a minute. With a `duration` it is the upper bound."},
@@ -275,7 +275,7 @@ func decodeSampling(w *plans.Workload, f *eval.Body) {
 }
 
 var judgingAttrs = []plans.Attr{
-	{Name: "latency_correction", Type: plans.String, Default: "none", OneOf: []string{"none", "api", "generation"}, Doc: "What is subtracted from the time to the first token in metrics that say so, as llama-benchy has it: the time of a call that generates nothing (api), or of one that generates one token (generation). The uncorrected numbers are always kept."},
+	{Name: "latency_correction", Type: plans.String, Default: "none", OneOf: []string{"none", "api", "generation"}, Doc: "What corrected metrics subtract from the time to the first token, as llama-benchy has it: the time of a call that generates nothing (api) or one token (generation)."},
 	{Name: "coherence", Type: plans.String, OneOf: []string{"baseline", "absolute", "off"}, Doc: "How answers are checked, so garbage cannot win: absolute looks at each answer, baseline asks that they are no worse than the parent's to the same prompts. Without it, baseline where `ignore_eos` forces lengths and absolute where answers end by themselves."},
 	{Name: "retries", Type: plans.Int, Default: 0.0, MinSet: true, Max: 100, Doc: "How often a request is sent again that the engine puts off (status 429 or 503 with Retry-After). The time that this takes counts."},
 	{Name: "max_errors", Type: plans.Int, Default: 0.0, Unit: "requests", MinSet: true, Max: plans.MaxRequests, Doc: "How many measured requests of a cell may fail before the launch does."},

@@ -396,13 +396,6 @@ func (f *claimed) impossible(c *plans.Claim) *Error {
 	return Wrong("always-holds", "Comparison always holds", "%s is %s, so %s decides nothing. Ratios are fractions: compare with the one that you would not accept, such as -0.03 for 3%%.", in.Path, limits, f.leaf.Text)
 }
 
-// RuleForms says in the language's reference how rules are decided.
-const RuleForms = "Each comparison, in a criterion as well, is decided by itself, and `and`, `or` and `not` join what came out. " +
-	"A gain, a change or a ratio to the base is decided by a test on the logarithms of the launches, a delta by one on the launches as they are, " +
-	"a level by a one-sample test, memory and numbers that the engine says of itself by the whole range of the launches, what each launch counts (errors, crashes, tokens) by every launch, and outcomes and words by what they are. " +
-	"The sides may be exchanged, scaled and moved about: `0.97 * chat.tg.base <= chat.tg` is `chat.tg.change >= -0.03`. " +
-	"Refused, with the nearest form that is decided: `==` and `in` on measurements, `abs`, `min` and `max` of them, and comparisons, products and quotients of different metrics or features."
-
 // joinLogic is a tree of op over two; nil where one of them is not known.
 func joinLogic(op string, a, b *plans.Logic) *plans.Logic {
 	if a == nil || b == nil {

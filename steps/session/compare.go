@@ -22,7 +22,7 @@ import (
 
 // CompareSchema is what a comparison of engines is written as in a plan.
 var CompareSchema = plans.Schema{
-	Doc: "Measures several engines side by side: the same workloads, the same text, one engine at a time, in fresh launches that are interleaved by rounds. Each engine is qualified first by the levels of a protocol; one that is not is a row that says why, and has no number. Passes when every row was measured. The baseline's engine has its knobs at their defaults, and any other is started as it is written.",
+	Doc: "Measures several engines side by side: the same text, one engine at a time, in fresh launches interleaved by rounds. Each engine is qualified first by the levels of a protocol. Passes when every row was measured.",
 	Example: `step "compare" "frameworks" {
   engines   = [engine.embedded.plain, engine.embedded.cached]
   reference = engine.embedded.plain

@@ -66,7 +66,7 @@ var outputPart = plans.Part{
 }`,
 		Attrs: []plans.Attr{
 			{Name: "file", Type: plans.String, Doc: "The file that the command writes, relative to its working directory. It must be written anew by every execution. Without it, standard output."},
-			{Name: "format", Type: plans.String, Default: FormatJSON, OneOf: []string{FormatJSON, formatJSONL, formatLastLine}, Doc: "`json`: all of it is one document. `jsonl`: every line is a document, and the jq expressions see the list of them. `last_line`: the last line is the document, and what stands before it is not looked at."},
+			{Name: "format", Type: plans.String, Default: FormatJSON, OneOf: []string{FormatJSON, formatJSONL, formatLastLine}, Doc: "`json`: one document. `jsonl`: a document on every line, and the jq expressions see the list of them. `last_line`: the last line is the document."},
 		},
 		Check: func(b *plans.Block) []plans.AttrError {
 			if file, ok := b.Attrs["file"].(string); ok && strings.TrimSpace(file) == "" {

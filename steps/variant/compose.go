@@ -11,7 +11,7 @@ import (
 var composePart = launchPart{schema: composeSchema, put: putCompose}
 
 var composeSchema = plans.Schema{
-	Doc: "The engine is a service of a compose file. Every launch is a compose project of its own, removed when the engine is stopped; what runs of the same file already is left alone. Volumes that the file names are those that it would use without mxflow, and stay. Environment, flags and a port on loopback are added in a file that is laid over it; in them and in `command`, `{port}` is the port that the service listens on. It needs `docker compose` or `docker-compose`.",
+	Doc: "The engine is a service of a compose file. Every launch is a compose project of its own, removed when the engine is stopped; named volumes stay. Environment, flags and a port on loopback are added by an overlay file; in them and in `command`, `{port}` is the port that the service listens on. It needs `docker compose` or `docker-compose`.",
 	Example: `compose {
   file     = "compose.yaml"
   service  = "vllm"

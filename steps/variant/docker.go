@@ -36,7 +36,7 @@ var dockerSchema = plans.Schema{
 		{Name: "host", Type: plans.String, Doc: "The docker daemon: `unix:///path`, `tcp://host:port` or `ssh://user@host`. Without it and `context`, the one that the docker command would use (DOCKER_HOST, DOCKER_CONTEXT, the current context)."},
 		{Name: "context", Type: plans.String, Doc: "A context of the docker command that names the daemon."},
 		{Name: "gpus", Type: plans.Anything, Doc: "GPUs that the container gets: `\"all\"`, how many, or a list of indices and UUIDs. Without it, none."},
-		{Name: "volumes", Type: plans.Map, Doc: "What the container sees of the daemon's machine: a path (`~` is your home, a relative one starts at the plan's folder) or the name of a volume, mapped to a path in the container, with `:ro` after it where it is only read. A path that does not exist is an error."},
+		{Name: "volumes", Type: plans.Map, Doc: "Paths of the daemon's machine (`~` is your home, relative ones start at the plan's folder) or names of volumes, each with its path in the container, and `:ro` after it where it is only read. A path that does not exist is an error."},
 		{Name: "ipc", Type: plans.String, Doc: "IPC namespace: `private`, `shareable`, `host`, `none` or `container:NAME`. Without it, what the kind needs."},
 		{Name: "shm_size", Type: plans.String, Doc: "Size of /dev/shm, such as `\"32g\"`. Without it, what the kind needs, or the daemon's own, which is 64 MB."},
 		{Name: "ulimits", Type: plans.Map, Doc: "Limits by name, such as `{ memlock = \"-1\", stack = \"67108864\" }`; `\"soft:hard\"` sets both. They are added to what the kind needs."},

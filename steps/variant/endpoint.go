@@ -26,7 +26,7 @@ var endpointSchema = plans.Schema{
 		{Name: "client_cert", Type: plans.String, Doc: "PEM file of the certificate by which mxflow shows who it is, relative to the plan's folder; needs `client_key`."},
 		{Name: "client_key", Type: plans.String, Doc: "PEM file of the key of `client_cert`."},
 		{Name: "insecure", Type: plans.Bool, Default: false, Doc: "Does not check the server's certificate."},
-		{Name: "restart", Type: plans.Strings, Doc: "Command that is run before each launch, in the plan's folder, and that restarts the server; no shell is involved. It gets the `env` of the engine and of its knobs, must return once the server was started, and must leave nothing of the old one running. It is limited by the time that the engine has to become ready."},
+		{Name: "restart", Type: plans.Strings, Doc: "Command that restarts the server before each launch, run in the plan's folder without a shell. It gets the `env` of the engine and of its knobs, must end the old server, and return once the new one was started, within the time that the engine has to become ready."},
 		{Name: "log_file", Type: plans.String, Doc: "The server's log, where this machine can read it: what is written to it from the launch on is evidence."},
 	},
 	Check: checkEndpoint,

@@ -13,7 +13,7 @@ import (
 var execPart = launchPart{schema: execSchema, put: putExec}
 
 var execSchema = plans.Schema{
-	Doc: "The engine is a command inside a container that already runs, such as the one that its kernels are developed in. It is stopped with everything that it started, and the container goes on running. The container needs `sh` and `grep`. Requests go to a port that the container publishes, to the host's network where the container shares it, or to the container's own address; from a remote daemon the first two are left.",
+	Doc: "The engine is a command inside a running container, such as the one that its kernels are developed in. It is stopped with everything that it started; the container keeps running, and needs `sh` and `grep`. Requests go to a port that the container publishes, to the host's network where it shares that, or to the container's own address (not with a remote daemon).",
 	Example: `exec {
   container = "vllm-dev"
   command   = ["vllm", "serve", "/models/gpt-oss-20b", "--host", "0.0.0.0", "--port", "{port}"]

@@ -14,7 +14,7 @@ import (
 var gpuPart = plans.Part{
 	Times: plans.AtMost1,
 	Schema: plans.Schema{
-		Doc: "Which GPUs of this machine the engine uses, and what is done to have them alone. Without the block they are those that `CUDA_VISIBLE_DEVICES` or the container's `gpus` name, otherwise all; an embedded engine and an endpoint use none. They are locked against every other mxflow on the machine, whatever its user and state directory, until this apply ends. Before a launch, mxflow waits until no other process holds memory on them; after it, until the engine's memory is given back. Where there is no GPU, nothing is waited for.",
+		Doc: "Which GPUs of this machine the engine uses. Without the block they are those that `CUDA_VISIBLE_DEVICES` or the container's `gpus` name, otherwise all; an embedded engine and an endpoint use none. They are locked against every other mxflow until this apply ends. Before a launch, mxflow waits until no other process holds memory on them; after it, until the engine's memory is released.",
 		Attrs: []plans.Attr{
 			{Name: "devices", Type: plans.Strings, Doc: "Index or UUID of each GPU, as nvidia-smi shows them, or `[\"all\"]`. An empty list says that it uses none. One that is not there is an error."},
 			{Name: "wait", Type: plans.Duration, Default: "10m", Doc: "How long another mxflow, or a process that is not ours, is waited for before the launch is given up."},

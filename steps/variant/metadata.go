@@ -10,7 +10,7 @@ import (
 var metadataPart = plans.Part{
 	Times: plans.AtMost1,
 	Schema: plans.Schema{
-		Doc: "What else is recorded of every launch. GPUs and their state, driver, image, resolved command, environment, model files and host are recorded in any case, in the launch's YAML file beside its log; where the engine runs on Python, packages and the versions of CUDA, cuDNN and NCCL too. What numbers depend on becomes the launch's fingerprint: arms are compared only where it is the same. What cannot be found out is listed in the file with the reason, and never breaks a launch.",
+		Doc: "What else is recorded of every launch, beside its GPUs, driver, image, command, environment, packages, model files and host. What numbers depend on becomes the launch's fingerprint: arms are compared only where it is the same.",
 		Attrs: []plans.Attr{
 			{Name: "repos", Type: plans.Map, Doc: "Git trees by name, as the engine sees their paths: commit, branch, and a digest of what differs from it. They are part of the fingerprint."},
 			{Name: "packages", Type: plans.Bool, Doc: "Whether to list the Python packages that the engine has. Without it: where the kind of engine, or its command, is a Python program."},

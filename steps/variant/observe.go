@@ -13,10 +13,10 @@ import (
 )
 
 var observePart = plans.Part{
-	Label: "What rules call it: `engine.observed.<name>`. One of the kind's names takes the place of what the kind observes.",
+	Label: "What rules call it: `engine.observed.<name>`. One of the kind's names replaces that observation.",
 	Times: plans.AnyTimes,
 	Schema: plans.Schema{
-		Doc: "One thing that the engine says of itself, looked for at every launch after it has answered. It has exactly one source: a line of the log (`log`), a page of the API or a file (`path` or `file`, with `jq`), or a Prometheus metric (`metric`).",
+		Doc: "One thing that the engine says of itself, looked for at every launch after it has answered. It has one source: `log`, `path` or `file` with `jq`, or `metric`.",
 		Example: `observe "tactic" {
   log  = "autotuner chose tactic (?P<value>\\S+)"
   type = "string"

@@ -17,8 +17,8 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 )
 
-const sourceDoc = "The revision that the engine is built from and runs from: each commit gets a worktree and a build of its own, each variant its own JIT and compile caches. " +
-	"`{source}` in command, args, env and folders is the worktree; the engine starts in it where no folder is given. A failed build is a failed launch."
+const sourceDoc = "The revision that the engine is built and run from: each commit gets a worktree and a build of its own, each variant its own compiler caches. " +
+	"`{source}` in command, args, env and folders is the worktree; the engine starts in it where no folder is given."
 
 // sourceAttrs have no defaults: what a knob's value leaves out is the engine's.
 var sourceAttrs = []plans.Attr{
@@ -94,7 +94,7 @@ func notCommands(v any) string {
 }
 
 var cachesPart = plans.Part{Times: plans.AtMost1, Schema: plans.Schema{
-	Doc: "Gives each variant its own caches of compilers (torch.compile, Triton, FlashInfer, CUDA and others), in a known state, so no arm profits from what another one compiled. Without this block, and without a source, the engine uses whatever caches lie there.",
+	Doc: "Gives each variant compiler caches of its own (torch.compile, Triton, FlashInfer, CUDA and others), in a known state. Without this block, and without a source, the engine uses whatever caches exist.",
 	Attrs: []plans.Attr{
 		{Name: "state", Type: plans.String, Required: true, OneOf: []string{"warm", "cold"}, Doc: "`warm`: kept between launches of a variant; the first one finds them empty, is cold in fact, and is recorded so. `cold`: empty at each launch."},
 		{Name: "dir", Type: plans.String, Doc: "The folder that they lie in, relative to the plan's folder. Without it, in the state directory."},
@@ -107,7 +107,7 @@ var cachesPart = plans.Part{Times: plans.AtMost1, Schema: plans.Schema{
 }}
 
 var treePart = plans.Part{Label: "What reports call it.", Times: plans.AnyTimes, Schema: plans.Schema{
-	Doc: "A working tree that the engine runs from as it lies there, with changes that nobody committed. It is hashed at every launch, its diff kept; a change between two launches of a benchmark makes it invalid, and a changed tree is measured again. Working trees in `volumes` of docker, and one that the `dir` of process lies in, are noticed without this block.",
+	Doc: "A working tree with uncommitted changes that the engine runs from. It is hashed at every launch, its diff kept; a change between two launches of a benchmark makes it invalid, and a changed tree is measured again. Trees in `volumes` of docker, and that of the `dir` of process, are noticed without this block.",
 	Attrs: []plans.Attr{
 		{Name: "path", Type: plans.String, Required: true, Doc: "A folder of the working tree, relative to the plan's folder; `~` is the home folder."},
 		{Name: "paths", Type: plans.Strings, Doc: "The files and folders that matter, relative to the repository's root. Without it, all that git does not ignore."},

@@ -19,7 +19,7 @@ import (
 
 var dockerBuildKind = Kind{
 	Schema: plans.Schema{
-		Doc: "Builds an image with `docker build`. It is built again when a file of the context, the Dockerfile or an attribute has changed, or the tag names another image than was built, and not otherwise. What `.dockerignore` leaves out may change freely.",
+		Doc: "Builds an image with `docker build`; again when a file of the context (without what `.dockerignore` leaves out), the Dockerfile or an attribute has changed, or the tag names another image than was built.",
 		Example: `step "docker_build" "vllm" {
   context = "../vllm"
   tag     = "vllm-dev:mxfp4"

@@ -19,7 +19,7 @@ import (
 
 var dockerRunKind = Kind{
 	Schema: plans.Schema{
-		Doc: "Runs a command in a container that is made for it and removed afterwards, whatever happens. Exit status 0 passes, any other fails, and a container that cannot be started is an error. A command that passed runs again when an attribute or the image has changed.",
+		Doc: "Runs a command in a container that is removed afterwards. Exit status 0 passes, any other fails, and a container that cannot be started is an error. A command that passed runs again when an attribute or the image has changed.",
 		Example: `step "docker_run" "kernels" {
   image   = "vllm-dev:mxfp4"
   command = ["pytest", "-q", "tests/kernels/moe"]
