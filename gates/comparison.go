@@ -29,7 +29,7 @@ type finding struct {
 // rule's logic would skip, and returns an error for numbers that are not finite
 // (1/0 > 5 is true in expr-lang) and for launches that cannot be tested.
 func (c *ruling) find(leaf *plans.Leaf) (*finding, error) {
-	f := &finding{Comparison: verdict.Comparison{Text: leaf.Text, Op: leaf.Op, Turned: leaf.Left.Constant != nil, Verdict: verdict.Inconclusive}}
+	f := &finding{Comparison: verdict.Comparison{Text: leaf.Text, Reads: paths(leaf.Inputs()), Op: leaf.Op, Turned: leaf.Left.Constant != nil, Verdict: verdict.Inconclusive}}
 	if !c.there(f, leaf.Inputs()) {
 		return f, nil
 	}
@@ -60,6 +60,13 @@ func (c *ruling) find(leaf *plans.Leaf) (*finding, error) {
 	f.Left, f.Right = sides(leaf, left, right)
 	f.reason = f.found(leaf, f.Verdict == verdict.Pass).Is(f.Verdict).From(c.argued(leaf, f)...)
 	return f, nil
+}
+
+func paths(inputs []*plans.Input) (list []string) {
+	for _, in := range inputs {
+		list = append(list, in.Path)
+	}
+	return list
 }
 
 // there reports whether inputs are present, and notes on what arms that were

@@ -150,8 +150,8 @@ func TestComparisons(t *testing.T) {
 	got := decided(compiled(t, "chat.tg.gain >= 0.1 and levels.smoke in ['fail']"), full())
 	gain := *got.Inputs[0].Value
 	want := []verdict.Comparison{
-		{Text: "chat.tg.gain >= 0.1", Left: verdict.Num("", gain, "ratio").Value, Op: ">=", Right: verdict.Num("", 0.1, "ratio").Value, Holds: true, Verdict: verdict.Pass},
-		{Text: "levels.smoke in ['fail']", Left: verdict.Text("", "pass").Value, Op: "in", Right: verdict.List("", []string{"fail"}).Value, Holds: false, Verdict: verdict.Fail},
+		{Text: "chat.tg.gain >= 0.1", Reads: []string{"chat.tg.gain"}, Left: verdict.Num("", gain, "ratio").Value, Op: ">=", Right: verdict.Num("", 0.1, "ratio").Value, Holds: true, Verdict: verdict.Pass},
+		{Text: "levels.smoke in ['fail']", Reads: []string{"levels.smoke"}, Left: verdict.Text("", "pass").Value, Op: "in", Right: verdict.List("", []string{"fail"}).Value, Holds: false, Verdict: verdict.Fail},
 	}
 	if len(got.Comparisons) != len(want) {
 		t.Fatalf("%+v", got.Comparisons)
@@ -214,7 +214,7 @@ func TestCrashBound(t *testing.T) {
 // TestTestsExplainThemselves: what a test says of itself is what was tested.
 func TestTestsExplainThemselves(t *testing.T) {
 	s := noiseless("chat.tg")
-	s.Noise["chat.tg"] = Noise{SD: 0.004, DF: 9}
+	s.Noise["chat.tg"] = verdict.Noise{SD: 0.004, DF: 9}
 	ev := full()
 	ev.Features["f"].Candidate.Launches = append(ev.Features["f"].Candidate.Launches, medians("f", 1, 1, 1, 1, 38.5).Launches[4])
 	got := Decide([]*plans.Rule{compiled(t, "chat.tg.gain >= 0.10"), compiled(t, "chat.tg.gain < 0.5")}, ev, s)[0]

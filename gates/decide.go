@@ -21,14 +21,7 @@ type Settings struct {
 	// Noise is the stored launch noise by metric address ("chat.tg", and
 	// "chat.ttft.p99" for a statistic that is not the median): the standard deviation
 	// of the logs of launches.
-	Noise map[string]Noise
-}
-
-// Noise is a pooled standard deviation between launches with its degrees of
-// freedom.
-type Noise struct {
-	SD float64 `json:"sd"`
-	DF float64 `json:"df"`
+	Noise map[string]verdict.Noise
 }
 
 // Decide decides rules that all have to hold, each from as many launches as

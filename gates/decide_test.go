@@ -19,9 +19,9 @@ import (
 // that the first look is at 3 launches.
 func noiseless(addresses ...string) Settings {
 	s := usual
-	s.Noise = map[string]Noise{}
+	s.Noise = map[string]verdict.Noise{}
 	for _, a := range addresses {
-		s.Noise[a] = Noise{SD: 1e-9, DF: 8}
+		s.Noise[a] = verdict.Noise{SD: 1e-9, DF: 8}
 	}
 	return s
 }
@@ -235,18 +235,18 @@ func TestCountsWait(t *testing.T) {
 func TestNoiseIsAFloor(t *testing.T) {
 	rule := compiled(t, "chat.tg.gain >= 0.10")
 	for _, c := range []struct {
-		settings, feature map[string]Noise
+		settings, feature map[string]verdict.Noise
 		floor             float64
 		first             int
 	}{
 		{nil, nil, 0, 4},
-		{map[string]Noise{"chat.tg": {SD: 0.02, DF: 8}}, nil, 0.02, 3},
-		{map[string]Noise{"chat.tg": {SD: 0.02, DF: 7.9}}, nil, 0, 4},
-		{map[string]Noise{"chat.tg": {SD: math.NaN(), DF: 9}}, nil, 0, 4},
-		{map[string]Noise{"chat.tg": {SD: 0.02, DF: math.NaN()}}, nil, 0, 4},
-		{map[string]Noise{"chat.ttft": {SD: 0.02, DF: 9}}, nil, 0, 4},
-		{map[string]Noise{"chat.tg": {SD: 0.02, DF: 9}}, map[string]Noise{"chat.tg": {SD: 0.03, DF: 12}}, 0.03, 3},
-		{map[string]Noise{"chat.tg": {SD: 0.02, DF: 9}}, map[string]Noise{}, 0, 4},
+		{map[string]verdict.Noise{"chat.tg": {SD: 0.02, DF: 8}}, nil, 0.02, 3},
+		{map[string]verdict.Noise{"chat.tg": {SD: 0.02, DF: 7.9}}, nil, 0, 4},
+		{map[string]verdict.Noise{"chat.tg": {SD: math.NaN(), DF: 9}}, nil, 0, 4},
+		{map[string]verdict.Noise{"chat.tg": {SD: 0.02, DF: math.NaN()}}, nil, 0, 4},
+		{map[string]verdict.Noise{"chat.ttft": {SD: 0.02, DF: 9}}, nil, 0, 4},
+		{map[string]verdict.Noise{"chat.tg": {SD: 0.02, DF: 9}}, map[string]verdict.Noise{"chat.tg": {SD: 0.03, DF: 12}}, 0.03, 3},
+		{map[string]verdict.Noise{"chat.tg": {SD: 0.02, DF: 9}}, map[string]verdict.Noise{}, 0, 4},
 	} {
 		s := usual
 		s.Noise = c.settings
@@ -261,7 +261,7 @@ func TestNoiseIsAFloor(t *testing.T) {
 	}
 	// Of raw values and of other statistics no noise is kept.
 	s := usual
-	s.Noise = map[string]Noise{"chat.tg": {SD: 0.02, DF: 9}}
+	s.Noise = map[string]verdict.Noise{"chat.tg": {SD: 0.02, DF: 9}}
 	for _, text := range []string{"chat.tg.delta > 1", "chat.tg.max > 1", "chat.tg.cv < 1"} {
 		if test := Decide([]*plans.Rule{compiled(t, text)}, full(), s)[0].Comparisons[0].Test; test.Floor != 0 || test.First != 4 {
 			t.Errorf("%s: %+v", text, test)

@@ -37,7 +37,7 @@ type Feature struct {
 	// Noise is the launch noise that was recorded before its session, by metric
 	// address, and Max the most launches of each arm that its benchmark makes: where
 	// they are set they stand in the place of the settings'.
-	Noise map[string]Noise
+	Noise map[string]verdict.Noise
 	Max   int
 }
 

@@ -23,6 +23,9 @@ func (c *ruling) exact(f *finding, leaf *plans.Leaf) error {
 	// why is what decided it, behind what its values rest on.
 	var why []verdict.Reason
 	if arms := c.counting(leaf); len(arms) > 0 {
+		if f.Test.Each = "launch"; len(arms) > 1 {
+			f.Test.Each = "pair"
+		}
 		if err := c.counted(f, leaf, arms); err != nil {
 			return err
 		}
@@ -59,8 +62,13 @@ func (c *ruling) exact(f *finding, leaf *plans.Leaf) error {
 	if !f.Test.Note.IsZero() {
 		why = append(why, f.Test.Note)
 	}
-	if crashed := c.crashed(leaf, f.Verdict); !crashed.IsZero() {
-		why = append(why, crashed)
+	if f.Test.Beside = c.crashed(leaf); len(f.Test.Beside) > 0 {
+		crashed, below := f.Test.Beside[0], f.Test.Beside[1]
+		if f.Verdict == verdict.Pass {
+			why = append(why, below)
+		} else {
+			why = append(why, crashed)
+		}
 	}
 	f.reason = f.reason.Is(f.Verdict).From(why...)
 	return nil
@@ -115,25 +123,26 @@ func (c *ruling) exceeded(leaf *plans.Leaf) bool {
 	})
 }
 
-// crashed is how little it shows that few launches did not crash, or how many did; no
-// fact for what is not about crashes.
-func (c *ruling) crashed(leaf *plans.Leaf, v verdict.Verdict) verdict.Reason {
+// crashed is how many launches crashed, and how little it shows that the others did
+// not; none for what is not about crashes.
+func (c *ruling) crashed(leaf *plans.Leaf) []verdict.Reason {
 	in := leaf.Left.Input
 	if in == nil {
 		in = leaf.Right.Input
 	}
 	if in == nil || in.Kind != plans.InputMetric || in.Metric != "crashes" || in.Comparing() {
-		return verdict.Reason{}
+		return nil
 	}
 	launches := c.readings[in].PerLaunch
 	crashes := 0
 	for _, n := range launches {
 		crashes += int(n) // each was a start of its own, before the one that counts
 	}
-	if v != verdict.Pass {
-		return verdict.New(code.Crashed, verdict.Int("crashes", crashes), verdict.Int("starts", crashes+len(launches)))
+	starts := crashes + len(launches)
+	return []verdict.Reason{
+		verdict.New(code.Crashed, verdict.Int("crashes", crashes), verdict.Int("starts", starts)),
+		verdict.New(code.CrashesBelow, verdict.Num("share", stats.AtMost(crashes, starts, 0.95), shareUnit)),
 	}
-	return verdict.New(code.CrashesBelow, verdict.Num("share", stats.AtMost(crashes, crashes+len(launches), 0.95), shareUnit))
 }
 
 // counting is one arm that a comparison reads by what each of its launches counts.

@@ -36,12 +36,19 @@ func (d *decider) ttest(c *plans.Claim, r *reading, sh share) (verdict.Verdict, 
 	t.Theta, t.Pass, t.Fail, t.Share = sc.theta, q.Pass, q.Fail, sh.parts
 	t.Plan, t.First, t.Floor, t.FloorDF = design.Looks, design.First, floor.SD, floor.DF
 	tick := d.tickOf(c.Input, r.own.unit, sc, p)
-	if ties(q.Candidate) || !q.Single && ties(q.Base) {
+	if equal := tied(t); len(equal) > 0 {
 		t.Resolution = tick
+		t.Beside = append(t.Beside, spreadOf(t, sc, equal))
+	}
+	if floor.SD > 0 {
+		t.Beside = append(t.Beside, verdict.New(code.Floored, verdict.Num("sd", floor.SD, shareUnit), verdict.Num("df", floor.DF, ""), verdict.List("sessions", floor.Sessions)))
 	}
 	q.Floor = max(floor.SD, tick/math.Sqrt(12))
 	if len(p.own) == 0 {
 		return verdict.Inconclusive, t, nil
+	}
+	if known := withinLaunch(t, r); !known.IsZero() {
+		t.Beside = append(t.Beside, known)
 	}
 	outcome, looks, err := stats.Sequential(q, design)
 	if err != nil {
@@ -49,6 +56,7 @@ func (d *decider) ttest(c *plans.Claim, r *reading, sh share) (verdict.Verdict, 
 	}
 	t.Stop = verdict.Stop(outcome)
 	recordLooks(t, sc, looks)
+	foresee(t, sc)
 	switch outcome {
 	case stats.Passed:
 		return verdict.Pass, t, nil
@@ -78,7 +86,7 @@ func asked(c *plans.Claim, sc scale, p pairs, design stats.Design, sh share) (q 
 func recordLooks(t *verdict.Test, sc scale, looks []stats.Look) {
 	for _, l := range looks {
 		t.Looks = append(t.Looks, verdict.Look{
-			N: l.N, Estimate: l.Estimate, SE: l.SE, DF: l.DF, T: l.T, PPass: l.PPass, PFail: l.PFail, Chance: l.Chance,
+			N: l.N, Estimate: l.Estimate, Own: sc.finite(l.Estimate), SE: l.SE, DF: l.DF, T: l.T, PPass: l.PPass, PFail: l.PFail, Chance: l.Chance,
 		})
 	}
 	if n := len(looks); n > 0 {
@@ -100,7 +108,7 @@ func describe(c *plans.Claim, r *reading, p pairs) *verdict.Test {
 
 // noise is the stored launch noise of what a claim tests, which is kept of logs;
 // recorded says that it is known well enough to plan with.
-func (d *decider) noise(c *plans.Claim) (n Noise, recorded bool) {
+func (d *decider) noise(c *plans.Claim) (n verdict.Noise, recorded bool) {
 	if c.Form != verdict.Ratio && c.Form != verdict.LogLevel {
 		return n, false
 	}
@@ -110,7 +118,7 @@ func (d *decider) noise(c *plans.Claim) (n Noise, recorded bool) {
 		n = f.Noise[key]
 	}
 	if !(n.DF >= LeastFreedom) || !(n.SD > 0) || math.IsInf(n.SD, 0) {
-		return Noise{}, false
+		return verdict.Noise{}, false
 	}
 	return n, true
 }
@@ -144,15 +152,6 @@ func (d *decider) tickOf(in *plans.Input, unit string, sc scale, p pairs) float6
 		return tick / slices.Min(values)
 	}
 	return tick
-}
-
-func ties(values []float64) bool {
-	for _, v := range values {
-		if v != values[0] {
-			return false
-		}
-	}
-	return len(values) > 1
 }
 
 // pairs are the launches that a test may look at: of one arm, or those of two

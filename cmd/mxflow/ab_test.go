@@ -135,14 +135,6 @@ func TestABAdviceOfTwelveLaunches(t *testing.T) {
 	}
 }
 
-func TestSentence(t *testing.T) {
-	for text, want := range map[string]string{"": "", "done": "Done.", "éteint!": "Éteint!", "?": "?"} {
-		if got := sentence(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-}
-
 // A launch that another one stands in for is told.
 func TestABReplaced(t *testing.T) {
 	var out bytes.Buffer

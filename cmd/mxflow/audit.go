@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/explain"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -175,10 +176,10 @@ func onEngine(st *store.Store, d store.Decided) string {
 	if d.Kind != string(runtime.KindCriteria) {
 		return ""
 	}
-	engines := enginesOf(st, d.Decision)
+	engines := explain.EnginesOf(st, d.Decision)
 	for _, q := range st.History(runtime.QualifyID(runtime.CandidateOf(d.Node))) {
 		if len(engines) == 0 && q.Record < d.Record {
-			engines = enginesOf(st, q.Decision)
+			engines = explain.EnginesOf(st, q.Decision)
 		}
 	}
 	return strings.Join(engines, ", ")
@@ -214,7 +215,7 @@ func (a *app) audit(d audited) {
 		}
 		fmt.Fprintf(a.stdout, "  %s %q: %s%s\n    %s   %s\n", r.Role, r.Name, r.Verdict, decides, r.Expr, r.Source)
 		for _, in := range r.Inputs {
-			line := inputLine(in)
+			line := tell.Input(in)
 			if !in.Missing.IsZero() {
 				line = page.Each(verdict.New(code.InputMissing).On(in.Path).From(in.Missing))[0]
 			}
@@ -227,42 +228,4 @@ func (a *app) audit(d audited) {
 		}
 	}
 	fmt.Fprintln(a.stdout)
-}
-
-func inputLine(in verdict.Input) string {
-	s := in.Path + " = "
-	switch {
-	case in.Value != nil:
-		switch in.Unit {
-		case "":
-			s += fmt.Sprintf("%.6g", *in.Value)
-		case "share":
-			s += fmt.Sprintf("%.6g%%", 100**in.Value)
-		default:
-			s += fmt.Sprintf("%.6g %s", *in.Value, in.Unit)
-		}
-	case in.Text != nil:
-		return s + *in.Text
-	default:
-		return s + "missing: " + tell.Line(in.Missing)
-	}
-	if in.N > 0 {
-		s += fmt.Sprintf("  n = %d launches", in.N)
-	}
-	if in.BaseN > 0 {
-		s += fmt.Sprintf(" against %d", in.BaseN)
-	}
-	if in.NRequests > 0 {
-		s += fmt.Sprintf(", %d requests", in.NRequests)
-	}
-	if in.Low != nil && in.High != nil {
-		s += fmt.Sprintf(", 95%% interval %.4g to %.4g", *in.Low, *in.High)
-	}
-	if len(in.PerLaunch) > 0 {
-		s += fmt.Sprintf("\n      launches %.4g", in.PerLaunch)
-	}
-	if len(in.BasePerLaunch) > 0 {
-		s += fmt.Sprintf("\n      against  %.4g", in.BasePerLaunch)
-	}
-	return s
 }

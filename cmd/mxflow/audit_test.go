@@ -12,22 +12,6 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-func TestInputLine(t *testing.T) {
-	value := func(f float64, unit string) verdict.Input {
-		return verdict.Input{Path: "x", Value: &f, Unit: unit, N: 3}
-	}
-	for want, in := range map[string]verdict.Input{
-		"x = 99.5%  n = 3 launches":     value(0.995, "share"),
-		"x = 0.995 ms  n = 3 launches":  value(0.995, "ms"),
-		"x = 0.995  n = 3 launches":     value(0.995, ""),
-		"x = missing: nothing was sent": {Path: "x", Missing: fact("nothing was sent")},
-	} {
-		if got := inputLine(in); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-}
-
 // TestVerifyArtifacts: everything that a launch names is looked for.
 func TestVerifyArtifacts(t *testing.T) {
 	s := newRecordedState(t)

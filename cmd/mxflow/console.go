@@ -200,7 +200,7 @@ func (c *console) decide(rule *plans.Rule, address bool) {
 	}
 	for _, in := range result.Inputs {
 		if in.Missing.IsZero() {
-			fmt.Fprintf(c.stdout, "    %s\n", inputLine(in))
+			fmt.Fprintf(c.stdout, "    %s\n", tell.Input(in))
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/explain"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
@@ -47,14 +48,6 @@ var (
 	noisyGain  = []float64{34.7, 35.8, 35.1, 35.6, 34.8, 35.9, 35.0, 35.5}
 	slower     = []float64{29.0, 28.8, 29.1, 28.9, 29.0, 28.9, 29.1, 28.8}
 )
-
-func TestSpans(t *testing.T) {
-	for want, numbers := range map[string][]int{"3": {3}, "3 and 4": {3, 4}, "3, 4, 7 and 12 to 16": {3, 4, 7, 12, 13, 14, 15, 16}, "1 to 3": {1, 2, 3}} {
-		if got := spans(numbers); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
-}
 
 func TestExplain(t *testing.T) {
 	here := time.Local
@@ -262,59 +255,16 @@ func TestADecisionIsWithdrawnWithItsHypotheses(t *testing.T) {
 	newest := at(3, 2)
 	gone := newest.Withdraw(ledger.Retraction{Node: newest.Node, By: "kim", Reason: "a wrong flag", Verdict: newest.Verdict, Accepted: true, Attempt: newest.Attempt})
 	s.append(&ledger.Record{Type: "decision", Decision: gone})
-	history := s.st.History(newest.Node)
 	for attempt, withdrawn := range map[int]bool{1: false, 2: true, 3: true} {
-		marks := marksOf(s.st, history[attempt-1], time.Now())
-		got := slices.ContainsFunc(marks, func(m verdict.Reason) bool {
+		e, err := explain.Of(s.st, newest.Node, "", attempt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := slices.ContainsFunc(e.Marks, func(m verdict.Reason) bool {
 			return m.Code == code.WithdrawnLater && m.Causes[0].Code == code.RetractedBy && m.Causes[0].Args["reason"].Text == "a wrong flag"
 		})
 		if got != withdrawn {
-			t.Errorf("attempt %d: %+v", attempt, marks)
-		}
-	}
-}
-
-// Ranks are the reference's: p99 of 500 values lies between the 490th and the last,
-// p95 of 100 between the 90th and the last; p99 of 300 has no upper end.
-func TestRanksSaid(t *testing.T) {
-	for _, c := range []struct {
-		stat     string
-		requests int
-		want     string
-	}{
-		{"p99", 1500, "p99 of about 500 requests: within a launch it lies between the 490th and the 500th"},
-		{"p95", 300, "between the 90th and the 100th"},
-		{"p99", 900, "p99 of about 300 requests, of which an interval within the launch takes 368"},
-		{"median", 300, ""},
-		{"mean", 300, ""},
-	} {
-		test := &verdict.Test{Stat: c.stat, Metric: "chat.ttft", Values: []float64{1, 2, 3}}
-		got := ranksSaid(test, verdict.Rule{Inputs: []verdict.Input{{Path: "levels.kernels"}, {Path: "chat.ttft." + c.stat, NRequests: c.requests}}})
-		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
-			t.Errorf("%s of %d: %q, want %q", c.stat, c.requests, got, c.want)
-		}
-	}
-	for n, want := range map[int]string{1: "1st", 2: "2nd", 3: "3rd", 4: "4th", 11: "11th", 12: "12th", 113: "113th", 121: "121st"} {
-		if got := nth(n); got != want {
-			t.Errorf("%d is %s", n, got)
-		}
-	}
-}
-
-// Two arms whose launches are all equal are not equal to each other.
-func TestTiesAreWithinAnArm(t *testing.T) {
-	two := verdict.Test{Form: verdict.Difference, Metric: "chat.tg", Unit: "tok/s", Against: "baseline", Arm: "kv_cache", Base: []float64{3, 3, 3, 3}, Values: []float64{5, 5, 5}, Resolution: 1}
-	one := two
-	one.Values = []float64{5, 6, 5}
-	floored := two
-	floored.Floor = 2
-	for want, test := range map[string]verdict.Test{
-		"All 4 launches of baseline are equal, and so are all 3 of kv_cache: their spread is taken as that of rounding,": two,
-		"All 4 launches of baseline are equal: their spread is taken as that of rounding,":                               one,
-		"All 4 launches of baseline are equal, and so are all 3 of kv_cache: their spread is taken as that on record.":   floored,
-	} {
-		if got := tiesSaid(&test); !strings.HasPrefix(got, want) {
-			t.Errorf("%q, want %q", got, want)
+			t.Errorf("attempt %d: %+v", attempt, e.Marks)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans/load"
@@ -221,7 +222,9 @@ func (a *app) replayWith(st *store.Store, flags replayFlags) error {
 	} else {
 		a.printTable([]string{"node", "recorded", "would be", "why"}, rows)
 		fmt.Fprintln(a.stdout)
-		a.paragraphs("", tell.Lines(notes))
+		for _, n := range notes {
+			table.Paragraph(a.stdout, "", tell.Line(n), a.width())
+		}
 		fmt.Fprintln(a.stdout, changedSaid(ofGates, total, open, unmeasured)+" Nothing was started and nothing was recorded.")
 	}
 	a.exit = total.ExitCode()
@@ -305,7 +308,7 @@ func (a *app) printReplayNotes(out replayResult) {
 			fmt.Fprintf(a.stdout, "And %d more notes; --json has all.\n", len(said)-i)
 			break
 		}
-		a.paragraph("", text)
+		table.Paragraph(a.stdout, "", text, a.width())
 	}
 }
 

@@ -222,7 +222,7 @@ func (s *recordedState) evidence(session string) ledger.Evidence {
 	}
 	work := s.st.Launches(store.LaunchFilter{Session: session})
 	for address, n := range decide.Noise(decide.NoiseBefore(s.st.Records(), session, work[0].Work, work[0].VariantKey), []string{"chat.tg"}) {
-		ev.Noise = map[string]ledger.Noise{address: ledger.Noise(n)}
+		ev.Noise = map[string]verdict.Noise{address: n}
 	}
 	return ev
 }
@@ -460,7 +460,7 @@ func TestAuditReplay(t *testing.T) {
 		{
 			name: "noise that was not there", exit: 2, want: []string{"noise", "chat.tg before session s-1", "none"},
 			tamper: func(d *ledger.Decision) {
-				d.Evidence[0].Noise = map[string]ledger.Noise{"chat.tg": {SD: 0.001, DF: 9}}
+				d.Evidence[0].Noise = map[string]verdict.Noise{"chat.tg": {SD: 0.001, DF: 9}}
 			},
 		},
 		{

@@ -99,7 +99,7 @@ func newRootCommand(a *app) *cobra.Command {
 		newReportCommand(a),
 		newVersionCommand(a),
 		newEngineCommand(a),
-		a.explainCommand(),
+		newExplainCommand(a),
 		newFormatCommand(a),
 		newConvertCommand(a),
 		newSchemaCommand(a),

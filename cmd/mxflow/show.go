@@ -472,3 +472,10 @@ func isAre(n int, one, many string) string {
 func itsTheir(n int) string {
 	return plural(n, "its", "their")
 }
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}

@@ -246,6 +246,9 @@ func (p planNow) says(run string) string {
 	return ""
 }
 
+// atMinute writes a time as people look for it on this machine.
+func atMinute(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
+
 // withStanding is what status and report add to the decisions in JSON.
 func withStanding(st *store.Store, out map[string]any) map[string]any {
 	out["stack"], out["targets"], out["hypotheses"] = report.AcceptedStack(st), report.Contests(st), report.Claims(st)

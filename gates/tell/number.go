@@ -38,6 +38,10 @@ func Digits(x float64, unit string, more int) string {
 		return d.Round(time.Microsecond).String()
 	case "", "count":
 		return significant(x, 4+more)
+	case "ms":
+		if a := math.Abs(x); a > 0 && a < 1e-3 {
+			return significant(1e6*x, 4+more) + " ns"
+		}
 	}
 	return significant(x, 4+more) + " " + unit
 }

@@ -1,6 +1,7 @@
 package tell
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -37,6 +38,14 @@ var rulePhrases = phrases{
 	code.MayBeMore:    "up to {most} allowed: undecided",
 	code.Crashed:      "{crashes} of {starts} starts crashed",
 	code.CrashesBelow: "crash rate below {share:2} with 95% confidence",
+
+	code.Ranks:        "each value is the {stat} of about {requests} requests: within a launch it lies between number {low} and number {high} of them in order (95%)",
+	code.RanksLacking: "each value is the {stat} of about {requests} requests, of which an interval within the launch takes {takes}",
+	code.TiedRounded:  tied("their spread is taken as that of rounding, {tick}/√12"),
+	code.TiedFloored:  tied("their spread is taken as that on record"),
+	code.Floored:      "no arm's standard deviation is taken as less than {sd:2}, by which launches of this engine differed before this session ({df:3} degrees of freedom{sessions?, measured in {sessions:and}}): stored noise may widen a verdict, never narrow it",
+	code.Settles:      "about " + perArm + " would probably settle it ({chance} chance, if the estimate and the spread stay){more?, which is {more} more}{most?; the plan makes at most {most}. Going on needs a larger max in its decision block, declared before the first launch}",
+	code.SettlesNever: "even " + perArm + ", the most that a plan may make, would probably not settle it: the effect is too near to the threshold for how launches differ. Another threshold, or less noise, would",
 
 	code.Missing:          "{subject}",
 	code.NotFinite:        "not a finite number",
@@ -104,6 +113,22 @@ func shown(template string) func(verdict.Reason) string {
 		}
 		r.Args = args
 		return fill(template, r)
+	}
+}
+
+// tied is a template behind which arms have launches that are all equal: to each
+// other, and not to those of another arm.
+func tied(template string) func(verdict.Reason) string {
+	return func(r verdict.Reason) string {
+		text := ""
+		for i, arm := range r.Args["arms"].List {
+			if i == 0 {
+				text = "all launches of " + arm + " are equal"
+			} else {
+				text += ", and so are those of " + arm
+			}
+		}
+		return text + ": " + fill(template, r)
 	}
 }
 
@@ -258,4 +283,38 @@ func Shares(list []verdict.Share) string {
 		said[i] = fill(words[s.Of], verdict.New("", verdict.Int("n", s.N)))
 	}
 	return strings.Join(said, "; ")
+}
+
+// Input is a value that a rule read in a line, with what it rests on, and the values of
+// its launches in lines of their own.
+func Input(in verdict.Input) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s = ", in.Path)
+	switch {
+	case in.Value != nil:
+		b.WriteString(Digits(*in.Value, in.Unit, 2))
+	case in.Text != nil:
+		return b.String() + *in.Text
+	default:
+		return b.String() + "missing: " + Line(in.Missing)
+	}
+	if in.N > 0 {
+		fmt.Fprintf(&b, "  n = %d launches", in.N)
+	}
+	if in.BaseN > 0 {
+		fmt.Fprintf(&b, " against %d", in.BaseN)
+	}
+	if in.NRequests > 0 {
+		fmt.Fprintf(&b, ", %d requests", in.NRequests)
+	}
+	if in.Low != nil && in.High != nil {
+		fmt.Fprintf(&b, ", 95%% interval %s", Value(verdict.Span("", *in.Low, *in.High, "").Value))
+	}
+	if len(in.PerLaunch) > 0 {
+		fmt.Fprintf(&b, "\n      launches %s", Value(verdict.Value{Numbers: in.PerLaunch}))
+	}
+	if len(in.BasePerLaunch) > 0 {
+		fmt.Fprintf(&b, "\n      against  %s", Value(verdict.Value{Numbers: in.BasePerLaunch}))
+	}
+	return b.String()
 }

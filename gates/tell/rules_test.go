@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 )
 
 // TestRules are the sentences for what rules come to, as gates decides them.
@@ -70,5 +71,21 @@ func TestRules(t *testing.T) {
 	}
 	for rule := range want {
 		t.Errorf("gates records no facts of %s", rule)
+	}
+}
+
+func TestInput(t *testing.T) {
+	value := func(f float64, unit string) verdict.Input {
+		return verdict.Input{Path: "x", Value: &f, Unit: unit, N: 3}
+	}
+	for want, in := range map[string]verdict.Input{
+		"x = 99.5%  n = 3 launches":        value(0.995, "share"),
+		"x = 0.995 ms  n = 3 launches":     value(0.995, "ms"),
+		"x = 0.995  n = 3 launches":        value(0.995, ""),
+		"x = missing: not a finite number": {Path: "x", Missing: verdict.New(code.NotFinite)},
+	} {
+		if got := Input(in); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

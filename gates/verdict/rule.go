@@ -39,6 +39,8 @@ const (
 // Comparison is one comparison inside a rule with the values on both sides.
 type Comparison struct {
 	Text string `json:"text"`
+	// Reads are the paths of the inputs on both sides.
+	Reads []string `json:"reads,omitempty"`
 	// Left and Right are the estimates, words or lists of both sides; of what launches
 	// count, all between the least and the greatest.
 	Left  Value  `json:"left"`

@@ -89,12 +89,29 @@ type Test struct {
 	Estimate *float64 `json:"estimate,omitempty"`
 	Low      *float64 `json:"low,omitempty"`
 	High     *float64 `json:"high,omitempty"`
-	// Note is what else bears on it: a steady check that was flagged, ties.
+	// Needed is the estimate that would have passed the last look with its spread, in
+	// the rule's own number; absent where the look passed or tested nothing.
+	Needed *float64 `json:"needed,omitempty"`
+	// Each says what an Exact comparison of counts has to hold for: "launch" or "pair".
+	Each string `json:"each,omitempty"`
+	// Note is what else bears on it: a steady check that was flagged.
 	Note Reason `json:"note,omitzero"`
+	// Beside is what a reader should know of the numbers, and decides nothing: how well
+	// one launch knows its value, where the spread was taken from, how many crashed, and
+	// how many launches would settle what is open.
+	Beside []Reason `json:"beside,omitempty"`
 }
 
 // Relative reports whether the rule's own number is parts of the other arm.
 func (t *Test) Relative() bool { return t.Relation == "gain" || t.Relation == "change" }
+
+// Noise is how much launches of one variant differed: a standard deviation of the
+// logs of their values, pooled over some sessions, with its degrees of freedom.
+type Noise struct {
+	SD       float64  `json:"sd"`
+	DF       float64  `json:"df"`
+	Sessions []string `json:"sessions,omitempty"`
+}
 
 // Share is one division of the chances of a wrong verdict among N parts.
 type Share struct {
@@ -136,11 +153,13 @@ type Look struct {
 	// N is launches an arm.
 	N        int     `json:"n"`
 	Estimate float64 `json:"estimate"`
-	SE       float64 `json:"se"`
-	DF       float64 `json:"df"`
-	T        float64 `json:"t"`
-	PPass    float64 `json:"p_pass"`
-	PFail    float64 `json:"p_fail"`
+	// Own is the estimate in the rule's own number.
+	Own   *float64 `json:"own,omitempty"`
+	SE    float64  `json:"se"`
+	DF    float64  `json:"df"`
+	T     float64  `json:"t"`
+	PPass float64  `json:"p_pass"`
+	PFail float64  `json:"p_fail"`
 	// Chance is the projected chance of any verdict by the last look; 0 when this
 	// look decided or is the last.
 	Chance float64 `json:"chance,omitempty"`

@@ -164,12 +164,6 @@ type Statistics struct {
 	Version string `json:"version,omitempty"`
 }
 
-// Noise is a pooled standard deviation of the logs of launches.
-type Noise struct {
-	SD float64 `json:"sd"`
-	DF float64 `json:"df"`
-}
-
 // Evidence is what the rules of a decision read about one feature. With the
 // launches that it names, the decision can be made again.
 type Evidence struct {
@@ -189,7 +183,7 @@ type Evidence struct {
 	// session began, by metric address: it floors the standard deviation of launches.
 	Session string           `json:"session,omitempty"`
 	Max     int              `json:"max,omitempty"`
-	Noise   map[string]Noise `json:"noise,omitempty"`
+	Noise   map[string]verdict.Noise `json:"noise,omitempty"`
 }
 
 // Arm is a variant and the IDs of its launches, in the order of their rounds.

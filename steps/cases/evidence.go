@@ -26,7 +26,7 @@ func (d *decider) gathered(f *plans.Feature, levels []ledger.Level) *gates.Featu
 	_, most := d.plan.LaunchesOf(decide.ReadAs(f))
 	out := &gates.Feature{
 		Candidate: gates.Arm{Name: f.Name}, Parent: gates.Arm{Name: parentWord(f)}, Root: gates.Arm{Name: ledger.Baseline},
-		Levels: map[string]verdict.Verdict{}, Noise: map[string]gates.Noise{}, Max: most,
+		Levels: map[string]verdict.Verdict{}, Noise: map[string]verdict.Noise{}, Max: most,
 	}
 	g := d.given[f.Name]
 	if g == nil {
@@ -37,7 +37,7 @@ func (d *decider) gathered(f *plans.Feature, levels []ledger.Level) *gates.Featu
 	out.Knobs = d.plan.PlannedKnobs(f, nil)
 	maps.Copy(out.Knobs, g.Knobs)
 	for address, n := range g.Noise {
-		out.Noise[address] = gates.Noise{SD: n.SD, DF: n.DF}
+		out.Noise[address] = verdict.Noise{SD: n.SD, DF: n.DF}
 	}
 	var joined []verdict.Verdict
 	for _, l := range levels {

@@ -152,13 +152,6 @@ func Evidence(v *View) *gates.Evidence {
 
 // kept is the evidence about a feature as a decision records it.
 func kept(name, session string, f *gates.Feature) ledger.Evidence {
-	var noise map[string]ledger.Noise
-	for address, n := range f.Noise {
-		if noise == nil {
-			noise = map[string]ledger.Noise{}
-		}
-		noise[address] = ledger.Noise(n)
-	}
 	arm := func(a gates.Arm) ledger.Arm {
 		out := ledger.Arm{Name: a.Name}
 		for _, l := range a.Launches {
@@ -169,7 +162,7 @@ func kept(name, session string, f *gates.Feature) ledger.Evidence {
 	return ledger.Evidence{
 		Feature: name, Candidate: arm(f.Candidate), Parent: arm(f.Parent), Root: arm(f.Root),
 		Levels: maps.Clone(f.Levels), Knobs: maps.Clone(f.Knobs), Outcome: f.Outcome, Accepted: f.Accepted,
-		Broken: f.Broken, Cause: f.Cause, Session: session, Max: f.Max, Noise: noise,
+		Broken: f.Broken, Cause: f.Cause, Session: session, Max: f.Max, Noise: maps.Clone(f.Noise),
 	}
 }
 
@@ -181,13 +174,7 @@ func Assemble(kept []ledger.Evidence, launch func(id string) (*ledger.Launch, bo
 	for _, e := range kept {
 		f := &gates.Feature{
 			Levels: e.Levels, Knobs: e.Knobs, Outcome: e.Outcome, Accepted: e.Accepted,
-			Broken: e.Broken, Cause: e.Cause, Max: e.Max,
-		}
-		for address, n := range e.Noise {
-			if f.Noise == nil {
-				f.Noise = map[string]gates.Noise{}
-			}
-			f.Noise[address] = gates.Noise(n)
+			Broken: e.Broken, Cause: e.Cause, Max: e.Max, Noise: maps.Clone(e.Noise),
 		}
 		for _, arm := range []struct {
 			kept ledger.Arm

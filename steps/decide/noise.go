@@ -8,6 +8,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
@@ -22,32 +23,20 @@ const enoughFreedom = 2 * gates.LeastFreedom
 // sessions. Launches are those of NoiseBefore: before the session that is to be
 // decided, so that a decision made again, with whatever was recorded since, rests on
 // the same number.
-func Noise(before []*ledger.Launch, keys []string) map[string]gates.Noise {
-	return noiseIn(before, keys, newest)
-}
-
-// NoiseSessions are the sessions that Noise of a key is of, oldest first.
-func NoiseSessions(before []*ledger.Launch, key string) (sessions []string) {
-	values, arms := valuesOf(before, key)
-	for _, a := range newest(values, arms) {
-		if !slices.Contains(sessions, a.session) {
-			sessions = append(sessions, a.session)
-		}
-	}
-	return sessions
-}
-
-// noiseIn pools the arms that count.
-func noiseIn(before []*ledger.Launch, keys []string, counting func(map[armKey][]float64, []armKey) []armKey) map[string]gates.Noise {
-	out := map[string]gates.Noise{}
+func Noise(before []*ledger.Launch, keys []string) map[string]verdict.Noise {
+	out := map[string]verdict.Noise{}
 	for _, key := range keys {
 		values, arms := valuesOf(before, key)
 		var groups [][]float64
-		for _, a := range counting(values, arms) {
+		var sessions []string
+		for _, a := range newest(values, arms) {
 			groups = append(groups, values[a])
+			if !slices.Contains(sessions, a.session) {
+				sessions = append(sessions, a.session)
+			}
 		}
 		if sd, df := stats.Pool(groups); df > 0 {
-			out[key] = gates.Noise{SD: sd, DF: df}
+			out[key] = verdict.Noise{SD: sd, DF: df, Sessions: sessions}
 		}
 	}
 	return out
@@ -177,7 +166,7 @@ func NoiseKeys(rules []*plans.Rule) (list []string) {
 
 // noiseOf is the launch noise of its arms' engine that was known before a session, of
 // what rules read of a feature.
-func noiseOf(v *View, f *plans.Feature, a Arms, session, work string) map[string]gates.Noise {
+func noiseOf(v *View, f *plans.Feature, a Arms, session, work string) map[string]verdict.Noise {
 	if v.Records == nil {
 		return nil
 	}

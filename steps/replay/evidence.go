@@ -236,18 +236,14 @@ func (r *Replay) checkNoise(out *Replayed, d store.Decided, rules replayRules) {
 		addresses = slices.Compact(addresses)
 		work, variants := r.armsOf(ev)
 		now := r.noiseBefore(ev.Session, work, variants, addresses)
-		was := map[string]gates.Noise{}
-		for address, n := range ev.Noise {
-			was[address] = gates.Noise(n)
-		}
 		for _, address := range addresses {
-			was, recorded := was[address]
+			was, recorded := ev.Noise[address]
 			now, there := now[address]
 			if !recorded && !there {
 				continue
 			}
 			out.Numbers += 2
-			if was != now {
+			if was.SD != now.SD || was.DF != now.DF {
 				out.differ("noise", fmt.Sprintf("%s before session %s", address, ev.Session), noiseText(was.SD, was.DF), noiseText(now.SD, now.DF))
 			}
 		}
@@ -279,7 +275,7 @@ func (r *Replay) armsOf(ev ledger.Evidence) (work string, variants []string) {
 }
 
 // noiseBefore remembers what was pooled: most decisions of a session ask for the same.
-func (r *Replay) noiseBefore(session, work string, variants, addresses []string) map[string]gates.Noise {
+func (r *Replay) noiseBefore(session, work string, variants, addresses []string) map[string]verdict.Noise {
 	key := strings.Join(slices.Concat([]string{session, work}, variants, addresses), " ")
 	n, ok := r.noise[key]
 	if !ok {

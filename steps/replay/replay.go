@@ -46,7 +46,7 @@ type Replay struct {
 	arch     map[string]string // by launch
 	plans    map[string]*recordedPlan
 	launches map[string]*replayedLaunch
-	noise    map[string]map[string]gates.Noise
+	noise    map[string]map[string]verdict.Noise
 }
 
 // Outcome is what deciding again came to.
@@ -105,7 +105,7 @@ func New(st *store.Store, registry *plans.Registry, inputs []load.Given) *Replay
 	r := &Replay{
 		store: st, registry: registry, inputs: inputs,
 		runs: map[string]*ledger.RunStart{}, arch: map[string]string{},
-		plans: map[string]*recordedPlan{}, launches: map[string]*replayedLaunch{}, noise: map[string]map[string]gates.Noise{},
+		plans: map[string]*recordedPlan{}, launches: map[string]*replayedLaunch{}, noise: map[string]map[string]verdict.Noise{},
 	}
 	for _, rec := range st.Records() {
 		switch {
@@ -458,7 +458,7 @@ func wordless(r verdict.Rule) verdict.Rule {
 		c.Left, c.Right = verdict.Value{}, verdict.Value{}
 		if c.Test != nil {
 			t := *c.Test
-			t.Share, t.Note = nil, verdict.Reason{} // which the rule's text says
+			t.Share, t.Note, t.Beside = nil, verdict.Reason{}, nil // which the rest says
 			c.Test = &t
 		}
 	}

@@ -35,8 +35,8 @@ const (
 	AsideBroke   Code = "aside.broke"
 	AsideInvalid Code = "aside.invalid"
 	NotRead      Code = "aside.not_read"
-	// ClockBack: the clock went back between the starts of Subject and next. Args: by
-	// (in words), next.
+	// ClockBack: the clock went back between the starts of Subject and next. Args: by,
+	// next.
 	ClockBack Code = "explain.clock_back"
 	// Rebooted: the machine was started again between Subject and next. Args: next.
 	Rebooted Code = "explain.rebooted"

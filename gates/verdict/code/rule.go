@@ -65,6 +65,27 @@ const (
 	CrashesBelow Code = "count.crashes_below"
 )
 
+// What a reader should know beside a test.
+const (
+	// Ranks: a value is so high a percentile of a launch's requests, which lies between
+	// two of them in order; RanksLacking: of too few to say. Args: stat, requests, low,
+	// high; takes.
+	Ranks        Code = "beside.ranks"
+	RanksLacking Code = "beside.ranks_lacking"
+	// TiedRounded: all launches of each of some arms are equal, so that their spread is
+	// that of rounding to a tick; TiedFloored: that on record is more. Args: arms, tick.
+	TiedRounded Code = "beside.tied_rounded"
+	TiedFloored Code = "beside.tied_floored"
+	// Floored: no arm is taken to vary less than launches before did. Args: sd, df,
+	// sessions.
+	Floored Code = "beside.floored"
+	// Settles: so many launches would likely settle it; SettlesNever: not even the most
+	// that a plan may make. Args: launches, against; chance, and more or most, those that
+	// the plan makes where it takes others.
+	Settles      Code = "beside.settles"
+	SettlesNever Code = "beside.settles_never"
+)
+
 // What rules read and did not find.
 const (
 	// Missing: the input Subject has no value, from its cause.

@@ -312,6 +312,15 @@ func Wrap(text string, width int) string {
 	return b.String()
 }
 
+// paragraphColumn is where a paragraph wraps at the latest.
+const paragraphColumn = 92
+
+// Paragraph prints a text within a width, its later lines a little further in.
+func Paragraph(w io.Writer, indent, text string, width int) {
+	wrapped := Wrap(text, min(paragraphColumn, width)-len(indent))
+	fmt.Fprintln(w, indent+strings.ReplaceAll(wrapped, "\n", "\n"+indent+"  "))
+}
+
 // together joins the words that no line may end between.
 func together(words []string) (out []string) {
 	for i, word := range words {

@@ -1,0 +1,153 @@
+// Package explain argues recorded decisions, for people and for programs. It shows what
+// the decision and its launches carry, in the order in which an engineer would argue:
+// claim, data, test, what decided, what would have changed it. It knows the ledger and
+// works nothing out that was decided.
+package explain
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/report"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// Explanation is a decision with everything that argues it.
+type Explanation struct {
+	Node string `json:"node"`
+	// Alternative is the one that was asked for, of a feature that chooses.
+	Alternative string `json:"alternative,omitempty"`
+	// Decision is nil where the node was never decided.
+	Decision *store.Decided `json:"decision,omitempty"`
+	// Locked is why the newest run could not decide it; what was decided before
+	// no longer stands then.
+	Locked verdict.Reason `json:"locked,omitzero"`
+	// Attempts are all decisions about the node, oldest first.
+	Attempts []attempt `json:"attempts,omitempty"`
+	// Starts are the sessions in which the candidate was measured at this
+	// revision up to the decision: each of them is another chance of an error.
+	Starts []string `json:"sessions,omitempty"`
+	// Engines are the plan's engines that the launches were started on.
+	Engines []string `json:"engines,omitempty"`
+	// Sessions are the orders in which launches were started.
+	Sessions []sessionOrder `json:"orders,omitempty"`
+	Rules    []rule         `json:"rules,omitempty"`
+	// Causes lead from what was decided to the root, where it was not decided by
+	// its own evidence.
+	Causes []verdict.Reason `json:"causes,omitempty"`
+	Marks  []verdict.Reason `json:"marks,omitempty"`
+	Notes  []verdict.Reason `json:"notes,omitempty"`
+}
+
+// attempt is one decision about a node in a line.
+type attempt struct {
+	Attempt int            `json:"attempt"`
+	Verdict string         `json:"verdict"`
+	Because verdict.Reason `json:"because,omitzero"`
+	Session string         `json:"session,omitempty"`
+	Run     string         `json:"run"`
+	Time    time.Time      `json:"time"`
+	// Explained is set for the one that is explained.
+	Explained bool `json:"explained,omitempty"`
+}
+
+// Of gathers what there is to say about a node; attempt 0 is the newest. Of a feature
+// that chooses, an alternative that is named is argued alone.
+func Of(st *store.Store, node, alternative string, number int) (*Explanation, error) {
+	e := &Explanation{Node: node, Alternative: alternative}
+	history := st.History(node)
+	at := len(history) - 1
+	if number > 0 {
+		at = slices.IndexFunc(history, func(d store.Decided) bool { return d.Attempt == number })
+		if at < 0 {
+			return nil, fmt.Errorf("%s has no attempt %d: %s", node, number, attemptsThere(history))
+		}
+	} else {
+		for _, l := range report.Locked(st) {
+			if l.Node == node {
+				e.Locked = l.Cause
+			}
+		}
+	}
+	for i, d := range history {
+		e.Attempts = append(e.Attempts, attempt{d.Attempt, string(d.Verdict), d.Because, d.Session, d.Run, d.Time, i == at && e.Locked.IsZero()})
+	}
+	if !e.Locked.IsZero() {
+		e.Causes = lockCauses(st, e.Locked)
+		return e, nil
+	}
+	if at < 0 {
+		return nil, fmt.Errorf("%s was not decided yet", node)
+	}
+	d := history[at]
+	e.Decision = &d
+	e.Starts = report.StartsOf(st, d)
+	if d.Retraction == nil {
+		// A decision that was withdrawn reads no launch.
+		e.Sessions, e.Notes = ordersOf(st, d)
+	}
+	e.Engines = EnginesOf(st, d.Decision)
+	// The rules of a feature that chooses are those of one alternative, which are
+	// argued with the others.
+	ofAlternative := slices.ContainsFunc(d.Alternatives, func(alt ledger.Alternative) bool { return reflect.DeepEqual(alt.Rules, d.Rules) })
+	if !ofAlternative && alternative == "" {
+		e.Rules = rulesOf(st, d.Rules, "")
+	}
+	for _, alt := range d.Alternatives {
+		if alternative == "" || alternative == alt.Name {
+			e.Rules = append(e.Rules, rulesOf(st, alt.Rules, alt.Name)...)
+		}
+	}
+	if !report.TestsDecided(d.Decision) {
+		e.Causes = causesOf(st, d)
+	}
+	e.Marks = marksOf(st, d, time.Now())
+	e.Notes = append(e.Notes, report.Moved(history, d)...)
+	if last := history[len(history)-1]; at < len(history)-1 {
+		e.Notes = append(e.Notes, verdict.New(code.Superseded, verdict.Int("attempt", last.Attempt)).Is(last.Verdict).From(last.Because))
+	}
+	return e, nil
+}
+
+func attemptsThere(history []store.Decided) string {
+	if len(history) == 0 {
+		return "it was never decided"
+	}
+	var list []string
+	for _, d := range history {
+		list = append(list, fmt.Sprint(d.Attempt))
+	}
+	return "there is " + strings.Join(list, ", ")
+}
+
+// EnginesOf are the engines of the launches that a decision rests on, "kind.name".
+func EnginesOf(st *store.Store, d *ledger.Decision) (engines []string) {
+	for _, id := range evidenceLaunches(d) {
+		if l, ok := st.LaunchByID(id); ok && l.Block != "" && !slices.Contains(engines, l.Block) {
+			engines = append(engines, l.Block)
+		}
+	}
+	return engines
+}
+
+// evidenceLaunches are the launches that the rules of a decision read, each once.
+func evidenceLaunches(d *ledger.Decision) (ids []string) {
+	for _, ev := range d.Evidence {
+		ids = slices.Concat(ids, ev.Parent.Launches, ev.Candidate.Launches, ev.Root.Launches)
+	}
+	if len(ids) == 0 {
+		ids = d.Launches
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
+		again := seen[id]
+		seen[id] = true
+		return again
+	})
+}

@@ -1,0 +1,139 @@
+package explain
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/runtime/store"
+)
+
+// sessionOrder is how the launches of one session were started.
+type sessionOrder struct {
+	Session string `json:"session"`
+	// Order has a letter for each launch, a group for each round: "AB BA".
+	Order string `json:"order"`
+	// Arms are the letters' variants: "A baseline".
+	Arms     []string     `json:"arms"`
+	Launches []sessionRow `json:"launches"`
+}
+
+// sessionRow is one launch in the order of a session.
+type sessionRow struct {
+	// Number is the launch's as the progress had it, and Order counts every start.
+	Number  int    `json:"number"`
+	Order   int    `json:"order"`
+	Round   int    `json:"round"`
+	Arm     string `json:"arm"`
+	Launch  string `json:"launch"`
+	Started string `json:"started"`
+	// Aside says why the launch counts for nothing; no fact where it counts.
+	Aside verdict.Reason `json:"aside,omitzero"`
+}
+
+// letters name the arms of a session.
+const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+// ordersOf are the sessions that a decision's launches belong to, with every
+// launch that was recorded before it, and what is odd about them.
+func ordersOf(st *store.Store, d store.Decided) (orders []sessionOrder, notes []verdict.Reason) {
+	used := map[string]bool{}
+	var sessions []string
+	for _, id := range evidenceLaunches(d.Decision) {
+		used[id] = true
+		l, ok := st.LaunchByID(id)
+		if !ok {
+			notes = append(notes, verdict.New(code.LaunchUnrecorded).On(id))
+			continue
+		}
+		if l.Purpose == ledger.ForBenchmark && !slices.Contains(sessions, l.Session) {
+			sessions = append(sessions, l.Session)
+		}
+	}
+	for _, session := range sessions {
+		launches := before(st, d.Record, session)
+		orders = append(orders, orderOf(session, launches, used))
+		notes = append(notes, clockNotes(launches)...)
+	}
+	return orders, notes
+}
+
+// before are the launches of a session that stand before a record, in the order
+// in which they were started.
+func before(st *store.Store, record int, session string) (launches []*ledger.Launch) {
+	for i, r := range st.Records() {
+		if i >= record {
+			break
+		}
+		if r.Launch != nil && r.Launch.Session == session && r.Launch.Purpose == ledger.ForBenchmark {
+			launches = append(launches, r.Launch)
+		}
+	}
+	// By count and not by clock, which may be set back meanwhile.
+	slices.SortStableFunc(launches, func(a, b *ledger.Launch) int { return a.Order - b.Order })
+	return launches
+}
+
+func orderOf(session string, launches []*ledger.Launch, used map[string]bool) sessionOrder {
+	out := sessionOrder{Session: session}
+	letter := map[string]string{}
+	var text strings.Builder
+	round, numbers := 0, ledger.Numbers(launches)
+	for _, l := range launches {
+		if letter[l.Variant] == "" {
+			at := min(len(out.Arms), len(letters)-1)
+			letter[l.Variant] = letters[at : at+1]
+			out.Arms = append(out.Arms, letter[l.Variant]+" "+l.Variant)
+		}
+		row := sessionRow{numbers[l.ID], l.Order, l.Ordinal, l.Variant, l.ID, l.Started.Local().Format(time.TimeOnly), asideOf(l)}
+		counts := row.Aside.IsZero() // else another stands in its place
+		if counts && !used[l.ID] {
+			row.Aside = verdict.New(code.NotRead)
+		}
+		out.Launches = append(out.Launches, row)
+		if !counts {
+			continue
+		}
+		if round != 0 && l.Ordinal != round {
+			text.WriteString(" ")
+		}
+		round = l.Ordinal
+		text.WriteString(letter[l.Variant])
+	}
+	out.Order = text.String()
+	return out
+}
+
+// asideOf is why what a launch measured does not count.
+func asideOf(l *ledger.Launch) verdict.Reason {
+	switch {
+	case !l.OK:
+		return verdict.New(code.AsideBroke).From(l.Error)
+	case len(l.Invalid) > 0:
+		return verdict.New(code.AsideInvalid).From(l.Invalid...)
+	}
+	return verdict.Reason{}
+}
+
+// clockNotes say where the clock went back between two launches: what is decided
+// goes by the order of the starts, and durations by a clock that does not.
+func clockNotes(launches []*ledger.Launch) (notes []verdict.Reason) {
+	for i, l := range launches[:max(0, len(launches)-1)] {
+		next := launches[i+1]
+		if next.Started.Before(l.Started) {
+			notes = append(notes, verdict.New(code.ClockBack, verdict.Dur("by", l.Started.Sub(next.Started)), verdict.Text("next", next.ID)).On(l.ID))
+		}
+		if l.BootID != "" && next.BootID != "" && l.BootID != next.BootID {
+			notes = append(notes, verdict.New(code.Rebooted, verdict.Text("next", next.ID)).On(l.ID))
+		}
+	}
+	for _, l := range launches {
+		if l.Replaces != "" {
+			notes = append(notes, verdict.New(code.InPlaceOf, verdict.Text("other", l.Replaces)).On(l.ID))
+		}
+	}
+	return notes
+}

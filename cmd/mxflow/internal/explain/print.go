@@ -1,0 +1,376 @@
+package explain
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// page is where an explanation is printed, and what it has said so far. Rules of a gate
+// mostly read the same launches: they are printed once, and referred to where they are
+// read again.
+type page struct {
+	io.Writer
+	// width is how wide sentences may be, and fits tables: 0 for as wide as they are.
+	width, fits int
+	tables      []printed
+	said        map[string]place // of sentences that are said once
+	told        tell.Page
+}
+
+// place is where an explanation argues something: the number and name of the rule,
+// and the comparison.
+type place struct {
+	number     int
+	rule, text string
+}
+
+// printed is a table of launches and where it stands.
+type printed struct {
+	at     place
+	series string
+	data   []datum
+}
+
+// Print writes an explanation as text, sentences in lines of at most width, and tables
+// of at most fits, where that is not 0.
+func (e *Explanation) Print(w io.Writer, width, fits int) {
+	p := &page{Writer: w, width: width, fits: fits, said: map[string]place{}}
+	if !e.Locked.IsZero() {
+		p.linef("%s: locked\n", e.Node)
+		p.paragraphs("", tell.Lines(e.Causes)...)
+		if len(e.Attempts) > 0 {
+			p.linef("\nWhat was decided about it before no longer stands (--attempt N explains it):")
+			p.attempts(e.Attempts)
+		}
+		return
+	}
+	p.head(e)
+	for i, r := range e.Rules {
+		p.rule(i+1, r)
+	}
+	p.beside(e)
+}
+
+func (p *page) linef(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
+
+// paragraphs prints texts between words, their later lines a little further in.
+func (p *page) paragraphs(indent string, texts ...string) {
+	for _, t := range texts {
+		table.Paragraph(p, indent, t, p.width)
+	}
+}
+
+// head prints what stands above the rules.
+func (p *page) head(e *Explanation) {
+	d := e.Decision
+	accepted := ""
+	if d.Accepted {
+		accepted = ", accepted into the stack"
+	}
+	p.linef("%s: %s%s\n", e.Node, d.Verdict, accepted)
+	for _, alt := range d.Alternatives {
+		if alt.Name == e.Alternative {
+			p.linef("  argued    %s alone: %s (mxflow explain %s argues all)", alt.Name, alt.Verdict, e.Node)
+		}
+	}
+	p.linef("  decided   %s, run %s, attempt %d (%s)", d.Time.Local().Format(time.DateTime), d.Run, d.Attempt, tell.Line(d.Because))
+	if s := d.Statistics; s != nil {
+		share := ""
+		if s.Alternatives > 1 {
+			share = fmt.Sprintf(", shared by %d alternatives", s.Alternatives)
+		}
+		p.linef("  errors    a false pass in at most %s%s, a false fail in at most %s; %s per arm",
+			tell.Number(s.FalsePass, "share"), share, tell.Number(s.FalseFail, "share"), launchRange(d.Decision))
+	}
+	switch n := len(e.Starts); n {
+	case 0:
+	case 1:
+		p.linef("  measured  once at this revision, in session %s", e.Starts[0])
+	default:
+		p.linef("  measured  %d times from the start at this revision, in sessions %s: the chance of an error is up to %d times that of one", n, verdict.And(e.Starts), n)
+	}
+	if len(e.Engines) > 0 {
+		p.linef("  engine    %s", verdict.And(e.Engines))
+	}
+	for _, c := range d.Confirmations {
+		said := tell.Line(c.Reason)
+		if c.Verdict != "" {
+			said = fmt.Sprintf("on %s: %s (mxflow explain '%s' argues it)", c.Engine, c.Verdict, c.Node)
+		}
+		p.linef("  confirm   %s", said)
+	}
+	for _, m := range e.Marks {
+		p.paragraphs("  ", tell.Sentence(m))
+	}
+	for _, s := range e.Sessions {
+		p.order(s)
+	}
+	for _, l := range d.Levels {
+		if l.Verdict != verdict.Pass || len(e.Rules) == 0 {
+			p.paragraphs("  ", p.told.Once(verdict.New(code.LevelCame).On(l.Name).Is(l.Verdict).From(tell.Few(l.Reasons, 3)...))...)
+		}
+	}
+	if len(e.Rules) == 0 || len(e.Causes) > 0 {
+		p.reasons(e)
+	}
+}
+
+// launchRange is how many launches an arm the tests may take: what the benchmark
+// makes at most, where the decision records it.
+func launchRange(d *ledger.Decision) string {
+	most := 0
+	for _, ev := range d.Evidence {
+		most = max(most, ev.Max)
+	}
+	if most == 0 {
+		most = d.Statistics.Max
+	}
+	if d.Statistics.Min >= most {
+		return tell.Launches(most)
+	}
+	return fmt.Sprintf("%d to %d launches", d.Statistics.Min, most)
+}
+
+func (p *page) order(s sessionOrder) {
+	p.linef("  order     %s  (%s), session %s", s.Order, strings.Join(s.Arms, ", "), s.Session)
+	var unread []int
+	for _, l := range s.Launches {
+		switch {
+		case l.Aside.IsZero():
+		case l.Aside.Code == code.NotRead:
+			unread = append(unread, l.Number)
+		default:
+			aside := verdict.New(code.LaunchAside, verdict.Int("number", l.Number)).On(l.Launch).From(l.Aside)
+			p.paragraphs("            ", p.told.Once(aside.Map(firstLine))...)
+		}
+	}
+	if slices.Sort(unread); len(unread) > 0 {
+		p.linef("            %s by this decision: launch %s", tell.Line(verdict.New(code.NotRead)), spans(unread))
+	}
+}
+
+// firstLine is where a reason is cut for one line: engines break with whole logs.
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// spans writes ascending numbers briefly: "3, 4, 7 and 12 to 16".
+func spans(numbers []int) string {
+	var words []string
+	for i, j := 0, 0; i < len(numbers); i = j {
+		for j = i + 1; j < len(numbers) && numbers[j] == numbers[j-1]+1; {
+			j++
+		}
+		if j-i > 2 {
+			words = append(words, fmt.Sprintf("%d to %d", numbers[i], numbers[j-1]))
+			continue
+		}
+		for _, n := range numbers[i:j] {
+			words = append(words, fmt.Sprint(n))
+		}
+	}
+	return verdict.And(words)
+}
+
+func (p *page) reasons(e *Explanation) {
+	d := e.Decision
+	if len(e.Causes) > 0 {
+		p.linef("\nIt came to this, last cause first:")
+		p.paragraphs("  ", p.told.Chain(e.Causes)...)
+	} else if reasons := p.told.Once(unmarked(d.Decision)...); len(reasons) > 0 {
+		p.linef("")
+		p.paragraphs("  ", reasons...)
+	}
+	if d.Exit != nil && *d.Exit >= 0 {
+		p.linef("  exit status %d", *d.Exit)
+	}
+	if len(d.LogTail) > 0 {
+		p.linef("  the log ended with:\n  | %s", strings.Join(d.LogTail, "\n  | "))
+	}
+}
+
+func (p *page) rule(number int, r rule) {
+	of, recorded := "", ""
+	if r.Of != "" {
+		of = " of " + r.Of
+	}
+	if !r.Decides {
+		recorded = " (recorded, does not decide)"
+	}
+	p.linef("\n%d. %s %q%s: %s%s\n   %s   %s", number, r.Role, r.Name, of, r.Verdict, recorded, r.Expr, r.Source)
+	for _, a := range r.Compared {
+		here := place{number, r.Name, a.Not + a.Text}
+		if came := strings.TrimSuffix(here.text+": "+a.Verdict, ": "); len(r.Compared) > 1 || here.text != r.Expr {
+			p.linef("\n   %s", came)
+		}
+		p.argument(here, a)
+	}
+	if len(r.Compared) == 0 {
+		p.linef("")
+	}
+	p.paragraphs("   ", p.told.Once(r.Missing...)...)
+	p.paragraphs("   ", p.told.Once(r.Reasons...)...)
+	for _, in := range r.Read {
+		p.linef("   %s", strings.ReplaceAll(in, "\n", "\n   "))
+	}
+	if len(r.Open) > 0 && r.Ended == "" {
+		p.paragraphs("   ", "More launches of "+verdict.And(r.Open)+" could still settle it.")
+	}
+}
+
+func (p *page) argument(here place, a argument) {
+	p.linef("")
+	if a.Claim != "" {
+		p.paragraphs("   ", "Claim: "+a.Claim)
+	}
+	if a.How != "" {
+		p.paragraphs("   ", "Test: "+a.How)
+	}
+	if len(a.Data) > 0 {
+		p.data(here, a)
+	}
+	if len(a.Looks) > 0 {
+		p.looks(a.Looks)
+	}
+	if len(a.Data)+len(a.Looks) > 0 && len(a.Said) > 0 {
+		p.linef("")
+	}
+	for _, s := range a.Said {
+		at, again := p.said[s.text]
+		switch {
+		case !again || !s.once:
+			p.paragraphs("   ", s.text)
+		case s.about != "":
+			p.paragraphs("   ", s.about+" "+at.from(here)+".")
+		}
+		if !again && s.once {
+			p.said[s.text] = here
+		}
+	}
+}
+
+// from is where what was said stands, as it is called further below.
+func (at place) from(here place) string {
+	if at.number == here.number {
+		return "as for " + at.text + " above"
+	}
+	return fmt.Sprintf("as in rule %d above (%s)", at.number, at.rule)
+}
+
+// data prints the launches of an argument, or where they stand already.
+func (p *page) data(here place, a argument) {
+	var arms []string
+	for _, d := range a.Data {
+		if !slices.Contains(arms, d.Arm) {
+			arms = append(arms, d.Arm)
+		}
+	}
+	for _, t := range p.tables {
+		theirs := slices.DeleteFunc(slices.Clone(t.data), func(d datum) bool { return !slices.Contains(arms, d.Arm) })
+		if t.series != a.series || !slices.Equal(theirs, a.Data) {
+			continue
+		}
+		text := "Launches: " + t.at.from(here)
+		if len(theirs) < len(t.data) {
+			text += ", those of " + verdict.And(arms) + " alone"
+		}
+		p.paragraphs("   ", text+".")
+		return
+	}
+	p.tables = append(p.tables, printed{here, a.series, a.Data})
+	var rows [][]string
+	for _, d := range a.Data {
+		rows = append(rows, []string{fmt.Sprint(d.Number), fmt.Sprint(d.Round), d.Arm, d.Launch, tell.Number(d.Value, "")})
+	}
+	value := "value"
+	if a.Unit != "" {
+		value += " (" + a.Unit + ")"
+	}
+	p.table([]string{"number", "round", "arm", "launch", value}, rows)
+}
+
+func (p *page) looks(looks []look) {
+	var rows [][]string
+	for _, l := range looks {
+		row := []string{fmt.Sprint(l.N), l.Change, "–", "–", "–", "–", "–", l.Came}
+		if l.DF > 0 {
+			// Of launches that tie, T may be of any size.
+			row = []string{fmt.Sprint(l.N), l.Change, fmt.Sprintf("%.3g", l.SE), fmt.Sprintf("%.2f", l.DF), fmt.Sprintf("%+.3g", l.T), tell.P(l.PPass), tell.P(l.PFail), l.Came}
+		}
+		rows = append(rows, row)
+	}
+	p.table([]string{"look at", "estimate", "SE", "df", "T", "p pass", "p fail", ""}, rows)
+}
+
+// table prints a table below a rule.
+func (p *page) table(head []string, rows [][]string) {
+	var b strings.Builder
+	table.Draw(&b, head, rows, false, max(0, p.fits-3))
+	p.linef("")
+	for line := range strings.Lines(b.String()) {
+		p.linef("%s", strings.TrimRight("   "+line, " \n"))
+	}
+}
+
+// beside prints what stands beside the rules: alternatives, the hypothesis,
+// how the stack compares with its parts, earlier attempts, and notes.
+func (p *page) beside(e *Explanation) {
+	d := e.Decision
+	for i, alt := range d.Alternatives {
+		if i == 0 {
+			p.linef("\nAlternatives, of which at most one enters the stack:")
+		}
+		chosen := ""
+		if alt.Chosen {
+			chosen = ", chosen"
+		}
+		reasons := slices.DeleteFunc(slices.Clone(alt.Reasons), func(r verdict.Reason) bool {
+			return slices.ContainsFunc(d.Interference, func(i ledger.Interference) bool { return i.Reason().Equal(r) })
+		})
+		p.paragraphs("  ", fmt.Sprintf("%s: %s%s%s", alt.Name, alt.Verdict, chosen, tell.Because(tell.Few(reasons, 3))))
+	}
+	if d.Hypothesis != nil {
+		p.linef("\nHypothesis, which decides nothing:")
+		p.paragraphs("  ", hypothesis(d.Hypothesis)...)
+	}
+	for i, f := range d.Interference {
+		if i == 0 {
+			p.linef("\nThe stack against the product of its parts:")
+		}
+		// It begins with a feature's name, which keeps its small letter.
+		p.paragraphs("  ", fmt.Sprintf("%s. Measured: %s; product: %s.", tell.Line(f.Reason()), tell.Percent(f.Stack, 1), tell.Percent(f.Product, 1)))
+	}
+	if len(e.Attempts) > 1 {
+		p.linef("\nAttempts:")
+		p.attempts(e.Attempts)
+	}
+	for i, note := range p.told.Once(e.Notes...) {
+		if i == 0 {
+			p.linef("\nNotes:")
+		}
+		p.paragraphs("  ", tell.Capital(tell.Stop(note)))
+	}
+}
+
+func (p *page) attempts(attempts []attempt) {
+	for _, t := range attempts {
+		mark, session := " ", ""
+		if t.Explained {
+			mark = "*"
+		}
+		if t.Session != "" {
+			session = ", session " + t.Session
+		}
+		p.linef("%s %d  %s  %s (%s)%s", mark, t.Attempt, t.Time.Local().Format("2006-01-02 15:04"), t.Verdict, tell.Line(t.Because), session)
+	}
+}
