@@ -193,7 +193,7 @@ func endRunning(a *app, s runtime.Summary, end *ledger.End, at ab.Place, took ti
 		fmt.Fprintln(a.stdout, "\nINVALID  The numbers do not count.")
 	}
 	printComparisons(a, s)
-	a.lastWords(s)
+	lastWords(a, s)
 	if end.Verdict == verdict.Inconclusive {
 		fmt.Fprintln(a.stdout, `
 next

@@ -20,7 +20,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-func (a *app) auditCommand() *cobra.Command {
+func newAuditCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "audit [PLAN]",
 		Short: "Show every decision of gates and features with its values",
@@ -36,16 +36,16 @@ when.`,
 				return err
 			}
 			defer st.Close()
-			a.auditList(st)
+			printAudit(a, st)
 			return nil
 		},
 	}
 	a.jsonFlag(c, "print as JSON")
-	c.AddCommand(a.auditVerifyCommand(), a.auditReplayCommand())
+	c.AddCommand(newVerifyCommand(a), newReplayCommand(a))
 	return c
 }
 
-func (a *app) auditVerifyCommand() *cobra.Command {
+func newVerifyCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify [PLAN]",
 		Short: "Recompute the whole ledger and check every byte of it",
@@ -67,7 +67,7 @@ there and unchanged. Exit status 2 when anything is wrong.`,
 			if err != nil {
 				return a.fail(verdict.ExitFail, err)
 			}
-			artifacts, missing := a.verifyArtifacts(st)
+			artifacts, missing := verifyArtifacts(a, st)
 			if a.json {
 				a.printJSON(map[string]any{"ledger": report, "artifacts": artifacts, "bad_artifacts": missing, "ok": len(missing) == 0})
 			} else {
@@ -97,7 +97,7 @@ there and unchanged. Exit status 2 when anything is wrong.`,
 }
 
 // verifyArtifacts reads every artifact that a record names.
-func (a *app) verifyArtifacts(st *store.Store) (n int, bad []string) {
+func verifyArtifacts(a *app, st *store.Store) (n int, bad []string) {
 	seen := map[string]bool{}
 	check := func(sum, what string) {
 		if sum == "" || seen[sum] {
@@ -138,9 +138,9 @@ type audited struct {
 	Engine string `json:"engine,omitempty"`
 }
 
-// auditList prints what was decided and what people decided over it, in the order
+// printAudit prints what was decided and what people decided over it, in the order
 // of the ledger.
-func (a *app) auditList(st *store.Store) {
+func printAudit(a *app, st *store.Store) {
 	all, waivers := []audited{}, st.Waivers()
 	for i, r := range st.Records() {
 		if r.Decision != nil {
@@ -155,15 +155,15 @@ func (a *app) auditList(st *store.Store) {
 	}
 	for _, d := range all {
 		for len(waivers) > 0 && waivers[0].Record < d.Record {
-			a.auditWaiver(waivers[0])
+			printWaiver(a, waivers[0])
 			waivers = waivers[1:]
 		}
 		if runtime.DecidesAlone(runtime.Kind(d.Kind)) || d.Retraction != nil {
-			a.audit(d)
+			printDecision(a, d)
 		}
 	}
 	for _, w := range waivers {
-		a.auditWaiver(w)
+		printWaiver(a, w)
 	}
 	if len(all) == 0 {
 		fmt.Fprintln(a.stdout, "Nothing was decided here.")
@@ -185,8 +185,8 @@ func onEngine(st *store.Store, d store.Decided) string {
 	return strings.Join(engines, ", ")
 }
 
-// auditWaiver prints what was said when a waiver was given, whatever became of it.
-func (a *app) auditWaiver(w store.Waived) {
+// printWaiver prints what was said when a waiver was given, whatever became of it.
+func printWaiver(a *app, w store.Waived) {
 	word, says := "waived", fmt.Sprintf("by %s until %s: %s", w.By, ledger.Minute(w.Expires), w.Reason)
 	if w.Revoked {
 		word, says = "waiver revoked", fmt.Sprintf("by %s: %s", w.By, w.Reason)
@@ -197,9 +197,9 @@ func (a *app) auditWaiver(w store.Waived) {
 // atSecond writes when something was decided as people look for it on this machine.
 func atSecond(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
-// audit prints a decision by itself: what those before it said may stand thousands of
+// printDecision prints a decision by itself: what those before it said may stand thousands of
 // lines above.
-func (a *app) audit(d audited) {
+func printDecision(a *app, d audited) {
 	on, page := "", &tell.Page{}
 	if d.Engine != "" {
 		on = " on " + d.Engine

@@ -21,7 +21,7 @@ func TestVerifyArtifacts(t *testing.T) {
 		ID: "l", Session: "s", Purpose: "benchmark", Node: "n", Variant: "v", VariantKey: "v", Samples: gone(1), Series: gone(2), Log: gone(3),
 		Output: gone(4), Prompts: gone(5), Metadata: gone(6), Trees: map[string]ledger.Tree{"llama": {Path: "src", Diff: gone(7)}},
 	}})
-	n, bad := (&app{}).verifyArtifacts(s.st)
+	n, bad := verifyArtifacts(&app{}, s.st)
 	if n != 8 || len(bad) != 7 {
 		t.Errorf("%d artifacts, bad: %q", n, bad)
 	}
@@ -54,7 +54,7 @@ func TestAuditSaysEachDecisionWhole(t *testing.T) {
 		}})
 	}
 	var out bytes.Buffer
-	(&app{stdout: &out}).auditList(s.st)
+	printAudit(&app{stdout: &out}, s.st)
 	for text, want := range map[string]int{
 		tell.Line(reasons[0]): 2,
 		tell.Line(reasons[1]): 2,

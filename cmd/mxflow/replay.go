@@ -28,7 +28,7 @@ type replayFlags struct {
 	vars                 []load.Given
 }
 
-func (a *app) auditReplayCommand() *cobra.Command {
+func newReplayCommand(a *app) *cobra.Command {
 	var flags replayFlags
 	c := &cobra.Command{
 		Use:   "replay [PLAN]",
@@ -74,7 +74,7 @@ plan has the variables and the suite that are given now.`,
 			if flags.changed != "" && flags.node != "" {
 				return errors.New("--plan and --node do not go together: a changed plan is decided as a whole, since what a gate reads follows from its features")
 			}
-			st, err := a.reader(a.beside(args, flags.changed))
+			st, err := a.reader(stateBeside(a, args, flags.changed))
 			if err != nil {
 				var damage *ledger.DamageError
 				if errors.As(err, &damage) || errors.Is(err, errLedgerGone) {
@@ -84,9 +84,9 @@ plan has the variables and the suite that are given now.`,
 			}
 			defer st.Close()
 			if flags.changed != "" {
-				return a.replayWith(st, flags)
+				return replayWith(a, st, flags)
 			}
-			return a.replay(st, flags)
+			return replayRecorded(a, st, flags)
 		},
 	}
 	a.jsonFlag(c, "print as JSON")
@@ -97,9 +97,9 @@ plan has the variables and the suite that are given now.`,
 	return c
 }
 
-// beside is where the state directory is looked for: beside the plan that is
+// stateBeside is where the state directory is looked for: beside the plan that is
 // named, else in the current folder, else beside the changed plan.
-func (a *app) beside(args []string, changed string) []string {
+func stateBeside(a *app, args []string, changed string) []string {
 	if len(args) > 0 || changed == "" || a.state != "" {
 		return args
 	}
@@ -133,7 +133,7 @@ type replayResult struct {
 	partly int
 }
 
-func (a *app) replay(st *store.Store, flags replayFlags) error {
+func replayRecorded(a *app, st *store.Store, flags replayFlags) error {
 	r := newReplay(st, flags)
 	node := ""
 	if flags.node != "" {
@@ -160,7 +160,7 @@ func (a *app) replay(st *store.Store, flags replayFlags) error {
 	if a.json {
 		a.printJSON(out)
 	} else {
-		a.printReplay(out)
+		printReplay(a, out)
 	}
 	switch {
 	case n[replay.Differs] > 0:
@@ -176,7 +176,7 @@ func (a *app) replay(st *store.Store, flags replayFlags) error {
 }
 
 // replayWith decides the recorded evidence by another plan.
-func (a *app) replayWith(st *store.Store, flags replayFlags) error {
+func replayWith(a *app, st *store.Store, flags replayFlags) error {
 	loaded, _, err := a.load(flags.changed, load.Options{Inputs: flags.vars, Suite: flags.suite})
 	if err != nil {
 		return err
@@ -255,7 +255,7 @@ const mostListed = 40
 // mostDifferences bounds the list of differences of one decision.
 const mostDifferences = 20
 
-func (a *app) printReplay(out replayResult) {
+func printReplay(a *app, out replayResult) {
 	rows, differences := [][]string{}, [][]string{}
 	for _, d := range out.Decisions {
 		if d.Outcome != replay.Agrees || len(out.Decisions) <= mostListed {
@@ -277,7 +277,7 @@ func (a *app) printReplay(out replayResult) {
 		a.printTable([]string{"node", "attempt", "rule", "what", "recorded", "again"}, differences)
 		fmt.Fprintln(a.stdout)
 	}
-	a.printReplayNotes(out)
+	printNotes(a, out)
 	agree := out.Counts[replay.Agrees]
 	switch {
 	case out.Agrees:
@@ -287,8 +287,8 @@ func (a *app) printReplay(out replayResult) {
 	}
 }
 
-// printReplayNotes says once what holds for several decisions.
-func (a *app) printReplayNotes(out replayResult) {
+// printNotes says once what holds for several decisions.
+func printNotes(a *app, out replayResult) {
 	var said []string
 	say := func(text string) {
 		if !slices.Contains(said, text) {

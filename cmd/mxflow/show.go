@@ -20,7 +20,7 @@ import (
 	"github.com/mxflow/mxflow/steps/replay"
 )
 
-func (a *app) showCommand() *cobra.Command {
+func newShowCommand(a *app) *cobra.Command {
 	again, all := false, false
 	c := &cobra.Command{
 		Use:   "show RUN [PLAN]",
@@ -43,10 +43,10 @@ func (a *app) showCommand() *cobra.Command {
 			}
 			defer st.Close()
 			if again {
-				return a.showRecomputed(st, args[0])
+				return showRecomputed(a, st, args[0])
 			}
 			if l, ok := st.LaunchByID(args[0]); ok {
-				a.showLaunch(l)
+				showLaunch(a, l)
 				return nil
 			}
 			v, err := st.Run(args[0])
@@ -83,7 +83,7 @@ func (a *app) showCommand() *cobra.Command {
 			for _, d := range v.Decisions {
 				a.comparison(d.Decision)
 			}
-			a.launches(v.Launches, all)
+			printLaunches(a, v.Launches, all)
 			return nil
 		},
 	}
@@ -102,17 +102,17 @@ func pairs(m map[string]string) string {
 }
 
 // showLaunch prints one launch with all that it measured.
-func (a *app) showLaunch(l *ledger.Launch) {
+func showLaunch(a *app, l *ledger.Launch) {
 	if a.json {
 		a.printJSON(l)
 		return
 	}
-	a.everything(l)
-	a.observed([]*ledger.Launch{l})
+	printLaunch(a, l)
+	printObserved(a, []*ledger.Launch{l})
 }
 
-// everything prints every metric of a launch with all its statistics.
-func (a *app) everything(l *ledger.Launch) {
+// printLaunch prints every metric of a launch with all its statistics.
+func printLaunch(a *app, l *ledger.Launch) {
 	fmt.Fprintf(a.stdout, "\nlaunch %s of %s (%s), started %s, %.1f s, ok: %s\n", l.ID, l.Variant, l.Purpose, l.Started.Local().Format("2006-01-02 15:04:05"), l.Seconds, launchOK(l))
 	for _, w := range launchWords(l) {
 		fmt.Fprintf(a.stdout, "  %s\n", w)
@@ -162,9 +162,9 @@ func statistic(s measure.Summary, stat string) (text string, few bool) {
 	return "–", false
 }
 
-// launches prints what the launches of a run came to, and a table of the
+// printLaunches prints what the launches of a run came to, and a table of the
 // headline metrics for each workload; with all, every metric of each.
-func (a *app) launches(launches []*ledger.Launch, all bool) {
+func printLaunches(a *app, launches []*ledger.Launch, all bool) {
 	if len(launches) == 0 {
 		return
 	}
@@ -176,17 +176,17 @@ func (a *app) launches(launches []*ledger.Launch, all bool) {
 	a.printTable([]string{"launch", "variant", "ok", "seconds", "to know"}, rows)
 	few := false
 	for _, g := range report.Groups(launches) {
-		few = a.group(g, launches) || few
+		few = printGroup(a, g, launches) || few
 	}
 	if few {
 		fmt.Fprintln(a.stdout, "\nn 8/299: a percentile that 8 values do not show; it takes 299.")
 	}
 	if all {
 		for _, l := range launches {
-			a.everything(l)
+			printLaunch(a, l)
 		}
 	}
-	a.observed(launches)
+	printObserved(a, launches)
 	if !all {
 		fmt.Fprintln(a.stdout, "\nEvery metric with all its statistics: mxflow show LAUNCH, or --all.")
 	}
@@ -216,9 +216,9 @@ func launchWords(l *ledger.Launch) (words []string) {
 	return append(words, tell.Lines(l.Notes)...)
 }
 
-// group prints a row for each cell of a workload and launch. It reports whether
+// printGroup prints a row for each cell of a workload and launch. It reports whether
 // there were too few values for a column.
-func (a *app) group(g report.Group, launches []*ledger.Launch) (few bool) {
+func printGroup(a *app, g report.Group, launches []*ledger.Launch) (few bool) {
 	workload := !slices.Contains([]string{"command", "engine", "gpu"}, g.Name)
 	heads := []string{"launch", "variant"}
 	if workload {
@@ -263,9 +263,9 @@ func number(l *ledger.Launch, c report.Column, cell string) (text string, few bo
 	return statistic(s, c.Stat)
 }
 
-// observed prints what the engines said of themselves, one row a variant. Where
+// printObserved prints what the engines said of themselves, one row a variant. Where
 // its launches differ, each value is shown.
-func (a *app) observed(launches []*ledger.Launch) {
+func printObserved(a *app, launches []*ledger.Launch) {
 	var variants []string
 	byVariant := map[string][]*ledger.Launch{}
 	for _, l := range launches {
@@ -328,7 +328,7 @@ type recomputation struct {
 
 // showRecomputed evaluates the launches of a run, those that its decisions rest
 // on included, or one launch by its ID, and compares with what was stored.
-func (a *app) showRecomputed(st *store.Store, id string) error {
+func showRecomputed(a *app, st *store.Store, id string) error {
 	var out recomputation
 	var launches []*ledger.Launch
 	var decisions []store.Decided
@@ -360,7 +360,7 @@ func (a *app) showRecomputed(st *store.Store, id string) error {
 	if a.json {
 		a.printJSON(out)
 	} else {
-		a.printRecomputed(out, decisions, found)
+		printRecomputed(a, out, decisions, found)
 	}
 	switch {
 	case found[differs] > 0:
@@ -406,7 +406,7 @@ func unrecorded(st *store.Store, decisions []store.Decided) (out []recomputed) {
 	return out
 }
 
-func (a *app) printRecomputed(out recomputation, decisions []store.Decided, found map[outcome]int) {
+func printRecomputed(a *app, out recomputation, decisions []store.Decided, found map[outcome]int) {
 	var rows, differences [][]string
 	type ofLaunches struct {
 		why      verdict.Reason

@@ -27,7 +27,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
-func (a *app) statusCommand() *cobra.Command {
+func newStatusCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status [PLAN]",
 		Short: "Show where each phase stands",
@@ -40,14 +40,14 @@ of the hypotheses. It reads the state directory beside PLAN, or in the current f
 and needs no lock.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			st, work, err := a.standingReader(args)
+			st, work, err := openStanding(a, args)
 			if err != nil {
 				return err
 			}
 			defer st.Close()
 			runs := st.Runs()
 			if a.json {
-				a.printJSON(withStanding(st, map[string]any{"runs": runs, "newest_run": work, "plan": a.planNow(st, args), "decisions": report.Standing(st), "locked": report.Locked(st), "overruled": report.OverruledNow(st, time.Now()), "waivers": st.Waivers()}))
+				a.printJSON(withStanding(st, map[string]any{"runs": runs, "newest_run": work, "plan": comparePlan(a, st, args), "decisions": report.Standing(st), "locked": report.Locked(st), "overruled": report.OverruledNow(st, time.Now()), "waivers": st.Waivers()}))
 				return nil
 			}
 			if len(runs) == 0 {
@@ -56,14 +56,14 @@ and needs no lock.`,
 			}
 			last := runs[len(runs)-1]
 			fmt.Fprintf(a.stdout, "plan %s: %s\n", last.Plan, workSays(work, last))
-			if says := a.planNow(st, args).says(last.ID); says != "" {
+			if says := comparePlan(a, st, args).says(last.ID); says != "" {
 				fmt.Fprintln(a.stdout, says)
 			}
 			fmt.Fprintln(a.stdout)
 			a.printTable([]string{"phase", "node", "verdict", "", "decided"}, statusRows(st))
 			printOverruled(a, report.OverruledNow(st, time.Now()))
-			a.printAgain(st)
-			a.printStack(st)
+			printAgain(a, st)
+			printStack(a, st)
 			return nil
 		},
 	}
@@ -73,7 +73,7 @@ and needs no lock.`,
 
 // printAgain says what was decided by rules that were moved after the launches were
 // seen, or from more than one start.
-func (a *app) printAgain(st *store.Store) {
+func printAgain(a *app, st *store.Store) {
 	said := false
 	for _, d := range report.Standing(st) {
 		if again := report.DecidedAgain(st, d); len(again) > 0 {
@@ -138,7 +138,7 @@ func measures(node string) bool {
 	return node == runtime.QualifyID(name) || node == runtime.BenchmarkID(name)
 }
 
-// planNow is the plan that a state directory belongs to, as it lies there now.
+// comparePlan is the plan that a state directory belongs to, as it lies there now.
 type planNow struct {
 	// File is where it was looked for.
 	File string `json:"file"`
@@ -153,9 +153,9 @@ const (
 	planMissing   = "missing"
 )
 
-// planNow compares the plan's files with the text that the newest run kept of them.
+// comparePlan compares the plan's files with the text that the newest run kept of them.
 // It does not load the plan: variables, and files that were added, are not seen.
-func (a *app) planNow(st *store.Store, args []string) (p planNow) {
+func comparePlan(a *app, st *store.Store, args []string) (p planNow) {
 	runs := st.Runs()
 	if len(runs) == 0 {
 		return p
@@ -258,27 +258,27 @@ func withStanding(st *store.Store, out map[string]any) map[string]any {
 }
 
 // printStack shows what was accepted, whom it beats, and what became of claims.
-func (a *app) printStack(st *store.Store) {
+func printStack(a *app, st *store.Store) {
 	s := report.AcceptedStack(st)
 	if len(s.Features) == 0 {
 		fmt.Fprintln(a.stdout, "\naccepted stack: empty, which is the baseline")
 	} else {
 		fmt.Fprintf(a.stdout, "\naccepted stack: %s\n\n", s.Sum())
-		a.reportTable(report.StackTable(s, atMinute))
+		reportTable(a, report.StackTable(s, atMinute))
 		if len(s.Knobs) > 0 {
 			fmt.Fprintf(a.stdout, "\nknobs: %s\nmxflow env accepted prints what reproduces it.\n", report.KnobWords(s.Knobs))
 		}
 	}
 	if all := report.Contests(st); len(all) > 0 {
 		fmt.Fprintln(a.stdout)
-		a.reportTable(report.ContestTable(all))
+		reportTable(a, report.ContestTable(all))
 		for _, n := range report.ContestNotes(all) {
 			fmt.Fprintln(a.stdout, table.Wrap(n, a.column()))
 		}
 	}
 	if claims := report.Claims(st); len(claims) > 0 {
 		fmt.Fprintln(a.stdout)
-		a.reportTable(report.ClaimTable(claims))
+		reportTable(a, report.ClaimTable(claims))
 		for _, n := range report.ClaimNotes(claims) {
 			fmt.Fprintln(a.stdout, table.Wrap(n, a.column()))
 		}
@@ -289,7 +289,7 @@ func (a *app) printStack(st *store.Store) {
 }
 
 // reportTable prints a table of the report with heads as terminals have them.
-func (a *app) reportTable(t report.Table) {
+func reportTable(a *app, t report.Table) {
 	heads := make([]string, len(t.Head))
 	for i, h := range t.Head {
 		heads[i] = strings.ToLower(h[:1]) + h[1:]
@@ -297,11 +297,11 @@ func (a *app) reportTable(t report.Table) {
 	a.printTable(heads, t.Rows)
 }
 
-// standingReader opens a state directory and says how its newest run stands. That
+// openStanding opens a state directory and says how its newest run stands. That
 // it was killed counts only where the ledger still has no end of it when it is read
 // again after the lock was looked at: it may have come to its end in between, or
 // another run have begun.
-func (a *app) standingReader(args []string) (*store.Store, report.Work, error) {
+func openStanding(a *app, args []string) (*store.Store, report.Work, error) {
 	seen := ""
 	for {
 		st, err := a.reader(args)
@@ -466,15 +466,9 @@ func because(reasons []verdict.Reason, most int) string {
 	return tell.Because(tell.Few(reasons, most))
 }
 
-// firstLine is where a reason is cut for one line: engines break with whole logs.
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	return line
-}
-
 // lastWords prints the end of the log of everything that broke in this run,
 // once, below the node that it broke in.
-func (a *app) lastWords(s runtime.Summary) {
+func lastWords(a *app, s runtime.Summary) {
 	printed := map[string]bool{}
 	for _, r := range s.Rows {
 		if r.Decision == nil || r.Reused || len(r.Decision.LogTail) == 0 {

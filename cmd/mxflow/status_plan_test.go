@@ -68,7 +68,7 @@ func TestPlanNow(t *testing.T) {
 				}
 				start.PlanSources[source] = put(text)
 			}
-			if got := (&app{}).planNow(st, nil); got != (planNow{}) {
+			if got := comparePlan(&app{}, st, nil); got != (planNow{}) {
 				t.Errorf("before the first run: %+v", got)
 			}
 			if err := st.Append(&ledger.Record{Type: "run", Run: "r", Time: time.Now().UTC(), RunStart: start}); err != nil {
@@ -82,7 +82,7 @@ func TestPlanNow(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			got := (&app{state: c.state}).planNow(st, c.args)
+			got := comparePlan(&app{state: c.state}, st, c.args)
 			if got != c.want {
 				t.Errorf("%+v, want %+v", got, c.want)
 			}

@@ -26,7 +26,7 @@ func printRun(a *app, res *apply.Result) {
 	fmt.Fprintln(a.stdout)
 	a.printTable([]string{"phase", "decision", "verdict", "why"}, rows)
 	printComparisons(a, s)
-	a.lastWords(s)
+	lastWords(a, s)
 	switch {
 	case end.Reason.Code == code.Interrupted:
 		fmt.Fprintf(a.stdout, "\nInterrupted after %s. Progress is saved; run apply again to resume.\n", rough(res.Took.Seconds()))

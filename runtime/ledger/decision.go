@@ -181,8 +181,8 @@ type Evidence struct {
 	// Session is that of the launches, Max the most launches of each arm that its
 	// benchmark made, and Noise the launch noise that was recorded before the
 	// session began, by metric address: it floors the standard deviation of launches.
-	Session string           `json:"session,omitempty"`
-	Max     int              `json:"max,omitempty"`
+	Session string                   `json:"session,omitempty"`
+	Max     int                      `json:"max,omitempty"`
 	Noise   map[string]verdict.Noise `json:"noise,omitempty"`
 }
 
