@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/runtime"
-	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/ab"
 	"github.com/mxflow/mxflow/steps/apply"
 )
@@ -52,6 +55,7 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid, 3 inconclu
 			if c.Flags().Changed("launches") && q.Launches == 0 {
 				return errors.New("--launches: 0 launches of each decide nothing; --quick makes one of each")
 			}
+			q.CommandLine = abLine(c.Flags())
 			if err := q.Check(); err != nil {
 				return err
 			}
@@ -95,76 +99,77 @@ Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid, 3 inconclu
 }
 
 func runAB(ctx context.Context, a *app, q *ab.Question, rerun, dryRun bool) error {
-	if q.AURL != "" {
-		return runningAB(ctx, a, q, dryRun)
-	}
 	at, err := q.Place(a.state)
 	if err != nil {
 		return err
 	}
-	if dryRun {
-		return dryAB(a, q, at)
-	}
-	if err := q.WritePlans(at); err != nil {
-		return err
-	}
-	show := &abShow{Observer: newProgress(a), app: a, q: q, at: at}
-	if !a.json {
-		show.begin()
-	}
-	return applyAB(ctx, a, at, show, rerun)
-}
-
-// applyAB applies the plan of a comparison. It is mxflow's own, so that its warnings
-// point where nobody looks.
-func applyAB(ctx context.Context, a *app, at ab.Place, watch apply.Observer, rerun bool) error {
-	q := applying{path: at.Plan, state: at.State, watch: watch, report: func(res *lang.Findings) {
-		if !res.OK() {
-			a.reportStreamed(res)
+	if q.WritePlan != "" {
+		text, err := q.Plan(filepath.Dir(q.WritePlan), at.Work)
+		if err != nil {
+			return err
 		}
-	}}
-	if rerun {
-		q.rerun = []string{"all"}
+		if err := writeOnce("write-plan", q.WritePlan, text); err != nil || dryRun {
+			return err
+		}
 	}
-	beginStream(a)
-	_, err := applyPlan(ctx, a, q)
-	return err
-}
-
-func dryAB(a *app, q *ab.Question, at ab.Place) error {
-	text, err := q.PlanIn(".", at.Work)
-	if err == nil && q.WritePlan != "" {
-		return q.WriteFor(at)
-	}
-	if err == nil {
-		_, err = a.stdout.Write(text)
-	}
-	return err
-}
-
-func runningAB(ctx context.Context, a *app, q *ab.Question, dryRun bool) error {
-	at, err := q.Place(a.state)
-	if err != nil {
+	if dryRun {
+		text, err := q.Plan(".", at.Work)
+		if err == nil {
+			_, err = a.stdout.Write(text)
+		}
 		return err
 	}
-	text := q.URLPlan()
-	if dryRun {
-		_, err := a.stdout.Write(text)
+	text, err := q.Plan(at.Folder, at.Work)
+	if err != nil {
 		return err
 	}
 	if err := at.Save(text); err != nil {
 		return err
 	}
-	if q.WritePlan != "" {
-		if err := ab.WritePlanFile(q.WritePlan, text); err != nil {
-			return err
+	// The plan is mxflow's own, so that its warnings point where nobody looks.
+	run := applying{path: at.Plan, state: at.State, watch: newProgress(a), report: func(res *lang.Findings) {
+		if !res.OK() {
+			a.reportStreamed(res)
 		}
+	}}
+	running := q.AURL != ""
+	if rerun || running {
+		run.rerun = []string{"all"}
 	}
-	if a.json {
-		return applyAB(ctx, a, at, newProgress(a), true)
+	switch {
+	case !running:
+		show := &abShow{Observer: run.watch, app: a, q: q, at: at}
+		if run.watch = show; !a.json {
+			show.begin()
+		}
+	case !a.json:
+		run.watch = &abRunning{Observer: run.watch, app: a, at: at}
+		fmt.Fprintf(a.stdout, "A  %s\nB  %s\nServers that run already: they are shown side by side, and nothing is decided.\n\n", q.AURL, q.BURL)
 	}
-	fmt.Fprintf(a.stdout, "A  %s\nB  %s\nServers that run already: they are shown side by side, and nothing is decided.\n\n", q.AURL, q.BURL)
-	return applyAB(ctx, a, at, &abRunning{Observer: newProgress(a), app: a, at: at}, true)
+	beginStream(a)
+	_, err = applyPlan(ctx, a, run)
+	return err
+}
+
+// abShown are flags that say how a comparison is shown or how far it goes, and not what
+// is asked.
+var abShown = []string{"launches", "quick", "write-plan", "dry-run", "rerun", "json", "state"}
+
+// abLine is the command line again, as a person would write it, with what is asked.
+func abLine(flags *pflag.FlagSet) string {
+	words := []string{"mxflow", "ab"}
+	flags.Visit(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			if !slices.Contains(abShown, f.Name) {
+				words = append(words, "--"+f.Name, shell.Quote(value))
+			}
+		}
+	})
+	return strings.Join(words, " ")
 }
 
 // abRunning shows two servers that run already.
@@ -178,28 +183,25 @@ func (r *abRunning) Event(ev runtime.Event) { r.Observer.Event(ab.Reword(ev)) }
 
 func (r *abRunning) End(res *apply.Result) {
 	r.Observer.End(res)
-	endRunning(r.app, res.Summary, res.End, r.at, res.Took)
-}
-
-func endRunning(a *app, s runtime.Summary, end *ledger.End, at ab.Place, took time.Duration) {
+	end, stdout := res.End, r.app.stdout
+	said := "INVALID  The numbers do not count."
 	switch {
 	case end.Reason.Code == code.Interrupted:
-		fmt.Fprintln(a.stdout, "\nOPEN  Interrupted.")
+		said = "OPEN  Interrupted."
 	case end.Verdict == verdict.Inconclusive:
-		fmt.Fprintln(a.stdout, "\nINCONCLUSIVE  There is one start of each server, and two starts of the same server differ too.")
+		said = "INCONCLUSIVE  There is one start of each server, and two starts of the same server differ too."
 	case end.Verdict == verdict.Error:
-		fmt.Fprintln(a.stdout, "\nERROR  A server did not answer as it should, so there is nothing to compare.")
-	default:
-		fmt.Fprintln(a.stdout, "\nINVALID  The numbers do not count.")
+		said = "ERROR  A server did not answer as it should, so there is nothing to compare."
 	}
-	printComparisons(a, s)
-	lastWords(a, s)
+	fmt.Fprintf(stdout, "\n%s\n", said)
+	printComparisons(r.app, res.Summary)
+	lastWords(r.app, res.Summary)
 	if end.Verdict == verdict.Inconclusive {
-		fmt.Fprintln(a.stdout, `
+		fmt.Fprintln(stdout, `
 next
   Have mxflow start both, each several times in turn: --a 'command' --b 'command'.
   Where it cannot, give a plan an endpoint with restart = ["command that restarts it"].`)
 	}
-	a.section("kept", [][2]string{{"record", at.State}, {"the plan", at.Plan}})
-	fmt.Fprintf(a.stdout, "\n%s, exit status %d\n", rough(took.Seconds()), end.Exit)
+	r.app.section("kept", [][2]string{{"record", r.at.State}, {"the plan", r.at.Plan}})
+	fmt.Fprintf(stdout, "\n%s, exit status %d\n", rough(res.Took.Seconds()), end.Exit)
 }

@@ -258,3 +258,16 @@ func abRows() []ab.Row {
 	rows[1].Bound([]float64{4.2, 4.201}, []float64{4.4, 4.401})
 	return rows
 }
+
+// The command line that stands in a plan asks for the same plan again.
+func TestABLine(t *testing.T) {
+	c := newABCommand(&app{})
+	given := []string{"--a", "vllm serve m", "--b", "vllm serve m --x", "--claim", "-3%", "--coherence", "off", "--expect", "Paris is", "--timeout", "20m", "--accept", "packages,repo.vllm", "--quick", "--write-plan", "x.hcl"}
+	if err := c.ParseFlags(given); err != nil {
+		t.Fatal(err)
+	}
+	const want = "mxflow ab --a 'vllm serve m' --accept packages --accept repo.vllm --b 'vllm serve m --x' --claim -3% --coherence off --expect 'Paris is' --timeout 20m0s"
+	if got := abLine(c.Flags()); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}

@@ -52,10 +52,7 @@ func (a *app) load(path string, opts load.Options) (*load.Result, *runtime.Graph
 
 // loadReporting is load where what is wrong with a plan is not printed as usual.
 func (a *app) loadReporting(path string, opts load.Options, report func(*lang.Findings)) (*load.Result, *runtime.Graph, error) {
-	res, err := a.loadSilently(path, opts)
-	if err != nil {
-		return nil, nil, err
-	}
+	res := a.loadSilently(path, opts)
 	if len(res.Diagnostics) > 0 {
 		report(&res.Findings)
 	}
@@ -70,14 +67,11 @@ func (a *app) loadReporting(path string, opts load.Options, report func(*lang.Fi
 }
 
 // loadSilently leaves it to the caller to look at what is wrong with a plan.
-func (a *app) loadSilently(path string, opts load.Options) (*load.Result, error) {
-	if err := checkGiven(opts.Inputs); err != nil {
-		return nil, err
-	}
+func (a *app) loadSilently(path string, opts load.Options) *load.Result {
 	opts.Guard = a.guard()
 	res := load.Path(path, steps.Registry(), opts)
 	a.hide(res.Plan.Secrets())
-	return res, nil
+	return res
 }
 
 // guard ends mxflow when a plan takes too long or too much memory to load, since

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -53,24 +50,10 @@ written out.`,
 				_, err = a.stdout.Write(text)
 				return err
 			}
-			return writeNew(out, text)
+			return writeOnce("out", out, text)
 		},
 	}
 	c.Flags().StringVar(&to, "to", "", "hcl or yaml (default: the one that the plan is not in)")
 	c.Flags().StringVar(&out, "out", "", "write to this file, which must not exist yet")
 	return c
-}
-
-// writeNew writes a file that is not there, or says the same already.
-func writeNew(path string, text []byte) error {
-	before, err := os.ReadFile(path)
-	switch {
-	case err == nil && bytes.Equal(before, text):
-		return nil
-	case err == nil:
-		return fmt.Errorf("--out %s: the file exists and says something else. Remove it, or name another", path)
-	case !errors.Is(err, os.ErrNotExist):
-		return err
-	}
-	return os.WriteFile(path, text, 0o644)
 }

@@ -51,7 +51,7 @@ func TestConvertRefuses(t *testing.T) {
 	}{
 		{[]string{at("plan.yaml"), "--to", "json"}, "there are hcl and yaml"},
 		{[]string{at("plan.yaml"), "--to", "yaml"}, "yaml already"},
-		{[]string{at("plan.yaml"), "--out", at("there.hcl")}, "exists"},
+		{[]string{at("plan.yaml"), "--out", at("there.hcl")}, "holds something else"},
 		{[]string{at("none.yaml")}, "no such file"},
 		{[]string{at("broken.yaml")}, "Tab in indentation"},
 		{[]string{at("broken.hcl")}, "Unclosed"},

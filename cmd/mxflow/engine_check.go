@@ -151,22 +151,23 @@ func knobValues(p *plans.Plan, sets []string) (map[string]string, error) {
 		}
 		i := slices.IndexFunc(p.Knobs, func(k *plans.Knob) bool { return k.Name == name })
 		if i < 0 {
-			var names []string
-			for _, k := range p.Knobs {
-				names = append(names, k.Name)
-			}
-			return nil, fmt.Errorf("--set %s: the plan has no knob %q, only %s", text, name, orNone(names))
+			return nil, fmt.Errorf("--set %s: the plan has no knob %q, only %s", text, name, orNone(namesOf(p.Knobs, func(k *plans.Knob) string { return k.Name })))
 		}
 		if p.Knobs[i].Value(value) == nil {
-			var names []string
-			for _, v := range p.Knobs[i].Values {
-				names = append(names, v.Name)
-			}
+			names := namesOf(p.Knobs[i].Values, func(v *plans.KnobValue) string { return v.Name })
 			return nil, fmt.Errorf("--set %s: knob %s has no value %q, only %s", text, name, value, orNone(names))
 		}
 		values[name] = value
 	}
 	return values, nil
+}
+
+// namesOf are the names of things, in their order.
+func namesOf[T any](list []T, name func(T) string) (names []string) {
+	for _, x := range list {
+		names = append(names, name(x))
+	}
+	return names
 }
 
 func orNone(names []string) string {

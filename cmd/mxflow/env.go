@@ -81,20 +81,7 @@ docker block). In a script MXFLOW_PORT is where the engine listens.`,
 // that holds none: what is sensitive is a variable in it, or wanted.
 func printRecipe(a *app, r *script.Recipe, f envFlags) error {
 	r.Shows = f.shows
-	var text string
-	var err error
-	switch f.format {
-	case "", "shell":
-		text = r.Shell(a.secrets, f.envOnly)
-	case "dotenv":
-		text, err = r.Dotenv(a.secrets)
-	case "docker":
-		text, err = r.Docker(a.secrets)
-	case "json":
-		text, err = r.JSON(a.secrets)
-	default:
-		return fmt.Errorf("there is no format %q: it is shell, dotenv, json or docker.%s", f.format, lang.Suggest(f.format, []string{"shell", "dotenv", "json", "docker"}))
-	}
+	text, err := r.Write(f.format, a.secrets, f.envOnly)
 	if err == nil {
 		_, err = fmt.Fprint(bare(a.stdout), strings.TrimRight(text, "\n")+"\n")
 	}
@@ -113,11 +100,14 @@ func givenThen(st *store.Store, loaded *load.Result) []string {
 		return nil
 	}
 	c := &givenChange{then: v.Start.Inputs, loaded: loaded, now: loaded.Inputs()}
-	notes := c.sealed(st)
+	var notes []string
 	if v.Start.PlanDigest != loaded.Plan.Digest() {
-		notes = slices.Concat(c.variables(), c.env(), c.onlyNow(), notes)
+		notes = slices.Concat(
+			noteOf(c.changed("var.", c.then.Variables), "It was applied with %s: give that again (--var, --var-file) for what was measured."),
+			noteOf(c.changed("env.", c.then.Env), "It was applied with %s in the environment, which the plan reads: set that again for what was measured."),
+			c.onlyNow())
 	}
-	return notes
+	return append(notes, c.sealed(st)...)
 }
 
 // givenChange is what a plan was given when it was applied, and what it is given now.
@@ -127,27 +117,25 @@ type givenChange struct {
 	now    plans.Inputs
 }
 
-// variables are those of the record that come to something else now, be it given or
-// the default of now. What the plan does not declare any more cannot be given.
-func (c *givenChange) variables() []string {
-	var then []string
-	for _, name := range slices.Sorted(maps.Keys(c.then.Variables)) {
-		if text, declared := c.loaded.VariableText(name); declared && text != c.then.Variables[name] {
-			then = append(then, name+" = "+oneLine(c.then.Variables[name]))
-		}
+// comesTo is what an input, "var.x" or "env.X", comes to now, be it given or a default.
+// The plan may not ask for it any more.
+func (c *givenChange) comesTo(id string) (text string, asked bool) {
+	if name, ok := strings.CutPrefix(id, "var."); ok {
+		return c.loaded.VariableText(name)
 	}
-	return noteOf(then, "It was applied with %s: give that again (--var, --var-file) for what was measured.")
+	name := strings.TrimPrefix(id, "env.")
+	text, set := c.now.Env[name]
+	return text, set || c.reads(name)
 }
 
-// env is what env() found then and does not find now.
-func (c *givenChange) env() []string {
-	var then []string
-	for _, name := range slices.Sorted(maps.Keys(c.then.Env)) {
-		if text, set := c.now.Env[name]; text != c.then.Env[name] && (set || c.reads(name)) {
-			then = append(then, name+" = "+oneLine(c.then.Env[name]))
+// changed are inputs of the record that come to something else now.
+func (c *givenChange) changed(prefix string, then map[string]string) (changed []string) {
+	for _, name := range slices.Sorted(maps.Keys(then)) {
+		if text, asked := c.comesTo(prefix + name); asked && text != then[name] {
+			changed = append(changed, name+" = "+oneLine(then[name]))
 		}
 	}
-	return noteOf(then, "It was applied with %s in the environment, which the plan reads: set that again for what was measured.")
+	return changed
 }
 
 // onlyNow is what was not given then, so that the plan's own values counted.
@@ -179,19 +167,10 @@ func (c *givenChange) onlyNow() []string {
 
 // sealed are the sensitive inputs that are not known to be what they were.
 func (c *givenChange) sealed(st *store.Store) []string {
-	key, keyErr := store.KnownSecretKey(st.Dir())
+	key, err := store.KnownSecretKey(st.Dir())
 	var others []string
 	for _, id := range slices.Sorted(maps.Keys(c.then.Sealed)) {
-		name, isVariable := strings.CutPrefix(id, "var.")
-		text, there := c.loaded.VariableText(name)
-		if !isVariable {
-			name = strings.TrimPrefix(id, "env.")
-			if text, there = c.now.Env[name]; !there && c.reads(name) {
-				others = append(others, id)
-				continue
-			}
-		}
-		if there && (keyErr != nil || redact.Sealed(key, text) != c.then.Sealed[id]) {
+		if text, asked := c.comesTo(id); asked && (err != nil || redact.Sealed(key, text) != c.then.Sealed[id]) {
 			others = append(others, id)
 		}
 	}
@@ -357,11 +336,7 @@ func resolveFeature(r *script.Recipe, p *plans.Plan, f *plans.Feature, lab *step
 		}
 	}
 	if len(f.Alternatives) > 0 {
-		var names []string
-		for _, alternative := range f.Alternatives {
-			names = append(names, alternative.Name)
-		}
-		return fmt.Errorf("feature %s chooses among %s, and has not chosen yet: name one of them", f.Name, strings.Join(names, ", "))
+		return fmt.Errorf("feature %s chooses among %s, and has not chosen yet: name one of them", f.Name, strings.Join(namesOf(f.Alternatives, func(alt *plans.Feature) string { return alt.Name }), ", "))
 	}
 	r.Knobs = p.PlannedKnobs(f, stack.Knobs)
 	r.Notes = append(r.Notes, says)

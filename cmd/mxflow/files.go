@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -28,6 +30,19 @@ func createFile(path string, text []byte) error {
 	}
 	_, err = file.Write(text)
 	return errors.Join(err, file.Close())
+}
+
+// writeOnce writes the file that a flag names; one that is there already and holds
+// something else is left alone.
+func writeOnce(flag, path string, text []byte) error {
+	if before, err := os.ReadFile(path); err == nil && bytes.Equal(before, text) {
+		return nil
+	}
+	err := createFile(path, text)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("--%s: %s is there already and holds something else: name another file, or remove it", flag, path)
+	}
+	return err
 }
 
 // replaceFile writes a file whole or not at all.

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,45 +14,20 @@ func (a *app) jsonFlag(c *cobra.Command, what string) {
 	c.Flags().BoolVar(&a.json, "json", false, what)
 }
 
-// givenFlag collects --var and --var-file in the order of the command line, the
-// last one of a variable wins.
-type givenFlag struct {
-	into *[]load.Given
-	file bool
-}
-
-func (g *givenFlag) String() string { return "" }
-
-func (g *givenFlag) Type() string {
-	if g.file {
-		return "file"
-	}
-	return "name=value"
-}
-
-func (g *givenFlag) Set(text string) error {
-	if g.file {
-		*g.into = append(*g.into, load.Given{File: text})
-		return nil
-	}
-	*g.into = append(*g.into, load.Given{Var: text})
-	return nil
-}
-
-// checkGiven refuses a --var without a name or a value.
-func checkGiven(given []load.Given) error {
-	for _, g := range given {
-		if name, _, ok := strings.Cut(g.Var, "="); g.File == "" && (!ok || name == "") {
-			return fmt.Errorf("--var %s: write name=value", g.Var)
-		}
-	}
-	return nil
-}
-
-// varFlag gives a subcommand --var name=value and --var-file, as often as needed.
+// varFlag gives a subcommand --var name=value and --var-file, as often as needed, in the
+// order of the command line: the last one of a variable wins.
 func varFlag(c *cobra.Command, into *[]load.Given) {
-	c.Flags().Var(&givenFlag{into: into}, "var", "set a variable of the plan (repeatable)")
-	c.Flags().Var(&givenFlag{into: into, file: true}, "var-file", "set variables from a file of lines name = value (repeatable)")
+	c.Flags().Func("var", "set a variable of the plan, as `name=value` (repeatable)", func(text string) error {
+		if name, _, ok := strings.Cut(text, "="); !ok || name == "" {
+			return errors.New("write name=value")
+		}
+		*into = append(*into, load.Given{Var: text})
+		return nil
+	})
+	c.Flags().Func("var-file", "set variables from a `file` of lines name = value (repeatable)", func(path string) error {
+		*into = append(*into, load.Given{File: path})
+		return nil
+	})
 }
 
 // suiteFlag gives a subcommand --suite name.

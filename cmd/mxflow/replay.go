@@ -65,9 +65,6 @@ plan has the variables and the suite that are given now.`,
 			"  mxflow audit replay plan.hcl --plan stricter.hcl",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := checkGiven(flags.vars); err != nil {
-				return err
-			}
 			if flags.changed == "" && flags.suite != "" {
 				return errors.New("--suite is for the changed plan of --plan: the suite of a recorded plan is on record")
 			}

@@ -181,10 +181,7 @@ func graphNow(a *app, st *store.Store, args []string, opts load.Options) (*runti
 	if len(args) > 0 {
 		path = args[0]
 	}
-	res, err := a.loadSilently(path, opts)
-	if err != nil {
-		return nil, err
-	}
+	res := a.loadSilently(path, opts)
 	if !res.OK() {
 		return nil, fmt.Errorf("what rests on it is not known, since %s cannot be loaded now: mxflow validate says why, and variables that it needs are given with --var", path)
 	}

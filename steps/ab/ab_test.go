@@ -162,20 +162,6 @@ func TestABMetrics(t *testing.T) {
 	}
 }
 
-// The command line that stands in a plan asks for the same plan again.
-func TestABLine(t *testing.T) {
-	q := &Question{A: "vllm serve m", B: "vllm serve m --x", PP: 64, TG: 16, Concurrency: 1, Metric: "tg", API: "completions", Caches: "own"}
-	q.Coherence, q.Expect, q.Timeout, q.MaxLag = "off", "Paris is", 20*time.Minute, 300*time.Millisecond
-	if err := q.Check(); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"--coherence off", "--expect 'Paris is'", "--timeout 20m0s", "--max-lag 300ms"} {
-		if !strings.Contains(q.CommandLine, want) {
-			t.Errorf("%q is not in %s", want, q.CommandLine)
-		}
-	}
-}
-
 // A launch has one number, in the progress and in all that is said of it: that of its
 // turn, also where it is made again, and its ID stays what it can be looked up by.
 func TestABNumbers(t *testing.T) {
@@ -248,7 +234,7 @@ func TestABPlan(t *testing.T) {
 		work, _ := os.Getwd()
 		var digests []string
 		for _, folder := range []string{".", "deep/er"} {
-			text, err := q.PlanIn(folder, work)
+			text, err := q.Plan(folder, work)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -275,7 +261,7 @@ func TestABPlan(t *testing.T) {
 			}
 		}
 		if digests[0] != digests[1] {
-			t.Errorf("%s: another plan in another folder", q.CommandLine)
+			t.Errorf("%s: another plan in another folder", q.B)
 		}
 	}
 }

@@ -1,13 +1,10 @@
 package ab
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,10 +15,17 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// plan is the comparison as a plan, for a file in that folder; the servers are
-// started in workDir.
-func (q *Question) plan(folder, workDir string) ([]byte, error) {
-	dir, err := filepath.Rel(folder, workDir)
+// Plan is the comparison as a plan, for a file in a folder that may not exist yet; the
+// servers are started in workDir.
+func (q *Question) Plan(folder, workDir string) ([]byte, error) {
+	if q.AURL != "" {
+		return q.urlPlan(), nil
+	}
+	whole, err := filepath.Abs(folder)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := filepath.Rel(whole, workDir)
 	if err != nil {
 		return nil, err
 	}
@@ -33,10 +37,9 @@ func (q *Question) plan(folder, workDir string) ([]byte, error) {
 	q.planKnob(w)
 	q.planWorkload(w)
 	w.line("protocol \"ab\" {\nlevel \"smoke\" {")
-	switch {
-	case q.Expect != "":
+	if q.Expect != "" {
 		w.text("expect", q.Expect)
-	default:
+	} else {
 		w.line("pattern = \"[[:alpha:]]{2}\" # any words; answers of B are compared with those of A")
 	}
 	if q.API != "completions" {
@@ -132,8 +135,8 @@ func (q *Question) planWorkload(w *planWriter) {
 // of each, and no number of looks at it says what another would do. They are
 // shown side by side, and never decided.
 
-// URLPlan is the plan that looks at both in turn.
-func (q *Question) URLPlan() []byte {
+// urlPlan is the plan that looks at both in turn.
+func (q *Question) urlPlan() []byte {
 	w := &planWriter{}
 	w.line("# Two servers that run already, side by side. Nothing about them can be decided:\n# there is one start of each.\n\nplan \"ab\" {}\n")
 	for i, u := range []string{q.AURL, q.BURL} {
@@ -152,57 +155,6 @@ func (q *Question) URLPlan() []byte {
 	w.number("launches", max(2, q.Launches))
 	w.line("}\n}")
 	return hclwrite.Format([]byte(w.b.String()))
-}
-
-// PlanIn is the plan for a file in a folder, which may not exist yet.
-func (q *Question) PlanIn(folder, work string) ([]byte, error) {
-	whole, err := filepath.Abs(folder)
-	if err != nil {
-		return nil, err
-	}
-	return q.plan(whole, work)
-}
-
-// WritePlans writes the plan that is applied, and the one that was asked for.
-func (q *Question) WritePlans(at Place) error {
-	text, err := q.PlanIn(at.Folder, at.Work)
-	if err != nil {
-		return err
-	}
-	if err := at.Save(text); err != nil || q.WritePlan == "" {
-		return err
-	}
-	return q.WriteFor(at)
-}
-
-// WriteFor writes the plan to the file of --write-plan.
-func (q *Question) WriteFor(at Place) error {
-	text, err := q.PlanIn(filepath.Dir(q.WritePlan), at.Work)
-	if err != nil {
-		return err
-	}
-	return WritePlanFile(q.WritePlan, text)
-}
-
-// WritePlanFile writes a file for --write-plan; one that is there already and differs
-// is left alone.
-func WritePlanFile(path string, text []byte) error {
-	if filepath.Ext(path) != ".hcl" {
-		return fmt.Errorf("--write-plan: plans are written as .hcl, and %s is none (mxflow convert makes YAML of it)", path)
-	}
-	old, err := os.ReadFile(path)
-	switch {
-	case err == nil && bytes.Equal(old, text):
-		return nil
-	case err == nil:
-		return fmt.Errorf("--write-plan: %s is there already and holds something else: name another file, or remove it", path)
-	case errors.Is(err, fs.ErrNotExist):
-		err = os.WriteFile(path, text, 0o644)
-	}
-	if err != nil {
-		return fmt.Errorf("--write-plan: %w", err)
-	}
-	return nil
 }
 
 // Folder is where comparisons are kept, below the folder that one is in.
@@ -259,20 +211,12 @@ func hclList(list []string) string {
 	return "[" + strings.Join(texts, ", ") + "]"
 }
 
-func hclMap(m map[string]string) string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		parts = append(parts, name+" = "+hclText(m[name]))
-	}
-	return "{ " + strings.Join(parts, ", ") + " }"
-}
-
 // planWriter lays out blocks; hclwrite aligns what stands in them.
 type planWriter struct{ b strings.Builder }
 
 func (w *planWriter) line(format string, args ...any) { fmt.Fprintf(&w.b, format+"\n", args...) }
 
-// list, texts and table write an attribute where it holds anything.
+// list, table and text write an attribute where it holds anything.
 func (w *planWriter) list(name string, list []string) {
 	if len(list) > 0 {
 		w.line("%s = %s", name, hclList(list))
@@ -280,8 +224,12 @@ func (w *planWriter) list(name string, list []string) {
 }
 
 func (w *planWriter) table(name string, m map[string]string) {
-	if len(m) > 0 {
-		w.line("%s = %s", name, hclMap(m))
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		parts = append(parts, key+" = "+hclText(m[key]))
+	}
+	if len(parts) > 0 {
+		w.line("%s = { %s }", name, strings.Join(parts, ", "))
 	}
 }
 

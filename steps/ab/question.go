@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -38,18 +39,16 @@ type Question struct {
 	Changes, Accept, Env       []string
 	Coherence, Expect, Caches  string
 	Timeout, MaxLag            time.Duration
-	// WritePlan is a file for the plan that does the same.
-	WritePlan string
+	// WritePlan is a file for the plan that does the same, and CommandLine what the
+	// plan says that it came from.
+	WritePlan, CommandLine string
 
 	// What Check makes of these.
-	Claim       Claim
-	Arms        [2]Arm
-	Shape       Shape
-	Kind        kinds.Kind
-	Port        int
-	CommandLine string
-	// counted says whether requests and warm-ups were asked for.
-	counted [2]bool
+	Claim Claim
+	Arms  [2]Arm
+	Shape Shape
+	Kind  kinds.Kind
+	Port  int
 }
 
 // UsualLaunches is how often each command is started at most where nobody says.
@@ -120,7 +119,6 @@ func (q *Question) Check() (err error) {
 		return err
 	}
 	q.Shape.Args = args
-	q.CommandLine = q.line()
 	return nil
 }
 
@@ -189,6 +187,8 @@ func (q *Question) numbers() error {
 		return fmt.Errorf("--caches: %q is none of own, cold and shared", q.Caches)
 	case q.Timeout < 0 || q.MaxLag < 0:
 		return errors.New("time limits must be above zero")
+	case q.WritePlan != "" && filepath.Ext(q.WritePlan) != ".hcl":
+		return fmt.Errorf("--write-plan: plans are written as .hcl, and %s is none (mxflow convert makes YAML of it)", q.WritePlan)
 	case q.TG < 2 && slices.Contains([]string{"tg", "tpot", "itl"}, q.Metric):
 		return fmt.Errorf("--metric: an answer of one token has no %s: give --tg at least 2", q.Metric)
 	}
@@ -198,7 +198,6 @@ func (q *Question) numbers() error {
 // counts fills in how many requests a launch takes: more where single requests
 // vary more.
 func (q *Question) counts() {
-	q.counted = [2]bool{q.Requests != 0, q.Warmup != 0}
 	if q.Requests == 0 {
 		q.Requests = 10
 		if slices.Contains([]string{"pp", "ttft", "pp_total"}, q.Metric) {
@@ -238,66 +237,6 @@ func (q *Question) checkURLs() error {
 	q.Kind = kind
 	q.Arms = [2]Arm{{Flag: "a-url", Text: q.AURL}, {Flag: "b-url", Text: q.BURL}}
 	return nil
-}
-
-// line is the command line again, as a person would write it, without what says
-// only how it is shown or how far it goes.
-func (q *Question) line() string {
-	words := []string{"mxflow", "ab", "--a", quote(q.A), "--b", quote(q.B)}
-	add := func(flag, value string) {
-		if value != "" {
-			words = append(words, "--"+flag, quote(value))
-		}
-	}
-	for _, e := range q.Env {
-		add("env", e)
-	}
-	add("url", q.URL)
-	add("kind", q.Asked)
-	add("model", q.Model)
-	if q.API != "completions" {
-		add("api", q.API)
-	}
-	add("pp", fmt.Sprint(q.PP))
-	add("tg", fmt.Sprint(q.TG))
-	if q.Depth > 0 {
-		add("depth", fmt.Sprint(q.Depth))
-	}
-	if q.Concurrency > 1 {
-		add("concurrency", fmt.Sprint(q.Concurrency))
-	}
-	if q.counted[0] {
-		add("requests", fmt.Sprint(q.Requests))
-	}
-	if q.counted[1] {
-		add("warmup", fmt.Sprint(q.Warmup))
-	}
-	if q.Caches != "own" {
-		add("caches", q.Caches)
-	}
-	if q.Metric != "tg" {
-		add("metric", q.Metric)
-	}
-	if q.Claimed != "" {
-		words = append(words, "--claim="+quote(q.Claimed))
-	}
-	for _, g := range q.MustSeeA {
-		add("must-see-a", g)
-	}
-	for _, g := range q.MustSeeB {
-		add("must-see-b", g)
-	}
-	add("changes", strings.Join(q.Changes, ","))
-	add("accept", strings.Join(q.Accept, ","))
-	add("coherence", q.Coherence)
-	add("expect", q.Expect)
-	if q.Timeout > 0 {
-		add("timeout", q.Timeout.String())
-	}
-	if q.MaxLag > 0 {
-		add("max-lag", q.MaxLag.String())
-	}
-	return strings.Join(words, " ")
 }
 
 // Label is the cell as the field names it: "pp2048 tg32 @ d4096 c4".

@@ -16,6 +16,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/internal/shell"
+	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/redact"
 )
 
@@ -33,26 +34,27 @@ type Recipe struct {
 	Shows bool
 }
 
-// Shell is a script for a POSIX shell; with envOnly it starts nothing.
-func (r *Recipe) Shell(secrets *redact.Redactor, envOnly bool) string {
-	return r.script(secrets).write(envOnly)
-}
+// formats are those that a recipe can be written in; "" is the first.
+var formats = []string{"shell", "dotenv", "json", "docker"}
 
-// Dotenv is the variables alone.
-func (r *Recipe) Dotenv(secrets *redact.Redactor) (string, error) { return r.script(secrets).dotenv() }
-
-// Docker is the docker run command alone.
-func (r *Recipe) Docker(secrets *redact.Redactor) (string, error) { return r.script(secrets).docker() }
-
-// JSON is all of it as data.
-func (r *Recipe) JSON(secrets *redact.Redactor) (string, error) { return r.script(secrets).json() }
-
-// script takes out what is sensitive, unless the recipe shows it.
-func (r *Recipe) script(secrets *redact.Redactor) *script {
+// Write writes it in one of the formats, without what is sensitive unless it shows
+// that; a shell script with envOnly starts nothing.
+func (r *Recipe) Write(format string, secrets *redact.Redactor, envOnly bool) (string, error) {
 	if r.Shows {
 		secrets = nil
 	}
-	return &script{Recipe: r, secrets: secrets}
+	s := &script{Recipe: r, secrets: secrets}
+	switch format {
+	case "", "shell":
+		return s.write(envOnly), nil
+	case "dotenv":
+		return s.dotenv()
+	case "docker":
+		return s.docker()
+	case "json":
+		return s.json()
+	}
+	return "", fmt.Errorf("there is no format %q: it is shell, dotenv, json or docker.%s", format, lang.Suggest(format, formats))
 }
 
 // script is a shell script that reproduces a variant, while it is written.
@@ -151,42 +153,45 @@ func (s *script) port() int {
 	return 8000
 }
 
+// unset are the variables that are taken away and not set anew.
+func (s *script) unset() []string {
+	return slices.DeleteFunc(slices.Clone(s.Spec.Unset), func(name string) bool { _, set := s.Spec.Env[name]; return set })
+}
+
+// assigned are the variables that the plan sets as NAME=value, by name. One whose value
+// is sensitive is the name alone, and has to be set already.
+func (s *script) assigned() (words []word) {
+	for _, name := range slices.Sorted(maps.Keys(s.Spec.Env)) {
+		value, variable := s.Spec.Env[name], ""
+		if shellName.MatchString(name) {
+			variable = name
+			if !s.Shows && (redact.SecretName(name) || s.hides(value)) {
+				s.require(name, "its value is sensitive and is not written here; set it, or write this script with --show-secrets")
+				words = append(words, literal(name))
+				continue
+			}
+		}
+		words = append(words, literal(name+"=").then(s.setting(value, variable, "the variable "+name)...))
+	}
+	return words
+}
+
 // environment exports what the plan sets and unsets the rest.
 func (s *script) environment() {
-	for _, name := range s.Spec.Unset {
-		if _, set := s.Spec.Env[name]; set {
-			continue
-		}
+	for _, name := range s.unset() {
 		if shellName.MatchString(name) {
 			s.exports = append(s.exports, "unset "+name)
 		} else {
-			s.direct = append(s.direct, literal("-u"), literal(name))
+			s.direct = append(s.direct, literals("-u", name)...)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Spec.Env)) {
-		if !shellName.MatchString(name) {
-			value := s.setting(s.Spec.Env[name], "", "the variable "+name)
-			s.direct = append(s.direct, append(literal(name+"="), value...))
-			continue
-		}
-		value := s.variable(name)
-		if value == nil {
-			s.exports = append(s.exports, "export "+name)
+	for _, w := range s.assigned() {
+		if name, _, _ := strings.Cut(w[0].text, "="); shellName.MatchString(name) {
+			s.exports = append(s.exports, "export "+w.String())
 		} else {
-			s.exports = append(s.exports, "export "+name+"="+value.String())
+			s.direct = append(s.direct, w)
 		}
 	}
-}
-
-// variable is the value of a variable; nil where it is sensitive and has to be
-// set already.
-func (s *script) variable(name string) word {
-	value := s.Spec.Env[name]
-	if s.Shows || !redact.SecretName(name) && !s.hides(value) {
-		return s.setting(value, name, "the variable "+name)
-	}
-	s.require(name, "its value is sensitive and is not written here; set it, or write this script with --show-secrets")
-	return nil
 }
 
 // write is the whole script.
@@ -246,8 +251,12 @@ func (s *script) command() string {
 		return inSubshell(nil, s.composeRun())
 	case engine.HowExec:
 		return inSubshell(nil, s.dockerExec())
-	case engine.HowEndpoint:
-		return s.endpoint()
+	case engine.HowEndpoint: // it was started by somebody else, and can at most be restarted
+		if len(s.Spec.Endpoint.Restart) == 0 {
+			return ""
+		}
+		s.environment()
+		return inSubshell(nil, s.withDirect(s.words(s.Spec.Endpoint.Restart, "argument")))
 	}
 	return s.process()
 }
@@ -297,26 +306,11 @@ func (s *script) words(argv []string, what string) (words []word) {
 	return words
 }
 
-// endpoint asks the server for its models, which shows that it is there; it was
-// started by somebody else.
-func (s *script) endpoint() string {
-	e := s.Spec.Endpoint
-	if len(e.Restart) > 0 {
-		s.environment()
-		return inSubshell(nil, s.withDirect(s.words(e.Restart, "argument")))
-	}
-	return ""
-}
-
 // dockerWords is the docker command for a daemon.
 func dockerWords(host, context string) []word {
-	words := []word{literal("docker")}
-	if host != "" {
-		words = append(words, literal("--host"), literal(host))
-	}
-	if context != "" {
-		words = append(words, literal("--context"), literal(context))
-	}
+	words := flagged{literal("docker")}
+	words.text("--host", host)
+	words.text("--context", context)
 	return words
 }
 
@@ -339,61 +333,79 @@ func (s *script) asksPort() bool {
 	return strings.Contains(strings.Join(texts, "\x00"), "{port}")
 }
 
+// flagged are the words of a docker command while it is written.
+type flagged []word
+
+func (f *flagged) add(flag string, value word) { *f = append(*f, literal(flag), value) }
+
+// text adds a flag unless its value is empty.
+func (f *flagged) text(flag, value string) {
+	if value != "" {
+		f.add(flag, literal(value))
+	}
+}
+
 // dockerRun is the docker run that a launch amounts to.
 func (s *script) dockerRun() []word {
 	d := s.Spec.Docker
-	argv := dockerWords(d.Host, d.Context)
-	add := func(flag string, value word) { argv = append(argv, literal(flag), value) }
-	text := func(flag, value string) {
-		if value != "" {
-			add(flag, literal(value))
-		}
-	}
-	argv = append(argv, literal("run"), literal("--rm"), literal("--init"))
-	text("--pull", d.Pull)
-	s.gpus(&argv)
-	text("--ipc", d.IPC)
-	text("--shm-size", d.ShmSize)
+	argv := flagged(append(dockerWords(d.Host, d.Context), literals("run", "--rm", "--init")...))
+	argv.text("--pull", d.Pull)
+	argv.text("--gpus", gpusValue(d.GPUs))
+	argv.text("--ipc", d.IPC)
+	argv.text("--shm-size", d.ShmSize)
 	for _, name := range slices.Sorted(maps.Keys(d.Ulimits)) {
-		text("--ulimit", name+"="+d.Ulimits[name])
+		argv.text("--ulimit", name+"="+d.Ulimits[name])
 	}
-	text("--network", d.Network)
-	text("--user", d.User)
-	s.fixed = map[string]string{"{config}": "/etc/mxflow/" + s.Spec.ConfigName}
+	argv.text("--network", d.Network)
+	argv.text("--user", d.User)
 	inside := s.listens(d.Port)
-	if d.Network != "host" && inside != 0 {
-		s.fixed["{port}"] = strconv.Itoa(inside)
-		w := append(literal("127.0.0.1:"), s.noted(word{{variable: "MXFLOW_PORT"}})...)
-		add("--publish", w.then(piece{text: fmt.Sprintf(":%d", inside)}))
+	if d.Network == "host" {
+		inside = 0
 	}
+	s.publish(&argv, inside)
 	for _, source := range slices.Sorted(maps.Keys(d.Volumes)) {
-		add("--volume", s.setting(source+":"+d.Volumes[source], "", "a volume"))
+		argv.add("--volume", s.setting(source+":"+d.Volumes[source], "", "a volume"))
 	}
 	workdir := d.WorkDir
 	if src := s.Spec.Source; src != nil {
 		mount := sourceMount(src)
 		s.fixed["{source}"] = mount
-		add("--volume", s.noted(word{{variable: "MXFLOW_SOURCE"}}).then(piece{text: ":" + mount}))
+		argv.add("--volume", s.noted(word{{variable: "MXFLOW_SOURCE"}}).then(piece{text: ":" + mount}))
 		if workdir == "" {
 			workdir = mount
 		}
 	}
 	if workdir != "" {
-		add("--workdir", s.setting(workdir, "", "workdir"))
+		argv.add("--workdir", s.setting(workdir, "", "workdir"))
 	}
-	if len(s.Spec.Config) > 0 {
-		add("--volume", s.configFile().then(piece{text: ":/etc/mxflow/" + s.Spec.ConfigName + ":ro"}))
-	}
-	argv = append(argv, s.containerEnv()...)
+	s.mountConfig(&argv)
+	argv = append(argv, s.containerEnv(s.unset())...)
 	entry := s.words(d.Entrypoint, "entrypoint")
 	if d.Entrypoint != nil && len(entry) == 0 {
-		add("--entrypoint", literal(""))
+		argv.add("--entrypoint", literal(""))
 	} else if len(entry) > 0 {
-		add("--entrypoint", entry[0])
+		argv.add("--entrypoint", entry[0])
 		entry = entry[1:]
 	}
 	argv = append(argv, s.setting(d.Image, "", "the image"))
 	return slices.Concat(argv, entry, s.words(s.Spec.Command, "argument"))
+}
+
+// publish has a container of its own listen on this machine, unless the port in it is
+// 0, and says where the configuration file lies in it.
+func (s *script) publish(argv *flagged, inside int) {
+	s.fixed = map[string]string{"{config}": "/etc/mxflow/" + s.Spec.ConfigName}
+	if inside != 0 {
+		s.fixed["{port}"] = strconv.Itoa(inside)
+		port := s.noted(word{{variable: "MXFLOW_PORT"}})
+		argv.add("--publish", slices.Concat(literal("127.0.0.1:"), port, literal(fmt.Sprintf(":%d", inside))))
+	}
+}
+
+func (s *script) mountConfig(argv *flagged) {
+	if len(s.Spec.Config) > 0 {
+		argv.add("--volume", s.configFile().then(piece{text: ":/etc/mxflow/" + s.Spec.ConfigName + ":ro"}))
+	}
 }
 
 // sourceMount is where a container of its own sees the working tree.
@@ -408,54 +420,43 @@ func sourceMount(src *engine.Source) string {
 // and the command are the container's.
 func (s *script) configFile() word { return s.noted(word{{variable: "MXFLOW_CONFIG"}}) }
 
-func (s *script) gpus(argv *[]word) {
-	value := ""
-	switch v := s.Spec.Docker.GPUs.(type) {
+// gpusValue is the value of --gpus, empty where it is left out.
+func gpusValue(gpus any) string {
+	switch v := gpus.(type) {
 	case nil:
-		return
+		return ""
 	case []any:
 		ids := make([]string, len(v))
 		for i, id := range v {
 			ids[i] = fmt.Sprint(id)
 		}
 		if len(ids) == 0 {
-			return
+			return ""
 		}
 		// The value is a line of CSV, so that a list needs quotes of its own.
-		value = `"device=` + strings.Join(ids, ",") + `"`
-	default:
-		if value = fmt.Sprint(v); value == "0" {
-			return
-		}
+		return `"device=` + strings.Join(ids, ",") + `"`
 	}
-	*argv = append(*argv, literal("--gpus"), literal(value))
+	if value := fmt.Sprint(gpus); value != "0" {
+		return value
+	}
+	return ""
 }
 
 // containerEnv are the --env flags. A name without a value takes the shell's, and
 // without that takes away what the image sets: so sensitive values stay out of
 // the command line, and unset ones are unset.
-func (s *script) containerEnv() (argv []word) {
-	for _, name := range s.Spec.Unset {
-		if _, set := s.Spec.Env[name]; !set {
-			if shellName.MatchString(name) {
-				s.exports = append(s.exports, "unset "+name)
-			}
-			argv = append(argv, literal("--env"), literal(name))
+func (s *script) containerEnv(unset []string) (argv flagged) {
+	for _, name := range unset {
+		if shellName.MatchString(name) {
+			s.exports = append(s.exports, "unset "+name)
 		}
+		argv.text("--env", name)
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Spec.Env)) {
-		if !shellName.MatchString(name) {
-			value := s.setting(s.Spec.Env[name], "", "the variable "+name)
-			argv = append(argv, literal("--env"), append(literal(name+"="), value...))
-			continue
+	for _, w := range s.assigned() {
+		if !strings.Contains(w[0].text, "=") {
+			s.exports = append(s.exports, "export "+w.String())
 		}
-		value := s.variable(name)
-		if value == nil {
-			s.exports = append(s.exports, "export "+name)
-			argv = append(argv, literal("--env"), literal(name))
-			continue
-		}
-		argv = append(argv, literal("--env"), append(literal(name+"="), value...))
+		argv.add("--env", w)
 	}
 	return argv
 }
@@ -464,9 +465,9 @@ func (s *script) containerEnv() (argv []word) {
 // container's own variables are taken away by env, which docker exec cannot.
 func (s *script) dockerExec() []word {
 	x := s.Spec.Exec
-	argv := append(dockerWords(x.Host, x.Context), literal("exec"))
+	argv := flagged(append(dockerWords(x.Host, x.Context), literal("exec")))
 	if x.User != "" {
-		argv = append(argv, literal("--user"), s.setting(x.User, "", "user"))
+		argv.add("--user", s.setting(x.User, "", "user"))
 	}
 	workdir := x.WorkDir
 	s.fixed = map[string]string{}
@@ -477,31 +478,24 @@ func (s *script) dockerExec() []word {
 		}
 	}
 	if workdir != "" {
-		argv = append(argv, literal("--workdir"), s.setting(workdir, "", "workdir"))
+		argv.add("--workdir", s.setting(workdir, "", "workdir"))
 	}
 	if x.Port != 0 {
 		s.fixed["{port}"] = strconv.Itoa(x.Port)
 	}
 	if len(s.Spec.Config) > 0 {
 		inside := "/tmp/mxflow-" + s.Spec.ConfigName
-		file := s.configFile()
-		s.fixed["{config}"] = inside
-		copied := append(dockerWords(x.Host, x.Context), literal("cp"), file, literal(x.Container+":"+inside))
+		copied := append(dockerWords(x.Host, x.Context), literal("cp"), s.configFile(), literal(x.Container+":"+inside))
 		s.setup = append(s.setup, commandText(copied))
+		s.fixed["{config}"] = inside
 	}
-	unset := s.Spec.Unset
-	s.Spec.Unset = nil
-	argv = append(argv, s.containerEnv()...)
-	s.Spec.Unset = unset
+	argv = append(argv, s.containerEnv(nil)...)
 	argv = append(argv, literal(x.Container))
-	taken := []word{literal("env")}
-	for _, name := range unset {
-		if _, set := s.Spec.Env[name]; !set {
-			taken = append(taken, literal("-u"), literal(name))
+	if unset := s.unset(); len(unset) > 0 {
+		argv = append(argv, literal("env"))
+		for _, name := range unset {
+			argv.text("-u", name)
 		}
-	}
-	if len(taken) > 1 {
-		argv = append(argv, taken...)
 	}
 	return append(argv, s.words(s.Spec.Command, "argument")...)
 }
@@ -510,25 +504,18 @@ func (s *script) dockerExec() []word {
 // cannot say stands in a file that is laid over the plan's.
 func (s *script) composeRun() []word {
 	c := s.Spec.Compose
-	argv := append(dockerWords(c.Host, c.Context), literal("compose"), literal("--file"), literal(c.File))
+	argv := flagged(append(dockerWords(c.Host, c.Context), literals("compose", "--file", c.File)...))
 	if over := s.override(); over != "" {
 		s.setup = append(s.setup, `MXFLOW_OVERRIDE="$(mktemp -d)"/override.yaml`, "printf %s "+shell.Quote(over)+` >"$MXFLOW_OVERRIDE"`)
-		argv = append(argv, literal("--file"), word{{variable: "MXFLOW_OVERRIDE"}})
+		argv.add("--file", word{{variable: "MXFLOW_OVERRIDE"}})
 	}
 	for _, p := range c.Profiles {
-		argv = append(argv, literal("--profile"), literal(p))
+		argv.text("--profile", p)
 	}
-	argv = append(argv, literal("run"), literal("--rm"))
-	s.fixed = map[string]string{"{config}": "/etc/mxflow/" + s.Spec.ConfigName}
-	if inside := s.listens(c.Port); inside != 0 {
-		s.fixed["{port}"] = strconv.Itoa(inside)
-		w := append(literal("127.0.0.1:"), s.noted(word{{variable: "MXFLOW_PORT"}})...)
-		argv = append(argv, literal("--publish"), w.then(piece{text: fmt.Sprintf(":%d", inside)}))
-	}
-	if len(s.Spec.Config) > 0 {
-		argv = append(argv, literal("--volume"), s.configFile().then(piece{text: ":/etc/mxflow/" + s.Spec.ConfigName + ":ro"}))
-	}
-	argv = append(argv, s.containerEnv()...)
+	argv = append(argv, literals("run", "--rm")...)
+	s.publish(&argv, s.listens(c.Port))
+	s.mountConfig(&argv)
+	argv = append(argv, s.containerEnv(s.unset())...)
 	argv = append(argv, literal(c.Service))
 	words := s.words(s.Spec.Command, "argument")
 	if len(words) > 0 && len(c.Command) == 0 {
@@ -549,10 +536,8 @@ func (s *script) override() string {
 		fmt.Fprintf(&b, "    image: %s\n", text(c.Image))
 	}
 	unset := ""
-	for _, name := range s.Spec.Unset {
-		if _, set := s.Spec.Env[name]; !set {
-			unset += fmt.Sprintf("      %s: null\n", text(name))
-		}
+	for _, name := range s.unset() {
+		unset += fmt.Sprintf("      %s: null\n", text(name))
 	}
 	if unset != "" {
 		b.WriteString("    environment:\n" + unset)
@@ -587,11 +572,7 @@ func (s *script) comments() (lines []string) {
 				fmt.Sprintf("  git -C %s worktree add --detach \"$MXFLOW_SOURCE\" %s", shell.Quote(src.Repo), src.Commit))
 		}
 		for _, argv := range src.Build {
-			var words []word
-			for _, arg := range argv {
-				words = append(words, literal(arg))
-			}
-			lines = append(lines, "  "+commandText(words))
+			lines = append(lines, "  "+commandText(literals(argv...)))
 		}
 		for _, name := range slices.Sorted(maps.Keys(src.Env)) {
 			lines = append(lines, "  with "+name+"="+shell.Quote(src.Env[name])+" for the build")
@@ -624,10 +605,8 @@ func (s *script) dotenv() (string, error) {
 	for _, line := range s.comments() {
 		b.WriteString("# " + line + "\n")
 	}
-	for _, name := range s.Spec.Unset {
-		if _, set := s.Spec.Env[name]; !set {
-			b.WriteString("# unset " + name + "\n")
-		}
+	for _, name := range s.unset() {
+		b.WriteString("# unset " + name + "\n")
 	}
 	var secret []string
 	for _, name := range slices.Sorted(maps.Keys(s.Spec.Env)) {
@@ -685,13 +664,9 @@ func (s *script) json() (string, error) {
 		}
 	}
 	slices.Sort(sensitive)
-	command := []string{}
-	for _, arg := range s.Spec.Command {
-		command = append(command, s.secrets.Text(arg))
-	}
 	out := map[string]any{
 		"plan": s.Plan, "variant": s.Variant, "engine": s.Engine, "launcher": string(s.Spec.How()), "stack": append([]string{}, s.Stack...),
-		"knobs": s.Knobs, "env": env, "unset": append([]string{}, s.Spec.Unset...), "command": command, "sensitive": sensitive,
+		"knobs": s.Knobs, "env": env, "unset": append([]string{}, s.Spec.Unset...), "command": s.secrets.Any(append([]string{}, s.Spec.Command...)), "sensitive": sensitive,
 		"notes": append([]string{}, s.Notes...),
 	}
 	if s.Spec.Dir != "" {
@@ -703,16 +678,13 @@ func (s *script) json() (string, error) {
 	if src := s.Spec.Source; src != nil {
 		out["source"] = map[string]any{"repo": src.Repo, "ref": src.Ref, "commit": src.Commit, "build": src.Build}
 	}
-	switch how := string(s.Spec.How()); engine.How(how) {
-	case engine.HowDocker:
-		out[how] = s.secrets.Any(s.Spec.Docker)
-	case engine.HowCompose:
-		out[how] = s.secrets.Any(s.Spec.Compose)
-	case engine.HowExec:
-		out[how] = s.secrets.Any(s.Spec.Exec)
-	case engine.HowEndpoint:
+	launched := map[engine.How]any{engine.HowDocker: s.Spec.Docker, engine.HowCompose: s.Spec.Compose, engine.HowExec: s.Spec.Exec}
+	if e := s.Spec.Endpoint; e != nil {
 		// Its keys are none of what reproduces the engine.
-		out[how] = map[string]any{"url": s.secrets.Text(s.Spec.Endpoint.URL), "restart": s.secrets.Any(s.Spec.Endpoint.Restart)}
+		launched[engine.HowEndpoint] = map[string]any{"url": e.URL, "restart": e.Restart}
+	}
+	if by := launched[s.Spec.How()]; by != nil {
+		out[string(s.Spec.How())] = s.secrets.Any(by)
 	}
 	var text strings.Builder
 	enc := json.NewEncoder(&text)
@@ -733,6 +705,13 @@ type piece struct {
 }
 
 func literal(text string) word { return word{{text: text}} }
+
+func literals(texts ...string) (words []word) {
+	for _, text := range texts {
+		words = append(words, literal(text))
+	}
+	return words
+}
 
 func (w word) then(more ...piece) word { return append(w[:len(w):len(w)], more...) }
 
@@ -795,10 +774,5 @@ func filled(text string, as map[string]string) (w word) {
 
 // fixed reports whether a word is text alone, which no launch fills in.
 func (w word) fixed() bool {
-	for _, p := range w {
-		if p.variable != "" {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(w, func(p piece) bool { return p.variable != "" })
 }
