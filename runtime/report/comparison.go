@@ -141,21 +141,15 @@ func (p *page) comparisons() {
 
 func (p *page) comparison(d *ledger.Decision) {
 	name := d.Node[strings.LastIndexByte(d.Node, '.')+1:]
-	p.line("## Comparison %s: %s", name, d.Verdict)
-	p.line("")
+	p.para("## Comparison %s: %s", name, d.Verdict)
 	for _, t := range Comparison(d.Rows) {
-		p.head(t.Head...)
-		for _, row := range t.Rows {
-			p.row(row...)
-		}
-		p.line("")
+		p.table(t)
 	}
 	for _, n := range ComparisonNotes(d.Rows) {
 		p.line("- %s", strings.ReplaceAll(n, "\n", " "))
 	}
 	p.line("")
-	p.line("%s", ComparisonLegend)
-	p.line("")
+	p.para("%s", ComparisonLegend)
 }
 
 // columnName is "chat.c16 tg" for chat.c16.tg.

@@ -189,11 +189,6 @@ func (p *page) again() {
 	if len(rows) == 0 {
 		return
 	}
-	p.line("## Decided more than once")
-	p.line("")
-	p.head("Node", "Verdict", "Note")
-	for _, row := range rows {
-		p.row(row...)
-	}
-	p.line("")
+	p.para("## Decided more than once")
+	p.table(Table{Head: []string{"Node", "Verdict", "Note"}, Rows: rows})
 }

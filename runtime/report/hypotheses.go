@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -113,29 +112,15 @@ func (p *page) hypotheses() {
 	if len(claims) == 0 {
 		return
 	}
-	p.line("## Hypotheses")
-	p.line("")
+	p.para("## Hypotheses")
 	p.table(ClaimTable(claims))
 	for _, n := range ClaimNotes(claims) {
-		p.line("%s", n)
-		p.line("")
+		p.para("%s", n)
 	}
 	for _, c := range claims {
 		if c.PostHoc {
-			p.line("POST HOC: the claim was made, or changed, after its launches were measured. It fits what was seen, and predicts nothing.")
-			p.line("")
+			p.para("POST HOC: the claim was made, or changed, after its launches were measured. It fits what was seen, and predicts nothing.")
 			break
 		}
 	}
-}
-
-func (p *page) table(t Table) {
-	p.head(t.Head...)
-	for _, row := range t.Rows {
-		for i := range row {
-			row[i] = strings.TrimSpace(row[i])
-		}
-		p.row(row...)
-	}
-	p.line("")
 }

@@ -45,8 +45,7 @@ func (p *page) interactions() {
 	if len(all) == 0 {
 		return
 	}
-	p.line("## Interactions")
-	p.line("")
+	p.para("## Interactions")
 	t := Table{Head: []string{"Parts", "Measured beside", "Metric", "Stack against the baseline", "Product of the parts", "Stack against product"}}
 	for _, i := range all {
 		t.Rows = append(t.Rows, i.row())

@@ -107,13 +107,8 @@ func (p *page) overruled() {
 	if len(rows) == 0 {
 		return
 	}
-	p.line("## Overruled by people")
-	p.line("")
-	p.head("When", "Node", "What", "Who", "Why")
-	for _, row := range rows {
-		p.row(row...)
-	}
-	p.line("")
+	p.para("## Overruled by people")
+	p.table(Table{Head: []string{"When", "Node", "What", "Who", "Why"}, Rows: rows})
 }
 
 // Withdrawn is what a retraction withdrew: "pass and accepted (attempt 1)".

@@ -4,6 +4,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -36,8 +37,7 @@ func Markdown(w io.Writer, st *store.Store) error {
 		return err
 	}
 	p := &page{w: w, st: st, now: time.Now()}
-	p.line(Heading+"%s", last.Plan)
-	p.line("")
+	p.para(Heading+"%s", last.Plan)
 	p.header(view)
 	p.gates()
 	p.overruled()
@@ -72,18 +72,26 @@ func (p *page) line(format string, args ...any) {
 	}
 }
 
-// row writes cells, escaping what Markdown would take for a column.
-func (p *page) row(cells ...string) {
-	for i, c := range cells {
-		cells[i] = strings.NewReplacer("|", `\|`, "\n", "<br>").Replace(c)
-	}
-	p.line("| %s |", strings.Join(cells, " | "))
+// para is a line with an empty one behind it.
+func (p *page) para(format string, args ...any) {
+	p.line(format+"\n", args...)
 }
 
-func (p *page) head(cells ...string) {
-	p.line("| %s |", strings.Join(cells, " | "))
-	p.line("|%s", strings.Repeat(" --- |", len(cells)))
+// table writes a table, escaping what Markdown would take for a column.
+func (p *page) table(t Table) {
+	p.line("| %s |", strings.Join(t.Head, " | "))
+	p.line("|%s", strings.Repeat(" --- |", len(t.Head)))
+	for _, row := range t.Rows {
+		cells := make([]string, len(row))
+		for i, c := range row {
+			cells[i] = cellEscapes.Replace(strings.TrimSpace(c))
+		}
+		p.line("| %s |", strings.Join(cells, " | "))
+	}
+	p.line("")
 }
+
+var cellEscapes = strings.NewReplacer("|", `\|`, "\n", "<br>")
 
 func (p *page) header(v *store.RunView) {
 	state := map[string]string{UnderWay: "under way", Killed: "did not finish (killed?)"}[WorkOn(p.st).State]
@@ -93,16 +101,14 @@ func (p *page) header(v *store.RunView) {
 	case state == "":
 		state = "under way, or killed"
 	}
-	p.line("Run `%s` of %s: %s.", v.ID, v.Started.UTC().Format("2006-01-02 15:04 MST"), state)
-	p.line("")
+	p.para("Run `%s` of %s: %s.", v.ID, v.Started.UTC().Format("2006-01-02 15:04 MST"), state)
 	if s := v.Start; s != nil {
 		var env []string
 		for k, value := range s.Environment {
 			env = append(env, k+" "+value)
 		}
 		sort.Strings(env)
-		p.line("%s, plan digest `%.16s`. Machine: %s.", s.Tool, s.PlanDigest, strings.Join(env, ", "))
-		p.line("")
+		p.para("%s, plan digest `%.16s`. Machine: %s.", s.Tool, s.PlanDigest, strings.Join(env, ", "))
 	}
 }
 
@@ -115,12 +121,10 @@ func (p *page) features() {
 }
 
 func (p *page) feature(d *ledger.Decision) {
-	p.line("## Feature %s: %s", d.Feature, d.Verdict)
-	p.line("")
+	p.para("## Feature %s: %s", d.Feature, d.Verdict)
 	if r := d.Retraction; r != nil {
 		d = p.before(d)
-		p.line("Not any more: %s What follows was %s.", tell.Stopped(r.Of(d.Node)), Withdrawn(r))
-		p.line("")
+		p.para("Not any more: %s What follows was %s.", tell.Stopped(r.Of(d.Node)), Withdrawn(r))
 	}
 	if h := d.Hypothesis; h != nil {
 		p.line("Hypothesis: %s %s, because %s.", h.Metric, h.Expect, strings.TrimSuffix(h.Because, "."))
@@ -129,17 +133,16 @@ func (p *page) feature(d *ledger.Decision) {
 		}
 		p.line("")
 	}
-	p.line("Levels: %s.", levelWords(d))
-	p.line("")
-	p.head("Criterion", "Rule", "Verdict", "Evidence")
+	p.para("Levels: %s.", levelWords(d))
+	t := Table{Head: []string{"Criterion", "Rule", "Verdict", "Evidence"}}
 	for _, r := range d.Rules {
 		label := r.Name
 		if !r.Decides {
 			label += " (recorded only)"
 		}
-		p.row(label, "`"+r.Expr+"`", string(r.Verdict), strings.Join(Told(&p.told, d, r.Reasons), "\n"))
+		t.Rows = append(t.Rows, []string{label, "`" + r.Expr + "`", string(r.Verdict), strings.Join(Told(&p.told, d, r.Reasons), "\n")})
 	}
-	p.line("")
+	p.table(t)
 	p.arms(d)
 }
 
@@ -172,19 +175,18 @@ func outcome(h *ledger.Hypothesis) string {
 
 // gates lists phases in the plan's order, and the baseline where it did not pass.
 func (p *page) gates() {
-	p.line("## Gates")
-	p.line("")
-	p.head("Phase", "Verdict", "Why")
+	p.para("## Gates")
+	t := Table{Head: []string{"Phase", "Verdict", "Why"}}
 	for _, r := range Rows(p.st) {
 		switch phase, isPhase := phaseNode(r.Node); {
 		case r.Gone:
 		case r.Decided != nil && (isPhase || r.Node == ledger.Baseline && !r.Decided.Verdict.Unlocks()):
-			p.gate(r.Decided.Decision)
+			t.Rows = append(t.Rows, p.gate(r.Decided.Decision))
 		case !r.Locked.IsZero() && isPhase:
-			p.row(phase, "locked", tell.Line(r.Locked))
+			t.Rows = append(t.Rows, []string{phase, "locked", tell.Line(r.Locked)})
 		}
 	}
-	p.line("")
+	p.table(t)
 }
 
 // phaseNode is the phase that a node decides, where it is one.
@@ -193,21 +195,14 @@ func phaseNode(node string) (phase string, ok bool) {
 	return phase, ok && !strings.Contains(phase, ".step.")
 }
 
-func (p *page) gate(d *ledger.Decision) {
+func (p *page) gate(d *ledger.Decision) []string {
 	word, why := "**"+string(d.Verdict)+"**", strings.Join(Told(&p.told, d, d.Reasons), "\n")
 	if o := OverruledOf(d, p.st.Waiver(d.Node), p.now); o.State != "" {
 		if word = "**" + o.Word() + "**"; !slices.EqualFunc(o.Reasons, d.Reasons, verdict.Reason.Equal) {
 			why = tell.Joined(o.Reasons) + "\n" + why
 		}
 	}
-	p.row(name(d), word, why)
-}
-
-func name(d *ledger.Decision) string {
-	if d.Phase != "" {
-		return d.Phase
-	}
-	return d.Node
+	return []string{cmp.Or(d.Phase, d.Node), word, why}
 }
 
 // Told are reasons of a decision in lines: what its own tests found is told of each,
@@ -246,25 +241,13 @@ func TestsDecided(d *ledger.Decision) bool {
 
 // arms is the table of a feature's variants side by side.
 func (p *page) arms(d *ledger.Decision) {
-	byVariant := map[string][]*ledger.Launch{}
-	var order []string
-	for _, id := range d.Launches {
-		l, ok := p.st.LaunchByID(id)
-		if !ok || l.Purpose != ledger.ForBenchmark {
-			continue
-		}
-		if len(byVariant[l.Variant]) == 0 {
-			order = append(order, l.Variant)
-		}
-		byVariant[l.Variant] = append(byVariant[l.Variant], l)
-	}
-	if len(order) == 0 {
-		return
-	}
 	var all []*ledger.Launch
-	for _, v := range order {
-		all = append(all, byVariant[v]...)
+	for _, id := range d.Launches {
+		if l, ok := p.st.LaunchByID(id); ok && l.Purpose == ledger.ForBenchmark {
+			all = append(all, l)
+		}
 	}
+	order, byVariant := grouped(all, func(l *ledger.Launch) string { return l.Variant })
 	for _, g := range Groups(all) {
 		p.group(g, order, byVariant, all)
 	}
@@ -273,14 +256,13 @@ func (p *page) arms(d *ledger.Decision) {
 // group is one table: a row for each cell and variant.
 func (p *page) group(g Group, order []string, byVariant map[string][]*ledger.Launch, all []*ledger.Launch) {
 	workload := !ofLaunch(g.Name)
-	heads := []string{"Variant", "Launches"}
+	t := Table{Head: []string{"Variant", "Launches"}}
 	if workload {
-		heads = append([]string{"Workload", "Sent"}, heads...)
+		t.Head = append([]string{"Workload", "Sent"}, t.Head...)
 	}
 	for _, c := range g.Columns {
-		heads = append(heads, c.Head)
+		t.Head = append(t.Head, c.Head)
 	}
-	p.head(heads...)
 	for _, cell := range g.Cells {
 		for _, v := range order {
 			row := []string{v, fmt.Sprint(len(byVariant[v]))}
@@ -290,10 +272,10 @@ func (p *page) group(g Group, order []string, byVariant map[string][]*ledger.Lau
 			for _, c := range g.Columns {
 				row = append(row, across(byVariant[v], c, cell))
 			}
-			p.row(row...)
+			t.Rows = append(t.Rows, row)
 		}
 	}
-	p.line("")
+	p.table(t)
 }
 
 func medianOf(l *ledger.Launch, address string) string {
@@ -336,9 +318,8 @@ func across(launches []*ledger.Launch, c Column, cell string) string {
 
 // launches is the log of single launches, so that nobody has to trust a mean.
 func (p *page) launches() {
-	p.line("## Launches")
-	p.line("")
-	p.head("Launch", "Purpose", "Variant", "Seconds", "Outcome", "Samples", "Log")
+	p.para("## Launches")
+	t := Table{Head: []string{"Launch", "Purpose", "Variant", "Seconds", "Outcome", "Samples", "Log"}}
 	for _, l := range p.st.Launches(store.LaunchFilter{}) {
 		outcome := "ok"
 		switch {
@@ -347,9 +328,9 @@ func (p *page) launches() {
 		case len(l.Invalid) > 0:
 			outcome = "invalid: " + strings.Join(tell.Lines(l.Invalid), "\n")
 		}
-		p.row(l.ID, l.Purpose, l.Variant, fmt.Sprintf("%.1f", l.Seconds), outcome, short(l.Samples), short(l.Log))
+		t.Rows = append(t.Rows, []string{l.ID, l.Purpose, l.Variant, fmt.Sprintf("%.1f", l.Seconds), outcome, short(l.Samples), short(l.Log)})
 	}
-	p.line("")
+	p.table(t)
 }
 
 func short(sum string) string {
@@ -363,31 +344,40 @@ func short(sum string) string {
 // with cold compile caches and with warm ones apart. Only plans that declare
 // caches have it: elsewhere nobody knows what the caches held.
 func (p *page) starts() {
-	type arm struct{ variant, caches string }
-	byArm := map[arm][]*ledger.Launch{}
-	var order []arm
-	for _, l := range p.st.Launches(store.LaunchFilter{}) {
-		state := l.Engine["caches"]
-		if state == "" || !l.OK {
-			continue
+	arms, launches := grouped(p.st.Launches(store.LaunchFilter{OK: true}), func(l *ledger.Launch) [2]string {
+		if l.Engine["caches"] == "" {
+			return [2]string{}
 		}
-		a := arm{l.Variant, state}
-		if byArm[a] == nil {
-			order = append(order, a)
-		}
-		byArm[a] = append(byArm[a], l)
-	}
-	if len(order) == 0 {
+		return [2]string{l.Variant, l.Engine["caches"]}
+	})
+	if len(arms) == 0 {
 		return
 	}
-	p.line("## Starts with cold and warm caches")
-	p.line("")
-	p.head("Variant", "Caches", "Launches", "startup_s (s)", "first_request_s (s)")
-	for _, a := range order {
-		launches := byArm[a]
-		p.row(a.variant, a.caches, fmt.Sprint(len(launches)), across(launches, startup, ""), across(launches, firstRequest, ""))
+	p.para("## Starts with cold and warm caches")
+	t := Table{Head: []string{"Variant", "Caches", "Launches", "startup_s (s)", "first_request_s (s)"}}
+	for _, arm := range arms {
+		of := launches[arm]
+		t.Rows = append(t.Rows, []string{arm[0], arm[1], fmt.Sprint(len(of)), across(of, startup, ""), across(of, firstRequest, "")})
 	}
-	p.line("")
+	p.table(t)
+}
+
+// grouped puts launches together by a key, in the order of the keys' first launches;
+// those without a key are left out.
+func grouped[K comparable](launches []*ledger.Launch, key func(*ledger.Launch) K) (keys []K, by map[K][]*ledger.Launch) {
+	by = map[K][]*ledger.Launch{}
+	var none K
+	for _, l := range launches {
+		k := key(l)
+		if k == none {
+			continue
+		}
+		if by[k] == nil {
+			keys = append(keys, k)
+		}
+		by[k] = append(by[k], l)
+	}
+	return keys, by
 }
 
 var (
@@ -399,35 +389,29 @@ var (
 // variant, so that what differs is seen at once. A name that the launches of a
 // variant differ in shows each value.
 func (p *page) observed() {
-	byVariant := map[string][]*ledger.Launch{}
-	var variants []string
 	names := map[string]bool{}
-	for _, l := range p.st.Launches(store.LaunchFilter{}) {
+	variants, byVariant := grouped(p.st.Launches(store.LaunchFilter{}), func(l *ledger.Launch) string {
 		if len(l.Observed) == 0 {
-			continue
+			return ""
 		}
-		if byVariant[l.Variant] == nil {
-			variants = append(variants, l.Variant)
-		}
-		byVariant[l.Variant] = append(byVariant[l.Variant], l)
 		for name := range l.Observed {
 			names[name] = true
 		}
-	}
+		return l.Variant
+	})
 	if len(names) == 0 {
 		return
 	}
-	p.line("## What the engines said of themselves")
-	p.line("")
-	p.head(append([]string{"Observation"}, variants...)...)
+	p.para("## What the engines said of themselves")
+	t := Table{Head: append([]string{"Observation"}, variants...)}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		row := []string{name}
 		for _, v := range variants {
 			row = append(row, SaidBy(byVariant[v], name))
 		}
-		p.row(row...)
+		t.Rows = append(t.Rows, row)
 	}
-	p.line("")
+	p.table(t)
 }
 
 // SaidBy lists the values that launches have of one observation.

@@ -308,19 +308,15 @@ func (s Stack) Sum() string {
 
 // stack is the accepted stack, and how its parts go together.
 func (p *page) stack() {
-	p.line("## Accepted stack")
-	p.line("")
+	p.para("## Accepted stack")
 	s := AcceptedStack(p.st)
 	if len(s.Features) == 0 {
-		p.line("Nothing was accepted.")
-		p.line("")
+		p.para("Nothing was accepted.")
 		return
 	}
-	p.line("%s", s.Sum())
-	p.line("")
+	p.para("%s", s.Sum())
 	p.table(StackTable(s, func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }))
 	if len(s.Knobs) > 0 {
-		p.line("Knobs: %s.", KnobWords(s.Knobs))
-		p.line("")
+		p.para("Knobs: %s.", KnobWords(s.Knobs))
 	}
 }

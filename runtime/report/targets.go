@@ -448,11 +448,9 @@ func (p *page) targets() {
 	if len(all) == 0 {
 		return
 	}
-	p.line("## Targets")
-	p.line("")
+	p.para("## Targets")
 	p.table(ContestTable(all))
 	for _, n := range ContestNotes(all) {
-		p.line("%s", n)
-		p.line("")
+		p.para("%s", n)
 	}
 }
