@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -59,14 +61,18 @@ func listKinds(a *app) {
 	var rows [][]string
 	for _, k := range kinds {
 		what, _, _ := strings.Cut(k.Doc, ". ")
-		port := ""
-		if k.Port > 0 {
-			port = fmt.Sprint(k.Port)
-		}
-		rows = append(rows, []string{k.Name, k.Image, port, strings.Join(launchersOf(k), " "), strings.TrimSuffix(what, ".") + "."})
+		rows = append(rows, []string{k.Name, k.Image, portOf(k), strings.Join(launchersOf(k), " "), strings.TrimSuffix(what, ".") + "."})
 	}
 	a.printTable([]string{"kind", "image", "port", "launchers", "what it is"}, rows)
 	fmt.Fprintln(a.stdout, "\nmxflow engine kinds KIND tells all that is known of one.")
+}
+
+// portOf is the port in a kind's image, empty where it has none.
+func portOf(k kinds.Kind) string {
+	if k.Port == 0 {
+		return ""
+	}
+	return strconv.Itoa(k.Port)
 }
 
 // launchersOf are the blocks by which an engine of a kind can be launched.
@@ -97,7 +103,7 @@ func describeKind(a *app, k kinds.Kind) {
 		{"launchers", strings.Join(launchersOf(k), ", ")},
 		{"command", strings.Join(k.Command, " ")},
 		{"image", strings.TrimSpace(k.Image + " " + strings.Join(k.ImageCommand, " "))},
-		{"port in the image", nonZero(k.Port)},
+		{"port in the image", portOf(k)},
 		{"its container", containerWords(k.Container)},
 		{"environment", words(k.Env)},
 		{"configuration", strings.TrimSpace(k.ConfigName + " " + strings.Join(k.ConfigArgs, " "))},
@@ -126,8 +132,8 @@ func describeKind(a *app, k kinds.Kind) {
 	a.section("what it can be asked", [][2]string{
 		{"ignore_eos", yes(k.Ask.IgnoreEOS)},
 		{"min_tokens", yes(k.Ask.MinTokens)},
-		{"log-probabilities", orNo(k.Ask.Logprobs)},
-		{"those of prompts", orNo(k.Ask.PromptLogprobs)},
+		{"log-probabilities", cmp.Or(k.Ask.Logprobs, "no")},
+		{"those of prompts", cmp.Or(k.Ask.PromptLogprobs, "no")},
 		{"usage in streams", yes(k.Ask.Usage)},
 		{"usage in each event", yes(k.Ask.ContinuousUsage)},
 		{"cached tokens", k.Ask.CachedTokens},
@@ -144,7 +150,7 @@ func describeKind(a *app, k kinds.Kind) {
 	}
 	a.rows("log lines that look like it and are harmless", []string{"line"}, rows)
 	if k.Example != "" {
-		fmt.Fprintf(a.stdout, "\nin a plan\n\n%s\n", indent(k.Example))
+		fmt.Fprintf(a.stdout, "\nin a plan\n\n  %s\n", strings.ReplaceAll(k.Example, "\n", "\n  "))
 	}
 }
 
@@ -152,7 +158,11 @@ func describeKind(a *app, k kinds.Kind) {
 func printSettings(a *app, k kinds.Kind) {
 	var rows [][]string
 	for _, s := range k.Settings {
-		rows = append(rows, []string{s.Name, settingType(s), table.Wrap(settingTarget(s), 44), strings.TrimSpace(s.Doc + defaultWords(s.Default))})
+		doc := s.Doc
+		if s.Default != "" {
+			doc = strings.TrimSpace(doc + " Default: " + s.Default + ".")
+		}
+		rows = append(rows, []string{s.Name, settingType(s), table.Wrap(settingTarget(s), 44), doc})
 	}
 	a.rows("settings", []string{"name", "type", "becomes", "what"}, rows)
 }
@@ -169,49 +179,35 @@ func settingType(s kinds.Setting) string {
 
 // settingTarget is the flag, variable and key that carry a setting.
 func settingTarget(s kinds.Setting) string {
-	var to []string
-	add := func(text string) {
-		if text != "" {
-			to = append(to, text)
-		}
-	}
-	add(s.Flag)
-	add(s.OffFlag)
-	for _, flag := range s.Also {
-		add(flag)
-	}
+	to := append([]string{s.Flag, s.OffFlag}, s.Also...)
 	if s.Env != "" {
-		add("env " + s.Env)
+		to = append(to, "env "+s.Env)
 	}
 	if s.Key != "" {
-		add("key " + s.Key)
+		to = append(to, "key "+s.Key)
 	}
-	for _, word := range []struct {
-		when string
-		e    *kinds.Effect
-	}{{"on:", s.On}, {"off:", s.Off}} {
-		if word.e != nil {
-			add(word.when + " " + effectWords(*word.e))
-		}
+	if s.On != nil {
+		to = append(to, "on: "+effectWords(*s.On))
+	}
+	if s.Off != nil {
+		to = append(to, "off: "+effectWords(*s.Off))
 	}
 	for _, f := range s.Fields {
-		add(f.Name + " " + settingTarget(f))
+		to = append(to, f.Name+" "+settingTarget(f))
 	}
+	to = slices.DeleteFunc(to, func(text string) bool { return text == "" })
 	return strings.Join(to, ", ")
 }
 
 func effectWords(e kinds.Effect) string {
 	parts := slices.Clone(e.Flags)
-	for _, name := range slices.Sorted(maps.Keys(e.Env)) {
-		parts = append(parts, name+"="+e.Env[name])
+	if len(e.Env) > 0 {
+		parts = append(parts, words(e.Env))
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Config)) {
 		parts = append(parts, fmt.Sprintf("%s=%v", name, e.Config[name]))
 	}
-	if len(parts) == 0 {
-		return "nothing"
-	}
-	return strings.Join(parts, " ")
+	return cmp.Or(strings.Join(parts, " "), "nothing")
 }
 
 // patternSource says where an observation is looked for.
@@ -276,35 +272,12 @@ func tokenizeWords(t kinds.Tokenize) string {
 	return fmt.Sprintf("POST %s {%q: …}, %s", t.Path, t.Field, t.Count)
 }
 
-func nonZero(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprint(n)
-}
-
 func yes(b bool) string {
 	if b {
 		return "yes"
 	}
 	return "no"
 }
-
-func orNo(s string) string {
-	if s == "" {
-		return "no"
-	}
-	return s
-}
-
-func defaultWords(s string) string {
-	if s == "" {
-		return ""
-	}
-	return " Default: " + s + "."
-}
-
-func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }
 
 // snake is a value as JSON shows it with the names of plans: fields of structs
 // in snake_case, those left empty left out, durations as text.

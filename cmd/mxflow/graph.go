@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -30,13 +29,13 @@ func newGraphCommand(a *app) *cobra.Command {
 				return fmt.Errorf("--direction %s: there are TB (top to bottom) and LR (left to right)", direction)
 			case a.json:
 				a.printJSON(graphJSON(g))
-			case format == "mermaid":
-				writeMermaid(a.stdout, g, direction)
-			case format == "dot":
-				writeDOT(a.stdout, g, direction)
-			default:
+				return nil
+			}
+			d, known := dialects[format]
+			if !known {
 				return fmt.Errorf("--format %s: there are mermaid and dot", format)
 			}
+			d.write(a.stdout, g, direction)
 			return nil
 		},
 	}
@@ -86,79 +85,66 @@ func unique(needs []runtime.Need) []runtime.Need {
 	return out
 }
 
-// byPhase lists nodes a phase at a time, those without one first.
-func byPhase(g *runtime.Graph) (order []string, nodes map[string][]*runtime.Node) {
-	nodes = map[string][]*runtime.Node{}
-	for _, n := range g.Nodes {
-		if len(nodes[n.Phase]) == 0 {
-			order = append(order, n.Phase)
+// dialect is how a language of graphs writes one: what stands around phases, nodes and
+// edges. A node is its number and its ID; an edge has both of each end.
+type dialect struct {
+	begin, end           string
+	phase, phaseEnd      string
+	node, gate           string
+	needsPass, needsLess string
+}
+
+var dialects = map[string]dialect{
+	"mermaid": {
+		begin: "flowchart %s\n", phase: "  subgraph phase_%[1]s [phase %[1]s]\n", phaseEnd: "  end\n",
+		node: "n%[1]d[\"%[2]s\"]\n", gate: "n%[1]d{{\"%[2]s\"}}\n",
+		needsPass: "  n%[1]d --> n%[3]d\n", needsLess: "  n%[1]d -.-> n%[3]d\n",
+	},
+	"dot": {
+		begin: "digraph plan {\n  rankdir = %s\n  node [shape = box]\n", end: "}\n",
+		phase: "  subgraph \"cluster_%[1]s\" {\n    label = \"phase %[1]s\"\n", phaseEnd: "  }\n",
+		node: "%[2]q\n", gate: "%[2]q [shape = hexagon]\n",
+		needsPass: "  %[2]q -> %[4]q\n", needsLess: "  %[2]q -> %[4]q [style = dashed]\n",
+	},
+}
+
+// write writes a graph, a phase at a time, those nodes first that have none.
+func (d dialect) write(w io.Writer, g *runtime.Graph, direction string) {
+	fmt.Fprintf(w, d.begin, direction)
+	index, nodes := map[string]int{}, map[string][]*runtime.Node{}
+	var phases []string
+	for i, n := range g.Nodes {
+		index[n.ID] = i
+		if nodes[n.Phase] == nil {
+			phases = append(phases, n.Phase)
 		}
 		nodes[n.Phase] = append(nodes[n.Phase], n)
 	}
-	return order, nodes
-}
-
-func writeMermaid(w io.Writer, g *runtime.Graph, direction string) {
-	fmt.Fprintf(w, "flowchart %s\n", direction)
-	index := map[string]string{}
-	for i, n := range g.Nodes {
-		index[n.ID] = fmt.Sprintf("n%d", i)
-	}
-	order, nodes := byPhase(g)
-	for _, ph := range order {
+	for _, phase := range phases {
 		indent := "  "
-		if ph != "" {
-			fmt.Fprintf(w, "  subgraph phase_%s [phase %s]\n", ph, ph)
+		if phase != "" {
+			fmt.Fprintf(w, d.phase, phase)
 			indent = "    "
 		}
-		for _, n := range nodes[ph] {
-			open, closing := "[", "]"
+		for _, n := range nodes[phase] {
+			shape := d.node
 			if n.Kind == runtime.KindGate || n.Kind == runtime.KindPhase {
-				open, closing = "{{", "}}"
+				shape = d.gate
 			}
-			fmt.Fprintf(w, "%s%s%s\"%s\"%s\n", indent, index[n.ID], open, strings.ReplaceAll(n.ID, `"`, "'"), closing)
+			fmt.Fprintf(w, indent+shape, index[n.ID], n.ID)
 		}
-		if ph != "" {
-			fmt.Fprintln(w, "  end")
+		if phase != "" {
+			fmt.Fprint(w, d.phaseEnd)
 		}
 	}
 	for _, n := range g.Nodes {
 		for _, e := range unique(n.Needs) {
-			arrow := "-->"
+			arrow := d.needsPass
 			if e.Mode != runtime.Passed {
-				arrow = "-.->"
+				arrow = d.needsLess
 			}
-			fmt.Fprintf(w, "  %s %s %s\n", index[e.On], arrow, index[n.ID])
+			fmt.Fprintf(w, arrow, index[e.On], e.On, index[n.ID], n.ID)
 		}
 	}
-}
-
-func writeDOT(w io.Writer, g *runtime.Graph, direction string) {
-	fmt.Fprintln(w, "digraph plan {\n  rankdir = "+direction+"\n  node [shape = box]")
-	order, nodes := byPhase(g)
-	for _, ph := range order {
-		if ph != "" {
-			fmt.Fprintf(w, "  subgraph \"cluster_%s\" {\n    label = \"phase %s\"\n", ph, ph)
-		}
-		for _, n := range nodes[ph] {
-			shape := ""
-			if n.Kind == runtime.KindGate || n.Kind == runtime.KindPhase {
-				shape = " [shape = hexagon]"
-			}
-			fmt.Fprintf(w, "    %q%s\n", n.ID, shape)
-		}
-		if ph != "" {
-			fmt.Fprintln(w, "  }")
-		}
-	}
-	for _, n := range g.Nodes {
-		for _, e := range unique(n.Needs) {
-			style := ""
-			if e.Mode != runtime.Passed {
-				style = " [style = dashed]"
-			}
-			fmt.Fprintf(w, "  %q -> %q%s\n", e.On, n.ID, style)
-		}
-	}
-	fmt.Fprintln(w, "}")
+	fmt.Fprint(w, d.end)
 }

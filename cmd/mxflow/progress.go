@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,17 +23,13 @@ import (
 	"github.com/mxflow/mxflow/steps/apply"
 )
 
-// progress shows how an apply goes on: as a stream of objects, as a line at the
+// newProgress shows how an apply goes on: as a stream of objects, as a line at the
 // bottom of a terminal, or as lines.
 func newProgress(a *app) apply.Observer {
-	switch {
-	case a.json:
-		return &jsonProgress{notes: notes{a}}
-	case terminal(a.stdout):
+	if !a.json && terminal(a.stdout) {
 		return &live{notes: notes{a}, line: "starting"}
-	default:
-		return &plain{notes: notes{a}}
 	}
+	return &plain{notes: notes{a}}
 }
 
 // notes prints what a person should know besides the progress. What it prints to is
@@ -41,40 +38,27 @@ type notes struct{ app *app }
 
 func (n notes) Note(r verdict.Reason) { fmt.Fprintln(n.app.stderr, "note:", tell.Line(r)) }
 
-// jsonProgress prints one object a line.
-type jsonProgress struct {
-	notes
-	mu sync.Mutex
-}
-
-func (j *jsonProgress) Begin(apply.Start) {}
-
-func (j *jsonProgress) Event(ev runtime.Event) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.app.printLine(ev)
-}
-
-func (j *jsonProgress) End(*apply.Result) {}
-
-// plain prints a line for each thing that happened: for logs and pipes.
+// plain shows each event by itself as it comes.
 type plain struct {
 	notes
 	mu sync.Mutex
 }
 
 func (p *plain) Begin(s apply.Start) {
-	fmt.Fprintf(p.app.stdout, "mxflow %s: plan %s, run %s\n", version, s.Plan.Name, s.Run)
+	if !p.app.json {
+		fmt.Fprintf(p.app.stdout, "mxflow %s: plan %s, run %s\n", version, s.Plan.Name, s.Run)
+	}
 }
 
+// Event prints one object, or a line where there is something to say: for logs and pipes.
 func (p *plain) Event(ev runtime.Event) {
-	text := describe(ev)
-	if text == "" {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fmt.Fprintf(p.app.stdout, "[%6.1fs] %s%s\n", ev.Elapsed, text, eta(ev))
+	if p.app.json {
+		p.app.printLine(ev)
+	} else if text := describe(ev); text != "" {
+		fmt.Fprintf(p.app.stdout, "[%6.1fs] %s%s\n", ev.Elapsed, text, eta(ev))
+	}
 }
 
 func (p *plain) End(*apply.Result) {}
@@ -222,14 +206,11 @@ func saying(ev runtime.Event) []string {
 // confirmed are what other engines say of a feature, where they are among its
 // reasons: the others are those of the first engine, whose line stands above.
 func confirmed(reasons []verdict.Reason) []verdict.Reason {
-	n := 0
-	for n < len(reasons) && ofConfirmation(reasons[n]) {
-		n++
-	}
-	if n == 0 {
+	first := slices.IndexFunc(reasons, func(r verdict.Reason) bool { return !ofConfirmation(r) })
+	if first <= 0 {
 		return reasons
 	}
-	return reasons[:n]
+	return reasons[:first]
 }
 
 func ofConfirmation(r verdict.Reason) bool {
