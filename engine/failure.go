@@ -55,7 +55,7 @@ func (f *Failure) Error() string {
 	for _, line := range tail {
 		// The tail may come from a launcher on another machine: never trust it
 		// to be safe for a terminal.
-		b.WriteString("\n  | " + logscan.Clean([]byte(line)))
+		b.WriteString("\n  | " + logscan.Clean(line))
 	}
 	return b.String()
 }

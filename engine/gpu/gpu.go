@@ -1,6 +1,6 @@
 // Package gpu knows what nvidia-smi says of this machine's GPUs, which of them
 // an engine uses, who is on them, and how mxflow keeps others of its kind off
-// them. It is a leaf: it knows nothing of engines. A machine without a GPU, or
+// them. It knows nothing of engines. A machine without a GPU, or
 // without nvidia-smi, is a normal machine with an empty list.
 package gpu
 
@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/mxflow/mxflow/engine/logscan"
 )
 
 // GPU is one GPU as nvidia-smi describes it.
@@ -70,7 +72,7 @@ func parseGPUs(out string, fields []field) ([]GPU, error) {
 		}
 		cells := strings.Split(line, ",")
 		if len(cells) != len(fields) {
-			return nil, fmt.Errorf("nvidia-smi answered %d values to %d fields: %q", len(cells), len(fields), cut(line))
+			return nil, fmt.Errorf("nvidia-smi answered %d values to %d fields: %q", len(cells), len(fields), logscan.Clean(line))
 		}
 		g := GPU{Values: map[string]string{}}
 		for i, f := range fields {
@@ -80,7 +82,7 @@ func parseGPUs(out string, fields []field) ([]GPU, error) {
 		}
 		index, err := strconv.Atoi(g.Values["index"])
 		if err != nil || g.Values["uuid"] == "" {
-			return nil, fmt.Errorf("nvidia-smi describes a GPU without its index or UUID: %q", cut(line))
+			return nil, fmt.Errorf("nvidia-smi describes a GPU without its index or UUID: %q", logscan.Clean(line))
 		}
 		g.Index, g.UUID, g.Name, g.Driver = index, g.Values["uuid"], g.Values["name"], g.Values["driver_version"]
 		for _, own := range []string{"index", "uuid", "name", "driver_version"} {
@@ -89,20 +91,6 @@ func parseGPUs(out string, fields []field) ([]GPU, error) {
 		list = append(list, g)
 	}
 	return list, nil
-}
-
-// cut makes foreign text fit for a message.
-func cut(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
-	if len(s) > 120 {
-		s = strings.ToValidUTF8(s[:120], "") + "…"
-	}
-	return s
 }
 
 // reasons are the bits of clocks_event_reasons.active, from NVML's header.

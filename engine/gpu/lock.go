@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mxflow/mxflow/engine/logscan"
 )
 
 // Holder is who holds a GPU, as the lock's file tells it: one line of JSON. It is
@@ -39,7 +41,7 @@ func (e *HeldError) Error() string {
 	if h := e.Holder; h != nil {
 		who = fmt.Sprintf("process %d", h.PID)
 		if h.User != "" {
-			who += " of user " + cut(h.User)
+			who += " of user " + logscan.Clean(h.User)
 		}
 		who += fmt.Sprintf(", an mxflow on another state directory, since %s", h.Since.Local().Format("2006-01-02 15:04:05"))
 	}

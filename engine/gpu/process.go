@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/mxflow/mxflow/engine/logscan"
 )
 
 // Process is a process that computes on a GPU.
@@ -68,11 +70,11 @@ func parseProcesses(out string) ([]Process, error) {
 		}
 		cells := strings.SplitN(line, ",", 4)
 		if len(cells) != 4 {
-			return nil, fmt.Errorf("nvidia-smi describes a process in %d values, not 4: %q", len(cells), cut(line))
+			return nil, fmt.Errorf("nvidia-smi describes a process in %d values, not 4: %q", len(cells), logscan.Clean(line))
 		}
 		pid, err := strconv.Atoi(strings.TrimSpace(cells[0]))
 		if err != nil {
-			return nil, fmt.Errorf("nvidia-smi names a process that is no number: %q", cut(line))
+			return nil, fmt.Errorf("nvidia-smi names a process that is no number: %q", logscan.Clean(line))
 		}
 		p := Process{PID: pid}
 		p.GPU, _ = value(cells[1])
@@ -95,7 +97,7 @@ func parseProcesses(out string) ([]Process, error) {
 // program is a process name without what newer drivers add: arguments.
 func program(name string) string {
 	first, _, _ := strings.Cut(name, " ")
-	return cut(first)
+	return logscan.Clean(first)
 }
 
 // comm is the kernel's short name of a process, empty where it is hidden.
@@ -104,7 +106,7 @@ func comm(pid int) string {
 	if err != nil {
 		return ""
 	}
-	return cut(strings.TrimSpace(string(text)))
+	return logscan.Clean(strings.TrimSpace(string(text)))
 }
 
 // FollowProcesses has nvidia-smi list the processes on the GPUs every so often

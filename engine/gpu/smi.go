@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mxflow/mxflow/engine/logscan"
 )
 
 // field is one thing to ask nvidia-smi for. Drivers know it by one of several
@@ -90,7 +92,7 @@ func smi(ctx context.Context, args ...string) (string, error) {
 	said := out + complaint // it complains on standard output
 	for _, none := range []string{"No devices were found", "couldn't communicate with the NVIDIA driver", "couldn't find libnvidia-ml", "NVML library"} {
 		if strings.Contains(said, none) {
-			return "", fmt.Errorf("%w: nvidia-smi says %q", ErrNone, cut(strings.TrimSpace(said)))
+			return "", fmt.Errorf("%w: nvidia-smi says %q", ErrNone, logscan.Clean(strings.TrimSpace(said)))
 		}
 	}
 	return "", &smiError{said: said, err: err}
@@ -103,7 +105,7 @@ type smiError struct {
 }
 
 func (e *smiError) Error() string {
-	return fmt.Sprintf("nvidia-smi failed (%v): %s", e.err, cut(strings.TrimSpace(e.said)))
+	return fmt.Sprintf("nvidia-smi failed (%v): %s", e.err, logscan.Clean(strings.TrimSpace(e.said)))
 }
 
 func (e *smiError) Unwrap() error { return e.err }

@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mxflow/mxflow/engine/logscan"
 )
 
 // streamed are asked for again and again. The first two cannot be done without.
@@ -74,7 +76,7 @@ func NewStream(ctx context.Context, uuids []string) (*Stream, error) {
 	for _, uuid := range uuids {
 		g, ok := found[uuid]
 		if !ok {
-			return nil, fmt.Errorf("nvidia-smi shows no values of GPU %s: it printed %q", uuid, cut(strings.TrimSpace(out)))
+			return nil, fmt.Errorf("nvidia-smi shows no values of GPU %s: it printed %q", uuid, logscan.Clean(strings.TrimSpace(out)))
 		}
 		s.First = append(s.First, g)
 	}
@@ -107,7 +109,7 @@ func (s *Stream) parse(line string, now time.Time) (Reading, error) {
 	line = strings.TrimSpace(line)
 	cells := strings.Split(line, ",")
 	if len(cells) != len(s.asked) {
-		return Reading{}, fmt.Errorf("%d values to %d fields: %q", len(cells), len(s.asked), cut(line))
+		return Reading{}, fmt.Errorf("%d values to %d fields: %q", len(cells), len(s.asked), logscan.Clean(line))
 	}
 	r := Reading{GPU: GPU{Values: map[string]string{}}, At: now}
 	for i, f := range s.asked {
@@ -122,13 +124,13 @@ func (s *Stream) parse(line string, now time.Time) (Reading, error) {
 				r.Delay = delay(asked, now)
 			}
 		case !plausible(f.name, v):
-			return Reading{}, fmt.Errorf("%s is %q: %q", f.name, cut(v), cut(line))
+			return Reading{}, fmt.Errorf("%s is %q: %q", f.name, logscan.Clean(v), logscan.Clean(line))
 		default:
 			r.Values[f.name] = v
 		}
 	}
 	if !slices.Contains(s.uuids, r.UUID) {
-		return Reading{}, fmt.Errorf("no GPU that was asked for: %q", cut(line))
+		return Reading{}, fmt.Errorf("no GPU that was asked for: %q", logscan.Clean(line))
 	}
 	r.At = now.Add(-r.Delay)
 	return r, nil
@@ -238,7 +240,7 @@ func lines(from io.Reader, each func(line string, now time.Time, err error)) {
 		now := time.Now()
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
-			each("", now, fmt.Errorf("a line of more than %d bytes: %q", len(line), cut(string(line))))
+			each("", now, fmt.Errorf("a line of more than %d bytes: %q", len(line), logscan.Clean(string(line))))
 			for errors.Is(err, bufio.ErrBufferFull) {
 				_, err = in.ReadSlice('\n')
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -18,13 +19,10 @@ const cleanedBytes = 16 * maxLineBytes
 // escapes and control characters go, what is not UTF-8 or not printable becomes
 // U+FFFD (this includes the marks that reverse a line's direction), and the
 // line is cut to maxLineBytes.
-func Clean(line []byte) string {
+func Clean[T ~string | ~[]byte](text T) string {
 	// Cutting first bounds the work on a line of gigabytes; escapes are allowed
 	// to eat into the generous margin.
-	if len(line) > cleanedBytes {
-		line = line[:cleanedBytes]
-	}
-	line = stripANSI(nil, line)
+	line := stripANSI(nil, []byte(text[:min(len(text), cleanedBytes)]))
 	const ellipsis = "…"
 	out := make([]byte, 0, min(len(line), maxLineBytes)+utf8.UTFMax)
 	fits := 0 // length of out that still leaves room for the ellipsis
@@ -129,9 +127,7 @@ func Tail(path string, lines int) []string {
 		}
 		window = window[:max(cut, 0)]
 	}
-	for i, j := 0, len(tail)-1; i < j; i, j = i+1, j-1 {
-		tail[i], tail[j] = tail[j], tail[i]
-	}
+	slices.Reverse(tail)
 	return tail
 }
 

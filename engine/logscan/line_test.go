@@ -63,7 +63,7 @@ func FuzzCleanLine(f *testing.F) {
 		if len(got) > maxLineBytes || !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 			t.Errorf("%q became %q", line, got)
 		}
-		if again := Clean([]byte(got)); again != got {
+		if again := Clean(got); again != got {
 			t.Errorf("cleaning %q again gave %q", got, again)
 		}
 	})

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/gpu"
+	"github.com/mxflow/mxflow/engine/logscan"
 )
 
 // Request is what to find out about one launch. Launch, Engine and Host of the
@@ -379,13 +380,7 @@ func last(text string) string {
 }
 
 // brief makes a reason fit for one line.
-func brief(why string) string {
-	why = strings.Join(strings.Fields(strings.ToValidUTF8(why, "?")), " ")
-	if len(why) > 300 {
-		why = strings.ToValidUTF8(why[:300], "") + "…"
-	}
-	return why
-}
+func brief(why string) string { return logscan.Clean(strings.Join(strings.Fields(why), " ")) }
 
 func digest(data []byte) string {
 	sum := sha256.Sum256(data)

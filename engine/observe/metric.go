@@ -48,7 +48,7 @@ func parseMetrics(text []byte) (map[string][]series, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
 	if err != nil {
-		return nil, fmt.Errorf("it is not a page of Prometheus metrics: %s", logscan.Clean([]byte(err.Error())))
+		return nil, fmt.Errorf("it is not a page of Prometheus metrics: %s", logscan.Clean(err.Error()))
 	}
 	all := map[string][]series{}
 	for name, family := range families {

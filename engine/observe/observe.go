@@ -187,7 +187,7 @@ func (o *observer) page(ctx context.Context, path string) *page {
 	p := o.pages[path]
 	if p == nil {
 		p = &page{from: "GET " + path}
-		p.text, p.err = get(ctx, o.inst.Access(), path)
+		p.text, p.err = Page(ctx, o.inst.Access(), path)
 		o.pages[path] = p
 	}
 	return p
@@ -291,7 +291,7 @@ func typed(p kinds.Pattern, raw any) (value any, why string) {
 		}
 		return nil, fmt.Sprintf("%q is neither true nor false", text)
 	}
-	return logscan.Clean([]byte(text)), ""
+	return logscan.Clean(text), ""
 }
 
 // word is what rules call what the engine says.
@@ -306,13 +306,13 @@ func word(p kinds.Pattern, said string) string {
 func numeric(p kinds.Pattern, text string) (any, string) {
 	f, err := strconv.ParseFloat(strings.ReplaceAll(text, ",", ""), 64)
 	if err != nil {
-		return nil, fmt.Sprintf("%q is not a number", logscan.Clean([]byte(text)))
+		return nil, fmt.Sprintf("%q is not a number", logscan.Clean(text))
 	}
 	if p.Scale != 0 {
 		f *= p.Scale
 	}
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil, fmt.Sprintf("%q is not a finite number", logscan.Clean([]byte(text)))
+		return nil, fmt.Sprintf("%q is not a finite number", logscan.Clean(text))
 	}
 	return f, ""
 }

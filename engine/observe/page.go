@@ -33,13 +33,9 @@ type page struct {
 }
 
 // Page asks an engine for one page of its API, bounded in size and time.
+// Redirects are not followed: they may lead away from the engine, and the key
+// must not go with them.
 func Page(ctx context.Context, access engine.Access, path string) ([]byte, error) {
-	return get(ctx, access, path)
-}
-
-// get asks for one page. Redirects are not followed: they may lead away from the
-// engine, and the key must not go with them.
-func get(ctx context.Context, access engine.Access, path string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, observeLimit)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, access.BaseURL+path, nil)
@@ -58,7 +54,7 @@ func get(ctx context.Context, access engine.Access, path string) ([]byte, error)
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("no answer within %s", engine.Brief(observeLimit))
 		}
-		return nil, errors.New(logscan.Clean([]byte(err.Error())))
+		return nil, errors.New(logscan.Clean(err.Error()))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
@@ -124,7 +120,7 @@ func RunJQ(ctx context.Context, expr string, content any) (any, error) {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("jq %q did not end within %s", expr, engine.Brief(jqLimit))
 		}
-		return nil, fmt.Errorf("jq %q: %s", expr, logscan.Clean([]byte(err.Error())))
+		return nil, fmt.Errorf("jq %q: %s", expr, logscan.Clean(err.Error()))
 	}
 	return value, nil
 }

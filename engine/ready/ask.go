@@ -33,7 +33,7 @@ type answer struct {
 }
 
 // readyBody is how much of an answer is looked at.
-const readyBody = 64 << 10
+const readyBody = 1 << 20
 
 func (w Waiter) ask(ctx context.Context, client *http.Client, probe kinds.Probe, path string, limit time.Duration) answer {
 	if probe.Slow {
@@ -41,8 +41,7 @@ func (w Waiter) ask(ctx context.Context, client *http.Client, probe kinds.Probe,
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	method, body := http.MethodGet, http.NoBody
-	var send io.Reader = body
+	method, send := http.MethodGet, io.Reader(http.NoBody)
 	if probe.Body != "" {
 		method = http.MethodPost
 		name, _ := json.Marshal(w.Model)
@@ -74,7 +73,7 @@ func (w Waiter) ask(ctx context.Context, client *http.Client, probe kinds.Probe,
 	}
 	a.says = fmt.Sprintf("%s to %s %s", resp.Status, method, req.URL.Path)
 	short := text[:min(len(text), 200)]
-	if line := logscan.Clean([]byte(strings.Join(strings.Fields(string(short)), " "))); line != "" {
+	if line := logscan.Clean(strings.Join(strings.Fields(string(short)), " ")); line != "" {
 		a.says += ": " + line
 	}
 	return a
@@ -130,7 +129,7 @@ func unreachable(err error) (says string, definite bool) {
 	case strings.Contains(text, `malformed HTTP response "\x15\x03`):
 		return "it speaks TLS and not plain HTTP: write https:// in url", true
 	case strings.Contains(text, "malformed HTTP"):
-		return "what answers there does not speak HTTP: " + logscan.Clean([]byte(text)), true
+		return "what answers there does not speak HTTP: " + logscan.Clean(text), true
 	case strings.Contains(text, "tls: certificate required"), strings.Contains(text, "tls: bad certificate"), strings.Contains(text, "tls: unknown certificate"):
 		return "it asks for a client certificate and takes none or not this one: set client_cert and client_key", true
 	case errors.As(err, &dns) && dns.IsNotFound:
@@ -138,14 +137,14 @@ func unreachable(err error) (says string, definite bool) {
 	case errors.As(err, &timedOut) && timedOut.Timeout():
 		return noAnswer, false
 	}
-	return logscan.Clean([]byte(text)), false
+	return logscan.Clean(text), false
 }
 
 func issuer(c *x509.Certificate) string {
 	if c == nil || c.Issuer.String() == "" {
 		return ""
 	}
-	return " (" + logscan.Clean([]byte(c.Issuer.String())) + ")"
+	return " (" + logscan.Clean(c.Issuer.String()) + ")"
 }
 
 func certificateNames(c *x509.Certificate) string {
@@ -156,7 +155,7 @@ func certificateNames(c *x509.Certificate) string {
 	if len(names) == 0 {
 		names = []string{c.Subject.CommonName}
 	}
-	return logscan.Clean([]byte(strings.Join(names, ", ")))
+	return logscan.Clean(strings.Join(names, ", "))
 }
 
 // wrongAnswer says what is definitely wrong with an answer that came, and is
@@ -166,7 +165,7 @@ func (w Waiter) wrongAnswer(a answer) string {
 	case a.status == http.StatusUnauthorized || a.status == http.StatusForbidden:
 		return w.refused(a)
 	case a.location != "":
-		return fmt.Sprintf("it answers with a redirect to %s, which is not followed, since it would be measured too: write that address into url", logscan.Clean([]byte(a.location)))
+		return fmt.Sprintf("it answers with a redirect to %s, which is not followed, since it would be measured too: write that address into url", logscan.Clean(a.location))
 	case a.status == http.StatusBadRequest && strings.Contains(a.body, "HTTPS"):
 		return "it speaks TLS and not plain HTTP: write https:// in url"
 	case a.status == http.StatusOK && a.html():
@@ -201,7 +200,7 @@ func title(page string) string {
 		return ""
 	}
 	text, _, found := strings.Cut(page[from+len("<title>"):], "<")
-	if text = logscan.Clean([]byte(strings.Join(strings.Fields(text), " "))); !found || text == "" {
+	if text = logscan.Clean(strings.Join(strings.Fields(text), " ")); !found || text == "" {
 		return ""
 	}
 	return fmt.Sprintf(" (%q)", text)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -48,7 +47,7 @@ func (w Waiter) identify(ctx context.Context) looks {
 	if a.status == http.StatusOK && json.Unmarshal([]byte(a.body), &list) == nil && len(list.Data) > 0 {
 		owner := list.Data[0].OwnedBy
 		if kind := owners[strings.ToLower(owner)]; kind != "" {
-			return looks{kind: kind, by: fmt.Sprintf("its models are owned_by %q", logscan.Clean([]byte(owner)))}
+			return looks{kind: kind, by: fmt.Sprintf("its models are owned_by %q", logscan.Clean(owner))}
 		}
 		return looks{}
 	}
@@ -110,11 +109,14 @@ var recognised = []struct {
 // Recognise asks a running server which kind it is. It is openai, of which
 // nothing is expected but the API, where no page of another kind answers.
 func Recognise(ctx context.Context, client *http.Client, a engine.Access) kinds.Kind {
+	w := Waiter{Access: a}
 	pages := map[string]string{}
 	for _, r := range recognised {
 		text, asked := pages[r.Path]
 		if !asked {
-			text = pageText(ctx, client, a, r.Path)
+			if found := w.ask(ctx, client, kinds.Probe{}, r.Path, 5*time.Second); found.status == http.StatusOK {
+				text = found.body
+			}
 			pages[r.Path] = text
 		}
 		if k, ok := kinds.Lookup(r.kind); ok && strings.Contains(text, r.Contains) {
@@ -123,27 +125,4 @@ func Recognise(ctx context.Context, client *http.Client, a engine.Access) kinds.
 	}
 	k, _ := kinds.Lookup("openai")
 	return k
-}
-
-// pageText is the beginning of a page, empty where there is none.
-func pageText(ctx context.Context, client *http.Client, a engine.Access, path string) string {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.BaseURL+path, nil)
-	if err != nil {
-		return ""
-	}
-	for name, values := range a.Header {
-		req.Header[name] = values
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return ""
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return ""
-	}
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	return string(text)
 }

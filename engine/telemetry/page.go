@@ -16,6 +16,8 @@ import (
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"github.com/mxflow/mxflow/engine/logscan"
 )
 
 const (
@@ -195,16 +197,6 @@ func (p *pageReader) finish() {
 	}
 }
 
-// printable is the beginning of foreign text, for a message.
-func printable(text []byte) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(string(text[:min(len(text), 60)]), "?"))
-}
-
 // maxLines bounds the lines of one metric that are kept apart, and those that are
 // wanted of one page: engines have one for each rank and position. A server whose
 // labels change with every page has others.
@@ -287,7 +279,7 @@ func (p *pageLines) read(page []byte) ([]pageLine, error) {
 		if metrics || len(bytes.TrimSpace(page)) == 0 {
 			return nil, nil
 		}
-		return nil, fmt.Errorf("it is not a page of Prometheus metrics, or has none that is known: it begins with %q", printable(page))
+		return nil, fmt.Errorf("it is not a page of Prometheus metrics, or has none that is known: it begins with %q", logscan.Clean(page[:min(len(page), 60)]))
 	}
 	few.WriteByte('\n')
 	parser := expfmt.NewTextParser(model.UTF8Validation)
