@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -158,13 +159,7 @@ func explain(dir string, args []string, said, message string, err error) error {
 		e.Reason = strings.NewReplacer(replace...).Replace(s.reason)
 		return e
 	}
-	words := lastWords(message)
-	if words == "" {
-		words = lastWords(said)
-	}
-	if words == "" {
-		words = exit.Error()
-	}
+	words := cmp.Or(lastWords(message), lastWords(said), exit.Error())
 	e.Reason = fmt.Sprintf("git %s in %s: %s", args[0], dir, words)
 	return e
 }
@@ -185,8 +180,5 @@ func lastWords(message string) string {
 			}
 		}
 	}
-	if best != "" {
-		return best
-	}
-	return last
+	return cmp.Or(best, last)
 }

@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -33,6 +34,8 @@ type Repo struct {
 	// repository.
 	GitDir, CommonDir string
 	Bare              bool
+	// env is set for git beside what it always gets.
+	env []string
 }
 
 // Open finds the repository that dir lies in. The error is an *Error.
@@ -66,9 +69,8 @@ func Open(ctx context.Context, dir string) (*Repo, error) {
 	return r, nil
 }
 
-// call is one run of git.
+// call is one run of git. With stdout its output goes there.
 type call struct {
-	env    []string
 	stdin  io.Reader
 	stdout io.Writer
 	args   []string
@@ -85,20 +87,34 @@ func (r *Repo) runWith(ctx context.Context, c call) (string, error) {
 	if c.stdout == nil {
 		c.stdout = out
 	}
-	if err := r.start(ctx, c); err != nil {
-		return out.text(), err
-	}
-	if out.cut {
+	err := r.start(ctx, c)
+	if err == nil && out.cut {
 		return "", &Error{Kind: TooMuch, Args: c.args, Reason: fmt.Sprintf("git %s printed more than %d MiB", c.args[0], maxOutput>>20)}
 	}
-	return out.text(), nil
+	return out.text(), err
+}
+
+// list runs git and takes its output apart at NUL.
+func (r *Repo) list(ctx context.Context, args ...string) ([]string, error) {
+	out, err := r.run(ctx, args...)
+	return parts(out, "\x00"), err
+}
+
+// lines runs git and takes its output apart at the ends of lines.
+func (r *Repo) lines(ctx context.Context, args ...string) ([]string, error) {
+	out, err := r.run(ctx, args...)
+	return parts(out, "\n"), err
+}
+
+func parts(out, separator string) []string {
+	return slices.DeleteFunc(strings.Split(out, separator), func(part string) bool { return part == "" })
 }
 
 func (r *Repo) start(ctx context.Context, c call) error {
 	message := &boundedBuffer{limit: maxMessage}
 	said := &boundedBuffer{limit: maxMessage}
 	cmd := exec.CommandContext(ctx, "git", append(fixed(r.Top), c.args...)...)
-	cmd.Env = append(environment(), c.env...)
+	cmd.Env = append(environment(), r.env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.stdin, io.MultiWriter(c.stdout, said), message
 	// git's children (ssh, hooks, filters) end with it, and none of them gets
 	// hold of the terminal to ask for a password.
@@ -125,21 +141,20 @@ func fixed(dir string) []string {
 	}
 }
 
+var notPassedOn = []string{
+	"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR",
+	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS",
+	"GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_ICASE_PATHSPECS",
+	"LC_ALL", "LANG", "LANGUAGE", "LC_MESSAGES",
+}
+
 // environment is mxflow's without what points git at another repository (as in
 // a hook), and with no prompt, no editor and English messages.
 func environment() []string {
-	var env []string
-	for _, kv := range os.Environ() {
+	env := slices.DeleteFunc(os.Environ(), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		switch name {
-		case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR",
-			"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS",
-			"GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_ICASE_PATHSPECS",
-			"LC_ALL", "LANG", "LANGUAGE", "LC_MESSAGES":
-			continue
-		}
-		env = append(env, kv)
-	}
+		return slices.Contains(notPassedOn, name)
+	})
 	return append(env, "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_PAGER=cat",
 		"GIT_EDITOR=true", "GIT_MERGE_AUTOEDIT=no", "GIT_LITERAL_PATHSPECS=1")
 }

@@ -42,23 +42,21 @@ func (r *Repo) FetchRequest(ctx context.Context, remote, name string) (string, e
 // where it did not.
 func (r *Repo) Fetched(ctx context.Context, remote, name string) string {
 	if m := request.FindStringSubmatch(name); m != nil {
-		return r.ref(ctx, fetched+"/"+remote+"/"+m[1])
+		return r.Tip(ctx, fetched+"/"+remote+"/"+m[1])
 	}
 	return ""
 }
 
 // Remotes are the names of the repository's remotes.
-func (r *Repo) Remotes(ctx context.Context) ([]string, error) { return lines(r.run(ctx, "remote")) }
+func (r *Repo) Remotes(ctx context.Context) ([]string, error) { return r.lines(ctx, "remote") }
 
 func (r *Repo) checkRemote(ctx context.Context, remote string) error {
 	names, err := r.Remotes(ctx)
 	if err != nil {
 		return err
 	}
-	for _, n := range names {
-		if n == remote {
-			return nil
-		}
+	if slices.Contains(names, remote) {
+		return nil
 	}
 	have := "it has none"
 	if len(names) > 0 {
@@ -96,7 +94,7 @@ func (r *Repo) Fetch(ctx context.Context, remote string, branches []string, tags
 		return nil, err
 	}
 	var moved []RefMove
-	for _, ref := range sortedKeys(after) {
+	for _, ref := range slices.Sorted(maps.Keys(after)) {
 		if before[ref] != after[ref] {
 			moved = append(moved, RefMove{ref, before[ref], after[ref]})
 		}
@@ -105,7 +103,7 @@ func (r *Repo) Fetch(ctx context.Context, remote string, branches []string, tags
 }
 
 func (r *Repo) remoteRefs(ctx context.Context, remote string) (map[string]string, error) {
-	list, err := lines(r.run(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "refs/remotes/"+remote, "refs/tags"))
+	list, err := r.lines(ctx, "for-each-ref", "--format=%(objectname) %(refname)", "refs/remotes/"+remote, "refs/tags")
 	refs := map[string]string{}
 	for _, line := range list {
 		sha, ref, _ := strings.Cut(line, " ")
@@ -118,11 +116,11 @@ func (r *Repo) remoteRefs(ctx context.Context, remote string) (map[string]string
 // HEAD where branch is empty. git refuses where that would overwrite something
 // that is not committed.
 func (r *Repo) Checkout(ctx context.Context, branch, commit string) error {
+	args := []string{"checkout", "--no-guess", "--detach", commit, "--"}
 	if branch != "" {
-		_, err := r.run(ctx, "checkout", "--no-guess", branch, "--")
-		return err
+		args = []string{"checkout", "--no-guess", branch, "--"}
 	}
-	_, err := r.run(ctx, "checkout", "--no-guess", "--detach", commit, "--")
+	_, err := r.run(ctx, args...)
 	return err
 }
 
@@ -139,8 +137,6 @@ func (r *Repo) CreateTag(ctx context.Context, name, commit, message string, forc
 	_, err := r.run(ctx, append(args, "--end-of-options", name, commit)...)
 	return err
 }
-
-func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
 // Merge merges a commit into the branch that is checked out. Where files
 // conflict, the working tree is put back as it was and the error, of kind
@@ -173,17 +169,12 @@ func (r *Repo) CherryPick(ctx context.Context, commits []string) error {
 	_, err := r.run(ctx, append([]string{"cherry-pick", "-x", "--allow-empty"}, commits...)...)
 	for err != nil && ctx.Err() == nil && r.InProgress() != "" {
 		// A change that is there already in other commits leaves nothing to commit.
-		if empty, lookErr := r.nothingLeft(ctx); lookErr != nil || !empty {
+		if s, lookErr := r.Status(ctx); lookErr != nil || len(s.Changed) > 0 {
 			break
 		}
 		_, err = r.run(ctx, "cherry-pick", "--skip")
 	}
 	return r.orAbort(ctx, err, "cherry-pick")
-}
-
-func (r *Repo) nothingLeft(ctx context.Context) (bool, error) {
-	s, err := r.Status(ctx)
-	return err == nil && len(s.Changed) == 0, err
 }
 
 // Missing lists those of the commits in a range or of single commits whose
@@ -192,29 +183,9 @@ func (r *Repo) nothingLeft(ctx context.Context) (bool, error) {
 func (r *Repo) Missing(ctx context.Context, tip string, specs []string) ([]string, error) {
 	var missing []string
 	for _, spec := range specs {
-		var commits []string
-		from, to, isRange := strings.Cut(spec, "..")
-		if isRange {
-			a, err := r.Commit(ctx, from)
-			if err != nil {
-				return nil, err
-			}
-			b, err := r.Commit(ctx, strings.TrimPrefix(to, "."))
-			if err != nil {
-				return nil, err
-			}
-			if commits, err = lines(r.run(ctx, "rev-list", "--reverse", "--no-merges", a+".."+b)); err != nil {
-				return nil, err
-			}
-			if len(commits) == 0 {
-				return nil, &Error{Kind: UnknownRef, Reason: fmt.Sprintf("there are no commits in %s: a range goes from an older commit, which is left out, to a newer one", spec)}
-			}
-		} else {
-			c, err := r.Commit(ctx, spec)
-			if err != nil {
-				return nil, err
-			}
-			commits = []string{c}
+		commits, err := r.commits(ctx, spec)
+		if err != nil {
+			return nil, err
 		}
 		for _, c := range commits {
 			there, err := r.hasChange(ctx, tip, c)
@@ -227,6 +198,24 @@ func (r *Repo) Missing(ctx context.Context, tip string, specs []string) ([]strin
 		}
 	}
 	return missing, nil
+}
+
+// commits are those of a range, oldest first, or a single one.
+func (r *Repo) commits(ctx context.Context, spec string) ([]string, error) {
+	from, to, isRange := strings.Cut(spec, "..")
+	first, err := r.Commit(ctx, from)
+	if err != nil || !isRange {
+		return []string{first}, err
+	}
+	last, err := r.Commit(ctx, strings.TrimPrefix(to, "."))
+	if err != nil {
+		return nil, err
+	}
+	commits, err := r.lines(ctx, "rev-list", "--reverse", "--no-merges", first+".."+last)
+	if err == nil && len(commits) == 0 {
+		err = &Error{Kind: UnknownRef, Reason: fmt.Sprintf("there are no commits in %s: a range goes from an older commit, which is left out, to a newer one", spec)}
+	}
+	return commits, err
 }
 
 // hasChange reports whether tip's history has the commit, or one with its patch.
@@ -259,7 +248,7 @@ func (r *Repo) orAbort(ctx context.Context, err error, operation string) error {
 	}
 	// Also when the person has given up: half a merge is left to nobody.
 	ctx = context.WithoutCancel(ctx)
-	files, _ := r.Unmerged(ctx)
+	files, _ := r.list(ctx, "diff", "--name-only", "--diff-filter=U", "-z")
 	_, abortErr := r.run(ctx, operation, "--abort")
 	if len(files) == 0 || errors.Is(err, context.Canceled) {
 		return errors.Join(err, abortErr)
@@ -292,7 +281,7 @@ func (r *Repo) Apply(ctx context.Context, patch string, threeWay bool) error {
 	}
 	defer aside.remove()
 	if _, err := aside.run(ctx, "apply", "--3way", "--cached", patch); err != nil {
-		files, _ := zlist(aside.run(ctx, "diff", "--cached", "--name-only", "--diff-filter=U", "-z"))
+		files, _ := aside.list(ctx, "diff", "--cached", "--name-only", "--diff-filter=U", "-z")
 		if len(files) > 0 {
 			return &Error{Kind: Conflict, Files: files, Reason: "the patch conflicts, and " + r.Top + " is as it was before; in conflict"}
 		}

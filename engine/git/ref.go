@@ -85,25 +85,23 @@ func (r *Repo) Only(ctx context.Context, tip string, except ...string) ([]string
 	}
 	args = append(args, "--glob=refs/heads", "--tags", "--remotes", "--glob="+fetched)
 	// --exclude holds for the next pattern only, so the branches come first.
-	return lines(r.run(ctx, args...))
+	return r.lines(ctx, args...)
 }
 
 // Branch is the commit that a local branch points at; empty where there is none.
-func (r *Repo) Branch(ctx context.Context, name string) string { return r.ref(ctx, "refs/heads/"+name) }
+func (r *Repo) Branch(ctx context.Context, name string) string { return r.Tip(ctx, "refs/heads/"+name) }
 
 // Tag is the commit that a tag stands for; empty where there is none.
-func (r *Repo) Tag(ctx context.Context, name string) string { return r.ref(ctx, "refs/tags/"+name) }
+func (r *Repo) Tag(ctx context.Context, name string) string { return r.Tip(ctx, "refs/tags/"+name) }
 
-func (r *Repo) ref(ctx context.Context, full string) string {
+// Tip is the commit of a ref by its full name; empty where there is none.
+func (r *Repo) Tip(ctx context.Context, full string) string {
 	out, err := r.run(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", full+"^{commit}")
 	if err != nil {
 		return ""
 	}
 	return out
 }
-
-// Tip is the commit of a ref by its full name; empty where there is none.
-func (r *Repo) Tip(ctx context.Context, full string) string { return r.ref(ctx, full) }
 
 // MoveBranch moves a branch that is at before. Where it is checked out its files
 // follow, and nothing uncommitted may be in the way.
@@ -156,13 +154,6 @@ func Short(sha string) string {
 		return sha[:12]
 	}
 	return sha
-}
-
-func lines(out string, err error) ([]string, error) {
-	if err != nil || out == "" {
-		return nil, err
-	}
-	return strings.Split(out, "\n"), nil
 }
 
 // Worktree is a working tree of a repository.

@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -57,7 +58,10 @@ func (r *Repo) Snapshot(ctx context.Context, paths []string, diff io.Writer) (t 
 		"-c", "core.looseCompression=0", "-c", "core.fsync=none", "-c", "core.splitIndex=false",
 		"-c", "core.sparseCheckout=false", "-c", "core.checkStat=default", "-c", "core.trustctime=true", "-c", "advice.addEmbeddedRepo=false",
 		"add", "--all", "--",
-	}, orAll(paths)...)
+	}, paths...)
+	if len(paths) == 0 {
+		add = append(add, ".")
+	}
 	if _, err := aside.run(ctx, add...); err != nil {
 		return t, err
 	}
@@ -76,7 +80,9 @@ func (r *Repo) Snapshot(ctx context.Context, paths []string, diff io.Writer) (t 
 		}
 	}
 	changed := &counter{to: diff}
-	err = aside.start(ctx, append([]string{"diff-tree", "-p", "--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none", base, tree, "--"}, paths...), changed)
+	err = aside.start(ctx, call{stdout: changed, args: append([]string{
+		"diff-tree", "-p", "--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none", base, tree, "--",
+	}, paths...)})
 	if err != nil {
 		return t, err
 	}
@@ -91,7 +97,7 @@ func (r *Repo) Snapshot(ctx context.Context, paths []string, diff io.Writer) (t 
 
 // Between lists the files in which two commits differ.
 func (r *Repo) Between(ctx context.Context, a, b string) ([]string, error) {
-	return zlist(r.run(ctx, "diff-tree", "-r", "--name-only", "-z", a, b))
+	return r.list(ctx, "diff-tree", "-r", "--name-only", "-z", a, b)
 }
 
 // submodules adds the state of the repositories inside this one.
@@ -142,7 +148,7 @@ func inFolder(patch []byte, path string) []byte {
 
 // checkUntracked refuses trees that hold too much that git does not know.
 func (r *Repo) checkUntracked(ctx context.Context, paths []string) error {
-	list, err := zlist(r.run(ctx, append([]string{"ls-files", "--others", "--exclude-standard", "-z", "--"}, paths...)...))
+	list, err := r.list(ctx, append([]string{"ls-files", "--others", "--exclude-standard", "-z", "--"}, paths...)...)
 	if err != nil {
 		return err
 	}
@@ -161,20 +167,13 @@ func (r *Repo) checkUntracked(ctx context.Context, paths []string) error {
 	if total <= maxUntracked {
 		return nil
 	}
-	slices.SortFunc(files, func(a, b file) int { return int(min(max(b.size-a.size, -1), 1)) })
+	slices.SortFunc(files, func(a, b file) int { return cmp.Compare(b.size, a.size) })
 	var largest []string
 	for _, f := range files[:min(3, len(files))] {
 		largest = append(largest, fmt.Sprintf("%s (%d MB)", f.path, f.size/1e6))
 	}
 	return &Error{Kind: TooMuch, Files: largest, Reason: fmt.Sprintf(
 		"%s has %.1f GB of files that git neither knows nor ignores, too much to hash at every launch: put them into .gitignore or .git/info/exclude, or name the paths that matter; the largest are", r.Top, float64(total)/1e9)}
-}
-
-func orAll(paths []string) []string {
-	if len(paths) == 0 {
-		return []string{"."}
-	}
-	return paths
 }
 
 // counter counts what passes to a writer that may be nil.
@@ -204,26 +203,18 @@ func (s State) Clean() bool { return len(s.Changed) == 0 && len(s.Untracked) == 
 
 // Status looks at the working tree. Nothing is written, the index included.
 func (r *Repo) Status(ctx context.Context) (s State, err error) {
-	out, err := r.run(ctx, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=none")
+	list, err := r.list(ctx, "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=none")
 	if err != nil {
 		return s, err
 	}
-	for _, entry := range strings.Split(out, "\x00") {
-		if len(entry) < 4 {
-			continue
-		}
-		if path := entry[3:]; strings.HasPrefix(entry, "??") {
+	for _, entry := range list { // two letters, a space, the path
+		if path, untracked := strings.CutPrefix(entry, "?? "); untracked {
 			s.Untracked = append(s.Untracked, path)
-		} else {
-			s.Changed = append(s.Changed, path)
+		} else if len(entry) > 3 {
+			s.Changed = append(s.Changed, entry[3:])
 		}
 	}
 	return s, nil
-}
-
-// Unmerged are the files in conflict.
-func (r *Repo) Unmerged(ctx context.Context) ([]string, error) {
-	return zlist(r.run(ctx, "diff", "--name-only", "--diff-filter=U", "-z"))
 }
 
 // InProgress names the operation that somebody has begun in the working tree
@@ -269,24 +260,10 @@ func (r *Repo) Settled(ctx context.Context) error {
 	return nil
 }
 
-func zlist(out string, err error) ([]string, error) {
-	if err != nil {
-		return nil, err
-	}
-	var list []string
-	for _, path := range strings.Split(out, "\x00") {
-		if path != "" {
-			list = append(list, path)
-		}
-	}
-	return list, nil
-}
-
 // aside is a repository seen through an index and an object folder of our own.
 type aside struct {
-	repo *Repo
-	dir  string
-	env  []string
+	*Repo
+	dir string
 }
 
 // aside copies the index, with its time: git takes an entry that is as new as
@@ -298,7 +275,8 @@ func (r *Repo) aside(ctx context.Context) (*aside, error) {
 	if err != nil {
 		return nil, &Error{Kind: Other, Reason: "no room for a copy of git's index: " + err.Error()}
 	}
-	a := &aside{repo: r, dir: dir}
+	seen := *r
+	a := &aside{Repo: &seen, dir: dir}
 	index := filepath.Join(dir, "index")
 	objects := filepath.Join(dir, "objects")
 	own, err := r.run(ctx, "rev-parse", "--path-format=absolute", "--git-path", "objects")
@@ -308,7 +286,7 @@ func (r *Repo) aside(ctx context.Context) (*aside, error) {
 	if err == nil {
 		err = copyIndex(filepath.Join(r.GitDir, "index"), index)
 	}
-	a.env = []string{"GIT_INDEX_FILE=" + index, "GIT_OBJECT_DIRECTORY=" + objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quotePath(own)}
+	seen.env = []string{"GIT_INDEX_FILE=" + index, "GIT_OBJECT_DIRECTORY=" + objects, "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quotePath(own)}
 	if err == nil {
 		err = a.unmark(ctx)
 	}
@@ -354,7 +332,7 @@ func copyIndex(from, to string) error {
 
 // unmark makes git look at every file.
 func (a *aside) unmark(ctx context.Context) error {
-	list, err := zlist(a.run(ctx, "ls-files", "-v", "-z"))
+	list, err := a.list(ctx, "ls-files", "-v", "-z")
 	if err != nil {
 		return err
 	}
@@ -369,24 +347,15 @@ func (a *aside) unmark(ctx context.Context) error {
 		return nil
 	}
 	for _, mark := range []string{"--no-assume-unchanged", "--no-skip-worktree"} {
-		_, err := a.repo.runWith(ctx, call{
-			env: a.env, stdin: strings.NewReader(marked.String()),
-			args: []string{"-c", "core.sparseCheckout=false", "update-index", mark, "-z", "--stdin"},
+		_, err := a.runWith(ctx, call{
+			stdin: strings.NewReader(marked.String()),
+			args:  []string{"-c", "core.sparseCheckout=false", "update-index", mark, "-z", "--stdin"},
 		})
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (a *aside) run(ctx context.Context, args ...string) (string, error) {
-	return a.repo.runWith(ctx, call{env: a.env, args: args})
-}
-
-// start runs git with its output streamed to w.
-func (a *aside) start(ctx context.Context, args []string, w io.Writer) error {
-	return a.repo.start(ctx, call{env: a.env, args: args, stdout: w})
 }
 
 func (a *aside) remove() { _ = os.RemoveAll(a.dir) }
