@@ -2,6 +2,7 @@
 package planstest
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -14,7 +15,7 @@ import (
 	"github.com/mxflow/mxflow/plans/lang"
 )
 
-// testRegistry stands for what levels, steps and engine kinds declare.
+// Registry stands for what levels, steps and engine kinds declare.
 func Registry() *plans.Registry {
 	return &plans.Registry{
 		Dataset: testRows,
@@ -100,34 +101,18 @@ func Text(r *lang.Findings) string {
 	return b.String()
 }
 
+// largeBegins is what large plans have before their knobs.
+//
+//go:embed testdata/large.hcl
+var largeBegins string
+
 // LargePlan has n features in n/10 phases, each with two criteria.
 func LargePlan(n int) []byte { return PlainPlan(n, 2) }
 
 // PlainPlan has n features with so many criteria each.
 func PlainPlan(n, rules int) []byte {
 	var b strings.Builder
-	b.WriteString(`plan "large" {}
-variable "gain" {
-  default = 0.1
-}
-engine "embedded" "tiny" {}
-workload "chat" {
-  prompt_tokens = 64
-  output_tokens = 16
-}
-protocol "standard" {
-  level "kernels" {
-    from = ["log"]
-  }
-  level "benchmark" {
-    workloads = [workload.chat]
-  }
-}
-baseline {
-  engine   = engine.embedded.tiny
-  protocol = protocol.standard
-}
-`)
+	b.WriteString(largeBegins)
 	for i := range 20 {
 		fmt.Fprintf(&b, `knob "k%d" {
   default = "off"
@@ -174,48 +159,12 @@ baseline {
 	return []byte(b.String())
 }
 
-const GeneratedPlan = `plan "generated" {}
-locals {
-  ports = [for i in range(1000) : "p${i}"]
-}
-engine "embedded" "tiny" {}
-workload "chat" {
-  prompt_tokens = 64
-  output_tokens = 16
-}
-protocol "standard" {
-  level "benchmark" {
-    workloads = [workload.chat]
-  }
-}
-baseline {
-  engine   = engine.embedded.tiny
-  protocol = protocol.standard
-}
-knob "k" {
-  default = "off"
-  value "off" {}
-  dynamic "value" {
-    for_each = local.ports
-    labels   = [value.value]
-    content {
-      env = { K = value.value }
-    }
-  }
-}
-phase "all" {
-  feature "f" {
-    for_each = local.ports
-    set      = { k = each.value }
-    criterion "decode" {
-      rule = "chat.tg.gain >= 0.1"
-    }
-  }
-}
-`
+// GeneratedPlan makes a thousand features and knob values by for_each and dynamic.
+//
+//go:embed testdata/generated.hcl
+var GeneratedPlan string
 
-// summaries are what was found, in order.
-// hang is longer than any machine needs: what takes that long would not end. How
+// Hang is longer than any machine needs: what takes that long would not end. How
 // fast something is stands in benchmarks.
 const Hang = time.Minute
 
