@@ -167,8 +167,7 @@ func (in *Input) Ratio() bool { return in.Relation == Gain || in.Relation == Cha
 // MayBeZero tells speeds, sizes and times that are more than nothing, and are
 // averaged in logs, from counts, shares and waiting that need not occur.
 func (in *Input) MayBeZero() bool {
-	switch in.Metric {
-	case "schedule_lag", "queue", "engine_queue", "goodput":
+	if m, ok := measure.Lookup(in.Metric); ok && m.MayBeZero {
 		return true
 	}
 	switch in.Unit {

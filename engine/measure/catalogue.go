@@ -54,11 +54,20 @@ type Metric struct {
 	// Whole says that each of its values is a whole number of its unit: counted, or
 	// read in steps of one. What is divided or averaged is none, whatever it comes to.
 	Whole bool
+	// MayBeZero says that it may well come to nothing, whatever its unit: waiting need
+	// not occur, and no request need be good.
+	MayBeZero bool
+	// Least is the least value that is usual where that is less than one of its unit;
+	// a smaller number was meant in another unit.
+	Least float64
 	// Evidence is what must have been recorded for it to exist.
 	Evidence string
 	// Definition says exactly what it is.
 	Definition string
 }
+
+// leastPerToken is in ms: tokens of a small model come fast.
+const leastPerToken = 0.05
 
 // catalogue holds every metric in the order in which docs list them. Lookup
 // finds the first of a name, so what is addressed below a workload or engine
@@ -181,12 +190,12 @@ var requestMetrics = []Metric{
 		Definition: "From the send to the first event with generated text that is not reasoning: what a reader of the answer waits for." + sinceScheduled,
 	},
 	{
-		Name: "tpot", Unit: "ms", Better: Lower, Scope: PerRequest,
+		Name: "tpot", Unit: "ms", Least: leastPerToken, Better: Lower, Scope: PerRequest,
 		Evidence:   "as tg",
 		Definition: "Time per output token after the first: 1000 / tg.",
 	},
 	{
-		Name: "itl", Unit: "ms", Better: Lower, Scope: PerRequest,
+		Name: "itl", Unit: "ms", Least: leastPerToken, Better: Lower, Scope: PerRequest,
 		Evidence: "at least two text events, and how many tokens each holds",
 		Definition: "Inter-token latency, one value a token: an event of k tokens that comes a gap after the token event before it gives k values of gap/k. " +
 			"Without per-event counts it exists only where the counts show that every text event held one token.",
@@ -197,12 +206,12 @@ var requestMetrics = []Metric{
 		Definition: "End-to-end latency: from the send to the last token event." + sinceScheduled,
 	},
 	{
-		Name: "schedule_lag", Unit: "ms", Better: Lower, Scope: PerRequest,
+		Name: "schedule_lag", Unit: "ms", MayBeZero: true, Better: Lower, Scope: PerRequest,
 		Evidence:   "a recording that says when each request was sent",
 		Definition: "How much later than it could be sent the request was sent: the client's own delay. It is part of the latencies of an open loop.",
 	},
 	{
-		Name: "queue", Unit: "ms", Better: Lower, Scope: PerRequest,
+		Name: "queue", Unit: "ms", MayBeZero: true, Better: Lower, Scope: PerRequest,
 		Evidence:   "a recording that says when each request was sent",
 		Definition: "How long the request was held back by the cap on concurrency, from when it was scheduled until it could be sent. It is part of the latencies of an open loop.",
 	},
@@ -267,7 +276,7 @@ var cellMetrics = []Metric{
 		Definition: "Measured requests that were answered, divided by the length of the window.",
 	},
 	{
-		Name: "goodput", Unit: "req/s", Better: Higher, Scope: PerCell,
+		Name: "goodput", Unit: "req/s", MayBeZero: true, Better: Higher, Scope: PerCell,
 		Evidence:   "the window of the cell, and a workload with limits (slo)",
 		Definition: "Measured requests that were answered within every limit of the workload, divided by the length of the window. Of itl every value has to keep its limit. A request without evidence for a limit is not good.",
 	},
@@ -307,7 +316,7 @@ var cellMetrics = []Metric{
 		Definition: "Mean of the number of requests that waited inside the engine, over the readings within the window.",
 	},
 	{
-		Name: "engine_queue", Unit: "ms", Better: Lower, Scope: PerCell,
+		Name: "engine_queue", Unit: "ms", MayBeZero: true, Better: Lower, Scope: PerCell,
 		Evidence:   "the engine's sum and count of queue times at both edges of the window",
 		Definition: "Mean time that requests waited inside the engine before they were first scheduled, as the engine counts it, over the requests that it scheduled in the window.",
 	},

@@ -416,11 +416,11 @@ func Implausible(in *plans.Input, limit float64) string {
 		return "" // differences and spreads are of any size
 	}
 	low := u.low
-	switch in.Metric {
-	case "itl", "tpot":
-		low /= 20 // tokens of a small model come fast
-	case "schedule_lag", "queue", "engine_queue":
-		low = 0 // hardly any is what one hopes for
+	switch m, _ := measure.Lookup(in.Metric); {
+	case m.MayBeZero:
+		low = 0
+	case m.Least > 0:
+		low = m.Least
 	}
 	switch {
 	case size < low:
