@@ -2,9 +2,6 @@ package cases
 
 import (
 	"bytes"
-	"fmt"
-	"maps"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -16,7 +13,6 @@ import (
 	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/load"
-	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/plans/rules"
 )
 
@@ -43,45 +39,21 @@ func Bytes(r *load.Result, name string, text []byte) (cases []*Case, found *lang
 }
 
 func loadCases(r *load.Result, files []string, read func(string) ([]byte, *hcl.Diagnostic)) (cases []*Case, found *lang.Findings) {
-	l := r.Scope()
-	found = &lang.Findings{Files: maps.Clone(r.Files)}
-	c := &caseLoader{Scope: l, plan: r.Plan, ns: rules.New(r.Plan), named: map[string]hcl.Range{}}
-	before, sources, order := l.Diags, maps.Clone(l.Sources), l.Order
-	l.Diags, l.Budget.Work, l.Suggestions = nil, 0, 200
-	stop := r.Guard().Watch(l)
-	defer stop()
-	defer func() {
-		if p := recover(); p != nil {
-			cases = nil
-			l.Diags = hcl.Diagnostics{{
-				Severity: hcl.DiagError, Extra: lang.Coded("case-file-unreadable"), Summary: "Internal error while reading cases",
-				Detail: internalMistake(p), Subject: lang.StartOf(files[0]).Ptr(),
-			}}
-		}
-		hide := redact.New(append(l.Secrets.List(), l.Secrets.Unseen...))
-		for _, name := range files {
-			if s := l.Sources[name]; s != nil {
-				found.Files[name] = &hcl.File{Body: s.Body, Bytes: hide.Bytes(s.Text)}
+	c := &caseLoader{Scope: r.Scope(), plan: r.Plan, ns: rules.New(r.Plan), named: map[string]hcl.Range{}}
+	if len(files) == 0 {
+		return nil, &lang.Findings{Files: r.Files}
+	}
+	found = r.Aside(files, func() {
+		for _, path := range files {
+			if text, diag := read(path); diag != nil {
+				c.Diags = append(c.Diags, diag)
+			} else {
+				c.file(path, text)
 			}
 		}
-		l.ExplainAll(l.Diags)
-		for _, d := range l.Diags {
-			d.Summary, d.Detail = hide.Text(d.Summary), hide.Text(d.Detail)
-		}
-		found.Diagnostics = lang.TidyDiagnostics(l.Diags, files)
-		maps.DeleteFunc(l.Evaluated, func(at hcl.Range, _ lang.Evaluated) bool { return sources[at.Filename] == nil })
-		l.Diags, l.Sources, l.Order = before, sources, order
-	}()
-	l.Sources = maps.Clone(sources)
-	for _, path := range files {
-		text, diag := read(path)
-		if diag != nil {
-			l.Diags = append(l.Diags, diag)
-			continue
-		}
-		c.file(path, text)
-	}
-	return c.cases, found
+		cases = c.cases
+	})
+	return cases, found
 }
 
 // file reads one file of cases.
@@ -111,10 +83,6 @@ func (c *caseLoader) file(name string, text []byte) {
 
 // maxCases is how many cases there may be beside one plan.
 const maxCases = 5000
-
-func internalMistake(p any) string {
-	return fmt.Sprintf("This is a mistake in mxflow, please report it together with the plan and the cases: %v\n%s", p, debug.Stack())
-}
 
 // decodeCase reads one case; nil where it cannot be told what it is about.
 func (l *caseLoader) decodeCase(b *hcl.Block) *Case {

@@ -1,8 +1,8 @@
 package load
 
 import (
-	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
@@ -80,32 +80,62 @@ func (r *Result) CompileRule(src, feature string) (rule *plans.Rule, address boo
 	return rule, address, diags
 }
 
-// aside runs work with the scope of the load, and returns what it found wrong.
-// A mistake of ours must end as a message here too.
-func (r *Result) aside(src string, work func()) (diags lang.Diagnostics) {
+// aside runs work with the scope of the load on a text that is no part of the plan, and
+// returns what it found wrong.
+func (r *Result) aside(src string, work func()) lang.Diagnostics {
+	found := r.Aside([]string{consoleFile}, func() {
+		r.loaded.Sources[consoleFile] = &lang.Source{Name: consoleFile, Text: []byte(src)}
+		work()
+	})
+	r.Files[consoleFile] = found.Files[consoleFile]
+	return found.Diagnostics
+}
+
+// Aside runs work that reads texts in the scope of the plan, under its limits, and
+// returns what it found wrong. The texts become Sources of the scope by these names,
+// for as long as work runs; then the scope is as it was. It is not for use at the same
+// time by several.
+func (r *Result) Aside(names []string, work func()) *lang.Findings {
 	l := r.loaded
-	before := l.Diags
-	l.Diags, l.Budget.Work, l.Suggestions = nil, 0, 200
-	l.Sources[consoleFile] = &lang.Source{Name: consoleFile, Text: []byte(src)}
+	before, sources, order := l.Diags, l.Sources, l.Order
+	l.Diags, l.Sources, l.Budget.Work, l.Suggestions = nil, maps.Clone(sources), 0, mostSuggestions
+	stop := l.opts.Guard.Watch(l.Scope)
+	defer stop()
+	l.survive(names[0], work)
+	found := &lang.Findings{Files: maps.Clone(r.Files)}
+	hide := l.tidy(names, found)
+	for _, name := range names {
+		if s := l.Sources[name]; s != nil {
+			found.Files[name] = &hcl.File{Body: s.Body, Bytes: hide.Bytes(s.Text)}
+		}
+	}
+	maps.DeleteFunc(l.Evaluated, func(at hcl.Range, _ lang.Evaluated) bool { return sources[at.Filename] == nil })
+	l.Diags, l.Sources, l.Order = before, sources, order
+	return found
+}
+
+// survive runs work on a file. A plan is foreign input: a mistake in this package or in
+// a parser must end as a message, not as a dead process.
+func (l *loader) survive(file string, work func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			l.Diags = hcl.Diagnostics{{
-				Severity: hcl.DiagError, Extra: lang.Coded("internal-error"), Summary: "Internal error while reading the plan",
-				Detail: fmt.Sprintf("This is a mistake in mxflow, please report it: %v", p), Subject: lang.StartOf(consoleFile).Ptr(),
-			}}
+			l.Diags = nil
+			l.Fail(lang.StartOf(file), "internal-error", "Internal error while reading the plan", "This is a mistake in mxflow, please report it together with the plan: %v\n%s", p, debug.Stack())
 		}
-		hide := redact.New(l.Secrets.List())
-		r.Files[consoleFile] = &hcl.File{Bytes: hide.Bytes([]byte(src))}
-		l.ExplainAll(l.Diags)
-		for _, d := range l.Diags {
-			d.Summary, d.Detail = hide.Text(d.Summary), hide.Text(d.Detail)
-		}
-		diags, l.Diags = lang.TidyDiagnostics(l.Diags, nil), before
-		delete(l.Sources, consoleFile)
-		maps.DeleteFunc(l.Evaluated, func(at hcl.Range, _ lang.Evaluated) bool { return at.Filename == consoleFile })
 	}()
 	work()
-	return nil
+}
+
+// tidy gives what was found its values and its order, with secrets taken out; what it
+// returns takes them out of other texts.
+func (l *loader) tidy(order []string, found *lang.Findings) *redact.Redactor {
+	hide := redact.New(append(l.Secrets.List(), l.Secrets.Unseen...))
+	l.ExplainAll(l.Diags)
+	for _, d := range l.Diags {
+		d.Summary, d.Detail = hide.Text(d.Summary), hide.Text(d.Detail)
+	}
+	found.Diagnostics = lang.TidyDiagnostics(l.Diags, order)
+	return hide
 }
 
 // IsExpression reports whether a text can only be an expression of the plan, and

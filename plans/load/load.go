@@ -6,9 +6,7 @@
 package load
 
 import (
-	"fmt"
 	"path/filepath"
-	"runtime/debug"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -17,7 +15,6 @@ import (
 	"github.com/mxflow/mxflow/plans/eval"
 	"github.com/mxflow/mxflow/plans/lang"
 	"github.com/mxflow/mxflow/plans/lint"
-	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/plans/rules"
 )
 
@@ -57,11 +54,8 @@ type Result struct {
 	loaded *loader
 }
 
-// Scope is the scope of the plan's expressions, and guard what watched the load: for
-// who reads more in it, and not at the same time as others do.
+// Scope is the scope of the plan's expressions, for who reads more in it (see Aside).
 func (r *Result) Scope() *eval.Scope { return r.loaded.Scope }
-
-func (r *Result) Guard() *eval.Guard { return r.loaded.opts.Guard }
 
 // Path reads, decodes and checks the plan at path: a file, or a folder whose
 // plan files together are the plan. It finds everything that is wrong at once
@@ -79,48 +73,27 @@ func Bytes(filename string, src []byte, reg *plans.Registry, opts Options) *Resu
 	return l.guarded(func() { l.files.addSource(filename, src, nil) })
 }
 
-// guarded reads the files, then loads what is in them. A plan is foreign input:
-// a mistake in this package or in a parser must end as a message, not as a dead
-// process.
-func (l *loader) guarded(read func()) (res *Result) {
+// guarded reads the files, then loads what is in them.
+func (l *loader) guarded(read func()) *Result {
 	stop := l.opts.Guard.Watch(l.Scope)
 	defer stop()
-	defer func() {
-		if p := recover(); p != nil {
-			l.Diags = hcl.Diagnostics{{
-				Severity: hcl.DiagError,
-				Extra:    lang.Coded("internal-error"), Summary: "Internal error while reading the plan",
-				Detail:  fmt.Sprintf("This is a mistake in mxflow, please report it together with the plan: %v\n%s", p, debug.Stack()),
-				Subject: lang.StartOf(l.plan.File).Ptr(),
-			}}
-			l.plan = &plans.Plan{File: l.plan.File, Dir: l.plan.Dir, Decision: ownDecision()}
-			res = l.result()
+	whole := false
+	l.survive(l.plan.File, func() {
+		read()
+		// Decoding around a syntax error would report things as missing that are
+		// merely unreadable.
+		if !l.files.unreadable {
+			l.load()
+			l.check()
 		}
-	}()
-	read()
-	if l.files.unreadable {
-		// Decoding around a syntax error would report things as missing that
-		// are merely unreadable.
-		return l.result()
+		whole = true
+	})
+	if !whole {
+		l.plan = &plans.Plan{File: l.plan.File, Dir: l.plan.Dir, Decision: ownDecision()}
 	}
-	l.load()
-	if !l.blocks.tooMany && !l.checks.circular && len(l.Doubted) == 0 {
-		// Rules would miss what could not be made, too.
-		ns := rules.New(l.plan)
-		l.At("rules", hcl.Range{Filename: l.plan.File})
-		l.Diags = append(l.Diags, l.withoutEchoes(rules.CompileAll(ns, l.Files()))...)
-		l.At("checks", hcl.Range{Filename: l.plan.File})
-		if !l.Diags.HasErrors() {
-			l.Diags = append(l.Diags, lint.Check(l.plan, ns, l.Scope)...)
-		}
-	}
-	return l.result()
-}
-
-func (l *loader) result() *Result {
 	l.plan.Hidden = l.Secrets.List()
-	hide := redact.New(append(l.Secrets.List(), l.Secrets.Unseen...))
 	res := &Result{Plan: l.plan, Findings: lang.Findings{Files: l.Files()}, Sources: map[string][]byte{}, loaded: l}
+	hide := l.tidy(l.Order, &res.Findings)
 	for i, name := range l.Order {
 		s := l.Sources[name]
 		if i == 0 {
@@ -129,12 +102,22 @@ func (l *loader) result() *Result {
 		res.Sources[name] = s.Text
 		res.Files[name].Bytes = hide.Bytes(s.Text)
 	}
-	l.ExplainAll(l.Diags)
-	for _, d := range l.Diags {
-		d.Summary, d.Detail = hide.Text(d.Summary), hide.Text(d.Detail)
-	}
-	res.Diagnostics = lang.TidyDiagnostics(l.Diags, l.Order)
 	return res
+}
+
+// check compiles the rules of a plan that is loaded, and looks at one without errors
+// for what was hardly meant. Rules would miss what could not be made, too.
+func (l *loader) check() {
+	if l.blocks.tooMany || l.checks.circular || len(l.Doubted) > 0 {
+		return
+	}
+	ns := rules.New(l.plan)
+	l.At("rules", hcl.Range{Filename: l.plan.File})
+	l.Diags = append(l.Diags, l.withoutEchoes(rules.CompileAll(ns, l.Files()))...)
+	l.At("checks", hcl.Range{Filename: l.plan.File})
+	if !l.Diags.HasErrors() {
+		l.Diags = append(l.Diags, lint.Check(l.plan, ns, l.Scope)...)
+	}
 }
 
 // withoutEchoes drops complaints that only repeat a mistake in a protocol, or
@@ -172,11 +155,15 @@ type loader struct {
 	checks    *planCheck
 }
 
+// mostSuggestions is how many misspelled names are compared with all others.
+const mostSuggestions = 200
+
 func newLoader(path string, reg *plans.Registry, opts Options) *loader {
 	if reg == nil {
 		reg = &plans.Registry{}
 	}
 	scope := eval.NewScope(path)
+	scope.Suggestions = mostSuggestions
 	plan := &plans.Plan{File: path, Dir: folderOf(path), Decision: ownDecision()}
 	l := &loader{
 		bodies: &bodies{Scope: scope, docs: map[string]*lang.BlockDoc{}}, plan: plan, reg: reg, opts: opts,
