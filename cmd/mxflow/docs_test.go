@@ -47,7 +47,7 @@ const generated = "<!-- Generated: go test ./cmd/mxflow -run TestDocs -update --
 func metricsPage() string {
 	var b strings.Builder
 	b.WriteString("# Metrics\n\n" + generated)
-	b.WriteString("Every metric is derived from raw samples and readings, and can be derived again. Those of a request or of a cell are\naddressed below a workload (`chat.tg`, `chat.c16.tg_total`), those of a launch below `engine` (`engine.startup_s`), and\nthose of the machine below `gpu` and `host`. All but those of a request have one value a launch.\n\n")
+	b.WriteString("Every metric is derived from raw samples and readings. Those of a request or of a cell are addressed below a workload\n(`chat.tg`, `chat.c16.tg_total`), those of a launch below `engine` (`engine.startup_s`), those of the machine below\n`gpu` and `host`. All but those of a request have one value per launch.\n\n")
 	scope := measure.Scope("")
 	for _, m := range measure.Catalogue() {
 		if m.Scope != scope {
@@ -56,11 +56,19 @@ func metricsPage() string {
 				measure.PerRequest: "Of each request", measure.PerCell: "Of each cell of a workload", measure.PerLaunch: "Of each launch", measure.PerGPU: "Of the GPUs", measure.PerHost: "Of the host",
 			}[scope])
 		}
+		path, definition := m.Path(), m.Definition
+		if stem, numbered := strings.CutPrefix(m.Name, "accept_pos"); numbered {
+			if stem != "0" {
+				continue // explained with the first
+			}
+			path += " … accept_pos7"
+			definition = strings.ReplaceAll(definition, "position 0", "that position")
+		}
 		better := string(m.Better)
 		if better == "" {
 			better = "neither"
 		}
-		fmt.Fprintf(&b, "### %s\n\n%s, better: %s. Needs %s.\n\n%s\n\n", m.Path(), m.Unit, better, m.Evidence, m.Definition)
+		fmt.Fprintf(&b, "### %s\n\n%s, better: %s. Needs %s.\n\n%s\n\n", path, m.Unit, better, m.Evidence, definition)
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
@@ -69,13 +77,13 @@ func metricsPage() string {
 func embeddedPage() string {
 	var b strings.Builder
 	b.WriteString("# The embedded engine\n\n" + generated)
-	b.WriteString("A small decoder in pure Go, shaped like gpt-oss, with constructed weights: `mxflow engine serve`. With it\nthe whole tool can be tried and tested anywhere.\n\n## Flags\n\n| flag | default | meaning |\n|---|---|---|\n")
+	b.WriteString("A small decoder in pure Go, shaped like gpt-oss, with constructed weights: `mxflow engine serve`. With it\nthe whole tool can be tried and tested anywhere.\n\n## Flags\n\n")
 	for _, s := range embedded.Settings() {
-		fmt.Fprintf(&b, "| `--%s` | %s | %s |\n", strings.ReplaceAll(s.Name, "_", "-"), s.Default, s.Doc)
+		fmt.Fprintf(&b, "- `--%s` (default %s): %s\n", strings.ReplaceAll(s.Name, "_", "-"), s.Default, s.Doc)
 	}
-	b.WriteString("\n## Environment\n\n| variable | values | default | meaning |\n|---|---|---|---|\n")
+	b.WriteString("\n## Environment\n\n")
 	for _, s := range embedded.Switches() {
-		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", s.Env, strings.Join(s.Values, "` `"), s.Default, s.Doc)
+		fmt.Fprintf(&b, "- `%s` (`%s`, default %s): %s\n", s.Env, strings.Join(s.Values, "`, `"), s.Default, s.Doc)
 	}
 	return b.String()
 }

@@ -247,7 +247,7 @@ var requestMetrics = []Metric{
 	},
 }
 
-const sinceScheduled = " In an open loop it counts from when the request was scheduled, so requests that were kept waiting show it."
+const sinceScheduled = " In an open loop it counts from the schedule."
 
 // The window of a cell is from when its first measured request was due until
 // its last one had ended. What counts up in the engine (tokens, drafts) is the
