@@ -63,32 +63,31 @@ there and unchanged. Exit status 2 when anything is wrong.`,
 				return err
 			}
 			defer st.Close()
-			report, err := ledger.Verify(st.LedgerPath())
+			checked, err := ledger.Verify(st.LedgerPath())
 			if err != nil {
 				return a.fail(verdict.ExitFail, err)
 			}
-			artifacts, missing := verifyArtifacts(a, st)
+			artifacts, missing := verifyArtifacts(st)
 			if a.json {
-				a.printJSON(map[string]any{"ledger": report, "artifacts": artifacts, "bad_artifacts": missing, "ok": len(missing) == 0})
+				a.printJSON(map[string]any{"ledger": checked, "artifacts": artifacts, "bad_artifacts": missing, "ok": len(missing) == 0})
 			} else {
 				for _, m := range missing {
 					fmt.Fprintln(a.stdout, m)
 				}
-				fmt.Fprintf(a.stdout, "%s: %s, tree hash %s, %s\n", filepath.Clean(st.LedgerPath()), count(report.Records, "record"), report.Root, count(artifacts, "artifact"))
+				fmt.Fprintf(a.stdout, "%s: %s, tree hash %s, %s\n", filepath.Clean(st.LedgerPath()), count(checked.Records, "record"), checked.Root, count(artifacts, "artifact"))
 			}
 			if len(missing) > 0 {
 				return a.fail(verdict.ExitFail, fmt.Errorf("%s missing or changed", count(len(missing), "artifact")))
 			}
-			switch {
-			case a.json:
-			case len(report.Notices) > 0:
-				for _, n := range report.Notices {
-					fmt.Fprintln(a.stdout, "note:", n)
-				}
-				fmt.Fprintln(a.stdout, "What is there is intact.")
-			default:
-				fmt.Fprintln(a.stdout, "Everything is intact.")
+			if a.json {
+				return nil
 			}
+			intact := "Everything is intact."
+			for _, n := range checked.Notices {
+				fmt.Fprintln(a.stdout, "note:", n)
+				intact = "What is recorded is intact."
+			}
+			fmt.Fprintln(a.stdout, intact)
 			return nil
 		},
 	}
@@ -97,7 +96,7 @@ there and unchanged. Exit status 2 when anything is wrong.`,
 }
 
 // verifyArtifacts reads every artifact that a record names.
-func verifyArtifacts(a *app, st *store.Store) (n int, bad []string) {
+func verifyArtifacts(st *store.Store) (n int, bad []string) {
 	seen := map[string]bool{}
 	check := func(sum, what string) {
 		if sum == "" || seen[sum] {
@@ -117,14 +116,12 @@ func verifyArtifacts(a *app, st *store.Store) (n int, bad []string) {
 				check(r.RunStart.PlanSources[name], fmt.Sprintf("record %d, file %s of the plan of run %s", i, name, r.Run))
 			}
 		case r.Launch != nil:
-			check(r.Launch.Samples, fmt.Sprintf("record %d, samples of launch %s", i, r.Launch.ID))
-			check(r.Launch.Series, fmt.Sprintf("record %d, series of launch %s", i, r.Launch.ID))
-			check(r.Launch.Output, fmt.Sprintf("record %d, output of launch %s", i, r.Launch.ID))
-			check(r.Launch.Prompts, fmt.Sprintf("record %d, prompts of launch %s", i, r.Launch.ID))
-			check(r.Launch.Log, fmt.Sprintf("record %d, log of launch %s", i, r.Launch.ID))
-			check(r.Launch.Metadata, fmt.Sprintf("record %d, metadata of launch %s", i, r.Launch.ID))
-			for _, name := range slices.Sorted(maps.Keys(r.Launch.Trees)) {
-				check(r.Launch.Trees[name].Diff, fmt.Sprintf("record %d, changes to source tree %s of launch %s", i, name, r.Launch.ID))
+			l := r.Launch
+			for _, k := range [][2]string{{l.Samples, "samples"}, {l.Series, "series"}, {l.Output, "output"}, {l.Prompts, "prompts"}, {l.Log, "log"}, {l.Metadata, "metadata"}} {
+				check(k[0], fmt.Sprintf("record %d, %s of launch %s", i, k[1], l.ID))
+			}
+			for _, name := range slices.Sorted(maps.Keys(l.Trees)) {
+				check(l.Trees[name].Diff, fmt.Sprintf("record %d, changes to source tree %s of launch %s", i, name, l.ID))
 			}
 		}
 	}
@@ -195,7 +192,7 @@ func printWaiver(a *app, w store.Waived) {
 }
 
 // atSecond writes when something was decided as people look for it on this machine.
-func atSecond(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
+func atSecond(t time.Time) string { return t.Local().Format(time.DateTime) }
 
 // printDecision prints a decision by itself: what those before it said may stand thousands of
 // lines above.

@@ -153,7 +153,7 @@ func describe(ev runtime.Event) string {
 			return fmt.Sprintf("%s: launch %d of %d broke: %s", where, ev.Launch, ev.Launches, tell.Line(ev.Why))
 		}
 	case "level_done":
-		return fmt.Sprintf("%s: %s %s%s", where, ev.Level, ev.Verdict, because(ev.Reasons, 1))
+		return fmt.Sprintf("%s: %s %s%s", where, ev.Level, ev.Verdict, tell.Because(tell.Few(ev.Reasons, 1)))
 	case "node_done":
 		if ev.Action == runtime.Reuse {
 			return fmt.Sprintf("%s: %s%s (kept from before)", ev.Node, ev.Verdict, behind(", ", tell.Line(ev.Why)))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -131,8 +132,7 @@ type replayResult struct {
 }
 
 func replayRecorded(a *app, st *store.Store, flags replayFlags) error {
-	r := newReplay(st, flags)
-	node := ""
+	r, node := newReplay(st, flags), ""
 	if flags.node != "" {
 		var err error
 		if node, err = findNode(st, flags.node); err != nil {
@@ -161,11 +161,11 @@ func replayRecorded(a *app, st *store.Store, flags replayFlags) error {
 	}
 	switch {
 	case n[replay.Differs] > 0:
-		return a.fail(verdict.ExitFail, fmt.Errorf("%d %s come out as recorded", n[replay.Differs], plural(n[replay.Differs], "decision does not", "decisions do not")))
+		return a.fail(verdict.ExitFail, fmt.Errorf("%s did not come out as recorded", count(n[replay.Differs], "decision")))
 	case n[replay.Broken] > 0:
 		return a.fail(verdict.ExitBroken, fmt.Errorf("%s cannot be decided again, because raw data are missing or damaged", count(n[replay.Broken], "decision")))
 	case out.partly > 0:
-		return a.fail(verdict.ExitInconclusive, fmt.Errorf("of %d %s only the tests could be computed again: the plan cannot be compiled as it was recorded. If it needs variables, give them again with --var or --var-file", out.partly, plural(out.partly, "decision that stands", "decisions that stand")))
+		return a.fail(verdict.ExitInconclusive, fmt.Errorf("of %s in force only the tests could be computed again: the plan cannot be compiled as it was recorded. If it needs variables, give them again with --var or --var-file", count(out.partly, "decision")))
 	case n[replay.Agrees] == 0:
 		return a.fail(verdict.ExitInconclusive, errors.New("there is nothing to decide again: no feature and no gate was decided by rules here"))
 	}
@@ -194,7 +194,7 @@ func replayWith(a *app, st *store.Store, flags replayFlags) error {
 	var open, unmeasured []string
 	for i, w := range outcomes {
 		outcomes[i].RecordedLocked = locked[w.Node]
-		rows = append(rows, []string{w.Node, orLocked(dashed(string(w.Recorded)), locked[w.Node]), orLocked(string(w.WouldBe), w.Locked), strings.Join(tell.Lines(w.Reasons), "\n")})
+		rows = append(rows, []string{w.Node, orLocked(cmp.Or(w.Recorded, "–"), locked[w.Node]), orLocked(w.WouldBe, w.Locked), strings.Join(tell.Lines(w.Reasons), "\n")})
 		if !w.Locked.IsZero() {
 			continue // the phase that locks it is among them
 		}
@@ -236,7 +236,7 @@ func changedSaid(ofGates, total verdict.Verdict, open, unmeasured []string) stri
 	}
 	said := "Every gate of the changed plan would have passed"
 	if len(unmeasured) > 0 {
-		said += fmt.Sprintf(", but %s %s never measured, so an apply would measure first: %s", verdict.And(unmeasured), plural(len(unmeasured), "was", "were"), total)
+		said += fmt.Sprintf(", but no run measured %s, so an apply would measure first: %s", verdict.And(unmeasured), total)
 	}
 	said += "."
 	if len(open) > 0 {
@@ -256,7 +256,7 @@ func printReplay(a *app, out replayResult) {
 	rows, differences := [][]string{}, [][]string{}
 	for _, d := range out.Decisions {
 		if d.Outcome != replay.Agrees || len(out.Decisions) <= mostListed {
-			rows = append(rows, []string{d.Node, fmt.Sprint(d.Attempt), string(d.Recorded), dashed(string(d.Again)), string(d.Outcome), string(d.Rules)})
+			rows = append(rows, []string{d.Node, fmt.Sprint(d.Attempt), string(d.Recorded), string(cmp.Or(d.Again, "–")), string(d.Outcome), string(d.Rules)})
 		}
 		for i, diff := range d.Differences {
 			if i == mostDifferences {
@@ -287,17 +287,14 @@ func printReplay(a *app, out replayResult) {
 // printNotes says once what holds for several decisions.
 func printNotes(a *app, out replayResult) {
 	var said []string
-	say := func(text string) {
-		if !slices.Contains(said, text) {
-			said = append(said, text)
-		}
-	}
 	for _, d := range out.Decisions {
 		if !d.Why.IsZero() && d.Outcome != replay.Agrees && d.Outcome != replay.Differs && d.Outcome != replay.TestsAgree {
-			say(fmt.Sprintf("%s, attempt %d, %s: %s.", d.Node, d.Attempt, d.Outcome, tell.Line(d.Why)))
+			said = append(said, fmt.Sprintf("%s, attempt %d, %s: %s.", d.Node, d.Attempt, d.Outcome, tell.Line(d.Why)))
 		}
 		for _, n := range d.Notes {
-			say(tell.Line(n))
+			if text := tell.Line(n); !slices.Contains(said, text) {
+				said = append(said, text)
+			}
 		}
 	}
 	for i, text := range said {
@@ -309,17 +306,10 @@ func printNotes(a *app, out replayResult) {
 	}
 }
 
-func dashed(text string) string {
-	if text == "" {
-		return "–"
-	}
-	return text
-}
-
 // orLocked is what stands in a table for the verdict of a node that may be locked.
-func orLocked(came string, cause verdict.Reason) string {
+func orLocked(came verdict.Verdict, cause verdict.Reason) string {
 	if !cause.IsZero() {
 		return "locked"
 	}
-	return came
+	return string(came)
 }

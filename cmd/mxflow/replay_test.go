@@ -433,7 +433,7 @@ func TestAuditReplay(t *testing.T) {
 			name: "one node by its short name", args: []string{"--node", "experts"}, want: []string{"Everything agrees: 1 decision with "},
 		},
 		{
-			name: "verdict of a rule", exit: 2, want: []string{"differs", "decode is faster", "verdict", "fail", "1 decision does not come out as recorded"},
+			name: "verdict of a rule", exit: 2, want: []string{"differs", "decode is faster", "verdict", "fail", "1 decision did not come out as recorded"},
 			tamper: gate(func(d *ledger.Decision) { d.Rules[0].Verdict, d.Verdict = verdict.Fail, verdict.Fail }),
 		},
 		{
@@ -643,7 +643,7 @@ func TestChangedPlanThatAsksForMore(t *testing.T) {
 		{"a criterion on what was recorded", "", change("feature \"routed\" {", "feature \"routed\" {\n    criterion \"memory\" {\n      rule = \"engine.memory_gb <= 4\"\n    }"), 0, []string{"memory: pass"}, ""},
 		{"a criterion on what was not recorded", "", change("feature \"routed\" {", "feature \"routed\" {\n    criterion \"start\" {\n      rule = \"engine.startup_s <= 60\"\n    }", "expr = \"chat.tg.gain >= 0.10", "expr = \"feature[\\\"routed\\\"].accepted"), 3, []string{"feature.routed pass inconclusive", "has no engine.startup_s"}, ""},
 		{"a feature more, with its knob", "", change(append(two, knob, kv, phase, phase+"\n"+feature)...), 3, []string{"feature.other – inconclusive it was never measured", "feature.routed pass inconclusive", "never measured (knob kv = off)"}, ""},
-		{"a feature more, whose knob changes nothing else", change(kernels, ""), change(append(two, knob, strings.Replace(kv, "must_not_see { log = [\"*kv*\"] }", "", 1), gate, feature+gate, kernels, "")...), 3, []string{"feature.other – inconclusive it was never measured", "feature.routed pass pass", "phase.experts pass pass", "Every gate of the changed plan would have passed, but feature.other was never measured, so an apply would measure first: inconclusive."}, "Not every gate"},
+		{"a feature more, whose knob changes nothing else", change(kernels, ""), change(append(two, knob, strings.Replace(kv, "must_not_see { log = [\"*kv*\"] }", "", 1), gate, feature+gate, kernels, "")...), 3, []string{"feature.other – inconclusive it was never measured", "feature.routed pass pass", "phase.experts pass pass", "Every gate of the changed plan would have passed, but no run measured feature.other, so an apply would measure first: inconclusive."}, "Not every gate"},
 		{"a feature less", change(append(two, knob, kv, gate, feature+gate)...), same, 0, []string{"feature.routed pass pass", "phase.experts pass pass"}, "feature.other"},
 		{"a phase by another name", "", change(phase, "phase \"moe\" {"), 0, []string{"phase.moe – pass"}, ""},
 		{"a step more", "", change(phase, phase+"\n  step \"exec\" \"build\" {\n    command = [\"true\"]\n  }\n"), 3, []string{"phase.experts pass inconclusive step exec build was never run"}, ""},

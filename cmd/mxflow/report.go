@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +31,7 @@ func newReportCommand(a *app) *cobra.Command {
 				return fmt.Errorf("--out is for the Markdown page; send --json where you want it with > %s", out)
 			}
 			if a.json {
-				a.printJSON(withStanding(st, map[string]any{"runs": st.Runs(), "decisions": report.Standing(st), "locked": report.Locked(st), "overruled": report.OverruledNow(st, time.Now()), "waivers": st.Waivers()}))
+				a.printJSON(standingJSON(st))
 				return nil
 			}
 			if out == "" {

@@ -17,7 +17,6 @@ import (
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/tell"
-	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/internal/shell"
 	"github.com/mxflow/mxflow/plans/redact"
@@ -47,7 +46,9 @@ and needs no lock.`,
 			defer st.Close()
 			runs := st.Runs()
 			if a.json {
-				a.printJSON(withStanding(st, map[string]any{"runs": runs, "newest_run": work, "plan": comparePlan(a, st, args), "decisions": report.Standing(st), "locked": report.Locked(st), "overruled": report.OverruledNow(st, time.Now()), "waivers": st.Waivers()}))
+				out := standingJSON(st)
+				out["newest_run"], out["plan"] = work, comparePlan(a, st, args)
+				a.printJSON(out)
 				return nil
 			}
 			if len(runs) == 0 {
@@ -249,12 +250,13 @@ func (p planNow) says(run string) string {
 // atMinute writes a time as people look for it on this machine.
 func atMinute(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
-// withStanding is what status and report add to the decisions in JSON.
-func withStanding(st *store.Store, out map[string]any) map[string]any {
-	out["stack"], out["targets"], out["hypotheses"] = report.AcceptedStack(st), report.Contests(st), report.Claims(st)
-	out["interactions"] = report.Interactions(st)
-	out["undecided"], out["not_in_plan"] = report.Undecided(st), report.Gone(st)
-	return out
+// standingJSON is what status and report say in JSON.
+func standingJSON(st *store.Store) map[string]any {
+	return map[string]any{
+		"runs": st.Runs(), "decisions": report.Standing(st), "locked": report.Locked(st), "overruled": report.OverruledNow(st, time.Now()), "waivers": st.Waivers(),
+		"stack": report.AcceptedStack(st), "targets": report.Contests(st), "hypotheses": report.Claims(st), "interactions": report.Interactions(st),
+		"undecided": report.Undecided(st), "not_in_plan": report.Gone(st),
+	}
 }
 
 // printStack shows what was accepted, whom it beats, and what became of claims.
@@ -269,32 +271,30 @@ func printStack(a *app, st *store.Store) {
 			fmt.Fprintf(a.stdout, "\nknobs: %s\nmxflow env accepted prints what reproduces it.\n", report.KnobWords(s.Knobs))
 		}
 	}
-	if all := report.Contests(st); len(all) > 0 {
+	contests, claims := report.Contests(st), report.Claims(st)
+	if len(contests) > 0 {
 		fmt.Fprintln(a.stdout)
-		reportTable(a, report.ContestTable(all))
-		for _, n := range report.ContestNotes(all) {
-			fmt.Fprintln(a.stdout, table.Wrap(n, a.column()))
-		}
+		reportTable(a, report.ContestTable(contests), report.ContestNotes(contests)...)
 	}
-	if claims := report.Claims(st); len(claims) > 0 {
+	if len(claims) > 0 {
 		fmt.Fprintln(a.stdout)
-		reportTable(a, report.ClaimTable(claims))
-		for _, n := range report.ClaimNotes(claims) {
-			fmt.Fprintln(a.stdout, table.Wrap(n, a.column()))
-		}
+		reportTable(a, report.ClaimTable(claims), report.ClaimNotes(claims)...)
 	}
 	for _, i := range report.Interactions(st) {
 		fmt.Fprintf(a.stdout, "\n%s\n", table.Wrap(i.Says(), a.column()))
 	}
 }
 
-// reportTable prints a table of the report with heads as terminals have them.
-func reportTable(a *app, t report.Table) {
+// reportTable prints a table of the report with heads as terminals have them, and notes.
+func reportTable(a *app, t report.Table, notes ...string) {
 	heads := make([]string, len(t.Head))
 	for i, h := range t.Head {
 		heads[i] = strings.ToLower(h[:1]) + h[1:]
 	}
 	a.printTable(heads, t.Rows)
+	for _, n := range notes {
+		fmt.Fprintln(a.stdout, table.Wrap(n, a.column()))
+	}
 }
 
 // openStanding opens a state directory and says how its newest run stands. That
@@ -341,129 +341,7 @@ func workWho(w report.Work) string {
 	if w.Holder == nil {
 		return ""
 	}
-	return fmt.Sprintf(" (process %d on %s, since %s)", w.Holder.PID, w.Holder.Host, w.Holder.Started.Local().Format("2006-01-02 15:04:05"))
-}
-
-// why are a decision's reasons, comparisons first.
-func why(d *ledger.Decision) []verdict.Reason {
-	rules, unmeasured := rulesSay(d)
-	reasons := append(headline(d), rules...)
-	if len(d.Rules) == 0 || d.Verdict == verdict.Error || d.Verdict == verdict.Invalid {
-		for _, r := range ownReasons(d) {
-			bare := slices.ContainsFunc(d.Levels, func(l ledger.Level) bool { return l.Bare().Equal(r) })
-			if !slices.ContainsFunc(reasons, r.Equal) && !(unmeasured && bare) {
-				reasons = append(reasons, r)
-			}
-		}
-	}
-	if len(reasons) == 0 {
-		for _, l := range d.Levels {
-			reasons = append(reasons, verdict.New(code.LevelShort).On(l.Name).Is(l.Verdict))
-		}
-	}
-	if d.Exit != nil && *d.Exit >= 0 && !saysExit(reasons) { // a signal's name is in the reasons
-		reasons = append(reasons, verdict.New(code.ExitStatus, verdict.Int("exit", *d.Exit)))
-	}
-	if len(d.LogTail) > 0 {
-		reasons = append(reasons, verdict.New(code.LastLogLine, verdict.Text("line", d.LogTail[len(d.LogTail)-1])))
-	}
-	return reasons
-}
-
-// saysExit reports whether reasons say with which status something ended.
-func saysExit(reasons []verdict.Reason) bool {
-	return slices.ContainsFunc(reasons, func(r verdict.Reason) bool {
-		_, says := r.Args["exit"]
-		return says || saysExit(r.Causes)
-	})
-}
-
-// ownReasons are the reasons of a decision that its rules do not say themselves.
-func ownReasons(d *ledger.Decision) []verdict.Reason {
-	return slices.DeleteFunc(slices.Clone(d.Reasons), func(r verdict.Reason) bool { return r.Code == code.Rule })
-}
-
-// brokenBy is what of a decision is in error: what passed below it, or failed, is
-// nothing to mend.
-func brokenBy(d *ledger.Decision) []verdict.Reason {
-	var broken []verdict.Reason
-	add := func(v verdict.Verdict, role, name string, reasons []verdict.Reason) {
-		if v == verdict.Error {
-			broken = append(broken, verdict.New(code.InError, verdict.Text("role", role)).On(name).From(tell.Few(reasons, 1)...))
-		}
-	}
-	for _, l := range d.Levels {
-		add(l.Verdict, "level", l.Name, l.Reasons)
-	}
-	for _, r := range d.Rules {
-		add(r.Verdict, r.Role, r.Name, r.Reasons)
-	}
-	for _, r := range d.Reasons {
-		switch r.Code {
-		case code.Feature:
-			add(r.Verdict, "feature", r.Subject, nil)
-		case code.Step:
-			add(r.Verdict, "step", r.Subject, nil)
-		}
-	}
-	if len(broken) == 0 {
-		return why(d)
-	}
-	return broken
-}
-
-// headline is what a feature's decision says before its levels and criteria: what
-// was chosen, and where it was confirmed.
-func headline(d *ledger.Decision) []verdict.Reason {
-	if k := runtime.Kind(d.Kind); k != runtime.KindFeature && k != runtime.KindCriteria {
-		return nil
-	}
-	at := slices.IndexFunc(d.Reasons, func(r verdict.Reason) bool { return r.Code == code.Level || r.Code == code.Rule })
-	if at < 0 {
-		return nil
-	}
-	return slices.Clone(d.Reasons[:at])
-}
-
-// rulesSay are the reasons of the rules. What could not be measured is said once,
-// for all rules that read it, and unmeasured is true then.
-func rulesSay(d *ledger.Decision) (reasons []verdict.Reason, unmeasured bool) {
-	var names [][]string // of the rules that each reason is of
-	for _, r := range d.Rules {
-		for _, reason := range r.Reasons {
-			level, found := levelBelow(reason)
-			at := -1
-			if found {
-				unmeasured = true
-				at = slices.IndexFunc(reasons, func(said verdict.Reason) bool { return said.Causes[0].Equal(level) })
-				reason = level
-			}
-			if at < 0 {
-				reasons, names = append(reasons, verdict.New(code.ByRule).From(reason)), append(names, []string{r.Name})
-			} else if !slices.Contains(names[at], r.Name) {
-				names[at] = append(names[at], r.Name)
-			}
-		}
-	}
-	for i := range reasons {
-		reasons[i] = reasons[i].On(strings.Join(names[i], ", "))
-	}
-	return reasons, unmeasured
-}
-
-// levelBelow is the level that did not pass from which alone a reason follows.
-func levelBelow(r verdict.Reason) (level verdict.Reason, found bool) {
-	for len(r.Causes) == 1 {
-		if r = r.Causes[0]; r.Code == code.Level {
-			return r, true
-		}
-	}
-	return r, false
-}
-
-// because are the first of some reasons as they stand behind what they explain.
-func because(reasons []verdict.Reason, most int) string {
-	return tell.Because(tell.Few(reasons, most))
+	return fmt.Sprintf(" (process %d on %s, since %s)", w.Holder.PID, w.Holder.Host, atSecond(w.Holder.Started))
 }
 
 // lastWords prints the end of the log of everything that broke in this run,

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	goruntime "runtime"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/replay"
+)
+
+// recomputation is what `show --recompute` found.
+type recomputation struct {
+	Run string `json:"run,omitempty"`
+	// On is the architecture that it was recomputed on.
+	On       string              `json:"recomputed_on"`
+	Launches []replay.Recomputed `json:"launches"`
+	// Doubtful are decisions that rest on launches which do not agree.
+	Doubtful []string `json:"doubtful_decisions,omitempty"`
+	Agrees   bool     `json:"agrees"`
+	// decided counts the decisions that rest on the launches.
+	decided int
+	found   map[replay.RawOutcome]int
+}
+
+// showRecomputed evaluates the launches of a run, those that its decisions rest
+// on included, or one launch by its ID, and compares with what was stored.
+func showRecomputed(a *app, st *store.Store, id string) error {
+	out := recomputation{On: goruntime.GOARCH, found: map[replay.RawOutcome]int{}}
+	ids, decisions := []string{id}, []store.Decided(nil)
+	if _, ok := st.LaunchByID(id); !ok {
+		v, err := st.Run(id)
+		if err != nil {
+			return fmt.Errorf("%w; and no launch is called %q", err, id)
+		}
+		out.Run, out.decided, decisions, ids = v.ID, len(v.Decisions), v.Decisions, nil
+		for _, l := range v.Launches {
+			ids = append(ids, l.ID)
+		}
+		for _, d := range decisions {
+			ids = append(ids, d.Launches...)
+		}
+	}
+	bad, seen := map[string]bool{}, map[string]bool{}
+	for _, id := range ids {
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		r := replay.Recomputed{Launch: id, Outcome: replay.RawMissing, Why: verdict.New(code.NoSuchLaunch)}
+		if l, ok := st.LaunchByID(id); ok {
+			r = replay.Recompute(st, l)
+		}
+		out.Launches = append(out.Launches, r)
+		out.found[r.Outcome]++
+		bad[id] = r.Outcome == replay.RawDiffers || r.Outcome == replay.RawMissing
+	}
+	for _, d := range decisions {
+		if slices.ContainsFunc(d.Launches, func(id string) bool { return bad[id] }) {
+			out.Doubtful = append(out.Doubtful, d.Node)
+		}
+	}
+	differ, missing := out.found[replay.RawDiffers], out.found[replay.RawMissing]
+	out.Agrees = differ == 0 && missing == 0 && out.agree() > 0
+	if a.json {
+		a.printJSON(out)
+	} else {
+		printRecomputed(a, out)
+	}
+	switch {
+	case differ == 1:
+		return a.fail(verdict.ExitFail, fmt.Errorf("1 launch is not what its raw data say"))
+	case differ > 1:
+		return a.fail(verdict.ExitFail, fmt.Errorf("%d launches are not what their raw data say", differ))
+	case missing > 0:
+		return a.fail(verdict.ExitInconclusive, fmt.Errorf("%s without raw data cannot be recomputed", count(missing, "launch")))
+	case !out.Agrees:
+		return a.fail(verdict.ExitInconclusive, fmt.Errorf("there is nothing to recompute: no launch has metrics that come from samples"))
+	}
+	return nil
+}
+
+// agree counts the launches that agree.
+func (r recomputation) agree() int { return r.found[replay.RawAgrees] + r.found[replay.RawWithin] }
+
+func printRecomputed(a *app, out recomputation) {
+	var rows, differences [][]string
+	why := map[string][]string{} // launches by what stands in the way of their raw data
+	numbers, metrics, elsewhere := 0, 0, map[string]bool{}
+	for _, r := range out.Launches {
+		rows = append(rows, []string{r.Launch, r.Variant, string(r.Outcome), fmt.Sprint(r.Metrics), fmt.Sprint(r.Numbers), fmt.Sprint(len(r.New))})
+		for _, d := range r.Differ {
+			differences = append(differences, []string{r.Launch, d.Address, d.What, d.Stored, d.Again})
+		}
+		if text := tell.Line(r.Why); text != "" {
+			why[text] = append(why[text], r.Launch)
+		}
+		for _, address := range r.Elsewhere {
+			elsewhere[address] = true
+		}
+		numbers, metrics = numbers+r.Numbers, metrics+r.Metrics
+	}
+	if out.Run != "" {
+		fmt.Fprintf(a.stdout, "run %s, recomputed from raw data\n\n", out.Run)
+	}
+	a.printTable([]string{"launch", "variant", "outcome", "metrics", "numbers", "new"}, rows)
+	if len(differences) > 0 {
+		fmt.Fprintln(a.stdout)
+		a.printTable([]string{"launch", "metric", "what", "stored", "again"}, differences)
+	}
+	fmt.Fprintln(a.stdout)
+	for _, text := range slices.Sorted(maps.Keys(why)) {
+		fmt.Fprintf(a.stdout, "%s: %s.\n", strings.Join(why[text], ", "), text)
+	}
+	if len(elsewhere) > 0 {
+		fmt.Fprintf(a.stdout, "Not from samples, and not compared: %s.\n", strings.Join(slices.Sorted(maps.Keys(elsewhere)), ", "))
+	}
+	how := "bit for bit"
+	if out.found[replay.RawWithin] > 0 {
+		how = "as said"
+		fmt.Fprintf(a.stdout, "Where it says so, launches were recorded on another architecture than this one (%s), so statistics had to agree within %g only.\n", out.On, replay.ElsewhereTolerance)
+	}
+	if len(out.Doubtful) > 0 {
+		fmt.Fprintf(a.stdout, "Decisions that rest on launches which do not agree: %s.\n", strings.Join(out.Doubtful, ", "))
+	}
+	if !out.Agrees {
+		return
+	}
+	fmt.Fprintf(a.stdout, "Everything agrees %s: %s of %s in %s.\n", how, count(numbers, "number"), count(metrics, "metric"), count(out.agree(), "launch"))
+	if out.decided > 0 {
+		fmt.Fprintf(a.stdout, "So what the rules of this run read agrees too: %s.\n", count(out.decided, "decision"))
+	}
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// why are a decision's reasons, comparisons first.
+func why(d *ledger.Decision) []verdict.Reason {
+	rules, unmeasured := rulesSay(d)
+	reasons := append(headline(d), rules...)
+	if len(d.Rules) == 0 || d.Verdict == verdict.Error || d.Verdict == verdict.Invalid {
+		for _, r := range d.Reasons {
+			bare := slices.ContainsFunc(d.Levels, func(l ledger.Level) bool { return l.Bare().Equal(r) })
+			// What its rules say stands in rules already.
+			if r.Code != code.Rule && !slices.ContainsFunc(reasons, r.Equal) && !(unmeasured && bare) {
+				reasons = append(reasons, r)
+			}
+		}
+	}
+	if len(reasons) == 0 {
+		for _, l := range d.Levels {
+			reasons = append(reasons, verdict.New(code.LevelShort).On(l.Name).Is(l.Verdict))
+		}
+	}
+	if d.Exit != nil && *d.Exit >= 0 && !saysExit(reasons) { // a signal's name is in the reasons
+		reasons = append(reasons, verdict.New(code.ExitStatus, verdict.Int("exit", *d.Exit)))
+	}
+	if len(d.LogTail) > 0 {
+		reasons = append(reasons, verdict.New(code.LastLogLine, verdict.Text("line", d.LogTail[len(d.LogTail)-1])))
+	}
+	return reasons
+}
+
+// saysExit reports whether reasons say with which status something ended.
+func saysExit(reasons []verdict.Reason) bool {
+	return slices.ContainsFunc(reasons, func(r verdict.Reason) bool {
+		_, says := r.Args["exit"]
+		return says || saysExit(r.Causes)
+	})
+}
+
+// brokenBy is what of a decision is in error: what passed below it, or failed, is
+// nothing to mend.
+func brokenBy(d *ledger.Decision) []verdict.Reason {
+	var broken []verdict.Reason
+	add := func(v verdict.Verdict, role, name string, reasons []verdict.Reason) {
+		if v == verdict.Error {
+			broken = append(broken, verdict.New(code.InError, verdict.Text("role", role)).On(name).From(tell.Few(reasons, 1)...))
+		}
+	}
+	for _, l := range d.Levels {
+		add(l.Verdict, "level", l.Name, l.Reasons)
+	}
+	for _, r := range d.Rules {
+		add(r.Verdict, r.Role, r.Name, r.Reasons)
+	}
+	for _, r := range d.Reasons {
+		switch r.Code {
+		case code.Feature:
+			add(r.Verdict, "feature", r.Subject, nil)
+		case code.Step:
+			add(r.Verdict, "step", r.Subject, nil)
+		}
+	}
+	if len(broken) == 0 {
+		return why(d)
+	}
+	return broken
+}
+
+// headline is what a feature's decision says before its levels and criteria: what
+// was chosen, and where it was confirmed.
+func headline(d *ledger.Decision) []verdict.Reason {
+	if k := runtime.Kind(d.Kind); k != runtime.KindFeature && k != runtime.KindCriteria {
+		return nil
+	}
+	at := slices.IndexFunc(d.Reasons, func(r verdict.Reason) bool { return r.Code == code.Level || r.Code == code.Rule })
+	if at < 0 {
+		return nil
+	}
+	return slices.Clone(d.Reasons[:at])
+}
+
+// rulesSay are the reasons of the rules. What could not be measured is said once,
+// for all rules that read it, and unmeasured is true then.
+func rulesSay(d *ledger.Decision) (reasons []verdict.Reason, unmeasured bool) {
+	var names [][]string // of the rules that each reason is of
+	for _, r := range d.Rules {
+		for _, reason := range r.Reasons {
+			level, found := levelBelow(reason)
+			at := -1
+			if found {
+				unmeasured = true
+				at = slices.IndexFunc(reasons, func(said verdict.Reason) bool { return said.Causes[0].Equal(level) })
+				reason = level
+			}
+			if at < 0 {
+				reasons, names = append(reasons, verdict.New(code.ByRule).From(reason)), append(names, []string{r.Name})
+			} else if !slices.Contains(names[at], r.Name) {
+				names[at] = append(names[at], r.Name)
+			}
+		}
+	}
+	for i := range reasons {
+		reasons[i] = reasons[i].On(strings.Join(names[i], ", "))
+	}
+	return reasons, unmeasured
+}
+
+// levelBelow is the level that did not pass from which alone a reason follows.
+func levelBelow(r verdict.Reason) (level verdict.Reason, found bool) {
+	for len(r.Causes) == 1 {
+		if r = r.Causes[0]; r.Code == code.Level {
+			return r, true
+		}
+	}
+	return r, false
+}
