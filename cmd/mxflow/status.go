@@ -139,7 +139,7 @@ func measures(node string) bool {
 	return node == runtime.QualifyID(name) || node == runtime.BenchmarkID(name)
 }
 
-// comparePlan is the plan that a state directory belongs to, as it lies there now.
+// planNow is the plan that a state directory belongs to, as it lies there now.
 type planNow struct {
 	// File is where it was looked for.
 	File string `json:"file"`

@@ -91,15 +91,6 @@ func (r Reason) writeKey(b *strings.Builder) {
 	b.WriteString(")")
 }
 
-// Keys are the keys of several reasons.
-func Keys(reasons []Reason) []string {
-	out := make([]string, len(reasons))
-	for i, r := range reasons {
-		out[i] = r.Key()
-	}
-	return out
-}
-
 // Holds reports whether a reason of a code is among some or what they follow from.
 func Holds(reasons []Reason, c code.Code) bool {
 	return slices.ContainsFunc(reasons, func(r Reason) bool { return r.Code == c || Holds(r.Causes, c) })
