@@ -179,32 +179,22 @@ func (d *Daemon) Host() string { return d.end.host }
 // was given.
 func (d *Daemon) Context() string { return d.end.context }
 
-// publishHost is where the daemon's machine binds a port that mxflow must reach,
-// and the name of that machine: loopback where mxflow is on the same one or comes
-// through a tunnel.
-func (d *Daemon) publishHost() (bind, reach string) {
-	const loopback = "127.0.0.1"
-	if d.end.scheme() != "tcp" {
-		return loopback, loopback
-	}
-	u, err := url.Parse(d.end.host)
-	if err != nil || u.Hostname() == "" {
-		return loopback, loopback
-	}
-	if ip := net.ParseIP(u.Hostname()); u.Hostname() == "localhost" || ip != nil && ip.IsLoopback() {
-		return loopback, loopback
-	}
-	return "0.0.0.0", u.Hostname()
-}
-
-// publishAt is publishHost with the one address by which the daemon itself is
-// reached in place of all: an engine without a key is not to be opened to every
-// network.
+// publishAt is where the daemon's machine binds a port that mxflow must reach:
+// loopback where mxflow is on the same one or comes through a tunnel, else the one
+// address by which the daemon itself is reached. An engine without a key is not to
+// be opened to every network.
 func (d *Daemon) publishAt(ctx context.Context) (string, error) {
-	_, reach := d.publishHost()
-	addrs, err := net.DefaultResolver.LookupIPAddr(ctx, reach)
+	const loopback = "127.0.0.1"
+	u, err := url.Parse(d.end.host)
+	if err != nil || d.end.scheme() != "tcp" || u.Hostname() == "" || u.Hostname() == "localhost" {
+		return loopback, nil
+	}
+	addrs, err := net.DefaultResolver.LookupIPAddr(ctx, u.Hostname())
 	if err != nil {
 		return "", fmt.Errorf("docker daemon %s: its address is unknown: %w", d.Name, err)
+	}
+	if addrs[0].IP.IsLoopback() {
+		return loopback, nil
 	}
 	return addrs[0].IP.String(), nil
 }

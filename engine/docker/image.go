@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -109,28 +110,33 @@ func sum(by map[string]int64) (total int64) {
 	return total
 }
 
+// pullRefusals are what daemons say when an image cannot be pulled, and what to
+// do about it. The first that matches counts.
+var pullRefusals = []struct {
+	says *regexp.Regexp
+	hint string
+}{
+	{regexp.MustCompile(`manifest unknown|not found: manifest`), "its registry has no such tag: correct the name"},
+	{regexp.MustCompile(`denied|unauthorized|authentication required`), "its registry has no such image, or wants a login: correct the name, or run docker login"},
+	{regexp.MustCompile(`no basic auth`), "its registry wants a login: run docker login"},
+	{
+		regexp.MustCompile(`no such host|dial tcp|Client\.Timeout|request canceled|connection refused|i/o timeout`),
+		"its registry cannot be reached from there: bring the image with docker load or docker build, or mend the network",
+	},
+	{regexp.MustCompile(``), "see the daemon's message"},
+}
+
 // explainPull says what a daemon's refusal to pull usually means.
 func explainPull(d *Daemon, ref string, err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("the pull of image %q was cancelled: %w", ref, err)
 	}
-	text := err.Error()
-	var hint string
-	switch {
-	case strings.Contains(text, "manifest unknown"), strings.Contains(text, "not found: manifest"):
-		hint = "its registry has no such tag: correct the name"
-	case strings.Contains(text, "pull access denied"), strings.Contains(text, "unauthorized"),
-		strings.Contains(text, "authentication required"), strings.Contains(text, "denied"):
-		hint = "its registry has no such image, or wants a login: correct the name, or run docker login"
-	case strings.Contains(text, "no basic auth"):
-		hint = "its registry wants a login: run docker login"
-	case strings.Contains(text, "no such host"), strings.Contains(text, "dial tcp"), strings.Contains(text, "Client.Timeout"),
-		strings.Contains(text, "request canceled"), strings.Contains(text, "connection refused"), strings.Contains(text, "i/o timeout"):
-		hint = "its registry cannot be reached from there: bring the image with docker load or docker build, or mend the network"
-	default:
-		hint = "see the daemon's message"
+	for _, r := range pullRefusals {
+		if r.says.MatchString(err.Error()) {
+			return fmt.Errorf("image %q cannot be pulled to the docker daemon %s: %s (%w)", ref, d.Name, r.hint, err)
+		}
 	}
-	return fmt.Errorf("image %q cannot be pulled to the docker daemon %s: %s (%w)", ref, d.Name, hint, err)
+	return err
 }
 
 // alsoThere adds to a failed pull that the daemon has the image, where it has.

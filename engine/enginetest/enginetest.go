@@ -67,19 +67,39 @@ func Run(t *testing.T, launcher engine.Launcher, spec SpecFunc, faults ...Fault)
 	for _, f := range faults {
 		s.faults[f.Is] = f
 	}
+	s.run(t, map[string]func(*testing.T){
+		"serves":                       s.serves,
+		"stops at once when cancelled": s.stopsWhenCancelled,
+		"stops again and concurrently": s.stopsAgain,
+		"two at a time":                s.twoAtATime,
+		"cancelled while waiting":      s.cancelledWhileWaiting,
+		"dies early":                   s.diesEarly,
+		"dies later":                   s.diesLater,
+		"never ready":                  s.neverReady,
+		"ignores SIGTERM":              s.ignoresTerm,
+		"grandchildren":                s.grandchildren,
+	})
+}
+
+// RunForeign tries a launcher of servers that somebody else runs: what Run asks
+// of every launcher, less what would stop or start them. spec describes a server
+// that runs already; never one that never becomes ready.
+func RunForeign(t *testing.T, launcher engine.Launcher, spec, never SpecFunc) {
+	s := &suite{
+		launcher: launcher, healthy: spec, foreign: true,
+		faults: map[Misbehaviour]Fault{NeverReady: {Is: NeverReady, Spec: never}},
+	}
+	s.run(t, map[string]func(*testing.T){
+		"serves and is left running": s.leftRunning,
+		"two at a time":              s.twoAtATime,
+		"cancelled while waiting":    s.cancelledWhileWaiting,
+		"never ready":                s.neverReady,
+	})
+}
+
+func (s *suite) run(t *testing.T, tests map[string]func(*testing.T)) {
 	t.Run("conforms", func(t *testing.T) { // which ends when all of them have
-		for name, test := range map[string]func(*testing.T){
-			"serves":                       s.serves,
-			"stops at once when cancelled": s.stopsWhenCancelled,
-			"stops again and concurrently": s.stopsAgain,
-			"two at a time":                s.twoAtATime,
-			"cancelled while waiting":      s.cancelledWhileWaiting,
-			"dies early":                   s.diesEarly,
-			"dies later":                   s.diesLater,
-			"never ready":                  s.neverReady,
-			"ignores SIGTERM":              s.ignoresTerm,
-			"grandchildren":                s.grandchildren,
-		} {
+		for name, test := range tests {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel() // most of the time they wait
 				test(t)
@@ -92,12 +112,14 @@ type suite struct {
 	launcher engine.Launcher
 	healthy  SpecFunc
 	faults   map[Misbehaviour]Fault
+	foreign  bool // servers go on running when they are stopped
 }
 
 // running is an Instance with the marks it was launched with.
 type running struct {
 	engine.Instance
-	launch engine.Launch
+	launch  engine.Launch
+	foreign bool
 }
 
 // fault is the engine that misbehaves so, with its Spec; or it skips the test.
@@ -113,16 +135,20 @@ func (s *suite) fault(t *testing.T, m Misbehaviour) (Fault, engine.Spec) {
 // launch starts spec, and stops it at the end of the test whatever happens.
 func (s *suite) launch(t *testing.T, spec engine.Spec) *running {
 	t.Helper()
-	l := engine.Launch{
-		ID: "test-" + rand.Text(), Owner: "test-" + rand.Text(),
-		LogPath: filepath.Join(t.TempDir(), "engine.log"),
-	}
+	l := newLaunch(t)
 	inst, err := s.launcher.Launch(t.Context(), spec, l)
 	if err != nil {
 		t.Fatalf("Launch: %v", err)
 	}
 	stopAfter(t, inst)
-	return &running{inst, l}
+	return &running{inst, l, s.foreign}
+}
+
+// newLaunch has marks of its own, and a log in a folder that is not there yet.
+func newLaunch(t *testing.T) engine.Launch {
+	return engine.Launch{
+		ID: "test-" + rand.Text(), Owner: "test-" + rand.Text(), LogPath: filepath.Join(t.TempDir(), "run", "engine.log"),
+	}
 }
 
 // stopAfter stops without grace when the test is over.
@@ -136,13 +162,10 @@ func stopAfter(t *testing.T, inst engine.Instance) {
 	})
 }
 
-// Launch launches spec for one test, with marks of its own and a log in a folder
-// that is not there yet, and stops it at the test's end.
+// Launch launches spec for one test, and stops it at the test's end.
 func Launch(t *testing.T, launcher engine.Launcher, spec engine.Spec) (engine.Instance, error) {
 	t.Helper()
-	inst, err := launcher.Launch(t.Context(), spec, engine.Launch{
-		ID: "test-" + rand.Text(), Owner: "test-" + rand.Text(), LogPath: filepath.Join(t.TempDir(), "run", "engine.log"),
-	})
+	inst, err := launcher.Launch(t.Context(), spec, newLaunch(t))
 	if err == nil {
 		stopAfter(t, inst)
 	}
@@ -159,13 +182,15 @@ func (s *suite) ready(t *testing.T, spec engine.Spec) *running {
 	return r
 }
 
-// stop stops it and checks that it is gone.
+// stop stops it and checks that it is gone, where it is ours.
 func (r *running) stop(t *testing.T) {
 	t.Helper()
 	if err := r.Stop(context.Background()); err != nil {
 		t.Errorf("Stop: %v", err)
 	}
-	r.mustBeGone(t)
+	if !r.foreign {
+		r.mustBeGone(t)
+	}
 }
 
 // mustBeGone checks all that must hold once Stop has returned.
@@ -421,66 +446,27 @@ func get(url string) (string, error) {
 	return string(body), err
 }
 
-// RunForeign tries a launcher of servers that somebody else runs: what Run asks
-// of every launcher, less what would stop or start them. spec describes a server
-// that runs already; never one that never becomes ready.
-func RunForeign(t *testing.T, launcher engine.Launcher, spec, never SpecFunc) {
-	s := &suite{launcher: launcher, healthy: spec, faults: map[Misbehaviour]Fault{NeverReady: {Is: NeverReady, Spec: never}}}
-	t.Run("serves and is left running", func(t *testing.T) {
-		r := s.ready(t, s.healthy(t))
-		if strings.HasSuffix(r.BaseURL(), "/") || strings.HasSuffix(r.BaseURL(), "/v1") {
-			t.Errorf("BaseURL %q must be the root without a slash", r.BaseURL())
-		}
-		if err := r.Ready(t.Context()); err != nil {
-			t.Errorf("Ready, asked again: %v", err)
-		}
-		var all sync.WaitGroup
-		for range 4 {
-			all.Go(func() {
-				if err := r.Stop(context.Background()); err != nil {
-					t.Errorf("Stop: %v", err)
-				}
-			})
-		}
-		all.Wait()
-		if body, err := get(r.BaseURL() + "/v1/models"); err != nil || !strings.Contains(body, "data") {
-			t.Errorf("after Stop, GET /v1/models: %q, %v", body, err)
-		}
-		if r.Exit() != nil {
-			t.Errorf("Exit is %v of a server that runs", r.Exit())
-		}
-		if left := marked(r.launch.ID); len(left) > 0 {
-			t.Errorf("somebody else's processes carry our mark: %s", strings.Join(left, ", "))
-		}
-	})
-	t.Run("two at a time", func(t *testing.T) {
-		a, b := s.ready(t, s.healthy(t)), s.ready(t, s.healthy(t))
-		if err := a.Stop(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if _, err := get(b.BaseURL() + "/v1/models"); err != nil {
-			t.Errorf("stopping one broke the other: %v", err)
-		}
-	})
-	t.Run("cancelled while waiting", func(t *testing.T) {
-		_, spec := s.fault(t, NeverReady)
-		r := s.launch(t, spec)
-		ctx, cancel := context.WithCancel(t.Context())
-		result := make(chan error, 1)
-		go func() { result <- r.Ready(ctx) }()
-		cancel()
-		err := <-result
-		asFailure(t, err, "become ready")
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("Ready: %v; want it to be context.Canceled", err)
-		}
-	})
-	t.Run("never ready", func(t *testing.T) {
-		_, spec := s.fault(t, NeverReady)
-		spec.ReadyTimeout = 300 * time.Millisecond
-		r := s.launch(t, spec)
-		if f := asFailure(t, r.Ready(t.Context()), "become ready"); !strings.Contains(f.Reason, "300ms") {
-			t.Errorf("the reason does not name the limit: %s", f.Reason)
-		}
-	})
+// leftRunning is serves for a server that somebody else runs.
+func (s *suite) leftRunning(t *testing.T) {
+	r := s.ready(t, s.healthy(t))
+	if strings.HasSuffix(r.BaseURL(), "/") || strings.HasSuffix(r.BaseURL(), "/v1") {
+		t.Errorf("BaseURL %q must be the root without a slash", r.BaseURL())
+	}
+	if err := r.Ready(t.Context()); err != nil {
+		t.Errorf("Ready, asked again: %v", err)
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() { r.stop(t) })
+	}
+	all.Wait()
+	if body, err := get(r.BaseURL() + "/v1/models"); err != nil || !strings.Contains(body, "data") {
+		t.Errorf("after Stop, GET /v1/models: %q, %v", body, err)
+	}
+	if r.Exit() != nil {
+		t.Errorf("Exit is %v of a server that runs", r.Exit())
+	}
+	if left := marked(r.launch.ID); len(left) > 0 {
+		t.Errorf("somebody else's processes carry our mark: %s", strings.Join(left, ", "))
+	}
 }

@@ -61,19 +61,25 @@ type Collector struct {
 	known map[string]any
 }
 
-func (c *Collector) kept(key string) any {
+// remembered is what was found under a key before, else what find finds, which is
+// remembered where it may be and was found.
+func remembered[T any](c *Collector, key string, may bool, find func() (T, error)) (T, error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.known[key]
-}
-
-func (c *Collector) keep(key string, v any) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.known == nil {
-		c.known = map[string]any{}
+	known, ok := c.known[key].(T)
+	c.mu.Unlock()
+	if ok && may {
+		return known, nil
 	}
-	c.known[key] = v
+	found, err := find()
+	if err == nil && may {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.known == nil {
+			c.known = map[string]any{}
+		}
+		c.known[key] = found
+	}
+	return found, err
 }
 
 // Collect completes a document. It takes as long as the commands that it runs,
@@ -129,11 +135,7 @@ func (c *Collector) hardware(ctx context.Context, q *Request, d *Document) {
 	if len(list) == 0 {
 		d.Lack("gpus", "there is no nvidia-smi, or it shows none")
 	} else {
-		version, ok := c.kept("driver cuda").(string)
-		if !ok {
-			version = gpu.DriverCUDA(ctx)
-			c.keep("driver cuda", version)
-		}
+		version, _ := remembered(c, "driver cuda", true, func() (string, error) { return gpu.DriverCUDA(ctx), nil })
 		d.software("driver_cuda", version)
 	}
 }
@@ -141,18 +143,15 @@ func (c *Collector) hardware(ctx context.Context, q *Request, d *Document) {
 // nvcc asks the compiler for its version, where there is one: it is what kernels
 // built at start are compiled with.
 func (c *Collector) nvcc(ctx context.Context, q *Request, d *Document) {
-	key := "nvcc " + q.Image
-	version, ok := c.kept(key).(string)
-	if !ok || q.Image == "" {
+	version, _ := remembered(c, "nvcc "+q.Image, q.Image != "", func() (string, error) {
 		for _, program := range []string{"nvcc", "/usr/local/cuda/bin/nvcc"} {
 			out, err := q.Engine.text(ctx, 10*time.Second, program, "--version")
 			if _, after, found := strings.Cut(out, ", V"); err == nil && found {
-				version = strings.Fields(after + " ?")[0]
-				break
+				return strings.Fields(after + " ?")[0], nil
 			}
 		}
-		c.keep(key, version)
-	}
+		return "", nil
+	})
 	d.software("nvcc", version)
 }
 
@@ -196,29 +195,27 @@ func (c *Collector) identity(ctx context.Context, t tree, f file, whole bool) (i
 		limit = f.size
 	}
 	_, here := t.(hostTree)
-	key := fmt.Sprint("file ", here, f.path, f.size, f.mtime, limit)
-	if kept, ok := c.kept(key).(string); ok && here {
-		return kept, complete, nil
-	}
-	if !complete && strings.HasSuffix(f.name, ".safetensors") {
-		var length strings.Builder
-		if err := t.read(ctx, f.path, 8, &length); err != nil {
-			return "", false, err
+	id, err = remembered(c, fmt.Sprint("file ", f.path, f.size, f.mtime, limit), here, func() (string, error) {
+		if !complete && strings.HasSuffix(f.name, ".safetensors") {
+			var length strings.Builder
+			if err := t.read(ctx, f.path, 8, &length); err != nil {
+				return "", err
+			}
+			if length.Len() == 8 {
+				limit = 8 + int64(min(binary.LittleEndian.Uint64([]byte(length.String())), headerLimit))
+			}
 		}
-		if length.Len() == 8 {
-			limit = 8 + int64(min(binary.LittleEndian.Uint64([]byte(length.String())), headerLimit))
+		h := sha256.New()
+		if err := t.read(ctx, f.path, limit, h); err != nil {
+			return "", err
 		}
-	}
-	h := sha256.New()
-	if err := t.read(ctx, f.path, limit, h); err != nil {
-		return "", false, err
-	}
-	id = hex.EncodeToString(h.Sum(nil))
-	if !complete {
-		id += " " + f.mtime
-	}
-	c.keep(key, id)
-	return id, complete, nil
+		id := hex.EncodeToString(h.Sum(nil))
+		if !complete {
+			id += " " + f.mtime
+		}
+		return id, nil
+	})
+	return id, complete, err
 }
 
 const (
@@ -277,9 +274,10 @@ func (c *Collector) python(ctx context.Context, q *Request, d *Document) {
 
 func (c *Collector) packages(ctx context.Context, q *Request) (packageList, error) {
 	key := "packages " + q.Image + " " + strings.Join(q.Python, " ")
-	if kept, ok := c.kept(key).(packageList); ok && q.Image != "" {
-		return kept, nil
-	}
+	return remembered(c, key, q.Image != "", func() (packageList, error) { return q.listPackages(ctx) })
+}
+
+func (q *Request) listPackages(ctx context.Context) (packageList, error) {
 	interpreters := pythons
 	if len(q.Python) > 0 {
 		interpreters = append([][]string{q.Python}, pythons...)
@@ -291,22 +289,15 @@ func (c *Collector) packages(ctx context.Context, q *Request) (packageList, erro
 		if err == nil {
 			err = json.Unmarshal([]byte(last(out)), &found)
 		}
-		if err != nil {
-			why = append(why, fmt.Sprintf("%s: %v", strings.Join(python, " "), err))
-			continue
+		if err == nil {
+			return found, nil
 		}
-		c.keep(key, found)
-		return found, nil
+		why = append(why, fmt.Sprintf("%s: %v", strings.Join(python, " "), err))
 	}
 	for _, argv := range [][]string{{"uv", "pip", "freeze"}, {"pip", "freeze"}, {"conda", "list", "--export"}} {
 		out, err := q.Engine.text(ctx, packagesLimit, argv...)
-		if err != nil {
-			continue
-		}
-		found := packageList{Packages: lines(out)}
-		if len(found.Packages) > 0 {
-			c.keep(key, found)
-			return found, nil
+		if found := lines(out); err == nil && len(found) > 0 {
+			return packageList{Packages: found}, nil
 		}
 	}
 	return packageList{}, fmt.Errorf("no Python could list them: %s", strings.Join(why, "; "))
@@ -316,19 +307,17 @@ func (c *Collector) packages(ctx context.Context, q *Request) (packageList, erro
 // while what is installed stays as it is.
 func (c *Collector) torch(ctx context.Context, q *Request, found packageList) (map[string]string, error) {
 	key := "torch " + q.Image + " " + found.Executable + " " + digest([]byte(strings.Join(found.Packages, "\n")))
-	if kept, ok := c.kept(key).(map[string]string); ok {
-		return kept, nil
-	}
-	out, err := q.Engine.text(ctx, torchLimit, found.Executable, "-c", askTorch)
-	if err != nil {
-		return nil, err
-	}
-	versions := map[string]string{}
-	if err := json.Unmarshal([]byte(last(out)), &versions); err != nil {
-		return nil, fmt.Errorf("its answer is not understood: %w", err)
-	}
-	c.keep(key, versions)
-	return versions, nil
+	return remembered(c, key, true, func() (map[string]string, error) {
+		out, err := q.Engine.text(ctx, torchLimit, found.Executable, "-c", askTorch)
+		if err != nil {
+			return nil, err
+		}
+		versions := map[string]string{}
+		if err := json.Unmarshal([]byte(last(out)), &versions); err != nil {
+			return nil, fmt.Errorf("its answer is not understood: %w", err)
+		}
+		return versions, nil
+	})
 }
 
 // lines are the lines that say something, sorted.
