@@ -8,6 +8,7 @@ package plans
 
 import (
 	"path/filepath"
+	"slices"
 
 	"github.com/mxflow/mxflow/engine/measure/imported"
 )
@@ -46,7 +47,7 @@ type Plan struct {
 // Secrets are the sensitive texts that a load came across, those computed from
 // sensitive values too. The plan keeps them in what it starts (env, args,
 // settings, command); everything else has to take them out (see plans/redact).
-func (p *Plan) Secrets() []string { return append([]string(nil), p.Hidden...) }
+func (p *Plan) Secrets() []string { return slices.Clone(p.Hidden) }
 
 // Engine is the engine "kind.name", nil where the plan has none.
 func (p *Plan) Engine(key string) *Engine {
@@ -92,6 +93,43 @@ func (p *Plan) Feature(name string) *Feature {
 		}
 	}
 	return nil
+}
+
+// Features are those of all phases, in the order of the plan.
+func (p *Plan) Features() (list []*Feature) {
+	for _, ph := range p.Phases {
+		list = append(list, ph.Features...)
+	}
+	return list
+}
+
+// Rules are all criteria and rules of gates, in the order of the plan.
+func (p *Plan) Rules() (list []*Rule) {
+	for _, ph := range p.Phases {
+		for _, f := range ph.Features {
+			list = append(list, f.Criteria...)
+		}
+		if ph.Gate != nil {
+			list = append(list, ph.Gate.Rules...)
+		}
+	}
+	return list
+}
+
+// Names are what the elements of a list are called.
+func Names[T any](list []T, name func(T) string) (names []string) {
+	for _, e := range list {
+		names = append(names, name(e))
+	}
+	return names
+}
+
+// NamesOf are the names of rules.
+func NamesOf(rules []*Rule) []string { return Names(rules, func(r *Rule) string { return r.Name }) }
+
+// ValueNames are the names of a knob's values.
+func (k *Knob) ValueNames() []string {
+	return Names(k.Values, func(v *KnobValue) string { return v.Name })
 }
 
 // Find is the first element that fits. Plans are small, and those who look up

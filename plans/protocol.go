@@ -22,6 +22,14 @@ func (p *Protocol) Level(kind string) *Block {
 	return nil
 }
 
+// LevelKinds are the kinds of its levels, in order; none of a protocol that is not there.
+func (p *Protocol) LevelKinds() []string {
+	if p == nil {
+		return nil
+	}
+	return Names(p.Levels, func(b *Block) string { return b.Kind })
+}
+
 // BenchmarkLevel is the level whose launches are measured; all others run in the
 // launch that qualifies a variant.
 const BenchmarkLevel = "benchmark"
@@ -58,7 +66,7 @@ func (p *Plan) Sendable(benchmark *Block) []string {
 	if len(names) == 0 {
 		return nil
 	}
-	all := append([]string(nil), names...)
+	all := slices.Clone(names)
 	for _, s := range p.Suites {
 		for _, name := range s.Workloads {
 			if !slices.Contains(all, name) {

@@ -203,10 +203,7 @@ func (l *caseLoader) decodeChosen(f *eval.Body, c *Case) string {
 
 // decodeExpected reads verdicts of rules by name.
 func (l *caseLoader) decodeExpected(f *eval.Body, rules []*plans.Rule) map[string]verdict.Verdict {
-	var names []string
-	for _, r := range rules {
-		names = append(names, r.Name)
-	}
+	names := plans.NamesOf(rules)
 	out := map[string]verdict.Verdict{}
 	for _, p := range f.Pairs("expect_rules") {
 		if !slices.Contains(names, p.Key) {
@@ -258,11 +255,8 @@ func (l *caseLoader) decodeNamed(b *hcl.Block, c *Case, visible []*plans.Feature
 	c.Given[name] = l.decodeGiven(l.Fields(b, givenDoc), ft, c.Feature != "")
 }
 
-func namesOf(list []*plans.Feature) (names []string) {
-	for _, f := range list {
-		names = append(names, f.Name)
-	}
-	return names
+func namesOf(list []*plans.Feature) []string {
+	return plans.Names(list, func(f *plans.Feature) string { return f.Name })
 }
 
 func nameOrNone(list []*plans.Feature) string {
@@ -298,12 +292,7 @@ func (l *caseLoader) decodeGiven(f *eval.Body, ft *plans.Feature, decided bool) 
 // decodeLevels reads the verdicts of levels.
 func (l *caseLoader) decodeLevels(f *eval.Body, ft *plans.Feature) map[string]verdict.Verdict {
 	out := map[string]verdict.Verdict{}
-	var order []string
-	if p := l.plan.Protocol(ft.Protocol); p != nil {
-		for _, level := range p.Levels {
-			order = append(order, level.Kind)
-		}
-	}
+	order := l.plan.Protocol(ft.Protocol).LevelKinds()
 	unknown := func(at hcl.Range, name string) bool {
 		if slices.Contains(order, name) {
 			return false

@@ -20,20 +20,16 @@ import (
 )
 
 // findings are what has been found so far.
-type findings struct{ diags hcl.Diagnostics }
+type findings struct{ lang.Report }
 
-// warn reports something of the plan.
+// warn reports something of the plan that is legal and hardly meant.
 func (f *findings) warn(at plans.Range, code, summary, format string, args ...any) {
-	f.diags = append(f.diags, &hcl.Diagnostic{
-		Severity: hcl.DiagWarning, Extra: lang.Coded(code), Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: lang.HCL(at).Ptr(),
-	})
+	f.Warn(lang.HCL(at), code, summary, format, args...)
 }
 
 // refuse reports an error of the plan.
 func (f *findings) refuse(at plans.Range, code, summary, format string, args ...any) {
-	f.diags = append(f.diags, &hcl.Diagnostic{
-		Severity: hcl.DiagError, Extra: lang.Coded(code), Summary: summary, Detail: fmt.Sprintf(format, args...), Subject: lang.HCL(at).Ptr(),
-	})
+	f.Fail(lang.HCL(at), code, summary, format, args...)
 }
 
 // planCheck looks at what stands in a plan beside its rules. Most of what it finds
@@ -69,15 +65,19 @@ func Check(plan *plans.Plan, ns *rules.Namespace, scope *eval.Scope) hcl.Diagnos
 	c.evidence()
 	c.qualified()
 	c.unused()
-	return c.diags
+	return found.Diags
 }
 
-// features are all features in the order of the plan.
-func (c *planCheck) features() (list []*plans.Feature) {
-	for _, ph := range c.plan.Phases {
-		list = append(list, ph.Features...)
+// used are the protocols that the baseline and features go through.
+func (c *planCheck) used() map[string]bool {
+	names := map[string]bool{}
+	if c.plan.Baseline != nil {
+		names[c.plan.Baseline.Protocol] = true
 	}
-	return list
+	for _, f := range c.plan.Features() {
+		names[f.Protocol] = true
+	}
+	return names
 }
 
 // launches warns of a benchmark of fewer launches an arm than rules on what
@@ -108,22 +108,13 @@ func (c *planCheck) launches() {
 // readsNumbers is a rule that tests what varies between the launches of a
 // protocol.
 func (c *planCheck) readsNumbers(protocol string) *plans.Rule {
-	for _, ph := range c.plan.Phases {
-		var rules []*plans.Rule
-		for _, f := range ph.Features {
-			rules = append(rules, f.Criteria...)
-		}
-		if ph.Gate != nil {
-			rules = append(rules, ph.Gate.Rules...)
-		}
-		for _, r := range rules {
-			for _, leaf := range r.Leaves() {
-				if !leaf.Claim.Tested() {
-					continue
-				}
-				if f := c.ns.Features[leaf.Claim.Input.Feature]; f != nil && f.Protocol == protocol {
-					return r
-				}
+	for _, r := range c.plan.Rules() {
+		for _, leaf := range r.Leaves() {
+			if !leaf.Claim.Tested() {
+				continue
+			}
+			if f := c.ns.Features[leaf.Claim.Input.Feature]; f != nil && f.Protocol == protocol {
+				return r
 			}
 		}
 	}
@@ -212,7 +203,7 @@ func (c *planCheck) engineLimits() {
 	}
 	seen := map[string]bool{}
 	protocols := []string{c.plan.Baseline.Protocol}
-	for _, f := range c.features() {
+	for _, f := range c.plan.Features() {
 		protocols = append(protocols, f.Protocol)
 	}
 	for _, protocol := range protocols {
@@ -273,7 +264,7 @@ func (c *planCheck) mostOf(e *plans.Engine, setting string) (most float64, known
 func (c *planCheck) gatesThatLockNothing() {
 	awaited := map[string]bool{}
 	for _, ph := range c.plan.Phases {
-		for _, name := range append(append([]string(nil), ph.After...), ph.AfterDecided...) {
+		for _, name := range slices.Concat(ph.After, ph.AfterDecided) {
 			awaited[name] = true
 		}
 		for _, f := range ph.Features {
@@ -354,16 +345,10 @@ func (c *planCheck) warnRivals(rivals []*plans.Feature) {
 
 // evidence warns of knobs whose evidence nobody looks at.
 func (c *planCheck) evidence() {
-	if len(c.features()) == 0 {
+	if len(c.plan.Features()) == 0 {
 		return
 	}
-	protocols := map[string]bool{}
-	if c.plan.Baseline != nil {
-		protocols[c.plan.Baseline.Protocol] = true
-	}
-	for _, f := range c.features() {
-		protocols[f.Protocol] = true
-	}
+	protocols := c.used()
 	for _, pr := range c.plan.Protocols {
 		if protocols[pr.Name] && pr.Level("kernels") != nil {
 			return
@@ -382,7 +367,7 @@ func (c *planCheck) evidence() {
 // unused warns of what a plan declares and nothing in it refers to. A plan
 // without features is a beginning, or a part that others include.
 func (c *planCheck) unused() {
-	if len(c.features()) == 0 {
+	if len(c.plan.Features()) == 0 {
 		return
 	}
 	c.readByRules()
@@ -416,26 +401,19 @@ func (c *planCheck) readByRules() {
 	if c.plan.Baseline != nil {
 		set(c.plan.Baseline.Set)
 	}
-	for _, ph := range c.plan.Phases {
-		var rules []*plans.Rule
-		for _, f := range ph.Features {
-			set(f.Set)
-			if f.Choose != nil {
-				note("knob", f.Choose.Knob)
-			}
-			rules = append(rules, f.Criteria...)
+	for _, f := range c.plan.Features() {
+		set(f.Set)
+		if f.Choose != nil {
+			note("knob", f.Choose.Knob)
 		}
-		if ph.Gate != nil {
-			rules = append(rules, ph.Gate.Rules...)
-		}
-		for _, r := range rules {
-			for _, in := range r.Inputs() {
-				switch {
-				case in.Block != "":
-					note(in.Block, in.Name)
-				case in.Kind == plans.InputTarget || in.Kind == plans.InputKnob:
-					note(string(in.Kind), in.Name)
-				}
+	}
+	for _, r := range c.plan.Rules() {
+		for _, in := range r.Inputs() {
+			switch {
+			case in.Block != "":
+				note(in.Block, in.Name)
+			case in.Kind == plans.InputTarget || in.Kind == plans.InputKnob:
+				note(string(in.Kind), in.Name)
 			}
 		}
 	}
@@ -467,16 +445,10 @@ func (c *planCheck) included(at plans.Range) bool {
 // nothing was asked of it before. It may be meant so: garbage that is faster is
 // noticed in the benchmark, a kernel path that was not taken is not.
 func (c *planCheck) qualified() {
-	if len(c.features()) == 0 || c.plan.CommandEngine() != nil {
+	if len(c.plan.Features()) == 0 || c.plan.CommandEngine() != nil {
 		return
 	}
-	used := map[string]bool{}
-	if c.plan.Baseline != nil {
-		used[c.plan.Baseline.Protocol] = true
-	}
-	for _, f := range c.features() {
-		used[f.Protocol] = true
-	}
+	used := c.used()
 	for _, p := range c.plan.Protocols {
 		if used[p.Name] && len(p.Levels) == 1 && p.Level(plans.BenchmarkLevel) != nil && !c.included(p.Range) {
 			c.warn(p.Range, "nothing-qualified", "Nothing is qualified", "Protocol %q only measures, so every variant passes as qualified although nothing shows that it answers sensibly or that its knobs took effect. Add levels before the benchmark: level \"smoke\" { … } and level \"kernels\" {}.", p.Name)

@@ -25,7 +25,7 @@ type ruleCheck struct {
 func (c *ruleCheck) leaf(r *plans.Rule, leaf *plans.Leaf, severity hcl.DiagnosticSeverity, code, summary, format string, args ...any) {
 	d := c.about(r, leaf, rules.Wrong(code, summary, format, args...))
 	d.Severity = severity
-	c.diags = append(c.diags, d)
+	c.Diags = append(c.Diags, d)
 }
 
 // about is a mistake with the place of a comparison.

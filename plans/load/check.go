@@ -3,7 +3,7 @@ package load
 import (
 	"fmt"
 	"maps"
-	"sort"
+	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -168,7 +168,7 @@ func rotate(path []phaseEdge, position map[string]int) []phaseEdge {
 			least = i
 		}
 	}
-	return append(append([]phaseEdge(nil), cycle[least:]...), cycle[:least]...)
+	return slices.Concat(cycle[least:], cycle[:least])
 }
 
 // checkChanges refuses a feature that sets a knob to what its parent has
@@ -299,12 +299,7 @@ func (c *planCheck) checkProof() {
 			use(k.Name, value, "baseline")
 		}
 	}
-	var keys [][2]string
-	for key := range users {
-		keys = append(keys, key)
-	}
-	sort.Slice(keys, func(i, j int) bool { return keys[i][0]+"\x00"+keys[i][1] < keys[j][0]+"\x00"+keys[j][1] })
-	for _, key := range keys {
+	for _, key := range slices.SortedFunc(maps.Keys(users), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
 		k := c.knobs.byName[key[0]]
 		if k == nil {
 			continue
@@ -437,24 +432,15 @@ func restarts(e *plans.Engine) bool {
 }
 
 func (c *planCheck) checkEndpoint(e *plans.Engine) {
-	var lost []string
-	if len(e.Settings) > 0 {
-		lost = append(lost, "settings")
-	}
-	if len(e.Args) > 0 {
-		lost = append(lost, "args")
-	}
-	if len(e.Env) > 0 && !restarts(e) {
-		lost = append(lost, "env")
-	}
-	for _, word := range []string{"caches", "source", "tree"} {
-		if len(e.Parts[word]) > 0 {
-			lost = append(lost, word)
-		}
-	}
-	if e.StopGrace != 0 {
-		lost = append(lost, "stop")
-	}
+	lost := holding([]held{
+		{"settings", len(e.Settings) > 0},
+		{"args", len(e.Args) > 0},
+		{"env", len(e.Env) > 0 && !restarts(e)},
+		{"caches", len(e.Parts["caches"]) > 0},
+		{"source", len(e.Parts["source"]) > 0},
+		{"tree", len(e.Parts["tree"]) > 0},
+		{"stop", e.StopGrace != 0},
+	})
 	if len(lost) > 0 {
 		c.Fail(lang.HCL(e.Range), "endpoint", "Endpoint is not started", "Engine %s.%s is run by somebody else, so %s of the plan cannot reach it. Remove that, and configure the server where it is started; env is given to the restart command of the endpoint block, where there is one.",
 			e.Kind, e.Name, verdict.And(lost))
@@ -465,25 +451,30 @@ func (c *planCheck) checkEndpoint(e *plans.Engine) {
 	}
 }
 
+// held is whether something of a plan says anything, by its name.
+type held struct {
+	name string
+	says bool
+}
+
+func holding(all []held) (names []string) {
+	for _, h := range all {
+		if h.says {
+			names = append(names, h.name)
+		}
+	}
+	return names
+}
+
 // checkReach reports a knob's value that an endpoint cannot be told of.
 func (c *planCheck) checkReach(e *plans.Engine, k *plans.Knob, v *plans.KnobValue) {
-	var lost []string
-	if len(v.Settings) > 0 {
-		lost = append(lost, "settings")
-	}
-	if len(v.Args) > 0 {
-		lost = append(lost, "args")
-	}
-	if len(v.Command) > 0 {
-		lost = append(lost, "command")
-	}
-	if v.Image != "" {
-		lost = append(lost, "image")
-	}
-	lost = append(lost, lang.KeysOf(v.Parts)...)
-	if len(v.Env) > 0 && !restarts(e) {
-		lost = append(lost, "env")
-	}
+	lost := append(holding([]held{
+		{"settings", len(v.Settings) > 0},
+		{"args", len(v.Args) > 0},
+		{"command", len(v.Command) > 0},
+		{"image", v.Image != ""},
+		{"env", len(v.Env) > 0 && !restarts(e)},
+	}), lang.KeysOf(v.Parts)...)
 	if len(lost) == 0 {
 		return
 	}

@@ -389,10 +389,7 @@ func decodeCriteria(f *eval.Body) (criteria []*plans.Rule) {
 
 // decodeAccept is the criteria that let the feature in; all, unless said.
 func decodeAccept(f *eval.Body, criteria []*plans.Rule) []string {
-	var all []string
-	for _, c := range criteria {
-		all = append(all, c.Name)
-	}
+	all := plans.NamesOf(criteria)
 	if f.Absent("accept") {
 		return all
 	}
@@ -405,10 +402,7 @@ func decodeNames(f *eval.Body, attr string, criteria []*plans.Rule, fallback []s
 	if !ok {
 		return fallback
 	}
-	var all []string
-	for _, c := range criteria {
-		all = append(all, c.Name)
-	}
+	all := plans.NamesOf(criteria)
 	list := f.Texts(attr)
 	elems, _ := eval.Elements(f.Attrs[attr].Expr, v)
 	if len(elems) == 0 && v.CanIterateElements() {

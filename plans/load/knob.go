@@ -293,11 +293,7 @@ func (d *knobDecoder) changesOf(f *eval.Body) []string {
 func KnobValue(s *eval.Scope, k *plans.Knob, name string, at hcl.Range) *plans.KnobValue {
 	v := k.Value(name)
 	if v == nil {
-		var names []string
-		for _, v := range k.Values {
-			names = append(names, v.Name)
-		}
-		s.Fail(at, "unknown-knob-value", "Unknown knob value", "Knob %q has no value %q.%s", k.Name, name, s.DidYouMean(name, names))
+		s.Fail(at, "unknown-knob-value", "Unknown knob value", "Knob %q has no value %q.%s", k.Name, name, s.DidYouMean(name, k.ValueNames()))
 	}
 	return v
 }

@@ -111,16 +111,7 @@ func elementOf(cells []plans.Cell, word string) bool {
 }
 
 func addresses(cells []plans.Cell) string {
-	const most = 12
-	var list []string
-	for i, c := range cells {
-		if i == most {
-			list = append(list, "…")
-			break
-		}
-		list = append(list, c.Address)
-	}
-	return strings.Join(list, ", ")
+	return listed(plans.Names(cells, func(c plans.Cell) string { return c.Address }), mostListed)
 }
 
 // metric resolves what follows a metric's name: a statistic, a relation, or
@@ -214,13 +205,7 @@ func (ns *Namespace) property(in *plans.Input, rest []string, f *plans.Feature) 
 }
 
 func (ns *Namespace) level(in *plans.Input, rest []string, f *plans.Feature) (*plans.Input, *Error) {
-	p := ns.plan.Protocol(f.Protocol)
-	var names []string
-	if p != nil {
-		for _, l := range p.Levels {
-			names = append(names, l.Kind)
-		}
-	}
+	names := ns.plan.Protocol(f.Protocol).LevelKinds()
 	if len(rest) != 2 {
 		return nil, Wrong("invalid-address", "Incomplete address", "Write levels.<level>, with one of %s.", strings.Join(names, ", "))
 	}
@@ -297,16 +282,9 @@ func (ns *Namespace) target(in *plans.Input, path []string) (*plans.Input, *Erro
 		}
 		return in, nil
 	}
-	var names []string
-	for _, t := range ns.plan.Targets {
-		names = append(names, t.Name)
-	}
-	hint := lang.DidYouMean(path[1], names)
-	switch {
-	case len(names) == 0:
+	hint := lang.Suggest(path[1], plans.Names(ns.plan.Targets, func(t *plans.Target) string { return t.Name }))
+	if hint == "" {
 		hint = " The plan declares none: target \"name\" { … } holds numbers to beat."
-	case hint == "":
-		hint = " There is " + plans.OrList(names) + "."
 	}
 	return nil, Wrong("unknown-reference", "Unknown target", "There is no target %q.%s", path[1], hint)
 }
@@ -403,11 +381,11 @@ func (ns *Namespace) importedNumber(in *plans.Input, i *plans.Imported, path []s
 		}
 	}
 	if metrics == nil {
-		return nil, Wrong("invalid-address", "File has no such number", "%s has no cell %q; there are %s.%s", i.File, path[2], listed(cells), lang.DidYouMean(path[2], cells))
+		return nil, Wrong("invalid-address", "File has no such number", "%s has no cell %q; there are %s.%s", i.File, path[2], listed(cells, mostListed), lang.DidYouMean(path[2], cells))
 	}
 	m, ok := i.Result.Lookup(path[2], path[3])
 	if !ok {
-		return nil, Wrong("invalid-address", "File has no such number", "%s has no %q of %s; there are %s.%s", i.File, path[3], path[2], listed(metrics), lang.DidYouMean(path[3], metrics))
+		return nil, Wrong("invalid-address", "File has no such number", "%s has no %q of %s; there are %s.%s", i.File, path[3], path[2], listed(metrics, mostListed), lang.DidYouMean(path[3], metrics))
 	}
 	stats := m.StatNames()
 	stat := stats[0]
@@ -415,11 +393,11 @@ func (ns *Namespace) importedNumber(in *plans.Input, i *plans.Imported, path []s
 	case len(path) == 5:
 		stat = path[4]
 	case len(stats) > 1:
-		return nil, Wrong("invalid-address", "Incomplete address", "%s has several numbers; write one of %s behind it.", in.Path, listed(stats))
+		return nil, Wrong("invalid-address", "Incomplete address", "%s has several numbers; write one of %s behind it.", in.Path, listed(stats, mostListed))
 	}
 	v, ok := m.Stats[stat]
 	if !ok {
-		return nil, Wrong("invalid-address", "File has no such number", "%s.%s of %s has no %q; there are %s.%s", path[2], path[3], i.File, stat, listed(stats), lang.DidYouMean(stat, stats))
+		return nil, Wrong("invalid-address", "File has no such number", "%s.%s of %s has no %q; there are %s.%s", path[2], path[3], i.File, stat, listed(stats, mostListed), lang.DidYouMean(stat, stats))
 	}
 	in.Kind, in.Block, in.Name, in.Number, in.Unit, in.Better = plans.InputTarget, "imported", i.Name, v, m.Unit, string(m.Better)
 	if stat == "cv" {
@@ -428,9 +406,11 @@ func (ns *Namespace) importedNumber(in *plans.Input, i *plans.Imported, path []s
 	return in, nil
 }
 
+// mostListed is how many names a message lists.
+const mostListed = 12
+
 // listed names a few of many.
-func listed(names []string) string {
-	const most = 12
+func listed(names []string, most int) string {
 	if len(names) > most {
 		return strings.Join(names[:most], ", ") + ", …"
 	}

@@ -381,7 +381,7 @@ func TestRulesSayWhatWasMeant(t *testing.T) {
 		{"chat.tg.gain >=", "missing behind the last sign"},
 		{"(chat.tg.gain >= 0.1", "closing bracket"},
 		{"chat.tg >= target.llama.chat.tg", "llamacpp"},
-		{"chat.tg >= target.other.chat.tg", "There is llamacpp."},
+		{"chat.tg >= target.other.chat.tg", "There is: \"llamacpp\"."},
 	} {
 		_, errs := r.compile(c.rule, "criterion")
 		if len(errs) != 1 || !strings.Contains(errs[0].Detail, c.says) {

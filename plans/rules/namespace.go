@@ -94,19 +94,11 @@ func spell(elements []string) string {
 }
 
 func several(ph *plans.Phase) string {
-	const most = 5
-	names := make([]string, 0, most+1)
-	for _, f := range ph.Features {
-		if len(names) == most {
-			names = append(names, "…")
-			break
-		}
-		names = append(names, f.Name)
-	}
-	if len(names) == 0 {
+	if len(ph.Features) == 0 {
 		return "no feature"
 	}
-	return fmt.Sprintf("%d features (%s)", len(ph.Features), strings.Join(names, ", "))
+	names := plans.Names(ph.Features, func(f *plans.Feature) string { return f.Name })
+	return fmt.Sprintf("%d features (%s)", len(ph.Features), listed(names, 5))
 }
 
 func Wrong(code, summary, format string, args ...any) *Error {
@@ -123,7 +115,7 @@ func (ns *Namespace) feature(in *plans.Input, path []string, sc *Scope) (*plans.
 	}
 	f := ns.Features[path[1]]
 	if f == nil {
-		return nil, Wrong("unknown-reference", "Unknown feature", "There is no feature %q.%s", path[1], lang.DidYouMean(path[1], featureNames(ns.plan)))
+		return nil, Wrong("unknown-reference", "Unknown feature", "There is no feature %q.%s", path[1], lang.DidYouMean(path[1], plans.Names(ns.plan.Features(), func(f *plans.Feature) string { return f.Name })))
 	}
 	if !ns.decidedBefore(sc, f) {
 		return nil, Wrong("whose-value", "Feature not decided before this gate", "Feature %q stands in phase %q, which this phase does not come after. Add after = [phase.%s], or read it in a later gate.", f.Name, f.Phase, f.Phase)
@@ -170,20 +162,8 @@ func (ns *Namespace) OfFeature(in *plans.Input, rest []string, f *plans.Feature)
 	}
 }
 
-func featureNames(p *plans.Plan) (names []string) {
-	for _, ph := range p.Phases {
-		for _, f := range ph.Features {
-			names = append(names, f.Name)
-		}
-	}
-	return names
-}
-
-func WorkloadNames(p *plans.Plan) (names []string) {
-	for _, w := range p.Workloads {
-		names = append(names, w.Name)
-	}
-	return names
+func WorkloadNames(p *plans.Plan) []string {
+	return plans.Names(p.Workloads, func(w *plans.Workload) string { return w.Name })
 }
 
 // Scope is where a rule stands.

@@ -491,10 +491,7 @@ func (r *reader) knownWords(n *ast.BinaryNode, in *plans.Input) {
 	case plans.InputObserved:
 		return // what engines may say is not known
 	case plans.InputKnob:
-		words = nil
-		for _, v := range r.ns.Knobs[in.Name].Values {
-			words = append(words, v.Name)
-		}
+		words = r.ns.Knobs[in.Name].ValueNames()
 	}
 	constants := []ast.Node{n.Left, n.Right}
 	if list, ok := n.Right.(*ast.ArrayNode); ok {
