@@ -1,9 +1,7 @@
-# Which of three ways to decode? Each is tried as an alternative of one feature, all
-# three in one session against the same launches of the baseline, and at most one
-# enters the stack: of those that pass, the one with the largest gain in what prefer
-# names. Three tries are three chances to be lucky, so each is decided at a third of
-# the level at which a single candidate would pass. The cache alone helps, and so do
-# routed experts; both together help most, and win.
+# Which of three ways to decode? Three alternatives of one feature are measured in
+# one session against the same launches of the baseline, and at most one enters the
+# stack: of those that pass, the one with the largest gain in the metric that prefer
+# names. The cache alone helps, and so do routed experts; both together win.
 #
 #   mxflow plan examples/choose/plan.hcl     # what would be launched
 #   mxflow apply examples/choose/plan.hcl
@@ -69,7 +67,7 @@ protocol "standard" {
   }
   level "benchmark" {
     workloads = [workload.chat]
-    launches  = 4 # an arm: enough for effects as large as these
+    launches  = 4 # per arm: enough for effects as large as these
   }
 }
 

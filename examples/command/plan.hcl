@@ -1,7 +1,6 @@
-# A benchmark that is a script. Nothing is served and nothing is sent: mxflow runs
-# the script for every launch, takes its metrics out of the JSON that it prints,
-# and decides rules on them as on any other number. This one counts the divisions
-# that finding primes takes, which any machine with a shell can do; yours would be
+# A benchmark that is a script: mxflow runs it for every launch, takes its metrics
+# from the JSON that it prints, and decides rules on them. This one counts the
+# divisions that finding primes takes, which needs only a shell; yours would be
 # command = ["uv", "run", "python", "bench.py", "--suite", "full"].
 #
 #   mxflow apply examples/command/plan.hcl
@@ -36,7 +35,7 @@ engine "command" "primes" {
   }
 }
 
-# The script says on standard error what it does: that is the log, and the proof.
+# The script says on standard error what it does: that is the log, and the evidence.
 knob "bound" {
   default = "all"
 

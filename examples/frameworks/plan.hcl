@@ -1,8 +1,7 @@
-# The comparison of frameworks: one row an engine, the same prompts for all, each
-# by itself in fresh launches, one after another, with speed-ups against one of
-# them. So that this runs anywhere, the frameworks here are the engine inside
-# mxflow in three states. Real ones are written like this, with the same workload
-# and the same step:
+# A comparison of frameworks: one row per engine, the same prompts for all, in fresh
+# launches, with speed-ups against one of them. To run anywhere, the frameworks here
+# are three states of the engine inside mxflow. Real ones are written like this,
+# with the same workload and step:
 #
 #   engine "vllm" "bf16" {
 #     model = "Qwen/Qwen3-0.6B"
@@ -55,8 +54,8 @@ workload "chat" {
   warmup        = 1
 }
 
-# What an engine must do before a number of it counts. One that does not is a row
-# of the table that says why, and apply does not exit with 0.
+# What an engine must do before its numbers count. One that does not is a row that
+# says why, and apply does not exit with 0.
 protocol "answers" {
   level "smoke" {
     prompt = "The capital of France is"

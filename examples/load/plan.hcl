@@ -1,9 +1,8 @@
 # A service under load. Speed for one user says little about an engine that many
 # use at once, so this plan measures twice over: `users` keeps 1 and then 4
-# requests in flight, each answer making place for the next (a closed loop), and
-# `traffic` sends by the clock, as strangers do, however slow the answers are (an
-# open loop). Only the second shows a queue that grows: its latencies run from
-# when a request should have been sent.
+# requests in flight (a closed loop), and `traffic` sends by the clock, however slow
+# the answers are (an open loop). Only the second shows a queue that grows: its
+# latencies count from when a request should have been sent.
 #
 #   mxflow apply examples/load/plan.hcl
 #   mxflow show latest examples/load/plan.hcl     # what each launch measured

@@ -1,6 +1,5 @@
-# Two ports, one after the other, on the engine inside mxflow. Each is an
-# algorithm and not a tweak, so that its effect is far beyond the noise of a
-# laptop: a KV cache, then routing tokens to their experts only.
+# Two ports, one after the other, on the engine inside mxflow, each with an effect
+# far beyond the noise of a laptop: a KV cache, then routing tokens to their experts.
 #
 #   mxflow apply examples/quickstart/plan.hcl
 #
