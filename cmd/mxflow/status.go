@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -156,39 +157,34 @@ const (
 
 // comparePlan compares the plan's files with the text that the newest run kept of them.
 // It does not load the plan: variables, and files that were added, are not seen.
-func comparePlan(a *app, st *store.Store, args []string) (p planNow) {
+func comparePlan(a *app, st *store.Store, args []string) planNow {
 	runs := st.Runs()
 	if len(runs) == 0 {
-		return p
+		return planNow{}
 	}
 	view, err := st.Run(runs[len(runs)-1].ID)
 	if err != nil || view.Start == nil {
-		return p
+		return planNow{}
 	}
 	if len(args) == 0 && a.state != "" {
-		p.File = view.PlanFile
-		return p // which may be the path of another plan, seen from here
+		return planNow{File: view.PlanFile} // which may be the path of another plan, seen from here
 	}
 	// Without a plan the state directory is that of this folder, and so is the plan.
 	dir := "."
 	if len(args) > 0 {
 		dir = planDir(args[0])
 	}
-	if !planText(view.PlanFile) {
-		p.File = dir // it is a folder
-		p.State = sourcesNow(st, view.Start, "", dir)
-		return p
+	file := "" // where the plan is a folder
+	if planText(view.PlanFile) {
+		file = filepath.Join(dir, filepath.Base(view.PlanFile))
+		if len(args) > 0 && dir != args[0] {
+			file = args[0]
+		}
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			return planNow{file, planMissing}
+		}
 	}
-	p.File = filepath.Join(dir, filepath.Base(view.PlanFile))
-	if len(args) > 0 && dir != args[0] {
-		p.File = args[0]
-	}
-	if _, err := os.Stat(p.File); errors.Is(err, fs.ErrNotExist) {
-		p.State = planMissing
-		return p
-	}
-	p.State = sourcesNow(st, view.Start, p.File, dir)
-	return p
+	return planNow{cmp.Or(file, dir), sourcesNow(st, view.Start, file, dir)}
 }
 
 // planText reports whether a name is that of a file that is part of a plan.
