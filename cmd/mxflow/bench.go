@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -142,23 +143,13 @@ invalid (exit status 2), with the cause.`,
 
 // spec is the server as an endpoint that mxflow did not start.
 func (b benchFlags) spec(key string) engine.Spec {
-	e := &engine.Endpoint{URL: b.url, APIKey: key, CAFile: b.ca, ClientCert: b.cert, ClientKey: b.certKey, Insecure: b.insecure}
+	e := &engine.Endpoint{URL: b.url, APIKey: key, CAFile: b.ca, ClientCert: b.cert, ClientKey: b.certKey, Insecure: b.insecure, Headers: map[string]string{}}
 	for _, h := range b.headers {
 		name, value := cutHeader(h)
-		if e.Headers == nil {
-			e.Headers = map[string]string{}
-		}
 		e.Headers[name] = value
 	}
-	kind := b.kind
-	if kind == "" {
-		kind = "openai"
-	}
-	return engine.Spec{Kind: kind, Model: b.model, Endpoint: e}
+	return engine.Spec{Kind: cmp.Or(b.kind, "openai"), Model: b.model, Endpoint: e}
 }
-
-// formats are those of --format.
-var benchFormats = []string{"", "md", "json", "csv", "html"}
 
 func (b benchFlags) wrong(flag, format string, args ...any) error {
 	return fmt.Errorf("--%s: %s", flag, fmt.Sprintf(format, args...))
@@ -214,6 +205,19 @@ func (b *benchFlags) check(c *cobra.Command) error {
 			return b.wrong("rate", "%v is listed twice", r)
 		}
 	}
+	for _, choice := range []struct {
+		flag, value string
+		among       []string
+	}{
+		{"arrival", b.arrival, []string{"poisson", "constant"}},
+		{"api", b.api, []string{"completions", "chat"}},
+		{"latency-mode", b.correction, []string{"none", "api", "generation"}},
+		{"format", b.format, []string{"", "md", "json", "csv", "html"}},
+	} {
+		if !slices.Contains(choice.among, choice.value) {
+			return b.wrong(choice.flag, "%q is none of %s", choice.value, verdict.And(slices.DeleteFunc(choice.among, func(s string) bool { return s == "" })))
+		}
+	}
 	set := c.Flags().Changed
 	b.chooseSeed(set("seed"))
 	switch {
@@ -221,12 +225,6 @@ func (b *benchFlags) check(c *cobra.Command) error {
 		return b.wrong("rate", "requests are sent by schedule then, and not when others end: leave out --concurrency, or limit it with --max-concurrency")
 	case len(b.rate) == 0 && (set("arrival") || set("max-concurrency")):
 		return b.wrong("rate", "--arrival and --max-concurrency belong to requests that are sent by schedule: give --rate too")
-	case b.arrival != "poisson" && b.arrival != "constant":
-		return b.wrong("arrival", "%q is neither poisson nor constant", b.arrival)
-	case b.api != "completions" && b.api != "chat":
-		return b.wrong("api", "%q is neither completions nor chat", b.api)
-	case b.correction != "none" && b.correction != "api" && b.correction != "generation":
-		return b.wrong("latency-mode", "%q is none of none, api and generation", b.correction)
 	case !(b.temperature >= 0 && b.temperature <= 100):
 		return b.wrong("temperature", "%v is not between 0 and 100", b.temperature)
 	case b.randomTokens && b.api == "chat":
@@ -235,8 +233,6 @@ func (b *benchFlags) check(c *cobra.Command) error {
 		return b.wrong("dataset", "the file says what is sent: leave out --pp, --depth and --random-tokens")
 	case b.depthCached && !slices.ContainsFunc(b.depth, func(d int) bool { return d > 0 }):
 		return b.wrong("depth-cached", "there is no context to put into a cache: give --depth")
-	case !slices.Contains(benchFormats, b.format):
-		return b.wrong("format", "%q is none of md, json, csv and html", b.format)
 	case b.plot != "" && !slices.Contains([]string{".svg", ".png"}, filepath.Ext(b.plot)):
 		return b.wrong("plot", "%q ends in neither .svg nor .png", b.plot)
 	case b.requestTimeout <= 0 || b.firstTimeout <= 0 || b.maxLag < 0:
@@ -559,26 +555,21 @@ func (b benchFlags) keepRaw(run int, taken record.Taken) error {
 	if b.raw == "" {
 		return nil
 	}
-	samples, err := store.SamplesParquet(taken.Samples)
-	if err != nil {
-		return b.wrong("raw", "%v", err)
-	}
-	series, err := store.SeriesParquet(taken.Series)
-	if err != nil {
-		return b.wrong("raw", "%v", err)
-	}
-	cells, err := json.MarshalIndent(taken.Cells, "", "  ")
-	if err != nil {
-		return b.wrong("raw", "%v", err)
-	}
+	samples, samplesErr := store.SamplesParquet(taken.Samples)
+	series, seriesErr := store.SeriesParquet(taken.Series)
+	cells, cellsErr := json.MarshalIndent(taken.Cells, "", "  ")
+	err := errors.Join(samplesErr, seriesErr, cellsErr)
 	// The samples come last: where they are, the others are too.
 	for _, f := range []struct {
 		name string
 		data []byte
 	}{{seriesFile, series}, {cellsFile, append(cells, '\n')}, {samplesFile, samples}} {
-		if err := replaceFile(b.rawName(run, f.name), f.data); err != nil {
-			return b.wrong("raw", "%v", err)
+		if err == nil {
+			err = replaceFile(b.rawName(run, f.name), f.data)
 		}
+	}
+	if err != nil {
+		return b.wrong("raw", "%v", err)
 	}
 	return nil
 }
@@ -587,36 +578,31 @@ func (b benchFlags) keepRaw(run int, taken record.Taken) error {
 type benchFiles struct{ out, plot *outFile }
 
 func (b benchFlags) openFiles() (f benchFiles, err error) {
-	if b.out != "" && sameFile(b.out, b.plot) {
+	out, outErr := filepath.Abs(b.out)
+	plot, plotErr := filepath.Abs(b.plot)
+	if b.plot != "" && out == plot && outErr == nil && plotErr == nil {
 		return f, b.wrong("plot", "%s is the file of --out as well: choose another", b.plot)
 	}
-	if b.out != "" {
-		if f.out, err = openOut(b.out); err != nil {
-			return f, b.wrong("out", "%s cannot be written: %v", b.out, bareReason(err))
+	open := func(flag, path string) *outFile {
+		if path == "" || err != nil {
+			return nil
 		}
-	}
-	if b.plot != "" {
-		if f.plot, err = openOut(b.plot); err != nil {
-			f.close()
-			return f, b.wrong("plot", "%s cannot be written: %v", b.plot, bareReason(err))
+		file, openErr := openOut(path)
+		if openErr != nil {
+			err = b.wrong(flag, "%s cannot be written: %v", path, bareReason(openErr))
 		}
+		return file
 	}
-	return f, b.openRaw()
+	f.out, f.plot = open("out", b.out), open("plot", b.plot)
+	if err == nil {
+		err = b.openRaw()
+	}
+	return f, err
 }
 
 func (f benchFiles) close() {
 	f.out.close()
 	f.plot.close()
-}
-
-func sameFile(a, b string) bool {
-	whole := func(path string) string {
-		if p, err := filepath.Abs(path); err == nil {
-			path = p
-		}
-		return path
-	}
-	return b != "" && whole(a) == whole(b)
 }
 
 // bareReason is an error without the name of the file that it is about, which may

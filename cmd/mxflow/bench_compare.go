@@ -156,11 +156,7 @@ func notComparable(then, now *bench.Result) string {
 }
 
 func labels(cells []bench.Cell) string {
-	var names []string
-	for _, c := range cells {
-		names = append(names, c.Label)
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(namesOf(cells, func(c bench.Cell) string { return c.Label }), ", ")
 }
 
 // shared are the cells of both, as pairs of then and now.
@@ -303,12 +299,7 @@ func unlike(then, now *bench.Result) (list []string) {
 }
 
 func hasCell(r *bench.Result, label string) bool {
-	for _, c := range r.Cells {
-		if c.Label == label {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Cells, func(c bench.Cell) bool { return c.Label == label })
 }
 
 // whatItShows is what can be said from two single starts, and what cannot.

@@ -1,7 +1,7 @@
 package report
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -11,6 +11,89 @@ import (
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
+// Row is a node and how it stands: decided, locked, or neither.
+type Row struct {
+	Node, Phase string
+	// Decided is nil where no decision stands.
+	Decided *store.Decided
+	// Locked is why it could not run; no fact where it could.
+	Locked verdict.Reason
+	// Gone is set where the plan has it no more.
+	Gone bool
+}
+
+// Rows are all nodes of the plan in its order, and behind them what was decided
+// about others that it had once. A node that is locked now has no decision, whatever
+// was decided about it before.
+func Rows(st *store.Store) []Row {
+	plan, decisions := planned(st), st.Decisions()
+	locked := lockedNow(st, decisions)
+	var rows, gone []Row
+	known := map[string]bool{}
+	for _, d := range decisions {
+		switch _, isLocked := locked[d.Node]; {
+		case plan.gone(d.Node):
+			gone = append(gone, Row{Node: d.Node, Phase: d.Phase, Decided: &d, Gone: true})
+		case !isLocked:
+			rows = append(rows, Row{Node: d.Node, Phase: d.Phase, Decided: &d})
+			known[d.Node] = true
+		}
+	}
+	for _, node := range slices.Sorted(maps.Keys(locked)) {
+		if !plan.gone(node) {
+			rows = append(rows, Row{Node: node, Phase: phaseOf(plan.nodes, node), Locked: locked[node]})
+			known[node] = true
+		}
+	}
+	for _, node := range plan.nodes {
+		if plan.newest && !known[node] {
+			rows = append(rows, Row{Node: node, Phase: phaseOf(plan.nodes, node)})
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b Row) int { return plan.place(a.Node) - plan.place(b.Node) })
+	return append(rows, gone...)
+}
+
+// lockedNow are the nodes that the last finished run could not run, and why. What a run
+// that goes on has decided since is locked no longer.
+func lockedNow(st *store.Store, decisions []store.Decided) map[string]verdict.Reason {
+	end, at := lastFinished(st)
+	if end == nil {
+		return nil
+	}
+	locked := maps.Clone(end.Locked)
+	for _, d := range decisions {
+		if d.Record > at {
+			delete(locked, d.Node)
+		}
+	}
+	return locked
+}
+
+// rowsThat are the rows that somebody wants, as they want them; never nil.
+func rowsThat[T any](st *store.Store, want func(Row) bool, as func(Row) T) []T {
+	out := []T{}
+	for _, r := range Rows(st) {
+		if want(r) {
+			out = append(out, as(r))
+		}
+	}
+	return out
+}
+
+func decided(r Row) store.Decided { return *r.Decided }
+
+// Standing are the newest decisions that still stand, in the plan's order.
+func Standing(st *store.Store) []store.Decided {
+	return rowsThat(st, func(r Row) bool { return r.Decided != nil && !r.Gone }, decided)
+}
+
+// Gone are the newest decisions about nodes that the plan has no more, in the order
+// in which they were made.
+func Gone(st *store.Store) []store.Decided {
+	return rowsThat(st, func(r Row) bool { return r.Gone }, decided)
+}
+
 // LockedNode is a node that the last finished run could not run, and why.
 type LockedNode struct {
 	Node  string         `json:"node"`
@@ -18,28 +101,21 @@ type LockedNode struct {
 	Cause verdict.Reason `json:"cause"`
 }
 
-// Locked lists them in the plan's order; never nil. What a run that goes on has
-// decided since is locked no longer.
+// Locked lists them in the plan's order.
 func Locked(st *store.Store) []LockedNode {
-	out := []LockedNode{}
-	end, at := lastFinished(st)
-	if end == nil {
-		return out
-	}
-	since := map[string]bool{}
-	for _, d := range st.Decisions() {
-		since[d.Node] = d.Record > at
-	}
-	plan := planned(st)
-	for node, cause := range end.Locked {
-		if !since[node] && !plan.gone(node) {
-			out = append(out, LockedNode{node, phaseOf(plan.nodes, node), cause})
-		}
-	}
-	slices.SortFunc(out, func(a, b LockedNode) int {
-		return cmp.Or(plan.place(a.Node)-plan.place(b.Node), strings.Compare(a.Node, b.Node))
-	})
-	return out
+	return rowsThat(st, func(r Row) bool { return !r.Locked.IsZero() }, func(r Row) LockedNode { return LockedNode{r.Node, r.Phase, r.Locked} })
+}
+
+// UndecidedNode is a node that the newest run has not come to.
+type UndecidedNode struct {
+	Node  string `json:"node"`
+	Phase string `json:"phase,omitempty"`
+}
+
+// Undecided are the nodes of the plan that are neither decided nor known to be
+// locked, in its order.
+func Undecided(st *store.Store) []UndecidedNode {
+	return rowsThat(st, func(r Row) bool { return r.Decided == nil && r.Locked.IsZero() }, func(r Row) UndecidedNode { return UndecidedNode{r.Node, r.Phase} })
 }
 
 // phaseOf is the phase that a node is of: the one in its address, or the next that
@@ -61,27 +137,6 @@ func phaseOf(nodes []string, node string) string {
 	return ""
 }
 
-// Standing are the newest decisions that still stand, in the plan's order: a node
-// that is locked now, or that the plan has no more, has none, whatever was decided
-// about it before.
-func Standing(st *store.Store) []store.Decided {
-	locked := map[string]bool{}
-	for _, l := range Locked(st) {
-		locked[l.Node] = true
-	}
-	plan := planned(st)
-	all := slices.DeleteFunc(st.Decisions(), func(d store.Decided) bool { return locked[d.Node] || plan.gone(d.Node) })
-	slices.SortStableFunc(all, func(a, b store.Decided) int { return plan.place(a.Node) - plan.place(b.Node) })
-	return all
-}
-
-// Gone are the newest decisions about nodes that the plan has no more, in the order
-// in which they were made; never nil.
-func Gone(st *store.Store) []store.Decided {
-	plan := planned(st)
-	return slices.DeleteFunc(st.Decisions(), func(d store.Decided) bool { return !plan.gone(d.Node) })
-}
-
 // lastFinished is the end of the newest run that came to its end, and its record;
 // nil when none did.
 func lastFinished(st *store.Store) (end *ledger.End, at int) {
@@ -91,65 +146,6 @@ func lastFinished(st *store.Store) (end *ledger.End, at int) {
 		}
 	}
 	return end, at
-}
-
-// Row is a node and how it stands: decided, locked, or neither.
-type Row struct {
-	Node, Phase string
-	// Decided is nil where no decision stands.
-	Decided *store.Decided
-	// Locked is why it could not run; no fact where it could.
-	Locked verdict.Reason
-	// Gone is set where the plan has it no more.
-	Gone bool
-}
-
-// Rows are all nodes of the plan in its order, and behind them what was decided
-// about others that it had once.
-func Rows(st *store.Store) []Row {
-	var rows []Row
-	for _, d := range Standing(st) {
-		rows = append(rows, Row{Node: d.Node, Phase: d.Phase, Decided: &d})
-	}
-	for _, l := range Locked(st) {
-		rows = append(rows, Row{Node: l.Node, Phase: l.Phase, Locked: l.Cause})
-	}
-	for _, l := range Undecided(st) {
-		rows = append(rows, Row{Node: l.Node, Phase: l.Phase})
-	}
-	plan := planned(st)
-	slices.SortStableFunc(rows, func(a, b Row) int { return plan.place(a.Node) - plan.place(b.Node) })
-	for _, d := range Gone(st) {
-		rows = append(rows, Row{Node: d.Node, Phase: d.Phase, Decided: &d, Gone: true})
-	}
-	return rows
-}
-
-// UndecidedNode is a node that the newest run has not come to.
-type UndecidedNode struct {
-	Node  string `json:"node"`
-	Phase string `json:"phase,omitempty"`
-}
-
-// Undecided are the nodes of the plan that are neither decided nor known to be
-// locked, in its order; never nil.
-func Undecided(st *store.Store) []UndecidedNode {
-	out, known, plan := []UndecidedNode{}, map[string]bool{}, planned(st)
-	if !plan.newest {
-		return out
-	}
-	for _, d := range Standing(st) {
-		known[d.Node] = true
-	}
-	for _, l := range Locked(st) {
-		known[l.Node] = true
-	}
-	for _, n := range plan.nodes {
-		if !known[n] {
-			out = append(out, UndecidedNode{n, phaseOf(plan.nodes, n)})
-		}
-	}
-	return out
 }
 
 // plan is what a state directory knows of the plan that it belongs to: its nodes in

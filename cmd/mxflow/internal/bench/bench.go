@@ -26,6 +26,7 @@ import (
 	"golang.org/x/image/font"
 	"golang.org/x/image/font/basicfont"
 	"golang.org/x/image/math/fixed"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/engine/measure"
@@ -154,17 +155,9 @@ func appendNew(list, more []verdict.Reason) []verdict.Reason {
 	return list
 }
 
-// row is one line of the table: a test as llama-bench and llama-benchy have
-// them, so that their users find their numbers.
-type row struct {
-	test string
-	// speed is tokens a second of one request, total of all requests in flight,
-	// peak the best second, first and whole times in ms; nil where there is none.
-	speed, total, peak, first, per, whole *Metric
-}
-
-// rows are two for each cell: prefill and decode.
-func (r *Result) rows() (rows []row) {
+// rows are two for each cell, prefill and decode: tests as llama-bench and llama-benchy
+// have them, so that their users find their numbers.
+func (r *Result) rows() (rows [][]string) {
 	outputs := map[int]bool{}
 	for _, c := range r.Cells {
 		outputs[c.Output] = true
@@ -174,32 +167,40 @@ func (r *Result) rows() (rows []row) {
 		if len(outputs) > 1 {
 			before = " + tg" + tokensLabel(c.Output)
 		}
+		if c.Depth > 0 {
+			load = fmt.Sprintf(" @ d%d", c.Depth)
+		}
 		switch {
 		case c.Rate > 0:
-			load = " (" + strconv.FormatFloat(c.Rate, 'g', -1, 64) + "/s)"
+			load += " (" + strconv.FormatFloat(c.Rate, 'g', -1, 64) + "/s)"
 		case c.Concurrency > 1:
-			load = fmt.Sprintf(" (c%d)", c.Concurrency)
-		}
-		depth := ""
-		if c.Depth > 0 {
-			depth = fmt.Sprintf(" @ d%d", c.Depth)
+			load += fmt.Sprintf(" (c%d)", c.Concurrency)
 		}
 		pp, ttft := "pp", "ttft"
 		if r.Correction != "none" {
 			pp, ttft = "pp_corrected", "ttft_corrected"
 		}
 		rows = append(rows,
-			row{test: fmt.Sprintf("pp%s%s%s%s", tokensLabel(c.Prompt), before, depth, load), speed: c.Metrics[pp], total: c.Metrics["pp_total"], first: c.Metrics[ttft]},
-			row{test: fmt.Sprintf("tg%s%s%s", tokensLabel(c.Output), depth, load), speed: c.Metrics["tg"], total: c.Metrics["tg_total"], peak: c.Metrics["tg_peak"], per: c.Metrics["tpot"], whole: c.Metrics["e2e"]},
-		)
+			c.row("pp"+tokensLabel(c.Prompt)+before+load, pp, "pp_total", "", ttft, "", ""),
+			c.row("tg"+tokensLabel(c.Output)+load, "tg", "tg_total", "tg_peak", "", "tpot", "e2e"))
 	}
 	return rows
 }
 
+// head are the columns of a row: the speed of one request with its interval, the total
+// of all in flight, the best second, and times.
 var head = []string{"test", "t/s", "95% interval", "total t/s", "peak t/s", "ttft ms", "tpot ms", "e2e ms"}
 
-func (r row) cells() []string {
-	return []string{r.test, Spread(r.speed), interval(r.speed), Spread(r.total), Spread(r.peak), Spread(r.first), Spread(r.per), Spread(r.whole)}
+// row shows metrics of a cell, the first of them with its interval.
+func (c Cell) row(test string, metrics ...string) []string {
+	row := []string{test}
+	for i, name := range metrics {
+		m := c.Metrics[name]
+		if row = append(row, Spread(m)); i == 0 {
+			row = append(row, interval(m))
+		}
+	}
+	return row
 }
 
 // Spread is "57.85 ± 0.21"; empty where nothing was measured.
@@ -256,12 +257,8 @@ func (m *Metric) settle() {
 		return // there are no values
 	}
 	m.Mean, m.Std, m.Low, m.High = mean, nil, nil, nil
-	if n := len(m.Values); n > 1 {
-		sum := 0.0
-		for _, v := range m.Values {
-			sum += (v - mean) * (v - mean)
-		}
-		std := math.Sqrt(sum / float64(n-1))
+	if len(m.Values) > 1 {
+		std := stat.StdDev(m.Values, nil)
 		m.Std = &std
 	}
 	if in, err := stats.MeanInterval(m.Values); err == nil && in.Bounded {
@@ -288,11 +285,7 @@ var moreColumns = []struct{ metric, head string }{
 // more is the second table, empty where nothing of it was measured.
 func (r *Result) more() (head []string, rows [][]string) {
 	for _, column := range moreColumns {
-		measured := false
-		for _, c := range r.Cells {
-			measured = measured || c.Metrics[column.metric] != nil
-		}
-		if !measured {
+		if !slices.ContainsFunc(r.Cells, func(c Cell) bool { return c.Metrics[column.metric] != nil }) {
 			continue
 		}
 		if head == nil {
@@ -317,11 +310,7 @@ type drawn struct {
 
 // tables are those that there are something to say in.
 func (r *Result) tables() []drawn {
-	first := drawn{Head: head}
-	for _, row := range r.rows() {
-		first.Rows = append(first.Rows, row.cells())
-	}
-	all := []drawn{first}
+	all := []drawn{{head, r.rows()}}
 	if head, rows := r.more(); head != nil {
 		all = append(all, drawn{head, rows})
 	}
