@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -148,21 +149,18 @@ func number(name string, x float64) verdict.Arg { return verdict.Num(name, x, ""
 
 func settingsChanged(was, is *ledger.Decision) (list []verdict.Reason) {
 	a, b := *was.Statistics, *is.Statistics
-	if a.FalsePass != b.FalsePass {
-		list = append(list, verdict.New(code.SettingMoved, number("was", a.FalsePass), number("is", b.FalsePass)).On("false_pass"))
+	moved := func(differs bool, r verdict.Reason) {
+		if differs {
+			list = append(list, r)
+		}
 	}
-	if a.FalseFail != b.FalseFail {
-		list = append(list, verdict.New(code.SettingMoved, number("was", a.FalseFail), number("is", b.FalseFail)).On("false_fail"))
-	}
-	if x, y := max(1, a.Alternatives), max(1, b.Alternatives); x != y {
-		list = append(list, verdict.New(code.AlternativesMoved, verdict.Int("was", x), verdict.Int("is", y)))
-	}
-	if a.Min != b.Min {
-		list = append(list, verdict.New(code.FirstLookMoved, verdict.Int("was", a.Min), verdict.Int("is", b.Min)))
-	}
-	if x, y := mostOf(was), mostOf(is); x != y && y > usualMost {
-		list = append(list, verdict.New(code.MostMoved, verdict.Int("was", x), verdict.Int("is", y)))
-	}
+	moved(a.FalsePass != b.FalsePass, verdict.New(code.SettingMoved, number("was", a.FalsePass), number("is", b.FalsePass)).On("false_pass"))
+	moved(a.FalseFail != b.FalseFail, verdict.New(code.SettingMoved, number("was", a.FalseFail), number("is", b.FalseFail)).On("false_fail"))
+	x, y := max(1, a.Alternatives), max(1, b.Alternatives)
+	moved(x != y, verdict.New(code.AlternativesMoved, verdict.Int("was", x), verdict.Int("is", y)))
+	moved(a.Min != b.Min, verdict.New(code.FirstLookMoved, verdict.Int("was", a.Min), verdict.Int("is", b.Min)))
+	x, y = mostOf(was), mostOf(is)
+	moved(x != y && y > usualMost, verdict.New(code.MostMoved, verdict.Int("was", x), verdict.Int("is", y)))
 	return list
 }
 
@@ -172,10 +170,7 @@ func mostOf(d *ledger.Decision) int {
 	for _, ev := range d.Evidence {
 		most = max(most, ev.Max)
 	}
-	if most == 0 {
-		return d.Statistics.Max
-	}
-	return most
+	return cmp.Or(most, d.Statistics.Max)
 }
 
 // again is what readers have to know of decisions that were not the first.

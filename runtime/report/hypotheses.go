@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/mxflow/mxflow/gates/tell"
@@ -75,7 +76,7 @@ func (c Claim) seen() string {
 	if c.Tested != "" {
 		return c.Tested
 	}
-	return orDash(tell.Line(c.Measured))
+	return cmp.Or(tell.Line(c.Measured), "–")
 }
 
 // ClaimNotes say what the numbers of the table are.

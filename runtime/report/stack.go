@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -268,24 +269,14 @@ func parentOf(st *store.Store, d *ledger.Decision) *ledger.Launch {
 func StackTable(s Stack, when func(time.Time) string) Table {
 	t := Table{Head: []string{"Feature", "On", "Sets", "Accepted by", "Verdict", "Gate", "Decided"}}
 	for _, f := range s.Features {
-		t.Rows = append(t.Rows, []string{f.Name(), orDash(f.On), KnobWords(f.Set), strings.Join(tell.Lines(f.Reasons), "\n"), string(f.Verdict), orDash(f.Gate), when(f.Time)})
+		t.Rows = append(t.Rows, []string{f.Name(), cmp.Or(f.On, "–"), KnobWords(f.Set), strings.Join(tell.Lines(f.Reasons), "\n"), string(f.Verdict), cmp.Or(f.Gate, "–"), when(f.Time)})
 	}
 	return t
 }
 
 // Name is the feature, or the alternative that it is.
 func (f Accepted) Name() string {
-	if f.Chosen != "" {
-		return f.Chosen
-	}
-	return f.Feature
-}
-
-func orDash(text string) string {
-	if text == "" {
-		return "–"
-	}
-	return text
+	return cmp.Or(f.Chosen, f.Feature)
 }
 
 // KnobWords are knob values in one line, by name.

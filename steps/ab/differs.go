@@ -1,6 +1,7 @@
 package ab
 
 import (
+	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -31,7 +32,7 @@ func (r *Result) differences(q *Question) {
 	r.metrics(q)
 	is := "yes: it is what is compared"
 	own := q.Shape.Own
-	for _, name := range slices.Sorted(maps.Keys(union(own[0].Env, own[1].Env))) {
+	for _, name := range names(own[0].Env, own[1].Env) {
 		d := Diff{What: name, A: setTo(own[0].Env, name), B: setTo(own[1].Env, name), Intended: is}
 		if tellsPort(d.A) && tellsPort(d.B) {
 			d.Intended = "yes: it says where one listens"
@@ -42,7 +43,7 @@ func (r *Result) differences(q *Question) {
 	case own[1].Command != nil:
 		r.Differs = append(r.Differs, Diff{What: "command", A: join(q.Arms[0].Words), B: join(q.Arms[1].Words), Intended: is})
 	case len(own[0].Args)+len(own[1].Args) > 0:
-		r.Differs = append(r.Differs, Diff{What: "arguments", A: orDash(join(own[0].Args)), B: orDash(join(own[1].Args)), Intended: is})
+		r.Differs = append(r.Differs, Diff{What: "arguments", A: cmp.Or(join(own[0].Args), unset), B: cmp.Or(join(own[1].Args), unset), Intended: is})
 	}
 	r.observations(q)
 	r.environments(q)
@@ -60,13 +61,12 @@ func (r *Result) observations(q *Question) {
 	all := map[string]bool{}
 	for _, l := range slices.Concat(r.A.All, r.B.All) {
 		for name := range l.Observed {
-			all[name] = all[name] || steady[name]
+			if steady[name] {
+				all[name] = true
+			}
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if !all[name] {
-			continue
-		}
 		a, b := Said(r.A.All, name), Said(r.B.All, name)
 		if a == b {
 			r.Same++
@@ -120,7 +120,7 @@ func (r *Result) environments(q *Question) {
 	if len(r.A.All) == 0 || len(r.B.All) == 0 {
 		return
 	}
-	for _, name := range slices.Sorted(maps.Keys(union(fingerprint(r.A.All), fingerprint(r.B.All)))) {
+	for _, name := range entryNames(slices.Concat(r.A.All, r.B.All)) {
 		a, b := Entries(r.A.All, name), Entries(r.B.All, name)
 		if a == b {
 			r.Same++
@@ -142,12 +142,13 @@ func (r *Result) environments(q *Question) {
 	}
 }
 
-func fingerprint(launches []*ledger.Launch) map[string]string {
-	all := map[string]string{}
+// entryNames are the parts of the environment that any launch found out.
+func entryNames(launches []*ledger.Launch) []string {
+	var found []map[string]string
 	for _, l := range launches {
-		maps.Copy(all, l.Fingerprint)
+		found = append(found, l.Fingerprint)
 	}
-	return all
+	return names(found...)
 }
 
 var digest = regexp.MustCompile(`\b[0-9a-f]{40,64}\b`)
@@ -162,25 +163,26 @@ func cameUp(launches []*ledger.Launch) bool {
 
 // Entries are the values of an entry over launches, digests cut.
 func Entries(launches []*ledger.Launch, name string) string {
-	var seen []string
-	for _, l := range launches {
+	return distinct(launches, func(l *ledger.Launch) string {
 		v, known := l.Fingerprint[name]
 		if !known {
-			v = UnknownEntry
+			return UnknownEntry
 		}
-		v = digest.ReplaceAllStringFunc(v, func(d string) string { return d[:12] })
-		if !slices.Contains(seen, v) {
-			seen = append(seen, v)
-		}
-	}
-	return strings.Join(seen, ", ")
+		return digest.ReplaceAllStringFunc(v, func(d string) string { return d[:12] })
+	})
 }
 
+// Caches are the states of the compilers' caches over launches, as far as they are known.
 func Caches(launches []*ledger.Launch) string {
+	return distinct(launches, func(l *ledger.Launch) string { return l.Engine["caches"] })
+}
+
+// distinct are the texts that launches have, each once.
+func distinct(launches []*ledger.Launch, of func(*ledger.Launch) string) string {
 	var seen []string
 	for _, l := range launches {
-		if state := l.Engine["caches"]; state != "" && !slices.Contains(seen, state) {
-			seen = append(seen, state)
+		if text := of(l); text != "" && !slices.Contains(seen, text) {
+			seen = append(seen, text)
 		}
 	}
 	return strings.Join(seen, ", ")
@@ -200,18 +202,13 @@ func setTo(env map[string]string, name string) string {
 	return unset
 }
 
-func orDash(s string) string {
-	if s == "" {
-		return "–"
+// names are the keys of maps, sorted.
+func names(maps ...map[string]string) (keys []string) {
+	for _, m := range maps {
+		for name := range m {
+			keys = append(keys, name)
+		}
 	}
-	return s
-}
-
-func union(a, b map[string]string) map[string]string {
-	all := maps.Clone(a)
-	if all == nil {
-		all = map[string]string{}
-	}
-	maps.Copy(all, b)
-	return all
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }
