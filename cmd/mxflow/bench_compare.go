@@ -2,9 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"math"
 	"os"
@@ -42,16 +40,7 @@ const mostResult = 64 << 20
 // readEarlier reads a result: mxflow's own JSON, or another tool's file.
 func readEarlier(path string) (*benchEarlier, error) {
 	e := &benchEarlier{file: path}
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("--compare: %s is not there: name what mxflow bench --format json --out FILE wrote", path)
-	case err != nil:
-		return nil, fmt.Errorf("--compare: %w", err)
-	case !info.Mode().IsRegular() || info.Size() > mostResult:
-		return nil, fmt.Errorf("--compare: %s is no result file", path)
-	}
-	data, err := os.ReadFile(path)
+	data, err := readResult(path, mostResult)
 	if err != nil {
 		return nil, fmt.Errorf("--compare: %w", err)
 	}

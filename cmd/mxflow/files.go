@@ -21,6 +21,26 @@ func readBounded(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, 2<<20))
 }
 
+// readResult reads a result file that a person names, of at most so many bytes and one
+// more: opening a pipe may wait for ever, and reading one may never end.
+func readResult(path string, most int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s is not there: name the file that the tool wrote", path)
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file: name the file that the tool wrote", path)
+	}
+	in, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	return io.ReadAll(io.LimitReader(in, most+1))
+}
+
 // createFile writes a file that must not exist yet, so that nothing is overwritten
 // whatever else happens meanwhile.
 func createFile(path string, text []byte) error {

@@ -1,11 +1,7 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -53,23 +49,9 @@ damaged, or of no known tool, is refused with what is wrong and where.`,
 
 // readImported reads a result file of another tool.
 func readImported(path string) (*imported.File, error) {
-	info, err := os.Stat(path) // first, since opening a pipe may wait for ever
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s is not there", path)
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no regular file: name the file that the tool wrote", path)
-	}
-	in, err := os.Open(path)
+	data, err := readResult(path, imported.MaxSize)
 	if err != nil {
 		return nil, err
-	}
-	defer in.Close()
-	data, err := io.ReadAll(io.LimitReader(in, imported.MaxSize+1))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return imported.Read(path, data)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -226,20 +227,7 @@ func otherThan(st *store.Store, ids []string, knobs map[string]string, block str
 // reads reports whether a path stands in a comparison, and not the beginning of a
 // longer one.
 func reads(text, path string) bool {
-	for {
-		_, rest, found := strings.Cut(text, path)
-		if !found {
-			return false
-		}
-		if rest == "" || !strings.ContainsAny(rest[:1], "_.[") && !isWord(rest[0]) {
-			return true
-		}
-		text = rest
-	}
-}
-
-func isWord(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+	return regexp.MustCompile(regexp.QuoteMeta(path) + `($|[^\w.\[])`).MatchString(text)
 }
 
 // sessionsOf are the sessions in which launches were made, each once.

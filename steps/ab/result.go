@@ -238,12 +238,7 @@ func Broke(launches []*ledger.Launch) bool {
 }
 
 func (r *Result) LevelsPassed() bool {
-	for _, l := range r.Levels {
-		if l.Verdict != verdict.Pass {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.Levels, func(l ledger.Level) bool { return l.Verdict != verdict.Pass })
 }
 
 // Told reports whether the servers themselves say that the change took effect.
