@@ -1,0 +1,77 @@
+package load
+
+import (
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+)
+
+// targetNote is a number to beat of a command's metric: which metrics there are
+// is known only when all engines are decoded.
+type targetNote struct {
+	metric string
+	at     hcl.Range
+}
+
+// checkCommands checks what a protocol must have for the engine that goes
+// through it: a server needs workloads, and a command brings its own.
+func (c *planCheck) checkCommands() {
+	e := c.plan.CommandEngine()
+	c.checkCommandTargets(e)
+	under := map[string]bool{}
+	if e != nil {
+		under[c.plan.Baseline.Protocol] = true
+		for _, n := range c.order {
+			under[n.feature.Protocol] = true
+		}
+	}
+	for _, p := range c.plan.Protocols {
+		for _, b := range p.Levels {
+			if !under[p.Name] || !c.reg.Levels[b.Kind].Asks {
+				continue
+			}
+			c.Fail(lang.HCL(b.Range), "command-is-no-server", "Prompt for a command", "engine.%s.%s is a command, which answers no prompt. Remove this level: a command is qualified by running it once, which has to end with status 0 and print every metric.", e.Kind, e.Name)
+		}
+		b := p.Level(plans.BenchmarkLevel)
+		if b == nil || !c.workloadsDepend() {
+			continue
+		}
+		sent := len(plans.AnyList(b.Attrs["workloads"])) > 0 || b.Attrs["suite"] != nil
+		switch {
+		case under[p.Name] && sent:
+			c.Fail(lang.HCL(b.Range), "command-is-no-server", "Workloads for a command", "engine.%s.%s is a command, which brings its own work. Remove workloads and suite; what it prints is measured by its metric blocks.", e.Kind, e.Name)
+		case !under[p.Name] && !sent:
+			if b.Written["workloads"] || b.Written["suite"] {
+				continue // what is wrong with it has been reported
+			}
+			c.protocolsInDoubt = true
+			c.Fail(lang.HCL(b.Range), "missing-attribute", "Missing workloads", `level "benchmark" needs workloads: what is sent, as in workloads = [workload.chat]. Only an engine of kind "command" brings its own.`)
+		}
+	}
+}
+
+// workloadsDepend reports whether the registry leaves it to the engine whether a
+// benchmark has workloads.
+func (c *planCheck) workloadsDepend() bool {
+	for _, a := range c.reg.Levels[plans.BenchmarkLevel].Attrs {
+		if a.Name == "workloads" {
+			return !a.Required
+		}
+	}
+	return false
+}
+
+// checkCommandTargets checks numbers to beat against the metrics of the command
+// that has to beat them.
+func (c *planCheck) checkCommandTargets(e *plans.Engine) {
+	for _, t := range c.targets {
+		if e == nil {
+			c.Fail(t.at, "not-a-command", "Not a command", `Numbers under "command" are for an engine of kind "command", and the baseline's engine is none. Name a workload.`)
+			continue
+		}
+		if _, names, ok := plans.MetricOf(e.CommandMetrics(), t.metric); !ok {
+			c.Fail(t.at, "unknown-metric", "Unknown metric", "engine.%s.%s declares no metric %q.%s", e.Kind, e.Name, t.metric, lang.Suggest(t.metric, names))
+		}
+	}
+}

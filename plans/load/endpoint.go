@@ -1,0 +1,106 @@
+package load
+
+import (
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/plans/lang"
+)
+
+// endpointLauncher is the keyword of the block for an engine that somebody else
+// runs.
+const endpointLauncher = "endpoint"
+
+// checkEndpoints finds what a plan wants of an engine that somebody else runs
+// and that cannot reach it.
+func (c *planCheck) checkEndpoints() {
+	for _, e := range c.plan.Engines {
+		if e.Launch == nil || e.Launch.Kind != endpointLauncher {
+			continue
+		}
+		c.checkEndpoint(e)
+		if c.underTest(e) {
+			for _, k := range c.plan.Knobs {
+				for _, v := range k.Values {
+					c.checkReach(e, k, v)
+				}
+			}
+		}
+	}
+}
+
+// underTest reports whether features are measured on an engine: it is the
+// baseline's, or one that they are confirmed on.
+func (c *planCheck) underTest(e *plans.Engine) bool {
+	key := e.Kind + "." + e.Name
+	if b := c.plan.Baseline; b != nil && b.Engine == key {
+		return true
+	}
+	for _, n := range c.order {
+		for _, note := range n.confirms {
+			if note.confirm.Engine == key {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func restarts(e *plans.Engine) bool {
+	argv, _ := e.Launch.Attrs["restart"].([]any)
+	return len(argv) > 0
+}
+
+func (c *planCheck) checkEndpoint(e *plans.Engine) {
+	lost := holding([]held{
+		{"settings", len(e.Settings) > 0},
+		{"args", len(e.Args) > 0},
+		{"env", len(e.Env) > 0 && !restarts(e)},
+		{"caches", len(e.Parts["caches"]) > 0},
+		{"source", len(e.Parts["source"]) > 0},
+		{"tree", len(e.Parts["tree"]) > 0},
+		{"stop", e.StopGrace != 0},
+	})
+	if len(lost) > 0 {
+		c.Fail(lang.HCL(e.Range), "endpoint", "Endpoint is not started", "Engine %s.%s is run by somebody else, so %s of the plan cannot reach it. Remove that, and configure the server where it is started; env is given to the restart command of the endpoint block, where there is one.",
+			e.Kind, e.Name, verdict.And(lost))
+	}
+	key, _ := e.Launch.Attrs["api_key"].(string)
+	if key != "" && !c.Secrets.Known[key] {
+		c.Fail(lang.HCL(e.Launch.Range), "key-not-sensitive", "Key is not sensitive", `The api_key of engine %s.%s would end up in logs, reports and the recorded plan. Take it from a variable: variable "key" { type = string, sensitive = true }, each on its own line, then api_key = var.key, and give it in MXFLOW_VAR_key. A key that is no secret goes into headers.`, e.Kind, e.Name)
+	}
+}
+
+// held is whether something of a plan says anything, by its name.
+type held struct {
+	name string
+	says bool
+}
+
+func holding(all []held) (names []string) {
+	for _, h := range all {
+		if h.says {
+			names = append(names, h.name)
+		}
+	}
+	return names
+}
+
+// checkReach reports a knob's value that an endpoint cannot be told of.
+func (c *planCheck) checkReach(e *plans.Engine, k *plans.Knob, v *plans.KnobValue) {
+	lost := append(holding([]held{
+		{"settings", len(v.Settings) > 0},
+		{"args", len(v.Args) > 0},
+		{"command", len(v.Command) > 0},
+		{"image", v.Image != ""},
+		{"env", len(v.Env) > 0 && !restarts(e)},
+	}), lang.KeysOf(v.Parts)...)
+	if len(lost) == 0 {
+		return
+	}
+	cure := "With restart in the endpoint block the env of knobs is given to that command; nothing else can reach the server."
+	if restarts(e) {
+		cure = "Its restart command is given the env of knobs and nothing else: put what it needs there, and let the command act on it."
+	}
+	c.Fail(lang.HCL(v.Range), "endpoint", "Knob cannot reach the endpoint", "Engine %s.%s is run by somebody else, so %s of value %q of knob %q would have no effect. %s",
+		e.Kind, e.Name, verdict.And(lost), v.Name, k.Name, cure)
+}

@@ -1,0 +1,69 @@
+package load
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/mxflow/mxflow/plans/lang"
+)
+
+// checkProof refuses knob values that a variant uses under a protocol that
+// proves kernels, and that say nothing by which they could be proved.
+func (c *planCheck) checkProof() {
+	proves := map[string]bool{}
+	for _, p := range c.plan.Protocols {
+		proves[p.Name] = p.Level("kernels") != nil
+	}
+	// user of a value by knob and value, for the message.
+	users := map[[2]string]string{}
+	use := func(knob, value, user string) {
+		if _, known := users[[2]string{knob, value}]; !known {
+			users[[2]string{knob, value}] = user
+		}
+	}
+	visited := map[*featureNotes]bool{}
+	any := c.plan.Baseline != nil && proves[c.plan.Baseline.Protocol]
+	for _, n := range c.order {
+		if !proves[n.feature.Protocol] {
+			continue
+		}
+		any = true
+		// A variant has its ancestors' values too.
+		for a := n; a != nil && !visited[a]; a = c.features[a.feature.BuildsOn.Feature] {
+			visited[a] = true
+			for _, knob := range lang.KeysOf(a.feature.Set) {
+				use(knob, a.feature.Set[knob], "feature."+a.feature.Name)
+			}
+			for _, alternative := range a.feature.Alternatives {
+				use(a.feature.Choose.Knob, alternative.Set[a.feature.Choose.Knob], "feature."+alternative.Name)
+			}
+		}
+	}
+	if any {
+		for _, k := range c.plan.Knobs {
+			value := k.Default
+			if c.plan.Baseline != nil && c.plan.Baseline.Set[k.Name] != "" {
+				value = c.plan.Baseline.Set[k.Name]
+			}
+			use(k.Name, value, "baseline")
+		}
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(users), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+		k := c.knobs.byName[key[0]]
+		if k == nil {
+			continue
+		}
+		v := k.Value(key[1])
+		if v == nil || !v.MustSee.Empty() || !v.MustNotSee.Empty() {
+			continue
+		}
+		where := lang.HCL(v.Range)
+		detail := fmt.Sprintf(`Every knob value in use needs evidence; %s = %q (%s) has none. Add to this value: must_see { log = ["*what the engine logs then*"] }, or must_see { observed = { … } }, or must_not_see, or take the kernels level out of the protocol.`, k.Name, v.Name, users[key])
+		if c.unproven {
+			c.Warn(where, "unproven-knob-value", "Unproven knob value", "%s", detail)
+			continue
+		}
+		c.Fail(where, "unproven-knob-value", "Unproven knob value", "%s", detail)
+	}
+}
