@@ -118,7 +118,6 @@ type Sink struct {
 	mu   sync.Mutex
 	log  *File
 	size int64
-	err  error
 }
 
 // OpenSink opens the log as Open does.
@@ -131,14 +130,11 @@ func OpenSink(path string, limit int64, evidence Evidence) (*Sink, error) {
 }
 
 // Write keeps the bytes as they are. It never fails: an engine is not to be held
-// up by a disk that is full. Err tells what was lost.
+// up by a disk that is full.
 func (s *Sink) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n, err := s.log.Out.Write(p)
-	if err != nil && s.err == nil {
-		s.err = err
-	}
+	n, _ := s.log.Out.Write(p)
 	if s.size += int64(n); s.size > s.log.limit {
 		s.log.Bound()
 		if info, err := s.log.Out.Stat(); err == nil {
@@ -146,13 +142,6 @@ func (s *Sink) Write(p []byte) (int, error) {
 		}
 	}
 	return len(p), nil
-}
-
-// Err is the first error of writing, nil where everything was kept.
-func (s *Sink) Err() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err
 }
 
 // Path is the file.
