@@ -35,6 +35,17 @@ func (b *Block) Decode(into any) error {
 	return nil
 }
 
+// Checked is a Schema's check of blocks whose attributes are a T.
+func Checked[T any](check func(b *Block, c T) []AttrError) func(*Block) []AttrError {
+	return func(b *Block) []AttrError {
+		var c T
+		if err := b.Decode(&c); err != nil {
+			return []AttrError{{Code: "invalid-value", Summary: "Invalid " + b.Kind + " block", Detail: err.Error()}}
+		}
+		return check(b, c)
+	}
+}
+
 // Dur is a duration that JSON holds as text, such as "1m30s".
 type Dur time.Duration
 

@@ -37,14 +37,10 @@ var CompareSchema = plans.Schema{
 		{Name: "protocol", Type: plans.Reference, Ref: "protocol", Required: true, Doc: "Its levels but the benchmark qualify each engine, in one launch that is not measured."},
 		{Name: "launches", Type: plans.Int, Default: 3.0, Unit: "launches an engine", Min: 2, MinSet: true, Doc: "Launches of each engine that are measured."},
 	},
-	Check: checkCompare,
+	Check: plans.Checked(checkCompare),
 }
 
-func checkCompare(b *plans.Block) (errs []plans.AttrError) {
-	var c compareConfig
-	if err := b.Decode(&c); err != nil {
-		return []plans.AttrError{{Code: "comparison-of-engines", Summary: "Nothing to compare", Detail: err.Error()}}
-	}
+func checkCompare(_ *plans.Block, c compareConfig) (errs []plans.AttrError) {
 	if len(c.Engines) < 2 {
 		errs = append(errs, plans.AttrError{Attr: "engines", Code: "comparison-of-engines", Summary: "Nothing to compare", Detail: "Name at least two engines, as in engines = [engine.openai.vllm, engine.openai.llamacpp]."})
 	}

@@ -31,7 +31,7 @@ func TestCheckCompare(t *testing.T) {
 		{"commands are sent nothing", map[string]any{"engines": []any{"command.a", "command.b"}, "reference": "command.b", "workloads": []any{"chat"}}, "Workloads for a command"},
 	} {
 		var got []string
-		for _, e := range checkCompare(&plans.Block{Attrs: c.attrs}) {
+		for _, e := range CompareSchema.Check(&plans.Block{Attrs: c.attrs}) {
 			got = append(got, e.Summary)
 		}
 		if strings.Join(got, ", ") != c.want {

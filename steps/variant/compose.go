@@ -17,20 +17,14 @@ var composeSchema = plans.Schema{
   service  = "vllm"
   profiles = ["gpu"]
 }`,
-	Attrs: []plans.Attr{
+	Attrs: append([]plans.Attr{
 		{Name: "file", Type: plans.String, Default: "compose.yaml", Doc: "The compose file, relative to the plan's folder."},
 		{Name: "service", Type: plans.String, Required: true, Doc: "The service that is the engine. Services that it depends on are started before it."},
 		{Name: "profiles", Type: plans.Strings, Doc: "Profiles of the file that are switched on."},
 		{Name: "command", Type: plans.Strings, Doc: "Replaces the service's command, before the flags. Without it, flags are appended to the command of the file, or else of the image."},
 		{Name: "port", Type: plans.Int, MinSet: true, Min: 1, Max: 65535, Doc: "Where the service listens in its container. Without it, the kind's own port."},
-		{Name: "host", Type: plans.String, Doc: "The docker daemon: `unix:///path`, `tcp://host:port` or `ssh://user@host`. Without it and `context`, the one that the docker command would use."},
-		{Name: "context", Type: plans.String, Doc: "A context of the docker command that names the daemon."},
-	},
-	Check: func(b *plans.Block) []plans.AttrError {
-		var c composeAttrs
-		if err := b.Decode(&c); err != nil {
-			return []plans.AttrError{{Code: "invalid-value", Summary: "Invalid compose block", Detail: err.Error()}}
-		}
+	}, daemonAttrs...),
+	Check: plans.Checked(func(_ *plans.Block, c composeAttrs) []plans.AttrError {
 		errs := checkDaemon(c.Host, c.Context)
 		if c.File == "" {
 			errs = append(errs, plans.AttrError{Attr: "file", Code: "empty-value", Summary: "Empty file", Detail: "Name the compose file, or leave file out where it is compose.yaml."})
@@ -39,7 +33,7 @@ var composeSchema = plans.Schema{
 			errs = append(errs, plans.AttrError{Attr: "service", Code: "empty-value", Summary: "Empty service", Detail: "Name the service of the compose file that is the engine."})
 		}
 		return append(errs, checkInContainer(c.Command)...)
-	},
+	}),
 }
 
 // composeAttrs are the block's attributes under their names in the plan.

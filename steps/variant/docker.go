@@ -50,44 +50,35 @@ var dockerSchema = plans.Schema{
 	Check: CheckDocker,
 }
 
-func CheckDocker(b *plans.Block) (errs []plans.AttrError) {
-	var d engine.Docker
-	if err := b.Decode(&d); err != nil {
-		return []plans.AttrError{{Code: "invalid-value", Summary: "Invalid docker block", Detail: err.Error()}}
-	}
-	check := func(attr, code, summary string, err error) {
+// CheckDocker looks at the attributes of a docker block, also where they stand in
+// another one.
+var CheckDocker = plans.Checked(checkDocker)
+
+func checkDocker(_ *plans.Block, d engine.Docker) (errs []plans.AttrError) {
+	check := func(attr string, err error) {
 		if err != nil {
-			errs = append(errs, plans.AttrError{Attr: attr, Code: code, Summary: summary, Detail: sentence(err)})
+			errs = append(errs, plans.AttrError{Attr: attr, Code: "invalid-value", Summary: "Invalid " + attr, Detail: sentence(err)})
 		}
 	}
 	_, err := docker.GPUs(d.GPUs)
-	check("gpus", "invalid-value", "Invalid gpus", err)
+	check("gpus", err)
 	_, err = docker.Size(d.ShmSize)
-	check("shm_size", "invalid-value", "Invalid shm_size", err)
+	check("shm_size", err)
 	_, err = docker.Ulimits(d.Ulimits)
-	check("ulimits", "invalid-value", "Invalid ulimits", err)
+	check("ulimits", err)
 	for source, target := range d.Volumes {
 		// Where a source lies is settled later; how the target is written is not.
 		_, err := docker.Volumes(map[string]string{DockerSource("/", source): target})
-		check("volumes", "invalid-value", "Invalid volumes", err)
-	}
-	check("host", "invalid-value", "Invalid host", docker.CheckHost(d.Host))
-	if d.Host != "" && d.Context != "" {
-		check("context", "invalid-value", "Invalid context", fmt.Errorf("host names the docker daemon already; remove one of them"))
+		check("volumes", err)
 	}
 	if d.Network == "none" || strings.HasPrefix(d.Network, "container:") {
-		check("network", "invalid-value", "Invalid network", fmt.Errorf("network = %q leaves no way to reach the engine; leave it out, or use \"host\" or a network of the daemon", d.Network))
+		check("network", fmt.Errorf("network = %q leaves no way to reach the engine; leave it out, or use \"host\" or a network of the daemon", d.Network))
 	}
 	known := []string{"", "private", "shareable", "host", "none"}
 	if !slices.Contains(known, d.IPC) && !strings.HasPrefix(d.IPC, "container:") {
-		check("ipc", "invalid-value", "Invalid ipc", fmt.Errorf(`ipc is "private", "shareable", "host", "none" or "container:NAME"; this is %q`, d.IPC))
+		check("ipc", fmt.Errorf(`ipc is "private", "shareable", "host", "none" or "container:NAME"; this is %q`, d.IPC))
 	}
-	for _, arg := range slices.Concat(d.Entrypoint, d.Command) {
-		if strings.Contains(arg, "{mxflow}") {
-			check("command", "invalid-value", "Invalid command", fmt.Errorf("{mxflow} is the path of a program on this machine, which is not in the container; name the image's program"))
-		}
-	}
-	return errs
+	return slices.Concat(errs, checkDaemon(d.Host, d.Context), checkInContainer(slices.Concat(d.Entrypoint, d.Command)))
 }
 
 // sentence makes one of an error that was written to stand after a colon.

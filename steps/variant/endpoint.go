@@ -29,7 +29,7 @@ var endpointSchema = plans.Schema{
 		{Name: "restart", Type: plans.Strings, Doc: "Command that restarts the server before each launch, run in the plan's folder without a shell. It gets the `env` of the engine and of its knobs, must end the old server, and return once the new one was started, within the time that the engine has to become ready."},
 		{Name: "log_file", Type: plans.String, Doc: "The server's log, where this machine can read it: what is written to it from the launch on is evidence."},
 	},
-	Check: checkEndpoint,
+	Check: plans.Checked(checkEndpoint),
 }
 
 // endpointAttrs are the block's attributes under their names in the plan.
@@ -45,11 +45,7 @@ type endpointAttrs struct {
 	LogFile    string            `json:"log_file"`
 }
 
-func checkEndpoint(b *plans.Block) (errs []plans.AttrError) {
-	var e endpointAttrs
-	if err := b.Decode(&e); err != nil {
-		return []plans.AttrError{{Code: "invalid-value", Summary: "Invalid endpoint", Detail: err.Error()}}
-	}
+func checkEndpoint(b *plans.Block, e endpointAttrs) (errs []plans.AttrError) {
 	add := func(attr, code, summary, format string, args ...any) {
 		errs = append(errs, plans.AttrError{Attr: attr, Code: code, Summary: summary, Detail: fmt.Sprintf(format, args...)})
 	}

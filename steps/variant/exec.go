@@ -19,23 +19,17 @@ var execSchema = plans.Schema{
   command   = ["vllm", "serve", "/models/gpt-oss-20b", "--host", "0.0.0.0", "--port", "{port}"]
   workdir   = "/workspace/vllm"
 }`,
-	Attrs: []plans.Attr{
+	Attrs: append([]plans.Attr{
 		{Name: "container", Type: plans.String, Required: true, Doc: "Name or ID of the container."},
 		{Name: "command", Type: plans.Strings, Doc: "The program in the container and its arguments, before the flags; no shell is involved. Without it, the kind's own. `{port}` is replaced by the port to listen on, `{config}` by the path of the kind's configuration file."},
 		{Name: "workdir", Type: plans.String, Doc: "Working directory in the container. Without it, the container's."},
 		{Name: "user", Type: plans.String, Doc: "Who the engine runs as: a name or number, with `:group` after it. Without it, the container's."},
 		{Name: "port", Type: plans.Int, MinSet: true, Min: 1, Max: 65535, Doc: "Where the engine listens in the container. Without it, a port that the container publishes, or else any free one."},
-		{Name: "host", Type: plans.String, Doc: "The docker daemon: `unix:///path`, `tcp://host:port` or `ssh://user@host`. Without it and `context`, the one that the docker command would use."},
-		{Name: "context", Type: plans.String, Doc: "A context of the docker command that names the daemon."},
-	},
-	Check: checkExec,
+	}, daemonAttrs...),
+	Check: plans.Checked(checkExec),
 }
 
-func checkExec(b *plans.Block) []plans.AttrError {
-	var x engine.Exec
-	if err := b.Decode(&x); err != nil {
-		return []plans.AttrError{{Code: "invalid-value", Summary: "Invalid exec block", Detail: err.Error()}}
-	}
+func checkExec(b *plans.Block, x engine.Exec) []plans.AttrError {
 	errs := checkDaemon(x.Host, x.Context)
 	if x.Container == "" {
 		errs = append(errs, plans.AttrError{Attr: "container", Code: "empty-value", Summary: "Empty container", Detail: "Name the container that the engine is started in, as docker ps shows it."})
@@ -44,6 +38,12 @@ func checkExec(b *plans.Block) []plans.AttrError {
 		errs = append(errs, plans.AttrError{Attr: "command", Code: "empty-value", Summary: "Empty command", Detail: "Name the program first, or leave command out where the kind has one of its own."})
 	}
 	return append(errs, checkInContainer(x.Command)...)
+}
+
+// daemonAttrs are how a block names its docker daemon.
+var daemonAttrs = []plans.Attr{
+	{Name: "host", Type: plans.String, Doc: "The docker daemon: `unix:///path`, `tcp://host:port` or `ssh://user@host`. Without it and `context`, the one that the docker command would use."},
+	{Name: "context", Type: plans.String, Doc: "A context of the docker command that names the daemon."},
 }
 
 // checkDaemon looks at how a block names its docker daemon.

@@ -20,11 +20,7 @@ var metadataPart = plans.Part{
   repos    = { vllm = "/workspace/vllm" }
   commands = { clocks = "nvidia-smi -q -d CLOCK" }
 }`,
-		Check: func(b *plans.Block) (wrong []plans.AttrError) {
-			var c Metadata
-			if err := b.Decode(&c); err != nil {
-				return []plans.AttrError{{Code: "invalid-value", Summary: "Invalid metadata block", Detail: err.Error()}}
-			}
+		Check: plans.Checked(func(_ *plans.Block, c Metadata) (wrong []plans.AttrError) {
 			for name, path := range c.Repos {
 				if strings.TrimSpace(path) == "" {
 					wrong = append(wrong, plans.AttrError{Attr: "repos", Code: "empty-value", Summary: "Empty path", Detail: fmt.Sprintf("repos names %s without a path. Write the folder of its git tree, as the engine sees it.", name)})
@@ -36,7 +32,7 @@ var metadataPart = plans.Part{
 				}
 			}
 			return wrong
-		},
+		}),
 	},
 }
 

@@ -38,7 +38,7 @@ observe "fallbacks" {
 			{Name: "words", Type: plans.Map, Doc: "What the engine says, and the word that rules compare with instead."},
 			{Name: "same", Type: plans.Bool, Doc: "Arms of a comparison must agree on it, though it is a number. On words, and on true and false, they must in any case."},
 		},
-		Check: checkObserve,
+		Check: plans.Checked(checkObserve),
 	},
 	Extends: func(b *plans.Block) (x plans.Extension) {
 		if p, err := patternOf(b); err == nil {
@@ -88,11 +88,7 @@ func patternOf(b *plans.Block) (kinds.Pattern, error) {
 
 func numeric(ty kinds.Type) bool { return ty == kinds.TypeNumber || ty == kinds.TypeCount }
 
-func checkObserve(b *plans.Block) (errs []plans.AttrError) {
-	var c observeConfig
-	if err := b.Decode(&c); err != nil {
-		return []plans.AttrError{{Code: "invalid-value", Summary: "Invalid observe block", Detail: err.Error()}}
-	}
+func checkObserve(_ *plans.Block, c observeConfig) (errs []plans.AttrError) {
 	wrong := func(attr, code, summary, format string, args ...any) {
 		errs = append(errs, plans.AttrError{Attr: attr, Code: code, Summary: summary, Detail: fmt.Sprintf(format, args...)})
 	}

@@ -42,7 +42,7 @@ var profileSchema = plans.Schema{
 		{Name: "ignore_eos", Type: plans.Bool, Doc: "Whether requests can ask to go on past the end of text."},
 		{Name: "min_tokens", Type: plans.Bool, Doc: "Whether requests can ask for a least number of tokens."},
 	},
-	Check: checkProfile,
+	Check: plans.Checked(checkProfile),
 }
 
 // Profile are the block's attributes under their names in the plan.
@@ -67,11 +67,7 @@ type Profile struct {
 
 var flagForm = regexp.MustCompile(`^--?[A-Za-z0-9][^\s|]*(\|--?[A-Za-z0-9][^\s|]*)?$`)
 
-func checkProfile(b *plans.Block) (errs []plans.AttrError) {
-	var p Profile
-	if err := b.Decode(&p); err != nil {
-		return []plans.AttrError{{Code: "invalid-value", Summary: "Invalid profile", Detail: err.Error()}}
-	}
+func checkProfile(_ *plans.Block, p Profile) (errs []plans.AttrError) {
 	add := func(attr, format string, args ...any) {
 		errs = append(errs, plans.AttrError{Attr: attr, Code: "invalid-value", Summary: "Invalid " + attr, Detail: fmt.Sprintf(format, args...)})
 	}

@@ -45,16 +45,12 @@ var dockerRunKind = Kind{
 			{Name: "context", Type: plans.String, Doc: "A context of the docker command that names the daemon."},
 			{Name: "timeout", Type: plans.Duration, Default: "30m", Doc: "After this the container is stopped and the step fails."},
 		},
-		Check: checkDockerRun,
+		Check: plans.Checked(checkDockerRun),
 	},
 	Make: func(l *Site, b *plans.Block) runtime.Step { return &dockerRun{site: l, block: b} },
 }
 
-func checkDockerRun(b *plans.Block) []plans.AttrError {
-	var c dockerRunConfig
-	if err := b.Decode(&c); err != nil {
-		return []plans.AttrError{{Code: "invalid-value", Summary: "Invalid docker_run step", Detail: err.Error()}}
-	}
+func checkDockerRun(b *plans.Block, c dockerRunConfig) []plans.AttrError {
 	box := *b
 	box.Attrs = map[string]any{}
 	for name, v := range b.Attrs {
