@@ -64,11 +64,6 @@ func (s *Snapshot) Size() int64 { return s.s.tree.n }
 // Root is the hash of the tree.
 func (s *Snapshot) Root() tlog.Hash { return s.s.root }
 
-// Prove is the inclusion proof of record i. Whoever holds the record's leaf and
-// a root checks it with tlog.CheckRecord(proof, Size(), Root(), int64(i)+1,
-// tlog.RecordHash(leaf)).
-func (s *Snapshot) Prove(i int) (tlog.RecordProof, error) { return s.s.tree.prove(i) }
-
 // scanned is a ledger that was read and verified from its first byte on.
 type scanned struct {
 	tree    tree

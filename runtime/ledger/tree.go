@@ -49,13 +49,3 @@ func (t *tree) rootAt(n int64) (tlog.Hash, error) {
 	}
 	return tlog.TreeHash(n, t)
 }
-
-// prove is the path from record i to the root at the present size; whoever has
-// the record's line and a root checks it with tlog.CheckRecord(proof, size,
-// root, i+1, tlog.RecordHash(leaf)).
-func (t *tree) prove(i int) (tlog.RecordProof, error) {
-	if i < 0 || int64(i)+1 >= t.n {
-		return nil, fmt.Errorf("the ledger has %d records, so record %d cannot be proved", t.n-1, i)
-	}
-	return tlog.ProveRecord(t.n, int64(i)+1, t)
-}

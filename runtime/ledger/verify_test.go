@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"golang.org/x/mod/sumdb/tlog"
 )
 
 func TestVerify(t *testing.T) {
@@ -162,26 +160,5 @@ func TestDanglingLaunchIsNoticed(t *testing.T) {
 	rep, err := Verify(path)
 	if err != nil || len(rep.Notices) != 1 || !strings.Contains(rep.Notices[0], "launch l1") {
 		t.Errorf("got %v, %v", rep.Notices, err)
-	}
-}
-
-func TestProve(t *testing.T) {
-	path, data, _ := create(t, small()...)
-	s, err := Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range s.Len() {
-		proof, err := s.Prove(i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		leaf, _, _ := parseLine(bytes.Split(data, []byte("\n"))[i+1])
-		if err := tlog.CheckRecord(proof, s.Size(), s.Root(), int64(i)+1, tlog.RecordHash(leaf)); err != nil {
-			t.Errorf("record %d: %v", i, err)
-		}
-	}
-	if _, err := s.Prove(s.Len()); err == nil {
-		t.Error("proved a record that is not there")
 	}
 }
