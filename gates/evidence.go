@@ -5,6 +5,8 @@
 package gates
 
 import (
+	"slices"
+
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -72,10 +74,8 @@ type Launch struct {
 // stale is the name of an arm of which a launch was no fresh start, and empty for all
 // others.
 func (a Arm) stale() string {
-	for _, l := range a.Launches {
-		if l.Stale {
-			return a.Name
-		}
+	if slices.ContainsFunc(a.Launches, func(l Launch) bool { return l.Stale }) {
+		return a.Name
 	}
 	return ""
 }

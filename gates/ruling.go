@@ -209,10 +209,6 @@ func Open(rules []verdict.Rule) []string {
 // not pass. While a session runs, what stands for later (the verdict of the
 // benchmark itself, the outcome of a feature) settles nothing.
 func settled(r verdict.Rule) bool {
-	for _, in := range r.Inputs {
-		if in.Pending {
-			return false
-		}
-	}
-	return r.Verdict != verdict.Pass && r.Verdict != verdict.Inconclusive
+	pending := slices.ContainsFunc(r.Inputs, func(in verdict.Input) bool { return in.Pending })
+	return !pending && r.Verdict != verdict.Pass && r.Verdict != verdict.Inconclusive
 }

@@ -232,12 +232,7 @@ func byRound(t taken, count bool) ([]placed, error) {
 }
 
 func roundless(t taken) bool {
-	for _, l := range t.arm.Launches {
-		if l.Round != 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(t.arm.Launches, func(l Launch) bool { return l.Round != 0 })
 }
 
 // rangeLaunches is how many launches an arm a range needs: with three of either,

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -172,10 +173,5 @@ func (e *execution) loop() (*Result, error) {
 }
 
 func (e *execution) unfinished() bool {
-	for _, n := range e.Graph.Nodes {
-		if s := e.state[n.ID]; s != ended && s != locked {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.Graph.Nodes, func(n *Node) bool { return e.state[n.ID] != ended && e.state[n.ID] != locked })
 }

@@ -56,12 +56,7 @@ func partOf(text string, secrets []string) bool {
 	if len(bare) < redact.MinLength {
 		return false
 	}
-	for _, s := range secrets {
-		if strings.Contains(s, bare) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(secrets, func(s string) bool { return strings.Contains(s, bare) })
 }
 
 // secretlyNamed are the values of a plan's environment variables that are nobody's

@@ -1,7 +1,9 @@
 package decide
 
 import (
+	"cmp"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/mxflow/mxflow/gates"
@@ -109,22 +111,33 @@ func Feature(v *View, f *plans.Feature) (*ledger.Decision, error) {
 	return &out, nil
 }
 
-// criteria decides a feature's criteria: those that let it in share one error
-// budget, and each of the others has one of its own.
+// Rules decides rules: those that decide share one error budget, and each of the others
+// has one of its own.
+func Rules(rules []*plans.Rule, decides func(i int) bool, ev *gates.Evidence, s gates.Settings) []verdict.Rule {
+	var deciding []*plans.Rule
+	for i, r := range rules {
+		if decides(i) {
+			deciding = append(deciding, r)
+		}
+	}
+	together := gates.Decide(deciding, ev, s)
+	out := make([]verdict.Rule, len(rules))
+	for i, r := range rules {
+		if decides(i) {
+			out[i], together = together[0], together[1:]
+			continue
+		}
+		out[i] = gates.Decide([]*plans.Rule{r}, ev, s)[0]
+		out[i].Decides = false
+	}
+	return out
+}
+
+// criteria decides a feature's criteria, of which some let it in.
 func criteria(p *plans.Plan, f *plans.Feature, all *gates.Evidence, out *ledger.Decision) {
 	settings := Settings(p, f)
 	out.Statistics = statistics(settings)
-	byName := map[string]verdict.Rule{}
-	for _, r := range gates.Decide(decisive(f), all, settings) {
-		r.Decides = true
-		byName[r.Name] = r
-	}
-	for _, r := range f.Criteria {
-		result, ok := byName[r.Name]
-		if !ok {
-			result = gates.Decide([]*plans.Rule{r}, all, settings)[0]
-			result.Decides = false
-		}
+	for _, result := range Rules(f.Criteria, func(i int) bool { return slices.Contains(f.Accept, f.Criteria[i].Name) }, all, settings) {
 		result.Role = verdict.RoleCriterion
 		out.Rules = append(out.Rules, result)
 		out.Reasons = append(out.Reasons, result.Reason())
@@ -228,26 +241,17 @@ func VerdictOf(all []*Alternative) verdict.Verdict {
 // preferred metric. Where none passes it is the one to show and to build on, in
 // the order inconclusive, fail, broken. The plan's order breaks ties.
 func Best(all []*Alternative) *Alternative {
-	rank := func(c *Alternative) int {
-		for i, v := range []verdict.Verdict{verdict.Pass, verdict.Inconclusive, verdict.Fail, verdict.Invalid} {
-			if c.Decision.Verdict == v {
-				return i
-			}
+	rising := []verdict.Verdict{verdict.Invalid, verdict.Fail, verdict.Inconclusive, verdict.Pass} // after what broke
+	rank := func(c *Alternative) int { return slices.Index(rising, c.Decision.Verdict) }
+	gain := func(c *Alternative) float64 {
+		if c.Gain == nil {
+			return math.Inf(-1)
 		}
-		return 4
+		return *c.Gain
 	}
-	best := all[0]
-	for _, c := range all[1:] {
-		switch {
-		case rank(c) != rank(best):
-			if rank(c) < rank(best) {
-				best = c
-			}
-		case c.Gain != nil && (best.Gain == nil || *c.Gain > *best.Gain):
-			best = c
-		}
-	}
-	return best
+	return slices.MaxFunc(all, func(a, b *Alternative) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(gain(a), gain(b)))
+	})
 }
 
 // chosen is the choice as a fact. Its gains are of all launches, and a criterion on the

@@ -98,12 +98,9 @@ func (l *Lab) warmed(dir, key string) bool {
 	if _, err := os.Stat(dir); err != nil || l.Store == nil {
 		return false
 	}
-	for _, launch := range l.Store.Launches(store.LaunchFilter{VariantKey: key}) {
-		if launch.OK && launch.Engine["caches.declared"] == "warm" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.Store.Launches(store.LaunchFilter{VariantKey: key, OK: true}), func(launch *ledger.Launch) bool {
+		return launch.Engine["caches.declared"] == "warm"
+	})
 }
 
 // clearOld removes the caches of earlier cold launches as far as it may.

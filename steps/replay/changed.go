@@ -459,17 +459,10 @@ func (c *changed) stepsOf(ph *plans.Phase) (out []doubt) {
 
 // stepIn is the step of that kind and name in a phase of the recorded plan.
 func stepIn(p *recordedPlan, phase string, b *plans.Block) *plans.Block {
-	if p.res == nil {
+	if p.res == nil || p.res.Plan.Phase(phase) == nil {
 		return nil
 	}
-	if ph := p.res.Plan.Phase(phase); ph != nil {
-		for _, was := range ph.Steps {
-			if was.Kind == b.Kind && was.Name == b.Name {
-				return was
-			}
-		}
-	}
-	return nil
+	return plans.Find(p.res.Plan.Phase(phase).Steps, func(was *plans.Block) bool { return was.Kind == b.Kind && was.Name == b.Name })
 }
 
 // lock is what an apply would stop at before it came to a node.

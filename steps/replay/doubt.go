@@ -73,12 +73,7 @@ func unknownStarts(p *recordedPlan, why verdict.Reason) doubt {
 // candidateNamed is a feature, an alternative or a confirmation by its name; nil
 // where the plan has none.
 func candidateNamed(p *plans.Plan, name string) *plans.Feature {
-	for _, f := range p.Candidates() {
-		if f.Name == name {
-			return f
-		}
-	}
-	return nil
+	return plans.Find(p.Candidates(), func(f *plans.Feature) bool { return f.Name == name })
 }
 
 // otherwise says where this plan asks for another candidate than was measured; no fact

@@ -402,10 +402,5 @@ func ruleNamed(p *plans.Plan, d *ledger.Decision, name, candidate string) *plans
 	if f := candidateNamed(p, candidate); f != nil {
 		rules = f.Criteria
 	}
-	for _, r := range rules {
-		if r.Name == name {
-			return r
-		}
-	}
-	return nil
+	return plans.Find(rules, func(r *plans.Rule) bool { return r.Name == name })
 }

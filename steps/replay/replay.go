@@ -133,11 +133,7 @@ func (r *Replay) Decisions() (out []store.Decided) {
 
 // ruled reports whether decisions of that kind are made by rules.
 func ruled(d *ledger.Decision) bool {
-	switch runtime.Kind(d.Kind) {
-	case runtime.KindFeature, runtime.KindCriteria, runtime.KindGate:
-		return true
-	}
-	return false
+	return slices.Contains([]string{ledger.KindFeature, ledger.KindCriteria, ledger.KindGate}, d.Kind)
 }
 
 // Decide decides one decision again.
@@ -182,12 +178,7 @@ func (r *Replay) Decide(d store.Decided) Replayed {
 }
 
 func hasRules(d *ledger.Decision) bool {
-	for _, alt := range d.Alternatives {
-		if len(alt.Rules) > 0 {
-			return true
-		}
-	}
-	return len(d.Rules) > 0
+	return len(d.Rules) > 0 || slices.ContainsFunc(d.Alternatives, func(alt ledger.Alternative) bool { return len(alt.Rules) > 0 })
 }
 
 // first is the first of several reasons; none where there is none.
@@ -212,7 +203,11 @@ func (r *Replay) decideAgain(out *Replayed, d store.Decided, rules replayRules) 
 	settings := decide.RecordedSettings(d.Statistics)
 	var verdicts []verdict.Verdict
 	for _, part := range rules.parts {
-		again := decideLike(part, settings, runtime.Kind(d.Kind) == runtime.KindGate)
+		gate := runtime.Kind(d.Kind) == runtime.KindGate
+		again := decide.Rules(part.rules, func(i int) bool { return part.recorded[i].Decides || gate }, part.evidence, settings)
+		for i, rec := range part.recorded {
+			again[i].Decides = rec.Decides
+		}
 		r.compareRules(out, part.recorded, again, d.Run)
 		levels := d.Levels
 		if part.alternative != nil {
@@ -240,28 +235,6 @@ func (r *Replay) decideAgain(out *Replayed, d store.Decided, rules replayRules) 
 	if rules.from == RulesOfPlan {
 		r.claimAgain(out, d, rules)
 	}
-}
-
-// decideLike decides rules as they were: those that decide share one error budget,
-// and each criterion that is only recorded has one of its own.
-func decideLike(part rulePart, settings gates.Settings, gate bool) []verdict.Rule {
-	var deciding []*plans.Rule
-	for i, rec := range part.recorded {
-		if rec.Decides || gate {
-			deciding = append(deciding, part.rules[i])
-		}
-	}
-	together := gates.Decide(deciding, part.evidence, settings)
-	out := make([]verdict.Rule, len(part.recorded))
-	for i, rec := range part.recorded {
-		if rec.Decides || gate {
-			out[i], together = together[0], together[1:]
-		} else {
-			out[i] = gates.Decide([]*plans.Rule{part.rules[i]}, part.evidence, settings)[0]
-		}
-		out[i].Decides = rec.Decides
-	}
-	return out
 }
 
 // chooseAgain chooses among alternatives again. Which of them is best can be told

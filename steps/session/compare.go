@@ -283,12 +283,7 @@ func (l *Lab) usable(id string, wanted int) (bool, error) {
 
 // existing finds the launch of a slot; nil when it has to be made.
 func existing(launches []*ledger.Launch, sl slot) *ledger.Launch {
-	for _, launch := range launches {
-		if launch.VariantKey == sl.variant.Key && launch.Ordinal == sl.ordinal {
-			return launch
-		}
-	}
-	return nil
+	return plans.Find(launches, func(l *ledger.Launch) bool { return l.VariantKey == sl.variant.Key && l.Ordinal == sl.ordinal })
 }
 
 // Run implements runtime.Step.
@@ -334,12 +329,7 @@ func (c *compare) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 
 // launched reports whether a variant was measured in a session.
 func launched(have []*ledger.Launch, v *variant.Variant) bool {
-	for _, l := range have {
-		if l.VariantKey == v.Key {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(have, func(l *ledger.Launch) bool { return l.VariantKey == v.Key })
 }
 
 // qualify runs the levels of the protocol in a launch of their own.

@@ -2,6 +2,7 @@ package variant
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine"
@@ -59,12 +60,10 @@ func checkDaemon(host, context string) (errs []plans.AttrError) {
 
 // checkInContainer looks at a command that is to run in a container.
 func checkInContainer(command []string) []plans.AttrError {
-	for _, arg := range command {
-		if strings.Contains(arg, "{mxflow}") {
-			return []plans.AttrError{{Attr: "command", Code: "invalid-value", Summary: "Invalid command", Detail: "{mxflow} is the path of a program on this machine, which is not in the container; name a program of the container."}}
-		}
+	if !slices.ContainsFunc(command, func(arg string) bool { return strings.Contains(arg, "{mxflow}") }) {
+		return nil
 	}
-	return nil
+	return []plans.AttrError{{Attr: "command", Code: "invalid-value", Summary: "Invalid command", Detail: "{mxflow} is the path of a program on this machine, which is not in the container; name a program of the container."}}
 }
 
 // putExec puts the block into the spec.

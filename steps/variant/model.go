@@ -3,6 +3,7 @@ package variant
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine"
@@ -30,12 +31,8 @@ func modelFor(spec *engine.Spec, command []string) string {
 
 // isPath tells a path from the name of a model, such as "openai/gpt-oss-20b".
 func isPath(model string) bool {
-	for _, prefix := range []string{"/", "./", "../", "~/"} {
-		if strings.HasPrefix(model, prefix) {
-			return true
-		}
-	}
-	return strings.HasSuffix(model, ".gguf")
+	folders := []string{"/", "./", "../", "~/"}
+	return strings.HasSuffix(model, ".gguf") || slices.ContainsFunc(folders, func(prefix string) bool { return strings.HasPrefix(model, prefix) })
 }
 
 // checkModel refuses an engine without the model that its command is given.

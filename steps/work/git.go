@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -141,10 +142,9 @@ func (g *gitStep) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 
 // gitVerdict tells what git refuses (fail) from what is broken around it (error).
 func gitVerdict(err error) verdict.Verdict {
-	for _, kind := range []git.Kind{git.NoGit, git.NotRepository, git.Dubious, git.Locked, git.Remote, git.NoIdentity, git.Shallow, git.TooMuch} {
-		if git.Is(err, kind) {
-			return verdict.Error
-		}
+	around := []git.Kind{git.NoGit, git.NotRepository, git.Dubious, git.Locked, git.Remote, git.NoIdentity, git.Shallow, git.TooMuch}
+	if slices.ContainsFunc(around, func(kind git.Kind) bool { return git.Is(err, kind) }) {
+		return verdict.Error
 	}
 	return verdict.Fail
 }
