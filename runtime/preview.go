@@ -13,7 +13,7 @@ import (
 type Foreseer interface {
 	// Foresee is the outcome if all goes well, as far as later nodes read it,
 	// and the launches that are still to be made for it. It has a verdict only where
-	// that is certain and no pass.
+	// that is certain.
 	Foresee(s *Scope) (*ledger.Decision, []PlannedLaunch, error)
 }
 
@@ -33,7 +33,7 @@ type Planned struct {
 	Node *Node
 	Choice
 	// Verdict is the recorded one when it is reused, and otherwise what is certain
-	// to come out where that is no pass.
+	// to come out.
 	Verdict verdict.Verdict
 	// If is set when it depends on outcomes that do not exist yet.
 	If string
@@ -109,20 +109,23 @@ func (p *preview) node(n *Node) (Planned, error) {
 		p.outcomes[n.ID] = &ledger.Decision{Node: n.ID, Kind: string(n.Kind), Verdict: verdict.Invalid, Retraction: by.Retraction}
 		return out, nil
 	}
-	p.open[n.ID] = true
-	assumed := &ledger.Decision{}
+	foreseen := &ledger.Decision{}
 	if f, ok := step.(Foreseer); ok {
-		if assumed, out.Launches, err = f.Foresee(s); err != nil {
+		if foreseen, out.Launches, err = f.Foresee(s); err != nil {
 			return out, err
 		}
-		out.Notes = assumed.Reasons
 	}
-	if out.Verdict = assumed.Verdict; out.Verdict == "" {
-		assumed.Verdict, assumed.Accepted = verdict.Pass, n.Kind == KindFeature
+	s.name(foreseen)
+	if !DecidesAlone(n.Kind) {
+		out.Notes = foreseen.Reasons
+	} else if foreseen.Verdict != "" {
+		foreseen = p.overrule.retractedBefore(s, foreseen)
 	}
-	assumed.Node, assumed.Kind = n.ID, string(n.Kind)
-	assumed.MeasureKey, assumed.DecisionKey, assumed.Attempt = s.Keys.Measure, s.Keys.Decide, s.Attempt
-	p.outcomes[n.ID] = assumed
+	if out.Verdict = foreseen.Verdict; out.Verdict == "" {
+		p.open[n.ID] = true
+		foreseen.Verdict, foreseen.Accepted = verdict.Pass, n.Kind == KindFeature
+	}
+	p.outcomes[n.ID] = foreseen
 	return out, nil
 }
 
@@ -164,6 +167,7 @@ func (p *preview) scope(n *Node) *Scope {
 		Plan: p.runner.Plan, Node: n, Run: p.runner.Run, Previous: p.runner.Journal.Latest(n.ID),
 		Outcome:  func(id string) *ledger.Decision { return p.outcomes[id] },
 		LockedBy: func(id string) verdict.Reason { return p.locked[id] },
+		Assumed:  func(id string) bool { return p.open[id] },
 		Emit:     func(Event) {}, Known: &sync.Map{}, Foreseen: &p.foreseen, Hard: p.runner.Hard, Rerun: p.runner.Rerun,
 	}
 	s.Chosen = p.overrule.chosen(s)

@@ -9,6 +9,18 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
+// retractedBefore is a decision, or what takes its place where a person retracted what
+// its launches show.
+func (o *overrule) retractedBefore(s *Scope, d *ledger.Decision) *ledger.Decision {
+	if again := staysRetracted(s, d, o.journal.History(s.Node.ID)); again != nil {
+		return again
+	}
+	if again := o.retractedElsewhere(s, d); again != nil {
+		return again
+	}
+	return d
+}
+
 // staysRetracted is the outcome of a node that was decided over launches of which a
 // person said that what they show is wrong: also when the measurement was changed
 // and changed back, and when more launches were added. Only who asks for the node

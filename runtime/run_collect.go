@@ -56,6 +56,13 @@ func (e *execution) interrupted(f *finished) bool {
 	return errors.Is(f.err, context.Canceled) || errors.Is(f.err, context.DeadlineExceeded)
 }
 
+// name says of a decision what it is about and what it rests on.
+func (s *Scope) name(d *ledger.Decision) {
+	d.Node, d.Kind, d.Phase, d.Feature = s.Node.ID, string(s.Node.Kind), s.Node.Phase, s.Node.Feature
+	d.MeasureKey, d.DecisionKey = s.Keys.Measure, s.Keys.Decide
+	d.Attempt, d.Because, d.Supersedes = s.Attempt, s.Because, s.Previous != nil
+}
+
 // complete fills in what every decision has in common.
 func (e *execution) complete(f *finished) {
 	d := f.decision
@@ -69,20 +76,13 @@ func (e *execution) complete(f *finished) {
 		}
 		f.decision = d
 	}
-	n, s := f.node, f.scope
-	d.Node, d.Kind, d.Phase, d.Feature = n.ID, string(n.Kind), n.Phase, n.Feature
-	d.MeasureKey, d.DecisionKey = s.Keys.Measure, s.Keys.Decide
-	d.Attempt, d.Because, d.Supersedes = s.Attempt, s.Because, s.Previous != nil
-	if DecidesAlone(n.Kind) && f.err == nil {
+	s := f.scope
+	s.name(d)
+	if DecidesAlone(f.node.Kind) && f.err == nil {
 		d.Derived = true
 	}
-	if again := staysRetracted(s, d, e.Journal.History(n.ID)); again != nil {
-		f.decision = again
-		d = again
-	} else if again := e.overrule.retractedElsewhere(s, d); again != nil {
-		f.decision = again
-		d = again
-	}
+	d = e.overrule.retractedBefore(s, d)
+	f.decision = d
 	d.ClaimKey = s.Keys.Claim
 	if d.Of = 0; s.Because.Code == code.HypothesisChanged && d.SameOutcome(s.Previous) {
 		// What rests on it goes on resting on the attempt that decided it.

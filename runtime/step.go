@@ -149,6 +149,9 @@ type Scope struct {
 	// Chosen is what this run does with another node, given its keys; nil outside
 	// of runs.
 	Chosen func(n *Node, keys Keys) Choice
+	// Assumed reports whether the outcome of a node is one that a preview assumes; nil in
+	// a run.
+	Assumed func(id string) bool
 	// Emit reports progress; never blocks for long.
 	Emit func(Event)
 	// Rerun says which nodes a person wants to be decided again; nil for none.

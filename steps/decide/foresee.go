@@ -1,16 +1,24 @@
 package decide
 
 import (
+	"slices"
+
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 )
 
-// Foresee is what is certain of the decision of a node before anything is launched: from
-// an outcome that does not count nothing follows that counts, whatever else is measured.
-// It has a verdict only where that is so.
-func Foresee(v *View, n *runtime.Node) (*ledger.Decision, error) {
+// Foresee is what is certain of the decision of a node before anything is launched. Where
+// nothing that it rests on is assumed, that is the decision itself. Otherwise, from an
+// outcome that does not count nothing follows that counts, whatever else is measured. It
+// has a verdict only where one of these is so.
+func Foresee(v *View, n *runtime.Node, assumed func(id string) bool) (*ledger.Decision, error) {
+	if !assumes(v, n, assumed) {
+		if d, err := Node(v, n); err == nil {
+			return d, nil
+		}
+	}
 	f, ph := n.FeatureBlock, n.PhaseBlock
 	out := &ledger.Decision{}
 	invalid := false
@@ -39,6 +47,16 @@ func Foresee(v *View, n *runtime.Node) (*ledger.Decision, error) {
 		out.Verdict = verdict.Invalid
 	}
 	return out, nil
+}
+
+// assumes reports whether a decision would rest on an outcome that is only assumed.
+func assumes(v *View, n *runtime.Node, assumed func(id string) bool) bool {
+	if slices.ContainsFunc(n.Needs, func(need runtime.Need) bool { return assumed(need.On) }) {
+		return true
+	}
+	return n.Kind == runtime.KindGate && slices.ContainsFunc(GateFeatures(v.Plan, n.PhaseBlock), func(f *plans.Feature) bool {
+		return assumed(runtime.FeatureID(f.Name))
+	})
 }
 
 // foreseen is Foresee of a feature on one engine. As long as nothing is chosen, the first

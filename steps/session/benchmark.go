@@ -116,7 +116,7 @@ func judged(workloads []*plans.Workload) (parts []any) {
 }
 
 // Foresee implements runtime.Foreseer: the launches that the session lacks, at
-// most. Those of a parent that siblings share are the first sibling's.
+// most, or what the session comes to where it lacks none. Launches of a parent that siblings share are the first sibling's.
 func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.PlannedLaunch, error) {
 	_, a, err := b.arms(s)
 	if err != nil {
@@ -135,27 +135,24 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 	if err != nil {
 		return nil, nil, err
 	}
-	work := b.lab.WorkKey(b.workloads())
-	if out.Session, err = b.lab.continues(s, own, work); err != nil {
+	ws := b.workloads()
+	run := &session{lab: b.lab, scope: s, work: b.lab.WorkKey(ws), ws: ws, members: []*member{own}}
+	if run.id, err = b.lab.continues(s, own, run.work); err != nil {
 		return nil, nil, err
 	}
-	have, err := b.lab.session(out.Session)
-	if err != nil {
+	if run.all, err = b.lab.session(run.id); err != nil {
 		return nil, nil, err
 	}
-	own.CloseRetracted(view, have)
-	if len(have) > 0 {
-		if err := own.Look(view, have); err != nil {
+	out.Session = run.id
+	own.CloseRetracted(view, run.all)
+	if len(run.all) > 0 {
+		if err := run.looks(); err != nil {
 			return nil, nil, err
 		}
 	}
 	var launches []runtime.PlannedLaunch
-	for _, launch := range own.Took(have) {
-		out.Launches = append(out.Launches, launch.ID)
-	}
 	if own.Open {
-		out.Launches = nil // and more, which are not known
-		next, before := own.NextLook(view, out.Session, work), b.launchedBefore(s)
+		next, before := own.NextLook(view, run.id, run.work), b.launchedBefore(s)
 		for round := own.Rounds + 1; round <= own.Most; round++ {
 			for _, v := range own.variants {
 				if before && v.Key != own.Arms.Candidate.Key {
@@ -166,8 +163,14 @@ func (b *benchmark) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.Plann
 				launches = append(launches, l)
 			}
 		}
+	} else {
+		level := ledger.Level{Name: plans.BenchmarkLevel}
+		if err := run.conclude(runtime.ContextOf(s), own, out, &level); err != nil {
+			return nil, nil, err
+		}
+		out.Verdict, out.Levels = level.Verdict, []ledger.Level{level}
 	}
-	out.Reasons = own.Resolvable(view, out.Session, work)
+	out.Reasons = own.Resolvable(view, run.id, run.work)
 	return out, launches, nil
 }
 
@@ -178,8 +181,8 @@ func (b *benchmark) launchedBefore(s *runtime.Scope) bool {
 		if other.Name == b.feature.Name {
 			return false
 		}
-		if d := s.Outcome(runtime.BenchmarkID(other.Name)); d != nil && d.Verdict == verdict.Pass && d.Because.IsZero() && d.Launches == nil {
-			return true // foreseen in this preview, and not recorded
+		if s.Assumed(runtime.BenchmarkID(other.Name)) {
+			return true
 		}
 	}
 	return false

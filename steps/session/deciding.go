@@ -28,7 +28,7 @@ func (d deciding) Run(_ context.Context, s *runtime.Scope) (*ledger.Decision, er
 
 // Foresee implements runtime.Foreseer.
 func (d deciding) Foresee(s *runtime.Scope) (*ledger.Decision, []runtime.PlannedLaunch, error) {
-	out, err := decide.Foresee(d.lab.View(s), d.node)
+	out, err := decide.Foresee(d.lab.View(s), d.node, s.Assumed)
 	return out, nil, err
 }
 
