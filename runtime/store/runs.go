@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,26 +36,13 @@ type RunView struct {
 	Waivers []*ledger.Waiver `json:"waivers,omitempty"`
 }
 
-func (v *view) info(e *runEntry) RunInfo {
-	info := RunInfo{ID: e.id}
-	if e.start >= 0 {
-		r := v.records[e.start]
-		info.Started, info.Plan, info.PlanFile = r.Time, r.RunStart.Plan, r.RunStart.PlanFile
-	}
-	if e.end >= 0 {
-		r := v.records[e.end]
-		info.Done, info.Ended, info.Exit, info.Verdict, info.Reason = true, r.Time, r.End.Exit, r.End.Verdict, r.End.Reason
-	}
-	return info
-}
-
 // Runs are all runs, oldest first.
 func (s *Store) Runs() []RunInfo {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	out := make([]RunInfo, 0, len(s.view.runs))
 	for _, e := range s.view.runs {
-		out = append(out, s.view.info(e))
+		out = append(out, e.RunInfo)
 	}
 	return out
 }
@@ -68,26 +56,12 @@ func (s *Store) Run(id string) (*RunView, error) {
 	if err != nil {
 		return nil, fmt.Errorf("state directory %s: %w", s.dir, err)
 	}
-	view := &RunView{RunInfo: s.view.info(e)}
-	if e.start >= 0 {
-		view.Start = s.view.records[e.start].RunStart
-	}
-	if e.end >= 0 {
-		view.End = s.view.records[e.end].End
-	}
-	for _, at := range e.decisions {
-		view.Decisions = append(view.Decisions, s.view.decided(at))
-	}
-	for _, at := range e.launches {
-		view.Launches = append(view.Launches, s.view.records[at].Launch)
-	}
-	for _, at := range e.waivers {
-		view.Waivers = append(view.Waivers, s.view.records[at].Waiver)
-	}
-	return view, nil
+	run := *e
+	run.Decisions, run.Launches, run.Waivers = slices.Clone(e.Decisions), slices.Clone(e.Launches), slices.Clone(e.Waivers)
+	return &run, nil
 }
 
-func (v *view) find(id string) (*runEntry, error) {
+func (v *view) find(id string) (*RunView, error) {
 	if len(v.runs) == 0 {
 		return nil, fmt.Errorf("no run was recorded here yet: run apply first")
 	}
@@ -97,18 +71,18 @@ func (v *view) find(id string) (*runEntry, error) {
 	if e := v.runByID[id]; e != nil {
 		return e, nil
 	}
-	var found []*runEntry
+	var found []*RunView
 	var names []string
 	for _, e := range v.runs {
-		if id != "" && strings.HasPrefix(e.id, id) {
-			found, names = append(found, e), append(names, e.id)
+		if id != "" && strings.HasPrefix(e.ID, id) {
+			found, names = append(found, e), append(names, e.ID)
 		}
 	}
 	switch len(found) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return nil, fmt.Errorf(`no run has an id that begins with %q; the newest is %s, and "latest" names it too`, id, v.runs[len(v.runs)-1].id)
+		return nil, fmt.Errorf(`no run has an id that begins with %q; the newest is %s, and "latest" names it too`, id, v.runs[len(v.runs)-1].ID)
 	default:
 		return nil, fmt.Errorf("%q begins the ids of %d runs: %s; give more of it", id, len(found), strings.Join(names, ", "))
 	}

@@ -8,28 +8,20 @@ import (
 )
 
 // view is what the ledger says, arranged for the questions that an apply asks
-// all the time. It holds positions of records, is made from the ledger alone
-// and follows it record by record.
+// all the time. It is made from the ledger alone and follows it record by record.
 type view struct {
 	records  []*ledger.Record
-	history  map[string][]int // node → its decisions, oldest first
-	launches []int
-	launchID map[string]int
-	waivers  map[string][]int // node → its waivers, oldest first
-	waived   []int            // all waivers
-	runs     []*runEntry      // in order of their first record
-	runByID  map[string]*runEntry
-}
-
-type runEntry struct {
-	id                  string
-	start, end          int // -1 where there is none
-	decisions, launches []int
-	waivers             []int
+	history  map[string][]Decided // by node, oldest first
+	launches []*ledger.Launch
+	byID     map[string]*ledger.Launch
+	waived   []Waived
+	waivers  map[string]*ledger.Waiver // the newest by node
+	runs     []*RunView                // in order of their first record
+	runByID  map[string]*RunView
 }
 
 func newView() *view {
-	return &view{history: map[string][]int{}, waivers: map[string][]int{}, launchID: map[string]int{}, runByID: map[string]*runEntry{}}
+	return &view{history: map[string][]Decided{}, byID: map[string]*ledger.Launch{}, waivers: map[string]*ledger.Waiver{}, runByID: map[string]*RunView{}}
 }
 
 // add takes in the next record.
@@ -38,26 +30,28 @@ func (v *view) add(r *ledger.Record) {
 	v.records = append(v.records, r)
 	run := v.runByID[r.Run]
 	if run == nil {
-		run = &runEntry{id: r.Run, start: -1, end: -1}
+		run = &RunView{RunInfo: RunInfo{ID: r.Run}}
 		v.runByID[r.Run] = run
 		v.runs = append(v.runs, run)
 	}
 	switch {
 	case r.RunStart != nil:
-		run.start = at
+		run.Start, run.Started, run.Plan, run.PlanFile = r.RunStart, r.Time, r.RunStart.Plan, r.RunStart.PlanFile
 	case r.End != nil:
-		run.end = at
+		run.End, run.Done, run.Ended = r.End, true, r.Time
+		run.Exit, run.Verdict, run.Reason = r.End.Exit, r.End.Verdict, r.End.Reason
 	case r.Launch != nil:
-		run.launches = append(run.launches, at)
-		v.launches = append(v.launches, at)
-		v.launchID[r.Launch.ID] = at
+		run.Launches = append(run.Launches, r.Launch)
+		v.launches = append(v.launches, r.Launch)
+		v.byID[r.Launch.ID] = r.Launch
 	case r.Decision != nil:
-		run.decisions = append(run.decisions, at)
-		v.history[r.Decision.Node] = append(v.history[r.Decision.Node], at)
+		d := Decided{Decision: r.Decision, Record: at, Run: r.Run, Time: r.Time}
+		run.Decisions = append(run.Decisions, d)
+		v.history[r.Decision.Node] = append(v.history[r.Decision.Node], d)
 	case r.Waiver != nil:
-		run.waivers = append(run.waivers, at)
-		v.waived = append(v.waived, at)
-		v.waivers[r.Waiver.Node] = append(v.waivers[r.Waiver.Node], at)
+		run.Waivers = append(run.Waivers, r.Waiver)
+		v.waived = append(v.waived, Waived{Waiver: r.Waiver, Record: at, Run: r.Run, Time: r.Time})
+		v.waivers[r.Waiver.Node] = r.Waiver
 	}
 }
 
@@ -70,11 +64,6 @@ type Decided struct {
 	Time   time.Time `json:"time"`
 }
 
-func (v *view) decided(at int) Decided {
-	r := v.records[at]
-	return Decided{Decision: r.Decision, Record: at, Run: r.Run, Time: r.Time}
-}
-
 // Latest is the newest decision about a node and the run that made it.
 func (s *Store) Latest(node string) (d *ledger.Decision, run string, ok bool) {
 	s.mu.RLock()
@@ -83,8 +72,8 @@ func (s *Store) Latest(node string) (d *ledger.Decision, run string, ok bool) {
 	if len(h) == 0 {
 		return nil, "", false
 	}
-	r := s.view.records[h[len(h)-1]]
-	return r.Decision, r.Run, true
+	last := h[len(h)-1]
+	return last.Decision, last.Run, true
 }
 
 // Attempts is the number of the newest attempt at a node, 0 before the first.
@@ -99,11 +88,7 @@ func (s *Store) Attempts(node string) int {
 func (s *Store) History(node string) []Decided {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	var out []Decided
-	for _, at := range s.view.history[node] {
-		out = append(out, s.view.decided(at))
-	}
-	return out
+	return slices.Clone(s.view.history[node])
 }
 
 // Decisions is the newest decision about each node, in the order in which they
@@ -113,7 +98,7 @@ func (s *Store) Decisions() []Decided {
 	defer s.mu.RUnlock()
 	out := make([]Decided, 0, len(s.view.history))
 	for _, h := range s.view.history {
-		out = append(out, s.view.decided(h[len(h)-1]))
+		out = append(out, h[len(h)-1])
 	}
 	slices.SortFunc(out, func(a, b Decided) int { return a.Record - b.Record })
 	return out
@@ -142,8 +127,8 @@ func (s *Store) Launches(f LaunchFilter) []*ledger.Launch {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	var out []*ledger.Launch
-	for _, at := range s.view.launches {
-		if l := s.view.records[at].Launch; f.wants(l) {
+	for _, l := range s.view.launches {
+		if f.wants(l) {
 			out = append(out, l)
 		}
 	}
@@ -154,11 +139,8 @@ func (s *Store) Launches(f LaunchFilter) []*ledger.Launch {
 func (s *Store) LaunchByID(id string) (*ledger.Launch, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	at, ok := s.view.launchID[id]
-	if !ok {
-		return nil, false
-	}
-	return s.view.records[at].Launch, true
+	l, ok := s.view.byID[id]
+	return l, ok
 }
 
 // Waived is a waiver and where it stands.
@@ -176,23 +158,14 @@ type Waived struct {
 func (s *Store) Waiver(node string) *ledger.Waiver {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	of := s.view.waivers[node]
-	if len(of) == 0 {
-		return nil
-	}
-	return s.view.records[of[len(of)-1]].Waiver
+	return s.view.waivers[node]
 }
 
 // Waivers are all waivers, oldest first; never nil.
 func (s *Store) Waivers() []Waived {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	out := []Waived{}
-	for _, at := range s.view.waived {
-		r := s.view.records[at]
-		out = append(out, Waived{Waiver: r.Waiver, Record: at, Run: r.Run, Time: r.Time})
-	}
-	return out
+	return append([]Waived{}, s.view.waived...)
 }
 
 // MeanLaunchSeconds is how long launches for a purpose took that went well, and
