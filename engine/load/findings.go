@@ -42,14 +42,22 @@ func Shortfall(samples []measure.Sample) Shortage {
 
 // Deviation is prompts that were not of the length asked for.
 type Deviation struct {
-	// Requests deviated, Of so many that were measured.
-	Requests, Of int
+	// Requests deviated, Of so many that were measured, Far of them by more than the
+	// seams of words in a vocabulary that no probe met.
+	Requests, Of, Far int
 	// Unknown is the number of requests of which the engine did not say.
 	Unknown int
 	// Least and Most are the shortest and the longest prompt, in tokens as the
 	// engine counted them, without context; 0 when it counted none.
 	Least, Most int
 }
+
+const (
+	// lengthRoom tokens, and lengthShare of a prompt, may an engine count otherwise
+	// than a prompt was fitted to.
+	lengthRoom  = 2
+	lengthShare = 0.01
+)
 
 // Deviating compares the engine's own counts of prompt tokens with the number
 // asked for; where that is 0, as where lengths differ, with each request's own
@@ -74,6 +82,9 @@ func Deviating(samples []measure.Sample, asked int) Deviation {
 		n := s.PromptTokens - s.ContextTokens
 		if n != want {
 			found.Requests++
+		}
+		if off := max(n-want, want-n); off > lengthRoom && float64(off) > lengthShare*float64(want) {
+			found.Far++
 		}
 		if found.Least == 0 || n < found.Least {
 			found.Least = n

@@ -55,7 +55,7 @@ func TestFindings(t *testing.T) {
 		t.Errorf("worst share %v, want 0.25", got.Worst)
 	}
 	for _, asked := range []int{0, 100} {
-		if got, want := Deviating(samples, asked), (Deviation{Requests: 1, Of: 4, Unknown: 1, Least: 90, Most: 100}); got != want {
+		if got, want := Deviating(samples, asked), (Deviation{Requests: 1, Of: 4, Far: 1, Unknown: 1, Least: 90, Most: 100}); got != want {
 			t.Errorf("deviating %+v, want %+v", got, want)
 		}
 	}

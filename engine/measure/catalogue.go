@@ -172,7 +172,7 @@ var requestMetrics = []Metric{
 	{
 		Name: "ttft", Unit: "ms", Better: Lower, Scope: PerRequest,
 		Evidence:   "a text event",
-		Definition: "Time to first token: from the send to the first event with generated text, reasoning and tool calls included." + sinceScheduled,
+		Definition: "Time to first token: from the send to the first event with generated text in which there is something to see, reasoning and tool calls included; spaces, line breaks and characters of no width at the beginning are not text." + sinceScheduled,
 	},
 	{
 		Name: "ttft_corrected", Unit: "ms", Better: Lower, Scope: PerRequest,

@@ -28,6 +28,9 @@ const (
 	KindDone
 	// KindTool carried generated text of a tool call: its name or arguments.
 	KindTool
+	// KindBlank carried generated text in which nothing is to be seen (spaces, line
+	// breaks, characters of no width), before the first that has something.
+	KindBlank
 )
 
 // Event is one stream event as the client saw it.
@@ -101,6 +104,11 @@ type Sample struct {
 	// that of prompt tokens without ContextTokens, which come before them (depth,
 	// earlier turns, a shared system prompt). 0 where nothing was asked for.
 	RequestedOutput, RequestedPrompt, ContextTokens int
+	// PromptBytes is the text that was sent, PromptSum tells prompts apart (the first
+	// 64 bits of their SHA-256, in hex), and EchoedBytes is how much of the answer
+	// stands in the prompt too (engine/load/work). 0 and empty where nobody looked.
+	PromptBytes, EchoedBytes int
+	PromptSum                string
 	// TokenSource says who counted OutputTokens.
 	TokenSource TokenSource
 	// Finish is the finish_reason ("stop", "length").
@@ -400,7 +408,11 @@ func countedTimeline(events []Event) timeline {
 func totalTimeline(s Sample) timeline {
 	t := timeline{after: -1}
 	var end time.Duration
+	blank := 0 // a token each, as far as anybody can tell
 	for _, e := range s.Events {
+		if e.Kind == KindBlank {
+			blank++
+		}
 		if e.HasText() {
 			t.textEvents++
 			t.steps = append(t.steps, step{at: e.At})
@@ -413,11 +425,11 @@ func totalTimeline(s Sample) timeline {
 		return t
 	}
 	if s.OutputTokens >= 0 {
-		t.after = s.OutputTokens - 1
+		t.after = s.OutputTokens - 1 - blank
 	}
 	// One token an event, if the totals agree: then the last text event is the
 	// last token.
-	silent := s.OutputTokens - t.textEvents
+	silent := s.OutputTokens - blank - t.textEvents
 	if silent == 0 || (silent == 1 && s.Finish == "stop") {
 		t.counted = true
 		for i := range t.steps {

@@ -4,8 +4,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/mxflow/mxflow/engine/measure"
 )
@@ -18,6 +21,8 @@ type collector struct {
 	// textEvents counts events with text; uncounted is how many of them came
 	// without a count of the server's, and said those that were no tool call's.
 	textEvents, uncounted, said int
+	// visible: there was something to see in the text so far.
+	visible bool
 	// began: a token has been generated, as far as one can see.
 	began, done bool
 	doubts      doubts
@@ -45,6 +50,11 @@ func (c *collector) add(e *event, at time.Duration) {
 		ev.Kind = measure.KindUsage
 	default:
 		ev.Kind = measure.KindOther
+	}
+	if !c.visible && ev.Bytes > 0 {
+		if c.visible = visible(e.text) || visible(e.reasoning) || visible(e.tools); !c.visible {
+			ev.Kind = measure.KindBlank
+		}
 	}
 	c.log.add(ev)
 	if ev.Bytes > 0 {
@@ -77,6 +87,23 @@ func (c *collector) add(e *event, at time.Duration) {
 		c.s.CachedTokens = e.cached
 	}
 }
+
+// visible reports whether there is something to see in a text: a first token that
+// shows nothing could be sent before anything is computed.
+func visible(text []byte) bool {
+	for len(text) > 0 {
+		r, n := utf8.DecodeRune(text)
+		if !unicode.IsSpace(r) && !unicode.In(r, unicode.Cf, unicode.Cc) && !slices.Contains(noWidth, r) {
+			return true
+		}
+		text = text[n:]
+	}
+	return false
+}
+
+// noWidth are characters without width that are no control characters: fillers and
+// the blank Braille cell.
+var noWidth = []rune{'\u115f', '\u1160', '\u2800', '\u3164', '\uffa0', '\u034f'}
 
 // bytes is how much text has come.
 func (c *collector) bytes() int { return len(c.text) + len(c.reasoning) + len(c.tools) }

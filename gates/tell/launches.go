@@ -92,8 +92,8 @@ var launchPhrases = phrases{
 	code.AnswersGarbage: "answers of {subject} are not readable text: {causes}, in launch {launch}",
 	code.MoreGarbage:    "{answers} answers{subject? of {subject} to {cell}} are not readable text, against {theirs} of {other}{other!the reference}",
 	code.Unrecorded:     "no answers of {subject} to {workload} are recorded to compare with those of {other}",
-	code.Unpaired:       "no prompt of {subject} was answered by both {one} and {other}: nothing to compare",
-	code.Worse:          "answers of {subject} to {cell} are worse than those of {other} to the same prompts ({answers} of {of})",
+	code.Unpaired:       "{subject} was not answered by both {one} and {other}: nothing to compare",
+	code.Worse:          "answers of {subject} to {cell} are worse than those of {other} ({answers} of {of})",
 	code.MaybeWorse:     "answers of {subject} to {cell} may be worse than those of {other} ({answers} of {of}: too few to tell)",
 
 	code.NoFingerprint: "launch {subject} has no fingerprint of its environment, so it cannot be compared; --rerun measures again",

@@ -73,6 +73,8 @@ type Launch struct {
 	// Prompts that of the texts that were sent, where several engines share them.
 	Output  string `json:"output,omitempty"`
 	Prompts string `json:"prompts,omitempty"`
+	// Draw is what the texts of this launch alone were drawn from.
+	Draw Draw `json:"draw,omitzero"`
 	// Engine is what was started: command line, env that was set, versions.
 	// Its key "kind" is the kind of engine, which estimates go by.
 	Engine map[string]string `json:"engine,omitempty"`

@@ -46,6 +46,9 @@ type RunStart struct {
 	// them: what is not among them any more stands no longer, whatever was decided
 	// about it.
 	Nodes []string `json:"nodes,omitempty"`
+	// Draws is what the run commits itself to draw the texts of its launches from,
+	// before the first (Draw).
+	Draws string `json:"draws,omitempty"`
 	// Inputs are what the plan was compiled with beside its files.
 	Inputs *Inputs `json:"inputs,omitempty"`
 }

@@ -45,7 +45,7 @@ func encodeSamples(samples []measure.Sample) ([]byte, error) {
 		}
 		rows[i] = row
 	}
-	return writeParquet(samplesKind, rows, parquet.KeyValueMetadata("mxflow.samples.kinds", "0 other, 1 text, 2 reasoning, 3 usage, 4 done, 5 tool"))
+	return writeParquet(samplesKind, rows, parquet.KeyValueMetadata("mxflow.samples.kinds", "0 other, 1 text, 2 reasoning, 3 usage, 4 done, 5 tool, 6 blank"))
 }
 
 func decodeSamples(data []byte) (samples []measure.Sample, err error) {
@@ -64,7 +64,7 @@ func decodeSamples(data []byte) (samples []measure.Sample, err error) {
 // which they were given, Parquet with zstd. The lists at_ns, kind, tokens and
 // bytes have one element an event and belong together by position. -1 means
 // unknown, as in measure.Sample. kind counts as measure.Kind does: 0 other,
-// 1 text, 2 reasoning, 3 usage, 4 done, 5 tool; the file's key mxflow.samples.kinds
+// 1 text, 2 reasoning, 3 usage, 4 done, 5 tool, 6 blank; the file's key mxflow.samples.kinds
 // says so too. sent_ns is the wall clock in UTC, null when not set.
 type sampleRow struct {
 	Workload        string  `parquet:"workload,dict"`
@@ -92,6 +92,9 @@ type sampleRow struct {
 	Status          int64   `parquet:"status"`
 	RequestedPrompt int64   `parquet:"requested_prompt"`
 	ContextTokens   int64   `parquet:"context_tokens"`
+	PromptBytes     int64   `parquet:"prompt_bytes"`
+	PromptSum       string  `parquet:"prompt_sum"`
+	EchoedBytes     int64   `parquet:"echoed_bytes"`
 	At              []int64 `parquet:"at_ns,list"`
 	Kind            []int32 `parquet:"kind,list"`
 	Tokens          []int64 `parquet:"tokens,list"`
@@ -105,6 +108,7 @@ func toRow(s measure.Sample) (sampleRow, error) {
 		TokenSource: string(s.TokenSource), Finish: s.Finish, Text: s.Text, Reasoning: s.Reasoning, Tools: s.Tools, Doubts: s.Doubts, Err: s.Err,
 		Context: s.Context, Turn: int64(s.Turn), Scheduled: int64(s.Scheduled), Due: int64(s.Due), Start: int64(s.Start), OpenLoop: s.OpenLoop,
 		Retries: int64(s.Retries), Status: int64(s.Status), RequestedPrompt: int64(s.RequestedPrompt), ContextTokens: int64(s.ContextTokens),
+		PromptBytes: int64(s.PromptBytes), PromptSum: s.PromptSum, EchoedBytes: int64(s.EchoedBytes),
 	}
 	if !s.Sent.IsZero() {
 		ns := s.Sent.UnixNano()
@@ -129,6 +133,7 @@ func (r *sampleRow) sample() (measure.Sample, error) {
 		TokenSource: measure.TokenSource(r.TokenSource), Finish: r.Finish, Text: r.Text, Reasoning: r.Reasoning, Tools: r.Tools, Doubts: r.Doubts, Err: r.Err,
 		Context: r.Context, Turn: int(r.Turn), Scheduled: time.Duration(r.Scheduled), Due: time.Duration(r.Due), Start: time.Duration(r.Start), OpenLoop: r.OpenLoop,
 		Retries: int(r.Retries), Status: int(r.Status), RequestedPrompt: int(r.RequestedPrompt), ContextTokens: int(r.ContextTokens),
+		PromptBytes: int(r.PromptBytes), PromptSum: r.PromptSum, EchoedBytes: int(r.EchoedBytes),
 	}
 	if r.Sent != nil {
 		s.Sent = time.Unix(0, *r.Sent).UTC()

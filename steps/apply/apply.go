@@ -165,6 +165,7 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 		Plan: r.plan.Name, PlanFile: r.Path, PlanDigest: r.plan.Digest(), PlanSource: sum, PlanSources: sums, Tool: r.Tool,
 		Environment: machine.Environment(), BootID: machine.BootID(), Targets: decide.Targets(r.plan), Hypotheses: decide.Hypotheses(r.plan), Inputs: inputs,
 	}
+	lab.Draws, start.Draws = ledger.NewDraws()
 	for _, n := range r.Graph.Nodes {
 		start.Nodes = append(start.Nodes, n.ID)
 	}

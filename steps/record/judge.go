@@ -37,6 +37,7 @@ func (r *recording) judge() {
 		r.cached(c)
 		r.lengths(c)
 		r.overlong(c)
+		r.worked(c)
 		r.counted(c)
 		r.doubtful(c)
 		r.coherent(c)
@@ -116,7 +117,15 @@ func (r *recording) lengths(c sentCell) {
 	if d.Unknown > 0 {
 		r.note(c.fact(code.LengthUnknown, verdict.Int("unknown", d.Unknown), verdict.Int("of", d.Of), method))
 	}
-	if d.Requests > 0 {
+	switch {
+	case d.Requests == 0:
+	case r.Exact && c.prompts.Verified && d.Far > 0:
+		args := []verdict.Arg{verdict.Int("requests", d.Far), verdict.Int("of", d.Of), verdict.Int("sent", c.cell.Prompt), verdict.Int("most", d.Most), method}
+		if d.Least != d.Most {
+			args = append(args, verdict.Int("least", d.Least))
+		}
+		r.invalid(c.fact(code.LengthCounted, args...))
+	default:
 		args := []verdict.Arg{verdict.Int("most", d.Most), method}
 		if d.Least != d.Most {
 			args = append(args, verdict.Int("least", d.Least))

@@ -37,6 +37,11 @@ type Subject struct {
 	// Redact takes sensitive values out of samples before they are looked at; nil
 	// takes none.
 	Redact func([]measure.Sample)
+	// Draw is what sets the prompts of this launch apart from all others.
+	Draw string
+	// Exact says that prompts were made with this engine's own tokenizer, so that
+	// another count of theirs than was asked for is a sign that the work was another.
+	Exact bool
 	// Progress is called after each answer; nil is not.
 	Progress func(done, total int)
 }
@@ -229,6 +234,7 @@ func (r *recording) cell(ctx context.Context, w *plans.Workload, cell plans.Cell
 	if r.Redact != nil {
 		r.Redact(result.Samples) // before anything is said of them
 	}
+	mark(result.Samples, prompts)
 	t := r.taken
 	t.Samples = append(t.Samples, result.Samples...)
 	if len(result.Delay.At) > 0 {
@@ -276,7 +282,7 @@ func (r *recording) prompts(ctx context.Context, client *openai.Client, w *plans
 	if r.Prompts != nil {
 		return r.Prompts(ctx, client, w, cell)
 	}
-	spec, err := promptSpec(w, cell, &r.datasets)
+	spec, err := promptSpec(w, cell, r.Draw, &r.datasets)
 	if err != nil {
 		return prompt.Prompts{}, err
 	}

@@ -52,11 +52,11 @@ func keepRaw(st *launch.Started, taken measure.Recording) (err error) {
 // subject is the running engine as it is measured.
 func (l *Sender) subject(st *launch.Started, set string, progress func(done, total int)) Subject {
 	s := Subject{
-		Client: st.Client, Kind: st.Kind, Zero: st.Began, Fresh: true, Redact: func(all []measure.Sample) { redactSamples(all, st.Lab.Redact) }, Progress: progress,
+		Client: st.Client, Kind: st.Kind, Zero: st.Began, Fresh: true, Exact: set == "", Redact: func(all []measure.Sample) { redactSamples(all, st.Lab.Redact) }, Progress: progress,
 		Calibrate: l.calibrator.Calibrate,
 		Machine:   telemetry.Config{GPUs: st.GPU.UUIDs(), Ignore: st.GPU.Config.Ignore, IdleMiB: st.GPU.Config.IdleMB},
 		Prompts: func(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
-			return l.prompts(ctx, client, set, w, cell)
+			return l.prompts(ctx, client, set, st.Record.Draw.Seed, w, cell)
 		},
 	}
 	if resident, ok := st.Inst.(engine.Resident); ok {
@@ -93,18 +93,19 @@ type Sender struct {
 	datasets datasets
 }
 
-// prompts builds the prompts of a cell once for all launches of this apply, so
-// that every arm is sent the very same ones. A comparison of engines has a set
-// of its own, since its reference may count tokens in another way.
-func (l *Sender) prompts(ctx context.Context, client *openai.Client, set string, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
+// prompts builds the prompts of a cell: new ones for every launch, of the same
+// lengths, since an engine can remember what it was asked. A comparison of engines
+// sends all of them the same texts, a set of its own, since the engines may count
+// tokens in other ways.
+func (l *Sender) prompts(ctx context.Context, client *openai.Client, set, draw string, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
 	key := promptKey(set, w, cell)
 	l.mu.Lock()
 	p, ok := l.built[key]
 	l.mu.Unlock()
-	if ok {
+	if ok && set != "" {
 		return p, nil
 	}
-	spec, err := promptSpec(w, cell, &l.datasets)
+	spec, err := promptSpec(w, cell, draw, &l.datasets)
 	if err != nil {
 		return p, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/load/coherence"
+	"github.com/mxflow/mxflow/engine/load/work"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -39,6 +40,11 @@ func (l *Lab) valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*plan
 		}
 	}
 	for _, w := range ws {
+		if why, err := l.work(w, vs, byArm); err != nil {
+			return "", nil, err
+		} else if !why.IsZero() {
+			return verdict.Invalid, []verdict.Reason{why}, nil
+		}
 		why, said, err := l.coherence(w, vs, byArm)
 		if err != nil {
 			return "", nil, err
@@ -49,6 +55,29 @@ func (l *Lab) valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*plan
 		notes = append(notes, said...)
 	}
 	return verdict.Pass, notes, nil
+}
+
+// work says in what an arm's answers to a workload show that it did other work than
+// its parent; no fact where they do not. Declared nonsense may repeat itself, but not
+// miscount.
+func (l *Lab) work(w *plans.Workload, vs []*variant.Variant, byArm map[string][]*ledger.Launch) (verdict.Reason, error) {
+	parent, err := l.samplesOf(byArm[vs[0].Key], w)
+	if err != nil {
+		return verdict.Reason{}, err
+	}
+	for _, v := range vs[1:] {
+		candidate, err := l.samplesOf(byArm[v.Key], w)
+		if err != nil {
+			return verdict.Reason{}, err
+		}
+		for _, f := range work.Compare(parent, candidate) {
+			if w.Coherence == "off" && (f.Code == work.Same || f.Code == work.Echoed) {
+				continue
+			}
+			return record.WorkOf(f, v.Name, vs[0].Name), nil
+		}
+	}
+	return verdict.Reason{}, nil
 }
 
 // perArm is how often each arm was launched.
@@ -94,7 +123,7 @@ func (l *Lab) coherence(w *plans.Workload, vs []*variant.Variant, byArm map[stri
 			}
 			of, cell, other := verdict.Int("of", c.Of), verdict.Text("cell", c.Cell), verdict.Text("other", vs[0].Name)
 			switch {
-			case c.Of == 0:
+			case c.Of == 0 || c.Parents == 0:
 				return verdict.New(code.Unpaired, verdict.Text("one", vs[0].Name), verdict.Text("other", v.Name)).On(c.Cell), nil, nil
 			case c.Of < fewPrompts:
 				mine, theirs := incoherent(byArm[v.Key], c.Cell), incoherent(byArm[vs[0].Key], c.Cell)

@@ -2,29 +2,28 @@ package coherence
 
 import (
 	"cmp"
+	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
-// Coherence is how a candidate's answers to the prompts of one cell compare with
-// the parent's to the same ones. All numbers are of prompts.
+// Coherence is how a candidate's answers to prompts of one cell compare with the
+// parent's to others of the same kind. All numbers are of answers.
 type Coherence struct {
 	Cell string
-	// Of prompts both have answered; Unpaired only one of them.
-	Of, Unpaired int
-	// Garbage is the number of prompts whose answers are garbage of the candidate
-	// and not of the parent: one makes its speed worthless. Doubtful are those
-	// that differ to the candidate's disadvantage in a way that so few prompts
-	// cannot show to be more than chance. Parent counts the parent's own answers
-	// that look like garbage.
+	// Of answers the candidate gave, Parents the parent.
+	Of, Parents int
+	// Garbage is the number of the candidate's answers that are garbage beyond what
+	// the parent's are: one makes its speed worthless. Doubtful are those that are
+	// worse in a way that so few cannot show to be more than chance. Parent counts the
+	// parent's own answers that look like garbage.
 	Garbage, Doubtful, Parent int
-	// Compared is the number of prompts whose answers were long enough to compare
-	// their wording, Bits how much more surprising the candidate's wording is, in
-	// bits a character.
+	// Compared is the number of answers that were long enough to compare their
+	// wording, Bits how much more surprising the candidate's wording is, in bits a
+	// character.
 	Compared int
 	Bits     float64
 	// Why is what was found, with examples: the first five.
@@ -32,42 +31,46 @@ type Coherence struct {
 }
 
 const (
-	// sureOf is how many prompts it takes for a sign test at 1 in 64.
-	sureOf = 6
-	// minShare is the share of prompts by which soft signs must be more frequent
-	// to be called garbage: what a change of numerics does to how often a model
-	// turns in circles is less.
+	// sure and doubted are chances at which a sign that is more frequent counts, and
+	// is worth a word.
+	sure, doubted = 1.0 / 64, 0.1
+	// minShare is the share of answers by which soft signs must be more frequent to
+	// be called garbage: what a change of numerics does to how often a model turns in
+	// circles is less.
 	minShare = 0.25
 )
 
-// Relative compares the answers of a candidate with its parent's to the same
-// prompts, cell by cell. It is for texts of forced length, whose second half may
-// be anything: what a sound engine says after the end of its answer is the
-// model's affair. So nothing is held against the candidate that the parent does
-// as well, as often. There are three kinds of evidence:
+// Relative compares the answers of a candidate with its parent's to other prompts of
+// the same kind, cell by cell. It is for texts of forced length, whose second half may
+// be anything: what a sound engine says after the end of its answer is the model's
+// affair. So nothing is held against the candidate that the parent does as well, as
+// often. There are three kinds of evidence:
 //
-//   - hard signs, each of which counts for itself, unless an answer of the
-//     parent's to the same prompt has one too;
-//   - soft signs (circles, empty texts), which count when they are more frequent
-//     than the parent's by more than chance: a sign test over the prompts on
-//     which the two differ, and by a quarter of all prompts; among three to five
-//     prompts only if all of them differ that way;
+//   - hard signs, each of which counts for itself where no answer of the parent's has
+//     one, and otherwise when they are more frequent by more than chance;
+//   - soft signs (circles, empty texts), which count when they are more frequent than
+//     the parent's by more than chance (Fisher's exact test) and by a quarter of all
+//     answers;
 //   - wording, which tells random words from other words: see wording.
-//
-// Answers of several launches to one prompt are one piece of evidence, since
-// greedy decoding repeats itself.
 func Relative(parent, candidate []measure.Sample) []Coherence {
-	cells, order := map[string][2]answers{}, []string{}
+	cells, order := map[string][2][]answer{}, []string{}
 	for side, samples := range [][]measure.Sample{parent, candidate} {
+		seen := map[string]bool{}
 		measured(samples, func(s measure.Sample) {
+			// Where a prompt is sent again, as those of a file are in every launch, the
+			// same answer is no further evidence: greedy decoding repeats itself.
+			prompt := cmp.Or(s.PromptSum, fmt.Sprint(s.Index))
+			key := fmt.Sprintf("%q %q %d %s", s.Workload, prompt, s.Turn, generatedText(s))
+			if seen[key] {
+				return
+			}
+			seen[key] = true
 			both, known := cells[s.Workload]
 			if !known {
-				both = [2]answers{{}, {}}
-				cells[s.Workload] = both
 				order = append(order, s.Workload)
 			}
-			key := Request{s.Index, s.Turn}
-			both[side][key] = append(both[side][key], generatedText(s))
+			both[side] = append(both[side], answer{Request{s.Index, s.Turn}, generatedText(s)})
+			cells[s.Workload] = both
 		})
 	}
 	found := make([]Coherence, len(order))
@@ -77,83 +80,76 @@ func Relative(parent, candidate []measure.Sample) []Coherence {
 	return found
 }
 
-// answers are the texts of each request of a cell, of one or more launches.
-type answers map[Request][]string
+// answer is one text.
+type answer struct {
+	to   Request
+	text string
+}
 
 // compare judges one cell.
-func compare(cell string, parent, candidate answers) Coherence {
-	c := Coherence{Cell: cell}
-	var keys []Request
-	for key := range parent {
-		if len(candidate[key]) > 0 {
-			keys = append(keys, key)
-		}
+func compare(cell string, parent, candidate []answer) Coherence {
+	c := Coherence{Cell: cell, Of: len(candidate), Parents: len(parent)}
+	if c.Of == 0 || c.Parents == 0 {
+		return c
 	}
-	c.Of = len(keys)
-	c.Unpaired = len(parent) + len(candidate) - 2*c.Of
-	slices.SortFunc(keys, func(a, b Request) int { return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Turn, b.Turn)) })
-	var more, less int
-	var example Finding
-	var level []Request // whose wording may be compared
-	for _, key := range keys {
-		theirs, ours := count(parent[key], hard), count(candidate[key], hard)
-		softTheirs, softOurs := count(parent[key], soft), count(candidate[key], soft)
-		if theirs.n > 0 {
-			c.Parent++
-		}
-		circles, circled := 2*softOurs.n > len(candidate[key]), 2*softTheirs.n > len(parent[key])
+	bad, sound := split(candidate, hard)
+	theirBad, theirSound := split(parent, hard)
+	c.Parent = len(theirBad)
+	chance := fisher(len(bad), c.Of, len(theirBad), c.Parents)
+	for _, f := range bad {
 		switch {
-		case ours.n > 0 && theirs.n == 0:
+		case len(theirBad) == 0 || chance <= sure:
 			c.Garbage++
-			c.found(Finding{Code: Garbage, Request: key, Sign: ours.why, Excerpt: excerpt(ours.text)})
-			continue
-		case ours.n > 0 || theirs.n > 0:
-			continue
-		case circles && !circled:
-			more++
-			if example.Code == "" {
-				example = Finding{Code: Circles, Request: key, Sign: softOurs.why, Excerpt: excerpt(softOurs.text)}
-			}
-			continue
-		case circled && !circles:
-			less++
+			c.found(f.is(Garbage))
+		case chance <= doubted:
+			c.Doubtful++
+			c.found(f.is(Garbage))
 		}
-		level = append(level, key)
 	}
-	c.soft(more, less, example)
-	c.wording(parent, candidate, level)
+	circling, level := split(sound, soft)
+	theirs, _ := split(theirSound, soft)
+	c.soft(circling, len(theirs), len(sound), len(theirSound))
+	c.wording(theirSound, level)
 	return c
 }
 
-// soft decides whether soft signs that only one of both shows on a prompt are
-// too many to be chance.
-func (c *Coherence) soft(more, less int, example Finding) {
-	surplus := more - less
-	switch {
-	case surplus <= 0:
+// soft decides whether soft signs are too frequent to be chance.
+func (c *Coherence) soft(circling []signed, theirs, of, ofTheirs int) {
+	if len(circling) == 0 || ofTheirs == 0 {
 		return
-	case c.Of >= sureOf && float64(surplus) >= minShare*float64(c.Of) && signTest(more, more+less) <= 1.0/64,
-		c.Of >= 3 && more == c.Of:
-		c.Garbage += surplus
-	case more == c.Of, signTest(more, more+less) <= 0.1:
-		c.Doubtful += surplus
+	}
+	chance := fisher(len(circling), of, theirs, ofTheirs)
+	surplus := float64(len(circling))/float64(of) - float64(theirs)/float64(ofTheirs)
+	n := int(math.Ceil(surplus * float64(of)))
+	switch {
+	case surplus >= minShare && chance <= sure, of >= 3 && surplus == 1:
+		c.Garbage += n
+	case surplus > 0 && (chance <= doubted || len(circling) == of):
+		c.Doubtful += n
 	default:
 		return
 	}
-	example.Count, example.Of, example.Reverse = more, c.Of, less
-	c.found(example)
+	f := circling[0].is(Circles)
+	f.Count, f.Of, f.Reverse = len(circling), of, theirs
+	c.found(f)
 }
 
-// signTest is the chance that a fair coin shows heads at least k times in n.
-func signTest(k, n int) float64 {
-	p, term := 0.0, math.Pow(0.5, float64(n))
-	for i := 0; i <= n; i++ {
-		if i >= k {
-			p += term
+// fisher is the chance that at least k of the n+m answers with a sign, k+l in all, fall
+// among n by drawing without looking: Fisher's exact test, one-sided.
+func fisher(k, n, l, m int) float64 {
+	p := 0.0
+	for i := k; i <= min(n, k+l); i++ {
+		if j := k + l - i; j <= m {
+			p += math.Exp(choose(n, i) + choose(m, j) - choose(n+m, k+l))
 		}
-		term *= float64(n-i) / float64(i+1)
 	}
 	return min(p, 1)
+}
+
+// choose is the logarithm of the number of ways to choose k of n.
+func choose(n, k int) float64 {
+	lg := func(x int) float64 { v, _ := math.Lgamma(float64(x + 1)); return v }
+	return lg(n) - lg(k) - lg(n-k)
 }
 
 func (c *Coherence) found(f Finding) {
@@ -162,24 +158,26 @@ func (c *Coherence) found(f Finding) {
 	}
 }
 
-// signs are how many of several texts have a sign, and the first that does.
-type signs struct {
-	n    int
-	why  Sign
-	text string
+// signed is an answer with the sign it shows.
+type signed struct {
+	answer
+	why Sign
 }
 
-func count(texts []string, sign func(string) Sign) signs {
-	var found signs
-	for _, text := range texts {
-		if why := sign(text); why.Code != "" {
-			if found.n == 0 {
-				found.why, found.text = why, text
-			}
-			found.n++
+func (s signed) is(c Code) Finding {
+	return Finding{Code: c, Request: s.to, Sign: s.why, Excerpt: excerpt(s.text)}
+}
+
+// split are the answers that show a sign, and those that do not.
+func split(all []answer, sign func(string) Sign) (with []signed, without []answer) {
+	for _, a := range all {
+		if why := sign(a.text); why.Code != "" {
+			with = append(with, signed{a, why})
+		} else {
+			without = append(without, a)
 		}
 	}
-	return found
+	return with, without
 }
 
 const (
@@ -204,11 +202,11 @@ const (
 )
 
 // wording compares how surprising the answers of both arms are to one who has
-// read the parent's answers to the other prompts, and some English. An answer in other words is as
-// surprising as the parent's own, above or below it by chance; tokens drawn at
-// random are more surprising, on every prompt. The spread of the differences is
-// taken from them, or from what sound texts show where that is more, so that
-// neither two lucky prompts nor one answer in another language decide.
+// read the parent's answers, but for the one that is read, and some English. An answer
+// in other words is as surprising as the parent's own, above or below it by chance;
+// tokens drawn at random are more surprising, every one. The spread is taken from the
+// answers, or from what sound texts show where that is more, so that neither two lucky
+// answers nor one in another language decide.
 //
 // Sound text also surprises one who has only read garbage. So a difference that
 // is not large only counts if the candidate's answers are more surprising to
@@ -216,57 +214,36 @@ const (
 // garbage after all, a large difference says so under the candidate's name: the
 // comparison is as worthless.
 //
-// Of keys, the candidate has shown no sign of another kind that the parent has
-// not.
-func (c *Coherence) wording(parent, candidate answers, keys []Request) {
-	keys = keys[:min(len(keys), mostPrompts)]
-	theirs, ours := essences(parent, keys), essences(candidate, keys)
-	own, across := theirs.surprises(theirs), theirs.surprises(ours)
-	among := ours.surprises(ours)
-	var differences []float64
-	far, length, selfish := 0, 0.0, 0.0
-	for i := range keys {
-		d := across[i] - own[i]
-		if math.IsNaN(d) {
-			continue
+// The answers have shown no sign of another kind.
+func (c *Coherence) wording(parent, candidate []answer) {
+	theirs, ours := essences(parent), essences(candidate)
+	own, across, among := spreadOf(theirs.surprises(theirs)), spreadOf(theirs.surprises(ours)), spreadOf(ours.surprises(ours))
+	c.Compared = across.n
+	if own.n == 0 || across.n == 0 {
+		return
+	}
+	mean := across.mean - own.mean
+	above, far := 0, 0
+	for _, bits := range across.values {
+		if bits-own.mean > minExcess {
+			above++
 		}
-		differences = append(differences, d)
-		length += float64(min(fewestRunes(theirs[i]), fewestRunes(ours[i])))
-		if self := among[i] - own[i]; !math.IsNaN(self) {
-			selfish += self
-		}
-		if d > oneExcess {
+		if bits-own.mean > oneExcess {
 			far++
 		}
 	}
-	c.Compared = len(differences)
-	if c.Compared == 0 {
-		return
-	}
-	n := float64(c.Compared)
-	mean, above := 0.0, 0
-	for _, d := range differences {
-		mean += d / n
-		if d > minExcess {
-			above++
-		}
-	}
-	variance := 0.0
-	for _, d := range differences {
-		variance += (d - mean) * (d - mean) / max(n-1, 1)
-	}
-	variance = max(variance, baseSpread*baseSpread*baseRunes/(length/n))
+	sigmas := mean / math.Sqrt(own.error(theirs)+across.error(ours))
+	selfish := among.mean - own.mean
 	c.Bits = mean
-	sigmas := mean / math.Sqrt(variance/n)
-	sure := mean >= minExcess && sigmas >= minSigmas
+	surely := mean >= minExcess && sigmas >= minSigmas
 	switch {
-	case sure && selfish <= 0 && mean < plainExcess:
+	case surely && selfish <= 0 && mean < plainExcess:
 		c.Doubtful += above
 		c.found(Finding{Code: ParentRandom, Of: c.Compared, Bits: mean})
-	case sure && c.Compared >= 3:
+	case surely && c.Compared >= 3:
 		c.Garbage += above
 		c.found(Finding{Code: Random, Of: c.Compared, Bits: mean})
-	case sure, mean >= minExcess && sigmas >= doubtSigmas && selfish > 0:
+	case surely, mean >= minExcess && sigmas >= doubtSigmas && selfish > 0:
 		c.Doubtful += above
 		c.found(Finding{Code: Unlike, Count: above, Of: c.Compared})
 	case far > 0:
@@ -275,17 +252,45 @@ func (c *Coherence) wording(parent, candidate answers, keys []Request) {
 	}
 }
 
-// corpus are the different texts of each of some prompts.
-type corpus [][][]rune
+// spread is of the surprises that are known.
+type spread struct {
+	values         []float64
+	n              int
+	mean, variance float64
+}
 
-func essences(a answers, keys []Request) corpus {
-	out := make(corpus, len(keys))
-	for i, key := range keys {
-		texts := slices.Clone(a[key])
-		slices.Sort(texts)
-		for _, text := range slices.Compact(texts) {
-			out[i] = append(out[i], essence(text))
+func spreadOf(bits []float64) (s spread) {
+	for _, b := range bits {
+		if !math.IsNaN(b) {
+			s.values = append(s.values, b)
 		}
+	}
+	s.n = len(s.values)
+	for _, b := range s.values {
+		s.mean += b / float64(s.n)
+	}
+	for _, b := range s.values {
+		s.variance += (b - s.mean) * (b - s.mean) / float64(max(s.n-1, 1))
+	}
+	return s
+}
+
+// error is the variance of the mean, no less than that of sound texts so long.
+func (s spread) error(texts corpus) float64 {
+	length := 0.0
+	for _, t := range texts {
+		length += float64(len(t)) / float64(len(texts))
+	}
+	return max(s.variance, baseSpread*baseSpread*baseRunes/max(length, 1)/2) / float64(s.n)
+}
+
+// corpus are texts without what they repeat.
+type corpus [][]rune
+
+func essences(all []answer) corpus {
+	out := make(corpus, min(len(all), mostPrompts))
+	for i := range out {
+		out[i] = essence(all[i].text)
 	}
 	return out
 }
@@ -311,8 +316,8 @@ func essence(text string) []rune {
 	return out
 }
 
-// surprises is how surprising each prompt's texts of another corpus are to one
-// who has read this one but for that prompt's, in bits a character; NaN where
+// surprises is how surprising each text of another corpus is to one who has read this
+// one, but for the text itself where it is the same, in bits a character; NaN where
 // there is too little to read or to say.
 func (c corpus) surprises(other corpus) []float64 {
 	// A few short answers teach little of a language. What prompts are made of
@@ -322,33 +327,29 @@ func (c corpus) surprises(other corpus) []float64 {
 		model.learn([]rune(sentence), 1)
 	}
 	learn := func(i, by int) {
-		for _, text := range c[i] {
-			model.learn(text, by)
-			learned += by * len(text)
-		}
+		model.learn(c[i], by)
+		learned += by * len(c[i])
 	}
 	for i := range c {
 		learn(i, 1)
 	}
-	out := make([]float64, len(c))
-	for i := range c {
-		learn(i, -1)
+	out := make([]float64, len(other))
+	for i, text := range other {
+		// One of as many is left out of what is read of another's texts, too: who has
+		// read more is surprised less.
+		left := i % max(len(c), 1)
+		if len(c) > 0 {
+			learn(left, -1)
+		}
 		out[i] = math.NaN()
-		if learned >= leastLearned && fewestRunes(c[i]) >= leastWords && fewestRunes(other[i]) >= leastWords {
-			out[i] = model.mean(other[i])
+		if learned >= leastLearned && len(text) >= leastWords {
+			out[i] = model.bits(text)
 		}
-		learn(i, 1)
+		if len(c) > 0 {
+			learn(left, 1)
+		}
 	}
 	return out
-}
-
-// fewestRunes is the length of the shortest of at least one text.
-func fewestRunes(texts [][]rune) int {
-	least := math.MaxInt
-	for _, text := range texts {
-		least = min(least, len(text))
-	}
-	return least
 }
 
 // rarest is the smallest probability of a character: one of as many.
@@ -416,13 +417,4 @@ func (l *likelihood) bits(text []rune) float64 {
 		sum -= math.Log2(p)
 	}
 	return sum / float64(len(text))
-}
-
-// mean is how surprising texts are on average.
-func (l *likelihood) mean(texts [][]rune) float64 {
-	sum := 0.0
-	for _, text := range texts {
-		sum += l.bits(text)
-	}
-	return sum / float64(len(texts))
 }

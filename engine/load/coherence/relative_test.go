@@ -119,16 +119,15 @@ func TestDoubtful(t *testing.T) {
 	}
 }
 
-// Launches repeat themselves, cells and turns are apart, and what only one arm
-// answered is not compared.
-func TestRelativeIsPaired(t *testing.T) {
+// Launches repeat themselves, and cells are apart.
+func TestRelativeByCell(t *testing.T) {
 	parent := append(scripts("a", 4, 500, 1, sentences), scripts("b", 10, 500, 1, sentences)...)
 	candidate := append(scripts("a", 4, 500, 1, sentences), scripts("b", 7, 500, 1, sentences)...)
 	candidate = append(candidate, candidate...)
 	candidate[0].Warmup, candidate[0].Text = true, "\xff\xff\xff"
 	candidate[1].Err, candidate[1].Text = "stalled", "\xff\xff\xff"
 	got := Relative(parent, candidate)
-	if len(got) != 2 || got[0].Cell != "a" || got[0].Of != 4 || got[1].Of != 7 || got[1].Unpaired != 3 || got[0].Garbage+got[1].Garbage > 0 || got[1].Bits != 0 {
+	if len(got) != 2 || got[0].Cell != "a" || got[0].Of != 4 || got[1].Of != 7 || got[0].Garbage+got[1].Garbage > 0 || got[1].Parents != 10 {
 		t.Errorf("%+v", got)
 	}
 	// Three launches of one answer are one answer.
@@ -138,7 +137,7 @@ func TestRelativeIsPaired(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	turns := []measure.Sample{{Workload: "a", Text: "one"}, {Workload: "a", Turn: 1, Text: "two"}}
-	if got := Relative(turns, turns[1:])[0]; got.Of != 1 || got.Unpaired != 1 {
+	if got := Relative(turns, turns[1:])[0]; got.Of != 1 || got.Parents != 2 {
 		t.Errorf("%+v", got)
 	}
 	if got := Relative(nil, nil); len(got) > 0 {
@@ -169,7 +168,7 @@ func FuzzRelative(f *testing.F) {
 			candidate = append(candidate, measure.Sample{Index: i, Text: fmt.Sprint(b, i)})
 		}
 		for _, c := range append(Relative(parent, candidate), Relative(candidate, parent)...) {
-			if c.Of != max(n, 0) || c.Garbage > c.Of || c.Garbage+c.Doubtful > 2*c.Of || c.Bits != c.Bits || c.Garbage > 0 && len(c.Why) == 0 {
+			if c.Of != n || c.Garbage > c.Of || c.Garbage+c.Doubtful > 2*c.Of || c.Bits != c.Bits || c.Garbage > 0 && len(c.Why) == 0 {
 				t.Errorf("%+v", c)
 			}
 		}

@@ -230,7 +230,7 @@ func (f *fitter) block(ctx context.Context, name string, first bool, n int) (str
 	if first {
 		before = ""
 	}
-	text, got, err := f.assembled(ctx, newSource(f.spec.Seed, f.spec.Cell, name, 0), before, n, true)
+	text, got, err := f.assembled(ctx, f.spec.source(name, 0), before, n, true)
 	if err == nil && got != n {
 		err = fmt.Errorf("no text of %d tokens was found for a block", n)
 	}

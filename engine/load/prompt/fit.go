@@ -98,7 +98,7 @@ func (f *fitter) later(ctx context.Context, series string, index, turn, tokens i
 }
 
 func (f *fitter) source(series string, index int) func() *source {
-	return func() *source { return newSource(f.spec.Seed, f.spec.Cell, series, index) }
+	return func() *source { return f.spec.source(series, index) }
 }
 
 // text makes a text that adds n tokens to those of the text before it, which
@@ -261,11 +261,11 @@ func byLength(ctx context.Context, engine Engine, spec Spec) (*fitter, error) {
 	}
 	short := long / 4
 	f := &fitter{spec: spec, method: Guess, bytes: guessedBytes}
-	a, err := usage(ctx, engine, spec, Prompt{Text: newSource(spec.Seed, spec.Cell, "probe", 1).first(short)})
+	a, err := usage(ctx, engine, spec, Prompt{Text: spec.source("probe", 1).first(short)})
 	if err != nil {
 		return nil, err
 	}
-	b, err := usage(ctx, engine, spec, Prompt{Text: newSource(spec.Seed, spec.Cell, "probe", 0).first(long)})
+	b, err := usage(ctx, engine, spec, Prompt{Text: spec.source("probe", 0).first(long)})
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func newRandom(ctx context.Context, engine Engine, spec Spec) (*random, error) {
 		return nil, err
 	}
 	m := &random{spec: spec, safe: safe}
-	m.begin = newSource(spec.Seed, spec.Cell, "begin", 0).r.Perm(len(safe))
+	m.begin = spec.source("begin", 0).r.Perm(len(safe))
 	added := [2]int{}
 	for i, n := range []int{shortProbe, longProbe} {
 		p := Prompt{IDs: m.draw("probe", i, n)}
@@ -79,7 +79,7 @@ func (m *random) draw(series string, index, n int) []int {
 	if series != "measured" {
 		place++
 	}
-	r := newSource(m.spec.Seed, m.spec.Cell, series+" ids", index).r
+	r := m.spec.source(series+" ids", index).r
 	ids := make([]int, n)
 	for i := range ids {
 		ids[i] = m.safe[r.IntN(len(m.safe))]

@@ -31,9 +31,13 @@ type source struct {
 	order []int
 }
 
-// newSource derives the text from its arguments alone.
-func newSource(seed int64, cell, series string, index int) *source {
-	sum := sha256.Sum256(fmt.Appendf(nil, "mxflow prompt 1\n%d\n%q\n%s\n%d\n", seed, cell, series, index))
+// source derives a text from the spec and the arguments alone.
+func (s Spec) source(series string, index int) *source {
+	sum := sha256.Sum256(fmt.Appendf(nil, "mxflow prompt 1\n%d\n%q\n%s\n%d\n%s", s.Seed, s.Cell, series, index, s.Draw))
+	return sourceOf(sum)
+}
+
+func sourceOf(sum [sha256.Size]byte) *source {
 	s := &source{r: rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:])))}
 	s.nonce = fmt.Sprintf("%c%c%s", "abcdef"[sum[24]%6], "0123456789"[sum[25]%10], hex.EncodeToString(sum[16:23]))
 	return s

@@ -13,9 +13,11 @@ import (
 
 // Spec is what is asked of the prompts of one cell.
 type Spec struct {
-	// Cell and Seed fix the texts.
+	// Cell, Seed and Draw fix the texts, Seed alone their lengths. Draw is what one
+	// launch has to itself, so that no other was sent the same.
 	Cell string
 	Seed int64
+	Draw string
 	API  openai.API
 	// Tokens is the length of each prompt, Lengths draws one for each in its
 	// place, and Data has prompts of its own.

@@ -167,7 +167,7 @@ const (
 	// Unrecorded: none of the variant Subject's answers is on record. Args: workload,
 	// other.
 	Unrecorded Code = "answers.unrecorded"
-	// Unpaired: no prompt of the cell Subject was answered by both. Args: one, other.
+	// Unpaired: the cell Subject was not answered by both. Args: one, other.
 	Unpaired Code = "answers.unpaired"
 	// Worse and MaybeWorse: answers of the variant Subject. Args: cell, other, answers,
 	// of.

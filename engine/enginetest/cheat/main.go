@@ -1,0 +1,246 @@
+// Command cheat is an engine under test that lies. It knows how numbers are made to
+// look good (docs/trust.md), one mode each, beside honest controls; it computes
+// nothing: its answers are words that follow each other as in a shipped text, at a
+// pace of its own. It is for tests, which start it as parent and as candidate, and
+// it is no part of the product.
+//
+//	cheat --port N
+//
+// MXFLOW_CHEAT is the mode: see modes. MXFLOW_CHEAT_DIR is a folder in which a mode
+// may remember what it has seen from one launch to the next.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// mode is how the server deviates from an honest one, whose zero value is the
+// parent's.
+type mode struct {
+	// pace is the time for a token as a share of the parent's, first that for the
+	// first one. 0 is 1.
+	pace, first float64
+	// say is what is done to an answer before it is sent.
+	say func(a *answer)
+	// log is printed when the server starts, line before its first answer.
+	log, line string
+	// seed is of the model that answers; 0 is the parent's.
+	seed uint64
+	// dies ends the server after so many requests of a benchmark.
+	dies int64
+}
+
+// answer is one answer as it goes out.
+type answer struct {
+	s      *server
+	r      *request
+	prompt string
+	pieces []string
+	// wait is before the first piece, gap before each other; held keeps all back
+	// until the last is due and last delays that one.
+	wait, gap, last time.Duration
+	held            bool
+	// joined is how many pieces go into one event; 0 is one.
+	joined int
+	// prompted, generated and cached are what usage says.
+	prompted, generated int
+	cached              int
+}
+
+// request is what is read of one.
+type request struct {
+	Prompt   any `json:"prompt"`
+	Messages []struct {
+		Content string `json:"content"`
+	} `json:"messages"`
+	MaxTokens int  `json:"max_tokens"`
+	IgnoreEOS bool `json:"ignore_eos"`
+	Options   struct {
+		Continuous bool `json:"continuous_usage_stats"`
+	} `json:"stream_options"`
+}
+
+func (r request) text() string {
+	var b strings.Builder
+	if s, ok := r.Prompt.(string); ok {
+		b.WriteString(s)
+	}
+	for _, m := range r.Messages {
+		b.WriteString(m.Content)
+	}
+	return b.String()
+}
+
+const (
+	// gap and prefill are the honest parent's times for a token of an answer and of
+	// a prompt, drift is by how much one launch is faster than another.
+	gap     = 2 * time.Millisecond
+	prefill = 40 * time.Microsecond
+	drift   = 0.004
+	parent  = 1
+)
+
+type server struct {
+	mode
+	lang     *language
+	speed    float64
+	requests atomic.Int64
+	dir      string
+}
+
+func main() {
+	port := flag.Int("port", 0, "listen on 127.0.0.1 at this port")
+	flag.Parse()
+	name := os.Getenv("MXFLOW_CHEAT")
+	m, ok := modes[name]
+	if !ok && name != "" {
+		log.Fatalf("unknown mode %q", name)
+	}
+	s := &server{mode: m, lang: english(), speed: 1 + drift*(2*rand.Float64()-1), dir: os.Getenv("MXFLOW_CHEAT_DIR")}
+	if s.seed == 0 {
+		s.seed = parent
+	}
+	if s.log != "" {
+		fmt.Println(s.log)
+	}
+	http.HandleFunc("/health", func(http.ResponseWriter, *http.Request) {})
+	http.HandleFunc("/v1/models", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"data":[{"id":"imitation"}]}`) })
+	http.HandleFunc("/v1/completions", func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, "text") })
+	http.HandleFunc("/v1/chat/completions", func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, "chat") })
+	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", *port))
+	if err != nil {
+		log.Fatal(err)
+	}
+	log.Fatal(http.Serve(listener, nil))
+}
+
+// serve answers one request as the mode wants it.
+func (s *server) serve(w http.ResponseWriter, r *http.Request, api string) {
+	arrived := time.Now()
+	var q request
+	if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if s.requests.Add(1) == 1 {
+		fmt.Printf("engaged mode %q\n", os.Getenv("MXFLOW_CHEAT"))
+		if s.line != "" {
+			fmt.Println(s.line)
+		}
+	}
+	text := q.text()
+	a := &answer{s: s, r: &q, prompt: text, prompted: s.lang.count(text)}
+	a.pieces = s.pieces(text, q)
+	a.generated = len(a.pieces)
+	a.gap = s.time(gap, s.pace)
+	a.wait = s.time(time.Duration(a.prompted)*prefill+gap, s.first)
+	if s.say != nil {
+		s.say(a)
+	}
+	if s.dies > 0 && q.IgnoreEOS && s.requests.Load() > s.dies {
+		fmt.Println("CUDA error: an illegal memory access was encountered")
+		os.Exit(1)
+	}
+	a.send(w, arrived, api)
+}
+
+// pieces is the honest answer of the mode's model.
+func (s *server) pieces(text string, q request) []string {
+	if strings.Contains(text, "capital of France") {
+		return []string{" Paris", "."}
+	}
+	n := q.MaxTokens
+	if n <= 0 {
+		n = 64
+	}
+	return s.lang.answer(text, s.seed, n)
+}
+
+func (s *server) time(d time.Duration, share float64) time.Duration {
+	if share == 0 {
+		share = 1
+	}
+	return time.Duration(float64(d) * share * s.speed)
+}
+
+// send writes the stream. Every piece has a time of its own, counted from the
+// arrival, so that no wait that was too long adds to the next.
+func (a *answer) send(w http.ResponseWriter, arrived time.Time, api string) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	flush := w.(http.Flusher).Flush
+	joined := max(a.joined, 1)
+	events := (len(a.pieces) + joined - 1) / joined
+	due := func(i int) time.Duration {
+		at := a.wait + time.Duration(i*joined)*a.gap
+		if a.held {
+			at = a.wait + time.Duration(len(a.pieces)-1)*a.gap
+		}
+		if i == events-1 {
+			at += a.last
+		}
+		return at
+	}
+	for i := range events {
+		time.Sleep(time.Until(arrived.Add(due(i))))
+		text := strings.Join(a.pieces[i*joined:min((i+1)*joined, len(a.pieces))], "")
+		choice := map[string]any{"index": 0, "text": text}
+		if api == "chat" {
+			choice = map[string]any{"index": 0, "delta": map[string]any{"content": text}}
+		}
+		if i == events-1 {
+			choice["finish_reason"] = "length"
+		}
+		event := map[string]any{"id": "x", "object": "text_completion", "choices": []any{choice}}
+		if a.r.Options.Continuous && a.generated == len(a.pieces) {
+			event["usage"] = a.usage(min((i+1)*joined, len(a.pieces)))
+		}
+		a.write(w, event)
+		flush()
+	}
+	a.write(w, map[string]any{"id": "x", "object": "text_completion", "choices": []any{}, "usage": a.usage(a.generated)})
+	fmt.Fprint(w, "data: [DONE]\n\n")
+	flush()
+}
+
+func (a *answer) usage(generated int) map[string]any {
+	return map[string]any{
+		"prompt_tokens": a.prompted, "completion_tokens": generated, "total_tokens": a.prompted + generated,
+		"prompt_tokens_details": map[string]any{"cached_tokens": a.cached},
+	}
+}
+
+func (a *answer) write(w http.ResponseWriter, event any) {
+	data, err := json.Marshal(event)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Fprintf(w, "data: %s\n\n", data)
+}
+
+// remembered is whether the answer to a prompt was given before, by any launch that
+// uses the folder, and remembers it.
+func (s *server) remembered(text string) bool {
+	if s.dir == "" {
+		return false
+	}
+	path := filepath.Join(s.dir, fmt.Sprintf("%x", hash(text)))
+	_, err := os.Stat(path)
+	if err == nil {
+		return true
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		log.Fatal(err)
+	}
+	return false
+}

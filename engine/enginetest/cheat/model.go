@@ -1,0 +1,99 @@
+package main
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/load/prompt"
+)
+
+// language is what an imitation of a model writes: words that follow each other as
+// they do in the sentences that prompts are made of too.
+type language struct {
+	words []string
+	next  map[string][]string
+	known map[string]bool
+}
+
+// english is made of the project's own prose, backwards of one made of the same
+// words in another order: the text of another, worse model.
+func english() *language {
+	l := &language{next: map[string][]string{}, known: map[string]bool{}}
+	for _, sentence := range prompt.Prose() {
+		last := ""
+		for _, w := range strings.Fields(sentence) {
+			l.words = append(l.words, w)
+			l.known[strings.Trim(w, `.,;:"`)] = true
+			if last != "" {
+				l.next[last] = append(l.next[last], w)
+			}
+			last = w
+		}
+	}
+	return l
+}
+
+// count is the number of tokens of a text: one for each word that the language knows
+// and each mark behind it, one for every four letters of any other.
+func (l *language) count(text string) (n int) {
+	for _, w := range strings.Fields(text) {
+		bare := strings.Trim(w, `.,;:"`)
+		if len(bare) < len(w) {
+			n++
+		}
+		switch {
+		case bare == "":
+		case l.known[bare]:
+			n++
+		default:
+			n += (len(bare) + 3) / 4
+		}
+	}
+	return max(n, 1)
+}
+
+// answer is what a model of a seed writes after a prompt: so many pieces, a token
+// each, the same whenever it is asked. A word with a mark is two pieces.
+func (l *language) answer(text string, seed uint64, tokens int) (pieces []string) {
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	r := rand.New(rand.NewPCG(h.Sum64(), seed))
+	word := l.words[r.IntN(len(l.words))]
+	for len(pieces) < tokens {
+		bare := strings.TrimRight(word, `.,;:"`)
+		switch {
+		case bare == "" || bare == word || strings.Trim(word, `.,;:"`) != bare:
+			pieces = append(pieces, " "+word)
+		default:
+			pieces = append(pieces, " "+bare, word[len(bare):])
+		}
+		if after := l.next[word]; len(after) > 0 && r.IntN(8) > 0 {
+			word = after[r.IntN(len(after))]
+		} else {
+			word = l.words[r.IntN(len(l.words))]
+		}
+	}
+	return pieces[:tokens]
+}
+
+// random is words without any order, and letters without any words where letters is
+// set.
+func (l *language) random(text string, tokens int, letters bool) (pieces []string) {
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	r := rand.New(rand.NewPCG(h.Sum64(), 99))
+	for range tokens {
+		if !letters {
+			pieces = append(pieces, " "+l.words[r.IntN(len(l.words))])
+			continue
+		}
+		var b strings.Builder
+		b.WriteByte(' ')
+		for range 2 + r.IntN(7) {
+			b.WriteByte(byte('a' + r.IntN(26)))
+		}
+		pieces = append(pieces, b.String())
+	}
+	return pieces
+}

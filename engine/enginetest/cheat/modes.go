@@ -1,0 +1,118 @@
+package main
+
+import (
+	"hash/fnv"
+	"strings"
+	"time"
+)
+
+// modes are named after what is done. The numbers are the rows of docs/trust.md.
+var modes = map[string]mode{
+	"":       {},
+	"faster": {pace: 0.8},
+	"slower": {pace: 1.25},
+
+	"prompt_claimed":  {say: func(a *answer) { a.prompted = 10_000_000 }},                                                          // 1
+	"prompt_doubled":  {say: func(a *answer) { a.prompted *= 2 }},                                                                  // 1
+	"half_sent":       {say: benchmark(func(a *answer) { a.pieces = a.pieces[:(len(a.pieces)+1)/2] })},                             // 2
+	"split":           {say: benchmark(split)},                                                                                     // 3
+	"tail_unsent":     {say: benchmark(func(a *answer) { a.pieces = a.pieces[:len(a.pieces)-len(a.pieces)/10] })},                  // 4
+	"remembers":       {say: func(a *answer) { remembers(a) }},                                                                     // 5
+	"remembering":     {say: func(a *answer) { a.s.remembered(a.prompt) }},                                                         // 6: the parent's side of "remembers"
+	"canned":          {say: benchmark(func(a *answer) { a.canned(); a.wait, a.gap = 0, 0 })},                                      // 7
+	"canned_paced":    {pace: 0.5, say: benchmark(func(a *answer) { a.canned() })},                                                 // 8
+	"parrot":          {pace: 0.5, say: benchmark(parrot)},                                                                         // 8
+	"other_model":     {pace: 0.5, seed: 7},                                                                                        // 8, 16
+	"random_words":    {pace: 0.5, say: benchmark(func(a *answer) { a.pieces = a.s.lang.random(a.prompt, len(a.pieces), false) })}, // 8
+	"random_letters":  {pace: 0.5, say: benchmark(func(a *answer) { a.pieces = a.s.lang.random(a.prompt, len(a.pieces), true) })},  // 8
+	"early_space":     {say: benchmark(func(a *answer) { early(a, " ") })},                                                         // 10
+	"early_newline":   {say: benchmark(func(a *answer) { early(a, "\n") })},                                                        // 10
+	"early_zero":      {say: benchmark(func(a *answer) { early(a, "\u200b") })},                                                    // 10
+	"held_back":       {say: benchmark(func(a *answer) { a.hold(4) })},                                                             // 11
+	"last_late":       {say: benchmark(func(a *answer) { a.last = a.gap * time.Duration(len(a.pieces)) / 2; a.gap /= 2 })},         // 11
+	"too_fast":        {say: benchmark(func(a *answer) { a.gap = 20 * time.Microsecond })},                                         // 12
+	"cached_beyond":   {pace: 0.5, say: func(a *answer) { a.cached = a.prompted * 2 }},                                             // 13
+	"bursts":          {pace: 0.5, say: benchmark(func(a *answer) { a.joined = 50 })},                                              // 13
+	"one_token":       {pace: 0.5, say: benchmark(func(a *answer) { a.same(" the") })},                                             // 13
+	"nan":             {pace: 0.5, say: benchmark(func(a *answer) { a.same(" nan") })},                                             // 13
+	"empty":           {pace: 0.5, say: benchmark(func(a *answer) { a.same("") })},                                                 // 13
+	"hidden":          {pace: 0.5, say: benchmark(func(a *answer) { a.generated += 4 })},                                           // 13
+	"dies":            {pace: 0.5, dies: 8},                                                                                       // 14
+	"later_wrong":     {pace: 0.5, say: benchmark(later(func(a *answer) { a.canned() }))},                                          // 15
+	"requested_only":  {log: "config: moe backend = CUTLASS (requested)"},                                                          // 9
+	"really":          {pace: 0.8, line: "moe backend CUTLASS: 32 experts dispatched"},                                             // control of requested_only
+	"forced_accepted": {pace: 0.5, log: "SpeculativeConfig(rejection_sample_method='synthetic')"},                                  // 17
+}
+
+// benchmark does something to the answers to a benchmark's requests alone, which are
+// told by their length that is enforced.
+func benchmark(do func(*answer)) func(*answer) {
+	return func(a *answer) {
+		if a.r.IgnoreEOS && len(a.pieces) > 4 {
+			do(a)
+		}
+	}
+}
+
+// later begins after some requests of a benchmark.
+func later(do func(*answer)) func(*answer) {
+	return func(a *answer) {
+		if a.s.requests.Load() > 6 {
+			do(a)
+		}
+	}
+}
+
+func split(a *answer) {
+	var pieces []string
+	for _, p := range a.pieces[:(len(a.pieces)+1)/2] {
+		half := len(p) / 2
+		pieces = append(pieces, p[:half], p[half:])
+	}
+	a.pieces, a.gap = pieces[:len(a.pieces)], a.gap/2
+}
+
+// remembers answers at once what it was asked in an earlier launch.
+func remembers(a *answer) {
+	if a.s.remembered(a.prompt) {
+		a.wait, a.gap = time.Millisecond, a.gap/4
+	}
+}
+
+// canned is one text for every prompt.
+func (a *answer) canned() { a.pieces = a.s.lang.answer("canned", 3, len(a.pieces)) }
+
+func (a *answer) same(piece string) {
+	for i := range a.pieces {
+		a.pieces[i] = piece
+	}
+}
+
+// parrot gives the prompt back.
+func parrot(a *answer) {
+	words := strings.Fields(a.prompt)
+	for i := range a.pieces {
+		a.pieces[i] = " " + words[i%len(words)]
+	}
+}
+
+// early sends a first event at once in which nothing is to be seen.
+func early(a *answer, first string) {
+	a.pieces[0] = first
+	slow := a.wait
+	a.wait = 0
+	a.gap += slow / time.Duration(len(a.pieces))
+}
+
+// hold keeps the answer back for most of its time and then sends it faster.
+func (a *answer) hold(times int) {
+	whole := a.gap * time.Duration(len(a.pieces))
+	a.gap /= time.Duration(times)
+	a.wait += whole - a.gap*time.Duration(len(a.pieces))
+}
+
+func hash(text string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(text))
+	return h.Sum64()
+}

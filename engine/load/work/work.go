@@ -1,0 +1,294 @@
+// Package work knows whether two arms did the same work for what they claim: how much
+// text a token stands for, in prompts and in answers, whether answers differ where
+// prompts do, and how fast a stream can be. Its evidence is what was sent and what came,
+// which the engine that is judged does not count. It does not know whether a text is
+// sound (engine/load/coherence), how launches were made or what follows: gates judge.
+package work
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/mxflow/mxflow/engine/measure"
+)
+
+// Code names what was found.
+type Code string
+
+const (
+	// PromptText is bytes of prompt for each token that the engine counted, other
+	// than the parent's; AnswerText the same of answers.
+	PromptText Code = "prompt-text"
+	AnswerText Code = "answer-text"
+	// Same is a share of answers that were given to another prompt too, Echoed a
+	// share of the answers that their prompts hold; both beyond the parent's.
+	Same   Code = "same"
+	Echoed Code = "echoed"
+)
+
+// Finding is in what the candidate's answers to a cell differ from the parent's.
+type Finding struct {
+	Code Code
+	Cell string
+	// Parent and Candidate are means: bytes a token, or shares.
+	Parent, Candidate float64
+	// Sigmas is by how many standard errors they differ, Of how many answers the
+	// candidate gave.
+	Sigmas float64
+	Of     int
+}
+
+const (
+	// minSigmas is how sure a difference must be: 1 in 30,000 by chance, of each of
+	// a few comparisons.
+	minSigmas = 4
+	// minText is the share by which the text of a token must differ. Answers of one
+	// model on the same kind of prompts agree within 1% over a few dozen; a tenth of
+	// an answer that was claimed and never sent is a difference of 10%.
+	minText = 0.05
+	// minSame and minEchoed are shares beyond the parent's.
+	minSame   = 0.3
+	minEchoed = 0.4
+	// fewest is how many answers of an arm say anything.
+	fewest = 4
+)
+
+// Compare compares what two arms did for what they claim, cell by cell. Samples are
+// those of all launches of an arm.
+func Compare(parent, candidate []measure.Sample) (found []Finding) {
+	theirs, ours := byCell(parent), byCell(candidate)
+	for _, cell := range slices.Sorted(keys(ours)) {
+		a, b := theirs[cell], ours[cell]
+		if len(a) < fewest || len(b) < fewest {
+			continue
+		}
+		for _, look := range []func(a, b []measure.Sample) Finding{prompts, answers, same, echoed} {
+			if f := look(a, b); f.Code != "" {
+				f.Cell, f.Of = cell, len(b)
+				found = append(found, f)
+			}
+		}
+	}
+	return found
+}
+
+func keys(m map[string][]measure.Sample) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+func byCell(samples []measure.Sample) map[string][]measure.Sample {
+	cells := map[string][]measure.Sample{}
+	for _, s := range samples {
+		if s.Measured() && s.Err == "" {
+			cells[s.Workload] = append(cells[s.Workload], s)
+		}
+	}
+	return cells
+}
+
+// text is all that an engine generated for a request.
+func text(s measure.Sample) string { return s.Reasoning + s.Text + s.Tools }
+
+// prompts compares the bytes that one token of a prompt stands for. Prompts of all
+// launches are drawn from one distribution, so that an engine that counts otherwise
+// counts what is not there.
+func prompts(a, b []measure.Sample) Finding {
+	each := func(s measure.Sample) (float64, bool) {
+		return float64(s.PromptBytes) / float64(s.PromptTokens), s.PromptBytes > 0 && s.PromptTokens > 0 && s.Turn == 0
+	}
+	return ratio(PromptText, a, b, each)
+}
+
+// answers compares the bytes of text that one generated token stands for. It takes no
+// count of tokens from any but the engine that gives the answer, and no text that did not
+// arrive: tokens that were claimed and not sent, or sent in pieces, show.
+func answers(a, b []measure.Sample) Finding {
+	each := func(s measure.Sample) (float64, bool) {
+		return float64(len(text(s))) / float64(s.OutputTokens), s.OutputTokens > 0 && s.TokenSource != measure.SourceEvents
+	}
+	return ratio(AnswerText, a, b, each)
+}
+
+// ratio compares means of which the candidate's must be within a share of the
+// parent's.
+func ratio(code Code, a, b []measure.Sample, each func(measure.Sample) (float64, bool)) Finding {
+	x, y := meanOf(a, each), meanOf(b, each)
+	if x.n < fewest || y.n < fewest || x.mean <= 0 && y.mean <= 0 {
+		return Finding{}
+	}
+	f := Finding{Code: code, Parent: x.mean, Candidate: y.mean, Sigmas: apart(x, y)}
+	if math.Abs(x.mean-y.mean) < minText*max(x.mean, y.mean) || f.Sigmas < minSigmas {
+		return Finding{}
+	}
+	return f
+}
+
+const (
+	// sameBytes is how much of two answers must be the same, from the beginning, and
+	// leastBytes how long an answer must be to say anything.
+	sameBytes, leastBytes = 64, 24
+)
+
+// same looks for one answer to several prompts.
+func same(a, b []measure.Sample) Finding {
+	return beyond(Same, a, b, minSame, func(all []measure.Sample) func(measure.Sample) (float64, bool) {
+		given := map[string]map[string]bool{} // prompts by the beginning of their answer
+		begins := func(s measure.Sample) string {
+			t := strings.TrimSpace(text(s))
+			return t[:min(len(t), sameBytes)]
+		}
+		for _, s := range all {
+			key := begins(s)
+			if given[key] == nil {
+				given[key] = map[string]bool{}
+			}
+			given[key][s.PromptSum] = true
+		}
+		return func(s measure.Sample) (float64, bool) {
+			key := begins(s)
+			return share(len(given[key]) > 1), len(key) >= leastBytes && s.PromptSum != ""
+		}
+	})
+}
+
+// echoed looks for prompts that are given back.
+func echoed(a, b []measure.Sample) Finding {
+	return beyond(Echoed, a, b, minEchoed, func([]measure.Sample) func(measure.Sample) (float64, bool) {
+		return func(s measure.Sample) (float64, bool) {
+			n := len(text(s))
+			return float64(s.EchoedBytes) / float64(max(n, 1)), n >= leastBytes
+		}
+	})
+}
+
+// beyond compares shares of which the candidate's may not exceed the parent's by more
+// than so much.
+func beyond(code Code, a, b []measure.Sample, most float64, of func([]measure.Sample) func(measure.Sample) (float64, bool)) Finding {
+	x, y := meanOf(a, of(a)), meanOf(b, of(b))
+	if x.n < fewest || y.n < fewest {
+		return Finding{}
+	}
+	f := Finding{Code: code, Parent: x.mean, Candidate: y.mean, Sigmas: apart(x, y)}
+	if y.mean-x.mean < most || f.Sigmas < minSigmas {
+		return Finding{}
+	}
+	return f
+}
+
+func share(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// moments are of n values.
+type moments struct {
+	n              int
+	mean, variance float64
+}
+
+func meanOf(samples []measure.Sample, each func(measure.Sample) (float64, bool)) (m moments) {
+	var values []float64
+	for _, s := range samples {
+		if v, ok := each(s); ok {
+			values = append(values, v)
+		}
+	}
+	m.n = len(values)
+	for _, v := range values {
+		m.mean += v / float64(m.n)
+	}
+	for _, v := range values {
+		m.variance += (v - m.mean) * (v - m.mean) / float64(max(m.n-1, 1))
+	}
+	return m
+}
+
+// apart is by how many standard errors two means differ; infinite for values that do
+// not vary at all.
+func apart(x, y moments) float64 {
+	d := math.Abs(x.mean - y.mean)
+	if d == 0 {
+		return 0
+	}
+	return d / math.Sqrt(x.variance/float64(x.n)+y.variance/float64(y.n))
+}
+
+const (
+	// MostEvents is how many events a second no stream of one request has: a step of
+	// a model takes longer, and what a client reads faster had piled up.
+	MostEvents = 10_000
+	// fewEvents is how many events with text an answer needs to have a rate.
+	fewEvents = 8
+)
+
+// Rate is streams that were faster than one can be.
+type Rate struct {
+	// Requests were, Of so many with a rate; Highest is the highest, events a second.
+	Requests, Of int
+	Highest      float64
+}
+
+// TooFast finds measured answers whose events came faster than any engine makes them.
+func TooFast(samples []measure.Sample) (r Rate) {
+	for _, s := range samples {
+		if !s.Measured() || s.Err != "" {
+			continue
+		}
+		n, first, last := 0, 0.0, 0.0
+		for _, e := range s.Events {
+			if !e.HasText() {
+				continue
+			}
+			if n++; n == 1 {
+				first = e.At.Seconds()
+			}
+			last = e.At.Seconds()
+		}
+		if n < fewEvents {
+			continue
+		}
+		r.Of++
+		rate := float64(n-1) / max(last-first, 1e-9)
+		r.Highest = max(r.Highest, rate)
+		if rate > MostEvents {
+			r.Requests++
+		}
+	}
+	return r
+}
+
+const (
+	// shingle is how many bytes in a row an answer and its prompt must have in common.
+	shingle = 16
+	// mostEcho bounds the work for one answer.
+	mostEcho = 1 << 16
+)
+
+// Echo is how many bytes of an answer stand in its prompt too, in runs of 16 and more.
+func Echo(prompt, answer string) (bytes int) {
+	prompt, answer = prompt[:min(len(prompt), mostEcho)], answer[:min(len(answer), mostEcho)]
+	if len(prompt) < shingle || len(answer) < shingle {
+		return 0
+	}
+	has := make(map[string]struct{}, len(prompt))
+	for i := range len(prompt) - shingle + 1 {
+		has[prompt[i:i+shingle]] = struct{}{}
+	}
+	upTo := 0
+	for i := range len(answer) - shingle + 1 {
+		if _, ok := has[answer[i:i+shingle]]; ok {
+			bytes += i + shingle - max(i, upTo)
+			upTo = i + shingle
+		}
+	}
+	return bytes
+}

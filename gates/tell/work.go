@@ -1,0 +1,12 @@
+package tell
+
+import "github.com/mxflow/mxflow/gates/verdict/code"
+
+var workPhrases = phrases{
+	code.TooFast:       "{subject}: {requests} of {of} answers came at up to {highest:2}, and no stream makes more than {most:2}: not computed",
+	code.LengthCounted: "{subject}: the engine counted {least?{least} to }{most} tokens in {requests} of {of} prompts{sent? of {sent} tokens} (length by: {method}): it did other work than was asked, or miscounts",
+	code.PromptText:    "{subject}: a prompt token of {one} stands for {value:2} of text, of {other} for {other_value:2}: {one} counts other tokens than it was sent",
+	code.AnswerText:    "{subject}: a generated token of {one} stands for {value:2} of text, of {other} for {other_value:2}: {one} counts tokens that it did not send, or sends pieces of tokens",
+	code.SameAnswer:    "{subject}: {value} of the answers of {one} were given to more than one prompt, of {other} {other_value}: not computed from their prompts",
+	code.Echoed:        "{subject}: {value} of the text that {one} answered stands in the prompts, of {other} {other_value}: prompts given back",
+}

@@ -1,0 +1,21 @@
+package code
+
+// What shows that the work was not done that a number is about (engine/load/work).
+const (
+	// TooFast: streams of the cell Subject were faster than one can be. Args: requests,
+	// of, highest (events/s), most.
+	TooFast Code = "work.too_fast"
+	// LengthCounted: the engine counted other prompts of the cell Subject than were
+	// sent. Args: requests, of, sent, least, most, method.
+	LengthCounted Code = "work.prompt_length"
+	// PromptText, AnswerText: a token of a prompt, or of an answer, to the cell Subject
+	// stands for another amount of text than the parent's. Args: one, value, other,
+	// other_value.
+	PromptText Code = "work.prompt_text"
+	AnswerText Code = "work.answer_text"
+	// SameAnswer, Echoed: a share of the answers to the cell Subject that were given to
+	// other prompts too, or that stand in their prompt. Args: one, value, other,
+	// other_value.
+	SameAnswer Code = "work.same_answer"
+	Echoed     Code = "work.echoed"
+)

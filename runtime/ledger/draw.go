@@ -1,0 +1,72 @@
+package ledger
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"sync"
+)
+
+// Draw is what the texts that a launch was sent were drawn from. It becomes known
+// with the launch's record, when they have been sent.
+type Draw struct {
+	Seed string `json:"seed"`
+	// Step is which of its run's draws it is, from 1.
+	Step int `json:"step"`
+}
+
+// maxDraws is more launches than a run makes.
+const maxDraws = 1 << 14
+
+// hashed is the draw before one: whoever knows a draw knows those before it, and none
+// of those to come.
+func hashed(seed string) string {
+	sum := sha256.Sum256([]byte("mxflow draw 1\n" + seed))
+	return hex.EncodeToString(sum[:])
+}
+
+// Committed reports whether a draw is one that a run committed itself to.
+func (d Draw) Committed(draws string) bool {
+	if d.Step < 1 || d.Step > maxDraws {
+		return false
+	}
+	seed := d.Seed
+	for range d.Step {
+		seed = hashed(seed)
+	}
+	return seed == draws
+}
+
+// Draws are the draws of one run, in a chain of hashes: the run's record holds its
+// end, and each launch shows the link before. So nobody could choose the texts of a
+// launch after the run began, nor know them before they were sent.
+type Draws struct {
+	mu    sync.Mutex
+	links []string // from the end on
+	taken int
+}
+
+// NewDraws are those of a run that begins, and what it commits itself to.
+func NewDraws() (draws *Draws, committed string) {
+	links := []string{hashed(rand.Text())}
+	for len(links) <= maxDraws {
+		links = append(links, hashed(links[len(links)-1]))
+	}
+	slices.Reverse(links)
+	return &Draws{links: links}, links[0]
+}
+
+// Next is the draw of the next launch; none beyond what a run makes, nor where nothing
+// is drawn (nil).
+func (d *Draws) Next() Draw {
+	if d == nil {
+		return Draw{}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.taken++; d.taken >= len(d.links) {
+		return Draw{}
+	}
+	return Draw{d.links[d.taken], d.taken}
+}
