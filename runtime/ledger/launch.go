@@ -75,6 +75,9 @@ type Launch struct {
 	Prompts string `json:"prompts,omitempty"`
 	// Draw is what the texts of this launch alone were drawn from.
 	Draw Draw `json:"draw,omitzero"`
+	// Looks are what a parent answered when it was asked, after it was measured, some of
+	// what the launches before it had been asked.
+	Looks []Look `json:"looks,omitempty"`
 	// Engine is what was started: command line, env that was set, versions.
 	// Its key "kind" is the kind of engine, which estimates go by.
 	Engine map[string]string `json:"engine,omitempty"`
@@ -161,3 +164,14 @@ func Numbers(session []*Launch) map[string]int {
 // Crashed reports whether the engine ended the launch by itself, also before it was
 // ready.
 func (l *Launch) Crashed() bool { return !l.OK && l.Exit != nil }
+
+// Look is one answer that a parent was asked for again.
+type Look struct {
+	// Launch was asked first, as request Request of Cell.
+	Launch  string `json:"launch"`
+	Cell    string `json:"cell"`
+	Request int    `json:"request"`
+	// Was and Is are the beginnings of both answers (engine/load/work).
+	Was string `json:"was"`
+	Is  string `json:"is"`
+}

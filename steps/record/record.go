@@ -37,6 +37,8 @@ type Subject struct {
 	// Redact takes sensitive values out of samples before they are looked at; nil
 	// takes none.
 	Redact func([]measure.Sample)
+	// Launch is its name.
+	Launch string
 	// Draw is what sets the prompts of this launch apart from all others.
 	Draw string
 	// Exact says that prompts were made with this engine's own tokenizer, so that
@@ -58,6 +60,8 @@ type Taken struct {
 	Disturbed bool
 	// Prompts are how the prompts of each cell were made, by its address.
 	Prompts map[string]PromptsMade
+	// asked are some of the requests that were measured.
+	asked []asked
 	// Client is how far the client was off when it measured itself; nil where it
 	// did not.
 	Client *measure.Calibration
@@ -99,6 +103,7 @@ func Take(ctx context.Context, s Subject, ws []*plans.Workload) (t Taken, err er
 	t.Metrics = measure.Evaluate(t.Recording)
 	if err == nil {
 		r.judge()
+		t.asked = r.remember(s.Launch)
 	}
 	return t, err
 }

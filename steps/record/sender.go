@@ -31,6 +31,14 @@ func (l *Sender) send(ctx context.Context, st *launch.Started, set string, ws []
 	if err := keepRaw(st, taken.Recording); err != nil {
 		return err
 	}
+	if set == "" {
+		l.mu.Lock()
+		if l.remembered == nil {
+			l.remembered = map[string][]asked{}
+		}
+		l.remembered[r.ID] = taken.asked
+		l.mu.Unlock()
+	}
 	return failed
 }
 
@@ -52,7 +60,7 @@ func keepRaw(st *launch.Started, taken measure.Recording) (err error) {
 // subject is the running engine as it is measured.
 func (l *Sender) subject(st *launch.Started, set string, progress func(done, total int)) Subject {
 	s := Subject{
-		Client: st.Client, Kind: st.Kind, Zero: st.Began, Fresh: true, Exact: set == "", Redact: func(all []measure.Sample) { redactSamples(all, st.Lab.Redact) }, Progress: progress,
+		Client: st.Client, Kind: st.Kind, Zero: st.Began, Fresh: true, Exact: set == "", Launch: st.Record.ID, Draw: st.Record.Draw.Seed, Redact: func(all []measure.Sample) { redactSamples(all, st.Lab.Redact) }, Progress: progress,
 		Calibrate: l.calibrator.Calibrate,
 		Machine:   telemetry.Config{GPUs: st.GPU.UUIDs(), Ignore: st.GPU.Config.Ignore, IdleMiB: st.GPU.Config.IdleMB},
 		Prompts: func(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
@@ -89,6 +97,8 @@ type Sender struct {
 	learned map[string]*prompt.Knowledge
 	// built are the prompts of each cell, see prompts.
 	built map[string]prompt.Prompts
+	// remembered are requests that a parent may be asked again, by launch.
+	remembered map[string][]asked
 	// datasets are the files of prompts that were read.
 	datasets datasets
 }

@@ -343,6 +343,9 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 			e.Type, e.Request, e.Requests = "request_done", request, requests
 			s.Emit(e)
 		})
+		if err == nil && len(sl.before) > 0 {
+			err = b.lab.Look(ctx, st, sl.before)
+		}
 		switch {
 		case err == nil:
 			st.Observe(ctx, sl.variant)

@@ -39,6 +39,11 @@ func (l *Lab) valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*plan
 			return verdict.Invalid, []verdict.Reason{why}, nil
 		}
 	}
+	why, said := agree(vs, byArm)
+	if !why.IsZero() {
+		return verdict.Invalid, []verdict.Reason{why}, nil
+	}
+	notes = append(notes, said...)
 	for _, w := range ws {
 		if why, err := l.work(w, vs, byArm); err != nil {
 			return "", nil, err
@@ -78,6 +83,34 @@ func (l *Lab) work(w *plans.Workload, vs []*variant.Variant, byArm map[string][]
 		}
 	}
 	return verdict.Reason{}, nil
+}
+
+// agree holds what the candidates answered against what their parent said when it was
+// asked the same: why it is no answer of the parent's model, or what nobody knows.
+func agree(vs []*variant.Variant, byArm map[string][]*ledger.Launch) (why verdict.Reason, notes []verdict.Reason) {
+	arm := map[string]string{}
+	for key, launches := range byArm {
+		for _, l := range launches {
+			arm[l.ID] = key
+		}
+	}
+	looks := map[string][]work.Look{}
+	for _, l := range byArm[vs[0].Key] {
+		for _, look := range l.Looks {
+			looks[arm[look.Launch]] = append(looks[arm[look.Launch]], work.Look{Was: look.Was, Is: look.Is})
+		}
+	}
+	for _, v := range vs[1:] {
+		a := work.Agree(looks[vs[0].Key], looks[v.Key])
+		args := []verdict.Arg{verdict.Text("other", vs[0].Name), verdict.Int("agreed", a.Other), verdict.Int("of", a.OtherOf), verdict.Int("own", a.Own), verdict.Int("own_of", a.OwnOf)}
+		switch {
+		case a.Unlike():
+			return verdict.New(code.OtherAnswers, args...).On(v.Name), nil
+		case !a.Known() && a.OwnOf+a.OtherOf > 0:
+			notes = append(notes, verdict.New(code.NotAsked, args...).On(v.Name))
+		}
+	}
+	return why, notes
 }
 
 // perArm is how often each arm was launched.

@@ -215,6 +215,9 @@ func (s *session) slot(ctx context.Context, sl slot) error {
 	}
 	for made := 0; ; made++ {
 		sl.order, sl.crashed = len(s.all)+1, s.crashes(sl.variant)
+		if slices.ContainsFunc(s.members, func(m *member) bool { return m.Arms.Parent.Key == sl.variant.Key }) {
+			sl.before = s.all
+		}
 		launch, err := s.launch(ctx, sl, s.total(), tries)
 		if err != nil {
 			return err
@@ -444,6 +447,8 @@ type slot struct {
 	ordinal, order, number int
 	// crashed are its starts that crashed since its last launch that counts.
 	crashed []*ledger.Launch
+	// before are the launches that a parent looks at; none for others.
+	before []*ledger.Launch
 	// texts are the prompts that all arms are sent; nil where each is sent its own.
 	texts *record.Texts
 }

@@ -51,6 +51,8 @@ type answer struct {
 	// until the last is due and last delays that one.
 	wait, gap, last time.Duration
 	held            bool
+	// ahead is a piece that is sent on arrival.
+	ahead string
 	// joined is how many pieces go into one event; 0 is one.
 	joined int
 	// prompted, generated and cached are what usage says.
@@ -190,6 +192,10 @@ func (a *answer) send(w http.ResponseWriter, arrived time.Time, api string) {
 			at += a.last
 		}
 		return at
+	}
+	if a.ahead != "" {
+		a.write(w, map[string]any{"id": "x", "object": "text_completion", "choices": []any{map[string]any{"index": 0, "text": a.ahead}}})
+		flush()
 	}
 	for i := range events {
 		time.Sleep(time.Until(arrived.Add(due(i))))

@@ -12,7 +12,7 @@ var modes = map[string]mode{
 	"faster": {pace: 0.8},
 	"slower": {pace: 1.25},
 
-	"prompt_claimed":  {say: func(a *answer) { a.prompted = 10_000_000 }},                                                          // 1
+	"prompt_claimed":  {say: benchmark(func(a *answer) { a.prompted = 10_000_000 })},                                               // 1
 	"prompt_doubled":  {say: func(a *answer) { a.prompted *= 2 }},                                                                  // 1
 	"half_sent":       {say: benchmark(func(a *answer) { a.pieces = a.pieces[:(len(a.pieces)+1)/2] })},                             // 2
 	"split":           {say: benchmark(split)},                                                                                     // 3
@@ -37,7 +37,7 @@ var modes = map[string]mode{
 	"nan":             {pace: 0.5, say: benchmark(func(a *answer) { a.same(" nan") })},                                             // 13
 	"empty":           {pace: 0.5, say: benchmark(func(a *answer) { a.same("") })},                                                 // 13
 	"hidden":          {pace: 0.5, say: benchmark(func(a *answer) { a.generated += 4 })},                                           // 13
-	"dies":            {pace: 0.5, dies: 8},                                                                                       // 14
+	"dies":            {pace: 0.5, dies: 8},                                                                                        // 14
 	"later_wrong":     {pace: 0.5, say: benchmark(later(func(a *answer) { a.canned() }))},                                          // 15
 	"requested_only":  {log: "config: moe backend = CUTLASS (requested)"},                                                          // 9
 	"really":          {pace: 0.8, line: "moe backend CUTLASS: 32 experts dispatched"},                                             // control of requested_only
@@ -96,13 +96,8 @@ func parrot(a *answer) {
 	}
 }
 
-// early sends a first event at once in which nothing is to be seen.
-func early(a *answer, first string) {
-	a.pieces[0] = first
-	slow := a.wait
-	a.wait = 0
-	a.gap += slow / time.Duration(len(a.pieces))
-}
+// early sends a first token at once in which nothing is to be seen.
+func early(a *answer, first string) { a.ahead, a.pieces = first, a.pieces[1:] }
 
 // hold keeps the answer back for most of its time and then sends it faster.
 func (a *answer) hold(times int) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/load/prompt"
+	"github.com/mxflow/mxflow/engine/load/work"
 	"github.com/mxflow/mxflow/engine/measure"
 )
 
@@ -95,7 +96,7 @@ func compare(cell string, parent, candidate []answer) Coherence {
 	bad, sound := split(candidate, hard)
 	theirBad, theirSound := split(parent, hard)
 	c.Parent = len(theirBad)
-	chance := fisher(len(bad), c.Of, len(theirBad), c.Parents)
+	chance := work.Fisher(len(bad), c.Of, len(theirBad), c.Parents)
 	for _, f := range bad {
 		switch {
 		case len(theirBad) == 0 || chance <= sure:
@@ -118,7 +119,7 @@ func (c *Coherence) soft(circling []signed, theirs, of, ofTheirs int) {
 	if len(circling) == 0 || ofTheirs == 0 {
 		return
 	}
-	chance := fisher(len(circling), of, theirs, ofTheirs)
+	chance := work.Fisher(len(circling), of, theirs, ofTheirs)
 	surplus := float64(len(circling))/float64(of) - float64(theirs)/float64(ofTheirs)
 	n := int(math.Ceil(surplus * float64(of)))
 	switch {
@@ -132,24 +133,6 @@ func (c *Coherence) soft(circling []signed, theirs, of, ofTheirs int) {
 	f := circling[0].is(Circles)
 	f.Count, f.Of, f.Reverse = len(circling), of, theirs
 	c.found(f)
-}
-
-// fisher is the chance that at least k of the n+m answers with a sign, k+l in all, fall
-// among n by drawing without looking: Fisher's exact test, one-sided.
-func fisher(k, n, l, m int) float64 {
-	p := 0.0
-	for i := k; i <= min(n, k+l); i++ {
-		if j := k + l - i; j <= m {
-			p += math.Exp(choose(n, i) + choose(m, j) - choose(n+m, k+l))
-		}
-	}
-	return min(p, 1)
-}
-
-// choose is the logarithm of the number of ways to choose k of n.
-func choose(n, k int) float64 {
-	lg := func(x int) float64 { v, _ := math.Lgamma(float64(x + 1)); return v }
-	return lg(n) - lg(k) - lg(n-k)
 }
 
 func (c *Coherence) found(f Finding) {

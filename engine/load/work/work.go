@@ -131,6 +131,84 @@ func ratio(code Code, a, b []measure.Sample, each func(measure.Sample) (float64,
 }
 
 const (
+	// beginBytes is how much of an answer two engines of one model have in common
+	// nearly always: five tokens or so, whose choice is rarely a near-tie.
+	beginBytes = 24
+	// fewestLooks is how many answers that were asked for again say anything.
+	fewestLooks = 6
+	// agreeing is how often the parent must say again what it said for its word to
+	// count, unlike how much less often, as a share of that, the candidate says the same,
+	// and unlikely the chance of it.
+	agreeing, unlike, unlikely = 0.5, 0.25, 1e-3
+)
+
+// Begins is the beginning of an answer, as far as it is compared.
+func Begins(answer string) string {
+	answer = strings.TrimSpace(answer)
+	if len(answer) > beginBytes {
+		answer = strings.ToValidUTF8(answer[:beginBytes], "")
+	}
+	return answer
+}
+
+// Look is how two answers to one prompt begin.
+type Look struct{ Was, Is string }
+
+// Agreement is how often the parent said again what was answered before.
+type Agreement struct {
+	Own, OwnOf     int // by itself, in another launch
+	Other, OtherOf int // by the candidate
+}
+
+// Agree counts answers that begin alike. An answer that a limit cut short counts as far
+// as it goes.
+func Agree(own, other []Look) (a Agreement) {
+	alike := func(looks []Look) (n, of int) {
+		for _, l := range looks {
+			if l.Was == "" && l.Is == "" {
+				continue
+			}
+			of++
+			if l.Was != "" && l.Is != "" && (strings.HasPrefix(l.Was, l.Is) || strings.HasPrefix(l.Is, l.Was)) {
+				n++
+			}
+		}
+		return n, of
+	}
+	a.Own, a.OwnOf = alike(own)
+	a.Other, a.OtherOf = alike(other)
+	return a
+}
+
+// Known reports whether the parent agrees with itself often enough to judge anybody.
+func (a Agreement) Known() bool {
+	return a.OwnOf >= fewestLooks && a.OtherOf >= fewestLooks && float64(a.Own) >= agreeing*float64(a.OwnOf)
+}
+
+// Unlike reports whether the candidate hardly ever says what its parent says to the
+// same prompt, though the parent says it again: it is another model, or none. What a
+// change of kernels or formats does to the first tokens is far less.
+func (a Agreement) Unlike() bool {
+	own, other := float64(a.Own)/float64(a.OwnOf), float64(a.Other)/float64(a.OtherOf)
+	return a.Known() && other < unlike*own && Fisher(a.Own, a.OwnOf, a.Other, a.OtherOf) < unlikely
+}
+
+// Fisher is the chance that at least k of k+l agreements fall among n of n+m answers:
+// Fisher's exact test, one-sided.
+func Fisher(k, n, l, m int) (p float64) {
+	choose := func(n, k int) float64 {
+		lg := func(x int) float64 { v, _ := math.Lgamma(float64(x + 1)); return v }
+		return lg(n) - lg(k) - lg(n-k)
+	}
+	for i := k; i <= min(n, k+l); i++ {
+		if j := k + l - i; j <= m {
+			p += math.Exp(choose(n, i) + choose(m, j) - choose(n+m, k+l))
+		}
+	}
+	return min(p, 1)
+}
+
+const (
 	// sameBytes is how much of two answers must be the same, from the beginning, and
 	// leastBytes how long an answer must be to say anything.
 	sameBytes, leastBytes = 64, 24

@@ -18,4 +18,9 @@ const (
 	// other_value.
 	SameAnswer Code = "work.same_answer"
 	Echoed     Code = "work.echoed"
+	// OtherAnswers: what the variant Subject answered is not what its parent says to the
+	// same prompts. NotAsked: too little is known of that. Args: other, agreed, of, own,
+	// own_of.
+	OtherAnswers Code = "work.other_answers"
+	NotAsked     Code = "work.not_asked"
 )

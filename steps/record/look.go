@@ -1,0 +1,110 @@
+package record
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/mxflow/mxflow/engine/load"
+	"github.com/mxflow/mxflow/engine/load/prompt"
+	"github.com/mxflow/mxflow/engine/load/work"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/launch"
+)
+
+const (
+	// lookedAt is how many answers of a launch its parent gives again, of each cell.
+	lookedAt = 6
+	// lookTokens is how long those are at most, and lookAtOnce how many are asked for
+	// at a time.
+	lookTokens, lookAtOnce = 24, 4
+)
+
+// asked is a request that was measured and may be asked again, of the parent.
+type asked struct {
+	launch string
+	w      *plans.Workload
+	cell   plans.Cell
+	index  int
+	prompt prompt.Prompt
+	text   string
+}
+
+// remember chooses some of what a launch was asked, after it was: neither the engine
+// nor anybody else could know which.
+func (r *recording) remember(id string) (some []asked) {
+	for _, c := range r.sent {
+		if c.w.Temperature != 0 || c.w.Coherence == "off" {
+			continue // the same engine would not say the same
+		}
+		var fit []asked
+		for _, s := range c.samples {
+			if s.Measured() && s.Err == "" && s.Turn == 0 && s.Index < len(c.prompts.Measured) {
+				fit = append(fit, asked{id, c.w, c.cell, s.Index, c.prompts.Measured[s.Index], s.Reasoning + s.Text})
+			}
+		}
+		rand.Shuffle(len(fit), func(i, j int) { fit[i], fit[j] = fit[j], fit[i] })
+		some = append(some, fit[:min(len(fit), lookedAt)]...)
+	}
+	return some
+}
+
+// Look asks a running parent some of what the launches before it in its session were
+// asked when they were measured, its own among them. What it answers is kept beside
+// what they did: an engine of other weights, or one that answers what it has not
+// computed, does not say the same. It comes after everything that is measured.
+func (l *Sender) Look(ctx context.Context, st *launch.Started, before []*ledger.Launch) error {
+	l.mu.Lock()
+	var ask []asked
+	for _, launch := range before {
+		ask = append(ask, l.remembered[launch.ID]...)
+		delete(l.remembered, launch.ID)
+	}
+	l.mu.Unlock()
+	for len(ask) > 0 {
+		one, rest := ask[:1], []asked(nil)
+		for _, a := range ask[1:] {
+			if a.cell.Address == one[0].cell.Address {
+				one = append(one[:len(one):len(one)], a)
+			} else {
+				rest = append(rest, a)
+			}
+		}
+		looks, err := l.again(ctx, st, one)
+		if err != nil {
+			return err
+		}
+		st.Record.Looks, ask = append(st.Record.Looks, looks...), rest
+	}
+	return nil
+}
+
+// again asks for answers to prompts of one cell.
+func (l *Sender) again(ctx context.Context, st *launch.Started, ask []asked) (looks []ledger.Look, err error) {
+	var prompts prompt.Prompts
+	for _, a := range ask {
+		p := a.prompt
+		p.Next = nil
+		prompts.Measured = append(prompts.Measured, p)
+	}
+	w, cell := ask[0].w, ask[0].cell
+	plan := loadPlan(w, cell, prompts)
+	plan.Requests, plan.Warmup, plan.CacheContext = len(ask), 0, false
+	plan.OutputTokens = min(max(cell.Output, 1), lookTokens)
+	for i := range prompts.Measured {
+		if p := &prompts.Measured[i]; p.Output > 0 {
+			p.Output = min(p.Output, lookTokens)
+		}
+	}
+	plan.IgnoreEOS = plan.IgnoreEOS && st.Kind.Ask.IgnoreEOS
+	plan.Pace = load.Pace{Concurrency: min(lookAtOnce, max(cell.Concurrency, 1))}
+	result, err := load.Run(ctx, st.Client, plan)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range result.Samples {
+		a := ask[s.Index]
+		looks = append(looks, ledger.Look{Launch: a.launch, Cell: cell.Address, Request: a.index, Was: st.Lab.Redact.Text(work.Begins(a.text)), Is: st.Lab.Redact.Text(work.Begins(s.Reasoning + s.Text))})
+	}
+	return looks, nil
+}
