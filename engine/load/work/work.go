@@ -139,7 +139,7 @@ const (
 	// agreeing is how often the parent must say again what it said for its word to
 	// count, unlike how much less often, as a share of that, the candidate says the same,
 	// and unlikely the chance of it.
-	agreeing, unlike, unlikely = 0.5, 0.25, 1e-3
+	agreeing, unlike, unlikely = 0.5, 0.25, 2e-3
 )
 
 // Begins is the beginning of an answer, as far as it is compared.

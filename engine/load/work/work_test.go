@@ -1,0 +1,137 @@
+package work
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/load/prompt"
+	"github.com/mxflow/mxflow/engine/measure"
+)
+
+// answers are honest ones of n tokens, a word each, to prompts of 64 tokens.
+func answered(n, tokens int, seed uint64) (all []measure.Sample) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	words := strings.Fields(strings.Join(prompt.Prose(), " "))
+	for i := range n {
+		var b strings.Builder
+		for range tokens {
+			b.WriteString(" " + words[r.IntN(len(words))])
+		}
+		all = append(all, measure.Sample{
+			Workload: "chat", Index: i, Text: b.String(), OutputTokens: tokens, PromptTokens: 64, PromptBytes: 300 + r.IntN(20),
+			PromptSum: fmt.Sprint(seed, i), TokenSource: measure.SourceUsage,
+		})
+	}
+	return all
+}
+
+func TestCompare(t *testing.T) {
+	for name, c := range map[string]struct {
+		do   func(*measure.Sample)
+		want Code
+	}{
+		"honest":                     {func(*measure.Sample) {}, ""},
+		"claims twice the prompt":    {func(s *measure.Sample) { s.PromptTokens *= 2 }, PromptText},
+		"claims 5% less of it":       {func(s *measure.Sample) { s.PromptTokens = 60 }, PromptText},
+		"half of the tokens came":    {func(s *measure.Sample) { s.OutputTokens *= 2 }, AnswerText},
+		"the last tenth never came":  {func(s *measure.Sample) { s.Text = s.Text[:len(s.Text)*9/10] }, AnswerText},
+		"one answer for all":         {func(s *measure.Sample) { s.Text = " " + strings.Join(prompt.Prose()[:3], " ")[:170] }, Same},
+		"a token more in some":       {func(s *measure.Sample) { s.OutputTokens += s.Index % 2 }, ""},
+		"prompts given back":         {func(s *measure.Sample) { s.EchoedBytes = len(s.Text) }, Echoed},
+		"half of each is the prompt": {func(s *measure.Sample) { s.EchoedBytes = len(s.Text) / 2 }, Echoed},
+		"a quotation":                {func(s *measure.Sample) { s.EchoedBytes = len(s.Text) / 5 }, ""},
+		"nothing is counted":         {func(s *measure.Sample) { s.OutputTokens, s.PromptTokens = -1, -1 }, ""},
+		"a failed request":           {func(s *measure.Sample) { s.Err, s.OutputTokens = "stalled", 9999 }, ""},
+	} {
+		for seed := range uint64(5) {
+			parent, candidate := answered(48, 32, seed), answered(48, 32, seed+100)
+			for i := range candidate {
+				c.do(&candidate[i])
+			}
+			found := Compare(parent, candidate)
+			if c.want == "" && len(found) > 0 || c.want != "" && (!slices.ContainsFunc(found, func(f Finding) bool { return f.Code == c.want })) {
+				t.Errorf("%s: %+v, want %q", name, found, c.want)
+			}
+		}
+	}
+	// What the parent does as well is no finding.
+	same := func(s []measure.Sample) []measure.Sample {
+		for i := range s {
+			s[i].Text = strings.Repeat("the same answer ", 9)
+		}
+		return s
+	}
+	if found := Compare(same(answered(48, 32, 1)), same(answered(48, 32, 2))); len(found) > 0 {
+		t.Errorf("%+v", found)
+	}
+}
+
+// TestHonestArms: of many comparisons of honest arms none finds anything.
+func TestHonestArms(t *testing.T) {
+	for seed := range uint64(2000) {
+		if found := Compare(answered(24, 16, 2*seed), answered(24, 16, 2*seed+1)); len(found) > 0 {
+			t.Errorf("seed %d: %+v", seed, found)
+		}
+	}
+}
+
+func TestTooFast(t *testing.T) {
+	at := func(gap time.Duration) measure.Sample {
+		s := measure.Sample{Workload: "chat"}
+		for i := range 20 {
+			s.Events = append(s.Events, measure.Event{At: 10*time.Millisecond + time.Duration(i)*gap, Kind: measure.KindText})
+		}
+		return s
+	}
+	got := TooFast([]measure.Sample{at(time.Millisecond), at(20 * time.Microsecond), at(0), {Workload: "chat"}})
+	if got.Requests != 2 || got.Of != 3 || got.Highest <= MostEvents {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestEcho(t *testing.T) {
+	p := "The river rose by 1.7 metres between noon and midnight."
+	for answer, want := range map[string]int{"": 0, "no": 0, p: len(p), "So. " + p[:40]: 40, "The gauge went with it, and nobody saw.": 0, p[:20] + p[:20]: 40} {
+		if got := Echo(p, answer); got != want {
+			t.Errorf("%q: %d bytes, want %d", answer, got, want)
+		}
+	}
+}
+
+func TestAgree(t *testing.T) {
+	looks := func(alike, of int) (l []Look) {
+		for i := range of {
+			l = append(l, Look{fmt.Sprint("answer ", i), fmt.Sprint("answer ", i)})
+			if i >= alike {
+				l[i].Is = "another"
+			}
+		}
+		return l
+	}
+	for _, c := range []struct {
+		own, ownOf, other, otherOf int
+		known, unlike              bool
+	}{
+		{18, 18, 18, 18, true, false},
+		{18, 18, 0, 18, true, true},
+		{18, 18, 3, 18, true, true},
+		{18, 18, 6, 18, true, false}, // a coarse format may do that
+		{6, 6, 0, 6, true, true},
+		{3, 6, 0, 6, true, false}, // too few to be sure
+		{2, 18, 0, 18, false, false},
+		{18, 18, 0, 0, false, false},
+		{0, 0, 0, 18, false, false},
+	} {
+		a := Agree(looks(c.own, c.ownOf), looks(c.other, c.otherOf))
+		if a.Known() != c.known || a.Unlike() != c.unlike {
+			t.Errorf("%+v: known %v, unlike %v", c, a.Known(), a.Unlike())
+		}
+	}
+	if a := Agree([]Look{{"", ""}, {"a", ""}, {"longer text", "longer"}}, nil); a.Own != 1 || a.OwnOf != 2 {
+		t.Errorf("%+v", a)
+	}
+}
