@@ -123,10 +123,12 @@ type history struct {
 	launches  map[string]bool
 	started   map[string]bool
 	ended     map[string]bool
+	// drawn is the last draw of each run that was found to be committed.
+	drawn map[string]Draw
 }
 
 func newHistory() *history {
-	return &history{map[string]*Decision{}, map[string]*Decision{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	return &history{map[string]*Decision{}, map[string]*Decision{}, map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]Draw{}}
 }
 
 // add checks a record against itself and those before it, and remembers it.
@@ -137,10 +139,18 @@ func (h *history) add(r *Record) (undo func(), err error) {
 	}
 	switch {
 	case r.RunStart != nil:
+		h.drawn[r.Run] = Draw{Seed: r.RunStart.Draws}
 		return once(h.started, r.Run, "starts run %s a second time")
 	case r.End != nil:
 		return once(h.ended, r.Run, "ends run %s a second time")
 	case r.Launch != nil:
+		if d := r.Launch.Draw; d != (Draw{}) {
+			last := h.drawn[r.Run]
+			if d.Step <= last.Step || !d.leads(last) {
+				return nil, fmt.Errorf("has a launch whose texts were drawn from something that run %s did not commit itself to", r.Run)
+			}
+			h.drawn[r.Run] = d
+		}
 		return once(h.launches, r.Launch.ID, "uses launch id %s a second time")
 	case r.Waiver != nil:
 		return func() {}, r.Waiver.follows(h)

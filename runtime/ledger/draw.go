@@ -26,16 +26,17 @@ func hashed(seed string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Committed reports whether a draw is one that a run committed itself to.
-func (d Draw) Committed(draws string) bool {
-	if d.Step < 1 || d.Step > maxDraws {
+// leads reports whether a draw's hashes lead to an earlier one, or to what the run
+// committed itself to, which is draw 0.
+func (d Draw) leads(earlier Draw) bool {
+	if d.Step > maxDraws {
 		return false
 	}
 	seed := d.Seed
-	for range d.Step {
+	for range d.Step - earlier.Step {
 		seed = hashed(seed)
 	}
-	return seed == draws
+	return seed == earlier.Seed
 }
 
 // Draws are the draws of one run, in a chain of hashes: the run's record holds its
