@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mxflow/mxflow/engine/measure"
 )
@@ -302,40 +303,52 @@ func apart(x, y moments) float64 {
 
 const (
 	// MostEvents is how many events a second no stream of one request has: a step of
-	// a model takes longer, and what a client reads faster had piled up.
+	// a model takes longer.
 	MostEvents = 10_000
-	// fewEvents is how many events with text an answer needs to have a rate.
+	// fewEvents is how many arrivals an answer needs to have a rate.
 	fewEvents = 8
+	// oneRead is how close together events are that a client finds in one read: they
+	// had piled up on their way, and only the time since the request was sent says how
+	// long they took.
+	oneRead = 10 * time.Microsecond
 )
 
 // Rate is streams that were faster than one can be.
 type Rate struct {
-	// Requests were, Of so many with a rate; Highest is the highest, events a second.
+	// Requests were, Of so many with a rate; Highest is the highest, a second.
 	Requests, Of int
 	Highest      float64
 }
 
-// TooFast finds measured answers whose events came faster than any engine makes them.
+// TooFast finds measured answers that came faster than any engine makes them: by the
+// arrivals between the first and the last, or by all events since the request was sent.
 func TooFast(samples []measure.Sample) (r Rate) {
 	for _, s := range samples {
 		if !s.Measured() || s.Err != "" {
 			continue
 		}
-		n, first, last := 0, 0.0, 0.0
+		events, arrivals := 0, 0
+		var first, last time.Duration
 		for _, e := range s.Events {
 			if !e.HasText() {
 				continue
 			}
-			if n++; n == 1 {
-				first = e.At.Seconds()
+			if events++; events == 1 {
+				first = e.At
 			}
-			last = e.At.Seconds()
+			if events == 1 || e.At-last > oneRead {
+				arrivals++
+			}
+			last = e.At
 		}
-		if n < fewEvents {
+		if events < fewEvents {
 			continue
 		}
 		r.Of++
-		rate := float64(n-1) / max(last-first, 1e-9)
+		rate := float64(events) / max(last, 1).Seconds()
+		if arrivals >= fewEvents {
+			rate = max(rate, float64(arrivals-1)/(last-first).Seconds())
+		}
 		r.Highest = max(r.Highest, rate)
 		if rate > MostEvents {
 			r.Requests++

@@ -80,15 +80,29 @@ func TestHonestArms(t *testing.T) {
 }
 
 func TestTooFast(t *testing.T) {
-	at := func(gap time.Duration) measure.Sample {
+	at := func(first, gap time.Duration) measure.Sample {
 		s := measure.Sample{Workload: "chat"}
 		for i := range 20 {
-			s.Events = append(s.Events, measure.Event{At: 10*time.Millisecond + time.Duration(i)*gap, Kind: measure.KindText})
+			s.Events = append(s.Events, measure.Event{At: first + time.Duration(i)*gap, Kind: measure.KindText})
 		}
 		return s
 	}
-	got := TooFast([]measure.Sample{at(time.Millisecond), at(20 * time.Microsecond), at(0), {Workload: "chat"}})
-	if got.Requests != 2 || got.Of != 3 || got.Highest <= MostEvents {
+	for _, c := range []struct {
+		first, gap time.Duration
+		fast       bool
+	}{
+		{10 * time.Millisecond, time.Millisecond, false},
+		{10 * time.Millisecond, 20 * time.Microsecond, true},
+		{10 * time.Millisecond, time.Microsecond, false}, // in one read: it had piled up
+		{10 * time.Millisecond, 0, false},
+		{time.Millisecond, 0, true},
+		{0, 0, true},
+	} {
+		if got := TooFast([]measure.Sample{at(c.first, c.gap)}); got.Of != 1 || (got.Requests == 1) != c.fast {
+			t.Errorf("first after %v, then every %v: %+v", c.first, c.gap, got)
+		}
+	}
+	if got := TooFast([]measure.Sample{{Workload: "chat"}}); got != (Rate{}) {
 		t.Errorf("%+v", got)
 	}
 }
