@@ -276,7 +276,7 @@ func decodeSampling(w *plans.Workload, f *eval.Body) {
 
 var judgingAttrs = []plans.Attr{
 	{Name: "latency_correction", Type: plans.String, Default: "none", OneOf: []string{"none", "api", "generation"}, Doc: "What corrected metrics subtract from the time to the first token, as llama-benchy has it: the time of a call that generates nothing (api) or one token (generation)."},
-	{Name: "coherence", Type: plans.String, OneOf: []string{"baseline", "absolute", "off"}, Doc: "How answers are checked, so garbage cannot win: absolute looks at each answer, baseline asks that they are no worse than the parent's to the same prompts. Without it, baseline where `ignore_eos` forces lengths and absolute where answers end by themselves."},
+	{Name: "coherence", Type: plans.String, OneOf: []string{"baseline", "absolute", "off"}, Doc: "How answers are checked, so garbage cannot win: absolute looks at each answer, baseline asks that they are no worse than the parent's. Without it, baseline where `ignore_eos` forces lengths and absolute where answers end by themselves."},
 	{Name: "retries", Type: plans.Int, Default: 0.0, MinSet: true, Max: 100, Doc: "How often a request is sent again that the engine puts off (status 429 or 503 with Retry-After). The time that this takes counts."},
 	{Name: "max_errors", Type: plans.Int, Default: 0.0, Unit: "requests", MinSet: true, Max: plans.MaxRequests, Doc: "How many measured requests of a cell may fail before the launch does."},
 	{Name: "max_lag", Type: plans.Duration, Doc: "How late the measuring client may send, or be woken (99th percentiles), before what it measured is invalid. Without it 10ms; 100ms for the embedded engine, which shares the client's processors."},
