@@ -13,6 +13,7 @@ import (
 	"github.com/mxflow/mxflow/engine/telemetry"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/redact"
+	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/launch"
 	"github.com/mxflow/mxflow/steps/variant"
 )
@@ -64,7 +65,7 @@ func (l *Sender) subject(st *launch.Started, set string, progress func(done, tot
 		Calibrate: l.calibrator.Calibrate,
 		Machine:   telemetry.Config{GPUs: st.GPU.UUIDs(), Ignore: st.GPU.Config.Ignore, IdleMiB: st.GPU.Config.IdleMB},
 		Prompts: func(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
-			return l.prompts(ctx, client, set, st.Record.Draw.Seed, w, cell)
+			return l.prompts(ctx, client, set, st.Record, w, cell)
 		},
 	}
 	if resident, ok := st.Inst.(engine.Resident); ok {
@@ -93,7 +94,8 @@ type Sender struct {
 	mu sync.Mutex
 	// calibrator knows how far the measuring client is off.
 	calibrator Calibrator
-	// learned is what is known of tokenizers, by set of prompts.
+	// learned is what is known of tokenizers, by set of prompts and variant: what one
+	// arm counts must not decide how long the prompts of another are.
 	learned map[string]*prompt.Knowledge
 	// built are the prompts of each cell, see prompts.
 	built map[string]prompt.Prompts
@@ -107,7 +109,7 @@ type Sender struct {
 // lengths, since an engine can remember what it was asked. A comparison of engines
 // sends all of them the same texts, a set of its own, since the engines may count
 // tokens in other ways.
-func (l *Sender) prompts(ctx context.Context, client *openai.Client, set, draw string, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
+func (l *Sender) prompts(ctx context.Context, client *openai.Client, set string, of *ledger.Launch, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
 	key := promptKey(set, w, cell)
 	l.mu.Lock()
 	p, ok := l.built[key]
@@ -115,11 +117,11 @@ func (l *Sender) prompts(ctx context.Context, client *openai.Client, set, draw s
 	if ok && set != "" {
 		return p, nil
 	}
-	spec, err := promptSpec(w, cell, draw, &l.datasets)
+	spec, err := promptSpec(w, cell, of.Draw.Seed, &l.datasets)
 	if err != nil {
 		return p, err
 	}
-	spec.Learned = l.learn(set)
+	spec.Learned = l.learn(set + " " + of.VariantKey)
 	if p, err = prompt.Build(ctx, client, spec); err != nil {
 		return p, err
 	}
@@ -132,17 +134,17 @@ func (l *Sender) prompts(ctx context.Context, client *openai.Client, set, draw s
 	return p, nil
 }
 
-// learn is what is known of the tokenizer that a set of prompts is made with.
-func (l *Sender) learn(set string) *prompt.Knowledge {
+// learn is what is known of a tokenizer.
+func (l *Sender) learn(name string) *prompt.Knowledge {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.learned == nil {
 		l.learned = map[string]*prompt.Knowledge{}
 	}
-	if l.learned[set] == nil {
-		l.learned[set] = &prompt.Knowledge{}
+	if l.learned[name] == nil {
+		l.learned[name] = &prompt.Knowledge{}
 	}
-	return l.learned[set]
+	return l.learned[name]
 }
 
 // Work does what a launch of a benchmark is for: a command runs to its end, a
