@@ -114,7 +114,7 @@ func compare(t *testing.T, client *openai.Client, change func(*prompt.Spec) bool
 }
 
 // embeddedEngine starts the built-in engine until the test ends.
-func embeddedEngine(t *testing.T, env map[string]string) *openai.Client {
+func embeddedEngine(t testing.TB, env map[string]string) *openai.Client {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	log, write := io.Pipe()
@@ -200,5 +200,27 @@ func TestPromptsAndAPrefixCache(t *testing.T) {
 				t.Errorf("prompt %d: %d tokens were cached, want those of the system prompt", i, s.CachedTokens)
 			}
 		}
+	}
+}
+
+// BenchmarkBuild makes the prompts of a launch of 1,000 requests of 2,048 tokens, which
+// are new ones in every launch, as the second launch of an apply does: what is known of
+// the tokenizer is known.
+func BenchmarkBuild(b *testing.B) {
+	for _, hide := range []bool{false, true} {
+		b.Run(map[bool]string{false: "tokenizer", true: "usage"}[hide], func(b *testing.B) {
+			engine := &real{Client: embeddedEngine(b, nil), hide: hide}
+			spec := prompt.Spec{Cell: "chat", Tokens: 2048, Requests: 1000, Learned: &prompt.Knowledge{}, Draw: "0"}
+			if _, err := prompt.Build(b.Context(), engine, spec); err != nil {
+				b.Fatal(err)
+			}
+			for launch := 1; b.Loop(); launch++ {
+				spec.Draw = fmt.Sprint(launch)
+				if _, err := prompt.Build(b.Context(), engine, spec); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(engine.counts.Load())/float64(b.N+1)/1000, "counts/prompt")
+		})
 	}
 }
