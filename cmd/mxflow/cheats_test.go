@@ -18,10 +18,7 @@ import (
 // docs/trust.md has a row for, beside an honest parent, and candidates that do not
 // lie. The default is a few of them; MXFLOW_TEST_LONG=1 tries all.
 func TestCheats(t *testing.T) {
-	server := filepath.Join(t.TempDir(), "cheat")
-	if out, err := exec.Command("go", "build", "-race=false", "-o", server, "../../engine/enginetest/cheat").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	server := cheatServer(t)
 	plan, err := filepath.Abs("testdata/plans/cheat.hcl")
 	if err != nil {
 		t.Fatal(err)
@@ -58,6 +55,16 @@ func TestCheats(t *testing.T) {
 	}
 }
 
+// cheatServer builds the server of cheats.
+func cheatServer(t *testing.T) string {
+	t.Helper()
+	server := filepath.Join(t.TempDir(), "cheat")
+	if out, err := exec.Command("go", "build", "-race=false", "-o", server, "../../engine/enginetest/cheat").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return server
+}
+
 // cheat is a mode of the server and what must come of it.
 type cheat struct {
 	mode, parent, rule, see string
@@ -69,23 +76,25 @@ type cheat struct {
 var cheats = []cheat{
 	{mode: "faster", want: verdict.Pass, quick: true},
 	{mode: "slower", want: verdict.Fail, quick: true},
-	{mode: "prompt_claimed", rule: "chat.pp.gain > 0", want: verdict.Invalid, quick: true},
-	{mode: "prompt_doubled", rule: "chat.pp.gain > 0", want: verdict.Invalid},
-	{mode: "half_sent", want: verdict.Invalid, quick: true},
-	{mode: "split", want: verdict.Invalid},
-	{mode: "tail_unsent", want: verdict.Invalid},
-	{mode: "canned", want: verdict.Invalid},
-	{mode: "canned_paced", want: verdict.Invalid, quick: true},
-	{mode: "parrot", want: verdict.Invalid},
-	{mode: "other_model", want: verdict.Invalid, quick: true},
-	{mode: "random_words", want: verdict.Invalid},
-	{mode: "random_letters", want: verdict.Invalid},
+	{mode: "diverges", want: verdict.Pass},
+	{mode: "drafts", want: verdict.Pass},
+	{mode: "prompt_claimed", rule: "chat.pp.gain > 0", want: verdict.Invalid, why: code.LengthCounted, quick: true},
+	{mode: "prompt_doubled", rule: "chat.pp.gain > 0", want: verdict.Invalid, why: code.PromptText},
+	{mode: "half_sent", want: verdict.Invalid, why: code.AnswerText, quick: true},
+	{mode: "split", want: verdict.Invalid, why: code.AnswerText},
+	{mode: "tail_unsent", want: verdict.Invalid, why: code.AnswerText},
+	{mode: "canned", want: verdict.Invalid, why: code.TooFast},
+	{mode: "canned_paced", want: verdict.Invalid, why: code.OtherAnswers, quick: true},
+	{mode: "parrot", want: verdict.Invalid, why: code.OtherAnswers},
+	{mode: "other_model", want: verdict.Invalid, why: code.OtherAnswers, quick: true},
+	{mode: "random_words", want: verdict.Invalid, why: code.OtherAnswers},
+	{mode: "random_letters", want: verdict.Invalid, why: code.OtherAnswers},
 	{mode: "early_space", rule: "chat.ttft.gain > 0.05", want: verdict.Invalid},
 	{mode: "early_newline", rule: "chat.ttft.gain > 0.05", want: verdict.Invalid},
 	{mode: "early_zero", rule: "chat.ttft.gain > 0.05", want: verdict.Invalid},
 	{mode: "held_back", want: verdict.Invalid, quick: true},
 	{mode: "last_late", want: verdict.Invalid},
-	{mode: "too_fast", want: verdict.Invalid},
+	{mode: "too_fast", want: verdict.Invalid, why: code.TooFast},
 	{mode: "cached_beyond", want: verdict.Invalid},
 	{mode: "bursts", want: verdict.Inconclusive}, // an answer in one piece has no speed
 	{mode: "one_token", want: verdict.Invalid},

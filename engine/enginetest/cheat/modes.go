@@ -11,6 +11,10 @@ var modes = map[string]mode{
 	"":       {},
 	"faster": {pace: 0.8},
 	"slower": {pace: 1.25},
+	// Other kernels: the same model, whose text goes another way at a near-tie.
+	"diverges": {pace: 0.8, say: benchmark(diverge)},
+	// Speculation: several tokens a step, which come in one event.
+	"drafts": {pace: 0.8, say: benchmark(func(a *answer) { a.joined = 3 })},
 
 	"prompt_claimed":  {say: benchmark(func(a *answer) { a.prompted = 10_000_000 })},                                               // 1
 	"prompt_doubled":  {say: func(a *answer) { a.prompted *= 2 }},                                                                  // 1
@@ -59,6 +63,18 @@ func later(do func(*answer)) func(*answer) {
 	return func(a *answer) {
 		if a.s.requests.Load() > 6 {
 			do(a)
+		}
+	}
+}
+
+// diverge says what the parent says up to a token of its own, one in 30, and from there
+// on what its model says as well.
+func diverge(a *answer) {
+	other := a.s.lang.answer(a.prompt, parent+100, len(a.pieces))
+	for i := range a.pieces {
+		if hash(strings.Join(a.pieces[:i+1], ""))%30 == 0 {
+			copy(a.pieces[i:], other[i:])
+			return
 		}
 	}
 }
