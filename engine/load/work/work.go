@@ -41,8 +41,8 @@ type Finding struct {
 }
 
 const (
-	// minSigmas is how sure a difference must be: 1 in 30,000 by chance, of each of
-	// a few comparisons.
+	// minSigmas is how sure a difference of many answers must be: 1 in 16,000 by chance,
+	// of each of a few comparisons (see sure).
 	minSigmas = 4
 	// minText is the share by which the text of a token must differ. Answers of one
 	// model on the same kind of prompts agree within 1% over a few dozen; a tenth of
@@ -125,7 +125,7 @@ func ratio(code Code, a, b []measure.Sample, each func(measure.Sample) (float64,
 		return Finding{}
 	}
 	f := Finding{Code: code, Parent: x.mean, Candidate: y.mean, Sigmas: apart(x, y)}
-	if math.Abs(x.mean-y.mean) < minText*max(x.mean, y.mean) || f.Sigmas < minSigmas {
+	if math.Abs(x.mean-y.mean) < minText*max(x.mean, y.mean) || !sure(f.Sigmas, x, y) {
 		return Finding{}
 	}
 	return f
@@ -255,7 +255,7 @@ func beyond(code Code, a, b []measure.Sample, most float64, of func([]measure.Sa
 		return Finding{}
 	}
 	f := Finding{Code: code, Parent: x.mean, Candidate: y.mean, Sigmas: apart(x, y)}
-	if y.mean-x.mean < most || f.Sigmas < minSigmas {
+	if y.mean-x.mean < most || !sure(f.Sigmas, x, y) {
 		return Finding{}
 	}
 	return f
@@ -289,6 +289,14 @@ func meanOf(samples []measure.Sample, each func(measure.Sample) (float64, bool))
 		m.variance += (v - m.mean) * (v - m.mean) / float64(max(m.n-1, 1))
 	}
 	return m
+}
+
+// sure reports whether a difference is more than chance. Of few values the standard
+// error is uncertain too: the quantile is that of Student's distribution, by the first
+// term of Fisher and Cornish's expansion.
+func sure(sigmas float64, x, y moments) bool {
+	df := float64(x.n + y.n - 2)
+	return sigmas >= minSigmas*(1+(minSigmas*minSigmas+1)/(4*df))
 }
 
 // apart is by how many standard errors two means differ; infinite for values that do

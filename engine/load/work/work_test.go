@@ -72,9 +72,11 @@ func TestCompare(t *testing.T) {
 
 // TestHonestArms: of many comparisons of honest arms none finds anything.
 func TestHonestArms(t *testing.T) {
-	for seed := range uint64(2000) {
-		if found := Compare(answered(24, 16, 2*seed), answered(24, 16, 2*seed+1)); len(found) > 0 {
-			t.Errorf("seed %d: %+v", seed, found)
+	for _, n := range []int{4, 9, 24} {
+		for seed := range uint64(1500) {
+			if found := Compare(answered(n, 16, 2*seed), answered(n, 16, 2*seed+1)); len(found) > 0 {
+				t.Errorf("%d answers, seed %d: %+v", n, seed, found)
+			}
 		}
 	}
 }
