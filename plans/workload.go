@@ -73,6 +73,9 @@ type Workload struct {
 	SLO map[string]time.Duration
 	// LatencyCorrection is "none", "api" or "generation".
 	LatencyCorrection string
+	// SameTexts says that the arms of a round are sent the same texts behind different
+	// beginnings.
+	SameTexts bool `json:",omitempty"`
 	// Coherence is "absolute", "baseline" or "off": how answers are checked.
 	Coherence string
 	// Retries and MaxErrors of requests; MaxLag is how late the client may be, 0

@@ -258,6 +258,7 @@ var samplingAttrs = []plans.Attr{
 	{Name: "min_p", Type: plans.Number, Default: 0.0, MinSet: true, Max: 1, Doc: "Take from tokens that have at least this share of the likeliest one's probability; 0 does not send it."},
 	{Name: "repetition_penalty", Type: plans.Number, Default: 0.0, MinSet: true, Max: 10, Doc: "Divides what speaks for a token that came before; 1 changes nothing, 0 does not send it."},
 	{Name: "seed", Type: plans.Int, Default: 42.0, MinSet: true, Max: math.MaxInt32, Doc: "Seed of prompts, lengths, arrivals and sampling."},
+	{Name: "same_texts", Type: plans.Bool, Default: false, Doc: "Send all arms of a round the same texts, each behind a beginning of its own: for what depends on the text, such as speculation, at the price that an engine which remembers texts can gain by it. Without it every launch has texts of its own."},
 	{Name: "ignore_eos", Type: plans.Bool, Default: true, Doc: "Go on after the end of text, which enforces the length of the answer."},
 }
 
@@ -271,6 +272,7 @@ func decodeSampling(w *plans.Workload, f *eval.Body) {
 	w.MinP = f.Number("min_p")
 	w.RepetitionPenalty = f.Number("repetition_penalty")
 	w.Seed = f.Whole("seed")
+	w.SameTexts = f.Truth("same_texts")
 	w.IgnoreEOS = f.Truth("ignore_eos")
 }
 

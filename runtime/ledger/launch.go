@@ -75,6 +75,9 @@ type Launch struct {
 	Prompts string `json:"prompts,omitempty"`
 	// Draw is what the texts of this launch alone were drawn from.
 	Draw Draw `json:"draw,omitzero"`
+	// Body is the seed of the first launch of its round, from which the texts that all
+	// arms share are drawn where the workload asks for that.
+	Body string `json:"body,omitempty"`
 	// Looks are what a parent answered when it was asked, after it was measured, some of
 	// what the launches before it had been asked.
 	Looks []Look `json:"looks,omitempty"`

@@ -39,18 +39,18 @@ func TestDatasetIsReadOnce(t *testing.T) {
 	d := &plans.Dataset{File: file, Digest: hex.EncodeToString(sum[:])}
 	var l Sender
 	w := &plans.Workload{Data: d}
-	first, err := promptSpec(w, plans.Cell{}, "", &l.datasets)
+	first, err := promptSpec(w, plans.Cell{}, "", "", &l.datasets)
 	if err != nil || len(first.Data.Rows) != 1 {
 		t.Fatalf("%+v, %v", first, err)
 	}
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	second, err := promptSpec(w, plans.Cell{}, "", &l.datasets)
+	second, err := promptSpec(w, plans.Cell{}, "", "", &l.datasets)
 	if err != nil || second.Data != first.Data {
 		t.Errorf("read again: %v", err)
 	}
-	if _, err := promptSpec(w, plans.Cell{}, "", new(datasets)); err == nil || !strings.Contains(err.Error(), "cannot be read again") {
+	if _, err := promptSpec(w, plans.Cell{}, "", "", new(datasets)); err == nil || !strings.Contains(err.Error(), "cannot be read again") {
 		t.Errorf("a file that is gone: %v", err)
 	}
 	other := *d

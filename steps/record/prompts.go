@@ -15,9 +15,9 @@ import (
 
 // promptSpec is what is asked of a cell's prompts; data are the files that were
 // read already.
-func promptSpec(w *plans.Workload, cell plans.Cell, draw string, data *datasets) (prompt.Spec, error) {
+func promptSpec(w *plans.Workload, cell plans.Cell, draw, body string, data *datasets) (prompt.Spec, error) {
 	spec := prompt.Spec{
-		Cell: cell.Address, Seed: int64(w.Seed), Draw: draw, API: openai.API(w.API), Tokens: cell.Prompt,
+		Cell: cell.Address, Seed: int64(w.Seed), Draw: draw, Body: body, API: openai.API(w.API), Tokens: cell.Prompt,
 		Lengths: lengthsOf(w.PromptLengths), Outputs: lengthsOf(w.OutputLengths),
 		CountTemplate: w.CountTemplate, Depth: cell.Depth, SystemTokens: w.SystemTokens, Turns: w.Turns, Random: w.Prompts == "random",
 		Warmup: cell.Warmup, Requests: cell.Requests,

@@ -287,7 +287,7 @@ func (r *recording) prompts(ctx context.Context, client *openai.Client, w *plans
 	if r.Prompts != nil {
 		return r.Prompts(ctx, client, w, cell)
 	}
-	spec, err := promptSpec(w, cell, r.Draw, &r.datasets)
+	spec, err := promptSpec(w, cell, r.Draw, "", &r.datasets)
 	if err != nil {
 		return prompt.Prompts{}, err
 	}

@@ -117,7 +117,11 @@ func (l *Sender) prompts(ctx context.Context, client *openai.Client, set string,
 	if ok && set != "" {
 		return p, nil
 	}
-	spec, err := promptSpec(w, cell, of.Draw.Seed, &l.datasets)
+	body := ""
+	if w.SameTexts {
+		body = of.Body
+	}
+	spec, err := promptSpec(w, cell, of.Draw.Seed, body, &l.datasets)
 	if err != nil {
 		return p, err
 	}

@@ -329,6 +329,12 @@ func (b *benchmark) one(ctx context.Context, s *runtime.Scope, session string, s
 	}
 	s.Emit(started)
 	record := &ledger.Launch{ID: ev.LaunchID, Session: session, Purpose: ledger.ForBenchmark, Ordinal: sl.ordinal, Order: sl.order, OK: true, Work: b.lab.WorkKey(ws), Draw: b.lab.Draws.Next()}
+	if record.Body = sl.body; record.Body == "" {
+		record.Body = record.Draw.Seed
+	}
+	if !slices.ContainsFunc(ws, func(w *plans.Workload) bool { return w.SameTexts }) {
+		record.Body = ""
+	}
 	if n := len(tries); n > 0 {
 		record.Replaces = tries[n-1].ID
 	}

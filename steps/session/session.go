@@ -218,6 +218,9 @@ func (s *session) slot(ctx context.Context, sl slot) error {
 		if slices.ContainsFunc(s.members, func(m *member) bool { return m.Arms.Parent.Key == sl.variant.Key }) {
 			sl.before = s.all
 		}
+		if i := slices.IndexFunc(s.all, func(l *ledger.Launch) bool { return l.Ordinal == sl.ordinal }); i >= 0 {
+			sl.body = s.all[i].Draw.Seed
+		}
 		launch, err := s.launch(ctx, sl, s.total(), tries)
 		if err != nil {
 			return err
@@ -447,6 +450,8 @@ type slot struct {
 	ordinal, order, number int
 	// crashed are its starts that crashed since its last launch that counts.
 	crashed []*ledger.Launch
+	// body is the seed of the first launch of its round; none for that itself.
+	body string
 	// before are the launches that a parent looks at; none for others.
 	before []*ledger.Launch
 	// texts are the prompts that all arms are sent; nil where each is sent its own.

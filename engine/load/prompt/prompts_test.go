@@ -140,6 +140,52 @@ func TestPromptsAreTheSameEveryTime(t *testing.T) {
 	}
 }
 
+// Launches are sent texts of their own, of one length; where they share a body, the
+// same behind beginnings of their own.
+func TestPromptsOfEachLaunch(t *testing.T) {
+	for _, hidden := range []error{nil, &openai.StatusError{Method: "POST", Path: "/tokenize", Status: 404}} {
+		f := &fake{count: tokenizers["words"], noTokens: hidden}
+		spec := Spec{Cell: "chat", Seed: 1, Tokens: 300, Requests: 4, API: openai.Completions}
+		build := func(draw, body string) []Prompt {
+			spec.Draw, spec.Body = draw, body
+			p, err := Build(t.Context(), f, spec)
+			if err != nil || !p.Exact() {
+				t.Fatalf("draw %q, body %q: %v, %s", draw, body, err, p.Method)
+			}
+			return p.Measured
+		}
+		one, other, again := build("a", ""), build("b", ""), build("a", "")
+		left, right := build("a", "x"), build("b", "x")
+		for i := range one {
+			if one[i].Text != again[i].Text || one[i].Tokens != other[i].Tokens {
+				t.Errorf("%q, again %q", one[i].Text, again[i].Text)
+			}
+			if n := common(one[i].Text, other[i].Text); n > len(one[i].Text)/4 {
+				t.Errorf("%d bytes at the end are the same in another launch", n)
+			}
+			if n := common(left[i].Text, right[i].Text); n < len(left[i].Text)/2 || left[i].Text[:12] == right[i].Text[:12] {
+				t.Errorf("of a shared body %d bytes are the same\n%q\n%q", n, left[i].Text, right[i].Text)
+			}
+		}
+	}
+}
+
+// common is how long the end is that two texts have in common, but for a few words
+// that fill them up.
+func common(a, b string) (n int) {
+	for cut := range 60 {
+		for other := range 60 {
+			x, y := a[:len(a)-cut], b[:len(b)-other]
+			k := 0
+			for k < min(len(x), len(y)) && x[len(x)-1-k] == y[len(y)-1-k] {
+				k++
+			}
+			n = max(n, k)
+		}
+	}
+	return n
+}
+
 func TestPromptsWithoutTokenizer(t *testing.T) {
 	absent := &openai.StatusError{Method: "POST", Path: "/tokenize", Status: 404}
 	// No word is one token here, so that nothing adds up exactly.

@@ -19,7 +19,9 @@ const (
 
 // source is an endless ASCII text of its own for one prompt.
 type source struct {
-	r *rand.Rand
+	// r draws the text, begin what makes it unique; one and the same where nothing of
+	// the text is shared.
+	r, begin *rand.Rand
 	// nonce is 16 hexadecimal digits that differ from those of every other prompt.
 	// The first is a letter and the second is not, so that what precedes them in a
 	// chat template joins the same single letter in every prompt, or none.
@@ -33,14 +35,22 @@ type source struct {
 
 // source derives a text from the spec and the arguments alone.
 func (s Spec) source(series string, index int) *source {
-	sum := sha256.Sum256(fmt.Appendf(nil, "mxflow prompt 1\n%d\n%q\n%s\n%d\n%s", s.Seed, s.Cell, series, index, s.Draw))
-	return sourceOf(sum)
+	draw := func(from string) [sha256.Size]byte {
+		return sha256.Sum256(fmt.Appendf(nil, "mxflow prompt 1\n%d\n%q\n%s\n%d\n%s", s.Seed, s.Cell, series, index, from))
+	}
+	own := draw(s.Draw)
+	text := &source{r: randOf(own), begin: randOf(own)}
+	text.nonce = fmt.Sprintf("%c%c%s", "abcdef"[own[24]%6], "0123456789"[own[25]%10], hex.EncodeToString(own[16:23]))
+	if s.Body != "" {
+		text.r = randOf(draw("body " + s.Body))
+	} else {
+		text.begin = text.r
+	}
+	return text
 }
 
-func sourceOf(sum [sha256.Size]byte) *source {
-	s := &source{r: rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:])))}
-	s.nonce = fmt.Sprintf("%c%c%s", "abcdef"[sum[24]%6], "0123456789"[sum[25]%10], hex.EncodeToString(sum[16:23]))
-	return s
+func randOf(sum [sha256.Size]byte) *rand.Rand {
+	return rand.New(rand.NewPCG(binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:])))
 }
 
 // next is a sentence with a space before it. All are given before one comes
@@ -61,9 +71,9 @@ func (s *source) next() string {
 // words is a nonce made of words instead of digits: the first one of openers,
 // the others of ones, enough for nonceBits.
 func (s *source) words(openers, ones []string) (first string, rest []string) {
-	first = openers[s.r.IntN(len(openers))]
+	first = openers[s.begin.IntN(len(openers))]
 	for bits := math.Log2(float64(len(openers))); bits < nonceBits; bits += math.Log2(float64(len(ones))) {
-		rest = append(rest, " "+ones[s.r.IntN(len(ones))])
+		rest = append(rest, " "+ones[s.begin.IntN(len(ones))])
 	}
 	return first, rest
 }

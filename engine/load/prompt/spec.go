@@ -14,10 +14,13 @@ import (
 // Spec is what is asked of the prompts of one cell.
 type Spec struct {
 	// Cell, Seed and Draw fix the texts, Seed alone their lengths. Draw is what one
-	// launch has to itself, so that no other was sent the same.
+	// launch has to itself, so that no other was sent the same. Body, where it is set,
+	// is what all but the beginning of a text is drawn from in its place: launches
+	// that share it are sent the same, each behind a beginning of its own.
 	Cell string
 	Seed int64
 	Draw string
+	Body string
 	API  openai.API
 	// Tokens is the length of each prompt, Lengths draws one for each in its
 	// place, and Data has prompts of its own.
