@@ -87,6 +87,7 @@ var cheats = []cheat{
 	{mode: "canned_paced", want: verdict.Invalid, why: code.OtherAnswers, quick: true},
 	{mode: "parrot", want: verdict.Invalid, why: code.OtherAnswers},
 	{mode: "other_model", want: verdict.Invalid, why: code.OtherAnswers, quick: true},
+	{mode: "begins_right", want: verdict.Invalid, why: code.OtherAnswers, quick: true},
 	{mode: "random_words", want: verdict.Invalid, why: code.OtherAnswers},
 	{mode: "random_letters", want: verdict.Invalid, why: code.OtherAnswers},
 	{mode: "early_space", rule: "chat.ttft.gain > 0.05", want: verdict.Invalid},

@@ -174,7 +174,9 @@ type Look struct {
 	Launch  string `json:"launch"`
 	Cell    string `json:"cell"`
 	Request int    `json:"request"`
-	// Was and Is are the beginnings of both answers (engine/load/work).
+	// At is how many bytes of that answer were given with the prompt. Was and Is are the
+	// beginnings of what both said from there on (engine/load/work).
+	At  int    `json:"at,omitempty"`
 	Was string `json:"was"`
 	Is  string `json:"is"`
 }

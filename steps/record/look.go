@@ -7,6 +7,8 @@ import (
 	"github.com/mxflow/mxflow/engine/load"
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/load/work"
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/launch"
@@ -20,14 +22,38 @@ const (
 	lookTokens, lookAtOnce = 24, 4
 )
 
-// asked is a request that was measured and may be asked again, of the parent.
+// asked is a request that was measured and may be asked again, of the parent: what
+// follows the prompt and the first so many bytes of the answer, at.
 type asked struct {
 	launch string
 	w      *plans.Workload
 	cell   plans.Cell
 	index  int
 	prompt prompt.Prompt
-	text   string
+	at     int
+	text   string // from there on
+}
+
+// again is what is asked for again of a request. A completion goes on from any text, so
+// that it is from some word of the answer on, at random: who computes the beginning
+// alone, which is looked at most, is found out. A chat's answer is not to be continued.
+func again(launch string, c sentCell, s measure.Sample) asked {
+	a := asked{launch: launch, w: c.w, cell: c.cell, index: s.Index, prompt: c.prompts.Measured[s.Index], text: s.Reasoning + s.Text}
+	a.prompt.Next, a.prompt.Output = nil, min(max(s.RequestedOutput, 1), lookTokens)
+	if openai.API(c.w.API) == openai.Chat || len(a.prompt.IDs) > 0 || s.Reasoning != "" || s.OutputTokens < 1 {
+		return a
+	}
+	words := []int{0}
+	for i := 1; i+work.BeginBytes < len(a.text); i++ {
+		if a.text[i] == ' ' && a.text[i-1] != ' ' {
+			words = append(words, i)
+		}
+	}
+	a.at = words[rand.IntN(len(words))]
+	// No more than the answer had there, or it might not fit into the engine.
+	rest := s.OutputTokens * (len(a.text) - a.at) / max(len(a.text), 1)
+	a.prompt.Text, a.prompt.Output, a.text = a.prompt.Text+a.text[:a.at], min(max(rest, 1), lookTokens), a.text[a.at:]
+	return a
 }
 
 // remember chooses some of what a launch was asked, after it was: neither the engine
@@ -40,7 +66,7 @@ func (r *recording) remember(id string) (some []asked) {
 		var fit []asked
 		for _, s := range c.samples {
 			if s.Measured() && s.Err == "" && s.Turn == 0 && s.Index < len(c.prompts.Measured) {
-				fit = append(fit, asked{id, c.w, c.cell, s.Index, c.prompts.Measured[s.Index], s.Reasoning + s.Text})
+				fit = append(fit, again(id, c, s))
 			}
 		}
 		rand.Shuffle(len(fit), func(i, j int) { fit[i], fit[j] = fit[j], fit[i] })
@@ -70,7 +96,7 @@ func (l *Sender) Look(ctx context.Context, st *launch.Started, before []*ledger.
 				rest = append(rest, a)
 			}
 		}
-		looks, err := l.again(ctx, st, one)
+		looks, err := l.ask(ctx, st, one)
 		if err != nil {
 			return err
 		}
@@ -79,23 +105,16 @@ func (l *Sender) Look(ctx context.Context, st *launch.Started, before []*ledger.
 	return nil
 }
 
-// again asks for answers to prompts of one cell.
-func (l *Sender) again(ctx context.Context, st *launch.Started, ask []asked) (looks []ledger.Look, err error) {
+// ask asks for answers to prompts of one cell.
+func (l *Sender) ask(ctx context.Context, st *launch.Started, ask []asked) (looks []ledger.Look, err error) {
 	var prompts prompt.Prompts
 	for _, a := range ask {
-		p := a.prompt
-		p.Next = nil
-		prompts.Measured = append(prompts.Measured, p)
+		prompts.Measured = append(prompts.Measured, a.prompt)
 	}
 	w, cell := ask[0].w, ask[0].cell
 	plan := loadPlan(w, cell, prompts)
 	plan.Requests, plan.Warmup, plan.CacheContext = len(ask), 0, false
-	plan.OutputTokens = min(max(cell.Output, 1), lookTokens)
-	for i := range prompts.Measured {
-		if p := &prompts.Measured[i]; p.Output > 0 {
-			p.Output = min(p.Output, lookTokens)
-		}
-	}
+	plan.OutputTokens = lookTokens
 	plan.IgnoreEOS = plan.IgnoreEOS && st.Kind.Ask.IgnoreEOS
 	plan.Pace = load.Pace{Concurrency: min(lookAtOnce, max(cell.Concurrency, 1))}
 	result, err := load.Run(ctx, st.Client, plan)
@@ -104,7 +123,7 @@ func (l *Sender) again(ctx context.Context, st *launch.Started, ask []asked) (lo
 	}
 	for _, s := range result.Samples {
 		a := ask[s.Index]
-		looks = append(looks, ledger.Look{Launch: a.launch, Cell: cell.Address, Request: a.index, Was: st.Lab.Redact.Text(work.Begins(a.text)), Is: st.Lab.Redact.Text(work.Begins(s.Reasoning + s.Text))})
+		looks = append(looks, ledger.Look{Launch: a.launch, Cell: cell.Address, Request: a.index, At: a.at, Was: st.Lab.Redact.Text(work.Begins(a.text)), Is: st.Lab.Redact.Text(work.Begins(s.Reasoning + s.Text))})
 	}
 	return looks, nil
 }

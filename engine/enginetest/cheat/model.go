@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
 	"strings"
@@ -53,25 +54,27 @@ func (l *language) count(text string) (n int) {
 	return max(n, 1)
 }
 
-// answer is what a model of a seed writes after a prompt: so many pieces, a token
-// each, the same whenever it is asked. A word with a mark is two pieces.
+// answer is what a model of a seed writes after a text: so many pieces, a token each,
+// the same whenever it is asked, and the same when it is asked to go on with what it
+// said. A word with a mark is two pieces.
 func (l *language) answer(text string, seed uint64, tokens int) (pieces []string) {
-	h := fnv.New64a()
-	h.Write([]byte(text))
-	r := rand.New(rand.NewPCG(h.Sum64(), seed))
-	word := l.words[r.IntN(len(l.words))]
-	for len(pieces) < tokens {
+	said := strings.Fields(text)
+	word, begins := said[len(said)-1], text[:min(len(text), 32)]
+	for n := len(said); len(pieces) < tokens; n++ {
+		h := fnv.New64a()
+		fmt.Fprint(h, begins, n, word)
+		r := rand.New(rand.NewPCG(h.Sum64(), seed))
+		if after := l.next[word]; len(after) > 0 && r.IntN(8) > 0 {
+			word = after[r.IntN(len(after))]
+		} else {
+			word = l.words[r.IntN(len(l.words))]
+		}
 		bare := strings.TrimRight(word, `.,;:"`)
 		switch {
 		case bare == "" || bare == word || strings.Trim(word, `.,;:"`) != bare:
 			pieces = append(pieces, " "+word)
 		default:
 			pieces = append(pieces, " "+bare, word[len(bare):])
-		}
-		if after := l.next[word]; len(after) > 0 && r.IntN(8) > 0 {
-			word = after[r.IntN(len(after))]
-		} else {
-			word = l.words[r.IntN(len(l.words))]
 		}
 	}
 	return pieces[:tokens]

@@ -27,6 +27,7 @@ var modes = map[string]mode{
 	"canned_paced":    {pace: 0.5, say: benchmark(func(a *answer) { a.canned() })},                                                 // 8
 	"parrot":          {pace: 0.5, say: benchmark(parrot)},                                                                         // 8
 	"other_model":     {pace: 0.5, seed: 7},                                                                                        // 8, 16
+	"begins_right":    {pace: 0.5, say: benchmark(begin)},                                                                          // 8
 	"random_words":    {pace: 0.5, say: benchmark(func(a *answer) { a.pieces = a.s.lang.random(a.prompt, len(a.pieces), false) })}, // 8
 	"random_letters":  {pace: 0.5, say: benchmark(func(a *answer) { a.pieces = a.s.lang.random(a.prompt, len(a.pieces), true) })},  // 8
 	"early_space":     {say: benchmark(func(a *answer) { early(a, " ") })},                                                         // 10
@@ -67,16 +68,21 @@ func later(do func(*answer)) func(*answer) {
 	}
 }
 
-// diverge says what the parent says up to a token of its own, one in 30, and from there
-// on what its model says as well.
+// diverge takes another word than the parent would, once in 30 pieces, and goes on from
+// there as the parent would.
 func diverge(a *answer) {
-	other := a.s.lang.answer(a.prompt, parent+100, len(a.pieces))
 	for i := range a.pieces {
-		if hash(strings.Join(a.pieces[:i+1], ""))%30 == 0 {
-			copy(a.pieces[i:], other[i:])
-			return
+		if said := strings.Join(a.pieces[:i], ""); a.pieces[i][0] == ' ' && hash(a.prompt+said)%30 == 0 {
+			a.pieces[i] = " " + a.s.lang.words[hash(said)%uint64(len(a.s.lang.words))]
+			copy(a.pieces[i+1:], a.s.lang.answer(a.prompt+said+a.pieces[i], parent, len(a.pieces)))
 		}
 	}
+}
+
+// begin says what the parent says first, and goes on as another model would.
+func begin(a *answer) {
+	said := 6
+	copy(a.pieces[said:], a.s.lang.answer(a.prompt+strings.Join(a.pieces[:said], ""), 7, len(a.pieces)))
 }
 
 func split(a *answer) {

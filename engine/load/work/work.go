@@ -132,9 +132,9 @@ func ratio(code Code, a, b []measure.Sample, each func(measure.Sample) (float64,
 }
 
 const (
-	// beginBytes is how much of an answer two engines of one model have in common
-	// nearly always: five tokens or so, whose choice is rarely a near-tie.
-	beginBytes = 24
+	// BeginBytes is how much two engines of one model say alike nearly always where they
+	// go on from one text: five tokens or so, whose choice is rarely a near-tie.
+	BeginBytes = 24
 	// fewestLooks is how many answers that were asked for again say anything.
 	fewestLooks = 6
 	// agreeing is how often the parent must say again what it said for its word to
@@ -146,8 +146,8 @@ const (
 // Begins is the beginning of an answer, as far as it is compared.
 func Begins(answer string) string {
 	answer = strings.TrimSpace(answer)
-	if len(answer) > beginBytes {
-		answer = strings.ToValidUTF8(answer[:beginBytes], "")
+	if len(answer) > BeginBytes {
+		answer = strings.ToValidUTF8(answer[:BeginBytes], "")
 	}
 	return answer
 }
