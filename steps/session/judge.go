@@ -86,7 +86,8 @@ func (l *Lab) work(w *plans.Workload, vs []*variant.Variant, byArm map[string][]
 }
 
 // agree holds what the candidates answered against what their parent said when it was
-// asked the same: why it is no answer of the parent's model, or what nobody knows.
+// asked the same, cell by cell, since an engine may do the work in some alone: why it is
+// no answer of the parent's model, or what nobody knows.
 func agree(vs []*variant.Variant, byArm map[string][]*ledger.Launch) (why verdict.Reason, notes []verdict.Reason) {
 	arm := map[string]string{}
 	for key, launches := range byArm {
@@ -94,20 +95,32 @@ func agree(vs []*variant.Variant, byArm map[string][]*ledger.Launch) (why verdic
 			arm[l.ID] = key
 		}
 	}
-	looks := map[string][]work.Look{}
+	const all = ""
+	looks := map[string]map[string][]work.Look{all: {}} // by cell and arm
 	for _, l := range byArm[vs[0].Key] {
 		for _, look := range l.Looks {
-			looks[arm[look.Launch]] = append(looks[arm[look.Launch]], work.Look{Was: look.Was, Is: look.Is})
+			for _, cell := range []string{all, look.Cell} {
+				if looks[cell] == nil {
+					looks[cell] = map[string][]work.Look{}
+				}
+				key := arm[look.Launch]
+				looks[cell][key] = append(looks[cell][key], work.Look{Was: look.Was, Is: look.Is})
+			}
 		}
 	}
 	for _, v := range vs[1:] {
-		a := work.Agree(looks[vs[0].Key], looks[v.Key])
-		args := []verdict.Arg{verdict.Text("other", vs[0].Name), verdict.Int("agreed", a.Other), verdict.Int("of", a.OtherOf), verdict.Int("own", a.Own), verdict.Int("own_of", a.OwnOf)}
-		switch {
-		case a.Unlike():
-			return verdict.New(code.OtherAnswers, args...).On(v.Name), nil
-		case !a.Known() && a.OwnOf+a.OtherOf > 0:
-			notes = append(notes, verdict.New(code.NotAsked, args...).On(v.Name))
+		for _, cell := range slices.Sorted(maps.Keys(looks)) {
+			a := work.Agree(looks[cell][vs[0].Key], looks[cell][v.Key])
+			args := []verdict.Arg{verdict.Text("other", vs[0].Name), verdict.Int("agreed", a.Other), verdict.Int("of", a.OtherOf), verdict.Int("own", a.Own), verdict.Int("own_of", a.OwnOf)}
+			if cell != all {
+				args = append(args, verdict.Text("cell", cell))
+			}
+			switch {
+			case a.Unlike():
+				return verdict.New(code.OtherAnswers, args...).On(v.Name), nil
+			case cell == all && !a.Known() && a.OwnOf+a.OtherOf > 0:
+				notes = append(notes, verdict.New(code.NotAsked, args...).On(v.Name))
+			}
 		}
 	}
 	return why, notes

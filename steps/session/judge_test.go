@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -293,6 +294,41 @@ func TestOtherEnvironment(t *testing.T) {
 		got := newLab(plan, nil).otherEnvironment([]*ledger.Launch{launchedIn("a", "1", "cpu=c"), shared}, []*variant.Variant{a, b})
 		if verdict.Holds([]verdict.Reason{got}, code.GPUShared) != c.invalid || got.IsZero() == c.invalid || c.invalid && got.Subject != "9" {
 			t.Errorf("a shared GPU %s: %+v", words, got)
+		}
+	}
+}
+
+// A candidate that does the work in one cell alone is found by the other.
+func TestAgreeByCell(t *testing.T) {
+	vs := []*variant.Variant{{Key: "p", Name: "baseline"}, {Key: "c", Name: "port"}}
+	looks := func(of string, cells map[string]int) (all []ledger.Look) {
+		for cell, alike := range cells {
+			for i := range 18 {
+				l := ledger.Look{Launch: of, Cell: cell, Was: fmt.Sprint("said ", i), Is: fmt.Sprint("said ", i)}
+				if i >= alike {
+					l.Is = "something else"
+				}
+				all = append(all, l)
+			}
+		}
+		return all
+	}
+	for name, c := range map[string]struct {
+		cells map[string]int
+		want  string
+		notes int
+	}{
+		"as the parent":       {map[string]int{"chat": 18, "code": 17, "talk": 16}, "", 0},
+		"in no cell":          {map[string]int{"chat": 0, "code": 1, "talk": 0}, "port", 0},
+		"not in one of three": {map[string]int{"chat": 18, "code": 0, "talk": 18}, "port", 0},
+	} {
+		parent := &ledger.Launch{ID: "p1", Looks: append(looks("p1", map[string]int{"chat": 18, "code": 18, "talk": 18}), looks("c1", c.cells)...)}
+		why, notes := agree(vs, map[string][]*ledger.Launch{"p": {parent}, "c": {{ID: "c1"}}})
+		if why.Subject != c.want || len(notes) != c.notes {
+			t.Errorf("%s: %q, notes %q", name, tell.Line(why), tell.Lines(notes))
+		}
+		if name == "not in one of three" && why.Args["cell"].Text != "code" {
+			t.Errorf("%s: %q", name, tell.Line(why))
 		}
 	}
 }

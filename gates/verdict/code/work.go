@@ -19,8 +19,8 @@ const (
 	SameAnswer Code = "work.same_answer"
 	Echoed     Code = "work.echoed"
 	// OtherAnswers: what the variant Subject answered is not what its parent says to the
-	// same prompts. NotAsked: too little is known of that. Args: other, agreed, of, own,
-	// own_of.
+	// same prompts; of one cell, where that is given. NotAsked: too little is known of
+	// that. Args: other, agreed, of, own, own_of; OtherAnswers also cell.
 	OtherAnswers Code = "work.other_answers"
 	NotAsked     Code = "work.not_asked"
 )
