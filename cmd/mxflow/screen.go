@@ -124,6 +124,7 @@ func colours(w io.Writer) bool {
 
 // hide keeps a plan's secrets out of everything that is printed from now on.
 func (a *app) hide(secrets []string) {
+	redact.Know(secrets)
 	if a.secrets = redact.New(secrets); !a.secrets.Active() {
 		return
 	}

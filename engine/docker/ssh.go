@@ -18,6 +18,7 @@ import (
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/process"
+	"github.com/mxflow/mxflow/plans/redact"
 )
 
 // sshTarget is an ssh:// address in the words of the ssh command: the options
@@ -140,7 +141,8 @@ func (b *tailBuffer) Write(p []byte) (int, error) {
 func (b *tailBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return strings.Join(strings.Fields(string(bytes.ToValidUTF8(b.text, nil))), " ")
+	text := redact.Known().Begun(string(bytes.ToValidUTF8(b.text, nil)))
+	return strings.Join(strings.Fields(text), " ")
 }
 
 // tunnel is an ssh command that forwards a loopback port of this machine to one

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/mxflow/mxflow/engine/logscan"
 )
 
 // Setting is one option of a kind. Options that mean the same have the same name
@@ -244,11 +246,7 @@ var aType = map[Type]string{
 
 // shown prints a value for a message, never more than a line of it.
 func shown(v any) string {
-	text := []rune(fmt.Sprint(v))
-	if len(text) > 60 {
-		text = append(text[:60], '…')
-	}
-	return string(text)
+	return logscan.CleanTo(fmt.Sprint(v), 60)
 }
 
 // number prints a number as a flag's value, never with an exponent, which some

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+
+	"github.com/mxflow/mxflow/plans/redact"
 )
 
 const (
@@ -75,7 +77,7 @@ func (l *File) Bound() {
 	if err != nil || info.Size() <= l.limit {
 		return
 	}
-	head, size := l.limit/2, info.Size()
+	head, size := l.lineBefore(l.limit/2), info.Size()
 	end := make([]byte, min(keptTail, l.limit/4))
 	from := head
 	// Looking through the middle takes a while, in which the log goes on growing;
@@ -106,7 +108,17 @@ func (l *File) Bound() {
 		mark = append(mark, logKeptWords...)
 	}
 	mark = append(append(mark, '\n'), l.keep.lines()...)
-	_, _ = l.Out.Write(append(mark, end[:n]...))
+	_, _ = l.Out.Write(append(mark, redact.Known().Begun(string(end[:n]))...))
+}
+
+// lineBefore is where the last line before a place ends, so that what is cut there
+// leaves no half of a secret; where that is far off, it is far enough before it.
+func (l *File) lineBefore(at int64) int64 {
+	near := make([]byte, min(at, 64<<10))
+	if _, err := l.Out.ReadAt(near, at-int64(len(near))); err != nil {
+		return at
+	}
+	return at - int64(len(near)-max(0, bytes.LastIndexByte(near, '\n')))
 }
 
 func (l *File) Close() { _ = l.Out.Close() }
@@ -196,7 +208,7 @@ func newLineKeeper(e Evidence) *lineKeeper {
 		if k.scan.patterns[pattern].cut {
 			return
 		}
-		kept := keptLine{k.scan.lines, slices.Clone(line[:min(len(line), maxKeptLine)])}
+		kept := keptLine{k.scan.lines, []byte(redact.Known().Cut(string(line), maxKeptLine))}
 		if _, seen := k.first[pattern]; !seen {
 			k.first[pattern] = kept
 		}

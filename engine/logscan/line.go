@@ -5,8 +5,11 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/mxflow/mxflow/plans/redact"
 )
 
 // maxLineBytes is how much of one log line is ever shown or stored.
@@ -15,17 +18,24 @@ const maxLineBytes = 300
 // cleanedBytes is how much of a line is looked at for that.
 const cleanedBytes = 16 * maxLineBytes
 
-// Clean makes one line of foreign output safe to print and store: terminal
-// escapes and control characters go, what is not UTF-8 or not printable becomes
-// U+FFFD (this includes the marks that reverse a line's direction), and the
-// line is cut to maxLineBytes.
-func Clean[T ~string | ~[]byte](text T) string {
-	// Cutting first bounds the work on a line of gigabytes; escapes are allowed
-	// to eat into the generous margin.
-	line := stripANSI(nil, []byte(text[:min(len(text), cleanedBytes)]))
-	const ellipsis = "…"
-	out := make([]byte, 0, min(len(line), maxLineBytes)+utf8.UTFMax)
-	fits := 0 // length of out that still leaves room for the ellipsis
+// maxShortBytes is how much of an answer is repeated in a message.
+const maxShortBytes = 160
+
+// Clean makes one line of foreign output safe to print and store: the secrets of this
+// process, terminal escapes and control characters go, what is not UTF-8 or not
+// printable becomes U+FFFD (this includes the marks that reverse a line's
+// direction), and the line is cut to maxLineBytes.
+//
+// Secrets go before anything is cut, since no later look finds the rest of one; and
+// again when all is clean, since an escape may have stood in one.
+func Clean[T ~string | ~[]byte](text T) string { return CleanTo(text, maxLineBytes) }
+
+// CleanTo is Clean with another length.
+func CleanTo[T ~string | ~[]byte](text T, most int) string {
+	hide := redact.Known()
+	// The generous margin bounds the work on a long line; escapes may eat into it.
+	line := stripANSI(nil, []byte(hide.Cut(string(text), cleanedBytes)))
+	out := make([]byte, 0, len(line))
 	for len(line) > 0 {
 		r, n := utf8.DecodeRune(line)
 		line = line[n:]
@@ -38,14 +48,21 @@ func Clean[T ~string | ~[]byte](text T) string {
 			r = utf8.RuneError
 		}
 		out = utf8.AppendRune(out, r)
-		if len(out) <= maxLineBytes-len(ellipsis) {
-			fits = len(out)
-		}
-		if len(out) > maxLineBytes {
-			return string(append(out[:fits], ellipsis...))
-		}
 	}
-	return string(bytes.TrimRight(out, " "))
+	return strings.TrimRight(ellipsised(hide, string(out), most), " ")
+}
+
+// Short is text without the secrets of this process, shortened for a message.
+func Short(text string) string { return ellipsised(redact.Known(), text, maxShortBytes) }
+
+// ellipsised is text without secrets in at most so many bytes, the last of which say
+// where something was cut.
+func ellipsised(hide *redact.Redactor, text string, most int) string {
+	const ellipsis = "…"
+	if text = hide.Text(text); len(text) <= most {
+		return text
+	}
+	return hide.Cut(text, most-len(ellipsis)) + ellipsis
 }
 
 // stripANSI appends line to dst without the terminal escape sequences in it
@@ -122,7 +139,11 @@ func Tail(path string, lines int) []string {
 		if cut < 0 && !whole && len(tail) > 0 {
 			break // the window begins inside this line
 		}
-		if line := Clean(lastDrawn(window[cut+1:])); line != "" {
+		text := string(lastDrawn(window[cut+1:]))
+		if cut < 0 && !whole {
+			text = redact.Known().Begun(text)
+		}
+		if line := Clean(text); line != "" {
 			tail = append(tail, line)
 		}
 		window = window[:max(cut, 0)]

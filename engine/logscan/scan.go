@@ -404,10 +404,10 @@ func (f *lastMatch) take(p *pattern, line []byte, number int) bool {
 	}
 	f.count++
 	f.number, f.grouped = number, p.group > 0
-	f.line = append(f.line[:0], line[:min(len(line), cleanedBytes)]...)
+	f.line = append(f.line[:0], line[:min(len(line), cleanedBytes+1)]...)
 	f.value = f.value[:0]
 	if from, to := at[2*p.group], at[2*p.group+1]; f.grouped && from >= 0 {
-		f.value = append(f.value, line[from:min(to, from+cleanedBytes)]...)
+		f.value = append(f.value, line[from:min(to, from+cleanedBytes+1)]...)
 	}
 	return true
 }

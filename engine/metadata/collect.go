@@ -18,6 +18,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine/gpu"
 	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/plans/redact"
 )
 
 // Request is what to find out about one launch. Launch, Engine and Host of the
@@ -107,7 +108,7 @@ func (c *Collector) Collect(ctx context.Context, q Request, d *Document) {
 		if d.Commands == nil {
 			d.Commands = map[string]string{}
 		}
-		d.Commands[name] = strings.ToValidUTF8(strings.TrimRight(out[:min(len(out), maxOutput)], "\n"), "?")
+		d.Commands[name] = strings.ToValidUTF8(strings.TrimRight(redact.Known().Cut(out, maxOutput), "\n"), "?")
 	}
 	d.Fingerprint = d.fingerprint(q.Also)
 }

@@ -77,8 +77,7 @@ func (p *page) json() (any, error) {
 	}
 	if !p.decoded {
 		if err := json.Unmarshal(p.text, &p.value); err != nil {
-			start := p.text[:min(len(p.text), 60)]
-			p.err = fmt.Errorf("it is not JSON: it begins with %q", logscan.Clean(start))
+			p.err = fmt.Errorf("it is not JSON: it begins with %q", logscan.CleanTo(p.text, 60))
 			return nil, p.err
 		}
 		p.decoded = true

@@ -10,7 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
-	"unicode/utf8"
+
+	"github.com/mxflow/mxflow/plans/redact"
 )
 
 const (
@@ -37,7 +38,7 @@ func checkResponse(resp *http.Response, path string) error {
 	if media, _, err := mime.ParseMediaType(kind); err == nil && media == "text/event-stream" {
 		return nil
 	}
-	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxStatusBody))
+	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxStatusBody+1))
 	if words, ok := failureIn(said); ok {
 		return &StreamError{Kind: Reported, Detail: quoted(words) + " with HTTP status 200"}
 	}
@@ -71,7 +72,7 @@ func statusError(resp *http.Response, path string) error {
 	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxStatusBody+1))
 	e := &StatusError{
 		Method: resp.Request.Method, Path: path, Status: resp.StatusCode,
-		Body:       printable(strings.TrimSpace(string(cut(said, maxStatusBody)))),
+		Body:       printable(strings.TrimSpace(redact.Known().Cut(string(said), maxStatusBody))),
 		RetryAfter: retryAfter(resp.Header, time.Now()),
 	}
 	if e.Status >= 300 && e.Status < 400 {
@@ -233,24 +234,12 @@ func (e *StallError) Timeout() bool { return true }
 // maxQuoted bounds how much of foreign bytes an error message repeats.
 const maxQuoted = 200
 
-// quoted shows foreign bytes in a message: escaped, so that they cannot steer a
-// terminal, and cut.
+// quoted shows foreign bytes in a message: without secrets, escaped, so that they
+// cannot steer a terminal, and cut.
 func quoted(b []byte) string {
+	text := strconv.Quote(redact.Known().Cut(string(b), maxQuoted))
 	if len(b) <= maxQuoted {
-		return strconv.Quote(string(b))
+		return text
 	}
-	return fmt.Sprintf("%s… (%d bytes)", strconv.Quote(string(cut(b, maxQuoted))), len(b))
-}
-
-// cut shortens b to at most n bytes without splitting a character.
-func cut(b []byte, n int) []byte {
-	if len(b) <= n {
-		return b
-	}
-	for i := n; i > n-utf8.UTFMax && i > 0; i-- {
-		if utf8.RuneStart(b[i]) {
-			return b[:i]
-		}
-	}
-	return b[:n]
+	return fmt.Sprintf("%s… (%d bytes)", text, len(b))
 }

@@ -163,7 +163,7 @@ func (p *parser) field(line []byte) {
 		return
 	default: // comments, and id, retry and the unknown, which say nothing here
 		if line[0] == '{' && p.stray == nil {
-			p.stray = bytes.Clone(line[:min(len(line), maxStatusBody)])
+			p.stray = bytes.Clone(line[:min(len(line), maxStatusBody+1)])
 		}
 		return
 	}

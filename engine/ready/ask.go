@@ -72,8 +72,7 @@ func (w Waiter) ask(ctx context.Context, client *http.Client, probe kinds.Probe,
 		a.location = resp.Header.Get("Location")
 	}
 	a.says = fmt.Sprintf("%s to %s %s", resp.Status, method, req.URL.Path)
-	short := text[:min(len(text), 200)]
-	if line := logscan.Clean(strings.Join(strings.Fields(string(short)), " ")); line != "" {
+	if line := logscan.CleanTo(strings.Join(strings.Fields(string(text)), " "), 200); line != "" {
 		a.says += ": " + line
 	}
 	return a

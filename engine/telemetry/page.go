@@ -279,7 +279,7 @@ func (p *pageLines) read(page []byte) ([]pageLine, error) {
 		if metrics || len(bytes.TrimSpace(page)) == 0 {
 			return nil, nil
 		}
-		return nil, fmt.Errorf("it is not a page of Prometheus metrics, or has none that is known: it begins with %q", logscan.Clean(page[:min(len(page), 60)]))
+		return nil, fmt.Errorf("it is not a page of Prometheus metrics, or has none that is known: it begins with %q", logscan.CleanTo(page, 60))
 	}
 	few.WriteByte('\n')
 	parser := expfmt.NewTextParser(model.UTF8Validation)

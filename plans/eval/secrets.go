@@ -47,6 +47,7 @@ func (s *secrets) Collect(v cty.Value) {
 			s.Known = map[string]bool{}
 		}
 		s.Known[text] = true
+		redact.Know([]string{text}) // what is wrong with the plan may be said before it is loaded
 		s.order = append(s.order, text)
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/mxflow/mxflow/plans/redact"
 )
 
 // Diagnostics is everything found wrong with a plan, in order of appearance.
@@ -207,12 +209,15 @@ func writeDiagnostic(b *strings.Builder, d *hcl.Diagnostic, lines sourceLines, w
 	if d.Severity == hcl.DiagWarning {
 		tone, word = "33", "Warning"
 	}
-	fmt.Fprintf(b, "%s %s\n", paint(tone+";1", word+":"), paint("1", d.Summary))
+	fmt.Fprintf(b, "%s %s\n", paint(tone+";1", word+":"), paint("1", printable(d.Summary)))
 	if s := d.Subject; s != nil {
-		fmt.Fprintf(b, "  on %s:%d:%d\n", s.Filename, s.Start.Line, s.Start.Column)
+		fmt.Fprintf(b, "  on %s:%d:%d\n", printable(s.Filename), s.Start.Line, s.Start.Column)
 		if text := lineAt(lines.of(s.Filename), s.Start.Line); text != "" {
 			number := fmt.Sprintf("%5d", s.Start.Line)
 			before, under := caretsFor(text, s)
+			if hidden := redact.Known().Text(text); hidden != text {
+				text, before, under = hidden, "", "" // where nothing stands where it stood, there is no place to point at
+			}
 			text, before, under = clip(text, before, under, width-len(number)-3)
 			fmt.Fprintf(b, "%s\n", paint("2", number+" │ ")+text)
 			margin := paint("2", strings.Repeat(" ", len(number))+" │ ")
@@ -222,8 +227,8 @@ func writeDiagnostic(b *strings.Builder, d *hcl.Diagnostic, lines sourceLines, w
 			}
 		}
 	}
-	for _, line := range wrap(d.Detail, width-2) {
-		fmt.Fprintf(b, "  %s\n", line)
+	for _, line := range wrap(redact.Known().Text(d.Detail), width-2) {
+		fmt.Fprintf(b, "  %s\n", printable(line))
 	}
 }
 
@@ -258,7 +263,7 @@ func clip(line, before, carets string, width int) (string, string, string) {
 	if from > 0 {
 		line = "…" + string(runes[from+1:to])
 	}
-	return line, before, carets[:max(1, min(len(carets), to-start))]
+	return line, before, carets[:min(len(carets), max(1, to-start))]
 }
 
 // wrap breaks text between words; existing line breaks stay.

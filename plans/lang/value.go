@@ -11,6 +11,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/mxflow/mxflow/plans/redact"
 )
 
 // Plain is a value as plain data: string, bool, float64, []any, map[string]any
@@ -237,6 +239,7 @@ func shownMap(v cty.Value) (string, bool) {
 }
 
 func shorten(s string, most int) string {
+	s = redact.Known().Text(s) // what is cut is found by no later look
 	if utf8.RuneCountInString(s) <= most {
 		return s
 	}

@@ -9,10 +9,13 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 )
 
 // Mark stands where a secret was.
@@ -26,6 +29,7 @@ const MinLength = 4
 // Redactor replaces secrets. The nil Redactor replaces nothing.
 type Redactor struct {
 	replacer *strings.Replacer
+	forms    []string
 }
 
 // New makes a Redactor for secrets. Those shorter than MinLength are ignored:
@@ -68,7 +72,7 @@ func NewWith(secrets []string, mark func(secret string) string) *Redactor {
 	for _, form := range list {
 		pairs = append(pairs, form, marks[form])
 	}
-	return &Redactor{replacer: strings.NewReplacer(pairs...)}
+	return &Redactor{strings.NewReplacer(pairs...), list}
 }
 
 // Active reports whether there is anything to replace.
@@ -91,9 +95,21 @@ func (r *Redactor) Bytes(b []byte) []byte {
 }
 
 // forms are the spellings in which programs print a secret: as it is, escaped
-// for JSON, Go, or URLs, in base64, and line by line where it has several.
+// for JSON, Go, Python, or URLs, in hexadecimal, in base64, and line by line where
+// it has several.
 func forms(s string) []string {
-	out := []string{s, inner(s, strconv.Quote), inner(s, jsonText), inner(s, plainJSON), url.QueryEscape(s), url.PathEscape(s)}
+	out := []string{
+		s, inner(s, strconv.Quote), inner(s, strconv.QuoteToASCII), inner(s, jsonText), inner(s, plainJSON), url.QueryEscape(s), url.PathEscape(s),
+	}
+	for _, json := range []string{inner(s, jsonText), inner(s, plainJSON)} {
+		out = append(out, separators.Replace(json), ascii(json), strings.ReplaceAll(ascii(json), "/", `\/`))
+	}
+	quoted := strings.ReplaceAll(url.QueryEscape(s), "+", "%20") // urllib's quote(s, safe=""), JavaScript's but for a few
+	out = append(out, quoted, strings.ReplaceAll(quoted, "%2F", "/"), component.Replace(quoted))
+	for _, form := range slices.Clone(out) {
+		out = append(out, escapes.ReplaceAllStringFunc(form, strings.ToLower), codes.ReplaceAllStringFunc(form, upper))
+	}
+	out = append(out, hex.EncodeToString([]byte(s)), strings.ToUpper(hex.EncodeToString([]byte(s))))
 	for _, line := range strings.Split(s, "\n") {
 		// Short lines of a long secret are ordinary: "}" or "-----".
 		if line = strings.TrimSpace(line); len(line) >= 2*MinLength {
@@ -101,6 +117,39 @@ func forms(s string) []string {
 		}
 	}
 	return append(out, base64Forms(s)...)
+}
+
+// separators are what Go alone escapes in JSON.
+var separators = strings.NewReplacer(`\u2028`, "\u2028", `\u2029`, "\u2029")
+
+// escapes are the bytes of a URL that are written in hexadecimal.
+var escapes = regexp.MustCompile(`%[0-9A-F]{2}`)
+
+// codes are the escapes of JSON that name a character by its number, which some
+// write with capital letters.
+var codes = regexp.MustCompile(`\\u[0-9a-f]{4}`)
+
+func upper(code string) string { return `\u` + strings.ToUpper(code[2:]) }
+
+// component are the characters that JavaScript's encodeURIComponent leaves alone.
+var component = strings.NewReplacer("%21", "!", "%27", "'", "%28", "(", "%29", ")", "%2A", "*")
+
+// ascii is a JSON text as Python's json.dumps writes it: no character beyond ASCII,
+// and none but five of the short escapes.
+func ascii(json string) string {
+	var b strings.Builder
+	for _, c := range json {
+		switch {
+		case c < 0x7f:
+			b.WriteRune(c)
+		case c < 0x10000:
+			fmt.Fprintf(&b, `\u%04x`, c)
+		default:
+			high, low := utf16.EncodeRune(c)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		}
+	}
+	return b.String()
 }
 
 // inner is what a quoting function makes of s, without the quotes.

@@ -140,3 +140,25 @@ func BenchmarkLogLines(b *testing.B) {
 		r.Text(line)
 	}
 }
+
+// TestFormsOfOtherLanguages has what Python's json.dumps, with and without
+// ensure_ascii, urllib's quote and quote_plus, bytes.hex and JavaScript's
+// encodeURIComponent make of a secret.
+func TestFormsOfOtherLanguages(t *testing.T) {
+	r := New([]string{"pä\"ß/😀 \x7f\u2028<k>!"})
+	for _, form := range []string{
+		`p\u00e4\"\u00df/\ud83d\ude00 \u007f\u2028<k>!`,
+		"pä\\\"ß/😀 \x7f\u2028<k>!",
+		`p%C3%A4%22%C3%9F/%F0%9F%98%80%20%7F%E2%80%A8%3Ck%3E%21`,
+		`p%C3%A4%22%C3%9F%2F%F0%9F%98%80%20%7F%E2%80%A8%3Ck%3E%21`,
+		`p%C3%A4%22%C3%9F%2F%F0%9F%98%80+%7F%E2%80%A8%3Ck%3E%21`,
+		`p%c3%a4%22%c3%9f%2f%f0%9f%98%80%20%7f%e2%80%a8%3ck%3e%21`,
+		`70c3a422c39f2ff09f9880207fe280a83c6b3e21`,
+		`70C3A422C39F2FF09F9880207FE280A83C6B3E21`,
+		`p%C3%A4%22%C3%9F%2F%F0%9F%98%80%20%7F%E2%80%A8%3Ck%3E!`,
+	} {
+		if got := r.Text("a " + form + " b"); got != "a "+Mark+" b" {
+			t.Errorf("%s: %s", form, got)
+		}
+	}
+}

@@ -141,9 +141,7 @@ func (st *Started) unfinished(format string, args ...any) *engine.Failure {
 func (st *Started) unmeasured(text []byte, format string, args ...any) *engine.Failure {
 	f := &engine.Failure{Of: aCommand, Op: "be measured", Reason: fmt.Sprintf(format, args...), LogTail: logscan.Tail(st.Inst.LogPath(), 15)}
 	if len(text) > 0 {
-		const most = 300
-		shown := text[:min(len(text), most)]
-		f.Reason += fmt.Sprintf("; what it printed begins with %q", shown)
+		f.Reason += fmt.Sprintf("; what it printed begins with %q", redact.Known().Cut(string(text), 300))
 	}
 	return f
 }
@@ -247,6 +245,7 @@ func appendFile(to, from string, limit int64) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, io.LimitReader(in, limit))
-	return errors.Join(err, out.Close())
+	text, err := io.ReadAll(io.LimitReader(in, limit+1))
+	_, wrong := out.WriteString(redact.Known().Cut(string(text), int(limit)))
+	return errors.Join(err, wrong, out.Close())
 }

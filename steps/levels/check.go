@@ -190,7 +190,7 @@ func (i *inspection) answer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	i.check.Prompt, i.check.Answer = checkPrompt, i.Lab.Redact.Text(verdict.Short(s.Reasoning+s.Text))
+	i.check.Prompt, i.check.Answer = checkPrompt, logscan.Short(s.Reasoning+s.Text)
 	switch s.TokenSource {
 	case measure.SourceContinuousUsage:
 		i.found("usage", true, code.UsageEvery)
@@ -311,7 +311,7 @@ func (i *inspection) log() {
 		return
 	}
 	if d, broke := i.kind.Diagnose(path); broke {
-		i.found("log", false, code.LogBroke, verdict.Int("line_no", d.LineNo), verdict.Text("line", verdict.Short(d.Line)), verdict.Text("means", d.Means))
+		i.found("log", false, code.LogBroke, verdict.Int("line_no", d.LineNo), verdict.Text("line", logscan.Short(d.Line)), verdict.Text("means", d.Means))
 		return
 	}
 	seen, lines, err := logscan.ScanFile(path, i.kind.Harmless)

@@ -134,7 +134,7 @@ func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (ver
 		}
 		for _, glob := range e.MustSee {
 			if m, ok := seen[glob]; ok {
-				proofs = append(proofs, factOf(e, code.Seen, verdict.Text("glob", glob), verdict.Int("line_no", m.LineNo), verdict.Text("line", verdict.Short(m.FirstLine))))
+				proofs = append(proofs, factOf(e, code.Seen, verdict.Text("glob", glob), verdict.Int("line_no", m.LineNo), verdict.Text("line", logscan.Short(m.FirstLine))))
 			} else {
 				v = verdict.Fail
 				against = append(against, factOf(e, code.NotSeen, verdict.Text("glob", glob)))
@@ -143,7 +143,7 @@ func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (ver
 		for _, glob := range e.MustNotSee {
 			if m, ok := seen[glob]; ok {
 				v = verdict.Fail
-				against = append(against, factOf(e, code.WronglySeen, verdict.Text("glob", glob), verdict.Int("line_no", m.LineNo), verdict.Text("line", verdict.Short(m.FirstLine))))
+				against = append(against, factOf(e, code.WronglySeen, verdict.Text("glob", glob), verdict.Int("line_no", m.LineNo), verdict.Text("line", logscan.Short(m.FirstLine))))
 			}
 		}
 	}

@@ -123,7 +123,7 @@ func (l *Sender) ask(ctx context.Context, st *launch.Started, ask []asked) (look
 	}
 	for _, s := range result.Samples {
 		a := ask[s.Index]
-		looks = append(looks, ledger.Look{Launch: a.launch, Cell: cell.Address, Request: a.index, At: a.at, Was: st.Lab.Redact.Text(work.Begins(a.text)), Is: st.Lab.Redact.Text(work.Begins(s.Reasoning + s.Text))})
+		looks = append(looks, ledger.Look{Launch: a.launch, Cell: cell.Address, Request: a.index, At: a.at, Was: work.Begins(st.Lab.Redact.Text(a.text)), Is: work.Begins(st.Lab.Redact.Text(s.Reasoning + s.Text))})
 	}
 	return looks, nil
 }

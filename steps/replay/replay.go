@@ -21,6 +21,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
+	"github.com/mxflow/mxflow/plans/redact"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
@@ -514,7 +515,7 @@ func jsonText(v any) string {
 	text, _ := json.Marshal(v)
 	const most = 120
 	if len(text) > most {
-		return fmt.Sprintf("%s… (%d bytes)", text[:most], len(text))
+		return fmt.Sprintf("%s… (%d bytes)", redact.Known().Cut(string(text), most), len(text))
 	}
 	return string(text)
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/lipgloss"
+
+	"github.com/mxflow/mxflow/plans/redact"
 )
 
 const (
@@ -260,10 +262,11 @@ func (t *columns) byLength() []int {
 	return out
 }
 
-// cell is what stands in a row; a tab would be as wide as the terminal likes.
+// cell is what stands in a row; a tab would be as wide as the terminal likes. What is
+// cut or broken is found by no later look for secrets.
 func cell(row []string, col int) string {
 	if col < len(row) {
-		return strings.ReplaceAll(row[col], "\t", "    ")
+		return redact.Known().Text(strings.ReplaceAll(row[col], "\t", "    "))
 	}
 	return ""
 }
@@ -295,7 +298,7 @@ func widest(lines []string) int {
 func Wrap(text string, width int) string {
 	var b strings.Builder
 	column := 0
-	for _, word := range together(strings.Fields(text)) {
+	for _, word := range together(strings.Fields(redact.Known().Text(text))) {
 		n := lipgloss.Width(word)
 		switch {
 		case column == 0:
@@ -345,6 +348,7 @@ func relates(word string) bool {
 // Fit cuts a line that would wrap: a display that rewrites one line cannot take
 // back two.
 func Fit(s string, columns int) string {
+	s = redact.Known().Text(s)
 	if columns < 10 || lipgloss.Width(s) <= columns {
 		return s
 	}
