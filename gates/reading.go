@@ -27,10 +27,12 @@ type reading struct {
 }
 
 // missing gives up on a value. Whatever the evidence claims, an absence is never
-// one of the verdicts that unlock, nor a fail, which takes evidence too.
+// one of the verdicts that unlock, nor a fail, which takes evidence too: that its
+// candidate crashed where its parent does not is such.
 func (r *reading) missing(v verdict.Verdict, why verdict.Reason) *reading {
-	switch v {
-	case verdict.Inconclusive, verdict.Invalid, verdict.Error:
+	switch {
+	case v == verdict.Inconclusive, v == verdict.Invalid, v == verdict.Error:
+	case v == verdict.Fail && verdict.Holds([]verdict.Reason{why}, code.CrashedAgain):
 	default:
 		v = verdict.Error
 	}
@@ -122,6 +124,8 @@ func readLevel(r *reading, in *plans.Input, f *Feature) *reading {
 	v, ok := f.Levels[in.Name]
 	level := verdict.Text("level", in.Name)
 	switch {
+	case f.Broken == verdict.Fail && v != verdict.Pass:
+		return r.missing(f.Broken, f.Cause)
 	case !ok:
 		r.Pending = true
 		return r.missing(verdict.Invalid, f.from(verdict.New(code.LevelNotRun, verdict.Text("feature", in.Feature)).On(in.Name)))

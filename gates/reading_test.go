@@ -8,6 +8,7 @@ import (
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/load"
 )
@@ -106,6 +107,25 @@ func TestDecidedWordsAreRead(t *testing.T) {
 	} {
 		if got := decided(compiled(t, c.rule), with(c.change)); got.Verdict != c.want {
 			t.Errorf("%s: %s %v", c.rule, got.Verdict, got.Reasons)
+		}
+	}
+}
+
+// Rules fail that read what was not measured because the candidate crashed where its
+// parent does not, however they are written; with another cause a fail is none.
+func TestCrashedFailsRules(t *testing.T) {
+	crashed := func(c code.Code) func(*Feature) {
+		return func(f *Feature) {
+			f.Broken, f.Cause = verdict.Fail, verdict.New(code.Level).On("kernels").Is(verdict.Fail).From(verdict.New(c))
+			f.Levels["kernels"] = verdict.Fail
+		}
+	}
+	for _, rule := range []string{"chat.tg > 1", "not (chat.tg > 1)", "chat.tg > 1 or chat.tg <= 1", "levels.kernels != 'pass'", "levels.kernels == 'fail'"} {
+		if got := decided(compiled(t, rule), with(crashed(code.CrashedAgain))); got.Verdict != verdict.Fail {
+			t.Errorf("%s: %s %v", rule, got.Verdict, got.Reasons)
+		}
+		if got := decided(compiled(t, rule), with(crashed(code.LaunchLost))); got.Verdict != verdict.Error {
+			t.Errorf("%s, for another cause: %s %v", rule, got.Verdict, got.Reasons)
 		}
 	}
 }

@@ -93,6 +93,8 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 		r.Said = fmt.Sprintf("B %s: so far off that one launch of each shows it.", q.Claim.Not(label))
 	case r.Verdict == verdict.Fail && n > 0 && len(r.LogTail) == 0 && r.LevelsPassed():
 		r.Said = "B " + q.Claim.Not(label) + "." + worseWords(r, q.Claim)
+	case r.Verdict == verdict.Fail && verdict.Holds(r.Reasons, code.CrashedAgain):
+		r.Said = "B crashed again in a fresh launch, under what A bore."
 	case r.Unfit != "":
 		r.Said = r.Unfit + " did not pass what comes before measuring, so nothing was compared."
 	case r.Verdict == verdict.Fail:

@@ -145,6 +145,9 @@ func describe(ev runtime.Event) string {
 	switch ev.Type {
 	case "launch_started":
 		if ev.Level == "qualification" {
+			if ev.Again > 0 {
+				return fmt.Sprintf("%s: qualification launch of %s again%s", where, ev.Variant, behind(": ", tell.Brief(ev.Why)))
+			}
 			return fmt.Sprintf("%s: qualification launch of %s", where, ev.Variant)
 		}
 		return fmt.Sprintf("%s: %s %s%s", where, ev.Level, launchWord(ev), behind(": ", tell.Brief(ev.Why)))

@@ -206,7 +206,8 @@ type Pattern struct {
 type Signature struct {
 	// Glob is found in the line, see Glob.
 	Glob string
-	// Class is a word for reports: "oom", "crash", "config", "driver".
+	// Class is a word for reports: "oom", "crash", "config", "driver", "disk". The last
+	// three are mistakes of a plan or of a machine: no engine is held to them.
 	Class string
 	// Means is one sentence: what happened and what to do.
 	Means string
@@ -282,7 +283,8 @@ func (k Kind) Patterns(plan []Pattern) []Pattern {
 
 // Diagnosis is how an engine broke, as its log shows.
 type Diagnosis struct {
-	// Class is a word for reports: "oom", "crash", "config", "driver".
+	// Class is a word for reports: "oom", "crash", "config", "driver", "disk". The last
+	// three are mistakes of a plan or of a machine: no engine is held to them.
 	Class string
 	// Means is what happened and what to do.
 	Means string
@@ -303,17 +305,18 @@ func (d Diagnosis) String() string {
 	return fmt.Sprintf("%s [%s, log line %d: %s]", d.Means, d.Class, d.LineNo, string(line))
 }
 
+// diskFull is a cause that any engine may name.
+var diskFull = Signature{"No space left on device", "disk", "A disk is full: make room and apply again."}
+
 // Diagnose looks in a log for the signatures by which engines of this kind show
 // that they broke. The first in the kind's order counts, since a root cause is
 // listed before what follows from it. Lines that only look like it (Harmless) are
 // passed over. False where the log shows none of them, or cannot be read.
 func (k Kind) Diagnose(logPath string) (Diagnosis, bool) {
+	crashes := append([]Signature{diskFull}, k.Crashes...)
 	var globs []string
-	for _, c := range k.Crashes {
+	for _, c := range crashes {
 		globs = append(globs, c.Glob)
-	}
-	if len(globs) == 0 {
-		return Diagnosis{}, false
 	}
 	scan, err := logscan.New(globs)
 	if err != nil {
@@ -324,7 +327,7 @@ func (k Kind) Diagnose(logPath string) (Diagnosis, bool) {
 		return Diagnosis{}, false
 	}
 	seen := scan.Seen()
-	for _, c := range k.Crashes {
+	for _, c := range crashes {
 		if m, ok := seen[c.Glob]; ok {
 			return Diagnosis{Class: c.Class, Means: c.Means, Line: m.FirstLine, LineNo: m.LineNo}, true
 		}

@@ -13,6 +13,8 @@ var sessionPhrases = phrases{
 	code.LaunchLost:       "launch {number} ({variant})",
 	code.LaunchReplaced:   "launch {subject} was replaced",
 	code.LaunchAgain:      "{causes}",
+	code.CrashedAgain:     "{subject} crashed again in a fresh launch ({launches:and}), while {other} bore the same load in {other_launches|launch|launches}: {causes}",
+	code.CrashIs:          "{subject}",
 	code.CountsCrashes:    "includes earlier starts that crashed: {launches}",
 	code.SessionClosed:    "no launches are added to those of {subject}, which was retracted by {by}: {reason}; --rerun measures again",
 	code.NotMeasured:      "not measured",

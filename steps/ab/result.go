@@ -250,10 +250,10 @@ func (r *Result) Told() bool {
 
 // beforeMeasuring sees whether one of the commands did not pass what comes before
 // measuring, be it A or B: then nothing was compared, and a fail would read as if B
-// were shown to be slower.
+// were shown to be slower. That B crashes where A does not is shown.
 func (r *Result) beforeMeasuring(decided map[string]*ledger.Decision) {
 	for _, side := range [][2]string{{"A", runtime.BaselineID}, {"B", runtime.QualifyID("B")}} {
-		if d := decided[side[1]]; d != nil && d.Verdict == verdict.Fail {
+		if d := decided[side[1]]; d != nil && d.Verdict == verdict.Fail && !verdict.Holds(d.Reasons, code.CrashedAgain) {
 			r.Unfit, r.Verdict, r.Exit = side[0], verdict.Invalid, verdict.Invalid.ExitCode()
 			return
 		}
@@ -283,7 +283,7 @@ func (r *Result) causes(decided map[string]*ledger.Decision) {
 		for _, l := range d.Levels {
 			if l.Verdict != verdict.Pass {
 				for _, reason := range r.reasons(l.Reasons) {
-					if who != "" {
+					if who != "" && reason.Code != code.CrashedAgain {
 						reason = verdict.New(code.ArmSays).On(who).From(reason)
 					}
 					r.Reasons = append(r.Reasons, reason)

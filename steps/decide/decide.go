@@ -155,7 +155,8 @@ func Whole(kind string, levels []ledger.Level, rules []verdict.Rule) verdict.Ver
 
 // Broken is the verdict that measurements of an unqualified variant have: a
 // level that failed makes them invalid, whatever number they show; a harness
-// that broke remains an error.
+// that broke remains an error; and where the candidate crashed again, that is what
+// came of it, so that rules on it fail.
 func Broken(d *ledger.Decision) (v verdict.Verdict, cause verdict.Reason) {
 	for _, level := range d.Levels {
 		if level.Verdict != verdict.Pass {
@@ -165,6 +166,9 @@ func Broken(d *ledger.Decision) (v verdict.Verdict, cause verdict.Reason) {
 	}
 	if cause.IsZero() {
 		cause = verdict.New(code.Outcome).On(d.Node).Is(d.Verdict).From(d.Reasons...)
+	}
+	if d.Verdict == verdict.Fail && verdict.Holds([]verdict.Reason{cause}, code.CrashedAgain) {
+		return verdict.Fail, cause
 	}
 	if d.Verdict == verdict.Error || d.Verdict == verdict.Inconclusive {
 		return d.Verdict, cause

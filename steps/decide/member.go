@@ -1,8 +1,6 @@
 package decide
 
 import (
-	"iter"
-	"maps"
 	"math"
 	"slices"
 
@@ -229,50 +227,4 @@ func (m *Member) CloseRetracted(v *View, launches []*ledger.Launch) verdict.Reas
 		return verdict.New(code.SessionClosed, verdict.Text("by", d.Retraction.By), verdict.Text("reason", d.Retraction.Reason)).On(d.Node)
 	}
 	return verdict.Reason{}
-}
-
-// Crashes are the starts of a variant on this machine that crashed since its last
-// launch that counts, in any slot, whoever started it and what for: to qualify it,
-// or in a session that was left behind. What is launched after them must not make
-// them forgotten. They are those that the next launch of a session counts. A launch of
-// another session that a decision rests on has counted those before it; of what is a
-// candidate here, only where it was one there too, since what it is the parent of says
-// nothing of its own crashes. An error, such as the crash itself makes, is no such
-// decision. elsewhere reports whether a run was on another machine.
-func Crashes(records iter.Seq2[int, *ledger.Record], variant, session string, candidate bool, elsewhere func(*ledger.RunStart) bool) []*ledger.Launch {
-	type candidates []map[string]string
-	decided, foreign := map[string]candidates{}, map[string]bool{} // by launch, by run
-	for _, r := range records {
-		switch {
-		case r.RunStart != nil:
-			foreign[r.Run] = elsewhere(r.RunStart)
-		case r.Decision != nil && r.Decision.Kind == string(runtime.KindBenchmark) && r.Decision.Verdict == verdict.Pass:
-			for _, id := range r.Decision.Launches {
-				decided[id] = append(decided[id], r.Decision.Variant)
-			}
-		}
-	}
-	counts := func(launch *ledger.Launch) bool {
-		return launch.Purpose == ledger.ForBenchmark && (!candidate || slices.ContainsFunc(decided[launch.ID], func(knobs map[string]string) bool {
-			return maps.Equal(knobs, launch.Knobs)
-		}))
-	}
-	var own, other []*ledger.Launch
-	for _, r := range records {
-		launch := r.Launch
-		if launch == nil || launch.VariantKey != variant || foreign[r.Run] {
-			continue
-		}
-		switch here := launch.Session == session; {
-		case launch.Crashed() && here:
-			own = append(own, launch)
-		case launch.Crashed():
-			other = append(other, launch)
-		case Sound(launch) && here:
-			own, other = nil, nil
-		case Sound(launch) && counts(launch):
-			other = nil
-		}
-	}
-	return append(other, own...)
 }

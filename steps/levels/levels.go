@@ -31,19 +31,31 @@ type qualification struct {
 }
 
 // Run qualifies one variant in one launch, which serves all levels of the
-// protocol but the benchmark.
-func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, out *ledger.Decision) ([]ledger.Level, error) {
+// protocol but the benchmark. before is the launch in whose place it is, nil where it
+// is the first. Without levels there is no launch.
+func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, before *ledger.Launch, out *ledger.Decision) ([]ledger.Level, *ledger.Launch, error) {
 	blocks := Of(protocol, v)
 	if len(blocks) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	id := runtime.QualifyLaunch + runtime.ShortID(s.Run, s.Node.ID, v.Key, s.Attempt)
-	s.Emit(runtime.Event{Type: "launch_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, Level: "qualification", Launch: 1, Launches: 1, LaunchID: id})
-	st, err := lab.Launch(ctx, s, v, &ledger.Launch{ID: id, Session: id, Purpose: ledger.ForQualification, Ordinal: 1, Order: 1, OK: true})
+	ev := runtime.Event{Type: "launch_started", Node: s.Node.ID, Phase: s.Node.Phase, Feature: s.Node.Feature, Variant: v.Name, Level: "qualification", Launch: 1, Launches: 1}
+	record := &ledger.Launch{Purpose: ledger.ForQualification, Ordinal: 1, Order: 1, OK: true}
+	if before != nil {
+		id += "r1"
+		record.Replaces, record.Order = before.ID, before.Order+1
+		ev.Again, ev.Why = 1, verdict.New(code.LaunchAgain).On(before.ID).From(before.Error)
+	}
+	record.ID, record.Session, ev.LaunchID = id, id, id
+	s.Emit(ev)
+	st, err := lab.Launch(ctx, s, v, record)
 	var levels []ledger.Level
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil, ctx.Err()
+			return nil, nil, ctx.Err()
+		}
+		if st == nil {
+			return nil, nil, err
 		}
 		levels = afterwards(blocks, ledger.Level{Name: blocks[0].Kind, Verdict: verdict.Error, Reasons: []verdict.Reason{st.Record.Error}})
 	} else {
@@ -53,14 +65,14 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 		}
 		st.Stop(s)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if !st.Record.OK {
 		out.LogTail, out.Exit = st.Record.LogTail, st.Record.Exit
 	}
 	out.Launches = append(out.Launches, id)
-	return levels, st.Keep(s)
+	return levels, record, st.Keep(s)
 }
 
 // eachLevel runs one level after the other and stops at the first that does not

@@ -334,7 +334,7 @@ func launched(have []*ledger.Launch, v *variant.Variant) bool {
 
 // qualify runs the levels of the protocol in a launch of their own.
 func (c *compare) qualify(ctx context.Context, s *runtime.Scope, it *comparison, v *variant.Variant, e *gates.Contender, out *ledger.Decision) error {
-	levels, err := levels.Run(ctx, s, &c.lab.Lab, it.protocol, v, out)
+	levels, _, err := levels.Run(ctx, s, &c.lab.Lab, it.protocol, v, nil, out)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
@@ -75,11 +76,14 @@ func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 	}
 	var verdicts []verdict.Verdict
 	for _, v := range vs {
-		levels, err := levels.Run(ctx, s, &q.lab.Lab, q.protocol(), v, out)
+		own := v == vs[len(vs)-1]
+		levels, launch, err := levels.Run(ctx, s, &q.lab.Lab, q.protocol(), v, nil, out)
+		if err == nil && own && unfit(levels) >= 0 && !launch.OK {
+			levels, err = q.again(ctx, s, v, launch, levels, out)
+		}
 		if err != nil {
 			return nil, err
 		}
-		own := v == vs[len(vs)-1]
 		for _, l := range levels {
 			verdicts = append(verdicts, l.Verdict)
 			if !own {
@@ -103,6 +107,67 @@ func (q *qualify) Run(ctx context.Context, s *runtime.Scope) (*ledger.Decision, 
 		}
 	}
 	return out, nil
+}
+
+// again qualifies a candidate once more whose launch died where that of its parent did
+// not: to die again is what came of it, and else its levels are those of the second
+// launch.
+func (q *qualify) again(ctx context.Context, s *runtime.Scope, v *variant.Variant, first *ledger.Launch, before []ledger.Level, out *ledger.Decision) ([]ledger.Level, error) {
+	if q.feature == nil {
+		return before, nil
+	}
+	a, err := q.lab.Arms(s, q.feature)
+	if err != nil {
+		return nil, err
+	}
+	candidate, parent := a.Keyed().Candidate, a.Keyed().Parent
+	launches := append(q.others(s, out, parent.Key), first)
+	if !decide.MayCrashAgain(candidate, parent, launches) {
+		return before, nil
+	}
+	out.LogTail, out.Exit = nil, nil
+	after, second, err := levels.Run(ctx, s, &q.lab.Lab, q.protocol(), v, first, out)
+	if err != nil {
+		return nil, err
+	}
+	at := unfit(after)
+	_, why := decide.CrashedAgain(candidate, parent, append(launches, second))
+	if at < 0 || why.IsZero() {
+		out.Reasons = append(out.Reasons, verdict.New(code.LaunchReplaced).On(first.ID).From(first.Error))
+		return after, nil
+	}
+	// What comes after the level at which it died fails with it.
+	for i := at; i < len(after); i++ {
+		after[i].Verdict, after[i].Reasons = verdict.Fail, []verdict.Reason{why}
+		why = verdict.New(code.LevelIs).On(after[at].Name).Is(verdict.Fail)
+	}
+	return after, nil
+}
+
+// unfit is the place of the first level that did not pass; -1 where all did.
+func unfit(all []ledger.Level) int {
+	return slices.IndexFunc(all, func(l ledger.Level) bool { return l.Verdict != verdict.Pass })
+}
+
+// others are the launches that qualified a parent by the same levels: here, beside the
+// candidate, or in another node.
+func (q *qualify) others(s *runtime.Scope, out *ledger.Decision, key string) (launches []*ledger.Launch) {
+	ids := slices.Clone(out.Launches)
+	add := func(node, protocol string) {
+		if d := s.Outcome(node); d != nil && runtime.Digest(levelParts(q.lab.Plan.Protocol(protocol))...) == runtime.Digest(levelParts(q.protocol())...) {
+			ids = append(ids, d.Launches...)
+		}
+	}
+	add(runtime.BaselineID, q.lab.Plan.Baseline.Protocol)
+	for _, f := range q.lab.Plan.Candidates() {
+		add(runtime.QualifyID(f.Name), f.Protocol)
+	}
+	for _, id := range ids {
+		if launch, ok := q.lab.Store.LaunchByID(id); ok && launch.VariantKey == key {
+			launches = append(launches, launch)
+		}
+	}
+	return launches
 }
 
 // qualified reports whether another node has already qualified a variant. Other

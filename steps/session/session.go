@@ -229,6 +229,7 @@ func (s *session) slot(ctx context.Context, sl slot) error {
 		switch {
 		case decide.Sound(launch):
 			return nil
+		case s.mayCrashAgain():
 		case !launch.OK, !launch.Disturbed, made >= maxReplaced:
 			if !launch.OK {
 				s.died(launch)
@@ -243,6 +244,14 @@ func (s *session) slot(ctx context.Context, sl slot) error {
 	}
 }
 
+// mayCrashAgain reports whether the latest launch died and is made once more, since
+// that would decide somebody.
+func (s *session) mayCrashAgain() bool {
+	return slices.ContainsFunc(s.members, func(m *member) bool {
+		return m.Open && decide.MayCrashAgain(m.Arms.Candidate, m.Arms.Parent, s.all)
+	})
+}
+
 // looks asks for every member whether it needs more.
 func (s *session) looks() error {
 	for _, m := range s.members {
@@ -252,6 +261,10 @@ func (s *session) looks() error {
 		before := m.Rounds
 		if err := m.Look(s.lab.View(s.scope), s.all); err != nil {
 			return err
+		}
+		if _, why := decide.CrashedAgain(m.Arms.Candidate, m.Arms.Parent, s.all); !why.IsZero() {
+			m.Open = false
+			continue
 		}
 		if m.Rounds == 0 {
 			m.Open = true
@@ -393,6 +406,14 @@ func (s *session) conclude(ctx context.Context, m *member, out *ledger.Decision,
 	used := m.Took(s.all)
 	for _, launch := range used {
 		out.Launches = append(out.Launches, launch.ID)
+	}
+	if died, why := decide.CrashedAgain(m.Arms.Candidate, m.Arms.Parent, s.all); !why.IsZero() {
+		for _, launch := range died {
+			out.Launches = append(out.Launches, launch.ID)
+			out.LogTail, out.Exit = launch.LogTail, launch.Exit
+		}
+		level.Verdict, level.Reasons = verdict.Fail, []verdict.Reason{why}
+		return nil
 	}
 	if l := m.broken; l != nil {
 		out.Launches = append(out.Launches, l.ID)

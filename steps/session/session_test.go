@@ -172,6 +172,92 @@ func TestSessionReplacesAndDrops(t *testing.T) {
 	}
 }
 
+// A candidate that dies is launched once more. When it lives the session goes on; when
+// it dies again, there or later, it fails, and nobody launches it any more. Where its
+// parent has died too, nobody knows whose fault it is.
+func TestSessionOfCrashes(t *testing.T) {
+	exit := 139
+	died := func(l *ledger.Launch, why string) { l.OK, l.Error, l.Exit = false, fact(why), &exit }
+	for _, c := range []struct {
+		name  string
+		spoil func(l *ledger.Launch, n int)
+		want  verdict.Verdict
+		made  string // of x
+		code  code.Code
+	}{
+		{"once", func(l *ledger.Launch, _ int) {
+			if l.ID == "s-1.x.2" {
+				died(l, "segfault")
+			}
+		}, verdict.Pass, "1 2 2r1 3 4", code.LaunchReplaced},
+		{"twice", func(l *ledger.Launch, _ int) {
+			if l.VariantKey == "x" && l.Ordinal == 2 {
+				died(l, "segfault")
+			}
+		}, verdict.Fail, "1 2 2r1", code.CrashedAgain},
+		{"again later", func(l *ledger.Launch, _ int) {
+			if l.ID == "s-1.x.1" || l.ID == "s-1.x.3" {
+				died(l, "segfault at "+l.ID)
+			}
+		}, verdict.Fail, "1 1r1 2 3", code.CrashedAgain},
+		{"twice and the parent before", func(l *ledger.Launch, _ int) {
+			if l.VariantKey == "x" && l.Ordinal == 2 || l.ID == "s-1.baseline.1" {
+				died(l, "segfault")
+			}
+		}, verdict.Error, "", code.LaunchLost},
+		{"once, and then what is nobody's crash", func(l *ledger.Launch, _ int) {
+			if l.VariantKey == "x" && l.Ordinal == 2 {
+				if died(l, "segfault"); l.ID != "s-1.x.2" {
+					l.Exit = nil
+				}
+			}
+		}, verdict.Error, "1 2 2r1", code.LaunchLost},
+		{"what its log shows to be the plan's mistake", func(l *ledger.Launch, _ int) {
+			if l.VariantKey == "x" && l.Ordinal == 2 {
+				died(l, "no such flag")
+				l.Error = l.Error.From(verdict.New(code.Diagnosed, verdict.Text("class", "config")))
+			}
+		}, verdict.Error, "1 2", code.LaunchLost},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t, speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "y": wobble(200, 0.02)})
+			r.spoil = c.spoil
+			if err := r.run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			level, out := r.conclusion(t, 0)
+			if level.Verdict != c.want || !verdict.Holds(level.Reasons, c.code) {
+				t.Errorf("%s: %+v", level.Verdict, level.Reasons)
+			}
+			var made []string
+			for _, l := range r.all {
+				if name, own := strings.CutPrefix(l.ID, "s-1.x."); own {
+					made = append(made, name)
+				}
+				if level.Verdict == verdict.Fail && l.VariantKey == "x" && !slices.Contains(out.Launches, l.ID) && !l.OK {
+					t.Errorf("%s is none of %s", l.ID, out.Launches)
+				}
+			}
+			if got := strings.Join(made, " "); got != c.made {
+				t.Errorf("launched %s", got)
+			}
+			if level, _ := r.conclusion(t, 1); c.made != "" && level.Verdict != verdict.Pass {
+				t.Errorf("y: %s, %+v", level.Verdict, level.Reasons)
+			}
+			// Asked again it is the same, without a launch.
+			again := newRig(t, speeds{})
+			if again.all = r.all; c.want != verdict.Error {
+				if err := again.run(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if level, _ := again.conclusion(t, 0); level.Verdict != c.want {
+					t.Errorf("again: %+v", level)
+				}
+			}
+		})
+	}
+}
+
 // lost reports whether a reason is that a launch does not count, and why.
 func lost(r verdict.Reason, launch, why string) bool {
 	return r.Code == code.LaunchLost && r.Subject == launch && len(r.Causes) == 1 && r.Causes[0].Equal(fact(why))

@@ -35,6 +35,7 @@ knob "a" {
   value "ill" { env = { A = "ill" } }
   value "mute" { env = { A = "mute" } }
   value "dies" { env = { A = "dies" } }
+  value "hangs" { env = { A = "hangs" } }
 }
 knob "size" {
   default = "none"
@@ -83,6 +84,10 @@ phase "one" {
   }
   feature "dies" {
     set = { a = "dies" }
+    criterion "c" { rule = "engine.memory_gb.gain >= 0.1" }
+  }
+  feature "hangs" {
+    set = { a = "hangs" }
     criterion "c" { rule = "engine.memory_gb.gain >= 0.1" }
   }
   gate {
@@ -340,6 +345,8 @@ func (s *story) launch(run *session, sl slot, tries int) *ledger.Launch {
 		l.Metrics = nil
 	case v.Knobs["a"] == "dies":
 		l.OK, l.Error, l.Exit, l.LogTail = false, fact(s.words), &exit, []string{"segmentation fault"}
+	case v.Knobs["a"] == "hangs":
+		l.OK, l.Error = false, fact(s.words)
 	case v.Knobs["size"] == "large" && sl.ordinal == 2 && tries == 0:
 		l.Invalid, l.Disturbed = []verdict.Reason{fact(s.words)}, true
 	}
@@ -413,7 +420,7 @@ func TestWordsBearOnNothing(t *testing.T) {
 
 	// The story has what it is to show.
 	for _, c := range []code.Code{
-		code.Rule, code.Level, code.Missing, code.LaunchLost, code.LaunchReplaced, code.LaunchesPerArm, code.NotMeasured, code.Wins, code.Confirmed,
+		code.Rule, code.Level, code.Missing, code.LaunchLost, code.CrashedAgain, code.LaunchReplaced, code.LaunchesPerArm, code.NotMeasured, code.Wins, code.Confirmed,
 		code.Waived, code.WaiverExpired, code.RetractedBy, code.OnRetractedBy, code.StepAlone, code.FeatureNotRun, code.Outcome,
 		code.First, code.EvidenceChanged, code.StartsOther, code.WouldBe,
 	} {

@@ -14,6 +14,12 @@ const (
 	// LaunchAgain: a launch begins in the place of Subject, from why that one does not
 	// count.
 	LaunchAgain Code = "session.launch_again"
+	// CrashedAgain: the candidate Subject crashed in fresh launches, and its parent in none
+	// under the same load, from how each of them broke. Args: launches, other,
+	// other_launches.
+	CrashedAgain Code = "session.crashed_again"
+	// CrashIs: the launch Subject crashed, from how.
+	CrashIs Code = "session.crash_is"
 	// CountsCrashes: a launch counts starts before its session that crashed. Args:
 	// launches.
 	CountsCrashes Code = "session.counts_crashes"

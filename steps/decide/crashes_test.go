@@ -1,0 +1,77 @@
+package decide
+
+import (
+	"testing"
+
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+func TestDies(t *testing.T) {
+	exit := 1
+	broke := func(class string) verdict.Reason {
+		why := verdict.New(code.LaunchBroke, verdict.Text("error", "x"))
+		if class != "" {
+			why = why.From(verdict.New(code.Diagnosed, verdict.Text("class", class)))
+		}
+		return why
+	}
+	for _, c := range []struct {
+		name string
+		l    ledger.Launch
+		want bool
+	}{
+		{"a good launch", ledger.Launch{OK: true}, false},
+		{"a command's end", ledger.Launch{OK: true, Exit: &exit}, false},
+		{"it ended by itself", ledger.Launch{Error: broke(""), Exit: &exit}, true},
+		{"it could not be asked", ledger.Launch{Error: broke("")}, false},
+		{"a signature without an end", ledger.Launch{Error: broke("crash")}, true},
+		{"out of memory", ledger.Launch{Error: broke("oom"), Exit: &exit}, true},
+		{"a flag that it does not know", ledger.Launch{Error: broke("config"), Exit: &exit}, false},
+		{"a driver that is too old", ledger.Launch{Error: broke("driver"), Exit: &exit}, false},
+		{"a full disk", ledger.Launch{Error: broke("disk"), Exit: &exit}, false},
+		{"a server that ran before", ledger.Launch{Error: broke("crash"), Exit: &exit, Engine: map[string]string{"fresh": "no"}}, false},
+	} {
+		if got := Dies(&c.l); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+func TestCrashedAgain(t *testing.T) {
+	exit := 1
+	launch := func(key string, ok bool, class string) *ledger.Launch {
+		l := &ledger.Launch{ID: key + class, VariantKey: key, OK: ok}
+		if !ok {
+			l.Exit, l.Error = &exit, verdict.New(code.LaunchBroke).From(verdict.New(code.Diagnosed, verdict.Text("class", class)))
+		}
+		return l
+	}
+	p, c, crash, oom := launch("p", true, ""), launch("c", true, ""), launch("c", false, "crash"), launch("c", false, "oom")
+	unlike := launch("p", false, "config")
+	hung := &ledger.Launch{VariantKey: "p"}
+	for _, x := range []struct {
+		name        string
+		launches    []*ledger.Launch
+		died, cause int
+	}{
+		{"nothing", nil, 0, 0},
+		{"none", []*ledger.Launch{p, c}, 0, 0},
+		{"one", []*ledger.Launch{p, crash, c}, 0, 0},
+		{"two alike", []*ledger.Launch{p, crash, crash}, 2, 1},
+		{"two, each its own way", []*ledger.Launch{p, crash, oom}, 2, 2},
+		{"two, and one between that lived", []*ledger.Launch{p, crash, c, p, crash}, 2, 1},
+		{"no launch of the parent", []*ledger.Launch{crash, crash}, 0, 0},
+		{"a parent that died", []*ledger.Launch{p, crash, crash, launch("p", false, "crash")}, 0, 0},
+		{"a parent that ended for another cause", []*ledger.Launch{p, unlike, crash, crash}, 0, 0},
+		{"a parent that mxflow could not measure, and then could", []*ledger.Launch{hung, p, crash, crash}, 2, 1},
+		{"a parent that mxflow could not measure", []*ledger.Launch{hung, crash, crash}, 0, 0},
+		{"of others", []*ledger.Launch{p, launch("d", false, "crash"), crash}, 0, 0},
+	} {
+		died, why := CrashedAgain(Arm{Name: "new", Key: "c"}, Arm{Name: "old", Key: "p"}, x.launches)
+		if len(died) != x.died || why.IsZero() != (x.died == 0) || len(why.Causes) != x.cause {
+			t.Errorf("%s: %d, %+v", x.name, len(died), why)
+		}
+	}
+}
