@@ -321,6 +321,17 @@ var cellMetrics = []Metric{
 		Definition: "Mean time that requests waited inside the engine before they were first scheduled, as the engine counts it, over the requests that it scheduled in the window.",
 	},
 	{
+		Name: "tg_of_limit", Unit: "share", Better: Higher, Scope: PerCell,
+		Evidence: "tg, a model whose config.json is known, and GPUs whose data sheet is; a closed loop; with several tokens an event, accept_length",
+		Definition: "Decode speed as a share of what memory bandwidth allows: the median of tg, divided by accept_length where there is one, as a share of the steps a second at which the GPUs can read the weights and the KV cache that a step takes. " +
+			"Weights count in the formats of config.json, the KV cache in 16 bits, and of experts as many as the requests at once use on average. More than 1 is possible where the engine reads smaller formats than the config names.",
+	},
+	{
+		Name: "pp_of_limit", Unit: "share", Better: Higher, Scope: PerCell,
+		Evidence:   "pp, model and GPUs as for tg_of_limit, and one request at a time",
+		Definition: "Prefill speed as a share of what the GPUs can compute: the median of pp, as a share of their dense rate for the formats of config.json divided by two operations for each parameter that a token of a prompt is multiplied with.",
+	},
+	{
 		Name: "accept_rate", Unit: "share", Better: Higher, Scope: PerCell,
 		Evidence:   "the engine's counts of accepted and of drafted tokens at both edges of the window",
 		Definition: "Speculative decoding: accepted tokens divided by drafted tokens, as differences of the engine's counts over the window. Rates that an engine publishes ready-made are not used: SGLang's has counted the step's own token in some versions.",

@@ -40,6 +40,8 @@ cell retry_count count lower
 cell reached_concurrency requests -
 cell waiting requests lower
 cell engine_queue ms lower
+cell tg_of_limit share higher
+cell pp_of_limit share higher
 cell accept_rate share higher
 cell accept_length tokens higher
 cell prefix_hit_rate share higher

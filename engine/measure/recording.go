@@ -53,6 +53,8 @@ type CellRun struct {
 	// and never put into a cache. Only then are the tokens of a context known to
 	// have been computed where the engine does not say how many were cached.
 	UniqueContext bool `json:"unique_context,omitempty"`
+	// Limit is what the machine allows; nil where machine or model are not known.
+	Limit *Limit `json:"limit,omitempty"`
 }
 
 // Evaluate derives every metric of a launch that the recording has evidence
@@ -77,6 +79,7 @@ func Evaluate(r Recording) map[string]Summary {
 		totals := one.cell(c, answers)
 		one.engine(c.window(), sent, watched)
 		one.resources(c.window(), watched, totals)
+		one.limit(c, answers)
 	}
 	windows := windowsOf(r.Cells)
 	gpus := single{out: out, prefix: "gpu.", scope: PerGPU}

@@ -1,0 +1,131 @@
+package limit
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// format says how many bits a weight of a matrix takes, its share of the scales
+// included.
+type format struct {
+	bits float64
+	// kept matrices have 16 bits.
+	kept []*regexp.Regexp
+	// only the experts are quantised.
+	expertsOnly bool
+}
+
+// whole is what a weight takes that is not quantised. Checkpoints of 32 bits are served
+// in 16.
+const whole = 16
+
+func (f format) of(matrix string) float64 {
+	if f.expertsOnly && !strings.Contains(matrix, ".experts.") {
+		return whole
+	}
+	for _, k := range f.kept {
+		if k.MatchString(matrix) {
+			return whole
+		}
+	}
+	return f.bits
+}
+
+// quantised is what is read of quantization_config.
+type quantised struct {
+	Method    string `json:"quant_method"`
+	Algorithm string `json:"quant_algo"`
+	Bits      int    `json:"bits"`
+	Group     int    `json:"group_size"`
+	Head      bool   `json:"lm_head"`
+	// Dynamic gives single matrices formats of their own.
+	Dynamic json.RawMessage `json:"dynamic"`
+	In4Bit  bool            `json:"load_in_4bit"`
+	In8Bit  bool            `json:"load_in_8bit"`
+
+	NotConverted []string `json:"modules_to_not_convert"`
+	Ignore       []string `json:"ignore"`
+	Excluded     []string `json:"exclude_modules"`
+
+	Groups map[string]struct {
+		Targets []string `json:"targets"`
+		Weights *struct {
+			Bits  int    `json:"num_bits"`
+			Type  string `json:"type"`
+			Group int    `json:"group_size"`
+		} `json:"weights"`
+	} `json:"config_groups"`
+}
+
+// formatOf reads quantization_config; without one, weights have 16 bits.
+func formatOf(text json.RawMessage) (format, error) {
+	if len(text) == 0 || string(text) == "null" {
+		return format{bits: whole}, nil
+	}
+	var q quantised
+	if err := json.Unmarshal(text, &q); err != nil {
+		return format{}, fmt.Errorf("quantization_config is not understood: %w", err)
+	}
+	f := format{}
+	switch method := q.Method; {
+	case method == "mxfp4":
+		// A scale of 8 bits for 32 weights; gpt-oss has its experts in it.
+		f.bits, f.expertsOnly = 4+8.0/32, true
+	case method == "fp8":
+		f.bits = 8
+	case (method == "awq" || method == "gptq") && q.Bits >= 2 && q.Bits <= 8 && !q.Head && len(q.Dynamic) == 0:
+		// A scale of 16 bits and a zero point for each group.
+		f.bits = float64(q.Bits) + perGroup(16+q.Bits, q.Group)
+	case method == "bitsandbytes" && q.In4Bit:
+		f.bits = 4
+	case method == "bitsandbytes" && q.In8Bit:
+		f.bits = 8
+	case method == "modelopt" && q.Algorithm == "NVFP4":
+		// A scale of 8 bits for 16 weights.
+		f.bits = 4 + 8.0/16
+	case method == "modelopt" && q.Algorithm == "FP8":
+		f.bits = 8
+	case method == "compressed-tensors" && len(q.Groups) == 1:
+		for _, g := range q.Groups {
+			if len(g.Targets) != 1 || g.Targets[0] != "Linear" || g.Weights == nil || g.Weights.Bits < 2 || g.Weights.Bits > 8 {
+				return f, fmt.Errorf("the formats of compressed-tensors for %q are not known", g.Targets)
+			}
+			scale := 16
+			if g.Weights.Type == "float" && g.Weights.Bits == 4 {
+				scale = 8
+			}
+			f.bits = float64(g.Weights.Bits) + perGroup(scale, g.Weights.Group)
+		}
+	default:
+		return f, fmt.Errorf("the format %q of quantization_config is not known", strings.TrimSpace(q.Method+" "+q.Algorithm))
+	}
+	if q.Method != "compressed-tensors" {
+		f.kept = append(f.kept, regexp.MustCompile("^lm_head$")) // as they all have it, whether they say so or not
+	}
+	for _, name := range q.NotConverted {
+		// Engines look for these anywhere in a name; gpt-oss writes stars.
+		f.kept = append(f.kept, regexp.MustCompile(strings.ReplaceAll(regexp.QuoteMeta(name), `\*`, `.*`)))
+	}
+	for _, name := range append(q.Ignore, q.Excluded...) {
+		pattern, isPattern := strings.CutPrefix(name, "re:")
+		if !isPattern {
+			pattern = "^" + strings.ReplaceAll(regexp.QuoteMeta(name), `\*`, `.*`) + `(\.|$)`
+		}
+		compiled, err := regexp.Compile(pattern)
+		if err != nil {
+			return f, fmt.Errorf("what quantization_config ignores is not understood: %w", err)
+		}
+		f.kept = append(f.kept, compiled)
+	}
+	return f, nil
+}
+
+// perGroup is the share of a weight in what a group has once.
+func perGroup(bits, group int) float64 {
+	if group < 1 {
+		return 0
+	}
+	return float64(bits) / float64(group)
+}

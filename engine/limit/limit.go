@@ -1,0 +1,157 @@
+// Package limit knows what a machine cannot exceed: from a model's config.json the bytes
+// that a step of decoding reads and the operations that a token of a prompt takes, from
+// the data sheets of GPUs how fast they read and multiply. What it does not know it
+// does not guess. It refuses to know engines, how they were launched and what follows
+// from a limit that was exceeded.
+package limit
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/measure"
+)
+
+// Machine is the GPUs of one launch together.
+type Machine struct {
+	GPUs []GPU
+	Name string
+}
+
+// Of are GPUs by their names. The error says which of them is not known.
+func Of(names []string) (m Machine, err error) {
+	for _, name := range names {
+		g, known := gpus[name]
+		if !known {
+			return Machine{}, fmt.Errorf("the data sheet of a GPU %q is not known", name)
+		}
+		m.GPUs = append(m.GPUs, g)
+	}
+	kinds := slices.Compact(slices.Sorted(slices.Values(names)))
+	for i, kind := range kinds {
+		if i > 0 {
+			m.Name += ", "
+		}
+		m.Name += fmt.Sprintf("%d × %s", count(names, kind), kind)
+	}
+	return m, nil
+}
+
+func count(all []string, one string) (n int) {
+	for _, s := range all {
+		if s == one {
+			n++
+		}
+	}
+	return n
+}
+
+func (m Machine) sum(of func(GPU) float64) (sum float64) {
+	for _, g := range m.GPUs {
+		sum += of(g)
+	}
+	return sum
+}
+
+// busy is how much of its time a GPU computes at some moment at least where an engine
+// is on it.
+const busy = 0.5
+
+// Used are those GPUs that the engine was on as the driver saw it: it held memory there.
+// Where the driver names no process of the engine, as in a container of its own, they
+// are those that computed.
+func Used(uuids []string, series []measure.Series) (used []string) {
+	above := func(name string, least float64) (found []string) {
+		for _, uuid := range uuids {
+			if slices.ContainsFunc(series, func(s measure.Series) bool {
+				return s.Name == name && s.Source == uuid && slices.ContainsFunc(s.Value, func(x float64) bool { return x > least })
+			}) {
+				found = append(found, uuid)
+			}
+		}
+		return found
+	}
+	if used = above(measure.GPUProcessMemory, 0); used == nil {
+		used = above(measure.GPUUtilization, busy)
+	}
+	return used
+}
+
+// Room is by how much clocks may be above those that a data sheet was written for:
+// boards boost by 8% beyond them, and owners raise memory clocks by 15% and more.
+const Room = 1.2
+
+// Limit is what a machine allows a cell whose requests are decoded so many at a time,
+// each with so many tokens of context. Two answers are given: what it allows a model in
+// the formats of its config, with the experts that so many tokens use on average; and
+// what no format, no cache and no routing exceeds.
+func (m *Model) Limit(on Machine, requests int, context float64) *measure.Limit {
+	bandwidth := on.sum(func(g GPU) float64 { return g.Bandwidth })
+	step := m.Shared.Bytes + m.Expert.Bytes*m.distinct(requests) + float64(requests)*m.Cache(context)
+	least := m.Shared.Least + m.Expert.Least*float64(m.Used) - on.sum(func(g GPU) float64 { return g.OnChip })
+	if !(bandwidth > 0) || !(step > 0) || !(m.Prompt > 0) {
+		return nil
+	}
+	bits := m.computed()
+	return &measure.Limit{
+		Model: m.Type, Machine: on.Name, Requests: requests,
+		BandwidthGBs: bandwidth / gb, StepGB: step / gb, LeastGB: max(0, least) / gb,
+		Bits: bits, TFLOPs: on.sum(func(g GPU) float64 { return g.rate(bits) }) / tf, MostTFLOPs: on.sum(GPU.fastest) / tf,
+		PromptGFLOP: 2 * m.Prompt / gb, Room: Room,
+	}
+}
+
+// distinct is how many experts of a layer so many tokens use on average, where each
+// chooses by itself: E·(1 − (1 − k/E)^n).
+func (m *Model) distinct(tokens int) float64 {
+	if m.Experts == 0 {
+		return 0
+	}
+	all := float64(m.Experts)
+	return all * (1 - math.Pow(1-float64(m.Used)/all, float64(tokens)))
+}
+
+// computed is the width of the numbers that a prompt is multiplied in: weights of 8
+// bits are, and smaller ones mostly are made 16 first.
+func (m *Model) computed() int {
+	if m.bits > 6 && m.bits < 12 {
+		return 8
+	}
+	return whole
+}
+
+// fewest is how many steps an answer needs to have a rate.
+const fewest = 8
+
+// Steps is how many steps a second the median of measured answers shows at least. A
+// step gives a request one token, or with speculation several at once: what arrives
+// within half of the time that no step can be shorter than counts as one step.
+func Steps(samples []measure.Sample, shortest time.Duration) (median float64, known bool) {
+	var rates []float64
+	for _, s := range samples {
+		if !s.Measured() || s.Err != "" {
+			continue
+		}
+		steps := 0
+		var first, last time.Duration
+		for _, e := range s.Events {
+			if !e.HasText() || steps > 0 && e.At-last < shortest/2 {
+				continue
+			}
+			if last = e.At; steps == 0 {
+				first = last
+			}
+			steps++
+		}
+		if steps >= fewest {
+			rates = append(rates, float64(steps-1)/(last-first).Seconds())
+		}
+	}
+	if len(rates) == 0 {
+		return 0, false
+	}
+	slices.Sort(rates)
+	return measure.Quantile(rates, 0.5), true
+}

@@ -1,0 +1,271 @@
+package limit
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/mxflow/mxflow/engine/measure"
+)
+
+// What the config.json of published models say, of what is read here.
+const (
+	// huggingface.co/meta-llama/Llama-3.1-8B
+	llama8B = `{"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+		"intermediate_size": 14336, "vocab_size": 128256, "torch_dtype": "bfloat16"}`
+	// huggingface.co/Qwen/Qwen3-30B-A3B
+	qwen30B = `{"model_type": "qwen3_moe", "hidden_size": 2048, "num_hidden_layers": 48, "num_attention_heads": 32, "num_key_value_heads": 4,
+		"head_dim": 128, "intermediate_size": 6144, "moe_intermediate_size": 768, "num_experts": 128, "num_experts_per_tok": 8,
+		"decoder_sparse_step": 1, "mlp_only_layers": [], "use_sliding_window": false, "sliding_window": null, "vocab_size": 151936`
+	// huggingface.co/openai/gpt-oss-120b and gpt-oss-20b
+	gptOSS = `"model_type": "gpt_oss", "hidden_size": 2880, "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64,
+		"intermediate_size": 2880, "num_experts_per_tok": 4, "experts_per_token": 4, "sliding_window": 128, "vocab_size": 201088,
+		"quantization_config": {"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"]}`
+	gptOSS120B = `{"num_hidden_layers": 36, "num_local_experts": 128, ` + gptOSS + `}`
+	gptOSS20B  = `{"num_hidden_layers": 24, "num_local_experts": 32, ` + gptOSS + `}`
+	// huggingface.co/deepseek-ai/DeepSeek-V3
+	deepSeekV3 = `{"model_type": "deepseek_v3", "hidden_size": 7168, "num_hidden_layers": 61, "num_attention_heads": 128, "num_key_value_heads": 128,
+		"q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "intermediate_size": 18432,
+		"moe_intermediate_size": 2048, "n_routed_experts": 256, "n_shared_experts": 1, "num_experts_per_tok": 8, "first_k_dense_replace": 3,
+		"moe_layer_freq": 1, "vocab_size": 129280, "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}`
+	// huggingface.co/mistralai/Mixtral-8x7B-v0.1
+	mixtral = `{"model_type": "mixtral", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+		"intermediate_size": 14336, "num_local_experts": 8, "num_experts_per_tok": 2, "sliding_window": null, "vocab_size": 32000}`
+)
+
+func read(t *testing.T, text string) *Model {
+	t.Helper()
+	m, err := Read([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestParameters holds what is read of a config against the totals that are published:
+// all parameters but the lookup of embeddings, and those of a token. The sums are by hand.
+func TestParameters(t *testing.T) {
+	for name, c := range map[string]struct {
+		config      string
+		all, active float64
+		// step are the bytes of one token's weights, cache those of 1,000 tokens.
+		step, cache float64
+	}{
+		// 8,030,261,248 less 525,336,576 of embeddings; norms are left out.
+		"Llama-3.1-8B": {llama8B, 7_504_658_432, 7_504_658_432, 15_009_316_864, 131_072_000},
+		// 30.5B and 3.3B.
+		"Qwen3-30B-A3B": {qwen30B + "}", 30_220_746_752, 3_041_656_832, 6_083_313_664, 98_304_000},
+		// Its model card: 116.83B and 5.13B. 18 of 36 layers see 128 tokens only.
+		"gpt-oss-120b": {gptOSS120B, 116_209_704_960, 5_131_100_160, 2*1_547_919_360 + 3_583_180_800*4.25/8, 36_864*1000 + 36_864*128},
+		// 20.91B and 3.61B.
+		"gpt-oss-20b": {gptOSS20B, 20_328_652_800, 3_607_142_400, 2*1_218_355_200 + 2_388_787_200*4.25/8, 24_576*1000 + 24_576*128},
+		// 671B and 37B; 70,272 bytes of cache for a token. All but the output projection has
+		// 8 bits here: the config does not say that routers have 16.
+		"DeepSeek-V3": {deepSeekV3, 670_098_718_720, 36_624_596_992, 36_624_596_992 + 926_679_040, 70_272_000},
+		// 46,702,792,704 less 131,072,000 of embeddings and 266,240 of norms; 12.9B.
+		"Mixtral-8x7B": {mixtral, 46_571_454_464, 12_748_587_008, 25_497_174_016, 131_072_000},
+	} {
+		m := read(t, c.config)
+		all := m.Shared.Params + m.Expert.Params*float64(m.Experts)
+		active := m.Shared.Params + m.Expert.Params*float64(m.Used)
+		step := m.Shared.Bytes + m.Expert.Bytes*float64(m.Used)
+		if all != c.all || active != c.active || math.Abs(step-c.step) > 1 || m.Cache(1000) != c.cache {
+			t.Errorf("%s: %.0f parameters, %.0f of a token in %.0f bytes, %.0f bytes of cache; want %.0f, %.0f, %.0f, %.0f",
+				name, all, active, step, m.Cache(1000), c.all, c.active, c.step, c.cache)
+		}
+	}
+}
+
+func TestFormats(t *testing.T) {
+	for _, c := range []struct {
+		quantised string
+		// bits of a matrix of attention, of an expert and of the output projection; 0 is
+		// a format that is not known.
+		attention, expert, head float64
+	}{
+		{`null`, 16, 16, 16},
+		{`{"quant_method": "fp8", "modules_to_not_convert": ["self_attn"]}`, 16, 8, 16},
+		{`{"quant_method": "awq", "bits": 4, "group_size": 128}`, 4 + 20.0/128, 4 + 20.0/128, 16},
+		{`{"quant_method": "gptq", "bits": 8, "group_size": -1}`, 8, 8, 16},
+		{`{"quant_method": "gptq", "bits": 4, "group_size": 128, "dynamic": {"-:x": {}}}`, 0, 0, 0},
+		{`{"quant_method": "mxfp4"}`, 16, 4.25, 16},
+		{`{"quant_method": "modelopt", "quant_algo": "NVFP4", "ignore": ["lm_head", "model.layers.0.self_attn*"]}`, 16, 4.5, 16},
+		{`{"quant_method": "compressed-tensors", "ignore": ["lm_head", "re:.*self_attn.*"], "config_groups": {"group_0": {"targets": ["Linear"], "weights": {"num_bits": 4, "type": "int", "group_size": 128}}}}`, 16, 4.125, 16},
+		{`{"quant_method": "compressed-tensors", "config_groups": {"group_0": {"targets": ["Linear"], "weights": {"num_bits": 4, "type": "float", "group_size": 16}}}}`, 4.5, 4.5, 4.5},
+		{`{"quant_method": "compressed-tensors", "config_groups": {"a": {"targets": ["Linear"], "weights": {"num_bits": 8}}, "b": {"targets": ["re:x"], "weights": {"num_bits": 4}}}}`, 0, 0, 0},
+		{`{"quant_method": "compressed-tensors", "ignore": ["re:("], "config_groups": {"a": {"targets": ["Linear"], "weights": {"num_bits": 8}}}}`, 0, 0, 0},
+		{`{"quant_method": "bitsandbytes", "load_in_4bit": true}`, 4, 4, 16},
+		{`{"quant_method": "exl3", "bits": 2.5}`, 0, 0, 0},
+		{`{"quant_method": "quip"}`, 0, 0, 0},
+		{`[]`, 0, 0, 0},
+	} {
+		f, err := formatOf([]byte(c.quantised))
+		if c.attention == 0 {
+			if err == nil {
+				t.Errorf("%s is taken for %v", c.quantised, f)
+			}
+			continue
+		}
+		attention, expert, head := f.of("model.layers.0.self_attn.q_proj"), f.of("model.layers.0.mlp.experts.0.gate_proj"), f.of("lm_head")
+		if err != nil || attention != c.attention || expert != c.expert || head != c.head {
+			t.Errorf("%s: %v, %v and %v bits, %v", c.quantised, attention, expert, head, err)
+		}
+	}
+}
+
+// TestUnknown: what is not known is not guessed.
+func TestUnknown(t *testing.T) {
+	for _, text := range []string{
+		``, `{}`, `null`, `{"model_type": "mamba"}`, `{"model_type": "llama"}`,
+		`{"model_type": "llama", "hidden_size": 99999999999, "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 1, "vocab_size": 1}`,
+		`{"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 9000000, "num_attention_heads": 32, "intermediate_size": 1, "vocab_size": 1}`,
+		`{"model_type": "gpt_oss", "num_hidden_layers": 24, "num_local_experts": 2, ` + gptOSS + `}`, // fewer than a token uses
+		qwen30B + `, "quantization_config": {"quant_method": "quip"}}`,
+	} {
+		if m, err := Read([]byte(text)); err == nil {
+			t.Errorf("%s is taken for %+v", text, m)
+		}
+	}
+	if _, err := Of([]string{"NVIDIA H200", "NVIDIA H2000"}); err == nil {
+		t.Error("an unknown GPU has a data sheet")
+	}
+}
+
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if math.Abs(got-want) > 2e-3*want {
+		t.Errorf("%s is %g, want %g", what, got, want)
+	}
+}
+
+// TestLimit is worked out by hand.
+func TestLimit(t *testing.T) {
+	on := func(names ...string) Machine {
+		m, err := Of(names)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	// 15.009 GB of weights and 131 KB for each of 1,000 tokens, of 4,800 GB/s.
+	one := read(t, llama8B).Limit(on("NVIDIA H200"), 1, 1000)
+	near(t, "a step of Llama-3.1-8B", one.StepGB, 15.1404)
+	// 4 bits a weight less 0.12 GB on the chip: 3.632 GB, of 5,760 GB/s.
+	near(t, "the least of it", one.LeastGB, 3.6323)
+	near(t, "its most steps", one.MostSteps(), 1585.8)
+	// Two operations for the parameters of 31 layers: 13.522 GFLOP.
+	near(t, "a token of a prompt", one.PromptGFLOP, 13.5224)
+	near(t, "its most tokens of prompts", one.MostPrompt(), 1.2*1978.9e3/13.5224)
+	if one.TFLOPs != 989.4 || one.Bits != 16 {
+		t.Errorf("weights of 16 bits are multiplied at %v TFLOP/s (%d bits)", one.TFLOPs, one.Bits)
+	}
+	// Eight requests read the weights once and eight caches.
+	near(t, "a step of eight requests", read(t, llama8B).Limit(on("NVIDIA H200"), 8, 1000).StepGB, 15.0093+8*0.131072)
+	// The bandwidth of two GPUs adds up.
+	two := read(t, llama8B).Limit(on("NVIDIA H200", "NVIDIA H200"), 1, 0)
+	near(t, "the steps of two GPUs", two.BandwidthGBs/two.StepGB, 2*4800/15.0093)
+	if two.Machine != "2 × NVIDIA H200" {
+		t.Errorf("it is called %q", two.Machine)
+	}
+
+	// 4.9994 GB on a GB10: 54.6 steps a second. Attention and output projection in 4 bits
+	// as well are 0.774 GB, experts stay at 4 bits: 2.5656 GB less 0.05 GB.
+	oss := read(t, gptOSS120B).Limit(on("NVIDIA GB10"), 1, 0)
+	near(t, "the steps of gpt-oss-120b", oss.BandwidthGBs/oss.StepGB, 54.607)
+	near(t, "the least of its bytes", oss.LeastGB, 2.5156)
+	// Sixteen tokens use 50.98 of 128 experts on average, and four at least.
+	many := read(t, gptOSS120B).Limit(on("NVIDIA GB10"), 16, 0)
+	near(t, "a step of 16 requests", many.StepGB, 3.09584+50.98*895_795_200*4.25/8/1e9)
+	near(t, "the least of it", many.LeastGB, oss.LeastGB)
+
+	// Weights that fit into caches are bound by no memory.
+	tiny := read(t, `{"model_type": "llama", "hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4, "intermediate_size": 512, "vocab_size": 1024}`)
+	if l := tiny.Limit(on("NVIDIA H200"), 1, 0); l.LeastGB != 0 || l.MostSteps() != 0 {
+		t.Errorf("a model of 5 MB is bound to %v steps", l.MostSteps())
+	}
+	if l := read(t, deepSeekV3).Limit(on("NVIDIA H200"), 1, 0); l.Bits != 8 || l.TFLOPs != 1978.9 {
+		t.Errorf("weights of 8 bits are multiplied at %v TFLOP/s (%d bits)", l.TFLOPs, l.Bits)
+	}
+	if l := read(t, llama8B).Limit(Machine{}, 1, 0); l != nil {
+		t.Errorf("no GPU allows %v", l)
+	}
+}
+
+// answer is one whose events come after these gaps.
+func answer(gaps ...time.Duration) measure.Sample {
+	s := measure.Sample{}
+	at := 50 * time.Millisecond
+	for _, g := range gaps {
+		at += g
+		s.Events = append(s.Events, measure.Event{At: at, Kind: measure.KindText, Tokens: -1, Bytes: 4})
+	}
+	return s
+}
+
+func TestSteps(t *testing.T) {
+	const ms = time.Millisecond
+	every := func(gap time.Duration, n int) []time.Duration { return slices.Repeat([]time.Duration{gap}, n) }
+	for name, c := range map[string]struct {
+		samples []measure.Sample
+		want    float64
+	}{
+		"a token each 2 ms": {[]measure.Sample{answer(every(2*ms, 30)...)}, 500},
+		// A speculative step of 8 ms gives four tokens, which are sent one after the other.
+		"four at once": {[]measure.Sample{answer(slices.Repeat([]time.Duration{8 * ms, ms / 10, ms / 10, ms / 10}, 20)...)}, 1000 / 8.3},
+		// What comes twice as often as steps can be is not put down to speculation.
+		"smoothed": {[]measure.Sample{answer(every(ms/2, 100)...)}, 2000},
+		// All at once is one step, whatever it is.
+		"one piece":  {[]measure.Sample{answer(every(0, 100)...)}, 0},
+		"too few":    {[]measure.Sample{answer(every(2*ms, 7)...)}, 0},
+		"the median": {[]measure.Sample{answer(every(2*ms, 20)...), answer(every(4*ms, 20)...), answer(every(ms, 20)...)}, 500},
+		"warm-up":    {[]measure.Sample{{Warmup: true, Events: answer(every(ms, 20)...).Events}}, 0},
+		"failed":     {[]measure.Sample{{Err: "x", Events: answer(every(ms, 20)...).Events}}, 0},
+	} {
+		got, known := Steps(c.samples, ms)
+		if known != (c.want > 0) || math.Abs(got-c.want) > 0.01*c.want {
+			t.Errorf("%s: %v steps a second, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestUsed(t *testing.T) {
+	all := []string{"a", "b", "c"}
+	busy := []measure.Series{
+		{Name: measure.GPUUtilization, Source: "a", Value: []float64{0.1, 0.9}},
+		{Name: measure.GPUUtilization, Source: "b", Value: []float64{1}},
+		{Name: measure.GPUUtilization, Source: "c", Value: []float64{0.1}}, // a desktop
+	}
+	held := append(busy, measure.Series{Name: measure.GPUProcessMemory, Source: "a", Value: []float64{0, 20}})
+	for name, c := range map[string]struct {
+		series []measure.Series
+		want   []string
+	}{
+		"computed": {busy, []string{"a", "b"}}, "held": {held, []string{"a"}}, "unseen": {nil, nil},
+	} {
+		if got := Used(all, c.series); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, text := range []string{llama8B, qwen30B + "}", gptOSS120B, deepSeekV3, mixtral} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		m, err := Read(text)
+		if err != nil {
+			return
+		}
+		l := m.Limit(Machine{GPUs: []GPU{gpus["NVIDIA H200"]}}, 4, 100)
+		if l == nil {
+			return
+		}
+		for _, x := range []float64{l.StepGB, l.LeastGB, l.PromptGFLOP, l.MostSteps(), l.MostPrompt()} {
+			if math.IsNaN(x) || math.IsInf(x, 0) || x < 0 {
+				t.Errorf("%s: %+v", text, l)
+			}
+		}
+	})
+}

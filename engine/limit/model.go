@@ -1,0 +1,248 @@
+package limit
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Model is what a config.json says of the weights that a step reads. Norms, biases and
+// the lookup of embeddings are left out, which are little: the sums are never more than
+// what is read.
+type Model struct {
+	// Type is the architecture, as model_type names it.
+	Type string
+	// Shared are matrices that every token needs: attention, dense layers, shared
+	// experts, routers and the output projection. Expert is one expert of every layer
+	// that has them, of which a token needs Used of Experts.
+	Shared, Expert Weights
+	Experts, Used  int
+	// Prompt is how many parameters a token of a prompt is multiplied with at least:
+	// nobody needs its output, nor what the last layer makes of it.
+	Prompt float64
+	// windows are the bytes that the KV cache of a token takes, by how many of the
+	// latest tokens a layer looks at; 0 is all of them.
+	windows map[int]float64
+	// bits are those of a weight in most matrices.
+	bits float64
+}
+
+// Weights are matrices: their parameters, their bytes as the config has them, and in the
+// smallest format that an engine may turn them into when it loads them.
+type Weights struct{ Params, Bytes, Least float64 }
+
+func (w *Weights) add(params, bits float64) {
+	w.Params += params
+	w.Bytes += params * bits / 8
+	w.Least += params * min(bits, leastBits) / 8
+}
+
+// leastBits is what a weight takes at least: engines quantise a checkpoint to 4 bits
+// when they load it, and one of fewer says so in its config.
+const leastBits = 4
+
+// config is what is read of a config.json.
+type config struct {
+	Type       string `json:"model_type"`
+	Hidden     int    `json:"hidden_size"`
+	Layers     int    `json:"num_hidden_layers"`
+	Heads      int    `json:"num_attention_heads"`
+	KVHeads    int    `json:"num_key_value_heads"`
+	HeadDim    int    `json:"head_dim"`
+	Inner      int    `json:"intermediate_size"`
+	Vocabulary int    `json:"vocab_size"`
+
+	LocalExperts  int   `json:"num_local_experts"`
+	NumExperts    int   `json:"num_experts"`
+	RoutedExperts int   `json:"n_routed_experts"`
+	Used          int   `json:"num_experts_per_tok"`
+	ExpertInner   int   `json:"moe_intermediate_size"`
+	SharedExperts int   `json:"n_shared_experts"`
+	FirstDense    int   `json:"first_k_dense_replace"`
+	SparseStep    int   `json:"decoder_sparse_step"`
+	LayerFreq     int   `json:"moe_layer_freq"`
+	Dense         []int `json:"mlp_only_layers"`
+
+	QueryRank int `json:"q_lora_rank"`
+	KVRank    int `json:"kv_lora_rank"`
+	NoPE      int `json:"qk_nope_head_dim"`
+	RoPE      int `json:"qk_rope_head_dim"`
+	Value     int `json:"v_head_dim"`
+
+	Window     int             `json:"sliding_window"`
+	UseWindow  *bool           `json:"use_sliding_window"`
+	LayerTypes []string        `json:"layer_types"`
+	Quantised  json.RawMessage `json:"quantization_config"`
+}
+
+// family is how the matrices of an architecture are called and how it counts experts.
+type family struct {
+	experts func(c *config) int
+	// mlp and router are names below a layer.
+	mlp, router string
+	latent      bool // attention over a compressed KV cache (MLA)
+}
+
+func noExperts(*config) int { return 0 }
+
+// families are the architectures whose matrices are known; of others nothing is said.
+var families = map[string]family{
+	"llama":       {noExperts, "mlp", "", false},
+	"mistral":     {noExperts, "mlp", "", false},
+	"qwen2":       {noExperts, "mlp", "", false},
+	"qwen3":       {noExperts, "mlp", "", false},
+	"mixtral":     {func(c *config) int { return c.LocalExperts }, "block_sparse_moe", "block_sparse_moe.gate", false},
+	"gpt_oss":     {func(c *config) int { return c.LocalExperts }, "mlp", "mlp.router", false},
+	"qwen3_moe":   {func(c *config) int { return c.NumExperts }, "mlp", "mlp.gate", false},
+	"glm4_moe":    {func(c *config) int { return c.RoutedExperts }, "mlp", "mlp.gate", false},
+	"deepseek_v3": {func(c *config) int { return c.RoutedExperts }, "mlp", "mlp.gate", true},
+	"kimi_k2":     {func(c *config) int { return c.RoutedExperts }, "mlp", "mlp.gate", true},
+}
+
+// Read reads a config.json. The error says what of it is not known.
+func Read(text []byte) (*Model, error) {
+	var c config
+	if err := json.Unmarshal(text, &c); err != nil {
+		return nil, fmt.Errorf("config.json is not understood: %w", err)
+	}
+	f, known := families[c.Type]
+	if !known {
+		return nil, fmt.Errorf("the matrices of model_type %q are not known", c.Type)
+	}
+	if err := c.check(f); err != nil {
+		return nil, fmt.Errorf("config.json: %w", err)
+	}
+	format, err := formatOf(c.Quantised)
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{Type: c.Type, Experts: f.experts(&c), Used: c.Used, windows: map[int]float64{}}
+	for layer := range c.Layers {
+		m.layer(&c, f, format, layer)
+	}
+	m.Shared.add(float64(c.Hidden)*float64(c.Vocabulary), format.of("lm_head"))
+	if all := m.Shared.Params + m.Expert.Params; all > 0 {
+		m.bits = 8 * (m.Shared.Bytes + m.Expert.Bytes*float64(m.Experts)) / (m.Shared.Params + m.Expert.Params*float64(m.Experts))
+	}
+	return m, nil
+}
+
+// most is more than any dimension of a model has, so that no product overflows.
+const most = 1 << 24
+
+func (c *config) check(f family) error {
+	if c.KVHeads == 0 {
+		c.KVHeads = c.Heads
+	}
+	needed := map[string]int{
+		"hidden_size": c.Hidden, "num_hidden_layers": c.Layers, "num_attention_heads": c.Heads, "num_key_value_heads": c.KVHeads,
+		"intermediate_size": c.Inner, "vocab_size": c.Vocabulary,
+	}
+	if c.Type == "gpt_oss" || c.Type == "mixtral" {
+		c.ExpertInner = c.Inner
+	}
+	if n := f.experts(c); f.router != "" {
+		needed["the number of experts"], needed["num_experts_per_tok"], needed["moe_intermediate_size"] = n, c.Used, c.ExpertInner
+		if c.Used > n {
+			return fmt.Errorf("a token uses %d experts of %d", c.Used, n)
+		}
+	}
+	if f.latent {
+		needed["q_lora_rank"], needed["kv_lora_rank"], needed["qk_nope_head_dim"] = c.QueryRank, c.KVRank, c.NoPE
+		needed["qk_rope_head_dim"], needed["v_head_dim"] = c.RoPE, c.Value
+	}
+	for name, n := range needed {
+		if n < 1 || n > most {
+			return fmt.Errorf("%s is %d", name, n)
+		}
+	}
+	if c.Layers > 1<<12 {
+		return fmt.Errorf("num_hidden_layers is %d", c.Layers)
+	}
+	if c.HeadDim == 0 {
+		c.HeadDim = c.Hidden / c.Heads
+	}
+	if c.HeadDim < 1 || c.HeadDim > most || c.SharedExperts < 0 || c.SharedExperts > most || c.Window < 0 {
+		return errors.New("head_dim, n_shared_experts or sliding_window is out of bounds")
+	}
+	return nil
+}
+
+// layer adds the matrices of one layer, under the names that they have in checkpoints.
+func (m *Model) layer(c *config, f family, format format, i int) {
+	hidden, before := float64(c.Hidden), m.Shared.Params
+	add := func(to *Weights, name string, params float64) {
+		to.add(params, format.of(fmt.Sprintf("model.layers.%d.%s", i, name)))
+	}
+	if f.latent {
+		heads := float64(c.Heads)
+		add(&m.Shared, "self_attn.q_a_proj", hidden*float64(c.QueryRank))
+		add(&m.Shared, "self_attn.q_b_proj", float64(c.QueryRank)*heads*float64(c.NoPE+c.RoPE))
+		add(&m.Shared, "self_attn.kv_a_proj_with_mqa", hidden*float64(c.KVRank+c.RoPE))
+		add(&m.Shared, "self_attn.kv_b_proj", float64(c.KVRank)*heads*float64(c.NoPE+c.Value))
+		add(&m.Shared, "self_attn.o_proj", heads*float64(c.Value)*hidden)
+		m.windows[0] += cacheBytes * float64(c.KVRank+c.RoPE)
+	} else {
+		query, kv := float64(c.Heads)*float64(c.HeadDim), float64(c.KVHeads)*float64(c.HeadDim)
+		add(&m.Shared, "self_attn.q_proj", hidden*query)
+		add(&m.Shared, "self_attn.k_proj", hidden*kv)
+		add(&m.Shared, "self_attn.v_proj", hidden*kv)
+		add(&m.Shared, "self_attn.o_proj", query*hidden)
+		m.windows[c.window(i)] += cacheBytes * 2 * kv
+	}
+	expert := 0.0
+	if f.router == "" || c.dense(i) {
+		add(&m.Shared, f.mlp+".gate_proj", 3*hidden*float64(c.Inner))
+	} else {
+		add(&m.Shared, f.router, hidden*float64(m.Experts))
+		if c.SharedExperts > 0 {
+			add(&m.Shared, f.mlp+".shared_experts.gate_proj", 3*hidden*float64(c.ExpertInner)*float64(c.SharedExperts))
+		}
+		expert = 3 * hidden * float64(c.ExpertInner)
+		add(&m.Expert, f.mlp+".experts.0.gate_proj", expert)
+	}
+	if i < c.Layers-1 {
+		m.Prompt += m.Shared.Params - before + expert*float64(m.Used)
+	}
+}
+
+// dense reports whether a layer of a model with experts has none.
+func (c *config) dense(i int) bool {
+	return i < c.FirstDense || slices.Contains(c.Dense, i) || c.SparseStep > 1 && (i+1)%c.SparseStep != 0 || c.LayerFreq > 1 && i%c.LayerFreq != 0
+}
+
+// window is how many tokens a layer looks back at; 0 is all.
+func (c *config) window(i int) int {
+	if i < len(c.LayerTypes) {
+		if c.LayerTypes[i] == "sliding_attention" {
+			return c.Window
+		}
+		return 0
+	}
+	if c.UseWindow != nil && !*c.UseWindow || strings.HasPrefix(c.Type, "qwen") && c.UseWindow == nil {
+		return 0
+	}
+	if c.Type == "gpt_oss" && i%2 == 1 {
+		return 0
+	}
+	return c.Window
+}
+
+// cacheBytes is what a number in the KV cache takes: 16 bits, unless an engine is told
+// otherwise.
+const cacheBytes = 2
+
+// Cache is how many bytes of KV cache a request with so many tokens of context reads at
+// each step.
+func (m *Model) Cache(context float64) (bytes float64) {
+	for window, each := range m.windows {
+		tokens := context
+		if window > 0 {
+			tokens = min(tokens, float64(window))
+		}
+		bytes += each * tokens
+	}
+	return bytes
+}

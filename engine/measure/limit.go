@@ -1,0 +1,80 @@
+package measure
+
+// Limit is what a machine allows a cell (engine/limit), with what it follows from: by
+// the formats of the model's config, which is what shares are of, and by the smallest
+// and fastest of all formats, which nothing exceeds. GB are 1e9 bytes.
+type Limit struct {
+	// Machine is the GPUs that the engine was on, Model the architecture, and Source
+	// where its config.json was read.
+	Machine string `json:"machine"`
+	Model   string `json:"model"`
+	Source  string `json:"source,omitempty"`
+	// BandwidthGBs is that of all GPUs together. StepGB is what a step of decoding reads
+	// of it for Requests at once; 0 where it is not known how many there were.
+	BandwidthGBs float64 `json:"bandwidth_gb_s"`
+	StepGB       float64 `json:"step_gb,omitempty"`
+	Requests     int     `json:"requests,omitempty"`
+	// LeastGB is what a step reads at least; 0 where all of it may stay on the chip.
+	LeastGB float64 `json:"least_gb,omitempty"`
+	// PromptGFLOP is what a token of a prompt takes, TFLOPs the GPUs' rate for numbers of
+	// so many Bits, and MostTFLOPs for any.
+	PromptGFLOP float64 `json:"prompt_gflop"`
+	Bits        int     `json:"bits"`
+	TFLOPs      float64 `json:"tflops"`
+	MostTFLOPs  float64 `json:"most_tflops"`
+	// Room is by how much clocks may be above those of the data sheets.
+	Room float64 `json:"room"`
+}
+
+// MostSteps is how many steps a second nothing exceeds; 0 where nothing is known to
+// bound them.
+func (l *Limit) MostSteps() float64 {
+	if l == nil || l.LeastGB <= 0 {
+		return 0
+	}
+	return l.Room * l.BandwidthGBs / l.LeastGB
+}
+
+// MostPrompt is how many tokens of prompts a second nothing exceeds, 0 as above.
+func (l *Limit) MostPrompt() float64 {
+	if l == nil || l.PromptGFLOP <= 0 {
+		return 0
+	}
+	return l.Room * 1e3 * l.MostTFLOPs / l.PromptGFLOP
+}
+
+// oneEach is how many tokens an event of a stream holds on average at most where each
+// step of the engine gives one.
+const oneEach = 1.25
+
+// limit adds what share of what the machine allows a cell came to. With speculation a
+// step gives several tokens: as many as the engine says, and where it does not say and
+// they come several at a time, nobody knows how many steps there were.
+func (o single) limit(c CellRun, all []answer) {
+	l := c.Limit
+	if l == nil || l.StepGB <= 0 || l.PromptGFLOP <= 0 {
+		return
+	}
+	tokens, events := 0, 0
+	for _, s := range all {
+		if s.values == nil {
+			continue
+		}
+		tokens += max(s.OutputTokens, 0)
+		for _, e := range s.Events {
+			if e.HasText() || e.Kind == KindBlank {
+				events++
+			}
+		}
+	}
+	perStep, known := o.out[o.prefix+"accept_length"].Stats["mean"]
+	if !known {
+		perStep, known = 1, events > 0 && float64(tokens) <= oneEach*float64(events)
+	}
+	if tg, has := o.out[o.prefix+"tg"].Stats["median"]; has {
+		o.put("tg_of_limit", tg/(max(perStep, 1)*l.BandwidthGBs/l.StepGB), known)
+	}
+	if pp, has := o.out[o.prefix+"pp"].Stats["median"]; has {
+		o.put("pp_of_limit", pp/(1e3*l.TFLOPs/l.PromptGFLOP), l.Requests == 1)
+	}
+}
