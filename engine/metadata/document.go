@@ -114,6 +114,9 @@ type Model struct {
 	Covers string `yaml:"digest_covers,omitempty"`
 	// Tokenizer is the digest of the tokenizer's files alone.
 	Tokenizer string `yaml:"tokenizer,omitempty"`
+	// Config is its config.json; nil where it has none, or weights of another format
+	// beside it, of which a config.json does not tell.
+	Config []byte `yaml:"-"`
 }
 
 // YAML is the document as a file.

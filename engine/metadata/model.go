@@ -47,6 +47,9 @@ func (c *Collector) model(ctx context.Context, q *Request, d *Document) {
 		d.Lack("model.digest", err.Error())
 		return
 	}
+	if err := d.Model.readConfig(ctx, t, files); err != nil {
+		d.Lack("model.config", err.Error())
+	}
 	tokenizer := slices.DeleteFunc(slices.Clone(files), func(f file) bool { return !isTokenizer(f.name) })
 	if len(tokenizer) == 0 {
 		return
@@ -54,6 +57,20 @@ func (c *Collector) model(ctx context.Context, q *Request, d *Document) {
 	if d.Model.Tokenizer, _, err = c.digest(ctx, t, tokenizer, true); err != nil {
 		d.Lack("model.tokenizer", err.Error())
 	}
+}
+
+// readConfig keeps the model's config.json.
+func (m *Model) readConfig(ctx context.Context, t tree, files []file) error {
+	at := slices.IndexFunc(files, func(f file) bool { return f.name == "config.json" && f.size <= smallLimit })
+	if at < 0 || slices.ContainsFunc(files, func(f file) bool { return strings.HasSuffix(f.name, ".gguf") }) {
+		return nil
+	}
+	var text strings.Builder
+	if err := t.read(ctx, files[at].path, smallLimit, &text); err != nil {
+		return err
+	}
+	m.Config = []byte(text.String())
+	return nil
 }
 
 func isTokenizer(name string) bool {

@@ -50,6 +50,24 @@ func TestModelFolder(t *testing.T) {
 }
 
 // Of a large file the header, the size and the time count; all of it is not read.
+func TestModelConfig(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "config.json"), `{"model_type": "llama"}`)
+	write(t, filepath.Join(dir, "sub", "config.json"), `{"model_type": "vision"}`)
+	q := Request{SameFiles: true, Model: dir}
+	if m, _ := modelAt(t, q); string(m.Config) != `{"model_type": "llama"}` {
+		t.Errorf("%s", m.Config)
+	}
+	if m, _ := modelAt(t, Request{Engine: Host, Model: dir}); string(m.Config) != `{"model_type": "llama"}` {
+		t.Errorf("where the engine lives: %s", m.Config)
+	}
+	// What lies beside weights in another format does not tell of them.
+	write(t, filepath.Join(dir, "llama-Q4_K_M.gguf"), "weights")
+	if m, _ := modelAt(t, q); m.Config != nil {
+		t.Errorf("of a GGUF file: %s", m.Config)
+	}
+}
+
 func TestLargeModel(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.safetensors")
 	header := `{"a":{"dtype":"F8_E4M3"}}`

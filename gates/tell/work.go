@@ -10,5 +10,10 @@ var workPhrases = phrases{
 	code.SameAnswer:    "{subject}: {value} of the answers of {one} were given to more than one prompt, of {other} {other_value}: not computed from their prompts",
 	code.OtherAnswers:  "{subject} answered as {other} does in {agreed} of {of} prompts{cell? of {cell}} asked again, {other} as itself in {own} of {own_of}: not the same model, or not computed",
 	code.NotAsked:      "whether {subject} answers as {other} does is not known ({agreed} of {of} prompts asked again alike, {other} with itself {own} of {own_of})",
+	code.DecodeBeyond:  "{subject}: {steps:3} of decoding, and {machine} cannot make more than {most:3}: each reads {least:3} at least, of {bandwidth:4} of memory bandwidth ({room} more, for clocks above the data sheet): not computed",
+	code.PrefillBeyond: "{subject}: prefill at {value:3}, and {machine} cannot exceed {most:3}: each token takes {each:3}, of {rate:4} ({room} more, for clocks above the data sheet): not computed, or from a cache",
+	code.AboveFormats:  "{subject}: decode is faster than {bandwidth:4} allows in the formats of config.json: the engine reads smaller formats than that names, decodes several tokens at once, or does less work",
+	code.OfLimit:       "{subject}, {variant}: tg {tg:3}, {share:2} of what {bandwidth:4} allows{pp?; pp {pp:3}, {pp_share:2} of what {rate:4} allows}",
+	code.LimitUnknown:  "unknown what the machine allows: {error}",
 	code.Echoed:        "{subject}: {value} of the text that {one} answered stands in the prompts, of {other} {other_value}: prompts given back",
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/limit"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/metadata"
@@ -89,6 +90,8 @@ type Started struct {
 	// Crashed is how often the variant crashed since its last launch that counts.
 	Crashed int
 	GPU     gpuUse
+	// Limit is what bounds its speed, nil where that is not known.
+	Limit *limit.Basis
 	// describe collects the launch's metadata, once.
 	describe func()
 }

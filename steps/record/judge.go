@@ -38,6 +38,7 @@ func (r *recording) judge() {
 		r.lengths(c)
 		r.overlong(c)
 		r.worked(c)
+		r.possible(c)
 		r.counted(c)
 		r.doubtful(c)
 		r.coherent(c)

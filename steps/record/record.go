@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/limit"
 	"github.com/mxflow/mxflow/engine/load"
 	"github.com/mxflow/mxflow/engine/load/prompt"
 	"github.com/mxflow/mxflow/engine/measure"
@@ -44,6 +45,8 @@ type Subject struct {
 	// Exact says that prompts were made with this engine's own tokenizer, so that
 	// another count of theirs than was asked for is a sign that the work was another.
 	Exact bool
+	// Limit is what bounds its speed; nil where that is not known.
+	Limit *limit.Basis
 	// Progress is called after each answer; nil is not.
 	Progress func(done, total int)
 }
@@ -100,6 +103,7 @@ func Take(ctx context.Context, s Subject, ws []*plans.Workload) (t Taken, err er
 	for _, text := range notes {
 		t.Notes = append(t.Notes, verdict.New(code.Watched, verdict.Text("text", text)))
 	}
+	r.bound()
 	t.Metrics = measure.Evaluate(t.Recording)
 	if err == nil {
 		r.judge()

@@ -62,8 +62,8 @@ func keepRaw(st *launch.Started, taken measure.Recording) (err error) {
 func (l *Sender) subject(st *launch.Started, set string, progress func(done, total int)) Subject {
 	s := Subject{
 		Client: st.Client, Kind: st.Kind, Zero: st.Began, Fresh: true, Exact: set == "", Launch: st.Record.ID, Draw: st.Record.Draw.Seed, Redact: func(all []measure.Sample) { redactSamples(all, st.Lab.Redact) }, Progress: progress,
-		Calibrate: l.calibrator.Calibrate,
-		Machine:   telemetry.Config{GPUs: st.GPU.UUIDs(), Ignore: st.GPU.Config.Ignore, IdleMiB: st.GPU.Config.IdleMB},
+		Calibrate: l.calibrator.Calibrate, Limit: st.Limit,
+		Machine: telemetry.Config{GPUs: st.GPU.UUIDs(), Ignore: st.GPU.Config.Ignore, IdleMiB: st.GPU.Config.IdleMB},
 		Prompts: func(ctx context.Context, client *openai.Client, w *plans.Workload, cell plans.Cell) (prompt.Prompts, error) {
 			return l.prompts(ctx, client, set, st.Record, w, cell)
 		},

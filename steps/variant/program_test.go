@@ -117,3 +117,26 @@ func TestPythonOf(t *testing.T) {
 		t.Error("an endpoint's packages are asked for")
 	}
 }
+
+func TestModelConfig(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "m", "config.json"), `{"model_type": "llama"}`)
+	write(t, filepath.Join(dir, "m", "broken.json"), `{"model_type": `)
+	l := &Resolver{Plan: &plans.Plan{Dir: dir}}
+	read := func(name any) (string, error) {
+		e := &plans.Engine{Kind: "openai", Name: "e", Parts: map[string][]*plans.Block{"metadata": {{Attrs: map[string]any{"model_config": name}}}}}
+		text, _, err := l.modelConfig(e)
+		return string(text), err
+	}
+	if text, err := read("m/config.json"); text == "" || err != nil {
+		t.Errorf("%q, %v", text, err)
+	}
+	if text, err := read(""); text != "" || err != nil {
+		t.Errorf("%q, %v", text, err)
+	}
+	for name, want := range map[string]string{"m/none.json": "cannot be read", "m": "no file of at most", "m/broken.json": "no JSON"} {
+		if _, err := read(name); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "model_config of engine.openai.e") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -134,6 +134,9 @@ func (l *Resolver) resolve(s *runtime.Scope, v *Variant) (*Variant, error) {
 	if v.Spec, err = l.spec(d); err != nil {
 		return nil, err
 	}
+	if v.ModelConfig, v.ModelConfigAt, err = l.modelConfig(e); err != nil {
+		return nil, err
+	}
 	v.Key = l.variantKey(runtime.ContextOf(s), v.Spec)
 	if v.Command, err = commandOf(e); err != nil {
 		return nil, err

@@ -14,6 +14,11 @@ type Variant struct {
 	Spec       engine.Spec
 	// Command is what an engine of kind command prints; nil for a server.
 	Command *Command
+	// ModelConfig is the config.json that the plan names for the model, and
+	// ModelConfigAt where it lies; nil where it names none. Nothing that is measured
+	// depends on it.
+	ModelConfig   []byte
+	ModelConfigAt string
 	// Key is its part of the measurement key.
 	Key string
 }

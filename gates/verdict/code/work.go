@@ -23,4 +23,17 @@ const (
 	// that. Args: other, agreed, of, own, own_of; OtherAnswers also cell.
 	OtherAnswers Code = "work.other_answers"
 	NotAsked     Code = "work.not_asked"
+	// DecodeBeyond, PrefillBeyond: the cell Subject was faster than the machine can be.
+	// Args: steps, most, least (GB), bandwidth (GB/s), room, machine; value, most, each
+	// (GFLOP), rate (TFLOP/s), room, machine.
+	DecodeBeyond  Code = "work.decode_beyond"
+	PrefillBeyond Code = "work.prefill_beyond"
+	// AboveFormats: the cell Subject was faster than the formats of the model's config
+	// allow. Args: bandwidth. LimitUnknown: why there is no limit, where the plan
+	// names what it follows from. Args: error.
+	AboveFormats Code = "work.above_formats"
+	// OfLimit: what share of what the machine allows launches of a variant came to in the
+	// cell Subject. Args: variant, tg, share, bandwidth; pp, pp_share, rate.
+	OfLimit      Code = "work.of_limit"
+	LimitUnknown Code = "work.limit_unknown"
 )
