@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -28,7 +29,11 @@ func TestCheats(t *testing.T) {
 		if !all && !c.quick {
 			continue
 		}
-		t.Run(c.mode, func(t *testing.T) {
+		name := c.mode
+		if c.gpu {
+			name += "_gpu"
+		}
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			state := t.TempDir()
 			args := []string{"apply", "--state", state, "--var", "server=" + server, "--var", "mode=" + c.mode, "--var", "parent=" + c.parent, "--var", "folder=" + t.TempDir()}
@@ -38,7 +43,14 @@ func TestCheats(t *testing.T) {
 			if c.see != "" {
 				args = append(args, "--var", "see="+c.see)
 			}
-			out, err := exec.Command(program, append(args, plan)...).CombinedOutput()
+			env := os.Environ()
+			if c.gpu {
+				config, more := onGPU(t)
+				args, env = append(args, "--var", "config="+config), append(env, more...)
+			}
+			apply := exec.Command(program, append(args, plan)...)
+			apply.Env = env
+			out, err := apply.CombinedOutput()
 			var failed *exec.ExitError
 			if err != nil && !errors.As(err, &failed) {
 				t.Fatal(err)
@@ -71,6 +83,33 @@ type cheat struct {
 	want                    verdict.Verdict
 	why                     code.Code
 	quick                   bool
+	// gpu has the server seem to be on an H200, with a model of 18 billion parameters.
+	gpu bool
+}
+
+// onGPU is the config of that model, and the environment in which an nvidia-smi of ours
+// shows a GPU that computes.
+func onGPU(t *testing.T) (config string, env []string) {
+	t.Helper()
+	dir := t.TempDir()
+	put := func(name, text string, mode os.FileMode) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(path string) string {
+		text, err := os.ReadFile(filepath.FromSlash(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	const gpu = "../../engine/gpu/testdata/"
+	put("nvidia-smi", read(gpu+"nvidia-smi"), 0o755)
+	put("gpus", strings.Replace(read(gpu+"h200/gpus"), "143771, 0, 0, 85.97", "143771, 0, 98, 85.97", 1), 0o644)
+	put("config.json", `{"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 80, "num_attention_heads": 32, "num_key_value_heads": 8,
+		"intermediate_size": 14336, "vocab_size": 128256}`, 0o644)
+	return filepath.Join(dir, "config.json"), []string{"PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH"), "FAKE_GPU=" + dir, "MXFLOW_GPU_LOCK_DIR=" + dir}
 }
 
 var cheats = []cheat{
@@ -96,6 +135,9 @@ var cheats = []cheat{
 	{mode: "held_back", want: verdict.Invalid, quick: true},
 	{mode: "last_late", want: verdict.Invalid},
 	{mode: "too_fast", want: verdict.Invalid, why: code.TooFast},
+	{mode: "beyond", want: verdict.Invalid, why: code.DecodeBeyond, gpu: true},
+	{mode: "slower", want: verdict.Fail, gpu: true},
+	{mode: "drafts", want: verdict.Pass, gpu: true},
 	{mode: "cached_beyond", want: verdict.Invalid},
 	{mode: "bursts", want: verdict.Inconclusive}, // an answer in one piece has no speed
 	{mode: "one_token", want: verdict.Invalid},

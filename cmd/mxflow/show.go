@@ -182,6 +182,7 @@ func printLaunches(a *app, launches []*ledger.Launch, all bool) {
 		}
 	}
 	printLacking(a, shown)
+	printLimits(a, launches)
 	if all {
 		for _, l := range launches {
 			printLaunch(a, l)

@@ -25,6 +25,7 @@ func printRun(a *app, res *apply.Result) {
 	}
 	fmt.Fprintln(a.stdout)
 	a.printTable([]string{"phase", "decision", "verdict", "why"}, rows)
+	printLimits(a, launchesOf(res))
 	printComparisons(a, s)
 	lastWords(a, s)
 	switch {
@@ -40,6 +41,32 @@ func printRun(a *app, res *apply.Result) {
 			fmt.Fprintln(a.stdout, "(kept): inputs unchanged; --rerun NAME measures again.")
 			break
 		}
+	}
+}
+
+// launchesOf are the launches that the decisions of a run rest on, each once.
+func launchesOf(res *apply.Result) (launches []*ledger.Launch) {
+	seen := map[string]bool{}
+	for _, r := range res.Summary.Rows {
+		if r.Decision == nil {
+			continue
+		}
+		for _, id := range r.Decision.Launches {
+			if l, ok := res.Store.LaunchByID(id); ok && !seen[id] {
+				seen[id], launches = true, append(launches, l)
+			}
+		}
+	}
+	return launches
+}
+
+// printLimits says how much of what the machine allows launches came to.
+func printLimits(a *app, launches []*ledger.Launch) {
+	for i, share := range report.Limits(launches) {
+		if i == 0 {
+			fmt.Fprintln(a.stdout)
+		}
+		fmt.Fprintln(a.stdout, tell.Line(share))
 	}
 }
 

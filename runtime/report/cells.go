@@ -36,7 +36,9 @@ var headline = []struct {
 	always              bool
 }{
 	{"tg", "median", "tg", true},
+	{"tg_of_limit", "mean", "tg_of_limit", true},
 	{"pp", "median", "pp", true},
+	{"pp_of_limit", "mean", "pp_of_limit", true},
 	{"pp_corrected", "median", "pp_corrected", true},
 	{"ttft", "median", "ttft", true},
 	{"itl", "p99", "itl p99", true},

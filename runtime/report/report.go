@@ -251,6 +251,12 @@ func (p *page) arms(d *ledger.Decision) {
 	for _, g := range Groups(all) {
 		p.group(g, order, byVariant, all)
 	}
+	if shares := Limits(all); len(shares) > 0 {
+		for _, share := range shares {
+			p.line("- %s", tell.Line(share))
+		}
+		p.line("")
+	}
 }
 
 // group is one table: a row for each cell and variant.

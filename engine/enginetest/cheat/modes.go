@@ -36,6 +36,7 @@ var modes = map[string]mode{
 	"held_back":       {say: benchmark(func(a *answer) { a.hold(4) })},                                                             // 11
 	"last_late":       {say: benchmark(func(a *answer) { a.last = a.gap * time.Duration(len(a.pieces)) / 2; a.gap /= 2 })},         // 11
 	"too_fast":        {say: benchmark(func(a *answer) { a.gap = 20 * time.Microsecond })},                                         // 12
+	"beyond":          {say: benchmark(func(a *answer) { a.gap = 400 * time.Microsecond })},                                        // 18
 	"cached_beyond":   {pace: 0.5, say: func(a *answer) { a.cached = a.prompted * 2 }},                                             // 13
 	"bursts":          {pace: 0.5, say: benchmark(func(a *answer) { a.joined = 50 })},                                              // 13
 	"one_token":       {pace: 0.5, say: benchmark(func(a *answer) { a.same(" the") })},                                             // 13

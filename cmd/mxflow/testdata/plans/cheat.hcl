@@ -22,6 +22,11 @@ variable "see" {
   default = "*engaged mode*"
 }
 
+variable "config" {
+  type    = string
+  default = ""
+}
+
 variable "rule" {
   type    = string
   default = "chat.tg.gain > 0"
@@ -32,6 +37,9 @@ engine "openai" "imitation" {
 
   process {
     command = [var.server, "--port", "{port}"]
+  }
+  metadata {
+    model_config = var.config
   }
 }
 
