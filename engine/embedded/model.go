@@ -66,16 +66,6 @@ func (m *Model) newSequence(prompt []token, room int) *sequence {
 // maxRoom bounds what a request without max_tokens reserves, in tokens.
 const maxRoom = 1024
 
-// step returns the logits after the sequence's last token; they are valid
-// until the next step.
-func (m *Model) step(ctx context.Context, seq *sequence) ([]float32, error) {
-	logits, err := m.steps(ctx, seq, 1)
-	if err != nil {
-		return nil, err
-	}
-	return logits.row(0), nil
-}
-
 // steps returns the logits after each of the sequence's last n tokens, one row
 // a token; they are valid until the next step. With the KV cache on, only
 // tokens not seen yet go through the layers, and there must be n of them; with

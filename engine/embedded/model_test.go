@@ -300,3 +300,13 @@ func BenchmarkPrefill(b *testing.B) {
 		})
 	}
 }
+
+// step returns the logits after the sequence's last token; they are valid
+// until the next step.
+func (m *Model) step(ctx context.Context, seq *sequence) ([]float32, error) {
+	logits, err := m.steps(ctx, seq, 1)
+	if err != nil {
+		return nil, err
+	}
+	return logits.row(0), nil
+}

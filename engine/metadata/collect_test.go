@@ -2,6 +2,7 @@ package metadata
 
 import (
 	"context"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"testing"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/mxflow/mxflow/plans"
 )
 
 // A Python with packages of our own making, PyTorch among them.
@@ -149,8 +152,10 @@ func TestFingerprintOfGPUs(t *testing.T) {
 		if cool[name] != hot[name] {
 			t.Errorf("%s is of the moment", name)
 		}
-		if !slices.Contains(Keys(), name) {
-			t.Errorf("%s is not in Keys", name)
+	}
+	for _, name := range slices.AppendSeq(slices.Collect(maps.Keys(cool)), maps.Values(settings)) {
+		if !slices.Contains(plans.FingerprintEntries, name) {
+			t.Errorf("the plan language has no %q", name)
 		}
 	}
 	if capped["power_limit"] == cool["power_limit"] {

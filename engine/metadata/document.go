@@ -157,20 +157,6 @@ var settings = map[string]string{
 	"clocks.applications.graphics": "application_clock", "clocks.applications.memory": "application_memory_clock", "clocks.max.sm": "max_clock",
 }
 
-// Keys are the entries of a fingerprint. Source trees have one each, named
-// repo.<name>.
-func Keys() []string {
-	own := []string{
-		"arch", "arch_level", "cores", "cpu", "host", "kernel", "mem_gib", "os",
-		"cuda", "cudnn", "driver", "engine_version", "gpu", "image", "model_revision", "nccl", "nvcc", "packages", "python", "tokenizer", "torch", "weights",
-	}
-	for _, name := range settings {
-		own = append(own, name)
-	}
-	slices.Sort(own)
-	return own
-}
-
 // fingerprint is what numbers depend on.
 func (d *Document) fingerprint(also map[string]string) map[string]string {
 	out := map[string]string{}

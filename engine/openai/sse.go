@@ -58,8 +58,6 @@ type parser struct {
 	strings []byte
 }
 
-func newParser() *parser { return &parser{limit: maxEvent} }
-
 // reset makes the parser new, and keeps its buffers where they are small.
 func (p *parser) reset() {
 	*p = parser{limit: maxEvent, line: p.line[:0], data: p.data[:0], strings: p.strings[:0], json: p.json}

@@ -322,3 +322,5 @@ func BenchmarkParser(b *testing.B) {
 		})
 	}
 }
+
+func newParser() *parser { return &parser{limit: maxEvent} }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/mod/sumdb/tlog"
+
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
@@ -154,3 +156,13 @@ func TestReadWhileWriting(t *testing.T) {
 	close(done)
 	wg.Wait()
 }
+
+// Len is the number of records.
+func (s *Snapshot) Len() int { return len(s.s.records) }
+
+// Size is the number of leaves of the tree: the header and every record. It is
+// 0 for a ledger whose header is not written yet.
+func (s *Snapshot) Size() int64 { return s.s.tree.n }
+
+// Root is the hash of the tree.
+func (s *Snapshot) Root() tlog.Hash { return s.s.root }

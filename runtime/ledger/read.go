@@ -54,16 +54,6 @@ func readOnce(path string) (*scanned, error) {
 // Records are all records in order, numbered from 0. They must not be changed.
 func (s *Snapshot) Records() iter.Seq2[int, *Record] { return slices.All(s.s.records) }
 
-// Len is the number of records.
-func (s *Snapshot) Len() int { return len(s.s.records) }
-
-// Size is the number of leaves of the tree: the header and every record. It is
-// 0 for a ledger whose header is not written yet.
-func (s *Snapshot) Size() int64 { return s.s.tree.n }
-
-// Root is the hash of the tree.
-func (s *Snapshot) Root() tlog.Hash { return s.s.root }
-
 // scanned is a ledger that was read and verified from its first byte on.
 type scanned struct {
 	tree    tree
