@@ -67,8 +67,6 @@ func AboutOf(d *hcl.Diagnostic) About {
 	return x.about
 }
 
-func (e *Error) Error() string { return e.Summary + ": " + e.Detail }
-
 // lexicalLimits looks at a rule before the recursive parser does.
 func lexicalLimits(src string) *Error {
 	if strings.TrimSpace(src) == "" {
@@ -97,6 +95,9 @@ func tooLong(why string) *Error {
 	return &Error{At: -1, Code: "rule-too-long", Summary: "Rule too long", Detail: why + " Split it into several rules: a gate passes when all of them do."}
 }
 
+// fromExpr is an error of expr-lang with what to do. It has a place and a sentence, and
+// no code: which mistake it is has to be read from its words, and a version that words it
+// otherwise is quoted as it is.
 func fromExpr(err error, src string) *Error {
 	var fe *file.Error
 	if !errors.As(err, &fe) {

@@ -35,7 +35,9 @@ const overread = 4
 
 // syntaxError is an error of the YAML parser, with the place that it means and
 // what to do. The parser tells a line at best, often that of what surrounds the
-// mistake; how far it had read says more.
+// mistake; how far it had read says more. Errors of yaml.v3 are sentences without a
+// code: which mistake it is has to be read from its words, and one that is worded
+// otherwise is quoted as it is.
 func (s *source) syntaxError(err error) *hcl.Diagnostic {
 	d := &drip{text: s.text}
 	_ = decode(yaml.NewDecoder(d), &yaml.Node{})
