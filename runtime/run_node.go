@@ -76,7 +76,7 @@ func (e *execution) start(n *Node) {
 		f := &finished{node: n, scope: s}
 		defer func() {
 			if p := recover(); p != nil {
-				f.decision, f.err = nil, fmt.Errorf("mxflow broke in %s: %v\n%s", n.ID, p, debug.Stack())
+				f.decision, f.err = nil, fmt.Errorf("mxflow panicked in %s: %v\n%s", n.ID, p, debug.Stack())
 			}
 			f.seconds = e.Now().Sub(began).Seconds()
 			e.done <- f

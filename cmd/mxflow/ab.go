@@ -40,11 +40,11 @@ the port that it is given, {port} in the command and $PORT in a script, or where
 The question is whether B is not more than 3% slower than A, with the interval beside
 it. --claim '+10%' asks for more: whether it is at least 10% faster.
 
-All of it is on record in .mxflow-ab: the same command line goes on where it stopped,
+All of it is on record in .mxflow-ab: the same command line resumes where it stopped,
 after Ctrl-C as after --quick, and --write-plan writes the plan that does the same.
 
 Exit status: 0 pass, 1 usage or environment error, 2 fail or invalid, 3 inconclusive,
-4 a server or mxflow broke, 130 interrupted.`,
+4 a server or mxflow failed, 130 interrupted.`,
 		Example: `  mxflow ab --a 'KERNEL=marlin ./serve.sh' --b 'KERNEL=gemm ./serve.sh' --pp 2048 --tg 32
   mxflow ab --a 'vllm serve MODEL' --b 'vllm serve MODEL --async-scheduling' --claim +5%
   mxflow ab --a 'old/llama-server -m m.gguf' --b 'new/llama-server -m m.gguf' --metric ttft --claim=-10%

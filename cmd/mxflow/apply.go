@@ -19,15 +19,15 @@ func newApplyCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "apply PLAN",
 		Short: "Start the engine, measure, decide rules, unlock phases",
-		Long: `Runs a plan to its end. What was decided before and is unchanged is kept: killed
-or interrupted, apply again goes on where it stopped. Changed thresholds are
+		Long: `Runs a plan to its end. What was decided before and is unchanged is kept: after a
+kill or an interruption, apply resumes where it stopped. Changed thresholds are
 decided again from recorded launches, without measuring.
 
 The first Ctrl-C stops the engine in order and records the interruption; the
 second stops at once. Everything is kept in .mxflow beside the plan.
 
 Exit status: 0 every gate passed, 1 usage, plan or environment error, 2 a gate
-failed or is invalid, 3 inconclusive, 4 the engine or mxflow broke, 130
+failed or is invalid, 3 inconclusive, 4 the engine or mxflow failed, 130
 interrupted.`,
 		Example: "  mxflow apply plan.hcl\n  mxflow apply --var threads=2 plan.hcl\n  mxflow apply --suite quick plan.hcl\n  mxflow apply --rerun phase.cutlass plan.hcl\n  mxflow apply --json plan.hcl > events.jsonl",
 		Args:    cobra.ExactArgs(1),

@@ -40,7 +40,7 @@ or the only one.
 
 Ctrl-C stops the engine in order, a second one at once.
 
-Exit status: 0 the engine answers, 1 usage or plan error, 4 the engine broke,
+Exit status: 0 the engine answers, 1 usage or plan error, 4 the engine failed,
 130 interrupted.`,
 		Example: "  mxflow engine check plan.hcl\n  mxflow engine check plan.hcl vllm.gb10 --set moe_kernel=gemm\n  mxflow engine check plan.hcl --keep-log --json",
 		Args:    cobra.RangeArgs(1, 2),

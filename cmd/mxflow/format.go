@@ -36,18 +36,19 @@ func newFormatCommand(a *app) *cobra.Command {
 	var recursive, yaml bool
 	c := &cobra.Command{
 		Use:   "fmt [PATH…]",
-		Short: "Lay plan files out in the one way that all plans have",
+		Short: "Format plan files",
 		Long: `Rewrites plan files (.hcl), files of variables (.mxvars) and YAML plans (.yaml,
-.yml) in one layout: two spaces a level, equals signs aligned, comments and what
-the plan means untouched. Only files that change are written, whole or not at
-all, and their names are printed.
+.yml) in the standard layout: two spaces a level, equals signs aligned. Comments and
+meaning are untouched. Only files that change are written, atomically, and their
+names are printed.
 
-A path is a file, a folder (its plan files, with --recursive also those of the
-folders in it; YAML files count when they look like a plan), or - for standard
-input, which is formatted to standard output. Without a path it is the current
-folder. Files with syntax errors are not touched.
+A path is a file, a folder (its plan files, with --recursive also those of its
+subfolders; YAML files count when they look like a plan), or - for standard
+input, which is formatted to standard output. The default is the current folder.
+Files with syntax errors are not touched.
 
-Exit status: 0 done, 1 a file could not be formatted, 3 --check found work.`,
+Exit status: 0 done, 1 a file could not be formatted, 3 --check found
+unformatted files.`,
 		Example: "  mxflow fmt\n  mxflow fmt --check --diff --recursive .    # in CI\n  mxflow fmt - < plan.hcl",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -73,9 +74,9 @@ Exit status: 0 done, 1 a file could not be formatted, 3 --check found work.`,
 			return f.result()
 		},
 	}
-	c.Flags().BoolVar(&f.check, "check", false, "write nothing, and exit with status 3 when a file is not formatted")
-	c.Flags().BoolVar(&f.diff, "diff", false, "print what changes as a unified diff")
-	c.Flags().BoolVar(&recursive, "recursive", false, "also the folders in a folder")
+	c.Flags().BoolVar(&f.check, "check", false, "write nothing, and exit with status 3 if a file is not formatted")
+	c.Flags().BoolVar(&f.diff, "diff", false, "print changes as a unified diff")
+	c.Flags().BoolVar(&recursive, "recursive", false, "also subfolders")
 	c.Flags().BoolVar(&yaml, "yaml", false, "standard input is YAML")
 	return c
 }

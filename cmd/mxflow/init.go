@@ -27,14 +27,14 @@ func newInitCommand(a *app) *cobra.Command {
 	var yaml bool
 	c := &cobra.Command{
 		Use:   "init [DIR]",
-		Short: "Write a plan to begin with",
+		Short: "Write a starter plan",
 		Long: `Writes a plan.hcl for an engine, with comments that explain each part. The one
-for the embedded engine runs as it is; the others say what to fill in. It is
-written into the current folder, or into DIR, which is made where it is missing.
-An existing plan is never overwritten.
+for the embedded engine runs as is; the others say what to fill in. It goes into
+the current folder, or into DIR, which is created if it does not exist. An
+existing plan is never overwritten.
 
 Kinds of engines: ` + strings.Join(kindNames(), ", ") + ".",
-		Example: "  mxflow init                      # runs anywhere: mxflow apply plan.hcl\n  mxflow init --engine vllm port   # a kind of its own; openai for any other server\n  mxflow init --yaml               # the same in YAML",
+		Example: "  mxflow init                      # runs anywhere: mxflow apply plan.hcl\n  mxflow init --engine vllm port   # for vLLM; openai for any other server\n  mxflow init --yaml               # the same in YAML",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := "."
@@ -87,11 +87,11 @@ func scaffold(a *app, kind, dir string, yaml bool) error {
 	}
 	switch err := createFile(path, text); {
 	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("%s exists already and is not overwritten. Choose another folder, or remove it first", path)
+		return fmt.Errorf("%s already exists and is not overwritten. Choose another folder, or remove it first", path)
 	case err != nil:
 		return err
 	}
-	fmt.Fprintf(a.stdout, "%s is written. Next:\n\n", path)
+	fmt.Fprintf(a.stdout, "Wrote %s. Next:\n\n", path)
 	if !runsAsIs(kind) {
 		fmt.Fprintf(a.stdout, "  edit %-28s the model, the knob and its evidence are examples\n", path)
 	}
@@ -105,13 +105,13 @@ func scaffold(a *app, kind, dir string, yaml bool) error {
 	return nil
 }
 
-// scaffolds are plans to begin with: one for a kind by its name, or the
-// template for servers.
+// scaffolds are starter plans: one for a kind by its name, or the template for
+// servers.
 //
 //go:embed scaffold
 var scaffolds embed.FS
 
-// scaffoldPlan is a plan to begin with for a kind of engine.
+// scaffoldPlan is the starter plan for a kind of engine.
 func scaffoldPlan(k kinds.Kind) ([]byte, error) {
 	if text, err := scaffolds.ReadFile("scaffold/" + k.Name + ".hcl"); err == nil {
 		return text, nil
@@ -155,8 +155,8 @@ func comment(text string) string {
 	return strings.Join(append(lines, line), "\n")
 }
 
-// server is what a scaffold says of a kind of engine: a model to begin with,
-// settings that most plans want to see, and a knob whose evidence is known.
+// server is what a scaffold says of a kind of engine: a first model, settings
+// that most plans want, and a knob whose evidence is known.
 type server struct {
 	// Model is the default of var.model. Process is the argument vector as HCL
 	// where the kind has no command of its own, or needs a folder to be started in.
@@ -218,7 +218,7 @@ var servers = map[string]server{
 	"openai": {Model: "openai/gpt-oss-20b", Process: `["my-server", "--model", "{model}", "--port", "{port}"]`},
 }
 
-// scaffolded tells the kinds that there is a plan to begin with for.
+// scaffolded reports whether a kind has a starter plan.
 func scaffolded(k kinds.Kind) bool {
 	_, known := servers[k.Name]
 	return known || runsAsIs(k.Name)

@@ -17,7 +17,7 @@ const longHelp = `mxflow turns "port one performance feature into an inference e
 helps, only then go on" into a plan that a machine runs and an auditor can check.
 
   mxflow ab --a … --b …      is B faster than A? two commands, without a plan
-  mxflow init                write a plan to begin with
+  mxflow init                write a starter plan
   mxflow validate plan.hcl   find every mistake before anything is started
   mxflow test plan.hcl       decide cases: given these measurements, this verdict
   mxflow console plan.hcl    try expressions and rules, also on a recorded run
@@ -29,7 +29,7 @@ helps, only then go on" into a plan that a machine runs and an auditor can check
   mxflow waive, retract      overrule a gate, withdraw an outcome: who, why, on record
 
 Exit status of apply: 0 every gate passed, 1 usage, plan or environment error,
-2 a gate failed or is invalid, 3 inconclusive, 4 the engine or mxflow broke,
+2 a gate failed or is invalid, 3 inconclusive, 4 the engine or mxflow failed,
 130 interrupted.`
 
 // run is main without the process: arguments in, exit status out.

@@ -44,7 +44,7 @@ comes out otherwise is shown comparison by comparison. At the end stand the rule
 that no case has shown able to pass, or to fail. No engine is started and nothing
 is written.
 
-With --write it writes cases to begin with: for each feature and each gate one that
+With --write it writes starter cases: for each feature and each gate one that
 passes and one that fails, with numbers beside the thresholds, or as a comment to
 fill in where these are not enough. A file that is there is never overwritten;
 --print prints such cases for what those beside the plan do not show yet.
@@ -53,7 +53,7 @@ Where several plans share a folder, other.mxtest.hcl belongs to other.hcl alone.
 
 Exit status: 0 all as expected, 2 a case came out otherwise, 1 there is nothing to
 run, or a mistake in the plan or in a case.`,
-		Example: "  mxflow test plan.hcl\n  mxflow test --run memory plan.hcl\n  mxflow test --write plan.hcl     # cases to begin with",
+		Example: "  mxflow test plan.hcl\n  mxflow test --run memory plan.hcl\n  mxflow test --write plan.hcl     # starter cases",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			r.path = args[0]
@@ -70,7 +70,7 @@ run, or a mistake in the plan or in a case.`,
 	}
 	varFlag(c, &vars)
 	c.Flags().StringVar(&r.name, "run", "", "only cases whose name contains this text")
-	c.Flags().BoolVar(&write, "write", false, "write cases to begin with beside the plan")
+	c.Flags().BoolVar(&write, "write", false, "write starter cases beside the plan")
 	c.Flags().BoolVar(&show, "print", false, "print cases for what those beside the plan do not show")
 	a.jsonFlag(c, "print cases, rules and reasons as JSON")
 	return c

@@ -22,22 +22,22 @@ func newWaiveCommand(a *app) *cobra.Command {
 	var revoke bool
 	c := &cobra.Command{
 		Use:   "waive GATE [PLAN]",
-		Short: "Let what comes after a gate go on although it did not pass",
+		Short: "Let the phases after a gate proceed although it did not pass",
 		Long: `Records that a person overrides the verdict of a gate: who, why and until when.
-GATE is a phase, by its name or as phase.NAME, with a gate or without. It must be
-fail, inconclusive or invalid. The verdict stays as it is and is shown everywhere
-with the waiver beside it; the next apply unlocks what comes after the gate, and
-does not try again what did not pass below it.
+GATE is a phase, NAME or phase.NAME, whether or not it has a gate block, whose verdict
+is fail, inconclusive or invalid. The verdict stays and is shown everywhere with the
+waiver beside it; the next apply unlocks what comes after the gate, and does not
+retry what did not pass below it.
 
 A waiver covers one decision. When the gate is decided again (new evidence, changed
 rules, --rerun) or the waiver has expired, the gate locks again. The newest waiver
-counts; --revoke takes it back. Nothing of this needs the plan, only its state
-directory, on which no apply may be at work.
+counts; --revoke withdraws it. This needs only the state directory, not the plan, and
+no apply may be running in it.
 
 WHEN is a time from now (36h, 14d, 2w), a day (2026-12-24, to its end in UTC) or an
-instant (2026-12-24T18:00:00+01:00), a year from now at most.`,
-		Example: "  mxflow waive cutlass --reason 'known regression, mended in 0.12' --by kim --expires 14d plan.hcl\n" +
-			"  mxflow waive cutlass --revoke --reason 'it was not mended' --by kim plan.hcl",
+instant (2026-12-24T18:00:00+01:00), at most a year from now.`,
+		Example: "  mxflow waive cutlass --reason 'known regression, fixed in 0.12' --by kim --expires 14d plan.hcl\n" +
+			"  mxflow waive cutlass --revoke --reason 'it was not fixed' --by kim plan.hcl",
 		Args: cobra.RangeArgs(1, 2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			now := time.Now().UTC()
@@ -60,7 +60,7 @@ instant (2026-12-24T18:00:00+01:00), a year from now at most.`,
 	}
 	by.flags(c)
 	c.Flags().StringVar(&expires, "expires", "", "when the waiver ends (required)")
-	c.Flags().BoolVar(&revoke, "revoke", false, "take the waiver of the gate back")
+	c.Flags().BoolVar(&revoke, "revoke", false, "withdraw the waiver of the gate")
 	a.jsonFlag(c, "print the waiver as JSON")
 	return c
 }

@@ -61,7 +61,7 @@ func (c *caseLoader) file(name string, text []byte) {
 	c.At("the text of "+name, hcl.Range{Filename: name})
 	if len(bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\uFEFF")))) == 0 {
 		c.Sources[name] = &lang.Source{Name: name, Text: text}
-		c.Fail(lang.StartOf(name), "case-file-unreadable", "Case file is empty", `There is nothing in the file. A case begins with: case "what is shown" { feature = feature.name }, and mxflow test --write writes some to begin with.`)
+		c.Fail(lang.StartOf(name), "case-file-unreadable", "Case file is empty", `There is nothing in the file. A case begins with: case "what is shown" { feature = feature.name }, and mxflow test --write writes starter cases.`)
 		return
 	}
 	s, diags := lang.Parse(name, text)

@@ -24,7 +24,7 @@ type Retraction struct {
 	By       string          `json:"by"`
 }
 
-// Waiver lets what comes after a gate go on although the gate did not pass. It
+// Waiver lets the phases after a gate proceed although it did not pass. It
 // covers one decision about the gate and no later one.
 type Waiver struct {
 	Node string `json:"node"`
