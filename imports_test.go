@@ -62,13 +62,13 @@ var allowed = map[string][]string{
 	"plans/convert":               {"plans", "plans/eval", "plans/lang", "plans/load", "plans/yamlbody"},
 	"plans/planstest":             {"gates/stats", "plans", "plans/lang"},
 	"runtime/ledger":              {"engine/measure", "gates/verdict", "gates/verdict/code"},
-	"runtime/store":               {"engine/measure", "gates/verdict", "runtime/ledger"},
+	"runtime/store":               {"engine/measure", "gates/verdict", "gates/verdict/code", "runtime/ledger"},
 	"runtime/report":              {"engine/measure", "gates/stats", "gates/tell", "gates/verdict", "gates/verdict/code", "runtime/ledger", "runtime/store"},
 	"runtime":                     {"gates/verdict", "gates/verdict/code", "plans", "runtime/ledger"},
 	"steps/variant":               {"engine", "engine/docker", "engine/endpoint", "engine/git", "engine/kinds", "engine/logscan", "engine/measure", "engine/observe", "gates/verdict", "gates/verdict/code", "plans", "plans/lang", "plans/redact", "runtime", "runtime/ledger"},
 	"steps/ab": {
 		"engine/endpoint", "engine/kinds", "engine/logscan", "engine/measure", "gates/stats", "gates/verdict", "gates/verdict/code", "internal/shell",
-		"plans", "plans/redact", "runtime", "runtime/ledger", "runtime/report", "runtime/store",
+		"plans", "plans/redact", "runtime", "runtime/ledger", "runtime/store",
 	},
 	"steps/apply": {
 		"engine", "engine/docker", "engine/embedded", "engine/endpoint", "engine/machine", "engine/process", "gates/verdict", "gates/verdict/code",

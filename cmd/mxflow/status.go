@@ -33,8 +33,8 @@ func newStatusCommand(a *app) *cobra.Command {
 		Short: "Show where each phase stands",
 		Long: `Shows whether an apply is under way or was killed, whether the plan's files are still
 what was applied, and the newest decision about each step, feature and gate in the
-plan's order, with what is locked, what no run has come to yet, and behind them what
-the plan has no more; the accepted stack with what each part gained and the knob
+plan's order, with what is locked, what no run has reached yet, and last what the
+plan no longer has; the accepted stack with what each part gained and the knob
 values that result; the plan's targets, who is beaten and by how much; and what became
 of the hypotheses. It reads the state directory beside PLAN, or in the current folder,
 and needs no lock.`,
@@ -78,7 +78,7 @@ and needs no lock.`,
 func printAgain(a *app, st *store.Store) {
 	said := false
 	for _, d := range report.Standing(st) {
-		if again := report.DecidedAgain(st, d); len(again) > 0 {
+		if again := st.DecidedAgain(d); len(again) > 0 {
 			if !said {
 				fmt.Fprintln(a.stdout)
 				said = true

@@ -142,6 +142,26 @@ func (o Observed) String() string {
 	return fmt.Sprint(o.Value)
 }
 
+// SaidBy lists the values that launches have of one observation.
+func SaidBy(launches []*Launch, name string) string {
+	const most = 4
+	text, seen := "", []string{}
+	for _, l := range launches {
+		value := l.Observed[name].String()
+		if slices.Contains(seen, value) {
+			continue
+		}
+		if seen = append(seen, value); len(seen) > most {
+			return text + ", …"
+		}
+		if text != "" {
+			text += ", "
+		}
+		text += value
+	}
+	return text
+}
+
 // Numbers are the numbers by which people are told of a session's launches, by ID,
 // from 1 in the order of the starts. A launch that is made again for one that does
 // not count keeps its number, so that "launch 5 of 16" is the same in the progress

@@ -55,7 +55,7 @@ func TestMoved(t *testing.T) {
 			s.begin("r1")
 			base, own := s.launches("s-1", "baseline", set(), 20, 21), s.launches("s-1", "cache", set("cache=on"), 30, 31)
 			s.again(own[:1], base[:1], c.first)
-			moved := Moved(s.st.History("feature.cache"), s.again(own, base, c.second, c.change))
+			moved := store.Moved(s.st.History("feature.cache"), s.again(own, base, c.second, c.change))
 			if c.want == "" && len(moved) > 0 || c.want != "" && (len(moved) != 1 || tell.Joined(moved[0].Causes) != c.want || moved[0].Code != code.Moved || *moved[0].Args["attempt"].Number != 1) {
 				t.Errorf("says %q, want %q", tell.Lines(moved), c.want)
 			}
@@ -71,11 +71,11 @@ func TestMovedBack(t *testing.T) {
 	base, own := s.launches("s-1", "baseline", set(), 20, 21), s.launches("s-1", "cache", set("cache=on"), 30, 31)
 	s.again(own, base, "chat.tg.gain >= 0.05")
 	s.again(own, base, "chat.tg.gain >= 0.02")
-	if moved := Moved(s.st.History("feature.cache"), s.again(own, base, "chat.tg.gain >= 0.05")); len(moved) > 0 {
+	if moved := store.Moved(s.st.History("feature.cache"), s.again(own, base, "chat.tg.gain >= 0.05")); len(moved) > 0 {
 		t.Errorf("moved back: %q", tell.Lines(moved))
 	}
 	base, own = s.launches("s-2", "baseline", set(), 20, 21), s.launches("s-2", "cache", set("cache=on"), 30, 31)
-	if moved := Moved(s.st.History("feature.cache"), s.again(own, base, "chat.tg.gain >= 0.02")); len(moved) > 0 {
+	if moved := store.Moved(s.st.History("feature.cache"), s.again(own, base, "chat.tg.gain >= 0.02")); len(moved) > 0 {
 		t.Errorf("other launches: %q", tell.Lines(moved))
 	}
 }
@@ -88,13 +88,13 @@ func TestStartsOf(t *testing.T) {
 	base, own := s.launches("s-1", "baseline", set(), 20, 21), s.launches("s-1", "cache", set("cache=on"), 30, 31)
 	s.launches("s-2", "cache", set("cache=on"), 30, 31)
 	s.launches("s-2", "moe", set("moe=routed"), 40, 41)
-	if starts := StartsOf(s.st, s.again(own, base, "chat.tg.gain >= 0.05")); len(starts) != 1 {
+	if starts := s.st.StartsOf(s.again(own, base, "chat.tg.gain >= 0.05")); len(starts) != 1 {
 		t.Errorf("sessions %v, want s-1 alone", starts)
 	}
 	s.launches("s-3", "baseline", set(), 20, 21)
 	own = s.launches("s-3", "cache", set("cache=on"), 30, 31)
 	d := s.again(own, base, "chat.tg.gain >= 0.05")
-	if starts := StartsOf(s.st, d); len(starts) != 2 || starts[1] != "s-3" {
+	if starts := s.st.StartsOf(d); len(starts) != 2 || starts[1] != "s-3" {
 		t.Errorf("sessions %v, want s-1 and s-3", starts)
 	}
 	s.end("r1")

@@ -413,29 +413,24 @@ func (p *page) observed() {
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		row := []string{name}
 		for _, v := range variants {
-			row = append(row, SaidBy(byVariant[v], name))
+			row = append(row, ledger.SaidBy(byVariant[v], name))
 		}
 		t.Rows = append(t.Rows, row)
 	}
 	p.table(t)
 }
 
-// SaidBy lists the values that launches have of one observation.
-func SaidBy(launches []*ledger.Launch, name string) string {
-	const most = 4
-	text, seen := "", []string{}
-	for _, l := range launches {
-		value := l.Observed[name].String()
-		if slices.Contains(seen, value) {
-			continue
+// again is what readers have to know of decisions that were not the first.
+func (p *page) again() {
+	var rows [][]string
+	for _, d := range Standing(p.st) {
+		if again := p.st.DecidedAgain(d); len(again) > 0 {
+			rows = append(rows, []string{d.Node, string(d.Verdict), strings.Join(tell.Lines(again), "\n")})
 		}
-		if seen = append(seen, value); len(seen) > most {
-			return text + ", …"
-		}
-		if text != "" {
-			text += ", "
-		}
-		text += value
 	}
-	return text
+	if len(rows) == 0 {
+		return
+	}
+	p.para("## Decided more than once")
+	p.table(Table{Head: []string{"Node", "Verdict", "Note"}, Rows: rows})
 }

@@ -1,6 +1,7 @@
 // Package store keeps a state directory, .mxflow beside the plan: the ledger,
-// artifacts by digest and run folders. It knows where things lie and how to find
-// them again; it refuses to know what a verdict means, and never decides anything.
+// artifacts by digest and run folders. It knows where things lie, how to find them
+// again, and what of one node was decided before; it refuses to know what a verdict
+// means, and never decides anything.
 //
 // # Layout
 //

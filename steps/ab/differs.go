@@ -9,7 +9,6 @@ import (
 
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/report"
 )
 
 // Diff is one thing in which A and B differ.
@@ -93,7 +92,7 @@ func Said(launches []*ledger.Launch, name string) string {
 	if len(having) == 0 {
 		return "not said"
 	}
-	return report.SaidBy(having, name)
+	return ledger.SaidBy(having, name)
 }
 
 // shows reports whether the line from which something was observed is one of

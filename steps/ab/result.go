@@ -13,7 +13,6 @@ import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/runtime/store"
 )
 
@@ -113,7 +112,7 @@ func (q *Question) Result(st *store.Store, s runtime.Summary, end *ledger.End, a
 	r.causes(decided)
 	r.beforeMeasuring(decided)
 	if history := st.History(runtime.FeatureID("B")); decided[runtime.FeatureID("B")] != nil && len(history) > 0 {
-		r.Moved = report.DecidedAgain(st, history[len(history)-1])
+		r.Moved = st.DecidedAgain(history[len(history)-1])
 	}
 	r.differences(q)
 	return r

@@ -87,7 +87,7 @@ func Of(st *store.Store, node, alternative string, number int) (*Explanation, er
 	}
 	d := history[at]
 	e.Decision = &d
-	e.Starts = report.StartsOf(st, d)
+	e.Starts = st.StartsOf(d)
 	if d.Retraction == nil {
 		// A decision that was withdrawn reads no launch.
 		e.Sessions, e.Notes = ordersOf(st, d)
@@ -108,7 +108,7 @@ func Of(st *store.Store, node, alternative string, number int) (*Explanation, er
 		e.Causes = causesOf(st, d)
 	}
 	e.Marks = marksOf(st, d, time.Now())
-	e.Notes = append(e.Notes, report.Moved(history, d)...)
+	e.Notes = append(e.Notes, store.Moved(history, d)...)
 	if last := history[len(history)-1]; at < len(history)-1 {
 		e.Notes = append(e.Notes, verdict.New(code.Superseded, verdict.Int("attempt", last.Attempt)).Is(last.Verdict).From(last.Because))
 	}

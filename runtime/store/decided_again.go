@@ -1,15 +1,12 @@
-package report
+package store
 
 import (
 	"cmp"
 	"slices"
-	"strings"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/runtime/ledger"
-	"github.com/mxflow/mxflow/runtime/store"
 )
 
 // usualMost is the most launches an arm that may be gone on to after they were
@@ -21,8 +18,8 @@ const usualMost = 8
 // rates were others when its launches were seen first. The error rates hold for
 // rules that stand before the launches; one that was moved afterwards may have
 // been moved to where they lie.
-func DecidedAgain(st *store.Store, d store.Decided) (reasons []verdict.Reason) {
-	if starts := StartsOf(st, d); len(starts) > 1 {
+func (st *Store) DecidedAgain(d Decided) (reasons []verdict.Reason) {
+	if starts := st.StartsOf(d); len(starts) > 1 {
 		reasons = append(reasons, verdict.New(code.MeasuredAgain, verdict.Int("n", len(starts))))
 	}
 	return append(reasons, Moved(st.History(d.Node), d)...)
@@ -32,7 +29,7 @@ func DecidedAgain(st *store.Store, d store.Decided) (reasons []verdict.Reason) {
 // the same work, up to when it was made: each is another chance of an error. Of
 // several candidates it is the one with the most. Sessions in which it was what
 // others were measured against, which are launched after it was accepted, are none.
-func StartsOf(st *store.Store, d store.Decided) (most []string) {
+func (st *Store) StartsOf(d Decided) (most []string) {
 	type revision struct{ variant, work string }
 	sessions := map[revision][]string{}
 	parent := map[string]string{} // by session: its first launch is one of the parent
@@ -65,14 +62,14 @@ func StartsOf(st *store.Store, d store.Decided) (most []string) {
 // Moved compares a decision with those before it that saw some of its launches.
 // Where the first of them was decided as this one is, nothing was moved to where
 // the launches lie.
-func Moved(history []store.Decided, d store.Decided) (moved []verdict.Reason) {
+func Moved(history []Decided, d Decided) (moved []verdict.Reason) {
 	for i, was := range history {
 		if was.Record >= d.Record || was.Statistics == nil || d.Statistics == nil || !share(was.Decision, d.Decision) {
 			continue
 		}
 		what := differences(was.Decision, d.Decision)
 		if len(what) == 0 {
-			if len(moved) == 0 && !slices.ContainsFunc(history[:i], func(o store.Decided) bool { return share(o.Decision, d.Decision) }) {
+			if len(moved) == 0 && !slices.ContainsFunc(history[:i], func(o Decided) bool { return share(o.Decision, d.Decision) }) {
 				return nil
 			}
 			continue
@@ -171,19 +168,4 @@ func mostOf(d *ledger.Decision) int {
 		most = max(most, ev.Max)
 	}
 	return cmp.Or(most, d.Statistics.Max)
-}
-
-// again is what readers have to know of decisions that were not the first.
-func (p *page) again() {
-	var rows [][]string
-	for _, d := range Standing(p.st) {
-		if again := DecidedAgain(p.st, d); len(again) > 0 {
-			rows = append(rows, []string{d.Node, string(d.Verdict), strings.Join(tell.Lines(again), "\n")})
-		}
-	}
-	if len(rows) == 0 {
-		return
-	}
-	p.para("## Decided more than once")
-	p.table(Table{Head: []string{"Node", "Verdict", "Note"}, Rows: rows})
 }
