@@ -270,21 +270,6 @@ func Relation(op string) string {
 	return strings.NewReplacer(">=", "≥", "<=", "≤").Replace(op)
 }
 
-// Shares is how the chances of a wrong verdict were divided: "fail α split over
-// 3 conditions".
-func Shares(list []verdict.Share) string {
-	words := map[verdict.ShareOf]string{
-		verdict.ShareAll:          "fail α split over {n} conditions",
-		verdict.ShareOne:          "pass α split over {n} conditions, one of which must hold",
-		verdict.ShareAlternatives: "pass α split over {n} alternatives",
-	}
-	said := make([]string, len(list))
-	for i, s := range list {
-		said[i] = fill(words[s.Of], verdict.New("", verdict.Int("n", s.N)))
-	}
-	return strings.Join(said, "; ")
-}
-
 // Input is a value that a rule read in a line, with what it rests on, and the values of
 // its launches in lines of their own.
 func Input(in verdict.Input) string {

@@ -1,5 +1,7 @@
 package verdict
 
+import "github.com/mxflow/mxflow/gates/verdict/code"
+
 // Form is how a comparison is decided.
 type Form string
 
@@ -117,6 +119,11 @@ type Noise struct {
 type Share struct {
 	Of ShareOf `json:"of"`
 	N  int     `json:"n"`
+}
+
+// Reason is the division as a fact.
+func (s Share) Reason() Reason {
+	return New(map[ShareOf]code.Code{ShareAll: code.ShareAll, ShareOne: code.ShareOne, ShareAlternatives: code.ShareAlternatives}[s.Of], Int("n", s.N))
 }
 
 // ShareOf is what the parts of a division are of.

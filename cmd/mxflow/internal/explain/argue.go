@@ -1,13 +1,10 @@
 package explain
 
 import (
-	"cmp"
-	"encoding/json"
-	"fmt"
+	"math"
 	"slices"
-	"strings"
+	"strconv"
 
-	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
@@ -30,45 +27,35 @@ type rule struct {
 	// Missing are the inputs that were not there, with why.
 	Missing []verdict.Reason `json:"missing,omitempty"`
 	// Read are the inputs that stand in no comparison.
-	Read []string `json:"read,omitempty"`
-	Open []string `json:"open,omitempty"`
+	Read []verdict.Input `json:"read,omitempty"`
+	Open []string        `json:"open,omitempty"`
 	// Ended is why no more launches are made for what is open.
-	Ended string `json:"ended,omitempty"`
+	Ended verdict.Reason `json:"ended,omitzero"`
 }
 
-// argument is one comparison in words and numbers.
+// argument is one comparison in facts and numbers.
 type argument struct {
 	Text string `json:"text"`
-	// Not is "not " where the rule wants that it does not hold.
-	Not     string `json:"not,omitempty"`
+	// Negated is set where the rule wants that it does not hold.
+	Negated bool   `json:"negated,omitempty"`
 	Verdict string `json:"verdict,omitempty"`
 	// Claim is what is tested, How by which test.
-	Claim string  `json:"claim,omitempty"`
-	How   string  `json:"how,omitempty"`
-	Unit  string  `json:"unit,omitempty"`
-	Data  []datum `json:"data,omitempty"`
-	Looks []look  `json:"looks,omitempty"`
-	// Said are the sentences below the looks: levels, what decided, the interval,
-	// what would have changed it, how many more launches.
-	Said []sentence `json:"said,omitempty"`
-	// Change and More are among Said, by themselves for programs.
-	Change string `json:"what_would_change_it,omitempty"`
-	More   string `json:"more_launches,omitempty"`
+	Claim verdict.Reason `json:"claim,omitzero"`
+	How   verdict.Reason `json:"how,omitzero"`
+	// Unit is that of Data, and OwnUnit that of the rule's own number: of thresholds and
+	// estimates.
+	Unit    string  `json:"unit,omitempty"`
+	OwnUnit string  `json:"own_unit,omitempty"`
+	Data    []datum `json:"data,omitempty"`
+	Looks   []look  `json:"looks,omitempty"`
+	// Said is what stands below the looks: levels, what decided, the interval.
+	Said []verdict.Reason `json:"said,omitempty"`
+	// Change is what would have changed it, More how many more launches would.
+	Change verdict.Reason `json:"what_would_change_it,omitzero"`
+	More   verdict.Reason `json:"more_launches,omitzero"`
 	// series is what Data are values of.
 	series string
 }
-
-// sentence is one of an argument's.
-type sentence struct {
-	text string
-	// once is set for what an explanation says once, and about names it where it would
-	// stand again; empty for what need not be called to mind.
-	once  bool
-	about string
-}
-
-// MarshalJSON writes the text alone.
-func (s sentence) MarshalJSON() ([]byte, error) { return json.Marshal(s.text) }
 
 // datum is one launch's value.
 type datum struct {
@@ -81,12 +68,10 @@ type datum struct {
 	Value  float64 `json:"value"`
 }
 
-// look is one look at the data, in the rule's own numbers.
+// look is one look at the data, and what followed from it.
 type look struct {
 	verdict.Look
-	// Change is the estimate in the rule's own number; Came what followed from it.
-	Change string `json:"change"`
-	Came   string `json:"came"`
+	Came verdict.Reason `json:"came"`
 }
 
 // rulesOf argues rules that were decided together.
@@ -98,8 +83,8 @@ func rulesOf(st *store.Store, rules []verdict.Rule, of string) (out []rule) {
 }
 
 // ruleOf argues a rule. ended is why no more launches are made for what stayed
-// open; empty where more are.
-func ruleOf(st *store.Store, r verdict.Rule, of, ended string) rule {
+// open; no fact where more are.
+func ruleOf(st *store.Store, r verdict.Rule, of string, ended verdict.Reason) rule {
 	out := rule{
 		Name: r.Name, Role: r.Role, Of: of, Expr: r.Expr, Source: r.Source, Verdict: string(r.Verdict), Decides: r.Decides, Open: r.Open,
 		Compared: []argument{}, Ended: ended,
@@ -118,7 +103,7 @@ func ruleOf(st *store.Store, r verdict.Rule, of, ended string) rule {
 			absent = append(absent, in.Absence())
 			out.Missing = append(out.Missing, verdict.New(code.IsMissing).On(in.Path).From(in.Missing))
 		case !slices.Contains(reads, in.Path):
-			out.Read = append(out.Read, tell.Input(in))
+			out.Read = append(out.Read, in)
 		}
 	}
 	if !tested {
@@ -128,180 +113,156 @@ func ruleOf(st *store.Store, r verdict.Rule, of, ended string) rule {
 }
 
 // noMore is why no more launches are made for what a rule left open, of the set of
-// which it is the one at i; empty where more are.
-func noMore(rules []verdict.Rule, i int) string {
+// which it is the one at i; no fact where more are.
+func noMore(rules []verdict.Rule, i int) verdict.Reason {
 	if !rules[i].Decides {
-		return "launches are made for what decides, and it is recorded only"
+		return verdict.New(code.RecordedOnly)
 	}
 	if rules[i].Verdict == verdict.Pass || rules[i].Verdict == verdict.Fail {
-		return "no more were made, since the rule is decided without it"
+		return verdict.New(code.DecidedWithout)
 	}
 	for _, other := range rules {
-		switch {
-		case !other.Decides || other.Verdict == verdict.Pass || other.Verdict == verdict.Inconclusive:
-		case other.Verdict == verdict.Fail:
-			return fmt.Sprintf("no more were made, since %s had failed", other.Name)
-		default:
-			return fmt.Sprintf("no more were made, as %s %s", other.Name, tell.Did(other.Verdict))
+		if other.Decides && other.Verdict != verdict.Pass && other.Verdict != verdict.Inconclusive {
+			return verdict.New(code.OtherDecided).On(other.Name).Is(other.Verdict)
 		}
 	}
-	return ""
+	return verdict.Reason{}
 }
 
 // argue argues one comparison.
-func argue(st *store.Store, c verdict.Comparison, ended string) argument {
+func argue(st *store.Store, c verdict.Comparison, ended verdict.Reason) argument {
 	out := argument{Text: c.Text, Verdict: string(c.Verdict)}
 	t := c.Test
-	if t == nil {
-		left, right := tell.Sides(c.Left, c.Right)
-		out.say(fmt.Sprintf("Found %s against %s. It could not be tested.", left, right))
+	switch {
+	case t == nil:
+		out.say(verdict.New(code.Untestable, verdict.Arg{Name: "left", Value: c.Left}, verdict.Arg{Name: "right", Value: c.Right}))
 		return out
-	}
-	if t.Negated {
-		out.Not = "not "
-	}
-	if t.Form == verdict.Exact {
+	case t.Form == verdict.Exact:
 		out.exact(c)
-	} else {
+	default:
 		out.test(st, t, ended)
 	}
-	if !t.Note.IsZero() {
-		out.say(tell.Sentence(t.Note))
-	}
+	out.Negated = t.Negated
+	out.say(t.Note)
 	return out
 }
 
-func (a *argument) say(text ...string) {
-	for _, t := range text {
-		if t != "" {
-			a.Said = append(a.Said, sentence{text: t})
+// say adds facts; what is none is left out.
+func (a *argument) say(facts ...verdict.Reason) {
+	for _, r := range facts {
+		if !r.IsZero() {
+			a.Said = append(a.Said, r)
 		}
 	}
 }
 
 // exact argues a comparison on the values themselves, or of what each launch counts.
 func (a *argument) exact(c verdict.Comparison) {
-	left, right := tell.Sides(c.Left, c.Right)
+	left, right, op := c.Left, c.Right, c.Op
+	if c.Turned && c.Test.Each != "" {
+		left, right, op = right, left, plans.Turned(op)
+	}
+	args := []verdict.Arg{{Name: "left", Value: left}, verdict.Text("op", op), {Name: "right", Value: right}}
+	holds := func(is bool) verdict.Arg {
+		return verdict.Text("holds", map[bool]string{true: "true", false: "false"}[is])
+	}
 	if c.Test.Each == "" {
-		a.How = "On the values themselves, which are the same however often they are looked at."
-		a.say(fmt.Sprintf("Found %s %s %s: %s.", left, c.Op, right, trueOrFalse(c.Holds)))
+		a.How = verdict.New(code.ByValues)
+		a.say(verdict.New(code.Found, append(args, holds(c.Holds))...))
 		return
 	}
-	is, op, want, where := left, c.Op, right, "in every launch"
-	if c.Turned {
-		is, op, want = right, plans.Turned(op), left
-	}
-	if c.Launch > 0 {
-		is += fmt.Sprintf(" in launch %d of %d", c.Launch, c.Launches)
-	}
+	each := "launch"
 	switch {
 	case verdict.Holds(c.Test.Beside, code.Crashed):
-		a.How = "By counting the starts that crashed: no t-test, and what few starts did not show may still happen."
+		a.How = verdict.New(code.ByCrashes)
 	case c.Test.Each == "pair":
-		where = "of any two launches"
-		a.How = "By counting: no t-test, and every launch has to keep to it against every one of the other arm."
+		a.How, each = verdict.New(code.ByPairs), "pair"
 	default:
-		a.How = "By counting: no t-test, and every launch has to keep to it."
+		a.How = verdict.New(code.ByCount)
 	}
-	found := fmt.Sprintf("Found %s, wanted %s%s %s %s", is, a.Not, op, want, where)
+	args = append(args, verdict.Text("each", each))
+	if c.Launch > 0 {
+		args = append(args, verdict.Int("launch", c.Launch), verdict.Int("launches", c.Launches))
+	}
+	if c.Test.Negated {
+		args = append(args, verdict.Text("negated", "not"))
+	}
 	if c.Verdict == verdict.Pass || c.Verdict == verdict.Fail {
-		found += ": " + trueOrFalse(c.Verdict == verdict.Pass)
+		args = append(args, holds(c.Verdict == verdict.Pass))
 	}
-	a.say(found + ".")
-	for _, r := range c.Test.Beside {
-		a.say(tell.Sentence(r))
-	}
-}
-
-func trueOrFalse(holds bool) string {
-	if holds {
-		return "true"
-	}
-	return "false"
+	a.say(verdict.New(code.FoundEach, args...))
+	a.say(c.Test.Beside...)
 }
 
 // test argues a comparison that launches were tested for.
-func (a *argument) test(st *store.Store, t *verdict.Test, ended string) {
-	a.Unit, a.series = t.Unit, t.Metric+" "+t.Stat+" "+t.Unit
+func (a *argument) test(st *store.Store, t *verdict.Test, ended verdict.Reason) {
+	a.Unit, a.OwnUnit, a.series = t.Unit, ownUnit(t), t.Metric+" "+t.Stat+" "+t.Unit
 	a.Claim, a.How, a.Data = claim(t), how(t.Form), dataOf(st, t)
 	for i, l := range t.Looks {
-		estimate := "–"
-		if l.Own != nil {
-			estimate = own(t, *l.Own)
-		}
-		a.Looks = append(a.Looks, look{l, estimate, came(t, i, ended)})
+		a.Looks = append(a.Looks, look{l, came(t, i, ended)})
 	}
 	if len(t.Unpaired) > 0 {
-		a.say(tell.Sentence(verdict.New(code.NotPaired, verdict.List("launches", t.Unpaired))))
+		a.say(verdict.New(code.NotPaired, verdict.List("launches", t.Unpaired)))
 	}
 	if t.Form == verdict.Range {
 		a.say(ranges(t)...)
 		return
 	}
-	a.Said = append(a.Said, sentence{text: "Each launch gives one number, since launches are the replicates.", once: true})
-	a.Said = append(a.Said, levels(t)...)
+	a.say(verdict.New(code.Replicates), levels(t))
 	for _, r := range t.Beside {
-		if r.Code != code.Settles && r.Code != code.SettlesNever {
-			a.Said = append(a.Said, sentence{text: tell.Sentence(r), once: true})
+		if r.Code == code.Settles || r.Code == code.SettlesNever {
+			a.More = r
+		} else {
+			a.say(r)
 		}
 	}
 	a.say(stopped(t, ended), interval(t))
 	if t.Stop == verdict.StopPass {
-		a.Said = append(a.Said, sentence{text: "An estimate that stopped at a pass flatters a little, so quote the interval.", once: true})
+		a.say(verdict.New(code.Flatters))
 	}
 	a.Change = change(t)
-	for _, r := range t.Beside {
-		if r.Code == code.Settles || r.Code == code.SettlesNever {
-			a.More = tell.Sentence(r)
-		}
-	}
-	a.say(a.Change, a.More)
 }
 
-// claim is what is tested, in words.
-func claim(t *verdict.Test) string {
-	most, size := "at least", own(t, t.Threshold)
-	if !t.More {
-		most = "at most"
+// claim is what is tested.
+func claim(t *verdict.Test) verdict.Reason {
+	args := []verdict.Arg{verdict.Text("metric", t.Metric), verdict.Text("arm", t.Arm), verdict.Text("against", t.Against)}
+	of := func(c code.Code, more ...verdict.Arg) verdict.Reason { return verdict.New(c, append(args, more...)...) }
+	limit, size := own("limit", t, t.Threshold), own("most", t, t.Threshold)
+	if t.More {
+		size = own("least", t, t.Threshold)
 	}
 	switch ranged := t.Form == verdict.Range; {
 	case ranged && t.Against != "" && t.Relative():
-		return fmt.Sprintf("%s of every launch of %s, against every launch of %s, keeps to a change of %s.", t.Metric, t.Arm, t.Against, size)
+		return of(code.ClaimRangeChange, limit)
 	case ranged && t.Against != "":
-		return fmt.Sprintf("%s of every launch of %s minus that of every launch of %s keeps to %s.", t.Metric, t.Arm, t.Against, size)
+		return of(code.ClaimRangeDelta, limit)
 	case ranged:
-		return fmt.Sprintf("%s of every launch of %s keeps to %s.", t.Metric, t.Arm, size)
+		return of(code.ClaimRange, limit)
 	case t.Form == verdict.Ratio && t.Relation == string(plans.Gain):
-		word := "better"
-		if t.Threshold < 0 {
-			// At least −3% better is at most 3% worse.
-			word = "worse"
-			most = map[string]string{"at least": "at most", "at most": "at least"}[most]
+		size.Value.Unit = "spread"
+		if t.Threshold >= 0 {
+			return of(code.ClaimGain, size)
 		}
-		return fmt.Sprintf("%s of %s is %s than that of %s by %s %s.", t.Metric, t.Arm, word, t.Against, most, strings.TrimLeft(size, "+-"))
+		// At least −3% better is at most 3% worse.
+		other := map[string]string{"least": "most", "most": "least"}[size.Name]
+		return of(code.ClaimGain, verdict.Num(other, -t.Threshold, "spread"), verdict.Text("worse", "worse"))
 	case t.Form == verdict.Ratio:
-		return fmt.Sprintf("%s of %s changes against %s by %s %s.", t.Metric, t.Arm, t.Against, most, size)
+		return of(code.ClaimChange, size)
 	case t.Form == verdict.Difference:
-		return fmt.Sprintf("%s of %s minus that of %s is %s %s.", t.Metric, t.Arm, t.Against, most, size)
+		return of(code.ClaimDelta, size)
 	}
-	return fmt.Sprintf("%s of %s is %s %s.", t.Metric, t.Arm, most, size)
+	return of(code.ClaimLevel, size)
 }
 
 // how names the test.
-func how(form verdict.Form) string {
-	switch form {
-	case verdict.Ratio:
-		return "Welch's t-test on the logs of the launches of both arms."
-	case verdict.Difference:
-		return "Welch's t-test on the launches of both arms as they are."
-	case verdict.LogLevel:
-		return "One-sample t-test on the logs of the launches of one arm. Interleaving does not protect it from drift."
-	case verdict.Level:
-		return "One-sample t-test on the launches of one arm as they are. Interleaving does not protect it from drift."
-	case verdict.Range:
-		return "No t-test, since it hardly varies: the whole range of the launches against the limit."
+func how(form verdict.Form) verdict.Reason {
+	by, known := map[verdict.Form]code.Code{
+		verdict.Ratio: code.ByLogs, verdict.Difference: code.ByDifferences, verdict.LogLevel: code.ByLogLevel, verdict.Level: code.ByLevel, verdict.Range: code.ByRange,
+	}[form]
+	if !known {
+		return verdict.New(code.ByUnknown, verdict.Text("form", string(form)))
 	}
-	return fmt.Sprintf("By a test that this version does not know: %q.", form)
+	return verdict.New(by)
 }
 
 // dataOf are the values that a test read, in the order of the starts.
@@ -326,174 +287,162 @@ func dataOf(st *store.Store, t *verdict.Test) (data []datum) {
 }
 
 // came is what followed from the look at i; a test ends with its last one.
-func came(t *verdict.Test, i int, ended string) string {
+func came(t *verdict.Test, i int, ended verdict.Reason) verdict.Reason {
 	last := i == len(t.Looks)-1
 	switch {
 	case last && t.Stop == verdict.StopScreen:
-		return "fail: screened"
+		return verdict.New(code.LookScreens)
 	case t.Looks[i].DF == 0:
-		return "no test yet"
-	case !last, t.Stop == verdict.StopOpen && ended == "":
-		return "go on"
+		return verdict.New(code.LookEarly)
+	case !last, t.Stop == verdict.StopOpen && ended.IsZero():
+		return verdict.New(code.LookGoesOn)
 	}
 	switch t.Stop {
 	case verdict.StopPass:
-		return "pass: p ≤ " + tell.PLevel(t.Pass)
+		return verdict.New(code.LookPasses, level("level", t.Pass))
 	case verdict.StopFail:
-		return "fail: p ≤ " + tell.PLevel(t.Fail)
+		return verdict.New(code.LookFails, level("level", t.Fail))
 	case verdict.StopFutile:
-		return "stop: futile"
+		return verdict.New(code.LookFutile)
 	case verdict.StopEnd:
-		return "the end"
+		return verdict.New(code.LookLast)
 	}
-	return "open"
+	return verdict.New(code.LookOpen)
 }
 
+func level(name string, p float64) verdict.Arg { return verdict.Num(name, p, "level") }
+
+func chance(name string, p float64) verdict.Arg { return verdict.Num(name, p, "p") }
+
 // levels says at which levels looks decide, and how the budget was shared.
-func levels(t *verdict.Test) []sentence {
+func levels(t *verdict.Test) verdict.Reason {
 	if t.Pass == 0 && t.Fail == 0 {
-		return nil
+		return verdict.Reason{}
 	}
-	text := fmt.Sprintf("A look passes at p ≤ %s and fails at p ≤ %s", tell.PLevel(t.Pass), tell.PLevel(t.Fail))
-	if share := tell.Shares(t.Share); share != "" {
-		text += ": " + share
+	var looks []string
+	for _, n := range t.Plan {
+		looks = append(looks, strconv.Itoa(n))
 	}
-	if len(t.Plan) > 0 {
-		looks := make([]string, len(t.Plan))
-		for i, n := range t.Plan {
-			looks[i] = fmt.Sprint(n)
-		}
-		text += fmt.Sprintf(". Looks were planned at %s launches per arm", verdict.And(looks))
+	var shares []verdict.Reason
+	for _, s := range t.Share {
+		shares = append(shares, s.Reason())
 	}
-	return []sentence{{text: text + ".", once: true, about: "Levels and looks"}}
+	return verdict.New(code.Levels, level("pass", t.Pass), level("fail", t.Fail), verdict.List("plan", looks)).From(shares...)
 }
 
 // stopped says why the test ended; of one that stayed open, what follows: ended is why
 // no more launches are made.
-func stopped(t *verdict.Test, ended string) string {
+func stopped(t *verdict.Test, ended verdict.Reason) verdict.Reason {
 	if len(t.Looks) == 0 {
-		return fmt.Sprintf("Still open: %d against %d launches are recorded, and the first look has not come.", len(t.Values), len(t.Base))
+		return verdict.New(code.NoLook, verdict.Int("launches", len(t.Values)), verdict.Int("base", len(t.Base)))
 	}
 	l := t.Looks[len(t.Looks)-1]
-	at := tell.Launches(l.N)
-	if t.Against != "" {
-		at += " per arm"
+	args := []verdict.Arg{verdict.Int("launches", l.N), verdict.Text("against", t.Against)}
+	decided := args
+	if len(t.Values) > l.N {
+		decided = append(decided, verdict.Int("behind", len(t.Values)))
 	}
 	switch t.Stop {
 	case verdict.StopPass:
-		return fmt.Sprintf("Decided at %s: %s for a pass, not above %s.", at, tell.PIs(l.PPass), tell.PLevel(t.Pass)) + behind(t, l)
+		return verdict.New(code.DecidedPass, append(decided, chance("p", l.PPass), level("level", t.Pass))...)
 	case verdict.StopFail:
-		return fmt.Sprintf("Decided at %s: %s for a fail, not above %s.", at, tell.PIs(l.PFail), tell.PLevel(t.Fail)) + behind(t, l)
+		return verdict.New(code.DecidedFail, append(decided, chance("p", l.PFail), level("level", t.Fail))...)
 	case verdict.StopScreen:
-		return fmt.Sprintf("Screened at %s: it is so far beyond the threshold that more launches are not worth it. This is no test of how launches differ.", at)
+		return verdict.New(code.StoppedScreen, args...)
 	case verdict.StopFutile:
-		return fmt.Sprintf("Stopped at %s: as things stand, a verdict by the last look has %.1f%% chance left, less than 5%%.", at, 100*l.Chance)
+		return verdict.New(code.StoppedFutile, append(args, verdict.Num("chance", l.Chance, "share"))...)
 	case verdict.StopEnd:
-		return fmt.Sprintf("Ended at %s, the most that the plan makes: neither level was reached (%s for a pass, %s for a fail).", at, tell.PIs(l.PPass), tell.PIs(l.PFail))
+		return verdict.New(code.StoppedEnd, append(args, chance("p_pass", l.PPass), chance("p_fail", l.PFail))...)
 	case verdict.StopOpen:
-		return fmt.Sprintf("Still open after %s: %s.", at, cmp.Or(ended, "continue with more launches"))
+		return verdict.New(code.StoppedOpen, args...).From(ended)
 	}
-	return fmt.Sprintf("It ended in a way that this version does not know: %q.", t.Stop)
-}
-
-// behind says that launches behind the look that decided change nothing.
-func behind(t *verdict.Test, l verdict.Look) string {
-	if len(t.Values) <= l.N {
-		return ""
-	}
-	return fmt.Sprintf(" Launches behind that look were made for other comparisons (%d of this arm are recorded) and do not change it.", len(t.Values))
+	return verdict.New(code.StoppedUnknown, verdict.Text("stop", string(t.Stop)))
 }
 
 // interval is the estimate and its interval in the rule's own number.
-func interval(t *verdict.Test) string {
+func interval(t *verdict.Test) verdict.Reason {
 	if t.Estimate == nil || t.Low == nil || t.High == nil {
-		return ""
+		return verdict.Reason{}
 	}
-	return fmt.Sprintf("Estimate %s, interval %s to %s.", own(t, *t.Estimate), own(t, *t.Low), own(t, *t.High))
+	return verdict.New(code.Estimated, own("estimate", t, *t.Estimate), own("low", t, *t.Low), own("high", t, *t.High))
 }
 
 // ranges argues a comparison of ranges.
-func ranges(t *verdict.Test) []string {
-	has := func(arm string, values []float64) string {
-		return fmt.Sprintf("%s has %s to %s", arm, tell.Number(slices.Min(values), t.Unit), tell.Number(slices.Max(values), t.Unit))
+func ranges(t *verdict.Test) []verdict.Reason {
+	span := func(name string, values []float64) verdict.Arg {
+		return verdict.Span(name, slices.Min(values), slices.Max(values), t.Unit)
 	}
-	low, high, limit := own(t, *t.Low), own(t, *t.High), own(t, t.Threshold)
-	if t.Against == "" {
-		return []string{has(t.Arm, t.Values) + ".", fmt.Sprintf("So it is between %s and %s, and the limit is %s.", low, high, limit)}
+	has := []verdict.Arg{verdict.Text("arm", t.Arm), span("values", t.Values)}
+	so := []verdict.Arg{own("low", t, *t.Low), own("high", t, *t.High), own("limit", t, t.Threshold)}
+	if t.Against != "" {
+		has = append(has, verdict.Text("against", t.Against), span("base", t.Base))
+		relation := "difference"
+		if t.Relative() {
+			relation = "change"
+		}
+		so = append(so, verdict.Text("relation", relation))
 	}
-	what := "difference"
-	if t.Relative() {
-		what = "change"
-	}
-	return []string{
-		has(t.Arm, t.Values) + ", " + has(t.Against, t.Base) + ".",
-		fmt.Sprintf("So the %s of any two launches is between %s and %s, and the limit is %s. A limit in between is inconclusive.", what, low, high, limit),
-	}
+	return []verdict.Reason{verdict.New(code.Ranged, has...), verdict.New(code.RangeBetween, so...)}
 }
 
 // change is what would have changed the verdict: other thresholds on the same
 // launches, or another estimate with the same spread.
-func change(t *verdict.Test) string {
+func change(t *verdict.Test) verdict.Reason {
 	if t.Low == nil || t.High == nil {
-		return ""
+		return verdict.Reason{}
+	}
+	size := max(math.Abs(*t.Low), math.Abs(*t.High))
+	if ownUnit(t) == "ratio" {
+		size = max(size, 1) // of a change of nothing
+	}
+	if math.Abs(*t.Low-*t.High) <= 1e-6*size {
+		return verdict.Reason{} // nothing varied by more than rounding
 	}
 	// The claim that would just pass and the one that would just fail.
-	pass, fail, upTo, from := own(t, *t.Low), own(t, *t.High), "up to", "from"
+	args := []verdict.Arg{own("pass", t, *t.Low), own("fail", t, *t.High)}
 	if !t.More {
-		pass, fail, upTo, from = fail, pass, "down to", "down from"
+		args = []verdict.Arg{own("pass", t, *t.High), own("fail", t, *t.Low), verdict.Text("less", "less")}
 	}
+	c := code.WouldPass
 	switch {
-	case pass == fail:
-		return "" // nothing varied
 	case t.Stop == verdict.StopPass:
-		return fmt.Sprintf("A threshold %s %s would have passed at this look too, %s %s on failed, in between continued.", upTo, pass, from, fail)
+		return verdict.New(code.WouldPassToo, args...)
 	case t.Needed == nil:
-		return ""
+		return verdict.Reason{}
 	case t.Stop == verdict.StopFail:
-		return fmt.Sprintf("With a threshold %s %s these launches would have passed, and short of %s they would not have failed; with the threshold as it is, an estimate of %s would have passed.",
-			upTo, pass, fail, own(t, *t.Needed))
+		c = code.WouldHavePassed
 	}
-	return fmt.Sprintf("A threshold %s %s would have passed at this look, %s %s on failed; with the threshold as it is, an estimate of %s would have passed.",
-		upTo, pass, from, fail, own(t, *t.Needed))
+	return verdict.New(c, append(args, own("needed", t, *t.Needed))...)
 }
 
-// own writes one of a rule's own numbers with its unit: changes in per cent with a sign.
-func own(t *verdict.Test, x float64) string {
-	switch {
-	case t.Form == verdict.Ratio, t.Form == verdict.Range && t.Relative():
-		return tell.Percent(x, 1)
-	case t.Form == verdict.Difference && x > 0:
-		return "+" + tell.Number(x, t.Unit)
-	}
-	return tell.Number(x, t.Unit)
+// own is one of a rule's own numbers with its unit.
+func own(name string, t *verdict.Test, x float64) verdict.Arg {
+	return verdict.Num(name, x, ownUnit(t))
 }
 
-// hypothesis says what became of a claim.
-func hypothesis(h *ledger.Hypothesis) (said []string) {
-	came := cmp.Or(h.Outcome, "not decided")
+func ownUnit(t *verdict.Test) string {
+	if t.Form == verdict.Ratio || t.Form == verdict.Range && t.Relative() {
+		return "ratio"
+	}
+	return t.Unit
+}
+
+// hypothesis argues what became of a claim: first that, then each test of it.
+func hypothesis(h *ledger.Hypothesis) (said []verdict.Reason) {
+	came := []verdict.Arg{verdict.Text("expect", h.Expect), verdict.Text("outcome", h.Outcome)}
 	if h.PostHoc {
-		came += ", POST HOC: it was claimed after its launches were measured, so they prove nothing of it"
+		came = append(came, verdict.Text("post_hoc", "post hoc"))
 	}
-	said = append(said, fmt.Sprintf("%s %s: %s", h.Metric, h.Expect, came))
-	if h.Because != "" {
-		said = append(said, "Because: "+h.Because)
-	}
-	tested := false
+	said = append(said, verdict.New(code.HypothesisCame, came...).On(h.Metric))
 	if h.Test != nil {
 		for _, c := range h.Test.Comparisons {
 			if t := c.Test; t != nil && len(t.Looks) > 0 {
-				tested = true
-				said = append(said, stopped(t, "launches are made for the criteria, and none for a hypothesis"))
-				if text := interval(t); text != "" {
-					said = append(said, text)
+				said = append(said, stopped(t, verdict.New(code.ForHypothesis)))
+				if bounds := interval(t); !bounds.IsZero() {
+					said = append(said, bounds)
 				}
 			}
 		}
-	}
-	// What was measured has a plain interval of 95%, which would stand beside that of
-	// the test and say something else.
-	if !tested && !h.Measured.IsZero() {
-		said = append(said, "Measured: "+tell.Line(h.Measured))
 	}
 	return said
 }

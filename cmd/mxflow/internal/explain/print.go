@@ -22,8 +22,21 @@ type page struct {
 	// width is how wide sentences may be, and fits tables: 0 for as wide as they are.
 	width, fits int
 	tables      []printed
-	said        map[string]place // of sentences that are said once
+	said        []said
 	told        tell.Page
+}
+
+// said is what an explanation says once, and where it stands.
+type said struct {
+	fact verdict.Reason
+	at   place
+}
+
+// once are the facts that are said once, with what they are about where that is called
+// to mind where they would stand again.
+var once = map[code.Code]string{
+	code.Replicates: "", code.Flatters: "", code.Levels: "Levels and looks",
+	code.Ranks: "", code.RanksLacking: "", code.TiedRounded: "", code.TiedFloored: "", code.Floored: "",
 }
 
 // place is where an explanation argues something: the number and name of the rule,
@@ -43,7 +56,7 @@ type printed struct {
 // Print writes an explanation as text, sentences in lines of at most width, and tables
 // of at most fits, where that is not 0.
 func (e *Explanation) Print(w io.Writer, width, fits int) {
-	p := &page{Writer: w, width: width, fits: fits, said: map[string]place{}}
+	p := &page{Writer: w, width: width, fits: fits}
 	if !e.Locked.IsZero() {
 		p.linef("%s: locked\n", e.Node)
 		p.paragraphs("", tell.Lines(e.Causes)...)
@@ -209,7 +222,10 @@ func (p *page) rule(number int, r rule) {
 	}
 	p.linef("\n%d. %s %q%s: %s%s\n   %s   %s", number, r.Role, r.Name, of, r.Verdict, recorded, r.Expr, r.Source)
 	for _, a := range r.Compared {
-		here := place{number, r.Name, a.Not + a.Text}
+		here := place{number, r.Name, a.Text}
+		if a.Negated {
+			here.text = "not " + a.Text
+		}
 		if came := strings.TrimSuffix(here.text+": "+a.Verdict, ": "); len(r.Compared) > 1 || here.text != r.Expr {
 			p.linef("\n   %s", came)
 		}
@@ -221,40 +237,42 @@ func (p *page) rule(number int, r rule) {
 	p.paragraphs("   ", p.told.Once(r.Missing...)...)
 	p.paragraphs("   ", p.told.Once(r.Reasons...)...)
 	for _, in := range r.Read {
-		p.linef("   %s", strings.ReplaceAll(in, "\n", "\n   "))
+		p.linef("   %s", strings.ReplaceAll(tell.Input(in), "\n", "\n   "))
 	}
-	if len(r.Open) > 0 && r.Ended == "" {
+	if len(r.Open) > 0 && r.Ended.IsZero() {
 		p.paragraphs("   ", "More launches of "+verdict.And(r.Open)+" could still settle it.")
 	}
 }
 
 func (p *page) argument(here place, a argument) {
 	p.linef("")
-	if a.Claim != "" {
-		p.paragraphs("   ", "Claim: "+a.Claim)
+	if !a.Claim.IsZero() {
+		p.paragraphs("   ", "Claim: "+tell.Stopped(a.Claim))
 	}
-	if a.How != "" {
-		p.paragraphs("   ", "Test: "+a.How)
+	if !a.How.IsZero() {
+		p.paragraphs("   ", "Test: "+tell.Sentence(a.How))
 	}
 	if len(a.Data) > 0 {
 		p.data(here, a)
 	}
 	if len(a.Looks) > 0 {
-		p.looks(a.Looks)
+		p.looks(a)
 	}
 	if len(a.Data)+len(a.Looks) > 0 && len(a.Said) > 0 {
 		p.linef("")
 	}
-	for _, s := range a.Said {
-		at, again := p.said[s.text]
+	for _, r := range append(slices.Clone(a.Said), a.Change, a.More) {
+		about, only := once[r.Code]
+		at := slices.IndexFunc(p.said, func(s said) bool { return s.fact.Equal(r) })
 		switch {
-		case !again || !s.once:
-			p.paragraphs("   ", s.text)
-		case s.about != "":
-			p.paragraphs("   ", s.about+" "+at.from(here)+".")
-		}
-		if !again && s.once {
-			p.said[s.text] = here
+		case r.IsZero():
+		case !only:
+			p.paragraphs("   ", tell.Sentence(r))
+		case at < 0:
+			p.paragraphs("   ", tell.Sentence(r))
+			p.said = append(p.said, said{r, here})
+		case about != "":
+			p.paragraphs("   ", about+" "+p.said[at].at.from(here)+".")
 		}
 	}
 }
@@ -299,13 +317,17 @@ func (p *page) data(here place, a argument) {
 	p.table([]string{"number", "round", "arm", "launch", value}, rows)
 }
 
-func (p *page) looks(looks []look) {
+func (p *page) looks(a argument) {
 	var rows [][]string
-	for _, l := range looks {
-		row := []string{fmt.Sprint(l.N), l.Change, "–", "–", "–", "–", "–", l.Came}
+	for _, l := range a.Looks {
+		estimate, came := "–", tell.Line(l.Came)
+		if l.Own != nil {
+			estimate = tell.Number(*l.Own, a.OwnUnit)
+		}
+		row := []string{fmt.Sprint(l.N), estimate, "–", "–", "–", "–", "–", came}
 		if l.DF > 0 {
 			// Of launches that tie, T may be of any size.
-			row = []string{fmt.Sprint(l.N), l.Change, fmt.Sprintf("%.3g", l.SE), fmt.Sprintf("%.2f", l.DF), fmt.Sprintf("%+.3g", l.T), tell.P(l.PPass), tell.P(l.PFail), l.Came}
+			row = []string{fmt.Sprint(l.N), estimate, fmt.Sprintf("%.3g", l.SE), fmt.Sprintf("%.2f", l.DF), fmt.Sprintf("%+.3g", l.T), tell.P(l.PPass), tell.P(l.PFail), came}
 		}
 		rows = append(rows, row)
 	}
@@ -339,9 +361,21 @@ func (p *page) beside(e *Explanation) {
 		})
 		p.paragraphs("  ", fmt.Sprintf("%s: %s%s%s", alt.Name, alt.Verdict, chosen, tell.Because(tell.Few(reasons, 3))))
 	}
-	if d.Hypothesis != nil {
+	if h := d.Hypothesis; h != nil {
 		p.linef("\nHypothesis, which decides nothing:")
-		p.paragraphs("  ", hypothesis(d.Hypothesis)...)
+		said := hypothesis(h)
+		p.paragraphs("  ", tell.Line(said[0]))
+		if h.Because != "" {
+			p.paragraphs("  ", "Because: "+h.Because)
+		}
+		for _, r := range said[1:] {
+			p.paragraphs("  ", tell.Sentence(r))
+		}
+		// What was measured has a plain interval of 95%, which would stand beside that of
+		// the test and say something else.
+		if len(said) == 1 && !h.Measured.IsZero() {
+			p.paragraphs("  ", "Measured: "+tell.Line(h.Measured))
+		}
 	}
 	for i, f := range d.Interference {
 		if i == 0 {
