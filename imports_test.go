@@ -47,7 +47,7 @@ var allowed = map[string][]string{
 	"engine/docker/dockertest":    {"engine/docker", "engine/enginetest"},
 	"gates/verdict/code":          {},
 	"gates/verdict":               {"gates/verdict/code"},
-	"gates/tell":                  {"gates/verdict", "gates/verdict/code"},
+	"gates/tell":                  {"engine/measure", "gates/verdict", "gates/verdict/code"},
 	"gates/stats":                 {},
 	"gates":                       {"engine/measure", "gates/stats", "gates/verdict", "gates/verdict/code", "plans"},
 	"plans/yamlbody":              {},
@@ -63,7 +63,7 @@ var allowed = map[string][]string{
 	"plans/planstest":             {"gates/stats", "plans", "plans/lang"},
 	"runtime/ledger":              {"engine/measure", "gates/verdict", "gates/verdict/code"},
 	"runtime/store":               {"engine/measure", "gates/verdict", "gates/verdict/code", "runtime/ledger"},
-	"runtime/report":              {"engine/measure", "gates/stats", "gates/tell", "gates/verdict", "gates/verdict/code", "runtime/ledger", "runtime/store"},
+	"runtime/report":              {"engine/measure", "gates", "gates/stats", "gates/tell", "gates/verdict", "gates/verdict/code", "runtime/ledger", "runtime/store"},
 	"runtime":                     {"gates/verdict", "gates/verdict/code", "plans", "runtime/ledger"},
 	"steps/variant":               {"engine", "engine/docker", "engine/endpoint", "engine/git", "engine/kinds", "engine/logscan", "engine/measure", "engine/observe", "gates/verdict", "gates/verdict/code", "plans", "plans/lang", "plans/redact", "runtime", "runtime/ledger"},
 	"steps/ab": {

@@ -84,8 +84,8 @@ func (a Arm) stale() string {
 // on record: of the launches of a plan's test only numbers are known.
 func (l Launch) without(address string, more ...verdict.Arg) verdict.Reason {
 	args := append(more, verdict.Text("metric", address))
-	if l.Recorded {
-		args = append(args, verdict.Text("recorded", l.ID), verdict.Text("why", measure.WhyAbsent(l.Metrics, address)))
+	if !l.Recorded {
+		return verdict.New(code.MetricLacking, args...).On(l.ID)
 	}
-	return verdict.New(code.MetricLacking, args...).On(l.ID)
+	return verdict.New(code.MetricLacking, append(args, verdict.Text("recorded", l.ID))...).On(l.ID).From(Absent(l.Metrics, address))
 }

@@ -101,8 +101,9 @@ func read(in *plans.Input, ev *Evidence) *reading {
 	case plans.InputFeature:
 		return readOutcome(r, in, f)
 	case plans.InputMetric:
-		if r = readMetric(r, in, f); in.Unsent != "" && r.absent == verdict.Inconclusive {
-			return r.missing(verdict.Inconclusive, verdict.New(code.NotSent, verdict.Text("why", in.Unsent)))
+		if r = readMetric(r, in, f); in.Unsent != nil && r.absent == verdict.Inconclusive {
+			u := in.Unsent
+			return r.missing(verdict.Inconclusive, verdict.New(code.NotSent, verdict.Text("suite", u.Suite), verdict.Text("protocol", u.Protocol), verdict.List("suites", u.Suites)).On(u.Workload))
 		}
 		return r
 	}
@@ -212,7 +213,7 @@ func readMetric(r *reading, in *plans.Input, f *Feature) *reading {
 // lacks gives up on a metric. Where no launch was made yet, and the plan does not
 // itself say that there will be none, launches may still bring it.
 func (r *reading) lacks(why *lack, in *plans.Input) *reading {
-	r.unmeasured = why.unmeasured && in.Unsent == ""
+	r.unmeasured = why.unmeasured && in.Unsent == nil
 	r.Pending = r.unmeasured
 	return r.missing(why.verdict, why.reason)
 }

@@ -107,6 +107,13 @@ const (
 	Delta Relation = "delta"
 )
 
+// Unsent is a workload that is not sent: not in the Suite that was chosen, or where none
+// was not in the benchmark of Protocol, while Suites ("--suite deep") do.
+type Unsent struct {
+	Workload, Suite, Protocol string
+	Suites                    []string
+}
+
 // Input is one address that a rule reads, resolved against the plan.
 type Input struct {
 	// Path is the address as written.
@@ -119,9 +126,8 @@ type Input struct {
 	// Cell is the cell's address ("chat", "chat.o32"), or "gpu", "host" or
 	// "command"; Metric and Stat follow.
 	Cell, Metric, Stat string
-	// Unsent says why no launch has the value, where the plan says so itself: a
-	// suite does not send the workload. It continues a sentence.
-	Unsent   string
+	// Unsent is set where no launch has the value, as the plan says itself.
+	Unsent   *Unsent
 	Relation Relation
 	// Root compares with the plan's baseline instead of the parent.
 	Root bool
@@ -374,7 +380,7 @@ const RatioUnit = "ratio"
 // chat.tg.p50 are one.
 func (in *Input) Quantity() Input {
 	q := *in
-	q.Path, q.Var = "", ""
+	q.Path, q.Var, q.Unsent = "", "", nil
 	if q.Stat == "p50" {
 		q.Stat = "median"
 	}

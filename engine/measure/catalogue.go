@@ -60,6 +60,8 @@ type Metric struct {
 	// Least is the least value that is usual where that is less than one of its unit;
 	// a smaller number was meant in another unit.
 	Least float64
+	// OfText says that it exists only where an answer has text.
+	OfText bool
 	// Evidence is what must have been recorded for it to exist.
 	Evidence string
 	// Definition says exactly what it is.
@@ -92,6 +94,18 @@ func LookupIn(name string, scopes ...Scope) (Metric, bool) {
 		}
 	}
 	return Metric{}, false
+}
+
+// LookupAddress returns the metric at an address: "chat.c16.tg", "engine.startup_s".
+func LookupAddress(address string) (Metric, bool) {
+	cell, name := SplitAddress(address)
+	switch cell {
+	case "engine":
+		return LookupIn(name, PerLaunch)
+	case string(PerGPU), string(PerHost):
+		return LookupIn(name, Scope(cell))
+	}
+	return LookupIn(name, PerRequest, PerCell)
 }
 
 // Path is how rules address the metric, with <workload> in the place of a cell's
@@ -145,13 +159,13 @@ func (m Metric) Summary(values []float64) (Summary, bool) {
 // only make an engine look slower, by the time its finish marker took.
 var requestMetrics = []Metric{
 	{
-		Name: "tg", Unit: "tok/s", Better: Higher, Scope: PerRequest,
+		Name: "tg", Unit: "tok/s", Better: Higher, Scope: PerRequest, OfText: true,
 		Evidence: "at least two text events and the number of output tokens",
 		Definition: "Decode speed: output tokens after the first text event, divided by the time from it to the last token event. " +
 			"The tokens of the first text event are taken from the server's per-event count; without one, it is assumed to hold one token.",
 	},
 	{
-		Name: "pp", Unit: "tok/s", Better: Higher, Scope: PerRequest,
+		Name: "pp", Unit: "tok/s", Better: Higher, Scope: PerRequest, OfText: true,
 		Evidence: "the server's number of prompt tokens and a text event; behind a context that may have been cached, the server's number of cached tokens too",
 		Definition: "Prefill speed: prompt tokens, less those the server says it had cached, divided by the time from the send to the first text event, in an open loop too. " +
 			"No latency is subtracted: the time holds the network and the first decode step too. " +
@@ -160,7 +174,7 @@ var requestMetrics = []Metric{
 	},
 	{
 		Name: "pp_corrected", Unit: "tok/s", Better: Higher, Scope: PerRequest,
-		Evidence: "as pp, and a workload that asks for a latency correction",
+		Evidence: "the evidence of pp, and a workload that asks for a latency correction",
 		Definition: "pp with the measured latency subtracted from its time: of a request that does nothing (api) or of one that generates one token (generation). " +
 			"It is absent where the latency is not smaller than the time. Numbers of different corrections are not comparable.",
 	},
@@ -170,13 +184,13 @@ var requestMetrics = []Metric{
 		Definition: "Time to first response: from the send to the first data event, which may be empty (the role chunk of a chat)." + sinceScheduled,
 	},
 	{
-		Name: "ttft", Unit: "ms", Better: Lower, Scope: PerRequest,
+		Name: "ttft", Unit: "ms", Better: Lower, Scope: PerRequest, OfText: true,
 		Evidence:   "a text event",
 		Definition: "Time to first token: from the send to the first event with generated text in which there is something to see, reasoning and tool calls included; spaces, line breaks and characters of no width at the beginning are not text." + sinceScheduled,
 	},
 	{
 		Name: "ttft_corrected", Unit: "ms", Better: Lower, Scope: PerRequest,
-		Evidence:   "as ttft, and a workload that asks for a latency correction",
+		Evidence:   "the evidence of ttft, and a workload that asks for a latency correction",
 		Definition: "ttft less the measured latency, as in pp_corrected. It is absent where the latency is not smaller than the time from the send to the first text event.",
 	},
 	{
@@ -191,17 +205,17 @@ var requestMetrics = []Metric{
 	},
 	{
 		Name: "tpot", Unit: "ms", Least: leastPerToken, Better: Lower, Scope: PerRequest,
-		Evidence:   "as tg",
+		Evidence:   "the evidence of tg",
 		Definition: "Time per output token after the first: 1000 / tg.",
 	},
 	{
-		Name: "itl", Unit: "ms", Least: leastPerToken, Better: Lower, Scope: PerRequest,
+		Name: "itl", Unit: "ms", Least: leastPerToken, Better: Lower, Scope: PerRequest, OfText: true,
 		Evidence: "at least two text events, and how many tokens each holds",
 		Definition: "Inter-token latency, one value a token: an event of k tokens that comes a gap after the token event before it gives k values of gap/k. " +
 			"Without per-event counts it exists only where the counts show that every text event held one token.",
 	},
 	{
-		Name: "e2e", Unit: "ms", Better: Lower, Scope: PerRequest,
+		Name: "e2e", Unit: "ms", Better: Lower, Scope: PerRequest, OfText: true,
 		Evidence:   "a text event",
 		Definition: "End-to-end latency: from the send to the last token event." + sinceScheduled,
 	},
@@ -262,7 +276,7 @@ var cellMetrics = []Metric{
 	},
 	{
 		Name: "pp_total", Unit: "tok/s", Better: Higher, Scope: PerCell,
-		Evidence:   "as tg_total, of prompt tokens; behind a context that may have been cached, the server's number of cached tokens too",
+		Evidence:   "the evidence of tg_total, of prompt tokens; behind a context that may have been cached, the server's number of cached tokens too",
 		Definition: "Prompt tokens that the server computed (those it says it had cached are left out) for all measured requests that were answered, divided by the length of the window. It is a rate of work, not the speed of prefilling: see pp.",
 	},
 	{
@@ -359,7 +373,7 @@ var cellMetrics = []Metric{
 	},
 	{
 		Name: "power_w", Unit: "W", Better: Lower, Scope: PerCell,
-		Evidence:   "as energy_j",
+		Evidence:   "the evidence of energy_j",
 		Definition: "Mean power of the GPUs over the window: energy_j / duration_s.",
 	},
 	{
@@ -370,12 +384,12 @@ var cellMetrics = []Metric{
 	},
 	{
 		Name: "joules_per_token", Unit: "J/tok", Better: Lower, Scope: PerCell,
-		Evidence:   "as energy_j and tg_total",
+		Evidence:   "the evidence of energy_j and tg_total",
 		Definition: "energy_j divided by the output tokens that tg_total counts. Prefilling is part of the energy.",
 	},
 	{
 		Name: "tokens_per_joule", Unit: "tok/J", Better: Higher, Scope: PerCell,
-		Evidence:   "as energy_j and tg_total",
+		Evidence:   "the evidence of energy_j and tg_total",
 		Definition: "Output tokens that tg_total counts, divided by energy_j.",
 	},
 	{
@@ -427,7 +441,7 @@ var gpuMetrics = []Metric{
 	},
 	{
 		Name: "power_w", Unit: "W", Better: Lower, Scope: PerGPU,
-		Evidence:   "as energy_j",
+		Evidence:   "the evidence of energy_j",
 		Definition: "Mean power over the windows of all cells: energy_j divided by their length, summed over GPUs.",
 	},
 	{
@@ -473,7 +487,7 @@ var gpuMetrics = []Metric{
 	},
 	{
 		Name: "power_capped_share", Unit: "share", Better: Lower, Scope: PerGPU,
-		Evidence:   "as throttled_share",
+		Evidence:   "the evidence of throttled_share",
 		Definition: "Share of the windows of all cells in which the power limit kept the clocks of a GPU down; of several GPUs the largest. That is how a GPU at full load keeps to its limit, and makes no measurement invalid.",
 	},
 }

@@ -326,18 +326,6 @@ func TestSummarizeLeavesContextsOut(t *testing.T) {
 	}
 }
 
-func TestLacks(t *testing.T) {
-	s, _ := SummaryOf("ttft", make([]float64, 10))
-	for stat, want := range map[string]string{
-		"median": "", "p99": "not enough samples (10 of at least 299)", "p90": "not enough samples (10 of at least 29)",
-		"cv": "not defined: the mean is not above zero", "p42": `no statistic is called "p42"`,
-	} {
-		if got := s.Lacks(stat); got != want {
-			t.Errorf("%s: %q, want %q", stat, got, want)
-		}
-	}
-}
-
 // A count that cannot be has no metrics: each token would be kept with its time.
 func TestCountsThatCannotBe(t *testing.T) {
 	for _, c := range []struct{ asked, claimed int }{{8, 2_000_000_000}, {8, 16*8 + 1025}, {0, 2_000_000_000}} {

@@ -21,7 +21,7 @@ var reportPhrases = phrases{
 	code.Withdrawn:   "{verdict}{accepted?, accepted} (attempt {attempt})",
 
 	code.NoLaunch:    "no launch of {features?the stack of all {features} accepted features}{features!{subject}} was measured",
-	code.LaunchLacks: "launch {subject} has no {address} {stat}{why?: {why}} (mxflow show {subject})",
+	code.LaunchLacks: "launch {subject} has no {address} {stat}{causes?: {causes}} (mxflow show {subject})",
 	code.OtherUnit:   "launch {subject} has {address} in {unit}, the target is in {target}",
 	code.SentElse:    "launch {subject} was sent {sent} in {cell}, which the plan no longer sends: apply it again",
 	code.NoMean:      "{subject}: {error}",

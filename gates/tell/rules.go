@@ -1,9 +1,11 @@
 package tell
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
+	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 )
@@ -49,7 +51,7 @@ var rulePhrases = phrases{
 
 	code.Missing:          "{subject}",
 	code.NotFinite:        "not a finite number",
-	code.NotSent:          "{why}",
+	code.NotSent:          "{suite?suite {suite:q} was chosen, and it does}{suite!the benchmark of protocol {protocol:q} does} not send workload {subject}{suites?; {suites:or} does}",
 	code.NoReader:         "no reader for inputs of kind {kind:q}",
 	code.KnobUnknown:      "the candidate's value of knob {subject} is unknown",
 	code.LevelNotRun:      "level {subject} of feature {feature} was not run",
@@ -60,7 +62,7 @@ var rulePhrases = phrases{
 	code.NoSuchField:      "features have no field {name:q}",
 
 	code.Unmeasured:         "no launch of {subject} was measured",
-	code.MetricLacking:      "launch {subject} has no {metric}{others?, and others have}{why?: {why}}{recorded? (mxflow show {recorded})}",
+	code.MetricLacking:      "launch {subject} has no {metric}{others?, and others have}{causes?: {causes}}{recorded? (mxflow show {recorded})}",
 	code.StatLacking:        "not enough samples in launch {subject}: no {stat} of {samples}",
 	code.SamplesLacking:     "not enough samples in launch {subject}: {samples} of at least {least}",
 	code.StatNotFinite:      "{metric}.{stat} of launch {subject} is not a finite number",
@@ -82,6 +84,23 @@ var rulePhrases = phrases{
 	code.NotFresh:           "{would?{would} by the numbers, but }launches of {arms:and} were not fresh starts: the server was already running, so launch-to-launch variance is unknown; give its endpoint a restart command",
 	code.RowNotFresh:        "its launches were not fresh starts: the server was already running; give its endpoint a restart command",
 	code.OfReference:        "the reference",
+
+	code.AbsentCell:     "nothing of {subject} was measured in it",
+	code.AbsentFailed:   "all {requests} requests failed",
+	code.AbsentText:     "no answer had any text",
+	code.AbsentCount:    "the server does not say how many tokens prompts have",
+	code.AbsentRetried:  "each of its {requests} requests was sent again, so nobody knows when its prefill began",
+	code.AbsentCached:   "every prompt was cached whole",
+	code.AbsentOneToken: "no answer has more than one token",
+	code.AbsentOnePiece: "each answer came in one piece, in which no time passes between tokens: ask for more tokens",
+	code.AbsentEvidence: func(r verdict.Reason) string {
+		m, _ := measure.LookupAddress(r.Subject)
+		return "it takes " + cmp.Or(m.Evidence, "what this version does not know")
+	},
+	code.NoSuchStat:  "no statistic is called {subject:q}",
+	code.FewSamples:  "not enough samples ({samples} of at least {least})",
+	code.NotDefined:  "not defined: the mean is not above zero",
+	code.StatUnknown: "not known",
 
 	code.NoRuleGiven:  "there is no rule (a bug in mxflow, not in the plan)",
 	code.NotCompiled:  "the rule was not compiled (a bug in mxflow, not in the plan)",

@@ -172,10 +172,15 @@ func (c *ruleCheck) cellOf(address string) plans.Cell {
 
 // notSent warns of a rule that the chosen suite leaves without a value.
 func (c *ruleCheck) notSent(r *plans.Rule, leaf *plans.Leaf, in *plans.Input) bool {
-	if in.Unsent == "" {
+	u := in.Unsent
+	if u == nil {
 		return false
 	}
-	c.leaf(r, leaf, hcl.DiagWarning, "not-sent", "Not sent by this suite", "%s has no value: %s. The rule will be inconclusive.", in.Path, in.Unsent)
+	why := fmt.Sprintf("suite %q was chosen, and it does not send workload %s", u.Suite, u.Workload)
+	if u.Suite == "" {
+		why = fmt.Sprintf("the benchmark of protocol %q does not send workload %s; %s does", u.Protocol, u.Workload, plans.OrList(u.Suites))
+	}
+	c.leaf(r, leaf, hcl.DiagWarning, "not-sent", "Not sent by this suite", "%s has no value: %s. The rule will be inconclusive.", in.Path, why)
 	return true
 }
 

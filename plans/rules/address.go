@@ -417,24 +417,16 @@ func listed(names []string, most int) string {
 	return strings.Join(names, ", ")
 }
 
-// unsent says why no launch of a protocol has a workload; empty where it is sent.
-func (ns *Namespace) unsent(protocol, workload string) string {
-	switch {
-	case slices.Contains(ns.Sent[protocol], workload):
-		return ""
-	case ns.plan.Suite != "":
-		return fmt.Sprintf("suite %q was chosen, and it does not send workload %s", ns.plan.Suite, workload)
+// unsent is that no launch of a protocol has a workload; nil where it is sent.
+func (ns *Namespace) unsent(protocol, workload string) *plans.Unsent {
+	if slices.Contains(ns.Sent[protocol], workload) {
+		return nil
 	}
-	return fmt.Sprintf("the benchmark of protocol %q does not send workload %s; %s", protocol, workload, ns.suitesOf(workload))
-}
-
-// suitesOf words which suites send a workload.
-func (ns *Namespace) suitesOf(workload string) string {
-	var names []string
+	u := &plans.Unsent{Workload: workload, Suite: ns.plan.Suite, Protocol: protocol}
 	for _, s := range ns.plan.Suites {
-		if slices.Contains(s.Workloads, workload) {
-			names = append(names, "--suite "+s.Name)
+		if u.Suite == "" && slices.Contains(s.Workloads, workload) {
+			u.Suites = append(u.Suites, "--suite "+s.Name)
 		}
 	}
-	return plans.OrList(names) + " does"
+	return u
 }

@@ -173,7 +173,7 @@ func baseOf(own, base *plans.Input) bool {
 		return false
 	}
 	a, b := own.Quantity(), base.Quantity()
-	b.Relation, b.Root, b.Unsent, a.Unsent = plans.Own, false, "", ""
+	b.Relation, b.Root = plans.Own, false
 	return a == b
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -304,7 +305,7 @@ func across(launches []*ledger.Launch, c Column, cell string) string {
 		case !l.OK || !ok:
 			return "–"
 		case !has:
-			lacks = s.Lacks(c.Stat)
+			lacks = tell.Line(gates.Lacks(s, c.Stat))
 		default:
 			xs = append(xs, v)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/stats"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -335,11 +336,11 @@ func measures(l *ledger.Launch, address string) bool {
 
 // lacks says that a launch does not have a statistic, and why.
 func lacks(l *ledger.Launch, address, stat string) verdict.Reason {
-	why := measure.WhyAbsent(l.Metrics, address)
+	why := gates.Absent(l.Metrics, address)
 	if s, has := l.Metrics[address]; has {
-		why = s.Lacks(stat)
+		why = gates.Lacks(s, stat)
 	}
-	return verdict.New(code.LaunchLacks, verdict.Text("address", address), verdict.Text("stat", stat), verdict.Text("why", why)).On(l.ID)
+	return verdict.New(code.LaunchLacks, verdict.Text("address", address), verdict.Text("stat", stat)).On(l.ID).From(why)
 }
 
 // baselineBlock is the engine that the baseline was qualified on last.

@@ -32,7 +32,8 @@ const (
 	// NoLaunch: of the variant Subject none was measured. Args: features, how many it
 	// is a stack of.
 	NoLaunch Code = "target.no_launch"
-	// LaunchLacks: the launch Subject has no such number. Args: address, stat, why.
+	// LaunchLacks: the launch Subject has no such number, from why. Args:
+	// address, stat.
 	LaunchLacks Code = "target.launch_lacks"
 	// OtherUnit: the launch Subject has it in another unit. Args: address, unit, target.
 	OtherUnit Code = "target.other_unit"

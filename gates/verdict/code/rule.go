@@ -92,7 +92,9 @@ const (
 	Missing Code = "missing"
 	// NotFinite: it is not a finite number.
 	NotFinite Code = "missing.not_finite"
-	// NotSent: why the plan never measures it. Args: why.
+	// NotSent: the plan never sends the workload Subject: not in the suite that was
+	// chosen, or not in the benchmark of a protocol. Args: suite; else protocol, and
+	// suites, which send it.
 	NotSent Code = "missing.not_sent"
 	// NoReader: for inputs of this kind. Args: kind.
 	NoReader Code = "missing.no_reader"
@@ -117,8 +119,8 @@ const (
 const (
 	// Unmeasured: no launch of the arm Subject.
 	Unmeasured Code = "launches.none"
-	// MetricLacking: the launch Subject has no metric. Args: metric; why; recorded, by
-	// what it can be looked up; others where other launches have it.
+	// MetricLacking: the launch Subject has no metric, from why. Args: metric; recorded,
+	// by what it can be looked up; others where other launches have it.
 	MetricLacking Code = "launches.metric_lacking"
 	// StatLacking: the launch Subject gives no such statistic. Args: stat, samples.
 	StatLacking Code = "launches.stat_lacking"
@@ -181,4 +183,33 @@ const (
 	OutOfReach Code = "undecidable.out_of_reach"
 	// TooManyPairs: the comparison Subject counts over so many. Args: arms.
 	TooManyPairs Code = "undecidable.too_many_pairs"
+)
+
+// Why a launch has no metric, or a metric no statistic.
+const (
+	// AbsentCell: nothing of the cell Subject was measured.
+	AbsentCell Code = "absent.cell"
+	// AbsentFailed: every request failed. Args: requests.
+	AbsentFailed Code = "absent.failed"
+	// AbsentText: no answer has any.
+	AbsentText Code = "absent.text"
+	// AbsentCount: how many tokens prompts have is not known.
+	AbsentCount Code = "absent.count"
+	// AbsentRetried: all were sent again. Args: requests.
+	AbsentRetried Code = "absent.retried"
+	// AbsentCached: the server had every prompt.
+	AbsentCached Code = "absent.cached"
+	// AbsentOneToken: answers have no more; AbsentOnePiece: each came at once.
+	AbsentOneToken Code = "absent.one_token"
+	AbsentOnePiece Code = "absent.one_piece"
+	// AbsentEvidence: something that the metric at the address Subject takes.
+	AbsentEvidence Code = "absent.evidence"
+	// NoSuchStat: the statistic Subject.
+	NoSuchStat Code = "absent.no_such_stat"
+	// FewSamples: args: samples, least.
+	FewSamples Code = "absent.few_samples"
+	// NotDefined: of a mean that is not above zero.
+	NotDefined Code = "absent.not_defined"
+	// StatUnknown: the statistic is not there.
+	StatUnknown Code = "absent.stat_unknown"
 )
