@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/ending"
 	"github.com/mxflow/mxflow/engine/embedded"
 	"github.com/mxflow/mxflow/engine/load/mock"
 )
@@ -40,6 +41,7 @@ gpt-oss, with an OpenAI-like HTTP API. It is what the examples measure.
 					return c.Help()
 				}
 			}
+			ending.Interrupts()
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			return embedded.Serve(ctx, args, os.Getenv, a.stdout, a.stderr)
@@ -71,6 +73,7 @@ func newEngineMockCommand(a *app) *cobra.Command {
 		Hidden:             true,
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, args []string) error {
+			ending.Interrupts()
 			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			return mock.Main(ctx, args, os.Stdin, a.stdout, a.stderr)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"os/signal"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/ending"
 	"github.com/mxflow/mxflow/cmd/mxflow/internal/table"
 	"github.com/mxflow/mxflow/gates/tell"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -286,8 +286,7 @@ func signals(ctx context.Context, stderr io.Writer) (soft, hard context.Context,
 	// Stopping in order goes on after soft has ended, so hard must not end with it.
 	hard, stopHard := context.WithCancel(context.WithoutCancel(ctx))
 	signal.Ignore(syscall.SIGHUP, syscall.SIGPIPE)
-	c := make(chan os.Signal, 4)
-	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	c := ending.Interrupts()
 	done := make(chan struct{})
 	go func() {
 		for n := 1; ; n++ {

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mxflow/mxflow/cmd/mxflow/internal/ending"
 	"github.com/mxflow/mxflow/gates/verdict"
 )
 
@@ -35,14 +37,33 @@ Exit status of apply: 0 every gate passed, 1 usage, plan or environment error,
 // run is main without the process: arguments in, exit status out.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	a := &app{stdout: stdout, stderr: stderr, exceeded: make(chan string)}
-	return guarded(a, func() int { return execute(ctx, a, args) })
+	if terminal(stdout) {
+		return guarded(a, func() int { return execute(ctx, a, args) })
+	}
+	out := &ending.Output{To: stdout}
+	a.stdout = out
+	status := guarded(a, func() int { return execute(ctx, a, args) })
+	if err := out.Err(); err != nil {
+		fmt.Fprintf(stderr, "mxflow: not all that was to be printed could be: %v\n", err)
+		status = max(status, verdict.ExitUsage)
+	}
+	return status
 }
 
 // guarded is the exit status of work, or that of a plan which exceeded its limits: the
 // work is left behind then.
 func guarded(a *app, work func() int) int {
 	stderr, done := a.stderr, make(chan int, 1)
-	go func() { done <- work() }()
+	go func() {
+		status := verdict.ExitBroken
+		defer func() {
+			if bug := recover(); bug != nil {
+				fmt.Fprintf(stderr, "mxflow: a bug in mxflow: %v\n%s", bug, debug.Stack())
+			}
+			done <- status
+		}()
+		status = work()
+	}()
 	select {
 	case status := <-done:
 		return status
