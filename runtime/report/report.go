@@ -67,7 +67,18 @@ type page struct {
 	err  error
 }
 
+// line writes a line. What stands in it may come from anybody.
 func (p *page) line(format string, args ...any) {
+	for i, arg := range args {
+		if text, is := arg.(string); is {
+			args[i] = Inert(text)
+		}
+	}
+	p.raw(format, args...)
+}
+
+// raw writes a line that is Markdown already.
+func (p *page) raw(format string, args ...any) {
 	if p.err == nil {
 		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
 	}
@@ -80,16 +91,19 @@ func (p *page) para(format string, args ...any) {
 
 // table writes a table, escaping what Markdown would take for a column.
 func (p *page) table(t Table) {
-	p.line("| %s |", strings.Join(t.Head, " | "))
+	p.raw("| %s |", strings.Join(cells(t.Head), " | "))
 	p.line("|%s", strings.Repeat(" --- |", len(t.Head)))
 	for _, row := range t.Rows {
-		cells := make([]string, len(row))
-		for i, c := range row {
-			cells[i] = cellEscapes.Replace(strings.TrimSpace(c))
-		}
-		p.line("| %s |", strings.Join(cells, " | "))
+		p.raw("| %s |", strings.Join(cells(row), " | "))
 	}
 	p.line("")
+}
+
+func cells(row []string) (out []string) {
+	for _, c := range row {
+		out = append(out, cellEscapes.Replace(Inert(strings.TrimSpace(c))))
+	}
+	return out
 }
 
 var cellEscapes = strings.NewReplacer("|", `\|`, "\n", "<br>")

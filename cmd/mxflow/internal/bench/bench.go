@@ -36,6 +36,7 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/report"
 	"github.com/mxflow/mxflow/steps/record"
 )
 
@@ -373,18 +374,26 @@ func (r *Result) words() (lines []string) {
 }
 
 func (r *Result) markdown(w io.Writer) {
-	model := strings.ReplaceAll(imported.Printable(r.Model), "|", `\|`)
-	fmt.Fprintf(w, "%s at %s (%s)\n\n", model, r.URL, r.Engine)
+	model := strings.ReplaceAll(report.Inert(imported.Printable(r.Model)), "|", `\|`)
+	fmt.Fprintf(w, "%s at %s (%s)\n\n", model, report.Inert(r.URL), r.Engine)
 	for _, t := range r.tables() {
 		fmt.Fprintf(w, "| model | %s |\n|%s\n", strings.Join(t.Head, " | "), strings.Repeat(" --- |", len(t.Head)+1))
 		for _, row := range t.Rows {
-			fmt.Fprintf(w, "| %s | %s |\n", model, strings.Join(row, " | "))
+			fmt.Fprintf(w, "| %s | %s |\n", model, report.Inert(strings.Join(row, " | ")))
 		}
 		fmt.Fprintln(w)
 	}
 	for _, line := range r.words() {
-		fmt.Fprintf(w, "%s\n\n", line)
+		fmt.Fprintf(w, "%s\n\n", report.Inert(line))
 	}
+}
+
+// text is a text in CSV as no spreadsheet takes it for a formula.
+func text(cell string) string {
+	if cell != "" && strings.ContainsRune("=+-@\t\r", rune(cell[0])) {
+		cell = "'" + cell
+	}
+	return imported.Printable(cell)
 }
 
 // csv has one line for each metric of each cell.
@@ -401,8 +410,8 @@ func (r *Result) csv(w io.Writer) error {
 		for _, name := range slices.Sorted(maps.Keys(cell.Metrics)) {
 			m := cell.Metrics[name]
 			_ = c.Write([]string{
-				imported.Printable(r.Model), r.Engine, strconv.Itoa(cell.Prompt), strconv.Itoa(cell.Output), strconv.Itoa(cell.Depth), strconv.Itoa(cell.Concurrency), number(&cell.Rate),
-				r.Correction, name, m.Unit, number(&m.Mean), number(m.Std), number(m.Low), number(m.High), strconv.Itoa(len(m.Values)), strconv.Itoa(r.Seed), strconv.FormatBool(len(r.Invalid) == 0),
+				text(r.Model), text(r.Engine), strconv.Itoa(cell.Prompt), strconv.Itoa(cell.Output), strconv.Itoa(cell.Depth), strconv.Itoa(cell.Concurrency), number(&cell.Rate),
+				text(r.Correction), text(name), text(m.Unit), number(&m.Mean), number(m.Std), number(m.Low), number(m.High), strconv.Itoa(len(m.Values)), strconv.Itoa(r.Seed), strconv.FormatBool(len(r.Invalid) == 0),
 			})
 		}
 	}
