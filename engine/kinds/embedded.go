@@ -48,6 +48,7 @@ func init() {
 		Ask:      Ask{IgnoreEOS: true, MinTokens: true, Usage: true, ContinuousUsage: true},
 		// It computes on the processors that the client needs.
 		MaxLag:              100 * time.Millisecond,
+		Toy:                 true,
 		DefaultReadyTimeout: time.Minute,
 		DefaultStopGrace:    10 * time.Second,
 		Settings: []Setting{

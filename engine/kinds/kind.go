@@ -5,6 +5,7 @@
 package kinds
 
 import (
+	"math"
 	"fmt"
 	"maps"
 	"slices"
@@ -70,6 +71,8 @@ type Kind struct {
 	DefaultReadyTimeout time.Duration
 	DefaultStopGrace    time.Duration
 	// Settings are all that a plan may set; any other is an error.
+	// Toy says that its model is so small that a step takes no time to speak of.
+	Toy bool
 	Settings []Setting
 }
 
@@ -86,6 +89,19 @@ func (k Kind) Lag(declared time.Duration) time.Duration {
 		return k.MaxLag
 	}
 	return defaultMaxLag
+}
+
+// mostEvents is how many events a second no stream of one request has on any hardware:
+// a step of a model takes longer than 100 µs.
+const mostEvents = 10_000
+
+// MostEvents is how many events a second a stream of one request can have. A toy's steps
+// have no such bound.
+func (k Kind) MostEvents() float64 {
+	if k.Toy {
+		return math.Inf(1)
+	}
+	return mostEvents
 }
 
 // Probe is one question of a readiness check. It is answered by status 200.

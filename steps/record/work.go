@@ -49,9 +49,10 @@ const fastShare = 0.1
 
 // worked looks for answers that were not computed.
 func (r *recording) worked(c sentCell) {
-	if f := work.TooFast(c.samples); float64(f.Requests) > fastShare*float64(f.Of) {
+	most := r.Kind.MostEvents()
+	if f := work.TooFast(c.samples, most); float64(f.Requests) > fastShare*float64(f.Of) {
 		r.invalid(c.fact(code.TooFast, verdict.Int("requests", f.Requests), verdict.Int("of", f.Of),
-			verdict.Num("highest", f.Highest, "events/s"), verdict.Num("most", work.MostEvents, "events/s")))
+			verdict.Num("highest", f.Highest, "events/s"), verdict.Num("most", most, "events/s")))
 	}
 }
 

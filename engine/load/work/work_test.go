@@ -100,11 +100,11 @@ func TestTooFast(t *testing.T) {
 		{time.Millisecond, 0, true},
 		{0, 0, true},
 	} {
-		if got := TooFast([]measure.Sample{at(c.first, c.gap)}); got.Of != 1 || (got.Requests == 1) != c.fast {
+		if got := TooFast([]measure.Sample{at(c.first, c.gap)}, 10_000); got.Of != 1 || (got.Requests == 1) != c.fast {
 			t.Errorf("first after %v, then every %v: %+v", c.first, c.gap, got)
 		}
 	}
-	if got := TooFast([]measure.Sample{{Workload: "chat"}}); got != (Rate{}) {
+	if got := TooFast([]measure.Sample{{Workload: "chat"}}, 10_000); got != (Rate{}) {
 		t.Errorf("%+v", got)
 	}
 }
