@@ -5,9 +5,9 @@
 package kinds
 
 import (
-	"math"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -72,7 +72,7 @@ type Kind struct {
 	DefaultStopGrace    time.Duration
 	// Settings are all that a plan may set; any other is an error.
 	// Toy says that its model is so small that a step takes no time to speak of.
-	Toy bool
+	Toy      bool
 	Settings []Setting
 }
 

@@ -39,50 +39,48 @@ func (l *Lab) valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*plan
 			return verdict.Invalid, []verdict.Reason{why}, nil
 		}
 	}
+	for _, judge := range []func(*plans.Workload, []*variant.Variant, map[string][]*ledger.Launch) (verdict.Reason, []verdict.Reason, error){l.coherence, l.work} {
+		for _, w := range ws {
+			why, said, err := judge(w, vs, byArm)
+			if err != nil {
+				return "", nil, err
+			}
+			if !why.IsZero() {
+				return verdict.Invalid, []verdict.Reason{why}, nil
+			}
+			notes = append(notes, said...)
+		}
+	}
 	why, said := agree(vs, byArm)
 	if !why.IsZero() {
 		return verdict.Invalid, []verdict.Reason{why}, nil
 	}
 	notes = append(notes, said...)
-	for _, w := range ws {
-		if why, err := l.work(w, vs, byArm); err != nil {
-			return "", nil, err
-		} else if !why.IsZero() {
-			return verdict.Invalid, []verdict.Reason{why}, nil
-		}
-		why, said, err := l.coherence(w, vs, byArm)
-		if err != nil {
-			return "", nil, err
-		}
-		if !why.IsZero() {
-			return verdict.Invalid, []verdict.Reason{why}, nil
-		}
-		notes = append(notes, said...)
-	}
 	return verdict.Pass, notes, nil
 }
 
 // work says in what an arm's answers to a workload show that it did other work than
-// its parent; no fact where they do not. Declared nonsense may repeat itself, but not
-// miscount.
-func (l *Lab) work(w *plans.Workload, vs []*variant.Variant, byArm map[string][]*ledger.Launch) (verdict.Reason, error) {
+// its parent; no fact where they do not. Of text that is declared to be nonsense that is
+// a note: how much of it a token stands for says little.
+func (l *Lab) work(w *plans.Workload, vs []*variant.Variant, byArm map[string][]*ledger.Launch) (why verdict.Reason, notes []verdict.Reason, err error) {
 	parent, err := l.samplesOf(byArm[vs[0].Key], w)
 	if err != nil {
-		return verdict.Reason{}, err
+		return why, nil, err
 	}
 	for _, v := range vs[1:] {
 		candidate, err := l.samplesOf(byArm[v.Key], w)
 		if err != nil {
-			return verdict.Reason{}, err
+			return why, nil, err
 		}
 		for _, f := range work.Compare(parent, candidate) {
-			if w.Coherence == "off" && (f.Code == work.Same || f.Code == work.Echoed) {
-				continue
+			found := record.WorkOf(f, v.Name, vs[0].Name)
+			if w.Coherence != "off" || f.Code == work.PromptText {
+				return found, nil, nil
 			}
-			return record.WorkOf(f, v.Name, vs[0].Name), nil
+			notes = append(notes, found)
 		}
 	}
-	return verdict.Reason{}, nil
+	return why, notes, nil
 }
 
 // agree holds what the candidates answered against what their parent said when it was
