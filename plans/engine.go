@@ -102,6 +102,8 @@ type Observed struct {
 	// Unit of a number; empty is a plain number.
 	Unit string
 	Doc  string
+	// Asked says that what is read for it repeats what was asked for.
+	Asked bool
 }
 
 func FindObserved(list []Observed, name string) (found Observed, names []string, ok bool) {

@@ -40,6 +40,9 @@ type Evidence struct {
 	Log []string
 	// Observed are observations with the value that they must, or must not, have.
 	Observed map[string]any `json:",omitempty"`
+	// AtStart lets lines count that were logged before anything was asked of the
+	// engine, and that repeat what was asked for.
+	AtStart bool `json:",omitempty"`
 }
 
 // Empty reports whether there is nothing to look at.

@@ -120,7 +120,7 @@ func conclude(r *ab.Result, q *ab.Question, end *ledger.End) {
 		r.Said += whichWay(r, q.Claim)
 	}
 	if !q.Proves() && !r.Told() && r.Verdict.Decided() {
-		r.Advice = append(r.Advice, "Nothing proves that the change took effect. Name a line of B's log that shows it: --must-see-b '*…*'.")
+		r.Advice = append(r.Advice, "Nothing proves that the change took effect. Name a line that B logs while it answers: --must-see-b '*…*'.")
 	}
 }
 
@@ -308,7 +308,7 @@ func sharedWords(r *ab.Result, q *ab.Question) string {
 	var same []string
 	seen := map[string]bool{}
 	for _, p := range q.Kind.Observe {
-		if p.Varies || seen[p.Name] {
+		if p.Consequence || seen[p.Name] {
 			continue
 		}
 		seen[p.Name] = true

@@ -146,8 +146,9 @@ var cheats = []cheat{
 	{mode: "hidden", want: verdict.Invalid},
 	{mode: "dies", want: verdict.Fail},
 	{mode: "later_wrong", want: verdict.Invalid},
-	{mode: "forced_accepted", want: verdict.Invalid},
+	{mode: "forced_accepted", want: verdict.Invalid, why: code.ForcedLogged, quick: true},
 	{mode: "requested_only", see: "*moe backend*CUTLASS*", rule: "chat.tg.gain > -0.5", want: verdict.Invalid},
+	{mode: "named_once", see: "*moe backend*CUTLASS*", rule: "chat.tg.gain > -0.5", want: verdict.Invalid, why: code.NotSeen},
 	{mode: "really", see: "*moe backend*CUTLASS*", want: verdict.Pass},
 }
 

@@ -26,6 +26,7 @@ func init() {
     better = "lower"
   }
 }`,
+		Any: true,
 		// No probe: it is ready once it runs, and measured once it has ended.
 		DefaultReadyTimeout: time.Minute,
 		DefaultStopGrace:    10 * time.Second,

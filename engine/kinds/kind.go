@@ -43,6 +43,8 @@ type Kind struct {
 	// is where it lies.
 	ConfigName string
 	ConfigArgs []string
+	// Any says that an engine of any other kind may be behind it.
+	Any bool
 	// AskModel says that requests use the name that the engine lists, since the
 	// plan's model is a file.
 	AskModel bool
@@ -212,10 +214,50 @@ type Pattern struct {
 	Scale float64
 	// Words maps what the engine says to the word that rules compare with.
 	Words map[string]string
-	// Varies says that two starts of the same thing may differ in it, such as a
-	// time or what a memory profile left over, so that arms are not held against
-	// each other by it.
-	Varies bool
+	// Consequence says that it follows from what was set and is nothing that was set
+	// itself, such as a time or the memory that weights take: arms may differ in it,
+	// and are shown side by side. In a setting, which every other is, they must agree.
+	Consequence bool
+	// Chosen says that its lines come from where the engine chose or made what they
+	// name, after it looked at what can run. They prove it, also where they were logged
+	// before the first request; a line that repeats what was asked for does not.
+	Chosen bool
+}
+
+// Shows reports whether a line of the pattern shows what is, whenever it was logged.
+func (p Pattern) Shows() bool { return p.Chosen || p.Consequence }
+
+// Shown are expressions for lines by which an engine of this kind shows what is,
+// whenever it logs them. Where it may be an engine of any kind, they are those of
+// all.
+func (k Kind) Shown() (exprs []string) {
+	own := []Kind{k}
+	if k.Any {
+		own = All()
+	}
+	for _, k := range own {
+		for _, p := range k.Observe {
+			if p.Shows() {
+				exprs = append(exprs, p.Log...)
+			}
+		}
+	}
+	return exprs
+}
+
+// Asked reports whether all that an observation can be taken from are lines of the
+// log that repeat what was asked for.
+func (k Kind) Asked(name string) bool {
+	asked := false
+	for _, p := range k.Observe {
+		if p.Name == name {
+			if len(p.Log) == 0 || p.Shows() {
+				return false
+			}
+			asked = true
+		}
+	}
+	return asked
 }
 
 // Signature is a log line that tells how an engine broke.

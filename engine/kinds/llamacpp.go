@@ -77,26 +77,26 @@ func init() {
 
 var llamacppObserve = []Pattern{
 	{
-		Name: "attention", Type: TypeString, Doc: "Whether flash attention is on.",
+		Name: "attention", Type: TypeString, Chosen: true, Doc: "Whether flash attention is on.",
 		Log:   []string{`flash_attn\s+= (?P<value>\w+)`, `Flash Attention was auto, set to (?P<value>\w+)`, `resolve_fused_ops: Flash Attention (?:not supported, set to )?(?P<value>enabled|disabled)`},
 		Words: map[string]string{"1": "on", "enabled": "on", "0": "off", "disabled": "off"},
 	},
-	{Name: "quantization", Type: TypeString, Doc: "Type of the file's weights.", Log: []string{`print_info: file type\s+= (?P<value>.+?)\s*$`}},
-	{Name: "kv_cache_dtype", Type: TypeString, Doc: "Type of the keys in the KV cache.", Log: []string{`K \((?P<value>\w+)\):`}},
-	{Name: "kv_capacity_tokens", Type: TypeNumber, Varies: true, Unit: "tokens", Doc: "Tokens that the KV cache holds, over all slots.", Log: []string{`llama_context: n_ctx\s+= (?P<value>\d+)`}},
+	{Name: "quantization", Type: TypeString, Chosen: true, Doc: "Type of the file's weights.", Log: []string{`print_info: file type\s+= (?P<value>.+?)\s*$`}},
+	{Name: "kv_cache_dtype", Type: TypeString, Chosen: true, Doc: "Type of the keys in the KV cache.", Log: []string{`K \((?P<value>\w+)\):`}},
+	{Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Tokens that the KV cache holds, over all slots.", Log: []string{`llama_context: n_ctx\s+= (?P<value>\d+)`}},
 	{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence of one slot.", Path: "/props", JQ: ".default_generation_settings.n_ctx"},
 	{Name: "slots", Type: TypeNumber, Doc: "Sequences at once.", Path: "/props", JQ: ".total_slots"},
-	{Name: "weights_gb", Type: TypeNumber, Unit: "GB", Scale: gibToGB, Doc: "Size of the file's weights.", Log: []string{`print_info: file size\s+= (?P<value>[\d.]+) GiB`}},
-	{Name: "weights_gb", Type: TypeNumber, Unit: "GB", Scale: gibToGB / 1024, Doc: "Size of the file's weights, where it is small.", Log: []string{`print_info: file size\s+= (?P<value>[\d.]+) MiB`}},
-	{Name: "gpu_layers", Type: TypeNumber, Doc: "Layers that lie on the GPU, the output layer counted.", Log: []string{`offloaded (?P<value>\d+)/\d+ layers to GPU`}},
-	{Name: "cuda_devices", Type: TypeNumber, Doc: "GPUs that were found.", Log: []string{`ggml_cuda_init: found (?P<value>\d+) CUDA devices`}},
-	{Name: "graph_splits", Type: TypeNumber, Doc: "Parts that the graph is cut into; above 2 the CPU takes part.", Log: []string{`graph splits = (?P<value>\d+)`, `graph\b.*: nodes = .*, splits = (?P<value>\d+)`}},
+	{Name: "weights_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB, Doc: "Size of the file's weights.", Log: []string{`print_info: file size\s+= (?P<value>[\d.]+) GiB`}},
+	{Name: "weights_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB / 1024, Doc: "Size of the file's weights, where it is small.", Log: []string{`print_info: file size\s+= (?P<value>[\d.]+) MiB`}},
+	{Name: "gpu_layers", Type: TypeNumber, Chosen: true, Doc: "Layers that lie on the GPU, the output layer counted.", Log: []string{`offloaded (?P<value>\d+)/\d+ layers to GPU`}},
+	{Name: "cuda_devices", Type: TypeNumber, Chosen: true, Doc: "GPUs that were found.", Log: []string{`ggml_cuda_init: found (?P<value>\d+) CUDA devices`}},
+	{Name: "graph_splits", Type: TypeNumber, Chosen: true, Doc: "Parts that the graph is cut into; above 2 the CPU takes part.", Log: []string{`graph splits = (?P<value>\d+)`, `graph\b.*: nodes = .*, splits = (?P<value>\d+)`}},
 	{
-		Name: "speculative", Type: TypeString, Doc: "Method of speculative decoding.",
+		Name: "speculative", Type: TypeString, Chosen: true, Doc: "Method of speculative decoding.",
 		Log:   []string{`adding speculative implementation '(?P<value>[\w-]+)'`, `(?P<value>no implementations) specified for speculative decoding`},
 		Words: map[string]string{"no implementations": "none"},
 	},
-	{Name: "draft_acceptance", Type: TypeNumber, Varies: true, Doc: "Share of draft tokens that were accepted, as last logged.", Log: []string{`draft acceptance(?: rate)?\s*= (?P<value>[\d.]+)`}},
+	{Name: "draft_acceptance", Type: TypeNumber, Consequence: true, Doc: "Share of draft tokens that were accepted, as last logged.", Log: []string{`draft acceptance(?: rate)?\s*= (?P<value>[\d.]+)`}},
 }
 
 var llamacppSettings = []Setting{

@@ -39,17 +39,17 @@ func init() {
 		Info:    []string{"/api/ps", "/v1/models"},
 		Observe: []Pattern{
 			{
-				Name: "attention", Type: TypeString, Doc: "Whether flash attention is on.",
+				Name: "attention", Type: TypeString, Chosen: true, Doc: "Whether flash attention is on.",
 				Log:   []string{`flash_attn\s+= (?P<value>\w+)`, `Flash Attention was auto, set to (?P<value>\w+)`, `enabling flash attention`},
 				Words: map[string]string{"1": "on", "enabled": "on", "true": "on", "0": "off", "disabled": "off"},
 			},
 			{Name: "quantization", Type: TypeString, Doc: "Type of the model's weights.", Path: "/api/ps", JQ: ".models[0].details.quantization_level"},
-			{Name: "kv_cache_dtype", Type: TypeString, Doc: "Type of the keys in the KV cache.", Log: []string{`K \((?P<value>\w+)\):`}},
+			{Name: "kv_cache_dtype", Type: TypeString, Chosen: true, Doc: "Type of the keys in the KV cache.", Log: []string{`K \((?P<value>\w+)\):`}},
 			{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence of the model that is loaded.", Path: "/api/ps", JQ: ".models[0].context_length"},
-			{Name: "weights_gb", Type: TypeNumber, Unit: "GB", Scale: 1e-9, Doc: "Memory of the model that is loaded, KV cache included.", Path: "/api/ps", JQ: ".models[0].size"},
-			{Name: "gpu_memory_gb", Type: TypeNumber, Varies: true, Unit: "GB", Scale: 1e-9, Doc: "Of that, what lies on the GPU.", Path: "/api/ps", JQ: ".models[0].size_vram"},
-			{Name: "gpu_layers", Type: TypeNumber, Doc: "Layers that lie on the GPU, the output layer counted.", Log: []string{`offloaded (?P<value>\d+)/\d+ layers to GPU`}},
-			{Name: "kv_capacity_tokens", Type: TypeNumber, Varies: true, Unit: "tokens", Doc: "Tokens that the KV cache holds.", Log: []string{`llama_context: n_ctx\s+= (?P<value>\d+)`}},
+			{Name: "weights_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: 1e-9, Doc: "Memory of the model that is loaded, KV cache included.", Path: "/api/ps", JQ: ".models[0].size"},
+			{Name: "gpu_memory_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: 1e-9, Doc: "Of that, what lies on the GPU.", Path: "/api/ps", JQ: ".models[0].size_vram"},
+			{Name: "gpu_layers", Type: TypeNumber, Chosen: true, Doc: "Layers that lie on the GPU, the output layer counted.", Log: []string{`offloaded (?P<value>\d+)/\d+ layers to GPU`}},
+			{Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Tokens that the KV cache holds.", Log: []string{`llama_context: n_ctx\s+= (?P<value>\d+)`}},
 		},
 		Crashes: []Signature{
 			{"cudaMalloc failed: out of memory", "oom", "The GPU has too little memory: lower max_model_len or max_num_seqs, or take a smaller model."},

@@ -18,6 +18,7 @@ func init() {
     command = ["vllm", "serve", "openai/gpt-oss-120b", "--port", "{port}"]
   }
 }`,
+		Any:   true,
 		Ready: []Probe{{Path: "/health", Fallback: "/v1/models"}},
 		Port:  8000,
 		Info:  []string{"/v1/models", "/version"},

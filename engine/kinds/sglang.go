@@ -81,31 +81,33 @@ var sglangConsequences = []Signature{
 
 var sglangObserve = []Pattern{
 	{Name: "version", Type: TypeString, Doc: "Version, as older servers tell it.", Path: "/get_server_info", JQ: ".version"},
-	{
-		Name: "attention", Type: TypeString, Doc: "Attention back end in use.",
-		Log: []string{`Attention backend not specified\. Use (?P<value>\w+) backend`, `\battention_backend='(?P<value>\w+)'`},
-	},
+	{Name: "attention", Type: TypeString, Chosen: true, Doc: "Attention back end in use.", Log: []string{`Attention backend not specified\. Use (?P<value>\w+) backend`}},
+	{Name: "attention", Type: TypeString, Doc: "Attention back end that was asked for.", Log: []string{`\battention_backend='(?P<value>\w+)'`}},
 	{Name: "moe_kernel", Type: TypeString, Doc: "Back end of the experts that was asked for; auto leaves it to SGLang.", Log: []string{`\bmoe_runner_backend='(?P<value>\w+)'`}},
 	{Name: "quantization", Type: TypeString, Doc: "Quantisation method that was asked for.", Log: []string{`\bquantization='?(?P<value>\w+)`}, Words: map[string]string{"None": "none"}},
-	{Name: "kv_cache_dtype", Type: TypeString, Doc: "Type of the KV cache.", Log: []string{`\bkv_cache_dtype='(?P<value>\w+)'`, `Using KV cache dtype: torch\.(?P<value>\w+)`}},
+	{Name: "kv_cache_dtype", Type: TypeString, Chosen: true, Doc: "Type of the KV cache.", Log: []string{`Using KV cache dtype: torch\.(?P<value>\w+)`}},
+	{Name: "kv_cache_dtype", Type: TypeString, Doc: "Type of the KV cache that was asked for.", Log: []string{`\bkv_cache_dtype='(?P<value>\w+)'`}},
 	{
-		// The server's own settings come first in the log and say the opposite word.
-		Name: "cuda_graphs", Type: TypeBool, Doc: "Whether decode steps run as CUDA graphs.",
-		Log:   []string{`Decode batch.*cuda graph: (?P<value>True|False)`, `Capture cuda graph end`, `\b(?P<value>disable_cuda_graph=(?:True|False))\b`},
-		Words: map[string]string{"True": "true", "False": "false", "disable_cuda_graph=True": "false", "disable_cuda_graph=False": "true"},
+		Name: "cuda_graphs", Type: TypeBool, Chosen: true, Doc: "Whether decode steps run as CUDA graphs.",
+		Log: []string{`Decode batch.*cuda graph: (?P<value>True|False)`, `Capture cuda graph end`}, Words: map[string]string{"True": "true", "False": "false"},
+	},
+	{
+		// The server's own settings say the opposite word.
+		Name: "cuda_graphs", Type: TypeBool, Doc: "Whether CUDA graphs were asked for.",
+		Log: []string{`\bdisable_cuda_graph=(?P<value>True|False)\b`}, Words: map[string]string{"True": "false", "False": "true"},
 	},
 	{
 		Name: "prefix_caching", Type: TypeBool, Doc: "Whether prompts are kept for later ones.",
 		Log: []string{`\bdisable_radix_cache=(?P<value>True|False)`}, Words: map[string]string{"True": "false", "False": "true"},
 	},
 	{Name: "speculative", Type: TypeString, Doc: "Algorithm of speculative decoding.", Log: []string{`\bspeculative_algorithm='?(?P<value>\w+)`}, Words: map[string]string{"None": "none"}},
-	{Name: "kv_capacity_tokens", Type: TypeNumber, Varies: true, Unit: "tokens", Doc: "Tokens that the KV cache holds.", Log: []string{`\bmax_total_num_tokens=(?P<value>\d+)`, `KV Cache is allocated\. #tokens: (?P<value>\d+)`}},
-	{Name: "weights_gb", Type: TypeNumber, Unit: "GB", Scale: gibToGB, Doc: "GPU memory that the weights take.", Log: []string{`Load weight end\..*mem usage=(?P<value>[\d.]+) GB`}},
-	{Name: "model_load_s", Type: TypeNumber, Varies: true, Unit: "s", Doc: "Time to load the weights.", Log: []string{`Load weight end\. elapsed=(?P<value>[\d.]+) s`}},
+	{Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Tokens that the KV cache holds.", Log: []string{`\bmax_total_num_tokens=(?P<value>\d+)`, `KV Cache is allocated\. #tokens: (?P<value>\d+)`}},
+	{Name: "weights_gb", Type: TypeNumber, Consequence: true, Unit: "GB", Scale: gibToGB, Doc: "GPU memory that the weights take.", Log: []string{`Load weight end\..*mem usage=(?P<value>[\d.]+) GB`}},
+	{Name: "model_load_s", Type: TypeNumber, Consequence: true, Unit: "s", Doc: "Time to load the weights.", Log: []string{`Load weight end\. elapsed=(?P<value>[\d.]+) s`}},
 	{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence that is served.", Log: []string{`\bcontext_len=(?P<value>\d+)`}},
-	{Name: "acceptance_length", Type: TypeNumber, Varies: true, Unit: "tokens", Doc: "Mean accepted length of speculative decoding.", Metric: []string{"sglang:spec_accept_length"}},
-	{Name: "retractions", Type: TypeCount, Varies: true, Doc: "Times that running requests lost their KV cache to others.", Log: []string{`KV cache pool is full\. Retract requests`}},
-	{Name: "eager_decodes", Type: TypeCount, Varies: true, Doc: "Logged decode steps that ran without a CUDA graph.", Log: []string{`Decode batch.*cuda graph: False`}},
+	{Name: "acceptance_length", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Mean accepted length of speculative decoding.", Metric: []string{"sglang:spec_accept_length"}},
+	{Name: "retractions", Type: TypeCount, Consequence: true, Doc: "Times that running requests lost their KV cache to others.", Log: []string{`KV cache pool is full\. Retract requests`}},
+	{Name: "eager_decodes", Type: TypeCount, Consequence: true, Doc: "Logged decode steps that ran without a CUDA graph.", Log: []string{`Decode batch.*cuda graph: False`}},
 }
 
 var sglangSettings = []Setting{

@@ -35,11 +35,11 @@ func init() {
 		Info:         []string{"/v1/model", "/props"},
 		Observe: []Pattern{
 			{Name: "max_model_len", Type: TypeNumber, Unit: "tokens", Doc: "Longest sequence that is served.", Path: "/v1/model", JQ: ".parameters.max_seq_len"},
-			{Name: "kv_capacity_tokens", Type: TypeNumber, Varies: true, Unit: "tokens", Doc: "Tokens that the KV cache holds.", Path: "/v1/model", JQ: ".parameters.cache_size"},
+			{Name: "kv_capacity_tokens", Type: TypeNumber, Consequence: true, Unit: "tokens", Doc: "Tokens that the KV cache holds.", Path: "/v1/model", JQ: ".parameters.cache_size"},
 			{Name: "kv_cache_dtype", Type: TypeString, Doc: "Mode of the KV cache.", Path: "/v1/model", JQ: ".parameters.cache_mode"},
 			{Name: "max_num_seqs", Type: TypeNumber, Doc: "Sequences at once.", Path: "/v1/model", JQ: ".parameters.max_batch_size"},
-			{Name: "loading", Type: TypeString, Doc: "How the model was spread over GPUs.", Log: []string{`Loading with (?P<value>tensor parallel|autosplit|a manual GPU split)`}},
-			{Name: "speculative", Type: TypeString, Doc: "The draft model in use.", Log: []string{`Using draft model: (?P<value>\S+)`}},
+			{Name: "loading", Type: TypeString, Chosen: true, Doc: "How the model was spread over GPUs.", Log: []string{`Loading with (?P<value>tensor parallel|autosplit|a manual GPU split)`}},
+			{Name: "speculative", Type: TypeString, Chosen: true, Doc: "The draft model in use.", Log: []string{`Using draft model: (?P<value>\S+)`}},
 		},
 		Crashes: torchCrashes([]Signature{
 			{"Insufficient VRAM", "oom", "The model or its KV cache does not fit: lower kv_cache_tokens or max_model_len, or quantise the KV cache."},

@@ -37,7 +37,7 @@ func init() {
 		Info: []string{"/v1/models"},
 		Observe: []Pattern{
 			{Name: "attention", Type: TypeString, Doc: "Attention back end, where the log names it.", Log: []string{`attn_implementation[=:]\s*'?(?P<value>\w+)`}},
-			{Name: "attention_fallback", Type: TypeCount, Doc: "Times that an attention back end was replaced by another.", Log: []string{`[Ff]alling back to (?:eager|manual) attention`}},
+			{Name: "attention_fallback", Type: TypeCount, Chosen: true, Doc: "Times that an attention back end was replaced by another.", Log: []string{`[Ff]alling back to (?:eager|manual) attention`}},
 		},
 		Crashes: torchCrashes([]Signature{
 			{"is not a local folder and is not a valid model identifier", "config", "There is no such model: correct its name, or log in where it is not public."},

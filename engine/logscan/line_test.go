@@ -88,12 +88,12 @@ func TestScanLog(t *testing.T) {
 		t.Errorf("%d lines, want 6", lines)
 	}
 	want := map[string]Match{
-		"using marlin backend":              {2, "INFO Using Marlin backend", 1},
-		"*Marlin*again*":                    {1, "using marlin backend again", 6},
-		"loading *%":                        {2, "loading 10%", 2},
-		"using flash_attn attention":        {1, "Using FLASH_ATTN attention backend out of potential backends: ['FLASH_ATTN', 'FLASHINFER']", 4},
-		"*GemmUniversal*GroupProblemShape*": {1, "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cutlass::gemm::GroupProblemShape<int>>>", 5},
-		"INFO Using":                        {1, "INFO Using Marlin backend", 1},
+		"using marlin backend":              {Count: 2, FirstLine: "INFO Using Marlin backend", LineNo: 1, UsedLine: "INFO Using Marlin backend", UsedNo: 1},
+		"*Marlin*again*":                    {Count: 1, FirstLine: "using marlin backend again", LineNo: 6, UsedLine: "using marlin backend again", UsedNo: 6},
+		"loading *%":                        {Count: 2, FirstLine: "loading 10%", LineNo: 2, UsedLine: "loading 10%", UsedNo: 2},
+		"using flash_attn attention":        {Count: 1, FirstLine: "Using FLASH_ATTN attention backend out of potential backends: ['FLASH_ATTN', 'FLASHINFER']", LineNo: 4, UsedLine: "Using FLASH_ATTN attention backend out of potential backends: ['FLASH_ATTN', 'FLASHINFER']", UsedNo: 4},
+		"*GemmUniversal*GroupProblemShape*": {Count: 1, FirstLine: "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cutlass::gemm::GroupProblemShape<int>>>", LineNo: 5, UsedLine: "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cutlass::gemm::GroupProblemShape<int>>>", UsedNo: 5},
+		"INFO Using":                        {Count: 1, FirstLine: "INFO Using Marlin backend", LineNo: 1, UsedLine: "INFO Using Marlin backend", UsedNo: 1},
 	}
 	for _, p := range patterns {
 		if seen[p] != want[p] {

@@ -37,6 +37,10 @@ type Scan struct {
 	matches          []Match     // by number of the glob
 	found            []lastMatch // by number of the expression
 	unless           []Glob
+	// after is the last line before something was asked of whoever writes the log, and
+	// chosen are the lines up to there that count all the same; see Uses.
+	after  int
+	chosen []*regexp.Regexp
 	// matched is told of every line that a pattern matches, without its escapes;
 	// nil asks for nothing.
 	matched func(pattern int, line []byte)
@@ -89,6 +93,20 @@ func (s *Scan) Unless(globs []string) {
 			s.unless = append(s.unless, g)
 		}
 	}
+}
+
+// Uses says which lines show that something was used: those behind the line after,
+// and of those up to there the ones that an expression matches. Without it, all do.
+func (s *Scan) Uses(after int, chosen []string) error {
+	s.after = after
+	for _, text := range chosen {
+		re, err := regexp.Compile(text)
+		if err != nil {
+			return fmt.Errorf("log expression %q: %w", text, err)
+		}
+		s.chosen = append(s.chosen, re)
+	}
+	return nil
 }
 
 // Lines is how many lines were read; a last one without its \n counts.
@@ -200,6 +218,11 @@ type Match struct {
 	FirstLine string
 	// LineNo is its line number as an editor shows it, from 1.
 	LineNo int
+	// UsedLine and UsedNo are the first of them that shows a use (see Uses); UsedNo is
+	// 0 where none does. Chosen says that an expression made it count.
+	UsedLine string
+	UsedNo   int
+	Chosen   bool
 }
 
 // pattern is one pattern of a scan.
@@ -365,7 +388,14 @@ func (s *Scan) try(line []byte) {
 		if m.Count++; m.Count == 1 {
 			m.FirstLine, m.LineNo = Clean(line), s.lines
 		}
+		if early := s.lines <= s.after; m.UsedNo == 0 && (!early || s.chooses(line)) {
+			m.UsedLine, m.UsedNo, m.Chosen = Clean(line), s.lines, early
+		}
 	}
+}
+
+func (s *Scan) chooses(line []byte) bool {
+	return slices.ContainsFunc(s.chosen, func(re *regexp.Regexp) bool { return re.Match(line) })
 }
 
 func (s *Scan) tell(n int, line []byte) {

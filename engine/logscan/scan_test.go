@@ -36,6 +36,7 @@ func scanReference(t *testing.T, log []byte, globs, exprs []string) (map[string]
 				m := seen[text]
 				if m.Count++; m.Count == 1 {
 					m.FirstLine, m.LineNo = Clean(plain), i+1
+					m.UsedLine, m.UsedNo = m.FirstLine, m.LineNo
 				}
 				seen[text] = m
 			}
@@ -111,6 +112,42 @@ func TestScanSeesWhatTryingEverythingSees(t *testing.T) {
 	for _, c := range scanCases {
 		scanBoth(t, []byte(c.log), []string{c.glob}, []string{c.expr})
 		scanBoth(t, []byte(c.log), globs, exprs)
+	}
+}
+
+// TestUses: what shows a use is the first line behind the one that was the last, or one
+// before that which an expression knows.
+func TestUses(t *testing.T) {
+	log := "config: Marlin (requested)\nUsing Marlin backend\nready\nMarlin ran\nMarlin ran again\n"
+	for _, c := range []struct {
+		name   string
+		after  int
+		chosen []string
+		want   Match
+	}{
+		{"all count", 0, nil, Match{UsedLine: "config: Marlin (requested)", UsedNo: 1}},
+		{"behind the line", 3, nil, Match{UsedLine: "Marlin ran", UsedNo: 4}},
+		{"a choice before it", 3, []string{`Using \w+ backend$`}, Match{UsedLine: "Using Marlin backend", UsedNo: 2, Chosen: true}},
+		{"a choice that is none", 3, []string{`requests`}, Match{UsedLine: "Marlin ran", UsedNo: 4}},
+		{"nothing behind it", 5, nil, Match{}},
+	} {
+		s, err := New([]string{"marlin"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Uses(c.after, c.chosen); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Read(strings.NewReader(log)); err != nil {
+			t.Fatal(err)
+		}
+		c.want.Count, c.want.FirstLine, c.want.LineNo = 4, "config: Marlin (requested)", 1
+		if got := s.Seen()["marlin"]; got != c.want {
+			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
+		}
+	}
+	if s, err := New(nil); err != nil || s.Uses(0, []string{"("}) == nil {
+		t.Error("an expression that is none was taken")
 	}
 }
 

@@ -133,7 +133,7 @@ func (o *observer) fromLog(i int, p kinds.Pattern) Observation {
 		said = found.Value
 	}
 	got := observed(p, said, fmt.Sprintf("log line %d", found.LineNo))
-	got.Line = found.Line
+	got.Line, got.LineNo, got.Shows = found.Line, found.LineNo, p.Shows()
 	return got
 }
 
@@ -238,8 +238,11 @@ type Observation struct {
 	Value any
 	// From says where it was seen: "log line 12", "GET /version", "metric x".
 	From string
-	// Line is the line of the log that says so, safe to print; empty elsewhere.
-	Line string
+	// Line is the line of the log that says so, safe to print, and LineNo its number;
+	// empty and 0 elsewhere. Shows says that it shows what is, whenever it was logged.
+	Line   string
+	LineNo int
+	Shows  bool
 	// Missing says why there is no value; empty where there is.
 	Missing string
 	// Ambiguous says that there is more than one, and nothing that chooses.

@@ -115,6 +115,8 @@ var launchPhrases = phrases{
 		}
 		return text + fmt.Sprintf(" If %s is meant to change it, add changes = [%q] there; otherwise make both the same.", strings.Join(knobs, " or "), r.Args["name"].Text)
 	},
+	code.ConsequenceDiffers: "{subject}: {name} {value}, {other} {other_value}{change? ({change})}",
+	code.ConsequenceLarge:   "{subject}: {name} {value}, {other} {other_value}{change? ({change})}: a large difference",
 
 	code.TreeMoved: func(r verdict.Reason) string {
 		return fill("working tree {subject} changed between launch {one} and launch {other}, in ", r) + changes(r) + ": leave it alone while measuring, or measure a commit with a source block"

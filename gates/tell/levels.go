@@ -21,6 +21,7 @@ var levelPhrases = phrases{
 	code.LogBeganBefore: "the server was already running, so its log starts in the middle and a missing line proves nothing: add restart to the endpoint block",
 	code.LogCut:         "the log was too large and lost its middle, so a missing line proves nothing: make the engine log less",
 	code.LogBrokeOff:    "the connection to the docker daemon broke while the log was followed, so a missing line proves nothing: check the daemon and apply again",
+	code.LogNotKept:     "its log was not kept, so no knob value is proved",
 	code.LogAt:          "log: {path}",
 	code.Proved: func(r verdict.Reason) string {
 		by := "the log"
@@ -29,17 +30,25 @@ var levelPhrases = phrases{
 		}
 		return by + fill(" proves the value of {knobs|knob|knobs}", r)
 	},
-	code.Unproven:    setKnob + " is unproven: it declares neither must_see nor must_not_see",
-	code.Seen:        setKnob + ": seen {glob:q} (line {line_no}: {line})",
-	code.NotSeen:     setKnob + ": {glob:q} must be in the log but is not",
-	code.WronglySeen: setKnob + ": {glob:q} must not be in the log but is (line {line_no}: {line})",
+	code.Unproven:       setKnob + " is unproven: it declares neither must_see nor must_not_see",
+	code.Seen:           setKnob + ": seen {glob:q} (line {line_no}: {line})",
+	code.NotSeen:        setKnob + ": {glob:q} must be in the log but is not",
+	code.SeenChosen:     setKnob + ": seen {glob:q}, where the engine chose it (line {line_no}: {line})",
+	code.SeenAtStart:    setKnob + ": seen {glob:q} at start only, as at_start allows: a weaker proof (line {line_no}: {line})",
+	code.OnlyConfigured: setKnob + ": {glob:q} is in the log only before the first request (line {line_no}: {line}): configured, not proven" + nameUse,
+	code.WronglySeen:    setKnob + ": {glob:q} must not be in the log but is (line {line_no}: {line})",
 
 	code.Observed:        setKnob + ": observed {name} {is} ({from})",
+	code.ObservedAtStart: setKnob + ": observed {name} {is} at start only, as at_start allows: a weaker proof ({from})",
+	code.ObservedAsked:   setKnob + ": {name} is {is} by a line from before the first request ({from}): configured, not proven" + nameUse,
 	code.NotObserved:     setKnob + " is unproven: {name} was not observed",
 	code.ObservedOther:   setKnob + ": {name} must be {must} but the engine reports {is} ({from})",
 	code.WronglyObserved: setKnob + ": {name} must not be {is} but the engine reports it ({from})",
 	code.Unasked:         "this engine has no observation of that name",
 }
+
+// nameUse says what to do about evidence that is none.
+const nameUse = "; name what the engine logs or counts while it answers, or take it as it is with at_start = true"
 
 // setKnob is a knob with its value.
 const setKnob = "{subject} = {value:q}"

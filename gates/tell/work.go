@@ -8,6 +8,8 @@ var workPhrases = phrases{
 	code.PromptText:    "{subject}: a prompt token of {one} stands for {value:2} of text, of {other} for {other_value:2}: {one} counts other tokens than it was sent",
 	code.AnswerText:    "{subject}: a generated token of {one} stands for {value:2} of text, of {other} for {other_value:2}: {one} counts tokens that it did not send, or sends pieces of tokens",
 	code.SameAnswer:    "{subject}: {value} of the answers of {one} were given to more than one prompt, of {other} {other_value}: not computed from their prompts",
+	code.ForcedBy:      "drafted tokens are accepted by force ({by}): not what the model says",
+	code.ForcedLogged:  "drafted tokens are accepted by force (log line {line_no}: {line}): not what the model says",
 	code.OtherAnswers:  "{subject} answered as {other} does in {agreed} of {of} prompts{cell? of {cell}} asked again, {other} as itself in {own} of {own_of}: not the same model, or not computed",
 	code.NotAsked:      "whether {subject} answers as {other} does is not known ({agreed} of {of} prompts asked again alike, {other} with itself {own} of {own_of})",
 	code.DecodeBeyond:  "{subject}: {steps:3} of decoding, and {machine} cannot make more than {most:3}: each reads {least:3} at least, of {bandwidth:4} of memory bandwidth ({room} more, for clocks above the data sheet): not computed",

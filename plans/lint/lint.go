@@ -63,6 +63,7 @@ func Check(plan *plans.Plan, ns *rules.Namespace, scope *eval.Scope) hcl.Diagnos
 	c.rivals()
 	c.gatesThatLockNothing()
 	c.evidence()
+	c.configured()
 	c.qualified()
 	c.unused()
 	return found.Diags
@@ -362,6 +363,42 @@ func (c *planCheck) evidence() {
 			}
 		}
 	}
+}
+
+// configured warns of knobs whose evidence only shows what was asked for.
+func (c *planCheck) configured() {
+	for _, k := range c.plan.Knobs {
+		if c.included(k.Range) {
+			continue
+		}
+		for _, v := range k.Values {
+			if v.MustSee.AtStart {
+				c.warn(v.Range, "rests-on-configuration", "Knob rests on configuration", "at_start lets lines prove %s = %q that repeat what was asked for, whatever the engine then did. Name a line or an observation of what it does while it answers.", k.Name, v.Name)
+				continue
+			}
+			for _, name := range lang.KeysOf(v.MustSee.Observed) {
+				if c.asked(name) {
+					c.warn(v.Range, "rests-on-configuration", "Observation repeats what was asked for", "What is observed as %s is what the engine prints of its configuration, which does not prove %s = %q. Name a line or an observation of what it does while it answers, or take it as a weaker proof with at_start = true.", name, k.Name, v.Name)
+				}
+			}
+		}
+	}
+}
+
+// asked reports whether no engine of the plan says more under a name than what was
+// asked of it.
+func (c *planCheck) asked(name string) (asked bool) {
+	for _, e := range c.plan.Engines {
+		for _, o := range e.Observed {
+			if o.Name == name {
+				if !o.Asked {
+					return false
+				}
+				asked = true
+			}
+		}
+	}
+	return asked
 }
 
 // unused warns of what a plan declares and nothing in it refers to. A plan

@@ -175,8 +175,8 @@ func (d *knobDecoder) knobSettings() *knobSettings {
 
 var mustSeeDoc = &lang.BlockDoc{
 	Type: "must_see", Times: plans.AtMost1,
-	Doc:   "What proves that the value took effect: each glob has to be found, and each observation to have its value. Where a protocol has a kernels level, every value in use needs evidence, the baseline's included: unproven is not a pass.",
-	Attrs: evidenceAttrs,
+	Doc:   "What proves that the value took effect, in every launch: each glob has to be found, and each observation to have its value. Lines from before the first request show what was asked for, and count only where the engine's kind knows them as a choice that it made. Where a protocol has a kernels level, every value in use needs evidence, the baseline's included: unproven is not a pass.",
+	Attrs: append(slices.Clone(evidenceAttrs), plans.Attr{Name: "at_start", Type: plans.Bool, Doc: "Take lines from before the first request, which repeat what was asked for. A weaker proof, and shown as one: for an engine that logs nothing when it does the work."}),
 	Example: `must_see {
   log = ["*Marlin backend*"]
 }`,
@@ -184,7 +184,7 @@ var mustSeeDoc = &lang.BlockDoc{
 
 var mustNotSeeDoc = &lang.BlockDoc{
 	Type: "must_not_see", Times: plans.AtMost1,
-	Doc:   "What proves that the value did not take effect: no glob may be found, and no observation may have its value; there is at least one of either.",
+	Doc:   "What proves that the value did not take effect, in any launch: no glob may be found, wherever in the log, and no observation may have its value; there is at least one of either.",
 	Attrs: evidenceAttrs,
 	Example: `must_not_see {
   log = ["*backend: CUTLASS*"]
@@ -197,7 +197,7 @@ var evidenceAttrs = []plans.Attr{
 }
 
 // evidenceDoc knows trace only to say that it comes later.
-var evidenceDoc = &lang.BlockDoc{Attrs: append(slices.Clone(evidenceAttrs), plans.Attr{Name: "trace", Type: plans.Strings})}
+var evidenceDoc = &lang.BlockDoc{Attrs: append(slices.Clone(evidenceAttrs), plans.Attr{Name: "at_start", Type: plans.Bool}, plans.Attr{Name: "trace", Type: plans.Strings})}
 
 func (d *knobDecoder) decodeEvidence(b *hcl.Block) (e plans.Evidence) {
 	if b == nil {
@@ -208,6 +208,10 @@ func (d *knobDecoder) decodeEvidence(b *hcl.Block) (e plans.Evidence) {
 		d.Fail(a.NameRange, "evidence-proves-nothing", "Evidence not supported yet", "Only log and observed are supported so far: globs for lines of the engine's log, and what the engine says of itself. Remove trace, and name a log line that proves the same.")
 	}
 	e.Observed = d.decodeObserved(f)
+	if a := f.Attrs["at_start"]; a != nil && b.Type != mustSeeDoc.Type {
+		d.Fail(a.NameRange, "evidence-proves-nothing", "Start of what must not be seen", "What must not be seen must not be seen at any time. Remove at_start.")
+	}
+	e.AtStart = f.Truth("at_start")
 	if f.Attrs["log"] == nil && f.Attrs["observed"] == nil && f.Attrs["trace"] == nil {
 		d.Fail(b.DefRange, "empty-value", "Empty "+b.Type, `%s names nothing to look for. Add: log = ["*text of a log line*"], or observed = { … }.`, b.Type)
 		return e

@@ -73,6 +73,9 @@ type Launch struct {
 	// Prompts that of the texts that were sent, where several engines share them.
 	Output  string `json:"output,omitempty"`
 	Prompts string `json:"prompts,omitempty"`
+	// Asked is how many lines the log had when the first request went out: what stands
+	// up to there was configured, not used. Nil where nothing was asked of it.
+	Asked *int `json:"asked,omitempty"`
 	// Draw is what the texts of this launch alone were drawn from.
 	Draw Draw `json:"draw,omitzero"`
 	// Body is the seed of the first launch of its round, from which the texts that all
@@ -102,6 +105,9 @@ type Launch struct {
 	Replaces string `json:"replaces,omitempty"`
 }
 
+// Configured reports whether a line of the log was there before anything was asked.
+func (l *Launch) Configured(line int) bool { return line > 0 && l.Asked != nil && line <= *l.Asked }
+
 // Observed is one thing that an engine said of itself.
 type Observed struct {
 	// Value is a string, a float64 or a bool.
@@ -111,6 +117,9 @@ type Observed struct {
 	From string `json:"from,omitempty"`
 	// Line is the line of the log that says so, cut at 300 bytes.
 	Line string `json:"line,omitempty"`
+	// Configured says that the line was logged before the first request and repeats
+	// what was asked for.
+	Configured bool `json:"configured,omitempty"`
 }
 
 // Tree is the state of a source tree at a launch.

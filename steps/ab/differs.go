@@ -55,7 +55,7 @@ func (r *Result) observations(q *Question) {
 	}
 	steady := map[string]bool{}
 	for _, p := range q.Kind.Observe {
-		steady[p.Name] = !p.Varies
+		steady[p.Name] = !p.Consequence
 	}
 	all := map[string]bool{}
 	for _, l := range slices.Concat(r.A.All, r.B.All) {

@@ -69,10 +69,9 @@ func (u commandUse) discard(log string) {
 }
 
 // Execute waits until a command that was started has ended, and completes the
-// launch's record with what it printed. whole puts standard output into the log
-// as well, for those who look for evidence there. The error is a *engine.Failure,
-// or ctx's.
-func (st *Started) Execute(ctx context.Context, c *variant.Command, whole bool) error {
+// launch's record with what it printed. Standard output goes into the log as well,
+// for those who look for evidence there. The error is a *engine.Failure, or ctx's.
+func (st *Started) Execute(ctx context.Context, c *variant.Command) error {
 	out := outPath(st.Inst.LogPath())
 	err := st.await(ctx, c, out)
 	if ctx.Err() != nil {
@@ -82,7 +81,7 @@ func (st *Started) Execute(ctx context.Context, c *variant.Command, whole bool) 
 	if stopErr := st.Inst.Stop(ctx); stopErr != nil && err == nil {
 		st.Record.Notes = append(st.Record.Notes, verdict.New(code.Stopping, verdict.Line(stopErr)))
 	}
-	if c.File == "" && (whole || err != nil) {
+	if c.File == "" {
 		limit := int64(variant.MaxOutput)
 		if err != nil {
 			limit = failedOutput

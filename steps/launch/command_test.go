@@ -50,7 +50,7 @@ func TestEndlessOutputIsStopped(t *testing.T) {
 	}
 	defer func() { _ = inst.Stop(context.Background()) }()
 	st := &Started{Inst: inst, Lab: &Lab{}, Record: &ledger.Launch{OK: true}, command: useOf(c, dir)}
-	err = st.Execute(t.Context(), c, false)
+	err = st.Execute(t.Context(), c)
 	var failure *engine.Failure
 	if !errors.As(err, &failure) || !strings.Contains(failure.Reason, "printed more than 64 MiB") {
 		t.Errorf("got %v", err)

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/load"
+	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/measure"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/steps/variant"
@@ -57,6 +59,21 @@ func (st *Started) firstRequest(ctx context.Context, v *variant.Variant) error {
 	if n := len(sample.Events); n > 0 {
 		st.perLaunch("first_request_s", (waited + sample.Events[n-1].At).Seconds())
 	}
+	return nil
+}
+
+// mark notes how far the log of a server has come when the first request goes out.
+func (st *Started) mark(ctx context.Context, spec engine.Spec) error {
+	path := st.Inst.LogPath()
+	if path == "" || !answers(spec) {
+		return nil
+	}
+	st.settleLog(ctx)
+	_, lines, err := logscan.ScanFile(path, nil)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("the engine's log cannot be read: %w", err)
+	}
+	st.Record.Asked = &lines
 	return nil
 }
 

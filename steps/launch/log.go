@@ -6,7 +6,9 @@ import (
 	"os"
 	"time"
 
+	"github.com/mxflow/mxflow/engine/kinds"
 	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -39,20 +41,26 @@ func (st *Started) settleLog(ctx context.Context) {
 
 // ScanProof looks for the evidence in the engine's log. Where the log lags it
 // gives lines that must be seen some time to come.
-func (st *Started) ScanProof(ctx context.Context, wanted []variant.Evidence, globs []string) (*logscan.Scan, error) {
+func (st *Started) ScanProof(ctx context.Context, wanted []variant.Evidence) (*logscan.Scan, error) {
 	st.settleLog(ctx)
 	for begin := time.Now(); ; {
-		scan, err := scanEvidence(st.Inst.LogPath(), globs)
+		scan, err := ScanEvidence(st.Inst.LogPath(), wanted, st.Record, st.Kind)
 		if err != nil || !st.lagging() || allSeen(wanted, scan.Seen()) || time.Since(begin) > lateLines || !pauseFor(ctx, logLook) {
 			return scan, err
 		}
 	}
 }
 
+// LogBroken reports whether the engine's log could not be followed to this moment.
+func (st *Started) LogBroken() bool {
+	followed, ok := st.Inst.(interface{ LogBroken() bool })
+	return ok && followed.LogBroken()
+}
+
 func allSeen(wanted []variant.Evidence, seen map[string]logscan.Match) bool {
 	for _, e := range wanted {
 		for _, glob := range e.MustSee {
-			if _, ok := seen[glob]; !ok {
+			if m := seen[glob]; m.UsedNo == 0 && !e.AtStart || m.Count == 0 {
 				return false
 			}
 		}
@@ -78,9 +86,16 @@ func pauseFor(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// scanEvidence looks for the evidence in the engine's log.
-func scanEvidence(path string, globs []string) (*logscan.Scan, error) {
+// ScanEvidence looks for evidence in the log of a launch of an engine of a kind.
+func ScanEvidence(path string, wanted []variant.Evidence, l *ledger.Launch, kind kinds.Kind) (*logscan.Scan, error) {
+	var globs []string
+	for _, e := range wanted {
+		globs = append(append(globs, e.MustSee...), e.MustNotSee...)
+	}
 	scan, err := logscan.New(globs)
+	if err == nil && l.Asked != nil {
+		err = scan.Uses(*l.Asked, kind.Shown())
+	}
 	if err == nil {
 		err = scan.File(path)
 	}

@@ -138,6 +138,9 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 	st.Client = ClientOf(inst, st.Kind, v.Spec.Model)
 	err = inst.Ready(ctx)
 	if err == nil {
+		err = st.mark(ctx, v.Spec)
+	}
+	if err == nil {
 		err = st.firstRequest(ctx, v)
 	}
 	if err != nil {
@@ -145,6 +148,7 @@ func (l *Lab) Launch(ctx context.Context, s *runtime.Scope, v *variant.Variant, 
 		st.Stop(s)
 		return st, err
 	}
+	st.unforced(ctx, v)
 	if st.command.of == nil {
 		// A command is measured while it runs.
 		st.describe()
@@ -253,6 +257,10 @@ func (st *Started) Stop(s *runtime.Scope) {
 	if err := st.Inst.Stop(s.Hard); err != nil && st.Record.OK {
 		st.Record.Notes = append(st.Record.Notes, verdict.New(code.Stopping, verdict.Line(err)))
 	}
+	st.loggedForce()
+	if st.LogBroken() {
+		st.Record.Notes = append(st.Record.Notes, verdict.New(code.LogBrokeOff))
+	}
 	st.command.discard(st.Inst.LogPath())
 	st.Record.Seconds = time.Since(st.Began).Seconds()
 	if st.command.of == nil {
@@ -325,7 +333,7 @@ func (st *Started) Look(ctx context.Context, v *variant.Variant) (map[string]led
 		if text, ok := o.Value.(string); ok {
 			o.Value = st.Lab.Redact.Text(text)
 		}
-		seen[o.Name] = ledger.Observed{Value: o.Value, Unit: o.Unit, From: st.Lab.Redact.Text(o.From), Line: st.Lab.Redact.Text(o.Line)}
+		seen[o.Name] = ledger.Observed{Value: o.Value, Unit: o.Unit, From: st.Lab.Redact.Text(o.From), Line: st.Lab.Redact.Text(o.Line), Configured: st.Record.Configured(o.LineNo) && !o.Shows}
 	}
 	return seen, not, nil
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mxflow/mxflow/engine"
 	"github.com/mxflow/mxflow/engine/logscan"
 	"github.com/mxflow/mxflow/engine/openai"
 	"github.com/mxflow/mxflow/gates/verdict"
@@ -51,11 +50,7 @@ func (k *kernels) run(ctx context.Context, q *qualification) (verdict.Verdict, [
 		q.answered = true
 	}
 	wanted := variant.EvidenceFor(q.Lab.Plan, q.variant.Knobs)
-	var globs []string
-	for _, e := range wanted {
-		globs = append(append(globs, e.MustSee...), e.MustNotSee...)
-	}
-	v, reasons, err := k.proved(ctx, q, wanted, globs)
+	v, reasons, err := k.proved(ctx, q, wanted)
 	if err != nil {
 		return v, reasons, err
 	}
@@ -66,10 +61,15 @@ func (k *kernels) run(ctx context.Context, q *qualification) (verdict.Verdict, [
 		}
 		v, reasons = judgeObserved(wanted, seen, not, v, reasons)
 	}
-	if at := q.logAt(); v != verdict.Pass && len(globs) > 0 && at != "" {
+	if at := q.logAt(); v != verdict.Pass && inLog(wanted) && at != "" {
 		reasons = append(reasons, verdict.New(code.LogAt, verdict.Text("path", at)))
 	}
 	return v, reasons, nil
+}
+
+// inLog reports whether any of the evidence is a line of the log.
+func inLog(wanted []variant.Evidence) bool {
+	return slices.ContainsFunc(wanted, func(e variant.Evidence) bool { return len(e.MustSee)+len(e.MustNotSee) > 0 })
 }
 
 // logAt is where the log is kept, below the state directory; empty where there is
@@ -88,34 +88,90 @@ func (q *qualification) logAt() string {
 }
 
 // proved is the verdict over the engine's log.
-func (k *kernels) proved(ctx context.Context, q *qualification, wanted []variant.Evidence, globs []string) (verdict.Verdict, []verdict.Reason, error) {
-	if len(globs) == 0 {
+func (k *kernels) proved(ctx context.Context, q *qualification, wanted []variant.Evidence) (verdict.Verdict, []verdict.Reason, error) {
+	if !inLog(wanted) {
 		return judgeKernels(wanted, nil)
 	}
 	if q.Inst.LogPath() == "" {
 		return verdict.Inconclusive, verdict.Because(code.LogUnknown), nil
 	}
-	scan, err := q.ScanProof(ctx, wanted, globs)
+	scan, err := q.ScanProof(ctx, wanted)
 	if err != nil {
 		return "", nil, err
 	}
+	partial := partOf(q.Record, scan)
+	if partial == "" && q.LogBroken() {
+		partial = code.LogBrokeOff
+	}
+	v, reasons, err := judgeLog(wanted, scan, partial)
+	if err == nil && verdict.Holds(reasons, code.LogBrokeOff) {
+		// An error and not inconclusive: it is tried again, and says nothing of the variant.
+		return "", nil, &verdict.Fault{Reason: verdict.New(code.LogBrokeOff)}
+	}
+	return v, reasons, err
+}
+
+// partOf is why a log is not whole; empty where it is.
+func partOf(l *ledger.Launch, scan *logscan.Scan) code.Code {
+	switch {
+	case !launch.Fresh(l.Engine):
+		return code.LogBeganBefore
+	case verdict.Holds(l.Notes, code.LogBrokeOff):
+		return code.LogBrokeOff
+	case scan.Cut():
+		return code.LogCut
+	}
+	return ""
+}
+
+// judgeLog is the verdict over a log that is not whole for the cause partial, or is.
+func judgeLog(wanted []variant.Evidence, scan *logscan.Scan, partial code.Code) (verdict.Verdict, []verdict.Reason, error) {
 	if scan.Lines() == 0 {
 		return verdict.Inconclusive, verdict.Because(code.LogEmpty), nil
 	}
 	v, reasons, err := judgeKernels(wanted, scan.Seen())
-	switch {
-	case err != nil:
-	case !launch.Fresh(q.Record.Engine):
-		v, reasons = judgePartial(code.LogBeganBefore, wanted, scan.Seen(), v, reasons)
-	case logBroken(q.Inst):
-		// An error and not inconclusive: it is tried again, and says nothing of the variant.
-		if judged, _ := judgePartial(code.LogBrokeOff, wanted, scan.Seen(), v, reasons); judged != v {
-			return "", nil, &verdict.Fault{Reason: verdict.New(code.LogBrokeOff)}
-		}
-	case scan.Cut():
-		v, reasons = judgePartial(code.LogCut, wanted, scan.Seen(), v, reasons)
+	if err == nil && partial != "" {
+		v, reasons = judgePartial(partial, wanted, scan.Seen(), v, reasons)
 	}
 	return v, reasons, err
+}
+
+// Proves reports whether variants have to prove their knobs.
+func Proves(protocol *plans.Protocol) bool {
+	return protocol != nil && protocol.Level(kernelsLevel) != nil
+}
+
+// Proved is what a recorded launch proves of the knobs of its variant, by its log and
+// by what was observed: the kernels level over a launch that was measured, since
+// kernels that are chosen anew at every start can be others than in qualification. A
+// pass without reasons where the protocol has no such level.
+func Proved(lab *launch.Lab, protocol *plans.Protocol, v *variant.Variant, l *ledger.Launch) (verdict.Verdict, []verdict.Reason, error) {
+	wanted := variant.EvidenceFor(lab.Plan, v.Knobs)
+	if !Proves(protocol) || len(wanted) == 0 || v.Knobs == nil {
+		return verdict.Pass, nil, nil
+	}
+	var reasons []verdict.Reason
+	got := verdict.Pass
+	if inLog(wanted) {
+		if l.Log == "" {
+			return verdict.Inconclusive, verdict.Because(code.LogNotKept), nil
+		}
+		path, err := lab.Store.ArtifactPath(l.Log)
+		if err != nil {
+			return "", nil, err
+		}
+		scan, err := launch.ScanEvidence(path, wanted, l, variant.KindOf(v.Spec))
+		if err != nil {
+			return "", nil, err
+		}
+		if got, reasons, err = judgeLog(wanted, scan, partOf(l, scan)); err != nil {
+			return "", nil, err
+		}
+	}
+	if observes(wanted) {
+		got, reasons = judgeObserved(wanted, l.Observed, l.Unobserved, got, reasons)
+	}
+	return got, reasons, nil
 }
 
 // judgeKernels is the verdict over what was seen. A knob value without evidence
@@ -133,11 +189,24 @@ func judgeKernels(wanted []variant.Evidence, seen map[string]logscan.Match) (ver
 			against = append(against, factOf(e, code.Unproven))
 		}
 		for _, glob := range e.MustSee {
-			if m, ok := seen[glob]; ok {
-				proofs = append(proofs, factOf(e, code.Seen, verdict.Text("glob", glob), verdict.Int("line_no", m.LineNo), verdict.Text("line", logscan.Short(m.FirstLine))))
-			} else {
+			m := seen[glob]
+			at := []verdict.Arg{verdict.Text("glob", glob), verdict.Int("line_no", m.LineNo), verdict.Text("line", logscan.Short(m.FirstLine))}
+			if m.UsedNo > 0 {
+				at = []verdict.Arg{verdict.Text("glob", glob), verdict.Int("line_no", m.UsedNo), verdict.Text("line", logscan.Short(m.UsedLine))}
+			}
+			switch {
+			case m.Count == 0:
 				v = verdict.Fail
 				against = append(against, factOf(e, code.NotSeen, verdict.Text("glob", glob)))
+			case m.Chosen:
+				proofs = append(proofs, factOf(e, code.SeenChosen, at...))
+			case m.UsedNo > 0:
+				proofs = append(proofs, factOf(e, code.Seen, at...))
+			case e.AtStart:
+				proofs = append(proofs, factOf(e, code.SeenAtStart, at...))
+			default:
+				v = verdict.Fail
+				against = append(against, factOf(e, code.OnlyConfigured, at...))
 			}
 		}
 		for _, glob := range e.MustNotSee {
@@ -183,6 +252,11 @@ func judgeObserved(wanted []variant.Evidence, seen map[string]ledger.Observed, n
 				case !must && o.Value == want[what]:
 					own = verdict.Fail
 					against = append(against, factOf(e, code.WronglyObserved, name, is, from))
+				case must && o.Configured && e.AtStart:
+					proofs = append(proofs, factOf(e, code.ObservedAtStart, name, is, from))
+				case must && o.Configured:
+					own = verdict.Fail
+					against = append(against, factOf(e, code.ObservedAsked, name, is, from))
 				default:
 					proofs = append(proofs, factOf(e, code.Observed, name, is, from))
 				}
@@ -205,12 +279,6 @@ func orUnasked(why verdict.Reason) verdict.Reason {
 		return verdict.New(code.Unasked)
 	}
 	return why
-}
-
-// logBroken reports whether an engine's log could not be followed to this moment.
-func logBroken(inst engine.Instance) bool {
-	followed, ok := inst.(interface{ LogBroken() bool })
-	return ok && followed.LogBroken()
 }
 
 // judgePartial is the verdict where the log is not whole: it begins in the

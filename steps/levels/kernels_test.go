@@ -48,7 +48,7 @@ func TestKernelsOfALogThatBrokeOff(t *testing.T) {
 	} {
 		q := &qualification{Started: &launch.Started{How: "process", Inst: brokenLog{path: path, broken: c.broken}, Record: &ledger.Launch{}}}
 		wanted := []variant.Evidence{{Knob: "knob", Value: "on", MustSee: c.must, MustNotSee: c.not}}
-		v, reasons, err := (&kernels{}).proved(t.Context(), q, wanted, append(append([]string(nil), c.must...), c.not...))
+		v, reasons, err := (&kernels{}).proved(t.Context(), q, wanted)
 		if v != c.want || (err != nil) != (c.want == "") {
 			t.Errorf("%s: %s %q, %v; want %q", c.name, v, tell.Lines(reasons), err, c.want)
 		}
@@ -58,7 +58,7 @@ func TestKernelsOfALogThatBrokeOff(t *testing.T) {
 // A log that begins in the middle proves what is in it, and nothing by what is
 // not.
 func TestPartialLogs(t *testing.T) {
-	seen := map[string]logscan.Match{"*there*": {Count: 1, FirstLine: "it is there", LineNo: 3}}
+	seen := map[string]logscan.Match{"*there*": {Count: 1, FirstLine: "it is there", LineNo: 3, UsedNo: 3}}
 	for _, c := range []struct {
 		name      string
 		must, not []string
@@ -87,7 +87,7 @@ func TestJudgeKernels(t *testing.T) {
 	see := func(globs ...string) map[string]logscan.Match {
 		m := map[string]logscan.Match{}
 		for _, g := range globs {
-			m[g] = logscan.Match{Count: 1, FirstLine: "a line", LineNo: 7}
+			m[g] = logscan.Match{Count: 1, FirstLine: "a line", LineNo: 7, UsedLine: "a line", UsedNo: 7}
 		}
 		return m
 	}
@@ -128,9 +128,9 @@ func TestKernelsOverALogThatWasCut(t *testing.T) {
 		want verdict.Verdict
 	}{
 		"nothing":   {nil, verdict.Inconclusive},
-		"must see":  {map[string]logscan.Match{"marlin": {Count: 1}}, verdict.Inconclusive},
-		"must not":  {map[string]logscan.Match{"cutlass": {Count: 1}}, verdict.Fail},
-		"both seen": {map[string]logscan.Match{"cutlass": {Count: 1}, "marlin": {Count: 1}}, verdict.Fail},
+		"must see":  {map[string]logscan.Match{"marlin": {Count: 1, UsedNo: 1}}, verdict.Inconclusive},
+		"must not":  {map[string]logscan.Match{"cutlass": {Count: 1, UsedNo: 1}}, verdict.Fail},
+		"both seen": {map[string]logscan.Match{"cutlass": {Count: 1, UsedNo: 1}, "marlin": {Count: 1, UsedNo: 1}}, verdict.Fail},
 	} {
 		v, reasons, _ := judgeKernels(wanted, c.seen)
 		if v, _ = judgePartial(code.LogCut, wanted, c.seen, v, reasons); v != c.want {

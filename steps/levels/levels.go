@@ -67,6 +67,9 @@ func Run(ctx context.Context, s *runtime.Scope, lab *launch.Lab, protocol *plans
 		if err != nil {
 			return nil, nil, err
 		}
+		if len(st.Record.Invalid) > 0 {
+			levels = append(levels, ledger.Level{Name: engineLevel, Verdict: verdict.Invalid, Reasons: st.Record.Invalid})
+		}
 	}
 	if !st.Record.OK {
 		out.LogTail, out.Exit = st.Record.LogTail, st.Record.Exit
@@ -130,6 +133,10 @@ func Qualifying(p *plans.Protocol) []*plans.Block {
 // says: it is run once, and what it prints is looked at. It stands in no plan.
 const executionLevel = "execution"
 
+// engineLevel stands for what no launch may show, whatever its protocol: an engine
+// that is forced. It is there where it was seen.
+const engineLevel = "engine"
+
 // kernelsLevel is the level that reads the log.
 const kernelsLevel = "kernels"
 
@@ -137,7 +144,7 @@ const kernelsLevel = "kernels"
 type execution struct{ of *variant.Command }
 
 func (e execution) run(ctx context.Context, q *qualification) (verdict.Verdict, []verdict.Reason, error) {
-	if err := q.Execute(ctx, e.of, true); err != nil {
+	if err := q.Execute(ctx, e.of); err != nil {
 		return "", nil, err
 	}
 	q.answered = true

@@ -155,7 +155,7 @@ func (l *Sender) learn(name string) *prompt.Knowledge {
 // server is sent every cell of every workload, of the same prompts where they are given.
 func (l *Sender) Work(ctx context.Context, st *launch.Started, v *variant.Variant, same *Texts, ws []*plans.Workload, progress func(done, total int)) error {
 	if v.Command != nil {
-		return st.Execute(ctx, v.Command, false)
+		return st.Execute(ctx, v.Command)
 	}
 	if same == nil {
 		return l.send(ctx, st, "", ws, progress)

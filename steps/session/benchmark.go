@@ -13,6 +13,7 @@ import (
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/launch"
+	"github.com/mxflow/mxflow/steps/levels"
 	"github.com/mxflow/mxflow/steps/variant"
 )
 
@@ -81,8 +82,18 @@ func (b *benchmark) Keys(s *runtime.Scope) (runtime.Keys, error) {
 	if q.Verdict != verdict.Pass {
 		measure = runtime.Digest("unqualified", measure, decide.Identity(q))
 	}
-	decided := runtime.Digest(slices.Concat(decide.LaunchesKey(b.lab.Plan, b.feature), judged(ws), b.lab.freed(), b.lab.acceptedParts())...)
+	decided := runtime.Digest(slices.Concat(decide.LaunchesKey(b.lab.Plan, b.feature), judged(ws), b.lab.freed(), b.lab.acceptedParts(), b.proofs(vs))...)
 	return runtime.Keys{Measure: measure, Decide: decided, Why: b.lab.TreesChanged(s, vs...)}, nil
+}
+
+// proofs are the evidence that launches are searched for, for the decision's key.
+func (b *benchmark) proofs(vs []*variant.Variant) []any {
+	parts := []any{"proofs", levels.Proves(b.lab.Plan.Protocol(b.feature.Protocol))}
+	for _, v := range vs {
+		base, other := b.lab.EvidenceKey(v.Set)
+		parts = append(parts, base, other)
+	}
+	return parts
 }
 
 // differ says in what the arms differ that is not under test, as far as their

@@ -396,6 +396,11 @@ func (c *compare) measure(ctx context.Context, s *runtime.Scope, it *comparison,
 			if err != nil {
 				return err
 			}
+			if why.IsZero() {
+				if why, err = c.lab.unproved(used[v], v, it.Protocol); err != nil {
+					return err
+				}
+			}
 			if !why.IsZero() {
 				e.Broken, e.Cause = verdict.Invalid, why
 			}

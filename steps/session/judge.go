@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -13,7 +14,9 @@ import (
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/gates/verdict/code"
 	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
+	"github.com/mxflow/mxflow/steps/levels"
 	"github.com/mxflow/mxflow/steps/record"
 	"github.com/mxflow/mxflow/steps/variant"
 )
@@ -351,32 +354,112 @@ func notesOf(launches []*ledger.Launch) (notes []verdict.Reason) {
 	return notes
 }
 
+// byKey are launches by their variant.
+func byKey(launches []*ledger.Launch) map[string][]*ledger.Launch {
+	arms := map[string][]*ledger.Launch{}
+	for _, launch := range launches {
+		arms[launch.VariantKey] = append(arms[launch.VariantKey], launch)
+	}
+	return arms
+}
+
+// unproved says which launch of a variant does not prove the values of its knobs; no
+// fact where all do that are known. What was found out once stands: logs that are kept
+// do not change.
+func (l *Lab) unproved(launches []*ledger.Launch, v *variant.Variant, protocol string) (verdict.Reason, error) {
+	base, other := l.EvidenceKey(v.Set)
+	for _, launch := range launches {
+		key := runtime.Digest("proved", launch.ID, protocol, base, other)
+		if _, known := l.proved.Load(key); known {
+			continue
+		}
+		got, reasons, err := levels.Proved(&l.Lab, l.Plan.Protocol(protocol), v, launch)
+		if err != nil {
+			return verdict.Reason{}, fmt.Errorf("the evidence of launch %s: %w", launch.ID, err)
+		}
+		if got != verdict.Pass {
+			return verdict.New(code.LaunchSays).On(launch.ID).From(reasons...), nil
+		}
+		l.proved.Store(key, true)
+	}
+	return verdict.Reason{}, nil
+}
+
+// largeConsequence is a difference that nobody should have to look for.
+const largeConsequence = 0.05
+
+// consequences are what follows from the settings that arms differ in: numbers of one
+// arm that all lie above or below all of the other's.
+func (l *Lab) consequences(launches []*ledger.Launch, vs []*variant.Variant) (notes []verdict.Reason, err error) {
+	byArm := byKey(launches)
+	for _, v := range vs[1:] {
+		patterns, err := l.Patterns(v)
+		if err != nil {
+			return nil, err
+		}
+		var done []string
+		for _, p := range patterns {
+			if !p.Consequence || slices.Contains(done, p.Name) {
+				continue
+			}
+			done = append(done, p.Name)
+			theirs, mine := numbersOf(byArm[vs[0].Key], p.Name), numbersOf(byArm[v.Key], p.Name)
+			if len(theirs) == 0 || len(mine) == 0 || slices.Max(theirs) >= slices.Min(mine) && slices.Max(mine) >= slices.Min(theirs) {
+				continue
+			}
+			was, is := mean(theirs), mean(mine)
+			what, args := code.ConsequenceDiffers, []verdict.Arg{verdict.Text("name", p.Name), verdict.Num("value", is, p.Unit), verdict.Num("other_value", was, p.Unit), verdict.Text("other", vs[0].Name)}
+			if was != 0 {
+				args = append(args, verdict.Num("change", is/was-1, "ratio"))
+			}
+			if was == 0 || math.Abs(is/was-1) >= largeConsequence {
+				what = code.ConsequenceLarge
+			}
+			notes = append(notes, verdict.New(what, args...).On(v.Name))
+		}
+	}
+	return notes, nil
+}
+
+// numbersOf are what launches said of themselves, as far as it is a number.
+func numbersOf(launches []*ledger.Launch, name string) (numbers []float64) {
+	for _, launch := range launches {
+		if n, ok := launch.Observed[name].Value.(float64); ok {
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers
+}
+
+func mean(numbers []float64) (sum float64) {
+	for _, n := range numbers {
+		sum += n / float64(len(numbers))
+	}
+	return sum
+}
+
 // agreement checks that the arms of a comparison differ in nothing but what is
-// under test, as far as the engines say. What their patterns do not call varying
-// has to agree: within an arm always, and between
+// under test, as far as the engines say. Settings have to agree: within an arm always, and between
 // arms unless a knob that differs between them changes them. A knob does so where
 // it says so (changes), where its evidence observes them, and where its evidence
 // is the very line that they were taken from.
 type agreement struct {
 	lab *Lab
-	// steady are the observations that have to agree.
-	steady map[string]bool
+	// setting are the observations that have to agree.
+	setting map[string]bool
 }
 
 // disagree is why launches do not make a comparison; no fact where they do.
 func (l *Lab) disagree(launches []*ledger.Launch, vs []*variant.Variant) (verdict.Reason, error) {
-	a := agreement{lab: l, steady: map[string]bool{}}
-	byArm := map[string][]*ledger.Launch{}
-	for _, launch := range launches {
-		byArm[launch.VariantKey] = append(byArm[launch.VariantKey], launch)
-	}
+	a := agreement{lab: l, setting: map[string]bool{}}
+	byArm := byKey(launches)
 	for _, v := range vs {
 		patterns, err := l.Patterns(v)
 		if err != nil {
 			return verdict.Reason{}, err
 		}
 		for _, p := range patterns {
-			a.steady[p.Name] = a.steady[p.Name] || !p.Varies
+			a.setting[p.Name] = a.setting[p.Name] || !p.Consequence
 		}
 	}
 	for _, v := range vs {
@@ -396,7 +479,7 @@ func (l *Lab) disagree(launches []*ledger.Launch, vs []*variant.Variant) (verdic
 func (a agreement) compared(launches []*ledger.Launch) (names []string) {
 	for _, launch := range launches {
 		for name := range launch.Observed {
-			if a.steady[name] {
+			if a.setting[name] {
 				names = append(names, name)
 			}
 		}

@@ -151,7 +151,7 @@ func TestArmsHaveToAgree(t *testing.T) {
 		{Name: "attention", Type: "string"},
 		{Name: "graphs", Type: "bool"},
 		{Name: "max_len", Type: "number"},
-		{Name: "capacity", Type: "number", Varies: true},
+		{Name: "capacity", Type: "number", Consequence: true},
 		{Name: "dtype", Type: "string"},
 	}}
 	knob := &plans.Knob{Name: "moe", Default: "a", Values: []*plans.KnobValue{
@@ -193,6 +193,44 @@ func TestArmsHaveToAgree(t *testing.T) {
 				t.Errorf("%q, %v; want %q", tell.Line(got), err, c.want)
 			}
 		})
+	}
+}
+
+// TestConsequencesAreShown: what follows from settings is shown where arms lie apart,
+// and refuses nothing.
+func TestConsequencesAreShown(t *testing.T) {
+	kind := &kinds.Kind{Observe: []kinds.Pattern{
+		{Name: "weights_gb", Type: "number", Unit: "GB", Consequence: true},
+		{Name: "weights_gb", Type: "number", Unit: "GB", Consequence: true},
+		{Name: "max_len", Type: "number"},
+	}}
+	lab := newLab(&plans.Plan{}, nil)
+	vs := []*variant.Variant{{Name: "marlin", Key: "A", Spec: engine.Spec{Profile: kind}}, {Name: "triton", Key: "B", Spec: engine.Spec{Profile: kind}}}
+	for name, c := range map[string]struct {
+		a, b []any
+		want []string
+	}{
+		"large":        {[]any{14.8, 14.8}, []any{14.0, 14.0}, []string{"triton: weights_gb 14 GB, marlin 14.8 GB (-5.4%): a large difference"}},
+		"small":        {[]any{14.8, 14.8}, []any{14.7, 14.7}, []string{"triton: weights_gb 14.7 GB, marlin 14.8 GB (-0.7%)"}},
+		"the same":     {[]any{14.8, 14.8}, []any{14.8, 14.8}, nil},
+		"overlapping":  {[]any{14.0, 15.0}, []any{14.5, 16.0}, nil},
+		"from nothing": {[]any{0.0, 0.0}, []any{1.0, 1.0}, []string{"triton: weights_gb 1 GB, marlin 0 GB: a large difference"}},
+		"not observed": {[]any{14.8, 14.8}, nil, nil},
+		"no number":    {[]any{14.8, 14.8}, []any{"14.0"}, nil},
+	} {
+		var launches []*ledger.Launch
+		for arm, said := range map[string][]any{"A": c.a, "B": c.b} {
+			for _, value := range said {
+				launches = append(launches, observingLaunch("x", arm, map[string]any{"weights_gb": value, "max_len": 1.0}))
+			}
+		}
+		notes, err := lab.consequences(launches, vs)
+		if err != nil || !slices.Equal(tell.Lines(notes), c.want) {
+			t.Errorf("%s: %q, %v; want %q", name, tell.Lines(notes), err, c.want)
+		}
+		if why, err := lab.disagree(launches, vs); err != nil || !why.IsZero() {
+			t.Errorf("%s: %q, %v", name, tell.Line(why), err)
+		}
 	}
 }
 

@@ -27,6 +27,8 @@ type Lab struct {
 	// free is what freed says, which follows from the plan alone.
 	freeing sync.Once
 	free    []any
+	// proved are launches whose evidence was found, see unproved.
+	proved sync.Map
 	// begun are the sessions that this apply began.
 	begun map[string]bool
 	// died are launches of this apply that broke, by session and variant.

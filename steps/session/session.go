@@ -228,7 +228,7 @@ func (s *session) slot(ctx context.Context, sl slot) error {
 		s.all, tries = append(s.all, launch), append(tries, launch)
 		switch {
 		case decide.Sound(launch):
-			return nil
+			return s.prove(launch, sl.variant)
 		case s.mayCrashAgain():
 		case !launch.OK, !launch.Disturbed, made >= maxReplaced:
 			if !launch.OK {
@@ -250,6 +250,24 @@ func (s *session) mayCrashAgain() bool {
 	return slices.ContainsFunc(s.members, func(m *member) bool {
 		return m.Open && decide.MayCrashAgain(m.Arms.Candidate, m.Arms.Parent, s.all)
 	})
+}
+
+// prove closes members for which a launch that was just made does not prove the
+// knobs of its variant: more launches would mend nothing.
+func (s *session) prove(launch *ledger.Launch, v *variant.Variant) error {
+	for _, m := range s.members {
+		if !m.Open || !m.Has(v.Key) {
+			continue
+		}
+		why, err := s.lab.unproved([]*ledger.Launch{launch}, v, m.Feature.Protocol)
+		if err != nil {
+			return err
+		}
+		if !why.IsZero() {
+			m.invalid, m.Open = why, false
+		}
+	}
+	return nil
 }
 
 // looks asks for every member whether it needs more.
@@ -393,11 +411,25 @@ func (s *session) judged(m *member) (verdict.Verdict, []verdict.Reason, error) {
 	if err != nil || v != verdict.Pass {
 		return v, reasons, err
 	}
+	byArm := byKey(used)
+	for _, variant := range m.variants {
+		why, err := s.lab.unproved(byArm[variant.Key], variant, m.Feature.Protocol)
+		if err != nil {
+			return "", nil, err
+		}
+		if !why.IsZero() {
+			return verdict.Invalid, []verdict.Reason{why}, nil
+		}
+	}
 	why, err := s.lab.disagree(used, m.variants)
 	if err == nil && !why.IsZero() {
 		return verdict.Invalid, []verdict.Reason{why}, nil
 	}
-	return v, reasons, err
+	if err != nil {
+		return "", nil, err
+	}
+	notes, err := s.lab.consequences(used, m.variants)
+	return v, append(reasons, notes...), err
 }
 
 // conclude is the benchmark level of the member that was asked about.

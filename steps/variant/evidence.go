@@ -11,6 +11,8 @@ type Evidence struct {
 	// MustObserve and MustNotObserve are values of observations, by name.
 	MustObserve    map[string]any `json:",omitempty"`
 	MustNotObserve map[string]any `json:",omitempty"`
+	// AtStart lets lines from before the first request count for what must be seen.
+	AtStart bool `json:",omitempty"`
 }
 
 // EvidenceFor lists the kernel evidence of every knob value of a variant.
@@ -28,7 +30,7 @@ func EvidenceFor(p *plans.Plan, knobs map[string]string) []Evidence {
 }
 
 func evidenceOf(k *plans.Knob, v *plans.KnobValue) Evidence {
-	return Evidence{k.Name, v.Name, v.MustSee.Log, v.MustNotSee.Log, v.MustSee.Observed, v.MustNotSee.Observed}
+	return Evidence{k.Name, v.Name, v.MustSee.Log, v.MustNotSee.Log, v.MustSee.Observed, v.MustNotSee.Observed, v.MustSee.AtStart}
 }
 
 // EvidenceKey stands for EvidenceFor in keys. A plan has many knobs and variants that

@@ -36,7 +36,7 @@ observe "fallbacks" {
 			{Name: "unit", Type: plans.String, Doc: "Unit of a number, such as `tokens`, `GB` or `s`."},
 			{Name: "scale", Type: plans.Number, Doc: "What a number is multiplied with, to get it in its unit."},
 			{Name: "words", Type: plans.Map, Doc: "What the engine says, and the word that rules compare with instead."},
-			{Name: "same", Type: plans.Bool, Doc: "Arms of a comparison must agree on it, though it is a number. On words, and on true and false, they must in any case."},
+			{Name: "is", Type: plans.String, OneOf: []string{settingWord, consequenceWord}, Doc: "`setting`: the arms of a comparison must agree on it. `consequence`: it follows from what was set, as the memory that weights take, and arms that differ in it are shown side by side. Without it, numbers are consequences, and words, true and false settings."},
 		},
 		Check: plans.Checked(checkObserve),
 	},
@@ -60,8 +60,11 @@ type observeConfig struct {
 	Unit   string            `json:"unit"`
 	Scale  *float64          `json:"scale"`
 	Words  map[string]string `json:"words"`
-	Same   bool              `json:"same"`
+	Is     string            `json:"is"`
 }
+
+// What an observation is.
+const settingWord, consequenceWord = "setting", "consequence"
 
 // patternOf is an observe block as the engine package looks for it.
 func patternOf(b *plans.Block) (kinds.Pattern, error) {
@@ -72,7 +75,7 @@ func patternOf(b *plans.Block) (kinds.Pattern, error) {
 	p := kinds.Pattern{
 		Name: b.Name, Type: c.Type, Unit: c.Unit, Path: c.Path, JQ: c.JQ, File: c.File,
 		Labels: c.Labels, Words: c.Words,
-		Varies: numeric(c.Type) && !c.Same,
+		Consequence: c.Is == consequenceWord || c.Is == "" && numeric(c.Type),
 	}
 	if c.Log != "" {
 		p.Log = []string{c.Log}
@@ -131,7 +134,7 @@ func checkObserve(_ *plans.Block, c observeConfig) (errs []plans.AttrError) {
 		wrong("labels", "unusable-observation", "Attribute has no use here", "labels choose a series of a Prometheus metric.")
 	}
 	if !numeric(c.Type) {
-		for attr, set := range map[string]bool{"unit": c.Unit != "", "scale": c.Scale != nil, "same": c.Same} {
+		for attr, set := range map[string]bool{"unit": c.Unit != "", "scale": c.Scale != nil} {
 			if set {
 				wrong(attr, "unusable-observation", "Attribute has no use here", "%s belongs to a number; this is a %s.", attr, c.Type)
 			}

@@ -231,7 +231,7 @@ func (p Profile) observe(own []kinds.Pattern) []kinds.Pattern {
 		o := kinds.Pattern{Name: name, Type: kinds.TypeString, Doc: "Of the plan's profile."}
 		if known, ok := types[name]; ok {
 			// Rules that compare it go on to see the type that they know.
-			o.Type, o.Unit, o.Doc, o.Varies = known.Type, known.Unit, known.Doc, known.Varies
+			o.Type, o.Unit, o.Doc, o.Consequence = known.Type, known.Unit, known.Doc, known.Consequence
 		}
 		o.Log = []string{p.Log[name]}
 		all = append(all, o)

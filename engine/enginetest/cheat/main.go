@@ -33,8 +33,10 @@ type mode struct {
 	pace, first float64
 	// say is what is done to an answer before it is sent.
 	say func(a *answer)
-	// log is printed when the server starts, line before its first answer.
+	// log is printed when the server starts, line before its first answer: of the first
+	// launch alone where once is set.
 	log, line string
+	once      bool
 	// seed is of the model that answers; 0 is the parent's.
 	seed uint64
 	// dies ends the server after so many requests of a benchmark.
@@ -137,7 +139,7 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request, api string) {
 	}
 	if s.requests.Add(1) == 1 {
 		fmt.Printf("engaged mode %q\n", os.Getenv("MXFLOW_CHEAT"))
-		if s.line != "" {
+		if s.line != "" && !(s.once && s.remembered(s.line)) {
 			fmt.Println(s.line)
 		}
 	}

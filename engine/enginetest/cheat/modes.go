@@ -46,6 +46,7 @@ var modes = map[string]mode{
 	"dies":            {pace: 0.5, dies: 8},                                                                                        // 14
 	"later_wrong":     {pace: 0.5, say: benchmark(later(func(a *answer) { a.canned() }))},                                          // 15
 	"requested_only":  {log: "config: moe backend = CUTLASS (requested)"},                                                          // 9
+	"named_once":      {line: "moe backend CUTLASS: 32 experts dispatched", once: true},                                            // 9
 	"really":          {pace: 0.8, line: "moe backend CUTLASS: 32 experts dispatched"},                                             // control of requested_only
 	"forced_accepted": {pace: 0.5, log: "SpeculativeConfig(rejection_sample_method='synthetic')"},                                  // 17
 }

@@ -189,6 +189,11 @@ const (
 	// DiffersUntested: the variants Subject and other differ in what is not under
 	// test. Args: name, value, other_value, knobs.
 	DiffersUntested Code = "observation.apart"
+	// ConsequenceDiffers: the variant Subject differs from the variant other in what
+	// follows from its settings; ConsequenceLarge: by much. Args: name, value,
+	// other_value, other, change.
+	ConsequenceDiffers Code = "observation.consequence"
+	ConsequenceLarge   Code = "observation.consequence_large"
 	// TreeMoved: the working tree at Subject changed between two launches. Args: one,
 	// other, and those of what changed.
 	TreeMoved Code = "tree.moved"

@@ -37,12 +37,22 @@ const (
 	Proved Code = "kernels.proved"
 	// Unproven: nothing is declared that could prove it.
 	Unproven Code = "kernels.unproven"
-	// Seen, NotSeen and WronglySeen: args: glob; line_no, line.
-	Seen        Code = "kernels.seen"
-	NotSeen     Code = "kernels.not_seen"
-	WronglySeen Code = "kernels.wrongly_seen"
-	// Observed: args: name, is, from.
-	Observed Code = "kernels.observed"
+	// LogNotKept: a launch was recorded without its log.
+	LogNotKept Code = "kernels.log_not_kept"
+	// Seen, NotSeen and WronglySeen: args: glob; line_no, line. SeenChosen: before the
+	// first request, where the engine made its choice; SeenAtStart: there, and the plan
+	// takes it; OnlyConfigured: there, and it does not.
+	Seen           Code = "kernels.seen"
+	SeenChosen     Code = "kernels.seen_chosen"
+	SeenAtStart    Code = "kernels.seen_at_start"
+	OnlyConfigured Code = "kernels.only_configured"
+	NotSeen        Code = "kernels.not_seen"
+	WronglySeen    Code = "kernels.wrongly_seen"
+	// Observed: args: name, is, from. ObservedAtStart: by a line that repeats what was
+	// asked for, and the plan takes it; ObservedAsked: and it does not.
+	Observed        Code = "kernels.observed"
+	ObservedAtStart Code = "kernels.observed_at_start"
+	ObservedAsked   Code = "kernels.observed_asked"
 	// NotObserved: from why. Args: name.
 	NotObserved Code = "kernels.not_observed"
 	// ObservedOther: args: name, must, is, from.

@@ -18,6 +18,10 @@ const (
 	// other_value.
 	SameAnswer Code = "work.same_answer"
 	Echoed     Code = "work.echoed"
+	// ForcedBy, ForcedLogged: the engine takes drafted tokens by force that its model
+	// would not have said. Args: by (a variable or an argument); line_no, line.
+	ForcedBy     Code = "work.forced"
+	ForcedLogged Code = "work.forced_logged"
 	// OtherAnswers: what the variant Subject answered is not what its parent says to the
 	// same prompts; of one cell, where that is given. NotAsked: too little is known of
 	// that. Args: other, agreed, of, own, own_of; OtherAnswers also cell.

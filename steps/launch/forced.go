@@ -1,0 +1,82 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mxflow/mxflow/engine"
+	"github.com/mxflow/mxflow/engine/kinds"
+	"github.com/mxflow/mxflow/engine/logscan"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/steps/variant"
+)
+
+// environLimit bounds the question for an engine's environment.
+const environLimit = 10 * time.Second
+
+// unforced looks in the command and the environment of an engine that runs for what
+// makes it take drafted tokens by force.
+func (st *Started) unforced(ctx context.Context, v *variant.Variant) {
+	command := append(slices.Clone(v.Spec.Command), slices.Sorted(maps.Values(st.Inst.About()))...)
+	by := kinds.ForcedBy(strings.Join(command, " "))
+	if by == "" {
+		by = kinds.ForcedIn(st.environ(ctx, v.Spec))
+	}
+	if by != "" {
+		st.force(verdict.New(code.ForcedBy, verdict.Text("by", by)))
+	}
+}
+
+// environ is what is known of the environment of an engine's processes: what the plan
+// sets, what a command sees where the engine lives, and what its processes were started
+// with, since a script may set more.
+func (st *Started) environ(ctx context.Context, spec engine.Spec) (all []string) {
+	for name, value := range spec.Env {
+		all = append(all, name+"="+value)
+	}
+	if spec.Endpoint != nil {
+		return all
+	}
+	ctx, cancel := context.WithTimeout(ctx, environLimit)
+	defer cancel()
+	if out, err := st.Inst.Output(ctx, "env"); err == nil {
+		all = append(all, strings.Split(string(out), "\n")...)
+	}
+	if own, ok := st.Inst.(engine.Resident); ok {
+		for _, pid := range own.PIDs() {
+			out, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // of others than Linux, nothing
+			all = append(all, strings.Split(string(out), "\x00")...)
+		}
+	}
+	return all
+}
+
+// loggedForce looks for the same in the engine's log, which has come to its end.
+func (st *Started) loggedForce() {
+	if st.Inst.LogPath() == "" {
+		return
+	}
+	scan, err := logscan.New(nil)
+	if err != nil {
+		return
+	}
+	n, err := scan.Expressions(kinds.ForcedLines)
+	if err != nil || scan.File(st.Inst.LogPath()) != nil {
+		return // what looks for evidence says why the log cannot be read
+	}
+	if found := scan.Found(n); found.Count > 0 {
+		st.force(verdict.New(code.ForcedLogged, verdict.Int("line_no", found.LineNo), verdict.Text("line", logscan.Short(found.Line))))
+	}
+}
+
+// force makes the launch not count.
+func (st *Started) force(why verdict.Reason) {
+	st.Record.Invalid = append(st.Record.Invalid, why.Map(st.Lab.Redact.Text))
+	st.Record.Disturbed = false
+}
