@@ -283,3 +283,15 @@ func startPaced(b *testing.B) string {
 	}
 	return "http://" + strings.TrimSpace(line)
 }
+
+// BenchmarkCollect is what is done with an event once it is parsed, of answers of 256.
+func BenchmarkCollect(b *testing.B) {
+	e := event{text: []byte(" word"), hasChoice: true, completion: -1, prompt: -1, cached: -1}
+	for b.Loop() {
+		c := newCollector(Request{MaxTokens: 256})
+		for i := range 256 {
+			c.add(&e, time.Duration(i)*time.Millisecond)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/256, "ns/event")
+}
