@@ -153,7 +153,7 @@ phase "cache" {
     rule "nobody waits a tenth of a second longer" {
       expr = "traffic.queue.delta <= 100"
     }
-    # Garbage would be fast as well. The answers of both arms to the same prompts
+    # Garbage would be fast as well. The answers of both arms
     # are compared without a rule; failed requests are this one's.
     rule "every request is answered" {
       expr = "traffic.errors == 0"
