@@ -2,7 +2,6 @@ package load
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -26,9 +25,27 @@ type Concurrency struct {
 	// Possible is what an engine without a limit is sure to hold of such requests:
 	// long prompts with short answers end faster than new ones can join.
 	Possible float64
-	// Why says why Reached is not known or may be less than the engine's limit.
-	Why string
+	// Why says why Reached is not known or may be less than the engine's limit; empty
+	// where it is known.
+	Why ReachCode
 }
+
+// ReachCode is why it is not known how many requests an engine worked on at once.
+type ReachCode string
+
+const (
+	// OpenLoop: an open loop asks for no number of requests at once.
+	OpenLoop ReachCode = "open_loop"
+	// Unanswered: no request was answered.
+	Unanswered ReachCode = "unanswered"
+	// NeverSent: fewer than asked for were ever in flight: Most.
+	NeverSent ReachCode = "never_sent"
+	// OneToken: answers of one token do not show how many are generated at once.
+	OneToken ReachCode = "one_token"
+	// TooShort: answers are too short beside their prompts to tell a limit from the
+	// time that prompts take: Possible are sure.
+	TooShort ReachCode = "too_short"
+)
 
 const (
 	// chunk is how many prompt tokens engines compute in one step, the smallest
@@ -80,12 +97,12 @@ func Reached(run measure.CellRun, running measure.Series, samples []measure.Samp
 			continue
 		}
 		if s.OpenLoop {
-			return Concurrency{Reached: -1, Why: "an open loop asks for no number of requests at once"}
+			return Concurrency{Reached: -1, Why: OpenLoop}
 		}
 		cell = append(cell, s)
 	}
 	if len(cell) == 0 {
-		c.Why = "no request was answered"
+		c.Why = Unanswered
 		return c
 	}
 	points := pointsOf(cell)
@@ -94,7 +111,7 @@ func Reached(run measure.CellRun, running measure.Series, samples []measure.Samp
 	}
 	if c.Most < c.Asked {
 		c.Reached, c.By = float64(c.Most), "client"
-		c.Why = fmt.Sprintf("no more than %d requests were ever in flight", c.Most)
+		c.Why = NeverSent
 		return c
 	}
 	var byClient, byEngine []weightedValue
@@ -114,7 +131,7 @@ func Reached(run measure.CellRun, running measure.Series, samples []measure.Samp
 	}
 	c.Possible = possible(cell)
 	if c.Tokens == 0 {
-		c.Why = "answers of one token do not show how many are generated at once"
+		c.Why = OneToken
 		return c
 	}
 	c.Reached, c.By = upper(byClient), "client"
@@ -123,7 +140,7 @@ func Reached(run measure.CellRun, running measure.Series, samples []measure.Samp
 	}
 	c.Reached = min(c.Reached, float64(c.Asked))
 	if c.Possible < float64(c.Asked) {
-		c.Why = fmt.Sprintf("answers are too short beside their prompts to tell a limit from the time that prompts take: about %.0f at once are sure", c.Possible)
+		c.Why = TooShort
 	}
 	return c
 }

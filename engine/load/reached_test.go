@@ -2,7 +2,6 @@ package load
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -82,11 +81,11 @@ func TestReached(t *testing.T) {
 		change        func(*serving)
 		enough, known bool
 		least, most   float64
-		why           string
+		why           ReachCode
 	}{
 		{"no limit", func(v *serving) {}, true, true, 14, 16, ""},
 		{"prompts first", func(v *serving) { v.promptsFirst = true }, true, true, 14, 16, ""},
-		{"long prompts first", func(v *serving) { v.promptsFirst, v.chunks = true, 8 }, true, true, 14, 16, "too short"},
+		{"long prompts first", func(v *serving) { v.promptsFirst, v.chunks = true, 8 }, true, true, 14, 16, TooShort},
 		{"as many as requests", func(v *serving) { v.n = 16 }, true, true, 13, 16, ""},
 		{"asked for 16, got 2", func(v *serving) { v.limit = 2 }, false, true, 2, 2, ""},
 		{"and with prompts first", func(v *serving) { v.limit, v.promptsFirst = 2, true }, false, true, 2, 2, ""},
@@ -95,10 +94,10 @@ func TestReached(t *testing.T) {
 		{"one at a time", func(v *serving) { v.asked, v.n = 1, 4 }, true, true, 1, 1, ""},
 		{"limited to one", func(v *serving) { v.limit = 1 }, false, true, 1, 1, ""},
 		// 64 tokens during prompts of 16 steps each: 4 at once without any limit.
-		{"bound by prompts", func(v *serving) { v.chunks = 16 }, false, false, 3, 6, "too short"},
-		{"bound by prompts or a limit", func(v *serving) { v.chunks, v.limit = 16, 2 }, false, false, 1, 2, "too short"},
-		{"one token", func(v *serving) { v.out = 1 }, false, false, -1, -1, "one token"},
-		{"fewer requests than places", func(v *serving) { v.n = 10 }, false, true, 10, 10, "ever in flight"},
+		{"bound by prompts", func(v *serving) { v.chunks = 16 }, false, false, 3, 6, TooShort},
+		{"bound by prompts or a limit", func(v *serving) { v.chunks, v.limit = 16, 2 }, false, false, 1, 2, TooShort},
+		{"one token", func(v *serving) { v.out = 1 }, false, false, -1, -1, OneToken},
+		{"fewer requests than places", func(v *serving) { v.n = 10 }, false, true, 10, 10, NeverSent},
 	}
 	for _, tt := range tests {
 		v := base
@@ -110,7 +109,7 @@ func TestReached(t *testing.T) {
 			}
 			c := Reached(measure.CellRun{Cell: "chat", To: time.Hour, Concurrency: v.asked}, gauge, samples)
 			enough, known := c.Enough(0.8)
-			if enough != tt.enough || known != tt.known || c.Reached < tt.least || c.Reached > tt.most || !strings.Contains(c.Why, tt.why) {
+			if enough != tt.enough || known != tt.known || c.Reached < tt.least || c.Reached > tt.most || tt.why != "" && c.Why != tt.why {
 				t.Errorf("%s, gauge %v: %v, known %v: %+v", tt.name, says, enough, known, c)
 			}
 			if c.Asked != v.asked || says && c.By == "" && c.Reached >= 0 {

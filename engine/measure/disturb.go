@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
-	"time"
 )
 
 // The driver's reasons that keep clocks down, as bits of GPUThrottle (NVML's
@@ -28,12 +26,12 @@ const (
 
 var slowing = []struct {
 	bit  uint64
-	word string
+	name string
 }{
-	{softwareHeat, "software thermal slowdown"},
-	{hardwareHeat, "hardware thermal slowdown"},
-	{powerBrake, "power brake"},
-	{hardwareSlow, "hardware slowdown"},
+	{softwareHeat, "sw_thermal_slowdown"},
+	{hardwareHeat, "hw_thermal_slowdown"},
+	{powerBrake, "hw_power_brake_slowdown"},
+	{hardwareSlow, "hw_slowdown"},
 }
 
 // reasonsAt is one reading of a series of reasons. What is no bit mask is every
@@ -60,78 +58,149 @@ func throttled(s Series, i int) bool {
 
 func powerCapped(s Series, i int) bool { return reasonsAt(s, i)&powerCap != 0 }
 
-// slowdowns are the words for what slows a GPU down.
-func slowdowns(reasons uint64) (words []string) {
+// slowdowns are the names of what slows a GPU down, as the driver has them, and the
+// bits of what is not known here.
+func slowdowns(reasons uint64) (names []string) {
 	rest := reasons &^ normal
 	for _, r := range slowing {
 		if rest&r.bit != 0 {
-			words = append(words, r.word)
+			names = append(names, r.name)
 		}
 		rest &^= r.bit
 	}
 	if rest != 0 {
-		words = append(words, fmt.Sprintf("reason 0x%x, which is not known here", rest))
+		names = append(names, fmt.Sprintf("0x%x", rest))
 	}
-	return words
+	return names
 }
 
-// Disturbances are causes for which what a launch measured does not count: a GPU
-// that was slowed down, or that another process used, while requests of a cell
-// were measured. What could not be watched is not among them.
-func Disturbances(r Recording) []string {
-	var out []string
+// Disturbance is a cause for which what a launch measured does not count: the machine
+// was not as it should have been while requests of a cell were measured.
+type Disturbance struct {
+	Code DisturbanceCode
+	// Cell and GPU are where, Series what is damaged.
+	Cell, GPU, Series string
+	// Share is the part of the measured time.
+	Share float64
+	// Slowed are what slowed a GPU down: names of bits, or of bits not known here.
+	Slowed []string
+	// Most is how many foreign processes were there at once.
+	Most int
+	// Low and High are a clock's tenth and ninetieth percentile, MHz.
+	Low, High float64
+}
+
+// DisturbanceCode is what happened.
+type DisturbanceCode string
+
+const (
+	// Damaged: readings that would tell are damaged or there twice.
+	Damaged DisturbanceCode = "damaged"
+	// Slowed: a GPU was slowed down; Shared: others were on it; Wandered: its clock did
+	// not stand still.
+	Slowed   DisturbanceCode = "slowed"
+	Shared   DisturbanceCode = "shared"
+	Wandered DisturbanceCode = "wandered"
+)
+
+// Disturbances are what disturbed a launch. What could not be watched is not among
+// them.
+func Disturbances(r Recording) []Disturbance {
+	var out []Disturbance
 	all := newWatched(r.Series)
 	for _, name := range []string{GPUThrottle, GPUForeign} {
 		if all.by[name] == nil && slices.ContainsFunc(r.Series, func(s Series) bool { return s.Name == name }) {
-			out = append(out, fmt.Sprintf("the readings of %s are damaged or there twice, so nobody knows whether the GPU was disturbed", name))
+			out = append(out, Disturbance{Code: Damaged, Series: name})
 		}
 	}
 	for _, c := range r.Cells {
 		if !c.window().exists() {
 			continue
 		}
+		add := func(d Disturbance, gpu string, found bool) {
+			if d.Cell, d.GPU = c.Cell, gpu; found {
+				out = append(out, d)
+			}
+		}
+		clocks := bySource(all.by[GPUClock])
 		for _, s := range all.by[GPUThrottle] {
-			out = append(out, slowed(c, s)...)
+			d, found := slowed(c.window(), s)
+			add(d, s.Source, found)
+			d, found = wandered(c.window(), clocks[s.Source], s)
+			add(d, s.Source, found)
 		}
 		for _, s := range all.by[GPUForeign] {
-			out = append(out, shared(c, s)...)
+			d, found := shared(c.window(), s)
+			add(d, s.Source, found)
 		}
 	}
 	return out
 }
 
-func slowed(c CellRun, s Series) []string {
-	var words []string
-	took := s.standing(c.window(), func(i int) bool {
+func slowed(w window, s Series) (Disturbance, bool) {
+	var names []string
+	took := s.standing(w, func(i int) bool {
 		if !throttled(s, i) {
 			return false
 		}
-		words = append(words, slowdowns(reasonsAt(s, i))...)
+		names = append(names, slowdowns(reasonsAt(s, i))...)
 		return true
 	})
-	if took == 0 {
-		return nil
-	}
-	slices.Sort(words)
-	return []string{fmt.Sprintf("%s: GPU %s was slowed down for %s of the measured time (%s): let it cool down, or look at its power supply, before measuring again",
-		c.Cell, s.Source, percent(took, c.window()), strings.Join(slices.Compact(words), ", "))}
+	slices.Sort(names)
+	return Disturbance{Code: Slowed, Share: took.Seconds() / w.seconds(), Slowed: slices.Compact(names)}, took > 0
 }
 
-func shared(c CellRun, s Series) []string {
+func shared(w window, s Series) (Disturbance, bool) {
 	most := 0.0
-	took := s.standing(c.window(), func(i int) bool {
+	took := s.standing(w, func(i int) bool {
 		most = max(most, s.Value[i])
 		return s.Value[i] > 0
 	})
-	if took == 0 {
-		return nil
-	}
-	return []string{fmt.Sprintf("%s: processes that are not the engine's were on GPU %s for %s of the measured time (up to %.0f at once): end them, or choose another GPU",
-		c.Cell, s.Source, percent(took, c.window()), most)}
+	return Disturbance{Code: Shared, Share: took.Seconds() / w.seconds(), Most: int(most)}, took > 0
 }
 
-func percent(took time.Duration, w window) string {
-	return fmt.Sprintf("%.1f%%", 100*took.Seconds()/w.seconds())
+const (
+	// wanders is how far a clock may move about its median, from the tenth to the
+	// ninetieth percentile of its means over a second: readings of a moment jump, and
+	// a clock that comes up in the first second does not wander.
+	wanders = 0.05
+	// wanderSeconds is how many such means it takes to tell.
+	wanderSeconds = 10
+)
+
+// wandered looks at the clock of a GPU for changes that its driver gives no cause for.
+// Seconds with a reading at the power limit are left out, since the clock follows the
+// load there, and is no disturbance; so are those of a GPU with nothing to do, which
+// clocks down, and those that are called slowed already. Without the driver's reasons
+// nobody knows which seconds these are, and nothing is said.
+func wandered(w window, clock, reasons Series) (Disturbance, bool) {
+	const steady = normal &^ (1 | powerCap)
+	sums, counts, left := map[int]float64{}, map[int]float64{}, map[int]bool{}
+	at := -1
+	for i, t := range clock.At {
+		for at+1 < len(reasons.At) && reasons.At[at+1] <= t {
+			at++
+		}
+		if !w.holds(t) {
+			continue
+		}
+		second := int((t - w.from).Seconds())
+		left[second] = left[second] || at < 0 || t-reasons.At[at] > maxGap || reasonsAt(reasons, at)&^steady != 0
+		sums[second] += clock.Value[i]
+		counts[second]++
+	}
+	var means []float64
+	for second, sum := range sums {
+		if !left[second] {
+			means = append(means, sum/counts[second])
+		}
+	}
+	if len(means) < wanderSeconds {
+		return Disturbance{}, false
+	}
+	slices.Sort(means)
+	low, high := Quantile(means, 0.1), Quantile(means, 0.9)
+	return Disturbance{Code: Wandered, Low: low, High: high}, high-low > wanders*Quantile(means, 0.5)
 }
 
 // Calibration is what the measuring client got when it measured a server whose

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -25,25 +26,64 @@ func TestDisturbances(t *testing.T) {
 		{"idle and clocks that were set", throttle(1, 1, 2, 3, 2, 1, 1), ""},
 		{"the power limit", throttle(4, 4, 4, 4, 4, 4, 4), ""},
 		{"a sync boost group and a display", throttle(16, 16, 272, 256, 16, 16, 16), ""},
-		{"heat, as software sees it", throttle(0, 0, 0, 32, 0, 0, 0), "chat: GPU GPU-1 was slowed down for 25.0% of the measured time (software thermal slowdown)"},
-		{"heat and power brake beside the power limit", throttle(0, 0, 0, 76, 132, 0, 0), "50.0% of the measured time (hardware slowdown, hardware thermal slowdown, power brake)"},
+		{"heat, as software sees it", throttle(0, 0, 0, 32, 0, 0, 0), "slowed chat GPU-1 0.25 [sw_thermal_slowdown]"},
+		{"heat and power brake beside the power limit", throttle(0, 0, 0, 76, 132, 0, 0), "slowed chat GPU-1 0.5 [hw_power_brake_slowdown hw_slowdown hw_thermal_slowdown]"},
 		{"before and after", throttle(64, 0, 0, 0, 0, 0, 0, 64), ""},
-		{"still standing when the window begins", throttle(0, 64), "100.0%"},
+		{"still standing when the window begins", throttle(0, 64), "slowed chat GPU-1 1 [hw_thermal_slowdown]"},
 		{"a moment of hardware slowdown", throttle(0, 0, 0, 8, 0, 0, 0), ""},
-		{"hardware slowdown that stays", throttle(0, 0, 0, 8, 8, 0, 0), "50.0% of the measured time (hardware slowdown)"},
-		{"a reason of tomorrow", throttle(0, 0, 0, 4096, 0, 0, 0), "reason 0x1000, which is not known here"},
-		{"no bit mask", throttle(0, 0, 0, 0.5, 0, 0, 0), "which is not known here"},
-		{"damaged readings", throttle(0, math.NaN()), "the readings of gpu.throttle are damaged"},
-		{"another process", readings(GPUForeign, "GPU-1", 0, 0, 2000, 2, 3000, 1), "chat: processes that are not the engine's were on GPU GPU-1 for 50.0% of the measured time (up to 2 at once)"},
+		{"hardware slowdown that stays", throttle(0, 0, 0, 8, 8, 0, 0), "slowed chat GPU-1 0.5 [hw_slowdown]"},
+		{"a reason of tomorrow", throttle(0, 0, 0, 4096, 0, 0, 0), "[0x1000]"},
+		{"no bit mask", throttle(0, 0, 0, 0.5, 0, 0, 0), "hw_power_brake_slowdown"},
+		{"damaged readings", throttle(0, math.NaN()), "damaged"},
+		{"another process", readings(GPUForeign, "GPU-1", 0, 0, 2000, 2, 3000, 1), "shared chat GPU-1 0.5 [] 2"},
 		{"another process before", readings(GPUForeign, "GPU-1", 0, 1, 900, 0, 3500, 1), ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := Recording{Cells: []CellRun{{Cell: "chat", From: time.Second, To: 3 * time.Second}}, Series: []Series{tt.series}}
-			got := strings.Join(Disturbances(r), "\n")
+			got := ""
+			for _, d := range Disturbances(r) {
+				got += strings.TrimSpace(fmt.Sprint(d.Code, " ", d.Cell, " ", d.GPU, " ", d.Share, " ", d.Slowed, " ", d.Most)) + "\n"
+			}
 			if (tt.want == "") != (got == "") || !strings.Contains(got, tt.want) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// A clock that moves by more than 5% without a cause disturbs; what the power limit, an
+// idle GPU or the first second do to it does not, nor what is too short to tell.
+func TestWanderingClock(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		clock func(s int) (mhz, reasons float64)
+		secs  int
+		want  bool
+	}{
+		{"it stands still", func(int) (float64, float64) { return 1980, 0 }, 30, false},
+		{"it moves a little", func(s int) (float64, float64) { return 1980 - float64(s%7)*12, 0 }, 30, false},
+		{"half of the time it is lower", func(s int) (float64, float64) { return 1980 - float64(s/15)*120, 0 }, 30, true},
+		{"it was set lower meanwhile", func(s int) (float64, float64) { return 1980 - float64(s/15)*120, 2 }, 30, true},
+		{"it goes with the power limit", func(s int) (float64, float64) { return 1980 - float64(s/15)*120, 4 }, 30, false},
+		{"it is idle half of the time", func(s int) (float64, float64) { return 1980 - float64(s/15)*1600, float64(s / 15) }, 30, false},
+		{"it comes up in two seconds", func(s int) (float64, float64) { return min(1980, 345+float64(s)*900), 0 }, 30, false},
+		{"too short to tell", func(s int) (float64, float64) { return 1980 - float64(s/4)*400, 0 }, 8, false},
+	} {
+		clock, reasons := Series{Name: GPUClock, Source: "GPU-1"}, Series{Name: GPUThrottle, Source: "GPU-1"}
+		for i := range c.secs * 10 {
+			mhz, why := c.clock(i / 10)
+			at := time.Duration(i) * 100 * time.Millisecond
+			clock.At, clock.Value = append(clock.At, at), append(clock.Value, mhz)
+			reasons.At, reasons.Value = append(reasons.At, at), append(reasons.Value, why)
+		}
+		cells := []CellRun{{Cell: "chat", To: time.Duration(c.secs) * time.Second}}
+		got := Disturbances(Recording{Cells: cells, Series: []Series{clock, reasons}})
+		if (len(got) == 1 && got[0].Code == Wandered && got[0].High > got[0].Low) != c.want || len(got) > 1 {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+		if alone := Disturbances(Recording{Cells: cells, Series: []Series{clock}}); len(alone) > 0 {
+			t.Errorf("%s, without reasons: %+v", c.name, alone)
+		}
 	}
 }

@@ -105,6 +105,14 @@ func TestReplay(t *testing.T) {
 	if !slices.Contains(throttled.Value, 4) || slices.Max(throttled.Value) != 4 {
 		t.Errorf("at its power limit the GPU said %v", throttled.Value)
 	}
+	// Its clock went from 1980 down to 1410 MHz there, and nothing was wrong with it.
+	for _, name := range []string{measure.GPUClock, measure.GPUThrottle} {
+		power(name)
+	}
+	cell := measure.CellRun{Cell: "chat", From: 0, To: at(all[len(all)-1].End)}
+	if d := measure.Disturbances(measure.Recording{Cells: []measure.CellRun{cell}, Series: series}); len(d) > 0 {
+		t.Errorf("a GPU at its power limit is said to be disturbed: %+v", d)
+	}
 	if m := find(series, measure.GPUMemory, uuid); slices.Max(m.Value) != 1103/mibPerGB {
 		t.Errorf("memory is %v", m.Value)
 	}

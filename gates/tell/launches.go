@@ -38,24 +38,38 @@ var launchPhrases = phrases{
 	code.GPUUnlisted:     "no GPU is locked or waited for, as GPUs cannot be listed: {error}",
 	code.GPUUncertain:    "CUDA_VISIBLE_DEVICES is ambiguous, as the GPUs differ and CUDA orders them by speed: all are taken. Set CUDA_DEVICE_ORDER = \"PCI_BUS_ID\", or use UUIDs",
 
-	code.ClientNotGood:  "the measuring client is too imprecise: {why}",
-	code.Disturbed:      "{text}",
-	code.SentLate:       "{subject}: requests were sent up to {max:3} late (p99 {p99:3}, allowed {limit}): the client could not keep up with the schedule",
-	code.WokenLate:      "{subject}: the client was woken up to {max:3} late (p99 {p99:3}, allowed {limit}): it measured this machine as much as the engine; stop other load, measure from another machine, or {flag?allow more with {flag}}{flag!raise max_lag}",
-	code.HeldBack:       "{requests} of {of} answers of {subject} came in one piece after up to {longest:3} without a token: ttft, itl and tg show when they were released, not how fast they were generated (a buffering proxy, or a server short of CPU time)",
-	code.TooFewAtOnce:   "{subject} asked for {asked} requests at once, the engine reached {reached:3} (by its {by}'s count) and queued the rest: raise its sequence limit, or ask for fewer",
-	code.ReachUnknown:   "unknown whether {subject} really had {asked} requests at once: {why}{why!its answers came in one piece, which does not show how many were generated at once}",
-	code.FromCache:      "prompts were partly answered from a cache ({requests} of {of} requests of {subject}, {tokens} tokens), so prefill looks too fast; turn the engine's prefix cache off, or declare what prompts share (system_tokens, depth_cached, turns)",
-	code.PrefixHits:     "prompts were partly answered from a cache: by its own counters the engine found {share:3} of the prompt tokens of {subject} in its prefix cache, so prefill looks too fast; turn the prefix cache off, or send new prompts (another seed)",
-	code.CacheUnknown:   "unknown for {unknown} of {of} requests of {subject} whether a cache answered the prompt: start the engine with {flag}",
-	code.TemplateCached: "{requests} of {of} requests of {subject} had a few cached tokens, as from a fixed chat template",
-	code.ContextLost:    "{requests} of {of} requests of {subject} missed their context in the engine's prefix cache, by {tokens} tokens: is prefix caching on, and large enough?",
-	code.ContextUnknown: "unknown for {unknown} of {of} requests of {subject} whether they found their context in the engine's prefix cache",
-	code.Short:          "{requests} of {of} answers of {subject} were shorter than requested, by {tokens} tokens in all",
-	code.Overlong:       "{requests} of {of} answers of {subject} are longer than requested, e.g. {most} tokens for {asked}: the server ignores max_tokens or miscounts, and its speeds are for other work",
-	code.LengthUnknown:  "prompt length unknown for {unknown} of {of} requests of {subject}: the engine reported none, or an impossible one (counted by: {method})",
-	code.LengthOther:    "prompts of {subject} were {least?{least} to }{most} tokens long instead of {want}{want!what was requested} (counted by: {method})",
-	code.ByEvents:       "tokens of {subject} were counted as stream events, as the engine does not count them",
+	code.ClientNotGood:   "the measuring client is too imprecise: {why}",
+	code.ReadingsDamaged: "the readings of {subject} are damaged or there twice, so nobody knows whether the GPU was disturbed",
+	code.GPUSlowed: func(r verdict.Reason) string {
+		var by []string
+		for _, bit := range r.Args["by"].List {
+			by = append(by, slowedBy(bit))
+		}
+		return fill("{subject}: GPU {gpu} was slowed down for {share:3} of the measured time (", r) + strings.Join(by, ", ") + "): let it cool down, or look at its power supply, before measuring again"
+	},
+	code.GPUNeighbours:   "{subject}: processes that are not the engine's were on GPU {gpu} for {share:3} of the measured time (up to {most} at once): end them, or choose another GPU",
+	code.ClockWandered:   "{subject}: the SM clock of GPU {gpu} moved between {low} and {high}, and no power limit made it: lock the clocks (nvidia-smi -lgc), or let nobody set them, before measuring again",
+	code.SentLate:        "{subject}: requests were sent up to {max:3} late (p99 {p99:3}, allowed {limit}): the client could not keep up with the schedule",
+	code.WokenLate:       "{subject}: the client was woken up to {max:3} late (p99 {p99:3}, allowed {limit}): it measured this machine as much as the engine; stop other load, measure from another machine, or {flag?allow more with {flag}}{flag!raise max_lag}",
+	code.HeldBack:        "{requests} of {of} answers of {subject} came in one piece after up to {longest:3} without a token: ttft, itl and tg show when they were released, not how fast they were generated (a buffering proxy, or a server short of CPU time)",
+	code.TooFewAtOnce:    "{subject} asked for {asked} requests at once, the engine reached {reached:3} (by its {by}'s count) and queued the rest: raise its sequence limit, or ask for fewer",
+	code.ReachUnknown:    "unknown whether {subject} really had {asked} requests at once: {causes?{causes}}{causes!its answers came in one piece, which does not show how many were generated at once}",
+	code.ReachOpenLoop:   "an open loop asks for no number of requests at once",
+	code.ReachUnanswered: "no request was answered",
+	code.ReachNeverSent:  "no more than {most} requests were ever in flight",
+	code.ReachOneToken:   "answers of one token do not show how many are generated at once",
+	code.ReachTooShort:   "answers are too short beside their prompts to tell a limit from the time that prompts take: about {sure:2} at once are sure",
+	code.FromCache:       "prompts were partly answered from a cache ({requests} of {of} requests of {subject}, {tokens} tokens), so prefill looks too fast; turn the engine's prefix cache off, or declare what prompts share (system_tokens, depth_cached, turns)",
+	code.PrefixHits:      "prompts were partly answered from a cache: by its own counters the engine found {share:3} of the prompt tokens of {subject} in its prefix cache, so prefill looks too fast; turn the prefix cache off, or send new prompts (another seed)",
+	code.CacheUnknown:    "unknown for {unknown} of {of} requests of {subject} whether a cache answered the prompt: start the engine with {flag}",
+	code.TemplateCached:  "{requests} of {of} requests of {subject} had a few cached tokens, as from a fixed chat template",
+	code.ContextLost:     "{requests} of {of} requests of {subject} missed their context in the engine's prefix cache, by {tokens} tokens: is prefix caching on, and large enough?",
+	code.ContextUnknown:  "unknown for {unknown} of {of} requests of {subject} whether they found their context in the engine's prefix cache",
+	code.Short:           "{requests} of {of} answers of {subject} were shorter than requested, by {tokens} tokens in all",
+	code.Overlong:        "{requests} of {of} answers of {subject} are longer than requested, e.g. {most} tokens for {asked}: the server ignores max_tokens or miscounts, and its speeds are for other work",
+	code.LengthUnknown:   "prompt length unknown for {unknown} of {of} requests of {subject}: the engine reported none, or an impossible one (counted by: {method})",
+	code.LengthOther:     "prompts of {subject} were {least?{least} to }{most} tokens long instead of {want}{want!what was requested} (counted by: {method})",
+	code.ByEvents:        "tokens of {subject} were counted as stream events, as the engine does not count them",
 	code.Doubtful: func(r verdict.Reason) string {
 		if n := r.Args["answers"].Number; n != nil && *n == 1 {
 			return fill("one answer of {subject} is doubtful (request {request}): {doubts}", r)
@@ -84,6 +98,8 @@ var launchPhrases = phrases{
 	code.NoteOf:         "{subject}",
 	code.LaunchesNote:   "{launches} of {of} launches",
 	code.LaunchOf:       "launch {number} of {of}",
+	code.ClocksApart:    "the SM clock was {clock} for {subject} and {other_clock} for {other} ({apart:2} apart), and no power limit made it: lock the clocks (nvidia-smi -lgc) and measure again",
+	code.ClocksFollow:   "the SM clock was {clock} for {subject} and {other_clock} for {other} ({apart:2} apart): a consequence of the power limit, as far as the driver says",
 	code.CountUnknown:   "{subject}: {counted} reports the tokens it generated in every launch, {not} does not: unknown whether they did the same work",
 	code.UnequalWork:    "{subject}: {one} generated {lacks:3} less than requested, {other} {other_lacks:3}: they did not do the same work",
 	code.CountedApart:   "{subject}: tokens of {counted} were counted by the engine, some of {not} as stream events, which may hold many each: not comparable",
@@ -124,6 +140,18 @@ var launchPhrases = phrases{
 	code.TreeMovedBefore: "working tree {subject} changed before launch {launch}, after its state was recorded: apply again",
 	code.TreeChanged:     func(r verdict.Reason) string { return "tree " + r.Subject + " changed in " + changes(r) },
 	code.TreeUnhashed:    "tree {subject} cannot be hashed: {error}",
+}
+
+// slowedBy is what slows a GPU down, by the driver's name.
+func slowedBy(name string) string {
+	words := map[string]string{
+		"sw_thermal_slowdown": "software thermal slowdown", "hw_thermal_slowdown": "hardware thermal slowdown",
+		"hw_power_brake_slowdown": "power brake", "hw_slowdown": "hardware slowdown",
+	}
+	if w, known := words[name]; known {
+		return w
+	}
+	return "reason " + name + ", which is not known here"
 }
 
 const (

@@ -20,7 +20,7 @@ func TestLaunches(t *testing.T) {
 		"the log could not be saved: disk full":                                                         verdict.New(code.NotKept, text("error", "disk full")).On("log"),
 		"shared GPU: process 7 after the engine stopped":                                                verdict.New(code.GPUShared, text("by", "process 7")),
 		"GPU memory was not released within 30s: 3 GB":                                                  verdict.New(code.GPUNotGivenBack, verdict.Dur("within", 30*time.Second), text("by", "3 GB")),
-		"unknown whether chat really had 4 requests at once: no request was answered":                   verdict.New(code.ReachUnknown, num("asked", 4), text("why", "no request was answered")).On("chat"),
+		"unknown whether chat really had 4 requests at once: no request was answered":                   verdict.New(code.ReachUnknown, num("asked", 4)).On("chat").From(verdict.New(code.ReachUnanswered)),
 		"prompts of chat were 30 to 34 tokens long instead of 32 (counted by: words)":                   verdict.New(code.LengthOther, num("least", 30), num("most", 34), num("want", 32), text("method", "words")).On("chat"),
 		"prompts of chat were 34 tokens long instead of what was requested (counted by: words)":         verdict.New(code.LengthOther, num("most", 34), text("method", "words")).On("chat"),
 		"one answer of chat is doubtful (request 0): it counts down":                                    verdict.New(code.Doubtful, num("answers", 1), num("request", 0), text("doubts", "it counts down")).On("chat"),

@@ -14,6 +14,7 @@ var sessionPhrases = phrases{
 	code.LaunchReplaced:   "launch {subject} was replaced",
 	code.LaunchAgain:      "{causes}",
 	code.CrashedAgain:     "{subject} crashed again in a fresh launch ({launches:and}), while {other} bore the same load in {other_launches|launch|launches}: {causes}",
+	code.ReplacedOf:       "{n} of {of} launches of {subject} and {other_n} of {other_of} of {other} were replaced{many?: so many that it matters why, since an engine whose slow launches do not count picks its own sample}",
 	code.CrashIs:          "{subject}",
 	code.CountsCrashes:    "includes earlier starts that crashed: {launches}",
 	code.SessionClosed:    "no launches are added to those of {subject}, which was retracted by {by}: {reason}; --rerun measures again",

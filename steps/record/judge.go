@@ -22,9 +22,9 @@ const (
 // judge looks for what makes the numbers not count, and for what is to be known
 // of them.
 func (r *recording) judge() {
-	for _, text := range measure.Disturbances(r.taken.Recording) {
+	for _, d := range measure.Disturbances(r.taken.Recording) {
 		r.disturbances++
-		r.invalid(verdict.New(code.Disturbed, verdict.Text("text", text)))
+		r.invalid(disturbed(d))
 	}
 	defer func() {
 		r.taken.Disturbed = r.disturbances > 0 && len(r.taken.Invalid) == r.disturbances
@@ -43,6 +43,35 @@ func (r *recording) judge() {
 		r.doubtful(c)
 		r.coherent(c)
 	}
+}
+
+// disturbed is what disturbed the machine.
+func disturbed(d measure.Disturbance) verdict.Reason {
+	gpu, share := verdict.Text("gpu", d.GPU), verdict.Num("share", d.Share, "share")
+	switch d.Code {
+	case measure.Slowed:
+		return verdict.New(code.GPUSlowed, gpu, share, verdict.List("by", d.Slowed)).On(d.Cell)
+	case measure.Shared:
+		return verdict.New(code.GPUNeighbours, gpu, share, verdict.Int("most", d.Most)).On(d.Cell)
+	case measure.Wandered:
+		return verdict.New(code.ClockWandered, gpu, verdict.Num("low", d.Low, "MHz"), verdict.Num("high", d.High, "MHz")).On(d.Cell)
+	}
+	return verdict.New(code.ReadingsDamaged).On(d.Series)
+}
+
+// reachUnknown is why it is not known how many requests were worked on at once.
+func reachUnknown(c load.Concurrency) verdict.Reason {
+	switch c.Why {
+	case load.OpenLoop:
+		return verdict.New(code.ReachOpenLoop)
+	case load.NeverSent:
+		return verdict.New(code.ReachNeverSent, verdict.Int("most", c.Most))
+	case load.OneToken:
+		return verdict.New(code.ReachOneToken)
+	case load.TooShort:
+		return verdict.New(code.ReachTooShort, verdict.Num("sure", c.Possible, "count"))
+	}
+	return verdict.New(code.ReachUnanswered)
 }
 
 func (r *recording) invalid(why verdict.Reason) { r.taken.Invalid = append(r.taken.Invalid, why) }
@@ -80,7 +109,7 @@ func (r *recording) reached(c sentCell, running measure.Series) {
 	case known:
 		r.invalid(c.fact(code.TooFewAtOnce, verdict.Int("asked", found.Asked), verdict.Num("reached", found.Reached, "count"), verdict.Text("by", found.By)))
 	default:
-		r.note(c.fact(code.ReachUnknown, verdict.Int("asked", found.Asked), verdict.Text("why", found.Why)))
+		r.note(c.fact(code.ReachUnknown, verdict.Int("asked", found.Asked)).From(reachUnknown(found)))
 	}
 }
 

@@ -59,6 +59,15 @@ func (l *Lab) valid(launches []*ledger.Launch, vs []*variant.Variant, ws []*plan
 		return verdict.Invalid, []verdict.Reason{why}, nil
 	}
 	notes = append(notes, said...)
+	for _, v := range vs[1:] {
+		why, note := clocks(byArm[vs[0].Key], byArm[v.Key], vs[0].Name, v.Name)
+		if !why.IsZero() {
+			return verdict.Invalid, []verdict.Reason{why}, nil
+		}
+		if !note.IsZero() {
+			notes = append(notes, note)
+		}
+	}
 	return verdict.Pass, notes, nil
 }
 
@@ -263,6 +272,45 @@ func unequal(parent, candidate []*ledger.Launch, parentName, name string) verdic
 		}
 	}
 	return verdict.Reason{}
+}
+
+// unequalClocks is by how much the SM clocks of arms may differ, and cappedShare the
+// part of the measured time at the power limit from which on they may differ more.
+const (
+	unequalClocks = 0.01
+	cappedShare   = 0.01
+)
+
+// clocks compares the SM clocks of arms. At the power limit a port that draws more has a
+// lower clock, which is its doing; otherwise somebody set them, or the machine changed.
+// Where a GPU's clock was not read there is nothing to compare.
+func clocks(parent, candidate []*ledger.Launch, parentName, name string) (why, note verdict.Reason) {
+	theirs, known := meanOf(parent, "gpu.clock_mhz")
+	mine, ok := meanOf(candidate, "gpu.clock_mhz")
+	if !known || !ok || theirs <= 0 || math.Abs(mine/theirs-1) <= unequalClocks {
+		return why, note
+	}
+	fact := func(c code.Code) verdict.Reason {
+		return verdict.New(c, verdict.Text("other", parentName), verdict.Num("clock", mine, "MHz"), verdict.Num("other_clock", theirs, "MHz"), verdict.Num("apart", math.Abs(mine/theirs-1), "share")).On(name)
+	}
+	one, seen := meanOf(parent, "gpu.power_capped_share")
+	other, looked := meanOf(candidate, "gpu.power_capped_share")
+	if !seen || !looked || max(one, other) > cappedShare {
+		return why, fact(code.ClocksFollow)
+	}
+	return fact(code.ClocksApart), note
+}
+
+// meanOf is the mean of a metric that all launches have once.
+func meanOf(launches []*ledger.Launch, address string) (mean float64, known bool) {
+	for _, l := range launches {
+		m, ok := l.Metrics[address]
+		if !ok {
+			return 0, false
+		}
+		mean += m.Stats["median"] / float64(len(launches))
+	}
+	return mean, len(launches) > 0
 }
 
 // countedApart says where the tokens of some launches are the engine's and those of

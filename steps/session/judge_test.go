@@ -366,3 +366,36 @@ func TestAgreeByCell(t *testing.T) {
 		}
 	}
 }
+
+// TestClocks: arms whose SM clocks differ by more than 1% are not compared, unless the
+// power limit may have made it; where nothing was read nothing is said.
+func TestClocks(t *testing.T) {
+	arm := func(clock, capped float64) []*ledger.Launch {
+		l := &ledger.Launch{Metrics: map[string]measure.Summary{}}
+		for address, v := range map[string]float64{"gpu.clock_mhz": clock, "gpu.power_capped_share": capped} {
+			if v >= 0 {
+				l.Metrics[address] = measure.Summary{Stats: map[string]float64{"median": v}}
+			}
+		}
+		return []*ledger.Launch{l, l}
+	}
+	for _, c := range []struct {
+		name              string
+		parent, candidate []*ledger.Launch
+		why, note         code.Code
+	}{
+		{"alike", arm(1980, 0), arm(1980, 0), "", ""},
+		{"a step of 15 MHz", arm(1980, 0), arm(1965, 0), "", ""},
+		{"the candidate's raised", arm(1755, 0), arm(1980, 0), code.ClocksApart, ""},
+		{"the parent's lowered by 2%", arm(1980, 0), arm(1940, 0), code.ClocksApart, ""},
+		{"at the power limit", arm(1980, 0), arm(1800, 0.8), "", code.ClocksFollow},
+		{"the parent at the power limit", arm(1800, 0.8), arm(1980, 0), "", code.ClocksFollow},
+		{"nobody knows of a limit", arm(1800, -1), arm(1980, 0), "", code.ClocksFollow},
+		{"no clock", arm(-1, 0), arm(1980, 0), "", ""},
+		{"no launch", nil, arm(1980, 0), "", ""},
+	} {
+		if why, note := clocks(c.parent, c.candidate, "old", "new"); why.Code != c.why || note.Code != c.note {
+			t.Errorf("%s: %+v, %+v", c.name, why, note)
+		}
+	}
+}

@@ -484,7 +484,36 @@ func (s *session) replaced(m *member) (notes []verdict.Reason) {
 			notes = append(notes, verdict.New(code.LaunchReplaced).On(launch.ID).From(whyNot(launch)...))
 		}
 	}
+	if len(notes) > 0 {
+		notes = append(notes, s.replacedOf(m))
+	}
 	return notes
+}
+
+// manyReplaced is how many more launches of one arm than of the other have to be
+// replaced before that is worth a look; more than a third of an arm's are, too.
+const manyReplaced = 3
+
+// replacedOf counts the launches of a member's arms that others stand in the place of.
+func (s *session) replacedOf(m *member) verdict.Reason {
+	count := func(key string) (n, of int) {
+		for _, launch := range s.all {
+			if launch.VariantKey != key || launch.Ordinal > m.Rounds {
+				continue
+			}
+			if of++; !decide.Sound(launch) {
+				n++
+			}
+		}
+		return n, of
+	}
+	n, of := count(m.Arms.Candidate.Key)
+	others, ofOthers := count(m.Arms.Parent.Key)
+	args := []verdict.Arg{verdict.Int("n", n), verdict.Int("of", of), verdict.Text("other", m.Arms.Parent.Name), verdict.Int("other_n", others), verdict.Int("other_of", ofOthers)}
+	if n-others >= manyReplaced || others-n >= manyReplaced || 3*n > of || 3*others > ofOthers {
+		args = append(args, verdict.Text("many", "yes"))
+	}
+	return verdict.New(code.ReplacedOf, args...).On(m.Arms.Candidate.Name)
 }
 
 // whyNot is why a launch does not count.

@@ -263,6 +263,29 @@ func lost(r verdict.Reason, launch, why string) bool {
 	return r.Code == code.LaunchLost && r.Subject == launch && len(r.Causes) == 1 && r.Causes[0].Equal(fact(why))
 }
 
+// Launches that others stand in the place of are counted by arm, and many of one arm are
+// said to be.
+func TestSessionCountsReplaced(t *testing.T) {
+	r := newRig(t, speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "y": wobble(200, 0.02)})
+	r.spoil = func(l *ledger.Launch, _ int) {
+		again := strings.HasSuffix(l.ID, "r1")
+		if l.VariantKey == "x" && !again && l.Ordinal <= 3 || l.VariantKey == "y" && !again && l.Ordinal == 2 {
+			l.Invalid, l.Disturbed = []verdict.Reason{fact("the GPU was throttled")}, true
+		}
+	}
+	if err := r.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []verdict.Reason{
+		verdict.New(code.ReplacedOf, verdict.Int("n", 3), verdict.Int("of", 7), verdict.Text("other", "baseline"), verdict.Int("other_n", 0), verdict.Int("other_of", 4), verdict.Text("many", "yes")).On("x"),
+		verdict.New(code.ReplacedOf, verdict.Int("n", 1), verdict.Int("of", 5), verdict.Text("other", "baseline"), verdict.Int("other_n", 0), verdict.Int("other_of", 4)).On("y"),
+	} {
+		if level, _ := r.conclusion(t, i); level.Verdict != verdict.Pass || !slices.ContainsFunc(level.Reasons, want.Equal) {
+			t.Errorf("%s %+v", level.Verdict, level.Reasons)
+		}
+	}
+}
+
 // A machine that disturbs the same launch again and again is not fit to measure.
 func TestSessionGivesUp(t *testing.T) {
 	r := newRig(t, speeds{"base": wobble(100, 0.02), "x": wobble(200, 0.02), "y": wobble(200, 0.02)})

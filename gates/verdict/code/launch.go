@@ -61,8 +61,18 @@ const (
 const (
 	// ClientNotGood: no Subject. Args: why.
 	ClientNotGood Code = "client.not_good"
-	// Disturbed: the machine was; no Subject. Args: text.
-	Disturbed Code = "machine.disturbed"
+	// ReadingsDamaged: nobody knows whether a GPU was disturbed. No cell: Subject is the
+	// series.
+	ReadingsDamaged Code = "machine.readings_damaged"
+	// GPUSlowed: a GPU was slowed down for a share of the measured time. Args: gpu,
+	// share, by (the driver's reasons).
+	GPUSlowed Code = "gpu.slowed"
+	// GPUNeighbours: processes that are not the engine's were on a GPU. Args: gpu,
+	// share, most.
+	GPUNeighbours Code = "gpu.neighbours"
+	// ClockWandered: the SM clock of a GPU moved, and no limit made it. Args: gpu, low,
+	// high.
+	ClockWandered Code = "gpu.clock_wandered"
 	// SentLate and WokenLate: the client was late. Args: max, p99, limit; flag, where a
 	// command line says what is allowed.
 	SentLate  Code = "client.sent_late"
@@ -71,9 +81,15 @@ const (
 	HeldBack Code = "answers.held_back"
 	// TooFewAtOnce: fewer requests at once than asked for. Args: asked, reached, by.
 	TooFewAtOnce Code = "load.not_reached"
-	// ReachUnknown: how many there were at once is not known. Args: asked, and why
-	// unless answers came in one piece.
+	// ReachUnknown: how many there were at once is not known, from why, unless answers
+	// came in one piece. Args: asked.
 	ReachUnknown Code = "load.reach_unknown"
+	// What ReachUnknown follows from. Args: most; sure.
+	ReachOpenLoop   Code = "load.open_loop"
+	ReachUnanswered Code = "load.unanswered"
+	ReachNeverSent  Code = "load.never_sent"
+	ReachOneToken   Code = "load.one_token"
+	ReachTooShort   Code = "load.too_short"
 	// FromCache: prompts were partly answered from a cache. Args: requests, of, tokens.
 	FromCache Code = "prompts.from_cache"
 	// PrefixHits: the same by the engine's own counters. Args: share.
@@ -144,6 +160,11 @@ const (
 	LaunchesNote Code = "launches.note"
 	// LaunchOf: the launch of that number. Args: number, of.
 	LaunchOf Code = "launch.of"
+	// ClocksApart: the SM clocks of the variants Subject and other differ. Args: other,
+	// clock, other_clock, apart. ClocksFollow: the same at the power limit, where the
+	// clock follows from what is computed, or where that is not known.
+	ClocksApart  Code = "gpu.clocks_apart"
+	ClocksFollow Code = "gpu.clocks_follow"
 	// CountUnknown: only one arm says of the cell Subject how many tokens it generated.
 	// Args: counted, not.
 	CountUnknown Code = "work.count_unknown"

@@ -18,6 +18,9 @@ const (
 	// under the same load, from how each of them broke. Args: launches, other,
 	// other_launches.
 	CrashedAgain Code = "session.crashed_again"
+	// ReplacedOf: how many launches of the variants Subject and other others stand in the
+	// place of. Args: n, of, other, other_n, other_of; many, where that is worth a look.
+	ReplacedOf Code = "session.replaced"
 	// CrashIs: the launch Subject crashed, from how.
 	CrashIs Code = "session.crash_is"
 	// CountsCrashes: a launch counts starts before its session that crashed. Args:
