@@ -37,6 +37,25 @@ const (
 	PerHost Scope = "host"
 )
 
+// Facet is what of a workload a metric tells of.
+type Facet string
+
+const (
+	OfFirstText  Facet = "first text"
+	OfDecode     Facet = "decode"
+	OfWhole      Facet = "whole answers"
+	OfThroughput Facet = "throughput"
+	OfGoals      Facet = "goals"
+	OfErrors     Facet = "errors"
+	OfWaiting    Facet = "waiting"
+	OfDrafts     Facet = "drafts"
+	OfPrefixes   Facet = "prefixes"
+	OfPreempted  Facet = "preempted"
+	OfEnergy     Facet = "energy"
+	OfGPUMemory  Facet = "GPU memory"
+	OfHostMemory Facet = "host memory"
+)
+
 // Metric is one entry of the catalogue, the single source of a metric's name,
 // unit, direction and meaning for rules, reports and docs.
 type Metric struct {
@@ -62,6 +81,10 @@ type Metric struct {
 	Least float64
 	// OfText says that it exists only where an answer has text.
 	OfText bool
+	// Facet is what of a workload it tells of: metrics of one facet tell the same in
+	// another way, so that one of them is enough to say that it got worse. It is empty
+	// for the client's own, and for what an engine may do as it likes.
+	Facet Facet
 	// Evidence is what must have been recorded for it to exist.
 	Evidence string
 	// Definition says exactly what it is.
@@ -159,13 +182,13 @@ func (m Metric) Summary(values []float64) (Summary, bool) {
 // only make an engine look slower, by the time its finish marker took.
 var requestMetrics = []Metric{
 	{
-		Name: "tg", Unit: "tok/s", Better: Higher, Scope: PerRequest, OfText: true,
+		Name: "tg", Unit: "tok/s", Better: Higher, Scope: PerRequest, Facet: OfDecode, OfText: true,
 		Evidence: "at least two text events and the number of output tokens",
 		Definition: "Decode speed: output tokens after the first text event, divided by the time from it to the last token event. " +
 			"The tokens of the first text event are taken from the server's per-event count; without one, it is assumed to hold one token.",
 	},
 	{
-		Name: "pp", Unit: "tok/s", Better: Higher, Scope: PerRequest, OfText: true,
+		Name: "pp", Unit: "tok/s", Better: Higher, Scope: PerRequest, Facet: OfFirstText, OfText: true,
 		Evidence: "the server's number of prompt tokens and a text event; behind a context that may have been cached, the server's number of cached tokens too",
 		Definition: "Prefill speed: prompt tokens, less those the server says it had cached, divided by the time from the send to the first text event, in an open loop too. " +
 			"No latency is subtracted: the time holds the network and the first decode step too. " +
@@ -173,49 +196,54 @@ var requestMetrics = []Metric{
 			"A request that was sent again has none, since nobody knows when its prefill began.",
 	},
 	{
-		Name: "pp_corrected", Unit: "tok/s", Better: Higher, Scope: PerRequest,
+		Name: "pp_corrected", Unit: "tok/s", Better: Higher, Scope: PerRequest, Facet: OfFirstText,
 		Evidence: "the evidence of pp, and a workload that asks for a latency correction",
 		Definition: "pp with the measured latency subtracted from its time: of a request that does nothing (api) or of one that generates one token (generation). " +
 			"It is absent where the latency is not smaller than the time. Numbers of different corrections are not comparable.",
 	},
 	{
-		Name: "ttfr", Unit: "ms", Better: Lower, Scope: PerRequest,
+		Name: "ttfr", Unit: "ms", Better: Lower, Scope: PerRequest, Facet: OfFirstText,
 		Evidence:   "a data event",
 		Definition: "Time to first response: from the send to the first data event, which may be empty (the role chunk of a chat)." + sinceScheduled,
 	},
 	{
-		Name: "ttft", Unit: "ms", Better: Lower, Scope: PerRequest, OfText: true,
+		Name: "ttft", Unit: "ms", Better: Lower, Scope: PerRequest, Facet: OfFirstText, OfText: true,
 		Evidence:   "a text event",
 		Definition: "Time to first token: from the send to the first event with generated text in which there is something to see, reasoning and tool calls included; spaces, line breaks and characters of no width at the beginning are not text." + sinceScheduled,
 	},
 	{
-		Name: "ttft_corrected", Unit: "ms", Better: Lower, Scope: PerRequest,
+		Name: "ttst", Unit: "ms", Better: Lower, Scope: PerRequest, Facet: OfFirstText, OfText: true,
+		Evidence:   "at least two text events",
+		Definition: "Time to second token: from the send to the token event after the first event with generated text. First text that came early while the rest is as late as before does not make it less." + sinceScheduled,
+	},
+	{
+		Name: "ttft_corrected", Unit: "ms", Better: Lower, Scope: PerRequest, Facet: OfFirstText,
 		Evidence:   "the evidence of ttft, and a workload that asks for a latency correction",
 		Definition: "ttft less the measured latency, as in pp_corrected. It is absent where the latency is not smaller than the time from the send to the first text event.",
 	},
 	{
-		Name: "ttft_reasoning", Unit: "ms", Better: Lower, Scope: PerRequest,
+		Name: "ttft_reasoning", Unit: "ms", Better: Lower, Scope: PerRequest, Facet: OfFirstText,
 		Evidence:   "an event with reasoning",
 		Definition: "From the send to the first event with generated reasoning." + sinceScheduled,
 	},
 	{
-		Name: "ttft_answer", Unit: "ms", Better: Lower, Scope: PerRequest,
+		Name: "ttft_answer", Unit: "ms", Better: Lower, Scope: PerRequest, Facet: OfFirstText,
 		Evidence:   "an event with text of the answer or of a tool call",
 		Definition: "From the send to the first event with generated text that is not reasoning: what a reader of the answer waits for." + sinceScheduled,
 	},
 	{
-		Name: "tpot", Unit: "ms", Least: leastPerToken, Better: Lower, Scope: PerRequest,
+		Name: "tpot", Unit: "ms", Least: leastPerToken, Better: Lower, Scope: PerRequest, Facet: OfDecode,
 		Evidence:   "the evidence of tg",
 		Definition: "Time per output token after the first: 1000 / tg.",
 	},
 	{
-		Name: "itl", Unit: "ms", Least: leastPerToken, Better: Lower, Scope: PerRequest, OfText: true,
+		Name: "itl", Unit: "ms", Least: leastPerToken, Better: Lower, Scope: PerRequest, Facet: OfDecode, OfText: true,
 		Evidence: "at least two text events, and how many tokens each holds",
 		Definition: "Inter-token latency, one value a token: an event of k tokens that comes a gap after the token event before it gives k values of gap/k. " +
 			"Without per-event counts it exists only where the counts show that every text event held one token.",
 	},
 	{
-		Name: "e2e", Unit: "ms", Better: Lower, Scope: PerRequest, OfText: true,
+		Name: "e2e", Unit: "ms", Better: Lower, Scope: PerRequest, Facet: OfWhole, OfText: true,
 		Evidence:   "a text event",
 		Definition: "End-to-end latency: from the send to the last token event." + sinceScheduled,
 	},
@@ -270,12 +298,12 @@ const sinceScheduled = " In an open loop it counts from the schedule."
 // fell in between, the engine began to count anew and there is no difference.
 var cellMetrics = []Metric{
 	{
-		Name: "tg_total", Unit: "tok/s", Better: Higher, Scope: PerCell,
+		Name: "tg_total", Unit: "tok/s", Better: Higher, Scope: PerCell, Facet: OfThroughput,
 		Evidence:   "the window of the cell, and the number of output tokens of every answered request",
 		Definition: "Output tokens of all measured requests that were answered, divided by the length of the window: from when the first was due until the last had ended, so filling up and running empty count.",
 	},
 	{
-		Name: "pp_total", Unit: "tok/s", Better: Higher, Scope: PerCell,
+		Name: "pp_total", Unit: "tok/s", Better: Higher, Scope: PerCell, Facet: OfThroughput,
 		Evidence:   "the evidence of tg_total, of prompt tokens; behind a context that may have been cached, the server's number of cached tokens too",
 		Definition: "Prompt tokens that the server computed (those it says it had cached are left out) for all measured requests that were answered, divided by the length of the window. It is a rate of work, not the speed of prefilling: see pp.",
 	},
@@ -285,17 +313,17 @@ var cellMetrics = []Metric{
 		Definition: "The most output tokens of measured requests that arrived within any one second, its end excluded. An event of k tokens counts k at the time of its arrival.",
 	},
 	{
-		Name: "requests_per_s", Unit: "req/s", Better: Higher, Scope: PerCell,
+		Name: "requests_per_s", Unit: "req/s", Better: Higher, Scope: PerCell, Facet: OfThroughput,
 		Evidence:   "the window of the cell",
 		Definition: "Measured requests that were answered, divided by the length of the window.",
 	},
 	{
-		Name: "goodput", Unit: "req/s", MayBeZero: true, Better: Higher, Scope: PerCell,
+		Name: "goodput", Unit: "req/s", MayBeZero: true, Better: Higher, Scope: PerCell, Facet: OfGoals,
 		Evidence:   "the window of the cell, and a workload with limits (slo)",
 		Definition: "Measured requests that were answered within every limit of the workload, divided by the length of the window. Of itl every value has to keep its limit. A request without evidence for a limit is not good.",
 	},
 	{
-		Name: "slo_attainment", Unit: "share", Better: Higher, Scope: PerCell,
+		Name: "slo_attainment", Unit: "share", Better: Higher, Scope: PerCell, Facet: OfGoals,
 		Evidence:   "a measured request, and a workload with limits (slo)",
 		Definition: "The share of all measured requests, failed ones included, that were good as goodput has it.",
 	},
@@ -305,12 +333,12 @@ var cellMetrics = []Metric{
 		Definition: "Length of the window: from when the first measured request was due until the last had ended.",
 	},
 	{
-		Name: "errors", Unit: "count", Whole: true, Better: Lower, Scope: PerCell,
+		Name: "errors", Unit: "count", Whole: true, Better: Lower, Scope: PerCell, Facet: OfErrors,
 		Evidence:   "a measured request",
 		Definition: "Measured requests that failed, or whose events contradict each other, so nothing was derived from them.",
 	},
 	{
-		Name: "error_rate", Unit: "share", Better: Lower, Scope: PerCell,
+		Name: "error_rate", Unit: "share", Better: Lower, Scope: PerCell, Facet: OfErrors,
 		Evidence:   "a measured request",
 		Definition: "errors as a share of all measured requests.",
 	},
@@ -325,12 +353,12 @@ var cellMetrics = []Metric{
 		Definition: "Median of the number of requests that the engine itself said were running, over the readings within the window at which the client had requests in flight; of several engines behind one address the sum.",
 	},
 	{
-		Name: "waiting", Unit: "requests", Better: Lower, Scope: PerCell,
+		Name: "waiting", Unit: "requests", Better: Lower, Scope: PerCell, Facet: OfWaiting,
 		Evidence:   "readings of the engine's number of waiting requests within the window",
 		Definition: "Mean of the number of requests that waited inside the engine, over the readings within the window.",
 	},
 	{
-		Name: "engine_queue", Unit: "ms", MayBeZero: true, Better: Lower, Scope: PerCell,
+		Name: "engine_queue", Unit: "ms", MayBeZero: true, Better: Lower, Scope: PerCell, Facet: OfWaiting,
 		Evidence:   "the engine's sum and count of queue times at both edges of the window",
 		Definition: "Mean time that requests waited inside the engine before they were first scheduled, as the engine counts it, over the requests that it scheduled in the window.",
 	},
@@ -346,23 +374,23 @@ var cellMetrics = []Metric{
 		Definition: "Prefill speed as a share of what the GPUs can compute: the median of pp, as a share of their dense rate for the formats of config.json divided by two operations for each parameter that a token of a prompt is multiplied with.",
 	},
 	{
-		Name: "accept_rate", Unit: "share", Better: Higher, Scope: PerCell,
+		Name: "accept_rate", Unit: "share", Better: Higher, Scope: PerCell, Facet: OfDrafts,
 		Evidence:   "the engine's counts of accepted and of drafted tokens at both edges of the window",
 		Definition: "Speculative decoding: accepted tokens divided by drafted tokens, as differences of the engine's counts over the window. Rates that an engine publishes ready-made are not used: SGLang's has counted the step's own token in some versions.",
 	},
 	{
-		Name: "accept_length", Unit: "tokens", Better: Higher, Scope: PerCell,
+		Name: "accept_length", Unit: "tokens", Better: Higher, Scope: PerCell, Facet: OfDrafts,
 		Evidence: "the engine's counts of accepted tokens and of drafts at both edges of the window, or its gauge of the length",
 		Definition: "Speculative decoding: tokens gained by a step, 1 + accepted tokens / drafts, as differences of the engine's counts over the window. " +
 			"Of an engine that counts no drafts but publishes this length as a gauge (SGLang) it is the mean of the readings within the window.",
 	},
 	{
-		Name: "prefix_hit_rate", Unit: "share", Better: Higher, Scope: PerCell,
+		Name: "prefix_hit_rate", Unit: "share", Better: Higher, Scope: PerCell, Facet: OfPrefixes,
 		Evidence:   "the engine's counts of tokens looked up and found in its prefix cache at both edges of the window",
 		Definition: "Share of the looked-up prompt tokens that the engine found in its prefix cache, as differences of its counts over the window. Requests that only put a context there are looked up too.",
 	},
 	{
-		Name: "preemptions", Unit: "count", Whole: true, Better: Lower, Scope: PerCell,
+		Name: "preemptions", Unit: "count", Whole: true, Better: Lower, Scope: PerCell, Facet: OfPreempted,
 		Evidence:   "the engine's count of preemptions at both edges of the window",
 		Definition: "Requests that the engine interrupted within the window to make room for others.",
 	},
@@ -377,38 +405,38 @@ var cellMetrics = []Metric{
 		Definition: "Mean power of the GPUs over the window: energy_j / duration_s.",
 	},
 	{
-		Name: "energy_j", Unit: "J", Better: Lower, Scope: PerCell,
+		Name: "energy_j", Unit: "J", Better: Lower, Scope: PerCell, Facet: OfEnergy,
 		Evidence: "readings of the power of every GPU in use that reach beyond both edges of the window, with no gap over 2 s",
 		Definition: "Energy of the GPUs over the window, idle power included, summed over GPUs: the integral of power by the trapezoidal rule, interpolated at the edges. " +
 			"Instantaneous power is taken where the driver has it, else its average.",
 	},
 	{
-		Name: "joules_per_token", Unit: "J/tok", Better: Lower, Scope: PerCell,
+		Name: "joules_per_token", Unit: "J/tok", Better: Lower, Scope: PerCell, Facet: OfEnergy,
 		Evidence:   "the evidence of energy_j and tg_total",
 		Definition: "energy_j divided by the output tokens that tg_total counts. Prefilling is part of the energy.",
 	},
 	{
-		Name: "tokens_per_joule", Unit: "tok/J", Better: Higher, Scope: PerCell,
+		Name: "tokens_per_joule", Unit: "tok/J", Better: Higher, Scope: PerCell, Facet: OfEnergy,
 		Evidence:   "the evidence of energy_j and tg_total",
 		Definition: "Output tokens that tg_total counts, divided by energy_j.",
 	},
 	{
-		Name: "gpu_memory_gb", Unit: "GB", Better: Lower, Scope: PerCell,
+		Name: "gpu_memory_gb", Unit: "GB", Better: Lower, Scope: PerCell, Facet: OfGPUMemory,
 		Evidence:   "readings of the memory in use of every GPU within the window",
 		Definition: "Peak memory in use on the GPUs within the window, whoever uses it, in units of 1e9 bytes: the sum of the GPUs' own peaks. Engines that reserve memory in advance show what they reserved. Absent on machines with unified memory.",
 	},
 	{
-		Name: "gpu_process_memory_gb", Unit: "GB", Better: Lower, Scope: PerCell,
+		Name: "gpu_process_memory_gb", Unit: "GB", Better: Lower, Scope: PerCell, Facet: OfGPUMemory,
 		Evidence:   "readings within the window of what the engine's processes hold of every GPU",
 		Definition: "Peak memory that the engine's processes held on the GPUs within the window: the sum of the GPUs' own peaks.",
 	},
 	{
-		Name: "engine_memory_gb", Unit: "GB", Better: Lower, Scope: PerCell,
+		Name: "engine_memory_gb", Unit: "GB", Better: Lower, Scope: PerCell, Facet: OfHostMemory,
 		Evidence:   "readings of the engine's resident set within the window",
 		Definition: "Peak resident set of the engine's processes within the window, in units of 1e9 bytes. It is host memory.",
 	},
 	{
-		Name: "container_memory_gb", Unit: "GB", Better: Lower, Scope: PerCell,
+		Name: "container_memory_gb", Unit: "GB", Better: Lower, Scope: PerCell, Facet: OfHostMemory,
 		Evidence:   "readings of the memory of the engine's control group within the window",
 		Definition: "Peak memory of the engine's container within the window, in units of 1e9 bytes, without files that are only kept in memory because nobody else needs it. It is host memory.",
 	},

@@ -180,6 +180,7 @@ func derive(s Sample, cell CellRun) (Values, error) {
 	if t.textEvents < 2 {
 		return v, nil
 	}
+	v.add("ttst", ms(s.waited()+t.steps[1].at))
 	if span := last.at - first.at; span > 0 && t.after > 0 {
 		v.add("tg", float64(t.after)/span.Seconds())
 		v.add("tpot", ms(span)/float64(t.after))
