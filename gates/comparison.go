@@ -105,6 +105,7 @@ func (c *ruling) test(f *finding, leaf *plans.Leaf) (err error) {
 	if !claim.Input.Comparing() && claim.Tested() {
 		unsteady(f, r.own, Address(claim.Input))
 	}
+	c.refute(f, leaf)
 	return nil
 }
 

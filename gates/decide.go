@@ -31,7 +31,7 @@ type Settings struct {
 // anything is compared: expr-lang calls !(NaN < 0.95) true, so nothing that is
 // missing may reach it.
 func Decide(rules []*plans.Rule, ev *Evidence, s Settings) []verdict.Rule {
-	d := &decider{ev: ev, settings: s, shares: shares(rules, s.Alternatives)}
+	d := &decider{rules: rules, ev: ev, settings: s, shares: shares(rules, s.Alternatives)}
 	out := make([]verdict.Rule, len(rules))
 	for i, rule := range rules {
 		out[i] = d.rule(rule)
@@ -41,9 +41,12 @@ func Decide(rules []*plans.Rule, ev *Evidence, s Settings) []verdict.Rule {
 
 // decider decides the rules of one decision.
 type decider struct {
+	rules    []*plans.Rule
 	ev       *Evidence
 	settings Settings
 	shares   map[*plans.Leaf]share
+	// contradicted are the contradictions that were looked for.
+	contradicted map[contested][]contradiction
 }
 
 func (d *decider) feature(in *plans.Input) *Feature {

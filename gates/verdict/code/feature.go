@@ -21,6 +21,19 @@ const (
 	NotInRun Code = "feature.not_in_run"
 )
 
+// What stands beside the verdict of a feature, of metrics that its rules do not read.
+const (
+	// GotWorse: the metric Subject got demonstrably worse. Args: change and bounds; of
+	// one that may be zero was and is.
+	GotWorse Code = "finding.worse"
+	// PromiseBroken: the metric Subject improved by gain, and whole, of which it is a
+	// part, did not as it would have had to. Args: gain, whole, shows, at_most, promised.
+	PromiseBroken Code = "finding.promise_broken"
+	// TailGrew: the median of the metric Subject improved, and tail at least doubled.
+	// Args: gain, tail, change.
+	TailGrew Code = "finding.tail_grew"
+)
+
 // Which alternative of a feature stands for it.
 const (
 	// Wins: the value Subject of the knob, from what became of the others. Args: metric;

@@ -1,0 +1,237 @@
+package gates
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// stream is how one engine answers, in ms: until the first event, from it to the first
+// token, from that to the second, for each further one at the median and at worst, and
+// until the last. Answers are of 32 tokens.
+type stream struct {
+	response, first, second, gap, worst, last float64
+	tokens                                    float64
+}
+
+var plain = stream{response: 2, first: 98, second: 20, gap: 20, worst: 30, last: 600, tokens: 32}
+
+// metrics are what a launch of such an engine measures: speed is its own, which bears
+// on all that it computes, and other what else a number varies by.
+func (s stream) metrics(speed float64, other func() float64) map[string]measure.Summary {
+	ms := func(x float64) measure.Summary { return summary(x*speed*other(), "ms") }
+	first := s.response + s.first
+	out := map[string]measure.Summary{
+		"chat.ttfr": ms(s.response), "chat.ttft": ms(first), "chat.ttst": ms(first + s.second), "chat.e2e": ms(first + s.second + s.last),
+		"chat.tpot": ms((s.second + s.last) / (s.tokens - 1)), "chat.itl": ms(s.gap),
+		"chat.tg":            summary(1000*(s.tokens-1)/(s.second+s.last)/speed*other(), "tok/s"),
+		"chat.pp":            summary(1000*64/first/speed*other(), "tok/s"),
+		"chat.output_tokens": summary(s.tokens, "tokens"),
+		"chat.tg_total":      summary(30/speed*other(), "tok/s"), "chat.requests_per_s": summary(1/speed*other(), "req/s"),
+		"chat.joules_per_token": summary(3*speed*other(), "J/tok"), "chat.gpu_memory_gb": launchSummary(14*other(), "GB"),
+		"chat.errors": launchSummary(0, "count"), "chat.error_rate": launchSummary(0, "share"),
+		"chat.waiting": launchSummary(max(0, other()-1), "requests"), "chat.accept_rate": launchSummary(0.7*other(), "share"),
+	}
+	for name, worst := range map[string]float64{"itl": s.worst, "ttft": first * 1.2, "e2e": (first + s.second + s.last) * 1.1} {
+		all := out["chat."+name]
+		all.N, all.Stats["p99"] = 1000, worst*speed*other()
+		out["chat."+name] = all
+	}
+	return out
+}
+
+// arm is n launches of an engine, of which one differs from the next by sd.
+func (s stream) arm(name string, r *rand.Rand, n int, sd float64) Arm {
+	a := Arm{Name: name}
+	for i := range n {
+		a.Launches = append(a.Launches, Launch{
+			ID: fmt.Sprintf("%s.%d", name, i), Round: i + 1,
+			Metrics: s.metrics(math.Exp(sd*r.NormFloat64()), func() float64 { return math.Exp(sd / 3 * r.NormFloat64()) }),
+		})
+	}
+	return a
+}
+
+// beside is the evidence of two engines.
+func beside(r *rand.Rand, parent, candidate stream, n int, sd float64) *Evidence {
+	return &Evidence{Features: map[string]*Feature{"f": {Candidate: candidate.arm("f", r, n, sd), Parent: parent.arm("baseline", r, n, sd)}}}
+}
+
+// with is the stream changed.
+func (s stream) with(change func(*stream)) stream { change(&s); return s }
+
+// TestContradictions: a pass that other metrics of the cell refute is none, and a trade
+// that a rule reads is the author's.
+func TestContradictions(t *testing.T) {
+	faster := func(s *stream) { s.gap, s.worst, s.second, s.last = s.gap/1.2, s.worst/1.2, s.second/1.2, s.last/1.2 }
+	for name, c := range map[string]struct {
+		rules  []string
+		change func(*stream)
+		want   verdict.Verdict
+		found  code.Code // in the test's note, or beside the rules
+	}{
+		"faster":           {[]string{"chat.tg.gain > 0"}, faster, verdict.Pass, ""},
+		"faster, in delta": {[]string{"chat.tg.delta > 1"}, faster, verdict.Pass, ""},
+		"faster and prefill slower, e2e still better": {[]string{"chat.tg.gain > 0"}, func(s *stream) { faster(s); s.first *= 1.4 }, verdict.Pass, ""},
+		"faster and prefill eats it":                  {[]string{"chat.tg.gain > 0"}, func(s *stream) { faster(s); s.first *= 2 }, verdict.Inconclusive, code.PromiseBroken},
+		"the same, declared":                          {[]string{"chat.tg.gain > 0", "chat.e2e.gain > -0.1"}, func(s *stream) { faster(s); s.first *= 2 }, verdict.Pass, code.PromiseBroken},
+		"held back":                                   {[]string{"chat.tg.gain > 0"}, func(s *stream) { s.first += s.last * 0.75; s.gap, s.second, s.last = s.gap/4, s.second/4, s.last/4 }, verdict.Inconclusive, code.PromiseBroken},
+		"held back, by a number":                      {[]string{"chat.tg >= 60"}, func(s *stream) { s.first += s.last * 0.75; s.gap, s.second, s.last = s.gap/4, s.second/4, s.last/4 }, verdict.Inconclusive, code.PromiseBroken},
+		"held back, no worse asked":                   {[]string{"chat.tg.gain > -0.05"}, func(s *stream) { s.first += s.last * 0.75; s.gap, s.second, s.last = s.gap/4, s.second/4, s.last/4 }, verdict.Pass, code.PromiseBroken},
+		"held back and slower":                        {[]string{"chat.tg.gain > -0.05"}, func(s *stream) { s.first += s.last; s.gap, s.second, s.last = s.gap/4, s.second/4, s.last/4 }, verdict.Inconclusive, code.PromiseBroken},
+		"the last late":                               {[]string{"chat.itl.gain > 0.1"}, func(s *stream) { s.gap /= 2 }, verdict.Inconclusive, code.PromiseBroken},
+		"the last late, of either":                    {[]string{"chat.itl.gain > 0.1 or chat.pp.gain > 0.1"}, func(s *stream) { s.gap /= 2 }, verdict.Inconclusive, code.PromiseBroken},
+		"prefill faster":                              {[]string{"chat.ttft.gain > 0.05"}, func(s *stream) { s.first *= 0.8 }, verdict.Pass, ""},
+		"prefill faster, decode 5% slower":            {[]string{"chat.ttft.gain > 0.05"}, func(s *stream) { s.first *= 0.8; s.gap, s.second, s.last = s.gap*1.05, s.second*1.05, s.last*1.05 }, verdict.Pass, code.GotWorse},
+		"the first early, the second as late":         {[]string{"chat.ttft.gain > 0.05"}, func(s *stream) { s.second += 60; s.first -= 60 }, verdict.Inconclusive, code.PromiseBroken},
+		"the same in pp":                              {[]string{"chat.pp.gain > 0.05"}, func(s *stream) { s.second += 60; s.first -= 60 }, verdict.Inconclusive, code.PromiseBroken},
+		"drafts are checked before the second":        {[]string{"chat.ttft.gain > 0.05"}, func(s *stream) { s.first -= 10; s.second += 20; s.last /= 2 }, verdict.Pass, ""},
+		"a long answer":                               {[]string{"chat.tg.gain > 0"}, func(s *stream) { faster(s); s.tokens, s.last = 63, 2*s.last+20/1.2 }, verdict.Pass, code.GotWorse},
+		"the worst pay":                               {[]string{"chat.itl.gain > 0.05"}, func(s *stream) { faster(s); s.worst *= 4 }, verdict.Inconclusive, code.TailGrew},
+		"the worst of what no rule reads":             {[]string{"chat.tg.gain > 0.05"}, func(s *stream) { faster(s); s.worst *= 4 }, verdict.Pass, code.GotWorse},
+		"the worst pay, declared":                     {[]string{"chat.itl.gain > 0.05", "chat.itl.p99 <= 9 * chat.itl.base.p99"}, func(s *stream) { faster(s); s.worst *= 4 }, verdict.Pass, code.TailGrew},
+		"the worst are a little worse":                {[]string{"chat.itl.gain > 0.05"}, func(s *stream) { faster(s); s.worst *= 1.5 }, verdict.Pass, code.GotWorse},
+		"slower":                                      {[]string{"chat.tg.gain > 0"}, func(s *stream) { s.gap, s.second, s.last = s.gap*1.2, s.second*1.2, s.last*1.2 }, verdict.Fail, code.GotWorse},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var rules []*plans.Rule
+			for _, text := range c.rules {
+				rules = append(rules, compiled(t, text))
+			}
+			ev := beside(rand.New(rand.NewPCG(1, 2)), plain, plain.with(c.change), 8, 0.003)
+			got := Decide(rules, ev, usual)
+			found := Findings(rules, got, ev, usual)
+			if got[0].Verdict != c.want {
+				t.Errorf("%s, want %s: %+v", got[0].Verdict, c.want, got[0].Reasons)
+			}
+			noted := false
+			for _, r := range got {
+				noted = noted || verdict.Holds(r.Reasons, c.found)
+			}
+			if beside := verdict.Holds(found, c.found); c.found != "" && noted == beside {
+				t.Errorf("%s in a rule %v, beside them %v: %+v", c.found, noted, beside, found)
+			}
+			if contradicts := slices.ContainsFunc(found, func(r verdict.Reason) bool { return r.Code != code.GotWorse }); contradicts && (c.found == "" || c.found == code.GotWorse) {
+				t.Errorf("beside it: %+v", found)
+			}
+			if noted && len(got[0].Open) > 0 {
+				t.Errorf("%v are still open", got[0].Open)
+			}
+		})
+	}
+}
+
+// TestGotWorse: what got worse and no rule reads is listed once, the worst first.
+func TestGotWorse(t *testing.T) {
+	worse := func(rule string, change func(*stream), more func(*Feature)) (paths []string) {
+		t.Helper()
+		rules := []*plans.Rule{compiled(t, rule)}
+		ev := beside(rand.New(rand.NewPCG(1, 2)), plain, plain.with(change), 4, 0.002)
+		if more != nil {
+			more(ev.Features["f"])
+		}
+		for _, r := range Findings(rules, Decide(rules, ev, usual), ev, usual) {
+			if r.Code != code.GotWorse {
+				t.Errorf("%+v", r)
+			}
+			paths = append(paths, r.Subject)
+		}
+		return paths
+	}
+	prefill := func(s *stream) { s.first *= 1.3 }
+	decode := func(s *stream) { s.gap, s.worst, s.second, s.last = s.gap*1.2, s.worst*1.2, s.second*1.2, s.last*1.2 }
+	for name, c := range map[string]struct {
+		rule   string
+		change func(*stream)
+		more   func(*Feature)
+		want   []string
+	}{
+		"nothing":                     {"chat.tg.gain > -0.1", func(*stream) {}, nil, nil},
+		"prefill":                     {"chat.tg.gain > -0.1", prefill, nil, []string{"chat.pp", "chat.e2e"}},
+		"prefill, which a rule reads": {"chat.ttft.gain > -0.1", prefill, nil, []string{"chat.e2e"}},
+		"decode":                      {"chat.ttft.gain > -0.1", decode, nil, []string{"chat.tg", "chat.e2e"}},
+		"the tail alone":              {"chat.ttft.gain > -0.1", func(s *stream) { s.worst *= 3 }, nil, []string{"chat.itl.p99"}},
+		"a launch does not say":       {"chat.tg.gain > -0.1", prefill, func(f *Feature) { drop(&f.Candidate, 1, "chat.pp"); drop(&f.Parent, 1, "chat.e2e") }, []string{"chat.ttft"}},
+		"errors": {"chat.tg.gain > -0.1", func(*stream) {}, func(f *Feature) {
+			for i := range f.Candidate.Launches {
+				set(&f.Candidate, i, "chat.errors", "median", float64(30+i%2))
+			}
+		}, []string{"chat.errors"}},
+		"an error once":               {"chat.tg.gain > -0.1", func(*stream) {}, func(f *Feature) { set(&f.Candidate, 2, "chat.errors", "median", 1) }, nil},
+		"three launches":              {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:3] }, []string{"chat.pp"}},
+		"three launches, not far off": {"chat.tg.gain > -0.1", func(s *stream) { s.first *= 1.06 }, func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:3] }, nil},
+		"two launches":                {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Candidate.Launches = f.Candidate.Launches[:2] }, nil},
+		"not fresh":                   {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Candidate.Launches[0].Stale = true }, nil},
+		"broken":                      {"chat.tg.gain > -0.1", prefill, func(f *Feature) { f.Broken = verdict.Invalid }, nil},
+		"a rule of levels":            {"levels.smoke == 'pass'", prefill, nil, nil},
+	} {
+		if got := worse(c.rule, c.change, c.more); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestFindingsOfHonestArms: of two arms that are the same engine, findings say nothing
+// in more than 98 of 100 decisions, however launches differ and whenever it is looked,
+// and refute a better engine less often than that.
+func TestFindingsOfHonestArms(t *testing.T) {
+	rule := []*plans.Rule{compiled(t, "chat.tg.gain > -0.05")}
+	gain := []*plans.Rule{compiled(t, "chat.tg.gain > 0")}
+	better := plain.with(func(s *stream) {
+		s.gap, s.worst, s.second, s.last = s.gap/1.03, s.worst/1.03, s.second/1.03, s.last/1.03
+	})
+	const times = 300
+	for name, arm := range map[string]func(s stream, name string, r *rand.Rand, n int) Arm{
+		"quiet": func(s stream, name string, r *rand.Rand, n int) Arm { return s.arm(name, r, n, 0.002) },
+		"noisy": func(s stream, name string, r *rand.Rand, n int) Arm { return s.arm(name, r, n, 0.03) },
+		"of two speeds": func(s stream, name string, r *rand.Rand, n int) Arm {
+			a := s.arm(name, r, n, 0.001)
+			for i := range a.Launches {
+				if r.IntN(2) == 0 {
+					a.Launches[i].Metrics = s.metrics(1.08, func() float64 { return math.Exp(0.001 * r.NormFloat64()) })
+				}
+			}
+			return a
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			found, refuted := 0, 0
+			for i := range times {
+				r := rand.New(rand.NewPCG(uint64(i), 7))
+				n := []int{3, 4, 6, 8}[i%4]
+				ev := &Evidence{Features: map[string]*Feature{"f": {Candidate: arm(plain, "f", r, n), Parent: arm(plain, "baseline", r, n)}}}
+				if all := Findings(rule, Decide(rule, ev, usual), ev, usual); len(all) > 0 {
+					found++
+				}
+				ev.Features["f"].Candidate = arm(better, "f", r, n)
+				if got := Decide(gain, ev, usual)[0]; verdict.Holds(got.Reasons, code.PromiseBroken) || verdict.Holds(got.Reasons, code.TailGrew) {
+					refuted++
+				}
+			}
+			t.Logf("findings in %d of %d decisions, %d refuted", found, times, refuted)
+			if found > times*2/100 || refuted > times/100 {
+				t.Errorf("findings in %d of %d decisions, %d refuted", found, times, refuted)
+			}
+		})
+	}
+}
+
+// BenchmarkDecideFindings is what stands beside the rules of a feature, of a cell with
+// 17 metrics and 16 launches.
+func BenchmarkDecideFindings(b *testing.B) {
+	rules := []*plans.Rule{compiled(b, "chat.tg.gain > 0")}
+	ev := beside(rand.New(rand.NewPCG(1, 2)), plain, plain, 8, 0.003)
+	decided := Decide(rules, ev, usual)
+	b.ReportAllocs()
+	for b.Loop() {
+		Findings(rules, decided, ev, usual)
+	}
+}

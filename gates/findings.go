@@ -1,0 +1,205 @@
+package gates
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+)
+
+const (
+	// leastWorse is the least by which a metric has to get worse to be worth a line.
+	leastWorse = 0.01
+	// farWorse is by how much where launches are fewer than a rule would be decided from:
+	// more than the two speeds lie apart at which engines have been seen to start.
+	farWorse = 0.1
+	// mostWorse is how many such metrics stand beside a verdict.
+	mostWorse = 5
+)
+
+// Findings are what rules do not read and a reader of their verdicts should know: of
+// each cell that they read, the metrics that contradict each other, and those that got
+// demonstrably worse, the worst first. They change no verdict; decided are the rules as
+// they came out, which need not say again what refutes them.
+func Findings(rules []*plans.Rule, decided []verdict.Rule, ev *Evidence, s Settings) (found []verdict.Reason) {
+	d := &decider{rules: rules, ev: ev, settings: s}
+	var worse []worsened
+	tests := 0
+	for _, of := range d.cells() {
+		found = append(found, unsaid(d.contradictions(of), decided)...)
+		worse = append(worse, d.besides(of)...)
+	}
+	for _, w := range worse {
+		if !w.read {
+			tests++
+		}
+	}
+	worse = slices.DeleteFunc(worse, func(w worsened) bool { return !w.shown(tests) })
+	slices.SortStableFunc(worse, func(a, b worsened) int { return cmp.Compare(b.worsens(), a.worsens()) })
+	worse = onePerFacet(worse)
+	for _, w := range worse[:min(len(worse), mostWorse)] {
+		found = append(found, w.reason(tests))
+	}
+	return found
+}
+
+// unsaid are contradictions that no rule says of its own test, one for each facet and
+// way in which they contradict.
+func unsaid(all []contradiction, decided []verdict.Rule) (out []verdict.Reason) {
+	type way struct {
+		of   measure.Facet
+		code code.Code
+	}
+	said := map[way]bool{}
+	wayOf := func(x contradiction) way { return way{facetOf("", x.metric), x.reason.Code} }
+	for _, x := range all {
+		said[wayOf(x)] = said[wayOf(x)] || noted(decided, x.reason)
+	}
+	for _, x := range all {
+		if w := wayOf(x); !said[w] {
+			said[w] = true
+			out = append(out, x.reason)
+		}
+	}
+	return out
+}
+
+// noted reports whether a rule says a fact of one of its tests.
+func noted(rules []verdict.Rule, fact verdict.Reason) bool {
+	return slices.ContainsFunc(rules, func(r verdict.Rule) bool {
+		return slices.ContainsFunc(r.Comparisons, func(c verdict.Comparison) bool { return c.Test != nil && c.Test.Note.Equal(fact) })
+	})
+}
+
+// cells are what the rules read of workloads, where launches of both arms can be
+// compared: not those of a server that was running before them.
+func (d *decider) cells() (all []contested) {
+	for _, r := range d.rules {
+		if r == nil {
+			continue
+		}
+		for _, in := range r.Inputs() {
+			of, f := contested{feature: in.Feature, cell: in.Cell}, d.feature(in)
+			machine := in.Cell == "" || in.Cell == string(measure.PerGPU) || in.Cell == string(measure.PerHost)
+			if in.Kind != plans.InputMetric || machine || f == nil || f.Broken != "" || f.Candidate.stale() != "" || f.Parent.stale() != "" || slices.Contains(all, of) {
+				continue
+			}
+			all = append(all, of)
+		}
+	}
+	return all
+}
+
+// worsened is a metric as it stands against the parent; read says that a rule says so
+// already, of it or of one of its facet.
+type worsened struct {
+	versus
+	facet facet
+	read  bool
+}
+
+// facet is what of a cell a metric tells of; its tail is another matter.
+type facet struct {
+	cell string
+	of   measure.Facet
+	tail bool
+}
+
+// besides are the metrics of a cell, whether rules read them or not.
+func (d *decider) besides(of contested) (all []worsened) {
+	f := d.ev.Features[of.feature]
+	for _, m := range metricsOf(f, of.cell) {
+		for _, stat := range []string{"median", tail} {
+			at := facet{of.cell, facetOf(of.cell, m.Name), stat == tail}
+			if at.of == "" || at.tail && (m.Scope != measure.PerRequest || m.Better != measure.Lower) {
+				continue
+			}
+			if v, ok := d.versus(f, f.Parent, metricOf(of.feature, of.cell, m.Name, stat, m.Better)); ok {
+				read := d.reads(of, func(in *plans.Input) bool {
+					return facetOf(of.cell, in.Metric) == at.of && beyondMedian(in.Stat) == at.tail
+				})
+				all = append(all, worsened{v, at, read})
+			}
+		}
+	}
+	return all
+}
+
+// facetOf is the facet of a metric in a cell; what a command prints has one each.
+func facetOf(cell, metric string) measure.Facet {
+	if cell == commandCell {
+		return measure.Facet(metric)
+	}
+	m, _ := measure.LookupIn(metric, measure.PerRequest, measure.PerCell)
+	return m.Facet
+}
+
+// metricsOf are the metrics that a cell may have, in the order of the catalogue; of a
+// command those that it printed and of which the plan says which way is better.
+func metricsOf(f *Feature, cell string) (all []measure.Metric) {
+	if cell != commandCell {
+		return slices.DeleteFunc(measure.Catalogue(), func(m measure.Metric) bool { return m.Facet == "" })
+	}
+	if len(f.Candidate.Launches) == 0 {
+		return nil
+	}
+	for address, s := range f.Candidate.Launches[0].Metrics {
+		if at, name := measure.SplitAddress(address); at == cell && s.Better != measure.Neither {
+			all = append(all, measure.Metric{Name: name, Better: s.Better})
+		}
+	}
+	slices.SortFunc(all, func(a, b measure.Metric) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// level is the chance that one of so many tests finds what is not so.
+func (w worsened) level(tests int) float64 { return w.pass / float64(max(1, tests)) }
+
+// shown reports whether it is demonstrably worse, by enough to be worth a line.
+func (w worsened) shown(tests int) bool {
+	least := leastWorse
+	if w.n < w.first {
+		least = farWorse
+	}
+	return w.worsens() >= least && w.most(w.level(tests)) < 0
+}
+
+// onePerFacet leaves of metrics that tell the same the one that stands first in the
+// catalogue, unless another one got worse by far more. They come the worst first.
+func onePerFacet(all []worsened) (out []worsened) {
+	const alike = 0.8
+	order := measure.Catalogue()
+	place := func(w worsened) int {
+		return slices.IndexFunc(order, func(m measure.Metric) bool { return m.Name == w.in.Metric })
+	}
+	for _, w := range all {
+		i := slices.IndexFunc(out, func(o worsened) bool { return o.facet == w.facet })
+		switch {
+		case i < 0:
+			out = append(out, w)
+		case w.worsens() >= alike*out[i].worsens() && place(w) < place(out[i]):
+			out[i] = w
+		}
+	}
+	// A tail is said where it got worse by more than the rest.
+	all = slices.Clone(out)
+	return slices.DeleteFunc(out, func(w worsened) bool {
+		rest := facet{w.facet.cell, w.facet.of, false}
+		return w.read || w.facet.tail && slices.ContainsFunc(all, func(o worsened) bool { return o.facet == rest && alike*w.worsens() <= o.worsens() })
+	})
+}
+
+// reason is the metric with by how much it got worse and within which bounds; of one
+// that may be zero, what it was and is.
+func (w worsened) reason(tests int) verdict.Reason {
+	said := verdict.New(code.GotWorse, verdict.Num("was", w.base, w.in.Unit), verdict.Num("is", w.own, w.in.Unit))
+	if w.logs {
+		level := w.level(tests)
+		low, high := w.change(w.least(level)), w.change(w.most(level))
+		said = verdict.New(code.GotWorse, verdict.Num("change", w.change(w.gain), plans.RatioUnit), verdict.Span("bounds", min(low, high), max(low, high), plans.RatioUnit))
+	}
+	return said.On(w.in.Path)
+}

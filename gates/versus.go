@@ -1,0 +1,118 @@
+package gates
+
+import (
+	"math"
+	"slices"
+
+	"github.com/mxflow/mxflow/engine/measure"
+	"github.com/mxflow/mxflow/gates/stats"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/plans"
+)
+
+// versus is how a candidate stands against another arm in one statistic of a metric,
+// whatever rules ask of it: a single look at all launches that stood beside each other.
+type versus struct {
+	in *plans.Input
+	// logs says that gain and se are of logs; else they have the metric's unit.
+	logs bool
+	// gain is by how much the candidate is better, with its standard error and degrees
+	// of freedom.
+	gain, se, df float64
+	// own and base are the means; pass is the level at which a look decides, first the
+	// fewest launches an arm from which one does, and n those there are.
+	own, base float64
+	pass      float64
+	first, n  int
+}
+
+// least and most bound the gain from either side, each at a level.
+func (v versus) least(level float64) float64 { return v.gain - stats.Quantile(level, v.df)*v.se }
+func (v versus) most(level float64) float64  { return v.gain + stats.Quantile(level, v.df)*v.se }
+
+// worsens is by how much it got worse as parts of what it was, in logs.
+func (v versus) worsens() float64 {
+	switch {
+	case v.logs:
+		return -v.gain
+	case v.base == 0:
+		return math.Log(2)
+	}
+	return math.Log1p(max(0, -v.gain) / math.Abs(v.base))
+}
+
+// change is a gain as the relative change of the metric's own number.
+func (v versus) change(gain float64) float64 {
+	if v.in.Better == string(measure.Lower) {
+		gain = -gain
+	}
+	return math.Expm1(gain)
+}
+
+// certain are the chances that are kept to of a finding of something that is not so,
+// whatever a plan allows its rules.
+const certain = 0.01
+
+// certainty is the design at which findings are made, of which only the levels and
+// the first look count.
+func (d *decider) certainty(in *plans.Input, recorded bool) (stats.Design, error) {
+	most := d.most(in)
+	return stats.Offer(certain, d.settings.FalseFail, min(d.settings.Min, most), most, recorded)
+}
+
+// versus compares the candidate with an arm in one statistic; false where one of the
+// launches does not have it, or too few stood beside each other to say anything.
+func (d *decider) versus(f *Feature, base Arm, in *plans.Input) (v versus, ok bool) {
+	own, why := collect(f.Candidate, in)
+	other, whyBase := collect(base, in)
+	if why != nil || whyBase != nil || own.incomparable(other, in) != nil {
+		return v, false
+	}
+	p, err := paired(own, other, false)
+	if err != nil || len(p.own) == 0 {
+		return v, false
+	}
+	in.Unit = own.unit
+	v = versus{in: in, n: len(p.own)}
+	zero := func(x float64) bool { return !(x > 0) }
+	v.logs = !in.MayBeZero() && !slices.ContainsFunc(p.own, zero) && !slices.ContainsFunc(p.base, zero)
+	sc := scale{logs: v.logs, sign: 1}
+	if in.Better == string(measure.Lower) {
+		sc.sign = -1
+	}
+	q := stats.Question{Pass: certain, Fail: certain, Floor: d.tickOf(in, own.unit, sc, p) / math.Sqrt(12)}
+	var errs [2]error
+	q.Candidate, errs[0] = sc.values(p.own, p.ownIDs)
+	q.Base, errs[1] = sc.values(p.base, p.baseIDs)
+	recorded := false
+	if v.logs {
+		n, known := d.noise(&plans.Claim{Form: verdict.Ratio, Input: in})
+		q.Floor, recorded = max(q.Floor, n.SD), known
+	}
+	design, err := d.certainty(in, recorded)
+	if err != nil || errs[0] != nil || errs[1] != nil {
+		return v, false
+	}
+	_, looks, err := stats.Sequential(q, stats.Design{Looks: []int{v.n}, First: v.n})
+	if err != nil || len(looks) == 0 || !(looks[0].DF > 0) {
+		return v, false
+	}
+	v.gain, v.se, v.df = looks[0].Estimate, looks[0].SE, looks[0].DF
+	v.pass, v.first = design.Pass, design.First
+	mean := stats.ArithmeticMean
+	if v.logs {
+		mean = stats.Mean
+	}
+	v.own, errs[0] = mean(p.own)
+	v.base, errs[1] = mean(p.base)
+	return v, errs[0] == nil && errs[1] == nil
+}
+
+// metricOf is an input that reads one statistic of a metric of the candidate.
+func metricOf(feature, cell, metric, stat string, better measure.Better) *plans.Input {
+	in := &plans.Input{Kind: plans.InputMetric, Feature: feature, Cell: cell, Metric: metric, Stat: stat, Better: string(better), Type: plans.NumberInput}
+	if in.Path = Address(in); stat != "median" {
+		in.Path += "." + stat
+	}
+	return in
+}
