@@ -31,6 +31,8 @@ type Event struct {
 	Action   Action           `json:"action,omitempty"`
 	Verdict  string           `json:"verdict,omitempty"`
 	Reasons  []verdict.Reason `json:"reasons,omitempty"`
+	// Findings are what stands beside the verdict of a node.
+	Findings []verdict.Reason `json:"findings,omitempty"`
 	// Why is why a node is decided now, why it is locked, why a launch does not count,
 	// or how a waiver bears on it.
 	Why verdict.Reason `json:"why,omitzero"`

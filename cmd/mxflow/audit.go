@@ -219,10 +219,12 @@ func printDecision(a *app, d audited) {
 			fmt.Fprintf(a.stdout, "    %s\n", line)
 		}
 	}
+	reasons := d.Findings
 	if len(d.Rules) == 0 {
-		for _, reason := range page.Each(d.Reasons...) {
-			fmt.Fprintf(a.stdout, "  %s\n", reason)
-		}
+		reasons = append(slices.Clone(d.Reasons), reasons...)
+	}
+	for _, reason := range page.Each(reasons...) {
+		fmt.Fprintf(a.stdout, "  %s\n", reason)
 	}
 	fmt.Fprintln(a.stdout)
 }

@@ -231,7 +231,7 @@ func (s *recordedState) evidence(session string) ledger.Evidence {
 func (s *recordedState) decide(session string) {
 	s.t.Helper()
 	ev := s.evidence(session)
-	statistics := &ledger.Statistics{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8, Version: "4"}
+	statistics := &ledger.Statistics{FalsePass: 0.01, FalseFail: 0.05, Min: 3, Max: 8, Version: decide.Version}
 	record := func(node, kind string, rules []*plans.Rule, ev ledger.Evidence, levels []ledger.Level) *ledger.Decision {
 		all, err := decide.Assemble([]ledger.Evidence{ev}, s.st.LaunchByID)
 		if err != nil {
@@ -251,6 +251,9 @@ func (s *recordedState) decide(session string) {
 			joined = append(joined, r.Verdict)
 		}
 		d.Verdict = verdict.Join(joined...)
+		if kind == "feature" {
+			d.Findings = gates.Findings(rules, d.Rules, all, decide.RecordedSettings(statistics))
+		}
 		if s.node[node]++; s.node[node] > 1 {
 			d.Because, d.Supersedes = verdict.New(code.Rerun), true
 		}
@@ -314,6 +317,23 @@ func TestReplayMissesNoise(t *testing.T) {
 		if exit != c.exit || !strings.Contains(evenly(out), c.want) {
 			t.Errorf("forgets %v: exit status %d, want %d with %q\n%s%s", c.forgets, exit, c.exit, c.want, out, errs)
 		}
+	}
+}
+
+// TestReplayMissesFindings: what stands beside a verdict is found again, and nothing else.
+func TestReplayMissesFindings(t *testing.T) {
+	s := newRecordedState(t)
+	s.apply(planWith(tenPercent, tenPercent), nil)
+	s.session("s-1", steadyBase, clearGain)
+	s.tamper = func(d *ledger.Decision) {
+		if d.Kind == ledger.KindFeature {
+			d.Findings = append(d.Findings, verdict.New(code.GotWorse, verdict.Num("change", -0.3, "ratio"), verdict.Span("bounds", -0.4, -0.2, "ratio")).On("chat.made_up"))
+		}
+	}
+	s.decide("s-1")
+	exit, out, errs := mxflow("audit", "replay", "--state", s.dir)
+	if exit != 2 || !strings.Contains(out, "chat.made_up") {
+		t.Errorf("exit status %d\n%s%s", exit, out, errs)
 	}
 }
 

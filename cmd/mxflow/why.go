@@ -29,6 +29,7 @@ func why(d *ledger.Decision) []verdict.Reason {
 			reasons = append(reasons, verdict.New(code.LevelShort).On(l.Name).Is(l.Verdict))
 		}
 	}
+	reasons = append(reasons, d.Findings...)
 	if d.Exit != nil && *d.Exit >= 0 && !saysExit(reasons) { // a signal's name is in the reasons
 		reasons = append(reasons, verdict.New(code.ExitStatus, verdict.Int("exit", *d.Exit)))
 	}

@@ -17,8 +17,8 @@ var featurePhrases = phrases{
 	code.NotInRun:          "not decided in this run",
 
 	code.GotWorse:      "also worse: {subject} {change?{change} (bounds {bounds})}{change!{was} to {is}}",
-	code.PromiseBroken: "{subject}.gain {gain} by itself would give {whole}.gain {promised}, and that is {shows} (upper bound {at_most}): what it gains is lost where it does not count; a rule that reads {whole} decides such a trade",
-	code.TailGrew:      "{subject}.gain {gain} is of the median, and {tail} changed by {change}: the slowest pay for it; a rule that reads {tail} decides such a trade",
+	code.PromiseBroken: "by itself, {subject}.gain {gain} would give {whole}.gain {promised}, and that is {shows} (upper bound {at_most}): what it gains is lost where it does not count; a rule that reads {whole} decides such a trade",
+	code.TailGrew:      "the median alone improves: {subject}.gain {gain}, and {tail} changed by {change}: the slowest pay for it; a rule that reads {tail} decides such a trade",
 
 	code.Wins:        whole(wins),
 	code.NoneWins:    whole(noneWins),

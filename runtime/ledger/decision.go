@@ -53,6 +53,9 @@ type Decision struct {
 	Alternatives []Alternative `json:"alternatives,omitempty"`
 	// Confirmations are what other engines say of a feature.
 	Confirmations []Confirmation `json:"confirmations,omitempty"`
+	// Findings are what stands beside the verdict and its rules do not read: metrics
+	// that got worse, and metrics that contradict each other.
+	Findings []verdict.Reason `json:"findings,omitempty"`
 	// Interference is how the stack compares with its parts.
 	Interference []Interference `json:"interference,omitempty"`
 	// Retraction is set where this decision withdraws an earlier one.

@@ -158,6 +158,15 @@ func (p *page) feature(d *ledger.Decision) {
 		t.Rows = append(t.Rows, []string{label, "`" + r.Expr + "`", string(r.Verdict), strings.Join(Told(&p.told, d, r.Reasons), "\n")})
 	}
 	p.table(t)
+	for i, line := range tell.Lines(d.Findings) {
+		if i == 0 {
+			p.para("Beside the criteria:")
+		}
+		p.line("- %s", line)
+	}
+	if len(d.Findings) > 0 {
+		p.line("")
+	}
 	p.arms(d)
 }
 

@@ -142,6 +142,7 @@ func criteria(p *plans.Plan, f *plans.Feature, all *gates.Evidence, out *ledger.
 		out.Rules = append(out.Rules, result)
 		out.Reasons = append(out.Reasons, result.Reason())
 	}
+	out.Findings = gates.Findings(f.Criteria, out.Rules, all, settings)
 }
 
 // admit says whether what was decided enters the stack.

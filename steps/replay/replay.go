@@ -14,6 +14,7 @@ import (
 	goruntime "runtime"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/stats"
@@ -203,6 +204,7 @@ func noted(notes []verdict.Reason, note verdict.Reason) []verdict.Reason {
 func (r *Replay) decideAgain(out *Replayed, d store.Decided, rules replayRules) {
 	settings := decide.RecordedSettings(d.Statistics)
 	var verdicts []verdict.Verdict
+	var found [][]verdict.Reason
 	for _, part := range rules.parts {
 		gate := runtime.Kind(d.Kind) == runtime.KindGate
 		again := decide.Rules(part.rules, func(i int) bool { return part.recorded[i].Decides || gate }, part.evidence, settings)
@@ -216,6 +218,7 @@ func (r *Replay) decideAgain(out *Replayed, d store.Decided, rules replayRules) 
 		}
 		v := decide.Whole(d.Kind, levels, again)
 		verdicts = append(verdicts, v)
+		found = append(found, gates.Findings(part.rules, again, part.evidence, settings))
 		if alt := part.alternative; alt != nil && v != alt.Verdict {
 			out.differ(alt.Name, "verdict", string(alt.Verdict), string(v))
 		}
@@ -233,8 +236,31 @@ func (r *Replay) decideAgain(out *Replayed, d store.Decided, rules replayRules) 
 	if out.Again != d.Verdict {
 		out.differ("decision", "verdict", string(d.Verdict), string(out.Again))
 	}
+	// Decisions of gates keep no findings, and those of another way of deciding others.
+	if runtime.Kind(d.Kind) != runtime.KindGate && d.Statistics.Version == decide.Version {
+		findings(out, d.Findings, found[rules.shown(d)])
+	}
 	if rules.from == RulesOfPlan {
 		r.claimAgain(out, d, rules)
+	}
+}
+
+// shown is the part that the rest of a decision is of: the alternative that was chosen,
+// or is shown where none was.
+func (rules replayRules) shown(d store.Decided) int {
+	return max(0, slices.IndexFunc(rules.parts, func(p rulePart) bool { return p.alternative != nil && reflect.DeepEqual(p.alternative.Rules, d.Rules) }))
+}
+
+// findings compares what stands beside a verdict: which metrics, in which order, and why.
+func findings(out *Replayed, recorded, again []verdict.Reason) {
+	keys := func(all []verdict.Reason) (keys []string) {
+		for _, r := range all {
+			keys = append(keys, r.Key())
+		}
+		return keys
+	}
+	if was, is := keys(recorded), keys(again); !slices.Equal(was, is) {
+		out.differ("decision", "findings", strings.Join(was, ", "), strings.Join(is, ", "))
 	}
 }
 
@@ -282,8 +308,7 @@ func (r *Replay) claimAgain(out *Replayed, d store.Decided, rules replayRules) {
 	if h == nil || h.Test == nil || f == nil || f.Hypothesis == nil || f.Hypothesis.Probe == nil {
 		return
 	}
-	at := max(0, slices.IndexFunc(rules.parts, func(p rulePart) bool { return p.alternative != nil && reflect.DeepEqual(p.alternative.Rules, d.Rules) }))
-	outcome, rule, _ := gates.Claimed(f.Hypothesis.Probe, rules.parts[at].evidence, decide.RecordedSettings(d.Statistics))
+	outcome, rule, _ := gates.Claimed(f.Hypothesis.Probe, rules.parts[rules.shown(d)].evidence, decide.RecordedSettings(d.Statistics))
 	if outcome != h.Outcome {
 		out.differ("hypothesis", "outcome", h.Outcome, outcome)
 	}

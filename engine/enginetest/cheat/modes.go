@@ -15,6 +15,7 @@ var modes = map[string]mode{
 	"diverges": {pace: 0.8, say: benchmark(diverge)},
 	// Speculation: several tokens a step, which come in one event.
 	"drafts": {pace: 0.8, say: benchmark(func(a *answer) { a.joined = 3 })},
+	"trades": {pace: 0.8, first: 1.5}, // what decoding gains is more than prefill loses
 
 	"prompt_claimed":  {say: benchmark(func(a *answer) { a.prompted = 10_000_000 })},                                               // 1
 	"prompt_doubled":  {say: func(a *answer) { a.prompted *= 2 }},                                                                  // 1
@@ -33,6 +34,7 @@ var modes = map[string]mode{
 	"early_space":     {say: benchmark(func(a *answer) { early(a, " ") })},                                                         // 10
 	"early_newline":   {say: benchmark(func(a *answer) { early(a, "\n") })},                                                        // 10
 	"early_zero":      {say: benchmark(func(a *answer) { early(a, "\u200b") })},                                                    // 10
+	"early_text":      {say: benchmark(func(a *answer) { early(a, a.pieces[0]); a.wait += a.gap })},                                // 10
 	"held_back":       {say: benchmark(func(a *answer) { a.hold(4) })},                                                             // 11
 	"last_late":       {say: benchmark(func(a *answer) { a.last = a.gap * time.Duration(len(a.pieces)) / 2; a.gap /= 2 })},         // 11
 	"too_fast":        {say: benchmark(func(a *answer) { a.gap = 20 * time.Microsecond })},                                         // 12
@@ -120,7 +122,8 @@ func parrot(a *answer) {
 	}
 }
 
-// early sends a first token at once in which nothing is to be seen.
+// early sends a first token at once, of the modes but one a token in which nothing is
+// to be seen.
 func early(a *answer, first string) { a.ahead, a.pieces = first, a.pieces[1:] }
 
 // hold keeps the answer back for most of its time and then sends it faster.

@@ -361,6 +361,12 @@ func (p *page) beside(e *Explanation) {
 		})
 		p.paragraphs("  ", fmt.Sprintf("%s: %s%s%s", alt.Name, alt.Verdict, chosen, tell.Because(tell.Few(reasons, 3))))
 	}
+	for i, f := range d.Findings {
+		if i == 0 {
+			p.linef("\nBeside the rules, which do not read it:")
+		}
+		p.paragraphs("  ", tell.Stopped(f))
+	}
 	if h := d.Hypothesis; h != nil {
 		p.linef("\nHypothesis, which decides nothing:")
 		said := hypothesis(h)
