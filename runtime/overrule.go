@@ -110,7 +110,7 @@ func (o *overrule) choose(n *Node, s *Scope, rerun bool) Choice {
 		}
 		return Choice{Redecide, verdict.New(code.OnRetracted), c.Attempt}
 	}
-	if c.Action == Redecide && n.Kind == KindBenchmark && o.shownWrong(n) {
+	if (c.Action == Redecide || c.Because.Code == code.Relaxed) && n.Kind == KindBenchmark && o.shownWrong(n) {
 		// Whatever rules ask for, its launches would not count any more.
 		return Choice{Action: Reuse, Because: verdict.New(code.ShownWrong), Attempt: previous.Attempt}
 	}

@@ -44,6 +44,9 @@ type Keys struct {
 	// Claim covers what is held against the outcome and decides nothing of it: when
 	// only it changes, the outcome stays that of the attempt before.
 	Claim string
+	// Fresh says why what was measured may not decide by the changed rules, so that it
+	// is measured anew: it is part of no key.
+	Fresh verdict.Reason
 	// Why says what in the world changed, where the step can tell: it is added to
 	// "measurement changed", and is part of no key.
 	Why verdict.Reason
@@ -83,7 +86,7 @@ func choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
 		work = Redecide
 	}
 	if previous == nil {
-		return Choice{Action: work, Because: verdict.New(code.First), Attempt: 1}
+		return Choice{Action: work, Because: because(code.First, keys.Fresh), Attempt: 1}
 	}
 	next := previous.Attempt + 1
 	switch {
@@ -98,6 +101,8 @@ func choose(n *Node, previous *ledger.Decision, keys Keys, rerun bool) Choice {
 	case previous.Retracted():
 		// A changed rule must not let the same evidence pass again.
 		return Choice{Action: Reuse, Because: verdict.New(code.Retracted), Attempt: previous.Attempt}
+	case previous.DecisionKey != keys.Decide && !keys.Fresh.IsZero():
+		return Choice{work, keys.Fresh, next}
 	case previous.DecisionKey != keys.Decide:
 		return Choice{Redecide, verdict.New(code.RulesChanged), next}
 	case n.Kind == KindStep && !previous.Verdict.Unlocks():

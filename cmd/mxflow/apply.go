@@ -16,12 +16,15 @@ func newApplyCommand(a *app) *cobra.Command {
 	var vars []load.Given
 	var rerun []string
 	var suite string
+	var onSeen bool
 	c := &cobra.Command{
 		Use:   "apply PLAN",
 		Short: "Start the engine, measure, decide rules, unlock phases",
 		Long: `Runs a plan to its end. What was decided before and is unchanged is kept: after a
 kill or an interruption, apply resumes where it stopped. Changed thresholds are
-decided again from recorded launches, without measuring.
+decided again from recorded launches, without measuring, unless they were relaxed
+after those launches were seen: what would then pass is measured anew. With
+--on-seen-data it is decided by what is there, and marked so wherever it is shown.
 
 The first Ctrl-C stops the engine in order and records the interruption; the
 second stops at once. Everything is kept in .mxflow beside the plan.
@@ -34,7 +37,7 @@ interrupted.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			beginStream(a)
 			res, err := applyPlan(c.Context(), a, applying{
-				path: args[0], state: a.stateDir(args[0]), load: load.Options{Inputs: vars, Suite: suite}, rerun: rerun,
+				path: args[0], state: a.stateDir(args[0]), load: load.Options{Inputs: vars, Suite: suite}, rerun: rerun, onSeen: onSeen,
 				watch: newProgress(a), report: a.reportStreamed,
 			})
 			if res != nil && !a.json {
@@ -46,8 +49,13 @@ interrupted.`,
 	varFlag(c, &vars)
 	suiteFlag(c, &suite)
 	c.Flags().StringArrayVar(&rerun, "rerun", nil, "measure again: a phase, a feature, a node's address, or all (repeatable)")
+	onSeenFlag(c, &onSeen)
 	a.jsonFlag(c, "stream events as JSON, one object a line")
 	return c
+}
+
+func onSeenFlag(c *cobra.Command, onSeen *bool) {
+	c.Flags().BoolVar(onSeen, "on-seen-data", false, "let rules that were relaxed after their launches were seen decide on them")
 }
 
 // streamVersion names the stream of apply --json; its first line says so.
@@ -64,6 +72,7 @@ type applying struct {
 	path, state string
 	load        load.Options
 	rerun       []string
+	onSeen      bool
 	watch       apply.Observer
 	// report prints what is wrong with the plan.
 	report func(*lang.Findings)
@@ -78,7 +87,7 @@ func applyPlan(ctx context.Context, a *app, q applying) (*apply.Result, error) {
 	soft, hard, release := signals(ctx, a.stderr)
 	defer release()
 	res, err := apply.Run(soft, apply.Options{
-		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state, Rerun: q.rerun, Tool: tool, Hard: hard,
+		Path: q.path, Loaded: loaded, Graph: g, StateDir: q.state, Rerun: q.rerun, OnSeenData: q.onSeen, Tool: tool, Hard: hard,
 	}, q.watch)
 	if res != nil {
 		a.exit = res.Exit

@@ -202,6 +202,11 @@ func printDecision(a *app, d audited) {
 		on = " on " + d.Engine
 	}
 	fmt.Fprintf(a.stdout, "%s  %s%s  attempt %d (%s), run %s, %s\n", d.Node, d.Verdict, on, d.Attempt, tell.Line(d.Because), d.Run, atSecond(d.Time))
+	if len(d.Rules) > 0 {
+		for _, line := range tell.Lines(d.OnSeen()) {
+			fmt.Fprintf(a.stdout, "  %s\n", line)
+		}
+	}
 	for _, c := range d.Confirmations {
 		fmt.Fprintf(a.stdout, "  %s\n", page.Each(c.Reason)[0])
 	}

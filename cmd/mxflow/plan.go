@@ -21,12 +21,14 @@ func newPlanCommand(a *app) *cobra.Command {
 	var vars []load.Given
 	var rerun []string
 	var suite string
+	var onSeen bool
 	c := &cobra.Command{
 		Use:   "plan PLAN",
 		Short: "Show what an apply would do, in order, and why",
 		Long: `Shows each node of the plan: reuse (the recorded outcome is kept), decide or
 re-decide (from recorded launches) or measure, and why; how many launches that takes
-and about how long. What depends on a gate that is still open says so. Nothing is
+and about how long. A rule that was relaxed after its launches were seen is measured
+again, unless --on-seen-data lets it decide on them. What depends on a gate that is still open says so. Nothing is
 started and nothing is written.`,
 		Example: "  mxflow plan plan.hcl\n  mxflow plan --rerun all plan.hcl",
 		Args:    cobra.ExactArgs(1),
@@ -53,7 +55,7 @@ started and nothing is written.`,
 					return err
 				}
 			}
-			lab, err := apply.NewLab(apply.Wiring{Plan: p, Graph: g, Store: st})
+			lab, err := apply.NewLab(apply.Wiring{Plan: p, Graph: g, Store: st, OnSeenData: onSeen})
 			if err != nil {
 				return err
 			}
@@ -72,6 +74,7 @@ started and nothing is written.`,
 	varFlag(c, &vars)
 	suiteFlag(c, &suite)
 	c.Flags().StringArrayVar(&rerun, "rerun", nil, "as in apply: show what it would measure again")
+	onSeenFlag(c, &onSeen)
 	a.jsonFlag(c, "print as JSON")
 	return c
 }
@@ -158,6 +161,9 @@ func previewRow(p runtime.Planned) []string {
 	row := []string{p.Node.ID, string(p.Action), "", tell.Line(p.Because)}
 	if p.Action == runtime.Redecide && p.Because.Code == code.First {
 		row[1] = "decide" // it never was before
+	}
+	if p.Because.Code == code.Relaxed {
+		row[1] = "re-measure"
 	}
 	if n := len(p.Launches); n > 0 {
 		row[2] = fmt.Sprint(n)

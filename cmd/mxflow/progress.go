@@ -143,6 +143,10 @@ func (l *live) End(*apply.Result) {
 func describe(ev runtime.Event) string {
 	where := place(ev)
 	switch ev.Type {
+	case "node_started":
+		if ev.Why.Code == code.Relaxed {
+			return fmt.Sprintf("%s: measured anew: %s", where, tell.Line(ev.Why))
+		}
 	case "launch_started":
 		if ev.Level == "qualification" {
 			if ev.Again > 0 {

@@ -74,7 +74,16 @@ func printLimits(a *app, launches []*ledger.Launch) {
 func closing(worst verdict.Verdict, rows []runtime.Row) string {
 	switch worst {
 	case verdict.Pass:
-		return "Every gate passed"
+		text, seen := "Every gate passed", 0
+		for _, r := range rows {
+			if r.Decision != nil && runtime.Waivable(r.Node.Kind) && len(r.Decision.OnSeenData) > 0 {
+				seen++
+			}
+		}
+		if seen > 0 {
+			text += fmt.Sprintf(", %d on seen data,", seen)
+		}
+		return text
 	case verdict.Waived:
 		return "Every gate passed or is waived"
 	case verdict.Error:
@@ -118,6 +127,9 @@ func tableRow(r runtime.Row, page *tell.Page) []string {
 		row[3] = strings.Join(report.Told(page, r.Decision, whyHere(r.Decision)), "\n")
 		if r.Reused {
 			row[3] = "(kept) " + row[3]
+		}
+		if len(r.Decision.OnSeenData) > 0 {
+			row[2] += ", on seen data"
 		}
 		if r.Waived {
 			row[2] += ", waived"

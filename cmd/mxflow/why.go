@@ -76,10 +76,10 @@ func brokenBy(d *ledger.Decision) []verdict.Reason {
 	return broken
 }
 
-// headline is what a feature's decision says before its levels and criteria: what
-// was chosen, and where it was confirmed.
+// headline is what a decision says before its levels, criteria and rules: what was
+// chosen, where it was confirmed, and that its rules were moved to where the data lie.
 func headline(d *ledger.Decision) []verdict.Reason {
-	if k := runtime.Kind(d.Kind); k != runtime.KindFeature && k != runtime.KindCriteria {
+	if k := runtime.Kind(d.Kind); k != runtime.KindFeature && k != runtime.KindCriteria && k != runtime.KindGate {
 		return nil
 	}
 	at := slices.IndexFunc(d.Reasons, func(r verdict.Reason) bool { return r.Code == code.Level || r.Code == code.Rule })

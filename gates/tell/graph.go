@@ -51,6 +51,14 @@ var graphPhrases = phrases{
 	code.GateWaived:          "gate waived",
 	code.FeatureWasRetracted: "its feature was retracted",
 
+	code.Relaxed:         "rule relaxed after its data were seen{causes? ({causes})}",
+	code.Loosened:        "{was} → {is?{is}}{is!not asked any more}",
+	code.GoalsUnrecorded: "what was asked when session {subject} began is not on record",
+	code.Withheld:        "no pass on seen data: {causes}; --rerun measures again",
+	code.MeasuredAnew:    "an apply would measure it again: {causes}",
+	code.OnSeenData:      "decided on seen data: {causes}",
+	code.RestsOnSeenData: "rests on {subject}, which was decided on seen data",
+
 	code.Waived:          "waived by {by} until {until}: {reason}",
 	code.WaiverRevoked:   "waiver revoked by {by}: {reason}",
 	code.WaiverExpired:   "waiver by {by} expired {until} ({reason})",

@@ -43,6 +43,9 @@ type Decision struct {
 	Derived bool `json:"derived,omitempty"`
 	// Accepted says whether a feature entered the stack.
 	Accepted bool `json:"accepted,omitempty"`
+	// OnSeenData says which rules were relaxed after launches that the verdict rests on
+	// were seen, where a person let them decide nevertheless.
+	OnSeenData []verdict.Reason `json:"on_seen_data,omitempty"`
 	// Variant is the resolved knob values of a feature's candidate or the
 	// baseline, for people and for `env`.
 	Variant map[string]string `json:"variant,omitempty"`
@@ -210,6 +213,17 @@ func (d *Decision) SameOutcome(o *Decision) bool {
 	return d.Verdict == o.Verdict && d.Accepted == o.Accepted && d.Session == o.Session && slices.Equal(d.Launches, o.Launches) &&
 		d.MeasureKey == o.MeasureKey && d.DecisionKey == o.DecisionKey && d.Retraction == nil && o.Retraction == nil &&
 		slices.EqualFunc(d.Rules, o.Rules, func(a, b verdict.Rule) bool { return a.Name == b.Name && a.Verdict == b.Verdict })
+}
+
+// OnSeen is what a decision says of rules that were relaxed after its launches were seen.
+func (d *Decision) OnSeen() (said []verdict.Reason) {
+	for _, r := range d.Reasons {
+		switch r.Code {
+		case code.Withheld, code.OnSeenData, code.RestsOnSeenData:
+			said = append(said, r)
+		}
+	}
+	return said
 }
 
 // Reason is the comparison as a fact.

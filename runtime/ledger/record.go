@@ -40,6 +40,11 @@ type RunStart struct {
 	// began, by feature: a claim that a run before the measurement had is none
 	// that was made up after it.
 	Hypotheses map[string]string `json:"hypotheses,omitempty"`
+	// Goals are what the plan asked of features and phases when the run began, by node:
+	// a rule that was relaxed after its launches were seen is told from one that stood
+	// before them. OnSeenData is set where a person let such rules decide nevertheless.
+	Goals      map[string]Goal `json:"goals,omitempty"`
+	OnSeenData bool            `json:"on_seen_data,omitempty"`
 	// Targets are the plan's numbers to beat as they were when the run began.
 	Targets []Target `json:"targets,omitempty"`
 	// Nodes are all nodes of the plan in the order in which the run goes through

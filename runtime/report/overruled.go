@@ -19,6 +19,9 @@ type Overruled struct {
 	// State is "waived", "waiver expired", "waiver revoked", "waived before" (an
 	// earlier decision), "retracted" or "withdrawn" (it rests on what was retracted).
 	State string `json:"state"`
+	// OnSeenData is set where a person let rules decide that were relaxed after their
+	// launches were seen.
+	OnSeenData bool `json:"on_seen_data,omitempty"`
 	// Reasons say who decided what about it, and why.
 	Reasons []verdict.Reason `json:"reasons"`
 }
@@ -26,10 +29,18 @@ type Overruled struct {
 // Word is the verdict as tables show it: a waiver stands beside the verdict and
 // never in its place.
 func (o Overruled) Word() string {
+	word := verdictWord(o.Verdict, o.OnSeenData)
 	if o.State == "waived" {
-		return string(o.Verdict) + ", waived"
+		word += ", waived"
 	}
-	return string(o.Verdict)
+	return word
+}
+
+func verdictWord(v verdict.Verdict, onSeenData bool) string {
+	if onSeenData {
+		return string(v) + ", on seen data"
+	}
+	return string(v)
 }
 
 // Note is the state in a table that has a sentence elsewhere; empty where Word
@@ -44,7 +55,7 @@ func (o Overruled) Note() string {
 // OverruledOf is what the newest waiver of its node, or a retraction, means for a
 // decision; its State is empty where that is nothing.
 func OverruledOf(d *ledger.Decision, w *ledger.Waiver, now time.Time) Overruled {
-	o := Overruled{Node: d.Node, Verdict: d.Verdict, Attempt: d.Attempt}
+	o := Overruled{Node: d.Node, Verdict: d.Verdict, Attempt: d.Attempt, OnSeenData: len(d.OnSeenData) > 0}
 	if d.Retraction != nil {
 		o.State, o.Reasons = "retracted", d.Reasons
 		if d.Withdrawn() {

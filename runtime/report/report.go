@@ -136,7 +136,10 @@ func (p *page) features() {
 }
 
 func (p *page) feature(d *ledger.Decision) {
-	p.para("## Feature %s: %s", d.Feature, d.Verdict)
+	p.para("## Feature %s: %s", d.Feature, OverruledOf(d, nil, p.now).Word())
+	for _, line := range tell.Lines(d.OnSeen()) {
+		p.para("%s.", line)
+	}
 	if r := d.Retraction; r != nil {
 		d = p.before(d)
 		p.para("Not any more: %s What follows was %s.", tell.Stopped(r.Of(d.Node)), Withdrawn(r))
@@ -221,8 +224,10 @@ func phaseNode(node string) (phase string, ok bool) {
 
 func (p *page) gate(d *ledger.Decision) []string {
 	word, why := "**"+string(d.Verdict)+"**", strings.Join(Told(&p.told, d, d.Reasons), "\n")
-	if o := OverruledOf(d, p.st.Waiver(d.Node), p.now); o.State != "" {
-		if word = "**" + o.Word() + "**"; !slices.EqualFunc(o.Reasons, d.Reasons, verdict.Reason.Equal) {
+	o := OverruledOf(d, p.st.Waiver(d.Node), p.now)
+	word = "**" + o.Word() + "**"
+	if o.State != "" {
+		if !slices.EqualFunc(o.Reasons, d.Reasons, verdict.Reason.Equal) {
 			why = tell.Joined(o.Reasons) + "\n" + why
 		}
 	}

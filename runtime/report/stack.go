@@ -37,6 +37,9 @@ type Accepted struct {
 	// Reasons are what the criteria that decided found.
 	Reasons []verdict.Reason `json:"-"`
 	Verdict verdict.Verdict  `json:"verdict"`
+	// OnSeenData is set where rules let it in that were relaxed after their launches
+	// were seen.
+	OnSeenData bool `json:"on_seen_data,omitempty"`
 	// Gate is what its phase's gate came to, and that it is waived where it is.
 	Gate string    `json:"gate,omitempty"`
 	Time time.Time `json:"time"`
@@ -59,7 +62,7 @@ func AcceptedStack(st *store.Store) Stack {
 			continue
 		}
 		a := Accepted{
-			Feature: d.Feature, Phase: d.Phase, Gains: gainsOf(d.Decision), Verdict: d.Verdict, Time: d.Time, Run: d.Run, Record: d.Record,
+			Feature: d.Feature, Phase: d.Phase, Gains: gainsOf(d.Decision), Verdict: d.Verdict, OnSeenData: len(d.OnSeenData) > 0, Time: d.Time, Run: d.Run, Record: d.Record,
 		}
 		for _, r := range d.Rules {
 			if r.Decides {
@@ -269,7 +272,7 @@ func parentOf(st *store.Store, d *ledger.Decision) *ledger.Launch {
 func StackTable(s Stack, when func(time.Time) string) Table {
 	t := Table{Head: []string{"Feature", "On", "Sets", "Accepted by", "Verdict", "Gate", "Decided"}}
 	for _, f := range s.Features {
-		t.Rows = append(t.Rows, []string{f.Name(), cmp.Or(f.On, "–"), KnobWords(f.Set), strings.Join(tell.Lines(f.Reasons), "\n"), string(f.Verdict), cmp.Or(f.Gate, "–"), when(f.Time)})
+		t.Rows = append(t.Rows, []string{f.Name(), cmp.Or(f.On, "–"), KnobWords(f.Set), strings.Join(tell.Lines(f.Reasons), "\n"), verdictWord(f.Verdict, f.OnSeenData), cmp.Or(f.Gate, "–"), when(f.Time)})
 	}
 	return t
 }

@@ -34,6 +34,8 @@ type Options struct {
 	StateDir string
 	// Rerun are phases, features or nodes to measure again, or "all".
 	Rerun []string
+	// OnSeenData lets rules decide that were relaxed after their launches were seen.
+	OnSeenData bool
 	// Tool is the program with its version, for the record.
 	Tool string
 	// Hard ends what goes on after ctx has ended: stopping engines in order.
@@ -146,7 +148,7 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	lab, err := NewLab(Wiring{Plan: r.plan, Graph: r.Graph, Store: r.store, Owner: owner, RunDir: runDir, Note: r.watch.Note})
+	lab, err := NewLab(Wiring{Plan: r.plan, Graph: r.Graph, Store: r.store, Owner: owner, RunDir: runDir, OnSeenData: r.OnSeenData, Note: r.watch.Note})
 	if err != nil {
 		return nil, err
 	}
@@ -164,6 +166,7 @@ func (r *run) begin(lock *store.DirLock) (*runtime.Runner, error) {
 	start := &ledger.RunStart{
 		Plan: r.plan.Name, PlanFile: r.Path, PlanDigest: r.plan.Digest(), PlanSource: sum, PlanSources: sums, Tool: r.Tool,
 		Environment: machine.Environment(), BootID: machine.BootID(), Targets: decide.Targets(r.plan), Hypotheses: decide.Hypotheses(r.plan), Inputs: inputs,
+		Goals: decide.Goals(r.plan), OnSeenData: r.OnSeenData,
 	}
 	lab.Draws, start.Draws = ledger.NewDraws()
 	for _, n := range r.Graph.Nodes {

@@ -30,6 +30,8 @@ type Wiring struct {
 	// Owner marks what is started and RunDir takes its logs; both are empty where
 	// nothing is started.
 	Owner, RunDir string
+	// OnSeenData lets rules decide that were relaxed after their launches were seen.
+	OnSeenData bool
 	// Note hears of images that are pulled; nil where nobody listens.
 	Note func(verdict.Reason)
 }
@@ -40,6 +42,7 @@ func NewLab(w Wiring) (*steps.Lab, error) {
 	launchers := w.launchers()
 	lab := steps.NewLab(w.Plan, w.Graph)
 	lab.Store, lab.Launcher, lab.Images, lab.Owner, lab.RunDir = w.Store, launchers, launchers, w.Owner, w.RunDir
+	lab.OnSeenData = w.OnSeenData
 	lab.MachineKey, lab.Boot = variant.MachineKey(machine.Environment(), w.Plan), machine.BootID()
 	lab.KindVersions = map[string]string{"embedded": embedded.Version}
 	lab.Redact = redact.New(w.Plan.Secrets())
@@ -66,7 +69,7 @@ func NewLab(w Wiring) (*steps.Lab, error) {
 // part that merely reads alike would break what refers to them.
 var Identities = []string{
 	"Type", "Run", "Plan", "PlanDigest", "PlanSource", "PlanSources", "BootID", "ID", "Session", "Purpose", "Node", "Nodes",
-	"Variant", "VariantKey", "Block", "Knobs", "Kind", "Phase", "Feature", "MeasureKey", "DecisionKey", "ClaimKey", "Launches", "LaunchID",
+	"Goals", "Variant", "VariantKey", "Block", "Knobs", "Kind", "Phase", "Feature", "MeasureKey", "DecisionKey", "ClaimKey", "Launches", "LaunchID",
 	"Because", "Samples", "Output", "Prompts", "Log", "Metrics", "Metric", "Name", "Role", "Expr", "Source", "Op", "Path", "Unit",
 	"Level", "Verdict", "Tool", "Stream",
 }

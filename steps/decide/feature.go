@@ -47,6 +47,7 @@ func Candidate(v *View, of, f *plans.Feature) (*Alternative, error) {
 	if len(decisive(f)) == 0 {
 		out.Reasons = append(out.Reasons, verdict.New(code.NoCriterion))
 	}
+	v.onSeen(runtime.FeatureID(f.Name), out, out.Evidence)
 	admit(v, f, out)
 	out.Hypothesis = claimed(v, f, all, out)
 	out.Interference = interference(v, f, found.Evidence)
@@ -354,6 +355,7 @@ func Confirmed(v *View, f *plans.Feature) (*ledger.Decision, error) {
 	}
 	out.Verdict = verdict.Join(verdicts...)
 	out.Reasons = append(reasons, decided.Reasons...)
+	v.restsOnSeen(&out, f.Confirm)
 	admit(v, f, &out)
 	return &out, nil
 }

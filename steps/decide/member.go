@@ -73,6 +73,13 @@ func (m *Member) Look(v *View, launches []*ledger.Launch) error {
 		m.Open = m.Rounds < m.Most
 		return nil
 	}
+	open, err := wanted(v, m.Feature, m.evidence(v, used))
+	m.Open = open
+	return err
+}
+
+// evidence is what rules read of launches as they are so far.
+func (m *Member) evidence(v *View, used []*ledger.Launch) *gates.Feature {
 	ev := &gates.Feature{Levels: map[string]verdict.Verdict{}, Knobs: m.Arms.Candidate.Knobs}
 	v.fill(ev, m.Arms, m.Feature, used)
 	for _, id := range []string{runtime.QualifyID(m.Feature.Name), runtime.BenchmarkID(m.Feature.Name)} {
@@ -83,9 +90,7 @@ func (m *Member) Look(v *View, launches []*ledger.Launch) error {
 		}
 	}
 	ev.Levels[plans.BenchmarkLevel] = verdict.Pass
-	open, err := wanted(v, m.Feature, ev)
-	m.Open = open
-	return err
+	return ev
 }
 
 // wanted reports whether any set of rules that reads a feature could still be
@@ -103,21 +108,29 @@ func wanted(v *View, f *plans.Feature, ev *gates.Feature) (bool, error) {
 		if ph.Gate == nil || !Reads(ph.Gate.Rules, name) {
 			continue
 		}
-		for _, other := range GateFeatures(v.Plan, ph) {
-			if all.Features[other.Name] != nil || v.Outcome(runtime.FeatureID(other.Name)) == nil {
-				continue
-			}
-			theirs, _, err := outcomeOf(v, other)
-			if err != nil {
-				return false, err
-			}
-			all.Features[other.Name] = theirs
+		if err := v.beside(all, ph); err != nil {
+			return false, err
 		}
 		if slices.Contains(gates.Open(gates.Decide(ph.Gate.Rules, all, SettingsOfGate(v.Plan, ph))), name) {
 			return true, nil
 		}
 	}
 	return false, nil
+}
+
+// beside adds what a gate reads of other features, as far as they are decided.
+func (v *View) beside(all *gates.Evidence, ph *plans.Phase) error {
+	for _, other := range GateFeatures(v.Plan, ph) {
+		if all.Features[other.Name] != nil || v.Outcome(runtime.FeatureID(other.Name)) == nil {
+			continue
+		}
+		theirs, _, err := outcomeOf(v, other)
+		if err != nil {
+			return err
+		}
+		all.Features[other.Name] = theirs
+	}
+	return nil
 }
 
 // NextLook is the number of launches of each arm at which a rule may be settled

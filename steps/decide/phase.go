@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"slices"
+
 	"github.com/mxflow/mxflow/gates"
 	"github.com/mxflow/mxflow/gates/verdict"
 	"github.com/mxflow/mxflow/plans"
@@ -35,6 +37,8 @@ func Gate(v *View, ph *plans.Phase) (*ledger.Decision, error) {
 		out.Reasons = append(out.Reasons, result.Reason())
 	}
 	out.Verdict = Whole(string(runtime.KindGate), nil, out.Rules)
+	v.onSeen(runtime.PhaseID(ph.Name), out, out.Evidence)
+	v.restsOnSeen(out, GateFeatures(v.Plan, ph))
 	return out, nil
 }
 
@@ -60,6 +64,7 @@ func Phase(v *View, ph *plans.Phase) (*ledger.Decision, error) {
 	}
 	out := &ledger.Decision{}
 	var verdicts []verdict.Verdict
+	var evidence []ledger.Evidence
 	for _, b := range ph.Steps {
 		verdicts = append(verdicts, verdict.Pass)
 		out.Reasons = append(out.Reasons, runtime.StepPart(b).Came(verdict.Pass))
@@ -69,6 +74,7 @@ func Phase(v *View, ph *plans.Phase) (*ledger.Decision, error) {
 		came, why := verdict.Invalid, runtime.FeaturePart(f).NotRun(v.LockedBy(id))
 		if d := v.Outcome(id); d != nil {
 			came = d.Verdict
+			evidence = append(evidence, slices.DeleteFunc(slices.Clone(d.Evidence), func(e ledger.Evidence) bool { return e.Feature != f.Name })...)
 			if v.LockedBy(id).IsZero() {
 				why = runtime.FeaturePart(f).Came(d.Verdict)
 			}
@@ -77,6 +83,8 @@ func Phase(v *View, ph *plans.Phase) (*ledger.Decision, error) {
 		out.Reasons = append(out.Reasons, why)
 	}
 	out.Verdict = verdict.Join(verdicts...)
+	v.onSeen(runtime.PhaseID(ph.Name), out, evidence)
+	v.restsOnSeen(out, ph.Features)
 	return out, nil
 }
 

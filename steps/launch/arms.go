@@ -3,6 +3,7 @@ package launch
 import (
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/runtime"
+	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/variant"
 )
@@ -95,7 +96,7 @@ func (a Arms) Keyed() decide.Arms {
 // View is what a decision may see in an apply.
 func (l *Lab) View(s *runtime.Scope) *decide.View {
 	v := &decide.View{
-		Plan: l.Plan, Graph: l.Graph, Outcome: s.Outcome, LockedBy: s.LockedBy,
+		Plan: l.Plan, Graph: l.Graph, Outcome: s.Outcome, LockedBy: s.LockedBy, OnSeenData: l.OnSeenData, Goals: l.goals,
 		Arms: func(f *plans.Feature) (decide.Arms, error) {
 			a, err := l.Arms(s, f)
 			if err != nil {
@@ -108,4 +109,10 @@ func (l *Lab) View(s *runtime.Scope) *decide.View {
 		v.Launch, v.Records = l.Store.LaunchByID, l.Store.Records
 	}
 	return v
+}
+
+// goals are what the plan asks for, worked out once.
+func (l *Lab) goals() map[string]ledger.Goal {
+	l.asking.Do(func() { l.asked = decide.Goals(l.Plan) })
+	return l.asked
 }

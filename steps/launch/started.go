@@ -59,12 +59,17 @@ type Lab struct {
 	RunDir string
 	// Boot is the boot of this machine: a session cut by a reboot is redone.
 	Boot string
+	// OnSeenData lets rules decide that were relaxed after their launches were seen.
+	OnSeenData bool
 	// Redact takes sensitive values out of logs and answers.
 	Redact *redact.Redactor
 	// Maker names the step of the plan that makes an image where a spec is started;
 	// empty is none.
 	Maker func(spec engine.Spec, image string) string
 
+	// asking and asked are what goals says, which follows from the plan alone.
+	asking sync.Once
+	asked  map[string]ledger.Goal
 	// gpus are those that this apply holds, metadata what it has found out.
 	gpus     gpuHold
 	metadata metadata.Collector

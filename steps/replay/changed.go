@@ -88,6 +88,7 @@ func (r *Replay) With(p *plans.Plan) (out []WouldBe, notes []verdict.Reason) {
 				}
 				w.lock(by)
 			}
+			w.Reasons = append(w.Reasons, c.relaxed(w)...)
 			c.outcomes[n.Feature] = w
 			c.remember(n.FeatureBlock, w)
 			out = append(out, w)
@@ -98,11 +99,37 @@ func (r *Replay) With(p *plans.Plan) (out []WouldBe, notes []verdict.Reason) {
 			}
 			w := c.phase(n.PhaseBlock)
 			w.lock(by)
+			w.Reasons = append(w.Reasons, c.relaxed(w)...)
 			c.outcomes["phase "+n.Phase] = w
 			out = append(out, w)
 		}
 	}
 	return out, c.notes
+}
+
+// relaxed says that what would pass is measured anew by an apply, since a rule of this
+// plan is easier than that of the launches.
+func (c *changed) relaxed(w WouldBe) []verdict.Reason {
+	d, ok := c.standing(w.Node)
+	if !ok || w.WouldBe != verdict.Pass {
+		return nil
+	}
+	var loosened []verdict.Reason
+	for _, ev := range d.Evidence {
+		node := w.Node
+		if w.Kind == string(runtime.KindFeature) {
+			node = runtime.FeatureID(ev.Candidate.Name)
+		}
+		for _, l := range decide.Relaxed(c.store.Records(), decide.Goals(c.plan), node, []ledger.Evidence{ev}) {
+			if !slices.ContainsFunc(loosened, l.Equal) {
+				loosened = append(loosened, l)
+			}
+		}
+	}
+	if len(loosened) == 0 {
+		return nil
+	}
+	return []verdict.Reason{verdict.New(code.MeasuredAnew).From(verdict.New(code.Relaxed).From(loosened...))}
 }
 
 // view is what a decision of this plan sees. Steps have passed: whether they did is

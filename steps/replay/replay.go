@@ -216,7 +216,7 @@ func (r *Replay) decideAgain(out *Replayed, d store.Decided, rules replayRules) 
 		if part.alternative != nil {
 			levels = decide.LevelsRead(part.evidence.Features[d.Feature])
 		}
-		v := decide.Whole(d.Kind, levels, again)
+		v := r.onSeen(out, d, part, decide.Whole(d.Kind, levels, again))
 		verdicts = append(verdicts, v)
 		found = append(found, gates.Findings(part.rules, again, part.evidence, settings))
 		if alt := part.alternative; alt != nil && v != alt.Verdict {
@@ -262,6 +262,43 @@ func findings(out *Replayed, recorded, again []verdict.Reason) {
 	if was, is := keys(recorded), keys(again); !slices.Equal(was, is) {
 		out.differ("decision", "findings", strings.Join(was, ", "), strings.Join(is, ", "))
 	}
+}
+
+// onSeen takes a pass away again, or expects its mark, where rules were relaxed after
+// their launches were seen: what was asked then and what when it was decided is on
+// record.
+func (r *Replay) onSeen(out *Replayed, d store.Decided, part rulePart, v verdict.Verdict) verdict.Verdict {
+	start := r.runs[d.Run]
+	if start == nil || start.Goals == nil || v != verdict.Pass {
+		return v
+	}
+	if plan := r.planOf(d.Run); plan.exact && runtime.Digest(decide.Goals(plan.res.Plan)) != runtime.Digest(start.Goals) {
+		out.differ("run "+d.Run, "goals", "as recorded", "another")
+	}
+	node, evidence := d.Node, d.Evidence
+	if runtime.Kind(d.Kind) != runtime.KindGate {
+		name := runtime.CandidateOf(d.Node)
+		if part.alternative != nil {
+			name = part.alternative.Name
+			evidence = slices.DeleteFunc(slices.Clone(evidence), func(e ledger.Evidence) bool { return e.Feature != name })
+		}
+		node = runtime.FeatureID(name)
+	}
+	before := func(yield func(int, *ledger.Record) bool) {
+		for i, rec := range r.store.Records() {
+			if i >= d.Record || !yield(i, rec) {
+				return
+			}
+		}
+	}
+	switch {
+	case len(decide.Relaxed(before, start.Goals, node, evidence)) == 0:
+	case !start.OnSeenData:
+		return verdict.Inconclusive
+	case len(d.OnSeenData) == 0 && (part.alternative == nil || part.alternative.Chosen):
+		out.differ("decision", "on_seen_data", "absent", "decided on seen data")
+	}
+	return v
 }
 
 // chooseAgain chooses among alternatives again. Which of them is best can be told

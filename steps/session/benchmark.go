@@ -83,7 +83,33 @@ func (b *benchmark) Keys(s *runtime.Scope) (runtime.Keys, error) {
 		measure = runtime.Digest("unqualified", measure, decide.Identity(q))
 	}
 	decided := runtime.Digest(slices.Concat(decide.LaunchesKey(b.lab.Plan, b.feature), judged(ws), b.lab.freed(), b.lab.acceptedParts(), b.proofs(vs))...)
-	return runtime.Keys{Measure: measure, Decide: decided, Why: b.lab.TreesChanged(s, vs...)}, nil
+	keys := runtime.Keys{Measure: measure, Decide: decided, Why: b.lab.TreesChanged(s, vs...)}
+	if p := s.Previous; q.Verdict == verdict.Pass && (p == nil || p.MeasureKey == measure && p.DecisionKey != decided) {
+		keys.Fresh, err = b.fresh(s, keys, ws)
+	}
+	return keys, err
+}
+
+// fresh says why the session that the benchmark would go on with may not decide.
+func (b *benchmark) fresh(s *runtime.Scope, keys runtime.Keys, ws []*plans.Workload) (verdict.Reason, error) {
+	if b.lab.Store == nil {
+		return verdict.Reason{}, nil
+	}
+	own, err := b.lab.member(s, b.feature)
+	if err != nil {
+		return verdict.Reason{}, err
+	}
+	with := *s
+	with.Keys = keys
+	all, err := b.lab.session(b.lab.sessionWith(&with, own, b.lab.WorkKey(ws)))
+	if err != nil {
+		return verdict.Reason{}, err
+	}
+	view := b.lab.View(s)
+	if closed := *own; !closed.CloseRetracted(view, all).IsZero() {
+		return verdict.Reason{}, nil // by no rule would they count, nor is anything launched beside them
+	}
+	return own.Fresh(view, all)
 }
 
 // proofs are the evidence that launches are searched for, for the decision's key.
@@ -317,6 +343,12 @@ func (b *benchmark) newSession(s *runtime.Scope, work string, members []*member)
 			return "", err
 		}
 		if !b.lab.sameBoot(have) {
+			continue
+		}
+		if why, err := members[0].Fresh(b.lab.View(s), have); err != nil || !why.IsZero() {
+			if err != nil {
+				return "", err
+			}
 			continue
 		}
 		if b.lab.begun == nil {

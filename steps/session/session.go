@@ -90,6 +90,9 @@ func (l *Lab) toMeasure(s *runtime.Scope, f *plans.Feature) (bool, error) {
 	}
 	sibling := *s
 	sibling.Node = n
+	if l.Store != nil {
+		sibling.Previous, _, _ = l.Store.Latest(id)
+	}
 	keys, err := (&benchmark{lab: l, feature: f}).Keys(&sibling)
 	if err != nil {
 		return false, err
@@ -565,7 +568,8 @@ func (l *Lab) session(id string) ([]*ledger.Launch, error) {
 // machine was started anew before it was complete (before and after that it is
 // not the same arm), and where its launches did not count for a cause that
 // lies in none of them and that the plan judges as before. One begins, too, where
-// the candidate crashed since in a new qualification.
+// the candidate crashed since in a new qualification, and where a rule was relaxed
+// after they were seen.
 func (l *Lab) continues(s *runtime.Scope, m *member, work string) (string, error) {
 	if l.Store == nil {
 		return "", nil
@@ -573,6 +577,9 @@ func (l *Lab) continues(s *runtime.Scope, m *member, work string) (string, error
 	id := l.sessionWith(s, m, work)
 	if id == "" || l.begun[id] {
 		return id, nil
+	}
+	if !s.Keys.Fresh.IsZero() {
+		return "", nil
 	}
 	all, err := l.session(id)
 	if err != nil {

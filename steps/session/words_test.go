@@ -17,6 +17,7 @@ import (
 	"github.com/mxflow/mxflow/runtime"
 	"github.com/mxflow/mxflow/runtime/ledger"
 	"github.com/mxflow/mxflow/runtime/store"
+	"github.com/mxflow/mxflow/steps/decide"
 	"github.com/mxflow/mxflow/steps/replay"
 )
 
@@ -155,7 +156,7 @@ func tellStory(t *testing.T, words string) *story {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.append(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{Plan: "words", PlanFile: "plan.hcl", PlanDigest: s.lab.Plan.Digest(), PlanSource: source}})
+	s.append(&ledger.Record{Type: "run", RunStart: &ledger.RunStart{Plan: "words", PlanFile: "plan.hcl", PlanDigest: s.lab.Plan.Digest(), PlanSource: source, Goals: decide.Goals(s.lab.Plan)}})
 	s.apply()
 	s.waive("phase.one", 24*time.Hour)
 	s.apply()

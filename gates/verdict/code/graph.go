@@ -48,6 +48,24 @@ const (
 	FeatureWasRetracted Code = "feature_was_retracted"
 )
 
+// Rules that were moved to where their launches lie.
+const (
+	// Relaxed: a rule was relaxed after its launches were seen; its causes say which.
+	Relaxed Code = "relaxed"
+	// Loosened: what was demanded. Args: was, and is where the same is still asked.
+	Loosened Code = "relaxed.demand"
+	// GoalsUnrecorded: what was demanded when the session Subject began is not on record.
+	GoalsUnrecorded Code = "relaxed.unrecorded"
+	// Withheld: what would be a pass is none, from its cause.
+	Withheld Code = "relaxed.withheld"
+	// MeasuredAnew: an apply makes other launches, from its cause.
+	MeasuredAnew Code = "relaxed.measured_anew"
+	// OnSeenData: a person let it decide nevertheless, from its cause.
+	OnSeenData Code = "on_seen_data"
+	// RestsOnSeenData: so it was with the feature Subject, on which this rests.
+	RestsOnSeenData Code = "on_seen_data.below"
+)
+
 // What people decided over the heads of gates. Args: by, reason, and until (a time).
 const (
 	Waived        Code = "waiver.covers"

@@ -96,6 +96,9 @@ func (p *page) head(e *Explanation) {
 		}
 	}
 	p.linef("  decided   %s, run %s, attempt %d (%s)", d.Time.Local().Format(time.DateTime), d.Run, d.Attempt, tell.Line(d.Because))
+	for _, line := range tell.Lines(d.OnSeen()) {
+		p.linef("  note      %s", line)
+	}
 	if s := d.Statistics; s != nil {
 		share := ""
 		if s.Alternatives > 1 {

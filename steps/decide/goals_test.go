@@ -1,0 +1,201 @@
+package decide
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/mxflow/mxflow/gates/tell"
+	"github.com/mxflow/mxflow/gates/verdict"
+	"github.com/mxflow/mxflow/gates/verdict/code"
+	"github.com/mxflow/mxflow/plans"
+	"github.com/mxflow/mxflow/runtime/ledger"
+)
+
+// asking is a plan whose feature and phase ask this.
+func asking(t *testing.T, feature, phase, decision string) *plans.Plan {
+	t.Helper()
+	return viewOf(t, `
+plan "v" {}
+target "other" {
+  tool = "another engine"
+  metrics = { w = { tg = 100 } }
+}
+target "slower" {
+  tool = "another engine"
+  metrics = { w = { tg = 90 } }
+}
+engine "embedded" "tiny" {}
+knob "a" {
+  default = "off"
+  value "off" {}
+  value "on" { env = { A = "on" } }
+}
+workload "w" {
+  prompt_tokens = 16
+  output_tokens = 8
+  requests      = 100
+}
+protocol "p" {
+  level "benchmark" { workloads = [workload.w] }
+}
+decision {
+  `+decision+`
+}
+baseline {
+  engine   = engine.embedded.tiny
+  protocol = protocol.p
+}
+phase "one" {
+  feature "f" {
+    set = { a = "on" }
+    `+feature+`
+  }
+  `+phase+`
+}
+`, nil, nil).Plan
+}
+
+func criterion(rule string) string { return `criterion "c" { rule = "` + rule + `" }` }
+
+func gate(rules ...string) string {
+	var b strings.Builder
+	for i, r := range rules {
+		b.WriteString(`rule "r` + string(rune('0'+i)) + `" { expr = "` + r + `" }` + "\n")
+	}
+	return "gate {\n" + b.String() + "}"
+}
+
+// TestRelaxed: what is as strict as what was asked before the launches costs nothing,
+// however it is written; what is not is named.
+func TestRelaxed(t *testing.T) {
+	const usual = "false_pass = 0.01"
+	was := func(rule string) [3]string { return [3]string{criterion(rule), gate("w.tg.gain > 0"), usual} }
+	asked := func(rules ...string) [3]string { return [3]string{criterion("w.tg.gain > 0"), gate(rules...), usual} }
+	set := func(d string) [3]string { return [3]string{criterion("w.tg.gain > 0"), gate("w.tg.gain > 0"), d} }
+	const feature, phase = "feature.f", "phase.one"
+	for name, c := range map[string]struct {
+		was, is [3]string
+		node    string
+		want    string // of the facts in words, empty for none
+	}{
+		"the same":               {was("w.tg.gain > 0"), was("w.tg.gain > 0"), feature, ""},
+		"lower":                  {was("w.tg.gain > 0"), was("w.tg.gain > -0.5"), feature, "w.tg.gain > 0 → w.tg.gain > -0.5"},
+		"higher":                 {was("w.tg.gain > 0"), was("w.tg.gain > 0.1"), feature, ""},
+		"noise has no equality":  {was("w.tg.gain > 0"), was("w.tg.gain >= 0"), feature, ""},
+		"spelled by the base":    {was("w.tg.gain >= -0.03"), was("w.tg >= 0.97 * w.tg.base"), feature, ""},
+		"as a change":            {was("w.e2e.gain >= 0.1"), was("w.e2e.change <= -0.1"), feature, ""},
+		"as a lesser change":     {was("w.e2e.gain >= 0.1"), was("w.e2e.change <= -0.05"), feature, "w.e2e.gain >= 0.1 → w.e2e.change <= -0.05"},
+		"less of what is less":   {was("w.ttft < 100"), was("w.ttft < 90"), feature, ""},
+		"more of what is less":   {was("w.ttft < 100"), was("w.ttft < 110"), feature, "w.ttft < 100 → w.ttft < 110"},
+		"median and p50":         {was("w.ttft < 100"), was("w.ttft.p50 < 100"), feature, ""},
+		"another statistic":      {was("w.ttft.p90 < 100"), was("w.ttft < 100"), feature, "w.ttft.p90 < 100 → not asked any more"},
+		"another metric":         {was("w.tg.gain > 0"), was("w.e2e.gain > 0"), feature, "w.tg.gain > 0 → not asked any more"},
+		"one more":               {was("w.tg.gain > 0"), was("w.tg.gain > 0 && w.e2e.gain > 0"), feature, ""},
+		"one less":               {was("w.tg.gain > 0 && w.e2e.gain > 0"), was("w.e2e.gain > 0"), feature, "w.tg.gain > 0 → not asked any more"},
+		"in another order":       {was("w.tg.gain > 0 && w.e2e.gain > 0"), was("w.e2e.gain > 0 and w.tg.gain > 0"), feature, ""},
+		"or another":             {was("w.tg.gain > 0"), was("w.tg.gain > 0 or w.e2e.gain > 0"), feature, "w.tg.gain > 0 → w.tg.gain > 0"},
+		"or in another order":    {was("w.tg.gain > 0 or w.e2e.gain > 0"), was("w.e2e.gain > 0.1 or w.tg.gain > 0"), feature, ""},
+		"the or that came out":   {was("w.tg.gain > 0 or w.e2e.gain > 0"), was("w.tg.gain > 0"), feature, "w.tg.gain > 0 or w.e2e.gain > 0 → not asked any more"},
+		"not less is more":       {was("w.tg.gain >= 0"), was("not (w.tg.gain < 0)"), feature, ""},
+		"fewer crashes":          {was("engine.crashes <= 2"), was("engine.crashes <= 1"), feature, ""},
+		"fewer than":             {was("engine.crashes <= 2"), was("engine.crashes < 2"), feature, ""},
+		"more crashes":           {was("engine.crashes < 2"), was("engine.crashes <= 2"), feature, "engine.crashes < 2 → engine.crashes <= 2"},
+		"the other way round":    {was("engine.crashes <= 2"), was("2 >= engine.crashes"), feature, ""},
+		"a target":               {was("w.tg > target.other.w.tg"), was("w.tg > 100"), feature, ""},
+		"a lower target":         {was("w.tg > target.other.w.tg"), was("w.tg > target.slower.w.tg"), feature, "w.tg > target.other.w.tg (target.other.w.tg = 100) → w.tg > target.slower.w.tg (target.slower.w.tg = 90)"},
+		"a level":                {was("levels.benchmark == 'pass'"), was("levels.benchmark == 'pass' && w.tg.gain > 0"), feature, ""},
+		"a level no more":        {was("levels.benchmark == 'pass'"), was("w.tg.gain > 0"), feature, "levels.benchmark == 'pass' → not asked any more"},
+		"accepted by less":       {[3]string{"accept = [\"c\", \"d\"]\n" + criterion("w.tg.gain > 0") + "\n" + `criterion "d" { rule = "w.e2e.gain > 0" }`, "", usual}, [3]string{"accept = [\"c\"]\n" + criterion("w.tg.gain > 0") + "\n" + `criterion "d" { rule = "w.e2e.gain > 0" }`, "", usual}, feature, "w.e2e.gain > 0 → not asked any more"},
+		"the gate":               {asked("w.tg.gain > 0"), asked("w.tg.gain > -0.5"), phase, "w.tg.gain > 0 → w.tg.gain > -0.5"},
+		"the gate is not asked":  {asked("w.tg.gain > 0"), asked("w.tg.gain > -0.5"), feature, ""},
+		"a rule of the gate":     {asked("w.tg.gain > 0", "w.e2e.gain > 0"), asked("w.e2e.gain > 0.1"), phase, "w.tg.gain > 0 → not asked any more"},
+		"two rules in one":       {asked("w.tg.gain > 0", "w.e2e.gain > 0"), asked("w.e2e.gain > 0 && w.tg.gain > 0"), phase, ""},
+		"acceptance":             {asked("w.tg.gain > 0", "feature['f'].accepted"), asked("w.tg.gain > 0"), phase, "feature[\"f\"].accepted → not asked any more"},
+		"no gate any more":       {asked("w.tg.gain > 0"), [3]string{criterion("w.tg.gain > 0"), "", usual}, phase, "w.tg.gain > 0 → not asked any more"},
+		"a gate instead":         {[3]string{criterion("w.tg.gain > 0"), "", usual}, asked("w.tg.gain > -0.5"), phase, "feature f passes → not asked any more"},
+		"an easier pass":         {set("false_pass = 0.01"), set("false_pass = 0.05"), feature, "false_pass was 0.01, now 0.05"},
+		"an easier pass at last": {set("false_pass = 0.01"), set("false_pass = 0.05"), phase, "false_pass was 0.01, now 0.05"},
+		"a harder pass":          {set("false_pass = 0.05"), set("false_pass = 0.01"), feature, ""},
+		"a harder fail":          {set("false_fail = 0.1"), set("false_fail = 0.05"), feature, "false_fail was 0.1, now 0.05"},
+		"an easier fail":         {set("false_fail = 0.05"), set("false_fail = 0.1"), feature, ""},
+		"another first look":     {set("launches = { min = 4, max = 8 }"), set("launches = { min = 3, max = 8 }"), feature, "the first look was at 4 launches per arm, now at 3"},
+		"more launches":          {set("launches = { min = 4, max = 6 }"), set("launches = { min = 4, max = 8 }"), feature, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before, now := asking(t, c.was[0], c.was[1], c.was[2]), asking(t, c.is[0], c.is[1], c.is[2])
+			known := ledgerOf{
+				{Run: "1", RunStart: &ledger.RunStart{Goals: Goals(before)}},
+				{Run: "1", Launch: &ledger.Launch{ID: "s.f.1", Session: "s", Variant: "f", VariantKey: "f"}},
+				{Run: "2", RunStart: &ledger.RunStart{Goals: Goals(now)}},
+				{Run: "2", Launch: &ledger.Launch{ID: "s.f.2", Session: "s", Variant: "f", VariantKey: "f"}},
+			}
+			seen := []ledger.Evidence{{Feature: "f", Session: "s", Candidate: ledger.Arm{Name: "f", Launches: []string{"s.f.2"}}}}
+			if got := tell.Joined(Relaxed(known.records(), Goals(now), c.node, seen)); got != c.want {
+				t.Errorf("relaxed: %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestSeenBefore: what counts is what the run asked that launched the candidate first,
+// under whatever name, and that nobody passed by that.
+func TestSeenBefore(t *testing.T) {
+	strict, lax := Goals(asking(t, criterion("w.tg.gain > 0"), "", "")), Goals(asking(t, criterion("w.tg.gain > -0.5"), "", ""))
+	run := func(id string, goals map[string]ledger.Goal) *ledger.Record {
+		return &ledger.Record{Run: id, RunStart: &ledger.RunStart{Goals: goals}}
+	}
+	launch := func(run, id, session, variant string) *ledger.Record {
+		return &ledger.Record{Run: run, Launch: &ledger.Launch{ID: id, Session: session, Variant: variant, VariantKey: "key of f"}}
+	}
+	decided := func(v verdict.Verdict, marks ...verdict.Reason) *ledger.Record {
+		return &ledger.Record{Decision: &ledger.Decision{
+			Node: "feature.f", Kind: ledger.KindFeature, Verdict: v, OnSeenData: marks,
+			Evidence: []ledger.Evidence{{Feature: "f", Session: "s", Candidate: ledger.Arm{Name: "f"}}},
+		}}
+	}
+	renamed := map[string]ledger.Goal{"feature.g": strict["feature.f"]}
+	for name, c := range map[string]struct {
+		known ledgerOf
+		want  code.Code
+	}{
+		"launched under the rule of today":    {ledgerOf{run("1", strict), run("2", lax), launch("2", "x", "s", "f")}, ""},
+		"launched under a stricter one":       {ledgerOf{run("1", strict), launch("1", "x", "s", "f"), run("2", lax)}, code.Loosened},
+		"begun under a stricter one":          {ledgerOf{run("1", strict), launch("1", "w", "s", "f"), run("2", lax), launch("2", "x", "s", "f")}, code.Loosened},
+		"another session was":                 {ledgerOf{run("1", strict), launch("1", "w", "r", "f"), run("2", lax), launch("2", "x", "s", "f")}, ""},
+		"it had another name":                 {ledgerOf{run("1", renamed), launch("1", "x", "s", "g"), run("2", lax)}, code.Loosened},
+		"it was in no plan":                   {ledgerOf{run("1", renamed), launch("1", "x", "s", "h"), run("2", lax)}, code.GoalsUnrecorded},
+		"by an mxflow that did not record it": {ledgerOf{run("1", nil), launch("1", "x", "s", "f"), run("2", lax)}, code.GoalsUnrecorded},
+		"and failed":                          {ledgerOf{run("1", strict), launch("1", "x", "s", "f"), decided(verdict.Fail), run("2", lax)}, code.Loosened},
+		"and passed":                          {ledgerOf{run("1", strict), launch("1", "x", "s", "f"), decided(verdict.Pass), run("2", lax)}, ""},
+		"and passed as somebody let it":       {ledgerOf{run("1", strict), launch("1", "x", "s", "f"), decided(verdict.Pass, verdict.New(code.Relaxed)), run("2", lax)}, code.Loosened},
+		"launched where nothing was recorded": {nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Relaxed(c.known.records(), lax, "feature.f", []ledger.Evidence{{Feature: "f", Session: "s", Candidate: ledger.Arm{Name: "f", Launches: []string{"x"}}}})
+			if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || got[0].Code != c.want) {
+				t.Errorf("relaxed: %v, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestSamePhaseByAnotherName: whoever renames a phase with its gate has moved nothing.
+func TestSamePhaseByAnotherName(t *testing.T) {
+	plan := asking(t, criterion("w.tg.gain > 0"), gate("w.tg.gain > 0"), "")
+	lax := asking(t, criterion("w.tg.gain > 0"), gate("w.tg.gain > -0.5"), "")
+	now, same := Goals(lax), Goals(plan)
+	now["phase.two"], same["phase.two"] = now["phase.one"], same["phase.one"]
+	delete(now, "phase.one")
+	delete(same, "phase.one")
+	known := ledgerOf{
+		{Run: "1", RunStart: &ledger.RunStart{Goals: Goals(plan)}},
+		{Run: "1", Launch: &ledger.Launch{ID: "x", Session: "s", Variant: "f", VariantKey: "f"}},
+	}
+	seen := []ledger.Evidence{{Feature: "f", Session: "s", Candidate: ledger.Arm{Name: "f", Launches: []string{"x"}}}}
+	if got := Relaxed(known.records(), same, "phase.two", seen); len(got) > 0 {
+		t.Errorf("with another name alone: %v", got)
+	}
+	if got := Relaxed(known.records(), now, "phase.two", seen); len(got) != 1 || got[0].Code != code.Loosened {
+		t.Errorf("with another name and an easier rule: %v", got)
+	}
+}
