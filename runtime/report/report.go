@@ -223,9 +223,9 @@ func phaseNode(node string) (phase string, ok bool) {
 }
 
 func (p *page) gate(d *ledger.Decision) []string {
-	word, why := "**"+string(d.Verdict)+"**", strings.Join(Told(&p.told, d, d.Reasons), "\n")
+	why := strings.Join(Told(&p.told, d, d.Reasons), "\n")
 	o := OverruledOf(d, p.st.Waiver(d.Node), p.now)
-	word = "**" + o.Word() + "**"
+	word := "**" + o.Word() + "**"
 	if o.State != "" {
 		if !slices.EqualFunc(o.Reasons, d.Reasons, verdict.Reason.Equal) {
 			why = tell.Joined(o.Reasons) + "\n" + why
