@@ -7,6 +7,7 @@ import (
 
 	"github.com/mxflow/mxflow/plans"
 	"github.com/mxflow/mxflow/plans/planstest"
+	"github.com/mxflow/mxflow/plans/redact"
 )
 
 // workloadIn loads one workload of a plan, which has to be right.
@@ -137,6 +138,7 @@ func TestManyWorkloadsOfManyCells(t *testing.T) {
 // TestRoomForPrompts: what the client refuses to make is refused before an engine
 // is started for it, and what it can make is not.
 func TestRoomForPrompts(t *testing.T) {
+	redact.Forget()
 	drawn := "output_tokens = 8\nprompt_lengths {\ndistribution = \"uniform\"\nmin = %d\nmax = 20000000\n}"
 	for body, want := range map[string]string{
 		"prompt_tokens = 20000000\noutput_tokens = 8\nrequests = 20\nwarmup = 0":                                   "",
@@ -161,6 +163,7 @@ func TestRoomForPrompts(t *testing.T) {
 
 // TestShortDurations: a window that holds a request or two decides nothing.
 func TestShortDurations(t *testing.T) {
+	redact.Forget()
 	for duration, refused := range map[string]bool{"1ns": true, "999ms": true, "1s": false, "1500ms": false} {
 		for _, pace := range []string{"", "rate = 5\n"} {
 			res := Bytes("testdata/valid/plan.hcl", []byte("plan \"p\" {}\nworkload \"w\" {\n"+lengths8+pace+"duration = \""+duration+"\"\n}\n"), planstest.Registry(), Options{})

@@ -22,7 +22,9 @@ protocol "standard" {
     prompt = "?"
     expect = "!"
   }
-  level "kernels" {}
+  level "kernels" {
+    from = ["log"]
+  }
   level "benchmark" {
     workloads = [workload.chat]
   }
