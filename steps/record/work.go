@@ -39,6 +39,9 @@ func mark(samples []measure.Sample, sent prompt.Prompts) {
 			continue
 		}
 		s.PromptSum = hex.EncodeToString(digest.Sum(nil)[:8])
+		if p.System != "" {
+			s.PromptBytes = 0 // one text in all prompts of a launch: another has another
+		}
 		s.EchoedBytes = work.Echo(p.Text, s.Reasoning+s.Text)
 	}
 }
