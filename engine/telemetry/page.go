@@ -102,15 +102,15 @@ func (p *pageReader) gone() bool {
 // took. What stood on the page is taken to have been so in the middle of that
 // time.
 func (p *pageReader) read(ctx context.Context, limit time.Duration) time.Duration {
-	if p.gone() {
-		return 0
-	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	select {
 	case p.reading <- struct{}{}:
 		defer func() { <-p.reading }()
 	case <-ctx.Done():
+		return 0
+	}
+	if p.gone() { // as the reading before this one may have found
 		return 0
 	}
 	start := time.Now()
@@ -128,14 +128,13 @@ func (p *pageReader) read(ctx context.Context, limit time.Duration) time.Duratio
 		p.pages++
 		p.found.keep(start.Add(took/2), lines)
 	case errors.Is(ctx.Err(), context.Canceled): // watching has ended
-	case errors.As(err, &none) && p.pages == 0 && !p.absent:
+	case errors.As(err, &none) && p.pages == 0:
 		p.absent = true
 		text := "the engine has no page of metrics: " + p.path() + " answered " + none.status
 		if len(p.Needs) > 0 {
 			text += "; it has one when it is started with " + strings.Join(p.Needs, " ")
 		}
 		p.tape.tell("page", "%s", text)
-	case errors.As(err, &none) && p.absent: // two readings at once, and it is told
 	default:
 		if ctx.Err() != nil {
 			err = fmt.Errorf("no answer within %s", limit)
